@@ -1,0 +1,34 @@
+// GPU options of gbatch: --gpus, --gpus-per-node, --gpus-per-task, --gres=gpu..., and what several of them mean
+// together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/request.h"
+
+namespace gw::cmds {
+
+/// "4", "h100:4", "h100" (one).
+struct GpuSpec {
+  bool given = false;
+  uint32_t count = 0;
+  std::string type;
+};
+
+/// Reads [TYPE:]COUNT. Errors: several types, a negative or overlong number.
+base::Result<GpuSpec> parse_gpu_spec(std::string_view text, std::string_view option);
+/// Reads --gres: "gpu", "gpu:2", "gpu:h100:2", "gres/gpu:2", "gres/gpu=2", "none". Errors: another GRES than gpu.
+base::Result<GpuSpec> parse_gres(std::string_view text);
+
+/// What was asked for in each way.
+struct GpuOptions {
+  GpuSpec total, per_node, per_task;
+};
+/// Puts them into the request as one way of counting; two of them may fix the number of nodes or tasks, as in Slurm.
+/// Errors: numbers that do not divide, three ways at once, different types.
+base::Status apply_gpus(const GpuOptions& gpus, model::Request& request);
+
+}  // namespace gw::cmds

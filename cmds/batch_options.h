@@ -1,0 +1,46 @@
+// The options of gbatch and the job that they describe.
+// Invariant: options given later win; nothing here touches the network or the file system.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "client/options.h"
+#include "cmds/batch_gpus.h"
+#include "model/job.h"
+
+namespace gw::cmds {
+
+/// Everything that gbatch was told.
+struct BatchOptions {
+  model::JobSpec spec;
+  GpuOptions gpus;
+  std::string chdir;
+  std::string export_form;  ///< --export as written; empty: ALL.
+  std::optional<std::string> wrap;
+  bool parsable = false;
+  bool wait = false;
+  bool test_only = false;
+  bool quiet = false;
+  bool ignore_pbs = false;
+  uint32_t verbose = 0;
+};
+
+/// The table; its handlers write into `options`, which must outlive it. `now` anchors --begin.
+std::vector<client::Option> batch_table(BatchOptions& options, client::CommonFlags& flags, base::Time now);
+
+/// The pages of gbatch.
+client::CommandDoc batch_doc();
+
+/// Completes the request after the last option: GPUs into one way of counting, then model::normalise. A note for the
+/// user (Slurm's "can't run 1 processes on 2 nodes") is added to `notes`.
+base::Status complete(BatchOptions& options, std::vector<std::string>& notes);
+
+/// [B:]SIG[@SECONDS]; SIG a number or a name with or without SIG.
+base::Result<model::WarnSignal> parse_warn_signal(std::string_view text);
+/// "USR1", "SIGUSR1", "10". Errors: unknown.
+base::Result<int> parse_signal(std::string_view text);
+
+}  // namespace gw::cmds

@@ -1,0 +1,43 @@
+// The batch script: found, read, checked. And what goes along with it: environment, limits, place of submission.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gw::cmds {
+
+struct Script {
+  std::string bytes;
+  std::string path;   ///< Absolute; empty for --wrap and standard input.
+  std::string label;  ///< For messages: the path as given, or "stdin".
+};
+
+constexpr size_t kMaxScript = 4 << 20;
+
+/// Reads the script `operand` (looked up in PATH if it has no slash and is not here); "", "-" or "/dev/stdin": from
+/// standard input. Errors: not there, unreadable, a directory, over kMaxScript bytes.
+base::Result<Script> load_script(const std::string& operand);
+/// The script of --wrap.
+Script wrapped_script(const std::string& command);
+/// Errors: empty, only blanks, no #!, NUL bytes, DOS line ends, over kMaxScript bytes.
+base::Status check_script(std::string_view bytes);
+
+/// Makes the environment block (NUL-separated NAME=value) by a form of --export: ALL, NONE, NIL, names, NAME=value.
+/// `environ_lines` is the present environment. NONE and lists of names still bring SLURM_* and GANGWAY_*. Errors: a
+/// malformed entry.
+base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines);
+std::vector<std::string> present_environment();
+/// Soft limits by Slurm's names; UINT64_MAX is infinity.
+std::map<std::string, uint64_t> present_limits();
+/// The umask of this process.
+uint32_t present_umask();
+std::string host_name();
+/// The command as it was typed, quoted; the values of --wrap and --export are left out, since others may read it.
+std::string submit_line(const std::string& program, std::span<const std::string> args);
+
+}  // namespace gw::cmds

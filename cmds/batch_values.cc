@@ -1,0 +1,177 @@
+// Values of gbatch's options.
+#include "cmds/batch_values.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "cmds/batch_options.h"
+
+namespace gw::cmds {
+
+using base::invalid;
+using base::Status;
+using client::Handler;
+using Text = std::string_view;
+
+namespace {
+
+constexpr int64_t kMaxNice = 2'147'483'645;
+
+}  // namespace
+
+Handler number(uint32_t& field, Text option, int64_t low, int64_t high) {
+  return [&field, option, low, high](Text value) -> Status {
+    GW_TRY(n, base::parse_int(value, low, high, option));
+    field = static_cast<uint32_t>(n);
+    return {};
+  };
+}
+
+Handler text_of_job(std::string& field, Text option) {
+  return [&field, option](Text value) -> Status {
+    if (value.empty()) return invalid(std::string(option) + ": the value is empty");
+    field = value;
+    return {};
+  };
+}
+
+Handler host_list(std::vector<std::string>& field, Text option) {
+  return [&field, option](Text value) -> Status {
+    if (value.find('/') != Text::npos)
+      return invalid(std::string(option) + ": a file of node names is not supported in this version");
+    auto names = base::expand_hostlist(value);
+    if (!names)
+      return base::fail(names.error().code, std::string(option) + ": " + names.error().what, names.error().hint);
+    if (names->empty()) return invalid(std::string(option) + ": no node is named");
+    base::sort_hostlist(*names);
+    field = std::move(*names);
+    return {};
+  };
+}
+
+Handler gpus(GpuSpec& spec, Text option) {
+  return [&spec, option](Text value) -> Status {
+    GW_TRY(parsed, parse_gpu_spec(value, option));
+    spec = parsed;
+    return {};
+  };
+}
+
+Status set_nodes(model::Request& r, Text value) {
+  const size_t dash = value.find('-', 1);
+  GW_TRY(low, base::parse_int(value.substr(0, dash), 1, 1'000'000, "-N/--nodes"));
+  int64_t high = low;
+  if (dash != Text::npos) {
+    GW_TRY(parsed, base::parse_int(value.substr(dash + 1), 1, 1'000'000, "-N/--nodes"));
+    high = parsed;
+  }
+  if (high < low) return invalid(fmt::format("-N/--nodes: \"{}\" runs backwards", base::printable(value, 40)));
+  r.nodes_given = true;
+  r.min_nodes = static_cast<uint32_t>(low);
+  r.max_nodes = static_cast<uint32_t>(high);
+  return {};
+}
+
+Status set_memory(model::Request& r, Text value, bool per_cpu) {
+  auto mb = base::parse_memory_mb(value);
+  if (!mb)
+    return base::fail(mb.error().code, std::string(per_cpu ? "--mem-per-cpu: " : "--mem: ") + mb.error().what,
+                      mb.error().hint);
+  r.mem_per_node_mb = per_cpu ? 0 : *mb;
+  r.mem_per_cpu_mb = per_cpu ? *mb : 0;
+  r.mem_all = !per_cpu && *mb == 0;
+  return {};
+}
+
+Status set_time(model::JobSpec& spec, Text value) {
+  auto limit = base::parse_duration(value);
+  if (!limit)
+    return invalid("-t/--time: Invalid time limit specification: " + limit.error().what,
+                   "such as 90 (minutes), 1:30:00, 2-12 (days-hours), 90s, UNLIMITED");
+  if (*limit < base::Duration{}) return invalid("-t/--time: a time limit cannot be negative");
+  spec.time_limit = *limit == base::Duration{} ? base::kUnlimited : base::round_up_to_minute(*limit);
+  return {};
+}
+
+Status set_begin(model::JobSpec& spec, Text value, base::Time now) {
+  auto begin = base::parse_time(value, now);
+  if (!begin) return base::fail(begin.error().code, "--begin: " + begin.error().what, begin.error().hint);
+  spec.begin = *begin <= now ? base::Time{} : *begin;
+  return {};
+}
+
+Status set_nice(model::JobSpec& spec, Text value) {
+  if (value.empty()) {
+    spec.nice = 100;
+    return {};
+  }
+  GW_TRY(nice, base::parse_int(value, -kMaxNice, kMaxNice, "--nice"));
+  spec.nice = static_cast<int32_t>(nice);
+  return {};
+}
+
+Status set_open_mode(model::JobSpec& spec, Text value) {
+  const bool append = base::iequals(value, "append") || base::iequals(value, "a");
+  const bool truncate = base::iequals(value, "truncate") || base::iequals(value, "t");
+  if (!append && !truncate)
+    return invalid("--open-mode: \"" + base::printable(value, 40) + "\" is neither append nor truncate");
+  spec.launch.append_output = append;
+  return {};
+}
+
+Status set_exclusive(model::JobSpec& spec, Text value) {
+  if (!value.empty()) return invalid("--exclusive=" + base::printable(value, 40) + " is not supported in this version");
+  spec.request.exclusive = true;
+  return {};
+}
+
+Status set_features(model::JobSpec& spec, Text value) {
+  GW_TRY(features, model::parse_features(std::string(value)));
+  if (features.empty()) return invalid("-C/--constraint: the value is empty");
+  spec.request.features = std::move(features);
+  return {};
+}
+
+base::Result<int> parse_signal(Text text) {
+  const std::string shown = base::printable(text, 40);
+  if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
+    GW_TRY(number, base::parse_int(text, 1, 64, "signal"));
+    return static_cast<int>(number);
+  }
+  std::string name = base::to_lower(text);
+  if (name.starts_with("sig")) name = name.substr(3);
+  std::vector<std::string> known;
+  for (int signo = 1; signo < 32; ++signo) {
+    const char* abbreviation = ::sigabbrev_np(signo);
+    if (abbreviation == nullptr) continue;
+    if (base::iequals(name, abbreviation)) return signo;
+    known.emplace_back(base::to_lower(abbreviation));
+  }
+  return invalid("unknown signal \"" + shown + "\"", base::did_you_mean(name, known));
+}
+
+base::Result<model::WarnSignal> parse_warn_signal(Text text) {
+  model::WarnSignal warn;
+  Text rest = text;
+  while (rest.size() > 2 && rest[1] == ':' && (rest[0] == 'B' || rest[0] == 'b' || rest[0] == 'R' || rest[0] == 'r')) {
+    if (rest[0] == 'R' || rest[0] == 'r')
+      return invalid("--signal: R: needs reservations, which are not supported in this version");
+    warn.batch_only = true;
+    rest.remove_prefix(2);
+  }
+  const size_t at = rest.find('@');
+  if (at != Text::npos) {
+    GW_TRY(before, base::parse_int(rest.substr(at + 1), 0, 65'535, "--signal: seconds"));
+    warn.seconds_before = static_cast<uint32_t>(before);
+  }
+  auto signo = parse_signal(rest.substr(0, at));
+  if (!signo) return base::fail(signo.error().code, "--signal: " + signo.error().what, signo.error().hint);
+  warn.signo = *signo;
+  return warn;
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,41 @@
+// Values of gbatch's options: read, checked, put into the job. Each error names its option.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "client/options.h"
+#include "cmds/batch_gpus.h"
+#include "model/job.h"
+
+namespace gw::cmds {
+
+/// A whole number into a field; `option` is for errors.
+client::Handler number(uint32_t& field, std::string_view option, int64_t low, int64_t high);
+/// A text that may not be empty.
+client::Handler text_of_job(std::string& field, std::string_view option);
+/// A host list, expanded and sorted.
+client::Handler host_list(std::vector<std::string>& field, std::string_view option);
+/// [TYPE:]COUNT.
+client::Handler gpus(GpuSpec& spec, std::string_view option);
+/// MIN[-MAX]
+base::Status set_nodes(model::Request& r, std::string_view value);
+/// SIZE[KMGT]; per_cpu and per node replace each other.
+base::Status set_memory(model::Request& r, std::string_view value, bool per_cpu);
+/// A time limit, rounded up to minutes; 0 is no limit.
+base::Status set_time(model::JobSpec& spec, std::string_view value);
+/// A point in time; one that has passed means at once.
+base::Status set_begin(model::JobSpec& spec, std::string_view value, base::Time now);
+/// A nice value; 100 without one.
+base::Status set_nice(model::JobSpec& spec, std::string_view value);
+/// append or truncate.
+base::Status set_open_mode(model::JobSpec& spec, std::string_view value);
+/// --exclusive takes no value here.
+base::Status set_exclusive(model::JobSpec& spec, std::string_view value);
+/// A feature expression.
+base::Status set_features(model::JobSpec& spec, std::string_view value);
+
+}  // namespace gw::cmds

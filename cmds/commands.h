@@ -1,0 +1,58 @@
+// The table of commands, and what they share: reading options, talking to the controller, exit codes.
+// Invariant: a command writes its result to stdout and everything else to stderr, and returns an exit code of its man
+// page.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/connection.h"
+#include "client/options.h"
+#include "client/program.h"
+
+namespace gw::cmds {
+
+using Args = std::span<const std::string>;
+
+int run_gbatch(const client::Program& program, Args args);
+int run_gqueue(const client::Program& program, Args args);
+int run_gcancel(const client::Program& program, Args args);
+int run_ginfo(const client::Program& program, Args args);
+int run_gcontrol(const client::Program& program, Args args);
+
+/// Finds the command by argv[0] (or by argv[1] for the program's own name) and runs it.
+int run_by_name(const std::vector<std::string>& argv);
+
+/// Options read: either operands, or an exit code because the command is done (--help, bad option).
+struct Parsed {
+  std::optional<int> exit;
+  std::vector<std::string> operands;
+};
+/// Reads the arguments; prints what --help and the like ask for, or the error with a pointer to --help.
+Parsed parse_command(const client::Program& program, const client::CommandDoc& doc,
+                     const std::vector<client::Option>& table, client::CommonFlags& flags, Args args, int usage_exit,
+                     client::ParseRules rules = {});
+
+/// Prints the error and returns `code`.
+int failed(const client::Program& program, const base::Error& error, int code = client::kExitFailed);
+/// Prints the text; kExitFailed if stdout takes no more.
+int printed(std::string_view text);
+
+/// A handler that sets a flag.
+client::Handler sets(bool& flag);
+/// A handler that keeps the text.
+client::Handler keeps(std::string& text);
+/// A handler that splits at commas and appends; empty parts are errors.
+client::Handler lists(std::vector<std::string>& list, std::string_view option);
+
+/// "5", "1,2", "5-9" and any mix. Errors: "Invalid job id abc"; more than 1,000,000 ids; array tasks, which are not
+/// here yet.
+base::Status parse_job_ids(std::string_view text, std::vector<uint32_t>& ids);
+
+/// Asks and returns the reply; `Kind` is for reading only.
+base::Result<wire::ApiReply> ask(const client::Program& program, wire::ApiRequest request);
+
+}  // namespace gw::cmds

@@ -1,0 +1,37 @@
+// The verbs of gcontrol. Each takes its words and returns an exit code.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/job_text.h"
+#include "cmds/commands.h"
+
+namespace gw::cmds {
+
+/// Options of gcontrol.
+struct ControlOptions {
+  client::ShowStyle style;
+  bool json = false, history = false, quiet = false, verbose = false, all = false;
+};
+
+int control_show(const client::Program& program, const ControlOptions& o, Args words);
+int control_update(const client::Program& program, const ControlOptions& o, Args words);
+int control_job_action(const client::Program& program, const ControlOptions& o, wire::JobAction action, Args words);
+int control_reconfigure(const client::Program& program, const ControlOptions& o, Args words);
+int control_ping(const client::Program& program, const ControlOptions& o, Args words);
+int control_write(const client::Program& program, const ControlOptions& o, Args words);
+
+/// The one of `names` that `word` is, or is a unique beginning of, in any case; empty if none or several.
+std::string match_word(std::string_view word, std::span<const std::string_view> names);
+
+/// KEY=VALUE words; keys in lower case. Errors: no `=`, a key that stands twice.
+base::Result<std::map<std::string, std::string>> parse_settings(Args words);
+/// The request that `update` words mean: a job's, a node's or a partition's. Errors: unknown keys (did you mean), bad
+/// values, nothing to change.
+base::Result<wire::ApiRequest> update_request(Args words, base::Time now);
+/// A node list of `show hostlist`: "a,b,c" or the lines of a file (with a slash), compressed.
+base::Result<std::string> make_hostlist(const std::string& text, bool sorted);
+
+}  // namespace gw::cmds

@@ -1,0 +1,365 @@
+// gcontrol update KEY=VALUE...
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/bitset.h"
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "cmds/control.h"
+#include "model/cluster.h"
+#include "model/request.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::invalid;
+using base::Status;
+using client::Program;
+using Settings = std::map<std::string, std::string>;
+
+/// A key with what it does to a request.
+template <typename Request>
+struct Key {
+  std::string_view name;
+  std::function<Status(Request&, const std::string&)> set;
+};
+
+Status unknown_key(const std::string& key, const std::vector<std::string>& known) {
+  std::string hint = base::did_you_mean(key, known);
+  return invalid("Update of this parameter is not supported: " + base::printable(key),
+                 hint.empty() ? "known: " + base::join(known, ", ") : hint);
+}
+
+template <typename Request>
+Status apply(const std::vector<Key<Request>>& keys, const Settings& settings, Request& request) {
+  if (settings.empty()) return invalid("No changes specified");
+  for (const auto& setting : settings) {
+    const std::string& key = setting.first;
+    const std::string& value = setting.second;
+    const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key<Request>& k) { return k.name == key; });
+    if (found == keys.end()) {
+      std::vector<std::string> known;
+      for (const Key<Request>& k : keys) known.emplace_back(k.name);
+      return unknown_key(key, known);
+    }
+    GW_TRY_STATUS(found->set(request, value));
+  }
+  return {};
+}
+
+base::Result<int64_t> duration_us(const std::string& key, const std::string& value) {
+  auto d = base::parse_duration(value);
+  if (!d) return base::fail(d.error().code, key + ": " + d.error().what, d.error().hint);
+  if (*d != base::kUnlimited && d->us <= 0) return invalid(key + ": a time limit must be longer than zero");
+  return base::round_up_to_minute(*d).us;
+}
+
+base::Result<bool> yes_or_no(const std::string& key, const std::string& value) {
+  for (std::string_view yes : {"yes", "y", "1", "true"})
+    if (base::iequals(value, yes)) return true;
+  for (std::string_view no : {"no", "n", "0", "false"})
+    if (base::iequals(value, no)) return false;
+  return invalid(key + ": \"" + base::printable(value, 40) + "\" is neither yes nor no");
+}
+
+Status set_node_count(wire::UpdateJobRequest& r, const std::string& value) {
+  const size_t dash = value.find('-');
+  GW_TRY(low, base::parse_int(value.substr(0, dash), 1, 1'000'000, "NumNodes"));
+  r.set_min_nodes(static_cast<uint32_t>(low));
+  r.set_max_nodes(static_cast<uint32_t>(low));
+  if (dash == std::string::npos) return {};
+  GW_TRY(high, base::parse_int(value.substr(dash + 1), low, 1'000'000, "NumNodes"));
+  r.set_max_nodes(static_cast<uint32_t>(high));
+  return {};
+}
+
+Status set_time_limit(wire::UpdateJobRequest& r, const std::string& value) {
+  if (value.starts_with('+') || value.starts_with('-'))
+    return invalid("TimeLimit: changes relative to the present limit are not supported in this version");
+  GW_TRY(us, duration_us("TimeLimit", value));
+  r.set_time_limit_us(us);
+  return {};
+}
+
+Status check_hosts(const std::string& value) {
+  if (value.empty()) return {};
+  auto names = base::expand_hostlist(value);
+  return names ? Status{} : Status(tl::unexpected(names.error()));
+}
+
+using JobKey = Key<wire::UpdateJobRequest>;
+
+std::vector<JobKey> job_texts() {
+  using R = wire::UpdateJobRequest;
+  return {
+      {"qos",
+       [](R& r, const std::string& v) {
+         r.set_qos(v);
+         return Status{};
+       }},
+      {"account",
+       [](R& r, const std::string& v) {
+         r.set_account(v);
+         return Status{};
+       }},
+      {"partition",
+       [](R& r, const std::string& v) {
+         r.set_partition(v);
+         return Status{};
+       }},
+      {"jobname",
+       [](R& r, const std::string& v) {
+         r.set_name(v);
+         return Status{};
+       }},
+      {"name",
+       [](R& r, const std::string& v) {
+         r.set_name(v);
+         return Status{};
+       }},
+      {"comment",
+       [](R& r, const std::string& v) {
+         r.set_comment(v);
+         return Status{};
+       }},
+      {"features",
+       [](R& r, const std::string& v) -> Status {
+         GW_TRY_STATUS(model::parse_features(v).map([](const auto&) {}));
+         r.set_features(v);
+         return {};
+       }},
+      {"reqnodelist",
+       [](R& r, const std::string& v) {
+         r.set_nodelist(v);
+         return check_hosts(v);
+       }},
+      {"nodelist",
+       [](R& r, const std::string& v) {
+         r.set_nodelist(v);
+         return check_hosts(v);
+       }},
+      {"excnodelist",
+       [](R& r, const std::string& v) {
+         r.set_exclude(v);
+         return check_hosts(v);
+       }},
+  };
+}
+
+std::vector<JobKey> job_keys(base::Time now) {
+  using R = wire::UpdateJobRequest;
+  std::vector<JobKey> keys = job_texts();
+  const auto priority = [](R& r, const std::string& v) -> Status {
+    GW_TRY(p, base::parse_int(v, 0, UINT32_MAX, "Priority"));
+    r.set_priority(p);
+    return {};
+  };
+  const auto nice = [](R& r, const std::string& v) -> Status {
+    GW_TRY(n, base::parse_int(v, -2'147'483'645, 2'147'483'645, "Nice"));
+    r.set_nice(static_cast<int32_t>(n));
+    return {};
+  };
+  const auto begin = [now](R& r, const std::string& v) -> Status {
+    auto t = base::parse_time(v, now);
+    if (!t) return base::fail(t.error().code, "StartTime: " + t.error().what, t.error().hint);
+    r.set_begin_us(t->us);
+    return {};
+  };
+  const auto requeue = [](R& r, const std::string& v) -> Status {
+    GW_TRY(yes, yes_or_no("Requeue", v));
+    r.set_requeue(yes);
+    return {};
+  };
+  keys.push_back({"timelimit", set_time_limit});
+  keys.push_back({"priority", priority});
+  keys.push_back({"nice", nice});
+  keys.push_back({"starttime", begin});
+  keys.push_back({"eligibletime", begin});
+  keys.push_back({"requeue", requeue});
+  keys.push_back({"numnodes", set_node_count});
+  keys.push_back({"minnodes", set_node_count});
+  return keys;
+}
+
+base::Result<wire::ApiRequest> job_update(const std::string& ids_text, const Settings& settings, base::Time now) {
+  std::vector<uint32_t> ids;
+  GW_TRY_STATUS(parse_job_ids(ids_text, ids));
+  wire::ApiRequest request;
+  wire::UpdateJobRequest& update = *request.mutable_update_job();
+  update.mutable_ids()->Assign(ids.begin(), ids.end());
+  GW_TRY_STATUS(apply(job_keys(now), settings, update));
+  return request;
+}
+
+Status set_node_state(wire::UpdateNodeRequest& r, const std::string& value) {
+  static const std::map<std::string, wire::NodeAction> states = {
+      {"drain", wire::kNodeDrain},    {"down", wire::kNodeDown},   {"resume", wire::kNodeResume},
+      {"undrain", wire::kNodeResume}, {"idle", wire::kNodeResume}, {"up", wire::kNodeResume},
+      {"offline", wire::kGpuOffline}, {"online", wire::kGpuOnline}};
+  const auto it = states.find(base::to_lower(value));
+  if (it == states.end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, action] : states) known.push_back(name);
+    const std::string hint = base::did_you_mean(base::to_lower(value), known);
+    return invalid("Invalid node state: " + base::printable(value),
+                   hint.empty() ? "DRAIN, RESUME or DOWN; for GPUs OFFLINE or ONLINE" : hint);
+  }
+  r.set_action(it->second);
+  return {};
+}
+
+Status set_gpus(wire::UpdateNodeRequest& r, const std::string& value) {
+  auto set = base::IndexSet::parse(value);
+  if (!set || set->empty())
+    return invalid("Gpu: \"" + base::printable(value, 60) + "\" is no list of GPU indices", "such as 3 or 0-3,7");
+  for (uint32_t index : set->to_vector()) r.add_gpus(index);
+  return {};
+}
+
+/// A state means the GPUs if some are named, and the node if not.
+Status settle_node_action(wire::UpdateNodeRequest& r) {
+  const bool gpus = r.gpus_size() != 0;
+  if (r.action() == wire::kNodeNoAction) {
+    if (!r.dead()) return invalid("No changes specified", "add State=DRAIN, RESUME or DOWN");
+    r.set_action(wire::kNodeDown);
+  }
+  const bool about_gpus = r.action() == wire::kGpuOffline || r.action() == wire::kGpuOnline;
+  if (gpus && r.action() == wire::kNodeResume)
+    r.set_action(wire::kGpuOnline);
+  else if (gpus && !about_gpus)
+    return invalid("Gpu= goes with State=OFFLINE or State=ONLINE");
+  else if (!gpus && about_gpus)
+    return invalid("State=OFFLINE and State=ONLINE are for GPUs",
+                   "name them: Gpu=3; for the node use DRAIN and RESUME");
+  if (r.dead() && r.action() != wire::kNodeDown) return invalid("Dead=yes goes with State=DOWN");
+  return {};
+}
+
+base::Result<wire::ApiRequest> node_update(const std::string& names_text, const Settings& settings) {
+  using R = wire::UpdateNodeRequest;
+  const std::vector<Key<R>> keys = {
+      {"state", set_node_state},
+      {"reason",
+       [](R& r, const std::string& v) {
+         r.set_reason(v);
+         return Status{};
+       }},
+      {"gpu", set_gpus},
+      {"gpus", set_gpus},
+      {"dead",
+       [](R& r, const std::string& v) -> Status {
+         GW_TRY(yes, yes_or_no("Dead", v));
+         r.set_dead(yes);
+         return {};
+       }},
+  };
+  GW_TRY(names, base::expand_hostlist(names_text));
+  wire::ApiRequest request;
+  R& update = *request.mutable_update_node();
+  update.mutable_names()->Assign(names.begin(), names.end());
+  GW_TRY_STATUS(apply(keys, settings, update));
+  GW_TRY_STATUS(settle_node_action(update));
+  return request;
+}
+
+Status set_partition_state(wire::UpdatePartitionRequest& r, const std::string& value) {
+  using model::PartitionState;
+  for (auto s : {PartitionState::kUp, PartitionState::kDown, PartitionState::kDrain, PartitionState::kInactive}) {
+    if (!base::iequals(value, model::name(s))) continue;
+    r.set_state(static_cast<uint32_t>(s));
+    return {};
+  }
+  return invalid("Invalid partition state: " + base::printable(value), "UP, DOWN, DRAIN or INACTIVE");
+}
+
+base::Result<wire::ApiRequest> partition_update(const std::string& name, const Settings& settings) {
+  using R = wire::UpdatePartitionRequest;
+  const std::vector<Key<R>> keys = {
+      {"state", set_partition_state},
+      {"maxtime",
+       [](R& r, const std::string& v) -> Status {
+         GW_TRY(us, duration_us("MaxTime", v));
+         r.set_max_time_us(us);
+         return {};
+       }},
+      {"defaulttime",
+       [](R& r, const std::string& v) -> Status {
+         GW_TRY(us, duration_us("DefaultTime", v));
+         r.set_default_time_us(us);
+         return {};
+       }},
+      {"prioritytier",
+       [](R& r, const std::string& v) -> Status {
+         GW_TRY(tier, base::parse_int(v, 0, 65'535, "PriorityTier"));
+         r.set_tier(static_cast<int32_t>(tier));
+         return {};
+       }},
+      {"default",
+       [](R& r, const std::string& v) -> Status {
+         GW_TRY(yes, yes_or_no("Default", v));
+         r.set_is_default(yes);
+         return {};
+       }},
+  };
+  wire::ApiRequest request;
+  request.mutable_update_partition()->set_name(name);
+  GW_TRY_STATUS(apply(keys, settings, *request.mutable_update_partition()));
+  return request;
+}
+
+}  // namespace
+
+base::Result<Settings> parse_settings(Args words) {
+  Settings settings;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return invalid("\"" + base::printable(word, 60) + "\" is not KEY=VALUE");
+    const std::string key = base::to_lower(std::string_view(word).substr(0, equals));
+    if (!settings.emplace(key, word.substr(equals + 1)).second)
+      return invalid("key " + base::printable(key, 60) + " stands twice");
+  }
+  return settings;
+}
+
+base::Result<wire::ApiRequest> update_request(Args words, base::Time now) {
+  GW_TRY(settings, parse_settings(words));
+  static constexpr std::pair<std::string_view, int> kSubjects[] = {
+      {"jobid", 0}, {"job", 0}, {"nodename", 1}, {"node", 1}, {"partitionname", 2}};
+  for (const auto& [key, kind] : kSubjects) {
+    const auto it = settings.find(std::string(key));
+    if (it == settings.end()) continue;
+    const std::string subject = it->second;
+    settings.erase(it);
+    if (subject.empty()) return invalid(std::string(key) + "= is empty");
+    return kind == 0   ? job_update(subject, settings, now)
+           : kind == 1 ? node_update(subject, settings)
+                       : partition_update(subject, settings);
+  }
+  if (const auto it = settings.find("partition");
+      it != settings.end()) {  // after the subjects: a job has a partition, too
+    const std::string subject = it->second;
+    settings.erase(it);
+    return partition_update(subject, settings);
+  }
+  return invalid("No valid entity in update command", "begin with JobId=, NodeName= or PartitionName=");
+}
+
+int control_update(const Program& program, const ControlOptions& o, Args words) {
+  auto request = update_request(words, base::SystemClock().now());
+  if (!request) return failed(program, request.error());
+  auto reply = ask(program, std::move(*request));
+  if (!reply) return failed(program, reply.error());
+  int code = client::kExitOk;
+  for (const wire::JobFault& fault : reply->jobs().faults()) {
+    code = client::kExitFailed;
+    if (!o.quiet)
+      client::print_error(program, fmt::format("job {}: {}{}", fault.id(), fault.error().what(),
+                                               fault.error().hint().empty() ? "" : " (" + fault.error().hint() + ")"));
+  }
+  return code;
+}
+
+}  // namespace gw::cmds

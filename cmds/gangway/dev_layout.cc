@@ -1,0 +1,129 @@
+// Paths of a private cluster. See dev_layout.h for the invariants.
+#include "cmds/gangway/dev_layout.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+
+#include "base/hostlist.h"
+
+namespace gw::cmds {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Result;
+using base::Status;
+
+constexpr uint32_t kHostsPerBlock = 250;
+// Memory before disk: nodes make and remove small files with every job, and what they hold means nothing after a
+// reboot.
+constexpr const char* kRuntimePlaces[] = {"/dev/shm/gw-", "/tmp/gw-"};
+
+// A runtime folder is taken only if nobody else can have made or changed it.
+bool is_our_folder(const std::string& path) {
+  struct stat st = {};
+  const bool is_placed = std::any_of(std::begin(kRuntimePlaces), std::end(kRuntimePlaces),
+                                     [&](const char* place) { return path.starts_with(place); });
+  if (!is_placed || lstat(path.c_str(), &st) != 0) return false;
+  return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+Status make_runtime(DevLayout& layout) {
+  std::string path;
+  for (const char* place : kRuntimePlaces) {
+    path = fmt::format("{}{}-XXXXXX", place, geteuid());
+    if (mkdtemp(path.data()) != nullptr) break;
+    path.clear();
+  }
+  if (path.empty()) return base::fail_errno("cannot make a runtime folder below /dev/shm or /tmp", errno);
+  if (chmod(path.c_str(), 0711) != 0) return base::fail_errno("cannot set the mode of " + path, errno);
+  const std::string link = layout.run_link();
+  struct stat st = {};
+  if (lstat(link.c_str(), &st) == 0 && !S_ISLNK(st.st_mode)) {
+    return base::invalid(link + " is in the way", "give another folder with --dir");
+  }
+  unlink(link.c_str());
+  if (symlink(path.c_str(), link.c_str()) != 0) return base::fail_errno("cannot make the link " + link, errno);
+  layout.runtime = path;
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> default_dev_dir() {
+  const char* state = getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return std::string(state) + "/gangway/dev";
+  const char* home = getenv("HOME");
+  if (home == nullptr || home[0] != '/') {
+    const passwd* entry = getpwuid(geteuid());
+    home = entry != nullptr ? entry->pw_dir : nullptr;
+  }
+  if (home == nullptr || home[0] != '/') {
+    return base::invalid("no home folder to keep a cluster in", "give a folder with --dir, or set HOME");
+  }
+  return std::string(home) + "/.local/state/gangway/dev";
+}
+
+Result<DevLayout> dev_layout(const std::string& dir) {
+  DevLayout layout;
+  if (dir.empty()) {
+    GW_TRY(chosen, default_dev_dir());
+    layout.dir = chosen;
+  } else {
+    std::error_code failed;
+    layout.dir = fs::absolute(dir, failed).lexically_normal().string();
+    if (failed) return base::invalid("--dir " + dir + ": " + failed.message());
+    while (layout.dir.size() > 1 && layout.dir.ends_with('/')) layout.dir.pop_back();
+  }
+  std::error_code ignored;
+  const std::string target = fs::read_symlink(layout.run_link(), ignored).string();
+  if (is_our_folder(target)) layout.runtime = target;
+  return layout;
+}
+
+Status make_dev_folders(DevLayout& layout) {
+  for (const std::string& path : {layout.dir, layout.log_dir(), layout.state_dir()}) {
+    std::error_code failed;
+    fs::create_directories(path, failed);
+    if (failed) return base::fail(base::ErrorCode::kInternal, "cannot make " + path + ": " + failed.message());
+  }
+  return layout.runtime.empty() ? make_runtime(layout) : Status{};
+}
+
+void remove_dev_runtime(DevLayout& layout) {
+  if (layout.runtime.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(layout.runtime, ignored);
+  fs::remove(layout.run_link(), ignored);
+  layout.runtime.clear();
+}
+
+std::vector<std::string> dev_daemons(const DevLayout& layout) {
+  std::vector<std::string> nodes;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(layout.runtime, failed)) {
+    const fs::path name = entry.path().filename();
+    if (name.extension() == ".cmd" && name.string().starts_with("gnoded.")) nodes.push_back(name.stem().string());
+  }
+  base::sort_hostlist(nodes);
+  std::vector<std::string> all;
+  for (const char* first : {"munged", "gctld"})
+    if (access(layout.command_of(first).c_str(), F_OK) == 0) all.emplace_back(first);
+  all.insert(all.end(), nodes.begin(), nodes.end());
+  return all;
+}
+
+std::string dev_node_name(uint32_t index) { return fmt::format("n{}", index); }
+
+std::string dev_node_address(uint32_t index) {
+  return fmt::format("127.0.{}.{}", 1 + index / kHostsPerBlock, 2 + index % kHostsPerBlock);
+}
+
+}  // namespace gw::cmds

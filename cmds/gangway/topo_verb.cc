@@ -1,0 +1,180 @@
+// gangway topo [NODE|JOB] [--json] [--file FILE.xml|NAME] [--generate NAME].
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cmds/gangway/controller.h"
+#include "cmds/gangway/verbs.h"
+#include "topo/generate.h"
+#include "topo/load.h"
+#include "topo/render.h"
+#include "wire/convert.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::Result;
+using base::Status;
+using client::Program;
+
+const client::CommandDoc kDoc = {
+    "draw a node: sockets, NUMA nodes, switches, GPUs, links, NICs, and who uses them",
+    "[NODE|JOB]",
+    "For a node: what it reported to the controller, and which jobs have its GPUs. For a job number: each of its "
+    "nodes, "
+    "with the job's own GPUs marked. Without argument: this machine. --file needs no controller.",
+    {{"0", "done"}, {"1", "no such node, job or file, or no answer"}},
+    {{"GANGWAY_CONF", "path of the configuration"}, {"NO_COLOR", "no colours"}},
+    {{"gangway topo n3", "who uses which GPU of n3"},
+     {"gangway topo --file dgx-h100", "a made-up machine"},
+     {"gangway topo --generate dgx-h100 > dgx.xml", "the same as an hwloc XML file"}},
+    {},
+};
+
+constexpr int kDefaultWidth = 100;
+constexpr int kMinWidth = 60;
+constexpr int kMaxWidth = 160;
+
+struct Options {
+  bool json = false;
+  std::string file;
+  std::string generate;
+};
+
+// One node to show.
+struct View {
+  std::string title;
+  model::NodeTopology topology;
+  std::vector<topo::GpuUse> uses;
+};
+
+int terminal_width() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefaultWidth;
+  return std::clamp<int>(size.ws_col, kMinWidth, kMaxWidth);
+}
+
+bool use_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    return strcasestr(value, "utf-8") != nullptr || strcasestr(value, "utf8") != nullptr;
+  }
+  return true;
+}
+
+Result<View> view_of(const wire::Node& node, base::JobId only) {
+  if (!node.has_topology()) {
+    return base::fail(base::ErrorCode::kUnavailable, "node " + node.name() + " has not told its topology yet",
+                      "is gnoded running there?");
+  }
+  GW_TRY(topology, wire::from_wire(node.topology()));
+  View view{fmt::format("{}  {}", node.name(), node.state()), topology, {}};
+  for (const auto& [gpu, job] : node.gpu_jobs()) {
+    if (!only || only.value == job) view.uses.push_back({gpu, base::JobId(job), "", false});
+  }
+  for (const auto& [gpu, reason] : node.offline_gpus()) view.uses.push_back({gpu, {}, reason, true});
+  return view;
+}
+
+Result<std::vector<View>> views_of_nodes(const Program& program, const std::vector<std::string>& names,
+                                         base::JobId only) {
+  wire::ApiRequest request;
+  request.mutable_list_nodes()->set_topology(true);
+  for (const std::string& name : names) request.mutable_list_nodes()->add_names(name);
+  GW_TRY(reply, ask_controller(program, request));
+  std::vector<View> views;
+  for (const wire::Node& node : reply.list_nodes().nodes()) {
+    GW_TRY(view, view_of(node, only));
+    views.push_back(std::move(view));
+  }
+  if (views.empty()) return base::fail(base::ErrorCode::kNotFound, "no node \"" + base::printable(names[0]) + "\"");
+  return views;
+}
+
+Result<std::vector<View>> views_of_job(const Program& program, uint32_t id) {
+  wire::ApiRequest request;
+  request.mutable_show_job()->set_id(id);
+  GW_TRY(reply, ask_controller(program, request));
+  const wire::JobStatus& status = reply.show_job().job().status();
+  const auto& shares = status.has_placed() ? status.placed().shares() : status.ended().shares();
+  if (shares.empty()) {
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} has no nodes", id), "it waits, or never started");
+  }
+  std::vector<std::string> names;
+  for (const wire::NodeShare& s : shares) names.push_back(s.node());
+  GW_TRY(views, views_of_nodes(program, names, base::JobId(id)));
+  if (status.has_ended()) return views;
+  for (View& view : views) {
+    std::erase_if(view.uses, [](const topo::GpuUse& use) { return !use.offline && !use.job; });
+  }
+  return views;
+}
+
+Result<std::vector<View>> find_views(const Program& program, const Options& options,
+                                     const std::vector<std::string>& operands) {
+  if (operands.size() > 1) return base::invalid("one node or job at a time");
+  if (!options.file.empty() || operands.empty()) {
+    const std::string source = options.file.empty() ? "live" : options.file;
+    GW_TRY(topology, topo::load(source));
+    return std::vector<View>{{"", topology, {}}};
+  }
+  const auto number = base::parse_int(operands[0], 1, UINT32_MAX, "job");
+  if (number) return views_of_job(program, static_cast<uint32_t>(*number));
+  return views_of_nodes(program, {operands[0]}, {});
+}
+
+std::string json_text(const std::vector<View>& views) {
+  if (views.size() == 1) return topo::to_json(views[0].topology, views[0].uses);
+  nlohmann::json all = {{"schema_version", 1}, {"nodes", nlohmann::json::array()}};
+  for (const View& view : views) {
+    auto one = nlohmann::json::parse(topo::to_json(view.topology, view.uses)).at("node");
+    one["name"] = view.title.substr(0, view.title.find(' '));
+    all["nodes"].push_back(std::move(one));
+  }
+  return all.dump(2) + "\n";
+}
+
+std::string drawn(const std::vector<View>& views) {
+  std::string out;
+  for (const View& view : views) {
+    if (!out.empty()) out += "\n";
+    if (!view.title.empty()) out += view.title + "\n";
+    out += topo::draw(view.topology, view.uses, terminal_width(), client::use_colour(STDOUT_FILENO), use_unicode());
+  }
+  return out;
+}
+
+std::vector<client::Option> option_table(Options& o) {
+  return {flag("json", 0, "as JSON, with schema_version", o.json),
+          text_option("file", 'f', "FILE|NAME", "an hwloc XML file, or a generated machine", o.file),
+          text_option("generate", 0, "NAME", "print the XML of a generated machine: dgx-h100, a100-pcie, l40s, cpu",
+                      o.generate)};
+}
+
+}  // namespace
+
+int topo_verb(const Invocation& call) {
+  Options options;
+  std::vector<std::string> operands;
+  if (const auto code = parse_verb(call, kDoc, option_table(options), operands)) return *code;
+  std::string text;
+  if (!options.generate.empty()) {
+    auto xml = topo::generate_xml(options.generate);
+    if (!xml) return failed(call.program, xml.error());
+    text = std::move(*xml);
+  } else {
+    const auto views = find_views(call.program, options, operands);
+    if (!views) return failed(call.program, views.error());
+    text = options.json ? json_text(*views) : drawn(*views);
+  }
+  return client::print_out(text) ? client::kExitOk : client::kExitFailed;
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,114 @@
+// The table of verbs, and how one is found and its options are read.
+#include "cmds/gangway/verbs.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include "base/text.h"
+
+namespace gw::cmds {
+namespace {
+
+using client::Program;
+
+constexpr Verb kVerbs[] = {
+    {"backup", "FILE", "write a copy of the running controller's state", backup_verb},
+    {"config", "check FILE | dump", "check a configuration, or print one", config_verb},
+    {"dev", "up|down|status|env|run", "a private cluster of emulated nodes on this machine", dev_verb},
+    {"doctor", "", "check this host: MUNGE, clocks, ports, cgroups, users, disk, versions", doctor_verb},
+    {"logs", "[-f] JOB", "show a job's output", logs_verb},
+    {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links, NICs, and who uses them", topo_verb},
+};
+
+std::string overview(const Program& program, std::string_view summary, std::span<const Verb> verbs) {
+  std::string out = fmt::format("Usage: {} VERB [OPTIONS]\n\n{}\n\nVerbs:\n", program.name, summary);
+  for (const Verb& v : verbs) {
+    out += fmt::format("  {:<32}{}\n", fmt::format("{} {}", v.name, v.arguments), v.summary);
+  }
+  return out + fmt::format("\n`{} VERB --help` tells more.\n", program.name);
+}
+
+std::vector<std::string> names_of(std::span<const Verb> verbs) {
+  std::vector<std::string> names;
+  for (const Verb& v : verbs) names.emplace_back(v.name);
+  return names;
+}
+
+}  // namespace
+
+int failed(const Program& program, const base::Error& error) {
+  client::print_error(program, error);
+  return client::kExitFailed;
+}
+
+client::Option flag(std::string_view name, char letter, std::string_view help, bool& target) {
+  client::Option o;
+  o.name = name;
+  o.letter = letter;
+  o.help = help;
+  o.handler = [&target](std::string_view) {
+    target = true;
+    return base::Status{};
+  };
+  return o;
+}
+
+client::Option text_option(std::string_view name, char letter, std::string_view value, std::string_view help,
+                           std::string& target) {
+  client::Option o;
+  o.name = name;
+  o.letter = letter;
+  o.arg = client::Arg::kRequired;
+  o.value = value;
+  o.help = help;
+  o.handler = [&target, name](std::string_view v) -> base::Status {
+    if (v.empty()) return base::invalid(fmt::format("--{}: the value is empty", name));
+    target = v;
+    return {};
+  };
+  return o;
+}
+
+int run_verb(const Program& program, std::string_view summary, std::span<const Verb> verbs,
+             std::span<const std::string> args) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+    client::print_out(overview(program, summary, verbs));
+    return args.empty() ? client::kExitUsage : client::kExitOk;
+  }
+  if (args[0] == "--version" || args[0] == "-V") {
+    return client::print_out(client::version_line(program) + "\n") ? client::kExitOk : client::kExitFailed;
+  }
+  for (const Verb& v : verbs) {
+    if (v.name == args[0]) return v.run({{program.name + " " + args[0], false}, args.subspan(1)});
+  }
+  const auto names = names_of(verbs);
+  const std::string hint = base::did_you_mean(args[0], names);
+  client::print_error(program, fmt::format("unknown verb \"{}\"{}; verbs are: {}", base::printable(args[0], 40),
+                                           hint.empty() ? "" : " (" + hint + ")", base::join(names, ", ")));
+  return client::kExitUsage;
+}
+
+std::optional<int> parse_verb(const Invocation& call, const client::CommandDoc& doc, std::vector<client::Option> table,
+                              std::vector<std::string>& operands, client::ParseRules rules) {
+  client::CommonFlags flags;
+  client::add_common_options(table, flags);
+  auto parsed = client::parse_options(table, call.args, rules);
+  if (!parsed) {
+    client::print_error(call.program, parsed.error());
+    return client::kExitUsage;
+  }
+  if (flags.any()) {
+    return client::print_out(client::common_text(flags, call.program, doc, table)) ? client::kExitOk
+                                                                                   : client::kExitFailed;
+  }
+  operands = std::move(*parsed);
+  return std::nullopt;
+}
+
+int gangway_main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  return run_verb({"gangway", false}, "Gangway: a batch queue system for GPU clusters.", kVerbs, args);
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,210 @@
+// Partitions and what administrators change: node states, single GPUs, partitions, the configuration.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Node;
+using model::NodeAdmin;
+
+void Controller::configure_pools() {
+  qos_.clear();
+  for (const model::Qos& qos : settings_.qos) qos_[qos.name] = qos;
+  std::map<std::string, model::Partition> before = std::move(partitions_);
+  partitions_.clear();
+  for (const model::Partition& configured : settings_.partitions) {
+    model::Partition& p = partitions_[configured.name] = configured;
+    // An administrator's word on the state outlives a reload; limits come from the file.
+    if (const auto it = before.find(p.name); it != before.end()) p.state = it->second.state;
+    publish_partition(p);
+  }
+  for (const auto& [name, p] : before) {
+    if (partitions_.contains(name)) continue;
+    ledger_.remove_partition(name);
+    emit(sched::PartitionRemoved{name});
+  }
+}
+
+void Controller::publish_partition(const model::Partition& p) {
+  sched::PartitionFacts facts;
+  facts.name = p.name;
+  facts.nodes = p.nodes;
+  // A draining partition still starts what it has; an inactive or down one does not.
+  facts.is_up = p.state == model::PartitionState::kUp || p.state == model::PartitionState::kDrain;
+  facts.tier = p.tier;
+  facts.max_nodes = p.max_nodes;
+  facts.max_time = p.max_time;
+  facts.exclusive = p.exclusive;
+  facts.default_mem_per_cpu_mb = p.default_mem_per_cpu_mb;
+  facts.default_mem_per_gpu_mb = p.default_mem_per_gpu_mb;
+  facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
+  ledger_.set_partition(facts);
+  emit(sched::PartitionSet{facts});
+}
+
+void Controller::update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::UpdateNodeRequest& u = request.update_node();
+  if (u.names().empty()) return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "no node named", ""});
+  for (const std::string& name : u.names()) {
+    if (find_node(name) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const auto& [id, node] : nodes_) known.push_back(node.config.name);
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kNotFound, "invalid node name specified: " + base::printable(name),
+                        base::did_you_mean(name, known)});
+  }
+  for (const std::string& name : u.names()) {
+    const base::Status done = update_one_node(now, caller, *find_node(name), u);
+    if (!done) return reply_error(conn, request.id(), done.error());
+  }
+  wire::ApiReply out;
+  out.mutable_ok();
+  reply_change(now, conn, caller, request, std::move(out));
+}
+
+base::Status Controller::update_one_node(Time now, const Caller& caller, Node& node, const wire::UpdateNodeRequest& u) {
+  const std::string& name = node.config.name;
+  switch (u.action()) {
+    case wire::kNodeDrain:
+    case wire::kNodeDown:
+      if (u.reason().empty() && !u.dead() && node.reason.empty())
+        return base::invalid("a reason is needed to drain or down a node", "add Reason=\"...\"");
+      if (u.dead() && node.connected)
+        return base::fail(base::ErrorCode::kConflict, "node " + name + " is connected: it is not dead",
+                          "stop its gnoded first, or use State=DRAIN");
+      node.admin = u.action() == wire::kNodeDrain ? NodeAdmin::kDrain : NodeAdmin::kDown;
+      if (!u.reason().empty())
+        node.reason = base::printable(u.reason(), 1000);
+      else if (u.dead())
+        node.reason = "declared dead";
+      node.reason_uid = caller.uid;
+      node.reason_user = caller.user;
+      node.reason_time = now;
+      break;
+    case wire::kNodeResume:
+      node.admin = NodeAdmin::kUp;
+      node.reason.clear();
+      node.reason_user.clear();
+      node.reason_time = {};
+      launch_faults_.erase(node.id);
+      break;
+    case wire::kGpuOffline:
+    case wire::kGpuOnline: {
+      const uint32_t have = node.topology ? static_cast<uint32_t>(node.topology->gpus.size()) : 0;
+      for (uint32_t g : u.gpus())
+        if (g >= have) return base::invalid(fmt::format("node {} has no GPU {}; it has {}", name, g, have));
+      if (u.gpus().empty()) return base::invalid("no GPU named", "add Gpu=INDEX");
+      if (u.action() == wire::kGpuOffline && u.reason().empty())
+        return base::invalid("a reason is needed to take a GPU offline", "add Reason=\"...\"");
+      for (uint32_t g : u.gpus()) {
+        if (u.action() == wire::kGpuOffline)
+          node.offline_gpus[g] = base::printable(u.reason(), 1000);
+        else
+          node.offline_gpus.erase(g);
+      }
+      break;
+    }
+    default:
+      return base::invalid("unknown node action");
+  }
+  static const std::map<wire::NodeAction, std::string> kNames = {{wire::kNodeDrain, "drained"},
+                                                                 {wire::kNodeDown, "set down"},
+                                                                 {wire::kNodeResume, "resumed"},
+                                                                 {wire::kGpuOffline, "GPU offline"},
+                                                                 {wire::kGpuOnline, "GPU online"}};
+  save_node(node);
+  log_node(now, node, kNames.at(u.action()), fmt::format("by {}: {}", caller.user, base::printable(u.reason(), 1000)),
+           caller.uid);
+  publish_node(node);
+  if (u.action() == wire::kNodeDown && u.dead())
+    node_dead(now, node, "node " + name + " was declared dead by " + caller.user);
+  return {};
+}
+
+void Controller::update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::UpdatePartitionRequest& u = request.update_partition();
+  const auto it = partitions_.find(u.name());
+  if (it == partitions_.end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, p] : partitions_) known.push_back(name);
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kNotFound, "invalid partition name specified: " + base::printable(u.name()),
+                        base::did_you_mean(u.name(), known)});
+  }
+  if (u.has_state() && u.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kInvalid, "unknown partition state", "UP, DOWN, DRAIN, INACTIVE"});
+  if ((u.has_max_time_us() && u.max_time_us() <= 0) || (u.has_default_time_us() && u.default_time_us() <= 0))
+    return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "a time limit is not positive", ""});
+  model::Partition& p = it->second;
+  if (u.has_state()) p.state = static_cast<model::PartitionState>(u.state());
+  if (u.has_max_time_us()) p.max_time = base::Duration{u.max_time_us()};
+  if (u.has_default_time_us()) p.default_time = base::Duration{u.default_time_us()};
+  if (u.has_tier()) p.tier = u.tier();
+  if (u.has_is_default()) {
+    if (u.is_default())
+      for (auto& [name, other] : partitions_) other.is_default = false;
+    p.is_default = u.is_default();
+  }
+  publish_partition(p);
+  effects_.writes.push_back(store::PutPartition{p.name, wire::to_wire(p).SerializeAsString()});
+  effects_.writes.push_back(store::Event{now, {}, {}, "partition updated", p.name + " by " + caller.user, caller.uid});
+  wire::ApiReply out;
+  out.mutable_ok();
+  reply_change(now, conn, caller, request, std::move(out));
+}
+
+void Controller::on_reconfigured(Time now, Settings settings, const Reload& reply_to,
+                                 const std::vector<std::string>& changes, const std::vector<std::string>& warnings) {
+  wire::ApiReply out;
+  for (const std::string& c : changes) out.mutable_reconfigure()->add_changes(c);
+  for (const std::string& w : warnings) out.mutable_reconfigure()->add_warnings(w);
+  out.mutable_reconfigure();
+  // Nodes that left the file keep their record while jobs hold them.
+  std::set<std::string> kept;
+  for (const model::NodeConfig& n : settings.nodes) kept.insert(n.name);
+  for (auto it = nodes_.begin(); it != nodes_.end();) {
+    const Node& node = it->second;
+    if (kept.contains(node.config.name)) {
+      ++it;
+      continue;
+    }
+    if (!jobs_on_[node.id].empty()) {
+      out.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {} jobs: it stays until they have ended",
+                                                          node.config.name, jobs_on_[node.id].size()));
+      ++it;
+      continue;
+    }
+    if (const auto link = link_of_.find(node.id); link != link_of_.end()) {
+      effects_.out.push_back(CloseLink{link->second, "the node was taken out of the configuration"});
+      links_.erase(link->second);
+      link_of_.erase(link);
+    }
+    ledger_.remove_node(node.id);
+    emit(sched::NodeRemoved{node.id});
+    node_ids_.erase(node.config.name);
+    jobs_on_.erase(node.id);
+    it = nodes_.erase(it);
+  }
+  settings_ = std::move(settings);
+  configure_nodes(now);
+  configure_pools();
+  std::map<std::string, size_t> stranded;
+  for (const auto& [id, job] : jobs_) {
+    if (job.waiting() == nullptr) continue;
+    for (const std::string& name : job.spec.partitions) stranded[name] += !partitions_.contains(name);
+  }
+  for (const auto& [name, count] : stranded)
+    if (count > 0)
+      out.mutable_reconfigure()->add_warnings(
+          fmt::format("{} pending jobs name partition {}, which is gone: move them with gcontrol update", count, name));
+  for (const std::string& c : changes) note("reconfigured: " + c);
+  if (reply_to.conn != 0) reply(reply_to.conn, reply_to.request_id, std::move(out));
+}
+
+}  // namespace gw::ctld

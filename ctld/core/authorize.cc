@@ -1,0 +1,84 @@
+// The authorization table.
+#include "ctld/core/authorize.h"
+
+#include <algorithm>
+
+namespace gw::ctld {
+
+Grant grant_of(wire::ApiRequest::KindCase kind) {
+  using Kind = wire::ApiRequest;
+  switch (kind) {
+    // Reading the queue and the cluster is open to everybody; scripts and environments are checked by job (kOwnJobs).
+    case Kind::kListJobs:
+      return Grant::kEverybody;
+    case Kind::kShowJob:
+      return Grant::kEverybody;
+    case Kind::kWaitJob:
+      return Grant::kEverybody;
+    case Kind::kListNodes:
+      return Grant::kEverybody;
+    case Kind::kListPartitions:
+      return Grant::kEverybody;
+    case Kind::kShowConfig:
+      return Grant::kEverybody;
+    case Kind::kPing:
+      return Grant::kEverybody;
+    // Submission is open; partition, QOS and uid 0 rules are asked by the handler.
+    case Kind::kSubmit:
+      return Grant::kEverybody;
+    case Kind::kCancel:
+      return Grant::kOwnJobs;
+    case Kind::kUpdateJob:
+      return Grant::kOwnJobs;
+    case Kind::kJobAction:
+      return Grant::kOwnJobs;
+    case Kind::kUpdateNode:
+      return Grant::kAdmins;
+    case Kind::kUpdatePartition:
+      return Grant::kAdmins;
+    case Kind::kReconfigure:
+      return Grant::kAdmins;
+    case Kind::kBackup:
+      return Grant::kAdmins;
+    case Kind::KIND_NOT_SET:
+      return Grant::kNobody;
+  }
+  return Grant::kNobody;
+}
+
+bool is_allowed(Grant grant, Role role) {
+  // A node's credential is good for its own link alone: it is no user of this interface.
+  if (role == Role::kNode) return false;
+  switch (grant) {
+    case Grant::kNobody:
+      return false;
+    case Grant::kEverybody:
+      return true;
+    case Grant::kOwnJobs:
+      return role != Role::kOther;
+    case Grant::kAdmins:
+      return role == Role::kAdmin;
+  }
+  return false;
+}
+
+bool is_admin(const Settings& settings, const Caller& caller) {
+  if (settings.admin_uids.contains(caller.uid)) return true;
+  return std::any_of(settings.admin_users.begin(), settings.admin_users.end(), [&](const std::string& name) {
+    if (!name.starts_with('@')) return name == caller.user;
+    return std::find(caller.groups.begin(), caller.groups.end(), name.substr(1)) != caller.groups.end();
+  });
+}
+
+std::string denial(Grant grant) {
+  switch (grant) {
+    case Grant::kOwnJobs:
+      return "only the owner of a job and administrators may do this";
+    case Grant::kAdmins:
+      return "only administrators may do this (admins: in the configuration)";
+    default:
+      return "not allowed";
+  }
+}
+
+}  // namespace gw::ctld

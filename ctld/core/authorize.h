@@ -1,0 +1,43 @@
+// Who may ask for what: one table of every request kind against every role.
+// Invariant: a request kind without a row does not compile (a switch without default under -Werror).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ctld/core/settings.h"
+#include "wire/api.pb.h"
+
+namespace gw::ctld {
+
+/// The authenticated sender, resolved by the shell: uid and gid from the credential, names from the user database.
+struct Caller {
+  uint32_t uid = UINT32_MAX;
+  uint32_t gid = UINT32_MAX;
+  std::string user;  ///< The number as text if the uid has no name.
+  std::string group;
+  std::vector<std::string> groups;  ///< Names, primary one included.
+};
+
+/// What the caller is to the thing that the request is about. The strongest that holds counts.
+enum class Role : uint8_t { kOther, kOwner, kOperator, kAdmin, kNode };
+constexpr int kRoleCount = 5;
+
+/// What a row grants.
+enum class Grant : uint8_t {
+  kNobody = 0,
+  kEverybody,  ///< Any authenticated user.
+  kOwnJobs,    ///< The owner of the job, its QOS's operators, and administrators.
+  kAdmins,     ///< Administrators only.
+};
+
+/// The row of a request kind.
+Grant grant_of(wire::ApiRequest::KindCase kind);
+/// Does `role` satisfy `grant`?
+bool is_allowed(Grant grant, Role role);
+bool is_admin(const Settings& settings, const Caller& caller);
+/// "you are not the owner of job 7 (it belongs to alice); ..." for a refusal.
+std::string denial(Grant grant);
+
+}  // namespace gw::ctld

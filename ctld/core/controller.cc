@@ -1,0 +1,197 @@
+// What all handlers share: effects, rows, history lines, names of things.
+#include "ctld/core/controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/hostlist.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+Controller::Controller(Settings settings, Time now) : settings_(std::move(settings)), boot_(now) {
+  configure_nodes(now);
+  configure_pools();
+}
+
+Effects Controller::take_effects() {
+  Effects out = std::move(effects_);
+  effects_ = Effects{};
+  return out;
+}
+
+void Controller::note(std::string text, bool is_warning) { effects_.out.push_back(Note{is_warning, std::move(text)}); }
+
+void Controller::reply(ConnId conn, uint64_t request_id, wire::ApiReply message) {
+  message.set_id(request_id);
+  effects_.out.push_back(Reply{conn, std::move(message)});
+}
+
+void Controller::reply_error(ConnId conn, uint64_t request_id, const base::Error& error) {
+  wire::ApiReply message;
+  *message.mutable_error() = wire::to_wire(error);
+  reply(conn, request_id, std::move(message));
+}
+
+void Controller::emit(sched::DeltaKind kind) { effects_.deltas.push_back(sched::Delta{++epoch_, std::move(kind)}); }
+
+std::string Controller::name_of(NodeId id) const {
+  const auto it = nodes_.find(id);
+  return it == nodes_.end() ? std::string() : it->second.config.name;
+}
+
+/// Equal limits take memory once.
+void Controller::share_limits(model::JobSpec& spec) {
+  constexpr size_t kMaxSets = 64;
+  const auto same = std::find(limit_sets_.begin(), limit_sets_.end(), spec.launch.limits);
+  if (same != limit_sets_.end()) {
+    spec.launch.limits = *same;
+    return;
+  }
+  if (limit_sets_.size() == kMaxSets) limit_sets_.erase(limit_sets_.begin());
+  limit_sets_.push_back(spec.launch.limits);
+}
+
+store::JobRow Controller::row_of(const model::Job& job, bool with_spec) const {
+  store::JobRow row;
+  row.id = job.id;
+  row.state = static_cast<uint32_t>(job.state);
+  row.uid = job.spec.uid;
+  row.user = job.spec.user;
+  row.name = job.spec.name;
+  row.account = job.spec.account;
+  row.qos = job.spec.qos;
+  row.submitted = job.submitted;
+  const model::Allocation* allocation = nullptr;
+  if (const model::Placed* p = job.placed()) {
+    row.partition = p->partition;
+    row.started = p->started;
+    allocation = &p->allocation;
+  } else if (const model::Ended* e = job.ended()) {
+    row.partition = e->partition;
+    row.started = e->started;
+    row.ended = e->ended;
+    row.exit_code = e->outcome.exit.code;
+    row.exit_signo = e->outcome.exit.signo;
+    allocation = &e->allocation;
+  }
+  if (row.partition.empty() && !job.spec.partitions.empty()) row.partition = job.spec.partitions.front();
+  if (allocation != nullptr) {
+    row.nodes = base::compress_hostlist(allocation->node_names());
+    row.node_count = static_cast<uint32_t>(allocation->shares.size());
+    row.cpus = allocation->total_cpus();
+    row.gpus = allocation->total_gpus();
+    for (const model::NodeShare& share : allocation->shares) row.mem_mb += share.mem_mb;
+  }
+  if (with_spec) row.spec = wire::to_wire(job.spec).SerializeAsString();
+  row.status = wire::status_to_wire(job, [this](NodeId id) { return name_of(id); }).SerializeAsString();
+  return row;
+}
+
+void Controller::save(const model::Job& job) {
+  GW_CHECK(job.is_consistent());
+  if (job.ended() != nullptr)
+    effects_.writes.push_back(store::EndJob{row_of(job, false)});
+  else
+    effects_.writes.push_back(store::PutJobStatus{row_of(job, false)});
+}
+
+void Controller::log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text,
+                         uint32_t uid) {
+  effects_.writes.push_back(store::Event{now, job.id, {}, kind, text, uid});
+}
+
+void Controller::log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text,
+                          uint32_t uid) {
+  effects_.writes.push_back(store::Event{now, {}, node.config.name, kind, text, uid});
+  note(fmt::format("node {}: {}: {}", node.config.name, kind, text), kind != "registered");
+}
+
+void Controller::save_node(const model::Node& node) {
+  effects_.writes.push_back(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
+}
+
+model::Job* Controller::find_job(JobId id) {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+model::Node* Controller::find_node(const std::string& name) {
+  const auto it = node_ids_.find(name);
+  return it == node_ids_.end() ? nullptr : &nodes_.at(it->second);
+}
+
+bool Controller::advance(model::Job& job, model::JobEvent event) {
+  const auto to = model::next_state(job.state, event);
+  if (!to) {
+    ++misfits_;
+    note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
+                     model::long_name(job.state)),
+         true);
+    return false;
+  }
+  job.state = *to;
+  return true;
+}
+
+Role Controller::role_for(const Caller& caller, const model::Job& job) const {
+  if (is_admin(settings_, caller)) return Role::kAdmin;
+  return caller.uid == job.spec.uid ? Role::kOwner : Role::kOther;
+}
+
+Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
+  const model::Waiting* waiting = job.waiting();
+  if (waiting == nullptr) return {};
+  if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
+  const auto it = class_waits_.find(sched::class_key(pending_of(job)));
+  if (it != class_waits_.end()) return it->second;
+  return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};
+}
+
+wire::Job Controller::job_to_wire(const model::Job& job) const {
+  wire::Job out = wire::to_wire(job, [this](NodeId id) { return name_of(id); });
+  if (job.waiting() != nullptr) {
+    const WaitInfo info = wait_info(job);
+    out.mutable_status()->mutable_waiting()->set_reason(static_cast<uint32_t>(info.reason));
+    out.mutable_status()->mutable_waiting()->set_detail(info.detail);
+  }
+  return out;
+}
+
+void Controller::on_store_state(const std::string& why) {
+  if (why == store_fault_) return;
+  store_fault_ = why;
+  note(why.empty() ? "the state can be written again" : "the state cannot be written: " + why, !why.empty());
+}
+
+void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) {
+  effects_.out.push_back(Reply{conn, std::move(message)});
+}
+
+void Controller::on_client_gone(ConnId conn) {
+  std::erase_if(waiters_, [&](const auto& entry) { return entry.second.conn == conn; });
+}
+
+std::string Controller::fingerprint() const {
+  std::string out = fmt::format("next {}\n", next_job_.value);
+  for (const auto& [id, job] : jobs_) {
+    const store::JobRow row = row_of(job, true);
+    out += fmt::format("job {} {} {} {}\n", id.value, row.state, row.spec.size(), row.status.size());
+    out += row.spec + row.status;
+  }
+  for (const auto& [id, node] : nodes_) {
+    model::Node stored = node;  // when a node was heard of is not part of the state
+    stored.last_seen = {};
+    stored.since = {};
+    stored.connected = false;
+    stored.peer_address.clear();
+    out += wire::to_wire(stored).SerializeAsString();
+  }
+  for (const auto& [name, partition] : partitions_)
+    out += fmt::format("partition {} {}\n", name, static_cast<int>(partition.state));
+  return out;
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,249 @@
+// The controller's core: one deterministic state machine. Everything that happens is an on_x() call with the time in
+// it; what should be done about it is collected as Effects, which the shell fetches with take_effects(). Invariants: no
+// clock, socket, thread, file or randomness; same calls, same effects. A job's change of state and the rows that record
+// it are in the same Effects. Every resource that a job holds is in the ledger, and nothing else is. The handlers stand
+// by subject: submit.cc, lifecycle.cc, requests.cc, nodes.cc, admin.cc, query.cc, restore.cc.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ctld/core/authorize.h"
+#include "ctld/core/effects.h"
+#include "ctld/core/settings.h"
+#include "ctld/core/timers.h"
+#include "model/cluster.h"
+#include "model/job.h"
+#include "sched/plan.h"
+
+namespace gw::ctld {
+
+using base::JobId;
+using base::NodeId;
+using base::Time;
+
+/// The authenticated other end of a node's link.
+struct NodePeer {
+  uint32_t uid = UINT32_MAX;
+  std::string address;
+};
+
+class Controller {
+ public:
+  Controller(Settings settings, Time now);
+  /// Takes over what the store holds; to be called once, before anything else. Errors: damaged rows.
+  base::Status restore(const store::Snapshot& snapshot, Time now);
+
+  void on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void on_client_gone(ConnId conn);
+  void on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message);
+  void on_node_gone(Time now, LinkId link, const std::string& reason);
+  void on_plan(Time now, const sched::Plan& plan);
+  void on_tick(Time now);
+  /// New settings are in force (nodes, partitions, limits). `reply_to` gets the changes.
+  void on_reconfigured(Time now, Settings settings, const Reload& reply_to, const std::vector<std::string>& changes,
+                       const std::vector<std::string>& warnings);
+  /// A request that the shell carried out came to an end.
+  void on_shell_reply(ConnId conn, wire::ApiReply reply);
+  /// `since` is that of the Fence effect: a result from before the node came back proves nothing now.
+  void on_fenced(Time now, const std::string& node, Time since, bool is_dead, const std::string& detail);
+  /// The store cannot be written (`why` says so), or can again (empty). Changes are refused meanwhile.
+  void on_store_state(const std::string& why);
+
+  /// When on_tick() is wanted next.
+  Time next_wakeup() const { return timers_.next(); }
+  Effects take_effects();
+
+  const std::map<JobId, model::Job>& jobs() const { return jobs_; }
+  const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
+  const sched::Capacity& ledger() const { return ledger_; }
+  /// The durable state in canonical bytes: a core rebuilt from the store gives the same as the live one.
+  std::string fingerprint() const;
+  /// Events that did not fit the state of their job; zero in a healthy controller.
+  uint64_t misfits() const { return misfits_; }
+
+ private:
+  struct WaitInfo {
+    model::WaitReason reason = model::WaitReason::kNone;
+    std::string detail;
+  };
+  struct Waiter {
+    ConnId conn;
+    uint64_t request_id;
+  };
+  struct ReplyKey {
+    uint32_t uid;
+    std::string client_id;
+    auto operator<=>(const ReplyKey&) const = default;
+  };
+
+  Settings settings_;
+  Time boot_;
+  std::map<JobId, model::Job> jobs_;
+  JobId next_job_{1};
+  size_t live_jobs_ = 0;  // not ended
+  std::map<NodeId, model::Node> nodes_;
+  std::unordered_map<std::string, NodeId> node_ids_;
+  std::map<std::string, model::Partition> partitions_;
+  std::map<std::string, model::Qos> qos_;
+  std::map<sched::ClassKey, WaitInfo> class_waits_;
+  sched::Capacity ledger_;
+  uint64_t epoch_ = 0;
+  Timers timers_;
+  std::map<LinkId, NodeId> links_;
+  std::map<NodeId, LinkId> link_of_;
+  uint32_t last_node_ = 0;  // ids of nodes are never used again
+  std::map<NodeId, Time> next_beat_;
+  std::map<NodeId, std::set<JobId>> jobs_on_;        // placed and not yet released there
+  std::map<NodeId, std::set<JobId>> launch_faults_;  // jobs whose launch the node failed in a row
+  std::map<ReplyKey, std::string> replies_;
+  std::deque<std::pair<Time, ReplyKey>> reply_ages_;
+  std::multimap<JobId, Waiter> waiters_;
+  std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
+  std::string store_fault_;
+  uint64_t misfits_ = 0;
+  Effects effects_;
+
+  // controller.cc: shared by all handlers
+  void note(std::string text, bool is_warning = false);
+  void reply(ConnId conn, uint64_t request_id, wire::ApiReply reply);
+  void reply_error(ConnId conn, uint64_t request_id, const base::Error& error);
+  void emit(sched::DeltaKind kind);
+  void save(const model::Job& job);
+  void log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid = 0);
+  void log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid = 0);
+  void save_node(const model::Node& node);
+  store::JobRow row_of(const model::Job& job, bool with_spec) const;
+  model::Job* find_job(JobId id);
+  model::Node* find_node(const std::string& name);
+  bool advance(model::Job& job, model::JobEvent event);
+  Role role_for(const Caller& caller, const model::Job& job) const;
+  std::string name_of(NodeId id) const;
+  base::Duration lease_over(const std::string& partition) const;
+  void share_limits(model::JobSpec& spec);
+  WaitInfo wait_info(const model::Job& job) const;
+  wire::Job job_to_wire(const model::Job& job) const;
+
+  // restore.cc
+  base::Status restore_cluster(const store::Snapshot& snapshot, Time now);
+  void restore_job(Time now, model::Job& job);
+
+  // submit.cc
+  void submit(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Result<model::JobSpec> accept_spec(const Caller& caller, const wire::SubmitRequest& request,
+                                           std::vector<std::string>& warnings) const;
+  base::Status check_identity(const Caller& caller, const wire::SubmitRequest& request) const;
+  base::Status route(const Caller& caller, model::JobSpec& spec) const;
+  base::Status check_partition(const Caller& caller, const model::JobSpec& spec, const model::Partition& p) const;
+  base::Status check_time(model::JobSpec& spec, bool is_admin) const;
+  base::Status check_runnable(const model::JobSpec& spec) const;
+  base::Status check_qos(model::JobSpec& spec) const;
+  void test_only(Time now, ConnId conn, const wire::ApiRequest& request, const model::JobSpec& spec,
+                 const std::vector<std::string>& warnings);
+  JobId enter(Time now, const wire::SubmitRequest& request, model::JobSpec spec);
+
+  // lifecycle.cc
+  sched::PendingJob pending_of(const model::Job& job) const;
+  void consider(Time now, model::Job& job);
+  void unqueue(const model::Job& job);
+  bool commit_start(Time now, const sched::Start& start);
+  void send_prepare(Time now, const model::Job& job, NodeId node);
+  void send_go(const model::Job& job, NodeId node);
+  void send_stop(const model::Job& job, NodeId node);
+  void on_prepared(Time now, NodeId node, const wire::Prepared& m);
+  void on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m);
+  void on_started(Time now, NodeId node, const wire::Started& m);
+  void on_batch_exited(Time now, NodeId node, const wire::BatchExited& m);
+  void on_done(Time now, NodeId node, const wire::Done& m);
+  void go(Time now, model::Job& job);
+  void stop(Time now, model::Job& job, model::Outcome outcome);
+  void share_gone(Time now, model::Job& job, NodeId node);
+  void node_lost_job(Time now, model::Job& job, NodeId node, const std::string& why);
+  void finish(Time now, model::Job& job);
+  void requeue(Time now, model::Job& job);
+  void end(Time now, model::Job& job, model::Outcome outcome);
+  void end_pending(Time now, model::Job& job, model::JobState state, model::Outcome outcome);
+  void launch_failed(model::Job& job, Time now);
+  void arm_limits(const model::Job& job);
+  model::Job* current_run(uint32_t job, uint32_t attempt);
+  void answer_waiters(const model::Job& job);
+
+  // ticks.cc
+  void fire(Time now, const Timer& timer);
+  void job_limit_due(Time now, model::Job& job);
+  void job_warn_due(Time now, model::Job& job);
+  void start_timeout_due(Time now, model::Job& job);
+
+  // requests.cc
+  void dispatch(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void refuse_for_store(ConnId conn, uint64_t request_id);
+  bool answer_again(ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void remember_reply(Time now, const Caller& caller, const wire::ApiRequest& request, const wire::ApiReply& reply);
+  void reply_change(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request, wire::ApiReply reply);
+  void cancel(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Status cancel_one(Time now, const Caller& caller, model::Job& job, const wire::CancelRequest& request);
+  void job_action(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Status act_on(Time now, const Caller& caller, model::Job& job, wire::JobAction action);
+  base::Status hold(Time now, const Caller& caller, model::Job& job, bool by_admin);
+  base::Status release(Time now, const Caller& caller, model::Job& job);
+  base::Status requeue_on_request(Time now, const Caller& caller, model::Job& job, bool then_hold);
+
+  // update_job.cc
+  void update_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Status update_one(Time now, const Caller& caller, model::Job& job, const wire::UpdateJobRequest& u);
+  base::Status update_limits(const Caller& caller, const model::Job& job, model::JobSpec& spec,
+                             const wire::UpdateJobRequest& u) const;
+  base::Status update_place(const Caller& caller, const model::Job& job, model::JobSpec& spec,
+                            const wire::UpdateJobRequest& u) const;
+
+  // nodes.cc
+  void configure_nodes(Time now);
+  void register_node(Time now, LinkId link, const NodePeer& peer, const wire::Register& m);
+  base::Status check_registration(LinkId link, const NodePeer& peer, const wire::Register& m) const;
+  void refuse_link(LinkId link, const base::Error& error);
+  void reconcile(Time now, model::Node& node, const wire::Register& m, bool rebooted);
+  void reconcile_job(Time now, model::Job& job, NodeId node, wire::RunPhase phase);
+  void publish_node(const model::Node& node);
+  sched::NodeFacts facts_of(const model::Node& node) const;
+  void send_to_node(NodeId node, wire::ControllerToNode message, const model::Job* script_of = nullptr);
+  void node_dead(Time now, model::Node& node, const std::string& why);
+  void node_unreachable(Time now, model::Node& node, const std::string& why);
+  void node_silence_due(Time now, NodeId id, Time due);
+  void arm_beat(Time now, NodeId id);
+  void node_down_due(Time now, NodeId id);
+  void lease_over_due(Time now, model::Job& job);
+  void count_launch_fault(Time now, model::Node& node, JobId job);
+
+  // admin.cc
+  void configure_pools();
+  void publish_partition(const model::Partition& partition);
+  void update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Status update_one_node(Time now, const Caller& caller, model::Node& node, const wire::UpdateNodeRequest& u);
+  void update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
+  // query.cc
+  void list_jobs(Time now, ConnId conn, const wire::ApiRequest& request);
+  void show_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void wait_job(ConnId conn, const wire::ApiRequest& request);
+  void list_nodes(Time now, ConnId conn, const wire::ApiRequest& request);
+  void list_partitions(Time now, ConnId conn, const wire::ApiRequest& request);
+  void show_config(Time now, ConnId conn, const wire::ApiRequest& request);
+  void ping(Time now, ConnId conn, const wire::ApiRequest& request);
+  std::vector<JobId> select(const wire::JobFilter& filter, std::vector<uint32_t>* unknown) const;
+  wire::Node describe(Time now, const model::Node& node, bool with_topology) const;
+  std::string node_state(Time now, const model::Node& node) const;
+};
+
+/// The jobs that a request names, each once. Error: too many.
+base::Result<std::set<uint32_t>> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids);
+/// The refusal for somebody else's job.
+base::Error denied_job(const model::Job& job);
+/// Does a job pass a filter? Empty lists pass; without states only jobs that have not ended.
+bool matches(const wire::JobFilter& filter, const model::Job& job);
+
+}  // namespace gw::ctld

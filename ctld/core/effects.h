@@ -1,0 +1,83 @@
+// What the core wants done: values that the shell carries out. Nothing here is done before the writes of the same
+// Effects are durable, but for `deltas`, which only feed the scheduler.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sched/view.h"
+#include "store/rows.h"
+#include "wire/api.pb.h"
+#include "wire/node.pb.h"
+
+namespace gw::ctld {
+
+/// A client's connection and a node's link, numbered by the shell; never used again.
+using ConnId = uint64_t;
+using LinkId = uint64_t;
+
+/// Answer to a request. `at_once`: it shows nothing of the state, so it need not wait for what is being written.
+struct Reply {
+  ConnId conn = 0;
+  wire::ApiReply reply;
+  bool at_once = false;
+  std::string bytes =
+      {};  ///< In place of `reply`: a piece of a long list, serialised, since that takes a third of the memory.
+};
+/// Message to a node. Where `script_hash` is set the shell puts the script and the environment into the Prepare
+/// message. `at_once`: as with Reply.
+struct ToNode {
+  LinkId link = 0;
+  wire::ControllerToNode message;
+  std::string script_hash, env_hash;
+  bool at_once = false;
+};
+/// Close a node's link after what was sent has gone.
+struct CloseLink {
+  LinkId link = 0;
+  std::string reason;
+};
+/// Answer `show_job` with what only the store has; `reply` holds the rest. Without a job in it the shell looks among
+/// the ended ones; then `may_read` says who may see script and environment.
+struct ReadJob {
+  ConnId conn = 0;
+  wire::ApiReply reply;
+  base::JobId job;
+  bool history = false, script = false, environment = false;
+  uint32_t reader_uid = 0;
+  bool reader_is_admin = false;
+};
+struct MakeBackup {
+  ConnId conn = 0;
+  uint64_t request_id = 0;
+  std::string path;
+};
+/// Run the fencing program for a node; answer by on_fenced().
+struct Fence {
+  std::string node;
+  base::Time since;
+};
+/// Read the configuration again; answer by on_reconfigured() or an error reply.
+struct Reload {
+  ConnId conn = 0;
+  uint64_t request_id = 0;
+  bool check_only = false;
+};
+/// A line for the log.
+struct Note {
+  bool is_warning = false;
+  std::string text;
+};
+
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadJob, MakeBackup, Fence, Reload, Note>;
+
+struct Effects {
+  store::Batch writes;
+  std::vector<Outgoing> out;
+  std::vector<sched::Delta> deltas;
+  bool empty() const { return writes.empty() && out.empty() && deltas.empty(); }
+};
+
+}  // namespace gw::ctld

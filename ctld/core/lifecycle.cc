@@ -1,0 +1,419 @@
+// A job's way from the queue through placement and run to its end. Start of a gang is two-phase: every node prepares,
+// then all go; a lost node or a time-out releases all of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using base::Duration;
+using model::EndReason;
+using model::Job;
+using model::JobEvent;
+using model::JobState;
+using model::Outcome;
+using model::WaitReason;
+
+sched::PendingJob Controller::pending_of(const Job& job) const {
+  sched::PendingJob out;
+  out.id = job.id;
+  out.request = job.spec.request;
+  out.partitions = job.spec.partitions;
+  out.qos = job.spec.qos;
+  out.uid = job.spec.uid;
+  const auto qos = qos_.find(job.spec.qos);
+  // Bounded, so that no sum can wrap and pass everybody.
+  constexpr int64_t kMost = int64_t{1} << 50;
+  out.priority = std::clamp(job.spec.priority, -kMost, kMost) - job.spec.nice +
+                 (qos == qos_.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost));
+  out.submitted = job.submitted;
+  out.time_limit = job.spec.time_limit;
+  return out;
+}
+
+/// Puts a pending job before the scheduler, or says why not yet. The caller saves it.
+void Controller::consider(Time now, Job& job) {
+  model::Waiting& waiting = *job.waiting();
+  const Time not_before = std::max(job.spec.begin, waiting.not_before);
+  waiting.reason = WaitReason::kNone;
+  waiting.detail.clear();
+  if (job.spec.hold_admin) {
+    waiting.reason = WaitReason::kJobHeldAdmin;
+    waiting.detail = "held by an administrator or after failed launches: gcontrol release " + job.id.text();
+    if (!job.last_failure.empty()) waiting.detail += "; its last run: " + job.last_failure;
+  } else if (job.spec.hold_user) {
+    waiting.reason = WaitReason::kJobHeldUser;
+    waiting.detail = "held by its owner: gcontrol release " + job.id.text();
+  } else if (not_before > now) {
+    const bool back_off = waiting.not_before > job.spec.begin;
+    waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;
+    waiting.detail = fmt::format("waits until {}{}", base::format_time(not_before),
+                                 back_off ? "; its launch failed: " + job.last_failure : "");
+    timers_.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
+  }
+  if (waiting.reason != WaitReason::kNone) {
+    if (job.eligible) unqueue(job);  // the scheduler need not hear of a job that it never had
+    return;
+  }
+  if (!job.eligible) job.eligible = now;
+  emit(sched::JobQueued{pending_of(job)});
+}
+
+void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
+
+void Controller::on_plan(Time now, const sched::Plan& plan) {
+  for (const sched::Group& group : plan.groups) {
+    for (const sched::Decision& decision : group.decisions) {
+      if (const auto* start = std::get_if<sched::Start>(&decision)) {
+        commit_start(now, *start);
+      } else if (const auto* wait = std::get_if<sched::Wait>(&decision)) {
+        class_waits_[wait->job_class] = WaitInfo{wait->reason, wait->detail};
+      }
+    }
+  }
+  if (class_waits_.size() > 10'000 + 2 * live_jobs_) class_waits_.clear();
+}
+
+bool Controller::commit_start(Time now, const sched::Start& start) {
+  Job* job = find_job(start.job);
+  // While the state cannot be written nothing new is begun.
+  if (job == nullptr || job->waiting() == nullptr || job->is_held() || !store_fault_.empty()) return false;
+  if (!sched::check(ledger_, pending_of(*job), start)) return false;
+  const Time expected_end = now + job->spec.time_limit;
+  const auto held = ledger_.allocate(job->id, start.partition, start.allocation, now, expected_end);
+  if (!held || !advance(*job, JobEvent::kPlace)) return false;
+  ++job->attempt;
+  model::Placed placed;
+  placed.allocation = start.allocation;
+  placed.partition = start.partition;
+  placed.placed = now;
+  placed.lease_over = lease_over(start.partition);
+  for (const model::NodeShare& share : start.allocation.shares) {
+    placed.waiting_for.insert(share.node);
+    jobs_on_[share.node].insert(job->id);
+  }
+  job->phase = std::move(placed);
+  emit(sched::JobPlaced{job->id, start.partition, start.allocation, now, expected_end});
+  save(*job);
+  log_job(now, *job, "placed",
+          fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
+                      base::join(start.allocation.node_names(), ",")));
+  timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job->id.value, job->attempt});
+  for (const model::NodeShare& share : start.allocation.shares) send_prepare(now, *job, share.node);
+  return true;
+}
+
+void Controller::send_prepare(Time now, const Job& job, NodeId node) {
+  const model::Placed& placed = *job.placed();
+  wire::ControllerToNode message;
+  wire::Prepare& p = *message.mutable_prepare();
+  p.set_job(job.id.value);
+  p.set_attempt(job.attempt);
+  *p.mutable_spec() = wire::to_wire(job.spec);
+  for (const model::NodeShare& share : placed.allocation.shares) {
+    *p.add_all() = wire::to_wire(share);
+    if (share.node == node) *p.mutable_share() = wire::to_wire(share);
+  }
+  p.set_partition(placed.partition);
+  p.set_cluster(settings_.cluster);
+  p.set_restarts(job.restarts);
+  const auto partition = partitions_.find(placed.partition);
+  if (partition != partitions_.end()) p.set_lease_us(partition->second.lease.us);
+  p.set_grace_us(settings_.kill_wait.us);
+  p.set_allow_root(settings_.allow_root_jobs);
+  p.set_time_limit_us(job.spec.time_limit.us);
+  // A gang of one is whole by itself.
+  p.set_go(placed.allocation.shares.size() == 1);
+  p.set_started_us(now.us);
+  const bool is_first = placed.allocation.shares.front().node == node;
+  send_to_node(node, std::move(message), is_first ? &job : nullptr);
+}
+
+void Controller::send_go(const Job& job, NodeId node) {
+  wire::ControllerToNode message;
+  message.mutable_go()->set_job(job.id.value);
+  message.mutable_go()->set_attempt(job.attempt);
+  message.mutable_go()->set_started_us(job.placed()->started.us);
+  send_to_node(node, std::move(message));
+}
+
+void Controller::send_stop(const Job& job, NodeId node) {
+  const Outcome& outcome = *job.placed()->outcome;
+  wire::ControllerToNode message;
+  wire::Stop& s = *message.mutable_stop();
+  s.set_job(job.id.value);
+  s.set_attempt(job.attempt);
+  s.set_grace_us(settings_.kill_wait.us);
+  s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
+  send_to_node(node, std::move(message));
+}
+
+Job* Controller::current_run(uint32_t id, uint32_t attempt) {
+  Job* job = find_job(JobId(id));
+  return job != nullptr && job->attempt == attempt && job->placed() != nullptr ? job : nullptr;
+}
+
+void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
+  Job* job = current_run(m.job(), m.attempt());
+  if (job == nullptr) return;
+  // The node lost what it was told after it had prepared: it is told again.
+  if (job->state == JobState::kRunning && job->placed()->allocation.shares.size() > 1) return send_go(*job, node);
+  if (job->state == JobState::kCompleting) return send_stop(*job, node);
+  model::Placed& placed = *job->placed();
+  if (job->state != JobState::kConfiguring || placed.waiting_for.erase(node) == 0) return;
+  if (placed.waiting_for.empty())
+    go(now, *job);
+  else
+    save(*job);
+}
+
+void Controller::go(Time now, Job& job) {
+  if (!advance(job, JobEvent::kGo)) return;
+  model::Placed& placed = *job.placed();
+  placed.started = now;
+  placed.waiting_for.clear();
+  job.launch_failures = 0;
+  for (const model::NodeShare& share : placed.allocation.shares) launch_faults_.erase(share.node);
+  save(job);
+  log_job(now, job, "started", fmt::format("on {}", base::join(placed.allocation.node_names(), ",")));
+  arm_limits(job);
+  if (placed.allocation.shares.size() == 1) return;
+  for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
+}
+
+void Controller::on_started(Time now, NodeId, const wire::Started& m) {
+  Job* job = current_run(m.job(), m.attempt());
+  // A gang of several nodes was started by go(); a gang of one reports that it went by itself.
+  if (job != nullptr && job->state == JobState::kConfiguring && job->placed()->allocation.shares.size() == 1)
+    go(now, *job);
+}
+
+void Controller::arm_limits(const Job& job) {
+  const Time end = job.placed()->started + job.spec.time_limit;
+  if (end == Time::never()) return;
+  timers_.set({end, TimerKind::kJobLimit, job.id.value, job.attempt});
+  if (job.spec.warn.signo != 0 && !job.placed()->warned)
+    timers_.set({end - base::seconds(job.spec.warn.seconds_before), TimerKind::kJobWarn, job.id.value, job.attempt});
+}
+
+/// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.
+void Controller::stop(Time now, Job& job, Outcome outcome) {
+  if (job.state == JobState::kCompleting || !advance(job, JobEvent::kStop)) return;
+  model::Placed& placed = *job.placed();
+  placed.waiting_for.clear();
+  // Only nodes that still hold a share are waited for: a dead one has nothing left to clean.
+  for (const model::NodeShare& share : placed.allocation.shares)
+    if (jobs_on_[share.node].contains(job.id)) placed.waiting_for.insert(share.node);
+  placed.kill_sent = now;
+  placed.outcome = std::move(outcome);
+  save(job);
+  log_job(now, job, "ending",
+          fmt::format("{}{}", model::long_name(placed.outcome->end),
+                      placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
+  if (placed.waiting_for.empty()) return finish(now, job);
+  const std::set<NodeId> nodes = placed.waiting_for;
+  for (NodeId node : nodes) send_stop(job, node);
+}
+
+void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
+  Job* job = current_run(m.job(), m.attempt());
+  if (job == nullptr) return;
+  const std::string where = name_of(node);
+  if (job->state == JobState::kConfiguring) {
+    Outcome outcome;
+    outcome.end = m.node_fault() ? JobState::kNodeFail : JobState::kFailed;
+    const bool known = m.reason() <= static_cast<uint32_t>(EndReason::kPrologFailed);
+    outcome.reason = known ? static_cast<EndReason>(m.reason()) : EndReason::kLaunchFailed;
+    outcome.detail = fmt::format("could not start on {}: {}", where, base::printable(m.detail(), 1000));
+    outcome.exit.code = 1;
+    outcome.requeue = m.node_fault();
+    outcome.ended = now;
+    if (m.node_fault()) ++job->launch_failures;
+    stop(now, *job, std::move(outcome));
+    if (m.node_fault()) count_launch_fault(now, nodes_.at(node), job->id);
+  }
+  job = current_run(m.job(), m.attempt());
+  if (job != nullptr) share_gone(now, *job, node);
+}
+
+void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited& m) {
+  wire::ControllerToNode ack;
+  ack.mutable_ack()->set_job(m.job());
+  ack.mutable_ack()->set_attempt(m.attempt());
+  ack.mutable_ack()->set_phase(wire::kRunEnding);
+  Job* job = current_run(m.job(), m.attempt());
+  if (job == nullptr || job->placed()->allocation.shares.front().node != node)
+    return send_to_node(node, std::move(ack));
+  Outcome outcome;
+  outcome.exit = {m.exit_code() & 0xff, m.exit_signo()};
+  outcome.peak_mem_mb = m.peak_mem_mb();
+  outcome.ended = m.ended_us() > 0 && m.ended_us() <= now.us ? Time{m.ended_us()} : now;
+  outcome.detail = base::printable(m.detail(), 1000);
+  if (m.reason() <= static_cast<uint32_t>(EndReason::kPrologFailed))
+    outcome.reason = static_cast<EndReason>(m.reason());
+  if (m.oom()) {
+    outcome.end = JobState::kOutOfMemory;
+    outcome.reason = EndReason::kOutOfMemory;
+    if (outcome.detail.empty())
+      outcome.detail = fmt::format("out of memory on {}: used {} MiB of {} MiB; ask for more with --mem", name_of(node),
+                                   m.peak_mem_mb(), m.limit_mem_mb());
+  } else if (outcome.reason != EndReason::kNone || m.exit_code() != 0 || m.exit_signo() != 0) {
+    outcome.end = JobState::kFailed;
+    if (m.exit_code() == 0 && m.exit_signo() == 0) outcome.exit.code = 1;  // nobody may take this for success
+    if (outcome.reason == EndReason::kNone)
+      outcome.reason = m.exit_signo() != 0 ? EndReason::kRaisedSignal : EndReason::kNonZeroExit;
+  }
+  if (job->state == JobState::kCompleting) {  // it was told to end: keep why, take over how
+    Outcome& kept = *job->placed()->outcome;
+    kept.exit = outcome.exit;
+    kept.peak_mem_mb = outcome.peak_mem_mb;
+    kept.ended = outcome.ended;
+    save(*job);
+  } else {
+    if (job->state == JobState::kConfiguring && job->placed()->allocation.shares.size() == 1) {
+      go(now, *job);  // its Started report was lost on the way
+    } else if (job->state == JobState::kConfiguring) {
+      // The gang has not started: what was prepared here is gone, and the others must not go.
+      outcome.end = JobState::kNodeFail;
+      outcome.requeue = true;
+      ++job->launch_failures;
+    }
+    stop(now, *job, std::move(outcome));
+  }
+  send_to_node(node, std::move(ack));
+}
+
+void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
+  wire::ControllerToNode ack;
+  ack.mutable_ack()->set_job(m.job());
+  ack.mutable_ack()->set_attempt(m.attempt());
+  ack.mutable_ack()->set_phase(wire::kRunDone);
+  if (Job* job = current_run(m.job(), m.attempt())) {
+    if (!m.problem().empty())
+      log_node(now, nodes_.at(node), "cleanup problem",
+               fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
+    if (job->state == JobState::kCompleting) {
+      Outcome& outcome = *job->placed()->outcome;
+      outcome.peak_mem_mb = std::max(outcome.peak_mem_mb, m.peak_mem_mb());
+      share_gone(now, *job, node);
+    } else {
+      node_lost_job(now, *job, node,
+                    m.lease_expired() ? fmt::format("node {} was cut off longer than the lease", name_of(node))
+                                      : fmt::format("node {} ended it", name_of(node)));
+    }
+  }
+  send_to_node(node, std::move(ack));
+}
+
+/// A node has nothing of the job left: its share is free again.
+void Controller::share_gone(Time now, Job& job, NodeId node) {
+  if (jobs_on_[node].erase(job.id) > 0) {
+    ledger_.release(job.id, node);
+    emit(sched::ShareReleased{job.id, node});
+  }
+  model::Placed* placed = job.placed();
+  if (placed == nullptr) return;
+  placed->unreachable.erase(node);
+  if (job.state != JobState::kCompleting || placed->waiting_for.erase(node) == 0) return;
+  if (placed->waiting_for.empty())
+    finish(now, job);
+  else
+    save(job);
+}
+
+/// The run is known to be over on one node, without having been told to end: the whole gang ends.
+void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::string& why) {
+  const JobId id = job.id;
+  if (job.state != JobState::kCompleting) {
+    Outcome outcome;
+    outcome.end = JobState::kNodeFail;
+    outcome.reason = EndReason::kNodeDown;
+    outcome.detail = why;
+    outcome.requeue = job.spec.requeue;
+    outcome.ended = now;
+    stop(now, job, std::move(outcome));
+  }
+  if (Job* still = find_job(id); still != nullptr && still->placed() != nullptr) share_gone(now, *still, node);
+}
+
+void Controller::finish(Time now, Job& job) {
+  Outcome outcome = *job.placed()->outcome;
+  if (!outcome.ended) outcome.ended = now;
+  if (outcome.requeue) return requeue(now, job);
+  end(now, job, std::move(outcome));
+}
+
+void Controller::requeue(Time now, Job& job) {
+  const Outcome outcome = *job.placed()->outcome;
+  const bool had_started = static_cast<bool>(job.placed()->started);
+  if (!advance(job, JobEvent::kRequeue)) return;
+  job.phase = model::Waiting{};
+  job.eligible = {};
+  job.last_failure = outcome.detail;
+  if (had_started)
+    ++job.restarts;
+  else
+    launch_failed(job, now);
+  log_job(now, job, "requeued", outcome.detail);
+  consider(now, job);
+  save(job);
+}
+
+/// A start that failed on account of a node: wait longer each time, and hold the job in the end.
+void Controller::launch_failed(Job& job, Time now) {
+  if (job.launch_failures == 0) return;
+  if (job.launch_failures >= settings_.max_launch_failures) {
+    job.spec.hold_admin = true;
+    job.launch_failures = 0;
+    effects_.writes.push_back(store::PutJob{row_of(job, true)});
+    log_job(now, job, "held", fmt::format("{} launches failed in a row", settings_.max_launch_failures));
+    note(fmt::format("job {} is held: {} launches failed in a row, the last: {}", job.id.value,
+                     settings_.max_launch_failures, job.last_failure),
+         true);
+    return;
+  }
+  const uint32_t shift = std::min(job.launch_failures - 1, 6U);
+  job.waiting()->not_before = now + base::seconds(5) * (int64_t{1} << shift);
+}
+
+void Controller::end(Time now, Job& job, Outcome outcome) {
+  if (!advance(job, model::end_event(outcome.end))) return;
+  model::Ended ended;
+  if (const model::Placed* placed = job.placed()) {
+    ended.allocation = placed->allocation;
+    ended.partition = placed->partition;
+    ended.started = placed->started;
+  }
+  ended.ended = outcome.ended;
+  ended.outcome = std::move(outcome);
+  job.phase = std::move(ended);
+  --live_jobs_;
+  save(job);
+  log_job(now, job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
+  timers_.set({job.ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});
+  answer_waiters(job);
+}
+
+void Controller::end_pending(Time now, Job& job, JobState state, Outcome outcome) {
+  unqueue(job);
+  outcome.end = state;
+  outcome.ended = now;
+  end(now, job, std::move(outcome));
+}
+
+void Controller::answer_waiters(const Job& job) {
+  const auto range = waiters_.equal_range(job.id);
+  for (auto it = range.first; it != range.second; ++it) {
+    wire::ApiReply out;
+    *out.mutable_wait_job()->mutable_job() = job_to_wire(job);
+    reply(it->second.conn, it->second.request_id, std::move(out));
+  }
+  waiters_.erase(range.first, range.second);
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,330 @@
+// Nodes: registration and reconciliation, loss of contact, proof of death. A node out of reach keeps its jobs until it
+// is known that they are gone: a new boot id, the node's own word, the fencing program, an administrator's word, or a
+// lease.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::Node;
+
+void Controller::configure_nodes(Time now) {
+  for (const model::NodeConfig& config : settings_.nodes) {
+    Node* known = find_node(config.name);
+    if (known == nullptr) {
+      const NodeId id(++last_node_);
+      Node& node = nodes_[id];
+      node.id = id;
+      node.config = config;
+      node.since = now;
+      node_ids_[config.name] = id;
+      known = &node;
+    } else {
+      known->config = config;
+    }
+    publish_node(*known);
+  }
+}
+
+sched::NodeFacts Controller::facts_of(const Node& node) const {
+  sched::NodeFacts facts;
+  facts.id = node.id;
+  facts.name = node.config.name;
+  facts.topology = node.topology;
+  facts.features = node.config.features;
+  facts.weight = node.config.weight;
+  if (node.topology) {
+    const auto cores = static_cast<uint32_t>(node.topology->cores.size());
+    // The first cores are kept for the system.
+    for (uint32_t c = std::min(node.config.reserved_cores, cores); c < cores; ++c) facts.cores.insert(c);
+    for (uint32_t g = 0; g < node.topology->gpus.size(); ++g)
+      if (!node.offline_gpus.contains(g)) facts.gpus.insert(g);
+    facts.mem_mb = node.topology->memory_mb - std::min(node.config.reserved_mem_mb, node.topology->memory_mb);
+  }
+  if (!node.topology)
+    facts.unusable_why = "not registered yet";
+  else if (node.admin == model::NodeAdmin::kDown)
+    facts.unusable_why = "down" + (node.reason.empty() ? "" : ": " + node.reason);
+  else if (node.admin == model::NodeAdmin::kDrain)
+    facts.unusable_why = "drained" + (node.reason.empty() ? "" : ": " + node.reason);
+  else if (!node.connected)
+    facts.unusable_why = "out of reach";
+  facts.usable = facts.unusable_why.empty();
+  return facts;
+}
+
+void Controller::publish_node(const Node& node) {
+  const sched::NodeFacts facts = facts_of(node);
+  ledger_.set_node(facts);
+  emit(sched::NodeSet{facts});
+}
+
+void Controller::send_to_node(NodeId node, wire::ControllerToNode message, const Job* script_of) {
+  const auto it = link_of_.find(node);
+  if (it == link_of_.end()) return;  // reconcile() says it again when the node is back
+  ToNode out{it->second, std::move(message), {}, {}, false};
+  if (script_of != nullptr) {
+    out.script_hash = script_of->spec.launch.script_hash;
+    out.env_hash = script_of->spec.launch.env_hash;
+  }
+  effects_.out.push_back(std::move(out));
+}
+
+void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message) {
+  using Kind = wire::NodeToController;
+  if (message.kind_case() == Kind::kRegisterNode) return register_node(now, link, peer, message.register_node());
+  const auto it = links_.find(link);
+  if (it == links_.end()) return refuse_link(link, {base::ErrorCode::kProtocol, "register first", ""});
+  const NodeId id = it->second;
+  nodes_.at(id).last_seen = now;
+  switch (message.kind_case()) {
+    case Kind::kPrepared:
+      return on_prepared(now, id, message.prepared());
+    case Kind::kPrepareFailed:
+      return on_prepare_failed(now, id, message.prepare_failed());
+    case Kind::kStarted:
+      return on_started(now, id, message.started());
+    case Kind::kBatchExited:
+      return on_batch_exited(now, id, message.batch_exited());
+    case Kind::kDone:
+      return on_done(now, id, message.done());
+    default:
+      return;
+  }
+}
+
+void Controller::refuse_link(LinkId link, const base::Error& error) {
+  ToNode out;
+  out.link = link;
+  out.message.mutable_refused()->set_reason(error.what);
+  out.message.mutable_refused()->set_hint(error.hint);
+  effects_.out.push_back(std::move(out));
+  effects_.out.push_back(CloseLink{link, error.what});
+  note("node link refused: " + error.text(), true);
+}
+
+base::Status Controller::check_registration(LinkId link, const NodePeer& peer, const wire::Register& m) const {
+  const auto it = node_ids_.find(m.name());
+  if (!settings_.node_uids.contains(peer.uid))
+    return base::fail(base::ErrorCode::kDenied, fmt::format("uid {} may not register nodes", peer.uid),
+                      "gnoded runs as root or as the controller's user");
+  if (it == node_ids_.end())
+    return base::fail(base::ErrorCode::kDenied, "node " + base::printable(m.name()) + " is not in the configuration",
+                      "add it under nodes: and run gcontrol reconfigure");
+  const Node& node = nodes_.at(it->second);
+  if (!node.config.address.empty() && node.config.address != peer.address)
+    return base::fail(
+        base::ErrorCode::kDenied,
+        fmt::format("node {} connects from {}, configured is {}", m.name(), peer.address, node.config.address),
+        "correct nodes: address, or start gnoded with --bind");
+  if (link_of_.contains(node.id) || links_.contains(link))
+    return base::fail(base::ErrorCode::kConflict, fmt::format("node {} is connected already", m.name()),
+                      "a second gnoded of this name runs, or the first one's connection has not timed out yet");
+  return {};
+}
+
+void Controller::register_node(Time now, LinkId link, const NodePeer& peer, const wire::Register& m) {
+  const base::Status fit = check_registration(link, peer, m);
+  if (!fit) return refuse_link(link, fit.error());
+  auto topology = wire::from_wire(m.topology());
+  if (!topology) return refuse_link(link, topology.error());
+  Node& node = nodes_.at(node_ids_.at(m.name()));
+  const bool rebooted = !node.boot_id.empty() && node.boot_id != m.boot_id();
+  node.topology = std::make_shared<const model::NodeTopology>(std::move(*topology));
+  node.boot_id = m.boot_id();
+  node.version = base::printable(m.version(), 100);
+  node.containment = base::printable(m.containment(), 100);
+  node.is_emulated = m.is_emulated();
+  node.warning = base::printable(m.warning(), 1000);
+  if (node.topology->gpus.size() < node.config.expected_gpus)
+    node.warning += fmt::format("{}{} of {} GPUs found", node.warning.empty() ? "" : "; ", node.topology->gpus.size(),
+                                node.config.expected_gpus);
+  node.connected = true;
+  node.last_seen = node.since = now;
+  node.peer_address = peer.address;
+  links_[link] = node.id;
+  link_of_[node.id] = link;
+  // An administrator's "down" that came with proof of death is over when the node is back by itself; a drain is not.
+  save_node(node);
+  log_node(
+      now, node, "registered",
+      fmt::format("from {}, {} GPUs{}", peer.address, node.topology->gpus.size(), rebooted ? ", after a reboot" : ""));
+  publish_node(node);
+  arm_beat(now, node.id);
+  reconcile(now, node, m, rebooted);
+}
+
+/// Compares what the node has with what it should have. What the node does not list does not live there.
+void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool rebooted) {
+  const NodeId id = node.id;
+  wire::ControllerToNode answer;
+  wire::Registered& r = *answer.mutable_registered();
+  r.set_heartbeat_us(settings_.heartbeat.us);
+  r.set_timeout_us(settings_.node_timeout.us);
+  std::map<std::pair<uint32_t, uint32_t>, wire::RunPhase> has;
+  for (const wire::RunState& run : m.runs()) {
+    // Nothing runs on after a reboot, but an end that was recorded before it is still to be reported.
+    const bool is_over = run.phase() == wire::kRunEnding || run.phase() == wire::kRunDone;
+    if (!rebooted || is_over) has[{run.job(), run.attempt()}] = run.phase();
+  }
+  const std::set<JobId> expected = jobs_on_[id];
+  for (JobId job_id : expected) {
+    const Job& job = jobs_.at(job_id);
+    wire::RunState& wanted = *r.add_wanted();
+    wanted.set_job(job_id.value);
+    wanted.set_attempt(job.attempt);
+  }
+  send_to_node(id, std::move(answer));
+  for (JobId job_id : expected) {
+    Job& job = jobs_.at(job_id);
+    job.placed()->unreachable.erase(id);
+    const auto run = has.find({job_id.value, job.attempt});
+    if (run != has.end()) {
+      reconcile_job(now, job, id, run->second);
+    } else if (job.state == JobState::kConfiguring && !rebooted && job.placed()->waiting_for.contains(id)) {
+      send_prepare(now, job, id);  // the order was lost on the way: nothing has started
+    } else {
+      node_lost_job(now, job, id,
+                    rebooted ? fmt::format("node {} rebooted", node.config.name)
+                             : fmt::format("node {} no longer has it", node.config.name));
+    }
+  }
+}
+
+void Controller::reconcile_job(Time now, Job& job, NodeId node, wire::RunPhase phase) {
+  if (job.state == JobState::kCompleting) return send_stop(job, node);
+  const bool alone = job.placed()->allocation.shares.size() == 1;
+  switch (phase) {
+    case wire::kRunPrepared:
+      if (job.state == JobState::kRunning) return send_go(job, node);
+      if (alone) return send_prepare(now, job, node);  // says go once more
+      job.placed()->waiting_for.erase(node);
+      if (job.placed()->waiting_for.empty()) go(now, job);
+      return;
+    case wire::kRunStarted:
+      if (job.state == JobState::kConfiguring && alone)
+        go(now, job);
+      else
+        save(job);
+      return;
+    default:  // it is ending there: the node reports by itself
+      return;
+  }
+}
+
+void Controller::on_node_gone(Time now, LinkId link, const std::string& reason) {
+  const auto it = links_.find(link);
+  if (it == links_.end()) return;
+  const NodeId id = it->second;
+  links_.erase(it);
+  link_of_.erase(id);
+  node_unreachable(now, nodes_.at(id), reason);
+}
+
+void Controller::node_unreachable(Time now, Node& node, const std::string& why) {
+  node.connected = false;
+  node.since = now;
+  log_node(now, node, "out of reach", why);
+  publish_node(node);
+  timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node.id.value, 0});
+  for (JobId id : jobs_on_[node.id]) {
+    Job& job = jobs_.at(id);
+    job.placed()->unreachable.insert(node.id);
+    save(job);
+    if (job.placed()->lease_over.us > 0)
+      timers_.set({now + job.placed()->lease_over, TimerKind::kLeaseOver, id.value, job.attempt});
+  }
+}
+
+/// What a job placed in the partition is promised: its node counts the lease from the last word it heard, which is not
+/// later than ours; the time to kill is added. Kept with the job, since the partition's lease may change meanwhile.
+base::Duration Controller::lease_over(const std::string& name) const {
+  const auto partition = partitions_.find(name);
+  if (partition == partitions_.end() || partition->second.lease.us == 0) return {};
+  return partition->second.lease + settings_.heartbeat * 2 + settings_.kill_wait;
+}
+
+/// One chain of heartbeats a node, however often it registers.
+void Controller::arm_beat(Time now, NodeId id) {
+  next_beat_[id] = now + settings_.heartbeat;
+  timers_.set({next_beat_[id], TimerKind::kNodeBeat, id.value, 0});
+}
+
+void Controller::node_silence_due(Time now, NodeId id, Time due) {
+  const auto it = nodes_.find(id);
+  if (it == nodes_.end() || !it->second.connected || next_beat_[id] != due) return;
+  if (it->second.last_seen + settings_.node_timeout <= now) {
+    const LinkId link = link_of_.at(id);
+    effects_.out.push_back(CloseLink{link, "nothing heard of it for too long"});
+    return on_node_gone(now, link, "nothing heard of it for " + base::format_duration(settings_.node_timeout));
+  }
+  // It shows nothing of the state, and must not wait for a disk that is full.
+  ToNode beat;
+  beat.link = link_of_.at(id);
+  beat.at_once = true;
+  beat.message.mutable_heartbeat()->set_now_us(now.us);
+  effects_.out.push_back(std::move(beat));
+  arm_beat(now, id);
+}
+
+void Controller::node_down_due(Time now, NodeId id) {
+  const auto it = nodes_.find(id);
+  if (it == nodes_.end() || it->second.connected || it->second.since + settings_.node_timeout > now) return;
+  if (jobs_on_[id].empty() || !settings_.has_fence) return;
+  log_node(now, it->second, "fencing", "out of reach with jobs on it");
+  effects_.out.push_back(Fence{it->second.config.name, it->second.since});
+  timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, id.value, 0});
+}
+
+void Controller::on_fenced(Time now, const std::string& name, Time since, bool is_dead, const std::string& detail) {
+  Node* node = find_node(name);
+  if (node == nullptr) return;
+  if (!is_dead) return log_node(now, *node, "fencing failed", base::printable(detail, 1000));
+  if (node->connected || node->since != since) return;
+  node_dead(now, *node, "node " + name + " was fenced");
+}
+
+void Controller::node_dead(Time now, Node& node, const std::string& why) {
+  log_node(now, node, "dead", why);
+  const std::set<JobId> lost = jobs_on_[node.id];
+  for (JobId id : lost) node_lost_job(now, jobs_.at(id), node.id, why);
+}
+
+void Controller::lease_over_due(Time now, Job& job) {
+  if (job.placed() == nullptr || job.placed()->lease_over.us == 0) return;
+  const base::Duration lease = job.placed()->lease_over;
+  const JobId id = job.id;
+  const std::set<NodeId> unreachable = job.placed()->unreachable;
+  for (NodeId node_id : unreachable) {
+    const Node& node = nodes_.at(node_id);
+    if (node.connected || node.since + lease > now) continue;
+    Job* still = find_job(id);
+    if (still == nullptr || still->placed() == nullptr) return;
+    node_lost_job(now, *still, node_id, fmt::format("node {} is out of reach and the lease is over", node.config.name));
+  }
+}
+
+/// A node that fails the launches of several jobs in a row is drained, before it eats the queue.
+void Controller::count_launch_fault(Time now, Node& node, JobId job) {
+  constexpr size_t kTooMany = 3;
+  auto& faults = launch_faults_[node.id];
+  faults.insert(job);
+  if (faults.size() < kTooMany || node.admin != model::NodeAdmin::kUp) return;
+  faults.clear();
+  node.admin = model::NodeAdmin::kDrain;
+  node.reason = fmt::format("{} launches in a row failed here", kTooMany);
+  node.reason_time = now;
+  node.reason_user = "gctld";
+  save_node(node);
+  log_node(now, node, "drained", node.reason);
+  publish_node(node);
+}
+
+}  // namespace gw::ctld

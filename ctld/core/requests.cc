@@ -1,0 +1,315 @@
+// Requests of clients: dispatch behind the authorization table, answers that are given again to a client that asks
+// again, and the changes to jobs that users ask for.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::Outcome;
+
+namespace {
+
+bool is_change(wire::ApiRequest::KindCase kind) {
+  using Kind = wire::ApiRequest;
+  switch (kind) {
+    case Kind::kSubmit:
+    case Kind::kCancel:
+    case Kind::kUpdateJob:
+    case Kind::kJobAction:
+    case Kind::kUpdateNode:
+    case Kind::kUpdatePartition:
+    case Kind::kReconfigure:
+      return true;
+    case Kind::kListJobs:
+    case Kind::kShowJob:
+    case Kind::kWaitJob:
+    case Kind::kListNodes:
+    case Kind::kListPartitions:
+    case Kind::kShowConfig:
+    case Kind::kPing:
+    case Kind::kBackup:
+    case Kind::KIND_NOT_SET:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+base::Error denied_job(const Job& job) {
+  return {base::ErrorCode::kDenied,
+          fmt::format("access denied to job {}: it belongs to {}", job.id.value, job.spec.user),
+          denial(Grant::kOwnJobs)};
+}
+
+void Controller::on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const auto kind = request.kind_case();
+  if (kind == wire::ApiRequest::KIND_NOT_SET)
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kProtocol, "the controller does not know this kind of request",
+                        "the command may be newer than the controller"});
+  const Grant grant = grant_of(kind);
+  const Role role = is_admin(settings_, caller) ? Role::kAdmin : Role::kOther;
+  // What concerns single jobs is asked again for each of them.
+  if (!is_allowed(grant, role) && grant != Grant::kOwnJobs)
+    return reply_error(conn, request.id(), {base::ErrorCode::kDenied, "permission denied", denial(grant)});
+  if (is_change(kind) && !request.client_id().empty() && answer_again(conn, caller, request)) return;
+  if (!store_fault_.empty() && kind != wire::ApiRequest::kPing) return refuse_for_store(conn, request.id());
+  dispatch(now, conn, caller, request);
+}
+
+/// While the state cannot be written nothing changes, and nothing is shown that a crash could take back.
+void Controller::refuse_for_store(ConnId conn, uint64_t request_id) {
+  wire::ApiReply out;
+  out.set_id(request_id);
+  *out.mutable_error() = wire::to_wire(
+      base::Error{base::ErrorCode::kUnavailable, "the controller cannot write its state: " + store_fault_,
+                  "nothing was changed and running jobs go on; try again when an administrator has mended it"});
+  effects_.out.push_back(Reply{conn, std::move(out), /*at_once=*/true});
+}
+
+/// A request names at most so many jobs, each once.
+base::Result<std::set<uint32_t>> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids) {
+  constexpr int kMostIds = 100'000;
+  if (ids.size() > kMostIds)
+    return base::invalid(fmt::format("{} job ids in one request; at most {} are taken", ids.size(), kMostIds));
+  return std::set<uint32_t>(ids.begin(), ids.end());
+}
+
+void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  using Kind = wire::ApiRequest;
+  switch (request.kind_case()) {
+    case Kind::kSubmit:
+      return submit(now, conn, caller, request);
+    case Kind::kListJobs:
+      return list_jobs(now, conn, request);
+    case Kind::kShowJob:
+      return show_job(now, conn, caller, request);
+    case Kind::kWaitJob:
+      return wait_job(conn, request);
+    case Kind::kCancel:
+      return cancel(now, conn, caller, request);
+    case Kind::kUpdateJob:
+      return update_job(now, conn, caller, request);
+    case Kind::kJobAction:
+      return job_action(now, conn, caller, request);
+    case Kind::kListNodes:
+      return list_nodes(now, conn, request);
+    case Kind::kUpdateNode:
+      return update_node(now, conn, caller, request);
+    case Kind::kListPartitions:
+      return list_partitions(now, conn, request);
+    case Kind::kUpdatePartition:
+      return update_partition(now, conn, caller, request);
+    case Kind::kShowConfig:
+      return show_config(now, conn, request);
+    case Kind::kReconfigure:
+      effects_.out.push_back(Reload{conn, request.id(), request.reconfigure().check_only()});
+      return;
+    case Kind::kPing:
+      return ping(now, conn, request);
+    case Kind::kBackup:
+      effects_.out.push_back(MakeBackup{conn, request.id(), request.backup().path()});
+      return;
+    case Kind::KIND_NOT_SET:
+      return;
+  }
+}
+
+bool Controller::answer_again(ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const auto it = replies_.find(ReplyKey{caller.uid, request.client_id()});
+  if (it == replies_.end()) return false;
+  wire::ApiReply first;
+  if (!first.ParseFromString(it->second)) return false;
+  reply(conn, request.id(), std::move(first));
+  return true;
+}
+
+void Controller::remember_reply(Time now, const Caller& caller, const wire::ApiRequest& request,
+                                const wire::ApiReply& message) {
+  constexpr size_t kMaxClientId = 64;
+  if (request.client_id().empty() || request.client_id().size() > kMaxClientId) return;
+  ReplyKey key{caller.uid, request.client_id()};
+  std::string bytes = message.SerializeAsString();
+  effects_.writes.push_back(store::PutReply{caller.uid, request.client_id(), bytes, now});
+  if (reply_ages_.empty()) timers_.set({now + kReplyMemory, TimerKind::kReplies, 0, 0});
+  reply_ages_.emplace_back(now, key);
+  replies_[std::move(key)] = std::move(bytes);
+}
+
+/// Answers a change that was made, and keeps the answer for a retry in the same transaction.
+void Controller::reply_change(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
+                              wire::ApiReply message) {
+  remember_reply(now, caller, request, message);
+  reply(conn, request.id(), std::move(message));
+}
+
+void Controller::cancel(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::CancelRequest& c = request.cancel();
+  const wire::JobFilter& f = c.filter();
+  if (f.ids().empty() && f.uids().empty() && f.users().empty() && f.partitions().empty() && f.states().empty() &&
+      f.names().empty() && f.nodes().empty() && f.accounts().empty() && f.qos().empty())
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kInvalid, "no job named", "give ids, or a filter such as -u"});
+  wire::ApiReply out;
+  std::vector<uint32_t> unknown;
+  const bool by_id = !f.ids().empty();
+  for (JobId id : select(f, &unknown)) {
+    const base::Status done = cancel_one(now, caller, jobs_.at(id), c);
+    if (done) {
+      out.mutable_cancel()->add_done(id.value);
+    } else if (by_id || done.error().code != base::ErrorCode::kDenied) {
+      wire::JobFault& fault = *out.mutable_cancel()->add_faults();
+      fault.set_id(id.value);
+      *fault.mutable_error() = wire::to_wire(done.error());
+    }
+  }
+  for (uint32_t id : unknown) {
+    wire::JobFault& fault = *out.mutable_cancel()->add_faults();
+    fault.set_id(id);
+    *fault.mutable_error() =
+        wire::to_wire(base::Error{base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id), ""});
+  }
+  out.mutable_cancel();
+  reply_change(now, conn, caller, request, std::move(out));
+}
+
+base::Status Controller::cancel_one(Time now, const Caller& caller, Job& job, const wire::CancelRequest& request) {
+  if (!is_allowed(Grant::kOwnJobs, role_for(caller, job))) return tl::unexpected(denied_job(job));
+  if (model::is_end(job.state))
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+  constexpr int kMaxSignal = 64;
+  if (request.signo() < 0 || request.signo() > kMaxSignal)
+    return base::invalid(fmt::format("signal {} does not exist", request.signo()));
+  if (request.signo() != 0) {
+    if (job.state != JobState::kRunning)
+      return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not running", job.id.value));
+    for (const model::NodeShare& share : job.placed()->allocation.shares) {
+      wire::ControllerToNode message;
+      message.mutable_signal()->set_job(job.id.value);
+      message.mutable_signal()->set_attempt(job.attempt);
+      message.mutable_signal()->set_signo(request.signo());
+      message.mutable_signal()->set_batch_only(request.batch_only());
+      send_to_node(share.node, std::move(message));
+    }
+    log_job(now, job, "signalled", fmt::format("signal {} by {}", request.signo(), caller.user), caller.uid);
+    return {};
+  }
+  Outcome outcome;
+  outcome.end = JobState::kCancelled;
+  outcome.reason = model::EndReason::kCancelledByUser;
+  outcome.cancelled_by = caller.uid;
+  outcome.detail = "by " + caller.user;
+  log_job(now, job, "cancelled", "by " + caller.user, caller.uid);
+  if (job.waiting() != nullptr) {
+    end_pending(now, job, JobState::kCancelled, std::move(outcome));
+  } else if (job.state == JobState::kCompleting) {
+    job.placed()->outcome->requeue = false;  // it is ending already: but it does not come back
+    if (job.placed()->outcome->end == JobState::kNodeFail) job.placed()->outcome->end = JobState::kCancelled;
+    save(job);
+  } else {
+    stop(now, job, std::move(outcome));
+  }
+  return {};
+}
+
+void Controller::job_action(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  wire::ApiReply out;
+  wire::JobsReply& jobs = *out.mutable_jobs();
+  const auto ids = job_ids(request.job_action().ids());
+  if (!ids) return reply_error(conn, request.id(), ids.error());
+  for (uint32_t id : *ids) {
+    Job* job = find_job(JobId(id));
+    base::Status done = base::fail(base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id));
+    if (job != nullptr) done = act_on(now, caller, *job, request.job_action().action());
+    if (done) {
+      jobs.add_done(id);
+      continue;
+    }
+    wire::JobFault& fault = *jobs.add_faults();
+    fault.set_id(id);
+    *fault.mutable_error() = wire::to_wire(done.error());
+  }
+  reply_change(now, conn, caller, request, std::move(out));
+}
+
+base::Status Controller::act_on(Time now, const Caller& caller, Job& job, wire::JobAction action) {
+  if (!is_allowed(Grant::kOwnJobs, role_for(caller, job))) return tl::unexpected(denied_job(job));
+  if (model::is_end(job.state))
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+  switch (action) {
+    case wire::kHold:
+      return hold(now, caller, job, role_for(caller, job) == Role::kAdmin);
+    case wire::kUserHold:
+      return hold(now, caller, job, false);
+    case wire::kRelease:
+      return release(now, caller, job);
+    case wire::kRequeue:
+      return requeue_on_request(now, caller, job, false);
+    case wire::kRequeueHold:
+      return requeue_on_request(now, caller, job, true);
+    default:
+      return base::invalid("unknown action");
+  }
+}
+
+base::Status Controller::hold(Time now, const Caller& caller, Job& job, bool by_admin) {
+  if (job.waiting() == nullptr)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
+                      "use requeuehold to stop it and hold it");
+  // An administrator who holds an own job holds it as a user, so that it can be released as one.
+  (by_admin && caller.uid != job.spec.uid ? job.spec.hold_admin : job.spec.hold_user) = true;
+  consider(now, job);
+  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  log_job(now, job, "held", "by " + caller.user, caller.uid);
+  return {};
+}
+
+base::Status Controller::release(Time now, const Caller& caller, Job& job) {
+  if (job.waiting() == nullptr) return {};
+  if (job.spec.hold_admin && role_for(caller, job) != Role::kAdmin)
+    return base::fail(base::ErrorCode::kDenied, fmt::format("job {} is held by an administrator", job.id.value));
+  if (!job.is_held()) return {};
+  job.spec.hold_admin = job.spec.hold_user = false;
+  job.waiting()->not_before = {};
+  job.launch_failures = 0;
+  consider(now, job);
+  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  log_job(now, job, "released", "by " + caller.user, caller.uid);
+  return {};
+}
+
+base::Status Controller::requeue_on_request(Time now, const Caller& caller, Job& job, bool then_hold) {
+  if (job.waiting() != nullptr) {
+    if (!then_hold) return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is pending", job.id.value));
+    return hold(now, caller, job, false);
+  }
+  if (!job.spec.requeue)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} was submitted with --no-requeue", job.id.value),
+                      "gcontrol update JobId=... Requeue=1 first");
+  if (job.state == JobState::kCompleting)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is completing", job.id.value));
+  if (then_hold) {
+    job.spec.hold_user = true;
+    effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  }
+  Outcome outcome;
+  outcome.end = JobState::kCancelled;
+  outcome.reason = model::EndReason::kCancelledByUser;
+  outcome.cancelled_by = caller.uid;
+  outcome.detail = "requeued by " + caller.user;
+  outcome.requeue = true;
+  stop(now, job, std::move(outcome));
+  return {};
+}
+
+}  // namespace gw::ctld

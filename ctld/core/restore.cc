@@ -1,0 +1,124 @@
+// Recovery: the core as the store left it. Nodes are out of reach until they register; their jobs stay theirs.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Node;
+
+namespace {
+
+base::Result<model::Job> job_from_row(const store::JobRow& row, const wire::NodeLookup& lookup) {
+  wire::JobSpec spec;
+  wire::JobStatus status;
+  if (!spec.ParseFromString(row.spec) || !status.ParseFromString(row.status))
+    return base::fail(base::ErrorCode::kInternal, fmt::format("the record of job {} is damaged", row.id.value),
+                      "restore a backup");
+  model::Job job;
+  job.id = row.id;
+  GW_TRY(parsed, wire::from_wire(spec));
+  job.spec = std::move(parsed);
+  GW_TRY_STATUS(wire::status_from_wire(status, job, lookup));
+  return job;
+}
+
+}  // namespace
+
+base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
+  for (const store::NamedBytes& meta : snapshot.meta)
+    if (meta.name == "next_job") {
+      GW_TRY(next, base::parse_int(meta.bytes, 1, UINT32_MAX, "next_job"));
+      next_job_ = JobId(static_cast<uint32_t>(next));
+    }
+  GW_TRY_STATUS(restore_cluster(snapshot, now));
+  const wire::NodeLookup lookup = [this](std::string_view name) {
+    const auto it = node_ids_.find(std::string(name));
+    return it == node_ids_.end() ? NodeId() : it->second;
+  };
+  for (const store::JobRow& row : snapshot.recently_ended) {
+    auto job = job_from_row(row, lookup);
+    if (!job) continue;  // history only: it is kept in the store whatever becomes of it here
+    timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
+    share_limits(job->spec);
+    jobs_[job->id] = std::move(*job);
+  }
+  for (const store::JobRow& row : snapshot.jobs) {
+    GW_TRY(job, job_from_row(row, lookup));
+    ++live_jobs_;
+    share_limits(job.spec);
+    restore_job(now, jobs_[job.id] = std::move(job));
+  }
+  for (const store::PutReply& r : snapshot.replies) {
+    if (r.at + kReplyMemory <= now) continue;
+    replies_[ReplyKey{r.uid, r.client_id}] = r.reply;
+    reply_ages_.emplace_back(r.at, ReplyKey{r.uid, r.client_id});
+  }
+  if (!reply_ages_.empty()) timers_.set({reply_ages_.front().first + kReplyMemory, TimerKind::kReplies, 0, 0});
+  return ledger_.audit();
+}
+
+base::Status Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
+  // A node that left the configuration while jobs held it is known from its own record.
+  std::set<std::string> held;
+  for (const store::JobRow& row : snapshot.jobs) {
+    wire::JobStatus status;
+    if (!status.ParseFromString(row.status)) continue;
+    for (const wire::NodeShare& share : status.placed().shares()) held.insert(share.node());
+  }
+  for (const store::NamedBytes& row : snapshot.nodes) {
+    wire::Node stored;
+    if (!stored.ParseFromString(row.bytes))
+      return base::fail(base::ErrorCode::kInternal, "the record of node " + row.name + " is damaged",
+                        "restore a backup");
+    Node* node = find_node(row.name);
+    if (node == nullptr) {
+      if (!held.contains(row.name)) continue;
+      const NodeId id(++last_node_);
+      node = &nodes_[id];
+      node->id = id;
+      node->config.name = row.name;
+      node_ids_[row.name] = id;
+    }
+    GW_TRY_STATUS(wire::stored_from_wire(stored, *node));
+    node->connected = false;
+    node->since = now;
+    publish_node(*node);
+    timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node->id.value, 0});
+  }
+  for (const store::NamedBytes& row : snapshot.partitions) {
+    wire::Partition stored;
+    const auto it = partitions_.find(row.name);
+    if (it == partitions_.end() || !stored.ParseFromString(row.bytes)) continue;
+    if (stored.state() > static_cast<uint32_t>(model::PartitionState::kInactive)) continue;
+    it->second.state = static_cast<model::PartitionState>(stored.state());
+    publish_partition(it->second);
+  }
+  return {};
+}
+
+void Controller::restore_job(Time now, model::Job& job) {
+  if (job.waiting() != nullptr) return consider(now, job);
+  model::Placed& placed = *job.placed();
+  // Completing: only the nodes still waited for hold something. Before that all do.
+  model::Allocation held;
+  for (const model::NodeShare& share : placed.allocation.shares) {
+    if (job.state == model::JobState::kCompleting && !placed.waiting_for.contains(share.node)) continue;
+    held.shares.push_back(share);
+    jobs_on_[share.node].insert(job.id);
+    placed.unreachable.insert(share.node);
+  }
+  const Time begun = placed.started ? placed.started : placed.placed;
+  const Time expected_end = begun + job.spec.time_limit;
+  const auto taken = ledger_.allocate(job.id, placed.partition, held, begun, expected_end, /*forced=*/true);
+  if (taken) emit(sched::JobPlaced{job.id, placed.partition, held, begun, expected_end});
+  if (job.state == model::JobState::kConfiguring)
+    timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
+  if (placed.lease_over.us > 0)
+    timers_.set({now + placed.lease_over, TimerKind::kLeaseOver, job.id.value, job.attempt});
+  if (job.state == model::JobState::kRunning) arm_limits(job);
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,42 @@
+// The controller's settings as plain data: what the shell distils from the configuration for the core.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "model/cluster.h"
+
+namespace gw::ctld {
+
+struct Settings {
+  std::string cluster;
+  std::string version;
+  bool allow_root_jobs = false;
+  uint32_t max_jobs = 1'000'000;
+  uint64_t max_script_bytes = 4 << 20;
+  base::Duration kill_wait = base::seconds(30);
+  base::Duration min_job_age = base::seconds(300);
+  base::Duration start_timeout = base::seconds(60);
+  uint32_t max_launch_failures = 5;
+  bool requeue = true;
+  std::string default_qos = "normal";
+  base::Duration heartbeat = base::seconds(10);
+  base::Duration node_timeout = base::seconds(60);
+  bool has_fence = false;                ///< A fencing program is configured.
+  std::set<uint32_t> node_uids;          ///< Who may register as a node: root and the controller's own uid.
+  std::set<uint32_t> admin_uids;         ///< root, the controller's uid, admins given by number.
+  std::vector<std::string> admin_users;  ///< Names, and @groups.
+  std::vector<model::NodeConfig> nodes;
+  std::vector<model::Partition> partitions;
+  std::vector<model::Qos> qos;
+  std::vector<std::pair<std::string, std::string>> entries;  ///< For `gcontrol show config`.
+};
+
+/// How long the answer to a change is kept for a client that asks again.
+constexpr base::Duration kReplyMemory = base::hours(1);
+
+}  // namespace gw::ctld

@@ -1,0 +1,239 @@
+// Submission: identity, partition, QOS and limits are checked, what no partition could ever run is refused, and the job
+// enters the queue in the same transaction as its id.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "sched/place.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+namespace {
+
+constexpr size_t kMaxEnvironment = 8 << 20;
+constexpr size_t kMaxSpec = 256 << 10;  // with script and environment it must fit one message to a node
+constexpr size_t kMaxName = 1024;
+
+template <typename Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : map) out.push_back(key);
+  return out;
+}
+
+bool lists(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+}  // namespace
+
+base::Status Controller::check_identity(const Caller& caller, const wire::SubmitRequest& request) const {
+  if (caller.uid == 0 && !settings_.allow_root_jobs)
+    return base::fail(base::ErrorCode::kDenied, "root may not submit jobs",
+                      "submit as an ordinary user, or set jobs.allow_root_jobs: true");
+  if (request.script().empty()) return base::invalid("the batch script is empty");
+  if (request.script().size() > settings_.max_script_bytes)
+    return base::invalid(fmt::format("the batch script has {} bytes; at most {} are taken", request.script().size(),
+                                     settings_.max_script_bytes),
+                         "keep data out of the script, or raise jobs.max_script_bytes");
+  if (request.spec().ByteSizeLong() > kMaxSpec)
+    return base::invalid(fmt::format("the options of the job take {} bytes; at most {} are taken",
+                                     request.spec().ByteSizeLong(), kMaxSpec),
+                         "shorten the arguments, the comment or the node lists");
+  if (request.environment().size() > kMaxEnvironment)
+    return base::invalid(fmt::format("the environment has {} bytes; at most {} are taken", request.environment().size(),
+                                     kMaxEnvironment),
+                         "use --export=NONE or name the variables that the job needs");
+  if (live_jobs_ >= settings_.max_jobs)
+    return base::fail(base::ErrorCode::kUnavailable,
+                      fmt::format("the queue is full: {} jobs (jobs.max_jobs)", settings_.max_jobs), "try again later");
+  return {};
+}
+
+base::Status Controller::check_partition(const Caller& caller, const model::JobSpec& spec,
+                                         const model::Partition& p) const {
+  if (p.state == model::PartitionState::kDrain || p.state == model::PartitionState::kInactive)
+    return base::fail(base::ErrorCode::kUnavailable,
+                      fmt::format("partition {} takes no new jobs: it is {}", p.name, model::name(p.state)));
+  const bool by_group = std::any_of(caller.groups.begin(), caller.groups.end(),
+                                    [&](const std::string& g) { return lists(p.allow_groups, g); });
+  const bool restricted = !p.allow_users.empty() || !p.allow_groups.empty();
+  const bool admin = is_admin(settings_, caller);
+  if (!admin && (lists(p.deny_users, caller.user) || (restricted && !lists(p.allow_users, caller.user) && !by_group)))
+    return base::fail(base::ErrorCode::kDenied, fmt::format("user {} may not use partition {}", caller.user, p.name),
+                      "ask an administrator, or name another partition");
+  if (!p.allow_qos.empty() && !lists(p.allow_qos, spec.qos))
+    return base::fail(base::ErrorCode::kDenied, fmt::format("partition {} does not take QOS {}", p.name, spec.qos),
+                      "it takes " + base::join(p.allow_qos, ", "));
+  return {};
+}
+
+base::Status Controller::route(const Caller& caller, model::JobSpec& spec) const {
+  if (spec.partitions.empty()) {
+    const bool compute = spec.request.gpus > 0;
+    for (const auto& [name, p] : partitions_)
+      if (compute ? p.default_for_compute : p.default_for_aux) spec.partitions.push_back(name);
+    for (const auto& [name, p] : partitions_)
+      if (spec.partitions.empty() && p.is_default) spec.partitions.push_back(name);
+    if (spec.partitions.empty())
+      return base::invalid("no partition named and none is the default",
+                           "name one with --partition: " + base::join(keys_of(partitions_), ", "));
+  }
+  for (const std::string& name : spec.partitions) {
+    const auto it = partitions_.find(name);
+    if (it == partitions_.end()) {
+      const std::vector<std::string> known = keys_of(partitions_);
+      const std::string hint = base::did_you_mean(name, known);
+      return base::invalid("invalid partition name specified: " + base::printable(name),
+                           hint.empty() ? "partitions: " + base::join(known, ", ") : hint);
+    }
+    GW_TRY_STATUS(check_partition(caller, spec, it->second));
+  }
+  return {};
+}
+
+base::Status Controller::check_qos(model::JobSpec& spec) const {
+  // An account is a second name of a QOS; an explicit QOS wins.
+  std::string wanted = spec.qos.empty() ? spec.account : spec.qos;
+  if (wanted.empty()) wanted = settings_.default_qos;
+  if (!qos_.contains(wanted)) {
+    const std::vector<std::string> known = keys_of(qos_);
+    const std::string hint = base::did_you_mean(wanted, known);
+    return base::invalid(
+        fmt::format("invalid {} specified: {}", spec.qos.empty() ? "account" : "QOS", base::printable(wanted)),
+        hint.empty() ? "known: " + base::join(known, ", ") : hint);
+  }
+  spec.qos = wanted;
+  if (spec.account.empty()) spec.account = wanted;
+  return {};
+}
+
+base::Status Controller::check_time(model::JobSpec& spec, bool is_admin_caller) const {
+  if (spec.time_limit != base::kUnlimited && spec.time_limit.us <= 0)
+    return base::invalid("the time limit is not positive", "give --time as minutes or [D-]HH:MM:SS");
+  base::Duration most = base::Duration{0}, fallback = base::Duration{0};
+  bool unlimited_somewhere = false;
+  for (const std::string& name : spec.partitions) {
+    const auto it = partitions_.find(name);
+    if (it == partitions_.end())
+      return base::invalid("partition " + name + " is not there any more", "name another one");
+    const model::Partition& p = it->second;
+    most = std::max(most, p.max_time);
+    fallback = std::max(fallback, p.default_time == base::kUnlimited ? p.max_time : p.default_time);
+    unlimited_somewhere |= p.unlimited || p.max_time == base::kUnlimited;
+  }
+  if (spec.time_limit == base::kUnlimited) {
+    spec.time_limit = fallback;
+    return {};
+  }
+  if (!unlimited_somewhere && spec.time_limit > most && !is_admin_caller)
+    return base::invalid(fmt::format("requested time limit is invalid: {} asked; partition {} allows {}",
+                                     base::format_duration(spec.time_limit), spec.partitions.front(),
+                                     base::format_duration(most)));
+  return {};
+}
+
+base::Status Controller::check_runnable(const model::JobSpec& spec) const {
+  base::Status first;
+  for (const std::string& name : spec.partitions) {
+    const sched::PartitionFacts* facts = ledger_.partition(name);
+    if (facts == nullptr) continue;
+    const base::Status verdict = sched::could_ever_run(ledger_, *facts, spec.request);
+    if (verdict) return {};
+    if (first) first = verdict;
+  }
+  return first;
+}
+
+base::Result<model::JobSpec> Controller::accept_spec(const Caller& caller, const wire::SubmitRequest& request,
+                                                     std::vector<std::string>& warnings) const {
+  GW_TRY_STATUS(check_identity(caller, request));
+  GW_TRY(spec, wire::from_wire(request.spec()));
+  spec.uid = caller.uid;
+  spec.gid = caller.gid;
+  spec.user = caller.user;
+  spec.group = caller.group;
+  if (spec.name.empty()) spec.name = "sbatch";
+  if (spec.name.size() > kMaxName) return base::invalid("the job name is longer than 1024 bytes");
+  if (spec.launch.work_dir.empty() || spec.launch.work_dir[0] != '/')
+    return base::invalid("the working directory is not an absolute path: " + base::printable(spec.launch.work_dir));
+  GW_TRY_STATUS(model::normalise(spec.request));
+  GW_TRY_STATUS(check_qos(spec));
+  GW_TRY_STATUS(route(caller, spec));
+  const bool admin = is_admin(settings_, caller);
+  GW_TRY_STATUS(check_time(spec, admin));
+  if (!admin && spec.priority > 0) {
+    warnings.push_back("only administrators may set a priority: ignored");
+    spec.priority = 0;
+  }
+  if (!admin && spec.nice < 0) {
+    warnings.push_back("only administrators may set a negative nice: 0 is used");
+    spec.nice = 0;
+  }
+  spec.hold_admin = spec.hold_admin && admin;
+  GW_TRY_STATUS(check_runnable(spec));
+  return spec;
+}
+
+void Controller::test_only(Time now, ConnId conn, const wire::ApiRequest& request, const model::JobSpec& spec,
+                           const std::vector<std::string>& warnings) {
+  wire::ApiReply out;
+  wire::SubmitReply& verdict = *out.mutable_submit();
+  std::vector<std::string> obstacles;
+  for (const std::string& name : spec.partitions) {
+    const sched::PartitionFacts* facts = ledger_.partition(name);
+    const sched::Placement placement = sched::place(ledger_, *facts, spec.request);
+    if (!placement.allocation) {
+      obstacles.push_back(sched::explain(placement.census, name));
+      continue;
+    }
+    std::string where;
+    for (const model::NodeShare& s : placement.allocation->shares)
+      where += fmt::format("{}{}: {} tasks, {} CPUs, {}{}", where.empty() ? "" : "; ", s.name, s.tasks, s.cpus,
+                           base::format_memory_mb(s.mem_mb), s.gpus.empty() ? "" : ", GPUs " + s.gpus.text());
+    verdict.set_estimated_start_us(now.us);
+    verdict.set_test_verdict("would start now in partition " + name + " on " + where);
+    break;
+  }
+  if (verdict.test_verdict().empty()) verdict.set_test_verdict("would wait: " + base::join(obstacles, "; "));
+  for (const std::string& w : warnings) verdict.add_warnings(w);
+  verdict.set_cluster(settings_.cluster);
+  reply(conn, request.id(), std::move(out));
+}
+
+JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::JobSpec spec) {
+  const JobId id = next_job_;
+  next_job_ = JobId(next_job_.value + 1);
+  ++live_jobs_;
+  model::Job& job = jobs_[id];
+  job.id = id;
+  job.spec = std::move(spec);
+  share_limits(job.spec);
+  job.submitted = now;
+  job.phase = model::Waiting{};
+  effects_.writes.push_back(store::PutBlob{job.spec.launch.script_hash, request.script()});
+  effects_.writes.push_back(store::PutBlob{job.spec.launch.env_hash, request.environment()});
+  effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
+  consider(now, job);
+  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  log_job(now, job, "submitted", fmt::format("by {} from {}", job.spec.user, job.spec.submit_host), job.spec.uid);
+  return id;
+}
+
+void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::SubmitRequest& submit = request.submit();
+  std::vector<std::string> warnings;
+  auto spec = accept_spec(caller, submit, warnings);
+  if (!spec) return reply_error(conn, request.id(), spec.error());
+  if (submit.test_only()) return test_only(now, conn, request, *spec, warnings);
+  const JobId id = enter(now, submit, std::move(*spec));
+  wire::ApiReply out;
+  out.mutable_submit()->set_job_id(id.value);
+  out.mutable_submit()->set_cluster(settings_.cluster);
+  for (const std::string& w : warnings) out.mutable_submit()->add_warnings(w);
+  reply_change(now, conn, caller, request, std::move(out));
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,104 @@
+// What time brings: begin times, limits, warnings, start time-outs, purges, heartbeats. Every handler looks at the
+// state again, so a timer that came too late or twice does no harm.
+#include <fmt/format.h>
+
+#include "ctld/core/controller.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::Outcome;
+
+void Controller::on_tick(Time now) {
+  Timer timer;
+  while (timers_.take_due(now, timer)) fire(now, timer);
+}
+
+void Controller::fire(Time now, const Timer& timer) {
+  if (timer.kind == TimerKind::kNodeSilence || timer.kind == TimerKind::kNodeBeat)
+    return node_silence_due(now, NodeId(static_cast<uint32_t>(timer.id)), timer.at);
+  if (timer.kind == TimerKind::kNodeDown) return node_down_due(now, NodeId(static_cast<uint32_t>(timer.id)));
+  if (timer.kind == TimerKind::kReplies) {
+    while (!reply_ages_.empty() && reply_ages_.front().first + kReplyMemory <= now) {
+      replies_.erase(reply_ages_.front().second);
+      reply_ages_.pop_front();
+    }
+    effects_.writes.push_back(store::DropReplies{now - kReplyMemory});
+    if (!reply_ages_.empty()) timers_.set({reply_ages_.front().first + kReplyMemory, TimerKind::kReplies, 0, 0});
+    return;
+  }
+  Job* job = find_job(JobId(static_cast<uint32_t>(timer.id)));
+  if (job == nullptr || job->attempt != timer.attempt) return;
+  switch (timer.kind) {
+    case TimerKind::kJobEligible:
+      if (job->waiting() == nullptr) return;
+      consider(now, *job);
+      save(*job);
+      return;
+    case TimerKind::kJobLimit:
+      return job_limit_due(now, *job);
+    case TimerKind::kJobWarn:
+      return job_warn_due(now, *job);
+    case TimerKind::kStartTimeout:
+      return start_timeout_due(now, *job);
+    case TimerKind::kLeaseOver:
+      return lease_over_due(now, *job);
+    case TimerKind::kJobPurge:
+      if (model::is_end(job->state)) jobs_.erase(job->id);
+      return;
+    default:
+      return;
+  }
+}
+
+void Controller::job_limit_due(Time now, Job& job) {
+  if (job.state != JobState::kRunning) return;
+  if (job.placed()->started + job.spec.time_limit > now) return arm_limits(job);  // it was raised meanwhile
+  Outcome outcome;
+  outcome.end = JobState::kTimeout;
+  outcome.reason = model::EndReason::kTimeLimit;
+  outcome.detail = "time limit " + base::format_duration(job.spec.time_limit) + " reached";
+  stop(now, job, std::move(outcome));
+}
+
+void Controller::job_warn_due(Time now, Job& job) {
+  if (job.state != JobState::kRunning || job.placed()->warned) return;
+  const Time due = job.placed()->started + job.spec.time_limit - base::seconds(job.spec.warn.seconds_before);
+  if (due > now) return arm_limits(job);
+  job.placed()->warned = true;
+  save(job);
+  log_job(now, job, "warned", fmt::format("signal {}", job.spec.warn.signo));
+  for (const model::NodeShare& share : job.placed()->allocation.shares) {
+    wire::ControllerToNode message;
+    message.mutable_signal()->set_job(job.id.value);
+    message.mutable_signal()->set_attempt(job.attempt);
+    message.mutable_signal()->set_signo(job.spec.warn.signo);
+    message.mutable_signal()->set_batch_only(job.spec.warn.batch_only);
+    send_to_node(share.node, std::move(message));
+  }
+}
+
+void Controller::start_timeout_due(Time now, Job& job) {
+  if (job.state != JobState::kConfiguring) return;
+  // A gang of one goes by itself: while its node is out of reach it may well be running.
+  if (job.placed()->allocation.shares.size() == 1 && !job.placed()->unreachable.empty()) {
+    timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
+    return;
+  }
+  std::string silent;
+  const std::set<NodeId> missing = job.placed()->waiting_for;
+  for (NodeId node : missing) silent += (silent.empty() ? "" : ",") + name_of(node);
+  Outcome outcome;
+  outcome.end = JobState::kNodeFail;
+  outcome.reason = model::EndReason::kLaunchFailed;
+  outcome.detail = fmt::format("{} did not prepare within {}", silent, base::format_duration(settings_.start_timeout));
+  outcome.requeue = true;
+  outcome.ended = now;
+  ++job.launch_failures;
+  const JobId id = job.id;
+  stop(now, job, std::move(outcome));
+  for (NodeId node : missing) count_launch_fault(now, nodes_.at(node), id);
+}
+
+}  // namespace gw::ctld

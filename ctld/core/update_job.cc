@@ -1,0 +1,117 @@
+// `gcontrol update JobId=...`: each field is checked like at submission; a request changes all its fields or none.
+#include <fmt/format.h>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Job;
+
+void Controller::update_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  wire::ApiReply out;
+  wire::JobsReply& jobs = *out.mutable_jobs();
+  const auto ids = job_ids(request.update_job().ids());
+  if (!ids) return reply_error(conn, request.id(), ids.error());
+  for (uint32_t id : *ids) {
+    Job* job = find_job(JobId(id));
+    base::Status done = base::fail(base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id));
+    if (job != nullptr) done = update_one(now, caller, *job, request.update_job());
+    if (done) {
+      jobs.add_done(id);
+      continue;
+    }
+    wire::JobFault& fault = *jobs.add_faults();
+    fault.set_id(id);
+    *fault.mutable_error() = wire::to_wire(done.error());
+  }
+  reply_change(now, conn, caller, request, std::move(out));
+}
+
+base::Status Controller::update_limits(const Caller& caller, const Job& job, model::JobSpec& spec,
+                                       const wire::UpdateJobRequest& u) const {
+  const bool admin = role_for(caller, job) == Role::kAdmin;
+  if (u.has_time_limit_us()) {
+    const base::Duration limit{u.time_limit_us()};
+    if (limit.us <= 0) return base::invalid("the time limit is not positive");
+    if (!admin && limit > spec.time_limit && job.waiting() == nullptr)
+      return base::fail(base::ErrorCode::kDenied, "only administrators may raise the limit of a running job");
+    spec.time_limit = limit;
+  }
+  if (u.has_priority()) {
+    if (!admin && u.priority() > spec.priority)
+      return base::fail(base::ErrorCode::kDenied, "only administrators may raise a priority");
+    spec.priority = u.priority();
+  }
+  if (u.has_nice()) {
+    if (!admin && u.nice() < spec.nice)
+      return base::fail(base::ErrorCode::kDenied, "only administrators may lower the nice value");
+    spec.nice = u.nice();
+  }
+  if (u.has_name()) {
+    if (u.name().empty() || u.name().size() > 1024) return base::invalid("a job name has 1 to 1024 bytes");
+    spec.name = u.name();
+  }
+  if (u.has_comment()) spec.comment = u.comment();
+  if (u.has_requeue()) spec.requeue = u.requeue();
+  return {};
+}
+
+base::Status Controller::update_place(const Caller& caller, const Job& job, model::JobSpec& spec,
+                                      const wire::UpdateJobRequest& u) const {
+  const bool moves = u.has_qos() || u.has_account() || u.has_partition() || u.has_begin_us() || u.has_features() ||
+                     u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude();
+  if (moves && job.waiting() == nullptr)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
+                      "only time limit, name, comment, priority and requeue can change once it runs");
+  if (u.has_account()) spec.account = u.account();
+  if (u.has_qos() || u.has_account()) spec.qos = u.qos();
+  if (u.has_partition()) spec.partitions = base::split(u.partition(), ',');
+  if (u.has_begin_us()) spec.begin = Time{u.begin_us()};
+  if (u.has_features()) {
+    GW_TRY(features, model::parse_features(u.features()));
+    spec.request.features = features;
+  }
+  if (u.has_min_nodes()) {
+    spec.request.nodes_given = true;
+    spec.request.min_nodes = u.min_nodes();
+    spec.request.max_nodes = u.has_max_nodes() ? u.max_nodes() : u.min_nodes();
+  }
+  if (u.has_nodelist()) {
+    GW_TRY(names, base::expand_hostlist(u.nodelist()));
+    spec.request.nodelist = names;
+  }
+  if (u.has_exclude()) {
+    GW_TRY(names, base::expand_hostlist(u.exclude()));
+    spec.request.exclude = names;
+  }
+  if (!moves) return {};
+  GW_TRY_STATUS(model::normalise(spec.request));
+  GW_TRY_STATUS(check_qos(spec));
+  GW_TRY_STATUS(route(caller, spec));
+  return check_runnable(spec);
+}
+
+base::Status Controller::update_one(Time now, const Caller& caller, Job& job, const wire::UpdateJobRequest& u) {
+  if (!is_allowed(Grant::kOwnJobs, role_for(caller, job))) return tl::unexpected(denied_job(job));
+  if (model::is_end(job.state))
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+  model::JobSpec spec = job.spec;
+  GW_TRY_STATUS(update_limits(caller, job, spec, u));
+  GW_TRY_STATUS(update_place(caller, job, spec, u));
+  if (u.has_time_limit_us() || u.has_partition())
+    GW_TRY_STATUS(check_time(spec, role_for(caller, job) == Role::kAdmin));
+  job.spec = std::move(spec);
+  if (job.waiting() != nullptr)
+    consider(now, job);
+  else if (job.state == model::JobState::kRunning)
+    arm_limits(job);
+  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  log_job(now, job, "updated", "by " + caller.user, caller.uid);
+  return {};
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,68 @@
+// The writer thread: takes groups of writes, commits each group in one transaction, and says when it is durable.
+// Invariants: one group is under way at a time; what is added meanwhile forms the next group (group commit); what
+// depends on a group is released only after it is durable, in order; a group that fails is kept and tried again.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ctld/core/effects.h"
+#include "io/loop.h"
+#include "store/store.h"
+
+namespace gw::ctld {
+
+class Committer {
+ public:
+  using ReleaseFn = std::function<void(std::vector<Outgoing>)>;
+  using FaultFn = std::function<void(const std::string& why)>;  ///< Empty: it works again.
+
+  /// `release` and `on_fault` are called on the loop.
+  Committer(io::Loop& loop, std::unique_ptr<store::Store> store, ReleaseFn release, FaultFn on_fault);
+  /// Commits what is waiting, once, and ends the thread.
+  ~Committer();
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  /// Adds effects; called on the loop. Without writes under way or waiting they are released at once.
+  void add(store::Batch writes, std::vector<Outgoing> out);
+  /// Runs `fn` on the writer's thread between two commits.
+  void run(std::function<void(store::Store&)> fn);
+  /// Nothing is under way or waits.
+  bool is_idle() const { return !in_flight_ && open_writes_.empty() && open_out_.empty(); }
+
+ private:
+  struct Work {
+    std::vector<store::Batch> writes;
+    std::function<void(store::Store&)> task;
+  };
+  io::Poster poster_;
+  std::unique_ptr<store::Store> store_;
+  ReleaseFn release_;
+  FaultFn on_fault_;
+  // on the loop
+  std::vector<store::Batch> open_writes_;
+  std::vector<Outgoing> open_out_, flying_out_;
+  bool in_flight_ = false;
+  bool is_faulty_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  // shared with the thread
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Work> queue_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+
+  void launch();
+  void on_durable();
+  void work();
+  void commit(const std::vector<store::Batch>& writes);
+  void enqueue(Work work);
+};
+
+}  // namespace gw::ctld

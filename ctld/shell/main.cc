@@ -1,0 +1,152 @@
+// gctld: the controller. Everything comes from its arguments and the configuration; it stays in the foreground.
+#include <fmt/format.h>
+#include <getopt.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text.h"
+#include "ctld/shell/server.h"
+
+namespace gw::ctld {
+namespace {
+
+constexpr const char* kHelp =
+    "Usage: gctld [options]\n"
+    "The controller of a Gangway cluster. Stays in the foreground; SIGHUP reads the configuration again.\n"
+    "  --config FILE     configuration (default $GANGWAY_CONF, then /etc/gangway/gangway.yaml)\n"
+    "  --pid-file FILE   write the process id there\n"
+    "  --log-file FILE   append the log there (default: standard error)\n"
+    "  --check           check the configuration and leave\n"
+    "  --verbose         log more\n"
+    "  --version, --help\n"
+    "Exit codes: 0 left on SIGTERM or SIGINT, 1 could not start, 2 wrong use.\n";
+
+struct Arguments {
+  std::string config = config::default_path();
+  std::string pid_file, log_file;
+  bool check = false, verbose = false;
+  int exit_code = -1;  ///< Set: leave at once.
+};
+
+const option kOptions[] = {{"config", required_argument, nullptr, 'c'},   {"pid-file", required_argument, nullptr, 'p'},
+                           {"log-file", required_argument, nullptr, 'l'}, {"check", no_argument, nullptr, 'C'},
+                           {"verbose", no_argument, nullptr, 'v'},        {"version", no_argument, nullptr, 'V'},
+                           {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
+
+void complain(const char* word) {
+  std::vector<std::string> known;
+  for (const option* o = kOptions; o->name != nullptr; ++o) known.push_back(std::string("--") + o->name);
+  const std::string hint = base::did_you_mean(word, known);
+  fmt::print(stderr, "gctld: error: unknown or incomplete option {}{}; see gctld --help\n", word,
+             hint.empty() ? "" : ": " + hint);
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments a;
+  opterr = 0;
+  int c;
+  while ((c = getopt_long(argc, argv, "", kOptions, nullptr)) != -1) {
+    switch (c) {
+      case 'c':
+        a.config = optarg;
+        break;
+      case 'p':
+        a.pid_file = optarg;
+        break;
+      case 'l':
+        a.log_file = optarg;
+        break;
+      case 'C':
+        a.check = true;
+        break;
+      case 'v':
+        a.verbose = true;
+        break;
+      case 'V':
+        fmt::print("gctld {}\n", GANGWAY_VERSION);
+        a.exit_code = 0;
+        return a;
+      case 'h':
+        std::fputs(kHelp, stdout);
+        a.exit_code = 0;
+        return a;
+      default:
+        complain(argv[optind - 1]);
+        a.exit_code = 2;
+        return a;
+    }
+  }
+  if (optind < argc) {
+    complain(argv[optind]);
+    a.exit_code = 2;
+  }
+  return a;
+}
+
+base::Status set_up_log(const Arguments& a) {
+  try {
+    auto logger = a.log_file.empty() ? spdlog::stderr_color_mt("gctld") : spdlog::basic_logger_mt("gctld", a.log_file);
+    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+    logger->set_level(a.verbose ? spdlog::level::debug : spdlog::level::info);
+    logger->flush_on(spdlog::level::info);
+    spdlog::set_default_logger(logger);
+  } catch (const spdlog::spdlog_ex& e) {
+    return base::invalid(fmt::format("cannot write the log {}: {}", a.log_file, e.what()));
+  }
+  return {};
+}
+
+base::Status check_user(const config::Config& c) {
+  if (geteuid() == c.controller_uid) return {};
+  return base::invalid(fmt::format("gctld runs as uid {}, but controller.user is {} (uid {})", geteuid(),
+                                   c.controller_user, c.controller_uid),
+                       "clients make credentials for that uid alone: start gctld as it, or change controller.user");
+}
+
+base::Status serve(const Arguments& a, config::Config c) {
+  GW_TRY_STATUS(check_user(c));
+  for (const std::string& warning : c.warnings) spdlog::warn("{}", warning);
+  GW_TRY(server, Server::start(std::move(c)));
+  if (!a.pid_file.empty()) {
+    std::ofstream file(a.pid_file);
+    file << getpid() << '\n';
+    file.close();
+    if (!file) return base::invalid("cannot write the pid file " + a.pid_file);
+  }
+  server->run();
+  std::error_code ignored;
+  if (!a.pid_file.empty()) std::filesystem::remove(a.pid_file, ignored);
+  return {};
+}
+
+int run(int argc, char** argv) {
+  const Arguments a = parse(argc, argv);
+  if (a.exit_code >= 0) return a.exit_code;
+  auto c = config::load(a.config);
+  if (!c) {
+    fmt::print(stderr, "gctld: error: {}\n", c.error().text());
+    return 1;
+  }
+  if (a.check) {
+    for (const std::string& warning : c->warnings) fmt::print(stderr, "warning: {}\n", warning);
+    fmt::print("{}: {} nodes, {} partitions: good\n", a.config, c->nodes.size(), c->partitions.size());
+    return 0;
+  }
+  base::Status done = set_up_log(a);
+  if (done) done = serve(a, std::move(*c));
+  if (done) return 0;
+  fmt::print(stderr, "gctld: error: {}\n", done.error().text());
+  if (!a.log_file.empty()) spdlog::error("{}", done.error().text());
+  return 1;
+}
+
+}  // namespace
+}  // namespace gw::ctld
+
+int main(int argc, char** argv) { return gw::ctld::run(argc, argv); }

@@ -1,0 +1,40 @@
+// Configuration -> core settings.
+#include "ctld/shell/settings.h"
+
+#include "base/text.h"
+
+namespace gw::ctld {
+
+Settings settings_of(const config::Config& config) {
+  Settings s;
+  s.cluster = config.cluster;
+  s.version = GANGWAY_VERSION;
+  s.allow_root_jobs = config.allow_root_jobs;
+  s.max_jobs = config.max_jobs;
+  s.max_script_bytes = config.max_script_bytes;
+  s.kill_wait = config.kill_wait;
+  s.min_job_age = config.min_job_age;
+  s.start_timeout = config.start_timeout;
+  s.max_launch_failures = config.max_launch_failures;
+  s.requeue = config.requeue;
+  s.default_qos = config.default_qos;
+  s.heartbeat = config.heartbeat;
+  s.node_timeout = config.node_timeout;
+  s.has_fence = !config.fence_program.empty();
+  s.node_uids = {0, config.controller_uid};
+  s.admin_uids = {0, config.controller_uid};
+  for (const std::string& admin : config.admins) {
+    const auto uid = base::parse_int(admin, 0, UINT32_MAX - 1, "admins");
+    if (uid)
+      s.admin_uids.insert(static_cast<uint32_t>(*uid));
+    else
+      s.admin_users.push_back(admin);
+  }
+  s.nodes = config.nodes;
+  s.partitions = config.partitions;
+  s.qos = config.qos;
+  s.entries = config::entries(config);
+  return s;
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,125 @@
+// Requests, retries and waiting.
+#include "client/connection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wire/convert.h"
+
+namespace gw::client {
+namespace {
+
+using base::Duration;
+using base::ErrorCode;
+
+constexpr Duration kTellAfter = base::seconds(1);
+constexpr Duration kFirstPause = base::milliseconds(50);
+constexpr Duration kLongestPause = base::seconds(1);
+
+bool may_pass(const base::Error& e) { return e.code == ErrorCode::kUnavailable || e.code == ErrorCode::kTimeout; }
+
+}  // namespace
+
+bool is_change(const wire::ApiRequest& request) {
+  switch (request.kind_case()) {
+    case wire::ApiRequest::kSubmit:
+      return !request.submit().test_only();
+    case wire::ApiRequest::kCancel:
+    case wire::ApiRequest::kUpdateJob:
+    case wire::ApiRequest::kJobAction:
+    case wire::ApiRequest::kUpdateNode:
+    case wire::ApiRequest::kUpdatePartition:
+    case wire::ApiRequest::kReconfigure:
+      return true;
+    case wire::ApiRequest::kListJobs:
+    case wire::ApiRequest::kShowJob:
+    case wire::ApiRequest::kWaitJob:
+    case wire::ApiRequest::kListNodes:
+    case wire::ApiRequest::kListPartitions:
+    case wire::ApiRequest::kShowConfig:
+    case wire::ApiRequest::kPing:
+    case wire::ApiRequest::kBackup:
+    case wire::ApiRequest::KIND_NOT_SET:
+      return false;
+  }
+  return false;
+}
+
+Connection::Connection(Program program, std::string where, Duration timeout, Dialer dialer, Patience patience)
+    : program_(std::move(program)),
+      where_(std::move(where)),
+      timeout_(timeout),
+      dialer_(std::move(dialer)),
+      patience_(std::move(patience)) {}
+
+base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
+  request.set_id(next_id_++);
+  if (is_change(request) && request.client_id().empty()) request.set_client_id(make_uuid());
+  const std::string bytes = request.SerializeAsString();
+  const bool waits = request.has_wait_job() || request.has_backup();
+  const Duration start = patience_.now();
+  reachable_until_ = start + timeout_;
+  tell_at_ = start + kTellAfter;
+  said_ = false;
+  for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    auto reply = attempt(bytes, request.id(), waits);
+    if (reply && reply->has_error()) return tl::unexpected(wire::from_wire(reply->error()));
+    if (reply || !may_pass(reply.error())) return reply;
+    channel_.reset();
+    const Duration now = patience_.now();
+    if (now >= tell_at_) say_waiting(reply.error());
+    if (now >= reachable_until_)
+      return base::fail(reply.error().code,
+                        fmt::format("Unable to contact the controller at {}: {}", where_, reply.error().what),
+                        reply.error().hint);
+    patience_.sleep(std::min(pause, reachable_until_ - now));
+  }
+}
+
+base::Result<wire::ApiReply> Connection::attempt(const std::string& bytes, uint64_t id, bool waits) {
+  if (!channel_) {
+    // Short first tries, so that a host that swallows packets is spoken of after a second.
+    const Duration now = patience_.now();
+    const Duration left = reachable_until_ - now;
+    const Duration until_told = tell_at_ - now;
+    auto channel = dialer_(said_ ? left : std::max(std::min(left, until_told), kFirstPause));
+    if (!channel) return base::pass(channel);
+    channel_ = std::move(*channel);
+  }
+  GW_TRY_STATUS(channel_->send(bytes, std::max(reachable_until_ - patience_.now(), kFirstPause)));
+  return receive_reply(id, waits);
+}
+
+base::Result<wire::ApiReply> Connection::receive_reply(uint64_t id, bool waits) {
+  wire::ApiReply whole;  // a long list comes in pieces
+  while (true) {
+    const Duration now = patience_.now();
+    const bool will_tell = !said_ && !waits;
+    const Duration until = will_tell ? std::max(tell_at_ - now, base::milliseconds(1))
+                           : waits   ? base::hours(1)
+                                     : reachable_until_ - now;
+    auto message = channel_->receive(until);
+    if (!message) {
+      if (message.error().code != ErrorCode::kTimeout) return base::pass(message);
+      if (waits) continue;
+      if (patience_.now() >= reachable_until_) return base::pass(message);
+      say_waiting({ErrorCode::kTimeout, "no answer yet", {}});
+      continue;
+    }
+    wire::ApiReply reply;
+    if (!reply.ParseFromString(*message))
+      return base::fail(ErrorCode::kProtocol, "the controller's answer is unreadable");
+    if (reply.id() != id && reply.id() != 0) continue;  // it answers an earlier request that was given up
+    whole.MergeFrom(reply);
+    if (!reply.more()) return whole;
+  }
+}
+
+void Connection::say_waiting(const base::Error& why) {
+  if (said_) return;
+  said_ = true;
+  print_note(program_, fmt::format("waiting for controller {}: {}", where_, why.what));
+}
+
+}  // namespace gw::client

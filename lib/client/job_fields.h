@@ -1,0 +1,19 @@
+// The fields of gqueue: letters of -o, names of -O.
+#pragma once
+
+#include <vector>
+
+#include "client/format.h"
+#include "client/job_view.h"
+
+namespace gw::client {
+
+/// Every field that gqueue knows.
+const std::vector<Field<JobRow>>& job_fields();
+
+inline constexpr std::string_view kQueueFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+inline constexpr std::string_view kQueueLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+inline constexpr std::string_view kQueueStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+inline constexpr std::string_view kQueueSort = "P,t,-p";
+
+}  // namespace gw::client

@@ -1,0 +1,150 @@
+// scontrol show job.
+#include "client/job_text.h"
+
+#include <fmt/format.h>
+
+#include "base/bitset.h"
+#include "base/text.h"
+#include "client/record.h"
+
+namespace gw::client {
+namespace {
+
+std::string joined(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::vector<std::string> list(names.begin(), names.end());
+  return or_else(base::join(list, ","), "(null)");
+}
+
+std::string text_or_null(const std::string& text) { return or_else(base::printable(text, 4096), "(null)"); }
+
+void add_identity(Record& r, const wire::Job& job) {
+  const wire::JobSpec& s = job.spec();
+  r.line().put("JobId", job.id()).put("JobName", text_or_null(s.name()));
+  r.line()
+      .put("UserId", fmt::format("{}({})", s.user(), s.uid()))
+      .put("GroupId", fmt::format("{}({})", s.group(), s.gid()))
+      .put("MCS_label", "N/A");
+  r.line()
+      .put("Priority", s.priority())
+      .put("Nice", s.nice())
+      .put("Account", text_or_null(s.account()))
+      .put("QOS", text_or_null(s.qos()));
+}
+
+void add_state(Record& r, const JobRow& row, bool detail) {
+  const wire::Job& job = *row.job;
+  r.line().put("JobState", model::long_name(state_of(job))).put("Reason", reason_word(job)).put("Dependency", "(null)");
+  if (const std::string more = reason_detail(job); !more.empty())
+    r.line().put("ReasonDetail", base::printable(more, 4096));
+  r.line()
+      .put("Requeue", job.spec().requeue() ? 1 : 0)
+      .put("Restarts", job.status().restarts())
+      .put("BatchFlag", 1)
+      .put("Reboot", 0)
+      .put("ExitCode", exit_code(job));
+  if (detail) r.line().put("DerivedExitCode", "0:0");
+}
+
+void add_times(Record& r, const JobRow& row) {
+  const wire::Job& job = *row.job;
+  r.line()
+      .put("RunTime", base::format_duration(run_time(row)))
+      .put("TimeLimit", base::format_duration(time_limit(job)))
+      .put("TimeMin", "N/A");
+  r.line()
+      .put("SubmitTime", show_time({job.status().submitted_us()}, "Unknown"))
+      .put("EligibleTime", show_time({job.status().eligible_us()}, "Unknown"));
+  r.line().put("AccrueTime", show_time({job.status().eligible_us()}, "Unknown"));
+  const base::Time start = start_of(job);
+  r.line()
+      .put("StartTime", show_time(start ? start : expected_start(job), "Unknown"))
+      .put("EndTime", show_time(end_of(job), "Unknown"))
+      .put("Deadline", "N/A");
+  r.line().put("SuspendTime", "None").put("SecsPreSuspend", 0);
+}
+
+void add_place(Record& r, const wire::Job& job) {
+  const wire::Request& q = job.spec().request();
+  r.line().put("Partition", partition_of(job)).put("AllocNode:Sid", job.spec().submit_host() + ":0");
+  r.line().put("ReqNodeList", joined(q.nodelist())).put("ExcNodeList", joined(q.exclude()));
+  r.line().put("NodeList", node_list(job));
+  if (!shares_of(job).empty()) r.line().put("BatchHost", first_node(job));
+  r.line()
+      .put("NumNodes", node_count(job))
+      .put("NumCPUs", cpu_count(job))
+      .put("NumTasks", task_count(job))
+      .put("CPUs/Task", q.cpus_per_task())
+      .put("ReqB:S:C:T", "0:0:*:*");
+  r.line().put("ReqTRES", tres_requested(job));
+  r.line().put("AllocTRES", tres_allocated(job));
+  r.line()
+      .put("Socks/Node", "*")
+      .put("NtasksPerN:B:S:C", fmt::format("{}:0:*:*", q.tasks_per_node()))
+      .put("CoreSpec", "*");
+}
+
+std::string gres_with_index(const std::string& type, const std::string& list) {
+  auto set = base::IndexSet::parse(list);
+  if (!set || set->empty()) return {};
+  return fmt::format("gpu{}{}:{}(IDX:{})", type.empty() ? "" : ":", type, set->size(), list);
+}
+
+void add_shares(Record& r, const wire::Job& job) {
+  const std::string& type = job.spec().request().gpu_type();
+  if (gpu_count(job) != 0 && !shares_of(job).empty())
+    r.line().put("JOB_GRES", fmt::format("gpu{}{}:{}", type.empty() ? "" : ":", type, gpu_count(job)));
+  for (const wire::NodeShare& s : shares_of(job))
+    r.line("     ")
+        .put("Nodes", s.node())
+        .put("CPU_IDs", s.cores())
+        .put("Mem", s.mem_mb())
+        .put("GRES", gres_with_index(type, s.gpus()));
+}
+
+void add_limits(Record& r, const wire::Job& job) {
+  const wire::Request& q = job.spec().request();
+  r.line()
+      .put("MinCPUsNode", q.cpus_per_task() * std::max(1u, q.tasks_per_node()))
+      .put(q.mem_per_cpu_mb() != 0 ? "MinMemoryCPU" : "MinMemoryNode", min_memory(job))
+      .put("MinTmpDiskNode", 0);
+  r.line().put("Features", or_else(features_of(job), "(null)")).put("DelayBoot", "00:00:00");
+  r.line()
+      .put("OverSubscribe", q.exclusive() ? "NO" : "OK")
+      .put("Contiguous", 0)
+      .put("Licenses", "(null)")
+      .put("Network", "(null)");
+}
+
+void add_launch(Record& r, const wire::Job& job) {
+  const wire::JobSpec& s = job.spec();
+  r.line().put("Command", text_or_null(s.launch().command()));
+  r.line().put("WorkDir", base::printable(s.launch().work_dir(), 4096));
+  if (!s.comment().empty()) r.line().put("Comment", base::printable(s.comment(), 4096));
+  r.line().put("StdErr", base::printable(stderr_path(job), 4096));
+  r.line().put("StdIn", base::printable(stdin_path(job), 4096));
+  r.line().put("StdOut", base::printable(stdout_path(job), 4096));
+  if (s.warn_signo() != 0)
+    r.line().put("Signal",
+                 fmt::format("{}{}@{}", s.warn_batch_only() ? "B:" : "", s.warn_signo(), s.warn_seconds_before()));
+  r.line().put("Power", "");
+  static constexpr const char* kTresKeys[] = {"", "TresPerJob", "TresPerNode", "TresPerTask"};
+  const uint32_t counting = s.request().gpu_counting();
+  if (counting >= 1 && counting <= 3 && s.request().gpus() != 0)
+    r.line().put(kTresKeys[counting], gpu_request(job, counting));
+}
+
+}  // namespace
+
+std::string show_job_text(const JobRow& row, ShowStyle style) {
+  Record r(style.one_line);
+  add_identity(r, *row.job);
+  add_state(r, row, style.detail);
+  add_times(r, row);
+  add_place(r, *row.job);
+  if (style.detail) add_shares(r, *row.job);
+  add_limits(r, *row.job);
+  add_launch(r, *row.job);
+  return r.text();
+}
+
+}  // namespace gw::client

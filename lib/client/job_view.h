@@ -1,0 +1,72 @@
+// What people are shown of a job: one function per value, over the message as it came (no copies of 10,000 jobs).
+#pragma once
+
+#include <google/protobuf/repeated_ptr_field.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "model/job_state.h"
+#include "wire/api.pb.h"
+
+namespace gw::client {
+
+/// A job and the controller's time at the answer.
+struct JobRow {
+  const wire::Job* job = nullptr;
+  base::Time now;
+};
+
+/// Never outside the enum: an unknown number counts as PENDING.
+model::JobState state_of(const wire::Job& job);
+/// Shares held now or last; empty if it never started.
+const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares_of(const wire::Job& job);
+/// The node names as a host list; empty if it never started.
+std::string node_list(const wire::Job& job);
+std::string first_node(const wire::Job& job);
+/// The partition it runs or ran in, else those it asks for.
+std::string partition_of(const wire::Job& job);
+/// Zero while it has not started.
+base::Time start_of(const wire::Job& job);
+/// Of a pending job: the estimate, or --begin; zero if unknown.
+base::Time expected_start(const wire::Job& job);
+/// When it ended, or will by its limit; zero if unknown.
+base::Time end_of(const wire::Job& job);
+base::Duration run_time(const JobRow& row);
+base::Duration time_limit(const wire::Job& job);
+/// "0:15", "1:0"
+std::string exit_code(const wire::Job& job);
+/// Slurm's word: "Resources", "NonZeroExitCode", "RaisedSignal:9(Killed)", "None".
+std::string reason_word(const wire::Job& job);
+/// More for people; may be empty.
+std::string reason_detail(const wire::Job& job);
+/// squeue's %R: node list, or the reason in brackets.
+std::string reason_or_nodes(const wire::Job& job);
+uint32_t node_count(const wire::Job& job);
+uint32_t cpu_count(const wire::Job& job);
+uint32_t task_count(const wire::Job& job);
+/// GPUs held, or asked for.
+uint32_t gpu_count(const wire::Job& job);
+/// MiB held in all, or asked for; 0: not said.
+uint64_t memory_mb(const wire::Job& job);
+/// "gres/gpu:h100:8", or empty, if GPUs are counted as `counting` (model::GpuCounting).
+std::string gpu_request(const wire::Job& job, uint32_t counting);
+/// "cpu=4,mem=8G,node=1,billing=4,gres/gpu=8"
+std::string tres_requested(const wire::Job& job);
+std::string tres_allocated(const wire::Job& job);
+/// Smallest memory as Slurm shows it: "4G" or "500M"; 0 where not said.
+std::string min_memory(const wire::Job& job);
+std::string features_of(const wire::Job& job);
+/// Output path with patterns filled in as far as they are known.
+std::string stdout_path(const wire::Job& job);
+std::string stderr_path(const wire::Job& job);
+std::string stdin_path(const wire::Job& job);
+
+/// "(null)" or "N/A" where a text is empty.
+std::string or_else(std::string text, std::string_view otherwise);
+/// ISO local time, `otherwise` for zero and never. $SLURM_TIME_FORMAT=%s gives seconds since the epoch.
+std::string show_time(base::Time t, std::string_view otherwise);
+
+}  // namespace gw::client

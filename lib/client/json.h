@@ -1,0 +1,24 @@
+// What --json prints. Invariant: `schema_version` grows only when a field goes or changes its meaning; fields may be
+// added.
+#pragma once
+
+#include <string>
+
+#include "wire/api.pb.h"
+
+namespace gw::client {
+
+constexpr int kSchemaVersion = 1;
+
+/// {"schema_version", "jobs": [...], "last_update"}: names of Slurm's JSON where it has them; job_state is a list.
+std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us);
+/// One job with its history, if there is any.
+std::string job_json(const wire::ShowJobReply& reply);
+std::string nodes_json(const wire::ListNodesReply& reply);
+std::string partitions_json(const wire::ListPartitionsReply& reply);
+/// Nodes and partitions together, as ginfo shows them.
+std::string info_json(const wire::ListNodesReply& nodes, const wire::ListPartitionsReply& partitions);
+std::string config_json(const wire::ShowConfigReply& reply);
+std::string ping_json(const wire::PingReply& reply);
+
+}  // namespace gw::client

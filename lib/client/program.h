@@ -1,0 +1,39 @@
+// What a command is called and how it talks: prefixes of messages, version line, colour.
+// Invariant: output goes to stdout, every message to stderr; no message on success.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace gw::client {
+
+/// The name that a program was called by. Slurm's names bring Slurm's defaults and texts.
+struct Program {
+  std::string name = "gbatch";
+  bool is_slurm = false;
+};
+
+/// From argv[0]: the part after the last slash; Slurm's names begin with `s`.
+Program program_from(std::string_view argv0);
+
+/// What `--version` prints: "gangway 0.1.0", or under Slurm's names "slurm-wlm 23.11.4 (gangway 0.1.0)".
+std::string version_line(const Program& program);
+
+/// "NAME: error: TEXT" on stderr, with the hint in brackets.
+void print_error(const Program& program, std::string_view text);
+void print_error(const Program& program, const base::Error& error);
+/// "NAME: TEXT" on stderr.
+void print_note(const Program& program, std::string_view text);
+
+/// Writes all of `text` to stdout. False if it cannot (closed pipe, full disk); the caller exits with a failure.
+bool print_out(std::string_view text);
+
+/// Colour: only on a terminal, and not if NO_COLOR is set or TERM is dumb.
+bool use_colour(int fd);
+
+/// Exit codes that every command shares; a command's man page lists its own.
+enum ExitCode : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 1, kExitBatchUsage = 255 };
+
+}  // namespace gw::client

@@ -1,0 +1,82 @@
+// The typed configuration (gangway.yaml). Unknown keys, wrong types and contradictions are errors with file:line:column
+// and "did you mean"; a file is taken whole or refused whole.
+// Invariant: a Config that load() returned is complete: names resolve, host lists are expanded, defaults are filled in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/cluster.h"
+
+namespace gw::config {
+
+struct Config {
+  std::string path;                 ///< The file it came from.
+  std::string cluster = "gangway";  ///< cluster: name; letters, digits, - and _.
+
+  // controller:
+  std::string controller_host = "localhost";  ///< Where clients and nodes connect.
+  uint16_t controller_port = 6920;
+  std::string listen = "";  ///< Address to bind; empty: as controller_host resolves, or all if it is not local.
+  std::string controller_user = "gangway";  ///< Name or number; only this uid can decode what clients send.
+  uint32_t controller_uid = 0;              ///< Resolved from controller_user.
+  std::string state_dir = "/var/lib/gangway";
+  std::string log_dir = "/var/log/gangway";
+  std::string run_dir = "/run/gangway";
+
+  // auth:
+  std::string munge_socket;  ///< Empty: MUNGE's default.
+
+  // node_daemon:
+  std::string spool_dir = "/var/spool/gangway";  ///< Step folders, scripts.
+  std::string containment = "auto";              ///< auto | cgroup_v2 | cgroup_v1 | cgroup_mixed | none
+  bool constrain_devices = true;
+  uint32_t max_processes = 0;  ///< Per job and node; 0: no limit.
+
+  // jobs:
+  bool allow_root_jobs = false;
+  uint32_t max_jobs = 1'000'000;  ///< Not ended, in the whole cluster.
+  uint64_t max_script_bytes = 4 << 20;
+  base::Duration kill_wait = base::seconds(30);      ///< SIGTERM to SIGKILL at the time limit and on cancel.
+  base::Duration min_job_age = base::seconds(300);   ///< Ended jobs stay visible in gqueue -t all for so long.
+  base::Duration start_timeout = base::seconds(60);  ///< A gang not prepared by then is released and tried again.
+  uint32_t max_launch_failures = 5;                  ///< In a row on account of nodes; then the job is held.
+  bool requeue = true;                               ///< Default for jobs that do not say.
+  std::string default_qos = "normal";
+
+  // nodes (timing of the links):
+  base::Duration heartbeat = base::seconds(10);
+  base::Duration node_timeout = base::seconds(60);  ///< Silence after which a node counts as out of reach.
+  std::string fence_program;  ///< Run as `PROGRAM NODE` for an unreachable node: exit 0 means it is dead.
+
+  std::vector<std::string>
+      admins;  ///< Users (names or numbers) and @groups who may do everything; root and controller_user always may.
+  std::vector<model::NodeConfig> nodes;  ///< Expanded: one entry a node.
+  std::vector<model::Partition> partitions;
+  std::vector<model::Qos> qos;  ///< Always holds default_qos.
+  std::vector<std::string> plugin_dirs;
+  std::vector<std::string> warnings;  ///< Said once at load: fit for people.
+};
+
+/// Reads and checks a file. Errors name FILE:LINE:COLUMN, what, why and the remedy.
+base::Result<Config> load(const std::string& path);
+/// The same from text; `path` only for messages.
+base::Result<Config> parse(std::string_view text, const std::string& path);
+/// Only what a command needs to reach the controller (cluster, controller, auth): cheap, checks just that much.
+base::Result<Config> load_client_part(const std::string& path);
+/// $GANGWAY_CONF, else /etc/gangway/gangway.yaml.
+std::string default_path();
+/// Human lines "key: old -> new", for reconfigure; empty if nothing differs.
+std::vector<std::string> diff(const Config& before, const Config& after);
+/// Keys among the differences that need a restart of the daemon ("controller.port"), subset of the above.
+std::vector<std::string> restart_needed(const Config& before, const Config& after);
+/// Every key with its value and documentation as annotated YAML: the reference and the sample file come from this.
+std::string dump(const Config& c);
+/// All effective keys as flat pairs ("jobs.kill_wait" -> "30s").
+std::vector<std::pair<std::string, std::string>> entries(const Config& c);
+
+}  // namespace gw::config

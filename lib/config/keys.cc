@@ -1,0 +1,196 @@
+// The tables of keys. See keys.h.
+#include "config/keys.h"
+
+#include "base/text.h"
+
+namespace gw::config {
+namespace {
+
+constexpr int64_t kDay = 86'400, kYear = 366 * kDay, kAnyU32 = 4'294'967'294, kTiB = 1 << 20;
+constexpr auto kLive = Reload::kLive;
+constexpr auto kController = Reload::kController;
+constexpr auto kNode = Reload::kNode;
+
+const Key<Config> kConfigKeys[] = {
+    {{"cluster", Kind::kName, kController, "Name of the cluster. It is part of cgroup paths and of accounting."},
+     [](Config& c) -> Ref { return &c.cluster; }},
+
+    {{"controller.host", Kind::kText, kController,
+      "Host name or address where clients and nodes reach the controller."},
+     [](Config& c) -> Ref { return &c.controller_host; }},
+    {{"controller.port", Kind::kNumber, kController, "Its TCP port.", 1, 65535},
+     [](Config& c) -> Ref { return &c.controller_port; }},
+    {{"controller.listen", Kind::kText, kController,
+      "Address that the controller binds. Empty: what host resolves to, or all addresses if that is not local."},
+     [](Config& c) -> Ref { return &c.listen; }},
+    {{"controller.user", Kind::kText, kController,
+      "User that the controller runs as, by name or number. Only this user can decode what clients send."},
+     [](Config& c) -> Ref { return &c.controller_user; }},
+    {{"controller.state_dir", Kind::kPath, kController,
+      "Folder of the controller's database, on a local disk; written by its user alone."},
+     [](Config& c) -> Ref { return &c.state_dir; }},
+    {{"controller.log_dir", Kind::kPath, kController, "Folder of the daemons' log files."},
+     [](Config& c) -> Ref { return &c.log_dir; }},
+    {{"controller.run_dir", Kind::kPath, kController,
+      "Folder of pid files and sockets, of mode 0711; its path is short."},
+     [](Config& c) -> Ref { return &c.run_dir; }},
+
+    {{"auth.munge_socket", Kind::kPath, kController, "Socket of munged. Empty: MUNGE's own default."},
+     [](Config& c) -> Ref { return &c.munge_socket; }},
+
+    {{"node_daemon.spool_dir", Kind::kPath, kNode, "Folder of step folders and scripts on a node."},
+     [](Config& c) -> Ref { return &c.spool_dir; }},
+    {{"node_daemon.containment", Kind::kChoice, kNode,
+      "How jobs are contained. auto takes the best that the node offers (`gangway doctor` shows it).", 0, 0,
+      "auto|cgroup_v2|cgroup_v1|cgroup_mixed|none"},
+     [](Config& c) -> Ref { return &c.containment; }},
+    {{"node_daemon.constrain_devices", Kind::kBool, kNode, "Hide from a job the GPUs that it was not given."},
+     [](Config& c) -> Ref { return &c.constrain_devices; }},
+    {{"node_daemon.max_processes", Kind::kNumber, kNode, "Processes and threads of one job on one node; 0: no limit.",
+      0, 4'194'304},
+     [](Config& c) -> Ref { return &c.max_processes; }},
+
+    {{"jobs.allow_root_jobs", Kind::kBool, kLive, "Run jobs of uid 0."},
+     [](Config& c) -> Ref { return &c.allow_root_jobs; }},
+    {{"jobs.max_jobs", Kind::kNumber, kLive, "Jobs of the whole cluster that have not ended; more are refused.", 1,
+      50'000'000},
+     [](Config& c) -> Ref { return &c.max_jobs; }},
+    {{"jobs.max_script_bytes", Kind::kBytes, kLive, "Largest batch script.", 1024, 64 << 20},
+     [](Config& c) -> Ref { return &c.max_script_bytes; }},
+    {{"jobs.kill_wait", Kind::kDuration, kLive, "Time from SIGTERM to SIGKILL at the time limit and on gcancel.", 0,
+      kDay},
+     [](Config& c) -> Ref { return &c.kill_wait; }},
+    {{"jobs.min_job_age", Kind::kDuration, kLive, "Ended jobs stay visible in `gqueue -t all` for so long.", 0,
+      30 * kDay},
+     [](Config& c) -> Ref { return &c.min_job_age; }},
+    {{"jobs.start_timeout", Kind::kDuration, kLive,
+      "A gang whose nodes have not all prepared by then is released and tried again.", 1, kDay},
+     [](Config& c) -> Ref { return &c.start_timeout; }},
+    {{"jobs.max_launch_failures", Kind::kNumber, kLive,
+      "A job whose start failed so many times in a row on account of nodes is held.", 1, 1000},
+     [](Config& c) -> Ref { return &c.max_launch_failures; }},
+    {{"jobs.requeue", Kind::kBool, kLive,
+      "Jobs that say neither --requeue nor --no-requeue run again after a node failure."},
+     [](Config& c) -> Ref { return &c.requeue; }},
+    {{"jobs.default_qos", Kind::kName, kLive, "QOS of jobs that name none."},
+     [](Config& c) -> Ref { return &c.default_qos; }},
+
+    {{"links.heartbeat", Kind::kDuration, kLive,
+      "Interval of the sign of life between controller and nodes, both ways.", 1, 3600},
+     [](Config& c) -> Ref { return &c.heartbeat; }},
+    {{"links.node_timeout", Kind::kDuration, kLive,
+      "Silence after which a node counts as out of reach; at least twice the heartbeat.", 2, kDay},
+     [](Config& c) -> Ref { return &c.node_timeout; }},
+    {{"links.fence_program", Kind::kPath, kLive,
+      "Run as `PROGRAM NODE` for a node out of reach; exit code 0 says that it is dead. Empty: none."},
+     [](Config& c) -> Ref { return &c.fence_program; }},
+
+    {{"admins", Kind::kTexts, kLive,
+      "Users (names or numbers) and @groups who may do everything; root and controller.user always may."},
+     [](Config& c) -> Ref { return &c.admins; }},
+    {{"plugin_dirs", Kind::kTexts, kController, "Folders that plug-ins are looked for in, in order; absolute paths."},
+     [](Config& c) -> Ref { return &c.plugin_dirs; }},
+};
+
+const Key<NodeEntry> kNodeKeys[] = {
+    {{"name", Kind::kHosts, kLive,
+      "Host list of the nodes that this entry describes, such as n[001-128]. (`names` is taken too.)"},
+     [](NodeEntry& n) -> Ref { return &n.names; }},
+    {{"address", Kind::kAddresses, kLive,
+      "Where the node's connections come from: one for all nodes of the entry, or a host list or list of as many "
+      "addresses as names. Empty: any."},
+     [](NodeEntry& n) -> Ref { return &n.addresses; }},
+    {{"features", Kind::kNames, kLive, "Words that jobs ask for by --constraint."},
+     [](NodeEntry& n) -> Ref { return &n.common.features; }},
+    {{"weight", Kind::kNumber, kLive, "Among nodes that suit a job equally the lowest weight is taken first.", 0,
+      kAnyU32},
+     [](NodeEntry& n) -> Ref { return &n.common.weight; }},
+    {{"gpus", Kind::kNumber, kLive, "GPUs that should be found; fewer give a warning. 0: what is found is right.", 0,
+      1024},
+     [](NodeEntry& n) -> Ref { return &n.common.expected_gpus; }},
+    {{"reserved_memory", Kind::kMemory, kLive, "Memory kept back for the system.", 0, 1024 * kTiB},
+     [](NodeEntry& n) -> Ref { return &n.common.reserved_mem_mb; }},
+    {{"reserved_cores", Kind::kNumber, kLive, "Cores kept back for the system.", 0, 65535},
+     [](NodeEntry& n) -> Ref { return &n.common.reserved_cores; }},
+    {{"topology", Kind::kTopology, kNode,
+      "Emulated node: a generated topology (dgx-h100, a100-pcie, l40s) or an hwloc XML file. Empty: the live machine."},
+     [](NodeEntry& n) -> Ref { return &n.common.topology; }},
+};
+
+const Key<PartitionEntry> kPartitionKeys[] = {
+    {{"name", Kind::kName, kLive, "Name of the partition."}, [](PartitionEntry& e) -> Ref { return &e.p.name; }},
+    {{"nodes", Kind::kHosts, kLive, "Host list, list of host lists, or ALL."},
+     [](PartitionEntry& e) -> Ref { return &e.p.nodes; }},
+    {{"default", Kind::kBool, kLive, "Takes jobs that name no partition and that no default_for takes."},
+     [](PartitionEntry& e) -> Ref { return &e.p.is_default; }},
+    {{"default_for", Kind::kTexts, kLive,
+      "compute: takes jobs that ask for GPUs and name no partition; aux: the others. One or both."},
+     [](PartitionEntry& e) -> Ref { return &e.default_for; }},
+    {{"state", Kind::kChoice, kLive,
+      "At first: up, down (accepts jobs, starts none), drain (accepts none, starts those it has), inactive (neither).",
+      0, 0, "up|down|drain|inactive"},
+     [](PartitionEntry& e) -> Ref { return &e.state; }},
+    {{"tier", Kind::kNumber, kLive, "Partitions of a higher tier are served first.", -65535, 65535},
+     [](PartitionEntry& e) -> Ref { return &e.p.tier; }},
+    {{"default_time", Kind::kLimit, kLive, "Time limit of jobs that give none. Needed unless unlimited is true.", 1,
+      10 * kYear},
+     [](PartitionEntry& e) -> Ref { return &e.p.default_time; }},
+    {{"max_time", Kind::kLimit, kLive, "Longest time limit that a job may ask for.", 1, 10 * kYear},
+     [](PartitionEntry& e) -> Ref { return &e.p.max_time; }},
+    {{"unlimited", Kind::kBool, kLive, "Jobs may run without a time limit."},
+     [](PartitionEntry& e) -> Ref { return &e.p.unlimited; }},
+    {{"max_nodes", Kind::kNumber, kLive, "Most nodes of one job; 0: no limit.", 0, 1'000'000},
+     [](PartitionEntry& e) -> Ref { return &e.p.max_nodes; }},
+    {{"default_mem_per_cpu", Kind::kMemory, kLive, "Memory per CPU of jobs that ask for none; 0: none of its own.", 0,
+      1024 * kTiB},
+     [](PartitionEntry& e) -> Ref { return &e.p.default_mem_per_cpu_mb; }},
+    {{"default_mem_per_gpu", Kind::kMemory, kLive, "Memory per GPU of jobs that ask for none; 0: none of its own.", 0,
+      1024 * kTiB},
+     [](PartitionEntry& e) -> Ref { return &e.p.default_mem_per_gpu_mb; }},
+    {{"default_cpus_per_gpu", Kind::kNumber, kLive, "CPUs per GPU of jobs that ask for none; 0: none of its own.", 0,
+      65535},
+     [](PartitionEntry& e) -> Ref { return &e.p.default_cpus_per_gpu; }},
+    {{"allow_users", Kind::kTexts, kLive, "Only these users may submit (with allow_groups: either). Empty: everybody."},
+     [](PartitionEntry& e) -> Ref { return &e.p.allow_users; }},
+    {{"allow_groups", Kind::kTexts, kLive, "Only members of these groups may submit. Empty: everybody."},
+     [](PartitionEntry& e) -> Ref { return &e.p.allow_groups; }},
+    {{"allow_qos", Kind::kNames, kLive, "Only jobs of these QOS. Empty: all."},
+     [](PartitionEntry& e) -> Ref { return &e.p.allow_qos; }},
+    {{"deny_users", Kind::kTexts, kLive, "These users may not submit, whatever else allows them."},
+     [](PartitionEntry& e) -> Ref { return &e.p.deny_users; }},
+    {{"exclusive", Kind::kBool, kLive, "Jobs get whole nodes."},
+     [](PartitionEntry& e) -> Ref { return &e.p.exclusive; }},
+    {{"lease", Kind::kDuration, kLive,
+      "A node cut off from the controller for so long ends its jobs by itself, so that they can run elsewhere; at "
+      "least "
+      "twice links.heartbeat. 0s: never, jobs stay.",
+      0, 30 * kDay},
+     [](PartitionEntry& e) -> Ref { return &e.p.lease; }},
+    {{"grace", Kind::kDuration, kLive, "Time from SIGTERM to SIGKILL of a preempted job.", 0, kDay},
+     [](PartitionEntry& e) -> Ref { return &e.p.grace; }},
+};
+
+const Key<model::Qos> kQosKeys[] = {
+    {{"name", Kind::kName, kLive, "Name of the QOS."}, [](model::Qos& q) -> Ref { return &q.name; }},
+    {{"parent", Kind::kName, kLive, "QOS above it. Empty: the root, which is the cluster."},
+     [](model::Qos& q) -> Ref { return &q.parent; }},
+    {{"description", Kind::kText, kLive, "For people."}, [](model::Qos& q) -> Ref { return &q.description; }},
+    {{"priority", Kind::kNumber, kLive, "Higher is served first.", -1'000'000'000, 1'000'000'000},
+     [](model::Qos& q) -> Ref { return &q.priority; }},
+};
+
+}  // namespace
+
+PartitionEntry entry_of(const model::Partition& p) {
+  PartitionEntry entry{p, base::to_lower(model::name(p.state)), {}};
+  if (p.default_for_compute) entry.default_for.push_back("compute");
+  if (p.default_for_aux) entry.default_for.push_back("aux");
+  return entry;
+}
+
+std::span<const Key<Config>> config_keys() { return kConfigKeys; }
+std::span<const Key<NodeEntry>> node_keys() { return kNodeKeys; }
+std::span<const Key<PartitionEntry>> partition_keys() { return kPartitionKeys; }
+std::span<const Key<model::Qos>> qos_keys() { return kQosKeys; }
+
+}  // namespace gw::config

@@ -1,0 +1,100 @@
+// The entry points: files and texts to a Config. See config.h.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "config/read.h"
+
+namespace gw::config {
+namespace {
+
+using base::Result;
+using base::Status;
+
+// Closes a descriptor on every way out.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+// Who can write the file can have programs run as the daemons' users.
+Status check_file(const std::string& path, const struct stat& st) {
+  if (!S_ISREG(st.st_mode)) return base::invalid(path + " is not a regular file");
+  if ((st.st_mode & S_IWOTH) != 0)
+    return base::fail(base::ErrorCode::kDenied, path + " is writable for everybody", "chmod o-w " + path);
+  if (static_cast<uint64_t>(st.st_size) > kMaxBytes)
+    return base::invalid(fmt::format("{}: larger than {} MiB", path, kMaxBytes >> 20), "this is no configuration file");
+  return {};
+}
+
+Result<std::string> read_file(const std::string& path) {
+  // O_NONBLOCK: a FIFO must not hold the program up.
+  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  constexpr char kHint[] = "make that file, or set $GANGWAY_CONF to the one to use";
+  if (file.fd < 0) return base::fail_errno("cannot read the configuration " + path, errno, kHint);
+  struct stat st {};
+  if (fstat(file.fd, &st) != 0) return base::fail_errno("cannot read the configuration " + path, errno);
+  GW_TRY_STATUS(check_file(path, st));
+  std::string text;
+  char buffer[65536];
+  while (text.size() <= kMaxBytes) {
+    ssize_t got = read(file.fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::fail_errno("cannot read the configuration " + path, errno);
+    if (got == 0) break;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+  return text;
+}
+
+Result<Config> finish(Config c, const Problems& problems) {
+  if (problems.has_errors()) return tl::unexpected<base::Error>(problems.to_error());
+  c.warnings = problems.warnings();
+  return c;
+}
+
+}  // namespace
+
+Result<Config> parse(std::string_view text, const std::string& path) {
+  GW_TRY(root, read_yaml(text, path));
+  Problems problems(path);
+  Config c;
+  c.path = path;
+  read_sections(root, c, problems, true);
+  read_nodes(root, c, problems);
+  read_qos(root, c, problems);
+  read_partitions(root, c, problems);
+  resolve_controller_user(root, c, problems);
+  check_admins(root, c, problems);
+  return finish(std::move(c), problems);
+}
+
+Result<Config> load(const std::string& path) {
+  GW_TRY(text, read_file(path));
+  return parse(text, path);
+}
+
+Result<Config> load_client_part(const std::string& path) {
+  static constexpr std::string_view kParts[] = {"cluster", "controller", "auth"};
+  GW_TRY(text, read_file(path));
+  GW_TRY(root, read_yaml(text, path, kParts));
+  Problems problems(path);
+  Config c;
+  c.path = path;
+  read_sections(root, c, problems, false);
+  resolve_controller_user(root, c, problems);
+  return finish(std::move(c), problems);
+}
+
+std::string default_path() {
+  const char* path = std::getenv("GANGWAY_CONF");
+  return path != nullptr && *path != '\0' ? path : "/etc/gangway/gangway.yaml";
+}
+
+}  // namespace gw::config

@@ -1,0 +1,117 @@
+// Accepting connections.
+#include "io/listener.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace gw::io {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+
+constexpr int kAcceptsPerRound = 64;
+constexpr base::Duration kPause = base::milliseconds(100);
+
+// A unix socket whose owner is dead refuses connections.
+bool is_dead_socket(const SockAddr& address) {
+  const Fd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return probe && connect(probe.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED;
+}
+
+Result<Fd> bind_and_listen(const SockAddr& address, const ListenOptions& options) {
+  Fd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return base::fail_errno("cannot make a socket for " + options.address, errno);
+  const int on = 1, off = 0;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (address.storage.ss_family == AF_INET6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  const bool is_unix = address.storage.ss_family == AF_UNIX;
+  const char* path = is_unix ? reinterpret_cast<const sockaddr_un*>(&address.storage)->sun_path : nullptr;
+  int failed = bind(fd.get(), address.get(), address.size);
+  if (failed != 0 && errno == EADDRINUSE && is_unix && is_dead_socket(address)) {
+    unlink(path);
+    failed = bind(fd.get(), address.get(), address.size);
+  }
+  if (failed != 0 || listen(fd.get(), options.backlog) != 0) {
+    const int error = errno;
+    return base::fail_errno(
+        "cannot listen on " + options.address, error,
+        error == EADDRINUSE ? "another program, perhaps an earlier run of this one, listens there" : "");
+  }
+  if (is_unix && chmod(path, options.unix_mode) != 0)
+    return base::fail_errno(std::string("cannot set the mode of ") + path, errno);
+  return fd;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const ListenOptions& options, AcceptFn on_accept,
+                                                 PausedFn on_paused) {
+  GW_TRY(address, parse_address(options.address));
+  GW_TRY(candidates, resolve(address));
+  Result<Fd> fd = base::fail(ErrorCode::kInternal, "no address");
+  for (const SockAddr& candidate : candidates) {
+    fd = bind_and_listen(candidate, options);
+    if (fd) break;
+  }
+  if (!fd) return base::pass(fd);
+  return std::unique_ptr<Listener>(
+      new Listener(loop, options, std::move(*fd), std::move(on_accept), std::move(on_paused)));
+}
+
+Listener::Listener(Loop& loop, const ListenOptions& options, Fd fd, AcceptFn on_accept, PausedFn on_paused)
+    : loop_(loop),
+      options_(options),
+      accept_fn_(std::move(on_accept)),
+      paused_fn_(std::move(on_paused)),
+      address_(local_address(fd.get())),
+      fd_(std::move(fd)),
+      token_(std::make_shared<char>()) {
+  watch_ = loop_.watch_readable(fd_.get(), [this] { on_readable(); });
+}
+
+Listener::~Listener() {
+  watch_.cancel();
+  if (address_.storage.ss_family == AF_UNIX) unlink(reinterpret_cast<const sockaddr_un*>(&address_.storage)->sun_path);
+}
+
+void Listener::on_readable() {
+  for (int i = 0; i < kAcceptsPerRound && accept_one(); ++i) {
+  }
+}
+
+// False when there is nothing to accept now.
+bool Listener::accept_one() {
+  if (options_.max_connections > 0 && open_connections() >= options_.max_connections) {
+    pause(
+        {ErrorCode::kUnavailable, fmt::format("{} connections are open, which is the bound", open_connections()), ""});
+    return false;
+  }
+  Fd fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  const int error = errno;
+  if (!fd && (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)) {
+    pause(base::fail_errno("cannot accept connections", error, "raise the limit of open files").value());
+    return false;
+  }
+  if (!fd) return error == ECONNABORTED || error == EINTR;
+  tune_socket(fd.get());
+  auto stream = Stream::adopt(loop_, std::move(fd), options_.max_out_bytes);
+  stream->keep(token_);
+  accept_fn_(std::move(stream));
+  return true;
+}
+
+// The listening socket stays readable: it is left alone for a while, so that the loop does not spin.
+void Listener::pause(const base::Error& why) {
+  watch_.pause();
+  retry_ = loop_.after(kPause, [this] { watch_.resume(); });
+  if (paused_fn_) paused_fn_(why);
+}
+
+}  // namespace gw::io

@@ -1,0 +1,51 @@
+// Threads for the blocking calls to the authenticator: a munged that hangs must not stop a daemon.
+// Invariant: callbacks run on the loop, never after their owner has gone; work whose owner has gone is not begun.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "auth/authenticator.h"
+#include "io/loop.h"
+
+namespace gw::link {
+
+class AuthPool {
+ public:
+  using Owner = std::weak_ptr<void>;
+  /// `authenticator` outlives the pool; results are posted to `loop`.
+  AuthPool(auth::Authenticator& authenticator, io::Loop& loop, unsigned threads = 2);
+  /// Waits for calls in progress, which may take seconds if munged hangs; drops the others.
+  ~AuthPool();
+  AuthPool(const AuthPool&) = delete;
+  AuthPool& operator=(const AuthPool&) = delete;
+
+  /// Encodes or decodes on a thread and then calls `fn` on the loop, unless `owner` has gone by then.
+  void encode(std::string payload, uint32_t restrict_uid, Owner owner,
+              std::function<void(base::Result<std::string>)> fn);
+  void decode(std::string credential, Owner owner, std::function<void(const base::Result<auth::Credential>&)> fn);
+
+ private:
+  struct Work {
+    Owner owner;
+    std::function<void()> run;
+  };
+  auth::Authenticator& authenticator_;
+  io::Poster poster_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Work> queue_;
+  bool is_stopping_ = false;
+  std::vector<std::thread> threads_;
+
+  void submit(Work work);
+  void work();
+};
+
+}  // namespace gw::link

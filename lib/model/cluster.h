@@ -1,0 +1,90 @@
+// Nodes, partitions and QOS as the controller knows them.
+// Invariant: a Node's `topology` is what the node itself reported; the configuration only constrains it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/bitset.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/topology.h"
+
+namespace gw::model {
+
+/// What the administrator wants of a node.
+enum class NodeAdmin : uint8_t { kUp, kDrain, kDown };
+
+/// A node's part of the configuration.
+struct NodeConfig {
+  std::string name;
+  std::string address;  ///< Where its connections come from; empty: any address.
+  std::vector<std::string> features;
+  uint32_t weight = 1;           ///< Lower is chosen first.
+  uint32_t expected_gpus = 0;    ///< Fewer found: usable, with a warning. 0: whatever is found.
+  uint64_t reserved_mem_mb = 0;  ///< Kept back for the system.
+  uint32_t reserved_cores = 0;
+  std::string topology;  ///< Emulated node: generated name or XML file; empty: the live machine.
+  bool operator==(const NodeConfig&) const = default;
+};
+
+struct Node {
+  base::NodeId id;
+  NodeConfig config;
+  std::shared_ptr<const NodeTopology> topology;  ///< Null until it registered for the first time.
+  NodeAdmin admin = NodeAdmin::kUp;
+  std::string reason;  ///< Of drain or down.
+  uint32_t reason_uid = 0;
+  std::string reason_user;
+  base::Time reason_time;
+  bool connected = false;
+  base::Time last_seen;
+  base::Time since;  ///< Of the present connection state.
+  std::string boot_id;
+  std::string version;
+  std::string peer_address;
+  std::string containment;  ///< "cgroup v2", "cgroup v1", "mixed", "none"
+  bool is_emulated = false;
+  std::map<uint32_t, std::string> offline_gpus;  ///< Index -> reason.
+  std::string warning;                           ///< "7 of 8 GPUs found: ..."
+};
+
+enum class PartitionState : uint8_t { kUp, kDown, kDrain, kInactive };
+std::string_view name(PartitionState s);
+
+/// A pool of nodes with its rules.
+struct Partition {
+  std::string name;
+  std::vector<std::string> nodes;  ///< Node names, expanded.
+  PartitionState state = PartitionState::kUp;
+  bool is_default = false;
+  bool default_for_compute = false;  ///< Takes jobs that ask for GPUs and name no partition.
+  bool default_for_aux = false;      ///< Takes the others.
+  int32_t tier = 1;                  ///< Higher is served first.
+  base::Duration default_time = base::kUnlimited;
+  base::Duration max_time = base::kUnlimited;
+  bool unlimited = false;  ///< Jobs may run without a time limit.
+  uint32_t max_nodes = 0;  ///< Per job; 0: no limit.
+  uint64_t default_mem_per_cpu_mb = 0;
+  uint64_t default_mem_per_gpu_mb = 0;
+  uint32_t default_cpus_per_gpu = 0;
+  std::vector<std::string> allow_users, allow_groups, allow_qos, deny_users;  ///< Empty allow: everybody.
+  bool exclusive = false;                                                     ///< Whole nodes only.
+  base::Duration lease = {};                 ///< Zero: none. A node cut off for so long ends its jobs itself.
+  base::Duration grace = base::seconds(30);  ///< SIGTERM to SIGKILL.
+  bool operator==(const Partition&) const = default;
+};
+
+struct Qos {
+  std::string name;
+  std::string parent;
+  std::string description;
+  int64_t priority = 0;
+  bool operator==(const Qos&) const = default;
+};
+
+}  // namespace gw::model

@@ -1,0 +1,160 @@
+// A job: what was submitted (JobSpec, changed only by `gcontrol update`) and where it stands (Job).
+// Invariants: `state` and the alternative held by `phase` agree (see Job::is_consistent); attempt grows by one with
+// each placement and is part of every message about a run, so that late reports of an earlier run are dropped.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/job_state.h"
+#include "model/request.h"
+
+namespace gw::model {
+
+/// --signal=[B:]SIG[@SECONDS]: sent before the time limit.
+struct WarnSignal {
+  int signo = 0;
+  uint32_t seconds_before = 60;
+  bool batch_only = false;
+  bool operator==(const WarnSignal&) const = default;
+};
+
+/// Soft resource limits of a submission by name ("NOFILE"); UINT64_MAX is infinity. Copies share one table, since most
+/// submissions of a cluster have the same.
+class Limits {
+ public:
+  using Table = std::map<std::string, uint64_t>;
+  Limits() = default;
+  explicit Limits(Table table) : table_(std::make_shared<const Table>(std::move(table))) {}
+  const Table& table() const;
+  bool operator==(const Limits& o) const { return table_ == o.table_ || table() == o.table(); }
+
+ private:
+  std::shared_ptr<const Table> table_;
+};
+
+/// What the launch needs and no scheduler looks at. Paths may hold the patterns %j %A %a %x %u %N %n %t %%.
+struct Launch {
+  std::string script_hash;  ///< Of the batch script in the store.
+  std::string env_hash;     ///< Of the submission environment in the store (NUL-separated NAME=value).
+  std::vector<std::string> args;
+  std::string work_dir;
+  std::string std_out, std_err, std_in;  ///< std_err empty: with std_out.
+  bool append_output = false;
+  uint32_t umask = 022;
+  Limits limits;
+  bool slurm_names = false;  ///< Submitted as sbatch: default output slurm-%j.out.
+  std::string command;       ///< Path of the script as submitted; only shown. Empty for --wrap and standard input.
+  bool operator==(const Launch&) const = default;
+};
+
+struct JobSpec {
+  std::string name;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::string user;  ///< Name of uid on the controller's host; the number as text if it has none.
+  std::string group;
+  std::string account, qos;             ///< As given; empty means the default.
+  std::vector<std::string> partitions;  ///< In order of preference; never empty after submission.
+  Request request;
+  base::Duration time_limit = base::kUnlimited;
+  base::Time begin;      ///< Not before this; zero: at once.
+  int64_t priority = 0;  ///< As submitted; only administrators raise it.
+  int32_t nice = 0;
+  bool hold_user = false;
+  bool hold_admin = false;
+  bool requeue = true;  ///< May run again after its node failed.
+  WarnSignal warn;
+  std::string comment;
+  std::string submit_host;
+  std::string submit_line;
+  Launch launch;
+  bool operator==(const JobSpec&) const = default;
+};
+
+/// Exit of the batch script: code or signal, as Slurm's `code:signal`.
+struct ExitStatus {
+  int code = 0;
+  int signo = 0;
+  std::string text() const { return std::to_string(code) + ":" + std::to_string(signo); }
+  bool operator==(const ExitStatus&) const = default;
+};
+
+/// How a job's run came out.
+struct Outcome {
+  JobState end = JobState::kCompleted;
+  bool requeue = false;  ///< It waits again instead of ending.
+  EndReason reason = EndReason::kNone;
+  std::string detail;  ///< For people: "node n3 rebooted", "output path /x: Permission denied".
+  ExitStatus exit;
+  uint64_t peak_mem_mb = 0;
+  uint32_t cancelled_by = 0;  ///< uid, with kCancelled.
+  base::Time ended;           ///< When the run itself was over.
+  bool operator==(const Outcome&) const = default;
+};
+
+/// kPending
+struct Waiting {
+  WaitReason reason = WaitReason::kNone;
+  std::string detail;     ///< Every thing in the way, for people.
+  base::Time not_before;  ///< Back-off after a failed launch.
+  base::Time estimated_start;
+  bool operator==(const Waiting&) const = default;
+};
+
+/// kConfiguring, kRunning, kSuspended, kCompleting
+struct Placed {
+  Allocation allocation;
+  std::string partition;  ///< The one of spec.partitions it runs in.
+  base::Time placed;
+  base::Time started;                  ///< Zero while configuring.
+  std::set<base::NodeId> waiting_for;  ///< Nodes that have not yet prepared (configuring) or cleaned up (completing).
+  std::set<base::NodeId> unreachable;  ///< Nodes out of reach: not known to be dead.
+  std::optional<Outcome> outcome;      ///< Set when completing.
+  base::Time kill_sent;                ///< When the end was asked for; zero if not.
+  bool warned = false;                 ///< The warning signal was sent.
+  base::Duration lease_over = {};      ///< So long after contact was lost the node has ended it itself; zero: no lease.
+  bool operator==(const Placed&) const = default;
+};
+
+/// The final states.
+struct Ended {
+  Outcome outcome;
+  Allocation allocation;  ///< Empty if it never started.
+  std::string partition;
+  base::Time started;  ///< Zero if it never started.
+  base::Time ended;
+  bool operator==(const Ended&) const = default;
+};
+
+struct Job {
+  base::JobId id;
+  JobSpec spec;
+  JobState state = JobState::kPending;
+  std::variant<Waiting, Placed, Ended> phase;
+  base::Time submitted;
+  base::Time eligible;           ///< Since when it could have run.
+  uint32_t attempt = 0;          ///< Number of placements so far.
+  uint32_t restarts = 0;         ///< Requeues after having run.
+  uint32_t launch_failures = 0;  ///< In a row; gives the back-off.
+  std::string last_failure;      ///< Why the last run did not come to its own end, for people; empty if none did.
+
+  const Waiting* waiting() const { return std::get_if<Waiting>(&phase); }
+  Waiting* waiting() { return std::get_if<Waiting>(&phase); }
+  const Placed* placed() const { return std::get_if<Placed>(&phase); }
+  Placed* placed() { return std::get_if<Placed>(&phase); }
+  const Ended* ended() const { return std::get_if<Ended>(&phase); }
+  bool is_held() const { return spec.hold_user || spec.hold_admin; }
+  /// The phase belongs to the state.
+  bool is_consistent() const;
+  bool operator==(const Job&) const = default;
+};
+
+}  // namespace gw::model

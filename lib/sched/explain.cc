@@ -1,0 +1,218 @@
+// Explanations: the census of a failed placement in words, and why a request can never run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "base/text.h"
+#include "sched/place.h"
+
+namespace gw::sched {
+namespace {
+
+using model::GpuCounting;
+using model::Request;
+
+std::string clause_words(Clause clause, uint32_t n) {
+  const bool one = n == 1;
+  switch (clause) {
+    case Clause::kNodeList:
+      return one ? "is not in --nodelist" : "are not in --nodelist";
+    case Clause::kExcluded:
+      return one ? "is excluded by --exclude" : "are excluded by --exclude";
+    case Clause::kFeatures:
+      return one ? "lacks the features asked" : "lack the features asked";
+    case Clause::kGpuType:
+      return one ? "has no GPU of the type asked" : "have no GPU of the type asked";
+    case Clause::kUnregistered:
+      return one ? "has never registered" : "have never registered";
+    case Clause::kUnusable:
+      return one ? "is not available" : "are not available";
+    case Clause::kGpus:
+      return one ? "has too few free GPUs" : "have too few free GPUs";
+    case Clause::kCores:
+      return one ? "has too few free cores" : "have too few free cores";
+    case Clause::kMemory:
+      return one ? "has too little free memory" : "have too little free memory";
+    case Clause::kExclusive:
+      return one ? "is not empty (exclusive)" : "are not empty (exclusive)";
+    case Clause::kNodes:
+      return "";
+  }
+  return "";
+}
+
+/// The clauses of a request that look at one node, from the one that users mean first to the finest.
+struct NodeClause {
+  Clause clause;
+  std::string asked;
+};
+
+uint32_t gpus_on_one_node(const Request& r) {
+  const uint32_t least_tasks = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
+  switch (r.gpu_counting) {
+    case GpuCounting::kPerNode:
+      return r.gpus;
+    case GpuCounting::kPerTask:
+      return r.gpus * least_tasks;
+    case GpuCounting::kPerJob:
+      return r.nodes_given && r.max_nodes == 1 ? r.gpus : 1;
+    case GpuCounting::kNone:
+      return 0;
+  }
+  return 0;
+}
+
+std::string gpu_words(const Request& r, uint32_t n) {
+  return fmt::format("{} {}GPU{}", n, r.gpu_type.empty() ? "" : r.gpu_type + " ", n == 1 ? "" : "s");
+}
+
+struct Largest {
+  uint32_t gpus = 0, cores = 0, cpus = 0;
+  uint64_t mem_mb = 0;
+};
+
+/// GPUs of a node that are of the type asked for.
+uint32_t matching_gpus(const NodeAccount& a, const Request& r) {
+  const auto& gpus = a.facts.topology->gpus;  // those offline too: they may come back
+  return static_cast<uint32_t>(std::count_if(
+      gpus.begin(), gpus.end(), [&](const model::Gpu& g) { return r.gpu_type.empty() || g.type == r.gpu_type; }));
+}
+
+/// The most GPUs of the type asked for that `nodes` nodes of the partition have together.
+uint64_t most_gpus(const Capacity& capacity, const PartitionFacts& partition, const Request& r, size_t nodes) {
+  std::vector<uint32_t> counts;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (a.facts.topology) counts.push_back(matching_gpus(a, r));
+  }
+  std::sort(counts.begin(), counts.end(), std::greater<>());
+  counts.resize(std::min(nodes, counts.size()));
+  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
+
+Largest largest(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  Largest out;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (!a.facts.topology) continue;
+    out.gpus = std::max(out.gpus, matching_gpus(a, r));
+    out.cpus = std::max(out.cpus, a.facts.cores.size() * a.threads());
+    out.mem_mb = std::max(out.mem_mb, a.facts.mem_mb);
+  }
+  return out;
+}
+
+std::string known_types(const Capacity& capacity, const PartitionFacts& partition) {
+  std::vector<std::string> types;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (!a.facts.topology) continue;
+    for (const model::Gpu& g : a.facts.topology->gpus)
+      if (std::find(types.begin(), types.end(), g.type) == types.end()) types.push_back(g.type);
+  }
+  std::sort(types.begin(), types.end());
+  return types.empty() ? "no GPUs" : base::join(types, ", ");
+}
+
+/// The refusal for the clause that ruled out the most nodes.
+base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r, Clause clause) {
+  const Largest most = largest(capacity, partition, r);
+  const std::string& p = partition.name;
+  const uint32_t least_tasks = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
+  switch (clause) {
+    case Clause::kGpus:
+      return base::invalid(fmt::format("{} on one node asked; the largest node in partition {} has {}",
+                                       gpu_words(r, gpus_on_one_node(r)), p, most.gpus),
+                           "ask for fewer GPUs per node and more nodes");
+    case Clause::kCores:
+      return base::invalid(fmt::format("{} CPUs on one node asked; the largest node in partition {} offers {}",
+                                       uint64_t{least_tasks} * r.cpus_per_task, p, most.cpus),
+                           "lower --cpus-per-task or --ntasks-per-node");
+    case Clause::kMemory:
+      return base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
+                                       r.mem_per_node_mb > 0 ? base::format_memory_mb(r.mem_per_node_mb)
+                                                             : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
+                                       p, base::format_memory_mb(most.mem_mb)),
+                           "lower --mem or --mem-per-cpu");
+    case Clause::kGpuType:
+      return base::invalid(
+          fmt::format("GPU type {} asked; partition {} has {}", r.gpu_type, p, known_types(capacity, partition)));
+    case Clause::kFeatures:
+      return base::invalid(
+          fmt::format("no node of partition {} has the features {}", p, model::format_features(r.features)));
+    case Clause::kExcluded:
+      return base::invalid(fmt::format("--exclude leaves no node of partition {}", p));
+    case Clause::kNodeList:
+      return base::invalid(fmt::format("a node of --nodelist is not in partition {}", p));
+    default:
+      return base::invalid(fmt::format("partition {} cannot hold this job", p));
+  }
+}
+
+base::Status check_names(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  for (const std::string& name : r.nodelist) {
+    if (!capacity.id_of(name)) return base::invalid("--nodelist names the unknown node " + name);
+    if (std::find(partition.nodes.begin(), partition.nodes.end(), name) == partition.nodes.end())
+      return base::invalid(fmt::format("node {} of --nodelist is not in partition {}", name, partition.name));
+    if (std::find(r.exclude.begin(), r.exclude.end(), name) != r.exclude.end())
+      return base::invalid("node " + name + " stands in --nodelist and in --exclude");
+  }
+  for (const std::string& name : r.exclude)
+    if (!capacity.id_of(name)) return base::invalid("--exclude names the unknown node " + name);
+  if (r.nodes_given && r.nodelist.size() > r.max_nodes)
+    return base::invalid(fmt::format("--nodelist names {} nodes, --nodes allows {}", r.nodelist.size(), r.max_nodes));
+  return {};
+}
+
+}  // namespace
+
+std::string explain(const Census& census, const std::string& partition) {
+  if (census.nodes == 0) return fmt::format("partition {} has no nodes", partition);
+  std::vector<std::string> parts;
+  for (const auto& [clause, n] : census.ruled_out) {
+    if (clause != Clause::kUnusable) parts.push_back(fmt::format("{} {}", n, clause_words(clause, n)));
+  }
+  for (const auto& [why, n] : census.unusable_why)
+    parts.push_back(fmt::format("{} {} {}", n, n == 1 ? "is" : "are", why));
+  if (census.fitting > 0) parts.push_back(fmt::format("{} could hold a part", census.fitting));
+  return fmt::format("needs {} node{}; of {} in partition {}: {}", census.needed_nodes,
+                     census.needed_nodes == 1 ? "" : "s", census.nodes, partition, base::join(parts, ", "));
+}
+
+base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
+  GW_TRY_STATUS(check_names(capacity, partition, request));
+  if (partition.max_nodes > 0 && request.min_nodes > partition.max_nodes)
+    return base::invalid(fmt::format("{} nodes asked; partition {} allows {} a job", request.min_nodes, partition.name,
+                                     partition.max_nodes));
+  const Placement placement = place(capacity, partition, request, Against::kEmpty);
+  if (placement.allocation) return {};
+  const Census& census = placement.census;
+  const auto it = census.ruled_out.find(Clause::kUnregistered);
+  if (it != census.ruled_out.end()) return {};  // a node that was never seen may turn out to hold it
+  if (census.nodes == 0) return base::invalid(fmt::format("partition {} has no nodes", partition.name));
+  if (census.fitting == 0) {
+    const auto worst = std::max_element(census.ruled_out.begin(), census.ruled_out.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+    return refuse(capacity, partition, request, worst->first);
+  }
+  if (request.min_nodes > census.fitting)
+    return base::invalid(fmt::format("{} nodes asked; partition {} has {} that can hold a part of this job",
+                                     request.min_nodes, partition.name, census.fitting),
+                         "ask for fewer nodes");
+  if (request.gpu_counting == GpuCounting::kPerJob) {
+    const size_t nodes = request.nodes_given ? request.max_nodes : census.nodes;
+    return base::invalid(
+        fmt::format("{} asked on {}; partition {} has {} there at most", gpu_words(request, request.gpus),
+                    request.nodes_given ? fmt::format("at most {} nodes", request.max_nodes)
+                                        : std::string("any number of nodes"),
+                    partition.name, most_gpus(capacity, partition, request, nodes)),
+        "ask for fewer GPUs, or for fewer CPUs or less memory with each");
+  }
+  return base::invalid(fmt::format("{} tasks asked on at most {} nodes; partition {} cannot hold them", request.tasks,
+                                   request.nodes_given ? request.max_nodes : census.fitting, partition.name),
+                       "ask for fewer tasks, or more nodes");
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,100 @@
+// The schema and its history. See schema.h.
+// `jobs` and `ended_jobs` have the same columns. Times are microseconds since the epoch, 0 for never. `spec`, `status`,
+// `bytes` and `reply` are serialised messages.
+#include "store/schema.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace gw::store {
+namespace {
+
+constexpr char kVersion1[] = R"sql(
+CREATE TABLE meta(name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE jobs(
+  id INTEGER PRIMARY KEY, state INTEGER NOT NULL, uid INTEGER NOT NULL, user TEXT NOT NULL, name TEXT NOT NULL,
+  partition TEXT NOT NULL, account TEXT NOT NULL, qos TEXT NOT NULL, nodes TEXT NOT NULL, node_count INTEGER NOT NULL,
+  cpus INTEGER NOT NULL, gpus INTEGER NOT NULL, mem_mb INTEGER NOT NULL, submitted INTEGER NOT NULL,
+  started INTEGER NOT NULL, ended INTEGER NOT NULL, exit_code INTEGER NOT NULL, exit_signo INTEGER NOT NULL,
+  status BLOB NOT NULL, spec BLOB NOT NULL);
+
+CREATE TABLE ended_jobs(
+  id INTEGER PRIMARY KEY, state INTEGER NOT NULL, uid INTEGER NOT NULL, user TEXT NOT NULL, name TEXT NOT NULL,
+  partition TEXT NOT NULL, account TEXT NOT NULL, qos TEXT NOT NULL, nodes TEXT NOT NULL, node_count INTEGER NOT NULL,
+  cpus INTEGER NOT NULL, gpus INTEGER NOT NULL, mem_mb INTEGER NOT NULL, submitted INTEGER NOT NULL,
+  started INTEGER NOT NULL, ended INTEGER NOT NULL, exit_code INTEGER NOT NULL, exit_signo INTEGER NOT NULL,
+  status BLOB NOT NULL, spec BLOB NOT NULL);
+CREATE INDEX ended_jobs_by_ended ON ended_jobs(ended);
+CREATE INDEX ended_jobs_by_user ON ended_jobs(user, ended);
+CREATE INDEX ended_jobs_by_state ON ended_jobs(state, ended);
+
+CREATE TABLE events(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL,
+  kind TEXT NOT NULL, text TEXT NOT NULL, uid INTEGER NOT NULL);
+CREATE INDEX events_by_job ON events(job, seq) WHERE job <> 0;
+CREATE INDEX events_by_node ON events(node, seq) WHERE node <> '';
+
+CREATE TABLE blobs(hash TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+CREATE TABLE nodes(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+CREATE TABLE partitions(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+
+CREATE TABLE replies(
+  uid INTEGER NOT NULL, client_id TEXT NOT NULL, reply BLOB NOT NULL, at INTEGER NOT NULL,
+  PRIMARY KEY(uid, client_id)) WITHOUT ROWID;
+CREATE INDEX replies_by_at ON replies(at);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}};
+
+// "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
+constexpr int64_t kApplicationId = 0x47414E47;
+
+base::Status check_owner(Database& db, int64_t version) {
+  GW_TRY(application, db.number("PRAGMA application_id"));
+  GW_TRY(objects, db.number("SELECT count(*) FROM sqlite_schema"));
+  bool is_ours = application == kApplicationId || (application == 0 && version == 0 && objects == 0);
+  if (!is_ours)
+    return base::invalid(db.file() + " is a database of another program",
+                         "give another state_dir, or move the file away");
+  return {};
+}
+
+base::Status apply(Database& db, std::span<const Migration> steps, int64_t from) {
+  GW_TRY_STATUS(db.run("BEGIN IMMEDIATE"));
+  auto run_all = [&]() -> base::Status {
+    for (const Migration& step : steps) {
+      if (step.to <= from) continue;
+      GW_TRY_STATUS(db.run(step.sql));
+      GW_TRY_STATUS(db.run(fmt::format("PRAGMA user_version={}", step.to).c_str()));
+    }
+    GW_TRY_STATUS(db.run(fmt::format("PRAGMA application_id={}", kApplicationId).c_str()));
+    return db.run("COMMIT");
+  };
+  base::Status done = run_all();
+  if (!done && db.in_transaction()) (void)db.run("ROLLBACK");
+  return done;
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return kMigrations; }
+
+base::Result<std::string> migrate(Database& db, std::span<const Migration> steps) {
+  GW_CHECK(!steps.empty());
+  int newest = steps.back().to;
+  GW_TRY(found, db.number("PRAGMA user_version"));
+  GW_TRY_STATUS(check_owner(db, found));
+  if (found > newest)
+    return base::invalid(
+        fmt::format("{} was written by a newer Gangway (schema version {}; this program knows up to {})", db.file(),
+                    found, newest),
+        "install the newer version again, or restore a backup made before the upgrade");
+  if (found == newest) return std::string();
+  GW_TRY_STATUS(apply(db, steps, found));
+  if (found == 0) return std::string("created");
+  return fmt::format("migrated from version {} to {}", found, newest);
+}
+
+}  // namespace gw::store

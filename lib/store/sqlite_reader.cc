@@ -1,0 +1,95 @@
+// The reader on SQLite: a connection of its own; each call is one short read transaction, so that the WAL can be reset.
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "store/sqlite_db.h"
+#include "store/sqlite_store.h"
+#include "store/write_ops.h"
+
+namespace gw::store {
+namespace {
+
+using base::ErrorCode;
+
+// Ends a statement's run, and with it the read transaction, on every way out.
+class Run {
+ public:
+  explicit Run(Statement& s) : statement_(s) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { statement_.reset(); }
+
+ private:
+  Statement& statement_;
+};
+
+class SqliteReader final : public Reader {
+ public:
+  explicit SqliteReader(Database db) : db_(std::move(db)) {}
+
+  base::Status prepare() {
+    GW_TRY(history, db_.prepare("SELECT seq,at,job,node,kind,text,uid FROM events WHERE job=?1 AND job<>0 "
+                                "ORDER BY seq DESC LIMIT ?2"));
+    GW_TRY(ended, db_.prepare("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE id=?1"));
+    GW_TRY(blob, db_.prepare("SELECT bytes FROM blobs WHERE hash=?1"));
+    history_ = std::move(history);
+    ended_ = std::move(ended);
+    blob_ = std::move(blob);
+    return {};
+  }
+
+  base::Result<std::vector<EventRow>> history(base::JobId job, size_t max) override {
+    Run run(history_);
+    history_.bind(job.value, static_cast<int64_t>(std::min<size_t>(max, INT64_MAX)));
+    std::vector<EventRow> rows;
+    int code;
+    while ((code = history_.step()) == SQLITE_ROW) rows.push_back(read_event());
+    if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_.error(code));
+    std::reverse(rows.begin(), rows.end());
+    return rows;
+  }
+
+  base::Result<JobRow> ended_job(base::JobId id) override {
+    Run run(ended_);
+    ended_.bind(id.value);
+    int code = ended_.step();
+    if (code == SQLITE_ROW) return read_job(ended_);
+    if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_.error(code));
+    return base::fail(ErrorCode::kNotFound, fmt::format("no ended job {}", id.value));
+  }
+
+  base::Result<std::string> blob(const std::string& hash) override {
+    Run run(blob_);
+    blob_.bind(std::string_view(hash));
+    int code = blob_.step();
+    if (code == SQLITE_ROW) return blob_.bytes(0);
+    if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_.error(code));
+    return base::fail(ErrorCode::kNotFound, "no stored text has the hash " + hash);
+  }
+
+ private:
+  EventRow read_event() const {
+    const Statement& s = history_;
+    Event event{{s.integer(1)}, base::JobId(static_cast<uint32_t>(s.integer(2))),
+                s.bytes(3),     s.bytes(4),
+                s.bytes(5),     static_cast<uint32_t>(s.integer(6))};
+    return {static_cast<uint64_t>(s.integer(0)), std::move(event)};
+  }
+
+  Database db_;
+  Statement history_, ended_, blob_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Reader>> open_reader(const std::string& dir) {
+  GW_TRY(db, Database::open(dir + "/" + kDatabaseName, Database::Mode::kReadOnly));
+  GW_TRY_STATUS(db.run("PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY"));
+  auto reader = std::make_unique<SqliteReader>(std::move(db));
+  GW_TRY_STATUS(reader->prepare());
+  return reader;
+}
+
+}  // namespace gw::store

@@ -1,0 +1,143 @@
+// Operations as SQL. See write_ops.h.
+#include "store/write_ops.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace gw::store {
+namespace {
+
+constexpr int kStatusIndex = 19, kSpecIndex = 20;  // parameters of a job row: the order of kJobColumns, from ?1
+// All but the spec.
+void bind_job(Statement& s, const JobRow& r) {
+  s.bind(r.id.value, r.state, r.uid, std::string_view(r.user), std::string_view(r.name), std::string_view(r.partition),
+         std::string_view(r.account), std::string_view(r.qos), std::string_view(r.nodes), r.node_count, r.cpus, r.gpus,
+         r.mem_mb, r.submitted.us, r.started.us, r.ended.us, r.exit_code, r.exit_signo);
+  s.bind_blob(kStatusIndex, r.status);
+}
+
+constexpr char kPutJobSql[] = "INSERT OR REPLACE INTO jobs(" GW_JOB_COLUMNS
+                              ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)";
+
+constexpr char kPutStatusSql[] =
+    "UPDATE jobs SET state=?2,uid=?3,user=?4,name=?5,partition=?6,account=?7,qos=?8,nodes=?9,node_count=?10,cpus=?11,"
+    "gpus=?12,mem_mb=?13,submitted=?14,started=?15,ended=?16,exit_code=?17,exit_signo=?18,status=?19 WHERE id=?1";
+
+// An empty spec means: as stored.
+constexpr char kInsertEndedSql[] =
+    "INSERT OR REPLACE INTO ended_jobs(" GW_JOB_COLUMNS
+    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,"
+    "CASE WHEN length(?20)>0 THEN ?20 ELSE ifnull((SELECT spec FROM jobs WHERE id=?1),x'') END)";
+
+constexpr char kPutNodeSql[] = "INSERT INTO nodes(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
+constexpr char kPutPartitionSql[] =
+    "INSERT INTO partitions(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
+
+}  // namespace
+
+base::Result<WriteOps> WriteOps::prepare(Database& db) {
+  WriteOps ops(db);
+  const std::pair<Statement*, const char*> all[] = {
+      {&ops.put_job_, kPutJobSql},
+      {&ops.put_status_, kPutStatusSql},
+      {&ops.insert_ended_, kInsertEndedSql},
+      {&ops.delete_job_, "DELETE FROM jobs WHERE id=?1"},
+      {&ops.put_blob_, "INSERT OR IGNORE INTO blobs(hash,bytes) VALUES(?1,?2)"},
+      {&ops.put_node_, kPutNodeSql},
+      {&ops.put_partition_, kPutPartitionSql},
+      {&ops.put_reply_, "INSERT OR IGNORE INTO replies(uid,client_id,reply,at) VALUES(?1,?2,?3,?4)"},
+      {&ops.drop_replies_, "DELETE FROM replies WHERE at<?1"},
+      {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
+      {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
+  };
+  for (const auto& [statement, sql] : all) {
+    GW_TRY(prepared, db.prepare(sql));
+    *statement = std::move(prepared);
+  }
+  return ops;
+}
+
+base::Status WriteOps::apply(const Op& op) {
+  return std::visit([this](const auto& o) { return on(o); }, op);
+}
+
+base::Status WriteOps::run(Statement& s) {
+  int code = s.run();
+  if (code == SQLITE_DONE) return {};
+  return tl::unexpected<base::Error>(db_->error(code));
+}
+
+base::Status WriteOps::put(Statement& s, const std::string& name, const std::string& bytes) {
+  s.bind(std::string_view(name));
+  s.bind_blob(2, bytes);
+  return run(s);
+}
+
+base::Status WriteOps::on(const PutJob& op) {
+  bind_job(put_job_, op.row);
+  put_job_.bind_blob(kSpecIndex, op.row.spec);
+  return run(put_job_);
+}
+
+base::Status WriteOps::on(const PutJobStatus& op) {
+  bind_job(put_status_, op.row);
+  GW_TRY_STATUS(run(put_status_));
+  if (db_->changed() == 1) return {};
+  return base::fail(base::ErrorCode::kInternal, fmt::format("status of job {}, which is not stored", op.row.id.value));
+}
+
+base::Status WriteOps::on(const EndJob& op) {
+  bind_job(insert_ended_, op.row);
+  insert_ended_.bind_blob(kSpecIndex, op.row.spec);
+  GW_TRY_STATUS(run(insert_ended_));
+  delete_job_.bind(op.row.id.value);
+  return run(delete_job_);
+}
+
+base::Status WriteOps::on(const PutBlob& op) { return put(put_blob_, op.hash, op.bytes); }
+base::Status WriteOps::on(const PutNode& op) { return put(put_node_, op.name, op.bytes); }
+base::Status WriteOps::on(const PutPartition& op) { return put(put_partition_, op.name, op.bytes); }
+base::Status WriteOps::on(const PutMeta& op) { return put(put_meta_, op.key, op.value); }
+
+base::Status WriteOps::on(const PutReply& op) {
+  put_reply_.bind(op.uid, std::string_view(op.client_id));
+  put_reply_.bind_blob(3, op.reply);
+  put_reply_.bind_one(4, op.at.us);
+  return run(put_reply_);
+}
+
+base::Status WriteOps::on(const DropReplies& op) {
+  drop_replies_.bind(op.before.us);
+  return run(drop_replies_);
+}
+
+base::Status WriteOps::on(const Event& op) {
+  put_event_.bind(op.at.us, op.job.value, std::string_view(op.node), std::string_view(op.kind),
+                  std::string_view(op.text), op.uid);
+  return run(put_event_);
+}
+
+JobRow read_job(const Statement& s) {
+  JobRow r;
+  auto u32 = [&s](int column) { return static_cast<uint32_t>(s.integer(column)); };
+  r.id = base::JobId(u32(0));
+  r.state = u32(1);
+  r.uid = u32(2);
+  std::string* const texts[] = {&r.user, &r.name, &r.partition, &r.account, &r.qos, &r.nodes};
+  int column = 3;
+  for (std::string* text : texts) *text = s.bytes(column++);
+  r.node_count = u32(9);
+  r.cpus = u32(10);
+  r.gpus = u32(11);
+  r.mem_mb = static_cast<uint64_t>(s.integer(12));
+  r.submitted.us = s.integer(13);
+  r.started.us = s.integer(14);
+  r.ended.us = s.integer(15);
+  r.exit_code = static_cast<int32_t>(s.integer(16));
+  r.exit_signo = static_cast<int32_t>(s.integer(17));
+  r.status = s.bytes(18);
+  r.spec = s.bytes(19);
+  return r;
+}
+
+}  // namespace gw::store

@@ -1,0 +1,45 @@
+// The prepared statements that carry out the operations of rows.h.
+// Invariant: each operation is exact whatever bytes its names hold; none of them begins or ends a transaction.
+#pragma once
+
+#include "base/result.h"
+#include "store/rows.h"
+#include "store/sqlite_db.h"
+
+namespace gw::store {
+
+class WriteOps {
+ public:
+  /// Prepares all statements. `db` must outlive the result.
+  static base::Result<WriteOps> prepare(Database& db);
+  /// Carries out one operation in the open transaction. Errors: as Database::error; kInternal where a status is put for
+  /// a job that is not there.
+  base::Status apply(const Op& op);
+
+ private:
+  explicit WriteOps(Database& db) : db_(&db) {}
+  base::Status run(Statement& s);
+  base::Status put(Statement& s, const std::string& name, const std::string& bytes);
+  base::Status on(const PutJob& op);
+  base::Status on(const PutJobStatus& op);
+  base::Status on(const EndJob& op);
+  base::Status on(const PutBlob& op);
+  base::Status on(const PutNode& op);
+  base::Status on(const PutPartition& op);
+  base::Status on(const PutReply& op);
+  base::Status on(const DropReplies& op);
+  base::Status on(const PutMeta& op);
+  base::Status on(const Event& op);
+
+  Database* db_;
+  Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_node_, put_partition_, put_reply_,
+      drop_replies_, put_meta_, put_event_;
+};
+
+/// The columns of a job row in the order that read_job() expects. A macro, so that every statement is one literal.
+#define GW_JOB_COLUMNS                                                                                                \
+  "id,state,uid,user,name,partition,account,qos,nodes,node_count,cpus,gpus,mem_mb,submitted,started,ended,exit_code," \
+  "exit_signo,status,spec"
+JobRow read_job(const Statement& s);
+
+}  // namespace gw::store

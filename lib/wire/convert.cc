@@ -1,0 +1,247 @@
+// Requests, specs, outcomes, partitions, QOS and errors. Jobs: convert_job.cc; nodes: convert_node.cc.
+#include "wire/convert.h"
+
+namespace gw::wire {
+namespace {
+
+/// More names than this in one request are refused.
+constexpr int kMaxNames = 200'000;
+
+template <typename Repeated>
+std::vector<std::string> strings(const Repeated& from) {
+  return {from.begin(), from.end()};
+}
+template <typename Repeated>
+void set_strings(Repeated* to, const std::vector<std::string>& from) {
+  to->Assign(from.begin(), from.end());
+}
+
+tl::unexpected<base::Error> bad_number(const char* what, uint64_t value) {
+  return base::fail(base::ErrorCode::kProtocol,
+                    std::string(what) + " has no meaning for number " + std::to_string(value));
+}
+
+}  // namespace
+
+Request to_wire(const model::Request& r) {
+  Request w;
+  w.set_min_nodes(r.min_nodes);
+  w.set_max_nodes(r.max_nodes);
+  w.set_tasks(r.tasks);
+  w.set_tasks_per_node(r.tasks_per_node);
+  w.set_cpus_per_task(r.cpus_per_task);
+  w.set_mem_per_node_mb(r.mem_per_node_mb);
+  w.set_mem_per_cpu_mb(r.mem_per_cpu_mb);
+  w.set_mem_all(r.mem_all);
+  w.set_gpu_counting(static_cast<uint32_t>(r.gpu_counting));
+  w.set_gpus(r.gpus);
+  w.set_gpu_type(r.gpu_type);
+  for (const model::FeatureSet& set : r.features) set_strings(w.add_features()->mutable_all(), set);
+  set_strings(w.mutable_nodelist(), r.nodelist);
+  set_strings(w.mutable_exclude(), r.exclude);
+  w.set_exclusive(r.exclusive);
+  w.set_nodes_given(r.nodes_given);
+  w.set_tasks_given(r.tasks_given);
+  return w;
+}
+
+base::Result<model::Request> from_wire(const Request& w) {
+  if (w.gpu_counting() > static_cast<uint32_t>(model::GpuCounting::kPerTask))
+    return bad_number("counting of GPUs", w.gpu_counting());
+  if (w.nodelist_size() > kMaxNames || w.exclude_size() > kMaxNames || w.features_size() > kMaxNames)
+    return base::invalid("more than " + std::to_string(kMaxNames) + " names in a request");
+  model::Request r;
+  r.min_nodes = w.min_nodes();
+  r.max_nodes = w.max_nodes();
+  r.tasks = w.tasks();
+  r.tasks_per_node = w.tasks_per_node();
+  r.cpus_per_task = w.cpus_per_task();
+  r.mem_per_node_mb = w.mem_per_node_mb();
+  r.mem_per_cpu_mb = w.mem_per_cpu_mb();
+  r.mem_all = w.mem_all();
+  r.gpu_counting = static_cast<model::GpuCounting>(w.gpu_counting());
+  r.gpus = w.gpus();
+  r.gpu_type = w.gpu_type();
+  for (const FeatureSet& set : w.features()) r.features.push_back(strings(set.all()));
+  r.nodelist = strings(w.nodelist());
+  r.exclude = strings(w.exclude());
+  r.exclusive = w.exclusive();
+  r.nodes_given = w.nodes_given();
+  r.tasks_given = w.tasks_given();
+  return r;
+}
+
+Launch to_wire(const model::Launch& l) {
+  Launch w;
+  w.set_script_hash(l.script_hash);
+  w.set_env_hash(l.env_hash);
+  set_strings(w.mutable_args(), l.args);
+  w.set_work_dir(l.work_dir);
+  w.set_std_out(l.std_out);
+  w.set_std_err(l.std_err);
+  w.set_std_in(l.std_in);
+  w.set_append_output(l.append_output);
+  w.set_umask(l.umask);
+  for (const auto& [name, value] : l.limits.table()) (*w.mutable_limits())[name] = value;
+  w.set_slurm_names(l.slurm_names);
+  w.set_command(l.command);
+  return w;
+}
+
+model::Launch from_wire(const Launch& w) {
+  model::Launch l;
+  l.script_hash = w.script_hash();
+  l.env_hash = w.env_hash();
+  l.args = strings(w.args());
+  l.work_dir = w.work_dir();
+  l.std_out = w.std_out();
+  l.std_err = w.std_err();
+  l.std_in = w.std_in();
+  l.append_output = w.append_output();
+  l.umask = w.umask();
+  l.limits = model::Limits({w.limits().begin(), w.limits().end()});
+  l.slurm_names = w.slurm_names();
+  l.command = w.command();
+  return l;
+}
+
+JobSpec to_wire(const model::JobSpec& s) {
+  JobSpec w;
+  w.set_name(s.name);
+  w.set_uid(s.uid);
+  w.set_gid(s.gid);
+  w.set_user(s.user);
+  w.set_group(s.group);
+  w.set_account(s.account);
+  w.set_qos(s.qos);
+  set_strings(w.mutable_partitions(), s.partitions);
+  *w.mutable_request() = to_wire(s.request);
+  w.set_time_limit_us(s.time_limit.us);
+  w.set_begin_us(s.begin.us);
+  w.set_priority(s.priority);
+  w.set_nice(s.nice);
+  w.set_hold_user(s.hold_user);
+  w.set_hold_admin(s.hold_admin);
+  w.set_requeue(s.requeue);
+  w.set_warn_signo(s.warn.signo);
+  w.set_warn_seconds_before(s.warn.seconds_before);
+  w.set_warn_batch_only(s.warn.batch_only);
+  w.set_comment(s.comment);
+  w.set_submit_host(s.submit_host);
+  w.set_submit_line(s.submit_line);
+  *w.mutable_launch() = to_wire(s.launch);
+  return w;
+}
+
+base::Result<model::JobSpec> from_wire(const JobSpec& w) {
+  if (w.warn_signo() < 0 || w.warn_signo() > 64) return bad_number("signal", static_cast<uint32_t>(w.warn_signo()));
+  if (w.partitions_size() > kMaxNames) return base::invalid("more than " + std::to_string(kMaxNames) + " partitions");
+  GW_TRY(request, from_wire(w.request()));
+  model::JobSpec s;
+  s.name = w.name();
+  s.uid = w.uid();
+  s.gid = w.gid();
+  s.user = w.user();
+  s.group = w.group();
+  s.account = w.account();
+  s.qos = w.qos();
+  s.partitions = strings(w.partitions());
+  s.request = std::move(request);
+  s.time_limit.us = w.time_limit_us();
+  s.begin.us = w.begin_us();
+  s.priority = w.priority();
+  s.nice = w.nice();
+  s.hold_user = w.hold_user();
+  s.hold_admin = w.hold_admin();
+  s.requeue = w.requeue();
+  s.warn = {w.warn_signo(), w.warn_seconds_before(), w.warn_batch_only()};
+  s.comment = w.comment();
+  s.submit_host = w.submit_host();
+  s.submit_line = w.submit_line();
+  s.launch = from_wire(w.launch());
+  return s;
+}
+
+Partition to_wire(const model::Partition& p) {
+  Partition w;
+  w.set_name(p.name);
+  set_strings(w.mutable_nodes(), p.nodes);
+  w.set_state(static_cast<uint32_t>(p.state));
+  w.set_is_default(p.is_default);
+  w.set_default_for_compute(p.default_for_compute);
+  w.set_default_for_aux(p.default_for_aux);
+  w.set_tier(p.tier);
+  w.set_default_time_us(p.default_time.us);
+  w.set_max_time_us(p.max_time.us);
+  w.set_unlimited(p.unlimited);
+  w.set_max_nodes(p.max_nodes);
+  w.set_default_mem_per_cpu_mb(p.default_mem_per_cpu_mb);
+  w.set_default_mem_per_gpu_mb(p.default_mem_per_gpu_mb);
+  w.set_default_cpus_per_gpu(p.default_cpus_per_gpu);
+  set_strings(w.mutable_allow_users(), p.allow_users);
+  set_strings(w.mutable_allow_groups(), p.allow_groups);
+  set_strings(w.mutable_allow_qos(), p.allow_qos);
+  set_strings(w.mutable_deny_users(), p.deny_users);
+  w.set_exclusive(p.exclusive);
+  w.set_lease_us(p.lease.us);
+  w.set_grace_us(p.grace.us);
+  return w;
+}
+
+base::Result<model::Partition> from_wire(const Partition& w) {
+  if (w.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
+    return bad_number("partition state", w.state());
+  model::Partition p;
+  p.name = w.name();
+  p.nodes = strings(w.nodes());
+  p.state = static_cast<model::PartitionState>(w.state());
+  p.is_default = w.is_default();
+  p.default_for_compute = w.default_for_compute();
+  p.default_for_aux = w.default_for_aux();
+  p.tier = w.tier();
+  p.default_time.us = w.default_time_us();
+  p.max_time.us = w.max_time_us();
+  p.unlimited = w.unlimited();
+  p.max_nodes = w.max_nodes();
+  p.default_mem_per_cpu_mb = w.default_mem_per_cpu_mb();
+  p.default_mem_per_gpu_mb = w.default_mem_per_gpu_mb();
+  p.default_cpus_per_gpu = w.default_cpus_per_gpu();
+  p.allow_users = strings(w.allow_users());
+  p.allow_groups = strings(w.allow_groups());
+  p.allow_qos = strings(w.allow_qos());
+  p.deny_users = strings(w.deny_users());
+  p.exclusive = w.exclusive();
+  p.lease.us = w.lease_us();
+  p.grace.us = w.grace_us();
+  return p;
+}
+
+Qos to_wire(const model::Qos& q) {
+  Qos w;
+  w.set_name(q.name);
+  w.set_parent(q.parent);
+  w.set_description(q.description);
+  w.set_priority(q.priority);
+  return w;
+}
+
+model::Qos from_wire(const Qos& w) { return {w.name(), w.parent(), w.description(), w.priority()}; }
+
+Error to_wire(const base::Error& e) {
+  Error w;
+  w.set_code(static_cast<uint32_t>(e.code));
+  w.set_what(e.what);
+  w.set_hint(e.hint);
+  return w;
+}
+
+base::Error from_wire(const Error& w) {
+  const bool known = w.code() <= static_cast<uint32_t>(base::ErrorCode::kInternal);
+  base::Error e;
+  e.code = known ? static_cast<base::ErrorCode>(w.code()) : base::ErrorCode::kInternal;
+  e.what = w.what().empty() ? "the other side failed without saying why" : w.what();
+  e.hint = w.hint();
+  return e;
+}
+
+}  // namespace gw::wire

@@ -1,0 +1,74 @@
+// Conversions between the model and the messages.
+// Invariants: to_wire() never fails; from_wire() checks every enumerator, index and length, since messages come from
+// users, nodes and disks, and never takes memory beyond a small multiple of the message. from_wire(to_wire(x)) == x.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/cluster.h"
+#include "model/job.h"
+#include "model/request.h"
+#include "model/topology.h"
+#include "wire/api.pb.h"
+#include "wire/cluster.pb.h"
+#include "wire/job.pb.h"
+
+namespace gw::wire {
+
+/// Name -> NodeId; zero if there is no such node. May be empty: then ids stay zero.
+using NodeLookup = std::function<base::NodeId(std::string_view name)>;
+/// NodeId -> name. May be empty: then names are taken from the job's own shares.
+using NodeNamer = std::function<std::string(base::NodeId id)>;
+
+Request to_wire(const model::Request& r);
+/// Errors: an unknown way of counting GPUs, too many names. Does not normalise.
+base::Result<model::Request> from_wire(const Request& r);
+
+NodeShare to_wire(const model::NodeShare& s);
+/// Errors: a bad index list. The id is looked up by name.
+base::Result<model::NodeShare> from_wire(const NodeShare& s, const NodeLookup& lookup = {});
+
+Launch to_wire(const model::Launch& l);
+model::Launch from_wire(const Launch& l);
+
+JobSpec to_wire(const model::JobSpec& s);
+/// Errors: as of Request; a signal number outside 0..64.
+base::Result<model::JobSpec> from_wire(const JobSpec& s);
+
+Outcome to_wire(const model::Outcome& o);
+/// Errors: a state that is no end (0 is taken as not set: COMPLETED), an unknown reason.
+base::Result<model::Outcome> from_wire(const Outcome& o);
+
+/// The changing part of a job.
+JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer = {});
+/// Overwrites everything of `job` but id and spec. With a lookup, a Placed job naming a node that the lookup does not
+/// know is an error (kNotFound): such a node must not be forgotten, the run may live there. Without one, ids stay zero
+/// and waiting_for and unreachable empty. Other errors: state and phase do not agree, bad enumerators.
+base::Status status_from_wire(const JobStatus& status, model::Job& job, const NodeLookup& lookup = {});
+Job to_wire(const model::Job& job, const NodeNamer& namer = {});
+base::Result<model::Job> from_wire(const Job& job, const NodeLookup& lookup = {});
+
+NodeTopology to_wire(const model::NodeTopology& t);
+/// Errors: implausible counts, a link to a GPU that is not there, and what model::validate finds. A link matrix of
+/// zeros comes back empty.
+base::Result<model::NodeTopology> from_wire(const NodeTopology& t);
+
+/// Stored fields, and of the shown ones those that the node itself knows (connected, since, address, features, weight).
+Node to_wire(const model::Node& n, bool with_topology = true);
+/// Takes the stored fields (not name, configuration or connection) into `n`. Errors: bad topology or enumerator.
+base::Status stored_from_wire(const Node& stored, model::Node& n);
+
+Partition to_wire(const model::Partition& p);
+base::Result<model::Partition> from_wire(const Partition& p);
+
+Qos to_wire(const model::Qos& q);
+model::Qos from_wire(const Qos& q);
+
+Error to_wire(const base::Error& e);
+/// An unknown code becomes kInternal, an empty text gets words.
+base::Error from_wire(const Error& e);
+
+}  // namespace gw::wire

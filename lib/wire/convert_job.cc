@@ -1,0 +1,245 @@
+// Shares, outcomes and the changing part of a job.
+#include "base/check.h"
+#include "wire/convert.h"
+
+namespace gw::wire {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+constexpr int kMaxShares = 200'000;
+
+template <typename Message>
+void add_shares(Message* message, const model::Allocation& a) {
+  for (const model::NodeShare& s : a.shares) *message->add_shares() = to_wire(s);
+}
+
+template <typename Message>
+base::Result<model::Allocation> shares_of(const Message& message, const NodeLookup& lookup) {
+  if (message.shares_size() > kMaxShares) return fail(ErrorCode::kProtocol, "a job with too many nodes");
+  model::Allocation a;
+  a.shares.reserve(static_cast<size_t>(message.shares_size()));
+  for (const NodeShare& w : message.shares()) {
+    GW_TRY(share, from_wire(w, lookup));
+    a.shares.push_back(std::move(share));
+  }
+  return a;
+}
+
+std::string name_of(base::NodeId id, const model::Allocation& a, const NodeNamer& namer) {
+  for (const model::NodeShare& s : a.shares)
+    if (s.node == id) return s.name;
+  return namer ? namer(id) : std::string();
+}
+
+void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
+  add_shares(w, p.allocation);
+  w->set_partition(p.partition);
+  w->set_placed_us(p.placed.us);
+  w->set_started_us(p.started.us);
+  for (base::NodeId id : p.waiting_for) w->add_waiting_for(name_of(id, p.allocation, namer));
+  for (base::NodeId id : p.unreachable) w->add_unreachable(name_of(id, p.allocation, namer));
+  if (p.outcome) *w->mutable_outcome() = to_wire(*p.outcome);
+  w->set_kill_sent_us(p.kill_sent.us);
+  w->set_warned(p.warned);
+  w->set_lease_over_us(p.lease_over.us);
+}
+
+template <typename Names>
+base::Result<std::set<base::NodeId>> ids_of(const Names& names, const NodeLookup& lookup) {
+  std::set<base::NodeId> ids;
+  if (!lookup) return ids;
+  for (const std::string& name : names) {
+    const base::NodeId id = lookup(name);
+    if (!id) return fail(ErrorCode::kNotFound, "node " + name + " of a job that holds resources is not known");
+    ids.insert(id);
+  }
+  return ids;
+}
+
+base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& lookup) {
+  GW_TRY(allocation, shares_of(w, lookup));
+  if (lookup)
+    for (const model::NodeShare& s : allocation.shares)
+      if (!s.node) return fail(ErrorCode::kNotFound, "node " + s.name + " of a job that holds resources is not known");
+  GW_TRY(waiting_for, ids_of(w.waiting_for(), lookup));
+  GW_TRY(unreachable, ids_of(w.unreachable(), lookup));
+  model::Placed p;
+  p.allocation = std::move(allocation);
+  p.partition = w.partition();
+  p.placed.us = w.placed_us();
+  p.started.us = w.started_us();
+  p.waiting_for = std::move(waiting_for);
+  p.unreachable = std::move(unreachable);
+  if (w.has_outcome()) {
+    GW_TRY(outcome, from_wire(w.outcome()));
+    p.outcome = std::move(outcome);
+  }
+  p.kill_sent.us = w.kill_sent_us();
+  p.warned = w.warned();
+  p.lease_over = base::Duration{w.lease_over_us()};
+  return p;
+}
+
+base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) {
+  GW_TRY(outcome, from_wire(w.outcome()));
+  GW_TRY(allocation, shares_of(w, lookup));
+  return model::Ended{std::move(outcome), std::move(allocation), w.partition(), {w.started_us()}, {w.ended_us()}};
+}
+
+base::Result<model::Waiting> waiting_from(const Waiting& w) {
+  if (w.reason() > static_cast<uint32_t>(model::WaitReason::kController))
+    return fail(ErrorCode::kProtocol, "unknown reason for waiting " + std::to_string(w.reason()));
+  return model::Waiting{
+      static_cast<model::WaitReason>(w.reason()), w.detail(), {w.not_before_us()}, {w.estimated_start_us()}};
+}
+
+base::Status phase_from(const JobStatus& w, model::Job& job, const NodeLookup& lookup) {
+  switch (w.phase_case()) {
+    case JobStatus::kWaiting: {
+      GW_TRY(waiting, waiting_from(w.waiting()));
+      job.phase = std::move(waiting);
+      return {};
+    }
+    case JobStatus::kPlaced: {
+      GW_TRY(placed, placed_from(w.placed(), lookup));
+      job.phase = std::move(placed);
+      return {};
+    }
+    case JobStatus::kEnded: {
+      GW_TRY(ended, ended_from(w.ended(), lookup));
+      job.phase = std::move(ended);
+      return {};
+    }
+    case JobStatus::PHASE_NOT_SET:
+      break;
+  }
+  return fail(ErrorCode::kProtocol, "a job status without a phase");
+}
+
+}  // namespace
+
+NodeShare to_wire(const model::NodeShare& s) {
+  NodeShare w;
+  w.set_node(s.name);
+  w.set_tasks(s.tasks);
+  w.set_cpus(s.cpus);
+  w.set_cores(s.cores.text());
+  w.set_gpus(s.gpus.text());
+  w.set_mem_mb(s.mem_mb);
+  return w;
+}
+
+base::Result<model::NodeShare> from_wire(const NodeShare& w, const NodeLookup& lookup) {
+  GW_TRY(cores, base::IndexSet::parse(w.cores()));
+  GW_TRY(gpus, base::IndexSet::parse(w.gpus()));
+  model::NodeShare s;
+  if (lookup) s.node = lookup(w.node());
+  s.name = w.node();
+  s.tasks = w.tasks();
+  s.cpus = w.cpus();
+  s.cores = std::move(cores);
+  s.gpus = std::move(gpus);
+  s.mem_mb = w.mem_mb();
+  return s;
+}
+
+Outcome to_wire(const model::Outcome& o) {
+  Outcome w;
+  w.set_end(static_cast<uint32_t>(o.end));
+  w.set_requeue(o.requeue);
+  w.set_reason(static_cast<uint32_t>(o.reason));
+  w.set_detail(o.detail);
+  w.set_exit_code(o.exit.code);
+  w.set_exit_signo(o.exit.signo);
+  w.set_peak_mem_mb(o.peak_mem_mb);
+  w.set_cancelled_by(o.cancelled_by);
+  w.set_ended_us(o.ended.us);
+  return w;
+}
+
+base::Result<model::Outcome> from_wire(const Outcome& w) {
+  const uint32_t end = w.end() == 0 ? static_cast<uint32_t>(model::JobState::kCompleted) : w.end();
+  if (end >= static_cast<uint32_t>(model::kJobStateCount) || !model::is_end(static_cast<model::JobState>(end)))
+    return fail(ErrorCode::kProtocol, "job state " + std::to_string(w.end()) + " is not the end of a run");
+  if (w.reason() > static_cast<uint32_t>(model::EndReason::kPrologFailed))
+    return fail(ErrorCode::kProtocol, "unknown reason for ending " + std::to_string(w.reason()));
+  model::Outcome o;
+  o.end = static_cast<model::JobState>(end);
+  o.requeue = w.requeue();
+  o.reason = static_cast<model::EndReason>(w.reason());
+  o.detail = w.detail();
+  o.exit = {w.exit_code(), w.exit_signo()};
+  o.peak_mem_mb = w.peak_mem_mb();
+  o.cancelled_by = w.cancelled_by();
+  o.ended.us = w.ended_us();
+  return o;
+}
+
+JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
+  JobStatus w;
+  w.set_state(static_cast<uint32_t>(job.state));
+  if (const model::Waiting* waiting = job.waiting()) {
+    Waiting* m = w.mutable_waiting();
+    m->set_reason(static_cast<uint32_t>(waiting->reason));
+    m->set_detail(waiting->detail);
+    m->set_not_before_us(waiting->not_before.us);
+    m->set_estimated_start_us(waiting->estimated_start.us);
+  } else if (const model::Placed* placed = job.placed()) {
+    set_placed(w.mutable_placed(), *placed, namer);
+  } else if (const model::Ended* ended = job.ended()) {
+    Ended* m = w.mutable_ended();
+    *m->mutable_outcome() = to_wire(ended->outcome);
+    add_shares(m, ended->allocation);
+    m->set_partition(ended->partition);
+    m->set_started_us(ended->started.us);
+    m->set_ended_us(ended->ended.us);
+  }
+  w.set_submitted_us(job.submitted.us);
+  w.set_eligible_us(job.eligible.us);
+  w.set_attempt(job.attempt);
+  w.set_restarts(job.restarts);
+  w.set_launch_failures(job.launch_failures);
+  w.set_last_failure(job.last_failure);
+  return w;
+}
+
+base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLookup& lookup) {
+  if (w.state() >= static_cast<uint32_t>(model::kJobStateCount))
+    return fail(ErrorCode::kProtocol, "unknown job state " + std::to_string(w.state()));
+  model::Job next;
+  GW_TRY_STATUS(phase_from(w, next, lookup));
+  next.state = static_cast<model::JobState>(w.state());
+  if (!next.is_consistent())
+    return fail(ErrorCode::kProtocol,
+                "a job in state " + std::string(model::long_name(next.state)) + " with the data of another state");
+  job.state = next.state;
+  job.phase = std::move(next.phase);
+  job.submitted.us = w.submitted_us();
+  job.eligible.us = w.eligible_us();
+  job.attempt = w.attempt();
+  job.restarts = w.restarts();
+  job.launch_failures = w.launch_failures();
+  job.last_failure = w.last_failure();
+  return {};
+}
+
+Job to_wire(const model::Job& job, const NodeNamer& namer) {
+  Job w;
+  w.set_id(job.id.value);
+  *w.mutable_spec() = to_wire(job.spec);
+  *w.mutable_status() = status_to_wire(job, namer);
+  return w;
+}
+
+base::Result<model::Job> from_wire(const Job& w, const NodeLookup& lookup) {
+  GW_TRY(spec, from_wire(w.spec()));
+  model::Job job;
+  job.id = base::JobId(w.id());
+  job.spec = std::move(spec);
+  GW_TRY_STATUS(status_from_wire(w.status(), job, lookup));
+  return job;
+}
+
+}  // namespace gw::wire

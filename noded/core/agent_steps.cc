@@ -1,0 +1,341 @@
+// The node agent: what happens to the runs: adoption, launch, reports of shepherds, their death, the end.
+// Invariants: a run leaves the table only through forget(); its record goes with it.
+#include "model/job_state.h"
+#include "noded/core/agent.h"
+#include "noded/core/step_spec.h"
+
+namespace gw::noded {
+
+namespace {
+
+constexpr size_t kMaxTombstones = 1024;
+// A launch that was under way when the daemon died: the launcher needs so long at most to fork.
+constexpr base::Duration kAdoptLimit = base::seconds(3);
+
+uint32_t number(model::EndReason reason) { return static_cast<uint32_t>(reason); }
+
+std::string death_of_shepherd(const Run& run, int code, int signo) {
+  std::string how = run.stage == Stage::kAdopting ? " while the node daemon was away" : "";
+  if (code != 0) how = ": exit code " + std::to_string(code);
+  if (signo != 0) how = ": signal " + std::to_string(signo);
+  return "shepherd of job " + std::to_string(run.key.job) + " died" + how + "; its processes were killed";
+}
+
+}  // namespace
+
+void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
+  const RunKey key{found.record.job(), found.record.attempt()};
+  Run& run = runs_[key];
+  run.key = key;
+  run.record = found.record;
+  run.grace_us = found.record.grace_us();
+  run.done.set_job(key.job);
+  run.done.set_attempt(key.attempt);
+  run.was_prepared = true;  // whether the controller was told is not known: BatchExited is right in either case
+  run.exit = found.exit;
+  run.is_stale = found.record.boot_id() != config_.boot_id && !found.exit;
+  if (run.is_stale) run.stop_asked = run.kill_now = true;
+  if (found.shepherd_answers) {
+    run.stage = Stage::kAdopting;
+  } else if (!run.has_script()) {
+    run.stage = run.record.go() ? Stage::kStarted : Stage::kPrepared;
+    if (run.is_stale) release(run);
+  } else if (!found.exit && !found.has_step_dir && !run.is_stale) {
+    run.stage = Stage::kAdopting;
+    run.deadline = now + kAdoptLimit;
+  } else {
+    run.stage = Stage::kAdopting;
+    if (!run.exit && !run.is_stale) {
+      run.exit.emplace().set_reason(number(model::EndReason::kShepherdDied));
+      run.exit->set_detail(death_of_shepherd(run, 0, 0));
+      run.exit->set_ended_us(now.us);
+    }
+    release(run);
+  }
+  say(Level::kInfo, "found run " + key.text() + " of " + (run.is_stale ? "an earlier boot" : "an earlier daemon"));
+}
+
+Effects NodeAgent::on_user(base::Time now, RunKey key, const base::Result<UserInfo>& user) {
+  Run* run = find(key);
+  if (!run || run->stage != Stage::kLookup) return take();
+  if (user) {
+    launch(now, *run, *user);
+  } else {
+    // A user that does not exist is the job's problem; a user database that does not answer is the node's.
+    const bool is_unknown = user.error().code == base::ErrorCode::kNotFound;
+    fail_start(now, *run, is_unknown ? model::EndReason::kUnknownUser : model::EndReason::kLaunchFailed,
+               user.error().text(), !is_unknown);
+    finish(now, *run);
+  }
+  return take();
+}
+
+void NodeAgent::launch(base::Time now, Run& run, const UserInfo& user) {
+  run.stage = Stage::kLaunching;
+  out_.emplace_back(LaunchShepherd{run.record, make_step_spec(config_.node, *run.prepare, user, now)});
+  run.prepare.reset();  // the script may be large
+}
+
+Effects NodeAgent::on_launch_failed(base::Time now, RunKey key, const std::string& why) {
+  Run* run = find(key);
+  if (run && run->has_script() && (run->stage == Stage::kLaunching || run->stage == Stage::kAdopting))
+    fail_and_release(now, *run, why);
+  return take();
+}
+
+void NodeAgent::fail_start(base::Time now, Run& run, model::EndReason reason, const std::string& detail,
+                           bool node_fault) {
+  say(node_fault ? Level::kError : Level::kInfo, "run " + run.key.text() + " cannot start: " + detail);
+  run.exit.emplace().set_reason(number(reason));
+  run.exit->set_detail(detail);
+  run.exit->set_never_started(true);
+  run.exit->set_node_fault(node_fault);
+  run.exit->set_ended_us(now.us);
+}
+
+void NodeAgent::fail_and_release(base::Time now, Run& run, const std::string& why) {
+  fail_start(now, run, model::EndReason::kLaunchFailed, why, true);
+  release(run);
+}
+
+Effects NodeAgent::on_share_prepared(base::Time now, RunKey key, const base::Status& status) {
+  Run* run = find(key);
+  if (!run || run->has_script() || run->stage != Stage::kLaunching) return take();
+  if (run->stop_asked) {
+    release(*run);
+  } else if (!status) {
+    fail_and_release(now, *run, status.error().text());
+  } else {
+    on_ready(now, *run);
+  }
+  return take();
+}
+
+Effects NodeAgent::on_shepherd_connected(base::Time, RunKey key) {
+  Run* run = find(key);
+  if (!run) return take();
+  run->is_connected = true;
+  run->deadline = base::Time::never();
+  if (run->stage == Stage::kAdopting) run->stage = Stage::kLaunching;
+  // It says by itself where it stands. What was sent over a link that broke may be lost.
+  if (run->stop_asked) {
+    send_stop(*run);
+  } else if (run->stage == Stage::kStarting && run->go_asked) {
+    go(*run);
+  } else if (run->exit && run->is_live()) {
+    clean_up_after_exit(*run);
+  }
+  return take();
+}
+
+Effects NodeAgent::on_shepherd_lost(base::Time, RunKey key) {
+  if (Run* run = find(key)) run->is_connected = false;
+  return take();
+}
+
+Effects NodeAgent::on_shepherd(base::Time now, RunKey key, const wire::FromShepherd& message) {
+  Run* run = find(key);
+  if (!run || !run->has_script() || !run->is_live() || run->stage == Stage::kReleasing) return take();
+  if (message.has_ready()) on_ready(now, *run);
+  if (message.has_started()) on_step_started(now, *run, message.started());
+  if (message.has_exit()) on_step_exit(now, *run, message.exit());
+  if (message.has_clean()) on_clean(now, *run, message.clean());
+  return take();
+}
+
+void NodeAgent::on_ready(base::Time now, Run& run) {
+  if (run.stage != Stage::kLaunching && run.stage != Stage::kAdopting) return;
+  run.stage = Stage::kPrepared;
+  if (run.stop_asked || run.exit) return;
+  if (run.go_asked) return go(run);
+  if (!run.record.go()) {
+    run.was_prepared = true;
+    report_prepared(now, run);
+  } else if (run.has_script()) {
+    run.stage = Stage::kStarting;  // the shepherd goes by itself
+  } else {
+    run.stage = Stage::kStarted;
+  }
+}
+
+void NodeAgent::on_step_started(base::Time now, Run& run, const wire::StepStarted& message) {
+  if (run.stage == Stage::kStarted || run.exit) return;
+  run.stage = Stage::kStarted;
+  run.was_prepared = true;
+  run.started_at_us = message.at_us();
+  report_started(now, run);
+}
+
+void NodeAgent::on_step_exit(base::Time now, Run& run, const wire::StepExit& message) {
+  if (run.exit) return;
+  run.exit = message;
+  if (message.never_started()) say(Level::kWarn, "run " + run.key.text() + " could not start: " + message.detail());
+  if (message.reason() == number(model::EndReason::kLeaseExpired)) run.done.set_lease_expired(true);
+  report_exit(now, run);
+  clean_up_after_exit(run);
+}
+
+void NodeAgent::clean_up_after_exit(Run& run) {
+  // A gang of one node needs no word from the controller to end the script's leftovers.
+  if (run.stop_asked || !(run.record.alone() || run.fails_prepare())) return;
+  run.kill_now = run.fails_prepare();
+  send_stop(run);
+}
+
+void NodeAgent::on_clean(base::Time now, Run& run, const wire::StepClean& message) {
+  run.done.set_peak_mem_mb(message.peak_mem_mb());
+  run.done.set_oom(message.oom());
+  run.done.set_problem(message.problem());
+  finish(now, run);
+}
+
+Effects NodeAgent::on_shepherd_gone(base::Time now, RunKey key, int code, int signo,
+                                    const std::optional<wire::StepExit>& exit) {
+  if (Run* run = find(key)) lose_shepherd(now, *run, code, signo, exit);
+  return take();
+}
+
+void NodeAgent::lose_shepherd(base::Time now, Run& run, int code, int signo,
+                              const std::optional<wire::StepExit>& exit) {
+  run.is_connected = false;
+  const bool has_none = !run.has_script() || run.stage == Stage::kReleasing || run.stage == Stage::kLookup;
+  if (has_none || !run.is_live()) return;
+  if (!run.exit && exit) run.exit = exit;
+  if (!run.exit) {
+    run.exit.emplace().set_reason(number(model::EndReason::kShepherdDied));
+    run.exit->set_detail(death_of_shepherd(run, code, signo));
+    run.exit->set_ended_us(now.us);
+    run.exit->set_never_started(run.stage == Stage::kLaunching && !run.record.go());
+    run.exit->set_node_fault(true);
+    say(Level::kError, run.exit->detail());
+  }
+  if (!run.is_stale) report_exit(now, run);
+  release(run);
+}
+
+void NodeAgent::release(Run& run) {
+  run.stage = Stage::kReleasing;
+  run.deadline = base::Time::never();
+  out_.emplace_back(ReleaseShare{run.key, run.record.containment()});
+}
+
+Effects NodeAgent::on_share_released(base::Time now, RunKey key, const std::string& problem) {
+  Run* run = find(key);
+  if (!run || run->stage != Stage::kReleasing) return take();
+  if (!problem.empty()) run->done.set_problem(problem);
+  if (run->exit) {
+    run->done.set_peak_mem_mb(run->exit->peak_mem_mb());
+    run->done.set_oom(run->exit->oom());
+  }
+  finish(now, *run);
+  return take();
+}
+
+void NodeAgent::finish(base::Time now, Run& run) {
+  const RunKey key = run.key;
+  if (run.is_stale) {
+    forget(now, key, std::nullopt);
+    connect_once_clean(now);
+    return;
+  }
+  if (run.fails_prepare()) {
+    wire::PrepareFailed failure;
+    failure.set_job(key.job);
+    failure.set_attempt(key.attempt);
+    failure.set_reason(run.exit->reason());
+    failure.set_detail(run.exit->detail());
+    failure.set_node_fault(run.exit->node_fault());
+    send_failure(now, failure);
+    forget(now, key, failure);
+  } else {
+    run.stage = Stage::kClean;
+    run.deadline = base::Time::never();
+    run.prepare.reset();
+    report_done(now, run);
+  }
+  if (has_live_run(key.job)) return;
+  for (auto it = runs_.lower_bound({key.job, 0}); it != runs_.end() && it->first.job == key.job; ++it)
+    if (it->second.stage == Stage::kQueued) return begin(now, it->second);
+}
+
+void NodeAgent::report(base::Time now, Run& run) {
+  run.exit_link = 0;
+  if (run.stage == Stage::kClean) return report_done(now, run);
+  report_exit(now, run);
+}
+
+void NodeAgent::report_done(base::Time now, Run& run) {
+  // The exit comes before Done; what went over this link arrives, or the link breaks.
+  if (run.exit_link != link_number_) report_exit(now, run);
+  run.reported = now;
+  wire::NodeToController message;
+  *message.mutable_done() = run.done;
+  send(now, std::move(message));
+}
+
+void NodeAgent::report_exit(base::Time now, Run& run) {
+  if (!run.exit || run.exit_acked || run.fails_prepare()) return;
+  // A start that the controller called off is answered by Done alone.
+  if (run.exit->never_started() && run.stop_asked) return;
+  run.reported = now;
+  if (link_ == Link::kRegistered) run.exit_link = link_number_;
+  wire::NodeToController message;
+  wire::BatchExited& b = *message.mutable_batch_exited();
+  b.set_job(run.key.job);
+  b.set_attempt(run.key.attempt);
+  b.set_exit_code(run.exit->code());
+  b.set_exit_signo(run.exit->signo());
+  b.set_oom(run.exit->oom());
+  b.set_peak_mem_mb(run.exit->peak_mem_mb());
+  b.set_limit_mem_mb(run.exit->limit_mem_mb());
+  b.set_reason(run.exit->reason());
+  b.set_detail(run.exit->detail());
+  b.set_ended_us(run.exit->ended_us());
+  send(now, std::move(message));
+}
+
+void NodeAgent::report_prepared(base::Time now, const Run& run) {
+  wire::NodeToController message;
+  message.mutable_prepared()->set_job(run.key.job);
+  message.mutable_prepared()->set_attempt(run.key.attempt);
+  send(now, std::move(message));
+}
+
+void NodeAgent::report_started(base::Time now, const Run& run) {
+  if (!run.has_script()) return;  // only the script has a start
+  wire::NodeToController message;
+  message.mutable_started()->set_job(run.key.job);
+  message.mutable_started()->set_attempt(run.key.attempt);
+  message.mutable_started()->set_at_us(run.started_at_us);
+  send(now, std::move(message));
+}
+
+void NodeAgent::send_failure(base::Time now, const wire::PrepareFailed& failure) {
+  wire::NodeToController message;
+  *message.mutable_prepare_failed() = failure;
+  send(now, std::move(message));
+}
+
+void NodeAgent::forget(base::Time, RunKey key, std::optional<wire::PrepareFailed> failure) {
+  if (const Run* run = find(key)) {
+    wire::ToShepherd message;
+    message.mutable_forget();
+    to_shepherd(*run, std::move(message));
+  }
+  out_.emplace_back(ForgetRun{key});
+  runs_.erase(key);
+  bury(key, std::move(failure));
+}
+
+void NodeAgent::bury(RunKey key, std::optional<wire::PrepareFailed> failure) {
+  auto [it, is_new] = tombstones_.try_emplace(key.job);
+  if (!is_new && it->second.attempt > key.attempt) return;
+  it->second = Tombstone{key.attempt, std::move(failure)};
+  if (!is_new) return;
+  tombstone_order_.push_back(key.job);
+  if (tombstone_order_.size() <= kMaxTombstones) return;
+  tombstones_.erase(tombstone_order_.front());
+  tombstone_order_.pop_front();
+}
+
+}  // namespace gw::noded

@@ -1,0 +1,69 @@
+// What the agent wants done: values that the shell carries out in the given order.
+// Invariant: an effect holds all it needs; carrying one out never asks the agent anything.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "noded/core/facts.h"
+#include "wire/node.pb.h"
+#include "wire/step.pb.h"
+
+namespace gw::noded {
+
+/// Dial the controller; answered by on_link_up or on_link_down.
+struct Connect {};
+/// Give the link up; no on_link_down follows.
+struct Disconnect {
+  std::string why;
+};
+struct SendToController {
+  wire::NodeToController message;
+};
+/// Find a user; answered by on_user.
+struct LookupUser {
+  RunKey run;
+  uint32_t uid = 0;
+};
+/// Write the record, then launch the shepherd and keep in touch with it; answered by on_shepherd_connected or
+/// on_launch_failed.
+struct LaunchShepherd {
+  wire::RunRecord record;
+  wire::StepSpec spec;
+};
+/// Lost without notice if the shepherd is not connected: the agent sends again when it is.
+struct ToShepherd {
+  RunKey run;
+  wire::ToShepherd message;
+};
+/// Write the record, then set up the containment of a run without script here; answered by on_share_prepared.
+struct PrepareShare {
+  wire::RunRecord record;
+};
+/// End every process that the containment of the run holds, and remove it; answered by on_share_released. Must be fit
+/// to be called for a containment that does not exist.
+struct ReleaseShare {
+  RunKey run;
+  wire::Containment containment;
+};
+/// Write the record anew.
+struct PersistRun {
+  wire::RunRecord record;
+};
+/// Remove the record, and the step folder if no shepherd answers for it.
+struct ForgetRun {
+  RunKey run;
+};
+enum class Level { kDebug, kInfo, kWarn, kError };
+/// A line for the log.
+struct Say {
+  Level level = Level::kInfo;
+  std::string text;
+};
+
+using Effect = std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, PrepareShare,
+                            ReleaseShare, PersistRun, ForgetRun, Say>;
+using Effects = std::vector<Effect>;
+
+}  // namespace gw::noded

@@ -1,0 +1,239 @@
+// The environment of a batch script: the implementation.
+// Invariants: see job_env.h.
+#include "noded/core/job_env.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "base/bitset.h"
+#include "base/hostlist.h"
+#include "model/request.h"
+
+namespace gw::noded {
+
+namespace {
+
+using Env = std::map<std::string, std::string, std::less<>>;
+
+// Every variable that a job may set: those of an enclosing job must not shine through.
+constexpr std::array kJobVariables = {"JOB_ID",
+                                      "JOBID",
+                                      "JOB_NAME",
+                                      "JOB_NODELIST",
+                                      "NODELIST",
+                                      "JOB_NUM_NODES",
+                                      "NNODES",
+                                      "NTASKS",
+                                      "NPROCS",
+                                      "NTASKS_PER_NODE",
+                                      "TASKS_PER_NODE",
+                                      "JOB_CPUS_PER_NODE",
+                                      "CPUS_ON_NODE",
+                                      "CPUS_PER_TASK",
+                                      "MEM_PER_NODE",
+                                      "MEM_PER_CPU",
+                                      "JOB_PARTITION",
+                                      "JOB_ACCOUNT",
+                                      "JOB_QOS",
+                                      "JOB_USER",
+                                      "JOB_UID",
+                                      "JOB_GID",
+                                      "JOB_GPUS",
+                                      "GPUS",
+                                      "GPUS_ON_NODE",
+                                      "GPUS_PER_NODE",
+                                      "GPUS_PER_TASK",
+                                      "CLUSTER_NAME",
+                                      "SUBMIT_DIR",
+                                      "SUBMIT_HOST",
+                                      "PROCID",
+                                      "LOCALID",
+                                      "NODEID",
+                                      "GTIDS",
+                                      "TASK_PID",
+                                      "RESTART_COUNT",
+                                      "JOB_START_TIME",
+                                      "JOB_END_TIME",
+                                      "TOPOLOGY_ADDR",
+                                      "TOPOLOGY_ADDR_PATTERN",
+                                      "JOB_RESERVATION",
+                                      "STEP_ID",
+                                      "STEPID",
+                                      "STEP_NODELIST",
+                                      "STEP_NUM_NODES",
+                                      "STEP_NUM_TASKS",
+                                      "STEP_TASKS_PER_NODE",
+                                      "STEP_GPUS",
+                                      "LAUNCH_NODE_IPADDR",
+                                      "SRUN_COMM_HOST",
+                                      "SRUN_COMM_PORT",
+                                      "ARRAY_JOB_ID",
+                                      "ARRAY_TASK_ID",
+                                      "ARRAY_TASK_COUNT",
+                                      "ARRAY_TASK_MIN",
+                                      "ARRAY_TASK_MAX",
+                                      "ARRAY_TASK_STEP"};
+constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"};
+
+Env parse_environment(std::string_view bytes) {
+  Env env;
+  while (!bytes.empty()) {
+    const std::string_view entry = bytes.substr(0, bytes.find('\0'));
+    bytes.remove_prefix(std::min(bytes.size(), entry.size() + 1));
+    const size_t equals = entry.find('=', 1);
+    if (equals == std::string_view::npos || entry.front() == '=') continue;
+    env[std::string(entry.substr(0, equals))] = std::string(entry.substr(equals + 1));
+  }
+  return env;
+}
+
+void drop_enclosing_job(Env& env) {
+  for (const char* name : kJobVariables) {
+    env.erase(std::string("SLURM_") + name);
+    env.erase(std::string("GANGWAY_") + name);
+  }
+  env.erase("SLURMD_NODENAME");
+  env.erase("GANGWAY_NODENAME");
+  for (const char* name : kDeviceVariables) env.erase(name);
+}
+
+void fill_in_login(Env& env, const NodeFacts& node, const UserInfo& user) {
+  std::string path = "/usr/local/bin:/usr/bin:/bin";
+  if (!node.commands_dir.empty()) path = node.commands_dir + ":" + path;
+  env.try_emplace("HOME", user.home.empty() ? "/" : user.home);
+  env.try_emplace("USER", user.name);
+  env.try_emplace("LOGNAME", user.name);
+  env.try_emplace("SHELL", user.shell.empty() ? "/bin/sh" : user.shell);
+  env.try_emplace("PATH", path);
+  if (!node.config_path.empty()) env.try_emplace("GANGWAY_CONF", node.config_path);
+}
+
+// Sets a variable under both prefixes.
+void put(Env& env, const std::string& name, const std::string& value) {
+  env["SLURM_" + name] = value;
+  env["GANGWAY_" + name] = value;
+}
+void put(Env& env, const std::string& name, uint64_t value) { put(env, name, std::to_string(value)); }
+
+void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const UserInfo& user) {
+  const wire::JobSpec& spec = p.spec();
+  for (const char* name : {"JOB_ID", "JOBID"}) put(env, name, p.job());
+  put(env, "JOB_NAME", spec.name());
+  put(env, "JOB_PARTITION", p.partition());
+  if (!spec.account().empty()) put(env, "JOB_ACCOUNT", spec.account());
+  if (!spec.qos().empty()) put(env, "JOB_QOS", spec.qos());
+  put(env, "JOB_USER", user.name);
+  put(env, "JOB_UID", spec.uid());
+  put(env, "JOB_GID", spec.gid());
+  put(env, "CLUSTER_NAME", p.cluster());
+  put(env, "SUBMIT_DIR", spec.launch().work_dir());
+  put(env, "SUBMIT_HOST", spec.submit_host());
+  if (p.restarts() > 0) put(env, "RESTART_COUNT", p.restarts());
+  for (const char* name : {"PROCID", "LOCALID", "NODEID", "GTIDS"}) put(env, name, 0);
+  put(env, "TOPOLOGY_ADDR", node.name);
+  put(env, "TOPOLOGY_ADDR_PATTERN", "node");
+  env["SLURMD_NODENAME"] = node.name;
+  env["GANGWAY_NODENAME"] = node.name;
+  env["ENVIRONMENT"] = "BATCH";
+}
+
+void put_times(Env& env, const wire::Prepare& p, base::Time now) {
+  constexpr int64_t kYear = int64_t{365} * 24 * 3600;
+  const int64_t start = p.started_us() > 0 ? base::Time{p.started_us()}.seconds() : now.seconds();
+  const base::Duration limit{p.time_limit_us()};
+  const bool has_limit = limit.us > 0 && limit != base::kUnlimited;
+  put(env, "JOB_START_TIME", static_cast<uint64_t>(start));
+  put(env, "JOB_END_TIME", static_cast<uint64_t>(start + (has_limit ? limit.seconds() : kYear)));
+}
+
+void put_gang(Env& env, const wire::Prepare& p) {
+  std::vector<std::string> names;
+  std::vector<uint32_t> tasks, cpus;
+  uint64_t all_tasks = 0;
+  for (const wire::NodeShare& share : p.all()) {
+    names.push_back(share.node());
+    tasks.push_back(share.tasks());
+    cpus.push_back(share.cpus());
+    all_tasks += share.tasks();
+  }
+  const std::string nodelist = base::compress_hostlist(names);
+  for (const char* name : {"JOB_NODELIST", "NODELIST"}) put(env, name, nodelist);
+  for (const char* name : {"JOB_NUM_NODES", "NNODES"}) put(env, name, names.size());
+  for (const char* name : {"NTASKS", "NPROCS"}) put(env, name, all_tasks);
+  put(env, "TASKS_PER_NODE", base::compress_counts(tasks));
+  put(env, "JOB_CPUS_PER_NODE", base::compress_counts(cpus));
+}
+
+void put_request(Env& env, const wire::Prepare& p) {
+  const wire::Request& r = p.spec().request();
+  if (r.tasks_per_node() > 0) put(env, "NTASKS_PER_NODE", r.tasks_per_node());
+  if (r.cpus_per_task() > 1) put(env, "CPUS_PER_TASK", r.cpus_per_task());
+  put(env, "CPUS_ON_NODE", p.share().cpus());
+  if (r.mem_per_cpu_mb() > 0) {
+    put(env, "MEM_PER_CPU", r.mem_per_cpu_mb());
+  } else if (const uint64_t mb = r.mem_per_node_mb() > 0 ? r.mem_per_node_mb() : p.share().mem_mb(); mb > 0) {
+    put(env, "MEM_PER_NODE", mb);
+  }
+}
+
+std::vector<uint32_t> gpus_of(const wire::NodeShare& share) {
+  const auto set = base::IndexSet::parse(share.gpus());
+  return set ? set->to_vector() : std::vector<uint32_t>{};
+}
+
+std::string comma_list(const std::vector<uint32_t>& numbers) {
+  std::string text;
+  for (uint32_t n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return text;
+}
+
+void put_gpus(Env& env, const NodeFacts& node, const wire::Prepare& p) {
+  const std::vector<uint32_t> gpus = gpus_of(p.share());
+  if (gpus.empty()) return;
+  put(env, "JOB_GPUS", comma_list(gpus));
+  put(env, "GPUS_ON_NODE", gpus.size());
+  const wire::Request& r = p.spec().request();
+  const auto counting = static_cast<model::GpuCounting>(r.gpu_counting());
+  if (counting == model::GpuCounting::kPerJob) put(env, "GPUS", r.gpus());
+  if (counting == model::GpuCounting::kPerNode) put(env, "GPUS_PER_NODE", r.gpus());
+  if (counting == model::GpuCounting::kPerTask) put(env, "GPUS_PER_TASK", r.gpus());
+  const auto [name, value] = visible_devices(node, p.share());
+  env[name] = value;
+  env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> visible_devices(const NodeFacts& node, const wire::NodeShare& share) {
+  std::vector<uint32_t> gpus = gpus_of(share);
+  if (gpus.empty()) return {};
+  std::string name = "CUDA_VISIBLE_DEVICES";
+  if (gpus.front() < static_cast<uint32_t>(node.topology.gpus_size())) {
+    const std::string& vendor = node.topology.gpus(static_cast<int>(gpus.front())).vendor();
+    if (vendor == "amd") name = "ROCR_VISIBLE_DEVICES";
+    if (vendor == "intel") name = "ZE_AFFINITY_MASK";
+  }
+  // Where the device cgroup hides the others, the vendor's run time counts only what it can open.
+  if (node.constrain_devices && !node.is_emulated)
+    for (uint32_t i = 0; i < gpus.size(); ++i) gpus[i] = i;
+  return {name, comma_list(gpus)};
+}
+
+std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
+                                         base::Time now) {
+  Env env = parse_environment(prepare.environment());
+  drop_enclosing_job(env);
+  fill_in_login(env, node, user);
+  put_identity(env, node, prepare, user);
+  put_times(env, prepare, now);
+  put_gang(env, prepare);
+  put_request(env, prepare);
+  put_gpus(env, node, prepare);
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : env) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+}  // namespace gw::noded

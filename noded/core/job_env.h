@@ -1,0 +1,26 @@
+// The environment of a batch script: the submission environment with the job's variables laid over it.
+// Invariants: every job variable is set under both prefixes, SLURM_ and GANGWAY_; job variables of an enclosing job
+// that this job does not set are taken out; no name stands twice.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "noded/core/facts.h"
+#include "wire/node.pb.h"
+
+namespace gw::noded {
+
+/// NAME=value lines for the batch script. `prepare.environment` holds the submission environment, NUL-separated;
+/// entries without a name are dropped. HOME, USER, LOGNAME, SHELL and PATH are filled in where missing. `now` stands
+/// for the start time where the order does not say it (a gang that waits for Go); without a time limit the end is given
+/// as a year later, as Slurm does.
+std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
+                                         base::Time now);
+
+/// Variable and value that tell the vendor's run time which GPUs to use; an empty name without GPUs.
+std::pair<std::string, std::string> visible_devices(const NodeFacts& node, const wire::NodeShare& share);
+
+}  // namespace gw::noded

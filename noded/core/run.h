@@ -1,0 +1,60 @@
+// One run on this node as the agent sees it: plain data, changed by NodeAgent alone.
+// Invariants: `prepare` is held until the launch only; a run in kClean has no process left on this node; Done is
+// reported from kClean alone.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "noded/core/facts.h"
+#include "wire/node.pb.h"
+#include "wire/step.pb.h"
+
+namespace gw::noded {
+
+/// Where a run stands.
+enum class Stage : uint8_t {
+  kQueued,     ///< Waits until an earlier run of the same job is gone.
+  kLookup,     ///< Its user is being looked up. Nothing exists yet.
+  kLaunching,  ///< The shepherd is being launched, or the share contained.
+  kAdopting,   ///< Found on disk after a restart; its shepherd has not told yet where it stands.
+  kPrepared,   ///< Waits for Go.
+  kStarting,   ///< The shepherd was told to go.
+  kStarted,    ///< The script runs; without a script here: the gang was started.
+  kReleasing,  ///< No shepherd (any more): the containment ends what is left.
+  kClean,      ///< Every process is gone; waits for the controller's acknowledgement.
+};
+
+struct Run {
+  RunKey key;
+  Stage stage = Stage::kQueued;
+  wire::RunRecord record;
+  std::shared_ptr<const wire::Prepare> prepare;
+
+  bool is_connected = false;  ///< The shepherd listens.
+  bool was_prepared = false;  ///< The controller counts on it: failures are told by BatchExited.
+  bool go_asked = false;      ///< Go came after Prepare; the shepherd waits for it.
+  bool stop_asked = false;    ///< By the controller, by the lease, or by ourselves.
+  bool kill_now = false;
+  int64_t grace_us = 0;
+  bool is_stale = false;  ///< Of an earlier boot: cleaned up without a report.
+
+  std::optional<wire::StepExit> exit;
+  bool exit_acked = false;
+  uint64_t exit_link = 0;  ///< Number of the link that BatchExited was sent over last.
+  wire::Done done;         ///< Filled in step by step; sent from kClean.
+  int64_t started_at_us = 0;
+
+  base::Time reported;                        ///< When BatchExited or Done was sent last.
+  base::Time deadline = base::Time::never();  ///< Of kAdopting and kQueued.
+
+  /// Something of it may still live on this node.
+  bool is_live() const { return stage != Stage::kQueued && stage != Stage::kClean; }
+  bool has_script() const { return record.has_script(); }
+  /// The script never ran and the controller was never told that it could: told by PrepareFailed.
+  bool fails_prepare() const { return exit && exit->never_started() && !was_prepared && !stop_asked; }
+};
+
+}  // namespace gw::noded

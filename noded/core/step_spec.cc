@@ -1,0 +1,143 @@
+// What the shepherd of a batch script is told: the implementation.
+// Invariants: see step_spec.h.
+#include "noded/core/step_spec.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/bitset.h"
+#include "model/output_path.h"
+#include "noded/core/job_env.h"
+
+namespace gw::noded {
+
+namespace {
+
+constexpr uint32_t kSpecVersion = 1;
+
+base::Status check_indices(const std::string& text, int count, const std::string& what) {
+  GW_TRY(set, base::IndexSet::parse(text));
+  for (uint32_t i = set.next(0); i != UINT32_MAX; i = set.next(i + 1))
+    if (i >= static_cast<uint32_t>(count))
+      return base::invalid("the controller gave " + what + " " + std::to_string(i) + ", but this node has " +
+                           std::to_string(count));
+  return {};
+}
+
+base::IndexSet index_set(const std::string& text) {
+  auto set = base::IndexSet::parse(text);
+  return set ? std::move(*set) : base::IndexSet{};
+}
+
+std::string pus_of(const wire::NodeTopology& topology, const std::string& cores) {
+  base::IndexSet pus;
+  for (uint32_t core : index_set(cores).to_vector())
+    for (uint32_t pu : topology.cores(static_cast<int>(core)).pus()) pus.insert(pu);
+  return pus.text();
+}
+
+// All NUMA nodes: the kernel takes the nearest memory first anyway, and a job whose memory is more than that of its own
+// sockets must not be killed while the node has enough.
+std::string all_mems(const wire::NodeTopology& topology) {
+  base::IndexSet mems;
+  for (const wire::NumaNode& numa : topology.numa_nodes()) mems.insert(numa.os_index());
+  return mems.text();
+}
+
+void add_devices(const NodeFacts& node, const wire::NodeShare& share, wire::Containment& c) {
+  std::set<std::string> all, allowed;
+  for (const wire::Gpu& gpu : node.topology.gpus()) all.insert(gpu.devices().begin(), gpu.devices().end());
+  for (uint32_t i : index_set(share.gpus()).to_vector()) {
+    const auto& devices = node.topology.gpus(static_cast<int>(i)).devices();
+    allowed.insert(devices.begin(), devices.end());
+  }
+  for (const std::string& device : all) c.add_all_devices(device);
+  for (const std::string& device : allowed) c.add_allow_devices(device);
+}
+
+void set_files(const wire::Prepare& p, const NodeFacts& node, const UserInfo& user, wire::StepSpec& spec) {
+  const wire::Launch& launch = p.spec().launch();
+  model::PatternValues values;
+  values.job_id = p.job();
+  values.job_name = p.spec().name();
+  values.user = user.name;
+  values.node = node.name;
+  const auto resolve = [&](std::string_view path) { return model::resolve_job_path(path, launch.work_dir(), values); };
+  spec.set_std_out(resolve(launch.std_out().empty() ? model::default_output(launch.slurm_names()) : launch.std_out()));
+  spec.set_std_err(resolve(launch.std_err()));
+  spec.set_std_in(launch.std_in().empty() ? "/dev/null" : resolve(launch.std_in()));
+  if (spec.std_err() == spec.std_out()) spec.clear_std_err();  // one open file: no overwriting each other
+}
+
+void set_user(const UserInfo& user, const wire::JobSpec& job, wire::StepSpec& spec) {
+  spec.set_uid(job.uid());
+  // The group that the user submitted with (newgrp), where it is one of the user's own groups here.
+  const bool is_member = std::find(user.groups.begin(), user.groups.end(), job.gid()) != user.groups.end();
+  spec.set_gid(is_member ? job.gid() : user.gid);
+  for (uint32_t group : user.groups) spec.add_groups(group);
+  spec.set_user(user.name);
+  spec.set_home(user.home);
+}
+
+}  // namespace
+
+bool runs_script(const NodeFacts& node, const wire::Prepare& prepare) {
+  return prepare.all_size() > 0 && prepare.all(0).node() == node.name;
+}
+
+base::Status check_share(const NodeFacts& node, const wire::Prepare& prepare) {
+  if (prepare.share().node() != node.name)
+    return base::invalid("the share is that of node \"" + prepare.share().node() + "\", not of " + node.name);
+  const auto is_here = [&](const wire::NodeShare& s) { return s.node() == node.name; };
+  if (std::count_if(prepare.all().begin(), prepare.all().end(), is_here) != 1)
+    return base::invalid("the gang does not list node " + node.name + " once");
+  GW_TRY_STATUS(check_indices(prepare.share().cores(), node.topology.cores_size(), "core"));
+  GW_TRY_STATUS(check_indices(prepare.share().gpus(), node.topology.gpus_size(), "GPU"));
+  return {};
+}
+
+wire::Containment make_containment(const NodeFacts& node, const wire::Prepare& prepare) {
+  const wire::NodeShare& share = prepare.share();
+  wire::Containment c;
+  c.set_kind(node.containment);
+  c.set_group("gangway/" + node.cluster + "/" + node.name + "/job_" + RunKey{prepare.job(), prepare.attempt()}.text());
+  c.set_mem_limit_mb(share.mem_mb());
+  c.set_max_pids(node.max_processes);
+  if (node.is_emulated) return c;
+  c.set_cpus(pus_of(node.topology, share.cores()));
+  if (!c.cpus().empty()) c.set_mems(all_mems(node.topology));
+  if (node.constrain_devices) add_devices(node, share, c);
+  return c;
+}
+
+wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
+                              base::Time now) {
+  const wire::Launch& launch = prepare.spec().launch();
+  const RunKey run{prepare.job(), prepare.attempt()};
+  wire::StepSpec spec;
+  spec.set_version(kSpecVersion);
+  spec.set_job(run.job);
+  spec.set_attempt(run.attempt);
+  spec.set_step("batch");
+  spec.set_dir(node.steps_dir + "/" + run.text());
+  set_user(user, prepare.spec(), spec);
+  spec.set_script(prepare.script());
+  *spec.mutable_args() = launch.args();
+  for (std::string& line : job_environment(node, prepare, user, now)) spec.add_env(std::move(line));
+  spec.set_work_dir(launch.work_dir());
+  set_files(prepare, node, user, spec);
+  spec.set_append(launch.append_output());
+  spec.set_umask(launch.umask());
+  *spec.mutable_limits() = launch.limits();
+  *spec.mutable_containment() = make_containment(node, prepare);
+  if (node.own_host_name) {
+    spec.set_node(node.name);
+    for (const std::string& line : node.hosts) spec.add_hosts(line);
+  }
+  spec.set_wait_for_go(!prepare.go());
+  spec.set_lease_us(prepare.lease_us());
+  spec.set_allow_root(prepare.allow_root());
+  return spec;
+}
+
+}  // namespace gw::noded

@@ -1,0 +1,26 @@
+// What the shepherd of a batch script is told, worked out from the controller's order and the node's facts.
+// Invariants: pure; a share that names a core or GPU which the node has not got is refused, never cut down.
+#pragma once
+
+#include "base/result.h"
+#include "base/time.h"
+#include "noded/core/facts.h"
+#include "wire/node.pb.h"
+#include "wire/step.pb.h"
+
+namespace gw::noded {
+
+/// Whether this node runs the batch script of the gang: the first of all nodes does.
+bool runs_script(const NodeFacts& node, const wire::Prepare& prepare);
+
+/// Checks that the share is this node's and that its cores and GPUs exist here. Errors name what does not.
+base::Status check_share(const NodeFacts& node, const wire::Prepare& prepare);
+
+/// Limits and group of the run on this node. The share must have passed check_share.
+wire::Containment make_containment(const NodeFacts& node, const wire::Prepare& prepare);
+
+/// The whole specification of the batch step; `now` as in job_environment(). The share must have passed check_share.
+wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
+                              base::Time now);
+
+}  // namespace gw::noded

@@ -1,0 +1,187 @@
+// The node daemon's shell: the implementation.
+// Invariants: see daemon.h.
+#include "noded/shell/daemon.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/check.h"
+#include "noded/step/plugin_loader.h"
+#include "noded/step/shepherd.h"
+#include "noded/step/state_dir.h"
+#include "noded/step/sweep.h"
+
+namespace gw::noded {
+
+namespace {
+
+constexpr int64_t kSweepBudget = 20'000'000;
+
+uint64_t random_number() {
+  uint64_t number = 0;
+  GW_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number);
+  return number;
+}
+
+}  // namespace
+
+Daemon::Daemon(Setup setup, StateFolder folder)
+    : setup_(std::move(setup)),
+      folder_(std::move(folder)),
+      started_(base::SystemClock().now()),
+      started_monotonic_(io::Loop::monotonic()),
+      munge_(setup_.munge_socket),
+      agent_(agent_config()),
+      users_(loop_),
+      controller_(loop_, munge_, setup_.dial,
+                  {[this] { carry_out(agent_.on_link_up(now())); },
+                   [this](const std::string& why) { carry_out(agent_.on_link_down(now(), why)); },
+                   [this](const wire::ControllerToNode& m) { carry_out(agent_.on_controller(now(), m)); }}),
+      launcher_(loop_, {setup_.gstepd, folder_.launcher_socket(setup_.gstepd), folder_.launcher_log()},
+                {[this](RunKey run) { shepherds_.connect(run); },
+                 [this](RunKey run, const std::string& why) { carry_out(agent_.on_launch_failed(now(), run, why)); },
+                 [this](RunKey run, int code, int signo) { on_shepherd_gone(run, code, signo); },
+                 [](bool is_error, const std::string& text) {
+                   spdlog::log(is_error ? spdlog::level::err : spdlog::level::info, "{}", text);
+                 }}),
+      shepherds_(loop_, [this](RunKey run) { return folder_.step_socket(run); },
+                 {[this](RunKey run) { carry_out(agent_.on_shepherd_connected(now(), run)); },
+                  [this](RunKey run, const wire::FromShepherd& m) { carry_out(agent_.on_shepherd(now(), run, m)); },
+                  [this](RunKey run) { carry_out(agent_.on_shepherd_lost(now(), run)); },
+                  [this](RunKey run) { on_shepherd_gone(run, 0, 0); }}) {}
+
+AgentConfig Daemon::agent_config() const {
+  AgentConfig config;
+  config.node = setup_.node;
+  config.node.steps_dir = folder_.steps_dir();
+  config.boot_id = folder_.boot_id(setup_.node.is_emulated);
+  config.instance = std::to_string(random_number());
+  config.version = GANGWAY_VERSION;
+  config.warning = setup_.warning;
+  config.own_uid = ::geteuid();
+  config.seed = random_number();
+  return config;
+}
+
+void Daemon::run() {
+  for (const int signo : {SIGTERM, SIGINT})
+    loop_.on_signal(signo, [this, signo] {
+      spdlog::info("signal {}: leaving; {} runs go on", signo, agent_.runs().size());
+      loop_.stop();
+    });
+  adopt(folder_.scan(folder_.boot_id(setup_.node.is_emulated)));
+  for (const std::string& socket : folder_.old_launchers(setup_.gstepd)) Launcher::dismiss(socket);
+  launcher_.start();
+  loop_.run();
+}
+
+void Daemon::adopt(const std::vector<RecoveredRun>& found) {
+  carry_out(agent_.on_recovered(now(), found));
+  for (const RecoveredRun& run : found)
+    if (run.shepherd_answers) shepherds_.connect({run.record.job(), run.record.attempt()});
+}
+
+base::Time Daemon::now() const { return started_ + (io::Loop::monotonic() - started_monotonic_); }
+
+void Daemon::carry_out(Effects effects) {
+  waiting_.push_back(std::move(effects));
+  if (is_busy_) return;
+  is_busy_ = true;
+  while (!waiting_.empty()) {
+    const Effects next = std::move(waiting_.front());
+    waiting_.pop_front();
+    for (const Effect& effect : next) std::visit([this](const auto& e) { handle(e); }, effect);
+  }
+  is_busy_ = false;
+  schedule_tick();
+}
+
+void Daemon::schedule_tick() {
+  const base::Time due = agent_.next_wakeup();
+  // A tick that comes too early finds nothing to do and sets the next one: cheaper than moving the timer each time.
+  if (due >= tick_at_) return;
+  tick_at_ = due;
+  const base::Duration wait = std::max(due - now(), base::Duration{});
+  tick_ = loop_.after(wait, [this] {
+    tick_at_ = base::Time::never();
+    carry_out(agent_.on_tick(now()));
+  });
+}
+
+void Daemon::handle(const Connect&) { controller_.dial(); }
+
+void Daemon::handle(const Disconnect& effect) { controller_.drop(effect.why); }
+
+void Daemon::handle(const SendToController& effect) {
+  if (!effect.message.has_register_node()) return controller_.send(effect.message);
+  wire::NodeToController message = effect.message;
+  message.mutable_register_node()->set_now_us(base::SystemClock().now().us);  // for the clock offset: the real clock
+  controller_.send(message);
+}
+
+void Daemon::handle(const LookupUser& effect) {
+  users_.look_up(effect.uid, [this, run = effect.run](const base::Result<UserInfo>& user) {
+    carry_out(agent_.on_user(now(), run, user));
+  });
+}
+
+void Daemon::handle(const LaunchShepherd& effect) {
+  if (const base::Status saved = folder_.save(effect.record); !saved)
+    return carry_out(agent_.on_launch_failed(now(), {effect.spec.job(), effect.spec.attempt()},
+                                             "run record: " + saved.error().text()));
+  launcher_.launch(effect.spec);
+}
+
+void Daemon::handle(const ToShepherd& effect) { shepherds_.send(effect.run, effect.message); }
+
+void Daemon::handle(const PrepareShare& effect) {
+  const RunKey run{effect.record.job(), effect.record.attempt()};
+  if (const base::Status saved = folder_.save(effect.record); !saved)
+    return carry_out(agent_.on_share_prepared(now(), run, base::pass(base::Result<int>(base::pass(saved)))));
+  containment_.submit(
+      [this, run, poster = loop_.poster(), dir = setup_.plugin_dir, spec = effect.record.containment()] {
+        const auto prepare = [&]() -> base::Status {
+          GW_TRY(contain, step::make_containment(dir, spec.kind()));
+          return contain->prepare(step::contain_spec(spec));
+        };
+        poster.post([this, run, status = prepare()] { carry_out(agent_.on_share_prepared(now(), run, status)); });
+      });
+}
+
+void Daemon::handle(const ReleaseShare& effect) {
+  containment_.submit(
+      [this, run = effect.run, poster = loop_.poster(), dir = setup_.plugin_dir, containment = effect.containment] {
+        const std::string problem = step::sweep_groups(dir, containment, kSweepBudget);
+        poster.post([this, run, problem] { carry_out(agent_.on_share_released(now(), run, problem)); });
+      });
+}
+
+void Daemon::handle(const PersistRun& effect) {
+  if (const base::Status saved = folder_.save(effect.record); !saved) spdlog::error("{}", saved.error().text());
+}
+
+void Daemon::handle(const ForgetRun& effect) {
+  // A shepherd removes its own folder; of a dead one it is left to us.
+  if (!shepherds_.is_connected(effect.run))
+    if (const base::Status gone = step::remove_state_dir(folder_.step_dir(effect.run)); !gone)
+      spdlog::error("{}", gone.error().text());
+  shepherds_.drop(effect.run);
+  folder_.forget(effect.run);
+}
+
+void Daemon::handle(const Say& effect) {
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                          spdlog::level::warn, spdlog::level::err};
+  spdlog::log(kLevels[static_cast<int>(effect.level)], "{}", effect.text);
+}
+
+void Daemon::on_shepherd_gone(RunKey run, int code, int signo) {
+  shepherds_.drop(run);
+  if (!agent_.runs().contains(run)) return;  // it left as it was told to
+  carry_out(agent_.on_shepherd_gone(now(), run, code, signo, step::read_exit(folder_.step_dir(run))));
+}
+
+}  // namespace gw::noded

@@ -1,0 +1,69 @@
+// The node daemon's shell: carries out what the agent wants, and tells it what happens.
+// Invariants: the agent is entered only from the loop, and its effects are carried out in order, each call's before the
+// next call's.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "auth/munge.h"
+#include "io/loop.h"
+#include "noded/core/agent.h"
+#include "noded/shell/controller_link.h"
+#include "noded/shell/launcher.h"
+#include "noded/shell/setup.h"
+#include "noded/shell/shepherds.h"
+#include "noded/shell/state_folder.h"
+#include "noded/shell/users.h"
+#include "noded/shell/worker.h"
+
+namespace gw::noded {
+
+class Daemon {
+ public:
+  Daemon(Setup setup, StateFolder folder);
+  /// Until SIGTERM or SIGINT. Steps go on.
+  void run();
+
+ private:
+  base::Time now() const;
+  /// Carries out effects; those that come meanwhile wait their turn.
+  void carry_out(Effects effects);
+  void schedule_tick();
+  void adopt(const std::vector<RecoveredRun>& found);
+
+  void handle(const Connect& effect);
+  void handle(const Disconnect& effect);
+  void handle(const SendToController& effect);
+  void handle(const LookupUser& effect);
+  void handle(const LaunchShepherd& effect);
+  void handle(const ToShepherd& effect);
+  void handle(const PrepareShare& effect);
+  void handle(const ReleaseShare& effect);
+  void handle(const PersistRun& effect);
+  void handle(const ForgetRun& effect);
+  void handle(const Say& effect);
+
+  void on_shepherd_gone(RunKey run, int code, int signo);
+  AgentConfig agent_config() const;
+
+  Setup setup_;
+  StateFolder folder_;
+  base::Time started_;  // wall clock at the start; time goes on by a clock that never jumps
+  base::Duration started_monotonic_;
+  io::Loop loop_;
+  auth::MungeAuthenticator munge_;
+  NodeAgent agent_;
+  Users users_;
+  Worker containment_;
+  ControllerLink controller_;
+  Launcher launcher_;
+  Shepherds shepherds_;
+  std::deque<Effects> waiting_;
+  bool is_busy_ = false;
+  io::Timer tick_;
+  base::Time tick_at_ = base::Time::never();
+};
+
+}  // namespace gw::noded

@@ -1,0 +1,86 @@
+// The state folder of a step.
+#include "noded/step/state_dir.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "noded/step/channel.h"
+#include "noded/step/proc/files.h"
+
+namespace gw::noded::step {
+namespace {
+
+constexpr mode_t kDirMode = 0711;
+constexpr mode_t kScriptMode = 0500;
+
+template <typename Message>
+std::optional<Message> read_record(const std::string& path) {
+  const auto bytes = proc::read_file(path);
+  Message message;
+  if (!bytes || !message.ParseFromString(*bytes)) return std::nullopt;
+  return message;
+}
+
+}  // namespace
+
+base::Result<proc::Fd> make_state_dir(const std::string& dir) {
+  if (::mkdir(dir.c_str(), kDirMode) != 0)
+    return base::fail_errno("state folder " + dir, errno,
+                            errno == EEXIST ? "an earlier shepherd left it; the node daemon removes it" : "");
+  if (::chmod(dir.c_str(), kDirMode) != 0) return base::fail_errno("state folder " + dir, errno);  // whatever the umask
+  auto listener = listen_at(dir + "/sock");
+  if (!listener) ::rmdir(dir.c_str());
+  return listener;
+}
+
+std::string script_path(const std::string& dir) { return dir + "/script"; }
+
+base::Status write_script(const wire::StepSpec& spec) {
+  const std::string path = script_path(spec.dir());
+  const proc::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kScriptMode));
+  if (!fd) return base::fail_errno("script file " + path, errno);
+  GW_TRY_STATUS(proc::write_all(fd.get(), spec.script(), "script file " + path));
+  if (::fchmod(fd.get(), kScriptMode) != 0) return base::fail_errno("script file " + path, errno);
+  if (::geteuid() == 0 && ::fchown(fd.get(), spec.uid(), spec.gid()) != 0)
+    return base::fail_errno("script file " + path, errno);
+  return {};
+}
+
+base::Result<std::string> write_hosts(const wire::StepSpec& spec) {
+  if (spec.hosts().empty()) return std::string();
+  std::string text = proc::read_file("/etc/hosts").value_or("");
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  for (const std::string& line : spec.hosts()) text += line + "\n";
+  const std::string path = spec.dir() + "/hosts";
+  const proc::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!fd) return base::fail_errno(path, errno);
+  GW_TRY_STATUS(proc::write_all(fd.get(), text, path));
+  if (::fchmod(fd.get(), 0644) != 0) return base::fail_errno(path, errno);
+  return path;
+}
+
+base::Status record_exit(const std::string& dir, const wire::StepExit& exit) {
+  return proc::replace_file(dir, "exit", pack(exit), true);
+}
+
+base::Status record_clean(const std::string& dir, const wire::StepClean& clean) {
+  // Not synced: after a crash of the machine every process is gone anyway.
+  return proc::replace_file(dir, "clean", pack(clean), false);
+}
+
+std::optional<wire::StepExit> read_exit(const std::string& dir) { return read_record<wire::StepExit>(dir + "/exit"); }
+std::optional<wire::StepClean> read_clean(const std::string& dir) {
+  return read_record<wire::StepClean>(dir + "/clean");
+}
+
+base::Status remove_state_dir(const std::string& dir) {
+  for (const char* name : {"sock", "script", "hosts", "exit", "clean", "exit.new", "clean.new"})
+    ::unlink((dir + "/" + name).c_str());
+  if (::rmdir(dir.c_str()) == 0 || errno == ENOENT) return {};
+  return base::fail_errno("removing " + dir, errno);
+}
+
+}  // namespace gw::noded::step

@@ -1,0 +1,252 @@
+"""A private cluster for tests: `gangway dev up`, commands, daemons found by their pid files, and waiting with deadlines.
+
+Invariants: a test never sleeps for a fixed time, it waits for a condition; only processes of its own cluster get signals.
+"""
+
+import json
+import os
+import pathlib
+import pwd
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+BIN = pathlib.Path(os.environ.get("GANGWAY_BIN", "")).resolve()
+DEADLINE = 30.0  # seconds; for what should take far less
+ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "DEADLINE",
+         "BOOT_FAIL"}
+IS_ROOT = os.geteuid() == 0
+
+
+def wait_for(condition, what, deadline=DEADLINE):
+    """Asks `condition` until it returns something true, which is returned; fails with `what` and the last answer."""
+    end = time.monotonic() + deadline
+    pause = 0.01
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline:.0f} s: {what}; last answer: {value!r}")
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.2)
+
+
+def command_line(pid):
+    """The arguments of a process; empty if it is gone or a zombie."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def is_alive(pid):
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def processes_with(text):
+    """Pids of processes whose command line holds `text`, this one left out."""
+    own = {os.getpid(), os.getppid()}
+    pids = [int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit()]
+    return [pid for pid in pids if pid not in own and any(text in word for word in command_line(pid))]
+
+
+def as_user(name):
+    """Words in front of a command that run it as another user, with that user's groups."""
+    entry = pwd.getpwnam(name)
+    return ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--init-groups", "--"]
+
+
+class Cluster:
+    """A running private cluster and a scratch folder that every user may write to."""
+
+    def __init__(self, nodes=2, topology="dgx-h100", config="", user=None):
+        self.nodes, self.topology, self.user = nodes, topology, user
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="gwe2e-", dir="/tmp"))
+        self.root.chmod(0o755)
+        self.dir = self.root / "d"
+        self.work = self.root / "work"
+        self.work.mkdir()
+        self.work.chmod(0o1777)
+        self.overlay = self.root / "overlay.yaml"
+        self.overlay.write_text(config)
+        self.env = {}
+        if user:
+            shutil.chown(self.root, user)
+
+    def up(self):
+        options = ["--dir", self.dir, "--nodes", self.nodes, "--topology", self.topology]
+        if self.overlay.read_text():
+            options += ["--config", self.overlay]
+        self.gangway("dev", "up", *options, timeout=120)
+        self.env = self.read_env()
+        return self
+
+    def read_env(self):
+        text = self.gangway("dev", "env", "--dir", self.dir).stdout
+        env = {}
+        for line in text.splitlines():
+            name, value = line.removeprefix("export ").split("=", 1)
+            env[name] = shlex.split(value)[0]
+        return env
+
+    def down(self):
+        self.kill_stopped()
+        try:
+            if (self.dir / "run").is_symlink():
+                self.gangway("dev", "down", "--dir", self.dir, timeout=180)
+        finally:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    def kill_stopped(self):
+        """Daemons that a test left stopped go on."""
+        for daemon in self.daemons():
+            pid = self.pid(daemon)
+            if pid:
+                os.kill(pid, signal.SIGCONT)
+
+    # commands
+
+    def gangway(self, *words, **options):
+        return self.run(BIN / "gangway", *words, user=options.pop("user", self.user), **options)
+
+    def run(self, *words, user=None, check=True, timeout=60, env=None, cwd=None, **options):
+        """Runs a command with the cluster's environment; fails the test on an exit code other than 0 if `check`."""
+        argv = (as_user(user) if user and IS_ROOT else []) + [str(w) for w in words]
+        full = {**os.environ, "LC_ALL": "C.UTF-8", "GANGWAY_TIMEOUT": "20", **self.env, **(env or {})}
+        for name in [n for n in full if n.startswith(("SBATCH_", "GBATCH_", "SLURM_"))]:
+            del full[name]
+        if "stdin" not in options and "input" not in options:
+            options["stdin"] = subprocess.DEVNULL
+        done = subprocess.run(argv, env=full, cwd=cwd or self.work, capture_output=True, text=True, errors="replace",
+                              timeout=timeout, check=False, **options)
+        if check:
+            assert done.returncode == 0, f"{argv} -> {done.returncode}\n{done.stdout}{done.stderr}{self.logs()}"
+        return done
+
+    def popen(self, *words, user=None, env=None, **options):
+        argv = (as_user(user) if user and IS_ROOT else []) + [str(w) for w in words]
+        full = {**os.environ, "LC_ALL": "C.UTF-8", **self.env, **(env or {})}
+        return subprocess.Popen(argv, env=full, cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, **options)
+
+    # jobs
+
+    def submit(self, script, *options, user=None, env=None):
+        """Submits a script text and returns the job's number."""
+        text = script if script.startswith("#!") else "#!/bin/sh\n" + script
+        done = self.run("gbatch", *options, user=user, env=env, input=text)
+        match = re.fullmatch(r"Submitted batch job (\d+)\n", done.stdout)
+        assert match, (done.stdout, done.stderr)
+        return int(match[1])
+
+    def show(self, job, field="%T"):
+        done = self.run("gqueue", "-h", "-t", "all", "-j", job, "-o", field, check=False)
+        return done.stdout.strip()
+
+    def state(self, job):
+        return self.show(job)
+
+    def wait_state(self, job, *states, deadline=DEADLINE):
+        wanted = set(states)
+
+        def look():
+            state = self.state(job)
+            if state in ENDED and state not in wanted:
+                raise AssertionError(f"job {job} is {state}, not {wanted}: {self.detail(job)}{self.logs()}")
+            return state if state in wanted else None
+
+        return wait_for(look, f"job {job} in {wanted}, is {self.state(job)}", deadline)
+
+    def wait_ended(self, job, deadline=DEADLINE):
+        return wait_for(lambda: self.state(job) if self.state(job) in ENDED else None, f"end of job {job}", deadline)
+
+    def detail(self, job):
+        """`gcontrol show job` as a dictionary."""
+        text = self.run("gcontrol", "show", "job", job, check=False).stdout
+        return dict(re.findall(r"(\S+?)=(.*?)(?=\s+\S+?=|\s*$)", text, re.M))
+
+    def reason_text(self, job):
+        return self.run("gcontrol", "show", "job", job, check=False).stdout
+
+    # nodes and daemons
+
+    def node_states(self):
+        """Node name -> state as `ginfo -N -o '%N %T'` shows it."""
+        done = self.run("ginfo", "-N", "-h", "-o", "%N %T", check=False)
+        return dict(line.split()[:2] for line in done.stdout.splitlines() if len(line.split()) >= 2)
+
+    def wait_idle(self, deadline=DEADLINE):
+        wait_for(lambda: self.node_states() and set(self.node_states().values()) == {"idle"},
+                 f"all nodes idle; {self.node_states()}", deadline)
+
+    def daemons(self):
+        runtime = self.dir / "run"
+        return sorted(p.stem for p in runtime.glob("*.cmd")) if runtime.exists() else []
+
+    def pid(self, daemon):
+        """The daemon's pid, or None if it does not live; checked to be ours."""
+        path = (self.dir / "run").resolve() / f"{daemon}.pid"
+        try:
+            pid = int(path.read_text())
+        except (OSError, ValueError):
+            return None
+        named = any(word.endswith(str(path)) for word in command_line(pid))
+        return pid if named else None
+
+    def kill(self, daemon, signo=signal.SIGKILL):
+        pid = self.pid(daemon)
+        assert pid, f"{daemon} does not run"
+        os.kill(pid, signo)
+        if signo == signal.SIGKILL:
+            wait_for(lambda: not is_alive(pid), f"end of {daemon}")
+        return pid
+
+    def start(self, daemon):
+        """Starts a daemon by the command that `gangway dev status` shows."""
+        text = self.gangway("dev", "status", "--dir", self.dir, check=False).stdout
+        command = shlex.split(text.split(f"\n{daemon}: ", 1)[1].splitlines()[1])
+        with open(self.dir / "log" / f"{daemon}.again", "a", encoding="utf-8") as out:
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+                             cwd="/", env={"PATH": "/usr/bin:/bin"})
+        wait_for(lambda: self.pid(daemon), f"{daemon} runs again")
+
+    def restart(self, daemon):
+        self.kill(daemon)
+        self.start(daemon)
+
+    def ping(self):
+        return self.run("gcontrol", "ping", check=False, env={"GANGWAY_TIMEOUT": "1"}).returncode == 0
+
+    def logs(self):
+        """The ends of all logs, for a failed test."""
+        text = ""
+        for path in sorted((self.dir / "log").glob("*")):
+            lines = path.read_text(errors="replace").splitlines()[-15:]
+            text += f"\n--- {path.name}\n" + "\n".join(lines)
+        return text
+
+    def config_with(self, name, **controller):
+        """A copy of the configuration with other values below controller:, readable by all; for clients."""
+        text = (self.dir / "gangway.yaml").read_text()
+        for key, value in controller.items():
+            text, count = re.subn(rf"(?m)^  {key}: .*$", f"  {key}: {value}", text)
+            assert count == 1, (key, text)
+        path = self.work / name
+        path.write_text(text)
+        path.chmod(0o644)
+        return path
+
+    def port(self):
+        return int(re.search(r"(?m)^  port: (\d+)", (self.dir / "gangway.yaml").read_text())[1])
+
+    def json(self, *words):
+        return json.loads(self.run(*words).stdout)

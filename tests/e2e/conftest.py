@@ -1,0 +1,67 @@
+"""Fixtures of the end-to-end tests."""
+
+import os
+import signal
+
+import pytest
+
+from cluster import BIN, Cluster
+
+
+def pytest_configure(config):
+    if not (BIN / "gangway").exists():
+        pytest.exit(f"GANGWAY_BIN={BIN}: no program gangway there; set it to the build's bin folder", returncode=2)
+
+
+def pytest_sessionstart(session):
+    # A test run that is told to end takes its clusters down.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call" and report.failed:
+        for value in getattr(item, "funcargs", {}).values():
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, Cluster):
+                    report.sections.append(("daemon logs", one.logs()))
+
+
+@pytest.fixture
+def make_cluster():
+    """A function that starts clusters; all are taken down after the test."""
+    made = []
+
+    def make(**options):
+        made.append(Cluster(**options))
+        return made[-1].up()
+
+    yield make
+    for one in made:
+        one.down()
+
+
+@pytest.fixture
+def cluster(make_cluster):
+    """Two emulated DGX H100 nodes with short timeouts."""
+    return make_cluster(nodes=2, config=QUICK)
+
+
+@pytest.fixture(scope="module")
+def shared_cluster():
+    """One cluster for a whole file, for tests that leave it as they find it."""
+    one = Cluster(nodes=2, config=QUICK)
+    try:
+        yield one.up()
+    finally:
+        one.down()
+
+
+QUICK = """
+links: {heartbeat: 1s, node_timeout: 3s}
+jobs: {kill_wait: 2s}
+"""
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

@@ -1,0 +1,74 @@
+"""Drain and resume, offline GPUs, and what is shown of them."""
+
+from cluster import wait_for
+
+
+def test_drain_and_resume(cluster):
+    go = cluster.work / "go"
+    job = cluster.submit(f"while [ ! -e {go} ]; do sleep 0.05; done", "-w", "n0")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("gcontrol", "update", "nodename=n0", "state=drain", "reason=bad cable")
+    wait_for(lambda: cluster.node_states()["n0"] in {"draining", "drng"}, "n0 drains")
+    blocked = cluster.submit("exit 0", "-w", "n0")
+    other = cluster.submit("exit 0")
+    cluster.wait_state(other, "COMPLETED")
+    assert cluster.state(job) == "RUNNING" and cluster.state(blocked) == "PENDING"
+    go.touch()
+    cluster.wait_state(job, "COMPLETED")
+    wait_for(lambda: cluster.node_states()["n0"] in {"drained", "drain"}, "n0 is drained")
+    shown = cluster.run("gcontrol", "show", "node", "n0").stdout
+    assert "bad cable" in shown and cluster.run("id", "-un").stdout.strip() in shown
+    cluster.restart("gctld")
+    wait_for(cluster.ping, "the controller answers again")
+    assert cluster.state(blocked) == "PENDING"
+    cluster.run("gcontrol", "update", "nodename=n0", "state=resume")
+    cluster.wait_state(blocked, "COMPLETED")
+    cluster.wait_idle()
+
+
+def test_topo_shows_who_uses_what(cluster):
+    go = cluster.work / "go"
+    job = cluster.submit(f"while [ ! -e {go} ]; do sleep 0.05; done", "-w", "n0", "--gpus-per-node=2")
+    cluster.wait_state(job, "RUNNING")
+    node = cluster.json("gangway", "topo", "n0", "--json")["node"]
+    assert len(node["gpus"]) == 8 and node["cores"] == 112
+    assert str(job) in cluster.run("gangway", "topo", "n0").stdout
+    assert str(job) in cluster.run("gangway", "topo", job).stdout
+    go.touch()
+    cluster.wait_state(job, "COMPLETED")
+    done = cluster.run("gangway", "topo", "n7", check=False)
+    assert done.returncode == 1 and "n7" in done.stderr
+
+
+def test_topo_of_a_file_is_the_same_as_the_node_reports(cluster):
+    local = cluster.json("gangway", "topo", "--file", "dgx-h100", "--json")["node"]
+    remote = cluster.json("gangway", "topo", "n0", "--json")["node"]
+    for key in ("gpus", "nics", "cores", "numa_nodes", "links"):
+        assert len(str(local[key])) == len(str(remote[key])), key
+
+
+def test_logs(cluster):
+    go = cluster.work / "go"
+    job = cluster.submit(f"echo one; while [ ! -e {go} ]; do sleep 0.05; done; echo two")
+    cluster.wait_state(job, "RUNNING")
+    wait_for(lambda: cluster.run("gangway", "logs", job, check=False).stdout == "one\n", "the first line")
+    follow = cluster.popen("gangway", "logs", "-f", str(job))
+    assert follow.stdout.readline() == "one\n"
+    go.touch()
+    out, err = follow.communicate(timeout=30)
+    assert (follow.returncode, out, err) == (0, "two\n", "")
+    done = cluster.run("gangway", "logs", 999999, check=False)
+    assert done.returncode == 1 and "999999" in done.stderr
+
+
+def test_logs_waits_for_a_pending_job_and_names_a_missing_file(cluster):
+    job = cluster.submit("echo here", "-H")
+    done = cluster.run("gangway", "logs", job, check=False)
+    assert done.returncode == 1 and "has not started" in done.stderr
+    follow = cluster.popen("gangway", "logs", "-f", str(job))
+    assert "waiting" in follow.stderr.readline()
+    cluster.run("gcontrol", "release", job)
+    assert follow.communicate(timeout=30)[0] == "here\n" and follow.returncode == 0
+    (cluster.work / f"gangway-{job}.out").unlink()
+    done = cluster.run("gangway", "logs", job, check=False)
+    assert done.returncode == 1 and "n0" in done.stderr and f"gangway-{job}.out" in done.stderr

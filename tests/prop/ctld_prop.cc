@@ -1,0 +1,235 @@
+// The controller's core against nodes that lose links, reboot and restart, and against its own crashes, in any order of
+// events. Checked after every event: nothing is given twice, no job has two runs alive, what is lost in a crash is
+// nothing, and no event is one that the state table does not know.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/unit/ctld_core/world.h"
+
+namespace gw::ctld {
+namespace {
+
+using testing::gang;
+using testing::World;
+
+using RunKey = std::pair<uint32_t, uint32_t>;  // job, attempt
+
+/// A node as the controller must be able to bear it: obeys, reports until acknowledged, and forgets all in a reboot.
+struct SimNode {
+  std::string name;
+  bool is_linked = false;
+  int boots = 1;
+  std::map<RunKey, wire::RunPhase> runs;
+  size_t heard = 0;  // messages of the present link taken so far
+};
+
+class Chaos {
+ public:
+  Chaos() : world_(3) {
+    for (const auto& config : world_.settings.nodes) nodes_.push_back({config.name, false, 1, {}, 0});
+  }
+
+  void step(uint32_t dice) {
+    const uint32_t pick = dice / 16;
+    SimNode& node = nodes_[pick % nodes_.size()];
+    switch (dice % 16) {
+      case 0:
+      case 1:
+      case 2:
+        submit(pick);
+        break;
+      case 3:
+        world_.schedule();
+        break;
+      case 4:
+        cancel(pick);
+        break;
+      case 5:
+        link(node);
+        break;
+      case 6:
+        cut(node);
+        break;
+      case 7:
+        reboot(node);
+        break;
+      case 8:
+        crash_of_controller();
+        break;
+      case 9:
+        finish_a_run(node, pick);
+        break;
+      case 10:
+        world_.tick(base::seconds(pick % 90));
+        break;
+      case 11:
+        act(pick, wire::kHold);
+        break;
+      case 12:
+        act(pick, wire::kRelease);
+        break;
+      case 13:
+        act(pick, wire::kRequeue);
+        break;
+      default:
+        world_.schedule();
+        break;
+    }
+    obey();
+    check();
+  }
+
+ private:
+  World world_;
+  std::vector<SimNode> nodes_;
+  std::vector<JobId> accepted_;
+
+  void submit(uint32_t pick) {
+    const JobId id = world_.submit(1000, gang(1 + pick % 3, 1 + pick % 8));
+    if (id) accepted_.push_back(id);
+  }
+  JobId some_job(uint32_t pick) const { return accepted_.empty() ? JobId() : accepted_[pick % accepted_.size()]; }
+  void cancel(uint32_t pick) {
+    if (const JobId id = some_job(pick)) world_.cancel(1000, id);
+  }
+  void act(uint32_t pick, wire::JobAction action) {
+    const JobId id = some_job(pick);
+    if (!id) return;
+    wire::ApiRequest r;
+    r.mutable_job_action()->add_ids(id.value);
+    r.mutable_job_action()->set_action(action);
+    world_.ask(1000, r);
+  }
+  void link(SimNode& node) {
+    if (node.is_linked) return;
+    std::vector<wire::RunState> runs;
+    for (const auto& [key, phase] : node.runs) runs.push_back(World::run(JobId(key.first), key.second, phase));
+    node.heard = 0;
+    node.is_linked = true;
+    world_.connect(node.name, runs, "boot" + std::to_string(node.boots));
+  }
+  void cut(SimNode& node) {
+    if (!node.is_linked) return;
+    node.is_linked = false;
+    world_.cut(node.name);
+  }
+  void reboot(SimNode& node) {
+    cut(node);
+    node.runs.clear();
+    ++node.boots;
+  }
+  void crash_of_controller() {
+    world_.tick({});  // what is due has happened: an ended job that is old enough has left memory
+    const std::string before = world_.core->fingerprint();
+    for (SimNode& node : nodes_) node.is_linked = false;
+    world_.restart();
+    RC_ASSERT(world_.restored.has_value());
+    // Out of reach is what recovery assumes of every node that a job holds; apart from that nothing differs.
+    if (std::all_of(world_.core->jobs().begin(), world_.core->jobs().end(),
+                    [](const auto& entry) { return !model::is_active(entry.second.state); }))
+      RC_ASSERT(world_.core->fingerprint() == before);
+  }
+  void finish_a_run(SimNode& node, uint32_t pick) {
+    if (node.runs.empty() || !node.is_linked) return;
+    auto run = node.runs.begin();
+    std::advance(run, pick % node.runs.size());
+    if (run->second != wire::kRunStarted) return;
+    run->second = wire::kRunEnding;
+    wire::NodeToController m;
+    m.mutable_batch_exited()->set_job(run->first.first);
+    m.mutable_batch_exited()->set_attempt(run->first.second);
+    m.mutable_batch_exited()->set_exit_code(static_cast<int>(pick % 3));
+    world_.say(node.name, m);
+  }
+
+  void obey() {
+    for (bool any = true; any;) {
+      any = false;
+      for (SimNode& node : nodes_) {
+        while (node.is_linked) {
+          if (!world_.links.contains(node.name)) {  // the controller gave the link up
+            node.is_linked = false;
+            break;
+          }
+          const auto& inbox = world_.to_node[world_.links.at(node.name)];
+          if (node.heard >= inbox.size()) break;
+          const wire::ControllerToNode message = inbox[node.heard++];
+          take(node, message);
+          any = true;
+        }
+      }
+    }
+  }
+  void take(SimNode& node, const wire::ControllerToNode& m) {
+    using Kind = wire::ControllerToNode;
+    switch (m.kind_case()) {
+      case Kind::kRegistered: {
+        std::set<RunKey> wanted;
+        for (const auto& run : m.registered().wanted()) wanted.insert({run.job(), run.attempt()});
+        std::erase_if(node.runs, [&](const auto& run) { return !wanted.contains(run.first); });
+        return;
+      }
+      case Kind::kPrepare:
+        return prepare(node, m.prepare());
+      case Kind::kGo:
+        if (const auto it = node.runs.find({m.go().job(), m.go().attempt()}); it != node.runs.end())
+          it->second = wire::kRunStarted;
+        return;
+      case Kind::kStop: {
+        node.runs.erase({m.stop().job(), m.stop().attempt()});
+        wire::NodeToController done;
+        done.mutable_done()->set_job(m.stop().job());
+        done.mutable_done()->set_attempt(m.stop().attempt());
+        return world_.say(node.name, done);
+      }
+      default:
+        return;
+    }
+  }
+  void prepare(SimNode& node, const wire::Prepare& p) {
+    auto& phase = node.runs[{p.job(), p.attempt()}];
+    if (phase == wire::kRunUnknown) phase = p.go() ? wire::kRunStarted : wire::kRunPrepared;
+    wire::NodeToController m;
+    if (p.go()) {
+      m.mutable_started()->set_job(p.job());
+      m.mutable_started()->set_attempt(p.attempt());
+    } else {
+      m.mutable_prepared()->set_job(p.job());
+      m.mutable_prepared()->set_attempt(p.attempt());
+    }
+    world_.say(node.name, m);
+  }
+
+  void check() const {
+    const base::Status audit = world_.core->ledger().audit();
+    RC_ASSERT(audit.has_value());
+    RC_ASSERT(world_.core->misfits() == 0U);
+    std::map<uint32_t, std::set<uint32_t>> alive;
+    for (const SimNode& node : nodes_) {
+      for (const auto& [key, phase] : node.runs) {
+        if (phase == wire::kRunStarted) alive[key.first].insert(key.second);
+      }
+    }
+    for (const auto& [job, attempts] : alive) RC_ASSERT(attempts.size() == 1U);
+    for (JobId id : accepted_) RC_ASSERT(world_.store.jobs.contains(id) || world_.store.ended.contains(id));
+    for (const auto& [id, job] : world_.core->jobs()) {
+      RC_ASSERT(job.is_consistent());
+      // Nothing waits for nobody: a job that ends has a node to hear of, or it has ended.
+      if (job.state == model::JobState::kCompleting) RC_ASSERT(!job.placed()->waiting_for.empty());
+    }
+  }
+};
+
+RC_GTEST_PROP(Controller, SurvivesAnyOrderOfEvents, (const std::vector<uint32_t>& dice)) {
+  Chaos chaos;
+  for (uint32_t d : dice) chaos.step(d);
+}
+
+RC_GTEST_PROP(Controller, SurvivesLongRuns, ()) {
+  const auto dice = *rc::gen::container<std::vector<uint32_t>>(300, rc::gen::inRange<uint32_t>(0, 1 << 16));
+  Chaos chaos;
+  for (uint32_t d : dice) chaos.step(d);
+}
+
+}  // namespace
+}  // namespace gw::ctld

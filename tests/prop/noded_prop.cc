@@ -1,0 +1,123 @@
+// The node agent under random events in random order: it never crashes, never has two shepherds for one job at once,
+// says Done only of runs whose processes are gone, and never forgets a living run.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "tests/unit/noded_core/agent_script.h"
+
+namespace gw::noded::testing {
+namespace {
+
+// What really is on the node, kept from the effects alone.
+class Checker {
+ public:
+  void see(const Effects& effects) {
+    for (const Effect& effect : effects) std::visit([this](const auto& e) { on(e); }, effect);
+  }
+  // The shepherd of a run said that all is gone, died, or the containment was swept.
+  void gone(RunKey run) { alive_.erase(run); }
+  bool is_alive(RunKey run) const { return alive_.contains(run); }
+  bool has_shepherd(RunKey run) const { return is_alive(run) && shepherds_.contains(run); }
+  std::set<RunKey> releasing;
+  std::set<RunKey> looked_up;
+
+ private:
+  void on(const LaunchShepherd& e) {
+    start({e.spec.job(), e.spec.attempt()});
+    shepherds_.insert({e.spec.job(), e.spec.attempt()});
+  }
+  void on(const PrepareShare& e) { start({e.record.job(), e.record.attempt()}); }
+  void on(const LookupUser& e) { looked_up.insert(e.run); }
+  void on(const ReleaseShare& e) { releasing.insert(e.run); }
+  void on(const SendToController& e) {
+    if (e.message.has_done()) RC_ASSERT(!is_alive({e.message.done().job(), e.message.done().attempt()}));
+    if (e.message.has_prepare_failed())
+      RC_ASSERT(!is_alive({e.message.prepare_failed().job(), e.message.prepare_failed().attempt()}));
+  }
+  void on(const ForgetRun& e) { RC_ASSERT(!is_alive(e.run)); }
+  void on(const auto&) {}
+
+  void start(RunKey run) {
+    RC_ASSERT(launched_.insert(run).second);  // a run starts once
+    for (const RunKey& other : alive_) RC_ASSERT(other.job != run.job);
+    alive_.insert(run);
+  }
+
+  std::set<RunKey> alive_, launched_, shepherds_;
+};
+
+const std::vector<std::string> kVerbs = {
+    "prepare",  "prepare",  "prepare", "user", "user",       "nouser", "connected",    "lost",      "gone",
+    "ready",    "ready",    "started", "exit", "never",      "clean",  "contained",    "contained", "not-contained",
+    "released", "released", "go",      "go",   "stop",       "kill",   "signal",       "ack-exit",  "ack-done",
+    "wait",     "down",     "up",      "up",   "registered", "beat",   "launch-failed"};
+
+std::string random_line() {
+  const std::string verb = *rc::gen::elementOf(kVerbs);
+  const RunKey run{*rc::gen::inRange(7u, 9u), *rc::gen::inRange(1u, 4u)};
+  if (verb == "wait") return "wait " + std::to_string(*rc::gen::elementOf(std::vector<int>{0, 1, 6, 35, 61}));
+  if (verb == "down" || verb == "up" || verb == "beat") return verb;
+  if (verb == "registered" && *rc::gen::arbitrary<bool>()) return verb;
+  std::string line = verb + " " + run.text();
+  if (verb == "signal") line += " 10";
+  if (verb != "prepare") return line;
+  return line + *rc::gen::elementOf(std::vector<std::string>{" go", " nodes=n0,n1", " nodes=n1,n0", " go lease=30"});
+}
+
+// Whether the node could say this: a shepherd that never was, or has gone, says nothing.
+bool is_possible(const std::string& verb, RunKey run, const Checker& checker) {
+  static const std::set<std::string> of_shepherd = {"connected", "lost",  "gone",  "ready",        "started",
+                                                    "exit",      "never", "clean", "launch-failed"};
+  if (verb == "released") return checker.releasing.contains(run);
+  if (verb == "user" || verb == "nouser") return checker.looked_up.contains(run);
+  if (verb == "contained" || verb == "not-contained") return checker.is_alive(run) && !checker.has_shepherd(run);
+  return !of_shepherd.contains(verb) || checker.has_shepherd(run);
+}
+
+void tell(AgentScript& script, Checker& checker, const std::string& line) {
+  RC_LOG() << line << "\n";
+  std::istringstream words(line);
+  std::string verb, arg;
+  words >> verb >> arg;
+  const bool has_run = arg.find('.') != std::string::npos;
+  const RunKey run = has_run ? parse_key(arg) : RunKey{};
+  if (has_run && !is_possible(verb, run, checker)) return;
+  // A script's processes end with its shepherd's word, its death, or a sweep; a share's with the sweep.
+  if (verb == "clean" || (verb == "released" && checker.releasing.erase(run))) checker.gone(run);
+  checker.see(script.play(line));
+}
+
+RC_GTEST_PROP(NodeAgentProperty, HoldsItsPromisesInAnyOrder, ()) {
+  AgentScript script;
+  Checker checker;
+  for (const char* line : {"start", "up", "registered"}) checker.see(script.play(line));
+  const int count = *rc::gen::inRange(0, 150);
+  for (int i = 0; i < count; ++i) {
+    const std::string line = random_line();
+    tell(script, checker, line);
+    RC_ASSERT(script.agent.next_wakeup() > base::Time{});
+  }
+}
+
+// Whatever happened before: the controller, back for good, can end everything.
+RC_GTEST_PROP(NodeAgentProperty, EndsEverythingWhenAsked, ()) {
+  AgentScript script;
+  Checker checker;
+  for (const char* line : {"start", "up", "registered"}) checker.see(script.play(line));
+  const int count = *rc::gen::inRange(0, 80);
+  for (int i = 0; i < count; ++i) tell(script, checker, random_line());
+  for (int round = 0; round < 12; ++round) {
+    for (const std::string line : {"down", "wait 11", "up", "registered"}) tell(script, checker, line);
+    std::vector<RunKey> keys;
+    for (const auto& [key, run] : script.agent.runs()) keys.push_back(key);
+    for (const RunKey& key : keys)
+      for (const char* verb : {"user ", "contained ", "connected ", "clean ", "released ", "ack-exit ", "ack-done "})
+        tell(script, checker, verb + key.text());
+  }
+  RC_ASSERT(script.agent.runs().empty());
+}
+
+}  // namespace
+}  // namespace gw::noded::testing

@@ -1,0 +1,318 @@
+#!/usr/bin/python3
+"""Checks the rules of the tree that no compiler checks: who includes whom, sizes, names, forbidden words, SQL, stray files.
+
+Usage: tidy.py [ROOT]. Prints one line a finding, `path:line: what (rule)`, and exits 1 if there is one. The include table
+below is the one of docs/architecture.md. Standard library only.
+"""
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+sys.dont_write_bytecode = True
+import cpp_scan  # noqa: E402
+
+# ---- The include table
+
+LIB_LAYERS = {
+    'base': set(),
+    'model': {'base'},
+    'sched': {'base', 'model'},
+    'wire': {'base', 'model'},
+    'config': {'base', 'model'},
+    'store': {'base', 'model'},
+    'topo': {'base', 'model'},
+    'auth': {'base'},
+    'io': {'base'},
+    'link': {'base', 'model', 'wire', 'auth', 'io'},
+    'client': {'base', 'model', 'wire', 'auth', 'io', 'link', 'config'},
+}
+ALL_LIB = set(LIB_LAYERS)
+PROGRAM_LAYERS = {
+    'ctld/core': {'base', 'model', 'sched', 'wire'},
+    'ctld': ALL_LIB | {'ctld/core', 'plugins'},
+    'noded/core': {'base', 'model', 'wire'},
+    'noded/step': ALL_LIB - {'sched', 'store', 'client'},
+    'noded': ALL_LIB | {'noded/core', 'noded/step', 'plugins'},
+    'cmds': ALL_LIB,
+    'plugins/contain': {'base', 'model', 'noded/step'},
+    'plugins': {'base', 'model', 'sched'},
+}
+# Single headers that a layer may use of another one.
+EXTRA_HEADERS = {'ctld/core': {'store/rows.h'}}
+PURE = ('lib/sched', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
+IMPURE_HEADER = re.compile(
+    r'^(?:thread|mutex|shared_mutex|condition_variable|future|chrono|random|fstream|iostream|filesystem|ctime|csignal|'
+    r'time\.h|signal\.h|unistd\.h|fcntl\.h|poll\.h|netdb\.h|pthread\.h|(?:sys|netinet|arpa|net)/.*|spdlog/.*)$')
+# Third-party headers and the folders that may see them.
+HOMES = [
+    (re.compile(r'^event2?(/|\.h)'), ('lib/io',)),
+    (re.compile(r'^sqlite3'), ('lib/store',)),
+    (re.compile(r'^(munge\.h|sodium(/|\.h))'), ('lib/auth',)),
+    (re.compile(r'^yaml-cpp/'), ('lib/config',)),
+    (re.compile(r'^hwloc(/|\.h)'), ('lib/topo',)),
+    (re.compile(r'^spdlog/'), ('ctld/shell', 'noded/shell')),
+]
+
+# ---- Limits
+
+MAX_FUNCTION = 70
+MAX_MEDIAN = 12
+MAX_FILE = 800
+LONG_FILE = 400
+MAX_LONG_SHARE = 0.10
+MAX_BYTES = 1 << 20
+CPP = ('.h', '.cc')
+CODE = CPP + ('.py', '.sh', '.proto')
+PRODUCT = ('lib', 'ctld', 'noded', 'cmds', 'plugins')
+SNAKE = re.compile(r'^[a-z0-9_]+(\.[a-z0-9]+)+$')
+# Written so that this file does not hold the words that it forbids.
+WORDS = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'X' 'XX', 'HA' 'CK')) + r')\b')
+PLACE = re.compile(r'(?<![\w.-])/wor' r'k/')
+SUPPRESSION = re.compile(r'NO' r'LINT\w*(?!\w)(?!(?:\([^)]*\))?\s*:\s*\w{3})')
+SKIPPED_TEST = re.compile(r'\bGTEST_' r'SKIP\b')
+SLEEP = re.compile(r'\b(sleep_' r'for|sleep_until|usleep|nanosleep)\b')
+SQL = re.compile(r'\b(SELECT|INSERT|UPDATE|DELETE)\s')
+FORMAT_CALL = re.compile(r'\b(?:format|format_to|s?n?printf)\s*\($')
+CONSTANT_ARGUMENTS = re.compile(r'^(?:,\s*k[A-Z]\w*\s*)+\)')
+
+
+class Finding(NamedTuple):
+    path: str
+    line: int
+    what: str
+    rule: str
+
+    def __str__(self) -> str:
+        return f'{self.path}:{self.line}: {self.what} ({self.rule})'
+
+
+class Source:
+    """One file: its text (empty for a binary), and for C++ its scan."""
+
+    def __init__(self, root: Path, path: str):
+        self.path = path
+        raw = (root / path).read_bytes()
+        self.size = len(raw)
+        self.is_binary = b'\0' in raw
+        self.text = '' if self.is_binary else raw.decode('utf-8', 'replace')
+        self.lines = self.text.splitlines()
+        self.suffix = Path(path).suffix
+        self.is_cpp = self.suffix in CPP
+        self.is_test = path.startswith('tests/')
+        self.is_script = self.text.startswith('#!')
+        self.is_code = self.suffix in CODE or self.is_script
+        self.scan = cpp_scan.scan(self.text) if self.is_cpp else cpp_scan.Scan('', [])
+
+    def find(self, line: int, what: str, rule: str) -> Finding:
+        return Finding(self.path, line, what, rule)
+
+    def is_in(self, folder: str) -> bool:
+        return self.path.startswith(folder + '/')
+
+
+def list_files(root: Path) -> list:
+    """Tracked files, and untracked ones that git does not ignore; without git every file outside build folders."""
+    command = ['git', '-c', f'safe.directory={root}', '-C', str(root), 'ls-files', '-z', '--cached', '--others',
+               '--exclude-standard']
+    try:
+        names = subprocess.run(command, check=True, capture_output=True).stdout.decode().split('\0')
+    except (OSError, subprocess.CalledProcessError):
+        names = [str(p.relative_to(root)) for p in root.rglob('*')]
+        names = [n for n in names if not re.match(r'(\.git|build|\.cache)/|.*__pycache__/', n)]
+    return sorted({n for n in names if n and (root / n).is_file() and not (root / n).is_symlink()})
+
+
+# ---- Rules of one file
+
+
+def layer_of(path: str) -> str:
+    """The row of the include table for a path, written as includes are ("base", "ctld/core", ...); empty if it has none."""
+    parts = path.split('/')
+    if parts[0] == 'lib' and len(parts) > 2:
+        return parts[1]
+    if parts[0] in ('ctld', 'noded', 'cmds', 'plugins'):
+        two = '/'.join(parts[:2])
+        return two if two in PROGRAM_LAYERS else parts[0]
+    return ''
+
+
+def target_layer(include: str) -> str:
+    first = include.split('/')[0]
+    return first if first in LIB_LAYERS and '/' in include else layer_of(include)
+
+
+def check_project_include(source: Source, line: int, include: str):
+    layer = layer_of(source.path)
+    target = target_layer(include)
+    if not layer or not target or target == layer:
+        return
+    if layer not in LIB_LAYERS and layer not in PROGRAM_LAYERS:
+        yield source.find(1, f'folder lib/{layer} has no row in the include table', 'include')
+    elif include not in EXTRA_HEADERS.get(layer, ()):
+        if target not in (LIB_LAYERS.get(layer) if layer in LIB_LAYERS else PROGRAM_LAYERS[layer]):
+            yield source.find(line, f'{layer} may not include "{include}"', 'include')
+
+
+def check_home(source: Source, line: int, include: str):
+    if source.path.split('/')[0] not in PRODUCT + ('tests', 'bench'):
+        return
+    for header, homes in HOMES:
+        allowed = homes + tuple(home.replace('lib/', 'tests/unit/') for home in homes)
+        if header.match(include) and not any(source.is_in(home) for home in allowed):
+            yield source.find(line, f'<{include}> belongs to {" and ".join(homes)} alone', 'home')
+
+
+def check_includes(source: Source):
+    for number, line in enumerate(source.lines, 1):
+        match = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line) if source.is_cpp else None
+        if not match:
+            continue
+        include = match.group(1).removeprefix('lib/')
+        if not source.is_test and not source.is_in('bench'):
+            yield from check_project_include(source, number, include)
+        yield from check_home(source, number, include)
+        if any(source.is_in(folder) for folder in PURE) and IMPURE_HEADER.match(include):
+            yield source.find(number, f'<{include}> in a folder without side effects', 'pure')
+
+
+def python_functions(source: Source):
+    try:
+        tree = ast.parse(source.text)
+    except SyntaxError as error:
+        yield cpp_scan.Function(error.lineno or 1, MAX_FUNCTION + 1, 'unreadable Python')
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield cpp_scan.Function(node.lineno, node.end_lineno - node.lineno + 1, node.name)
+
+
+def functions_of(source: Source) -> list:
+    if source.is_cpp:
+        return list(cpp_scan.functions(source.scan.code))
+    is_python = source.suffix == '.py' or (source.is_script and 'python' in source.lines[0])
+    return list(python_functions(source)) if is_python else []
+
+
+def check_sizes(source: Source):
+    if not source.is_code:
+        return
+    if len(source.lines) > MAX_FILE:
+        yield source.find(1, f'{len(source.lines)} lines, more than {MAX_FILE}', 'size')
+    for function in functions_of(source):
+        if function.length > MAX_FUNCTION:
+            what = f'function of {function.length} lines, more than {MAX_FUNCTION}: {function.head[:60]}'
+            yield source.find(function.line, what, 'size')
+
+
+def opens_with_comment(source: Source) -> bool:
+    lines = source.lines[1:] if source.is_script else source.lines
+    first = lines[0] if lines else ''
+    if source.is_cpp or source.suffix == '.proto':
+        return first.startswith(('//', '/*'))
+    return first.startswith(('#', '"""', "'''", '//'))
+
+
+def check_names(source: Source):
+    name = source.path.rsplit('/', 1)[-1]
+    if source.suffix in CODE and not SNAKE.match(name):
+        yield source.find(1, 'the name of a source file is snake_case', 'name')
+    if source.suffix == '.h' and '#pragma once' not in source.lines:
+        yield source.find(1, 'a header needs #pragma once', 'header')
+    if source.is_code and source.lines and not opens_with_comment(source):
+        yield source.find(1, 'a file opens with a comment: its purpose and its invariants', 'comment')
+    for line, enumerator in cpp_scan.enumerators(source.scan.code):
+        if not re.match(r'^k[A-Z0-9]', enumerator):
+            yield source.find(line, f'enumerator {enumerator} is not kName', 'name')
+
+
+def check_words(source: Source):
+    for number, line in enumerate(source.lines, 1):
+        if match := WORDS.search(line):
+            yield source.find(number, f'forbidden word {match.group(1)}', 'word')
+        if PLACE.search(line):
+            yield source.find(number, 'a path of one machine', 'word')
+        if source.is_cpp and SUPPRESSION.search(line):
+            yield source.find(number, 'a suppressed warning needs its reason: ...(check): reason', 'word')
+        if source.is_test and source.is_cpp and SKIPPED_TEST.search(line):
+            yield source.find(number, 'a test that cannot fail is no test', 'word')
+        if source.is_test and source.is_cpp and SLEEP.search(line):
+            yield source.find(number, 'a test must not sleep: wait for the event', 'word')
+
+
+def check_sql(source: Source):
+    """Statements are literals, or formatted of constants (kName) alone; values are bound."""
+    if not source.is_in('lib/store'):
+        return
+    code = source.scan.code
+    blanked = list(code)
+    for literal in source.scan.literals:
+        blanked[literal.start:literal.end] = ' ' * (literal.end - literal.start)
+    gaps = ''.join(blanked)
+    for literal in source.scan.literals:
+        if not SQL.search(literal.text):
+            continue
+        before, after = gaps[:literal.start].rstrip(), gaps[literal.end:].lstrip()
+        is_formatted = FORMAT_CALL.search(before) and not CONSTANT_ARGUMENTS.match(after)
+        if before.endswith('+') or after.startswith('+') or is_formatted:
+            yield source.find(cpp_scan.line_of(code, literal.start), 'SQL built of parts: bind values instead', 'sql')
+
+
+def check_stray(source: Source):
+    if source.size > MAX_BYTES:
+        yield source.find(1, f'{source.size} bytes, more than {MAX_BYTES}', 'stray')
+    if source.is_binary:
+        yield source.find(1, 'binary file', 'stray')
+
+
+FILE_RULES = (check_includes, check_sizes, check_names, check_words, check_sql, check_stray)
+
+# ---- Rules of the whole tree
+
+
+def check_medians(sources: list):
+    lengths: dict = {}
+    for source in sources:
+        if source.is_cpp and '/' in source.path:
+            folder = source.path.split('/')[0]
+            lengths.setdefault(folder, []).extend(f.length for f in functions_of(source))
+    for folder, values in sorted(lengths.items()):
+        if values and statistics.median(values) > MAX_MEDIAN:
+            what = f'the median function has {statistics.median(values):g} lines, more than {MAX_MEDIAN}'
+            yield Finding(folder, 1, what, 'median')
+
+
+def long_files(sources: list) -> list:
+    return [s for s in sources if s.is_code and len(s.lines) > LONG_FILE]
+
+
+def check_long_share(sources: list):
+    code, long = [s for s in sources if s.is_code], long_files(sources)
+    if code and len(long) > MAX_LONG_SHARE * len(code):
+        what = f'{len(long)} of {len(code)} files have more than {LONG_FILE} lines: at most a tenth may'
+        yield Finding('.', 1, what, 'size')
+
+
+def check_tree(root: Path) -> list:
+    sources = [Source(root, path) for path in list_files(root)]
+    findings = [f for source in sources for rule in FILE_RULES for f in rule(source)]
+    return findings + list(check_medians(sources)) + list(check_long_share(sources))
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[2]).resolve()
+    findings = check_tree(root)
+    for finding in findings:
+        print(finding)
+    for source in long_files([Source(root, path) for path in list_files(root)]):
+        print(f'note: {source.path} has {len(source.lines)} lines', file=sys.stderr)
+    print(f'tidy: {len(findings)} findings')
+    return 1 if findings else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,182 @@
+// Retries over a scripted channel, with a clock that only sleep() moves.
+#include "client/connection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace gw::client {
+namespace {
+
+using base::Duration;
+using base::ErrorCode;
+
+/// A controller that follows a script: each step answers one dial or one request.
+struct Script {
+  Duration now{};
+  std::deque<bool> dials;  ///< Does the next dial succeed? Empty: yes.
+  std::deque<std::function<base::Result<std::string>(const wire::ApiRequest&)>> answers;
+  std::vector<wire::ApiRequest> seen;
+  int dialled = 0;
+};
+
+class FakeChannel final : public Channel {
+ public:
+  explicit FakeChannel(Script& script) : script_(script) {}
+  base::Status send(std::string_view message, Duration) override {
+    wire::ApiRequest request;
+    EXPECT_TRUE(request.ParseFromArray(message.data(), static_cast<int>(message.size())));
+    script_.seen.push_back(request);
+    return {};
+  }
+  base::Result<std::string> receive(Duration patience) override {
+    if (script_.answers.empty()) {
+      script_.now = script_.now + patience;
+      return base::fail(ErrorCode::kTimeout, "nothing came");
+    }
+    auto answer = script_.answers.front();
+    script_.answers.pop_front();
+    return answer(script_.seen.back());
+  }
+
+ private:
+  Script& script_;
+};
+
+Connection make(Script& script, Duration timeout) {
+  Dialer dialer = [&script](Duration) -> base::Result<std::unique_ptr<Channel>> {
+    ++script.dialled;
+    bool up = true;
+    if (!script.dials.empty()) {
+      up = script.dials.front();
+      script.dials.pop_front();
+    }
+    if (!up) return base::fail(ErrorCode::kUnavailable, "connection refused");
+    return std::make_unique<FakeChannel>(script);
+  };
+  return Connection({"gtest", false}, "host:1", timeout, dialer,
+                    {[&script] { return script.now; }, [&script](Duration d) { script.now = script.now + d; }});
+}
+
+base::Result<std::string> ok(const wire::ApiRequest& request) {
+  wire::ApiReply reply;
+  reply.set_id(request.id());
+  reply.mutable_submit()->set_job_id(5);
+  return reply.SerializeAsString();
+}
+base::Result<std::string> lost(const wire::ApiRequest&) {
+  return base::fail(ErrorCode::kUnavailable, "the controller closed the connection");
+}
+base::Result<std::string> denied(const wire::ApiRequest& request) {
+  wire::ApiReply reply;
+  reply.set_id(request.id());
+  reply.mutable_error()->set_code(static_cast<uint32_t>(ErrorCode::kUnavailable));
+  reply.mutable_error()->set_what("the disk is full");
+  return reply.SerializeAsString();
+}
+
+wire::ApiRequest submit() {
+  wire::ApiRequest request;
+  request.mutable_submit();
+  return request;
+}
+
+TEST(Connection, ARetryAfterALostAnswerKeepsTheClientId) {
+  Script script;
+  script.answers = {lost, ok};
+  Connection connection = make(script, base::seconds(10));
+  auto reply = connection.call(submit());
+  ASSERT_TRUE(reply.has_value()) << reply.error().text();
+  EXPECT_EQ(reply->submit().job_id(), 5u);
+  ASSERT_EQ(script.seen.size(), 2u);
+  EXPECT_EQ(script.dialled, 2);
+  EXPECT_FALSE(script.seen[0].client_id().empty());
+  EXPECT_EQ(script.seen[0].client_id(), script.seen[1].client_id());
+}
+
+TEST(Connection, TwoRequestsHaveTwoClientIds) {
+  Script script;
+  script.answers = {ok, ok};
+  Connection connection = make(script, base::seconds(10));
+  ASSERT_TRUE(connection.call(submit()).has_value());
+  ASSERT_TRUE(connection.call(submit()).has_value());
+  EXPECT_NE(script.seen[0].client_id(), script.seen[1].client_id());
+  EXPECT_EQ(script.dialled, 1);
+}
+
+TEST(Connection, WhatTheControllerRefusesIsNotTriedAgain) {
+  Script script;
+  script.answers = {denied, ok};
+  Connection connection = make(script, base::seconds(10));
+  auto reply = connection.call(submit());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().what, "the disk is full");
+  EXPECT_EQ(script.seen.size(), 1u);
+}
+
+TEST(Connection, SaysAfterASecondThatItWaitsAndGivesUpInTheEnd) {
+  Script script;
+  script.dials.assign(1000, false);
+  Connection connection = make(script, base::seconds(10));
+  testing::internal::CaptureStderr();
+  auto reply = connection.call(submit());
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(said, "gtest: waiting for controller host:1: connection refused\n");
+  EXPECT_EQ(reply.error().what, "Unable to contact the controller at host:1: connection refused");
+  EXPECT_EQ(script.now, base::seconds(10));
+}
+
+TEST(Connection, ASilentControllerIsWaitedForToTheEnd) {
+  Script script;
+  Connection connection = make(script, base::seconds(5));
+  testing::internal::CaptureStderr();
+  auto reply = connection.call(submit());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "gtest: waiting for controller host:1: no answer yet\n");
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().code, ErrorCode::kTimeout);
+}
+
+TEST(Connection, AnswersToEarlierRequestsArePassedOver) {
+  Script script;
+  script.answers = {[](const wire::ApiRequest& r) -> base::Result<std::string> {
+                      wire::ApiReply reply;
+                      reply.set_id(r.id() + 100);
+                      return reply.SerializeAsString();
+                    },
+                    ok};
+  Connection connection = make(script, base::seconds(5));
+  auto reply = connection.call(submit());
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->submit().job_id(), 5u);
+}
+
+TEST(Connection, GarbageEndsIt) {
+  Script script;
+  script.answers = {[](const wire::ApiRequest&) -> base::Result<std::string> { return "\xff\xff"; }};
+  Connection connection = make(script, base::seconds(5));
+  auto reply = connection.call(submit());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().code, ErrorCode::kProtocol);
+}
+
+TEST(Uuid, IsRandomAndWellFormed) {
+  const std::string a = make_uuid(), b = make_uuid();
+  EXPECT_NE(a, b);
+  EXPECT_EQ(a.size(), 36u);
+  EXPECT_EQ(a[14], '4');
+}
+
+TEST(IsChange, OnlyQueriesAreNot) {
+  wire::ApiRequest request;
+  request.mutable_list_jobs();
+  EXPECT_FALSE(is_change(request));
+  request.mutable_cancel();
+  EXPECT_TRUE(is_change(request));
+  request.mutable_submit()->set_test_only(true);
+  EXPECT_FALSE(is_change(request));
+}
+
+}  // namespace
+}  // namespace gw::client

@@ -1,0 +1,117 @@
+// Output formats over real job fields, against squeue's text.
+#include "client/format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/job_fields.h"
+#include "tests/unit/client/build_job.h"
+
+namespace gw::client {
+namespace {
+
+using namespace testing_jobs;
+using testing::HasSubstr;
+
+std::string shown(std::string_view format, const wire::Job& job, bool is_long = false) {
+  use_utc();
+  const auto names = field_names(job_fields());
+  auto parsed = is_long ? parse_long_format(format, names) : parse_short_format(format, names);
+  if (!parsed) return "ERROR " + parsed.error().text();
+  std::string out;
+  render_row(out, *parsed, job_fields(), JobRow{&job, {kNow * 1'000'000}});
+  out.pop_back();
+  return out;
+}
+
+struct Case {
+  const char* format;
+  const char* text;
+};
+
+TEST(ShortFormat, ShowsARunningJob) {
+  const wire::Job job = running_job();
+  const Case cases[] = {
+      {kQueueFormat.data(), "                 7       gpu    train    alice  R       1:05      2 n[1-2]"},
+      {"%i|%T|%t", "7|RUNNING|R"},
+      {"[%5i]", "[7    ]"},
+      {"%.5i;", "    7;"},
+      {"%.2j", "tr"},
+      {"%M %l %L", "1:05 1:00:00 58:55"},
+      {"%S %e %V", "2027-01-15T07:58:55 2027-01-15T08:58:55 2027-01-15T07:58:20"},
+      {"%D %C %m %b", "2 8 4G gres/gpu:h100:8"},
+      {"%B %N %R %r", "n1 n[1-2] n[1-2] None"},
+      {"%A %F %K", "7 7 N/A"},
+      {"%U %a %q %y %h", "1000 normal normal 0 OK"},
+      {"%o %Z", "/home/alice/train.sh /home/alice"}};
+  for (const Case& c : cases) EXPECT_EQ(shown(c.format, job), c.text) << c.format;
+}
+
+TEST(ShortFormat, ShowsWhyAJobWaits) {
+  EXPECT_EQ(shown("%t %R %P %S", pending_job()), "PD (Resources) gpu,cpu N/A");
+  EXPECT_EQ(shown("%N|%B|%M", pending_job()), "|n/a|0:00");
+}
+
+TEST(ShortFormat, ShowsHowAJobEnded) {
+  using model::EndReason;
+  using model::JobState;
+  EXPECT_EQ(shown("%t %R %M", ended_job(JobState::kFailed, EndReason::kNonZeroExit, 3, 0)), "F (NonZeroExitCode) 1:00");
+  EXPECT_EQ(shown("%r", ended_job(JobState::kFailed, EndReason::kRaisedSignal, 0, 9)), "RaisedSignal:9(Killed)");
+  EXPECT_EQ(shown("%T %R", ended_job(JobState::kCompleted, EndReason::kNone, 0, 0)), "COMPLETED n[1-2]");
+  EXPECT_EQ(shown("%t", ended_job(JobState::kOutOfMemory, EndReason::kOutOfMemory, 0, 9)), "OOM");
+}
+
+TEST(ShortFormat, NamesWhatIsWrong) {
+  EXPECT_THAT(shown("%@", running_job()), HasSubstr("no field %@ (fields are %i"));
+  EXPECT_THAT(shown("%5", running_job()), HasSubstr("ends inside a field"));
+  EXPECT_THAT(shown("%99999i", running_job()), HasSubstr("wider than 9999"));
+}
+
+TEST(LongFormat, FollowsSlurmsRules) {
+  const wire::Job job = running_job();
+  EXPECT_EQ(shown("JobID:5,Name:.8,state:", job, true), "7       trainRUNNING");
+  EXPECT_EQ(shown("JobID", job, true), "7                   ");
+  EXPECT_EQ(shown("JobID:\x1f,UserName:\x1f", job, true),
+            "7\x1f"
+            "alice\x1f");
+  EXPECT_EQ(shown("jobid:3|,GPUs:.4;", job, true), "7  |  16;");
+  EXPECT_EQ(shown("GPUList:", job, true), "n1:0-7 n2:0-7");
+  EXPECT_THAT(shown("JobIdd", job, true), HasSubstr("did you mean \"JobID\"?"));
+  EXPECT_THAT(shown("", job, true), HasSubstr("ERROR"));
+}
+
+TEST(Header, CarriesSlurmsWords) {
+  auto format = parse_short_format(kQueueFormat, field_names(job_fields()));
+  ASSERT_TRUE(format.has_value());
+  EXPECT_EQ(render_header(*format, job_fields()),
+            "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n");
+}
+
+TEST(Fields, LettersAndNamesAreUnique) {
+  std::set<char> letters;
+  std::set<std::string> names;
+  for (const auto& f : job_fields()) {
+    if (f.id.letter != 0) {
+      EXPECT_TRUE(letters.insert(f.id.letter).second) << f.id.letter;
+    }
+    EXPECT_TRUE(names.insert(std::string(f.id.name)).second) << f.id.name;
+  }
+  for (char c : std::string("iAFKtTrRNBuUPjDCMlLSeVaqQpmbfvZokynh")) EXPECT_TRUE(letters.contains(c)) << c;
+}
+
+TEST(Sort, OrdersByNumberWhereItIsOne) {
+  wire::Job a = running_job(), b = running_job();
+  a.set_id(9);
+  b.set_id(10);
+  auto keys = parse_sort("i", field_names(job_fields()));
+  ASSERT_TRUE(keys.has_value());
+  const JobRow ra{&a, {}}, rb{&b, {}};
+  EXPECT_TRUE(sorts_before(job_fields(), *keys, ra, rb));
+  auto down = parse_sort("P,-i", field_names(job_fields()));
+  ASSERT_TRUE(down.has_value());
+  EXPECT_TRUE(sorts_before(job_fields(), *down, rb, ra));
+  EXPECT_FALSE(parse_sort("ii", field_names(job_fields())).has_value());
+}
+
+}  // namespace
+}  // namespace gw::client

@@ -1,0 +1,206 @@
+// scontrol show job / node / partition, JSON, and ginfo's grouping.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/info_fields.h"
+#include "client/job_text.h"
+#include "client/json.h"
+#include "tests/unit/client/build_job.h"
+
+namespace gw::client {
+namespace {
+
+using namespace testing_jobs;
+using testing::HasSubstr;
+
+TEST(ShowJob, HasSlurmsKeysAndLayout) {
+  use_utc();
+  const wire::Job job = running_job();
+  const char* expected =
+      "JobId=7 JobName=train\n"
+      "   UserId=alice(1000) GroupId=staff(50) MCS_label=N/A\n"
+      "   Priority=0 Nice=0 Account=normal QOS=normal\n"
+      "   JobState=RUNNING Reason=None Dependency=(null)\n"
+      "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0\n"
+      "   DerivedExitCode=0:0\n"
+      "   RunTime=00:01:05 TimeLimit=01:00:00 TimeMin=N/A\n"
+      "   SubmitTime=2027-01-15T07:58:20 EligibleTime=2027-01-15T07:58:20\n"
+      "   AccrueTime=2027-01-15T07:58:20\n"
+      "   StartTime=2027-01-15T07:58:55 EndTime=2027-01-15T08:58:55 Deadline=N/A\n"
+      "   SuspendTime=None SecsPreSuspend=0\n"
+      "   Partition=gpu AllocNode:Sid=login:0\n"
+      "   ReqNodeList=(null) ExcNodeList=(null)\n"
+      "   NodeList=n[1-2]\n"
+      "   BatchHost=n1\n"
+      "   NumNodes=2 NumCPUs=8 NumTasks=2 CPUs/Task=4 ReqB:S:C:T=0:0:*:*\n"
+      "   ReqTRES=cpu=8,mem=8G,node=2,billing=8,gres/gpu=16,gres/gpu:h100=16\n"
+      "   AllocTRES=cpu=8,mem=8G,node=2,billing=8,gres/gpu=16,gres/gpu:h100=16\n"
+      "   Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*\n"
+      "   JOB_GRES=gpu:h100:16\n"
+      "     Nodes=n1 CPU_IDs=0-1 Mem=4096 GRES=gpu:h100:8(IDX:0-7)\n"
+      "     Nodes=n2 CPU_IDs=0-1 Mem=4096 GRES=gpu:h100:8(IDX:0-7)\n"
+      "   MinCPUsNode=4 MinMemoryNode=4G MinTmpDiskNode=0\n"
+      "   Features=(null) DelayBoot=00:00:00\n"
+      "   OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)\n"
+      "   Command=/home/alice/train.sh\n"
+      "   WorkDir=/home/alice\n"
+      "   StdErr=/home/alice/gangway-7.out\n"
+      "   StdIn=/dev/null\n"
+      "   StdOut=/home/alice/gangway-7.out\n"
+      "   Power=\n"
+      "   TresPerNode=gres/gpu:h100:8\n"
+      "\n";
+  EXPECT_EQ(show_job_text({&job, {kNow * 1'000'000}}, {.detail = true}), expected);
+}
+
+TEST(ShowJob, OneLineHasNoNewlineInside) {
+  use_utc();
+  wire::Job job = pending_job();
+  job.mutable_spec()->set_comment("two\nlines");
+  const std::string text = show_job_text({&job, {kNow * 1'000'000}}, {.one_line = true});
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  EXPECT_THAT(text, HasSubstr("JobId=7 JobName=train UserId=alice(1000)"));
+  EXPECT_THAT(text, HasSubstr("JobState=PENDING Reason=Resources"));
+  EXPECT_THAT(text, HasSubstr("NodeList= NumNodes=2"));
+}
+
+wire::Node node(const char* name, const char* state, const char* used_gpus = "") {
+  wire::Node n;
+  n.set_name(name);
+  n.set_state(state);
+  n.add_partitions("gpu");
+  n.set_total_gpus(8);
+  n.set_gres("gpu:h100:8");
+  n.set_sockets(2);
+  n.set_cores(112);
+  n.set_threads_per_core(2);
+  n.set_total_cpus(224);
+  n.set_schedulable_cpus(224);
+  n.set_schedulable_mem_mb(2048);
+  n.set_alloc_gpus(used_gpus);
+  return n;
+}
+
+TEST(NodeState, IsWordedAsSinfoDoes) {
+  struct {
+    const char* state;
+    const char* long_form;
+    const char* short_form;
+    const char* flags;
+  } cases[] = {{"IDLE", "idle", "idle", "IDLE"},
+               {"MIXED", "mixed", "mix", "MIXED"},
+               {"ALLOCATED", "allocated", "alloc", "ALLOCATED"},
+               {"IDLE+DRAIN", "drained", "drain", "IDLE+DRAIN"},
+               {"MIXED+DRAIN", "draining", "drng", "MIXED+DRAIN"},
+               {"DOWN", "down", "down", "DOWN"},
+               {"IDLE*", "idle*", "idle*", "IDLE+NOT_RESPONDING"},
+               {"UNKNOWN*", "unknown*", "unk*", "UNKNOWN+NOT_RESPONDING"},
+               {"COMPLETING", "completing", "comp", "COMPLETING"}};
+  for (const auto& c : cases) {
+    const wire::Node n = node("n1", c.state);
+    EXPECT_EQ(node_state_long(n), c.long_form);
+    EXPECT_EQ(node_state_short(n), c.short_form);
+    EXPECT_EQ(node_state_flags(n), c.flags);
+    EXPECT_TRUE(node_state_is(n, c.long_form));
+    EXPECT_TRUE(node_state_is(n, c.short_form));
+  }
+}
+
+TEST(Gpus, AreCountedFreeUsedOffline) {
+  wire::Node n = node("n1", "MIXED", "0-2");
+  (*n.mutable_offline_gpus())[5] = "ECC";
+  (*n.mutable_offline_gpus())[0] = "ECC, but still in use";
+  EXPECT_EQ(gpu_counts(n).text(), "4/3/1");
+  EXPECT_EQ(gpu_counts(node("n1", "MIXED+DRAIN", "0")).text(), "0/1/7");
+  EXPECT_EQ(gpu_counts(node("n1", "IDLE*")).text(), "0/0/8");
+}
+
+std::string info(std::string_view format_text, const std::vector<wire::Node>& nodes, bool by_node = false,
+                 bool exact = false) {
+  google::protobuf::RepeatedPtrField<wire::Partition> partitions;
+  wire::Partition& p = *partitions.Add();
+  p.set_name("gpu");
+  p.set_is_default(true);
+  p.set_max_time_us(INT64_MAX);
+  auto format = parse_short_format(format_text, field_names(info_fields()));
+  if (!format) return format.error().text();
+  std::vector<const wire::Node*> list;
+  for (const wire::Node& n : nodes) list.push_back(&n);
+  const auto rows = group_nodes(*format, partitions, list, by_node, exact);
+  fit_columns(*format, info_fields(), rows);
+  std::string out;
+  for (const InfoRow& row : rows) render_row(out, *format, info_fields(), row);
+  return out;
+}
+
+TEST(Info, GroupsNodesThatLookAlike) {
+  const std::vector<wire::Node> nodes = {node("n10", "IDLE"), node("n2", "IDLE"), node("n1", "MIXED", "0-3"),
+                                         node("n3", "IDLE+DRAIN")};
+  EXPECT_EQ(info(kInfoFormat, nodes),
+            "gpu*         up   infinite      1  drain n3\n"
+            "gpu*         up   infinite      1    mix n1\n"
+            "gpu*         up   infinite      2   idle n[2,10]\n");
+  EXPECT_EQ(info("%R %F %C %J", nodes), "gpu 1/2/1/4 0/672/224/896 20/4/8\n");
+  EXPECT_EQ(info("%n %t", nodes, true), "n1 mix\nn2 idle\nn3 drain\nn10 idle\n");
+}
+
+TEST(Info, SizesMergeUnlessExact) {
+  std::vector<wire::Node> nodes = {node("n1", "IDLE"), node("n2", "IDLE")};
+  nodes[1].set_schedulable_cpus(64);
+  EXPECT_EQ(info("%P %c %D", nodes), "gpu* 64+ 2\n");
+  EXPECT_EQ(info("%P %c %D", nodes, false, true), "gpu* 224 1\ngpu* 64 1\n");
+}
+
+TEST(Info, LettersAndNamesAreUnique) {
+  std::set<char> letters;
+  std::set<std::string> names;
+  for (const auto& f : info_fields()) {
+    if (f.id.letter != 0) {
+      EXPECT_TRUE(letters.insert(f.id.letter).second) << f.id.letter;
+    }
+    EXPECT_TRUE(names.insert(std::string(f.id.name)).second) << f.id.name;
+  }
+  for (char c : std::string("PRCFDTtNncmfGlpAaeOE")) EXPECT_TRUE(letters.contains(c)) << c;
+}
+
+TEST(ShowNode, SaysStateReasonAndGpus) {
+  use_utc();
+  wire::Node n = node("n1", "MIXED+DRAIN", "0-1");
+  n.set_reason("fan");
+  n.set_reason_user("root");
+  n.set_reason_time_us(kNow * 1'000'000);
+  (*n.mutable_offline_gpus())[7] = "ECC";
+  const std::string text = show_node_text(n, {}, {});
+  EXPECT_THAT(text, HasSubstr("NodeName=n1 CoresPerSocket=56\n"));
+  EXPECT_THAT(text, HasSubstr("Gres=gpu:h100:8\n"));
+  EXPECT_THAT(text, HasSubstr("State=MIXED+DRAIN ThreadsPerCore=2"));
+  EXPECT_THAT(text, HasSubstr("Reason=fan [root@2027-01-15T08:00:00]"));
+  EXPECT_THAT(text, HasSubstr("OfflineGpu=7 OfflineReason=ECC"));
+}
+
+TEST(Json, HasASchemaVersionAndSurvivesAnyBytes) {
+  wire::ListJobsReply reply;
+  *reply.add_jobs() = running_job();
+  reply.mutable_jobs(0)->mutable_spec()->set_name("bad \xff byte");
+  const std::string text = jobs_json(reply.jobs(), kNow * 1'000'000);
+  EXPECT_TRUE(text.starts_with("{\n  \"schema_version\": 1,\n  \"jobs\": ["));
+  EXPECT_THAT(text, HasSubstr("\"job_id\": 7"));
+  EXPECT_THAT(text, HasSubstr("\"job_state\": [\n        \"RUNNING\"\n      ]"));
+  EXPECT_THAT(text, HasSubstr("\"gpus\": 16"));
+}
+
+TEST(ShowPartition, HasSlurmsKeys) {
+  wire::Partition p;
+  p.set_name("gpu");
+  p.set_max_time_us(INT64_MAX);
+  p.add_nodes("n1");
+  p.add_nodes("n2");
+  const std::string text = show_partition_text(p, {});
+  EXPECT_THAT(text, HasSubstr("PartitionName=gpu\n   AllowGroups=ALL"));
+  EXPECT_THAT(text, HasSubstr("MaxTime=UNLIMITED"));
+  EXPECT_THAT(text, HasSubstr("Nodes=n[1-2]"));
+  EXPECT_THAT(text, HasSubstr("State=UP"));
+}
+
+}  // namespace
+}  // namespace gw::client

@@ -1,0 +1,147 @@
+// Job ids, `gcontrol update` words and shortened commands.
+#include "cmds/control.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/cluster.h"
+
+namespace gw::cmds {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr base::Time kNow{1'800'000'000'000'000};
+
+TEST(JobIds, ListsAndRanges) {
+  const auto ids = [](const char* text) {
+    std::vector<uint32_t> out;
+    auto done = parse_job_ids(text, out);
+    EXPECT_TRUE(done.has_value()) << text;
+    return out;
+  };
+  EXPECT_THAT(ids("5"), ElementsAre(5));
+  EXPECT_THAT(ids("1,2"), ElementsAre(1, 2));
+  EXPECT_THAT(ids("5-9"), ElementsAre(5, 6, 7, 8, 9));
+  EXPECT_THAT(ids("7,1-2,4294967295"), ElementsAre(7, 1, 2, 4294967295u));
+}
+
+TEST(JobIds, BadOnesAreNamed) {
+  for (const char* text : {"abc", "", "0", "-1", "1,", "9-5", "1-", "4294967296", "99999999999999999999",
+                           "1-4294967295", "5x", "7_1", "7_[1-3]"}) {
+    std::vector<uint32_t> out;
+    auto done = parse_job_ids(text, out);
+    ASSERT_FALSE(done.has_value()) << text;
+    EXPECT_THAT(done.error().what, HasSubstr("Invalid job id"));
+  }
+}
+
+wire::ApiRequest good(std::vector<std::string> words) {
+  auto request = update_request(words, kNow);
+  EXPECT_TRUE(request.has_value()) << (request ? "" : request.error().text());
+  return request ? *request : wire::ApiRequest();
+}
+
+TEST(Update, JobKeysInAnyCase) {
+  const wire::UpdateJobRequest u =
+      good({"JOBID=3,5", "timelimit=2:00:00", "QOS=high", "Priority=4", "Nice=-3", "Partition=gpu", "JobName=x",
+            "Comment=", "StartTime=now+1hour", "Requeue=0", "NumNodes=2-4", "ExcNodeList=n[1-2]"})
+          .update_job();
+  EXPECT_THAT(u.ids(), ElementsAre(3, 5));
+  EXPECT_EQ(u.time_limit_us(), base::hours(2).us);
+  EXPECT_EQ(u.qos(), "high");
+  EXPECT_EQ(u.priority(), 4);
+  EXPECT_EQ(u.nice(), -3);
+  EXPECT_EQ(u.partition(), "gpu");
+  EXPECT_EQ(u.name(), "x");
+  EXPECT_TRUE(u.has_comment());
+  EXPECT_EQ(u.begin_us(), (kNow + base::hours(1)).us);
+  EXPECT_TRUE(u.has_requeue());
+  EXPECT_FALSE(u.requeue());
+  EXPECT_EQ(u.min_nodes(), 2u);
+  EXPECT_EQ(u.max_nodes(), 4u);
+  EXPECT_EQ(u.exclude(), "n[1-2]");
+  EXPECT_FALSE(u.has_account());
+}
+
+TEST(Update, Nodes) {
+  const wire::UpdateNodeRequest drain = good({"NodeName=n[1-2]", "State=DRAIN", "Reason=fan broken"}).update_node();
+  EXPECT_THAT(drain.names(), ElementsAre("n1", "n2"));
+  EXPECT_EQ(drain.action(), wire::kNodeDrain);
+  EXPECT_EQ(drain.reason(), "fan broken");
+  const wire::UpdateNodeRequest dead = good({"node=n1", "state=down", "dead=yes"}).update_node();
+  EXPECT_EQ(dead.action(), wire::kNodeDown);
+  EXPECT_TRUE(dead.dead());
+  const wire::UpdateNodeRequest gpu = good({"NodeName=n1", "Gpu=3,5", "State=OFFLINE", "Reason=ECC"}).update_node();
+  EXPECT_EQ(gpu.action(), wire::kGpuOffline);
+  EXPECT_THAT(gpu.gpus(), ElementsAre(3, 5));
+  EXPECT_EQ(good({"node=n1", "gpu=3", "state=resume"}).update_node().action(), wire::kGpuOnline);
+  EXPECT_EQ(good({"node=n1", "state=resume"}).update_node().action(), wire::kNodeResume);
+}
+
+TEST(Update, Partitions) {
+  const wire::UpdatePartitionRequest p =
+      good({"PartitionName=gpu", "State=DRAIN", "MaxTime=1-0", "Default=YES"}).update_partition();
+  EXPECT_EQ(p.name(), "gpu");
+  EXPECT_EQ(p.state(), static_cast<uint32_t>(model::PartitionState::kDrain));
+  EXPECT_EQ(p.max_time_us(), base::hours(24).us);
+  EXPECT_TRUE(p.is_default());
+  EXPECT_EQ(good({"partition=gpu", "state=up"}).update_partition().name(), "gpu");
+}
+
+struct Bad {
+  std::vector<std::string> words;
+  const char* says;
+};
+
+TEST(Update, BadWordsSayWhatIsWrong) {
+  const Bad cases[] = {
+      {{}, "No valid entity"},
+      {{"State=DRAIN"}, "No valid entity"},
+      {{"JobId=3"}, "No changes specified"},
+      {{"JobId=x", "Nice=1"}, "Invalid job id"},
+      {{"JobId=3", "Tmelimit=1"}, "did you mean \"timelimit\"?"},
+      {{"JobId=3", "TimeLimit=0"}, "longer than zero"},
+      {{"JobId=3", "TimeLimit=+10"}, "relative"},
+      {{"JobId=3", "Requeue=maybe"}, "neither yes nor no"},
+      {{"JobId=3", "Features=a&"}, "feature"},
+      {{"JobId=3", "ReqNodeList=n["}, "n["},
+      {{"JobId=3", "Nice"}, "not KEY=VALUE"},
+      {{"JobId=3", "Nice=1", "nice=2"}, "stands twice"},
+      {{"NodeName=n1", "State=DRAINED"}, "did you mean \"drain\"?"},
+      {{"NodeName=n1", "Gpu=3"}, "No changes specified"},
+      {{"NodeName=n1", "Gpu=x", "State=OFFLINE"}, "no list of GPU indices"},
+      {{"NodeName=n1", "State=OFFLINE"}, "Gpu=3"},
+      {{"NodeName=n1", "Gpu=3", "State=DRAIN"}, "OFFLINE"},
+      {{"NodeName=n1", "State=DRAIN", "Dead=yes"}, "Dead=yes goes with State=DOWN"},
+      {{"NodeName=n[1-", "State=DRAIN"}, "n[1-"},
+      {{"PartitionName=gpu", "State=LOST"}, "Invalid partition state"},
+      {{"PartitionName="}, "is empty"},
+  };
+  for (const Bad& c : cases) {
+    auto request = update_request(c.words, kNow);
+    ASSERT_FALSE(request.has_value()) << testing::PrintToString(c.words);
+    EXPECT_THAT(request.error().text(), HasSubstr(c.says)) << testing::PrintToString(c.words);
+  }
+}
+
+TEST(Words, MayBeShortened) {
+  static constexpr std::string_view kWords[] = {"requeue", "requeuehold", "release", "show"};
+  EXPECT_EQ(match_word("SHOW", kWords), "show");
+  EXPECT_EQ(match_word("sh", kWords), "show");
+  EXPECT_EQ(match_word("requeue", kWords), "requeue");
+  EXPECT_EQ(match_word("requeueh", kWords), "requeuehold");
+  EXPECT_EQ(match_word("re", kWords), "");
+  EXPECT_EQ(match_word("x", kWords), "");
+  EXPECT_EQ(match_word("", kWords), "");
+}
+
+TEST(Hostlist, IsMadeFromNames) {
+  EXPECT_EQ(*make_hostlist("n3,n1,n2", true), "n[1-3]");
+  EXPECT_EQ(*make_hostlist("n1,n2,x1", false), "n[1-2],x1");
+  EXPECT_FALSE(make_hostlist("/nonexistent/list", false).has_value());
+}
+
+}  // namespace
+}  // namespace gw::cmds

@@ -1,0 +1,291 @@
+// From arguments to a JobSpec: every option of gbatch, good and bad; scripts; the environment that goes along.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "client/directives.h"
+#include "cmds/batch_options.h"
+#include "cmds/batch_script.h"
+
+namespace gw::cmds {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr base::Time kNow{1'800'000'000'000'000};
+
+struct Outcome {
+  BatchOptions options;
+  std::vector<std::string> notes;
+  std::string error;
+};
+
+Outcome run(std::vector<std::string> args) {
+  Outcome out;
+  client::CommonFlags flags;
+  const auto table = batch_table(out.options, flags, kNow);
+  auto parsed = client::parse_options(table, args, {.stop_at_operand = true});
+  if (!parsed) {
+    out.error = parsed.error().text();
+    return out;
+  }
+  if (auto done = complete(out.options, out.notes); !done) out.error = done.error().text();
+  return out;
+}
+
+model::JobSpec spec(std::vector<std::string> args) {
+  Outcome out = run(std::move(args));
+  EXPECT_EQ(out.error, "");
+  return out.options.spec;
+}
+
+TEST(Gbatch, TextsGoIntoTheSpec) {
+  const auto s = spec({"-J", "name", "-p", "a,b", "-q", "high", "-A", "acct", "--comment", "c", "-o", "o-%j", "-e", "e",
+                       "-i", "in", "--open-mode=append"});
+  EXPECT_EQ(s.name, "name");
+  EXPECT_THAT(s.partitions, ElementsAre("a", "b"));
+  EXPECT_EQ(s.qos, "high");
+  EXPECT_EQ(s.account, "acct");
+  EXPECT_EQ(s.comment, "c");
+  EXPECT_EQ(s.launch.std_out, "o-%j");
+  EXPECT_EQ(s.launch.std_err, "e");
+  EXPECT_EQ(s.launch.std_in, "in");
+  EXPECT_TRUE(s.launch.append_output);
+}
+
+TEST(Gbatch, LaterOptionsReplaceEarlierOnes) {
+  const auto s =
+      spec({"-p", "a,b", "-p", "c", "-N4", "-N2", "--mem=1G", "--mem-per-cpu=2G", "--no-requeue", "--requeue"});
+  EXPECT_THAT(s.partitions, ElementsAre("c"));
+  EXPECT_EQ(s.request.min_nodes, 2u);
+  EXPECT_EQ(s.request.mem_per_node_mb, 0u);
+  EXPECT_EQ(s.request.mem_per_cpu_mb, 2048u);
+  EXPECT_TRUE(s.requeue);
+}
+
+struct Shape {
+  std::vector<std::string> args;
+  uint32_t min_nodes, max_nodes, tasks, per_node, cpus;
+};
+
+TEST(Gbatch, SizesFollowFromEachOther) {
+  const Shape shapes[] = {
+      {{}, 1, 1, 1, 0, 1},
+      {{"-N2"}, 2, 2, 2, 0, 1},
+      {{"-N2-4"}, 2, 4, 2, 0, 1},
+      {{"-n8"}, 1, 8, 8, 0, 1},
+      {{"-N2", "-n8", "-c3"}, 2, 2, 8, 0, 3},
+      {{"-N2", "--ntasks-per-node=4"}, 2, 2, 8, 4, 1},
+      {{"-n9", "--ntasks-per-node=4"}, 3, 9, 9, 4, 1},
+      {{"--ntasks-per-node=4"}, 1, 1, 4, 4, 1},
+      {{"-w", "n[1-3]"}, 3, 3, 3, 0, 1},
+      {{"-N2", "-n1"}, 1, 1, 1, 0, 1},
+  };
+  for (const Shape& c : shapes) {
+    const auto r = spec(c.args).request;
+    EXPECT_EQ(r.min_nodes, c.min_nodes) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.max_nodes, c.max_nodes) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.tasks, c.tasks) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.tasks_per_node, c.per_node) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.cpus_per_task, c.cpus) << testing::PrintToString(c.args);
+  }
+  EXPECT_THAT(run({"-N2", "-n1"}).notes, ElementsAre("can't run 1 processes on 2 nodes, setting nnodes to 1"));
+}
+
+struct Gpus {
+  std::vector<std::string> args;
+  model::GpuCounting counting;
+  uint32_t count;
+  std::string type;
+  uint32_t nodes, tasks;
+};
+
+TEST(Gbatch, GpusAreCountedOneWay) {
+  using model::GpuCounting;
+  const Gpus cases[] = {
+      {{"-G4"}, GpuCounting::kPerJob, 4, "", 1, 1},
+      {{"--gpus=H100:4"}, GpuCounting::kPerJob, 4, "h100", 1, 1},
+      {{"-N2", "--gpus-per-node=a100:8"}, GpuCounting::kPerNode, 8, "a100", 2, 2},
+      {{"-n4", "--gpus-per-task=2"}, GpuCounting::kPerTask, 2, "", 1, 4},
+      {{"--gres=gpu"}, GpuCounting::kPerNode, 1, "", 1, 1},
+      {{"--gres=gpu:2"}, GpuCounting::kPerNode, 2, "", 1, 1},
+      {{"--gres=gpu:h100:2"}, GpuCounting::kPerNode, 2, "h100", 1, 1},
+      {{"--gres=gres/gpu=2"}, GpuCounting::kPerNode, 2, "", 1, 1},
+      {{"--gres=gpu:h100"}, GpuCounting::kPerNode, 1, "h100", 1, 1},
+      {{"--gres=gpu:2", "--gres=none"}, GpuCounting::kNone, 0, "", 1, 1},
+      {{"--gpus=0"}, GpuCounting::kNone, 0, "", 1, 1},
+      {{"--gpus=16", "--gpus-per-node=8"}, GpuCounting::kPerNode, 8, "", 2, 2},
+      {{"--gpus=8", "--gpus-per-task=2"}, GpuCounting::kPerTask, 2, "", 1, 4},
+      {{"--gpus-per-node=8", "--gpus-per-task=2"}, GpuCounting::kPerNode, 8, "", 1, 4},
+  };
+  for (const Gpus& c : cases) {
+    const auto r = spec(c.args).request;
+    EXPECT_EQ(r.gpu_counting, c.counting) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.gpus, c.count) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.gpu_type, c.type) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.min_nodes, c.nodes) << testing::PrintToString(c.args);
+    EXPECT_EQ(r.tasks, c.tasks) << testing::PrintToString(c.args);
+  }
+}
+
+TEST(Gbatch, TimesAreRoundedUp) {
+  EXPECT_EQ(spec({"-t", "90"}).time_limit, base::minutes(90));
+  EXPECT_EQ(spec({"-t", "0:01"}).time_limit, base::minutes(1));
+  EXPECT_EQ(spec({"--time=1-2:03:04"}).time_limit, base::hours(26) + base::minutes(4));
+  EXPECT_EQ(spec({"-t", "0"}).time_limit, base::kUnlimited);
+  EXPECT_EQ(spec({"-t", "UNLIMITED"}).time_limit, base::kUnlimited);
+  EXPECT_EQ(spec({"--begin=now+1hour"}).begin, kNow + base::hours(1));
+  EXPECT_EQ(spec({"--begin=now"}).begin, base::Time{});
+}
+
+TEST(Gbatch, SmallThings) {
+  const auto s =
+      spec({"-H", "--nice", "--priority=7", "--exclusive", "-C", "ib&(a|b)", "-x", "n3,n1", "--no-requeue", "--mem=0"});
+  EXPECT_TRUE(s.hold_user);
+  EXPECT_EQ(s.nice, 100);
+  EXPECT_EQ(s.priority, 7);
+  EXPECT_TRUE(s.request.exclusive);
+  EXPECT_EQ(model::format_features(s.request.features), "ib&a|ib&b");
+  EXPECT_THAT(s.request.exclude, ElementsAre("n1", "n3"));
+  EXPECT_FALSE(s.requeue);
+  EXPECT_TRUE(s.request.mem_all);
+  EXPECT_EQ(spec({"--nice=-5"}).nice, -5);
+}
+
+TEST(Gbatch, SignalForms) {
+  const auto warn = [](const char* text) { return spec({"--signal", text}).warn; };
+  EXPECT_EQ(warn("USR1"), (model::WarnSignal{SIGUSR1, 60, false}));
+  EXPECT_EQ(warn("B:USR2@30"), (model::WarnSignal{SIGUSR2, 30, true}));
+  EXPECT_EQ(warn("SIGTERM@0"), (model::WarnSignal{SIGTERM, 0, false}));
+  EXPECT_EQ(warn("10@90"), (model::WarnSignal{10, 90, false}));
+}
+
+struct Bad {
+  std::vector<std::string> args;
+  const char* says;
+};
+
+TEST(Gbatch, BadOptionsSayWhatIsWrong) {
+  const Bad cases[] = {
+      {{"-N", "0"}, "-N/--nodes"},
+      {{"-N", "4-2"}, "runs backwards"},
+      {{"-N", "99999999999999999999"}, "-N/--nodes"},
+      {{"-n", "-1"}, "-n/--ntasks"},
+      {{"-c", "0"}, "-c/--cpus-per-task"},
+      {{"--ntasks-per-node=x"}, "--ntasks-per-node"},
+      {{"--mem=much"}, "--mem"},
+      {{"-G", "-1"}, "-G/--gpus"},
+      {{"-G", "a100:2,h100:2"}, "several GPU types"},
+      {{"--gres=license:2"}, "is not a GRES"},
+      {{"--gpus=7", "--gpus-per-node=2"}, "not a multiple"},
+      {{"--gpus=8", "--gpus-per-node=4", "--gpus-per-task=2"}, "at once"},
+      {{"--gpus=8", "--gpus-per-node=4", "-N3"}, "means 2 nodes"},
+      {{"--gpus=a100:8", "--gpus-per-task=h100:1"}, "different types"},
+      {{"--gpus=1", "-N2"}, "fewer than one GPU"},
+      {{"-n9", "-N2", "--ntasks-per-node=4"}, "does not fit"},
+      {{"-t", "soon"}, "Invalid time limit specification"},
+      {{"-t", ""}, "-t/--time"},
+      {{"--begin=yesterday-ish"}, "--begin"},
+      {{"-w", "n[1-"}, "-w/--nodelist"},
+      {{"-w", "n[1-999999999]"}, "-w/--nodelist"},
+      {{"-x", ""}, "-x/--exclude"},
+      {{"-w", "n1", "-x", "n1"}, "both"},
+      {{"-C", "a&"}, "feature"},
+      {{"--exclusive=user"}, "not supported"},
+      {{"--signal=FOO"}, "unknown signal"},
+      {{"--signal=USR1@999999"}, "seconds"},
+      {{"--open-mode=x"}, "neither append nor truncate"},
+      {{"--nice=x"}, "--nice"},
+      {{"--priority=-1"}, "--priority"},
+      {{"-p", ""}, "-p/--partition"},
+      {{"-p", "a,,b"}, "empty name"},
+      {{"-J", ""}, "empty"},
+      {{"--array=1-3"}, "option --array is not supported in this version"},
+      {{"-d", "afterok:1"}, "option -d is not supported in this version"},
+  };
+  for (const Bad& c : cases) EXPECT_THAT(run(c.args).error, HasSubstr(c.says)) << testing::PrintToString(c.args);
+}
+
+TEST(Gbatch, EveryDirectiveOptionIsReachableFromAScript) {
+  BatchOptions o;
+  client::CommonFlags flags;
+  const auto table = batch_table(o, flags, kNow);
+  auto directives = client::read_directives("#!/bin/sh\n#SBATCH --signal B:USR2@30\n#GBATCH -N2 --wait\n", "x.sh");
+  ASSERT_TRUE(directives.has_value());
+  EXPECT_TRUE(client::apply_directives(table, *directives, "x.sh").has_value());
+  EXPECT_EQ(o.spec.warn.signo, SIGUSR2);
+  EXPECT_TRUE(o.wait);
+  auto wrap = client::read_directives("#!/bin/sh\n#SBATCH --wrap=x\n", "x.sh");
+  EXPECT_FALSE(client::apply_directives(table, *wrap, "x.sh").has_value());
+}
+
+TEST(Gbatch, TableHasNoDoubleNames) {
+  BatchOptions o;
+  client::CommonFlags flags;
+  std::set<std::string> names;
+  std::set<char> letters;
+  for (const client::Option& option : batch_table(o, flags, kNow)) {
+    EXPECT_TRUE(names.insert(std::string(option.name)).second) << option.name;
+    if (option.letter != 0) {
+      EXPECT_TRUE(letters.insert(option.letter).second) << option.letter;
+    }
+  }
+}
+
+TEST(Script, IsChecked) {
+  const auto says = [](std::string_view bytes) {
+    auto fine = check_script(bytes);
+    return fine ? std::string() : fine.error().what;
+  };
+  EXPECT_EQ(says("#!/bin/sh\necho\n"), "");
+  EXPECT_EQ(says(""), "Batch script is empty!");
+  EXPECT_EQ(says(" \n\t\n"), "Batch script contains only whitespace!");
+  EXPECT_THAT(says("echo hi\n"), HasSubstr("does not look like a batch script"));
+  EXPECT_THAT(says(std::string_view("#!/bin/sh\n\0", 11)), HasSubstr("NUL"));
+  EXPECT_THAT(says("#!/bin/sh\r\necho\r\n"), HasSubstr("DOS line breaks"));
+  EXPECT_THAT(says(std::string(kMaxScript + 1, 'x')), HasSubstr("larger than 4 MiB"));
+}
+
+TEST(Script, WrapRunsUnderSh) { EXPECT_THAT(wrapped_script("true").bytes, testing::StartsWith("#!/bin/sh\n")); }
+
+std::string exported(std::string_view form) {
+  const std::vector<std::string> env = {"HOME=/h", "PATH=/p", "SLURM_X=1", "GANGWAY_Y=2", "broken"};
+  auto block = export_environment(form, env);
+  if (!block) return "ERROR " + block.error().what;
+  std::string text = *block;
+  for (char& c : text)
+    if (c == '\0') c = '|';
+  return text;
+}
+
+TEST(Export, FormsOfSlurm) {
+  EXPECT_EQ(exported(""), "HOME=/h|PATH=/p|SLURM_X=1|GANGWAY_Y=2|");
+  EXPECT_EQ(exported("ALL"), "HOME=/h|PATH=/p|SLURM_X=1|GANGWAY_Y=2|");
+  EXPECT_EQ(exported("NONE"), "SLURM_X=1|GANGWAY_Y=2|SLURM_EXPORT_ENV=NONE|");
+  EXPECT_EQ(exported("NIL"), "SLURM_EXPORT_ENV=NIL|");
+  EXPECT_EQ(exported("HOME,A=b"), "HOME=/h|SLURM_X=1|GANGWAY_Y=2|A=b|SLURM_EXPORT_ENV=HOME,A=b|");
+  EXPECT_EQ(exported("ALL,PATH=/q"), "HOME=/h|SLURM_X=1|GANGWAY_Y=2|PATH=/q|SLURM_EXPORT_ENV=ALL,PATH=/q|");
+  EXPECT_THAT(exported("ALL,A='x,y'"), HasSubstr("A=x,y|"));
+  EXPECT_THAT(exported("1X=2"), HasSubstr("ERROR"));
+  EXPECT_THAT(exported("NONE,HOME"), HasSubstr("ERROR"));
+  EXPECT_THAT(exported("A='x"), HasSubstr("ERROR"));
+}
+
+TEST(SubmitLine, HidesWhatOthersMayNotRead) {
+  const std::vector<std::string> args = {"-N2", "--wrap", "secret work", "--export=KEY=secret", "a b"};
+  EXPECT_EQ(submit_line("gbatch", args), "gbatch -N2 --wrap ... --export=... 'a b'");
+}
+
+TEST(Signals, ByNameOrNumber) {
+  EXPECT_EQ(*parse_signal("KILL"), SIGKILL);
+  EXPECT_EQ(*parse_signal("sigterm"), SIGTERM);
+  EXPECT_EQ(*parse_signal("12"), 12);
+  EXPECT_FALSE(parse_signal("0").has_value());
+  EXPECT_FALSE(parse_signal("65").has_value());
+  EXPECT_EQ(parse_signal("TREM").error().hint, "did you mean \"term\"?");
+}
+
+}  // namespace
+}  // namespace gw::cmds

@@ -1,0 +1,210 @@
+// Orders of events that once broke a promise, or nearly did: each is a sequence that a review found by reading.
+#include <gtest/gtest.h>
+
+#include "world.h"
+
+namespace gw::ctld {
+namespace {
+
+using model::JobState;
+using testing::gang;
+using testing::World;
+using ToNodeKind = wire::ControllerToNode;
+
+Settings with_lease(base::Duration lease) {
+  Settings s;
+  model::Partition p;
+  p.name = "main";
+  p.is_default = p.unlimited = true;
+  p.lease = lease;
+  s.partitions = {p};
+  return s;
+}
+
+/// One node with one running job.
+struct RunningJob : World {
+  JobId id;
+  explicit RunningJob(Settings s = {}) : World(1, std::move(s)) {
+    connect_all();
+    id = submit(1000, gang(1));
+    schedule();
+    started("n0", id);
+  }
+  void reload(Settings changed) {
+    core->on_reconfigured(now, std::move(changed), {}, {}, {});
+    pump();
+  }
+};
+
+TEST(Adversity, NodeThatForgotTheGoIsToldAgain) {
+  World w(2);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(2));
+  w.schedule();
+  w.prepared("n0", id);
+  w.prepared("n1", id);
+  w.cut("n0");
+  w.connect("n0", {World::run(id, 1, wire::kRunUnknown)});
+  EXPECT_EQ(w.last("n0", ToNodeKind::kGo), nullptr);
+  w.prepared("n0", id);
+  EXPECT_NE(w.last("n0", ToNodeKind::kGo), nullptr);
+}
+
+TEST(Adversity, ShepherdDeadBeforeTheGangIsReadyStartsNobody) {
+  World w(2);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(2));
+  w.schedule();
+  w.prepared("n0", id);
+  wire::NodeToController m;
+  m.mutable_batch_exited()->set_job(id.value);
+  m.mutable_batch_exited()->set_attempt(1);
+  m.mutable_batch_exited()->set_reason(static_cast<uint32_t>(model::EndReason::kShepherdDied));
+  w.say("n0", m);
+  EXPECT_EQ(w.last("n1", ToNodeKind::kGo), nullptr);
+  w.done("n0", id);
+  w.done("n1", id);
+  EXPECT_EQ(w.state(id), JobState::kPending);
+}
+
+TEST(Adversity, UpdateOfAJobWhosePartitionIsGone) {
+  RunningJob w;
+  const JobId waiting = w.submit(1000, gang(1));
+  Settings changed = w.settings;
+  changed.partitions[0].name = "new";
+  w.reload(changed);
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(waiting.value);
+  r.mutable_update_job()->set_time_limit_us(base::minutes(1).us);
+  EXPECT_EQ(w.ask(1000, r).jobs().faults_size(), 1);
+}
+
+TEST(Adversity, LeaseIsKeptOverARestart) {
+  RunningJob w(with_lease(base::minutes(2)));
+  w.restart();
+  w.tick(base::hours(5));
+  EXPECT_EQ(w.state(w.id), JobState::kPending);
+}
+
+TEST(Adversity, LeaseLoweredByAReloadBindsOnlyLaterRuns) {
+  RunningJob w(with_lease(base::hours(2)));
+  Settings changed = w.settings;
+  changed.partitions[0].lease = base::minutes(1);
+  w.reload(changed);
+  w.cut("n0");
+  w.tick(base::minutes(10));
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+}
+
+TEST(Adversity, FlappingNodeGetsOneChainOfHeartbeats) {
+  World w(1);
+  for (int i = 0; i < 50; ++i) {
+    w.now = w.now + base::milliseconds(100);
+    if (i > 0) w.cut("n0");
+    w.connect("n0");
+  }
+  w.tick(base::seconds(11));
+  const auto& inbox = w.to_node[w.links["n0"]];
+  EXPECT_LE(std::count_if(inbox.begin(), inbox.end(), [](const auto& m) { return m.has_heartbeat(); }), 2);
+}
+
+TEST(Adversity, PriorityDoesNotWrapAround) {
+  RunningJob w;
+  const JobId honest = w.submit(1001, gang(1));
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->set_priority(INT64_MIN);
+  r.mutable_submit()->mutable_spec()->set_nice(1000);
+  const JobId wrapping(w.ask(1002, r).submit().job_id());
+  w.schedule();
+  w.exited("n0", w.id, 0);
+  w.done("n0", w.id);
+  w.schedule();
+  EXPECT_EQ(w.state(honest), JobState::kConfiguring);
+  EXPECT_EQ(w.state(wrapping), JobState::kPending);
+}
+
+TEST(Adversity, GangOfOneWhoseStartWasNotHeardOfRunsOn) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.cut("n0");  // it started there, and the report was lost
+  w.tick(w.settings.start_timeout + base::seconds(1));
+  w.connect("n0", {World::run(id, 1, wire::kRunStarted)});
+  EXPECT_EQ(w.state(id), JobState::kRunning);
+}
+
+TEST(Adversity, EndRecordedBeforeARebootCounts) {
+  RunningJob w;
+  w.cut("n0");
+  w.connect("n0", {World::run(w.id, 1, wire::kRunEnding)}, "b2");
+  w.schedule();
+  EXPECT_EQ(w.job(w.id).attempt, 1U);
+  w.exited("n0", w.id, 0);
+  w.done("n0", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kCompleted);
+}
+
+TEST(Adversity, LongJobStaysOutOfTheShortPartition) {
+  World w(1);
+  Settings changed = w.settings;
+  model::Partition brief = changed.partitions[0];
+  brief.name = "brief";
+  brief.unlimited = brief.is_default = false;
+  brief.max_time = brief.default_time = base::minutes(10);
+  changed.partitions.push_back(brief);
+  w.core->on_reconfigured(w.now, changed, {}, {}, {});
+  w.pump();
+  w.connect_all();
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->add_partitions("brief");
+  r.mutable_submit()->mutable_spec()->add_partitions("main");
+  r.mutable_submit()->mutable_spec()->set_time_limit_us(base::hours(48).us);
+  const JobId id(w.ask(1000, r).submit().job_id());
+  w.schedule();
+  EXPECT_EQ(w.job(id).placed()->partition, "main");
+}
+
+TEST(Adversity, PlanForANodeThatWasReplacedIsDropped) {
+  World w(2);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(2));
+  const sched::Plan in_flight = sched::plan(w.view, {}, {});
+  Settings changed = w.settings;
+  changed.nodes[1].name = "m9";
+  changed.partitions[0].nodes[1] = "m9";
+  w.core->on_reconfigured(w.now, changed, {}, {}, {});
+  w.pump();
+  w.connect("m9");
+  w.core->on_plan(w.now, in_flight);
+  w.pump();
+  EXPECT_EQ(w.state(id), JobState::kPending);
+}
+
+TEST(Adversity, ManyTimesTheSameIdIsOneChange) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  wire::ApiRequest r;
+  r.mutable_job_action()->set_action(wire::kUserHold);
+  for (int i = 0; i < 10'000; ++i) r.mutable_job_action()->add_ids(id.value);
+  const size_t before = w.store.events.size();
+  w.ask(1000, r);
+  EXPECT_EQ(w.store.events.size(), before + 1);
+}
+
+TEST(Adversity, HeartbeatsDoNotWaitForTheDisk) {
+  World w(1);
+  w.connect_all();
+  w.core->on_store_state("disk full");
+  w.core->on_tick(w.now + w.settings.heartbeat);
+  const Effects effects = w.core->take_effects();
+  ASSERT_FALSE(effects.out.empty());
+  bool is_sent = false;
+  for (const Outgoing& out : effects.out)
+    if (const auto* m = std::get_if<ToNode>(&out)) is_sent |= m->message.has_heartbeat() && m->at_once;
+  EXPECT_TRUE(is_sent);
+}
+
+}  // namespace
+}  // namespace gw::ctld

@@ -1,0 +1,322 @@
+// Requests: authorization, answers given again, refusals, changes.
+#include <gtest/gtest.h>
+
+#include "world.h"
+
+namespace gw::ctld {
+namespace {
+
+using model::JobState;
+using testing::gang;
+using testing::World;
+
+wire::ApiRequest action(JobId id, wire::JobAction what) {
+  wire::ApiRequest r;
+  r.mutable_job_action()->add_ids(id.value);
+  r.mutable_job_action()->set_action(what);
+  return r;
+}
+
+/// One request of every kind, as somebody else would send it about job 1 and node n0.
+std::vector<wire::ApiRequest> every_kind() {
+  std::vector<wire::ApiRequest> out(15);
+  out[0] = World::submission(gang(1));
+  out[1].mutable_list_jobs();
+  out[2].mutable_show_job()->set_id(1);
+  out[3].mutable_wait_job()->set_id(1);
+  out[4].mutable_cancel()->mutable_filter()->add_ids(1);
+  out[5].mutable_update_job()->add_ids(1);
+  out[6] = action(JobId(1), wire::kHold);
+  out[7].mutable_list_nodes();
+  out[8].mutable_update_node()->add_names("n0");
+  out[8].mutable_update_node()->set_action(wire::kNodeResume);
+  out[9].mutable_list_partitions();
+  out[10].mutable_update_partition()->set_name("main");
+  out[11].mutable_show_config();
+  out[12].mutable_reconfigure();
+  out[13].mutable_ping();
+  out[14].mutable_backup()->set_path("/x");
+  return out;
+}
+
+bool is_refused(const wire::ApiReply& reply) {
+  const auto denied = static_cast<uint32_t>(base::ErrorCode::kDenied);
+  if (reply.has_error()) return reply.error().code() == denied;
+  for (const auto& f : reply.cancel().faults())
+    if (f.error().code() == denied) return true;
+  for (const auto& f : reply.jobs().faults())
+    if (f.error().code() == denied) return true;
+  return false;
+}
+
+TEST(Authorization, EveryKindForOwnerStrangerAndAdministrator) {
+  const std::vector<Grant> grants = {Grant::kEverybody, Grant::kEverybody, Grant::kEverybody, Grant::kEverybody,
+                                     Grant::kOwnJobs,   Grant::kOwnJobs,   Grant::kOwnJobs,   Grant::kEverybody,
+                                     Grant::kAdmins,    Grant::kEverybody, Grant::kAdmins,    Grant::kEverybody,
+                                     Grant::kAdmins,    Grant::kEverybody, Grant::kAdmins};
+  const auto requests = every_kind();
+  ASSERT_EQ(requests.size(), grants.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(grant_of(requests[i].kind_case()), grants[i]) << i;
+    for (uint32_t uid : {1000U, 1001U, 0U}) {
+      World w(1);
+      w.settings.allow_root_jobs = true;
+      w.restart();
+      w.connect_all();
+      ASSERT_TRUE(w.submit(1000, gang(1)));
+      const bool allowed = grants[i] == Grant::kEverybody || uid == 0 || (grants[i] == Grant::kOwnJobs && uid == 1000);
+      EXPECT_EQ(is_refused(w.ask(uid, requests[i])), !allowed) << "kind " << i << " uid " << uid;
+    }
+  }
+}
+
+TEST(Authorization, NodesAreNoUsers) {
+  for (const auto& request : every_kind()) EXPECT_FALSE(is_allowed(grant_of(request.kind_case()), Role::kNode));
+}
+
+TEST(Authorization, OthersScriptsStayHidden) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  for (bool script : {true, false}) {
+    wire::ApiRequest r;
+    r.mutable_show_job()->set_id(id.value);
+    r.mutable_show_job()->set_script(script);
+    r.mutable_show_job()->set_environment(!script);
+    EXPECT_TRUE(is_refused(w.ask(1001, r)));
+    const size_t before = w.reads.size();
+    w.ask(1000, r);
+    EXPECT_EQ(w.reads.size(), before + 1);
+  }
+}
+
+TEST(Authorization, IdentityComesFromTheCredential) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest forged = World::submission(gang(1));
+  forged.mutable_submit()->mutable_spec()->set_uid(1001);
+  forged.mutable_submit()->mutable_spec()->set_user("user1001");
+  const JobId id(w.ask(1000, forged).submit().job_id());
+  EXPECT_EQ(w.job(id).spec.uid, 1000U);
+  EXPECT_EQ(w.job(id).spec.user, "user1000");
+}
+
+TEST(Submit, RetryGetsTheFirstAnswer) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest r = World::submission(gang(1));
+  r.set_client_id("c-1");
+  const uint32_t first = w.ask(1000, r).submit().job_id();
+  EXPECT_EQ(w.ask(1000, r).submit().job_id(), first);
+  w.restart();
+  EXPECT_EQ(w.ask(1000, r).submit().job_id(), first);
+  EXPECT_NE(w.ask(1001, r).submit().job_id(), first);  // somebody else's id is not ours
+  EXPECT_EQ(w.core->jobs().size(), 2U);
+}
+
+TEST(Submit, IdIsWrittenWithTheJob) {
+  World w(1);
+  const JobId id = w.submit(1000, gang(1));
+  EXPECT_TRUE(w.store.jobs.contains(id));
+  w.restart();
+  EXPECT_GT(w.submit(1000, gang(1)), id);
+}
+
+TEST(Submit, Refusals) {
+  World w(1);
+  w.connect_all();
+  struct Row {
+    std::function<void(wire::SubmitRequest&)> spoil;
+    const char* expected;
+    uint32_t uid = 1000;
+  };
+  const std::vector<Row> table = {
+      {[](auto& s) { s.mutable_spec()->add_partitions("mian"); }, "invalid partition name specified: mian"},
+      {[](auto& s) { s.mutable_spec()->set_qos("nromal"); }, "invalid QOS specified: nromal"},
+      {[](auto& s) { s.mutable_spec()->mutable_request()->set_gpus(9); },
+       "9 GPUs on one node asked; the largest node in partition main has 8"},
+      {[](auto& s) {
+         s.mutable_spec()->mutable_request()->set_min_nodes(2);
+         s.mutable_spec()->mutable_request()->set_max_nodes(2);
+         s.mutable_spec()->mutable_request()->set_tasks(2);
+       },
+       "2 nodes asked"},
+      {[](auto& s) { s.mutable_spec()->mutable_launch()->set_work_dir("tmp"); }, "not an absolute path"},
+      {[](auto& s) { s.clear_script(); }, "script is empty"},
+      {[](auto& s) { s.set_script(std::string(5 << 20, 'x')); }, "at most 4194304"},
+      {[](auto& s) { s.mutable_spec()->set_time_limit_us(-5); }, "time limit is not positive"},
+      {[](auto&) {}, "root may not submit jobs", 0},
+  };
+  for (const Row& row : table) {
+    wire::ApiRequest r = World::submission(gang(1));
+    row.spoil(*r.mutable_submit());
+    const wire::ApiReply reply = w.ask(row.uid, r);
+    EXPECT_NE(reply.error().what().find(row.expected), std::string::npos) << reply.error().what();
+  }
+  EXPECT_TRUE(w.core->jobs().empty());
+}
+
+TEST(Submit, PartitionAccessByUserGroupAndQos) {
+  Settings s;
+  model::Partition p;
+  p.name = "main";
+  p.is_default = p.unlimited = true;
+  p.allow_users = {"user1000"};
+  s.partitions = {p};
+  World w(1, s);
+  w.connect_all();
+  EXPECT_TRUE(w.submit(1000, gang(1)));
+  EXPECT_FALSE(w.submit(1001, gang(1)));
+  EXPECT_EQ(w.last_error, "user user1001 may not use partition main");
+}
+
+TEST(Store, WhileItFailsChangesAreRefusedAndNothingStarts) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.core->on_store_state("disk full");
+  EXPECT_FALSE(w.submit(1000, gang(1)));
+  EXPECT_NE(w.last_error.find("disk full"), std::string::npos);
+  w.core->on_plan(w.now, sched::plan(w.view, {}, {}));
+  w.pump();
+  EXPECT_EQ(w.state(id), JobState::kPending);
+  w.core->on_store_state("");
+  w.schedule();
+  EXPECT_EQ(w.state(id), JobState::kConfiguring);
+  EXPECT_TRUE(w.submit(1000, gang(1)));
+}
+
+TEST(Cancel, PendingRunningAndEnded) {
+  World w(1);
+  w.connect_all();
+  const JobId running = w.submit(1000, gang(1)), waiting = w.submit(1000, gang(1));
+  w.schedule();
+  w.started("n0", running);
+  w.cancel(1000, waiting);
+  EXPECT_EQ(w.state(waiting), JobState::kCancelled);
+  EXPECT_FALSE(w.job(waiting).ended()->started);
+  w.cancel(1000, running);
+  EXPECT_EQ(w.state(running), JobState::kCompleting);
+  EXPECT_NE(w.last("n0", wire::ControllerToNode::kStop), nullptr);
+  w.done("n0", running);
+  EXPECT_EQ(w.state(running), JobState::kCancelled);
+  EXPECT_EQ(w.cancel(1000, running).cancel().faults_size(), 1);
+}
+
+TEST(Cancel, ByUserTouchesNobodyElse) {
+  World w(1);
+  w.connect_all();
+  const JobId mine = w.submit(1000, gang(1)), others = w.submit(1001, gang(1));
+  wire::ApiRequest r;
+  r.mutable_cancel()->mutable_filter()->add_partitions("main");
+  EXPECT_EQ(w.ask(1000, r).cancel().done_size(), 1);
+  EXPECT_EQ(w.state(mine), JobState::kCancelled);
+  EXPECT_EQ(w.state(others), JobState::kPending);
+}
+
+TEST(Hold, HeldJobsWaitUntilReleased) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.ask(0, action(id, wire::kHold));
+  w.schedule();
+  EXPECT_EQ(w.state(id), JobState::kPending);
+  EXPECT_EQ(w.job(id).waiting()->reason, model::WaitReason::kJobHeldAdmin);
+  EXPECT_TRUE(is_refused(w.ask(1000, action(id, wire::kRelease))));
+  w.ask(0, action(id, wire::kRelease));
+  w.schedule();
+  EXPECT_EQ(w.state(id), JobState::kConfiguring);
+}
+
+TEST(Hold, BeginTimeIsKept) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->set_begin_us((w.now + base::minutes(1)).us);
+  const JobId id(w.ask(1000, r).submit().job_id());
+  w.schedule();
+  EXPECT_EQ(w.job(id).waiting()->reason, model::WaitReason::kBeginTime);
+  wire::NodeToController beat;
+  beat.mutable_heartbeat();
+  w.now = w.now + base::minutes(1);
+  w.say("n0", beat);
+  w.tick({});
+  EXPECT_EQ(w.state(id), JobState::kConfiguring);
+}
+
+TEST(Requeue, OnRequestRunsAgainAfterTheNodeIsClean) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.started("n0", id);
+  w.ask(1000, action(id, wire::kRequeue));
+  EXPECT_EQ(w.state(id), JobState::kCompleting);
+  w.schedule();
+  EXPECT_EQ(w.job(id).attempt, 1U);
+  w.done("n0", id);
+  w.schedule();
+  EXPECT_EQ(w.job(id).attempt, 2U);
+  EXPECT_EQ(w.job(id).restarts, 1U);
+}
+
+TEST(Update, UsersLowerAdministratorsRaise) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.started("n0", id);
+  wire::ApiRequest shorter, longer;
+  for (auto* r : {&shorter, &longer}) r->mutable_update_job()->add_ids(id.value);
+  shorter.mutable_update_job()->set_time_limit_us(base::minutes(5).us);
+  longer.mutable_update_job()->set_time_limit_us(base::hours(5).us);
+  EXPECT_EQ(w.ask(1000, shorter).jobs().done_size(), 1);
+  EXPECT_TRUE(is_refused(w.ask(1000, longer)));
+  EXPECT_EQ(w.ask(0, longer).jobs().done_size(), 1);
+  EXPECT_EQ(w.job(id).spec.time_limit, base::hours(5));
+}
+
+TEST(Nodes, DrainKeepsJobsAndStartsNoneOfflineGpuIsNotGiven) {
+  World w(1);
+  w.connect_all();
+  const JobId running = w.submit(1000, gang(1, 4));
+  w.schedule();
+  wire::ApiRequest drain;
+  drain.mutable_update_node()->add_names("n0");
+  drain.mutable_update_node()->set_action(wire::kNodeDrain);
+  EXPECT_NE(w.ask(0, drain).error().what().find("reason"), std::string::npos);
+  drain.mutable_update_node()->set_reason("disk");
+  EXPECT_TRUE(w.ask(0, drain).has_ok());
+  const JobId waiting = w.submit(1000, gang(1, 4));
+  w.schedule();
+  EXPECT_EQ(w.state(running), JobState::kConfiguring);
+  EXPECT_EQ(w.state(waiting), JobState::kPending);
+  drain.mutable_update_node()->set_action(wire::kNodeResume);
+  wire::ApiRequest offline;
+  offline.mutable_update_node()->add_names("n0");
+  offline.mutable_update_node()->set_action(wire::kGpuOffline);
+  offline.mutable_update_node()->add_gpus(7);
+  offline.mutable_update_node()->set_reason("Xid 79");
+  EXPECT_TRUE(w.ask(0, offline).has_ok());
+  EXPECT_TRUE(w.ask(0, drain).has_ok());
+  w.schedule();
+  EXPECT_EQ(w.state(waiting), JobState::kPending);
+  EXPECT_TRUE(w.submit(1000, gang(1, 8)));  // the eighth may come back
+}
+
+TEST(Wait, IsAnsweredWhenTheJobEnds) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  wire::ApiRequest r;
+  r.mutable_wait_job()->set_id(id.value);
+  const wire::ApiReply none = w.ask(1000, r);
+  EXPECT_FALSE(none.has_wait_job());
+  const ConnId conn = w.last_conn;
+  w.cancel(1000, id);
+  ASSERT_EQ(w.replies[conn].size(), 1U);
+  EXPECT_EQ(w.replies[conn][0].wait_job().job().id(), id.value);
+}
+
+}  // namespace
+}  // namespace gw::ctld

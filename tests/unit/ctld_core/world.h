@@ -1,0 +1,244 @@
+// A controller core with nodes that obey it, a store that keeps what it writes, and a clock that the test turns.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ctld/core/controller.h"
+#include "sched/plan.h"
+#include "wire/convert.h"
+
+namespace gw::ctld::testing {
+
+/// What the store would hold after the writes so far.
+class MemoryStore {
+ public:
+  void apply(const store::Batch& batch) {
+    for (const store::Op& op : batch) std::visit([this](const auto& o) { put(o); }, op);
+  }
+  store::Snapshot snapshot(base::Time ended_since) const {
+    store::Snapshot s;
+    for (const auto& [id, row] : jobs) s.jobs.push_back(row);
+    for (const auto& [id, row] : ended)
+      if (row.ended > ended_since) s.recently_ended.push_back(row);
+    for (const auto& [name, bytes] : nodes) s.nodes.push_back({name, bytes});
+    for (const auto& [name, bytes] : partitions) s.partitions.push_back({name, bytes});
+    for (const auto& [name, bytes] : meta) s.meta.push_back({name, bytes});
+    s.replies = replies;
+    return s;
+  }
+  std::map<base::JobId, store::JobRow> jobs, ended;
+  std::map<std::string, std::string> nodes, partitions, meta;
+  std::vector<store::PutReply> replies;
+  std::vector<store::Event> events;
+
+ private:
+  void put(const store::PutJob& o) { jobs[o.row.id] = o.row; }
+  void put(const store::PutJobStatus& o) {
+    const std::string spec = jobs.at(o.row.id).spec;
+    jobs[o.row.id] = o.row;
+    jobs[o.row.id].spec = spec;
+  }
+  void put(const store::EndJob& o) {
+    ended[o.row.id] = o.row;
+    ended[o.row.id].spec = jobs.at(o.row.id).spec;
+    jobs.erase(o.row.id);
+  }
+  void put(const store::PutBlob&) {}
+  void put(const store::PutNode& o) { nodes[o.name] = o.bytes; }
+  void put(const store::PutPartition& o) { partitions[o.name] = o.bytes; }
+  void put(const store::PutReply& o) { replies.push_back(o); }
+  void put(const store::DropReplies&) {}
+  void put(const store::PutMeta& o) { meta[o.key] = o.value; }
+  void put(const store::Event& o) { events.push_back(o); }
+};
+
+inline model::NodeTopology eight_gpus() {
+  model::NodeTopology t = model::flat_topology(32, 64'000, 8, "h100");
+  return t;
+}
+
+class World {
+ public:
+  explicit World(uint32_t node_count, Settings base_settings = {}) : settings(std::move(base_settings)) {
+    settings.cluster = "test";
+    settings.admin_uids = settings.node_uids = {0};
+    model::Partition p;
+    p.name = "main";
+    p.is_default = p.unlimited = true;
+    if (!settings.partitions.empty()) p = settings.partitions.front();
+    for (uint32_t i = 0; i < node_count; ++i) {
+      model::NodeConfig n;
+      n.name = "n" + std::to_string(i);
+      settings.nodes.push_back(n);
+      p.nodes.push_back(n.name);
+    }
+    settings.partitions = {p};
+    settings.qos = {model::Qos{"normal", "", "", 0}};
+    core = std::make_unique<Controller>(settings, now);
+    pump();
+  }
+
+  /// Starts the core anew from what the store holds; all links and clients are gone.
+  void restart() {
+    core = std::make_unique<Controller>(settings, now);
+    view = sched::ClusterView();
+    to_node.clear();
+    links.clear();
+    restored = core->restore(store.snapshot(now - settings.min_job_age), now);
+    pump();
+  }
+  void pump() {
+    Effects e = core->take_effects();
+    store.apply(e.writes);
+    for (const sched::Delta& d : e.deltas) view.apply(d);
+    for (Outgoing& out : e.out) {
+      if (auto* r = std::get_if<Reply>(&out)) replies[r->conn].push_back(r->reply);
+      if (auto* m = std::get_if<ToNode>(&out)) to_node[m->link].push_back(m->message);
+      if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
+      if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);
+      if (auto* r = std::get_if<ReadJob>(&out)) reads.push_back(*r);
+    }
+  }
+  /// Lets the scheduler plan until it decides nothing more.
+  void schedule() {
+    for (int i = 0; i < 100; ++i) {
+      const sched::Plan p = sched::plan(view, {}, {});
+      if (p.groups.empty()) return;
+      core->on_plan(now, p);
+      pump();
+    }
+  }
+  LinkId connect(const std::string& node, const std::vector<wire::RunState>& runs = {},
+                 const std::string& boot = "b1") {
+    const LinkId link = ++last_link;
+    wire::NodeToController m;
+    wire::Register& r = *m.mutable_register_node();
+    r.set_name(node);
+    r.set_boot_id(boot);
+    *r.mutable_topology() = wire::to_wire(eight_gpus());
+    for (const auto& run : runs) *r.add_runs() = run;
+    core->on_node_message(now, link, NodePeer{0, "127.0.0.1"}, m);
+    links[node] = link;
+    pump();
+    return link;
+  }
+  void connect_all() {
+    for (const auto& n : settings.nodes) connect(n.name);
+  }
+  void cut(const std::string& node) {
+    core->on_node_gone(now, links.at(node), "connection lost");
+    links.erase(node);
+    pump();
+  }
+  void tick(base::Duration by) {
+    now = now + by;
+    core->on_tick(now);
+    pump();
+    schedule();
+  }
+
+  static Caller user(uint32_t uid) { return {uid, uid, uid == 0 ? "root" : "user" + std::to_string(uid), "g", {"g"}}; }
+  wire::ApiReply ask(uint32_t uid, wire::ApiRequest request) {
+    const ConnId conn = ++last_conn;
+    request.set_id(7);
+    core->on_request(now, conn, user(uid), request);
+    pump();
+    return replies[conn].empty() ? wire::ApiReply() : replies[conn].back();
+  }
+  static wire::ApiRequest submission(const model::Request& r) {
+    wire::ApiRequest out;
+    wire::SubmitRequest& s = *out.mutable_submit();
+    model::JobSpec spec;
+    spec.name = "test";
+    spec.request = r;
+    spec.launch.work_dir = "/tmp";
+    *s.mutable_spec() = wire::to_wire(spec);
+    s.set_script("#!/bin/sh\n");
+    return out;
+  }
+  JobId submit(uint32_t uid, const model::Request& r) {
+    const wire::ApiReply reply = ask(uid, submission(r));
+    last_error = reply.error().what();
+    return JobId(reply.submit().job_id());
+  }
+  wire::ApiReply cancel(uint32_t uid, JobId id) {
+    wire::ApiRequest r;
+    r.mutable_cancel()->mutable_filter()->add_ids(id.value);
+    return ask(uid, r);
+  }
+  const model::Job& job(JobId id) const { return core->jobs().at(id); }
+  model::JobState state(JobId id) const { return job(id).state; }
+  /// The last message of a kind that a node got.
+  const wire::ControllerToNode* last(const std::string& node, wire::ControllerToNode::KindCase kind) {
+    auto& all = to_node[links.at(node)];
+    for (auto it = all.rbegin(); it != all.rend(); ++it)
+      if (it->kind_case() == kind) return &*it;
+    return nullptr;
+  }
+  void say(const std::string& node, const wire::NodeToController& m) {
+    core->on_node_message(now, links.at(node), NodePeer{0, "127.0.0.1"}, m);
+    pump();
+  }
+  void prepared(const std::string& node, JobId id) {
+    wire::NodeToController m;
+    m.mutable_prepared()->set_job(id.value);
+    m.mutable_prepared()->set_attempt(job(id).attempt);
+    say(node, m);
+  }
+  void started(const std::string& node, JobId id) {
+    wire::NodeToController m;
+    m.mutable_started()->set_job(id.value);
+    m.mutable_started()->set_attempt(job(id).attempt);
+    say(node, m);
+  }
+  void exited(const std::string& node, JobId id, int code, uint32_t attempt = 0) {
+    wire::NodeToController m;
+    m.mutable_batch_exited()->set_job(id.value);
+    m.mutable_batch_exited()->set_attempt(attempt == 0 ? job(id).attempt : attempt);
+    m.mutable_batch_exited()->set_exit_code(code);
+    say(node, m);
+  }
+  void done(const std::string& node, JobId id, uint32_t attempt = 0) {
+    wire::NodeToController m;
+    m.mutable_done()->set_job(id.value);
+    m.mutable_done()->set_attempt(attempt == 0 ? job(id).attempt : attempt);
+    say(node, m);
+  }
+  static wire::RunState run(JobId id, uint32_t attempt, wire::RunPhase phase) {
+    wire::RunState r;
+    r.set_job(id.value);
+    r.set_attempt(attempt);
+    r.set_phase(phase);
+    return r;
+  }
+
+  Settings settings;
+  Time now{1'000'000'000'000};
+  std::unique_ptr<Controller> core;
+  sched::ClusterView view;
+  MemoryStore store;
+  base::Status restored;
+  std::map<ConnId, std::vector<wire::ApiReply>> replies;
+  std::map<LinkId, std::vector<wire::ControllerToNode>> to_node;
+  std::map<std::string, LinkId> links;
+  std::vector<LinkId> closed;
+  std::vector<std::string> fenced;
+  std::vector<ReadJob> reads;
+  std::string last_error;
+  LinkId last_link = 0;
+  ConnId last_conn = 0;
+};
+
+/// `nodes` nodes of eight GPUs each.
+inline model::Request gang(uint32_t nodes, uint32_t gpus = 8) {
+  model::Request r;
+  r.nodes_given = true;
+  r.min_nodes = r.max_nodes = nodes;
+  r.gpu_counting = model::GpuCounting::kPerNode;
+  r.gpus = gpus;
+  return r;
+}
+
+}  // namespace gw::ctld::testing

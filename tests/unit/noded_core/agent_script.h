@@ -1,0 +1,248 @@
+// A small language for tests of the node agent: one line an event, one text the effects it must have.
+// "prepare 7.1 go" -> "lookup 7.1". Log lines are left out of the texts.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/job_state.h"
+#include "noded/core/agent.h"
+
+namespace gw::noded::testing {
+
+inline std::string key_text(uint32_t job, uint32_t attempt) { return RunKey{job, attempt}.text(); }
+
+inline RunKey parse_key(const std::string& text) {
+  const size_t dot = text.find('.');
+  return {static_cast<uint32_t>(std::stoul(text.substr(0, dot))),
+          static_cast<uint32_t>(std::stoul(text.substr(dot + 1)))};
+}
+
+inline std::string describe(const wire::NodeToController& m) {
+  if (m.has_register_node()) {
+    std::string text = "> register";
+    for (const wire::RunState& r : m.register_node().runs())
+      text += " " + key_text(r.job(), r.attempt()) + "=" + std::to_string(r.phase());
+    return text;
+  }
+  if (m.has_heartbeat()) return "> beat";
+  if (m.has_prepared()) return "> prepared " + key_text(m.prepared().job(), m.prepared().attempt());
+  if (m.has_prepare_failed()) {
+    const auto& f = m.prepare_failed();
+    return "> failed " + key_text(f.job(), f.attempt()) + " (" + f.detail() + ")" + (f.node_fault() ? " node" : "");
+  }
+  if (m.has_started()) return "> started " + key_text(m.started().job(), m.started().attempt());
+  if (m.has_batch_exited()) {
+    const auto& b = m.batch_exited();
+    const std::string why = b.detail().empty() ? "" : " (" + b.detail() + ")";
+    return "> exited " + key_text(b.job(), b.attempt()) + " " + std::to_string(b.exit_code()) + ":" +
+           std::to_string(b.exit_signo()) + why;
+  }
+  const auto& d = m.done();
+  return "> done " + key_text(d.job(), d.attempt()) + (d.lease_expired() ? " lease" : "") +
+         (d.problem().empty() ? "" : " (" + d.problem() + ")");
+}
+
+inline std::string describe(const wire::ToShepherd& m) {
+  if (m.has_go()) return "go";
+  if (m.has_signal()) return "signal " + std::to_string(m.signal().signo());
+  if (m.has_stop()) return m.stop().kill_now() ? "kill" : "stop " + std::to_string(m.stop().grace_us() / 1'000'000);
+  if (m.has_forget()) return "forget";
+  return "renew";
+}
+
+struct Describe {
+  std::string operator()(const Connect&) const { return "connect"; }
+  std::string operator()(const Disconnect&) const { return "disconnect"; }
+  std::string operator()(const SendToController& e) const { return describe(e.message); }
+  std::string operator()(const LookupUser& e) const { return "lookup " + e.run.text(); }
+  std::string operator()(const LaunchShepherd& e) const { return "launch " + key_text(e.spec.job(), e.spec.attempt()); }
+  std::string operator()(const ToShepherd& e) const { return e.run.text() + " < " + describe(e.message); }
+  std::string operator()(const PrepareShare& e) const {
+    return "contain " + key_text(e.record.job(), e.record.attempt());
+  }
+  std::string operator()(const ReleaseShare& e) const { return "release " + e.run.text(); }
+  std::string operator()(const PersistRun& e) const {
+    return "persist " + key_text(e.record.job(), e.record.attempt());
+  }
+  std::string operator()(const ForgetRun& e) const { return "forget " + e.run.text(); }
+  std::string operator()(const Say&) const { return {}; }
+};
+
+inline std::string describe(const Effects& effects) {
+  std::string text;
+  for (const Effect& effect : effects) {
+    const std::string one = std::visit(Describe{}, effect);
+    if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
+  }
+  return text;
+}
+
+inline NodeFacts test_node(const std::string& name = "n0") {
+  NodeFacts node;
+  node.name = name;
+  node.cluster = "c";
+  node.containment = "cgroup_v2";
+  node.steps_dir = "/s/steps";
+  for (int i = 0; i < 4; ++i) {
+    node.topology.add_cores()->add_pus(static_cast<uint32_t>(i));
+    node.topology.add_gpus()->set_vendor("nvidia");
+  }
+  return node;
+}
+
+inline wire::NodeShare test_share(const std::string& node) {
+  wire::NodeShare share;
+  share.set_node(node);
+  share.set_tasks(1);
+  share.set_cpus(2);
+  share.set_cores("0-1");
+  share.set_gpus("0-1");
+  share.set_mem_mb(100);
+  return share;
+}
+
+/// An agent with a clock, driven by lines of text.
+class AgentScript {
+ public:
+  explicit AgentScript(uint32_t own_uid = 0) : agent(config(own_uid)) {}
+
+  static AgentConfig config(uint32_t own_uid = 0) {
+    AgentConfig c;
+    c.node = test_node();
+    c.boot_id = "boot-1";
+    c.own_uid = own_uid;
+    return c;
+  }
+
+  /// Carries out one line and returns the text of its effects.
+  std::string operator()(const std::string& line) { return describe(play(line)); }
+
+  /// Carries out one line.
+  Effects play(const std::string& line) {
+    std::istringstream words(line);
+    std::string verb, arg;
+    words >> verb >> arg;
+    std::vector<std::string> rest;
+    for (std::string word; words >> word;) rest.push_back(word);
+    now = now + base::milliseconds(1);
+    return event(verb, arg, rest);
+  }
+
+  base::Time now{1'000'000'000};
+  NodeAgent agent;
+
+ private:
+  static std::string option(const std::vector<std::string>& words, const std::string& name,
+                            const std::string& fallback) {
+    for (const std::string& word : words)
+      if (word.rfind(name, 0) == 0) return word.size() > name.size() ? word.substr(name.size() + 1) : "yes";
+    return fallback;
+  }
+
+  static wire::ControllerToNode prepare(RunKey key, const std::vector<std::string>& words) {
+    wire::ControllerToNode m;
+    wire::Prepare& p = *m.mutable_prepare();
+    p.set_job(key.job);
+    p.set_attempt(key.attempt);
+    p.mutable_spec()->set_uid(static_cast<uint32_t>(std::stoul(option(words, "uid", "1000"))));
+    std::istringstream nodes(option(words, "nodes", "n0"));
+    for (std::string node; std::getline(nodes, node, ',');) *p.add_all() = test_share(node);
+    *p.mutable_share() = test_share("n0");
+    p.mutable_share()->set_gpus(option(words, "gpus", "0-1"));
+    p.set_script("#!/bin/sh\n");
+    p.set_go(option(words, "go", "") == "yes");
+    p.set_lease_us(std::stoll(option(words, "lease", "0")) * 1'000'000);
+    p.set_grace_us(30'000'000);
+    p.set_allow_root(option(words, "root", "") == "yes");
+    return m;
+  }
+
+  template <typename Set>
+  Effects order(Set set) {
+    wire::ControllerToNode m;
+    set(m);
+    return agent.on_controller(now, m);
+  }
+
+  template <typename Order>
+  static void address(Order* order, RunKey key) {
+    order->set_job(key.job);
+    order->set_attempt(key.attempt);
+  }
+
+  Effects ack(RunKey key, wire::RunPhase phase) {
+    return order([&](auto& m) {
+      address(m.mutable_ack(), key);
+      m.mutable_ack()->set_phase(phase);
+    });
+  }
+
+  Effects event(const std::string& verb, const std::string& arg, const std::vector<std::string>& rest) {
+    if (verb == "start") return agent.on_recovered(now, {});
+    if (verb == "up") return agent.on_link_up(now);
+    if (verb == "down") return agent.on_link_down(now, "test");
+    if (verb == "beat") return order([&](auto& m) { m.mutable_heartbeat(); });
+    if (verb == "refused") return order([&](auto& m) { m.mutable_refused()->set_reason("no"); });
+    if (verb == "registered") return registered(arg, rest);
+    if (verb == "wait") {
+      now = now + base::seconds(std::stoll(arg));
+      return agent.on_tick(now);
+    }
+    const RunKey key = parse_key(arg);
+    if (verb == "prepare") return agent.on_controller(now, prepare(key, rest));
+    if (verb == "go") return order([&](auto& m) { address(m.mutable_go(), key); });
+    if (verb == "stop" || verb == "kill")
+      return order([&](auto& m) {
+        address(m.mutable_stop(), key);
+        m.mutable_stop()->set_grace_us(5'000'000);
+        m.mutable_stop()->set_kill_now(verb == "kill");
+      });
+    if (verb == "signal")
+      return order([&](auto& m) {
+        address(m.mutable_signal(), key);
+        m.mutable_signal()->set_signo(std::stoi(rest.at(0)));
+      });
+    if (verb == "ack-exit") return ack(key, wire::kRunEnding);
+    if (verb == "ack-done") return ack(key, wire::kRunDone);
+    return node_event(verb, key, rest);
+  }
+
+  Effects registered(const std::string& arg, const std::vector<std::string>& rest) {
+    return order([&](auto& m) {
+      m.mutable_registered()->set_heartbeat_us(10'000'000);
+      m.mutable_registered()->set_timeout_us(60'000'000);
+      if (!arg.empty()) address(m.mutable_registered()->add_wanted(), parse_key(arg));
+      for (const std::string& word : rest) address(m.mutable_registered()->add_wanted(), parse_key(word));
+    });
+  }
+
+  Effects node_event(const std::string& verb, RunKey key, const std::vector<std::string>& rest) {
+    const auto word = [&](size_t i, const char* fallback) { return i < rest.size() ? rest[i] : std::string(fallback); };
+    wire::FromShepherd m;
+    if (verb == "user") return agent.on_user(now, key, UserInfo{"ann", 1000, 1000, {1000}, "/home/ann", "/bin/bash"});
+    if (verb == "nouser") return agent.on_user(now, key, base::fail(base::ErrorCode::kNotFound, "no user 1000 on n0"));
+    if (verb == "nss-down") return agent.on_user(now, key, base::fail(base::ErrorCode::kUnavailable, "LDAP down"));
+    if (verb == "connected") return agent.on_shepherd_connected(now, key);
+    if (verb == "lost") return agent.on_shepherd_lost(now, key);
+    if (verb == "gone") return agent.on_shepherd_gone(now, key, 0, std::stoi(word(0, "0")), std::nullopt);
+    if (verb == "launch-failed") return agent.on_launch_failed(now, key, "no launcher");
+    if (verb == "contained") return agent.on_share_prepared(now, key, {});
+    if (verb == "not-contained") return agent.on_share_prepared(now, key, base::invalid("no cgroup"));
+    if (verb == "released") return agent.on_share_released(now, key, word(0, ""));
+    if (verb == "ready") m.mutable_ready();
+    if (verb == "started") m.mutable_started()->set_at_us(now.us);
+    if (verb == "exit") m.mutable_exit()->set_code(std::stoi(word(0, "0")));
+    if (verb == "never") {
+      m.mutable_exit()->set_never_started(true);
+      m.mutable_exit()->set_reason(static_cast<uint32_t>(model::EndReason::kOutputPath));
+      m.mutable_exit()->set_detail("output");
+    }
+    if (verb == "clean") m.mutable_clean();
+    return agent.on_shepherd(now, key, m);
+  }
+};
+
+}  // namespace gw::noded::testing

@@ -1,0 +1,195 @@
+// Environment, files and limits of a batch step, from order and node.
+#include "noded/core/step_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "model/request.h"
+#include "noded/core/job_env.h"
+#include "tests/unit/noded_core/agent_script.h"
+
+namespace gw::noded::testing {
+namespace {
+
+const base::Time kNow{1'700'000'000'000'000};
+
+class StepSpecTest : public ::testing::Test {
+ protected:
+  StepSpecTest() {
+    prepare.set_job(7);
+    prepare.set_attempt(2);
+    prepare.set_partition("main");
+    prepare.set_cluster("c");
+    prepare.set_restarts(1);
+    prepare.set_time_limit_us(3'600'000'000);
+    *prepare.mutable_share() = test_share("n0");
+    for (const char* name : {"n0", "n1"}) *prepare.add_all() = test_share(name);
+    wire::JobSpec& spec = *prepare.mutable_spec();
+    spec.set_name("train");
+    spec.set_uid(1000);
+    spec.set_gid(1000);
+    spec.set_submit_host("login");
+    spec.mutable_launch()->set_work_dir("/home/ann/w");
+    spec.mutable_request()->set_gpu_counting(static_cast<uint32_t>(model::GpuCounting::kPerNode));
+    spec.mutable_request()->set_gpus(2);
+    using namespace std::string_literals;
+    prepare.set_environment("PATH=/opt/bin\0A=1=2\0SLURM_JOB_ID=3\0SLURM_STEP_ID=0\0CUDA_VISIBLE_DEVICES=9\0=x\0junk"s);
+  }
+
+  std::map<std::string, std::string> env() const {
+    std::map<std::string, std::string> result;
+    for (const std::string& line : job_environment(node, prepare, user, kNow)) {
+      const size_t equals = line.find('=', 1);
+      EXPECT_TRUE(result.emplace(line.substr(0, equals), line.substr(equals + 1)).second) << line << " stands twice";
+    }
+    return result;
+  }
+  wire::StepSpec spec() const { return make_step_spec(node, prepare, user, kNow); }
+
+  NodeFacts node = test_node();
+  wire::Prepare prepare;
+  UserInfo user{"ann", 1000, 1000, {1000, 50}, "/home/ann", "/bin/zsh"};
+};
+
+TEST_F(StepSpecTest, SetsEveryVariableUnderBothNames) {
+  const std::map<std::string, std::string> want = {{"JOB_ID", "7"},
+                                                   {"JOBID", "7"},
+                                                   {"JOB_NAME", "train"},
+                                                   {"JOB_NODELIST", "n[0-1]"},
+                                                   {"NODELIST", "n[0-1]"},
+                                                   {"JOB_NUM_NODES", "2"},
+                                                   {"NNODES", "2"},
+                                                   {"NTASKS", "2"},
+                                                   {"NPROCS", "2"},
+                                                   {"TASKS_PER_NODE", "1(x2)"},
+                                                   {"JOB_CPUS_PER_NODE", "2(x2)"},
+                                                   {"CPUS_ON_NODE", "2"},
+                                                   {"MEM_PER_NODE", "100"},
+                                                   {"JOB_PARTITION", "main"},
+                                                   {"JOB_USER", "ann"},
+                                                   {"JOB_UID", "1000"},
+                                                   {"JOB_GID", "1000"},
+                                                   {"JOB_GPUS", "0,1"},
+                                                   {"GPUS_ON_NODE", "2"},
+                                                   {"GPUS_PER_NODE", "2"},
+                                                   {"CLUSTER_NAME", "c"},
+                                                   {"SUBMIT_DIR", "/home/ann/w"},
+                                                   {"SUBMIT_HOST", "login"},
+                                                   {"PROCID", "0"},
+                                                   {"LOCALID", "0"},
+                                                   {"NODEID", "0"},
+                                                   {"GTIDS", "0"},
+                                                   {"RESTART_COUNT", "1"},
+                                                   {"JOB_START_TIME", "1700000000"},
+                                                   {"JOB_END_TIME", "1700003600"},
+                                                   {"TOPOLOGY_ADDR", "n0"}};
+  auto have = env();
+  for (const auto& [name, value] : want) {
+    EXPECT_EQ(have["SLURM_" + name], value) << name;
+    EXPECT_EQ(have["GANGWAY_" + name], value) << name;
+  }
+  EXPECT_EQ(have["SLURMD_NODENAME"], "n0");
+  EXPECT_EQ(have["ENVIRONMENT"], "BATCH");
+}
+
+TEST_F(StepSpecTest, KeepsTheSubmissionEnvironmentButNotAnEnclosingJobs) {
+  auto have = env();
+  EXPECT_EQ(have["PATH"], "/opt/bin");
+  EXPECT_EQ(have["A"], "1=2");
+  EXPECT_EQ(have["HOME"], "/home/ann");
+  EXPECT_EQ(have["SHELL"], "/bin/zsh");
+  EXPECT_FALSE(have.contains("SLURM_STEP_ID"));
+  EXPECT_FALSE(have.contains("junk"));
+  EXPECT_FALSE(have.contains(""));
+}
+
+TEST_F(StepSpecTest, GpuIndicesAreTheNodesUnlessDevicesAreHidden) {
+  prepare.mutable_share()->set_gpus("2-3");
+  EXPECT_EQ(env()["CUDA_VISIBLE_DEVICES"], "2,3");
+  EXPECT_EQ(env()["CUDA_DEVICE_ORDER"], "PCI_BUS_ID");
+  node.constrain_devices = true;
+  EXPECT_EQ(env()["CUDA_VISIBLE_DEVICES"], "0,1");
+  EXPECT_EQ(env()["SLURM_JOB_GPUS"], "2,3");
+  node.is_emulated = true;
+  EXPECT_EQ(env()["CUDA_VISIBLE_DEVICES"], "2,3");
+  node.topology.mutable_gpus(2)->set_vendor("amd");
+  EXPECT_EQ(env()["ROCR_VISIBLE_DEVICES"], "2,3");
+  EXPECT_FALSE(env().contains("CUDA_VISIBLE_DEVICES"));
+}
+
+TEST_F(StepSpecTest, WithoutGpusNothingIsSaidOfThem) {
+  prepare.mutable_share()->clear_gpus();
+  EXPECT_FALSE(env().contains("CUDA_VISIBLE_DEVICES"));
+  EXPECT_FALSE(env().contains("SLURM_GPUS_ON_NODE"));
+}
+
+TEST_F(StepSpecTest, WithoutALimitTheEndIsAYearAway) {
+  prepare.set_time_limit_us(base::kUnlimited.us);
+  prepare.set_started_us(1'600'000'000'000'000);
+  EXPECT_EQ(env()["SLURM_JOB_START_TIME"], "1600000000");
+  EXPECT_EQ(env()["SLURM_JOB_END_TIME"], "1631536000");
+}
+
+TEST_F(StepSpecTest, ResolvesFiles) {
+  EXPECT_EQ(spec().std_out(), "/home/ann/w/gangway-7.out");
+  EXPECT_EQ(spec().std_err(), "");
+  EXPECT_EQ(spec().std_in(), "/dev/null");
+  wire::Launch& launch = *prepare.mutable_spec()->mutable_launch();
+  launch.set_slurm_names(true);
+  launch.set_std_err("/tmp/%x-%5j.err");
+  EXPECT_EQ(spec().std_out(), "/home/ann/w/slurm-7.out");
+  EXPECT_EQ(spec().std_err(), "/tmp/train-00007.err");
+  launch.set_std_out("/tmp/%x-%5j.err");
+  EXPECT_EQ(spec().std_err(), "") << "the same file is opened once";
+}
+
+TEST_F(StepSpecTest, TakesTheSubmittedGroupOnlyFromMembers) {
+  prepare.mutable_spec()->set_gid(50);
+  EXPECT_EQ(spec().gid(), 50u);
+  prepare.mutable_spec()->set_gid(0);
+  EXPECT_EQ(spec().gid(), 1000u);
+}
+
+TEST_F(StepSpecTest, ContainsCoresMemoryAndDevicesOnTheLiveMachineOnly) {
+  node.constrain_devices = true;
+  node.max_processes = 9;
+  node.topology.add_numa_nodes()->set_os_index(8);
+  for (int i = 0; i < 4; ++i) node.topology.mutable_gpus(i)->add_devices("/dev/nvidia" + std::to_string(i));
+  wire::Containment c = make_containment(node, prepare);
+  EXPECT_EQ(c.group(), "gangway/c/n0/job_7.2");
+  EXPECT_EQ(c.cpus(), "0-1");
+  EXPECT_EQ(c.mems(), "8");
+  EXPECT_EQ(c.mem_limit_mb(), 100u);
+  EXPECT_EQ(c.max_pids(), 9u);
+  EXPECT_EQ(c.all_devices_size(), 4);
+  ASSERT_EQ(c.allow_devices_size(), 2);
+  EXPECT_EQ(c.allow_devices(1), "/dev/nvidia1");
+  node.is_emulated = true;
+  c = make_containment(node, prepare);
+  EXPECT_EQ(c.cpus(), "");
+  EXPECT_EQ(c.all_devices_size(), 0);
+  EXPECT_EQ(c.mem_limit_mb(), 100u);
+}
+
+TEST_F(StepSpecTest, EmulatedNodesSeeTheirOwnName) {
+  EXPECT_EQ(spec().node(), "");
+  node.own_host_name = true;
+  node.hosts = {"127.0.1.1 n0"};
+  EXPECT_EQ(spec().node(), "n0");
+  EXPECT_EQ(spec().hosts_size(), 1);
+}
+
+TEST_F(StepSpecTest, ChecksTheShare) {
+  EXPECT_TRUE(check_share(node, prepare));
+  for (const char* bad : {"4", "x", "0-"}) {
+    prepare.mutable_share()->set_cores(bad);
+    EXPECT_FALSE(check_share(node, prepare)) << bad;
+  }
+  prepare.mutable_share()->set_cores("");
+  prepare.mutable_share()->set_node("n9");
+  EXPECT_FALSE(check_share(node, prepare));
+}
+
+}  // namespace
+}  // namespace gw::noded::testing

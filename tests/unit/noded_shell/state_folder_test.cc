@@ -1,0 +1,89 @@
+// The state folder of a node daemon.
+#include "noded/shell/state_folder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "noded/step/state_dir.h"
+
+namespace gw::noded {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StateFolderTest : public ::testing::Test {
+ protected:
+  StateFolderTest() {
+    char name[] = "/tmp/gwXXXXXX";
+    dir_ = ::mkdtemp(name);
+  }
+  ~StateFolderTest() override { fs::remove_all(dir_); }
+
+  static wire::RunRecord record(uint32_t job) {
+    wire::RunRecord r;
+    r.set_job(job);
+    r.set_attempt(1);
+    r.set_boot_id("b");
+    return r;
+  }
+  std::string dir_;
+};
+
+TEST_F(StateFolderTest, OneDaemonAtATime) {
+  auto first = StateFolder::open(dir_);
+  ASSERT_TRUE(first) << first.error().text();
+  const auto second = StateFolder::open(dir_);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().what.find("pid " + std::to_string(::getpid())), std::string::npos);
+  { const StateFolder gone = std::move(*first); }
+  EXPECT_TRUE(StateFolder::open(dir_));
+}
+
+TEST_F(StateFolderTest, RefusesPathsThatSocketsDoNotFitIn) {
+  const auto folder = StateFolder::open("/tmp/" + std::string(80, 'x'));
+  ASSERT_FALSE(folder);
+  EXPECT_NE(folder.error().hint.find("--state-dir"), std::string::npos);
+  EXPECT_FALSE(fs::exists("/tmp/" + std::string(80, 'x')));
+}
+
+TEST_F(StateFolderTest, FindsWhatAnEarlierDaemonLeft) {
+  const auto folder = StateFolder::open(dir_);
+  ASSERT_TRUE(folder);
+  ASSERT_TRUE(folder->save(record(7)));
+  ASSERT_TRUE(folder->save(record(8)));
+  folder->forget({8, 1});
+  std::ofstream(dir_ + "/runs/9.2.pb") << "garbage";
+  std::ofstream(dir_ + "/runs/7.1.pb.new") << "left by a crash";
+  fs::create_directory(dir_ + "/steps/10.3");
+  wire::StepExit exit;
+  exit.set_code(4);
+  ASSERT_TRUE(step::record_exit(dir_ + "/steps/10.3", exit));
+  const auto found = folder->scan("now");
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].record.boot_id(), "b");
+  EXPECT_FALSE(found[0].has_step_dir);
+  EXPECT_EQ(found[1].record.job(), 9u);
+  EXPECT_EQ(found[1].record.boot_id(), "now");
+  EXPECT_TRUE(found[1].record.has_script());
+  EXPECT_TRUE(found[2].has_step_dir);
+  EXPECT_FALSE(found[2].shepherd_answers);
+  ASSERT_TRUE(found[2].exit);
+  EXPECT_EQ(found[2].exit->code(), 4);
+}
+
+TEST_F(StateFolderTest, AnEmulatedNodeRebootsWhenItsFileGoes) {
+  const auto folder = StateFolder::open(dir_);
+  ASSERT_TRUE(folder);
+  const std::string first = folder->boot_id(true);
+  EXPECT_EQ(folder->boot_id(true), first);
+  EXPECT_TRUE(first.starts_with(folder->boot_id(false)));
+  fs::remove(dir_ + "/boot_id");
+  EXPECT_NE(folder->boot_id(true), first);
+}
+
+}  // namespace
+}  // namespace gw::noded

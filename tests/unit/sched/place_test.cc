@@ -1,0 +1,219 @@
+// Placement of one gang: what fits, how it is dealt out, which indices, and why not.
+#include "sched/place.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster_builder.h"
+
+namespace gw::sched {
+namespace {
+
+using testing::Cluster;
+using testing::gang;
+using testing::machine;
+using testing::tasks;
+
+std::vector<uint32_t> task_counts(const model::Allocation& a) {
+  std::vector<uint32_t> out;
+  for (const auto& s : a.shares) out.push_back(s.tasks);
+  return out;
+}
+
+TEST(Place, GangGetsWholeNodes) {
+  Cluster c(4, machine(16, 8, 64'000));
+  const Placement p = place(c.view.capacity(), c.partition(), gang(2, 8));
+  ASSERT_TRUE(p.allocation);
+  ASSERT_EQ(p.allocation->shares.size(), 2U);
+  for (const auto& s : p.allocation->shares) EXPECT_EQ(s.gpus.text(), "0-7");
+}
+
+TEST(Place, WholeCoresAreGiven) {
+  Cluster c(1, machine(16, 0, 64'000));
+  const Placement p = place(c.view.capacity(), c.partition(), tasks(1, 3));
+  ASSERT_TRUE(p.allocation);
+  EXPECT_EQ(p.allocation->shares[0].cores.size(), 2U);
+  EXPECT_EQ(p.allocation->shares[0].cpus, 4U);
+}
+
+TEST(Place, FewestNodesWithoutNodesGiven) {
+  Cluster c(4, machine(4, 0, 64'000));  // 8 CPUs each
+  const Placement p = place(c.view.capacity(), c.partition(), tasks(12, 2));
+  ASSERT_TRUE(p.allocation);  // 12 x 2 CPUs = 3 nodes of 8
+  EXPECT_EQ(task_counts(*p.allocation), (std::vector<uint32_t>{4, 4, 4}));
+}
+
+TEST(Place, TasksAreDealtEvenlyOverNodesGiven) {
+  Cluster c(3, machine(16, 0, 64'000));
+  model::Request r = tasks(5);
+  r.nodes_given = true;
+  r.min_nodes = r.max_nodes = 3;
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation);
+  EXPECT_EQ(task_counts(*p.allocation), (std::vector<uint32_t>{2, 2, 1}));
+}
+
+TEST(Place, RangeTakesAsManyNodesAsThereAre) {
+  Cluster c(3, machine(16, 8, 64'000));
+  model::Request r = gang(2, 8);
+  r.max_nodes = 4;
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation);
+  EXPECT_EQ(p.allocation->shares.size(), 3U);
+}
+
+TEST(Place, GpusPerJobSpreadOverNodesGiven) {
+  Cluster c(2, machine(16, 8, 64'000));
+  model::Request r = gang(2, 9);
+  r.gpu_counting = model::GpuCounting::kPerJob;
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation);
+  EXPECT_EQ(p.allocation->shares[0].gpus.size() + p.allocation->shares[1].gpus.size(), 9U);
+  EXPECT_GE(p.allocation->shares[1].gpus.size(), 4U);
+}
+
+TEST(Place, GpusPerJobWithoutNodesTakesEnoughNodes) {
+  Cluster c(3, machine(16, 8, 64'000));
+  model::Request r;
+  r.gpu_counting = model::GpuCounting::kPerJob;
+  r.gpus = 16;
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation);
+  EXPECT_EQ(p.allocation->total_gpus(), 16U);
+  EXPECT_EQ(p.allocation->shares.size(), 2U);
+}
+
+TEST(Place, FullestNodeFirstKeepsWholeNodesWhole) {
+  Cluster c(2, machine(16, 8, 64'000));
+  const Placement first = place(c.view.capacity(), c.partition(), gang(1, 2));
+  ASSERT_TRUE(c.view.capacity().allocate(JobId(1), "main", *first.allocation, {}, base::Time::never()));
+  const Placement second = place(c.view.capacity(), c.partition(), gang(1, 2));
+  ASSERT_TRUE(second.allocation);
+  EXPECT_EQ(second.allocation->shares[0].node, first.allocation->shares[0].node);
+  EXPECT_FALSE(second.allocation->shares[0].gpus.intersects(first.allocation->shares[0].gpus));
+}
+
+TEST(Place, GpusOfOneSwitchAndCoresOfTheirSocket) {
+  const model::NodeTopology t = machine(16, 8, 64'000);
+  base::IndexSet free = base::IndexSet::of({1, 4, 5, 6});
+  EXPECT_EQ(choose_gpus(t, free, 2, "").text(), "4-5");
+  const base::IndexSet cores = choose_cores(t, base::IndexSet::first(16), 4, base::IndexSet::of({4, 5}));
+  for (uint32_t core : cores.to_vector()) EXPECT_EQ(t.cores[core].socket, 1U);
+}
+
+TEST(Place, LoneGpuBreaksNoPair) {
+  const model::NodeTopology t = machine(16, 8, 64'000);
+  EXPECT_EQ(choose_gpus(t, base::IndexSet::of({0, 1, 3, 4, 5}), 1, "").text(), "3");
+}
+
+TEST(Place, CpuJobsKeepOffGpuNodes) {
+  Cluster c(1, machine(16, 8, 64'000));
+  c.apply(NodeSet{testing::node_facts(2, machine(16, 0, 64'000))});
+  PartitionFacts p = c.partition();
+  p.nodes = {"n1", "n2"};
+  c.apply(PartitionSet{p});
+  const Placement placed = place(c.view.capacity(), c.partition(), tasks(1));
+  ASSERT_TRUE(placed.allocation);
+  EXPECT_EQ(placed.allocation->shares[0].name, "n2");
+}
+
+TEST(Place, RequiredNodeIsTaken) {
+  Cluster c(3, machine(16, 8, 64'000));
+  model::Request r = gang(2, 1);
+  r.nodelist = {"n3"};
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation);
+  EXPECT_EQ(p.allocation->shares[1].name, "n3");
+}
+
+TEST(Place, ExclusiveTakesTheWholeIdleNode) {
+  Cluster c(2, machine(16, 8, 64'000));
+  const Placement small = place(c.view.capacity(), c.partition(), tasks(1));
+  ASSERT_TRUE(c.view.capacity().allocate(JobId(1), "main", *small.allocation, {}, base::Time::never()));
+  model::Request r = tasks(1);
+  r.exclusive = true;
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation);
+  EXPECT_NE(p.allocation->shares[0].node, small.allocation->shares[0].node);
+  EXPECT_EQ(p.allocation->shares[0].cores.size(), 16U);
+  EXPECT_EQ(p.allocation->shares[0].gpus.size(), 8U);
+}
+
+TEST(Place, MemoryUnaskedIsProportional) {
+  Cluster c(1, machine(16, 8, 64'000));
+  EXPECT_EQ(place(c.view.capacity(), c.partition(), tasks(1)).allocation->shares[0].mem_mb, 4'000U);
+  model::Request r = gang(1, 2);
+  r.mem_per_node_mb = 0;
+  EXPECT_EQ(place(c.view.capacity(), c.partition(), r).allocation->shares[0].mem_mb, 14'400U);
+}
+
+struct Refusal {
+  const char* what;
+  model::Request request;
+  const char* expected;
+};
+
+TEST(CouldEverRun, NamesTheTightestClauseAndTheOffer) {
+  Cluster c(2, machine(16, 4, 64'000));
+  std::vector<Refusal> table;
+  table.push_back({"too many GPUs", gang(1, 8), "8 GPUs on one node asked; the largest node in partition main has 4"});
+  table.push_back({"too many nodes", gang(3, 1), "3 nodes asked; partition main has 2"});
+  table.push_back(
+      {"too many CPUs", tasks(1, 64), "64 CPUs on one node asked; the largest node in partition main offers 32"});
+  model::Request memory = tasks(1);
+  memory.mem_per_node_mb = 100'000;
+  table.push_back({"memory", memory, "memory on one node asked; the largest node in partition main offers 62.50G"});
+  model::Request type = gang(1, 1);
+  type.gpu_type = "a100";
+  table.push_back({"type", type, "GPU type a100 asked; partition main has h100"});
+  model::Request features = tasks(1);
+  features.features = {{"ib"}};
+  table.push_back({"features", features, "no node of partition main has the features ib"});
+  model::Request unknown = tasks(1);
+  unknown.nodelist = {"x9"};
+  table.push_back({"unknown node", unknown, "--nodelist names the unknown node x9"});
+  for (const Refusal& row : table) {
+    const base::Status verdict = could_ever_run(c.view.capacity(), c.partition(), row.request);
+    ASSERT_FALSE(verdict) << row.what;
+    EXPECT_NE(verdict.error().what.find(row.expected), std::string::npos) << verdict.error().what;
+  }
+}
+
+TEST(CouldEverRun, BusyAndDrainedNodesCount) {
+  Cluster c(1, machine(16, 8, 64'000));
+  NodeFacts drained = c.view.capacity().node(NodeId(1))->facts;
+  drained.usable = false;
+  drained.unusable_why = "drained: disk";
+  c.apply(NodeSet{drained});
+  EXPECT_TRUE(could_ever_run(c.view.capacity(), c.partition(), gang(1, 8)));
+  const Placement now = place(c.view.capacity(), c.partition(), gang(1, 8));
+  EXPECT_FALSE(now.allocation);
+  EXPECT_NE(explain(now.census, "main").find("1 is drained: disk"), std::string::npos);
+}
+
+TEST(Capacity, GivesNothingTwiceAndTakesEachShareBackOnce) {
+  Cluster c(1, machine(16, 8, 64'000));
+  Capacity& capacity = c.view.capacity();
+  const auto a = place(capacity, c.partition(), gang(1, 4)).allocation;
+  ASSERT_TRUE(capacity.allocate(JobId(1), "main", *a, {}, base::Time::never()));
+  EXPECT_FALSE(capacity.allocate(JobId(2), "main", *a, {}, base::Time::never()));
+  EXPECT_TRUE(capacity.audit());
+  capacity.release(JobId(1), NodeId(1));
+  capacity.release(JobId(1), NodeId(1));
+  EXPECT_EQ(capacity.node(NodeId(1))->free_gpus.size(), 8U);
+  EXPECT_TRUE(capacity.audit());
+}
+
+TEST(Capacity, OfflineGpuOfARunningJobComesBackOffline) {
+  Cluster c(1, machine(16, 8, 64'000));
+  Capacity& capacity = c.view.capacity();
+  ASSERT_TRUE(capacity.allocate(JobId(1), "main", *place(capacity, c.partition(), gang(1, 8)).allocation, {}, {}));
+  NodeFacts facts = capacity.node(NodeId(1))->facts;
+  facts.gpus.erase(3);
+  c.apply(NodeSet{facts});
+  capacity.release_all(JobId(1));
+  EXPECT_EQ(capacity.node(NodeId(1))->free_gpus.text(), "0-2,4-7");
+  EXPECT_TRUE(capacity.audit());
+}
+
+}  // namespace
+}  // namespace gw::sched

@@ -1,0 +1,212 @@
+// Every operation's round trip, order, and what readers see of it.
+#include "store_fixture.h"
+
+namespace gw::store {
+namespace {
+
+TEST_F(StoreTest, PutJobRoundTripSurvivesReopen) {
+  open();
+  EXPECT_EQ(note_, "created");
+  ASSERT_TRUE(commit({PutJob{full_row(7)}, PutJob{full_row(3)}}));
+  open();
+  EXPECT_EQ(note_, "");
+  Snapshot s = load();
+  ASSERT_EQ(s.jobs.size(), 2u);
+  expect_equal(s.jobs[0], full_row(3));
+  expect_equal(s.jobs[1], full_row(7));
+}
+
+TEST_F(StoreTest, PutJobReplacesWhole) {
+  open();
+  JobRow row = full_row(1);
+  ASSERT_TRUE(commit({PutJob{row}}));
+  row.spec = "new";
+  row.nodes = "";
+  ASSERT_TRUE(commit({PutJob{row}}));
+  Snapshot s = load();
+  ASSERT_EQ(s.jobs.size(), 1u);
+  expect_equal(s.jobs[0], row);
+}
+
+TEST_F(StoreTest, PutJobStatusKeepsTheSpec) {
+  open();
+  ASSERT_TRUE(commit({PutJob{full_row(1)}}));
+  JobRow row = full_row(1);
+  row.state = 4;
+  row.status = "later";
+  row.nodes = "n9";
+  row.spec = "not to be written";
+  ASSERT_TRUE(commit({PutJobStatus{row}}));
+  row.spec = full_row(1).spec;
+  Snapshot s = load();
+  ASSERT_EQ(s.jobs.size(), 1u);
+  expect_equal(s.jobs[0], row);
+}
+
+TEST_F(StoreTest, StatusOfUnknownJobFailsTheWholeCommit) {
+  open();
+  base::Status done = commit({PutMeta{"k", "v"}, PutJobStatus{full_row(99)}});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, base::ErrorCode::kInternal);
+  EXPECT_NE(done.error().what.find("99"), std::string::npos);
+  EXPECT_TRUE(load().meta.empty());
+  EXPECT_TRUE(commit({PutMeta{"k", "v"}}));
+}
+
+TEST_F(StoreTest, EndJobMovesAndKeepsTheStoredSpec) {
+  open();
+  ASSERT_TRUE(commit({PutJob{full_row(5)}, PutJob{full_row(6)}}));
+  JobRow row = full_row(5);
+  row.state = 6;
+  row.spec.clear();
+  row.ended = {500};
+  ASSERT_TRUE(commit({EndJob{row}}));
+  Snapshot s = load();
+  ASSERT_EQ(s.jobs.size(), 1u);
+  EXPECT_EQ(s.jobs[0].id.value, 6u);
+  ASSERT_EQ(s.recently_ended.size(), 1u);
+  row.spec = full_row(5).spec;
+  expect_equal(s.recently_ended[0], row);
+  EXPECT_EQ(load({500}).recently_ended.size(), 1u);
+  EXPECT_TRUE(load({501}).recently_ended.empty());
+  auto r = reader();
+  auto found = r->ended_job(base::JobId(5));
+  ASSERT_TRUE(found) << found.error().text();
+  expect_equal(*found, row);
+  auto missing = r->ended_job(base::JobId(6));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, base::ErrorCode::kNotFound);
+}
+
+TEST_F(StoreTest, JobMayBeSubmittedAndEndedInOneCommit) {
+  open();
+  JobRow row = full_row(5);
+  ASSERT_TRUE(commit({EndJob{row}, PutJob{full_row(8)}, EndJob{full_row(8)}}));
+  Snapshot s = load();
+  EXPECT_TRUE(s.jobs.empty());
+  ASSERT_EQ(s.recently_ended.size(), 2u);
+  expect_equal(s.recently_ended[0], row);
+}
+
+TEST_F(StoreTest, BlobsAreStoredOnceByHash) {
+  open();
+  std::string bytes("#!/bin/sh\n\0\xfe", 12);
+  ASSERT_TRUE(commit({PutBlob{"h1", bytes}, PutBlob{"h1", "other"}, PutBlob{"h2", ""}}));
+  auto r = reader();
+  EXPECT_EQ(r->blob("h1").value(), bytes);
+  EXPECT_EQ(r->blob("h2").value(), "");
+  auto missing = r->blob("h3");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, base::ErrorCode::kNotFound);
+}
+
+TEST_F(StoreTest, NamedRowsAreReplaced) {
+  open();
+  ASSERT_TRUE(commit({PutNode{"n2", "a"}, PutNode{"n1", "b"}, PutNode{"n2", "c"}, PutPartition{"p", "d"},
+                      PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
+  Snapshot s = load();
+  ASSERT_EQ(s.nodes.size(), 2u);
+  EXPECT_EQ(s.nodes[0].name, "n1");
+  EXPECT_EQ(s.nodes[1].bytes, "c");
+  ASSERT_EQ(s.partitions.size(), 1u);
+  EXPECT_EQ(s.partitions[0].bytes, "d");
+  ASSERT_EQ(s.meta.size(), 1u);
+  EXPECT_EQ(s.meta[0].bytes, "2");
+}
+
+TEST_F(StoreTest, FirstReplyStaysAndOldOnesGo) {
+  open();
+  ASSERT_TRUE(commit({PutReply{1000, "id", "first", {10}}, PutReply{1000, "id", "second", {20}},
+                      PutReply{1001, "id", "of another user", {30}}}));
+  Snapshot s = load();
+  ASSERT_EQ(s.replies.size(), 2u);
+  EXPECT_EQ(s.replies[0].reply, "first");
+  EXPECT_EQ(s.replies[0].at.us, 10);
+  EXPECT_EQ(s.replies[0].uid, 1000u);
+  ASSERT_TRUE(commit({DropReplies{{30}}}));
+  s = load();
+  ASSERT_EQ(s.replies.size(), 1u);
+  EXPECT_EQ(s.replies[0].reply, "of another user");
+}
+
+TEST_F(StoreTest, HistoryGivesTheNewestOldestFirst) {
+  open();
+  base::JobId job(4);
+  ASSERT_TRUE(commit({Event{{1}, job, "", "submit", "", 7}, Event{{2}, base::JobId(5), "", "submit", "", 7},
+                      Event{{3}, job, "n1", "start", "on n1", 0}, Event{{4}, {}, "n1", "drain", "why", 0},
+                      Event{{5}, job, "", "end", "", 0}}));
+  auto r = reader();
+  auto all = r->history(job, 100).value();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].event.kind, "submit");
+  EXPECT_EQ(all[0].event.uid, 7u);
+  EXPECT_EQ(all[1].event.node, "n1");
+  EXPECT_EQ(all[1].event.text, "on n1");
+  EXPECT_EQ(all[1].event.at.us, 3);
+  EXPECT_LT(all[0].seq, all[1].seq);
+  auto two = r->history(job, 2).value();
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].event.kind, "start");
+  EXPECT_EQ(two[1].event.kind, "end");
+  EXPECT_TRUE(r->history({}, 10).value().empty());
+}
+
+TEST_F(StoreTest, AnyBytesInNames) {
+  open();
+  const std::string names[] = {"Robert'); DROP TABLE jobs;--", std::string("a\0b", 3), "héé\xe2\x9c\x93", "\xff\xfe",
+                               "\"`"};
+  uint32_t id = 0;
+  Batch batch;
+  for (const std::string& name : names) {
+    JobRow row = full_row(++id);
+    row.name = row.user = row.nodes = name;
+    batch.push_back(PutJob{row});
+    batch.push_back(PutNode{name, name});
+    batch.push_back(PutReply{1, name, name, {1}});
+    batch.push_back(Event{{1}, base::JobId(id), name, name, name, 0});
+  }
+  ASSERT_TRUE(commit(batch));
+  Snapshot s = load();
+  ASSERT_EQ(s.jobs.size(), std::size(names));
+  EXPECT_EQ(s.nodes.size(), std::size(names));
+  EXPECT_EQ(s.replies.size(), std::size(names));
+  auto r = reader();
+  for (size_t i = 0; i < std::size(names); ++i) {
+    EXPECT_EQ(s.jobs[i].name, names[i]);
+    EXPECT_EQ(r->history(s.jobs[i].id, 1).value().at(0).event.text, names[i]);
+  }
+}
+
+TEST_F(StoreTest, BatchesOfOneCommitApplyInOrder) {
+  open();
+  const Batch batches[] = {{PutMeta{"k", "1"}}, {}, {PutMeta{"k", "2"}, PutMeta{"j", "3"}}};
+  ASSERT_TRUE(store_->commit(batches));
+  ASSERT_TRUE(store_->commit({}));
+  Snapshot s = load();
+  ASSERT_EQ(s.meta.size(), 2u);
+  EXPECT_EQ(s.meta[1].bytes, "2");
+}
+
+TEST_F(StoreTest, ReaderSeesCommitsAndNothingElse) {
+  open();
+  ASSERT_TRUE(commit({PutBlob{"h", "x"}}));
+  auto r = reader();
+  EXPECT_TRUE(r->blob("h"));
+  ASSERT_FALSE(commit({PutBlob{"h2", "y"}, PutJobStatus{full_row(1)}}));
+  EXPECT_FALSE(r->blob("h2"));
+  ASSERT_TRUE(commit({PutBlob{"h2", "y"}}));
+  EXPECT_TRUE(r->blob("h2"));
+}
+
+TEST_F(StoreTest, ReaderHoldsNoTransaction) {
+  open();
+  auto r = reader();
+  ASSERT_TRUE(commit({PutBlob{"h", std::string(5 << 20, 'x')}}));
+  EXPECT_TRUE(r->blob("h"));
+  // With the reader at rest the log is written back and used again: 20 commits of 5 MB do not pile up in it.
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(commit({PutBlob{"b" + std::to_string(i), std::string(5 << 20, 'x')}}));
+  EXPECT_LT(std::filesystem::file_size(dir_ + "/gangway.db-wal"), 64u << 20);
+}
+
+}  // namespace
+}  // namespace gw::store

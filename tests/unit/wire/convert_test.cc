@@ -1,0 +1,144 @@
+// Messages that no honest sender makes are refused; names and ids of nodes are matched up.
+#include "wire/convert.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gw::wire {
+namespace {
+
+using testing::HasSubstr;
+
+template <typename T>
+std::string refused(const base::Result<T>& r) {
+  return r ? "accepted" : r.error().what;
+}
+
+TEST(FromWire, RefusesUnknownNumbers) {
+  Request request;
+  request.set_gpu_counting(4);
+  EXPECT_THAT(refused(from_wire(request)), HasSubstr("counting of GPUs"));
+  JobSpec spec;
+  spec.set_warn_signo(65);
+  EXPECT_THAT(refused(from_wire(spec)), HasSubstr("signal"));
+  spec.set_warn_signo(-1);
+  EXPECT_THAT(refused(from_wire(spec)), HasSubstr("signal"));
+  Outcome outcome;
+  outcome.set_end(2);
+  EXPECT_THAT(refused(from_wire(outcome)), HasSubstr("not the end of a run"));
+  outcome.set_end(99);
+  EXPECT_THAT(refused(from_wire(outcome)), HasSubstr("not the end of a run"));
+  outcome.set_end(5);
+  outcome.set_reason(99);
+  EXPECT_THAT(refused(from_wire(outcome)), HasSubstr("unknown reason"));
+  Partition partition;
+  partition.set_state(4);
+  EXPECT_THAT(refused(from_wire(partition)), HasSubstr("partition state"));
+}
+
+TEST(FromWire, RefusesBadIndexLists) {
+  NodeShare share;
+  share.set_cores("0-");
+  EXPECT_NE(refused(from_wire(share)), "accepted");
+  share.set_cores("0-999999999");
+  EXPECT_NE(refused(from_wire(share)), "accepted");
+}
+
+TEST(FromWire, RefusesAStatusWhosePhaseIsNotItsStates) {
+  Job job;
+  EXPECT_THAT(refused(from_wire(job)), HasSubstr("without a phase"));
+  job.mutable_status()->mutable_waiting();
+  EXPECT_EQ(refused(from_wire(job)), "accepted");
+  job.mutable_status()->set_state(static_cast<uint32_t>(model::JobState::kRunning));
+  EXPECT_THAT(refused(from_wire(job)), HasSubstr("data of another state"));
+  job.mutable_status()->set_state(14);
+  EXPECT_THAT(refused(from_wire(job)), HasSubstr("unknown job state 14"));
+  job.mutable_status()->set_state(0);
+  job.mutable_status()->mutable_waiting()->set_reason(77);
+  EXPECT_THAT(refused(from_wire(job)), HasSubstr("unknown reason for waiting"));
+}
+
+TEST(FromWire, ANodeThatHoldsAJobIsNeverForgotten) {
+  Job job;
+  job.mutable_status()->set_state(static_cast<uint32_t>(model::JobState::kConfiguring));
+  job.mutable_status()->mutable_placed()->add_shares()->set_node("n1");
+  job.mutable_status()->mutable_placed()->add_waiting_for("n1");
+  const NodeLookup known = [](std::string_view name) { return base::NodeId(name == "n1" ? 3 : 0); };
+  const NodeLookup nobody = [](std::string_view) { return base::NodeId(0); };
+  auto with = from_wire(job, known);
+  ASSERT_TRUE(with.has_value());
+  EXPECT_EQ(with->placed()->allocation.shares[0].node, base::NodeId(3));
+  EXPECT_TRUE(with->placed()->waiting_for.contains(base::NodeId(3)));
+  EXPECT_THAT(refused(from_wire(job, nobody)), HasSubstr("node n1"));
+  auto without = from_wire(job);
+  ASSERT_TRUE(without.has_value());
+  EXPECT_EQ(without->placed()->allocation.shares[0].name, "n1");
+}
+
+TEST(ToWire, NamesNodesOutsideTheGangByTheNamer) {
+  model::Job job;
+  job.state = model::JobState::kRunning;
+  model::Placed placed;
+  placed.unreachable.insert(base::NodeId(9));
+  job.phase = placed;
+  EXPECT_EQ(to_wire(job, [](base::NodeId id) { return "node" + id.text(); }).status().placed().unreachable(0), "node9");
+}
+
+TEST(FromWire, BoundsATopology) {
+  NodeTopology topology;
+  for (int i = 0; i < 2000; ++i) topology.add_gpus();
+  EXPECT_THAT(refused(from_wire(topology)), HasSubstr("more devices than any machine has"));
+  NodeTopology linked;
+  GpuLink* link = linked.add_links();
+  link->set_a(0);
+  link->set_b(1);
+  EXPECT_THAT(refused(from_wire(linked)), HasSubstr("a link between GPUs 0 and 1 of 0"));
+}
+
+TEST(FromWire, AnErrorAlwaysHasWords) {
+  Error error;
+  error.set_code(99);
+  EXPECT_EQ(from_wire(error).code, base::ErrorCode::kInternal);
+  EXPECT_FALSE(from_wire(error).what.empty());
+}
+
+TEST(ToWire, ANodeCarriesASummaryWithoutItsTopology) {
+  model::Node node;
+  node.config.name = "n1";
+  node.topology = std::make_shared<const model::NodeTopology>(model::flat_topology(8, 1024, 2, "t4"));
+  const Node w = to_wire(node, false);
+  EXPECT_FALSE(w.has_topology());
+  EXPECT_EQ(w.total_gpus(), 2u);
+  EXPECT_EQ(w.gres(), "gpu:t4:2");
+  EXPECT_EQ(w.total_cpus(), 8u);
+}
+
+TEST(Stored, NodeFieldsComeBack) {
+  model::Node node;
+  node.topology = std::make_shared<const model::NodeTopology>(model::flat_topology(8, 1024, 2, "t4"));
+  node.admin = model::NodeAdmin::kDrain;
+  node.reason = "fan";
+  node.offline_gpus[1] = "ECC";
+  model::Node back;
+  ASSERT_TRUE(stored_from_wire(to_wire(node), back).has_value());
+  EXPECT_EQ(*back.topology, *node.topology);
+  EXPECT_EQ(back.admin, node.admin);
+  EXPECT_EQ(back.reason, "fan");
+  EXPECT_EQ(back.offline_gpus, node.offline_gpus);
+  Node bad;
+  bad.set_admin(7);
+  EXPECT_FALSE(stored_from_wire(bad, back).has_value());
+}
+
+TEST(Bytes, PathsNeedNotBeUtf8) {
+  model::JobSpec spec;
+  spec.name = "a\xff";
+  spec.launch.work_dir = "/tmp/\xe4";
+  spec.launch.args = {"\xff"};
+  JobSpec parsed;
+  ASSERT_TRUE(parsed.ParseFromString(to_wire(spec).SerializeAsString()));
+  EXPECT_EQ(*from_wire(parsed), spec);
+}
+
+}  // namespace
+}  // namespace gw::wire
