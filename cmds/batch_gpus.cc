@@ -24,7 +24,9 @@ base::Result<std::string> common_type(const GpuOptions& g) {
   std::string type;
   for (const GpuSpec* s : {&g.total, &g.per_node, &g.per_task}) {
     if (!s->given || s->type.empty() || s->type == type) continue;
-    if (!type.empty()) return invalid(fmt::format("the GPU options ask for different types: {} and {}", type, s->type));
+    if (!type.empty())
+      return invalid(fmt::format("the GPU options ask for different types: {} and {}", base::printable(type, 40),
+                                 base::printable(s->type, 40)));
     type = s->type;
   }
   return type;
@@ -79,6 +81,32 @@ base::Status node_and_task(const GpuOptions& g, model::Request& r) {
   return {};
 }
 
+/// The one thing that does not go together with shards.
+base::Status check_shards(const GpuOptions& g) {
+  if (g.per_node.milli == model::kWholeGpu) return {};
+  if ((g.total.given && g.total.count != 0) || (g.per_task.given && g.per_task.count != 0))
+    return invalid("--gres=shard is given together with --gpus or --gpus-per-task",
+                   "a job has a part of one GPU, or whole GPUs");
+  return {};
+}
+
+/// `250` or `h100:250`
+base::Result<GpuSpec> parse_shards(const std::string& spec) {
+  constexpr const char* kHint = "shard:250 is a quarter of a GPU; for a whole one write gpu:1";
+  const size_t colon = spec.rfind(':');
+  const std::string parts = colon == std::string::npos ? spec : spec.substr(colon + 1);
+  GpuSpec one{true, 1, {}};
+  if (colon != std::string::npos) {
+    auto typed = parse_gpu_spec(spec.substr(0, colon) + ":1", "--gres=shard");
+    if (!typed) return typed;
+    one.type = typed->type;
+  }
+  auto milli = base::parse_int(parts, 1, model::kWholeGpu - 1, "--gres=shard");
+  if (!milli) return base::fail(milli.error().code, milli.error().what, kHint);
+  one.milli = static_cast<uint32_t>(*milli);
+  return one;
+}
+
 }  // namespace
 
 base::Result<GpuSpec> parse_gpu_spec(std::string_view text, std::string_view option) {
@@ -107,20 +135,25 @@ base::Result<GpuSpec> parse_gres(std::string_view text) {
   if (base::iequals(text, "none")) return GpuSpec{true, 0, {}};
   std::string_view rest = text;
   if (rest.starts_with("gres/") || rest.starts_with("gres:")) rest.remove_prefix(5);
-  const bool is_gpu = rest.starts_with("gpu") && (rest.size() == 3 || rest[3] == ':' || rest[3] == '=');
-  if (!is_gpu)
-    return invalid("--gres: \"" + base::printable(text, 60) + "\" is not a GRES of this cluster",
-                   "gpu[:TYPE][:COUNT] is");
-  rest.remove_prefix(std::min<size_t>(rest.size(), 4));
-  if (rest.empty()) return GpuSpec{true, 1, {}};
   std::string spec(rest);
   std::replace(spec.begin(), spec.end(), '=', ':');
-  return parse_gpu_spec(spec, "--gres");
+  if (spec.find(',') != std::string::npos && spec.find("shard") != std::string::npos)
+    return invalid("--gres: shards stand alone", "a job has a part of one GPU, or whole GPUs");
+  const size_t colon = spec.find(':');
+  const std::string kind = spec.substr(0, colon);
+  spec = colon == std::string::npos ? "" : spec.substr(colon + 1);
+  if (kind == "shard") return parse_shards(spec);
+  if (kind != "gpu")
+    return invalid("--gres: \"" + base::printable(text, 60) + "\" is not a GRES of this cluster",
+                   "gpu[:TYPE][:COUNT] and shard[:TYPE]:PARTS are");
+  return spec.empty() ? GpuSpec{true, 1, {}} : parse_gpu_spec(spec, "--gres");
 }
 
 base::Status apply_gpus(const GpuOptions& g, model::Request& r) {
+  GW_TRY_STATUS(check_shards(g));
   GW_TRY(type, common_type(g));
   r.gpu_type = type;
+  r.gpu_milli = g.per_node.milli;
   // Zero says "none" and takes no part in the arithmetic.
   const bool total = g.total.given && g.total.count != 0;
   const bool per_node = g.per_node.given && g.per_node.count != 0;

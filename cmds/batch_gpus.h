@@ -16,11 +16,13 @@ struct GpuSpec {
   bool given = false;
   uint32_t count = 0;
   std::string type;
+  uint32_t milli = model::kWholeGpu;  ///< Thousandths of each; less than a whole one from --gres=shard only.
 };
 
 /// Reads [TYPE:]COUNT. Errors: several types, a negative or overlong number.
 base::Result<GpuSpec> parse_gpu_spec(std::string_view text, std::string_view option);
-/// Reads --gres: "gpu", "gpu:2", "gpu:h100:2", "gres/gpu:2", "gres/gpu=2", "none". Errors: another GRES than gpu.
+/// Reads --gres: "gpu", "gpu:2", "gpu:h100:2", "gres/gpu:2", "gres/gpu=2", "none"; and "shard:250", "shard:h100:250":
+/// so many thousandths of one GPU. Errors: another GRES; both at once; shards that are none or a whole GPU.
 base::Result<GpuSpec> parse_gres(std::string_view text);
 
 /// What was asked for in each way.
@@ -28,7 +30,7 @@ struct GpuOptions {
   GpuSpec total, per_node, per_task;
 };
 /// Puts them into the request as one way of counting; two of them may fix the number of nodes or tasks, as in Slurm.
-/// Errors: numbers that do not divide, three ways at once, different types.
+/// Errors: numbers that do not divide, three ways at once, different types, shards beside whole GPUs.
 base::Status apply_gpus(const GpuOptions& gpus, model::Request& request);
 
 }  // namespace gw::cmds

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/text.h"
+#include "cmds/batch_locality.h"
 #include "cmds/batch_values.h"
 #include "cmds/commands.h"
 
@@ -48,11 +51,14 @@ void add_size(std::vector<Option>& t, BatchOptions& o) {
   t.push_back({"ntasks-per-node", 0, Arg::kRequired, "COUNT", "tasks on a node", "NTASKS_PER_NODE", kDirective,
                number(r.tasks_per_node, "--ntasks-per-node", 1, 100'000'000)});
   t.push_back({"cpus-per-task", 'c', Arg::kRequired, "COUNT", "CPUs (hardware threads) of a task", "CPUS_PER_TASK",
-               kDirective, number(r.cpus_per_task, "-c/--cpus-per-task", 1, 65'536)});
+               kDirective, [&o, &r](Text v) -> Status {
+                 o.given.cpus_per_task = true;
+                 return number(r.cpus_per_task, "-c/--cpus-per-task", 1, 65'536)(v);
+               }});
   t.push_back({"mem", 0, Arg::kRequired, "SIZE[KMGT]", "memory on a node; 0: all of it", "MEM_PER_NODE", kDirective,
-               [&r](Text v) { return set_memory(r, v, false); }});
+               [&r](Text v) { return set_memory(r, v, MemoryOf::kNode); }});
   t.push_back({"mem-per-cpu", 0, Arg::kRequired, "SIZE[KMGT]", "memory for a CPU", "MEM_PER_CPU", kDirective,
-               [&r](Text v) { return set_memory(r, v, true); }});
+               [&r](Text v) { return set_memory(r, v, MemoryOf::kCpu); }});
 }
 
 void add_gpus(std::vector<Option>& t, BatchOptions& o) {
@@ -62,8 +68,9 @@ void add_gpus(std::vector<Option>& t, BatchOptions& o) {
                gpus(o.gpus.per_node, "--gpus-per-node")});
   t.push_back({"gpus-per-task", 0, Arg::kRequired, "[TYPE:]COUNT", "GPUs of a task", "GPUS_PER_TASK", kDirective,
                gpus(o.gpus.per_task, "--gpus-per-task")});
-  t.push_back({"gres", 0, Arg::kRequired, "gpu[:TYPE][:COUNT]", "GPUs on a node, in Slurm's older form", "GRES",
-               kDirective, [&o](Text v) -> Status {
+  t.push_back({"gres", 0, Arg::kRequired, "gpu[:TYPE][:COUNT]|shard[:TYPE]:PARTS",
+               "GPUs on a node, in Slurm's older form; or thousandths of one GPU that is shared", "GRES", kDirective,
+               [&o](Text v) -> Status {
                  GW_TRY(spec, parse_gres(v));
                  o.gpus.per_node = spec;
                  return {};
@@ -103,6 +110,24 @@ void add_time(std::vector<Option>& t, BatchOptions& o, base::Time now) {
   t.push_back({"time", 't', Arg::kRequired, "TIME",
                "time limit: minutes, [D-]HH:MM:SS, D-HH, 90s, UNLIMITED; rounded up to minutes", "TIMELIMIT",
                kDirective, [&o](Text v) { return set_time(o.spec, v); }});
+  t.push_back({"time-min",
+               0,
+               Arg::kRequired,
+               "TIME",
+               "the time limit may be shortened to this, in order to start sooner",
+               {},
+               kDirective,
+               [&o](Text v) { return set_time_min(o.spec, v); }});
+  t.push_back({"deadline",
+               0,
+               Arg::kRequired,
+               "TIME",
+               "must have ended by then: now+1day, 16:00, 2027-01-20T12:34:00; else it does not start",
+               {},
+               kDirective,
+               [&o, now](Text v) { return set_deadline(o.spec, v, now); }});
+  t.push_back({"reservation", 0, Arg::kRequired, "NAME", "run inside this advance reservation", "RESERVATION",
+               kDirective, [&o](Text v) { return set_reservation(o.spec, v); }});
   t.push_back({"begin",
                0,
                Arg::kRequired,
@@ -111,6 +136,9 @@ void add_time(std::vector<Option>& t, BatchOptions& o, base::Time now) {
                {},
                kDirective,
                [&o, now](Text v) { return set_begin(o.spec, v, now); }});
+}
+
+void add_order(std::vector<Option>& t, BatchOptions& o) {
   t.push_back({"nice",
                0,
                Arg::kOptional,
@@ -214,11 +242,7 @@ constexpr client::Unsupported kUnsupported[] = {
     {"distribution", 'm'},
     {"mail-type"},
     {"mail-user"},
-    {"reservation"},
-    {"deadline"},
     {"delay-boot"},
-    {"time-min"},
-    {"switches"},
     {"core-spec", 'S'},
     {"thread-spec"},
     {"extra-node-info", 'B'},
@@ -229,10 +253,7 @@ constexpr client::Unsupported kUnsupported[] = {
     {"ntasks-per-socket"},
     {"ntasks-per-gpu"},
     {"gpus-per-socket"},
-    {"gpu-bind"},
     {"gpu-freq"},
-    {"cpus-per-gpu"},
-    {"mem-per-gpu"},
     {"mem-bind"},
     {"hint"},
     {"mincpus"},
@@ -277,13 +298,16 @@ std::string node_and_task_note(const model::Request& r) {
 }  // namespace
 
 std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, base::Time now) {
+  o.now = now;
   std::vector<Option> t;
   t.reserve(128);
   add_identity(t, o);
   add_size(t, o);
   add_gpus(t, o);
+  add_locality(t, o);
   add_place(t, o);
   add_time(t, o, now);
+  add_order(t, o);
   add_files(t, o);
   add_behaviour(t, o);
   client::add_common_options(t, flags);
@@ -294,14 +318,24 @@ std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, bas
 client::CommandDoc batch_doc() {
   client::CommandDoc d;
   d.summary = "submit a batch script";
-  d.synopsis = "[OPTIONS] [SCRIPT [ARGUMENTS]]";
+  d.synopsis = "[OPTIONS] [: OPTIONS]... [SCRIPT [ARGUMENTS]]";
   d.description =
       "Submits a batch script, which then runs once, on the first of its nodes. The script is copied at submission; "
       "without one it is "
       "read from standard input. Options also stand in the script, as #GBATCH or #SBATCH lines before its first "
       "command; the command "
       "line comes before the environment, which comes before these lines. #PBS lines are understood where they are "
-      "plain.";
+      "plain.\n\n"
+      "A heterogeneous job has several components that start together; the script runs in the first. They are "
+      "separated "
+      "by `:` on the command line and by a line #SBATCH hetjob in the script. Options that describe the job as a whole "
+      "(name, account, times, files, ...) hold for the later components too, unless given anew; sizes do not.\n\n"
+      "--locality says how close the parts of the job must be. gpu to node hold on each node: one GPU, all GPUs linked "
+      "in pairs (NVLink, xGMI), one PCIe switch, one NUMA node, one node; leaf and block for all nodes together. "
+      "leaf@10m,block@1h waits ten minutes for one leaf switch, then an hour for one block, then takes any. Without "
+      "it the closest that is free is taken at once.\n\n"
+      "--gres=shard:250 asks for 250 thousandths of one GPU, where the partition allows it. Other jobs may have the "
+      "rest. Nothing keeps jobs that share a GPU apart: not its memory, not its time, not its faults.";
   d.exit_codes = {{"0", "submitted (with --wait: the job's own code)"},
                   {"1", "refused, or the script cannot be used, or the controller is out of reach"},
                   {"128+N", "with --wait: the job ended by signal N"},
@@ -309,19 +343,33 @@ client::CommandDoc batch_doc() {
   d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},
                    {"GANGWAY_TIMEOUT", "seconds to keep trying to reach the controller (60)"}};
   d.examples = {{"gbatch -N2 --gpus-per-node=8 -t 2:00:00 train.sh", "two whole nodes of eight GPUs for two hours"},
+                {"gbatch -N4 --gpus-per-node=8 --locality=leaf@30m,block train.sh",
+                 "four nodes at one leaf switch; after half an hour also of one block"},
+                {"gbatch -n1 --gpus=1 : -n8 -p cpu both.sh", "two components that start together"},
                 {"gbatch --wait --wrap 'nvidia-smi'", "run one line and wait for it"}};
   d.env_prefixes = {"SBATCH_", "GBATCH_"};
   return d;
 }
 
+Status end_of_source(BatchOptions& o) {
+  const BatchOptions::Given given = std::exchange(o.given, {});
+  if (given.cpus_per_task && given.cpus_per_gpu)
+    return invalid("-c/--cpus-per-task and --cpus-per-gpu are mutually exclusive", "leave one of them out");
+  if (given.cpus_per_task) o.spec.request.cpus_per_gpu = 0;
+  if (given.cpus_per_gpu) o.spec.request.cpus_per_task = 1;
+  return {};
+}
+
 Status complete(BatchOptions& o, std::vector<std::string>& notes) {
   model::Request& r = o.spec.request;
+  GW_TRY_STATUS(end_of_source(o));
   GW_TRY_STATUS(apply_gpus(o.gpus, r));
   if (r.nodes_given && r.tasks_given && r.tasks < r.min_nodes) {
     notes.push_back(node_and_task_note(r));
     r.min_nodes = r.max_nodes = r.tasks;
   }
-  return model::normalise(r);
+  GW_TRY_STATUS(model::normalise(r));
+  return model::check_times(o.spec, o.now);
 }
 
 }  // namespace gw::cmds

@@ -13,10 +13,17 @@
 
 namespace gw::cmds {
 
-/// Everything that gbatch was told.
+/// Everything that gbatch was told of a job, or of one component of a heterogeneous job.
 struct BatchOptions {
+  /// What one source (directives, environment, command line) has given of options that exclude each other.
+  struct Given {
+    bool cpus_per_task = false, cpus_per_gpu = false;
+  };
+
+  base::Time now;  ///< When gbatch was started.
   model::JobSpec spec;
   GpuOptions gpus;
+  Given given;
   std::string chdir;
   std::string export_form;  ///< --export as written; empty: ALL.
   std::optional<std::string> wrap;
@@ -28,13 +35,18 @@ struct BatchOptions {
   uint32_t verbose = 0;
 };
 
-/// The table; its handlers write into `options`, which must outlive it. `now` anchors --begin.
+/// The table; its handlers write into `options`, which must outlive it. `now` anchors --begin and --deadline.
 std::vector<client::Option> batch_table(BatchOptions& options, client::CommonFlags& flags, base::Time now);
 
 /// The pages of gbatch.
 client::CommandDoc batch_doc();
 
-/// Completes the request after the last option: GPUs into one way of counting, then model::normalise. A note for the
+/// To be called after each source but the last: what it gave replaces what excludes it from an earlier source. Errors:
+/// options that exclude each other in one source.
+base::Status end_of_source(BatchOptions& options);
+
+/// Completes the request after the last option: GPUs into one way of counting, then model::normalise; times
+/// are checked against each other. A note for the
 /// user (Slurm's "can't run 1 processes on 2 nodes") is added to `notes`.
 base::Status complete(BatchOptions& options, std::vector<std::string>& notes);
 

@@ -75,7 +75,7 @@ Script wrapped_script(const std::string& command) {
 }
 
 base::Status check_script(std::string_view bytes) {
-  if (bytes.empty()) return invalid("Batch script is empty!");
+  if (bytes.empty()) return invalid("Batch script is empty!", "name a script, or use --wrap=COMMAND");
   if (bytes.size() > kMaxScript)
     return invalid("Batch script is larger than " + std::to_string(kMaxScript >> 20) + " MiB",
                    "keep data out of the script");

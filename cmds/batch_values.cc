@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstring>
 
@@ -76,14 +78,14 @@ Status set_nodes(model::Request& r, Text value) {
   return {};
 }
 
-Status set_memory(model::Request& r, Text value, bool per_cpu) {
+Status set_memory(model::Request& r, Text value, MemoryOf of) {
+  static constexpr const char* kOptions[] = {"--mem: ", "--mem-per-cpu: ", "--mem-per-gpu: "};
   auto mb = base::parse_memory_mb(value);
-  if (!mb)
-    return base::fail(mb.error().code, std::string(per_cpu ? "--mem-per-cpu: " : "--mem: ") + mb.error().what,
-                      mb.error().hint);
-  r.mem_per_node_mb = per_cpu ? 0 : *mb;
-  r.mem_per_cpu_mb = per_cpu ? *mb : 0;
-  r.mem_all = !per_cpu && *mb == 0;
+  if (!mb) return base::fail(mb.error().code, kOptions[static_cast<size_t>(of)] + mb.error().what, mb.error().hint);
+  r.mem_per_node_mb = of == MemoryOf::kNode ? *mb : 0;
+  r.mem_per_cpu_mb = of == MemoryOf::kCpu ? *mb : 0;
+  r.mem_per_gpu_mb = of == MemoryOf::kGpu ? *mb : 0;
+  r.mem_all = of == MemoryOf::kNode && *mb == 0;
   return {};
 }
 
@@ -101,6 +103,35 @@ Status set_begin(model::JobSpec& spec, Text value, base::Time now) {
   auto begin = base::parse_time(value, now);
   if (!begin) return base::fail(begin.error().code, "--begin: " + begin.error().what, begin.error().hint);
   spec.begin = *begin <= now ? base::Time{} : *begin;
+  return {};
+}
+
+Status set_time_min(model::JobSpec& spec, Text value) {
+  auto least = base::parse_duration(value);
+  if (!least) return base::fail(least.error().code, "--time-min: " + least.error().what, least.error().hint);
+  if (*least == base::kUnlimited) return invalid("--time-min: UNLIMITED is no time to be shortened to");
+  spec.time_min = base::round_up_to_minute(*least);
+  return {};
+}
+
+Status set_deadline(model::JobSpec& spec, Text value, base::Time now) {
+  auto deadline = base::parse_time(value, now);
+  if (!deadline)
+    return base::fail(deadline.error().code, "--deadline: " + deadline.error().what, deadline.error().hint);
+  if (*deadline <= now) return invalid("--deadline: " + base::format_time(*deadline) + " has passed");
+  spec.deadline = *deadline;
+  return {};
+}
+
+Status set_reservation(model::JobSpec& spec, Text value) {
+  if (value.empty()) return invalid("--reservation: the value is empty");
+  if (value.find(',') != Text::npos)
+    return invalid("--reservation: several reservations for one job are not supported in this version");
+  const bool is_name = value.size() <= 64 && std::all_of(value.begin(), value.end(), [](unsigned char c) {
+                         return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+                       });
+  if (!is_name) return invalid("--reservation: \"" + base::printable(value, 80) + "\" is not a name");
+  spec.reservation = value;
   return {};
 }
 

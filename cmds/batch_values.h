@@ -23,12 +23,20 @@ client::Handler host_list(std::vector<std::string>& field, std::string_view opti
 client::Handler gpus(GpuSpec& spec, std::string_view option);
 /// MIN[-MAX]
 base::Status set_nodes(model::Request& r, std::string_view value);
-/// SIZE[KMGT]; per_cpu and per node replace each other.
-base::Status set_memory(model::Request& r, std::string_view value, bool per_cpu);
+/// What an amount of memory is meant for.
+enum class MemoryOf { kNode, kCpu, kGpu };
+/// SIZE[KMGT]; the three ways replace each other.
+base::Status set_memory(model::Request& r, std::string_view value, MemoryOf of);
 /// A time limit, rounded up to minutes; 0 is no limit.
 base::Status set_time(model::JobSpec& spec, std::string_view value);
 /// A point in time; one that has passed means at once.
 base::Status set_begin(model::JobSpec& spec, std::string_view value, base::Time now);
+/// The time that a job may be shortened to, rounded up to minutes.
+base::Status set_time_min(model::JobSpec& spec, std::string_view value);
+/// A point in time to come.
+base::Status set_deadline(model::JobSpec& spec, std::string_view value, base::Time now);
+/// The name of one advance reservation.
+base::Status set_reservation(model::JobSpec& spec, std::string_view value);
 /// A nice value; 100 without one.
 base::Status set_nice(model::JobSpec& spec, std::string_view value);
 /// append or truncate.

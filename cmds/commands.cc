@@ -1,9 +1,7 @@
-// Dispatch and shared helpers of the commands.
+// What the commands share.
 #include "cmds/commands.h"
 
 #include <fmt/format.h>
-
-#include <array>
 
 #include "base/text.h"
 
@@ -14,43 +12,7 @@ using client::Program;
 
 constexpr size_t kMaxIds = 1'000'000;
 
-struct Entry {
-  std::string_view own_name;
-  std::string_view slurm_name;
-  int (*run)(const Program&, Args);
-};
-constexpr std::array<Entry, 5> kCommands = {{
-    {"gbatch", "sbatch", run_gbatch},
-    {"gqueue", "squeue", run_gqueue},
-    {"gcancel", "scancel", run_gcancel},
-    {"ginfo", "sinfo", run_ginfo},
-    {"gcontrol", "scontrol", run_gcontrol},
-}};
-
-const Entry* find(std::string_view name) {
-  for (const Entry& e : kCommands)
-    if (e.own_name == name || e.slurm_name == name) return &e;
-  return nullptr;
-}
-
 }  // namespace
-
-int run_by_name(const std::vector<std::string>& argv) {
-  Args args(argv);
-  if (args.empty()) return client::kExitFailed;
-  Program program = client::program_from(args.front());
-  const Entry* entry = find(program.name);
-  if (entry == nullptr && args.size() > 1) {
-    args = args.subspan(1);
-    program = client::program_from(args.front());
-    entry = find(program.name);
-  }
-  if (entry != nullptr) return entry->run(program, args.subspan(1));
-  std::string names;
-  for (const Entry& e : kCommands) names += " " + std::string(e.own_name);
-  client::print_error({"gangway-commands", false}, "call this program as one of:" + names);
-  return client::kExitFailed;
-}
 
 Parsed parse_command(const Program& program, const client::CommandDoc& doc, const std::vector<client::Option>& table,
                      client::CommonFlags& flags, Args args, int usage_exit, client::ParseRules rules) {
@@ -65,6 +27,11 @@ Parsed parse_command(const Program& program, const client::CommandDoc& doc, cons
 int failed(const Program& program, const base::Error& error, int code) {
   client::print_error(program, error);
   return code;
+}
+
+int refuse_operand(const client::Program& program, const std::string& word, std::string hint) {
+  return failed(program,
+                {base::ErrorCode::kInvalid, "unexpected argument \"" + base::printable(word) + "\"", std::move(hint)});
 }
 
 int printed(std::string_view text) { return client::print_out(text) ? client::kExitOk : client::kExitFailed; }
@@ -103,6 +70,8 @@ base::Status parse_job_ids(std::string_view text, std::vector<uint32_t>& ids) {
   for (const std::string& part : base::split(text, ',')) {
     if (part.find('_') != std::string::npos || part.find('[') != std::string::npos)
       return base::invalid("Invalid job id " + shown, "array tasks are not supported in this version");
+    if (part.find('.') != std::string::npos)
+      return base::invalid("Invalid job id " + shown, "steps are not supported in this version: name the job");
     const size_t dash = part.find('-');
     auto low = base::parse_int(std::string_view(part).substr(0, dash), 1, UINT32_MAX, "job id");
     auto high = dash == std::string::npos

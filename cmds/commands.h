@@ -38,6 +38,8 @@ Parsed parse_command(const client::Program& program, const client::CommandDoc& d
 
 /// Prints the error and returns `code`.
 int failed(const client::Program& program, const base::Error& error, int code = client::kExitFailed);
+/// Prints that the command takes no such word, and what it takes.
+int refuse_operand(const client::Program& program, const std::string& word, std::string hint);
 /// Prints the text; kExitFailed if stdout takes no more.
 int printed(std::string_view text);
 

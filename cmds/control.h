@@ -31,6 +31,8 @@ base::Result<std::map<std::string, std::string>> parse_settings(Args words);
 /// The request that `update` words mean: a job's, a node's or a partition's. Errors: unknown keys (did you mean), bad
 /// values, nothing to change.
 base::Result<wire::ApiRequest> update_request(Args words, base::Time now);
+/// Puts the names of all nodes in place of the one name ALL, as Slurm takes it.
+base::Status name_all_nodes(client::Connection& connection, wire::UpdateNodeRequest& update);
 /// A node list of `show hostlist`: "a,b,c" or the lines of a file (with a slash), compressed.
 base::Result<std::string> make_hostlist(const std::string& text, bool sorted);
 

@@ -121,7 +121,8 @@ std::string slurm_config_lines(const wire::ShowConfigReply& c) {
          line("SLURM_VERSION", "23.11.4") + line("SelectType", "select/cons_tres");
 }
 
-int show_config(const Program& program, const ControlOptions& o, Args) {
+int show_config(const Program& program, const ControlOptions& o, Args words) {
+  if (!words.empty()) return refuse_operand(program, words.front(), "show config takes no arguments");
   wire::ApiRequest request;
   request.mutable_show_config();
   auto reply = ask(program, std::move(request));

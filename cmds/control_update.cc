@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cmds/control.h"
+#include "cmds/faults.h"
 #include "model/cluster.h"
 #include "model/request.h"
 
@@ -34,16 +35,14 @@ Status unknown_key(const std::string& key, const std::vector<std::string>& known
 
 template <typename Request>
 Status apply(const std::vector<Key<Request>>& keys, const Settings& settings, Request& request) {
-  if (settings.empty()) return invalid("No changes specified");
+  std::vector<std::string> known;
+  for (const Key<Request>& k : keys) known.emplace_back(k.name);
+  if (settings.empty()) return invalid("No changes specified", "known: " + base::join(known, ", "));
   for (const auto& setting : settings) {
     const std::string& key = setting.first;
     const std::string& value = setting.second;
     const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key<Request>& k) { return k.name == key; });
-    if (found == keys.end()) {
-      std::vector<std::string> known;
-      for (const Key<Request>& k : keys) known.emplace_back(k.name);
-      return unknown_key(key, known);
-    }
+    if (found == keys.end()) return unknown_key(key, known);
     GW_TRY_STATUS(found->set(request, value));
   }
   return {};
@@ -347,19 +346,27 @@ base::Result<wire::ApiRequest> update_request(Args words, base::Time now) {
   return invalid("No valid entity in update command", "begin with JobId=, NodeName= or PartitionName=");
 }
 
+base::Status name_all_nodes(client::Connection& connection, wire::UpdateNodeRequest& update) {
+  if (update.names_size() != 1 || !base::iequals(update.names(0), "all")) return {};
+  wire::ApiRequest request;
+  request.mutable_list_nodes();
+  GW_TRY(reply, connection.call(std::move(request)));
+  if (reply.list_nodes().nodes().empty()) return base::fail(base::ErrorCode::kNotFound, "the cluster has no nodes");
+  update.clear_names();
+  for (const wire::Node& node : reply.list_nodes().nodes()) update.add_names(node.name());
+  return {};
+}
+
 int control_update(const Program& program, const ControlOptions& o, Args words) {
   auto request = update_request(words, base::SystemClock().now());
   if (!request) return failed(program, request.error());
-  auto reply = ask(program, std::move(*request));
-  if (!reply) return failed(program, reply.error());
-  int code = client::kExitOk;
-  for (const wire::JobFault& fault : reply->jobs().faults()) {
-    code = client::kExitFailed;
-    if (!o.quiet)
-      client::print_error(program, fmt::format("job {}: {}{}", fault.id(), fault.error().what(),
-                                               fault.error().hint().empty() ? "" : " (" + fault.error().hint() + ")"));
-  }
-  return code;
+  auto connection = client::connect(program);
+  if (!connection) return failed(program, connection.error());
+  if (request->has_update_node())
+    if (auto named = name_all_nodes(*connection, *request->mutable_update_node()); !named)
+      return failed(program, named.error());
+  auto reply = connection->call(std::move(*request));
+  return reply ? report_faults(program, reply->jobs().faults(), o.quiet) : failed(program, reply.error());
 }
 
 }  // namespace gw::cmds

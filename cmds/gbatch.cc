@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "client/directives.h"
 #include "client/job_view.h"
+#include "cmds/batch_components.h"
 #include "cmds/batch_options.h"
 #include "cmds/batch_script.h"
 #include "cmds/commands.h"
@@ -34,9 +35,9 @@ using Step = tl::expected<T, Refusal>;
 
 tl::unexpected<Refusal> refuse(const base::Error& error, int code) { return tl::unexpected(Refusal{error, code}); }
 
-/// Operands and early flags of the command line.
+/// The command line, and what had to be known of it before the script was read.
 struct Invocation {
-  std::vector<std::string> operands;
+  CommandLine line;
   BatchOptions early;
 };
 
@@ -55,7 +56,7 @@ base::Status fill_launch(const Program& program, BatchOptions& o, const Script& 
     o.chdir = o.chdir.empty() ? here : here + "/" + o.chdir;
   }
   l.work_dir = o.chdir;
-  if (inv.operands.size() > 1) l.args.assign(inv.operands.begin() + 1, inv.operands.end());
+  if (inv.line.operands.size() > 1) l.args.assign(inv.line.operands.begin() + 1, inv.line.operands.end());
   l.umask = present_umask();
   l.limits = model::Limits(present_limits());
   l.slurm_names = program.is_slurm;
@@ -72,51 +73,58 @@ base::Status fill_launch(const Program& program, BatchOptions& o, const Script& 
 
 Step<Script> get_script(const Invocation& inv) {
   if (inv.early.wrap) {
-    if (!inv.operands.empty())
+    if (!inv.line.operands.empty())
       return refuse({base::ErrorCode::kInvalid, "Script arguments are not permitted with the --wrap option", {}},
                     kExitFailed);
     if (base::trim(*inv.early.wrap).empty())
       return refuse({base::ErrorCode::kInvalid, "--wrap: the command is empty", {}}, kExitFailed);
     return wrapped_script(*inv.early.wrap);
   }
-  auto script = load_script(inv.operands.empty() ? std::string() : inv.operands.front());
+  auto script = load_script(inv.line.operands.empty() ? std::string() : inv.line.operands.front());
   if (!script) return refuse(script.error(), kExitFailed);
   if (auto fine = check_script(script->bytes); !fine) return refuse(fine.error(), kExitFailed);
   return *script;
 }
 
-/// Directives, then environment, then command line: later ones win.
-base::Status read_all_options(const std::vector<client::Option>& table, const Script& script, bool ignore_pbs,
-                              Args args) {
-  GW_TRY(directives, client::read_directives(script.bytes, script.label, ignore_pbs));
-  GW_TRY_STATUS(client::apply_directives(table, directives, script.label));
-  GW_TRY_STATUS(
-      client::read_environment(table, batch_doc().env_prefixes, [](const char* name) { return std::getenv(name); }));
-  auto operands = client::parse_options(table, args, {.stop_at_operand = true});
-  return operands ? base::Status{} : base::Status(tl::unexpected(operands.error()));
+base::Result<std::vector<BatchOptions>> read_job(const Script& script, const Invocation& inv) {
+  GW_TRY(directives, client::read_directives(script.bytes, script.label, inv.early.ignore_pbs));
+  return read_components({std::move(directives), script.label, [](const char* name) { return std::getenv(name); },
+                          inv.line.components, base::SystemClock().now()});
 }
 
-Step<wire::ApiRequest> make_request(const Program& program, BatchOptions& o, const Invocation& inv, Args args,
+Step<wire::SubmitRequest> submission(const Program& program, std::vector<BatchOptions>& components,
+                                     const Script& script, const Invocation& inv, Args args,
+                                     std::vector<std::string>& notes) {
+  wire::SubmitRequest submit;
+  for (BatchOptions& o : components) {
+    if (auto done = complete(o, notes); !done) return refuse(done.error(), kExitFailed);
+    if (auto done = fill_launch(program, o, script, inv, args); !done) return refuse(done.error(), kExitFailed);
+    *(&o == &components.front() ? submit.mutable_spec() : submit.add_components()) = wire::to_wire(o.spec);
+  }
+  const BatchOptions& first = components.front();
+  auto environment = export_environment(first.export_form, present_environment());
+  if (!environment) return refuse(environment.error(), kExitBatchUsage);
+  struct stat st {};
+  if (::stat(first.spec.launch.work_dir.c_str(), &st) != 0)
+    notes.push_back("work directory " + base::printable(first.spec.launch.work_dir) + " does not exist on this host");
+  submit.set_script(script.bytes);
+  submit.set_environment(*environment);
+  submit.set_test_only(first.test_only);
+  return submit;
+}
+
+/// `options` becomes those of the first component, which speak for the whole job.
+Step<wire::ApiRequest> make_request(const Program& program, BatchOptions& options, const Invocation& inv, Args args,
                                     std::vector<std::string>& notes) {
   auto script = get_script(inv);
   if (!script) return tl::unexpected(script.error());
-  client::CommonFlags flags;
-  const auto table = batch_table(o, flags, base::SystemClock().now());
-  if (auto done = read_all_options(table, *script, inv.early.ignore_pbs, args); !done)
-    return refuse(done.error(), kExitBatchUsage);
-  if (auto done = complete(o, notes); !done) return refuse(done.error(), kExitFailed);
-  auto environment = export_environment(o.export_form, present_environment());
-  if (!environment) return refuse(environment.error(), kExitBatchUsage);
-  if (auto done = fill_launch(program, o, *script, inv, args); !done) return refuse(done.error(), kExitFailed);
-  struct stat st {};
-  if (::stat(o.spec.launch.work_dir.c_str(), &st) != 0)
-    notes.push_back("work directory " + base::printable(o.spec.launch.work_dir) + " does not exist on this host");
+  auto components = read_job(*script, inv);
+  if (!components) return refuse(components.error(), kExitBatchUsage);
+  auto submit = submission(program, *components, *script, inv, args, notes);
+  if (!submit) return tl::unexpected(submit.error());
+  options = std::move(components->front());
   wire::ApiRequest request;
-  wire::SubmitRequest& submit = *request.mutable_submit();
-  *submit.mutable_spec() = wire::to_wire(o.spec);
-  submit.set_script(script->bytes);
-  submit.set_environment(*environment);
-  submit.set_test_only(o.test_only);
+  *request.mutable_submit() = std::move(*submit);
   return request;
 }
 
@@ -185,7 +193,9 @@ int run_gbatch(const Program& program, Args args) {
   Parsed parsed =
       parse_command(program, batch_doc(), early_table, flags, args, kExitBatchUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
-  inv.operands = std::move(parsed.operands);
+  auto line = split_components(early_table, args);
+  if (!line) return failed(program, line.error(), kExitBatchUsage);
+  inv.line = std::move(*line);
   BatchOptions options;
   std::vector<std::string> notes;
   auto request = make_request(program, options, inv, args, notes);

@@ -1,17 +1,17 @@
 // gcancel (scancel): ends jobs or sends them signals.
-// Invariants: never cancels without being told which; success is silent, and so is a job that is not there or has
-// ended.
+// Invariants: never cancels without being told which; a filter that names what does not exist cancels nothing; success
+// is silent, and so is a job that is not there or has ended.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <iostream>
 
-#include "base/hostlist.h"
 #include "base/text.h"
 #include "client/job_view.h"
 #include "cmds/batch_options.h"
 #include "cmds/commands.h"
+#include "cmds/faults.h"
+#include "cmds/job_filter.h"
 
 namespace gw::cmds {
 namespace {
@@ -22,39 +22,17 @@ using client::Program;
 using Text = std::string_view;
 
 struct CancelOptions {
-  std::vector<uint32_t> ids;
-  std::vector<std::string> users, partitions, names, states, accounts, qos, nodes;
-  bool me = false, batch = false, full = false, quiet = false, verbose = false, interactive = false, ignored = false;
+  JobFilters filters;
+  bool batch = false, full = false, quiet = false, verbose = false, interactive = false, ignored = false;
   int signo = 0;
-
-  bool has_filter() const {
-    return me || !(users.empty() && partitions.empty() && names.empty() && states.empty() && accounts.empty() &&
-                   qos.empty() && nodes.empty());
-  }
 };
 
 std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) {
   std::vector<client::Option> t;
-  t.push_back({"user", 'u', Arg::kRequired, "USERS", "jobs of these users (names or numbers)", "USER", client::kPlain,
-               lists(o.users, "-u/--user")});
-  t.push_back({"me", 0, Arg::kNone, {}, "my jobs", {}, client::kPlain, sets(o.me)});
-  t.push_back({"partition", 'p', Arg::kRequired, "NAMES", "jobs in these partitions", "PARTITION", client::kPlain,
-               lists(o.partitions, "-p/--partition")});
-  t.push_back({"name", 'n', Arg::kRequired, "NAMES", "jobs of these names", "NAME", client::kPlain,
-               lists(o.names, "-n/--name")});
-  t.push_back({"jobname", 0, Arg::kRequired, "NAMES", {}, {}, client::kHidden, lists(o.names, "--jobname")});
+  add_job_filters(t, o.filters, {"USER", "NAME"});
+  t.push_back({"jobname", 0, Arg::kRequired, "NAMES", {}, {}, client::kHidden, lists(o.filters.names, "--jobname")});
   t.push_back({"state", 't', Arg::kRequired, "STATES", "jobs in these states: PENDING, RUNNING, SUSPENDED", "STATE",
-               client::kPlain, lists(o.states, "-t/--state")});
-  t.push_back({"account", 'A', Arg::kRequired, "NAMES", "jobs of these accounts", "ACCOUNT", client::kPlain,
-               lists(o.accounts, "-A/--account")});
-  t.push_back(
-      {"qos", 'q', Arg::kRequired, "NAMES", "jobs of these QOS", "QOS", client::kPlain, lists(o.qos, "-q/--qos")});
-  t.push_back(
-      {"nodelist", 'w', Arg::kRequired, "NODES", "jobs on these nodes", {}, client::kPlain, [&o](Text v) -> Status {
-         GW_TRY(names, base::expand_hostlist(v));
-         o.nodes.insert(o.nodes.end(), names.begin(), names.end());
-         return {};
-       }});
+               client::kPlain, lists(o.filters.states, "-t/--state")});
   t.push_back({"signal",
                's',
                Arg::kRequired,
@@ -97,10 +75,13 @@ client::CommandDoc doc() {
   d.synopsis = "[OPTIONS] [JOB_ID...]";
   d.description =
       "Ends the named jobs, or all that pass every filter given. Ids may be lists and ranges: 1,2 or 5-9. Jobs that do "
-      "not exist or "
-      "have ended are passed over in silence.";
-  d.exit_codes = {{"0", "done, or there was nothing to do"},
-                  {"1", "bad option or id, permission denied, or the controller is out of reach"}};
+      "not exist or have ended are passed over in silence (-v tells of them); a user, partition, QOS or node that does "
+      "not exist is an error, and then nothing is cancelled.";
+  d.exit_codes = {
+      {"0", "done, or there was nothing to do"},
+      {"1",
+       "bad option or id, unknown user, partition, QOS or node, permission denied, or the controller is out "
+       "of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
   d.examples = {{"gcancel 7 9-12", "cancel five jobs"},
                 {"gcancel -u alice -t PENDING", "what of alice's has not started"},
@@ -110,7 +91,7 @@ client::CommandDoc doc() {
 }
 
 Status add_states(const CancelOptions& o, wire::JobFilter& f) {
-  for (const std::string& text : o.states) {
+  for (const std::string& text : o.filters.states) {
     GW_TRY(state, model::parse_job_state(text));
     if (model::is_end(state))
       return base::invalid("-t/--state: jobs that are " + std::string(model::long_name(state)) + " have ended",
@@ -121,23 +102,19 @@ Status add_states(const CancelOptions& o, wire::JobFilter& f) {
 }
 
 base::Result<wire::JobFilter> make_filter(const CancelOptions& o) {
-  wire::JobFilter f;
-  GW_TRY_STATUS(add_states(o, f));
-  for (uint32_t id : o.ids) f.add_ids(id);
-  for (const std::string& user : o.users) {
-    auto uid = base::parse_int(user, 0, UINT32_MAX, "-u/--user");
-    if (uid)
-      f.add_uids(static_cast<uint32_t>(*uid));
-    else
-      f.add_users(user);
-  }
-  if (o.me) f.add_uids(::geteuid());
-  f.mutable_partitions()->Assign(o.partitions.begin(), o.partitions.end());
-  f.mutable_names()->Assign(o.names.begin(), o.names.end());
-  f.mutable_nodes()->Assign(o.nodes.begin(), o.nodes.end());
-  f.mutable_accounts()->Assign(o.accounts.begin(), o.accounts.end());
-  f.mutable_qos()->Assign(o.qos.begin(), o.qos.end());
-  return f;
+  GW_TRY(filter, to_filter(o.filters));
+  GW_TRY_STATUS(add_states(o, filter));
+  return filter;
+}
+
+/// What the controller does not know may still be what jobs carry: a partition that is gone, a node that was taken out.
+Status check_filter(client::Connection& connection, const wire::JobFilter& filter) {
+  const Status known = check_names(connection, filter, {});
+  if (known || known.error().code != base::ErrorCode::kNotFound) return known;
+  wire::ApiRequest request;
+  *request.mutable_list_jobs()->mutable_filter() = filter;
+  GW_TRY(reply, connection.call(std::move(request)));
+  return check_names(connection, filter, reply.list_jobs().jobs());
 }
 
 /// Asks about every job that the filter finds; the ids that were agreed to.
@@ -152,30 +129,73 @@ base::Result<std::vector<uint32_t>> ask_each(client::Connection& connection, con
                              base::printable(job.spec().name(), 60), client::partition_of(job))
               << std::flush;
     std::string answer;
-    if (!std::getline(std::cin, answer)) break;
+    if (!std::getline(std::cin, answer)) {
+      std::cerr << '\n';
+      break;
+    }
     if (!answer.empty() && (answer[0] == 'y' || answer[0] == 'Y')) agreed.push_back(job.id());
   }
   return agreed;
 }
 
 /// A job that is gone needs no cancelling; a signal, though, should reach somebody.
-bool is_silent(const wire::Error& e, bool is_signal) {
+bool is_nothing_to_do(const wire::Error& e, bool is_signal) {
   const auto code = static_cast<base::ErrorCode>(e.code());
   return code == base::ErrorCode::kNotFound || (!is_signal && code == base::ErrorCode::kConflict);
 }
 
 int report(const Program& program, const CancelOptions& o, const wire::CancelReply& reply) {
   int code = client::kExitOk;
+  const bool is_signal = o.signo != 0;
   if (o.verbose)
     for (uint32_t id : reply.done())
-      client::print_note(program, fmt::format("{} job {}", o.signo != 0 ? "Signalled" : "Terminating", id));
+      client::print_note(program, fmt::format("{} job {}", is_signal ? "Signalled" : "Terminating", id));
   for (const wire::JobFault& fault : reply.faults()) {
-    const bool silent = is_silent(fault.error(), o.signo != 0);
-    if (!silent) code = client::kExitFailed;
-    if (o.quiet || (silent && !o.verbose)) continue;
-    client::print_error(program, fmt::format("Kill job error on job id {}: {}", fault.id(), fault.error().what()));
+    const bool is_idle = is_nothing_to_do(fault.error(), is_signal);
+    if (!is_idle) code = client::kExitFailed;
+    if (o.quiet || (is_idle && !o.verbose)) continue;
+    if (program.is_slurm)  // clients look for these words
+      client::print_error(program, fmt::format("Kill job error on job id {}: {}", fault.id(), fault.error().what()));
+    else if (is_idle)
+      client::print_note(program, (is_signal ? "nothing to signal: " : "nothing to cancel: ") + fault_text(fault));
+    else
+      client::print_error(program, fault_text(fault));
   }
   return code;
+}
+
+/// The controller passes over jobs of others that a filter happens to find; whoever named their owner is told.
+int report_none(const Program& program, const CancelOptions& o, client::Connection& connection,
+                const wire::JobFilter& filter) {
+  if (filter.users().empty() && filter.uids().empty()) {
+    if (o.verbose) client::print_note(program, "nothing to cancel: no job of yours passes the filter");
+    return client::kExitOk;
+  }
+  wire::ApiRequest request;
+  *request.mutable_list_jobs()->mutable_filter() = filter;
+  auto reply = connection.call(std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const auto& jobs = reply->list_jobs().jobs();
+  if (!jobs.empty())
+    return failed(program, {base::ErrorCode::kDenied,
+                            fmt::format("access denied to {} of {}", jobs.size() == 1 ? "the job" : "the jobs",
+                                        jobs[0].spec().user()),
+                            "only the owner of a job and administrators may do this"});
+  if (o.verbose) client::print_note(program, "nothing to cancel: no job passes the filter");
+  return client::kExitOk;
+}
+
+Status fill_from_environment(CancelOptions& o) {
+  CancelOptions from_env;
+  client::CommonFlags unused;
+  GW_TRY_STATUS(client::read_environment(table(from_env, unused), doc().env_prefixes,
+                                         [](const char* n) { return std::getenv(n); }));
+  fill_filters(o.filters, from_env.filters);
+  o.batch |= from_env.batch;
+  o.full |= from_env.full;
+  o.interactive |= from_env.interactive;
+  o.verbose |= from_env.verbose;
+  return {};
 }
 
 }  // namespace
@@ -186,15 +206,17 @@ int run_gcancel(const Program& program, Args args) {
   const auto t = table(o, flags);
   Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  if (auto done = fill_from_environment(o); !done) return failed(program, done.error());
   for (const std::string& operand : parsed.operands)
-    if (auto done = parse_job_ids(operand, o.ids); !done) return failed(program, done.error());
-  if (o.ids.empty() && !o.has_filter())
+    if (auto done = parse_job_ids(operand, o.filters.ids); !done) return failed(program, done.error());
+  if (o.filters.ids.empty() && !o.filters.has_filter())
     return failed(program, {base::ErrorCode::kInvalid, "No job identification provided",
                             "name job ids, or filters such as -u or --me"});
   auto filter = make_filter(o);
   if (!filter) return failed(program, filter.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
+  if (auto known = check_filter(*connection, *filter); !known) return failed(program, known.error());
   if (o.interactive) {
     auto agreed = ask_each(*connection, *filter);
     if (!agreed) return failed(program, agreed.error());
@@ -208,7 +230,10 @@ int run_gcancel(const Program& program, Args args) {
   cancel.set_batch_only(o.batch);
   cancel.set_full(o.full);
   auto reply = connection->call(std::move(request));
-  return reply ? report(program, o, reply->cancel()) : failed(program, reply.error());
+  if (!reply) return failed(program, reply.error());
+  const wire::CancelReply& result = reply->cancel();
+  return result.done().empty() && result.faults().empty() ? report_none(program, o, *connection, *filter)
+                                                          : report(program, o, result);
 }
 
 }  // namespace gw::cmds

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/json.h"
 #include "cmds/control.h"
+#include "cmds/faults.h"
 
 namespace gw::cmds {
 namespace {
@@ -46,7 +47,7 @@ client::CommandDoc doc() {
       "NAMES\n\n"
       "update JobId=IDS KEY=VALUE...: TimeLimit QOS Account Priority Nice Partition JobName Comment StartTime Requeue "
       "Features NumNodes ReqNodeList ExcNodeList\n\n"
-      "update NodeName=NAMES State=DRAIN|RESUME|DOWN Reason=TEXT [Dead=yes]; update NodeName=NAME Gpu=INDICES "
+      "update NodeName=NAMES|ALL State=DRAIN|RESUME|DOWN Reason=TEXT [Dead=yes]; update NodeName=NAME Gpu=INDICES "
       "State=OFFLINE|ONLINE Reason=TEXT\n\n"
       "update PartitionName=NAME State=UP|DOWN|DRAIN|INACTIVE MaxTime=TIME DefaultTime=TIME PriorityTier=N "
       "Default=YES|NO\n\n"
@@ -63,7 +64,8 @@ client::CommandDoc doc() {
   return d;
 }
 
-int show_version(const Program& program, const ControlOptions&, Args) {
+int show_version(const Program& program, const ControlOptions&, Args words) {
+  if (!words.empty()) return refuse_operand(program, words.front(), "version takes no arguments");
   return printed(client::version_line(program) + "\n");
 }
 
@@ -99,8 +101,14 @@ int unknown_verb(const Program& program, const std::string& word) {
   const std::string lower = base::to_lower(word);
   if (std::find(std::begin(kNotHere), std::end(kNotHere), lower) != std::end(kNotHere))
     return failed(program, {base::ErrorCode::kInvalid, "command " + lower + " is not supported in this version", {}});
-  std::vector<std::string> names;
-  for (const Verb& v : kVerbs) names.emplace_back(v.name);
+  std::vector<std::string> names, possible;
+  for (const Verb& v : kVerbs) {
+    names.emplace_back(v.name);
+    if (!lower.empty() && v.name.starts_with(lower)) possible.emplace_back(v.name);
+  }
+  if (possible.size() > 1)
+    return failed(program, {base::ErrorCode::kInvalid, "keyword " + base::printable(word) + " is ambiguous",
+                            "possibilities: " + base::join(possible, ", ")});
   std::string hint = base::did_you_mean(lower, names);
   return failed(program, {base::ErrorCode::kInvalid, "invalid keyword: " + base::printable(word),
                           hint.empty() ? "commands: " + base::join(names, ", ") : hint});
@@ -155,18 +163,11 @@ int control_job_action(const Program& program, const ControlOptions& o, wire::Jo
   request.mutable_job_action()->set_action(action);
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
-  int code = client::kExitOk;
-  for (const wire::JobFault& fault : reply->jobs().faults()) {
-    code = client::kExitFailed;
-    if (!o.quiet)
-      client::print_error(program, fmt::format("job {}: {}{}", fault.id(), fault.error().what(),
-                                               fault.error().hint().empty() ? "" : " (" + fault.error().hint() + ")"));
-  }
-  return code;
+  return report_faults(program, reply->jobs().faults(), o.quiet);
 }
 
 int control_reconfigure(const Program& program, const ControlOptions& o, Args words) {
-  if (!words.empty()) return failed(program, {base::ErrorCode::kInvalid, "reconfigure takes no arguments", {}});
+  if (!words.empty()) return refuse_operand(program, words.front(), "reconfigure takes no arguments");
   wire::ApiRequest request;
   request.mutable_reconfigure();
   auto reply = ask(program, std::move(request));
@@ -178,7 +179,8 @@ int control_reconfigure(const Program& program, const ControlOptions& o, Args wo
   return printed(out.empty() ? "nothing changed\n" : out);
 }
 
-int control_ping(const Program& program, const ControlOptions& o, Args) {
+int control_ping(const Program& program, const ControlOptions& o, Args words) {
+  if (!words.empty()) return refuse_operand(program, words.front(), "ping takes no arguments");
   // Somebody who asks whether it is up wants to know now.
   ::setenv("GANGWAY_TIMEOUT", "3", 0);
   auto config = client::load_config();

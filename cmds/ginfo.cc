@@ -1,17 +1,14 @@
 // ginfo (sinfo): partitions, nodes and their states, GPUs free / in use / offline.
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
-#include <thread>
 
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "client/info_fields.h"
 #include "client/json.h"
 #include "cmds/commands.h"
+#include "cmds/job_filter.h"
+#include "cmds/listing.h"
 
 namespace gw::cmds {
 namespace {
@@ -23,11 +20,15 @@ using Text = std::string_view;
 
 struct InfoOptions {
   std::vector<std::string> nodes, partitions, states;
-  bool by_node = false, is_long = false, summary = false, no_header = false, reasons = false, exact = false,
-       dead = false, responding = false, json = false, ignored = false;
-  std::string format, long_format, sort;
-  int64_t iterate_seconds = 0;
+  ListingOptions listing;
+  bool by_node = false, summary = false, reasons = false, exact = false, dead = false, responding = false,
+       ignored = false;
 };
+
+constexpr ListingWords kWords = {"columns by letter: \"%P %.5a %D %t %N\"; %J is GPUs free/used/offline",
+                                 "columns by name: Partition:12,GPUsFree,StateLong",
+                                 "order by letters of fields, - reverses",
+                                 {}};
 
 std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
   std::vector<client::Option> t;
@@ -35,10 +36,8 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
     t.push_back({name, letter, Arg::kNone, {}, help, {}, client::kPlain, sets(value)});
   };
   flag("Node", 'N', "a line for each node", o.by_node);
-  flag("long", 'l', "more columns", o.is_long);
   flag("summarize", 's', "a line for each partition", o.summary);
   flag("list-reasons", 'R', "why nodes are down or drained", o.reasons);
-  flag("noheader", 'h', "no header line", o.no_header);
   flag("exact", 'e', "do not put nodes of different sizes on one line", o.exact);
   flag("dead", 'd', "nodes that do not answer", o.dead);
   flag("responding", 'r', "nodes that answer", o.responding);
@@ -46,11 +45,7 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
   flag("verbose", 'v', "say more", o.ignored);
   for (Text name : {"hide", "noconvert", "local", "federation"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
-  t.push_back({"nodes", 'n', Arg::kRequired, "NODES", "these nodes", {}, client::kPlain, [&o](Text v) -> Status {
-                 GW_TRY(names, base::expand_hostlist(v));
-                 o.nodes.insert(o.nodes.end(), names.begin(), names.end());
-                 return {};
-               }});
+  t.push_back({"nodes", 'n', Arg::kRequired, "NODES", "these nodes", {}, client::kPlain, host_lists(o.nodes)});
   t.push_back({"partition", 'p', Arg::kRequired, "NAMES", "these partitions", "PARTITION", client::kPlain,
                lists(o.partitions, "-p/--partition")});
   t.push_back({"states",
@@ -61,32 +56,7 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
                {},
                client::kPlain,
                lists(o.states, "-t/--states")});
-  t.push_back({"format", 'o', Arg::kRequired, "FORMAT",
-               "columns by letter: \"%P %.5a %D %t %N\"; %J is GPUs free/used/offline", "FORMAT", client::kRaw,
-               keeps(o.format)});
-  t.push_back({"Format",
-               'O',
-               Arg::kRequired,
-               "FIELDS",
-               "columns by name: Partition:12,GPUsFree,StateLong",
-               {},
-               client::kRaw,
-               keeps(o.long_format)});
-  t.push_back({"sort", 'S', Arg::kRequired, "KEYS", "order by letters of fields, - reverses", "SORT", client::kPlain,
-               keeps(o.sort)});
-  t.push_back({"json", 0, Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
-  t.push_back({"iterate",
-               'i',
-               Arg::kRequired,
-               "SECONDS",
-               "again every so many seconds",
-               {},
-               client::kPlain,
-               [&o](Text v) -> Status {
-                 GW_TRY(seconds, base::parse_int(v, 1, 1'000'000, "-i/--iterate"));
-                 o.iterate_seconds = seconds;
-                 return {};
-               }});
+  add_listing_options(t, o.listing, kWords);
   client::add_common_options(t, flags, 0);
   static constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},
                                                          {"cluster"},
@@ -117,18 +87,20 @@ client::CommandDoc doc() {
 
 /// The columns to show; the own name shows GPUs, Slurm's keeps Slurm's columns.
 Text standard_format(const InfoOptions& o, bool is_slurm) {
-  if (o.reasons) return o.is_long ? client::kInfoReasonLongFormat : client::kInfoReasonFormat;
+  const bool is_long = o.listing.is_long;
+  if (o.reasons && is_slurm) return is_long ? client::kSinfoReasonLongFormat : client::kSinfoReasonFormat;
+  if (o.reasons) return is_long ? client::kInfoReasonLongFormat : client::kInfoReasonFormat;
   if (o.summary) return is_slurm ? client::kInfoSummaryFormat : client::kInfoSummaryGpuFormat;
-  if (o.by_node && o.is_long) return client::kInfoNodeLongFormat;
+  if (o.by_node && is_long) return client::kInfoNodeLongFormat;
   if (o.by_node) return is_slurm ? client::kInfoNodeFormat : client::kInfoNodeGpuFormat;
-  if (o.is_long) return is_slurm ? client::kInfoLongFormat : client::kInfoLongGpuFormat;
+  if (is_long) return is_slurm ? client::kInfoLongFormat : client::kInfoLongGpuFormat;
   return is_slurm ? client::kInfoFormat : client::kInfoGpuFormat;
 }
 
-base::Result<client::Format> make_format(const InfoOptions& o, bool is_slurm) {
-  const auto names = client::field_names(client::info_fields());
-  if (!o.long_format.empty()) return client::parse_long_format(o.long_format, names);
-  return client::parse_short_format(o.format.empty() ? standard_format(o, is_slurm) : Text(o.format), names);
+Status unknown_state(const std::string& state, const std::vector<std::string>& known) {
+  const std::string hint = base::did_you_mean(base::to_lower(state), known);
+  return base::invalid("Invalid node state specified: " + base::printable(state),
+                       hint.empty() ? "states: " + base::join(known, ", ") : hint);
 }
 
 Status check_states(const InfoOptions& o) {
@@ -138,8 +110,7 @@ Status check_states(const InfoOptions& o) {
       "resv", "reserved", "power_down", "power_up", "reboot",     "planned", "err",     "inval",   "future"};
   for (const std::string& s : o.states) {
     const std::string word = base::to_lower(s);
-    if (std::find(known.begin(), known.end(), word) == known.end())
-      return base::invalid("Invalid node state specified: " + base::printable(s), base::did_you_mean(word, known));
+    if (std::find(known.begin(), known.end(), word) == known.end()) return unknown_state(s, known);
   }
   return {};
 }
@@ -161,7 +132,7 @@ struct Cluster {
 base::Result<Cluster> fetch(client::Connection& connection, const InfoOptions& o) {
   wire::ApiRequest nodes;
   nodes.mutable_list_nodes()->mutable_names()->Assign(o.nodes.begin(), o.nodes.end());
-  nodes.mutable_list_nodes()->set_topology(o.json);
+  nodes.mutable_list_nodes()->set_topology(o.listing.json);
   GW_TRY(node_reply, connection.call(std::move(nodes)));
   wire::ApiRequest partitions;
   partitions.mutable_list_partitions()->mutable_names()->Assign(o.partitions.begin(), o.partitions.end());
@@ -175,15 +146,7 @@ bool in_partitions(const wire::Node& n, const InfoOptions& o) {
          });
 }
 
-std::string date_line(int64_t now_us) {
-  const std::time_t t = now_us / 1'000'000;
-  std::tm local{};
-  ::localtime_r(&t, &local);
-  char text[64];
-  return std::string(text, std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y\n", &local));
-}
-
-base::Result<std::string> render(const InfoOptions& o, client::Format format, const Cluster& c) {
+base::Result<std::string> render(const InfoOptions& o, const client::Format& format, const Cluster& c) {
   const auto& fields = client::info_fields();
   std::vector<const wire::Node*> nodes;
   for (const wire::Node& n : c.nodes.nodes())
@@ -191,30 +154,23 @@ base::Result<std::string> render(const InfoOptions& o, client::Format format, co
   auto rows = client::group_nodes(format, c.partitions.partitions(), nodes, o.by_node, o.exact);
   const bool is_filtered = !o.states.empty() || !o.nodes.empty() || o.dead || o.responding;
   if (is_filtered) std::erase_if(rows, [](const client::InfoRow& r) { return r.nodes.empty(); });
-  if (o.by_node && o.sort.empty())
+  if (o.by_node && o.listing.sort.empty())
     std::stable_sort(rows.begin(), rows.end(), [](const client::InfoRow& a, const client::InfoRow& b) {
       return base::host_less(a.nodes.front()->name(), b.nodes.front()->name());
     });
-  if (!o.sort.empty()) {
-    GW_TRY(keys, client::parse_sort(o.sort, client::field_names(fields)));
+  if (!o.listing.sort.empty()) {
+    GW_TRY(keys, client::parse_sort(o.listing.sort, client::field_names(fields)));
     std::stable_sort(rows.begin(), rows.end(), [&](const client::InfoRow& a, const client::InfoRow& b) {
       return client::sorts_before(fields, keys, a, b);
     });
   }
-  client::fit_columns(format, fields, rows);
-  std::string out;
-  if (!o.no_header) {
-    if (o.is_long || o.iterate_seconds != 0) out += date_line(c.nodes.now_us());
-    out += client::render_header(format, fields);
-  }
-  for (const client::InfoRow& row : rows) client::render_row(out, format, fields, row);
-  return out;
+  return render_listing(o.listing, format, fields, rows, {c.nodes.now_us()});
 }
 
 int show(const Program& program, client::Connection& connection, const InfoOptions& o, const client::Format& format) {
   auto cluster = fetch(connection, o);
   if (!cluster) return failed(program, cluster.error());
-  if (o.json) {
+  if (o.listing.json) {
     wire::ListNodesReply wanted;
     wanted.set_now_us(cluster->nodes.now_us());
     for (const wire::Node& n : cluster->nodes.nodes())
@@ -238,24 +194,18 @@ int run_ginfo(const Program& program, Args args) {
       !done)
     return failed(program, done.error());
   if (o.partitions.empty()) o.partitions = from_env.partitions;
-  if (o.sort.empty()) o.sort = from_env.sort;
-  const bool chooses = o.by_node || o.is_long || o.summary || o.reasons || !o.long_format.empty();
-  if (o.format.empty() && !chooses) o.format = from_env.format;
+  ListingOptions& listing = o.listing;
+  if (listing.sort.empty()) listing.sort = from_env.listing.sort;
+  const bool chooses = o.by_node || listing.is_long || o.summary || o.reasons || !listing.long_format.empty();
+  if (listing.format.empty() && !chooses) listing.format = from_env.listing.format;
   if (!parsed.operands.empty())
-    return failed(
-        program, {base::ErrorCode::kInvalid, "unexpected argument \"" + base::printable(parsed.operands.front()) + "\"",
-                  "nodes go with -n, partitions with -p"});
+    return refuse_operand(program, parsed.operands.front(), "nodes go with -n, partitions with -p");
   if (auto fine = check_states(o); !fine) return failed(program, fine.error());
-  auto format = make_format(o, program.is_slurm);
+  auto format = make_format(listing, standard_format(o, program.is_slurm), client::field_names(client::info_fields()));
   if (!format) return failed(program, format.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
-  while (true) {
-    const int code = show(program, *connection, o, *format);
-    if (o.iterate_seconds == 0 || code != client::kExitOk) return code;
-    std::this_thread::sleep_for(std::chrono::seconds(o.iterate_seconds));
-    if (printed("\n") != client::kExitOk) return client::kExitFailed;
-  }
+  return show_repeatedly(listing.iterate_seconds, [&] { return show(program, *connection, o, *format); });
 }
 
 }  // namespace gw::cmds

@@ -21,7 +21,7 @@ const client::CommandDoc kCheckDoc = {
 
 const client::CommandDoc kDumpDoc = {
     "print the configuration with all defaults",
-    "[FILE]",
+    "[OPTIONS] [FILE]",
     "Prints every key with its value and what it means, as a configuration file. Without FILE it takes $GANGWAY_CONF, "
     "or "
     "else /etc/gangway/gangway.yaml; --defaults takes no file.",
@@ -36,6 +36,8 @@ base::Result<std::string> one_path(const std::vector<std::string>& operands) {
   return operands.empty() ? config::default_path() : operands[0];
 }
 
+std::string counted(size_t n, std::string_view thing) { return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s"); }
+
 int check(const Invocation& call) {
   std::vector<std::string> operands;
   if (const auto code = parse_verb(call, kCheckDoc, {}, operands)) return *code;
@@ -44,9 +46,9 @@ int check(const Invocation& call) {
   const auto config = config::load(*path);
   if (!config) return failed(call.program, config.error());
   for (const std::string& w : config->warnings) client::print_note(call.program, "warning: " + w);
-  const std::string line =
-      fmt::format("{}: good: cluster {}, {} nodes, {} partitions, {} QOS\n", *path, config->cluster,
-                  config->nodes.size(), config->partitions.size(), config->qos.size());
+  const std::string line = fmt::format("{}: good: cluster {}, {}, {}, {} QOS\n", *path, config->cluster,
+                                       counted(config->nodes.size(), "node"),
+                                       counted(config->partitions.size(), "partition"), config->qos.size());
   return client::print_out(line) ? client::kExitOk : client::kExitFailed;
 }
 
@@ -55,6 +57,9 @@ int dump(const Invocation& call) {
   std::vector<std::string> operands;
   const auto defaults = flag("defaults", 0, "the built-in defaults, without a file", is_default);
   if (const auto code = parse_verb(call, kDumpDoc, {defaults}, operands)) return *code;
+  if (is_default && !operands.empty()) {
+    return failed(call.program, {base::ErrorCode::kInvalid, "--defaults takes no file", "leave one of the two"});
+  }
   if (is_default) return client::print_out(config::dump({})) ? client::kExitOk : client::kExitFailed;
   const auto path = one_path(operands);
   if (!path) return failed(call.program, path.error());

@@ -26,6 +26,9 @@ base::Status dev_bring_up(const DevOptions& options, DevLayout& layout, const Ke
 /// what could not be ended, for people; empty if all is gone.
 std::vector<std::string> dev_take_down(DevLayout& layout);
 
+/// A search path with `folders` in front, each once: doing it again changes nothing.
+std::string in_front(const std::vector<std::string>& folders, const std::string& path);
+
 /// NAME=value pairs that make the commands use this cluster.
 std::vector<std::pair<std::string, std::string>> dev_environment(const DevLayout& layout);
 

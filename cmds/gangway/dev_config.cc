@@ -98,6 +98,9 @@ Result<uint16_t> free_port() {
 Result<std::string> dev_config_text(const DevLayout& layout, const DevOptions& options, uint16_t port) {
   const std::string text = head_text(layout, port) + nodes_text(options);
   if (options.config.empty()) return text;
+  std::error_code ignored;
+  if (fs::is_directory(options.config, ignored))  // a stream would take it for an empty file
+    return base::invalid("cannot read --config " + options.config + ": it is a folder");
   std::ifstream in(options.config, std::ios::binary);
   if (!in) return base::fail_errno("cannot read --config " + options.config, errno);
   std::stringstream over;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 
 #include "base/hostlist.h"
 
@@ -26,13 +27,15 @@ constexpr uint32_t kHostsPerBlock = 250;
 // reboot.
 constexpr const char* kRuntimePlaces[] = {"/dev/shm/gw-", "/tmp/gw-"};
 
-// A runtime folder is taken only if nobody else can have made or changed it.
-bool is_our_folder(const std::string& path) {
+// The owner of a runtime folder. None if it is no folder, or not in its place, or if others than its owner can write
+// to it.
+std::optional<uid_t> owner_of_runtime(const std::string& path) {
   struct stat st = {};
   const bool is_placed = std::any_of(std::begin(kRuntimePlaces), std::end(kRuntimePlaces),
                                      [&](const char* place) { return path.starts_with(place); });
-  if (!is_placed || lstat(path.c_str(), &st) != 0) return false;
-  return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  if (!is_placed || lstat(path.c_str(), &st) != 0) return std::nullopt;
+  if (!S_ISDIR(st.st_mode) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) return std::nullopt;
+  return st.st_uid;
 }
 
 Status make_runtime(DevLayout& layout) {
@@ -71,7 +74,9 @@ Result<std::string> default_dev_dir() {
   return std::string(home) + "/.local/state/gangway/dev";
 }
 
-Result<DevLayout> dev_layout(const std::string& dir) {
+Result<DevLayout> dev_layout(const std::string& dir) { return dev_layout(dir, geteuid()); }
+
+Result<DevLayout> dev_layout(const std::string& dir, uint32_t self) {
   DevLayout layout;
   if (dir.empty()) {
     GW_TRY(chosen, default_dev_dir());
@@ -82,17 +87,35 @@ Result<DevLayout> dev_layout(const std::string& dir) {
     if (failed) return base::invalid("--dir " + dir + ": " + failed.message());
     while (layout.dir.size() > 1 && layout.dir.ends_with('/')) layout.dir.pop_back();
   }
-  std::error_code ignored;
-  const std::string target = fs::read_symlink(layout.run_link(), ignored).string();
-  if (is_our_folder(target)) layout.runtime = target;
+  std::error_code failed;
+  const std::string target = fs::read_symlink(layout.run_link(), failed).string();
+  if (failed == std::errc::permission_denied)
+    return base::fail(base::ErrorCode::kDenied, "cannot look into " + layout.dir + ": " + failed.message(),
+                      "a cluster there belongs to another user; name a folder of your own with --dir");
+  const auto owner = owner_of_runtime(target);
+  if (owner == self) {
+    layout.runtime = target;
+  } else if (owner) {
+    layout.foreign = target;
+    layout.owner = *owner;
+  }
   return layout;
+}
+
+base::Error foreign_cluster(const DevLayout& layout, std::string hint) {
+  const passwd* entry = getpwuid(layout.owner);
+  const std::string user =
+      entry != nullptr ? fmt::format("{} (uid {})", entry->pw_name, layout.owner) : fmt::format("uid {}", layout.owner);
+  return {base::ErrorCode::kDenied, fmt::format("the cluster in {} belongs to {}", layout.dir, user), std::move(hint)};
 }
 
 Status make_dev_folders(DevLayout& layout) {
   for (const std::string& path : {layout.dir, layout.log_dir(), layout.state_dir()}) {
     std::error_code failed;
     fs::create_directories(path, failed);
-    if (failed) return base::fail(base::ErrorCode::kInternal, "cannot make " + path + ": " + failed.message());
+    if (failed)
+      return base::fail(base::ErrorCode::kInternal, "cannot make " + path + ": " + failed.message(),
+                        "give another folder with --dir");
   }
   return layout.runtime.empty() ? make_runtime(layout) : Status{};
 }

@@ -15,6 +15,8 @@ namespace gw::cmds {
 struct DevLayout {
   std::string dir;      ///< D, absolute.
   std::string runtime;  ///< Where D/run leads; empty while there is none.
+  std::string foreign;  ///< The same where it belongs to another user; then runtime is empty.
+  uint32_t owner = 0;   ///< Whose `foreign` is.
 
   std::string config() const { return dir + "/gangway.yaml"; }
   /// Where config() leads while the cluster is up: other users may not pass D.
@@ -39,8 +41,14 @@ struct DevLayout {
 /// files tell.
 std::vector<std::string> dev_daemons(const DevLayout& layout);
 
-/// The layout of `dir` (empty: the default folder); runtime is filled in if D/run leads to a folder that is ours.
+/// The layout of `dir` (empty: the default folder); runtime is filled in if D/run leads to a folder of the user `self`,
+/// foreign and owner if it leads to somebody else's. Errors: kDenied: we may not look into D.
+base::Result<DevLayout> dev_layout(const std::string& dir, uint32_t self);
+/// The same for the user that runs this program.
 base::Result<DevLayout> dev_layout(const std::string& dir);
+
+/// Says whose cluster `foreign` is; `hint` says what can be done.
+base::Error foreign_cluster(const DevLayout& layout, std::string hint);
 
 /// Makes D and what belongs into it, and a fresh runtime folder where there is none.
 base::Status make_dev_folders(DevLayout& layout);

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "auth/munge.h"
+#include "base/text.h"
 #include "cmds/gangway/dev.h"
 #include "cmds/gangway/dev_daemons.h"
 #include "cmds/gangway/dev_ready.h"
@@ -54,6 +56,7 @@ Status wait_ready(const DevLayout& layout, const std::vector<Running>& daemons, 
 }
 
 Status refuse_if_up(const DevLayout& layout) {
+  if (!layout.foreign.empty()) return tl::unexpected(foreign_cluster(layout, "give another folder with --dir"));
   for (const std::string& daemon : dev_daemons(layout)) {
     if (find_by_pid_file(layout.pid_of(daemon))) {
       return base::fail(ErrorCode::kConflict, "a cluster is up in " + layout.dir + " (" + daemon + " runs)",
@@ -150,12 +153,19 @@ Status dev_bring_up(const DevOptions& options, DevLayout& layout, const KeepWait
   return started;
 }
 
+std::string in_front(const std::vector<std::string>& folders, const std::string& path) {
+  std::vector<std::string> all = folders;
+  for (const std::string& folder : base::split(path, ':'))
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) all.push_back(folder);
+  return base::join(all, ":");
+}
+
 std::vector<std::pair<std::string, std::string>> dev_environment(const DevLayout& layout) {
   const std::string bin = own_folder();
   const std::string slurm = bin.substr(0, bin.rfind('/')) + "/libexec/gangway/slurm";
   const char* path = getenv("PATH");
   const std::string rest = path != nullptr && path[0] != '\0' ? path : "/usr/local/bin:/usr/bin:/bin";
-  return {{"GANGWAY_CONF", layout.shared_config()}, {"PATH", bin + ":" + slurm + ":" + rest}};
+  return {{"GANGWAY_CONF", layout.shared_config()}, {"PATH", in_front({bin, slurm}, rest)}};
 }
 
 }  // namespace gw::cmds

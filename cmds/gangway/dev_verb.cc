@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "base/text.h"
 #include "cmds/gangway/dev.h"
 #include "cmds/gangway/dev_daemons.h"
@@ -17,7 +19,7 @@ const std::vector<std::pair<std::string_view, std::string_view>> kEnvironment = 
 
 const client::CommandDoc kUpDoc = {
     "start a private cluster on this machine",
-    "",
+    "[OPTIONS]",
     "Starts a munged with a key of its own, a controller, and emulated nodes n0, n1, ...; returns when all nodes are "
     "idle. "
     "The folder gets gangway.yaml, log/, state/ and run/ with a pid file for each daemon. Works as root, where jobs "
@@ -29,7 +31,7 @@ const client::CommandDoc kUpDoc = {
     {},
 };
 const client::CommandDoc kDownDoc = {"end a private cluster",
-                                     "",
+                                     "[OPTIONS]",
                                      "Ends the daemons and every job of the cluster, and removes its runtime folder. "
                                      "gangway.yaml, log/ and state/ stay.",
                                      {{"0", "nothing runs any more"}, {"1", "something could not be ended"}},
@@ -37,7 +39,7 @@ const client::CommandDoc kDownDoc = {"end a private cluster",
                                      {},
                                      {}};
 const client::CommandDoc kStatusDoc = {"show the daemons of a private cluster",
-                                       "",
+                                       "[OPTIONS]",
                                        "One paragraph a daemon: its pid, whether it lives, and the command that starts "
                                        "it again by hand.",
                                        {{"0", "all live"}, {"1", "one or more do not, or there is no cluster"}},
@@ -45,7 +47,7 @@ const client::CommandDoc kStatusDoc = {"show the daemons of a private cluster",
                                        {},
                                        {}};
 const client::CommandDoc kEnvDoc = {"print what to export to use a private cluster",
-                                    "",
+                                    "[OPTIONS]",
                                     "Shell commands for eval.",
                                     {{"0", "done"}, {"1", "there is no cluster"}},
                                     kEnvironment,
@@ -53,7 +55,7 @@ const client::CommandDoc kEnvDoc = {"print what to export to use a private clust
                                     {}};
 const client::CommandDoc kRunDoc = {
     "run a command with a private cluster",
-    "-- COMMAND [ARGUMENTS]",
+    "[OPTIONS] -- COMMAND [ARGUMENTS]",
     "Starts a cluster in a temporary folder (or --dir), runs the command with it in its environment, and takes it down "
     "after, also on SIGINT, SIGTERM and SIGHUP. Standard output is the command's alone.",
     {{"N", "the command's exit code, or 128 + the signal that ended it"},
@@ -124,12 +126,23 @@ int up(const Invocation& call) {
   return client::kExitOk;
 }
 
-// The layout of a cluster that is there.
-base::Result<DevLayout> existing(const DevOptions& options) {
+// The layout of a cluster that is there, of any user.
+base::Result<DevLayout> anybodys(const DevOptions& options) {
   GW_TRY(layout, dev_layout(options.dir));
-  if (layout.runtime.empty()) {
+  if (layout.runtime.empty() && layout.foreign.empty()) {
     return base::fail(base::ErrorCode::kNotFound, "no cluster is up in " + layout.dir,
                       "start one with `gangway dev up`, or name its folder with --dir");
+  }
+  return layout;
+}
+
+// The layout of our cluster that is there.
+base::Result<DevLayout> existing(const DevOptions& options) {
+  GW_TRY(layout, anybodys(options));
+  if (!layout.foreign.empty()) {
+    return tl::unexpected(foreign_cluster(
+        layout, "only that user sees its daemons and ends it; to use it: eval \"$(gangway dev env --dir " +
+                    base::shell_quote(layout.dir) + ")\""));
   }
   return layout;
 }
@@ -141,7 +154,10 @@ int down(const Invocation& call) {
   if (const auto code = refuse_operands(call, operands)) return *code;
   auto layout = existing(options);
   if (!layout) return failed(call.program, layout.error());
+  const char* used = getenv("GANGWAY_CONF");
+  const bool is_used_here = used != nullptr && used == layout->shared_config();
   const auto left = dev_take_down(*layout);
+  if (is_used_here) client::print_note(call.program, "this shell still looks for that cluster: unset GANGWAY_CONF");
   for (const std::string& problem : left) client::print_error(call.program, problem);
   return left.empty() ? client::kExitOk : client::kExitFailed;
 }
@@ -170,8 +186,9 @@ int env(const Invocation& call) {
   std::vector<std::string> operands;
   if (const auto code = parse_verb(call, kEnvDoc, {dir_option(options)}, operands)) return *code;
   if (const auto code = refuse_operands(call, operands)) return *code;
-  const auto layout = existing(options);
+  auto layout = anybodys(options);
   if (!layout) return failed(call.program, layout.error());
+  if (layout->runtime.empty()) layout->runtime = layout->foreign;  // its configuration and sockets are for all users
   std::string out;
   for (const auto& [name, value] : dev_environment(*layout)) {
     out += fmt::format("export {}={}\n", name, base::shell_quote(value));

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cmds/gangway/verbs.h"
 
 namespace gw::cmds {
@@ -15,7 +16,7 @@ namespace {
 
 const client::CommandDoc kDoc = {
     "check this host: MUNGE, clocks, ports, cgroups, users, disk, versions",
-    "",
+    "[OPTIONS]",
     "Looks at everything that a node, a controller or a login host needs, and says how to mend what is wrong. It "
     "changes "
     "nothing. Run it on each host; as root it sees more.",
@@ -57,22 +58,21 @@ Findings run_checks() {
   Findings all;
   const std::string path = config::default_path();
   const auto client_part = config::load_client_part(path);
-  if (!client_part) {
-    all.push_back({Health::kFail, "config", client_part.error().what, client_part.error().hint});
-    append(all, check_munge({}));
-    append(all, check_containment());
-    return all;
-  }
-  const auto whole = config::load(path);
+  const auto whole = config::load(path);  // all its mistakes, those of the client's part among them
   if (whole) {
     all.push_back({Health::kOk, "config", fmt::format("{} is good: cluster {}", path, whole->cluster), ""});
   } else {
     all.push_back({Health::kFail, "config", whole.error().what, whole.error().hint});
   }
+  if (!client_part) {
+    append(all, check_munge({}));
+    append(all, check_containment({}));
+    return all;
+  }
   const config::Config& config = whole ? *whole : *client_part;
   append(all, check_munge(config));
   append(all, check_controller(path, config));
-  append(all, check_containment());
+  append(all, check_containment(config));
   append(all, check_users(config));
   append(all, check_disks(config));
   return all;
@@ -85,7 +85,8 @@ std::string findings_text(const Findings& findings, bool colour) {
   for (const Finding& f : findings) {
     const std::string level = colour ? fmt::format("{}{:<4}\033[0m", colour_of(f.health), word(f.health))
                                      : fmt::format("{:<4}", word(f.health));
-    out += fmt::format("{}  {:<11} {}\n", level, f.check, f.text);
+    const auto lines = base::split(f.text, '\n');
+    out += fmt::format("{}  {:<11} {}\n", level, f.check, base::join(lines, fmt::format("\n{:<18}", "")));
     if (!f.remedy.empty()) out += fmt::format("{:<19}remedy: {}\n", "", f.remedy);
   }
   return out;

@@ -1,6 +1,7 @@
 // What `gangway doctor` finds out about this host. Each check is a function that returns findings and changes nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,11 @@ Finding judge_munge_version(const std::string& version);
 Findings check_controller(const std::string& config_path, const config::Config& config);
 /// `offset`: the controller's clock minus ours.
 Finding judge_clock(base::Duration offset);
-Findings check_containment();
+/// What jobs are contained by where gnoded runs as this user.
+Findings check_containment(const config::Config& config);
+/// Would a probe by `uid` say what gnoded gets? It does as root, and as the user of a private cluster, whose gnoded
+/// runs as that user. If not, the finding that says so.
+std::optional<Finding> explain_no_probe(uint32_t uid, const config::Config& config);
 /// Reads what `gstepd --probe --json` prints.
 Findings judge_probe(const std::string& json);
 Findings check_users(const config::Config& config);

@@ -23,7 +23,7 @@ using base::Status;
 
 const client::CommandDoc kDoc = {
     "show a job's output",
-    "JOB",
+    "[OPTIONS] JOB",
     "Prints the file that the batch script's standard output goes to, as far as it can be read from this host. With -f "
     "it "
     "waits for a pending job to start, goes on as the file grows, and ends when the job has ended.",

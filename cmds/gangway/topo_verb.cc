@@ -1,4 +1,4 @@
-// gangway topo [NODE|JOB] [--json] [--file FILE.xml|NAME] [--generate NAME].
+// gangway topo [NODE|JOB] [--json] [--network] [--file FILE.xml|NAME] [--generate NAME].
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cmds/gangway/controller.h"
+#include "cmds/gangway/network_tree.h"
 #include "cmds/gangway/verbs.h"
 #include "topo/generate.h"
 #include "topo/load.h"
@@ -25,13 +26,15 @@ using client::Program;
 
 const client::CommandDoc kDoc = {
     "draw a node: sockets, NUMA nodes, switches, GPUs, links, NICs, and who uses them",
-    "[NODE|JOB]",
+    "[OPTIONS] [NODE|JOB]",
     "For a node: what it reported to the controller, and which jobs have its GPUs. For a job number: each of its "
     "nodes, "
-    "with the job's own GPUs marked. Without argument: this machine. --file needs no controller.",
+    "with the job's own GPUs marked. Without argument: this machine. --file needs no controller. --network: the "
+    "switches above the nodes.",
     {{"0", "done"}, {"1", "no such node, job or file, or no answer"}},
     {{"GANGWAY_CONF", "path of the configuration"}, {"NO_COLOR", "no colours"}},
     {{"gangway topo n3", "who uses which GPU of n3"},
+     {"gangway topo --network", "switches, their nodes, and free GPUs below each"},
      {"gangway topo --file dgx-h100", "a made-up machine"},
      {"gangway topo --generate dgx-h100 > dgx.xml", "the same as an hwloc XML file"}},
     {},
@@ -43,6 +46,7 @@ constexpr int kMaxWidth = 160;
 
 struct Options {
   bool json = false;
+  bool network = false;
   std::string file;
   std::string generate;
 };
@@ -120,6 +124,9 @@ Result<std::vector<View>> views_of_job(const Program& program, uint32_t id) {
 Result<std::vector<View>> find_views(const Program& program, const Options& options,
                                      const std::vector<std::string>& operands) {
   if (operands.size() > 1) return base::invalid("one node or job at a time");
+  if (!options.file.empty() && !operands.empty())
+    return base::invalid("--file and \"" + base::printable(operands[0]) + "\" exclude each other",
+                         "--file shows a machine that is in no cluster");
   if (!options.file.empty() || operands.empty()) {
     const std::string source = options.file.empty() ? "live" : options.file;
     GW_TRY(topology, topo::load(source));
@@ -151,8 +158,31 @@ std::string drawn(const std::vector<View>& views) {
   return out;
 }
 
+Result<NetworkView> network_view(const Program& program) {
+  wire::ApiRequest config, nodes;
+  config.mutable_show_config();
+  nodes.mutable_list_nodes();
+  GW_TRY(shown, ask_controller(program, config));
+  GW_TRY(listed, ask_controller(program, nodes));
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const wire::ConfigEntry& e : shown.show_config().entries()) entries.emplace_back(e.key(), e.value());
+  GW_TRY(network, network_of(entries));
+  NetworkView view{std::move(network), {}};
+  for (const wire::Node& node : listed.list_nodes().nodes()) view.nodes.emplace(node.name(), client::gpu_counts(node));
+  return view;
+}
+
+Result<std::string> network_text(const Program& program, const Options& options,
+                                 const std::vector<std::string>& operands) {
+  if (!operands.empty() || !options.file.empty() || !options.generate.empty())
+    return base::invalid("--network stands alone", "it shows the whole cluster");
+  GW_TRY(view, network_view(program));
+  return options.json ? network_json(view) : draw_network(view, use_unicode());
+}
+
 std::vector<client::Option> option_table(Options& o) {
   return {flag("json", 0, "as JSON, with schema_version", o.json),
+          flag("network", 0, "the switches of the cluster and the nodes below them", o.network),
           text_option("file", 'f', "FILE|NAME", "an hwloc XML file, or a generated machine", o.file),
           text_option("generate", 0, "NAME", "print the XML of a generated machine: dgx-h100, a100-pcie, l40s, cpu",
                       o.generate)};
@@ -165,7 +195,11 @@ int topo_verb(const Invocation& call) {
   std::vector<std::string> operands;
   if (const auto code = parse_verb(call, kDoc, option_table(options), operands)) return *code;
   std::string text;
-  if (!options.generate.empty()) {
+  if (options.network) {
+    auto network = network_text(call.program, options, operands);
+    if (!network) return failed(call.program, network.error());
+    text = std::move(*network);
+  } else if (!options.generate.empty()) {
     auto xml = topo::generate_xml(options.generate);
     if (!xml) return failed(call.program, xml.error());
     text = std::move(*xml);

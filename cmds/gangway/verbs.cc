@@ -17,6 +17,7 @@ constexpr Verb kVerbs[] = {
     {"dev", "up|down|status|env|run", "a private cluster of emulated nodes on this machine", dev_verb},
     {"doctor", "", "check this host: MUNGE, clocks, ports, cgroups, users, disk, versions", doctor_verb},
     {"logs", "[-f] JOB", "show a job's output", logs_verb},
+    {"simulate", "--scenario FILE... | --trace", "run the scheduler over a scenario or a trace of jobs", simulate_verb},
     {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links, NICs, and who uses them", topo_verb},
 };
 

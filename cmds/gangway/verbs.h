@@ -50,6 +50,7 @@ int config_verb(const Invocation& call);
 int dev_verb(const Invocation& call);
 int doctor_verb(const Invocation& call);
 int logs_verb(const Invocation& call);
+int simulate_verb(const Invocation& call);
 int topo_verb(const Invocation& call);
 
 /// The program.

@@ -30,6 +30,13 @@ void Controller::configure_pools() {
   }
 }
 
+void Controller::configure_scheduler() {
+  if (!settings_.policy.order) settings_.policy.order = *sched::make_order("fifo_skip");
+  emit(sched::PolicySet{settings_.policy});
+  ledger_.set_network(settings_.network);
+  emit(sched::NetworkSet{settings_.network});
+}
+
 void Controller::publish_partition(const model::Partition& p) {
   sched::PartitionFacts facts;
   facts.name = p.name;
@@ -43,6 +50,9 @@ void Controller::publish_partition(const model::Partition& p) {
   facts.default_mem_per_cpu_mb = p.default_mem_per_cpu_mb;
   facts.default_mem_per_gpu_mb = p.default_mem_per_gpu_mb;
   facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
+  facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
+  facts.allow_shared_gpus = p.allow_shared_gpus;
+  facts.fit = p.fit;
   ledger_.set_partition(facts);
   emit(sched::PartitionSet{facts});
 }
@@ -192,6 +202,7 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
     it = nodes_.erase(it);
   }
   settings_ = std::move(settings);
+  configure_scheduler();
   configure_nodes(now);
   configure_pools();
   std::map<std::string, size_t> stranded;

@@ -12,6 +12,7 @@
 namespace gw::ctld {
 
 Controller::Controller(Settings settings, Time now) : settings_(std::move(settings)), boot_(now) {
+  configure_scheduler();
   configure_nodes(now);
   configure_pools();
 }
@@ -145,7 +146,7 @@ Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
   const model::Waiting* waiting = job.waiting();
   if (waiting == nullptr) return {};
   if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
-  const auto it = class_waits_.find(sched::class_key(pending_of(job)));
+  const auto it = class_waits_.find(sched::class_key(pending_of(job), order().looks_at_users()));
   if (it != class_waits_.end()) return it->second;
   return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};
 }

@@ -92,6 +92,7 @@ class Controller {
   std::map<std::string, model::Partition> partitions_;
   std::map<std::string, model::Qos> qos_;
   std::map<sched::ClassKey, WaitInfo> class_waits_;
+  std::map<JobId, sched::Reserve> estimates_;  // of the last plan
   sched::Capacity ledger_;
   uint64_t epoch_ = 0;
   Timers timers_;
@@ -151,7 +152,13 @@ class Controller {
   sched::PendingJob pending_of(const model::Job& job) const;
   void consider(Time now, model::Job& job);
   void unqueue(const model::Job& job);
+  void forget_old_waits();
+  void expect_end(const model::Job& job, Time when);
+  void commit_group(Time now, const sched::Group& group);
+  bool can_commit(const sched::Start& start) const;
   bool commit_start(Time now, const sched::Start& start);
+  void preempt(Time now, const sched::Preempt& preempt);
+  void reject(Time now, const sched::Reject& reject);
   void send_prepare(Time now, const model::Job& job, NodeId node);
   void send_go(const model::Job& job, NodeId node);
   void send_stop(const model::Job& job, NodeId node);
@@ -220,6 +227,8 @@ class Controller {
   void count_launch_fault(Time now, model::Node& node, JobId job);
 
   // admin.cc
+  void configure_scheduler();
+  const sched::Order& order() const { return *settings_.policy.order; }
   void configure_pools();
   void publish_partition(const model::Partition& partition);
   void update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);

@@ -29,10 +29,16 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   const auto qos = qos_.find(job.spec.qos);
   // Bounded, so that no sum can wrap and pass everybody.
   constexpr int64_t kMost = int64_t{1} << 50;
-  out.priority = std::clamp(job.spec.priority, -kMost, kMost) - job.spec.nice +
-                 (qos == qos_.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost));
+  out.priority = std::clamp(job.spec.priority, -kMost, kMost);
+  out.nice = job.spec.nice;
+  out.qos_priority = qos == qos_.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost);
   out.submitted = job.submitted;
+  out.eligible = job.eligible;
   out.time_limit = job.spec.time_limit;
+  out.time_min = job.spec.time_min;
+  out.deadline = job.spec.deadline;
+  out.reservation = job.spec.reservation;
+  out.preemptible = job.spec.requeue;
   return out;
 }
 
@@ -67,23 +73,75 @@ void Controller::consider(Time now, Job& job) {
 void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
 
 void Controller::on_plan(Time now, const sched::Plan& plan) {
-  for (const sched::Group& group : plan.groups) {
-    for (const sched::Decision& decision : group.decisions) {
-      if (const auto* start = std::get_if<sched::Start>(&decision)) {
-        commit_start(now, *start);
-      } else if (const auto* wait = std::get_if<sched::Wait>(&decision)) {
-        class_waits_[wait->job_class] = WaitInfo{wait->reason, wait->detail};
-      }
-    }
+  for (const sched::Group& group : plan.groups) commit_group(now, group);
+  if (class_waits_.size() > 10'000 + 2 * live_jobs_) forget_old_waits();
+  if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
+    estimates_.clear();
+    for (const sched::Reserve& r : plan.reservations) estimates_[r.job] = r;
   }
-  if (class_waits_.size() > 10'000 + 2 * live_jobs_) class_waits_.clear();
+}
+
+/// Drops what was said of classes that no job is in any more.
+void Controller::forget_old_waits() {
+  std::set<sched::ClassKey> in_use;
+  for (const auto& [id, job] : jobs_)
+    if (job.waiting() != nullptr) in_use.insert(sched::class_key(pending_of(job), order().looks_at_users()));
+  std::erase_if(class_waits_, [&](const auto& entry) { return !in_use.contains(entry.first); });
+}
+
+/// All of a group, or nothing of it.
+void Controller::commit_group(Time now, const sched::Group& group) {
+  for (const sched::Decision& decision : group.decisions) {
+    const auto* start = std::get_if<sched::Start>(&decision);
+    const bool makes_room = std::any_of(group.decisions.begin(), group.decisions.end(),
+                                        [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
+    if (start != nullptr && !makes_room && !can_commit(*start)) return;
+  }
+  for (const sched::Decision& decision : group.decisions) {
+    if (const auto* start = std::get_if<sched::Start>(&decision)) commit_start(now, *start);
+    if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(now, *victim);
+    if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(now, *hopeless);
+    if (const auto* wait = std::get_if<sched::Wait>(&decision))
+      class_waits_[wait->job_class] = WaitInfo{wait->reason, wait->detail};
+  }
+}
+
+/// The job goes back to the queue as soon as it has left its nodes.
+void Controller::preempt(Time now, const sched::Preempt& victim) {
+  Job* job = find_job(victim.job);
+  if (job == nullptr || job->state != JobState::kRunning || !job->spec.requeue || !store_fault_.empty()) return;
+  Outcome outcome;
+  outcome.end = JobState::kPreempted;
+  outcome.detail = fmt::format("taken off for job {}", victim.beneficiary.value);
+  outcome.requeue = true;
+  outcome.ended = now;
+  stop(now, *job, std::move(outcome));
+}
+
+void Controller::reject(Time now, const sched::Reject& hopeless) {
+  Job* job = find_job(hopeless.job);
+  if (job == nullptr || job->waiting() == nullptr || !store_fault_.empty()) return;
+  Outcome outcome;
+  outcome.end = JobState::kDeadline;
+  outcome.reason = EndReason::kDeadlinePassed;
+  outcome.detail = hopeless.detail;
+  outcome.ended = now;
+  end_pending(now, *job, JobState::kDeadline, std::move(outcome));
+}
+
+bool Controller::can_commit(const sched::Start& start) const {
+  const auto it = jobs_.find(start.job);
+  // While the state cannot be written nothing new is begun.
+  if (it == jobs_.end() || it->second.waiting() == nullptr || it->second.is_held() || !store_fault_.empty())
+    return false;
+  if (it->second.waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
+  return sched::check(ledger_, pending_of(it->second), start).has_value();
 }
 
 bool Controller::commit_start(Time now, const sched::Start& start) {
+  if (!can_commit(start)) return false;
   Job* job = find_job(start.job);
-  // While the state cannot be written nothing new is begun.
-  if (job == nullptr || job->waiting() == nullptr || job->is_held() || !store_fault_.empty()) return false;
-  if (!sched::check(ledger_, pending_of(*job), start)) return false;
+  job->spec.time_limit = std::min(job->spec.time_limit, start.time_limit);
   const Time expected_end = now + job->spec.time_limit;
   const auto held = ledger_.allocate(job->id, start.partition, start.allocation, now, expected_end);
   if (!held || !advance(*job, JobEvent::kPlace)) return false;
@@ -98,7 +156,9 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
     jobs_on_[share.node].insert(job->id);
   }
   job->phase = std::move(placed);
-  emit(sched::JobPlaced{job->id, start.partition, start.allocation, now, expected_end});
+  std::shared_ptr<const sched::PendingJob> queued;
+  if (order().is_preemptive()) queued = std::make_shared<const sched::PendingJob>(pending_of(*job));
+  emit(sched::JobPlaced{job->id, start.partition, start.allocation, now, expected_end, std::move(queued)});
   save(*job);
   log_job(now, *job, "placed",
           fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
@@ -211,6 +271,7 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
     if (jobs_on_[share.node].contains(job.id)) placed.waiting_for.insert(share.node);
   placed.kill_sent = now;
   placed.outcome = std::move(outcome);
+  expect_end(job, now + settings_.kill_wait);
   save(job);
   log_job(now, job, "ending",
           fmt::format("{}{}", model::long_name(placed.outcome->end),
@@ -218,6 +279,11 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   if (placed.waiting_for.empty()) return finish(now, job);
   const std::set<NodeId> nodes = placed.waiting_for;
   for (NodeId node : nodes) send_stop(job, node);
+}
+
+void Controller::expect_end(const Job& job, Time when) {
+  ledger_.set_expected_end(job.id, when);
+  emit(sched::EndExpected{job.id, when});
 }
 
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {

@@ -149,7 +149,7 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
     state = "DOWN";
   else if (!has_jobs)
     state = "IDLE";
-  else if (account->free_cores.empty() && account->facts.cores.size() > 0)
+  else if (account->free.cores.empty() && account->facts.cores.size() > 0)
     state = "ALLOCATED";
   else
     state = "MIXED";
@@ -218,10 +218,15 @@ void Controller::list_partitions(Time now, ConnId conn, const wire::ApiRequest& 
   wire::ListPartitionsReply& list = *out.mutable_list_partitions();
   list.set_now_us(now.us);
   const auto& names = request.list_partitions().names();
-  for (const std::string& name : names)
-    if (!partitions_.contains(name))
-      return reply_error(conn, request.id(),
-                         {base::ErrorCode::kNotFound, "partition " + base::printable(name) + " not found", ""});
+  for (const std::string& name : names) {
+    if (partitions_.contains(name)) continue;
+    std::vector<std::string> known;
+    for (const auto& [other, p] : partitions_) known.push_back(other);
+    const std::string hint = base::did_you_mean(name, known);
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kNotFound, "partition " + base::printable(name) + " not found",
+                        hint.empty() ? "partitions: " + base::join(known, ", ") : hint});
+  }
   for (const auto& [name, p] : partitions_) {
     if (!passes(names, name)) continue;
     wire::Partition* shown = list.add_partitions();

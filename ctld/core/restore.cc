@@ -11,12 +11,15 @@ using model::Node;
 
 namespace {
 
+tl::unexpected<base::Error> damaged(const store::JobRow& row) {
+  return base::fail(base::ErrorCode::kInternal, fmt::format("the record of job {} is damaged", row.id.value),
+                    "restore a backup");
+}
+
 base::Result<model::Job> job_from_row(const store::JobRow& row, const wire::NodeLookup& lookup) {
   wire::JobSpec spec;
   wire::JobStatus status;
-  if (!spec.ParseFromString(row.spec) || !status.ParseFromString(row.status))
-    return base::fail(base::ErrorCode::kInternal, fmt::format("the record of job {} is damaged", row.id.value),
-                      "restore a backup");
+  if (!spec.ParseFromString(row.spec) || !status.ParseFromString(row.status)) return damaged(row);
   model::Job job;
   job.id = row.id;
   GW_TRY(parsed, wire::from_wire(spec));
@@ -40,13 +43,14 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
   };
   for (const store::JobRow& row : snapshot.recently_ended) {
     auto job = job_from_row(row, lookup);
-    if (!job) continue;  // history only: it is kept in the store whatever becomes of it here
+    if (!job || job->ended() == nullptr) continue;  // history only: it is kept in the store whatever becomes of it here
     timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
     share_limits(job->spec);
     jobs_[job->id] = std::move(*job);
   }
   for (const store::JobRow& row : snapshot.jobs) {
     GW_TRY(job, job_from_row(row, lookup));
+    if (job.ended() != nullptr) return damaged(row);
     ++live_jobs_;
     share_limits(job.spec);
     restore_job(now, jobs_[job.id] = std::move(job));
@@ -113,7 +117,11 @@ void Controller::restore_job(Time now, model::Job& job) {
   const Time begun = placed.started ? placed.started : placed.placed;
   const Time expected_end = begun + job.spec.time_limit;
   const auto taken = ledger_.allocate(job.id, placed.partition, held, begun, expected_end, /*forced=*/true);
-  if (taken) emit(sched::JobPlaced{job.id, placed.partition, held, begun, expected_end});
+  if (taken) {
+    std::shared_ptr<const sched::PendingJob> queued;
+    if (order().is_preemptive()) queued = std::make_shared<const sched::PendingJob>(pending_of(job));
+    emit(sched::JobPlaced{job.id, placed.partition, held, begun, expected_end, std::move(queued)});
+  }
   if (job.state == model::JobState::kConfiguring)
     timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
   if (placed.lease_over.us > 0)

@@ -9,6 +9,8 @@
 
 #include "base/time.h"
 #include "model/cluster.h"
+#include "model/network.h"
+#include "sched/view.h"
 
 namespace gw::ctld {
 
@@ -33,6 +35,8 @@ struct Settings {
   std::vector<model::NodeConfig> nodes;
   std::vector<model::Partition> partitions;
   std::vector<model::Qos> qos;
+  model::Network network;
+  sched::Policy policy;
   std::vector<std::pair<std::string, std::string>> entries;  ///< For `gcontrol show config`.
 };
 

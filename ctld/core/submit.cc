@@ -34,6 +34,9 @@ base::Status Controller::check_identity(const Caller& caller, const wire::Submit
     return base::fail(base::ErrorCode::kDenied, "root may not submit jobs",
                       "submit as an ordinary user, or set jobs.allow_root_jobs: true");
   if (request.script().empty()) return base::invalid("the batch script is empty");
+  if (request.components_size() > 0)
+    return base::invalid("heterogeneous jobs are not supported in this version", "submit the components as jobs");
+  if (request.spec().request().cpus_per_task() == 0) return base::invalid("-c/--cpus-per-task: a task needs a CPU");
   if (request.script().size() > settings_.max_script_bytes)
     return base::invalid(fmt::format("the batch script has {} bytes; at most {} are taken", request.script().size(),
                                      settings_.max_script_bytes),

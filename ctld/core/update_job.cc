@@ -109,6 +109,8 @@ base::Status Controller::update_one(Time now, const Caller& caller, Job& job, co
     consider(now, job);
   else if (job.state == model::JobState::kRunning)
     arm_limits(job);
+  if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
+    expect_end(job, (job.placed()->started ? job.placed()->started : job.placed()->placed) + job.spec.time_limit);
   effects_.writes.push_back(store::PutJob{row_of(job, true)});
   log_job(now, job, "updated", "by " + caller.user, caller.uid);
   return {};

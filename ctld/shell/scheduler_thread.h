@@ -5,10 +5,12 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/time.h"
 #include "io/loop.h"
 #include "sched/plan.h"
 
@@ -18,7 +20,7 @@ class SchedulerThread {
  public:
   using PlanFn = std::function<void(const sched::Plan&)>;
   /// `on_plan` is called on the loop; the thread goes on when it has returned.
-  SchedulerThread(io::Loop& loop, PlanFn on_plan);
+  SchedulerThread(io::Loop& loop, std::unique_ptr<base::Clock> clock, PlanFn on_plan);
   ~SchedulerThread();
   SchedulerThread(const SchedulerThread&) = delete;
   SchedulerThread& operator=(const SchedulerThread&) = delete;
@@ -29,6 +31,7 @@ class SchedulerThread {
 
  private:
   io::Poster poster_;
+  std::unique_ptr<base::Clock> clock_;  // the thread's own
   PlanFn on_plan_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::mutex mutex_;
@@ -37,10 +40,13 @@ class SchedulerThread {
   bool is_nudged_ = false;
   bool is_in_flight_ = false;
   bool is_stopping_ = false;
-  sched::ClusterView view_;  // the thread's own
+  sched::ClusterView view_;               // the thread's own
+  std::vector<sched::Reserve> promised_;  // as last delivered
   std::thread thread_;
 
   void work();
+  /// Waits until there is something to plan for, or `until`; takes it over. False: the end.
+  bool next(base::Time until, std::vector<sched::Delta>& deltas);
   void deliver(sched::Plan plan);
 };
 

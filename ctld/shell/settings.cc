@@ -33,6 +33,12 @@ Settings settings_of(const config::Config& config) {
   s.nodes = config.nodes;
   s.partitions = config.partitions;
   s.qos = config.qos;
+  s.network = config.network;
+  if (auto order = sched::make_order(config.order, config.order_weights)) s.policy.order = *order;
+  s.policy.fit = config.fit;
+  s.policy.reservations = config.reservations;
+  s.policy.candidates = config.candidates;
+  s.policy.grace = config.kill_wait;
   s.entries = config::entries(config);
   return s;
 }

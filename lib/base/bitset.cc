@@ -46,6 +46,15 @@ IndexSet IndexSet::of(std::initializer_list<uint32_t> indices) {
   return set;
 }
 
+IndexSet IndexSet::from_words(std::span<const uint64_t> words) {
+  IndexSet set;
+  while (!words.empty() && words.back() == 0) words = words.first(words.size() - 1);
+  if (words.empty()) return set;
+  set.low_ = words.front();
+  set.rest_.assign(words.begin() + 1, words.end());
+  return set;
+}
+
 Result<IndexSet> IndexSet::parse(std::string_view list) {
   IndexSet set;
   std::string_view rest = trim(list);
@@ -93,8 +102,6 @@ bool IndexSet::contains(uint32_t i) const {
   const size_t word = i / 64 - 1;
   return word < rest_.size() && (rest_[word] & bit(i)) != 0;
 }
-
-bool IndexSet::empty() const { return low_ == 0 && rest_.empty(); }
 
 uint32_t IndexSet::size() const {
   int count = std::popcount(low_);
@@ -160,6 +167,13 @@ bool IndexSet::intersects(const IndexSet& o) const {
     if ((rest_[i] & o.rest_[i]) != 0) return true;
   }
   return false;
+}
+
+uint32_t IndexSet::common(const IndexSet& o) const {
+  int count = std::popcount(low_ & o.low_);
+  const size_t words = std::min(rest_.size(), o.rest_.size());
+  for (size_t i = 0; i < words; ++i) count += std::popcount(rest_[i] & o.rest_[i]);
+  return static_cast<uint32_t>(count);
 }
 
 bool IndexSet::is_subset_of(const IndexSet& o) const {

@@ -91,7 +91,7 @@ base::Status translate_pbs_option(char letter, const std::string& value, std::ve
       }
       return {};
     default:
-      return base::invalid(std::string("option -") + letter + " is not supported");
+      return base::invalid("option -" + base::printable({&letter, 1}) + " is not supported");
   }
 }
 
@@ -106,7 +106,8 @@ base::Result<std::vector<std::string>> translate_pbs(const std::vector<std::stri
       out.emplace_back("--hold");
       continue;
     }
-    if (word.size() == 2 && i + 1 >= words.size()) return base::invalid("option " + word + " needs a value");
+    if (word.size() == 2 && i + 1 >= words.size())
+      return base::invalid("option " + base::printable(word) + " needs a value");
     const std::string value = word.size() > 2 ? word.substr(2) : words[++i];
     GW_TRY_STATUS(translate_pbs_option(word[1], value, out));
   }

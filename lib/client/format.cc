@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "client/display.h"
 
 namespace gw::client {
 namespace {
@@ -107,8 +108,8 @@ void append_cell(std::string& out, const Column& column, std::string_view text) 
   if (column.width == 0) {
     out += text;
   } else {
-    const std::string_view cut = text.substr(0, column.width);
-    const size_t padding = column.width - cut.size();
+    const std::string_view cut = cut_to_width(text, column.width);
+    const size_t padding = column.width - display_width(cut);
     if (column.is_right) out.append(padding, ' ');
     out += cut;
     if (!column.is_right) out.append(padding, ' ');

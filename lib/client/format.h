@@ -1,7 +1,8 @@
 // Tables as squeue and sinfo print them: `-o "%.18i %.9P"` and `-O JobID:8,Name:.20`, over a table of fields.
-// Invariant: a Format that parsed names only fields of its table; rendering never fails.
+// Invariants: a Format that parsed names only fields of its table; rendering never fails; a row is one line.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
+#include "client/display.h"
 
 namespace gw::client {
 
@@ -23,9 +26,9 @@ struct FieldName {
 /// One column of a parsed format.
 struct Column {
   size_t field = 0;    ///< Index in the table.
-  uint32_t width = 0;  ///< 0: as wide as its text.
+  uint32_t width = 0;  ///< In columns of a terminal; 0: as wide as its text.
   bool is_right = false;
-  bool is_auto = false;  ///< `%#P`: as wide as the widest text of the column (never narrower than 9).
+  bool is_auto = false;  ///< `%#P`, `%#.6m`: as wide as the widest text of the column; at least `width`, or 9 without.
   std::string suffix;    ///< Text up to the next column.
 };
 
@@ -40,7 +43,7 @@ base::Result<Format> parse_short_format(std::string_view text, std::span<const F
 /// as its text where no digit follows the colon. Errors: unknown name, with did-you-mean.
 base::Result<Format> parse_long_format(std::string_view text, std::span<const FieldName> fields);
 
-/// Pads or cuts `text` to the column, appends it and the suffix.
+/// Pads or cuts `text` to the column, appends it and the suffix. A cut is between characters.
 void append_cell(std::string& out, const Column& column, std::string_view text);
 
 /// A field over rows of type Row. `key`, where set, gives the number to sort by.
@@ -60,13 +63,20 @@ std::vector<FieldName> field_names(const std::vector<Field<Row>>& fields) {
   return names;
 }
 
-/// Gives auto columns the width of their widest text.
+/// What a field shows of a row. Users write many of them freely: no byte reaches a terminal as a command to it.
+template <typename Row>
+std::string cell_text(const Field<Row>& field, const Row& row) {
+  return base::printable(field.text(row), SIZE_MAX);
+}
+
+/// Gives auto columns the width of their widest text; headers count only in columns without a least width, so that
+/// those of Slurm stay as they are ("TIME_LIMI").
 template <typename Row>
 void fit_columns(Format& format, const std::vector<Field<Row>>& fields, const std::vector<Row>& rows) {
   for (Column& c : format.columns) {
     if (!c.is_auto) continue;
-    size_t widest = 9;
-    for (const Row& row : rows) widest = std::max(widest, fields[c.field].text(row).size());
+    size_t widest = c.width == 0 ? std::max<size_t>(9, fields[c.field].id.header.size()) : c.width;
+    for (const Row& row : rows) widest = std::max(widest, display_width(cell_text(fields[c.field], row)));
     c.width = static_cast<uint32_t>(widest);
   }
 }
@@ -83,7 +93,7 @@ std::string render_header(const Format& format, const std::vector<Field<Row>>& f
 template <typename Row>
 void render_row(std::string& out, const Format& format, const std::vector<Field<Row>>& fields, const Row& row) {
   out += format.prefix;
-  for (const Column& c : format.columns) append_cell(out, c, fields[c.field].text(row));
+  for (const Column& c : format.columns) append_cell(out, c, cell_text(fields[c.field], row));
   out += '\n';
 }
 

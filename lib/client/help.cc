@@ -42,6 +42,14 @@ void append_row(std::string& out, std::string_view label, std::string_view text)
   if (is_first) out += head + "\n";
 }
 
+void append_paragraphs(std::string& out, std::string_view text) {
+  for (const std::string& paragraph : base::split(text, '\n')) {
+    if (paragraph.empty()) continue;
+    out += '\n';
+    for (const std::string& line : wrapped(paragraph, kLineWidth)) out += line + "\n";
+  }
+}
+
 std::string roff(std::string_view text) {
   std::string out;
   for (char c : text) {
@@ -102,12 +110,14 @@ std::string option_label(const Option& o) {
 }
 
 std::string usage_text(const Program& program, const CommandDoc& doc) {
-  return fmt::format("Usage: {} {}\n", program.name, doc.synopsis);
+  return fmt::format("Usage: {}{}{}\n", program.name, doc.synopsis.empty() ? "" : " ", doc.synopsis);
 }
 
 std::string help_text(const Program& program, const CommandDoc& doc, const std::vector<Option>& table) {
   std::string out = usage_text(program, doc);
-  out += fmt::format("{}: {}\n\nOptions:\n", program.name, doc.summary);
+  out += fmt::format("{}: {}\n", program.name, doc.summary);
+  append_paragraphs(out, doc.description);
+  out += "\nOptions:\n";
   for (const Option& o : table)
     if (is_listed(o)) append_row(out, o.letter == 0 ? "    " + option_label(o) : option_label(o), o.help);
   const auto section = [&](std::string_view title, const auto& pairs) {

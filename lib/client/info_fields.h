@@ -34,17 +34,20 @@ std::vector<InfoRow> group_nodes(const Format& format,
                                  const google::protobuf::RepeatedPtrField<wire::Partition>& partitions,
                                  const std::vector<const wire::Node*>& nodes, bool by_node, bool exact);
 
-// The GPU column is ours: ginfo has it, sinfo keeps Slurm's columns.
-inline constexpr std::string_view kInfoFormat = "%#P %.5a %.10l %.6D %.6t %N";
-inline constexpr std::string_view kInfoGpuFormat = "%#P %.5a %.10l %.6D %.6t %.13J %N";
-inline constexpr std::string_view kInfoLongFormat = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
-inline constexpr std::string_view kInfoLongGpuFormat = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.13J %N";
+// The columns of sinfo; numbers widen their column (#) rather than lose digits. The GPU column is ours, and so is a
+// whole reason: ginfo has them, sinfo keeps Slurm's columns.
+inline constexpr std::string_view kInfoFormat = "%#P %.5a %#.10l %.6D %.6t %N";
+inline constexpr std::string_view kInfoGpuFormat = "%#P %.5a %#.10l %.6D %.6t %#.13J %N";
+inline constexpr std::string_view kInfoLongFormat = "%#P %.5a %#.10l %#.10s %.4r %.8h %.10g %.6D %.11T %N";
+inline constexpr std::string_view kInfoLongGpuFormat = "%#P %.5a %#.10l %#.10s %.4r %.8h %.10g %.6D %.11T %#.13J %N";
 inline constexpr std::string_view kInfoNodeFormat = "%#N %.6D %#P %6t";
-inline constexpr std::string_view kInfoNodeGpuFormat = "%#N %.6D %#P %6t %.13J";
-inline constexpr std::string_view kInfoNodeLongFormat = "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E";
-inline constexpr std::string_view kInfoSummaryFormat = "%#P %.5a %.10l %.16F %N";
-inline constexpr std::string_view kInfoSummaryGpuFormat = "%#P %.5a %.10l %.16F %.13J %N";
-inline constexpr std::string_view kInfoReasonFormat = "%20E %9u %19H %N";
-inline constexpr std::string_view kInfoReasonLongFormat = "%20E %12U %19H %6t %N";
+inline constexpr std::string_view kInfoNodeGpuFormat = "%#N %.6D %#P %6t %#.13J";
+inline constexpr std::string_view kInfoNodeLongFormat = "%#N %.6D %#P %.11T %#.4c %#.8z %#.6m %#.8d %#.6w %.8f %20E";
+inline constexpr std::string_view kInfoSummaryFormat = "%#P %.5a %#.10l %#.16F %N";
+inline constexpr std::string_view kInfoSummaryGpuFormat = "%#P %.5a %#.10l %#.16F %#.13J %N";
+inline constexpr std::string_view kInfoReasonFormat = "%#20E %#9u %19H %N";
+inline constexpr std::string_view kInfoReasonLongFormat = "%#20E %#12U %19H %6t %N";
+inline constexpr std::string_view kSinfoReasonFormat = "%20E %9u %19H %N";
+inline constexpr std::string_view kSinfoReasonLongFormat = "%20E %12U %19H %6t %N";
 
 }  // namespace gw::client

@@ -51,7 +51,7 @@ void add_identity(std::vector<Field<Row>>& t) {
   t.push_back({{'F', "ArrayJobID", "ARRAY_JOB_ID"}, id_text, id_key});
   t.push_back({{0, "JobArrayID", "JOBID"}, id_text, id_key});
   t.push_back({{'K', "ArrayTaskID", "ARRAY_TASK_ID"}, [](const Row&) { return std::string("N/A"); }});
-  t.push_back({{'j', "Name", "NAME"}, [](const Row& r) { return base::printable(spec(r).name()); }});
+  t.push_back({{'j', "Name", "NAME"}, [](const Row& r) { return spec(r).name(); }});
   t.push_back({{'u', "UserName", "USER"}, [](const Row& r) { return spec(r).user(); }});
   t.push_back({{'U', "UserID", "UID"},
                [](const Row& r) { return num(spec(r).uid()); },
@@ -61,8 +61,7 @@ void add_identity(std::vector<Field<Row>>& t) {
   t.push_back({{'a', "Account", "ACCOUNT"}, [](const Row& r) { return or_else(spec(r).account(), "(null)"); }});
   t.push_back({{'P', "Partition", "PARTITION"}, [](const Row& r) { return partition_of(*r.job); }});
   t.push_back({{'q', "QOS", "QOS"}, [](const Row& r) { return spec(r).qos(); }});
-  t.push_back({{'k', "Comment", "COMMENT"},
-               [](const Row& r) { return or_else(base::printable(spec(r).comment()), "(null)"); }});
+  t.push_back({{'k', "Comment", "COMMENT"}, [](const Row& r) { return or_else(spec(r).comment(), "(null)"); }});
   t.push_back({{'o', "Command", "COMMAND"}, command_of});
   t.push_back({{'Z', "WorkDir", "WORK_DIR"}, [](const Row& r) { return spec(r).launch().work_dir(); }});
   t.push_back({{0, "STDOUT", "STDOUT"}, [](const Row& r) { return stdout_path(*r.job); }});
@@ -92,7 +91,8 @@ void add_state(std::vector<Field<Row>>& t) {
                [](const Row& r) { return std::to_string(spec(r).priority()); },
                priority_key});
   t.push_back({{'y', "Nice", "NICE"}, [](const Row& r) { return std::to_string(spec(r).nice()); }});
-  t.push_back({{'v', "Reservation", "RESERVATION"}, [](const Row&) { return std::string("(null)"); }});
+  t.push_back(
+      {{'v', "Reservation", "RESERVATION"}, [](const Row& r) { return or_else(spec(r).reservation(), "(null)"); }});
   t.push_back({{'h', "OverSubscribe", "OVER_SUBSCRIBE"}, oversubscribe});
 }
 
@@ -110,6 +110,7 @@ void add_times(std::vector<Field<Row>>& t) {
   t.push_back({{'e', "EndTime", "END_TIME"}, [](const Row& r) { return show_time(end_of(*r.job), "N/A"); }});
   t.push_back({{'V', "SubmitTime", "SUBMIT_TIME"},
                [](const Row& r) { return show_time({r.job->status().submitted_us()}, "N/A"); }});
+  t.push_back({{0, "Deadline", "DEADLINE"}, [](const Row& r) { return show_time({spec(r).deadline_us()}, "N/A"); }});
   t.push_back({{0, "EligibleTime", "ELIGIBLE_TIME"},
                [](const Row& r) { return show_time({r.job->status().eligible_us()}, "N/A"); }});
 }
@@ -135,6 +136,8 @@ void add_resources(std::vector<Field<Row>>& t) {
       {{0, "tres-per-job", "TRES_PER_JOB"}, [](const Row& r) { return or_else(gpu_request(*r.job, 1), "N/A"); }});
   t.push_back(
       {{0, "tres-per-task", "TRES_PER_TASK"}, [](const Row& r) { return or_else(gpu_request(*r.job, 3), "N/A"); }});
+  t.push_back({{0, "ReqSwitch", "REQ_SWITCH"}, [](const Row& r) { return num(request(r).max_switches()); }});
+  t.push_back({{0, "Locality", "LOCALITY"}, [](const Row& r) { return or_else(locality_of(*r.job), "N/A"); }});
   t.push_back({{0, "tres-alloc", "TRES_ALLOC"}, [](const Row& r) { return tres_allocated(*r.job); }});
   t.push_back({{0, "GPUs", "GPUS"},
                [](const Row& r) { return num(gpu_count(*r.job)); },

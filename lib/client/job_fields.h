@@ -11,8 +11,9 @@ namespace gw::client {
 /// Every field that gqueue knows.
 const std::vector<Field<JobRow>>& job_fields();
 
-inline constexpr std::string_view kQueueFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
-inline constexpr std::string_view kQueueLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+// Times widen their column (#) rather than lose digits.
+inline constexpr std::string_view kQueueFormat = "%.18i %.9P %.8j %.8u %.2t %#.10M %.6D %R";
+inline constexpr std::string_view kQueueLongFormat = "%.18i %.9P %.8j %.8u %.8T %#.10M %#.9l %.6D %R";
 inline constexpr std::string_view kQueueStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 inline constexpr std::string_view kQueueSort = "P,t,-p";
 

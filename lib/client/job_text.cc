@@ -45,12 +45,17 @@ void add_state(Record& r, const JobRow& row, bool detail) {
   if (detail) r.line().put("DerivedExitCode", "0:0");
 }
 
+std::string time_min(const wire::Job& job) {
+  const base::Duration least{job.spec().time_min_us()};
+  return least.us > 0 ? base::format_duration(least) : "N/A";
+}
+
 void add_times(Record& r, const JobRow& row) {
   const wire::Job& job = *row.job;
   r.line()
       .put("RunTime", base::format_duration(run_time(row)))
       .put("TimeLimit", base::format_duration(time_limit(job)))
-      .put("TimeMin", "N/A");
+      .put("TimeMin", time_min(job));
   r.line()
       .put("SubmitTime", show_time({job.status().submitted_us()}, "Unknown"))
       .put("EligibleTime", show_time({job.status().eligible_us()}, "Unknown"));
@@ -59,7 +64,7 @@ void add_times(Record& r, const JobRow& row) {
   r.line()
       .put("StartTime", show_time(start ? start : expected_start(job), "Unknown"))
       .put("EndTime", show_time(end_of(job), "Unknown"))
-      .put("Deadline", "N/A");
+      .put("Deadline", show_time({job.spec().deadline_us()}, "N/A"));
   r.line().put("SuspendTime", "None").put("SecsPreSuspend", 0);
 }
 
@@ -83,22 +88,26 @@ void add_place(Record& r, const wire::Job& job) {
       .put("CoreSpec", "*");
 }
 
-std::string gres_with_index(const std::string& type, const std::string& list) {
+/// "gpu:h100:8", or "shard:h100:250" of a shared GPU.
+std::string gres(const wire::Request& q, uint32_t gpus) {
+  return fmt::format("{}{}{}:{}", q.has_gpu_milli() ? "shard" : "gpu", q.gpu_type().empty() ? "" : ":", q.gpu_type(),
+                     q.has_gpu_milli() ? q.gpu_milli() : gpus);
+}
+
+std::string gres_with_index(const wire::Request& q, const std::string& list) {
   auto set = base::IndexSet::parse(list);
-  if (!set || set->empty()) return {};
-  return fmt::format("gpu{}{}:{}(IDX:{})", type.empty() ? "" : ":", type, set->size(), list);
+  return !set || set->empty() ? std::string() : fmt::format("{}(IDX:{})", gres(q, set->size()), list);
 }
 
 void add_shares(Record& r, const wire::Job& job) {
-  const std::string& type = job.spec().request().gpu_type();
-  if (gpu_count(job) != 0 && !shares_of(job).empty())
-    r.line().put("JOB_GRES", fmt::format("gpu{}{}:{}", type.empty() ? "" : ":", type, gpu_count(job)));
+  const wire::Request& q = job.spec().request();
+  if (gpu_count(job) != 0 && !shares_of(job).empty()) r.line().put("JOB_GRES", gres(q, gpu_count(job)));
   for (const wire::NodeShare& s : shares_of(job))
     r.line("     ")
         .put("Nodes", s.node())
         .put("CPU_IDs", s.cores())
         .put("Mem", s.mem_mb())
-        .put("GRES", gres_with_index(type, s.gpus()));
+        .put("GRES", gres_with_index(q, s.gpus()));
 }
 
 void add_limits(Record& r, const wire::Job& job) {
@@ -108,11 +117,37 @@ void add_limits(Record& r, const wire::Job& job) {
       .put(q.mem_per_cpu_mb() != 0 ? "MinMemoryCPU" : "MinMemoryNode", min_memory(job))
       .put("MinTmpDiskNode", 0);
   r.line().put("Features", or_else(features_of(job), "(null)")).put("DelayBoot", "00:00:00");
+  if (!job.spec().reservation().empty()) r.line().put("Reservation", job.spec().reservation());
   r.line()
       .put("OverSubscribe", q.exclusive() ? "NO" : "OK")
       .put("Contiguous", 0)
       .put("Licenses", "(null)")
       .put("Network", "(null)");
+}
+
+/// What Slurm has no line for.
+void add_locality(Record& r, const wire::Job& job) {
+  const wire::Request& q = job.spec().request();
+  const std::string locality = locality_of(job), fit = fit_of(job);
+  if (locality.empty() && fit.empty() && q.segment() == 0) return;
+  r.line();
+  if (!locality.empty()) r.put("Locality", locality);
+  if (q.segment() != 0) r.put("Segment", q.segment());
+  if (!fit.empty()) r.put("Fit", fit);
+}
+
+void add_gpu_terms(Record& r, const wire::Job& job) {
+  const wire::JobSpec& s = job.spec();
+  const wire::Request& q = s.request();
+  if (const std::string switches = switches_of(job); !switches.empty()) r.line().put("Switches", switches);
+  if (q.cpus_per_gpu() != 0) r.line().put("CpusPerTres", fmt::format("gres/gpu:{}", q.cpus_per_gpu()));
+  if (q.mem_per_gpu_mb() != 0) r.line().put("MemPerTres", fmt::format("gres/gpu:{}", q.mem_per_gpu_mb()));
+  if (!s.gpu_bind().empty()) r.line().put("TresBind", "gres/gpu:" + s.gpu_bind());
+  static constexpr const char* kTresKeys[] = {"", "TresPerJob", "TresPerNode", "TresPerTask"};
+  const uint32_t counting = q.gpu_counting();
+  if (counting >= 1 && counting <= 3 && q.gpus() != 0) r.line().put(kTresKeys[counting], gpu_request(job, counting));
+  if (s.gres_flags().find("enforce-binding") != std::string::npos) r.line().put("GresEnforceBind", "Yes");
+  if (s.gres_flags().find("disable-binding") != std::string::npos) r.line().put("GresDisableBind", "Yes");
 }
 
 void add_launch(Record& r, const wire::Job& job) {
@@ -127,10 +162,6 @@ void add_launch(Record& r, const wire::Job& job) {
     r.line().put("Signal",
                  fmt::format("{}{}@{}", s.warn_batch_only() ? "B:" : "", s.warn_signo(), s.warn_seconds_before()));
   r.line().put("Power", "");
-  static constexpr const char* kTresKeys[] = {"", "TresPerJob", "TresPerNode", "TresPerTask"};
-  const uint32_t counting = s.request().gpu_counting();
-  if (counting >= 1 && counting <= 3 && s.request().gpus() != 0)
-    r.line().put(kTresKeys[counting], gpu_request(job, counting));
 }
 
 }  // namespace
@@ -143,7 +174,9 @@ std::string show_job_text(const JobRow& row, ShowStyle style) {
   add_place(r, *row.job);
   if (style.detail) add_shares(r, *row.job);
   add_limits(r, *row.job);
+  add_locality(r, *row.job);
   add_launch(r, *row.job);
+  add_gpu_terms(r, *row.job);
   return r.text();
 }
 

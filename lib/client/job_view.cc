@@ -39,10 +39,12 @@ model::PatternValues pattern_values(const wire::Job& job) {
   return v;
 }
 
-std::string tres(uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus, const std::string& type) {
+std::string tres(uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus, const wire::Request& r) {
+  const std::string& type = r.gpu_type();
   std::string out = "cpu=" + std::to_string(cpus);
   if (mem_mb != 0) out += ",mem=" + base::format_memory_mb(mem_mb);
   out += ",node=" + std::to_string(nodes) + ",billing=" + std::to_string(cpus);
+  if (gpus != 0 && r.has_gpu_milli()) return out + ",gres/shard=" + std::to_string(r.gpu_milli());
   if (gpus != 0) out += ",gres/gpu=" + std::to_string(gpus);
   if (gpus != 0 && !type.empty()) out += ",gres/gpu:" + type + "=" + std::to_string(gpus);
   return out;
@@ -63,10 +65,16 @@ uint32_t requested_gpus(const wire::Job& job) {
   return 0;
 }
 
+uint64_t requested_cpus(const wire::Job& job) {
+  const wire::Request& r = job.spec().request();
+  return std::max(uint64_t{r.tasks()} * r.cpus_per_task(), uint64_t{requested_gpus(job)} * r.cpus_per_gpu());
+}
+
 uint64_t requested_memory(const wire::Job& job) {
   const wire::Request& r = job.spec().request();
   if (r.mem_per_node_mb() != 0) return r.mem_per_node_mb() * r.min_nodes();
-  return r.mem_per_cpu_mb() * r.tasks() * r.cpus_per_task();
+  if (r.mem_per_gpu_mb() != 0) return r.mem_per_gpu_mb() * requested_gpus(job);
+  return r.mem_per_cpu_mb() * requested_cpus(job);
 }
 
 }  // namespace
@@ -184,7 +192,7 @@ uint32_t node_count(const wire::Job& job) {
 uint32_t cpu_count(const wire::Job& job) {
   uint32_t sum = 0;
   for (const wire::NodeShare& s : shares_of(job)) sum += s.cpus();
-  return sum != 0 ? sum : job.spec().request().tasks() * job.spec().request().cpus_per_task();
+  return sum != 0 ? sum : static_cast<uint32_t>(requested_cpus(job));
 }
 
 uint32_t task_count(const wire::Job& job) { return job.spec().request().tasks(); }
@@ -206,24 +214,47 @@ uint64_t memory_mb(const wire::Job& job) {
 std::string gpu_request(const wire::Job& job, uint32_t counting) {
   const wire::Request& r = job.spec().request();
   if (r.gpu_counting() != counting || r.gpus() == 0) return {};
-  return "gres/gpu:" + (r.gpu_type().empty() ? "" : r.gpu_type() + ":") + std::to_string(r.gpus());
+  const std::string type = r.gpu_type().empty() ? "" : r.gpu_type() + ":";
+  if (r.has_gpu_milli()) return "gres/shard:" + type + std::to_string(r.gpu_milli());
+  return "gres/gpu:" + type + std::to_string(r.gpus());
 }
 
 std::string tres_requested(const wire::Job& job) {
   const wire::Request& r = job.spec().request();
-  return tres(uint64_t{r.tasks()} * r.cpus_per_task(), requested_memory(job), r.min_nodes(), requested_gpus(job),
-              r.gpu_type());
+  return tres(requested_cpus(job), requested_memory(job), r.min_nodes(), requested_gpus(job), r);
 }
 
 std::string tres_allocated(const wire::Job& job) {
   if (shares_of(job).empty()) return "(null)";
-  return tres(cpu_count(job), memory_mb(job), node_count(job), gpu_count(job), job.spec().request().gpu_type());
+  return tres(cpu_count(job), memory_mb(job), node_count(job), gpu_count(job), job.spec().request());
 }
 
 std::string min_memory(const wire::Job& job) {
   const wire::Request& r = job.spec().request();
   const uint64_t mb = r.mem_per_node_mb() != 0 ? r.mem_per_node_mb() : r.mem_per_cpu_mb();
   return mb == 0 ? "0" : base::format_memory_mb(mb);
+}
+
+std::string locality_of(const wire::Job& job) {
+  std::vector<model::LocalityStep> steps;
+  for (const wire::LocalityStep& step : job.spec().request().locality())
+    if (step.level() < static_cast<uint32_t>(model::kLocalityCount))
+      steps.push_back({static_cast<model::Locality>(step.level()), {step.wait_us()}});
+  return model::format_locality(steps);
+}
+
+std::string switches_of(const wire::Job& job) {
+  const wire::Request& r = job.spec().request();
+  if (r.max_switches() == 0) return {};
+  const base::Duration wait = r.has_switches_wait_us() ? base::Duration{r.switches_wait_us()} : base::kUnlimited;
+  return std::to_string(r.max_switches()) + "@" + base::format_duration(wait);
+}
+
+std::string fit_of(const wire::Job& job) {
+  const uint32_t fit = job.spec().request().fit();
+  return fit == 0 || fit > static_cast<uint32_t>(model::Fit::kSpread)
+             ? std::string()
+             : std::string(model::name(static_cast<model::Fit>(fit)));
 }
 
 std::string features_of(const wire::Job& job) {

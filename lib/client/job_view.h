@@ -51,7 +51,8 @@ uint32_t task_count(const wire::Job& job);
 uint32_t gpu_count(const wire::Job& job);
 /// MiB held in all, or asked for; 0: not said.
 uint64_t memory_mb(const wire::Job& job);
-/// "gres/gpu:h100:8", or empty, if GPUs are counted as `counting` (model::GpuCounting).
+/// "gres/gpu:h100:8" ("gres/shard:250" of a shared GPU), or empty, if GPUs are counted as `counting`
+/// (model::GpuCounting).
 std::string gpu_request(const wire::Job& job, uint32_t counting);
 /// "cpu=4,mem=8G,node=1,billing=4,gres/gpu=8"
 std::string tres_requested(const wire::Job& job);
@@ -59,6 +60,12 @@ std::string tres_allocated(const wire::Job& job);
 /// Smallest memory as Slurm shows it: "4G" or "500M"; 0 where not said.
 std::string min_memory(const wire::Job& job);
 std::string features_of(const wire::Job& job);
+/// "leaf@00:10:00,block"; empty where not asked for. The same of the next two.
+std::string locality_of(const wire::Job& job);
+/// "2@00:10:00": at most so many leaf switches, and how long that wish holds.
+std::string switches_of(const wire::Job& job);
+/// "best"
+std::string fit_of(const wire::Job& job);
 /// Output path with patterns filled in as far as they are known.
 std::string stdout_path(const wire::Job& job);
 std::string stderr_path(const wire::Job& job);

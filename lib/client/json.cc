@@ -40,11 +40,13 @@ Json shares_json(const wire::Job& job) {
                     {"cpus", s.cpus()},
                     {"cores", indices(s.cores())},
                     {"gpus", indices(s.gpus())},
+                    {"gpu_milli", s.has_gpu_milli() ? s.gpu_milli() : model::kWholeGpu},
                     {"memory_mb", s.mem_mb()}});
   return list;
 }
 
-Json request_json(const wire::Request& r) {
+Json request_json(const wire::Job& job) {
+  const wire::Request& r = job.spec().request();
   static constexpr const char* kCounting[] = {"none", "per_job", "per_node", "per_task"};
   return {{"min_nodes", r.min_nodes()},
           {"max_nodes", r.max_nodes()},
@@ -58,7 +60,15 @@ Json request_json(const wire::Request& r) {
           {"gpu_type", r.gpu_type()},
           {"nodelist", strings(r.nodelist())},
           {"exclude", strings(r.exclude())},
-          {"exclusive", r.exclusive()}};
+          {"exclusive", r.exclusive()},
+          {"gpu_milli", r.has_gpu_milli() ? r.gpu_milli() : model::kWholeGpu},
+          {"cpus_per_gpu", r.cpus_per_gpu()},
+          {"memory_per_gpu_mb", r.mem_per_gpu_mb()},
+          {"locality", locality_of(job)},
+          {"max_switches", r.max_switches()},
+          {"switches_wait", r.has_switches_wait_us() ? Json(r.switches_wait_us() / 1'000'000) : Json(nullptr)},
+          {"segment", r.segment()},
+          {"fit", fit_of(job)}};
 }
 
 void add_spec(Json& j, const wire::JobSpec& s) {
@@ -75,6 +85,9 @@ void add_spec(Json& j, const wire::JobSpec& s) {
   j["hold"] = s.hold_user() || s.hold_admin();
   j["requeue"] = s.requeue();
   j["comment"] = s.comment();
+  j["reservation"] = s.reservation();
+  j["gpu_bind"] = s.gpu_bind();
+  j["gres_flags"] = s.gres_flags();
   j["submit_host"] = s.submit_host();
   j["submit_line"] = s.submit_line();
   j["command"] = s.launch().command();
@@ -94,6 +107,8 @@ void add_state(Json& j, const JobRow& row) {
   j["end_time"] = seconds(end_of(job).us);
   j["run_time"] = run_time(row).seconds();
   j["time_limit"] = limit(job.spec().time_limit_us());
+  j["time_minimum"] = limit(job.spec().time_min_us());
+  j["deadline"] = seconds(job.spec().deadline_us());
   j["restart_count"] = job.status().restarts();
 }
 
@@ -109,7 +124,7 @@ void add_resources(Json& j, const wire::Job& job) {
   j["tres_req_str"] = tres_requested(job);
   j["tres_alloc_str"] = shares_of(job).empty() ? "" : tres_allocated(job);
   j["features"] = features_of(job);
-  j["request"] = request_json(job.spec().request());
+  j["request"] = request_json(job);
   j["allocation"] = shares_json(job);
   j["unreachable_nodes"] = strings(job.status().placed().unreachable());
   j["standard_output"] = stdout_path(job);

@@ -1,4 +1,6 @@
 // scontrol show node and show partition.
+#include <algorithm>
+
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "client/job_text.h"
@@ -134,6 +136,11 @@ std::string show_partition_text(const wire::Partition& p, ShowStyle style) {
       .put("DefMemPerCPU", p.default_mem_per_cpu_mb() == 0 ? "UNLIMITED" : std::to_string(p.default_mem_per_cpu_mb()))
       .put("MaxMemPerNode", "UNLIMITED");
   if (p.default_mem_per_gpu_mb() != 0) r.line().put("DefMemPerGPU", p.default_mem_per_gpu_mb());
+  const uint32_t fit = std::min(p.fit(), static_cast<uint32_t>(model::Fit::kSpread));
+  r.line()
+      .put("Fit", model::name(static_cast<model::Fit>(fit)))
+      .put("CoresPerGpuKept", p.has_cores_per_gpu_kept() ? p.cores_per_gpu_kept() : 1)
+      .put("SharedGpus", p.allow_shared_gpus() ? "YES" : "NO");
   if (p.lease_us() != 0) r.line().put("Lease", base::format_duration({p.lease_us()}));
   return r.text();
 }

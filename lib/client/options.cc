@@ -82,9 +82,18 @@ class Parser {
       const std::string close = base::nearest(name, names);
       return invalid("unrecognized option " + shown, close.empty() ? "" : "did you mean \"--" + close + "\"?");
     }
+    return several_match(shown, std::move(matches));
+  }
+
+  /// Options that are not there do not stand among the possibilities; if none of them is there, one says so.
+  static base::Result<const Option*> several_match(const std::string& shown, std::vector<const Option*> matches) {
+    const Option* first = matches.front();
+    std::erase_if(matches, [](const Option* o) { return !o->handler; });
+    if (matches.empty()) return first;
     std::string all;
     for (const Option* o : matches) all += (all.empty() ? "--" : ", --") + std::string(o->name);
-    return invalid("option " + shown + " is ambiguous", "possibilities: " + all);
+    return invalid("option " + shown + " is ambiguous",
+                   matches.size() == 1 ? "did you mean \"" + all + "\"?" : "possibilities: " + all);
   }
 
   base::Status parse_short(const std::string& word) {
@@ -149,12 +158,17 @@ base::Result<std::vector<std::string>> parse_options(const std::vector<Option>& 
 
 base::Status read_environment(const std::vector<Option>& table, const std::vector<std::string_view>& prefixes,
                               const GetEnv& get) {
-  for (std::string_view prefix : prefixes)
+  const auto value_of = [&](size_t prefix, const Option& option) {
+    return get((std::string(prefixes[prefix]) + std::string(option.env)).c_str());
+  };
+  for (size_t i = 0; i < prefixes.size(); ++i)
     for (const Option& option : table) {
-      if (option.env.empty()) continue;
-      const std::string variable = std::string(prefix) + std::string(option.env);
-      const char* value = get(variable.c_str());
+      const char* value = option.env.empty() ? nullptr : value_of(i, option);
       if (value == nullptr || (option.arg == Arg::kNone && is_negation(value))) continue;
+      bool is_replaced = false;
+      for (size_t later = i + 1; later < prefixes.size(); ++later) is_replaced |= value_of(later, option) != nullptr;
+      if (is_replaced) continue;
+      const std::string variable = std::string(prefixes[i]) + std::string(option.env);
       auto done = run_handler(option, variable, option.arg == Arg::kNone ? std::string_view() : value, {});
       if (!done)
         return base::fail(done.error().code, "environment variable " + variable + ": " + done.error().what,

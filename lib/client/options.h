@@ -74,8 +74,8 @@ base::Result<std::vector<std::string>> parse_options(const std::vector<Option>& 
 
 /// Looks up a variable; null if it is not set.
 using GetEnv = std::function<const char*(const char*)>;
-/// Runs the handlers of options whose variable is set. A flag's variable counts unless its value is "0", "no" or
-/// "false".
+/// Runs the handlers of options whose variable is set; of an option's variables the one with the last prefix counts. A
+/// flag is set by any value but "0", "no" and "false".
 base::Status read_environment(const std::vector<Option>& table, const std::vector<std::string_view>& prefixes,
                               const GetEnv& get);
 

@@ -1,10 +1,15 @@
 // Key=Value words over lines, as scontrol prints records.
+// Invariant: no value breaks a line or commands a terminal, whoever wrote it.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
+
+#include "base/text.h"
 
 namespace gw::client {
 
@@ -24,7 +29,10 @@ class Record {
   Record& put(std::string_view key, const Value& value) {
     if (!at_start_) text_ += ' ';
     at_start_ = false;
-    fmt::format_to(std::back_inserter(text_), "{}={}", key, value);
+    if constexpr (std::is_convertible_v<const Value&, std::string_view>)
+      fmt::format_to(std::back_inserter(text_), "{}={}", key, base::printable(value, SIZE_MAX));
+    else
+      fmt::format_to(std::back_inserter(text_), "{}={}", key, value);
     return *this;
   }
   /// The record with what ends it.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/cluster.h"
+#include "model/network.h"
 
 namespace gw::config {
 
@@ -53,9 +55,19 @@ struct Config {
   base::Duration node_timeout = base::seconds(60);  ///< Silence after which a node counts as out of reach.
   std::string fence_program;  ///< Run as `PROGRAM NODE` for an unreachable node: exit 0 means it is dead.
 
+  // scheduler:
+  std::string order = "fifo_skip";                       ///< Name of an order plug-in.
+  std::map<std::string, double> order_weights;           ///< For that plug-in; empty: its own.
+  model::Fit fit = model::Fit::kBest;                    ///< Where neither partition nor job says.
+  uint32_t reservations = 16;                            ///< Blocked jobs of a partition that get a reservation.
+  uint32_t candidates = 32;                              ///< Nodes compared for one task; 0: all.
+  base::Duration usage_half_life = base::hours(7 * 24);  ///< In which use of the cluster counts half.
+
   std::vector<std::string>
       admins;  ///< Users (names or numbers) and @groups who may do everything; root and controller_user always may.
-  std::vector<model::NodeConfig> nodes;  ///< Expanded: one entry a node.
+  std::vector<model::NodeConfig> nodes;       ///< Expanded: one entry a node.
+  std::vector<model::SwitchConfig> switches;  ///< As written under network:, expanded.
+  model::Network network;                     ///< Built from them.
   std::vector<model::Partition> partitions;
   std::vector<model::Qos> qos;  ///< Always holds default_qos.
   std::vector<std::string> plugin_dirs;
@@ -68,6 +80,8 @@ base::Result<Config> load(const std::string& path);
 base::Result<Config> parse(std::string_view text, const std::string& path);
 /// Only what a command needs to reach the controller (cluster, controller, auth): cheap, checks just that much.
 base::Result<Config> load_client_part(const std::string& path);
+/// The same by read_plain_yaml() alone; an error too where that gives nothing.
+base::Result<Config> load_plain_client_part(const std::string& path);
 /// $GANGWAY_CONF, else /etc/gangway/gangway.yaml.
 std::string default_path();
 /// Human lines "key: old -> new", for reconfigure; empty if nothing differs.

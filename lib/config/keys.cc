@@ -6,7 +6,8 @@
 namespace gw::config {
 namespace {
 
-constexpr int64_t kDay = 86'400, kYear = 366 * kDay, kAnyU32 = 4'294'967'294, kTiB = 1 << 20;
+constexpr int64_t kDay = 86'400, kYear = 366 * kDay, kAnyU32 = 4'294'967'294, kTiB = 1 << 20,
+                  kMaxWeight = 1'000'000'000'000;
 constexpr auto kLive = Reload::kLive;
 constexpr auto kController = Reload::kController;
 constexpr auto kNode = Reload::kNode;
@@ -85,6 +86,33 @@ const Key<Config> kConfigKeys[] = {
       "Run as `PROGRAM NODE` for a node out of reach; exit code 0 says that it is dead. Empty: none."},
      [](Config& c) -> Ref { return &c.fence_program; }},
 
+    {{"scheduler.order", Kind::kName, kLive,
+      "Which job is next: fifo (nothing passes the first that is blocked), fifo_skip, multifactor, shortest, srtf, or "
+      "the name of a plug-in."},
+     [](Config& c) -> Ref { return &c.order; }},
+    {{"scheduler.order_weights", Kind::kWeights, kLive,
+      "Weights of that order by name, such as {age: 1000, fair_share: 10000}; multifactor has age (full after "
+      "max_age_hours), fair_share, size, partition, qos, nice. Those left out are its own.",
+      -kMaxWeight, kMaxWeight},
+     [](Config& c) -> Ref { return &c.order_weights; }},
+    {{"scheduler.fit", Kind::kChoice, kLive,
+      "Which of the nodes that would do is taken, where neither partition nor job says: best (the fullest), worst (the "
+      "emptiest), spread (one after the other).",
+      0, 0, "best|worst|spread"},
+     [](Config& c) -> Ref { return &c.fit; }},
+    {{"scheduler.reservations", Kind::kNumber, kLive,
+      "So many blocked jobs of each partition, the first in order, get a reservation that backfill does not delay.", 0,
+      100'000},
+     [](Config& c) -> Ref { return &c.reservations; }},
+    {{"scheduler.candidates", Kind::kNumber, kLive,
+      "Nodes of different state that are compared for one task before the best is taken; 0: all. Fewer are faster, "
+      "more pack tighter.",
+      0, 1'000'000},
+     [](Config& c) -> Ref { return &c.candidates; }},
+    {{"scheduler.usage_half_life", Kind::kDuration, kLive,
+      "After so long a user's past use of the cluster counts half in the fair share.", 60, kYear},
+     [](Config& c) -> Ref { return &c.usage_half_life; }},
+
     {{"admins", Kind::kTexts, kLive,
       "Users (names or numbers) and @groups who may do everything; root and controller.user always may."},
      [](Config& c) -> Ref { return &c.admins; }},
@@ -115,6 +143,15 @@ const Key<NodeEntry> kNodeKeys[] = {
     {{"topology", Kind::kTopology, kNode,
       "Emulated node: a generated topology (dgx-h100, a100-pcie, l40s) or an hwloc XML file. Empty: the live machine."},
      [](NodeEntry& n) -> Ref { return &n.common.topology; }},
+};
+
+const Key<model::SwitchConfig> kSwitchKeys[] = {
+    {{"switch", Kind::kName, kLive, "Name of the switch. Names of switches and of nodes are separate."},
+     [](model::SwitchConfig& s) -> Ref { return &s.name; }},
+    {{"nodes", Kind::kHosts, kLive, "Nodes at this switch, which is a leaf then."},
+     [](model::SwitchConfig& s) -> Ref { return &s.nodes; }},
+    {{"switches", Kind::kHosts, kLive, "Switches below this one: leaves make it a block."},
+     [](model::SwitchConfig& s) -> Ref { return &s.switches; }},
 };
 
 const Key<PartitionEntry> kPartitionKeys[] = {
@@ -150,6 +187,17 @@ const Key<PartitionEntry> kPartitionKeys[] = {
     {{"default_cpus_per_gpu", Kind::kNumber, kLive, "CPUs per GPU of jobs that ask for none; 0: none of its own.", 0,
       65535},
      [](PartitionEntry& e) -> Ref { return &e.p.default_cpus_per_gpu; }},
+    {{"fit", Kind::kChoice, kLive,
+      "Which of the nodes that would do is taken: best (the fullest), worst (the emptiest), spread (one after the "
+      "other); default: as scheduler.fit says.",
+      0, 0, "default|best|worst|spread"},
+     [](PartitionEntry& e) -> Ref { return &e.p.fit; }},
+    {{"cores_per_gpu_kept", Kind::kNumber, kLive,
+      "Cores that jobs without GPUs leave to each free GPU of a node; never more than cores / GPUs - 1.", 0, 65535},
+     [](PartitionEntry& e) -> Ref { return &e.p.cores_per_gpu_kept; }},
+    {{"allow_shared_gpus", Kind::kBool, kLive,
+      "Jobs may ask for parts of a GPU (--gres=shard:N). Nothing isolates jobs that share one from each other."},
+     [](PartitionEntry& e) -> Ref { return &e.p.allow_shared_gpus; }},
     {{"allow_users", Kind::kTexts, kLive, "Only these users may submit (with allow_groups: either). Empty: everybody."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_users; }},
     {{"allow_groups", Kind::kTexts, kLive, "Only members of these groups may submit. Empty: everybody."},
@@ -190,6 +238,7 @@ PartitionEntry entry_of(const model::Partition& p) {
 
 std::span<const Key<Config>> config_keys() { return kConfigKeys; }
 std::span<const Key<NodeEntry>> node_keys() { return kNodeKeys; }
+std::span<const Key<model::SwitchConfig>> switch_keys() { return kSwitchKeys; }
 std::span<const Key<PartitionEntry>> partition_keys() { return kPartitionKeys; }
 std::span<const Key<model::Qos>> qos_keys() { return kQosKeys; }
 

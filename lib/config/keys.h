@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ enum class Kind {
   kNames,      ///< The same of names.
   kHosts,      ///< Host list, or list of them; expanded.
   kAddresses,  ///< Address, host list of addresses (127.0.1.[1-4]), or list of addresses; expanded.
+  kWeights,    ///< Map of names to numbers between min and max.
 };
 
 /// What a change of a key takes to come into force.
@@ -44,7 +46,10 @@ enum class Reload {
 
 /// Where a key's value is kept.
 using Ref = std::variant<std::string*, bool*, uint16_t*, uint32_t*, uint64_t*, int32_t*, int64_t*, base::Duration*,
-                         std::vector<std::string>*>;
+                         model::Fit*, std::vector<std::string>*, std::map<std::string, double>*>;
+
+/// The key that names an entry of a list.
+inline bool is_name_key(std::string_view key) { return key == "name" || key == "switch"; }
 
 /// What is known of a key apart from where its value is kept.
 struct KeyInfo {
@@ -79,6 +84,7 @@ PartitionEntry entry_of(const model::Partition& p);
 
 std::span<const Key<Config>> config_keys();
 std::span<const Key<NodeEntry>> node_keys();
+std::span<const Key<model::SwitchConfig>> switch_keys();
 std::span<const Key<PartitionEntry>> partition_keys();
 std::span<const Key<model::Qos>> qos_keys();
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "config/plain_yaml.h"
 #include "config/read.h"
 
 namespace gw::config {
@@ -59,6 +60,23 @@ Result<Config> finish(Config c, const Problems& problems) {
   return c;
 }
 
+std::vector<std::string> node_names(const Config& c) {
+  std::vector<std::string> names;
+  for (const auto& node : c.nodes) names.push_back(node.name);
+  return names;
+}
+
+constexpr std::string_view kClientParts[] = {"cluster", "controller", "auth"};
+
+Result<Config> client_part_of(const Value& root, const std::string& path) {
+  Problems problems(path);
+  Config c;
+  c.path = path;
+  read_sections(root, c, problems, false);
+  resolve_controller_user(root, c, problems);
+  return finish(std::move(c), problems);
+}
+
 }  // namespace
 
 Result<Config> parse(std::string_view text, const std::string& path) {
@@ -68,6 +86,7 @@ Result<Config> parse(std::string_view text, const std::string& path) {
   c.path = path;
   read_sections(root, c, problems, true);
   read_nodes(root, c, problems);
+  read_network(root, node_names(c), c.switches, c.network, problems);
   read_qos(root, c, problems);
   read_partitions(root, c, problems);
   resolve_controller_user(root, c, problems);
@@ -81,15 +100,17 @@ Result<Config> load(const std::string& path) {
 }
 
 Result<Config> load_client_part(const std::string& path) {
-  static constexpr std::string_view kParts[] = {"cluster", "controller", "auth"};
   GW_TRY(text, read_file(path));
-  GW_TRY(root, read_yaml(text, path, kParts));
-  Problems problems(path);
-  Config c;
-  c.path = path;
-  read_sections(root, c, problems, false);
-  resolve_controller_user(root, c, problems);
-  return finish(std::move(c), problems);
+  std::optional<Value> plain = read_plain_yaml(text, kClientParts);
+  GW_TRY(root, plain ? Result<Value>(std::move(*plain)) : read_yaml(text, path, kClientParts));
+  return client_part_of(root, path);
+}
+
+Result<Config> load_plain_client_part(const std::string& path) {
+  GW_TRY(text, read_file(path));
+  std::optional<Value> plain = read_plain_yaml(text, kClientParts);
+  if (!plain) return base::invalid(path + " is not written plainly");
+  return client_part_of(*plain, path);
 }
 
 std::string default_path() {

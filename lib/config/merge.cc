@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "base/text.h"
+
 namespace gw::config {
 namespace {
 
@@ -18,7 +20,7 @@ Result<YAML::Node> load_map(std::string_view text, const std::string& path) {
     if (!node.IsMap()) return base::invalid(path + ":1:1: not a map of keys and values");
     return node;
   } catch (const YAML::Exception& e) {
-    return base::invalid(fmt::format("{}:{}:{}: {}", path, e.mark.line + 1, e.mark.column + 1, e.msg));
+    return base::invalid(fmt::format("{}:{}:{}: {}", path, e.mark.line + 1, e.mark.column + 1, base::printable(e.msg)));
   }
 }
 
@@ -44,7 +46,7 @@ Result<std::string> merge_yaml(std::string_view base, std::string_view over, con
     out << target;
     return std::string(out.c_str()) + "\n";
   } catch (const YAML::Exception& e) {
-    return base::invalid(fmt::format("{}:{}:{}: {}", over_path, e.mark.line + 1, e.mark.column + 1, e.msg));
+    return base::invalid(fmt::format("{}:{}:{}: {}", over_path, e.mark.line + 1, e.mark.column + 1, base::printable(e.msg)));
   }
 }
 

@@ -38,7 +38,9 @@ void Problems::add(std::vector<Line>& to, const Value& at, const std::string& wh
 }
 
 base::Error Problems::to_error() const {
-  return base::Error{base::ErrorCode::kInvalid, base::join(in_order(errors_), "\n"), ""};
+  std::vector<std::string> lines = in_order(errors_);
+  for (std::string& line : in_order(host_errors_)) lines.push_back(std::move(line));
+  return base::Error{base::ErrorCode::kInvalid, base::join(lines, "\n"), ""};
 }
 
 std::vector<std::string> Problems::warnings() const { return in_order(warnings_); }

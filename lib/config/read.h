@@ -6,10 +6,13 @@
 
 namespace gw::config {
 
-/// The keys of all sections and the top-level keys other than nodes, partitions and qos; those are left to the
+/// The keys of all sections and the top-level keys other than nodes, network, partitions and qos; those are left to the
 /// functions below. With `is_whole` unknown top-level keys are mistakes.
 void read_sections(const Value& root, Config& c, Problems& problems, bool is_whole);
 void read_nodes(const Value& root, Config& c, Problems& problems);
+/// network:, the switches above these nodes. Gives the lines as written, and the tree made of them.
+void read_network(const Value& root, const std::vector<std::string>& node_names,
+                  std::vector<model::SwitchConfig>& lines, model::Network& network, Problems& problems);
 void read_qos(const Value& root, Config& c, Problems& problems);
 /// After nodes and qos: resolves names, and makes the partition `default` where the file has none.
 void read_partitions(const Value& root, Config& c, Problems& problems);
@@ -32,7 +35,9 @@ class MapKeys {
  private:
   std::vector<std::pair<std::string_view, uint32_t>> seen_;
 };
-/// "unknown key", with what may be meant: one of `known`, or the section where such a key belongs.
+/// "unknown key" with `hint`, or else with what may be meant of `known`, or with all of them.
+void tell_unknown(const Value& name, std::span<const std::string> known, Problems& problems, std::string hint = {});
+/// The same for the configuration: the hint may name the section where such a key belongs.
 void tell_unknown_key(const Value& name, std::span<const std::string> known, Problems& problems);
 
 /// Reads a map whose keys are those of the table that begin with `prefix`.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/orders.h"
 #include "config/read.h"
 
 namespace gw::config {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxClusterName = 40;  // It is part of cgroup paths.
 constexpr size_t kLongRunDir = 80;      // Unix socket paths end at 108 bytes.
-constexpr std::string_view kLists[] = {"nodes", "partitions", "qos"};
+constexpr std::string_view kLists[] = {"nodes", "network", "partitions", "qos"};
 
 std::string_view section_of(std::string_view dotted) {
   size_t dot = dotted.find('.');
@@ -92,6 +93,24 @@ void check_sections(const Value& root, const Config& c, Problems& problems) {
                      "write it from / on");
 }
 
+// `name` is one of `known`, or a mistake at `at`.
+void check_known(const Value& at, const char* what, const std::string& name, std::span<const std::string_view> words,
+                 Problems& problems) {
+  const std::vector<std::string> known(words.begin(), words.end());
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string meant = base::did_you_mean(name, known);
+  problems.error(at, fmt::format("no {} \"{}\"", what, name),
+                 meant.empty() ? "one of " + base::join(known, ", ") : meant);
+}
+
+// Without folders of plug-ins there are no other orders than the scheduler's.
+void check_order(const Value& root, const Config& c, Problems& problems) {
+  if (c.plugin_dirs.empty()) check_known(place_of(root, "scheduler.order"), "order", c.order, kOrderNames, problems);
+  if (c.order != "multifactor") return;
+  const Value& weights = place_of(root, "scheduler.order_weights");
+  for (const auto& [name, weight] : c.order_weights) check_known(weights, "weight", name, kWeightNames, problems);
+}
+
 }  // namespace
 
 const Value& place_of(const Value& root, std::string_view dotted) {
@@ -126,6 +145,12 @@ bool MapKeys::is_new(const Value& name, Problems& problems) {
   return true;
 }
 
+void tell_unknown(const Value& name, std::span<const std::string> known, Problems& problems, std::string hint) {
+  if (hint.empty()) hint = base::did_you_mean(name.text, known);
+  if (hint.empty()) hint = "known here: " + base::join(known, ", ");
+  problems.error(name, fmt::format("unknown key \"{}\"", base::printable(name.text)), hint);
+}
+
 void tell_unknown_key(const Value& name, std::span<const std::string> known, Problems& problems) {
   std::string hint = base::did_you_mean(name.text, known);
   for (const auto& key : config_keys()) {
@@ -133,8 +158,7 @@ void tell_unknown_key(const Value& name, std::span<const std::string> known, Pro
     bool is_same = !section.empty() && key.info.name.substr(section.size() + 1) == name.text;
     if (hint.empty() && is_same) hint = fmt::format("it belongs under {}:", section);
   }
-  if (hint.empty()) hint = "known here: " + base::join(known, ", ");
-  problems.error(name, fmt::format("unknown key \"{}\"", base::printable(name.text)), hint);
+  tell_unknown(name, known, problems, hint);
 }
 
 void read_sections(const Value& root, Config& c, Problems& problems, bool is_whole) {
@@ -142,6 +166,7 @@ void read_sections(const Value& root, Config& c, Problems& problems, bool is_who
   for (size_t i = 0; i + 1 < root.items.size(); i += 2)
     if (seen.is_new(root.items[i], problems)) read_top(root.items[i], root.items[i + 1], c, problems, is_whole);
   check_sections(root, c, problems);
+  check_order(root, c, problems);
 }
 
 }  // namespace gw::config

@@ -42,6 +42,7 @@ std::vector<NodeEntry> group_nodes(const std::vector<model::NodeConfig>& nodes) 
 }
 
 std::string name_of(const NodeEntry& entry) { return show(node_keys()[0], entry); }
+std::string name_of(const model::SwitchConfig& line) { return line.name; }
 std::string name_of(const PartitionEntry& entry) { return entry.p.name; }
 std::string name_of(const model::Qos& qos) { return qos.name; }
 
@@ -55,7 +56,7 @@ template <typename T>
 void add_pairs(Pairs& out, std::string_view list, std::span<const Key<T>> keys, const std::vector<T>& objects) {
   for (const T& object : objects)
     for (const Key<T>& key : keys)
-      if (key.info.name != "name")
+      if (!is_name_key(key.info.name))
         out.emplace_back(fmt::format("{}.{}.{}", list, name_of(object), key.info.name), show(key, object));
 }
 
@@ -95,7 +96,7 @@ void dump_list(std::string& out, std::string_view list, std::span<const Key<T>> 
   out += fmt::format("{}:{}\n", list, objects.empty() ? " []" : "");
   for (const T& object : objects)
     for (const Key<T>& key : keys)
-      out += fmt::format("  {} {}: {}\n", key.info.name == "name" ? "-" : " ", key.info.name, yaml(key, object));
+      out += fmt::format("  {} {}: {}\n", is_name_key(key.info.name) ? "-" : " ", key.info.name, yaml(key, object));
 }
 
 // ---- diff
@@ -193,6 +194,8 @@ std::vector<Change> changes_of(const Config& before, const Config& after) {
     if (was != is) changes.push_back({std::string(key.info.name), change_text(was, is), key.info.reload});
   }
   add_node_changes(changes, before, after);
+  for (Change& c : list_changes("network", switch_keys(), before.switches, after.switches))
+    changes.push_back(std::move(c));
   for (Change& c : list_changes("partitions", partition_keys(), partition_entries(before), partition_entries(after)))
     changes.push_back(std::move(c));
   for (Change& c : list_changes("qos", qos_keys(), before.qos, after.qos)) changes.push_back(std::move(c));
@@ -216,7 +219,7 @@ std::string_view reload_text(Reload reload) {
 template <typename T>
 void add_reference(std::vector<std::string>& out, std::string_view list, std::span<const Key<T>> keys) {
   for (const Key<T>& key : keys) {
-    bool is_needed = !list.empty() && (key.info.name == "name" || key.info.name == "nodes");
+    bool is_needed = is_name_key(key.info.name) || (list == "partitions" && key.info.name == "nodes");
     std::string value = show(key, T{});
     std::string shown = is_needed ? "needed" : value.empty() ? "empty" : "`" + value + "`";
     std::string prefix = list.empty() ? "" : std::string(list) + "[].";
@@ -231,6 +234,7 @@ std::vector<std::pair<std::string, std::string>> entries(const Config& c) {
   Pairs out;
   for (const auto& key : config_keys()) out.emplace_back(std::string(key.info.name), show(key, c));
   add_pairs(out, "nodes", node_keys(), group_nodes(c.nodes));
+  add_pairs(out, "network", switch_keys(), c.switches);
   add_pairs(out, "partitions", partition_keys(), partition_entries(c));
   add_pairs(out, "qos", qos_keys(), c.qos);
   return out;
@@ -240,6 +244,7 @@ std::string dump(const Config& c) {
   std::string out = "# Configuration of Gangway. Every key with its value; docs/config.md is the reference.\n";
   dump_sections(out, c);
   dump_list(out, "nodes", node_keys(), group_nodes(c.nodes));
+  dump_list(out, "network", switch_keys(), c.switches);
   dump_list(out, "partitions", partition_keys(), partition_entries(c));
   dump_list(out, "qos", qos_keys(), c.qos);
   return out;
@@ -262,6 +267,7 @@ std::vector<std::string> reference() {
   std::vector<std::string> lines;
   add_reference(lines, "", config_keys());
   add_reference(lines, "nodes", node_keys());
+  add_reference(lines, "network", switch_keys());
   add_reference(lines, "partitions", partition_keys());
   add_reference(lines, "qos", qos_keys());
   return lines;

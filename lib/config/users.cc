@@ -60,8 +60,9 @@ void resolve_controller_user(const Value& root, Config& c, Problems& problems) {
   if (auto uid = uid_of(c.controller_user))
     c.controller_uid = *uid;
   else
-    problems.error(at, fmt::format("controller.user: this host has no user \"{}\"", base::printable(c.controller_user)),
-                   "create it on every host with the same uid (useradd --system), or name another user or a uid");
+    problems.host_error(
+        at, fmt::format("controller.user: this host has no user \"{}\"", base::printable(c.controller_user)),
+        "create it on every host with the same uid (useradd --system), or name another user or a uid");
 }
 
 void check_admins(const Value& root, const Config& c, Problems& problems) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -164,6 +166,35 @@ void read_number(const KeyInfo& key, Ref to, const Value& value, Problems& probl
   });
 }
 
+Result<double> parse_weight(const KeyInfo& key, const Value& value) {
+  double weight = 0;
+  const char* end = value.text.data() + value.text.size();
+  auto [stopped, wrong] = std::from_chars(value.text.data(), end, weight);
+  if (value.kind != Value::Kind::kScalar || wrong != std::errc{} || stopped != end || !std::isfinite(weight))
+    return base::invalid(fmt::format("\"{}\" is not a number", base::printable(value.text)));
+  if (weight < static_cast<double>(key.min) || weight > static_cast<double>(key.max))
+    return base::invalid(fmt::format("{} is not between {} and {}", weight, key.min, key.max));
+  return weight;
+}
+
+void read_weights(const KeyInfo& key, std::map<std::string, double>& to, const Value& value, Problems& problems) {
+  constexpr size_t kMaxWeights = 1000;
+  if (value.kind != Value::Kind::kMap)
+    return problems.error(value, fmt::format("{} takes a map of names and numbers", key.name), "write {age: 1000}");
+  std::map<std::string, double> all;
+  for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
+    const Value& name = value.items[i];
+    if (name.kind != Value::Kind::kScalar) return problems.error(name, "a key that is no plain text");
+    if (Status ok = check_name(name.text, kMaxName); !ok) return tell(key, name, ok.error(), problems);
+    auto weight = parse_weight(key, value.items[i + 1]);
+    if (!weight) return tell(key, value.items[i + 1], weight.error(), problems);
+    if (!all.emplace(name.text, *weight).second)
+      return problems.error(name, fmt::format("{}: {} stands twice", key.name, name.text), "leave one");
+    if (all.size() > kMaxWeights) return problems.error(name, fmt::format("{} has too many names", key.name));
+  }
+  to = std::move(all);
+}
+
 void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& problems) {
   if (value.kind == Value::Kind::kNull)
     return problems.error(value, fmt::format("{} has no value", key.name), "give one, or leave the key out");
@@ -174,6 +205,11 @@ void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& probl
   if (auto* duration = std::get_if<base::Duration*>(&to))
     return assign(key, parse_duration(value.text, key), value, problems,
                   [duration](base::Duration d) { **duration = d; });
+  if (auto* fit = std::get_if<model::Fit*>(&to)) {
+    Status known = check_choice(value.text, key.choices);
+    if (!known) return tell(key, value, known.error(), problems);
+    return assign(key, model::parse_fit(value.text), value, problems, [fit](model::Fit f) { **fit = f; });
+  }
   auto* text = std::get_if<std::string*>(&to);
   if (text == nullptr) return read_number(key, to, value, problems);
   bool must_be_given = (key.kind == Kind::kName || key.kind == Kind::kPath) && !(*text)->empty();
@@ -262,6 +298,13 @@ std::string list_text(const KeyInfo& key, const std::vector<std::string>& all) {
   return base::join(all, ",");
 }
 
+std::string weights_text(const std::map<std::string, double>& weights, std::string_view is,
+                         std::string_view separator) {
+  std::vector<std::string> parts;
+  for (const auto& [name, weight] : weights) parts.push_back(fmt::format("{}{}{}", quoted(name), is, weight));
+  return base::join(parts, separator);
+}
+
 std::string number_text(const KeyInfo& key, int64_t n) {
   if (key.kind == Kind::kMemory) return size_text(n, "MGT");
   return key.kind == Kind::kBytes ? size_text(n) : std::to_string(n);
@@ -272,6 +315,8 @@ std::string number_text(const KeyInfo& key, int64_t n) {
 void read_value(const KeyInfo& key, Ref to, const Value& value, Problems& problems) {
   if (auto* list = std::get_if<std::vector<std::string>*>(&to))
     read_list(key, **list, value, problems);
+  else if (auto* weights = std::get_if<std::map<std::string, double>*>(&to))
+    read_weights(key, **weights, value, problems);
   else
     read_scalar(key, to, value, problems);
 }
@@ -288,6 +333,10 @@ std::string show_value(const KeyInfo& key, Ref from) {
           return duration_text(*place);
         else if constexpr (std::is_same_v<Place, std::vector<std::string>>)
           return list_text(key, *place);
+        else if constexpr (std::is_same_v<Place, model::Fit>)
+          return std::string(model::name(*place));
+        else if constexpr (std::is_same_v<Place, std::map<std::string, double>>)
+          return weights_text(*place, "=", ",");
         else
           return number_text(key, static_cast<int64_t>(*place));
       },
@@ -295,6 +344,8 @@ std::string show_value(const KeyInfo& key, Ref from) {
 }
 
 std::string yaml_value(const KeyInfo& key, Ref from) {
+  if (auto* weights = std::get_if<std::map<std::string, double>*>(&from))
+    return "{" + weights_text(**weights, ": ", ", ") + "}";
   auto* list = std::get_if<std::vector<std::string>*>(&from);
   bool is_text = std::holds_alternative<std::string*>(from);
   if (list == nullptr) return is_text ? quoted(show_value(key, from)) : show_value(key, from);
@@ -339,6 +390,8 @@ std::string kind_text(const KeyInfo& key) {
       return "host list";
     case Kind::kAddresses:
       return "addresses";
+    case Kind::kWeights:
+      return "map of names to numbers";
   }
   return "";
 }

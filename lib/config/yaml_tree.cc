@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/text.h"
+
 namespace gw::config {
 namespace {
 
@@ -27,13 +29,18 @@ struct Refused {
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(std::span<const std::string_view> only) : only_(only) {}
+  explicit TreeBuilder(std::span<const std::string_view> only, bool takes_several = false)
+      : only_(only), takes_several_(takes_several) {}
   Value take() { return std::move(root_); }
+  std::vector<Value> take_all() { return std::move(documents_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (documents_++ > 0) throw Refused{mark, "a second document: write one, without `---`"};
+    if (started_++ > 0 && !takes_several_) throw Refused{mark, "a second document: write one, without `---`"};
   }
-  void OnDocumentEnd() override {}
+  void OnDocumentEnd() override {
+    if (takes_several_) documents_.push_back(std::move(root_));
+    if (takes_several_) root_ = Value();
+  }
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add(make(mark, Value::Kind::kNull)); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     throw Refused{mark, "aliases (*name) are not supported: write the value itself"};
@@ -116,9 +123,11 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   std::span<const std::string_view> only_;
+  bool takes_several_;
   Value root_;
+  std::vector<Value> documents_;
   std::vector<Value> stack_;
-  size_t documents_ = 0, values_ = 0, seen_ = 0;
+  size_t started_ = 0, values_ = 0, seen_ = 0;
 };
 
 // Length of the UTF-8 character at `at`; 0 if it is none. Overlong forms and surrogates pass: they do no harm here.
@@ -175,8 +184,9 @@ std::string syntax_hint(std::string_view text, int line) {
   return has_tab ? "indent with blanks, not tabs" : "check the indentation, colons and quotes around that place";
 }
 
-base::Result<Value> build(std::string_view text, const std::string& path, std::span<const std::string_view> only) {
-  TreeBuilder builder(only);
+base::Status feed(std::string_view text, const std::string& path, TreeBuilder& builder) {
+  GW_TRY_STATUS(check_size(text, path));
+  GW_TRY_STATUS(check_text(text, path));
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -186,12 +196,17 @@ base::Result<Value> build(std::string_view text, const std::string& path, std::s
   } catch (const Refused& e) {
     return base::invalid(fmt::format("{}:{}:{}: {}", path, e.mark.line + 1, e.mark.column + 1, e.what));
   } catch (const YAML::Exception& e) {
-    return base::invalid(fmt::format("{}:{}:{}: {}", path, e.mark.line + 1, e.mark.column + 1, e.msg),
+    return base::invalid(fmt::format("{}:{}:{}: {}", path, e.mark.line + 1, e.mark.column + 1, base::printable(e.msg)),
                          syntax_hint(text, e.mark.line));
   } catch (const std::exception& e) {
-    return base::invalid(fmt::format("{}: not readable as YAML: {}", path, e.what()));
+    return base::invalid(fmt::format("{}: not readable as YAML: {}", path, base::printable(e.what())));
   }
-  return builder.take();
+  return {};
+}
+
+base::Status check_map(const Value& root, const std::string& path, const char* hint) {
+  if (root.kind == Value::Kind::kMap) return {};
+  return base::invalid(fmt::format("{}:{}:{}: not a map of keys and values", path, root.line, root.column), hint);
 }
 
 }  // namespace
@@ -204,14 +219,21 @@ const Value* Value::find(std::string_view key) const {
 }
 
 base::Result<Value> read_yaml(std::string_view text, const std::string& path, std::span<const std::string_view> only) {
-  GW_TRY_STATUS(check_size(text, path));
-  GW_TRY_STATUS(check_text(text, path));
-  GW_TRY(root, build(text, path, only));
+  TreeBuilder builder(only);
+  GW_TRY_STATUS(feed(text, path, builder));
+  Value root = builder.take();
   if (root.kind == Value::Kind::kNull) root.kind = Value::Kind::kMap;
-  if (root.kind != Value::Kind::kMap)
-    return base::invalid(fmt::format("{}:{}:{}: not a map of keys and values", path, root.line, root.column),
-                         "write lines such as `cluster: NAME`");
-  return std::move(root);
+  GW_TRY_STATUS(check_map(root, path, "write lines such as `cluster: NAME`"));
+  return root;
+}
+
+base::Result<std::vector<Value>> read_yaml_documents(std::string_view text, const std::string& path) {
+  TreeBuilder builder({}, /*takes_several=*/true);
+  GW_TRY_STATUS(feed(text, path, builder));
+  std::vector<Value> documents = builder.take_all();
+  std::erase_if(documents, [](const Value& root) { return root.kind == Value::Kind::kNull; });
+  for (const Value& root : documents) GW_TRY_STATUS(check_map(root, path, "write lines such as `nodes: [...]`"));
+  return documents;
 }
 
 }  // namespace gw::config

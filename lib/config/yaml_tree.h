@@ -1,6 +1,6 @@
 // A YAML document as a plain tree in which every value knows its place.
 // Invariant: whatever the text holds, reading takes memory in proportion to its length, at most kMaxBytes, kMaxValues
-// and kMaxDepth: aliases, tags and several documents are refused.
+// and kMaxDepth: aliases and tags are refused, and so are several documents where one is asked for.
 #pragma once
 
 #include <cstdint>
@@ -33,5 +33,7 @@ struct Value {
 /// stops where all of these have been seen. Errors name PATH:LINE:COLUMN.
 base::Result<Value> read_yaml(std::string_view text, const std::string& path,
                               std::span<const std::string_view> only = {});
+/// Reads all documents of a text (separated by `---`). Those without content are left out; each of the others is a map.
+base::Result<std::vector<Value>> read_yaml_documents(std::string_view text, const std::string& path);
 
 }  // namespace gw::config

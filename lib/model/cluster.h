@@ -12,6 +12,7 @@
 #include "base/bitset.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/request.h"
 #include "model/topology.h"
 
 namespace gw::model {
@@ -72,6 +73,9 @@ struct Partition {
   uint64_t default_mem_per_cpu_mb = 0;
   uint64_t default_mem_per_gpu_mb = 0;
   uint32_t default_cpus_per_gpu = 0;
+  Fit fit = Fit::kDefault;          ///< kDefault: the scheduler's.
+  uint32_t cores_per_gpu_kept = 1;  ///< Cores that jobs without GPUs leave to each free GPU; at most cores / GPUs - 1.
+  bool allow_shared_gpus = false;   ///< Jobs may ask for parts of a GPU.
   std::vector<std::string> allow_users, allow_groups, allow_qos, deny_users;  ///< Empty allow: everybody.
   bool exclusive = false;                                                     ///< Whole nodes only.
   base::Duration lease = {};                 ///< Zero: none. A node cut off for so long ends its jobs itself.

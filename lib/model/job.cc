@@ -1,11 +1,28 @@
-// The agreement between a job's state and the data it holds.
+// Times of a job that must fit each other; and the agreement between a job's state and the data it holds.
 #include "model/job.h"
+
+#include <algorithm>
 
 namespace gw::model {
 
 const Limits::Table& Limits::table() const {
   static const Table kNone;
   return table_ ? *table_ : kNone;
+}
+
+base::Status check_times(const JobSpec& s, base::Time now) {
+  if (s.time_min.us < 0) return base::invalid("--time-min: a negative time");
+  if (s.time_min > s.time_limit)
+    return base::invalid("--time-min=" + base::format_duration(s.time_min) + " is more than the time limit of " +
+                         base::format_duration(s.time_limit));
+  if (!s.deadline) return {};
+  base::Duration shortest = s.time_min.us > 0 ? s.time_min : s.time_limit;
+  if (shortest == base::kUnlimited) shortest = {};
+  const base::Time start = std::max(now, s.begin);
+  if (start + shortest <= s.deadline) return {};
+  return base::invalid("--deadline: a run of " + base::format_duration(shortest) + " that begins at " +
+                           base::format_time(start) + " does not end by " + base::format_time(s.deadline),
+                       "ask for less time, or give --time-min");
 }
 
 bool Job::is_consistent() const {

@@ -65,8 +65,13 @@ struct JobSpec {
   std::vector<std::string> partitions;  ///< In order of preference; never empty after submission.
   Request request;
   base::Duration time_limit = base::kUnlimited;
-  base::Time begin;      ///< Not before this; zero: at once.
-  int64_t priority = 0;  ///< As submitted; only administrators raise it.
+  base::Duration time_min = {};  ///< May be shortened to this in order to start sooner; zero: not at all.
+  base::Time begin;              ///< Not before this; zero: at once.
+  base::Time deadline;           ///< Must have ended by then; zero: none.
+  std::string reservation;       ///< Runs inside this advance reservation; empty: outside all.
+  std::string gpu_bind;          ///< --gpu-bind in Slurm's words; empty: not given.
+  std::string gres_flags;        ///< --gres-flags in Slurm's words; empty: not given.
+  int64_t priority = 0;          ///< As submitted; only administrators raise it.
   int32_t nice = 0;
   bool hold_user = false;
   bool hold_admin = false;
@@ -78,6 +83,10 @@ struct JobSpec {
   Launch launch;
   bool operator==(const JobSpec&) const = default;
 };
+
+/// Refuses times that contradict each other: a time_min above the limit, a deadline before which not even the shortest
+/// run could end. `now` is the time of submission.
+base::Status check_times(const JobSpec& spec, base::Time now);
 
 /// Exit of the batch script: code or signal, as Slurm's `code:signal`.
 struct ExitStatus {

@@ -118,6 +118,9 @@ enum class WaitReason : uint8_t {
   kPartitionTimeLimit,
   kPartitionNodeLimit,
   kController,
+  kReservation,
+  kDeadline,
+  kDependency,
 };
 /// Slurm's word: "Resources", "BeginTime", "JobHeldUser", ...
 std::string_view name(WaitReason r);

@@ -24,6 +24,29 @@ base::Status in_range(uint64_t value, uint64_t low, uint64_t high, const char* o
   return invalid(std::string(option) + ": " + n(value) + " is out of range", "from " + n(low) + " to " + n(high));
 }
 
+base::Status check_memory(const Request& r) {
+  GW_TRY_STATUS(in_range(r.mem_per_node_mb, 0, kMaxMemMb, "--mem"));
+  GW_TRY_STATUS(in_range(r.mem_per_cpu_mb, 0, kMaxMemMb, "--mem-per-cpu"));
+  GW_TRY_STATUS(in_range(r.mem_per_gpu_mb, 0, kMaxMemMb, "--mem-per-gpu"));
+  const bool per_node = r.mem_per_node_mb != 0 || r.mem_all;
+  if (per_node + (r.mem_per_cpu_mb != 0) + (r.mem_per_gpu_mb != 0) > 1)
+    return invalid("--mem, --mem-per-cpu and --mem-per-gpu are mutually exclusive");
+  return {};
+}
+
+/// What parse_locality() ensures: requests come from elsewhere too.
+base::Status check_locality(const Request& r) {
+  for (size_t i = 0; i < r.locality.size(); ++i) {
+    const LocalityStep& step = r.locality[i];
+    if (i > 0 && step.level <= r.locality[i - 1].level)
+      return invalid("--locality: level " + std::string(name(step.level)) + " is not wider than the one before it");
+    if (step.wait.us < 0 || (step.wait == base::kUnlimited && i + 1 < r.locality.size()))
+      return invalid("--locality: the wait for level " + std::string(name(step.level)) + " is no length of time");
+  }
+  if (r.switches_wait.us < 0) return invalid("--switches: the wait is no length of time");
+  return {};
+}
+
 base::Status check_ranges(const Request& r) {
   if (r.nodes_given) {
     GW_TRY_STATUS(in_range(r.min_nodes, 1, kMaxNodes, "-N/--nodes"));
@@ -34,25 +57,60 @@ base::Status check_ranges(const Request& r) {
   }
   if (r.tasks_given) GW_TRY_STATUS(in_range(r.tasks, 1, kMaxTasks, "-n/--ntasks"));
   GW_TRY_STATUS(in_range(r.tasks_per_node, 0, kMaxTasks, "--ntasks-per-node"));
-  GW_TRY_STATUS(in_range(r.cpus_per_task, 1, kMaxCpusPerTask, "-c/--cpus-per-task"));
-  GW_TRY_STATUS(in_range(r.mem_per_node_mb, 0, kMaxMemMb, "--mem"));
-  GW_TRY_STATUS(in_range(r.mem_per_cpu_mb, 0, kMaxMemMb, "--mem-per-cpu"));
-  if (r.mem_per_cpu_mb != 0 && (r.mem_per_node_mb != 0 || r.mem_all))
-    return invalid("--mem and --mem-per-cpu are mutually exclusive");
-  return {};
+  GW_TRY_STATUS(in_range(r.cpus_per_task, 0, kMaxCpusPerTask, "-c/--cpus-per-task"));
+  GW_TRY_STATUS(in_range(r.cpus_per_gpu, 0, kMaxCpusPerTask, "--cpus-per-gpu"));
+  GW_TRY_STATUS(in_range(r.max_switches, 0, kMaxNodes, "--switches"));
+  GW_TRY_STATUS(in_range(r.segment, 0, kMaxNodes, "--segment"));
+  GW_TRY_STATUS(check_memory(r));
+  return check_locality(r);
 }
 
 base::Status check_gpus(Request& r) {
+  GW_TRY_STATUS(in_range(r.gpu_milli, 1, kWholeGpu, "thousandths of a GPU (shards)"));
   if (r.gpu_counting == GpuCounting::kNone) {
     if (r.gpus != 0 || !r.gpu_type.empty()) return invalid("GPUs are asked for without a way of counting them");
+    if (r.cpus_per_gpu != 0) return invalid("--cpus-per-gpu is given, but no GPUs are asked for");
+    if (r.mem_per_gpu_mb != 0) return invalid("--mem-per-gpu is given, but no GPUs are asked for");
+    if (r.gpu_milli != kWholeGpu) return invalid("a part of a GPU is asked for, but no GPU");
     return {};
   }
   if (r.gpus == 0) {  // --gpus=0 asks for none
     r.gpu_counting = GpuCounting::kNone;
     r.gpu_type.clear();
+    r.gpu_milli = kWholeGpu;
+    r.cpus_per_gpu = 0;
+    r.mem_per_gpu_mb = 0;
     return {};
   }
-  GW_TRY_STATUS(in_range(r.gpus, 1, kMaxGpus, "number of GPUs"));
+  if (r.cpus_per_gpu != 0 && r.cpus_per_task > 1)
+    return invalid("-c/--cpus-per-task and --cpus-per-gpu are mutually exclusive");
+  return in_range(r.gpus, 1, kMaxGpus, "number of GPUs");
+}
+
+/// A part of a GPU is of one GPU on one node: the tasks, however many, all share it.
+base::Status check_shared_gpu(Request& r) {
+  if (r.gpu_milli == kWholeGpu) return {};
+  const std::string part = n(r.gpu_milli) + " thousandths of a GPU";
+  if (r.gpus != 1 || (r.gpu_counting == GpuCounting::kPerTask && r.tasks != 1))
+    return invalid(part + " are asked for of more than one GPU", "a job has a part of one GPU, or whole GPUs");
+  if (r.min_nodes != 1 || (r.nodes_given && r.max_nodes != 1))
+    return invalid(part + " are asked for on more than one node", "a job that shares a GPU runs on one node");
+  if (r.exclusive)
+    return invalid("--exclusive contradicts a part of a GPU", "an exclusive job has its GPUs to itself: ask for one");
+  r.max_nodes = 1;
+  return {};
+}
+
+/// Narrows the number of nodes to multiples of --segment.
+base::Status apply_segment(Request& r) {
+  if (r.segment == 0) return {};
+  const uint64_t least = (uint64_t{r.min_nodes} + r.segment - 1) / r.segment * r.segment;
+  const uint64_t most = r.max_nodes / r.segment * r.segment;
+  if (least > most)
+    return invalid("--segment=" + n(r.segment) + " does not divide the number of nodes (" + n(r.min_nodes) +
+                   (r.min_nodes == r.max_nodes ? "" : "-" + n(r.max_nodes)) + ")");
+  r.min_nodes = static_cast<uint32_t>(least);
+  r.max_nodes = static_cast<uint32_t>(most);
   return {};
 }
 
@@ -104,13 +162,8 @@ base::Status derive_without_nodes(Request& r) {
   return {};
 }
 
-}  // namespace
-
-base::Status normalise(Request& r) {
-  GW_TRY_STATUS(check_ranges(r));
-  GW_TRY_STATUS(check_gpus(r));
-  GW_TRY_STATUS(check_node_lists(r));
-  GW_TRY_STATUS(r.nodes_given ? derive_with_nodes(r) : derive_without_nodes(r));
+/// What the whole job would have.
+base::Status check_totals(const Request& r) {
   if (r.gpu_counting == GpuCounting::kPerJob && r.nodes_given && r.gpus < r.min_nodes)
     return invalid("--gpus=" + n(r.gpus) + " is fewer than one GPU for each of " + n(r.min_nodes) + " nodes",
                    "ask for fewer nodes, or use --gpus-per-node");
@@ -120,7 +173,24 @@ base::Status normalise(Request& r) {
   const uint64_t units = r.gpu_counting == GpuCounting::kPerTask   ? r.tasks
                          : r.gpu_counting == GpuCounting::kPerNode ? r.max_nodes
                                                                    : 1;
-  return in_range(uint64_t{r.gpus} * units, 0, kMaxGpus, "number of GPUs of the whole job");
+  const uint64_t gpus = uint64_t{r.gpus} * units;
+  GW_TRY_STATUS(in_range(gpus, 0, kMaxGpus, "number of GPUs of the whole job"));
+  if (gpus * r.cpus_per_gpu > UINT32_MAX)
+    return invalid("--cpus-per-gpu=" + n(r.cpus_per_gpu) + " with " + n(gpus) + " GPUs asks for too many CPUs");
+  return {};
+}
+
+}  // namespace
+
+base::Status normalise(Request& r) {
+  GW_TRY_STATUS(check_ranges(r));
+  GW_TRY_STATUS(check_gpus(r));
+  if (r.nodes_given) GW_TRY_STATUS(apply_segment(r));  // before the tasks are derived from the nodes
+  GW_TRY_STATUS(check_node_lists(r));
+  GW_TRY_STATUS(r.nodes_given ? derive_with_nodes(r) : derive_without_nodes(r));
+  GW_TRY_STATUS(apply_segment(r));  // again: fewer nodes may not hold the tasks
+  GW_TRY_STATUS(check_shared_gpu(r));
+  return check_totals(r);
 }
 
 uint32_t total_gpus(const Request& r, uint32_t nodes) {

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bitset.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace gw::model {
 
@@ -18,6 +20,35 @@ enum class GpuCounting { kNone, kPerJob, kPerNode, kPerTask };
 
 /// One alternative of a feature expression: all of these features.
 using FeatureSet = std::vector<std::string>;
+
+/// How close together a job's resources are, tightest first (design section 5). kGpu to kNode hold for each node's part
+/// of a gang: one GPU, all pairs linked, one PCIe switch, one NUMA node, one node; the wider ones for the whole gang.
+enum class Locality : uint8_t { kGpu, kNvlink, kPcie, kNuma, kNode, kLeaf, kBlock, kAny };
+constexpr int kLocalityCount = 8;
+/// "nvlink"
+std::string_view name(Locality level);
+/// Errors: not a level, with "did you mean".
+base::Result<Locality> parse_locality_level(std::string_view text);
+
+/// Hold out for `level` until `wait` has passed since the job could first start; then the next step counts.
+struct LocalityStep {
+  Locality level = Locality::kAny;
+  base::Duration wait = base::kUnlimited;
+  bool operator==(const LocalityStep&) const = default;
+};
+/// Reads `LEVEL[@WAIT][,LEVEL[@WAIT]...]`; each level must be wider than the one before. Without WAIT a level that is
+/// not the last is only a wish (zero), the last one holds for ever. A WAIT on the last level means that after it
+/// anything goes. Errors: syntax, unknown level, order, levels after an endless wait.
+base::Result<std::vector<LocalityStep>> parse_locality(std::string_view text);
+std::string format_locality(const std::vector<LocalityStep>& steps);
+
+/// Which of the nodes that would do is taken: the fullest, the emptiest, or one after the other all round.
+enum class Fit : uint8_t { kDefault, kBest, kWorst, kSpread };
+std::string_view name(Fit fit);
+base::Result<Fit> parse_fit(std::string_view text);
+
+/// Thousandths: what a whole GPU counts.
+constexpr uint32_t kWholeGpu = 1000;
 
 /// The resources of one job. Zero in an optional number means "not given".
 struct Request {
@@ -28,13 +59,23 @@ struct Request {
   uint32_t cpus_per_task = 1;    ///< Hardware threads; whole cores are given.
   uint64_t mem_per_node_mb = 0;  ///< --mem; 0 with mem_all means all memory of the node.
   uint64_t mem_per_cpu_mb = 0;
-  bool mem_all = false;  ///< --mem=0
+  bool mem_all = false;          ///< --mem=0
+  bool mem_none = false;         ///< Takes no memory at all; from scenario files and traces only.
+  uint64_t mem_per_task_mb = 0;  ///< Likewise.
   GpuCounting gpu_counting = GpuCounting::kNone;
-  uint32_t gpus = 0;                  ///< Counted as gpu_counting says.
-  std::string gpu_type;               ///< Empty: any type.
-  std::vector<FeatureSet> features;   ///< Any of these sets; empty: no constraint.
-  std::vector<std::string> nodelist;  ///< Must include these nodes (-w).
-  std::vector<std::string> exclude;   ///< Must not use these nodes (-x).
+  uint32_t gpus = 0;                   ///< Counted as gpu_counting says.
+  std::string gpu_type;                ///< Empty: any type.
+  std::vector<FeatureSet> features;    ///< Any of these sets; empty: no constraint.
+  std::vector<std::string> nodelist;   ///< Must include these nodes (-w).
+  std::vector<std::string> exclude;    ///< Must not use these nodes (-x).
+  uint32_t gpu_milli = kWholeGpu;      ///< Thousandths of each GPU; less than a whole one only for one GPU on one node.
+  uint32_t cpus_per_gpu = 0;           ///< --cpus-per-gpu; 0: not given.
+  uint64_t mem_per_gpu_mb = 0;         ///< --mem-per-gpu; 0: not given.
+  std::vector<LocalityStep> locality;  ///< Empty: the tightest that is available, without waiting.
+  uint32_t max_switches = 0;           ///< --switches=N: at most so many leaf switches; 0: not given.
+  base::Duration switches_wait = base::kUnlimited;  ///< --switches=N@T: give up the wish after T.
+  uint32_t segment = 0;     ///< --segment=N: nodes in groups of N, each group within one block; 0: not given.
+  Fit fit = Fit::kDefault;  ///< kDefault: the partition's.
   bool exclusive = false;
   bool nodes_given = false;  ///< -N was given: the gang is exactly that many nodes, not as few as hold the tasks.
   bool tasks_given = false;  ///< -n was given.
@@ -58,6 +99,7 @@ struct NodeShare {
   uint32_t cpus = 0;  ///< Hardware threads in `cores`.
   base::IndexSet cores;
   base::IndexSet gpus;
+  uint32_t gpu_milli = kWholeGpu;  ///< Of each GPU in `gpus`; less than kWholeGpu: shared with other jobs.
   uint64_t mem_mb = 0;
   bool operator==(const NodeShare&) const = default;
 };

@@ -1,121 +1,262 @@
 // The ledger of node resources; see the header for its invariants.
 #include "sched/capacity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
+#include "sched/node_index.h"
+#include "sched/unit_table.h"
 
 namespace gw::sched {
 
+Capacity::Capacity() = default;
+Capacity::~Capacity() = default;
+Capacity::Capacity(Capacity&&) noexcept = default;
+Capacity& Capacity::operator=(Capacity&&) noexcept = default;
+
+std::shared_ptr<const Make> Capacity::make_of(const NodeFacts& facts) {
+  std::string key = fmt::format("{}|{}|{}|{}|{}", facts.topology ? model::make_hash(*facts.topology) : 0,
+                                facts.cores.text(), facts.gpus.text(), facts.mem_mb, facts.features.size());
+  for (const std::string& f : facts.features) key += "|" + f;
+  std::shared_ptr<const Make>& known = makes_[key];
+  if (known) return known;
+  Make make;
+  make.id = ++next_make_;
+  make.cores = facts.cores.size();
+  make.gpus = facts.gpus.size();
+  if (facts.topology) {
+    make.units = std::make_shared<UnitTable>(facts.topology);
+    make.threads = facts.topology->threads_per_core();
+    make.all_gpus = static_cast<uint32_t>(facts.topology->gpus.size());
+    for (uint32_t g = 0; g < make.all_gpus; ++g) make.gpus_by_type[facts.topology->gpus[g].type].insert(g);
+  }
+  known = std::make_shared<const Make>(std::move(make));
+  return known;
+}
+
 void Capacity::set_node(const NodeFacts& facts) {
   GW_CHECK(facts.id);
-  NodeAccount& account = nodes_[facts.id];
-  const bool is_new = account.facts.name != facts.name;
-  account.facts = facts;
+  if (facts.id.value >= nodes_.size()) {
+    nodes_.resize(facts.id.value + 1);
+    indexes_of_.resize(facts.id.value + 1);
+    versions_.resize(facts.id.value + 1);
+  }
+  std::unique_ptr<NodeAccount>& account = nodes_[facts.id.value];
+  const bool is_new = !account || account->facts.name != facts.name;
+  if (!account) account = std::make_unique<NodeAccount>();
+  if (account->make) count_size(*account, -1);
+  account->facts = facts;
+  account->make = make_of(facts);
+  count_size(*account, 1);
+  gain(facts.id);
   ids_[facts.name] = facts.id;
-  recount(account);
+  recount(*account);
   if (!is_new) return;
   for (const auto& [name, partition] : partitions_)
     if (std::find(partition.nodes.begin(), partition.nodes.end(), facts.name) != partition.nodes.end())
       rebuild_members(name);
 }
 
+void Capacity::gain(NodeId node) {
+  constexpr size_t kRemembered = 8192;
+  if (gains_.size() == kRemembered) {
+    gains_.erase(gains_.begin(), gains_.begin() + kRemembered / 2);
+    gains_begin_ += kRemembered / 2;
+  }
+  gains_.push_back(node);
+}
+
+void Capacity::gain_anywhere() {
+  gains_begin_ += gains_.size() + 1;
+  gains_.clear();
+}
+
+std::optional<std::span<const NodeId>> Capacity::gained_since(uint64_t version) const {
+  if (version < gains_begin_ || version > gain_version()) return std::nullopt;
+  return std::span<const NodeId>(gains_).subspan(version - gains_begin_);
+}
+
+void Capacity::count_size(const NodeAccount& account, int64_t sign) {
+  size_.nodes += static_cast<uint64_t>(sign);
+  size_.gpus += static_cast<uint64_t>(sign * int64_t{account.make->gpus});
+  size_.cpus += static_cast<uint64_t>(sign * int64_t{account.make->cores} * account.make->threads);
+}
+
 void Capacity::remove_node(NodeId id) {
-  auto it = nodes_.find(id);
-  if (it == nodes_.end()) return;
-  ids_.erase(it->second.facts.name);
-  nodes_.erase(it);
-  for (auto& [name, members] : members_) std::erase(members, id);
+  const NodeAccount* account = node(id);
+  if (account == nullptr) return;
+  ids_.erase(account->facts.name);
+  count_size(*account, -1);
+  const std::unique_ptr<NodeAccount> gone = std::move(nodes_[id.value]);
+  versions_[id.value] = ++version_;
+  for (const auto& [name, partition] : partitions_)
+    if (std::find(members_[name].begin(), members_[name].end(), id) != members_[name].end()) rebuild_members(name);
 }
 
 void Capacity::set_partition(const PartitionFacts& facts) {
+  const auto old = partitions_.find(facts.name);
+  const bool same_nodes = old != partitions_.end() && old->second.nodes == facts.nodes;
   partitions_[facts.name] = facts;
-  rebuild_members(facts.name);
+  gain_anywhere();
+  if (!same_nodes) rebuild_members(facts.name);
 }
 
 void Capacity::remove_partition(const std::string& name) {
   partitions_.erase(name);
   members_.erase(name);
+  for (auto& list : indexes_of_) std::erase(list, indexes_[name].get());
+  indexes_.erase(name);
+}
+
+void Capacity::set_network(const model::Network& network) {
+  network_ = network;
+  gain_anywhere();
+  for (const auto& [name, partition] : partitions_) rebuild_members(name);
 }
 
 void Capacity::rebuild_members(const std::string& partition) {
   std::vector<NodeId>& members = members_[partition];
   members.clear();
-  for (const std::string& name : partitions_[partition].nodes)
-    if (auto it = ids_.find(name); it != ids_.end()) members.push_back(it->second);
+  std::vector<const NodeAccount*> accounts;
+  for (const std::string& name : partitions_[partition].nodes) {
+    const auto it = ids_.find(name);
+    if (it == ids_.end()) continue;
+    members.push_back(it->second);
+    accounts.push_back(nodes_[it->second.value].get());
+  }
+  std::unique_ptr<NodeIndex>& index = indexes_[partition];
+  if (index)
+    for (auto& list : indexes_of_) std::erase(list, index.get());
+  index = std::make_unique<NodeIndex>(accounts, network_);
+  for (NodeId id : members) indexes_of_[id.value].push_back(index.get());
 }
 
+namespace {
+
+/// Thousandths held of each GPU that is shared.
+std::map<uint32_t, uint32_t> shared_use(const std::vector<Occupant>& occupants) {
+  std::map<uint32_t, uint32_t> use;
+  for (const Occupant& o : occupants)
+    if (o.gpu_milli < model::kWholeGpu)
+      for (uint32_t g = o.gpus.next(0); g != UINT32_MAX; g = o.gpus.next(g + 1)) use[g] += o.gpu_milli;
+  return use;
+}
+
+}  // namespace
+
 void Capacity::recount(NodeAccount& account) {
-  account.free_cores = account.facts.cores;
-  account.free_gpus = account.facts.gpus;
-  account.jobs = 0;
-  account.held_mem_mb = 0;
-  for (const auto& [job, holding] : holdings_) {
-    for (const model::NodeShare& share : holding.allocation.shares) {
-      if (share.node != account.facts.id) continue;
-      account.free_cores -= share.cores;
-      account.free_gpus -= share.gpus;
-      account.held_mem_mb += share.mem_mb;
-      ++account.jobs;
-    }
+  Room room;
+  room.cores = account.facts.cores;
+  room.gpus = account.facts.gpus;
+  room.idle = account.occupants.empty();
+  uint64_t held = 0;
+  for (const Occupant& o : account.occupants) {
+    room.cores -= o.cores;
+    room.gpus -= o.gpus;
+    held += o.mem_mb;
   }
+  for (const auto& [gpu, used] : shared_use(account.occupants))
+    if (account.facts.gpus.contains(gpu) && used < model::kWholeGpu)
+      room.shared.push_back({gpu, model::kWholeGpu - used});
+  room.mem_mb = account.facts.mem_mb > held ? account.facts.mem_mb - held : 0;
+  account.held_mem_mb = held;
+  account.free = std::move(room);
+  versions_[account.facts.id.value] = ++version_;
+  for (NodeIndex* index : indexes_of_[account.facts.id.value]) index->update(account);
+}
+
+base::Status Capacity::check_free(const model::NodeShare& share) const {
+  const NodeAccount* there = node(share.node);
+  if (there == nullptr) return base::invalid("node " + share.name + " does not exist");
+  const NodeAccount& account = *there;
+  if (!share.cores.is_subset_of(account.free.cores))
+    return base::invalid("cores of node " + share.name + " are not free");
+  if (share.mem_mb > account.free.mem_mb) return base::invalid("memory of node " + share.name + " is not free");
+  if (share.gpus.is_subset_of(account.free.gpus)) return {};
+  if (share.gpu_milli == model::kWholeGpu) return base::invalid("GPUs of node " + share.name + " are not free");
+  for (uint32_t g = share.gpus.next(0); g != UINT32_MAX; g = share.gpus.next(g + 1)) {
+    const auto it = std::find_if(account.free.shared.begin(), account.free.shared.end(),
+                                 [&](const SharedGpu& s) { return s.gpu == g && s.left >= share.gpu_milli; });
+    if (it == account.free.shared.end() && !account.free.gpus.contains(g))
+      return base::invalid(fmt::format("GPU {} of node {} has not so much left", g, share.name));
+  }
+  return {};
 }
 
 base::Status Capacity::allocate(JobId job, const std::string& partition, const model::Allocation& allocation,
                                 base::Time started, base::Time expected_end, bool forced) {
   if (holdings_.contains(job)) return base::invalid("job " + job.text() + " holds resources already");
   for (const model::NodeShare& share : allocation.shares) {
-    const NodeAccount* account = node(share.node);
-    if (account == nullptr) return base::invalid("node " + share.name + " does not exist");
-    if (forced) continue;
-    if (!share.cores.is_subset_of(account->free_cores))
-      return base::invalid("cores of node " + share.name + " are not free");
-    if (!share.gpus.is_subset_of(account->free_gpus))
-      return base::invalid("GPUs of node " + share.name + " are not free");
-    if (share.mem_mb > account->free_mem_mb()) return base::invalid("memory of node " + share.name + " is not free");
+    if (node(share.node) == nullptr) return base::invalid("node " + share.name + " does not exist");
+    if (!forced) GW_TRY_STATUS(check_free(share));
   }
+  Holding holding{partition, {}, started, expected_end};
   for (const model::NodeShare& share : allocation.shares) {
-    NodeAccount& account = nodes_.at(share.node);
-    account.free_cores -= share.cores;
-    account.free_gpus -= share.gpus;
-    account.held_mem_mb += share.mem_mb;
-    ++account.jobs;
+    NodeAccount& account = *find(share.node);
+    account.occupants.push_back({job, expected_end, share.cores, share.gpus, share.gpu_milli, share.mem_mb});
+    recount(account);
+    holding.nodes.push_back(share.node);
   }
-  holdings_[job] = Holding{partition, allocation, started, expected_end};
+  jobs_with_end_ += expected_end != base::Time::never();
+  holdings_[job] = std::move(holding);
   return {};
 }
 
 void Capacity::release(JobId job, NodeId node) {
-  auto it = holdings_.find(job);
-  if (it == holdings_.end()) return;
-  auto& shares = it->second.allocation.shares;
-  const auto share = std::find_if(shares.begin(), shares.end(), [&](const auto& s) { return s.node == node; });
-  if (share == shares.end()) return;
-  const model::NodeShare released = *share;
-  shares.erase(share);
-  if (shares.empty()) holdings_.erase(it);
-  const auto account = nodes_.find(node);
-  if (account == nodes_.end()) return;
-  base::IndexSet cores = released.cores;
-  cores &= account->second.facts.cores;
-  base::IndexSet gpus = released.gpus;
-  gpus &= account->second.facts.gpus;
-  account->second.free_cores |= cores;
-  account->second.free_gpus |= gpus;
-  account->second.held_mem_mb -= released.mem_mb;
-  --account->second.jobs;
+  const auto it = holdings_.find(job);
+  if (it == holdings_.end() || std::erase(it->second.nodes, node) == 0) return;
+  gain(node);
+  if (it->second.nodes.empty()) {
+    jobs_with_end_ -= it->second.expected_end != base::Time::never();
+    holdings_.erase(it);
+  }
+  NodeAccount* account = find(node);
+  if (account == nullptr) return;
+  std::erase_if(account->occupants, [&](const Occupant& o) { return o.job == job; });
+  recount(*account);
 }
 
 void Capacity::release_all(JobId job) {
   const auto it = holdings_.find(job);
   if (it == holdings_.end()) return;
-  const std::vector<model::NodeShare> shares = it->second.allocation.shares;
-  for (const model::NodeShare& share : shares) release(job, share.node);
+  const std::vector<NodeId> nodes = it->second.nodes;
+  for (NodeId id : nodes) release(job, id);
 }
 
+void Capacity::set_expected_end(JobId job, base::Time when) {
+  const auto it = holdings_.find(job);
+  if (it == holdings_.end()) return;
+  jobs_with_end_ -= it->second.expected_end != base::Time::never();
+  jobs_with_end_ += when != base::Time::never();
+  it->second.expected_end = when;
+  for (NodeId id : it->second.nodes) {
+    NodeAccount* account = find(id);
+    if (account == nullptr) continue;
+    for (Occupant& o : account->occupants)
+      if (o.job == job) o.end = when;
+    versions_[id.value] = ++version_;
+  }
+}
+
+model::Allocation Capacity::allocation_of(JobId job) const {
+  model::Allocation out;
+  const auto it = holdings_.find(job);
+  if (it == holdings_.end()) return out;
+  for (NodeId id : it->second.nodes) {
+    const NodeAccount* account = node(id);
+    if (account == nullptr) continue;
+    for (const Occupant& o : account->occupants)
+      if (o.job == job) out.shares.push_back({id, account->facts.name, 0, 0, o.cores, o.gpus, o.gpu_milli, o.mem_mb});
+  }
+  return out;
+}
+
+NodeAccount* Capacity::find(NodeId id) { return id.value < nodes_.size() ? nodes_[id.value].get() : nullptr; }
+
 const NodeAccount* Capacity::node(NodeId id) const {
-  const auto it = nodes_.find(id);
-  return it == nodes_.end() ? nullptr : &it->second;
+  return id.value < nodes_.size() ? nodes_[id.value].get() : nullptr;
 }
 
 const NodeAccount* Capacity::node(const std::string& name) const { return node(id_of(name)); }
@@ -136,32 +277,50 @@ const std::vector<NodeId>& Capacity::partition_nodes(const std::string& name) co
   return it == members_.end() ? kNobody : it->second;
 }
 
-base::Status Capacity::audit() const {
-  struct Held {
-    base::IndexSet cores, gpus;
-    uint64_t mem_mb = 0;
-    uint32_t jobs = 0;
-  };
-  std::map<NodeId, Held> held;
-  for (const auto& [job, holding] : holdings_) {
-    for (const model::NodeShare& share : holding.allocation.shares) {
-      Held& h = held[share.node];
-      if (h.cores.intersects(share.cores)) return base::invalid("a core of " + share.name + " is held twice");
-      if (h.gpus.intersects(share.gpus)) return base::invalid("a GPU of " + share.name + " is held twice");
-      h.cores |= share.cores;
-      h.gpus |= share.gpus;
-      h.mem_mb += share.mem_mb;
-      ++h.jobs;
-    }
+const NodeIndex* Capacity::index(const std::string& partition) const {
+  const auto it = indexes_.find(partition);
+  return it == indexes_.end() ? nullptr : it->second.get();
+}
+
+namespace {
+
+base::Status audit_node(const NodeAccount& account) {
+  base::IndexSet cores, whole, parts;
+  std::map<uint32_t, uint32_t> use = shared_use(account.occupants);
+  for (const Occupant& o : account.occupants) {
+    if (cores.intersects(o.cores)) return base::invalid("a core of " + account.facts.name + " is held twice");
+    cores |= o.cores;
+    base::IndexSet& kind = o.gpu_milli == model::kWholeGpu ? whole : parts;
+    if (whole.intersects(o.gpus) || (o.gpu_milli == model::kWholeGpu && parts.intersects(o.gpus)))
+      return base::invalid("a GPU of " + account.facts.name + " is held twice");
+    kind |= o.gpus;
   }
-  for (const auto& [id, account] : nodes_) {
-    const Held& h = held[id];
-    base::IndexSet cores = account.facts.cores, gpus = account.facts.gpus;
-    cores -= h.cores;
-    gpus -= h.gpus;
-    if (!(cores == account.free_cores) || !(gpus == account.free_gpus) || h.mem_mb != account.held_mem_mb ||
-        h.jobs != account.jobs)
-      return base::invalid("the account of " + account.facts.name + " does not add up");
+  for (const auto& [gpu, used] : use)
+    if (used > model::kWholeGpu)
+      return base::invalid("a GPU of " + account.facts.name + " is given away over its size");
+  return {};
+}
+
+}  // namespace
+
+base::Status Capacity::audit() const {
+  for (const std::unique_ptr<NodeAccount>& account : nodes_) {
+    if (!account) continue;
+    GW_TRY_STATUS(audit_node(*account));
+    for (const Occupant& o : account->occupants) {
+      const auto holding = holdings_.find(o.job);
+      if (holding == holdings_.end() ||
+          std::count(holding->second.nodes.begin(), holding->second.nodes.end(), account->facts.id) != 1)
+        return base::invalid("the account of " + account->facts.name + " does not add up");
+    }
+    base::IndexSet free = account->facts.cores;
+    uint64_t held = 0;
+    for (const Occupant& o : account->occupants) {
+      free -= o.cores;
+      held += o.mem_mb;
+    }
+    if (!(free == account->free.cores) || held != account->held_mem_mb)
+      return base::invalid("the account of " + account->facts.name + " does not add up");
   }
   return {};
 }

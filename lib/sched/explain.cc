@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "base/text.h"
 #include "sched/place.h"
@@ -37,6 +38,12 @@ std::string clause_words(Clause clause, uint32_t n) {
       return one ? "has too little free memory" : "have too little free memory";
     case Clause::kExclusive:
       return one ? "is not empty (exclusive)" : "are not empty (exclusive)";
+    case Clause::kReserved:
+      return one ? "is outside the reservation" : "are outside the reservation";
+    case Clause::kSharing:
+      return one ? "is in a partition without shared GPUs" : "are in a partition without shared GPUs";
+    case Clause::kLocality:
+      return one ? "has no free GPUs so close together" : "have no free GPUs so close together";
     case Clause::kNodes:
       return "";
   }
@@ -116,6 +123,21 @@ std::string known_types(const Capacity& capacity, const PartitionFacts& partitio
   return types.empty() ? "no GPUs" : base::join(types, ", ");
 }
 
+/// What may be meant by features that no node has, else the features that there are.
+std::string feature_hint(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  std::set<std::string> there;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const std::vector<std::string>& features = capacity.node(id)->facts.features;
+    there.insert(features.begin(), features.end());
+  }
+  const std::vector<std::string> known(there.begin(), there.end());
+  for (const model::FeatureSet& set : r.features)
+    for (const std::string& asked : set)
+      if (const std::string hint = base::did_you_mean(asked, known); !there.contains(asked) && !hint.empty())
+        return hint;
+  return known.empty() ? "its nodes have none" : "its nodes have " + base::join(known, ", ");
+}
+
 /// The refusal for the clause that ruled out the most nodes.
 base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r, Clause clause) {
   const Largest most = largest(capacity, partition, r);
@@ -136,12 +158,20 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
                                                              : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
                                        p, base::format_memory_mb(most.mem_mb)),
                            "lower --mem or --mem-per-cpu");
+    case Clause::kSharing:
+      return base::invalid(fmt::format("part of a GPU asked; partition {} does not share GPUs", p),
+                           "ask for whole GPUs, or an administrator may set allow_shared_gpus");
+    case Clause::kLocality:
+      return base::invalid(fmt::format("--locality={} asked; no node of partition {} has {} so close together",
+                                       model::format_locality(r.locality), p, gpu_words(r, gpus_on_one_node(r))),
+                           "ask for a wider locality or fewer GPUs");
     case Clause::kGpuType:
       return base::invalid(
           fmt::format("GPU type {} asked; partition {} has {}", r.gpu_type, p, known_types(capacity, partition)));
     case Clause::kFeatures:
       return base::invalid(
-          fmt::format("no node of partition {} has the features {}", p, model::format_features(r.features)));
+          fmt::format("no node of partition {} has the features {}", p, model::format_features(r.features)),
+          feature_hint(capacity, partition, r));
     case Clause::kExcluded:
       return base::invalid(fmt::format("--exclude leaves no node of partition {}", p));
     case Clause::kNodeList:
@@ -181,12 +211,26 @@ std::string explain(const Census& census, const std::string& partition) {
                      census.needed_nodes == 1 ? "" : "s", census.nodes, partition, base::join(parts, ", "));
 }
 
+namespace {
+
+Placement ever(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
+  Look look;
+  look.against = Against::kEmpty;
+  // What the last step of --locality leaves open is all that must ever be met.
+  if (!request.locality.empty() && request.locality.back().wait == base::kUnlimited)
+    look.level = request.locality.back().level;
+  if (request.switches_wait == base::kUnlimited) look.switches = request.max_switches;
+  return place(capacity, partition, request, look);
+}
+
+}  // namespace
+
 base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
   GW_TRY_STATUS(check_names(capacity, partition, request));
   if (partition.max_nodes > 0 && request.min_nodes > partition.max_nodes)
     return base::invalid(fmt::format("{} nodes asked; partition {} allows {} a job", request.min_nodes, partition.name,
                                      partition.max_nodes));
-  const Placement placement = place(capacity, partition, request, Against::kEmpty);
+  const Placement placement = ever(capacity, partition, request);
   if (placement.allocation) return {};
   const Census& census = placement.census;
   const auto it = census.ruled_out.find(Clause::kUnregistered);

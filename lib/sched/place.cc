@@ -1,256 +1,380 @@
-// Placement of one gang. Each node is asked what it could hold (an Offer); offers are then picked, tasks and GPUs dealt
-// out, and the indices chosen.
+// Placement of one gang. A gang of one goes straight to the node where it does least damage; a larger one picks a
+// domain of the network and nodes within it; tasks and GPUs are dealt out, and each node's cores, GPUs and memory
+// chosen.
 #include "sched/place.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
-#include <variant>
+
+#include "sched/lots.h"
+#include "sched/unit_table.h"
 
 namespace gw::sched {
 namespace {
 
+using model::Fit;
 using model::GpuCounting;
+using model::Locality;
 using model::NodeShare;
 using model::Request;
 
-/// What one node could hold of a request.
-struct Offer {
-  const NodeAccount* account = nullptr;
-  uint32_t max_tasks = 0;
-  uint32_t gpus = 0;         ///< Free ones of the right type.
-  bool is_required = false;  ///< Named by -w.
+/// One node of the gang.
+struct Pick {
+  const Lot* lot = nullptr;
+  uint32_t position = 0;
 };
 
-/// One request held against one partition.
+/// A stretch of positions.
+struct Range {
+  uint32_t first = 0;
+  uint32_t last = UINT32_MAX;
+};
+
+/// What speaks for a lot, best first: small is good.
+struct Merit {
+  bool not_required = false;
+  uint32_t weight = 0;
+  Locality level = Locality::kGpu;
+  int64_t harm = 0;     ///< Growth of fragmentation.
+  uint32_t spared = 0;  ///< GPUs of a node that the job would not use: jobs without GPUs keep off.
+  int64_t gpus = 0, cores = 0, mem_mb = 0;
+  uint32_t position = 0;
+  auto tie() const { return std::tuple(not_required, weight, spared, level, harm, gpus, cores, mem_mb, position); }
+  bool operator<(const Merit& o) const { return tie() < o.tie(); }
+};
+
 class Placer {
  public:
-  Placer(const Capacity& capacity, const PartitionFacts& partition, const Request& request, Against against)
-      : capacity_(capacity), partition_(partition), request_(request), against_(against) {}
+  Placer(const Capacity& capacity, const PartitionFacts& partition, const Request& request, const Look& look)
+      : partition_(partition),
+        request_(request),
+        look_(look),
+        need_(request, partition, std::min(look.level, Locality::kNode)),
+        lots_(capacity, partition, need_, look) {}
 
   Placement run();
 
  private:
-  const Capacity& capacity_;
   const PartitionFacts& partition_;
   const Request& request_;
-  const Against against_;
-  Census census_;
+  const Look& look_;
+  const Need need_;
+  Lots lots_;
+  std::vector<Lot> all_;        // filled for gangs of several nodes
+  std::vector<Lot*> by_merit_;  // of all_
 
-  bool is_exclusive() const { return request_.exclusive || partition_.exclusive; }
-  base::IndexSet free_cores(const NodeAccount& a) const {
-    return against_ == Against::kEmpty ? a.facts.cores : a.free_cores;
-  }
-  base::IndexSet free_gpus(const NodeAccount& a) const {
-    // One that is offline comes back: it is no reason to refuse a job for ever.
-    return against_ == Against::kEmpty ? base::IndexSet::first(static_cast<uint32_t>(a.facts.topology->gpus.size()))
-                                       : a.free_gpus;
-  }
-  uint64_t free_mem_mb(const NodeAccount& a) const {
-    return against_ == Against::kEmpty ? a.facts.mem_mb : a.free_mem_mb();
-  }
-  std::variant<Clause, Offer> ask(const NodeAccount& account) const;
-  std::optional<Clause> ask_static(const NodeAccount& account) const;
-  uint32_t gpus_for(const Offer& offer, uint32_t tasks) const;
-  uint32_t cpus_for(const NodeAccount& account, uint32_t tasks, uint32_t gpus) const;
-  uint64_t mem_for(const NodeAccount& account, uint32_t cpus, uint32_t gpus) const;
-  std::optional<Clause> misfit(const Offer& offer, uint32_t tasks) const;
-  std::vector<Offer> offers();
-  std::optional<std::vector<Offer>> pick(const std::vector<Offer>& offers) const;
-  std::optional<std::vector<Offer>> pick_exactly(const std::vector<Offer>& offers, uint32_t nodes) const;
-  bool holds(const std::vector<Offer>& chosen) const;
+  uint32_t all_tasks(uint32_t nodes) const { return need_.all_tasks(nodes); }
+  Merit merit(const Lot& lot, uint32_t tasks, uint32_t gpus) const;
+  bool looks_at_fragmentation() const;
+  int64_t harm(const Lot& lot, uint32_t tasks, uint32_t gpus) const;
+  int64_t harm_on(const Lot& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu) const;
+  Leftover after(const Lot& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu, std::vector<SharedGpu>& shared) const;
+  std::optional<model::Allocation> place_single();
+  std::optional<model::Allocation> place_gang();
+  std::optional<std::vector<Pick>> pick_in_network();
+  std::optional<std::vector<Pick>> pick_at_level(uint32_t level, uint32_t nodes);
+  std::optional<std::vector<Pick>> pick_over_switches(uint32_t nodes);
+  std::optional<std::vector<Pick>> pick_segments(uint32_t nodes);
+  std::optional<std::vector<Pick>> pick(const Range& range, uint32_t nodes) const;
+  std::vector<Pick> first_of(const std::vector<const Lot*>& order, const Range& range, uint32_t nodes) const;
+  bool holds(const std::vector<Pick>& picks) const;
+  uint32_t fewest_nodes(const Range& range) const;
+  std::vector<uint32_t> sizes() const;
+  std::vector<uint32_t> domains_at(uint32_t level, uint32_t nodes) const;
   std::vector<uint32_t> deal(const std::vector<uint32_t>& room, uint32_t amount, bool even) const;
-  std::optional<model::Allocation> allocate(const std::vector<Offer>& chosen) const;
-  NodeShare share(const Offer& offer, uint32_t tasks, uint32_t gpus) const;
+  std::optional<model::Allocation> allocate(const std::vector<Pick>& picks) const;
+  NodeShare share(const Lot& lot, uint32_t tasks, uint32_t gpus) const;
+  void choose_gpus(const Lot& lot, uint32_t tasks, uint32_t gpus, NodeShare& out) const;
+  uint32_t shared_gpu(const Lot& lot, uint32_t tasks) const;
 };
 
-bool has_features(const NodeAccount& account, const std::vector<model::FeatureSet>& any_of) {
-  if (any_of.empty()) return true;
-  const auto& have = account.facts.features;
-  return std::any_of(any_of.begin(), any_of.end(), [&](const model::FeatureSet& all) {
-    return std::all_of(all.begin(), all.end(),
-                       [&](const std::string& f) { return std::find(have.begin(), have.end(), f) != have.end(); });
-  });
-}
-
-bool names(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-uint32_t count_type(const NodeAccount& account, const base::IndexSet& gpus, const std::string& type) {
-  if (type.empty()) return gpus.size();
-  uint32_t n = 0;
-  for (uint32_t g = gpus.next(0); g != UINT32_MAX; g = gpus.next(g + 1))
-    n += g < account.facts.topology->gpus.size() && account.facts.topology->gpus[g].type == type;
-  return n;
-}
-
-std::optional<Clause> Placer::ask_static(const NodeAccount& account) const {
-  if (names(request_.exclude, account.facts.name)) return Clause::kExcluded;
-  // With -w and a fixed size the gang is exactly the named nodes.
-  if (!request_.nodelist.empty() && request_.nodelist.size() >= request_.max_nodes && request_.nodes_given &&
-      !names(request_.nodelist, account.facts.name))
-    return Clause::kNodeList;
-  if (!has_features(account, request_.features)) return Clause::kFeatures;
-  if (!account.facts.topology) return Clause::kUnregistered;
-  if (request_.gpus > 0 && !request_.gpu_type.empty()) {
-    const auto& gpus = account.facts.topology->gpus;
-    if (std::none_of(gpus.begin(), gpus.end(), [&](const model::Gpu& g) { return g.type == request_.gpu_type; }))
-      return Clause::kGpuType;
+/// Free GPUs of a room after this job's part of it; on a shared GPU `gpu`.
+Leftover Placer::after(const Lot& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu,
+                       std::vector<SharedGpu>& shared) const {
+  const Make& make = *lot.account->make;
+  const Room& room = *lot.room;
+  const uint32_t cpus = need_.cpus_for(make, tasks, gpus), free = room.cores.size() * make.threads;
+  const uint64_t mem = need_.mem_for(lot.account->facts, make, tasks, cpus, gpus);
+  Leftover out{room.gpus.size(), nullptr, 0, free - std::min(free, cpus), room.mem_mb - std::min(room.mem_mb, mem)};
+  shared = room.shared;
+  if (!need_.is_shared()) {
+    out.whole -= std::min(out.whole, gpus);
+  } else if (const auto it = std::find_if(shared.begin(), shared.end(), [&](const auto& s) { return s.gpu == gpu; });
+             it != shared.end()) {
+    it->left -= request_.gpu_milli;
+  } else {
+    --out.whole;
+    shared.push_back({gpu, model::kWholeGpu - request_.gpu_milli});
   }
-  if (against_ == Against::kFreeNow && !account.facts.usable) return Clause::kUnusable;
-  return std::nullopt;
-}
-
-uint32_t Placer::gpus_for(const Offer& offer, uint32_t tasks) const {
-  switch (request_.gpu_counting) {
-    case GpuCounting::kNone:
-      return 0;
-    case GpuCounting::kPerNode:
-      return request_.gpus;
-    case GpuCounting::kPerTask:
-      return tasks * request_.gpus;
-    case GpuCounting::kPerJob:
-      return std::min(1U, offer.gpus);
-  }
-  return 0;
-}
-
-uint32_t Placer::cpus_for(const NodeAccount& account, uint32_t tasks, uint32_t gpus) const {
-  const uint64_t asked =
-      std::max<uint64_t>(uint64_t{tasks} * request_.cpus_per_task, uint64_t{gpus} * partition_.default_cpus_per_gpu);
-  const uint64_t threads = account.threads();
-  const uint64_t whole_cores = (asked + threads - 1) / threads * threads;
-  return static_cast<uint32_t>(std::min<uint64_t>(whole_cores, UINT32_MAX));
-}
-
-uint64_t Placer::mem_for(const NodeAccount& account, uint32_t cpus, uint32_t gpus) const {
-  if (request_.mem_all) return account.facts.mem_mb;
-  if (request_.mem_per_node_mb > 0) return request_.mem_per_node_mb;
-  if (request_.mem_per_cpu_mb > 0) return request_.mem_per_cpu_mb * cpus;
-  const uint64_t by_partition =
-      std::max(partition_.default_mem_per_cpu_mb * cpus, partition_.default_mem_per_gpu_mb * gpus);
-  if (by_partition > 0) return by_partition;
-  // Nobody said: the cores' share of the node's memory, with GPUs nine tenths of theirs if that is more (a tenth stays
-  // for jobs without GPUs), so that no job can take memory out of proportion unasked.
-  const uint64_t cores = std::max<uint32_t>(account.facts.cores.size(), 1);
-  const uint64_t by_cores = account.facts.mem_mb * (cpus / account.threads()) / cores;
-  const uint64_t all_gpus = account.facts.topology->gpus.size();
-  const uint64_t by_gpus = all_gpus == 0 ? 0 : account.facts.mem_mb * gpus / all_gpus * 9 / 10;
-  return std::max(by_cores, by_gpus);
-}
-
-std::optional<Clause> Placer::misfit(const Offer& offer, uint32_t tasks) const {
-  const NodeAccount& account = *offer.account;
-  const uint32_t gpus = gpus_for(offer, tasks);
-  if (request_.gpus > 0 && (offer.gpus < gpus || offer.gpus == 0)) return Clause::kGpus;
-  const uint32_t cpus = cpus_for(account, tasks, gpus);
-  if (cpus / account.threads() > free_cores(account).size()) return Clause::kCores;
-  if (mem_for(account, cpus, gpus) > free_mem_mb(account)) return Clause::kMemory;
-  return std::nullopt;
-}
-
-std::variant<Clause, Offer> Placer::ask(const NodeAccount& account) const {
-  if (auto clause = ask_static(account)) return *clause;
-  if (is_exclusive() && against_ == Against::kFreeNow && !account.is_idle()) return Clause::kExclusive;
-  Offer offer{&account, 0, 0, names(request_.nodelist, account.facts.name)};
-  offer.gpus = request_.gpus == 0 ? 0 : count_type(account, free_gpus(account), request_.gpu_type);
-  const uint32_t cap = request_.tasks_per_node > 0 ? request_.tasks_per_node : request_.tasks;
-  const uint32_t least = request_.tasks_per_node > 0 && !request_.tasks_given ? request_.tasks_per_node : 1;
-  if (auto clause = misfit(offer, least)) return *clause;
-  uint32_t low = least, high = std::max(cap, least);
-  while (low < high) {  // the largest number of tasks that fits; fitting is monotone
-    const uint32_t middle = low + (high - low + 1) / 2;
-    if (misfit(offer, middle))
-      high = middle - 1;
-    else
-      low = middle;
-  }
-  offer.max_tasks = low;
-  return offer;
-}
-
-std::vector<Offer> Placer::offers() {
-  std::vector<Offer> out;
-  for (NodeId id : capacity_.partition_nodes(partition_.name)) {
-    const NodeAccount* account = capacity_.node(id);
-    ++census_.nodes;
-    const auto answer = ask(*account);
-    if (const Offer* offer = std::get_if<Offer>(&answer)) {
-      ++census_.fitting;
-      out.push_back(*offer);
-      continue;
-    }
-    const Clause clause = std::get<Clause>(answer);
-    ++census_.ruled_out[clause];
-    if (clause == Clause::kUnusable) ++census_.unusable_why[account->facts.unusable_why];
-  }
-  // Required nodes first; then cheap ones; jobs without GPUs keep off GPU nodes; then the fullest.
-  const auto key = [&](const Offer& o) {
-    const uint32_t spared = request_.gpus == 0 ? o.account->facts.gpus.size() : 0;
-    return std::tuple(!o.is_required, o.account->facts.weight, spared, free_gpus(*o.account).size(),
-                      free_cores(*o.account).size(), o.account->facts.id.value);
-  };
-  std::sort(out.begin(), out.end(), [&](const Offer& a, const Offer& b) { return key(a) < key(b); });
+  out.shared = shared.data();
+  out.shared_count = shared.size();
   return out;
 }
 
-bool Placer::holds(const std::vector<Offer>& chosen) const {
-  uint64_t tasks = 0, gpus = 0;
-  for (const Offer& o : chosen) {
-    tasks += o.max_tasks;
-    gpus += o.gpus;
-  }
-  const uint64_t need = request_.tasks_given ? request_.tasks : std::max<uint64_t>(chosen.size(), request_.tasks);
-  return tasks >= need && (request_.gpu_counting != GpuCounting::kPerJob || gpus >= request_.gpus);
+bool Placer::looks_at_fragmentation() const {
+  return look_.workload != nullptr && look_.workload->total() > 0 &&
+         (look_.fit == Fit::kBest || look_.fit == Fit::kDefault);
 }
 
-std::optional<std::vector<Offer>> Placer::pick_exactly(const std::vector<Offer>& offers, uint32_t nodes) const {
-  if (offers.size() < nodes || nodes == 0) return std::nullopt;
-  if (nodes == 1) {  // the first, hence fullest, that holds all of it
-    for (const Offer& o : offers)
-      if (holds({o})) return std::vector<Offer>{o};
-    return std::nullopt;
-  }
-  std::vector<Offer> chosen(offers.begin(), offers.begin() + nodes);
-  if (holds(chosen)) return chosen;
-  // The fullest do not hold it together: the roomiest do, if any.
-  std::vector<Offer> roomiest = offers;
-  std::stable_sort(roomiest.begin(), roomiest.end(), [](const Offer& a, const Offer& b) {
-    return std::tuple(!a.is_required, ~a.gpus, ~a.max_tasks) < std::tuple(!b.is_required, ~b.gpus, ~b.max_tasks);
+/// How much more of the free GPUs the usual jobs cannot use afterwards, in 1/64 thousandths.
+int64_t Placer::harm(const Lot& lot, uint32_t tasks, uint32_t gpus) const {
+  if (!looks_at_fragmentation() || lot.account->make->gpus == 0) return 0;
+  const uint32_t gpu = need_.is_shared() ? shared_gpu(lot, tasks) : UINT32_MAX;
+  return harm_on(lot, tasks, gpus, gpu);
+}
+
+int64_t Placer::harm_on(const Lot& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu) const {
+  std::vector<SharedGpu> shared;
+  const Leftover left = after(lot, tasks, gpus, gpu, shared);
+  return std::llround(64 * (fragmented_milli(*look_.workload, *lot.account, left) -
+                            fragmented_milli(*look_.workload, *lot.account, *lot.room)));
+}
+
+Merit Placer::merit(const Lot& lot, uint32_t tasks, uint32_t gpus) const {
+  const NodeAccount& a = *lot.account;
+  Merit m;
+  m.not_required = !lot.required;
+  m.weight = a.facts.weight;
+  m.spared = request_.gpus == 0 ? a.make->gpus : 0;
+  m.level = need_.level_of(*a.make, *lot.room, gpus);
+  m.harm = harm(lot, tasks, gpus);
+  const int64_t sign = look_.fit == Fit::kBest || look_.fit == Fit::kDefault ? 1 : -1;
+  m.gpus = look_.fit == Fit::kSpread ? a.jobs() : sign * lot.room->gpus.size();
+  m.cores = sign * lot.room->cores.size();
+  m.mem_mb = sign * static_cast<int64_t>(lot.room->mem_mb);
+  m.position = lot.next(0);
+  return m;
+}
+
+std::optional<model::Allocation> Placer::place_single() {
+  const uint32_t tasks = all_tasks(1);
+  const uint32_t asked = need_.all_gpus();
+  std::optional<Lot> best;
+  Merit best_merit;
+  uint32_t seen = 0;
+  // Lots come fullest first, so a few good ones are enough; jobs without GPUs have to see them all to spare GPU nodes.
+  const bool can_stop = look_.candidates > 0 && request_.gpus > 0 && look_.against == Against::kNow;
+  lots_.each(look_.fit == Fit::kBest || look_.fit == Fit::kDefault, [&](Lot lot) {
+    if (need_.misfit(*lot.account, *lot.room, tasks, asked)) return true;
+    const Merit m = merit(lot, tasks, asked == UINT32_MAX ? need_.gpus_for(tasks, lot.room->gpus.size()) : asked);
+    if (!best || m < best_merit) {
+      best = lot;
+      best_merit = m;
+    }
+    lots_.stop_after_weight = std::min(lots_.stop_after_weight, best_merit.weight);
+    return !can_stop || ++seen < look_.candidates;
   });
-  roomiest.resize(nodes);
-  if (holds(roomiest)) return roomiest;
+  if (!best) return std::nullopt;
+  if (!request_.nodelist.empty() && !best->required) return std::nullopt;
+  return allocate({Pick{&*best, best->next(0)}});
+}
+
+bool Placer::holds(const std::vector<Pick>& picks) const {
+  uint64_t tasks = 0, gpus = 0, required = 0;
+  for (const Pick& p : picks) {
+    tasks += p.lot->max_tasks;
+    gpus += p.lot->gpus;
+    required += p.lot->required;
+  }
+  return required == request_.nodelist.size() && tasks >= all_tasks(static_cast<uint32_t>(picks.size())) &&
+         (request_.gpu_counting != GpuCounting::kPerJob || gpus >= request_.gpus);
+}
+
+std::vector<Pick> Placer::first_of(const std::vector<const Lot*>& order, const Range& range, uint32_t nodes) const {
+  std::vector<Pick> out;
+  out.reserve(nodes);
+  for (const Lot* lot : order) {
+    for (uint32_t p = lot->next(range.first); p < range.last; p = lot->next(p + 1)) {
+      if (out.size() == nodes) return out;
+      out.push_back({lot, p});
+    }
+  }
+  return out;
+}
+
+/// `nodes` nodes of the range that together hold the gang: the best by merit if they do, else the roomiest.
+std::optional<std::vector<Pick>> Placer::pick(const Range& range, uint32_t nodes) const {
+  if (nodes == 0) return std::nullopt;
+  const uint32_t tasks_each = (all_tasks(nodes) + nodes - 1) / nodes;
+  const uint32_t gpus_each = request_.gpu_counting == GpuCounting::kPerJob ? (request_.gpus + nodes - 1) / nodes : 0;
+  std::vector<const Lot*> even(by_merit_.begin(), by_merit_.end());
+  std::erase_if(even, [&](const Lot* l) { return !l->required && (l->max_tasks < tasks_each || l->gpus < gpus_each); });
+  std::vector<Pick> picks = first_of(even, range, nodes);
+  if (picks.size() == nodes && holds(picks)) return picks;
+  std::vector<const Lot*> roomy(by_merit_.begin(), by_merit_.end());
+  const bool by_gpus = request_.gpu_counting == GpuCounting::kPerJob;
+  std::stable_sort(roomy.begin(), roomy.end(), [&](const Lot* a, const Lot* b) {
+    const auto key = [&](const Lot* l) { return std::tuple(!l->required, by_gpus ? ~l->gpus : 0, ~l->max_tasks); };
+    return key(a) < key(b);
+  });
+  picks = first_of(roomy, range, nodes);
+  if (picks.size() == nodes && holds(picks)) return picks;
   return std::nullopt;
 }
 
-std::optional<std::vector<Offer>> Placer::pick(const std::vector<Offer>& offers) const {
-  for (const std::string& name : request_.nodelist)
-    if (std::none_of(offers.begin(), offers.end(), [&](const Offer& o) { return o.account->facts.name == name; }))
-      return std::nullopt;
-  const auto available = static_cast<uint32_t>(offers.size());
-  const uint32_t least = std::max<uint32_t>({request_.min_nodes, static_cast<uint32_t>(request_.nodelist.size()), 1});
+/// Fewest nodes of the range that hold the gang; UINT32_MAX: all of them do not.
+uint32_t Placer::fewest_nodes(const Range& range) const {
+  std::vector<const Lot*> roomy(by_merit_.begin(), by_merit_.end());
+  const bool by_gpus = request_.gpu_counting == GpuCounting::kPerJob;
+  std::stable_sort(roomy.begin(), roomy.end(), [&](const Lot* a, const Lot* b) {
+    const auto key = [&](const Lot* l) { return std::tuple(!l->required, by_gpus ? ~l->gpus : 0, ~l->max_tasks); };
+    return key(a) < key(b);
+  });
+  const uint64_t tasks = all_tasks(1), gpus = by_gpus ? request_.gpus : 0;
+  uint64_t have_tasks = 0, have_gpus = 0, nodes = 0;
+  for (const Lot* lot : roomy) {
+    const uint64_t there = lot->count_in(range.first, range.last);
+    if (there == 0) continue;
+    const auto more = [&](uint64_t need, uint64_t have, uint64_t each) -> uint64_t {
+      return need <= have ? 0 : (each == 0 ? UINT64_MAX : (need - have + each - 1) / each);
+    };
+    const uint64_t take = std::max(more(tasks, have_tasks, lot->max_tasks), more(gpus, have_gpus, lot->gpus));
+    if (take <= there) return static_cast<uint32_t>(std::max<uint64_t>({nodes + take, request_.nodelist.size(), 1}));
+    nodes += there;
+    have_tasks += there * lot->max_tasks;
+    have_gpus += there * lot->gpus;
+  }
+  return UINT32_MAX;
+}
+
+/// Sizes to try, best first.
+std::vector<uint32_t> Placer::sizes() const {
+  uint32_t available = 0;
+  for (const Lot& lot : all_) available += lot.count_in(0, UINT32_MAX);
+  const auto named = static_cast<uint32_t>(request_.nodelist.size());
+  const uint32_t least = std::max<uint32_t>({request_.min_nodes, named, 1});
   uint32_t most = request_.nodes_given ? request_.max_nodes : available;
   if (partition_.max_nodes > 0) most = std::min(most, partition_.max_nodes);
   most = std::min(most, available);
+  std::vector<uint32_t> out;
   if (request_.nodes_given) {  // as many as there are, up to the maximum
-    for (uint32_t n = most; n >= least; --n)
-      if (auto chosen = pick_exactly(offers, n)) return chosen;
-    return std::nullopt;
+    for (uint32_t n = most; n >= least; --n) out.push_back(n);
+    return out;
   }
-  // As few nodes as hold it: holding is monotone in the number of nodes, so search by halves.
-  if (least > most) return std::nullopt;
-  if (auto chosen = pick_exactly(offers, least)) return chosen;
-  uint32_t low = least + 1, high = most;
-  if (low > high || !pick_exactly(offers, high)) return std::nullopt;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (pick_exactly(offers, middle))
-      high = middle;
+  // As few as hold it; where kinds of nodes are mixed a few more may be needed.
+  const uint32_t fewest = look_.fit == Fit::kSpread ? std::min(most, all_tasks(1)) : fewest_nodes({});
+  for (uint32_t n = std::max(fewest, least); n <= most && fewest != UINT32_MAX && out.size() < 4; ++n) out.push_back(n);
+  if (!out.empty() && out.back() != most) out.push_back(most);
+  return out;
+}
+
+/// Domains of a level that have enough nodes, the fullest first.
+std::vector<uint32_t> Placer::domains_at(uint32_t level, uint32_t nodes) const {
+  const std::vector<Domain>& domains = lots_.index().domains();
+  NodeBits fitting;
+  for (const Lot& lot : all_) {
+    if (lot.nodes != nullptr)
+      fitting |= *lot.nodes;
     else
-      low = middle + 1;
+      fitting.insert(lot.position);
   }
-  return pick_exactly(offers, low);
+  std::vector<uint32_t> out;
+  for (uint32_t d = 0; d < domains.size(); ++d)
+    if (domains[d].level == level && fitting.count_in(domains[d].first, domains[d].last) >= nodes) out.push_back(d);
+  std::stable_sort(out.begin(), out.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple(domains[a].free_gpus, domains[a].free_cores) <
+           std::tuple(domains[b].free_gpus, domains[b].free_cores);
+  });
+  return out;
+}
+
+std::optional<std::vector<Pick>> Placer::pick_at_level(uint32_t level, uint32_t nodes) {
+  for (uint32_t d : domains_at(level, nodes)) {
+    const Domain& domain = lots_.index().domains()[d];
+    if (auto picks = pick({domain.first, domain.last}, nodes)) return picks;
+  }
+  return std::nullopt;
+}
+
+/// At most look_.switches leaves: those that give most nodes first.
+std::optional<std::vector<Pick>> Placer::pick_over_switches(uint32_t nodes) {
+  const std::vector<Domain>& domains = lots_.index().domains();
+  std::vector<std::pair<uint32_t, uint32_t>> leaves;  // nodes there, domain
+  for (uint32_t d = 0; d < domains.size(); ++d) {
+    if (domains[d].level != 0) continue;
+    uint32_t there = 0;
+    for (const Lot& lot : all_) there += lot.count_in(domains[d].first, domains[d].last);
+    if (there > 0) leaves.emplace_back(there, d);
+  }
+  std::stable_sort(leaves.begin(), leaves.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Pick> out;
+  for (size_t i = 0; i < leaves.size() && i < look_.switches && out.size() < nodes; ++i) {
+    const Domain& leaf = domains[leaves[i].second];
+    const std::vector<const Lot*> order(by_merit_.begin(), by_merit_.end());
+    for (const Pick& p : first_of(order, {leaf.first, leaf.last}, nodes - static_cast<uint32_t>(out.size())))
+      out.push_back(p);
+  }
+  if (out.size() == nodes && holds(out)) return out;
+  return std::nullopt;
+}
+
+/// Groups of `segment` nodes, each within one block; as few blocks as possible, of those the fullest.
+std::optional<std::vector<Pick>> Placer::pick_segments(uint32_t nodes) {
+  if (nodes % request_.segment != 0) return std::nullopt;
+  if (auto picks = pick_at_level(1, nodes)) return picks;
+  const std::vector<Domain>& domains = lots_.index().domains();
+  const std::vector<const Lot*> order(by_merit_.begin(), by_merit_.end());
+  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // whole segments there, domain
+  for (uint32_t d : domains_at(1, request_.segment)) {
+    uint32_t there = 0;
+    for (const Lot& lot : all_) there += lot.count_in(domains[d].first, domains[d].last);
+    blocks.emplace_back(there / request_.segment, d);
+  }
+  std::stable_sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Pick> out;
+  for (const auto& [segments, d] : blocks) {
+    const uint32_t missing = nodes - static_cast<uint32_t>(out.size());
+    const uint32_t take = std::min(missing, segments * request_.segment);
+    for (const Pick& p : first_of(order, {domains[d].first, domains[d].last}, take)) out.push_back(p);
+  }
+  if (out.size() == nodes && holds(out)) return out;
+  return std::nullopt;
+}
+
+std::optional<std::vector<Pick>> Placer::pick_in_network() {
+  uint32_t top = 0;
+  for (const Domain& d : lots_.index().domains()) top = std::max(top, d.level + 1);
+  // Without a network nothing is known of distances: every node counts as near.
+  uint32_t widest = top + 1;
+  if (top > 0 && look_.level <= Locality::kBlock) widest = look_.level == Locality::kBlock ? 2 : 1;
+  for (uint32_t nodes : sizes()) {
+    if (request_.segment > 1 && top > 1) {
+      if (auto picks = pick_segments(nodes)) return picks;
+      continue;
+    }
+    const bool is_alone = nodes == 1;
+    const uint32_t highest = look_.switches > 0 ? 1 : std::min(widest, top);
+    for (uint32_t level = 0; level < std::min(highest, top) && !is_alone; ++level)
+      if (auto picks = pick_at_level(level, nodes)) return picks;
+    if (look_.switches > 0 && top > 0 && !is_alone) {
+      if (look_.switches > 1)
+        if (auto picks = pick_over_switches(nodes)) return picks;
+      continue;
+    }
+    if (widest > top || is_alone)
+      if (auto picks = pick({}, nodes)) return picks;
+  }
+  return std::nullopt;
+}
+
+std::optional<model::Allocation> Placer::place_gang() {
+  if (all_.empty()) return std::nullopt;
+  const auto required = std::count_if(all_.begin(), all_.end(), [](const Lot& l) { return l.required; });
+  if (static_cast<size_t>(required) != request_.nodelist.size()) return std::nullopt;
+  std::vector<std::pair<Merit, Lot*>> order;
+  for (Lot& lot : all_) {
+    const uint32_t tasks = request_.nodes_given
+                               ? std::min(lot.max_tasks, (all_tasks(1) + request_.max_nodes - 1) / request_.max_nodes)
+                               : lot.max_tasks;
+    order.emplace_back(merit(lot, tasks, std::min(need_.gpus_for(tasks, lot.gpus), lot.gpus)), &lot);
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  by_merit_.clear();
+  for (const auto& [m, lot] : order) by_merit_.push_back(lot);
+  const auto picks = pick_in_network();
+  return picks ? allocate(*picks) : std::nullopt;
 }
 
 std::vector<uint32_t> Placer::deal(const std::vector<uint32_t>& room, uint32_t amount, bool even) const {
@@ -274,46 +398,86 @@ std::vector<uint32_t> Placer::deal(const std::vector<uint32_t>& room, uint32_t a
   return out;
 }
 
-NodeShare Placer::share(const Offer& offer, uint32_t tasks, uint32_t gpus) const {
-  const NodeAccount& account = *offer.account;
-  const model::NodeTopology& topology = *account.facts.topology;
+/// Which GPU a job that asks for a part of one takes: where fragmentation grows least, then with the least left. A
+/// whole one only if it is better than any that is shared already. UINT32_MAX: none.
+uint32_t Placer::shared_gpu(const Lot& lot, uint32_t tasks) const {
+  const Room& room = *lot.room;
+  std::vector<SharedGpu> options;
+  for (const SharedGpu& s : room.shared)
+    if (s.left >= request_.gpu_milli) options.push_back(s);
+  if (const uint32_t whole = room.gpus.next(0); whole != UINT32_MAX) options.push_back({whole, model::kWholeGpu});
+  std::sort(options.begin(), options.end(), [](const SharedGpu& a, const SharedGpu& b) { return a.left < b.left; });
+  uint32_t best = options.empty() ? UINT32_MAX : options.front().gpu;
+  if (!looks_at_fragmentation() || options.size() < 2) return best;
+  int64_t least = INT64_MAX;
+  for (const SharedGpu& s : options) {
+    const int64_t harm = harm_on(lot, tasks, 1, s.gpu);
+    if (harm >= least) continue;
+    least = harm;
+    best = s.gpu;
+  }
+  return best;
+}
+
+void Placer::choose_gpus(const Lot& lot, uint32_t tasks, uint32_t gpus, NodeShare& out) const {
+  if (gpus == 0) return;
+  const NodeAccount& account = *lot.account;
+  const Room& room = *lot.room;
+  if (need_.is_shared()) {
+    out.gpu_milli = request_.gpu_milli;
+    if (const uint32_t gpu = shared_gpu(lot, tasks); gpu != UINT32_MAX) out.gpus.insert(gpu);
+    return;
+  }
+  const GpuChoice* choice = account.make->units->gpus(need_.usable_gpus(*account.make, room.gpus), gpus);
+  if (choice != nullptr) out.gpus = choice->gpus;
+}
+
+NodeShare Placer::share(const Lot& lot, uint32_t tasks, uint32_t gpus) const {
+  const NodeAccount& account = *lot.account;
+  const Room& room = *lot.room;
   NodeShare out;
   out.node = account.facts.id;
   out.name = account.facts.name;
   out.tasks = tasks;
-  const uint32_t cpus = cpus_for(account, tasks, gpus);
-  if (is_exclusive()) {
-    out.gpus = free_gpus(account);
-    out.cores = free_cores(account);
+  const uint32_t cpus = need_.cpus_for(*account.make, tasks, gpus);
+  if (need_.is_exclusive()) {
+    out.gpus = room.gpus;
+    out.cores = room.cores;
   } else {
-    out.gpus = choose_gpus(topology, free_gpus(account), gpus, request_.gpu_type);
-    out.cores = choose_cores(topology, free_cores(account), cpus / account.threads(), out.gpus);
+    choose_gpus(lot, tasks, gpus, out);
+    base::IndexSet left = room.gpus;
+    left -= out.gpus;
+    out.cores = account.make->units->cores(room.cores, cpus / account.make->threads, out.gpus, left);
   }
   for (uint32_t c = out.cores.next(0); c != UINT32_MAX; c = out.cores.next(c + 1))
-    out.cpus += static_cast<uint32_t>(topology.cores[c].pus.size());
-  out.mem_mb = mem_for(account, cpus, gpus);
+    out.cpus += static_cast<uint32_t>(account.facts.topology->cores[c].pus.size());
+  out.mem_mb = need_.mem_for(account.facts, *account.make, tasks, cpus, gpus);
   return out;
 }
 
-std::optional<model::Allocation> Placer::allocate(const std::vector<Offer>& chosen) const {
-  std::vector<uint32_t> task_room, gpu_room;
-  for (const Offer& o : chosen) {
-    task_room.push_back(o.max_tasks);
-    gpu_room.push_back(o.gpus);
+std::optional<model::Allocation> Placer::allocate(const std::vector<Pick>& picks) const {
+  const auto nodes = static_cast<uint32_t>(picks.size());
+  const bool per_job = request_.gpu_counting == GpuCounting::kPerJob;
+  std::vector<uint32_t> tasks{all_tasks(nodes)}, gpus{per_job ? request_.gpus : 0};
+  if (nodes > 1) {
+    std::vector<uint32_t> task_room, gpu_room;
+    for (const Pick& p : picks) {
+      task_room.push_back(p.lot->max_tasks);
+      gpu_room.push_back(p.lot->gpus);
+    }
+    tasks = deal(task_room, tasks[0], request_.nodes_given || look_.fit == Fit::kSpread);
+    gpus = per_job ? deal(gpu_room, request_.gpus, request_.nodes_given) : std::vector<uint32_t>(nodes, 0);
   }
-  const auto nodes = static_cast<uint32_t>(chosen.size());
-  const uint32_t tasks = request_.tasks_given ? request_.tasks : std::max(nodes, request_.tasks);
-  const std::vector<uint32_t> dealt = deal(task_room, tasks, request_.nodes_given);
-  std::vector<uint32_t> gpus(nodes, 0);
-  if (request_.gpu_counting == GpuCounting::kPerJob) gpus = deal(gpu_room, request_.gpus, request_.nodes_given);
   model::Allocation out;
   for (uint32_t i = 0; i < nodes; ++i) {
-    if (request_.gpu_counting != GpuCounting::kPerJob) gpus[i] = gpus_for(chosen[i], dealt[i]);
-    const uint32_t cpus = cpus_for(*chosen[i].account, dealt[i], gpus[i]);
-    if (dealt[i] == 0 || mem_for(*chosen[i].account, cpus, gpus[i]) > free_mem_mb(*chosen[i].account) ||
-        cpus / chosen[i].account->threads() > free_cores(*chosen[i].account).size())
-      return std::nullopt;
-    out.shares.push_back(share(chosen[i], dealt[i], gpus[i]));
+    // A lot's sample stands for its nodes in what they can hold; which cores and GPUs are free is each node's own
+    // affair.
+    Lot lot = *picks[i].lot;
+    lot.account = &lots_.index().at(picks[i].position);
+    if (lot.nodes != nullptr) lot.room = &lot.account->free;
+    if (!per_job) gpus[i] = need_.gpus_for(tasks[i], picks[i].lot->gpus);
+    if (tasks[i] == 0 || need_.misfit(*lot.account, *lot.room, tasks[i], gpus[i])) return std::nullopt;
+    out.shares.push_back(share(lot, tasks[i], gpus[i]));
   }
   // The script runs on the first node: in the order in which people list nodes, not in the order of choice.
   std::sort(out.shares.begin(), out.shares.end(),
@@ -323,17 +487,21 @@ std::optional<model::Allocation> Placer::allocate(const std::vector<Offer>& chos
 
 Placement Placer::run() {
   Placement out;
-  const std::vector<Offer> all = offers();
-  if (auto chosen = pick(all)) out.allocation = allocate(*chosen);
-  census_.needed_nodes = std::max<uint32_t>(request_.min_nodes, 1);
-  out.census = std::move(census_);
+  // A job without -N that could fit on one node may still need several.
+  if (need_.may_be_one_node()) out.allocation = place_single();
+  if (out.allocation) return out;
+  out.census.level = look_.level;
+  out.census.needed_nodes = std::max<uint32_t>(request_.min_nodes, 1);
+  all_ = lots_.all(out.census);
+  if (!need_.is_one_node()) out.allocation = place_gang();
   return out;
 }
 
 }  // namespace
 
-Placement place(const Capacity& capacity, const PartitionFacts& partition, const Request& request, Against against) {
-  return Placer(capacity, partition, request, against).run();
+Placement place(const Capacity& capacity, const PartitionFacts& partition, const Request& request, const Look& look) {
+  if (capacity.index(partition.name) == nullptr) return {};
+  return Placer(capacity, partition, request, look).run();
 }
 
 }  // namespace gw::sched

@@ -1,7 +1,7 @@
 // Placement of one gang: which nodes, and on each which tasks, GPUs, cores and memory. Pure: the ledger is only read.
-// Source: design section 7; a gang takes the fullest nodes that hold it, so that what stays free stays whole.
-// Invariants: the result fits into what is free, holds the whole gang or nothing, and depends on the ledger's contents
-// alone; ties break by node id.
+// Source: design section 7: a gang takes the tightest network domain that holds all of it and, among those, the
+// fullest; within it the nodes where it does least damage. Invariants: the result fits into what is free, holds the
+// whole gang or nothing, and depends on the ledger's contents alone; ties break by position in the network.
 #pragma once
 
 #include <map>
@@ -9,26 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "model/request.h"
 #include "sched/capacity.h"
+#include "sched/fragmentation.h"
+#include "sched/need.h"
+#include "sched/timeline.h"
 
 namespace gw::sched {
-
-/// Why a node cannot serve a request, in the order in which the clauses are asked.
-enum class Clause {
-  kNodeList,
-  kExcluded,
-  kFeatures,
-  kGpuType,
-  kUnregistered,
-  kUnusable,
-  kGpus,
-  kCores,
-  kMemory,
-  kExclusive,
-  kNodes,
-};
-constexpr int kClauseCount = 11;
 
 /// How many nodes each clause ruled out; the basis of every explanation.
 struct Census {
@@ -37,22 +23,39 @@ struct Census {
   std::map<Clause, uint32_t> ruled_out;
   std::map<std::string, uint32_t> unusable_why;
   uint32_t needed_nodes = 1;
+  model::Locality level = model::Locality::kAny;  ///< What the gang held out for.
 };
 
 /// Against which state of the nodes a request is held.
 enum class Against {
-  kFreeNow,  ///< What is free and usable now.
-  kEmpty,    ///< All nodes idle and up: could it ever run?
+  kNow,    ///< What is free and usable now, and stays unpromised as long as the job may run.
+  kLater,  ///< What is free throughout `span`, which begins later.
+  kEmpty,  ///< All nodes idle and up: could it ever run?
+};
+
+/// Circumstances of a placement.
+struct Look {
+  Against against = Against::kNow;
+  const Timeline* timeline = nullptr;                ///< Promises to keep; null: none.
+  Span span = {{}, base::Time::never()};             ///< How long the job may be there.
+  std::string reservation;                           ///< The advance reservation that the job runs inside; empty: none.
+  const std::vector<std::string>* inside = nullptr;  ///< Only these nodes: those of the advance reservation.
+  model::Locality level = model::Locality::kAny;     ///< The widest that is accepted.
+  uint32_t switches = 0;                             ///< At most so many leaf switches; 0: any number.
+  model::Fit fit = model::Fit::kBest;
+  const Workload* workload = nullptr;         ///< For fragmentation; null: not looked at.
+  uint32_t candidates = 32;                   ///< As Policy::candidates.
+  const std::vector<NodeId>* only = nullptr;  ///< Later: nodes worth looking at; null: all of the partition.
 };
 
 struct Placement {
   std::optional<model::Allocation> allocation;
-  Census census;
+  Census census;  ///< Filled in only when there is no allocation.
 };
 
 /// Places `request` on the nodes of `partition`.
 Placement place(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request,
-                Against against = Against::kFreeNow);
+                const Look& look = {});
 
 /// Can `request` ever run in `partition`? The error names the tightest clause and the best offer: "8 GPUs on one node
 /// asked; the largest node in partition small has 4". Nodes that have not registered yet may turn out to hold anything.
@@ -60,13 +63,5 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
 
 /// For people: "waits for 2 nodes: of 4 in partition main 3 have too few free GPUs, 1 is drained: disk".
 std::string explain(const Census& census, const std::string& partition);
-
-/// `count` of the GPUs in `free`, as close to each other as they come; then the lowest indices. Empty if there are too
-/// few.
-base::IndexSet choose_gpus(const model::NodeTopology& topology, const base::IndexSet& free, uint32_t count,
-                           const std::string& type);
-/// `count` of the cores in `free`: nearest to `gpus` first, then packed by NUMA node.
-base::IndexSet choose_cores(const model::NodeTopology& topology, const base::IndexSet& free, uint32_t count,
-                            const base::IndexSet& gpus);
 
 }  // namespace gw::sched

@@ -1,10 +1,11 @@
 // The scheduler's one entry: plan() looks at a view and says what should happen. Pure and deterministic: same view,
-// same policy, same budget, same plan. Invariants: decisions of one group hold together or fall together; a plan never
-// gives one resource twice; the view is unchanged when plan() returns, but for the memory of what was told to waiting
-// classes and the cursor.
+// same time, same budget, same plan. Invariants: decisions of one group hold together or fall together; a plan never
+// gives one resource twice, now or in a reservation; the view is unchanged when plan() returns, but for the memory of
+// what was told to waiting classes.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,37 +21,56 @@ struct Budget {
   uint64_t starts = 1'000;        ///< Start decisions; the next pass goes on.
 };
 
-/// Settings that the order of service depends on; plug-ins hook in here.
-struct Policy {
-  std::string order = "priority";
-};
-
-/// Start this gang there.
+/// Start this gang there. A heterogeneous job is a group with one Start per component.
 struct Start {
   JobId job;
   std::string partition;
   model::Allocation allocation;
+  Duration time_limit = base::kUnlimited;  ///< Shortened where the job allows it (--time-min).
+};
+/// Kept for a blocked job: nothing that starts now may delay it. An estimate, made anew in each plan.
+struct Reserve {
+  JobId job;
+  std::string partition;
+  Time start;
+  std::vector<std::string> nodes;
+  bool operator==(const Reserve&) const = default;
+};
+/// Take this running job off; it waits again.
+struct Preempt {
+  JobId job;
+  JobId beneficiary;
 };
 /// All jobs of this class wait. Told when it changes.
 struct Wait {
-  ClassKey job_class = 0;
+  ClassKey job_class;
   model::WaitReason reason = model::WaitReason::kNone;
   std::string detail;  ///< For people: everything that is in the way.
 };
-using Decision = std::variant<Start, Wait>;
+/// End a job that can no longer do what was asked: its deadline cannot be met.
+struct Reject {
+  JobId job;
+  model::WaitReason reason = model::WaitReason::kNone;
+  std::string detail;
+};
+using Decision = std::variant<Start, Preempt, Wait, Reject>;
 /// Decisions that hold together or fall together.
 struct Group {
   std::vector<Decision> decisions;
 };
 
 struct Plan {
-  uint64_t epoch = 0;                               ///< Of the view it was made from.
-  std::vector<Group> groups;                        ///< In the order in which they were decided.
-  bool exhausted = false;                           ///< The budget ran out: plan again at once.
-  base::Time next_change_at = base::Time::never();  ///< First moment at which time alone could change an answer.
+  uint64_t epoch = 0;         ///< Of the view it was made from.
+  std::vector<Group> groups;  ///< In the order in which they were decided.
+  /// What is kept for the first blocked jobs of each partition, if all that runs goes on until its limit; jobs that end
+  /// sooner bring these starts forward.
+  std::vector<Reserve> reservations;
+  bool exhausted = false;               ///< The budget ran out: plan again at once.
+  Time next_change_at = Time::never();  ///< First moment at which time alone could change an answer.
 };
 
-Plan plan(ClusterView& view, const Policy& policy, const Budget& budget);
+/// `now` must not go back from one call to the next.
+Plan plan(ClusterView& view, Time now, const Budget& budget);
 
 /// Does a start still hold? Asked by the controller before it commits a decision: partition up, nodes usable, resources
 /// free in its own ledger, request met. The error says what no longer holds.

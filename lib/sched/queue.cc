@@ -1,74 +1,114 @@
-// Classes of pending jobs.
+// Classes of equal requests.
 #include "sched/queue.h"
 
-#include <functional>
-#include <string_view>
+#include <cstring>
+
+#include "sched/order.h"
 
 namespace gw::sched {
 namespace {
 
-/// FNV-1a over a canonical text of the parts; stable across runs, since it is part of a snapshot's identity.
-class Hasher {
+/// Writes values one after the other, so that two requests give the same text only if they are equal.
+class Writer {
  public:
-  void add(std::string_view text) {
-    for (unsigned char c : text) mix(c);
-    mix(0xff);
+  Writer& number(uint64_t v) {
+    do {
+      text_.push_back(static_cast<char>((v & 0x7f) | (v > 0x7f ? 0x80 : 0)));
+      v >>= 7;
+    } while (v != 0);
+    return *this;
   }
-  void add(uint64_t n) {
-    for (int i = 0; i < 8; ++i) mix(static_cast<unsigned char>(n >> (8 * i)));
+  Writer& text(const std::string& s) {
+    number(s.size());
+    text_ += s;
+    return *this;
   }
-  void add(const std::vector<std::string>& list) {
-    add(list.size());
-    for (const std::string& s : list) add(s);
+  Writer& list(const std::vector<std::string>& l) {
+    number(l.size());
+    for (const std::string& s : l) text(s);
+    return *this;
   }
-  uint64_t value() const { return value_; }
+  ClassKey take() { return std::move(text_); }
 
  private:
-  uint64_t value_ = 14695981039346656037ULL;
-  void mix(unsigned char c) { value_ = (value_ ^ c) * 1099511628211ULL; }
+  std::string text_;
 };
 
-void add_request(Hasher& h, const model::Request& r) {
-  for (uint64_t n : {uint64_t{r.min_nodes}, uint64_t{r.max_nodes}, uint64_t{r.tasks}, uint64_t{r.tasks_per_node},
-                     uint64_t{r.cpus_per_task}, r.mem_per_node_mb, r.mem_per_cpu_mb, uint64_t{r.mem_all},
-                     static_cast<uint64_t>(r.gpu_counting), uint64_t{r.gpus}, uint64_t{r.exclusive},
-                     uint64_t{r.nodes_given}, uint64_t{r.tasks_given}})
-    h.add(n);
-  h.add(r.gpu_type);
-  h.add(r.features.size());
-  for (const model::FeatureSet& all : r.features) h.add(all);
-  h.add(r.nodelist);
-  h.add(r.exclude);
+void write(Writer& w, const model::Request& r) {
+  w.number(r.min_nodes).number(r.max_nodes).number(r.tasks).number(r.tasks_per_node).number(r.cpus_per_task);
+  w.number(r.mem_per_node_mb).number(r.mem_per_cpu_mb).number(r.mem_per_gpu_mb).number(r.cpus_per_gpu);
+  w.number(r.mem_per_task_mb);
+  w.number(static_cast<uint64_t>(r.gpu_counting)).number(r.gpus).number(r.gpu_milli).text(r.gpu_type);
+  w.number(r.features.size());
+  for (const model::FeatureSet& set : r.features) w.list(set);
+  w.list(r.nodelist).list(r.exclude).number(r.locality.size());
+  for (const model::LocalityStep& step : r.locality)
+    w.number(static_cast<uint64_t>(step.level)).number(static_cast<uint64_t>(step.wait.us));
+  w.number(r.max_switches).number(static_cast<uint64_t>(r.switches_wait.us)).number(r.segment);
+  w.number(static_cast<uint64_t>(r.fit));
+  w.number((r.mem_all ? 1U : 0U) | (r.mem_none ? 2U : 0U) | (r.exclusive ? 4U : 0U) | (r.nodes_given ? 8U : 0U) |
+           (r.tasks_given ? 16U : 0U));
+}
+
+/// Does what the job may use change as it waits? Then jobs that became eligible at different times differ.
+bool waits_for_locality(const model::Request& r) {
+  return (!r.locality.empty()) || (r.max_switches > 0 && r.switches_wait != base::kUnlimited);
+}
+
+Rank rank_of(const PendingJob& job, const Order* order) {
+  return Rank{job.priority, order == nullptr ? 0 : order->key(job), job.nice, job.submitted, job.id};
 }
 
 }  // namespace
 
-ClassKey class_key(const PendingJob& job) {
-  Hasher h;
-  add_request(h, job.request);
-  h.add(job.partitions);
-  h.add(job.qos);
-  h.add(static_cast<uint64_t>(job.time_limit.us));
-  return h.value();
+ClassKey class_key(const PendingJob& job, bool by_user) {
+  Writer w;
+  write(w, job.request);
+  w.list(job.partitions).text(job.qos).text(job.reservation);
+  w.number(static_cast<uint64_t>(job.time_limit.us)).number(static_cast<uint64_t>(job.time_min.us));
+  w.number(static_cast<uint64_t>(job.deadline.us)).number(job.preemptible ? 1 : 0);
+  w.number(static_cast<uint64_t>(job.qos_priority));
+  if (waits_for_locality(job.request)) w.number(static_cast<uint64_t>(job.eligible.us));
+  if (by_user || !job.reservation.empty()) w.number(job.uid);
+  w.number(job.components.size());
+  for (const Component& c : job.components) {
+    write(w, c.request);
+    w.list(c.partitions);
+  }
+  return w.take();
+}
+
+void Queue::set_order(std::shared_ptr<const Order> order) {
+  order_ = std::move(order);
+  std::vector<PendingJob> jobs;
+  for (auto& [key, c] : classes_)
+    for (auto& [rank, job] : c.members) jobs.push_back(std::move(job));
+  classes_.clear();
+  where_.clear();
+  for (const PendingJob& job : jobs) put(job);
 }
 
 void Queue::put(const PendingJob& job) {
   remove(job.id);
-  const ClassKey key = class_key(job);
-  const Rank rank{job.priority, job.submitted, job.id};
-  JobClass& c = classes_[key];
-  if (c.members.empty()) c.shape = job;
-  c.members.insert(rank);
-  where_[job.id] = Place{key, rank};
+  const bool by_user = order_ != nullptr && order_->looks_at_users();
+  const auto it = classes_.try_emplace(class_key(job, by_user)).first;
+  const Rank rank = rank_of(job, order_.get());
+  it->second.members.emplace(rank, job);
+  where_[job.id] = {it, rank};
 }
 
 void Queue::remove(JobId id) {
   const auto it = where_.find(id);
   if (it == where_.end()) return;
-  const auto c = classes_.find(it->second.key);
+  const auto c = it->second.job_class;
   c->second.members.erase(it->second.rank);
   if (c->second.members.empty()) classes_.erase(c);
   where_.erase(it);
+}
+
+const PendingJob* Queue::find(JobId id) const {
+  const auto it = where_.find(id);
+  return it == where_.end() ? nullptr : &it->second.job_class->second.members.at(it->second.rank);
 }
 
 }  // namespace gw::sched

@@ -1,10 +1,11 @@
 // Jobs that could start now, as the scheduler holds them: grouped into classes of equal requests, ordered within.
 // Source: design section 7, "equal requests are decided once".
-// Invariants: a job is in exactly one class; a class is never empty; two jobs of one class differ only in id, priority
-// and times, so that what blocks one blocks all.
+// Invariants: a job is in exactly one class; a class is never empty; two jobs of one class differ only in id, priority,
+// user (unless the order looks at users) and times, so that what blocks one blocks all.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -17,10 +18,22 @@
 
 namespace gw::sched {
 
+using base::Duration;
 using base::JobId;
+using base::Time;
 
-/// Names a class of equal requests: a hash of everything that placement looks at.
-using ClassKey = uint64_t;
+class Order;
+struct ReadyTimes;
+
+/// Names a class of equal requests: everything that placement looks at, written out, so that no two classes can clash.
+using ClassKey = std::string;
+
+/// A further component of a heterogeneous job; it starts together with the job that carries it, or not at all.
+struct Component {
+  JobId id;
+  model::Request request;
+  std::vector<std::string> partitions;
+};
 
 /// A job that is not held, not in the future and not backing off.
 struct PendingJob {
@@ -29,45 +42,67 @@ struct PendingJob {
   std::vector<std::string> partitions;  ///< In order of preference.
   std::string qos;
   uint32_t uid = 0;
-  int64_t priority = 0;  ///< Higher first; nice already taken off.
-  base::Time submitted;
-  base::Duration time_limit = base::kUnlimited;
+  int64_t priority = 0;      ///< As submitted; higher first, compared before the order plug-in's score.
+  int64_t nice = 0;          ///< Lowers what the order plug-in computes.
+  int64_t qos_priority = 0;  ///< Raises it.
+  Time submitted;            ///< The first time, kept over requeues.
+  Time eligible;             ///< Since when it could start: locality waits count from here.
+  Duration time_limit = base::kUnlimited;
+  Duration time_min = {};  ///< --time-min: may be shortened to this in order to start sooner; zero: not at all.
+  Time deadline;           ///< Must have ended by then; zero: none.
+  /// What `shortest` and `srtf` go by: the time still to run. kUnlimited: the time limit.
+  Duration remaining = base::kUnlimited;
+  std::string reservation;  ///< Runs inside this advance reservation; empty: outside all.
+  bool preemptible = true;
+  std::vector<Component> components;  ///< Of a heterogeneous job, without the first, which is the job itself.
 };
 
-/// Everything of a job that decides where and whether it can start. Two jobs with equal keys are treated alike.
-ClassKey class_key(const PendingJob& job);
+/// Everything of a job that decides where and whether it can start. `by_user`: the order looks at users.
+ClassKey class_key(const PendingJob& job, bool by_user = false);
 
-/// Who is served first: higher priority, then older, then smaller id.
+/// Who is served first within a class: higher priority, then the order plug-in's key, less nice, older, smaller id.
 struct Rank {
   int64_t priority = 0;
-  base::Time submitted;
+  double key = 0;
+  int64_t nice = 0;
+  Time submitted;
   JobId id;
-  auto key() const { return std::tuple(-priority, submitted, id); }
-  bool operator<(const Rank& o) const { return key() < o.key(); }
+  auto tie() const { return std::tuple(-priority, key, nice, submitted, id); }
+  bool operator<(const Rank& o) const { return tie() < o.tie(); }
+  bool operator==(const Rank& o) const { return tie() == o.tie(); }
 };
 
 /// Equal requests.
 struct JobClass {
-  PendingJob shape;        ///< Any member; id, priority and submitted mean nothing.
-  std::set<Rank> members;  ///< Best first.
-  uint64_t told = 0;       ///< Hash of what was last said about why it waits.
+  std::map<Rank, PendingJob> members;  ///< Best first. Never empty.
+  uint64_t told = 0;                   ///< Hash of what was last said about why it waits.
+  uint64_t blocked_at = 0;       ///< Capacity::gain_version() when its request last found no room at all; 0: not known.
+  uint32_t blocked_fitting = 0;  ///< Nodes that could take a part of it then.
+  std::string blocked_why;       ///< What was in the way then.
+  /// By partition: from when on each node could take a part.
+  std::map<std::string, std::shared_ptr<ReadyTimes>> ready;
+  const PendingJob& shape() const { return members.begin()->second; }
 };
 
 class Queue {
  public:
+  /// The plug-in that ranks members; existing classes are ranked anew. Null: no key, users do not matter.
+  void set_order(std::shared_ptr<const Order> order);
   /// Adds a job, or replaces it if its id is there.
   void put(const PendingJob& job);
   /// Unknown ids are ignored.
   void remove(JobId id);
   const std::map<ClassKey, JobClass>& classes() const { return classes_; }
-  JobClass& job_class(ClassKey key) { return classes_.at(key); }
+  JobClass& job_class(const ClassKey& key) { return classes_.at(key); }
+  const PendingJob* find(JobId id) const;
   size_t size() const { return where_.size(); }
 
  private:
   struct Place {
-    ClassKey key;
+    std::map<ClassKey, JobClass>::iterator job_class;
     Rank rank;
   };
+  std::shared_ptr<const Order> order_;
   std::map<ClassKey, JobClass> classes_;
   std::unordered_map<JobId, Place> where_;
 };

@@ -4,12 +4,40 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
 #include <variant>
 
+#include "model/network.h"
 #include "sched/capacity.h"
+#include "sched/fragmentation.h"
+#include "sched/order.h"
 #include "sched/queue.h"
 
 namespace gw::sched {
+
+/// Settings of the whole scheduler.
+struct Policy {
+  std::shared_ptr<const Order> order;  ///< Null: fifo_skip.
+  model::Fit fit = model::Fit::kBest;  ///< Where neither partition nor job says.
+  /// Blocked jobs of each partition that get a reservation in a pass.
+  uint32_t reservations = 16;
+  /// How long a job that is taken off for another may still run. Zero: what it held is free within the same plan.
+  Duration grace = {};
+  /// Nodes of different state that are compared for one task before the best is taken; 0: all.
+  uint32_t candidates = 32;
+};
+
+/// An occurrence of an advance reservation: whole nodes, for some users, for a time.
+struct AdvanceReservation {
+  std::string name;
+  std::vector<std::string> nodes;
+  Time start;
+  Time end;
+  std::set<uint32_t> users;  ///< Who may run inside it.
+  bool maintenance = false;  ///< Nobody runs inside it.
+};
 
 struct NodeSet {
   NodeFacts facts;
@@ -23,27 +51,51 @@ struct PartitionSet {
 struct PartitionRemoved {
   std::string name;
 };
+struct NetworkSet {
+  model::Network network;
+};
+struct PolicySet {
+  Policy policy;
+};
 struct JobQueued {
   PendingJob job;
 };
 struct JobUnqueued {
   JobId id;
 };
-/// A decision was committed, or a running job was recovered.
+/// A decision was committed, or a running job was recovered. A preemptive order needs `job` to rank it.
 struct JobPlaced {
   JobId id;
   std::string partition;
   model::Allocation allocation;
-  base::Time started;
-  base::Time expected_end;
+  Time started;
+  Time expected_end;
+  std::shared_ptr<const PendingJob> job;  ///< As it was queued; null: never taken off for another.
+};
+/// The job will end at this time: its limit was changed, or it was told to go.
+struct EndExpected {
+  JobId id;
+  Time when;
 };
 struct ShareReleased {
   JobId id;
   NodeId node;
 };
+/// A reservation is made, or changed.
+struct ReservationSet {
+  AdvanceReservation reservation;
+};
+struct ReservationRemoved {
+  std::string name;
+};
+/// The decayed use of each user; sent in fixed periods.
+struct UsageSet {
+  std::map<uint32_t, double> usage;
+};
 
-using DeltaKind = std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, JobQueued, JobUnqueued, JobPlaced,
-                               ShareReleased>;
+using DeltaKind =
+    std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued, JobUnqueued,
+                 JobPlaced, EndExpected, ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
 /// One change, numbered by the controller from 1 on without gaps.
 struct Delta {
   uint64_t epoch = 0;
@@ -52,17 +104,34 @@ struct Delta {
 
 class ClusterView {
  public:
+  ClusterView();
   /// Applies one delta; epochs must follow each other.
   void apply(const Delta& delta);
   const Capacity& capacity() const { return capacity_; }
   Capacity& capacity() { return capacity_; }
   const Queue& queue() const { return queue_; }
   Queue& queue() { return queue_; }
+  const Policy& policy() const { return policy_; }
+  const std::map<std::string, AdvanceReservation>& reservations() const { return reservations_; }
+  const std::map<uint32_t, double>& usage() const { return usage_; }
+  const Order& order() const { return *policy_.order; }
+  /// Running jobs that a preemptive order may take off, as they were queued.
+  const std::map<JobId, std::shared_ptr<const PendingJob>>& running() const { return running_; }
+  /// What usually asks for GPUs.
+  const Workload& workload() const { return workload_; }
+  Workload& workload() { return workload_; }
   uint64_t epoch() const { return epoch_; }
 
  private:
+  struct Applier;
+  void set_policy(const Policy& policy);
   Capacity capacity_;
   Queue queue_;
+  Policy policy_;
+  std::map<std::string, AdvanceReservation> reservations_;
+  std::map<uint32_t, double> usage_;
+  std::map<JobId, std::shared_ptr<const PendingJob>> running_;
+  Workload workload_;
   uint64_t epoch_ = 0;
 };
 

@@ -46,6 +46,7 @@ class SqliteStore final : public Store {
   base::Result<uint64_t> backup(const std::string& path) override { return backup_database(file_, path); }
 
  private:
+  base::Status run(Statement& statement);
   base::Status apply_all(std::span<const Batch> batches);
   base::Result<std::vector<JobRow>> read_jobs(const char* sql, int64_t since);
   base::Result<std::vector<NamedBytes>> read_named(const char* sql);
@@ -56,8 +57,12 @@ class SqliteStore final : public Store {
   std::string file_;
   StateLock lock_;
   SqliteOptions options_;
+  struct Prepared {
+    WriteOps ops;
+    Statement begin, commit;
+  };
   std::unique_ptr<Database> db_;  // Before the statements, which are finalized first.
-  std::unique_ptr<WriteOps> ops_;
+  std::unique_ptr<Prepared> prepared_;
 };
 
 base::Status SqliteStore::connect() {
@@ -70,13 +75,15 @@ base::Status SqliteStore::connect() {
 }
 
 void SqliteStore::drop_connection() {
-  ops_.reset();
+  prepared_.reset();
   db_.reset();
 }
 
 base::Status SqliteStore::prepare() {
   GW_TRY(ops, WriteOps::prepare(*db_));
-  ops_ = std::make_unique<WriteOps>(std::move(ops));
+  GW_TRY(begin, db_->prepare("BEGIN IMMEDIATE"));
+  GW_TRY(commit, db_->prepare("COMMIT"));
+  prepared_ = std::make_unique<Prepared>(Prepared{std::move(ops), std::move(begin), std::move(commit)});
   return {};
 }
 
@@ -96,11 +103,17 @@ base::Result<std::string> SqliteStore::migrate_and_check() {
   return note.empty() ? skipped : note + "; " + skipped;
 }
 
+base::Status SqliteStore::run(Statement& statement) {
+  const int code = statement.run();
+  if (code == SQLITE_DONE) return {};
+  return tl::unexpected<base::Error>(db_->error(code));
+}
+
 base::Status SqliteStore::apply_all(std::span<const Batch> batches) {
-  GW_TRY_STATUS(db_->run("BEGIN IMMEDIATE"));
+  GW_TRY_STATUS(run(prepared_->begin));
   for (const Batch& batch : batches)
-    for (const Op& op : batch) GW_TRY_STATUS(ops_->apply(op));
-  return db_->run("COMMIT");
+    for (const Op& op : batch) GW_TRY_STATUS(prepared_->ops.apply(op));
+  return run(prepared_->commit);
 }
 
 base::Status SqliteStore::commit(std::span<const Batch> batches) {

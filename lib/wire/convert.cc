@@ -21,6 +21,39 @@ tl::unexpected<base::Error> bad_number(const char* what, uint64_t value) {
                     std::string(what) + " has no meaning for number " + std::to_string(value));
 }
 
+/// Where on and across the nodes. What has its default is left out, as old rows have it.
+void set_placing(Request* w, const model::Request& r) {
+  if (r.gpu_milli != model::kWholeGpu) w->set_gpu_milli(r.gpu_milli);
+  w->set_cpus_per_gpu(r.cpus_per_gpu);
+  w->set_mem_per_gpu_mb(r.mem_per_gpu_mb);
+  for (const model::LocalityStep& step : r.locality) {
+    LocalityStep* to = w->add_locality();
+    to->set_level(static_cast<uint32_t>(step.level));
+    to->set_wait_us(step.wait.us);
+  }
+  w->set_max_switches(r.max_switches);
+  if (r.switches_wait != base::kUnlimited) w->set_switches_wait_us(r.switches_wait.us);
+  w->set_segment(r.segment);
+  w->set_fit(static_cast<uint32_t>(r.fit));
+}
+
+base::Status read_placing(const Request& w, model::Request& r) {
+  if (w.locality_size() > model::kLocalityCount) return base::invalid("more levels of locality than there are");
+  if (w.fit() > static_cast<uint32_t>(model::Fit::kSpread)) return bad_number("fit", w.fit());
+  r.gpu_milli = w.has_gpu_milli() ? w.gpu_milli() : model::kWholeGpu;
+  r.cpus_per_gpu = w.cpus_per_gpu();
+  r.mem_per_gpu_mb = w.mem_per_gpu_mb();
+  for (const LocalityStep& step : w.locality()) {
+    if (step.level() >= static_cast<uint32_t>(model::kLocalityCount)) return bad_number("locality", step.level());
+    r.locality.push_back({static_cast<model::Locality>(step.level()), {step.wait_us()}});
+  }
+  r.max_switches = w.max_switches();
+  if (w.has_switches_wait_us()) r.switches_wait.us = w.switches_wait_us();
+  r.segment = w.segment();
+  r.fit = static_cast<model::Fit>(w.fit());
+  return {};
+}
+
 }  // namespace
 
 Request to_wire(const model::Request& r) {
@@ -42,6 +75,7 @@ Request to_wire(const model::Request& r) {
   w.set_exclusive(r.exclusive);
   w.set_nodes_given(r.nodes_given);
   w.set_tasks_given(r.tasks_given);
+  set_placing(&w, r);
   return w;
 }
 
@@ -68,6 +102,7 @@ base::Result<model::Request> from_wire(const Request& w) {
   r.exclusive = w.exclusive();
   r.nodes_given = w.nodes_given();
   r.tasks_given = w.tasks_given();
+  GW_TRY_STATUS(read_placing(w, r));
   return r;
 }
 
@@ -130,6 +165,11 @@ JobSpec to_wire(const model::JobSpec& s) {
   w.set_submit_host(s.submit_host);
   w.set_submit_line(s.submit_line);
   *w.mutable_launch() = to_wire(s.launch);
+  w.set_time_min_us(s.time_min.us);
+  w.set_deadline_us(s.deadline.us);
+  w.set_reservation(s.reservation);
+  w.set_gpu_bind(s.gpu_bind);
+  w.set_gres_flags(s.gres_flags);
   return w;
 }
 
@@ -159,6 +199,11 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   s.submit_host = w.submit_host();
   s.submit_line = w.submit_line();
   s.launch = from_wire(w.launch());
+  s.time_min.us = w.time_min_us();
+  s.deadline.us = w.deadline_us();
+  s.reservation = w.reservation();
+  s.gpu_bind = w.gpu_bind();
+  s.gres_flags = w.gres_flags();
   return s;
 }
 
@@ -178,6 +223,9 @@ Partition to_wire(const model::Partition& p) {
   w.set_default_mem_per_cpu_mb(p.default_mem_per_cpu_mb);
   w.set_default_mem_per_gpu_mb(p.default_mem_per_gpu_mb);
   w.set_default_cpus_per_gpu(p.default_cpus_per_gpu);
+  w.set_fit(static_cast<uint32_t>(p.fit));
+  w.set_cores_per_gpu_kept(p.cores_per_gpu_kept);
+  w.set_allow_shared_gpus(p.allow_shared_gpus);
   set_strings(w.mutable_allow_users(), p.allow_users);
   set_strings(w.mutable_allow_groups(), p.allow_groups);
   set_strings(w.mutable_allow_qos(), p.allow_qos);
@@ -191,6 +239,7 @@ Partition to_wire(const model::Partition& p) {
 base::Result<model::Partition> from_wire(const Partition& w) {
   if (w.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
     return bad_number("partition state", w.state());
+  if (w.fit() > static_cast<uint32_t>(model::Fit::kSpread)) return bad_number("fit", w.fit());
   model::Partition p;
   p.name = w.name();
   p.nodes = strings(w.nodes());
@@ -206,6 +255,9 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   p.default_mem_per_cpu_mb = w.default_mem_per_cpu_mb();
   p.default_mem_per_gpu_mb = w.default_mem_per_gpu_mb();
   p.default_cpus_per_gpu = w.default_cpus_per_gpu();
+  p.fit = static_cast<model::Fit>(w.fit());
+  if (w.has_cores_per_gpu_kept()) p.cores_per_gpu_kept = w.cores_per_gpu_kept();
+  p.allow_shared_gpus = w.allow_shared_gpus();
   p.allow_users = strings(w.allow_users());
   p.allow_groups = strings(w.allow_groups());
   p.allow_qos = strings(w.allow_qos());

@@ -24,11 +24,11 @@ using NodeLookup = std::function<base::NodeId(std::string_view name)>;
 using NodeNamer = std::function<std::string(base::NodeId id)>;
 
 Request to_wire(const model::Request& r);
-/// Errors: an unknown way of counting GPUs, too many names. Does not normalise.
+/// Errors: an unknown way of counting GPUs, level of locality or way of fitting, too many names. Does not normalise.
 base::Result<model::Request> from_wire(const Request& r);
 
 NodeShare to_wire(const model::NodeShare& s);
-/// Errors: a bad index list. The id is looked up by name.
+/// Errors: a bad index list, a part of a GPU that is none. The id is looked up by name.
 base::Result<model::NodeShare> from_wire(const NodeShare& s, const NodeLookup& lookup = {});
 
 Launch to_wire(const model::Launch& l);

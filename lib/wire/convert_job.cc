@@ -1,5 +1,6 @@
 // Shares, outcomes and the changing part of a job.
 #include "base/check.h"
+#include "base/text.h"
 #include "wire/convert.h"
 
 namespace gw::wire {
@@ -52,7 +53,9 @@ base::Result<std::set<base::NodeId>> ids_of(const Names& names, const NodeLookup
   if (!lookup) return ids;
   for (const std::string& name : names) {
     const base::NodeId id = lookup(name);
-    if (!id) return fail(ErrorCode::kNotFound, "node " + name + " of a job that holds resources is not known");
+    if (!id)
+      return fail(ErrorCode::kNotFound,
+                  "node " + base::printable(name) + " of a job that holds resources is not known");
     ids.insert(id);
   }
   return ids;
@@ -62,7 +65,9 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   GW_TRY(allocation, shares_of(w, lookup));
   if (lookup)
     for (const model::NodeShare& s : allocation.shares)
-      if (!s.node) return fail(ErrorCode::kNotFound, "node " + s.name + " of a job that holds resources is not known");
+      if (!s.node)
+        return fail(ErrorCode::kNotFound,
+                    "node " + base::printable(s.name) + " of a job that holds resources is not known");
   GW_TRY(waiting_for, ids_of(w.waiting_for(), lookup));
   GW_TRY(unreachable, ids_of(w.unreachable(), lookup));
   model::Placed p;
@@ -89,7 +94,7 @@ base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) 
 }
 
 base::Result<model::Waiting> waiting_from(const Waiting& w) {
-  if (w.reason() > static_cast<uint32_t>(model::WaitReason::kController))
+  if (w.reason() > static_cast<uint32_t>(model::WaitReason::kDependency))
     return fail(ErrorCode::kProtocol, "unknown reason for waiting " + std::to_string(w.reason()));
   return model::Waiting{
       static_cast<model::WaitReason>(w.reason()), w.detail(), {w.not_before_us()}, {w.estimated_start_us()}};
@@ -128,13 +133,17 @@ NodeShare to_wire(const model::NodeShare& s) {
   w.set_cores(s.cores.text());
   w.set_gpus(s.gpus.text());
   w.set_mem_mb(s.mem_mb);
+  if (s.gpu_milli != model::kWholeGpu) w.set_gpu_milli(s.gpu_milli);
   return w;
 }
 
 base::Result<model::NodeShare> from_wire(const NodeShare& w, const NodeLookup& lookup) {
   GW_TRY(cores, base::IndexSet::parse(w.cores()));
   GW_TRY(gpus, base::IndexSet::parse(w.gpus()));
+  if (w.has_gpu_milli() && (w.gpu_milli() == 0 || w.gpu_milli() > model::kWholeGpu))
+    return fail(ErrorCode::kProtocol, "a share of " + std::to_string(w.gpu_milli()) + " thousandths of a GPU");
   model::NodeShare s;
+  if (w.has_gpu_milli()) s.gpu_milli = w.gpu_milli();
   if (lookup) s.node = lookup(w.node());
   s.name = w.node();
   s.tasks = w.tasks();

@@ -84,6 +84,7 @@ RC_GTEST_PROP(IndexSetProp, BehavesLikeASet, ()) {
   RC_ASSERT(x_minus == to_index_set(rest));
   RC_ASSERT(x.size() == a.size());
   RC_ASSERT(x.intersects(y) == !both.empty());
+  RC_ASSERT(x.common(y) == both.size());
   RC_ASSERT(x.is_subset_of(y) == rest.empty());
   RC_ASSERT((x == y) == (a == b));
 }

@@ -44,6 +44,15 @@ model::Request request() {
   for (uint32_t n = number(3); n > 0; --n) r.features.push_back(texts());
   r.nodelist = texts();
   r.exclude = texts();
+  r.gpu_milli = number();
+  r.cpus_per_gpu = number();
+  r.mem_per_gpu_mb = *rc::gen::arbitrary<uint64_t>();
+  for (uint32_t n = number(4); n > 0; --n)
+    r.locality.push_back({static_cast<model::Locality>(number(model::kLocalityCount)), {micros()}});
+  r.max_switches = number();
+  r.switches_wait.us = micros();
+  r.segment = number();
+  r.fit = static_cast<model::Fit>(number(4));
   r.exclusive = coin();
   r.nodes_given = coin();
   r.tasks_given = coin();
@@ -92,6 +101,11 @@ model::JobSpec spec() {
   s.submit_host = text();
   s.submit_line = bytes();
   s.launch = launch();
+  s.time_min.us = micros();
+  s.deadline.us = micros();
+  s.reservation = text();
+  s.gpu_bind = text();
+  s.gres_flags = text();
   return s;
 }
 
@@ -114,7 +128,8 @@ std::string name_of(uint32_t node) { return "n" + std::to_string(node); }
 model::Allocation allocation() {
   model::Allocation a;
   for (uint32_t k = 1, n = number(5); k <= n; ++k)
-    a.shares.push_back({base::NodeId(k), name_of(k), number(), number(), indices(), indices(), number()});
+    a.shares.push_back({base::NodeId(k), name_of(k), number(), number(), indices(), indices(),
+                        1 + number(model::kWholeGpu), number()});
   return a;
 }
 
@@ -184,6 +199,9 @@ RC_GTEST_PROP(Convert, PartitionsRoundTrip, ()) {
   p.default_mem_per_cpu_mb = number();
   p.default_mem_per_gpu_mb = number();
   p.default_cpus_per_gpu = number();
+  p.fit = static_cast<model::Fit>(number(4));
+  p.cores_per_gpu_kept = number();
+  p.allow_shared_gpus = coin();
   p.allow_users = texts();
   p.allow_groups = texts();
   p.allow_qos = texts();
@@ -231,7 +249,12 @@ model::Request plausible_request() {
   r.cpus_per_task = 1 + number(8);
   (coin() ? r.mem_per_node_mb : r.mem_per_cpu_mb) = number();
   r.gpu_counting = static_cast<model::GpuCounting>(number(4));
-  if (r.gpu_counting != model::GpuCounting::kNone) r.gpus = number(17);
+  if (r.gpu_counting != model::GpuCounting::kNone) {
+    r.gpus = number(17);
+    if (number(4) == 0) r.cpus_per_task = 1, r.cpus_per_gpu = 1 + number(16);
+    if (number(4) == 0) r.gpus = 1, r.gpu_milli = 1 + number(model::kWholeGpu);
+  }
+  if (number(4) == 0) r.segment = 1 + number(4);
   for (uint32_t k = number(r.max_nodes + 1); k > 0; --k) r.nodelist.push_back(name_of(k));
   return r;
 }

@@ -27,6 +27,19 @@ TEST(IndexSet, InsertsAndErases) {
   EXPECT_EQ(set.low_word(), (uint64_t{1} << 63) | 1);
 }
 
+TEST(IndexSet, Words) {
+  const IndexSet set = IndexSet::of({0, 63, 64, 200});
+  EXPECT_EQ(set.word_count(), 4u);
+  const std::vector<uint64_t> words{(uint64_t{1} << 63) | 1, 1, 0, uint64_t{1} << 8};
+  for (size_t i = 0; i < words.size(); ++i) EXPECT_EQ(set.word(i), words[i]) << i;
+  EXPECT_EQ(set.word(4), 0u);
+  EXPECT_EQ(IndexSet::from_words(words), set);
+  EXPECT_EQ(IndexSet().word_count(), 1u);
+  EXPECT_EQ(IndexSet::from_words({}), IndexSet());
+  EXPECT_EQ(IndexSet::from_words(std::vector<uint64_t>{8, 0, 0}), IndexSet::of({3}));
+  EXPECT_EQ(IndexSet::from_words(std::vector<uint64_t>{0, 2}), IndexSet::of({65}));
+}
+
 TEST(IndexSet, EqualWhateverTheCapacity) {
   IndexSet grown = IndexSet::of({3, 500});
   grown.erase(500);
@@ -46,6 +59,9 @@ TEST(IndexSet, Algebra) {
   EXPECT_EQ(either, IndexSet::of({1, 2, 3, 70, 300}));
   EXPECT_EQ(rest, IndexSet::of({1, 300}));
   EXPECT_TRUE(a.intersects(b));
+  EXPECT_EQ(a.common(b), 2u);
+  EXPECT_EQ(b.common(a), 2u);
+  EXPECT_EQ(rest.common(b), 0u);
   EXPECT_FALSE(rest.intersects(b));
   EXPECT_TRUE(IndexSet::of({70}).intersects(b));
   EXPECT_TRUE(both.is_subset_of(a));

@@ -61,6 +61,29 @@ TEST(ShortFormat, ShowsHowAJobEnded) {
   EXPECT_EQ(shown("%t", ended_job(JobState::kOutOfMemory, EndReason::kOutOfMemory, 0, 9)), "OOM");
 }
 
+TEST(ShortFormat, WhatUsersWriteCannotCommandATerminal) {
+  wire::Job job = running_job();
+  job.mutable_spec()->mutable_launch()->set_work_dir("/tmp/\x1b[2J");
+  job.mutable_spec()->mutable_launch()->set_command("a\nb");
+  job.mutable_spec()->mutable_launch()->set_std_out("\x1b]0;x\a");
+  for (const char* format : {"%Z", "%o"}) EXPECT_THAT(shown(format, job), HasSubstr("\\x")) << format;
+  EXPECT_EQ(shown("STDOUT:,WorkDir:", job, true).find('\x1b'), std::string::npos);
+}
+
+TEST(ShortFormat, NumberColumnsGrowRatherThanLoseDigits) {
+  use_utc();
+  wire::Job job = running_job();
+  job.mutable_status()->mutable_placed()->set_started_us((kNow - 400 * 86'400) * 1'000'000);
+  auto format = parse_short_format("%#.10M|%#.9l", field_names(job_fields()));
+  ASSERT_TRUE(format.has_value());
+  const std::vector<JobRow> rows = {{&job, {kNow * 1'000'000}}};
+  fit_columns(*format, job_fields(), rows);
+  std::string out;
+  render_row(out, *format, job_fields(), rows.front());
+  EXPECT_EQ(out, "400-00:00:00|  1:00:00\n");
+  EXPECT_EQ(render_header(*format, job_fields()), "        TIME|TIME_LIMI\n");
+}
+
 TEST(ShortFormat, NamesWhatIsWrong) {
   EXPECT_THAT(shown("%@", running_job()), HasSubstr("no field %@ (fields are %i"));
   EXPECT_THAT(shown("%5", running_job()), HasSubstr("ends inside a field"));

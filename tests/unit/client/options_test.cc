@@ -28,7 +28,7 @@ class Options : public testing::Test {
              {"parsable", 0, Arg::kNone, {}, "parsable", {}, kPlain, note("parsable")},
              {"secret", 0, Arg::kNone, {}, {}, {}, kHidden, note("secret")},
              {"comment", 'k', Arg::kRequired, "TEXT", "comment", {}, kRaw, note("comment")}};
-    static constexpr Unsupported kNot[] = {{"array", 'a'}};
+    static constexpr Unsupported kNot[] = {{"array", 'a'}, {"nodefile", 'F'}, {"nicer"}, {"arrow"}};
     add_unsupported(table, kNot);
   }
   std::string error(std::vector<std::string> args, ParseRules rules = {}) {
@@ -70,6 +70,13 @@ TEST_F(Options, TakesUniqueAbbreviations) {
   EXPECT_THAT(error({"--secr"}), HasSubstr("unrecognized option '--secr'"));
 }
 
+TEST_F(Options, AmbiguousPrefixesOfferOnlyWhatIsThere) {
+  EXPECT_EQ(error({"--nod="}), "option '--nod' is ambiguous (possibilities: --nodes, --nodelist)");
+  EXPECT_EQ(error({"--nic=1"}), "option '--nic' is ambiguous (did you mean \"--nice\"?)");
+  EXPECT_EQ(error({"--arr=1"}), "option --array is not supported in this version");
+  EXPECT_EQ(error({"--nodef=x"}), "option --nodefile is not supported in this version");
+}
+
 TEST_F(Options, NamesWhatIsWrong) {
   EXPECT_EQ(error({"--ndoes=1"}), "unrecognized option '--ndoes' (did you mean \"--nodes\"?)");
   EXPECT_EQ(error({"--xyz"}), "unrecognized option '--xyz'");
@@ -97,13 +104,13 @@ TEST_F(Options, DirectivesTakeOnlyTheirOwn) {
 
 TEST_F(Options, EnvironmentInLaterPrefixesWins) {
   const std::map<std::string, std::string> env = {
-      {"S_NODES", "1"}, {"G_NODES", "2"}, {"S_HOLD", "0"}, {"S_EXCLUSIVE", "user"}};
+      {"S_NODES", "1"}, {"G_NODES", "2"}, {"S_HOLD", "1"}, {"G_HOLD", "0"}, {"S_EXCLUSIVE", "user"}};
   const GetEnv get = [&](const char* name) {
     const auto it = env.find(name);
     return it == env.end() ? nullptr : it->second.c_str();
   };
   EXPECT_TRUE(read_environment(table, {"S_", "G_"}, get).has_value());
-  EXPECT_THAT(seen, ElementsAre("nodes=1", "exclusive=user", "nodes=2"));
+  EXPECT_THAT(seen, ElementsAre("exclusive=user", "nodes=2"));
 }
 
 TEST_F(Options, PagesListWhatCanBeUsed) {
@@ -116,6 +123,7 @@ TEST_F(Options, PagesListWhatCanBeUsed) {
   const Program program{"gtest", false};
   const std::string help = help_text(program, doc, table);
   EXPECT_THAT(help, HasSubstr("Usage: gtest [OPTIONS]\n"));
+  EXPECT_THAT(help, HasSubstr("gtest: does things\n\nFirst.\n\n.second line\n\nOptions:\n"));
   EXPECT_THAT(help, HasSubstr("-N, --nodes=COUNT"));
   EXPECT_THAT(help, HasSubstr("--exclusive[=VALUE]"));
   EXPECT_THAT(help, testing::Not(HasSubstr("secret")));
@@ -125,6 +133,8 @@ TEST_F(Options, PagesListWhatCanBeUsed) {
   EXPECT_THAT(man, HasSubstr("\\fB\\-N, \\-\\-nodes=COUNT\\fR"));
   EXPECT_THAT(man, HasSubstr("Environment: S_NODES, G_NODES."));
   EXPECT_THAT(man, HasSubstr("\\&.second line"));
+  doc.synopsis = "";
+  EXPECT_EQ(usage_text(program, doc), "Usage: gtest\n");
   EXPECT_THAT(bash_completion(program, table), HasSubstr("--nodes= -N"));
 }
 

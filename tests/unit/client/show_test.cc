@@ -57,11 +57,68 @@ TEST(ShowJob, OneLineHasNoNewlineInside) {
   use_utc();
   wire::Job job = pending_job();
   job.mutable_spec()->set_comment("two\nlines");
+  job.mutable_spec()->set_submit_host("host\n\x1b[2J");
   const std::string text = show_job_text({&job, {kNow * 1'000'000}}, {.one_line = true});
   EXPECT_EQ(text.find('\n'), text.size() - 1);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_THAT(text, HasSubstr("JobId=7 JobName=train UserId=alice(1000)"));
   EXPECT_THAT(text, HasSubstr("JobState=PENDING Reason=Resources"));
   EXPECT_THAT(text, HasSubstr("NodeList= NumNodes=2"));
+}
+
+std::string shown(const wire::Job& job) { return show_job_text({&job, {kNow * 1'000'000}}, {.detail = true}); }
+
+TEST(ShowJob, SaysWhatWasAskedOfPlaceAndTime) {
+  use_utc();
+  wire::Job job = running_job();
+  wire::JobSpec& s = *job.mutable_spec();
+  s.set_time_min_us(1'800'000'000);
+  s.set_deadline_us((kNow + 7200) * 1'000'000);
+  s.set_reservation("maint");
+  s.set_gpu_bind("single:1");
+  s.set_gres_flags("enforce-binding");
+  wire::Request& r = *s.mutable_request();
+  r.clear_mem_per_node_mb();
+  r.set_cpus_per_task(1);
+  r.set_cpus_per_gpu(12);
+  r.set_mem_per_gpu_mb(1024);
+  r.set_max_switches(1);
+  r.set_switches_wait_us(600'000'000);
+  r.set_segment(2);
+  r.set_fit(static_cast<uint32_t>(model::Fit::kWorst));
+  wire::LocalityStep* step = r.add_locality();
+  step->set_level(static_cast<uint32_t>(model::Locality::kLeaf));
+  step->set_wait_us(600'000'000);
+  const std::string text = shown(job);
+  EXPECT_THAT(text, HasSubstr("TimeLimit=01:00:00 TimeMin=00:30:00\n"));
+  EXPECT_THAT(text, HasSubstr("Deadline=2027-01-15T10:00:00\n"));
+  EXPECT_THAT(text, HasSubstr("DelayBoot=00:00:00\n   Reservation=maint\n   OverSubscribe"));
+  EXPECT_THAT(text, HasSubstr("   Locality=leaf@00:10:00 Segment=2 Fit=worst\n   Command="));
+  EXPECT_THAT(text, HasSubstr("   Power=\n   Switches=1@00:10:00\n   CpusPerTres=gres/gpu:12\n"
+                              "   MemPerTres=gres/gpu:1024\n   TresBind=gres/gpu:single:1\n"
+                              "   TresPerNode=gres/gpu:h100:8\n   GresEnforceBind=Yes\n"));
+  EXPECT_THAT(text, HasSubstr("ReqTRES=cpu=192,mem=16G,node=2,"));
+  r.clear_switches_wait_us();
+  EXPECT_THAT(shown(job), HasSubstr("Switches=1@UNLIMITED\n"));
+}
+
+TEST(ShowJob, SharedGpusAreShards) {
+  use_utc();
+  wire::Job job = running_job();
+  wire::Request& r = *job.mutable_spec()->mutable_request();
+  r.set_min_nodes(1);
+  r.set_gpus(1);
+  r.set_gpu_milli(250);
+  auto* shares = job.mutable_status()->mutable_placed()->mutable_shares();
+  shares->DeleteSubrange(1, 1);
+  (*shares)[0].set_gpus("3");
+  (*shares)[0].set_gpu_milli(250);
+  const std::string text = shown(job);
+  EXPECT_THAT(text, HasSubstr("ReqTRES=cpu=8,mem=4G,node=1,billing=8,gres/shard=250\n"));
+  EXPECT_THAT(text, HasSubstr("AllocTRES=cpu=4,mem=4G,node=1,billing=4,gres/shard=250\n"));
+  EXPECT_THAT(text, HasSubstr("   JOB_GRES=shard:h100:250\n"));
+  EXPECT_THAT(text, HasSubstr("GRES=shard:h100:250(IDX:3)\n"));
+  EXPECT_THAT(text, HasSubstr("TresPerNode=gres/shard:h100:250\n"));
 }
 
 wire::Node node(const char* name, const char* state, const char* used_gpus = "") {
@@ -144,6 +201,19 @@ TEST(Info, GroupsNodesThatLookAlike) {
   EXPECT_EQ(info("%n %t", nodes, true), "n1 mix\nn2 idle\nn3 drain\nn10 idle\n");
 }
 
+TEST(Info, StandardColumnsShowWholeNumbersAndReasons) {
+  use_utc();
+  std::vector<wire::Node> nodes = {node("n1", "IDLE+DRAIN"), node("n2", "IDLE")};
+  nodes[0].set_schedulable_mem_mb(2'063'937);
+  nodes[0].set_reason("power supply two is to be replaced on Tuesday");
+  nodes[0].set_reason_user("administrator");
+  EXPECT_THAT(info(kInfoNodeLongFormat, nodes, true),
+              testing::AllOf(HasSubstr(" 2:56:2 2063937 "), HasSubstr(" 2:56:2    2048 ")));
+  EXPECT_THAT(info(kInfoReasonFormat, nodes, true),
+              HasSubstr("power supply two is to be replaced on Tuesday administrator Unknown"));
+  EXPECT_THAT(info(kSinfoReasonFormat, nodes, true), HasSubstr("power supply two is  administr Unknown"));
+}
+
 TEST(Info, SizesMergeUnlessExact) {
   std::vector<wire::Node> nodes = {node("n1", "IDLE"), node("n2", "IDLE")};
   nodes[1].set_schedulable_cpus(64);
@@ -187,6 +257,10 @@ TEST(Json, HasASchemaVersionAndSurvivesAnyBytes) {
   EXPECT_THAT(text, HasSubstr("\"job_id\": 7"));
   EXPECT_THAT(text, HasSubstr("\"job_state\": [\n        \"RUNNING\"\n      ]"));
   EXPECT_THAT(text, HasSubstr("\"gpus\": 16"));
+  EXPECT_THAT(text, HasSubstr("\"gpu_milli\": 1000"));
+  EXPECT_THAT(text, HasSubstr("\"switches_wait\": null"));
+  EXPECT_THAT(text, HasSubstr("\"time_minimum\": null"));
+  EXPECT_THAT(text, HasSubstr("\"locality\": \"\""));
 }
 
 TEST(ShowPartition, HasSlurmsKeys) {
@@ -200,6 +274,11 @@ TEST(ShowPartition, HasSlurmsKeys) {
   EXPECT_THAT(text, HasSubstr("MaxTime=UNLIMITED"));
   EXPECT_THAT(text, HasSubstr("Nodes=n[1-2]"));
   EXPECT_THAT(text, HasSubstr("State=UP"));
+  EXPECT_THAT(text, HasSubstr("Fit=default CoresPerGpuKept=1 SharedGpus=NO"));
+  p.set_fit(static_cast<uint32_t>(model::Fit::kSpread));
+  p.set_cores_per_gpu_kept(0);
+  p.set_allow_shared_gpus(true);
+  EXPECT_THAT(show_partition_text(p, {}), HasSubstr("Fit=spread CoresPerGpuKept=0 SharedGpus=YES"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(JobIds, ListsAndRanges) {
 
 TEST(JobIds, BadOnesAreNamed) {
   for (const char* text : {"abc", "", "0", "-1", "1,", "9-5", "1-", "4294967296", "99999999999999999999",
-                           "1-4294967295", "5x", "7_1", "7_[1-3]"}) {
+                           "1-4294967295", "5x", "7_1", "7_[1-3]", "7.0"}) {
     std::vector<uint32_t> out;
     auto done = parse_job_ids(text, out);
     ASSERT_FALSE(done.has_value()) << text;
@@ -99,7 +99,7 @@ TEST(Update, BadWordsSayWhatIsWrong) {
   const Bad cases[] = {
       {{}, "No valid entity"},
       {{"State=DRAIN"}, "No valid entity"},
-      {{"JobId=3"}, "No changes specified"},
+      {{"JobId=3"}, "No changes specified (known: qos, "},
       {{"JobId=x", "Nice=1"}, "Invalid job id"},
       {{"JobId=3", "Tmelimit=1"}, "did you mean \"timelimit\"?"},
       {{"JobId=3", "TimeLimit=0"}, "longer than zero"},

@@ -130,6 +130,54 @@ TEST(Gbatch, GpusAreCountedOneWay) {
   }
 }
 
+TEST(Gbatch, ShardsArePartsOfOneGpu) {
+  for (const char* gres : {"--gres=shard:250", "--gres=gres/shard=250", "--gres=shard:H100:250"}) {
+    const auto r = spec({gres}).request;
+    EXPECT_EQ(r.gpu_milli, 250u) << gres;
+    EXPECT_EQ(r.gpu_counting, model::GpuCounting::kPerNode) << gres;
+    EXPECT_EQ(r.gpus, 1u) << gres;
+    EXPECT_EQ(r.gpu_type, std::string(gres).find("H100") == std::string::npos ? "" : "h100");
+  }
+  EXPECT_EQ(spec({"--gres=shard:250", "--gres=gpu:2"}).request.gpu_milli, 1000u);
+  EXPECT_EQ(spec({"--gres=shard:250", "--gres=none"}).request.gpus, 0u);
+  EXPECT_EQ(spec({"--gres=shard:1", "-n4"}).request.max_nodes, 1u);
+}
+
+TEST(Gbatch, LocalityGoesIntoTheRequest) {
+  const auto r = spec({"--locality=nvlink@5m,node", "--switches=2@10", "--segment=2", "-N4", "--fit=spread", "-G8",
+                       "--cpus-per-gpu=12", "--mem-per-gpu=64G"})
+                     .request;
+  EXPECT_EQ(model::format_locality(r.locality), "nvlink@00:05:00,node");
+  EXPECT_EQ(r.max_switches, 2u);
+  EXPECT_EQ(r.switches_wait, base::minutes(10));
+  EXPECT_EQ(r.segment, 2u);
+  EXPECT_EQ(r.fit, model::Fit::kSpread);
+  EXPECT_EQ(r.cpus_per_gpu, 12u);
+  EXPECT_EQ(r.cpus_per_task, 1u);
+  EXPECT_EQ(r.mem_per_gpu_mb, 65536u);
+  EXPECT_EQ(spec({"--switches=1"}).request.switches_wait, base::kUnlimited);
+  EXPECT_EQ(spec({"--mem-per-gpu=1G", "-G1", "--mem=2G"}).request.mem_per_gpu_mb, 0u);
+}
+
+TEST(Gbatch, BindingWordsOfSlurm) {
+  for (const char* word : {"closest", "none", "single:2", "per_task:1", "map_gpu:0,1,2,0x3", "map_gpu:0*4,1",
+                           "mask_gpu:f,0x3,3*2", "verbose", "verbose,closest", "v,single:1", "quiet,none"})
+    EXPECT_EQ(spec({"--gpu-bind", word}).gpu_bind, word);
+  EXPECT_EQ(spec({"--gpu-bind=Closest"}).gpu_bind, "closest");
+  EXPECT_EQ(spec({"--gres-flags=enforce-binding"}).gres_flags, "enforce-binding");
+  EXPECT_EQ(spec({"--gres-flags=Disable-Binding,one-task-per-sharing"}).gres_flags,
+            "disable-binding,one-task-per-sharing");
+}
+
+TEST(Gbatch, TimesToFitInto) {
+  const auto s = spec({"--time-min=1:30", "-t", "60", "--deadline=now+2hours", "--reservation=maint_1"});
+  EXPECT_EQ(s.time_min, base::minutes(2)) << "rounded up";
+  EXPECT_EQ(s.deadline, kNow + base::hours(2));
+  EXPECT_EQ(s.reservation, "maint_1");
+  EXPECT_EQ(run({"--deadline=now+30minutes", "-t", "60", "--time-min=20"}).error, "");
+  EXPECT_EQ(run({"--deadline=now+30minutes"}).error, "") << "the time limit is the partition's";
+}
+
 TEST(Gbatch, TimesAreRoundedUp) {
   EXPECT_EQ(spec({"-t", "90"}).time_limit, base::minutes(90));
   EXPECT_EQ(spec({"-t", "0:01"}).time_limit, base::minutes(1));
@@ -204,6 +252,57 @@ TEST(Gbatch, BadOptionsSayWhatIsWrong) {
       {{"-J", ""}, "empty"},
       {{"--array=1-3"}, "option --array is not supported in this version"},
       {{"-d", "afterok:1"}, "option -d is not supported in this version"},
+  };
+  for (const Bad& c : cases) EXPECT_THAT(run(c.args).error, HasSubstr(c.says)) << testing::PrintToString(c.args);
+}
+
+TEST(Gbatch, BadPlacesAndTimesSayWhatIsWrong) {
+  const Bad cases[] = {
+      {{"--gres=shard"}, "--gres=shard"},
+      {{"--gres=shard:0"}, "--gres=shard: 0 is out of range"},
+      {{"--gres=shard:1000"}, "for a whole one write gpu:1"},
+      {{"--gres=shard:1:2"}, "is not [TYPE:]COUNT"},
+      {{"--gres=shard:500", "-G1"}, "together with --gpus"},
+      {{"--gres=gpu:1,shard:500"}, "shards stand alone"},
+      {{"--gres=shard:500", "-N2"}, "more than one node"},
+      {{"--gres=sharp:2"}, "is not a GRES"},
+      {{"--locality=leaff"}, "--locality: \"leaff\" is not a level of locality (did you mean \"leaf\"?)"},
+      {{"--locality=leaf,node"}, "not wider"},
+      {{"--locality="}, "--locality"},
+      {{"--switches=0"}, "--switches"},
+      {{"--switches=1@"}, "--switches"},
+      {{"--switches=1@soon"}, "--switches"},
+      {{"--segment=0"}, "--segment"},
+      {{"--segment=3", "-N4"}, "--segment=3 does not divide the number of nodes (4)"},
+      {{"--fit=tight"}, "--fit"},
+      {{"--cpus-per-gpu=0", "-G1"}, "--cpus-per-gpu"},
+      {{"--cpus-per-gpu=4"}, "no GPUs are asked for"},
+      {{"--cpus-per-gpu=4", "-G1", "-c1"}, "mutually exclusive"},
+      {{"--mem-per-gpu=much"}, "--mem-per-gpu"},
+      {{"--mem-per-gpu=1G"}, "no GPUs are asked for"},
+      {{"--gpu-bind=closer"}, "did you mean \"closest\"?"},
+      {{"--gpu-bind=single"}, "--gpu-bind: single"},
+      {{"--gpu-bind=single:0"}, "out of range"},
+      {{"--gpu-bind=map_gpu:"}, "--gpu-bind"},
+      {{"--gpu-bind=map_gpu:0,f"}, "\"f\" in map_gpu is no index"},
+      {{"--gpu-bind=mask_gpu:0xg"}, "is no mask"},
+      {{"--gpu-bind=map_gpu:1*"}, "is no index"},
+      {{"--gpu-bind=verbose,"}, "--gpu-bind"},
+      {{"--gpu-bind="}, "--gpu-bind"},
+      {{"--gres-flags=enforce"}, "is no flag"},
+      {{"--gres-flags=enforce-bindin"}, "did you mean \"enforce-binding\"?"},
+      {{"--gres-flags=enforce-binding,disable-binding"}, "contradicts"},
+      {{"--gres-flags="}, "--gres-flags"},
+      {{"--time-min=x"}, "--time-min"},
+      {{"--time-min=UNLIMITED"}, "--time-min"},
+      {{"--time-min=61", "-t60"}, "--time-min=01:01:00 is more than the time limit of 01:00:00"},
+      {{"--deadline=sometime"}, "--deadline"},
+      {{"--deadline=2020-01-01"}, "has passed"},
+      {{"--deadline=now+30minutes", "-t60"}, "does not end by"},
+      {{"--deadline=now+90minutes", "-t60", "--begin=now+1hour"}, "does not end by"},
+      {{"--reservation="}, "--reservation"},
+      {{"--reservation=a,b"}, "several reservations"},
+      {{"--reservation=a/b"}, "is not a name"},
   };
   for (const Bad& c : cases) EXPECT_THAT(run(c.args).error, HasSubstr(c.says)) << testing::PrintToString(c.args);
 }

@@ -1,6 +1,11 @@
 // Names, paths and the configuration of private clusters.
-#include <gtest/gtest.h>
+#include "cmds/gangway/dev.h"
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "cmds/gangway/dev_config.h"
@@ -31,6 +36,56 @@ TEST(DevLayout, MakesPathsAbsoluteAndClean) {
   EXPECT_TRUE(layout->runtime.empty());
 }
 
+/// A runtime folder of this user, and a D that leads to it.
+class RunningCluster : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(::mkdtemp(runtime_), nullptr);
+    ASSERT_NE(::mkdtemp(dir_), nullptr);
+    ASSERT_EQ(::symlink(runtime_, (std::string(dir_) + "/run").c_str()), 0);
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(runtime_, ignored);
+    std::filesystem::remove_all(dir_, ignored);
+  }
+  char runtime_[32] = "/tmp/gw-unit-XXXXXX";
+  char dir_[32] = "/tmp/gw-unit-dev-XXXXXX";
+};
+
+TEST_F(RunningCluster, IsTakenByItsOwner) {
+  const auto layout = dev_layout(dir_);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->runtime, runtime_);
+  EXPECT_EQ(layout->foreign, "");
+}
+
+TEST_F(RunningCluster, IsNotTakenByOthersButTheyHearWhoseItIs) {
+  const uint32_t owner = ::geteuid();
+  auto layout = dev_layout(dir_, owner + 1);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->runtime, "");
+  EXPECT_EQ(layout->foreign, runtime_);
+  EXPECT_EQ(layout->owner, owner);
+  const std::string text = foreign_cluster(*layout, "hint").text();
+  EXPECT_NE(text.find("the cluster in " + std::string(dir_) + " belongs to "), std::string::npos) << text;
+  EXPECT_NE(text.find("uid " + std::to_string(owner)), std::string::npos) << text;
+  DevOptions options;
+  options.config = "/nonexistent";  // should it be taken all the same, nothing gets started
+  const auto up = dev_bring_up(options, *layout, [] { return base::Status{}; });
+  ASSERT_FALSE(up);
+  EXPECT_NE(up.error().text().find("belongs to"), std::string::npos) << up.error().text();
+  EXPECT_EQ(std::filesystem::read_symlink(std::string(dir_) + "/run"), runtime_);
+}
+
+TEST(DevEnvironment, PathStaysTheSameWhenItIsMadeAgain) {
+  const std::vector<std::string> own = {"/g/bin", "/g/slurm"};
+  const std::string once = in_front(own, "/usr/bin:/g/slurm:/bin");
+  EXPECT_EQ(once, "/g/bin:/g/slurm:/usr/bin:/bin");
+  EXPECT_EQ(in_front(own, once), once);
+  EXPECT_EQ(in_front(own, "/bin:"), "/g/bin:/g/slurm:/bin:");
+}
+
 TEST(DevConfig, IsAGoodConfiguration) {
   DevLayout layout;
   layout.dir = "/some/where/with \"quotes\" and spaces";
@@ -51,6 +106,14 @@ TEST(DevConfig, IsAGoodConfiguration) {
   EXPECT_EQ(config->nodes[1].topology, "l40s");
   EXPECT_EQ(config->nodes[2].topology, "dgx-h100");
   EXPECT_EQ(config->nodes[2].address, "127.0.1.4");
+}
+
+TEST(DevConfig, AFolderIsNoConfiguration) {
+  DevOptions options;
+  options.config = "/tmp";
+  const auto text = dev_config_text(DevLayout{}, options, 1);
+  ASSERT_FALSE(text);
+  EXPECT_NE(text.error().text().find("/tmp: it is a folder"), std::string::npos);
 }
 
 TEST(DevConfig, RefusesAnUnknownTopologyByName) {

@@ -47,9 +47,23 @@ TEST(Doctor, ReadsTheProbe) {
   EXPECT_NE(good[2].text.find("not delegated"), std::string::npos);
 }
 
+TEST(Doctor, DoesNotProbeForGnodedAsAnotherUser) {
+  config::Config config;
+  config.controller_uid = 692;
+  EXPECT_FALSE(explain_no_probe(0, config));
+  EXPECT_FALSE(explain_no_probe(692, config));
+  const auto untold = explain_no_probe(1000, config);
+  ASSERT_TRUE(untold);
+  EXPECT_EQ(untold->health, Health::kOk);
+  EXPECT_NE(untold->text.find("not checked"), std::string::npos);
+}
+
 TEST(Doctor, TellsOfUselessProbes) {
   EXPECT_EQ(judge_probe(R"({"chosen": "none", "kinds": []})")[0].health, Health::kWarn);
   EXPECT_EQ(judge_probe(R"({"chosen": null, "error": "no plug-ins in /x"})")[0].text, "no plug-ins in /x");
+  const auto none = judge_probe(R"({"chosen": "none", "kinds": [{"kind": "none", "usable": true, "controllers": [
+      {"controller": "memory", "usable": false, "why_not": "needs cgroups"}]}]})");
+  EXPECT_EQ(none.size(), 1U) << "what follows from having no cgroups is not told again for each controller";
   for (const char* garbage : {"", "[]", "gstepd: cannot open", "{"}) {
     EXPECT_TRUE(has_failure(judge_probe(garbage))) << garbage;
   }
@@ -62,6 +76,8 @@ TEST(Doctor, PrintsRemediesAndJson) {
   EXPECT_NE(text.find("FAIL  b"), std::string::npos);
   EXPECT_NE(text.find("remedy: mend it"), std::string::npos);
   EXPECT_EQ(text.find('\033'), std::string::npos);
+  const std::string two = findings_text({{Health::kFail, "config", "one\ntwo", ""}}, false);
+  EXPECT_EQ(two, "FAIL  config      one\n                  two\n");
   const auto json = nlohmann::json::parse(findings_json(findings));
   EXPECT_EQ(json["schema_version"], 1);
   EXPECT_EQ(json["ok"], false);

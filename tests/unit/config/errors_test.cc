@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Mistake{"controler: {}", "f:2:1: unknown key \"controler\" (did you mean \"controller\"?)"},
         Mistake{"port: 1", "f:2:1: unknown key \"port\" (it belongs under controller:)"},
-        Mistake{"zzzzzzzz: 1", "known here: nodes, partitions, qos"},
+        Mistake{"zzzzzzzz: 1", "known here: nodes, network, partitions, qos"},
         Mistake{"jobs: {kil_wait: 1s}", "f:2:8: unknown key \"kil_wait\" (did you mean \"kill_wait\"?)"},
         Mistake{"nodes: [{name: n, feature: x}]", "f:2:19: unknown key \"feature\" (did you mean \"features\"?)"},
         Mistake{"jobs: {requeue: true, requeue: false}", "f:2:23: the key requeue stands twice, first in line 2"},
@@ -116,6 +116,54 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"partitions: [x]", "an entry of partitions is a map"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    Network, Mistakes,
+    ::testing::Values(Mistake{"nodes: [n0]\nnetwork:\n- {switch: l0, nodes: n0}\n- {switch: l0, nodes: n0}",
+                              "f:5:12: switch l0 is described twice (give each switch one entry)"},
+                      Mistake{"nodes: [n0]\nnetwork:\n- {switch: l0, nodes: \"n0,nn0\"}",
+                              "f:4:23: switch l0 names the unknown node nn0 (did you mean \"n0\"?)"},
+                      Mistake{"network:\n- {switch: l0, nodes: n0}", "switch l0 names the unknown node n0"},
+                      Mistake{"nodes: [n0]\nnetwork:\n- {switch: l0, nodes: n0}\n- {switch: b, switches: l1}",
+                              "f:5:25: switch b names the unknown switch l1 (did you mean \"l0\"?)"},
+                      Mistake{"nodes: [n0]\nnetwork:\n- {switch: a, nodes: n0}\n- {switch: b, nodes: n0}",
+                              "f:5:22: node n0 is under two switches: a and b"},
+                      Mistake{"nodes: [n0]\nnetwork:\n- {switch: a, switches: b}\n- {switch: b, switches: a}",
+                              "f:4:12: the switches form a loop: a under b under a"},
+                      Mistake{"nodes: [\"n[0-1]\"]\nnetwork:\n- {switch: a, nodes: n0}\n- {switch: b, switches: a}\n"
+                              "- {switch: c, nodes: n1}",
+                              "f:6:12: switch c is out of reach"},
+                      Mistake{"network:\n- {switch: a}", "f:3:12: switch a is empty"},
+                      Mistake{"network:\n- {nodes: n1}",
+                              "f:3:3: this entry of network has no name (write `switch: NAME`)"},
+                      Mistake{"network: [x]", "f:2:11: an entry of network is a map"},
+                      Mistake{"network: {switch: a}", "network is a list"},
+                      Mistake{"nodes: [n]\nnetwork: [{swich: a, nodes: n, switch: a}]", "did you mean \"switch\"?"},
+                      Mistake{"nodes: [n]\nnetwork: [{switch: a, node: n}]",
+                              "f:3:23: unknown key \"node\" (did you mean \"nodes\"?)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Scheduler, Mistakes,
+    ::testing::Values(
+        Mistake{"scheduler: {order: multifacter}", "f:2:20: no order \"multifacter\" (did you mean \"multifactor\"?)"},
+        Mistake{"scheduler: {order: roundrobin}", "(one of fifo, fifo_skip, multifactor, shortest, srtf)"},
+        Mistake{"scheduler: {order: multifactor, order_weights: {fairshare: 1}}",
+                "f:2:48: no weight \"fairshare\" (did you mean \"fair_share\"?)"},
+        Mistake{"scheduler: {fit: bst}", "f:2:18: scheduler.fit: \"bst\" is none of best, worst, spread"},
+        Mistake{"scheduler: {fit: default}", "is none of best, worst, spread"},
+        Mistake{"scheduler: {order_weights: 5}", "takes a map of names and numbers"},
+        Mistake{"scheduler: {order_weights: {age: much}}", "f:2:34: scheduler.order_weights: \"much\" is not a number"},
+        Mistake{"scheduler: {order_weights: {age: inf}}", "is not a number"},
+        Mistake{"scheduler: {order_weights: {age: [1]}}", "is not a number"},
+        Mistake{"scheduler: {order_weights: {age: 1e13}}", "is not between"},
+        Mistake{"scheduler: {order_weights: {age: 1, age: 2}}", "f:2:37: scheduler.order_weights: age stands twice"},
+        Mistake{"scheduler: {order_weights: {a b: 1}}", "is not a name"},
+        Mistake{"scheduler: {reservations: -1}", "out of range"},
+        Mistake{"scheduler: {usage_half_life: 1s}", "1s is not"},
+        Mistake{"reservations: 4", "it belongs under scheduler:"},
+        Mistake{"partitions: [{name: p, nodes: [], unlimited: true, fit: tight}]", "default, best, worst, spread"},
+        Mistake{"partitions: [{name: p, nodes: [], unlimited: true, cores_per_gpu_kept: -1}]", "out of range"},
+        Mistake{"partitions: [{name: p, nodes: [], unlimited: true, allow_shared_gpus: yes}]", "truth value"}));
+
+INSTANTIATE_TEST_SUITE_P(
     Qos, Mistakes,
     ::testing::Values(Mistake{"qos: [{name: a}, {name: a}]", "QOS a is defined twice"},
                       Mistake{"qos: [{name: alpha}, {name: b, parent: alhpa}]", "did you mean \"alpha\"?"},
@@ -193,6 +241,8 @@ TEST(Errors, BombsAreRefusedQuickly) {
       {qos, "levels below the root"},
       {"nodes: [\"n[1-200000]\"]\npartitions:\n" + repeat("- {name: p, nodes: ALL, unlimited: true}\n", 50),
        "defined twice"},
+      {"network:\n" + repeat("- {switch: s, nodes: \"n[1-200000]\"}\n", 50), "names in network"},
+      {"network:\n- {switch: s, switches: \"l[1-200000]\"}\n- {switch: t, nodes: \"n[1-200000]\"}\n", "unknown"},
   };
   for (const auto& [text, expected] : bombs) {
     auto start = std::chrono::steady_clock::now();

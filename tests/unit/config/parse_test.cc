@@ -10,6 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 // Parses a text after the one line that every test host can resolve.
 Config parsed(const std::string& text) {
@@ -61,6 +62,13 @@ jobs:
   requeue: false
   default_qos: low
 links: {heartbeat: 2s, node_timeout: 1m30s, fence_program: /f}
+scheduler:
+  order: my_order
+  order_weights: {age: 1000, fair-share: 2.5, nice: -1e3}
+  fit: SPREAD
+  reservations: 5
+  candidates: 0
+  usage_half_life: 1d
 admins: root, 77
 plugin_dirs: [/a, /b]
 )",
@@ -89,6 +97,12 @@ plugin_dirs: [/a, /b]
   EXPECT_EQ(c.heartbeat, base::seconds(2));
   EXPECT_EQ(c.node_timeout, base::seconds(90));
   EXPECT_EQ(c.fence_program, "/f");
+  EXPECT_EQ(c.order, "my_order") << "may come from plugin_dirs";
+  EXPECT_THAT(c.order_weights, ElementsAre(Pair("age", 1000), Pair("fair-share", 2.5), Pair("nice", -1000)));
+  EXPECT_EQ(c.fit, model::Fit::kSpread);
+  EXPECT_EQ(c.reservations, 5u);
+  EXPECT_EQ(c.candidates, 0u);
+  EXPECT_EQ(c.usage_half_life, base::hours(24));
   EXPECT_THAT(c.admins, ElementsAre("root", "77"));
   EXPECT_THAT(c.plugin_dirs, ElementsAre("/a", "/b"));
 }
@@ -126,6 +140,25 @@ nodes:
   EXPECT_EQ(c.nodes[8].weight, 1u);
 }
 
+TEST(Parse, TheNetworkBecomesATree) {
+  Config c = parsed(R"(
+nodes: ["n[0-5]"]
+network:
+  - {switch: leaf0, nodes: "n[0-1]"}
+  - {switch: leaf1, nodes: [n2, n3]}
+  - {switch: block0, switches: "leaf[0-1]"}
+)");
+  ASSERT_EQ(c.switches.size(), 3u);
+  EXPECT_EQ(c.switches[1].name, "leaf1");
+  EXPECT_THAT(c.switches[1].nodes, ElementsAre("n2", "n3"));
+  EXPECT_THAT(c.switches[2].switches, ElementsAre("leaf0", "leaf1"));
+  EXPECT_THAT(c.network.order, ElementsAre("n0", "n1", "n2", "n3"));
+  ASSERT_EQ(c.network.switches.size(), 3u);
+  EXPECT_EQ(c.network.switches[2].name, "block0");
+  EXPECT_EQ(c.network.switches[1].parent, 2u);
+  EXPECT_TRUE(parsed("nodes: [n]\nnetwork: []\n").network.empty());
+}
+
 TEST(Parse, WithoutPartitionsThereIsOneOfAllNodes) {
   Config c = parsed("nodes: [\"n[1-3]\"]\n");
   ASSERT_EQ(c.partitions.size(), 1u);
@@ -153,6 +186,9 @@ partitions:
     default_mem_per_cpu: 1G
     default_mem_per_gpu: 1.5G
     default_cpus_per_gpu: 6
+    fit: worst
+    cores_per_gpu_kept: 0
+    allow_shared_gpus: true
     allow_users: [u, v]
     allow_groups: g
     allow_qos: high
@@ -174,6 +210,12 @@ partitions:
   EXPECT_EQ(p.default_mem_per_cpu_mb, 1024u);
   EXPECT_EQ(p.default_mem_per_gpu_mb, 1536u);
   EXPECT_EQ(p.default_cpus_per_gpu, 6u);
+  EXPECT_EQ(p.fit, model::Fit::kWorst);
+  EXPECT_EQ(p.cores_per_gpu_kept, 0u);
+  EXPECT_TRUE(p.allow_shared_gpus);
+  EXPECT_EQ(c.partitions[1].fit, model::Fit::kDefault);
+  EXPECT_EQ(c.partitions[1].cores_per_gpu_kept, 1u);
+  EXPECT_FALSE(c.partitions[1].allow_shared_gpus);
   EXPECT_THAT(p.allow_users, ElementsAre("u", "v"));
   EXPECT_THAT(p.allow_groups, ElementsAre("g"));
   EXPECT_THAT(p.allow_qos, ElementsAre("high"));

@@ -32,8 +32,14 @@ nodes:
   - {name: "n[1-4]", address: "127.0.1.[1-4]", features: [a, "true"], reserved_memory: 1537}
   - {name: "m[1-2]", address: ["fe80::1", x]}
   - {name: [z9, a1], gpus: 8, topology: "/t: x.xml"}
+network:
+  - {switch: leaf0, nodes: "n[1-4]"}
+  - {switch: leaf1, nodes: "m[1-2],z9"}
+  - {switch: top, switches: "leaf[0-1]"}
+scheduler: {order: multifactor, order_weights: {age: 0.5, nice: 3}, fit: worst, usage_half_life: 36h}
 partitions:
-  - {name: p, nodes: ALL, default: true, default_for: aux, state: down, default_time: 1:30, max_time: 3-0, lease: 1m}
+  - {name: p, nodes: ALL, default: true, default_for: aux, state: down, default_time: 1:30, max_time: 3-0, lease: 1m,
+     fit: spread, cores_per_gpu_kept: 3, allow_shared_gpus: true}
   - {name: q, nodes: [], unlimited: true, allow_users: ["DOM\\u", v]}
 qos:
   - {name: "no"}
@@ -48,6 +54,10 @@ TEST(Show, DumpParsesToTheSameConfig) {
     EXPECT_EQ(before.nodes, after.nodes);
     EXPECT_EQ(before.partitions, after.partitions);
     EXPECT_EQ(before.qos, after.qos);
+    EXPECT_EQ(before.switches, after.switches);
+    EXPECT_EQ(before.network, after.network);
+    EXPECT_EQ(before.order_weights, after.order_weights);
+    EXPECT_EQ(before.fit, after.fit);
     EXPECT_EQ(dump(before), dump(after));
   }
 }
@@ -71,6 +81,16 @@ TEST(Show, EntriesAreFlatAndGroupNodes) {
   EXPECT_THAT(pairs, Contains(Pair("partitions.p.max_time", "3d")));
   EXPECT_THAT(pairs, Contains(Pair("qos.low.priority", "-4")));
   EXPECT_THAT(pairs, Contains(Pair("jobs.max_jobs", "1000000")));
+  EXPECT_THAT(pairs, Contains(Pair("network.leaf0.nodes", "n[1-4]")));
+  EXPECT_THAT(pairs, Contains(Pair("network.top.switches", "leaf[0-1]")));
+  EXPECT_THAT(pairs, Contains(Pair("scheduler.fit", "worst")));
+  EXPECT_THAT(pairs, Contains(Pair("scheduler.order_weights", "age=0.5,nice=3")));
+  EXPECT_THAT(pairs, Contains(Pair("partitions.p.fit", "spread")));
+}
+
+TEST(Show, WeightsAreQuotedWhereYamlNeedsIt) {
+  const Config before = parsed("controller: {user: root}\nscheduler: {order_weights: {\"null\": 1.5}}\n");
+  EXPECT_EQ(parsed(dump(before)).order_weights, before.order_weights);
 }
 
 TEST(Show, DiffOfEqualsIsEmpty) { EXPECT_THAT(diff(parsed(kRich), parsed(kRich)), IsEmpty()); }
@@ -91,12 +111,20 @@ TEST(Show, DiffNamesKeysWithOldAndNew) {
   after.partitions[0].max_time = base::hours(100);
   after.partitions.pop_back();
   after.qos[1].priority = 5;
+  after.order_weights["age"] = 2;
+  after.fit = model::Fit::kBest;
+  after.partitions[0].fit = model::Fit::kDefault;
+  after.switches[1].nodes.pop_back();
+  after.switches[2].name = "roof";
   EXPECT_THAT(diff(before, after),
-              UnorderedElementsAre("controller.port: 7000 -> 8000", "auth.munge_socket: (none) -> /m",
-                                   "node_daemon.constrain_devices: true -> false", "jobs.kill_wait: 1m30s -> 1m",
-                                   "nodes.n[1-4],m[1-2],z9.weight: 1 -> 7", "nodes.n1.topology: (none) -> dgx-h100",
-                                   "nodes.new1: added", "nodes.a1: removed", "partitions.p.max_time: 3d -> 4d4h",
-                                   "partitions.q: removed", "qos.low.priority: -4 -> 5"));
+              UnorderedElementsAre(
+                  "controller.port: 7000 -> 8000", "auth.munge_socket: (none) -> /m",
+                  "node_daemon.constrain_devices: true -> false", "jobs.kill_wait: 1m30s -> 1m",
+                  "nodes.n[1-4],m[1-2],z9.weight: 1 -> 7", "nodes.n1.topology: (none) -> dgx-h100", "nodes.new1: added",
+                  "nodes.a1: removed", "partitions.p.max_time: 3d -> 4d4h", "partitions.q: removed",
+                  "qos.low.priority: -4 -> 5", "scheduler.order_weights: age=0.5,nice=3 -> age=2,nice=3",
+                  "scheduler.fit: worst -> best", "partitions.p.fit: spread -> default",
+                  "network.leaf1.nodes: m[1-2],z9 -> m[1-2]", "network.roof: added", "network.top: removed"));
   EXPECT_THAT(restart_needed(before, after),
               UnorderedElementsAre("controller.port", "auth.munge_socket", "node_daemon.constrain_devices",
                                    "nodes.n1.topology"));

@@ -169,7 +169,7 @@ TEST(Adversity, PlanForANodeThatWasReplacedIsDropped) {
   World w(2);
   w.connect_all();
   const JobId id = w.submit(1000, gang(2));
-  const sched::Plan in_flight = sched::plan(w.view, {}, {});
+  const sched::Plan in_flight = sched::plan(w.view, w.now, {});
   Settings changed = w.settings;
   changed.nodes[1].name = "m9";
   changed.partitions[0].nodes[1] = "m9";

@@ -45,8 +45,8 @@ TEST(Lifecycle, EndWaitsForEveryNode) {
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
   w.done("n0", w.id);
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
-  EXPECT_EQ(w.core->ledger().node("n0")->free_gpus.size(), 8U);
-  EXPECT_EQ(w.core->ledger().node("n1")->free_gpus.size(), 0U);
+  EXPECT_EQ(w.core->ledger().node("n0")->free.gpus.size(), 8U);
+  EXPECT_EQ(w.core->ledger().node("n1")->free.gpus.size(), 0U);
   w.done("n1", w.id);
   EXPECT_EQ(w.state(w.id), JobState::kFailed);
   EXPECT_EQ(w.job(w.id).ended()->outcome.exit.code, 3);

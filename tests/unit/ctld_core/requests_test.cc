@@ -143,6 +143,8 @@ TEST(Submit, Refusals) {
        "2 nodes asked"},
       {[](auto& s) { s.mutable_spec()->mutable_launch()->set_work_dir("tmp"); }, "not an absolute path"},
       {[](auto& s) { s.clear_script(); }, "script is empty"},
+      {[](auto& s) { s.add_components(); }, "heterogeneous jobs are not supported"},
+      {[](auto& s) { s.mutable_spec()->mutable_request()->set_cpus_per_task(0); }, "a task needs a CPU"},
       {[](auto& s) { s.set_script(std::string(5 << 20, 'x')); }, "at most 4194304"},
       {[](auto& s) { s.mutable_spec()->set_time_limit_us(-5); }, "time limit is not positive"},
       {[](auto&) {}, "root may not submit jobs", 0},
@@ -177,7 +179,7 @@ TEST(Store, WhileItFailsChangesAreRefusedAndNothingStarts) {
   w.core->on_store_state("disk full");
   EXPECT_FALSE(w.submit(1000, gang(1)));
   EXPECT_NE(w.last_error.find("disk full"), std::string::npos);
-  w.core->on_plan(w.now, sched::plan(w.view, {}, {}));
+  w.core->on_plan(w.now, sched::plan(w.view, w.now, {}));
   w.pump();
   EXPECT_EQ(w.state(id), JobState::kPending);
   w.core->on_store_state("");

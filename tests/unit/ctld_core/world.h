@@ -104,7 +104,7 @@ class World {
   /// Lets the scheduler plan until it decides nothing more.
   void schedule() {
     for (int i = 0; i < 100; ++i) {
-      const sched::Plan p = sched::plan(view, {}, {});
+      const sched::Plan p = sched::plan(view, now, {});
       if (p.groups.empty()) return;
       core->on_plan(now, p);
       pump();

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "model/cluster.h"
 #include "model/job.h"
 
@@ -99,6 +101,149 @@ TEST(Normalise, RefusesContradictions) {
                 r.nodes_given = true;
               }),
               HasSubstr("names 2 nodes"));
+}
+
+/// A request with one change; what normalise() says of it, empty if it agrees.
+std::string verdict(Request& r) {
+  const auto done = normalise(r);
+  if (!done) return done.error().text();
+  Request again = r;
+  EXPECT_TRUE(normalise(again).has_value());
+  EXPECT_EQ(again, r) << "the second time changed something";
+  return "";
+}
+
+Request with_gpus(GpuCounting counting, uint32_t gpus) {
+  Request r;
+  r.gpu_counting = counting;
+  r.gpus = gpus;
+  return r;
+}
+
+TEST(Normalise, ChecksPartsOfGpus) {
+  struct Case {
+    const char* title;
+    uint32_t milli, gpus;
+    GpuCounting counting;
+    std::function<void(Request&)> change;
+    const char* says;
+  };
+  const auto nothing = [](Request&) {};
+  const auto per_node = GpuCounting::kPerNode, per_job = GpuCounting::kPerJob, per_task = GpuCounting::kPerTask;
+  const Case kCases[] = {
+      {"half a GPU", 500, 1, per_node, nothing, ""},
+      {"of the job", 1, 1, per_job, nothing, ""},
+      {"of the only task", 999, 1, per_task, nothing, ""},
+      {"none of it", 0, 1, per_node, nothing, "out of range"},
+      {"more than it", 1001, 1, per_node, nothing, "out of range"},
+      {"two GPUs", 500, 2, per_node, nothing, "more than one GPU"},
+      {"without a GPU", 500, 0, GpuCounting::kNone, nothing, "but no GPU"},
+      {"two tasks with one each", 500, 1, per_task, [](Request& r) { r.tasks = 2, r.tasks_given = true; },
+       "more than one GPU"},
+      {"two nodes", 500, 1, per_node, [](Request& r) { r.nodes_given = true, r.min_nodes = r.max_nodes = 2; },
+       "more than one node"},
+      {"up to two nodes", 500, 1, per_node, [](Request& r) { r.nodes_given = true, r.max_nodes = 2; },
+       "more than one node"},
+      {"exclusive", 500, 1, per_node, [](Request& r) { r.exclusive = true; }, "--exclusive contradicts"},
+  };
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.title);
+    Request r = with_gpus(c.counting, c.gpus);
+    r.gpu_milli = c.milli;
+    c.change(r);
+    const std::string said = verdict(r);
+    if (*c.says == 0)
+      EXPECT_EQ(said, "");
+    else
+      EXPECT_THAT(said, HasSubstr(c.says));
+  }
+}
+
+TEST(Normalise, TasksThatShareAGpuShareANode) {
+  Request r = with_gpus(GpuCounting::kPerNode, 1);
+  r.gpu_milli = 250;
+  r.tasks = 4;
+  r.tasks_given = true;
+  EXPECT_EQ(verdict(r), "");
+  EXPECT_EQ(r.max_nodes, 1u);
+}
+
+TEST(Normalise, ChecksCpusAndMemoryPerGpu) {
+  struct Case {
+    const char* title;
+    std::function<void(Request&)> change;
+    const char* says;
+  };
+  const Case kCases[] = {
+      {"CPUs per GPU", [](Request& r) { r.cpus_per_gpu = 16; }, ""},
+      {"memory per GPU", [](Request& r) { r.mem_per_gpu_mb = 1024; }, ""},
+      {"with -c", [](Request& r) { r.cpus_per_gpu = 16, r.cpus_per_task = 2; },
+       "--cpus-per-gpu are mutually exclusive"},
+      {"too many", [](Request& r) { r.cpus_per_gpu = 65'537; }, "--cpus-per-gpu: 65537 is out of range"},
+      {"too many in all", [](Request& r) { r.cpus_per_gpu = 65'536, r.gpus = 65'536; }, "too many CPUs"},
+      {"with --mem", [](Request& r) { r.mem_per_gpu_mb = r.mem_per_node_mb = 1; }, "mutually exclusive"},
+      {"with --mem=0", [](Request& r) { r.mem_per_gpu_mb = 1, r.mem_all = true; }, "mutually exclusive"},
+      {"with --mem-per-cpu", [](Request& r) { r.mem_per_gpu_mb = r.mem_per_cpu_mb = 1; }, "mutually exclusive"},
+      {"CPUs without GPUs", [](Request& r) { r = {}, r.cpus_per_gpu = 1; }, "but no GPUs"},
+      {"memory without GPUs", [](Request& r) { r = {}, r.mem_per_gpu_mb = 1; }, "but no GPUs"},
+      {"zero GPUs", [](Request& r) { r.gpus = 0, r.cpus_per_gpu = 4, r.mem_per_gpu_mb = 4; }, ""},
+      {"no CPU for a task", [](Request& r) { r.cpus_per_task = 0; }, ""},
+      {"no wait", [](Request& r) { r.switches_wait = base::seconds(-1); }, "no length of time"},
+      {"levels upside down",
+       [](Request& r) {
+         r.locality = {{Locality::kLeaf, {}}, {Locality::kNode, {}}};
+       },
+       "level node is not wider"},
+      {"an endless wait",
+       [](Request& r) {
+         r.locality = {{Locality::kNode}, {Locality::kLeaf}};
+       },
+       "no length of time"},
+      {"good levels",
+       [](Request& r) {
+         r.locality = {{Locality::kNode, {}}, {Locality::kLeaf}};
+       },
+       ""},
+  };
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.title);
+    Request r = with_gpus(GpuCounting::kPerNode, 1);
+    c.change(r);
+    const std::string said = verdict(r);
+    if (*c.says == 0)
+      EXPECT_EQ(said, "");
+    else
+      EXPECT_THAT(said, HasSubstr(c.says));
+  }
+}
+
+TEST(Normalise, SegmentsDivideTheNodes) {
+  struct Case {
+    uint32_t segment, least, most, tasks, per_node;
+    const char* nodes;  ///< "2-4", or the refusal
+  };
+  const Case kCases[] = {
+      {2, 4, 4, 0, 0, "4-4"},
+      {2, 3, 5, 0, 0, "4-4"},
+      {2, 2, 5, 6, 2, "4-4"},  // three nodes hold the tasks, but three are no segments
+      {4, 4, 12, 0, 0, "4-12"},
+      {1, 3, 3, 0, 0, "3-3"},
+      {2, 3, 3, 0, 0, "--segment=2 does not divide the number of nodes (3)"},
+      {4, 5, 7, 0, 0, "--segment=4 does not divide the number of nodes (5-7)"},
+      {2, 0, 0, 7, 2, "4-6"},  // nodes not given: from one task a node to --ntasks-per-node
+      {2'000'000, 1, 1, 0, 0, "--segment: 2000000 is out of range"},
+  };
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.nodes);
+    Request r;
+    r.segment = c.segment;
+    if (c.least != 0) r.nodes_given = true, r.min_nodes = c.least, r.max_nodes = c.most;
+    if (c.tasks != 0) r.tasks_given = true, r.tasks = c.tasks;
+    r.tasks_per_node = c.per_node;
+    const std::string said = verdict(r);
+    EXPECT_THAT(said.empty() ? std::to_string(r.min_nodes) + "-" + std::to_string(r.max_nodes) : said,
+                HasSubstr(c.nodes));
+  }
 }
 
 TEST(TotalGpus, ByEachWayOfCounting) {

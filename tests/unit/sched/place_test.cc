@@ -92,19 +92,6 @@ TEST(Place, FullestNodeFirstKeepsWholeNodesWhole) {
   EXPECT_FALSE(second.allocation->shares[0].gpus.intersects(first.allocation->shares[0].gpus));
 }
 
-TEST(Place, GpusOfOneSwitchAndCoresOfTheirSocket) {
-  const model::NodeTopology t = machine(16, 8, 64'000);
-  base::IndexSet free = base::IndexSet::of({1, 4, 5, 6});
-  EXPECT_EQ(choose_gpus(t, free, 2, "").text(), "4-5");
-  const base::IndexSet cores = choose_cores(t, base::IndexSet::first(16), 4, base::IndexSet::of({4, 5}));
-  for (uint32_t core : cores.to_vector()) EXPECT_EQ(t.cores[core].socket, 1U);
-}
-
-TEST(Place, LoneGpuBreaksNoPair) {
-  const model::NodeTopology t = machine(16, 8, 64'000);
-  EXPECT_EQ(choose_gpus(t, base::IndexSet::of({0, 1, 3, 4, 5}), 1, "").text(), "3");
-}
-
 TEST(Place, CpuJobsKeepOffGpuNodes) {
   Cluster c(1, machine(16, 8, 64'000));
   c.apply(NodeSet{testing::node_facts(2, machine(16, 0, 64'000))});
@@ -199,7 +186,7 @@ TEST(Capacity, GivesNothingTwiceAndTakesEachShareBackOnce) {
   EXPECT_TRUE(capacity.audit());
   capacity.release(JobId(1), NodeId(1));
   capacity.release(JobId(1), NodeId(1));
-  EXPECT_EQ(capacity.node(NodeId(1))->free_gpus.size(), 8U);
+  EXPECT_EQ(capacity.node(NodeId(1))->free.gpus.size(), 8U);
   EXPECT_TRUE(capacity.audit());
 }
 
@@ -211,7 +198,7 @@ TEST(Capacity, OfflineGpuOfARunningJobComesBackOffline) {
   facts.gpus.erase(3);
   c.apply(NodeSet{facts});
   capacity.release_all(JobId(1));
-  EXPECT_EQ(capacity.node(NodeId(1))->free_gpus.text(), "0-2,4-7");
+  EXPECT_EQ(capacity.node(NodeId(1))->free.gpus.text(), "0-2,4-7");
   EXPECT_TRUE(capacity.audit());
 }
 

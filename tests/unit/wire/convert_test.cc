@@ -18,6 +18,15 @@ TEST(FromWire, RefusesUnknownNumbers) {
   Request request;
   request.set_gpu_counting(4);
   EXPECT_THAT(refused(from_wire(request)), HasSubstr("counting of GPUs"));
+  request = {};
+  request.add_locality()->set_level(8);
+  EXPECT_THAT(refused(from_wire(request)), HasSubstr("locality has no meaning for number 8"));
+  request = {};
+  request.set_fit(4);
+  EXPECT_THAT(refused(from_wire(request)), HasSubstr("fit has no meaning for number 4"));
+  request = {};
+  for (int i = 0; i < 9; ++i) request.add_locality();
+  EXPECT_THAT(refused(from_wire(request)), HasSubstr("more levels of locality"));
   JobSpec spec;
   spec.set_warn_signo(65);
   EXPECT_THAT(refused(from_wire(spec)), HasSubstr("signal"));
@@ -34,6 +43,42 @@ TEST(FromWire, RefusesUnknownNumbers) {
   Partition partition;
   partition.set_state(4);
   EXPECT_THAT(refused(from_wire(partition)), HasSubstr("partition state"));
+  partition.set_state(0);
+  partition.set_fit(4);
+  EXPECT_THAT(refused(from_wire(partition)), HasSubstr("fit"));
+}
+
+/// Rows that were stored before a field existed, and messages of older commands.
+TEST(FromWire, WhatIsAbsentHasItsDefault) {
+  EXPECT_EQ(from_wire(Request{})->gpu_milli, 1000u);
+  EXPECT_EQ(from_wire(Request{})->switches_wait, base::kUnlimited);
+  EXPECT_TRUE(from_wire(Request{})->locality.empty());
+  EXPECT_EQ(from_wire(Request{})->fit, model::Fit::kDefault);
+  EXPECT_EQ(from_wire(NodeShare{})->gpu_milli, 1000u);
+  EXPECT_EQ(from_wire(Partition{})->cores_per_gpu_kept, 1u);
+  EXPECT_EQ(from_wire(JobSpec{})->time_min, base::Duration{});
+  EXPECT_EQ(from_wire(JobSpec{})->deadline, base::Time{});
+}
+
+TEST(FromWire, ZeroIsNotAbsent) {
+  Request request;
+  request.set_gpu_milli(0);
+  EXPECT_EQ(from_wire(request)->gpu_milli, 0u) << "normalise() refuses it";
+  request.set_switches_wait_us(0);
+  EXPECT_EQ(from_wire(request)->switches_wait, base::Duration{});
+  Partition partition;
+  partition.set_cores_per_gpu_kept(0);
+  EXPECT_EQ(from_wire(partition)->cores_per_gpu_kept, 0u);
+}
+
+TEST(FromWire, RefusesSharesThatAreNoPartOfAGpu) {
+  NodeShare share;
+  share.set_gpu_milli(0);
+  EXPECT_THAT(refused(from_wire(share)), HasSubstr("0 thousandths"));
+  share.set_gpu_milli(1001);
+  EXPECT_THAT(refused(from_wire(share)), HasSubstr("1001 thousandths"));
+  share.set_gpu_milli(1);
+  EXPECT_EQ(refused(from_wire(share)), "accepted");
 }
 
 TEST(FromWire, RefusesBadIndexLists) {

@@ -1,0 +1,167 @@
+// What `gangway simulate` reads: scenarios (a small situation and what must come of it) and the cluster of a replay.
+// Mistakes are told all at once, as FILE:LINE:COLUMN with "did you mean". The keys are described in docs/scenario.md.
+// Invariant of what is returned: names resolve (nodes, partitions, QOS, jobs), host lists are expanded, defaults are
+// filled in. What needs more than the file - names of orders and topologies, whether a running job fits its nodes - is
+// left to the caller, with the place to point at.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/cluster.h"
+#include "model/network.h"
+#include "model/request.h"
+
+namespace gw::config {
+
+/// Where something stands in a file.
+struct Place {
+  std::string path;
+  uint32_t line = 0, column = 0;
+  /// "FILE:LINE:COLUMN: WHAT"
+  std::string says(const std::string& what) const;
+};
+
+struct ScenarioNode {
+  Place place;
+  std::string name;
+  std::string topology;          ///< Generated name or XML file; empty: GPUs all alike, linked by nothing.
+  std::optional<uint32_t> gpus;  ///< Beside a topology: so many of its GPUs.
+  std::optional<uint32_t> cpus;  ///< Hardware threads. Beside a topology: its cores, cut or extended to that.
+  std::optional<uint64_t> mem_mb;
+  std::string gpu_type;  ///< Empty: the topology's.
+  std::vector<std::string> features;
+  uint32_t weight = 1;
+};
+
+/// Amounts by resource: `gpu` and `gpu:TYPE` in thousandths, `mem` in MiB, `cpu`, `node`.
+using Amounts = std::map<std::string, uint64_t>;
+
+struct ScenarioQos {
+  Place place;
+  std::string name;
+  std::string parent;  ///< Empty: the root.
+  Amounts guaranteed, limit;
+  uint32_t weight = 1;
+  int64_t priority = 0;
+  base::Duration min_runtime = {};
+  base::Duration grace = {};
+  bool preempt_children = false;
+};
+
+enum class Reclaim : uint8_t { kNone, kGuaranteed, kFairShare };
+
+/// What is not given is the scheduler's own default.
+struct ScenarioPolicy {
+  Place order_place;
+  std::optional<std::string> order;
+  std::map<std::string, double> order_weights;
+  base::Duration usage_half_life = base::hours(7 * 24);
+  model::Fit fit = model::Fit::kDefault;
+  std::optional<uint32_t> reservations;
+  std::optional<uint32_t> candidates;
+  std::optional<base::Duration> grace;
+  std::optional<Reclaim> reclaim;
+  std::optional<bool> consolidate;
+  std::optional<bool> preempt;
+  Place reclaim_place, consolidate_place, preempt_place;
+};
+
+/// Whole nodes kept for some users, or for nobody, for a time. Times are relative to the start.
+struct ScenarioReservation {
+  std::string name;
+  std::vector<std::string> nodes;
+  base::Duration start = {};
+  base::Duration end = {};
+  std::vector<std::string> users;
+  bool maintenance = false;
+};
+
+struct ScenarioCluster {
+  std::vector<ScenarioNode> nodes;
+  model::Network network;
+  std::vector<model::Partition> partitions;  ///< Never empty. At most one is_default.
+  std::vector<ScenarioQos> qos;
+  ScenarioPolicy policy;
+  std::vector<ScenarioReservation> reservations;
+};
+
+/// What a job or a component of a heterogeneous job asks for.
+struct ScenarioRequest {
+  model::Request request;
+  std::vector<std::string> partitions;  ///< Never empty.
+};
+
+struct ScenarioJob {
+  Place place;
+  std::string name;
+  std::string qos;   ///< Empty: the root.
+  std::string user;  ///< Empty: one user for all who do not say.
+  ScenarioRequest asks;
+  std::vector<ScenarioRequest> components;  ///< Of a heterogeneous job, without the first.
+  uint32_t min_tasks = 0;                   ///< Of an elastic gang; 0: not elastic.
+  int64_t priority = 50;
+  int32_t nice = 0;
+  bool preemptible = true;
+  std::vector<std::string> at;            ///< Of a running job: a node per task. Empty: it waits.
+  std::optional<base::Duration> started;  ///< Of a running job; not given: just before the start.
+  std::optional<base::Duration> submit;   ///< Not given: at the start; of a running job: when it started.
+  base::Duration run_time = base::kUnlimited;
+  base::Duration time_limit = base::kUnlimited;
+  base::Duration time_min = {};
+  std::optional<base::Duration> deadline;
+  std::string reservation;
+  bool is_running() const { return !at.empty(); }
+};
+
+enum class JobPhase : uint8_t { kPending, kRunning, kEnded };
+std::string_view name(JobPhase phase);
+
+/// What a job must have come to.
+struct JobExpectation {
+  Place place;
+  std::string job;
+  std::optional<JobPhase> state;
+  std::optional<std::vector<std::string>> at;  ///< A node per task, in any order.
+  std::optional<uint32_t> nodes, tasks;
+  std::optional<base::Duration> started_at, ended_at;
+  std::optional<bool> moved;
+  std::optional<std::string> partition;
+};
+
+struct Expectations {
+  std::vector<JobExpectation> jobs;
+  std::optional<std::vector<std::string>> evicted;
+  std::optional<uint32_t> gpus_evicted_max;
+  std::optional<uint32_t> moves_max;
+};
+
+struct Scenario {
+  Place place;
+  std::string name;  ///< Empty: none was given.
+  ScenarioCluster cluster;
+  std::vector<ScenarioJob> jobs;  ///< In the order of the file.
+  std::optional<base::Duration> until;
+  Expectations expect;
+  std::vector<std::string> warnings;
+};
+
+/// The cluster of a replay.
+struct ClusterFile {
+  ScenarioCluster cluster;
+  std::vector<std::string> warnings;
+};
+
+/// Where a job goes that names no partition.
+std::vector<std::string> default_partitions(const ScenarioCluster& cluster, bool has_gpus);
+
+/// Reads the scenarios of a text; `path` is only for messages. Errors: every mistake, a line each.
+base::Result<std::vector<Scenario>> parse_scenarios(std::string_view text, const std::string& path);
+base::Result<ClusterFile> parse_cluster(std::string_view text, const std::string& path);
+
+}  // namespace gw::config

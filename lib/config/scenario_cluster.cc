@@ -1,0 +1,320 @@
+// nodes, network, partitions, qos, policy and reservations of a scenario or cluster file. See scenario_read.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "config/scenario_keys.h"
+#include "config/scenario_read.h"
+
+namespace gw::config {
+namespace {
+
+using model::Partition;
+
+template <typename T>
+std::optional<T> given(const Value& map, std::string_view key, T value) {
+  return map.find(key) == nullptr ? std::nullopt : std::optional<T>(std::move(value));
+}
+
+std::vector<std::string> node_names(const ScenarioCluster& c) {
+  std::vector<std::string> names;
+  for (const ScenarioNode& node : c.nodes) names.push_back(node.name);
+  return names;
+}
+
+// Scalars are short for an entry with a name alone: `nodes: [n0, n1]`, `qos: [a, b]`.
+template <typename T>
+bool read_entry(std::span<const Key<T>> keys, std::span<const std::string_view> others, const Value& item,
+                std::string_view what, T& line, const Reading& reading) {
+  if (item.kind != Value::Kind::kScalar) return read_line(keys, others, item, what, line, reading.problems);
+  read_value(keys[0].info, keys[0].at(line), item, reading.problems);
+  return true;
+}
+
+// ---- Nodes
+
+ScenarioNode node_of(const NodeLine& line, const Value& item, const Reading& reading) {
+  ScenarioNode node;
+  node.place = reading.place(place_of(item, "topology"));
+  node.topology = line.topology;
+  node.gpus = given(item, "gpus", line.gpus);
+  node.cpus = given(item, "cpus", line.cpus);
+  node.mem_mb = given(item, "memory", line.mem_mb);
+  node.gpu_type = base::to_lower(line.gpu_type);
+  node.features = line.features;
+  node.weight = line.weight;
+  return node;
+}
+
+void read_nodes_of(const Value& root, ScenarioCluster& c, const Reading& reading) {
+  std::map<std::string, uint32_t> lines;
+  for (const Value& item : list_items(root, "nodes", reading.problems)) {
+    NodeLine line;
+    if (!read_entry(node_line_keys(), {}, item, "an entry of nodes", line, reading)) continue;
+    if (line.names.empty() && item.kind == Value::Kind::kMap && item.find("name") == nullptr)
+      reading.problems.error(item, "this node has no name", "write `name: n0` or `name: \"n[0-3]\"`");
+    ScenarioNode node = node_of(line, item, reading);
+    for (const std::string& name : line.names) {
+      if (c.nodes.size() >= base::kMaxHosts)
+        return reading.problems.error(item, fmt::format("more than {} nodes", base::kMaxHosts));
+      if (!is_new_name(name, item, "node", lines, reading)) continue;
+      node.name = name;
+      c.nodes.push_back(node);
+    }
+  }
+}
+
+// ---- Partitions
+
+// As scenarios say: nothing is kept back for GPUs, and a part of a GPU is given where a job asks for one.
+Partition simulated_partition() {
+  Partition p;
+  p.cores_per_gpu_kept = 0;
+  p.allow_shared_gpus = true;
+  return p;
+}
+
+void set_state(PartitionEntry& entry) {
+  using model::PartitionState;
+  for (PartitionState state :
+       {PartitionState::kUp, PartitionState::kDown, PartitionState::kDrain, PartitionState::kInactive})
+    if (base::iequals(model::name(state), entry.state)) entry.p.state = state;
+}
+
+void set_default_for(PartitionEntry& entry, const Value& item, const Reading& reading) {
+  const std::vector<std::string> known = {"compute", "aux"};
+  check_names(entry.default_for, known, "kind of jobs", place_of(item, "default_for"), reading);
+  for (const std::string& word : entry.default_for) {
+    if (word == known[0]) entry.p.default_for_compute = true;
+    if (word == known[1]) entry.p.default_for_aux = true;
+  }
+}
+
+void read_partition(const Value& item, const std::vector<std::string>& nodes, std::map<std::string, uint32_t>& lines,
+                    ScenarioCluster& c, const Reading& reading) {
+  PartitionEntry entry{simulated_partition(), "up", {}};
+  std::vector<Bound> keys;
+  for (const auto* key : simulated_partition_keys()) keys.push_back({&key->info, key->at(entry)});
+  if (!read_bound(keys, {}, item, "an entry of partitions", reading.problems)) return;
+  if (!is_new_name(entry.p.name, item, "partition", lines, reading)) return;
+  set_state(entry);
+  set_default_for(entry, item, reading);
+  if (item.find("nodes") == nullptr)
+    reading.problems.error(item, fmt::format("partition {} does not say which nodes it has", entry.p.name),
+                           "write `nodes: ALL` or a host list");
+  if (entry.p.nodes.size() == 1 && base::iequals(entry.p.nodes[0], "all")) entry.p.nodes = nodes;
+  check_names(entry.p.nodes, nodes, "node", place_of(item, "nodes"), reading);
+  if (entry.p.is_default && std::any_of(c.partitions.begin(), c.partitions.end(), [](auto& p) { return p.is_default; }))
+    reading.problems.error(place_of(item, "default"), "a second partition is the default", "leave one");
+  c.partitions.push_back(std::move(entry.p));
+}
+
+void read_partitions_of(const Value& root, ScenarioCluster& c, const Reading& reading) {
+  const std::vector<std::string> nodes = node_names(c);
+  std::map<std::string, uint32_t> lines;
+  for (const Value& item : list_items(root, "partitions", reading.problems))
+    read_partition(item, nodes, lines, c, reading);
+  if (!c.partitions.empty()) return;
+  Partition all = simulated_partition();
+  all.name = "default";
+  all.is_default = true;
+  all.nodes = nodes;
+  c.partitions.push_back(std::move(all));
+}
+
+// ---- QOS
+
+constexpr std::string_view kResources[] = {"gpu", "cpu", "mem", "node"};
+
+base::Result<uint64_t> parse_amount(std::string_view resource, std::string_view text) {
+  constexpr int64_t kMost = 1'000'000'000;
+  if (resource == "mem") return base::parse_memory_mb(text);
+  if (!resource.starts_with("gpu")) {
+    GW_TRY(whole, base::parse_int(text, 0, kMost, resource));
+    return static_cast<uint64_t>(whole);
+  }
+  const size_t dot = std::min(text.find('.'), text.size());
+  GW_TRY(gpus, base::parse_int(text.substr(0, dot), 0, kMost, resource));
+  uint64_t milli = static_cast<uint64_t>(gpus) * model::kWholeGpu;
+  if (dot == text.size()) return milli;
+  std::string part(text.substr(dot + 1));
+  if (part.empty() || part.size() > 3) return base::invalid(fmt::format("{}: at most three decimals", resource));
+  part.resize(3, '0');
+  GW_TRY(thousandths, base::parse_int(part, 0, 999, resource));
+  return milli + static_cast<uint64_t>(thousandths);
+}
+
+Amounts read_amounts(const Value& item, std::string_view key, const Reading& reading) {
+  Amounts amounts;
+  const Value* map = item.find(key);
+  if (map == nullptr || map->kind == Value::Kind::kNull) return amounts;
+  if (map->kind != Value::Kind::kMap) {
+    reading.problems.error(*map, fmt::format("{} is a map of resources", key), "write {gpu: 16}");
+    return amounts;
+  }
+  MapKeys seen;
+  const std::vector<std::string> known(std::begin(kResources), std::end(kResources));
+  for (size_t i = 0; i + 1 < map->items.size(); i += 2) {
+    const Value& name = map->items[i];
+    if (!seen.is_new(name, reading.problems)) continue;
+    const bool is_type = name.text.starts_with("gpu:") && name.text.size() > 4;
+    if (!is_type && std::find(known.begin(), known.end(), name.text) == known.end()) {
+      tell_unknown(name, known, reading.problems);
+      continue;
+    }
+    const auto amount = parse_amount(name.text, map->items[i + 1].text);
+    if (amount)
+      amounts[base::to_lower(name.text)] = *amount;
+    else
+      reading.problems.error(map->items[i + 1], amount.error());
+  }
+  return amounts;
+}
+
+void read_one_qos(const Value& item, std::map<std::string, uint32_t>& lines, ScenarioCluster& c,
+                  const Reading& reading) {
+  QosLine line;
+  if (!read_entry(qos_line_keys(), kQosMaps, item, "an entry of qos", line, reading)) return;
+  if (!is_new_name(line.name, item, "QOS", lines, reading)) return;
+  if (line.name == "cluster")
+    return reading.problems.error(item, "the root of the QOS tree (cluster) is implied", "choose another name");
+  ScenarioQos qos;
+  qos.place = reading.place(item);
+  qos.name = line.name;
+  qos.parent = line.parent == "cluster" ? "" : line.parent;
+  qos.guaranteed = read_amounts(item, "guaranteed", reading);
+  qos.limit = read_amounts(item, "limit", reading);
+  qos.weight = line.weight;
+  qos.priority = line.priority;
+  qos.min_runtime = read_offset(line.min_runtime, false, {}, item, "min_runtime", reading);
+  qos.grace = read_offset(line.grace, false, {}, item, "grace", reading);
+  qos.preempt_children = line.preempt_children;
+  c.qos.push_back(std::move(qos));
+}
+
+const ScenarioQos* find_qos(const ScenarioCluster& c, const std::string& name) {
+  const auto found = std::find_if(c.qos.begin(), c.qos.end(), [&name](const auto& q) { return q.name == name; });
+  return found == c.qos.end() ? nullptr : &*found;
+}
+
+void check_parents(std::span<const Value> items, const ScenarioCluster& c, const Reading& reading) {
+  std::vector<std::string> names;
+  for (const ScenarioQos& q : c.qos) names.push_back(q.name);
+  for (const Value& item : items) {
+    const Value* name = item.find("name");
+    const Value* parent = item.find("parent");
+    if (name == nullptr || parent == nullptr || parent->text.empty() || parent->text == "cluster") continue;
+    check_names({parent->text}, names, "QOS", *parent, reading);
+    const ScenarioQos* at = find_qos(c, parent->text);
+    for (size_t level = 0; at != nullptr && at->name != name->text && level <= c.qos.size(); ++level)
+      at = at->parent.empty() ? nullptr : find_qos(c, at->parent);
+    if (at != nullptr)
+      reading.problems.error(*parent, fmt::format("QOS {} is below itself", name->text), "break the circle");
+  }
+}
+
+void read_qos_of(const Value& root, ScenarioCluster& c, const Reading& reading) {
+  std::map<std::string, uint32_t> lines;
+  const std::span<const Value> items = list_items(root, "qos", reading.problems);
+  for (const Value& item : items) read_one_qos(item, lines, c, reading);
+  check_parents(items, c, reading);
+}
+
+// ---- Policy
+
+std::optional<Reclaim> reclaim_of(const std::string& text) {
+  if (text == "none") return Reclaim::kNone;
+  if (text == "guaranteed") return Reclaim::kGuaranteed;
+  if (text == "fair_share") return Reclaim::kFairShare;
+  return std::nullopt;
+}
+
+ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
+  ScenarioPolicy policy;
+  const Value* map = root.find("policy");
+  policy.order_place = reading.place(place_of(root, "policy.order"));
+  policy.reclaim_place = reading.place(place_of(root, "policy.reclaim"));
+  policy.consolidate_place = reading.place(place_of(root, "policy.consolidate"));
+  policy.preempt_place = reading.place(place_of(root, "policy.preempt"));
+  if (map == nullptr || map->kind == Value::Kind::kNull) return policy;
+  PolicyLine line;
+  if (!read_line(policy_line_keys(), {}, *map, "policy", line, reading.problems)) return policy;
+  policy.order = given(*map, "order", line.order);
+  policy.order_weights = line.order_weights;
+  policy.fit = line.fit;
+  policy.usage_half_life =
+      read_offset(line.usage_half_life, false, policy.usage_half_life, *map, "usage_half_life", reading);
+  if (policy.usage_half_life <= base::Duration{})
+    reading.problems.error(place_of(*map, "usage_half_life"), "usage_half_life must be longer than nothing");
+  policy.reservations = given(*map, "reservations", line.reservations);
+  policy.candidates = given(*map, "candidates", line.candidates);
+  policy.grace = given(*map, "grace", read_offset(line.grace, false, {}, *map, "grace", reading));
+  policy.reclaim = reclaim_of(line.reclaim);
+  policy.consolidate = given(*map, "consolidate", line.consolidate);
+  policy.preempt = given(*map, "preempt", line.preempt);
+  return policy;
+}
+
+// ---- Reservations
+
+void set_times(const ReservationLine& line, const Value& item, ScenarioReservation& r, const Reading& reading) {
+  r.start = read_offset(line.start, true, {}, item, "start", reading);
+  if (line.end.empty() == line.duration.empty())
+    return reading.problems.error(item, fmt::format("reservation {} needs one of end and duration", r.name),
+                                  "write `duration: 1h`");
+  const base::Duration length = read_offset(line.duration, false, base::seconds(1), item, "duration", reading);
+  r.end = read_offset(line.end, true, r.start + length, item, "end", reading);
+  if (r.end <= r.start) reading.problems.error(item, fmt::format("reservation {} ends before it begins", r.name));
+}
+
+void read_reservations(const Value& root, ScenarioCluster& c, const Reading& reading) {
+  const std::vector<std::string> nodes = node_names(c);
+  std::map<std::string, uint32_t> lines;
+  for (const Value& item : list_items(root, "reservations", reading.problems)) {
+    ReservationLine line;
+    if (!read_line(reservation_line_keys(), {}, item, "an entry of reservations", line, reading.problems)) continue;
+    if (!is_new_name(line.name, item, "reservation", lines, reading)) continue;
+    ScenarioReservation r{line.name, line.nodes, {}, {}, line.users, line.maintenance};
+    if (r.nodes.size() == 1 && base::iequals(r.nodes[0], "all")) r.nodes = nodes;
+    check_names(r.nodes, nodes, "node", place_of(item, "nodes"), reading);
+    if (r.nodes.empty()) reading.problems.error(item, fmt::format("reservation {} has no nodes", r.name));
+    if (r.users.empty() && !r.maintenance)
+      reading.problems.error(item, fmt::format("nobody may use reservation {}", r.name),
+                             "write `users: [NAME]` or `maintenance: true`");
+    set_times(line, item, r, reading);
+    c.reservations.push_back(std::move(r));
+  }
+}
+
+}  // namespace
+
+ScenarioCluster read_cluster_parts(const Value& root, const Reading& reading) {
+  ScenarioCluster c;
+  read_nodes_of(root, c, reading);
+  std::vector<model::SwitchConfig> switches;
+  read_network(root, node_names(c), switches, c.network, reading.problems);
+  read_partitions_of(root, c, reading);
+  read_qos_of(root, c, reading);
+  c.policy = read_policy(root, reading);
+  read_reservations(root, c, reading);
+  return c;
+}
+
+void warn_of_guarantees(const ScenarioCluster& c, const Value& root, Problems& problems) {
+  for (const ScenarioQos& parent : c.qos) {
+    Amounts sums;
+    for (const ScenarioQos& child : c.qos)
+      if (child.parent == parent.name)
+        for (const auto& [resource, amount] : child.guaranteed) sums[resource] += amount;
+    for (const auto& [resource, sum] : sums) {
+      const auto own = parent.guaranteed.find(resource);
+      if (own != parent.guaranteed.end() && sum > own->second)
+        problems.warn(place_of(root, "qos"),
+                      fmt::format("below QOS {} more {} is guaranteed than it has itself", parent.name, resource));
+    }
+  }
+}
+
+}  // namespace gw::config

@@ -1,0 +1,132 @@
+// Search over the moments at which something becomes free. Each node tells from when on it could take its part; no gang
+// starts before enough nodes can.
+#include "sched/earliest.h"
+
+#include <algorithm>
+
+namespace gw::sched {
+namespace {
+
+using base::Duration;
+using base::Time;
+
+class Search {
+ public:
+  Search(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request, const Look& look,
+         Time now, Duration length, ReadyTimes& known)
+      : capacity_(capacity),
+        partition_(partition),
+        request_(request),
+        need_(request, partition, std::min(look.level, model::Locality::kNode)),
+        tasks_(need_.is_one_node() ? need_.all_tasks(1) : need_.least_tasks()),
+        gpus_(need_.is_one_node() ? need_.all_gpus() : UINT32_MAX),
+        look_(look),
+        now_(now),
+        length_(length),
+        known_(known) {
+    look_.against = Against::kLater;
+    look_.only = &nodes_;
+    known_.nodes.resize(capacity.id_limit());
+  }
+
+  std::optional<FutureStart> run() {
+    survey();
+    const uint32_t least = fewest();
+    if (ready_.size() < least) return std::nullopt;
+    std::nth_element(ready_.begin(), ready_.begin() + (least - 1), ready_.end());
+    const Time first = ready_[least - 1].first;
+    if (auto start = try_at(first)) return start;
+    return search_after(first);
+  }
+
+ private:
+  const Capacity& capacity_;
+  const PartitionFacts& partition_;
+  const model::Request& request_;
+  const Need need_;
+  const uint32_t tasks_;  // of the part that a node must be able to take; all of it for a gang of one
+  const uint32_t gpus_;
+  Look look_;
+  const Time now_;
+  const Duration length_;
+  ReadyTimes& known_;
+  std::vector<std::pair<Time, NodeId>> ready_;  // from when on a node could take its part
+  std::vector<NodeId> nodes_;                   // those ready at the moment being tried
+
+  uint32_t fewest() const {
+    return std::max<uint32_t>({request_.min_nodes, static_cast<uint32_t>(request_.nodelist.size()), 1});
+  }
+
+  void survey() {
+    const std::vector<uint64_t>& versions = capacity_.versions();
+    for (NodeId id : capacity_.partition_nodes(partition_.name)) {
+      ReadyTimes::Entry& entry = known_.nodes[id.value];
+      Time when = entry.when;
+      if (look_.timeline->on(id) != nullptr) {
+        when = first_fit(*capacity_.node(id));
+      } else if (entry.version != versions[id.value]) {
+        when = first_fit(*capacity_.node(id));
+        entry = {versions[id.value], when};
+      }
+      if (when != Time::never()) ready_.emplace_back(std::max(when, now_), id);
+    }
+  }
+
+  /// Moments, from now on, at which something on the node becomes free.
+  std::vector<Time> moments_of(const NodeAccount& account) const {
+    std::vector<Time> out = {now_};
+    look_.timeline->collect_ends(account, now_, out);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  Time first_fit(const NodeAccount& account) const {
+    if (!account.facts.usable || need_.ask_static(account.facts, *account.make)) return Time::never();
+    for (Time t : moments_of(account)) {
+      const Room room = look_.timeline->room_during(account, {t, t + length_}, look_.reservation);
+      if (!need_.misfit(account, room, tasks_, gpus_)) return t;
+    }
+    return Time::never();
+  }
+
+  std::optional<FutureStart> try_at(Time t) {
+    nodes_.clear();
+    for (const auto& [when, id] : ready_)
+      if (when <= t) nodes_.push_back(id);
+    std::sort(nodes_.begin(), nodes_.end());
+    look_.span = {t, t + length_};
+    Placement p = place(capacity_, partition_, request_, look_);
+    if (!p.allocation) return std::nullopt;
+    return FutureStart{t, std::move(*p.allocation)};
+  }
+
+  /// All later moments in turn. After many failures in ever larger steps: the answer is then a start that is possible,
+  /// though perhaps not the first.
+  std::optional<FutureStart> search_after(Time first) {
+    std::vector<Time> moments;
+    for (const auto& [when, id] : ready_)
+      for (Time t : moments_of(*capacity_.node(id)))
+        if (t > first) moments.push_back(t);
+    std::sort(moments.begin(), moments.end());
+    moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+    constexpr size_t kExact = 64;
+    size_t step = 1, failures = 0;
+    for (size_t i = 0; i < moments.size(); i += step) {
+      if (auto start = try_at(moments[i])) return start;
+      if (++failures > kExact && failures % 8 == 0) step *= 2;
+    }
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+std::optional<FutureStart> earliest(const Capacity& capacity, const PartitionFacts& partition,
+                                    const model::Request& request, Look look, Time now, Duration length,
+                                    ReadyTimes* known) {
+  ReadyTimes fresh;
+  return Search(capacity, partition, request, look, now, length, known != nullptr ? *known : fresh).run();
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,102 @@
+// The fragmentation measure.
+#include "sched/fragmentation.h"
+
+#include <algorithm>
+
+#include "sched/node_index.h"
+
+namespace gw::sched {
+
+TaskShape Workload::shape_of(const model::Request& r) {
+  const uint32_t tasks = std::max(1U, r.tasks_per_node > 0               ? r.tasks_per_node
+                                      : r.nodes_given && r.min_nodes > 0 ? r.tasks / r.min_nodes
+                                                                         : 1U);
+  TaskShape out;
+  out.gpu_milli = r.gpu_milli;
+  out.gpu_type = r.gpu_type;
+  if (r.gpu_counting == model::GpuCounting::kPerNode) out.gpus = r.gpus;
+  if (r.gpu_counting == model::GpuCounting::kPerTask) out.gpus = r.gpus * tasks;
+  if (r.gpu_counting == model::GpuCounting::kPerJob) out.gpus = std::max(1U, r.gpus / std::max(1U, r.min_nodes));
+  out.cpus = std::max(tasks * r.cpus_per_task, out.gpus * r.cpus_per_gpu);
+  out.mem_mb = std::max(
+      {r.mem_per_node_mb, r.mem_per_cpu_mb * out.cpus, r.mem_per_gpu_mb * out.gpus, r.mem_per_task_mb * tasks});
+  return out;
+}
+
+void Workload::add(const TaskShape& shape, uint32_t count) {
+  auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.shape == shape; });
+  if (it == entries_.end()) {
+    if (entries_.size() == kShapes) {  // the rarest makes room; its count is inherited, so that newcomers can rise
+      it = std::min_element(entries_.begin(), entries_.end(),
+                            [](const Entry& a, const Entry& b) { return a.count < b.count; });
+      it->shape = shape;
+    } else {
+      it = entries_.insert(entries_.end(), Entry{shape, 0});
+    }
+  }
+  it->count += count;
+  total_ += count;
+  if (total_ <= kWindow) return;
+  total_ = 0;
+  for (Entry& e : entries_) total_ += e.count = (e.count + 1) / 2;
+}
+
+Workload Workload::exact(std::vector<Entry> entries) {
+  Workload out;
+  for (const Entry& e : entries) out.total_ += e.count;
+  out.entries_ = std::move(entries);
+  return out;
+}
+
+namespace {
+
+/// Free GPU thousandths that a task of this shape cannot use.
+uint64_t unusable(const TaskShape& shape, const NodeAccount& node, const Leftover& left, uint64_t all) {
+  if (shape.gpus == 0 || shape.cpus > left.cpus || shape.mem_mb > left.mem_mb) return all;
+  if (!shape.gpu_type.empty() && !node.make->gpus_by_type.contains(shape.gpu_type)) return all;
+  if (shape.gpu_milli == model::kWholeGpu) {
+    if (shape.gpus > left.whole) return all;
+    return all - uint64_t{left.whole} * model::kWholeGpu;
+  }
+  uint64_t lost = 0;
+  for (size_t i = 0; i < left.shared_count; ++i)
+    if (left.shared[i].left < shape.gpu_milli) lost += left.shared[i].left;
+  return lost;
+}
+
+}  // namespace
+
+double fragmented_milli(const Workload& workload, const NodeAccount& node, const Leftover& left) {
+  if (workload.total() == 0) return 0;
+  uint64_t all = uint64_t{left.whole} * model::kWholeGpu;
+  for (size_t i = 0; i < left.shared_count; ++i) all += left.shared[i].left;
+  if (all == 0) return 0;
+  uint64_t sum = 0;
+  for (const Workload::Entry& e : workload.entries()) sum += e.count * unusable(e.shape, node, left, all);
+  return static_cast<double>(sum) / workload.total();
+}
+
+double fragmented_milli(const Workload& workload, const NodeAccount& node, const Room& room) {
+  return fragmented_milli(workload, node,
+                          Leftover{room.gpus.size(), room.shared.data(), room.shared.size(),
+                                   room.cores.size() * node.make->threads, room.mem_mb});
+}
+
+Fragmentation fragmentation(const Capacity& capacity, const std::string& partition, const Workload& workload) {
+  Fragmentation out;
+  const NodeIndex* index = capacity.index(partition);
+  if (index == nullptr) return out;
+  for (const auto& [state, group] : index->groups()) {
+    const NodeAccount& a = *group.sample;
+    const double nodes = group.nodes.count();
+    double free = a.free.gpus.size();
+    for (const SharedGpu& s : a.free.shared) free += static_cast<double>(s.left) / model::kWholeGpu;
+    out.gpus += uint64_t{a.make->gpus} * group.nodes.count();
+    out.free_gpus += nodes * free;
+    out.fragmented_gpus += nodes * fragmented_milli(workload, a, a.free) / model::kWholeGpu;
+    if (a.free.gpus.size() == a.make->gpus) out.largest_gang += a.make->gpus * group.nodes.count();
+  }
+  return out;
+}
+
+}  // namespace gw::sched

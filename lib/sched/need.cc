@@ -1,0 +1,148 @@
+// Arithmetic of one request on one node.
+#include "sched/need.h"
+
+#include <algorithm>
+
+#include "sched/unit_table.h"
+
+namespace gw::sched {
+
+using model::GpuCounting;
+using model::Locality;
+
+uint32_t Need::least_tasks() const {
+  return request_.tasks_per_node > 0 && !request_.tasks_given ? request_.tasks_per_node : 1;
+}
+
+bool Need::is_one_node() const {
+  if (request_.nodes_given) return request_.max_nodes == 1;
+  return may_be_one_node() && all_tasks(1) == 1 && request_.gpu_counting != GpuCounting::kPerJob;
+}
+
+bool Need::may_be_one_node() const {
+  if (request_.nodes_given) return request_.max_nodes == 1;
+  return request_.nodelist.size() <= 1 && request_.min_nodes <= 1 && most_tasks() >= all_tasks(1);
+}
+
+uint32_t Need::most_tasks() const {
+  const uint32_t cap = request_.tasks_per_node > 0 ? request_.tasks_per_node : request_.tasks;
+  return std::max(cap, least_tasks());
+}
+
+uint32_t Need::gpus_for(uint32_t tasks, uint32_t there) const {
+  switch (request_.gpu_counting) {
+    case GpuCounting::kNone:
+      return 0;
+    case GpuCounting::kPerNode:
+      return request_.gpus;
+    case GpuCounting::kPerTask:
+      return tasks * request_.gpus;
+    case GpuCounting::kPerJob:
+      return std::min({1U, there, request_.gpus});
+  }
+  return 0;
+}
+
+uint32_t Need::cpus_for(const Make& make, uint32_t tasks, uint32_t gpus) const {
+  const uint64_t per_gpu = request_.cpus_per_gpu > 0 ? request_.cpus_per_gpu : partition_.default_cpus_per_gpu;
+  const uint64_t asked = std::max<uint64_t>(uint64_t{tasks} * request_.cpus_per_task, uint64_t{gpus} * per_gpu);
+  const uint64_t threads = make.threads;
+  return static_cast<uint32_t>(std::min<uint64_t>((asked + threads - 1) / threads * threads, UINT32_MAX));
+}
+
+uint64_t Need::mem_for(const NodeFacts& facts, const Make& make, uint32_t tasks, uint32_t cpus, uint32_t gpus) const {
+  if (request_.mem_all) return facts.mem_mb;
+  if (request_.mem_per_node_mb > 0) return request_.mem_per_node_mb;
+  if (request_.mem_per_cpu_mb > 0) return request_.mem_per_cpu_mb * cpus;
+  if (request_.mem_per_gpu_mb > 0) return request_.mem_per_gpu_mb * gpus;
+  if (request_.mem_per_task_mb > 0) return request_.mem_per_task_mb * tasks;
+  if (request_.mem_none) return 0;
+  const uint64_t by_partition =
+      std::max(partition_.default_mem_per_cpu_mb * cpus, partition_.default_mem_per_gpu_mb * gpus);
+  if (by_partition > 0) return by_partition;
+  // Nobody said: the cores' share of the node's memory, with GPUs nine tenths of theirs if that is more (a tenth stays
+  // for jobs without GPUs), so that no job can take memory out of proportion unasked.
+  const uint64_t cores = std::max<uint32_t>(make.cores, 1);
+  const uint64_t by_cores = facts.mem_mb * (cpus / make.threads) / cores;
+  const uint64_t part = is_shared() ? request_.gpu_milli : model::kWholeGpu;
+  const uint64_t by_gpus =
+      make.all_gpus == 0 ? 0 : facts.mem_mb * gpus * part / model::kWholeGpu / make.all_gpus * 9 / 10;
+  return std::max(by_cores, by_gpus);
+}
+
+base::IndexSet Need::usable_gpus(const Make& make, const base::IndexSet& free) const {
+  if (request_.gpu_type.empty()) return free;
+  const auto it = make.gpus_by_type.find(request_.gpu_type);
+  if (it == make.gpus_by_type.end()) return {};
+  base::IndexSet out = free;
+  out &= it->second;
+  return out;
+}
+
+uint32_t Need::count_gpus(const Make& make, const Room& room) const {
+  if (request_.gpus == 0) return 0;
+  uint32_t n = request_.gpu_type.empty() ? room.gpus.size() : usable_gpus(make, room.gpus).size();
+  if (!is_shared()) return n;
+  for (const SharedGpu& s : room.shared) n += s.left >= request_.gpu_milli;
+  return n;
+}
+
+std::optional<Clause> Need::ask_static(const NodeFacts& facts, const Make& make) const {
+  if (!request_.features.empty()) {
+    const auto has = [&](const std::string& f) {
+      return std::find(facts.features.begin(), facts.features.end(), f) != facts.features.end();
+    };
+    if (std::none_of(request_.features.begin(), request_.features.end(),
+                     [&](const model::FeatureSet& all) { return std::all_of(all.begin(), all.end(), has); }))
+      return Clause::kFeatures;
+  }
+  if (!facts.topology) return Clause::kUnregistered;
+  if (request_.gpus > 0 && !request_.gpu_type.empty() && !make.gpus_by_type.contains(request_.gpu_type))
+    return Clause::kGpuType;
+  if (is_shared() && !partition_.allow_shared_gpus) return Clause::kSharing;
+  return std::nullopt;
+}
+
+uint32_t Need::cores_to_give(const Make& make, const Room& room, uint32_t gpus) const {
+  const uint32_t free = room.cores.size();
+  if (is_exclusive() || make.gpus == 0 || partition_.cores_per_gpu_kept == 0) return free;
+  const uint32_t each = make.cores / make.gpus;
+  const uint32_t kept = std::min(partition_.cores_per_gpu_kept, each == 0 ? 0 : each - 1);
+  const uint32_t whole = room.gpus.size();
+  const uint32_t stay = is_shared() || whole <= gpus ? 0 : (whole - gpus) * kept;
+  return free > stay ? free - stay : 0;
+}
+
+Locality Need::level_of(const Make& make, const Room& room, uint32_t gpus) const {
+  if (gpus <= 1 || is_shared()) return Locality::kGpu;
+  const auto level = make.units->level(usable_gpus(make, room.gpus), gpus);
+  return level ? *level : Locality::kNode;
+}
+
+std::optional<Clause> Need::misfit(const NodeAccount& account, const Room& room, uint32_t tasks, uint32_t gpus) const {
+  const Make& make = *account.make;
+  if (is_exclusive() && !room.idle) return Clause::kExclusive;
+  const uint32_t there = count_gpus(make, room);
+  if (gpus == UINT32_MAX) gpus = gpus_for(tasks, there);
+  if (request_.gpus > 0 && (there < gpus || there == 0)) return Clause::kGpus;
+  if (level_ < Locality::kNode && gpus > 0 && level_of(make, room, gpus) > level_) return Clause::kLocality;
+  const uint32_t cpus = cpus_for(make, tasks, gpus);
+  if (cpus / make.threads > cores_to_give(make, room, gpus)) return Clause::kCores;
+  if (mem_for(account.facts, make, tasks, cpus, gpus) > room.mem_mb) return Clause::kMemory;
+  return std::nullopt;
+}
+
+uint32_t Need::room_for(const NodeAccount& account, const Room& room) const {
+  uint32_t low = least_tasks(), high = most_tasks();
+  if (misfit(account, room, low)) return 0;
+  while (low < high) {  // the largest number of tasks that fits; fitting is monotone
+    const uint32_t middle = low + (high - low + 1) / 2;
+    if (misfit(account, room, middle))
+      high = middle - 1;
+    else
+      low = middle;
+  }
+  return low;
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,86 @@
+// What a request needs of one node, and whether a room on it suffices. Shared by placement now, placement in the
+// timeline and the check of whether a job could ever run.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sched/capacity.h"
+
+namespace gw::sched {
+
+/// Why a node cannot serve a request, in the order in which the clauses are asked.
+enum class Clause {
+  kNodeList,
+  kExcluded,
+  kReserved,
+  kFeatures,
+  kGpuType,
+  kSharing,
+  kUnregistered,
+  kUnusable,
+  kGpus,
+  kLocality,
+  kCores,
+  kMemory,
+  kExclusive,
+  kNodes,
+};
+constexpr int kClauseCount = 14;
+
+/// A request held against the nodes of one partition.
+class Need {
+ public:
+  /// `level`: how close each node's GPUs must be; kNode or wider: no matter.
+  Need(const model::Request& request, const PartitionFacts& partition, model::Locality level = model::Locality::kAny)
+      : request_(request), partition_(partition), level_(level) {}
+
+  const model::Request& request() const { return request_; }
+  /// The whole gang goes on one node, or does not run.
+  bool is_one_node() const;
+  /// It may go on one node, though perhaps on several too.
+  bool may_be_one_node() const;
+  /// Tasks of a gang of so many nodes.
+  uint32_t all_tasks(uint32_t nodes) const {
+    return request_.tasks_given ? request_.tasks : std::max(nodes, request_.tasks);
+  }
+  /// GPUs of a gang of one, for misfit().
+  uint32_t all_gpus() const {
+    return request_.gpu_counting == model::GpuCounting::kPerJob ? request_.gpus : UINT32_MAX;
+  }
+  bool is_exclusive() const { return request_.exclusive || partition_.exclusive; }
+  bool is_shared() const { return request_.gpus > 0 && request_.gpu_milli < model::kWholeGpu; }
+  /// Fewest tasks that a node of the gang must take, and most that it may take.
+  uint32_t least_tasks() const;
+  uint32_t most_tasks() const;
+  /// GPUs of a node that takes so many tasks; `there`: how many of them are free (for GPUs counted per job).
+  uint32_t gpus_for(uint32_t tasks, uint32_t there) const;
+  /// GPUs without which no node can be part of the gang.
+  uint32_t least_gpus() const { return gpus_for(least_tasks(), 1); }
+  /// Hardware threads, in whole cores.
+  uint32_t cpus_for(const Make& make, uint32_t tasks, uint32_t gpus) const;
+  uint64_t mem_for(const NodeFacts& facts, const Make& make, uint32_t tasks, uint32_t cpus, uint32_t gpus) const;
+  /// GPUs of the right type among those free.
+  base::IndexSet usable_gpus(const Make& make, const base::IndexSet& free) const;
+  uint32_t count_gpus(const Make& make, const Room& room) const;
+  /// What does not change with use: features, type, sharing.
+  std::optional<Clause> ask_static(const NodeFacts& facts, const Make& make) const;
+  /// The first clause that keeps `tasks` tasks, with `gpus` GPUs (UINT32_MAX: as gpus_for() says), out of a room.
+  std::optional<Clause> misfit(const NodeAccount& account, const Room& room, uint32_t tasks,
+                               uint32_t gpus = UINT32_MAX) const;
+  /// Most tasks that fit; 0: not even least_tasks().
+  uint32_t room_for(const NodeAccount& account, const Room& room) const;
+  /// Cores that the request may take of a room when it takes `gpus` GPUs: some are kept back for those left free.
+  uint32_t cores_to_give(const Make& make, const Room& room, uint32_t gpus) const;
+  /// How close `gpus` GPUs can be had.
+  model::Locality level_of(const Make& make, const Room& room, uint32_t gpus) const;
+
+ private:
+  const model::Request& request_;
+  const PartitionFacts& partition_;
+  model::Locality level_;
+};
+
+}  // namespace gw::sched

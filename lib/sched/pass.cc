@@ -1,0 +1,288 @@
+// The pass over the classes: whose turn it is, starting now, and promises for what is blocked.
+#include "sched/pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sched/earliest.h"
+
+namespace gw::sched {
+
+Pass::Pass(ClusterView& view, Time now, const Budget& budget)
+    : view_(view), now_(now), budget_(budget), order_(view.order()), timeline_(view.capacity()) {
+  context_.now = now;
+  context_.size = view.capacity().size();
+  context_.usage = &view.usage();
+  for (const auto& [uid, used] : view.usage()) context_.total_usage += used;
+  for (const auto& [name, p] : view.capacity().partitions()) partition_priority_[name] = p.tier;
+  context_.partition_priority = &partition_priority_;
+}
+
+void Pass::change_at(Time when) {
+  if (when > now_) plan_.next_change_at = std::min(plan_.next_change_at, when);
+}
+
+void Pass::book_advance_reservations() {
+  for (const auto& [name, r] : view_.reservations()) {
+    if (r.end <= now_) continue;
+    change_at(r.start);
+    change_at(r.end);
+    for (const std::string& node : r.nodes) {
+      const NodeId id = capacity().id_of(node);
+      if (!id) continue;
+      Booking b;
+      b.span = {r.start, r.end};
+      b.reservation = name;
+      b.whole = true;
+      timeline_.add(id, std::move(b));
+    }
+  }
+}
+
+int32_t Pass::tier(const PendingJob& job) const {
+  int32_t best = INT32_MIN;
+  for (const std::string& name : job.partitions)
+    if (const PartitionFacts* p = view_.capacity().partition(name)) best = std::max(best, p->tier);
+  return best;
+}
+
+/// Puts the class's next job in line.
+void Pass::take_turn(const ClassKey& key) {
+  Progress& progress = progress_.at(&key);
+  const JobClass& c = view_.queue().classes().at(key);
+  if (progress.next == c.members.end()) return;
+  const PendingJob& job = progress.next->second;
+  Turn turn{tier(job), progress.next->first, &key};
+  turn.rank.key = -order_.score(job, context_);
+  turns_.insert(turn);
+}
+
+Plan Pass::run() {
+  plan_.epoch = view_.epoch();
+  book_advance_reservations();
+  for (const auto& [key, c] : view_.queue().classes()) {
+    progress_[&key] = {c.members.begin(), false};
+    take_turn(key);
+  }
+  while (!turns_.empty() && !plan_.exhausted) {
+    const Turn turn = *turns_.begin();
+    turns_.erase(turns_.begin());
+    serve(turn);
+  }
+  for (JobId id : tentative_) capacity().release_all(id);
+  while (!taken_.empty()) give_back(taken_.begin()->first);
+  return std::move(plan_);
+}
+
+void Pass::serve(const Turn& turn) {
+  if (starts_ >= budget_.starts || placements_ >= budget_.placements) {
+    plan_.exhausted = true;
+    return;
+  }
+  Progress& progress = progress_.at(turn.key);
+  const PendingJob& job = progress.next->second;
+  JobClass& job_class = view_.queue().job_class(*turn.key);
+  const bool is_known = !progress.is_blocked && is_still_blocked(job, job_class);
+  if (decide(job, job_class, progress.is_blocked, is_known) == Outcome::kBlocked) {
+    progress.is_blocked = true;
+    if (!may_reserve(job)) return;  // the rest of the class waits like this one
+  }
+  ++progress.next;
+  take_turn(*turn.key);
+}
+
+Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_blocked, bool is_known) {
+  if (const auto why = hopeless(job)) {
+    plan_.groups.push_back({{Reject{job.id, model::WaitReason::kDeadline, *why}}});
+    return Outcome::kRejected;
+  }
+  failed_.clear();
+  if (!is_blocked && !is_known && (start_now(job, job.time_limit) || start_shortened(job))) return Outcome::kStarted;
+  if (!is_blocked && order_.is_preemptive() && start_by_taking(job)) return Outcome::kStarted;
+  for (const std::string& name : job.partitions) first_blocked_.try_emplace(name, job.id);
+  if (!is_blocked) tell_blocked(job, job_class, is_known);
+  if (may_reserve(job)) reserve(job, job_class);
+  return Outcome::kBlocked;
+}
+
+std::optional<std::string> Pass::hopeless(const PendingJob& job) {
+  if (!job.deadline) return std::nullopt;
+  const Duration least = job.time_min.us > 0 ? job.time_min : job.time_limit;
+  if (least == base::kUnlimited) {
+    if (now_ < job.deadline) return change_at(job.deadline), std::nullopt;
+    return "its deadline passed before it could start";
+  }
+  const Time latest = job.deadline - least;
+  if (now_ <= latest) return change_at(latest + base::microseconds(1)), std::nullopt;
+  return fmt::format("it can no longer end by its deadline {}: it would have had to start by {}",
+                     base::format_time(job.deadline), base::format_time(latest));
+}
+
+Pass::Closeness Pass::closeness(const PendingJob& job) {
+  Closeness out;
+  const model::Request& r = job.request;
+  Duration waited_for = {};
+  for (const model::LocalityStep& step : r.locality) {
+    out.level = step.level;
+    if (step.wait == base::kUnlimited) break;
+    waited_for = waited_for + step.wait;
+    const Time until = job.eligible + waited_for;
+    if (now_ < until) {
+      change_at(until);
+      break;
+    }
+    out.level = model::Locality::kAny;
+  }
+  if (r.max_switches == 0) return out;
+  const Time until = job.eligible + r.switches_wait;
+  if (now_ >= until) return out;
+  if (until != Time::never()) change_at(until);
+  out.switches = r.max_switches;
+  return out;
+}
+
+bool Pass::is_open(const PendingJob& job, const std::string& partition) const {
+  const PartitionFacts* p = view_.capacity().partition(partition);
+  return p != nullptr && p->is_up && allows_time(view_.capacity(), job, *p) &&
+         !(order_.is_strict() && first_blocked_.contains(partition));
+}
+
+/// nullopt: not now, whatever is free: outside its advance reservation's time.
+std::optional<Look> Pass::look_for(const PendingJob& job, const PartitionFacts& partition, Duration length) {
+  Look look;
+  look.timeline = &timeline_;
+  look.span = {now_, now_ + length};
+  const Closeness close = closeness(job);
+  look.level = close.level;
+  look.switches = close.switches;
+  const Policy& policy = view_.policy();
+  look.fit = partition.fit == model::Fit::kDefault ? policy.fit : partition.fit;
+  look.candidates = policy.candidates;
+  look.workload = &view_.workload();
+  if (job.reservation.empty()) return look;
+  const auto r = view_.reservations().find(job.reservation);
+  if (r == view_.reservations().end() || r->second.maintenance || !r->second.users.contains(job.uid))
+    return std::nullopt;
+  if (now_ < r->second.start || look.span.to > r->second.end) return std::nullopt;
+  look.reservation = job.reservation;
+  look.inside = &r->second.nodes;
+  return look;
+}
+
+bool Pass::place_part(JobId id, const model::Request& request, const PendingJob& job, const std::string& partition,
+                      Duration length, Group& group) {
+  const PartitionFacts& facts = *capacity().partition(partition);
+  auto look = look_for(job, facts, length);
+  if (!look) return false;
+  if (request.fit != model::Fit::kDefault) look->fit = request.fit;
+  ++placements_;
+  Placement placement = place(capacity(), facts, request, *look);
+  if (!placement.allocation) {
+    if (id == job.id) failed_[partition] = std::move(placement.census);
+    return false;
+  }
+  if (!capacity().allocate(id, partition, *placement.allocation, now_, now_ + length)) return false;
+  tentative_.push_back(id);
+  group.decisions.emplace_back(Start{id, partition, std::move(*placement.allocation), length});
+  return true;
+}
+
+void Pass::undo(const Group& group) {
+  for (auto it = group.decisions.rbegin(); it != group.decisions.rend(); ++it) {
+    const Start* start = std::get_if<Start>(&*it);
+    if (start == nullptr) continue;
+    capacity().release_all(start->job);
+    std::erase(tentative_, start->job);
+  }
+}
+
+bool Pass::start_parts(const PendingJob& job, const std::string& partition, Duration length, Group& group) {
+  if (!place_part(job.id, job.request, job, partition, length, group)) return false;
+  for (const Component& c : job.components) {
+    const bool placed = std::any_of(c.partitions.begin(), c.partitions.end(), [&](const std::string& name) {
+      return is_open(job, name) && place_part(c.id, c.request, job, name, length, group);
+    });
+    if (!placed) return false;
+  }
+  return true;
+}
+
+bool Pass::start_now(const PendingJob& job, Duration length) {
+  for (const std::string& name : job.partitions) {
+    if (!is_open(job, name)) continue;
+    Group group;
+    if (start_parts(job, name, length, group)) {
+      plan_.groups.push_back(std::move(group));
+      ++starts_;
+      return true;
+    }
+    undo(group);
+  }
+  return false;
+}
+
+/// With --time-min a job may run shorter than asked, up to the next promise on its nodes.
+bool Pass::start_shortened(const PendingJob& job) {
+  if (job.time_min.us <= 0 || job.time_min >= job.time_limit || timeline_.empty()) return false;
+  if (!start_now(job, job.time_min)) return false;
+  Time until = now_ + job.time_limit;
+  if (job.deadline) until = std::min(until, job.deadline);
+  Group& group = plan_.groups.back();
+  for (const Decision& d : group.decisions)
+    for (const model::NodeShare& share : std::get<Start>(d).allocation.shares)
+      until = std::min(until, timeline_.next_booking(share.node, {now_ + job.time_min, until}, job.reservation));
+  for (Decision& d : group.decisions) {
+    std::get<Start>(d).time_limit = until - now_;
+    capacity().set_expected_end(std::get<Start>(d).job, until);
+  }
+  return true;
+}
+
+bool Pass::may_reserve(const PendingJob& job) const {
+  // Where nothing has an end nothing can be foreseen.
+  if (view_.capacity().jobs_with_end() == 0 && timeline_.empty()) return false;
+  if (!job.components.empty()) return false;  // several requests at one moment: not foreseen
+  return std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
+    const PartitionFacts* p = view_.capacity().partition(name);
+    if (p == nullptr || !p->is_up) return false;
+    const auto it = reserved_in_.find(name);
+    return (it == reserved_in_.end() ? 0 : it->second) < view_.policy().reservations;
+  });
+}
+
+void Pass::reserve(const PendingJob& job, JobClass& job_class) {
+  std::optional<FutureStart> best;
+  std::string where;
+  for (const std::string& name : job.partitions) {
+    const PartitionFacts* p = capacity().partition(name);
+    if (p == nullptr || !p->is_up || !allows_time(capacity(), job, *p)) continue;
+    if (reserved_in_[name] >= view_.policy().reservations) continue;
+    ++reserved_in_[name];
+    auto look = look_for(job, *p, job.time_limit);
+    if (!look) continue;
+    ++placements_;
+    // A wait for locality ends some time: what was found under it is not kept.
+    std::shared_ptr<ReadyTimes>& known = job_class.ready[name];
+    if (!known) known = std::make_shared<ReadyTimes>();
+    const bool is_plain = look->level == model::Locality::kAny && look->reservation.empty();
+    auto start = earliest(capacity(), *p, job.request, *look, now_, job.time_limit, is_plain ? known.get() : nullptr);
+    if (!start || (best && best->when <= start->when)) continue;
+    best = std::move(start);
+    where = name;
+  }
+  if (!best) return;
+  for (const model::NodeShare& share : best->allocation.shares)
+    timeline_.add(share.node, Booking{{best->when, best->when + job.time_limit},
+                                      job.id,
+                                      job.reservation,
+                                      share.cores,
+                                      share.gpus,
+                                      share.gpu_milli,
+                                      share.mem_mb,
+                                      false});
+  change_at(best->when);
+  plan_.reservations.push_back(Reserve{job.id, where, best->when, best->allocation.node_names()});
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,133 @@
+// What waiting jobs are told, and what is remembered of it so that nobody is asked twice for nothing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "sched/node_index.h"
+#include "sched/pass.h"
+
+namespace gw::sched {
+
+using model::WaitReason;
+
+/// The class found no room at all a while ago, promises aside. Have so few nodes gained anything since then that it
+/// cannot have any now?
+bool Pass::is_still_blocked(const PendingJob& job, const JobClass& job_class) const {
+  if (job_class.blocked_at == 0 || job_class.told == 0 || !taken_.empty()) return false;
+  const auto gained = view_.capacity().gained_since(job_class.blocked_at);
+  if (!gained || gained->size() > 256) return false;
+  const bool one = Need(job.request, PartitionFacts{}).is_one_node();
+  uint32_t fitting = one ? 0 : job_class.blocked_fitting;
+  const uint32_t needed = one ? 1 : std::max(job.request.min_nodes, 1U);
+  if (fitting >= needed) return false;
+  const auto could_take_a_part = [&](const NodeAccount& account) {
+    return std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
+      const PartitionFacts* p = view_.capacity().partition(name);
+      if (p == nullptr || view_.capacity().index(name)->position(account.facts.id) == UINT32_MAX) return false;
+      const Need need(job.request, *p);
+      if (need.ask_static(account.facts, *account.make)) return false;
+      return !(one ? need.misfit(account, account.free, need.all_tasks(1), need.all_gpus())
+                   : need.misfit(account, account.free, need.least_tasks()));
+    });
+  };
+  std::set<NodeId> seen;
+  for (NodeId id : *gained) {
+    const NodeAccount* account = view_.capacity().node(id);
+    if (account == nullptr || !account->facts.usable || !seen.insert(id).second) continue;
+    if (could_take_a_part(*account) && ++fitting >= needed) return false;
+  }
+  return true;
+}
+
+void Pass::tell(JobClass& job_class, const ClassKey& key, WaitReason reason, const std::string& detail) {
+  const uint64_t said = std::hash<std::string>()(detail) * 31 + static_cast<uint64_t>(reason) + 1;
+  if (job_class.told == said) return;
+  job_class.told = said;
+  plan_.groups.push_back(Group{{Wait{key, reason, detail}}});
+}
+
+/// Why the job does not start in a partition that is up.
+std::string Pass::why_in(const PendingJob& job, const PartitionFacts& partition, Blockage& blockage) {
+  if (order_.is_strict() && first_blocked_.at(partition.name) != job.id) {
+    blockage.is_lasting = false;
+    blockage.reason = WaitReason::kPriority;
+    return fmt::format("partition {} serves strictly in order: job {} is before it and waits", partition.name,
+                       first_blocked_.at(partition.name).text());
+  }
+  auto look = look_for(job, partition, job.time_limit);
+  const auto known = failed_.find(partition.name);
+  if (!look) {
+    blockage.is_lasting = false;
+    blockage.reason = WaitReason::kReservation;
+    return fmt::format("reservation {} is not open for it now", job.reservation);
+  }
+  blockage.is_lasting &= look->level == model::Locality::kAny && look->switches == 0 && job.components.empty();
+  if (known == failed_.end()) {
+    blockage.is_lasting = false;
+    return allows_time(view_.capacity(), job, partition)
+               ? "a component of the job finds no room beside the others"
+               : fmt::format("its time limit is longer than partition {} allows", partition.name);
+  }
+  const Census& census = known->second;
+  if (timeline_.empty()) {
+    blockage.fitting += census.fitting;
+  } else {
+    look->timeline = nullptr;
+    const Placement unpromised = place(view_.capacity(), partition, job.request, *look);
+    blockage.fitting += unpromised.census.fitting;
+    if (unpromised.allocation) {
+      blockage.is_lasting = false;
+      blockage.reason = WaitReason::kPriority;
+      return fmt::format(
+          "there is room in partition {}, but it is promised to jobs before it or to a reservation; a shorter --time "
+          "or "
+          "a --time-min may fit before",
+          partition.name);
+    }
+  }
+  const auto unusable = census.ruled_out.find(Clause::kUnusable);
+  if (census.fitting == 0 && unusable != census.ruled_out.end() && unusable->second == census.nodes)
+    blockage.reason = WaitReason::kReqNodeNotAvail;
+  return explain(census, partition.name);
+}
+
+void Pass::ask_why(const PendingJob& job, Blockage& blockage) {
+  for (const std::string& name : job.partitions) {
+    const PartitionFacts* partition = capacity().partition(name);
+    if (!blockage.detail.empty()) blockage.detail += "; ";
+    if (partition != nullptr && partition->is_up) {
+      blockage.is_up = true;
+      blockage.detail += why_in(job, *partition, blockage);
+    } else {
+      blockage.detail += fmt::format("partition {} is {}", name, partition == nullptr ? "gone" : "down");
+    }
+  }
+}
+
+void Pass::tell_blocked(const PendingJob& job, JobClass& job_class, bool is_known) {
+  Blockage blockage;
+  if (is_known) {
+    blockage.is_up = true;
+    blockage.detail = job_class.blocked_why;
+  } else {
+    ask_why(job, blockage);
+    const model::Request& r = job.request;
+    const bool is_plain = blockage.is_up && blockage.is_lasting && !order_.is_strict() && r.nodelist.empty() &&
+                          r.exclude.empty() && job.reservation.empty();
+    job_class.blocked_at = is_plain ? capacity().gain_version() : 0;
+    job_class.blocked_fitting = blockage.fitting;
+    job_class.blocked_why = blockage.detail;
+  }
+  const bool behind = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
+    const auto it = first_blocked_.find(name);
+    return it != first_blocked_.end() && it->second != job.id;
+  });
+  if (!blockage.is_up)
+    blockage.reason = WaitReason::kPartitionDown;
+  else if (behind && blockage.reason == WaitReason::kResources)
+    blockage.reason = WaitReason::kPriority;
+  tell(job_class, class_key(job, order_.looks_at_users()), blockage.reason, blockage.detail);
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,174 @@
+// See cluster.h.
+#include "sim/cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace gw::sim {
+namespace {
+
+using base::Result;
+using config::ScenarioNode;
+using model::NodeTopology;
+
+base::Error at(const config::Place& place, base::Error error) {
+  error.what = place.says(error.what);
+  return error;
+}
+
+/// Extends a machine by `more` cores, dealt to its NUMA nodes in turn; they are near the GPUs that are there.
+void add_cores(NodeTopology& t, uint32_t more) {
+  const uint32_t threads = t.threads_per_core();
+  uint32_t next_pu = 0;
+  for (const model::Core& core : t.cores)
+    for (uint32_t pu : core.pus) next_pu = std::max(next_pu, pu + 1);
+  for (uint32_t i = 0; i < more; ++i) {
+    const auto numa = static_cast<uint32_t>(i % t.numa_nodes.size());
+    const auto index = static_cast<uint32_t>(t.cores.size());
+    model::Core core{t.numa_nodes[numa].socket, numa, 0, {}};
+    for (const model::Core& other : t.cores)
+      if (other.numa == numa) core.l3 = other.l3;
+    for (uint32_t thread = 0; thread < threads; ++thread) core.pus.push_back(next_pu++);
+    t.cores.push_back(std::move(core));
+    for (model::Gpu& gpu : t.gpus)
+      if (gpu.numa == numa) gpu.near_cores.push_back(index);
+  }
+}
+
+/// `count` of the machine's cores, evenly over its NUMA nodes.
+base::IndexSet spread_cores(const NodeTopology& t, uint32_t count) {
+  std::vector<std::vector<uint32_t>> by_numa(t.numa_nodes.size());
+  for (uint32_t i = 0; i < t.cores.size(); ++i) by_numa[t.cores[i].numa].push_back(i);
+  base::IndexSet chosen;
+  for (size_t round = 0; chosen.size() < count; ++round)
+    for (const auto& cores : by_numa)
+      if (round < cores.size() && chosen.size() < count) chosen.insert(cores[round]);
+  return chosen;
+}
+
+Result<NodeTopology> topology_of(const ScenarioNode& node, const LoadTopology& load) {
+  const std::string type = node.gpu_type.empty() ? "gpu" : node.gpu_type;
+  if (node.topology.empty())
+    return model::flat_topology(node.cpus.value_or(kPlentyOfCpus), node.mem_mb.value_or(kPlentyOfMemoryMb),
+                                node.gpus.value_or(0), type);
+  auto loaded = load(node.topology);
+  if (!loaded) return tl::unexpected(at(node.place, loaded.error()));
+  NodeTopology t = std::move(*loaded);
+  if (node.gpus.value_or(0) > t.gpus.size())
+    return base::invalid(node.place.says(fmt::format("{} GPUs on node {}, but topology {} has {}", *node.gpus,
+                                                     node.name, node.topology, t.gpus.size())),
+                         "leave topology out for GPUs all alike");
+  if (!node.gpu_type.empty())
+    for (model::Gpu& gpu : t.gpus) gpu.type = node.gpu_type;
+  const uint32_t cores = node.cpus.value_or(t.cpu_count()) / t.threads_per_core();
+  if (cores > t.cores.size()) add_cores(t, cores - static_cast<uint32_t>(t.cores.size()));
+  return t;
+}
+
+sched::NodeFacts facts_of(const ScenarioNode& node, std::shared_ptr<const NodeTopology> t) {
+  sched::NodeFacts facts;
+  facts.features = node.features;
+  facts.weight = node.weight;
+  facts.cores = spread_cores(*t, node.cpus.value_or(t->cpu_count()) / t->threads_per_core());
+  facts.gpus = base::IndexSet::first(node.gpus.value_or(static_cast<uint32_t>(t->gpus.size())));
+  facts.mem_mb = node.mem_mb.value_or(t->memory_mb);
+  facts.usable = true;
+  facts.topology = std::move(t);
+  return facts;
+}
+
+/// Nodes of one line share a topology, so that the scheduler sees that they are of one make.
+base::Status add_nodes(const config::ScenarioCluster& written, const LoadTopology& load, Cluster& cluster) {
+  const ScenarioNode* before = nullptr;
+  for (const ScenarioNode& node : written.nodes) {
+    if (before == nullptr || before->place.line != node.place.line || before->place.column != node.place.column) {
+      GW_TRY(topology, topology_of(node, load));
+      cluster.nodes.push_back(facts_of(node, std::make_shared<const NodeTopology>(std::move(topology))));
+    } else {
+      cluster.nodes.push_back(cluster.nodes.back());
+    }
+    cluster.nodes.back().id = base::NodeId(static_cast<uint32_t>(cluster.nodes.size()));
+    cluster.nodes.back().name = node.name;
+    before = &node;
+  }
+  return {};
+}
+
+sched::PartitionFacts facts_of(const model::Partition& p) {
+  sched::PartitionFacts facts;
+  facts.name = p.name;
+  facts.nodes = p.nodes;
+  facts.is_up = p.state == model::PartitionState::kUp || p.state == model::PartitionState::kDrain;
+  facts.tier = p.tier;
+  facts.max_nodes = p.max_nodes;
+  facts.max_time = p.max_time;
+  facts.exclusive = p.exclusive;
+  facts.default_mem_per_cpu_mb = p.default_mem_per_cpu_mb;
+  facts.default_mem_per_gpu_mb = p.default_mem_per_gpu_mb;
+  facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
+  facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
+  facts.allow_shared_gpus = p.allow_shared_gpus;
+  facts.fit = p.fit;
+  return facts;
+}
+
+base::Status set_policy(const config::ScenarioPolicy& written, sched::Policy& policy) {
+  if (written.order || !written.order_weights.empty()) {
+    auto order = sched::make_order(written.order.value_or("fifo_skip"), written.order_weights);
+    if (!order) return tl::unexpected(at(written.order_place, order.error()));
+    policy.order = std::move(*order);
+  }
+  if (written.fit != model::Fit::kDefault) policy.fit = written.fit;
+  policy.reservations = written.reservations.value_or(policy.reservations);
+  policy.candidates = written.candidates.value_or(policy.candidates);
+  policy.grace = written.grace.value_or(Duration{});
+  return {};
+}
+
+bool has_numbers(const config::ScenarioQos& q) {
+  const config::ScenarioQos plain;
+  const auto matters = [](const config::Amounts& amounts) {
+    return std::any_of(amounts.begin(), amounts.end(), [](const auto& a) { return a.second > 0; });
+  };
+  return matters(q.guaranteed) || !q.limit.empty() || q.weight != plain.weight || q.priority != plain.priority ||
+         q.min_runtime != plain.min_runtime || q.preempt_children;
+}
+
+}  // namespace
+
+base::Status not_supported(const config::Place& place, const std::string& what) {
+  return base::invalid(place.says("quotas are not supported yet: " + what));
+}
+
+base::Status check_supported(const config::ScenarioCluster& written) {
+  for (const config::ScenarioQos& q : written.qos)
+    if (has_numbers(q)) return not_supported(q.place, fmt::format("QOS {} has more than a name", q.name));
+  const auto reclaim = written.policy.reclaim.value_or(config::Reclaim::kNone);
+  if (reclaim != config::Reclaim::kNone && !written.qos.empty())
+    return not_supported(written.policy.reclaim_place, "policy.reclaim (write none)");
+  return {};
+}
+
+uint32_t Users::id(const std::string& name) {
+  constexpr uint32_t kFirst = 1000;
+  return ids_.emplace(name, kFirst + static_cast<uint32_t>(ids_.size())).first->second;
+}
+
+Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users) {
+  Cluster cluster;
+  GW_TRY_STATUS(set_policy(written.policy, cluster.policy));
+  GW_TRY_STATUS(add_nodes(written, load, cluster));
+  cluster.network = written.network;
+  cluster.usage_half_life = written.policy.usage_half_life;
+  for (const model::Partition& p : written.partitions) cluster.partitions.push_back(facts_of(p));
+  for (const config::ScenarioReservation& r : written.reservations) {
+    sched::AdvanceReservation reservation{r.name, r.nodes, kStart + r.start, kStart + r.end, {}, r.maintenance};
+    for (const std::string& user : r.users) reservation.users.insert(users.id(user));
+    cluster.reservations.push_back(std::move(reservation));
+  }
+  return cluster;
+}
+
+}  // namespace gw::sim

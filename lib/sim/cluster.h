@@ -1,0 +1,55 @@
+// From a cluster as written to what the scheduler is told of it: nodes with their topology, partitions, policy.
+// Invariant: ids of nodes are their positions in the file, from 1 on; times count from kStart.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/scenario.h"
+#include "sched/view.h"
+
+namespace gw::sim {
+
+using base::Duration;
+using base::Time;
+
+/// The moment at which every simulation begins: midnight of 2000-01-01, UTC; far from zero for what was before it.
+constexpr Time kStart{946'684'800'000'000};
+
+/// Users by name, numbered in the order in which they are first named.
+class Users {
+ public:
+  uint32_t id(const std::string& name);
+
+ private:
+  std::map<std::string, uint32_t> ids_;
+};
+
+/// Finds the topology of that name; what it costs is paid once a name.
+using LoadTopology = std::function<base::Result<model::NodeTopology>(const std::string& name)>;
+
+struct Cluster {
+  std::vector<sched::NodeFacts> nodes;
+  std::vector<sched::PartitionFacts> partitions;
+  std::vector<sched::AdvanceReservation> reservations;
+  model::Network network;
+  sched::Policy policy;
+  Duration usage_half_life = base::hours(7 * 24);
+};
+
+/// The refusal of a rule that the scheduler does not have yet.
+base::Status not_supported(const config::Place& place, const std::string& what);
+/// Refuses what the scheduler does not do yet: quotas.
+base::Status check_supported(const config::ScenarioCluster& written);
+
+/// Errors name the place in the file: unknown order or weight, unknown topology, more GPUs than the topology has.
+base::Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users);
+
+/// A machine without given topology has so much, if nothing is said: enough not to be what is scarce.
+constexpr uint32_t kPlentyOfCpus = 128;
+constexpr uint64_t kPlentyOfMemoryMb = 1 << 20;
+
+}  // namespace gw::sim

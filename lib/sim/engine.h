@@ -1,0 +1,180 @@
+// The virtual clock: jobs arrive, run and end, and the daemon's own scheduler decides everything else. The engine keeps
+// a sched::ClusterView by the same deltas as the controller, calls sched::plan(), and carries out what it decides.
+// Invariants: at one instant first what ends, then what arrives, then passes until the scheduler decides nothing more;
+// how long a job will run is known to the engine alone (an order that is told, is told by SimJob::tells_work); equal
+// input gives equal output.
+#pragma once
+
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sched/fragmentation.h"
+#include "sched/plan.h"
+#include "sim/cluster.h"
+
+namespace gw::sim {
+
+/// A job of the simulation. Its position in the list is its number.
+struct SimJob {
+  std::string name;
+  sched::PendingJob job;             ///< Ids are given by the engine; `submitted` in the future: it arrives then.
+  Duration work = base::kUnlimited;  ///< How long it runs if nothing ends it.
+  bool tells_work = false;           ///< Orders are told how much of it is left.
+  struct Running {
+    std::string partition;
+    std::vector<std::string> at;  ///< A node per task.
+    Time started;
+  };
+  std::optional<Running> running;  ///< It runs at the start.
+};
+
+struct EngineOptions {
+  std::optional<Time> until;   ///< The clock goes no further.
+  bool keeps_work = false;     ///< A job that is taken off goes on where it was.
+  Duration restart_cost = {};  ///< What each restart adds to its run.
+  sched::Budget budget;
+};
+
+enum class Phase : uint8_t { kFuture, kPending, kRunning, kEnded };
+
+/// What became of a job.
+struct Record {
+  Phase phase = Phase::kFuture;
+  bool is_refused = false;  ///< It could never run, which is told at submission.
+  bool ran_at_start = false;
+  Time submitted;  ///< When it arrived.
+  Time started;    ///< Of its latest run; zero: never.
+  Time ended;
+  Duration waited = {};  ///< In all, before the first start and after each time it was taken off.
+  uint32_t restarts = 0;
+  uint32_t taken_off = 0;
+  double held_gpu_s = 0;  ///< GPU-seconds held in all runs.
+  double held_cpu_s = 0;
+  double lost_gpu_s = 0;  ///< GPU-seconds of work lost and of restart costs.
+  double contention = 0;  ///< Jobs in the system, on average over its stay.
+  std::string partition;
+  model::Allocation allocation;               ///< Of its latest run.
+  std::vector<model::Allocation> components;  ///< Likewise.
+  model::Allocation first_allocation;         ///< Of a job that ran at the start.
+  std::string why;                            ///< Why it waits, or why it ended other than by itself.
+};
+
+/// The state of the cluster from one instant to the next.
+struct Sample {
+  Time at;
+  uint64_t busy_gpu_milli = 0;
+  uint64_t busy_cpus = 0;
+  double fragmented_gpu_milli = 0;  ///< Free, but of no use to a job drawn from those of this simulation.
+  uint32_t pending = 0;
+  uint32_t running = 0;
+};
+
+class Engine {
+ public:
+  Engine(const Cluster& cluster, std::vector<SimJob> jobs, const EngineOptions& options);
+  /// Errors: a job that runs at the start does not fit ("job r0: ..."); the scheduler does not come to rest.
+  base::Status run();
+
+  const std::vector<SimJob>& jobs() const { return jobs_; }
+  const std::vector<Record>& records() const { return records_; }
+  const std::vector<Sample>& samples() const { return samples_; }
+  Time now() const { return now_; }
+  uint64_t gpu_milli() const { return gpu_milli_; }
+  uint64_t cpus() const { return cpus_; }
+  uint64_t passes() const { return passes_; }
+
+ private:
+  /// A run that ends, or that must be gone.
+  struct Ending {
+    Time at;
+    uint32_t job = 0;
+    uint32_t run = 0;  ///< It is stale if the job has another run by now.
+    bool is_eviction = false;
+    bool operator>(const Ending& o) const { return std::tie(at, job, run) > std::tie(o.at, o.job, o.run); }
+  };
+  /// What only the engine knows of a job.
+  struct State {
+    Duration left;       ///< Of its work.
+    Duration cost = {};  ///< Of this run's restart.
+    Time pending_since;
+    uint32_t run = 0;  ///< Number of the present or last run.
+    bool is_leaving = false;
+    double contention_at_submit = 0;
+  };
+  struct Usage {
+    double used = 0;  ///< Decayed up to `at`.
+    double rate = 0;  ///< Per second.
+    Time at = kStart;
+    void advance(Time to, Duration half_life);
+  };
+
+  const Cluster& cluster_;
+  std::vector<SimJob> jobs_;
+  EngineOptions options_;
+  sched::ClusterView view_;
+  uint64_t epoch_ = 0;
+  Time now_ = kStart;
+  Time timer_ = Time::never();
+  Time next_usage_ = kStart;
+  std::vector<uint32_t> arrivals_;  ///< In order of time.
+  size_t next_arrival_ = 0;
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
+  std::vector<Record> records_;
+  std::vector<State> states_;
+  std::vector<std::pair<uint32_t, uint32_t>> parts_;  ///< Job and component of the ids above those of jobs.
+  std::vector<Sample> samples_;
+  Sample current_;
+  std::unordered_map<sched::ClassKey, std::string> never_;  ///< Why jobs of a class can never run; empty: they can.
+  std::map<sched::ClassKey, std::string> told_;             ///< Why jobs of a class wait.
+  std::unordered_map<uint32_t, Usage> usage_;               ///< By user.
+  sched::Workload workload_;
+  std::vector<double> fragmented_;     ///< By node id.
+  std::vector<base::NodeId> touched_;  ///< Nodes whose share of the fragmentation is to be worked out again.
+  double contention_ = 0;              ///< Job-seconds in the system so far.
+  uint64_t gpu_milli_ = 0, cpus_ = 0;
+  uint64_t passes_ = 0;
+  uint64_t changes_ = 0;  ///< Arrivals, starts, ends, evictions so far.
+
+  void apply(sched::DeltaKind kind);
+  void set_up_cluster();
+  void number_jobs();
+  base::Status start_running_jobs();
+  base::Status place_running(uint32_t job);
+  base::Result<std::string> partition_of(const SimJob& job) const;
+  base::Result<model::Allocation> allocation_at(const SimJob& job, const std::string& partition) const;
+  void sort_arrivals();
+
+  Time next_instant() const;
+  void drop_stale_endings();
+  void go_to(Time t);
+  base::Status settle();
+  void end_what_is_due();
+  void admit_what_is_due();
+  base::Status plan_to_rest();
+
+  void admit(uint32_t job);
+  std::string why_never(const sched::PendingJob& job) const;
+  void queue(uint32_t job);
+  /// Carries out one decision; true if it changed anything.
+  base::Result<bool> carry_out(const sched::Decision& decision);
+  base::Status start(const sched::Start& start);
+  void give(base::JobId id, const model::Allocation& allocation, const std::string& partition, Duration limit);
+  void begin_run(uint32_t job, Duration limit);
+  void preempt(uint32_t job);
+  void take_off(uint32_t job);
+  void end(uint32_t job, std::string why);
+  /// Books the present run, which is over, and how much of it is lost.
+  void book(uint32_t job, Duration ran, Duration lost);
+  void leave_nodes(uint32_t job);
+  void leave_system(uint32_t job);
+  void count(const model::Allocation& allocation, bool is_given);
+  void change_rate(uint32_t job, int sign);
+  void send_usage(Time at);
+  void sample();
+  void explain_waits();
+};
+
+}  // namespace gw::sim

@@ -1,0 +1,277 @@
+// What happens to a job: it is admitted, starts, is taken off, ends. See engine.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sched/place.h"
+#include "sim/engine.h"
+
+namespace gw::sim {
+
+// ---- Jobs that run at the start
+
+base::Status Engine::start_running_jobs() {
+  for (uint32_t i = 0; i < jobs_.size(); ++i)
+    if (jobs_[i].running) GW_TRY_STATUS(place_running(i));
+  return {};
+}
+
+base::Result<std::string> Engine::partition_of(const SimJob& job) const {
+  for (const std::string& name : job.job.partitions) {
+    const sched::PartitionFacts* p = view_.capacity().partition(name);
+    const auto is_in = [p](const std::string& node) {
+      return std::find(p->nodes.begin(), p->nodes.end(), node) != p->nodes.end();
+    };
+    if (p != nullptr && std::all_of(job.running->at.begin(), job.running->at.end(), is_in)) return name;
+  }
+  return base::invalid(fmt::format("job {}: no partition of its has all the nodes where it runs", job.name));
+}
+
+/// Each node's part as the inside-node chooser gives it.
+base::Result<model::Allocation> Engine::allocation_at(const SimJob& job, const std::string& partition) const {
+  model::Allocation all;
+  std::map<std::string, uint32_t> tasks;
+  for (const std::string& node : job.running->at) ++tasks[node];
+  for (const std::string& node : job.running->at) {
+    const uint32_t here = std::exchange(tasks[node], 0);
+    if (here == 0) continue;
+    const model::Request& whole = job.job.request;
+    model::Request part = whole;
+    part.nodes_given = part.tasks_given = true;
+    part.min_nodes = part.max_nodes = 1;
+    part.tasks = here;
+    part.tasks_per_node = part.max_switches = part.segment = 0;
+    part.nodelist = {node};
+    part.exclude.clear();
+    part.features.clear();
+    part.locality.clear();
+    if (part.gpu_counting == model::GpuCounting::kPerJob)
+      part.gpus = whole.gpus * here / static_cast<uint32_t>(job.running->at.size());
+    auto placed = sched::place(view_.capacity(), *view_.capacity().partition(partition), part);
+    if (!placed.allocation)
+      return base::invalid(fmt::format("job {} does not fit on {}, where it is said to run: {}", job.name, node,
+                                       sched::explain(placed.census, partition)));
+    all.shares.push_back(std::move(placed.allocation->shares.front()));
+  }
+  return all;
+}
+
+base::Status Engine::place_running(uint32_t job) {
+  const SimJob& spec = jobs_[job];
+  GW_TRY(partition, partition_of(spec));
+  GW_TRY(allocation, allocation_at(spec, partition));
+  Record& record = records_[job];
+  record.ran_at_start = true;
+  record.submitted = spec.job.submitted;
+  record.started = spec.running->started;
+  record.partition = partition;
+  record.allocation = record.first_allocation = allocation;
+  record.phase = Phase::kRunning;
+  ++current_.running;
+  give(spec.job.id, allocation, partition, spec.job.time_limit);
+  begin_run(job, spec.job.time_limit);
+  return {};
+}
+
+// ---- Waiting
+
+std::string Engine::why_never(const sched::PendingJob& job) const {
+  std::string why;
+  const auto can_run = [this, &why](const model::Request& request, const std::vector<std::string>& partitions) {
+    for (const std::string& name : partitions) {
+      const auto status = sched::could_ever_run(view_.capacity(), *view_.capacity().partition(name), request);
+      if (status) return true;
+      if (why.empty()) why = status.error().what;
+    }
+    return false;
+  };
+  if (!can_run(job.request, job.partitions)) return why;
+  for (const sched::Component& part : job.components)
+    if (!can_run(part.request, part.partitions)) return why;
+  return {};
+}
+
+void Engine::admit(uint32_t job) {
+  Record& record = records_[job];
+  record.phase = Phase::kPending;
+  record.submitted = jobs_[job].job.submitted;
+  states_[job].contention_at_submit = contention_;
+  ++changes_;
+  const sched::ClassKey key = sched::class_key(jobs_[job].job);
+  auto known = never_.find(key);
+  if (known == never_.end()) known = never_.emplace(key, why_never(jobs_[job].job)).first;
+  if (!known->second.empty()) {
+    record.is_refused = true;
+    record.why = "can never run: " + known->second;
+    return;
+  }
+  ++current_.pending;
+  states_[job].pending_since = jobs_[job].job.submitted;
+  jobs_[job].job.eligible = jobs_[job].job.submitted;
+  queue(job);
+}
+
+void Engine::queue(uint32_t job) {
+  sched::PendingJob& pending = jobs_[job].job;
+  if (jobs_[job].tells_work) pending.remaining = states_[job].left + states_[job].cost;
+  apply(sched::JobQueued{pending});
+}
+
+// ---- Decisions
+
+base::Result<bool> Engine::carry_out(const sched::Decision& decision) {
+  if (const auto* s = std::get_if<sched::Start>(&decision)) {
+    GW_TRY_STATUS(start(*s));
+    return true;
+  }
+  if (const auto* p = std::get_if<sched::Preempt>(&decision)) {
+    const uint32_t job = p->job.value - 1;
+    if (states_[job].is_leaving) return false;
+    preempt(job);
+    return true;
+  }
+  if (const auto* r = std::get_if<sched::Reject>(&decision)) {
+    const uint32_t job = r->job.value - 1;
+    apply(sched::JobUnqueued{r->job});
+    records_[job].waited = records_[job].waited + (now_ - states_[job].pending_since);
+    --current_.pending;
+    leave_system(job);
+    records_[job].why = r->detail;
+    return true;
+  }
+  const auto& wait = std::get<sched::Wait>(decision);
+  told_[wait.job_class] = wait.detail;
+  return false;
+}
+
+void Engine::give(base::JobId id, const model::Allocation& allocation, const std::string& partition, Duration limit) {
+  const bool is_component = id.value > jobs_.size();
+  std::shared_ptr<const sched::PendingJob> ranked;
+  Time since = now_;
+  if (!is_component) {
+    ranked = std::make_shared<const sched::PendingJob>(jobs_[id.value - 1].job);
+    since = records_[id.value - 1].started;
+  }
+  count(allocation, true);
+  apply(sched::JobPlaced{id, partition, allocation, since, since + limit, std::move(ranked)});
+}
+
+base::Status Engine::start(const sched::Start& start) {
+  if (start.job.value > jobs_.size()) {  // a component: its job's own start is in the same group
+    const auto [owner, component] = parts_[start.job.value - jobs_.size() - 1];
+    records_[owner].components[component] = start.allocation;
+    give(start.job, start.allocation, start.partition, start.time_limit);
+    return {};
+  }
+  const uint32_t job = start.job.value - 1;
+  Record& record = records_[job];
+  State& state = states_[job];
+  if (record.phase != Phase::kPending)
+    return base::fail(base::ErrorCode::kInternal,
+                      "the scheduler starts job " + jobs_[job].name + ", which does not wait");
+  if (const auto good = sched::check(view_.capacity(), jobs_[job].job, start); !good)
+    return base::fail(base::ErrorCode::kInternal,
+                      "a start of job " + jobs_[job].name + " that does not hold: " + good.error().what);
+  record.phase = Phase::kRunning;
+  record.waited = record.waited + (now_ - state.pending_since);
+  record.restarts += record.started ? 1 : 0;
+  record.started = now_;
+  record.partition = start.partition;
+  record.allocation = start.allocation;
+  --current_.pending;
+  ++current_.running;
+  give(start.job, start.allocation, start.partition, start.time_limit);
+  begin_run(job, start.time_limit);
+  return {};
+}
+
+void Engine::begin_run(uint32_t job, Duration limit) {
+  State& state = states_[job];
+  ++state.run;
+  ++changes_;
+  state.is_leaving = false;
+  const Time started = records_[job].started;
+  const Duration run = std::min(limit, state.left == base::kUnlimited ? state.left : state.left + state.cost);
+  if (run != base::kUnlimited) endings_.push({std::max(started + run, kStart), job, state.run, false});
+  change_rate(job, 1);
+}
+
+void Engine::preempt(uint32_t job) {
+  const Duration grace = cluster_.policy.grace;
+  if (grace <= Duration{}) return take_off(job);
+  State& state = states_[job];
+  state.is_leaving = true;
+  ++changes_;
+  endings_.push({now_ + grace, job, state.run, true});
+  apply(sched::EndExpected{jobs_[job].job.id, now_ + grace});
+}
+
+/// Gives everything back, and counts what is lost with it.
+void Engine::take_off(uint32_t job) {
+  Record& record = records_[job];
+  State& state = states_[job];
+  const Duration ran = now_ - record.started;
+  const Duration overhead = std::min(ran, state.cost);
+  const Duration lost = options_.keeps_work ? overhead : ran;
+  if (options_.keeps_work && state.left != base::kUnlimited) state.left = state.left - (ran - overhead);
+  book(job, ran, lost);
+  leave_nodes(job);
+  --current_.running;
+  ++current_.pending;
+  ++record.taken_off;
+  record.phase = Phase::kPending;
+  state.cost = options_.restart_cost;
+  state.pending_since = now_;
+  jobs_[job].job.eligible = now_;
+  queue(job);
+}
+
+void Engine::end(uint32_t job, std::string why) {
+  const State& state = states_[job];
+  const Duration ran = now_ - records_[job].started;
+  const bool is_cut = state.left == base::kUnlimited || ran < state.left + state.cost;
+  if (is_cut && why.empty()) why = "time limit";
+  book(job, ran, std::min(ran, state.cost));
+  leave_nodes(job);
+  --current_.running;
+  leave_system(job);
+  records_[job].why = std::move(why);
+}
+
+void Engine::leave_nodes(uint32_t job) {
+  ++changes_;
+  change_rate(job, -1);
+  const auto release = [this](base::JobId id, const model::Allocation& allocation) {
+    count(allocation, false);
+    for (const model::NodeShare& share : allocation.shares) apply(sched::ShareReleased{id, share.node});
+  };
+  const Record& record = records_[job];
+  release(jobs_[job].job.id, record.allocation);
+  for (size_t c = 0; c < record.components.size(); ++c) release(jobs_[job].job.components[c].id, record.components[c]);
+}
+
+void Engine::leave_system(uint32_t job) {
+  Record& record = records_[job];
+  record.phase = Phase::kEnded;
+  record.ended = now_;
+  ++changes_;
+  const double stay = static_cast<double>((now_ - record.submitted).us) / 1e6;
+  record.contention = stay > 0 ? (contention_ - states_[job].contention_at_submit) / stay : 1;
+}
+
+void Engine::book(uint32_t job, Duration ran, Duration lost) {
+  uint64_t milli = 0, cpus = 0;
+  const auto add = [&](const model::Allocation& allocation) {
+    for (const model::NodeShare& share : allocation.shares) milli += uint64_t{share.gpus.size()} * share.gpu_milli;
+    cpus += allocation.total_cpus();
+  };
+  Record& record = records_[job];
+  add(record.allocation);
+  for (const model::Allocation& part : record.components) add(part);
+  const double gpus = static_cast<double>(milli) / model::kWholeGpu;
+  record.held_gpu_s += gpus * static_cast<double>(ran.us) / 1e6;
+  record.held_cpu_s += static_cast<double>(cpus) * static_cast<double>(ran.us) / 1e6;
+  record.lost_gpu_s += gpus * static_cast<double>(lost.us) / 1e6;
+}
+
+}  // namespace gw::sim

@@ -1,0 +1,25 @@
+// What a scenario expects, held against what happened.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/scenario.h"
+#include "sim/engine.h"
+
+namespace gw::sim {
+
+/// "10m", "-2h", "1h30m", "0s": as scenario files write times.
+std::string format_offset(Duration d);
+/// Nodes of an allocation, one a task, by name.
+std::vector<std::string> task_nodes(const model::Allocation& allocation);
+/// Pending, running or ended, as users of scenarios name it.
+config::JobPhase phase_of(const Record& record);
+/// Did it run at the start, was taken off, and waits now?
+bool is_evicted(const Record& record);
+
+/// One line a broken expectation; empty if all hold.
+std::vector<std::string> check_expectations(const config::Expectations& expect, const std::vector<SimJob>& jobs,
+                                            const std::vector<Record>& records);
+
+}  // namespace gw::sim

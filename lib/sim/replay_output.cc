@@ -1,0 +1,142 @@
+// A replay as text, JSON and CSV. Numbers are rounded, so that equal input gives equal bytes. See replay.h.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/hostlist.h"
+#include "sim/expect.h"
+#include "sim/replay.h"
+
+namespace gw::sim {
+namespace {
+
+using nlohmann::ordered_json;
+
+double rounded(double value, double unit = 1000) { return std::round(value * unit) / unit; }
+
+ordered_json to_json(const Summary& s) {
+  ordered_json out = {{"jobs", s.jobs},
+                      {"finished", s.finished},
+                      {"unfinished", s.unfinished},
+                      {"mean_completion_s", rounded(s.mean_completion_s)},
+                      {"median_completion_s", rounded(s.median_completion_s)},
+                      {"p95_completion_s", rounded(s.p95_completion_s)},
+                      {"p99_completion_s", rounded(s.p99_completion_s)},
+                      {"mean_wait_s", rounded(s.mean_wait_s)},
+                      {"median_wait_s", rounded(s.median_wait_s)},
+                      {"p95_wait_s", rounded(s.p95_wait_s)},
+                      {"makespan_s", rounded(s.makespan_s)},
+                      {"utilisation", rounded(s.utilisation, 1e6)}};
+  if (s.fragmentation >= 0) out["fragmentation"] = rounded(s.fragmentation, 1e6);
+  out["preemptions"] = s.preemptions;
+  out["gpu_seconds_lost"] = rounded(s.gpu_seconds_lost);
+  out["worst_fairness"] = rounded(s.worst_fairness);
+  out["mean_fairness"] = rounded(s.mean_fairness);
+  return out;
+}
+
+/// "3h25m" beside the exact number.
+std::string with_words(double value) {
+  const std::string words = format_offset(base::seconds(std::llround(value)));
+  return fmt::format("{:.1f} s{}", value, value >= 60 ? " (" + words + ")" : "");
+}
+
+std::string lines_of(const Summary& s) {
+  std::string out;
+  const auto line = [&out](std::string_view what, const std::string& value) {
+    out += fmt::format("  {:<24}{}\n", what, value);
+  };
+  line("jobs",
+       fmt::format("{}{}", s.jobs, s.unfinished > 0 ? fmt::format(", {} of them unfinished", s.unfinished) : ""));
+  line("mean completion", with_words(s.mean_completion_s));
+  line("median completion", with_words(s.median_completion_s));
+  line("p95 completion", with_words(s.p95_completion_s));
+  line("p99 completion", with_words(s.p99_completion_s));
+  line("mean wait", with_words(s.mean_wait_s));
+  line("makespan", with_words(s.makespan_s));
+  line("utilisation", fmt::format("{:.1f} %", 100 * s.utilisation));
+  if (s.fragmentation >= 0) line("fragmentation", fmt::format("{:.1f} % of the free GPUs", 100 * s.fragmentation));
+  line("preemptions", std::to_string(s.preemptions));
+  line("GPU-seconds lost", fmt::format("{:.0f}", s.gpu_seconds_lost));
+  line("finish-time fairness", fmt::format("mean {:.2f}, worst {:.2f}", s.mean_fairness, s.worst_fairness));
+  return out;
+}
+
+/// Jobs without a QOS are at the root.
+std::string shown_qos(const std::string& qos) { return qos.empty() ? "cluster" : qos; }
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string seconds_text(Time t) { return t ? fmt::format("{:.3f}", static_cast<double>((t - kStart).us) / 1e6) : ""; }
+std::string seconds_text(Duration d) { return fmt::format("{:.3f}", static_cast<double>(d.us) / 1e6); }
+
+std::string nodes_text(const Record& record) {
+  std::vector<std::string> nodes = record.allocation.node_names();
+  base::sort_hostlist(nodes);
+  return base::compress_hostlist(nodes);
+}
+
+}  // namespace
+
+std::string replay_text(const Replay& replay) {
+  const Engine& engine = *replay.engine;
+  std::string out = fmt::format("{} jobs on {} nodes with {:g} GPUs, order {}, fit {}\n", engine.jobs().size(),
+                                replay.cluster->nodes.size(),
+                                static_cast<double>(engine.gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
+  if (replay.trace.skipped > 0) out += fmt::format("{} bad rows left out\n", replay.trace.skipped);
+  out += lines_of(summarise(engine));
+  const auto by_qos = summarise_by_qos(engine);
+  if (by_qos.size() < 2 && by_qos.contains("")) return out;
+  out += fmt::format("\n  {:<16}{:>9}{:>14}{:>14}{:>12}{:>8}{:>8}{:>8}\n", "QOS", "jobs", "mean compl.", "p95 compl.",
+                     "mean wait", "use", "fair", "worst");
+  for (const auto& [qos, s] : by_qos)
+    out += fmt::format("  {:<16}{:>9}{:>12.0f} s{:>12.0f} s{:>10.0f} s{:>6.1f} %{:>8.2f}{:>8.2f}\n", shown_qos(qos),
+                       s.jobs, s.mean_completion_s, s.p95_completion_s, s.mean_wait_s, 100 * s.utilisation,
+                       s.mean_fairness, s.worst_fairness);
+  return out;
+}
+
+std::string replay_json(const Replay& replay) {
+  const Engine& engine = *replay.engine;
+  ordered_json out = {{"schema_version", 1},
+                      {"order", replay.order},
+                      {"fit", replay.fit},
+                      {"nodes", replay.cluster->nodes.size()},
+                      {"gpus", static_cast<double>(engine.gpu_milli()) / model::kWholeGpu},
+                      {"skipped_rows", replay.trace.skipped},
+                      {"passes", engine.passes()},
+                      {"summary", to_json(summarise(engine))},
+                      {"by_qos", ordered_json::object()}};
+  for (const auto& [qos, summary] : summarise_by_qos(engine)) out["by_qos"][shown_qos(qos)] = to_json(summary);
+  return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string replay_csv(const Replay& replay) {
+  std::string out =
+      "job_id,qos,user,gpus,submit_s,start_s,end_s,wait_s,completion_s,duration_s,preemptions,gpu_seconds_lost,"
+      "fairness,nodes,state\n";
+  for (size_t i = 0; i < replay.engine->jobs().size(); ++i) {
+    const SimJob& job = replay.engine->jobs()[i];
+    const TraceJob& row = replay.trace.jobs[i];
+    const Record& r = replay.engine->records()[i];
+    const bool is_over = r.phase == Phase::kEnded;
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.3f},{},{},{}\n", csv_field(row.id), csv_field(row.qos),
+                       csv_field(row.user), row.gpus, seconds_text(row.submit), seconds_text(r.started),
+                       seconds_text(r.ended), seconds_text(r.waited),
+                       is_over ? seconds_text(r.ended - r.submitted) : "", seconds_text(row.duration), r.taken_off,
+                       r.lost_gpu_s, is_over ? fmt::format("{:.3f}", fairness(job, r, *replay.engine)) : "",
+                       csv_field(nodes_text(r)), r.is_refused ? "refused" : name(phase_of(r)));
+  }
+  return out;
+}
+
+}  // namespace gw::sim

@@ -1,0 +1,273 @@
+// The scheduler against random clusters and queues: nothing is given twice, gangs are whole, the order of input does
+// not matter, planning step by step equals planning from scratch, promises to the first blocked job hold, and the
+// timeline and the search for the earliest start equal brute force.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "sched/earliest.h"
+#include "sched/place.h"
+#include "sched/plan.h"
+#include "tests/unit/sched/cluster_builder.h"
+
+namespace gw::sched {
+namespace {
+
+using testing::Cluster;
+
+constexpr uint32_t kNodes = 4;
+
+model::NodeTopology small() { return testing::machine(8, 4, 32'000); }
+
+/// Seconds as a point in time.
+Time at(int64_t s) { return Time{1'000'000 * (1'000 + s)}; }
+
+model::Request random_request() {
+  model::Request r;
+  r.mem_per_node_mb = static_cast<uint64_t>(*rc::gen::inRange(1, 20)) * 1'000;
+  r.cpus_per_task = static_cast<uint32_t>(*rc::gen::inRange(1, 6));
+  if (*rc::gen::inRange(0, 3) == 0) {
+    r.tasks = static_cast<uint32_t>(*rc::gen::inRange(1, 9));
+    r.tasks_given = true;
+    return r;
+  }
+  r.nodes_given = true;
+  r.min_nodes = static_cast<uint32_t>(*rc::gen::inRange(1, 4));
+  r.max_nodes = r.min_nodes + static_cast<uint32_t>(*rc::gen::inRange(0, 2));
+  r.tasks = r.min_nodes;
+  r.gpu_counting = model::GpuCounting::kPerNode;
+  r.gpus = static_cast<uint32_t>(*rc::gen::inRange(1, 5));
+  return r;
+}
+
+PendingJob random_job(uint32_t id) {
+  PendingJob job = testing::pending(id, random_request(), *rc::gen::inRange(0, 3));
+  job.submitted = job.eligible = at(0);
+  job.time_limit = base::seconds(*rc::gen::inRange(1, 8) * 10);
+  return job;
+}
+
+std::vector<PendingJob> random_jobs() {
+  std::vector<PendingJob> out;
+  const auto n = static_cast<uint32_t>(*rc::gen::inRange(1, 14));
+  for (uint32_t id = 1; id <= n; ++id) out.push_back(random_job(id));
+  return out;
+}
+
+std::vector<Start> starts_of(const Plan& plan) {
+  std::vector<Start> out;
+  for (const Group& g : plan.groups)
+    for (const Decision& d : g.decisions)
+      if (const auto* s = std::get_if<Start>(&d)) out.push_back(*s);
+  return out;
+}
+
+/// A cluster whose jobs run exactly to their limits, on a clock of its own.
+class Run {
+ public:
+  explicit Run(const std::vector<PendingJob>& jobs) : cluster(kNodes, small()) {
+    for (const PendingJob& job : jobs) {
+      queue_[job.id] = job;
+      deltas.push_back(JobQueued{job});
+      cluster.apply(deltas.back());
+    }
+  }
+  Plan plan_and_start() {
+    const Plan p = plan(cluster.view, now, {});
+    for (const Start& s : starts_of(p)) {
+      check_whole(s);
+      feed(JobPlaced{s.job, s.partition, s.allocation, now, now + s.time_limit, nullptr});
+      ends_.emplace(now + s.time_limit, s);
+      started[s.job] = now;
+    }
+    RC_ASSERT(cluster.view.capacity().audit().has_value());
+    return p;
+  }
+  /// Lets the next jobs end. False: none runs.
+  bool step() {
+    if (ends_.empty()) return false;
+    now = ends_.begin()->first;
+    while (!ends_.empty() && ends_.begin()->first == now) {
+      for (const model::NodeShare& share : ends_.begin()->second.allocation.shares)
+        feed(ShareReleased{ends_.begin()->second.job, share.node});
+      ends_.erase(ends_.begin());
+    }
+    return true;
+  }
+
+  Cluster cluster;
+  Time now = at(0);
+  std::map<JobId, Time> started;
+  std::vector<DeltaKind> deltas;
+
+ private:
+  std::map<JobId, PendingJob> queue_;
+  std::multimap<Time, Start> ends_;
+
+  void feed(DeltaKind kind) {
+    deltas.push_back(kind);
+    cluster.apply(std::move(kind));
+  }
+  void check_whole(const Start& s) const {
+    const model::Request& r = queue_.at(s.job).request;
+    const auto nodes = static_cast<uint32_t>(s.allocation.shares.size());
+    RC_ASSERT(nodes >= r.min_nodes);
+    if (r.nodes_given) RC_ASSERT(nodes <= r.max_nodes);
+    uint32_t tasks = 0;
+    for (const model::NodeShare& share : s.allocation.shares) {
+      tasks += share.tasks;
+      if (r.gpus > 0) RC_ASSERT(share.gpus.size() == r.gpus);
+      RC_ASSERT(share.cpus >= share.tasks * r.cpus_per_task);
+      RC_ASSERT(share.mem_mb == r.mem_per_node_mb);
+    }
+    RC_ASSERT(tasks >= r.tasks);
+  }
+};
+
+RC_GTEST_PROP(Sched, NothingIsGivenTwiceAndGangsAreWhole, ()) {
+  Run run(random_jobs());
+  do run.plan_and_start();
+  while (run.step());
+}
+
+RC_GTEST_PROP(Sched, OrderOfInputDoesNotMatter, ()) {
+  std::vector<PendingJob> jobs = random_jobs();
+  Run one(jobs);
+  std::reverse(jobs.begin(), jobs.end());
+  Run other(jobs);
+  do {
+    const Plan a = one.plan_and_start(), b = other.plan_and_start();
+    const auto sa = starts_of(a), sb = starts_of(b);
+    RC_ASSERT(sa.size() == sb.size());
+    for (size_t i = 0; i < sa.size(); ++i) {
+      RC_ASSERT(sa[i].job == sb[i].job);
+      RC_ASSERT(sa[i].allocation == sb[i].allocation);
+    }
+    RC_ASSERT(a.reservations == b.reservations);
+  } while (one.step() && other.step());
+}
+
+RC_GTEST_PROP(Sched, StepByStepEqualsFromScratch, ()) {
+  Run run(random_jobs());
+  do {
+    Cluster fresh(kNodes, small());
+    for (const DeltaKind& d : run.deltas) fresh.apply(d);
+    const Plan again = plan(fresh.view, run.now, {});
+    const Plan stepped = run.plan_and_start();
+    const auto sa = starts_of(stepped), sb = starts_of(again);
+    RC_ASSERT(sa.size() == sb.size());
+    for (size_t i = 0; i < sa.size(); ++i) RC_ASSERT(sa[i].allocation == sb[i].allocation);
+    RC_ASSERT(stepped.reservations == again.reservations);
+  } while (run.step());
+}
+
+RC_GTEST_PROP(Sched, NobodyPassesTheFirstBlockedJobToItsHarm, ()) {
+  Run run(random_jobs());
+  std::map<JobId, Time> promised;
+  do {
+    const Plan p = run.plan_and_start();
+    // Only the first is sure of its promise: others may be put back by those before them.
+    if (!p.reservations.empty()) promised.try_emplace(p.reservations.front().job, p.reservations.front().start);
+  } while (run.step());
+  for (const auto& [job, when] : promised) {
+    RC_ASSERT(run.started.contains(job));
+    RC_ASSERT(run.started.at(job) <= when);
+  }
+}
+
+/// A node with random jobs and promises, in ticks of a second.
+struct Scene {
+  Scene() : cluster(1, small()), timeline(cluster.view.capacity()) {
+    base::IndexSet cores, gpus;
+    const auto n = static_cast<uint32_t>(*rc::gen::inRange(0, 4));
+    for (uint32_t id = 1; id <= n; ++id) {
+      model::NodeShare s;
+      s.node = NodeId(1);
+      s.name = "n1";
+      s.cores.insert(id);
+      s.gpus.insert(id - 1);
+      s.mem_mb = static_cast<uint64_t>(*rc::gen::inRange(0, 9)) * 1'000;
+      (void)cluster.view.capacity().allocate(JobId(id), "main", model::Allocation{{s}}, at(0),
+                                             at(*rc::gen::inRange(1, 12)));
+    }
+    const auto bookings = *rc::gen::inRange(0, 4);
+    for (int i = 0; i < bookings; ++i) {
+      Booking b;
+      const int from = *rc::gen::inRange(0, 12);
+      b.span = {at(from), at(from + *rc::gen::inRange(1, 5))};
+      b.job = JobId(100 + static_cast<uint32_t>(i));
+      b.cores = base::IndexSet::of({static_cast<uint32_t>(*rc::gen::inRange(0, 8))});
+      b.gpus = base::IndexSet::of({static_cast<uint32_t>(*rc::gen::inRange(0, 4))});
+      b.mem_mb = static_cast<uint64_t>(*rc::gen::inRange(0, 5)) * 1'000;
+      timeline.add(NodeId(1), b);
+    }
+  }
+  const NodeAccount& node() const { return *cluster.view.capacity().node(NodeId(1)); }
+  /// What is free in the second after `t`.
+  Room tick(int t) const {
+    Room room{node().facts.cores, node().facts.gpus, {}, node().facts.mem_mb, true};
+    const auto hold = [&](const base::IndexSet& cores, const base::IndexSet& gpus, uint64_t mem) {
+      room.cores -= cores;
+      room.gpus -= gpus;
+      room.mem_mb -= std::min(room.mem_mb, mem);
+    };
+    for (const Occupant& o : node().occupants)
+      if (o.end > at(t)) hold(o.cores, o.gpus, o.mem_mb);
+    if (timeline.on(NodeId(1)) != nullptr)
+      for (const Booking& b : *timeline.on(NodeId(1)))
+        if (b.span.from <= at(t) && at(t) < b.span.to) hold(b.cores, b.gpus, b.mem_mb);
+    return room;
+  }
+
+  Cluster cluster;
+  Timeline timeline;
+};
+
+RC_GTEST_PROP(Timeline, EqualsBruteForce, ()) {
+  const Scene scene;
+  const int from = *rc::gen::inRange(0, 12), length = *rc::gen::inRange(1, 8);
+  Room expected = scene.tick(from);
+  for (int t = from; t < from + length; ++t) {
+    const Room now = scene.tick(t);
+    expected.cores &= now.cores;
+    expected.gpus &= now.gpus;
+    expected.mem_mb = std::min(expected.mem_mb, now.mem_mb);
+  }
+  const Room room = scene.timeline.room_during(scene.node(), {at(from), at(from + length)}, "");
+  RC_ASSERT(room.cores == expected.cores);
+  RC_ASSERT(room.gpus == expected.gpus);
+  RC_ASSERT(room.mem_mb == expected.mem_mb);
+}
+
+RC_GTEST_PROP(Earliest, EqualsBruteForce, ()) {
+  const Scene scene;
+  model::Request r = testing::gang(1, static_cast<uint32_t>(*rc::gen::inRange(1, 5)));
+  r.cpus_per_task = static_cast<uint32_t>(*rc::gen::inRange(1, 14));
+  r.mem_per_node_mb = static_cast<uint64_t>(*rc::gen::inRange(1, 32)) * 1'000;
+  const int length = *rc::gen::inRange(1, 8);
+  const PartitionFacts& partition = scene.cluster.partition();
+  Look look;
+  look.timeline = &scene.timeline;
+  const auto found = earliest(scene.cluster.view.capacity(), partition, r, look, at(0), base::seconds(length));
+  std::optional<Time> expected;
+  const Need need(r, partition);
+  for (int t = 0; t < 40 && !expected; ++t) {
+    bool fits = true;
+    base::IndexSet gpus = base::IndexSet::first(4), cores = base::IndexSet::first(8);
+    uint64_t mem = UINT64_MAX;
+    for (int u = t; u < t + length; ++u) {
+      const Room room = scene.tick(u);
+      gpus &= room.gpus;
+      cores &= room.cores;
+      mem = std::min(mem, room.mem_mb);
+    }
+    fits = gpus.size() >= r.gpus && cores.size() * 2 >= r.cpus_per_task && mem >= r.mem_per_node_mb;
+    if (fits) expected = at(t);
+  }
+  RC_ASSERT(found.has_value() == expected.has_value());
+  if (found) RC_ASSERT(found->when == *expected);
+}
+
+}  // namespace
+}  // namespace gw::sched
