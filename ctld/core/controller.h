@@ -136,7 +136,7 @@ class Controller {
 
   // submit.cc
   void submit(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  base::Result<model::JobSpec> accept_spec(const Caller& caller, const wire::SubmitRequest& request,
+  base::Result<model::JobSpec> accept_spec(Time now, const Caller& caller, const wire::SubmitRequest& request,
                                            std::vector<std::string>& warnings) const;
   base::Status check_identity(const Caller& caller, const wire::SubmitRequest& request) const;
   base::Status route(const Caller& caller, model::JobSpec& spec) const;

@@ -150,7 +150,7 @@ base::Status Controller::check_runnable(const model::JobSpec& spec) const {
   return first;
 }
 
-base::Result<model::JobSpec> Controller::accept_spec(const Caller& caller, const wire::SubmitRequest& request,
+base::Result<model::JobSpec> Controller::accept_spec(Time now, const Caller& caller, const wire::SubmitRequest& request,
                                                      std::vector<std::string>& warnings) const {
   GW_TRY_STATUS(check_identity(caller, request));
   GW_TRY(spec, wire::from_wire(request.spec()));
@@ -167,6 +167,10 @@ base::Result<model::JobSpec> Controller::accept_spec(const Caller& caller, const
   GW_TRY_STATUS(route(caller, spec));
   const bool admin = is_admin(settings_, caller);
   GW_TRY_STATUS(check_time(spec, admin));
+  GW_TRY_STATUS(model::check_times(spec, now));
+  if (!spec.reservation.empty())
+    return base::invalid("reservation " + base::printable(spec.reservation) + " does not exist",
+                         "leave --reservation out");
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
     spec.priority = 0;
@@ -228,7 +232,7 @@ JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::Job
 void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::SubmitRequest& submit = request.submit();
   std::vector<std::string> warnings;
-  auto spec = accept_spec(caller, submit, warnings);
+  auto spec = accept_spec(now, caller, submit, warnings);
   if (!spec) return reply_error(conn, request.id(), spec.error());
   if (submit.test_only()) return test_only(now, conn, request, *spec, warnings);
   const JobId id = enter(now, submit, std::move(*spec));

@@ -48,7 +48,11 @@ base::Result<base::Duration> parse_offset(std::string_view text, bool is_signed)
   if (is_bare && text.find_first_not_of('0') != std::string_view::npos)
     return base::invalid(fmt::format("{} has no unit", base::printable(text)),
                          fmt::format("write {0}s or {0}m", base::printable(text, 20)));
-  GW_TRY(d, base::parse_duration(text));
+  const auto parsed = base::parse_duration(text);
+  if (!parsed)
+    return base::invalid(fmt::format("\"{}\" is not a length of time", base::printable(text)),
+                         "write 90s, 5m, 2h or 1d12h");
+  const base::Duration d = *parsed;
   if (d > kMaxOffset) return base::invalid(fmt::format("{} is longer than 3660 days", base::printable(text)));
   return is_negative ? base::Duration{} - d : d;
 }

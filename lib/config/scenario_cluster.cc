@@ -210,7 +210,7 @@ void check_parents(std::span<const Value> items, const ScenarioCluster& c, const
     const ScenarioQos* at = find_qos(c, parent->text);
     for (size_t level = 0; at != nullptr && at->name != name->text && level <= c.qos.size(); ++level)
       at = at->parent.empty() ? nullptr : find_qos(c, at->parent);
-    if (at != nullptr)
+    if (at != nullptr && at->name == name->text)
       reading.problems.error(*parent, fmt::format("QOS {} is below itself", name->text), "break the circle");
   }
 }

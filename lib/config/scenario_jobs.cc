@@ -41,12 +41,15 @@ void set_gpus(const AskLine& line, const Value& item, Request& r, const Reading&
                                             : GpuCounting::kNone;
   r.gpu_type = base::to_lower(line.gpu_type);
   r.gpu_milli = line.gpu_milli;
-  if (r.gpus == 0 && !r.gpu_type.empty())
+  if (r.gpus == 0 && !r.gpu_type.empty()) {
     reading.problems.error(place_of(item, "gpu_type"), "gpu_type without GPUs", "write gpus_per_task: 1");
+    r.gpu_type.clear();
+  }
   const bool is_one = r.gpus == 1 && (r.gpu_counting == GpuCounting::kPerJob || line.tasks == 1) && line.nodes <= 1;
-  if (r.gpu_milli < model::kWholeGpu && !is_one)
-    reading.problems.error(place_of(item, "gpu_milli"), "gpu_milli is a part of one GPU of a job with one task",
-                           "write gpus_per_task: 1");
+  if (r.gpu_milli == model::kWholeGpu || is_one) return;
+  reading.problems.error(place_of(item, "gpu_milli"), "gpu_milli is a part of one GPU of a job with one task",
+                         "write gpus_per_task: 1");
+  r.gpu_milli = model::kWholeGpu;
 }
 
 void set_memory(const AskLine& line, const Value& item, Request& r, const Reading& reading) {
@@ -197,7 +200,7 @@ class JobReader {
 
   void set_times(const JobLine& line, const Value& item, ScenarioJob& job) {
     const std::string_view key = one_of(item, {"submit", "submitted"}, reading_);
-    if (!key.empty()) job.submit = offset(line.submit + line.submitted, true, item, key);
+    if (!key.empty()) job.submit = offset(key == "submit" ? line.submit : line.submitted, true, item, key);
     if (!line.run_time.empty() && line.run_time != "UNLIMITED")
       job.run_time = offset(line.run_time, false, item, "run_time");
     if (!line.deadline.empty()) job.deadline = offset(line.deadline, false, item, "deadline");

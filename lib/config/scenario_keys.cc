@@ -179,7 +179,7 @@ const Key<AskLine> kAskLines[] = {
         "mem_per_node", [](AskLine& a) -> Ref { return &a.mem_per_node_mb; }, "Or on each node."),
     text<AskLine>(
         "constraint", [](AskLine& a) -> Ref { return &a.constraint; },
-        "Features that the nodes must have, such as ib&nvlink|pcie."),
+        "Features that the nodes must have, such as ib&nvlink."),
     of<AskLine>(
         Kind::kHosts, "nodelist", [](AskLine& a) -> Ref { return &a.nodelist; }, "It must have these nodes."),
     of<AskLine>(
@@ -276,6 +276,16 @@ const Key<ExpectLine> kExpectLines[] = {
 constexpr std::string_view kNotSimulated[] = {"allow_users", "allow_groups", "allow_qos",
                                               "deny_users",  "lease",        "grace"};
 
+// Times are texts in the table, since they have signs; read_offset() reads them.
+constexpr std::string_view kTimes[] = {"usage_half_life", "grace",      "min_runtime", "start",     "end",
+                                       "duration",        "started",    "submit",      "submitted", "run_time",
+                                       "deadline",        "started_at", "ended_at"};
+
+std::string value_text(const KeyInfo& key) {
+  const bool is_time = std::find(std::begin(kTimes), std::end(kTimes), key.name) != std::end(kTimes);
+  return is_time ? "time" : kind_text(key);
+}
+
 std::vector<std::string> names_of(std::span<const Bound> keys, std::span<const std::string_view> others) {
   std::vector<std::string> names;
   for (const Bound& key : keys) names.emplace_back(key.info->name);
@@ -305,7 +315,7 @@ std::vector<std::string> scenario_reference() {
   std::vector<std::string> rows;
   const auto add = [&rows](std::string_view where, const auto& keys) {
     for (const auto& key : keys)
-      rows.push_back(fmt::format("| `{}{}` | {} | {} |", where, key.info.name, kind_text(key.info), key.info.doc));
+      rows.push_back(fmt::format("| `{}{}` | {} | {} |", where, key.info.name, value_text(key.info), key.info.doc));
   };
   add("policy.", policy_line_keys());
   add("nodes[].", node_line_keys());

@@ -50,6 +50,19 @@ Workload Workload::exact(std::vector<Entry> entries) {
 
 namespace {
 
+/// Free GPU thousandths that no number of tasks of this shape could use.
+uint64_t out_of_reach(const TaskShape& shape, const NodeAccount& node, const Leftover& left, uint64_t all) {
+  if (!shape.gpu_type.empty() && !node.make->gpus_by_type.contains(shape.gpu_type)) return all;
+  uint64_t tasks = UINT64_MAX;
+  if (shape.cpus > 0) tasks = left.cpus / shape.cpus;
+  if (shape.mem_mb > 0) tasks = std::min(tasks, left.mem_mb / shape.mem_mb);
+  if (shape.gpu_milli == model::kWholeGpu)
+    return all - std::min<uint64_t>(tasks, left.whole / shape.gpus) * shape.gpus * model::kWholeGpu;
+  uint64_t slots = uint64_t{left.whole} * (model::kWholeGpu / shape.gpu_milli);
+  for (size_t i = 0; i < left.shared_count; ++i) slots += left.shared[i].left / shape.gpu_milli;
+  return all - std::min(tasks, slots) * shape.gpu_milli;
+}
+
 /// Free GPU thousandths that a task of this shape cannot use.
 uint64_t unusable(const TaskShape& shape, const NodeAccount& node, const Leftover& left, uint64_t all) {
   if (shape.gpus == 0 || shape.cpus > left.cpus || shape.mem_mb > left.mem_mb) return all;
@@ -76,10 +89,25 @@ double fragmented_milli(const Workload& workload, const NodeAccount& node, const
   return static_cast<double>(sum) / workload.total();
 }
 
+double stranded_milli(const Workload& workload, const NodeAccount& node, const Leftover& left) {
+  uint64_t all = uint64_t{left.whole} * model::kWholeGpu, sum = 0, total = 0;
+  for (size_t i = 0; i < left.shared_count; ++i) all += left.shared[i].left;
+  if (all == 0) return 0;
+  for (const Workload::Entry& e : workload.entries()) {
+    if (e.shape.gpus == 0) continue;
+    sum += e.count * out_of_reach(e.shape, node, left, all);
+    total += e.count;
+  }
+  return total == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(total);
+}
+
+Leftover leftover_of(const NodeAccount& node, const Room& room) {
+  return {room.gpus.size(), room.shared.data(), room.shared.size(), room.cores.size() * node.make->threads,
+          room.mem_mb};
+}
+
 double fragmented_milli(const Workload& workload, const NodeAccount& node, const Room& room) {
-  return fragmented_milli(workload, node,
-                          Leftover{room.gpus.size(), room.shared.data(), room.shared.size(),
-                                   room.cores.size() * node.make->threads, room.mem_mb});
+  return fragmented_milli(workload, node, leftover_of(node, room));
 }
 
 Fragmentation fragmentation(const Capacity& capacity, const std::string& partition, const Workload& workload) {

@@ -59,6 +59,12 @@ struct Leftover {
 /// Expected thousandths of GPUs on a node that a task drawn from the workload cannot use.
 double fragmented_milli(const Workload& workload, const NodeAccount& node, const Leftover& left);
 double fragmented_milli(const Workload& workload, const NodeAccount& node, const Room& room);
+/// Expected thousandths of GPUs on a node that would be left over if it were filled with tasks of one shape, drawn from
+/// those of the workload that ask for GPUs. Unlike the measure above it sees that two cores are not enough for the
+/// tasks of eight free GPUs.
+double stranded_milli(const Workload& workload, const NodeAccount& node, const Leftover& left);
+/// A room as a leftover; refers to it.
+Leftover leftover_of(const NodeAccount& node, const Room& room);
 
 /// Of all usable nodes of a partition: for `ginfo --fragmentation`.
 struct Fragmentation {

@@ -118,7 +118,7 @@ bool Placer::looks_at_fragmentation() const {
          (look_.fit == Fit::kBest || look_.fit == Fit::kDefault);
 }
 
-/// How much more of the free GPUs the usual jobs cannot use afterwards, in 1/64 thousandths.
+/// How much more of the free GPUs the usual jobs cannot use afterwards, one of them or many, in 1/64 thousandths.
 int64_t Placer::harm(const Lot& lot, uint32_t tasks, uint32_t gpus) const {
   if (!looks_at_fragmentation() || lot.account->make->gpus == 0) return 0;
   const uint32_t gpu = need_.is_shared() ? shared_gpu(lot, tasks) : UINT32_MAX;
@@ -128,8 +128,11 @@ int64_t Placer::harm(const Lot& lot, uint32_t tasks, uint32_t gpus) const {
 int64_t Placer::harm_on(const Lot& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu) const {
   std::vector<SharedGpu> shared;
   const Leftover left = after(lot, tasks, gpus, gpu, shared);
-  return std::llround(64 * (fragmented_milli(*look_.workload, *lot.account, left) -
-                            fragmented_milli(*look_.workload, *lot.account, *lot.room)));
+  const Leftover before = leftover_of(*lot.account, *lot.room);
+  const auto cost = [&](const Leftover& l) {
+    return fragmented_milli(*look_.workload, *lot.account, l) + stranded_milli(*look_.workload, *lot.account, l);
+  };
+  return std::llround(64 * (cost(left) - cost(before)));
 }
 
 Merit Placer::merit(const Lot& lot, uint32_t tasks, uint32_t gpus) const {

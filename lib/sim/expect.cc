@@ -59,7 +59,9 @@ class Checker {
     if (e.moved) compare(e, "moved", *e.moved ? "true" : "false", is_moved(*s.record) ? "true" : "false");
   }
 
-  void check_whole(const config::Expectations& expect) {
+  void check_whole(const config::Scenario& scenario) {
+    const config::Expectations& expect = scenario.expect;
+    const auto tell = [&](const std::string& what) { failures_.push_back(scenario.place.says(what)); };
     std::vector<std::string> evicted;
     uint64_t gpus = 0;
     uint32_t moves = 0;
@@ -69,12 +71,14 @@ class Checker {
       evicted.push_back(jobs_[i].name);
       gpus += gpu_milli(records_[i].first_allocation);
     }
-    if (expect.evicted) compare_names(*expect.evicted, evicted);
+    if (expect.evicted && !is_same_set(*expect.evicted, evicted))
+      tell(fmt::format("evicted: expected [{}], got [{}]", base::join(*expect.evicted, ", "),
+                       base::join(evicted, ", ")));
     if (expect.gpus_evicted_max && gpus > uint64_t{*expect.gpus_evicted_max} * model::kWholeGpu)
-      failures_.push_back(fmt::format("gpus_evicted_max: expected at most {}, got {:g}", *expect.gpus_evicted_max,
-                                      static_cast<double>(gpus) / model::kWholeGpu));
+      tell(fmt::format("gpus_evicted_max: expected at most {}, got {:g}", *expect.gpus_evicted_max,
+                       static_cast<double>(gpus) / model::kWholeGpu));
     if (expect.moves_max && moves > *expect.moves_max)
-      failures_.push_back(fmt::format("moves_max: expected at most {}, got {}", *expect.moves_max, moves));
+      tell(fmt::format("moves_max: expected at most {}, got {}", *expect.moves_max, moves));
   }
 
   std::vector<std::string> take() { return std::move(failures_); }
@@ -108,28 +112,25 @@ class Checker {
     compare(e, "state", std::string(name(*e.state)), got);
   }
 
-  void compare_names(std::vector<std::string> expected, std::vector<std::string> got) {
-    std::sort(expected.begin(), expected.end());
-    std::sort(got.begin(), got.end());
-    if (expected == got) return;
-    const auto show = [](const std::vector<std::string>& names) { return "[" + base::join(names, ", ") + "]"; };
-    failures_.push_back(fmt::format("evicted: expected {}, got {}", show(expected), show(got)));
+  static bool is_same_set(std::vector<std::string> a, std::vector<std::string> b) {
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    return a == b;
   }
 };
 
 }  // namespace
 
 std::string format_offset(Duration d) {
+  int64_t rest = ((d.us < 0 ? -d.us : d.us) + 500'000) / 1'000'000;
+  if (rest == 0) return "0s";
   std::string text = d.us < 0 ? "-" : "";
-  int64_t rest = d.us < 0 ? -d.us : d.us;
-  constexpr std::pair<int64_t, const char*> kUnits[] = {
-      {86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}};
-  for (const auto& [us, letter] : kUnits) {
-    if (rest >= us) text += fmt::format("{}{}", rest / us, letter);
-    rest %= us;
+  constexpr std::pair<int64_t, char> kUnits[] = {{86'400, 'd'}, {3'600, 'h'}, {60, 'm'}, {1, 's'}};
+  for (const auto& [seconds, letter] : kUnits) {
+    if (rest >= seconds) text += fmt::format("{}{}", rest / seconds, letter);
+    rest %= seconds;
   }
-  if (rest > 0) text += fmt::format("{}us", rest);
-  return text.empty() || text == "-" ? "0s" : text;
+  return text;
 }
 
 std::vector<std::string> task_nodes(const model::Allocation& allocation) {
@@ -149,11 +150,11 @@ bool is_evicted(const Record& record) {
   return record.ran_at_start && record.taken_off > 0 && record.phase == Phase::kPending;
 }
 
-std::vector<std::string> check_expectations(const config::Expectations& expect, const std::vector<SimJob>& jobs,
+std::vector<std::string> check_expectations(const config::Scenario& scenario, const std::vector<SimJob>& jobs,
                                             const std::vector<Record>& records) {
   Checker checker(jobs, records);
-  for (const JobExpectation& e : expect.jobs) checker.check(e);
-  checker.check_whole(expect);
+  for (const JobExpectation& e : scenario.expect.jobs) checker.check(e);
+  checker.check_whole(scenario);
   return checker.take();
 }
 

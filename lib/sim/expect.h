@@ -9,7 +9,7 @@
 
 namespace gw::sim {
 
-/// "10m", "-2h", "1h30m", "0s": as scenario files write times.
+/// "10m", "-2h", "1h30m", "0s": as scenario files write times, rounded to the second.
 std::string format_offset(Duration d);
 /// Nodes of an allocation, one a task, by name.
 std::vector<std::string> task_nodes(const model::Allocation& allocation);
@@ -18,8 +18,8 @@ config::JobPhase phase_of(const Record& record);
 /// Did it run at the start, was taken off, and waits now?
 bool is_evicted(const Record& record);
 
-/// One line a broken expectation; empty if all hold.
-std::vector<std::string> check_expectations(const config::Expectations& expect, const std::vector<SimJob>& jobs,
+/// One line a broken expectation of the scenario; empty if all hold.
+std::vector<std::string> check_expectations(const config::Scenario& scenario, const std::vector<SimJob>& jobs,
                                             const std::vector<Record>& records);
 
 }  // namespace gw::sim

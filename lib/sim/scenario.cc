@@ -140,7 +140,7 @@ base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadT
   outcome.jobs = engine.jobs();
   outcome.records = engine.records();
   outcome.clock = engine.now() - kStart;
-  outcome.failures = check_expectations(scenario.expect, outcome.jobs, outcome.records);
+  outcome.failures = check_expectations(scenario, outcome.jobs, outcome.records);
   return outcome;
 }
 

@@ -159,18 +159,18 @@ base::Status Reader::read_header(const std::vector<std::string_view>& header, ui
   return check_needed(line);
 }
 
+/// Columns that look like ours, but are not: other words are the file's own affair.
 void Reader::warn_of_unused(const std::vector<std::string_view>& header) {
   const std::vector<std::string> known = column_names();
   for (size_t i = 0; i < header.size(); ++i) {
     if (std::find(places_.begin(), places_.end(), i) != places_.end()) continue;
-    const std::string meant = base::did_you_mean(header[i], known);
-    const auto with_unit = [&](const char* unit) {
-      return std::find(known.begin(), known.end(), std::string(header[i]) + unit) != known.end();
-    };
-    if (!meant.empty() || with_unit("_s") || with_unit("_mb"))
+    std::string meant;
+    for (const std::string& name : known)
+      if (name == std::string(header[i]) + "_s" || name == std::string(header[i]) + "_mb") meant = name;
+    if (meant.empty()) meant = base::nearest(header[i], known);
+    if (!meant.empty() && meant.substr(0, 2) == header[i].substr(0, 2))
       trace_.warnings.push_back(
-          fmt::format("{}:1: column {} is not used{}", path_, base::printable(header[i]),
-                      meant.empty() ? " (units are part of names: _s, _mb)" : " (" + meant + ")"));
+          fmt::format("{}:1: column {} is not used (did you mean \"{}\"?)", path_, base::printable(header[i]), meant));
   }
 }
 

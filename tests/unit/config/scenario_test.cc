@@ -221,7 +221,7 @@ TEST_P(ScenarioMistakes, AreTold) {
 
 INSTANTIATE_TEST_SUITE_P(Top, ScenarioMistakes,
                          ::testing::Values(Mistake{"job: []", "f:2:1: unknown key \"job\" (did you mean \"jobs\"?)"},
-                                           Mistake{"jobs: {name: a}", "f:2:8: jobs is a list"},
+                                           Mistake{"jobs: {name: a}", "f:2:7: jobs is a list"},
                                            Mistake{"jobs: [5]", "f:2:8: an entry of jobs"},
                                            Mistake{"policy: fifo", "f:2:9: policy is a map"},
                                            Mistake{"until: 5", "f:2:8: until: 5 has no unit"},
