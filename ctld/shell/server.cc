@@ -70,10 +70,11 @@ base::Status Server::open_store() {
         if (why.empty()) scheduler_->nudge();
         pump();
       });
-  scheduler_ = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(), [this](const sched::Plan& plan) {
-    core_->on_plan(clock_.now(), plan);
-    pump();
-  });
+  scheduler_ =
+      std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(), [this](const sched::Plan& plan) {
+        core_->on_plan(clock_.now(), plan);
+        pump();
+      });
   users_ = std::make_unique<UserDirectory>(loop_);
   return {};
 }

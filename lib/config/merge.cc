@@ -46,7 +46,8 @@ Result<std::string> merge_yaml(std::string_view base, std::string_view over, con
     out << target;
     return std::string(out.c_str()) + "\n";
   } catch (const YAML::Exception& e) {
-    return base::invalid(fmt::format("{}:{}:{}: {}", over_path, e.mark.line + 1, e.mark.column + 1, base::printable(e.msg)));
+    return base::invalid(
+        fmt::format("{}:{}:{}: {}", over_path, e.mark.line + 1, e.mark.column + 1, base::printable(e.msg)));
   }
 }
 
