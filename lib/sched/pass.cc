@@ -10,7 +10,7 @@
 namespace gw::sched {
 
 Pass::Pass(ClusterView& view, Time now, const Budget& budget)
-    : view_(view), now_(now), budget_(budget), order_(view.order()), timeline_(view.capacity()) {
+    : view_(view), now_(now), budget_(budget), order_(view.order()) {
   context_.now = now;
   context_.size = view.capacity().size();
   context_.usage = &view.usage();

@@ -34,8 +34,6 @@ struct Booking {
 
 class Timeline {
  public:
-  explicit Timeline(const Capacity& capacity) : capacity_(capacity) {}
-
   void add(NodeId node, Booking booking);
   /// Null: nothing is promised there.
   const std::vector<Booking>* on(NodeId node) const;
@@ -52,7 +50,6 @@ class Timeline {
   base::Time next_booking(NodeId node, const Span& span, const std::string& reservation) const;
 
  private:
-  const Capacity& capacity_;
   std::unordered_map<NodeId, std::vector<Booking>> bookings_;
   std::vector<bool> has_;  // by node id
 };

@@ -178,7 +178,7 @@ RC_GTEST_PROP(Sched, NobodyPassesTheFirstBlockedJobToItsHarm, ()) {
 
 /// A node with random jobs and promises, in ticks of a second.
 struct Scene {
-  Scene() : cluster(1, small()), timeline(cluster.view.capacity()) {
+  Scene() : cluster(1, small()) {
     base::IndexSet cores, gpus;
     const auto n = static_cast<uint32_t>(*rc::gen::inRange(0, 4));
     for (uint32_t id = 1; id <= n; ++id) {
