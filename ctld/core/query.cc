@@ -149,7 +149,7 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
     state = "DOWN";
   else if (!has_jobs)
     state = "IDLE";
-  else if (account->free.cores.empty() && account->facts.cores.size() > 0)
+  else if (account->free.cores.empty() && !account->facts.cores.empty())
     state = "ALLOCATED";
   else
     state = "MIXED";

@@ -123,7 +123,7 @@ class Search {
 }  // namespace
 
 std::optional<FutureStart> earliest(const Capacity& capacity, const PartitionFacts& partition,
-                                    const model::Request& request, Look look, Time now, Duration length,
+                                    const model::Request& request, const Look& look, Time now, Duration length,
                                     ReadyTimes* known) {
   ReadyTimes fresh;
   return Search(capacity, partition, request, look, now, length, known != nullptr ? *known : fresh).run();

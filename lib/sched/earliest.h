@@ -29,7 +29,7 @@ struct ReadyTimes {
 /// are not there. `look` gives the other circumstances; its span and `against` are replaced. `known`: of the same
 /// request, partition, level and length.
 std::optional<FutureStart> earliest(const Capacity& capacity, const PartitionFacts& partition,
-                                    const model::Request& request, Look look, base::Time now, base::Duration length,
-                                    ReadyTimes* known = nullptr);
+                                    const model::Request& request, const Look& look, base::Time now,
+                                    base::Duration length, ReadyTimes* known = nullptr);
 
 }  // namespace gw::sched

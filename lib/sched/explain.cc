@@ -133,8 +133,7 @@ std::string feature_hint(const Capacity& capacity, const PartitionFacts& partiti
   const std::vector<std::string> known(there.begin(), there.end());
   for (const model::FeatureSet& set : r.features)
     for (const std::string& asked : set)
-      if (const std::string hint = base::did_you_mean(asked, known); !there.contains(asked) && !hint.empty())
-        return hint;
+      if (std::string hint = base::did_you_mean(asked, known); !there.contains(asked) && !hint.empty()) return hint;
   return known.empty() ? "its nodes have none" : "its nodes have " + base::join(known, ", ");
 }
 
