@@ -24,7 +24,6 @@ struct SimJob {
   Duration work = base::kUnlimited;  ///< How long it runs if nothing ends it.
   bool tells_work = false;           ///< Orders are told how much of it is left.
   struct Running {
-    std::string partition;
     std::vector<std::string> at;  ///< A node per task.
     Time started;
   };
@@ -49,7 +48,6 @@ struct Record {
   Time started;    ///< Of its latest run; zero: never.
   Time ended;
   Duration waited = {};  ///< In all, before the first start and after each time it was taken off.
-  uint32_t restarts = 0;
   uint32_t taken_off = 0;
   double held_gpu_s = 0;  ///< GPU-seconds held in all runs.
   double held_cpu_s = 0;

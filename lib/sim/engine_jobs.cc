@@ -174,7 +174,6 @@ base::Status Engine::start(const sched::Start& start) {
                       "a start of job " + jobs_[job].name + " that does not hold: " + good.error().what);
   record.phase = Phase::kRunning;
   record.waited = record.waited + (now_ - state.pending_since);
-  record.restarts += record.started ? 1 : 0;
   record.started = now_;
   record.partition = start.partition;
   record.allocation = start.allocation;

@@ -23,7 +23,13 @@ std::string subtitle(const Replay& replay) {
                      replay.order, replay.fit);
 }
 
-std::string words(double s) { return format_offset(base::seconds(std::llround(s))); }
+/// "5d7h", "4h8m", "12s": the two largest units.
+std::string words(double s) {
+  const std::string all = format_offset(base::seconds(std::llround(s)));
+  size_t end = all.find_first_not_of("0123456789");
+  if (end + 1 < all.size()) end = all.find_first_not_of("0123456789", end + 1);
+  return all.substr(0, end + 1);
+}
 
 /// Means over equal bins of what was in use, in percent.
 std::vector<double> mean_use(const Engine& engine, double length) {
@@ -56,9 +62,9 @@ void mark_percentile(Svg& svg, const Frame& frame, const std::vector<double>& so
   const Point top = frame.at(value, part * 100);
   svg.line({top.x, frame.bottom()}, top, ink::kOrange, 1, true);
   svg.circle(top, 3.5, ink::kOrange);
-  const bool is_right = frame.x().part(value) > 0.75;
-  svg.text({top.x + (is_right ? -8 : 8), top.y + 16}, fmt::format("{} {}", name, words(value)),
-           is_right ? "end" : "start", 12, ink::kOrange);
+  const bool is_at_edge = frame.x().part(value) > 0.84;  // the label goes to the left there, below the curve
+  svg.text({top.x + (is_at_edge ? -8 : 8), top.y + (is_at_edge ? 60 : 16)}, fmt::format("{} {}", name, words(value)),
+           is_at_edge ? "end" : "start", 12, ink::kOrange);
 }
 
 /// 1, 2, 3-4, 5-8, 9-16, ...: the upper end of each.

@@ -10,7 +10,7 @@
 namespace gw::sim {
 namespace {
 
-constexpr double kLeft = 74, kRight = 28, kTop = 62, kBottom = 58;
+constexpr double kLeft = 86, kRight = 28, kTop = 62, kBottom = 58;
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -129,8 +129,8 @@ Axis time_axis(const std::string& title, double max_s) {
 
 Axis log_time_axis(const std::string& title, double min_s, double max_s) {
   constexpr std::array kMarks{
-      Unit{1, "1 s"},           Unit{10, "10 s"},          Unit{60, "1 min"},    Unit{600, "10 min"},
-      Unit{3600, "1 h"},        Unit{36'000, "10 h"},      Unit{172'800, "2 d"}, Unit{864'000, "10 d"},
+      Unit{1, "1 s"},           Unit{10, "10 s"},          Unit{60, "1 min"},   Unit{600, "10 min"},
+      Unit{3600, "1 h"},        Unit{36'000, "10 h"},      Unit{86'400, "1 d"}, Unit{864'000, "10 d"},
       Unit{8'640'000, "100 d"}, Unit{86'400'000, "1000 d"}};
   Axis axis{std::max(min_s, 1.0), std::max({max_s, min_s * 1.01, 1.01}), true, title, {}};
   for (auto m = kMarks.rbegin(); m != kMarks.rend(); ++m)
