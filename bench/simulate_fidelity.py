@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Replays public traces with GPUs counted and holds the mean completion times against those of published simulators.
 
-Usage: bench/simulate_fidelity.py --traces DIR [--gangway PATH] [--runs N]. DIR has tiresias_60_job.csv (SymbioticLab/Tiresias,
+Usage: bench/simulate_fidelity.py --traces DIR [--gangway PATH] [--runs N] [--orders NAME...]. DIR has tiresias_60_job.csv (SymbioticLab/Tiresias,
 simulator/60_job.csv) and muri_trace3.csv (Rivendile/Muri, simulator/trace-data/trace3.csv); with philly_82k.csv
 (pkusys/ElasticFlow, pollux_simulator/traces/philly.csv) the speed of long replays is measured too. Prints Markdown tables; exits 1
 if a figure is off. Standard library only.
@@ -74,10 +74,10 @@ def fidelity(runner: Runner) -> bool:
     return ok
 
 
-def speed(runner: Runner, runs: int):
+def speed(runner: Runner, runs: int, orders: list):
     print('\n| order | fit | wall, s (median) | CPU, s | passes | CPU us a pass | mean completion, h | p99, h |\n'
           '|---|---|---|---|---|---|---|---|')
-    for order, fit in LONG:
+    for order, fit in (pair for pair in LONG if pair[0] in orders):
         results = sorted((runner.run('philly_82k.csv', 'philly', 59, 8, order, fit) for _ in range(runs)), key=lambda r: r[1])
         data, wall, cpu = results[len(results) // 2]
         s, passes = data['summary'], data['passes']
@@ -90,12 +90,13 @@ def main() -> int:
     parser.add_argument('--traces', type=Path, required=True)
     parser.add_argument('--gangway', default='build/release/bin/gangway')
     parser.add_argument('--runs', type=int, default=1, help='of each long replay; the median counts')
+    parser.add_argument('--orders', nargs='+', default=sorted({order for order, _ in LONG}), help='of the long replays')
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(args.gangway, args.traces, Path(folder))
         ok = fidelity(runner)
         if (args.traces / 'philly_82k.csv').exists():
-            speed(runner, args.runs)
+            speed(runner, args.runs, args.orders)
     return 0 if ok else 1
 
 
