@@ -29,16 +29,31 @@ std::vector<std::vector<Directive>> by_component(const std::vector<Directive>& a
   return groups;
 }
 
-/// What a component takes over from the one before it, as in Slurm: what describes the job, not the resources.
-BatchOptions following(const BatchOptions& before) {
-  BatchOptions next = before;
-  next.gpus = {};
-  next.spec.request = {};
-  next.spec.request.exclude = before.spec.request.exclude;
-  next.spec.partitions.clear();
-  next.spec.gpu_bind.clear();
-  next.spec.gres_flags.clear();
-  return next;
+/// Takes from `own` what a component has for itself.
+void take_resources(BatchOptions& to, const BatchOptions& own) {
+  to.gpus = own.gpus;
+  to.spec.request = own.spec.request;
+  to.spec.partitions = own.spec.partitions;
+  to.spec.gpu_bind = own.spec.gpu_bind;
+  to.spec.gres_flags = own.spec.gres_flags;
+}
+
+/// What is said for the whole job: all directives, then the environment, then the whole command line.
+Result<BatchOptions> read_common(const Sources& s) {
+  BatchOptions o;
+  client::CommonFlags flags;
+  const auto table = batch_table(o, flags, s.now);
+  std::vector<Directive> said;
+  std::copy_if(s.directives.begin(), s.directives.end(), std::back_inserter(said),
+               [](const Directive& d) { return !is_separator(d); });
+  GW_TRY_STATUS(client::apply_directives(table, said, s.label));
+  GW_TRY_STATUS(client::read_environment(table, batch_doc().env_prefixes, s.environment));
+  for (const std::vector<std::string>& words : s.command_line) {
+    auto operands = client::parse_options(table, words, {.stop_at_operand = true});
+    if (!operands) return tl::unexpected(operands.error());
+  }
+  o.given = {};
+  return o;
 }
 
 base::Status read_one(BatchOptions& o, const Sources& s, std::span<const Directive> directives,
@@ -74,13 +89,20 @@ Result<std::vector<BatchOptions>> read_components(const Sources& sources) {
   if (count > kMaxComponents) return too_many();
   std::vector<BatchOptions> components;
   for (size_t i = 0; i < count; ++i) {
-    BatchOptions o = components.empty() ? BatchOptions() : following(components.back());
+    BatchOptions o;
+    if (!components.empty()) o.spec.request.exclude = components.back().spec.request.exclude;  // as in Slurm
     const std::span<const Directive> said =
         i < directives.size() ? std::span(directives[i]) : std::span<const Directive>();
     const std::span<const std::string> words =
         i < sources.command_line.size() ? std::span(sources.command_line[i]) : std::span<const std::string>();
     GW_TRY_STATUS(read_one(o, sources, said, words));
     components.push_back(std::move(o));
+  }
+  GW_TRY(common, read_common(sources));
+  for (BatchOptions& o : components) {
+    BatchOptions whole = common;
+    take_resources(whole, o);
+    o = std::move(whole);
   }
   return components;
 }

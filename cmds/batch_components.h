@@ -1,7 +1,8 @@
 // The components of a job as they were written: one, or several of a heterogeneous job, separated by `:` on the command
 // line and by `#SBATCH hetjob` in the script.
-// Invariants: there is at least one component; directives, then environment, then command line, later ones win; a
-// component begins with those options of the one before it that describe the job as a whole (name, times, files, ...).
+// Invariants: there is at least one component; directives, then environment, then command line, later ones win. What
+// says how many resources, and of what kind, is a component's own; everything else (name, times, files, ...) is said
+// for the whole job, in whatever component it stands, and all components have it alike.
 #pragma once
 
 #include <span>

@@ -53,6 +53,6 @@ base::Status complete(BatchOptions& options, std::vector<std::string>& notes);
 /// [B:]SIG[@SECONDS]; SIG a number or a name with or without SIG.
 base::Result<model::WarnSignal> parse_warn_signal(std::string_view text);
 /// "USR1", "SIGUSR1", "10". Errors: unknown.
-base::Result<int> parse_signal(std::string_view text);
+base::Result<int> parse_signal(std::string_view text, std::string_view option);
 
 }  // namespace gw::cmds

@@ -167,10 +167,10 @@ Status set_features(model::JobSpec& spec, Text value) {
   return {};
 }
 
-base::Result<int> parse_signal(Text text) {
+base::Result<int> parse_signal(Text text, Text option) {
   const std::string shown = base::printable(text, 40);
   if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
-    GW_TRY(number, base::parse_int(text, 1, 64, "signal"));
+    GW_TRY(number, base::parse_int(text, 1, 64, option));
     return static_cast<int>(number);
   }
   std::string name = base::to_lower(text);
@@ -182,7 +182,7 @@ base::Result<int> parse_signal(Text text) {
     if (base::iequals(name, abbreviation)) return signo;
     known.emplace_back(base::to_lower(abbreviation));
   }
-  return invalid("unknown signal \"" + shown + "\"", base::did_you_mean(name, known));
+  return invalid(fmt::format("{}: unknown signal \"{}\"", option, shown), base::did_you_mean(name, known));
 }
 
 base::Result<model::WarnSignal> parse_warn_signal(Text text) {
@@ -199,9 +199,8 @@ base::Result<model::WarnSignal> parse_warn_signal(Text text) {
     GW_TRY(before, base::parse_int(rest.substr(at + 1), 0, 65'535, "--signal: seconds"));
     warn.seconds_before = static_cast<uint32_t>(before);
   }
-  auto signo = parse_signal(rest.substr(0, at));
-  if (!signo) return base::fail(signo.error().code, "--signal: " + signo.error().what, signo.error().hint);
-  warn.signo = *signo;
+  GW_TRY(signo, parse_signal(rest.substr(0, at), "--signal"));
+  warn.signo = signo;
   return warn;
 }
 

@@ -72,6 +72,14 @@ base::Status parse_job_ids(std::string_view text, std::vector<uint32_t>& ids) {
       return base::invalid("Invalid job id " + shown, "array tasks are not supported in this version");
     if (part.find('.') != std::string::npos)
       return base::invalid("Invalid job id " + shown, "steps are not supported in this version: name the job");
+    // "12+1" is component 1 of job 12, whose own id is 13.
+    if (const size_t plus = part.find('+'); plus != std::string::npos) {
+      const auto job = base::parse_int(std::string_view(part).substr(0, plus), 1, UINT32_MAX, "job id");
+      const auto offset = base::parse_int(std::string_view(part).substr(plus + 1), 0, 1000, "component");
+      if (!job || !offset || *job + *offset > UINT32_MAX) return base::invalid("Invalid job id " + shown);
+      ids.push_back(static_cast<uint32_t>(*job + *offset));
+      continue;
+    }
     const size_t dash = part.find('-');
     auto low = base::parse_int(std::string_view(part).substr(0, dash), 1, UINT32_MAX, "job id");
     auto high = dash == std::string::npos

@@ -21,6 +21,7 @@ int run_gbatch(const client::Program& program, Args args);
 int run_gqueue(const client::Program& program, Args args);
 int run_gcancel(const client::Program& program, Args args);
 int run_ginfo(const client::Program& program, Args args);
+int run_gprio(const client::Program& program, Args args);
 int run_gcontrol(const client::Program& program, Args args);
 
 /// Finds the command by argv[0] (or by argv[1] for the program's own name) and runs it.

@@ -21,6 +21,11 @@ int control_update(const client::Program& program, const ControlOptions& o, Args
 int control_job_action(const client::Program& program, const ControlOptions& o, wire::JobAction action, Args words);
 int control_reconfigure(const client::Program& program, const ControlOptions& o, Args words);
 int control_ping(const client::Program& program, const ControlOptions& o, Args words);
+int control_create(const client::Program& program, const ControlOptions& o, Args words);
+int control_delete(const client::Program& program, const ControlOptions& o, Args words);
+int show_reservations(const client::Program& program, const ControlOptions& o, Args words);
+/// Asks the controller for a snapshot of its scheduler and writes it to a new file.
+int control_snapshot(const client::Program& program, const ControlOptions& o, Args words);
 int control_write(const client::Program& program, const ControlOptions& o, Args words);
 
 /// The one of `names` that `word` is, or is a unique beginning of, in any case; empty if none or several.
@@ -31,6 +36,12 @@ base::Result<std::map<std::string, std::string>> parse_settings(Args words);
 /// The request that `update` words mean: a job's, a node's or a partition's. Errors: unknown keys (did you mean), bad
 /// values, nothing to change.
 base::Result<wire::ApiRequest> update_request(Args words, base::Time now);
+/// A change of a reservation, from KEY=VALUE words in lower-case keys.
+base::Result<wire::ApiRequest> reservation_update(const std::string& name,
+                                                  const std::map<std::string, std::string>& settings, base::Time now);
+/// A new reservation from KEY=VALUE words. Errors: unknown keys and users, neither nodes nor a count, an end before the
+/// beginning.
+base::Result<wire::ApiRequest> reservation_creation(Args words, base::Time now);
 /// Puts the names of all nodes in place of the one name ALL, as Slurm takes it.
 base::Status name_all_nodes(client::Connection& connection, wire::UpdateNodeRequest& update);
 /// A node list of `show hostlist`: "a,b,c" or the lines of a file (with a slash), compressed.

@@ -155,8 +155,6 @@ int show_hostlist(const Program& program, const ControlOptions&, Args words) {
   return list ? printed(*list + "\n") : failed(program, list.error());
 }
 
-int show_reservation(const Program&, const ControlOptions&, Args) { return printed("No reservations in the system\n"); }
-
 int show_step(const Program& program, const ControlOptions&, Args) {
   return failed(program, {base::ErrorCode::kInvalid, "show step is not supported in this version", {}});
 }
@@ -176,8 +174,8 @@ constexpr Entity kEntities[] = {
     {"hostnames", show_hostnames},
     {"hostlist", show_hostlist<false>},
     {"hostlistsorted", show_hostlist<true>},
-    {"reservation", show_reservation},
-    {"reservations", show_reservation},
+    {"reservation", show_reservations},
+    {"reservations", show_reservations},
     {"step", show_step},
     {"steps", show_step},
 };
@@ -201,8 +199,8 @@ base::Result<std::string> make_hostlist(const std::string& text, bool sorted) {
 
 int control_show(const Program& program, const ControlOptions& o, Args words) {
   if (words.empty())
-    return failed(program,
-                  {base::ErrorCode::kInvalid, "show what?", "job, node, partition, config, hostnames, hostlist"});
+    return failed(program, {base::ErrorCode::kInvalid, "show what?",
+                            "job, node, partition, reservation, config, hostnames, hostlist"});
   // `show job=7` and `show jobid 7` are as good as `show job 7`.
   std::vector<std::string> rest(words.begin() + 1, words.end());
   std::string word = base::to_lower(words.front());
@@ -212,7 +210,7 @@ int control_show(const Program& program, const ControlOptions& o, Args words) {
   }
   for (Text suffix : {"id", "name"})
     if (word == "job" + std::string(suffix) || word == "node" + std::string(suffix) ||
-        word == "partition" + std::string(suffix))
+        word == "partition" + std::string(suffix) || word == "reservation" + std::string(suffix))
       word.resize(word.size() - suffix.size());
   std::vector<Text> names;
   for (const Entity& e : kEntities)

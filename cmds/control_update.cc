@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cmds/control.h"
+#include "cmds/control_keys.h"
 #include "cmds/faults.h"
 #include "model/cluster.h"
 #include "model/request.h"
@@ -19,49 +20,6 @@ using base::invalid;
 using base::Status;
 using client::Program;
 using Settings = std::map<std::string, std::string>;
-
-/// A key with what it does to a request.
-template <typename Request>
-struct Key {
-  std::string_view name;
-  std::function<Status(Request&, const std::string&)> set;
-};
-
-Status unknown_key(const std::string& key, const std::vector<std::string>& known) {
-  std::string hint = base::did_you_mean(key, known);
-  return invalid("Update of this parameter is not supported: " + base::printable(key),
-                 hint.empty() ? "known: " + base::join(known, ", ") : hint);
-}
-
-template <typename Request>
-Status apply(const std::vector<Key<Request>>& keys, const Settings& settings, Request& request) {
-  std::vector<std::string> known;
-  for (const Key<Request>& k : keys) known.emplace_back(k.name);
-  if (settings.empty()) return invalid("No changes specified", "known: " + base::join(known, ", "));
-  for (const auto& setting : settings) {
-    const std::string& key = setting.first;
-    const std::string& value = setting.second;
-    const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key<Request>& k) { return k.name == key; });
-    if (found == keys.end()) return unknown_key(key, known);
-    GW_TRY_STATUS(found->set(request, value));
-  }
-  return {};
-}
-
-base::Result<int64_t> duration_us(const std::string& key, const std::string& value) {
-  auto d = base::parse_duration(value);
-  if (!d) return base::fail(d.error().code, key + ": " + d.error().what, d.error().hint);
-  if (*d != base::kUnlimited && d->us <= 0) return invalid(key + ": a time limit must be longer than zero");
-  return base::round_up_to_minute(*d).us;
-}
-
-base::Result<bool> yes_or_no(const std::string& key, const std::string& value) {
-  for (std::string_view yes : {"yes", "y", "1", "true"})
-    if (base::iequals(value, yes)) return true;
-  for (std::string_view no : {"no", "n", "0", "false"})
-    if (base::iequals(value, no)) return false;
-  return invalid(key + ": \"" + base::printable(value, 40) + "\" is neither yes nor no");
-}
 
 Status set_node_count(wire::UpdateJobRequest& r, const std::string& value) {
   const size_t dash = value.find('-');
@@ -79,6 +37,18 @@ Status set_time_limit(wire::UpdateJobRequest& r, const std::string& value) {
     return invalid("TimeLimit: changes relative to the present limit are not supported in this version");
   GW_TRY(us, duration_us("TimeLimit", value));
   r.set_time_limit_us(us);
+  return {};
+}
+
+/// N[@TIME], as --switches takes it.
+Status set_switches(wire::UpdateJobRequest& r, const std::string& value) {
+  const size_t at = value.find('@');
+  GW_TRY(count, base::parse_int(value.substr(0, at), 0, 1'000'000, "Switches"));
+  r.set_max_switches(static_cast<uint32_t>(count));
+  if (at == std::string::npos) return {};
+  auto wait = base::parse_duration(value.substr(at + 1));
+  if (!wait) return base::fail(wait.error().code, "Switches: " + wait.error().what, wait.error().hint);
+  r.set_switches_wait_us(wait->us);
   return {};
 }
 
@@ -161,9 +131,8 @@ std::vector<JobKey> job_keys(base::Time now) {
     return {};
   };
   const auto begin = [now](R& r, const std::string& v) -> Status {
-    auto t = base::parse_time(v, now);
-    if (!t) return base::fail(t.error().code, "StartTime: " + t.error().what, t.error().hint);
-    r.set_begin_us(t->us);
+    GW_TRY(us, time_us("StartTime", v, now));
+    r.set_begin_us(us);
     return {};
   };
   const auto requeue = [](R& r, const std::string& v) -> Status {
@@ -171,6 +140,27 @@ std::vector<JobKey> job_keys(base::Time now) {
     r.set_requeue(yes);
     return {};
   };
+  const auto time_min = [](R& r, const std::string& v) -> Status {
+    if (v.empty() || v == "0") return r.set_time_min_us(0), Status{};
+    GW_TRY(us, duration_us("TimeMin", v));
+    r.set_time_min_us(us);
+    return {};
+  };
+  const auto deadline = [now](R& r, const std::string& v) -> Status {
+    if (v.empty() || base::iequals(v, "none")) return r.set_deadline_us(0), Status{};
+    GW_TRY(us, time_us("Deadline", v, now));
+    r.set_deadline_us(us);
+    return {};
+  };
+  const auto reservation = [](R& r, const std::string& v) {
+    r.set_reservation(v);
+    return Status{};
+  };
+  keys.push_back({"timemin", time_min});
+  keys.push_back({"deadline", deadline});
+  keys.push_back({"reservation", reservation});
+  keys.push_back({"reservationname", reservation});
+  keys.push_back({"switches", set_switches});
   keys.push_back({"timelimit", set_time_limit});
   keys.push_back({"priority", priority});
   keys.push_back({"nice", nice});
@@ -310,6 +300,33 @@ base::Result<wire::ApiRequest> partition_update(const std::string& name, const S
 
 }  // namespace
 
+Status unknown_key(const std::string& key, const std::vector<std::string>& known) {
+  std::string hint = base::did_you_mean(key, known);
+  return invalid("Update of this parameter is not supported: " + base::printable(key),
+                 hint.empty() ? "known: " + base::join(known, ", ") : hint);
+}
+
+base::Result<int64_t> duration_us(const std::string& key, const std::string& value) {
+  auto d = base::parse_duration(value);
+  if (!d) return base::fail(d.error().code, key + ": " + d.error().what, d.error().hint);
+  if (*d != base::kUnlimited && d->us <= 0) return invalid(key + ": a time limit must be longer than zero");
+  return base::round_up_to_minute(*d).us;
+}
+
+base::Result<bool> yes_or_no(const std::string& key, const std::string& value) {
+  for (std::string_view yes : {"yes", "y", "1", "true"})
+    if (base::iequals(value, yes)) return true;
+  for (std::string_view no : {"no", "n", "0", "false"})
+    if (base::iequals(value, no)) return false;
+  return invalid(key + ": \"" + base::printable(value, 40) + "\" is neither yes nor no");
+}
+
+base::Result<int64_t> time_us(const std::string& key, const std::string& value, base::Time now) {
+  auto t = base::parse_time(value, now);
+  if (!t) return base::fail(t.error().code, key + ": " + t.error().what, t.error().hint);
+  return t->us;
+}
+
 base::Result<Settings> parse_settings(Args words) {
   Settings settings;
   for (const std::string& word : words) {
@@ -326,7 +343,7 @@ base::Result<Settings> parse_settings(Args words) {
 base::Result<wire::ApiRequest> update_request(Args words, base::Time now) {
   GW_TRY(settings, parse_settings(words));
   static constexpr std::pair<std::string_view, int> kSubjects[] = {
-      {"jobid", 0}, {"job", 0}, {"nodename", 1}, {"node", 1}, {"partitionname", 2}};
+      {"jobid", 0}, {"job", 0}, {"nodename", 1}, {"node", 1}, {"reservationname", 3}, {"partitionname", 2}};
   for (const auto& [key, kind] : kSubjects) {
     const auto it = settings.find(std::string(key));
     if (it == settings.end()) continue;
@@ -335,7 +352,13 @@ base::Result<wire::ApiRequest> update_request(Args words, base::Time now) {
     if (subject.empty()) return invalid(std::string(key) + "= is empty");
     return kind == 0   ? job_update(subject, settings, now)
            : kind == 1 ? node_update(subject, settings)
-                       : partition_update(subject, settings);
+           : kind == 2 ? partition_update(subject, settings)
+                       : reservation_update(subject, settings, now);
+  }
+  if (const auto it = settings.find("reservation"); it != settings.end()) {  // a job has one, too
+    const std::string subject = it->second;
+    settings.erase(it);
+    return reservation_update(subject, settings, now);
   }
   if (const auto it = settings.find("partition");
       it != settings.end()) {  // after the subjects: a job has a partition, too
@@ -343,7 +366,8 @@ base::Result<wire::ApiRequest> update_request(Args words, base::Time now) {
     settings.erase(it);
     return partition_update(subject, settings);
   }
-  return invalid("No valid entity in update command", "begin with JobId=, NodeName= or PartitionName=");
+  return invalid("No valid entity in update command",
+                 "begin with JobId=, NodeName=, PartitionName= or ReservationName=");
 }
 
 base::Status name_all_nodes(client::Connection& connection, wire::UpdateNodeRequest& update) {

@@ -41,10 +41,8 @@ std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) 
                {},
                client::kPlain,
                [&o](Text v) -> Status {
-                 auto signo = parse_signal(v);
-                 if (!signo)
-                   return base::fail(signo.error().code, "-s/--signal: " + signo.error().what, signo.error().hint);
-                 o.signo = *signo;
+                 GW_TRY(signo, parse_signal(v, "-s/--signal"));
+                 o.signo = signo;
                  return {};
                }});
   t.push_back({"batch", 'b', Arg::kNone, {}, "signal the batch script alone", "BATCH", client::kPlain, sets(o.batch)});
@@ -64,7 +62,7 @@ std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) 
   t.push_back({"hurry", 'H', Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   client::add_common_options(t, flags, 0);
   static constexpr client::Unsupported kUnsupported[] = {
-      {"clusters", 'M'}, {"reservation", 'R'}, {"wckey"}, {"sibling"}, {"cron", 0, Arg::kNone}};
+      {"clusters", 'M'}, {"wckey"}, {"sibling"}, {"cron", 0, Arg::kNone}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

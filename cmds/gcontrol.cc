@@ -43,24 +43,34 @@ client::CommandDoc doc() {
   d.summary = "show and change jobs, nodes and partitions";
   d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS]";
   d.description =
-      "show job [ID] | node [NAMES] | partition [NAME] | config | hostnames [LIST] | hostlist NAMES | hostlistsorted "
+      "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | config | hostnames [LIST] | hostlist "
+      "NAMES | hostlistsorted "
       "NAMES\n\n"
       "update JobId=IDS KEY=VALUE...: TimeLimit QOS Account Priority Nice Partition JobName Comment StartTime Requeue "
-      "Features NumNodes ReqNodeList ExcNodeList\n\n"
+      "Features NumNodes ReqNodeList ExcNodeList TimeMin Deadline Switches Reservation\n\n"
       "update NodeName=NAMES|ALL State=DRAIN|RESUME|DOWN Reason=TEXT [Dead=yes]; update NodeName=NAME Gpu=INDICES "
       "State=OFFLINE|ONLINE Reason=TEXT\n\n"
       "update PartitionName=NAME State=UP|DOWN|DRAIN|INACTIVE MaxTime=TIME DefaultTime=TIME PriorityTier=N "
       "Default=YES|NO\n\n"
+      "create ReservationName=NAME StartTime=TIME Duration=TIME|EndTime=TIME Nodes=LIST|ALL|NodeCnt=N "
+      "[PartitionName=NAME] Users=NAMES Accounts=NAMES Flags=MAINT,HOURLY,DAILY,WEEKLY,IGNORE_JOBS,OVERLAP; "
+      "update ReservationName=NAME with the same keys (Users+=NAME and Users-=NAME change a list); "
+      "delete ReservationName=NAME\n\n"
       "hold, uhold, release, requeue, requeuehold IDS; write batch_script ID [FILE]; reconfigure; ping; version\n\n"
+      "snapshot [FILE]: the scheduler's whole input at its next pass, with what it decided, for gangway simulate "
+      "--from-live; administrators only\n\n"
       "Commands may be shortened and keys are taken in any case. Dead=yes says that nothing of the node's jobs lives "
       "any more: only then may "
       "they run elsewhere.";
   d.exit_codes = {{"0", "done"}, {"1", "bad command, refused, not found, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};
-  d.examples = {{"gcontrol show job 7 --history", "what happened to job 7"},
-                {"gcontrol update NodeName=n3 State=DRAIN Reason=\"fan broken\"", "no new jobs for n3"},
-                {"gcontrol update NodeName=n3 Gpu=5 State=OFFLINE Reason=ECC", "take one GPU out"}};
+  d.examples = {
+      {"gcontrol show job 7 --history", "what happened to job 7"},
+      {"gcontrol update NodeName=n3 State=DRAIN Reason=\"fan broken\"", "no new jobs for n3"},
+      {"gcontrol create ReservationName=course StartTime=2027-03-01T09:00 Duration=2:00:00 NodeCnt=2 Users=ann,ben",
+       "two nodes for a course"},
+      {"gcontrol update NodeName=n3 Gpu=5 State=OFFLINE Reason=ECC", "take one GPU out"}};
   return d;
 }
 
@@ -81,6 +91,8 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"show", control_show},
     {"update", control_update},
+    {"create", control_create},
+    {"delete", control_delete},
     {"hold", act<wire::kHold>},
     {"uhold", act<wire::kUserHold>},
     {"release", act<wire::kRelease>},
@@ -88,14 +100,14 @@ constexpr Verb kVerbs[] = {
     {"requeuehold", act<wire::kRequeueHold>},
     {"reconfigure", control_reconfigure},
     {"ping", control_ping},
+    {"snapshot", control_snapshot},
     {"version", show_version},
     {"write", control_write},
 };
-constexpr Text kNotHere[] = {"abort",    "create",  "delete",    "cancel_reboot",     "reboot",
-                             "resume",   "suspend", "shutdown",  "setdebug",          "setdebugflags",
-                             "takeover", "top",     "token",     "wait_job",          "notify",
-                             "power",    "cluster", "errnumstr", "fsdampeningfactor", "listpids",
-                             "pidinfo",  "scontrol"};
+constexpr Text kNotHere[] = {"abort",     "cancel_reboot",     "reboot",        "resume",   "suspend",
+                             "shutdown",  "setdebug",          "setdebugflags", "takeover", "top",
+                             "token",     "wait_job",          "notify",        "power",    "cluster",
+                             "errnumstr", "fsdampeningfactor", "listpids",      "pidinfo",  "scontrol"};
 
 int unknown_verb(const Program& program, const std::string& word) {
   const std::string lower = base::to_lower(word);

@@ -4,8 +4,10 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/fragmentation_text.h"
 #include "client/info_fields.h"
 #include "client/json.h"
+#include "client/reservation_text.h"
 #include "cmds/commands.h"
 #include "cmds/job_filter.h"
 #include "cmds/listing.h"
@@ -22,7 +24,7 @@ struct InfoOptions {
   std::vector<std::string> nodes, partitions, states;
   ListingOptions listing;
   bool by_node = false, summary = false, reasons = false, exact = false, dead = false, responding = false,
-       ignored = false;
+       reservations = false, fragmentation = false, ignored = false;
 };
 
 constexpr ListingWords kWords = {"columns by letter: \"%P %.5a %D %t %N\"; %J is GPUs free/used/offline",
@@ -39,6 +41,9 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
   flag("summarize", 's', "a line for each partition", o.summary);
   flag("list-reasons", 'R', "why nodes are down or drained", o.reasons);
   flag("exact", 'e', "do not put nodes of different sizes on one line", o.exact);
+  flag("reservation", 'T', "advance reservations", o.reservations);
+  flag("fragmentation", 0, "free GPUs that recent jobs could not use, and the largest gang startable now",
+       o.fragmentation);
   flag("dead", 'd', "nodes that do not answer", o.dead);
   flag("responding", 'r', "nodes that answer", o.responding);
   flag("all", 'a', "all partitions (always so)", o.ignored);
@@ -58,11 +63,8 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
                lists(o.states, "-t/--states")});
   add_listing_options(t, o.listing, kWords);
   client::add_common_options(t, flags, 0);
-  static constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},
-                                                         {"cluster"},
-                                                         {"reservation", 'T', Arg::kNone},
-                                                         {"future", 'F', Arg::kNone},
-                                                         {"yaml", 0, Arg::kOptional}};
+  static constexpr client::Unsupported kUnsupported[] = {
+      {"clusters", 'M'}, {"cluster"}, {"future", 'F', Arg::kNone}, {"yaml", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }
@@ -75,11 +77,14 @@ client::CommandDoc doc() {
       "Shows partitions with their nodes grouped by state. States: idle, mix (partly used), alloc, comp (cleaning up), "
       "drain (empty, takes "
       "no jobs), drng (draining), down, unk; a star means that the node does not answer. GPUs are counted free / in "
-      "use / offline.";
+      "use / offline. With --fragmentation, of each partition: free GPUs, how many of them a task drawn from those "
+      "submitted of late is expected not to be able to use, and the GPUs of the largest gang of whole nodes that could "
+      "start now, as the scheduler saw it at its last pass.";
   d.exit_codes = {{"0", "shown"}, {"1", "bad option, unknown name, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
   d.examples = {{"ginfo -N -l", "every node"},
                 {"ginfo -R", "why nodes are out"},
+                {"ginfo --fragmentation --json", "fragmentation, for scripts"},
                 {"ginfo -h -o %R,%C", "CPUs by partition, for scripts"}};
   d.env_prefixes = {"SINFO_", "GINFO_"};
   return d;
@@ -167,7 +172,29 @@ base::Result<std::string> render(const InfoOptions& o, const client::Format& for
   return render_listing(o.listing, format, fields, rows, {c.nodes.now_us()});
 }
 
+int show_reserved(const Program& program, client::Connection& connection, const InfoOptions& o) {
+  wire::ApiRequest request;
+  request.mutable_list_reservations();
+  auto reply = connection.call(std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const wire::ListReservationsReply& list = reply->list_reservations();
+  return printed(o.listing.json ? client::reservations_json(list)
+                                : client::reservation_table(list, !o.listing.no_header));
+}
+
+int show_fragmentation(const Program& program, client::Connection& connection, const InfoOptions& o) {
+  wire::ApiRequest request;
+  request.mutable_list_partitions()->mutable_names()->Assign(o.partitions.begin(), o.partitions.end());
+  auto reply = connection.call(std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const wire::ListPartitionsReply& list = reply->list_partitions();
+  return printed(o.listing.json ? client::fragmentation_json(list)
+                                : client::fragmentation_table(list, !o.listing.no_header));
+}
+
 int show(const Program& program, client::Connection& connection, const InfoOptions& o, const client::Format& format) {
+  if (o.fragmentation) return show_fragmentation(program, connection, o);
+  if (o.reservations) return show_reserved(program, connection, o);
   auto cluster = fetch(connection, o);
   if (!cluster) return failed(program, cluster.error());
   if (o.listing.json) {

@@ -59,13 +59,9 @@ void add_output(std::vector<client::Option>& t, QueueOptions& o) {
   t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", {}, client::kPlain, sets(o.ignored)});
 }
 
-constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},
-                                                {"cluster"},
-                                                {"reservation", 'R'},
-                                                {"licenses", 'L'},
-                                                {"steps", 's', Arg::kOptional},
-                                                {"yaml", 0, Arg::kOptional},
-                                                {"only-job-state", 0, Arg::kNone}};
+constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},           {"cluster"},
+                                                {"licenses", 'L'},           {"steps", 's', Arg::kOptional},
+                                                {"yaml", 0, Arg::kOptional}, {"only-job-state", 0, Arg::kNone}};
 
 client::CommandDoc doc() {
   client::CommandDoc d;

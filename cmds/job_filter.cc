@@ -109,7 +109,7 @@ Status check_qos(client::Connection& connection, const Names& names) {
 
 bool JobFilters::has_filter() const {
   return me || !(users.empty() && partitions.empty() && names.empty() && states.empty() && accounts.empty() &&
-                 qos.empty() && nodes.empty());
+                 qos.empty() && nodes.empty() && reservations.empty());
 }
 
 void add_job_filters(std::vector<client::Option>& t, JobFilters& f, const JobFilterVariables& variables) {
@@ -123,6 +123,7 @@ void add_job_filters(std::vector<client::Option>& t, JobFilters& f, const JobFil
   list("name", 'n', "NAMES", "jobs of these names", variables.names, f.names, "-n/--name");
   list("account", 'A', "NAMES", "jobs of these accounts", "ACCOUNT", f.accounts, "-A/--account");
   list("qos", 'q', "NAMES", "jobs of these QOS", "QOS", f.qos, "-q/--qos");
+  list("reservation", 'R', "NAMES", "jobs of these advance reservations", {}, f.reservations, "-R/--reservation");
   t.push_back(
       {"nodelist", 'w', Arg::kRequired, "NODES", "jobs on these nodes", {}, client::kPlain, host_lists(f.nodes)});
 }
@@ -156,6 +157,7 @@ base::Result<wire::JobFilter> to_filter(const JobFilters& o) {
   f.mutable_nodes()->Assign(o.nodes.begin(), o.nodes.end());
   f.mutable_accounts()->Assign(o.accounts.begin(), o.accounts.end());
   f.mutable_qos()->Assign(o.qos.begin(), o.qos.end());
+  f.mutable_reservations()->Assign(o.reservations.begin(), o.reservations.end());
   return f;
 }
 

@@ -12,7 +12,7 @@ namespace gw::cmds {
 /// Filters as they were written. Jobs must pass every one that is given.
 struct JobFilters {
   std::vector<uint32_t> ids;
-  std::vector<std::string> users, partitions, names, states, accounts, qos, nodes;
+  std::vector<std::string> users, partitions, names, states, accounts, qos, nodes, reservations;
   bool me = false;
 
   /// Is there any but ids?

@@ -1,4 +1,4 @@
-// gangway simulate --scenario FILE..., gangway simulate --cluster FILE --trace FILE.
+// gangway simulate --scenario FILE..., --cluster FILE --trace FILE, and --from-live [FILE] (simulate_live.cc).
 #include "cmds/gangway/simulate.h"
 
 #include <fmt/format.h>
@@ -21,21 +21,28 @@ using client::Option;
 
 const client::CommandDoc kDoc = {
     "run the scheduler over a scenario or a trace, under a virtual clock",
-    "--scenario FILE... | --cluster FILE --trace FILE",
+    "--scenario FILE... | --cluster FILE --trace FILE | --from-live [FILE]",
     "Runs the controller's own scheduler; nothing else decides. With --scenario it reads small situations, lets the "
     "scheduler run, prints a line for each job, and compares with what the file expects. With --trace it replays a "
     "trace "
     "of jobs (CSV) on a cluster and prints what came of it: completion times, waits, utilisation, fragmentation, "
-    "preemptions, fairness.\n\nBoth kinds of files are described in docs/scenario.md. Equal input gives equal output.",
+    "preemptions, fairness. With --from-live it takes a snapshot of the running controller (or one that gcontrol "
+    "snapshot wrote), makes the controller's last decisions once more, and says whether they are the same.\n\nWith "
+    "--compare the same "
+    "jobs run once more under other rules, and it says who gains and who loses.\n\nThe files are described in "
+    "docs/scenario.md. Equal input gives equal output.",
     {{"0", "done; every expectation held"},
-     {"1", "an expectation did not hold (each is named), or the output could not be written"},
+     {"1",
+      "an expectation did not hold (each is named), the controller decided otherwise, or the output could not be "
+      "written"},
      {"2", "a file is wrong (FILE:LINE:COLUMN), or an option is"}},
     {},
     {{"gangway simulate --scenario tests/scenario/*.yaml", "check that the scheduler does what the files say"},
      {"gangway simulate --cluster cluster.yaml --trace jobs.csv --order srtf --out result",
       "replay a trace, with charts in result/"},
      {"gangway simulate --cluster cluster.yaml --trace philly.csv --trace-format philly --fit count",
-      "a public trace, GPUs counted wherever they are"}},
+      "a public trace, GPUs counted wherever they are"},
+     {"gangway simulate --from-live --forward", "when will the waiting jobs start at the latest?"}},
     {},
 };
 
@@ -84,6 +91,7 @@ void add_trace_options(std::vector<Option>& table, SimulateOptions& o) {
 }
 
 void add_policy_options(std::vector<Option>& table, SimulateOptions& o) {
+  table.push_back(text_option("plugins", 0, "DIR", "folder of orders that are not the project's own", o.plugins));
   table.push_back(
       text_option("order", 0, "NAME", "order of the jobs, instead of the cluster's policy.order", o.replay.order));
   table.push_back(
@@ -100,8 +108,21 @@ std::vector<Option> option_table(SimulateOptions& o) {
                                  o.scenarios.emplace_back(v);
                                  return Status{};
                                }));
+  Option live =
+      flag("from-live", 0, "replay the controller's last pass, from a snapshot FILE or a new one", o.from_live);
+  live.arg = client::Arg::kOptional;
+  live.value = "FILE";
+  live.handler = [&o](std::string_view v) {
+    o.from_live = true;
+    o.live_file = v;
+    return Status{};
+  };
+  table.push_back(std::move(live));
+  table.push_back(flag("forward", 0, "and look ahead until every job has started and reached its limit", o.forward));
   add_trace_options(table, o);
   add_policy_options(table, o);
+  table.push_back(text_option("compare", 0, "NEW.yaml",
+                              "run once more with the keys of NEW.yaml laid over; who gains, who loses", o.compare));
   table.push_back(text_option("out", 0, "DIR", "write jobs.csv, summary.json and SVG charts there", o.out));
   table.push_back(flag("json", 0, "as JSON, with schema_version", o.json));
   return table;
@@ -109,6 +130,15 @@ std::vector<Option> option_table(SimulateOptions& o) {
 
 Status check_options(const SimulateOptions& o) {
   const bool has_trace = !o.trace.empty() || !o.cluster.empty();
+  if (o.from_live && (has_trace || !o.scenarios.empty() || !o.out.empty()))
+    return base::invalid("--from-live goes with neither --scenario nor --trace", "give one of them");
+  if (!o.compare.empty() && !o.out.empty()) return base::invalid("--compare prints alone: --out does not go with it");
+  if (!o.compare.empty() && o.forward) return base::invalid("--compare looks ahead by itself: leave --forward out");
+  if (o.from_live && !o.replay.order.empty())
+    return base::invalid("--order goes with --trace; a snapshot is replayed as the controller was",
+                         "write policy: {order: NAME} to a file and give it as --compare FILE");
+  if (o.forward && !o.from_live) return base::invalid("--forward needs --from-live: it looks ahead from there");
+  if (o.from_live) return {};
   if (!o.scenarios.empty() && has_trace)
     return base::invalid("--scenario and --trace are two different things", "give one of them");
   if (o.scenarios.empty() && !has_trace)
@@ -147,7 +177,7 @@ int run_scenarios(const client::Program& program, const SimulateOptions& options
     }
     for (config::Scenario& scenario : *parsed) {
       warn(program, scenario.warnings);
-      auto outcome = sim::run_scenario(scenario, topology_loader(path));
+      auto outcome = sim::run_scenario(scenario, topology_loader(path), order_maker(options));
       if (!outcome) {
         client::print_error(program, outcome.error());
         is_wrong = true;
@@ -175,8 +205,8 @@ int run_replay(const client::Program& program, const SimulateOptions& options) {
   if (!trace_text) return wrong(program, trace_text.error());
   auto trace = sim::read_trace(*trace_text, options.trace, options.trace_options);
   if (!trace) return wrong(program, trace.error());
-  const auto replay =
-      sim::replay(file->cluster, std::move(*trace), options.trace, options.replay, topology_loader(options.cluster));
+  const auto replay = sim::replay(file->cluster, std::move(*trace), options.trace, options.replay,
+                                  topology_loader(options.cluster), order_maker(options));
   if (!replay) return wrong(program, replay.error());
   warn(program, replay->warnings);
   if (!options.out.empty()) {
@@ -193,12 +223,17 @@ int simulate_verb(const Invocation& call) {
     return *code == client::kExitOk ? client::kExitOk : kExitWrongInput;
   if (!options.scenarios.empty())
     options.scenarios.insert(options.scenarios.end(), operands.begin(), operands.end());
+  else if (options.from_live && options.live_file.empty() && operands.size() == 1)
+    options.live_file = operands[0];
   else if (!operands.empty())
     return wrong(call.program, {base::ErrorCode::kInvalid, "what is " + base::printable(operands[0]) + "?",
                                 "write --scenario before the first file"});
   if (const auto ok = check_options(options); !ok) return wrong(call.program, ok.error());
+  if (options.from_live)
+    return options.compare.empty() ? run_live(call.program, options) : run_compare(call.program, options);
   setenv("TZ", "UTC0", 1);  // Times in explanations count from the start, wherever this runs.
   tzset();
+  if (!options.compare.empty()) return run_compare(call.program, options);
   return options.scenarios.empty() ? run_replay(call.program, options) : run_scenarios(call.program, options);
 }
 

@@ -1,4 +1,4 @@
-// Inside of `gangway simulate`: files in and out, and the two things that it does.
+// Inside of `gangway simulate`: files in and out, and the things that it does.
 #pragma once
 
 #include <string>
@@ -6,9 +6,11 @@
 
 #include "base/result.h"
 #include "cmds/gangway/verbs.h"
+#include "plugin/orders.h"
 #include "sim/cluster.h"
 #include "sim/replay.h"
 #include "sim/trace.h"
+#include "snapshot/snapshot.h"
 
 namespace gw::cmds {
 
@@ -19,6 +21,11 @@ constexpr int kExitWrongInput = 2;
 struct SimulateOptions {
   std::vector<std::string> scenarios;
   std::string cluster, trace, out;
+  bool from_live = false;  ///< Replay the controller's pass; without `live_file` it is asked for a snapshot.
+  bool forward = false;    ///< And look ahead from it.
+  std::string live_file;
+  std::string compare;  ///< Run once more with this file's keys laid over; say who gains and who loses.
+  std::string plugins;  ///< Folder of further plug-ins.
   sim::TraceOptions trace_options;
   sim::ReplayOptions replay;
   bool json = false;
@@ -31,7 +38,16 @@ sim::LoadTopology topology_loader(const std::string& file);
 /// Writes jobs.csv, summary.json and the charts into a folder, which is made if need be.
 base::Status write_outputs(const sim::Replay& replay, const std::string& folder);
 
+/// Orders are loaded as the controller does: from `options.plugins`, then from the folder beside this program.
+plugin::Orders orders_of(const SimulateOptions& options);
+sched::MakeOrder order_maker(const SimulateOptions& options);
+
 int run_scenarios(const client::Program& program, const SimulateOptions& options);
+/// The snapshot of `options.live_file`, or a new one from the controller; its order is loaded.
+base::Result<snapshot::Snapshot> load_snapshot(const client::Program& program, const SimulateOptions& options);
+
+int run_compare(const client::Program& program, const SimulateOptions& options);
+int run_live(const client::Program& program, const SimulateOptions& options);
 int run_replay(const client::Program& program, const SimulateOptions& options);
 
 }  // namespace gw::cmds

@@ -13,6 +13,18 @@ namespace gw::cmds {
 namespace fs = std::filesystem;
 using base::Result;
 
+plugin::Orders orders_of(const SimulateOptions& options) {
+  std::vector<std::string> dirs;
+  if (!options.plugins.empty()) dirs.push_back(options.plugins);
+  return plugin::Orders(std::move(dirs));
+}
+
+sched::MakeOrder order_maker(const SimulateOptions& options) {
+  return [orders = orders_of(options)](std::string_view name, const sched::Weights& weights) {
+    return orders.make(name, weights);
+  };
+}
+
 Result<std::string> read_input(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return base::invalid(path + " is a folder", "name a file");

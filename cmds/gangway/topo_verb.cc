@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.h"
 #include "cmds/gangway/controller.h"
 #include "cmds/gangway/network_tree.h"
+#include "cmds/gangway/topo_share.h"
 #include "cmds/gangway/verbs.h"
 #include "topo/generate.h"
 #include "topo/load.h"
@@ -28,8 +30,8 @@ const client::CommandDoc kDoc = {
     "draw a node: sockets, NUMA nodes, switches, GPUs, links, NICs, and who uses them",
     "[OPTIONS] [NODE|JOB]",
     "For a node: what it reported to the controller, and which jobs have its GPUs. For a job number: each of its "
-    "nodes, "
-    "with the job's own GPUs marked. Without argument: this machine. --file needs no controller. --network: the "
+    "nodes, with what the job has there as one unit: GPUs, the cores near them, the nearest NICs, the memory's NUMA "
+    "nodes. Without argument: this machine. --file needs no controller. --network: the "
     "switches above the nodes.",
     {{"0", "done"}, {"1", "no such node, job or file, or no answer"}},
     {{"GANGWAY_CONF", "path of the configuration"}, {"NO_COLOR", "no colours"}},
@@ -56,6 +58,7 @@ struct View {
   std::string title;
   model::NodeTopology topology;
   std::vector<topo::GpuUse> uses;
+  std::optional<ShareView> share;  // of the job that was asked for
 };
 
 int terminal_width() {
@@ -73,34 +76,33 @@ bool use_unicode() {
   return true;
 }
 
-Result<View> view_of(const wire::Node& node, base::JobId only) {
+Result<View> view_of(const wire::Node& node) {
   if (!node.has_topology()) {
     return base::fail(base::ErrorCode::kUnavailable, "node " + node.name() + " has not told its topology yet",
                       "is gnoded running there?");
   }
   GW_TRY(topology, wire::from_wire(node.topology()));
-  View view{fmt::format("{}  {}", node.name(), node.state()), topology, {}};
-  for (const auto& [gpu, job] : node.gpu_jobs()) {
-    if (!only || only.value == job) view.uses.push_back({gpu, base::JobId(job), "", false});
-  }
+  View view{fmt::format("{}  {}", node.name(), node.state()), topology, {}, {}};
+  for (const auto& [gpu, job] : node.gpu_jobs()) view.uses.push_back({gpu, base::JobId(job), "", false});
   for (const auto& [gpu, reason] : node.offline_gpus()) view.uses.push_back({gpu, {}, reason, true});
   return view;
 }
 
-Result<std::vector<View>> views_of_nodes(const Program& program, const std::vector<std::string>& names,
-                                         base::JobId only) {
+Result<std::vector<View>> views_of_nodes(const Program& program, const std::vector<std::string>& names) {
   wire::ApiRequest request;
   request.mutable_list_nodes()->set_topology(true);
   for (const std::string& name : names) request.mutable_list_nodes()->add_names(name);
   GW_TRY(reply, ask_controller(program, request));
   std::vector<View> views;
   for (const wire::Node& node : reply.list_nodes().nodes()) {
-    GW_TRY(view, view_of(node, only));
+    GW_TRY(view, view_of(node));
     views.push_back(std::move(view));
   }
   if (views.empty()) return base::fail(base::ErrorCode::kNotFound, "no node \"" + base::printable(names[0]) + "\"");
   return views;
 }
+
+std::string name_of(const View& view) { return view.title.substr(0, view.title.find(' ')); }
 
 Result<std::vector<View>> views_of_job(const Program& program, uint32_t id) {
   wire::ApiRequest request;
@@ -113,11 +115,13 @@ Result<std::vector<View>> views_of_job(const Program& program, uint32_t id) {
   }
   std::vector<std::string> names;
   for (const wire::NodeShare& s : shares) names.push_back(s.node());
-  GW_TRY(views, views_of_nodes(program, names, base::JobId(id)));
-  if (status.has_ended()) return views;
-  for (View& view : views) {
-    std::erase_if(view.uses, [](const topo::GpuUse& use) { return !use.offline && !use.job; });
-  }
+  GW_TRY(views, views_of_nodes(program, names));
+  for (View& view : views)
+    for (const wire::NodeShare& s : shares) {
+      if (s.node() != name_of(view)) continue;
+      GW_TRY(share, share_of(view.topology, id, s));
+      view.share = std::move(share);
+    }
   return views;
 }
 
@@ -130,19 +134,20 @@ Result<std::vector<View>> find_views(const Program& program, const Options& opti
   if (!options.file.empty() || operands.empty()) {
     const std::string source = options.file.empty() ? "live" : options.file;
     GW_TRY(topology, topo::load(source));
-    return std::vector<View>{{"", topology, {}}};
+    return std::vector<View>{{"", topology, {}, {}}};
   }
   const auto number = base::parse_int(operands[0], 1, UINT32_MAX, "job");
   if (number) return views_of_job(program, static_cast<uint32_t>(*number));
-  return views_of_nodes(program, {operands[0]}, {});
+  return views_of_nodes(program, {operands[0]});
 }
 
 std::string json_text(const std::vector<View>& views) {
-  if (views.size() == 1) return topo::to_json(views[0].topology, views[0].uses);
+  if (views.size() == 1 && !views[0].share) return topo::to_json(views[0].topology, views[0].uses);
   nlohmann::json all = {{"schema_version", 1}, {"nodes", nlohmann::json::array()}};
   for (const View& view : views) {
     auto one = nlohmann::json::parse(topo::to_json(view.topology, view.uses)).at("node");
-    one["name"] = view.title.substr(0, view.title.find(' '));
+    one["name"] = name_of(view);
+    if (view.share) one["share"] = share_json(view.topology, *view.share);
     all["nodes"].push_back(std::move(one));
   }
   return all.dump(2) + "\n";
@@ -153,6 +158,7 @@ std::string drawn(const std::vector<View>& views) {
   for (const View& view : views) {
     if (!out.empty()) out += "\n";
     if (!view.title.empty()) out += view.title + "\n";
+    if (view.share) out += share_text(view.topology, *view.share);
     out += topo::draw(view.topology, view.uses, terminal_width(), client::use_colour(STDOUT_FILENO), use_unicode());
   }
   return out;

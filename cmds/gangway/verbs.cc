@@ -29,6 +29,22 @@ std::string overview(const Program& program, std::string_view summary, std::span
   return out + fmt::format("\n`{} VERB --help` tells more.\n", program.name);
 }
 
+std::string man_page_of(const Program& program, std::string_view summary, std::span<const Verb> verbs) {
+  std::vector<std::string> labels;
+  for (const Verb& v : verbs)
+    labels.push_back(fmt::format("{}{}{}", v.name, v.arguments.empty() ? "" : " ", v.arguments));
+  const std::string description =
+      fmt::format("The verb says what to do. `{0} VERB --help` tells its options and exit codes; ", program.name) +
+      "each verb of gangway has a page of its own, such as gangway-topo(1).";
+  client::CommandDoc doc;
+  doc.summary = summary;
+  doc.synopsis = "VERB [OPTIONS]";
+  doc.description = description;
+  for (size_t i = 0; i < verbs.size(); ++i) doc.verbs.emplace_back(labels[i], verbs[i].summary);
+  doc.exit_codes = {{"0", "Success."}, {"1", "Failure, or no such verb."}};
+  return client::man_page(program, doc, {});
+}
+
 std::vector<std::string> names_of(std::span<const Verb> verbs) {
   std::vector<std::string> names;
   for (const Verb& v : verbs) names.emplace_back(v.name);
@@ -78,6 +94,12 @@ int run_verb(const Program& program, std::string_view summary, std::span<const V
   }
   if (args[0] == "--version" || args[0] == "-V") {
     return client::print_out(client::version_line(program) + "\n") ? client::kExitOk : client::kExitFailed;
+  }
+  // For the build, which makes a page of each verb.
+  if (args[0] == "--generate-man" || args[0] == "--generate-verbs") {
+    const std::string text =
+        args[0] == "--generate-man" ? man_page_of(program, summary, verbs) : base::join(names_of(verbs), "\n") + "\n";
+    return client::print_out(text) ? client::kExitOk : client::kExitFailed;
   }
   for (const Verb& v : verbs) {
     if (v.name == args[0]) return v.run({{program.name + " " + args[0], false}, args.subspan(1)});

@@ -25,6 +25,7 @@ void Controller::configure_pools() {
   }
   for (const auto& [name, p] : before) {
     if (partitions_.contains(name)) continue;
+    empty_.reset();
     ledger_.remove_partition(name);
     emit(sched::PartitionRemoved{name});
   }
@@ -33,6 +34,7 @@ void Controller::configure_pools() {
 void Controller::configure_scheduler() {
   if (!settings_.policy.order) settings_.policy.order = *sched::make_order("fifo_skip");
   emit(sched::PolicySet{settings_.policy});
+  empty_.reset();
   ledger_.set_network(settings_.network);
   emit(sched::NetworkSet{settings_.network});
 }
@@ -53,6 +55,7 @@ void Controller::publish_partition(const model::Partition& p) {
   facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
   facts.allow_shared_gpus = p.allow_shared_gpus;
   facts.fit = p.fit;
+  empty_.reset();
   ledger_.set_partition(facts);
   emit(sched::PartitionSet{facts});
 }
@@ -68,25 +71,50 @@ void Controller::update_node(Time now, ConnId conn, const Caller& caller, const 
                        {base::ErrorCode::kNotFound, "invalid node name specified: " + base::printable(name),
                         base::did_you_mean(name, known)});
   }
-  for (const std::string& name : u.names()) {
-    const base::Status done = update_one_node(now, caller, *find_node(name), u);
-    if (!done) return reply_error(conn, request.id(), done.error());
-  }
+  // All of them or none: a refusal must not leave half of the list changed.
+  for (const std::string& name : u.names())
+    if (const base::Status fit = check_node_update(*find_node(name), u); !fit)
+      return reply_error(conn, request.id(), fit.error());
+  for (const std::string& name : u.names()) update_one_node(now, caller, *find_node(name), u);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
 }
 
-base::Status Controller::update_one_node(Time now, const Caller& caller, Node& node, const wire::UpdateNodeRequest& u) {
+base::Status Controller::check_node_update(const Node& node, const wire::UpdateNodeRequest& u) const {
   const std::string& name = node.config.name;
   switch (u.action()) {
     case wire::kNodeDrain:
     case wire::kNodeDown:
       if (u.reason().empty() && !u.dead() && node.reason.empty())
-        return base::invalid("a reason is needed to drain or down a node", "add Reason=\"...\"");
+        return base::invalid("a reason is needed to drain or down node " + name, "add Reason=\"...\"");
       if (u.dead() && node.connected)
         return base::fail(base::ErrorCode::kConflict, "node " + name + " is connected: it is not dead",
                           "stop its gnoded first, or use State=DRAIN");
+      return {};
+    case wire::kNodeResume:
+      return {};
+    case wire::kGpuOffline:
+    case wire::kGpuOnline: {
+      const size_t have = node.topology ? node.topology->gpus.size() : 0;
+      for (uint32_t g : u.gpus())
+        if (g >= have) return base::invalid(fmt::format("node {} has no GPU {}; it has {}", name, g, have));
+      if (u.gpus().empty()) return base::invalid("no GPU named", "add Gpu=INDEX");
+      if (u.action() == wire::kGpuOffline && u.reason().empty())
+        return base::invalid("a reason is needed to take a GPU offline", "add Reason=\"...\"");
+      return {};
+    }
+    default:
+      return base::invalid("unknown node action");
+  }
+}
+
+/// What check_node_update() let pass.
+void Controller::update_one_node(Time now, const Caller& caller, Node& node, const wire::UpdateNodeRequest& u) {
+  const std::string& name = node.config.name;
+  switch (u.action()) {
+    case wire::kNodeDrain:
+    case wire::kNodeDown:
       node.admin = u.action() == wire::kNodeDrain ? NodeAdmin::kDrain : NodeAdmin::kDown;
       if (!u.reason().empty())
         node.reason = base::printable(u.reason(), 1000);
@@ -103,24 +131,13 @@ base::Status Controller::update_one_node(Time now, const Caller& caller, Node& n
       node.reason_time = {};
       launch_faults_.erase(node.id);
       break;
-    case wire::kGpuOffline:
-    case wire::kGpuOnline: {
-      const uint32_t have = node.topology ? static_cast<uint32_t>(node.topology->gpus.size()) : 0;
-      for (uint32_t g : u.gpus())
-        if (g >= have) return base::invalid(fmt::format("node {} has no GPU {}; it has {}", name, g, have));
-      if (u.gpus().empty()) return base::invalid("no GPU named", "add Gpu=INDEX");
-      if (u.action() == wire::kGpuOffline && u.reason().empty())
-        return base::invalid("a reason is needed to take a GPU offline", "add Reason=\"...\"");
+    default:
       for (uint32_t g : u.gpus()) {
         if (u.action() == wire::kGpuOffline)
           node.offline_gpus[g] = base::printable(u.reason(), 1000);
         else
           node.offline_gpus.erase(g);
       }
-      break;
-    }
-    default:
-      return base::invalid("unknown node action");
   }
   static const std::map<wire::NodeAction, std::string> kNames = {{wire::kNodeDrain, "drained"},
                                                                  {wire::kNodeDown, "set down"},
@@ -133,7 +150,6 @@ base::Status Controller::update_one_node(Time now, const Caller& caller, Node& n
   publish_node(node);
   if (u.action() == wire::kNodeDown && u.dead())
     node_dead(now, node, "node " + name + " was declared dead by " + caller.user);
-  return {};
 }
 
 void Controller::update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -195,6 +211,7 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
       links_.erase(link->second);
       link_of_.erase(link);
     }
+    empty_.reset();
     ledger_.remove_node(node.id);
     emit(sched::NodeRemoved{node.id});
     node_ids_.erase(node.config.name);
@@ -202,7 +219,10 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
     it = nodes_.erase(it);
   }
   settings_ = std::move(settings);
+  users_.set_half_life(settings_.usage_half_life, now);
+  qos_use_.set_half_life(settings_.usage_half_life, now);
   configure_scheduler();
+  publish_usage(now);
   configure_nodes(now);
   configure_pools();
   std::map<std::string, size_t> stranded;

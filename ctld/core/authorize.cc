@@ -36,9 +36,21 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
       return Grant::kAdmins;
     case Kind::kUpdatePartition:
       return Grant::kAdmins;
+    case Kind::kListPriorities:
+      return Grant::kEverybody;
+    case Kind::kListReservations:
+      return Grant::kEverybody;
+    case Kind::kCreateReservation:
+      return Grant::kAdmins;
+    case Kind::kUpdateReservation:
+      return Grant::kAdmins;
+    case Kind::kDeleteReservation:
+      return Grant::kAdmins;
     case Kind::kReconfigure:
       return Grant::kAdmins;
     case Kind::kBackup:
+      return Grant::kAdmins;
+    case Kind::kTakeSnapshot:
       return Grant::kAdmins;
     case Kind::KIND_NOT_SET:
       return Grant::kNobody;

@@ -11,13 +11,18 @@
 
 namespace gw::ctld {
 
-Controller::Controller(Settings settings, Time now) : settings_(std::move(settings)), boot_(now) {
+Controller::Controller(Settings settings, Time now)
+    : settings_(std::move(settings)),
+      boot_(now),
+      users_(settings_.usage_half_life),
+      qos_use_(settings_.usage_half_life) {
   configure_scheduler();
   configure_nodes(now);
   configure_pools();
 }
 
 Effects Controller::take_effects() {
+  save_usage();
   Effects out = std::move(effects_);
   effects_ = Effects{};
   return out;
@@ -36,7 +41,14 @@ void Controller::reply_error(ConnId conn, uint64_t request_id, const base::Error
   reply(conn, request_id, std::move(message));
 }
 
-void Controller::emit(sched::DeltaKind kind) { effects_.deltas.push_back(sched::Delta{++epoch_, std::move(kind)}); }
+void Controller::emit(sched::DeltaKind kind) {
+  if (const auto* queued = std::get_if<sched::JobQueued>(&kind)) in_line_.insert(queued->job.id);
+  if (const auto* gone = std::get_if<sched::JobUnqueued>(&kind)) in_line_.erase(gone->id);
+  if (const auto* placed = std::get_if<sched::JobPlaced>(&kind)) in_line_.erase(placed->id);
+  effects_.deltas.push_back(sched::Delta{++epoch_, std::move(kind)});
+}
+
+uint64_t& Controller::job_count(model::JobState state) { return job_counts_[static_cast<size_t>(state)]; }
 
 std::string Controller::name_of(NodeId id) const {
   const auto it = nodes_.find(id);
@@ -133,7 +145,9 @@ bool Controller::advance(model::Job& job, model::JobEvent event) {
          true);
     return false;
   }
+  --job_count(job.state);
   job.state = *to;
+  ++job_count(job.state);
   return true;
 }
 
@@ -146,6 +160,8 @@ Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
   const model::Waiting* waiting = job.waiting();
   if (waiting == nullptr) return {};
   if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
+  if (job.spec.het_offset > 0)
+    return {model::WaitReason::kNone, "it starts with component 0: gcontrol show job " + job.spec.het_job.text()};
   const auto it = class_waits_.find(sched::class_key(pending_of(job), order().looks_at_users()));
   if (it != class_waits_.end()) return it->second;
   return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};
@@ -190,6 +206,11 @@ std::string Controller::fingerprint() const {
     stored.peer_address.clear();
     out += wire::to_wire(stored).SerializeAsString();
   }
+  for (const auto& [uid, used] : users_.holders())
+    out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
+  for (const auto& [qos, used] : qos_use_.holders())
+    out += fmt::format("qos {} {} {} {}\n", qos, used.amount, used.rate, used.at.us);
+  for (const auto& [name, r] : reservations_) out += wire::to_wire(r).SerializeAsString();
   for (const auto& [name, partition] : partitions_)
     out += fmt::format("partition {} {}\n", name, static_cast<int>(partition.state));
   return out;

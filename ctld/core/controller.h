@@ -2,7 +2,8 @@
 // it; what should be done about it is collected as Effects, which the shell fetches with take_effects(). Invariants: no
 // clock, socket, thread, file or randomness; same calls, same effects. A job's change of state and the rows that record
 // it are in the same Effects. Every resource that a job holds is in the ledger, and nothing else is. The handlers stand
-// by subject: submit.cc, lifecycle.cc, requests.cc, nodes.cc, admin.cc, query.cc, restore.cc.
+// by subject: submit.cc, hetjob.cc, lifecycle.cc, requests.cc, nodes.cc, admin.cc, reservations.cc, query.cc,
+// restore.cc.
 #pragma once
 
 #include <deque>
@@ -11,15 +12,20 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ctld/core/authorize.h"
 #include "ctld/core/effects.h"
+#include "ctld/core/metrics.h"
 #include "ctld/core/settings.h"
 #include "ctld/core/timers.h"
 #include "model/cluster.h"
 #include "model/job.h"
+#include "model/reservation.h"
+#include "sched/order_facts.h"
 #include "sched/plan.h"
+#include "sched/usage.h"
 
 namespace gw::ctld {
 
@@ -44,7 +50,12 @@ class Controller {
   void on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message);
   void on_node_gone(Time now, LinkId link, const std::string& reason);
   void on_plan(Time now, const sched::Plan& plan);
+  /// What the scheduler measured at its last pass; to be shown.
+  void on_fragmentation(std::vector<sched::PartitionFragmentation> figures) { fragmentation_ = std::move(figures); }
   void on_tick(Time now);
+  /// The shell could not send the order to prepare a run. `is_final`: no retry can mend it (too long for a message, the
+  /// script is gone), so the job fails; else it is queued again with back-off. The node is not at fault.
+  void on_prepare_unsent(Time now, JobId id, uint32_t attempt, const std::string& why, bool is_final);
   /// New settings are in force (nodes, partitions, limits). `reply_to` gets the changes.
   void on_reconfigured(Time now, Settings settings, const Reload& reply_to, const std::vector<std::string>& changes,
                        const std::vector<std::string>& warnings);
@@ -62,6 +73,9 @@ class Controller {
   const std::map<JobId, model::Job>& jobs() const { return jobs_; }
   const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
   const sched::Capacity& ledger() const { return ledger_; }
+  /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.
+  Metrics metrics(Time now) const;
+  const std::map<uint32_t, sched::Used>& use_of_users() const { return users_.holders(); }
   /// The durable state in canonical bytes: a core rebuilt from the store gives the same as the live one.
   std::string fingerprint() const;
   /// Events that did not fit the state of their job; zero in a healthy controller.
@@ -86,20 +100,33 @@ class Controller {
   Time boot_;
   std::map<JobId, model::Job> jobs_;
   JobId next_job_{1};
-  size_t live_jobs_ = 0;  // not ended
+  size_t live_jobs_ = 0;                  // not ended
+  bool entering_ = false;                 // the rows of new jobs are written once all of them are there
+  decltype(Metrics::jobs) job_counts_{};  // of jobs_ by state
+  std::unordered_set<JobId> in_line_;     // before the scheduler
   std::map<NodeId, model::Node> nodes_;
   std::unordered_map<std::string, NodeId> node_ids_;
   std::map<std::string, model::Partition> partitions_;
   std::map<std::string, model::Qos> qos_;
+  std::map<std::string, model::Reservation> reservations_;
+  std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
+  sched::AdvanceReservations advance_;                               // as the scheduler was told
   std::map<sched::ClassKey, WaitInfo> class_waits_;
   std::map<JobId, sched::Reserve> estimates_;  // of the last plan
+  std::vector<sched::PartitionFragmentation> fragmentation_;
   sched::Capacity ledger_;
+  std::optional<sched::Capacity> empty_;  // see empty_cluster()
+  sched::UsageMeter<uint32_t> users_;
+  sched::UsageMeter<std::string> qos_use_;
+  std::map<uint32_t, double> told_use_;  // GPU-seconds of users, as the scheduler was told
+  bool is_usage_armed_ = false;
   uint64_t epoch_ = 0;
   Timers timers_;
   std::map<LinkId, NodeId> links_;
   std::map<NodeId, LinkId> link_of_;
   uint32_t last_node_ = 0;  // ids of nodes are never used again
   std::map<NodeId, Time> next_beat_;
+  std::set<NodeId> answered_;                        // whose heartbeat was answered since next_beat_ was set
   std::map<NodeId, std::set<JobId>> jobs_on_;        // placed and not yet released there
   std::map<NodeId, std::set<JobId>> launch_faults_;  // jobs whose launch the node failed in a row
   std::map<ReplyKey, std::string> replies_;
@@ -115,6 +142,7 @@ class Controller {
   void reply(ConnId conn, uint64_t request_id, wire::ApiReply reply);
   void reply_error(ConnId conn, uint64_t request_id, const base::Error& error);
   void emit(sched::DeltaKind kind);
+  uint64_t& job_count(model::JobState state);
   void save(const model::Job& job);
   void log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid = 0);
   void log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid = 0);
@@ -144,9 +172,29 @@ class Controller {
   base::Status check_time(model::JobSpec& spec, bool is_admin) const;
   base::Status check_runnable(const model::JobSpec& spec) const;
   base::Status check_qos(model::JobSpec& spec) const;
-  void test_only(Time now, ConnId conn, const wire::ApiRequest& request, const model::JobSpec& spec,
+  std::optional<sched::Start> try_start(Time now, const model::JobSpec& spec,
+                                        std::vector<std::string>& obstacles) const;
+  void test_only(Time now, ConnId conn, const wire::ApiRequest& request, const std::vector<model::JobSpec>& components,
                  const std::vector<std::string>& warnings);
-  JobId enter(Time now, const wire::SubmitRequest& request, model::JobSpec spec);
+  JobId enter(Time now, const wire::SubmitRequest& request, model::JobSpec spec,
+              std::vector<model::JobSpec> components);
+  model::Job& enter_one(Time now, model::JobSpec spec);
+
+  // hetjob.cc
+  std::vector<model::Job*> siblings(const model::Job& job);
+  void add_components(const model::Job& leader, sched::PendingJob& out) const;
+  void consider_components(Time now, model::Job& job);
+  static bool goes_alone(const model::Job& job);
+  void go_together(Time now, model::Job& job);
+  void stop_siblings(Time now, const model::Job& job, const model::Outcome& outcome);
+  sched::Capacity& empty_cluster();
+  base::Status check_together(const std::vector<const model::JobSpec*>& components);
+  std::set<uint32_t> with_components(std::set<uint32_t> ids);
+  base::Result<model::JobSpec> accept_component(Time now, const Caller& caller, const wire::JobSpec& written,
+                                                const model::JobSpec& leader) const;
+  base::Result<std::vector<model::JobSpec>> accept_components(Time now, const Caller& caller,
+                                                              const wire::SubmitRequest& request,
+                                                              const model::JobSpec& leader);
 
   // lifecycle.cc
   sched::PendingJob pending_of(const model::Job& job) const;
@@ -155,10 +203,12 @@ class Controller {
   void forget_old_waits();
   void expect_end(const model::Job& job, Time when);
   void commit_group(Time now, const sched::Group& group);
-  bool can_commit(const sched::Start& start) const;
+  bool can_commit(Time now, const sched::Start& start) const;
   bool commit_start(Time now, const sched::Start& start);
   void preempt(Time now, const sched::Preempt& preempt);
   void reject(Time now, const sched::Reject& reject);
+  void prepare_everywhere(Time now, const model::Job& job);
+  void tell_components(const model::Job& leader, wire::Prepare& out) const;
   void send_prepare(Time now, const model::Job& job, NodeId node);
   void send_go(const model::Job& job, NodeId node);
   void send_stop(const model::Job& job, NodeId node);
@@ -179,6 +229,16 @@ class Controller {
   void arm_limits(const model::Job& job);
   model::Job* current_run(uint32_t job, uint32_t attempt);
   void answer_waiters(const model::Job& job);
+
+  // usage.cc
+  void charge(Time now, const model::Job& job, int64_t rate);
+  void charge_again(Time now, const model::Job& job, const model::Allocation& held);
+  void discharge(Time now, const model::Job& job, NodeId node);
+  void arm_usage(Time now);
+  void usage_due(Time now);
+  void publish_usage(Time now);
+  void save_usage();
+  base::Status restore_usage(const store::Snapshot& snapshot);
 
   // ticks.cc
   void fire(Time now, const Timer& timer);
@@ -202,7 +262,10 @@ class Controller {
 
   // update_job.cc
   void update_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  base::Status update_one(Time now, const Caller& caller, model::Job& job, const wire::UpdateJobRequest& u);
+  base::Status update_with_components(Time now, const Caller& caller, model::Job& job, const wire::UpdateJobRequest& u);
+  base::Result<model::JobSpec> updated_spec(Time now, const Caller& caller, const model::Job& job,
+                                            const wire::UpdateJobRequest& u) const;
+  void take_spec(Time now, const Caller& caller, model::Job& job, model::JobSpec spec);
   base::Status update_limits(const Caller& caller, const model::Job& job, model::JobSpec& spec,
                              const wire::UpdateJobRequest& u) const;
   base::Status update_place(const Caller& caller, const model::Job& job, model::JobSpec& spec,
@@ -222,6 +285,7 @@ class Controller {
   void node_unreachable(Time now, model::Node& node, const std::string& why);
   void node_silence_due(Time now, NodeId id, Time due);
   void arm_beat(Time now, NodeId id);
+  void send_beat(Time now, NodeId id, int64_t echo_us);
   void node_down_due(Time now, NodeId id);
   void lease_over_due(Time now, model::Job& job);
   void count_launch_fault(Time now, model::Node& node, JobId job);
@@ -232,8 +296,38 @@ class Controller {
   void configure_pools();
   void publish_partition(const model::Partition& partition);
   void update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  base::Status update_one_node(Time now, const Caller& caller, model::Node& node, const wire::UpdateNodeRequest& u);
+  base::Status check_node_update(const model::Node& node, const wire::UpdateNodeRequest& u) const;
+  void update_one_node(Time now, const Caller& caller, model::Node& node, const wire::UpdateNodeRequest& u);
   void update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
+  // reservations.cc
+  base::Status check_reserved_names(model::Reservation& r) const;
+  const model::Reservation* rival_of(const model::Reservation& r, const std::string& node, Time now,
+                                     std::map<std::string, bool>& known) const;
+  Time busy_until(const model::Reservation& r, const sched::NodeAccount& account) const;
+  void index_reservation(const std::string& name, const std::vector<std::string>& nodes);
+  base::Status pick_nodes(model::Reservation& r, Time now) const;
+  base::Status settle_reservation(model::Reservation& r, Time now, bool pick) const;
+  base::Status change_reservation(model::Reservation& r, const wire::UpdateReservationRequest& u) const;
+  void publish_reservation(const model::Reservation& r);
+  void admit_to_reservation(const model::Job& job);
+  void keep_reservation(Time now, const Caller& caller, const model::Reservation& r, const std::string& what);
+  void drop_reservation(Time now, const std::string& name, const std::string& why, uint32_t uid);
+  void reservations_due(Time now);
+  base::Result<const model::Reservation*> find_reservation(const std::string& name) const;
+  void route_by_reservation(model::JobSpec& spec) const;
+  base::Status check_reservation(const model::JobSpec& spec) const;
+  void create_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void update_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void delete_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void list_reservations(Time now, ConnId conn, const wire::ApiRequest& request);
+  std::string reserved_as(const std::string& node, Time now) const;
+  base::Status restore_reservations(const store::Snapshot& snapshot);
+
+  // priorities.cc
+  void show_priority(const sched::OrderFacts& facts, const model::Job& job, wire::Job& shown) const;
+  void describe_priority(const sched::OrderFacts& facts, const model::Job& job, wire::JobPriority& out) const;
+  void list_priorities(Time now, ConnId conn, const wire::ApiRequest& request);
 
   // query.cc
   void list_jobs(Time now, ConnId conn, const wire::ApiRequest& request);

@@ -54,6 +54,11 @@ struct MakeBackup {
   uint64_t request_id = 0;
   std::string path;
 };
+/// Answer with a snapshot of the scheduler at its next pass.
+struct TakeSnapshot {
+  ConnId conn = 0;
+  uint64_t request_id = 0;
+};
 /// Run the fencing program for a node; answer by on_fenced().
 struct Fence {
   std::string node;
@@ -71,7 +76,7 @@ struct Note {
   std::string text;
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadJob, MakeBackup, Fence, Reload, Note>;
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadJob, MakeBackup, TakeSnapshot, Fence, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

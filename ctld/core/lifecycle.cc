@@ -39,6 +39,7 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   out.deadline = job.spec.deadline;
   out.reservation = job.spec.reservation;
   out.preemptible = job.spec.requeue;
+  if (job.spec.het_job == job.id) add_components(job, out);
   return out;
 }
 
@@ -62,11 +63,13 @@ void Controller::consider(Time now, Job& job) {
                                  back_off ? "; its launch failed: " + job.last_failure : "");
     timers_.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
   }
+  if (job.spec.is_het()) return consider_components(now, job);
   if (waiting.reason != WaitReason::kNone) {
     if (job.eligible) unqueue(job);  // the scheduler need not hear of a job that it never had
     return;
   }
   if (!job.eligible) job.eligible = now;
+  if (!job.spec.reservation.empty()) admit_to_reservation(job);
   emit(sched::JobQueued{pending_of(job)});
 }
 
@@ -95,15 +98,38 @@ void Controller::commit_group(Time now, const sched::Group& group) {
     const auto* start = std::get_if<sched::Start>(&decision);
     const bool makes_room = std::any_of(group.decisions.begin(), group.decisions.end(),
                                         [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
-    if (start != nullptr && !makes_room && !can_commit(*start)) return;
+    if (start != nullptr && !makes_room && !can_commit(now, *start)) return;
   }
+  std::vector<JobId> placed;
+  bool is_whole = true;
   for (const sched::Decision& decision : group.decisions) {
-    if (const auto* start = std::get_if<sched::Start>(&decision)) commit_start(now, *start);
+    if (const auto* start = std::get_if<sched::Start>(&decision)) {
+      if (commit_start(now, *start))
+        placed.push_back(start->job);
+      else
+        is_whole = false;
+    }
     if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(now, *victim);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(now, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision))
       class_waits_[wait->job_class] = WaitInfo{wait->reason, wait->detail};
   }
+  if (is_whole || placed.empty()) {
+    for (JobId id : placed) prepare_everywhere(now, jobs_.at(id));
+    return;
+  }
+  // A component that no longer fits takes those before it back.
+  Outcome outcome;
+  outcome.end = JobState::kNodeFail;
+  outcome.reason = EndReason::kLaunchFailed;
+  outcome.detail = "a component of the job could not be placed any more";
+  outcome.requeue = true;
+  outcome.ended = now;
+  for (JobId id : placed) stop(now, jobs_.at(id), outcome);
+}
+
+void Controller::prepare_everywhere(Time now, const Job& job) {
+  for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(now, job, share.node);
 }
 
 /// The job goes back to the queue as soon as it has left its nodes.
@@ -126,26 +152,33 @@ void Controller::reject(Time now, const sched::Reject& hopeless) {
   outcome.reason = EndReason::kDeadlinePassed;
   outcome.detail = hopeless.detail;
   outcome.ended = now;
+  for (Job* other : siblings(*job))
+    if (other->waiting() != nullptr) end_pending(now, *other, JobState::kDeadline, outcome);
   end_pending(now, *job, JobState::kDeadline, std::move(outcome));
 }
 
-bool Controller::can_commit(const sched::Start& start) const {
+bool Controller::can_commit(Time now, const sched::Start& start) const {
   const auto it = jobs_.find(start.job);
   // While the state cannot be written nothing new is begun.
   if (it == jobs_.end() || it->second.waiting() == nullptr || it->second.is_held() || !store_fault_.empty())
     return false;
   if (it->second.waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
-  return sched::check(ledger_, pending_of(it->second), start).has_value();
+  const model::JobSpec& spec = it->second.spec;
+  const auto reservation = reservations_.find(spec.reservation);
+  if (reservation != reservations_.end() && !reservation->second.admits(spec.user, spec.qos)) return false;
+  const sched::PendingJob pending = pending_of(it->second);
+  return sched::check(ledger_, pending, start) && sched::check_reservations(advance_, pending, start, now);
 }
 
 bool Controller::commit_start(Time now, const sched::Start& start) {
-  if (!can_commit(start)) return false;
+  if (!can_commit(now, start)) return false;
   Job* job = find_job(start.job);
   job->spec.time_limit = std::min(job->spec.time_limit, start.time_limit);
   const Time expected_end = now + job->spec.time_limit;
   const auto held = ledger_.allocate(job->id, start.partition, start.allocation, now, expected_end);
   if (!held || !advance(*job, JobEvent::kPlace)) return false;
   ++job->attempt;
+  charge(now, *job, sched::usage_rate(start.allocation));
   model::Placed placed;
   placed.allocation = start.allocation;
   placed.partition = start.partition;
@@ -164,7 +197,6 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
           fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
                       base::join(start.allocation.node_names(), ",")));
   timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job->id.value, job->attempt});
-  for (const model::NodeShare& share : start.allocation.shares) send_prepare(now, *job, share.node);
   return true;
 }
 
@@ -187,11 +219,11 @@ void Controller::send_prepare(Time now, const Job& job, NodeId node) {
   p.set_grace_us(settings_.kill_wait.us);
   p.set_allow_root(settings_.allow_root_jobs);
   p.set_time_limit_us(job.spec.time_limit.us);
-  // A gang of one is whole by itself.
-  p.set_go(placed.allocation.shares.size() == 1);
+  p.set_go(goes_alone(job));
   p.set_started_us(now.us);
-  const bool is_first = placed.allocation.shares.front().node == node;
-  send_to_node(node, std::move(message), is_first ? &job : nullptr);
+  const bool runs_script = placed.allocation.shares.front().node == node && job.spec.het_offset == 0;
+  if (runs_script && job.spec.is_het()) tell_components(job, p);
+  send_to_node(node, std::move(message), runs_script ? &job : nullptr);
 }
 
 void Controller::send_go(const Job& job, NodeId node) {
@@ -222,12 +254,12 @@ void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr) return;
   // The node lost what it was told after it had prepared: it is told again.
-  if (job->state == JobState::kRunning && job->placed()->allocation.shares.size() > 1) return send_go(*job, node);
+  if (job->state == JobState::kRunning && !goes_alone(*job)) return send_go(*job, node);
   if (job->state == JobState::kCompleting) return send_stop(*job, node);
   model::Placed& placed = *job->placed();
   if (job->state != JobState::kConfiguring || placed.waiting_for.erase(node) == 0) return;
   if (placed.waiting_for.empty())
-    go(now, *job);
+    go_together(now, *job);
   else
     save(*job);
 }
@@ -242,15 +274,14 @@ void Controller::go(Time now, Job& job) {
   save(job);
   log_job(now, job, "started", fmt::format("on {}", base::join(placed.allocation.node_names(), ",")));
   arm_limits(job);
-  if (placed.allocation.shares.size() == 1) return;
+  if (goes_alone(job)) return;
   for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
 }
 
 void Controller::on_started(Time now, NodeId, const wire::Started& m) {
   Job* job = current_run(m.job(), m.attempt());
   // A gang of several nodes was started by go(); a gang of one reports that it went by itself.
-  if (job != nullptr && job->state == JobState::kConfiguring && job->placed()->allocation.shares.size() == 1)
-    go(now, *job);
+  if (job != nullptr && job->state == JobState::kConfiguring && goes_alone(*job)) go(now, *job);
 }
 
 void Controller::arm_limits(const Job& job) {
@@ -276,9 +307,11 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   log_job(now, job, "ending",
           fmt::format("{}{}", model::long_name(placed.outcome->end),
                       placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
-  if (placed.waiting_for.empty()) return finish(now, job);
+  const Outcome ending = *placed.outcome;
   const std::set<NodeId> nodes = placed.waiting_for;
   for (NodeId node : nodes) send_stop(job, node);
+  if (nodes.empty()) finish(now, job);
+  stop_siblings(now, job, ending);
 }
 
 void Controller::expect_end(const Job& job, Time when) {
@@ -288,7 +321,15 @@ void Controller::expect_end(const Job& job, Time when) {
 
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(m.job(), m.attempt());
-  if (job == nullptr) return;
+  if (job == nullptr || !jobs_on_[node].contains(job->id)) return;
+  // A node says this of a run that it never reported prepared; of one that runs it is a late or repeated message, and
+  // what the run holds is not free. If the run is gone there, the node says so by Done or when it registers.
+  if (job->state != JobState::kConfiguring && job->state != JobState::kCompleting) {
+    ++misfits_;
+    return note(fmt::format("node {} says that job {} could not start, which is {}: ignored", name_of(node),
+                            job->id.value, model::long_name(job->state)),
+                true);
+  }
   const std::string where = name_of(node);
   if (job->state == JobState::kConfiguring) {
     Outcome outcome;
@@ -305,6 +346,20 @@ void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFai
   }
   job = current_run(m.job(), m.attempt());
   if (job != nullptr) share_gone(now, *job, node);
+}
+
+void Controller::on_prepare_unsent(Time now, JobId id, uint32_t attempt, const std::string& why, bool is_final) {
+  Job* job = current_run(id.value, attempt);
+  if (job == nullptr || job->state != JobState::kConfiguring) return;
+  Outcome outcome;
+  outcome.end = is_final ? JobState::kFailed : JobState::kNodeFail;
+  outcome.reason = EndReason::kLaunchFailed;
+  outcome.detail = "could not be sent to its nodes: " + why;
+  outcome.exit.code = 1;
+  outcome.requeue = !is_final;
+  outcome.ended = now;
+  if (!is_final) ++job->launch_failures;
+  stop(now, *job, std::move(outcome));
 }
 
 void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited& m) {
@@ -341,7 +396,7 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
     kept.ended = outcome.ended;
     save(*job);
   } else {
-    if (job->state == JobState::kConfiguring && job->placed()->allocation.shares.size() == 1) {
+    if (job->state == JobState::kConfiguring && goes_alone(*job)) {
       go(now, *job);  // its Started report was lost on the way
     } else if (job->state == JobState::kConfiguring) {
       // The gang has not started: what was prepared here is gone, and the others must not go.
@@ -381,6 +436,7 @@ void Controller::share_gone(Time now, Job& job, NodeId node) {
   if (jobs_on_[node].erase(job.id) > 0) {
     ledger_.release(job.id, node);
     emit(sched::ShareReleased{job.id, node});
+    discharge(now, job, node);
   }
   model::Placed* placed = job.placed();
   if (placed == nullptr) return;

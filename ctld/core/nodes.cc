@@ -62,6 +62,7 @@ sched::NodeFacts Controller::facts_of(const Node& node) const {
 
 void Controller::publish_node(const Node& node) {
   const sched::NodeFacts facts = facts_of(node);
+  empty_.reset();
   ledger_.set_node(facts);
   emit(sched::NodeSet{facts});
 }
@@ -95,9 +96,22 @@ void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, co
       return on_batch_exited(now, id, message.batch_exited());
     case Kind::kDone:
       return on_done(now, id, message.done());
+    case Kind::kHeartbeat:
+      answered_.insert(id);
+      return send_beat(now, id, message.heartbeat().now_us());
     default:
       return;
   }
+}
+
+/// It shows nothing of the state, and must not wait for a disk that is full.
+void Controller::send_beat(Time now, NodeId id, int64_t echo_us) {
+  ToNode beat;
+  beat.link = link_of_.at(id);
+  beat.at_once = true;
+  beat.message.mutable_heartbeat()->set_now_us(now.us);
+  beat.message.mutable_heartbeat()->set_echo_us(echo_us);
+  effects_.out.push_back(std::move(beat));
 }
 
 void Controller::refuse_link(LinkId link, const base::Error& error) {
@@ -168,6 +182,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
   wire::Registered& r = *answer.mutable_registered();
   r.set_heartbeat_us(settings_.heartbeat.us);
   r.set_timeout_us(settings_.node_timeout.us);
+  r.set_echoes(true);
   std::map<std::pair<uint32_t, uint32_t>, wire::RunPhase> has;
   for (const wire::RunState& run : m.runs()) {
     // Nothing runs on after a reboot, but an end that was recorded before it is still to be reported.
@@ -200,13 +215,13 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
 
 void Controller::reconcile_job(Time now, Job& job, NodeId node, wire::RunPhase phase) {
   if (job.state == JobState::kCompleting) return send_stop(job, node);
-  const bool alone = job.placed()->allocation.shares.size() == 1;
+  const bool alone = goes_alone(job);
   switch (phase) {
     case wire::kRunPrepared:
       if (job.state == JobState::kRunning) return send_go(job, node);
       if (alone) return send_prepare(now, job, node);  // says go once more
       job.placed()->waiting_for.erase(node);
-      if (job.placed()->waiting_for.empty()) go(now, job);
+      if (job.placed()->waiting_for.empty()) go_together(now, job);
       return;
     case wire::kRunStarted:
       if (job.state == JobState::kConfiguring && alone)
@@ -243,8 +258,9 @@ void Controller::node_unreachable(Time now, Node& node, const std::string& why) 
   }
 }
 
-/// What a job placed in the partition is promised: its node counts the lease from the last word it heard, which is not
-/// later than ours; the time to kill is added. Kept with the job, since the partition's lease may change meanwhile.
+/// What a job placed in the partition is promised: its node counts the lease from when it sent the last heartbeat that
+/// we answered, which is before we gave it up; the time to kill is added. Kept with the job, since the partition's
+/// lease may change meanwhile.
 base::Duration Controller::lease_over(const std::string& name) const {
   const auto partition = partitions_.find(name);
   if (partition == partitions_.end() || partition->second.lease.us == 0) return {};
@@ -265,12 +281,8 @@ void Controller::node_silence_due(Time now, NodeId id, Time due) {
     effects_.out.push_back(CloseLink{link, "nothing heard of it for too long"});
     return on_node_gone(now, link, "nothing heard of it for " + base::format_duration(settings_.node_timeout));
   }
-  // It shows nothing of the state, and must not wait for a disk that is full.
-  ToNode beat;
-  beat.link = link_of_.at(id);
-  beat.at_once = true;
-  beat.message.mutable_heartbeat()->set_now_us(now.us);
-  effects_.out.push_back(std::move(beat));
+  // A node that was answered meanwhile has had its sign of life.
+  if (answered_.erase(id) == 0) send_beat(now, id, 0);
   arm_beat(now, id);
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/list_pieces.h"
+#include "sched/order_facts.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -37,6 +39,15 @@ bool in_partitions(const model::Job& job, const google::protobuf::RepeatedPtrFie
                      [&](const std::string& p) { return passes(names, p); });
 }
 
+void show_fragmentation(const sched::PartitionFragmentation& line, wire::Fragmentation& shown) {
+  shown.set_gpu_type(line.gpu_type);
+  shown.set_gpus(line.figures.gpus);
+  shown.set_free_gpus(line.figures.free_gpus);
+  shown.set_unusable_gpus(line.figures.fragmented_gpus);
+  shown.set_largest_gang(line.figures.largest_gang);
+  shown.set_workload(line.workload);
+}
+
 }  // namespace
 
 bool matches(const wire::JobFilter& f, const model::Job& job) {
@@ -49,7 +60,8 @@ bool matches(const wire::JobFilter& f, const model::Job& job) {
                                                      (!f.users().empty() && passes(f.users(), job.spec.user))))
     return false;
   return passes(f.ids(), job.id.value) && in_partitions(job, f.partitions()) && passes(f.names(), job.spec.name) &&
-         touches(job, f.nodes()) && passes(f.accounts(), job.spec.account) && passes(f.qos(), job.spec.qos);
+         touches(job, f.nodes()) && passes(f.accounts(), job.spec.account) && passes(f.qos(), job.spec.qos) &&
+         passes(f.reservations(), job.spec.reservation);
 }
 
 std::vector<JobId> Controller::select(const wire::JobFilter& filter, std::vector<uint32_t>* unknown) const {
@@ -75,25 +87,21 @@ std::vector<JobId> Controller::select(const wire::JobFilter& filter, std::vector
 }
 
 void Controller::list_jobs(Time now, ConnId conn, const wire::ApiRequest& request) {
-  constexpr size_t kPieceBytes = 512 << 10;
-  wire::ApiReply piece;
+  const sched::OrderFacts facts(now, ledger_, told_use_);
+  ListPieces pieces(conn, request.id(), effects_);
   std::vector<uint32_t> unknown;
-  size_t bytes = 0;
   for (JobId id : select(request.list_jobs().filter(), &unknown)) {
-    wire::Job* job = piece.mutable_list_jobs()->add_jobs();
-    *job = job_to_wire(jobs_.at(id));
-    job->mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
-    bytes += job->ByteSizeLong();
-    if (bytes < kPieceBytes) continue;
-    piece.set_id(request.id());
-    piece.set_more(true);
-    effects_.out.push_back(Reply{conn, {}, false, piece.SerializeAsString()});
-    piece.Clear();
-    bytes = 0;
+    const model::Job& job = jobs_.at(id);
+    wire::Job& out = *pieces.piece().mutable_list_jobs()->add_jobs();
+    out = job_to_wire(job);
+    show_priority(facts, job, out);
+    out.mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
+    pieces.added(out.ByteSizeLong());
   }
-  for (uint32_t id : unknown) piece.mutable_list_jobs()->add_unknown_ids(id);
-  piece.mutable_list_jobs()->set_now_us(now.us);
-  reply(conn, request.id(), std::move(piece));
+  wire::ListJobsReply& last = *pieces.piece().mutable_list_jobs();
+  for (uint32_t id : unknown) last.add_unknown_ids(id);
+  last.set_now_us(now.us);
+  reply(conn, request.id(), std::move(pieces.piece()));
 }
 
 void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -112,6 +120,7 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
     if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(caller, *job)))
       return reply_error(conn, request.id(), denied_job(*job));
     *read.reply.mutable_show_job()->mutable_job() = job_to_wire(*job);
+    show_priority({now, ledger_, told_use_}, *job, *read.reply.mutable_show_job()->mutable_job());
     if (!q.history() && !q.script() && !q.environment()) return reply(conn, request.id(), std::move(read.reply));
   }
   effects_.out.push_back(std::move(read));
@@ -160,6 +169,7 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
     if (all_completing) state = "COMPLETING";
   }
   if (node.admin == model::NodeAdmin::kDrain) state += "+DRAIN";
+  if (const std::string reserved = reserved_as(node.config.name, now); !reserved.empty()) state += "+" + reserved;
   if (!node.connected) state += "*";
   return state;
 }
@@ -237,6 +247,8 @@ void Controller::list_partitions(Time now, ConnId conn, const wire::ApiRequest& 
       shown->set_total_cpus(shown->total_cpus() + account.facts.cores.size() * account.threads());
       shown->set_total_gpus(shown->total_gpus() + account.facts.gpus.size());
     }
+    for (const sched::PartitionFragmentation& line : fragmentation_)
+      if (line.partition == name) show_fragmentation(line, *shown->add_fragmentation());
   }
   reply(conn, request.id(), std::move(out));
 }

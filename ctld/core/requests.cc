@@ -26,15 +26,21 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kUpdateNode:
     case Kind::kUpdatePartition:
     case Kind::kReconfigure:
+    case Kind::kCreateReservation:
+    case Kind::kUpdateReservation:
+    case Kind::kDeleteReservation:
       return true;
     case Kind::kListJobs:
     case Kind::kShowJob:
     case Kind::kWaitJob:
     case Kind::kListNodes:
     case Kind::kListPartitions:
+    case Kind::kListPriorities:
+    case Kind::kListReservations:
     case Kind::kShowConfig:
     case Kind::kPing:
     case Kind::kBackup:
+    case Kind::kTakeSnapshot:
     case Kind::KIND_NOT_SET:
       return false;
   }
@@ -108,6 +114,16 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
       return list_partitions(now, conn, request);
     case Kind::kUpdatePartition:
       return update_partition(now, conn, caller, request);
+    case Kind::kListPriorities:
+      return list_priorities(now, conn, request);
+    case Kind::kListReservations:
+      return list_reservations(now, conn, request);
+    case Kind::kCreateReservation:
+      return create_reservation(now, conn, caller, request);
+    case Kind::kUpdateReservation:
+      return update_reservation(now, conn, caller, request);
+    case Kind::kDeleteReservation:
+      return delete_reservation(now, conn, caller, request);
     case Kind::kShowConfig:
       return show_config(now, conn, request);
     case Kind::kReconfigure:
@@ -117,6 +133,9 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
       return ping(now, conn, request);
     case Kind::kBackup:
       effects_.out.push_back(MakeBackup{conn, request.id(), request.backup().path()});
+      return;
+    case Kind::kTakeSnapshot:
+      effects_.out.push_back(TakeSnapshot{conn, request.id()});
       return;
     case Kind::KIND_NOT_SET:
       return;
@@ -155,14 +174,21 @@ void Controller::cancel(Time now, ConnId conn, const Caller& caller, const wire:
   const wire::CancelRequest& c = request.cancel();
   const wire::JobFilter& f = c.filter();
   if (f.ids().empty() && f.uids().empty() && f.users().empty() && f.partitions().empty() && f.states().empty() &&
-      f.names().empty() && f.nodes().empty() && f.accounts().empty() && f.qos().empty())
+      f.names().empty() && f.nodes().empty() && f.accounts().empty() && f.qos().empty() && f.reservations().empty())
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kInvalid, "no job named", "give ids, or a filter such as -u"});
   wire::ApiReply out;
   std::vector<uint32_t> unknown;
   const bool by_id = !f.ids().empty();
-  for (JobId id : select(f, &unknown)) {
+  std::set<uint32_t> ids;
+  for (JobId id : select(f, &unknown)) ids.insert(id.value);
+  const std::set<uint32_t> named = ids;
+  for (uint32_t value : with_components(std::move(ids))) {
+    const JobId id(value);
+    // What one component came to the others came to with it.
+    if (!named.contains(value) && model::is_end(jobs_.at(id).state)) continue;
     const base::Status done = cancel_one(now, caller, jobs_.at(id), c);
+    if (!named.contains(value)) continue;
     if (done) {
       out.mutable_cancel()->add_done(id.value);
     } else if (by_id || done.error().code != base::ErrorCode::kDenied) {
@@ -226,10 +252,15 @@ void Controller::job_action(Time now, ConnId conn, const Caller& caller, const w
   wire::JobsReply& jobs = *out.mutable_jobs();
   const auto ids = job_ids(request.job_action().ids());
   if (!ids) return reply_error(conn, request.id(), ids.error());
-  for (uint32_t id : *ids) {
+  // Those named come first: what is done to them is done to the others, and only they can fail.
+  std::vector<uint32_t> order(ids->begin(), ids->end());
+  for (uint32_t id : with_components(*ids))
+    if (!ids->contains(id)) order.push_back(id);
+  for (uint32_t id : order) {
     Job* job = find_job(JobId(id));
     base::Status done = base::fail(base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id));
     if (job != nullptr) done = act_on(now, caller, *job, request.job_action().action());
+    if (!ids->contains(id)) continue;  // a component of one that is named
     if (done) {
       jobs.add_done(id);
       continue;
@@ -282,6 +313,7 @@ base::Status Controller::release(Time now, const Caller& caller, Job& job) {
   job.spec.hold_admin = job.spec.hold_user = false;
   job.waiting()->not_before = {};
   job.launch_failures = 0;
+  for (Job* other : siblings(job)) other->launch_failures = 0;
   consider(now, job);
   effects_.writes.push_back(store::PutJob{row_of(job, true)});
   log_job(now, job, "released", "by " + caller.user, caller.uid);
@@ -290,7 +322,11 @@ base::Status Controller::release(Time now, const Caller& caller, Job& job) {
 
 base::Status Controller::requeue_on_request(Time now, const Caller& caller, Job& job, bool then_hold) {
   if (job.waiting() != nullptr) {
-    if (!then_hold) return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is pending", job.id.value));
+    if (!then_hold)
+      return base::fail(
+          base::ErrorCode::kConflict,
+          fmt::format("job {} is pending: it is in the queue already, nothing is to be requeued", job.id.value),
+          job.is_held() ? "it is held: gcontrol release " + job.id.text() : "");
     return hold(now, caller, job, false);
   }
   if (!job.spec.requeue)

@@ -41,11 +41,14 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
     const auto it = node_ids_.find(std::string(name));
     return it == node_ids_.end() ? NodeId() : it->second;
   };
+  GW_TRY_STATUS(restore_reservations(snapshot));
+  GW_TRY_STATUS(restore_usage(snapshot));
   for (const store::JobRow& row : snapshot.recently_ended) {
     auto job = job_from_row(row, lookup);
     if (!job || job->ended() == nullptr) continue;  // history only: it is kept in the store whatever becomes of it here
     timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
     share_limits(job->spec);
+    ++job_count(job->state);
     jobs_[job->id] = std::move(*job);
   }
   for (const store::JobRow& row : snapshot.jobs) {
@@ -53,14 +56,19 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
     if (job.ended() != nullptr) return damaged(row);
     ++live_jobs_;
     share_limits(job.spec);
-    restore_job(now, jobs_[job.id] = std::move(job));
+    ++job_count(job.state);
+    jobs_[job.id] = std::move(job);
   }
+  // Components of one job look at each other.
+  for (const store::JobRow& row : snapshot.jobs) restore_job(now, jobs_.at(row.id));
   for (const store::PutReply& r : snapshot.replies) {
     if (r.at + kReplyMemory <= now) continue;
     replies_[ReplyKey{r.uid, r.client_id}] = r.reply;
     reply_ages_.emplace_back(r.at, ReplyKey{r.uid, r.client_id});
   }
   if (!reply_ages_.empty()) timers_.set({reply_ages_.front().first + kReplyMemory, TimerKind::kReplies, 0, 0});
+  publish_usage(now);
+  arm_usage(now);
   return ledger_.audit();
 }
 
@@ -121,6 +129,7 @@ void Controller::restore_job(Time now, model::Job& job) {
     std::shared_ptr<const sched::PendingJob> queued;
     if (order().is_preemptive()) queued = std::make_shared<const sched::PendingJob>(pending_of(job));
     emit(sched::JobPlaced{job.id, placed.partition, held, begun, expected_end, std::move(queued)});
+    charge_again(now, job, held);
   }
   if (job.state == model::JobState::kConfiguring)
     timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});

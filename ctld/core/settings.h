@@ -37,6 +37,7 @@ struct Settings {
   std::vector<model::Qos> qos;
   model::Network network;
   sched::Policy policy;
+  base::Duration usage_half_life = base::hours(7 * 24);
   std::vector<std::pair<std::string, std::string>> entries;  ///< For `gcontrol show config`.
 };
 

@@ -34,22 +34,21 @@ base::Status Controller::check_identity(const Caller& caller, const wire::Submit
     return base::fail(base::ErrorCode::kDenied, "root may not submit jobs",
                       "submit as an ordinary user, or set jobs.allow_root_jobs: true");
   if (request.script().empty()) return base::invalid("the batch script is empty");
-  if (request.components_size() > 0)
-    return base::invalid("heterogeneous jobs are not supported in this version", "submit the components as jobs");
   if (request.spec().request().cpus_per_task() == 0) return base::invalid("-c/--cpus-per-task: a task needs a CPU");
   if (request.script().size() > settings_.max_script_bytes)
     return base::invalid(fmt::format("the batch script has {} bytes; at most {} are taken", request.script().size(),
                                      settings_.max_script_bytes),
                          "keep data out of the script, or raise jobs.max_script_bytes");
-  if (request.spec().ByteSizeLong() > kMaxSpec)
-    return base::invalid(fmt::format("the options of the job take {} bytes; at most {} are taken",
-                                     request.spec().ByteSizeLong(), kMaxSpec),
+  size_t options = request.spec().ByteSizeLong();
+  for (const wire::JobSpec& component : request.components()) options += component.ByteSizeLong();
+  if (options > kMaxSpec)
+    return base::invalid(fmt::format("the options of the job take {} bytes; at most {} are taken", options, kMaxSpec),
                          "shorten the arguments, the comment or the node lists");
   if (request.environment().size() > kMaxEnvironment)
     return base::invalid(fmt::format("the environment has {} bytes; at most {} are taken", request.environment().size(),
                                      kMaxEnvironment),
                          "use --export=NONE or name the variables that the job needs");
-  if (live_jobs_ >= settings_.max_jobs)
+  if (live_jobs_ + static_cast<size_t>(request.components_size()) >= settings_.max_jobs)
     return base::fail(base::ErrorCode::kUnavailable,
                       fmt::format("the queue is full: {} jobs (jobs.max_jobs)", settings_.max_jobs), "try again later");
   return {};
@@ -164,13 +163,12 @@ base::Result<model::JobSpec> Controller::accept_spec(Time now, const Caller& cal
     return base::invalid("the working directory is not an absolute path: " + base::printable(spec.launch.work_dir));
   GW_TRY_STATUS(model::normalise(spec.request));
   GW_TRY_STATUS(check_qos(spec));
+  route_by_reservation(spec);
   GW_TRY_STATUS(route(caller, spec));
   const bool admin = is_admin(settings_, caller);
   GW_TRY_STATUS(check_time(spec, admin));
   GW_TRY_STATUS(model::check_times(spec, now));
-  if (!spec.reservation.empty())
-    return base::invalid("reservation " + base::printable(spec.reservation) + " does not exist",
-                         "leave --reservation out");
+  GW_TRY_STATUS(check_reservation(spec));
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
     spec.priority = 0;
@@ -184,48 +182,104 @@ base::Result<model::JobSpec> Controller::accept_spec(Time now, const Caller& cal
   return spec;
 }
 
-void Controller::test_only(Time now, ConnId conn, const wire::ApiRequest& request, const model::JobSpec& spec,
-                           const std::vector<std::string>& warnings) {
-  wire::ApiReply out;
-  wire::SubmitReply& verdict = *out.mutable_submit();
-  std::vector<std::string> obstacles;
+/// Where a job would start now; what is in the way otherwise goes to `obstacles`.
+std::optional<sched::Start> Controller::try_start(Time now, const model::JobSpec& spec,
+                                                  std::vector<std::string>& obstacles) const {
+  sched::PendingJob pending;
+  pending.uid = spec.uid;
+  pending.reservation = spec.reservation;
+  sched::AdvanceReservations reservations = advance_;
+  sched::Timeline timeline;
+  sched::book_reservations(reservations, ledger_, now, timeline);
+  sched::Look look;
+  look.timeline = &timeline;
+  look.span = {now, now + spec.time_limit};
+  if (!spec.reservation.empty()) {
+    reservations.at(spec.reservation).users.insert(spec.uid);  // it was asked already whether it may
+    if (const auto why = sched::why_closed(reservations, pending, now, spec.time_limit)) {
+      obstacles.push_back(*why);
+      return std::nullopt;
+    }
+    look.reservation = spec.reservation;
+    look.inside = &reservations.at(spec.reservation).nodes;
+  }
   for (const std::string& name : spec.partitions) {
     const sched::PartitionFacts* facts = ledger_.partition(name);
-    const sched::Placement placement = sched::place(ledger_, *facts, spec.request);
-    if (!placement.allocation) {
-      obstacles.push_back(sched::explain(placement.census, name));
-      continue;
-    }
-    std::string where;
-    for (const model::NodeShare& s : placement.allocation->shares)
-      where += fmt::format("{}{}: {} tasks, {} CPUs, {}{}", where.empty() ? "" : "; ", s.name, s.tasks, s.cpus,
-                           base::format_memory_mb(s.mem_mb), s.gpus.empty() ? "" : ", GPUs " + s.gpus.text());
-    verdict.set_estimated_start_us(now.us);
-    verdict.set_test_verdict("would start now in partition " + name + " on " + where);
-    break;
+    if (facts == nullptr) continue;
+    sched::Placement placement = sched::place(ledger_, *facts, spec.request, look);
+    if (placement.allocation) return sched::Start{{}, name, std::move(*placement.allocation), spec.time_limit};
+    obstacles.push_back(sched::explain(placement.census, name));
   }
-  if (verdict.test_verdict().empty()) verdict.set_test_verdict("would wait: " + base::join(obstacles, "; "));
+  return std::nullopt;
+}
+
+void Controller::test_only(Time now, ConnId conn, const wire::ApiRequest& request,
+                           const std::vector<model::JobSpec>& components, const std::vector<std::string>& warnings) {
+  wire::ApiReply out;
+  wire::SubmitReply& verdict = *out.mutable_submit();
+  std::vector<std::string> obstacles, places;
+  for (const model::JobSpec& spec : components) {
+    auto start = try_start(now, spec, obstacles);
+    if (!start) break;
+    std::string where;
+    for (const model::NodeShare& s : start->allocation.shares)
+      where += fmt::format("{}{}: {} task{}, {} CPU{}, {}{}", where.empty() ? "" : "; ", s.name, s.tasks,
+                           s.tasks == 1 ? "" : "s", s.cpus, s.cpus == 1 ? "" : "s", base::format_memory_mb(s.mem_mb),
+                           s.gpus.empty() ? "" : ", GPUs " + s.gpus.text());
+    places.push_back("in partition " + start->partition + " on " + where);
+    // The next component finds this one in its place. No job has such an id.
+    const JobId taken(UINT32_MAX - static_cast<uint32_t>(places.size()));
+    (void)ledger_.allocate(taken, start->partition, start->allocation, now, Time::never());
+  }
+  for (size_t k = 1; k <= places.size(); ++k) ledger_.release_all(JobId(UINT32_MAX - static_cast<uint32_t>(k)));
+  if (places.size() == components.size()) {
+    verdict.set_estimated_start_us(now.us);
+    verdict.set_test_verdict("would start now " + base::join(places, " : "));
+  } else {
+    verdict.set_test_verdict("would wait: " + base::join(obstacles, "; "));
+  }
   for (const std::string& w : warnings) verdict.add_warnings(w);
   verdict.set_cluster(settings_.cluster);
   reply(conn, request.id(), std::move(out));
 }
 
-JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::JobSpec spec) {
+model::Job& Controller::enter_one(Time now, model::JobSpec spec) {
   const JobId id = next_job_;
   next_job_ = JobId(next_job_.value + 1);
   ++live_jobs_;
   model::Job& job = jobs_[id];
+  ++job_count(job.state);
   job.id = id;
   job.spec = std::move(spec);
   share_limits(job.spec);
   job.submitted = now;
   job.phase = model::Waiting{};
-  effects_.writes.push_back(store::PutBlob{job.spec.launch.script_hash, request.script()});
-  effects_.writes.push_back(store::PutBlob{job.spec.launch.env_hash, request.environment()});
+  return job;
+}
+
+JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::JobSpec first,
+                        std::vector<model::JobSpec> components) {
+  const JobId id = next_job_;
+  std::vector<model::JobSpec> all;
+  all.push_back(std::move(first));
+  std::move(components.begin(), components.end(), std::back_inserter(all));
+  effects_.writes.push_back(store::PutBlob{all.front().launch.script_hash, request.script()});
+  effects_.writes.push_back(store::PutBlob{all.front().launch.env_hash, request.environment()});
+  std::vector<model::Job*> entered;
+  entering_ = true;
+  for (model::JobSpec& spec : all) {
+    spec.het_job = all.size() > 1 ? id : JobId();
+    spec.het_offset = static_cast<uint32_t>(entered.size());
+    spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
+    entered.push_back(&enter_one(now, std::move(spec)));
+    consider(now, *entered.back());
+  }
+  entering_ = false;
   effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
-  consider(now, job);
-  effects_.writes.push_back(store::PutJob{row_of(job, true)});
-  log_job(now, job, "submitted", fmt::format("by {} from {}", job.spec.user, job.spec.submit_host), job.spec.uid);
+  for (const model::Job* job : entered) {
+    effects_.writes.push_back(store::PutJob{row_of(*job, true)});
+    log_job(now, *job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host), job->spec.uid);
+  }
   return id;
 }
 
@@ -234,8 +288,13 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
   std::vector<std::string> warnings;
   auto spec = accept_spec(now, caller, submit, warnings);
   if (!spec) return reply_error(conn, request.id(), spec.error());
-  if (submit.test_only()) return test_only(now, conn, request, *spec, warnings);
-  const JobId id = enter(now, submit, std::move(*spec));
+  auto components = accept_components(now, caller, submit, *spec);
+  if (!components) return reply_error(conn, request.id(), components.error());
+  if (submit.test_only()) {
+    components->insert(components->begin(), std::move(*spec));
+    return test_only(now, conn, request, *components, warnings);
+  }
+  const JobId id = enter(now, submit, std::move(*spec), std::move(*components));
   wire::ApiReply out;
   out.mutable_submit()->set_job_id(id.value);
   out.mutable_submit()->set_cluster(settings_.cluster);

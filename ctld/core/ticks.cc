@@ -19,6 +19,8 @@ void Controller::fire(Time now, const Timer& timer) {
   if (timer.kind == TimerKind::kNodeSilence || timer.kind == TimerKind::kNodeBeat)
     return node_silence_due(now, NodeId(static_cast<uint32_t>(timer.id)), timer.at);
   if (timer.kind == TimerKind::kNodeDown) return node_down_due(now, NodeId(static_cast<uint32_t>(timer.id)));
+  if (timer.kind == TimerKind::kReservation) return reservations_due(now);
+  if (timer.kind == TimerKind::kUsage) return usage_due(now);
   if (timer.kind == TimerKind::kReplies) {
     while (!reply_ages_.empty() && reply_ages_.front().first + kReplyMemory <= now) {
       replies_.erase(reply_ages_.front().second);
@@ -45,7 +47,9 @@ void Controller::fire(Time now, const Timer& timer) {
     case TimerKind::kLeaseOver:
       return lease_over_due(now, *job);
     case TimerKind::kJobPurge:
-      if (model::is_end(job->state)) jobs_.erase(job->id);
+      if (!model::is_end(job->state)) return;
+      --job_count(job->state);
+      jobs_.erase(job->id);
       return;
     default:
       return;
@@ -82,12 +86,15 @@ void Controller::job_warn_due(Time now, Job& job) {
 void Controller::start_timeout_due(Time now, Job& job) {
   if (job.state != JobState::kConfiguring) return;
   // A gang of one goes by itself: while its node is out of reach it may well be running.
-  if (job.placed()->allocation.shares.size() == 1 && !job.placed()->unreachable.empty()) {
+  if (goes_alone(job) && !job.placed()->unreachable.empty()) {
     timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
     return;
   }
   std::string silent;
-  const std::set<NodeId> missing = job.placed()->waiting_for;
+  std::set<NodeId> missing = job.placed()->waiting_for;
+  for (const Job* other : siblings(job))
+    if (other->state == JobState::kConfiguring)
+      missing.insert(other->placed()->waiting_for.begin(), other->placed()->waiting_for.end());
   for (NodeId node : missing) silent += (silent.empty() ? "" : ",") + name_of(node);
   Outcome outcome;
   outcome.end = JobState::kNodeFail;

@@ -21,6 +21,8 @@ enum class TimerKind : uint8_t {
   kNodeDown,      ///< out of reach for the time-out
   kLeaseOver,     ///< the node must have ended the job itself
   kReplies,       ///< forget old answers
+  kReservation,   ///< a reservation is over
+  kUsage,         ///< the scheduler is told of use
 };
 
 struct Timer {

@@ -18,7 +18,7 @@ void Controller::update_job(Time now, ConnId conn, const Caller& caller, const w
   for (uint32_t id : *ids) {
     Job* job = find_job(JobId(id));
     base::Status done = base::fail(base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id));
-    if (job != nullptr) done = update_one(now, caller, *job, request.update_job());
+    if (job != nullptr) done = update_with_components(now, caller, *job, request.update_job());
     if (done) {
       jobs.add_done(id);
       continue;
@@ -62,7 +62,8 @@ base::Status Controller::update_limits(const Caller& caller, const Job& job, mod
 base::Status Controller::update_place(const Caller& caller, const Job& job, model::JobSpec& spec,
                                       const wire::UpdateJobRequest& u) const {
   const bool moves = u.has_qos() || u.has_account() || u.has_partition() || u.has_begin_us() || u.has_features() ||
-                     u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude();
+                     u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude() ||
+                     u.has_reservation() || u.has_time_min_us() || u.has_max_switches();
   if (moves && job.waiting() == nullptr)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
                       "only time limit, name, comment, priority and requeue can change once it runs");
@@ -87,6 +88,12 @@ base::Status Controller::update_place(const Caller& caller, const Job& job, mode
     GW_TRY(names, base::expand_hostlist(u.exclude()));
     spec.request.exclude = names;
   }
+  if (u.has_reservation()) spec.reservation = u.reservation();
+  if (u.has_time_min_us()) spec.time_min.us = u.time_min_us();
+  if (u.has_max_switches()) {
+    spec.request.max_switches = u.max_switches();
+    spec.request.switches_wait.us = u.has_switches_wait_us() ? u.switches_wait_us() : base::kUnlimited.us;
+  }
   if (!moves) return {};
   GW_TRY_STATUS(model::normalise(spec.request));
   GW_TRY_STATUS(check_qos(spec));
@@ -94,7 +101,8 @@ base::Status Controller::update_place(const Caller& caller, const Job& job, mode
   return check_runnable(spec);
 }
 
-base::Status Controller::update_one(Time now, const Caller& caller, Job& job, const wire::UpdateJobRequest& u) {
+base::Result<model::JobSpec> Controller::updated_spec(Time now, const Caller& caller, const Job& job,
+                                                      const wire::UpdateJobRequest& u) const {
   if (!is_allowed(Grant::kOwnJobs, role_for(caller, job))) return tl::unexpected(denied_job(job));
   if (model::is_end(job.state))
     return base::fail(base::ErrorCode::kConflict,
@@ -102,8 +110,21 @@ base::Status Controller::update_one(Time now, const Caller& caller, Job& job, co
   model::JobSpec spec = job.spec;
   GW_TRY_STATUS(update_limits(caller, job, spec, u));
   GW_TRY_STATUS(update_place(caller, job, spec, u));
+  if (u.has_deadline_us()) {
+    if (u.deadline_us() < 0) return base::invalid("Deadline: no sensible time");
+    spec.deadline = Time{u.deadline_us()};
+  }
   if (u.has_time_limit_us() || u.has_partition())
     GW_TRY_STATUS(check_time(spec, role_for(caller, job) == Role::kAdmin));
+  if (job.waiting() == nullptr) return spec;
+  const bool retimes = u.has_time_limit_us() || u.has_time_min_us();
+  if (retimes || u.has_deadline_us() || u.has_begin_us()) GW_TRY_STATUS(model::check_times(spec, now));
+  if (retimes || u.has_reservation() || u.has_qos() || u.has_account() || u.has_min_nodes())
+    GW_TRY_STATUS(check_reservation(spec));
+  return spec;
+}
+
+void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobSpec spec) {
   job.spec = std::move(spec);
   if (job.waiting() != nullptr)
     consider(now, job);
@@ -113,6 +134,28 @@ base::Status Controller::update_one(Time now, const Caller& caller, Job& job, co
     expect_end(job, (job.placed()->started ? job.placed()->started : job.placed()->placed) + job.spec.time_limit);
   effects_.writes.push_back(store::PutJob{row_of(job, true)});
   log_job(now, job, "updated", "by " + caller.user, caller.uid);
+}
+
+/// What says how many resources, and where, is a component's own; everything else the components have in common.
+base::Status Controller::update_with_components(Time now, const Caller& caller, Job& job,
+                                                const wire::UpdateJobRequest& u) {
+  wire::UpdateJobRequest common = u;
+  common.clear_partition();
+  common.clear_features();
+  common.clear_min_nodes();
+  common.clear_max_nodes();
+  common.clear_nodelist();
+  common.clear_exclude();
+  common.clear_max_switches();
+  common.clear_switches_wait_us();
+  std::vector<std::pair<Job*, model::JobSpec>> updated;
+  GW_TRY(own, updated_spec(now, caller, job, u));
+  updated.emplace_back(&job, std::move(own));
+  for (Job* other : siblings(job)) {
+    GW_TRY(spec, updated_spec(now, caller, *other, common));
+    updated.emplace_back(other, std::move(spec));
+  }
+  for (auto& [one, spec] : updated) take_spec(now, caller, *one, std::move(spec));
   return {};
 }
 

@@ -47,15 +47,28 @@ void Server::carry_out(ToNode& message) {
     auto script = blobs_->get(message.script_hash);
     auto environment = blobs_->get(message.env_hash);
     if (!script || !environment) {
-      spdlog::error("job {} cannot start: {}", message.message.prepare().job(),
-                    (script ? environment : script).error().text());
-      return;
+      const base::Error& why = (script ? environment : script).error();
+      return fail_prepare(message, why, why.code == base::ErrorCode::kNotFound);
     }
     message.message.mutable_prepare()->set_script(*script);
     message.message.mutable_prepare()->set_environment(*environment);
   }
   const base::Status sent = it->second->send(message.message.SerializeAsString());
-  if (!sent) spdlog::warn("message to a node not sent: {}", sent.error().text());
+  if (sent) return;
+  spdlog::warn("message to a node not sent: {}", sent.error().text());
+  // Over a link that has closed it is said again when the node is back.
+  if (message.message.has_prepare() && sent.error().code == base::ErrorCode::kInvalid)
+    fail_prepare(message, sent.error(), true);
+}
+
+void Server::fail_prepare(const ToNode& message, const base::Error& why, bool is_final) {
+  const wire::Prepare& prepare = message.message.prepare();
+  spdlog::error("job {} cannot be sent to its nodes: {}", prepare.job(), why.text());
+  // Not from inside the release of effects.
+  loop_.defer([this, job = JobId(prepare.job()), attempt = prepare.attempt(), text = why.text(), is_final] {
+    core_->on_prepare_unsent(clock_.now(), job, attempt, text, is_final);
+    pump();
+  });
 }
 
 void Server::carry_out(CloseLink& close) {
@@ -111,16 +124,33 @@ void Server::carry_out(ReadJob& read) {
 }
 
 void Server::carry_out(MakeBackup& backup) {
-  committer_->run([this, backup, poster = loop_.poster()](store::Store& store) {
-    poster.post([this, backup, done = store.backup(backup.path)] {
-      if (!done) return answer_error(backup.conn, backup.request_id, done.error());
-      Reply reply;
-      reply.conn = backup.conn;
-      reply.reply.set_id(backup.request_id);
-      reply.reply.mutable_backup()->set_bytes(*done);
-      carry_out(reply);
-    });
+  const base::Status begun =
+      backups_->start(backup.path, [this, conn = backup.conn, id = backup.request_id](const auto& done) {
+        if (!done) return answer_error(conn, id, done.error());
+        Reply reply;
+        reply.conn = conn;
+        reply.reply.set_id(id);
+        reply.reply.mutable_backup()->set_bytes(*done);
+        carry_out(reply);
+      });
+  if (!begun) answer_error(backup.conn, backup.request_id, begun.error());
+}
+
+void Server::carry_out(TakeSnapshot& take) {
+  const base::Status begun = snapshots_->start([this, conn = take.conn, id = take.request_id](const auto& bytes) {
+    if (!bytes) return answer_error(conn, id, bytes.error());
+    constexpr size_t kPiece = 1 << 20;
+    std::vector<Outgoing> pieces;
+    for (size_t at = 0; at < bytes->size(); at += kPiece) {
+      wire::ApiReply piece;
+      piece.set_id(id);
+      piece.set_more(at + kPiece < bytes->size());
+      piece.mutable_snapshot()->add_pieces(bytes->substr(at, kPiece));
+      pieces.push_back(Reply{conn, {}, false, piece.SerializeAsString()});
+    }
+    committer_->add({}, std::move(pieces));  // what it shows may not be durable yet
   });
+  if (!begun) answer_error(take.conn, take.request_id, begun.error());
 }
 
 void Server::carry_out(Fence& fence) {
@@ -137,12 +167,14 @@ void Server::carry_out(Fence& fence) {
 }
 
 void Server::carry_out(Reload& reload) {
+  const auto refuse = [&](const base::Error& error) {
+    spdlog::error("reconfigure refused, the old configuration stays: {}", error.text());
+    if (reload.conn != 0) answer_error(reload.conn, reload.request_id, error);
+  };
   auto fresh = config::load(config_.path);
-  if (!fresh) {
-    spdlog::error("reconfigure refused, the old configuration stays: {}", fresh.error().text());
-    if (reload.conn != 0) answer_error(reload.conn, reload.request_id, fresh.error());
-    return;
-  }
+  if (!fresh) return refuse(fresh.error());
+  auto settings = settings_of(*fresh);
+  if (!settings) return refuse(settings.error());
   std::vector<std::string> warnings = fresh->warnings;
   const std::vector<std::string> changes = config::diff(config_, *fresh);
   for (const std::string& key : config::restart_needed(config_, *fresh))
@@ -158,7 +190,7 @@ void Server::carry_out(Reload& reload) {
   }
   spdlog::info("configuration read again: {} changes", changes.size());
   config_ = std::move(*fresh);
-  core_->on_reconfigured(clock_.now(), settings_of(config_), reload, changes, warnings);
+  core_->on_reconfigured(clock_.now(), std::move(*settings), reload, changes, warnings);
   pump();
 }
 

@@ -2,6 +2,7 @@
 #include "ctld/shell/committer.h"
 
 #include <iterator>
+#include <utility>
 
 namespace gw::ctld {
 
@@ -16,36 +17,40 @@ Committer::~Committer() {
   *alive_ = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!open_writes_.empty()) queue_.push_back(Work{std::move(open_writes_), {}});
+    std::move(open_writes_.begin(), open_writes_.end(), std::back_inserter(next_));
     is_stopping_ = true;
   }
   wake_.notify_all();
   thread_.join();
 }
 
-void Committer::add(store::Batch writes, std::vector<Outgoing> out) {
+void Committer::add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::Charge charge) {
   if (writes.empty() && is_idle()) {
     if (!out.empty()) release_(std::move(out));
     return;
   }
   if (!writes.empty()) open_writes_.push_back(std::move(writes));
   open_out_.insert(open_out_.end(), std::make_move_iterator(out.begin()), std::make_move_iterator(out.end()));
-  if (!in_flight_) launch();
+  if (charge) open_charges_.push_back(std::move(charge));
+  if (!in_flight_ && !open_writes_.empty()) launch();
 }
 
 void Committer::launch() {
   in_flight_ = true;
-  flying_out_ = std::move(open_out_);
-  open_out_.clear();
-  Work work{std::move(open_writes_), {}};
-  open_writes_.clear();
-  enqueue(std::move(work));
+  flying_out_ = std::exchange(open_out_, {});
+  flying_charges_ = std::exchange(open_charges_, {});
+  {
+    const std::lock_guard lock(mutex_);
+    next_ = std::exchange(open_writes_, {});
+  }
+  wake_.notify_one();
 }
 
 void Committer::on_durable() {
+  ++commits_;
   in_flight_ = false;
-  std::vector<Outgoing> out = std::move(flying_out_);
-  flying_out_.clear();
+  std::vector<Outgoing> out = std::exchange(flying_out_, {});
+  const std::vector<HeldMemory::Charge> charges = std::exchange(flying_charges_, {});  // until `out` has been released
   if (is_faulty_) {
     is_faulty_ = false;
     on_fault_("");
@@ -54,23 +59,15 @@ void Committer::on_durable() {
   if (open_writes_.empty()) {
     out.insert(out.end(), std::make_move_iterator(open_out_.begin()), std::make_move_iterator(open_out_.end()));
     open_out_.clear();
+    open_charges_.clear();
   } else {
     launch();
   }
   if (!out.empty()) release_(std::move(out));
 }
 
-void Committer::run(std::function<void(store::Store&)> fn) { enqueue(Work{{}, std::move(fn)}); }
-
-void Committer::enqueue(Work work) {
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
-  }
-  wake_.notify_one();
-}
-
-void Committer::commit(const std::vector<store::Batch>& writes) {
+/// False: told to stop before it worked. What came after it must not be written either.
+bool Committer::commit(const std::vector<store::Batch>& writes) {
   constexpr auto kRetry = std::chrono::milliseconds(500);
   while (true) {
     const base::Status done = store_->commit(writes);
@@ -78,7 +75,7 @@ void Committer::commit(const std::vector<store::Batch>& writes) {
       poster_.post([this, alive = alive_] {
         if (*alive) on_durable();
       });
-      return;
+      return true;
     }
     poster_.post([this, alive = alive_, why = done.error().text()] {
       if (!*alive) return;
@@ -86,24 +83,20 @@ void Committer::commit(const std::vector<store::Batch>& writes) {
       on_fault_(why);
     });
     std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, kRetry, [this] { return is_stopping_; })) return;
+    if (wake_.wait_for(lock, kRetry, [this] { return is_stopping_; })) return false;
   }
 }
 
 void Committer::work() {
   while (true) {
-    Work work;
+    std::vector<store::Batch> writes;
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return is_stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      work = std::move(queue_.front());
-      queue_.erase(queue_.begin());
+      wake_.wait(lock, [this] { return is_stopping_ || !next_.empty(); });
+      if (next_.empty()) return;
+      writes = std::exchange(next_, {});
     }
-    if (work.task)
-      work.task(*store_);
-    else
-      commit(work.writes);
+    if (!commit(writes)) return;
   }
 }
 

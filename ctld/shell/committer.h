@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ctld/core/effects.h"
+#include "ctld/shell/held_memory.h"
 #include "io/loop.h"
 #include "store/store.h"
 
@@ -29,18 +30,15 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
-  /// Adds effects; called on the loop. Without writes under way or waiting they are released at once.
-  void add(store::Batch writes, std::vector<Outgoing> out);
-  /// Runs `fn` on the writer's thread between two commits.
-  void run(std::function<void(store::Store&)> fn);
+  /// Adds effects; called on the loop. Without writes under way or waiting they are released at once. `charge` is what
+  /// they count for while they are held; it goes when they are released.
+  void add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::Charge charge = {});
+  /// Transactions that became durable.
+  uint64_t commits() const { return commits_; }
   /// Nothing is under way or waits.
   bool is_idle() const { return !in_flight_ && open_writes_.empty() && open_out_.empty(); }
 
  private:
-  struct Work {
-    std::vector<store::Batch> writes;
-    std::function<void(store::Store&)> task;
-  };
   io::Poster poster_;
   std::unique_ptr<store::Store> store_;
   ReleaseFn release_;
@@ -48,21 +46,22 @@ class Committer {
   // on the loop
   std::vector<store::Batch> open_writes_;
   std::vector<Outgoing> open_out_, flying_out_;
+  std::vector<HeldMemory::Charge> open_charges_, flying_charges_;
+  uint64_t commits_ = 0;
   bool in_flight_ = false;
   bool is_faulty_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   // shared with the thread
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Work> queue_;
+  std::vector<store::Batch> next_;  // at most one group
   bool is_stopping_ = false;
   std::thread thread_;
 
   void launch();
   void on_durable();
   void work();
-  void commit(const std::vector<store::Batch>& writes);
-  void enqueue(Work work);
+  bool commit(const std::vector<store::Batch>& writes);
 };
 
 }  // namespace gw::ctld

@@ -12,6 +12,8 @@
 
 #include "base/text.h"
 #include "ctld/shell/server.h"
+#include "ctld/shell/settings.h"
+#include "plugin/orders.h"
 
 namespace gw::ctld {
 namespace {
@@ -22,7 +24,7 @@ constexpr const char* kHelp =
     "  --config FILE     configuration (default $GANGWAY_CONF, then /etc/gangway/gangway.yaml)\n"
     "  --pid-file FILE   write the process id there\n"
     "  --log-file FILE   append the log there (default: standard error)\n"
-    "  --check           check the configuration and leave\n"
+    "  --check           check the configuration and its plug-ins, and leave\n"
     "  --verbose         log more\n"
     "  --version, --help\n"
     "Exit codes: 0 left on SIGTERM or SIGINT, 1 could not start, 2 wrong use.\n";
@@ -135,6 +137,13 @@ int run(int argc, char** argv) {
   }
   if (a.check) {
     for (const std::string& warning : c->warnings) fmt::print(stderr, "warning: {}\n", warning);
+    const auto settings = settings_of(*c);
+    if (!settings) {
+      fmt::print(stderr, "gctld: error: {}\n", settings.error().text());
+      return 1;
+    }
+    fmt::print("order {} {}: {}\n", c->order, settings->policy.order_version,
+               plugin::Orders(c->plugin_dirs).find(c->order));
     fmt::print("{}: {} nodes, {} partitions: good\n", a.config, c->nodes.size(), c->partitions.size());
     return 0;
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 namespace gw::ctld {
 
@@ -38,11 +39,25 @@ void SchedulerThread::nudge() {
   wake_.notify_one();
 }
 
-void SchedulerThread::deliver(sched::Plan plan) {
+void SchedulerThread::record_next(RecordFn on_record) {
+  {
+    const std::lock_guard lock(mutex_);
+    recorders_.push_back(std::move(on_record));
+    is_nudged_ = true;
+  }
+  wake_.notify_one();
+}
+
+PassReport SchedulerThread::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void SchedulerThread::deliver(sched::Plan plan, PassReport report) {
   auto shared = std::make_shared<sched::Plan>(std::move(plan));
-  poster_.post([this, alive = alive_, shared] {
+  poster_.post([this, alive = alive_, shared, report = std::move(report)] {
     if (!*alive) return;
-    on_plan_(*shared);  // feeds the deltas that answer it
+    on_plan_(*shared, report);  // feeds the deltas that answer it
     {
       const std::lock_guard lock(mutex_);
       is_in_flight_ = false;
@@ -52,9 +67,10 @@ void SchedulerThread::deliver(sched::Plan plan) {
   });
 }
 
-bool SchedulerThread::next(base::Time until, std::vector<sched::Delta>& deltas) {
+bool SchedulerThread::next(base::Time until, std::vector<sched::Delta>& deltas, std::vector<RecordFn>& recorders) {
   std::unique_lock lock(mutex_);
-  const auto ready = [this] { return is_stopping_ || (!is_in_flight_ && (is_nudged_ || !deltas_.empty())); };
+  wake_.wait(lock, [this] { return is_stopping_ || !is_in_flight_; });  // whatever the time: one plan at a time
+  const auto ready = [this] { return is_stopping_ || is_nudged_ || !deltas_.empty(); };
   if (until == base::Time::never()) {
     wake_.wait(lock, ready);
   } else {
@@ -62,27 +78,64 @@ bool SchedulerThread::next(base::Time until, std::vector<sched::Delta>& deltas) 
     wake_.wait_for(lock, std::chrono::microseconds(left.us + 1000), ready);
   }
   deltas.swap(deltas_);
+  recorders = std::exchange(recorders_, {});
   is_nudged_ = false;
   return !is_stopping_;
+}
+
+/// Copies what the pass sees; turning it into bytes is left to another thread, since that takes longer.
+sched::Plan SchedulerThread::plan_recorded(base::Time now, const sched::Budget& budget,
+                                           std::vector<RecordFn> recorders) {
+  view_.queue().forget();
+  auto record = std::make_shared<PassRecord>();
+  record->input = sched::take_input(view_, now, budget);
+  record->plan = sched::plan(view_, now, budget);
+  poster_.post([alive = alive_, record, recorders = std::move(recorders)] {
+    if (!*alive) return;
+    for (const RecordFn& on_record : recorders) on_record(record);
+  });
+  return record->plan;
+}
+
+sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<RecordFn> recorders) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
+  const base::Time now = clock_->now();
+  sched::Plan plan =
+      recorders.empty() ? sched::plan(view_, now, budget) : plan_recorded(now, budget, std::move(recorders));
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begun);
+  const std::lock_guard lock(mutex_);
+  ++counts_.passes;
+  counts_.steps += plan.placements;
+  counts_.last = base::microseconds(took.count());
+  return plan;
 }
 
 void SchedulerThread::work() {
   const sched::Budget budget;
   base::Time next_change = base::Time::never();
   std::vector<sched::Delta> deltas;
-  while (next(next_change, deltas)) {
+  std::vector<RecordFn> recorders;
+  while (next(next_change, deltas, recorders)) {
     for (const sched::Delta& delta : deltas) view_.apply(delta);
     deltas.clear();
-    sched::Plan plan = sched::plan(view_, clock_->now(), budget);
+    PassReport report;
+    report.fragmentation = sched::fragmentation(view_.capacity(), view_.workload());
+    sched::Plan plan = make_plan(budget, std::exchange(recorders, {}));
     next_change = plan.next_change_at;
-    if (plan.groups.empty() && !plan.exhausted && plan.reservations == promised_) continue;
+    if (plan.groups.empty() && !plan.exhausted && plan.reservations == promised_ &&
+        report.fragmentation == fragmentation_)
+      continue;
     promised_ = plan.reservations;
-    next_change = base::Time::never();  // the answer wakes us
+    fragmentation_ = report.fragmentation;
     {
       const std::lock_guard lock(mutex_);
       is_in_flight_ = true;
+      report.passes = counts_.passes;
+      report.steps = counts_.steps;
+      report.last = counts_.last;
     }
-    deliver(std::move(plan));
+    deliver(std::move(plan), std::move(report));
   }
 }
 

@@ -12,13 +12,28 @@
 
 #include "base/time.h"
 #include "io/loop.h"
-#include "sched/plan.h"
+#include "sched/snapshot.h"
 
 namespace gw::ctld {
 
+/// A pass from scratch: what it saw and what it decided.
+struct PassRecord {
+  sched::PassInput input;
+  sched::Plan plan;
+};
+
+/// What came of the passes beside decisions.
+struct PassReport {
+  uint64_t passes = 0;                                       ///< Since the start, this one included.
+  uint64_t steps = 0;                                        ///< Of all of them: requests held against the nodes.
+  base::Duration last = {};                                  ///< How long the last one took.
+  std::vector<sched::PartitionFragmentation> fragmentation;  ///< Of what the pass saw, before its own starts.
+};
+
 class SchedulerThread {
  public:
-  using PlanFn = std::function<void(const sched::Plan&)>;
+  using RecordFn = std::function<void(const std::shared_ptr<const PassRecord>&)>;
+  using PlanFn = std::function<void(const sched::Plan&, const PassReport&)>;
   /// `on_plan` is called on the loop; the thread goes on when it has returned.
   SchedulerThread(io::Loop& loop, std::unique_ptr<base::Clock> clock, PlanFn on_plan);
   ~SchedulerThread();
@@ -28,26 +43,35 @@ class SchedulerThread {
   void feed(std::vector<sched::Delta> deltas);
   /// Plans again although nothing has changed: what the core could not commit before may be possible now.
   void nudge();
+  /// Counts of the passes so far; without the fragmentation, which goes to the loop with a plan.
+  PassReport counts() const;
+  /// The next pass is made at once and from scratch, and recorded; `on_record` is called on the loop.
+  void record_next(RecordFn on_record);
 
  private:
   io::Poster poster_;
   std::unique_ptr<base::Clock> clock_;  // the thread's own
   PlanFn on_plan_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<sched::Delta> deltas_;
+  std::vector<RecordFn> recorders_;
   bool is_nudged_ = false;
   bool is_in_flight_ = false;
   bool is_stopping_ = false;
-  sched::ClusterView view_;               // the thread's own
-  std::vector<sched::Reserve> promised_;  // as last delivered
+  PassReport counts_;
+  sched::ClusterView view_;                                   // the thread's own
+  std::vector<sched::Reserve> promised_;                      // as last delivered
+  std::vector<sched::PartitionFragmentation> fragmentation_;  // likewise
   std::thread thread_;
 
   void work();
   /// Waits until there is something to plan for, or `until`; takes it over. False: the end.
-  bool next(base::Time until, std::vector<sched::Delta>& deltas);
-  void deliver(sched::Plan plan);
+  bool next(base::Time until, std::vector<sched::Delta>& deltas, std::vector<RecordFn>& recorders);
+  sched::Plan plan_recorded(base::Time now, const sched::Budget& budget, std::vector<RecordFn> recorders);
+  void deliver(sched::Plan plan, PassReport report);
+  sched::Plan make_plan(const sched::Budget& budget, std::vector<RecordFn> recorders);
 };
 
 }  // namespace gw::ctld

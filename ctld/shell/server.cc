@@ -10,17 +10,37 @@
 
 #include "base/text.h"
 #include "ctld/shell/settings.h"
+#include "plugin/orders.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
+
+namespace {
+
+/// About what held effects take; those of one request are few, but for the pieces of a long list.
+size_t memory_of(const std::vector<Outgoing>& held) {
+  constexpr size_t kEach = 1024;
+  size_t bytes = kEach;
+  for (const Outgoing& out : held) {
+    bytes += kEach;
+    if (const Reply* reply = std::get_if<Reply>(&out)) bytes += reply->bytes.size() + reply->reply.ByteSizeLong();
+    if (const ReadJob* read = std::get_if<ReadJob>(&out)) bytes += read->reply.ByteSizeLong();
+  }
+  return bytes;
+}
+
+}  // namespace
 
 Server::Server(config::Config config) : config_(std::move(config)), authenticator_(config_.munge_socket) {}
 
 Server::~Server() {
   for (std::thread& helper : helpers_) helper.join();
   // The threads end before what they post to.
+  http_.reset();
   listener_.reset();
+  snapshots_.reset();
   scheduler_.reset();
+  backups_.reset();
   committer_.reset();
   users_.reset();
   auth_pool_.reset();
@@ -57,9 +77,16 @@ base::Status Server::open_store() {
   if (!opened.note.empty()) spdlog::info("state in {}: {}", config_.state_dir, opened.note);
   const base::Time now = clock_.now();
   GW_TRY(snapshot, opened.store->load(now - config_.min_job_age));
-  core_ = std::make_unique<Controller>(settings_of(config_), now);
+  GW_TRY(settings, settings_of(config_));
+  spdlog::info("order {} {} from {}", config_.order, settings.policy.order_version,
+               plugin::Orders(config_.plugin_dirs).find(config_.order));
+  core_ = std::make_unique<Controller>(std::move(settings), now);
   GW_TRY_STATUS(core_->restore(snapshot, now));
   spdlog::info("recovered {} jobs that have not ended", snapshot.jobs.size());
+  backups_ = std::make_unique<Backups>(
+      loop_, [store = opened.store.get()](const std::string& path, const std::function<bool()>& keep_going) {
+        return store->backup(path, keep_going);
+      });
   GW_TRY(reader, store::open_reader(config_.state_dir));
   reader_ = std::move(reader);
   blobs_ = std::make_unique<Blobs>(*reader_);
@@ -70,11 +97,13 @@ base::Status Server::open_store() {
         if (why.empty()) scheduler_->nudge();
         pump();
       });
-  scheduler_ =
-      std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(), [this](const sched::Plan& plan) {
-        core_->on_plan(clock_.now(), plan);
-        pump();
-      });
+  scheduler_ = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
+                                                 [this](const sched::Plan& plan, const PassReport& report) {
+                                                   core_->on_fragmentation(report.fragmentation);
+                                                   core_->on_plan(clock_.now(), plan);
+                                                   pump();
+                                                 });
+  snapshots_ = std::make_unique<Snapshots>(loop_, *scheduler_, GANGWAY_VERSION, config_.cluster);
   users_ = std::make_unique<UserDirectory>(loop_);
   return {};
 }
@@ -94,7 +123,31 @@ base::Status Server::listen() {
                        }));
   listener_ = std::move(listener);
   spdlog::info("gctld {} of cluster {} serves at {}", GANGWAY_VERSION, config_.cluster, listener_->bound_address());
+  return serve_metrics();
+}
+
+base::Status Server::serve_metrics() {
+  if (config_.metrics_listen.empty()) return {};
+  GW_TRY(http, io::HttpServer::open(
+                   loop_, config_.metrics_listen,
+                   {{"/metrics", {"text/plain; version=0.0.4; charset=utf-8", [this] { return metrics_text(); }}}}));
+  http_ = std::move(http);
+  spdlog::info("figures for monitoring at http://{}/metrics", http_->bound_address());
   return {};
+}
+
+/// Made at most once a second, however many ask.
+const std::string& Server::metrics_text() {
+  const base::Time now = clock_.now();
+  if (!metrics_text_.empty() && now - metrics_made_ < base::seconds(1)) return metrics_text_;
+  Metrics m = core_->metrics(now);
+  const PassReport report = scheduler_->counts();
+  m.passes = report.passes;
+  m.steps = report.steps;
+  m.last_pass = report.last;
+  m.commits = committer_->commits();
+  metrics_made_ = now;
+  return metrics_text_ = ctld::metrics_text(m);
 }
 
 void Server::run() {
@@ -118,14 +171,18 @@ void Server::on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& lin
     clients_.erase(conn);
     core_->on_client_gone(conn);
   });
-  users_->find(link->peer().uid, link->peer().gid, [this, conn](const Caller& caller) {
-    const auto it = clients_.find(conn);
-    if (it == clients_.end()) return;
-    it->second.caller = caller;
-    it->second.is_known = true;
-    const std::vector<std::string> waiting = std::move(it->second.waiting);
-    for (const std::string& bytes : waiting) on_client_message(conn, bytes);
-  });
+  users_->find(link->peer().uid, link->peer().gid,
+               [this, conn](const base::Result<Caller>& caller) { on_known(conn, caller); });
+}
+
+void Server::on_known(ConnId conn, const base::Result<Caller>& caller) {
+  const auto it = clients_.find(conn);
+  if (it == clients_.end()) return;
+  if (!caller) return it->second.link->close(caller.error().text());  // a client tries again by itself
+  it->second.caller = *caller;
+  it->second.is_known = true;
+  const std::vector<Waiting> waiting = std::exchange(it->second.waiting, {});
+  for (const Waiting& message : waiting) on_client_message(conn, message.bytes);
 }
 
 void Server::on_client_message(ConnId conn, std::string_view bytes) {
@@ -133,10 +190,10 @@ void Server::on_client_message(ConnId conn, std::string_view bytes) {
   if (it == clients_.end()) return;
   constexpr size_t kMaxWaiting = 16;
   if (it->second.is_known) return handle_request(conn, it->second, bytes);
-  if (it->second.waiting.size() < kMaxWaiting)
-    it->second.waiting.emplace_back(bytes);
-  else
-    it->second.link->close("too many requests before the user is known");
+  const uint32_t uid = it->second.link->peer().uid;
+  if (it->second.waiting.size() >= kMaxWaiting || !held_.admit(uid))
+    return it->second.link->close("too many requests before the user is known");
+  it->second.waiting.push_back({std::string(bytes), held_.charge(uid, bytes.size())});
 }
 
 void Server::handle_request(ConnId conn, Client& client, std::string_view bytes) {
@@ -145,6 +202,10 @@ void Server::handle_request(ConnId conn, Client& client, std::string_view bytes)
     client.link->close("that is no request");
     return;
   }
+  const Request size{client.link->peer().uid, bytes.size()};
+  // An administrator's ping tells what is wrong.
+  if (const base::Status taken = held_.admit(size.uid); !taken && !request.has_ping())
+    return answer_error(conn, request.id(), taken.error());
   if (request.has_submit()) {
     // Named by their contents, so that nobody can refer to somebody else's script.
     wire::Launch& launch = *request.mutable_submit()->mutable_spec()->mutable_launch();
@@ -157,7 +218,7 @@ void Server::handle_request(ConnId conn, Client& client, std::string_view bytes)
   if (request.has_wait_job()) client.link->set_idle_timeout(base::Duration{0});
   const Caller caller = client.caller;
   core_->on_request(clock_.now(), conn, caller, request);
-  pump();
+  pump(&size);
 }
 
 void Server::on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link) {
@@ -180,7 +241,7 @@ void Server::on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link) {
   });
 }
 
-void Server::pump() {
+void Server::pump(const Request* request) {
   Effects effects = core_->take_effects();
   scheduler_->feed(std::move(effects.deltas));
   std::vector<Outgoing> held;
@@ -197,7 +258,10 @@ void Server::pump() {
     else
       held.push_back(std::move(out));
   }
-  committer_->add(std::move(effects.writes), std::move(held));
+  HeldMemory::Charge charge;
+  if (request != nullptr && !(effects.writes.empty() && committer_->is_idle()))
+    charge = held_.charge(request->uid, request->bytes + memory_of(held));
+  committer_->add(std::move(effects.writes), std::move(held), std::move(charge));
   rearm();
 }
 

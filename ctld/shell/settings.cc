@@ -2,10 +2,11 @@
 #include "ctld/shell/settings.h"
 
 #include "base/text.h"
+#include "plugin/orders.h"
 
 namespace gw::ctld {
 
-Settings settings_of(const config::Config& config) {
+base::Result<Settings> settings_of(const config::Config& config) {
   Settings s;
   s.cluster = config.cluster;
   s.version = GANGWAY_VERSION;
@@ -34,11 +35,16 @@ Settings settings_of(const config::Config& config) {
   s.partitions = config.partitions;
   s.qos = config.qos;
   s.network = config.network;
-  if (auto order = sched::make_order(config.order, config.order_weights)) s.policy.order = *order;
+  if (auto loaded = plugin::Orders(config.plugin_dirs).set(s.policy, config.order, config.order_weights); !loaded) {
+    base::Error error = loaded.error();
+    error.what = "scheduler.order: " + error.what;
+    return tl::unexpected(std::move(error));
+  }
   s.policy.fit = config.fit;
   s.policy.reservations = config.reservations;
   s.policy.candidates = config.candidates;
   s.policy.grace = config.kill_wait;
+  s.usage_half_life = config.usage_half_life;
   s.entries = config::entries(config);
   return s;
 }

@@ -6,6 +6,7 @@
 
 namespace gw::ctld {
 
-Settings settings_of(const config::Config& config);
+/// Loads the order's plug-in. Errors: it is not there, does not fit this build, or does not know a weight.
+base::Result<Settings> settings_of(const config::Config& config);
 
 }  // namespace gw::ctld

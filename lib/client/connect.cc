@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "auth/munge.h"
+#include "auth/timed.h"
 #include "base/text.h"
 #include "client/connection.h"
 #include "link/blocking_link.h"
@@ -66,7 +67,9 @@ Connection open_connection(const Program& program, const config::Config& config,
   options.receiver = config.cluster + "/gctld";
   options.receiver_uid = config.controller_uid;
   const std::string where = options.address;
-  auto munge = std::make_shared<auth::MungeAuthenticator>(config.munge_socket);
+  auto munge = std::make_shared<auth::TimedAuthenticator>(
+      std::make_shared<auth::MungeAuthenticator>(config.munge_socket),
+      config.munge_socket.empty() ? "munged" : "munged on " + config.munge_socket);
   Dialer dialer = [options, munge](base::Duration patience) -> base::Result<std::unique_ptr<Channel>> {
     GW_TRY(opened, link::BlockingLink::connect(options, *munge, link::Deadline::in(patience)));
     return std::make_unique<LinkChannel>(std::move(opened));

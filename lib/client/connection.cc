@@ -31,15 +31,21 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kUpdateNode:
     case wire::ApiRequest::kUpdatePartition:
     case wire::ApiRequest::kReconfigure:
+    case wire::ApiRequest::kCreateReservation:
+    case wire::ApiRequest::kUpdateReservation:
+    case wire::ApiRequest::kDeleteReservation:
       return true;
     case wire::ApiRequest::kListJobs:
     case wire::ApiRequest::kShowJob:
     case wire::ApiRequest::kWaitJob:
     case wire::ApiRequest::kListNodes:
     case wire::ApiRequest::kListPartitions:
+    case wire::ApiRequest::kListReservations:
+    case wire::ApiRequest::kListPriorities:
     case wire::ApiRequest::kShowConfig:
     case wire::ApiRequest::kPing:
     case wire::ApiRequest::kBackup:
+    case wire::ApiRequest::kTakeSnapshot:
     case wire::ApiRequest::KIND_NOT_SET:
       return false;
   }
@@ -57,7 +63,7 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   request.set_id(next_id_++);
   if (is_change(request) && request.client_id().empty()) request.set_client_id(make_uuid());
   const std::string bytes = request.SerializeAsString();
-  const bool waits = request.has_wait_job() || request.has_backup();
+  const bool waits = request.has_wait_job() || request.has_backup() || request.has_take_snapshot();
   const Duration start = patience_.now();
   reachable_until_ = start + timeout_;
   tell_at_ = start + kTellAfter;
@@ -119,7 +125,7 @@ base::Result<wire::ApiReply> Connection::receive_reply(uint64_t id, bool waits) 
 void Connection::say_waiting(const base::Error& why) {
   if (said_) return;
   said_ = true;
-  print_note(program_, fmt::format("waiting for controller {}: {}", where_, why.what));
+  print_note(program_, fmt::format("waiting for controller {}: {}", where_, why.text()));
 }
 
 }  // namespace gw::client

@@ -1,6 +1,8 @@
 // Pages made from an option table: --help, --usage, man page, bash completion.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "client/options.h"
 
@@ -88,6 +90,7 @@ std::string env_names(const Option& o, const CommandDoc& doc) {
 }
 
 void append_roff_options(std::string& out, const CommandDoc& doc, const std::vector<Option>& table) {
+  if (std::none_of(table.begin(), table.end(), is_listed)) return;
   out += ".SH OPTIONS\n";
   for (const Option& o : table) {
     if (!is_listed(o)) continue;
@@ -132,10 +135,13 @@ std::string help_text(const Program& program, const CommandDoc& doc, const std::
 }
 
 std::string man_page(const Program& program, const CommandDoc& doc, const std::vector<Option>& table) {
-  std::string out = fmt::format(".TH {} 1 \"\" \"gangway {}\" \"Gangway\"\n", upper(program.name), GANGWAY_VERSION);
-  out += fmt::format(".SH NAME\n{} \\- {}\n", roff(program.name), roff(doc.summary));
+  std::string page = program.name;  // that of `gangway topo` is gangway-topo
+  std::replace(page.begin(), page.end(), ' ', '-');
+  std::string out = fmt::format(".TH {} 1 \"\" \"gangway {}\" \"Gangway\"\n", upper(page), GANGWAY_VERSION);
+  out += fmt::format(".SH NAME\n{} \\- {}\n", roff(page), roff(doc.summary));
   out += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n.SH DESCRIPTION\n", roff(program.name), roff(doc.synopsis));
   for (const std::string& line : base::split(doc.description, '\n')) out += line.empty() ? ".PP\n" : roff(line) + "\n";
+  append_roff_pairs(out, "VERBS", doc.verbs);
   append_roff_options(out, doc, table);
   append_roff_pairs(out, "EXIT STATUS", doc.exit_codes);
   append_roff_pairs(out, "ENVIRONMENT", doc.environment);

@@ -1,6 +1,8 @@
 // The table of job fields. Headers and forms as squeue prints them.
 #include "client/job_fields.h"
 
+#include <fmt/format.h>
+
 #include "base/bitset.h"
 #include "base/text.h"
 
@@ -39,17 +41,25 @@ std::string gpu_list(const Row& r) {
 
 std::string command_of(const Row& r) { return or_else(spec(r).launch().command(), "(null)"); }
 std::string id_text(const Row& r) { return num(r.job->id()); }
+/// "12+1": component 1 of heterogeneous job 12.
+std::string component_text(const Row& r) {
+  return spec(r).het_job() == 0 ? id_text(r) : fmt::format("{}+{}", spec(r).het_job(), spec(r).het_offset());
+}
 double id_key(const Row& r) { return r.job->id(); }
-double priority_key(const Row& r) { return static_cast<double>(spec(r).priority()); }
+std::string priority_text(const Row& r) { return std::to_string(priority_of(*r.job)); }
+/// What was set comes before what the order works out.
+double priority_key(const Row& r) {
+  return static_cast<double>(spec(r).priority()) * 1e9 + static_cast<double>(priority_of(*r.job));
+}
 std::string oversubscribe(const Row& r) { return request(r).exclusive() ? "NO" : "OK"; }
 std::string nodes_text(const Row& r) { return node_list(*r.job); }
 double state_key(const Row& r) { return static_cast<double>(r.job->status().state()); }
 
 void add_identity(std::vector<Field<Row>>& t) {
-  t.push_back({{'i', "JobID", "JOBID"}, id_text, id_key});
+  t.push_back({{'i', "JobID", "JOBID"}, component_text, id_key});
   t.push_back({{'A', "JobIDRaw", "JOBID"}, id_text, id_key});
   t.push_back({{'F', "ArrayJobID", "ARRAY_JOB_ID"}, id_text, id_key});
-  t.push_back({{0, "JobArrayID", "JOBID"}, id_text, id_key});
+  t.push_back({{0, "JobArrayID", "JOBID"}, component_text, id_key});
   t.push_back({{'K', "ArrayTaskID", "ARRAY_TASK_ID"}, [](const Row&) { return std::string("N/A"); }});
   t.push_back({{'j', "Name", "NAME"}, [](const Row& r) { return spec(r).name(); }});
   t.push_back({{'u', "UserName", "USER"}, [](const Row& r) { return spec(r).user(); }});
@@ -85,11 +95,8 @@ void add_state(std::vector<Field<Row>>& t) {
   t.push_back({{0, "RestartCnt", "RESTART_COUNT"}, [](const Row& r) { return num(r.job->status().restarts()); }});
   t.push_back({{0, "Requeue", "REQUEUE"}, [](const Row& r) { return std::string(spec(r).requeue() ? "1" : "0"); }});
   t.push_back({{'E', "Dependency", "DEPENDENCY"}, [](const Row&) { return std::string("(null)"); }});
-  t.push_back(
-      {{'Q', "Priority", "PRIORITY"}, [](const Row& r) { return std::to_string(spec(r).priority()); }, priority_key});
-  t.push_back({{'p', "PriorityLong", "PRIORITY"},
-               [](const Row& r) { return std::to_string(spec(r).priority()); },
-               priority_key});
+  t.push_back({{'Q', "Priority", "PRIORITY"}, priority_text, priority_key});
+  t.push_back({{'p', "PriorityLong", "PRIORITY"}, priority_text, priority_key});
   t.push_back({{'y', "Nice", "NICE"}, [](const Row& r) { return std::to_string(spec(r).nice()); }});
   t.push_back(
       {{'v', "Reservation", "RESERVATION"}, [](const Row& r) { return or_else(spec(r).reservation(), "(null)"); }});

@@ -19,13 +19,18 @@ std::string text_or_null(const std::string& text) { return or_else(base::printab
 
 void add_identity(Record& r, const wire::Job& job) {
   const wire::JobSpec& s = job.spec();
-  r.line().put("JobId", job.id()).put("JobName", text_or_null(s.name()));
+  r.line().put("JobId", job.id());
+  if (s.het_job() != 0)
+    r.put("HetJobId", s.het_job())
+        .put("HetJobOffset", s.het_offset())
+        .put("HetJobIdSet", fmt::format("{}-{}", s.het_job(), s.het_job() + s.het_size() - 1));
+  r.put("JobName", text_or_null(s.name()));
   r.line()
       .put("UserId", fmt::format("{}({})", s.user(), s.uid()))
       .put("GroupId", fmt::format("{}({})", s.group(), s.gid()))
       .put("MCS_label", "N/A");
   r.line()
-      .put("Priority", s.priority())
+      .put("Priority", priority_of(job))
       .put("Nice", s.nice())
       .put("Account", text_or_null(s.account()))
       .put("QOS", text_or_null(s.qos()));

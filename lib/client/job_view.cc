@@ -117,6 +117,11 @@ base::Time expected_start(const wire::Job& job) {
   return {job.spec().begin_us()};
 }
 
+int64_t priority_of(const wire::Job& job) {
+  const wire::Waiting& waiting = job.status().waiting();
+  return waiting.has_priority() ? waiting.priority() : job.spec().priority();
+}
+
 base::Time end_of(const wire::Job& job) {
   if (job.status().has_ended()) return {job.status().ended().ended_us()};
   if (state_of(job) == model::JobState::kCompleting && outcome_of(job) != nullptr && outcome_of(job)->ended_us() != 0)
@@ -147,7 +152,7 @@ std::string exit_code(const wire::Job& job) {
 std::string reason_word(const wire::Job& job) {
   if (job.status().has_waiting()) {
     const uint32_t reason = job.status().waiting().reason();
-    return reason > static_cast<uint32_t>(model::WaitReason::kController)
+    return reason > static_cast<uint32_t>(model::WaitReason::kDependency)
                ? "Unknown"
                : std::string(model::name(static_cast<model::WaitReason>(reason)));
   }

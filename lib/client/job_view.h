@@ -33,6 +33,8 @@ base::Time start_of(const wire::Job& job);
 /// Of a pending job: the estimate, or --begin; zero if unknown.
 base::Time expected_start(const wire::Job& job);
 /// When it ended, or will by its limit; zero if unknown.
+/// Of a job before the scheduler what the controller ranks it by; else as submitted.
+int64_t priority_of(const wire::Job& job);
 base::Time end_of(const wire::Job& job);
 base::Duration run_time(const JobRow& row);
 base::Duration time_limit(const wire::Job& job);

@@ -135,7 +135,10 @@ void add_resources(Json& j, const wire::Job& job) {
 Json job_object(const wire::Job& job, int64_t now_us) {
   Json j;
   j["job_id"] = job.id();
+  j["het_job_id"] = job.spec().het_job();
+  j["het_job_offset"] = job.spec().het_offset();
   add_spec(j, job.spec());
+  j["priority"] = priority_of(job);
   add_state(j, {&job, {now_us}});
   add_resources(j, job);
   return j;

@@ -15,6 +15,8 @@ namespace {
 struct Parts {
   std::string base;
   bool drain = false;
+  bool maintenance = false;
+  bool reserved = false;
   bool silent = false;
 };
 
@@ -25,7 +27,10 @@ Parts parts_of(const wire::Node& node) {
   if (p.silent) state.pop_back();
   std::vector<std::string> words = base::split(state, '+');
   if (!words.empty()) p.base = words.front();
-  p.drain = std::find(words.begin(), words.end(), "DRAIN") != words.end();
+  const auto has = [&words](const char* flag) { return std::find(words.begin(), words.end(), flag) != words.end(); };
+  p.drain = has("DRAIN");
+  p.maintenance = has("MAINTENANCE");
+  p.reserved = has("RESERVED");
   return p;
 }
 
@@ -35,8 +40,12 @@ std::string worded(const wire::Node& node, const char* drained, const char* drai
                    const std::map<std::string, std::string>& words) {
   const Parts p = parts_of(node);
   std::string text;
-  if (p.drain)
+  if (p.maintenance && p.base != "DOWN")
+    text = "maint";
+  else if (p.drain)
     text = is_busy(p.base) ? draining : drained;
+  else if (p.reserved && p.base == "IDLE")
+    text = words.empty() ? "reserved" : "resv";
   else if (const auto it = words.find(p.base); it != words.end())
     text = it->second;
   else

@@ -58,7 +58,8 @@ struct CommandDoc {
   std::vector<std::pair<std::string_view, std::string_view>> exit_codes;   ///< "0" -> "..."
   std::vector<std::pair<std::string_view, std::string_view>> environment;  ///< Variables beyond option input.
   std::vector<std::pair<std::string_view, std::string_view>> examples;     ///< Command -> what it does.
-  std::vector<std::string_view> env_prefixes;                              ///< Later ones win: {"SBATCH_", "GBATCH_"}.
+  std::vector<std::string_view> env_prefixes = {};                         ///< Later ones win: {"SBATCH_", "GBATCH_"}.
+  std::vector<std::pair<std::string_view, std::string_view>> verbs = {};   ///< Of a command that has some.
 };
 
 /// How to read an argument list.

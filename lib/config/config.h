@@ -30,6 +30,9 @@ struct Config {
   std::string log_dir = "/var/log/gangway";
   std::string run_dir = "/run/gangway";
 
+  // metrics:
+  std::string metrics_listen;  ///< Address of the HTTP page with figures; empty: none.
+
   // auth:
   std::string munge_socket;  ///< Empty: MUNGE's default.
 

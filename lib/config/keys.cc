@@ -36,6 +36,11 @@ const Key<Config> kConfigKeys[] = {
       "Folder of pid files and sockets, of mode 0711; its path is short."},
      [](Config& c) -> Ref { return &c.run_dir; }},
 
+    {{"metrics.listen", Kind::kText, kController,
+      "Address, such as 127.0.0.1:6922, where the controller serves its figures to monitoring: GET /metrics, text of "
+      "Prometheus. Whoever reaches it may read them. Empty: nowhere."},
+     [](Config& c) -> Ref { return &c.metrics_listen; }},
+
     {{"auth.munge_socket", Kind::kPath, kController, "Socket of munged. Empty: MUNGE's own default."},
      [](Config& c) -> Ref { return &c.munge_socket; }},
 

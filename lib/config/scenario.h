@@ -80,6 +80,7 @@ struct ScenarioReservation {
   base::Duration end = {};
   std::vector<std::string> users;
   bool maintenance = false;
+  base::Duration every = {};  ///< Zero: once.
 };
 
 struct ScenarioCluster {

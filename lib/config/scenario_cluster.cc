@@ -267,6 +267,10 @@ void set_times(const ReservationLine& line, const Value& item, ScenarioReservati
   const base::Duration length = read_offset(line.duration, false, base::seconds(1), item, "duration", reading);
   r.end = read_offset(line.end, true, r.start + length, item, "end", reading);
   if (r.end <= r.start) reading.problems.error(item, fmt::format("reservation {} ends before it begins", r.name));
+  r.every = read_offset(line.every, false, {}, item, "every", reading);
+  if (r.every.us != 0 && r.every < r.end - r.start)
+    reading.problems.error(item, fmt::format("reservation {} begins anew before it has ended", r.name),
+                           "give a shorter `duration` or a longer `every`");
 }
 
 void read_reservations(const Value& root, ScenarioCluster& c, const Reading& reading) {

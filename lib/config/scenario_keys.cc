@@ -136,6 +136,9 @@ const Key<ReservationLine> kReservationLines[] = {
         "end", [](ReservationLine& r) -> Ref { return &r.end; }, "When it ends."),
     text<ReservationLine>(
         "duration", [](ReservationLine& r) -> Ref { return &r.duration; }, "How long it lasts, instead of `end`."),
+    text<ReservationLine>(
+        "every", [](ReservationLine& r) -> Ref { return &r.every; },
+        "It begins anew each time so long after its last beginning; once if not given."),
     of<ReservationLine>(
         Kind::kNames, "users", [](ReservationLine& r) -> Ref { return &r.users; }, "Who may run in it."),
     of<ReservationLine>(
@@ -277,9 +280,9 @@ constexpr std::string_view kNotSimulated[] = {"allow_users", "allow_groups", "al
                                               "deny_users",  "lease",        "grace"};
 
 // Times are texts in the table, since they have signs; read_offset() reads them.
-constexpr std::string_view kTimes[] = {"usage_half_life", "grace",      "min_runtime", "start",     "end",
-                                       "duration",        "started",    "submit",      "submitted", "run_time",
-                                       "deadline",        "started_at", "ended_at"};
+constexpr std::string_view kTimes[] = {"usage_half_life", "grace",    "min_runtime", "start",   "end",
+                                       "duration",        "every",    "started",     "submit",  "submitted",
+                                       "run_time",        "deadline", "started_at",  "ended_at"};
 
 std::string value_text(const KeyInfo& key) {
   const bool is_time = std::find(std::begin(kTimes), std::end(kTimes), key.name) != std::end(kTimes);

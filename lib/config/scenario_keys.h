@@ -38,7 +38,7 @@ struct QosLine {
   bool preempt_children = false;
 };
 struct ReservationLine {
-  std::string name, start, end, duration;
+  std::string name, start, end, duration, every;
   std::vector<std::string> nodes, users;
   bool maintenance = false;
 };

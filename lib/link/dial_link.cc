@@ -93,8 +93,10 @@ class LinkDialer : public std::enable_shared_from_this<LinkDialer> {
 
   void on_timeout() {
     const char* what = !stream_ ? "no connection" : !has_sent_hello_ ? "no credential from munged" : "no answer";
+    const bool is_munge = stream_ && !has_sent_hello_;
     fail({ErrorCode::kTimeout,
-          fmt::format("{}: {} within {} ms", options_.address, what, options_.timeout.milliseconds()), ""});
+          fmt::format("{}: {} within {} ms", options_.address, what, options_.timeout.milliseconds()),
+          is_munge ? "munged of this host hangs: systemctl restart munge" : ""});
   }
 
   void fail(Error error) {

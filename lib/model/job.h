@@ -75,6 +75,10 @@ struct JobSpec {
   int32_t nice = 0;
   bool hold_user = false;
   bool hold_admin = false;
+  base::JobId het_job;      ///< Id of the first component of a heterogeneous job; none: it is not part of one.
+  uint32_t het_offset = 0;  ///< Which component, from 0; its id is het_job + het_offset.
+  uint32_t het_size = 0;    ///< Components in all.
+  bool is_het() const { return static_cast<bool>(het_job); }
   bool requeue = true;  ///< May run again after its node failed.
   WarnSignal warn;
   std::string comment;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "sched/place.h"
 
@@ -111,7 +112,9 @@ Largest largest(const Capacity& capacity, const PartitionFacts& partition, const
   return out;
 }
 
-std::string known_types(const Capacity& capacity, const PartitionFacts& partition) {
+std::string counted(uint64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
+std::vector<std::string> known_types(const Capacity& capacity, const PartitionFacts& partition) {
   std::vector<std::string> types;
   for (NodeId id : capacity.partition_nodes(partition.name)) {
     const NodeAccount& a = *capacity.node(id);
@@ -120,7 +123,22 @@ std::string known_types(const Capacity& capacity, const PartitionFacts& partitio
       if (std::find(types.begin(), types.end(), g.type) == types.end()) types.push_back(g.type);
   }
   std::sort(types.begin(), types.end());
-  return types.empty() ? "no GPUs" : base::join(types, ", ");
+  return types;
+}
+
+base::Status unknown_type(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  const std::vector<std::string> types = known_types(capacity, partition);
+  return base::invalid(fmt::format("GPU type {} asked; partition {} has {}", r.gpu_type, partition.name,
+                                   types.empty() ? "no GPUs" : base::join(types, ", ")),
+                       base::did_you_mean(base::to_lower(r.gpu_type), types));
+}
+
+/// A number out of range is near to many names: the list of those that there are says more than one of them.
+base::Status unknown_node(const PartitionFacts& partition, std::string_view option, const std::string& name) {
+  const std::string meant = base::did_you_mean(name, partition.nodes);
+  const std::string has = fmt::format("partition {} has {}", partition.name, base::compress_hostlist(partition.nodes));
+  return base::invalid(fmt::format("{} names the unknown node {}", option, base::printable(name)),
+                       meant.empty() ? has : meant + " " + has);
 }
 
 /// What may be meant by features that no node has, else the features that there are.
@@ -165,8 +183,7 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
                                        model::format_locality(r.locality), p, gpu_words(r, gpus_on_one_node(r))),
                            "ask for a wider locality or fewer GPUs");
     case Clause::kGpuType:
-      return base::invalid(
-          fmt::format("GPU type {} asked; partition {} has {}", r.gpu_type, p, known_types(capacity, partition)));
+      return unknown_type(capacity, partition, r);
     case Clause::kFeatures:
       return base::invalid(
           fmt::format("no node of partition {} has the features {}", p, model::format_features(r.features)),
@@ -182,14 +199,14 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
 
 base::Status check_names(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
   for (const std::string& name : r.nodelist) {
-    if (!capacity.id_of(name)) return base::invalid("--nodelist names the unknown node " + name);
+    if (!capacity.id_of(name)) return unknown_node(partition, "-w/--nodelist", name);
     if (std::find(partition.nodes.begin(), partition.nodes.end(), name) == partition.nodes.end())
       return base::invalid(fmt::format("node {} of --nodelist is not in partition {}", name, partition.name));
     if (std::find(r.exclude.begin(), r.exclude.end(), name) != r.exclude.end())
       return base::invalid("node " + name + " stands in --nodelist and in --exclude");
   }
   for (const std::string& name : r.exclude)
-    if (!capacity.id_of(name)) return base::invalid("--exclude names the unknown node " + name);
+    if (!capacity.id_of(name)) return unknown_node(partition, "-x/--exclude", name);
   if (r.nodes_given && r.nodelist.size() > r.max_nodes)
     return base::invalid(fmt::format("--nodelist names {} nodes, --nodes allows {}", r.nodelist.size(), r.max_nodes));
   return {};
@@ -247,15 +264,17 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
   if (request.gpu_counting == GpuCounting::kPerJob) {
     const size_t nodes = request.nodes_given ? request.max_nodes : census.nodes;
     return base::invalid(
-        fmt::format("{} asked on {}; partition {} has {} there at most", gpu_words(request, request.gpus),
-                    request.nodes_given ? fmt::format("at most {} nodes", request.max_nodes)
-                                        : std::string("any number of nodes"),
-                    partition.name, most_gpus(capacity, partition, request, nodes)),
+        fmt::format(
+            "{} asked on {}; partition {} has {} there at most", gpu_words(request, request.gpus),
+            request.nodes_given ? "at most " + counted(request.max_nodes, "node") : std::string("any number of nodes"),
+            partition.name, most_gpus(capacity, partition, request, nodes)),
         "ask for fewer GPUs, or for fewer CPUs or less memory with each");
   }
-  return base::invalid(fmt::format("{} tasks asked on at most {} nodes; partition {} cannot hold them", request.tasks,
-                                   request.nodes_given ? request.max_nodes : census.fitting, partition.name),
-                       "ask for fewer tasks, or more nodes");
+  const size_t most_nodes = request.nodes_given ? request.max_nodes : census.fitting;
+  return base::invalid(
+      fmt::format("{} asked on at most {}; partition {} cannot hold {}", counted(request.tasks, "task"),
+                  counted(most_nodes, "node"), partition.name, request.tasks == 1 ? "it" : "them"),
+      "ask for fewer tasks, or more nodes");
 }
 
 }  // namespace gw::sched

@@ -2,6 +2,7 @@
 #include "sched/fragmentation.h"
 
 #include <algorithm>
+#include <map>
 
 #include "sched/node_index.h"
 
@@ -110,19 +111,48 @@ double fragmented_milli(const Workload& workload, const NodeAccount& node, const
   return fragmented_milli(workload, node, leftover_of(node, room));
 }
 
+namespace {
+
+void add(Fragmentation& sum, const NodeGroup& group, bool is_up, const Workload& workload) {
+  const NodeAccount& a = *group.sample;
+  const uint32_t nodes = group.nodes.count();
+  double free = a.free.gpus.size();
+  for (const SharedGpu& s : a.free.shared) free += static_cast<double>(s.left) / model::kWholeGpu;
+  sum.gpus += uint64_t{a.make->gpus} * nodes;
+  sum.free_gpus += nodes * free;
+  sum.fragmented_gpus += nodes * fragmented_milli(workload, a, a.free) / model::kWholeGpu;
+  const bool is_whole = a.free.gpus.size() == a.make->gpus && a.free.cores.size() >= a.make->gpus;
+  if (is_up && is_whole) sum.largest_gang += a.make->gpus * nodes;
+}
+
+std::string types_of(const Make& make) {
+  std::string out;
+  for (const auto& [type, gpus] : make.gpus_by_type) out += (out.empty() ? "" : "+") + type;
+  return out;
+}
+
+}  // namespace
+
 Fragmentation fragmentation(const Capacity& capacity, const std::string& partition, const Workload& workload) {
   Fragmentation out;
   const NodeIndex* index = capacity.index(partition);
-  if (index == nullptr) return out;
-  for (const auto& [state, group] : index->groups()) {
-    const NodeAccount& a = *group.sample;
-    const double nodes = group.nodes.count();
-    double free = a.free.gpus.size();
-    for (const SharedGpu& s : a.free.shared) free += static_cast<double>(s.left) / model::kWholeGpu;
-    out.gpus += uint64_t{a.make->gpus} * group.nodes.count();
-    out.free_gpus += nodes * free;
-    out.fragmented_gpus += nodes * fragmented_milli(workload, a, a.free) / model::kWholeGpu;
-    if (a.free.gpus.size() == a.make->gpus) out.largest_gang += a.make->gpus * group.nodes.count();
+  const PartitionFacts* facts = capacity.partition(partition);
+  if (index == nullptr || facts == nullptr) return out;
+  for (const auto& [state, group] : index->groups()) add(out, group, facts->is_up, workload);
+  return out;
+}
+
+std::vector<PartitionFragmentation> fragmentation(const Capacity& capacity, const Workload& workload) {
+  std::vector<PartitionFragmentation> out;
+  for (const auto& [name, facts] : capacity.partitions()) {
+    out.push_back({name, "", fragmentation(capacity, name, workload), workload.total()});
+    const NodeIndex* index = capacity.index(name);
+    if (index == nullptr) continue;
+    std::map<std::string, Fragmentation> by_type;
+    for (const auto& [state, group] : index->groups())
+      if (group.sample->make->gpus > 0) add(by_type[types_of(*group.sample->make)], group, facts.is_up, workload);
+    if (by_type.size() < 2) continue;
+    for (const auto& [type, figures] : by_type) out.push_back({name, type, figures, workload.total()});
   }
   return out;
 }

@@ -71,8 +71,21 @@ struct Fragmentation {
   uint64_t gpus = 0;  ///< In usable nodes.
   double free_gpus = 0;
   double fragmented_gpus = 0;  ///< Of the free ones.
-  uint32_t largest_gang = 0;   ///< GPUs of the largest gang of whole nodes' worth startable now.
+  uint32_t largest_gang = 0;   ///< GPUs of the largest gang of whole nodes startable now, with a core for each GPU.
+  bool operator==(const Fragmentation&) const = default;
 };
 Fragmentation fragmentation(const Capacity& capacity, const std::string& partition, const Workload& workload);
+
+/// A line of `ginfo --fragmentation`.
+struct PartitionFragmentation {
+  std::string partition;
+  std::string gpu_type;  ///< Empty: all of the partition. Nodes with several types: "a100+h100".
+  Fragmentation figures;
+  uint32_t workload = 0;  ///< Tasks that the figures were drawn from; 0: nothing was submitted yet.
+  bool operator==(const PartitionFragmentation&) const = default;
+};
+/// Of every partition, and of its types of GPUs where it has several. Costs a step for each group of like nodes and
+/// each shape of the workload, of which there are at most Workload::kShapes.
+std::vector<PartitionFragmentation> fragmentation(const Capacity& capacity, const Workload& workload);
 
 }  // namespace gw::sched

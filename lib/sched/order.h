@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,10 +63,53 @@ class Order {
   virtual bool looks_at_users() const { return false; }
 };
 
-/// The orders that come with the scheduler: fifo, fifo_skip, multifactor, shortest, srtf. Errors: unknown name (with
-/// "did you mean"), unknown weight.
+/// What the one exported function of a plug-in returns; lives as long as the process.
+struct OrderPlugin {
+  uint32_t interface_version;
+  const char* build_hash;
+  const char* name;
+  const char* version;  ///< Goes into snapshots: two plug-ins of one name and version decide alike.
+  /// Errors: a weight that the order does not know.
+  base::Result<std::shared_ptr<const Order>> (*make)(const Weights& weights);
+};
+/// Name of that function.
+constexpr const char* kOrderFactory = "gangway_order_plugin";
+using OrderFactory = const OrderPlugin* (*)();
+
+/// OrderPlugin::make of an order without weights.
+template <typename T>
+base::Result<std::shared_ptr<const Order>> make_plain(const Weights& weights) {
+  if (!weights.empty()) return base::invalid("this order has no weights, but got " + weights.begin()->first);
+  return std::make_shared<const T>();
+}
+
+/// Makes an order of a name: make_order(), or the loader of plug-ins.
+using MakeOrder = std::function<base::Result<std::shared_ptr<const Order>>(std::string_view, const Weights&)>;
+
+/// The orders that come with the scheduler (those of plugins/order), without loading a file: for tests, and where none
+/// is configured. Errors: unknown name (with "did you mean"), unknown weight.
 base::Result<std::shared_ptr<const Order>> make_order(std::string_view name, const Weights& weights = {});
 /// Names that make_order() knows.
 std::vector<std::string> order_names();
 
 }  // namespace gw::sched
+
+// Defines the exported function of a plug-in: GW_ORDER_PLUGIN(NAME, MAKE), NAME as a word. Linked into the scheduler
+// itself it gets a name of its own instead.
+#ifdef GW_ORDER_STATIC
+#define GW_ORDER_PLUGIN(plugin_name, make_order)                                                            \
+  namespace gw::sched::builtin {                                                                            \
+  const OrderPlugin* plugin_name();                                                                         \
+  const OrderPlugin* plugin_name() {                                                                        \
+    static constexpr OrderPlugin kPlugin{kOrderInterface, "", #plugin_name, GANGWAY_VERSION, (make_order)}; \
+    return &kPlugin;                                                                                        \
+  }                                                                                                         \
+  }
+#else
+#define GW_ORDER_PLUGIN(plugin_name, make_order)                                                                       \
+  extern "C" __attribute__((visibility("default"))) const ::gw::sched::OrderPlugin* gangway_order_plugin() {           \
+    static constexpr ::gw::sched::OrderPlugin kPlugin{::gw::sched::kOrderInterface, GW_ORDER_BUILD_HASH, #plugin_name, \
+                                                      GANGWAY_VERSION, (make_order)};                                  \
+    return &kPlugin;                                                                                                   \
+  }
+#endif

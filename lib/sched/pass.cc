@@ -10,40 +10,26 @@
 namespace gw::sched {
 
 Pass::Pass(ClusterView& view, Time now, const Budget& budget)
-    : view_(view), now_(now), budget_(budget), order_(view.order()) {
-  context_.now = now;
-  context_.size = view.capacity().size();
-  context_.usage = &view.usage();
-  for (const auto& [uid, used] : view.usage()) context_.total_usage += used;
-  for (const auto& [name, p] : view.capacity().partitions()) partition_priority_[name] = p.tier;
-  context_.partition_priority = &partition_priority_;
-}
+    : view_(view), now_(now), budget_(budget), order_(view.order()), facts_(now, view.capacity(), view.usage()) {}
 
 void Pass::change_at(Time when) {
   if (when > now_) plan_.next_change_at = std::min(plan_.next_change_at, when);
 }
 
 void Pass::book_advance_reservations() {
+  book_reservations(view_.reservations(), capacity(), now_, timeline_);
   for (const auto& [name, r] : view_.reservations()) {
-    if (r.end <= now_) continue;
-    change_at(r.start);
-    change_at(r.end);
-    for (const std::string& node : r.nodes) {
-      const NodeId id = capacity().id_of(node);
-      if (!id) continue;
-      Booking b;
-      b.span = {r.start, r.end};
-      b.reservation = name;
-      b.whole = true;
-      timeline_.add(id, std::move(b));
-    }
+    const model::Occurrence o = r.at(now_);
+    if (o.to <= now_) continue;
+    change_at(o.from);
+    change_at(o.to);
   }
 }
 
-int32_t Pass::tier(const PendingJob& job) const {
+int32_t best_tier(const Capacity& capacity, const PendingJob& job) {
   int32_t best = INT32_MIN;
   for (const std::string& name : job.partitions)
-    if (const PartitionFacts* p = view_.capacity().partition(name)) best = std::max(best, p->tier);
+    if (const PartitionFacts* p = capacity.partition(name)) best = std::max(best, p->tier);
   return best;
 }
 
@@ -53,8 +39,8 @@ void Pass::take_turn(const ClassKey& key) {
   const JobClass& c = view_.queue().classes().at(key);
   if (progress.next == c.members.end()) return;
   const PendingJob& job = progress.next->second;
-  Turn turn{tier(job), progress.next->first, &key};
-  turn.rank.key = -order_.score(job, context_);
+  Turn turn{best_tier(view_.capacity(), job), progress.next->first, &key};
+  turn.rank.key = -order_.score(job, facts_.context());
   turns_.insert(turn);
 }
 
@@ -72,6 +58,7 @@ Plan Pass::run() {
   }
   for (JobId id : tentative_) capacity().release_all(id);
   while (!taken_.empty()) give_back(taken_.begin()->first);
+  plan_.placements = placements_;
   return std::move(plan_);
 }
 
@@ -162,9 +149,7 @@ std::optional<Look> Pass::look_for(const PendingJob& job, const PartitionFacts& 
   look.workload = &view_.workload();
   if (job.reservation.empty()) return look;
   const auto r = view_.reservations().find(job.reservation);
-  if (r == view_.reservations().end() || r->second.maintenance || !r->second.users.contains(job.uid))
-    return std::nullopt;
-  if (now_ < r->second.start || look.span.to > r->second.end) return std::nullopt;
+  if (why_closed(view_.reservations(), job, now_, length)) return std::nullopt;
   look.reservation = job.reservation;
   look.inside = &r->second.nodes;
   return look;
@@ -175,6 +160,8 @@ bool Pass::place_part(JobId id, const model::Request& request, const PendingJob&
   const PartitionFacts& facts = *capacity().partition(partition);
   auto look = look_for(job, facts, length);
   if (!look) return false;
+  length = cut_to_reservation(job, length);
+  look->span.to = now_ + length;
   if (request.fit != model::Fit::kDefault) look->fit = request.fit;
   ++placements_;
   Placement placement = place(capacity(), facts, request, *look);
@@ -208,11 +195,19 @@ bool Pass::start_parts(const PendingJob& job, const std::string& partition, Dura
   return true;
 }
 
-bool Pass::start_now(const PendingJob& job, Duration length) {
+/// Of the length what its advance reservation leaves of it.
+Duration Pass::cut_to_reservation(const PendingJob& job, Duration length) const {
+  const auto r = view_.reservations().find(job.reservation);
+  if (r == view_.reservations().end()) return length;
+  const Time end = r->second.at(now_).to;
+  return end == Time::never() || end <= now_ ? length : std::min(length, end - now_);
+}
+
+bool Pass::start_now(const PendingJob& job, Duration asked) {
   for (const std::string& name : job.partitions) {
     if (!is_open(job, name)) continue;
     Group group;
-    if (start_parts(job, name, length, group)) {
+    if (start_parts(job, name, asked, group)) {
       plan_.groups.push_back(std::move(group));
       ++starts_;
       return true;
@@ -228,6 +223,8 @@ bool Pass::start_shortened(const PendingJob& job) {
   if (!start_now(job, job.time_min)) return false;
   Time until = now_ + job.time_limit;
   if (job.deadline) until = std::min(until, job.deadline);
+  if (const auto r = view_.reservations().find(job.reservation); r != view_.reservations().end())
+    until = std::min(until, r->second.at(now_).to);
   Group& group = plan_.groups.back();
   for (const Decision& d : group.decisions)
     for (const model::NodeShare& share : std::get<Start>(d).allocation.shares)
@@ -242,7 +239,6 @@ bool Pass::start_shortened(const PendingJob& job) {
 bool Pass::may_reserve(const PendingJob& job) const {
   // Where nothing has an end nothing can be foreseen.
   if (view_.capacity().jobs_with_end() == 0 && timeline_.empty()) return false;
-  if (!job.components.empty()) return false;  // several requests at one moment: not foreseen
   return std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
     const PartitionFacts* p = view_.capacity().partition(name);
     if (p == nullptr || !p->is_up) return false;
@@ -251,7 +247,74 @@ bool Pass::may_reserve(const PendingJob& job) const {
   });
 }
 
+/// First moment at which all components fit beside each other, as far as it is found: each is placed at the earliest
+/// moment that suits those before it, and where it is later they move there. The timeline is as before.
+std::optional<std::vector<Pass::Part>> Pass::earliest_together(const PendingJob& job) {
+  std::vector<Component> all = {{job.id, job.request, job.partitions}};
+  all.insert(all.end(), job.components.begin(), job.components.end());
+  Time at = now_;
+  constexpr int kMoves = 64;
+  for (int move = 0; move < kMoves; ++move) {
+    Timeline trial = timeline_;
+    std::vector<Part> parts;
+    for (const Component& c : all) {
+      auto part = earliest_part(job, c, at, trial);
+      if (!part) return std::nullopt;
+      if (part->start.when > at) {
+        at = part->start.when;
+        break;
+      }
+      book(trial, job, part->start);
+      parts.push_back(std::move(*part));
+    }
+    if (parts.size() == all.size()) return parts;
+  }
+  return std::nullopt;
+}
+
+std::optional<Pass::Part> Pass::earliest_part(const PendingJob& job, const Component& component, Time from,
+                                              const Timeline& timeline) {
+  std::optional<Part> best;
+  for (const std::string& name : component.partitions) {
+    const PartitionFacts* p = capacity().partition(name);
+    if (p == nullptr || !p->is_up || !allows_time(capacity(), job, *p)) continue;
+    auto look = look_for(job, *p, job.time_limit);
+    if (!look) continue;
+    look->timeline = &timeline;
+    ++placements_;
+    auto start = earliest(capacity(), *p, component.request, *look, from, job.time_limit);
+    if (start && (!best || start->when < best->start.when)) best = Part{name, std::move(*start)};
+  }
+  return best;
+}
+
+void Pass::book(Timeline& timeline, const PendingJob& job, const FutureStart& start) {
+  for (const model::NodeShare& share : start.allocation.shares)
+    timeline.add(share.node, Booking{{start.when, start.when + job.time_limit},
+                                     job.id,
+                                     job.reservation,
+                                     share.cores,
+                                     share.gpus,
+                                     share.gpu_milli,
+                                     share.mem_mb,
+                                     false});
+}
+
+void Pass::reserve_parts(const PendingJob& job) {
+  for (const std::string& name : job.partitions) ++reserved_in_[name];
+  const auto parts = earliest_together(job);
+  if (!parts) return;
+  Reserve promise{job.id, parts->front().partition, parts->front().start.when, {}};
+  for (const Part& part : *parts) {
+    book(timeline_, job, part.start);
+    for (const std::string& node : part.start.allocation.node_names()) promise.nodes.push_back(node);
+  }
+  change_at(promise.start);
+  plan_.reservations.push_back(std::move(promise));
+}
+
 void Pass::reserve(const PendingJob& job, JobClass& job_class) {
+  if (!job.components.empty()) return reserve_parts(job);
   std::optional<FutureStart> best;
   std::string where;
   for (const std::string& name : job.partitions) {
@@ -272,15 +335,7 @@ void Pass::reserve(const PendingJob& job, JobClass& job_class) {
     where = name;
   }
   if (!best) return;
-  for (const model::NodeShare& share : best->allocation.shares)
-    timeline_.add(share.node, Booking{{best->when, best->when + job.time_limit},
-                                      job.id,
-                                      job.reservation,
-                                      share.cores,
-                                      share.gpus,
-                                      share.gpu_milli,
-                                      share.mem_mb,
-                                      false});
+  book(timeline_, job, *best);
   change_at(best->when);
   plan_.reservations.push_back(Reserve{job.id, where, best->when, best->allocation.node_names()});
 }

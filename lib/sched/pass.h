@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sched/earliest.h"
+#include "sched/order_facts.h"
 #include "sched/place.h"
 #include "sched/plan.h"
 #include "sched/timeline.h"
@@ -29,7 +31,7 @@ class Pass {
     int32_t tier = 0;
     Rank rank;  // with -score as key
     const ClassKey* key = nullptr;
-    bool operator<(const Turn& o) const { return std::tuple(-tier, rank.tie()) < std::tuple(-o.tier, o.rank.tie()); }
+    bool operator<(const Turn& o) const { return std::tuple(o.tier, rank.tie()) < std::tuple(tier, o.rank.tie()); }
   };
   /// A class in the course of the pass.
   struct Progress {
@@ -47,8 +49,7 @@ class Pass {
   const Time now_;
   const Budget& budget_;
   const Order& order_;
-  OrderContext context_;
-  std::map<std::string, double> partition_priority_;
+  const OrderFacts facts_;
   Timeline timeline_;
   Plan plan_;
   std::map<const ClassKey*, Progress> progress_;
@@ -65,7 +66,6 @@ class Pass {
   Capacity& capacity() { return view_.capacity(); }
   void book_advance_reservations();
   void take_turn(const ClassKey& key);
-  int32_t tier(const PendingJob& job) const;
   void serve(const Turn& turn);
   void change_at(Time when);
 
@@ -75,15 +75,27 @@ class Pass {
   Outcome decide(const PendingJob& job, JobClass& job_class, bool is_blocked, bool is_known);
   std::optional<std::string> hopeless(const PendingJob& job);
 
-  bool start_now(const PendingJob& job, Duration length);
+  Duration cut_to_reservation(const PendingJob& job, Duration length) const;
+  bool start_now(const PendingJob& job, Duration asked);
   bool start_shortened(const PendingJob& job);
   bool start_parts(const PendingJob& job, const std::string& partition, Duration length, Group& group);
   bool place_part(JobId id, const model::Request& request, const PendingJob& job, const std::string& partition,
                   Duration length, Group& group);
   void undo(const Group& group);
 
+  /// A component's start foreseen.
+  struct Part {
+    std::string partition;
+    FutureStart start;
+  };
+  std::optional<std::vector<Part>> earliest_together(const PendingJob& job);
+  std::optional<Part> earliest_part(const PendingJob& job, const Component& component, Time from,
+                                    const Timeline& timeline);
+  static void book(Timeline& timeline, const PendingJob& job, const FutureStart& start);
+  void reserve_parts(const PendingJob& job);
   void reserve(const PendingJob& job, JobClass& job_class);
   bool may_reserve(const PendingJob& job) const;
+  void claim(const PendingJob& job, const PartitionFacts& partition);
   bool start_by_taking(const PendingJob& job);
   bool make_room(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& candidates);
   std::vector<JobId> candidates_to_take(const PendingJob& job, const PartitionFacts& partition) const;

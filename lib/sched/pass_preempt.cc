@@ -20,14 +20,17 @@ PendingJob at_present(const PendingJob& job, Time started, Time now) {
 }  // namespace
 
 std::vector<JobId> Pass::candidates_to_take(const PendingJob& job, const PartitionFacts& partition) const {
-  const double mine = order_.score(job, context_);
+  const double mine = order_.score(job, facts_.context());
+  const int32_t tier = best_tier(view_.capacity(), job);
   std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, JobId>> ranked;  // worst first
   for (const auto& [id, running] : view_.running()) {
     const auto holding = view_.capacity().holdings().find(id);
     if (holding == view_.capacity().holdings().end() || holding->second.partition != partition.name) continue;
     if (!running->preemptible || running->priority > job.priority || taken_.contains(id)) continue;
+    // Who would have its turn before the job again takes the place back as soon as it has left it.
+    if (best_tier(view_.capacity(), *running) > tier) continue;
     const PendingJob present = at_present(*running, holding->second.started, now_);
-    const double score = order_.score(present, context_);
+    const double score = order_.score(present, facts_.context());
     if (running->priority == job.priority && score >= mine) continue;
     ranked.push_back({{running->priority, score, ~id.value}, id});
   }
@@ -73,6 +76,16 @@ bool Pass::make_room(const PendingJob& job, const PartitionFacts& partition, con
   return enough;
 }
 
+/// What is free and what is being freed for the job is kept for it from now on. Made anew in each pass until it starts:
+/// otherwise the first victim that has left would come back while the last is still leaving.
+void Pass::claim(const PendingJob& job, const PartitionFacts& partition) {
+  const auto look = look_for(job, partition, job.time_limit);
+  if (!look) return;
+  ++placements_;
+  if (auto placement = place(capacity(), partition, job.request, *look); placement.allocation)
+    book(timeline_, job, FutureStart{now_, std::move(*placement.allocation)});
+}
+
 bool Pass::start_by_taking(const PendingJob& job) {
   if (!job.components.empty()) return false;
   for (const std::string& name : job.partitions) {
@@ -85,6 +98,8 @@ bool Pass::start_by_taking(const PendingJob& job) {
       if (!before.contains(id)) group.decisions.emplace_back(Preempt{id, job.id});
     if (group.decisions.empty()) continue;
     if (view_.policy().grace.us > 0) {  // the start follows when they are gone
+      claim(job, partition);
+      for (const Decision& d : group.decisions) give_back(std::get<Preempt>(d).job);
       plan_.groups.push_back(std::move(group));
       return true;
     }

@@ -60,7 +60,7 @@ std::string Pass::why_in(const PendingJob& job, const PartitionFacts& partition,
   if (!look) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kReservation;
-    return fmt::format("reservation {} is not open for it now", job.reservation);
+    return *why_closed(view_.reservations(), job, now_, job.time_limit);
   }
   blockage.is_lasting &= look->level == model::Locality::kAny && look->switches == 0 && job.components.empty();
   if (known == failed_.end()) {

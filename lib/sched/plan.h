@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/job_state.h"
+#include "sched/timeline.h"
 #include "sched/view.h"
 
 namespace gw::sched {
@@ -65,12 +66,30 @@ struct Plan {
   /// What is kept for the first blocked jobs of each partition, if all that runs goes on until its limit; jobs that end
   /// sooner bring these starts forward.
   std::vector<Reserve> reservations;
+  uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
   bool exhausted = false;               ///< The budget ran out: plan again at once.
   Time next_change_at = Time::never();  ///< First moment at which time alone could change an answer.
 };
 
 /// `now` must not go back from one call to the next.
 Plan plan(ClusterView& view, Time now, const Budget& budget);
+
+/// So much of its time limit a job may lose at the end of its advance reservation, so that one as long as the
+/// reservation fits although it starts a moment after it began. Also what the controller bears with when it checks a
+/// plan, which is a moment old by then.
+constexpr Duration kReservationSlack = base::minutes(1);
+
+/// Why a job may not start now inside the advance reservation that it names, for so long, for people; nullopt: it may.
+std::optional<std::string> why_closed(const AdvanceReservations& reservations, const PendingJob& job, Time now,
+                                      Duration length);
+
+/// Puts the present and next occurrences of all advance reservations into a timeline.
+void book_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline);
+
+/// Does a start keep to the advance reservations? Asked by the controller before it commits a decision: the job's own
+/// is open, and none of the nodes is kept for others while it runs.
+base::Status check_reservations(const AdvanceReservations& reservations, const PendingJob& job, const Start& start,
+                                Time now);
 
 /// Does a start still hold? Asked by the controller before it commits a decision: partition up, nodes usable, resources
 /// free in its own ledger, request met. The error says what no longer holds.

@@ -106,6 +106,16 @@ void Queue::remove(JobId id) {
   where_.erase(it);
 }
 
+void Queue::forget() {
+  for (auto& [key, c] : classes_) {
+    c.told = 0;
+    c.blocked_at = 0;
+    c.blocked_fitting = 0;
+    c.blocked_why.clear();
+    c.ready.clear();
+  }
+}
+
 const PendingJob* Queue::find(JobId id) const {
   const auto it = where_.find(id);
   return it == where_.end() ? nullptr : &it->second.job_class->second.members.at(it->second.rank);

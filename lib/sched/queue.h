@@ -67,7 +67,8 @@ struct Rank {
   int64_t nice = 0;
   Time submitted;
   JobId id;
-  auto tie() const { return std::tuple(-priority, key, nice, submitted, id); }
+  /// ~ turns the order round, as a minus does, but for every number.
+  auto tie() const { return std::tuple(~priority, key, nice, submitted, id); }
   bool operator<(const Rank& o) const { return tie() < o.tie(); }
   bool operator==(const Rank& o) const { return tie() == o.tie(); }
 };
@@ -96,6 +97,8 @@ class Queue {
   JobClass& job_class(const ClassKey& key) { return classes_.at(key); }
   const PendingJob* find(JobId id) const;
   size_t size() const { return where_.size(); }
+  /// Drops what classes remember of earlier passes: the next plan() is made from scratch, and tells every class again.
+  void forget();
 
  private:
   struct Place {

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "model/network.h"
+#include "model/reservation.h"
 #include "sched/capacity.h"
 #include "sched/fragmentation.h"
 #include "sched/order.h"
@@ -20,6 +21,8 @@ namespace gw::sched {
 /// Settings of the whole scheduler.
 struct Policy {
   std::shared_ptr<const Order> order;  ///< Null: fifo_skip.
+  Weights order_weights = {};          ///< What the order was made with, for snapshots.
+  std::string order_version = {};      ///< Of its plug-in, for snapshots; empty: the program's own.
   model::Fit fit = model::Fit::kBest;  ///< Where neither partition nor job says.
   /// Blocked jobs of each partition that get a reservation in a pass.
   uint32_t reservations = 16;
@@ -29,15 +32,22 @@ struct Policy {
   uint32_t candidates = 32;
 };
 
-/// An occurrence of an advance reservation: whole nodes, for some users, for a time.
+/// An advance reservation: whole nodes, for some users, for a time, once or again and again.
 struct AdvanceReservation {
   std::string name;
   std::vector<std::string> nodes;
-  Time start;
+  Time start;  ///< Of the first occurrence.
   Time end;
   std::set<uint32_t> users;  ///< Who may run inside it.
   bool maintenance = false;  ///< Nobody runs inside it.
+  Duration every = {};       ///< From the beginning of one occurrence to that of the next; zero: it does not repeat.
+  /// The occurrence that `now` lies in, or the next one.
+  model::Occurrence at(Time now) const {
+    return model::occurrence_at(start, end == Time::never() ? base::kUnlimited : end - start, every, now);
+  }
+  bool operator==(const AdvanceReservation&) const = default;
 };
+using AdvanceReservations = std::map<std::string, AdvanceReservation>;
 
 struct NodeSet {
   NodeFacts facts;
@@ -112,7 +122,7 @@ class ClusterView {
   const Queue& queue() const { return queue_; }
   Queue& queue() { return queue_; }
   const Policy& policy() const { return policy_; }
-  const std::map<std::string, AdvanceReservation>& reservations() const { return reservations_; }
+  const AdvanceReservations& reservations() const { return reservations_; }
   const std::map<uint32_t, double>& usage() const { return usage_; }
   const Order& order() const { return *policy_.order; }
   /// Running jobs that a preemptive order may take off, as they were queued.
@@ -128,7 +138,7 @@ class ClusterView {
   Capacity capacity_;
   Queue queue_;
   Policy policy_;
-  std::map<std::string, AdvanceReservation> reservations_;
+  AdvanceReservations reservations_;
   std::map<uint32_t, double> usage_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
   Workload workload_;

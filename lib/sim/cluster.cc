@@ -114,11 +114,13 @@ sched::PartitionFacts facts_of(const model::Partition& p) {
   return facts;
 }
 
-base::Status set_policy(const config::ScenarioPolicy& written, sched::Policy& policy) {
+base::Status set_policy(const config::ScenarioPolicy& written, const sched::MakeOrder& make_order,
+                        sched::Policy& policy) {
   if (written.order || !written.order_weights.empty()) {
-    auto order = sched::make_order(written.order.value_or("fifo_skip"), written.order_weights);
+    auto order = make_order(written.order.value_or("fifo_skip"), written.order_weights);
     if (!order) return tl::unexpected(at(written.order_place, order.error()));
     policy.order = std::move(*order);
+    policy.order_weights = written.order_weights;
   }
   if (written.fit != model::Fit::kDefault) policy.fit = written.fit;
   policy.reservations = written.reservations.value_or(policy.reservations);
@@ -156,15 +158,17 @@ uint32_t Users::id(const std::string& name) {
   return ids_.emplace(name, kFirst + static_cast<uint32_t>(ids_.size())).first->second;
 }
 
-Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users) {
+Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users,
+                              const sched::MakeOrder& make_order) {
   Cluster cluster;
-  GW_TRY_STATUS(set_policy(written.policy, cluster.policy));
+  GW_TRY_STATUS(set_policy(written.policy, make_order, cluster.policy));
   GW_TRY_STATUS(add_nodes(written, load, cluster));
   cluster.network = written.network;
   cluster.usage_half_life = written.policy.usage_half_life;
   for (const model::Partition& p : written.partitions) cluster.partitions.push_back(facts_of(p));
   for (const config::ScenarioReservation& r : written.reservations) {
-    sched::AdvanceReservation reservation{r.name, r.nodes, kStart + r.start, kStart + r.end, {}, r.maintenance};
+    sched::AdvanceReservation reservation{r.name, r.nodes,       kStart + r.start, kStart + r.end,
+                                          {},     r.maintenance, r.every};
     for (const std::string& user : r.users) reservation.users.insert(users.id(user));
     cluster.reservations.push_back(std::move(reservation));
   }

@@ -46,7 +46,8 @@ base::Status not_supported(const config::Place& place, const std::string& what);
 base::Status check_supported(const config::ScenarioCluster& written);
 
 /// Errors name the place in the file: unknown order or weight, unknown topology, more GPUs than the topology has.
-base::Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users);
+base::Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users,
+                                    const sched::MakeOrder& make_order = sched::make_order);
 
 /// A machine without given topology has so much, if nothing is said: enough not to be what is scarce.
 constexpr uint32_t kPlentyOfCpus = 128;

@@ -4,16 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
+
+#include "sim/rest.h"
 
 namespace gw::sim {
 namespace {
 
 constexpr uint32_t kMaxRounds = 10'000;      // Passes at one instant: the scheduler undoes its own work.
 constexpr uint32_t kMaxIdleWakes = 100'000;  // Timers in a row that change nothing.
-constexpr Duration kUsagePeriod = base::minutes(5);
 
 base::Status restless(Time now, const char* what) {
   return base::fail(
@@ -30,7 +30,12 @@ uint64_t gpu_milli_of(const model::Allocation& allocation) {
 }  // namespace
 
 Engine::Engine(const Cluster& cluster, std::vector<SimJob> jobs, const EngineOptions& options)
-    : cluster_(cluster), jobs_(std::move(jobs)), options_(options), records_(jobs_.size()), states_(jobs_.size()) {
+    : cluster_(cluster),
+      jobs_(std::move(jobs)),
+      options_(options),
+      records_(jobs_.size()),
+      states_(jobs_.size()),
+      usage_(cluster.usage_half_life) {
   number_jobs();
   set_up_cluster();
 }
@@ -84,15 +89,23 @@ base::Status Engine::run() {
   sort_arrivals();
   GW_TRY_STATUS(settle());
   uint32_t idle = 0;
-  for (;;) {
+  for (Time changed = now_;;) {
     drop_stale_endings();
     const Time next = next_instant();
     if (next == Time::never() || (options_.until && next > *options_.until)) break;
     go_to(next);
     const uint64_t before = changes_;
     GW_TRY_STATUS(settle());
-    idle = changes_ == before ? idle + 1 : 0;
-    if (idle == kMaxIdleWakes) return restless(now_, "it asks to be called again and again, and changes nothing");
+    if (changes_ != before) {
+      changed = now_;
+      idle = 0;
+      continue;
+    }
+    const Time rest = next_arrival_ == arrivals_.size() && endings_.empty() ? rest_from(view_, changed) : Time::never();
+    if (now_ >= rest) break;
+    if (++idle < kMaxIdleWakes) continue;
+    if (rest != Time::never()) break;  // recurring reservations in a pattern too long to wait for
+    return restless(now_, "it asks to be called again and again, and changes nothing");
   }
   if (options_.until && *options_.until > now_) go_to(*options_.until);
   sample();
@@ -109,8 +122,7 @@ Time Engine::next_instant() const {
 
 void Engine::go_to(Time t) {
   contention_ += static_cast<double>(current_.pending + current_.running) * static_cast<double>((t - now_).us) / 1e6;
-  const int64_t periods = (t - kStart).us / kUsagePeriod.us;
-  if (const Time tick = kStart + kUsagePeriod * periods; tick > now_) send_usage(tick);
+  if (const Time tick = sched::usage_period_start(t); tick > now_) send_usage(tick);
   now_ = t;
 }
 
@@ -197,32 +209,16 @@ void Engine::sample() {
 void Engine::change_rate(uint32_t job, int sign) {
   if (!view_.order().looks_at_users()) return;
   const Record& record = records_[job];
-  uint64_t gpus = gpu_milli_of(record.allocation), cpus = record.allocation.total_cpus();
-  for (const model::Allocation& part : record.components) {
-    gpus += gpu_milli_of(part);
-    cpus += part.total_cpus();
-  }
-  Usage& usage = usage_[jobs_[job].job.uid];
-  usage.advance(now_, cluster_.usage_half_life);
-  usage.rate += sign * (gpus > 0 ? static_cast<double>(gpus) / model::kWholeGpu : static_cast<double>(cpus) / 32);
-}
-
-void Engine::Usage::advance(Time to, Duration half_life) {
-  const double seconds = static_cast<double>((to - at).us) / 1e6;
-  const double half = static_cast<double>(half_life.us) / 1e6;
-  const double kept = std::exp2(-seconds / half);
-  used = used * kept + rate * half / std::log(2.0) * (1 - kept);
-  at = to;
+  int64_t rate = sched::usage_rate(record.allocation);
+  for (const model::Allocation& part : record.components) rate += sched::usage_rate(part);
+  usage_.change_rate(jobs_[job].job.uid, sign * rate, now_);
 }
 
 void Engine::send_usage(Time tick) {
   if (!view_.order().looks_at_users()) return;
-  std::map<uint32_t, double> all;
-  for (auto& [uid, usage] : usage_) {
-    usage.advance(tick, cluster_.usage_half_life);
-    all[uid] = usage.used;
-  }
-  apply(sched::UsageSet{std::move(all)});
+  usage_.forget_small(tick);
+  std::map<uint32_t, double> all = usage_.at(tick);
+  if (all != view_.usage()) apply(sched::UsageSet{std::move(all)});
 }
 
 void Engine::explain_waits() {

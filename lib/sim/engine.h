@@ -13,6 +13,7 @@
 
 #include "sched/fragmentation.h"
 #include "sched/plan.h"
+#include "sched/usage.h"
 #include "sim/cluster.h"
 
 namespace gw::sim {
@@ -102,12 +103,6 @@ class Engine {
     bool is_leaving = false;
     double contention_at_submit = 0;
   };
-  struct Usage {
-    double used = 0;  ///< Decayed up to `at`.
-    double rate = 0;  ///< Per second.
-    Time at = kStart;
-    void advance(Time to, Duration half_life);
-  };
 
   const Cluster& cluster_;
   std::vector<SimJob> jobs_;
@@ -116,7 +111,6 @@ class Engine {
   uint64_t epoch_ = 0;
   Time now_ = kStart;
   Time timer_ = Time::never();
-  Time next_usage_ = kStart;
   std::vector<uint32_t> arrivals_;  ///< In order of time.
   size_t next_arrival_ = 0;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
@@ -127,7 +121,7 @@ class Engine {
   Sample current_;
   std::unordered_map<sched::ClassKey, std::string> never_;  ///< Why jobs of a class can never run; empty: they can.
   std::map<sched::ClassKey, std::string> told_;             ///< Why jobs of a class wait.
-  std::unordered_map<uint32_t, Usage> usage_;               ///< By user.
+  sched::UsageMeter<uint32_t> usage_;                       ///< By user.
   sched::Workload workload_;
   std::vector<double> fragmented_;     ///< By node id.
   std::vector<base::NodeId> touched_;  ///< Nodes whose share of the fragmentation is to be worked out again.

@@ -183,17 +183,20 @@ void warn_of_unfinished(Replay& replay) {
 }  // namespace
 
 base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace, const std::string& trace_path,
-                            const ReplayOptions& options, const LoadTopology& load) {
+                            const ReplayOptions& options, const LoadTopology& load,
+                            const sched::MakeOrder& make_order) {
   GW_TRY_STATUS(check_supported(cluster));
   config::ScenarioCluster written = cluster;
   GW_TRY_STATUS(set_fit(options, written));
   if (!options.order.empty()) {
-    const auto known = sched::make_order(options.order, written.policy.order_weights);
+    // The file's weights are for the file's order.
+    if (written.policy.order && *written.policy.order != options.order) written.policy.order_weights.clear();
+    const auto known = make_order(options.order, written.policy.order_weights);
     if (!known) return base::invalid("--order: " + known.error().what, known.error().hint);
     written.policy.order = options.order;
   }
   Users users;
-  GW_TRY(built, build_cluster(written, load, users));
+  GW_TRY(built, build_cluster(written, load, users, make_order));
   add_type_features(built);
   Replay out;
   out.order = built.policy.order ? std::string(built.policy.order->name()) : "fifo_skip";

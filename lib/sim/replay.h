@@ -30,7 +30,8 @@ struct Replay {
 /// Errors: unknown order or fit; a row that names a partition or QOS that the cluster does not have; what
 /// build_cluster() refuses.
 base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace, const std::string& trace_path,
-                            const ReplayOptions& options, const LoadTopology& load);
+                            const ReplayOptions& options, const LoadTopology& load,
+                            const sched::MakeOrder& make_order = sched::make_order);
 
 /// Summary for people.
 std::string replay_text(const Replay& replay);

@@ -123,11 +123,12 @@ ordered_json job_json(const SimJob& job, const Record& record) {
 
 }  // namespace
 
-base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load) {
+base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load,
+                                           const sched::MakeOrder& make_order) {
   GW_TRY_STATUS(check_supported(scenario.cluster));
   GW_TRY_STATUS(check_jobs_supported(scenario));
   Users users;
-  GW_TRY(cluster, build_cluster(scenario.cluster, load, users));
+  GW_TRY(cluster, build_cluster(scenario.cluster, load, users, make_order));
   EngineOptions options;
   if (scenario.until) options.until = kStart + *scenario.until;
   Engine engine(cluster, make_jobs(scenario, users), options);

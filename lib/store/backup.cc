@@ -34,12 +34,16 @@ base::Status create_private(const std::string& path) {
   return {};
 }
 
-base::Status copy_into(const std::string& source, const std::string& path) {
+base::Status copy_into(const std::string& source, const std::string& path, const std::function<bool()>& keep_going) {
   GW_TRY(db, Database::open(source, Database::Mode::kReadWrite));
+  db.ask_while_running(keep_going);
   GW_TRY(vacuum, db.prepare("VACUUM INTO ?1"));
   vacuum.bind(std::string_view(path));
   int code = vacuum.run();
   if (code == SQLITE_DONE) return {};
+  if ((code & 0xff) == SQLITE_INTERRUPT)
+    return base::fail(ErrorCode::kUnavailable, "the backup " + path + " was given up: the controller stops",
+                      "make it again when the controller runs");
   base::Error error = db.error(code);
   bool is_full = (code & 0xff) == SQLITE_FULL;
   std::string why = is_full ? "the disk is full" : error.what;
@@ -65,7 +69,8 @@ base::Status refuse_existing(const std::string& target) {
 
 }  // namespace
 
-base::Result<uint64_t> backup_database(const std::string& source, const std::string& target) {
+base::Result<uint64_t> backup_database(const std::string& source, const std::string& target,
+                                       const std::function<bool()>& keep_going) {
   if (target.empty() || target[0] != '/')
     return base::invalid(fmt::format("the backup file \"{}\" is not an absolute path", base::printable(target)),
                          "write it from / on");
@@ -73,7 +78,7 @@ base::Result<uint64_t> backup_database(const std::string& source, const std::str
   Temporary temporary{fmt::format("{}.tmp-{}", target, getpid())};
   unlink(temporary.path.c_str());  // Left by an earlier process of this number.
   GW_TRY_STATUS(create_private(temporary.path));
-  GW_TRY_STATUS(copy_into(source, temporary.path));
+  GW_TRY_STATUS(copy_into(source, temporary.path, keep_going));
   GW_TRY(size, sync_file(temporary.path));
   // link() does not replace a file that came into being meanwhile, as rename() would.
   if (link(temporary.path.c_str(), target.c_str()) != 0) {

@@ -52,6 +52,13 @@ struct PutPartition {
   std::string name;
   std::string bytes;
 };
+struct PutReservation {
+  std::string name;
+  std::string bytes;
+};
+struct DropReservation {
+  std::string name;
+};
 /// The first answer to a request that changed something: a retry gets the same.
 struct PutReply {
   uint32_t uid = 0;
@@ -61,6 +68,17 @@ struct PutReply {
 };
 struct DropReplies {
   base::Time before;
+};
+/// Use of the cluster by a user ("user", the uid as text) or a QOS ("qos", its name), as it counted at `at`.
+struct PutUsage {
+  std::string kind;
+  std::string name;
+  int64_t amount = 0;  ///< Millionths of a GPU-second.
+  base::Time at;
+};
+struct DropUsage {
+  std::string kind;
+  std::string name;
 };
 struct PutMeta {
   std::string key;
@@ -76,8 +94,8 @@ struct Event {
   uint32_t uid = 0;
 };
 
-using Op =
-    std::variant<PutJob, PutJobStatus, EndJob, PutBlob, PutNode, PutPartition, PutReply, DropReplies, PutMeta, Event>;
+using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, PutNode, PutPartition, PutReservation, DropReservation,
+                        PutReply, DropReplies, PutUsage, DropUsage, PutMeta, Event>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {
@@ -95,6 +113,8 @@ struct Snapshot {
   std::vector<JobRow> recently_ended;  ///< Ended after the given time.
   std::vector<NamedBytes> nodes, partitions, meta;
   std::vector<PutReply> replies;
+  std::vector<NamedBytes> reservations;
+  std::vector<PutUsage> usage;
 };
 
 }  // namespace gw::store

@@ -46,7 +46,17 @@ CREATE TABLE replies(
 CREATE INDEX replies_by_at ON replies(at);
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}};
+constexpr char kVersion2[] = R"sql(
+CREATE TABLE reservations(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+)sql";
+
+constexpr char kVersion3[] = R"sql(
+CREATE TABLE usage(
+  kind TEXT NOT NULL, name TEXT NOT NULL, amount INTEGER NOT NULL, at INTEGER NOT NULL,
+  PRIMARY KEY(kind, name)) WITHOUT ROWID;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

@@ -73,6 +73,16 @@ base::Result<Database> Database::open(const std::string& file, Mode mode, int bu
   return db;
 }
 
+void Database::ask_while_running(const std::function<bool()>& keep_going) {
+  constexpr int kSteps = 500;
+  sqlite3_progress_handler(raw_.get(), 0, nullptr, nullptr);
+  keep_going_.reset();
+  if (!keep_going) return;
+  keep_going_ = std::make_unique<std::function<bool()>>(keep_going);
+  const auto ask = [](void* fn) { return (*static_cast<std::function<bool()>*>(fn))() ? 0 : 1; };
+  sqlite3_progress_handler(raw_.get(), kSteps, ask, keep_going_.get());
+}
+
 base::Status Database::run(const char* sql) {
   int code = sqlite3_exec(raw_.get(), sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return tl::unexpected<base::Error>(error(code));

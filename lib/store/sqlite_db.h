@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,6 +66,9 @@ class Database {
   /// One number, such as that of a pragma. Error if the statement gives no row.
   base::Result<int64_t> number(const char* sql);
   base::Result<Statement> prepare(std::string_view sql);
+  /// From now on a statement that runs asks `keep_going` every few hundred of its steps, and ends with
+  /// SQLITE_INTERRUPT when that says no. Empty: never asked.
+  void ask_while_running(const std::function<bool()>& keep_going);
   bool in_transaction() const;
   /// Rows changed by the last INSERT, UPDATE or DELETE.
   int changed() const;
@@ -77,6 +81,7 @@ class Database {
   struct Closer {
     void operator()(sqlite3* raw) const;
   };
+  std::unique_ptr<std::function<bool()>> keep_going_;  // outlives the connection, which refers to it
   std::unique_ptr<sqlite3, Closer> raw_;
   std::string file_;
 };

@@ -43,7 +43,9 @@ class SqliteStore final : public Store {
 
   base::Status commit(std::span<const Batch> batches) override;
   base::Result<Snapshot> load(base::Time ended_since) override;
-  base::Result<uint64_t> backup(const std::string& path) override { return backup_database(file_, path); }
+  base::Result<uint64_t> backup(const std::string& path, const std::function<bool()>& keep_going) override {
+    return backup_database(file_, path, keep_going);
+  }
 
  private:
   base::Status run(Statement& statement);
@@ -51,6 +53,7 @@ class SqliteStore final : public Store {
   base::Result<std::vector<JobRow>> read_jobs(const char* sql, int64_t since);
   base::Result<std::vector<NamedBytes>> read_named(const char* sql);
   base::Result<std::vector<PutReply>> read_replies();
+  base::Result<std::vector<PutUsage>> read_usage();
   base::Status load_into(Snapshot& out, base::Time ended_since);
   void drop_connection();
 
@@ -158,6 +161,16 @@ base::Result<std::vector<PutReply>> SqliteStore::read_replies() {
   return rows;
 }
 
+base::Result<std::vector<PutUsage>> SqliteStore::read_usage() {
+  GW_TRY(select, db_->prepare("SELECT kind,name,amount,at FROM usage ORDER BY kind,name"));
+  std::vector<PutUsage> rows;
+  int code;
+  while ((code = select.step()) == SQLITE_ROW)
+    rows.push_back({select.bytes(0), select.bytes(1), select.integer(2), {select.integer(3)}});
+  if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_->error(code));
+  return rows;
+}
+
 base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(jobs, read_jobs("SELECT " GW_JOB_COLUMNS " FROM jobs WHERE ?1=0 ORDER BY id", 0));
   GW_TRY(ended, read_jobs("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE ended>=?1", ended_since.us));
@@ -167,8 +180,10 @@ base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(partitions, read_named("SELECT name,bytes FROM partitions ORDER BY name"));
   GW_TRY(meta, read_named("SELECT name,value FROM meta ORDER BY name"));
   GW_TRY(replies, read_replies());
-  out = {std::move(jobs),       std::move(ended), std::move(nodes),
-         std::move(partitions), std::move(meta),  std::move(replies)};
+  GW_TRY(reservations, read_named("SELECT name,bytes FROM reservations ORDER BY name"));
+  GW_TRY(usage, read_usage());
+  out = {std::move(jobs), std::move(ended),   std::move(nodes),        std::move(partitions),
+         std::move(meta), std::move(replies), std::move(reservations), std::move(usage)};
   return {};
 }
 
@@ -183,7 +198,7 @@ base::Result<Snapshot> SqliteStore::load(base::Time ended_since) {
 
 base::Result<Opened> open_sqlite(const std::string& dir, const SqliteOptions& options) {
   GW_TRY(warning, check_state_dir(dir));
-  GW_TRY(lock, StateLock::take(dir));
+  GW_TRY(lock, StateLock::take(dir, options.busy_ms));
   std::string file = dir + "/" + kDatabaseName;
   GW_TRY(is_new, make_private_file(file));
   auto store = std::make_unique<SqliteStore>(file, std::move(lock), options);

@@ -9,7 +9,7 @@ namespace gw::store {
 
 struct SqliteOptions {
   int64_t max_pages = 0;                  ///< The database is "full" beyond that; 0: no limit of its own.
-  int busy_ms = 5000;                     ///< Longest wait for another program's lock.
+  int busy_ms = 5000;                     ///< Longest wait for another program's lock, on the folder or the database.
   int64_t check_up_to_bytes = 1LL << 30;  ///< Larger files are opened without an integrity check.
 };
 

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/text.h"
 
@@ -41,6 +43,16 @@ std::string network_warning(const std::string& dir) {
   return is_remote ? "the state folder " + dir + " is on a network file system: use a local disk" : std::string();
 }
 
+/// flock() has no time limit of its own. False with errno.
+bool lock_within(int fd, int patience_ms) {
+  constexpr int kPauseMs = 20;
+  for (int waited = 0;; waited += kPauseMs) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK || waited >= patience_ms) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
+  }
+}
+
 }  // namespace
 
 base::Result<std::string> check_state_dir(const std::string& dir) {
@@ -55,12 +67,12 @@ base::Result<std::string> check_state_dir(const std::string& dir) {
   return network_warning(dir);
 }
 
-base::Result<StateLock> StateLock::take(const std::string& dir) {
+base::Result<StateLock> StateLock::take(const std::string& dir, int patience_ms) {
   std::string file = dir + "/lock";
   int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return base::fail_errno("cannot open " + file, errno, "check the rights of " + dir);
   StateLock lock(fd);
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_within(fd, patience_ms)) {
     if (errno != EWOULDBLOCK) return base::fail_errno("cannot lock " + file, errno);
     char pid[16] = {};
     ssize_t got = pread(fd, pid, sizeof pid - 1, 0);

@@ -15,8 +15,9 @@ base::Result<std::string> check_state_dir(const std::string& dir);
 /// Exclusive use of a state folder, held until destruction or the death of the process.
 class StateLock {
  public:
-  /// Takes `dir`/lock. Error kConflict names the process that holds it.
-  static base::Result<StateLock> take(const std::string& dir);
+  /// Takes `dir`/lock, for which it waits up to `patience_ms`: a controller that was killed holds it until its last
+  /// thread has left the disk, which is after its end shows. Error kConflict names the process that holds it.
+  static base::Result<StateLock> take(const std::string& dir, int patience_ms);
   StateLock(StateLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   StateLock& operator=(StateLock&&) = delete;
   ~StateLock();

@@ -3,6 +3,7 @@
 // the same batch may be tried again; a Store is used by one thread at a time, a Reader likewise.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,8 +35,9 @@ class Store {
   /// All that is needed to go on; ended jobs only from `ended_since` on.
   virtual base::Result<Snapshot> load(base::Time ended_since) = 0;
   /// Writes a consistent copy of a running store to a new file (absolute path) and returns its size in bytes. May be
-  /// called from another thread while commit() runs. Errors: exists, not writable, disk full.
-  virtual base::Result<uint64_t> backup(const std::string& path) = 0;
+  /// called from another thread while commit() runs, which does not wait for it. `keep_going`, if set, is asked now and
+  /// then; where it says no the backup is given up. Errors: exists, not writable, disk full, given up.
+  virtual base::Result<uint64_t> backup(const std::string& path, const std::function<bool()>& keep_going) = 0;
 };
 
 struct Opened {

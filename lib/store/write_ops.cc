@@ -32,6 +32,8 @@ constexpr char kInsertEndedSql[] =
 constexpr char kPutNodeSql[] = "INSERT INTO nodes(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 constexpr char kPutPartitionSql[] =
     "INSERT INTO partitions(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
+constexpr char kPutReservationSql[] =
+    "INSERT INTO reservations(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 
 }  // namespace
 
@@ -45,8 +47,14 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.put_blob_, "INSERT OR IGNORE INTO blobs(hash,bytes) VALUES(?1,?2)"},
       {&ops.put_node_, kPutNodeSql},
       {&ops.put_partition_, kPutPartitionSql},
+      {&ops.put_reservation_, kPutReservationSql},
+      {&ops.drop_reservation_, "DELETE FROM reservations WHERE name=?1"},
       {&ops.put_reply_, "INSERT OR IGNORE INTO replies(uid,client_id,reply,at) VALUES(?1,?2,?3,?4)"},
       {&ops.drop_replies_, "DELETE FROM replies WHERE at<?1"},
+      {&ops.put_usage_,
+       "INSERT INTO usage(kind,name,amount,at) VALUES(?1,?2,?3,?4) ON CONFLICT(kind,name) DO UPDATE SET "
+       "amount=?3,at=?4"},
+      {&ops.drop_usage_, "DELETE FROM usage WHERE kind=?1 AND name=?2"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
@@ -97,7 +105,13 @@ base::Status WriteOps::on(const EndJob& op) {
 base::Status WriteOps::on(const PutBlob& op) { return put(put_blob_, op.hash, op.bytes); }
 base::Status WriteOps::on(const PutNode& op) { return put(put_node_, op.name, op.bytes); }
 base::Status WriteOps::on(const PutPartition& op) { return put(put_partition_, op.name, op.bytes); }
+base::Status WriteOps::on(const PutReservation& op) { return put(put_reservation_, op.name, op.bytes); }
 base::Status WriteOps::on(const PutMeta& op) { return put(put_meta_, op.key, op.value); }
+
+base::Status WriteOps::on(const DropReservation& op) {
+  drop_reservation_.bind(std::string_view(op.name));
+  return run(drop_reservation_);
+}
 
 base::Status WriteOps::on(const PutReply& op) {
   put_reply_.bind(op.uid, std::string_view(op.client_id));
@@ -109,6 +123,16 @@ base::Status WriteOps::on(const PutReply& op) {
 base::Status WriteOps::on(const DropReplies& op) {
   drop_replies_.bind(op.before.us);
   return run(drop_replies_);
+}
+
+base::Status WriteOps::on(const PutUsage& op) {
+  put_usage_.bind(std::string_view(op.kind), std::string_view(op.name), op.amount, op.at.us);
+  return run(put_usage_);
+}
+
+base::Status WriteOps::on(const DropUsage& op) {
+  drop_usage_.bind(std::string_view(op.kind), std::string_view(op.name));
+  return run(drop_usage_);
 }
 
 base::Status WriteOps::on(const Event& op) {

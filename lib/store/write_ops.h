@@ -26,14 +26,18 @@ class WriteOps {
   base::Status on(const PutBlob& op);
   base::Status on(const PutNode& op);
   base::Status on(const PutPartition& op);
+  base::Status on(const PutReservation& op);
+  base::Status on(const DropReservation& op);
   base::Status on(const PutReply& op);
   base::Status on(const DropReplies& op);
+  base::Status on(const PutUsage& op);
+  base::Status on(const DropUsage& op);
   base::Status on(const PutMeta& op);
   base::Status on(const Event& op);
 
   Database* db_;
-  Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_node_, put_partition_, put_reply_,
-      drop_replies_, put_meta_, put_event_;
+  Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_node_, put_partition_, put_reservation_,
+      drop_reservation_, put_reply_, drop_replies_, put_usage_, drop_usage_, put_meta_, put_event_;
 };
 
 /// The columns of a job row in the order that read_job() expects. A macro, so that every statement is one literal.

@@ -170,6 +170,9 @@ JobSpec to_wire(const model::JobSpec& s) {
   w.set_reservation(s.reservation);
   w.set_gpu_bind(s.gpu_bind);
   w.set_gres_flags(s.gres_flags);
+  w.set_het_job(s.het_job.value);
+  w.set_het_offset(s.het_offset);
+  w.set_het_size(s.het_size);
   return w;
 }
 
@@ -204,6 +207,9 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   s.reservation = w.reservation();
   s.gpu_bind = w.gpu_bind();
   s.gres_flags = w.gres_flags();
+  s.het_job = base::JobId(w.het_job());
+  s.het_offset = w.het_offset();
+  s.het_size = w.het_size();
   return s;
 }
 
@@ -266,6 +272,44 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   p.lease.us = w.lease_us();
   p.grace.us = w.grace_us();
   return p;
+}
+
+Reservation to_wire(const model::Reservation& r) {
+  Reservation w;
+  w.set_name(r.name);
+  set_strings(w.mutable_nodes(), r.nodes);
+  w.set_node_count(r.node_count);
+  w.set_partition(r.partition);
+  set_strings(w.mutable_users(), r.users);
+  set_strings(w.mutable_accounts(), r.accounts);
+  w.set_start_us(r.start.us);
+  w.set_duration_us(r.duration.us);
+  w.set_every_us(r.every.us);
+  w.set_maintenance(r.maintenance);
+  w.set_ignore_jobs(r.ignore_jobs);
+  w.set_overlap(r.overlap);
+  w.set_creator(r.creator);
+  return w;
+}
+
+base::Result<model::Reservation> from_wire(const Reservation& w) {
+  if (w.nodes_size() > kMaxNames || w.users_size() > kMaxNames || w.accounts_size() > kMaxNames)
+    return base::invalid("too many names in a reservation");
+  model::Reservation r;
+  r.name = w.name();
+  r.nodes = strings(w.nodes());
+  r.node_count = w.node_count();
+  r.partition = w.partition();
+  r.users = strings(w.users());
+  r.accounts = strings(w.accounts());
+  r.start.us = w.start_us();
+  r.duration.us = w.duration_us();
+  r.every.us = w.every_us();
+  r.maintenance = w.maintenance();
+  r.ignore_jobs = w.ignore_jobs();
+  r.overlap = w.overlap();
+  r.creator = w.creator();
+  return r;
 }
 
 Qos to_wire(const model::Qos& q) {

@@ -11,6 +11,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/request.h"
+#include "model/reservation.h"
 #include "model/topology.h"
 #include "wire/api.pb.h"
 #include "wire/cluster.pb.h"
@@ -63,6 +64,11 @@ base::Status stored_from_wire(const Node& stored, model::Node& n);
 
 Partition to_wire(const model::Partition& p);
 base::Result<model::Partition> from_wire(const Partition& p);
+
+/// Of the shown fields none.
+Reservation to_wire(const model::Reservation& r);
+/// Errors: too many names. Does not validate.
+base::Result<model::Reservation> from_wire(const Reservation& r);
 
 Qos to_wire(const model::Qos& q);
 model::Qos from_wire(const Qos& q);

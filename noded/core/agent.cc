@@ -109,8 +109,7 @@ Effects NodeAgent::on_controller(base::Time now, const wire::ControllerToNode& m
   if (message.has_registered()) on_registered(now, message.registered());
   if (message.has_refused()) on_refused(now, message.refused());
   if (link_ != Link::kRegistered) return take();  // orders are taken from a controller that knows us
-  last_contact_ = now;
-  renew_leases(now);
+  on_contact(now, message);
   if (message.has_prepare()) on_prepare(now, message.prepare());
   if (message.has_go()) on_go(now, message.go());
   if (message.has_stop()) on_stop(now, message.stop());
@@ -119,8 +118,22 @@ Effects NodeAgent::on_controller(base::Time now, const wire::ControllerToNode& m
   return take();
 }
 
+/// Only what answers a beat of ours renews leases: anything else may have been under way since before the controller
+/// gave this node up.
+void NodeAgent::on_contact(base::Time now, const wire::ControllerToNode& message) {
+  base::Time heard = last_contact_;
+  if (!echoes_) heard = now;  // a controller of an earlier version
+  if (message.has_registered()) heard = last_beat_;
+  if (message.has_heartbeat() && message.heartbeat().echo_us() != 0)
+    heard = std::min(base::Time{message.heartbeat().echo_us()}, last_beat_);
+  if (heard <= last_contact_) return;
+  last_contact_ = heard;
+  renew_leases(now);
+}
+
 void NodeAgent::on_registered(base::Time now, const wire::Registered& message) {
   link_ = Link::kRegistered;
+  echoes_ = message.echoes();
   ++link_number_;
   failures_ = 0;
   heartbeat_ = std::clamp(base::Duration{message.heartbeat_us()}, kShortestBeat, kLongestBeat);
@@ -162,7 +175,7 @@ void NodeAgent::on_refused(base::Time now, const wire::Refused& message) {
 void NodeAgent::send(base::Time now, wire::NodeToController message) {
   // What is not sent now is told again when the controller has registered us.
   if (link_ != Link::kRegistered && !(link_ == Link::kRegistering && message.has_register_node())) return;
-  last_sent_ = now;
+  if (message.has_heartbeat() || message.has_register_node()) last_beat_ = now;
   out_.emplace_back(SendToController{std::move(message)});
 }
 
@@ -172,7 +185,7 @@ void NodeAgent::renew_leases(base::Time now) {
   for (const auto& [key, run] : runs_) {
     if (run.record.lease_us() <= 0 || !run.is_connected || !run.is_live()) continue;
     wire::ToShepherd renewal;
-    renewal.mutable_query();
+    renewal.mutable_query()->set_age_us((now - last_contact_).us);
     to_shepherd(run, std::move(renewal));
   }
 }
@@ -191,7 +204,8 @@ Effects NodeAgent::on_tick(base::Time now) {
     say(Level::kWarn, "the controller was silent for " + std::to_string((now - last_heard_).seconds()) + " s");
     drop_link(now, "silence");
   }
-  if (link_ == Link::kRegistered && now - last_sent_ >= heartbeat_) {
+  // Whatever else was sent: only a beat is answered.
+  if (link_ == Link::kRegistered && now - last_beat_ >= heartbeat_) {
     wire::NodeToController beat;
     beat.mutable_heartbeat()->set_now_us(now.us);
     send(now, std::move(beat));
@@ -230,7 +244,7 @@ base::Time NodeAgent::next_wakeup() const {
   base::Time next = base::Time::never();
   if (link_ == Link::kDown && !is_recovering_) next = retry_at_;
   if (link_ == Link::kRegistering || link_ == Link::kRegistered) next = last_heard_ + silence_limit();
-  if (link_ == Link::kRegistered) next = std::min(next, last_sent_ + heartbeat_);
+  if (link_ == Link::kRegistered) next = std::min(next, last_beat_ + heartbeat_);
   for (const auto& [key, run] : runs_) {
     next = std::min(next, run.deadline);
     if (run.record.lease_us() > 0 && run.is_live() && !run.done.lease_expired())

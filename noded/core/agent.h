@@ -86,6 +86,7 @@ class NodeAgent {
   void drop_link(base::Time now, const std::string& why);
   void retry_later(base::Time now, base::Duration at_least);
   void send(base::Time now, wire::NodeToController message);
+  void on_contact(base::Time now, const wire::ControllerToNode& message);
   void renew_leases(base::Time now);
   void check_lease(base::Time now, Run& run);
   void check_deadline(base::Time now, Run& run);
@@ -147,10 +148,11 @@ class NodeAgent {
   uint64_t link_number_ = 0;   // grows with each registration
   bool is_recovering_ = true;  // runs of an earlier boot are still being cleaned up
   base::Time retry_at_ = base::Time::never();
-  int failures_ = 0;       // of connecting, in a row
-  base::Time last_heard_;  // anything on the present link
-  base::Time last_sent_;
-  base::Time last_contact_;  // of a controller that had registered us: leases count from here
+  int failures_ = 0;         // of connecting, in a row
+  base::Time last_heard_;    // anything on the present link
+  base::Time last_beat_;     // sent; Register counts as one
+  base::Time last_contact_;  // when we sent the last beat that a controller answered: leases count from here
+  bool echoes_ = false;      // the controller says which beat it answers
   base::Time last_renewal_;
   base::Duration heartbeat_ = base::seconds(10);
   base::Duration timeout_ = base::seconds(60);

@@ -20,7 +20,7 @@ wire::RunRecord make_record(const AgentConfig& config, const wire::Prepare& p) {
   record.set_boot_id(config.boot_id);
   record.set_lease_us(p.lease_us());
   record.set_grace_us(p.grace_us());
-  record.set_alone(p.all_size() == 1);
+  record.set_alone(p.all_size() == 1 && p.spec().het_job() == 0);
   record.set_go(p.go());
   return record;
 }

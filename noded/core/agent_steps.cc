@@ -72,7 +72,9 @@ Effects NodeAgent::on_user(base::Time now, RunKey key, const base::Result<UserIn
 
 void NodeAgent::launch(base::Time now, Run& run, const UserInfo& user) {
   run.stage = Stage::kLaunching;
-  out_.emplace_back(LaunchShepherd{run.record, make_step_spec(config_.node, *run.prepare, user, now)});
+  wire::StepSpec spec = make_step_spec(config_.node, *run.prepare, user, now);
+  spec.set_lease_age_us((now - last_contact_).us);
+  out_.emplace_back(LaunchShepherd{run.record, std::move(spec)});
   run.prepare.reset();  // the script may be large
 }
 

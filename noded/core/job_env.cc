@@ -59,6 +59,10 @@ constexpr std::array kJobVariables = {"JOB_ID",
                                       "TOPOLOGY_ADDR",
                                       "TOPOLOGY_ADDR_PATTERN",
                                       "JOB_RESERVATION",
+                                      "CPUS_PER_GPU",
+                                      "MEM_PER_GPU",
+                                      "GPU_BIND",
+                                      "HET_SIZE",
                                       "STEP_ID",
                                       "STEPID",
                                       "STEP_NODELIST",
@@ -96,6 +100,7 @@ void drop_enclosing_job(Env& env) {
   }
   env.erase("SLURMD_NODENAME");
   env.erase("GANGWAY_NODENAME");
+  std::erase_if(env, [](const auto& entry) { return entry.first.find("_HET_GROUP_") != std::string::npos; });
   for (const char* name : kDeviceVariables) env.erase(name);
 }
 
@@ -124,6 +129,7 @@ void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const
   put(env, "JOB_PARTITION", p.partition());
   if (!spec.account().empty()) put(env, "JOB_ACCOUNT", spec.account());
   if (!spec.qos().empty()) put(env, "JOB_QOS", spec.qos());
+  if (!spec.reservation().empty()) put(env, "JOB_RESERVATION", spec.reservation());
   put(env, "JOB_USER", user.name);
   put(env, "JOB_UID", spec.uid());
   put(env, "JOB_GID", spec.gid());
@@ -148,22 +154,52 @@ void put_times(Env& env, const wire::Prepare& p, base::Time now) {
   put(env, "JOB_END_TIME", static_cast<uint64_t>(start + (has_limit ? limit.seconds() : kYear)));
 }
 
-void put_gang(Env& env, const wire::Prepare& p) {
+/// The nodes of a gang, as the variables tell them.
+struct Gang {
   std::vector<std::string> names;
   std::vector<uint32_t> tasks, cpus;
   uint64_t all_tasks = 0;
-  for (const wire::NodeShare& share : p.all()) {
-    names.push_back(share.node());
-    tasks.push_back(share.tasks());
-    cpus.push_back(share.cpus());
-    all_tasks += share.tasks();
+};
+
+Gang gang_of(const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares) {
+  Gang gang;
+  for (const wire::NodeShare& share : shares) {
+    gang.names.push_back(share.node());
+    gang.tasks.push_back(share.tasks());
+    gang.cpus.push_back(share.cpus());
+    gang.all_tasks += share.tasks();
   }
-  const std::string nodelist = base::compress_hostlist(names);
-  for (const char* name : {"JOB_NODELIST", "NODELIST"}) put(env, name, nodelist);
-  for (const char* name : {"JOB_NUM_NODES", "NNODES"}) put(env, name, names.size());
-  for (const char* name : {"NTASKS", "NPROCS"}) put(env, name, all_tasks);
-  put(env, "TASKS_PER_NODE", base::compress_counts(tasks));
-  put(env, "JOB_CPUS_PER_NODE", base::compress_counts(cpus));
+  return gang;
+}
+
+/// What is told of the job and, with a suffix, of each component of a heterogeneous one.
+void put_gang(Env& env, const Gang& gang, const std::string& suffix) {
+  put(env, "JOB_NODELIST" + suffix, base::compress_hostlist(gang.names));
+  put(env, "JOB_NUM_NODES" + suffix, gang.names.size());
+  put(env, "NTASKS" + suffix, gang.all_tasks);
+  put(env, "TASKS_PER_NODE" + suffix, base::compress_counts(gang.tasks));
+  put(env, "JOB_CPUS_PER_NODE" + suffix, base::compress_counts(gang.cpus));
+}
+
+void put_gang(Env& env, const wire::Prepare& p) {
+  const Gang gang = gang_of(p.all());
+  put_gang(env, gang, "");
+  put(env, "NODELIST", base::compress_hostlist(gang.names));
+  put(env, "NNODES", gang.names.size());
+  put(env, "NPROCS", gang.all_tasks);
+}
+
+/// Of a heterogeneous job: each component's part, numbered.
+void put_components(Env& env, const wire::Prepare& p) {
+  if (p.components().empty()) return;
+  put(env, "HET_SIZE", static_cast<uint64_t>(p.components_size()));
+  for (int k = 0; k < p.components_size(); ++k) {
+    const wire::HetComponent& c = p.components(k);
+    const std::string suffix = "_HET_GROUP_" + std::to_string(k);
+    put(env, "JOB_ID" + suffix, c.job());
+    put(env, "JOB_PARTITION" + suffix, c.partition());
+    put_gang(env, gang_of(c.all()), suffix);
+  }
 }
 
 void put_request(Env& env, const wire::Prepare& p) {
@@ -199,6 +235,9 @@ void put_gpus(Env& env, const NodeFacts& node, const wire::Prepare& p) {
   if (counting == model::GpuCounting::kPerJob) put(env, "GPUS", r.gpus());
   if (counting == model::GpuCounting::kPerNode) put(env, "GPUS_PER_NODE", r.gpus());
   if (counting == model::GpuCounting::kPerTask) put(env, "GPUS_PER_TASK", r.gpus());
+  if (r.cpus_per_gpu() > 0) put(env, "CPUS_PER_GPU", r.cpus_per_gpu());
+  if (r.mem_per_gpu_mb() > 0) put(env, "MEM_PER_GPU", r.mem_per_gpu_mb());
+  if (!p.spec().gpu_bind().empty()) put(env, "GPU_BIND", p.spec().gpu_bind());
   const auto [name, value] = visible_devices(node, p.share());
   env[name] = value;
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
@@ -231,6 +270,7 @@ std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prep
   put_gang(env, prepare);
   put_request(env, prepare);
   put_gpus(env, node, prepare);
+  put_components(env, prepare);
   std::vector<std::string> lines;
   for (const auto& [name, value] : env) lines.push_back(name + "=" + value);
   return lines;

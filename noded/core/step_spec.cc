@@ -82,7 +82,7 @@ void set_user(const UserInfo& user, const wire::JobSpec& job, wire::StepSpec& sp
 }  // namespace
 
 bool runs_script(const NodeFacts& node, const wire::Prepare& prepare) {
-  return prepare.all_size() > 0 && prepare.all(0).node() == node.name;
+  return prepare.all_size() > 0 && prepare.all(0).node() == node.name && prepare.spec().het_offset() == 0;
 }
 
 base::Status check_share(const NodeFacts& node, const wire::Prepare& prepare) {

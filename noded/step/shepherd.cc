@@ -57,7 +57,7 @@ Shepherd::Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::uni
 int Shepherd::run() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   signals_ = take_signals();
-  heard_at_ = monotonic_us();
+  heard_at_ = monotonic_us() - std::max<int64_t>(spec_.lease_age_us(), 0);
   set_up();
   while (!leaving_) poll_once();
   const base::Status removed = remove_state_dir(spec_.dir());

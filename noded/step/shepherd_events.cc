@@ -134,7 +134,6 @@ MemoryUse Shepherd::memory() const {
 void Shepherd::on_frame(const std::string& payload) {
   wire::ToShepherd message;
   if (!message.ParseFromString(payload)) return log_note(spec_, "a message that cannot be read was dropped");
-  heard_at_ = monotonic_us();
   switch (message.kind_case()) {
     case wire::ToShepherd::kGo:
       return on_go();
@@ -145,10 +144,11 @@ void Shepherd::on_frame(const std::string& payload) {
     case wire::ToShepherd::kForget:
       return on_forget();
     case wire::ToShepherd::kQuery:
+      heard_at_ = std::max(heard_at_, monotonic_us() - std::max<int64_t>(message.query().age_us(), 0));
       for (Channel& channel : channels_) say_all_to(channel);
       return;
     case wire::ToShepherd::KIND_NOT_SET:
-      return;  // from a newer daemon: it still counts as a sign of life
+      return;  // from a newer daemon
   }
 }
 

@@ -79,6 +79,7 @@ class Cluster:
         self.overlay = self.root / "overlay.yaml"
         self.overlay.write_text(config)
         self.env = {}
+        self.prefix = []  # words in front of every command
         if user:
             shutil.chown(self.root, user)
 
@@ -120,7 +121,7 @@ class Cluster:
 
     def run(self, *words, user=None, check=True, timeout=60, env=None, cwd=None, **options):
         """Runs a command with the cluster's environment; fails the test on an exit code other than 0 if `check`."""
-        argv = (as_user(user) if user and IS_ROOT else []) + [str(w) for w in words]
+        argv = self.prefix + (as_user(user) if user and IS_ROOT else []) + [str(w) for w in words]
         full = {**os.environ, "LC_ALL": "C.UTF-8", "GANGWAY_TIMEOUT": "20", **self.env, **(env or {})}
         for name in [n for n in full if n.startswith(("SBATCH_", "GBATCH_", "SLURM_"))]:
             del full[name]
@@ -133,7 +134,7 @@ class Cluster:
         return done
 
     def popen(self, *words, user=None, env=None, **options):
-        argv = (as_user(user) if user and IS_ROOT else []) + [str(w) for w in words]
+        argv = self.prefix + (as_user(user) if user and IS_ROOT else []) + [str(w) for w in words]
         full = {**os.environ, "LC_ALL": "C.UTF-8", **self.env, **(env or {})}
         return subprocess.Popen(argv, env=full, cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, **options)
@@ -210,10 +211,13 @@ class Cluster:
             wait_for(lambda: not is_alive(pid), f"end of {daemon}")
         return pid
 
-    def start(self, daemon):
-        """Starts a daemon by the command that `gangway dev status` shows."""
+    def command_of(self, daemon):
+        """The command that `gangway dev status` shows for a daemon."""
         text = self.gangway("dev", "status", "--dir", self.dir, check=False).stdout
-        command = shlex.split(text.split(f"\n{daemon}: ", 1)[1].splitlines()[1])
+        return shlex.split(text.split(f"\n{daemon}: ", 1)[1].splitlines()[1])
+
+    def start(self, daemon):
+        command = self.command_of(daemon)
         with open(self.dir / "log" / f"{daemon}.again", "a", encoding="utf-8") as out:
             subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
                              cwd="/", env={"PATH": "/usr/bin:/bin"})

@@ -1,5 +1,6 @@
 """The controller's disk fills up, and then there is room again."""
 
+import sqlite3
 import subprocess
 
 import pytest
@@ -98,3 +99,20 @@ def test_backup_of_a_running_controller_and_restore(cluster):
     wait_for(cluster.ping, "the controller answers again")
     assert [cluster.state(j) for j in jobs] == ["PENDING"] * 3
     assert cluster.show(later) == ""
+
+
+def test_submissions_go_on_during_backups(cluster):
+    """A backup is taken again and again while jobs come in; each copy is whole."""
+    first = cluster.submit("exit 0", "-H")
+    copies = [cluster.popen("sh", "-ec", f"for i in 1 2 3 4 5; do gangway backup {cluster.work}/copy$i.db; done")]
+    jobs = [first]
+    while copies[0].poll() is None:
+        jobs.append(cluster.submit("exit 0", "-H"))
+    out, err = copies[0].communicate()
+    assert copies[0].returncode == 0, err
+    assert len(jobs) > 2
+    for i in range(1, 6):
+        db = sqlite3.connect(cluster.work / f"copy{i}.db")
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert first in [row[0] for row in db.execute("SELECT id FROM jobs")]
+        db.close()

@@ -104,9 +104,9 @@ def out_of_reach(cluster, node):
     return cluster.node_states().get(node, "").endswith("*")
 
 
-def test_node_cut_off_and_back(cluster):
-    """The node daemon is stopped like a host whose network is gone: silence, then life again. The job must not be lost,
-    and must not start elsewhere while it may still run."""
+def test_node_daemon_stopped_and_back(cluster):
+    """Silence, then life again (a cable that is cut: test_cut_off.py). The job must not be lost, and must not start
+    elsewhere while it may still run."""
     go = cluster.work / "go"
     script = f"echo start >> {cluster.work}/starts; while [ ! -e {go} ]; do sleep 0.05; done; exit 4"
     job = cluster.submit(script, "-N1", "-w", "n0", "--requeue")
@@ -134,3 +134,26 @@ def test_pending_job_is_not_given_to_a_node_that_is_cut_off(cluster):
     assert cluster.state(job) == "PENDING"
     cluster.kill("gnoded.n0", signal.SIGCONT)
     cluster.wait_state(job, "COMPLETED")
+
+
+def test_munged_hangs(cluster):
+    """Commands say so within seconds and how to mend it; the controller and what it has go on meanwhile."""
+    go = cluster.work / "go"
+    running = cluster.submit(f"while [ ! -e {go} ]; do sleep 0.05; done", "-N2", "--exclusive")
+    cluster.wait_state(running, "RUNNING")
+    after = cluster.submit(f"echo done > {cluster.work}/after", "-N2", "--exclusive")
+    cluster.kill("munged", signal.SIGSTOP)
+    waiting = cluster.popen("gqueue", "-h", env={"GANGWAY_TIMEOUT": "60"})
+    line = waiting.stderr.readline()  # long before the time is up
+    assert waiting.poll() is None
+    assert "munged" in line and "does not answer" in line and "systemctl restart munge" in line, line
+    done = cluster.run("gbatch", "--wrap", "exit 0", check=False, env={"GANGWAY_TIMEOUT": "1"})
+    assert done.returncode == 1 and done.stderr.count("error:") == 1 and "munged" in done.stderr, done.stderr
+    go.touch()  # The controller hears of the end, and starts the next.
+    wait_for((cluster.work / "after").exists, "the next job has run")
+    cluster.kill("munged", signal.SIGCONT)
+    out, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0, err
+    cluster.wait_state(after, "COMPLETED")
+    assert cluster.state(running) == "COMPLETED"
+    cluster.wait_idle()

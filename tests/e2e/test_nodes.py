@@ -1,5 +1,7 @@
 """Drain and resume, offline GPUs, and what is shown of them."""
 
+import sqlite3
+
 from cluster import wait_for
 
 
@@ -24,6 +26,37 @@ def test_drain_and_resume(cluster):
     cluster.run("gcontrol", "update", "nodename=n0", "state=resume")
     cluster.wait_state(blocked, "COMPLETED")
     cluster.wait_idle()
+
+
+def test_update_of_several_nodes_is_all_or_nothing(cluster):
+    before = cluster.run("gcontrol", "show", "node", "n0").stdout
+    for names, named in (("n[0-1],n7", "n7"), ("n0,n1,nn1", "nn1")):
+        done = cluster.run("gcontrol", "update", f"nodename={names}", "state=drain", "reason=cable", check=False)
+        assert done.returncode == 1 and named in done.stderr, done.stderr
+    done = cluster.run("gcontrol", "update", "nodename=n[0-1]", "state=down", "dead=yes", check=False)
+    assert done.returncode == 1 and "node n0 is connected" in done.stderr, done.stderr
+    assert set(cluster.node_states().values()) == {"idle"}
+    assert "cable" not in cluster.run("gcontrol", "show", "node", "n0").stdout and "State=IDLE" in before
+    cluster.run("gcontrol", "update", "nodename=n[0-1]", "state=drain", "reason=cable")
+    assert set(cluster.node_states().values()) == {"drained"}
+    cluster.run("gcontrol", "update", "nodename=n[0-1]", "state=resume")
+    cluster.wait_idle()
+
+
+def test_job_whose_script_is_gone_fails_and_blames_no_node(cluster):
+    job = cluster.submit("exit 0", "-H")
+    cluster.kill("gctld")
+    with sqlite3.connect(cluster.dir / "state" / "gangway.db") as db:
+        assert db.execute("DELETE FROM blobs").rowcount >= 1
+    db.close()
+    cluster.start("gctld")
+    wait_for(cluster.ping, "the controller answers again")
+    cluster.wait_idle()
+    cluster.run("gcontrol", "release", job)
+    cluster.wait_state(job, "FAILED")
+    assert "could not be sent to its nodes" in cluster.reason_text(job), cluster.reason_text(job)
+    cluster.wait_idle()
+    cluster.wait_state(cluster.submit("exit 0"), "COMPLETED")
 
 
 def test_topo_shows_who_uses_what(cluster):

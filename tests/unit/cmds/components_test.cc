@@ -133,6 +133,33 @@ TEST(Components, TakeOverWhatIsTheWholeJobs) {
   EXPECT_FALSE((*components)[1].gpus.per_node.given);
 }
 
+// In whatever component it stands; the order of the sources holds for the whole job.
+TEST(Components, ShareWhatIsNotAboutResources) {
+  struct Case {
+    const char* script;
+    Words args;
+    std::map<std::string, std::string> env;
+    int64_t minutes;
+    bool is_held;
+  };
+  const Case kCases[] = {
+      {"#!/bin/sh\n", {"-t", "10", ":", "-N2", "--hold"}, {}, 10, true},
+      {"#!/bin/sh\n", {"-t", "10", ":", "-N2", "-t", "20"}, {}, 20, false},
+      {"#!/bin/sh\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -t 5\n", {"-t", "10"}, {}, 10, false},
+      {"#!/bin/sh\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -t 5\n", {}, {{"SBATCH_TIMELIMIT", "7"}}, 7, false},
+      {"#!/bin/sh\n", {"-t", "10", ":", "-N2"}, {{"SBATCH_TIMELIMIT", "7"}}, 10, false},
+  };
+  for (const Case& c : kCases) {
+    const auto components = read(c.script, c.args, c.env);
+    ASSERT_TRUE(components.has_value()) << components.error().text();
+    ASSERT_EQ(components->size(), 2u);
+    for (const BatchOptions& o : *components) {
+      EXPECT_EQ(o.spec.time_limit, base::minutes(c.minutes)) << c.script << testing::PrintToString(c.args);
+      EXPECT_EQ(o.spec.hold_user, c.is_held) << testing::PrintToString(c.args);
+    }
+  }
+}
+
 TEST(Components, EnvironmentStandsBetweenScriptAndCommandLine) {
   const std::map<std::string, std::string> env = {{"SBATCH_NODES", "7"}, {"SBATCH_PARTITION", "p"}};
   const auto components = read("#!/bin/sh\n#SBATCH -N2\n", {":", "-N5"}, env);

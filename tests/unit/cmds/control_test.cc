@@ -43,6 +43,28 @@ wire::ApiRequest good(std::vector<std::string> words) {
   return request ? *request : wire::ApiRequest();
 }
 
+TEST(Reservation, FlagsReplaceAddAndTakeOff) {
+  struct Case {
+    const char* word;
+    std::optional<bool> maintenance;
+    std::optional<int64_t> every;
+  };
+  const Case kCases[] = {
+      {"Flags=MAINT", true, 0},
+      {"Flags=", false, 0},
+      {"Flags=weekly", false, base::hours(168).us},
+      {"Flags+=DAILY", std::nullopt, base::hours(24).us},
+      {"Flags-=DAILY", std::nullopt, 0},
+      {"Flags-=MAINT,HOURLY", false, 0},
+  };
+  for (const Case& c : kCases) {
+    const auto u = good({"ReservationName=r", c.word}).update_reservation();
+    EXPECT_EQ(u.has_maintenance() ? std::optional(u.maintenance()) : std::nullopt, c.maintenance) << c.word;
+    EXPECT_EQ(u.has_every_us() ? std::optional(u.every_us()) : std::nullopt, c.every) << c.word;
+  }
+  EXPECT_EQ(good({"reservation=r", "Users+=root"}).update_reservation().users(), "+root");
+}
+
 TEST(Update, JobKeysInAnyCase) {
   const wire::UpdateJobRequest u =
       good({"JOBID=3,5", "timelimit=2:00:00", "QOS=high", "Priority=4", "Nice=-3", "Partition=gpu", "JobName=x",

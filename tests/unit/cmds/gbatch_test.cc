@@ -378,12 +378,16 @@ TEST(SubmitLine, HidesWhatOthersMayNotRead) {
 }
 
 TEST(Signals, ByNameOrNumber) {
-  EXPECT_EQ(*parse_signal("KILL"), SIGKILL);
-  EXPECT_EQ(*parse_signal("sigterm"), SIGTERM);
-  EXPECT_EQ(*parse_signal("12"), 12);
-  EXPECT_FALSE(parse_signal("0").has_value());
-  EXPECT_FALSE(parse_signal("65").has_value());
-  EXPECT_EQ(parse_signal("TREM").error().hint, "did you mean \"term\"?");
+  EXPECT_EQ(*parse_signal("KILL", "-s"), SIGKILL);
+  EXPECT_EQ(*parse_signal("sigterm", "-s"), SIGTERM);
+  EXPECT_EQ(*parse_signal("12", "-s"), 12);
+  EXPECT_FALSE(parse_signal("0", "-s").has_value());
+  EXPECT_FALSE(parse_signal("65", "-s").has_value());
+  // The option is named once, before what is wrong.
+  EXPECT_TRUE(parse_signal("99", "-s/--signal").error().what.starts_with("-s/--signal: 99 "))
+      << parse_signal("99", "-s/--signal").error().what;
+  EXPECT_TRUE(parse_signal("BOO", "-s/--signal").error().what.starts_with("-s/--signal: unknown signal"));
+  EXPECT_EQ(parse_signal("TREM", "-s").error().hint, "did you mean \"term\"?");
 }
 
 }  // namespace

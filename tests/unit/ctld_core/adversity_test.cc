@@ -193,6 +193,27 @@ TEST(Adversity, ManyTimesTheSameIdIsOneChange) {
   EXPECT_EQ(w.store.events.size(), before + 1);
 }
 
+/// A node counts its leases from the beat that is answered: the answer names it, and comes at once.
+TEST(Adversity, HeartbeatIsAnsweredAtOnceAndByName) {
+  World w(1);
+  w.connect_all();
+  EXPECT_TRUE(w.last("n0", wire::ControllerToNode::kRegistered)->registered().echoes());
+  wire::NodeToController beat;
+  beat.mutable_heartbeat()->set_now_us(4711);
+  w.core->on_store_state("disk full");
+  w.core->on_node_message(w.now, w.links["n0"], NodePeer{0, "127.0.0.1"}, beat);
+  const Effects effects = w.core->take_effects();
+  ASSERT_FALSE(effects.out.empty());
+  const auto& answer = std::get<ToNode>(effects.out.back());
+  EXPECT_TRUE(answer.at_once);
+  EXPECT_EQ(answer.message.heartbeat().echo_us(), 4711);
+  w.tick(w.settings.heartbeat);  // it has had its sign of life in this interval
+  EXPECT_EQ(w.last("n0", wire::ControllerToNode::kHeartbeat), nullptr);
+  w.tick(w.settings.heartbeat);
+  ASSERT_NE(w.last("n0", wire::ControllerToNode::kHeartbeat), nullptr);
+  EXPECT_EQ(w.last("n0", wire::ControllerToNode::kHeartbeat)->heartbeat().echo_us(), 0);
+}
+
 TEST(Adversity, HeartbeatsDoNotWaitForTheDisk) {
   World w(1);
   w.connect_all();

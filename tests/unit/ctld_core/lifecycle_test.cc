@@ -235,6 +235,51 @@ TEST(Lifecycle, LaunchFaultsBackOffAndDrainTheNode) {
   EXPECT_TRUE(w.core->ledger().holdings().empty());
 }
 
+TEST(Lifecycle, LateWordOfAFailedPrepareChangesNothing) {
+  RunningGang w;
+  wire::NodeToController late;
+  late.mutable_prepare_failed()->set_job(w.id.value);
+  late.mutable_prepare_failed()->set_attempt(w.job(w.id).attempt);
+  late.mutable_prepare_failed()->set_node_fault(true);
+  const auto free_gpus = [&] { return w.core->ledger().node("n1")->free.gpus.size(); };
+  w.say("n1", late);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_EQ(free_gpus(), 0U);  // what runs there keeps what it has
+  EXPECT_EQ(w.core->misfits(), 1U);
+  EXPECT_EQ(w.core->nodes().at(NodeId(2)).admin, model::NodeAdmin::kUp);
+  w.exited("n0", w.id, 0);
+  w.done("n0", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);  // n1 is still waited for
+  w.done("n1", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kCompleted);
+}
+
+TEST(Lifecycle, PrepareThatCannotBeSentEndsTheJobAndBlamesNoNode) {
+  for (const bool is_final : {true, false}) {
+    World w(2);
+    w.connect_all();
+    const JobId id = w.submit(1000, gang(2));
+    w.schedule();
+    const uint32_t attempt = w.job(id).attempt;
+    w.core->on_prepare_unsent(w.now, id, attempt + 1, "of another run", is_final);
+    EXPECT_EQ(w.state(id), JobState::kConfiguring);
+    w.core->on_prepare_unsent(w.now, id, attempt, "the script is gone", is_final);
+    w.pump();
+    EXPECT_EQ(w.state(id), JobState::kCompleting);  // until both nodes say that nothing of it is there
+    w.done("n0", id);
+    w.done("n1", id);
+    EXPECT_TRUE(w.core->ledger().holdings().empty());
+    if (is_final) {
+      EXPECT_EQ(w.state(id), JobState::kFailed);
+      EXPECT_EQ(w.job(id).ended()->outcome.detail, "could not be sent to its nodes: the script is gone");
+    } else {
+      EXPECT_EQ(w.state(id), JobState::kPending);
+      EXPECT_EQ(w.job(id).waiting()->reason, model::WaitReason::kLaunchBackoff);
+    }
+    for (const auto& [number, node] : w.core->nodes()) EXPECT_EQ(node.admin, model::NodeAdmin::kUp);
+  }
+}
+
 TEST(Lifecycle, MistakeOfTheUserEndsTheJob) {
   World w(1);
   w.connect_all();

@@ -17,25 +17,37 @@ wire::ApiRequest action(JobId id, wire::JobAction what) {
   return r;
 }
 
-/// One request of every kind, as somebody else would send it about job 1 and node n0.
-std::vector<wire::ApiRequest> every_kind() {
-  std::vector<wire::ApiRequest> out(15);
-  out[0] = World::submission(gang(1));
-  out[1].mutable_list_jobs();
-  out[2].mutable_show_job()->set_id(1);
-  out[3].mutable_wait_job()->set_id(1);
-  out[4].mutable_cancel()->mutable_filter()->add_ids(1);
-  out[5].mutable_update_job()->add_ids(1);
-  out[6] = action(JobId(1), wire::kHold);
-  out[7].mutable_list_nodes();
-  out[8].mutable_update_node()->add_names("n0");
-  out[8].mutable_update_node()->set_action(wire::kNodeResume);
-  out[9].mutable_list_partitions();
-  out[10].mutable_update_partition()->set_name("main");
-  out[11].mutable_show_config();
-  out[12].mutable_reconfigure();
-  out[13].mutable_ping();
-  out[14].mutable_backup()->set_path("/x");
+struct KindRow {
+  wire::ApiRequest request;
+  Grant grant;
+};
+
+/// One request of every kind, as somebody else would send it about job 1 and node n0, and who may.
+std::vector<KindRow> every_kind() {
+  std::vector<KindRow> out;
+  const auto add = [&out](Grant grant) -> wire::ApiRequest& { return out.emplace_back(KindRow{{}, grant}).request; };
+  add(Grant::kEverybody) = World::submission(gang(1));
+  add(Grant::kEverybody).mutable_list_jobs();
+  add(Grant::kEverybody).mutable_show_job()->set_id(1);
+  add(Grant::kEverybody).mutable_wait_job()->set_id(1);
+  add(Grant::kOwnJobs).mutable_cancel()->mutable_filter()->add_ids(1);
+  add(Grant::kOwnJobs).mutable_update_job()->add_ids(1);
+  add(Grant::kOwnJobs) = action(JobId(1), wire::kHold);
+  add(Grant::kEverybody).mutable_list_nodes();
+  wire::UpdateNodeRequest& node = *add(Grant::kAdmins).mutable_update_node();
+  node.add_names("n0");
+  node.set_action(wire::kNodeResume);
+  add(Grant::kEverybody).mutable_list_partitions();
+  add(Grant::kAdmins).mutable_update_partition()->set_name("main");
+  add(Grant::kEverybody).mutable_list_priorities();
+  add(Grant::kEverybody).mutable_list_reservations();
+  add(Grant::kAdmins).mutable_create_reservation();
+  add(Grant::kAdmins).mutable_update_reservation()->set_name("r");
+  add(Grant::kAdmins).mutable_delete_reservation()->set_name("r");
+  add(Grant::kEverybody).mutable_show_config();
+  add(Grant::kAdmins).mutable_reconfigure();
+  add(Grant::kEverybody).mutable_ping();
+  add(Grant::kAdmins).mutable_backup()->set_path("/x");
   return out;
 }
 
@@ -50,28 +62,23 @@ bool is_refused(const wire::ApiReply& reply) {
 }
 
 TEST(Authorization, EveryKindForOwnerStrangerAndAdministrator) {
-  const std::vector<Grant> grants = {Grant::kEverybody, Grant::kEverybody, Grant::kEverybody, Grant::kEverybody,
-                                     Grant::kOwnJobs,   Grant::kOwnJobs,   Grant::kOwnJobs,   Grant::kEverybody,
-                                     Grant::kAdmins,    Grant::kEverybody, Grant::kAdmins,    Grant::kEverybody,
-                                     Grant::kAdmins,    Grant::kEverybody, Grant::kAdmins};
-  const auto requests = every_kind();
-  ASSERT_EQ(requests.size(), grants.size());
-  for (size_t i = 0; i < requests.size(); ++i) {
-    EXPECT_EQ(grant_of(requests[i].kind_case()), grants[i]) << i;
+  for (const KindRow& row : every_kind()) {
+    const auto kind = row.request.kind_case();
+    EXPECT_EQ(grant_of(kind), row.grant) << kind;
     for (uint32_t uid : {1000U, 1001U, 0U}) {
       World w(1);
       w.settings.allow_root_jobs = true;
       w.restart();
       w.connect_all();
       ASSERT_TRUE(w.submit(1000, gang(1)));
-      const bool allowed = grants[i] == Grant::kEverybody || uid == 0 || (grants[i] == Grant::kOwnJobs && uid == 1000);
-      EXPECT_EQ(is_refused(w.ask(uid, requests[i])), !allowed) << "kind " << i << " uid " << uid;
+      const bool allowed = row.grant == Grant::kEverybody || uid == 0 || (row.grant == Grant::kOwnJobs && uid == 1000);
+      EXPECT_EQ(is_refused(w.ask(uid, row.request)), !allowed) << "kind " << kind << " uid " << uid;
     }
   }
 }
 
 TEST(Authorization, NodesAreNoUsers) {
-  for (const auto& request : every_kind()) EXPECT_FALSE(is_allowed(grant_of(request.kind_case()), Role::kNode));
+  for (const KindRow& row : every_kind()) EXPECT_FALSE(is_allowed(row.grant, Role::kNode));
 }
 
 TEST(Authorization, OthersScriptsStayHidden) {
@@ -143,7 +150,6 @@ TEST(Submit, Refusals) {
        "2 nodes asked"},
       {[](auto& s) { s.mutable_spec()->mutable_launch()->set_work_dir("tmp"); }, "not an absolute path"},
       {[](auto& s) { s.clear_script(); }, "script is empty"},
-      {[](auto& s) { s.add_components(); }, "heterogeneous jobs are not supported"},
       {[](auto& s) { s.mutable_spec()->mutable_request()->set_cpus_per_task(0); }, "a task needs a CPU"},
       {[](auto& s) { s.set_script(std::string(5 << 20, 'x')); }, "at most 4194304"},
       {[](auto& s) { s.mutable_spec()->set_time_limit_us(-5); }, "time limit is not positive"},
@@ -214,6 +220,55 @@ TEST(Cancel, ByUserTouchesNobodyElse) {
   EXPECT_EQ(w.ask(1000, r).cancel().done_size(), 1);
   EXPECT_EQ(w.state(mine), JobState::kCancelled);
   EXPECT_EQ(w.state(others), JobState::kPending);
+}
+
+TEST(Nodes, UpdateOfSeveralIsAllOrNothing) {
+  struct Row {
+    const char* what;
+    std::vector<std::string> names;
+    wire::NodeAction action;
+    bool dead;
+    std::string reason, named;  // `named` must be in the error; empty: it passes
+  };
+  const std::vector<Row> table = {
+      {"an unknown node", {"n0", "n1", "nx"}, wire::kNodeDrain, false, "disk", "nx"},
+      {"one that is connected is not dead", {"n2", "n0"}, wire::kNodeDown, true, "", "n0"},
+      {"a GPU that one has not", {"n0", "n2"}, wire::kGpuOffline, false, "ecc", "n2"},
+      {"no reason", {"n0", "n1"}, wire::kNodeDrain, false, "", "n0"},
+      {"all fit", {"n0", "n1"}, wire::kNodeDrain, false, "disk", ""},
+  };
+  for (const Row& row : table) {
+    World w(3);
+    w.connect("n0");
+    w.connect("n1");  // n2 was never seen: it has no GPUs
+    const size_t events = w.store.events.size();
+    wire::ApiRequest r;
+    for (const std::string& name : row.names) r.mutable_update_node()->add_names(name);
+    r.mutable_update_node()->set_action(row.action);
+    r.mutable_update_node()->set_dead(row.dead);
+    r.mutable_update_node()->set_reason(row.reason);
+    if (row.action == wire::kGpuOffline) r.mutable_update_node()->add_gpus(0);
+    const wire::ApiReply reply = w.ask(0, r);
+    EXPECT_EQ(reply.has_error(), !row.named.empty()) << row.what;
+    EXPECT_NE(reply.error().what().find(row.named), std::string::npos) << row.what << ": " << reply.error().what();
+    for (const auto& [id, node] : w.core->nodes()) {
+      const bool is_drained = row.named.empty() && node.config.name != "n2";
+      EXPECT_EQ(node.admin, is_drained ? model::NodeAdmin::kDrain : model::NodeAdmin::kUp) << row.what;
+      EXPECT_TRUE(node.offline_gpus.empty()) << row.what;
+    }
+    EXPECT_EQ(w.store.events.size() - events, row.named.empty() ? 2U : 0U) << row.what;
+  }
+}
+
+TEST(Requeue, OfAPendingJobSaysWhyNothingIsToBeDone) {
+  World w(1);
+  const JobId id = w.submit(1000, gang(1));
+  const wire::ApiReply waits = w.ask(1000, action(id, wire::kRequeue));
+  ASSERT_EQ(waits.jobs().faults_size(), 1);
+  EXPECT_NE(waits.jobs().faults(0).error().what().find("in the queue already"), std::string::npos);
+  w.ask(1000, action(id, wire::kHold));
+  const wire::ApiReply held = w.ask(1000, action(id, wire::kRequeue));
+  EXPECT_NE(held.jobs().faults(0).error().hint().find("gcontrol release"), std::string::npos);
 }
 
 TEST(Hold, HeldJobsWaitUntilReleased) {

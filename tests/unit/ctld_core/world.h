@@ -26,10 +26,13 @@ class MemoryStore {
     for (const auto& [name, bytes] : partitions) s.partitions.push_back({name, bytes});
     for (const auto& [name, bytes] : meta) s.meta.push_back({name, bytes});
     s.replies = replies;
+    for (const auto& [name, bytes] : reservations) s.reservations.push_back({name, bytes});
+    for (const auto& [key, row] : usage) s.usage.push_back(row);
     return s;
   }
   std::map<base::JobId, store::JobRow> jobs, ended;
-  std::map<std::string, std::string> nodes, partitions, meta;
+  std::map<std::string, std::string> nodes, partitions, meta, reservations;
+  std::map<std::pair<std::string, std::string>, store::PutUsage> usage;
   std::vector<store::PutReply> replies;
   std::vector<store::Event> events;
 
@@ -48,8 +51,12 @@ class MemoryStore {
   void put(const store::PutBlob&) {}
   void put(const store::PutNode& o) { nodes[o.name] = o.bytes; }
   void put(const store::PutPartition& o) { partitions[o.name] = o.bytes; }
+  void put(const store::PutReservation& o) { reservations[o.name] = o.bytes; }
+  void put(const store::DropReservation& o) { reservations.erase(o.name); }
   void put(const store::PutReply& o) { replies.push_back(o); }
   void put(const store::DropReplies&) {}
+  void put(const store::PutUsage& o) { usage[{o.kind, o.name}] = o; }
+  void put(const store::DropUsage& o) { usage.erase({o.kind, o.name}); }
   void put(const store::PutMeta& o) { meta[o.key] = o.value; }
   void put(const store::Event& o) { events.push_back(o); }
 };

@@ -185,6 +185,9 @@ class AgentScript {
     if (verb == "up") return agent.on_link_up(now);
     if (verb == "down") return agent.on_link_down(now, "test");
     if (verb == "beat") return order([&](auto& m) { m.mutable_heartbeat(); });
+    if (verb == "echo")  // of the beat sent so many seconds ago
+      return order([&](auto& m) { m.mutable_heartbeat()->set_echo_us((now - base::seconds(std::stoll(arg))).us); });
+    if (verb == "registered-echoes") return registered(arg, rest, true);
     if (verb == "refused") return order([&](auto& m) { m.mutable_refused()->set_reason("no"); });
     if (verb == "registered") return registered(arg, rest);
     if (verb == "wait") {
@@ -210,8 +213,9 @@ class AgentScript {
     return node_event(verb, key, rest);
   }
 
-  Effects registered(const std::string& arg, const std::vector<std::string>& rest) {
+  Effects registered(const std::string& arg, const std::vector<std::string>& rest, bool echoes = false) {
     return order([&](auto& m) {
+      m.mutable_registered()->set_echoes(echoes);
       m.mutable_registered()->set_heartbeat_us(10'000'000);
       m.mutable_registered()->set_timeout_us(60'000'000);
       if (!arg.empty()) address(m.mutable_registered()->add_wanted(), parse_key(arg));

@@ -265,6 +265,52 @@ TEST(Shepherd, EndsItselfWhenTheLeaseExpires) {
   finish(node, peer, spec);
 }
 
+TEST(Shepherd, LeaseCountsFromWhenTheControllerWasHeard) {
+  Node node;
+  wire::StepSpec spec = node.step("exec sleep 1000");
+  spec.set_lease_us(3600'000'000);
+  spec.set_lease_age_us(3540'000'000);  // a minute is left
+  ShepherdPeer peer = node.launch(spec);
+  ASSERT_TRUE(wait_started(peer));
+  wire::ToShepherd renewal;
+  renewal.mutable_query()->set_age_us(1'000'000);
+  peer.send(renewal);
+  renewal.mutable_query()->set_age_us(3600'000'000);  // older than what is known: says nothing new
+  peer.send(renewal);
+  peer.send(signal_request(SIGKILL, false));
+  const auto exit = wait_exit(peer);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->signo(), SIGKILL);
+  EXPECT_NE(exit->reason(), code(model::EndReason::kLeaseExpired));
+  finish(node, peer, spec);
+
+  wire::StepSpec late = node.step("exec sleep 1000");
+  late.set_lease_us(3600'000'000);
+  late.set_lease_age_us(3600'000'000);
+  ShepherdPeer other = node.launch(late);
+  const auto ended = wait_exit(other);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->reason(), code(model::EndReason::kLeaseExpired));
+  finish(node, other, late);
+}
+
+TEST(Shepherd, OrdersRenewNoLease) {
+  Node node;
+  wire::StepSpec spec = node.step("exec sleep 1000");
+  spec.set_lease_us(500'000);
+  ShepherdPeer peer = node.launch(spec);
+  ASSERT_TRUE(wait_started(peer));
+  // Signals keep coming until the end: it comes all the same.
+  std::optional<wire::FromShepherd> exit;
+  for (int i = 0; i < 600 && !exit; ++i) {
+    peer.send(signal_request(SIGWINCH, true));  // ignored by who does not ask for it
+    exit = peer.wait([](const wire::FromShepherd& m) { return m.has_exit(); }, 50);
+  }
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->exit().reason(), code(model::EndReason::kLeaseExpired));
+  finish(node, peer, spec);
+}
+
 TEST(Shepherd, KillsAWholeGroupAtTheMemoryLimit) {
   const std::string kind = is_usable("cgroup_v2", "memory")      ? "cgroup_v2"
                            : is_usable("cgroup_mixed", "memory") ? "cgroup_mixed"

@@ -165,6 +165,24 @@ TEST(CouldEverRun, NamesTheTightestClauseAndTheOffer) {
   }
 }
 
+TEST(CouldEverRun, SaysWhatMayHaveBeenMeant) {
+  Cluster c(2, machine(16, 4, 64'000));
+  model::Request type = gang(1, 1), node = tasks(1), excluded = tasks(1);
+  type.gpu_type = "h10";
+  node.nodelist = {"n9"};
+  excluded.exclude = {"login7"};
+  const std::vector<std::pair<model::Request, std::string>> table = {
+      {type, "did you mean \"h100\"?"},
+      {node, "did you mean \"n1\"? partition main has n[1-2]"},
+      {excluded, "partition main has n[1-2]"},
+  };
+  for (const auto& [request, hint] : table) {
+    const base::Status verdict = could_ever_run(c.view.capacity(), c.partition(), request);
+    ASSERT_FALSE(verdict);
+    EXPECT_EQ(verdict.error().hint, hint) << verdict.error().what;
+  }
+}
+
 TEST(CouldEverRun, BusyAndDrainedNodesCount) {
   Cluster c(1, machine(16, 8, 64'000));
   NodeFacts drained = c.view.capacity().node(NodeId(1))->facts;

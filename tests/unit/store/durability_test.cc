@@ -144,7 +144,7 @@ TEST_F(StoreTest, BackupOfARunningStoreCanBeRestored) {
   open();
   ASSERT_TRUE(commit(big_batch(1, 50)));
   std::string copy = top_ + "/copy.db";
-  auto size = store_->backup(copy);
+  auto size = store_->backup(copy, {});
   ASSERT_TRUE(size) << size.error().text();
   EXPECT_EQ(*size, std::filesystem::file_size(copy));
   struct stat st {};
@@ -163,22 +163,56 @@ TEST_F(StoreTest, BackupOfARunningStoreCanBeRestored) {
   EXPECT_TRUE(commit(big_batch(100, 50)));
 }
 
+TEST_F(StoreTest, CommitsGoOnDuringABackupWhichDoesNotShowThem) {
+  open();
+  ASSERT_TRUE(commit(big_batch(1, 400)));
+  const std::string copy = top_ + "/copy.db";
+  int asked = 0, committed = 0;
+  const auto size = store_->backup(copy, [&] {
+    if (++asked <= 3) committed += commit(big_batch(1000 + static_cast<uint32_t>(asked) * 10, 10)).has_value();
+    return true;
+  });
+  ASSERT_TRUE(size) << size.error().text();
+  ASSERT_GE(asked, 3);
+  EXPECT_EQ(committed, 3);
+  EXPECT_EQ(load().jobs.size(), 430u);
+
+  store_.reset();
+  std::filesystem::remove_all(dir_);
+  std::filesystem::create_directory(dir_);
+  std::filesystem::permissions(dir_, std::filesystem::perms::owner_all);
+  std::filesystem::copy_file(copy, dir_ + "/gangway.db");
+  open();
+  EXPECT_EQ(load().jobs.size(), 400u);
+}
+
+TEST_F(StoreTest, BackupThatIsGivenUpLeavesNoTrace) {
+  open();
+  ASSERT_TRUE(commit(big_batch(1, 400)));
+  std::filesystem::create_directory(top_ + "/to");
+  const auto given_up = store_->backup(top_ + "/to/copy.db", [] { return false; });
+  ASSERT_FALSE(given_up);
+  EXPECT_EQ(given_up.error().code, base::ErrorCode::kUnavailable);
+  EXPECT_TRUE(std::filesystem::is_empty(top_ + "/to"));
+  EXPECT_TRUE(commit(big_batch(1000, 1)));
+}
+
 TEST_F(StoreTest, BackupRefusesBadTargetsAndLeavesNoTrace) {
   open();
   ASSERT_TRUE(commit(big_batch(1, 400)));
   std::string existing = top_ + "/there";
   std::ofstream(existing) << "precious";
-  auto refused = store_->backup(existing);
+  auto refused = store_->backup(existing, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::ErrorCode::kConflict);
   EXPECT_EQ(std::filesystem::file_size(existing), 8u);
-  EXPECT_FALSE(store_->backup("relative.db"));
-  EXPECT_FALSE(store_->backup(""));
-  EXPECT_FALSE(store_->backup(top_ + "/no/such/folder.db"));
+  EXPECT_FALSE(store_->backup("relative.db", {}));
+  EXPECT_FALSE(store_->backup("", {}));
+  EXPECT_FALSE(store_->backup(top_ + "/no/such/folder.db", {}));
   std::filesystem::create_directory(top_ + "/full");
   {
     FileSizeLimit limit(100'000);
-    auto full = store_->backup(top_ + "/full/copy.db");
+    auto full = store_->backup(top_ + "/full/copy.db", {});
     ASSERT_FALSE(full);
     EXPECT_NE(full.error().what.find("copy.db"), std::string::npos) << full.error().text();
   }

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <future>
 
 #include "store/schema.h"
 #include "store/sqlite_db.h"
@@ -20,8 +22,8 @@ unsigned mode_of(const std::string& path) {
   return stat(path.c_str(), &st) == 0 ? st.st_mode & 0777 : 0;
 }
 
-base::Error open_error(const std::string& dir) {
-  auto opened = open_sqlite(dir);
+base::Error open_error(const std::string& dir, const SqliteOptions& options = {}) {
+  auto opened = open_sqlite(dir, options);
   EXPECT_FALSE(opened);
   return opened ? base::Error{} : opened.error();
 }
@@ -70,10 +72,20 @@ TEST_F(StoreTest, TakesReadRightsOfOthersAway) {
 
 TEST_F(StoreTest, SecondControllerIsRefusedWithTheFirstOnesPid) {
   open();
-  base::Error e = open_error(dir_);
+  base::Error e = open_error(dir_, {.busy_ms = 0});
   EXPECT_EQ(e.code, base::ErrorCode::kConflict);
   EXPECT_NE(e.what.find("pid " + std::to_string(getpid())), std::string::npos) << e.text();
   open();  // once the first is gone
+}
+
+// A killed controller's lock goes when its last thread has, which may be after the next one was started.
+TEST_F(StoreTest, TheNextControllerWaitsForTheLockOfOneThatIsDying) {
+  open();
+  auto next = std::async(std::launch::async, [this] { return open_sqlite(dir_); });
+  EXPECT_EQ(next.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  store_.reset();
+  const auto opened = next.get();
+  EXPECT_TRUE(opened) << opened.error().text();
 }
 
 TEST_F(StoreTest, GarbageFileIsRefusedWithTheRemedy) {

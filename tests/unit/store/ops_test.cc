@@ -103,13 +103,16 @@ TEST_F(StoreTest, BlobsAreStoredOnceByHash) {
 TEST_F(StoreTest, NamedRowsAreReplaced) {
   open();
   ASSERT_TRUE(commit({PutNode{"n2", "a"}, PutNode{"n1", "b"}, PutNode{"n2", "c"}, PutPartition{"p", "d"},
-                      PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
+                      PutReservation{"r", "e"}, PutReservation{"r", "f"}, PutReservation{"gone", "g"},
+                      DropReservation{"gone"}, PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
   Snapshot s = load();
   ASSERT_EQ(s.nodes.size(), 2u);
   EXPECT_EQ(s.nodes[0].name, "n1");
   EXPECT_EQ(s.nodes[1].bytes, "c");
   ASSERT_EQ(s.partitions.size(), 1u);
   EXPECT_EQ(s.partitions[0].bytes, "d");
+  ASSERT_EQ(s.reservations.size(), 1u);
+  EXPECT_EQ(s.reservations[0].bytes, "f");
   ASSERT_EQ(s.meta.size(), 1u);
   EXPECT_EQ(s.meta[0].bytes, "2");
 }

@@ -1,0 +1,48 @@
+// The whole input of one plan() as values: what a snapshot of the controller holds, and what a replay is made from.
+// Invariant: plan(restore_view(i), i.now, i.budget) decides the same as plan() did on the view that `i` was taken from,
+// if that view had been made to forget what it told (Queue::forget()).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sched/plan.h"
+
+namespace gw::sched {
+
+/// A job that holds resources.
+struct RunningJob {
+  JobId id;
+  std::string partition;
+  model::Allocation allocation;  ///< What it still holds; without the tasks on it.
+  Time started;
+  Time expected_end;
+  std::shared_ptr<const PendingJob> job;  ///< As it was queued; null: never taken off for another.
+};
+
+struct PassInput {
+  Time now;
+  Budget budget;
+  uint64_t epoch = 0;            ///< Of the view; a number to tell snapshots apart, no part of the decisions.
+  std::vector<NodeFacts> nodes;  ///< By make as the ledger numbers them, then by id: ties go by the numbers of makes.
+  std::vector<PartitionFacts> partitions;
+  model::Network network;
+  Policy policy;
+  std::string order;                ///< Its name; `policy.order` may be null where the plug-in is not loaded.
+  std::vector<PendingJob> queue;    ///< By id.
+  std::vector<RunningJob> running;  ///< By start, then id.
+  std::vector<AdvanceReservation> reservations;
+  std::map<uint32_t, double> usage;
+  std::vector<Workload::Entry> workload;  ///< Of recent submissions, in the view's own order.
+};
+
+/// Copies everything that plan() would look at.
+PassInput take_input(const ClusterView& view, Time now, const Budget& budget);
+/// A view that plan() cannot tell from the one that the input was taken from. Errors: what cannot be the state of any
+/// cluster (a name or id twice, a share on a node that is not there, a resource held twice), so that input may come
+/// from a file.
+base::Result<std::unique_ptr<ClusterView>> restore_view(const PassInput& input);
+
+}  // namespace gw::sched

@@ -1,0 +1,226 @@
+// The loop behind look_ahead(): ends at time limits, passes, nothing else.
+#include "sim/forward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/rest.h"
+
+namespace gw::sim {
+namespace {
+
+using base::Duration;
+using base::JobId;
+using base::Time;
+
+uint32_t gpus_of(const sched::PendingJob& job) {
+  uint32_t sum = model::total_gpus(job.request, job.request.min_nodes);
+  for (const sched::Component& c : job.components) sum += model::total_gpus(c.request, c.request.min_nodes);
+  return sum;
+}
+
+Forecast describe(const sched::PendingJob& job) {
+  Forecast out;
+  out.id = job.id;
+  out.uid = job.uid;
+  out.qos = job.qos;
+  out.gpus = gpus_of(job);
+  out.submitted = job.submitted;
+  return out;
+}
+
+class Forward {
+ public:
+  Forward(const sched::PassInput& input, sched::ClusterView& view) : view_(view), input_(input), now_(input.now) {
+    for (const sched::PendingJob& job : input.queue) {
+      jobs_[job.id] = std::make_shared<const sched::PendingJob>(job);
+      out_[job.id] = describe(job);
+      for (const sched::Component& c : job.components) owner_[c.id] = job.id;
+    }
+    for (const sched::RunningJob& r : input.running) add_running(r);
+    for (const sched::RunningJob& r : input.running)
+      if (r.job)
+        for (const sched::Component& c : r.job->components) join(r.id, c.id);
+  }
+
+  base::Status run() {
+    Time changed = now_;
+    for (uint32_t idle = 0;;) {
+      const uint64_t before = changes_;
+      GW_TRY_STATUS(plan_to_rest());
+      const Time next = std::min(ends_.empty() ? Time::never() : ends_.begin()->first, timer_);
+      if (next == Time::never() || view_.queue().size() == 0) break;
+      const Time rest = changes_ == before && ends_.empty() ? rest_from(view_, changed) : Time::never();
+      if (now_ >= rest) break;
+      now_ = std::max(next, now_);
+      end_what_is_due();
+      idle = changes_ == before ? idle + 1 : 0;
+      if (idle == 0) changed = now_;
+      constexpr uint32_t kMaxIdle = 100'000;
+      if (idle <= kMaxIdle) continue;
+      if (rest != Time::never()) break;  // recurring reservations in a pattern too long to wait for
+      return restless("it asks to be called again and again, and changes nothing");
+    }
+    for (const auto& [when, id] : ends_) finish(id, when);
+    return {};
+  }
+
+  std::vector<Forecast> take() {
+    for (const auto& [key, job_class] : view_.queue().classes())
+      if (const auto told = told_.find(key); told != told_.end())
+        for (const auto& [rank, job] : job_class.members) out_[job.id].why = told->second;
+    std::vector<Forecast> list;
+    for (auto& [id, forecast] : out_) list.push_back(std::move(forecast));
+    return list;
+  }
+
+ private:
+  sched::ClusterView& view_;
+  const sched::PassInput& input_;
+  Time now_;
+  Time timer_ = Time::never();
+  uint64_t changes_ = 0;
+  std::map<JobId, std::shared_ptr<const sched::PendingJob>> jobs_;
+  std::map<JobId, JobId> owner_;               // of components
+  std::map<JobId, std::vector<JobId>> parts_;  // ids under which a running job holds resources
+  std::set<std::pair<Time, JobId>> ends_;
+  std::map<JobId, Time> end_of_;
+  std::set<JobId> leaving_;  // made way for others; they wait again when their grace is over
+  std::map<JobId, Forecast> out_;
+  std::map<sched::ClassKey, std::string> told_;
+
+  void apply(sched::DeltaKind kind) { view_.apply(sched::Delta{view_.epoch() + 1, std::move(kind)}); }
+
+  base::Status restless(const char* what) const {
+    return base::fail(base::ErrorCode::kInternal,
+                      fmt::format("at {} the scheduler does not come to rest: {}", base::format_time(now_), what));
+  }
+
+  void add_running(const sched::RunningJob& r) {
+    parts_[r.id].push_back(r.id);
+    if (r.expected_end != Time::never()) set_end(r.id, std::max(r.expected_end, now_));
+    if (!r.job) return;
+    jobs_[r.id] = r.job;
+    Forecast& forecast = out_[r.id] = describe(*r.job);
+    forecast.ran_at_start = true;
+    forecast.started = r.started;
+    forecast.partition = r.partition;
+    forecast.nodes = r.allocation.node_names();
+  }
+
+  /// A component comes and goes with its job.
+  void join(JobId job, JobId component) {
+    owner_[component] = job;
+    if (parts_.erase(component) == 0) return;
+    parts_[job].push_back(component);
+    if (const auto end = end_of_.find(component); end != end_of_.end()) {
+      ends_.erase({end->second, component});
+      end_of_.erase(end);
+    }
+  }
+
+  void set_end(JobId id, Time when) {
+    if (const auto it = end_of_.find(id); it != end_of_.end()) ends_.erase({it->second, id});
+    end_of_[id] = when;
+    ends_.emplace(when, id);
+  }
+
+  base::Status plan_to_rest() {
+    sched::Budget budget = input_.budget;
+    constexpr uint32_t kMaxRounds = 10'000;
+    for (uint32_t round = 0; round < kMaxRounds; ++round) {
+      const sched::Plan plan = sched::plan(view_, now_, budget);
+      timer_ = plan.next_change_at;
+      const uint64_t before = changes_;
+      for (const sched::Group& group : plan.groups) carry_out(group);
+      const bool acted = changes_ != before;
+      if (!acted && !plan.exhausted) return {};
+      if (!acted) budget.placements *= 2;  // the same pass again would end at the same place
+    }
+    return restless("it goes on deciding");
+  }
+
+  void carry_out(const sched::Group& group) {
+    for (const sched::Decision& decision : group.decisions) {
+      if (const auto* s = std::get_if<sched::Start>(&decision)) start(*s);
+      if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job);
+      if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = w->detail;
+      if (const auto* r = std::get_if<sched::Reject>(&decision)) {
+        ++changes_;
+        out_[r->job].why = r->detail;
+        apply(sched::JobUnqueued{r->job});
+      }
+    }
+  }
+
+  void start(const sched::Start& s) {
+    ++changes_;
+    const auto component = owner_.find(s.job);
+    const JobId job = component == owner_.end() ? s.job : component->second;
+    const bool is_first = component == owner_.end();
+    const Time end = now_ + s.time_limit;
+    apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, end, is_first ? jobs_.at(job) : nullptr});
+    parts_[job].push_back(s.job);
+    Forecast& forecast = out_[job];
+    const std::vector<std::string> nodes = s.allocation.node_names();
+    forecast.nodes.insert(forecast.nodes.end(), nodes.begin(), nodes.end());
+    if (!is_first) return;
+    forecast.started = now_;
+    forecast.partition = s.partition;
+    forecast.why.clear();
+    if (end != Time::never()) set_end(job, end);
+  }
+
+  void preempt(JobId job) {
+    const Time gone = now_ + view_.policy().grace;
+    if (const auto end = end_of_.find(job); end != end_of_.end() && end->second <= gone) return;  // it goes by itself
+    if (!leaving_.insert(job).second) return;
+    ++changes_;
+    set_end(job, gone);
+    if (view_.policy().grace.us > 0)
+      apply(sched::EndExpected{job, gone});
+    else
+      leave(job, now_);
+  }
+
+  void end_what_is_due() {
+    while (!ends_.empty() && ends_.begin()->first <= now_) leave(ends_.begin()->second, ends_.begin()->first);
+  }
+
+  /// Off the nodes: for good, or to wait again.
+  void leave(JobId job, Time when) {
+    ++changes_;
+    for (const JobId part : parts_[job]) {
+      const auto holding = view_.capacity().holdings().find(part);
+      if (holding == view_.capacity().holdings().end()) continue;
+      const std::vector<base::NodeId> nodes = holding->second.nodes;
+      for (const base::NodeId node : nodes) apply(sched::ShareReleased{part, node});
+    }
+    parts_.erase(job);
+    ends_.erase({end_of_.at(job), job});
+    end_of_.erase(job);
+    if (leaving_.erase(job) == 0 || !jobs_.contains(job)) return finish(job, when);
+    Forecast& forecast = out_[job];
+    ++forecast.taken_off;
+    forecast.started = {};
+    forecast.nodes.clear();
+    apply(sched::JobQueued{*jobs_.at(job)});
+  }
+
+  void finish(JobId job, Time when) {
+    if (const auto it = out_.find(job); it != out_.end()) it->second.ended = when;
+  }
+};
+
+}  // namespace
+
+base::Result<std::vector<Forecast>> look_ahead(const sched::PassInput& input, sched::ClusterView& view) {
+  Forward forward(input, view);
+  GW_TRY_STATUS(forward.run());
+  return forward.take();
+}
+
+}  // namespace gw::sim

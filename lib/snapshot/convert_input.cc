@@ -1,0 +1,420 @@
+// The input of a pass as a message, and back.
+#include <cmath>
+
+#include "snapshot/convert.h"
+#include "wire/convert.h"
+
+namespace gw::snapshot {
+namespace {
+
+using base::Result;
+using base::Status;
+
+template <typename Repeated>
+void set_strings(Repeated* to, const std::vector<std::string>& from) {
+  to->Assign(from.begin(), from.end());
+}
+template <typename Repeated>
+std::vector<std::string> strings(const Repeated& from) {
+  return {from.begin(), from.end()};
+}
+
+tl::unexpected<base::Error> damaged(const char* what) {
+  return base::invalid(std::string("the snapshot is damaged: ") + what);
+}
+
+Result<model::Fit> fit_from(uint32_t fit) {
+  if (fit > static_cast<uint32_t>(model::Fit::kSpread)) return damaged("an unknown fit");
+  return static_cast<model::Fit>(fit);
+}
+
+// ---- Policy
+
+wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
+  const auto& [order, weights, version, fit, reservations, grace, candidates] = policy;
+  wire::SnapshotPolicy w;
+  w.set_order(order ? std::string(order->name()) : order_name);
+  w.set_order_version(version);
+  for (const auto& [name, value] : weights) {
+    wire::SnapshotWeight* weight = w.add_order_weights();
+    weight->set_name(name);
+    weight->set_value(value);
+  }
+  w.set_fit(static_cast<uint32_t>(fit));
+  w.set_reservations(reservations);
+  w.set_grace_us(grace.us);
+  w.set_candidates(candidates);
+  return w;
+}
+
+Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
+  sched::Policy policy;
+  policy.order_version = w.order_version();
+  for (const wire::SnapshotWeight& weight : w.order_weights()) {
+    if (!std::isfinite(weight.value())) return damaged("a weight is no number");
+    policy.order_weights[weight.name()] = weight.value();
+  }
+  GW_TRY(fit, fit_from(w.fit()));
+  policy.fit = fit;
+  policy.reservations = w.reservations();
+  GW_TRY(grace, duration_from(w.grace_us()));
+  policy.grace = grace;
+  policy.candidates = w.candidates();
+  return policy;
+}
+
+// ---- Nodes, partitions, network
+
+/// Equal machines are written once. What the scheduler never looks at, and what differs from node to node (serial
+/// numbers, device files), is left out.
+class Topologies {
+ public:
+  explicit Topologies(wire::SnapshotInput* to) : to_(to) {}
+  uint32_t add(const std::shared_ptr<const model::NodeTopology>& topology) {
+    if (!topology) return 0;
+    uint32_t& by_address = by_address_[topology.get()];
+    if (by_address != 0) return by_address;
+    wire::NodeTopology message = wire::to_wire(*topology);
+    for (wire::Gpu& gpu : *message.mutable_gpus()) {
+      gpu.clear_uuid();
+      gpu.clear_devices();
+    }
+    uint32_t& known = by_bytes_[message.SerializeAsString()];
+    if (known == 0) {
+      *to_->add_topologies() = std::move(message);
+      known = static_cast<uint32_t>(to_->topologies_size());
+    }
+    return by_address = known;
+  }
+
+ private:
+  wire::SnapshotInput* to_;
+  std::map<const model::NodeTopology*, uint32_t> by_address_;
+  std::map<std::string, uint32_t> by_bytes_;
+};
+
+void set_node(wire::SnapshotNode* w, const sched::NodeFacts& node, Topologies& topologies) {
+  const auto& [id, name, topology, features, weight, cores, gpus, mem_mb, usable, unusable_why] = node;
+  w->set_id(id.value);
+  w->set_name(name);
+  w->set_topology(topologies.add(topology));
+  set_strings(w->mutable_features(), features);
+  w->set_weight(weight);
+  w->set_cores(cores.text());
+  w->set_gpus(gpus.text());
+  w->set_mem_mb(mem_mb);
+  w->set_usable(usable);
+  w->set_unusable_why(unusable_why);
+}
+
+using TopologyList = std::vector<std::shared_ptr<const model::NodeTopology>>;
+
+Result<TopologyList> topologies_from(const wire::SnapshotInput& w) {
+  TopologyList out;
+  for (const wire::NodeTopology& message : w.topologies()) {
+    GW_TRY(topology, wire::from_wire(message));
+    out.push_back(std::make_shared<const model::NodeTopology>(std::move(topology)));
+  }
+  return out;
+}
+
+Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyList& topologies) {
+  if (w.topology() > topologies.size()) return damaged("a node's machine is missing");
+  sched::NodeFacts node;
+  node.id = base::NodeId(w.id());
+  node.name = w.name();
+  if (w.topology() > 0) node.topology = topologies[w.topology() - 1];
+  node.features = strings(w.features());
+  node.weight = w.weight();
+  GW_TRY(cores, base::IndexSet::parse(w.cores()));
+  GW_TRY(gpus, base::IndexSet::parse(w.gpus()));
+  node.cores = std::move(cores);
+  node.gpus = std::move(gpus);
+  node.mem_mb = w.mem_mb();
+  node.usable = w.usable();
+  node.unusable_why = w.unusable_why();
+  return node;
+}
+
+void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& partition) {
+  const auto& [name, nodes, is_up, tier, max_nodes, max_time, exclusive, mem_per_cpu, mem_per_gpu, cpus_per_gpu,
+               cores_kept, shared, fit] = partition;
+  w->set_name(name);
+  set_strings(w->mutable_nodes(), nodes);
+  w->set_is_up(is_up);
+  w->set_tier(tier);
+  w->set_max_nodes(max_nodes);
+  w->set_max_time_us(max_time.us);
+  w->set_exclusive(exclusive);
+  w->set_default_mem_per_cpu_mb(mem_per_cpu);
+  w->set_default_mem_per_gpu_mb(mem_per_gpu);
+  w->set_default_cpus_per_gpu(cpus_per_gpu);
+  w->set_cores_per_gpu_kept(cores_kept);
+  w->set_allow_shared_gpus(shared);
+  w->set_fit(static_cast<uint32_t>(fit));
+}
+
+Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
+  sched::PartitionFacts p;
+  p.name = w.name();
+  p.nodes = strings(w.nodes());
+  p.is_up = w.is_up();
+  p.tier = w.tier();
+  p.max_nodes = w.max_nodes();
+  GW_TRY(max_time, duration_from(w.max_time_us()));
+  p.max_time = max_time;
+  p.exclusive = w.exclusive();
+  p.default_mem_per_cpu_mb = w.default_mem_per_cpu_mb();
+  p.default_mem_per_gpu_mb = w.default_mem_per_gpu_mb();
+  p.default_cpus_per_gpu = w.default_cpus_per_gpu();
+  p.cores_per_gpu_kept = w.cores_per_gpu_kept();
+  p.allow_shared_gpus = w.allow_shared_gpus();
+  GW_TRY(fit, fit_from(w.fit()));
+  p.fit = fit;
+  return p;
+}
+
+void set_network(wire::SnapshotNetwork* w, const model::Network& network) {
+  for (const model::Switch& from : network.switches) {
+    const auto& [name, parent, level, first, last] = from;
+    wire::SnapshotSwitch* to = w->add_switches();
+    to->set_name(name);
+    to->set_parent(parent);
+    to->set_level(level);
+    to->set_first(first);
+    to->set_last(last);
+  }
+  set_strings(w->mutable_order(), network.order);
+}
+
+model::Network network_from(const wire::SnapshotNetwork& w) {
+  model::Network out;
+  for (const wire::SnapshotSwitch& s : w.switches())
+    out.switches.push_back({s.name(), s.parent(), s.level(), s.first(), s.last()});
+  out.order = strings(w.order());
+  return out;
+}
+
+// ---- Jobs
+
+void set_request(wire::SnapshotRequest* w, const model::Request& r) {
+  *w->mutable_base() = wire::to_wire(r);
+  w->set_mem_none(r.mem_none);
+  w->set_mem_per_task_mb(r.mem_per_task_mb);
+}
+
+Result<model::Request> request_from(const wire::SnapshotRequest& w) {
+  GW_TRY(r, wire::from_wire(w.base()));
+  r.mem_none = w.mem_none();
+  r.mem_per_task_mb = w.mem_per_task_mb();
+  for (const model::LocalityStep& step : r.locality) GW_TRY_STATUS(duration_from(step.wait.us));
+  GW_TRY_STATUS(duration_from(r.switches_wait.us));
+  return std::move(r);
+}
+
+void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
+  const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, time_limit,
+               time_min, deadline, remaining, reservation, preemptible, components] = job;
+  w->set_id(id.value);
+  set_request(w->mutable_request(), request);
+  set_strings(w->mutable_partitions(), partitions);
+  w->set_qos(qos);
+  w->set_uid(uid);
+  w->set_priority(priority);
+  w->set_nice(nice);
+  w->set_qos_priority(qos_priority);
+  w->set_submitted_us(submitted.us);
+  w->set_eligible_us(eligible.us);
+  w->set_time_limit_us(time_limit.us);
+  w->set_time_min_us(time_min.us);
+  w->set_deadline_us(deadline.us);
+  w->set_remaining_us(remaining.us);
+  w->set_reservation(reservation);
+  w->set_preemptible(preemptible);
+  for (const sched::Component& from : components) {
+    const auto& [part_id, part_request, part_partitions] = from;
+    wire::SnapshotComponent* to = w->add_components();
+    to->set_id(part_id.value);
+    set_request(to->mutable_request(), part_request);
+    set_strings(to->mutable_partitions(), part_partitions);
+  }
+}
+
+Status read_times(const wire::SnapshotJob& w, sched::PendingJob& job) {
+  GW_TRY(submitted, time_from(w.submitted_us()));
+  GW_TRY(eligible, time_from(w.eligible_us()));
+  GW_TRY(deadline, time_from(w.deadline_us()));
+  GW_TRY(time_limit, duration_from(w.time_limit_us()));
+  GW_TRY(time_min, duration_from(w.time_min_us()));
+  GW_TRY(remaining, duration_from(w.remaining_us()));
+  job.submitted = submitted;
+  job.eligible = eligible;
+  job.deadline = deadline;
+  job.time_limit = time_limit;
+  job.time_min = time_min;
+  job.remaining = remaining;
+  return {};
+}
+
+Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
+  constexpr int64_t kFar = int64_t{1} << 52;  // so that sums stay exact as doubles
+  for (const int64_t n : {w.priority(), w.nice(), w.qos_priority()})
+    if (n > kFar || n < -kFar) return damaged("a priority is out of range");
+  sched::PendingJob job;
+  job.id = base::JobId(w.id());
+  GW_TRY(request, request_from(w.request()));
+  job.request = std::move(request);
+  job.partitions = strings(w.partitions());
+  job.qos = w.qos();
+  job.uid = w.uid();
+  job.priority = w.priority();
+  job.nice = w.nice();
+  job.qos_priority = w.qos_priority();
+  GW_TRY_STATUS(read_times(w, job));
+  job.reservation = w.reservation();
+  job.preemptible = w.preemptible();
+  for (const wire::SnapshotComponent& c : w.components()) {
+    GW_TRY(part, request_from(c.request()));
+    job.components.push_back({base::JobId(c.id()), std::move(part), strings(c.partitions())});
+  }
+  return job;
+}
+
+void set_running(wire::SnapshotRunning* w, const sched::RunningJob& running) {
+  const auto& [id, partition, allocation, started, expected_end, job] = running;
+  w->set_id(id.value);
+  w->set_partition(partition);
+  for (const model::NodeShare& share : allocation.shares) set_share(w->add_shares(), share);
+  w->set_started_us(started.us);
+  w->set_expected_end_us(expected_end.us);
+  if (job) set_job(w->mutable_job(), *job);
+}
+
+Result<sched::RunningJob> running_from(const wire::SnapshotRunning& w) {
+  sched::RunningJob out;
+  out.id = base::JobId(w.id());
+  out.partition = w.partition();
+  for (const wire::SnapshotShare& s : w.shares()) {
+    GW_TRY(share, share_from(s));
+    out.allocation.shares.push_back(std::move(share));
+  }
+  GW_TRY(started, time_from(w.started_us()));
+  GW_TRY(expected_end, time_from(w.expected_end_us()));
+  out.started = started;
+  out.expected_end = expected_end;
+  if (!w.has_job()) return out;
+  GW_TRY(job, job_from(w.job()));
+  out.job = std::make_shared<const sched::PendingJob>(std::move(job));
+  return out;
+}
+
+// ---- The rest
+
+void set_reservation(wire::SnapshotReservation* w, const sched::AdvanceReservation& r) {
+  const auto& [name, nodes, start, end, users, maintenance, every] = r;
+  w->set_name(name);
+  set_strings(w->mutable_nodes(), nodes);
+  w->set_start_us(start.us);
+  w->set_end_us(end.us);
+  w->mutable_users()->Assign(users.begin(), users.end());
+  w->set_maintenance(maintenance);
+  w->set_every_us(every.us);
+}
+
+Result<sched::AdvanceReservation> reservation_from(const wire::SnapshotReservation& w) {
+  GW_TRY(start, time_from(w.start_us()));
+  GW_TRY(end, time_from(w.end_us()));
+  GW_TRY(every, duration_from(w.every_us()));
+  if (end < start || (every.us > 0 && (end == base::Time::never() || every < end - start)))
+    return damaged("an advance reservation ends before it begins, or overlaps itself");
+  sched::AdvanceReservation r;
+  r.name = w.name();
+  r.nodes = strings(w.nodes());
+  r.start = start;
+  r.end = end;
+  r.users = {w.users().begin(), w.users().end()};
+  r.maintenance = w.maintenance();
+  r.every = every;
+  return r;
+}
+
+void set_shape(wire::SnapshotShape* w, const sched::Workload::Entry& entry) {
+  const auto& [gpus, gpu_milli, cpus, mem_mb, gpu_type] = entry.shape;
+  w->set_gpus(gpus);
+  w->set_gpu_milli(gpu_milli);
+  w->set_cpus(cpus);
+  w->set_mem_mb(mem_mb);
+  w->set_gpu_type(gpu_type);
+  w->set_count(entry.count);
+}
+
+template <typename List, typename Read, typename Out>
+Status read_list(const List& from, const Read& read, Out& out) {
+  out.reserve(static_cast<size_t>(from.size()));
+  for (const auto& message : from) {
+    GW_TRY(value, read(message));
+    out.push_back(std::move(value));
+  }
+  return {};
+}
+
+Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
+  for (const wire::SnapshotUsage& u : w.usage()) {
+    if (!std::isfinite(u.used()) || u.used() < 0 || u.used() > 1e18) return damaged("a user's use is no amount");
+    out.usage[u.uid()] = u.used();
+  }
+  return {};
+}
+
+}  // namespace
+
+wire::SnapshotInput to_wire(const sched::PassInput& input) {
+  const auto& [now, budget, epoch, nodes, partitions, network, policy, order, queue, running, reservations, usage,
+               workload] = input;
+  wire::SnapshotInput w;
+  w.set_now_us(now.us);
+  w.set_placements(budget.placements);
+  w.set_starts(budget.starts);
+  w.set_epoch(epoch);
+  *w.mutable_policy() = policy_to_wire(policy, order);
+  Topologies topologies(&w);
+  for (const sched::NodeFacts& node : nodes) set_node(w.add_nodes(), node, topologies);
+  for (const sched::PartitionFacts& partition : partitions) set_partition(w.add_partitions(), partition);
+  set_network(w.mutable_network(), network);
+  for (const sched::PendingJob& job : queue) set_job(w.add_queue(), job);
+  for (const sched::RunningJob& job : running) set_running(w.add_running(), job);
+  for (const sched::AdvanceReservation& r : reservations) set_reservation(w.add_reservations(), r);
+  for (const auto& [uid, used] : usage) {
+    wire::SnapshotUsage* to = w.add_usage();
+    to->set_uid(uid);
+    to->set_used(used);
+  }
+  for (const sched::Workload::Entry& entry : workload) set_shape(w.add_workload(), entry);
+  return w;
+}
+
+Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
+  sched::PassInput out;
+  GW_TRY(now, time_from(w.now_us()));
+  if (now == base::Time::never()) return damaged("it was taken at no time");
+  out.now = now;
+  out.budget = {w.placements(), w.starts()};
+  out.epoch = w.epoch();
+  GW_TRY(policy, policy_from(w.policy()));
+  out.policy = std::move(policy);
+  out.order = w.policy().order();
+  GW_TRY(topologies, topologies_from(w));
+  GW_TRY_STATUS(read_list(
+      w.nodes(), [&](const wire::SnapshotNode& n) { return node_from(n, topologies); }, out.nodes));
+  GW_TRY_STATUS(read_list(w.partitions(), partition_from, out.partitions));
+  out.network = network_from(w.network());
+  GW_TRY_STATUS(read_list(w.queue(), job_from, out.queue));
+  GW_TRY_STATUS(read_list(w.running(), running_from, out.running));
+  GW_TRY_STATUS(read_list(w.reservations(), reservation_from, out.reservations));
+  GW_TRY_STATUS(read_usage(w, out));
+  for (const wire::SnapshotShape& s : w.workload())
+    out.workload.push_back({{s.gpus(), s.gpu_milli(), s.cpus(), s.mem_mb(), s.gpu_type()}, s.count()});
+  return out;
+}
+
+}  // namespace gw::snapshot

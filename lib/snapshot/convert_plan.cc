@@ -1,0 +1,147 @@
+// The decisions of a pass as a message, and back.
+#include "snapshot/convert.h"
+#include "wire/convert.h"
+
+namespace gw::snapshot {
+namespace {
+
+using base::Result;
+
+constexpr int64_t kFar = int64_t{1} << 60;  // microseconds; 36,000 years
+
+struct DecisionWriter {
+  wire::SnapshotDecision* to;
+  bool with_words;
+
+  void operator()(const sched::Start& d) const {
+    const auto& [job, partition, allocation, time_limit] = d;
+    wire::SnapshotStart* w = to->mutable_start();
+    w->set_job(job.value);
+    w->set_partition(partition);
+    for (const model::NodeShare& share : allocation.shares) set_share(w->add_shares(), share);
+    w->set_time_limit_us(time_limit.us);
+  }
+  void operator()(const sched::Preempt& d) const {
+    const auto& [job, beneficiary] = d;
+    to->mutable_preempt()->set_job(job.value);
+    to->mutable_preempt()->set_beneficiary(beneficiary.value);
+  }
+  void operator()(const sched::Wait& d) const {
+    const auto& [job_class, reason, detail] = d;
+    to->mutable_wait()->set_job_class(job_class);
+    to->mutable_wait()->set_reason(static_cast<uint32_t>(reason));
+    if (with_words) to->mutable_wait()->set_detail(detail);
+  }
+  void operator()(const sched::Reject& d) const {
+    const auto& [job, reason, detail] = d;
+    to->mutable_reject()->set_job(job.value);
+    to->mutable_reject()->set_reason(static_cast<uint32_t>(reason));
+    if (with_words) to->mutable_reject()->set_detail(detail);
+  }
+};
+
+Result<model::WaitReason> reason_from(uint32_t reason) {
+  if (reason > static_cast<uint32_t>(model::WaitReason::kDependency))
+    return base::invalid("the snapshot is damaged: an unknown reason for waiting");
+  return static_cast<model::WaitReason>(reason);
+}
+
+Result<sched::Decision> start_from(const wire::SnapshotStart& w) {
+  sched::Start start;
+  start.job = base::JobId(w.job());
+  start.partition = w.partition();
+  for (const wire::SnapshotShare& s : w.shares()) {
+    GW_TRY(share, share_from(s));
+    start.allocation.shares.push_back(std::move(share));
+  }
+  GW_TRY(time_limit, duration_from(w.time_limit_us()));
+  start.time_limit = time_limit;
+  return sched::Decision{std::move(start)};
+}
+
+Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
+  switch (w.kind_case()) {
+    case wire::SnapshotDecision::kStart:
+      return start_from(w.start());
+    case wire::SnapshotDecision::kPreempt:
+      return sched::Decision{sched::Preempt{base::JobId(w.preempt().job()), base::JobId(w.preempt().beneficiary())}};
+    case wire::SnapshotDecision::kWait: {
+      GW_TRY(reason, reason_from(w.wait().reason()));
+      return sched::Decision{sched::Wait{w.wait().job_class(), reason, w.wait().detail()}};
+    }
+    case wire::SnapshotDecision::kReject: {
+      GW_TRY(reason, reason_from(w.reject().reason()));
+      return sched::Decision{sched::Reject{base::JobId(w.reject().job()), reason, w.reject().detail()}};
+    }
+    case wire::SnapshotDecision::KIND_NOT_SET:
+      break;
+  }
+  return base::invalid("the snapshot is damaged: an unknown decision");
+}
+
+}  // namespace
+
+Result<base::Time> time_from(int64_t us) {
+  if (us != base::Time::never().us && (us > kFar || us < -kFar))
+    return base::invalid("the snapshot is damaged: a time is out of range");
+  return base::Time{us};
+}
+
+Result<base::Duration> duration_from(int64_t us) {
+  if (us != base::kUnlimited.us && (us > kFar || us < 0))
+    return base::invalid("the snapshot is damaged: a length of time is out of range");
+  return base::Duration{us};
+}
+
+void set_share(wire::SnapshotShare* to, const model::NodeShare& share) {
+  to->set_node(share.node.value);
+  *to->mutable_share() = wire::to_wire(share);
+}
+
+Result<model::NodeShare> share_from(const wire::SnapshotShare& from) {
+  GW_TRY(share, wire::from_wire(from.share()));
+  share.node = base::NodeId(from.node());
+  return std::move(share);
+}
+
+wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
+  // How many steps it took is no part of what was decided.
+  const auto& [epoch, groups, reservations, placements, exhausted, next_change_at] = plan;
+  wire::SnapshotPlan w;
+  for (const sched::Group& group : groups) {
+    wire::SnapshotGroup* to = w.add_groups();
+    for (const sched::Decision& d : group.decisions) std::visit(DecisionWriter{to->add_decisions(), with_words}, d);
+  }
+  for (const sched::Reserve& r : reservations) {
+    const auto& [job, partition, start, nodes] = r;
+    wire::SnapshotPromise* to = w.add_promises();
+    to->set_job(job.value);
+    to->set_partition(partition);
+    to->set_start_us(start.us);
+    to->mutable_nodes()->Assign(nodes.begin(), nodes.end());
+  }
+  w.set_exhausted(exhausted);
+  w.set_next_change_us(next_change_at.us);
+  return w;
+}
+
+Result<sched::Plan> from_wire(const wire::SnapshotPlan& w) {
+  sched::Plan plan;
+  for (const wire::SnapshotGroup& from : w.groups()) {
+    sched::Group& group = plan.groups.emplace_back();
+    for (const wire::SnapshotDecision& d : from.decisions()) {
+      GW_TRY(decision, decision_from(d));
+      group.decisions.push_back(std::move(decision));
+    }
+  }
+  for (const wire::SnapshotPromise& p : w.promises()) {
+    GW_TRY(start, time_from(p.start_us()));
+    plan.reservations.push_back({base::JobId(p.job()), p.partition(), start, {p.nodes().begin(), p.nodes().end()}});
+  }
+  plan.exhausted = w.exhausted();
+  GW_TRY(next, time_from(w.next_change_us()));
+  plan.next_change_at = next;
+  return plan;
+}
+
+}  // namespace gw::snapshot

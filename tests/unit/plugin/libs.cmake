@@ -1,0 +1,22 @@
+# Plug-ins for the loader: the one of docs/checklists/add-an-order.md, taken from the page, and some that do not fit.
+set(page ${CMAKE_SOURCE_DIR}/docs/checklists/add-an-order.md)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+file(READ ${page} text)
+string(REGEX MATCH "```cpp\n([^`]*)```" ignored "${text}")
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/largest.cc CONTENT "${CMAKE_MATCH_1}" @ONLY)
+
+add_library(order_fixtures INTERFACE)
+function(gw_order_fixture name source)
+  gw_order_plugin(${name} ${source})
+  set_target_properties(order_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/order_fixtures)
+  add_dependencies(order_fixtures order_${name})
+endfunction()
+gw_order_fixture(largest ${CMAKE_CURRENT_BINARY_DIR}/largest.cc)
+foreach(fault old_interface other_build other_name no_factory no_plugin)
+  gw_order_fixture(${fault} plugin/misfits/misfit.cc)
+  string(TOUPPER ${fault} define)
+  target_compile_definitions(order_${fault} PRIVATE GW_${define})
+endforeach()
+target_compile_definitions(order_fixtures INTERFACE GW_ORDER_FIXTURES="${CMAKE_CURRENT_BINARY_DIR}/order_fixtures"
+                                                    GW_ORDER_DIR="${CMAKE_BINARY_DIR}/lib/gangway")
+set(libs order_fixtures)
