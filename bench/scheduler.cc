@@ -1,6 +1,6 @@
 // Speed of the scheduler's core alone: `scheduler place` fills an empty cluster one job after the other; `scheduler
-// pass` times whole plans over a long queue. One thread, no daemon, no disk. Prints one line a case: what, how many,
-// seconds.
+// pass` times whole plans over a long queue; `scheduler snapshot` what `gcontrol snapshot` adds to one. One thread, no
+// daemon, no disk. Prints one line a case: what, how many, seconds.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -11,6 +11,8 @@
 
 #include "sched/place.h"
 #include "sched/plan.h"
+#include "sched/snapshot.h"
+#include "snapshot/snapshot.h"
 #include "topo/load.h"
 
 namespace {
@@ -102,8 +104,8 @@ void place(uint32_t nodes, bool mixed) {
               mixed ? "1-64" : "1", id, 100.0 * static_cast<double>(used) / (8.0 * nodes), s, id / s, peak_mb());
 }
 
-void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
-  Cluster c(nodes);
+/// Jobs of so many different requests.
+void fill_queue(Cluster& c, uint32_t jobs, uint32_t shapes) {
   std::mt19937 random(1);
   const uint32_t sizes[] = {1, 1, 2, 4, 8, 8, 16, 32, 64};
   for (uint32_t id = 1; id <= jobs; ++id) {
@@ -117,10 +119,55 @@ void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
     job.time_limit = base::minutes(10 + shape);
     c.apply(sched::JobQueued{job});
   }
-  base::Time now{1'000'000'000};
+}
+
+sched::Budget unbounded() {
   sched::Budget whole;
   whole.starts = UINT64_MAX;
   whole.placements = UINT64_MAX;
+  return whole;
+}
+
+void snapshot_of(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
+  Cluster c(nodes);
+  fill_queue(c, jobs, shapes);
+  const base::Time now{1'000'000'000};
+  for (const auto& g : sched::plan(c.view, now, unbounded()).groups)
+    for (const auto& d : g.decisions)
+      if (const auto* s = std::get_if<sched::Start>(&d)) {
+        const auto job = std::make_shared<const sched::PendingJob>(*c.view.queue().find(s->job));
+        c.apply(sched::JobPlaced{s->job, s->partition, s->allocation, now, now + s->time_limit, job});
+      }
+  const size_t running = c.view.capacity().holdings().size();
+  auto begin = Clock::now();
+  c.view.queue().forget();
+  const sched::PassInput input = sched::take_input(c.view, now, unbounded());
+  const double take = since(begin);
+  begin = Clock::now();
+  const sched::Plan plan = sched::plan(c.view, now, unbounded());
+  const double planned = since(begin);
+  begin = Clock::now();
+  const auto bytes = snapshot::encode(input, plan, "bench", "bench");
+  const double encode = since(begin);
+  begin = Clock::now();
+  const auto back = bytes ? snapshot::decode(*bytes) : base::pass(bytes);
+  const double decode = since(begin);
+  begin = Clock::now();
+  const bool is_same = back && snapshot::plan_hash(back->plan) == snapshot::plan_hash(plan) &&
+                       sched::restore_view(back->input).has_value();
+  const double restore = since(begin);
+  std::printf(
+      "snapshot nodes=%u jobs=%u shapes=%u running=%zu take=%.3fs plan=%.3fs encode=%.3fs decode=%.3fs restore=%.3fs "
+      "bytes=%.1fMB same=%s memory=%.0fMB\n",
+      nodes, jobs, shapes, running, take, planned, encode, decode, restore,
+      static_cast<double>(bytes ? bytes->size() : 0) / 1e6, is_same ? "yes" : "no", peak_mb());
+}
+
+void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
+  Cluster c(nodes);
+  fill_queue(c, jobs, shapes);
+  base::Time now{1'000'000'000};
+  const sched::Budget whole = unbounded();
   auto begin = Clock::now();
   sched::Plan plan = sched::plan(c.view, now, whole);
   const double first = since(begin);
@@ -167,8 +214,10 @@ int main(int argc, char** argv) {
     place(n(2, 1000), argc > 3 && std::strcmp(argv[3], "mix") == 0);
   } else if (what == "pass") {
     pass(n(2, 10'000), n(3, 100'000), n(4, 200));
+  } else if (what == "snapshot") {
+    snapshot_of(n(2, 10'000), n(3, 100'000), n(4, 200));
   } else {
-    std::fprintf(stderr, "usage: scheduler place NODES [mix] | pass NODES JOBS SHAPES\n");
+    std::fprintf(stderr, "usage: scheduler place NODES [mix] | pass NODES JOBS SHAPES | snapshot NODES JOBS SHAPES\n");
     return 2;
   }
   return 0;

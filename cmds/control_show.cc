@@ -36,6 +36,8 @@ int unknown_job(const Program& program, uint32_t id) {
   return failed(program, {base::ErrorCode::kNotFound, fmt::format("Invalid job id specified: {}", id), {}});
 }
 
+int show_jobs(const Program& program, const ControlOptions& o, const std::vector<uint32_t>& ids);
+
 int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(id);
@@ -45,6 +47,7 @@ int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
     return reply.error().code == base::ErrorCode::kNotFound ? unknown_job(program, id) : failed(program, reply.error());
   const wire::ShowJobReply& shown = reply->show_job();
   if (o.json) return printed(client::job_json(shown));
+  if (shown.job().spec().het_job() == id && !o.history) return show_jobs(program, o, {id});  // with its components
   std::string out = client::show_job_text({&shown.job(), {shown.now_us()}}, o.style);
   if (o.history) {
     while (!o.style.one_line && out.ends_with("\n\n")) out.pop_back();

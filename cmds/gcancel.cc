@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <set>
 
 #include "base/text.h"
 #include "client/job_view.h"
@@ -121,8 +122,11 @@ base::Result<std::vector<uint32_t>> ask_each(client::Connection& connection, con
   *request.mutable_list_jobs()->mutable_filter() = filter;
   GW_TRY(reply, connection.call(std::move(request)));
   std::vector<uint32_t> agreed;
+  std::set<uint32_t> asked;
   for (const wire::Job& job : reply.list_jobs().jobs()) {
     if (model::is_end(client::state_of(job))) continue;
+    asked.insert(job.id());
+    if (job.spec().het_offset() > 0 && asked.contains(job.spec().het_job())) continue;  // all go together
     std::cerr << fmt::format("Cancel job_id={} name={} partition={} [y/n]? ", job.id(),
                              base::printable(job.spec().name(), 60), client::partition_of(job))
               << std::flush;

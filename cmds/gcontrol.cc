@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "client/json.h"
 #include "cmds/control.h"
@@ -210,8 +211,9 @@ int control_ping(const Program& program, const ControlOptions& o, Args words) {
                                       : fmt::format("Controller at {} is {}", where, state);
   if (reply && !program.is_slurm) {
     const wire::PingReply& p = reply->ping();
-    line += fmt::format(": cluster {}, version {}, {} of {} nodes connected, {} jobs running, {} pending", p.cluster(),
-                        p.version(), p.nodes_up(), p.nodes(), p.running(), p.pending());
+    line +=
+        fmt::format(": cluster {}, version {}, {} of {} connected, {} running, {} pending", p.cluster(), p.version(),
+                    p.nodes_up(), base::counted(p.nodes(), "node"), base::counted(p.running(), "job"), p.pending());
     if (p.store_state() != "ok") line += ", store: " + p.store_state();
   }
   const int code = printed(line + "\n");

@@ -1,6 +1,7 @@
 // gangway config check FILE, gangway config dump [FILE].
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "cmds/gangway/verbs.h"
 #include "config/config.h"
@@ -36,8 +37,6 @@ base::Result<std::string> one_path(const std::vector<std::string>& operands) {
   return operands.empty() ? config::default_path() : operands[0];
 }
 
-std::string counted(size_t n, std::string_view thing) { return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s"); }
-
 int check(const Invocation& call) {
   std::vector<std::string> operands;
   if (const auto code = parse_verb(call, kCheckDoc, {}, operands)) return *code;
@@ -47,8 +46,8 @@ int check(const Invocation& call) {
   if (!config) return failed(call.program, config.error());
   for (const std::string& w : config->warnings) client::print_note(call.program, "warning: " + w);
   const std::string line = fmt::format("{}: good: cluster {}, {}, {}, {} QOS\n", *path, config->cluster,
-                                       counted(config->nodes.size(), "node"),
-                                       counted(config->partitions.size(), "partition"), config->qos.size());
+                                       base::counted(config->nodes.size(), "node"),
+                                       base::counted(config->partitions.size(), "partition"), config->qos.size());
   return client::print_out(line) ? client::kExitOk : client::kExitFailed;
 }
 

@@ -98,15 +98,13 @@ Result<std::string> temporary_folder() {
   return path;
 }
 
-int run_in(const client::Program& program, const DevOptions& options, const std::vector<std::string>& command) {
+int run_in(const client::Program& program, const DevOptions& options, const std::vector<std::string>& command,
+           const sigset_t& watched, const sigset_t& former) {
   auto layout = dev_layout(options.dir);
   if (!layout) {
     client::print_error(program, layout.error());
     return client::kExitFailed;
   }
-  const sigset_t watched = watched_signals();
-  sigset_t former;
-  sigprocmask(SIG_BLOCK, &watched, &former);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Status started = dev_bring_up(options, *layout, not_interrupted);
   if (!started) {
@@ -121,14 +119,17 @@ int run_in(const client::Program& program, const DevOptions& options, const std:
 }  // namespace
 
 int dev_run(const client::Program& program, DevOptions options, const std::vector<std::string>& command) {
-  if (!options.dir.empty()) return run_in(program, options, command);
+  const sigset_t watched = watched_signals();
+  sigset_t former;
+  sigprocmask(SIG_BLOCK, &watched, &former);
+  if (!options.dir.empty()) return run_in(program, options, command, watched, former);
   const auto folder = temporary_folder();
   if (!folder) {
     client::print_error(program, folder.error());
     return client::kExitFailed;
   }
   options.dir = *folder;
-  const int code = run_in(program, options, command);
+  const int code = run_in(program, options, command, watched, former);
   std::error_code ignored;
   std::filesystem::remove_all(*folder, ignored);
   return code;

@@ -29,6 +29,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto kPollEvery = std::chrono::milliseconds(10);
 constexpr auto kDaemonLimit = std::chrono::seconds(30);
 constexpr auto kLimitPerNode = std::chrono::milliseconds(500);
+constexpr auto kLimitOnceTold = std::chrono::seconds(5);
+constexpr int kPatienceMs = 5'000;
 constexpr const char* kMark = "# Made by `gangway dev`";
 
 struct Running {
@@ -36,18 +38,26 @@ struct Running {
   pid_t pid = 0;
 };
 
-// Asks `is_ready` until it says yes, one of the daemons ends, or the time is over.
+// Asks `is_ready` until it says yes, one of the daemons ends, or the time is over. Told to wait no longer, it gives
+// them a moment to be ready all the same: one that starts has no pid file yet, nor a socket by which to end what it
+// starts itself.
 Status wait_ready(const DevLayout& layout, const std::vector<Running>& daemons, SteadyClock::duration limit,
                   const KeepWaiting& keep_waiting, const std::function<Status()>& is_ready) {
-  const auto end = SteadyClock::now() + limit;
+  auto end = SteadyClock::now() + limit;
+  Status told;
   for (;;) {
     const Status ready = is_ready();
-    if (ready) return ready;
+    if (ready) return told;
     for (const Running& d : daemons) {
-      if (has_exited(d.pid)) return tl::unexpected(daemon_failure(layout, d.name, "ended while it started"));
+      if (!has_exited(d.pid)) continue;
+      return told ? tl::unexpected(daemon_failure(layout, d.name, "ended while it started")) : told;
     }
-    GW_TRY_STATUS(keep_waiting());
+    if (told) {
+      told = keep_waiting();
+      if (!told) end = std::min(end, SteadyClock::now() + kLimitOnceTold);
+    }
     if (SteadyClock::now() > end) {
+      if (!told) return told;
       return tl::unexpected(
           daemon_failure(layout, daemons.back().name, "was not ready in time: " + ready.error().what));
     }
@@ -133,10 +143,10 @@ Status start_nodes(const DevLayout& layout, const DevOptions& options, const Kee
                     [&] { return nodes_are_idle(layout.shared_config(), options.nodes); });
 }
 
-Status start_all(const DevOptions& options, DevLayout& layout, const KeepWaiting& keep_waiting) {
+Status start_all(const DevOptions& options, DevLayout& layout, const KeepWaiting& keep_waiting,
+                 std::vector<Running>& daemons) {
   GW_TRY_STATUS(make_dev_folders(layout));
   GW_TRY_STATUS(write_config(layout, options));
-  std::vector<Running> daemons;
   GW_TRY_STATUS(start_munged(layout, keep_waiting, daemons));
   GW_TRY_STATUS(start_controller(layout, keep_waiting, daemons));
   return start_nodes(layout, options, keep_waiting, daemons);
@@ -148,8 +158,13 @@ Status dev_bring_up(const DevOptions& options, DevLayout& layout, const KeepWait
   GW_TRY_STATUS(refuse_if_up(layout));
   GW_TRY_STATUS(refuse_foreign_config(layout));
   dev_take_down(layout);  // What an earlier cluster left behind when its daemons died.
-  const Status started = start_all(options, layout, keep_waiting);
-  if (!started) dev_take_down(layout);
+  std::vector<Running> daemons;
+  const Status started = start_all(options, layout, keep_waiting, daemons);
+  if (started) return started;
+  // Those that never got so far as to write a pid file; munged goes last, with what is left.
+  for (auto it = daemons.rbegin(); it != daemons.rend(); ++it)
+    if (!find_by_pid_file(layout.pid_of(it->name))) stop_child(it->pid, kPatienceMs);
+  dev_take_down(layout);
   return started;
 }
 

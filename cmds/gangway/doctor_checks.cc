@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "auth/munge.h"
+#include "base/counted.h"
 #include "base/text.h"
 #include "cmds/gangway/controller.h"
 #include "cmds/gangway/doctor.h"
@@ -80,9 +81,9 @@ std::string existing_parent(std::string path) {
 
 Findings controller_findings(const wire::PingReply& ping, base::Duration round_trip, const std::string& where) {
   Findings all;
-  all.push_back(ok("controller", fmt::format("{} answered in {:.1f} ms; cluster {}, {} of {} nodes up", where,
+  all.push_back(ok("controller", fmt::format("{} answered in {:.1f} ms; cluster {}, {} of {} up", where,
                                              static_cast<double>(round_trip.us) / 1000.0, ping.cluster(),
-                                             ping.nodes_up(), ping.nodes())));
+                                             ping.nodes_up(), base::counted(ping.nodes(), "node"))));
   if (!ping.store_state().empty() && ping.store_state() != "ok") {
     all.push_back({Health::kFail, "controller", "its store: " + ping.store_state(),
                    "look at the disk of controller.state_dir on the controller's host"});

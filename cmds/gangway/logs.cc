@@ -75,7 +75,9 @@ Result<Source> ask_source(const client::Program& program, uint32_t id, bool want
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(id);
   GW_TRY(reply, ask_controller(program, request));
-  return source_of(reply.show_job().job(), want_error);
+  const wire::Job& job = reply.show_job().job();
+  if (job.spec().het_offset() != 0) return ask_source(program, job.spec().het_job(), want_error);
+  return source_of(job, want_error);
 }
 
 base::Error unreadable(const Source& source, uint32_t id, int error) {

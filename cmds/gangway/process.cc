@@ -55,6 +55,19 @@ bool wait_gone(int pidfd, int timeout_ms) {
   return n > 0;
 }
 
+// SIGTERM, then SIGKILL; reaps it where it is our child.
+bool stop(int pidfd, pid_t pid, int patience_ms) {
+  send_signal(pidfd, SIGTERM);
+  send_signal(pidfd, SIGCONT);
+  bool gone = wait_gone(pidfd, patience_ms);
+  if (!gone) {
+    send_signal(pidfd, SIGKILL);
+    gone = wait_gone(pidfd, patience_ms);
+  }
+  waitpid(pid, nullptr, WNOHANG);
+  return gone;
+}
+
 std::optional<pid_t> read_pid(const std::string& pid_file) {
   std::ifstream in(pid_file);
   std::string text;
@@ -131,15 +144,13 @@ bool stop_by_pid_file(const std::string& pid_file, int patience_ms) {
   if (!pid) return true;
   const Fd pidfd(open_pidfd(*pid));
   if (pidfd.get() < 0 || !names_file(command_line_of(*pid), pid_file)) return true;
-  send_signal(pidfd.get(), SIGTERM);
-  send_signal(pidfd.get(), SIGCONT);
-  bool gone = wait_gone(pidfd.get(), patience_ms);
-  if (!gone) {
-    send_signal(pidfd.get(), SIGKILL);
-    gone = wait_gone(pidfd.get(), patience_ms);
-  }
-  waitpid(*pid, nullptr, WNOHANG);  // Reaps it where it is our child.
-  return gone;
+  return stop(pidfd.get(), *pid, patience_ms);
+}
+
+bool stop_child(pid_t pid, int patience_ms) {
+  if (has_exited(pid)) return true;
+  const Fd pidfd(open_pidfd(pid));
+  return pidfd.get() < 0 || stop(pidfd.get(), pid, patience_ms);
 }
 
 bool has_exited(pid_t pid) {

@@ -32,6 +32,9 @@ std::optional<pid_t> find_by_pid_file(const std::string& pid_file);
 /// false if it outlives SIGKILL for as long again.
 bool stop_by_pid_file(const std::string& pid_file, int patience_ms);
 
+/// Likewise for a child of ours, which need not have written its pid file yet.
+bool stop_child(pid_t pid, int patience_ms);
+
 /// Whether a child of ours has ended (and reaps it); a pid that is not our child counts as running while it exists.
 bool has_exited(pid_t pid);
 

@@ -109,7 +109,8 @@ std::vector<Option> option_table(SimulateOptions& o) {
                                  return Status{};
                                }));
   Option live =
-      flag("from-live", 0, "replay the controller's last pass, from a snapshot FILE or a new one", o.from_live);
+      flag("from-live", 0, "replay the controller's last pass, from a snapshot FILE (-: standard input) or a new one",
+           o.from_live);
   live.arg = client::Arg::kOptional;
   live.value = "FILE";
   live.handler = [&o](std::string_view v) {
@@ -183,6 +184,7 @@ int run_scenarios(const client::Program& program, const SimulateOptions& options
         is_wrong = true;
         continue;
       }
+      warn(program, outcome->warnings);
       text += sim::scenario_text(scenario, *outcome);
       scenarios.push_back(std::move(scenario));
       outcomes.push_back(std::move(*outcome));

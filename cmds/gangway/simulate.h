@@ -33,6 +33,7 @@ struct SimulateOptions {
 
 /// The whole of a file. Errors: it cannot be read.
 base::Result<std::string> read_input(const std::string& path);
+base::Result<std::string> read_standard_input();
 /// Finds topologies by generated name, or as hwloc XML files; relative paths start at the folder of `file`.
 sim::LoadTopology topology_loader(const std::string& file);
 /// Writes jobs.csv, summary.json and the charts into a folder, which is made if need be.

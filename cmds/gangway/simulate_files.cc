@@ -1,6 +1,7 @@
 // Files of `gangway simulate`.
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <sstream>
 
@@ -33,6 +34,13 @@ Result<std::string> read_input(const std::string& path) {
   std::ostringstream text;
   text << in.rdbuf();
   if (in.bad()) return base::fail(base::ErrorCode::kUnavailable, "cannot read " + path);
+  return std::move(text).str();
+}
+
+Result<std::string> read_standard_input() {
+  std::ostringstream text;
+  text << std::cin.rdbuf();
+  if (std::cin.bad()) return base::fail(base::ErrorCode::kUnavailable, "cannot read standard input");
   return std::move(text).str();
 }
 

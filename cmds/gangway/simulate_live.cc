@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cmds/gangway/controller.h"
@@ -53,9 +54,9 @@ Result<std::vector<sim::Forecast>> ahead(const Snapshot& snapshot) {
 // ---- Text
 
 std::string head_text(const Snapshot& s) {
-  return fmt::format("cluster {} at {}, gctld {}: {} nodes, {} jobs running, {} pending, order {}\ninput {}\n",
-                     s.cluster, base::format_time(s.input.now), s.version, s.input.nodes.size(), s.input.running.size(),
-                     s.input.queue.size(), s.input.order, s.input_hash);
+  return fmt::format("cluster {} at {}, gctld {}: {}, {} running, {} pending, order {}\ninput {}\n", s.cluster,
+                     base::format_time(s.input.now), s.version, base::counted(s.input.nodes.size(), "node"),
+                     base::counted(s.input.running.size(), "job"), s.input.queue.size(), s.input.order, s.input_hash);
 }
 
 /// Lines that only one side has, each with its sign; equal lines once, indented.
@@ -144,7 +145,9 @@ int wrong(const client::Program& program, const base::Error& error) {
 }  // namespace
 
 Result<Snapshot> load_snapshot(const client::Program& program, const SimulateOptions& options) {
-  GW_TRY(bytes, options.live_file.empty() ? ask_for_snapshot(program) : read_input(options.live_file));
+  GW_TRY(bytes, options.live_file.empty()  ? ask_for_snapshot(program)
+                : options.live_file == "-" ? read_standard_input()
+                                           : read_input(options.live_file));
   GW_TRY(snapshot, snapshot::decode(bytes));
   sched::PassInput& input = snapshot.input;
   const std::string version = input.policy.order_version;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/names.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -14,7 +16,14 @@ using model::NodeAdmin;
 
 void Controller::configure_pools() {
   qos_.clear();
-  for (const model::Qos& qos : settings_.qos) qos_[qos.name] = qos;
+  std::vector<model::Qos> quotas;
+  for (const model::Qos& qos : settings_.qos) {
+    qos_[qos.name] = qos;
+    // Jobs of a default QOS that the configuration does not list run at the root.
+    if (!settings_.default_qos_implied || qos.name != settings_.default_qos) quotas.push_back(qos);
+  }
+  if (quotas != quotas_) emit(sched::QosSet{quotas});
+  quotas_ = std::move(quotas);
   std::map<std::string, model::Partition> before = std::move(partitions_);
   partitions_.clear();
   for (const model::Partition& configured : settings_.partitions) {
@@ -65,11 +74,7 @@ void Controller::update_node(Time now, ConnId conn, const Caller& caller, const 
   if (u.names().empty()) return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "no node named", ""});
   for (const std::string& name : u.names()) {
     if (find_node(name) != nullptr) continue;
-    std::vector<std::string> known;
-    for (const auto& [id, node] : nodes_) known.push_back(node.config.name);
-    return reply_error(conn, request.id(),
-                       {base::ErrorCode::kNotFound, "invalid node name specified: " + base::printable(name),
-                        base::did_you_mean(name, known)});
+    return reply_error(conn, request.id(), invalid_name(base::ErrorCode::kNotFound, "node name", name, node_names()));
   }
   // All of them or none: a refusal must not leave half of the list changed.
   for (const std::string& name : u.names())
@@ -155,13 +160,9 @@ void Controller::update_one_node(Time now, const Caller& caller, Node& node, con
 void Controller::update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdatePartitionRequest& u = request.update_partition();
   const auto it = partitions_.find(u.name());
-  if (it == partitions_.end()) {
-    std::vector<std::string> known;
-    for (const auto& [name, p] : partitions_) known.push_back(name);
+  if (it == partitions_.end())
     return reply_error(conn, request.id(),
-                       {base::ErrorCode::kNotFound, "invalid partition name specified: " + base::printable(u.name()),
-                        base::did_you_mean(u.name(), known)});
-  }
+                       invalid_name(base::ErrorCode::kNotFound, "partition name", u.name(), keys_of(partitions_)));
   if (u.has_state() && u.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kInvalid, "unknown partition state", "UP, DOWN, DRAIN, INACTIVE"});
@@ -201,8 +202,8 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
       continue;
     }
     if (!jobs_on_[node.id].empty()) {
-      out.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {} jobs: it stays until they have ended",
-                                                          node.config.name, jobs_on_[node.id].size()));
+      out.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {}: it stays until then", node.config.name,
+                                                          base::counted(jobs_on_[node.id].size(), "job")));
       ++it;
       continue;
     }
@@ -233,7 +234,8 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
   for (const auto& [name, count] : stranded)
     if (count > 0)
       out.mutable_reconfigure()->add_warnings(
-          fmt::format("{} pending jobs name partition {}, which is gone: move them with gcontrol update", count, name));
+          fmt::format("partition {} is gone, but {} for it: gcontrol update moves them", name,
+                      count == 1 ? "1 job waits" : fmt::format("{} jobs wait", count)));
   for (const std::string& c : changes) note("reconfigured: " + c);
   if (reply_to.conn != 0) reply(reply_to.conn, reply_to.request_id, std::move(out));
 }

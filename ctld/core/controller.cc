@@ -55,6 +55,12 @@ std::string Controller::name_of(NodeId id) const {
   return it == nodes_.end() ? std::string() : it->second.config.name;
 }
 
+std::vector<std::string> Controller::node_names() const {
+  std::vector<std::string> out;
+  for (const auto& [id, node] : nodes_) out.push_back(node.config.name);
+  return out;
+}
+
 /// Equal limits take memory once.
 void Controller::share_limits(model::JobSpec& spec) {
   constexpr size_t kMaxSets = 64;
@@ -160,8 +166,7 @@ Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
   const model::Waiting* waiting = job.waiting();
   if (waiting == nullptr) return {};
   if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
-  if (job.spec.het_offset > 0)
-    return {model::WaitReason::kNone, "it starts with component 0: gcontrol show job " + job.spec.het_job.text()};
+  if (const auto info = wait_for_components(job)) return *info;
   const auto it = class_waits_.find(sched::class_key(pending_of(job), order().looks_at_users()));
   if (it != class_waits_.end()) return it->second;
   return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};

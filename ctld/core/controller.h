@@ -108,6 +108,7 @@ class Controller {
   std::unordered_map<std::string, NodeId> node_ids_;
   std::map<std::string, model::Partition> partitions_;
   std::map<std::string, model::Qos> qos_;
+  std::vector<model::Qos> quotas_;  // the tree that the scheduler was told
   std::map<std::string, model::Reservation> reservations_;
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
@@ -153,6 +154,7 @@ class Controller {
   bool advance(model::Job& job, model::JobEvent event);
   Role role_for(const Caller& caller, const model::Job& job) const;
   std::string name_of(NodeId id) const;
+  std::vector<std::string> node_names() const;
   base::Duration lease_over(const std::string& partition) const;
   void share_limits(model::JobSpec& spec);
   WaitInfo wait_info(const model::Job& job) const;
@@ -190,6 +192,9 @@ class Controller {
   sched::Capacity& empty_cluster();
   base::Status check_together(const std::vector<const model::JobSpec*>& components);
   std::set<uint32_t> with_components(std::set<uint32_t> ids);
+  void add_components_of_leaders(wire::JobFilter& filter) const;
+  const model::Job& leader_of(const model::Job& job) const;
+  std::optional<WaitInfo> wait_for_components(const model::Job& job) const;
   base::Result<model::JobSpec> accept_component(Time now, const Caller& caller, const wire::JobSpec& written,
                                                 const model::JobSpec& leader) const;
   base::Result<std::vector<model::JobSpec>> accept_components(Time now, const Caller& caller,
@@ -201,7 +206,7 @@ class Controller {
   void consider(Time now, model::Job& job);
   void unqueue(const model::Job& job);
   void forget_old_waits();
-  void expect_end(const model::Job& job, Time when);
+  void expect_end(const model::Job& job, Time when, bool is_leaving = false);
   void commit_group(Time now, const sched::Group& group);
   bool can_commit(Time now, const sched::Start& start) const;
   bool commit_start(Time now, const sched::Start& start);

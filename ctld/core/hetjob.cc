@@ -108,6 +108,44 @@ std::set<uint32_t> Controller::with_components(std::set<uint32_t> ids) {
   return ids;
 }
 
+/// Who asks for a heterogeneous job by its leader's id sees all of it.
+void Controller::add_components_of_leaders(wire::JobFilter& filter) const {
+  std::vector<uint32_t> more;
+  for (const uint32_t id : filter.ids()) {
+    const auto leader = jobs_.find(JobId(id));
+    if (leader == jobs_.end() || leader->second.spec.het_job != leader->first) continue;
+    for (uint32_t k = 1; k < leader->second.spec.het_size; ++k)
+      if (jobs_.contains(JobId(id + k))) more.push_back(id + k);
+  }
+  for (const uint32_t id : more) filter.add_ids(id);
+}
+
+/// The job that is before the scheduler for this one: itself, or the first component.
+const Job& Controller::leader_of(const Job& job) const {
+  const auto it = jobs_.find(job.spec.het_job);
+  return job.spec.is_het() && it != jobs_.end() ? it->second : job;
+}
+
+/// Why a component waits that itself could start: for another one, or with the first. nullopt: for what the scheduler
+/// says of it.
+std::optional<Controller::WaitInfo> Controller::wait_for_components(const Job& job) const {
+  if (!job.spec.is_het()) return std::nullopt;
+  for (uint32_t k = 0; k < job.spec.het_size; ++k) {
+    const auto it = jobs_.find(JobId(job.spec.het_job.value + k));
+    if (it == jobs_.end() || it->first == job.id) continue;
+    const std::string other = fmt::format("component {}, job {},", k, it->first.value);
+    const model::Waiting* waiting = it->second.waiting();
+    if (waiting == nullptr) return WaitInfo{model::WaitReason::kCleaning, other + " has not left its nodes yet"};
+    if (waiting->reason == model::WaitReason::kNone) continue;
+    return WaitInfo{waiting->reason, fmt::format("{} cannot start yet: {}", other, waiting->detail)};
+  }
+  const Job& leader = leader_of(job);
+  if (&leader == &job) return std::nullopt;
+  WaitInfo info = wait_info(leader);
+  info.detail = fmt::format("it starts with component 0, job {}: {}", job.spec.het_job.value, info.detail);
+  return info;
+}
+
 /// A component as it is submitted: its request is its own, everything else is the leader's.
 base::Result<model::JobSpec> Controller::accept_component(Time now, const Caller& caller, const wire::JobSpec& written,
                                                           const model::JobSpec& leader) const {

@@ -40,6 +40,7 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   out.reservation = job.spec.reservation;
   out.preemptible = job.spec.requeue;
   if (job.spec.het_job == job.id) add_components(job, out);
+  if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
   return out;
 }
 
@@ -110,6 +111,7 @@ void Controller::commit_group(Time now, const sched::Group& group) {
         is_whole = false;
     }
     if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(now, *victim);
+    if (const auto* claim = std::get_if<sched::Claim>(&decision)) emit(sched::ClaimSet{*claim});
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(now, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision))
       class_waits_[wait->job_class] = WaitInfo{wait->reason, wait->detail};
@@ -189,8 +191,7 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
     jobs_on_[share.node].insert(job->id);
   }
   job->phase = std::move(placed);
-  std::shared_ptr<const sched::PendingJob> queued;
-  if (order().is_preemptive()) queued = std::make_shared<const sched::PendingJob>(pending_of(*job));
+  auto queued = std::make_shared<const sched::PendingJob>(pending_of(*job));
   emit(sched::JobPlaced{job->id, start.partition, start.allocation, now, expected_end, std::move(queued)});
   save(*job);
   log_job(now, *job, "placed",
@@ -302,7 +303,7 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
     if (jobs_on_[share.node].contains(job.id)) placed.waiting_for.insert(share.node);
   placed.kill_sent = now;
   placed.outcome = std::move(outcome);
-  expect_end(job, now + settings_.kill_wait);
+  expect_end(job, now + settings_.kill_wait, true);
   save(job);
   log_job(now, job, "ending",
           fmt::format("{}{}", model::long_name(placed.outcome->end),
@@ -314,9 +315,9 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   stop_siblings(now, job, ending);
 }
 
-void Controller::expect_end(const Job& job, Time when) {
+void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
   ledger_.set_expected_end(job.id, when);
-  emit(sched::EndExpected{job.id, when});
+  emit(sched::EndExpected{job.id, when, is_leaving});
 }
 
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {

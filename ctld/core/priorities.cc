@@ -22,8 +22,9 @@ int64_t shown_priority(const sched::PendingJob& job, const std::vector<sched::Sc
 }  // namespace
 
 void Controller::show_priority(const sched::OrderFacts& facts, const model::Job& job, wire::Job& shown) const {
-  if (!in_line_.contains(job.id)) return;
-  const sched::PendingJob pending = pending_of(job);
+  const model::Job& ranked = leader_of(job);
+  if (!in_line_.contains(ranked.id)) return;
+  const sched::PendingJob pending = pending_of(ranked);
   shown.mutable_status()->mutable_waiting()->set_priority(
       shown_priority(pending, order().parts(pending, facts.context())));
 }

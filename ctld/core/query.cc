@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "ctld/core/list_pieces.h"
+#include "ctld/core/names.h"
 #include "sched/order_facts.h"
 #include "wire/convert.h"
 
@@ -90,7 +91,9 @@ void Controller::list_jobs(Time now, ConnId conn, const wire::ApiRequest& reques
   const sched::OrderFacts facts(now, ledger_, told_use_);
   ListPieces pieces(conn, request.id(), effects_);
   std::vector<uint32_t> unknown;
-  for (JobId id : select(request.list_jobs().filter(), &unknown)) {
+  wire::JobFilter filter = request.list_jobs().filter();
+  add_components_of_leaders(filter);
+  for (JobId id : select(filter, &unknown)) {
     const model::Job& job = jobs_.at(id);
     wire::Job& out = *pieces.piece().mutable_list_jobs()->add_jobs();
     out = job_to_wire(job);
@@ -129,8 +132,7 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
 void Controller::wait_job(ConnId conn, const wire::ApiRequest& request) {
   const JobId id(request.wait_job().id());
   const model::Job* job = find_job(id);
-  if (job == nullptr)
-    return reply_error(conn, request.id(), {base::ErrorCode::kNotFound, "invalid job id specified: " + id.text(), ""});
+  if (job == nullptr) return reply_error(conn, request.id(), no_such_job(id));
   if (!model::is_end(job->state)) {
     constexpr int64_t kMostWaits = 100;
     const auto waits =
@@ -212,11 +214,9 @@ void Controller::list_nodes(Time now, ConnId conn, const wire::ApiRequest& reque
   const auto& names = request.list_nodes().names();
   for (const std::string& name : names) {
     if (find_node(name) != nullptr) continue;
-    std::vector<std::string> known;
-    for (const auto& [id, node] : nodes_) known.push_back(node.config.name);
     return reply_error(
         conn, request.id(),
-        {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", base::did_you_mean(name, known)});
+        {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", name_hint(name, node_names())});
   }
   for (const auto& [id, node] : nodes_)
     if (passes(names, node.config.name)) *list.add_nodes() = describe(now, node, request.list_nodes().topology());
@@ -230,12 +230,9 @@ void Controller::list_partitions(Time now, ConnId conn, const wire::ApiRequest& 
   const auto& names = request.list_partitions().names();
   for (const std::string& name : names) {
     if (partitions_.contains(name)) continue;
-    std::vector<std::string> known;
-    for (const auto& [other, p] : partitions_) known.push_back(other);
-    const std::string hint = base::did_you_mean(name, known);
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kNotFound, "partition " + base::printable(name) + " not found",
-                        hint.empty() ? "partitions: " + base::join(known, ", ") : hint});
+                        name_hint(name, keys_of(partitions_))});
   }
   for (const auto& [name, p] : partitions_) {
     if (!passes(names, name)) continue;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/names.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -200,8 +201,7 @@ void Controller::cancel(Time now, ConnId conn, const Caller& caller, const wire:
   for (uint32_t id : unknown) {
     wire::JobFault& fault = *out.mutable_cancel()->add_faults();
     fault.set_id(id);
-    *fault.mutable_error() =
-        wire::to_wire(base::Error{base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id), ""});
+    *fault.mutable_error() = wire::to_wire(no_such_job(JobId(id)));
   }
   out.mutable_cancel();
   reply_change(now, conn, caller, request, std::move(out));
@@ -258,7 +258,7 @@ void Controller::job_action(Time now, ConnId conn, const Caller& caller, const w
     if (!ids->contains(id)) order.push_back(id);
   for (uint32_t id : order) {
     Job* job = find_job(JobId(id));
-    base::Status done = base::fail(base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id));
+    base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = act_on(now, caller, *job, request.job_action().action());
     if (!ids->contains(id)) continue;  // a component of one that is named
     if (done) {
@@ -335,8 +335,12 @@ base::Status Controller::requeue_on_request(Time now, const Caller& caller, Job&
   if (job.state == JobState::kCompleting)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is completing", job.id.value));
   if (then_hold) {
-    job.spec.hold_user = true;
-    effects_.writes.push_back(store::PutJob{row_of(job, true)});
+    std::vector<Job*> all = siblings(job);
+    all.push_back(&job);
+    for (Job* one : all) {
+      one->spec.hold_user = true;
+      effects_.writes.push_back(store::PutJob{row_of(*one, true)});
+    }
   }
   Outcome outcome;
   outcome.end = JobState::kCancelled;

@@ -7,6 +7,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/names.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -41,28 +42,19 @@ std::string describe_occurrence(const Reservation& r, Time now) {
 
 /// Nodes that exist, each once; "ALL" is all of them.
 Status Controller::check_reserved_names(Reservation& r) const {
-  std::vector<std::string> known;
-  for (const auto& [id, node] : nodes_) known.push_back(node.config.name);
+  const std::vector<std::string> known = node_names();
   if (r.nodes.size() == 1 && base::iequals(r.nodes.front(), "all")) r.nodes = known;
   std::set<std::string> seen;
   for (const std::string& name : r.nodes) {
     if (!node_ids_.contains(name))
-      return base::fail(base::ErrorCode::kNotFound, "invalid node name specified: " + base::printable(name),
-                        base::did_you_mean(name, known));
+      return tl::unexpected(invalid_name(base::ErrorCode::kNotFound, "node name", name, known));
     if (!seen.insert(name).second) return base::invalid("node " + name + " is named twice");
   }
-  for (const std::string& account : r.accounts) {
-    if (qos_.contains(account)) continue;
-    std::vector<std::string> accounts;
-    for (const auto& [name, q] : qos_) accounts.push_back(name);
-    return base::invalid("invalid account specified: " + base::printable(account),
-                         base::did_you_mean(account, accounts));
-  }
+  for (const std::string& account : r.accounts)
+    if (!qos_.contains(account))
+      return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "account", account, keys_of(qos_)));
   if (r.partition.empty() || partitions_.contains(r.partition)) return {};
-  std::vector<std::string> names;
-  for (const auto& [name, p] : partitions_) names.push_back(name);
-  return base::invalid("invalid partition name specified: " + base::printable(r.partition),
-                       base::did_you_mean(r.partition, names));
+  return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "partition name", r.partition, keys_of(partitions_)));
 }
 
 /// The other reservation that has the node at some same time, or null. `known` keeps the answers for one reservation:
@@ -133,6 +125,9 @@ Status Controller::pick_nodes(Reservation& r, Time now) const {
 /// Everything that must hold for a reservation to be entered.
 Status Controller::settle_reservation(Reservation& r, Time now, bool pick) const {
   GW_TRY_STATUS(check_reserved_names(r));
+  if (r.maintenance && !(r.users.empty() && r.accounts.empty()))
+    return base::invalid("a reservation for maintenance lets nobody in, but it names users or accounts",
+                         "leave out Users= and Accounts=, or Flags=MAINT");
   if (pick) {
     Reservation draft = r;  // what is wrong with it otherwise is said before its nodes are looked for
     draft.nodes = {"n"};
@@ -222,11 +217,8 @@ void Controller::reservations_due(Time now) {
 base::Result<const Reservation*> Controller::find_reservation(const std::string& name) const {
   const auto it = reservations_.find(name);
   if (it != reservations_.end()) return &it->second;
-  std::vector<std::string> known;
-  for (const auto& [other, r] : reservations_) known.push_back(other);
-  const std::string hint = base::did_you_mean(name, known);
   return base::fail(base::ErrorCode::kNotFound, "reservation " + base::printable(name) + " does not exist",
-                    !hint.empty() || known.empty() ? hint : "there are: " + base::join(known, ", "));
+                    name_hint(name, keys_of(reservations_)));
 }
 
 /// A job that names a reservation and no partition goes where the reservation is.

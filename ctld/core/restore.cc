@@ -126,9 +126,9 @@ void Controller::restore_job(Time now, model::Job& job) {
   const Time expected_end = begun + job.spec.time_limit;
   const auto taken = ledger_.allocate(job.id, placed.partition, held, begun, expected_end, /*forced=*/true);
   if (taken) {
-    std::shared_ptr<const sched::PendingJob> queued;
-    if (order().is_preemptive()) queued = std::make_shared<const sched::PendingJob>(pending_of(job));
+    auto queued = std::make_shared<const sched::PendingJob>(pending_of(job));
     emit(sched::JobPlaced{job.id, placed.partition, held, begun, expected_end, std::move(queued)});
+    if (job.state == model::JobState::kCompleting) emit(sched::EndExpected{job.id, expected_end, true});
     charge_again(now, job, held);
   }
   if (job.state == model::JobState::kConfiguring)

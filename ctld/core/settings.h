@@ -26,6 +26,7 @@ struct Settings {
   uint32_t max_launch_failures = 5;
   bool requeue = true;
   std::string default_qos = "normal";
+  bool default_qos_implied = false;  ///< It is not in the configuration's list: its jobs run at the root.
   base::Duration heartbeat = base::seconds(10);
   base::Duration node_timeout = base::seconds(60);
   bool has_fence = false;                ///< A fencing program is configured.

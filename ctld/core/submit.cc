@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/names.h"
 #include "sched/place.h"
 #include "wire/convert.h"
 
@@ -15,13 +16,6 @@ namespace {
 constexpr size_t kMaxEnvironment = 8 << 20;
 constexpr size_t kMaxSpec = 256 << 10;  // with script and environment it must fit one message to a node
 constexpr size_t kMaxName = 1024;
-
-template <typename Map>
-std::vector<std::string> keys_of(const Map& map) {
-  std::vector<std::string> out;
-  for (const auto& [key, value] : map) out.push_back(key);
-  return out;
-}
 
 bool lists(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -85,12 +79,8 @@ base::Status Controller::route(const Caller& caller, model::JobSpec& spec) const
   }
   for (const std::string& name : spec.partitions) {
     const auto it = partitions_.find(name);
-    if (it == partitions_.end()) {
-      const std::vector<std::string> known = keys_of(partitions_);
-      const std::string hint = base::did_you_mean(name, known);
-      return base::invalid("invalid partition name specified: " + base::printable(name),
-                           hint.empty() ? "partitions: " + base::join(known, ", ") : hint);
-    }
+    if (it == partitions_.end())
+      return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "partition name", name, keys_of(partitions_)));
     GW_TRY_STATUS(check_partition(caller, spec, it->second));
   }
   return {};
@@ -100,13 +90,9 @@ base::Status Controller::check_qos(model::JobSpec& spec) const {
   // An account is a second name of a QOS; an explicit QOS wins.
   std::string wanted = spec.qos.empty() ? spec.account : spec.qos;
   if (wanted.empty()) wanted = settings_.default_qos;
-  if (!qos_.contains(wanted)) {
-    const std::vector<std::string> known = keys_of(qos_);
-    const std::string hint = base::did_you_mean(wanted, known);
-    return base::invalid(
-        fmt::format("invalid {} specified: {}", spec.qos.empty() ? "account" : "QOS", base::printable(wanted)),
-        hint.empty() ? "known: " + base::join(known, ", ") : hint);
-  }
+  if (!qos_.contains(wanted))
+    return tl::unexpected(
+        invalid_name(base::ErrorCode::kInvalid, spec.qos.empty() ? "account" : "QOS", wanted, keys_of(qos_)));
   spec.qos = wanted;
   if (spec.account.empty()) spec.account = wanted;
   return {};

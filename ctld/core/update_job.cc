@@ -4,6 +4,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/names.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -17,7 +18,7 @@ void Controller::update_job(Time now, ConnId conn, const Caller& caller, const w
   if (!ids) return reply_error(conn, request.id(), ids.error());
   for (uint32_t id : *ids) {
     Job* job = find_job(JobId(id));
-    base::Status done = base::fail(base::ErrorCode::kNotFound, "invalid job id specified: " + std::to_string(id));
+    base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = update_with_components(now, caller, *job, request.update_job());
     if (done) {
       jobs.add_done(id);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
@@ -144,7 +145,8 @@ int run(int argc, char** argv) {
     }
     fmt::print("order {} {}: {}\n", c->order, settings->policy.order_version,
                plugin::Orders(c->plugin_dirs).find(c->order));
-    fmt::print("{}: {} nodes, {} partitions: good\n", a.config, c->nodes.size(), c->partitions.size());
+    fmt::print("{}: {}, {}: good\n", a.config, base::counted(c->nodes.size(), "node"),
+               base::counted(c->partitions.size(), "partition"));
     return 0;
   }
   base::Status done = set_up_log(a);

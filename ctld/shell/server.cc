@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "ctld/shell/settings.h"
 #include "plugin/orders.h"
@@ -82,7 +83,7 @@ base::Status Server::open_store() {
                plugin::Orders(config_.plugin_dirs).find(config_.order));
   core_ = std::make_unique<Controller>(std::move(settings), now);
   GW_TRY_STATUS(core_->restore(snapshot, now));
-  spdlog::info("recovered {} jobs that have not ended", snapshot.jobs.size());
+  spdlog::info("recovered {} without an end", base::counted(snapshot.jobs.size(), "job"));
   backups_ = std::make_unique<Backups>(
       loop_, [store = opened.store.get()](const std::string& path, const std::function<bool()>& keep_going) {
         return store->backup(path, keep_going);

@@ -19,6 +19,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.max_launch_failures = config.max_launch_failures;
   s.requeue = config.requeue;
   s.default_qos = config.default_qos;
+  s.default_qos_implied = config.default_qos_implied;
   s.heartbeat = config.heartbeat;
   s.node_timeout = config.node_timeout;
   s.has_fence = !config.fence_program.empty();
@@ -44,6 +45,8 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.policy.reservations = config.reservations;
   s.policy.candidates = config.candidates;
   s.policy.grace = config.kill_wait;
+  s.policy.reclaim = config.reclaim;
+  s.policy.preempts = config.preempts;
   s.usage_half_life = config.usage_half_life;
   s.entries = config::entries(config);
   return s;

@@ -44,7 +44,7 @@ void add_state(Record& r, const JobRow& row, bool detail) {
   r.line()
       .put("Requeue", job.spec().requeue() ? 1 : 0)
       .put("Restarts", job.status().restarts())
-      .put("BatchFlag", 1)
+      .put("BatchFlag", job.spec().het_offset() == 0 ? 1 : 0)
       .put("Reboot", 0)
       .put("ExitCode", exit_code(job));
   if (detail) r.line().put("DerivedExitCode", "0:0");

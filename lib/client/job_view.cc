@@ -30,12 +30,14 @@ std::string signal_name(int signo) {
   return text == nullptr ? "signal " + std::to_string(signo) : text;
 }
 
+/// Of the job that writes the files: that is the first component, of whose nodes another one knows nothing.
 model::PatternValues pattern_values(const wire::Job& job) {
+  const bool writes = job.spec().het_offset() == 0;
   model::PatternValues v;
-  v.job_id = job.id();
+  v.job_id = writes ? job.id() : job.spec().het_job();
   v.job_name = job.spec().name();
   v.user = job.spec().user();
-  v.node = first_node(job);
+  v.node = writes ? first_node(job) : "%N";
   return v;
 }
 

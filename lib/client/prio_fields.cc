@@ -112,6 +112,9 @@ std::vector<Field<Row>> make_fields() {
   return t;
 }
 
+/// -0.0 is written as 0.0.
+double plain(double x) { return x + 0.0; }
+
 }  // namespace
 
 const std::vector<Field<PriorityRow>>& priority_fields() {
@@ -154,11 +157,12 @@ std::string priorities_json(const wire::ListPrioritiesReply& list) {
                 {"user_id", job.uid()},         {"account", job.account()},
                 {"partition", job.partition()}, {"qos", job.qos()},
                 {"tier", job.tier()},           {"submitted_priority", job.submitted_priority()},
-                {"priority", job.priority()},   {"score", job.score()}};
+                {"priority", job.priority()},   {"score", plain(job.score())}};
     one["parts"] = Json::object();
     for (int i = 0; i < std::min(parts, job.factors_size()); ++i)
-      one["parts"][list.names(i)] = {
-          {"factor", job.factors(i)}, {"weight", list.weights(i)}, {"product", job.factors(i) * list.weights(i)}};
+      one["parts"][list.names(i)] = {{"factor", plain(job.factors(i))},
+                                     {"weight", plain(list.weights(i))},
+                                     {"product", plain(job.factors(i) * list.weights(i))}};
     j["jobs"].push_back(std::move(one));
   }
   j["last_update"] = list.now_us() / 1'000'000;

@@ -52,6 +52,7 @@ struct Config {
   uint32_t max_launch_failures = 5;                  ///< In a row on account of nodes; then the job is held.
   bool requeue = true;                               ///< Default for jobs that do not say.
   std::string default_qos = "normal";
+  bool default_qos_implied = false;  ///< Not in the list of the file: its jobs run at the root of the tree.
 
   // nodes (timing of the links):
   base::Duration heartbeat = base::seconds(10);
@@ -64,6 +65,8 @@ struct Config {
   model::Fit fit = model::Fit::kBest;                    ///< Where neither partition nor job says.
   uint32_t reservations = 16;                            ///< Blocked jobs of a partition that get a reservation.
   uint32_t candidates = 32;                              ///< Nodes compared for one task; 0: all.
+  model::Reclaim reclaim = model::Reclaim::kFairShare;   ///< Between QOS.
+  bool preempts = false;                                 ///< Inside a QOS, by submitted priority.
   base::Duration usage_half_life = base::hours(7 * 24);  ///< In which use of the cluster counts half.
 
   std::vector<std::string>

@@ -113,6 +113,7 @@ void add_default_qos(const Value& root, Config& c, std::span<const std::string> 
                           base::did_you_mean(c.default_qos, names));
   model::Qos qos;
   qos.name = c.default_qos;
+  c.default_qos_implied = true;
   c.qos.push_back(qos);
 }
 
@@ -153,6 +154,8 @@ void read_qos(const Value& root, Config& c, Problems& problems) {
   std::vector<std::string> names;
   for (const model::Qos& q : c.qos) names.push_back(q.name);
   check_parents(items, c, names, problems);
+  if (problems.has_errors()) return add_default_qos(root, c, names, problems);
+  if (const auto fault = model::check_guarantees(c.qos, {})) problems.error(place_of(root, "qos"), fault->error);
   add_default_qos(root, c, names, problems);
 }
 

@@ -39,22 +39,9 @@ struct ScenarioNode {
   uint32_t weight = 1;
 };
 
-/// Amounts by resource: `gpu` and `gpu:TYPE` in thousandths, `mem` in MiB, `cpu`, `node`.
-using Amounts = std::map<std::string, uint64_t>;
-
-struct ScenarioQos {
+struct ScenarioQos : model::Qos {
   Place place;
-  std::string name;
-  std::string parent;  ///< Empty: the root.
-  Amounts guaranteed, limit;
-  uint32_t weight = 1;
-  int64_t priority = 0;
-  base::Duration min_runtime = {};
-  base::Duration grace = {};
-  bool preempt_children = false;
 };
-
-enum class Reclaim : uint8_t { kNone, kGuaranteed, kFairShare };
 
 /// What is not given is the scheduler's own default.
 struct ScenarioPolicy {
@@ -66,7 +53,7 @@ struct ScenarioPolicy {
   std::optional<uint32_t> reservations;
   std::optional<uint32_t> candidates;
   std::optional<base::Duration> grace;
-  std::optional<Reclaim> reclaim;
+  std::optional<model::Reclaim> reclaim;
   std::optional<bool> consolidate;
   std::optional<bool> preempt;
   Place reclaim_place, consolidate_place, preempt_place;

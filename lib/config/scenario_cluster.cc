@@ -126,28 +126,8 @@ void read_partitions_of(const Value& root, ScenarioCluster& c, const Reading& re
 
 // ---- QOS
 
-constexpr std::string_view kResources[] = {"gpu", "cpu", "mem", "node"};
-
-base::Result<uint64_t> parse_amount(std::string_view resource, std::string_view text) {
-  constexpr int64_t kMost = 1'000'000'000;
-  if (resource == "mem") return base::parse_memory_mb(text);
-  if (!resource.starts_with("gpu")) {
-    GW_TRY(whole, base::parse_int(text, 0, kMost, resource));
-    return static_cast<uint64_t>(whole);
-  }
-  const size_t dot = std::min(text.find('.'), text.size());
-  GW_TRY(gpus, base::parse_int(text.substr(0, dot), 0, kMost, resource));
-  uint64_t milli = static_cast<uint64_t>(gpus) * model::kWholeGpu;
-  if (dot == text.size()) return milli;
-  std::string part(text.substr(dot + 1));
-  if (part.empty() || part.size() > 3) return base::invalid(fmt::format("{}: at most three decimals", resource));
-  part.resize(3, '0');
-  GW_TRY(thousandths, base::parse_int(part, 0, 999, resource));
-  return milli + static_cast<uint64_t>(thousandths);
-}
-
-Amounts read_amounts(const Value& item, std::string_view key, const Reading& reading) {
-  Amounts amounts;
+model::Amounts read_amounts(const Value& item, std::string_view key, const Reading& reading) {
+  model::Amounts amounts;
   const Value* map = item.find(key);
   if (map == nullptr || map->kind == Value::Kind::kNull) return amounts;
   if (map->kind != Value::Kind::kMap) {
@@ -155,18 +135,17 @@ Amounts read_amounts(const Value& item, std::string_view key, const Reading& rea
     return amounts;
   }
   MapKeys seen;
-  const std::vector<std::string> known(std::begin(kResources), std::end(kResources));
   for (size_t i = 0; i + 1 < map->items.size(); i += 2) {
     const Value& name = map->items[i];
     if (!seen.is_new(name, reading.problems)) continue;
-    const bool is_type = name.text.starts_with("gpu:") && name.text.size() > 4;
-    if (!is_type && std::find(known.begin(), known.end(), name.text) == known.end()) {
-      tell_unknown(name, known, reading.problems);
+    const auto resource = model::parse_resource(name.text);
+    if (!resource) {
+      reading.problems.error(name, resource.error());
       continue;
     }
-    const auto amount = parse_amount(name.text, map->items[i + 1].text);
+    const auto amount = model::parse_amount(*resource, map->items[i + 1].text);
     if (amount)
-      amounts[base::to_lower(name.text)] = *amount;
+      amounts[*resource] = *amount;
     else
       reading.problems.error(map->items[i + 1], amount.error());
   }
@@ -189,7 +168,7 @@ void read_one_qos(const Value& item, std::map<std::string, uint32_t>& lines, Sce
   qos.weight = line.weight;
   qos.priority = line.priority;
   qos.min_runtime = read_offset(line.min_runtime, false, {}, item, "min_runtime", reading);
-  qos.grace = read_offset(line.grace, false, {}, item, "grace", reading);
+  if (!line.grace.empty()) qos.grace = read_offset(line.grace, false, {}, item, "grace", reading);
   qos.preempt_children = line.preempt_children;
   c.qos.push_back(std::move(qos));
 }
@@ -224,13 +203,6 @@ void read_qos_of(const Value& root, ScenarioCluster& c, const Reading& reading) 
 
 // ---- Policy
 
-std::optional<Reclaim> reclaim_of(const std::string& text) {
-  if (text == "none") return Reclaim::kNone;
-  if (text == "guaranteed") return Reclaim::kGuaranteed;
-  if (text == "fair_share") return Reclaim::kFairShare;
-  return std::nullopt;
-}
-
 ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   ScenarioPolicy policy;
   const Value* map = root.find("policy");
@@ -251,7 +223,7 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   policy.reservations = given(*map, "reservations", line.reservations);
   policy.candidates = given(*map, "candidates", line.candidates);
   policy.grace = given(*map, "grace", read_offset(line.grace, false, {}, *map, "grace", reading));
-  policy.reclaim = reclaim_of(line.reclaim);
+  if (!line.reclaim.empty()) policy.reclaim = *model::parse_reclaim(line.reclaim);  // one of the choices
   policy.consolidate = given(*map, "consolidate", line.consolidate);
   policy.preempt = given(*map, "preempt", line.preempt);
   return policy;
@@ -306,19 +278,11 @@ ScenarioCluster read_cluster_parts(const Value& root, const Reading& reading) {
   return c;
 }
 
+/// Those of the uppermost QOS are held against the nodes once these are known.
 void warn_of_guarantees(const ScenarioCluster& c, const Value& root, Problems& problems) {
-  for (const ScenarioQos& parent : c.qos) {
-    Amounts sums;
-    for (const ScenarioQos& child : c.qos)
-      if (child.parent == parent.name)
-        for (const auto& [resource, amount] : child.guaranteed) sums[resource] += amount;
-    for (const auto& [resource, sum] : sums) {
-      const auto own = parent.guaranteed.find(resource);
-      if (own != parent.guaranteed.end() && sum > own->second)
-        problems.warn(place_of(root, "qos"),
-                      fmt::format("below QOS {} more {} is guaranteed than it has itself", parent.name, resource));
-    }
-  }
+  if (problems.has_errors()) return;
+  if (const auto fault = model::check_guarantees({c.qos.begin(), c.qos.end()}, {}))
+    problems.warn(place_of(root, "qos"), fault->error.what);
 }
 
 }  // namespace gw::config

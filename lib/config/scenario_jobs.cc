@@ -130,19 +130,25 @@ class JobReader {
     bind(job_line_keys(), line, keys);
     bind(ask_line_keys(), ask, keys);
     if (!read_bound(keys, kJobLists, item, "an entry of jobs", reading_.problems)) return;
-    if (!is_new_name(line.name, item, "job", lines_, reading_)) return;
-    if (std::find(std::begin(kExpectWords), std::end(kExpectWords), line.name) != std::end(kExpectWords))
-      reading_.problems.error(item, fmt::format("a job cannot be called {}", line.name), "expect has that word");
+    if (line.names.empty()) line.names.emplace_back();
+    for (const std::string& name : line.names)
+      if (!is_new_name(name, item, "job", lines_, reading_)) return;
+    for (const std::string_view word : kExpectWords)
+      if (std::find(line.names.begin(), line.names.end(), word) != line.names.end())
+        reading_.problems.error(item, fmt::format("a job cannot be called {}", word), "expect has that word");
     ScenarioJob job;
     job.place = reading_.place(item);
-    job.name = line.name;
+    job.name = line.names.front();
     job.asks = request_of(ask, item);
     set_components(item, job);
     set_identity(line, item, job);
     set_times(line, item, job);
     set_start(line, item, job);
     set_elastic(line, item, job);
-    scenario_.jobs.push_back(std::move(job));
+    for (const std::string& name : line.names) {
+      job.name = name;
+      scenario_.jobs.push_back(job);
+    }
   }
 
  private:

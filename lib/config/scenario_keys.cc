@@ -92,13 +92,13 @@ const Key<PolicyLine> kPolicyLines[] = {
         "How long a job that is taken off still runs; 0s if not given."),
     choice<PolicyLine>(
         "reclaim", [](PolicyLine& p) -> Ref { return &p.reclaim; },
-        "What a QOS may take back. Beside a list of QOS only none is supported yet.", "guaranteed|fair_share|none"),
+        "What a QOS may take back from another; fair_share if not given. See quotas.md.", "guaranteed|fair_share|none"),
     of<PolicyLine>(
         Kind::kBool, "consolidate", [](PolicyLine& p) -> Ref { return &p.consolidate; },
         "Move preemptible jobs to make room; not supported yet."),
     of<PolicyLine>(
         Kind::kBool, "preempt", [](PolicyLine& p) -> Ref { return &p.preempt; },
-        "Priority preemption inside one QOS; not supported yet where priorities differ."),
+        "Inside one QOS a job of higher priority takes from those of a lower one; false if not given."),
 };
 
 const Key<QosLine> kQosLines[] = {
@@ -116,9 +116,10 @@ const Key<QosLine> kQosLines[] = {
         -kBillion, kBillion),
     text<QosLine>(
         "min_runtime", [](QosLine& q) -> Ref { return &q.min_runtime; },
-        "Nobody is taken off so soon after its start."),
+        "Nobody is taken off so soon after its start; as above it if not given."),
     text<QosLine>(
-        "grace", [](QosLine& q) -> Ref { return &q.grace; }, "How long its victims still run."),
+        "grace", [](QosLine& q) -> Ref { return &q.grace; },
+        "How long its jobs still run when they are taken off; as above it, or the policy's, if not given."),
     of<QosLine>(
         Kind::kBool, "preempt_children", [](QosLine& q) -> Ref { return &q.preempt_children; },
         "Jobs of this QOS itself may take from its descendants."),
@@ -209,7 +210,8 @@ const Key<AskLine> kAskLines[] = {
 
 const Key<JobLine> kJobLines[] = {
     of<JobLine>(
-        Kind::kName, "name", [](JobLine& j) -> Ref { return &j.name; }, "Its name."),
+        Kind::kHosts, "name", [](JobLine& j) -> Ref { return &j.names; },
+        "Its name, or a list as of hosts (a[0-7]) of jobs that share this line."),
     of<JobLine>(
         Kind::kName, "qos", [](JobLine& j) -> Ref { return &j.qos; }, "Its QOS; the root if not given."),
     of<JobLine>(

@@ -54,7 +54,8 @@ struct AskLine {
   bool exclusive = false;
 };
 struct JobLine {
-  std::string name, qos, user, state = "pending", reservation;
+  std::vector<std::string> names;
+  std::string qos, user, state = "pending", reservation;
   std::string started, submit, submitted, run_time, deadline;
   uint32_t min_tasks = 0;
   int64_t priority = 50;

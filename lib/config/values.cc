@@ -195,6 +195,23 @@ void read_weights(const KeyInfo& key, std::map<std::string, double>& to, const V
   to = std::move(all);
 }
 
+void read_amounts(const KeyInfo& key, model::Amounts& to, const Value& value, Problems& problems) {
+  if (value.kind != Value::Kind::kMap)
+    return problems.error(value, fmt::format("{} takes a map of resources and amounts", key.name), "write {gpu: 16}");
+  model::Amounts all;
+  for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
+    const Value& name = value.items[i];
+    if (name.kind != Value::Kind::kScalar) return problems.error(name, "a key that is no plain text");
+    const auto resource = model::parse_resource(name.text);
+    if (!resource) return tell(key, name, resource.error(), problems);
+    const auto amount = model::parse_amount(*resource, value.items[i + 1].text);
+    if (!amount) return tell(key, value.items[i + 1], amount.error(), problems);
+    if (!all.emplace(*resource, *amount).second)
+      return problems.error(name, fmt::format("{}: {} stands twice", key.name, *resource), "leave one");
+  }
+  to = std::move(all);
+}
+
 void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& problems) {
   if (value.kind == Value::Kind::kNull)
     return problems.error(value, fmt::format("{} has no value", key.name), "give one, or leave the key out");
@@ -205,6 +222,17 @@ void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& probl
   if (auto* duration = std::get_if<base::Duration*>(&to))
     return assign(key, parse_duration(value.text, key), value, problems,
                   [duration](base::Duration d) { **duration = d; });
+  if (auto* optional = std::get_if<std::optional<base::Duration>*>(&to)) {
+    if (value.text.empty()) return (*optional)->reset();
+    return assign(key, parse_duration(value.text, key), value, problems,
+                  [optional](base::Duration d) { **optional = d; });
+  }
+  if (auto* reclaim = std::get_if<model::Reclaim*>(&to)) {
+    Status known = check_choice(value.text, key.choices);
+    if (!known) return tell(key, value, known.error(), problems);
+    return assign(key, model::parse_reclaim(value.text), value, problems,
+                  [reclaim](model::Reclaim r) { **reclaim = r; });
+  }
   if (auto* fit = std::get_if<model::Fit*>(&to)) {
     Status known = check_choice(value.text, key.choices);
     if (!known) return tell(key, value, known.error(), problems);
@@ -305,6 +333,14 @@ std::string weights_text(const std::map<std::string, double>& weights, std::stri
   return base::join(parts, separator);
 }
 
+std::string amounts_text(const model::Amounts& amounts, std::string_view is, std::string_view separator) {
+  std::vector<std::string> parts;
+  for (const auto& [resource, amount] : amounts)
+    parts.push_back(
+        fmt::format("{}{}{}", is == "=" ? resource : quoted(resource), is, model::format_amount(resource, amount)));
+  return base::join(parts, separator);
+}
+
 std::string number_text(const KeyInfo& key, int64_t n) {
   if (key.kind == Kind::kMemory) return size_text(n, "MGT");
   return key.kind == Kind::kBytes ? size_text(n) : std::to_string(n);
@@ -317,6 +353,8 @@ void read_value(const KeyInfo& key, Ref to, const Value& value, Problems& proble
     read_list(key, **list, value, problems);
   else if (auto* weights = std::get_if<std::map<std::string, double>*>(&to))
     read_weights(key, **weights, value, problems);
+  else if (auto* amounts = std::get_if<model::Amounts*>(&to))
+    read_amounts(key, **amounts, value, problems);
   else
     read_scalar(key, to, value, problems);
 }
@@ -337,6 +375,12 @@ std::string show_value(const KeyInfo& key, Ref from) {
           return std::string(model::name(*place));
         else if constexpr (std::is_same_v<Place, std::map<std::string, double>>)
           return weights_text(*place, "=", ",");
+        else if constexpr (std::is_same_v<Place, model::Amounts>)
+          return amounts_text(*place, "=", ",");
+        else if constexpr (std::is_same_v<Place, model::Reclaim>)
+          return std::string(model::name(*place));
+        else if constexpr (std::is_same_v<Place, std::optional<base::Duration>>)
+          return *place ? duration_text(**place) : "";
         else
           return number_text(key, static_cast<int64_t>(*place));
       },
@@ -346,8 +390,10 @@ std::string show_value(const KeyInfo& key, Ref from) {
 std::string yaml_value(const KeyInfo& key, Ref from) {
   if (auto* weights = std::get_if<std::map<std::string, double>*>(&from))
     return "{" + weights_text(**weights, ": ", ", ") + "}";
+  if (auto* amounts = std::get_if<model::Amounts*>(&from)) return "{" + amounts_text(**amounts, ": ", ", ") + "}";
   auto* list = std::get_if<std::vector<std::string>*>(&from);
-  bool is_text = std::holds_alternative<std::string*>(from);
+  bool is_text =
+      std::holds_alternative<std::string*>(from) || std::holds_alternative<std::optional<base::Duration>*>(from);
   if (list == nullptr) return is_text ? quoted(show_value(key, from)) : show_value(key, from);
   std::string text = list_text(key, **list);
   if (key.kind == Kind::kHosts || (key.kind == Kind::kAddresses && text.find('[') != std::string::npos))
@@ -392,6 +438,8 @@ std::string kind_text(const KeyInfo& key) {
       return "addresses";
     case Kind::kWeights:
       return "map of names to numbers";
+    case Kind::kAmounts:
+      return "map of resources to amounts";
   }
   return "";
 }

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "base/text.h"
 
 namespace gw::io {
 namespace {
@@ -24,6 +27,7 @@ struct HttpServer::Visitor {
   std::shared_ptr<Stream> stream;
   std::string head;
   Timer patience;
+  uint64_t number = 0;
   bool is_answered = false;
 };
 
@@ -32,7 +36,6 @@ base::Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, const std
   std::unique_ptr<HttpServer> server(new HttpServer(loop, std::move(pages), patience));
   ListenOptions options;
   options.address = address;
-  options.max_connections = kMaxConnections;
   options.backlog = 128;
   GW_TRY(listener, Listener::open(loop, options, [s = server.get()](const auto& stream) { s->on_accept(stream); }));
   server->listener_ = std::move(listener);
@@ -43,9 +46,23 @@ HttpServer::~HttpServer() {
   for (auto& [key, visitor] : visitors_) visitor->stream->on_closed({});  // an answer may still be under way
 }
 
+/// Closes one connection if there are as many as may be: the oldest of those that have not asked yet, if there is any.
+void HttpServer::make_room() {
+  if (visitors_.size() < kMaxConnections) return;
+  const auto oldest = std::min_element(visitors_.begin(), visitors_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second->is_answered, a.second->number) < std::pair(b.second->is_answered, b.second->number);
+  });
+  const std::shared_ptr<Stream> stream = oldest->second->stream;
+  visitors_.erase(oldest);
+  stream->on_closed({});
+  stream->close("others wait");
+}
+
 void HttpServer::on_accept(const std::shared_ptr<Stream>& stream) {
+  make_room();
   auto visitor = std::make_shared<Visitor>();
   visitor->stream = stream;
+  visitor->number = ++visits_;
   visitor->patience = loop_.after(patience_, [s = stream.get()] { s->close("no request came in time"); });
   visitors_[stream.get()] = visitor;
   stream->on_closed([this, key = stream.get()](const std::string&) {
@@ -73,6 +90,11 @@ std::string HttpServer::answer(std::string_view head) const {
     return refusal("400 Bad Request");
   if (line.substr(0, method) != "GET") return refusal("405 Method Not Allowed", "Allow: GET\r\n");
   std::string_view path = line.substr(method + 1, target - method - 1);
+  if (constexpr std::string_view kScheme = "http://"; base::iequals(path.substr(0, kScheme.size()), kScheme)) {
+    // As to a proxy; a server has to take it too.
+    path.remove_prefix(kScheme.size());
+    path.remove_prefix(std::min(path.find('/'), path.size()));
+  }
   path = path.substr(0, path.find('?'));
   const auto page = pages_.find(std::string(path));
   if (page == pages_.end()) return refusal("404 Not Found");

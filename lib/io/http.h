@@ -1,7 +1,8 @@
 // Answers HTTP GET on one address: for what monitoring fetches. Nobody is asked who he is, so nothing secret may be
 // served, and nothing is ever changed by a request.
 // Invariants: a connection carries one request and is closed after the answer; its head is bounded in size and time,
-// and so is the number of connections; requests with a body, other methods and other paths are refused.
+// and so is the number of connections; requests with a body, other methods and other paths are refused. Who connects is
+// served at once: where connections are many, the one that has been silent longest makes way.
 #pragma once
 
 #include <functional>
@@ -40,12 +41,14 @@ class HttpServer {
   HttpServer(Loop& loop, std::map<std::string, Page> pages, base::Duration patience)
       : loop_(loop), pages_(std::move(pages)), patience_(patience) {}
   void on_accept(const std::shared_ptr<Stream>& stream);
+  void make_room();
   std::string answer(std::string_view head) const;
 
   Loop& loop_;
   std::map<std::string, Page> pages_;
   base::Duration patience_;
   std::map<Stream*, std::shared_ptr<Visitor>> visitors_;
+  uint64_t visits_ = 0;
   std::unique_ptr<Listener> listener_;
 };
 

@@ -1,4 +1,4 @@
-// Nodes, partitions and QOS as the controller knows them.
+// Nodes and partitions as the controller knows them.
 // Invariant: a Node's `topology` is what the node itself reported; the configuration only constrains it.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "base/bitset.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/qos.h"
 #include "model/request.h"
 #include "model/topology.h"
 
@@ -81,14 +82,6 @@ struct Partition {
   base::Duration lease = {};                 ///< Zero: none. A node cut off for so long ends its jobs itself.
   base::Duration grace = base::seconds(30);  ///< SIGTERM to SIGKILL.
   bool operator==(const Partition&) const = default;
-};
-
-struct Qos {
-  std::string name;
-  std::string parent;
-  std::string description;
-  int64_t priority = 0;
-  bool operator==(const Qos&) const = default;
 };
 
 }  // namespace gw::model

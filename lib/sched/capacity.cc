@@ -240,16 +240,20 @@ void Capacity::set_expected_end(JobId job, base::Time when) {
   }
 }
 
+std::optional<model::NodeShare> Capacity::share_of(JobId job, NodeId id) const {
+  const NodeAccount* account = node(id);
+  if (account == nullptr) return std::nullopt;
+  for (const Occupant& o : account->occupants)
+    if (o.job == job) return model::NodeShare{id, account->facts.name, 0, 0, o.cores, o.gpus, o.gpu_milli, o.mem_mb};
+  return std::nullopt;
+}
+
 model::Allocation Capacity::allocation_of(JobId job) const {
   model::Allocation out;
   const auto it = holdings_.find(job);
   if (it == holdings_.end()) return out;
-  for (NodeId id : it->second.nodes) {
-    const NodeAccount* account = node(id);
-    if (account == nullptr) continue;
-    for (const Occupant& o : account->occupants)
-      if (o.job == job) out.shares.push_back({id, account->facts.name, 0, 0, o.cores, o.gpus, o.gpu_milli, o.mem_mb});
-  }
+  for (NodeId id : it->second.nodes)
+    if (auto share = share_of(job, id)) out.shares.push_back(std::move(*share));
   return out;
 }
 

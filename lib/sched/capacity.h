@@ -142,6 +142,8 @@ class Capacity {
   /// The partition's nodes grouped by what is free on them. Null: unknown partition.
   const NodeIndex* index(const std::string& partition) const;
   const std::unordered_map<JobId, Holding>& holdings() const { return holdings_; }
+  /// What a job still holds of a node; without the tasks on it.
+  std::optional<model::NodeShare> share_of(JobId job, NodeId node) const;
   /// What a job still holds; without the tasks on it.
   model::Allocation allocation_of(JobId job) const;
   /// What there is in all, usable or not.

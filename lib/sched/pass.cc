@@ -10,7 +10,13 @@
 namespace gw::sched {
 
 Pass::Pass(ClusterView& view, Time now, const Budget& budget)
-    : view_(view), now_(now), budget_(budget), order_(view.order()), facts_(now, view.capacity(), view.usage()) {}
+    : view_(view),
+      now_(now),
+      budget_(budget),
+      order_(view.order()),
+      facts_(now, view.capacity(), view.usage()),
+      quotas_(view.quota()),
+      turns_(quotas_) {}
 
 void Pass::change_at(Time when) {
   if (when > now_) plan_.next_change_at = std::min(plan_.next_change_at, when);
@@ -18,6 +24,7 @@ void Pass::change_at(Time when) {
 
 void Pass::book_advance_reservations() {
   book_reservations(view_.reservations(), capacity(), now_, timeline_);
+  if (!quotas_.tree().is_flat()) firm_ = timeline_;
   for (const auto& [name, r] : view_.reservations()) {
     const model::Occurrence o = r.at(now_);
     if (o.to <= now_) continue;
@@ -33,31 +40,73 @@ int32_t best_tier(const Capacity& capacity, const PendingJob& job) {
   return best;
 }
 
+/// Can what was freed, and what is being freed, still become what the job was promised?
+bool Pass::still_holds(const Claim& claim) const {
+  const auto is_usable = [this](const model::NodeShare& share) {
+    const NodeAccount* account = view_.capacity().node(share.node);
+    return account != nullptr && account->facts.usable;
+  };
+  const std::vector<model::NodeShare>& shares = claim.allocation.shares;
+  return now_ <= claim.when + kClaimPatience && std::all_of(shares.begin(), shares.end(), is_usable);
+}
+
+/// Those for whom others had to leave come first, in the place that was made for them.
+void Pass::honour_claims() {
+  for (const auto& [id, claim] : view_.claims()) {
+    const PendingJob* job = view_.queue().find(id);
+    if (job == nullptr || !still_holds(claim)) continue;
+    const uint32_t leaf = quotas_.tree().leaf_of(job->qos);
+    const Quantities amounts = quotas_.tree().count(claim.allocation, capacity());
+    Start start{id, claim.partition, claim.allocation, job->time_limit};
+    const bool may_start = !quotas_.limit_in_way(leaf, amounts) && check(capacity(), *job, start) &&
+                           check_reservations(view_.reservations(), *job, start, now_);
+    if (may_start && capacity().allocate(id, claim.partition, claim.allocation, now_, now_ + job->time_limit)) {
+      tentative_.push_back(id);
+      quotas_.start(leaf, amounts, job->preemptible);
+      plan_.groups.push_back(Group{{std::move(start)}});
+      ++starts_;
+    } else {
+      quotas_.claim(leaf, amounts, job->preemptible);
+      served_.is_guaranteed = true;  // nobody takes what others had to leave for
+      promise(*job, FutureStart{now_, claim.allocation});
+      plan_.reservations.push_back(Reserve{id, claim.partition, claim.when, claim.allocation.node_names()});
+      change_at(claim.when + kClaimPatience + base::microseconds(1));
+    }
+    claimed_.insert(id);
+  }
+}
+
+void Pass::begin_class(const ClassKey& key, const JobClass& job_class) {
+  const PendingJob& shape = job_class.shape();
+  progress_[&key] =
+      Progress{job_class.members.begin(), quotas_.tree().leaf_of(shape.qos), quotas_.tree().count(shape), false};
+  take_turn(key);
+}
+
 /// Puts the class's next job in line.
 void Pass::take_turn(const ClassKey& key) {
   Progress& progress = progress_.at(&key);
   const JobClass& c = view_.queue().classes().at(key);
+  while (progress.next != c.members.end() && claimed_.contains(progress.next->second.id)) ++progress.next;
   if (progress.next == c.members.end()) return;
   const PendingJob& job = progress.next->second;
-  Turn turn{best_tier(view_.capacity(), job), progress.next->first, &key};
+  Turn turn{best_tier(view_.capacity(), job), progress.next->first, &key, progress.leaf, &progress.amounts};
   turn.rank.key = -order_.score(job, facts_.context());
-  turns_.insert(turn);
+  turns_.put(turn);
 }
 
 Plan Pass::run() {
   plan_.epoch = view_.epoch();
   book_advance_reservations();
-  for (const auto& [key, c] : view_.queue().classes()) {
-    progress_[&key] = {c.members.begin(), false};
-    take_turn(key);
-  }
-  while (!turns_.empty() && !plan_.exhausted) {
-    const Turn turn = *turns_.begin();
-    turns_.erase(turns_.begin());
-    serve(turn);
+  honour_claims();
+  for (const auto& [key, c] : view_.queue().classes()) begin_class(key, c);
+  while (!plan_.exhausted) {
+    const auto turn = turns_.pop();
+    if (!turn) break;
+    serve(*turn);
   }
   for (JobId id : tentative_) capacity().release_all(id);
-  while (!taken_.empty()) give_back(taken_.begin()->first);
+  while (!taken_.empty()) give_back_part(taken_.begin()->first);
   plan_.placements = placements_;
   return std::move(plan_);
 }
@@ -69,9 +118,12 @@ void Pass::serve(const Turn& turn) {
   }
   Progress& progress = progress_.at(turn.key);
   const PendingJob& job = progress.next->second;
+  served_ = Served{progress.leaf, &progress.amounts, quotas_.is_guaranteed(progress.leaf, progress.amounts)};
   JobClass& job_class = view_.queue().job_class(*turn.key);
   const bool is_known = !progress.is_blocked && is_still_blocked(job, job_class);
-  if (decide(job, job_class, progress.is_blocked, is_known) == Outcome::kBlocked) {
+  const Outcome outcome = decide(job, job_class, progress.is_blocked, is_known);
+  if (outcome == Outcome::kLimited) return;  // and so the rest of the class
+  if (outcome == Outcome::kBlocked) {
     progress.is_blocked = true;
     if (!may_reserve(job)) return;  // the rest of the class waits like this one
   }
@@ -85,9 +137,14 @@ Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_b
     return Outcome::kRejected;
   }
   failed_.clear();
+  if (is_bound(job)) {
+    if (!is_blocked && start_by_taking(job)) return Outcome::kStarted;
+    if (!is_blocked) tell_bound(job, job_class);
+    return Outcome::kLimited;
+  }
   if (!is_blocked && !is_known && (start_now(job, job.time_limit) || start_shortened(job))) return Outcome::kStarted;
-  if (!is_blocked && order_.is_preemptive() && start_by_taking(job)) return Outcome::kStarted;
-  for (const std::string& name : job.partitions) first_blocked_.try_emplace(name, job.id);
+  if (!is_blocked && start_by_taking(job)) return Outcome::kStarted;
+  for (const std::string& name : job.partitions) first_blocked_.try_emplace({served_.leaf, name}, job.id);
   if (!is_blocked) tell_blocked(job, job_class, is_known);
   if (may_reserve(job)) reserve(job, job_class);
   return Outcome::kBlocked;
@@ -132,13 +189,13 @@ Pass::Closeness Pass::closeness(const PendingJob& job) {
 bool Pass::is_open(const PendingJob& job, const std::string& partition) const {
   const PartitionFacts* p = view_.capacity().partition(partition);
   return p != nullptr && p->is_up && allows_time(view_.capacity(), job, *p) &&
-         !(order_.is_strict() && first_blocked_.contains(partition));
+         !(order_.is_strict() && first_blocked_.contains({served_.leaf, partition}));
 }
 
 /// nullopt: not now, whatever is free: outside its advance reservation's time.
 std::optional<Look> Pass::look_for(const PendingJob& job, const PartitionFacts& partition, Duration length) {
   Look look;
-  look.timeline = &timeline_;
+  look.timeline = &promises();
   look.span = {now_, now_ + length};
   const Closeness close = closeness(job);
   look.level = close.level;
@@ -192,6 +249,19 @@ bool Pass::start_parts(const PendingJob& job, const std::string& partition, Dura
     });
     if (!placed) return false;
   }
+  return keeps_quotas(job, group);
+}
+
+/// What a job really gets may be more than it asks for: whole cores, a node's memory.
+bool Pass::keeps_quotas(const PendingJob& job, const Group& group) {
+  Quantities amounts = quotas_.tree().none();
+  for (const Decision& d : group.decisions)
+    if (const auto* start = std::get_if<Start>(&d))
+      add_to(amounts, quotas_.tree().count(start->allocation, view_.capacity()));
+  if (quotas_.limit_in_way(served_.leaf, amounts)) return false;
+  if (!job.preemptible && quotas_.guarantee_in_way(served_.leaf, amounts)) return false;
+  quotas_.start(served_.leaf, amounts, job.preemptible);
+  turns_.refresh(served_.leaf);
   return true;
 }
 
@@ -219,7 +289,7 @@ bool Pass::start_now(const PendingJob& job, Duration asked) {
 
 /// With --time-min a job may run shorter than asked, up to the next promise on its nodes.
 bool Pass::start_shortened(const PendingJob& job) {
-  if (job.time_min.us <= 0 || job.time_min >= job.time_limit || timeline_.empty()) return false;
+  if (job.time_min.us <= 0 || job.time_min >= job.time_limit || promises().empty()) return false;
   if (!start_now(job, job.time_min)) return false;
   Time until = now_ + job.time_limit;
   if (job.deadline) until = std::min(until, job.deadline);
@@ -228,7 +298,7 @@ bool Pass::start_shortened(const PendingJob& job) {
   Group& group = plan_.groups.back();
   for (const Decision& d : group.decisions)
     for (const model::NodeShare& share : std::get<Start>(d).allocation.shares)
-      until = std::min(until, timeline_.next_booking(share.node, {now_ + job.time_min, until}, job.reservation));
+      until = std::min(until, promises().next_booking(share.node, {now_ + job.time_min, until}, job.reservation));
   for (Decision& d : group.decisions) {
     std::get<Start>(d).time_limit = until - now_;
     capacity().set_expected_end(std::get<Start>(d).job, until);
@@ -238,7 +308,7 @@ bool Pass::start_shortened(const PendingJob& job) {
 
 bool Pass::may_reserve(const PendingJob& job) const {
   // Where nothing has an end nothing can be foreseen.
-  if (view_.capacity().jobs_with_end() == 0 && timeline_.empty()) return false;
+  if (view_.capacity().jobs_with_end() == 0 && promises().empty()) return false;
   return std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
     const PartitionFacts* p = view_.capacity().partition(name);
     if (p == nullptr || !p->is_up) return false;
@@ -255,7 +325,7 @@ std::optional<std::vector<Pass::Part>> Pass::earliest_together(const PendingJob&
   Time at = now_;
   constexpr int kMoves = 64;
   for (int move = 0; move < kMoves; ++move) {
-    Timeline trial = timeline_;
+    Timeline trial = promises();
     std::vector<Part> parts;
     for (const Component& c : all) {
       auto part = earliest_part(job, c, at, trial);
@@ -300,17 +370,27 @@ void Pass::book(Timeline& timeline, const PendingJob& job, const FutureStart& st
                                      false});
 }
 
+/// A reservation held by a borrower yields to a job within its guarantee (rule 11).
+const Timeline& Pass::promises() const {
+  return served_.is_guaranteed && !quotas_.tree().is_flat() ? firm_ : timeline_;
+}
+
+void Pass::promise(const PendingJob& job, const FutureStart& start) {
+  book(timeline_, job, start);
+  if (served_.is_guaranteed && !quotas_.tree().is_flat()) book(firm_, job, start);
+}
+
 void Pass::reserve_parts(const PendingJob& job) {
   for (const std::string& name : job.partitions) ++reserved_in_[name];
   const auto parts = earliest_together(job);
   if (!parts) return;
-  Reserve promise{job.id, parts->front().partition, parts->front().start.when, {}};
+  Reserve kept{job.id, parts->front().partition, parts->front().start.when, {}};
   for (const Part& part : *parts) {
-    book(timeline_, job, part.start);
-    for (const std::string& node : part.start.allocation.node_names()) promise.nodes.push_back(node);
+    promise(job, part.start);
+    for (const std::string& node : part.start.allocation.node_names()) kept.nodes.push_back(node);
   }
-  change_at(promise.start);
-  plan_.reservations.push_back(std::move(promise));
+  change_at(kept.start);
+  plan_.reservations.push_back(std::move(kept));
 }
 
 void Pass::reserve(const PendingJob& job, JobClass& job_class) {
@@ -335,7 +415,7 @@ void Pass::reserve(const PendingJob& job, JobClass& job_class) {
     where = name;
   }
   if (!best) return;
-  book(timeline_, job, *best);
+  promise(job, *best);
   change_at(best->when);
   plan_.reservations.push_back(Reserve{job.id, where, best->when, best->allocation.node_names()});
 }

@@ -13,6 +13,8 @@
 #include "sched/place.h"
 #include "sched/plan.h"
 #include "sched/timeline.h"
+#include "sched/turns.h"
+#include "sched/victims.h"
 
 namespace gw::sched {
 
@@ -26,45 +28,55 @@ class Pass {
   Plan run();
 
  private:
-  /// Position of a class in the pass: tier of its best partition, submitted priority, score, age.
-  struct Turn {
-    int32_t tier = 0;
-    Rank rank;  // with -score as key
-    const ClassKey* key = nullptr;
-    bool operator<(const Turn& o) const { return std::tuple(o.tier, rank.tie()) < std::tuple(tier, o.rank.tie()); }
-  };
   /// A class in the course of the pass.
   struct Progress {
     std::map<Rank, PendingJob>::const_iterator next;
+    uint32_t leaf = 0;   ///< Of the tree of quotas.
+    Quantities amounts;  ///< That each of its jobs counts at the least.
     bool is_blocked = false;
+  };
+  /// The job whose turn it is, as the quotas see it.
+  struct Served {
+    uint32_t leaf = 0;
+    const Quantities* amounts = nullptr;
+    bool is_guaranteed = true;  ///< With it every side above it stays within its guarantee.
   };
   /// Where a job may start within its locality, and until when that holds.
   struct Closeness {
     model::Locality level = model::Locality::kAny;
     uint32_t switches = 0;
   };
-  enum class Outcome { kStarted, kBlocked, kRejected };
+  enum class Outcome { kStarted, kBlocked, kLimited, kRejected };
 
   ClusterView& view_;
   const Time now_;
   const Budget& budget_;
   const Order& order_;
   const OrderFacts facts_;
+  Quotas quotas_;
+  Turns turns_;
   Timeline timeline_;
+  Timeline firm_;  // without promises to borrowers; kept only where there are quotas
   Plan plan_;
   std::map<const ClassKey*, Progress> progress_;
-  std::set<Turn> turns_;
+  Served served_;
   uint64_t placements_ = 0;
   uint64_t starts_ = 0;
   std::vector<JobId> tentative_;              // allocated in the view for this pass only
   std::map<JobId, model::Allocation> taken_;  // running jobs released in the view for this pass only
   std::map<JobId, Holding> taken_holdings_;
-  std::map<std::string, uint32_t> reserved_in_;  // blocked jobs that got a promise, or could have
-  std::map<std::string, JobId> first_blocked_;   // by partition
-  std::map<std::string, Census> failed_;         // of the job last tried, by partition
+  std::set<JobId> sent_off_;  // they leave within their grace
+  std::set<JobId> claimed_;   // others are leaving for them
+  std::optional<Candidates> candidates_;
+  std::map<std::string, uint32_t> reserved_in_;                      // blocked jobs that got a promise, or could have
+  std::map<std::pair<uint32_t, std::string>, JobId> first_blocked_;  // by leaf of the tree and partition
+  std::map<std::string, Census> failed_;                             // of the job last tried, by partition
 
   Capacity& capacity() { return view_.capacity(); }
   void book_advance_reservations();
+  void honour_claims();
+  bool still_holds(const Claim& claim) const;
+  void begin_class(const ClassKey& key, const JobClass& job_class);
   void take_turn(const ClassKey& key);
   void serve(const Turn& turn);
   void change_at(Time when);
@@ -81,6 +93,7 @@ class Pass {
   bool start_parts(const PendingJob& job, const std::string& partition, Duration length, Group& group);
   bool place_part(JobId id, const model::Request& request, const PendingJob& job, const std::string& partition,
                   Duration length, Group& group);
+  bool keeps_quotas(const PendingJob& job, const Group& group);
   void undo(const Group& group);
 
   /// A component's start foreseen.
@@ -92,15 +105,35 @@ class Pass {
   std::optional<Part> earliest_part(const PendingJob& job, const Component& component, Time from,
                                     const Timeline& timeline);
   static void book(Timeline& timeline, const PendingJob& job, const FutureStart& start);
+  const Timeline& promises() const;
+  void promise(const PendingJob& job, const FutureStart& start);
   void reserve_parts(const PendingJob& job);
   void reserve(const PendingJob& job, JobClass& job_class);
   bool may_reserve(const PendingJob& job) const;
-  void claim(const PendingJob& job, const PartitionFacts& partition);
+  /// The next job to take, or nobody.
+  using NextVictim = std::function<std::optional<JobId>()>;
   bool start_by_taking(const PendingJob& job);
-  bool make_room(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& candidates);
-  std::vector<JobId> candidates_to_take(const PendingJob& job, const PartitionFacts& partition) const;
+  bool start_in_place_of(const PendingJob& job, const std::string& partition, const std::vector<JobId>& victims);
+  std::vector<JobId> victims_by_quota(const PendingJob& job, const PartitionFacts& partition);
+  std::vector<JobId> victims_by_order(const PendingJob& job, const PartitionFacts& partition);
+  std::vector<JobId> make_room(const PendingJob& job, const PartitionFacts& partition, const NextVictim& next,
+                               const Taker* taker);
+  void spare_the_unneeded(const PendingJob& job, const PartitionFacts& partition, std::vector<JobId>& victims,
+                          const Taker* taker);
+  bool are_still_allowed(const Taker& taker, const std::vector<JobId>& kept, const std::vector<JobId>& spared);
+  std::vector<JobId> outranked(const PendingJob& job, const PartitionFacts& partition) const;
+  const Candidates& candidates();
+  bool may_take_any(const PendingJob& job) const;
+  bool can_be_taken(JobId id, const PendingJob& job) const;
+  bool is_of_use(const Candidate& candidate, const PartitionFacts& partition, const std::optional<Binding>& limited);
+  std::optional<Claim> claim(const PendingJob& job, const PartitionFacts& partition);
+  Duration grace_of(JobId victim) const;
+  int rule_of(JobId victim) const;
+  std::vector<JobId> parts_of(JobId job) const;
   void take(JobId job);
   void give_back(JobId job);
+  void take_part(JobId part);
+  void give_back_part(JobId part);
   bool fits(const PendingJob& job, const PartitionFacts& partition);
 
   /// What keeps a job waiting.
@@ -111,6 +144,9 @@ class Pass {
     bool is_lasting = true;  ///< No promise to others and no wait for something closer has a part in it.
     uint32_t fitting = 0;    ///< Nodes that could take a part.
   };
+  bool is_bound(const PendingJob& job) const;
+  void tell_bound(const PendingJob& job, JobClass& job_class);
+  std::string quota_note() const;
   void tell_blocked(const PendingJob& job, JobClass& job_class, bool is_known);
   bool is_still_blocked(const PendingJob& job, const JobClass& job_class) const;
   void ask_why(const PendingJob& job, Blockage& blockage);

@@ -1,8 +1,11 @@
-// Taking running jobs off for one that ranks before them, where the order is preemptive (srtf). Victims are found by
-// trial: those that rank last go first until the job fits, then every one that is not needed is given back, the last
-// taken first, so that the set is irreducible.
+// Taking running jobs off for a blocked one: by the rules of the quotas (victims.h), and inside a QOS by the order's
+// own right where it is preemptive (srtf). Victims are found by trial: they go one after the other until the job fits,
+// then every one that is not needed is given back, the last taken first, so that the set is irreducible. Both searches
+// go in growing strides: taking more never makes a job fit less, and the victims that may be taken do not depend on
+// what fits.
 #include <algorithm>
 
+#include "sched/node_index.h"
 #include "sched/pass.h"
 
 namespace gw::sched {
@@ -19,18 +22,82 @@ PendingJob at_present(const PendingJob& job, Time started, Time now) {
 
 }  // namespace
 
-std::vector<JobId> Pass::candidates_to_take(const PendingJob& job, const PartitionFacts& partition) const {
+// ---- Who may be taken
+
+/// Could anybody take it, the rules aside?
+bool Pass::can_be_taken(JobId id, const PendingJob& job) const {
+  const QuotaLedger::Holder* holder = view_.quota().holder(id);
+  return job.preemptible && !job.whole && holder != nullptr && !holder->is_leaving && !taken_.contains(id) &&
+         !sent_off_.contains(id) && view_.capacity().holdings().contains(id);
+}
+
+const Candidates& Pass::candidates() {
+  if (candidates_) return *candidates_;
+  candidates_.emplace(quotas_.tree().sides().size());
+  for (const auto& [id, running] : view_.running()) {
+    if (!can_be_taken(id, *running)) continue;
+    const QuotaLedger::Holder& holder = *view_.quota().holder(id);
+    Candidate c{id, running->priority, 0, view_.capacity().holdings().at(id).started, holder.amounts};
+    for (const Component& part : running->components)
+      if (const auto* more = view_.quota().holder(part.id)) add_to(c.amounts, more->amounts);
+    c.lost = c.amounts[0] * static_cast<uint64_t>(std::max(now_ - c.started, Duration{}).seconds());
+    (*candidates_)[holder.leaf].push_back(std::move(c));
+  }
+  for (std::vector<Candidate>& list : *candidates_)
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.rank() < b.rank(); });
+  return *candidates_;
+}
+
+/// A quick look, before anybody is listed.
+bool Pass::may_take_any(const PendingJob& job) const {
+  const Policy& policy = view_.policy();
+  if (policy.preempts && view_.lowest_running_priority() < job.priority) return true;
+  return quotas_.may_take_from_any(served_.leaf, *served_.amounts, policy.reclaim);
+}
+
+bool Pass::is_of_use(const Candidate& candidate, const PartitionFacts& partition,
+                     const std::optional<Binding>& limited) {
+  const PendingJob& running = *view_.running().at(candidate.job);
+  if (!can_be_taken(candidate.job, running)) return false;
+  const uint32_t leaf = quotas_.tree().leaf_of(running.qos);
+  if (const Time free_from = candidate.started + quotas_.tree().side(leaf).min_runtime; now_ < free_from) {
+    change_at(free_from);
+    return false;
+  }
+  if (limited && quotas_.tree().common(leaf, limited->side) == limited->side) return true;
+  const NodeIndex& index = *capacity().index(partition.name);
+  for (JobId part : parts_of(candidate.job))
+    for (NodeId node : capacity().holdings().at(part).nodes)
+      if (index.position(node) != UINT32_MAX) return true;
+  return false;
+}
+
+std::vector<JobId> Pass::victims_by_quota(const PendingJob& job, const PartitionFacts& partition) {
+  const Policy& policy = view_.policy();
+  const Taker taker{served_.leaf, *served_.amounts, job.priority, policy.reclaim, policy.preempts};
+  const auto limited = quotas_.limit_in_way(taker.leaf, taker.amounts);
+  const auto useful = [&](const Candidate& c) { return is_of_use(c, partition, limited); };
+  for (const bool keeps_guarantees : {true, false}) {
+    Victims victims(quotas_, taker, candidates(), keeps_guarantees, useful);
+    std::vector<JobId> found = make_room(
+        job, partition, [&victims] { return victims.next(); }, &taker);
+    if (!found.empty() || !victims.has_spared()) return found;
+  }
+  return {};
+}
+
+/// Jobs of the same QOS that the order ranks behind the job, the last first.
+std::vector<JobId> Pass::outranked(const PendingJob& job, const PartitionFacts& partition) const {
   const double mine = order_.score(job, facts_.context());
   const int32_t tier = best_tier(view_.capacity(), job);
-  std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, JobId>> ranked;  // worst first
+  std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, JobId>> ranked;
   for (const auto& [id, running] : view_.running()) {
-    const auto holding = view_.capacity().holdings().find(id);
-    if (holding == view_.capacity().holdings().end() || holding->second.partition != partition.name) continue;
-    if (!running->preemptible || running->priority > job.priority || taken_.contains(id)) continue;
+    if (!can_be_taken(id, *running) || quotas_.tree().leaf_of(running->qos) != served_.leaf) continue;
+    const Holding& holding = view_.capacity().holdings().at(id);
+    if (holding.partition != partition.name || running->priority > job.priority) continue;
     // Who would have its turn before the job again takes the place back as soon as it has left it.
     if (best_tier(view_.capacity(), *running) > tier) continue;
-    const PendingJob present = at_present(*running, holding->second.started, now_);
-    const double score = order_.score(present, facts_.context());
+    const double score = order_.score(at_present(*running, holding.started, now_), facts_.context());
     if (running->priority == job.priority && score >= mine) continue;
     ranked.push_back({{running->priority, score, ~id.value}, id});
   }
@@ -40,77 +107,208 @@ std::vector<JobId> Pass::candidates_to_take(const PendingJob& job, const Partiti
   return out;
 }
 
+std::vector<JobId> Pass::victims_by_order(const PendingJob& job, const PartitionFacts& partition) {
+  if (!order_.is_preemptive()) return {};
+  const std::vector<JobId> list = outranked(job, partition);
+  const auto next = [&list, at = size_t{0}]() mutable {
+    return at < list.size() ? std::optional(list[at++]) : std::nullopt;
+  };
+  return make_room(job, partition, next, nullptr);
+}
+
+// ---- Trial
+
+/// The ids under which a job holds something: its own, and those of its components.
+std::vector<JobId> Pass::parts_of(JobId job) const {
+  std::vector<JobId> parts = {job};
+  for (const Component& c : view_.running().at(job)->components)
+    if (view_.capacity().holdings().contains(c.id) || taken_.contains(c.id)) parts.push_back(c.id);
+  return parts;
+}
+
+void Pass::take_part(JobId part) {
+  taken_[part] = capacity().allocation_of(part);
+  taken_holdings_[part] = capacity().holdings().at(part);
+  capacity().release_all(part);
+}
+
+void Pass::give_back_part(JobId part) {
+  const Holding& h = taken_holdings_.at(part);
+  (void)capacity().allocate(part, h.partition, taken_.at(part), h.started, h.expected_end, true);
+  taken_.erase(part);
+  taken_holdings_.erase(part);
+}
+
 void Pass::take(JobId job) {
-  taken_[job] = capacity().allocation_of(job);
-  taken_holdings_[job] = capacity().holdings().at(job);
-  capacity().release_all(job);
+  for (JobId part : parts_of(job)) {
+    take_part(part);
+    const QuotaLedger::Holder& holder = *view_.quota().holder(part);
+    quotas_.stop(holder.leaf, holder.amounts, holder.preemptible);
+  }
 }
 
 void Pass::give_back(JobId job) {
-  const Holding& h = taken_holdings_.at(job);
-  (void)capacity().allocate(job, h.partition, taken_.at(job), h.started, h.expected_end, true);
-  taken_.erase(job);
-  taken_holdings_.erase(job);
+  for (JobId part : parts_of(job)) {
+    give_back_part(part);
+    const QuotaLedger::Holder& holder = *view_.quota().holder(part);
+    quotas_.start(holder.leaf, holder.amounts, holder.preemptible);
+  }
 }
 
 bool Pass::fits(const PendingJob& job, const PartitionFacts& partition) {
+  if (quotas_.limit_in_way(served_.leaf, *served_.amounts)) return false;
   const auto look = look_for(job, partition, job.time_limit);
   ++placements_;
   return look && place(capacity(), partition, job.request, *look).allocation;
 }
 
-bool Pass::make_room(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& candidates) {
+/// Those that were taken so that the job fits; nobody if it does not.
+std::vector<JobId> Pass::make_room(const PendingJob& job, const PartitionFacts& partition, const NextVictim& next,
+                                   const Taker* taker) {
   std::vector<JobId> victims;
   bool enough = false;
-  for (JobId id : candidates) {
-    take(id);
-    victims.push_back(id);
-    enough = fits(job, partition);
-    if (enough) break;
-  }
-  // Given back: all of them if it was in vain, else the last taken first, each if the job still fits without it.
-  for (auto it = victims.rbegin(); it != victims.rend(); ++it) {
-    give_back(*it);
-    if (enough && !fits(job, partition)) take(*it);
-  }
-  return enough;
-}
-
-/// What is free and what is being freed for the job is kept for it from now on. Made anew in each pass until it starts:
-/// otherwise the first victim that has left would come back while the last is still leaving.
-void Pass::claim(const PendingJob& job, const PartitionFacts& partition) {
-  const auto look = look_for(job, partition, job.time_limit);
-  if (!look) return;
-  ++placements_;
-  if (auto placement = place(capacity(), partition, job.request, *look); placement.allocation)
-    book(timeline_, job, FutureStart{now_, std::move(*placement.allocation)});
-}
-
-bool Pass::start_by_taking(const PendingJob& job) {
-  if (!job.components.empty()) return false;
-  for (const std::string& name : job.partitions) {
-    if (!is_open(job, name)) continue;
-    const PartitionFacts& partition = *capacity().partition(name);
-    const std::map<JobId, model::Allocation> before = taken_;
-    if (!make_room(job, partition, candidates_to_take(job, partition))) continue;
-    Group group;
-    for (const auto& [id, allocation] : taken_)
-      if (!before.contains(id)) group.decisions.emplace_back(Preempt{id, job.id});
-    if (group.decisions.empty()) continue;
-    if (view_.policy().grace.us > 0) {  // the start follows when they are gone
-      claim(job, partition);
-      for (const Decision& d : group.decisions) give_back(std::get<Preempt>(d).job);
-      plan_.groups.push_back(std::move(group));
-      return true;
+  for (size_t stride = 1; !enough; stride *= 2) {
+    const size_t before = victims.size();
+    for (size_t i = 0; i < stride; ++i) {
+      const auto victim = next();
+      if (!victim) break;
+      take(*victim);
+      victims.push_back(*victim);
     }
-    const size_t preempts = group.decisions.size();
-    if (!start_parts(job, name, job.time_limit, group) || group.decisions.size() == preempts) {
-      undo(group);
+    if (victims.size() == before) break;
+    enough = fits(job, partition);
+  }
+  if (enough) {
+    spare_the_unneeded(job, partition, victims, taker);
+    return victims;
+  }
+  for (auto it = victims.rbegin(); it != victims.rend(); ++it) give_back(*it);
+  return {};
+}
+
+/// Would `kept` be allowed, one after the other, if `spared` stayed?
+bool Pass::are_still_allowed(const Taker& taker, const std::vector<JobId>& kept, const std::vector<JobId>& spared) {
+  const QuotaTree& tree = quotas_.tree();
+  const auto level = [&](JobId id) { return tree.common(view_.quota().holder(id)->leaf, taker.leaf); };
+  // Who is beside the taker at one level loses nothing by what others at that level, or above it, keep.
+  const auto matters = [&](JobId id) {
+    return std::any_of(kept.begin(), kept.end(),
+                       [&](JobId other) { return tree.side(level(other)).depth < tree.side(level(id)).depth; });
+  };
+  if (std::none_of(spared.begin(), spared.end(), matters)) return true;
+  std::vector<Taken> victims;
+  Quotas trial = quotas_;
+  for (JobId id : kept) {
+    for (JobId part : parts_of(id)) {
+      const QuotaLedger::Holder& holder = *view_.quota().holder(part);
+      victims.push_back({holder.leaf, holder.amounts});
+      trial.start(holder.leaf, holder.amounts, holder.preemptible);
+    }
+  }
+  return are_allowed(std::move(trial), taker, victims);
+}
+
+/// From the last on each is given back if the job still fits without it. Where a whole stride can be spared, so can
+/// each of it in turn.
+void Pass::spare_the_unneeded(const PendingJob& job, const PartitionFacts& partition, std::vector<JobId>& victims,
+                              const Taker* taker) {
+  std::vector<JobId> needed;
+  for (size_t stride = 1; !victims.empty();) {
+    stride = std::min(stride, victims.size());
+    const std::vector<JobId> tried(victims.end() - static_cast<ptrdiff_t>(stride), victims.end());
+    for (JobId id : tried) give_back(id);
+    std::vector<JobId> kept(victims.begin(), victims.end() - static_cast<ptrdiff_t>(stride));
+    kept.insert(kept.end(), needed.rbegin(), needed.rend());
+    if (fits(job, partition) && (taker == nullptr || are_still_allowed(*taker, kept, tried))) {
+      victims.resize(victims.size() - stride);
+      stride *= 2;
       continue;
     }
+    for (JobId id : tried) take(id);
+    if (stride == 1) {
+      needed.push_back(victims.back());
+      victims.pop_back();
+    }
+    stride = std::max<size_t>(stride / 2, 1);
+  }
+  victims.assign(needed.rbegin(), needed.rend());
+}
+
+// ---- The decision
+
+Duration Pass::grace_of(JobId victim) const {
+  const uint32_t leaf = quotas_.tree().leaf_of(view_.running().at(victim)->qos);
+  return quotas_.tree().side(leaf).grace.value_or(view_.policy().grace);
+}
+
+/// By which rule the job served now takes from that one.
+int Pass::rule_of(JobId victim) const {
+  const QuotaTree& tree = quotas_.tree();
+  const uint32_t leaf = tree.leaf_of(view_.running().at(victim)->qos);
+  if (leaf == served_.leaf) return 7;
+  const uint32_t parting = tree.common(leaf, served_.leaf);
+  return tree.side(parting).preempt_children && tree.side(tree.towards(parting, served_.leaf)).is_own ? 6 : 5;
+}
+
+/// Where the job will be once all that were taken for it have left.
+std::optional<Claim> Pass::claim(const PendingJob& job, const PartitionFacts& partition) {
+  const auto look = look_for(job, partition, job.time_limit);
+  if (!look) return std::nullopt;
+  ++placements_;
+  auto placement = place(capacity(), partition, job.request, *look);
+  if (!placement.allocation) return std::nullopt;
+  return Claim{job.id, partition.name, std::move(*placement.allocation), now_};
+}
+
+bool Pass::start_in_place_of(const PendingJob& job, const std::string& partition, const std::vector<JobId>& victims) {
+  Group group;
+  Duration grace = {};
+  for (JobId id : victims) {
+    group.decisions.emplace_back(Preempt{id, job.id, grace_of(id), rule_of(id)});
+    grace = std::max(grace, grace_of(id));
+    turns_.refresh(view_.quota().holder(id)->leaf);
+  }
+  if (grace.us <= 0) {
+    const bool starts = start_parts(job, partition, job.time_limit, group);
+    if (!starts) undo(group);
+    for (auto it = victims.rbegin(); it != victims.rend() && !starts; ++it) give_back(*it);
+    if (!starts) return false;
     plan_.groups.push_back(std::move(group));
     ++starts_;
     return true;
+  }
+  auto kept = claim(job, *capacity().partition(partition));
+  for (JobId id : victims) give_back(id);
+  if (!kept) return false;
+  for (JobId id : victims) {
+    for (JobId part : parts_of(id)) {
+      const QuotaLedger::Holder& holder = *view_.quota().holder(part);
+      quotas_.send_off(holder.leaf, holder.amounts, holder.preemptible);
+      sent_off_.insert(part);
+    }
+  }
+  kept->when = now_ + grace;
+  quotas_.claim(served_.leaf, quotas_.tree().count(kept->allocation, capacity()), job.preemptible);
+  turns_.refresh(served_.leaf);
+  promise(job, FutureStart{now_, kept->allocation});
+  plan_.reservations.push_back(Reserve{job.id, partition, kept->when, kept->allocation.node_names()});
+  group.decisions.emplace_back(std::move(*kept));
+  plan_.groups.push_back(std::move(group));
+  return true;
+}
+
+bool Pass::start_by_taking(const PendingJob& job) {
+  if (!job.components.empty() || view_.running().empty()) return false;
+  if (!job.preemptible && quotas_.guarantee_in_way(served_.leaf, *served_.amounts)) return false;
+  const bool by_rules = may_take_any(job);
+  if (!by_rules && !order_.is_preemptive()) return false;
+  for (const std::string& name : job.partitions) {
+    if (!is_open(job, name)) continue;
+    const PartitionFacts& partition = *capacity().partition(name);
+    std::vector<JobId> victims;
+    if (by_rules) victims = victims_by_quota(job, partition);
+    if (victims.empty()) victims = victims_by_order(job, partition);
+    if (!victims.empty() && start_in_place_of(job, name, victims)) return true;
   }
   return false;
 }

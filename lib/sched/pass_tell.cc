@@ -49,11 +49,12 @@ void Pass::tell(JobClass& job_class, const ClassKey& key, WaitReason reason, con
 
 /// Why the job does not start in a partition that is up.
 std::string Pass::why_in(const PendingJob& job, const PartitionFacts& partition, Blockage& blockage) {
-  if (order_.is_strict() && first_blocked_.at(partition.name) != job.id) {
+  const JobId first = first_blocked_.at({served_.leaf, partition.name});
+  if (order_.is_strict() && first != job.id) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kPriority;
     return fmt::format("partition {} serves strictly in order: job {} is before it and waits", partition.name,
-                       first_blocked_.at(partition.name).text());
+                       first.text());
   }
   auto look = look_for(job, partition, job.time_limit);
   const auto known = failed_.find(partition.name);
@@ -70,7 +71,7 @@ std::string Pass::why_in(const PendingJob& job, const PartitionFacts& partition,
                : fmt::format("its time limit is longer than partition {} allows", partition.name);
   }
   const Census& census = known->second;
-  if (timeline_.empty()) {
+  if (promises().empty()) {
     blockage.fitting += census.fitting;
   } else {
     look->timeline = nullptr;
@@ -105,6 +106,43 @@ void Pass::ask_why(const PendingJob& job, Blockage& blockage) {
   }
 }
 
+// ---- Quotas
+
+bool Pass::is_bound(const PendingJob& job) const {
+  return quotas_.limit_in_way(served_.leaf, *served_.amounts) ||
+         (!job.preemptible && quotas_.guarantee_in_way(served_.leaf, *served_.amounts));
+}
+
+void Pass::tell_bound(const PendingJob& job, JobClass& job_class) {
+  const QuotaTree& tree = quotas_.tree();
+  const auto limit = quotas_.limit_in_way(served_.leaf, *served_.amounts);
+  const Binding binding = limit ? *limit : *quotas_.guarantee_in_way(served_.leaf, *served_.amounts);
+  const std::string& resource = tree.resources()[binding.resource];
+  const auto amount = [&resource](uint64_t n) { return model::format_amount(resource, n); };
+  std::string what =
+      limit ? fmt::format("the limit of {} is {} {}", tree.words(binding.side), amount(binding.bound), resource)
+            : fmt::format("it can never be taken off, so it starts only within what {} is guaranteed, {} {}",
+                          tree.words(binding.side), amount(binding.bound), resource);
+  what += fmt::format(": {} held{}, {} more asked", amount(binding.held), limit ? "" : " by such jobs",
+                      amount((*served_.amounts)[binding.resource]));
+  tell(job_class, class_key(job, order_.looks_at_users()), WaitReason::kQosLimit, what);
+}
+
+/// What the quotas have to do with a wait for room.
+std::string Pass::quota_note() const {
+  const QuotaTree& tree = quotas_.tree();
+  if (tree.is_flat()) return {};
+  const Side& leaf = tree.side(served_.leaf);
+  if (leaf.is_own && leaf.parent != 0 && !tree.side(leaf.parent).preempt_children)
+    return fmt::format("; QOS {0} has preempt_children off, so its own jobs take nothing from the QOS below it",
+                       tree.side(leaf.parent).name);
+  for (uint32_t s = served_.leaf; s != 0; s = tree.side(s).parent)
+    if (quotas_.standing(s, *served_.amounts) == Standing::kBorrowing)
+      return fmt::format("; with it {} would hold more than its fair share, so it waits for what others leave idle",
+                         tree.words(s));
+  return {};
+}
+
 void Pass::tell_blocked(const PendingJob& job, JobClass& job_class, bool is_known) {
   Blockage blockage;
   if (is_known) {
@@ -119,8 +157,9 @@ void Pass::tell_blocked(const PendingJob& job, JobClass& job_class, bool is_know
     job_class.blocked_fitting = blockage.fitting;
     job_class.blocked_why = blockage.detail;
   }
+  blockage.detail += quota_note();
   const bool behind = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
-    const auto it = first_blocked_.find(name);
+    const auto it = first_blocked_.find({served_.leaf, name});
     return it != first_blocked_.end() && it->second != job.id;
   });
   if (!blockage.is_up)

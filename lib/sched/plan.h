@@ -41,6 +41,8 @@ struct Reserve {
 struct Preempt {
   JobId job;
   JobId beneficiary;
+  Duration grace = {};  ///< So long it may still run.
+  int rule = 0;         ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
 };
 /// All jobs of this class wait. Told when it changes.
 struct Wait {
@@ -54,7 +56,7 @@ struct Reject {
   model::WaitReason reason = model::WaitReason::kNone;
   std::string detail;
 };
-using Decision = std::variant<Start, Preempt, Wait, Reject>;
+using Decision = std::variant<Start, Preempt, Claim, Wait, Reject>;
 /// Decisions that hold together or fall together.
 struct Group {
   std::vector<Decision> decisions;
@@ -94,5 +96,8 @@ base::Status check_reservations(const AdvanceReservations& reservations, const P
 /// Does a start still hold? Asked by the controller before it commits a decision: partition up, nodes usable, resources
 /// free in its own ledger, request met. The error says what no longer holds.
 base::Status check(const Capacity& capacity, const PendingJob& job, const Start& start);
+
+/// So long after the last of its victims should have left a claim still holds.
+constexpr Duration kClaimPatience = base::minutes(2);
 
 }  // namespace gw::sched

@@ -1,6 +1,7 @@
 // Classes of equal requests.
 #include "sched/queue.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "sched/order.h"
@@ -60,6 +61,19 @@ Rank rank_of(const PendingJob& job, const Order* order) {
 }
 
 }  // namespace
+
+PendingJob component_of(const PendingJob& job, JobId component) {
+  PendingJob out = job;
+  const auto c = std::find_if(job.components.begin(), job.components.end(),
+                              [&](const Component& other) { return other.id == component; });
+  if (c == job.components.end()) return out;
+  out.id = component;
+  out.whole = job.id;
+  out.request = c->request;
+  out.partitions = c->partitions;
+  out.components.clear();
+  return out;
+}
 
 ClassKey class_key(const PendingJob& job, bool by_user) {
   Writer w;

@@ -55,7 +55,11 @@ struct PendingJob {
   std::string reservation;  ///< Runs inside this advance reservation; empty: outside all.
   bool preemptible = true;
   std::vector<Component> components;  ///< Of a heterogeneous job, without the first, which is the job itself.
+  JobId whole;                        ///< Of a component that runs: its job. None: it is no component.
 };
+
+/// A component of a heterogeneous job as it runs.
+PendingJob component_of(const PendingJob& job, JobId component);
 
 /// Everything of a job that decides where and whether it can start. `by_user`: the order looks at users.
 ClassKey class_key(const PendingJob& job, bool by_user = false);

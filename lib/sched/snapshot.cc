@@ -24,8 +24,10 @@ void take_nodes(const Capacity& capacity, PassInput& out) {
 void take_running(const ClusterView& view, PassInput& out) {
   for (const auto& [id, holding] : view.capacity().holdings()) {
     const auto job = view.running().find(id);
+    const QuotaLedger::Holder* holder = view.quota().holder(id);
     out.running.push_back({id, holding.partition, view.capacity().allocation_of(id), holding.started,
-                           holding.expected_end, job == view.running().end() ? nullptr : job->second});
+                           holding.expected_end, job == view.running().end() ? nullptr : job->second,
+                           holder != nullptr && holder->is_leaving});
   }
   std::sort(out.running.begin(), out.running.end(), [](const RunningJob& a, const RunningJob& b) {
     return std::tie(a.started, a.id) < std::tie(b.started, b.id);
@@ -117,6 +119,19 @@ base::Status check_jobs(const PassInput& input) {
   return {};
 }
 
+base::Status check_quotas(const PassInput& input) {
+  if (const auto fault = model::check_qos_tree(input.qos)) return tl::unexpected(fault->error);
+  constexpr uint64_t kMany = uint64_t{1} << 50;
+  for (const model::Qos& q : input.qos)
+    for (const model::Amounts* amounts : {&q.guaranteed, &q.limit})
+      for (const auto& [resource, amount] : *amounts)
+        if (amount > kMany || !model::parse_resource(resource))
+          return base::invalid(fmt::format("QOS {} has an amount that no QOS can have", q.name));
+  for (const Claim& claim : input.claims)
+    if (!claim.job) return base::invalid("a claim is for no job");
+  return {};
+}
+
 base::Status check_shares(const ClusterView& view, const RunningJob& running) {
   std::set<NodeId> seen;
   for (const model::NodeShare& share : running.allocation.shares) {
@@ -145,6 +160,8 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   for (const auto& [name, reservation] : view.reservations()) out.reservations.push_back(reservation);
   out.usage = view.usage();
   out.workload = view.workload().entries();
+  out.qos = view.quota().tree().list();
+  for (const auto& [id, claim] : view.claims()) out.claims.push_back(claim);
   return out;
 }
 
@@ -152,19 +169,23 @@ base::Result<std::unique_ptr<ClusterView>> restore_view(const PassInput& input) 
   GW_TRY_STATUS(check_nodes(input));
   GW_TRY_STATUS(check_network(input.network));
   GW_TRY_STATUS(check_jobs(input));
+  GW_TRY_STATUS(check_quotas(input));
   auto view = std::make_unique<ClusterView>();
   const auto apply = [&](DeltaKind kind) { view->apply(Delta{view->epoch() + 1, std::move(kind)}); };
   apply(PolicySet{input.policy});
   for (const NodeFacts& node : input.nodes) apply(NodeSet{node});
   for (const PartitionFacts& partition : input.partitions) apply(PartitionSet{partition});
   apply(NetworkSet{input.network});
+  apply(QosSet{input.qos});
   for (const AdvanceReservation& r : input.reservations) apply(ReservationSet{r});
   for (const RunningJob& r : input.running) {
     GW_TRY_STATUS(check_shares(*view, r));
     apply(JobPlaced{r.id, r.partition, r.allocation, r.started, r.expected_end, r.job});
+    if (r.is_leaving) apply(EndExpected{r.id, r.expected_end, true});
   }
   GW_TRY_STATUS(view->capacity().audit());
   for (const PendingJob& job : input.queue) apply(JobQueued{job});
+  for (const Claim& claim : input.claims) apply(ClaimSet{claim});
   apply(UsageSet{input.usage});
   view->workload() = Workload::exact(input.workload);
   return view;

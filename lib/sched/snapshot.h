@@ -20,6 +20,7 @@ struct RunningJob {
   Time started;
   Time expected_end;
   std::shared_ptr<const PendingJob> job;  ///< As it was queued; null: never taken off for another.
+  bool is_leaving = false;                ///< It was told to go.
 };
 
 struct PassInput {
@@ -36,6 +37,8 @@ struct PassInput {
   std::vector<AdvanceReservation> reservations;
   std::map<uint32_t, double> usage;
   std::vector<Workload::Entry> workload;  ///< Of recent submissions, in the view's own order.
+  std::vector<model::Qos> qos;            ///< The tree of quotas, by name.
+  std::vector<Claim> claims;              ///< By job.
 };
 
 /// Copies everything that plan() would look at.

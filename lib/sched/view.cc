@@ -8,28 +8,53 @@ namespace gw::sched {
 struct ClusterView::Applier {
   ClusterView& view;
 
-  void operator()(const NodeSet& d) const { view.capacity_.set_node(d.facts); }
-  void operator()(const NodeRemoved& d) const { view.capacity_.remove_node(d.id); }
+  void operator()(const NodeSet& d) const {
+    uncount(d.facts.id);
+    view.capacity_.set_node(d.facts);
+    view.quota_.add_capacity(view.quota_.tree().count(d.facts));
+  }
+  void operator()(const NodeRemoved& d) const {
+    uncount(d.id);
+    view.capacity_.remove_node(d.id);
+  }
+  void uncount(NodeId id) const {
+    if (const NodeAccount* before = view.capacity_.node(id))
+      view.quota_.remove_capacity(view.quota_.tree().count(before->facts));
+  }
   void operator()(const PartitionSet& d) const { view.capacity_.set_partition(d.facts); }
   void operator()(const PartitionRemoved& d) const { view.capacity_.remove_partition(d.name); }
   void operator()(const NetworkSet& d) const { view.capacity_.set_network(d.network); }
   void operator()(const PolicySet& d) const { view.set_policy(d.policy); }
   void operator()(const JobQueued& d) const {
-    if (view.queue_.find(d.job.id) == nullptr) view.workload_.add(Workload::shape_of(d.job.request));
+    if (const PendingJob* before = view.queue_.find(d.job.id))
+      view.quota_.remove_waiting(*before);
+    else
+      view.workload_.add(Workload::shape_of(d.job.request));
     view.queue_.put(d.job);
+    view.quota_.add_waiting(d.job);
   }
-  void operator()(const JobUnqueued& d) const { view.queue_.remove(d.id); }
+  void operator()(const JobUnqueued& d) const { view.unqueue(d.id); }
+  void operator()(const QosSet& d) const { view.set_tree(d.tree); }
+  void operator()(const ClaimSet& d) const { view.claims_[d.claim.job] = d.claim; }
   void operator()(const JobPlaced& d) const {
-    view.queue_.remove(d.id);
+    view.unqueue(d.id);
     const auto placed =
         view.capacity_.allocate(d.id, d.partition, d.allocation, d.started, d.expected_end, /*forced=*/true);
     GW_CHECK(placed.has_value());
-    if (d.job) view.running_[d.id] = d.job;
+    if (d.job) view.add_running(d.id, d.job);
+    view.hold(d.id, d.allocation);
   }
-  void operator()(const EndExpected& d) const { view.capacity_.set_expected_end(d.id, d.when); }
+  void operator()(const EndExpected& d) const {
+    view.capacity_.set_expected_end(d.id, d.when);
+    if (d.is_leaving) view.quota_.set_leaving(d.id);
+  }
   void operator()(const ShareReleased& d) const {
+    if (const auto share = view.capacity_.share_of(d.id, d.node))
+      view.quota_.release(d.id, view.quota_.tree().count(*share, view.capacity_));
     view.capacity_.release(d.id, d.node);
-    if (!view.capacity_.holdings().contains(d.id)) view.running_.erase(d.id);
+    if (view.capacity_.holdings().contains(d.id)) return;
+    view.remove_running(d.id);
+    view.quota_.forget(d.id);
   }
   void operator()(const ReservationSet& d) const { view.reservations_[d.reservation.name] = d.reservation; }
   void operator()(const ReservationRemoved& d) const { view.reservations_.erase(d.name); }
@@ -42,6 +67,51 @@ void ClusterView::set_policy(const Policy& policy) {
   policy_ = policy;
   if (!policy_.order) policy_.order = *make_order("fifo_skip");
   queue_.set_order(policy_.order);
+}
+
+void ClusterView::unqueue(JobId id) {
+  if (const PendingJob* job = queue_.find(id)) quota_.remove_waiting(*job);
+  queue_.remove(id);
+  claims_.erase(id);
+}
+
+void ClusterView::hold(JobId id, const model::Allocation& allocation) {
+  const auto job = running_.find(id);
+  const bool is_known = job != running_.end();
+  quota_.hold(id, is_known ? job->second->qos : std::string(), is_known && job->second->preemptible,
+              quota_.tree().count(allocation, capacity_));
+}
+
+void ClusterView::add_running(JobId id, std::shared_ptr<const PendingJob> job) {
+  remove_running(id);
+  if (job->preemptible) ++running_priorities_[job->priority];
+  running_[id] = std::move(job);
+}
+
+void ClusterView::remove_running(JobId id) {
+  const auto it = running_.find(id);
+  if (it == running_.end()) return;
+  if (it->second->preemptible) {
+    const auto count = running_priorities_.find(it->second->priority);
+    if (--count->second == 0) running_priorities_.erase(count);
+  }
+  running_.erase(it);
+}
+
+/// Everything is counted anew.
+void ClusterView::set_tree(const std::vector<model::Qos>& list) {
+  std::set<JobId> leaving;
+  for (const auto& [id, holder] : quota_.holders())
+    if (holder.is_leaving) leaving.insert(id);
+  quota_.set_tree(QuotaTree(list));
+  for (uint32_t id = 1; id < capacity_.id_limit(); ++id)
+    if (const NodeAccount* account = capacity_.node(NodeId(id)))
+      quota_.add_capacity(quota_.tree().count(account->facts));
+  for (const auto& [key, job_class] : queue_.classes())
+    for (const auto& [rank, job] : job_class.members) quota_.add_waiting(job);
+  for (const auto& [id, holding] : capacity_.holdings()) hold(id, capacity_.allocation_of(id));
+  for (JobId id : leaving) quota_.set_leaving(id);
+  queue_.forget();
 }
 
 void ClusterView::apply(const Delta& delta) {

@@ -15,6 +15,7 @@
 #include "sched/fragmentation.h"
 #include "sched/order.h"
 #include "sched/queue.h"
+#include "sched/quota.h"
 
 namespace gw::sched {
 
@@ -26,8 +27,11 @@ struct Policy {
   model::Fit fit = model::Fit::kBest;  ///< Where neither partition nor job says.
   /// Blocked jobs of each partition that get a reservation in a pass.
   uint32_t reservations = 16;
-  /// How long a job that is taken off for another may still run. Zero: what it held is free within the same plan.
+  /// How long a job that is taken off for another may still run, unless its QOS says. Zero: what it held is free within
+  /// the same plan.
   Duration grace = {};
+  Reclaim reclaim = Reclaim::kFairShare;  ///< What one QOS may take back from another.
+  bool preempts = false;                  ///< Inside a QOS a higher submitted priority takes from a lower one.
   /// Nodes of different state that are compared for one task before the best is taken; 0: all.
   uint32_t candidates = 32;
 };
@@ -48,6 +52,17 @@ struct AdvanceReservation {
   bool operator==(const AdvanceReservation&) const = default;
 };
 using AdvanceReservations = std::map<std::string, AdvanceReservation>;
+
+/// What is free and what is being freed for a job, from the decision to take it until the job starts (durable in the
+/// controller). It falls if the job starts elsewhere or goes, if a node goes, and if it cannot start in time.
+struct Claim {
+  JobId job;
+  std::string partition;
+  model::Allocation allocation;
+  Time when;  ///< By then everybody should have left.
+  bool operator==(const Claim&) const = default;
+};
+using Claims = std::map<JobId, Claim>;
 
 struct NodeSet {
   NodeFacts facts;
@@ -73,19 +88,27 @@ struct JobQueued {
 struct JobUnqueued {
   JobId id;
 };
-/// A decision was committed, or a running job was recovered. A preemptive order needs `job` to rank it.
+/// The tree of quotas is another one.
+struct QosSet {
+  std::vector<model::Qos> tree;  ///< Passed check_qos_tree().
+};
+struct ClaimSet {
+  Claim claim;
+};
+/// A decision was committed, or a running job was recovered.
 struct JobPlaced {
   JobId id;
   std::string partition;
   model::Allocation allocation;
   Time started;
   Time expected_end;
-  std::shared_ptr<const PendingJob> job;  ///< As it was queued; null: never taken off for another.
+  std::shared_ptr<const PendingJob> job;  ///< As it was queued; null: never taken off, and counted at the root.
 };
 /// The job will end at this time: its limit was changed, or it was told to go.
 struct EndExpected {
   JobId id;
   Time when;
+  bool is_leaving = false;  ///< It was told to go.
 };
 struct ShareReleased {
   JobId id;
@@ -105,7 +128,7 @@ struct UsageSet {
 
 using DeltaKind =
     std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued, JobUnqueued,
-                 JobPlaced, EndExpected, ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
+                 QosSet, ClaimSet, JobPlaced, EndExpected, ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
 /// One change, numbered by the controller from 1 on without gaps.
 struct Delta {
   uint64_t epoch = 0;
@@ -125,8 +148,14 @@ class ClusterView {
   const AdvanceReservations& reservations() const { return reservations_; }
   const std::map<uint32_t, double>& usage() const { return usage_; }
   const Order& order() const { return *policy_.order; }
-  /// Running jobs that a preemptive order may take off, as they were queued.
+  const QuotaLedger& quota() const { return quota_; }
+  const Claims& claims() const { return claims_; }
+  /// Running jobs as they were queued.
   const std::map<JobId, std::shared_ptr<const PendingJob>>& running() const { return running_; }
+  /// Of the running jobs that can be taken off; the highest number there is if there are none.
+  int64_t lowest_running_priority() const {
+    return running_priorities_.empty() ? INT64_MAX : running_priorities_.begin()->first;
+  }
   /// What usually asks for GPUs.
   const Workload& workload() const { return workload_; }
   Workload& workload() { return workload_; }
@@ -135,13 +164,21 @@ class ClusterView {
  private:
   struct Applier;
   void set_policy(const Policy& policy);
+  void set_tree(const std::vector<model::Qos>& list);
+  void unqueue(JobId id);
+  void hold(JobId id, const model::Allocation& allocation);
+  void add_running(JobId id, std::shared_ptr<const PendingJob> job);
+  void remove_running(JobId id);
   Capacity capacity_;
   Queue queue_;
   Policy policy_;
   AdvanceReservations reservations_;
   std::map<uint32_t, double> usage_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
+  std::map<int64_t, size_t> running_priorities_;  // how many of each, of those that can be taken off
   Workload workload_;
+  QuotaLedger quota_;
+  Claims claims_;
   uint64_t epoch_ = 0;
 };
 

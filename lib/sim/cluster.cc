@@ -126,31 +126,25 @@ base::Status set_policy(const config::ScenarioPolicy& written, const sched::Make
   policy.reservations = written.reservations.value_or(policy.reservations);
   policy.candidates = written.candidates.value_or(policy.candidates);
   policy.grace = written.grace.value_or(Duration{});
+  policy.reclaim = written.reclaim.value_or(policy.reclaim);
+  policy.preempts = written.preempt.value_or(policy.preempts);
   return {};
 }
 
-bool has_numbers(const config::ScenarioQos& q) {
-  const config::ScenarioQos plain;
-  const auto matters = [](const config::Amounts& amounts) {
-    return std::any_of(amounts.begin(), amounts.end(), [](const auto& a) { return a.second > 0; });
-  };
-  return matters(q.guaranteed) || !q.limit.empty() || q.weight != plain.weight || q.priority != plain.priority ||
-         q.min_runtime != plain.min_runtime || q.preempt_children;
+/// What all nodes have together, for the guarantees of the uppermost QOS.
+model::Amounts everything(const std::vector<sched::NodeFacts>& nodes, const std::vector<model::Qos>& tree) {
+  const sched::QuotaTree counted(tree);
+  sched::Quantities sum = counted.none();
+  for (const sched::NodeFacts& node : nodes) sched::add_to(sum, counted.count(node));
+  model::Amounts out;
+  for (size_t r = 0; r < sum.size(); ++r) out[counted.resources()[r]] = sum[r];
+  return out;
 }
 
 }  // namespace
 
 base::Status not_supported(const config::Place& place, const std::string& what) {
-  return base::invalid(place.says("quotas are not supported yet: " + what));
-}
-
-base::Status check_supported(const config::ScenarioCluster& written) {
-  for (const config::ScenarioQos& q : written.qos)
-    if (has_numbers(q)) return not_supported(q.place, fmt::format("QOS {} has more than a name", q.name));
-  const auto reclaim = written.policy.reclaim.value_or(config::Reclaim::kNone);
-  if (reclaim != config::Reclaim::kNone && !written.qos.empty())
-    return not_supported(written.policy.reclaim_place, "policy.reclaim (write none)");
-  return {};
+  return base::invalid(place.says("not supported yet: " + what));
 }
 
 uint32_t Users::id(const std::string& name) {
@@ -164,6 +158,11 @@ Result<Cluster> build_cluster(const config::ScenarioCluster& written, const Load
   GW_TRY_STATUS(set_policy(written.policy, make_order, cluster.policy));
   GW_TRY_STATUS(add_nodes(written, load, cluster));
   cluster.network = written.network;
+  cluster.qos = {written.qos.begin(), written.qos.end()};
+  std::vector<model::Qos> uppermost = cluster.qos;
+  std::erase_if(uppermost, [](const model::Qos& q) { return !q.parent.empty(); });
+  if (const auto fault = model::check_guarantees(uppermost, everything(cluster.nodes, cluster.qos)))
+    cluster.warnings.push_back(fault->error.what);
   cluster.usage_half_life = written.policy.usage_half_life;
   for (const model::Partition& p : written.partitions) cluster.partitions.push_back(facts_of(p));
   for (const config::ScenarioReservation& r : written.reservations) {

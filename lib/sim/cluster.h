@@ -37,13 +37,13 @@ struct Cluster {
   std::vector<sched::AdvanceReservation> reservations;
   model::Network network;
   sched::Policy policy;
+  std::vector<model::Qos> qos;
   Duration usage_half_life = base::hours(7 * 24);
+  std::vector<std::string> warnings;
 };
 
 /// The refusal of a rule that the scheduler does not have yet.
 base::Status not_supported(const config::Place& place, const std::string& what);
-/// Refuses what the scheduler does not do yet: quotas.
-base::Status check_supported(const config::ScenarioCluster& written);
 
 /// Errors name the place in the file: unknown order or weight, unknown topology, more GPUs than the topology has.
 base::Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users,

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "sim/expect.h"
 
 namespace gw::sim {
@@ -187,8 +188,8 @@ std::vector<Stay> stays_of(const std::vector<Forecast>& forecasts) {
 }
 
 std::string comparison_text(const Comparison& c) {
-  std::string out = fmt::format("{} jobs: {} gain, {} lose, {} stay as they are\n", c.all.jobs, c.all.gain, c.all.lose,
-                                c.all.jobs - c.all.gain - c.all.lose);
+  std::string out = fmt::format("{}: {} gain, {} lose, {} stay as they are\n", base::counted(c.all.jobs, "job"),
+                                c.all.gain, c.all.lose, c.all.jobs - c.all.gain - c.all.lose);
   out +=
       rows_text("", {c.all}) + rows_text("USER", c.by_user) + rows_text("QOS", c.by_qos) + rows_text("GPUS", c.by_size);
   if (!c.losers.empty()) out += "worst losers\n";

@@ -75,6 +75,7 @@ void Engine::set_up_cluster() {
   if (!cluster_.network.empty()) apply(sched::NetworkSet{cluster_.network});
   apply(sched::PolicySet{cluster_.policy});
   for (const sched::AdvanceReservation& r : cluster_.reservations) apply(sched::ReservationSet{r});
+  if (!cluster_.qos.empty()) apply(sched::QosSet{cluster_.qos});
 }
 
 void Engine::sort_arrivals() {

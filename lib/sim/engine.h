@@ -155,7 +155,8 @@ class Engine {
   base::Status start(const sched::Start& start);
   void give(base::JobId id, const model::Allocation& allocation, const std::string& partition, Duration limit);
   void begin_run(uint32_t job, Duration limit);
-  void preempt(uint32_t job);
+  void preempt(uint32_t job, Duration grace);
+  std::vector<base::JobId> ids_of(uint32_t job) const;
   void take_off(uint32_t job);
   void end(uint32_t job, std::string why);
   /// Books the present run, which is over, and how much of it is lost.

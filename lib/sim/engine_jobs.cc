@@ -127,7 +127,11 @@ base::Result<bool> Engine::carry_out(const sched::Decision& decision) {
   if (const auto* p = std::get_if<sched::Preempt>(&decision)) {
     const uint32_t job = p->job.value - 1;
     if (states_[job].is_leaving) return false;
-    preempt(job);
+    preempt(job, p->grace);
+    return true;
+  }
+  if (const auto* c = std::get_if<sched::Claim>(&decision)) {
+    apply(sched::ClaimSet{*c});
     return true;
   }
   if (const auto* r = std::get_if<sched::Reject>(&decision)) {
@@ -146,12 +150,10 @@ base::Result<bool> Engine::carry_out(const sched::Decision& decision) {
 
 void Engine::give(base::JobId id, const model::Allocation& allocation, const std::string& partition, Duration limit) {
   const bool is_component = id.value > jobs_.size();
-  std::shared_ptr<const sched::PendingJob> ranked;
-  Time since = now_;
-  if (!is_component) {
-    ranked = std::make_shared<const sched::PendingJob>(jobs_[id.value - 1].job);
-    since = records_[id.value - 1].started;
-  }
+  const uint32_t owner = is_component ? parts_[id.value - jobs_.size() - 1].first : id.value - 1;
+  auto ranked = std::make_shared<sched::PendingJob>(jobs_[owner].job);
+  if (is_component) *ranked = sched::component_of(*ranked, id);
+  const Time since = is_component ? now_ : records_[owner].started;
   count(allocation, true);
   apply(sched::JobPlaced{id, partition, allocation, since, since + limit, std::move(ranked)});
 }
@@ -195,14 +197,19 @@ void Engine::begin_run(uint32_t job, Duration limit) {
   change_rate(job, 1);
 }
 
-void Engine::preempt(uint32_t job) {
-  const Duration grace = cluster_.policy.grace;
+void Engine::preempt(uint32_t job, Duration grace) {
   if (grace <= Duration{}) return take_off(job);
   State& state = states_[job];
   state.is_leaving = true;
   ++changes_;
   endings_.push({now_ + grace, job, state.run, true});
-  apply(sched::EndExpected{jobs_[job].job.id, now_ + grace});
+  for (const base::JobId id : ids_of(job)) apply(sched::EndExpected{id, now_ + grace, true});
+}
+
+std::vector<base::JobId> Engine::ids_of(uint32_t job) const {
+  std::vector<base::JobId> ids = {jobs_[job].job.id};
+  for (const sched::Component& part : jobs_[job].job.components) ids.push_back(part.id);
+  return ids;
 }
 
 /// Gives everything back, and counts what is lost with it.

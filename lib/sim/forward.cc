@@ -102,7 +102,7 @@ class Forward {
   void add_running(const sched::RunningJob& r) {
     parts_[r.id].push_back(r.id);
     if (r.expected_end != Time::never()) set_end(r.id, std::max(r.expected_end, now_));
-    if (!r.job) return;
+    if (!r.job || r.job->whole) return;
     jobs_[r.id] = r.job;
     Forecast& forecast = out_[r.id] = describe(*r.job);
     forecast.ran_at_start = true;
@@ -146,7 +146,8 @@ class Forward {
   void carry_out(const sched::Group& group) {
     for (const sched::Decision& decision : group.decisions) {
       if (const auto* s = std::get_if<sched::Start>(&decision)) start(*s);
-      if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job);
+      if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job, p->grace);
+      if (const auto* c = std::get_if<sched::Claim>(&decision)) apply(sched::ClaimSet{*c});
       if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = w->detail;
       if (const auto* r = std::get_if<sched::Reject>(&decision)) {
         ++changes_;
@@ -162,7 +163,9 @@ class Forward {
     const JobId job = component == owner_.end() ? s.job : component->second;
     const bool is_first = component == owner_.end();
     const Time end = now_ + s.time_limit;
-    apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, end, is_first ? jobs_.at(job) : nullptr});
+    auto placed = jobs_.at(job);
+    if (!is_first) placed = std::make_shared<const sched::PendingJob>(sched::component_of(*placed, s.job));
+    apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, end, std::move(placed)});
     parts_[job].push_back(s.job);
     Forecast& forecast = out_[job];
     const std::vector<std::string> nodes = s.allocation.node_names();
@@ -174,16 +177,14 @@ class Forward {
     if (end != Time::never()) set_end(job, end);
   }
 
-  void preempt(JobId job) {
-    const Time gone = now_ + view_.policy().grace;
+  void preempt(JobId job, Duration grace) {
+    const Time gone = now_ + grace;
     if (const auto end = end_of_.find(job); end != end_of_.end() && end->second <= gone) return;  // it goes by itself
     if (!leaving_.insert(job).second) return;
     ++changes_;
     set_end(job, gone);
-    if (view_.policy().grace.us > 0)
-      apply(sched::EndExpected{job, gone});
-    else
-      leave(job, now_);
+    if (grace.us <= 0) return leave(job, now_);
+    for (const JobId part : parts_[job]) apply(sched::EndExpected{part, gone, true});
   }
 
   void end_what_is_due() {

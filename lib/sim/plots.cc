@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/counted.h"
 #include "sim/expect.h"
 #include "sim/svg.h"
 
@@ -18,9 +19,9 @@ constexpr int kBins = 380;  // about two pixels each
 double seconds(Duration d) { return static_cast<double>(d.us) / 1e6; }
 
 std::string subtitle(const Replay& replay) {
-  return fmt::format("{} jobs, {} nodes, {:g} GPUs; order {}, fit {}", replay.engine->jobs().size(),
-                     replay.cluster->nodes.size(), static_cast<double>(replay.engine->gpu_milli()) / model::kWholeGpu,
-                     replay.order, replay.fit);
+  return fmt::format("{}, {}, {:g} GPUs; order {}, fit {}", base::counted(replay.engine->jobs().size(), "job"),
+                     base::counted(replay.cluster->nodes.size(), "node"),
+                     static_cast<double>(replay.engine->gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
 }
 
 /// "5d7h", "4h8m", "12s": the two largest units.

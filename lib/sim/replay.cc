@@ -185,7 +185,6 @@ void warn_of_unfinished(Replay& replay) {
 base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace, const std::string& trace_path,
                             const ReplayOptions& options, const LoadTopology& load,
                             const sched::MakeOrder& make_order) {
-  GW_TRY_STATUS(check_supported(cluster));
   config::ScenarioCluster written = cluster;
   GW_TRY_STATUS(set_fit(options, written));
   if (!options.order.empty()) {
@@ -202,6 +201,7 @@ base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace,
   out.order = built.policy.order ? std::string(built.policy.order->name()) : "fifo_skip";
   out.fit = options.fit == "count" ? "count" : std::string(model::name(built.policy.fit));
   out.warnings = trace.warnings;
+  out.warnings.insert(out.warnings.end(), built.warnings.begin(), built.warnings.end());
   const JobMaker maker(written, built, options, trace_path);
   std::vector<SimJob> jobs;
   for (const TraceJob& row : trace.jobs) {

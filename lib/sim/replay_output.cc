@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/hostlist.h"
 #include "sim/expect.h"
 #include "sim/replay.h"
@@ -89,10 +90,11 @@ std::string nodes_text(const Record& record) {
 
 std::string replay_text(const Replay& replay) {
   const Engine& engine = *replay.engine;
-  std::string out = fmt::format("{} jobs on {} nodes with {:g} GPUs, order {}, fit {}\n", engine.jobs().size(),
-                                replay.cluster->nodes.size(),
-                                static_cast<double>(engine.gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
-  if (replay.trace.skipped > 0) out += fmt::format("{} bad rows left out\n", replay.trace.skipped);
+  std::string out =
+      fmt::format("{} on {} with {:g} GPUs, order {}, fit {}\n", base::counted(engine.jobs().size(), "job"),
+                  base::counted(replay.cluster->nodes.size(), "node"),
+                  static_cast<double>(engine.gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
+  if (replay.trace.skipped > 0) out += base::counted(replay.trace.skipped, "bad row") + " left out\n";
   out += lines_of(summarise(engine));
   const auto by_qos = summarise_by_qos(engine);
   if (by_qos.size() < 2 && by_qos.contains("")) return out;

@@ -19,17 +19,10 @@ using nlohmann::ordered_json;
 
 // ---- What the scheduler does not do yet
 
-bool priorities_differ(const Scenario& scenario) {
-  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(),
-                     [&](const ScenarioJob& j) { return j.priority != scenario.jobs.front().priority; });
-}
-
 base::Status check_jobs_supported(const Scenario& scenario) {
   const config::ScenarioPolicy& policy = scenario.cluster.policy;
   if (policy.consolidate.value_or(false) && !scenario.jobs.empty())
     return not_supported(policy.consolidate_place, "policy.consolidate (write false)");
-  if (policy.preempt.value_or(false) && priorities_differ(scenario))
-    return not_supported(policy.preempt_place, "policy.preempt (write false)");
   for (const ScenarioJob& job : scenario.jobs)
     if (job.min_tasks > 0)
       return not_supported(job.place, fmt::format("job {} is an elastic gang (min_tasks)", job.name));
@@ -125,7 +118,6 @@ ordered_json job_json(const SimJob& job, const Record& record) {
 
 base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load,
                                            const sched::MakeOrder& make_order) {
-  GW_TRY_STATUS(check_supported(scenario.cluster));
   GW_TRY_STATUS(check_jobs_supported(scenario));
   Users users;
   GW_TRY(cluster, build_cluster(scenario.cluster, load, users, make_order));
@@ -138,6 +130,7 @@ base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadT
     return tl::unexpected(error);
   }
   ScenarioOutcome outcome;
+  for (const std::string& warning : cluster.warnings) outcome.warnings.push_back(scenario.place.says(warning));
   outcome.jobs = engine.jobs();
   outcome.records = engine.records();
   outcome.clock = engine.now() - kStart;

@@ -14,7 +14,8 @@ namespace gw::sim {
 struct ScenarioOutcome {
   std::vector<SimJob> jobs;
   std::vector<Record> records;
-  Duration clock = {};                ///< How far it went.
+  Duration clock = {};  ///< How far it went.
+  std::vector<std::string> warnings;
   std::vector<std::string> failures;  ///< One a broken expectation: what was expected, and what came instead.
   bool is_as_expected() const { return failures.empty(); }
 };

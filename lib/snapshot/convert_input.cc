@@ -31,7 +31,7 @@ Result<model::Fit> fit_from(uint32_t fit) {
 // ---- Policy
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
-  const auto& [order, weights, version, fit, reservations, grace, candidates] = policy;
+  const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, candidates] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
@@ -44,6 +44,8 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
   w.set_reservations(reservations);
   w.set_grace_us(grace.us);
   w.set_candidates(candidates);
+  w.set_reclaim(static_cast<uint32_t>(reclaim));
+  w.set_preempts(preempts);
   return w;
 }
 
@@ -60,6 +62,9 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   GW_TRY(grace, duration_from(w.grace_us()));
   policy.grace = grace;
   policy.candidates = w.candidates();
+  if (w.reclaim() > static_cast<uint32_t>(model::Reclaim::kFairShare)) return damaged("an unknown way to reclaim");
+  policy.reclaim = static_cast<model::Reclaim>(w.reclaim());
+  policy.preempts = w.preempts();
   return policy;
 }
 
@@ -214,7 +219,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, time_limit,
-               time_min, deadline, remaining, reservation, preemptible, components] = job;
+               time_min, deadline, remaining, reservation, preemptible, components, whole] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -231,6 +236,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_remaining_us(remaining.us);
   w->set_reservation(reservation);
   w->set_preemptible(preemptible);
+  w->set_whole(whole.value);
   for (const sched::Component& from : components) {
     const auto& [part_id, part_request, part_partitions] = from;
     wire::SnapshotComponent* to = w->add_components();
@@ -273,6 +279,7 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   GW_TRY_STATUS(read_times(w, job));
   job.reservation = w.reservation();
   job.preemptible = w.preemptible();
+  job.whole = base::JobId(w.whole());
   for (const wire::SnapshotComponent& c : w.components()) {
     GW_TRY(part, request_from(c.request()));
     job.components.push_back({base::JobId(c.id()), std::move(part), strings(c.partitions())});
@@ -281,12 +288,13 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
 }
 
 void set_running(wire::SnapshotRunning* w, const sched::RunningJob& running) {
-  const auto& [id, partition, allocation, started, expected_end, job] = running;
+  const auto& [id, partition, allocation, started, expected_end, job, is_leaving] = running;
   w->set_id(id.value);
   w->set_partition(partition);
   for (const model::NodeShare& share : allocation.shares) set_share(w->add_shares(), share);
   w->set_started_us(started.us);
   w->set_expected_end_us(expected_end.us);
+  w->set_is_leaving(is_leaving);
   if (job) set_job(w->mutable_job(), *job);
 }
 
@@ -302,6 +310,7 @@ Result<sched::RunningJob> running_from(const wire::SnapshotRunning& w) {
   GW_TRY(expected_end, time_from(w.expected_end_us()));
   out.started = started;
   out.expected_end = expected_end;
+  out.is_leaving = w.is_leaving();
   if (!w.has_job()) return out;
   GW_TRY(job, job_from(w.job()));
   out.job = std::make_shared<const sched::PendingJob>(std::move(job));
@@ -348,6 +357,14 @@ void set_shape(wire::SnapshotShape* w, const sched::Workload::Entry& entry) {
   w->set_count(entry.count);
 }
 
+Result<model::Qos> qos_from(const wire::Qos& w) {
+  constexpr uint32_t kMostWeight = 1'000'000;
+  if (w.weight() > kMostWeight) return damaged("the weight of a QOS is out of range");
+  GW_TRY_STATUS(duration_from(w.min_runtime_us()));
+  GW_TRY_STATUS(duration_from(w.grace_us()));
+  return wire::from_wire(w);
+}
+
 template <typename List, typename Read, typename Out>
 Status read_list(const List& from, const Read& read, Out& out) {
   out.reserve(static_cast<size_t>(from.size()));
@@ -370,7 +387,7 @@ Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
 
 wire::SnapshotInput to_wire(const sched::PassInput& input) {
   const auto& [now, budget, epoch, nodes, partitions, network, policy, order, queue, running, reservations, usage,
-               workload] = input;
+               workload, qos, claims] = input;
   wire::SnapshotInput w;
   w.set_now_us(now.us);
   w.set_placements(budget.placements);
@@ -390,6 +407,8 @@ wire::SnapshotInput to_wire(const sched::PassInput& input) {
     to->set_used(used);
   }
   for (const sched::Workload::Entry& entry : workload) set_shape(w.add_workload(), entry);
+  for (const model::Qos& q : qos) *w.add_qos() = wire::to_wire(q);
+  for (const sched::Claim& claim : claims) set_claim(w.add_claims(), claim);
   return w;
 }
 
@@ -414,6 +433,8 @@ Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
   GW_TRY_STATUS(read_usage(w, out));
   for (const wire::SnapshotShape& s : w.workload())
     out.workload.push_back({{s.gpus(), s.gpu_milli(), s.cpus(), s.mem_mb(), s.gpu_type()}, s.count()});
+  GW_TRY_STATUS(read_list(w.qos(), qos_from, out.qos));
+  GW_TRY_STATUS(read_list(w.claims(), claim_from, out.claims));
   return out;
 }
 

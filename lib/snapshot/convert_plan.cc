@@ -22,10 +22,13 @@ struct DecisionWriter {
     w->set_time_limit_us(time_limit.us);
   }
   void operator()(const sched::Preempt& d) const {
-    const auto& [job, beneficiary] = d;
+    const auto& [job, beneficiary, grace, rule] = d;
     to->mutable_preempt()->set_job(job.value);
     to->mutable_preempt()->set_beneficiary(beneficiary.value);
+    to->mutable_preempt()->set_grace_us(grace.us);
+    to->mutable_preempt()->set_rule(static_cast<uint32_t>(rule));
   }
+  void operator()(const sched::Claim& d) const { set_claim(to->mutable_claim(), d); }
   void operator()(const sched::Wait& d) const {
     const auto& [job_class, reason, detail] = d;
     to->mutable_wait()->set_job_class(job_class);
@@ -63,8 +66,15 @@ Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
   switch (w.kind_case()) {
     case wire::SnapshotDecision::kStart:
       return start_from(w.start());
-    case wire::SnapshotDecision::kPreempt:
-      return sched::Decision{sched::Preempt{base::JobId(w.preempt().job()), base::JobId(w.preempt().beneficiary())}};
+    case wire::SnapshotDecision::kPreempt: {
+      GW_TRY(grace, duration_from(w.preempt().grace_us()));
+      return sched::Decision{sched::Preempt{base::JobId(w.preempt().job()), base::JobId(w.preempt().beneficiary()),
+                                            grace, static_cast<int>(w.preempt().rule())}};
+    }
+    case wire::SnapshotDecision::kClaim: {
+      GW_TRY(claim, claim_from(w.claim()));
+      return sched::Decision{std::move(claim)};
+    }
     case wire::SnapshotDecision::kWait: {
       GW_TRY(reason, reason_from(w.wait().reason()));
       return sched::Decision{sched::Wait{w.wait().job_class(), reason, w.wait().detail()}};
@@ -102,6 +112,27 @@ Result<model::NodeShare> share_from(const wire::SnapshotShare& from) {
   GW_TRY(share, wire::from_wire(from.share()));
   share.node = base::NodeId(from.node());
   return std::move(share);
+}
+
+void set_claim(wire::SnapshotClaim* to, const sched::Claim& claim) {
+  const auto& [job, partition, allocation, when] = claim;
+  to->set_job(job.value);
+  to->set_partition(partition);
+  for (const model::NodeShare& share : allocation.shares) set_share(to->add_shares(), share);
+  to->set_when_us(when.us);
+}
+
+Result<sched::Claim> claim_from(const wire::SnapshotClaim& from) {
+  sched::Claim claim;
+  claim.job = base::JobId(from.job());
+  claim.partition = from.partition();
+  for (const wire::SnapshotShare& s : from.shares()) {
+    GW_TRY(share, share_from(s));
+    claim.allocation.shares.push_back(std::move(share));
+  }
+  GW_TRY(when, time_from(from.when_us()));
+  claim.when = when;
+  return claim;
 }
 
 wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {

@@ -2,6 +2,7 @@
 #include "snapshot/snapshot.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 
 #include "auth/crypto.h"
 #include "base/hostlist.h"
@@ -19,8 +20,10 @@ std::string hash_of(std::string_view bytes) {
   return out;
 }
 
+/// What is wrong with the bytes is told by our own error; the library would print a line of its own.
 template <typename Message>
 bool parse(Message& message, std::string_view bytes) {
+  const google::protobuf::LogSilencer silencer;
   return bytes.size() <= kMaxBytes && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
@@ -66,6 +69,10 @@ struct LineWriter {
   }
   std::string operator()(const sched::Preempt& d) const {
     return fmt::format("preempt {} for {}", d.job.value, d.beneficiary.value);
+  }
+  std::string operator()(const sched::Claim& d) const {
+    return fmt::format("keep for {} in {} by {} on {}", d.job.value, d.partition, base::format_time(d.when),
+                       base::compress_hostlist(d.allocation.node_names()));
   }
   std::string operator()(const sched::Wait& d) const {
     const auto it = classes.find(d.job_class);

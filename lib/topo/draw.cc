@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/bitset.h"
+#include "base/counted.h"
 #include "base/text.h"
 #include "topo/canvas.h"
 #include "topo/render.h"
@@ -44,8 +45,6 @@ struct Group {
   std::string title;
   std::vector<Leaf> leaves;
 };
-
-std::string plural(size_t n, const std::string& word) { return format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 class Drawing {
  public:
@@ -136,11 +135,11 @@ class Drawing {
       gpus += format("{}{} {} GPU{}", gpus.empty() ? "" : " + ", n, type, n == 1 ? "" : "s");
     if (!node_.link_name.empty()) gpus += " with " + node_.link_name;
     const auto threads = node_.threads_per_core();
-    put(line(width_).add(format("{}, {}, {}{}, {} memory", plural(node_.sockets, "socket"),
-                                plural(node_.numa_nodes.size(), "NUMA node"), plural(node_.cores.size(), "core"),
-                                threads > 1 ? format(" x {} threads", threads) : "",
-                                base::format_memory_mb(node_.memory_mb))));
-    put(line(width_).add(gpus + ", " + (node_.nics.empty() ? "no NICs" : plural(node_.nics.size(), "NIC"))));
+    put(line(width_).add(
+        format("{}, {}, {}{}, {} memory", base::counted(node_.sockets, "socket"),
+               base::counted(node_.numa_nodes.size(), "NUMA node"), base::counted(node_.cores.size(), "core"),
+               threads > 1 ? format(" x {} threads", threads) : "", base::format_memory_mb(node_.memory_mb))));
+    put(line(width_).add(gpus + ", " + (node_.nics.empty() ? "no NICs" : base::counted(node_.nics.size(), "NIC"))));
   }
 
   // --- boxes ---
@@ -162,7 +161,7 @@ class Drawing {
   void socket(uint32_t s) {
     size_t cores = 0;
     for (const auto& core : node_.cores) cores += core.socket == s ? 1 : 0;
-    edge(g_.top_left, format("socket {}: {}", s, plural(cores, "core")), g_.top_right);
+    edge(g_.top_left, format("socket {}: {}", s, base::counted(cores, "core")), g_.top_right);
     for (uint32_t n = 0; n < node_.numa_nodes.size(); ++n) {
       if (node_.numa_nodes[n].socket == s) numa(n);
     }
@@ -194,7 +193,7 @@ class Drawing {
       l.add("  no cores");
     } else {
       l.add(format("  cores {}", cores.text()));
-      if (l3.size() > 1) l.add(format(" ({} L3 of {})", l3.size(), plural(cores.size() / l3.size(), "core")));
+      if (l3.size() > 1) l.add(format(" ({} L3 of {})", l3.size(), base::counted(cores.size() / l3.size(), "core")));
       if (cpus != cores) l.add(format("  CPUs {}", cpus.text()), Ink::kDim);
     }
     boxed(l);

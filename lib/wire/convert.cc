@@ -312,16 +312,47 @@ base::Result<model::Reservation> from_wire(const Reservation& w) {
   return r;
 }
 
+namespace {
+
+void set_amounts(google::protobuf::RepeatedPtrField<QosAmount>* to, const model::Amounts& from) {
+  for (const auto& [resource, amount] : from) {
+    QosAmount* a = to->Add();
+    a->set_resource(resource);
+    a->set_amount(amount);
+  }
+}
+
+}  // namespace
+
 Qos to_wire(const model::Qos& q) {
   Qos w;
   w.set_name(q.name);
   w.set_parent(q.parent);
   w.set_description(q.description);
   w.set_priority(q.priority);
+  set_amounts(w.mutable_guaranteed(), q.guaranteed);
+  set_amounts(w.mutable_limit(), q.limit);
+  w.set_weight(q.weight);
+  w.set_preempt_children(q.preempt_children);
+  w.set_min_runtime_us(q.min_runtime.us);
+  if (q.grace) w.set_grace_us(q.grace->us);
   return w;
 }
 
-model::Qos from_wire(const Qos& w) { return {w.name(), w.parent(), w.description(), w.priority()}; }
+model::Qos from_wire(const Qos& w) {
+  model::Qos q;
+  q.name = w.name();
+  q.parent = w.parent();
+  q.description = w.description();
+  q.priority = w.priority();
+  for (const QosAmount& a : w.guaranteed()) q.guaranteed[a.resource()] = a.amount();
+  for (const QosAmount& a : w.limit()) q.limit[a.resource()] = a.amount();
+  q.weight = w.weight();
+  q.preempt_children = w.preempt_children();
+  q.min_runtime.us = w.min_runtime_us();
+  if (w.has_grace_us()) q.grace = base::Duration{w.grace_us()};
+  return q;
+}
 
 Error to_wire(const base::Error& e) {
   Error w;

@@ -31,7 +31,7 @@ class Multifactor final : public Order {
             {"size", size(job, context), weight("size")},
             {"partition", partition(job, context), weight("partition")},
             {"qos", static_cast<double>(job.qos_priority) / 1000, weight("qos")},
-            {"nice", -static_cast<double>(job.nice), weight("nice")}};
+            {"nice", 0 - static_cast<double>(job.nice), weight("nice")}};
   }
 
  private:

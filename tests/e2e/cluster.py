@@ -150,8 +150,9 @@ class Cluster:
         return int(match[1])
 
     def show(self, job, field="%T"):
-        done = self.run("gqueue", "-h", "-t", "all", "-j", job, "-o", field, check=False)
-        return done.stdout.strip()
+        """A field of the job; of the first component of a heterogeneous one."""
+        done = self.run("gqueue", "-h", "-t", "all", "-S", "i", "-j", job, "-o", field, check=False)
+        return done.stdout.strip().partition("\n")[0].strip()
 
     def state(self, job):
         return self.show(job)

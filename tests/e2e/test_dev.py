@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 import pytest
-from cluster import BIN, IS_ROOT, Cluster, as_user, is_alive, processes_with, wait_for
+from cluster import BIN, IS_ROOT, Cluster, as_user, command_line, is_alive, processes_with, wait_for
 
 GANG = ("gbatch --wait -N2 --gpus-per-node=8 "
         "--wrap 'echo gang of $SLURM_JOB_NUM_NODES nodes, GPUs $CUDA_VISIBLE_DEVICES' >/dev/null; cat gangway-*.out")
@@ -62,6 +62,33 @@ def test_a_signal_takes_the_cluster_down(folder):
         run.send_signal(signal.SIGTERM)
         assert run.wait(60) == 128 + signal.SIGTERM
     assert not os.path.exists(runtime) and not processes_with(runtime)
+
+
+def children_of(parent):
+    """First words of the command lines of a process's children."""
+    pids = [int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit()]
+    return [(command_line(pid) or [""])[0] for pid in pids if parent_of(pid) == parent]
+
+
+def parent_of(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return None
+
+
+@pytest.mark.parametrize("stage", ["munged", "gctld", "gnoded"])
+def test_a_signal_while_it_comes_up_leaves_nothing(folder, stage):
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    argv = [str(BIN / "gangway"), "dev", "run", "--nodes", "2", "--", "sleep", "1000"]
+    with subprocess.Popen(argv, cwd=folder, env=os.environ | {"TMPDIR": str(temporary)}) as run:
+        try:
+            wait_for(lambda: any(word.endswith(stage) for word in children_of(run.pid)), f"{stage} starts")
+        finally:
+            run.send_signal(signal.SIGINT)
+        assert run.wait(60) in (1, 128 + signal.SIGINT)
+    assert not list(temporary.iterdir()) and not processes_with(str(temporary))
 
 
 def test_deep_folder(folder):

@@ -23,7 +23,7 @@ def nobody(cluster):
 UNKNOWN = [
     (["-u", "rooot"], 'Invalid user: rooot (did you mean "root"?)'),
     (["-p", "mian"], 'partition mian not found (did you mean "main"?)'),
-    (["-p", "main,nope"], "partition nope not found (partitions: main)"),
+    (["-p", "main,nope"], "partition nope not found (there are: main)"),
     (["-w", "n[0-5]"], "node n2 not found"),
     (["-q", "norml"], 'QOS norml not found (did you mean "normal"?)'),
 ]

@@ -62,6 +62,7 @@ def test_nobody_runs_during_maintenance(cluster):
 
 @pytest.mark.parametrize("words, error", [
     (["Nodes=n0", "Duration=10"], "nobody may use the reservation"),
+    (["Nodes=n0", "Duration=10", "Users=root", "Flags=MAINT"], "lets nobody in, but it names users"),
     (["Duration=10", "Users=root"], "a reservation needs nodes"),
     (["Nodes=n0", "Users=root"], "a reservation needs an end"),
     (["Nodes=n0", "NodeCnt=1", "Duration=10", "Users=root"], "Nodes and NodeCnt say the same"),
@@ -90,6 +91,10 @@ def test_components_start_together_and_see_each_other(cluster):
     assert env["SLURM_JOB_ID_HET_GROUP_1"] == str(job + 1)
     assert not (cluster.work / f"gangway-{job + 1}.out").exists()
     assert cluster.show(f"{job}+1", "%i") == f"{job}+1"
+    listed = cluster.run("gqueue", "-h", "-t", "all", "-j", job, "-o", "%i").stdout.split()
+    assert sorted(listed) == [f"{job}+0", f"{job}+1"]
+    shown = cluster.run("gcontrol", "show", "job", job).stdout
+    assert [line for line in shown.splitlines() if "StdOut=" in line] == [f"   StdOut={cluster.work}/gangway-{job}.out"] * 2
 
 
 def test_cancel_of_a_component_ends_all(cluster):

@@ -66,9 +66,13 @@ std::vector<Start> starts_of(const Plan& plan) {
 /// A cluster whose jobs run exactly to their limits, on a clock of its own.
 class Run {
  public:
-  explicit Run(const std::vector<PendingJob>& jobs) : cluster(kNodes, small()) {
-    for (const PendingJob& job : jobs) {
-      queue_[job.id] = job;
+  explicit Run(const std::vector<PendingJob>& all, uint32_t nodes = kNodes, uint32_t promises = 16)
+      : cluster(nodes, small()) {
+    Policy policy;
+    policy.reservations = promises;
+    feed(PolicySet{policy});
+    for (const PendingJob& job : all) {
+      jobs[job.id] = job;
       deltas.push_back(JobQueued{job});
       cluster.apply(deltas.back());
     }
@@ -78,7 +82,7 @@ class Run {
     for (const Start& s : starts_of(p)) {
       check_whole(s);
       feed(JobPlaced{s.job, s.partition, s.allocation, now, now + s.time_limit, nullptr});
-      ends_.emplace(now + s.time_limit, s);
+      running.emplace(now + s.time_limit, s);
       started[s.job] = now;
     }
     RC_ASSERT(cluster.view.capacity().audit().has_value());
@@ -86,31 +90,30 @@ class Run {
   }
   /// Lets the next jobs end. False: none runs.
   bool step() {
-    if (ends_.empty()) return false;
-    now = ends_.begin()->first;
-    while (!ends_.empty() && ends_.begin()->first == now) {
-      for (const model::NodeShare& share : ends_.begin()->second.allocation.shares)
-        feed(ShareReleased{ends_.begin()->second.job, share.node});
-      ends_.erase(ends_.begin());
+    if (running.empty()) return false;
+    now = running.begin()->first;
+    while (!running.empty() && running.begin()->first == now) {
+      for (const model::NodeShare& share : running.begin()->second.allocation.shares)
+        feed(ShareReleased{running.begin()->second.job, share.node});
+      running.erase(running.begin());
     }
     return true;
   }
 
   Cluster cluster;
   Time now = at(0);
+  std::map<JobId, PendingJob> jobs;
   std::map<JobId, Time> started;
+  std::multimap<Time, Start> running;  ///< By end.
   std::vector<DeltaKind> deltas;
 
  private:
-  std::map<JobId, PendingJob> queue_;
-  std::multimap<Time, Start> ends_;
-
   void feed(DeltaKind kind) {
     deltas.push_back(kind);
     cluster.apply(std::move(kind));
   }
   void check_whole(const Start& s) const {
-    const model::Request& r = queue_.at(s.job).request;
+    const model::Request& r = jobs.at(s.job).request;
     const auto nodes = static_cast<uint32_t>(s.allocation.shares.size());
     RC_ASSERT(nodes >= r.min_nodes);
     if (r.nodes_given) RC_ASSERT(nodes <= r.max_nodes);
@@ -162,12 +165,112 @@ RC_GTEST_PROP(Sched, StepByStepEqualsFromScratch, ()) {
   } while (run.step());
 }
 
+// ---- Promises. Each plan makes them anew, in the order of the queue, and places each job where it likes best.
+// Therefore the second and later ones may move when one before them is placed elsewhere than in the plan before, within
+// the same time: a part of a node here instead of there, which leaves them less. What holds for all of them is (1) and
+// (2), within one plan; and (3) over time, where the place cannot make that difference. Over time and everywhere it
+// holds for the first (4).
+
+/// How much of a node is held at a moment, by what runs and by promises.
+struct Held {
+  uint64_t gpus = 0, mem_mb = 0;
+};
+std::map<std::string, Held> held_at(Time t, const Run& run, const Plan& p) {
+  std::map<std::string, Held> out;
+  for (const auto& [end, start] : run.running)
+    for (const model::NodeShare& share : start.allocation.shares) {
+      if (end <= t) continue;
+      out[share.name].gpus += share.gpus.size();
+      out[share.name].mem_mb += share.mem_mb;
+    }
+  for (const Reserve& r : p.reservations) {
+    const PendingJob& job = run.jobs.at(r.job);
+    if (t < r.start || r.start + job.time_limit <= t) continue;
+    for (const std::string& node : r.nodes) {
+      out[node].gpus += job.request.gpus;
+      out[node].mem_mb += job.request.mem_per_node_mb;
+    }
+  }
+  return out;
+}
+
+// (1) Whatever a plan starts leaves room for all that it promises.
+RC_GTEST_PROP(Sched, NoStartIsInTheWayOfAPromise, ()) {
+  Run run(random_jobs());
+  do {
+    const Plan p = run.plan_and_start();
+    for (const Reserve& r : p.reservations) {
+      RC_ASSERT(r.nodes.size() >= run.jobs.at(r.job).request.min_nodes || run.jobs.at(r.job).request.tasks_given);
+      for (const auto& [node, held] : held_at(r.start, run, p)) {  // what is held grows at such moments only
+        RC_ASSERT(held.gpus <= small().gpus.size());
+        RC_ASSERT(held.mem_mb <= small().memory_mb);
+      }
+    }
+  } while (run.step());
+}
+
+// (2) What a job gets or is promised does not depend on the jobs behind it.
+RC_GTEST_PROP(Sched, ThoseBehindChangeNothingForThoseBefore, ()) {
+  const std::vector<PendingJob> jobs = random_jobs();
+  const PendingJob& last = jobs[static_cast<size_t>(*rc::gen::inRange<int>(0, static_cast<int>(jobs.size())))];
+  const auto is_behind = [&last](const PendingJob& job) {
+    return std::tuple(-job.priority, job.id) > std::tuple(-last.priority, last.id);
+  };
+  Run run(jobs, kNodes, *rc::gen::inRange(1U, 17U));
+  do {
+    Cluster without(kNodes, small());
+    for (const DeltaKind& d : run.deltas) without.apply(d);
+    for (const PendingJob& job : jobs)
+      if (is_behind(job)) without.apply(JobUnqueued{job.id});
+    const Plan expected = plan(without.view, run.now, {});
+    Plan p = run.plan_and_start();
+    std::vector<Start> starts = starts_of(p);
+    std::erase_if(starts, [&](const Start& s) { return is_behind(run.jobs.at(s.job)); });
+    std::erase_if(p.reservations, [&](const Reserve& r) { return is_behind(run.jobs.at(r.job)); });
+    const std::vector<Start> same = starts_of(expected);
+    RC_ASSERT(starts.size() == same.size());
+    for (size_t i = 0; i < starts.size(); ++i) {
+      RC_ASSERT(starts[i].job == same[i].job);
+      RC_ASSERT(starts[i].allocation == same[i].allocation);
+    }
+    RC_ASSERT(p.reservations == expected.reservations);
+  } while (run.step());
+}
+
+// (3) Where only how much is free counts, not where, all promises hold to the microsecond, however many are made:
+// memory or GPUs of a single node, and gangs of whole nodes.
+RC_GTEST_PROP(Sched, EveryPromiseHoldsWhereThePlaceDoesNotMatter, ()) {
+  std::vector<PendingJob> jobs = random_jobs();
+  const int kind = *rc::gen::inRange(0, 3);
+  for (PendingJob& job : jobs) {
+    model::Request& r = job.request;
+    if (kind == 0) {
+      r = testing::tasks(1);
+      r.mem_per_node_mb = static_cast<uint64_t>(*rc::gen::inRange(1, 33)) * 1'000;
+    } else if (kind == 1) {
+      r = testing::gang(1, *rc::gen::inRange(1U, 5U));
+    } else {
+      r = testing::gang(*rc::gen::inRange(1U, kNodes + 1), 4);
+      r.max_nodes += *rc::gen::inRange(0U, 2U);
+    }
+  }
+  Run run(jobs, kind == 2 ? kNodes : 1, *rc::gen::inRange(1U, 17U));
+  std::map<JobId, Time> promised;
+  do
+    for (const Reserve& r : run.plan_and_start().reservations) promised.try_emplace(r.job, r.start);
+  while (run.step());
+  for (const auto& [job, when] : promised) {
+    RC_ASSERT(run.started.contains(job));
+    RC_ASSERT(run.started.at(job) == when);
+  }
+}
+
+// (4)
 RC_GTEST_PROP(Sched, NobodyPassesTheFirstBlockedJobToItsHarm, ()) {
   Run run(random_jobs());
   std::map<JobId, Time> promised;
   do {
     const Plan p = run.plan_and_start();
-    // Only the first is sure of its promise: others may be put back by those before them.
     if (!p.reservations.empty()) promised.try_emplace(p.reservations.front().job, p.reservations.front().start);
   } while (run.step());
   for (const auto& [job, when] : promised) {

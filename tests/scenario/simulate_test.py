@@ -15,7 +15,7 @@ GANGWAY = str(Path(sys.argv.pop(1)).resolve())
 GOOD = 'nodes: [{name: n0, gpus: 8}]\njobs: [{name: a, gpus_per_task: 8, run_time: 1h}]\nexpect: {a: {ended_at: 1h}}\n'
 UNMET = GOOD.replace('ended_at: 1h', 'ended_at: 2h')
 WRONG = GOOD.replace('run_time', 'runtime')
-QUOTA = GOOD + 'qos: [{name: team, guaranteed: {gpu: 4}}]\n'
+QUOTA = GOOD + 'qos: [{name: team, guaranteed: {gpu: 9}}]\n'
 CLUSTER = 'nodes: [{name: "n[0-1]", gpus: 8}]\n'
 TWO = ('nodes: [{name: n0, gpus: 8}]\njobs:\n- {name: long, user: ann, gpus_per_task: 8, time_limit: 2h}\n'
        '- {name: short, user: bob, gpus_per_task: 8, time_limit: 1h}\n')
@@ -27,7 +27,7 @@ CASES = [
     ({'s.yaml': GOOD}, ['--scenario', 's.yaml'], 0, ['s.yaml:1: scenario: as expected'], []),
     ({'s.yaml': UNMET}, ['--scenario', 's.yaml'], 1, ['s.yaml:3:10: a: ended_at: expected 2h, got 1h'], []),
     ({'s.yaml': WRONG}, ['--scenario', 's.yaml'], 2, [], ['s.yaml:2:36: unknown key "runtime" (did you mean "run_time"?)']),
-    ({'s.yaml': QUOTA}, ['--scenario', 's.yaml'], 2, [], ['s.yaml:4:7: quotas are not supported yet']),
+    ({'s.yaml': QUOTA}, ['--scenario', 's.yaml'], 0, ['as expected'], ['warning: s.yaml:1:1: the guarantees below cluster']),
     ({'s.yaml': GOOD, 't.yaml': UNMET}, ['--scenario', 's.yaml', 't.yaml'], 1, ['s.yaml:1', 't.yaml:1'], []),
     ({'s.yaml': GOOD, 't.yaml': WRONG}, ['--scenario', 's.yaml', '--scenario', 't.yaml'], 2, ['s.yaml:1'], ['t.yaml:2']),
     ({'s.yaml': GOOD + '---\n' + UNMET}, ['--scenario', 's.yaml'], 1, ['s.yaml:1: ', 's.yaml:5: '], []),
@@ -48,6 +48,7 @@ CASES = [
     ({'c.yaml': CLUSTER, 't.csv': TRACE, 'n.yaml': 'nodes: [{name: "n[0-1]", gpus: 16}]\n'},
      ['--cluster', 'c.yaml', '--trace', 't.csv', '--compare', 'n.yaml'], 0, ['3 jobs: 1 gain, 0 lose, 2 stay'], []),
     ({'x': 'no snapshot'}, ['--from-live', 'x'], 2, [], ['this is no snapshot of a controller']),
+    ({}, ['--from-live', '-'], 2, [], ['this is no snapshot of a controller']),
     ({'x': 'no snapshot'}, ['--from-live=x', '--scenario', 'x'], 2, [], ['goes with neither']),
     ({}, ['--forward', '--scenario', 'x'], 2, [], ['--forward needs --from-live']),
     ({}, ['--help'], 0, ['--scenario=FILE', '--trace-format=NAME', 'Exit codes:'], []),
@@ -67,7 +68,7 @@ CASES = [
     ({'c.yaml': CLUSTER, 't.csv': TRACE + 'x,y\n'}, ['--cluster', 'c.yaml', '--trace', 't.csv'], 2, [],
      ['t.csv:5: 2 fields, where there are 5 columns', '--skip-bad']),
     ({'c.yaml': CLUSTER, 't.csv': TRACE + 'x,y\n'}, ['--cluster', 'c.yaml', '--trace', 't.csv', '--skip-bad'], 0,
-     ['1 bad rows left out'], []),
+     ['1 bad row left out'], []),
     ({'c.yaml': CLUSTER, 't.csv': TRACE + 'huge,5,5,99,x\n'}, ['--cluster', 'c.yaml', '--trace', 't.csv'], 0,
      ['4 jobs', '4, 1 of them unfinished'], ['warning: job huge can never run']),
     ({'c.yaml': CLUSTER, 't.csv': TRACE, 'file': ''}, ['--cluster', 'c.yaml', '--trace', 't.csv', '--out', 'file/x'], 1, [],
@@ -86,7 +87,7 @@ class SimulateTest(unittest.TestCase):
             (self.folder / name).write_text(text)
 
     def run_it(self, *args: str, **env: str):
-        return subprocess.run([GANGWAY, 'simulate', *args], cwd=self.folder, capture_output=True, text=True, timeout=60,
+        return subprocess.run([GANGWAY, 'simulate', *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
                               env={'PATH': '/usr/bin:/bin', **env})
 
     def test_exit_codes_and_messages(self):

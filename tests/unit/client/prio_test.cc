@@ -98,6 +98,16 @@ TEST(Prio, Json) {
   EXPECT_DOUBLE_EQ(sum, j["jobs"][0]["score"].get<double>());
 }
 
+TEST(Prio, JsonHasNoNegativeZero) {
+  wire::ListPrioritiesReply reply = list();
+  for (wire::JobPriority& job : *reply.mutable_jobs()) {
+    for (double& factor : *job.mutable_factors()) factor = -0.0;
+    job.set_score(-0.0);
+  }
+  const std::string text = priorities_json(reply);
+  EXPECT_EQ(text.find("-0"), std::string::npos) << text;
+}
+
 TEST(Prio, QueueShowsTheSame) {
   wire::Job job = testing_jobs::pending_job();
   job.mutable_spec()->set_priority(0);

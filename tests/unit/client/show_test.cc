@@ -66,6 +66,19 @@ TEST(ShowJob, OneLineHasNoNewlineInside) {
   EXPECT_THAT(text, HasSubstr("NodeList= NumNodes=2"));
 }
 
+TEST(ShowJob, AComponentNamesTheFilesOfTheFirst) {
+  wire::Job job = running_job();
+  wire::JobSpec& s = *job.mutable_spec();
+  s.set_het_job(6);
+  s.set_het_offset(1);
+  s.set_het_size(2);
+  s.mutable_launch()->set_std_err("%x-%j-%N.err");
+  const std::string text = show_job_text({&job, {kNow * 1'000'000}}, {});
+  EXPECT_THAT(text, HasSubstr("StdErr=/home/alice/train-6-%N.err\n"));
+  EXPECT_THAT(text, HasSubstr("StdOut=/home/alice/gangway-6.out\n"));
+  EXPECT_THAT(text, HasSubstr("BatchFlag=0"));
+}
+
 std::string shown(const wire::Job& job) { return show_job_text({&job, {kNow * 1'000'000}}, {.detail = true}); }
 
 TEST(ShowJob, SaysWhatWasAskedOfPlaceAndTime) {

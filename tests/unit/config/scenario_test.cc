@@ -76,7 +76,7 @@ expect:
   EXPECT_EQ(*s.cluster.nodes[3].mem_mb, 512u << 10);
   EXPECT_EQ(s.cluster.network.switches.size(), 3u);
   EXPECT_EQ(*s.cluster.policy.order, "multifactor");
-  EXPECT_EQ(*s.cluster.policy.reclaim, Reclaim::kFairShare);
+  EXPECT_EQ(*s.cluster.policy.reclaim, model::Reclaim::kFairShare);
   EXPECT_EQ(s.cluster.qos[1].limit.at("gpu"), 24'000u);
   EXPECT_EQ(s.cluster.qos[1].parent, "dept");
   ASSERT_EQ(s.jobs.size(), 4u);
@@ -186,7 +186,8 @@ nodes: [{name: n0, gpus: 8}]
 qos: [{name: p, guaranteed: {gpu: 8}}, {name: a, parent: p, guaranteed: {gpu: 6}}, {name: b, parent: p, guaranteed: {gpu: 2.5}}]
 )");
   ASSERT_EQ(s.warnings.size(), 1u);
-  EXPECT_THAT(s.warnings[0], HasSubstr("f:3:6: below QOS p more gpu is guaranteed than it has"));
+  EXPECT_THAT(s.warnings[0],
+              HasSubstr("f:3:6: the guarantees below QOS p add up to 8.5 gpu, but it has 8: a 6, b 2.5"));
 }
 
 TEST(Cluster, IsReadWithoutJobs) {
@@ -264,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Mistake{"qos: [{name: a, guarantee: {gpu: 1}}]", "did you mean \"guaranteed\"?"},
                       Mistake{"qos: [{name: a, guaranteed: 5}]", "f:2:29: guaranteed is a map of resources"},
                       Mistake{"qos: [{name: a, guaranteed: {gpus: 5}}]",
-                              "f:2:30: unknown key \"gpus\" (did you mean \"gpu\"?)"},
+                              "f:2:30: no resource \"gpus\" (did you mean \"gpu\"?)"},
                       Mistake{"qos: [{name: a, guaranteed: {gpu: x}}]", "f:2:35: gpu: "},
                       Mistake{"qos: [{name: a, guaranteed: {gpu: 0.0005}}]", "at most three decimals"},
                       Mistake{"qos: [{name: a, limit: {mem: 5X}}]", "f:2:30: "},
@@ -289,7 +290,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     JobSizes, ScenarioMistakes,
     ::testing::Values(
-        Mistake{"jobs: [{tasks: 2}]", "f:2:8: this job has no name"}, Mistake{"jobs: [{name: a/b}]", "is not a name"},
+        Mistake{"jobs: [{tasks: 2}]", "f:2:8: this job has no name"},
+        Mistake{"jobs: [{name: a/b}]", "unexpected \"/\" at character 2"},
         Mistake{"jobs: [{name: evicted}]", "a job cannot be called evicted"},
         Mistake{"jobs: [{name: a}, {name: a}]", "f:2:19: job a stands twice, first in line 2"},
         Mistake{"jobs: [{name: a, task: 2}]", "f:2:18: unknown key \"task\" (did you mean \"tasks\"?)"},

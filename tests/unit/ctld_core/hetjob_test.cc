@@ -1,4 +1,5 @@
 // Heterogeneous jobs through the core: components start together or not at all, and end together.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "world.h"
@@ -156,6 +157,73 @@ TEST_F(Components, CancelAndHoldAndRequeueMeanAll) {
   w.cancel(1000, held);
   EXPECT_EQ(state(held, 0), JobState::kCancelled);
   EXPECT_EQ(state(held, 1), JobState::kCancelled);
+}
+
+TEST_F(Components, EachSaysWhyItWaits) {
+  const auto reason = [this](JobId first, uint32_t offset) {
+    wire::ApiRequest r;
+    r.mutable_show_job()->set_id(first.value + offset);
+    const wire::Waiting waiting = w.ask(1000, r).show_job().job().status().waiting();
+    return fmt::format("{}: {}", name(static_cast<model::WaitReason>(waiting.reason())), waiting.detail());
+  };
+  const JobId filler = w.submit(1001, gang(3));
+  w.schedule();
+  const JobId blocked = submit({1, 1});
+  EXPECT_EQ(reason(blocked, 0).substr(0, 11), "Resources: ");
+  EXPECT_EQ(reason(blocked, 1), fmt::format("Resources: it starts with component 0, job {}: {}", blocked.value,
+                                            reason(blocked, 0).substr(11)));
+  w.cancel(1000, blocked);
+  w.cancel(1001, filler);
+  clean_up(filler);
+
+  const JobId first = submit({1, 1});
+  start(first, 2);
+  act(JobId(first.value + 1), wire::kRequeueHold);
+  clean_up(first);
+  w.schedule();
+  EXPECT_EQ(reason(first, 0), fmt::format("JobHeldUser: held by its owner: gcontrol release {}", first.value));
+  clean_up(JobId(first.value + 1));
+  EXPECT_EQ(reason(first, 1), fmt::format("JobHeldUser: held by its owner: gcontrol release {}", first.value + 1));
+  act(first, wire::kRelease);
+  w.schedule();
+  start(first, 2);
+  act(first, wire::kRequeue);
+  clean_up(JobId(first.value + 1));
+  EXPECT_EQ(reason(first, 1), fmt::format("Cleaning: component 0, job {}, has not left its nodes yet", first.value));
+}
+
+TEST_F(Components, AreListedByTheIdOfTheFirst) {
+  const JobId filler = w.submit(1001, gang(3));
+  w.schedule();
+  const JobId first = submit({1, 1, 1});
+  const auto listed = [this](std::vector<uint32_t> ids) {
+    wire::ApiRequest r;
+    for (const uint32_t id : ids) r.mutable_list_jobs()->mutable_filter()->add_ids(id);
+    std::vector<uint32_t> out;
+    const wire::ApiReply reply = w.ask(1000, r);
+    for (const wire::Job& job : reply.list_jobs().jobs()) out.push_back(job.id());
+    return out;
+  };
+  const uint32_t id = first.value;
+  EXPECT_EQ(listed({id}), (std::vector<uint32_t>{id, id + 1, id + 2}));
+  EXPECT_EQ(listed({id, id + 1}), (std::vector<uint32_t>{id, id + 1, id + 2}));
+  EXPECT_EQ(listed({id + 1}), (std::vector<uint32_t>{id + 1}));
+  EXPECT_EQ(listed({filler.value}), (std::vector<uint32_t>{filler.value}));
+}
+
+TEST_F(Components, HaveThePriorityOfTheFirst) {
+  w.submit(1001, gang(3));
+  w.schedule();
+  const JobId first = submit({1, 1});
+  wire::ApiRequest change;
+  change.mutable_update_job()->add_ids(first.value);
+  change.mutable_update_job()->set_priority(-5);
+  ASSERT_EQ(w.ask(1000, change).jobs().faults_size(), 0);
+  for (const uint32_t offset : {0U, 1U}) {
+    wire::ApiRequest r;
+    r.mutable_show_job()->set_id(first.value + offset);
+    EXPECT_EQ(w.ask(1000, r).show_job().job().status().waiting().priority(), -5) << offset;
+  }
 }
 
 TEST_F(Components, ARestartKeepsThemTogether) {

@@ -217,6 +217,8 @@ TEST_F(Reserved, BadOnesAreRefusedWithTheReason) {
       {[](auto& r) { r.add_nodes("n9"); }, "invalid node name specified: n9"},
       {[](auto& r) { r.add_nodes("n0"); }, "n0 is named twice"},
       {[](auto& r) { r.clear_users(); }, "nobody may use"},
+      {[](auto& r) { r.set_maintenance(true); }, "lets nobody in, but it names users"},
+      {[](auto& r) { r.clear_users(), r.add_accounts("normal"), r.set_maintenance(true); }, "lets nobody in"},
       {[](auto& r) { r.set_duration_us(0); }, "longer than zero"},
       {[](auto& r) { r.set_duration_us(-1); }, "longer than zero"},
       {[](auto& r) { r.set_name("a b"); }, "no name for a reservation"},

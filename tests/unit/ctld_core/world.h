@@ -82,7 +82,8 @@ class World {
       p.nodes.push_back(n.name);
     }
     settings.partitions = {p};
-    settings.qos = {model::Qos{"normal", "", "", 0}};
+    settings.qos.emplace_back().name = "normal";
+    settings.default_qos_implied = true;
     core = std::make_unique<Controller>(settings, now);
     pump();
   }

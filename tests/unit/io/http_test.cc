@@ -1,6 +1,7 @@
 // The HTTP server: what it answers and what it refuses.
 #include "io/http.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace gw::io {
@@ -50,13 +51,16 @@ TEST_F(Http, ServesThePage) {
   EXPECT_EQ(reply,
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\nConnection: close\r\n\r\na 1\n");
   EXPECT_EQ(asked, 1);
-  EXPECT_TRUE(exchange({"GET /metrics?x=1 HTTP/1.0\r\n\r\n"}).starts_with("HTTP/1.1 200 "));
+  for (const char* target : {"/metrics?x=1", "http://gctld.example:6922/metrics", "HTTP://[::1]/metrics?x=1"})
+    EXPECT_TRUE(exchange({fmt::format("GET {} HTTP/1.0\r\n\r\n", target)}).starts_with("HTTP/1.1 200 ")) << target;
 }
 
 TEST_F(Http, RefusesTheRest) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"GET / HTTP/1.1\r\n\r\n", "404"},
       {"GET /metrics/../etc HTTP/1.1\r\n\r\n", "404"},
+      {"GET http://metrics HTTP/1.1\r\n\r\n", "404"},
+      {"GET ftp://x/metrics HTTP/1.1\r\n\r\n", "404"},
       {"POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "405"},
       {"HEAD /metrics HTTP/1.1\r\n\r\n", "405"},
       {"nonsense\r\n\r\n", "400"},
@@ -74,6 +78,26 @@ struct ImpatientHttp : Http {
   ImpatientHttp() { patience = base::milliseconds(20); }
 };
 TEST_F(ImpatientHttp, WhoDoesNotFinishIsSentAway) { EXPECT_EQ(exchange({"GET /metrics"}), ""); }
+
+TEST_F(Http, SilentVisitorsAreInNobodysWay) {
+  std::vector<DialHandle> dialing;
+  std::vector<std::shared_ptr<Stream>> silent;
+  size_t closed = 0;
+  DialOptions where;
+  where.address = server->bound_address();
+  constexpr size_t kMany = 3 * HttpServer::kMaxConnections;
+  for (size_t i = 0; i < kMany; ++i)
+    dialing.push_back(dial(loop, where, [&](auto connected) {
+      ASSERT_TRUE(connected);
+      silent.push_back(*connected);
+      silent.back()->on_data([](std::string_view) {});
+      silent.back()->on_closed([&](const std::string&) { ++closed; });
+    }));
+  ASSERT_TRUE(loop.run_until([&] { return silent.size() == kMany && closed >= kMany - HttpServer::kMaxConnections; },
+                             base::seconds(20)));
+  EXPECT_TRUE(exchange({"GET /metrics HTTP/1.1\r\n\r\n"}).starts_with("HTTP/1.1 200 "));
+  EXPECT_LE(closed, kMany - HttpServer::kMaxConnections + 1) << "no more than need be";
+}
 
 TEST(HttpServer, AddressInUse) {
   Loop loop;

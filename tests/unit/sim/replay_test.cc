@@ -97,8 +97,6 @@ TEST(Replay, WhatTheClusterLacksIsNamedByLine) {
       {"nodes: [{name: n0, gpus: 8}]\npolicy: {order: srft}", "a,0,1,1,,\n", "", "",
        "c:2:17: unknown order srft (did you"},
       {"nodes: [{name: n0, topology: dgx}]", "a,0,1,1,,\n", "", "", "c:1:30: there is no topology named dgx"},
-      {"nodes: [{name: n0, gpus: 8}]\nqos: [{name: a, guaranteed: {gpu: 4}}]", "a,0,1,1,,\n", "", "",
-       "c:2:7: quotas are not supported yet: QOS a has more than a name"},
   };
   for (const Case& c : cases) {
     Replayed r;
@@ -206,6 +204,12 @@ TEST(Output, TextNamesTheNumbers) {
   EXPECT_THAT(text, HasSubstr("3 jobs on 2 nodes with 16 GPUs, order fifo_skip, fit best\n"));
   EXPECT_THAT(text, HasSubstr("  median completion       1000.0 s (16m40s)\n"));
   EXPECT_THAT(text, HasSubstr("\n  QOS "));
+}
+
+TEST(Output, OneIsSingular) {
+  Replayed r;
+  r.trace = "job_id,submit_s,duration_s,gpus\na,0,60,1\n";
+  EXPECT_THAT(replay_text(r.result()), HasSubstr("1 job on 1 node with 8 GPUs"));
 }
 
 TEST(Output, EqualInputGivesEqualBytes) {

@@ -70,28 +70,21 @@ expect: {a: {state: ended, at: [n1, n0, n0], nodes: 2, tasks: 3, started_at: 0s,
   EXPECT_THAT(outcome.failures, IsEmpty());
 }
 
-TEST(Scenarios, QuotasAreRefusedNotIgnored) {
+TEST(Scenarios, GuaranteesThatTheNodesDoNotHaveAreWarnedOf) {
+  const auto outcome = run("nodes: [{name: n0, gpus: 8}]\nqos: [{name: a, guaranteed: {gpu: 9}}]\n");
+  ASSERT_EQ(outcome.warnings.size(), 1);
+  EXPECT_THAT(outcome.warnings[0], HasSubstr("the guarantees below cluster add up to 9 gpu, but it has 8: a 9"));
+}
+
+TEST(Scenarios, WhatIsNotThereYetIsRefusedNotIgnored) {
   struct Case {
     const char* text;
     const char* told;  ///< Null: it runs.
   };
   const Case cases[] = {
-      {"qos: [{name: a, guaranteed: {gpu: 1}}]", "f:2:7: quotas are not supported yet: QOS a has more than a name"},
-      {"qos: [{name: a, limit: {gpu: 1}}]", "QOS a"},
-      {"qos: [{name: a, weight: 2}]", "QOS a"},
-      {"qos: [{name: a, priority: 1}]", "QOS a"},
-      {"qos: [{name: a, min_runtime: 1m}]", "QOS a"},
-      {"qos: [{name: a, preempt_children: true}]", "QOS a"},
-      {"qos: [a]\npolicy: {reclaim: fair_share}", "f:3:19: quotas are not supported yet: policy.reclaim"},
-      {"policy: {consolidate: true}\njobs: [{name: a}]", "f:2:23: quotas are not supported yet: policy.consolidate"},
-      {"policy: {preempt: true}\njobs: [{name: a}, {name: b, priority: 60}]",
-       "f:2:19: quotas are not supported yet: policy.pre"},
-      {"jobs: [{name: a, tasks: 2, min_tasks: 1}]", "f:2:8: quotas are not supported yet: job a is an elastic gang"},
-      {"qos: [a, b]", nullptr},
-      {"qos: [{name: a, weight: 1, priority: 0, guaranteed: {gpu: 0}, min_runtime: 0s}]", nullptr},
-      {"qos: [a]\npolicy: {reclaim: none}", nullptr},
-      {"policy: {reclaim: fair_share}", nullptr},
-      {"policy: {consolidate: false, preempt: true}\njobs: [{name: a}, {name: b}]", nullptr},
+      {"policy: {consolidate: true}\njobs: [{name: a}]", "f:2:23: not supported yet: policy.consolidate"},
+      {"jobs: [{name: a, tasks: 2, min_tasks: 1}]", "f:2:8: not supported yet: job a is an elastic gang"},
+      {"policy: {consolidate: false}\njobs: [{name: a}, {name: b}]", nullptr},
       {"jobs: [{name: a, tasks: 2, min_tasks: 2}]", nullptr},
   };
   for (const Case& c : cases) {

@@ -87,6 +87,17 @@ TEST(Snapshot, EveryByteCounts) {
   }
 }
 
+TEST(Snapshot, DamageIsToldByTheErrorAlone) {
+  const Scene scene;
+  testing::internal::CaptureStderr();
+  for (size_t i = 0; i < scene.bytes.size(); ++i) {
+    std::string changed = scene.bytes;
+    changed[i] = '\xff';  // in a name that is no UTF-8
+    (void)decode(changed);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(Snapshot, TheHashIsOfDecisionsNotOfWords) {
   Scene scene;
   const std::string before = plan_hash(scene.plan);

@@ -1,0 +1,28 @@
+// Names that somebody wrote and that are not there: one wording, with the name that may have been meant.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace gw::ctld {
+
+template <typename Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : map) out.push_back(key);
+  return out;
+}
+
+/// "did you mean X?"; where none is near, all names if they are few; may be empty.
+std::string name_hint(const std::string& name, const std::vector<std::string>& known);
+
+/// "invalid KIND specified: NAME", with name_hint(). `kind` as Slurm says it: "node name", "QOS".
+base::Error invalid_name(base::ErrorCode code, std::string_view kind, const std::string& name,
+                         const std::vector<std::string>& known);
+
+base::Error no_such_job(base::JobId id);
+
+}  // namespace gw::ctld

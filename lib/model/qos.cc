@@ -1,0 +1,171 @@
+// See qos.h.
+#include "model/qos.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "model/request.h"
+
+namespace gw::model {
+namespace {
+
+constexpr int64_t kMost = 1'000'000'000;
+constexpr size_t kMaxLevels = 32;
+
+base::Result<uint64_t> parse_gpus(std::string_view resource, std::string_view text) {
+  const size_t dot = std::min(text.find('.'), text.size());
+  GW_TRY(gpus, base::parse_int(text.substr(0, dot), 0, kMost, resource));
+  const uint64_t milli = static_cast<uint64_t>(gpus) * kWholeGpu;
+  if (dot == text.size()) return milli;
+  std::string part(text.substr(dot + 1));
+  if (part.empty() || part.size() > 3)
+    return base::invalid(fmt::format("{}: at most three decimals", resource), "write 0.5 or 0.125");
+  part.resize(3, '0');
+  GW_TRY(thousandths, base::parse_int(part, 0, 999, resource));
+  return milli + static_cast<uint64_t>(thousandths);
+}
+
+using ByName = std::map<std::string, const Qos*>;
+
+ByName by_name(const std::vector<Qos>& tree) {
+  ByName out;
+  for (const Qos& q : tree) out.emplace(q.name, &q);
+  return out;
+}
+
+const Qos* find(const ByName& index, const std::string& name) {
+  const auto it = index.find(name);
+  return it == index.end() ? nullptr : it->second;
+}
+
+QosFault fault_of(const Qos& qos, std::string what, std::string hint) {
+  return {qos.name, base::Error{base::ErrorCode::kInvalid, std::move(what), std::move(hint)}};
+}
+
+std::optional<QosFault> check_parent(const ByName& index, const Qos& qos) {
+  if (qos.parent.empty()) return std::nullopt;
+  const Qos* at = find(index, qos.parent);
+  if (at == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& [name, q] : index) names.push_back(name);
+    return fault_of(qos, fmt::format("QOS {}: no QOS {} to be its parent", qos.name, base::printable(qos.parent)),
+                    base::did_you_mean(qos.parent, names));
+  }
+  size_t levels = 1;
+  for (; at != nullptr && at->name != qos.name && levels <= kMaxLevels; ++levels) at = find(index, at->parent);
+  if (at == nullptr) return std::nullopt;
+  if (at->name == qos.name) return fault_of(qos, fmt::format("QOS {} is below itself", qos.name), "break the circle");
+  return fault_of(qos, fmt::format("QOS {} is more than {} levels below the root", qos.name, kMaxLevels), {});
+}
+
+using Children = std::map<std::string, std::vector<const Qos*>>;
+
+std::optional<QosFault> check_sums(const std::vector<const Qos*>& children, const Amounts& has) {
+  Amounts sums;
+  for (const Qos* q : children)
+    for (const auto& [resource, amount] : q->guaranteed) sums[resource] += amount;
+  for (const auto& [resource, sum] : sums) {
+    const auto limit = has.find(resource);
+    if (limit == has.end() || sum <= limit->second) continue;
+    std::string parts;
+    for (const Qos* q : children)
+      if (const auto g = q->guaranteed.find(resource); g != q->guaranteed.end())
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", q->name, format_amount(resource, g->second));
+    const std::string& parent = children.front()->parent;
+    return fault_of(*children.back(),
+                    fmt::format("the guarantees below {} add up to {} {}, but it has {}: {}",
+                                parent.empty() ? std::string(kRootQos) : "QOS " + parent, format_amount(resource, sum),
+                                resource, format_amount(resource, limit->second), parts),
+                    "lower one of them, or raise what is above");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+base::Result<std::string> parse_resource(std::string_view text) {
+  static const std::vector<std::string> kKnown = {"gpu", "cpu", "mem", "node"};
+  std::string name = base::to_lower(std::string(text));
+  if (name.starts_with("gres/")) name.erase(0, 5);
+  const bool is_type = name.starts_with("gpu:") && name.size() > 4;
+  if (is_type || std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) return name;
+  const std::string meant = base::did_you_mean(name, kKnown);
+  return base::invalid(fmt::format("no resource \"{}\"", base::printable(std::string(text))),
+                       meant.empty() ? "one of gpu, gpu:TYPE, cpu, mem, node" : meant);
+}
+
+base::Result<uint64_t> parse_amount(std::string_view resource, std::string_view text) {
+  if (resource == "mem") return base::parse_memory_mb(text);
+  if (resource.starts_with("gpu")) return parse_gpus(resource, text);
+  GW_TRY(whole, base::parse_int(text, 0, kMost, resource));
+  return static_cast<uint64_t>(whole);
+}
+
+std::string format_amount(std::string_view resource, uint64_t amount) {
+  if (resource == "mem") return base::format_memory_mb(amount);
+  if (!resource.starts_with("gpu")) return std::to_string(amount);
+  std::string text = std::to_string(amount / kWholeGpu);
+  if (amount % kWholeGpu != 0) {
+    text += fmt::format(".{:03}", amount % kWholeGpu);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text;
+}
+
+std::string format_amounts(const Amounts& amounts) {
+  std::string text;
+  for (const auto& [resource, amount] : amounts)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", resource, format_amount(resource, amount));
+  return text;
+}
+
+namespace {
+constexpr std::pair<Reclaim, std::string_view> kReclaims[] = {
+    {Reclaim::kNone, "none"}, {Reclaim::kGuaranteed, "guaranteed"}, {Reclaim::kFairShare, "fair_share"}};
+}  // namespace
+
+std::string_view name(Reclaim reclaim) { return kReclaims[static_cast<size_t>(reclaim)].second; }
+
+base::Result<Reclaim> parse_reclaim(std::string_view text) {
+  std::vector<std::string> known;
+  for (const auto& [reclaim, word] : kReclaims) {
+    if (word == text) return reclaim;
+    known.emplace_back(word);
+  }
+  return base::invalid(fmt::format("reclaim is none of {}", base::join(known, ", ")),
+                       base::did_you_mean(std::string(text), known));
+}
+
+std::optional<QosFault> check_qos_tree(const std::vector<Qos>& tree) {
+  std::set<std::string> seen;
+  for (const Qos& q : tree) {
+    if (q.name.empty() || q.name == kRootQos)
+      return fault_of(q, fmt::format("the root of the QOS tree ({}) is implied", kRootQos), "choose another name");
+    if (!seen.insert(q.name).second) return fault_of(q, fmt::format("QOS {} is there twice", q.name), {});
+  }
+  const ByName index = by_name(tree);
+  for (const Qos& q : tree)
+    if (auto fault = check_parent(index, q)) return fault;
+  return std::nullopt;
+}
+
+std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amounts& capacity) {
+  const ByName index = by_name(tree);
+  Children children;
+  for (const Qos& q : tree) children[q.parent].push_back(&q);
+  for (const auto& [name, list] : children) {
+    const Qos* parent = find(index, name);
+    Amounts has = parent == nullptr ? capacity : parent->guaranteed;
+    // A resource that is named above has a line here, and `gpu` always has: 0 unless given.
+    if (parent != nullptr) has.try_emplace("gpu", 0);
+    for (const Qos* above = parent; above != nullptr; above = find(index, above->parent))
+      for (const auto& [resource, amount] : above->guaranteed) has.try_emplace(resource, 0);
+    if (auto fault = check_sums(list, has)) return fault;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gw::model

@@ -1,0 +1,67 @@
+// A QOS: a node of the tree of quotas. The root of the tree is the cluster; it has no Qos of its own and is written as
+// an empty name. An account is a second name of a QOS. Invariant: after check_qos_tree() every parent exists, nothing
+// is below itself and no name is there twice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace gw::model {
+
+/// Amounts by resource: `gpu` and `gpu:TYPE` (type in lower case) in thousandths of a GPU, `cpu` in hardware threads,
+/// `mem` in MiB, `node` in nodes (each job counts the nodes that it is on).
+using Amounts = std::map<std::string, uint64_t>;
+
+/// Reads the name of a resource; types of GPUs in lower case. Errors: none of those above, with "did you mean".
+base::Result<std::string> parse_resource(std::string_view text);
+/// Reads an amount as people write it: `16`, `2.5` (GPUs only), `512G`. Errors: negative, not a number, out of range.
+base::Result<uint64_t> parse_amount(std::string_view resource, std::string_view text);
+/// The shortest text that parse_amount() reads back.
+std::string format_amount(std::string_view resource, uint64_t amount);
+/// "gpu:16,mem:512G"; empty for none.
+std::string format_amounts(const Amounts& amounts);
+
+/// The name that stands for the root in what users write and read.
+constexpr std::string_view kRootQos = "cluster";
+
+/// See docs/quotas.md for what each of these does.
+struct Qos {
+  std::string name;
+  std::string parent;  ///< Empty: the root.
+  std::string description;
+  Amounts guaranteed;    ///< A resource that is not named has a line only if it is named above; `gpu` always has one.
+  Amounts limit;         ///< Never more than that, whoever has it idle.
+  uint32_t weight = 1;   ///< Its part of what nobody is guaranteed; 0: no claim on it.
+  int64_t priority = 0;  ///< Higher gets what nobody is guaranteed first.
+  bool preempt_children = false;        ///< Jobs of this QOS itself may take from its descendants.
+  base::Duration min_runtime = {};      ///< Nobody is taken off so soon after its start; zero: as above it.
+  std::optional<base::Duration> grace;  ///< How long its victims still run; not given: as above it, else the policy's.
+  bool operator==(const Qos&) const = default;
+};
+
+/// What a QOS may take back from another (rule 5).
+enum class Reclaim : uint8_t { kNone, kGuaranteed, kFairShare };
+/// "fair_share"
+std::string_view name(Reclaim reclaim);
+/// Errors: none of the three, with "did you mean".
+base::Result<Reclaim> parse_reclaim(std::string_view text);
+
+/// A fault of a tree, and the QOS that it is told of.
+struct QosFault {
+  std::string qos;
+  base::Error error;
+};
+/// Checks names, parents and loops, and tells the first fault.
+std::optional<QosFault> check_qos_tree(const std::vector<Qos>& tree);
+/// Rule 1: guarantees of children that add up to more than their parent's. The tree passed check_qos_tree(). `capacity` is what the root has; a resource
+/// that it does not name is not checked there.
+std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amounts& capacity);
+
+}  // namespace gw::model

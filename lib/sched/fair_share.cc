@@ -1,0 +1,154 @@
+// See fair_share.h.
+#include "sched/fair_share.h"
+
+#include <algorithm>
+#include <set>
+
+namespace gw::sched {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+/// Those whose wish is within their part get it; the others share what that leaves. Ends when nobody's is.
+uint64_t fill_small_wishes(uint64_t amount, std::vector<Claimant*>& open) {
+  for (bool is_done = false; !is_done;) {
+    is_done = true;
+    Wide weights = 0;
+    for (const Claimant* c : open) weights += c->weight;
+    std::vector<Claimant*> left;
+    uint64_t rest = amount;
+    for (Claimant* c : open) {
+      if (Wide{c->wants} * weights > Wide{amount} * c->weight) {
+        left.push_back(c);
+        continue;
+      }
+      c->gets = c->wants;
+      rest -= c->wants;
+      is_done = false;
+    }
+    amount = rest;
+    open = std::move(left);
+  }
+  return amount;
+}
+
+/// One resource among the children of one side.
+class Division {
+ public:
+  Division(const QuotaTree& tree, Shares& shares, size_t resource) : tree_(tree), shares_(shares), r_(resource) {}
+
+  void among(const std::vector<uint32_t>& children, uint64_t what) {
+    for (uint32_t c : children)
+      if (tree_.side(c).has_line[r_]) members_.push_back(c);
+    uint64_t given = 0;
+    for (uint32_t c : members_) {
+      fair(c) = std::min(shares_.guaranteed[c][r_], shares_.demand[c][r_]);
+      given += fair(c);
+    }
+    const uint64_t unit = unit_of(what);
+    uint64_t rest = (what - std::min(what, given)) / unit;
+    std::set<int64_t, std::greater<>> priorities;
+    for (uint32_t c : members_) priorities.insert(tree_.side(c).priority);
+    for (int64_t priority : priorities) rest = give(priority, unit, rest);
+  }
+
+ private:
+  const QuotaTree& tree_;
+  Shares& shares_;
+  const size_t r_;
+  std::vector<uint32_t> members_;
+
+  uint64_t& fair(uint32_t side) { return shares_.fair[side][r_]; }
+
+  /// Whole GPUs, unless parts of GPUs are asked for.
+  uint64_t unit_of(uint64_t what) const {
+    if (!tree_.resources()[r_].starts_with("gpu")) return 1;
+    bool is_whole = what % model::kWholeGpu == 0;
+    for (uint32_t c : members_)
+      is_whole &= shares_.guaranteed[c][r_] % model::kWholeGpu == 0 && shares_.demand[c][r_] % model::kWholeGpu == 0;
+    return is_whole ? model::kWholeGpu : 1;
+  }
+
+  uint64_t give(int64_t priority, uint64_t unit, uint64_t rest) {
+    std::vector<Claimant> claimants;
+    std::vector<uint32_t> sides;
+    for (uint32_t c : members_) {
+      const Side& side = tree_.side(c);
+      if (side.priority != priority) continue;
+      claimants.push_back({(shares_.demand[c][r_] - fair(c)) / unit, side.weight, 0});
+      sides.push_back(c);
+    }
+    rest = fill(rest, claimants);
+    for (size_t i = 0; i < sides.size(); ++i) fair(sides[i]) += claimants[i].gets * unit;
+    return rest;
+  }
+};
+
+void set_guarantees(const QuotaTree& tree, const Quantities& capacity, Shares& out) {
+  for (const Side& side : tree.sides()) out.guaranteed.push_back(side.guaranteed);
+  out.guaranteed[0] = capacity;
+  const std::vector<uint32_t>& children = tree.side(0).children;
+  if (children.empty()) return;
+  const uint32_t own = tree.leaf_of("");
+  for (size_t r = 0; r < tree.width(); ++r) {
+    uint64_t given = 0;
+    for (uint32_t c : children)
+      if (c != own) given += out.guaranteed[c][r];
+    const bool has_line = tree.side(own).has_line[r];
+    out.guaranteed[own][r] = has_line ? capacity[r] - std::min(capacity[r], given) : 0;
+  }
+}
+
+void set_demand(const QuotaTree& tree, const std::vector<Quantities>& leaf_demand, Shares& out) {
+  out.demand = leaf_demand;
+  for (auto s = static_cast<uint32_t>(tree.sides().size()); s-- > 0;) {
+    const Side& side = tree.side(s);
+    Quantities& demand = out.demand[s];
+    for (size_t r = 0; r < tree.width(); ++r) demand[r] = std::min(demand[r], side.limit[r]);
+    if (side.parent != kNoSide) add_to(out.demand[side.parent], demand);
+  }
+}
+
+/// What is divided at a side that has no line itself: what the nearest one above has that does, or everything.
+uint64_t to_divide(const QuotaTree& tree, const Shares& shares, uint32_t side, size_t resource) {
+  while (side != 0 && !tree.side(side).has_line[resource]) side = tree.side(side).parent;
+  return shares.fair[side][resource];
+}
+
+}  // namespace
+
+uint64_t fill(uint64_t amount, std::vector<Claimant>& claimants) {
+  std::vector<Claimant*> open;
+  for (Claimant& c : claimants)
+    if (c.weight > 0 && c.wants > 0) open.push_back(&c);
+  amount = fill_small_wishes(amount, open);
+  if (open.empty()) return amount;
+  Wide weights = 0;
+  for (const Claimant* c : open) weights += c->weight;
+  std::vector<std::pair<Wide, Claimant*>> remainders;
+  uint64_t rest = amount;
+  for (Claimant* c : open) {
+    const Wide part = Wide{amount} * c->weight;
+    c->gets = static_cast<uint64_t>(part / weights);
+    rest -= c->gets;
+    remainders.emplace_back(part % weights, c);
+  }
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (uint64_t i = 0; i < rest; ++i) ++remainders[i].second->gets;
+  return 0;
+}
+
+Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vector<Quantities>& leaf_demand) {
+  Shares out;
+  set_guarantees(tree, capacity, out);
+  set_demand(tree, leaf_demand, out);
+  out.fair.assign(tree.sides().size(), tree.none());
+  out.fair[0] = capacity;
+  for (uint32_t s = 0; s < tree.sides().size(); ++s)
+    for (size_t r = 0; r < tree.width(); ++r)
+      Division(tree, out, r).among(tree.side(s).children, to_divide(tree, out, s, r));
+  return out;
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,30 @@
+// Rule 2: who is due how much of what there is. Each resource with a line is divided by itself, top down: first what is
+// guaranteed and wanted, then the rest by priority and weight until what is wanted is met (water-filling, in whole
+// units, largest remainder; ties by name).
+#pragma once
+
+#include "sched/quota_tree.h"
+
+namespace gw::sched {
+
+/// By side.
+struct Shares {
+  std::vector<Quantities> guaranteed;  ///< As the tree says; of the root and its implicit child by what there is.
+  std::vector<Quantities> fair;        ///< 0 where there is no line; of the root: everything.
+  std::vector<Quantities> demand;      ///< Cut to the limit at every level.
+};
+
+/// `capacity`: of the nodes that can be used. `leaf_demand`: by side, of the jobs that run or wait there.
+Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vector<Quantities>& leaf_demand);
+
+/// One of those among whom a surplus is divided.
+struct Claimant {
+  uint64_t wants = 0;  ///< No more than that.
+  uint64_t weight = 0;
+  uint64_t gets = 0;
+};
+/// Divides `amount` in whole units: in proportion to weight, until what is wanted is met. What nobody of a weight above
+/// zero wants is left over, and returned. Of equal remainders the earlier claimant's counts more.
+uint64_t fill(uint64_t amount, std::vector<Claimant>& claimants);
+
+}  // namespace gw::sched

@@ -1,0 +1,232 @@
+// See quota.h.
+#include "sched/quota.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sched/queue.h"
+
+namespace gw::sched {
+
+// ---- Ratio
+
+Ratio Ratio::make(uint64_t of, uint64_t whole) { return of == 0 ? Ratio{0, 1} : Ratio{of, whole}; }
+
+bool Ratio::operator<(const Ratio& o) const {
+  __extension__ using Wide = unsigned __int128;
+  if (whole == 0) return false;
+  if (o.whole == 0) return true;
+  return Wide{of} * o.whole < Wide{o.of} * whole;
+}
+
+double Ratio::value() const {
+  return whole == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(of) / static_cast<double>(whole);
+}
+
+// ---- Ledger
+
+const QuotaLedger::Holder* QuotaLedger::holder(JobId job) const {
+  const auto it = holders_.find(job);
+  return it == holders_.end() ? nullptr : &it->second;
+}
+
+void QuotaLedger::set_tree(QuotaTree tree) {
+  tree_ = std::move(tree);
+  capacity_ = tree_.none();
+  waiting_.assign(tree_.sides().size(), tree_.none());
+  holders_.clear();
+  tally_ = Tally(tree_);
+}
+
+namespace {
+
+/// One that no limit lets in is no demand.
+bool is_possible(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts) {
+  for (uint32_t s = leaf; s != kNoSide; s = tree.side(s).parent)
+    for (size_t r = 0; r < amounts.size(); ++r)
+      if (amounts[r] > tree.side(s).limit[r]) return false;
+  return true;
+}
+
+}  // namespace
+
+void QuotaLedger::add_waiting(const PendingJob& job) {
+  const uint32_t leaf = tree_.leaf_of(job.qos);
+  if (const Quantities amounts = tree_.count(job); is_possible(tree_, leaf, amounts)) add_to(waiting_[leaf], amounts);
+}
+
+void QuotaLedger::remove_waiting(const PendingJob& job) {
+  const uint32_t leaf = tree_.leaf_of(job.qos);
+  if (const Quantities amounts = tree_.count(job); is_possible(tree_, leaf, amounts))
+    take_from(waiting_[leaf], amounts);
+}
+
+void QuotaLedger::hold(JobId job, const std::string& qos, bool preemptible, const Quantities& amounts) {
+  const Holder& h = holders_[job] = Holder{tree_.leaf_of(qos), amounts, preemptible, false};
+  tally_.start(tree_, h.leaf, amounts, preemptible);
+}
+
+void QuotaLedger::set_leaving(JobId job) {
+  const auto it = holders_.find(job);
+  if (it == holders_.end() || std::exchange(it->second.is_leaving, true)) return;
+  tally_.send_off(tree_, it->second.leaf, it->second.amounts, it->second.preemptible);
+}
+
+void QuotaLedger::release(JobId job, const Quantities& amounts) {
+  const auto it = holders_.find(job);
+  if (it == holders_.end()) return;
+  Holder& h = it->second;
+  take_from(h.amounts, amounts);
+  if (h.is_leaving)
+    tally_.leave(tree_, h.leaf, amounts);
+  else
+    tally_.stop(tree_, h.leaf, amounts, h.preemptible);
+}
+
+// ---- Sums
+
+namespace {
+
+void on_path(const QuotaTree& tree, std::vector<Quantities>& table, uint32_t leaf, const Quantities& amounts,
+             bool is_added) {
+  for (uint32_t s = leaf; s != kNoSide; s = tree.side(s).parent)
+    is_added ? add_to(table[s], amounts) : take_from(table[s], amounts);
+}
+
+}  // namespace
+
+void Tally::start(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
+  on_path(tree, held, leaf, amounts, true);
+  claim(tree, leaf, amounts, preemptible);
+}
+
+void Tally::stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
+  leave(tree, leaf, amounts);
+  send_off(tree, leaf, amounts, preemptible);
+}
+
+void Tally::leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts) {
+  on_path(tree, held, leaf, amounts, false);
+}
+
+void Tally::send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
+  on_path(tree, counted, leaf, amounts, false);
+  if (!preemptible) on_path(tree, firm, leaf, amounts, false);
+}
+
+void Tally::claim(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
+  on_path(tree, counted, leaf, amounts, true);
+  if (!preemptible) on_path(tree, firm, leaf, amounts, true);
+}
+
+// ---- Trial
+
+Quotas::Quotas(const QuotaLedger& ledger) : tree_(&ledger.tree()), tally_(ledger.tally()) {
+  std::vector<Quantities> demand = ledger.waiting();
+  for (uint32_t s = 0; s < demand.size(); ++s)
+    if (tree_->side(s).children.empty()) add_to(demand[s], tally_.held[s]);
+  shares_ = std::make_shared<const Shares>(divide(*tree_, ledger.capacity(), demand));
+}
+
+Standing Quotas::standing(uint32_t side, const Quantities& with) const {
+  const Side& s = tree_->side(side);
+  bool is_guaranteed = true, is_fair = true;
+  for (size_t r = 0; r < with.size(); ++r) {
+    if (!s.has_line[r]) continue;
+    const uint64_t would = tally_.counted[side][r] + with[r];
+    is_guaranteed &= would <= shares_->guaranteed[side][r];
+    is_fair &= would <= shares_->fair[side][r];
+  }
+  return is_guaranteed ? Standing::kGuaranteed : is_fair ? Standing::kFair : Standing::kBorrowing;
+}
+
+Ratio Quotas::dominant(uint32_t side, const Quantities& with) const {
+  const Side& s = tree_->side(side);
+  Ratio most;
+  for (size_t r = 0; r < with.size(); ++r) {
+    if (!s.has_line[r]) continue;
+    const Ratio here = Ratio::make(tally_.counted[side][r] + with[r], shares_->fair[side][r]);
+    if (most < here) most = here;
+  }
+  return most;
+}
+
+bool Quotas::is_guaranteed(uint32_t leaf, const Quantities& amounts) const {
+  for (uint32_t s = leaf; s != 0 && s != kNoSide; s = tree_->side(s).parent)
+    if (standing(s, amounts) != Standing::kGuaranteed) return false;
+  return true;
+}
+
+std::optional<Binding> Quotas::limit_in_way(uint32_t leaf, const Quantities& amounts) const {
+  for (uint32_t s = leaf; s != kNoSide; s = tree_->side(s).parent)
+    for (size_t r = 0; r < amounts.size(); ++r)
+      if (amounts[r] > 0 && tree_->side(s).limit[r] != kNoLimit &&
+          tally_.held[s][r] + amounts[r] > tree_->side(s).limit[r])
+        return Binding{s, r, tally_.held[s][r], tree_->side(s).limit[r]};
+  return std::nullopt;
+}
+
+std::optional<Binding> Quotas::guarantee_in_way(uint32_t leaf, const Quantities& amounts) const {
+  for (uint32_t s = leaf; s != 0 && s != kNoSide; s = tree_->side(s).parent) {
+    const Side& side = tree_->side(s);
+    if (side.is_own && tree_->side(side.parent).preempt_children) continue;
+    for (size_t r = 0; r < amounts.size(); ++r)
+      if (amounts[r] > 0 && side.has_line[r] && tally_.firm[s][r] + amounts[r] > shares_->guaranteed[s][r])
+        return Binding{s, r, tally_.firm[s][r], shares_->guaranteed[s][r]};
+  }
+  return std::nullopt;
+}
+
+bool Quotas::stays_within(uint32_t side, const Quantities& amounts, Reclaim by) const {
+  const Side& s = tree_->side(side);
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
+  for (size_t r = 0; r < amounts.size(); ++r)
+    if (amounts[r] > 0 && s.has_line[r] && tally_.counted[side][r] + amounts[r] > due[r]) return false;
+  return true;
+}
+
+bool Quotas::is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by) const {
+  const Side &s = tree_->side(side), &o = tree_->side(own);
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
+  for (size_t r = 0; r < amounts.size(); ++r)
+    if (amounts[r] > 0 && s.has_line[r] && o.has_line[r] && tally_.counted[side][r] > due[r]) return true;
+  return false;
+}
+
+std::optional<Permit> Quotas::may_take(uint32_t taker, const Quantities& amounts, uint32_t from,
+                                       Reclaim reclaim) const {
+  if (reclaim == Reclaim::kNone) return std::nullopt;
+  const uint32_t parting = tree_->side(from).parent;
+  const uint32_t own = tree_->towards(parting, taker);
+  const bool outranks = tree_->side(parting).preempt_children;
+  if (outranks && tree_->side(own).is_own) return Permit{6, reclaim};
+  if (outranks && tree_->side(from).is_own) return std::nullopt;  // they outrank us
+  if (stays_within(own, amounts, Reclaim::kGuaranteed) && is_above(from, own, amounts, Reclaim::kGuaranteed))
+    return Permit{5, Reclaim::kGuaranteed};
+  if (reclaim == Reclaim::kFairShare && stays_within(own, amounts, Reclaim::kFairShare) &&
+      is_above(from, own, amounts, Reclaim::kFairShare) && dominant(own, amounts) < dominant(from))
+    return Permit{5, Reclaim::kFairShare};
+  return std::nullopt;
+}
+
+bool Quotas::may_take_from_any(uint32_t taker, const Quantities& amounts, Reclaim reclaim) const {
+  for (uint32_t own = taker; own != 0; own = tree_->side(own).parent)
+    for (uint32_t side : tree_->side(tree_->side(own).parent).children)
+      if (side != own && may_take(taker, amounts, side, reclaim)) return true;
+  return false;
+}
+
+bool Quotas::leaves_guarantees(uint32_t leaf, uint32_t above, const Quantities& amounts) const {
+  for (uint32_t s = leaf; s != above; s = tree_->side(s).parent) {
+    const Side& side = tree_->side(s);
+    for (size_t r = 0; r < amounts.size(); ++r) {
+      if (amounts[r] == 0 || !side.has_line[r]) continue;
+      const uint64_t has = tally_.counted[s][r], due = shares_->guaranteed[s][r];
+      if (has >= due && has - std::min(has, amounts[r]) < due) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,152 @@
+// Who holds how much of what everybody is due, and what follows from it: who is served next, who may start, who may
+// take from whom. Rules 3 to 7 of design section 6; docs/quotas.md explains them with examples. Invariant: what a side
+// holds is the sum of what its children hold.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "sched/fair_share.h"
+
+namespace gw::sched {
+
+using base::JobId;
+
+using model::Reclaim;
+
+/// A fraction of what somebody is due; more than all of it above 1. Anything of nothing is infinite, nothing of
+/// nothing is 0.
+struct Ratio {
+  uint64_t of = 0;
+  uint64_t whole = 1;
+  static Ratio make(uint64_t of, uint64_t whole);
+  bool operator<(const Ratio& o) const;
+  bool operator==(const Ratio& o) const { return !(*this < o) && !(o < *this); }
+  double value() const;
+};
+
+/// Sums by side; what a side has is what its children have together.
+struct Tally {
+  std::vector<Quantities> held;
+  /// Held by those that stay, or promised to those for whom others are leaving.
+  std::vector<Quantities> counted;
+  std::vector<Quantities> firm;  ///< Of `counted`, by jobs that can never be taken off.
+
+  explicit Tally(const QuotaTree& tree) : held(tree.sides().size(), tree.none()), counted(held), firm(held) {}
+  void start(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
+  void stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
+  /// What was sent off no longer holds either.
+  void leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts);
+  /// It was told to go: it still holds, but no longer counts.
+  void send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
+  /// Others leave for it: it counts, but does not hold yet.
+  void claim(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
+};
+
+/// The ledger that the scheduler's view keeps: what each side holds, and what waits there.
+class QuotaLedger {
+ public:
+  struct Holder {
+    uint32_t leaf = 0;
+    Quantities amounts;
+    bool preemptible = true;
+    bool is_leaving = false;  ///< It was told to go: what it holds is nobody's any more.
+  };
+
+  const QuotaTree& tree() const { return tree_; }
+  const Quantities& capacity() const { return capacity_; }
+  const std::vector<Quantities>& waiting() const { return waiting_; }
+  const std::unordered_map<JobId, Holder>& holders() const { return holders_; }
+  const Tally& tally() const { return tally_; }
+  const Holder* holder(JobId job) const;
+
+  /// Empties the ledger: everything has to be told again.
+  void set_tree(QuotaTree tree);
+  void add_capacity(const Quantities& amounts) { add_to(capacity_, amounts); }
+  void remove_capacity(const Quantities& amounts) { take_from(capacity_, amounts); }
+  void add_waiting(const PendingJob& job);
+  void remove_waiting(const PendingJob& job);
+  void hold(JobId job, const std::string& qos, bool preemptible, const Quantities& amounts);
+  void set_leaving(JobId job);
+  void release(JobId job, const Quantities& amounts);
+  void forget(JobId job) { holders_.erase(job); }
+
+ private:
+  QuotaTree tree_;
+  Quantities capacity_ = tree_.none();
+  std::vector<Quantities> waiting_ = {tree_.none()};  // by side, of the jobs at it
+  std::unordered_map<JobId, Holder> holders_;
+  Tally tally_{tree_};
+};
+
+/// What a limit or a guarantee stands in the way of.
+struct Binding {
+  uint32_t side = 0;
+  size_t resource = 0;
+  uint64_t held = 0;   ///< Without the job.
+  uint64_t bound = 0;  ///< The limit or guarantee.
+};
+
+/// How a side stands with a job counted.
+enum class Standing : uint8_t { kGuaranteed, kFair, kBorrowing };
+
+/// Why one job may take from another.
+struct Permit {
+  int rule = 5;
+  Reclaim by = Reclaim::kFairShare;  ///< Of rule 5: by which comparison.
+};
+
+/// A trial of the ledger: what would be held after what has been decided so far. Cheap to copy.
+class Quotas {
+ public:
+  explicit Quotas(const QuotaLedger& ledger);
+
+  const QuotaTree& tree() const { return *tree_; }
+  const Shares& shares() const { return *shares_; }
+  const Tally& tally() const { return tally_; }
+
+  // As Tally's.
+  void start(uint32_t leaf, const Quantities& amounts, bool preemptible) {
+    tally_.start(*tree_, leaf, amounts, preemptible);
+  }
+  void stop(uint32_t leaf, const Quantities& amounts, bool preemptible) {
+    tally_.stop(*tree_, leaf, amounts, preemptible);
+  }
+  void send_off(uint32_t leaf, const Quantities& amounts, bool preemptible) {
+    tally_.send_off(*tree_, leaf, amounts, preemptible);
+  }
+  void claim(uint32_t leaf, const Quantities& amounts, bool preemptible) {
+    tally_.claim(*tree_, leaf, amounts, preemptible);
+  }
+
+  /// Rule 3. All resources with a line.
+  Standing standing(uint32_t side, const Quantities& with) const;
+  /// The largest part of its fair share, over all resources with a line.
+  Ratio dominant(uint32_t side) const { return dominant(side, tree_->none()); }
+  Ratio dominant(uint32_t side, const Quantities& with) const;
+  /// Would the job be within the guarantees of all sides above it?
+  bool is_guaranteed(uint32_t leaf, const Quantities& amounts) const;
+  /// The tightest limit that a start would exceed.
+  std::optional<Binding> limit_in_way(uint32_t leaf, const Quantities& amounts) const;
+  /// Rule 4: what keeps a job out that can never be taken off.
+  std::optional<Binding> guarantee_in_way(uint32_t leaf, const Quantities& amounts) const;
+
+  /// Rule 5: does the side stay within what it is due, in what the job asks for? `by` is not kNone.
+  bool stays_within(uint32_t side, const Quantities& amounts, Reclaim by) const;
+  /// Rule 5: does the side hold more than it is due of anything that the job asks for and `own` is due a part of?
+  bool is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by) const;
+  /// Rules 5 and 6: may a job at `taker` take from the side `from`, whose parent is above both and not `taker`'s leaf?
+  std::optional<Permit> may_take(uint32_t taker, const Quantities& amounts, uint32_t from, Reclaim reclaim) const;
+  /// The same of any side beside the way up from the taker.
+  bool may_take_from_any(uint32_t taker, const Quantities& amounts, Reclaim reclaim) const;
+  /// Rule 8, round one: does what is left keep every side from `leaf` up to, without, `above` at its guarantee?
+  bool leaves_guarantees(uint32_t leaf, uint32_t above, const Quantities& amounts) const;
+
+ private:
+  const QuotaTree* tree_;
+  std::shared_ptr<const Shares> shares_;
+  Tally tally_;
+};
+
+}  // namespace gw::sched

@@ -1,0 +1,96 @@
+// The tree of quotas as the scheduler works on it: every QOS is a side, and so is the implicit child of each inner QOS,
+// where the QOS's own jobs run. Rules: design section 6; docs/quotas.md.
+// Invariants: side 0 is the root; a parent stands before its children; children are in the order of their names; a job
+// runs at a side without children.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/qos.h"
+#include "model/request.h"
+
+namespace gw::sched {
+
+class Capacity;
+struct NodeFacts;
+struct PendingJob;
+
+/// Amounts by the resources of one tree, in their order.
+using Quantities = std::vector<uint64_t>;
+constexpr uint64_t kNoLimit = UINT64_MAX;
+constexpr uint32_t kNoSide = UINT32_MAX;
+
+struct Side {
+  std::string name;  ///< Of the QOS; of an implicit child the QOS's with "/" behind it.
+  uint32_t parent = kNoSide;
+  uint32_t depth = 0;
+  std::vector<uint32_t> children;
+  bool is_own = false;  ///< An implicit child.
+  uint32_t weight = 1;
+  int64_t priority = 0;
+  bool preempt_children = false;
+  base::Duration min_runtime = {};
+  std::optional<base::Duration> grace;
+  std::vector<bool> has_line;
+  Quantities guaranteed;  ///< Of the root and of its implicit child: see Shares.
+  Quantities limit;
+};
+
+class QuotaTree {
+ public:
+  /// The root alone.
+  QuotaTree() : QuotaTree(std::vector<model::Qos>{}) {}
+  /// `list` passed check_qos_tree().
+  explicit QuotaTree(const std::vector<model::Qos>& list);
+
+  const std::vector<model::Qos>& list() const { return list_; }
+  const std::vector<Side>& sides() const { return sides_; }
+  const Side& side(uint32_t index) const { return sides_[index]; }
+  /// `gpu` is the first.
+  const std::vector<std::string>& resources() const { return resources_; }
+  size_t width() const { return resources_.size(); }
+  /// No QOS: everything runs at the root, and no rule can bind.
+  bool is_flat() const { return list_.empty(); }
+  /// Where jobs of a QOS run: at itself, or at its implicit child. A name that is not in the tree means the root.
+  uint32_t leaf_of(const std::string& qos) const;
+  std::optional<uint32_t> find(const std::string& side) const;
+  /// The deepest side above both, which may be one of them.
+  uint32_t common(uint32_t a, uint32_t b) const;
+  /// The child of `above` on the way to `below`, which is really below it.
+  uint32_t towards(uint32_t above, uint32_t below) const;
+  /// "QOS team-a", "jobs of QOS dept itself", "the cluster"
+  std::string words(uint32_t side) const;
+
+  Quantities none() const { return Quantities(width(), 0); }
+  /// What an allocation counts. `capacity` tells the types of GPUs.
+  Quantities count(const model::Allocation& allocation, const Capacity& capacity) const;
+  Quantities count(const model::NodeShare& share, const Capacity& capacity) const;
+  /// What a waiting job will count at the least, with all its components.
+  Quantities count(const PendingJob& job) const;
+  /// What a node offers; nothing while it is not usable.
+  Quantities count(const NodeFacts& node) const;
+
+ private:
+  std::vector<model::Qos> list_;
+  std::vector<std::string> resources_;
+  std::vector<Side> sides_;
+  std::map<std::string, uint32_t> index_;  // by Side::name
+  bool has_types_ = false;
+
+  void collect_resources();
+  void add_below(uint32_t parent, const std::string& parent_name);
+  Side inherit(uint32_t parent) const;
+  void set_lines(const model::Qos& qos, Side& side) const;
+  void add_own(uint32_t parent);
+  void count_request(const model::Request& request, Quantities& out) const;
+};
+
+/// a += b, a -= b (never below zero), and a <= b in every place.
+void add_to(Quantities& a, const Quantities& b);
+void take_from(Quantities& a, const Quantities& b);
+
+}  // namespace gw::sched

@@ -1,0 +1,58 @@
+// Whose turn it is, level by level through the tree of quotas (rule 3): at each level first who stays within its
+// guarantee, then within its fair share, then who has the smallest part of what it is due; between equals the jobs
+// themselves are compared. At a side without children the partition's tier, submitted priority and the order plug-in
+// decide.
+// Invariants: there is at most one turn of each class; each side stands in its parent's list as it stood when it, or
+// what it holds, last changed.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sched/queue.h"
+#include "sched/quota.h"
+
+namespace gw::sched {
+
+/// A class's next job in line.
+struct Turn {
+  int32_t tier = 0;  ///< Of the best of its partitions.
+  Rank rank;         ///< With -score as key.
+  const ClassKey* key = nullptr;
+  uint32_t leaf = 0;
+  const Quantities* amounts = nullptr;
+  bool operator<(const Turn& o) const { return std::tuple(o.tier, rank.tie()) < std::tuple(tier, o.rank.tie()); }
+};
+
+class Turns {
+ public:
+  /// `quotas` is asked anew for each comparison and outlives this.
+  explicit Turns(const Quotas& quotas);
+  void put(const Turn& turn);
+  /// Takes the next one out.
+  std::optional<Turn> pop();
+  /// What the side holds has changed.
+  void refresh(uint32_t leaf);
+
+ private:
+  /// A child as its parent ranks it.
+  struct Entry {
+    Standing standing = Standing::kGuaranteed;
+    Ratio with, without;
+    Turn best;
+    uint32_t side = 0;
+    bool operator<(const Entry& o) const;
+  };
+  struct Line {
+    std::set<Turn> turns;      // at a side without children
+    std::set<Entry> entries;   // at others
+    std::optional<Entry> own;  // as the parent has it
+  };
+  const Quotas& quotas_;
+  std::vector<Line> lines_;  // by side
+
+  const Turn* best_at(uint32_t side) const;
+};
+
+}  // namespace gw::sched

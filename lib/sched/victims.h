@@ -1,0 +1,78 @@
+// Whom a blocked job may take from, one after the other (rules 5 to 8 of design section 6). Finds an order only: what
+// fits is asked by the pass.
+// Invariant: each victim may be taken after those told before it are gone, and also if some of those are given back.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sched/quota.h"
+
+namespace gw::sched {
+
+/// A running job that may be taken off.
+struct Candidate {
+  JobId job;
+  int64_t priority = 0;
+  uint64_t lost = 0;  ///< Work since the last checkpoint: thousandths of a GPU times seconds.
+  base::Time started;
+  Quantities amounts;
+  /// Rule 8: lowest priority, least lost work, youngest first.
+  auto rank() const { return std::tuple(priority, lost, -started.us, ~job.value); }
+};
+/// Ranked, by the side where they run.
+using Candidates = std::vector<std::vector<Candidate>>;
+
+/// Are these still allowed, one after the other, from `trial` on, in which all of them run? Asked where some that were
+/// taken first are to stay: what they hold may be what kept the taker's own side within its due.
+struct Taken {
+  uint32_t leaf = 0;
+  Quantities amounts;
+};
+struct Taker;
+bool are_allowed(Quotas trial, const Taker& taker, const std::vector<Taken>& victims);
+
+/// Who takes, and what is allowed.
+struct Taker {
+  uint32_t leaf = 0;
+  Quantities amounts;
+  int64_t priority = 0;
+  Reclaim reclaim = Reclaim::kFairShare;
+  bool preempts = true;  ///< Rule 7.
+};
+
+class Victims {
+ public:
+  /// `keeps_guarantees`: round one. `is_of_use`: whether it helps at all, as when it runs on nodes that the taker could
+  /// have.
+  Victims(Quotas trial, const Taker& taker, const Candidates& candidates, bool keeps_guarantees,
+          std::function<bool(const Candidate&)> is_of_use);
+  /// The next one; it counts as gone from now on.
+  std::optional<JobId> next();
+  /// Did round one leave anybody out?
+  bool has_spared() const { return has_spared_; }
+
+ private:
+  Quotas trial_;
+  const Taker& taker_;
+  const Candidates& candidates_;
+  const bool keeps_guarantees_;
+  const std::function<bool(const Candidate&)> is_of_use_;
+  std::vector<size_t> next_;  // by side: everybody before has been dealt with
+  std::set<JobId> gone_;
+  bool has_spared_ = false;
+
+  /// Where the way to a victim has left the taker's own.
+  struct Parting {
+    uint32_t at = kNoSide;  ///< The side above both.
+    Permit permit;
+  };
+  const Candidate* pick(uint32_t side, const std::optional<Parting>& parting);
+  const Candidate* pick_at_leaf(uint32_t leaf, const std::optional<Parting>& parting);
+  bool spares(uint32_t leaf, const Candidate& candidate, const Parting& parting);
+  bool is_own(uint32_t side) const;
+};
+
+}  // namespace gw::sched

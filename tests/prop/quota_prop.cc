@@ -1,0 +1,264 @@
+// The scheduler's quotas against the brute-force oracle of their rules (tests/oracle): fair shares; every decision of
+// every plan until nothing moves; that it comes to rest at all, with and without grace; and that what is lent is
+// borrowed.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <functional>
+
+#include "tests/prop/quota_twin.h"
+
+namespace gw::prop {
+namespace {
+
+using oracle::Shares;
+
+// ---- Rule 2
+
+int64_t draw_amount(int64_t most, const std::string& resource, bool is_odd) {
+  return is_odd ? draw(0, most) : draw(0, most / unit_of(resource)) * unit_of(resource);
+}
+
+/// A tree and what is asked for in it, of any size; where it would run is no matter.
+World draw_demands() {
+  World world;
+  Wild wild;
+  wild.is_typed = one_in(3);
+  wild.is_overcommitted = one_in(3);
+  const bool is_odd = one_in(3);
+  Amounts node = {{"gpu", draw_amount(100'000, "gpu", is_odd)}, {"cpu", draw(0, 200)}, {"mem", draw(0, 1'000'000)}};
+  if (wild.is_typed) node["gpu:a"] = draw_amount(node["gpu"], "gpu", is_odd);
+  world.nodes = {node};
+  draw_tree(world, wild);
+  const int64_t count = draw_scaled(0, 25);
+  for (int id = 1; id <= count; ++id) {
+    oracle::Job job;
+    job.id = id;
+    const int64_t qos = draw(0, std::ssize(world.qos));
+    job.qos = qos == 0 ? "" : world.qos[static_cast<size_t>(qos - 1)].name;
+    for (const auto& [resource, amount] : node) job.per_task[resource] = draw_amount(amount, resource, is_odd);
+    job.running = one_in(3);
+    if (job.running) job.at = {0};
+    world.jobs.push_back(job);
+  }
+  return world;
+}
+
+sched::Quantities quantities(const sched::QuotaTree& tree, const oracle::Job& job) {
+  sched::Quantities out;
+  for (const std::string& r : tree.resources())
+    out.push_back(static_cast<uint64_t>(job.tasks * amount_of(job.per_task, r)));
+  return out;
+}
+
+void check_shares(const World& world, const sched::QuotaTree& tree, const sched::Shares& shares) {
+  const Shares expected = oracle::fair_shares(world);
+  for (uint32_t s = 1; s < tree.sides().size(); ++s) {
+    const std::string& name = tree.side(s).name;
+    for (size_t r = 0; r < tree.width(); ++r) {
+      const std::string& resource = tree.resources()[r];
+      const bool has_line = oracle::has_line(world, name, resource);
+      RC_ASSERT(tree.side(s).has_line[r] == has_line);
+      RC_ASSERT(static_cast<int64_t>(shares.guaranteed[s][r]) == oracle::guaranteed_of(world, name, resource));
+      if (has_line) RC_ASSERT(static_cast<int64_t>(shares.fair[s][r]) == expected.at(name).at(resource));
+    }
+  }
+}
+
+RC_GTEST_PROP(Quota, FairSharesEqualBruteForce, ()) {
+  const World world = draw_demands();
+  RC_LOG() << show(world);
+  const sched::QuotaTree tree(Twin::tree_of(world));
+  sched::Quantities capacity;
+  for (const std::string& r : tree.resources()) capacity.push_back(static_cast<uint64_t>(capacity_of(world, r)));
+  std::vector<sched::Quantities> demand(tree.sides().size(), tree.none());
+  for (const oracle::Job& job : world.jobs)
+    if (job.running || is_within_limits(world, job))
+      sched::add_to(demand[tree.leaf_of(job.qos)], quantities(tree, job));
+  check_shares(world, tree, sched::divide(tree, capacity, demand));
+}
+
+// ---- Every decision
+
+/// Equal in all that decides whether they can start: the scheduler asks one of them for all.
+bool is_alike(const oracle::Job& a, const oracle::Job& b) {
+  return a.qos == b.qos && a.tasks == b.tasks && a.per_task == b.per_task && a.preemptible == b.preemptible;
+}
+
+bool can_start(World world, const std::vector<int>& gone, int id) {
+  for (const int other : gone) job_of(world, other).running = false;
+  return oracle::fits(world, id) && oracle::may_start(world, id);
+}
+
+/// Allowed in the order in which they are taken; and with any one of them left out it does not work.
+void check_victims(const World& world, const Step& step) {
+  RC_ASSERT(can_start(world, step.taken, step.starts));
+  RC_ASSERT(oracle::may_take_all(world, step.starts, step.taken));
+  for (const int id : step.taken) {
+    std::vector<int> others = step.taken;
+    std::erase(others, id);
+    RC_ASSERT(!can_start(world, others, step.starts) || !oracle::may_take_all(world, step.starts, others));
+  }
+}
+
+/// The rules, step by step, where the scheduler puts each job where it likes. What started or was taken in this plan is
+/// out of it until the next.
+void check_steps(World world, const World& after, const std::vector<Step>& steps) {
+  std::set<int> blocked, started;
+  size_t at = 0;
+  for (auto id = oracle::next_job(world, blocked); id; id = oracle::next_job(world, blocked)) {
+    const auto taken = oracle::victims(world, *id, started);
+    if (!taken) {
+      for (const oracle::Job& job : world.jobs)
+        if (!job.running && is_alike(job, job_of(world, *id))) blocked.insert(job.id);
+      continue;
+    }
+    const Step expected{*taken, *id};
+    if (at >= steps.size() || steps[at] != expected) RC_LOG() << "expected: " << show(expected) << "\n";
+    RC_ASSERT(at < steps.size());
+    RC_ASSERT(steps[at] == expected);
+    check_victims(world, expected);
+    for (const int victim : *taken) {
+      job_of(world, victim).running = false;
+      blocked.insert(victim);
+    }
+    job_of(world, *id) = job_of(after, *id);
+    started.insert(*id);
+    ++at;
+  }
+  RC_ASSERT(at == steps.size());
+}
+
+/// Nothing is started beyond a limit, and what can never be taken off only within guarantees.
+void check_state(const World& before, const World& after) {
+  for (const oracle::Qos& q : after.qos)
+    for (const auto& [resource, limit] : q.limit)
+      RC_ASSERT(held(after, q.name, resource) <= std::max(limit, held(before, q.name, resource)));
+  for (const oracle::Job& job : after.jobs) {
+    if (job.preemptible || !job.running || job_of(before, job.id).running) continue;
+    for (const std::string& side : sides_of(after)) {
+      const oracle::Qos* q = qos_of(after, job.qos);
+      const bool outranks = side.ends_with('/') && q != nullptr && q->preempt_children;
+      if (side.empty() || outranks || !is_within(after, job, side)) continue;
+      for (const std::string& resource : resources_of(after))
+        if (amount_of(job.per_task, resource) > 0 && oracle::has_line(after, side, resource))
+          RC_ASSERT(held(after, side, resource, true) <= oracle::guaranteed_of(after, side, resource));
+    }
+  }
+}
+
+/// Among the children of each side: what some hold beyond their shares is what others leave of theirs, as far as it is
+/// not idle, and what nobody claims. And the shares use up what there is, as far as anybody wants it.
+void check_lending(const World& world, const sched::Quotas& quotas) {
+  const sched::QuotaTree& tree = quotas.tree();
+  for (uint32_t s = 0; s < tree.sides().size(); ++s) {
+    if (tree.side(s).children.empty()) continue;
+    const auto amount = [](const std::vector<sched::Quantities>& table, uint32_t side) {
+      return static_cast<int64_t>(table[side][0]);
+    };
+    const int64_t due = amount(quotas.shares().fair, s), has = amount(quotas.tally().held, s);
+    int64_t borrowed = 0, lent = 0, shares = 0, wanted = 0, at_least = 0;
+    bool all_claim = true;
+    for (uint32_t c : tree.side(s).children) {
+      const int64_t fair = amount(quotas.shares().fair, c), holds = held(world, tree.side(c).name, "gpu");
+      borrowed += std::max<int64_t>(0, holds - fair);
+      lent += std::max<int64_t>(0, fair - holds);
+      shares += fair;
+      wanted += amount(quotas.shares().demand, c);
+      at_least += std::min(amount(quotas.shares().guaranteed, c), amount(quotas.shares().demand, c));
+      all_claim &= tree.side(c).weight > 0;
+    }
+    const int64_t idle = due - has, unclaimed = due - shares;
+    RC_ASSERT(borrowed + idle == lent + unclaimed);
+    RC_ASSERT(shares <= std::max(due, at_least));
+    RC_ASSERT(shares <= wanted);
+    if (all_claim) RC_ASSERT(shares == std::min(std::max(due, at_least), wanted));
+  }
+}
+
+// ---- Rest
+
+int64_t seconds_until(Time now, Time when) { return (when.us - now.us + 999'999) / 1'000'000; }
+
+void carry_out(Twin& twin, const sched::Plan& plan) {
+  for (const sched::Group& group : plan.groups)
+    for (const sched::Decision& d : group.decisions) {
+      if (const auto* p = std::get_if<sched::Preempt>(&d)) twin.take_off(static_cast<int>(p->job.value));
+      if (const auto* s = std::get_if<sched::Start>(&d)) twin.start(*s);
+    }
+}
+
+using Check = std::function<void(const World& before, const World& after, const std::vector<Step>& steps)>;
+
+/// Plans until nothing is decided any more, `pace` seconds apart.
+void settle(Twin& twin, int64_t pace, const Check& check = nullptr) {
+  const size_t most = 4 * twin.world().jobs.size() + 50;
+  for (size_t pass = 0; pass <= most;) {
+    const World before = twin.world();
+    const sched::Plan plan = twin.plan();
+    RC_ASSERT(!plan.exhausted);
+    const std::vector<Step> steps = steps_of(plan);
+    if (pass < 8)
+      for (const Step& step : steps) RC_LOG() << pass << ": " << show(step) << "\n";
+    carry_out(twin, plan);
+    RC_ASSERT(twin.view().capacity().audit().has_value());
+    if (check) check(before, twin.world(), steps);
+    if (!steps.empty()) {
+      ++pass;
+      twin.let_pass(pace);
+    } else if (plan.next_change_at == Time::never()) {
+      return;
+    } else {
+      twin.let_pass(seconds_until(twin.now(), plan.next_change_at));
+    }
+  }
+  RC_FAIL("it does not come to rest");
+}
+
+int64_t draw_pace() {
+  constexpr int64_t kPaces[] = {0, 60, 3600};
+  return kPaces[draw(0, 2)];
+}
+
+RC_GTEST_PROP(Quota, EveryPlanDecidesWhatTheRulesSay, ()) {
+  const World world = draw_world();
+  Twin::Options options;
+  options.tree_comes_last = one_in(3);
+  const int64_t pace = draw_pace();
+  RC_LOG() << show(world);
+  Twin twin(world, options);
+  bool is_anybody_taken = false;
+  settle(twin, pace, [&](const World& before, const World& after, const std::vector<Step>& steps) {
+    check_steps(before, after, steps);
+    check_state(before, after);
+    const sched::Quotas quotas(twin.view().quota());
+    check_shares(after, quotas.tree(), quotas.shares());
+    check_lending(after, quotas);
+    for (const Step& step : steps) is_anybody_taken |= !step.taken.empty();
+  });
+  RC_CLASSIFY(is_anybody_taken);
+}
+
+RC_GTEST_PROP(Quota, ComesToRest, ()) {
+  World world = draw_world();
+  const int64_t pace = draw_pace();
+  RC_LOG() << show(world);
+  Twin twin(world, {});
+  settle(twin, pace,
+         [](const World& before, const World& after, const std::vector<Step>&) { check_state(before, after); });
+}
+
+// What a job gets may be more than it asks for: whole cores, GPUs of a type that it did not name.
+RC_GTEST_PROP(Quota, ComesToRestWhereJobsGetMoreThanTheyAskFor, ()) {
+  World world = draw_world();
+  Twin::Options options;
+  options.threads = 2;
+  options.names_type = one_in(2);
+  const int64_t pace = draw_pace();
+  RC_LOG() << show(world) << (options.names_type ? "" : "no types named\n");
+  Twin twin(world, options);
+  settle(twin, pace);
+}
+
+}  // namespace
+}  // namespace gw::prop

@@ -1,0 +1,299 @@
+// Rule 8: which jobs are taken.
+#include <gtest/gtest.h>
+
+#include "tests/unit/quota_oracle/worlds.h"
+
+namespace gw::oracle {
+namespace {
+
+using Ids = std::vector<int>;
+
+// `a` has borrowed one node, as a row of jobs that began one after the other (ids from 1); `b` asks for `count` GPUs of
+// it.
+World borrowed(const std::vector<int>& held, int64_t count, int64_t guaranteed = 0) {
+  World world = cluster(1, 0);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "a", "", gpus(guaranteed));
+  add_qos(world, "b", "", gpus(count));
+  for (const int amount : held) {
+    Job& job = add_running(world, "a", gpus(amount), {0});
+    job.started_s = 100L * job.id;
+    world.nodes[0]["gpu"] += amount * kGpu;
+  }
+  add_job(world, "b", gpus(count));
+  return world;
+}
+
+// Four nodes of 10 GPUs and two teams of 20; the first holds 10 on each of the first `nodes` nodes.
+World teams(int nodes) {
+  World world = cluster(4, 10);
+  world.reclaim = Reclaim::kFairShare;
+  for (const char* name : {"team1", "team2"}) add_qos(world, name, "", gpus(20));
+  for (int node = 0; node < nodes; ++node) add_running(world, "team1", gpus(10), {node}).started_s = node;
+  add_job(world, "team2", gpus(10), 2);
+  return world;
+}
+
+TEST(Victims, TeamIsCutBackToItsGuarantee) {
+  EXPECT_EQ(victims(teams(3), 4), Ids{3});
+  EXPECT_EQ(victims(teams(4), 5), (Ids{4, 3}));
+}
+
+TEST(Victims, TeamWithinItsGuaranteeKeepsIt) {
+  World world = teams(4);
+  world.jobs[4].tasks = 3;
+  EXPECT_EQ(victims(world, 5), std::nullopt);
+  EXPECT_EQ(victims(teams(2), 3), Ids{});  // it fits
+}
+
+TEST(Victims, NobodyIfNoSetMakesItFit) {
+  World world = teams(4);
+  for (int i = 0; i < 3; ++i) world.jobs[i].preemptible = false;
+  EXPECT_EQ(victims(world, 5), std::nullopt);
+}
+
+TEST(Victims, LowestPriorityThenLeastLostThenYoungestThenHighestId) {
+  World world = borrowed({2, 2, 2}, 2);
+  EXPECT_EQ(victims(world, 4), Ids{3});  // the latest start has the least to lose
+  world.jobs[0].priority = 49;
+  EXPECT_EQ(victims(world, 4), Ids{1});
+  world = borrowed({4, 2, 6}, 2);
+  for (Job& job : world.jobs) job.started_s = 0;
+  EXPECT_EQ(victims(world, 4), Ids{2});  // the fewest GPUs
+  world.jobs[0].started_s = 500;         // 4 * 500 = 2 * 1000 lost: the younger
+  EXPECT_EQ(victims(world, 4), Ids{1});
+  world = borrowed({2, 2, 2}, 2);
+  for (Job& job : world.jobs) job.started_s = 0;
+  EXPECT_EQ(victims(world, 4), Ids{3});
+}
+
+TEST(Victims, HighestOfTheSidesFirst) {
+  World world = cluster(1, 11);
+  world.reclaim = Reclaim::kGuaranteed;
+  for (const char* name : {"a", "c"}) add_qos(world, name, "", gpus(0));
+  add_qos(world, "b", "", gpus(3));
+  add_running(world, "a", gpus(5), {0});
+  for (int i = 0; i < 3; ++i) add_running(world, "c", gpus(2), {0});
+  add_job(world, "b", gpus(1));
+  EXPECT_EQ(victims(world, 5), Ids{4});  // c is at 6/5, a at 5/5
+  world.jobs[4].per_task = gpus(3);      // c at 6/4, a at 5/4: job 4, then a is the higher one, and job 4 not needed
+  EXPECT_EQ(gpu_share(world, "a"), 4);
+  EXPECT_EQ(gpu_share(world, "c"), 4);
+  EXPECT_EQ(victims(world, 5), Ids{1});
+}
+
+TEST(Victims, EqualSidesByName) {
+  World world = cluster(1, 8);
+  world.reclaim = Reclaim::kGuaranteed;
+  for (const char* name : {"c", "a"}) {
+    add_qos(world, name, "", gpus(0));
+    add_running(world, name, gpus(4), {0});
+  }
+  add_qos(world, "b", "", gpus(4));
+  add_job(world, "b", gpus(4));
+  EXPECT_EQ(victims(world, 3), Ids{2});
+}
+
+TEST(Victims, DescendsLevelByLevel) {
+  World world = cluster(1, 12);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "p", "", gpus(0));
+  add_qos(world, "o", "", gpus(0));
+  add_qos(world, "b", "", gpus(2));
+  add_qos(world, "x", "p", gpus(0));
+  add_qos(world, "y", "p", gpus(0));
+  add_running(world, "x", gpus(2), {0});
+  add_running(world, "y", gpus(5), {0}).priority = 99;
+  add_running(world, "o", gpus(5), {0}).priority = 1;
+  add_job(world, "b", gpus(2));
+  // p 7/5, o 5/5; inside p y 5/3 and x 2/2.
+  EXPECT_EQ(gpu_share(world, "p"), 5);
+  EXPECT_EQ(gpu_share(world, "y"), 3);
+  EXPECT_EQ(victims(world, 4), Ids{2});
+}
+
+TEST(Victims, GuaranteesAreSparedInRoundOne) {
+  World world = borrowed({15, 10, 5}, 10, 20);
+  world.jobs[0].priority = 1;            // the first choice, and 30 - 15 is below 20
+  world.jobs[1].started_s = 990;         // 10 * 10 lost
+  EXPECT_EQ(victims(world, 4), Ids{2});  // 30 - 10 is not
+}
+
+TEST(Victims, GangPartlyAboveGuaranteeIsTakenInRoundTwo) {
+  World world = borrowed({15, 15}, 10, 20);
+  EXPECT_EQ(victims(world, 3), Ids{2});
+  world = borrowed({15, 10, 5}, 10, 20);
+  world.jobs[0].priority = 1;
+  world.jobs[2].started_s = 990;
+  EXPECT_EQ(victims(world, 4), Ids{1});  // round one ends with job 3 alone; round two does not go on from there
+}
+
+TEST(Victims, NobodyLosesWhatIsGuaranteedToOneWhoBorrows) {
+  World world = cluster(1, 40);
+  world.reclaim = Reclaim::kFairShare;
+  add_qos(world, "a", "", gpus(20)).weight = 0;
+  add_qos(world, "b", "", gpus(0));
+  add_running(world, "a", gpus(30), {0});
+  add_job(world, "b", gpus(20));
+  ASSERT_EQ(may_take(world, 2, 1), (Grant{5, Reclaim::kFairShare}));
+  EXPECT_EQ(victims(world, 2), std::nullopt);
+  EXPECT_FALSE(may_take_all(world, 2, {1}));
+  world.qos[1].guaranteed = gpus(20);
+  EXPECT_EQ(victims(world, 2), Ids{1});
+  EXPECT_TRUE(may_take_all(world, 2, {1}));
+}
+
+TEST(Victims, RoundTwoTakesByFairShareWhoIsNotGuaranteedIt) {
+  World world = cluster(6, 1);  // on each of the first two nodes one task finds room, on the others none
+  world.nodes[0] = {{"gpu", 7 * kGpu}, {"cpu", 1}};
+  world.nodes[1] = {{"gpu", 3 * kGpu}, {"cpu", 1}};
+  world.reclaim = Reclaim::kFairShare;
+  add_qos(world, "p", "", gpus(8));
+  for (const char* name : {"x", "y"}) add_qos(world, name, "p", gpus(4));
+  add_qos(world, "q", "", gpus(0)).weight = 0;
+  add_running(world, "y", gpus(7), {0});
+  add_running(world, "q", gpus(3), {1});
+  add_job(world, "x", {{"gpu", 2 * kGpu}, {"cpu", 1}}, 2);
+  EXPECT_EQ(grants_of(world, 3, 2), (std::vector<Grant>{{5, Reclaim::kFairShare}}));
+  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
+}
+
+TEST(Victims, NoGuaranteeHoldsInsideOneQos) {
+  World world = borrowed({4}, 4, 4);
+  world.preempt = true;
+  world.jobs[1].qos = "a";
+  world.jobs[1].priority = 60;
+  EXPECT_EQ(victims(world, 2), Ids{1});
+}
+
+TEST(Victims, RoundOneLooksBelowThePartingToo) {
+  World world = cluster(1, 12);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "p", "", gpus(4));
+  add_qos(world, "x", "p", gpus(4));
+  add_qos(world, "y", "p", gpus(0));
+  add_qos(world, "b", "", gpus(4));
+  add_running(world, "x", gpus(4), {0}).priority = 1;
+  add_running(world, "y", gpus(8), {0});
+  add_job(world, "b", gpus(4));
+  EXPECT_EQ(victims(world, 3), Ids{2});  // x is within its guarantee; y's is all of p's surplus
+  world.jobs[1].preemptible = false;
+  EXPECT_EQ(victims(world, 3), Ids{1});  // round two
+}
+
+TEST(Victims, RoundOneSparesNoCommonSide) {
+  World world = cluster(1, 11);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "p", "", gpus(11));
+  add_qos(world, "x", "p", gpus(6));
+  add_qos(world, "y", "p", gpus(5));
+  add_running(world, "y", gpus(7), {0}).priority = 1;
+  add_running(world, "y", gpus(4), {0}).priority = 2;
+  add_job(world, "x", gpus(4));
+  EXPECT_EQ(victims(world, 3), Ids{2});  // y stays at 7 of 5; p, at 7 of 11 for now, gets the taker
+}
+
+TEST(Victims, RoundOneLetsGoWhereASideIsBelowAlready) {
+  World world = borrowed({5, 3}, 3, 5);
+  world.nodes[0]["cpu"] = 8;
+  world.jobs[0].priority = 1;  // the first choice, and 8 - 5 is below 5
+  world.jobs[1].per_task["cpu"] = 2;
+  world.qos[0].guaranteed["cpu"] = 3;
+  EXPECT_EQ(victims(world, 3), Ids{2});  // 2 of 3 cpus before, 0 after
+  world.qos[0].guaranteed["cpu"] = 2;
+  EXPECT_EQ(victims(world, 3), Ids{1});  // neither in round one
+}
+
+TEST(Victims, TheLastTakenIsGivenBackFirst) {
+  World world = borrowed({2, 2, 4}, 6);
+  for (int i = 0; i < 3; ++i) world.jobs[i].priority = i;
+  EXPECT_EQ(victims(world, 4), (Ids{1, 3}));
+}
+
+TEST(Victims, WhoeverIsNotNeededIsGivenBack) {
+  World world = borrowed({2, 6, 2}, 8);
+  world.jobs[0].priority = 1;
+  world.jobs[1].priority = 2;
+  EXPECT_EQ(victims(world, 4), (Ids{1, 2}));
+  world.nodes[0]["gpu"] += 2 * kGpu;  // free ones
+  EXPECT_EQ(victims(world, 4), Ids{2});
+}
+
+// The job finds room on the second node alone, but p stays within its guarantee only if one of y's jobs goes.
+TEST(Victims, WhoMakesTheOthersAllowedIsNotGivenBack) {
+  World world = cluster(2, 3);
+  world.nodes[1] = gpus(4);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "p", "", gpus(6));
+  add_qos(world, "x", "p", gpus(4));
+  add_qos(world, "y", "p", gpus(2));
+  add_qos(world, "q", "", gpus(0));
+  for (int i = 0; i < 3; ++i) add_running(world, "y", gpus(1), {0});
+  add_running(world, "q", gpus(4), {1});
+  add_job(world, "x", gpus(4));
+  EXPECT_EQ(may_take(world, 5, 4), std::nullopt);
+  EXPECT_EQ(victims(world, 5), (Ids{3, 4}));
+  world.qos[0].guaranteed = gpus(7);
+  EXPECT_EQ(victims(world, 5), Ids{4});
+}
+
+// The taker's own QOS is one of the branches: the highest goes first, also if that is the taker's.
+TEST(Victims, TheOwnBranchHasItsTurnToo) {
+  World world = cluster(1, 12);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "p", "", gpus(8));
+  add_qos(world, "x", "p", gpus(2));
+  add_qos(world, "y", "p", gpus(2)).weight = 0;
+  add_qos(world, "q", "", gpus(0));
+  add_running(world, "y", gpus(6), {0});
+  add_running(world, "q", gpus(6), {0});
+  add_job(world, "x", gpus(2));
+  ASSERT_EQ(may_take(world, 3, 1), (Grant{5, Reclaim::kGuaranteed}));
+  ASSERT_EQ(may_take(world, 3, 2), (Grant{5, Reclaim::kGuaranteed}));
+  EXPECT_EQ(victims(world, 3), Ids{2});  // q is at 6 of 4, p at 6 of 8
+  world.qos[3].weight = 10;
+  world.jobs.insert(world.jobs.begin() + 1, world.jobs[1]);
+  world.jobs[1].id = 4;
+  world.jobs[1].qos = "y";
+  world.jobs[1].per_task = world.jobs[2].per_task = gpus(3);
+  EXPECT_EQ(victims(world, 3), Ids{4});  // p at 9 of 9, q at 3 of 3: by name
+}
+
+TEST(Victims, AboveIsAskedBeforeEach) {
+  World world = borrowed({4, 4, 4}, 8, 5);
+  EXPECT_EQ(victims(world, 4), (Ids{3, 2}));  // at 12, then at 8
+  world.qos[0].guaranteed = gpus(8);
+  EXPECT_EQ(victims(world, 4), std::nullopt);
+}
+
+TEST(Victims, ThoseUnderProtectionOrLeavingAreNotTaken) {
+  World world = borrowed({2, 2, 2}, 2);
+  EXPECT_EQ(victims(world, 4, {3}), Ids{2});
+  world.qos[0].min_runtime_s = 850;  // started at 100, 200 and 300
+  EXPECT_EQ(victims(world, 4), Ids{1});
+  EXPECT_EQ(victims(world, 4, {1}), std::nullopt);
+}
+
+TEST(Victims, InsideOneQosAlsoForItsLimit) {
+  World world = cluster(1, 10);
+  world.preempt = true;
+  add_qos(world, "a", "", gpus(4)).limit = gpus(4);
+  add_running(world, "a", gpus(2), {0}).priority = 10;
+  add_running(world, "a", gpus(2), {0}).priority = 20;
+  add_job(world, "a", gpus(2)).priority = 30;
+  ASSERT_TRUE(fits(world, 3));
+  EXPECT_EQ(victims(world, 3), Ids{1});  // round one: what stays in the side is not lost to it
+  world.jobs[2].per_task = gpus(5);
+  EXPECT_EQ(victims(world, 3), std::nullopt);
+}
+
+TEST(Victims, NonPreemptibleTakerKeepsToItsGuarantee) {
+  World world = borrowed({4, 4}, 4);
+  world.jobs[2].preemptible = false;
+  EXPECT_EQ(victims(world, 3), Ids{2});
+  add_running(world, "b", gpus(1), {0}).preemptible = false;
+  EXPECT_EQ(victims(world, 3), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gw::oracle
