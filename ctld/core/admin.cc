@@ -22,6 +22,9 @@ void Controller::configure_pools() {
     // Jobs of a default QOS that the configuration does not list run at the root.
     if (!settings_.default_qos_implied || qos.name != settings_.default_qos) quotas.push_back(qos);
   }
+  // Here nobody is gone at once: what a victim leaves has to be kept for whom it was taken.
+  for (model::Qos& qos : quotas)
+    if (qos.grace) qos.grace = std::max(*qos.grace, base::seconds(1));
   if (quotas != quotas_) emit(sched::QosSet{quotas});
   quotas_ = std::move(quotas);
   std::map<std::string, model::Partition> before = std::move(partitions_);
@@ -42,6 +45,7 @@ void Controller::configure_pools() {
 
 void Controller::configure_scheduler() {
   if (!settings_.policy.order) settings_.policy.order = *sched::make_order("fifo_skip");
+  settings_.policy.grace = std::max(settings_.policy.grace, base::seconds(1));
   emit(sched::PolicySet{settings_.policy});
   empty_.reset();
   ledger_.set_network(settings_.network);

@@ -206,6 +206,8 @@ class Controller {
   void consider(Time now, model::Job& job);
   void unqueue(const model::Job& job);
   void forget_old_waits();
+  bool can_make_room(base::Time now, const sched::Group& group) const;
+  void keep_for(base::Time now, const sched::Claim& claim);
   void expect_end(const model::Job& job, Time when, bool is_leaving = false);
   void commit_group(Time now, const sched::Group& group);
   bool can_commit(Time now, const sched::Start& start) const;

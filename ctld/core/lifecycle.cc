@@ -64,6 +64,7 @@ void Controller::consider(Time now, Job& job) {
                                  back_off ? "; its launch failed: " + job.last_failure : "");
     timers_.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
   }
+  if (waiting.reason != WaitReason::kNone) waiting.claim.reset();
   if (job.spec.is_het()) return consider_components(now, job);
   if (waiting.reason != WaitReason::kNone) {
     if (job.eligible) unqueue(job);  // the scheduler need not hear of a job that it never had
@@ -72,6 +73,7 @@ void Controller::consider(Time now, Job& job) {
   if (!job.eligible) job.eligible = now;
   if (!job.spec.reservation.empty()) admit_to_reservation(job);
   emit(sched::JobQueued{pending_of(job)});
+  if (const auto& c = waiting.claim) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
 }
 
 void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
@@ -93,8 +95,37 @@ void Controller::forget_old_waits() {
   std::erase_if(class_waits_, [&](const auto& entry) { return !in_use.contains(entry.first); });
 }
 
+/// Nobody is taken off for a job that no longer waits for room.
+/// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
+bool Controller::can_make_room(Time now, const sched::Group& group) const {
+  const bool takes = std::any_of(group.decisions.begin(), group.decisions.end(),
+                                 [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
+  if (!takes) return true;
+  const bool are_all_there =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node.second.connected; });
+  if (now < boot_ + settings_.node_timeout && !are_all_there) return false;
+  return std::all_of(group.decisions.begin(), group.decisions.end(), [this](const sched::Decision& d) {
+    const auto* victim = std::get_if<sched::Preempt>(&d);
+    if (victim == nullptr) return true;
+    const auto job = jobs_.find(victim->beneficiary);
+    return store_fault_.empty() && job != jobs_.end() && job->second.waiting() != nullptr && !job->second.is_held() &&
+           job->second.waiting()->reason == WaitReason::kNone;
+  });
+}
+
+/// What others leave for a job is its own, also after a restart.
+void Controller::keep_for(Time now, const sched::Claim& claim) {
+  Job* job = find_job(claim.job);
+  if (job == nullptr || job->waiting() == nullptr) return;
+  job->waiting()->claim = model::Claim{claim.partition, claim.allocation, claim.when};
+  save(*job);
+  log_job(now, *job, "claimed", fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
+  emit(sched::ClaimSet{claim});
+}
+
 /// All of a group, or nothing of it.
 void Controller::commit_group(Time now, const sched::Group& group) {
+  if (!can_make_room(now, group)) return;
   for (const sched::Decision& decision : group.decisions) {
     const auto* start = std::get_if<sched::Start>(&decision);
     const bool makes_room = std::any_of(group.decisions.begin(), group.decisions.end(),
@@ -111,7 +142,7 @@ void Controller::commit_group(Time now, const sched::Group& group) {
         is_whole = false;
     }
     if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(now, *victim);
-    if (const auto* claim = std::get_if<sched::Claim>(&decision)) emit(sched::ClaimSet{*claim});
+    if (const auto* claim = std::get_if<sched::Claim>(&decision)) keep_for(now, *claim);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(now, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision))
       class_waits_[wait->job_class] = WaitInfo{wait->reason, wait->detail};
@@ -137,11 +168,14 @@ void Controller::prepare_everywhere(Time now, const Job& job) {
 /// The job goes back to the queue as soon as it has left its nodes.
 void Controller::preempt(Time now, const sched::Preempt& victim) {
   Job* job = find_job(victim.job);
-  if (job == nullptr || job->state != JobState::kRunning || !job->spec.requeue || !store_fault_.empty()) return;
+  const bool runs = job != nullptr && (job->state == JobState::kRunning || job->state == JobState::kConfiguring);
+  if (!runs) return;
   Outcome outcome;
   outcome.end = JobState::kPreempted;
-  outcome.detail = fmt::format("taken off for job {}", victim.beneficiary.value);
-  outcome.requeue = true;
+  outcome.detail = fmt::format("taken off for job {}{}", victim.beneficiary.value,
+                               victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule));
+  outcome.grace = victim.grace;
+  outcome.requeue = job->spec.requeue;  // changed since it started: it goes for good
   outcome.ended = now;
   stop(now, *job, std::move(outcome));
 }
@@ -241,7 +275,7 @@ void Controller::send_stop(const Job& job, NodeId node) {
   wire::Stop& s = *message.mutable_stop();
   s.set_job(job.id.value);
   s.set_attempt(job.attempt);
-  s.set_grace_us(settings_.kill_wait.us);
+  s.set_grace_us(outcome.grace.value_or(settings_.kill_wait).us);
   s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
   send_to_node(node, std::move(message));
 }
@@ -303,7 +337,7 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
     if (jobs_on_[share.node].contains(job.id)) placed.waiting_for.insert(share.node);
   placed.kill_sent = now;
   placed.outcome = std::move(outcome);
-  expect_end(job, now + settings_.kill_wait, true);
+  expect_end(job, now + placed.outcome->grace.value_or(settings_.kill_wait), true);
   save(job);
   log_job(now, job, "ending",
           fmt::format("{}{}", model::long_name(placed.outcome->end),

@@ -110,7 +110,16 @@ struct Outcome {
   uint64_t peak_mem_mb = 0;
   uint32_t cancelled_by = 0;  ///< uid, with kCancelled.
   base::Time ended;           ///< When the run itself was over.
+  std::optional<base::Duration> grace;  ///< Given to it to end by itself; not given: the cluster's.
   bool operator==(const Outcome&) const = default;
+};
+
+/// What is kept for a job for which others are leaving.
+struct Claim {
+  std::string partition;
+  Allocation allocation;
+  base::Time when;  ///< By then they should be gone.
+  bool operator==(const Claim&) const = default;
 };
 
 /// kPending
@@ -119,6 +128,7 @@ struct Waiting {
   std::string detail;     ///< Every thing in the way, for people.
   base::Time not_before;  ///< Back-off after a failed launch.
   base::Time estimated_start;
+  std::optional<Claim> claim;
   bool operator==(const Waiting&) const = default;
 };
 

@@ -54,7 +54,7 @@ bool Pass::still_holds(const Claim& claim) const {
 void Pass::honour_claims() {
   for (const auto& [id, claim] : view_.claims()) {
     const PendingJob* job = view_.queue().find(id);
-    if (job == nullptr || !still_holds(claim)) continue;
+    if (job == nullptr || !still_holds(claim) || hopeless(*job)) continue;
     const uint32_t leaf = quotas_.tree().leaf_of(job->qos);
     const Quantities amounts = quotas_.tree().count(claim.allocation, capacity());
     Start start{id, claim.partition, claim.allocation, job->time_limit};
@@ -65,14 +65,16 @@ void Pass::honour_claims() {
       quotas_.start(leaf, amounts, job->preemptible);
       plan_.groups.push_back(Group{{std::move(start)}});
       ++starts_;
+      honoured_.insert(id);
     } else {
-      quotas_.claim(leaf, amounts, job->preemptible);
-      served_.is_guaranteed = true;  // nobody takes what others had to leave for
+      quotas_.start(leaf, amounts, job->preemptible);  // to limits and shares it is as if it ran
+      served_.is_guaranteed = true;                    // nobody takes what others had to leave for
       promise(*job, FutureStart{now_, claim.allocation});
       plan_.reservations.push_back(Reserve{id, claim.partition, claim.when, claim.allocation.node_names()});
       change_at(claim.when + kClaimPatience + base::microseconds(1));
+      claimed_.insert(id);
+      for (const std::string& name : job->partitions) first_blocked_.try_emplace({leaf, name}, id);
     }
-    claimed_.insert(id);
   }
 }
 
@@ -87,7 +89,7 @@ void Pass::begin_class(const ClassKey& key, const JobClass& job_class) {
 void Pass::take_turn(const ClassKey& key) {
   Progress& progress = progress_.at(&key);
   const JobClass& c = view_.queue().classes().at(key);
-  while (progress.next != c.members.end() && claimed_.contains(progress.next->second.id)) ++progress.next;
+  while (progress.next != c.members.end() && honoured_.contains(progress.next->second.id)) ++progress.next;
   if (progress.next == c.members.end()) return;
   const PendingJob& job = progress.next->second;
   Turn turn{best_tier(view_.capacity(), job), progress.next->first, &key, progress.leaf, &progress.amounts};
@@ -137,13 +139,21 @@ Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_b
     return Outcome::kRejected;
   }
   failed_.clear();
-  if (is_bound(job)) {
+  refused_.reset();
+  if (claimed_.contains(job.id)) {  // it need not wait if there is room elsewhere by now
+    return !is_blocked && start_now(job, job.time_limit) ? Outcome::kStarted : Outcome::kClaimed;
+  }
+  if (const auto binding = in_way(job, *served_.amounts)) {
     if (!is_blocked && start_by_taking(job)) return Outcome::kStarted;
-    if (!is_blocked) tell_bound(job, job_class);
+    if (!is_blocked) tell_bound(job, job_class, *binding);
     return Outcome::kLimited;
   }
   if (!is_blocked && !is_known && (start_now(job, job.time_limit) || start_shortened(job))) return Outcome::kStarted;
   if (!is_blocked && start_by_taking(job)) return Outcome::kStarted;
+  if (!is_blocked && refused_ && failed_.empty()) {
+    tell_bound(job, job_class, *refused_);
+    return Outcome::kLimited;
+  }
   for (const std::string& name : job.partitions) first_blocked_.try_emplace({served_.leaf, name}, job.id);
   if (!is_blocked) tell_blocked(job, job_class, is_known);
   if (may_reserve(job)) reserve(job, job_class);
@@ -258,8 +268,8 @@ bool Pass::keeps_quotas(const PendingJob& job, const Group& group) {
   for (const Decision& d : group.decisions)
     if (const auto* start = std::get_if<Start>(&d))
       add_to(amounts, quotas_.tree().count(start->allocation, view_.capacity()));
-  if (quotas_.limit_in_way(served_.leaf, amounts)) return false;
-  if (!job.preemptible && quotas_.guarantee_in_way(served_.leaf, amounts)) return false;
+  refused_ = in_way(job, amounts);
+  if (refused_) return false;
   quotas_.start(served_.leaf, amounts, job.preemptible);
   turns_.refresh(served_.leaf);
   return true;

@@ -46,7 +46,7 @@ class Pass {
     model::Locality level = model::Locality::kAny;
     uint32_t switches = 0;
   };
-  enum class Outcome { kStarted, kBlocked, kLimited, kRejected };
+  enum class Outcome { kStarted, kBlocked, kLimited, kClaimed, kRejected };
 
   ClusterView& view_;
   const Time now_;
@@ -65,9 +65,12 @@ class Pass {
   std::vector<JobId> tentative_;              // allocated in the view for this pass only
   std::map<JobId, model::Allocation> taken_;  // running jobs released in the view for this pass only
   std::map<JobId, Holding> taken_holdings_;
-  std::set<JobId> sent_off_;  // they leave within their grace
-  std::set<JobId> claimed_;   // others are leaving for them
+  std::set<JobId> sent_off_;        // they leave within their grace
+  std::set<JobId> claimed_;         // others are leaving for them
+  std::set<JobId> honoured_;        // they started where others have left for them
+  std::optional<Binding> refused_;  // what the job last placed would have exceeded
   std::optional<Candidates> candidates_;
+  std::optional<std::vector<JobId>> leaving_;                        // told to go before this pass
   std::map<std::string, uint32_t> reserved_in_;                      // blocked jobs that got a promise, or could have
   std::map<std::pair<uint32_t, std::string>, JobId> first_blocked_;  // by leaf of the tree and partition
   std::map<std::string, Census> failed_;                             // of the job last tried, by partition
@@ -124,17 +127,25 @@ class Pass {
   std::vector<JobId> outranked(const PendingJob& job, const PartitionFacts& partition) const;
   const Candidates& candidates();
   bool may_take_any(const PendingJob& job) const;
+  const std::vector<JobId>& leaving();
+  bool fits_soon(const PendingJob& job, const PartitionFacts& partition);
   bool can_be_taken(JobId id, const PendingJob& job) const;
-  bool is_of_use(const Candidate& candidate, const PartitionFacts& partition, const std::optional<Binding>& limited);
-  std::optional<Claim> claim(const PendingJob& job, const PartitionFacts& partition);
+  bool is_of_use(const Candidate& candidate, const PendingJob& job, const PartitionFacts& partition,
+                 const std::optional<Binding>& limited);
+  std::vector<JobId> victims_for(const PendingJob& job, const PartitionFacts& partition, const Taker& taker);
+  std::optional<Claim> claim(const PendingJob& job, const PartitionFacts& partition, Duration grace);
+  bool start_after_grace(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& victims,
+                         Duration grace, Group group);
   Duration grace_of(JobId victim) const;
-  int rule_of(JobId victim) const;
+  int rule_of(JobId victim, const PendingJob& job) const;
   std::vector<JobId> parts_of(JobId job) const;
   void take(JobId job);
   void give_back(JobId job);
   void take_part(JobId part);
   void give_back_part(JobId part);
   bool fits(const PendingJob& job, const PartitionFacts& partition);
+  std::optional<Quantities> given(const PendingJob& job, const PartitionFacts& partition);
+  std::optional<Binding> in_way(const PendingJob& job, const Quantities& amounts) const;
 
   /// What keeps a job waiting.
   struct Blockage {
@@ -144,8 +155,7 @@ class Pass {
     bool is_lasting = true;  ///< No promise to others and no wait for something closer has a part in it.
     uint32_t fitting = 0;    ///< Nodes that could take a part.
   };
-  bool is_bound(const PendingJob& job) const;
-  void tell_bound(const PendingJob& job, JobClass& job_class);
+  void tell_bound(const PendingJob& job, JobClass& job_class, const Binding& binding);
   std::string quota_note() const;
   void tell_blocked(const PendingJob& job, JobClass& job_class, bool is_known);
   bool is_still_blocked(const PendingJob& job, const JobClass& job_class) const;

@@ -55,7 +55,7 @@ bool Pass::may_take_any(const PendingJob& job) const {
   return quotas_.may_take_from_any(served_.leaf, *served_.amounts, policy.reclaim);
 }
 
-bool Pass::is_of_use(const Candidate& candidate, const PartitionFacts& partition,
+bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const PartitionFacts& partition,
                      const std::optional<Binding>& limited) {
   const PendingJob& running = *view_.running().at(candidate.job);
   if (!can_be_taken(candidate.job, running)) return false;
@@ -66,22 +66,46 @@ bool Pass::is_of_use(const Candidate& candidate, const PartitionFacts& partition
   }
   if (limited && quotas_.tree().common(leaf, limited->side) == limited->side) return true;
   const NodeIndex& index = *capacity().index(partition.name);
-  for (JobId part : parts_of(candidate.job))
-    for (NodeId node : capacity().holdings().at(part).nodes)
-      if (index.position(node) != UINT32_MAX) return true;
+  const Need need(job.request, partition);
+  for (JobId part : parts_of(candidate.job)) {
+    for (NodeId id : capacity().holdings().at(part).nodes) {
+      const NodeAccount* node = capacity().node(id);
+      if (node != nullptr && index.position(id) != UINT32_MAX && !need.ask_static(node->facts, *node->make))
+        return true;
+    }
+  }
   return false;
 }
 
-std::vector<JobId> Pass::victims_by_quota(const PendingJob& job, const PartitionFacts& partition) {
-  const Policy& policy = view_.policy();
-  const Taker taker{served_.leaf, *served_.amounts, job.priority, policy.reclaim, policy.preempts};
+std::vector<JobId> Pass::victims_for(const PendingJob& job, const PartitionFacts& partition, const Taker& taker) {
   const auto limited = quotas_.limit_in_way(taker.leaf, taker.amounts);
-  const auto useful = [&](const Candidate& c) { return is_of_use(c, partition, limited); };
+  const auto useful = [&](const Candidate& c) { return is_of_use(c, job, partition, limited); };
   for (const bool keeps_guarantees : {true, false}) {
     Victims victims(quotas_, taker, candidates(), keeps_guarantees, useful);
     std::vector<JobId> found = make_room(
         job, partition, [&victims] { return victims.next(); }, &taker);
     if (!found.empty() || !victims.has_spared()) return found;
+  }
+  return {};
+}
+
+/// What a job is given may be more than it asks for (whole cores, an exclusive node): the rules go by what it is given.
+std::vector<JobId> Pass::victims_by_quota(const PendingJob& job, const PartitionFacts& partition) {
+  const Policy& policy = view_.policy();
+  Taker taker{served_.leaf, *served_.amounts, job.priority, policy.reclaim, policy.preempts};
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    std::vector<JobId> victims = victims_for(job, partition, taker);
+    if (victims.empty()) return {};
+    const auto amounts = given(job, partition);
+    bool is_more = !amounts;
+    for (size_t r = 0; amounts && r < amounts->size(); ++r) {
+      is_more |= (*amounts)[r] > taker.amounts[r];
+      taker.amounts[r] = std::max(taker.amounts[r], (*amounts)[r]);
+    }
+    if (!is_more) return victims;
+    for (auto it = victims.rbegin(); it != victims.rend(); ++it) give_back(*it);
+    if (!amounts) return {};
   }
   return {};
 }
@@ -95,6 +119,7 @@ std::vector<JobId> Pass::outranked(const PendingJob& job, const PartitionFacts& 
     if (!can_be_taken(id, *running) || quotas_.tree().leaf_of(running->qos) != served_.leaf) continue;
     const Holding& holding = view_.capacity().holdings().at(id);
     if (holding.partition != partition.name || running->priority > job.priority) continue;
+    if (now_ < holding.started + quotas_.tree().side(served_.leaf).min_runtime) continue;
     // Who would have its turn before the job again takes the place back as soon as it has left it.
     if (best_tier(view_.capacity(), *running) > tier) continue;
     const double score = order_.score(at_present(*running, holding.started, now_), facts_.context());
@@ -155,11 +180,54 @@ void Pass::give_back(JobId job) {
   }
 }
 
+const std::vector<JobId>& Pass::leaving() {
+  if (leaving_) return *leaving_;
+  leaving_.emplace();
+  for (const auto& [id, holder] : view_.quota().holders())
+    if (holder.is_leaving && view_.capacity().holdings().contains(id)) leaving_->push_back(id);
+  std::sort(leaving_->begin(), leaving_->end());
+  return *leaving_;
+}
+
+/// Those that were told to go, or that are being cleaned up after, make room enough: nobody has to be taken for the
+/// job.
+bool Pass::fits_soon(const PendingJob& job, const PartitionFacts& partition) {
+  std::vector<JobId> parts;
+  for (JobId id : leaving())
+    if (!taken_.contains(id)) parts.push_back(id);
+  if (parts.empty()) return false;
+  const Quotas before = quotas_;
+  for (JobId part : parts) {
+    take_part(part);
+    const QuotaLedger::Holder& holder = *view_.quota().holder(part);
+    quotas_.claim(holder.leaf, holder.amounts, holder.preemptible);  // it was no longer counted: stop() takes both
+    quotas_.stop(holder.leaf, holder.amounts, holder.preemptible);
+  }
+  const bool is_enough = fits(job, partition);
+  for (auto it = parts.rbegin(); it != parts.rend(); ++it) give_back_part(*it);
+  quotas_ = before;
+  return is_enough;
+}
+
+std::optional<Binding> Pass::in_way(const PendingJob& job, const Quantities& amounts) const {
+  if (auto limit = quotas_.limit_in_way(served_.leaf, amounts)) return limit;
+  return job.preemptible ? std::nullopt : quotas_.guarantee_in_way(served_.leaf, amounts);
+}
+
+/// What the job would be given now; nullopt: there is no room.
+std::optional<Quantities> Pass::given(const PendingJob& job, const PartitionFacts& partition) {
+  const auto look = look_for(job, partition, job.time_limit);
+  if (!look) return std::nullopt;
+  ++placements_;
+  const Placement placement = place(capacity(), partition, job.request, *look);
+  if (!placement.allocation) return std::nullopt;
+  return quotas_.tree().count(*placement.allocation, capacity());
+}
+
 bool Pass::fits(const PendingJob& job, const PartitionFacts& partition) {
   if (quotas_.limit_in_way(served_.leaf, *served_.amounts)) return false;
-  const auto look = look_for(job, partition, job.time_limit);
-  ++placements_;
-  return look && place(capacity(), partition, job.request, *look).allocation;
+  const auto amounts = given(job, partition);
+  return amounts && !in_way(job, *amounts);
 }
 
 /// Those that were taken so that the job fits; nobody if it does not.
@@ -241,44 +309,33 @@ Duration Pass::grace_of(JobId victim) const {
   return quotas_.tree().side(leaf).grace.value_or(view_.policy().grace);
 }
 
-/// By which rule the job served now takes from that one.
-int Pass::rule_of(JobId victim) const {
+/// By which rule the job takes from that one; 0: by the order's own right.
+int Pass::rule_of(JobId victim, const PendingJob& job) const {
   const QuotaTree& tree = quotas_.tree();
-  const uint32_t leaf = tree.leaf_of(view_.running().at(victim)->qos);
-  if (leaf == served_.leaf) return 7;
+  const PendingJob& running = *view_.running().at(victim);
+  const uint32_t leaf = tree.leaf_of(running.qos);
+  if (leaf == served_.leaf) return view_.policy().preempts && running.priority < job.priority ? 7 : 0;
   const uint32_t parting = tree.common(leaf, served_.leaf);
   return tree.side(parting).preempt_children && tree.side(tree.towards(parting, served_.leaf)).is_own ? 6 : 5;
 }
 
-/// Where the job will be once all that were taken for it have left.
-std::optional<Claim> Pass::claim(const PendingJob& job, const PartitionFacts& partition) {
-  const auto look = look_for(job, partition, job.time_limit);
+/// Where the job will be once all that were taken for it have left, and stay until its end.
+std::optional<Claim> Pass::claim(const PendingJob& job, const PartitionFacts& partition, Duration grace) {
+  const Duration length = job.time_limit == base::kUnlimited ? base::kUnlimited : grace + job.time_limit;
+  if (job.deadline && now_ + length > job.deadline) return std::nullopt;
+  const auto look = look_for(job, partition, length);
   if (!look) return std::nullopt;
   ++placements_;
   auto placement = place(capacity(), partition, job.request, *look);
-  if (!placement.allocation) return std::nullopt;
-  return Claim{job.id, partition.name, std::move(*placement.allocation), now_};
+  if (!placement.allocation || in_way(job, quotas_.tree().count(*placement.allocation, capacity())))
+    return std::nullopt;
+  return Claim{job.id, partition.name, std::move(*placement.allocation), now_ + grace};
 }
 
-bool Pass::start_in_place_of(const PendingJob& job, const std::string& partition, const std::vector<JobId>& victims) {
-  Group group;
-  Duration grace = {};
-  for (JobId id : victims) {
-    group.decisions.emplace_back(Preempt{id, job.id, grace_of(id), rule_of(id)});
-    grace = std::max(grace, grace_of(id));
-    turns_.refresh(view_.quota().holder(id)->leaf);
-  }
-  if (grace.us <= 0) {
-    const bool starts = start_parts(job, partition, job.time_limit, group);
-    if (!starts) undo(group);
-    for (auto it = victims.rbegin(); it != victims.rend() && !starts; ++it) give_back(*it);
-    if (!starts) return false;
-    plan_.groups.push_back(std::move(group));
-    ++starts_;
-    return true;
-  }
-  auto kept = claim(job, *capacity().partition(partition));
-  for (JobId id : victims) give_back(id);
+bool Pass::start_after_grace(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& victims,
+                             Duration grace, Group group) {
+  auto kept = claim(job, partition, grace);
+  for (auto it = victims.rbegin(); it != victims.rend(); ++it) give_back(*it);
   if (!kept) return false;
   for (JobId id : victims) {
     for (JobId part : parts_of(id)) {
@@ -287,14 +344,36 @@ bool Pass::start_in_place_of(const PendingJob& job, const std::string& partition
       sent_off_.insert(part);
     }
   }
-  kept->when = now_ + grace;
-  quotas_.claim(served_.leaf, quotas_.tree().count(kept->allocation, capacity()), job.preemptible);
-  turns_.refresh(served_.leaf);
+  quotas_.start(served_.leaf, quotas_.tree().count(kept->allocation, capacity()), job.preemptible);
+  served_.is_guaranteed = true;  // nobody takes what others have to leave for
   promise(job, FutureStart{now_, kept->allocation});
-  plan_.reservations.push_back(Reserve{job.id, partition, kept->when, kept->allocation.node_names()});
+  plan_.reservations.push_back(Reserve{job.id, partition.name, kept->when, kept->allocation.node_names()});
   group.decisions.emplace_back(std::move(*kept));
   plan_.groups.push_back(std::move(group));
   return true;
+}
+
+bool Pass::start_in_place_of(const PendingJob& job, const std::string& partition, const std::vector<JobId>& victims) {
+  Group group;
+  Duration grace = {};
+  for (JobId id : victims) {
+    group.decisions.emplace_back(Preempt{id, job.id, grace_of(id), rule_of(id, job)});
+    grace = std::max(grace, grace_of(id));
+  }
+  bool is_done = false;
+  if (grace.us > 0) {
+    is_done = start_after_grace(job, *capacity().partition(partition), victims, grace, std::move(group));
+  } else if (start_parts(job, partition, job.time_limit, group)) {
+    plan_.groups.push_back(std::move(group));
+    ++starts_;
+    is_done = true;
+  } else {
+    undo(group);
+    for (auto it = victims.rbegin(); it != victims.rend(); ++it) give_back(*it);
+  }
+  for (JobId id : victims) turns_.refresh(view_.quota().holder(id)->leaf);
+  turns_.refresh(served_.leaf);
+  return is_done;
 }
 
 bool Pass::start_by_taking(const PendingJob& job) {
@@ -305,6 +384,7 @@ bool Pass::start_by_taking(const PendingJob& job) {
   for (const std::string& name : job.partitions) {
     if (!is_open(job, name)) continue;
     const PartitionFacts& partition = *capacity().partition(name);
+    if (fits_soon(job, partition)) return false;
     std::vector<JobId> victims;
     if (by_rules) victims = victims_by_quota(job, partition);
     if (victims.empty()) victims = victims_by_order(job, partition);

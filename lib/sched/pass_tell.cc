@@ -66,6 +66,9 @@ std::string Pass::why_in(const PendingJob& job, const PartitionFacts& partition,
   blockage.is_lasting &= look->level == model::Locality::kAny && look->switches == 0 && job.components.empty();
   if (known == failed_.end()) {
     blockage.is_lasting = false;
+    if (job.components.empty() && allows_time(view_.capacity(), job, partition))
+      return "what it would be given there, in whole cores and with the memory that goes with them, is more than its "
+             "quotas leave it";
     return allows_time(view_.capacity(), job, partition)
                ? "a component of the job finds no room beside the others"
                : fmt::format("its time limit is longer than partition {} allows", partition.name);
@@ -108,23 +111,17 @@ void Pass::ask_why(const PendingJob& job, Blockage& blockage) {
 
 // ---- Quotas
 
-bool Pass::is_bound(const PendingJob& job) const {
-  return quotas_.limit_in_way(served_.leaf, *served_.amounts) ||
-         (!job.preemptible && quotas_.guarantee_in_way(served_.leaf, *served_.amounts));
-}
-
-void Pass::tell_bound(const PendingJob& job, JobClass& job_class) {
+void Pass::tell_bound(const PendingJob& job, JobClass& job_class, const Binding& binding) {
   const QuotaTree& tree = quotas_.tree();
-  const auto limit = quotas_.limit_in_way(served_.leaf, *served_.amounts);
-  const Binding binding = limit ? *limit : *quotas_.guarantee_in_way(served_.leaf, *served_.amounts);
   const std::string& resource = tree.resources()[binding.resource];
   const auto amount = [&resource](uint64_t n) { return model::format_amount(resource, n); };
   std::string what =
-      limit ? fmt::format("the limit of {} is {} {}", tree.words(binding.side), amount(binding.bound), resource)
-            : fmt::format("it can never be taken off, so it starts only within what {} is guaranteed, {} {}",
-                          tree.words(binding.side), amount(binding.bound), resource);
-  what += fmt::format(": {} held{}, {} more asked", amount(binding.held), limit ? "" : " by such jobs",
-                      amount((*served_.amounts)[binding.resource]));
+      binding.is_limit
+          ? fmt::format("the limit of {} is {} {}", tree.words(binding.side), amount(binding.bound), resource)
+          : fmt::format("it can never be taken off, so it starts only within what {} is guaranteed, {} {}",
+                        tree.words(binding.side), amount(binding.bound), resource);
+  what += fmt::format(": {} held{}, {} more asked", amount(binding.held), binding.is_limit ? "" : " by such jobs",
+                      amount(binding.asked));
   tell(job_class, class_key(job, order_.looks_at_users()), WaitReason::kQosLimit, what);
 }
 
@@ -133,7 +130,15 @@ std::string Pass::quota_note() const {
   const QuotaTree& tree = quotas_.tree();
   if (tree.is_flat()) return {};
   const Side& leaf = tree.side(served_.leaf);
-  if (leaf.is_own && leaf.parent != 0 && !tree.side(leaf.parent).preempt_children)
+  const auto has_what_it_lacks = [&](uint32_t side) {
+    if (side == served_.leaf) return false;
+    for (size_t r = 0; r < served_.amounts->size(); ++r)
+      if ((*served_.amounts)[r] > 0 && quotas_.tally().held[side][r] > 0) return true;
+    return false;
+  };
+  const std::vector<uint32_t>& beside = leaf.parent == kNoSide ? leaf.children : tree.side(leaf.parent).children;
+  if (leaf.is_own && leaf.parent != 0 && !tree.side(leaf.parent).preempt_children &&
+      std::any_of(beside.begin(), beside.end(), has_what_it_lacks))
     return fmt::format("; QOS {0} has preempt_children off, so its own jobs take nothing from the QOS below it",
                        tree.side(leaf.parent).name);
   for (uint32_t s = served_.leaf; s != 0; s = tree.side(s).parent)

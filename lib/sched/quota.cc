@@ -77,11 +77,20 @@ void QuotaLedger::release(JobId job, const Quantities& amounts) {
   const auto it = holders_.find(job);
   if (it == holders_.end()) return;
   Holder& h = it->second;
-  take_from(h.amounts, amounts);
+  Quantities gone = amounts;  // a node that came back with other GPUs counts them otherwise than when they were given
+  for (size_t r = 0; r < gone.size(); ++r) gone[r] = std::min(gone[r], h.amounts[r]);
+  take_from(h.amounts, gone);
   if (h.is_leaving)
-    tally_.leave(tree_, h.leaf, amounts);
+    tally_.leave(tree_, h.leaf, gone);
   else
-    tally_.stop(tree_, h.leaf, amounts, h.preemptible);
+    tally_.stop(tree_, h.leaf, gone, h.preemptible);
+}
+
+void QuotaLedger::forget(JobId job) {
+  const auto it = holders_.find(job);
+  if (it == holders_.end()) return;
+  release(job, Quantities(it->second.amounts));
+  holders_.erase(it);
 }
 
 // ---- Sums
@@ -163,7 +172,7 @@ std::optional<Binding> Quotas::limit_in_way(uint32_t leaf, const Quantities& amo
     for (size_t r = 0; r < amounts.size(); ++r)
       if (amounts[r] > 0 && tree_->side(s).limit[r] != kNoLimit &&
           tally_.held[s][r] + amounts[r] > tree_->side(s).limit[r])
-        return Binding{s, r, tally_.held[s][r], tree_->side(s).limit[r]};
+        return Binding{s, r, tally_.held[s][r], tree_->side(s).limit[r], amounts[r]};
   return std::nullopt;
 }
 
@@ -173,7 +182,7 @@ std::optional<Binding> Quotas::guarantee_in_way(uint32_t leaf, const Quantities&
     if (side.is_own && tree_->side(side.parent).preempt_children) continue;
     for (size_t r = 0; r < amounts.size(); ++r)
       if (amounts[r] > 0 && side.has_line[r] && tally_.firm[s][r] + amounts[r] > shares_->guaranteed[s][r])
-        return Binding{s, r, tally_.firm[s][r], shares_->guaranteed[s][r]};
+        return Binding{s, r, tally_.firm[s][r], shares_->guaranteed[s][r], amounts[r], false};
   }
   return std::nullopt;
 }

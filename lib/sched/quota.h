@@ -70,7 +70,8 @@ class QuotaLedger {
   void hold(JobId job, const std::string& qos, bool preemptible, const Quantities& amounts);
   void set_leaving(JobId job);
   void release(JobId job, const Quantities& amounts);
-  void forget(JobId job) { holders_.erase(job); }
+  /// It holds nothing any more; what was not released counts as released.
+  void forget(JobId job);
 
  private:
   QuotaTree tree_;
@@ -86,6 +87,8 @@ struct Binding {
   size_t resource = 0;
   uint64_t held = 0;   ///< Without the job.
   uint64_t bound = 0;  ///< The limit or guarantee.
+  uint64_t asked = 0;
+  bool is_limit = true;
 };
 
 /// How a side stands with a job counted.

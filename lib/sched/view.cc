@@ -26,16 +26,20 @@ struct ClusterView::Applier {
   void operator()(const NetworkSet& d) const { view.capacity_.set_network(d.network); }
   void operator()(const PolicySet& d) const { view.set_policy(d.policy); }
   void operator()(const JobQueued& d) const {
-    if (const PendingJob* before = view.queue_.find(d.job.id))
+    if (const PendingJob* before = view.queue_.find(d.job.id)) {
       view.quota_.remove_waiting(*before);
-    else
+      if (class_key(*before) != class_key(d.job)) view.claims_.erase(d.job.id);  // it was for what it asked before
+    } else {
       view.workload_.add(Workload::shape_of(d.job.request));
+    }
     view.queue_.put(d.job);
     view.quota_.add_waiting(d.job);
   }
   void operator()(const JobUnqueued& d) const { view.unqueue(d.id); }
   void operator()(const QosSet& d) const { view.set_tree(d.tree); }
-  void operator()(const ClaimSet& d) const { view.claims_[d.claim.job] = d.claim; }
+  void operator()(const ClaimSet& d) const {
+    if (view.queue_.find(d.claim.job) != nullptr) view.claims_[d.claim.job] = d.claim;
+  }
   void operator()(const JobPlaced& d) const {
     view.unqueue(d.id);
     const auto placed =

@@ -147,7 +147,10 @@ class Forward {
     for (const sched::Decision& decision : group.decisions) {
       if (const auto* s = std::get_if<sched::Start>(&decision)) start(*s);
       if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job, p->grace);
-      if (const auto* c = std::get_if<sched::Claim>(&decision)) apply(sched::ClaimSet{*c});
+      if (const auto* c = std::get_if<sched::Claim>(&decision)) {
+        ++changes_;
+        apply(sched::ClaimSet{*c});
+      }
       if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = w->detail;
       if (const auto* r = std::get_if<sched::Reject>(&decision)) {
         ++changes_;
@@ -179,8 +182,12 @@ class Forward {
 
   void preempt(JobId job, Duration grace) {
     const Time gone = now_ + grace;
-    if (const auto end = end_of_.find(job); end != end_of_.end() && end->second <= gone) return;  // it goes by itself
-    if (!leaving_.insert(job).second) return;
+    if (leaving_.contains(job)) return;
+    if (const auto end = end_of_.find(job); end != end_of_.end() && end->second <= gone) {  // it goes by itself
+      for (const JobId part : parts_[job]) apply(sched::EndExpected{part, end->second, true});
+      return;
+    }
+    leaving_.insert(job);
     ++changes_;
     set_end(job, gone);
     if (grace.us <= 0) return leave(job, now_);

@@ -93,17 +93,25 @@ base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) 
   return model::Ended{std::move(outcome), std::move(allocation), w.partition(), {w.started_us()}, {w.ended_us()}};
 }
 
-base::Result<model::Waiting> waiting_from(const Waiting& w) {
+base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lookup) {
   if (w.reason() > static_cast<uint32_t>(model::WaitReason::kDependency))
     return fail(ErrorCode::kProtocol, "unknown reason for waiting " + std::to_string(w.reason()));
-  return model::Waiting{
-      static_cast<model::WaitReason>(w.reason()), w.detail(), {w.not_before_us()}, {w.estimated_start_us()}};
+  model::Waiting out;
+  out.reason = static_cast<model::WaitReason>(w.reason());
+  out.detail = w.detail();
+  out.not_before.us = w.not_before_us();
+  out.estimated_start.us = w.estimated_start_us();
+  if (w.has_claim()) {
+    GW_TRY(allocation, shares_of(w.claim(), lookup));
+    out.claim = model::Claim{w.claim().partition(), std::move(allocation), {w.claim().when_us()}};
+  }
+  return out;
 }
 
 base::Status phase_from(const JobStatus& w, model::Job& job, const NodeLookup& lookup) {
   switch (w.phase_case()) {
     case JobStatus::kWaiting: {
-      GW_TRY(waiting, waiting_from(w.waiting()));
+      GW_TRY(waiting, waiting_from(w.waiting(), lookup));
       job.phase = std::move(waiting);
       return {};
     }
@@ -165,6 +173,7 @@ Outcome to_wire(const model::Outcome& o) {
   w.set_peak_mem_mb(o.peak_mem_mb);
   w.set_cancelled_by(o.cancelled_by);
   w.set_ended_us(o.ended.us);
+  if (o.grace) w.set_grace_us(o.grace->us);
   return w;
 }
 
@@ -183,6 +192,7 @@ base::Result<model::Outcome> from_wire(const Outcome& w) {
   o.peak_mem_mb = w.peak_mem_mb();
   o.cancelled_by = w.cancelled_by();
   o.ended.us = w.ended_us();
+  if (w.has_grace_us()) o.grace = base::Duration{w.grace_us()};
   return o;
 }
 
@@ -195,6 +205,11 @@ JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
     m->set_detail(waiting->detail);
     m->set_not_before_us(waiting->not_before.us);
     m->set_estimated_start_us(waiting->estimated_start.us);
+    if (waiting->claim) {
+      m->mutable_claim()->set_partition(waiting->claim->partition);
+      add_shares(m->mutable_claim(), waiting->claim->allocation);
+      m->mutable_claim()->set_when_us(waiting->claim->when.us);
+    }
   } else if (const model::Placed* placed = job.placed()) {
     set_placed(w.mutable_placed(), *placed, namer);
   } else if (const model::Ended* ended = job.ended()) {

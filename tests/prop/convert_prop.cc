@@ -119,6 +119,7 @@ model::Outcome outcome() {
   o.peak_mem_mb = *rc::gen::arbitrary<uint64_t>();
   o.cancelled_by = number();
   o.ended.us = micros();
+  if (coin()) o.grace = base::Duration{micros()};
   return o;
 }
 
@@ -154,7 +155,9 @@ model::Job job() {
   j.spec = spec();
   j.state = static_cast<JobState>(number(model::kJobStateCount));
   if (j.state == JobState::kPending) {
-    j.phase = model::Waiting{static_cast<model::WaitReason>(number(16)), bytes(), {micros()}, {micros()}};
+    model::Waiting waiting{static_cast<model::WaitReason>(number(16)), bytes(), {micros()}, {micros()}, {}};
+    if (coin()) waiting.claim = model::Claim{text(), allocation(), {micros()}};
+    j.phase = waiting;
   } else if (model::is_end(j.state)) {
     model::Ended e{outcome(), allocation(), text(), {micros()}, {micros()}};
     e.outcome.end = j.state;

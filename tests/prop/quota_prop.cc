@@ -188,12 +188,11 @@ void carry_out(Twin& twin, const sched::Plan& plan) {
     }
 }
 
-using Check = std::function<void(const World& before, const World& after, const std::vector<Step>& steps)>;
+using Check = std::function<void(const World& before, const World& after, const std::vector<Step>&)>;
 
-/// Plans until nothing is decided any more, `pace` seconds apart.
-void settle(Twin& twin, int64_t pace, const Check& check = nullptr) {
-  const size_t most = 4 * twin.world().jobs.size() + 50;
-  for (size_t pass = 0; pass <= most;) {
+/// Plans until nothing is decided any more, `pace` seconds apart, but no more than `most` times. Is it at rest?
+bool settle(Twin& twin, int64_t pace, size_t most, const Check& check = nullptr) {
+  for (size_t pass = 0; pass < most;) {
     const World before = twin.world();
     const sched::Plan plan = twin.plan();
     RC_ASSERT(!plan.exhausted);
@@ -207,13 +206,15 @@ void settle(Twin& twin, int64_t pace, const Check& check = nullptr) {
       ++pass;
       twin.let_pass(pace);
     } else if (plan.next_change_at == Time::never()) {
-      return;
+      return true;
     } else {
       twin.let_pass(seconds_until(twin.now(), plan.next_change_at));
     }
   }
-  RC_FAIL("it does not come to rest");
+  return false;
 }
+
+size_t most_passes(const World& world) { return 4 * world.jobs.size() + 50; }
 
 int64_t draw_pace() {
   constexpr int64_t kPaces[] = {0, 60, 3600};
@@ -228,7 +229,7 @@ RC_GTEST_PROP(Quota, EveryPlanDecidesWhatTheRulesSay, ()) {
   RC_LOG() << show(world);
   Twin twin(world, options);
   bool is_anybody_taken = false;
-  settle(twin, pace, [&](const World& before, const World& after, const std::vector<Step>& steps) {
+  (void)settle(twin, pace, 10, [&](const World& before, const World& after, const std::vector<Step>& steps) {
     check_steps(before, after, steps);
     check_state(before, after);
     const sched::Quotas quotas(twin.view().quota());
@@ -240,24 +241,171 @@ RC_GTEST_PROP(Quota, EveryPlanDecidesWhatTheRulesSay, ()) {
 }
 
 RC_GTEST_PROP(Quota, ComesToRest, ()) {
-  World world = draw_world();
+  const World world = draw_world();
   const int64_t pace = draw_pace();
   RC_LOG() << show(world);
   Twin twin(world, {});
-  settle(twin, pace,
-         [](const World& before, const World& after, const std::vector<Step>&) { check_state(before, after); });
+  RC_ASSERT(settle(twin, pace, most_passes(world),
+                   [](const World& before, const World& after, const auto&) { check_state(before, after); }));
 }
 
 // What a job gets may be more than it asks for: whole cores, GPUs of a type that it did not name.
 RC_GTEST_PROP(Quota, ComesToRestWhereJobsGetMoreThanTheyAskFor, ()) {
-  World world = draw_world();
+  const World world = draw_world();
   Twin::Options options;
   options.threads = 2;
-  options.names_type = one_in(2);
+  options.all_name_type = one_in(2);
   const int64_t pace = draw_pace();
-  RC_LOG() << show(world) << (options.names_type ? "" : "no types named\n");
+  RC_LOG() << show(world) << (options.all_name_type ? "" : "odd jobs name no type\n");
   Twin twin(world, options);
-  settle(twin, pace);
+  RC_ASSERT(settle(twin, pace, most_passes(world)));
+}
+
+// ---- What is lent comes back
+
+/// Jobs of one GPU each, which can all be taken off at once: whoever wants its share gets it, to the GPU.
+World draw_small_jobs() {
+  World world;
+  world.nodes.assign(static_cast<size_t>(draw(1, 3)), {{"gpu", 4000}, {"cpu", 32}, {"mem", 32'000}});
+  world.reclaim = oracle::Reclaim::kFairShare;
+  world.preempt = one_in(2);
+  world.now_s = 1000;
+  draw_tree(world, {});
+  for (oracle::Qos& q : world.qos) {
+    q.preempt_children = false;
+    q.min_runtime_s = 0;
+  }
+  const int64_t count = draw_scaled(1, 30);
+  for (int id = 1; id <= count; ++id) {
+    oracle::Job job;
+    job.id = id;
+    const int64_t qos = draw(0, std::ssize(world.qos));
+    job.qos = qos == 0 ? "" : world.qos[static_cast<size_t>(qos - 1)].name;
+    job.per_task = {{"gpu", 1000}, {"cpu", 1}};
+    job.priority = draw(0, 1);
+    job.submitted_s = draw(0, 20);
+    job.started_s = draw(0, 1000);
+    world.jobs.push_back(job);
+    if (draw(0, 2) > 0 && oracle::may_start(world, id)) put_somewhere(world, id);
+  }
+  return world;
+}
+
+RC_GTEST_PROP(Quota, WhoeverWantsItsShareHasItAtRest, ()) {
+  const World world = draw_small_jobs();
+  RC_LOG() << show(world);
+  Twin twin(world, {});
+  RC_ASSERT(settle(twin, draw_pace(), most_passes(world)));
+  const sched::Quotas quotas(twin.view().quota());
+  const sched::QuotaTree& tree = quotas.tree();
+  bool all_claim = true;
+  for (uint32_t s = 1; s < tree.sides().size(); ++s) all_claim &= tree.side(s).weight > 0;
+  for (uint32_t s = 1; s < tree.sides().size(); ++s) {
+    const auto has = static_cast<uint64_t>(held(twin.world(), tree.side(s).name, "gpu"));
+    RC_LOG() << tree.side(s).name << " has " << has << " of " << quotas.shares().fair[s][0] << "\n";
+    RC_ASSERT(has >= quotas.shares().fair[s][0]);
+    if (all_claim) RC_ASSERT(has == quotas.shares().fair[s][0]);
+  }
+  const uint64_t wanted = quotas.shares().demand[0][0];
+  RC_ASSERT(quotas.tally().held[0][0] == std::min(wanted, quotas.shares().fair[0][0]));
+}
+
+// ---- Grace
+
+/// Plans while those who were told to go leave, each share in its own time within the grace.
+class Departures {
+ public:
+  Departures(Twin& twin, int64_t grace) : twin_(twin), grace_(grace) {}
+
+  /// Until nothing moves any more; `most` plans that decide something. Is it at rest?
+  bool settle(int64_t pace, size_t most) {
+    for (size_t pass = 0; pass < most;) {
+      let_go();
+      const World before = twin_.world();
+      const sched::Plan plan = twin_.plan();
+      const std::vector<Step> steps = steps_of(plan);
+      if (pass < 8)
+        for (const Step& step : steps) RC_LOG() << twin_.world().now_s << ": " << show(step) << "\n";
+      for (const sched::Group& group : plan.groups) carry_out(group);
+      RC_ASSERT(twin_.view().capacity().audit().has_value());
+      check_state(before, twin_.world());
+      for (const auto& [job, claim] : claims_) RC_ASSERT(!claim.waits_for.empty());  // else it should have started
+      int64_t next = leaving_.empty() ? INT64_MAX : leaving_.begin()->first - twin_.world().now_s;
+      if (!steps.empty()) {
+        ++pass;
+        next = std::min(next, pace);
+      } else if (plan.next_change_at != Time::never()) {
+        next = std::min(next, seconds_until(twin_.now(), plan.next_change_at));
+      } else if (leaving_.empty()) {
+        return true;
+      }
+      twin_.let_pass(next);
+    }
+    return false;
+  }
+
+ private:
+  struct Kept {
+    sched::Claim claim;
+    std::set<int> waits_for;
+  };
+  Twin& twin_;
+  const int64_t grace_;
+  std::multimap<int64_t, std::pair<int, NodeId>> leaving_;  // by second
+  std::map<int, Kept> claims_;
+
+  void let_go() {
+    while (!leaving_.empty() && leaving_.begin()->first <= twin_.world().now_s) {
+      const auto [id, node] = leaving_.begin()->second;
+      leaving_.erase(leaving_.begin());
+      twin_.release(id, node);
+      if (twin_.view().capacity().holdings().contains(JobId(static_cast<uint32_t>(id)))) continue;
+      twin_.queue(id);
+      for (auto& [job, kept] : claims_) kept.waits_for.erase(id);
+    }
+  }
+
+  void carry_out(const sched::Group& group) {
+    std::set<int> victims;
+    for (const sched::Decision& d : group.decisions) {
+      if (const auto* p = std::get_if<sched::Preempt>(&d)) send_off(*p, victims);
+      if (const auto* c = std::get_if<sched::Claim>(&d)) {
+        twin_.claim(*c);
+        RC_ASSERT(claims_.try_emplace(static_cast<int>(c->job.value), Kept{*c, victims}).second);
+      }
+      if (const auto* s = std::get_if<sched::Start>(&d)) start(*s);
+    }
+  }
+
+  void send_off(const sched::Preempt& preempt, std::set<int>& victims) {
+    const auto id = static_cast<int>(preempt.job.value);
+    RC_ASSERT(job_of(twin_.world(), id).running);
+    for (const auto& [when, who] : leaving_) RC_ASSERT(who.first != id);
+    victims.insert(id);
+    twin_.send_off(id, twin_.now() + preempt.grace);
+    for (NodeId node : twin_.nodes_of(id)) leaving_.emplace(twin_.world().now_s + draw(0, grace_), std::pair(id, node));
+  }
+
+  void start(const sched::Start& start) {
+    const auto kept = claims_.find(static_cast<int>(start.job.value));
+    if (kept != claims_.end()) {
+      RC_ASSERT(start.allocation == kept->second.claim.allocation);
+      claims_.erase(kept);
+    }
+    twin_.start(start);
+  }
+};
+
+RC_GTEST_PROP(Quota, ComesToRestWithGrace, ()) {
+  const World world = draw_world();
+  const int64_t grace = draw(1, 60);
+  constexpr int64_t kPaces[] = {1, 20, 3600};
+  const int64_t pace = kPaces[draw(0, 2)];
+  RC_LOG() << show(world) << "grace " << grace << "\n";
+  Twin::Options options;
+  options.grace = base::seconds(grace);
+  Twin twin(world, options);
+  RC_ASSERT(Departures(twin, grace).settle(pace, most_passes(world)));
 }
 
 }  // namespace

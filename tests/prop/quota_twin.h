@@ -49,11 +49,11 @@ inline std::vector<Step> steps_of(const sched::Plan& plan) {
 
 class Twin {
  public:
-  /// `threads`: of each core. `names_type`: jobs say which type of GPU they want, where the world has one.
+  /// `threads`: of each core. `all_name_type`: which type of GPU they want; else only each second job does.
   struct Options {
     base::Duration grace = {};
     uint32_t threads = 1;
-    bool names_type = true;
+    bool all_name_type = true;
     bool tree_comes_last = false;
   };
   Twin(const World& world, const Options& options)
@@ -110,7 +110,8 @@ class Twin {
         sched::testing::tasks(static_cast<uint32_t>(job.tasks), static_cast<uint32_t>(amount_of(job.per_task, "cpu")));
     r.gpus = static_cast<uint32_t>(amount_of(job.per_task, "gpu") / 1000);
     r.gpu_counting = r.gpus > 0 ? model::GpuCounting::kPerTask : model::GpuCounting::kNone;
-    if (r.gpus > 0 && options_.names_type && job.per_task.contains("gpu:a")) r.gpu_type = "a";
+    const bool names_type = options_.all_name_type || job.id % 2 == 0;
+    if (r.gpus > 0 && names_type && job.per_task.contains("gpu:a")) r.gpu_type = "a";
     r.mem_per_task_mb = static_cast<uint64_t>(amount_of(job.per_task, "mem"));
     r.mem_none = r.mem_per_task_mb == 0;
     sched::PendingJob out = sched::testing::pending(static_cast<uint32_t>(job.id), r, job.priority);

@@ -31,6 +31,8 @@ inline int64_t draw_scaled(int64_t first, int64_t last) { return *rc::gen::inRan
 
 /// What a world may hold.
 struct Wild {
+  bool has_cpu_lines = false;
+  bool has_mem_lines = false;
   bool is_typed = false;          ///< Lines for gpu:a, the one type there is.
   bool is_overcommitted = false;  ///< Guarantees that do not fit into each other.
   bool is_shrunk = false;         ///< More runs than limits and guarantees let in.

@@ -1,0 +1,95 @@
+// Amounts as people write them, and the faults of a tree of quotas.
+#include "model/qos.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gw::model {
+namespace {
+
+using ::testing::HasSubstr;
+
+Qos qos(const std::string& name, const std::string& parent = {}, const Amounts& guaranteed = {}) {
+  Qos q;
+  q.name = name;
+  q.parent = parent;
+  q.guaranteed = guaranteed;
+  return q;
+}
+
+TEST(Amounts, AreReadAndWrittenAlike) {
+  struct Case {
+    const char* resource;
+    const char* text;
+    uint64_t amount;
+    const char* shown;
+  };
+  const Case cases[] = {{"gpu", "16", 16'000, "16"},
+                        {"gpu", "2.5", 2'500, "2.5"},
+                        {"gpu:h100", "0.125", 125, "0.125"},
+                        {"gpu", "0", 0, "0"},
+                        {"cpu", "64", 64, "64"},
+                        {"node", "7", 7, "7"},
+                        {"mem", "512G", 512 * 1024, "512G"}};
+  for (const Case& c : cases) {
+    const auto amount = parse_amount(c.resource, c.text);
+    ASSERT_TRUE(amount) << c.text;
+    EXPECT_EQ(*amount, c.amount) << c.text;
+    EXPECT_EQ(format_amount(c.resource, *amount), c.shown);
+  }
+  EXPECT_EQ(format_amounts({{"gpu", 1'500}, {"cpu", 4}}), "cpu:4,gpu:1.5");
+}
+
+TEST(Amounts, NonsenseIsRefused) {
+  for (const char* text : {"-1", "x", "", "1.2345", "1.", "99999999999999999999", "1e3"})
+    EXPECT_FALSE(parse_amount("gpu", text)) << text;
+  EXPECT_FALSE(parse_amount("cpu", "1.5"));
+  EXPECT_FALSE(parse_amount("mem", "lots"));
+}
+
+TEST(Resources, AreNamedLikeThis) {
+  EXPECT_EQ(*parse_resource("GPU:H100"), "gpu:h100");
+  EXPECT_EQ(*parse_resource("gres/gpu"), "gpu");
+  EXPECT_EQ(*parse_resource("mem"), "mem");
+  EXPECT_THAT(parse_resource("gpus").error().hint, HasSubstr("gpu"));
+  EXPECT_FALSE(parse_resource("gpu:"));
+}
+
+TEST(Reclaim, IsReadByName) {
+  for (const Reclaim r : {Reclaim::kNone, Reclaim::kGuaranteed, Reclaim::kFairShare})
+    EXPECT_EQ(*parse_reclaim(name(r)), r);
+  EXPECT_THAT(parse_reclaim("fair-share").error().hint, HasSubstr("fair_share"));
+}
+
+TEST(Tree, FaultsAreTold) {
+  const auto fault = [](const std::vector<Qos>& tree) { return check_qos_tree(tree)->error.what; };
+  EXPECT_FALSE(check_qos_tree({qos("a"), qos("b", "a")}));
+  EXPECT_THAT(fault({qos("a", "b")}), HasSubstr("no QOS b to be its parent"));
+  EXPECT_THAT(fault({qos("a", "b"), qos("b", "a")}), HasSubstr("is below itself"));
+  EXPECT_THAT(fault({qos("a", "a")}), HasSubstr("QOS a is below itself"));
+  EXPECT_THAT(fault({qos("a"), qos("a")}), HasSubstr("QOS a is there twice"));
+  EXPECT_THAT(fault({qos("cluster")}), HasSubstr("is implied"));
+  std::vector<Qos> deep = {qos("q0")};
+  for (int i = 1; i < 40; ++i) deep.push_back(qos("q" + std::to_string(i), "q" + std::to_string(i - 1)));
+  EXPECT_THAT(fault(deep), HasSubstr("more than 32 levels"));
+}
+
+TEST(Tree, ChildrenAboveTheirParentAreTold) {
+  const std::vector<Qos> tree = {qos("p", "", {{"gpu", 8'000}}), qos("a", "p", {{"gpu", 6'000}}),
+                                 qos("b", "p", {{"gpu", 2'500}})};
+  EXPECT_EQ(check_guarantees(tree, {})->error.what,
+            "the guarantees below QOS p add up to 8.5 gpu, but it has 8: a 6, b 2.5");
+  EXPECT_EQ(check_guarantees({qos("a", "", {{"gpu", 9'000}})}, {{"gpu", 8'000}})->error.what,
+            "the guarantees below cluster add up to 9 gpu, but it has 8: a 9");
+  EXPECT_FALSE(check_guarantees({qos("a", "", {{"gpu", 8'000}})}, {{"gpu", 8'000}}));
+}
+
+TEST(Tree, WhatAParentDoesNotNameItHasNone) {
+  // `gpu` always has a line, and cpu has one in q because it is named above it; mem has none above r.
+  EXPECT_TRUE(check_guarantees({qos("p"), qos("a", "p", {{"gpu", 1'000}})}, {}));
+  EXPECT_TRUE(check_guarantees({qos("p", "", {{"cpu", 8}}), qos("q", "p"), qos("r", "q", {{"cpu", 1}})}, {}));
+  EXPECT_FALSE(check_guarantees({qos("p"), qos("a", "p", {{"mem", 1'000}})}, {}));
+}
+
+}  // namespace
+}  // namespace gw::model
