@@ -108,8 +108,8 @@ struct Outcome {
   std::string detail;  ///< For people: "node n3 rebooted", "output path /x: Permission denied".
   ExitStatus exit;
   uint64_t peak_mem_mb = 0;
-  uint32_t cancelled_by = 0;  ///< uid, with kCancelled.
-  base::Time ended;           ///< When the run itself was over.
+  uint32_t cancelled_by = 0;            ///< uid, with kCancelled.
+  base::Time ended;                     ///< When the run itself was over.
   std::optional<base::Duration> grace;  ///< Given to it to end by itself; not given: the cluster's.
   bool operator==(const Outcome&) const = default;
 };
