@@ -274,6 +274,7 @@ World draw_small_jobs() {
   for (oracle::Qos& q : world.qos) {
     q.preempt_children = false;
     q.min_runtime_s = 0;
+    if (q.limit.contains("gpu")) q.limit["gpu"] = std::max(q.limit["gpu"], amount_of(q.guaranteed, "gpu"));
   }
   const int64_t count = draw_scaled(1, 30);
   for (int id = 1; id <= count; ++id) {
@@ -386,12 +387,12 @@ class Departures {
     for (NodeId node : twin_.nodes_of(id)) leaving_.emplace(twin_.world().now_s + draw(0, grace_), std::pair(id, node));
   }
 
+  /// In the place that is kept for it, or sooner elsewhere.
   void start(const sched::Start& start) {
     const auto kept = claims_.find(static_cast<int>(start.job.value));
-    if (kept != claims_.end()) {
+    if (kept != claims_.end() && kept->second.waits_for.empty())
       RC_ASSERT(start.allocation == kept->second.claim.allocation);
-      claims_.erase(kept);
-    }
+    if (kept != claims_.end()) claims_.erase(kept);
     twin_.start(start);
   }
 };

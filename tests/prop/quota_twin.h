@@ -99,7 +99,10 @@ class Twin {
   std::vector<NodeId> nodes_of(int id) const {
     return cluster_.view.capacity().holdings().at(JobId(static_cast<uint32_t>(id))).nodes;
   }
-  void release(int id, NodeId node) { cluster_.apply(sched::ShareReleased{JobId(static_cast<uint32_t>(id)), node}); }
+  void release(int id, NodeId node) {
+    std::erase(job_of(world_, id).at, static_cast<int>(node.value) - 1);
+    cluster_.apply(sched::ShareReleased{JobId(static_cast<uint32_t>(id)), node});
+  }
   void send_off(int id, Time until) {
     cluster_.apply(sched::EndExpected{JobId(static_cast<uint32_t>(id)), until, true});
   }

@@ -106,7 +106,7 @@ inline int64_t held(const World& world, const std::string& side, const std::stri
   int64_t sum = 0;
   for (const oracle::Job& job : world.jobs)
     if (job.running && is_within(world, job, side) && !(for_good && job.preemptible))
-      sum += job.tasks * amount_of(job.per_task, resource);
+      sum += std::ssize(job.at) * amount_of(job.per_task, resource);  // a gang may leave its nodes one by one
   return sum;
 }
 
