@@ -33,8 +33,7 @@ class Search {
     survey();
     const uint32_t least = fewest();
     if (ready_.size() < least) return std::nullopt;
-    std::nth_element(ready_.begin(), ready_.begin() + (least - 1), ready_.end());
-    const Time first = ready_[least - 1].first;
+    const Time first = when_ready(least);
     if (auto start = try_at(first)) return start;
     return search_after(first);
   }
@@ -57,9 +56,24 @@ class Search {
     return std::max<uint32_t>({request_.min_nodes, static_cast<uint32_t>(request_.nodelist.size()), 1});
   }
 
+  /// The first moment at which so many nodes could take their part.
+  Time when_ready(uint32_t count) const {
+    constexpr uint32_t kFew = 64;  // up to here a small heap that most nodes never enter beats moving them about
+    std::vector<std::pair<Time, NodeId>> order(count <= kFew ? count : ready_.size());
+    if (count <= kFew) {
+      std::partial_sort_copy(ready_.begin(), ready_.end(), order.begin(), order.end());
+    } else {
+      order = ready_;
+      std::nth_element(order.begin(), order.begin() + (count - 1), order.end());
+    }
+    return order[count - 1].first;
+  }
+
   void survey() {
     const std::vector<uint64_t>& versions = capacity_.versions();
-    for (NodeId id : capacity_.partition_nodes(partition_.name)) {
+    const auto& nodes = capacity_.partition_nodes(partition_.name);
+    ready_.reserve(nodes.size());
+    for (NodeId id : nodes) {
       ReadyTimes::Entry& entry = known_.nodes[id.value];
       Time when = entry.when;
       if (look_.timeline->on(id) != nullptr) {
@@ -94,7 +108,7 @@ class Search {
     nodes_.clear();
     for (const auto& [when, id] : ready_)
       if (when <= t) nodes_.push_back(id);
-    std::sort(nodes_.begin(), nodes_.end());
+    if (!std::is_sorted(nodes_.begin(), nodes_.end())) std::sort(nodes_.begin(), nodes_.end());
     look_.span = {t, t + length_};
     Placement p = place(capacity_, partition_, request_, look_);
     if (!p.allocation) return std::nullopt;
