@@ -1,81 +1,26 @@
 // Speed of the scheduler's core alone: `scheduler place` fills an empty cluster one job after the other; `scheduler
 // pass` times whole plans over a long queue; `scheduler snapshot` what `gcontrol snapshot` adds to one. One thread, no
 // daemon, no disk. Prints one line a case: what, how many, seconds.
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <random>
 #include <string>
 
+#include "bench/cluster.h"
 #include "sched/place.h"
 #include "sched/plan.h"
 #include "sched/snapshot.h"
 #include "snapshot/snapshot.h"
-#include "topo/load.h"
 
 namespace {
 
 using namespace gw;
-/// Processor time of this thread: what else runs on the machine does not count.
-struct Clock {
-  static double now() {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
-  }
-};
-
-double since(double t) { return Clock::now() - t; }
-
-double peak_mb() {
-  rusage r{};
-  getrusage(RUSAGE_SELF, &r);
-  return static_cast<double>(r.ru_maxrss) / 1024;
-}
-
-class Cluster {
- public:
-  explicit Cluster(uint32_t nodes) {
-    const auto topology = std::make_shared<const model::NodeTopology>(*topo::load("dgx-h100"));
-    sched::PartitionFacts p;
-    p.name = "main";
-    p.cores_per_gpu_kept = 1;
-    std::vector<model::SwitchConfig> switches;
-    for (uint32_t i = 0; i < nodes; ++i) {
-      sched::NodeFacts f;
-      f.id = base::NodeId(i + 1);
-      f.name = "n" + std::to_string(i);
-      f.topology = topology;
-      f.cores = base::IndexSet::first(static_cast<uint32_t>(topology->cores.size()));
-      f.gpus = base::IndexSet::first(8);
-      f.mem_mb = topology->memory_mb;
-      f.usable = true;
-      apply(sched::NodeSet{f});
-      p.nodes.push_back(f.name);
-      if (i % 32 == 0) switches.push_back({"leaf" + std::to_string(i / 32), {}, {}});
-      switches.back().nodes.push_back(f.name);
-    }
-    apply(sched::PartitionSet{p});
-    apply(sched::NetworkSet{*model::build_network(switches, p.nodes)});
-  }
-  void apply(sched::DeltaKind kind) { view.apply({view.epoch() + 1, std::move(kind)}); }
-
-  sched::ClusterView view;
-};
-
-model::Request gpus(uint32_t n) {
-  model::Request r;
-  r.nodes_given = true;
-  r.min_nodes = r.max_nodes = n <= 8 ? 1 : n / 8;
-  r.tasks = r.min_nodes;
-  r.gpu_counting = model::GpuCounting::kPerNode;
-  r.gpus = n <= 8 ? n : 8;
-  r.cpus_per_task = 4 * r.gpus;
-  r.mem_per_node_mb = 16'000ULL * r.gpus;
-  return r;
-}
+using bench::Clock;
+using bench::Cluster;
+using bench::gpus;
+using bench::peak_mb;
+using bench::since;
+using bench::unbounded;
 
 void place(uint32_t nodes, bool mixed) {
   Cluster c(nodes);
@@ -119,13 +64,6 @@ void fill_queue(Cluster& c, uint32_t jobs, uint32_t shapes) {
     job.time_limit = base::minutes(10 + shape);
     c.apply(sched::JobQueued{job});
   }
-}
-
-sched::Budget unbounded() {
-  sched::Budget whole;
-  whole.starts = UINT64_MAX;
-  whole.placements = UINT64_MAX;
-  return whole;
 }
 
 void snapshot_of(uint32_t nodes, uint32_t jobs, uint32_t shapes) {

@@ -167,13 +167,36 @@ void add_order(std::vector<Option>& t, BatchOptions& o) {
                {},
                kDirective,
                sets(o.spec.hold_user)});
-  t.push_back({"requeue", 0, Arg::kNone, {}, "run again if a node fails", "REQUEUE", kDirective, [&o](Text) {
+  t.push_back({"requeue",
+               0,
+               Arg::kNone,
+               {},
+               "run again if a node fails, or if it is taken off",
+               "REQUEUE",
+               kDirective,
+               [&o](Text) {
                  o.spec.requeue = true;
                  return Status{};
                }});
-  t.push_back({"no-requeue", 0, Arg::kNone, {}, "never run again", "NO_REQUEUE", kDirective, [&o](Text) {
+  t.push_back({"no-requeue",
+               0,
+               Arg::kNone,
+               {},
+               "never run again; nor taken off, but with --on-preempt=cancel",
+               "NO_REQUEUE",
+               kDirective,
+               [&o](Text) {
                  o.spec.requeue = false;
                  return Status{};
+               }});
+  t.push_back({"on-preempt", 0, Arg::kRequired, "requeue|cancel|checkpoint",
+               "when it is taken off for another job: run again, end, or run again having saved its work", "ON_PREEMPT",
+               kDirective, [&o](Text v) { return set_on_preempt(o.spec, v); }});
+  t.push_back({"preempt-signal", 0, Arg::kRequired, "SIG", "the signal that tells it so (TERM)", "PREEMPT_SIGNAL",
+               kDirective, [&o](Text v) -> Status {
+                 GW_TRY(signo, parse_signal(v, "--preempt-signal"));
+                 o.spec.preempt_signo = signo;
+                 return {};
                }});
   t.push_back({"signal", 0, Arg::kRequired, "[B:]SIG[@SECONDS]",
                "signal before the time limit (60 s before, unless said)", "SIGNAL", kDirective, [&o](Text v) -> Status {

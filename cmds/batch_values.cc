@@ -154,6 +154,18 @@ Status set_open_mode(model::JobSpec& spec, Text value) {
   return {};
 }
 
+Status set_on_preempt(model::JobSpec& spec, Text value) {
+  std::vector<std::string> known;
+  for (const auto what : {model::OnPreempt::kRequeue, model::OnPreempt::kCancel, model::OnPreempt::kCheckpoint}) {
+    known.emplace_back(model::name(what));
+    if (!base::iequals(value, known.back())) continue;
+    spec.on_preempt = what;
+    return {};
+  }
+  return invalid("--on-preempt: \"" + base::printable(value, 40) + "\" is none of " + base::join(known, ", "),
+                 base::did_you_mean(base::to_lower(value), known));
+}
+
 Status set_exclusive(model::JobSpec& spec, Text value) {
   if (!value.empty()) return invalid("--exclusive=" + base::printable(value, 40) + " is not supported in this version");
   spec.request.exclusive = true;

@@ -41,6 +41,8 @@ base::Status set_reservation(model::JobSpec& spec, std::string_view value);
 base::Status set_nice(model::JobSpec& spec, std::string_view value);
 /// append or truncate.
 base::Status set_open_mode(model::JobSpec& spec, std::string_view value);
+/// requeue, cancel or checkpoint.
+base::Status set_on_preempt(model::JobSpec& spec, std::string_view value);
 /// --exclusive takes no value here.
 base::Status set_exclusive(model::JobSpec& spec, std::string_view value);
 /// A feature expression.

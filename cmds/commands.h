@@ -23,6 +23,8 @@ int run_gcancel(const client::Program& program, Args args);
 int run_ginfo(const client::Program& program, Args args);
 int run_gprio(const client::Program& program, Args args);
 int run_gcontrol(const client::Program& program, Args args);
+int run_gacctmgr(const client::Program& program, Args args);
+int run_gshare(const client::Program& program, Args args);
 
 /// Finds the command by argv[0] (or by argv[1] for the program's own name) and runs it.
 int run_by_name(const std::vector<std::string>& argv);

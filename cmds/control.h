@@ -42,8 +42,18 @@ base::Result<wire::ApiRequest> reservation_update(const std::string& name,
 /// A new reservation from KEY=VALUE words. Errors: unknown keys and users, neither nodes nor a count, an end before the
 /// beginning.
 base::Result<wire::ApiRequest> reservation_creation(Args words, base::Time now);
-/// Puts the names of all nodes in place of the one name ALL, as Slurm takes it.
-base::Status name_all_nodes(client::Connection& connection, wire::UpdateNodeRequest& update);
+/// Puts the names of all nodes in place of the one name ALL, as Slurm takes it, in requests about nodes and partitions.
+base::Status name_all_nodes(client::Connection& connection, wire::ApiRequest& request);
+
+/// Are the words of `create` or `delete` about a partition? A reservation may name one, too.
+bool is_about_partition(Args words);
+/// A change of a partition, from KEY=VALUE words in lower-case keys.
+base::Result<wire::ApiRequest> partition_update(const std::string& name,
+                                                const std::map<std::string, std::string>& settings);
+/// A new partition from KEY=VALUE words. Errors: unknown keys, bad values, no name, no nodes.
+base::Result<wire::ApiRequest> partition_creation(Args words);
+int create_partition(const client::Program& program, const ControlOptions& o, Args words);
+int delete_partition(const client::Program& program, const ControlOptions& o, Args words);
 /// A node list of `show hostlist`: "a,b,c" or the lines of a file (with a slash), compressed.
 base::Result<std::string> make_hostlist(const std::string& text, bool sorted);
 

@@ -224,6 +224,7 @@ base::Result<wire::ApiRequest> reservation_update(const std::string& name, const
 }
 
 int control_create(const Program& program, const ControlOptions& o, Args words) {
+  if (is_about_partition(words)) return create_partition(program, o, words);
   auto request = reservation_creation(words, base::SystemClock().now());
   if (!request) return failed(program, request.error());
   auto reply = ask(program, std::move(*request));
@@ -231,7 +232,8 @@ int control_create(const Program& program, const ControlOptions& o, Args words) 
   return o.quiet ? client::kExitOk : printed("Reservation created: " + reply->create_reservation().name() + "\n");
 }
 
-int control_delete(const Program& program, const ControlOptions&, Args words) {
+int control_delete(const Program& program, const ControlOptions& o, Args words) {
+  if (is_about_partition(words)) return delete_partition(program, o, words);
   words = without_kind(words);
   std::string name;
   if (words.size() == 1) {
@@ -243,8 +245,8 @@ int control_delete(const Program& program, const ControlOptions&, Args words) {
       name = words.front();
   }
   if (name.empty())
-    return failed(program, {base::ErrorCode::kInvalid, "delete: expected one reservation",
-                            "such as: " + program.name + " delete ReservationName=NAME"});
+    return failed(program, {base::ErrorCode::kInvalid, "delete: expected one reservation or partition",
+                            "such as: " + program.name + " delete ReservationName=NAME, or PartitionName=NAME"});
   wire::ApiRequest request;
   request.mutable_delete_reservation()->set_name(name);
   auto reply = ask(program, std::move(request));

@@ -10,7 +10,6 @@
 #include "cmds/control.h"
 #include "cmds/control_keys.h"
 #include "cmds/faults.h"
-#include "model/cluster.h"
 #include "model/request.h"
 
 namespace gw::cmds {
@@ -253,51 +252,6 @@ base::Result<wire::ApiRequest> node_update(const std::string& names_text, const 
   return request;
 }
 
-Status set_partition_state(wire::UpdatePartitionRequest& r, const std::string& value) {
-  using model::PartitionState;
-  for (auto s : {PartitionState::kUp, PartitionState::kDown, PartitionState::kDrain, PartitionState::kInactive}) {
-    if (!base::iequals(value, model::name(s))) continue;
-    r.set_state(static_cast<uint32_t>(s));
-    return {};
-  }
-  return invalid("Invalid partition state: " + base::printable(value), "UP, DOWN, DRAIN or INACTIVE");
-}
-
-base::Result<wire::ApiRequest> partition_update(const std::string& name, const Settings& settings) {
-  using R = wire::UpdatePartitionRequest;
-  const std::vector<Key<R>> keys = {
-      {"state", set_partition_state},
-      {"maxtime",
-       [](R& r, const std::string& v) -> Status {
-         GW_TRY(us, duration_us("MaxTime", v));
-         r.set_max_time_us(us);
-         return {};
-       }},
-      {"defaulttime",
-       [](R& r, const std::string& v) -> Status {
-         GW_TRY(us, duration_us("DefaultTime", v));
-         r.set_default_time_us(us);
-         return {};
-       }},
-      {"prioritytier",
-       [](R& r, const std::string& v) -> Status {
-         GW_TRY(tier, base::parse_int(v, 0, 65'535, "PriorityTier"));
-         r.set_tier(static_cast<int32_t>(tier));
-         return {};
-       }},
-      {"default",
-       [](R& r, const std::string& v) -> Status {
-         GW_TRY(yes, yes_or_no("Default", v));
-         r.set_is_default(yes);
-         return {};
-       }},
-  };
-  wire::ApiRequest request;
-  request.mutable_update_partition()->set_name(name);
-  GW_TRY_STATUS(apply(keys, settings, *request.mutable_update_partition()));
-  return request;
-}
-
 }  // namespace
 
 Status unknown_key(const std::string& key, const std::vector<std::string>& known) {
@@ -370,14 +324,32 @@ base::Result<wire::ApiRequest> update_request(Args words, base::Time now) {
                  "begin with JobId=, NodeName=, PartitionName= or ReservationName=");
 }
 
-base::Status name_all_nodes(client::Connection& connection, wire::UpdateNodeRequest& update) {
-  if (update.names_size() != 1 || !base::iequals(update.names(0), "all")) return {};
+base::Result<std::vector<std::string>> all_nodes(client::Connection& connection) {
   wire::ApiRequest request;
   request.mutable_list_nodes();
   GW_TRY(reply, connection.call(std::move(request)));
-  if (reply.list_nodes().nodes().empty()) return base::fail(base::ErrorCode::kNotFound, "the cluster has no nodes");
-  update.clear_names();
-  for (const wire::Node& node : reply.list_nodes().nodes()) update.add_names(node.name());
+  std::vector<std::string> names;
+  for (const wire::Node& node : reply.list_nodes().nodes()) names.push_back(node.name());
+  if (names.empty()) return base::fail(base::ErrorCode::kNotFound, "the cluster has no nodes");
+  return names;
+}
+
+base::Status name_all_nodes(client::Connection& connection, wire::ApiRequest& request) {
+  const auto is_all = [](const std::string& text) { return base::iequals(text, "all"); };
+  if (request.has_update_node()) {
+    wire::UpdateNodeRequest& update = *request.mutable_update_node();
+    if (update.names_size() != 1 || !is_all(update.names(0))) return {};
+    GW_TRY(names, all_nodes(connection));
+    update.mutable_names()->Assign(names.begin(), names.end());
+  } else if (request.has_update_partition() && is_all(request.update_partition().nodes())) {
+    GW_TRY(names, all_nodes(connection));
+    request.mutable_update_partition()->set_nodes(base::compress_hostlist(names));
+  } else if (request.has_create_partition()) {
+    wire::Partition& partition = *request.mutable_create_partition()->mutable_partition();
+    if (partition.nodes_size() != 1 || !is_all(partition.nodes(0))) return {};
+    GW_TRY(names, all_nodes(connection));
+    partition.mutable_nodes()->Assign(names.begin(), names.end());
+  }
   return {};
 }
 
@@ -386,9 +358,7 @@ int control_update(const Program& program, const ControlOptions& o, Args words) 
   if (!request) return failed(program, request.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
-  if (request->has_update_node())
-    if (auto named = name_all_nodes(*connection, *request->mutable_update_node()); !named)
-      return failed(program, named.error());
+  if (auto named = name_all_nodes(*connection, *request); !named) return failed(program, named.error());
   auto reply = connection->call(std::move(*request));
   return reply ? report_faults(program, reply->jobs().faults(), o.quiet) : failed(program, reply.error());
 }

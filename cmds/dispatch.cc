@@ -13,13 +13,15 @@ struct Entry {
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 6> kCommands = {{
+constexpr std::array<Entry, 8> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
     {"gqueue", "squeue", run_gqueue},
     {"gcancel", "scancel", run_gcancel},
     {"ginfo", "sinfo", run_ginfo},
     {"gcontrol", "scontrol", run_gcontrol},
     {"gprio", "sprio", run_gprio},
+    {"gacctmgr", "sacctmgr", run_gacctmgr},
+    {"gshare", "sshare", run_gshare},
 }};
 
 const Entry* find(std::string_view name) {

@@ -51,8 +51,10 @@ client::CommandDoc doc() {
       "Features NumNodes ReqNodeList ExcNodeList TimeMin Deadline Switches Reservation\n\n"
       "update NodeName=NAMES|ALL State=DRAIN|RESUME|DOWN Reason=TEXT [Dead=yes]; update NodeName=NAME Gpu=INDICES "
       "State=OFFLINE|ONLINE Reason=TEXT\n\n"
-      "update PartitionName=NAME State=UP|DOWN|DRAIN|INACTIVE MaxTime=TIME DefaultTime=TIME PriorityTier=N "
-      "Default=YES|NO\n\n"
+      "create PartitionName=NAME Nodes=LIST|ALL KEY=VALUE..., update PartitionName=NAME KEY=VALUE...: Nodes=LIST|ALL "
+      "State=UP|DOWN|DRAIN|INACTIVE MaxTime=TIME DefaultTime=TIME PriorityTier=N Default=YES|NO QOS=NAME MaxNodes=N "
+      "AllowQos=NAMES|ALL (or AllowAccounts) AllowUsers=NAMES|ALL AllowGroups=NAMES|ALL OverSubscribe=EXCLUSIVE|NO "
+      "DefaultFor=compute,aux|none; delete PartitionName=NAME. QOS is that of jobs that name none\n\n"
       "create ReservationName=NAME StartTime=TIME Duration=TIME|EndTime=TIME Nodes=LIST|ALL|NodeCnt=N "
       "[PartitionName=NAME] Users=NAMES Accounts=NAMES Flags=MAINT,HOURLY,DAILY,WEEKLY,IGNORE_JOBS,OVERLAP; "
       "update ReservationName=NAME with the same keys (Users+=NAME and Users-=NAME change a list); "
@@ -71,6 +73,7 @@ client::CommandDoc doc() {
       {"gcontrol update NodeName=n3 State=DRAIN Reason=\"fan broken\"", "no new jobs for n3"},
       {"gcontrol create ReservationName=course StartTime=2027-03-01T09:00 Duration=2:00:00 NodeCnt=2 Users=ann,ben",
        "two nodes for a course"},
+      {"gcontrol create PartitionName=debug Nodes=n[1-4] MaxTime=1:00:00 QOS=scavenger", "a partition"},
       {"gcontrol update NodeName=n3 Gpu=5 State=OFFLINE Reason=ECC", "take one GPU out"}};
   return d;
 }

@@ -1,15 +1,13 @@
 // gangway topo [NODE|JOB] [--json] [--network] [--file FILE.xml|NAME] [--generate NAME].
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/text.h"
+#include "client/display.h"
 #include "cmds/gangway/controller.h"
 #include "cmds/gangway/network_tree.h"
 #include "cmds/gangway/topo_share.h"
@@ -62,18 +60,8 @@ struct View {
 };
 
 int terminal_width() {
-  winsize size = {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefaultWidth;
-  return std::clamp<int>(size.ws_col, kMinWidth, kMaxWidth);
-}
-
-bool use_unicode() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    return strcasestr(value, "utf-8") != nullptr || strcasestr(value, "utf8") != nullptr;
-  }
-  return true;
+  const auto columns = static_cast<int>(client::terminal_columns(STDOUT_FILENO, kDefaultWidth));
+  return std::clamp(columns, kMinWidth, kMaxWidth);
 }
 
 Result<View> view_of(const wire::Node& node) {
@@ -159,7 +147,8 @@ std::string drawn(const std::vector<View>& views) {
     if (!out.empty()) out += "\n";
     if (!view.title.empty()) out += view.title + "\n";
     if (view.share) out += share_text(view.topology, *view.share);
-    out += topo::draw(view.topology, view.uses, terminal_width(), client::use_colour(STDOUT_FILENO), use_unicode());
+    out += topo::draw(view.topology, view.uses, terminal_width(), client::use_colour(STDOUT_FILENO),
+                      client::use_unicode());
   }
   return out;
 }
@@ -183,7 +172,7 @@ Result<std::string> network_text(const Program& program, const Options& options,
   if (!operands.empty() || !options.file.empty() || !options.generate.empty())
     return base::invalid("--network stands alone", "it shows the whole cluster");
   GW_TRY(view, network_view(program));
-  return options.json ? network_json(view) : draw_network(view, use_unicode());
+  return options.json ? network_json(view) : draw_network(view, client::use_unicode());
 }
 
 std::vector<client::Option> option_table(Options& o) {

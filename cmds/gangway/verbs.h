@@ -46,10 +46,12 @@ client::Option text_option(std::string_view name, char letter, std::string_view 
 int failed(const client::Program& program, const base::Error& error);
 
 int backup_verb(const Invocation& call);
+int checkpointed_verb(const Invocation& call);
 int config_verb(const Invocation& call);
 int dev_verb(const Invocation& call);
 int doctor_verb(const Invocation& call);
 int logs_verb(const Invocation& call);
+int quota_verb(const Invocation& call);
 int simulate_verb(const Invocation& call);
 int topo_verb(const Invocation& call);
 

@@ -15,32 +15,17 @@ using model::Node;
 using model::NodeAdmin;
 
 void Controller::configure_pools() {
-  qos_.clear();
-  std::vector<model::Qos> quotas;
-  for (const model::Qos& qos : settings_.qos) {
-    qos_[qos.name] = qos;
-    // Jobs of a default QOS that the configuration does not list run at the root.
-    if (!settings_.default_qos_implied || qos.name != settings_.default_qos) quotas.push_back(qos);
-  }
-  // Here nobody is gone at once: what a victim leaves has to be kept for whom it was taken.
-  for (model::Qos& qos : quotas)
-    if (qos.grace) qos.grace = std::max(*qos.grace, base::seconds(1));
-  if (quotas != quotas_) emit(sched::QosSet{quotas});
-  quotas_ = std::move(quotas);
   std::map<std::string, model::Partition> before = std::move(partitions_);
-  partitions_.clear();
+  partitions_ = made_partitions_;
   for (const model::Partition& configured : settings_.partitions) {
+    if (gone_partitions_.contains(configured.name)) continue;
     model::Partition& p = partitions_[configured.name] = configured;
     // An administrator's word on the state outlives a reload; limits come from the file.
     if (const auto it = before.find(p.name); it != before.end()) p.state = it->second.state;
-    publish_partition(p);
   }
-  for (const auto& [name, p] : before) {
-    if (partitions_.contains(name)) continue;
-    empty_.reset();
-    ledger_.remove_partition(name);
-    emit(sched::PartitionRemoved{name});
-  }
+  for (const auto& [name, p] : partitions_) publish_partition(p);
+  for (const auto& [name, p] : before)
+    if (!partitions_.contains(name)) withdraw_partition(name);
 }
 
 void Controller::configure_scheduler() {
@@ -50,27 +35,6 @@ void Controller::configure_scheduler() {
   empty_.reset();
   ledger_.set_network(settings_.network);
   emit(sched::NetworkSet{settings_.network});
-}
-
-void Controller::publish_partition(const model::Partition& p) {
-  sched::PartitionFacts facts;
-  facts.name = p.name;
-  facts.nodes = p.nodes;
-  // A draining partition still starts what it has; an inactive or down one does not.
-  facts.is_up = p.state == model::PartitionState::kUp || p.state == model::PartitionState::kDrain;
-  facts.tier = p.tier;
-  facts.max_nodes = p.max_nodes;
-  facts.max_time = p.max_time;
-  facts.exclusive = p.exclusive;
-  facts.default_mem_per_cpu_mb = p.default_mem_per_cpu_mb;
-  facts.default_mem_per_gpu_mb = p.default_mem_per_gpu_mb;
-  facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
-  facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
-  facts.allow_shared_gpus = p.allow_shared_gpus;
-  facts.fit = p.fit;
-  empty_.reset();
-  ledger_.set_partition(facts);
-  emit(sched::PartitionSet{facts});
 }
 
 void Controller::update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -161,35 +125,6 @@ void Controller::update_one_node(Time now, const Caller& caller, Node& node, con
     node_dead(now, node, "node " + name + " was declared dead by " + caller.user);
 }
 
-void Controller::update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  const wire::UpdatePartitionRequest& u = request.update_partition();
-  const auto it = partitions_.find(u.name());
-  if (it == partitions_.end())
-    return reply_error(conn, request.id(),
-                       invalid_name(base::ErrorCode::kNotFound, "partition name", u.name(), keys_of(partitions_)));
-  if (u.has_state() && u.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
-    return reply_error(conn, request.id(),
-                       {base::ErrorCode::kInvalid, "unknown partition state", "UP, DOWN, DRAIN, INACTIVE"});
-  if ((u.has_max_time_us() && u.max_time_us() <= 0) || (u.has_default_time_us() && u.default_time_us() <= 0))
-    return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "a time limit is not positive", ""});
-  model::Partition& p = it->second;
-  if (u.has_state()) p.state = static_cast<model::PartitionState>(u.state());
-  if (u.has_max_time_us()) p.max_time = base::Duration{u.max_time_us()};
-  if (u.has_default_time_us()) p.default_time = base::Duration{u.default_time_us()};
-  if (u.has_tier()) p.tier = u.tier();
-  if (u.has_is_default()) {
-    if (u.is_default())
-      for (auto& [name, other] : partitions_) other.is_default = false;
-    p.is_default = u.is_default();
-  }
-  publish_partition(p);
-  effects_.writes.push_back(store::PutPartition{p.name, wire::to_wire(p).SerializeAsString()});
-  effects_.writes.push_back(store::Event{now, {}, {}, "partition updated", p.name + " by " + caller.user, caller.uid});
-  wire::ApiReply out;
-  out.mutable_ok();
-  reply_change(now, conn, caller, request, std::move(out));
-}
-
 void Controller::on_reconfigured(Time now, Settings settings, const Reload& reply_to,
                                  const std::vector<std::string>& changes, const std::vector<std::string>& warnings) {
   wire::ApiReply out;
@@ -223,6 +158,10 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
     jobs_on_.erase(node.id);
     it = nodes_.erase(it);
   }
+  if (settings.qos != settings_.qos)
+    out.mutable_reconfigure()->add_warnings(
+        "qos: is read at the first start only, since then the tree is changed by gacctmgr: nothing of it was taken "
+        "over");
   settings_ = std::move(settings);
   users_.set_half_life(settings_.usage_half_life, now);
   qos_use_.set_half_life(settings_.usage_half_life, now);

@@ -46,6 +46,21 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
       return Grant::kAdmins;
     case Kind::kDeleteReservation:
       return Grant::kAdmins;
+    // Operators may change what is below their QOS: asked for each change.
+    case Kind::kChangeQuotas:
+      return Grant::kEverybody;
+    case Kind::kListQuotas:
+      return Grant::kEverybody;
+    case Kind::kShowShares:
+      return Grant::kEverybody;
+    case Kind::kExplainQuota:
+      return Grant::kEverybody;
+    case Kind::kCheckpointed:
+      return Grant::kOwnJobs;
+    case Kind::kCreatePartition:
+      return Grant::kAdmins;
+    case Kind::kDeletePartition:
+      return Grant::kAdmins;
     case Kind::kReconfigure:
       return Grant::kAdmins;
     case Kind::kBackup:

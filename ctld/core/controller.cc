@@ -18,6 +18,7 @@ Controller::Controller(Settings settings, Time now)
       qos_use_(settings_.usage_half_life) {
   configure_scheduler();
   configure_nodes(now);
+  seed_quotas();
   configure_pools();
 }
 
@@ -159,7 +160,8 @@ bool Controller::advance(model::Job& job, model::JobEvent event) {
 
 Role Controller::role_for(const Caller& caller, const model::Job& job) const {
   if (is_admin(settings_, caller)) return Role::kAdmin;
-  return caller.uid == job.spec.uid ? Role::kOwner : Role::kOther;
+  if (caller.uid == job.spec.uid) return Role::kOwner;
+  return is_operator(book_, caller, job.spec.qos) ? Role::kOperator : Role::kOther;
 }
 
 Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
@@ -167,7 +169,7 @@ Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
   if (waiting == nullptr) return {};
   if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
   if (const auto info = wait_for_components(job)) return *info;
-  const auto it = class_waits_.find(sched::class_key(pending_of(job), order().looks_at_users()));
+  const auto it = class_waits_.find(sched::class_key(pending_of(job), splits_by_user()));
   if (it != class_waits_.end()) return it->second;
   return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};
 }
@@ -215,6 +217,8 @@ std::string Controller::fingerprint() const {
     out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
   for (const auto& [qos, used] : qos_use_.holders())
     out += fmt::format("qos {} {} {} {}\n", qos, used.amount, used.rate, used.at.us);
+  for (const auto& [name, qos] : book_.qos) out += wire::to_wire(qos).SerializeAsString();
+  for (const auto& [name, user] : book_.users) out += fmt::format("user {} {}\n", name, user.default_qos);
   for (const auto& [name, r] : reservations_) out += wire::to_wire(r).SerializeAsString();
   for (const auto& [name, partition] : partitions_)
     out += fmt::format("partition {} {}\n", name, static_cast<int>(partition.state));

@@ -2,8 +2,8 @@
 // it; what should be done about it is collected as Effects, which the shell fetches with take_effects(). Invariants: no
 // clock, socket, thread, file or randomness; same calls, same effects. A job's change of state and the rows that record
 // it are in the same Effects. Every resource that a job holds is in the ledger, and nothing else is. The handlers stand
-// by subject: submit.cc, hetjob.cc, lifecycle.cc, requests.cc, nodes.cc, admin.cc, reservations.cc, query.cc,
-// restore.cc.
+// by subject: submit.cc, hetjob.cc, lifecycle.cc, preemption.cc, checkpoints.cc, requests.cc, nodes.cc, admin.cc,
+// quotas.cc, partitions.cc, reservations.cc, query.cc, restore.cc.
 #pragma once
 
 #include <deque>
@@ -18,6 +18,7 @@
 #include "ctld/core/authorize.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/metrics.h"
+#include "ctld/core/quota_book.h"
 #include "ctld/core/settings.h"
 #include "ctld/core/timers.h"
 #include "model/cluster.h"
@@ -107,8 +108,11 @@ class Controller {
   std::map<NodeId, model::Node> nodes_;
   std::unordered_map<std::string, NodeId> node_ids_;
   std::map<std::string, model::Partition> partitions_;
-  std::map<std::string, model::Qos> qos_;
-  std::vector<model::Qos> quotas_;  // the tree that the scheduler was told
+  std::map<std::string, model::Partition> made_partitions_;  // by commands
+  std::set<std::string> gone_partitions_;                    // likewise; the configuration may have them
+  QuotaBook book_;
+  std::vector<model::Qos> quotas_;                                 // the tree that the scheduler was told
+  std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;  // QOS -> uid -> jobs without an end
   std::map<std::string, model::Reservation> reservations_;
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
@@ -136,6 +140,7 @@ class Controller {
   std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
   uint64_t misfits_ = 0;
+  std::map<std::string, PreemptionFigures> preemptions_;  // by QOS, since the start
   Effects effects_;
 
   // controller.cc: shared by all handlers
@@ -169,11 +174,11 @@ class Controller {
   base::Result<model::JobSpec> accept_spec(Time now, const Caller& caller, const wire::SubmitRequest& request,
                                            std::vector<std::string>& warnings) const;
   base::Status check_identity(const Caller& caller, const wire::SubmitRequest& request) const;
+  void choose_partitions(model::JobSpec& spec) const;
   base::Status route(const Caller& caller, model::JobSpec& spec) const;
   base::Status check_partition(const Caller& caller, const model::JobSpec& spec, const model::Partition& p) const;
   base::Status check_time(model::JobSpec& spec, bool is_admin) const;
   base::Status check_runnable(const model::JobSpec& spec) const;
-  base::Status check_qos(model::JobSpec& spec) const;
   std::optional<sched::Start> try_start(Time now, const model::JobSpec& spec,
                                         std::vector<std::string>& obstacles) const;
   void test_only(Time now, ConnId conn, const wire::ApiRequest& request, const std::vector<model::JobSpec>& components,
@@ -206,13 +211,10 @@ class Controller {
   void consider(Time now, model::Job& job);
   void unqueue(const model::Job& job);
   void forget_old_waits();
-  bool can_make_room(base::Time now, const sched::Group& group) const;
-  void keep_for(base::Time now, const sched::Claim& claim);
   void expect_end(const model::Job& job, Time when, bool is_leaving = false);
   void commit_group(Time now, const sched::Group& group);
   bool can_commit(Time now, const sched::Start& start) const;
   bool commit_start(Time now, const sched::Start& start);
-  void preempt(Time now, const sched::Preempt& preempt);
   void reject(Time now, const sched::Reject& reject);
   void prepare_everywhere(Time now, const model::Job& job);
   void tell_components(const model::Job& leader, wire::Prepare& out) const;
@@ -236,6 +238,16 @@ class Controller {
   void arm_limits(const model::Job& job);
   model::Job* current_run(uint32_t job, uint32_t attempt);
   void answer_waiters(const model::Job& job);
+
+  // preemption.cc
+  bool can_make_room(Time now, const sched::Group& group) const;
+  void keep_for(Time now, const sched::Claim& claim);
+  void preempt(Time now, const sched::Preempt& preempt);
+  base::Status check_preemption(const model::JobSpec& spec, std::vector<std::string>& warnings) const;
+  void tell_preemption(const model::Job& job, wire::Stop& out) const;
+  void take_exit_as_saved(model::Job& job, const model::Outcome& reported);
+  static bool was_preempted(const model::Outcome& outcome);
+  void count_preemption(Time now, model::Job& job, const model::Outcome& outcome);
 
   // usage.cc
   void charge(Time now, const model::Job& job, int64_t rate);
@@ -301,11 +313,46 @@ class Controller {
   void configure_scheduler();
   const sched::Order& order() const { return *settings_.policy.order; }
   void configure_pools();
-  void publish_partition(const model::Partition& partition);
   void update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   base::Status check_node_update(const model::Node& node, const wire::UpdateNodeRequest& u) const;
   void update_one_node(Time now, const Caller& caller, model::Node& node, const wire::UpdateNodeRequest& u);
+
+  // quotas.cc
+  bool splits_by_user() const;
+  void seed_quotas();
+  void publish_quotas();
+  base::Status restore_quotas(const store::Snapshot& snapshot);
+  void change_quotas(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void list_quotas(Time now, ConnId conn, const wire::ApiRequest& request);
+  void ask_scheduler(ConnId conn, const wire::ApiRequest& request);
+  model::Amounts configured_amounts() const;
+  size_t jobs_of(const std::string& qos) const;
+  void count_submitted(const model::Job& job, int change);
+  void move_to_qos(Time now, model::Job& job, const std::string& to);
+  base::Status check_moves(const wire::ChangeQuotasRequest& request, const QuotaBook& after) const;
+  void carry_out_moves(Time now, const Caller& caller, const wire::ChangeQuotasRequest& request);
+  void save_quotas(const QuotaBook& before, const QuotaBook& after);
+  std::vector<std::string> effects_of(const QuotaBook& after) const;
+  void order_anew(Time now, const QuotaBook& before);
+  std::string default_qos_of(const std::string& user, const std::vector<std::string>& partitions) const;
+  bool has_qos(const std::string& name) const;
+  base::Status check_qos(const Caller& caller, model::JobSpec& spec) const;
+  base::Duration max_wall_of(const std::string& qos) const;
+  base::Status check_caps(const model::JobSpec& spec, size_t more) const;
+
+  // checkpoints.cc
+  void checkpointed(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
+  // partitions.cc
+  void publish_partition(const model::Partition& partition);
+  void withdraw_partition(const std::string& name);
+  base::Status check_partition_values(model::Partition& p) const;
+  base::Status change_partition(model::Partition& p, const wire::UpdatePartitionRequest& u) const;
+  void keep_partition(Time now, const Caller& caller, const model::Partition& p, std::string_view what);
   void update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void restore_partitions(const store::Snapshot& snapshot);
+  void create_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void delete_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 
   // reservations.cc
   base::Status check_reserved_names(model::Reservation& r) const;

@@ -26,8 +26,8 @@ struct Reply {
   std::string bytes =
       {};  ///< In place of `reply`: a piece of a long list, serialised, since that takes a third of the memory.
 };
-/// Message to a node. Where `script_hash` is set the shell puts the script and the environment into the Prepare
-/// message. `at_once`: as with Reply.
+/// Message to a node. Where `script_hash` is set the shell puts the script into the Prepare message, and the submission
+/// environment in front of what the core has put there. `at_once`: as with Reply.
 struct ToNode {
   LinkId link = 0;
   wire::ControllerToNode message;
@@ -59,6 +59,11 @@ struct TakeSnapshot {
   ConnId conn = 0;
   uint64_t request_id = 0;
 };
+/// Answer from the scheduler's view, between two passes: `request` is show_shares or explain_quota.
+struct AskScheduler {
+  ConnId conn = 0;
+  wire::ApiRequest request;
+};
 /// Run the fencing program for a node; answer by on_fenced().
 struct Fence {
   std::string node;
@@ -76,7 +81,8 @@ struct Note {
   std::string text;
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadJob, MakeBackup, TakeSnapshot, Fence, Reload, Note>;
+using Outgoing =
+    std::variant<Reply, ToNode, CloseLink, ReadJob, MakeBackup, TakeSnapshot, AskScheduler, Fence, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

@@ -26,19 +26,20 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   out.partitions = job.spec.partitions;
   out.qos = job.spec.qos;
   out.uid = job.spec.uid;
-  const auto qos = qos_.find(job.spec.qos);
+  const auto qos = book_.qos.find(job.spec.qos);
   // Bounded, so that no sum can wrap and pass everybody.
   constexpr int64_t kMost = int64_t{1} << 50;
   out.priority = std::clamp(job.spec.priority, -kMost, kMost);
   out.nice = job.spec.nice;
-  out.qos_priority = qos == qos_.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost);
+  out.qos_priority = qos == book_.qos.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost);
   out.submitted = job.submitted;
   out.eligible = job.eligible;
+  if (job.placed() != nullptr) out.saved = job.placed()->saved;
   out.time_limit = job.spec.time_limit;
   out.time_min = job.spec.time_min;
   out.deadline = job.spec.deadline;
   out.reservation = job.spec.reservation;
-  out.preemptible = job.spec.requeue;
+  out.preemptible = job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel;
   if (job.spec.het_job == job.id) add_components(job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
   return out;
@@ -91,36 +92,8 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
 void Controller::forget_old_waits() {
   std::set<sched::ClassKey> in_use;
   for (const auto& [id, job] : jobs_)
-    if (job.waiting() != nullptr) in_use.insert(sched::class_key(pending_of(job), order().looks_at_users()));
+    if (job.waiting() != nullptr) in_use.insert(sched::class_key(pending_of(job), splits_by_user()));
   std::erase_if(class_waits_, [&](const auto& entry) { return !in_use.contains(entry.first); });
-}
-
-/// Nobody is taken off for a job that no longer waits for room.
-/// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
-bool Controller::can_make_room(Time now, const sched::Group& group) const {
-  const bool takes = std::any_of(group.decisions.begin(), group.decisions.end(),
-                                 [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
-  if (!takes) return true;
-  const bool are_all_there =
-      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node.second.connected; });
-  if (now < boot_ + settings_.node_timeout && !are_all_there) return false;
-  return std::all_of(group.decisions.begin(), group.decisions.end(), [this](const sched::Decision& d) {
-    const auto* victim = std::get_if<sched::Preempt>(&d);
-    if (victim == nullptr) return true;
-    const auto job = jobs_.find(victim->beneficiary);
-    return store_fault_.empty() && job != jobs_.end() && job->second.waiting() != nullptr && !job->second.is_held() &&
-           job->second.waiting()->reason == WaitReason::kNone;
-  });
-}
-
-/// What others leave for a job is its own, also after a restart.
-void Controller::keep_for(Time now, const sched::Claim& claim) {
-  Job* job = find_job(claim.job);
-  if (job == nullptr || job->waiting() == nullptr) return;
-  job->waiting()->claim = model::Claim{claim.partition, claim.allocation, claim.when};
-  save(*job);
-  log_job(now, *job, "claimed", fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
-  emit(sched::ClaimSet{claim});
 }
 
 /// All of a group, or nothing of it.
@@ -163,21 +136,6 @@ void Controller::commit_group(Time now, const sched::Group& group) {
 
 void Controller::prepare_everywhere(Time now, const Job& job) {
   for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(now, job, share.node);
-}
-
-/// The job goes back to the queue as soon as it has left its nodes.
-void Controller::preempt(Time now, const sched::Preempt& victim) {
-  Job* job = find_job(victim.job);
-  const bool runs = job != nullptr && (job->state == JobState::kRunning || job->state == JobState::kConfiguring);
-  if (!runs) return;
-  Outcome outcome;
-  outcome.end = JobState::kPreempted;
-  outcome.detail = fmt::format("taken off for job {}{}", victim.beneficiary.value,
-                               victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule));
-  outcome.grace = victim.grace;
-  outcome.requeue = job->spec.requeue;  // changed since it started: it goes for good
-  outcome.ended = now;
-  stop(now, *job, std::move(outcome));
 }
 
 void Controller::reject(Time now, const sched::Reject& hopeless) {
@@ -258,6 +216,8 @@ void Controller::send_prepare(Time now, const Job& job, NodeId node) {
   p.set_started_us(now.us);
   const bool runs_script = placed.allocation.shares.front().node == node && job.spec.het_offset == 0;
   if (runs_script && job.spec.is_het()) tell_components(job, p);
+  // The shell puts the submission environment in front of it.
+  if (runs_script) p.set_environment(fmt::format("GANGWAY_PREEMPTIONS={}", job.preemptions));
   send_to_node(node, std::move(message), runs_script ? &job : nullptr);
 }
 
@@ -277,6 +237,7 @@ void Controller::send_stop(const Job& job, NodeId node) {
   s.set_attempt(job.attempt);
   s.set_grace_us(outcome.grace.value_or(settings_.kill_wait).us);
   s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
+  tell_preemption(job, s);
   send_to_node(node, std::move(message));
 }
 
@@ -429,6 +390,7 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
     kept.exit = outcome.exit;
     kept.peak_mem_mb = outcome.peak_mem_mb;
     kept.ended = outcome.ended;
+    take_exit_as_saved(*job, outcome);
     save(*job);
   } else {
     if (job->state == JobState::kConfiguring && goes_alone(*job)) {
@@ -501,6 +463,7 @@ void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::strin
 void Controller::finish(Time now, Job& job) {
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = now;
+  count_preemption(now, job, outcome);
   if (outcome.requeue) return requeue(now, job);
   end(now, job, std::move(outcome));
 }
@@ -514,7 +477,7 @@ void Controller::requeue(Time now, Job& job) {
   job.last_failure = outcome.detail;
   if (had_started)
     ++job.restarts;
-  else
+  else if (!was_preempted(outcome))
     launch_failed(job, now);
   log_job(now, job, "requeued", outcome.detail);
   consider(now, job);
@@ -550,6 +513,7 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
   ended.outcome = std::move(outcome);
   job.phase = std::move(ended);
   --live_jobs_;
+  count_submitted(job, -1);
   save(job);
   log_job(now, job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
   timers_.set({job.ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});

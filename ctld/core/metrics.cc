@@ -65,6 +65,15 @@ void add_fragmentation(Text& t, const Metrics& m) {
        [](const Line& l) { return double(l.figures.largest_gang); });
 }
 
+void add_preemptions(Text& t, const Metrics& m) {
+  t.metric("preemptions_total", "counter", "Runs that made way for others, by the QOS they were at.");
+  for (const auto& [qos, p] : m.preemptions) t.value(p.count, fmt::format("qos=\"{}\"", label(qos)));
+  t.metric("qos_lost_gpu_seconds_total", "counter",
+           "Seconds of whole GPUs whose work was lost because its run made way for others.");
+  for (const auto& [qos, p] : m.preemptions)
+    t.value(static_cast<double>(p.lost_gpu_ms) / 1e3, fmt::format("qos=\"{}\"", label(qos)));
+}
+
 }  // namespace
 
 std::string metrics_text(const Metrics& m) {
@@ -82,6 +91,7 @@ std::string metrics_text(const Metrics& m) {
   t.single("gpus_offline", "gauge", "GPUs that were taken offline, and those of nodes that take no jobs.",
            m.gpus_offline);
   add_fragmentation(t, m);
+  add_preemptions(t, m);
   t.single("scheduler_passes_total", "counter", "Passes of the scheduler.", m.passes);
   t.single("scheduler_steps_total", "counter", "Requests that the scheduler held against the nodes.", m.steps);
   t.single("scheduler_last_pass_seconds", "gauge", "How long the last pass took.",
@@ -99,6 +109,7 @@ Metrics Controller::metrics(Time now) const {
   m.jobs = job_counts_;
   m.queue_length = in_line_.size();
   m.fragmentation = fragmentation_;
+  m.preemptions = preemptions_;
   m.misfits = misfits_;
   m.is_store_writable = store_fault_.empty();
   for (const auto& [id, node] : nodes_) {

@@ -14,6 +14,12 @@
 
 namespace gw::ctld {
 
+/// Of the jobs of one QOS, since the controller was started.
+struct PreemptionFigures {
+  uint64_t count = 0;        ///< Runs that made way for others.
+  uint64_t lost_gpu_ms = 0;  ///< Milliseconds of whole GPUs whose work was lost by that.
+};
+
 struct Metrics {
   std::string version;
   std::string cluster;
@@ -24,6 +30,7 @@ struct Metrics {
   uint64_t gpus_offline = 0;  ///< Taken offline by an administrator, or on nodes that take no jobs.
   uint64_t queue_length = 0;  ///< Jobs before the scheduler.
   std::vector<sched::PartitionFragmentation> fragmentation;
+  std::map<std::string, PreemptionFigures> preemptions;  ///< By QOS; only those that have any.
   uint64_t misfits = 0;
   bool is_store_writable = true;
   // added by the shell

@@ -261,7 +261,7 @@ void Controller::show_config(Time now, ConnId conn, const wire::ApiRequest& requ
   config.set_version(settings_.version);
   config.set_boot_us(boot_.us);
   config.set_now_us(now.us);
-  for (const auto& [name, qos] : qos_) *config.add_qos() = wire::to_wire(qos);
+  for (const auto& [name, qos] : book_.qos) *config.add_qos() = wire::to_wire(qos);
   reply(conn, request.id(), std::move(out));
 }
 

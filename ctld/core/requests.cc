@@ -30,6 +30,10 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kCreateReservation:
     case Kind::kUpdateReservation:
     case Kind::kDeleteReservation:
+    case Kind::kChangeQuotas:
+    case Kind::kCheckpointed:
+    case Kind::kCreatePartition:
+    case Kind::kDeletePartition:
       return true;
     case Kind::kListJobs:
     case Kind::kShowJob:
@@ -42,6 +46,9 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kPing:
     case Kind::kBackup:
     case Kind::kTakeSnapshot:
+    case Kind::kListQuotas:
+    case Kind::kShowShares:
+    case Kind::kExplainQuota:
     case Kind::KIND_NOT_SET:
       return false;
   }
@@ -125,6 +132,19 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
       return update_reservation(now, conn, caller, request);
     case Kind::kDeleteReservation:
       return delete_reservation(now, conn, caller, request);
+    case Kind::kChangeQuotas:
+      return change_quotas(now, conn, caller, request);
+    case Kind::kListQuotas:
+      return list_quotas(now, conn, request);
+    case Kind::kShowShares:
+    case Kind::kExplainQuota:
+      return ask_scheduler(conn, request);
+    case Kind::kCheckpointed:
+      return checkpointed(now, conn, caller, request);
+    case Kind::kCreatePartition:
+      return create_partition(now, conn, caller, request);
+    case Kind::kDeletePartition:
+      return delete_partition(now, conn, caller, request);
     case Kind::kShowConfig:
       return show_config(now, conn, request);
     case Kind::kReconfigure:

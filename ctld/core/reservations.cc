@@ -51,8 +51,8 @@ Status Controller::check_reserved_names(Reservation& r) const {
     if (!seen.insert(name).second) return base::invalid("node " + name + " is named twice");
   }
   for (const std::string& account : r.accounts)
-    if (!qos_.contains(account))
-      return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "account", account, keys_of(qos_)));
+    if (!has_qos(account))
+      return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "account", account, keys_of(book_.qos)));
   if (r.partition.empty() || partitions_.contains(r.partition)) return {};
   return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "partition name", r.partition, keys_of(partitions_)));
 }

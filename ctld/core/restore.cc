@@ -36,6 +36,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
       GW_TRY(next, base::parse_int(meta.bytes, 1, UINT32_MAX, "next_job"));
       next_job_ = JobId(static_cast<uint32_t>(next));
     }
+  GW_TRY_STATUS(restore_quotas(snapshot));
   GW_TRY_STATUS(restore_cluster(snapshot, now));
   const wire::NodeLookup lookup = [this](std::string_view name) {
     const auto it = node_ids_.find(std::string(name));
@@ -55,6 +56,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
     GW_TRY(job, job_from_row(row, lookup));
     if (job.ended() != nullptr) return damaged(row);
     ++live_jobs_;
+    count_submitted(job, 1);
     share_limits(job.spec);
     ++job_count(job.state);
     jobs_[job.id] = std::move(job);
@@ -100,14 +102,7 @@ base::Status Controller::restore_cluster(const store::Snapshot& snapshot, Time n
     publish_node(*node);
     timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node->id.value, 0});
   }
-  for (const store::NamedBytes& row : snapshot.partitions) {
-    wire::Partition stored;
-    const auto it = partitions_.find(row.name);
-    if (it == partitions_.end() || !stored.ParseFromString(row.bytes)) continue;
-    if (stored.state() > static_cast<uint32_t>(model::PartitionState::kInactive)) continue;
-    it->second.state = static_cast<model::PartitionState>(stored.state());
-    publish_partition(it->second);
-  }
+  restore_partitions(snapshot);
   return {};
 }
 

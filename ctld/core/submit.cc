@@ -66,35 +66,27 @@ base::Status Controller::check_partition(const Caller& caller, const model::JobS
   return {};
 }
 
+/// Where a job goes that names no partition: pools for jobs of its kind, else the default one.
+void Controller::choose_partitions(model::JobSpec& spec) const {
+  if (!spec.partitions.empty()) return;
+  const bool compute = spec.request.gpus > 0;
+  for (const auto& [name, p] : partitions_)
+    if (compute ? p.default_for_compute : p.default_for_aux) spec.partitions.push_back(name);
+  for (const auto& [name, p] : partitions_)
+    if (spec.partitions.empty() && p.is_default) spec.partitions.push_back(name);
+}
+
 base::Status Controller::route(const Caller& caller, model::JobSpec& spec) const {
-  if (spec.partitions.empty()) {
-    const bool compute = spec.request.gpus > 0;
-    for (const auto& [name, p] : partitions_)
-      if (compute ? p.default_for_compute : p.default_for_aux) spec.partitions.push_back(name);
-    for (const auto& [name, p] : partitions_)
-      if (spec.partitions.empty() && p.is_default) spec.partitions.push_back(name);
-    if (spec.partitions.empty())
-      return base::invalid("no partition named and none is the default",
-                           "name one with --partition: " + base::join(keys_of(partitions_), ", "));
-  }
+  choose_partitions(spec);
+  if (spec.partitions.empty())
+    return base::invalid("no partition named and none is the default",
+                         "name one with --partition: " + base::join(keys_of(partitions_), ", "));
   for (const std::string& name : spec.partitions) {
     const auto it = partitions_.find(name);
     if (it == partitions_.end())
       return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "partition name", name, keys_of(partitions_)));
     GW_TRY_STATUS(check_partition(caller, spec, it->second));
   }
-  return {};
-}
-
-base::Status Controller::check_qos(model::JobSpec& spec) const {
-  // An account is a second name of a QOS; an explicit QOS wins.
-  std::string wanted = spec.qos.empty() ? spec.account : spec.qos;
-  if (wanted.empty()) wanted = settings_.default_qos;
-  if (!qos_.contains(wanted))
-    return tl::unexpected(
-        invalid_name(base::ErrorCode::kInvalid, spec.qos.empty() ? "account" : "QOS", wanted, keys_of(qos_)));
-  spec.qos = wanted;
-  if (spec.account.empty()) spec.account = wanted;
   return {};
 }
 
@@ -148,11 +140,15 @@ base::Result<model::JobSpec> Controller::accept_spec(Time now, const Caller& cal
   if (spec.launch.work_dir.empty() || spec.launch.work_dir[0] != '/')
     return base::invalid("the working directory is not an absolute path: " + base::printable(spec.launch.work_dir));
   GW_TRY_STATUS(model::normalise(spec.request));
-  GW_TRY_STATUS(check_qos(spec));
   route_by_reservation(spec);
+  choose_partitions(spec);
+  GW_TRY_STATUS(check_qos(caller, spec));
   GW_TRY_STATUS(route(caller, spec));
   const bool admin = is_admin(settings_, caller);
+  const bool is_timed = spec.time_limit != base::kUnlimited;
   GW_TRY_STATUS(check_time(spec, admin));
+  if (!is_timed) spec.time_limit = std::min(spec.time_limit, max_wall_of(spec.qos));
+  GW_TRY_STATUS(check_caps(spec, 1 + static_cast<size_t>(request.components_size())));
   GW_TRY_STATUS(model::check_times(spec, now));
   GW_TRY_STATUS(check_reservation(spec));
   if (!admin && spec.priority > 0) {
@@ -164,6 +160,7 @@ base::Result<model::JobSpec> Controller::accept_spec(Time now, const Caller& cal
     spec.nice = 0;
   }
   spec.hold_admin = spec.hold_admin && admin;
+  GW_TRY_STATUS(check_preemption(spec, warnings));
   GW_TRY_STATUS(check_runnable(spec));
   return spec;
 }
@@ -237,6 +234,7 @@ model::Job& Controller::enter_one(Time now, model::JobSpec spec) {
   ++job_count(job.state);
   job.id = id;
   job.spec = std::move(spec);
+  count_submitted(job, 1);
   share_limits(job.spec);
   job.submitted = now;
   job.phase = model::Waiting{};

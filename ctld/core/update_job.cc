@@ -97,7 +97,7 @@ base::Status Controller::update_place(const Caller& caller, const Job& job, mode
   }
   if (!moves) return {};
   GW_TRY_STATUS(model::normalise(spec.request));
-  GW_TRY_STATUS(check_qos(spec));
+  GW_TRY_STATUS(check_qos(caller, spec));
   GW_TRY_STATUS(route(caller, spec));
   return check_runnable(spec);
 }
@@ -117,6 +117,9 @@ base::Result<model::JobSpec> Controller::updated_spec(Time now, const Caller& ca
   }
   if (u.has_time_limit_us() || u.has_partition())
     GW_TRY_STATUS(check_time(spec, role_for(caller, job) == Role::kAdmin));
+  const bool is_elsewhere = spec.qos != job.spec.qos;
+  if ((u.has_time_limit_us() || is_elsewhere) && role_for(caller, job) != Role::kAdmin)
+    GW_TRY_STATUS(check_caps(spec, is_elsewhere ? 1 : 0));
   if (job.waiting() == nullptr) return spec;
   const bool retimes = u.has_time_limit_us() || u.has_time_min_us();
   if (retimes || u.has_deadline_us() || u.has_begin_us()) GW_TRY_STATUS(model::check_times(spec, now));
@@ -126,7 +129,9 @@ base::Result<model::JobSpec> Controller::updated_spec(Time now, const Caller& ca
 }
 
 void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobSpec spec) {
+  count_submitted(job, -1);
   job.spec = std::move(spec);
+  count_submitted(job, 1);
   if (job.waiting() != nullptr)
     consider(now, job);
   else if (job.state == model::JobState::kRunning)

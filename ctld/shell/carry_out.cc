@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/text.h"
+#include "ctld/core/quota_answers.h"
 #include "ctld/shell/run_program.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
@@ -50,8 +51,9 @@ void Server::carry_out(ToNode& message) {
       const base::Error& why = (script ? environment : script).error();
       return fail_prepare(message, why, why.code == base::ErrorCode::kNotFound);
     }
-    message.message.mutable_prepare()->set_script(*script);
-    message.message.mutable_prepare()->set_environment(*environment);
+    wire::Prepare& prepare = *message.message.mutable_prepare();
+    prepare.set_script(*script);
+    prepare.set_environment(*environment + '\0' + prepare.environment());  // of two settings the last one holds
   }
   const base::Status sent = it->second->send(message.message.SerializeAsString());
   if (sent) return;
@@ -151,6 +153,18 @@ void Server::carry_out(TakeSnapshot& take) {
     committer_->add({}, std::move(pieces));  // what it shows may not be durable yet
   });
   if (!begun) answer_error(take.conn, take.request_id, begun.error());
+}
+
+void Server::carry_out(AskScheduler& ask) {
+  scheduler_->inspect([this, ask](const sched::ClusterView& view, base::Time now) -> std::function<void()> {
+    wire::ApiReply answer = answer_from(view, now, ask.request);
+    answer.set_id(ask.request.id());
+    return [this, conn = ask.conn, bytes = answer.SerializeAsString()] {
+      std::vector<Outgoing> out;
+      out.push_back(Reply{conn, {}, false, bytes});
+      committer_->add({}, std::move(out));  // what it shows may not be durable yet
+    };
+  });
 }
 
 void Server::carry_out(Fence& fence) {

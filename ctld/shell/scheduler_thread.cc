@@ -48,6 +48,27 @@ void SchedulerThread::record_next(RecordFn on_record) {
   wake_.notify_one();
 }
 
+void SchedulerThread::inspect(InspectFn look) {
+  {
+    const std::lock_guard lock(mutex_);
+    inspectors_.push_back(std::move(look));
+  }
+  wake_.notify_one();
+}
+
+/// Answers those who asked to look at the view.
+void SchedulerThread::look_for_others() {
+  std::vector<InspectFn> inspectors;
+  {
+    const std::lock_guard lock(mutex_);
+    inspectors = std::exchange(inspectors_, {});
+  }
+  for (const InspectFn& look : inspectors)
+    poster_.post([alive = alive_, then = look(view_, clock_->now())] {
+      if (*alive) then();
+    });
+}
+
 PassReport SchedulerThread::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
@@ -67,19 +88,19 @@ void SchedulerThread::deliver(sched::Plan plan, PassReport report) {
   });
 }
 
-bool SchedulerThread::next(base::Time until, std::vector<sched::Delta>& deltas, std::vector<RecordFn>& recorders) {
+bool SchedulerThread::next(base::Time until, Task& task) {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] { return is_stopping_ || !is_in_flight_; });  // whatever the time: one plan at a time
-  const auto ready = [this] { return is_stopping_ || is_nudged_ || !deltas_.empty(); };
+  const auto ready = [this] { return is_asked(); };
   if (until == base::Time::never()) {
     wake_.wait(lock, ready);
   } else {
     const base::Duration left = std::clamp(until - clock_->now(), base::Duration{}, base::hours(1));
     wake_.wait_for(lock, std::chrono::microseconds(left.us + 1000), ready);
   }
-  deltas.swap(deltas_);
-  recorders = std::exchange(recorders_, {});
-  is_nudged_ = false;
+  task.deltas = std::exchange(deltas_, {});
+  task.recorders = std::exchange(recorders_, {});
+  task.is_pass_due = std::exchange(is_nudged_, false) || !task.deltas.empty() || until <= clock_->now();
   return !is_stopping_;
 }
 
@@ -114,14 +135,14 @@ sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<
 void SchedulerThread::work() {
   const sched::Budget budget;
   base::Time next_change = base::Time::never();
-  std::vector<sched::Delta> deltas;
-  std::vector<RecordFn> recorders;
-  while (next(next_change, deltas, recorders)) {
-    for (const sched::Delta& delta : deltas) view_.apply(delta);
-    deltas.clear();
+  Task task;
+  while (next(next_change, task)) {
+    for (const sched::Delta& delta : task.deltas) view_.apply(delta);
+    look_for_others();
+    if (!task.is_pass_due) continue;
     PassReport report;
     report.fragmentation = sched::fragmentation(view_.capacity(), view_.workload());
-    sched::Plan plan = make_plan(budget, std::exchange(recorders, {}));
+    sched::Plan plan = make_plan(budget, std::exchange(task.recorders, {}));
     next_change = plan.next_change_at;
     if (plan.groups.empty() && !plan.exhausted && plan.reservations == promised_ &&
         report.fragmentation == fragmentation_)

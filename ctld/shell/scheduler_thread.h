@@ -35,6 +35,8 @@ class SchedulerThread {
   using RecordFn = std::function<void(const std::shared_ptr<const PassRecord>&)>;
   using PlanFn = std::function<void(const sched::Plan&, const PassReport&)>;
   /// `on_plan` is called on the loop; the thread goes on when it has returned.
+  /// Looks at the view in the scheduler's thread; what it returns is called on the loop.
+  using InspectFn = std::function<std::function<void()>(const sched::ClusterView&, base::Time now)>;
   SchedulerThread(io::Loop& loop, std::unique_ptr<base::Clock> clock, PlanFn on_plan);
   ~SchedulerThread();
   SchedulerThread(const SchedulerThread&) = delete;
@@ -47,6 +49,8 @@ class SchedulerThread {
   PassReport counts() const;
   /// The next pass is made at once and from scratch, and recorded; `on_record` is called on the loop.
   void record_next(RecordFn on_record);
+  /// Between two passes.
+  void inspect(InspectFn look);
 
  private:
   io::Poster poster_;
@@ -57,6 +61,7 @@ class SchedulerThread {
   std::condition_variable wake_;
   std::vector<sched::Delta> deltas_;
   std::vector<RecordFn> recorders_;
+  std::vector<InspectFn> inspectors_;
   bool is_nudged_ = false;
   bool is_in_flight_ = false;
   bool is_stopping_ = false;
@@ -68,8 +73,15 @@ class SchedulerThread {
 
   void work();
   /// Waits until there is something to plan for, or `until`; takes it over. False: the end.
-  bool next(base::Time until, std::vector<sched::Delta>& deltas, std::vector<RecordFn>& recorders);
+  struct Task {
+    std::vector<sched::Delta> deltas;
+    std::vector<RecordFn> recorders;
+    bool is_pass_due = true;  // else somebody only wants to look
+  };
+  bool next(base::Time until, Task& task);
+  bool is_asked() const { return is_stopping_ || is_nudged_ || !deltas_.empty() || !inspectors_.empty(); }
   sched::Plan plan_recorded(base::Time now, const sched::Budget& budget, std::vector<RecordFn> recorders);
+  void look_for_others();
   void deliver(sched::Plan plan, PassReport report);
   sched::Plan make_plan(const sched::Budget& budget, std::vector<RecordFn> recorders);
 };

@@ -110,6 +110,7 @@ class Server {
   void carry_out(ReadJob& read);
   void carry_out(MakeBackup& backup);
   void carry_out(TakeSnapshot& take);
+  void carry_out(AskScheduler& ask);
   void carry_out(Fence& fence);
   void carry_out(Reload& reload);
   void carry_out(Note& note);

@@ -34,7 +34,12 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kCreateReservation:
     case wire::ApiRequest::kUpdateReservation:
     case wire::ApiRequest::kDeleteReservation:
+    case wire::ApiRequest::kCheckpointed:
+    case wire::ApiRequest::kCreatePartition:
+    case wire::ApiRequest::kDeletePartition:
       return true;
+    case wire::ApiRequest::kChangeQuotas:
+      return !request.change_quotas().dry_run();
     case wire::ApiRequest::kListJobs:
     case wire::ApiRequest::kShowJob:
     case wire::ApiRequest::kWaitJob:
@@ -46,6 +51,9 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kPing:
     case wire::ApiRequest::kBackup:
     case wire::ApiRequest::kTakeSnapshot:
+    case wire::ApiRequest::kListQuotas:
+    case wire::ApiRequest::kShowShares:
+    case wire::ApiRequest::kExplainQuota:
     case wire::ApiRequest::KIND_NOT_SET:
       return false;
   }

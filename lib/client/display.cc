@@ -1,8 +1,13 @@
 // Columns of UTF-8 text.
 #include "client/display.h"
 
+#include <strings.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 
 #include "client/options.h"
@@ -67,6 +72,20 @@ std::string_view cut_to_width(std::string_view text, size_t columns) {
     at += g.bytes;
   }
   return text.substr(0, at);
+}
+
+bool use_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    return ::strcasestr(value, "utf-8") != nullptr || ::strcasestr(value, "utf8") != nullptr;
+  }
+  return true;
+}
+
+size_t terminal_columns(int fd, size_t otherwise) {
+  winsize size = {};
+  return ::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 ? otherwise : size.ws_col;
 }
 
 }  // namespace gw::client

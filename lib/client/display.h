@@ -14,4 +14,14 @@ size_t display_width(std::string_view text);
 /// The longest beginning of `text` that takes at most `columns` columns.
 std::string_view cut_to_width(std::string_view text, size_t columns);
 
+/// May characters beyond ASCII be drawn? By LC_ALL, LC_CTYPE, LANG; yes where none is set.
+bool use_unicode();
+/// Columns of the terminal behind `fd`; `otherwise` if it is none.
+size_t terminal_columns(int fd, size_t otherwise);
+
+/// May characters beyond ASCII be drawn? By LC_ALL, LC_CTYPE, LANG; yes where none is set.
+bool use_unicode();
+/// Columns of the terminal behind `fd`; `otherwise` if it is none.
+size_t terminal_columns(int fd, size_t otherwise);
+
 }  // namespace gw::client

@@ -48,6 +48,12 @@ void add_state(Record& r, const JobRow& row, bool detail) {
       .put("Reboot", 0)
       .put("ExitCode", exit_code(job));
   if (detail) r.line().put("DerivedExitCode", "0:0");
+  // What Slurm has no line for.
+  r.line()
+      .put("OnPreempt", on_preempt_of(job))
+      .put("Preemptions", job.status().preemptions())
+      .put("LostGpuSeconds", fmt::format("{:.1f}", lost_gpu_seconds(job)));
+  if (job.spec().preempt_signo() != 0) r.put("PreemptSignal", job.spec().preempt_signo());
 }
 
 std::string time_min(const wire::Job& job) {

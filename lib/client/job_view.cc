@@ -7,6 +7,7 @@
 #include "base/bitset.h"
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "model/job.h"
 #include "model/output_path.h"
 #include "model/request.h"
 
@@ -270,6 +271,14 @@ std::string features_of(const wire::Job& job) {
     sets.emplace_back(set.all().begin(), set.all().end());
   return model::format_features(sets);
 }
+
+std::string_view on_preempt_of(const wire::Job& job) {
+  const uint32_t what = job.spec().on_preempt();
+  const bool is_known = what <= static_cast<uint32_t>(model::OnPreempt::kCheckpoint);
+  return model::name(is_known ? static_cast<model::OnPreempt>(what) : model::OnPreempt::kRequeue);
+}
+
+double lost_gpu_seconds(const wire::Job& job) { return static_cast<double>(job.status().lost_gpu_ms()) / 1e3; }
 
 std::string stdout_path(const wire::Job& job) {
   const wire::Launch& l = job.spec().launch();

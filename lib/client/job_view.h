@@ -68,6 +68,10 @@ std::string locality_of(const wire::Job& job);
 std::string switches_of(const wire::Job& job);
 /// "best"
 std::string fit_of(const wire::Job& job);
+/// "requeue", "cancel", "checkpoint": what becomes of it when it is taken off for another.
+std::string_view on_preempt_of(const wire::Job& job);
+/// Seconds of whole GPUs whose work it lost by that.
+double lost_gpu_seconds(const wire::Job& job);
 /// Output path with patterns filled in as far as they are known.
 std::string stdout_path(const wire::Job& job);
 std::string stderr_path(const wire::Job& job);

@@ -84,6 +84,7 @@ void add_spec(Json& j, const wire::JobSpec& s) {
   j["nice"] = s.nice();
   j["hold"] = s.hold_user() || s.hold_admin();
   j["requeue"] = s.requeue();
+  j["preempt_signal"] = s.preempt_signo();
   j["comment"] = s.comment();
   j["reservation"] = s.reservation();
   j["gpu_bind"] = s.gpu_bind();
@@ -110,6 +111,8 @@ void add_state(Json& j, const JobRow& row) {
   j["time_minimum"] = limit(job.spec().time_min_us());
   j["deadline"] = seconds(job.spec().deadline_us());
   j["restart_count"] = job.status().restarts();
+  j["preemption_count"] = job.status().preemptions();
+  j["lost_gpu_seconds"] = lost_gpu_seconds(job);
 }
 
 void add_resources(Json& j, const wire::Job& job) {
@@ -138,6 +141,7 @@ Json job_object(const wire::Job& job, int64_t now_us) {
   j["het_job_id"] = job.spec().het_job();
   j["het_job_offset"] = job.spec().het_offset();
   add_spec(j, job.spec());
+  j["on_preempt"] = on_preempt_of(job);
   j["priority"] = priority_of(job);
   add_state(j, {&job, {now_us}});
   add_resources(j, job);
@@ -217,6 +221,7 @@ Json partition_object(const wire::Partition& p) {
           {"exclusive", p.exclusive()},
           {"allow_users", strings(p.allow_users())},
           {"allow_groups", strings(p.allow_groups())},
+          {"default_qos", p.default_qos()},
           {"allow_qos", strings(p.allow_qos())},
           {"deny_users", strings(p.deny_users())},
           {"grace", p.grace_us() / 1'000'000},

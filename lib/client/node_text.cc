@@ -98,10 +98,13 @@ std::string show_partition_text(const wire::Partition& p, ShowStyle style) {
   r.line().put("PartitionName", p.name());
   r.line()
       .put("AllowGroups", joined(p.allow_groups(), "ALL"))
-      .put("AllowAccounts", "ALL")
+      .put("AllowAccounts", joined(p.allow_qos(), "ALL"))
       .put("AllowQos", joined(p.allow_qos(), "ALL"));
   r.line().put("AllowUsers", joined(p.allow_users(), "ALL")).put("DenyUsers", joined(p.deny_users(), "(none)"));
-  r.line().put("AllocNodes", "ALL").put("Default", p.is_default() ? "YES" : "NO").put("QoS", "N/A");
+  r.line()
+      .put("AllocNodes", "ALL")
+      .put("Default", p.is_default() ? "YES" : "NO")
+      .put("QoS", or_else(p.default_qos(), "N/A"));
   r.line()
       .put("DefaultForCompute", p.default_for_compute() ? "YES" : "NO")
       .put("DefaultForAux", p.default_for_aux() ? "YES" : "NO");

@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t kDay = 86'400, kYear = 366 * kDay, kAnyU32 = 4'294'967'294, kTiB = 1 << 20,
                   kMaxWeight = 1'000'000'000'000;
 constexpr auto kLive = Reload::kLive;
+constexpr auto kSeed = Reload::kSeed;
 constexpr auto kController = Reload::kController;
 constexpr auto kNode = Reload::kNode;
 
@@ -215,6 +216,9 @@ const Key<PartitionEntry> kPartitionKeys[] = {
      [](PartitionEntry& e) -> Ref { return &e.p.allow_users; }},
     {{"allow_groups", Kind::kTexts, kLive, "Only members of these groups may submit. Empty: everybody."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_groups; }},
+    {{"default_qos", Kind::kName, kLive,
+      "QOS of jobs that name none, of users who have none of their own. Empty: jobs.default_qos."},
+     [](PartitionEntry& e) -> Ref { return &e.p.default_qos; }},
     {{"allow_qos", Kind::kNames, kLive, "Only jobs of these QOS. Empty: all."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_qos; }},
     {{"deny_users", Kind::kTexts, kLive, "These users may not submit, whatever else allows them."},
@@ -232,27 +236,45 @@ const Key<PartitionEntry> kPartitionKeys[] = {
 };
 
 const Key<model::Qos> kQosKeys[] = {
-    {{"name", Kind::kName, kLive, "Name of the QOS."}, [](model::Qos& q) -> Ref { return &q.name; }},
-    {{"parent", Kind::kName, kLive, "QOS above it. Empty: the root, which is the cluster."},
+    {{"name", Kind::kName, kSeed, "Name of the QOS."}, [](model::Qos& q) -> Ref { return &q.name; }},
+    {{"parent", Kind::kName, kSeed, "QOS above it. Empty: the root, which is the cluster."},
      [](model::Qos& q) -> Ref { return &q.parent; }},
-    {{"description", Kind::kText, kLive, "For people."}, [](model::Qos& q) -> Ref { return &q.description; }},
-    {{"priority", Kind::kNumber, kLive, "Higher gets what nobody is guaranteed first.", -1'000'000'000, 1'000'000'000},
+    {{"description", Kind::kText, kSeed, "For people."}, [](model::Qos& q) -> Ref { return &q.description; }},
+    {{"priority", Kind::kNumber, kSeed, "Higher gets what nobody is guaranteed first.", -1'000'000'000, 1'000'000'000},
      [](model::Qos& q) -> Ref { return &q.priority; }},
-    {{"weight", Kind::kNumber, kLive, "Its part of what nobody is guaranteed, beside those of the same priority.", 0,
+    {{"weight", Kind::kNumber, kSeed, "Its part of what nobody is guaranteed, beside those of the same priority.", 0,
       1'000'000},
      [](model::Qos& q) -> Ref { return &q.weight; }},
-    {{"guaranteed", Kind::kAmounts, kLive, "What it can always have: gpu, gpu:TYPE, cpu (threads), mem, node."},
+    {{"guaranteed", Kind::kAmounts, kSeed, "What it can always have: gpu, gpu:TYPE, cpu (threads), mem, node."},
      [](model::Qos& q) -> Ref { return &q.guaranteed; }},
-    {{"limit", Kind::kAmounts, kLive, "What it and all below it can hold at most, whoever has it idle."},
+    {{"limit", Kind::kAmounts, kSeed, "What it and all below it can hold at most, whoever has it idle."},
      [](model::Qos& q) -> Ref { return &q.limit; }},
-    {{"preempt_children", Kind::kBool, kLive, "Its own jobs take from the QOS below it, even within their guarantees."},
+    {{"preempt_children", Kind::kBool, kSeed, "Its own jobs take from the QOS below it, even within their guarantees."},
      [](model::Qos& q) -> Ref { return &q.preempt_children; }},
-    {{"min_runtime", Kind::kDuration, kLive, "Nobody is taken off so soon after its start; 0s: as above it.", 0,
+    {{"min_runtime", Kind::kDuration, kSeed, "Nobody is taken off so soon after its start; 0s: as above it.", 0,
       30 * kDay},
      [](model::Qos& q) -> Ref { return &q.min_runtime; }},
-    {{"grace", Kind::kDuration, kLive,
+    {{"grace", Kind::kDuration, kSeed,
       "How long a job that is taken off still runs. Empty: as above it, else jobs.kill_wait.", 0, 30 * kDay},
      [](model::Qos& q) -> Ref { return &q.grace; }},
+    {{"max_wall", Kind::kDuration, kSeed, "Longest time limit of its jobs and of those below it; 0s: none.", 0, kYear},
+     [](model::Qos& q) -> Ref { return &q.max_wall; }},
+    {{"max_jobs", Kind::kNumber, kSeed, "Jobs that run at once, with those below it; 0: no bound.", 0, 1'000'000'000},
+     [](model::Qos& q) -> Ref { return &q.max_jobs; }},
+    {{"max_submit", Kind::kNumber, kSeed, "Jobs that run or wait, with those below it; 0: no bound.", 0, 1'000'000'000},
+     [](model::Qos& q) -> Ref { return &q.max_submit; }},
+    {{"max_jobs_per_user", Kind::kNumber, kSeed, "The same as max_jobs, of each user.", 0, 1'000'000'000},
+     [](model::Qos& q) -> Ref { return &q.max_jobs_per_user; }},
+    {{"max_submit_per_user", Kind::kNumber, kSeed, "The same as max_submit, of each user.", 0, 1'000'000'000},
+     [](model::Qos& q) -> Ref { return &q.max_submit_per_user; }},
+    {{"limit_per_user", Kind::kAmounts, kSeed, "What each user's jobs can hold together at most, here and below."},
+     [](model::Qos& q) -> Ref { return &q.limit_per_user; }},
+    {{"users", Kind::kTexts, kSeed,
+      "Users and @groups who may submit to it and to what is below it. Named nowhere on the way to the root: "
+      "everybody."},
+     [](model::Qos& q) -> Ref { return &q.users; }},
+    {{"operators", Kind::kTexts, kSeed, "Users and @groups who may change what is below it, and its jobs."},
+     [](model::Qos& q) -> Ref { return &q.operators; }},
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ enum class Kind {
 /// What a change of a key takes to come into force.
 enum class Reload {
   kLive,        ///< gcontrol reconfigure.
+  kSeed,        ///< Read at the first start of gctld only; since then commands change it.
   kController,  ///< Restart of gctld.
   kNode,        ///< Restart of gnoded.
 };

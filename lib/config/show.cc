@@ -208,6 +208,8 @@ std::string_view reload_text(Reload reload) {
   switch (reload) {
     case Reload::kLive:
       return "reconfigure";
+    case Reload::kSeed:
+      return "gacctmgr";
     case Reload::kController:
       return "restart of gctld";
     case Reload::kNode:
@@ -259,7 +261,7 @@ std::vector<std::string> diff(const Config& before, const Config& after) {
 std::vector<std::string> restart_needed(const Config& before, const Config& after) {
   std::vector<std::string> keys;
   for (const Change& change : changes_of(before, after))
-    if (change.reload != Reload::kLive) keys.push_back(change.key);
+    if (change.reload == Reload::kController || change.reload == Reload::kNode) keys.push_back(change.key);
   return keys;
 }
 

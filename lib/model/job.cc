@@ -10,6 +10,11 @@ const Limits::Table& Limits::table() const {
   return table_ ? *table_ : kNone;
 }
 
+std::string_view name(OnPreempt what) {
+  constexpr std::string_view kNames[] = {"requeue", "cancel", "checkpoint"};
+  return kNames[static_cast<size_t>(what)];
+}
+
 base::Status check_times(const JobSpec& s, base::Time now) {
   if (s.time_min.us < 0) return base::invalid("--time-min: a negative time");
   if (s.time_min > s.time_limit)

@@ -40,6 +40,14 @@ class Limits {
   std::shared_ptr<const Table> table_;
 };
 
+/// What becomes of a job that is taken off for another.
+enum class OnPreempt : uint8_t {
+  kRequeue,     ///< It waits again and runs again from the start, or from what it saved by itself.
+  kCancel,      ///< It ends.
+  kCheckpoint,  ///< It waits again; ending with exit code 0 or `gangway checkpointed` says that its work was saved.
+};
+std::string_view name(OnPreempt what);
+
 /// What the launch needs and no scheduler looks at. Paths may hold the patterns %j %A %a %x %u %N %n %t %%.
 struct Launch {
   std::string script_hash;  ///< Of the batch script in the store.
@@ -81,6 +89,8 @@ struct JobSpec {
   bool is_het() const { return static_cast<bool>(het_job); }
   bool requeue = true;  ///< May run again after its node failed.
   WarnSignal warn;
+  OnPreempt on_preempt = OnPreempt::kRequeue;
+  int preempt_signo = 0;  ///< Told at the beginning of the grace; 0: SIGTERM.
   std::string comment;
   std::string submit_host;
   std::string submit_line;
@@ -111,6 +121,8 @@ struct Outcome {
   uint32_t cancelled_by = 0;            ///< uid, with kCancelled.
   base::Time ended;                     ///< When the run itself was over.
   std::optional<base::Duration> grace;  ///< Given to it to end by itself; not given: the cluster's.
+  uint32_t preempted_for = 0;           ///< Job that it made way for; 0: none.
+  uint32_t preempt_rule = 0;            ///< Of the quotas, by which it was taken; 0: by the order.
   bool operator==(const Outcome&) const = default;
 };
 
@@ -143,6 +155,7 @@ struct Placed {
   std::optional<Outcome> outcome;      ///< Set when completing.
   base::Time kill_sent;                ///< When the end was asked for; zero if not.
   bool warned = false;                 ///< The warning signal was sent.
+  base::Time saved;                    ///< Since when its work is lost if it ends now; zero: since the start.
   base::Duration lease_over = {};      ///< So long after contact was lost the node has ended it itself; zero: no lease.
   bool operator==(const Placed&) const = default;
 };
@@ -167,6 +180,8 @@ struct Job {
   uint32_t attempt = 0;          ///< Number of placements so far.
   uint32_t restarts = 0;         ///< Requeues after having run.
   uint32_t launch_failures = 0;  ///< In a row; gives the back-off.
+  uint32_t preemptions = 0;      ///< Runs that were ended so that others had room.
+  uint64_t lost_gpu_ms = 0;      ///< Milliseconds of whole GPUs whose work was lost by preemptions.
   std::string last_failure;      ///< Why the last run did not come to its own end, for people; empty if none did.
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&phase); }

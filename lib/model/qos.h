@@ -43,7 +43,21 @@ struct Qos {
   bool preempt_children = false;        ///< Jobs of this QOS itself may take from its descendants.
   base::Duration min_runtime = {};      ///< Nobody is taken off so soon after its start; zero: as above it.
   std::optional<base::Duration> grace;  ///< How long its victims still run; not given: as above it, else the policy's.
+  base::Duration max_wall = {};         ///< Time limits of its jobs, and of those below it; zero: none.
+  uint32_t max_jobs = 0;    ///< That run at once, with those below it; 0: no bound, and so for all of these.
+  uint32_t max_submit = 0;  ///< That run or wait, with those below it.
+  uint32_t max_jobs_per_user = 0, max_submit_per_user = 0;
+  Amounts limit_per_user;              ///< Of what each user's jobs hold together, here and below.
+  std::vector<std::string> users;      ///< Names and @groups who may submit here and below; none here or above: all.
+  std::vector<std::string> operators;  ///< Who may change everything below it, and its jobs.
   bool operator==(const Qos&) const = default;
+};
+
+/// What is kept of a user.
+struct QuotaUser {
+  std::string name;
+  std::string default_qos;  ///< Of jobs that name none; never empty.
+  bool operator==(const QuotaUser&) const = default;
 };
 
 /// What a QOS may take back from another (rule 5).

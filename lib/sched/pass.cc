@@ -58,17 +58,17 @@ void Pass::honour_claims() {
     const uint32_t leaf = quotas_.tree().leaf_of(job->qos);
     const Quantities amounts = quotas_.tree().count(claim.allocation, capacity());
     Start start{id, claim.partition, claim.allocation, job->time_limit};
-    const bool may_start = !quotas_.limit_in_way(leaf, amounts) && check(capacity(), *job, start) &&
+    const bool may_start = !quotas_.limit_in_way(leaf, amounts, job->uid) && check(capacity(), *job, start) &&
                            check_reservations(view_.reservations(), *job, start, now_);
     if (may_start && capacity().allocate(id, claim.partition, claim.allocation, now_, now_ + job->time_limit)) {
       tentative_.push_back(id);
-      quotas_.start(leaf, amounts, job->preemptible);
+      quotas_.start(leaf, amounts, job->preemptible, job->uid);
       plan_.groups.push_back(Group{{std::move(start)}});
       ++starts_;
       honoured_.insert(id);
     } else {
-      quotas_.start(leaf, amounts, job->preemptible);  // to limits and shares it is as if it ran
-      served_.is_guaranteed = true;                    // nobody takes what others had to leave for
+      quotas_.start(leaf, amounts, job->preemptible, job->uid);  // to limits and shares it is as if it ran
+      served_.is_guaranteed = true;                              // nobody takes what others had to leave for
       promise(*job, FutureStart{now_, claim.allocation});
       plan_.reservations.push_back(Reserve{id, claim.partition, claim.when, claim.allocation.node_names()});
       change_at(claim.when + kClaimPatience + base::microseconds(1));
@@ -156,7 +156,7 @@ Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_b
   }
   for (const std::string& name : job.partitions) first_blocked_.try_emplace({served_.leaf, name}, job.id);
   if (!is_blocked) tell_blocked(job, job_class, is_known);
-  if (may_reserve(job)) reserve(job, job_class);
+  if (may_reserve(job)) reserve(job);
   return Outcome::kBlocked;
 }
 
@@ -270,7 +270,7 @@ bool Pass::keeps_quotas(const PendingJob& job, const Group& group) {
       add_to(amounts, quotas_.tree().count(start->allocation, view_.capacity()));
   refused_ = in_way(job, amounts);
   if (refused_) return false;
-  quotas_.start(served_.leaf, amounts, job.preemptible);
+  quotas_.start(served_.leaf, amounts, job.preemptible, job.uid);
   turns_.refresh(served_.leaf);
   return true;
 }
@@ -403,7 +403,7 @@ void Pass::reserve_parts(const PendingJob& job) {
   plan_.reservations.push_back(std::move(kept));
 }
 
-void Pass::reserve(const PendingJob& job, JobClass& job_class) {
+void Pass::reserve(const PendingJob& job) {
   if (!job.components.empty()) return reserve_parts(job);
   std::optional<FutureStart> best;
   std::string where;
@@ -416,10 +416,9 @@ void Pass::reserve(const PendingJob& job, JobClass& job_class) {
     if (!look) continue;
     ++placements_;
     // A wait for locality ends some time: what was found under it is not kept.
-    std::shared_ptr<ReadyTimes>& known = job_class.ready[name];
-    if (!known) known = std::make_shared<ReadyTimes>();
     const bool is_plain = look->level == model::Locality::kAny && look->reservation.empty();
-    auto start = earliest(capacity(), *p, job.request, *look, now_, job.time_limit, is_plain ? known.get() : nullptr);
+    ReadyTimes* const known = is_plain ? &view_.queue().ready_times(job, name) : nullptr;
+    auto start = earliest(capacity(), *p, job.request, *look, now_, job.time_limit, known);
     if (!start || (best && best->when <= start->when)) continue;
     best = std::move(start);
     where = name;

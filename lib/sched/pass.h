@@ -111,7 +111,7 @@ class Pass {
   const Timeline& promises() const;
   void promise(const PendingJob& job, const FutureStart& start);
   void reserve_parts(const PendingJob& job);
-  void reserve(const PendingJob& job, JobClass& job_class);
+  void reserve(const PendingJob& job);
   bool may_reserve(const PendingJob& job) const;
   /// The next job to take, or nobody.
   using NextVictim = std::function<std::optional<JobId>()>;

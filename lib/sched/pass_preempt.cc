@@ -40,7 +40,8 @@ const Candidates& Pass::candidates() {
     Candidate c{id, running->priority, 0, view_.capacity().holdings().at(id).started, holder.amounts};
     for (const Component& part : running->components)
       if (const auto* more = view_.quota().holder(part.id)) add_to(c.amounts, more->amounts);
-    c.lost = c.amounts[0] * static_cast<uint64_t>(std::max(now_ - c.started, Duration{}).seconds());
+    const Time since = std::max(c.started, running->saved);
+    c.lost = c.amounts[0] * static_cast<uint64_t>(std::max(now_ - since, Duration{}).seconds());
     (*candidates_)[holder.leaf].push_back(std::move(c));
   }
   for (std::vector<Candidate>& list : *candidates_)
@@ -64,7 +65,8 @@ bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const Pa
     change_at(free_from);
     return false;
   }
-  if (limited && quotas_.tree().common(leaf, limited->side) == limited->side) return true;
+  const bool is_limited = limited && (!limited->is_of_user || running.uid == job.uid);
+  if (is_limited && quotas_.tree().common(leaf, limited->side) == limited->side) return true;
   const NodeIndex& index = *capacity().index(partition.name);
   const Need need(job.request, partition);
   for (JobId part : parts_of(candidate.job)) {
@@ -78,7 +80,7 @@ bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const Pa
 }
 
 std::vector<JobId> Pass::victims_for(const PendingJob& job, const PartitionFacts& partition, const Taker& taker) {
-  const auto limited = quotas_.limit_in_way(taker.leaf, taker.amounts);
+  const auto limited = quotas_.limit_in_way(taker.leaf, taker.amounts, job.uid);
   const auto useful = [&](const Candidate& c) { return is_of_use(c, job, partition, limited); };
   for (const bool keeps_guarantees : {true, false}) {
     Victims victims(quotas_, taker, candidates(), keeps_guarantees, useful);
@@ -168,7 +170,7 @@ void Pass::take(JobId job) {
   for (JobId part : parts_of(job)) {
     take_part(part);
     const QuotaLedger::Holder& holder = *view_.quota().holder(part);
-    quotas_.stop(holder.leaf, holder.amounts, holder.preemptible);
+    quotas_.stop(holder);
   }
 }
 
@@ -176,7 +178,7 @@ void Pass::give_back(JobId job) {
   for (JobId part : parts_of(job)) {
     give_back_part(part);
     const QuotaLedger::Holder& holder = *view_.quota().holder(part);
-    quotas_.start(holder.leaf, holder.amounts, holder.preemptible);
+    quotas_.start(holder);
   }
 }
 
@@ -201,7 +203,7 @@ bool Pass::fits_soon(const PendingJob& job, const PartitionFacts& partition) {
     take_part(part);
     const QuotaLedger::Holder& holder = *view_.quota().holder(part);
     quotas_.claim(holder.leaf, holder.amounts, holder.preemptible);  // it was no longer counted: stop() takes both
-    quotas_.stop(holder.leaf, holder.amounts, holder.preemptible);
+    quotas_.stop(holder);
   }
   const bool is_enough = fits(job, partition);
   for (auto it = parts.rbegin(); it != parts.rend(); ++it) give_back_part(*it);
@@ -210,7 +212,7 @@ bool Pass::fits_soon(const PendingJob& job, const PartitionFacts& partition) {
 }
 
 std::optional<Binding> Pass::in_way(const PendingJob& job, const Quantities& amounts) const {
-  if (auto limit = quotas_.limit_in_way(served_.leaf, amounts)) return limit;
+  if (auto limit = quotas_.limit_in_way(served_.leaf, amounts, job.uid)) return limit;
   return job.preemptible ? std::nullopt : quotas_.guarantee_in_way(served_.leaf, amounts);
 }
 
@@ -225,7 +227,7 @@ std::optional<Quantities> Pass::given(const PendingJob& job, const PartitionFact
 }
 
 bool Pass::fits(const PendingJob& job, const PartitionFacts& partition) {
-  if (quotas_.limit_in_way(served_.leaf, *served_.amounts)) return false;
+  if (quotas_.limit_in_way(served_.leaf, *served_.amounts, job.uid)) return false;
   const auto amounts = given(job, partition);
   return amounts && !in_way(job, *amounts);
 }
@@ -344,7 +346,7 @@ bool Pass::start_after_grace(const PendingJob& job, const PartitionFacts& partit
       sent_off_.insert(part);
     }
   }
-  quotas_.start(served_.leaf, quotas_.tree().count(kept->allocation, capacity()), job.preemptible);
+  quotas_.start(served_.leaf, quotas_.tree().count(kept->allocation, capacity()), job.preemptible, job.uid);
   served_.is_guaranteed = true;  // nobody takes what others have to leave for
   promise(job, FutureStart{now_, kept->allocation});
   plan_.reservations.push_back(Reserve{job.id, partition.name, kept->when, kept->allocation.node_names()});

@@ -113,16 +113,17 @@ void Pass::ask_why(const PendingJob& job, Blockage& blockage) {
 
 void Pass::tell_bound(const PendingJob& job, JobClass& job_class, const Binding& binding) {
   const QuotaTree& tree = quotas_.tree();
-  const std::string& resource = tree.resources()[binding.resource];
+  const std::string& name = tree.resources()[binding.resource];
+  const std::string resource = name == kJobResource ? "jobs" : name;
   const auto amount = [&resource](uint64_t n) { return model::format_amount(resource, n); };
   std::string what =
-      binding.is_limit
-          ? fmt::format("the limit of {} is {} {}", tree.words(binding.side), amount(binding.bound), resource)
-          : fmt::format("it can never be taken off, so it starts only within what {} is guaranteed, {} {}",
-                        tree.words(binding.side), amount(binding.bound), resource);
+      binding.is_limit ? fmt::format("the limit of {}{} is {} {}", binding.is_of_user ? "each user in " : "",
+                                     tree.words(binding.side), amount(binding.bound), resource)
+                       : fmt::format("it can never be taken off, so it starts only within what {} is guaranteed, {} {}",
+                                     tree.words(binding.side), amount(binding.bound), resource);
   what += fmt::format(": {} held{}, {} more asked", amount(binding.held), binding.is_limit ? "" : " by such jobs",
                       amount(binding.asked));
-  tell(job_class, class_key(job, order_.looks_at_users()), WaitReason::kQosLimit, what);
+  tell(job_class, class_key(job, view_.splits_by_user()), WaitReason::kQosLimit, what);
 }
 
 /// What the quotas have to do with a wait for room.
@@ -171,7 +172,7 @@ void Pass::tell_blocked(const PendingJob& job, JobClass& job_class, bool is_know
     blockage.reason = WaitReason::kPartitionDown;
   else if (behind && blockage.reason == WaitReason::kResources)
     blockage.reason = WaitReason::kPriority;
-  tell(job_class, class_key(job, order_.looks_at_users()), blockage.reason, blockage.detail);
+  tell(job_class, class_key(job, view_.splits_by_user()), blockage.reason, blockage.detail);
 }
 
 }  // namespace gw::sched

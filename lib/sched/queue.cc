@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sched/earliest.h"
 #include "sched/order.h"
 
 namespace gw::sched {
@@ -92,8 +93,9 @@ ClassKey class_key(const PendingJob& job, bool by_user) {
   return w.take();
 }
 
-void Queue::set_order(std::shared_ptr<const Order> order) {
+void Queue::set_order(std::shared_ptr<const Order> order, bool by_user) {
   order_ = std::move(order);
+  by_user_ = by_user;
   std::vector<PendingJob> jobs;
   for (auto& [key, c] : classes_)
     for (auto& [rank, job] : c.members) jobs.push_back(std::move(job));
@@ -104,8 +106,7 @@ void Queue::set_order(std::shared_ptr<const Order> order) {
 
 void Queue::put(const PendingJob& job) {
   remove(job.id);
-  const bool by_user = order_ != nullptr && order_->looks_at_users();
-  const auto it = classes_.try_emplace(class_key(job, by_user)).first;
+  const auto it = classes_.try_emplace(class_key(job, by_user_)).first;
   const Rank rank = rank_of(job, order_.get());
   it->second.members.emplace(rank, job);
   where_[job.id] = {it, rank};
@@ -126,8 +127,19 @@ void Queue::forget() {
     c.blocked_at = 0;
     c.blocked_fitting = 0;
     c.blocked_why.clear();
-    c.ready.clear();
   }
+  ready_.clear();
+}
+
+ReadyTimes& Queue::ready_times(const PendingJob& job, const std::string& partition) {
+  constexpr size_t kMost = 256;  // each is as long as there are nodes
+  if (ready_.size() > kMost) ready_.clear();
+  Writer w;
+  write(w, job.request);
+  w.text(partition).number(static_cast<uint64_t>(job.time_limit.us));
+  std::shared_ptr<ReadyTimes>& known = ready_[w.take()];
+  if (!known) known = std::make_shared<ReadyTimes>();
+  return *known;
 }
 
 const PendingJob* Queue::find(JobId id) const {

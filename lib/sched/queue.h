@@ -47,6 +47,7 @@ struct PendingJob {
   int64_t qos_priority = 0;  ///< Raises it.
   Time submitted;            ///< The first time, kept over requeues.
   Time eligible;             ///< Since when it could start: locality waits count from here.
+  Time saved;                ///< While it runs: when it last saved its work; zero: never.
   Duration time_limit = base::kUnlimited;
   Duration time_min = {};  ///< --time-min: may be shortened to this in order to start sooner; zero: not at all.
   Time deadline;           ///< Must have ended by then; zero: none.
@@ -84,15 +85,13 @@ struct JobClass {
   uint64_t blocked_at = 0;       ///< Capacity::gain_version() when its request last found no room at all; 0: not known.
   uint32_t blocked_fitting = 0;  ///< Nodes that could take a part of it then.
   std::string blocked_why;       ///< What was in the way then.
-  /// By partition: from when on each node could take a part.
-  std::map<std::string, std::shared_ptr<ReadyTimes>> ready;
   const PendingJob& shape() const { return members.begin()->second; }
 };
 
 class Queue {
  public:
   /// The plug-in that ranks members; existing classes are ranked anew. Null: no key, users do not matter.
-  void set_order(std::shared_ptr<const Order> order);
+  void set_order(std::shared_ptr<const Order> order, bool by_user = false);
   /// Adds a job, or replaces it if its id is there.
   void put(const PendingJob& job);
   /// Unknown ids are ignored.
@@ -101,6 +100,8 @@ class Queue {
   JobClass& job_class(const ClassKey& key) { return classes_.at(key); }
   const PendingJob* find(JobId id) const;
   size_t size() const { return where_.size(); }
+  /// From when on each node could take a part: one memory for all classes that differ in whose they are only.
+  ReadyTimes& ready_times(const PendingJob& job, const std::string& partition);
   /// Drops what classes remember of earlier passes: the next plan() is made from scratch, and tells every class again.
   void forget();
 
@@ -109,7 +110,9 @@ class Queue {
     std::map<ClassKey, JobClass>::iterator job_class;
     Rank rank;
   };
+  std::map<std::string, std::shared_ptr<ReadyTimes>> ready_;  // by request, partition and time limit
   std::shared_ptr<const Order> order_;
+  bool by_user_ = false;  // jobs of different users are of different classes
   std::map<ClassKey, JobClass> classes_;
   std::unordered_map<JobId, Place> where_;
 };

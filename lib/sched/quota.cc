@@ -45,7 +45,7 @@ namespace {
 bool is_possible(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts) {
   for (uint32_t s = leaf; s != kNoSide; s = tree.side(s).parent)
     for (size_t r = 0; r < amounts.size(); ++r)
-      if (amounts[r] > tree.side(s).limit[r]) return false;
+      if (amounts[r] > std::min(tree.side(s).limit[r], tree.side(s).user_limit[r])) return false;
   return true;
 }
 
@@ -62,9 +62,9 @@ void QuotaLedger::remove_waiting(const PendingJob& job) {
     take_from(waiting_[leaf], amounts);
 }
 
-void QuotaLedger::hold(JobId job, const std::string& qos, bool preemptible, const Quantities& amounts) {
-  const Holder& h = holders_[job] = Holder{tree_.leaf_of(qos), amounts, preemptible, false};
-  tally_.start(tree_, h.leaf, amounts, preemptible);
+void QuotaLedger::hold(JobId job, const std::string& qos, uint32_t uid, bool preemptible, const Quantities& amounts) {
+  const Holder& h = holders_[job] = Holder{tree_.leaf_of(qos), amounts, preemptible, false, uid};
+  tally_.start(tree_, h.leaf, amounts, preemptible, uid);
 }
 
 void QuotaLedger::set_leaving(JobId job) {
@@ -81,9 +81,9 @@ void QuotaLedger::release(JobId job, const Quantities& amounts) {
   for (size_t r = 0; r < gone.size(); ++r) gone[r] = std::min(gone[r], h.amounts[r]);
   take_from(h.amounts, gone);
   if (h.is_leaving)
-    tally_.leave(tree_, h.leaf, gone);
+    tally_.leave(tree_, h.leaf, gone, h.uid);
   else
-    tally_.stop(tree_, h.leaf, gone, h.preemptible);
+    tally_.stop(tree_, h.leaf, gone, h.preemptible, h.uid);
 }
 
 void QuotaLedger::forget(JobId job) {
@@ -105,18 +105,24 @@ void on_path(const QuotaTree& tree, std::vector<Quantities>& table, uint32_t lea
 
 }  // namespace
 
-void Tally::start(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
+void Tally::start(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid) {
   on_path(tree, held, leaf, amounts, true);
+  if (tree.has_user_limits())
+    for (uint32_t s = leaf; s != kNoSide; s = tree.side(s).parent)
+      add_to(of_users.try_emplace({s, uid}, tree.none()).first->second, amounts);
   claim(tree, leaf, amounts, preemptible);
 }
 
-void Tally::stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
-  leave(tree, leaf, amounts);
+void Tally::stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid) {
+  leave(tree, leaf, amounts, uid);
   send_off(tree, leaf, amounts, preemptible);
 }
 
-void Tally::leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts) {
+void Tally::leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, uint32_t uid) {
   on_path(tree, held, leaf, amounts, false);
+  if (!tree.has_user_limits()) return;
+  for (uint32_t s = leaf; s != kNoSide; s = tree.side(s).parent)
+    if (const auto of_user = of_users.find({s, uid}); of_user != of_users.end()) take_from(of_user->second, amounts);
 }
 
 void Tally::send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
@@ -167,12 +173,19 @@ bool Quotas::is_guaranteed(uint32_t leaf, const Quantities& amounts) const {
   return true;
 }
 
-std::optional<Binding> Quotas::limit_in_way(uint32_t leaf, const Quantities& amounts) const {
-  for (uint32_t s = leaf; s != kNoSide; s = tree_->side(s).parent)
-    for (size_t r = 0; r < amounts.size(); ++r)
-      if (amounts[r] > 0 && tree_->side(s).limit[r] != kNoLimit &&
-          tally_.held[s][r] + amounts[r] > tree_->side(s).limit[r])
-        return Binding{s, r, tally_.held[s][r], tree_->side(s).limit[r], amounts[r]};
+std::optional<Binding> Quotas::limit_in_way(uint32_t leaf, const Quantities& amounts, uint32_t uid) const {
+  for (uint32_t s = leaf; s != kNoSide; s = tree_->side(s).parent) {
+    const Side& side = tree_->side(s);
+    const auto mine = tree_->has_user_limits() ? tally_.of_users.find({s, uid}) : tally_.of_users.end();
+    for (size_t r = 0; r < amounts.size(); ++r) {
+      if (amounts[r] == 0) continue;
+      const uint64_t held = tally_.held[s][r], own = mine == tally_.of_users.end() ? 0 : mine->second[r];
+      if (side.limit[r] != kNoLimit && held + amounts[r] > side.limit[r])
+        return Binding{s, r, held, side.limit[r], amounts[r]};
+      if (side.user_limit[r] != kNoLimit && own + amounts[r] > side.user_limit[r])
+        return Binding{s, r, own, side.user_limit[r], amounts[r], true, true};
+    }
+  }
   return std::nullopt;
 }
 

@@ -31,13 +31,14 @@ struct Tally {
   std::vector<Quantities> held;
   /// Held by those that stay, or promised to those for whom others are leaving.
   std::vector<Quantities> counted;
-  std::vector<Quantities> firm;  ///< Of `counted`, by jobs that can never be taken off.
+  std::vector<Quantities> firm;                                  ///< Of `counted`, by jobs that can never be taken off.
+  std::map<std::pair<uint32_t, uint32_t>, Quantities> of_users;  ///< Held by (side, uid), where users have limits.
 
   explicit Tally(const QuotaTree& tree) : held(tree.sides().size(), tree.none()), counted(held), firm(held) {}
-  void start(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
-  void stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
+  void start(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid = 0);
+  void stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid = 0);
   /// What was sent off no longer holds either.
-  void leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts);
+  void leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, uint32_t uid = 0);
   /// It was told to go: it still holds, but no longer counts.
   void send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
   /// Others leave for it: it counts, but does not hold yet.
@@ -52,6 +53,7 @@ class QuotaLedger {
     Quantities amounts;
     bool preemptible = true;
     bool is_leaving = false;  ///< It was told to go: what it holds is nobody's any more.
+    uint32_t uid = 0;
   };
 
   const QuotaTree& tree() const { return tree_; }
@@ -67,7 +69,7 @@ class QuotaLedger {
   void remove_capacity(const Quantities& amounts) { take_from(capacity_, amounts); }
   void add_waiting(const PendingJob& job);
   void remove_waiting(const PendingJob& job);
-  void hold(JobId job, const std::string& qos, bool preemptible, const Quantities& amounts);
+  void hold(JobId job, const std::string& qos, uint32_t uid, bool preemptible, const Quantities& amounts);
   void set_leaving(JobId job);
   void release(JobId job, const Quantities& amounts);
   /// It holds nothing any more; what was not released counts as released.
@@ -89,6 +91,7 @@ struct Binding {
   uint64_t bound = 0;  ///< The limit or guarantee.
   uint64_t asked = 0;
   bool is_limit = true;
+  bool is_of_user = false;  ///< A limit of each user's jobs.
 };
 
 /// How a side stands with a job counted.
@@ -110,12 +113,14 @@ class Quotas {
   const Tally& tally() const { return tally_; }
 
   // As Tally's.
-  void start(uint32_t leaf, const Quantities& amounts, bool preemptible) {
-    tally_.start(*tree_, leaf, amounts, preemptible);
+  void start(uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid = 0) {
+    tally_.start(*tree_, leaf, amounts, preemptible, uid);
   }
-  void stop(uint32_t leaf, const Quantities& amounts, bool preemptible) {
-    tally_.stop(*tree_, leaf, amounts, preemptible);
+  void stop(uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid = 0) {
+    tally_.stop(*tree_, leaf, amounts, preemptible, uid);
   }
+  void start(const QuotaLedger::Holder& h) { start(h.leaf, h.amounts, h.preemptible, h.uid); }
+  void stop(const QuotaLedger::Holder& h) { stop(h.leaf, h.amounts, h.preemptible, h.uid); }
   void send_off(uint32_t leaf, const Quantities& amounts, bool preemptible) {
     tally_.send_off(*tree_, leaf, amounts, preemptible);
   }
@@ -131,7 +136,7 @@ class Quotas {
   /// Would the job be within the guarantees of all sides above it?
   bool is_guaranteed(uint32_t leaf, const Quantities& amounts) const;
   /// The tightest limit that a start would exceed.
-  std::optional<Binding> limit_in_way(uint32_t leaf, const Quantities& amounts) const;
+  std::optional<Binding> limit_in_way(uint32_t leaf, const Quantities& amounts, uint32_t uid) const;
   /// Rule 4: what keeps a job out that can never be taken off.
   std::optional<Binding> guarantee_in_way(uint32_t leaf, const Quantities& amounts) const;
 

@@ -33,6 +33,7 @@ QuotaTree::QuotaTree(const std::vector<model::Qos>& list) : list_(list) {
   root.has_line[kGpu] = true;
   root.guaranteed = none();
   root.limit.assign(width(), kNoLimit);
+  root.user_limit = root.limit;
   sides_.push_back(std::move(root));
   index_[""] = 0;
   if (!list_.empty()) add_below(0, "");
@@ -43,6 +44,9 @@ void QuotaTree::collect_resources() {
   for (const model::Qos& q : list_) {
     for (const auto& [resource, amount] : q.guaranteed) named.insert(resource);
     for (const auto& [resource, amount] : q.limit) named.insert(resource);
+    for (const auto& [resource, amount] : q.limit_per_user) named.insert(resource);
+    if (q.max_jobs > 0 || q.max_jobs_per_user > 0) named.emplace(kJobResource);
+    has_user_limits_ |= q.max_jobs_per_user > 0 || !q.limit_per_user.empty();
   }
   named.erase("gpu");
   resources_ = {"gpu"};
@@ -60,6 +64,7 @@ Side QuotaTree::inherit(uint32_t parent) const {
   side.has_line = above.has_line;
   side.guaranteed = none();
   side.limit.assign(width(), kNoLimit);
+  side.user_limit = side.limit;
   return side;
 }
 
@@ -70,6 +75,11 @@ void QuotaTree::set_lines(const model::Qos& qos, Side& side) const {
       side.guaranteed[r] = g->second;
     }
     if (const auto l = qos.limit.find(resources_[r]); l != qos.limit.end()) side.limit[r] = l->second;
+    if (const auto l = qos.limit_per_user.find(resources_[r]); l != qos.limit_per_user.end())
+      side.user_limit[r] = l->second;
+    if (resources_[r] != kJobResource) continue;
+    if (qos.max_jobs > 0) side.limit[r] = qos.max_jobs;
+    if (qos.max_jobs_per_user > 0) side.user_limit[r] = qos.max_jobs_per_user;
   }
 }
 
@@ -172,7 +182,13 @@ Quantities QuotaTree::count(const model::NodeShare& share, const Capacity& capac
 Quantities QuotaTree::count(const model::Allocation& allocation, const Capacity& capacity) const {
   Quantities out = none();
   for (const model::NodeShare& share : allocation.shares) add_to(out, count(share, capacity));
+  count_job(out);
   return out;
+}
+
+void QuotaTree::count_job(Quantities& out) const {
+  for (size_t r = 0; r < width(); ++r)
+    if (resources_[r] == kJobResource) ++out[r];
 }
 
 void QuotaTree::count_request(const model::Request& request, Quantities& out) const {
@@ -195,7 +211,11 @@ void QuotaTree::count_request(const model::Request& request, Quantities& out) co
 Quantities QuotaTree::count(const PendingJob& job) const {
   Quantities out = none();
   count_request(job.request, out);
-  for (const Component& c : job.components) count_request(c.request, out);
+  count_job(out);
+  for (const Component& c : job.components) {
+    count_request(c.request, out);
+    count_job(out);
+  }
   return out;
 }
 

@@ -22,6 +22,9 @@ struct PendingJob;
 /// Amounts by the resources of one tree, in their order.
 using Quantities = std::vector<uint64_t>;
 constexpr uint64_t kNoLimit = UINT64_MAX;
+/// Jobs that run, where their number is bounded: never a line, only a limit. A job counts 1 until its last node is
+/// free.
+constexpr std::string_view kJobResource = "job";
 constexpr uint32_t kNoSide = UINT32_MAX;
 
 struct Side {
@@ -38,6 +41,7 @@ struct Side {
   std::vector<bool> has_line;
   Quantities guaranteed;  ///< Of the root and of its implicit child: see Shares.
   Quantities limit;
+  Quantities user_limit;  ///< Of the jobs of each user.
 };
 
 class QuotaTree {
@@ -55,6 +59,8 @@ class QuotaTree {
   size_t width() const { return resources_.size(); }
   /// No QOS: everything runs at the root, and no rule can bind.
   bool is_flat() const { return list_.empty(); }
+  /// Somewhere each user's jobs have a limit.
+  bool has_user_limits() const { return has_user_limits_; }
   /// Where jobs of a QOS run: at itself, or at its implicit child. A name that is not in the tree means the root.
   uint32_t leaf_of(const std::string& qos) const;
   std::optional<uint32_t> find(const std::string& side) const;
@@ -80,6 +86,7 @@ class QuotaTree {
   std::vector<Side> sides_;
   std::map<std::string, uint32_t> index_;  // by Side::name
   bool has_types_ = false;
+  bool has_user_limits_ = false;
 
   void collect_resources();
   void add_below(uint32_t parent, const std::string& parent_name);
@@ -87,6 +94,7 @@ class QuotaTree {
   void set_lines(const model::Qos& qos, Side& side) const;
   void add_own(uint32_t parent);
   void count_request(const model::Request& request, Quantities& out) const;
+  void count_job(Quantities& out) const;
 };
 
 /// a += b, a -= b (never below zero), and a <= b in every place.

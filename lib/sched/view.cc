@@ -48,6 +48,15 @@ struct ClusterView::Applier {
     if (d.job) view.add_running(d.id, d.job);
     view.hold(d.id, d.allocation);
   }
+  void operator()(const RunningChanged& d) const {
+    if (!view.capacity_.holdings().contains(d.id)) return;
+    const QuotaLedger::Holder* before = view.quota_.holder(d.id);
+    const bool is_leaving = before != nullptr && before->is_leaving;
+    view.add_running(d.id, d.job);
+    view.quota_.forget(d.id);
+    view.hold(d.id, view.capacity_.allocation_of(d.id));
+    if (is_leaving) view.quota_.set_leaving(d.id);
+  }
   void operator()(const EndExpected& d) const {
     view.capacity_.set_expected_end(d.id, d.when);
     if (d.is_leaving) view.quota_.set_leaving(d.id);
@@ -70,7 +79,7 @@ ClusterView::ClusterView() { set_policy({}); }
 void ClusterView::set_policy(const Policy& policy) {
   policy_ = policy;
   if (!policy_.order) policy_.order = *make_order("fifo_skip");
-  queue_.set_order(policy_.order);
+  queue_.set_order(policy_.order, splits_by_user());
 }
 
 void ClusterView::unqueue(JobId id) {
@@ -82,8 +91,8 @@ void ClusterView::unqueue(JobId id) {
 void ClusterView::hold(JobId id, const model::Allocation& allocation) {
   const auto job = running_.find(id);
   const bool is_known = job != running_.end();
-  quota_.hold(id, is_known ? job->second->qos : std::string(), is_known && job->second->preemptible,
-              quota_.tree().count(allocation, capacity_));
+  quota_.hold(id, is_known ? job->second->qos : std::string(), is_known ? job->second->uid : 0,
+              is_known && job->second->preemptible, quota_.tree().count(allocation, capacity_));
 }
 
 void ClusterView::add_running(JobId id, std::shared_ptr<const PendingJob> job) {
@@ -107,7 +116,9 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
   std::set<JobId> leaving;
   for (const auto& [id, holder] : quota_.holders())
     if (holder.is_leaving) leaving.insert(id);
+  const bool did_split = splits_by_user();
   quota_.set_tree(QuotaTree(list));
+  if (splits_by_user() != did_split) queue_.set_order(policy_.order, splits_by_user());
   for (uint32_t id = 1; id < capacity_.id_limit(); ++id)
     if (const NodeAccount* account = capacity_.node(NodeId(id)))
       quota_.add_capacity(quota_.tree().count(account->facts));

@@ -104,6 +104,11 @@ struct JobPlaced {
   Time expected_end;
   std::shared_ptr<const PendingJob> job;  ///< As it was queued; null: never taken off, and counted at the root.
 };
+/// A running job counts elsewhere now: it was given another QOS.
+struct RunningChanged {
+  JobId id;
+  std::shared_ptr<const PendingJob> job;
+};
 /// The job will end at this time: its limit was changed, or it was told to go.
 struct EndExpected {
   JobId id;
@@ -126,9 +131,9 @@ struct UsageSet {
   std::map<uint32_t, double> usage;
 };
 
-using DeltaKind =
-    std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued, JobUnqueued,
-                 QosSet, ClaimSet, JobPlaced, EndExpected, ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
+using DeltaKind = std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued,
+                               JobUnqueued, QosSet, ClaimSet, JobPlaced, RunningChanged, EndExpected, ShareReleased,
+                               ReservationSet, ReservationRemoved, UsageSet>;
 /// One change, numbered by the controller from 1 on without gaps.
 struct Delta {
   uint64_t epoch = 0;
@@ -148,6 +153,8 @@ class ClusterView {
   const AdvanceReservations& reservations() const { return reservations_; }
   const std::map<uint32_t, double>& usage() const { return usage_; }
   const Order& order() const { return *policy_.order; }
+  /// Jobs of different users are of different classes.
+  bool splits_by_user() const { return order().looks_at_users() || quota_.tree().has_user_limits(); }
   const QuotaLedger& quota() const { return quota_; }
   const Claims& claims() const { return claims_; }
   /// Running jobs as they were queued.

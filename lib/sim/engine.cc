@@ -226,7 +226,7 @@ void Engine::explain_waits() {
   for (uint32_t i = 0; i < jobs_.size(); ++i) {
     Record& record = records_[i];
     if (record.phase != Phase::kPending || record.is_refused) continue;
-    const auto told = told_.find(sched::class_key(jobs_[i].job, view_.order().looks_at_users()));
+    const auto told = told_.find(sched::class_key(jobs_[i].job, view_.splits_by_user()));
     if (told != told_.end()) record.why = told->second;
   }
 }

@@ -218,7 +218,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 }
 
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
-  const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, time_limit,
+  const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
                time_min, deadline, remaining, reservation, preemptible, components, whole] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
@@ -230,6 +230,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_qos_priority(qos_priority);
   w->set_submitted_us(submitted.us);
   w->set_eligible_us(eligible.us);
+  w->set_saved_us(saved.us);
   w->set_time_limit_us(time_limit.us);
   w->set_time_min_us(time_min.us);
   w->set_deadline_us(deadline.us);
@@ -249,12 +250,14 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
 Status read_times(const wire::SnapshotJob& w, sched::PendingJob& job) {
   GW_TRY(submitted, time_from(w.submitted_us()));
   GW_TRY(eligible, time_from(w.eligible_us()));
+  GW_TRY(saved, time_from(w.saved_us()));
   GW_TRY(deadline, time_from(w.deadline_us()));
   GW_TRY(time_limit, duration_from(w.time_limit_us()));
   GW_TRY(time_min, duration_from(w.time_min_us()));
   GW_TRY(remaining, duration_from(w.remaining_us()));
   job.submitted = submitted;
   job.eligible = eligible;
+  job.saved = saved;
   job.deadline = deadline;
   job.time_limit = time_limit;
   job.time_min = time_min;

@@ -59,6 +59,20 @@ struct PutReservation {
 struct DropReservation {
   std::string name;
 };
+struct PutQos {
+  std::string name;
+  std::string bytes;
+};
+struct DropQos {
+  std::string name;
+};
+struct PutQuotaUser {
+  std::string name;
+  std::string bytes;
+};
+struct DropQuotaUser {
+  std::string name;
+};
 /// The first answer to a request that changed something: a retry gets the same.
 struct PutReply {
   uint32_t uid = 0;
@@ -94,8 +108,9 @@ struct Event {
   uint32_t uid = 0;
 };
 
-using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, PutNode, PutPartition, PutReservation, DropReservation,
-                        PutReply, DropReplies, PutUsage, DropUsage, PutMeta, Event>;
+using Op =
+    std::variant<PutJob, PutJobStatus, EndJob, PutBlob, PutNode, PutPartition, PutReservation, DropReservation, PutQos,
+                 DropQos, PutQuotaUser, DropQuotaUser, PutReply, DropReplies, PutUsage, DropUsage, PutMeta, Event>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {
@@ -115,6 +130,7 @@ struct Snapshot {
   std::vector<PutReply> replies;
   std::vector<NamedBytes> reservations;
   std::vector<PutUsage> usage;
+  std::vector<NamedBytes> qos, quota_users;
 };
 
 }  // namespace gw::store

@@ -56,7 +56,12 @@ CREATE TABLE usage(
   PRIMARY KEY(kind, name)) WITHOUT ROWID;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
+constexpr char kVersion4[] = R"sql(
+CREATE TABLE qos(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+CREATE TABLE quota_users(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

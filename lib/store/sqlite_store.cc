@@ -182,8 +182,10 @@ base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(replies, read_replies());
   GW_TRY(reservations, read_named("SELECT name,bytes FROM reservations ORDER BY name"));
   GW_TRY(usage, read_usage());
-  out = {std::move(jobs), std::move(ended),   std::move(nodes),        std::move(partitions),
-         std::move(meta), std::move(replies), std::move(reservations), std::move(usage)};
+  GW_TRY(qos, read_named("SELECT name,bytes FROM qos ORDER BY name"));
+  GW_TRY(users, read_named("SELECT name,bytes FROM quota_users ORDER BY name"));
+  out = {std::move(jobs),    std::move(ended),        std::move(nodes), std::move(partitions), std::move(meta),
+         std::move(replies), std::move(reservations), std::move(usage), std::move(qos),        std::move(users)};
   return {};
 }
 

@@ -34,6 +34,9 @@ constexpr char kPutPartitionSql[] =
     "INSERT INTO partitions(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 constexpr char kPutReservationSql[] =
     "INSERT INTO reservations(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
+constexpr char kPutQosSql[] = "INSERT INTO qos(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
+constexpr char kPutQuotaUserSql[] =
+    "INSERT INTO quota_users(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 
 }  // namespace
 
@@ -49,6 +52,10 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.put_partition_, kPutPartitionSql},
       {&ops.put_reservation_, kPutReservationSql},
       {&ops.drop_reservation_, "DELETE FROM reservations WHERE name=?1"},
+      {&ops.put_qos_, kPutQosSql},
+      {&ops.drop_qos_, "DELETE FROM qos WHERE name=?1"},
+      {&ops.put_quota_user_, kPutQuotaUserSql},
+      {&ops.drop_quota_user_, "DELETE FROM quota_users WHERE name=?1"},
       {&ops.put_reply_, "INSERT OR IGNORE INTO replies(uid,client_id,reply,at) VALUES(?1,?2,?3,?4)"},
       {&ops.drop_replies_, "DELETE FROM replies WHERE at<?1"},
       {&ops.put_usage_,
@@ -81,6 +88,11 @@ base::Status WriteOps::put(Statement& s, const std::string& name, const std::str
   return run(s);
 }
 
+base::Status WriteOps::drop(Statement& s, const std::string& name) {
+  s.bind(std::string_view(name));
+  return run(s);
+}
+
 base::Status WriteOps::on(const PutJob& op) {
   bind_job(put_job_, op.row);
   put_job_.bind_blob(kSpecIndex, op.row.spec);
@@ -108,10 +120,11 @@ base::Status WriteOps::on(const PutPartition& op) { return put(put_partition_, o
 base::Status WriteOps::on(const PutReservation& op) { return put(put_reservation_, op.name, op.bytes); }
 base::Status WriteOps::on(const PutMeta& op) { return put(put_meta_, op.key, op.value); }
 
-base::Status WriteOps::on(const DropReservation& op) {
-  drop_reservation_.bind(std::string_view(op.name));
-  return run(drop_reservation_);
-}
+base::Status WriteOps::on(const PutQos& op) { return put(put_qos_, op.name, op.bytes); }
+base::Status WriteOps::on(const PutQuotaUser& op) { return put(put_quota_user_, op.name, op.bytes); }
+base::Status WriteOps::on(const DropReservation& op) { return drop(drop_reservation_, op.name); }
+base::Status WriteOps::on(const DropQos& op) { return drop(drop_qos_, op.name); }
+base::Status WriteOps::on(const DropQuotaUser& op) { return drop(drop_quota_user_, op.name); }
 
 base::Status WriteOps::on(const PutReply& op) {
   put_reply_.bind(op.uid, std::string_view(op.client_id));

@@ -20,6 +20,7 @@ class WriteOps {
   explicit WriteOps(Database& db) : db_(&db) {}
   base::Status run(Statement& s);
   base::Status put(Statement& s, const std::string& name, const std::string& bytes);
+  base::Status drop(Statement& s, const std::string& name);
   base::Status on(const PutJob& op);
   base::Status on(const PutJobStatus& op);
   base::Status on(const EndJob& op);
@@ -28,6 +29,10 @@ class WriteOps {
   base::Status on(const PutPartition& op);
   base::Status on(const PutReservation& op);
   base::Status on(const DropReservation& op);
+  base::Status on(const PutQos& op);
+  base::Status on(const DropQos& op);
+  base::Status on(const PutQuotaUser& op);
+  base::Status on(const DropQuotaUser& op);
   base::Status on(const PutReply& op);
   base::Status on(const DropReplies& op);
   base::Status on(const PutUsage& op);
@@ -37,7 +42,8 @@ class WriteOps {
 
   Database* db_;
   Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_node_, put_partition_, put_reservation_,
-      drop_reservation_, put_reply_, drop_replies_, put_usage_, drop_usage_, put_meta_, put_event_;
+      drop_reservation_, put_qos_, drop_qos_, put_quota_user_, drop_quota_user_, put_reply_, drop_replies_, put_usage_,
+      drop_usage_, put_meta_, put_event_;
 };
 
 /// The columns of a job row in the order that read_job() expects. A macro, so that every statement is one literal.

@@ -173,6 +173,8 @@ JobSpec to_wire(const model::JobSpec& s) {
   w.set_het_job(s.het_job.value);
   w.set_het_offset(s.het_offset);
   w.set_het_size(s.het_size);
+  w.set_on_preempt(static_cast<uint32_t>(s.on_preempt));
+  w.set_preempt_signo(s.preempt_signo);
   return w;
 }
 
@@ -210,6 +212,9 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   s.het_job = base::JobId(w.het_job());
   s.het_offset = w.het_offset();
   s.het_size = w.het_size();
+  if (w.on_preempt() <= static_cast<uint32_t>(model::OnPreempt::kCheckpoint))
+    s.on_preempt = static_cast<model::OnPreempt>(w.on_preempt());
+  s.preempt_signo = w.preempt_signo();
   return s;
 }
 
@@ -232,6 +237,7 @@ Partition to_wire(const model::Partition& p) {
   w.set_fit(static_cast<uint32_t>(p.fit));
   w.set_cores_per_gpu_kept(p.cores_per_gpu_kept);
   w.set_allow_shared_gpus(p.allow_shared_gpus);
+  w.set_default_qos(p.default_qos);
   set_strings(w.mutable_allow_users(), p.allow_users);
   set_strings(w.mutable_allow_groups(), p.allow_groups);
   set_strings(w.mutable_allow_qos(), p.allow_qos);
@@ -264,6 +270,7 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   p.fit = static_cast<model::Fit>(w.fit());
   if (w.has_cores_per_gpu_kept()) p.cores_per_gpu_kept = w.cores_per_gpu_kept();
   p.allow_shared_gpus = w.allow_shared_gpus();
+  p.default_qos = w.default_qos();
   p.allow_users = strings(w.allow_users());
   p.allow_groups = strings(w.allow_groups());
   p.allow_qos = strings(w.allow_qos());
@@ -336,6 +343,14 @@ Qos to_wire(const model::Qos& q) {
   w.set_preempt_children(q.preempt_children);
   w.set_min_runtime_us(q.min_runtime.us);
   if (q.grace) w.set_grace_us(q.grace->us);
+  w.set_max_wall_us(q.max_wall.us);
+  w.set_max_jobs(q.max_jobs);
+  w.set_max_submit(q.max_submit);
+  w.set_max_jobs_per_user(q.max_jobs_per_user);
+  w.set_max_submit_per_user(q.max_submit_per_user);
+  set_amounts(w.mutable_limit_per_user(), q.limit_per_user);
+  w.mutable_users()->Assign(q.users.begin(), q.users.end());
+  w.mutable_operators()->Assign(q.operators.begin(), q.operators.end());
   return w;
 }
 
@@ -351,6 +366,14 @@ model::Qos from_wire(const Qos& w) {
   q.preempt_children = w.preempt_children();
   q.min_runtime.us = w.min_runtime_us();
   if (w.has_grace_us()) q.grace = base::Duration{w.grace_us()};
+  q.max_wall.us = w.max_wall_us();
+  q.max_jobs = w.max_jobs();
+  q.max_submit = w.max_submit();
+  q.max_jobs_per_user = w.max_jobs_per_user();
+  q.max_submit_per_user = w.max_submit_per_user();
+  for (const QosAmount& a : w.limit_per_user()) q.limit_per_user[a.resource()] = a.amount();
+  q.users.assign(w.users().begin(), w.users().end());
+  q.operators.assign(w.operators().begin(), w.operators().end());
   return q;
 }
 

@@ -45,6 +45,7 @@ void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
   w->set_kill_sent_us(p.kill_sent.us);
   w->set_warned(p.warned);
   w->set_lease_over_us(p.lease_over.us);
+  w->set_saved_us(p.saved.us);
 }
 
 template <typename Names>
@@ -84,6 +85,7 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   p.kill_sent.us = w.kill_sent_us();
   p.warned = w.warned();
   p.lease_over = base::Duration{w.lease_over_us()};
+  p.saved.us = w.saved_us();
   return p;
 }
 
@@ -174,6 +176,8 @@ Outcome to_wire(const model::Outcome& o) {
   w.set_cancelled_by(o.cancelled_by);
   w.set_ended_us(o.ended.us);
   if (o.grace) w.set_grace_us(o.grace->us);
+  w.set_preempted_for(o.preempted_for);
+  w.set_preempt_rule(o.preempt_rule);
   return w;
 }
 
@@ -193,6 +197,8 @@ base::Result<model::Outcome> from_wire(const Outcome& w) {
   o.cancelled_by = w.cancelled_by();
   o.ended.us = w.ended_us();
   if (w.has_grace_us()) o.grace = base::Duration{w.grace_us()};
+  o.preempted_for = w.preempted_for();
+  o.preempt_rule = w.preempt_rule();
   return o;
 }
 
@@ -225,6 +231,8 @@ JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
   w.set_attempt(job.attempt);
   w.set_restarts(job.restarts);
   w.set_launch_failures(job.launch_failures);
+  w.set_preemptions(job.preemptions);
+  w.set_lost_gpu_ms(job.lost_gpu_ms);
   w.set_last_failure(job.last_failure);
   return w;
 }
@@ -245,6 +253,8 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   job.attempt = w.attempt();
   job.restarts = w.restarts();
   job.launch_failures = w.launch_failures();
+  job.preemptions = w.preemptions();
+  job.lost_gpu_ms = w.lost_gpu_ms();
   job.last_failure = w.last_failure();
   return {};
 }

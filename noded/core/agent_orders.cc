@@ -117,7 +117,10 @@ void NodeAgent::go(Run& run) {
 
 void NodeAgent::on_stop(base::Time now, const wire::Stop& message) {
   const RunKey key{message.job(), message.attempt()};
-  if (Run* run = find(key)) return stop(now, *run, message.grace_us(), message.kill_now());
+  if (Run* run = find(key)) {
+    if (message.signo() != 0 || message.preempted_for() != 0) run->order = message;
+    return stop(now, *run, message.grace_us(), message.kill_now());
+  }
   // Nothing of it is here: that is what the controller wants to know. A Prepare that comes after it must not start it.
   bury(key, std::nullopt);
   wire::NodeToController answer;
@@ -139,6 +142,7 @@ void NodeAgent::stop(base::Time now, Run& run, int64_t grace_us, bool kill_now) 
 }
 
 void NodeAgent::send_stop(Run& run) {
+  if (run.order && run.is_connected && !run.kill_now) out_.emplace_back(KeepOrder{run.key, *run.order});
   wire::ToShepherd message;
   message.mutable_stop()->set_grace_us(run.grace_us);
   message.mutable_stop()->set_kill_now(run.kill_now);

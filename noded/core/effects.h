@@ -37,6 +37,12 @@ struct ToShepherd {
   RunKey run;
   wire::ToShepherd message;
 };
+/// Write what the controller said of the end of a run into its step folder, where the shepherd looks when it is told to
+/// stop: a job that makes way for another has a signal of its own, and is told why.
+struct KeepOrder {
+  RunKey run;
+  wire::Stop order;
+};
 /// Write the record, then set up the containment of a run without script here; answered by on_share_prepared.
 struct PrepareShare {
   wire::RunRecord record;
@@ -62,8 +68,8 @@ struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, PrepareShare,
-                            ReleaseShare, PersistRun, ForgetRun, Say>;
+using Effect = std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder,
+                            PrepareShare, ReleaseShare, PersistRun, ForgetRun, Say>;
 using Effects = std::vector<Effect>;
 
 }  // namespace gw::noded

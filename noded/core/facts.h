@@ -19,6 +19,9 @@ struct RunKey {
   std::string text() const { return std::to_string(job) + "." + std::to_string(attempt); }
 };
 
+/// In the step folder, by the shepherd: what a job that makes way for another is told.
+constexpr char kPreemptFile[] = "preempted";
+
 /// A user as the node's own user database knows it.
 struct UserInfo {
   std::string name;

@@ -9,6 +9,7 @@
 
 #include "base/bitset.h"
 #include "base/hostlist.h"
+#include "model/job.h"
 #include "model/request.h"
 
 namespace gw::noded {
@@ -145,6 +146,14 @@ void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const
   env["ENVIRONMENT"] = "BATCH";
 }
 
+/// What Slurm has no variables for. How often the job has made way already the controller says in the environment.
+void put_preemption(Env& env, const NodeFacts& node, const wire::Prepare& p) {
+  const uint32_t what = p.spec().on_preempt();
+  const bool is_known = what <= static_cast<uint32_t>(model::OnPreempt::kCheckpoint);
+  env["GANGWAY_ON_PREEMPT"] = model::name(is_known ? static_cast<model::OnPreempt>(what) : model::OnPreempt::kRequeue);
+  env["GANGWAY_PREEMPT_FILE"] = node.steps_dir + "/" + RunKey{p.job(), p.attempt()}.text() + "/" + kPreemptFile;
+}
+
 void put_times(Env& env, const wire::Prepare& p, base::Time now) {
   constexpr int64_t kYear = int64_t{365} * 24 * 3600;
   const int64_t start = p.started_us() > 0 ? base::Time{p.started_us()}.seconds() : now.seconds();
@@ -266,6 +275,7 @@ std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prep
   drop_enclosing_job(env);
   fill_in_login(env, node, user);
   put_identity(env, node, prepare, user);
+  put_preemption(env, node, prepare);
   put_times(env, prepare, now);
   put_gang(env, prepare);
   put_request(env, prepare);

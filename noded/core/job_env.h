@@ -1,6 +1,6 @@
 // The environment of a batch script: the submission environment with the job's variables laid over it.
-// Invariants: every job variable is set under both prefixes, SLURM_ and GANGWAY_; job variables of an enclosing job
-// that this job does not set are taken out; no name stands twice.
+// Invariants: every job variable that Slurm has is set under both prefixes, SLURM_ and GANGWAY_; job variables of an
+// enclosing job that this job does not set are taken out; no name stands twice.
 #pragma once
 
 #include <string>

@@ -137,6 +137,13 @@ void Daemon::handle(const LaunchShepherd& effect) {
 
 void Daemon::handle(const ToShepherd& effect) { shepherds_.send(effect.run, effect.message); }
 
+static_assert(std::string_view(kPreemptFile) == step::kPreemptFile, "jobs are told where to look");
+
+void Daemon::handle(const KeepOrder& effect) {
+  const base::Status kept = step::record_order(folder_.step_dir(effect.run), effect.order);
+  if (!kept) spdlog::warn("run {} is ended by SIGTERM and not told why: {}", effect.run.text(), kept.error().text());
+}
+
 void Daemon::handle(const PrepareShare& effect) {
   const RunKey run{effect.record.job(), effect.record.attempt()};
   if (const base::Status saved = folder_.save(effect.record); !saved)

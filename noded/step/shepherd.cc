@@ -37,6 +37,15 @@ proc::Fd take_signals() {
   return proc::Fd(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+/// The node daemon says it to the job, and so to us.
+std::string on_preempt_of(const wire::StepSpec& spec) {
+  constexpr std::string_view kVariable = "GANGWAY_ON_PREEMPT=";
+  for (const std::string& line : spec.env())
+    for (const char* what : {"cancel", "checkpoint"})
+      if (line.starts_with(kVariable) && line.substr(kVariable.size()) == what) return what;
+  return "requeue";
+}
+
 }  // namespace
 
 ContainSpec contain_spec(const wire::Containment& message) {
@@ -52,7 +61,10 @@ ContainSpec contain_spec(const wire::Containment& message) {
 }
 
 Shepherd::Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::unique_ptr<Containment>> contain)
-    : spec_(std::move(spec)), listener_(std::move(listener)), contain_(std::move(contain)) {}
+    : on_preempt_(on_preempt_of(spec)),
+      spec_(std::move(spec)),
+      listener_(std::move(listener)),
+      contain_(std::move(contain)) {}
 
 int Shepherd::run() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -39,7 +39,8 @@ class Shepherd {
   // How far the step has come. The order is the order of life.
   enum class Phase { kSettingUp, kReady, kRunning, kOver, kStopping, kClean };
 
-  wire::StepSpec spec_;  // script, arguments and environment are let go once the task runs
+  std::string on_preempt_;  // what becomes of the job if it makes way for another
+  wire::StepSpec spec_;     // script, arguments and environment are let go once the task runs
   proc::Fd listener_;
   proc::Fd signals_;
   base::Result<std::unique_ptr<Containment>> contain_;
@@ -86,6 +87,7 @@ class Shepherd {
   void on_forget();
   void on_timers(int64_t now);
 
+  int stop_signal(const wire::StepStop& request);
   void signal_step(int signo);
   void kill_pass(int64_t now);
   void check_clean();

@@ -174,6 +174,20 @@ void Shepherd::signal_step(int signo) {
   (*contain_)->signal_all(signo);
 }
 
+/// The signal that begins the grace. One that makes way for another finds out why before it comes.
+int Shepherd::stop_signal(const wire::StepStop& request) {
+  std::optional<wire::Stop> order = read_order(spec_.dir());
+  if (!order) return SIGTERM;
+  if (order->preempted_for() != 0) {
+    // From now, and by this node's clock: that is when it is killed, however long the order was on its way.
+    order->set_grace_us(request.grace_us());
+    order->set_until_us(wall_us() + request.grace_us());
+    if (const base::Status told = write_preempt_file(spec_, *order, on_preempt_); !told)
+      log_note(spec_, "the job is not told why it ends: " + told.error().text());
+  }
+  return order->signo() > 0 && order->signo() < NSIG ? order->signo() : SIGTERM;
+}
+
 void Shepherd::on_stop(const wire::StepStop& request) {
   if (phase_ == Phase::kClean) return;
   const int64_t now = monotonic_us();
@@ -184,9 +198,9 @@ void Shepherd::on_stop(const wire::StepStop& request) {
   const bool at_once = request.kill_now() || request.grace_us() <= 0 || !started_;
   next_pass_at_ = at_once ? now : now + request.grace_us();
   if (at_once || is_empty()) return;
-  signal_step(SIGTERM);
+  signal_step(stop_signal(request));
   if (has_contain()) static_cast<void>((*contain_)->thaw());
-  signal_step(SIGCONT);  // a stopped process would not see its SIGTERM
+  signal_step(SIGCONT);  // a stopped process would not see it
 }
 
 void Shepherd::on_forget() {

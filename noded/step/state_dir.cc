@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <ctime>
 
 #include "noded/step/channel.h"
 #include "noded/step/proc/files.h"
@@ -15,6 +17,17 @@ namespace {
 
 constexpr mode_t kDirMode = 0711;
 constexpr mode_t kScriptMode = 0500;
+constexpr mode_t kToldMode = 0400;
+constexpr int64_t kMicro = 1'000'000;
+
+/// "2027-01-15T08:00:00Z"
+std::string utc(int64_t seconds) {
+  const time_t when = seconds;
+  struct tm parts {};
+  std::array<char, 32> text{};
+  if (::gmtime_r(&when, &parts) == nullptr) return {};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
 
 template <typename Message>
 std::optional<Message> read_record(const std::string& path) {
@@ -62,6 +75,30 @@ base::Result<std::string> write_hosts(const wire::StepSpec& spec) {
   return path;
 }
 
+base::Status record_order(const std::string& dir, const wire::Stop& order) {
+  // Not synced: a crash of the machine ends the step.
+  return proc::replace_file(dir, "order", pack(order), false);
+}
+
+std::optional<wire::Stop> read_order(const std::string& dir) { return read_record<wire::Stop>(dir + "/order"); }
+
+base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what) {
+  const std::string path = spec.dir() + "/" + kPreemptFile, fresh = path + ".new";
+  const int64_t until = order.until_us() / kMicro;
+  const std::string told = R"({"reason":"preempted","by_job":)" + std::to_string(order.preempted_for()) +
+                           R"(,"rule":)" + std::to_string(order.preempt_rule()) + R"(,"until":")" + utc(until) +
+                           R"(","until_unix":)" + std::to_string(until) + R"(,"grace_seconds":)" +
+                           std::to_string(order.grace_us() / kMicro) + R"(,"what":")" + std::string(what) + "\"}\n";
+  ::unlink(fresh.c_str());
+  const proc::Fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kToldMode));
+  if (!fd) return base::fail_errno(fresh, errno);
+  GW_TRY_STATUS(proc::write_all(fd.get(), told, fresh));
+  if (::fchmod(fd.get(), kToldMode) != 0) return base::fail_errno(fresh, errno);
+  if (::geteuid() == 0 && ::fchown(fd.get(), spec.uid(), spec.gid()) != 0) return base::fail_errno(fresh, errno);
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return base::fail_errno(path, errno);
+  return {};
+}
+
 base::Status record_exit(const std::string& dir, const wire::StepExit& exit) {
   return proc::replace_file(dir, "exit", pack(exit), true);
 }
@@ -77,7 +114,8 @@ std::optional<wire::StepClean> read_clean(const std::string& dir) {
 }
 
 base::Status remove_state_dir(const std::string& dir) {
-  for (const char* name : {"sock", "script", "hosts", "exit", "clean", "exit.new", "clean.new"})
+  for (const char* name : {"sock", "script", "hosts", "order", "preempted", "exit", "clean", "order.new",
+                           "preempted.new", "exit.new", "clean.new"})
     ::unlink((dir + "/" + name).c_str());
   if (::rmdir(dir.c_str()) == 0 || errno == ENOENT) return {};
   return base::fail_errno("removing " + dir, errno);

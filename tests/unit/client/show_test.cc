@@ -23,6 +23,7 @@ TEST(ShowJob, HasSlurmsKeysAndLayout) {
       "   JobState=RUNNING Reason=None Dependency=(null)\n"
       "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0\n"
       "   DerivedExitCode=0:0\n"
+      "   OnPreempt=requeue Preemptions=0 LostGpuSeconds=0.0\n"
       "   RunTime=00:01:05 TimeLimit=01:00:00 TimeMin=N/A\n"
       "   SubmitTime=2027-01-15T07:58:20 EligibleTime=2027-01-15T07:58:20\n"
       "   AccrueTime=2027-01-15T07:58:20\n"
@@ -64,6 +65,16 @@ TEST(ShowJob, OneLineHasNoNewlineInside) {
   EXPECT_THAT(text, HasSubstr("JobId=7 JobName=train UserId=alice(1000)"));
   EXPECT_THAT(text, HasSubstr("JobState=PENDING Reason=Resources"));
   EXPECT_THAT(text, HasSubstr("NodeList= NumNodes=2"));
+}
+
+TEST(ShowJob, SaysHowOftenItMadeWayAndWhatThatCost) {
+  wire::Job job = running_job();
+  job.mutable_spec()->set_on_preempt(static_cast<uint32_t>(model::OnPreempt::kCheckpoint));
+  job.mutable_spec()->set_preempt_signo(10);
+  job.mutable_status()->set_preemptions(2);
+  job.mutable_status()->set_lost_gpu_ms(1500);
+  const std::string text = show_job_text({&job, {kNow * 1'000'000}}, {});
+  EXPECT_THAT(text, HasSubstr("OnPreempt=checkpoint Preemptions=2 LostGpuSeconds=1.5 PreemptSignal=10\n"));
 }
 
 TEST(ShowJob, AComponentNamesTheFilesOfTheFirst) {

@@ -210,6 +210,15 @@ TEST(Gbatch, SignalForms) {
   EXPECT_EQ(warn("10@90"), (model::WarnSignal{10, 90, false}));
 }
 
+TEST(Gbatch, WhatToDoWhenTakenOff) {
+  EXPECT_EQ(spec({}).on_preempt, model::OnPreempt::kRequeue);
+  EXPECT_EQ(spec({}).preempt_signo, 0);
+  EXPECT_EQ(spec({"--on-preempt=cancel"}).on_preempt, model::OnPreempt::kCancel);
+  EXPECT_EQ(spec({"--on-preempt=CHECKPOINT"}).on_preempt, model::OnPreempt::kCheckpoint);
+  EXPECT_EQ(spec({"--preempt-signal=USR1"}).preempt_signo, SIGUSR1);
+  EXPECT_EQ(spec({"--preempt-signal=12"}).preempt_signo, 12);
+}
+
 struct Bad {
   std::vector<std::string> args;
   const char* says;
@@ -243,6 +252,10 @@ TEST(Gbatch, BadOptionsSayWhatIsWrong) {
       {{"-C", "a&"}, "feature"},
       {{"--exclusive=user"}, "not supported"},
       {{"--signal=FOO"}, "unknown signal"},
+      {{"--on-preempt=cancle"}, "did you mean \"cancel\"?"},
+      {{"--on-preempt="}, "none of requeue, cancel, checkpoint"},
+      {{"--preempt-signal=0"}, "--preempt-signal"},
+      {{"--preempt-signal=FOO"}, "unknown signal"},
       {{"--signal=USR1@999999"}, "seconds"},
       {{"--open-mode=x"}, "neither append nor truncate"},
       {{"--nice=x"}, "--nice"},

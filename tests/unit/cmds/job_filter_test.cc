@@ -160,18 +160,29 @@ TEST(CheckNames, WhatAJobCarriesExistsAndIsNotAskedFor) {
   EXPECT_NE(verdict(filter), "");
 }
 
-TEST(UpdateNode, AllStandsForEveryNode) {
+TEST(NameAllNodes, AllStandsForEveryNode) {
   std::vector<wire::ApiRequest> seen;
   client::Connection connection = connect_to_fake(seen);
-  wire::UpdateNodeRequest update;
-  update.add_names("n7");
-  ASSERT_TRUE(name_all_nodes(connection, update).has_value());
-  EXPECT_THAT(update.names(), ElementsAre("n7"));
+  wire::ApiRequest node, changed, made;
+  node.mutable_update_node()->add_names("n7");
+  changed.mutable_update_partition()->set_nodes("n7");
+  made.mutable_create_partition()->mutable_partition()->add_nodes("n7");
+  for (wire::ApiRequest* request : {&node, &changed, &made}) {
+    const std::string before = request->SerializeAsString();
+    ASSERT_TRUE(name_all_nodes(connection, *request).has_value());
+    EXPECT_EQ(request->SerializeAsString(), before);
+  }
   for (const char* all : {"ALL", "all"}) {
-    update.clear_names();
-    update.add_names(all);
-    ASSERT_TRUE(name_all_nodes(connection, update).has_value());
-    EXPECT_THAT(update.names(), ElementsAre("n0", "n1"));
+    node.mutable_update_node()->set_names(0, all);
+    changed.mutable_update_partition()->set_nodes(all);
+    made.mutable_create_partition()->mutable_partition()->mutable_nodes()->Clear();
+    made.mutable_create_partition()->mutable_partition()->add_nodes(all);
+    for (wire::ApiRequest* request : {&node, &changed, &made})
+      ASSERT_TRUE(name_all_nodes(connection, *request).has_value());
+    EXPECT_THAT(node.update_node().names(), ElementsAre("n0", "n1"));
+    EXPECT_EQ(changed.update_partition().nodes(), "n[0-1]");
+    EXPECT_THAT(made.create_partition().partition().nodes(), ElementsAre("n0", "n1"));
+    node.mutable_update_node()->mutable_names()->DeleteSubrange(1, 1);
   }
 }
 

@@ -27,11 +27,13 @@ class MemoryStore {
     for (const auto& [name, bytes] : meta) s.meta.push_back({name, bytes});
     s.replies = replies;
     for (const auto& [name, bytes] : reservations) s.reservations.push_back({name, bytes});
+    for (const auto& [name, bytes] : qos) s.qos.push_back({name, bytes});
+    for (const auto& [name, bytes] : quota_users) s.quota_users.push_back({name, bytes});
     for (const auto& [key, row] : usage) s.usage.push_back(row);
     return s;
   }
   std::map<base::JobId, store::JobRow> jobs, ended;
-  std::map<std::string, std::string> nodes, partitions, meta, reservations;
+  std::map<std::string, std::string> nodes, partitions, meta, reservations, qos, quota_users;
   std::map<std::pair<std::string, std::string>, store::PutUsage> usage;
   std::vector<store::PutReply> replies;
   std::vector<store::Event> events;
@@ -53,6 +55,10 @@ class MemoryStore {
   void put(const store::PutPartition& o) { partitions[o.name] = o.bytes; }
   void put(const store::PutReservation& o) { reservations[o.name] = o.bytes; }
   void put(const store::DropReservation& o) { reservations.erase(o.name); }
+  void put(const store::PutQos& o) { qos[o.name] = o.bytes; }
+  void put(const store::DropQos& o) { qos.erase(o.name); }
+  void put(const store::PutQuotaUser& o) { quota_users[o.name] = o.bytes; }
+  void put(const store::DropQuotaUser& o) { quota_users.erase(o.name); }
   void put(const store::PutReply& o) { replies.push_back(o); }
   void put(const store::DropReplies&) {}
   void put(const store::PutUsage& o) { usage[{o.kind, o.name}] = o; }

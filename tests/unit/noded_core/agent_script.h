@@ -60,6 +60,9 @@ struct Describe {
   std::string operator()(const LookupUser& e) const { return "lookup " + e.run.text(); }
   std::string operator()(const LaunchShepherd& e) const { return "launch " + key_text(e.spec.job(), e.spec.attempt()); }
   std::string operator()(const ToShepherd& e) const { return e.run.text() + " < " + describe(e.message); }
+  std::string operator()(const KeepOrder& e) const {
+    return e.run.text() + " ! " + std::to_string(e.order.signo()) + " for " + std::to_string(e.order.preempted_for());
+  }
   std::string operator()(const PrepareShare& e) const {
     return "contain " + key_text(e.record.job(), e.record.attempt());
   }
@@ -202,6 +205,8 @@ class AgentScript {
         address(m.mutable_stop(), key);
         m.mutable_stop()->set_grace_us(5'000'000);
         m.mutable_stop()->set_kill_now(verb == "kill");
+        m.mutable_stop()->set_signo(std::stoi(option(rest, "signo", "0")));
+        m.mutable_stop()->set_preempted_for(static_cast<uint32_t>(std::stoul(option(rest, "for", "0"))));
       });
     if (verb == "signal")
       return order([&](auto& m) {

@@ -237,6 +237,28 @@ const std::vector<Case> kCases = {
      {kLinked,
       {{"stop 9.2", "> done 9.2"}, {"ack-done 9.2", ""}, {"prepare 9.2 go", ""}, {"prepare 9.3 go", "lookup 9.3"}}}},
     {"silence", {kLinked, {{"wait 59", "> beat"}, {"wait 1", "disconnect"}, {"down", ""}, {"wait 1", "connect"}}}},
+    {"makes_way_for_another",
+     {kLinked,
+      kRunning,
+      {{"stop 7.1 signo=10 for=17", "7.1 ! 10 for 17; 7.1 < stop 5"},
+       {"stop 7.1 signo=10 for=17", ""},
+       {"lost 7.1", ""},
+       {"connected 7.1", "7.1 ! 10 for 17; 7.1 < stop 5"},  // the shepherd may not have heard it
+       {"exit 7.1", "> exited 7.1 0:0"},
+       {"clean 7.1", "> done 7.1"}}}},
+    {"makes_way_before_the_shepherd_answers",
+     {kLinked,
+      {{"prepare 7.1 go", "lookup 7.1"},
+       {"user 7.1", "launch 7.1"},
+       {"stop 7.1 for=17", ""},
+       {"connected 7.1", "7.1 ! 0 for 17; 7.1 < stop 5"}}}},
+    {"makes_way_where_no_script_runs",
+     {kLinked,
+      {{"prepare 7.1 nodes=n1,n0", "contain 7.1"},
+       {"contained 7.1", "> prepared 7.1"},
+       {"go 7.1", "persist 7.1"},
+       {"stop 7.1 signo=10 for=17", "release 7.1"}}}},
+    {"no_time_to_make_way", {kLinked, kRunning, {{"kill 7.1 signo=10 for=17", "7.1 < kill"}}}},
     {"refused",
      {{{"start", "connect"},
        {"up", "> register"},
@@ -296,6 +318,19 @@ TEST(AgentRecovery, AdoptsARunningShepherd) {
   EXPECT_EQ(script("up"), "> register 7.1=2");
   EXPECT_EQ(script("registered 7.1"), "> started 7.1");
   EXPECT_EQ(script("exit 7.1 1"), "> exited 7.1 1:0; 7.1 < stop 0");
+}
+
+TEST(AgentRecovery, WhatMakesWayGoesOnToDoSo) {
+  AgentScript script;
+  RecoveredRun run = found({7, 1});
+  run.shepherd_answers = true;
+  EXPECT_EQ(describe(script.agent.on_recovered(script.now, {run})), "connect");
+  EXPECT_EQ(script("connected 7.1"), "");
+  EXPECT_EQ(script("started 7.1"), "");
+  EXPECT_EQ(script("up"), "> register 7.1=2");
+  EXPECT_EQ(script("registered 7.1"), "> started 7.1");
+  // The controller says it again; the shepherd, which counts its grace since the first time, knows that.
+  EXPECT_EQ(script("stop 7.1 signo=10 for=17"), "7.1 ! 10 for 17; 7.1 < stop 5");
 }
 
 TEST(AgentRecovery, ReportsAnExitThatHappenedMeanwhile) {

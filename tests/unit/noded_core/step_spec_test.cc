@@ -93,6 +93,20 @@ TEST_F(StepSpecTest, SetsEveryVariableUnderBothNames) {
   EXPECT_EQ(have["ENVIRONMENT"], "BATCH");
 }
 
+TEST_F(StepSpecTest, SaysWhatBecomesOfAJobThatMakesWayAndWhereItIsTold) {
+  using namespace std::string_literals;
+  prepare.set_environment(
+      "GANGWAY_PREEMPT_FILE=/home/ann/x\0GANGWAY_ON_PREEMPT=cancel\0GANGWAY_PREEMPTIONS=9\0GANGWAY_PREEMPTIONS=2"s);
+  auto have = env();
+  EXPECT_EQ(have["GANGWAY_PREEMPT_FILE"], "/s/steps/7.2/preempted");
+  EXPECT_EQ(have["GANGWAY_ON_PREEMPT"], "requeue");
+  EXPECT_EQ(have["GANGWAY_PREEMPTIONS"], "2");  // the controller's word comes last
+  for (const auto& [number, word] : std::map<uint32_t, std::string>{{1, "cancel"}, {2, "checkpoint"}, {9, "requeue"}}) {
+    prepare.mutable_spec()->set_on_preempt(number);
+    EXPECT_EQ(env()["GANGWAY_ON_PREEMPT"], word);
+  }
+}
+
 TEST_F(StepSpecTest, KeepsTheSubmissionEnvironmentButNotAnEnclosingJobs) {
   auto have = env();
   EXPECT_EQ(have["PATH"], "/opt/bin");

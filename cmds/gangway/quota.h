@@ -1,0 +1,23 @@
+// The pure parts of `gangway quota` and `gangway checkpointed`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/api.pb.h"
+
+namespace gw::cmds {
+
+/// From two words: names of QOS ("cluster" for the root), or numbers of jobs. Errors: not two, no number of a job.
+base::Result<wire::ExplainQuotaRequest> explain_request(const std::vector<std::string>& words);
+/// "yes: A may take up to 8 of gpu from B now (rule 5)", and the reasoning below it.
+std::string explain_text(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told);
+/// {"schema_version", "taker", "from", "may", "rule", "gpus", "lines": [...]}
+std::string explain_json(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told);
+
+/// The job that is meant: the one operand, else $GANGWAY_JOB_ID, else $SLURM_JOB_ID (null: not set). Errors: outside a
+/// job, no number.
+base::Result<uint32_t> job_in_question(const std::vector<std::string>& words, const char* own, const char* slurm);
+
+}  // namespace gw::cmds

@@ -1,0 +1,129 @@
+// Jobs that make way for others: who is told to go and what the job is told, what becomes of it, and what of its work
+// is lost. Invariants: a preemption is no failure: it changes neither the count of failed launches nor the back-off;
+// each run counts as preempted once, when it has left its nodes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::OnPreempt;
+using model::Outcome;
+using model::WaitReason;
+
+namespace {
+
+constexpr int kMaxSignal = 64;
+
+/// Milliseconds of whole GPUs that the run has worked since it began or was saved last.
+uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
+  const Time since = std::max(placed.started, placed.saved);
+  if (!placed.started || ended <= since) return 0;
+  uint64_t thousandths = 0;
+  for (const model::NodeShare& share : placed.allocation.shares)
+    thousandths += uint64_t{share.gpus.size()} * share.gpu_milli;
+  return static_cast<uint64_t>((ended - since).us / 1000) * thousandths / model::kWholeGpu;
+}
+
+}  // namespace
+
+/// Nobody is taken off for a job that no longer waits for room.
+/// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
+bool Controller::can_make_room(Time now, const sched::Group& group) const {
+  const bool takes = std::any_of(group.decisions.begin(), group.decisions.end(),
+                                 [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
+  if (!takes) return true;
+  const bool are_all_there =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node.second.connected; });
+  if (now < boot_ + settings_.node_timeout && !are_all_there) return false;
+  return std::all_of(group.decisions.begin(), group.decisions.end(), [this](const sched::Decision& d) {
+    const auto* victim = std::get_if<sched::Preempt>(&d);
+    if (victim == nullptr) return true;
+    const auto job = jobs_.find(victim->beneficiary);
+    return store_fault_.empty() && job != jobs_.end() && job->second.waiting() != nullptr && !job->second.is_held() &&
+           job->second.waiting()->reason == WaitReason::kNone;
+  });
+}
+
+/// What others leave for a job is its own, also after a restart.
+void Controller::keep_for(Time now, const sched::Claim& claim) {
+  Job* job = find_job(claim.job);
+  if (job == nullptr || job->waiting() == nullptr) return;
+  job->waiting()->claim = model::Claim{claim.partition, claim.allocation, claim.when};
+  save(*job);
+  log_job(now, *job, "claimed", fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
+  emit(sched::ClaimSet{claim});
+}
+
+/// The job goes back to the queue as soon as it has left its nodes, unless it would rather end.
+void Controller::preempt(Time now, const sched::Preempt& victim) {
+  Job* job = find_job(victim.job);
+  const bool runs = job != nullptr && (job->state == JobState::kRunning || job->state == JobState::kConfiguring);
+  if (!runs) return;
+  Outcome outcome;
+  outcome.end = JobState::kPreempted;
+  outcome.detail = fmt::format("taken off for job {}{}", victim.beneficiary.value,
+                               victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule));
+  outcome.grace = victim.grace;
+  // spec.requeue may have changed since it started: then it goes for good, too.
+  outcome.requeue = job->spec.requeue && job->spec.on_preempt != OnPreempt::kCancel;
+  outcome.ended = now;
+  outcome.preempted_for = victim.beneficiary.value;
+  outcome.preempt_rule = static_cast<uint32_t>(victim.rule);
+  stop(now, *job, std::move(outcome));
+}
+
+base::Status Controller::check_preemption(const model::JobSpec& spec, std::vector<std::string>& warnings) const {
+  if (spec.preempt_signo < 0 || spec.preempt_signo > kMaxSignal)
+    return base::invalid(fmt::format("--preempt-signal: signal {} does not exist", spec.preempt_signo));
+  if (!spec.requeue && spec.on_preempt == OnPreempt::kCheckpoint)
+    warnings.push_back("--on-preempt=checkpoint says nothing beside --no-requeue: the job is never taken off");
+  return {};
+}
+
+/// What a Stop says of why and until when, where the job makes way for another.
+void Controller::tell_preemption(const Job& job, wire::Stop& out) const {
+  const Outcome& outcome = *job.placed()->outcome;
+  if (!was_preempted(outcome)) return;
+  out.set_signo(job.spec.preempt_signo);
+  out.set_preempted_for(outcome.preempted_for);
+  out.set_preempt_rule(outcome.preempt_rule);
+  out.set_until_us((job.placed()->kill_sent + outcome.grace.value_or(settings_.kill_wait)).us);
+}
+
+/// A job that was asked to save its work ended by itself with exit code 0: it has.
+void Controller::take_exit_as_saved(Job& job, const Outcome& reported) {
+  const bool is_clean = reported.end == JobState::kCompleted && reported.exit == model::ExitStatus{};
+  if (!is_clean || job.spec.on_preempt != OnPreempt::kCheckpoint || !was_preempted(*job.placed()->outcome)) return;
+  job.placed()->saved = std::max(job.placed()->saved, reported.ended);
+  for (Job* other : siblings(job)) {  // the script is that of all components
+    if (other->placed() == nullptr) continue;
+    other->placed()->saved = std::max(other->placed()->saved, reported.ended);
+    save(*other);
+  }
+}
+
+bool Controller::was_preempted(const Outcome& outcome) {
+  return outcome.preempted_for != 0 || outcome.end == JobState::kPreempted;
+}
+
+/// Once for each run, when it has left its nodes; the caller saves the job.
+void Controller::count_preemption(Time now, Job& job, const Outcome& outcome) {
+  if (!was_preempted(outcome)) return;
+  const model::Placed& placed = *job.placed();
+  const uint64_t lost = unsaved_gpu_ms(placed, outcome.ended);
+  ++job.preemptions;
+  job.lost_gpu_ms += lost;
+  PreemptionFigures& figures = preemptions_[job.spec.qos];
+  ++figures.count;
+  figures.lost_gpu_ms += lost;
+  if (placed.allocation.total_gpus() > 0 && placed.started)
+    log_job(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,448 @@
+// See quota_book.h.
+#include "ctld/core/quota_book.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "ctld/core/names.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using base::Duration;
+using base::ErrorCode;
+using base::Status;
+using model::Amounts;
+using model::kRootQos;
+using model::Qos;
+
+std::vector<Qos> QuotaBook::tree() const {
+  std::vector<Qos> out;
+  for (const auto& [name, one] : qos)
+    if (name != kRootQos) out.push_back(one);
+  return out;
+}
+
+std::vector<std::string> QuotaBook::path(const std::string& name) const {
+  std::vector<std::string> out;
+  for (auto at = qos.find(name); at != qos.end() && at->first != kRootQos && out.size() <= qos.size();
+       at = qos.find(at->second.parent))
+    out.push_back(at->first);
+  out.emplace_back(kRootQos);
+  return out;
+}
+
+std::vector<std::string> QuotaBook::below(const std::string& name) const {
+  std::vector<std::string> out;
+  for (const auto& [other, one] : qos) {
+    const std::vector<std::string> way = path(other);
+    if (other != name && std::find(way.begin(), way.end(), name) != way.end()) out.push_back(other);
+  }
+  return out;
+}
+
+bool is_named(const std::vector<std::string>& list, const Caller& caller) {
+  return std::any_of(list.begin(), list.end(), [&](const std::string& name) {
+    if (!name.starts_with('@')) return name == caller.user;
+    return std::find(caller.groups.begin(), caller.groups.end(), name.substr(1)) != caller.groups.end();
+  });
+}
+
+namespace {
+
+bool holds_on_path(const QuotaBook& book, const std::string& qos, const auto& holds) {
+  for (const std::string& name : book.path(qos))
+    if (const auto it = book.qos.find(name); it != book.qos.end() && holds(it->second)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_operator(const QuotaBook& book, const Caller& caller, const std::string& qos) {
+  return holds_on_path(book, qos, [&](const Qos& q) { return is_named(q.operators, caller); });
+}
+
+bool may_submit(const QuotaBook& book, const Caller& caller, const std::string& qos) {
+  if (!holds_on_path(book, qos, [](const Qos& q) { return !q.users.empty(); })) return true;
+  return holds_on_path(book, qos,
+                       [&](const Qos& q) { return is_named(q.users, caller) || is_named(q.operators, caller); });
+}
+
+namespace {
+
+constexpr size_t kMostQos = 10'000, kMostUsers = 100'000, kMostNames = 1'000, kMostText = 1'000;
+constexpr uint32_t kMostWeight = 1'000'000, kMostCount = 1'000'000'000;
+constexpr int64_t kMostPriority = 1'000'000'000;
+constexpr Duration kMostTime = base::hours(24 * 366);
+
+std::string root_or(const std::string& name) { return name.empty() ? std::string(kRootQos) : name; }
+
+/// What is written in a QOS, said as it is written.
+std::string told(const Qos& before, const Qos& after) {
+  std::vector<std::string> out;
+  const auto tell = [&](std::string_view key, const auto& a, const auto& b, const auto& text) {
+    if (!(a == b)) out.push_back(fmt::format("{} {} -> {}", key, text(a), text(b)));
+  };
+  const auto amounts = [](const Amounts& a) { return a.empty() ? std::string("none") : model::format_amounts(a); };
+  const auto number = [](const auto& n) { return fmt::format("{}", n); };
+  const auto length = [](Duration d) { return d.us == 0 ? std::string("none") : base::format_duration(d); };
+  const auto names = [](const auto& list) { return list.empty() ? std::string("none") : base::join(list, ","); };
+  tell("parent", before.parent, after.parent, root_or);
+  tell("description", before.description, after.description, [](const auto& t) { return '"' + t + '"'; });
+  tell("guaranteed", before.guaranteed, after.guaranteed, amounts);
+  tell("limit", before.limit, after.limit, amounts);
+  tell("weight", before.weight, after.weight, number);
+  tell("priority", before.priority, after.priority, number);
+  tell("preempt_children", before.preempt_children, after.preempt_children, number);
+  tell("min_runtime", before.min_runtime, after.min_runtime, length);
+  tell("grace", before.grace, after.grace,
+       [&](const auto& g) { return g ? base::format_duration(*g) : std::string("as above it"); });
+  tell("max_wall", before.max_wall, after.max_wall, length);
+  tell("max_jobs", before.max_jobs, after.max_jobs, number);
+  tell("max_submit", before.max_submit, after.max_submit, number);
+  tell("max_jobs_per_user", before.max_jobs_per_user, after.max_jobs_per_user, number);
+  tell("max_submit_per_user", before.max_submit_per_user, after.max_submit_per_user, number);
+  tell("limit_per_user", before.limit_per_user, after.limit_per_user, amounts);
+  tell("users", before.users, after.users, names);
+  tell("operators", before.operators, after.operators, names);
+  return base::join(out, "; ");
+}
+
+Status patch_amounts(Amounts& to, const wire::AmountsPatch& patch, std::string_view key) {
+  constexpr uint64_t kMost = uint64_t{1} << 50;
+  if (patch.clear()) to.clear();
+  for (const wire::QosAmount& a : patch.set()) {
+    GW_TRY(resource, model::parse_resource(a.resource()));
+    if (a.amount() > kMost) return base::invalid(fmt::format("{}: the amount of {} is out of range", key, resource));
+    to[resource] = a.amount();
+  }
+  for (const std::string& name : patch.drop()) {
+    GW_TRY(resource, model::parse_resource(name));
+    to.erase(resource);
+  }
+  return {};
+}
+
+Status patch_names(std::vector<std::string>& to, const wire::NamesPatch& patch, std::string_view key) {
+  if (patch.clear()) to.clear();
+  for (const std::string& name : patch.add()) {
+    const std::string bare = name.starts_with('@') ? name.substr(1) : name;
+    if (bare.empty() || bare.size() > 256 || bare.find_first_of(" \t\n,:/@\"'") != std::string::npos)
+      return base::invalid(fmt::format("{}: \"{}\" is not a user or @group", key, base::printable(name)));
+    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+  }
+  for (const std::string& name : patch.drop()) std::erase(to, name);
+  if (to.size() > kMostNames)
+    return base::invalid(fmt::format("{}: more than {} names", key, kMostNames), "use @groups");
+  return {};
+}
+
+Status patch_time(Duration& to, int64_t us, std::string_view key) {
+  if (us < 0 || us > kMostTime.us) return base::invalid(fmt::format("{} is out of range", key), "0 to 366 days");
+  to = Duration{us};
+  return {};
+}
+
+Status patch_numbers(Qos& q, const wire::QosPatch& p) {
+  if (p.has_priority()) q.priority = p.priority();
+  if (q.priority < -kMostPriority || q.priority > kMostPriority) return base::invalid("priority is out of range");
+  if (p.has_weight()) q.weight = p.weight();
+  if (q.weight > kMostWeight) return base::invalid("weight is out of range", "0 to 1000000");
+  const auto count = [](bool has, uint32_t n, uint32_t& to) {
+    if (has) to = std::min(n, kMostCount);
+  };
+  count(p.has_max_jobs(), p.max_jobs(), q.max_jobs);
+  count(p.has_max_submit(), p.max_submit(), q.max_submit);
+  count(p.has_max_jobs_per_user(), p.max_jobs_per_user(), q.max_jobs_per_user);
+  count(p.has_max_submit_per_user(), p.max_submit_per_user(), q.max_submit_per_user);
+  if (p.has_min_runtime_us()) GW_TRY_STATUS(patch_time(q.min_runtime, p.min_runtime_us(), "min_runtime"));
+  if (p.has_max_wall_us()) GW_TRY_STATUS(patch_time(q.max_wall, p.max_wall_us(), "max_wall"));
+  if (!p.has_grace_us()) return {};
+  q.grace.reset();
+  if (p.grace_us() < 0) return {};
+  q.grace.emplace();
+  return patch_time(*q.grace, p.grace_us(), "grace");
+}
+
+Status patch_qos(Qos& q, const wire::QosPatch& p) {
+  if (p.has_parent()) q.parent = p.parent() == kRootQos ? std::string() : p.parent();
+  if (p.has_description()) q.description = base::printable(p.description(), kMostText);
+  if (p.has_preempt_children()) q.preempt_children = p.preempt_children();
+  GW_TRY_STATUS(patch_numbers(q, p));
+  GW_TRY_STATUS(patch_amounts(q.guaranteed, p.guaranteed(), "guaranteed"));
+  GW_TRY_STATUS(patch_amounts(q.limit, p.limit(), "limit"));
+  GW_TRY_STATUS(patch_amounts(q.limit_per_user, p.limit_per_user(), "limit_per_user"));
+  GW_TRY_STATUS(patch_names(q.users, p.users(), "users"));
+  return patch_names(q.operators, p.operators(), "operators");
+}
+
+Status check_name(const std::string& name) {
+  const bool is_fine = !name.empty() && name.size() <= 64 && name.front() != '-' && name.front() != '@' &&
+                       std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                         return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+                       });
+  if (is_fine) return {};
+  return base::invalid(fmt::format("\"{}\" is no name of a QOS", base::printable(name)),
+                       "letters, digits and . _ -; at most 64");
+}
+
+/// One request on its way through a copy of the book.
+class Change {
+ public:
+  Change(const QuotaBook& book, const QuotaAuthor& author, const QuotaBounds& bounds, std::vector<std::string>& lines)
+      : before_(book), book_(book), author_(author), bounds_(bounds), lines_(lines) {}
+
+  base::Result<QuotaBook> run(const wire::ChangeQuotasRequest& request) {
+    if ((request.force() || request.replace()) && !author_.is_admin)
+      return base::fail(ErrorCode::kDenied, "only administrators may force a change or load a whole tree");
+    if (request.changes().empty() && !request.replace()) return base::invalid("no change is asked for");
+    if (request.replace()) book_ = {};
+    for (const wire::QuotaChange& change : request.changes()) GW_TRY_STATUS(take(change));
+    GW_TRY_STATUS(check(request.force()));
+    if (request.replace()) tell_replaced();
+    return std::move(book_);
+  }
+
+ private:
+  const QuotaBook& before_;
+  QuotaBook book_;
+  const QuotaAuthor& author_;
+  const QuotaBounds& bounds_;
+  std::vector<std::string>& lines_;
+
+  Status take(const wire::QuotaChange& change) {
+    if (change.is_user()) return take_user(change);
+    switch (change.what()) {
+      case wire::QuotaChange::kAdd:
+        return add(change);
+      case wire::QuotaChange::kModify:
+        return modify(change);
+      case wire::QuotaChange::kDelete:
+        return remove(change);
+      default:
+        return base::invalid("unknown change of a QOS");
+    }
+  }
+
+  /// May the caller change what is directly below `parent`?
+  Status check_author(const std::string& parent, std::string_view what) const {
+    if (author_.is_admin || is_operator(before_, author_.caller, root_or(parent))) return {};
+    return base::fail(ErrorCode::kDenied, fmt::format("user {} may not change {}", author_.caller.user, what),
+                      "administrators may, and operators of a QOS above it");
+  }
+
+  base::Result<Qos*> find(const std::string& name) {
+    if (const auto it = book_.qos.find(name); it != book_.qos.end()) return &it->second;
+    return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", name, keys_of(book_.qos)));
+  }
+
+  Status add(const wire::QuotaChange& change) {
+    const std::string& name = change.name();
+    if (name == kRootQos) return modify(change);
+    GW_TRY_STATUS(check_name(name));
+    if (book_.qos.contains(name))
+      return base::fail(ErrorCode::kConflict, fmt::format("QOS {} exists already", name),
+                        fmt::format("change it with: gacctmgr modify qos {} set ...", name));
+    if (book_.qos.size() >= kMostQos) return base::invalid(fmt::format("there are {} QOS", kMostQos));
+    Qos q;
+    q.name = name;
+    GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
+    GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
+    GW_TRY_STATUS(check_grants(q, change.qos()));
+    lines_.push_back(fmt::format("QOS {} added below {}: {}", name, root_or(q.parent), told(blank(q), q)));
+    book_.qos[name] = std::move(q);
+    return {};
+  }
+
+  static base::Error of(const std::string& name, base::Error error) {
+    error.what = fmt::format("QOS {}: {}", name, error.what);
+    return error;
+  }
+
+  static Qos blank(const Qos& like) {
+    Qos q;
+    q.parent = like.parent;
+    return q;
+  }
+
+  Status modify(const wire::QuotaChange& change) {
+    const std::string& name = change.name();
+    if (name == kRootQos) return modify_root(change.qos());
+    GW_TRY(found, find(name));
+    Qos q = *found;
+    GW_TRY_STATUS(check_author(q.parent, "QOS " + name));
+    GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
+    if (q.parent != found->parent) GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
+    GW_TRY_STATUS(check_grants(q, change.qos()));
+    const std::string what = told(*found, q);
+    lines_.push_back(fmt::format("QOS {}: {}", name, what.empty() ? "nothing changed" : what));
+    const bool was_open = is_open(name);
+    *found = std::move(q);
+    if (was_open && !is_open(name))
+      lines_.push_back(
+          fmt::format("QOS {} was open to everybody; now only to users and operators of it or above", name));
+    return {};
+  }
+
+  bool is_open(const std::string& name) const {
+    return !holds_on_path(book_, name, [](const Qos& q) { return !q.users.empty(); });
+  }
+
+  /// The root has no amounts: it is what the cluster is.
+  Status modify_root(const wire::QosPatch& patch) {
+    if (!author_.is_admin) return base::fail(ErrorCode::kDenied, "only administrators may change the root of the tree");
+    Qos root;
+    root.name = kRootQos;
+    if (const auto it = book_.qos.find(root.name); it != book_.qos.end()) root = it->second;
+    Qos q = root;
+    GW_TRY_STATUS(patch_qos(q, patch));
+    Qos allowed = root;
+    allowed.users = q.users;
+    allowed.operators = q.operators;
+    if (q != allowed)
+      return base::invalid(fmt::format("the root of the tree ({}) has users and operators only", kRootQos));
+    const std::string what = told(root, q);
+    lines_.push_back(fmt::format("{}: {}", kRootQos, what.empty() ? "nothing changed" : what));
+    if (q.users.empty() && q.operators.empty())
+      book_.qos.erase(q.name);
+    else
+      book_.qos[q.name] = std::move(q);
+    return {};
+  }
+
+  /// An operator gives no line that the QOS above has not, and no time that keeps what was borrowed longer than there.
+  Status check_grants(const Qos& q, const wire::QosPatch& patch) const {
+    if (author_.is_admin) return {};
+    const auto denied = [&](std::string what) {
+      return base::fail(ErrorCode::kDenied, fmt::format("QOS {}: {}", q.name, what), "ask an administrator");
+    };
+    for (const auto& [resource, amount] : q.guaranteed) {
+      const bool has_line = resource == "gpu" || holds_on_path(book_, q.parent, [&](const Qos& above) {
+                              return above.guaranteed.contains(resource);
+                            });
+      if (!has_line) return denied(fmt::format("nothing above it is guaranteed {}", resource));
+    }
+    Duration min_runtime, grace = bounds_.grace;
+    const std::vector<std::string> way = book_.path(q.parent);
+    for (auto name = way.rbegin(); name != way.rend(); ++name) {
+      const auto above = book_.qos.find(*name);
+      if (above == book_.qos.end()) continue;
+      if (above->second.min_runtime.us > 0) min_runtime = above->second.min_runtime;
+      if (above->second.grace) grace = *above->second.grace;
+    }
+    if (patch.has_min_runtime_us() && q.min_runtime > min_runtime)
+      return denied(fmt::format("min_runtime is longer than above it: {}", base::format_duration(min_runtime)));
+    if (patch.has_grace_us() && q.grace && *q.grace > grace)
+      return denied(fmt::format("grace is longer than above it: {}", base::format_duration(grace)));
+    return {};
+  }
+
+  Status remove(const wire::QuotaChange& change) {
+    const std::string& name = change.name();
+    if (name == kRootQos) return base::invalid("the root of the tree cannot be deleted");
+    GW_TRY(found, find(name));
+    GW_TRY_STATUS(check_author(found->parent, "QOS " + name));
+    const std::vector<std::string> below = book_.below(name);
+    if (!below.empty())
+      return base::fail(ErrorCode::kConflict,
+                        fmt::format("QOS {} has {} below it: {}", name, below.size(), base::join(below, ", ")),
+                        "delete those first, or give them another parent");
+    if (!change.move_to().empty()) GW_TRY_STATUS(check_target(name, change.move_to()));
+    for (auto& [user, record] : book_.users) {
+      if (record.default_qos != name) continue;
+      lines_.push_back(fmt::format("user {}: default QOS {} -> {}", user, name,
+                                   change.move_to().empty() ? "none" : change.move_to()));
+      record.default_qos = change.move_to();
+    }
+    std::erase_if(book_.users, [](const auto& user) { return user.second.default_qos.empty(); });
+    book_.qos.erase(name);
+    lines_.push_back(fmt::format("QOS {} deleted", name));
+    return {};
+  }
+
+  /// Where the jobs of a deleted QOS go.
+  Status check_target(const std::string& from, const std::string& to) {
+    if (to == from) return base::invalid(fmt::format("the jobs of QOS {} cannot move to itself", from));
+    GW_TRY(target, find(to));
+    if (target->name == kRootQos) return base::invalid("jobs cannot be moved to the root");
+    if (author_.is_admin || is_operator(before_, author_.caller, to)) return {};
+    return base::fail(ErrorCode::kDenied, fmt::format("user {} may not move jobs to QOS {}", author_.caller.user, to));
+  }
+
+  Status take_user(const wire::QuotaChange& change) {
+    const std::string& name = change.name();
+    if (name.empty() || name.size() > 256) return base::invalid("a user needs a name");
+    const auto it = book_.users.find(name);
+    if (change.what() == wire::QuotaChange::kDelete) return remove_user(name);
+    if (!change.has_default_qos()) return base::invalid(fmt::format("user {}: nothing to change", name));
+    const std::string& to = change.default_qos();
+    if (!to.empty()) GW_TRY_STATUS(find(to).map([](Qos*) {}));
+    for (const std::string& qos : {to, it == book_.users.end() ? std::string() : it->second.default_qos})
+      if (!qos.empty() && !author_.is_admin && !is_operator(before_, author_.caller, qos))
+        return base::fail(ErrorCode::kDenied,
+                          fmt::format("user {} is no operator of QOS {}", author_.caller.user, qos));
+    lines_.push_back(fmt::format("user {}: default QOS {} -> {}", name,
+                                 it == book_.users.end() ? "none" : it->second.default_qos, to.empty() ? "none" : to));
+    if (to.empty())
+      book_.users.erase(name);
+    else
+      book_.users[name] = {name, to};
+    if (book_.users.size() > kMostUsers) return base::invalid(fmt::format("more than {} users", kMostUsers));
+    return {};
+  }
+
+  Status remove_user(const std::string& name) {
+    if (!author_.is_admin)
+      return base::fail(ErrorCode::kDenied, "only administrators may delete a user",
+                        fmt::format("take a role away: gacctmgr modify qos QOS set users-={}", name));
+    size_t roles = book_.users.erase(name);
+    for (auto& [qos, one] : book_.qos) roles += std::erase(one.users, name) + std::erase(one.operators, name);
+    if (roles == 0)
+      return base::fail(ErrorCode::kNotFound, fmt::format("user {} has no default QOS and no role", name));
+    lines_.push_back(fmt::format("user {} deleted: it has no default QOS and no role any more", name));
+    return {};
+  }
+
+  Status check(bool is_forced) const {
+    const std::vector<Qos> tree = book_.tree();
+    if (const auto fault = model::check_qos_tree(tree)) return tl::unexpected(fault->error);
+    if (is_forced) return {};
+    Amounts capacity = bounds_.capacity;
+    if (!capacity.empty())
+      for (const Qos& q : tree)
+        for (const auto& [resource, amount] : q.guaranteed) capacity.try_emplace(resource, 0);
+    if (auto fault = model::check_guarantees(tree, capacity)) {
+      if (author_.is_admin) fault->error.hint += ", or --force it";
+      return tl::unexpected(fault->error);
+    }
+    return {};
+  }
+
+  /// What differs between the trees, and not how the new one was put together.
+  void tell_replaced() {
+    lines_.clear();
+    for (const auto& [name, q] : book_.qos) {
+      const auto old = before_.qos.find(name);
+      if (old == before_.qos.end())
+        lines_.push_back(fmt::format("QOS {} added below {}: {}", name, root_or(q.parent), told(blank(q), q)));
+      else if (old->second != q)
+        lines_.push_back(fmt::format("QOS {}: {}", name, told(old->second, q)));
+    }
+    for (const auto& [name, q] : before_.qos)
+      if (!book_.qos.contains(name)) lines_.push_back(fmt::format("QOS {} deleted", name));
+    if (book_.users != before_.users) lines_.push_back(fmt::format("{} users have a default QOS", book_.users.size()));
+    if (lines_.empty()) lines_.push_back("nothing changed");
+  }
+};
+
+}  // namespace
+
+base::Result<QuotaBook> changed(const QuotaBook& book, const wire::ChangeQuotasRequest& request,
+                                const QuotaAuthor& author, const QuotaBounds& bounds, std::vector<std::string>& lines) {
+  return Change(book, author, bounds, lines).run(request);
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,313 @@
+// Jobs that make way for others: what their nodes are told, what becomes of them, what is counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "world.h"
+
+namespace gw::ctld {
+namespace {
+
+using model::JobState;
+using model::OnPreempt;
+using testing::gang;
+using ::testing::HasSubstr;
+using testing::World;
+using ToNodeKind = wire::ControllerToNode;
+
+constexpr base::Duration kGrace = base::seconds(40);
+
+Settings with_shared_gpus() {
+  Settings s;
+  model::Partition& p = s.partitions.emplace_back();
+  p.name = "main";
+  p.is_default = p.unlimited = p.allow_shared_gpus = true;
+  return s;
+}
+
+/// One node of eight GPUs. A job runs on it for 100 seconds, then it is taken off for another one.
+struct Victim : World {
+  JobId id, other;
+
+  explicit Victim(OnPreempt what, model::Request request = gang(1), bool requeue = true)
+      : World(1, with_shared_gpus()) {
+    connect_all();
+    id = enter(what, request, requeue);
+    schedule();
+    started("n0", id);
+    other = submit(1000, gang(1));
+    now = now + base::seconds(100);
+  }
+  JobId enter(OnPreempt what, const model::Request& request, bool requeue, int signo = SIGUSR1) {
+    wire::ApiRequest r = submission(request);
+    wire::JobSpec& spec = *r.mutable_submit()->mutable_spec();
+    spec.set_on_preempt(static_cast<uint32_t>(what));
+    spec.set_requeue(requeue);
+    spec.set_preempt_signo(signo);
+    const wire::ApiReply reply = ask(1000, r);
+    last_error = reply.error().what();
+    warnings = {reply.submit().warnings().begin(), reply.submit().warnings().end()};
+    return JobId(reply.submit().job_id());
+  }
+  void take_off() {
+    sched::Plan plan;
+    plan.groups.push_back({{sched::Preempt{id, other, kGrace, 5}}});
+    core->on_plan(now, plan);
+    pump();
+  }
+  void pass(int64_t seconds) { now = now + base::seconds(seconds); }
+  void leave(int code) {
+    exited("n0", id, code);
+    done("n0", id);
+  }
+  std::string checkpointed() {
+    wire::ApiRequest r;
+    r.mutable_checkpointed()->set_job_id(id.value);
+    return ask(1000, r).error().what();
+  }
+  /// Its counts, where they do not depend on whether it waits or has ended: preemptions, GPU-seconds lost.
+  std::pair<uint32_t, double> counts() const {
+    return {job(id).preemptions, static_cast<double>(job(id).lost_gpu_ms) / 1e3};
+  }
+  std::vector<std::string> warnings;
+};
+
+using Counts = std::pair<uint32_t, double>;
+
+TEST(Preemption, TheNodeIsToldWhyAndUntilWhenAndTheJobWaitsAgain) {
+  Victim w(OnPreempt::kRequeue);
+  w.take_off();
+  ASSERT_EQ(w.state(w.id), JobState::kCompleting);
+  const wire::Stop& stop = w.last("n0", ToNodeKind::kStop)->stop();
+  EXPECT_EQ(stop.signo(), SIGUSR1);
+  EXPECT_EQ(stop.preempted_for(), w.other.value);
+  EXPECT_EQ(stop.preempt_rule(), 5U);
+  EXPECT_EQ(stop.grace_us(), kGrace.us);
+  EXPECT_EQ(stop.until_us(), (w.now + kGrace).us);
+  w.pass(10);
+  w.leave(0);
+  EXPECT_EQ(w.state(w.id), JobState::kPending);  // also where it ended its work just then
+  EXPECT_EQ(w.counts(), Counts(1, 880));         // eight GPUs for 110 seconds
+  EXPECT_EQ(w.job(w.id).restarts, 1U);
+}
+
+TEST(Preemption, OtherEndsSayNothingOfIt) {
+  Victim w(OnPreempt::kRequeue);
+  w.cancel(1000, w.id);
+  const wire::Stop& stop = w.last("n0", ToNodeKind::kStop)->stop();
+  EXPECT_EQ(stop.signo(), 0);
+  EXPECT_EQ(stop.preempted_for(), 0U);
+  EXPECT_EQ(stop.until_us(), 0);
+  w.leave(0);
+  EXPECT_EQ(w.counts(), Counts(0, 0));
+}
+
+TEST(Preemption, WhatWasSaidHoldsOverARestartOfTheController) {
+  Victim w(OnPreempt::kCheckpoint);
+  w.take_off();
+  const int64_t until = (w.now + kGrace).us;
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  w.pass(5);
+  w.connect("n0", {World::run(w.id, 1, wire::kRunStarted)});
+  const wire::Stop& again = w.last("n0", ToNodeKind::kStop)->stop();
+  EXPECT_EQ(again.signo(), SIGUSR1);
+  EXPECT_EQ(again.preempted_for(), w.other.value);
+  EXPECT_EQ(again.until_us(), until);
+  w.exited("n0", w.id, 0);
+  w.restart();  // what it saved is known after that, too
+  w.connect("n0", {World::run(w.id, 1, wire::kRunEnding)});
+  w.done("n0", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kPending);
+  EXPECT_EQ(w.counts(), Counts(1, 0));
+}
+
+TEST(Preemption, TheNextRunIsToldHowManyThereWere) {
+  Victim w(OnPreempt::kRequeue);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kPrepare)->prepare().environment(), "GANGWAY_PREEMPTIONS=0");
+  w.take_off();
+  w.leave(1);
+  w.cancel(1000, w.other);
+  w.schedule();
+  ASSERT_EQ(w.job(w.id).attempt, 2U);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kPrepare)->prepare().environment(), "GANGWAY_PREEMPTIONS=1");
+  EXPECT_EQ(w.last("n0", ToNodeKind::kPrepare)->prepare().restarts(), 1U);
+}
+
+TEST(Preemption, OneThatWouldRatherEndEnds) {
+  for (const bool requeue : {true, false}) {
+    Victim w(OnPreempt::kCancel, gang(1), requeue);
+    EXPECT_TRUE(w.view.running().at(w.id)->preemptible);
+    w.take_off();
+    w.leave(3);
+    ASSERT_EQ(w.state(w.id), JobState::kPreempted);
+    EXPECT_EQ(w.job(w.id).ended()->outcome.exit.code, 3);
+    EXPECT_EQ(w.counts(), Counts(1, 800));
+    EXPECT_EQ(w.store.ended.size(), 1U);
+  }
+  EXPECT_FALSE(Victim(OnPreempt::kRequeue, gang(1), false).view.running().begin()->second->preemptible);
+}
+
+TEST(Preemption, WhatWasSavedIsNotLost) {
+  struct Row {
+    const char* what;
+    OnPreempt on_preempt;
+    int saves_after;  ///< `gangway checkpointed`, seconds after the start; 0: never.
+    int code;
+    double lost;
+  };
+  const std::vector<Row> table = {
+      {"saved nothing", OnPreempt::kCheckpoint, 0, 1, 880},
+      {"ended with code 0, as was asked", OnPreempt::kCheckpoint, 0, 0, 0},
+      {"code 0 says nothing where it was not asked", OnPreempt::kRequeue, 0, 0, 880},
+      {"saved long ago", OnPreempt::kRequeue, 60, 1, 8 * 50},
+      {"saved when it was told to go", OnPreempt::kRequeue, 105, 1, 8 * 5},
+      {"saved, and more at its end", OnPreempt::kCheckpoint, 60, 0, 0},
+      {"saved as the last thing", OnPreempt::kCheckpoint, 110, 1, 0},
+  };
+  for (const Row& row : table) {
+    Victim w(row.on_preempt);
+    w.pass(-100);
+    int at = 0;
+    for (const int next : {60, 100, 105, 110}) {
+      w.pass(next - at);
+      at = next;
+      if (at == 100) w.take_off();
+      if (at == row.saves_after) {
+        EXPECT_EQ(w.checkpointed(), "") << row.what;
+      }
+    }
+    w.leave(row.code);
+    EXPECT_EQ(w.state(w.id), JobState::kPending) << row.what;
+    EXPECT_EQ(w.counts(), Counts(1, row.lost)) << row.what;
+  }
+}
+
+TEST(Preemption, ASignalIsNoExitCodeZero) {
+  Victim w(OnPreempt::kCheckpoint);
+  w.take_off();
+  wire::NodeToController m;
+  m.mutable_batch_exited()->set_job(w.id.value);
+  m.mutable_batch_exited()->set_attempt(1);
+  m.mutable_batch_exited()->set_exit_signo(SIGKILL);
+  w.say("n0", m);
+  w.done("n0", w.id);
+  EXPECT_EQ(w.counts(), Counts(1, 800));
+}
+
+TEST(Preemption, NothingIsSavedAfterTheGrace) {
+  Victim w(OnPreempt::kCheckpoint);
+  w.take_off();
+  w.pass(41);
+  EXPECT_THAT(w.checkpointed(), HasSubstr("not running"));
+  w.leave(1);
+  EXPECT_THAT(w.checkpointed(), HasSubstr("not running"));  // it waits
+  EXPECT_EQ(w.counts(), Counts(1, 8 * 141));
+}
+
+TEST(Preemption, PartsOfGpusCountAsParts) {
+  model::Request shared = gang(1, 1);
+  shared.gpu_milli = 250;
+  Victim w(OnPreempt::kRequeue, shared);
+  w.take_off();
+  w.leave(1);
+  EXPECT_EQ(w.counts(), Counts(1, 25));
+  Victim without(OnPreempt::kRequeue, gang(1, 0));
+  without.take_off();
+  without.leave(1);
+  EXPECT_EQ(without.counts(), Counts(1, 0));
+}
+
+TEST(Preemption, IsNoFailureToLaunch) {
+  Victim w(OnPreempt::kRequeue);
+  w.cancel(1000, w.other);
+  w.cancel(1000, w.id);
+  w.leave(0);
+  w.id = w.enter(OnPreempt::kRequeue, gang(1), true);
+  w.schedule();
+  wire::NodeToController failed;
+  failed.mutable_prepare_failed()->set_job(w.id.value);
+  failed.mutable_prepare_failed()->set_attempt(1);
+  failed.mutable_prepare_failed()->set_node_fault(true);
+  w.say("n0", failed);
+  ASSERT_EQ(w.job(w.id).launch_failures, 1U);
+  w.tick(base::seconds(6));
+  ASSERT_EQ(w.state(w.id), JobState::kConfiguring);
+  w.other = w.submit(1000, gang(1));
+  w.take_off();  // before it has begun
+  w.done("n0", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kPending);
+  EXPECT_EQ(w.job(w.id).waiting()->reason, model::WaitReason::kNone);
+  EXPECT_EQ(w.job(w.id).launch_failures, 1U);
+  EXPECT_EQ(w.counts(), Counts(1, 0));
+}
+
+TEST(Preemption, WhoIsCancelledInItsGraceDoesNotComeBack) {
+  Victim w(OnPreempt::kRequeue);
+  w.take_off();
+  w.cancel(1000, w.id);
+  w.leave(1);
+  EXPECT_EQ(w.state(w.id), JobState::kPreempted);
+  EXPECT_EQ(w.counts(), Counts(1, 800));
+}
+
+TEST(Preemption, ANodeThatDiesMeanwhileTakesAllThatWasNotSaved) {
+  Victim w(OnPreempt::kCheckpoint);
+  w.take_off();
+  w.pass(5);
+  w.cut("n0");
+  w.connect("n0", {}, "b2");
+  EXPECT_EQ(w.state(w.id), JobState::kPending);
+  EXPECT_EQ(w.counts(), Counts(1, 800));
+}
+
+TEST(Preemption, FiguresAreByQos) {
+  Victim w(OnPreempt::kRequeue);
+  w.take_off();
+  w.leave(1);
+  const std::string text = metrics_text(w.core->metrics(w.now));
+  EXPECT_THAT(text, HasSubstr("gangway_preemptions_total{qos=\"normal\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("gangway_qos_lost_gpu_seconds_total{qos=\"normal\"} 800\n"));
+}
+
+TEST(Preemption, WhatCannotBeIsRefusedAtSubmission) {
+  Victim w(OnPreempt::kRequeue);
+  for (const int signo : {-1, 65}) {
+    EXPECT_FALSE(w.enter(OnPreempt::kRequeue, gang(1), true, signo)) << signo;
+    EXPECT_THAT(w.last_error, HasSubstr("--preempt-signal"));
+  }
+  EXPECT_TRUE(w.enter(OnPreempt::kCheckpoint, gang(1), false));
+  EXPECT_THAT(w.warnings, ::testing::ElementsAre(HasSubstr("never taken off")));
+}
+
+TEST(Preemption, ComponentsGoTogetherAndSaveTogether) {
+  World w(3);
+  w.connect_all();
+  wire::ApiRequest request = World::submission(gang(1));
+  request.mutable_submit()->mutable_spec()->set_on_preempt(static_cast<uint32_t>(OnPreempt::kCheckpoint));
+  request.mutable_submit()->mutable_spec()->set_requeue(true);
+  *request.mutable_submit()->add_components() = request.submit().spec();
+  const JobId first(w.ask(1000, request).submit().job_id()), second(first.value + 1);
+  w.schedule();
+  for (const JobId id : {first, second}) w.prepared(w.job(id).placed()->allocation.node_names().front(), id);
+  const JobId other = w.submit(1000, gang(3));
+  w.now = w.now + base::seconds(100);
+  sched::Plan plan;
+  plan.groups.push_back({{sched::Preempt{first, other, kGrace, 5}}});
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  ASSERT_EQ(w.state(second), JobState::kCompleting);
+  wire::ApiRequest saved;
+  saved.mutable_checkpointed()->set_job_id(first.value);
+  EXPECT_EQ(w.ask(1000, saved).error().what(), "");
+  for (const JobId id : {second, first}) w.done(w.job(id).placed()->allocation.node_names().front(), id);
+  for (const JobId id : {first, second}) {
+    EXPECT_EQ(w.state(id), JobState::kPending);
+    EXPECT_EQ(w.job(id).preemptions, 1U);
+    EXPECT_EQ(w.job(id).lost_gpu_ms, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace gw::ctld
