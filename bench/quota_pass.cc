@@ -14,7 +14,8 @@ using bench::Clock;
 using bench::Cluster;
 using bench::since;
 
-constexpr uint32_t kGangNodes = 2;  // of eight GPUs
+constexpr uint32_t kGangNodes = 2;        // of eight GPUs
+constexpr uint32_t kWaiting = 1'000'000;  // ids of those that are submitted to the full cluster
 
 std::string team(uint32_t i) { return "t" + std::to_string(i); }
 
@@ -56,7 +57,8 @@ sched::PendingJob gang(uint32_t id, const std::string& qos, uint32_t nodes, int6
   job.qos = qos;
   job.uid = 1000 + id % 50;
   job.submitted = job.eligible = base::Time{submitted};
-  job.time_limit = base::hours(4);
+  // The ends of those that run are spread, as they are in a cluster at work.
+  job.time_limit = base::minutes(id < kWaiting ? 60 + id % 600 : 120);
   job.preemptible = true;
   return job;
 }
@@ -95,7 +97,7 @@ void reclaim(uint32_t nodes, uint32_t qos, base::Duration grace) {
   c.apply(sched::PolicySet{policy});
   // Each of the others wants a gang of four nodes: more than any one victim leaves.
   for (uint32_t i = teams / 2; i < teams; ++i)
-    c.apply(sched::JobQueued{gang(1'000'000 + i, team(i), 2 * kGangNodes, 2'000'000)});
+    c.apply(sched::JobQueued{gang(kWaiting + i, team(i), 2 * kGangNodes, 2'000'000)});
   const double begin = Clock::now();
   const sched::Plan plan = sched::plan(c.view, now + base::seconds(60), bench::unbounded());
   const double pass = since(begin);
@@ -111,7 +113,7 @@ void reclaim(uint32_t nodes, uint32_t qos, base::Duration grace) {
 double idle_pass(uint32_t nodes, const std::vector<model::Qos>& list, uint32_t teams, double& next) {
   base::Time now{1'000'000'000};
   Cluster c = full_cluster(nodes, list, teams, now);
-  uint32_t id = 1'000'000;
+  uint32_t id = kWaiting;
   for (uint32_t k = 0; k < 20; ++k)
     for (uint32_t i = 0; i < teams; ++i) c.apply(sched::JobQueued{gang(++id, team(i), 1 + k % 4, 2'000'000 + k)});
   const double begin = Clock::now();

@@ -117,13 +117,15 @@ class Controller {
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
   std::map<sched::ClassKey, WaitInfo> class_waits_;
+  std::map<JobId, sched::Claim> places_;       // of jobs that are moved, until they have left where they were
   std::map<JobId, sched::Reserve> estimates_;  // of the last plan
   std::vector<sched::PartitionFragmentation> fragmentation_;
   sched::Capacity ledger_;
   std::optional<sched::Capacity> empty_;  // see empty_cluster()
   sched::UsageMeter<uint32_t> users_;
   sched::UsageMeter<std::string> qos_use_;
-  std::map<uint32_t, double> told_use_;  // GPU-seconds of users, as the scheduler was told
+  std::map<uint32_t, double> told_use_;         // GPU-seconds of users, as the scheduler was told
+  std::map<std::string, double> told_qos_use_;  // likewise
   bool is_usage_armed_ = false;
   uint64_t epoch_ = 0;
   Timers timers_;
@@ -332,7 +334,7 @@ class Controller {
   base::Status check_moves(const wire::ChangeQuotasRequest& request, const QuotaBook& after) const;
   void carry_out_moves(Time now, const Caller& caller, const wire::ChangeQuotasRequest& request);
   void save_quotas(const QuotaBook& before, const QuotaBook& after);
-  std::vector<std::string> effects_of(const QuotaBook& after) const;
+  std::vector<std::string> effects_of(const QuotaBook& after, const wire::ChangeQuotasRequest& request) const;
   void order_anew(Time now, const QuotaBook& before);
   std::string default_qos_of(const std::string& user, const std::vector<std::string>& partitions) const;
   bool has_qos(const std::string& name) const;

@@ -39,6 +39,7 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   out.time_min = job.spec.time_min;
   out.deadline = job.spec.deadline;
   out.reservation = job.spec.reservation;
+  out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
   out.preemptible = job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel;
   if (job.spec.het_job == job.id) add_components(job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
@@ -473,6 +474,8 @@ void Controller::requeue(Time now, Job& job) {
   const bool had_started = static_cast<bool>(job.placed()->started);
   if (!advance(job, JobEvent::kRequeue)) return;
   job.phase = model::Waiting{};
+  if (const auto place = places_.extract(job.id))
+    job.waiting()->claim = model::Claim{place.mapped().partition, place.mapped().allocation, place.mapped().when};
   job.eligible = {};
   job.last_failure = outcome.detail;
   if (had_started)
@@ -503,6 +506,7 @@ void Controller::launch_failed(Job& job, Time now) {
 
 void Controller::end(Time now, Job& job, Outcome outcome) {
   if (!advance(job, model::end_event(outcome.end))) return;
+  places_.erase(job.id);
   model::Ended ended;
   if (const model::Placed* placed = job.placed()) {
     ended.allocation = placed->allocation;

@@ -34,6 +34,7 @@ void Controller::publish_partition(const model::Partition& p) {
   facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
   facts.allow_shared_gpus = p.allow_shared_gpus;
   facts.fit = p.fit;
+  facts.consolidates = p.consolidate;
   empty_.reset();
   ledger_.set_partition(facts);
   emit(sched::PartitionSet{facts});

@@ -53,7 +53,13 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
 /// What others leave for a job is its own, also after a restart.
 void Controller::keep_for(Time now, const sched::Claim& claim) {
   Job* job = find_job(claim.job);
-  if (job == nullptr || job->waiting() == nullptr) return;
+  if (job == nullptr) return;
+  if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one
+    places_[claim.job] = claim;
+    emit(sched::ClaimSet{claim});
+    return;
+  }
+  if (job->waiting() == nullptr) return;
   job->waiting()->claim = model::Claim{claim.partition, claim.allocation, claim.when};
   save(*job);
   log_job(now, *job, "claimed", fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
@@ -67,8 +73,10 @@ void Controller::preempt(Time now, const sched::Preempt& victim) {
   if (!runs) return;
   Outcome outcome;
   outcome.end = JobState::kPreempted;
-  outcome.detail = fmt::format("taken off for job {}{}", victim.beneficiary.value,
-                               victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule));
+  outcome.detail =
+      fmt::format("{} job {}{}", victim.is_move ? "moved to make room for" : "taken off for", victim.beneficiary.value,
+                  victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule));
+  if (victim.is_move) emit(sched::JobMoved{job->id, now});
   outcome.grace = victim.grace;
   // spec.requeue may have changed since it started: then it goes for good, too.
   outcome.requeue = job->spec.requeue && job->spec.on_preempt != OnPreempt::kCancel;

@@ -262,6 +262,8 @@ void Controller::show_config(Time now, ConnId conn, const wire::ApiRequest& requ
   config.set_boot_us(boot_.us);
   config.set_now_us(now.us);
   for (const auto& [name, qos] : book_.qos) *config.add_qos() = wire::to_wire(qos);
+  // Jobs may name the default one although it is not in the tree.
+  if (!book_.qos.contains(settings_.default_qos)) config.add_qos()->set_name(settings_.default_qos);
   reply(conn, request.id(), std::move(out));
 }
 

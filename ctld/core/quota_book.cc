@@ -252,7 +252,7 @@ class Change {
     GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
     GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
     GW_TRY_STATUS(check_grants(q, change.qos()));
-    lines_.push_back(fmt::format("QOS {} added below {}: {}", name, root_or(q.parent), told(blank(q), q)));
+    lines_.push_back(added(q));
     book_.qos[name] = std::move(q);
     return {};
   }
@@ -262,10 +262,11 @@ class Change {
     return error;
   }
 
-  static Qos blank(const Qos& like) {
-    Qos q;
-    q.parent = like.parent;
-    return q;
+  static std::string added(const Qos& q) {
+    Qos blank;
+    blank.parent = q.parent;
+    const std::string what = told(blank, q);
+    return fmt::format("QOS {} added below {}{}{}", q.name, root_or(q.parent), what.empty() ? "" : ": ", what);
   }
 
   Status modify(const wire::QuotaChange& change) {
@@ -284,7 +285,14 @@ class Change {
     if (was_open && !is_open(name))
       lines_.push_back(
           fmt::format("QOS {} was open to everybody; now only to users and operators of it or above", name));
+    tell_opened(name, was_open);
     return {};
+  }
+
+  /// Who takes the last user away may have meant the opposite.
+  void tell_opened(const std::string& name, bool was_open) {
+    if (!was_open && is_open(name))
+      lines_.push_back(fmt::format("QOS {} is open to everybody now: no users are named there or above", name));
   }
 
   bool is_open(const std::string& name) const {
@@ -380,6 +388,7 @@ class Change {
     if (!change.has_default_qos()) return base::invalid(fmt::format("user {}: nothing to change", name));
     const std::string& to = change.default_qos();
     if (!to.empty()) GW_TRY_STATUS(find(to).map([](Qos*) {}));
+    if (to == kRootQos) return base::invalid(fmt::format("the root of the tree ({}) is nobody's default QOS", to));
     for (const std::string& qos : {to, it == book_.users.end() ? std::string() : it->second.default_qos})
       if (!qos.empty() && !author_.is_admin && !is_operator(before_, author_.caller, qos))
         return base::fail(ErrorCode::kDenied,
@@ -399,10 +408,17 @@ class Change {
       return base::fail(ErrorCode::kDenied, "only administrators may delete a user",
                         fmt::format("take a role away: gacctmgr modify qos QOS set users-={}", name));
     size_t roles = book_.users.erase(name);
-    for (auto& [qos, one] : book_.qos) roles += std::erase(one.users, name) + std::erase(one.operators, name);
+    std::vector<std::string> closed;
+    for (auto& [qos, one] : book_.qos) {
+      const bool was_open = is_open(qos);
+      const size_t gone = std::erase(one.users, name);
+      if (gone > 0 && !was_open) closed.push_back(qos);
+      roles += gone + std::erase(one.operators, name);
+    }
     if (roles == 0)
       return base::fail(ErrorCode::kNotFound, fmt::format("user {} has no default QOS and no role", name));
     lines_.push_back(fmt::format("user {} deleted: it has no default QOS and no role any more", name));
+    for (const std::string& qos : closed) tell_opened(qos, false);
     return {};
   }
 
@@ -427,7 +443,7 @@ class Change {
     for (const auto& [name, q] : book_.qos) {
       const auto old = before_.qos.find(name);
       if (old == before_.qos.end())
-        lines_.push_back(fmt::format("QOS {} added below {}: {}", name, root_or(q.parent), told(blank(q), q)));
+        lines_.push_back(added(q));
       else if (old->second != q)
         lines_.push_back(fmt::format("QOS {}: {}", name, told(old->second, q)));
     }

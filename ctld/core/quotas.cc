@@ -140,8 +140,11 @@ void Controller::count_submitted(const model::Job& job, int change) {
 
 /// Gives a job another QOS, whatever it does.
 void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
-  const bool holds = ledger_.holdings().contains(job.id);
-  const int64_t rate = holds ? sched::usage_rate(ledger_.allocation_of(job.id)) : 0;
+  // What it is charged for: the shares that were not discharged yet.
+  int64_t rate = 0;
+  if (job.placed() != nullptr)
+    for (const model::NodeShare& share : job.placed()->allocation.shares)
+      if (jobs_on_[share.node].contains(job.id)) rate += sched::usage_rate(share);
   if (rate != 0) charge(now, job, -rate);
   count_submitted(job, -1);
   if (job.spec.account == job.spec.qos) job.spec.account = to;
@@ -149,7 +152,8 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   count_submitted(job, 1);
   if (rate != 0) charge(now, job, rate);
   if (job.waiting() != nullptr) consider(now, job);
-  if (holds) emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
+  if (ledger_.holdings().contains(job.id))
+    emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   effects_.writes.push_back(store::PutJob{row_of(job, true)});
 }
 
@@ -170,6 +174,27 @@ Status Controller::check_moves(const wire::ChangeQuotasRequest& request, const Q
   }
   return {};
 }
+
+namespace {
+
+/// Error: a partition would name a QOS that is deleted.
+Status check_partitions(const std::map<std::string, model::Partition>& partitions, const QuotaBook& before,
+                        const QuotaBook& after) {
+  for (const auto& [name, p] : partitions) {
+    std::vector<std::string> named = p.allow_qos;
+    named.push_back(p.default_qos);
+    for (const std::string& qos : named)
+      if (before.qos.contains(qos) && !after.qos.contains(qos))
+        return base::fail(ErrorCode::kConflict,
+                          fmt::format("partition {} names QOS {} as {}", name, qos,
+                                      qos == p.default_qos ? "its default" : "one of those it takes"),
+                          fmt::format("first: gcontrol update PartitionName={} {}", name,
+                                      qos == p.default_qos ? "QOS=none" : "AllowQos=LIST"));
+  }
+  return {};
+}
+
+}  // namespace
 
 void Controller::carry_out_moves(Time now, const Caller& caller, const wire::ChangeQuotasRequest& request) {
   for (const wire::QuotaChange& change : request.changes()) {
@@ -224,18 +249,29 @@ std::set<JobId> reclaimable(const Use& use, const Over& over) {
   return out;
 }
 
+/// Where a job of this QOS is after the changes.
+std::string moved(std::string qos, const wire::ChangeQuotasRequest& request) {
+  for (const wire::QuotaChange& change : request.changes())
+    if (change.what() == wire::QuotaChange::kDelete && !change.is_user() && change.name() == qos &&
+        !change.move_to().empty())
+      qos = change.move_to();
+  return qos;
+}
+
 }  // namespace
 
 /// Who comes to stand above its quota by a change, and whose jobs can be taken back then. Nobody is taken by the change
 /// itself (rule 10).
-std::vector<std::string> Controller::effects_of(const QuotaBook& after) const {
+std::vector<std::string> Controller::effects_of(const QuotaBook& after,
+                                                const wire::ChangeQuotasRequest& request) const {
   Use old_use(book_.tree()), new_use(after.tree());
   for (const auto& [id, holding] : ledger_.holdings()) {
     const auto job = jobs_.find(id);
     if (job == jobs_.end() || job->second.state == model::JobState::kCompleting) continue;
     const model::Allocation held = ledger_.allocation_of(id);
+    const std::string& qos = job->second.spec.qos;
     for (Use* use : {&old_use, &new_use}) {
-      const uint32_t leaf = use->tree.leaf_of(job->second.spec.qos);
+      const uint32_t leaf = use->tree.leaf_of(use == &old_use ? qos : moved(qos, request));
       use->tally.start(use->tree, leaf, use->tree.count(held, ledger_), true);
       if (pending_of(job->second).preemptible) use->takeable[leaf].push_back(id);
     }
@@ -263,11 +299,13 @@ void Controller::change_quotas(Time now, ConnId conn, const Caller& caller, cons
   const QuotaAuthor author{caller, is_admin(settings_, caller)};
   auto after = changed(book_, wanted, author, {configured_amounts(), settings_.policy.grace}, lines);
   if (!after) return reply_error(conn, request.id(), after.error());
-  if (const Status moves = check_moves(wanted, *after); !moves) return reply_error(conn, request.id(), moves.error());
+  Status fits = check_moves(wanted, *after);
+  if (fits) fits = check_partitions(partitions_, book_, *after);
+  if (!fits) return reply_error(conn, request.id(), fits.error());
   wire::ApiReply out;
   wire::ChangeQuotasReply& told = *out.mutable_change_quotas();
   for (const std::string& line : lines) told.add_changes(line);
-  for (const std::string& line : effects_of(*after)) told.add_effects(line);
+  for (const std::string& line : effects_of(*after, wanted)) told.add_effects(line);
   if (wanted.dry_run()) return reply(conn, request.id(), std::move(out));
   const QuotaBook before = std::exchange(book_, std::move(*after));
   save_quotas(before, book_);
@@ -346,7 +384,8 @@ Status Controller::check_qos(const Caller& caller, model::JobSpec& spec) const {
   if (!has_qos(wanted)) {
     std::vector<std::string> names = keys_of(book_.qos);
     names.push_back(settings_.default_qos);
-    return tl::unexpected(invalid_name(ErrorCode::kInvalid, spec.qos.empty() ? "account" : "QOS", wanted, names));
+    const bool is_account = spec.qos.empty() && !spec.account.empty();
+    return tl::unexpected(invalid_name(ErrorCode::kInvalid, is_account ? "account" : "QOS", wanted, names));
   }
   if (!is_admin(settings_, caller) && !may_submit(book_, caller, wanted)) {
     std::vector<std::string> open;

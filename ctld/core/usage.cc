@@ -49,11 +49,15 @@ void Controller::usage_due(Time now) {
 }
 
 void Controller::publish_usage(Time now) {
+  const Time at = sched::usage_period_start(now);
   std::map<uint32_t, double> use;
-  if (order().looks_at_users()) use = users_.at(sched::usage_period_start(now));
-  if (use == told_use_) return;
+  std::map<std::string, double> qos_use;
+  if (order().looks_at_users()) use = users_.at(at);
+  if (settings_.policy.fairness_over_time > 0) qos_use = qos_use_.at(at);
+  if (use == told_use_ && qos_use == told_qos_use_) return;
   told_use_ = std::move(use);
-  emit(sched::UsageSet{told_use_});
+  told_qos_use_ = std::move(qos_use);
+  emit(sched::UsageSet{told_use_, told_qos_use_});
 }
 
 /// The rows of what changed since the last Effects.

@@ -60,14 +60,16 @@ struct Config {
   std::string fence_program;  ///< Run as `PROGRAM NODE` for an unreachable node: exit 0 means it is dead.
 
   // scheduler:
-  std::string order = "fifo_skip";                       ///< Name of an order plug-in.
-  std::map<std::string, double> order_weights;           ///< For that plug-in; empty: its own.
-  model::Fit fit = model::Fit::kBest;                    ///< Where neither partition nor job says.
-  uint32_t reservations = 16;                            ///< Blocked jobs of a partition that get a reservation.
-  uint32_t candidates = 32;                              ///< Nodes compared for one task; 0: all.
-  model::Reclaim reclaim = model::Reclaim::kFairShare;   ///< Between QOS.
-  bool preempts = false;                                 ///< Inside a QOS, by submitted priority.
+  std::string order = "fifo_skip";                      ///< Name of an order plug-in.
+  std::map<std::string, double> order_weights;          ///< For that plug-in; empty: its own.
+  model::Fit fit = model::Fit::kBest;                   ///< Where neither partition nor job says.
+  uint32_t reservations = 16;                           ///< Blocked jobs of a partition that get a reservation.
+  uint32_t candidates = 32;                             ///< Nodes compared for one task; 0: all.
+  model::Reclaim reclaim = model::Reclaim::kFairShare;  ///< Between QOS.
+  bool preempts = false;                                ///< Inside a QOS, by submitted priority.
+  uint32_t moves_per_hour = 60;
   base::Duration usage_half_life = base::hours(7 * 24);  ///< In which use of the cluster counts half.
+  double fairness_over_time = 0;
 
   std::vector<std::string>
       admins;  ///< Users (names or numbers) and @groups who may do everything; root and controller_user always may.

@@ -26,6 +26,7 @@ enum class Kind {
   kChoice,     ///< One of KeyInfo::choices.
   kBool,       ///< true or false.
   kNumber,     ///< Whole number between min and max.
+  kDecimal,    ///< Number between min and max, with or without decimals.
   kBytes,      ///< Bytes between min and max: a number with or without K, M, G.
   kMemory,     ///< MiB between min and max: a number with K, M (also without), G, T.
   kDuration,   ///< Between min and max seconds; its unit is written.
@@ -47,9 +48,9 @@ enum class Reload {
 };
 
 /// Where a key's value is kept.
-using Ref = std::variant<std::string*, bool*, uint16_t*, uint32_t*, uint64_t*, int32_t*, int64_t*, base::Duration*,
-                         std::optional<base::Duration>*, model::Fit*, model::Reclaim*, std::vector<std::string>*,
-                         std::map<std::string, double>*, model::Amounts*>;
+using Ref = std::variant<std::string*, bool*, uint16_t*, uint32_t*, uint64_t*, int32_t*, int64_t*, double*,
+                         base::Duration*, std::optional<base::Duration>*, model::Fit*, model::Reclaim*,
+                         std::vector<std::string>*, std::map<std::string, double>*, model::Amounts*>;
 
 /// The key that names an entry of a list.
 inline bool is_name_key(std::string_view key) { return key == "name" || key == "switch"; }

@@ -49,6 +49,7 @@ struct ScenarioPolicy {
   std::optional<std::string> order;
   std::map<std::string, double> order_weights;
   base::Duration usage_half_life = base::hours(7 * 24);
+  std::optional<double> fairness_over_time;
   model::Fit fit = model::Fit::kDefault;
   std::optional<uint32_t> reservations;
   std::optional<uint32_t> candidates;

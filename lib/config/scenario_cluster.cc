@@ -220,6 +220,7 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
       read_offset(line.usage_half_life, false, policy.usage_half_life, *map, "usage_half_life", reading);
   if (policy.usage_half_life <= base::Duration{})
     reading.problems.error(place_of(*map, "usage_half_life"), "usage_half_life must be longer than nothing");
+  policy.fairness_over_time = given(*map, "fairness_over_time", line.fairness_over_time);
   policy.reservations = given(*map, "reservations", line.reservations);
   policy.candidates = given(*map, "candidates", line.candidates);
   policy.grace = given(*map, "grace", read_offset(line.grace, false, {}, *map, "grace", reading));

@@ -77,7 +77,12 @@ const Key<PolicyLine> kPolicyLines[] = {
      [](PolicyLine& p) -> Ref { return &p.order_weights; }},
     text<PolicyLine>(
         "usage_half_life", [](PolicyLine& p) -> Ref { return &p.usage_half_life; },
-        "Time in which past use counts half, for orders that look at users; 7d if not given."),
+        "Time in which past use counts half, for orders that look at users and for fairness_over_time; 7d if not "
+        "given."),
+    {{"fairness_over_time", Kind::kDecimal, kLive,
+      "How much the past use of a QOS lowers its part of what nobody is guaranteed; 0 if not given: not at all.", 0,
+      1000},
+     [](PolicyLine& p) -> Ref { return &p.fairness_over_time; }},
     choice<PolicyLine>(
         "fit", [](PolicyLine& p) -> Ref { return &p.fit; },
         "Which of the nodes that would do: the fullest, the emptiest, one after the other.", kFits),
@@ -95,7 +100,7 @@ const Key<PolicyLine> kPolicyLines[] = {
         "What a QOS may take back from another; fair_share if not given. See quotas.md.", "guaranteed|fair_share|none"),
     of<PolicyLine>(
         Kind::kBool, "consolidate", [](PolicyLine& p) -> Ref { return &p.consolidate; },
-        "Move preemptible jobs to make room; not supported yet."),
+        "Move preemptible jobs to make room, in all partitions; see quotas.md."),
     of<PolicyLine>(
         Kind::kBool, "preempt", [](PolicyLine& p) -> Ref { return &p.preempt; },
         "Inside one QOS a job of higher priority takes from those of a lower one; false if not given."),

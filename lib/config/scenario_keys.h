@@ -29,6 +29,7 @@ struct PolicyLine {
   std::map<std::string, double> order_weights;
   model::Fit fit = model::Fit::kDefault;
   uint32_t reservations = 0, candidates = 0;
+  double fairness_over_time = 0;
   bool consolidate = false, preempt = false;
 };
 struct QosLine {

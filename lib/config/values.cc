@@ -166,7 +166,7 @@ void read_number(const KeyInfo& key, Ref to, const Value& value, Problems& probl
   });
 }
 
-Result<double> parse_weight(const KeyInfo& key, const Value& value) {
+Result<double> parse_decimal(const KeyInfo& key, const Value& value) {
   double weight = 0;
   const char* end = value.text.data() + value.text.size();
   auto [stopped, wrong] = std::from_chars(value.text.data(), end, weight);
@@ -186,7 +186,7 @@ void read_weights(const KeyInfo& key, std::map<std::string, double>& to, const V
     const Value& name = value.items[i];
     if (name.kind != Value::Kind::kScalar) return problems.error(name, "a key that is no plain text");
     if (Status ok = check_name(name.text, kMaxName); !ok) return tell(key, name, ok.error(), problems);
-    auto weight = parse_weight(key, value.items[i + 1]);
+    auto weight = parse_decimal(key, value.items[i + 1]);
     if (!weight) return tell(key, value.items[i + 1], weight.error(), problems);
     if (!all.emplace(name.text, *weight).second)
       return problems.error(name, fmt::format("{}: {} stands twice", key.name, name.text), "leave one");
@@ -227,6 +227,8 @@ void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& probl
     return assign(key, parse_duration(value.text, key), value, problems,
                   [optional](base::Duration d) { **optional = d; });
   }
+  if (auto* decimal = std::get_if<double*>(&to))
+    return assign(key, parse_decimal(key, value), value, problems, [decimal](double d) { **decimal = d; });
   if (auto* reclaim = std::get_if<model::Reclaim*>(&to)) {
     Status known = check_choice(value.text, key.choices);
     if (!known) return tell(key, value, known.error(), problems);
@@ -367,6 +369,8 @@ std::string show_value(const KeyInfo& key, Ref from) {
           return *place;
         else if constexpr (std::is_same_v<Place, bool>)
           return *place ? "true" : "false";
+        else if constexpr (std::is_same_v<Place, double>)
+          return fmt::format("{}", *place);
         else if constexpr (std::is_same_v<Place, base::Duration>)
           return duration_text(*place);
         else if constexpr (std::is_same_v<Place, std::vector<std::string>>)
@@ -419,6 +423,8 @@ std::string kind_text(const KeyInfo& key) {
       return "true or false";
     case Kind::kNumber:
       return fmt::format("number, {} to {}", key.min, key.max);
+    case Kind::kDecimal:
+      return fmt::format("number, {} to {}, also with decimals", key.min, key.max);
     case Kind::kBytes:
       return fmt::format("bytes (K, M), {} to {}", size_text(key.min), size_text(key.max));
     case Kind::kMemory:

@@ -77,6 +77,7 @@ struct Partition {
   Fit fit = Fit::kDefault;          ///< kDefault: the scheduler's.
   uint32_t cores_per_gpu_kept = 1;  ///< Cores that jobs without GPUs leave to each free GPU; at most cores / GPUs - 1.
   bool allow_shared_gpus = false;   ///< Jobs may ask for parts of a GPU.
+  bool consolidate = false;         ///< Jobs are moved so that one that is blocked can start.
   std::string default_qos;          ///< Of jobs that name none, of users who have none of their own.
   std::vector<std::string> allow_users, allow_groups, allow_qos, deny_users;  ///< Empty allow: everybody.
   bool exclusive = false;                                                     ///< Whole nodes only.

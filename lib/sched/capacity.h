@@ -57,6 +57,7 @@ struct PartitionFacts {
   uint32_t cores_per_gpu_kept = 0;  ///< Cores kept back for each free GPU, at most cores / GPUs - 1.
   bool allow_shared_gpus = false;
   model::Fit fit = model::Fit::kDefault;  ///< kDefault: the policy's.
+  bool consolidates = false;              ///< Jobs are moved so that one that is blocked can start.
 };
 
 /// What the cluster has, for relating a job's size to it.

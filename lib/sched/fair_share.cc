@@ -8,6 +8,9 @@ namespace gw::sched {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
+__extension__ using Signed = __int128;
+
+bool claims(const Claimant& c) { return c.weight > 0 && c.wants > 0; }
 
 /// Those whose wish is within their part get it; the others share what that leaves. Ends when nobody's is.
 uint64_t fill_small_wishes(uint64_t amount, std::vector<Claimant*>& open) {
@@ -35,7 +38,8 @@ uint64_t fill_small_wishes(uint64_t amount, std::vector<Claimant*>& open) {
 /// One resource among the children of one side.
 class Division {
  public:
-  Division(const QuotaTree& tree, Shares& shares, size_t resource) : tree_(tree), shares_(shares), r_(resource) {}
+  Division(const QuotaTree& tree, const Past& past, Shares& shares, size_t resource)
+      : tree_(tree), past_(past), shares_(shares), r_(resource) {}
 
   void among(const std::vector<uint32_t>& children, uint64_t what) {
     for (uint32_t c : children)
@@ -54,6 +58,7 @@ class Division {
 
  private:
   const QuotaTree& tree_;
+  const Past& past_;
   Shares& shares_;
   const size_t r_;
   std::vector<uint32_t> members_;
@@ -75,9 +80,11 @@ class Division {
     for (uint32_t c : members_) {
       const Side& side = tree_.side(c);
       if (side.priority != priority) continue;
-      claimants.push_back({(shares_.demand[c][r_] - fair(c)) / unit, side.weight, 0});
+      const uint64_t used = past_.used.empty() ? 0 : past_.used[c];
+      claimants.push_back({(shares_.demand[c][r_] - fair(c)) / unit, side.weight, 0, used});
       sides.push_back(c);
     }
+    weigh_past(claimants, past_.strength);
     rest = fill(rest, claimants);
     for (size_t i = 0; i < sides.size(); ++i) fair(sides[i]) += claimants[i].gets * unit;
     return rest;
@@ -117,10 +124,28 @@ uint64_t to_divide(const QuotaTree& tree, const Shares& shares, uint32_t side, s
 
 }  // namespace
 
+void weigh_past(std::vector<Claimant>& claimants, uint64_t strength) {
+  constexpr uint64_t kMillion = 1'000'000;
+  constexpr Wide kOne = Wide{kMillion} * kMillion;
+  Wide weights = 0, used = 0;
+  for (const Claimant& c : claimants) {
+    if (!claims(c)) continue;
+    weights += c.weight;
+    used += c.used;
+  }
+  if (strength == 0 || used == 0) return;
+  for (Claimant& c : claimants) {
+    if (!claims(c)) continue;
+    const auto due = static_cast<Signed>(kOne * c.weight / weights), had = static_cast<Signed>(kOne * c.used / used);
+    const Signed weight = due + (due - had) * static_cast<Signed>(strength) / static_cast<Signed>(kMillion);
+    c.weight = static_cast<uint64_t>(std::max(weight, static_cast<Signed>(c.weight)));
+  }
+}
+
 uint64_t fill(uint64_t amount, std::vector<Claimant>& claimants) {
   std::vector<Claimant*> open;
   for (Claimant& c : claimants)
-    if (c.weight > 0 && c.wants > 0) open.push_back(&c);
+    if (claims(c)) open.push_back(&c);
   amount = fill_small_wishes(amount, open);
   if (open.empty()) return amount;
   Wide weights = 0;
@@ -139,7 +164,8 @@ uint64_t fill(uint64_t amount, std::vector<Claimant>& claimants) {
   return 0;
 }
 
-Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vector<Quantities>& leaf_demand) {
+Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vector<Quantities>& leaf_demand,
+              const Past& past) {
   Shares out;
   set_guarantees(tree, capacity, out);
   set_demand(tree, leaf_demand, out);
@@ -147,7 +173,7 @@ Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vect
   out.fair[0] = capacity;
   for (uint32_t s = 0; s < tree.sides().size(); ++s)
     for (size_t r = 0; r < tree.width(); ++r)
-      Division(tree, out, r).among(tree.side(s).children, to_divide(tree, out, s, r));
+      Division(tree, past, out, r).among(tree.side(s).children, to_divide(tree, out, s, r));
   return out;
 }
 

@@ -42,7 +42,7 @@ uint64_t divisors(uint64_t n) {
 
 }  // namespace
 
-bool Candidate::beats(const Candidate& other) const {
+bool GpuPick::beats(const GpuPick& other) const {
   if (key() != other.key()) return key() < other.key();
   for (size_t i = 0; i < gpus.word_count(); ++i) {
     const uint64_t differ = gpus.word(i) ^ other.gpus.word(i);

@@ -27,7 +27,7 @@ struct GpuGroup {
 constexpr size_t kMaxLinkedGroups = 500;
 
 /// Some GPUs and what counts for and against them within one level.
-struct Candidate {
+struct GpuPick {
   base::IndexSet gpus;
   uint64_t mbps = 0;    ///< Sum over the pairs' links.
   uint64_t damage = 0;  ///< What the free ones lose in GpuGroups::value().
@@ -36,7 +36,7 @@ struct Candidate {
   /// Smaller is better.
   std::tuple<uint64_t, uint64_t, uint32_t> key() const { return {~mbps, damage, spread}; }
   /// Of two candidates of equal size: the better; of equally good ones that with the lowest index the other has not.
-  bool beats(const Candidate& other) const;
+  bool beats(const GpuPick& other) const;
 };
 
 class GpuGroups {

@@ -28,7 +28,7 @@ class Branching {
     descend(0);
   }
   /// Of everything tried; without GPUs if nothing was.
-  const Candidate& best() const { return best_; }
+  const GpuPick& best() const { return best_; }
 
  private:
   struct Class {
@@ -39,10 +39,10 @@ class Branching {
   const GpuGroups& groups_;
   const uint32_t count_;
   std::vector<Class> classes_;
-  std::vector<uint32_t> left_;    // free GPUs of each group, less the taken ones
-  std::vector<Candidate> taken_;  // after each GPU taken
-  std::vector<uint32_t> order_;   // the GPUs taken
-  Candidate best_;
+  std::vector<uint32_t> left_;   // free GPUs of each group, less the taken ones
+  std::vector<GpuPick> taken_;   // after each GPU taken
+  std::vector<uint32_t> order_;  // the GPUs taken
+  GpuPick best_;
   uint32_t steps_ = 0;
 
   /// Classes with the fewest free GPUs come first: taking those breaks the least, so that good choices come early.
@@ -86,13 +86,13 @@ class Branching {
   bool is_hopeless() {
     if (best_.gpus.empty() || order_.empty()) return false;
     if (++steps_ > kMaxSearchSteps) return true;
-    Candidate bound = taken_.back();
+    GpuPick bound = taken_.back();
     bound.mbps += groups_.max_mbps() * (pairs_of(count_) - pairs_of(order_.size()));
     return bound.key() > best_.key();
   }
 
   void add(uint32_t gpu) {
-    Candidate next = order_.empty() ? Candidate{} : taken_.back();
+    GpuPick next = order_.empty() ? GpuPick{} : taken_.back();
     for (const uint32_t other : order_) {
       next.mbps += groups_.pair(gpu, other).mbps;
       next.spread += groups_.pair(gpu, other).distance;
@@ -116,23 +116,23 @@ class Level {
   Level(const GpuGroups& groups, const std::optional<GpuTree>& tree, const IndexSet& free, uint32_t count)
       : groups_(groups), tree_(tree), free_(free), count_(count) {}
 
-  Candidate in_groups(GroupKind kind) const {
+  GpuPick in_groups(GroupKind kind) const {
     Branching branching(groups_, free_, count_);
-    Candidate best;
+    GpuPick best;
     for (uint32_t id = 0; id < groups_.groups().size(); ++id) {
       const GpuGroup& group = groups_.groups()[id];
       if (group.kind != kind || group.gpus.common(free_) < count_) continue;
       if (!tree_) {
         IndexSet domain = group.gpus;
         branching.search(domain &= free_);
-      } else if (Candidate found = tree_->best(groups_, id, free_, count_); best.gpus.empty() || found.beats(best)) {
+      } else if (GpuPick found = tree_->best(groups_, id, free_, count_); best.gpus.empty() || found.beats(best)) {
         best = std::move(found);
       }
     }
     return tree_ ? best : branching.best();
   }
 
-  Candidate anywhere() const {
+  GpuPick anywhere() const {
     if (tree_) return tree_->best(groups_, GpuTree::kAllGpus, free_, count_);
     Branching branching(groups_, free_, count_);
     branching.search(free_);
@@ -146,7 +146,7 @@ class Level {
   const uint32_t count_;
 };
 
-GpuChoice choice_of(const Candidate& candidate, Locality level) {
+GpuChoice choice_of(const GpuPick& candidate, Locality level) {
   return {candidate.gpus, level, candidate.mbps, candidate.damage, candidate.spread};
 }
 
@@ -162,7 +162,7 @@ GpuChoice GpuSearch::best(const IndexSet& free, uint32_t count) const {
                                                         {GroupKind::kSwitch, Locality::kPcie},
                                                         {GroupKind::kNuma, Locality::kNuma}};
   for (const auto& [kind, locality] : kLevels) {
-    const Candidate found = level.in_groups(kind);
+    const GpuPick found = level.in_groups(kind);
     if (!found.gpus.empty()) return choice_of(found, locality);
   }
   return choice_of(level.anywhere(), Locality::kNode);

@@ -52,7 +52,7 @@ std::vector<IndexSet> vertex_sets(const GpuGroups& groups) {
 }
 
 /// The pairs of `a` with `b`: how `a` and `b` are together.
-void join(Candidate& a, const Candidate& b, const GpuGroups::Pair& pair, uint64_t pairs) {
+void join(GpuPick& a, const GpuPick& b, const GpuGroups::Pair& pair, uint64_t pairs) {
   a.gpus |= b.gpus;
   a.mbps += b.mbps + pair.mbps * pairs;
   a.damage += b.damage;
@@ -60,13 +60,13 @@ void join(Candidate& a, const Candidate& b, const GpuGroups::Pair& pair, uint64_
 }
 
 /// The best of every size up to `count` out of two disjoint parts.
-std::vector<Candidate> merge(const std::vector<Candidate>& left, const std::vector<Candidate>& right,
-                             const GpuGroups::Pair& pair, uint32_t count) {
-  std::vector<Candidate> out(std::min<size_t>(left.size() + right.size() - 1, size_t{count} + 1));
+std::vector<GpuPick> merge(const std::vector<GpuPick>& left, const std::vector<GpuPick>& right,
+                           const GpuGroups::Pair& pair, uint32_t count) {
+  std::vector<GpuPick> out(std::min<size_t>(left.size() + right.size() - 1, size_t{count} + 1));
   std::vector<bool> known(out.size(), false);
   for (size_t l = 0; l < left.size(); ++l) {
     for (size_t r = 0; r < right.size() && l + r < out.size(); ++r) {
-      Candidate both = left[l];
+      GpuPick both = left[l];
       join(both, right[r], pair, l * r);
       if (!known[l + r] || both.beats(out[l + r])) out[l + r] = std::move(both);
       known[l + r] = true;
@@ -128,9 +128,9 @@ bool GpuTree::measure_pairs(const GpuGroups& groups) {
   return true;
 }
 
-Candidate GpuTree::best(const GpuGroups& groups, uint32_t group, const IndexSet& free, uint32_t count) const {
+GpuPick GpuTree::best(const GpuGroups& groups, uint32_t group, const IndexSet& free, uint32_t count) const {
   const uint32_t vertex = group == kAllGpus ? 0 : vertex_of_group_[group];
-  Candidate best = std::move(solve(groups, vertex, free, count).at(count));
+  GpuPick best = std::move(solve(groups, vertex, free, count).at(count));
   for (uint32_t v = vertices_[vertex].parent; v != UINT32_MAX; v = vertices_[v].parent)
     for (const uint32_t id : vertices_[v].groups)
       best.damage += groups.loss(groups.groups()[id], vertices_[v].gpus.common(free), count);
@@ -138,10 +138,10 @@ Candidate GpuTree::best(const GpuGroups& groups, uint32_t group, const IndexSet&
 }
 
 /// The best candidates of 0, 1, 2, ... GPUs below a vertex, up to `count` or what is free.
-std::vector<Candidate> GpuTree::solve(const GpuGroups& groups, uint32_t vertex, const IndexSet& free,
-                                      uint32_t count) const {
+std::vector<GpuPick> GpuTree::solve(const GpuGroups& groups, uint32_t vertex, const IndexSet& free,
+                                    uint32_t count) const {
   const Vertex& v = vertices_[vertex];
-  std::vector<Candidate> best;
+  std::vector<GpuPick> best;
   if (v.children.empty()) {
     best = solve_leaf(v, free, count);
   } else {
@@ -157,11 +157,11 @@ std::vector<Candidate> GpuTree::solve(const GpuGroups& groups, uint32_t vertex, 
 }
 
 /// Interchangeable GPUs: the lowest free ones.
-std::vector<Candidate> GpuTree::solve_leaf(const Vertex& leaf, const IndexSet& free, uint32_t count) const {
+std::vector<GpuPick> GpuTree::solve_leaf(const Vertex& leaf, const IndexSet& free, uint32_t count) const {
   const IndexSet here = intersection(leaf.gpus, free);
-  std::vector<Candidate> best(1);
+  std::vector<GpuPick> best(1);
   for (uint32_t g = here.next(0); g != UINT32_MAX && best.size() <= count; g = here.next(g + 1)) {
-    Candidate next = best.back();
+    GpuPick next = best.back();
     join(next, {.gpus = IndexSet::of({g})}, leaf.pair, best.size() - 1);
     best.push_back(std::move(next));
   }

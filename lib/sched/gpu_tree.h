@@ -20,7 +20,7 @@ class GpuTree {
 
   /// The best `count` of the `free` GPUs that lie in groups()[group]; kAllGpus: anywhere. There must be so many.
   static constexpr uint32_t kAllGpus = UINT32_MAX;
-  Candidate best(const GpuGroups& groups, uint32_t group, const base::IndexSet& free, uint32_t count) const;
+  GpuPick best(const GpuGroups& groups, uint32_t group, const base::IndexSet& free, uint32_t count) const;
 
  private:
   struct Vertex {
@@ -36,9 +36,9 @@ class GpuTree {
 
   bool hang(const GpuGroups& groups);
   bool measure_pairs(const GpuGroups& groups);
-  std::vector<Candidate> solve(const GpuGroups& groups, uint32_t vertex, const base::IndexSet& free,
-                               uint32_t count) const;
-  std::vector<Candidate> solve_leaf(const Vertex& leaf, const base::IndexSet& free, uint32_t count) const;
+  std::vector<GpuPick> solve(const GpuGroups& groups, uint32_t vertex, const base::IndexSet& free,
+                             uint32_t count) const;
+  std::vector<GpuPick> solve_leaf(const Vertex& leaf, const base::IndexSet& free, uint32_t count) const;
 };
 
 }  // namespace gw::sched

@@ -50,10 +50,20 @@ bool Pass::still_holds(const Claim& claim) const {
   return now_ <= claim.when + kClaimPatience && std::all_of(shares.begin(), shares.end(), is_usable);
 }
 
+/// Of one that moves and has not left its old place yet.
+void Pass::keep_for_mover(const Claim& claim) {
+  const auto running = view_.running().find(claim.job);
+  if (running == view_.running().end() || !still_holds(claim)) return;
+  served_.is_guaranteed = true;  // nobody takes it
+  promise(*running->second, FutureStart{now_, claim.allocation});
+  change_at(claim.when + kClaimPatience + base::microseconds(1));
+}
+
 /// Those for whom others had to leave come first, in the place that was made for them.
 void Pass::honour_claims() {
   for (const auto& [id, claim] : view_.claims()) {
     const PendingJob* job = view_.queue().find(id);
+    if (job == nullptr) keep_for_mover(claim);
     if (job == nullptr || !still_holds(claim) || hopeless(*job)) continue;
     const uint32_t leaf = quotas_.tree().leaf_of(job->qos);
     const Quantities amounts = quotas_.tree().count(claim.allocation, capacity());
@@ -82,26 +92,30 @@ void Pass::begin_class(const ClassKey& key, const JobClass& job_class) {
   const PendingJob& shape = job_class.shape();
   progress_[&key] =
       Progress{job_class.members.begin(), quotas_.tree().leaf_of(shape.qos), quotas_.tree().count(shape), false};
-  take_turn(key);
 }
 
-/// Puts the class's next job in line.
-void Pass::take_turn(const ClassKey& key) {
+/// The class's next job in line; nullopt: it has no more.
+std::optional<Turn> Pass::next_turn(const ClassKey& key) {
   Progress& progress = progress_.at(&key);
   const JobClass& c = view_.queue().classes().at(key);
   while (progress.next != c.members.end() && honoured_.contains(progress.next->second.id)) ++progress.next;
-  if (progress.next == c.members.end()) return;
+  if (progress.next == c.members.end()) return std::nullopt;
   const PendingJob& job = progress.next->second;
   Turn turn{best_tier(view_.capacity(), job), progress.next->first, &key, progress.leaf, &progress.amounts};
   turn.rank.key = -order_.score(job, facts_.context());
-  turns_.put(turn);
+  return turn;
 }
 
 Plan Pass::run() {
   plan_.epoch = view_.epoch();
   book_advance_reservations();
   honour_claims();
-  for (const auto& [key, c] : view_.queue().classes()) begin_class(key, c);
+  std::vector<Turn> turns;
+  for (const auto& [key, c] : view_.queue().classes()) {
+    begin_class(key, c);
+    if (const auto turn = next_turn(key)) turns.push_back(*turn);
+  }
+  turns_.fill(turns);
   while (!plan_.exhausted) {
     const auto turn = turns_.pop();
     if (!turn) break;
@@ -130,7 +144,7 @@ void Pass::serve(const Turn& turn) {
     if (!may_reserve(job)) return;  // the rest of the class waits like this one
   }
   ++progress.next;
-  take_turn(*turn.key);
+  if (const auto next = next_turn(*turn.key)) turns_.put(*next);
 }
 
 Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_blocked, bool is_known) {
@@ -149,7 +163,7 @@ Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_b
     return Outcome::kLimited;
   }
   if (!is_blocked && !is_known && (start_now(job, job.time_limit) || start_shortened(job))) return Outcome::kStarted;
-  if (!is_blocked && start_by_taking(job)) return Outcome::kStarted;
+  if (!is_blocked && (start_by_moving(job) || start_by_taking(job))) return Outcome::kStarted;
   if (!is_blocked && refused_ && failed_.empty()) {
     tell_bound(job, job_class, *refused_);
     return Outcome::kLimited;

@@ -62,6 +62,7 @@ class Pass {
   Served served_;
   uint64_t placements_ = 0;
   uint64_t starts_ = 0;
+  size_t moved_ = 0;                          // jobs, in this pass
   std::vector<JobId> tentative_;              // allocated in the view for this pass only
   std::map<JobId, model::Allocation> taken_;  // running jobs released in the view for this pass only
   std::map<JobId, Holding> taken_holdings_;
@@ -78,9 +79,10 @@ class Pass {
   Capacity& capacity() { return view_.capacity(); }
   void book_advance_reservations();
   void honour_claims();
+  void keep_for_mover(const Claim& claim);
   bool still_holds(const Claim& claim) const;
   void begin_class(const ClassKey& key, const JobClass& job_class);
-  void take_turn(const ClassKey& key);
+  std::optional<Turn> next_turn(const ClassKey& key);
   void serve(const Turn& turn);
   void change_at(Time when);
 
@@ -115,6 +117,15 @@ class Pass {
   bool may_reserve(const PendingJob& job) const;
   /// The next job to take, or nobody.
   using NextVictim = std::function<std::optional<JobId>()>;
+  bool start_by_moving(const PendingJob& job);
+  bool move_out_of_the_way(const PendingJob& job, const PartitionFacts& partition);
+  size_t moves_left();
+  std::vector<Candidate> movable(const PendingJob& job, const PartitionFacts& partition);
+  bool try_moving(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& movers);
+  bool rearrange(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& movers);
+  bool place_again(JobId mover, Group& group);
+  void keep_places(const PendingJob& job, const std::vector<JobId>& movers, Duration grace, const Group& placed,
+                   Group& group);
   bool start_by_taking(const PendingJob& job);
   bool start_in_place_of(const PendingJob& job, const std::string& partition, const std::vector<JobId>& victims);
   std::vector<JobId> victims_by_quota(const PendingJob& job, const PartitionFacts& partition);

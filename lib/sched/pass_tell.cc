@@ -114,7 +114,7 @@ void Pass::ask_why(const PendingJob& job, Blockage& blockage) {
 void Pass::tell_bound(const PendingJob& job, JobClass& job_class, const Binding& binding) {
   const QuotaTree& tree = quotas_.tree();
   const std::string& name = tree.resources()[binding.resource];
-  const std::string resource = name == kJobResource ? "jobs" : name;
+  const std::string resource = name != kJobResource ? name : binding.bound == 1 ? "job" : "jobs";
   const auto amount = [&resource](uint64_t n) { return model::format_amount(resource, n); };
   std::string what =
       binding.is_limit ? fmt::format("the limit of {}{} is {} {}", binding.is_of_user ? "each user in " : "",

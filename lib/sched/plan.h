@@ -41,8 +41,9 @@ struct Reserve {
 struct Preempt {
   JobId job;
   JobId beneficiary;
-  Duration grace = {};  ///< So long it may still run.
-  int rule = 0;         ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
+  Duration grace = {};   ///< So long it may still run.
+  int rule = 0;          ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
+  bool is_move = false;  ///< It gets another place at once: a Start of it follows in the group, or with grace a Claim.
 };
 /// All jobs of this class wait. Told when it changes.
 struct Wait {

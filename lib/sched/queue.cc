@@ -81,7 +81,7 @@ ClassKey class_key(const PendingJob& job, bool by_user) {
   write(w, job.request);
   w.list(job.partitions).text(job.qos).text(job.reservation);
   w.number(static_cast<uint64_t>(job.time_limit.us)).number(static_cast<uint64_t>(job.time_min.us));
-  w.number(static_cast<uint64_t>(job.deadline.us)).number(job.preemptible ? 1 : 0);
+  w.number(static_cast<uint64_t>(job.deadline.us)).number((job.preemptible ? 1U : 0U) | (job.may_move ? 2U : 0U));
   w.number(static_cast<uint64_t>(job.qos_priority));
   if (waits_for_locality(job.request)) w.number(static_cast<uint64_t>(job.eligible.us));
   if (by_user || !job.reservation.empty()) w.number(job.uid);

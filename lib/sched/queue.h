@@ -55,6 +55,7 @@ struct PendingJob {
   Duration remaining = base::kUnlimited;
   std::string reservation;  ///< Runs inside this advance reservation; empty: outside all.
   bool preemptible = true;
+  bool may_move = true;               ///< If it is taken off it runs again, so that another place is of use to it.
   std::vector<Component> components;  ///< Of a heterogeneous job, without the first, which is the job itself.
   JobId whole;                        ///< Of a component that runs: its job. None: it is no component.
 };

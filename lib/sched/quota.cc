@@ -2,6 +2,7 @@
 #include "sched/quota.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -37,6 +38,7 @@ void QuotaLedger::set_tree(QuotaTree tree) {
   waiting_.assign(tree_.sides().size(), tree_.none());
   holders_.clear();
   tally_ = Tally(tree_);
+  past_ = {};
 }
 
 namespace {
@@ -93,6 +95,19 @@ void QuotaLedger::forget(JobId job) {
   holders_.erase(it);
 }
 
+void QuotaLedger::set_past(double strength, const std::map<std::string, double>& use) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;  // a hundred million GPUs for a year
+  past_ = {};
+  if (strength <= 0 || use.empty()) return;
+  past_.strength = static_cast<uint64_t>(std::llround(std::min(strength, kMaxFairnessOverTime) * 1e6));
+  past_.used.assign(tree_.sides().size(), 0);
+  for (const auto& [qos, gpu_seconds] : use) {
+    const double milli = std::clamp(gpu_seconds * 1e3, 0.0, static_cast<double>(kMost));
+    for (uint32_t s = tree_.leaf_of(qos); s != kNoSide; s = tree_.side(s).parent)
+      past_.used[s] = std::min(kMost, past_.used[s] + static_cast<uint64_t>(std::llround(milli)));
+  }
+}
+
 // ---- Sums
 
 namespace {
@@ -141,7 +156,9 @@ Quotas::Quotas(const QuotaLedger& ledger) : tree_(&ledger.tree()), tally_(ledger
   std::vector<Quantities> demand = ledger.waiting();
   for (uint32_t s = 0; s < demand.size(); ++s)
     if (tree_->side(s).children.empty()) add_to(demand[s], tally_.held[s]);
-  shares_ = std::make_shared<const Shares>(divide(*tree_, ledger.capacity(), demand));
+  shares_ = std::make_shared<const Shares>(divide(*tree_, ledger.capacity(), demand, ledger.past()));
+  is_over_.resize(demand.size());
+  for (uint32_t s = 0; s < demand.size(); ++s) is_over_[s] = is_over(s);
 }
 
 Standing Quotas::standing(uint32_t side, const Quantities& with) const {
@@ -232,10 +249,19 @@ std::optional<Permit> Quotas::may_take(uint32_t taker, const Quantities& amounts
   return std::nullopt;
 }
 
+bool Quotas::is_over(uint32_t side) const {
+  for (size_t r = 0; r < tree_->width(); ++r)
+    if (tally_.counted[side][r] > std::min(shares_->guaranteed[side][r], shares_->fair[side][r])) return true;
+  return false;
+}
+
 bool Quotas::may_take_from_any(uint32_t taker, const Quantities& amounts, Reclaim reclaim) const {
-  for (uint32_t own = taker; own != 0; own = tree_->side(own).parent)
-    for (uint32_t side : tree_->side(tree_->side(own).parent).children)
-      if (side != own && may_take(taker, amounts, side, reclaim)) return true;
+  for (uint32_t own = taker; own != 0; own = tree_->side(own).parent) {
+    const Side& parting = tree_->side(tree_->side(own).parent);
+    for (uint32_t side : parting.children)
+      if (side != own && (is_over_[side] || parting.preempt_children) && may_take(taker, amounts, side, reclaim))
+        return true;
+  }
   return false;
 }
 

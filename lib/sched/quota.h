@@ -15,6 +15,9 @@ using base::JobId;
 
 using model::Reclaim;
 
+/// Highest Policy::fairness_over_time.
+constexpr double kMaxFairnessOverTime = 1000;
+
 /// A fraction of what somebody is due; more than all of it above 1. Anything of nothing is infinite, nothing of
 /// nothing is 0.
 struct Ratio {
@@ -61,6 +64,7 @@ class QuotaLedger {
   const std::vector<Quantities>& waiting() const { return waiting_; }
   const std::unordered_map<JobId, Holder>& holders() const { return holders_; }
   const Tally& tally() const { return tally_; }
+  const Past& past() const { return past_; }
   const Holder* holder(JobId job) const;
 
   /// Empties the ledger: everything has to be told again.
@@ -74,6 +78,8 @@ class QuotaLedger {
   void release(JobId job, const Quantities& amounts);
   /// It holds nothing any more; what was not released counts as released.
   void forget(JobId job);
+  /// What the jobs of each QOS have used, in GPU-seconds, and how much that counts (Policy::fairness_over_time).
+  void set_past(double strength, const std::map<std::string, double>& use);
 
  private:
   QuotaTree tree_;
@@ -81,6 +87,7 @@ class QuotaLedger {
   std::vector<Quantities> waiting_ = {tree_.none()};  // by side, of the jobs at it
   std::unordered_map<JobId, Holder> holders_;
   Tally tally_{tree_};
+  Past past_;
 };
 
 /// What a limit or a guarantee stands in the way of.
@@ -115,17 +122,21 @@ class Quotas {
   // As Tally's.
   void start(uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid = 0) {
     tally_.start(*tree_, leaf, amounts, preemptible, uid);
+    look_again(leaf);
   }
   void stop(uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid = 0) {
     tally_.stop(*tree_, leaf, amounts, preemptible, uid);
+    look_again(leaf);
   }
   void start(const QuotaLedger::Holder& h) { start(h.leaf, h.amounts, h.preemptible, h.uid); }
   void stop(const QuotaLedger::Holder& h) { stop(h.leaf, h.amounts, h.preemptible, h.uid); }
   void send_off(uint32_t leaf, const Quantities& amounts, bool preemptible) {
     tally_.send_off(*tree_, leaf, amounts, preemptible);
+    look_again(leaf);
   }
   void claim(uint32_t leaf, const Quantities& amounts, bool preemptible) {
     tally_.claim(*tree_, leaf, amounts, preemptible);
+    look_again(leaf);
   }
 
   /// Rule 3. All resources with a line.
@@ -155,6 +166,12 @@ class Quotas {
   const QuotaTree* tree_;
   std::shared_ptr<const Shares> shares_;
   Tally tally_;
+  std::vector<bool> is_over_;  // by side: it holds more than it is due of something, so that somebody may take from it
+
+  bool is_over(uint32_t side) const;
+  void look_again(uint32_t leaf) {
+    for (uint32_t s = leaf; s != kNoSide; s = tree_->side(s).parent) is_over_[s] = is_over(s);
+  }
 };
 
 }  // namespace gw::sched

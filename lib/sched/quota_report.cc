@@ -80,11 +80,27 @@ QuotaReport report_quotas(const ClusterView& view) {
 
 namespace {
 
+/// What is there, with jobs of `qos` waiting for as much as the side `from` holds: who wants nothing is due nothing of
+/// a surplus, and the question is what a job would get.
+QuotaLedger with_wish(const QuotaLedger& ledger, const std::string& qos, uint32_t from) {
+  QuotaLedger out = ledger;
+  PendingJob wish;
+  wish.qos = qos;
+  wish.request.cpus_per_task = 0;
+  wish.request.gpu_counting = model::GpuCounting::kPerJob;
+  wish.request.gpus = 1;
+  const uint32_t leaf = out.tree().leaf_of(qos);
+  const uint64_t most = out.tally().counted[from][kGpu];
+  for (uint64_t milli = out.waiting()[leaf][kGpu]; milli < most; milli += model::kWholeGpu) out.add_waiting(wish);
+  return out;
+}
+
 /// Asks the rules on behalf of a job that wants ever more GPUs, and takes them one by one.
 class Explainer {
  public:
-  Explainer(const ClusterView& view, uint32_t taker, uint32_t from)
-      : quotas_(view.quota()),
+  Explainer(const ClusterView& view, const std::string& qos, uint32_t taker, uint32_t from)
+      : ledger_(with_wish(view.quota(), qos, from)),
+        quotas_(ledger_),
         tree_(quotas_.tree()),
         reclaim_(view.policy().reclaim),
         taker_(taker),
@@ -110,6 +126,7 @@ class Explainer {
     std::string text;
   };
 
+  const QuotaLedger ledger_;
   Quotas quotas_;
   const QuotaTree& tree_;
   const Reclaim reclaim_;
@@ -143,7 +160,7 @@ class Explainer {
 
   std::string standing_of(uint32_t side) const {
     const Shares& shares = quotas_.shares();
-    return fmt::format("{}: holds {} gpu, guaranteed {}, fair share {}", tree_.words(side),
+    return fmt::format("{}: holds {} gpu, guaranteed {}, fair share {} with the job", tree_.words(side),
                        gpus(quotas_.tally().counted[side][kGpu]), gpus(shares.guaranteed[side][kGpu]),
                        gpus(shares.fair[side][kGpu]));
   }
@@ -211,12 +228,12 @@ class Explainer {
 
 TakeVerdict explain_taking(const ClusterView& view, const std::string& taker, const std::string& from) {
   const QuotaTree& tree = view.quota().tree();
-  const auto side_of = [&](const std::string& qos) { return tree.leaf_of(qos == model::kRootQos ? "" : qos); };
+  const auto bare = [](const std::string& qos) { return qos == model::kRootQos ? std::string() : qos; };
   // From an inner QOS means from all that is below it.
-  const uint32_t taken = tree.find(from == model::kRootQos ? "" : from).value_or(0);
-  const uint32_t own = side_of(taker);
+  const uint32_t taken = tree.find(bare(from)).value_or(0);
+  const uint32_t own = tree.leaf_of(bare(taker));
   const bool is_above = tree.common(own, taken) == taken;
-  return Explainer(view, own, is_above ? side_of(from) : taken).run();
+  return Explainer(view, bare(taker), own, is_above ? tree.leaf_of(bare(from)) : taken).run();
 }
 
 }  // namespace gw::sched

@@ -159,9 +159,11 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   take_running(view, out);
   for (const auto& [name, reservation] : view.reservations()) out.reservations.push_back(reservation);
   out.usage = view.usage();
+  out.qos_usage = view.qos_usage();
   out.workload = view.workload().entries();
   out.qos = view.quota().tree().list();
   for (const auto& [id, claim] : view.claims()) out.claims.push_back(claim);
+  out.moves = view.moves();
   return out;
 }
 
@@ -186,7 +188,8 @@ base::Result<std::unique_ptr<ClusterView>> restore_view(const PassInput& input) 
   GW_TRY_STATUS(view->capacity().audit());
   for (const PendingJob& job : input.queue) apply(JobQueued{job});
   for (const Claim& claim : input.claims) apply(ClaimSet{claim});
-  apply(UsageSet{input.usage});
+  for (const Time at : input.moves) apply(JobMoved{{}, at});
+  apply(UsageSet{input.usage, input.qos_usage});
   view->workload() = Workload::exact(input.workload);
   return view;
 }

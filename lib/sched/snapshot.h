@@ -36,9 +36,11 @@ struct PassInput {
   std::vector<RunningJob> running;  ///< By start, then id.
   std::vector<AdvanceReservation> reservations;
   std::map<uint32_t, double> usage;
+  std::map<std::string, double> qos_usage;
   std::vector<Workload::Entry> workload;  ///< Of recent submissions, in the view's own order.
   std::vector<model::Qos> qos;            ///< The tree of quotas, by name.
   std::vector<Claim> claims;              ///< By job.
+  std::vector<Time> moves;                ///< Of the last hour.
 };
 
 /// Copies everything that plan() would look at.

@@ -1,6 +1,8 @@
 // See turns.h.
 #include "sched/turns.h"
 
+#include <utility>
+
 namespace gw::sched {
 
 bool Turns::Entry::operator<(const Entry& o) const {
@@ -20,34 +22,50 @@ const Turn* Turns::best_at(uint32_t side) const {
   return line.entries.empty() ? nullptr : &line.entries.begin()->best;
 }
 
-/// Ranks the side anew in its parent's list, and so on upwards.
+/// Ranks a side anew in its parent's list. False: it stands there as before.
+bool Turns::rank(uint32_t side) {
+  Line& line = lines_[side];
+  std::set<Entry>& siblings = lines_[quotas_.tree().side(side).parent].entries;
+  const Turn* best = best_at(side);
+  std::optional<Entry> now;
+  if (best != nullptr)
+    now = Entry{quotas_.standing(side, *best->amounts), quotas_.dominant(side, *best->amounts), quotas_.dominant(side),
+                *best, side};
+  if (now == line.own) return false;
+  if (line.own) siblings.erase(*line.own);
+  line.own = std::move(now);
+  if (line.own) siblings.insert(*line.own);
+  return true;
+}
+
+/// The side, and so on upwards: what those above it hold has changed as well.
 void Turns::refresh(uint32_t side) {
-  for (; side != 0; side = quotas_.tree().side(side).parent) {
-    Line& line = lines_[side];
-    std::set<Entry>& siblings = lines_[quotas_.tree().side(side).parent].entries;
-    if (line.own) siblings.erase(*line.own);
-    line.own.reset();
-    const Turn* best = best_at(side);
-    if (best == nullptr) continue;
-    line.own = Entry{quotas_.standing(side, *best->amounts), quotas_.dominant(side, *best->amounts),
-                     quotas_.dominant(side), *best, side};
-    siblings.insert(*line.own);
-  }
+  if (behind_ == side) behind_.reset();
+  for (; side != 0; side = quotas_.tree().side(side).parent) rank(side);
 }
 
 void Turns::put(const Turn& turn) {
   lines_[turn.leaf].turns.insert(turn);
-  refresh(turn.leaf);
+  if (behind_ == turn.leaf) behind_.reset();
+  for (uint32_t side = turn.leaf; side != 0 && rank(side);) side = quotas_.tree().side(side).parent;
+}
+
+void Turns::fill(const std::vector<Turn>& turns) {
+  for (const Turn& turn : turns) lines_[turn.leaf].turns.insert(turn);
+  // Parents stand before their children.
+  for (auto side = static_cast<uint32_t>(lines_.size()); --side > 0;) rank(side);
 }
 
 std::optional<Turn> Turns::pop() {
+  if (behind_)
+    for (uint32_t side = *std::exchange(behind_, {}); side != 0 && rank(side);) side = quotas_.tree().side(side).parent;
   uint32_t side = 0;
   while (!lines_[side].entries.empty()) side = lines_[side].entries.begin()->side;
   std::set<Turn>& turns = lines_[side].turns;
   if (turns.empty()) return std::nullopt;
   const Turn turn = *turns.begin();
   turns.erase(turns.begin());
-  refresh(side);
+  behind_ = side;
   return turn;
 }
 

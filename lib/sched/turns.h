@@ -30,6 +30,8 @@ class Turns {
   /// `quotas` is asked anew for each comparison and outlives this.
   explicit Turns(const Quotas& quotas);
   void put(const Turn& turn);
+  /// All at once, before the first pop(): cheaper than one by one.
+  void fill(const std::vector<Turn>& turns);
   /// Takes the next one out.
   std::optional<Turn> pop();
   /// What the side holds has changed.
@@ -43,6 +45,7 @@ class Turns {
     Turn best;
     uint32_t side = 0;
     bool operator<(const Entry& o) const;
+    bool operator==(const Entry& o) const { return !(*this < o) && !(o < *this) && best.key == o.best.key; }
   };
   struct Line {
     std::set<Turn> turns;      // at a side without children
@@ -50,9 +53,11 @@ class Turns {
     std::optional<Entry> own;  // as the parent has it
   };
   const Quotas& quotas_;
-  std::vector<Line> lines_;  // by side
+  std::vector<Line> lines_;         // by side
+  std::optional<uint32_t> behind_;  // where a turn was taken out and the ranks above do not know it yet
 
   const Turn* best_at(uint32_t side) const;
+  bool rank(uint32_t side);
 };
 
 }  // namespace gw::sched

@@ -38,7 +38,9 @@ struct ClusterView::Applier {
   void operator()(const JobUnqueued& d) const { view.unqueue(d.id); }
   void operator()(const QosSet& d) const { view.set_tree(d.tree); }
   void operator()(const ClaimSet& d) const {
-    if (view.queue_.find(d.claim.job) != nullptr) view.claims_[d.claim.job] = d.claim;
+    // One that moves still runs where it was.
+    if (view.queue_.find(d.claim.job) != nullptr || view.running_.contains(d.claim.job))
+      view.claims_[d.claim.job] = d.claim;
   }
   void operator()(const JobPlaced& d) const {
     view.unqueue(d.id);
@@ -47,6 +49,10 @@ struct ClusterView::Applier {
     GW_CHECK(placed.has_value());
     if (d.job) view.add_running(d.id, d.job);
     view.hold(d.id, d.allocation);
+  }
+  void operator()(const JobMoved& d) const {
+    std::erase_if(view.moves_, [&](Time t) { return t + base::hours(1) <= d.when; });
+    view.moves_.push_back(d.when);
   }
   void operator()(const RunningChanged& d) const {
     if (!view.capacity_.holdings().contains(d.id)) return;
@@ -71,7 +77,11 @@ struct ClusterView::Applier {
   }
   void operator()(const ReservationSet& d) const { view.reservations_[d.reservation.name] = d.reservation; }
   void operator()(const ReservationRemoved& d) const { view.reservations_.erase(d.name); }
-  void operator()(const UsageSet& d) const { view.usage_ = d.usage; }
+  void operator()(const UsageSet& d) const {
+    view.usage_ = d.usage;
+    view.qos_usage_ = d.qos;
+    view.set_past();
+  }
 };
 
 ClusterView::ClusterView() { set_policy({}); }
@@ -80,6 +90,7 @@ void ClusterView::set_policy(const Policy& policy) {
   policy_ = policy;
   if (!policy_.order) policy_.order = *make_order("fifo_skip");
   queue_.set_order(policy_.order, splits_by_user());
+  set_past();
 }
 
 void ClusterView::unqueue(JobId id) {
@@ -126,6 +137,7 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
     for (const auto& [rank, job] : job_class.members) quota_.add_waiting(job);
   for (const auto& [id, holding] : capacity_.holdings()) hold(id, capacity_.allocation_of(id));
   for (JobId id : leaving) quota_.set_leaving(id);
+  set_past();
   queue_.forget();
 }
 

@@ -32,8 +32,11 @@ struct Policy {
   Duration grace = {};
   Reclaim reclaim = Reclaim::kFairShare;  ///< What one QOS may take back from another.
   bool preempts = false;                  ///< Inside a QOS a higher submitted priority takes from a lower one.
+  uint32_t moves_per_hour = 60;           ///< Most jobs that are moved so that others fit.
   /// Nodes of different state that are compared for one task before the best is taken; 0: all.
   uint32_t candidates = 32;
+  /// How much the past use of QOS counts when a surplus is divided: the k of weigh_past(); 0: not at all.
+  double fairness_over_time = 0;
 };
 
 /// An advance reservation: whole nodes, for some users, for a time, once or again and again.
@@ -109,6 +112,11 @@ struct RunningChanged {
   JobId id;
   std::shared_ptr<const PendingJob> job;
 };
+/// A running job is moved, at this time.
+struct JobMoved {
+  JobId id;
+  Time when;
+};
 /// The job will end at this time: its limit was changed, or it was told to go.
 struct EndExpected {
   JobId id;
@@ -126,14 +134,16 @@ struct ReservationSet {
 struct ReservationRemoved {
   std::string name;
 };
-/// The decayed use of each user; sent in fixed periods.
+/// The decayed use, in GPU-seconds, of each user and of each QOS's own jobs; sent in fixed periods. Empty: it does not
+/// count.
 struct UsageSet {
   std::map<uint32_t, double> usage;
+  std::map<std::string, double> qos = {};
 };
 
 using DeltaKind = std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued,
-                               JobUnqueued, QosSet, ClaimSet, JobPlaced, RunningChanged, EndExpected, ShareReleased,
-                               ReservationSet, ReservationRemoved, UsageSet>;
+                               JobUnqueued, QosSet, ClaimSet, JobPlaced, JobMoved, RunningChanged, EndExpected,
+                               ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
 /// One change, numbered by the controller from 1 on without gaps.
 struct Delta {
   uint64_t epoch = 0;
@@ -152,6 +162,9 @@ class ClusterView {
   const Policy& policy() const { return policy_; }
   const AdvanceReservations& reservations() const { return reservations_; }
   const std::map<uint32_t, double>& usage() const { return usage_; }
+  const std::map<std::string, double>& qos_usage() const { return qos_usage_; }
+  /// Moves of the last hour, in order.
+  const std::vector<Time>& moves() const { return moves_; }
   const Order& order() const { return *policy_.order; }
   /// Jobs of different users are of different classes.
   bool splits_by_user() const { return order().looks_at_users() || quota_.tree().has_user_limits(); }
@@ -172,6 +185,7 @@ class ClusterView {
   struct Applier;
   void set_policy(const Policy& policy);
   void set_tree(const std::vector<model::Qos>& list);
+  void set_past() { quota_.set_past(policy_.fairness_over_time, qos_usage_); }
   void unqueue(JobId id);
   void hold(JobId id, const model::Allocation& allocation);
   void add_running(JobId id, std::shared_ptr<const PendingJob> job);
@@ -181,6 +195,8 @@ class ClusterView {
   Policy policy_;
   AdvanceReservations reservations_;
   std::map<uint32_t, double> usage_;
+  std::map<std::string, double> qos_usage_;
+  std::vector<Time> moves_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
   std::map<int64_t, size_t> running_priorities_;  // how many of each, of those that can be taken off
   Workload workload_;

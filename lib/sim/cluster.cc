@@ -128,6 +128,7 @@ base::Status set_policy(const config::ScenarioPolicy& written, const sched::Make
   policy.grace = written.grace.value_or(Duration{});
   policy.reclaim = written.reclaim.value_or(policy.reclaim);
   policy.preempts = written.preempt.value_or(policy.preempts);
+  policy.fairness_over_time = written.fairness_over_time.value_or(policy.fairness_over_time);
   return {};
 }
 
@@ -164,7 +165,10 @@ Result<Cluster> build_cluster(const config::ScenarioCluster& written, const Load
   if (const auto fault = model::check_guarantees(uppermost, everything(cluster.nodes, cluster.qos)))
     cluster.warnings.push_back(fault->error.what);
   cluster.usage_half_life = written.policy.usage_half_life;
-  for (const model::Partition& p : written.partitions) cluster.partitions.push_back(facts_of(p));
+  for (const model::Partition& p : written.partitions) {
+    cluster.partitions.push_back(facts_of(p));
+    cluster.partitions.back().consolidates = written.policy.consolidate.value_or(false);
+  }
   for (const config::ScenarioReservation& r : written.reservations) {
     sched::AdvanceReservation reservation{r.name, r.nodes,       kStart + r.start, kStart + r.end,
                                           {},     r.maintenance, r.every};

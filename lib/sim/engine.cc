@@ -21,6 +21,8 @@ base::Status restless(Time now, const char* what) {
       fmt::format("{} s after the start the scheduler does not come to rest: {}", (now - kStart).seconds(), what));
 }
 
+Time next_tick(Time now) { return sched::usage_period_start(now) + sched::kUsagePeriod; }
+
 uint64_t gpu_milli_of(const model::Allocation& allocation) {
   uint64_t sum = 0;
   for (const model::NodeShare& share : allocation.shares) sum += uint64_t{share.gpus.size()} * share.gpu_milli;
@@ -35,7 +37,8 @@ Engine::Engine(const Cluster& cluster, std::vector<SimJob> jobs, const EngineOpt
       options_(options),
       records_(jobs_.size()),
       states_(jobs_.size()),
-      usage_(cluster.usage_half_life) {
+      usage_(cluster.usage_half_life),
+      qos_usage_(cluster.usage_half_life) {
   number_jobs();
   set_up_cluster();
 }
@@ -94,6 +97,7 @@ base::Status Engine::run() {
     drop_stale_endings();
     const Time next = next_instant();
     if (next == Time::never() || (options_.until && next > *options_.until)) break;
+    const bool is_tick = awaits_tick() && next == next_tick(now_) && next != timer_;
     go_to(next);
     const uint64_t before = changes_;
     GW_TRY_STATUS(settle());
@@ -103,7 +107,8 @@ base::Status Engine::run() {
       continue;
     }
     const Time rest = next_arrival_ == arrivals_.size() && endings_.empty() ? rest_from(view_, changed) : Time::never();
-    if (now_ >= rest) break;
+    if (now_ >= rest && !awaits_tick()) break;
+    if (is_tick) continue;
     if (++idle < kMaxIdleWakes) continue;
     if (rest != Time::never()) break;  // recurring reservations in a pattern too long to wait for
     return restless(now_, "it asks to be called again and again, and changes nothing");
@@ -116,6 +121,7 @@ base::Status Engine::run() {
 
 Time Engine::next_instant() const {
   Time next = timer_ > now_ ? timer_ : Time::never();
+  if (awaits_tick()) next = std::min(next, next_tick(now_));
   if (next_arrival_ < arrivals_.size()) next = std::min(next, jobs_[arrivals_[next_arrival_]].job.submitted);
   if (!endings_.empty()) next = std::min(next, endings_.top().at);
   return next;
@@ -123,7 +129,7 @@ Time Engine::next_instant() const {
 
 void Engine::go_to(Time t) {
   contention_ += static_cast<double>(current_.pending + current_.running) * static_cast<double>((t - now_).us) / 1e6;
-  if (const Time tick = sched::usage_period_start(t); tick > now_) send_usage(tick);
+  if (const Time tick = sched::usage_period_start(t); tick > now_ && tick <= last_tick()) send_usage(tick);
   now_ = t;
 }
 
@@ -205,21 +211,31 @@ void Engine::sample() {
   samples_.push_back(current_);
 }
 
-// ---- Use by user, for orders that look at it
+// ---- Use, where it counts
 
 void Engine::change_rate(uint32_t job, int sign) {
-  if (!view_.order().looks_at_users()) return;
+  if (!view_.order().looks_at_users() && !counts_past()) return;
   const Record& record = records_[job];
   int64_t rate = sched::usage_rate(record.allocation);
   for (const model::Allocation& part : record.components) rate += sched::usage_rate(part);
-  usage_.change_rate(jobs_[job].job.uid, sign * rate, now_);
+  if (view_.order().looks_at_users()) usage_.change_rate(jobs_[job].job.uid, sign * rate, now_);
+  if (counts_past()) qos_usage_.change_rate(jobs_[job].job.qos, sign * rate, now_);
+}
+
+/// Where shares follow past use, a job that waits may have its turn when use is told next.
+bool Engine::awaits_tick() const { return counts_past() && view_.queue().size() > 0 && next_tick(now_) <= last_tick(); }
+
+/// Ten half-lives after the last arrival or end all goes in circles: a whole GPU may change hands for ever.
+Time Engine::last_tick() const {
+  if (!counts_past()) return Time::never();
+  return last_event_ + Duration{10 * std::min(cluster_.usage_half_life, base::hours(24 * 366)).us};
 }
 
 void Engine::send_usage(Time tick) {
-  if (!view_.order().looks_at_users()) return;
   usage_.forget_small(tick);
-  std::map<uint32_t, double> all = usage_.at(tick);
-  if (all != view_.usage()) apply(sched::UsageSet{std::move(all)});
+  qos_usage_.forget_small(tick);
+  sched::UsageSet all{usage_.at(tick), qos_usage_.at(tick)};
+  if (all.usage != view_.usage() || all.qos != view_.qos_usage()) apply(std::move(all));
 }
 
 void Engine::explain_waits() {

@@ -50,6 +50,7 @@ struct Record {
   Time ended;
   Duration waited = {};  ///< In all, before the first start and after each time it was taken off.
   uint32_t taken_off = 0;
+  uint32_t moves = 0;
   double held_gpu_s = 0;  ///< GPU-seconds held in all runs.
   double held_cpu_s = 0;
   double lost_gpu_s = 0;  ///< GPU-seconds of work lost and of restart costs.
@@ -99,7 +100,8 @@ class Engine {
     Duration left;       ///< Of its work.
     Duration cost = {};  ///< Of this run's restart.
     Time pending_since;
-    uint32_t run = 0;  ///< Number of the present or last run.
+    uint32_t run = 0;        ///< Number of the present or last run.
+    bool is_moving = false;  // it gets another place
     bool is_leaving = false;
     double contention_at_submit = 0;
   };
@@ -114,6 +116,7 @@ class Engine {
   std::vector<uint32_t> arrivals_;  ///< In order of time.
   size_t next_arrival_ = 0;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
+  Time last_event_ = kStart;  ///< A job arrived, or ended.
   std::vector<Record> records_;
   std::vector<State> states_;
   std::vector<std::pair<uint32_t, uint32_t>> parts_;  ///< Job and component of the ids above those of jobs.
@@ -121,7 +124,8 @@ class Engine {
   Sample current_;
   std::unordered_map<sched::ClassKey, std::string> never_;  ///< Why jobs of a class can never run; empty: they can.
   std::map<sched::ClassKey, std::string> told_;             ///< Why jobs of a class wait.
-  sched::UsageMeter<uint32_t> usage_;                       ///< By user.
+  sched::UsageMeter<uint32_t> usage_;                       ///< By user, if the order looks at them.
+  sched::UsageMeter<std::string> qos_usage_;                ///< If it counts in their shares.
   sched::Workload workload_;
   std::vector<double> fragmented_;     ///< By node id.
   std::vector<base::NodeId> touched_;  ///< Nodes whose share of the fragmentation is to be worked out again.
@@ -155,7 +159,7 @@ class Engine {
   base::Status start(const sched::Start& start);
   void give(base::JobId id, const model::Allocation& allocation, const std::string& partition, Duration limit);
   void begin_run(uint32_t job, Duration limit);
-  void preempt(uint32_t job, Duration grace);
+  void preempt(uint32_t job, Duration grace, bool is_move);
   std::vector<base::JobId> ids_of(uint32_t job) const;
   void take_off(uint32_t job);
   void end(uint32_t job, std::string why);
@@ -165,6 +169,9 @@ class Engine {
   void leave_system(uint32_t job);
   void count(const model::Allocation& allocation, bool is_given);
   void change_rate(uint32_t job, int sign);
+  bool counts_past() const { return view_.policy().fairness_over_time > 0; }
+  bool awaits_tick() const;
+  Time last_tick() const;
   void send_usage(Time at);
   void sample();
   void explain_waits();

@@ -96,6 +96,7 @@ void Engine::admit(uint32_t job) {
   record.phase = Phase::kPending;
   record.submitted = jobs_[job].job.submitted;
   states_[job].contention_at_submit = contention_;
+  last_event_ = now_;
   ++changes_;
   const sched::ClassKey key = sched::class_key(jobs_[job].job);
   auto known = never_.find(key);
@@ -127,7 +128,8 @@ base::Result<bool> Engine::carry_out(const sched::Decision& decision) {
   if (const auto* p = std::get_if<sched::Preempt>(&decision)) {
     const uint32_t job = p->job.value - 1;
     if (states_[job].is_leaving) return false;
-    preempt(job, p->grace);
+    if (p->is_move) apply(sched::JobMoved{p->job, now_});
+    preempt(job, p->grace, p->is_move);
     return true;
   }
   if (const auto* c = std::get_if<sched::Claim>(&decision)) {
@@ -197,9 +199,10 @@ void Engine::begin_run(uint32_t job, Duration limit) {
   change_rate(job, 1);
 }
 
-void Engine::preempt(uint32_t job, Duration grace) {
-  if (grace <= Duration{}) return take_off(job);
+void Engine::preempt(uint32_t job, Duration grace, bool is_move) {
   State& state = states_[job];
+  state.is_moving = is_move;
+  if (grace <= Duration{}) return take_off(job);
   state.is_leaving = true;
   ++changes_;
   endings_.push({now_ + grace, job, state.run, true});
@@ -218,13 +221,14 @@ void Engine::take_off(uint32_t job) {
   State& state = states_[job];
   const Duration ran = now_ - record.started;
   const Duration overhead = std::min(ran, state.cost);
-  const Duration lost = options_.keeps_work ? overhead : ran;
-  if (options_.keeps_work && state.left != base::kUnlimited) state.left = state.left - (ran - overhead);
+  const bool keeps_work = options_.keeps_work || state.is_moving;
+  const Duration lost = keeps_work ? overhead : ran;
+  if (keeps_work && state.left != base::kUnlimited) state.left = state.left - (ran - overhead);
   book(job, ran, lost);
   leave_nodes(job);
   --current_.running;
   ++current_.pending;
-  ++record.taken_off;
+  ++(std::exchange(state.is_moving, false) ? record.moves : record.taken_off);
   record.phase = Phase::kPending;
   state.cost = options_.restart_cost;
   state.pending_since = now_;
@@ -259,7 +263,7 @@ void Engine::leave_nodes(uint32_t job) {
 void Engine::leave_system(uint32_t job) {
   Record& record = records_[job];
   record.phase = Phase::kEnded;
-  record.ended = now_;
+  record.ended = last_event_ = now_;
   ++changes_;
   const double stay = static_cast<double>((now_ - record.submitted).us) / 1e6;
   record.contention = stay > 0 ? (contention_ - states_[job].contention_at_submit) / stay : 1;

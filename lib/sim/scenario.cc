@@ -20,9 +20,6 @@ using nlohmann::ordered_json;
 // ---- What the scheduler does not do yet
 
 base::Status check_jobs_supported(const Scenario& scenario) {
-  const config::ScenarioPolicy& policy = scenario.cluster.policy;
-  if (policy.consolidate.value_or(false) && !scenario.jobs.empty())
-    return not_supported(policy.consolidate_place, "policy.consolidate (write false)");
   for (const ScenarioJob& job : scenario.jobs)
     if (job.min_tasks > 0)
       return not_supported(job.place, fmt::format("job {} is an elastic gang (min_tasks)", job.name));

@@ -31,7 +31,8 @@ Result<model::Fit> fit_from(uint32_t fit) {
 // ---- Policy
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
-  const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, candidates] = policy;
+  const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, moves, candidates,
+               fairness_over_time] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
@@ -46,6 +47,8 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
   w.set_candidates(candidates);
   w.set_reclaim(static_cast<uint32_t>(reclaim));
   w.set_preempts(preempts);
+  w.set_fairness_over_time(fairness_over_time);
+  w.set_moves_per_hour(moves);
   return w;
 }
 
@@ -65,6 +68,10 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   if (w.reclaim() > static_cast<uint32_t>(model::Reclaim::kFairShare)) return damaged("an unknown way to reclaim");
   policy.reclaim = static_cast<model::Reclaim>(w.reclaim());
   policy.preempts = w.preempts();
+  if (!(w.fairness_over_time() >= 0 && w.fairness_over_time() <= sched::kMaxFairnessOverTime))
+    return damaged("the weight of past use is out of range");
+  policy.fairness_over_time = w.fairness_over_time();
+  policy.moves_per_hour = w.moves_per_hour();
   return policy;
 }
 
@@ -143,7 +150,7 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
 
 void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& partition) {
   const auto& [name, nodes, is_up, tier, max_nodes, max_time, exclusive, mem_per_cpu, mem_per_gpu, cpus_per_gpu,
-               cores_kept, shared, fit] = partition;
+               cores_kept, shared, fit, consolidates] = partition;
   w->set_name(name);
   set_strings(w->mutable_nodes(), nodes);
   w->set_is_up(is_up);
@@ -157,6 +164,7 @@ void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& part
   w->set_cores_per_gpu_kept(cores_kept);
   w->set_allow_shared_gpus(shared);
   w->set_fit(static_cast<uint32_t>(fit));
+  w->set_consolidates(consolidates);
 }
 
 Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
@@ -176,6 +184,7 @@ Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
   p.allow_shared_gpus = w.allow_shared_gpus();
   GW_TRY(fit, fit_from(w.fit()));
   p.fit = fit;
+  p.consolidates = w.consolidates();
   return p;
 }
 
@@ -219,7 +228,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
-               time_min, deadline, remaining, reservation, preemptible, components, whole] = job;
+               time_min, deadline, remaining, reservation, preemptible, may_move, components, whole] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -237,6 +246,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_remaining_us(remaining.us);
   w->set_reservation(reservation);
   w->set_preemptible(preemptible);
+  w->set_may_move(may_move);
   w->set_whole(whole.value);
   for (const sched::Component& from : components) {
     const auto& [part_id, part_request, part_partitions] = from;
@@ -282,6 +292,7 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   GW_TRY_STATUS(read_times(w, job));
   job.reservation = w.reservation();
   job.preemptible = w.preemptible();
+  job.may_move = w.may_move();
   job.whole = base::JobId(w.whole());
   for (const wire::SnapshotComponent& c : w.components()) {
     GW_TRY(part, request_from(c.request()));
@@ -379,9 +390,14 @@ Status read_list(const List& from, const Read& read, Out& out) {
 }
 
 Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
+  const auto is_amount = [](double used) { return used >= 0 && used <= 1e18; };
   for (const wire::SnapshotUsage& u : w.usage()) {
-    if (!std::isfinite(u.used()) || u.used() < 0 || u.used() > 1e18) return damaged("a user's use is no amount");
+    if (!is_amount(u.used())) return damaged("a user's use is no amount");
     out.usage[u.uid()] = u.used();
+  }
+  for (const wire::SnapshotQosUsage& u : w.qos_usage()) {
+    if (!is_amount(u.used())) return damaged("the use of a QOS is no amount");
+    out.qos_usage[u.qos()] = u.used();
   }
   return {};
 }
@@ -390,7 +406,7 @@ Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
 
 wire::SnapshotInput to_wire(const sched::PassInput& input) {
   const auto& [now, budget, epoch, nodes, partitions, network, policy, order, queue, running, reservations, usage,
-               workload, qos, claims] = input;
+               qos_usage, workload, qos, claims, moves] = input;
   wire::SnapshotInput w;
   w.set_now_us(now.us);
   w.set_placements(budget.placements);
@@ -409,9 +425,15 @@ wire::SnapshotInput to_wire(const sched::PassInput& input) {
     to->set_uid(uid);
     to->set_used(used);
   }
+  for (const auto& [name, used] : qos_usage) {
+    wire::SnapshotQosUsage* to = w.add_qos_usage();
+    to->set_qos(name);
+    to->set_used(used);
+  }
   for (const sched::Workload::Entry& entry : workload) set_shape(w.add_workload(), entry);
   for (const model::Qos& q : qos) *w.add_qos() = wire::to_wire(q);
   for (const sched::Claim& claim : claims) set_claim(w.add_claims(), claim);
+  for (const base::Time at : moves) w.add_moves_us(at.us);
   return w;
 }
 
@@ -438,6 +460,10 @@ Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
     out.workload.push_back({{s.gpus(), s.gpu_milli(), s.cpus(), s.mem_mb(), s.gpu_type()}, s.count()});
   GW_TRY_STATUS(read_list(w.qos(), qos_from, out.qos));
   GW_TRY_STATUS(read_list(w.claims(), claim_from, out.claims));
+  for (const int64_t us : w.moves_us()) {
+    GW_TRY(at, time_from(us));
+    out.moves.push_back(at);
+  }
   return out;
 }
 

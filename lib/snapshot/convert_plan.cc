@@ -22,11 +22,12 @@ struct DecisionWriter {
     w->set_time_limit_us(time_limit.us);
   }
   void operator()(const sched::Preempt& d) const {
-    const auto& [job, beneficiary, grace, rule] = d;
+    const auto& [job, beneficiary, grace, rule, is_move] = d;
     to->mutable_preempt()->set_job(job.value);
     to->mutable_preempt()->set_beneficiary(beneficiary.value);
     to->mutable_preempt()->set_grace_us(grace.us);
     to->mutable_preempt()->set_rule(static_cast<uint32_t>(rule));
+    to->mutable_preempt()->set_is_move(is_move);
   }
   void operator()(const sched::Claim& d) const { set_claim(to->mutable_claim(), d); }
   void operator()(const sched::Wait& d) const {
@@ -69,7 +70,7 @@ Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
     case wire::SnapshotDecision::kPreempt: {
       GW_TRY(grace, duration_from(w.preempt().grace_us()));
       return sched::Decision{sched::Preempt{base::JobId(w.preempt().job()), base::JobId(w.preempt().beneficiary()),
-                                            grace, static_cast<int>(w.preempt().rule())}};
+                                            grace, static_cast<int>(w.preempt().rule()), w.preempt().is_move()}};
     }
     case wire::SnapshotDecision::kClaim: {
       GW_TRY(claim, claim_from(w.claim()));

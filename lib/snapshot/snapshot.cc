@@ -68,7 +68,7 @@ struct LineWriter {
                        where);
   }
   std::string operator()(const sched::Preempt& d) const {
-    return fmt::format("preempt {} for {}", d.job.value, d.beneficiary.value);
+    return fmt::format("{} {} for {}", d.is_move ? "move" : "preempt", d.job.value, d.beneficiary.value);
   }
   std::string operator()(const sched::Claim& d) const {
     return fmt::format("keep for {} in {} by {} on {}", d.job.value, d.partition, base::format_time(d.when),

@@ -238,6 +238,7 @@ Partition to_wire(const model::Partition& p) {
   w.set_cores_per_gpu_kept(p.cores_per_gpu_kept);
   w.set_allow_shared_gpus(p.allow_shared_gpus);
   w.set_default_qos(p.default_qos);
+  w.set_consolidate(p.consolidate);
   set_strings(w.mutable_allow_users(), p.allow_users);
   set_strings(w.mutable_allow_groups(), p.allow_groups);
   set_strings(w.mutable_allow_qos(), p.allow_qos);
@@ -271,6 +272,7 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   if (w.has_cores_per_gpu_kept()) p.cores_per_gpu_kept = w.cores_per_gpu_kept();
   p.allow_shared_gpus = w.allow_shared_gpus();
   p.default_qos = w.default_qos();
+  p.consolidate = w.consolidate();
   p.allow_users = strings(w.allow_users());
   p.allow_groups = strings(w.allow_groups());
   p.allow_qos = strings(w.allow_qos());

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from cluster import BIN, Cluster
+from quotas import emptied
 
 
 def pytest_configure(config):
@@ -57,6 +58,22 @@ def shared_cluster():
         yield one.up()
     finally:
         one.down()
+
+
+@pytest.fixture(scope="module")
+def sixteen_nodes():
+    """16 nodes of 8 GPUs, for a whole file."""
+    one = Cluster(nodes=16, config=QUICK)
+    try:
+        yield one.up()
+    finally:
+        one.down()
+
+
+@pytest.fixture
+def quota_cluster(sixteen_nodes):
+    """The same, without jobs and QOS before and after each test."""
+    yield from emptied(sixteen_nodes)
 
 
 QUICK = """

@@ -92,17 +92,29 @@ qos:
 
 def test_a_changed_quota_kills_nothing_and_what_is_above_it_can_be_taken_back(make_cluster):
     cluster = make_cluster(nodes=2, config=TREE)
-    jobs = [submit(cluster, "b", 8), submit(cluster, "b", 4)]
+    jobs = [submit(cluster, "b", 4), submit(cluster, "b", 4), submit(cluster, "a", 8)]
     for job in jobs:
         cluster.wait_state(job, "RUNNING")
+    told = cluster.run("gacctmgr", "modify", "qos", "b", "set", "guaranteed=gpu:4", "limit=", "grace=1s", "--",
+                       "qos", "a", "set", "guaranteed=gpu:12").stdout
+    assert f"can be taken back now: jobs {jobs[0]}, {jobs[1]}" in told
+    assert [cluster.state(job) for job in jobs] == ["RUNNING"] * 3
+    due = submit(cluster, "a", 4)
+    cluster.wait_state(due, "RUNNING")
+    assert sorted(cluster.state(job) == "RUNNING" for job in jobs) == [False, True, True]
+    assert cluster.state(jobs[2]) == "RUNNING"
+
+
+def test_the_configuration_is_the_tree_at_the_first_start_only(make_cluster):
+    cluster = make_cluster(nodes=2, config=TREE)
+    cluster.run("gacctmgr", "modify", "qos", "b", "set", "guaranteed=gpu:4")
+    tree = cluster.run("gacctmgr", "dump").stdout
     config = cluster.dir / "gangway.yaml"
     text = config.read_text()
-    config.write_text(text[:text.index("qos:")] + """qos:
-  - {name: a, guaranteed: {gpu: 16}}
-  - {name: b, grace: 1s}
-""")
-    cluster.run("gcontrol", "reconfigure")
-    assert [cluster.state(job) for job in jobs] == ["RUNNING", "RUNNING"]
-    due = submit(cluster, "a", 8)
-    cluster.wait_state(due, "RUNNING")
-    assert sorted(cluster.state(job) == "RUNNING" for job in jobs) == [False, True]
+    config.write_text(text[:text.index("qos:")] + "qos: [{name: a, guaranteed: {gpu: 16}}]\n")
+    done = cluster.run("gcontrol", "reconfigure")
+    assert "qos: is read at the first start only" in done.stdout + done.stderr
+    assert cluster.run("gacctmgr", "dump").stdout == tree
+    cluster.restart("gctld")
+    wait_for(cluster.ping, "the controller")
+    assert cluster.run("gacctmgr", "dump").stdout == tree

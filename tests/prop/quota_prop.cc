@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "sched/snapshot.h"
 #include "tests/prop/quota_twin.h"
 
 namespace gw::prop {
@@ -216,6 +217,18 @@ bool settle(Twin& twin, int64_t pace, size_t most, const Check& check = nullptr)
 
 size_t most_passes(const World& world) { return 4 * world.jobs.size() + 50; }
 
+/// Some have used much, some nothing; often it does not count.
+void draw_past(const World& world, Twin::Options& options) {
+  constexpr double kStrengths[] = {0, 0.5, 1, 4, 1000};
+  options.fairness_over_time = kStrengths[draw(0, 4)];
+  options.use[""] = static_cast<double>(draw(0, 3));
+  for (const oracle::Qos& q : world.qos)
+    options.use[q.name] = static_cast<double>(one_in(3) ? draw(0, 1000) : draw(0, 3));
+  RC_LOG() << "past use counts " << options.fairness_over_time << ":";
+  for (const auto& [name, used] : options.use) RC_LOG() << " " << name << " " << used;
+  RC_LOG() << "\n";
+}
+
 int64_t draw_pace() {
   constexpr int64_t kPaces[] = {0, 60, 3600};
   return kPaces[draw(0, 2)];
@@ -244,7 +257,9 @@ RC_GTEST_PROP(Quota, ComesToRest, ()) {
   const World world = draw_world();
   const int64_t pace = draw_pace();
   RC_LOG() << show(world);
-  Twin twin(world, {});
+  Twin::Options options;
+  draw_past(world, options);
+  Twin twin(world, options);
   RC_ASSERT(settle(twin, pace, most_passes(world),
                    [](const World& before, const World& after, const auto&) { check_state(before, after); }));
 }
@@ -257,8 +272,31 @@ RC_GTEST_PROP(Quota, ComesToRestWhereJobsGetMoreThanTheyAskFor, ()) {
   options.all_name_type = one_in(2);
   const int64_t pace = draw_pace();
   RC_LOG() << show(world) << (options.all_name_type ? "" : "odd jobs name no type\n");
+  draw_past(world, options);
   Twin twin(world, options);
   RC_ASSERT(settle(twin, pace, most_passes(world)));
+}
+
+// What is remembered from pass to pass is never of shares, which change when use is told.
+RC_GTEST_PROP(Quota, StepByStepEqualsFromScratchAsUseIsTold, ()) {
+  const World world = draw_world();
+  RC_LOG() << show(world);
+  Twin::Options options;
+  draw_past(world, options);
+  options.fairness_over_time = 1;
+  Twin twin(world, options);
+  for (int pass = 0; pass < 8; ++pass) {
+    if (one_in(2)) {
+      for (auto& [name, used] : options.use) used = static_cast<double>(draw(0, 100));
+      twin.tell_use(options.use);
+    }
+    auto scratch = sched::restore_view(sched::take_input(twin.view(), twin.now(), {}));
+    RC_ASSERT(scratch.has_value());
+    const sched::Plan plan = twin.plan(), anew = sched::plan(**scratch, twin.now(), {});
+    RC_ASSERT(steps_of(plan) == steps_of(anew));
+    carry_out(twin, plan);
+    twin.let_pass(draw_pace());
+  }
 }
 
 // ---- What is lent comes back
@@ -295,7 +333,9 @@ World draw_small_jobs() {
 RC_GTEST_PROP(Quota, WhoeverWantsItsShareHasItAtRest, ()) {
   const World world = draw_small_jobs();
   RC_LOG() << show(world);
-  Twin twin(world, {});
+  Twin::Options options;
+  draw_past(world, options);
+  Twin twin(world, options);
   RC_ASSERT(settle(twin, draw_pace(), most_passes(world)));
   const sched::Quotas quotas(twin.view().quota());
   const sched::QuotaTree& tree = quotas.tree();
@@ -372,10 +412,18 @@ class Departures {
       if (const auto* p = std::get_if<sched::Preempt>(&d)) send_off(*p, victims);
       if (const auto* c = std::get_if<sched::Claim>(&d)) {
         twin_.claim(*c);
-        RC_ASSERT(claims_.try_emplace(static_cast<int>(c->job.value), Kept{*c, victims}).second);
+        RC_ASSERT(claims_.try_emplace(static_cast<int>(c->job.value), Kept{*c, waits_for(*c, victims)}).second);
       }
       if (const auto* s = std::get_if<sched::Start>(&d)) start(*s);
     }
+  }
+
+  /// Its own victims, and whoever leaves the same nodes for another.
+  std::set<int> waits_for(const sched::Claim& claim, std::set<int> victims) const {
+    for (const auto& [when, who] : leaving_)
+      for (const model::NodeShare& share : claim.allocation.shares)
+        if (share.node == who.second) victims.insert(who.first);
+    return victims;
   }
 
   void send_off(const sched::Preempt& preempt, std::set<int>& victims) {
@@ -405,6 +453,7 @@ RC_GTEST_PROP(Quota, ComesToRestWithGrace, ()) {
   RC_LOG() << show(world) << "grace " << grace << "\n";
   Twin::Options options;
   options.grace = base::seconds(grace);
+  draw_past(world, options);
   Twin twin(world, options);
   RC_ASSERT(Departures(twin, grace).settle(pace, most_passes(world)));
 }

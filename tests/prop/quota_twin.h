@@ -55,6 +55,8 @@ class Twin {
     uint32_t threads = 1;
     bool all_name_type = true;
     bool tree_comes_last = false;
+    double fairness_over_time = 0;
+    std::map<std::string, double> use = {};  ///< Of each QOS before.
   };
   Twin(const World& world, const Options& options)
       : world_(world), options_(options), cluster_(node_count(), topology(world, options)) {
@@ -65,7 +67,9 @@ class Twin {
                      : world.reclaim == oracle::Reclaim::kGuaranteed ? model::Reclaim::kGuaranteed
                                                                      : model::Reclaim::kFairShare;
     policy.preempts = world.preempt;
+    policy.fairness_over_time = options.fairness_over_time;
     cluster_.apply(sched::PolicySet{policy});
+    tell_use(options.use);
     if (!options.tree_comes_last) cluster_.apply(sched::QosSet{tree_of(world)});
     for (const oracle::Job& job : world_.jobs) job.running ? place_as_drawn(job) : queue(job.id);
     if (options.tree_comes_last) cluster_.apply(sched::QosSet{tree_of(world)});
@@ -77,6 +81,7 @@ class Twin {
   void let_pass(int64_t seconds) { world_.now_s += seconds; }
   sched::Plan plan() { return sched::plan(cluster_.view, now(), {}); }
 
+  void tell_use(const std::map<std::string, double>& use) { cluster_.apply(sched::UsageSet{{}, use}); }
   void queue(int id) {
     oracle::Job& job = job_of(world_, id);
     job.running = false;

@@ -64,7 +64,19 @@ sched::Policy random_policy() {
   policy.reservations = static_cast<uint32_t>(pick(0, 4));
   policy.candidates = static_cast<uint32_t>(pick(0, 3));
   policy.grace = base::seconds(pick(0, 1) * 5);
+  policy.fairness_over_time = 0.7 * pick(0, 2);
   return policy;
+}
+
+std::vector<model::Qos> random_tree() {
+  std::vector<model::Qos> tree(2);
+  tree[0].name = "high";
+  tree[1].name = "normal";
+  for (model::Qos& q : tree) {
+    q.weight = static_cast<uint32_t>(pick(0, 2));
+    if (one_in(2)) q.guaranteed["gpu"] = static_cast<uint64_t>(pick(0, 8)) * model::kWholeGpu;
+  }
+  return tree;
 }
 
 /// A cluster of two makes, two partitions and two switches.
@@ -93,7 +105,8 @@ class Scene {
     apply(sched::NetworkSet{*model::build_network({{"s0", {"n5", "n1", "n2"}, {}}, {"s1", {"n3", "n4"}, {}}}, {})});
     apply(sched::PolicySet{random_policy()});
     if (one_in(2)) apply(sched::ReservationSet{{"r", {"n3"}, at(0), at(pick(10, 60)), {1000}, false, {}}});
-    apply(sched::UsageSet{{{1000, 1.5 * pick(0, 9)}, {1001, 0.1}}});
+    if (one_in(2)) apply(sched::QosSet{random_tree()});
+    apply(sched::UsageSet{{{1000, 1.5 * pick(0, 9)}, {1001, 0.1}}, {{"normal", 2.5 * pick(0, 3)}, {"high", 0.3}}});
     work();
   }
 

@@ -69,6 +69,7 @@ scheduler:
   reservations: 5
   candidates: 0
   usage_half_life: 1d
+  fairness_over_time: 0.25
 admins: root, 77
 plugin_dirs: [/a, /b]
 )",
@@ -103,6 +104,7 @@ plugin_dirs: [/a, /b]
   EXPECT_EQ(c.reservations, 5u);
   EXPECT_EQ(c.candidates, 0u);
   EXPECT_EQ(c.usage_half_life, base::hours(24));
+  EXPECT_EQ(c.fairness_over_time, 0.25);
   EXPECT_THAT(c.admins, ElementsAre("root", "77"));
   EXPECT_THAT(c.plugin_dirs, ElementsAre("/a", "/b"));
 }

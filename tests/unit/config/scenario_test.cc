@@ -233,16 +233,17 @@ INSTANTIATE_TEST_SUITE_P(Top, ScenarioMistakes,
 
 INSTANTIATE_TEST_SUITE_P(
     Policy, ScenarioMistakes,
-    ::testing::Values(Mistake{"policy: {ordre: fifo}", "f:2:10: unknown key \"ordre\" (did you mean \"order\"?)"},
-                      Mistake{"policy: {fit: bst}",
-                              "f:2:15: fit: \"bst\" is none of best, worst, spread (did you mean"},
-                      Mistake{"policy: {reclaim: all}", "f:2:19: reclaim: \"all\" is none of"},
-                      Mistake{"policy: {consolidate: on}", "f:2:23: consolidate: \"on\" is not a truth value"},
-                      Mistake{"policy: {grace: 30}", "f:2:17: grace: 30 has no unit (write 30s or 30m)"},
-                      Mistake{"policy: {reservations: -1}", "f:2:24: reservations"},
-                      Mistake{"policy: {order_weights: 5}", "f:2:25: order_weights takes a map"},
-                      Mistake{"policy: {order_weights: {age: x}}", "f:2:31: order_weights: \"x\" is not a number"},
-                      Mistake{"policy: {usage_half_life: 0s}", "f:2:27: usage_half_life must be longer"}));
+    ::testing::Values(
+        Mistake{"policy: {ordre: fifo}", "f:2:10: unknown key \"ordre\" (did you mean \"order\"?)"},
+        Mistake{"policy: {fit: bst}", "f:2:15: fit: \"bst\" is none of best, worst, spread (did you mean"},
+        Mistake{"policy: {reclaim: all}", "f:2:19: reclaim: \"all\" is none of"},
+        Mistake{"policy: {consolidate: on}", "f:2:23: consolidate: \"on\" is not a truth value"},
+        Mistake{"policy: {grace: 30}", "f:2:17: grace: 30 has no unit (write 30s or 30m)"},
+        Mistake{"policy: {reservations: -1}", "f:2:24: reservations"},
+        Mistake{"policy: {order_weights: 5}", "f:2:25: order_weights takes a map"},
+        Mistake{"policy: {order_weights: {age: x}}", "f:2:31: order_weights: \"x\" is not a number"},
+        Mistake{"policy: {fairness_over_time: nan}", "f:2:30: fairness_over_time: \"nan\" is not a number"},
+        Mistake{"policy: {usage_half_life: 0s}", "f:2:27: usage_half_life must be longer"}));
 
 INSTANTIATE_TEST_SUITE_P(
     NetworkAndPartitions, ScenarioMistakes,

@@ -36,7 +36,8 @@ network:
   - {switch: leaf0, nodes: "n[1-4]"}
   - {switch: leaf1, nodes: "m[1-2],z9"}
   - {switch: top, switches: "leaf[0-1]"}
-scheduler: {order: multifactor, order_weights: {age: 0.5, nice: 3}, fit: worst, usage_half_life: 36h}
+scheduler: {order: multifactor, order_weights: {age: 0.5, nice: 3}, fit: worst, usage_half_life: 36h,
+            fairness_over_time: 1.5}
 partitions:
   - {name: p, nodes: ALL, default: true, default_for: aux, state: down, default_time: 1:30, max_time: 3-0, lease: 1m,
      fit: spread, cores_per_gpu_kept: 3, allow_shared_gpus: true}
@@ -58,6 +59,7 @@ TEST(Show, DumpParsesToTheSameConfig) {
     EXPECT_EQ(before.network, after.network);
     EXPECT_EQ(before.order_weights, after.order_weights);
     EXPECT_EQ(before.fit, after.fit);
+    EXPECT_EQ(before.fairness_over_time, after.fairness_over_time);
     EXPECT_EQ(dump(before), dump(after));
   }
 }

@@ -120,6 +120,43 @@ TEST(Quotas, AQosWithJobsIsDeletedOnlyIfTheyMove) {
   EXPECT_EQ(t.view.quota().tally().held[*t.view.quota().tree().find("r")][0], 8 * kGpu);
 }
 
+/// Without GPUs it is charged for its threads, there as well.
+TEST(Quotas, AMovedJobIsChargedWhereItIsToItsEnd) {
+  Tree t;
+  ASSERT_EQ(t.change(qos("q", 8)), "");
+  ASSERT_EQ(t.change(qos("r", 8)), "");
+  ASSERT_EQ(t.submit_to("q", 1000, 0), "");
+  t.schedule();
+  const JobId id = t.last_job;
+  const std::string node = t.job(id).placed()->allocation.shares.front().name;
+  t.started(node, id);
+  wire::ApiRequest gone;
+  add(gone, wire::QuotaChange::kDelete, "q").set_move_to("r");
+  ASSERT_EQ(t.change(gone), "");
+  t.now = t.now + base::seconds(640);
+  t.exited(node, id, 0);
+  t.done(node, id);
+  for (const auto& [key, row] : t.store.usage) EXPECT_GE(row.amount, 0) << key.first << " " << key.second;
+  const auto use = t.store.usage.find({"qos", "r"});
+  ASSERT_TRUE(use != t.store.usage.end());
+  EXPECT_GT(use->second.amount, 0);
+}
+
+TEST(Quotas, ADryRunOfADeletionCountsTheJobsWhereTheyGo) {
+  Tree t;
+  ASSERT_EQ(t.change(qos("q", 8)), "");
+  ASSERT_EQ(t.change(qos("r", 4)), "");
+  ASSERT_EQ(t.submit_to("q", 1000, 8), "");
+  t.schedule();
+  wire::ApiRequest gone;
+  add(gone, wire::QuotaChange::kDelete, "q").set_move_to("r");
+  gone.mutable_change_quotas()->set_dry_run(true);
+  ASSERT_EQ(t.change(gone), "");
+  ASSERT_EQ(t.effects.size(), 2U);
+  EXPECT_EQ(t.effects[0], "QOS r holds 8 gpu, guaranteed 4: 4 borrowed");
+  EXPECT_EQ(t.effects[1], "can be taken back now: job " + t.last_job.text());
+}
+
 TEST(Quotas, OnlyWhoHasARoleSubmits) {
   Tree t;
   ASSERT_EQ(t.change(qos("q", 8)), "");

@@ -175,6 +175,27 @@ TEST(CoreUsage, OtherOrdersAreNotToldButAllIsKept) {
   EXPECT_GT(w.view.usage().at(1000), 8 * 25 * 60 * 0.7);
 }
 
+TEST(CoreUsage, OfQosIsToldWhereItCounts) {
+  Settings s = multifactor();
+  OneNode off(s);
+  s.policy.fairness_over_time = 1;
+  OneNode w(s);
+  for (OneNode* each : {&off, &w}) {
+    each->begin(1000, 8);
+    each->pass(base::minutes(31));
+  }
+  EXPECT_TRUE(off.view.qos_usage().empty());
+  EXPECT_EQ(w.view.qos_usage().at("normal"), w.view.usage().at(1000)) << "one user, one QOS";
+  const std::map<std::string, double> told = w.view.qos_usage();
+  w.pass(base::minutes(2));
+  EXPECT_EQ(w.view.qos_usage(), told) << "within the same five minutes";
+  w.restart();
+  EXPECT_EQ(w.view.qos_usage(), told);
+  w.core->on_reconfigured(w.now, off.settings, {}, {}, {});
+  w.pump();
+  EXPECT_TRUE(w.view.qos_usage().empty()) << "it was turned off";
+}
+
 TEST(Priorities, AreThoseOfTheScheduler) {
   OneNode w(multifactor());
   w.begin(1000, 8);

@@ -82,9 +82,8 @@ TEST(Scenarios, WhatIsNotThereYetIsRefusedNotIgnored) {
     const char* told;  ///< Null: it runs.
   };
   const Case cases[] = {
-      {"policy: {consolidate: true}\njobs: [{name: a}]", "f:2:23: not supported yet: policy.consolidate"},
       {"jobs: [{name: a, tasks: 2, min_tasks: 1}]", "f:2:8: not supported yet: job a is an elastic gang"},
-      {"policy: {consolidate: false}\njobs: [{name: a}, {name: b}]", nullptr},
+      {"policy: {consolidate: true}\njobs: [{name: a}, {name: b}]", nullptr},
       {"jobs: [{name: a, tasks: 2, min_tasks: 2}]", nullptr},
   };
   for (const Case& c : cases) {
