@@ -327,7 +327,8 @@ class Change {
     const auto denied = [&](std::string what) {
       return base::fail(ErrorCode::kDenied, fmt::format("QOS {}: {}", q.name, what), "ask an administrator");
     };
-    for (const auto& [resource, amount] : q.guaranteed) {
+    for (const auto& line : q.guaranteed) {
+      const std::string& resource = line.first;
       const bool has_line = resource == "gpu" || holds_on_path(book_, q.parent, [&](const Qos& above) {
                               return above.guaranteed.contains(resource);
                             });
