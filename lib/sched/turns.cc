@@ -33,7 +33,7 @@ bool Turns::rank(uint32_t side) {
                 *best, side};
   if (now == line.own) return false;
   if (line.own) siblings.erase(*line.own);
-  line.own = std::move(now);
+  line.own = now;
   if (line.own) siblings.insert(*line.own);
   return true;
 }
