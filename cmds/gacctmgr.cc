@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmds/acct.h"
 
 namespace gw::cmds {
@@ -141,7 +142,7 @@ int run_gacctmgr(const Program& program, Args args) {
   o.style.is_slurm = program.is_slurm;
   for (const auto& part : parts)
     for (const std::string& word : part)
-      if (!client::is_utf8(word))
+      if (!base::is_utf8(word))
         return failed(program, {base::ErrorCode::kInvalid, "not valid UTF-8: " + base::printable(word), {}});
   if (parts.front().empty()) return usage(program);
   const std::string verb = acct_verb(parts.front().front());

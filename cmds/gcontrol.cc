@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "client/json.h"
 #include "cmds/control.h"
 #include "cmds/faults.h"
@@ -153,7 +154,7 @@ int run_gcontrol(const Program& program, Args args) {
     return failed(
         program, {base::ErrorCode::kInvalid, "no command given", "such as: " + program.name + " show job; see --help"});
   for (const std::string& word : parsed.operands)
-    if (!client::is_utf8(word))
+    if (!base::is_utf8(word))
       return failed(program, {base::ErrorCode::kInvalid, "not valid UTF-8: " + base::printable(word), {}});
   std::vector<Text> names;
   for (const Verb& v : kVerbs) names.push_back(v.name);

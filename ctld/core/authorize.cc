@@ -89,12 +89,15 @@ bool is_allowed(Grant grant, Role role) {
   return false;
 }
 
-bool is_admin(const Settings& settings, const Caller& caller) {
-  if (settings.admin_uids.contains(caller.uid)) return true;
-  return std::any_of(settings.admin_users.begin(), settings.admin_users.end(), [&](const std::string& name) {
+bool is_named(const std::vector<std::string>& list, const Caller& caller) {
+  return std::any_of(list.begin(), list.end(), [&](const std::string& name) {
     if (!name.starts_with('@')) return name == caller.user;
     return std::find(caller.groups.begin(), caller.groups.end(), name.substr(1)) != caller.groups.end();
   });
+}
+
+bool is_admin(const Settings& settings, const Caller& caller) {
+  return settings.admin_uids.contains(caller.uid) || is_named(settings.admin_users, caller);
 }
 
 std::string denial(Grant grant) {

@@ -36,6 +36,8 @@ enum class Grant : uint8_t {
 Grant grant_of(wire::ApiRequest::KindCase kind);
 /// Does `role` satisfy `grant`?
 bool is_allowed(Grant grant, Role role);
+/// Does this list of users and @groups name the caller?
+bool is_named(const std::vector<std::string>& list, const Caller& caller);
 bool is_admin(const Settings& settings, const Caller& caller);
 /// "you are not the owner of job 7 (it belongs to alice); ..." for a refusal.
 std::string denial(Grant grant);

@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "base/hostlist.h"
+#include "base/name.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "ctld/core/names.h"
@@ -19,22 +20,7 @@ using base::Status;
 using model::Partition;
 
 void Controller::publish_partition(const model::Partition& p) {
-  sched::PartitionFacts facts;
-  facts.name = p.name;
-  facts.nodes = p.nodes;
-  // A draining partition still starts what it has; an inactive or down one does not.
-  facts.is_up = p.state == model::PartitionState::kUp || p.state == model::PartitionState::kDrain;
-  facts.tier = p.tier;
-  facts.max_nodes = p.max_nodes;
-  facts.max_time = p.max_time;
-  facts.exclusive = p.exclusive;
-  facts.default_mem_per_cpu_mb = p.default_mem_per_cpu_mb;
-  facts.default_mem_per_gpu_mb = p.default_mem_per_gpu_mb;
-  facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
-  facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
-  facts.allow_shared_gpus = p.allow_shared_gpus;
-  facts.fit = p.fit;
-  facts.consolidates = p.consolidate;
+  const sched::PartitionFacts facts = sched::facts_of(p);
   empty_.reset();
   ledger_.set_partition(facts);
   emit(sched::PartitionSet{facts});
@@ -46,19 +32,7 @@ void Controller::withdraw_partition(const std::string& name) {
   emit(sched::PartitionRemoved{name});
 }
 
-namespace {
-
-Status check_partition_name(const std::string& name) {
-  const bool is_fine = !name.empty() && name.size() <= 64 && name.front() != '-' &&
-                       std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                         return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-                       });
-  if (is_fine) return {};
-  return base::invalid(fmt::format("\"{}\" is no name of a partition", base::printable(name)),
-                       "letters, digits and . _ -; at most 64");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 /// Everything that a partition can be given wrong, whoever gives it.
 Status Controller::check_partition_values(Partition& p) const {
@@ -98,7 +72,7 @@ void Controller::create_partition(Time now, ConnId conn, const Caller& caller, c
   auto given = wire::from_wire(request.create_partition().partition());
   if (!given) return reply_error(conn, request.id(), given.error());
   Partition p = std::move(*given);
-  Status done = check_partition_name(p.name);
+  Status done = base::check_name(p.name);
   if (done && partitions_.contains(p.name))
     done = base::fail(ErrorCode::kConflict, "partition " + p.name + " exists already",
                       "change it with: gcontrol update PartitionName=" + p.name);

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
+#include "base/name.h"
 #include "base/text.h"
 #include "ctld/core/names.h"
-#include "wire/convert.h"
+#include "ctld/core/quota_patch.h"
 
 namespace gw::ctld {
 
@@ -44,13 +44,6 @@ std::vector<std::string> QuotaBook::below(const std::string& name) const {
   return out;
 }
 
-bool is_named(const std::vector<std::string>& list, const Caller& caller) {
-  return std::any_of(list.begin(), list.end(), [&](const std::string& name) {
-    if (!name.starts_with('@')) return name == caller.user;
-    return std::find(caller.groups.begin(), caller.groups.end(), name.substr(1)) != caller.groups.end();
-  });
-}
-
 namespace {
 
 bool holds_on_path(const QuotaBook& book, const std::string& qos, const auto& holds) {
@@ -73,121 +66,7 @@ bool may_submit(const QuotaBook& book, const Caller& caller, const std::string& 
 
 namespace {
 
-constexpr size_t kMostQos = 10'000, kMostUsers = 100'000, kMostNames = 1'000, kMostText = 1'000;
-constexpr uint32_t kMostWeight = 1'000'000, kMostCount = 1'000'000'000;
-constexpr int64_t kMostPriority = 1'000'000'000;
-constexpr Duration kMostTime = base::hours(24 * 366);
-
-std::string root_or(const std::string& name) { return name.empty() ? std::string(kRootQos) : name; }
-
-/// What is written in a QOS, said as it is written.
-std::string told(const Qos& before, const Qos& after) {
-  std::vector<std::string> out;
-  const auto tell = [&](std::string_view key, const auto& a, const auto& b, const auto& text) {
-    if (!(a == b)) out.push_back(fmt::format("{} {} -> {}", key, text(a), text(b)));
-  };
-  const auto amounts = [](const Amounts& a) { return a.empty() ? std::string("none") : model::format_amounts(a); };
-  const auto number = [](const auto& n) { return fmt::format("{}", n); };
-  const auto length = [](Duration d) { return d.us == 0 ? std::string("none") : base::format_duration(d); };
-  const auto names = [](const auto& list) { return list.empty() ? std::string("none") : base::join(list, ","); };
-  tell("parent", before.parent, after.parent, root_or);
-  tell("description", before.description, after.description, [](const auto& t) { return '"' + t + '"'; });
-  tell("guaranteed", before.guaranteed, after.guaranteed, amounts);
-  tell("limit", before.limit, after.limit, amounts);
-  tell("weight", before.weight, after.weight, number);
-  tell("priority", before.priority, after.priority, number);
-  tell("preempt_children", before.preempt_children, after.preempt_children, number);
-  tell("min_runtime", before.min_runtime, after.min_runtime, length);
-  tell("grace", before.grace, after.grace,
-       [&](const auto& g) { return g ? base::format_duration(*g) : std::string("as above it"); });
-  tell("max_wall", before.max_wall, after.max_wall, length);
-  tell("max_jobs", before.max_jobs, after.max_jobs, number);
-  tell("max_submit", before.max_submit, after.max_submit, number);
-  tell("max_jobs_per_user", before.max_jobs_per_user, after.max_jobs_per_user, number);
-  tell("max_submit_per_user", before.max_submit_per_user, after.max_submit_per_user, number);
-  tell("limit_per_user", before.limit_per_user, after.limit_per_user, amounts);
-  tell("users", before.users, after.users, names);
-  tell("operators", before.operators, after.operators, names);
-  return base::join(out, "; ");
-}
-
-Status patch_amounts(Amounts& to, const wire::AmountsPatch& patch, std::string_view key) {
-  constexpr uint64_t kMost = uint64_t{1} << 50;
-  if (patch.clear()) to.clear();
-  for (const wire::QosAmount& a : patch.set()) {
-    GW_TRY(resource, model::parse_resource(a.resource()));
-    if (a.amount() > kMost) return base::invalid(fmt::format("{}: the amount of {} is out of range", key, resource));
-    to[resource] = a.amount();
-  }
-  for (const std::string& name : patch.drop()) {
-    GW_TRY(resource, model::parse_resource(name));
-    to.erase(resource);
-  }
-  return {};
-}
-
-Status patch_names(std::vector<std::string>& to, const wire::NamesPatch& patch, std::string_view key) {
-  if (patch.clear()) to.clear();
-  for (const std::string& name : patch.add()) {
-    const std::string bare = name.starts_with('@') ? name.substr(1) : name;
-    if (bare.empty() || bare.size() > 256 || bare.find_first_of(" \t\n,:/@\"'") != std::string::npos)
-      return base::invalid(fmt::format("{}: \"{}\" is not a user or @group", key, base::printable(name)));
-    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
-  }
-  for (const std::string& name : patch.drop()) std::erase(to, name);
-  if (to.size() > kMostNames)
-    return base::invalid(fmt::format("{}: more than {} names", key, kMostNames), "use @groups");
-  return {};
-}
-
-Status patch_time(Duration& to, int64_t us, std::string_view key) {
-  if (us < 0 || us > kMostTime.us) return base::invalid(fmt::format("{} is out of range", key), "0 to 366 days");
-  to = Duration{us};
-  return {};
-}
-
-Status patch_numbers(Qos& q, const wire::QosPatch& p) {
-  if (p.has_priority()) q.priority = p.priority();
-  if (q.priority < -kMostPriority || q.priority > kMostPriority) return base::invalid("priority is out of range");
-  if (p.has_weight()) q.weight = p.weight();
-  if (q.weight > kMostWeight) return base::invalid("weight is out of range", "0 to 1000000");
-  const auto count = [](bool has, uint32_t n, uint32_t& to) {
-    if (has) to = std::min(n, kMostCount);
-  };
-  count(p.has_max_jobs(), p.max_jobs(), q.max_jobs);
-  count(p.has_max_submit(), p.max_submit(), q.max_submit);
-  count(p.has_max_jobs_per_user(), p.max_jobs_per_user(), q.max_jobs_per_user);
-  count(p.has_max_submit_per_user(), p.max_submit_per_user(), q.max_submit_per_user);
-  if (p.has_min_runtime_us()) GW_TRY_STATUS(patch_time(q.min_runtime, p.min_runtime_us(), "min_runtime"));
-  if (p.has_max_wall_us()) GW_TRY_STATUS(patch_time(q.max_wall, p.max_wall_us(), "max_wall"));
-  if (!p.has_grace_us()) return {};
-  q.grace.reset();
-  if (p.grace_us() < 0) return {};
-  q.grace.emplace();
-  return patch_time(*q.grace, p.grace_us(), "grace");
-}
-
-Status patch_qos(Qos& q, const wire::QosPatch& p) {
-  if (p.has_parent()) q.parent = p.parent() == kRootQos ? std::string() : p.parent();
-  if (p.has_description()) q.description = base::printable(p.description(), kMostText);
-  if (p.has_preempt_children()) q.preempt_children = p.preempt_children();
-  GW_TRY_STATUS(patch_numbers(q, p));
-  GW_TRY_STATUS(patch_amounts(q.guaranteed, p.guaranteed(), "guaranteed"));
-  GW_TRY_STATUS(patch_amounts(q.limit, p.limit(), "limit"));
-  GW_TRY_STATUS(patch_amounts(q.limit_per_user, p.limit_per_user(), "limit_per_user"));
-  GW_TRY_STATUS(patch_names(q.users, p.users(), "users"));
-  return patch_names(q.operators, p.operators(), "operators");
-}
-
-Status check_name(const std::string& name) {
-  const bool is_fine = !name.empty() && name.size() <= 64 && name.front() != '-' && name.front() != '@' &&
-                       std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                         return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-                       });
-  if (is_fine) return {};
-  return base::invalid(fmt::format("\"{}\" is no name of a QOS", base::printable(name)),
-                       "letters, digits and . _ -; at most 64");
-}
+constexpr size_t kMostQos = 10'000, kMostUsers = 100'000;
 
 /// One request on its way through a copy of the book.
 class Change {
@@ -242,7 +121,7 @@ class Change {
   Status add(const wire::QuotaChange& change) {
     const std::string& name = change.name();
     if (name == kRootQos) return modify(change);
-    GW_TRY_STATUS(check_name(name));
+    GW_TRY_STATUS(base::check_name(name));
     if (book_.qos.contains(name))
       return base::fail(ErrorCode::kConflict, fmt::format("QOS {} exists already", name),
                         fmt::format("change it with: gacctmgr modify qos {} set ...", name));
@@ -265,7 +144,7 @@ class Change {
   static std::string added(const Qos& q) {
     Qos blank;
     blank.parent = q.parent;
-    const std::string what = told(blank, q);
+    const std::string what = differences(blank, q);
     return fmt::format("QOS {} added below {}{}{}", q.name, root_or(q.parent), what.empty() ? "" : ": ", what);
   }
 
@@ -278,7 +157,7 @@ class Change {
     GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
     if (q.parent != found->parent) GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
     GW_TRY_STATUS(check_grants(q, change.qos()));
-    const std::string what = told(*found, q);
+    const std::string what = differences(*found, q);
     lines_.push_back(fmt::format("QOS {}: {}", name, what.empty() ? "nothing changed" : what));
     const bool was_open = is_open(name);
     *found = std::move(q);
@@ -312,7 +191,7 @@ class Change {
     allowed.operators = q.operators;
     if (q != allowed)
       return base::invalid(fmt::format("the root of the tree ({}) has users and operators only", kRootQos));
-    const std::string what = told(root, q);
+    const std::string what = differences(root, q);
     lines_.push_back(fmt::format("{}: {}", kRootQos, what.empty() ? "nothing changed" : what));
     if (q.users.empty() && q.operators.empty())
       book_.qos.erase(q.name);
@@ -383,7 +262,7 @@ class Change {
 
   Status take_user(const wire::QuotaChange& change) {
     const std::string& name = change.name();
-    if (name.empty() || name.size() > 256) return base::invalid("a user needs a name");
+    GW_TRY_STATUS(check_user_name(name));
     const auto it = book_.users.find(name);
     if (change.what() == wire::QuotaChange::kDelete) return remove_user(name);
     if (!change.has_default_qos()) return base::invalid(fmt::format("user {}: nothing to change", name));
@@ -446,7 +325,7 @@ class Change {
       if (old == before_.qos.end())
         lines_.push_back(added(q));
       else if (old->second != q)
-        lines_.push_back(fmt::format("QOS {}: {}", name, told(old->second, q)));
+        lines_.push_back(fmt::format("QOS {}: {}", name, differences(old->second, q)));
     }
     for (const auto& [name, q] : before_.qos)
       if (!book_.qos.contains(name)) lines_.push_back(fmt::format("QOS {} deleted", name));

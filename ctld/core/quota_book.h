@@ -26,8 +26,6 @@ struct QuotaBook {
   std::vector<std::string> below(const std::string& name) const;
 };
 
-/// Do users, groups or numbers of this list name the caller?
-bool is_named(const std::vector<std::string>& list, const Caller& caller);
 /// Is the caller an operator of the QOS, or of one above it?
 bool is_operator(const QuotaBook& book, const Caller& caller, const std::string& qos);
 /// May the caller submit there? Where no QOS on the way to the root names users, everybody may.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/counted.h"
 #include "base/text.h"
@@ -208,91 +207,6 @@ void Controller::carry_out_moves(Time now, const Caller& caller, const wire::Cha
   }
 }
 
-namespace {
-
-/// What the sides of a tree hold, and by which jobs that can be taken off.
-struct Use {
-  sched::QuotaTree tree;
-  sched::Tally tally;
-  std::map<uint32_t, std::vector<JobId>> takeable;  // by leaf
-  explicit Use(const std::vector<Qos>& list) : tree(list), tally(tree) {}
-};
-
-using Over = std::map<std::string, std::string>;  // QOS -> how far it is above
-
-/// Guarantees, and limits, that are exceeded.
-Over exceeded(const Use& use) {
-  Over out;
-  for (uint32_t s = 1; s < use.tree.sides().size(); ++s) {
-    const sched::Side& side = use.tree.side(s);
-    if (side.is_own) continue;
-    for (size_t r = 0; r < use.tree.width(); ++r) {
-      const std::string& resource = use.tree.resources()[r];
-      const uint64_t has = use.tally.counted[s][r];
-      const auto text = [&](uint64_t amount) { return model::format_amount(resource, amount); };
-      if (has > side.limit[r])
-        out[side.name] += fmt::format("; holds {} {}, its limit is {}: no more of it starts", text(has), resource,
-                                      text(side.limit[r]));
-      else if (side.has_line[r] && has > side.guaranteed[r])
-        out[side.name] += fmt::format("; holds {} {}, guaranteed {}: {} borrowed", text(has), resource,
-                                      text(side.guaranteed[r]), text(has - side.guaranteed[r]));
-    }
-  }
-  return out;
-}
-
-std::set<JobId> reclaimable(const Use& use, const Over& over) {
-  std::set<JobId> out;
-  for (const auto& [leaf, jobs] : use.takeable)
-    for (uint32_t s = leaf; s != sched::kNoSide; s = use.tree.side(s).parent)
-      if (over.contains(use.tree.side(s).name)) out.insert(jobs.begin(), jobs.end());
-  return out;
-}
-
-/// Where a job of this QOS is after the changes.
-std::string moved(std::string qos, const wire::ChangeQuotasRequest& request) {
-  for (const wire::QuotaChange& change : request.changes())
-    if (change.what() == wire::QuotaChange::kDelete && !change.is_user() && change.name() == qos &&
-        !change.move_to().empty())
-      qos = change.move_to();
-  return qos;
-}
-
-}  // namespace
-
-/// Who comes to stand above its quota by a change, and whose jobs can be taken back then. Nobody is taken by the change
-/// itself (rule 10).
-std::vector<std::string> Controller::effects_of(const QuotaBook& after,
-                                                const wire::ChangeQuotasRequest& request) const {
-  Use old_use(book_.tree()), new_use(after.tree());
-  for (const auto& [id, holding] : ledger_.holdings()) {
-    const auto job = jobs_.find(id);
-    if (job == jobs_.end() || job->second.state == model::JobState::kCompleting) continue;
-    const model::Allocation held = ledger_.allocation_of(id);
-    const std::string& qos = job->second.spec.qos;
-    for (Use* use : {&old_use, &new_use}) {
-      const uint32_t leaf = use->tree.leaf_of(use == &old_use ? qos : moved(qos, request));
-      use->tally.start(use->tree, leaf, use->tree.count(held, ledger_), true);
-      if (pending_of(job->second).preemptible) use->takeable[leaf].push_back(id);
-    }
-  }
-  const Over before = exceeded(old_use), now = exceeded(new_use);
-  const std::set<JobId> could = reclaimable(old_use, before);
-  std::vector<std::string> out, fresh;
-  for (const auto& [name, how] : now)
-    if (const auto old = before.find(name); old == before.end() || old->second != how)
-      out.push_back(fmt::format("QOS {} {}", name, how.substr(2)));
-  for (JobId id : reclaimable(new_use, now))
-    if (!could.contains(id)) fresh.push_back(id.text());
-  constexpr size_t kShown = 20;
-  const size_t more = fresh.size() - std::min(fresh.size(), kShown);
-  fresh.resize(fresh.size() - more);
-  if (!fresh.empty())
-    out.push_back(fmt::format("can be taken back now: {} {}{}", fresh.size() == 1 ? "job" : "jobs",
-                              base::join(fresh, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
-  return out;
-}
-
 void Controller::change_quotas(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::ChangeQuotasRequest& wanted = request.change_quotas();
   std::vector<std::string> lines;
@@ -340,12 +254,12 @@ void Controller::list_quotas(Time now, ConnId conn, const wire::ApiRequest& requ
 }
 
 void Controller::ask_scheduler(ConnId conn, const wire::ApiRequest& request) {
-  wire::ApiRequest asked = request;
-  wire::ExplainQuotaRequest& explain = *asked.mutable_explain_quota();
-  if (request.kind_case() != wire::ApiRequest::kExplainQuota) {
+  if (!request.has_explain_quota()) {
     effects_.out.push_back(AskScheduler{conn, request});
     return;
   }
+  wire::ApiRequest asked = request;
+  wire::ExplainQuotaRequest& explain = *asked.mutable_explain_quota();
   const auto settle = [&](uint32_t id, std::string* qos) -> Status {
     if (id != 0) {
       const model::Job* job = find_job(JobId(id));
@@ -360,87 +274,6 @@ void Controller::ask_scheduler(ConnId conn, const wire::ApiRequest& request) {
        {settle(explain.taker_job(), explain.mutable_taker()), settle(explain.from_job(), explain.mutable_from())})
     if (!done) return reply_error(conn, request.id(), done.error());
   effects_.out.push_back(AskScheduler{conn, std::move(asked)});
-}
-
-// ---- Submission
-
-/// What a job that names no QOS runs at: the user's own, else the partition's, else the cluster's.
-std::string Controller::default_qos_of(const std::string& user, const std::vector<std::string>& partitions) const {
-  if (const auto own = book_.users.find(user); own != book_.users.end()) return own->second.default_qos;
-  for (const std::string& name : partitions)
-    if (const auto p = partitions_.find(name); p != partitions_.end() && !p->second.default_qos.empty())
-      return p->second.default_qos;
-  return settings_.default_qos;
-}
-
-bool Controller::has_qos(const std::string& name) const {
-  return (book_.qos.contains(name) && name != model::kRootQos) || name == settings_.default_qos;
-}
-
-/// An account is a second name of a QOS; an explicit QOS wins.
-Status Controller::check_qos(const Caller& caller, model::JobSpec& spec) const {
-  std::string wanted = spec.qos.empty() ? spec.account : spec.qos;
-  if (wanted.empty()) wanted = default_qos_of(spec.user, spec.partitions);
-  if (!has_qos(wanted)) {
-    std::vector<std::string> names = keys_of(book_.qos);
-    names.push_back(settings_.default_qos);
-    const bool is_account = spec.qos.empty() && !spec.account.empty();
-    return tl::unexpected(invalid_name(ErrorCode::kInvalid, is_account ? "account" : "QOS", wanted, names));
-  }
-  if (!is_admin(settings_, caller) && !may_submit(book_, caller, wanted)) {
-    std::vector<std::string> open;
-    for (const auto& [name, qos] : book_.qos)
-      if (name != model::kRootQos && may_submit(book_, caller, name)) open.push_back(name);
-    return base::fail(ErrorCode::kDenied, fmt::format("user {} may not use QOS {}", caller.user, wanted),
-                      open.empty() ? "no QOS is open to you: ask an administrator or an operator of one"
-                                   : "you may use: " + base::join(open, ", "));
-  }
-  spec.qos = wanted;
-  if (spec.account.empty()) spec.account = wanted;
-  return {};
-}
-
-/// The longest time limit that the QOS and those above it allow.
-base::Duration Controller::max_wall_of(const std::string& qos) const {
-  base::Duration most = base::kUnlimited;
-  for (const std::string& name : book_.path(qos))
-    if (const auto it = book_.qos.find(name); it != book_.qos.end() && it->second.max_wall.us > 0)
-      most = std::min(most, it->second.max_wall);
-  return most;
-}
-
-/// max_wall, and for `more` new jobs max_submit.
-Status Controller::check_caps(const model::JobSpec& spec, size_t more) const {
-  for (const std::string& name : book_.path(spec.qos)) {
-    const auto it = book_.qos.find(name);
-    if (it == book_.qos.end()) continue;
-    const Qos& qos = it->second;
-    if (qos.max_wall.us > 0 && spec.time_limit > qos.max_wall)
-      return base::invalid(
-          fmt::format("the time limit {} is longer than QOS {} allows: {}", base::format_duration(spec.time_limit),
-                      name, base::format_duration(qos.max_wall)),
-          "give a shorter --time");
-    if (more == 0 || (qos.max_submit == 0 && qos.max_submit_per_user == 0)) continue;
-    size_t all = 0, own = 0;
-    std::vector<std::string> members = book_.below(name);
-    members.push_back(name);
-    for (const std::string& member : members) {
-      const auto of_users = submitted_.find(member);
-      if (of_users == submitted_.end()) continue;
-      all += jobs_of(member);
-      if (const auto mine = of_users->second.find(spec.uid); mine != of_users->second.end()) own += mine->second;
-    }
-    const auto full = [&](std::string_view key, size_t there, uint32_t most, std::string_view whose) {
-      return base::fail(ErrorCode::kUnavailable,
-                        fmt::format("QOS {} takes at most {} waiting and running ({}); {} {} there", name,
-                                    base::counted(most, "job"), key, there, whose),
-                        "wait until some have ended");
-    };
-    if (qos.max_submit > 0 && all + more > qos.max_submit) return full("max_submit", all, qos.max_submit, "are");
-    if (qos.max_submit_per_user > 0 && own + more > qos.max_submit_per_user)
-      return full("max_submit_per_user", own, qos.max_submit_per_user, "of yours are");
-  }
-  return {};
 }
 
 }  // namespace gw::ctld

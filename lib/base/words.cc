@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace gw::base {
 namespace {
@@ -79,19 +80,12 @@ bool is_plain(char c) {
   return is_alnum || std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
 }
 
-/// Length of the printable UTF-8 sequence at the front, or 0: no control characters (C0, DEL, C1), no broken bytes.
+/// Length of the printable character at the front, or 0: no control characters (C0, DEL, C1), no broken bytes.
 size_t printable_length(std::string_view text) {
+  const size_t length = utf8_length(text);
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (lead == 0xc2 && byte(1) < 0xa0) return 0;                                        // C1
-  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f)) return 0;  // overlong, surrogate
-  if ((lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f)) return 0;  // overlong, above U+10FFFF
+  if (length == 1 && (byte(0) < 0x20 || byte(0) == 0x7f)) return 0;
+  if (length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0) return 0;  // C1
   return length;
 }
 

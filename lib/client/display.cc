@@ -10,7 +10,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "client/options.h"
+#include "base/utf8.h"
 
 namespace gw::client {
 namespace {
@@ -44,8 +44,8 @@ struct Glyph {
 Glyph first_glyph(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {};
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (!is_utf8(text.substr(0, length))) return {};
+  const size_t length = base::utf8_length(text);
+  if (length == 0) return {};
   uint32_t c = lead & (0xFFu >> (length + 1));
   for (size_t i = 1; i < length; ++i) c = c << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
   return {length, is_in(kNoWidth, c) ? size_t{0} : is_in(kWide, c) ? size_t{2} : size_t{1}};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace gw::client {
 namespace {
@@ -14,7 +15,7 @@ base::Status run_handler(const Option& option, const std::string& written, std::
   if (!option.handler) return invalid("option " + written + " is not supported in this version");
   if (rules.directives_only && (option.flags & kDirective) == 0)
     return invalid("option " + written + " is for the command line only");
-  if ((option.flags & kRaw) == 0 && !is_utf8(value))
+  if ((option.flags & kRaw) == 0 && !base::is_utf8(value))
     return invalid("option " + written + ": the value is not valid UTF-8: " + base::printable(value, 60));
   if (value.find('\0') != std::string_view::npos) return invalid("option " + written + ": the value holds a NUL byte");
   return option.handler(value);
@@ -175,27 +176,6 @@ base::Status read_environment(const std::vector<Option>& table, const std::vecto
                           done.error().hint);
     }
   return {};
-}
-
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const size_t length = c < 0x80                   ? 1
-                          : (c >= 0xC2 && c <= 0xDF) ? 2
-                          : (c >= 0xE0 && c <= 0xEF) ? 3
-                          : (c >= 0xF0 && c <= 0xF4) ? 4
-                                                     : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (size_t k = 1; k < length; ++k)
-      if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return false;
-    const auto second = length > 1 ? static_cast<unsigned char>(text[i + 1]) : 0;
-    // overlong forms, surrogates, beyond U+10FFFF
-    if ((c == 0xE0 && second < 0xA0) || (c == 0xED && second > 0x9F) || (c == 0xF0 && second < 0x90) ||
-        (c == 0xF4 && second > 0x8F))
-      return false;
-    i += length;
-  }
-  return true;
 }
 
 }  // namespace gw::client

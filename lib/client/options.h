@@ -101,7 +101,4 @@ std::string bash_completion(const Program& program, const std::vector<Option>& t
 /// "-J, --job-name=NAME"
 std::string option_label(const Option& option);
 
-/// Well-formed UTF-8?
-bool is_utf8(std::string_view text);
-
 }  // namespace gw::client

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/hostlist.h"
+#include "base/name.h"
 #include "base/text.h"
 #include "config/keys.h"
 
@@ -16,24 +17,11 @@ namespace {
 using base::Result;
 using base::Status;
 
-constexpr size_t kMaxText = 4096, kMaxName = 64, kMaxHostName = 255;
+constexpr size_t kMaxText = 4096, kMaxHostName = 255;
 
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
-
-bool is_address_char(char c) { return is_word_char(c) || c == ':' || c == '%'; }  // names, IPv4, IPv6 with its zone
-
-Status check_name(std::string_view text, size_t max) {
-  bool is_word = !text.empty() && std::all_of(text.begin(), text.end(), is_word_char) && text[0] != '-' &&
-                 text[0] != '.' && text[0] != '_';
-  if (!is_word)
-    return base::invalid(fmt::format("\"{}\" is not a name", base::printable(text)),
-                         "use letters, digits, -, _ and ., beginning with a letter or digit");
-  if (text.size() > max)
-    return base::invalid(fmt::format("the name \"{}\" is longer than {} characters", base::printable(text), max));
-  return {};
-}
+bool is_address_char(char c) {
+  return base::is_name_char(c) || c == ':' || c == '%';
+}  // names, IPv4, IPv6 with its zone
 
 Status check_text(std::string_view text) {
   if (text.size() > kMaxText) return base::invalid(fmt::format("text longer than {} characters", kMaxText));
@@ -48,7 +36,7 @@ Status check_path(std::string_view text) {
 
 Status check_topology(std::string_view text) {
   bool is_path = text.find('/') != std::string_view::npos;
-  return is_path ? check_path(text) : text.empty() ? Status{} : check_name(text, kMaxHostName);
+  return is_path ? check_path(text) : text.empty() ? Status{} : base::check_name(text, kMaxHostName);
 }
 
 Status check_choice(std::string_view text, std::string_view choices) {
@@ -62,7 +50,7 @@ Status check_one(const KeyInfo& key, std::string_view text) {
   switch (key.kind) {
     case Kind::kName:
     case Kind::kNames:
-      return text.empty() ? Status{} : check_name(text, kMaxName);
+      return text.empty() ? Status{} : base::check_name(text);
     case Kind::kPath:
       return check_path(text);
     case Kind::kTopology:
@@ -185,7 +173,7 @@ void read_weights(const KeyInfo& key, std::map<std::string, double>& to, const V
   for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
     const Value& name = value.items[i];
     if (name.kind != Value::Kind::kScalar) return problems.error(name, "a key that is no plain text");
-    if (Status ok = check_name(name.text, kMaxName); !ok) return tell(key, name, ok.error(), problems);
+    if (Status ok = base::check_name(name.text); !ok) return tell(key, name, ok.error(), problems);
     auto weight = parse_decimal(key, value.items[i + 1]);
     if (!weight) return tell(key, value.items[i + 1], weight.error(), problems);
     if (!all.emplace(name.text, *weight).second)
@@ -251,7 +239,7 @@ void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& probl
 
 Result<std::vector<std::string>> expand_hosts(std::string_view text, size_t room) {
   GW_TRY(hosts, base::expand_hostlist(text, room));
-  for (const std::string& host : hosts) GW_TRY_STATUS(check_name(host, kMaxHostName));
+  for (const std::string& host : hosts) GW_TRY_STATUS(base::check_name(host, kMaxHostName));
   return std::move(hosts);
 }
 
@@ -304,15 +292,9 @@ void read_list(const KeyInfo& key, std::vector<std::string>& to, const Value& va
 std::string quoted(std::string_view text) {
   bool is_plain =
       !text.empty() &&
-      std::all_of(text.begin(), text.end(), [](char c) { return is_word_char(c) || c == '/' || c == '@'; }) &&
+      std::all_of(text.begin(), text.end(), [](char c) { return base::is_name_char(c) || c == '/' || c == '@'; }) &&
       text[0] != '-' && text[0] != '@' && text != "null" && text != "Null" && text != "NULL";
-  if (is_plain) return std::string(text);
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
+  return is_plain ? std::string(text) : quoted_yaml(text);
 }
 
 bool is_hostlist_of(const std::string& compressed, const std::vector<std::string>& names) {

@@ -2,6 +2,7 @@
 #include "config/yaml_tree.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/emitter.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -11,6 +12,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace gw::config {
 namespace {
@@ -47,6 +49,8 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& text) override {
     refuse_tag(mark, tag);
+    // yaml-cpp takes \_ and \N for one byte each.
+    if (!base::is_utf8(text)) throw Refused{mark, "an escape that is no character: write \\u00a0 or \\u0085"};
     Value value = make(mark, Value::Kind::kScalar);
     value.is_quoted = tag == "!";
     value.text = text;
@@ -130,20 +134,6 @@ class TreeBuilder final : public YAML::EventHandler {
   size_t started_ = 0, values_ = 0, seen_ = 0;
 };
 
-// Length of the UTF-8 character at `at`; 0 if it is none. Overlong forms and surrogates pass: they do no harm here.
-size_t utf8_length(std::string_view text, size_t at) {
-  auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  unsigned first = byte(at);
-  size_t length = first < 0x80                    ? 1
-                  : first >= 0xC2 && first < 0xE0 ? 2
-                  : first >= 0xE0 && first < 0xF0 ? 3
-                  : first >= 0xF0 && first < 0xF5 ? 4
-                                                  : 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  return length;
-}
-
 bool is_forbidden(unsigned char c) { return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F; }
 
 base::Status check_size(std::string_view text, const std::string& path) {
@@ -160,7 +150,7 @@ base::Status check_text(std::string_view text, const std::string& path) {
   size_t line = 1, line_start = 0;
   for (size_t i = 0; i < text.size();) {
     auto c = static_cast<unsigned char>(text[i]);
-    size_t length = utf8_length(text, i);
+    size_t length = base::utf8_length(text.substr(i));
     if (length == 0 || is_forbidden(c))
       return base::invalid(fmt::format("{}:{}:{}: byte 0x{:02x} is not text", path, line, i - line_start + 1, c),
                            "write the file as plain UTF-8 text");
@@ -234,6 +224,12 @@ base::Result<std::vector<Value>> read_yaml_documents(std::string_view text, cons
   std::erase_if(documents, [](const Value& root) { return root.kind == Value::Kind::kNull; });
   for (const Value& root : documents) GW_TRY_STATUS(check_map(root, path, "write lines such as `nodes: [...]`"));
   return documents;
+}
+
+std::string quoted_yaml(std::string_view text) {
+  YAML::Emitter out;
+  out << YAML::DoubleQuoted << std::string(text);
+  return out.c_str();
 }
 
 }  // namespace gw::config

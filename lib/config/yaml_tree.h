@@ -35,5 +35,7 @@ base::Result<Value> read_yaml(std::string_view text, const std::string& path,
                               std::span<const std::string_view> only = {});
 /// Reads all documents of a text (separated by `---`). Those without content are left out; each of the others is a map.
 base::Result<std::vector<Value>> read_yaml_documents(std::string_view text, const std::string& path);
+/// The text in double quotes, so that YAML reads it back: control characters become escapes.
+std::string quoted_yaml(std::string_view text);
 
 }  // namespace gw::config

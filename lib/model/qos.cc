@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/name.h"
 #include "base/text.h"
 #include "model/request.h"
 
@@ -84,13 +85,21 @@ std::optional<QosFault> check_sums(const std::vector<const Qos*>& children, cons
   return std::nullopt;
 }
 
+// Unlike base::format_memory_mb(), nothing is rounded: what is dumped is loaded again.
+std::string exact_memory(uint64_t mb) {
+  constexpr std::string_view kUnits = "MGT";
+  size_t unit = 0;
+  for (; mb != 0 && mb % 1024 == 0 && unit + 1 < kUnits.size(); ++unit) mb /= 1024;
+  return fmt::format("{}{}", mb, kUnits[unit]);
+}
+
 }  // namespace
 
 base::Result<std::string> parse_resource(std::string_view text) {
   static const std::vector<std::string> kKnown = {"gpu", "cpu", "mem", "node"};
   std::string name = base::to_lower(std::string(text));
   if (name.starts_with("gres/")) name.erase(0, 5);
-  const bool is_type = name.starts_with("gpu:") && name.size() > 4;
+  const bool is_type = name.starts_with("gpu:") && base::check_name(name.substr(4)).has_value();
   if (is_type || std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) return name;
   const std::string meant = base::did_you_mean(name, kKnown);
   return base::invalid(fmt::format("no resource \"{}\"", base::printable(std::string(text))),
@@ -105,7 +114,7 @@ base::Result<uint64_t> parse_amount(std::string_view resource, std::string_view 
 }
 
 std::string format_amount(std::string_view resource, uint64_t amount) {
-  if (resource == "mem") return base::format_memory_mb(amount);
+  if (resource == "mem") return exact_memory(amount);
   if (!resource.starts_with("gpu")) return std::to_string(amount);
   std::string text = std::to_string(amount / kWholeGpu);
   if (amount % kWholeGpu != 0) {

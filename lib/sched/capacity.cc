@@ -11,6 +11,25 @@
 
 namespace gw::sched {
 
+PartitionFacts facts_of(const model::Partition& p) {
+  PartitionFacts facts;
+  facts.name = p.name;
+  facts.nodes = p.nodes;
+  facts.is_up = p.state == model::PartitionState::kUp || p.state == model::PartitionState::kDrain;
+  facts.tier = p.tier;
+  facts.max_nodes = p.max_nodes;
+  facts.max_time = p.max_time;
+  facts.exclusive = p.exclusive;
+  facts.default_mem_per_cpu_mb = p.default_mem_per_cpu_mb;
+  facts.default_mem_per_gpu_mb = p.default_mem_per_gpu_mb;
+  facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
+  facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
+  facts.allow_shared_gpus = p.allow_shared_gpus;
+  facts.fit = p.fit;
+  facts.consolidates = p.consolidate;
+  return facts;
+}
+
 Capacity::Capacity() = default;
 Capacity::~Capacity() = default;
 Capacity::Capacity(Capacity&&) noexcept = default;

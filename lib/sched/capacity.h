@@ -60,6 +60,9 @@ struct PartitionFacts {
   bool consolidates = false;              ///< Jobs are moved so that one that is blocked can start.
 };
 
+/// What the scheduler knows of a partition. A draining one still starts what it has; an inactive or down one does not.
+PartitionFacts facts_of(const model::Partition& p);
+
 /// What the cluster has, for relating a job's size to it.
 struct ClusterSize {
   uint64_t cpus = 0, gpus = 0, nodes = 0;

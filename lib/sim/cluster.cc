@@ -96,24 +96,6 @@ base::Status add_nodes(const config::ScenarioCluster& written, const LoadTopolog
   return {};
 }
 
-sched::PartitionFacts facts_of(const model::Partition& p) {
-  sched::PartitionFacts facts;
-  facts.name = p.name;
-  facts.nodes = p.nodes;
-  facts.is_up = p.state == model::PartitionState::kUp || p.state == model::PartitionState::kDrain;
-  facts.tier = p.tier;
-  facts.max_nodes = p.max_nodes;
-  facts.max_time = p.max_time;
-  facts.exclusive = p.exclusive;
-  facts.default_mem_per_cpu_mb = p.default_mem_per_cpu_mb;
-  facts.default_mem_per_gpu_mb = p.default_mem_per_gpu_mb;
-  facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
-  facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
-  facts.allow_shared_gpus = p.allow_shared_gpus;
-  facts.fit = p.fit;
-  return facts;
-}
-
 base::Status set_policy(const config::ScenarioPolicy& written, const sched::MakeOrder& make_order,
                         sched::Policy& policy) {
   if (written.order || !written.order_weights.empty()) {
@@ -166,7 +148,7 @@ Result<Cluster> build_cluster(const config::ScenarioCluster& written, const Load
     cluster.warnings.push_back(fault->error.what);
   cluster.usage_half_life = written.policy.usage_half_life;
   for (const model::Partition& p : written.partitions) {
-    cluster.partitions.push_back(facts_of(p));
+    cluster.partitions.push_back(sched::facts_of(p));
     cluster.partitions.back().consolidates = written.policy.consolidate.value_or(false);
   }
   for (const config::ScenarioReservation& r : written.reservations) {

@@ -56,7 +56,7 @@ def test_qos_are_added_shown_changed_and_deleted(cluster):
 @pytest.mark.parametrize("words, error", [
     (["add", "qos", "quota1.1"], "QOS quota1.1 exists already"),
     (["add", "qos", "new", "--", "qos", "new"], "QOS new exists already"),
-    (["add", "qos", "a/b"], '"a/b" is no name of a QOS'),
+    (["add", "qos", "a/b"], '"a/b" is not a name'),
     (["add", "qos", "x", "parent=nosuch"], "no QOS nosuch to be its parent"),
     (["add", "qos", "quota1.3", "parent=quota1", "guaranteed=gpu:1"],
      "the guarantees below QOS quota1 add up to 129 gpu, but it has 128: quota1.1 48, quota1.2 80, quota1.3 1"),

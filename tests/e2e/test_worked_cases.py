@@ -217,7 +217,7 @@ def test_a_gang_takes_no_more_than_its_room_and_nothing_elsewhere(department):
     all_run(department, list(sizes))
     where = {job: nodes_of(department, job) for job in sizes}
     gang = submit(department, "gang", 48, nodes=6)
-    department.wait_state(gang, "RUNNING", deadline=150)  # a claim that failed falls after two minutes
+    department.wait_state(gang, "RUNNING")
     wait_for(lambda: is_at_rest(department), "rest")
     nodes = nodes_of(department, gang)
     taken = taken_off(department, list(sizes))

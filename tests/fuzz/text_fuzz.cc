@@ -1,7 +1,7 @@
 // Small text parsers: numbers, sizes, shell words, quoting, and what makes text printable.
 #include "base/text.h"
+#include "base/utf8.h"
 #include "client/display.h"
-#include "client/options.h"
 #include "cmds/batch_script.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -38,7 +38,7 @@ void check_width(std::string_view text) {
     const std::string_view cut = client::cut_to_width(text, columns);
     FUZZ_CHECK(text.starts_with(cut));
     FUZZ_CHECK(client::display_width(cut) <= columns);
-    if (client::is_utf8(text)) FUZZ_CHECK(client::is_utf8(cut));
+    if (base::is_utf8(text)) FUZZ_CHECK(base::is_utf8(cut));
   }
 }
 

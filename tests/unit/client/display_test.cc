@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "client/format.h"
-#include "client/options.h"
 
 namespace gw::client {
 namespace {
@@ -55,7 +55,7 @@ TEST(Cell, PadsByColumnsAndNeverCutsASequence) {
   EXPECT_EQ(cell(kWide, 3, false), "\xe6\xa8\xa1 ");
   for (uint32_t width = 1; width < 12; ++width)
     for (const char* text : {kAccents, kWide, kCombined, kEmoji}) {
-      EXPECT_TRUE(is_utf8(cell(text, width, true))) << text << " " << width;
+      EXPECT_TRUE(base::is_utf8(cell(text, width, true))) << text << " " << width;
       EXPECT_EQ(display_width(cell(text, width, true)), width) << text;
     }
 }

@@ -138,13 +138,6 @@ TEST_F(Options, PagesListWhatCanBeUsed) {
   EXPECT_THAT(bash_completion(program, table), HasSubstr("--nodes= -N"));
 }
 
-TEST(Utf8, TellsGoodFromBad) {
-  for (const char* good : {"", "abc", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"})
-    EXPECT_TRUE(is_utf8(good)) << good;
-  for (const char* bad : {"\xff", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"})
-    EXPECT_FALSE(is_utf8(bad)) << bad;
-}
-
 TEST(Program, NamesDecideThePersonality) {
   EXPECT_FALSE(program_from("/usr/bin/gbatch").is_slurm);
   EXPECT_TRUE(program_from("/x/slurm/sbatch").is_slurm);

@@ -103,7 +103,9 @@ TEST(QuotaBook, RefusesWhatMakesNoTree) {
   EXPECT_EQ(b({below("q", "q.1")}), "QOS q is below itself");
   EXPECT_EQ(b({below("q.1", "nowhere")}), "QOS q.1: no QOS nowhere to be its parent");
   EXPECT_EQ(b({guaranteed(kAdd, "q.1", 1)}), "QOS q.1 exists already");
-  EXPECT_EQ(b({guaranteed(kAdd, "a b", 1)}), "\"a b\" is no name of a QOS");
+  EXPECT_EQ(b({guaranteed(kAdd, "a b", 1)}), "\"a b\" is not a name");
+  // What a file of quotas refuses is refused here too, or a dump could not be loaded.
+  EXPECT_EQ(b({guaranteed(kAdd, "_x", 1)}), "\"_x\" is not a name");
   EXPECT_EQ(b({change(kDelete, "q")}), "QOS q has 2 below it: q.1, q.2");
   EXPECT_EQ(b({change(kDelete, "cluster")}), "the root of the tree cannot be deleted");
   EXPECT_EQ(b({guaranteed(kModify, "cluster", 1)}), "the root of the tree (cluster) has users and operators only");

@@ -30,7 +30,9 @@ TEST(Amounts, AreReadAndWrittenAlike) {
                         {"gpu", "0", 0, "0"},
                         {"cpu", "64", 64, "64"},
                         {"node", "7", 7, "7"},
-                        {"mem", "512G", 512 * 1024, "512G"}};
+                        {"mem", "512G", 512 * 1024, "512G"},
+                        {"mem", "50012G", 50'012 * 1024, "50012G"},
+                        {"mem", "1000001", 1'000'001, "1000001M"}};
   for (const Case& c : cases) {
     const auto amount = parse_amount(c.resource, c.text);
     ASSERT_TRUE(amount) << c.text;
@@ -45,6 +47,7 @@ TEST(Amounts, NonsenseIsRefused) {
     EXPECT_FALSE(parse_amount("gpu", text)) << text;
   EXPECT_FALSE(parse_amount("cpu", "1.5"));
   EXPECT_FALSE(parse_amount("mem", "lots"));
+  EXPECT_FALSE(parse_resource("gpu:a\r"));
 }
 
 TEST(Resources, AreNamedLikeThis) {
