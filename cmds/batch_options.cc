@@ -138,6 +138,27 @@ void add_time(std::vector<Option>& t, BatchOptions& o, base::Time now) {
                [&o, now](Text v) { return set_begin(o.spec, v, now); }});
 }
 
+void add_elastic(std::vector<Option>& t, BatchOptions& o) {
+  t.push_back({"elastic", 0, Arg::kNone, "", "runs on as few or many nodes as -N MIN-MAX says, and is told of changes",
+               "ELASTIC", kDirective, [&o](Text) {
+                 o.spec.request.elastic = true;
+                 return Status{};
+               }});
+  t.push_back({"min-tasks", 0, Arg::kRequired, "N", "elastic: runs with any number of tasks from this to -n",
+               "MIN_TASKS", kDirective, [&o](Text v) -> Status {
+                 GW_TRY(tasks, base::parse_int(v, 1, 1'000'000, "--min-tasks"));
+                 o.spec.request.min_tasks = static_cast<uint32_t>(tasks);
+                 return {};
+               }});
+  t.push_back({"resize-signal", 0, Arg::kRequired, "SIG",
+               "the signal that tells an elastic job's script of other nodes (WINCH)", "RESIZE_SIGNAL", kDirective,
+               [&o](Text v) -> Status {
+                 GW_TRY(signo, parse_signal(v, "--resize-signal"));
+                 o.spec.resize_signo = signo;
+                 return {};
+               }});
+}
+
 void add_order(std::vector<Option>& t, BatchOptions& o) {
   t.push_back({"nice",
                0,
@@ -331,6 +352,7 @@ std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, bas
   add_place(t, o);
   add_time(t, o, now);
   add_order(t, o);
+  add_elastic(t, o);
   add_files(t, o);
   add_behaviour(t, o);
   client::add_common_options(t, flags);

@@ -119,6 +119,7 @@ class Controller {
   std::map<sched::ClassKey, WaitInfo> class_waits_;
   std::map<JobId, sched::Claim> places_;       // of jobs that are moved, until they have left where they were
   std::map<JobId, sched::Reserve> estimates_;  // of the last plan
+  std::map<JobId, JobId> gang_of_;             // of pieces of elastic gangs that run
   std::vector<sched::PartitionFragmentation> fragmentation_;
   sched::Capacity ledger_;
   std::optional<sched::Capacity> empty_;  // see empty_cluster()
@@ -250,6 +251,20 @@ class Controller {
   void take_exit_as_saved(model::Job& job, const model::Outcome& reported);
   static bool was_preempted(const model::Outcome& outcome);
   void count_preemption(Time now, model::Job& job, const model::Outcome& outcome);
+
+  // elastic.cc
+  static JobId holder_on(const model::Job& job, NodeId node);
+  static uint32_t generation_on(const model::Job& job, NodeId node);
+  static const model::NodeShare* share_on(const model::Job& job, NodeId node);
+  void emit_piece(const model::Job& job, const model::Piece& piece, const model::NodeShare& share, Time since);
+  void commit_growth(Time now, const sched::Grow& grow);
+  bool piece_ready(model::Job& job, NodeId node);
+  void shrink(Time now, const sched::Preempt& victim);
+  void clear_piece(const model::Job& job, const model::Piece& piece);
+  void pieces_due(Time now, model::Job& job);
+  bool repeat_to_piece(Time now, model::Job& job, NodeId node, bool has_run);
+  bool piece_gone(Time now, model::Job& job, NodeId node, const std::string& why);
+  void tell_size(const model::Job& job, uint32_t beneficiary);
 
   // usage.cc
   void charge(Time now, const model::Job& job, int64_t rate);

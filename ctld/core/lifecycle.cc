@@ -22,7 +22,9 @@ using model::WaitReason;
 sched::PendingJob Controller::pending_of(const Job& job) const {
   sched::PendingJob out;
   out.id = job.id;
-  out.request = job.spec.request;
+  out.request = model::least_of(job.spec.request);
+  if (job.spec.request.elastic) out.most_tasks = model::most_tasks(job.spec.request);
+  out.grows_by_node = job.spec.request.elastic;
   out.partitions = job.spec.partitions;
   out.qos = job.spec.qos;
   out.uid = job.spec.uid;
@@ -115,6 +117,7 @@ void Controller::commit_group(Time now, const sched::Group& group) {
       else
         is_whole = false;
     }
+    if (const auto* grow = std::get_if<sched::Grow>(&decision)) commit_growth(now, *grow);
     if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(now, *victim);
     if (const auto* claim = std::get_if<sched::Claim>(&decision)) keep_for(now, *claim);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(now, *hopeless);
@@ -215,6 +218,7 @@ void Controller::send_prepare(Time now, const Job& job, NodeId node) {
   p.set_time_limit_us(job.spec.time_limit.us);
   p.set_go(goes_alone(job));
   p.set_started_us(now.us);
+  p.set_generation(generation_on(job, node));
   const bool runs_script = placed.allocation.shares.front().node == node && job.spec.het_offset == 0;
   if (runs_script && job.spec.is_het()) tell_components(job, p);
   // The shell puts the submission environment in front of it.
@@ -237,6 +241,7 @@ void Controller::send_stop(const Job& job, NodeId node) {
   s.set_job(job.id.value);
   s.set_attempt(job.attempt);
   s.set_grace_us(outcome.grace.value_or(settings_.kill_wait).us);
+  s.set_generation(generation_on(job, node));
   s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
   tell_preemption(job, s);
   send_to_node(node, std::move(message));
@@ -249,7 +254,7 @@ Job* Controller::current_run(uint32_t id, uint32_t attempt) {
 
 void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(m.job(), m.attempt());
-  if (job == nullptr) return;
+  if (job == nullptr || piece_ready(*job, node)) return;
   // The node lost what it was told after it had prepared: it is told again.
   if (job->state == JobState::kRunning && !goes_alone(*job)) return send_go(*job, node);
   if (job->state == JobState::kCompleting) return send_stop(*job, node);
@@ -271,8 +276,12 @@ void Controller::go(Time now, Job& job) {
   save(job);
   log_job(now, job, "started", fmt::format("on {}", base::join(placed.allocation.node_names(), ",")));
   arm_limits(job);
+  // An elastic gang grows from now on: the scheduler is to look again.
+  if (job.spec.request.elastic)
+    emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (goes_alone(job)) return;
   for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
+  if (job.spec.request.elastic) tell_size(job, 0);
 }
 
 void Controller::on_started(Time now, NodeId, const wire::Started& m) {
@@ -314,11 +323,20 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
 void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
   ledger_.set_expected_end(job.id, when);
   emit(sched::EndExpected{job.id, when, is_leaving});
+  for (const model::Piece& piece : job.placed()->pieces) {
+    if (piece.until) continue;
+    ledger_.set_expected_end(piece.id, when);
+    if (is_leaving) emit(sched::EndExpected{piece.id, when, true});
+  }
 }
 
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || !jobs_on_[node].contains(job->id)) return;
+  if (job->state == JobState::kRunning && piece_gone(now, *job, node, base::printable(m.detail(), 200))) {
+    if (m.node_fault()) count_launch_fault(now, nodes_.at(node), job->id);
+    return;
+  }
   // A node says this of a run that it never reported prepared; of one that runs it is a late or repeated message, and
   // what the run holds is not free. If the run is gone there, the node says so by Done or when it registers.
   if (job->state != JobState::kConfiguring && job->state != JobState::kCompleting) {
@@ -412,7 +430,9 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
   ack.mutable_ack()->set_job(m.job());
   ack.mutable_ack()->set_attempt(m.attempt());
   ack.mutable_ack()->set_phase(wire::kRunDone);
-  if (Job* job = current_run(m.job(), m.attempt())) {
+  Job* job = current_run(m.job(), m.attempt());
+  // One that left before and has joined again says so of its earlier stay.
+  if (job != nullptr && m.generation() == generation_on(*job, node)) {
     if (!m.problem().empty())
       log_node(now, nodes_.at(node), "cleanup problem",
                fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
@@ -432,8 +452,10 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
 /// A node has nothing of the job left: its share is free again.
 void Controller::share_gone(Time now, Job& job, NodeId node) {
   if (jobs_on_[node].erase(job.id) > 0) {
-    ledger_.release(job.id, node);
-    emit(sched::ShareReleased{job.id, node});
+    const JobId holder = holder_on(job, node);
+    ledger_.release(holder, node);
+    emit(sched::ShareReleased{holder, node});
+    gang_of_.erase(holder);
     discharge(now, job, node);
   }
   model::Placed* placed = job.placed();
@@ -449,6 +471,7 @@ void Controller::share_gone(Time now, Job& job, NodeId node) {
 /// The run is known to be over on one node, without having been told to end: the whole gang ends.
 void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::string& why) {
   const JobId id = job.id;
+  if (piece_gone(now, job, node, why)) return;
   if (job.state != JobState::kCompleting) {
     Outcome outcome;
     outcome.end = JobState::kNodeFail;

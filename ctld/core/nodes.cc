@@ -201,6 +201,11 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     Job& job = jobs_.at(job_id);
     job.placed()->unreachable.erase(id);
     const auto run = has.find({job_id.value, job.attempt});
+    const bool has_run = run != has.end();
+    if (!(has_run && run->second >= wire::kRunEnding) && !rebooted && repeat_to_piece(now, job, id, has_run)) continue;
+    if (job.state == JobState::kRunning && job.spec.request.elastic &&
+        id == job.placed()->allocation.shares.front().node)
+      tell_size(job, 0);
     if (run != has.end()) {
       reconcile_job(now, job, id, run->second);
     } else if (job.state == JobState::kConfiguring && !rebooted && job.placed()->waiting_for.contains(id)) {

@@ -68,6 +68,7 @@ void Controller::keep_for(Time now, const sched::Claim& claim) {
 
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end.
 void Controller::preempt(Time now, const sched::Preempt& victim) {
+  if (victim.job.value >= sched::kFirstPiece) return shrink(now, victim);
   Job* job = find_job(victim.job);
   const bool runs = job != nullptr && (job->state == JobState::kRunning || job->state == JobState::kConfiguring);
   if (!runs) return;
@@ -89,6 +90,8 @@ void Controller::preempt(Time now, const sched::Preempt& victim) {
 base::Status Controller::check_preemption(const model::JobSpec& spec, std::vector<std::string>& warnings) const {
   if (spec.preempt_signo < 0 || spec.preempt_signo > kMaxSignal)
     return base::invalid(fmt::format("--preempt-signal: signal {} does not exist", spec.preempt_signo));
+  if (spec.resize_signo < 0 || spec.resize_signo > kMaxSignal)
+    return base::invalid(fmt::format("--resize-signal: signal {} does not exist", spec.resize_signo));
   if (!spec.requeue && spec.on_preempt == OnPreempt::kCheckpoint)
     warnings.push_back("--on-preempt=checkpoint says nothing beside --no-requeue: the job is never taken off");
   return {};

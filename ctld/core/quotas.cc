@@ -153,6 +153,11 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   if (job.waiting() != nullptr) consider(now, job);
   if (ledger_.holdings().contains(job.id))
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
+  if (job.placed() != nullptr)
+    for (const model::Piece& piece : job.placed()->pieces)
+      if (const auto* part = share_on(job, piece.node); part != nullptr && gang_of_.contains(piece.id))
+        emit(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(
+                                                 sched::piece_of(pending_of(job), piece.id, part->tasks))});
   effects_.writes.push_back(store::PutJob{row_of(job, true)});
 }
 

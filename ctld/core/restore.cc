@@ -110,20 +110,30 @@ void Controller::restore_job(Time now, model::Job& job) {
   if (job.waiting() != nullptr) return consider(now, job);
   model::Placed& placed = *job.placed();
   // Completing: only the nodes still waited for hold something. Before that all do.
-  model::Allocation held;
+  model::Allocation held, own;
   for (const model::NodeShare& share : placed.allocation.shares) {
     if (job.state == model::JobState::kCompleting && !placed.waiting_for.contains(share.node)) continue;
     held.shares.push_back(share);
+    if (holder_on(job, share.node) == job.id) own.shares.push_back(share);
     jobs_on_[share.node].insert(job.id);
     placed.unreachable.insert(share.node);
   }
   const Time begun = placed.started ? placed.started : placed.placed;
   const Time expected_end = begun + job.spec.time_limit;
-  const auto taken = ledger_.allocate(job.id, placed.partition, held, begun, expected_end, /*forced=*/true);
+  const bool has_own = !own.shares.empty();
+  base::Status taken;
+  if (has_own) taken = ledger_.allocate(job.id, placed.partition, own, begun, expected_end, /*forced=*/true);
   if (taken) {
     auto queued = std::make_shared<const sched::PendingJob>(pending_of(job));
-    emit(sched::JobPlaced{job.id, placed.partition, held, begun, expected_end, std::move(queued)});
-    if (job.state == model::JobState::kCompleting) emit(sched::EndExpected{job.id, expected_end, true});
+    if (has_own) emit(sched::JobPlaced{job.id, placed.partition, own, begun, expected_end, std::move(queued)});
+    for (const model::Piece& piece : placed.pieces) {
+      const model::NodeShare* share = share_on(job, piece.node);
+      if (share == nullptr || !jobs_on_[piece.node].contains(job.id)) continue;
+      emit_piece(job, piece, *share, begun);
+      timers_.set(
+          {piece.until ? piece.until : now + settings_.start_timeout, TimerKind::kPiece, job.id.value, job.attempt});
+    }
+    if (job.state == model::JobState::kCompleting) expect_end(job, expected_end, true);
     charge_again(now, job, held);
   }
   if (job.state == model::JobState::kConfiguring)

@@ -120,7 +120,7 @@ base::Status Controller::check_runnable(const model::JobSpec& spec) const {
   for (const std::string& name : spec.partitions) {
     const sched::PartitionFacts* facts = ledger_.partition(name);
     if (facts == nullptr) continue;
-    const base::Status verdict = sched::could_ever_run(ledger_, *facts, spec.request);
+    const base::Status verdict = sched::could_ever_run(ledger_, *facts, model::least_of(spec.request));
     if (verdict) return {};
     if (first) first = verdict;
   }
@@ -189,7 +189,7 @@ std::optional<sched::Start> Controller::try_start(Time now, const model::JobSpec
   for (const std::string& name : spec.partitions) {
     const sched::PartitionFacts* facts = ledger_.partition(name);
     if (facts == nullptr) continue;
-    sched::Placement placement = sched::place(ledger_, *facts, spec.request, look);
+    sched::Placement placement = sched::place(ledger_, *facts, model::least_of(spec.request), look);
     if (placement.allocation) return sched::Start{{}, name, std::move(*placement.allocation), spec.time_limit};
     obstacles.push_back(sched::explain(placement.census, name));
   }

@@ -46,6 +46,8 @@ void Controller::fire(Time now, const Timer& timer) {
       return start_timeout_due(now, *job);
     case TimerKind::kLeaseOver:
       return lease_over_due(now, *job);
+    case TimerKind::kPiece:
+      return pieces_due(now, *job);
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
       --job_count(job->state);

@@ -23,6 +23,7 @@ enum class TimerKind : uint8_t {
   kReplies,       ///< forget old answers
   kReservation,   ///< a reservation is over
   kUsage,         ///< the scheduler is told of use
+  kPiece,         ///< a node should have joined an elastic gang, or left it
 };
 
 struct Timer {

@@ -36,6 +36,12 @@ void add_identity(Record& r, const wire::Job& job) {
       .put("QOS", text_or_null(s.qos()));
 }
 
+/// "2-8 nodes"
+std::string elastic_range(const wire::Request& r) {
+  return r.min_tasks() > 0 ? fmt::format("{}-{} tasks", r.min_tasks(), r.tasks())
+                           : fmt::format("{}-{} nodes", r.min_nodes(), r.max_nodes());
+}
+
 void add_state(Record& r, const JobRow& row, bool detail) {
   const wire::Job& job = *row.job;
   r.line().put("JobState", model::long_name(state_of(job))).put("Reason", reason_word(job)).put("Dependency", "(null)");
@@ -54,6 +60,7 @@ void add_state(Record& r, const JobRow& row, bool detail) {
       .put("Preemptions", job.status().preemptions())
       .put("LostGpuSeconds", fmt::format("{:.1f}", lost_gpu_seconds(job)));
   if (job.spec().preempt_signo() != 0) r.put("PreemptSignal", job.spec().preempt_signo());
+  if (job.spec().request().elastic()) r.line().put("Elastic", elastic_range(job.spec().request()));
 }
 
 std::string time_min(const wire::Job& job) {

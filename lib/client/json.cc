@@ -85,6 +85,9 @@ void add_spec(Json& j, const wire::JobSpec& s) {
   j["hold"] = s.hold_user() || s.hold_admin();
   j["requeue"] = s.requeue();
   j["preempt_signal"] = s.preempt_signo();
+  j["elastic"] = s.request().elastic();
+  j["min_tasks"] = s.request().min_tasks();
+  j["resize_signal"] = s.resize_signo();
   j["comment"] = s.comment();
   j["reservation"] = s.reservation();
   j["gpu_bind"] = s.gpu_bind();

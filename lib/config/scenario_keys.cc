@@ -254,8 +254,7 @@ const Key<JobLine> kJobLines[] = {
         Kind::kBool, "preemptible", [](JobLine& j) -> Ref { return &j.preemptible; },
         "It may be taken off for others; true if not given."),
     number<JobLine>(
-        "min_tasks", [](JobLine& j) -> Ref { return &j.min_tasks; },
-        "Smallest size of an elastic gang; not supported yet.", 1, 1'000'000),
+        "min_tasks", [](JobLine& j) -> Ref { return &j.min_tasks; }, "Smallest size of an elastic gang.", 1, 1'000'000),
     of<JobLine>(
         Kind::kName, "reservation", [](JobLine& j) -> Ref { return &j.reservation; },
         "It runs inside this reservation."),

@@ -91,6 +91,7 @@ struct JobSpec {
   WarnSignal warn;
   OnPreempt on_preempt = OnPreempt::kRequeue;
   int preempt_signo = 0;  ///< Told at the beginning of the grace; 0: SIGTERM.
+  int resize_signo = 0;   ///< Tells the script of an elastic gang that it has other nodes; 0: SIGWINCH.
   std::string comment;
   std::string submit_host;
   std::string submit_line;
@@ -145,8 +146,17 @@ struct Waiting {
 };
 
 /// kConfiguring, kRunning, kSuspended, kCompleting
+/// A node that an elastic gang has above its smallest size.
+struct Piece {
+  base::JobId id;  ///< Under which the scheduler knows it.
+  base::NodeId node;
+  base::Time until;       ///< It leaves then; zero: it stays.
+  bool is_ready = false;  ///< The node has prepared its share.
+  bool operator==(const Piece&) const = default;
+};
+
 struct Placed {
-  Allocation allocation;
+  Allocation allocation;  ///< The pieces are among it.
   std::string partition;  ///< The one of spec.partitions it runs in.
   base::Time placed;
   base::Time started;                  ///< Zero while configuring.
@@ -157,6 +167,7 @@ struct Placed {
   bool warned = false;                 ///< The warning signal was sent.
   base::Time saved;                    ///< Since when its work is lost if it ends now; zero: since the start.
   base::Duration lease_over = {};      ///< So long after contact was lost the node has ended it itself; zero: no lease.
+  std::vector<Piece> pieces;           ///< Of an elastic gang.
   bool operator==(const Placed&) const = default;
 };
 

@@ -180,6 +180,32 @@ base::Status check_totals(const Request& r) {
   return {};
 }
 
+base::Status check_elastic(Request& r) {
+  if (r.min_tasks > 0) r.elastic = true;
+  if (!r.elastic) return {};
+  if (r.tasks_given && r.nodes_given)
+    return invalid("--elastic takes -N/--nodes=MIN-MAX, or -n/--ntasks and --min-tasks, not both");
+  if (r.nodes_given && r.min_tasks > 0) return invalid("--min-tasks needs -n/--ntasks, the most tasks");
+  if (r.nodes_given && r.min_nodes == r.max_nodes)
+    return invalid("--elastic: -N/--nodes=" + n(r.min_nodes) + " is one size only", "give a range: -N 2-8");
+  if (!r.nodes_given && (!r.tasks_given || r.min_tasks == 0))
+    return invalid("--elastic: between which sizes?", "give -N MIN-MAX, or -n MOST and --min-tasks=LEAST");
+  if (!r.nodes_given && r.min_tasks >= r.tasks)
+    return invalid("--min-tasks=" + n(r.min_tasks) + " is not below -n/--ntasks=" + n(r.tasks));
+  if (r.gpu_counting == GpuCounting::kPerJob)
+    return invalid("--gpus counts those of the whole job, which an elastic gang has no fixed number of",
+                   "use --gpus-per-task or --gpus-per-node");
+  if (r.gpu_milli != kWholeGpu) return invalid("a job that shares a GPU cannot be elastic");
+  if (r.segment > 0 || r.max_switches > 0)
+    return invalid("--elastic does not go with --segment and --switches: the gang grows wherever there is room");
+  for (const LocalityStep& step : r.locality)
+    if (step.level == Locality::kLeaf || step.level == Locality::kBlock)
+      return invalid("--elastic does not go with --locality=" + std::string(name(step.level)) +
+                     ": the gang grows wherever there is room");
+  return in_range(uint64_t{r.max_nodes} * std::max(r.tasks_per_node, 1U), 1, kMaxTasks,
+                  "-N/--nodes x --ntasks-per-node");
+}
+
 }  // namespace
 
 base::Status normalise(Request& r) {
@@ -190,6 +216,7 @@ base::Status normalise(Request& r) {
   GW_TRY_STATUS(r.nodes_given ? derive_with_nodes(r) : derive_without_nodes(r));
   GW_TRY_STATUS(apply_segment(r));  // again: fewer nodes may not hold the tasks
   GW_TRY_STATUS(check_shared_gpu(r));
+  GW_TRY_STATUS(check_elastic(r));
   return check_totals(r);
 }
 

@@ -79,6 +79,10 @@ struct Request {
   bool exclusive = false;
   bool nodes_given = false;  ///< -N was given: the gang is exactly that many nodes, not as few as hold the tasks.
   bool tasks_given = false;  ///< -n was given.
+  /// Of an elastic gang: it runs with any number of tasks from this to `tasks`. 0: with -N MIN-MAX from MIN to MAX
+  /// nodes if `elastic`, else the gang is whole or does not run.
+  uint32_t min_tasks = 0;
+  bool elastic = false;  ///< --elastic: grows and shrinks while it runs.
   bool operator==(const Request&) const = default;
 };
 
@@ -90,6 +94,14 @@ std::string format_features(const std::vector<FeatureSet>& features);
 base::Status normalise(Request& r);
 /// GPUs that the whole job gets when it runs on `nodes` nodes.
 uint32_t total_gpus(const Request& r, uint32_t nodes);
+
+/// Tasks of an elastic gang at its largest; of another gang: its tasks.
+uint32_t most_tasks(const Request& r);
+/// The request of an elastic gang at its smallest: what has to be free for it to start. Another one: itself.
+Request least_of(const Request& r);
+/// What an elastic gang asks for in order to grow by a node's worth: `tasks` tasks on one node. Where -n was not given
+/// the tasks are those of each node, whatever is asked.
+Request growth_of(const Request& r, uint32_t tasks);
 
 /// One node's share of an allocation.
 struct NodeShare {

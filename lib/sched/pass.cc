@@ -16,7 +16,8 @@ Pass::Pass(ClusterView& view, Time now, const Budget& budget)
       order_(view.order()),
       facts_(now, view.capacity(), view.usage()),
       quotas_(view.quota()),
-      turns_(quotas_) {}
+      turns_(quotas_),
+      next_piece_(view.next_piece()) {}
 
 void Pass::change_at(Time when) {
   if (when > now_) plan_.next_change_at = std::min(plan_.next_change_at, when);
@@ -121,6 +122,7 @@ Plan Pass::run() {
     if (!turn) break;
     serve(*turn);
   }
+  if (!plan_.exhausted) grow_gangs();
   for (JobId id : tentative_) capacity().release_all(id);
   while (!taken_.empty()) give_back_part(taken_.begin()->first);
   plan_.placements = placements_;

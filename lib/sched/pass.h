@@ -62,14 +62,16 @@ class Pass {
   Served served_;
   uint64_t placements_ = 0;
   uint64_t starts_ = 0;
-  size_t moved_ = 0;                          // jobs, in this pass
+  size_t moved_ = 0;  // jobs, in this pass
+  JobId next_piece_;
   std::vector<JobId> tentative_;              // allocated in the view for this pass only
   std::map<JobId, model::Allocation> taken_;  // running jobs released in the view for this pass only
   std::map<JobId, Holding> taken_holdings_;
-  std::set<JobId> sent_off_;        // they leave within their grace
-  std::set<JobId> claimed_;         // others are leaving for them
-  std::set<JobId> honoured_;        // they started where others have left for them
-  std::optional<Binding> refused_;  // what the job last placed would have exceeded
+  std::map<JobId, std::vector<JobId>> taken_with_;  // a job, and the parts of it that were taken with it
+  std::set<JobId> sent_off_;                        // they leave within their grace
+  std::set<JobId> claimed_;                         // others are leaving for them
+  std::set<JobId> honoured_;                        // they started where others have left for them
+  std::optional<Binding> refused_;                  // what the job last placed would have exceeded
   std::optional<Candidates> candidates_;
   std::optional<std::vector<JobId>> leaving_;                        // told to go before this pass
   std::map<std::string, uint32_t> reserved_in_;                      // blocked jobs that got a promise, or could have
@@ -152,6 +154,13 @@ class Pass {
   std::vector<JobId> parts_of(JobId job) const;
   void take(JobId job);
   void give_back(JobId job);
+  bool can_stand(JobId piece) const;
+  void grow_gangs();
+  bool may_grow(JobId gang) const;
+  void grow(JobId id);
+  uint32_t grow_by_piece(const PendingJob& gang, uint32_t tasks, std::vector<std::string>& nodes, Group& group);
+  std::optional<model::Allocation> place_piece(const PendingJob& piece, const PendingJob& gang,
+                                               const std::vector<std::string>& nodes);
   void take_part(JobId part);
   void give_back_part(JobId part);
   bool fits(const PendingJob& job, const PartitionFacts& partition);

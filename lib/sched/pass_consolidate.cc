@@ -33,7 +33,7 @@ std::vector<Candidate> Pass::movable(const PendingJob& job, const PartitionFacts
       const PendingJob& running = *view_.running().at(c.job);
       const Holding& holding = view_.capacity().holdings().at(c.job);
       if (!running.may_move || holding.partition != partition.name || !running.components.empty() ||
-          !running.reservation.empty())
+          !running.reservation.empty() || !view_.pieces_of(c.job).empty())
         continue;
       if (!is_of_use(c, job, partition, std::nullopt)) continue;
       size_t free = 0;

@@ -41,7 +41,10 @@ const Candidates& Pass::candidates() {
     for (const Component& part : running->components)
       if (const auto* more = view_.quota().holder(part.id)) add_to(c.amounts, more->amounts);
     const Time since = std::max(c.started, running->saved);
-    c.lost = c.amounts[0] * static_cast<uint64_t>(std::max(now_ - since, Duration{}).seconds());
+    uint64_t gpus = c.amounts[0];
+    for (JobId piece : view_.pieces_of(id)) gpus += view_.quota().holder(piece)->amounts[0];
+    c.gang = running->gang;  // what a piece has done its gang keeps
+    if (!c.gang) c.lost = gpus * static_cast<uint64_t>(std::max(now_ - since, Duration{}).seconds());
     (*candidates_)[holder.leaf].push_back(std::move(c));
   }
   for (std::vector<Candidate>& list : *candidates_)
@@ -61,7 +64,8 @@ bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const Pa
   const PendingJob& running = *view_.running().at(candidate.job);
   if (!can_be_taken(candidate.job, running)) return false;
   const uint32_t leaf = quotas_.tree().leaf_of(running.qos);
-  if (const Time free_from = candidate.started + quotas_.tree().side(leaf).min_runtime; now_ < free_from) {
+  const Time started = candidate.gang ? capacity().holdings().at(candidate.gang).started : candidate.started;
+  if (const Time free_from = started + quotas_.tree().side(leaf).min_runtime; now_ < free_from) {
     change_at(free_from);
     return false;
   }
@@ -70,6 +74,7 @@ bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const Pa
   const NodeIndex& index = *capacity().index(partition.name);
   const Need need(job.request, partition);
   for (JobId part : parts_of(candidate.job)) {
+    if (taken_.contains(part)) continue;
     for (NodeId id : capacity().holdings().at(part).nodes) {
       const NodeAccount* node = capacity().node(id);
       if (node != nullptr && index.position(id) != UINT32_MAX && !need.ask_static(node->facts, *node->make))
@@ -118,7 +123,7 @@ std::vector<JobId> Pass::outranked(const PendingJob& job, const PartitionFacts& 
   const int32_t tier = best_tier(view_.capacity(), job);
   std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, JobId>> ranked;
   for (const auto& [id, running] : view_.running()) {
-    if (!can_be_taken(id, *running) || quotas_.tree().leaf_of(running->qos) != served_.leaf) continue;
+    if (!can_be_taken(id, *running) || running->gang || quotas_.tree().leaf_of(running->qos) != served_.leaf) continue;
     const Holding& holding = view_.capacity().holdings().at(id);
     if (holding.partition != partition.name || running->priority > job.priority) continue;
     if (now_ < holding.started + quotas_.tree().side(served_.leaf).min_runtime) continue;
@@ -150,7 +155,14 @@ std::vector<JobId> Pass::parts_of(JobId job) const {
   std::vector<JobId> parts = {job};
   for (const Component& c : view_.running().at(job)->components)
     if (view_.capacity().holdings().contains(c.id) || taken_.contains(c.id)) parts.push_back(c.id);
+  for (JobId piece : view_.pieces_of(job)) parts.push_back(piece);
   return parts;
+}
+
+/// A piece goes with its gang: it is not given back alone.
+bool Pass::can_stand(JobId piece) const {
+  const JobId gang = view_.running().at(piece)->gang;
+  return !gang || !taken_.contains(gang);
 }
 
 void Pass::take_part(JobId part) {
@@ -167,19 +179,22 @@ void Pass::give_back_part(JobId part) {
 }
 
 void Pass::take(JobId job) {
+  std::vector<JobId>& with = taken_with_[job];
+  with.clear();
   for (JobId part : parts_of(job)) {
+    if (taken_.contains(part)) continue;  // a piece that was taken before its gang
     take_part(part);
-    const QuotaLedger::Holder& holder = *view_.quota().holder(part);
-    quotas_.stop(holder);
+    quotas_.stop(*view_.quota().holder(part));
+    with.push_back(part);
   }
 }
 
 void Pass::give_back(JobId job) {
-  for (JobId part : parts_of(job)) {
+  for (JobId part : taken_with_.at(job)) {
     give_back_part(part);
-    const QuotaLedger::Holder& holder = *view_.quota().holder(part);
-    quotas_.start(holder);
+    quotas_.start(*view_.quota().holder(part));
   }
+  taken_with_.erase(job);
 }
 
 const std::vector<JobId>& Pass::leaving() {
@@ -269,7 +284,7 @@ bool Pass::are_still_allowed(const Taker& taker, const std::vector<JobId>& kept,
   std::vector<Taken> victims;
   Quotas trial = quotas_;
   for (JobId id : kept) {
-    for (JobId part : parts_of(id)) {
+    for (JobId part : taken_with_.at(id)) {
       const QuotaLedger::Holder& holder = *view_.quota().holder(part);
       victims.push_back({holder.leaf, holder.amounts});
       trial.start(holder.leaf, holder.amounts, holder.preemptible);
@@ -289,7 +304,8 @@ void Pass::spare_the_unneeded(const PendingJob& job, const PartitionFacts& parti
     for (JobId id : tried) give_back(id);
     std::vector<JobId> kept(victims.begin(), victims.end() - static_cast<ptrdiff_t>(stride));
     kept.insert(kept.end(), needed.rbegin(), needed.rend());
-    if (fits(job, partition) && (taker == nullptr || are_still_allowed(*taker, kept, tried))) {
+    const bool can_stay = std::all_of(tried.begin(), tried.end(), [this](JobId id) { return can_stand(id); });
+    if (can_stay && fits(job, partition) && (taker == nullptr || are_still_allowed(*taker, kept, tried))) {
       victims.resize(victims.size() - stride);
       stride *= 2;
       continue;
@@ -342,8 +358,8 @@ bool Pass::start_after_grace(const PendingJob& job, const PartitionFacts& partit
   for (JobId id : victims) {
     for (JobId part : parts_of(id)) {
       const QuotaLedger::Holder& holder = *view_.quota().holder(part);
+      if (holder.is_leaving || !sent_off_.insert(part).second) continue;  // a piece that was taken before its gang
       quotas_.send_off(holder.leaf, holder.amounts, holder.preemptible);
-      sent_off_.insert(part);
     }
   }
   quotas_.start(served_.leaf, quotas_.tree().count(kept->allocation, capacity()), job.preemptible, job.uid);
@@ -359,8 +375,8 @@ bool Pass::start_in_place_of(const PendingJob& job, const std::string& partition
   Group group;
   Duration grace = {};
   for (JobId id : victims) {
-    group.decisions.emplace_back(Preempt{id, job.id, grace_of(id), rule_of(id, job)});
     grace = std::max(grace, grace_of(id));
+    if (can_stand(id)) group.decisions.emplace_back(Preempt{id, job.id, grace_of(id), rule_of(id, job)});
   }
   bool is_done = false;
   if (grace.us > 0) {

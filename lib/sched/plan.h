@@ -29,6 +29,13 @@ struct Start {
   model::Allocation allocation;
   Duration time_limit = base::kUnlimited;  ///< Shortened where the job allows it (--time-min).
 };
+/// An elastic gang grows by this piece, which is taken off like a job of its own: a Preempt of it makes the gang
+/// smaller.
+struct Grow {
+  JobId gang;
+  JobId piece;
+  model::Allocation allocation;  ///< One share.
+};
 /// Kept for a blocked job: nothing that starts now may delay it. An estimate, made anew in each plan.
 struct Reserve {
   JobId job;
@@ -37,7 +44,7 @@ struct Reserve {
   std::vector<std::string> nodes;
   bool operator==(const Reserve&) const = default;
 };
-/// Take this running job off; it waits again.
+/// Take this running job off; it waits again. Or this piece of an elastic gang, which goes on without it.
 struct Preempt {
   JobId job;
   JobId beneficiary;
@@ -57,7 +64,7 @@ struct Reject {
   model::WaitReason reason = model::WaitReason::kNone;
   std::string detail;
 };
-using Decision = std::variant<Start, Preempt, Claim, Wait, Reject>;
+using Decision = std::variant<Start, Grow, Preempt, Claim, Wait, Reject>;
 /// Decisions that hold together or fall together.
 struct Group {
   std::vector<Decision> decisions;

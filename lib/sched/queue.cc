@@ -49,7 +49,8 @@ void write(Writer& w, const model::Request& r) {
   w.number(r.max_switches).number(static_cast<uint64_t>(r.switches_wait.us)).number(r.segment);
   w.number(static_cast<uint64_t>(r.fit));
   w.number((r.mem_all ? 1U : 0U) | (r.mem_none ? 2U : 0U) | (r.exclusive ? 4U : 0U) | (r.nodes_given ? 8U : 0U) |
-           (r.tasks_given ? 16U : 0U));
+           (r.tasks_given ? 16U : 0U) | (r.elastic ? 32U : 0U));
+  w.number(r.min_tasks);
 }
 
 /// Does what the job may use change as it waits? Then jobs that became eligible at different times differ.
@@ -82,7 +83,7 @@ ClassKey class_key(const PendingJob& job, bool by_user) {
   w.list(job.partitions).text(job.qos).text(job.reservation);
   w.number(static_cast<uint64_t>(job.time_limit.us)).number(static_cast<uint64_t>(job.time_min.us));
   w.number(static_cast<uint64_t>(job.deadline.us)).number((job.preemptible ? 1U : 0U) | (job.may_move ? 2U : 0U));
-  w.number(static_cast<uint64_t>(job.qos_priority));
+  w.number(static_cast<uint64_t>(job.qos_priority)).number(job.most_tasks).number(job.grows_by_node ? 1 : 0);
   if (waits_for_locality(job.request)) w.number(static_cast<uint64_t>(job.eligible.us));
   if (by_user || !job.reservation.empty()) w.number(job.uid);
   w.number(job.components.size());
@@ -91,6 +92,17 @@ ClassKey class_key(const PendingJob& job, bool by_user) {
     w.list(c.partitions);
   }
   return w.take();
+}
+
+PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks) {
+  PendingJob out = gang;
+  out.id = piece;
+  out.request = model::growth_of(gang.request, tasks);
+  out.preemptible = true;
+  out.may_move = false;
+  out.most_tasks = 0;
+  out.gang = gang.id;
+  return out;
 }
 
 void Queue::set_order(std::shared_ptr<const Order> order, bool by_user) {

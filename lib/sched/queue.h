@@ -58,7 +58,17 @@ struct PendingJob {
   bool may_move = true;               ///< If it is taken off it runs again, so that another place is of use to it.
   std::vector<Component> components;  ///< Of a heterogeneous job, without the first, which is the job itself.
   JobId whole;                        ///< Of a component that runs: its job. None: it is no component.
+  /// Of an elastic gang, whose `request` is for its smallest size: it grows to so many tasks. 0: it is not elastic.
+  uint32_t most_tasks = 0;
+  bool grows_by_node = false;  ///< Only onto nodes that it is not on yet.
+  JobId gang;                  ///< Of a piece of an elastic gang above its smallest size, which runs: the gang.
 };
+
+/// Ids from here on are those of pieces of elastic gangs; no job has one.
+constexpr uint32_t kFirstPiece = uint32_t{1} << 31;
+
+/// A piece of a running elastic gang. It can be taken off even where the gang cannot.
+PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks);
 
 /// A component of a heterogeneous job as it runs.
 PendingJob component_of(const PendingJob& job, JobId component);

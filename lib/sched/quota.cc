@@ -37,6 +37,7 @@ void QuotaLedger::set_tree(QuotaTree tree) {
   capacity_ = tree_.none();
   waiting_.assign(tree_.sides().size(), tree_.none());
   holders_.clear();
+  growth_.clear();
   tally_ = Tally(tree_);
   past_ = {};
 }
@@ -51,17 +52,35 @@ bool is_possible(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts
   return true;
 }
 
+/// What it would hold at its largest.
+Quantities demand_of(const QuotaTree& tree, const PendingJob& job) {
+  Quantities amounts = tree.count(job);
+  if (job.most_tasks > job.request.tasks)
+    add_to(amounts, tree.count_growth(job.request, job.most_tasks - job.request.tasks));
+  return amounts;
+}
+
 }  // namespace
 
 void QuotaLedger::add_waiting(const PendingJob& job) {
   const uint32_t leaf = tree_.leaf_of(job.qos);
-  if (const Quantities amounts = tree_.count(job); is_possible(tree_, leaf, amounts)) add_to(waiting_[leaf], amounts);
+  if (is_possible(tree_, leaf, tree_.count(job))) add_to(waiting_[leaf], demand_of(tree_, job));
 }
 
 void QuotaLedger::remove_waiting(const PendingJob& job) {
   const uint32_t leaf = tree_.leaf_of(job.qos);
-  if (const Quantities amounts = tree_.count(job); is_possible(tree_, leaf, amounts))
-    take_from(waiting_[leaf], amounts);
+  if (is_possible(tree_, leaf, tree_.count(job))) take_from(waiting_[leaf], demand_of(tree_, job));
+}
+
+void QuotaLedger::set_growth(JobId gang, const std::string& qos, const Quantities& amounts) {
+  if (const auto it = growth_.find(gang); it != growth_.end()) {
+    take_from(waiting_[it->second.first], it->second.second);
+    growth_.erase(it);
+  }
+  if (std::all_of(amounts.begin(), amounts.end(), [](uint64_t n) { return n == 0; })) return;
+  const uint32_t leaf = tree_.leaf_of(qos);
+  add_to(waiting_[leaf], amounts);
+  growth_[gang] = {leaf, amounts};
 }
 
 void QuotaLedger::hold(JobId job, const std::string& qos, uint32_t uid, bool preemptible, const Quantities& amounts) {

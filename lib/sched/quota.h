@@ -75,6 +75,8 @@ class QuotaLedger {
   void remove_waiting(const PendingJob& job);
   void hold(JobId job, const std::string& qos, uint32_t uid, bool preemptible, const Quantities& amounts);
   void set_leaving(JobId job);
+  /// What a running elastic gang of a QOS could still grow by, which is demand too. Nothing of no amounts.
+  void set_growth(JobId gang, const std::string& qos, const Quantities& amounts);
   void release(JobId job, const Quantities& amounts);
   /// It holds nothing any more; what was not released counts as released.
   void forget(JobId job);
@@ -86,6 +88,7 @@ class QuotaLedger {
   Quantities capacity_ = tree_.none();
   std::vector<Quantities> waiting_ = {tree_.none()};  // by side, of the jobs at it
   std::unordered_map<JobId, Holder> holders_;
+  std::map<JobId, std::pair<uint32_t, Quantities>> growth_;  // in waiting_, by leaf
   Tally tally_{tree_};
   Past past_;
 };

@@ -180,9 +180,24 @@ Quantities QuotaTree::count(const model::NodeShare& share, const Capacity& capac
 }
 
 Quantities QuotaTree::count(const model::Allocation& allocation, const Capacity& capacity) const {
+  Quantities out = count_piece(allocation, capacity);
+  count_job(out);
+  return out;
+}
+
+Quantities QuotaTree::count_piece(const model::Allocation& allocation, const Capacity& capacity) const {
   Quantities out = none();
   for (const model::NodeShare& share : allocation.shares) add_to(out, count(share, capacity));
-  count_job(out);
+  return out;
+}
+
+Quantities QuotaTree::count_growth(const model::Request& request, uint32_t tasks) const {
+  const bool by_nodes = request.nodes_given && !request.tasks_given;
+  model::Request growth = model::growth_of(request, tasks);
+  growth.min_nodes = growth.max_nodes = by_nodes ? tasks / std::max(request.tasks_per_node, 1U) : 1;
+  growth.tasks = tasks;
+  Quantities out = none();
+  if (tasks > 0) count_request(growth, out);
   return out;
 }
 

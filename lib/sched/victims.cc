@@ -2,6 +2,7 @@
 #include "sched/victims.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gw::sched {
 
@@ -12,13 +13,17 @@ Victims::Victims(Quotas trial, const Taker& taker, const Candidates& candidates,
       candidates_(candidates),
       keeps_guarantees_(keeps_guarantees),
       is_of_use_(std::move(is_of_use)),
-      next_(candidates.size(), 0) {}
+      next_(candidates.size(), 0) {
+  only_pieces_ = std::any_of(candidates.begin(), candidates.end(),
+                             [](const auto& list) { return !list.empty() && list.front().gang; });
+}
 
 /// Is the taker at the side, or below it?
 bool Victims::is_own(uint32_t side) const { return trial_.tree().common(side, taker_.leaf) == side; }
 
 std::optional<JobId> Victims::next() {
   const Candidate* victim = pick(0, std::nullopt);
+  if (victim == nullptr && std::exchange(only_pieces_, false)) victim = pick(0, std::nullopt);
   if (victim == nullptr) return std::nullopt;
   return victim->job;
 }
@@ -30,12 +35,25 @@ bool Victims::spares(uint32_t leaf, const Candidate& candidate, const Parting& p
   return parting.permit.rule == 5 && parting.permit.by == Reclaim::kFairShare;
 }
 
+/// A gang goes with all that is left of it.
+void Victims::take_pieces(uint32_t leaf, const Candidate& gang) {
+  for (const Candidate& c : candidates_[leaf]) {
+    if (!c.gang) return;  // pieces come first
+    if (c.gang == gang.job && gone_.insert(c.job).second) trial_.stop(leaf, c.amounts, true);
+  }
+}
+
 const Candidate* Victims::pick_at_leaf(uint32_t leaf, const std::optional<Parting>& parting) {
   const std::vector<Candidate>& list = candidates_[leaf];
   bool is_prefix = true;  // everybody before was dealt with
   for (size_t i = next_[leaf]; i < list.size(); ++i) {
     const Candidate& c = list[i];
-    if (!parting && c.priority >= taker_.priority) return nullptr;  // rule 7, and so with all behind it
+    if (only_pieces_ && !c.gang) return nullptr;
+    if (!parting && c.priority >= taker_.priority) {  // rule 7, and so with all behind it
+      if (!c.gang) return nullptr;
+      is_prefix = false;
+      continue;
+    }
     const bool is_spared = parting && !gone_.contains(c.job) && spares(leaf, c, *parting);
     if (is_spared || gone_.contains(c.job) || !is_of_use_(c)) {
       is_prefix &= !is_spared;
@@ -45,6 +63,7 @@ const Candidate* Victims::pick_at_leaf(uint32_t leaf, const std::optional<Partin
     if (is_prefix) next_[leaf] = i + 1;
     gone_.insert(c.job);
     trial_.stop(leaf, c.amounts, true);
+    if (!c.gang) take_pieces(leaf, c);
     return &c;
   }
   return nullptr;

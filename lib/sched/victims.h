@@ -18,9 +18,10 @@ struct Candidate {
   int64_t priority = 0;
   uint64_t lost = 0;  ///< Work since the last checkpoint: thousandths of a GPU times seconds.
   base::Time started;
-  Quantities amounts;
-  /// Rule 8: lowest priority, least lost work, youngest first.
-  auto rank() const { return std::tuple(priority, lost, -started.us, ~job.value); }
+  Quantities amounts;  ///< Of a gang without its pieces.
+  JobId gang = {};     ///< Of a piece above an elastic gang's smallest size: the gang.
+  /// Rule 8: pieces, then lowest priority, least lost work, youngest first.
+  auto rank() const { return std::tuple(!gang, priority, lost, -started.us, ~job.value); }
 };
 /// Ranked, by the side where they run.
 using Candidates = std::vector<std::vector<Candidate>>;
@@ -63,6 +64,7 @@ class Victims {
   std::vector<size_t> next_;  // by side: everybody before has been dealt with
   std::set<JobId> gone_;
   bool has_spared_ = false;
+  bool only_pieces_ = false;  // first of all
 
   /// Where the way to a victim has left the taker's own.
   struct Parting {
@@ -70,6 +72,7 @@ class Victims {
     Permit permit;
   };
   const Candidate* pick(uint32_t side, const std::optional<Parting>& parting);
+  void take_pieces(uint32_t leaf, const Candidate& gang);
   const Candidate* pick_at_leaf(uint32_t leaf, const std::optional<Parting>& parting);
   bool spares(uint32_t leaf, const Candidate& candidate, const Parting& parting);
   bool is_own(uint32_t side) const;

@@ -49,6 +49,7 @@ struct ClusterView::Applier {
     GW_CHECK(placed.has_value());
     if (d.job) view.add_running(d.id, d.job);
     view.hold(d.id, d.allocation);
+    if (d.job) view.count_growth(d.job->gang ? d.job->gang : d.id);
   }
   void operator()(const JobMoved& d) const {
     std::erase_if(view.moves_, [&](Time t) { return t + base::hours(1) <= d.when; });
@@ -62,18 +63,24 @@ struct ClusterView::Applier {
     view.quota_.forget(d.id);
     view.hold(d.id, view.capacity_.allocation_of(d.id));
     if (is_leaving) view.quota_.set_leaving(d.id);
+    if (d.job->most_tasks > 0) view.count_growth(d.id);
   }
   void operator()(const EndExpected& d) const {
     view.capacity_.set_expected_end(d.id, d.when);
-    if (d.is_leaving) view.quota_.set_leaving(d.id);
+    for (JobId piece : view.pieces_of(d.id))
+      if (!d.is_leaving) view.capacity_.set_expected_end(piece, d.when);
+    if (d.is_leaving) view.set_leaving(d.id);
   }
   void operator()(const ShareReleased& d) const {
     if (const auto share = view.capacity_.share_of(d.id, d.node))
       view.quota_.release(d.id, view.quota_.tree().count(*share, view.capacity_));
     view.capacity_.release(d.id, d.node);
     if (view.capacity_.holdings().contains(d.id)) return;
+    const auto job = view.running_.find(d.id);
+    const JobId gang = job == view.running_.end() || !job->second->gang ? d.id : job->second->gang;
     view.remove_running(d.id);
     view.quota_.forget(d.id);
+    view.count_growth(gang);
   }
   void operator()(const ReservationSet& d) const { view.reservations_[d.reservation.name] = d.reservation; }
   void operator()(const ReservationRemoved& d) const { view.reservations_.erase(d.name); }
@@ -101,14 +108,51 @@ void ClusterView::unqueue(JobId id) {
 
 void ClusterView::hold(JobId id, const model::Allocation& allocation) {
   const auto job = running_.find(id);
-  const bool is_known = job != running_.end();
+  const bool is_known = job != running_.end(), is_piece = is_known && job->second->gang;
   quota_.hold(id, is_known ? job->second->qos : std::string(), is_known ? job->second->uid : 0,
-              is_known && job->second->preemptible, quota_.tree().count(allocation, capacity_));
+              is_known && job->second->preemptible,
+              is_piece ? quota_.tree().count_piece(allocation, capacity_) : quota_.tree().count(allocation, capacity_));
+}
+
+const std::set<JobId>& ClusterView::pieces_of(JobId gang) const {
+  static const std::set<JobId> kNone;
+  const auto it = gangs_.find(gang);
+  return it == gangs_.end() ? kNone : it->second;
+}
+
+uint32_t ClusterView::present_tasks(JobId gang) const {
+  uint32_t tasks = running_.at(gang)->request.tasks;
+  for (JobId piece : pieces_of(gang))
+    if (const QuotaLedger::Holder* holder = quota_.holder(piece); holder != nullptr && !holder->is_leaving)
+      tasks += running_.at(piece)->request.tasks;
+  return tasks;
+}
+
+void ClusterView::set_leaving(JobId id) {
+  quota_.set_leaving(id);
+  const auto job = running_.find(id);
+  if (job != running_.end()) count_growth(job->second->gang ? job->second->gang : id);
+}
+
+/// What a gang could still grow by is demand (rule 2).
+void ClusterView::count_growth(JobId gang) {
+  const auto job = running_.find(gang);
+  const QuotaLedger::Holder* holder = quota_.holder(gang);
+  if (job == running_.end() || job->second->most_tasks == 0 || holder == nullptr || holder->is_leaving)
+    return quota_.set_growth(gang, {}, {});
+  const uint32_t present = present_tasks(gang), most = job->second->most_tasks;
+  quota_.set_growth(gang, job->second->qos,
+                    quota_.tree().count_growth(job->second->request, most - std::min(most, present)));
 }
 
 void ClusterView::add_running(JobId id, std::shared_ptr<const PendingJob> job) {
   remove_running(id);
   if (job->preemptible) ++running_priorities_[job->priority];
+  if (job->most_tasks > 0) gangs_.try_emplace(id);
+  if (job->gang) {
+    gangs_[job->gang].insert(id);
+    next_piece_ = std::max(next_piece_, JobId(id.value + 1));
+  }
   running_[id] = std::move(job);
 }
 
@@ -118,6 +162,13 @@ void ClusterView::remove_running(JobId id) {
   if (it->second->preemptible) {
     const auto count = running_priorities_.find(it->second->priority);
     if (--count->second == 0) running_priorities_.erase(count);
+  }
+  if (const JobId gang = it->second->gang) {
+    std::set<JobId>& pieces = gangs_[gang];
+    pieces.erase(id);
+    if (pieces.empty() && !running_.contains(gang)) gangs_.erase(gang);
+  } else if (const auto own = gangs_.find(id); own != gangs_.end() && own->second.empty()) {
+    gangs_.erase(own);
   }
   running_.erase(it);
 }
@@ -137,6 +188,7 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
     for (const auto& [rank, job] : job_class.members) quota_.add_waiting(job);
   for (const auto& [id, holding] : capacity_.holdings()) hold(id, capacity_.allocation_of(id));
   for (JobId id : leaving) quota_.set_leaving(id);
+  for (const auto& [gang, pieces] : gangs_) count_growth(gang);
   set_past();
   queue_.forget();
 }

@@ -172,6 +172,14 @@ class ClusterView {
   const Claims& claims() const { return claims_; }
   /// Running jobs as they were queued.
   const std::map<JobId, std::shared_ptr<const PendingJob>>& running() const { return running_; }
+  /// Running elastic gangs that are known to be, and of each the pieces above its smallest size.
+  const std::map<JobId, std::set<JobId>>& gangs() const { return gangs_; }
+  /// The pieces of a gang; none for any other job.
+  const std::set<JobId>& pieces_of(JobId gang) const;
+  /// Tasks that a running elastic gang has now; those that were told to go do not count.
+  uint32_t present_tasks(JobId gang) const;
+  /// Never the id of a piece so far.
+  JobId next_piece() const { return next_piece_; }
   /// Of the running jobs that can be taken off; the highest number there is if there are none.
   int64_t lowest_running_priority() const {
     return running_priorities_.empty() ? INT64_MAX : running_priorities_.begin()->first;
@@ -190,6 +198,8 @@ class ClusterView {
   void hold(JobId id, const model::Allocation& allocation);
   void add_running(JobId id, std::shared_ptr<const PendingJob> job);
   void remove_running(JobId id);
+  void set_leaving(JobId id);
+  void count_growth(JobId gang);
   Capacity capacity_;
   Queue queue_;
   Policy policy_;
@@ -198,6 +208,8 @@ class ClusterView {
   std::map<std::string, double> qos_usage_;
   std::vector<Time> moves_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
+  std::map<JobId, std::set<JobId>> gangs_;
+  JobId next_piece_{kFirstPiece};
   std::map<int64_t, size_t> running_priorities_;  // how many of each, of those that can be taken off
   Workload workload_;
   QuotaLedger quota_;

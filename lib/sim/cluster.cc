@@ -126,10 +126,6 @@ model::Amounts everything(const std::vector<sched::NodeFacts>& nodes, const std:
 
 }  // namespace
 
-base::Status not_supported(const config::Place& place, const std::string& what) {
-  return base::invalid(place.says("not supported yet: " + what));
-}
-
 uint32_t Users::id(const std::string& name) {
   constexpr uint32_t kFirst = 1000;
   return ids_.emplace(name, kFirst + static_cast<uint32_t>(ids_.size())).first->second;

@@ -42,9 +42,6 @@ struct Cluster {
   std::vector<std::string> warnings;
 };
 
-/// The refusal of a rule that the scheduler does not have yet.
-base::Status not_supported(const config::Place& place, const std::string& what);
-
 /// Errors name the place in the file: unknown order or weight, unknown topology, more GPUs than the topology has.
 base::Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users,
                                     const sched::MakeOrder& make_order = sched::make_order);

@@ -57,6 +57,7 @@ void Engine::number_jobs() {
       parts_.emplace_back(i, c);
     }
     states_[i].left = jobs_[i].work;
+    records_[i].is_elastic = job.most_tasks > 0;
     sched::Workload::Entry& entry = shapes[sched::class_key(job)];
     entry.shape = sched::Workload::shape_of(job.request);
     ++entry.count;
@@ -147,7 +148,8 @@ base::Status Engine::settle() {
 void Engine::drop_stale_endings() {
   while (!endings_.empty()) {
     const Ending& top = endings_.top();
-    if (records_[top.job].phase == Phase::kRunning && states_[top.job].run == top.run) return;
+    const bool is_there = !top.piece || gang_of_.contains(top.piece);
+    if (is_there && records_[top.job].phase == Phase::kRunning && states_[top.job].run == top.run) return;
     endings_.pop();
   }
 }
@@ -156,7 +158,9 @@ void Engine::end_what_is_due() {
   for (drop_stale_endings(); !endings_.empty() && endings_.top().at <= now_; drop_stale_endings()) {
     const Ending due = endings_.top();
     endings_.pop();
-    if (due.is_eviction)
+    if (due.piece)
+      drop_piece(due.job, due.piece);
+    else if (due.is_eviction)
       take_off(due.job);
     else
       end(due.job, {});

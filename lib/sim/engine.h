@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <queue>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -45,13 +46,15 @@ struct Record {
   Phase phase = Phase::kFuture;
   bool is_refused = false;  ///< It could never run, which is told at submission.
   bool ran_at_start = false;
+  bool is_elastic = false;
   Time submitted;  ///< When it arrived.
   Time started;    ///< Of its latest run; zero: never.
   Time ended;
   Duration waited = {};  ///< In all, before the first start and after each time it was taken off.
   uint32_t taken_off = 0;
   uint32_t moves = 0;
-  double held_gpu_s = 0;  ///< GPU-seconds held in all runs.
+  uint64_t given_back_milli = 0;  ///< Of GPUs that an elastic gang gave back in order to go on smaller.
+  double held_gpu_s = 0;          ///< GPU-seconds held in all runs.
   double held_cpu_s = 0;
   double lost_gpu_s = 0;  ///< GPU-seconds of work lost and of restart costs.
   double contention = 0;  ///< Jobs in the system, on average over its stay.
@@ -93,7 +96,10 @@ class Engine {
     uint32_t job = 0;
     uint32_t run = 0;  ///< It is stale if the job has another run by now.
     bool is_eviction = false;
-    bool operator>(const Ending& o) const { return std::tie(at, job, run) > std::tie(o.at, o.job, o.run); }
+    base::JobId piece = {};  ///< Of an elastic gang: only this one must be gone.
+    bool operator>(const Ending& o) const {
+      return std::tie(at, job, run, piece) > std::tie(o.at, o.job, o.run, o.piece);
+    }
   };
   /// What only the engine knows of a job.
   struct State {
@@ -104,6 +110,9 @@ class Engine {
     bool is_moving = false;  // it gets another place
     bool is_leaving = false;
     double contention_at_submit = 0;
+    Time size_since;          ///< An elastic gang has had its present size since then.
+    model::Allocation least;  ///< What it started with: an elastic gang has its pieces beside that.
+    std::map<base::JobId, model::Allocation> pieces = {};
   };
 
   const Cluster& cluster_;
@@ -119,6 +128,7 @@ class Engine {
   Time last_event_ = kStart;  ///< A job arrived, or ended.
   std::vector<Record> records_;
   std::vector<State> states_;
+  std::map<base::JobId, uint32_t> gang_of_;           ///< The jobs that the pieces of elastic gangs belong to.
   std::vector<std::pair<uint32_t, uint32_t>> parts_;  ///< Job and component of the ids above those of jobs.
   std::vector<Sample> samples_;
   Sample current_;
@@ -140,7 +150,8 @@ class Engine {
   base::Status start_running_jobs();
   base::Status place_running(uint32_t job);
   base::Result<std::string> partition_of(const SimJob& job) const;
-  base::Result<model::Allocation> allocation_at(const SimJob& job, const std::string& partition) const;
+  base::Result<model::Allocation> allocation_at(const SimJob& job, const std::string& partition,
+                                                std::span<const std::string> at) const;
   void sort_arrivals();
 
   Time next_instant() const;
@@ -162,9 +173,15 @@ class Engine {
   void preempt(uint32_t job, Duration grace, bool is_move);
   std::vector<base::JobId> ids_of(uint32_t job) const;
   void take_off(uint32_t job);
+  void grow(const sched::Grow& grow);
+  void add_piece(uint32_t job, base::JobId piece, const model::Allocation& allocation);
+  void shrink(base::JobId piece, Duration grace);
+  void drop_piece(uint32_t job, base::JobId piece);
+  void release(base::JobId id, const model::Allocation& allocation);
+  void resize(uint32_t job);
   void end(uint32_t job, std::string why);
-  /// Books the present run, which is over, and how much of it is lost.
-  void book(uint32_t job, Duration ran, Duration lost);
+  /// Books what the job held since its size last changed, and how much of its work is lost.
+  void book(uint32_t job, Duration lost);
   void leave_nodes(uint32_t job);
   void leave_system(uint32_t job);
   void count(const model::Allocation& allocation, bool is_given);

@@ -28,11 +28,12 @@ base::Result<std::string> Engine::partition_of(const SimJob& job) const {
 }
 
 /// Each node's part as the inside-node chooser gives it.
-base::Result<model::Allocation> Engine::allocation_at(const SimJob& job, const std::string& partition) const {
+base::Result<model::Allocation> Engine::allocation_at(const SimJob& job, const std::string& partition,
+                                                      std::span<const std::string> at) const {
   model::Allocation all;
   std::map<std::string, uint32_t> tasks;
-  for (const std::string& node : job.running->at) ++tasks[node];
-  for (const std::string& node : job.running->at) {
+  for (const std::string& node : at) ++tasks[node];
+  for (const std::string& node : at) {
     const uint32_t here = std::exchange(tasks[node], 0);
     if (here == 0) continue;
     const model::Request& whole = job.job.request;
@@ -46,7 +47,7 @@ base::Result<model::Allocation> Engine::allocation_at(const SimJob& job, const s
     part.features.clear();
     part.locality.clear();
     if (part.gpu_counting == model::GpuCounting::kPerJob)
-      part.gpus = whole.gpus * here / static_cast<uint32_t>(job.running->at.size());
+      part.gpus = whole.gpus * here / static_cast<uint32_t>(at.size());
     auto placed = sched::place(view_.capacity(), *view_.capacity().partition(partition), part);
     if (!placed.allocation)
       return base::invalid(fmt::format("job {} does not fit on {}, where it is said to run: {}", job.name, node,
@@ -59,7 +60,9 @@ base::Result<model::Allocation> Engine::allocation_at(const SimJob& job, const s
 base::Status Engine::place_running(uint32_t job) {
   const SimJob& spec = jobs_[job];
   GW_TRY(partition, partition_of(spec));
-  GW_TRY(allocation, allocation_at(spec, partition));
+  const std::span<const std::string> at(spec.running->at);
+  const size_t least = spec.job.most_tasks > 0 ? spec.job.request.tasks : at.size();
+  GW_TRY(allocation, allocation_at(spec, partition, at.first(least)));
   Record& record = records_[job];
   record.ran_at_start = true;
   record.submitted = spec.job.submitted;
@@ -70,6 +73,11 @@ base::Status Engine::place_running(uint32_t job) {
   ++current_.running;
   give(spec.job.id, allocation, partition, spec.job.time_limit);
   begin_run(job, spec.job.time_limit);
+  for (size_t i = least; i < at.size(); ++i) {
+    GW_TRY(piece, allocation_at(spec, partition, at.subspan(i, 1)));
+    add_piece(job, view_.next_piece(), piece);
+  }
+  record.first_allocation = record.allocation;
   return {};
 }
 
@@ -125,7 +133,15 @@ base::Result<bool> Engine::carry_out(const sched::Decision& decision) {
     GW_TRY_STATUS(start(*s));
     return true;
   }
+  if (const auto* g = std::get_if<sched::Grow>(&decision)) {
+    grow(*g);
+    return true;
+  }
   if (const auto* p = std::get_if<sched::Preempt>(&decision)) {
+    if (p->job.value >= sched::kFirstPiece) {
+      shrink(p->job, p->grace);
+      return true;
+    }
     const uint32_t job = p->job.value - 1;
     if (states_[job].is_leaving) return false;
     if (p->is_move) apply(sched::JobMoved{p->job, now_});
@@ -194,6 +210,8 @@ void Engine::begin_run(uint32_t job, Duration limit) {
   ++changes_;
   state.is_leaving = false;
   const Time started = records_[job].started;
+  state.size_since = started;
+  state.least = records_[job].allocation;
   const Duration run = std::min(limit, state.left == base::kUnlimited ? state.left : state.left + state.cost);
   if (run != base::kUnlimited) endings_.push({std::max(started + run, kStart), job, state.run, false});
   change_rate(job, 1);
@@ -212,6 +230,7 @@ void Engine::preempt(uint32_t job, Duration grace, bool is_move) {
 std::vector<base::JobId> Engine::ids_of(uint32_t job) const {
   std::vector<base::JobId> ids = {jobs_[job].job.id};
   for (const sched::Component& part : jobs_[job].job.components) ids.push_back(part.id);
+  for (const auto& [piece, allocation] : states_[job].pieces) ids.push_back(piece);
   return ids;
 }
 
@@ -224,7 +243,7 @@ void Engine::take_off(uint32_t job) {
   const bool keeps_work = options_.keeps_work || state.is_moving;
   const Duration lost = keeps_work ? overhead : ran;
   if (keeps_work && state.left != base::kUnlimited) state.left = state.left - (ran - overhead);
-  book(job, ran, lost);
+  book(job, lost);
   leave_nodes(job);
   --current_.running;
   ++current_.pending;
@@ -241,7 +260,7 @@ void Engine::end(uint32_t job, std::string why) {
   const Duration ran = now_ - records_[job].started;
   const bool is_cut = state.left == base::kUnlimited || ran < state.left + state.cost;
   if (is_cut && why.empty()) why = "time limit";
-  book(job, ran, std::min(ran, state.cost));
+  book(job, std::min(ran, state.cost));
   leave_nodes(job);
   --current_.running;
   leave_system(job);
@@ -251,13 +270,19 @@ void Engine::end(uint32_t job, std::string why) {
 void Engine::leave_nodes(uint32_t job) {
   ++changes_;
   change_rate(job, -1);
-  const auto release = [this](base::JobId id, const model::Allocation& allocation) {
-    count(allocation, false);
-    for (const model::NodeShare& share : allocation.shares) apply(sched::ShareReleased{id, share.node});
-  };
+  for (const auto& [piece, allocation] : states_[job].pieces) {
+    release(piece, allocation);
+    gang_of_.erase(piece);
+  }
+  states_[job].pieces.clear();
+  release(jobs_[job].job.id, states_[job].least);
   const Record& record = records_[job];
-  release(jobs_[job].job.id, record.allocation);
   for (size_t c = 0; c < record.components.size(); ++c) release(jobs_[job].job.components[c].id, record.components[c]);
+}
+
+void Engine::release(base::JobId id, const model::Allocation& allocation) {
+  count(allocation, false);
+  for (const model::NodeShare& share : allocation.shares) apply(sched::ShareReleased{id, share.node});
 }
 
 void Engine::leave_system(uint32_t job) {
@@ -269,7 +294,7 @@ void Engine::leave_system(uint32_t job) {
   record.contention = stay > 0 ? (contention_ - states_[job].contention_at_submit) / stay : 1;
 }
 
-void Engine::book(uint32_t job, Duration ran, Duration lost) {
+void Engine::book(uint32_t job, Duration lost) {
   uint64_t milli = 0, cpus = 0;
   const auto add = [&](const model::Allocation& allocation) {
     for (const model::NodeShare& share : allocation.shares) milli += uint64_t{share.gpus.size()} * share.gpu_milli;
@@ -279,9 +304,70 @@ void Engine::book(uint32_t job, Duration ran, Duration lost) {
   add(record.allocation);
   for (const model::Allocation& part : record.components) add(part);
   const double gpus = static_cast<double>(milli) / model::kWholeGpu;
-  record.held_gpu_s += gpus * static_cast<double>(ran.us) / 1e6;
-  record.held_cpu_s += static_cast<double>(cpus) * static_cast<double>(ran.us) / 1e6;
+  const double held_s = static_cast<double>((now_ - states_[job].size_since).us) / 1e6;
+  states_[job].size_since = now_;
+  record.held_gpu_s += gpus * held_s;
+  record.held_cpu_s += static_cast<double>(cpus) * held_s;
   record.lost_gpu_s += gpus * static_cast<double>(lost.us) / 1e6;
+}
+
+// ---- Elastic gangs
+
+void Engine::grow(const sched::Grow& grow) { add_piece(grow.gang.value - 1, grow.piece, grow.allocation); }
+
+void Engine::add_piece(uint32_t job, base::JobId piece, const model::Allocation& allocation) {
+  const sched::PendingJob& gang = jobs_[job].job;
+  const sched::Holding& holding = view_.capacity().holdings().at(gang.id);
+  const uint32_t tasks = allocation.shares.front().tasks;
+  auto part = std::make_shared<const sched::PendingJob>(sched::piece_of(gang, piece, tasks));
+  apply(sched::JobPlaced{piece, holding.partition, allocation, now_, holding.expected_end, std::move(part)});
+  count(allocation, true);
+  gang_of_[piece] = job;
+  states_[job].pieces[piece] = allocation;
+  resize(job);
+}
+
+void Engine::shrink(base::JobId piece, Duration grace) {
+  const uint32_t job = gang_of_.at(piece);
+  for (const model::NodeShare& share : states_[job].pieces.at(piece).shares)
+    records_[job].given_back_milli += uint64_t{share.gpus.size()} * share.gpu_milli;
+  if (grace <= Duration{}) return drop_piece(job, piece);
+  ++changes_;
+  endings_.push({now_ + grace, job, states_[job].run, true, piece});
+  apply(sched::EndExpected{piece, now_ + grace, true});
+}
+
+void Engine::drop_piece(uint32_t job, base::JobId piece) {
+  release(piece, states_[job].pieces.at(piece));
+  states_[job].pieces.erase(piece);
+  gang_of_.erase(piece);
+  resize(job);
+}
+
+/// It has other pieces now: what it held until now is booked, and it holds what its parts hold together.
+void Engine::resize(uint32_t job) {
+  ++changes_;
+  change_rate(job, -1);
+  book(job, {});
+  std::map<base::NodeId, model::NodeShare> shares;
+  const auto add = [&shares](const model::Allocation& allocation) {
+    for (const model::NodeShare& share : allocation.shares) {
+      const auto [it, is_new] = shares.try_emplace(share.node, share);
+      if (is_new) continue;
+      model::NodeShare& sum = it->second;
+      sum.tasks += share.tasks;
+      sum.cpus += share.cpus;
+      sum.cores |= share.cores;
+      sum.gpus |= share.gpus;
+      sum.mem_mb += share.mem_mb;
+    }
+  };
+  add(states_[job].least);
+  for (const auto& [piece, allocation] : states_[job].pieces) add(allocation);
+  model::Allocation& all = records_[job].allocation;
+  all.shares.clear();
+  for (auto& [node, share] : shares) all.shares.push_back(std::move(share));
+  change_rate(job, 1);
 }
 
 }  // namespace gw::sim

@@ -33,6 +33,7 @@ uint64_t gpu_milli(const model::Allocation& allocation) {
 
 bool is_moved(const Record& record) {
   return record.ran_at_start && record.phase == Phase::kRunning && record.taken_off == 0 &&
+         (record.moves > 0 || !record.is_elastic) &&
          task_nodes(record.allocation) != task_nodes(record.first_allocation);
 }
 
@@ -67,7 +68,10 @@ class Checker {
     uint32_t moves = 0;
     for (size_t i = 0; i < jobs_.size(); ++i) {
       moves += is_moved(records_[i]);
-      if (!is_evicted(records_[i])) continue;
+      if (!is_evicted(records_[i])) {
+        gpus += records_[i].given_back_milli;
+        continue;
+      }
       evicted.push_back(jobs_[i].name);
       gpus += gpu_milli(records_[i].first_allocation);
     }

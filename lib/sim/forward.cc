@@ -100,6 +100,7 @@ class Forward {
   }
 
   void add_running(const sched::RunningJob& r) {
+    if (r.job && r.job->gang) return add_piece(r.job->gang, r.id);
     parts_[r.id].push_back(r.id);
     if (r.expected_end != Time::never()) set_end(r.id, std::max(r.expected_end, now_));
     if (!r.job || r.job->whole) return;
@@ -146,6 +147,7 @@ class Forward {
   void carry_out(const sched::Group& group) {
     for (const sched::Decision& decision : group.decisions) {
       if (const auto* s = std::get_if<sched::Start>(&decision)) start(*s);
+      if (const auto* g = std::get_if<sched::Grow>(&decision)) grow(*g);
       if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job, p->grace);
       if (const auto* c = std::get_if<sched::Claim>(&decision)) {
         ++changes_;
@@ -178,6 +180,23 @@ class Forward {
     forecast.partition = s.partition;
     forecast.why.clear();
     if (end != Time::never()) set_end(job, end);
+  }
+
+  void grow(const sched::Grow& g) {
+    ++changes_;
+    const sched::Holding& holding = view_.capacity().holdings().at(g.gang);
+    const model::NodeShare& share = g.allocation.shares.front();
+    auto piece = std::make_shared<const sched::PendingJob>(
+        sched::piece_of(*jobs_.at(g.gang), g.piece, std::max(share.tasks, 1U)));
+    apply(sched::JobPlaced{g.piece, holding.partition, g.allocation, now_, holding.expected_end, std::move(piece)});
+    add_piece(g.gang, g.piece);
+    out_[g.gang].nodes.push_back(share.name);
+  }
+
+  /// It goes with its gang, or alone.
+  void add_piece(JobId gang, JobId piece) {
+    parts_[gang].push_back(piece);
+    parts_[piece] = {piece};
   }
 
   void preempt(JobId job, Duration grace) {

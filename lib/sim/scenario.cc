@@ -19,13 +19,6 @@ using nlohmann::ordered_json;
 
 // ---- What the scheduler does not do yet
 
-base::Status check_jobs_supported(const Scenario& scenario) {
-  for (const ScenarioJob& job : scenario.jobs)
-    if (job.min_tasks > 0)
-      return not_supported(job.place, fmt::format("job {} is an elastic gang (min_tasks)", job.name));
-  return {};
-}
-
 // ---- Jobs
 
 std::vector<SimJob> make_jobs(const Scenario& scenario, Users& users) {
@@ -38,6 +31,12 @@ std::vector<SimJob> make_jobs(const Scenario& scenario, Users& users) {
     job.work = written.run_time;
     sched::PendingJob& p = job.job;
     p.request = written.asks.request;
+    if (written.min_tasks > 0) {
+      p.request.elastic = true;
+      p.request.min_tasks = written.min_tasks;
+      p.most_tasks = p.request.tasks;
+      p.request = model::least_of(p.request);
+    }
     p.partitions = written.asks.partitions;
     p.qos = written.qos;
     p.uid = users.id(written.user);
@@ -115,7 +114,6 @@ ordered_json job_json(const SimJob& job, const Record& record) {
 
 base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load,
                                            const sched::MakeOrder& make_order) {
-  GW_TRY_STATUS(check_jobs_supported(scenario));
   Users users;
   GW_TRY(cluster, build_cluster(scenario.cluster, load, users, make_order));
   EngineOptions options;

@@ -228,7 +228,8 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
-               time_min, deadline, remaining, reservation, preemptible, may_move, components, whole] = job;
+               time_min, deadline, remaining, reservation, preemptible, may_move, components, whole, most_tasks,
+               grows_by_node, gang] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -248,6 +249,9 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_preemptible(preemptible);
   w->set_may_move(may_move);
   w->set_whole(whole.value);
+  w->set_most_tasks(most_tasks);
+  w->set_grows_by_node(grows_by_node);
+  w->set_gang(gang.value);
   for (const sched::Component& from : components) {
     const auto& [part_id, part_request, part_partitions] = from;
     wire::SnapshotComponent* to = w->add_components();
@@ -294,6 +298,9 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.preemptible = w.preemptible();
   job.may_move = w.may_move();
   job.whole = base::JobId(w.whole());
+  job.most_tasks = w.most_tasks();
+  job.grows_by_node = w.grows_by_node();
+  job.gang = base::JobId(w.gang());
   for (const wire::SnapshotComponent& c : w.components()) {
     GW_TRY(part, request_from(c.request()));
     job.components.push_back({base::JobId(c.id()), std::move(part), strings(c.partitions())});

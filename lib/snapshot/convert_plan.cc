@@ -21,6 +21,12 @@ struct DecisionWriter {
     for (const model::NodeShare& share : allocation.shares) set_share(w->add_shares(), share);
     w->set_time_limit_us(time_limit.us);
   }
+  void operator()(const sched::Grow& d) const {
+    const auto& [gang, piece, allocation] = d;
+    to->mutable_grow()->set_gang(gang.value);
+    to->mutable_grow()->set_piece(piece.value);
+    for (const model::NodeShare& share : allocation.shares) set_share(to->mutable_grow()->add_shares(), share);
+  }
   void operator()(const sched::Preempt& d) const {
     const auto& [job, beneficiary, grace, rule, is_move] = d;
     to->mutable_preempt()->set_job(job.value);
@@ -63,10 +69,21 @@ Result<sched::Decision> start_from(const wire::SnapshotStart& w) {
   return sched::Decision{std::move(start)};
 }
 
+Result<sched::Decision> grow_from(const wire::SnapshotGrow& w) {
+  sched::Grow grow{base::JobId(w.gang()), base::JobId(w.piece()), {}};
+  for (const wire::SnapshotShare& s : w.shares()) {
+    GW_TRY(share, share_from(s));
+    grow.allocation.shares.push_back(std::move(share));
+  }
+  return sched::Decision{std::move(grow)};
+}
+
 Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
   switch (w.kind_case()) {
     case wire::SnapshotDecision::kStart:
       return start_from(w.start());
+    case wire::SnapshotDecision::kGrow:
+      return grow_from(w.grow());
     case wire::SnapshotDecision::kPreempt: {
       GW_TRY(grace, duration_from(w.preempt().grace_us()));
       return sched::Decision{sched::Preempt{base::JobId(w.preempt().job()), base::JobId(w.preempt().beneficiary()),

@@ -67,6 +67,9 @@ struct LineWriter {
     return fmt::format("start {} in {} for {} on{}", d.job.value, d.partition, base::format_duration(d.time_limit),
                        where);
   }
+  std::string operator()(const sched::Grow& d) const {
+    return fmt::format("grow {} on {}", d.gang.value, base::compress_hostlist(d.allocation.node_names()));
+  }
   std::string operator()(const sched::Preempt& d) const {
     return fmt::format("{} {} for {}", d.is_move ? "move" : "preempt", d.job.value, d.beneficiary.value);
   }

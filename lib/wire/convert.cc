@@ -75,6 +75,8 @@ Request to_wire(const model::Request& r) {
   w.set_exclusive(r.exclusive);
   w.set_nodes_given(r.nodes_given);
   w.set_tasks_given(r.tasks_given);
+  w.set_min_tasks(r.min_tasks);
+  w.set_elastic(r.elastic);
   set_placing(&w, r);
   return w;
 }
@@ -102,6 +104,8 @@ base::Result<model::Request> from_wire(const Request& w) {
   r.exclusive = w.exclusive();
   r.nodes_given = w.nodes_given();
   r.tasks_given = w.tasks_given();
+  r.min_tasks = w.min_tasks();
+  r.elastic = w.elastic();
   GW_TRY_STATUS(read_placing(w, r));
   return r;
 }
@@ -175,6 +179,7 @@ JobSpec to_wire(const model::JobSpec& s) {
   w.set_het_size(s.het_size);
   w.set_on_preempt(static_cast<uint32_t>(s.on_preempt));
   w.set_preempt_signo(s.preempt_signo);
+  w.set_resize_signo(s.resize_signo);
   return w;
 }
 
@@ -215,6 +220,7 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   if (w.on_preempt() <= static_cast<uint32_t>(model::OnPreempt::kCheckpoint))
     s.on_preempt = static_cast<model::OnPreempt>(w.on_preempt());
   s.preempt_signo = w.preempt_signo();
+  s.resize_signo = w.resize_signo();
   return s;
 }
 

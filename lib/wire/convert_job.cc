@@ -46,6 +46,13 @@ void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
   w->set_warned(p.warned);
   w->set_lease_over_us(p.lease_over.us);
   w->set_saved_us(p.saved.us);
+  for (const model::Piece& piece : p.pieces) {
+    Piece& to = *w->add_pieces();
+    to.set_id(piece.id.value);
+    to.set_node(name_of(piece.node, p.allocation, namer));
+    to.set_until_us(piece.until.us);
+    to.set_is_ready(piece.is_ready);
+  }
 }
 
 template <typename Names>
@@ -86,6 +93,11 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   p.warned = w.warned();
   p.lease_over = base::Duration{w.lease_over_us()};
   p.saved.us = w.saved_us();
+  for (const Piece& piece : w.pieces())
+    p.pieces.push_back({base::JobId(piece.id()),
+                        lookup ? lookup(piece.node()) : base::NodeId(),
+                        {piece.until_us()},
+                        piece.is_ready()});
   return p;
 }
 

@@ -76,6 +76,7 @@ class NodeAgent {
   /// The end of a run that is gone and forgotten, for messages that come late or twice.
   struct Tombstone {
     uint32_t attempt = 0;
+    uint32_t generation = 0;
     std::optional<wire::PrepareFailed> failure;
   };
 
@@ -103,6 +104,7 @@ class NodeAgent {
   void go(Run& run);
   void on_stop(base::Time now, const wire::Stop& message);
   void on_signal(const wire::Signal& message);
+  void on_resize(const wire::Resize& message);
   void on_ack(base::Time now, const wire::Ack& message);
   void stop(base::Time now, Run& run, int64_t grace_us, bool kill_now);
   void send_stop(Run& run);
@@ -128,7 +130,7 @@ class NodeAgent {
   void report_started(base::Time now, const Run& run);
   void send_failure(base::Time now, const wire::PrepareFailed& failure);
   void forget(base::Time now, RunKey key, std::optional<wire::PrepareFailed> failure);
-  void bury(RunKey key, std::optional<wire::PrepareFailed> failure);
+  void bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure);
 
   Run* find(RunKey key);
   /// To go over the runs while handlers may take some out.

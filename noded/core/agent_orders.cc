@@ -20,9 +20,21 @@ wire::RunRecord make_record(const AgentConfig& config, const wire::Prepare& p) {
   record.set_boot_id(config.boot_id);
   record.set_lease_us(p.lease_us());
   record.set_grace_us(p.grace_us());
-  record.set_alone(p.all_size() == 1 && p.spec().het_job() == 0);
+  record.set_alone(p.all_size() == 1 && p.spec().het_job() == 0 && !p.spec().request().elastic());
   record.set_go(p.go());
+  record.set_generation(p.generation());
   return record;
+}
+
+std::optional<wire::Resize> first_hosts(const wire::Prepare& p) {
+  if (!p.spec().request().elastic()) return std::nullopt;
+  wire::Resize out;
+  out.set_job(p.job());
+  out.set_attempt(p.attempt());
+  out.set_uid(p.spec().uid());
+  out.set_gid(p.spec().gid());
+  for (const wire::NodeShare& share : p.all()) out.add_nodes(share.node());
+  return out;
 }
 
 }  // namespace
@@ -34,7 +46,8 @@ void NodeAgent::on_prepare(base::Time now, const wire::Prepare& message) {
     return repeat_prepare(now, *run);
   }
   const auto grave = tombstones_.find(key.job);
-  if (grave != tombstones_.end() && grave->second.attempt >= key.attempt) {
+  if (grave != tombstones_.end() &&
+      std::pair(grave->second.attempt, grave->second.generation) >= std::pair(key.attempt, message.generation())) {
     if (grave->second.attempt == key.attempt && grave->second.failure) send_failure(now, *grave->second.failure);
     return;
   }
@@ -46,10 +59,12 @@ void NodeAgent::on_prepare(base::Time now, const wire::Prepare& message) {
   Run& run = runs_[key];
   run.key = key;
   run.prepare = std::make_shared<const wire::Prepare>(message);
+  run.hosts = first_hosts(message);
   run.record = make_record(config_, message);
   run.grace_us = message.grace_us();
   run.done.set_job(key.job);
   run.done.set_attempt(key.attempt);
+  run.done.set_generation(message.generation());
   run.deadline = now + kReplaceLimit;
   if (!has_live_run(key.job)) begin(now, run);
 }
@@ -110,6 +125,7 @@ void NodeAgent::go(Run& run) {
   run.stage = run.has_script() ? Stage::kStarting : Stage::kStarted;
   run.was_prepared = true;
   if (!run.has_script()) return;
+  if (run.hosts) out_.emplace_back(KeepHosts{*run.hosts, true});  // the file is there when the script begins
   wire::ToShepherd message;
   message.mutable_go()->set_at_us(run.started_at_us);
   to_shepherd(run, std::move(message));
@@ -122,10 +138,11 @@ void NodeAgent::on_stop(base::Time now, const wire::Stop& message) {
     return stop(now, *run, message.grace_us(), message.kill_now());
   }
   // Nothing of it is here: that is what the controller wants to know. A Prepare that comes after it must not start it.
-  bury(key, std::nullopt);
+  bury(key, message.generation(), std::nullopt);
   wire::NodeToController answer;
   answer.mutable_done()->set_job(key.job);
   answer.mutable_done()->set_attempt(key.attempt);
+  answer.mutable_done()->set_generation(message.generation());
   send(now, std::move(answer));
 }
 
@@ -156,6 +173,12 @@ void NodeAgent::on_signal(const wire::Signal& message) {
   signal.mutable_signal()->set_signo(message.signo());
   signal.mutable_signal()->set_batch_only(message.batch_only());
   to_shepherd(*run, std::move(signal));
+}
+
+void NodeAgent::on_resize(const wire::Resize& message) {
+  const Run* run = find({message.job(), message.attempt()});
+  if (run == nullptr || !run->has_script() || run->stop_asked || run->exit) return;
+  out_.emplace_back(KeepHosts{message, false});
 }
 
 void NodeAgent::on_ack(base::Time now, const wire::Ack& message) {

@@ -31,6 +31,7 @@ void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
   run.grace_us = found.record.grace_us();
   run.done.set_job(key.job);
   run.done.set_attempt(key.attempt);
+  run.done.set_generation(run.record.generation());
   run.was_prepared = true;  // whether the controller was told is not known: BatchExited is right in either case
   run.exit = found.exit;
   run.is_stale = found.record.boot_id() != config_.boot_id && !found.exit;
@@ -319,20 +320,22 @@ void NodeAgent::send_failure(base::Time now, const wire::PrepareFailed& failure)
 }
 
 void NodeAgent::forget(base::Time, RunKey key, std::optional<wire::PrepareFailed> failure) {
+  uint32_t generation = 0;
   if (const Run* run = find(key)) {
+    generation = run->record.generation();
     wire::ToShepherd message;
     message.mutable_forget();
     to_shepherd(*run, std::move(message));
   }
   out_.emplace_back(ForgetRun{key});
   runs_.erase(key);
-  bury(key, std::move(failure));
+  bury(key, generation, std::move(failure));
 }
 
-void NodeAgent::bury(RunKey key, std::optional<wire::PrepareFailed> failure) {
+void NodeAgent::bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure) {
   auto [it, is_new] = tombstones_.try_emplace(key.job);
-  if (!is_new && it->second.attempt > key.attempt) return;
-  it->second = Tombstone{key.attempt, std::move(failure)};
+  if (!is_new && std::pair(it->second.attempt, it->second.generation) > std::pair(key.attempt, generation)) return;
+  it->second = Tombstone{key.attempt, generation, std::move(failure)};
   if (!is_new) return;
   tombstone_order_.push_back(key.job);
   if (tombstone_order_.size() <= kMaxTombstones) return;

@@ -43,6 +43,12 @@ struct KeepOrder {
   RunKey run;
   wire::Stop order;
 };
+/// Write which nodes an elastic gang has, where its script looks, and send the script its signal, unless they are as
+/// they were written last.
+struct KeepHosts {
+  wire::Resize order;
+  bool is_first = false;  ///< The script has not begun: there is nobody to signal.
+};
 /// Write the record, then set up the containment of a run without script here; answered by on_share_prepared.
 struct PrepareShare {
   wire::RunRecord record;
@@ -69,7 +75,7 @@ struct Say {
 };
 
 using Effect = std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder,
-                            PrepareShare, ReleaseShare, PersistRun, ForgetRun, Say>;
+                            KeepHosts, PrepareShare, ReleaseShare, PersistRun, ForgetRun, Say>;
 using Effects = std::vector<Effect>;
 
 }  // namespace gw::noded

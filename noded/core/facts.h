@@ -21,6 +21,8 @@ struct RunKey {
 
 /// In the step folder, by the shepherd: what a job that makes way for another is told.
 constexpr char kPreemptFile[] = "preempted";
+/// Likewise, by the node daemon: the nodes that an elastic gang has, one a line.
+constexpr char kHostsFile[] = "nodes";
 
 /// A user as the node's own user database knows it.
 struct UserInfo {

@@ -154,6 +154,11 @@ void put_preemption(Env& env, const NodeFacts& node, const wire::Prepare& p) {
   env["GANGWAY_PREEMPT_FILE"] = node.steps_dir + "/" + RunKey{p.job(), p.attempt()}.text() + "/" + kPreemptFile;
 }
 
+void put_elastic(Env& env, const NodeFacts& node, const wire::Prepare& p) {
+  if (!p.spec().request().elastic()) return;
+  env["GANGWAY_HOSTLIST_FILE"] = node.steps_dir + "/" + RunKey{p.job(), p.attempt()}.text() + "/" + kHostsFile;
+}
+
 void put_times(Env& env, const wire::Prepare& p, base::Time now) {
   constexpr int64_t kYear = int64_t{365} * 24 * 3600;
   const int64_t start = p.started_us() > 0 ? base::Time{p.started_us()}.seconds() : now.seconds();
@@ -276,6 +281,7 @@ std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prep
   fill_in_login(env, node, user);
   put_identity(env, node, prepare, user);
   put_preemption(env, node, prepare);
+  put_elastic(env, node, prepare);
   put_times(env, prepare, now);
   put_gang(env, prepare);
   put_request(env, prepare);

@@ -39,8 +39,9 @@ struct Run {
   bool stop_asked = false;    ///< By the controller, by the lease, or by ourselves.
   bool kill_now = false;
   int64_t grace_us = 0;
-  std::optional<wire::Stop> order;  ///< The controller's word for it, where it says more than when.
-  bool is_stale = false;            ///< Of an earlier boot: cleaned up without a report.
+  std::optional<wire::Stop> order;    ///< The controller's word for it, where it says more than when.
+  std::optional<wire::Resize> hosts;  ///< Of an elastic gang: the nodes that it starts with.
+  bool is_stale = false;              ///< Of an earlier boot: cleaned up without a report.
 
   std::optional<wire::StepExit> exit;
   bool exit_acked = false;

@@ -144,6 +144,19 @@ void Daemon::handle(const KeepOrder& effect) {
   if (!kept) spdlog::warn("run {} is ended by SIGTERM and not told why: {}", effect.run.text(), kept.error().text());
 }
 
+static_assert(std::string_view(kHostsFile) == step::kHostsFile, "jobs are told where to look");
+
+void Daemon::handle(const KeepHosts& effect) {
+  const RunKey run{effect.order.job(), effect.order.attempt()};
+  const auto changed = step::write_hosts_file(folder_.step_dir(run), effect.order);
+  if (!changed) return spdlog::warn("run {} is not told of its nodes: {}", run.text(), changed.error().text());
+  if (!*changed || effect.is_first) return;
+  wire::ToShepherd message;
+  message.mutable_signal()->set_signo(effect.order.signo() == 0 ? SIGWINCH : effect.order.signo());
+  message.mutable_signal()->set_batch_only(true);
+  shepherds_.send(run, message);
+}
+
 void Daemon::handle(const PrepareShare& effect) {
   const RunKey run{effect.record.job(), effect.record.attempt()};
   if (const base::Status saved = folder_.save(effect.record); !saved)

@@ -40,6 +40,7 @@ class Daemon {
   void handle(const LaunchShepherd& effect);
   void handle(const ToShepherd& effect);
   void handle(const KeepOrder& effect);
+  void handle(const KeepHosts& effect);
   void handle(const PrepareShare& effect);
   void handle(const ReleaseShare& effect);
   void handle(const PersistRun& effect);

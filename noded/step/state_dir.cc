@@ -37,6 +37,19 @@ std::optional<Message> read_record(const std::string& path) {
   return message;
 }
 
+/// A file that appears whole, for the job's user alone to read.
+base::Status tell(const std::string& path, const std::string& text, uint32_t uid, uint32_t gid) {
+  const std::string fresh = path + ".new";
+  ::unlink(fresh.c_str());
+  const proc::Fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kToldMode));
+  if (!fd) return base::fail_errno(fresh, errno);
+  GW_TRY_STATUS(proc::write_all(fd.get(), text, fresh));
+  if (::fchmod(fd.get(), kToldMode) != 0) return base::fail_errno(fresh, errno);
+  if (::geteuid() == 0 && ::fchown(fd.get(), uid, gid) != 0) return base::fail_errno(fresh, errno);
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return base::fail_errno(path, errno);
+  return {};
+}
+
 }  // namespace
 
 base::Result<proc::Fd> make_state_dir(const std::string& dir) {
@@ -83,20 +96,21 @@ base::Status record_order(const std::string& dir, const wire::Stop& order) {
 std::optional<wire::Stop> read_order(const std::string& dir) { return read_record<wire::Stop>(dir + "/order"); }
 
 base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what) {
-  const std::string path = spec.dir() + "/" + kPreemptFile, fresh = path + ".new";
   const int64_t until = order.until_us() / kMicro;
   const std::string told = R"({"reason":"preempted","by_job":)" + std::to_string(order.preempted_for()) +
                            R"(,"rule":)" + std::to_string(order.preempt_rule()) + R"(,"until":")" + utc(until) +
                            R"(","until_unix":)" + std::to_string(until) + R"(,"grace_seconds":)" +
                            std::to_string(order.grace_us() / kMicro) + R"(,"what":")" + std::string(what) + "\"}\n";
-  ::unlink(fresh.c_str());
-  const proc::Fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kToldMode));
-  if (!fd) return base::fail_errno(fresh, errno);
-  GW_TRY_STATUS(proc::write_all(fd.get(), told, fresh));
-  if (::fchmod(fd.get(), kToldMode) != 0) return base::fail_errno(fresh, errno);
-  if (::geteuid() == 0 && ::fchown(fd.get(), spec.uid(), spec.gid()) != 0) return base::fail_errno(fresh, errno);
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return base::fail_errno(path, errno);
-  return {};
+  return tell(spec.dir() + "/" + kPreemptFile, told, spec.uid(), spec.gid());
+}
+
+base::Result<bool> write_hosts_file(const std::string& dir, const wire::Resize& order) {
+  const std::string path = dir + "/" + kHostsFile;
+  std::string text;
+  for (const std::string& node : order.nodes()) text += node + "\n";
+  if (const auto before = proc::read_file(path); before && *before == text) return false;
+  GW_TRY_STATUS(tell(path, text, order.uid(), order.gid()));
+  return true;
 }
 
 base::Status record_exit(const std::string& dir, const wire::StepExit& exit) {

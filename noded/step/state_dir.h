@@ -16,6 +16,7 @@ namespace gw::noded::step {
 
 /// What a job that makes way for another is told; nothing is there before.
 constexpr char kPreemptFile[] = "preempted";
+constexpr char kHostsFile[] = "nodes";
 
 /// Makes the folder (its parent must exist) and listens on its socket. Errors: it exists already; path too long; errno.
 base::Result<proc::Fd> make_state_dir(const std::string& dir);
@@ -32,6 +33,10 @@ std::optional<wire::Stop> read_order(const std::string& dir);
 /// Tells the job that it makes way for another: a file (JSON) that appears whole, for its user alone to read.
 /// `what` becomes of it then: "requeue", "cancel" or "checkpoint". Errors: errno.
 base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what);
+
+/// Tells an elastic gang which nodes it has: a file with a name a line, which appears whole, for its user alone to
+/// read. True: they are others than were written last. Errors: errno.
+base::Result<bool> write_hosts_file(const std::string& dir, const wire::Resize& order);
 
 base::Status record_exit(const std::string& dir, const wire::StepExit& exit);
 base::Status record_clean(const std::string& dir, const wire::StepClean& clean);

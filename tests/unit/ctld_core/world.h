@@ -214,8 +214,12 @@ class World {
     m.mutable_batch_exited()->set_exit_code(code);
     say(node, m);
   }
-  void done(const std::string& node, JobId id, uint32_t attempt = 0) {
+  /// `generation`: of an earlier stay with an elastic gang; 0: of the present one.
+  void done(const std::string& node, JobId id, uint32_t attempt = 0, uint32_t generation = 0) {
     wire::NodeToController m;
+    const wire::ControllerToNode* stop = last(node, wire::ControllerToNode::kStop);
+    if (generation == 0 && stop != nullptr && stop->stop().job() == id.value) generation = stop->stop().generation();
+    m.mutable_done()->set_generation(generation);
     m.mutable_done()->set_job(id.value);
     m.mutable_done()->set_attempt(attempt == 0 ? job(id).attempt : attempt);
     say(node, m);

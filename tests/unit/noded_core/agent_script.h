@@ -63,6 +63,11 @@ struct Describe {
   std::string operator()(const KeepOrder& e) const {
     return e.run.text() + " ! " + std::to_string(e.order.signo()) + " for " + std::to_string(e.order.preempted_for());
   }
+  std::string operator()(const KeepHosts& e) const {
+    std::string nodes;
+    for (const std::string& node : e.order.nodes()) nodes += " " + node;
+    return "hosts " + key_text(e.order.job(), e.order.attempt()) + nodes + (e.is_first ? " (first)" : "");
+  }
   std::string operator()(const PrepareShare& e) const {
     return "contain " + key_text(e.record.job(), e.record.attempt());
   }
@@ -151,6 +156,8 @@ class AgentScript {
     p.set_job(key.job);
     p.set_attempt(key.attempt);
     p.mutable_spec()->set_uid(static_cast<uint32_t>(std::stoul(option(words, "uid", "1000"))));
+    p.set_generation(static_cast<uint32_t>(std::stoul(option(words, "generation", "0"))));
+    p.mutable_spec()->mutable_request()->set_elastic(option(words, "elastic", "") == "yes");
     std::istringstream nodes(option(words, "nodes", "n0"));
     for (std::string node; std::getline(nodes, node, ',');) *p.add_all() = test_share(node);
     *p.mutable_share() = test_share("n0");
@@ -212,6 +219,11 @@ class AgentScript {
       return order([&](auto& m) {
         address(m.mutable_signal(), key);
         m.mutable_signal()->set_signo(std::stoi(rest.at(0)));
+      });
+    if (verb == "resize")
+      return order([&](auto& m) {
+        address(m.mutable_resize(), key);
+        for (const std::string& node : rest) m.mutable_resize()->add_nodes(node);
       });
     if (verb == "ack-exit") return ack(key, wire::kRunEnding);
     if (verb == "ack-done") return ack(key, wire::kRunDone);

@@ -76,24 +76,6 @@ TEST(Scenarios, GuaranteesThatTheNodesDoNotHaveAreWarnedOf) {
   EXPECT_THAT(outcome.warnings[0], HasSubstr("the guarantees below cluster add up to 9 gpu, but it has 8: a 9"));
 }
 
-TEST(Scenarios, WhatIsNotThereYetIsRefusedNotIgnored) {
-  struct Case {
-    const char* text;
-    const char* told;  ///< Null: it runs.
-  };
-  const Case cases[] = {
-      {"jobs: [{name: a, tasks: 2, min_tasks: 1}]", "f:2:8: not supported yet: job a is an elastic gang"},
-      {"policy: {consolidate: true}\njobs: [{name: a}, {name: b}]", nullptr},
-      {"jobs: [{name: a, tasks: 2, min_tasks: 2}]", nullptr},
-  };
-  for (const Case& c : cases) {
-    const auto scenario = testing::scenario_of(std::string("nodes: [{name: n0, gpus: 8}]\n") + c.text);
-    const auto outcome = run_scenario(scenario, testing::no_topologies());
-    EXPECT_EQ(outcome.has_value(), c.told == nullptr) << c.text;
-    EXPECT_THAT(outcome ? "" : outcome.error().what, HasSubstr(c.told == nullptr ? "" : c.told));
-  }
-}
-
 TEST(Scenarios, NamesThatOnlyTheSchedulerKnowsAreCheckedInPlace) {
   const auto error_of = [](const std::string& text) {
     return run_scenario(testing::scenario_of(text), testing::no_topologies()).error().text();

@@ -1,0 +1,192 @@
+// Elastic gangs in the daemon: a gang that runs gets more nodes, and gives some back, while its script goes on.
+// Invariants: a piece is one node that the gang does not need to go on; to the scheduler it is a holding of its own, to
+// the gang a share like the others, behind those it started with; its script is told of every change once it holds: of
+// nodes that come when they are ready, of nodes that go before they are cleaned up.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::Piece;
+
+namespace {
+
+Piece* piece_on(Job& job, NodeId node) {
+  if (job.placed() == nullptr) return nullptr;
+  auto& pieces = job.placed()->pieces;
+  const auto it = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.node == node; });
+  return it == pieces.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+/// The id under which the job holds its share of a node.
+JobId Controller::holder_on(const Job& job, NodeId node) {
+  for (const Piece& p : job.placed()->pieces)
+    if (p.node == node) return p.id;
+  return job.id;
+}
+
+/// Tells a node's stays with a gang apart: it may leave and join again.
+uint32_t Controller::generation_on(const Job& job, NodeId node) {
+  const JobId holder = holder_on(job, node);
+  return holder == job.id ? 0 : holder.value;
+}
+
+const model::NodeShare* Controller::share_on(const Job& job, NodeId node) {
+  const auto& shares = job.placed()->allocation.shares;
+  const auto it = std::find_if(shares.begin(), shares.end(), [&](const auto& s) { return s.node == node; });
+  return it == shares.end() ? nullptr : &*it;
+}
+
+void Controller::emit_piece(const Job& job, const Piece& piece, const model::NodeShare& share, Time since) {
+  gang_of_[piece.id] = job.id;
+  const auto gang = ledger_.holdings().find(job.id);  // of one that ends, the pieces may be the last to go
+  const Time end = gang == ledger_.holdings().end() ? Time::never() : gang->second.expected_end;
+  (void)ledger_.allocate(piece.id, job.placed()->partition, {{share}}, since, end, /*forced=*/true);
+  auto part =
+      std::make_shared<const sched::PendingJob>(sched::piece_of(pending_of(job), piece.id, std::max(share.tasks, 1U)));
+  emit(sched::JobPlaced{piece.id, job.placed()->partition, {{share}}, since, end, std::move(part)});
+  if (piece.until) emit(sched::EndExpected{piece.id, piece.until, true});
+}
+
+/// The gang gets a node more. Nothing happens if that no longer holds: the scheduler thinks again.
+void Controller::commit_growth(Time now, const sched::Grow& grow) {
+  Job* job = find_job(grow.gang);
+  if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !store_fault_.empty()) return;
+  model::Placed& placed = *job->placed();
+  const bool is_one = grow.allocation.shares.size() == 1 && grow.piece.value >= sched::kFirstPiece;
+  if (!is_one || gang_of_.contains(grow.piece) || !ledger_.holdings().contains(job->id)) return;
+  const model::NodeShare& share = grow.allocation.shares.front();
+  const sched::PartitionFacts* partition = ledger_.partition(placed.partition);
+  const sched::NodeAccount* account = ledger_.node(share.node);
+  uint32_t tasks = share.tasks;
+  for (const model::NodeShare& other : placed.allocation.shares) tasks += other.tasks;
+  if (partition == nullptr || !partition->is_up || account == nullptr || !account->facts.usable) return;
+  if (share_on(*job, share.node) != nullptr || jobs_on_[share.node].contains(job->id)) return;
+  if (tasks > model::most_tasks(job->spec.request) || !ledger_.check_free(share)) return;
+  placed.allocation.shares.push_back(share);
+  placed.pieces.push_back(Piece{grow.piece, share.node, {}, false});
+  jobs_on_[share.node].insert(job->id);
+  emit_piece(*job, placed.pieces.back(), share, now);
+  charge(now, *job, sched::usage_rate(share));
+  save(*job);
+  log_job(now, *job, "grows", fmt::format("{} joins it", share.name));
+  send_prepare(now, *job, share.node);
+  timers_.set({now + settings_.start_timeout, TimerKind::kPiece, job->id.value, job->attempt});
+}
+
+/// A node that was to join is ready. False: it is none of those.
+bool Controller::piece_ready(Job& job, NodeId node) {
+  Piece* piece = piece_on(job, node);
+  if (piece == nullptr || job.state != JobState::kRunning) return false;
+  if (!piece->until) send_go(job, node);
+  if (std::exchange(piece->is_ready, true)) return true;
+  save(job);
+  tell_size(job, 0);
+  return true;
+}
+
+/// Others need a node of the gang's above its smallest size.
+void Controller::shrink(Time now, const sched::Preempt& victim) {
+  const auto gang = gang_of_.find(victim.job);
+  Job* job = gang == gang_of_.end() ? nullptr : find_job(gang->second);
+  if (job == nullptr || job->state != JobState::kRunning) return;
+  for (Piece& piece : job->placed()->pieces) {
+    if (piece.id != victim.job || piece.until) continue;
+    piece.until = now + victim.grace;
+    ledger_.set_expected_end(piece.id, piece.until);
+    emit(sched::EndExpected{piece.id, piece.until, true});
+    log_job(now, *job, "shrinks",
+            fmt::format("{} leaves it for job {}{}", name_of(piece.node), victim.beneficiary.value,
+                        victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
+    save(*job);
+    tell_size(*job, victim.beneficiary.value);
+    if (victim.grace.us <= 0) return clear_piece(*job, piece);
+    timers_.set({piece.until, TimerKind::kPiece, job->id.value, job->attempt});
+    return;
+  }
+}
+
+/// Its grace is over: what is left of the job on the node is ended.
+void Controller::clear_piece(const Job& job, const Piece& piece) {
+  wire::ControllerToNode message;
+  wire::Stop& s = *message.mutable_stop();
+  s.set_job(job.id.value);
+  s.set_attempt(job.attempt);
+  s.set_grace_us(settings_.kill_wait.us);
+  s.set_why("the job goes on without this node");
+  s.set_generation(piece.id.value);
+  send_to_node(piece.node, std::move(message));
+}
+
+/// Some piece should be ready, or gone.
+void Controller::pieces_due(Time now, Job& job) {
+  if (job.state != JobState::kRunning) return;
+  for (Piece& piece : job.placed()->pieces) {
+    const Time begun = ledger_.holdings().at(piece.id).started;
+    if (!piece.until && !piece.is_ready && now >= begun + settings_.start_timeout) {
+      piece.until = now;
+      emit(sched::EndExpected{piece.id, now, true});
+      log_job(now, job, "shrinks", fmt::format("{} was not ready in time", name_of(piece.node)));
+      save(job);
+    }
+    if (piece.until && piece.until <= now) clear_piece(job, piece);
+  }
+}
+
+/// A node that reports what it has of the job is told again what it has missed. False: it is no such node.
+bool Controller::repeat_to_piece(Time now, Job& job, NodeId node, bool has_run) {
+  const Piece* piece = piece_on(job, node);
+  if (piece == nullptr || job.state != JobState::kRunning) return false;
+  if (piece->until && piece->until <= now) return clear_piece(job, *piece), true;
+  if (has_run) return piece_ready(job, node);
+  if (piece->is_ready || piece->until) return false;
+  send_prepare(now, job, node);
+  return true;
+}
+
+/// A node above the smallest size is lost, or has left: the gang goes on without it. False: it is none of those.
+bool Controller::piece_gone(Time now, Job& job, NodeId node, const std::string& why) {
+  const Piece* piece = piece_on(job, node);
+  if (piece == nullptr || job.state != JobState::kRunning) return false;
+  const bool was_told = static_cast<bool>(piece->until);
+  share_gone(now, job, node);
+  model::Placed& placed = *job.placed();
+  std::erase_if(placed.pieces, [&](const Piece& p) { return p.node == node; });
+  std::erase_if(placed.allocation.shares, [&](const auto& s) { return s.node == node; });
+  log_job(now, job, "smaller",
+          fmt::format("without {}{}: {} nodes", name_of(node), was_told || why.empty() ? "" : ", " + why,
+                      placed.allocation.shares.size()));
+  save(job);
+  if (!was_told) tell_size(job, 0);
+  return true;
+}
+
+/// The script's node is told which nodes the gang has from now on.
+void Controller::tell_size(const Job& job, uint32_t beneficiary) {
+  const model::Placed& placed = *job.placed();
+  wire::ControllerToNode message;
+  wire::Resize& r = *message.mutable_resize();
+  r.set_job(job.id.value);
+  r.set_attempt(job.attempt);
+  for (const model::NodeShare& share : placed.allocation.shares) {
+    const auto piece =
+        std::find_if(placed.pieces.begin(), placed.pieces.end(), [&](const Piece& p) { return p.node == share.node; });
+    if (piece == placed.pieces.end() || (piece->is_ready && !piece->until)) r.add_nodes(share.name);
+  }
+  r.set_signo(job.spec.resize_signo);
+  r.set_uid(job.spec.uid);
+  r.set_gid(job.spec.gid);
+  r.set_beneficiary(beneficiary);
+  send_to_node(placed.allocation.shares.front().node, std::move(message));
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,249 @@
+// Elastic gangs: nodes join and leave a job that runs, and its script is told; over restarts, lost nodes and late
+// words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "world.h"
+
+namespace gw::ctld {
+namespace {
+
+using model::JobState;
+using ::testing::ElementsAre;
+using testing::gang;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::World;
+using ToNodeKind = wire::ControllerToNode;
+
+constexpr base::Duration kGrace = base::seconds(40);
+
+model::Request elastic(uint32_t least, uint32_t most) {
+  model::Request r = gang(least);
+  r.max_nodes = most;
+  r.elastic = true;
+  return r;
+}
+
+Settings with_short_start() {
+  Settings s;
+  s.start_timeout = base::seconds(2);  // before a node that says nothing counts as gone
+  return s;
+}
+
+/// Three nodes of eight GPUs, and a gang of one to three that runs on the first.
+struct Gang : World {
+  JobId id;
+
+  Gang() : World(3, with_short_start()) {
+    connect_all();
+    id = submit(1000, elastic(1, 3));
+    EXPECT_EQ(last_error, "");
+    for (int i = 0; i < 2; ++i) plan_once();
+    prepared("n0", id);
+  }
+  void plan_once() {
+    core->on_plan(now, sched::plan(view, now, {}));
+    pump();
+  }
+  /// It has its three nodes.
+  void grow() {
+    schedule();
+    prepared("n1", id);
+    prepared("n2", id);
+  }
+  /// Another needs the node, which has to be one that the gang does not need.
+  void take(const std::string& node, base::Duration grace = kGrace) {
+    sched::Plan plan;
+    const JobId other = submit(1000, gang(1));
+    for (const model::Piece& piece : job(id).placed()->pieces)
+      if (share(piece.node) == node) plan.groups.push_back({{sched::Preempt{piece.id, other, grace, 5}}});
+    ASSERT_FALSE(plan.groups.empty());
+    core->on_plan(now, plan);
+    pump();
+  }
+  std::string share(base::NodeId node) const {
+    for (const model::NodeShare& s : job(id).placed()->allocation.shares)
+      if (s.node == node) return s.name;
+    return "";
+  }
+  std::vector<std::string> nodes() const { return job(id).placed()->allocation.node_names(); }
+  /// What the script's node was told last.
+  std::vector<std::string> told() {
+    const wire::ControllerToNode* m = last("n0", ToNodeKind::kResize);
+    if (m == nullptr) return {};
+    return {m->resize().nodes().begin(), m->resize().nodes().end()};
+  }
+  bool is_stopped(const std::string& node) { return last(node, ToNodeKind::kStop) != nullptr; }
+};
+
+TEST(Elastic, StartsSmallAndIsToldOfEachNodeOnceItIsReady) {
+  Gang w;
+  ASSERT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0"));
+  w.schedule();
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
+  ASSERT_NE(w.last("n1", ToNodeKind::kPrepare), nullptr);
+  EXPECT_FALSE(w.last("n1", ToNodeKind::kPrepare)->prepare().go());
+  EXPECT_THAT(w.told(), ElementsAre("n0"));
+  w.prepared("n2", w.id);
+  EXPECT_THAT(w.told(), ElementsAre("n0", "n2"));
+  ASSERT_NE(w.last("n2", ToNodeKind::kGo), nullptr);
+  w.prepared("n1", w.id);
+  EXPECT_THAT(w.told(), ElementsAre("n0", "n1", "n2"));
+}
+
+TEST(Elastic, ANodeThatLeavesHasItsGraceAndTheGangGoesOn) {
+  Gang w;
+  w.grow();
+  w.take("n2");
+  EXPECT_THAT(w.told(), ElementsAre("n0", "n1"));
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
+  EXPECT_FALSE(w.is_stopped("n2"));
+  w.now = w.now + kGrace;
+  w.core->on_tick(w.now);
+  w.pump();
+  EXPECT_TRUE(w.is_stopped("n2"));
+  EXPECT_FALSE(w.is_stopped("n0"));
+  w.done("n2", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
+  EXPECT_EQ(w.job(w.id).preemptions, 0U);
+  EXPECT_EQ(w.view.capacity().node("n2")->free.gpus.size(), 8U);
+}
+
+TEST(Elastic, ANodeMayLeaveAndJoinAgain) {
+  Gang w;
+  w.grow();
+  w.take("n2", {});
+  const uint32_t before = w.last("n2", ToNodeKind::kStop)->stop().generation();
+  w.done("n2", w.id, 0, before);
+  for (const auto& [id, job] : w.core->jobs())
+    if (job.state == JobState::kPending) w.cancel(0, id);
+  w.schedule();
+  const uint32_t again = w.last("n2", ToNodeKind::kPrepare)->prepare().generation();
+  EXPECT_GT(again, before);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
+  w.prepared("n2", w.id);
+  w.done("n2", w.id, 0, before);  // said again of its first stay
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
+  EXPECT_THAT(w.told(), ElementsAre("n0", "n1", "n2"));
+}
+
+TEST(Elastic, WithoutGraceTheNodeIsClearedAtOnce) {
+  Gang w;
+  w.grow();
+  w.take("n1", {});
+  EXPECT_TRUE(w.is_stopped("n1"));
+  w.done("n1", w.id);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n2"));
+}
+
+TEST(Elastic, ItEndsOnAllNodesThatItHas) {
+  Gang w;
+  w.grow();
+  w.exited("n0", w.id, 0);
+  for (const char* node : {"n0", "n1", "n2"}) {
+    EXPECT_TRUE(w.is_stopped(node)) << node;
+    w.done(node, w.id);
+  }
+  EXPECT_EQ(w.state(w.id), JobState::kCompleted);
+  for (const char* node : {"n0", "n1", "n2"}) EXPECT_TRUE(w.view.capacity().node(node)->is_idle()) << node;
+  EXPECT_THAT(w.view.gangs(), IsEmpty());
+}
+
+TEST(Elastic, ALostNodeAboveTheSmallestSizeEndsNothing) {
+  Gang w;
+  w.grow();
+  w.cut("n1");
+  w.connect("n1", {}, "another boot");
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n2"));
+  EXPECT_THAT(w.told(), ElementsAre("n0", "n2"));
+  w.cut("n0");  // the script's own
+  w.connect("n0", {}, "another boot");
+  EXPECT_NE(w.state(w.id), JobState::kRunning);
+}
+
+TEST(Elastic, ANodeThatCannotPrepareIsLeftOut) {
+  Gang w;
+  w.plan_once();
+  wire::NodeToController m;
+  m.mutable_prepare_failed()->set_job(w.id.value);
+  m.mutable_prepare_failed()->set_attempt(w.job(w.id).attempt);
+  m.mutable_prepare_failed()->set_node_fault(true);
+  w.say("n1", m);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n2"));
+}
+
+TEST(Elastic, ANodeThatIsNeverReadyIsClearedAfterAWhile) {
+  Gang w;
+  w.plan_once();
+  w.prepared("n1", w.id);
+  w.now = w.now + w.settings.start_timeout;
+  w.core->on_tick(w.now);
+  w.pump();
+  EXPECT_TRUE(w.is_stopped("n2"));
+  EXPECT_FALSE(w.is_stopped("n1"));
+  w.done("n2", w.id);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
+}
+
+TEST(Elastic, HoldsOverARestartOfTheController) {
+  Gang w;
+  w.grow();
+  w.take("n2");
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
+  ASSERT_EQ(w.view.pieces_of(w.id).size(), 2U);
+  EXPECT_EQ(w.view.present_tasks(w.id), 2U);
+  for (const char* node : {"n0", "n1", "n2"}) w.connect(node, {World::run(w.id, 1, wire::kRunStarted)});
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_THAT(w.told(), ElementsAre("n0", "n1"));
+  EXPECT_FALSE(w.is_stopped("n2"));
+  w.now = w.now + kGrace;
+  w.core->on_tick(w.now);
+  w.pump();
+  EXPECT_TRUE(w.is_stopped("n2"));
+  w.done("n2", w.id);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
+}
+
+TEST(Elastic, ANodeThatIsBackAfterTheGraceIsClearedThen) {
+  Gang w;
+  w.grow();
+  w.take("n2");
+  w.cut("n2");
+  w.now = w.now + kGrace;
+  w.core->on_tick(w.now);
+  w.pump();
+  w.connect("n2", {World::run(w.id, 1, wire::kRunStarted)});
+  EXPECT_TRUE(w.is_stopped("n2"));
+  w.done("n2", w.id);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
+}
+
+TEST(Elastic, NonsenseIsRefused) {
+  World w(3);
+  w.connect_all();
+  const auto refused = [&w](const model::Request& r) {
+    w.submit(1000, r);
+    return w.last_error;
+  };
+  EXPECT_THAT(refused(elastic(2, 2)), HasSubstr("one size only"));
+  model::Request r = elastic(1, 3);
+  r.gpu_counting = model::GpuCounting::kPerJob;
+  EXPECT_THAT(refused(r), HasSubstr("no fixed number"));
+  r = elastic(1, 3);
+  r.max_switches = 1;
+  EXPECT_THAT(refused(r), HasSubstr("--switches"));
+  r = elastic(1, 3);
+  r.min_tasks = 2;
+  EXPECT_THAT(refused(r), HasSubstr("--min-tasks needs"));
+  EXPECT_THAT(refused(elastic(4, 8)), HasSubstr("4 nodes"));  // more than there are, at its smallest
+}
+
+}  // namespace
+}  // namespace gw::ctld
