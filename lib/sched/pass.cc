@@ -51,6 +51,27 @@ bool Pass::still_holds(const Claim& claim) const {
   return now_ <= claim.when + kClaimPatience && std::all_of(shares.begin(), shares.end(), is_usable);
 }
 
+/// Beside what is kept for those whose claims were made before? Of cores and whole GPUs no two claims have the same,
+/// but memory and parts of GPUs are told by amount only: what is free of them now may be meant for another.
+bool Pass::is_free_beside_claims(const model::NodeShare& share) const {
+  const std::vector<Booking>* kept = timeline_.on(share.node);
+  if (kept == nullptr) return true;
+  model::NodeShare with = share;
+  for (const Booking& b : *kept)
+    if (!b.whole) with.mem_mb += b.mem_mb;
+  if (!view_.capacity().check_free(with)) return false;
+  if (share.gpu_milli == model::kWholeGpu) return true;
+  for (uint32_t g = share.gpus.next(0); g != UINT32_MAX; g = share.gpus.next(g + 1)) {
+    with.gpus = base::IndexSet();
+    with.gpus.insert(g);
+    with.gpu_milli = share.gpu_milli;
+    for (const Booking& b : *kept)
+      if (b.gpus.contains(g)) with.gpu_milli += b.gpu_milli;
+    if (!view_.capacity().check_free(with)) return false;
+  }
+  return true;
+}
+
 /// Of one that moves and has not left its old place yet.
 void Pass::keep_for_mover(const Claim& claim) {
   const auto running = view_.running().find(claim.job);
@@ -60,9 +81,11 @@ void Pass::keep_for_mover(const Claim& claim) {
   change_at(claim.when + kClaimPatience + base::microseconds(1));
 }
 
-/// Those for whom others had to leave come first, in the place that was made for them.
+/// Those for whom others had to leave come first, in the place that was made for them. The claim made first goes first:
+/// what becomes free, or what a limit lets in, as the victims of one leave is not for one whose own are still there.
 void Pass::honour_claims() {
-  for (const auto& [id, claim] : view_.claims()) {
+  for (const auto& [made, claim] : view_.claims()) {
+    const JobId id = claim.job;
     const PendingJob* job = view_.queue().find(id);
     if (job == nullptr) keep_for_mover(claim);
     if (job == nullptr || !still_holds(claim) || hopeless(*job)) continue;
@@ -70,7 +93,9 @@ void Pass::honour_claims() {
     const Quantities amounts = quotas_.tree().count(claim.allocation, capacity());
     Start start{id, claim.partition, claim.allocation, job->time_limit};
     const bool may_start = !quotas_.limit_in_way(leaf, amounts, job->uid) && check(capacity(), *job, start) &&
-                           check_reservations(view_.reservations(), *job, start, now_);
+                           check_reservations(view_.reservations(), *job, start, now_) &&
+                           std::all_of(claim.allocation.shares.begin(), claim.allocation.shares.end(),
+                                       [this](const auto& share) { return is_free_beside_claims(share); });
     if (may_start && capacity().allocate(id, claim.partition, claim.allocation, now_, now_ + job->time_limit)) {
       tentative_.push_back(id);
       quotas_.start(leaf, amounts, job->preemptible, job->uid);

@@ -83,6 +83,7 @@ class Pass {
   void honour_claims();
   void keep_for_mover(const Claim& claim);
   bool still_holds(const Claim& claim) const;
+  bool is_free_beside_claims(const model::NodeShare& share) const;
   void begin_class(const ClassKey& key, const JobClass& job_class);
   std::optional<Turn> next_turn(const ClassKey& key);
   void serve(const Turn& turn);

@@ -162,7 +162,7 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   out.qos_usage = view.qos_usage();
   out.workload = view.workload().entries();
   out.qos = view.quota().tree().list();
-  for (const auto& [id, claim] : view.claims()) out.claims.push_back(claim);
+  for (const auto& [made, claim] : view.claims()) out.claims.push_back(claim);
   out.moves = view.moves();
   return out;
 }

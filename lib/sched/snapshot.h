@@ -39,7 +39,7 @@ struct PassInput {
   std::map<std::string, double> qos_usage;
   std::vector<Workload::Entry> workload;  ///< Of recent submissions, in the view's own order.
   std::vector<model::Qos> qos;            ///< The tree of quotas, by name.
-  std::vector<Claim> claims;              ///< By job.
+  std::vector<Claim> claims;              ///< In the order in which they were made.
   std::vector<Time> moves;                ///< Of the last hour.
 };
 

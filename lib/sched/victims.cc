@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace gw::sched {
+namespace {
+
+/// The taker's own side stays within its fair share, but not within its guarantee.
+bool is_to_borrow(const Permit& permit) { return permit.rule == 5 && permit.by == Reclaim::kFairShare; }
+
+}  // namespace
 
 Victims::Victims(Quotas trial, const Taker& taker, const Candidates& candidates, bool keeps_guarantees,
                  std::function<bool(const Candidate&)> is_of_use)
@@ -32,7 +38,7 @@ std::optional<JobId> Victims::next() {
 bool Victims::spares(uint32_t leaf, const Candidate& candidate, const Parting& parting) {
   if (trial_.leaves_guarantees(leaf, parting.at, candidate.amounts)) return false;
   if (keeps_guarantees_) return has_spared_ = true;
-  return parting.permit.rule == 5 && parting.permit.by == Reclaim::kFairShare;
+  return is_to_borrow(parting.permit);
 }
 
 /// A gang goes with all that is left of it.
@@ -92,7 +98,8 @@ bool are_allowed(Quotas trial, const Taker& taker, const std::vector<Taken>& vic
   for (const Taken& v : victims) {
     if (v.leaf != taker.leaf) {
       const uint32_t above = tree.common(v.leaf, taker.leaf);
-      if (!trial.may_take(taker.leaf, taker.amounts, tree.towards(above, v.leaf), taker.reclaim)) return false;
+      const auto permit = trial.may_take(taker.leaf, taker.amounts, tree.towards(above, v.leaf), taker.reclaim);
+      if (!permit || (is_to_borrow(*permit) && !trial.leaves_guarantees(v.leaf, above, v.amounts))) return false;
     }
     trial.stop(v.leaf, v.amounts, true);
   }

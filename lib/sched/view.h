@@ -65,7 +65,8 @@ struct Claim {
   Time when;  ///< By then everybody should have left.
   bool operator==(const Claim&) const = default;
 };
-using Claims = std::map<JobId, Claim>;
+/// By the epoch at which they were made: each was made so that it could start even if those before it had started.
+using Claims = std::map<uint64_t, Claim>;
 
 struct NodeSet {
   NodeFacts facts;
@@ -195,6 +196,7 @@ class ClusterView {
   void set_tree(const std::vector<model::Qos>& list);
   void set_past() { quota_.set_past(policy_.fairness_over_time, qos_usage_); }
   void unqueue(JobId id);
+  void drop_claim(JobId id);
   void hold(JobId id, const model::Allocation& allocation);
   void add_running(JobId id, std::shared_ptr<const PendingJob> job);
   void remove_running(JobId id);
@@ -214,6 +216,7 @@ class ClusterView {
   Workload workload_;
   QuotaLedger quota_;
   Claims claims_;
+  std::map<JobId, uint64_t> claim_of_;  // when the job's was made
   uint64_t epoch_ = 0;
 };
 
