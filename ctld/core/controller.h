@@ -117,7 +117,6 @@ class Controller {
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
   std::map<sched::ClassKey, WaitInfo> class_waits_;
-  std::map<JobId, sched::Claim> places_;       // of jobs that are moved, until they have left where they were
   std::map<JobId, sched::Reserve> estimates_;  // of the last plan
   std::map<JobId, JobId> gang_of_;             // of pieces of elastic gangs that run
   std::vector<sched::PartitionFragmentation> fragmentation_;

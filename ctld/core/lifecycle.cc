@@ -496,9 +496,9 @@ void Controller::requeue(Time now, Job& job) {
   const Outcome outcome = *job.placed()->outcome;
   const bool had_started = static_cast<bool>(job.placed()->started);
   if (!advance(job, JobEvent::kRequeue)) return;
-  job.phase = model::Waiting{};
-  if (const auto place = places_.extract(job.id))
-    job.waiting()->claim = model::Claim{place.mapped().partition, place.mapped().allocation, place.mapped().when};
+  model::Waiting waiting;
+  waiting.claim = std::move(job.placed()->moves_to);
+  job.phase = std::move(waiting);
   job.eligible = {};
   job.last_failure = outcome.detail;
   if (had_started)
@@ -529,7 +529,6 @@ void Controller::launch_failed(Job& job, Time now) {
 
 void Controller::end(Time now, Job& job, Outcome outcome) {
   if (!advance(job, model::end_event(outcome.end))) return;
-  places_.erase(job.id);
   model::Ended ended;
   if (const model::Placed* placed = job.placed()) {
     ended.allocation = placed->allocation;

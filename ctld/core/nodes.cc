@@ -26,6 +26,7 @@ void Controller::configure_nodes(Time now) {
       node.since = now;
       node_ids_[config.name] = id;
       known = &node;
+      timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, id.value, 0});
     } else {
       known->config = config;
     }
@@ -294,6 +295,8 @@ void Controller::node_silence_due(Time now, NodeId id, Time due) {
 void Controller::node_down_due(Time now, NodeId id) {
   const auto it = nodes_.find(id);
   if (it == nodes_.end() || it->second.connected || it->second.since + settings_.node_timeout > now) return;
+  // It was waited for since the start (can_make_room); now that it is not, the scheduler decides anew.
+  if (it->second.since <= boot_) publish_node(it->second);
   if (jobs_on_[id].empty() || !settings_.has_fence) return;
   log_node(now, it->second, "fencing", "out of reach with jobs on it");
   effects_.out.push_back(Fence{it->second.config.name, it->second.since});

@@ -54,13 +54,16 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
 void Controller::keep_for(Time now, const sched::Claim& claim) {
   Job* job = find_job(claim.job);
   if (job == nullptr) return;
+  const model::Claim kept{claim.partition, claim.allocation, claim.when};
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one
-    places_[claim.job] = claim;
+    if (job->state != JobState::kCompleting) return;
+    job->placed()->moves_to = kept;
+    save(*job);
     emit(sched::ClaimSet{claim});
     return;
   }
   if (job->waiting() == nullptr) return;
-  job->waiting()->claim = model::Claim{claim.partition, claim.allocation, claim.when};
+  job->waiting()->claim = kept;
   save(*job);
   log_job(now, *job, "claimed", fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
   emit(sched::ClaimSet{claim});

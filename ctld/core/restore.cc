@@ -134,6 +134,7 @@ void Controller::restore_job(Time now, model::Job& job) {
           {piece.until ? piece.until : now + settings_.start_timeout, TimerKind::kPiece, job.id.value, job.attempt});
     }
     if (job.state == model::JobState::kCompleting) expect_end(job, expected_end, true);
+    if (const auto& c = placed.moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
     charge_again(now, job, held);
   }
   if (job.state == model::JobState::kConfiguring)

@@ -168,6 +168,7 @@ struct Placed {
   base::Time saved;                    ///< Since when its work is lost if it ends now; zero: since the start.
   base::Duration lease_over = {};      ///< So long after contact was lost the node has ended it itself; zero: no lease.
   std::vector<Piece> pieces;           ///< Of an elastic gang.
+  std::optional<Claim> moves_to;       ///< Of one that is moved: what is kept for it until it has left this place.
   bool operator==(const Placed&) const = default;
 };
 

@@ -163,45 +163,66 @@ std::map<uint32_t, uint32_t> shared_use(const std::vector<Occupant>& occupants) 
   return use;
 }
 
+uint64_t memory_held(const std::vector<Occupant>& occupants) {
+  uint64_t held = 0;
+  for (const Occupant& o : occupants) held += o.mem_mb;
+  return held;
+}
+
+/// What is left of a node beside these.
+Room room_beside(const std::vector<Occupant>& occupants, const NodeFacts& facts) {
+  Room room;
+  room.cores = facts.cores;
+  room.gpus = facts.gpus;
+  room.idle = occupants.empty();
+  for (const Occupant& o : occupants) {
+    room.cores -= o.cores;
+    room.gpus -= o.gpus;
+  }
+  for (const auto& [gpu, used] : shared_use(occupants))
+    if (facts.gpus.contains(gpu) && used < model::kWholeGpu) room.shared.push_back({gpu, model::kWholeGpu - used});
+  const uint64_t held = memory_held(occupants);
+  room.mem_mb = facts.mem_mb > held ? facts.mem_mb - held : 0;
+  return room;
+}
+
+base::Status check_room(const Room& room, const model::NodeShare& share) {
+  if (!share.cores.is_subset_of(room.cores)) return base::invalid("cores of node " + share.name + " are not free");
+  if (share.mem_mb > room.mem_mb) return base::invalid("memory of node " + share.name + " is not free");
+  if (share.gpus.is_subset_of(room.gpus)) return {};
+  if (share.gpu_milli == model::kWholeGpu) return base::invalid("GPUs of node " + share.name + " are not free");
+  for (uint32_t g = share.gpus.next(0); g != UINT32_MAX; g = share.gpus.next(g + 1)) {
+    const auto it = std::find_if(room.shared.begin(), room.shared.end(),
+                                 [&](const SharedGpu& s) { return s.gpu == g && s.left >= share.gpu_milli; });
+    if (it == room.shared.end() && !room.gpus.contains(g))
+      return base::invalid(fmt::format("GPU {} of node {} has not so much left", g, share.name));
+  }
+  return {};
+}
+
 }  // namespace
 
 void Capacity::recount(NodeAccount& account) {
-  Room room;
-  room.cores = account.facts.cores;
-  room.gpus = account.facts.gpus;
-  room.idle = account.occupants.empty();
-  uint64_t held = 0;
-  for (const Occupant& o : account.occupants) {
-    room.cores -= o.cores;
-    room.gpus -= o.gpus;
-    held += o.mem_mb;
-  }
-  for (const auto& [gpu, used] : shared_use(account.occupants))
-    if (account.facts.gpus.contains(gpu) && used < model::kWholeGpu)
-      room.shared.push_back({gpu, model::kWholeGpu - used});
-  room.mem_mb = account.facts.mem_mb > held ? account.facts.mem_mb - held : 0;
-  account.held_mem_mb = held;
-  account.free = std::move(room);
+  account.held_mem_mb = memory_held(account.occupants);
+  account.free = room_beside(account.occupants, account.facts);
   versions_[account.facts.id.value] = ++version_;
   for (NodeIndex* index : indexes_of_[account.facts.id.value]) index->update(account);
 }
 
 base::Status Capacity::check_free(const model::NodeShare& share) const {
-  const NodeAccount* there = node(share.node);
-  if (there == nullptr) return base::invalid("node " + share.name + " does not exist");
-  const NodeAccount& account = *there;
-  if (!share.cores.is_subset_of(account.free.cores))
-    return base::invalid("cores of node " + share.name + " are not free");
-  if (share.mem_mb > account.free.mem_mb) return base::invalid("memory of node " + share.name + " is not free");
-  if (share.gpus.is_subset_of(account.free.gpus)) return {};
-  if (share.gpu_milli == model::kWholeGpu) return base::invalid("GPUs of node " + share.name + " are not free");
-  for (uint32_t g = share.gpus.next(0); g != UINT32_MAX; g = share.gpus.next(g + 1)) {
-    const auto it = std::find_if(account.free.shared.begin(), account.free.shared.end(),
-                                 [&](const SharedGpu& s) { return s.gpu == g && s.left >= share.gpu_milli; });
-    if (it == account.free.shared.end() && !account.free.gpus.contains(g))
-      return base::invalid(fmt::format("GPU {} of node {} has not so much left", g, share.name));
-  }
-  return {};
+  const NodeAccount* account = node(share.node);
+  if (account == nullptr) return base::invalid("node " + share.name + " does not exist");
+  return check_room(account->free, share);
+}
+
+base::Status Capacity::check_free_without(const model::NodeShare& share, const std::function<bool(JobId)>& leaves,
+                                          bool wholly) const {
+  const NodeAccount* account = node(share.node);
+  if (account == nullptr) return base::invalid("node " + share.name + " does not exist");
+  std::vector<Occupant> staying = account->occupants;
+  std::erase_if(staying, [&](const Occupant& o) { return leaves(o.job); });
+  if (wholly && !staying.empty()) return base::invalid("node " + share.name + " is not empty");
+  return check_room(room_beside(staying, account->facts), share);
 }
 
 base::Status Capacity::allocate(JobId job, const std::string& partition, const model::Allocation& allocation,

@@ -5,6 +5,7 @@
 // shows the accounts as they are.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -136,6 +137,9 @@ class Capacity {
 
   /// Is all of it free? The error says what is not.
   base::Status check_free(const model::NodeShare& share) const;
+  /// Would it be, once those who leave are gone? `wholly`: with nobody else on the node.
+  base::Status check_free_without(const model::NodeShare& share, const std::function<bool(JobId)>& leaves,
+                                  bool wholly) const;
   const NodeAccount* node(NodeId id) const;
   const NodeAccount* node(const std::string& name) const;
   NodeId id_of(const std::string& name) const;

@@ -41,14 +41,23 @@ int32_t best_tier(const Capacity& capacity, const PendingJob& job) {
   return best;
 }
 
-/// Can what was freed, and what is being freed, still become what the job was promised?
-bool Pass::still_holds(const Claim& claim) const {
-  const auto is_usable = [this](const model::NodeShare& share) {
+/// Can what was freed, and what is being freed, still become what the job was promised? If somebody who stays has got
+/// hold of it, or a node, a GPU or the partition is gone, nothing is waited for: the job is planned anew.
+bool Pass::still_holds(const Claim& claim, const PendingJob& job) const {
+  const PartitionFacts* partition = view_.capacity().partition(claim.partition);
+  if (now_ > claim.when + kClaimPatience || partition == nullptr || !partition->is_up) return false;
+  const auto leaves = [this](JobId id) {
+    const QuotaLedger::Holder* holder = view_.quota().holder(id);
+    return holder != nullptr && holder->is_leaving;
+  };
+  const bool wholly = partition->exclusive || job.request.exclusive;
+  const auto is_there = [&](const model::NodeShare& share) {
     const NodeAccount* account = view_.capacity().node(share.node);
-    return account != nullptr && account->facts.usable;
+    return account != nullptr && account->facts.usable &&
+           view_.capacity().check_free_without(share, leaves, wholly).has_value();
   };
   const std::vector<model::NodeShare>& shares = claim.allocation.shares;
-  return now_ <= claim.when + kClaimPatience && std::all_of(shares.begin(), shares.end(), is_usable);
+  return std::all_of(shares.begin(), shares.end(), is_there);
 }
 
 /// Beside what is kept for those whose claims were made before? Of cores and whole GPUs no two claims have the same,
@@ -75,7 +84,7 @@ bool Pass::is_free_beside_claims(const model::NodeShare& share) const {
 /// Of one that moves and has not left its old place yet.
 void Pass::keep_for_mover(const Claim& claim) {
   const auto running = view_.running().find(claim.job);
-  if (running == view_.running().end() || !still_holds(claim)) return;
+  if (running == view_.running().end() || !still_holds(claim, *running->second)) return;
   served_.is_guaranteed = true;  // nobody takes it
   promise(*running->second, FutureStart{now_, claim.allocation});
   change_at(claim.when + kClaimPatience + base::microseconds(1));
@@ -88,7 +97,7 @@ void Pass::honour_claims() {
     const JobId id = claim.job;
     const PendingJob* job = view_.queue().find(id);
     if (job == nullptr) keep_for_mover(claim);
-    if (job == nullptr || !still_holds(claim) || hopeless(*job)) continue;
+    if (job == nullptr || !still_holds(claim, *job) || hopeless(*job)) continue;
     const uint32_t leaf = quotas_.tree().leaf_of(job->qos);
     const Quantities amounts = quotas_.tree().count(claim.allocation, capacity());
     Start start{id, claim.partition, claim.allocation, job->time_limit};

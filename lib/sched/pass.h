@@ -82,7 +82,7 @@ class Pass {
   void book_advance_reservations();
   void honour_claims();
   void keep_for_mover(const Claim& claim);
-  bool still_holds(const Claim& claim) const;
+  bool still_holds(const Claim& claim, const PendingJob& job) const;
   bool is_free_beside_claims(const model::NodeShare& share) const;
   void begin_class(const ClassKey& key, const JobClass& job_class);
   std::optional<Turn> next_turn(const ClassKey& key);
@@ -147,6 +147,13 @@ class Pass {
   bool is_of_use(const Candidate& candidate, const PendingJob& job, const PartitionFacts& partition,
                  const std::optional<Binding>& limited);
   std::vector<JobId> victims_for(const PendingJob& job, const PartitionFacts& partition, const Taker& taker);
+  using IsOfUse = std::function<bool(const Candidate&)>;
+  /// A node that others could leave, and who is on it.
+  struct Clearing;
+  std::vector<Clearing> clearings(const PendingJob& job, const PartitionFacts& partition, const IsOfUse& is_of_use,
+                                  Victims& rules);
+  std::vector<JobId> victims_by_node(const PendingJob& job, const PartitionFacts& partition, const Taker& taker,
+                                     const IsOfUse& is_of_use, Victims& rules);
   std::optional<Claim> claim(const PendingJob& job, const PartitionFacts& partition, Duration grace);
   bool start_after_grace(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& victims,
                          Duration grace, Group group);

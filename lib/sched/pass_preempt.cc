@@ -89,9 +89,17 @@ std::vector<JobId> Pass::victims_for(const PendingJob& job, const PartitionFacts
   const auto useful = [&](const Candidate& c) { return is_of_use(c, job, partition, limited); };
   for (const bool keeps_guarantees : {true, false}) {
     Victims victims(quotas_, taker, candidates(), keeps_guarantees, useful);
-    std::vector<JobId> found = make_room(
-        job, partition, [&victims] { return victims.next(); }, &taker);
-    if (!found.empty() || !victims.has_spared()) return found;
+    bool is_anybody = false;
+    const auto next = [&] {
+      const auto victim = victims.next();
+      is_anybody |= victim.has_value();
+      return victim;
+    };
+    std::vector<JobId> found = make_room(job, partition, next, &taker);
+    if (!found.empty()) return found;
+    Victims rules(quotas_, taker, candidates(), keeps_guarantees, useful);
+    if (is_anybody) found = victims_by_node(job, partition, taker, useful, rules);
+    if (!found.empty() || !(victims.has_spared() || rules.has_spared())) return found;
   }
   return {};
 }

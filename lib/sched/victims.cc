@@ -34,6 +34,13 @@ std::optional<JobId> Victims::next() {
   return victim->job;
 }
 
+bool Victims::may_go_first(uint32_t leaf, const Candidate& candidate) {
+  if (leaf == taker_.leaf) return taker_.preempts && candidate.priority < taker_.priority;
+  const uint32_t above = trial_.tree().common(leaf, taker_.leaf);
+  const auto permit = trial_.may_take(taker_.leaf, taker_.amounts, trial_.tree().towards(above, leaf), taker_.reclaim);
+  return permit && !spares(leaf, candidate, Parting{above, *permit});
+}
+
 /// Nobody loses what it is guaranteed to somebody who is borrowing, and in round one to nobody.
 bool Victims::spares(uint32_t leaf, const Candidate& candidate, const Parting& parting) {
   if (trial_.leaves_guarantees(leaf, parting.at, candidate.amounts)) return false;

@@ -52,6 +52,13 @@ class Victims {
           std::function<bool(const Candidate&)> is_of_use);
   /// The next one; it counts as gone from now on.
   std::optional<JobId> next();
+  /// Could it be the first to go, whoever is before it?
+  bool may_go_first(uint32_t leaf, const Candidate& candidate);
+  /// The same rules for some of the candidates.
+  Victims among(const Candidates& candidates) const {
+    return Victims(trial_, taker_, candidates, keeps_guarantees_, is_of_use_);
+  }
+  void spared_by(const Victims& others) { has_spared_ |= others.has_spared_; }
   /// Did round one leave anybody out?
   bool has_spared() const { return has_spared_; }
 

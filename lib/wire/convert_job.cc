@@ -34,6 +34,17 @@ std::string name_of(base::NodeId id, const model::Allocation& a, const NodeNamer
   return namer ? namer(id) : std::string();
 }
 
+void set_claim(Claim* w, const model::Claim& claim) {
+  w->set_partition(claim.partition);
+  add_shares(w, claim.allocation);
+  w->set_when_us(claim.when.us);
+}
+
+base::Result<model::Claim> claim_from(const Claim& w, const NodeLookup& lookup) {
+  GW_TRY(allocation, shares_of(w, lookup));
+  return model::Claim{w.partition(), std::move(allocation), {w.when_us()}};
+}
+
 void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
   add_shares(w, p.allocation);
   w->set_partition(p.partition);
@@ -53,6 +64,7 @@ void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
     to.set_until_us(piece.until.us);
     to.set_is_ready(piece.is_ready);
   }
+  if (p.moves_to) set_claim(w->mutable_moves_to(), *p.moves_to);
 }
 
 template <typename Names>
@@ -98,6 +110,10 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
                         lookup ? lookup(piece.node()) : base::NodeId(),
                         {piece.until_us()},
                         piece.is_ready()});
+  if (w.has_moves_to()) {
+    GW_TRY(place, claim_from(w.moves_to(), lookup));
+    p.moves_to = std::move(place);
+  }
   return p;
 }
 
@@ -116,8 +132,8 @@ base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lo
   out.not_before.us = w.not_before_us();
   out.estimated_start.us = w.estimated_start_us();
   if (w.has_claim()) {
-    GW_TRY(allocation, shares_of(w.claim(), lookup));
-    out.claim = model::Claim{w.claim().partition(), std::move(allocation), {w.claim().when_us()}};
+    GW_TRY(claim, claim_from(w.claim(), lookup));
+    out.claim = std::move(claim);
   }
   return out;
 }
@@ -223,11 +239,7 @@ JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
     m->set_detail(waiting->detail);
     m->set_not_before_us(waiting->not_before.us);
     m->set_estimated_start_us(waiting->estimated_start.us);
-    if (waiting->claim) {
-      m->mutable_claim()->set_partition(waiting->claim->partition);
-      add_shares(m->mutable_claim(), waiting->claim->allocation);
-      m->mutable_claim()->set_when_us(waiting->claim->when.us);
-    }
+    if (waiting->claim) set_claim(m->mutable_claim(), *waiting->claim);
   } else if (const model::Placed* placed = job.placed()) {
     set_placed(w.mutable_placed(), *placed, namer);
   } else if (const model::Ended* ended = job.ended()) {

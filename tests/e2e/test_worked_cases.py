@@ -21,11 +21,26 @@ qos:
   - {name: greedy, guaranteed: {gpu: 20}}
   - {name: modest, guaranteed: {gpu: 20}}
 """
+MOVES = """
+jobs: {kill_wait: 2s}
+partitions: [{name: main, nodes: "n[0-3]", default: true, unlimited: true, consolidate: true}]
+qos: [{name: any}, {name: patient, grace: 120s}]
+"""
 
 
 @pytest.fixture(scope="module")
 def four_nodes():
-    one = Cluster(nodes=4, config=QUICK)
+    yield from nodes_of_ten(QUICK)
+
+
+@pytest.fixture
+def moving():
+    """4 nodes of 10 GPUs, where jobs are moved so that others fit."""
+    yield from nodes_of_ten(MOVES)
+
+
+def nodes_of_ten(config):
+    one = Cluster(nodes=4, config=config)
     one.topology = one.root / "ten.xml"
     one.topology.write_text(flat_machine(gpus=10))
     try:
@@ -46,9 +61,9 @@ def teams(four_nodes):
     yield from emptied(four_nodes)
 
 
-def submit(cluster, qos, gpus, *options, nodes=1):
+def submit(cluster, qos, gpus, *options, nodes=1, script="sleep 600"):
     words = ["--gpus-per-node", gpus // nodes, "-N", nodes] if nodes > 1 else ["--gpus", gpus, "-N1"]
-    return cluster.submit("sleep 600", "-q", qos, *words, "-t", "60", *options)
+    return cluster.submit(script, "-q", qos, *words, "-t", "60", *options)
 
 
 def all_run(cluster, jobs):
@@ -180,6 +195,65 @@ def test_small_jobs_fill_two_nodes_and_a_large_one_finds_another(teams):
     counts = collections.Counter(str(where[job]) for job in small)
     assert sorted(counts.values()) == [3, 3] and str(where[large]) not in counts, where
     assert not taken_off(teams, small)
+
+
+# ---- 2b: the same jobs, scattered
+
+
+def scatter(cluster, qos, **options):
+    """Six jobs of three GPUs, of which two, two, one and one are on a node."""
+    rest = all_run(cluster, [submit(cluster, "any", gpus, "-w", f"n{i}") for i, gpus in enumerate([4, 4, 7, 7])])
+    jobs = all_run(cluster, [submit(cluster, qos, 3, **options) for _ in range(6)])
+    cluster.run("gcancel", *rest)
+    wait_for(lambda: jobs_in(cluster, "RUNNING") == set(jobs) and is_at_rest(cluster), "the others are gone")
+    assert counts_by_node(cluster, jobs) == [1, 1, 2, 2]
+    return jobs
+
+
+def counts_by_node(cluster, jobs):
+    told = rows(cluster)
+    return sorted(collections.Counter(str(told[job]["nodes"]) for job in jobs).values())
+
+
+def test_scattered_jobs_make_room_for_a_large_one_by_one_move(moving):
+    jobs = scatter(moving, "any")
+    large = submit(moving, "any", 8)
+    all_run(moving, [large, *jobs])
+    wait_for(lambda: is_at_rest(moving), "rest")
+    (moved,) = taken_off(moving, jobs)
+    where = {job: row["nodes"] for job, row in rows(moving).items()}
+    assert where[large] not in [where[job] for job in jobs], where
+    assert counts_by_node(moving, jobs) in ([1, 2, 3], [2, 2, 2])
+    detail = moving.detail(moved)
+    assert (detail["Preemptions"], detail["Restarts"]) == ("1", "1")
+    history = moving.run("gcontrol", "show", "job", moved, "--history").stdout
+    assert history.count(f"moved to make room for job {large}") == 2, history  # told to go, and waits again
+    assert all(moving.detail(job)["Restarts"] == "0" for job in {large, *jobs} - {moved})
+
+
+def test_the_place_of_one_that_moves_is_kept_over_a_crash(moving):
+    told, leave = moving.work / "told", moving.work / "leave"
+    jobs = scatter(moving, "patient", script=f"""
+[ "${{SLURM_RESTART_COUNT:-0}}" = 0 ] || exec sleep 600
+trap 'touch {told}; is_told=1' TERM
+until [ -e {leave} ] && [ "$is_told" ]; do sleep 0.1; done
+""")
+    large = submit(moving, "any", 8)
+    wait_for(told.exists, "the signal")
+    (mover,) = wait_for(lambda: jobs_in(moving, "COMPLETING"), "the job on its way")
+    moving.restart("gctld")
+    wait_for(moving.ping, "the controller")
+    wait_for(lambda: set(moving.node_states().values()) <= {"mixed", "completing"}, "the nodes")
+    # Twenty-two GPUs are free, or will be; eleven of them are kept.
+    others = [submit(moving, "any", 1) for _ in range(22)]
+    wait_for(lambda: "promised" in moving.reason_text(others[-1]), "what is free is kept")
+    run = jobs_in(moving, "RUNNING")
+    assert run > set(jobs) - {mover} and not run & {large, mover}
+    leave.touch()
+    all_run(moving, [large, mover, *run])
+    assert taken_off(moving, jobs) == {mover}
+    where = {job: row["nodes"] for job, row in rows(moving).items()}
+    assert where[mover] != where[large]
 
 
 # ---- 4: sessions that can never be taken off

@@ -181,17 +181,65 @@ std::vector<int> give_back(const World& world, const Shares& shares, int taker, 
   return taken;
 }
 
+using Nodes = std::set<int>;
+
+bool stands_on(const Job& job, const Nodes& nodes) {
+  return std::any_of(job.at.begin(), job.at.end(), [&](int node) { return nodes.contains(node); });
+}
+
+// Nobody but those who have a part on one of `nodes`.
 std::optional<std::vector<int>> take(const World& before, const Shares& shares, int taker, const std::set<int>& leaving,
-                                     Round round) {
+                                     Round round, const Nodes& nodes) {
   World world = before;
   std::vector<int> taken;
   while (!can_start(world, taker)) {
-    const std::vector<const Job*> candidates = candidates_of(world, shares, job_of(world, taker), leaving, round);
+    std::vector<const Job*> candidates = candidates_of(world, shares, job_of(world, taker), leaving, round);
+    std::erase_if(candidates, [&](const Job* job) { return !stands_on(*job, nodes); });
     if (candidates.empty()) return std::nullopt;
     taken.push_back(choose(world, shares, candidates).id);
     job_of(world, taken.back()).running = false;
   }
   return give_back(before, shares, taker, std::move(taken), round);
+}
+
+// The nodes of which somebody could be taken as things are: first those where the fewest GPUs stay held, then where the
+// least work is lost, then by number.
+std::vector<int> nodes_in_order(const World& world, const Shares& shares, int taker, const std::set<int>& leaving,
+                                Round round) {
+  const std::vector<const Job*> candidates = candidates_of(world, shares, job_of(world, taker), leaving, round);
+  std::vector<std::tuple<int64_t, Wide, int>> ranked;
+  for (int node = 0; node < std::ssize(world.nodes); ++node) {
+    int64_t stays = 0;
+    Wide lost = 0;
+    bool is_clearable = false;
+    for (const Job& job : world.jobs) {
+      if (!job.running || !stands_on(job, {node})) continue;
+      const bool goes = std::find(candidates.begin(), candidates.end(), &job) != candidates.end();
+      const auto gpu = job.per_task.find("gpu");
+      if (!goes && gpu != job.per_task.end()) stays += std::count(job.at.begin(), job.at.end(), node) * gpu->second;
+      if (goes) lost += Wide{need_of(job, "gpu")} * (world.now_s - job.started_s);
+      is_clearable |= goes;
+    }
+    if (is_clearable) ranked.emplace_back(stays, lost, node);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<int> nodes;
+  for (const auto& [stays, lost, node] : ranked) nodes.push_back(node);
+  return nodes;
+}
+
+// In the order of rule 8 wherever they are; if that makes no room, on the first node, on the first two, and so on.
+std::optional<std::vector<int>> take_in(const World& world, const Shares& shares, int taker,
+                                        const std::set<int>& leaving, Round round) {
+  Nodes nodes;
+  for (int node = 0; node < std::ssize(world.nodes); ++node) nodes.insert(node);
+  if (auto taken = take(world, shares, taker, leaving, round, nodes)) return taken;
+  nodes.clear();
+  for (const int node : nodes_in_order(world, shares, taker, leaving, round)) {
+    nodes.insert(node);
+    if (auto taken = take(world, shares, taker, leaving, round, nodes)) return taken;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -211,8 +259,8 @@ bool may_take_all(const World& world, int taker, const std::vector<int>& taken) 
 
 std::optional<std::vector<int>> victims(const World& world, int taker, const std::set<int>& leaving) {
   const Shares shares = fair_shares(world);
-  auto taken = take(world, shares, taker, leaving, Round::kOne);
-  return taken ? taken : take(world, shares, taker, leaving, Round::kTwo);
+  auto taken = take_in(world, shares, taker, leaving, Round::kOne);
+  return taken ? taken : take_in(world, shares, taker, leaving, Round::kTwo);
 }
 
 }  // namespace gw::oracle

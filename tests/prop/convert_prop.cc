@@ -146,6 +146,7 @@ model::Placed placed(JobState state) {
   p.kill_sent.us = micros();
   p.warned = coin();
   p.lease_over.us = micros();
+  if (coin()) p.moves_to = model::Claim{text(), allocation(), {micros()}};
   return p;
 }
 

@@ -262,6 +262,95 @@ TEST(Preemption, ANodeThatDiesMeanwhileTakesAllThatWasNotSaved) {
   EXPECT_EQ(w.counts(), Counts(1, 800));
 }
 
+TEST(Preemption, ANodeThatDoesNotComeBackIsWaitedForOnce) {
+  World w(2);
+  w.connect("n0");
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.started("n0", id);
+  sched::Plan plan;
+  plan.groups.push_back({{sched::Preempt{id, w.submit(1000, gang(1)), kGrace, 5}}});
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  ASSERT_EQ(w.state(id), JobState::kRunning);
+  const uint64_t epoch = w.view.epoch();
+  w.now = w.now + w.settings.node_timeout;
+  w.core->on_tick(w.now);
+  w.pump();
+  EXPECT_GT(w.view.epoch(), epoch);  // nothing else would make the scheduler decide once more
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  EXPECT_EQ(w.state(id), JobState::kCompleting);
+}
+
+Settings with_consolidation() {
+  Settings s = with_shared_gpus();
+  s.partitions.front().consolidate = true;
+  return s;
+}
+
+/// Two nodes with a job of three GPUs on each, and one that asks for a whole node: one of the two is to move.
+struct Move : World {
+  JobId mover, stayer, big;
+
+  Move() : World(2, with_consolidation()) {
+    connect_all();
+    const JobId first = begin(gang(1, 3)), filler = begin(gang(1, 5)), second = begin(gang(1, 3));
+    cancel(1000, filler);
+    done(where(filler), filler);
+    big = submit(1000, gang(1, 8));
+    schedule();
+    const bool is_first = state(first) == JobState::kCompleting;
+    mover = is_first ? first : second;
+    stayer = is_first ? second : first;
+  }
+  JobId begin(const model::Request& request) {
+    const JobId id = submit(1000, request);
+    schedule();
+    started(where(id), id);
+    return id;
+  }
+  std::string where(JobId id) const { return job(id).placed()->allocation.node_names().front(); }
+};
+
+TEST(Preemption, ThePlaceOfOneThatMovesIsKeptOverARestart) {
+  Move w;
+  ASSERT_EQ(w.state(w.mover), JobState::kCompleting);
+  ASSERT_EQ(w.state(w.stayer), JobState::kRunning);
+  const std::string from = w.where(w.mover), to = w.where(w.stayer);
+  const sched::Claims claims = w.view.claims();
+  ASSERT_TRUE(claims.contains(w.mover) && claims.contains(w.big));
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  EXPECT_EQ(w.view.claims(), claims);
+  w.connect(from, {World::run(w.mover, 1, wire::kRunStarted)});
+  w.connect(to, {World::run(w.stayer, 1, wire::kRunStarted)});
+  const JobId other = w.submit(1000, gang(1, 5));  // it would fit beside the one that stays
+  w.schedule();
+  EXPECT_EQ(w.state(other), JobState::kPending);
+  w.exited(from, w.mover, 1);
+  w.done(from, w.mover);
+  EXPECT_EQ(w.job(w.mover).waiting()->claim->allocation, claims.at(w.mover).allocation);
+  EXPECT_EQ(w.job(w.mover).last_failure, "moved to make room for job " + w.big.text());
+  w.schedule();
+  EXPECT_EQ(w.where(w.mover), to);
+  EXPECT_EQ(w.where(w.big), from);
+  EXPECT_EQ(w.state(other), JobState::kPending);
+  EXPECT_EQ(w.job(w.mover).preemptions, 1U);
+}
+
+TEST(Preemption, OneThatIsCancelledWhileItMovesLeavesItsPlace) {
+  Move w;
+  const std::string from = w.where(w.mover), to = w.where(w.stayer);
+  w.cancel(1000, w.mover);
+  w.exited(from, w.mover, 1);
+  w.done(from, w.mover);
+  EXPECT_EQ(w.state(w.mover), JobState::kPreempted);
+  const JobId other = w.submit(1000, gang(1, 5));
+  w.schedule();
+  EXPECT_EQ(w.where(other), to);
+}
+
 TEST(Preemption, FiguresAreByQos) {
   Victim w(OnPreempt::kRequeue);
   w.take_off();

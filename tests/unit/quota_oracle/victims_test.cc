@@ -82,6 +82,33 @@ TEST(Victims, HighestOfTheSidesFirst) {
   EXPECT_EQ(victims(world, 5), Ids{1});
 }
 
+// Four nodes, each with a job of four GPUs and two of two; what may be taken are sixteen GPUs.
+World small_jobs_everywhere() {
+  World world = cluster(4, 8);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "many", "", gpus(16));
+  add_qos(world, "gang", "", gpus(16));
+  for (int node = 0; node < 4; ++node)
+    for (const int amount : {4, 2, 2}) add_running(world, "many", gpus(amount), {node});
+  add_job(world, "gang", gpus(8), 2);
+  return world;
+}
+
+TEST(Victims, NodeByNodeWhereTheCheapestAreOnAllNodes) {
+  World world = small_jobs_everywhere();
+  EXPECT_EQ(victims(world, 13), (Ids{6, 5, 3, 2, 4, 1}));
+  for (const int id : {1, 2, 3}) world.jobs[id - 1].started_s = -1;  // a little more is lost on the first node
+  EXPECT_EQ(victims(world, 13), (Ids{9, 8, 6, 5, 7, 4}));
+  world.jobs[3].preemptible = false;  // the second cannot be cleared
+  EXPECT_EQ(victims(world, 13), (Ids{12, 11, 9, 8, 10, 7}));
+}
+
+TEST(Victims, NodeByNodeNobodyWhereOneNodeTooFewCanBeCleared) {
+  World world = small_jobs_everywhere();
+  for (const int id : {1, 4, 7}) world.jobs[id - 1].preemptible = false;
+  EXPECT_EQ(victims(world, 13), std::nullopt);
+}
+
 TEST(Victims, EqualSidesByName) {
   World world = cluster(1, 8);
   world.reclaim = Reclaim::kGuaranteed;
