@@ -13,7 +13,7 @@ namespace gw::cmds {
 /// Options of gcontrol.
 struct ControlOptions {
   client::ShowStyle style;
-  bool json = false, history = false, quiet = false, verbose = false, all = false;
+  bool json = false, history = false, effective = false, quiet = false, verbose = false, all = false;
 };
 
 int control_show(const client::Program& program, const ControlOptions& o, Args words);

@@ -84,6 +84,28 @@ Status set_qos(Change& r, const std::string& value) {
   return r.set_default_qos(base::iequals(value, "none") || value == "N/A" ? "" : value), Status{};
 }
 
+Status set_consolidate(Change& r, const std::string& value) {
+  auto parsed = model::parse_consolidate(value);
+  if (!parsed) return base::fail(parsed.error().code, "Consolidate: " + parsed.error().what);
+  return r.set_consolidate(static_cast<uint32_t>(*parsed)), Status{};
+}
+
+Status set_fit(Change& r, const std::string& value) {
+  const bool is_default = base::iequals(value, "default");
+  auto parsed = is_default ? model::Fit::kDefault : model::parse_fit(base::to_lower(value));
+  if (!parsed) return base::fail(parsed.error().code, "Fit: " + parsed.error().what, parsed.error().hint);
+  return r.set_fit(static_cast<uint32_t>(*parsed)), Status{};
+}
+
+/// In seconds, as Slurm takes it, or with a unit.
+Status set_grace(Change& r, const std::string& value) {
+  const bool is_bare = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  auto parsed = base::parse_duration(is_bare ? value + "s" : value);
+  if (!parsed) return base::fail(parsed.error().code, "GraceTime: " + parsed.error().what, parsed.error().hint);
+  if (*parsed > base::hours(24)) return invalid("GraceTime: more than a day");
+  return r.set_grace_us(parsed->us), Status{};
+}
+
 template <void (Change::*kSet)(int64_t)>
 Status set_time(Text key, Change& r, const std::string& value) {
   GW_TRY(us, duration_us(std::string(key), value));
@@ -124,6 +146,9 @@ const std::vector<Key<Change>>& partition_keys() {
        }},
       {"oversubscribe", set_oversubscribe},
       {"defaultfor", set_default_for},
+      {"consolidate", set_consolidate},
+      {"fit", set_fit},
+      {"gracetime", set_grace},
   };
   return kKeys;
 }
@@ -138,7 +163,7 @@ std::vector<std::string> names_in(const std::string& list) {
   return list.empty() ? std::vector<std::string>() : base::split(list, ',');
 }
 
-/// What is not said is as in the configuration; without a time limit jobs may run without one.
+/// What is not said is as built in; without a time limit jobs may run without one.
 model::Partition partition_of(const std::string& name, const Change& c, std::vector<std::string> nodes) {
   model::Partition p;
   p.name = name;
@@ -157,7 +182,34 @@ model::Partition partition_of(const std::string& name, const Change& c, std::vec
   p.allow_users = names_in(c.allow_users());
   p.allow_groups = names_in(c.allow_groups());
   p.exclusive = c.exclusive();
+  p.consolidate = static_cast<model::Consolidate>(c.consolidate());
+  p.fit = static_cast<model::Fit>(c.fit());
+  if (c.has_grace_us()) p.grace = base::Duration{c.grace_us()};
   return p;
+}
+
+/// The keys of a new partition that are said; the others are left to the cluster's defaults.
+std::vector<const char*> keys_said(const Change& c) {
+  std::vector<const char*> keys = {"nodes"};
+  const auto add = [&keys](bool is_said, const char* key) {
+    if (is_said) keys.push_back(key);
+  };
+  add(c.has_state(), "state");
+  add(c.has_max_time_us(), "max_time");
+  add(c.has_max_time_us() || c.has_default_time_us(), "default_time");
+  add(c.has_tier(), "tier");
+  add(c.has_is_default(), "default");
+  add(c.has_default_for_compute() || c.has_default_for_aux(), "default_for");
+  add(c.has_default_qos(), "default_qos");
+  add(c.has_max_nodes(), "max_nodes");
+  add(c.has_allow_qos(), "allow_qos");
+  add(c.has_allow_users(), "allow_users");
+  add(c.has_allow_groups(), "allow_groups");
+  add(c.has_exclusive(), "exclusive");
+  add(c.has_consolidate(), "consolidate");
+  add(c.has_fit(), "fit");
+  add(c.has_grace_us(), "grace");
+  return keys;
 }
 
 /// Takes the name of the partition out of the settings.
@@ -205,8 +257,9 @@ base::Result<wire::ApiRequest> partition_creation(Args words) {
     nodes = std::move(names);
   }
   wire::ApiRequest request;
-  *request.mutable_create_partition()->mutable_partition() =
-      wire::to_wire(partition_of(name, change, std::move(nodes)));
+  wire::Partition& made = *request.mutable_create_partition()->mutable_partition();
+  made = wire::to_wire(partition_of(name, change, std::move(nodes)));
+  for (const char* key : keys_said(change)) made.add_origins()->set_key(key);
   return request;
 }
 

@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "client/json.h"
+#include "client/partition_text.h"
 #include "cmds/control.h"
 #include "io/fd.h"
 
@@ -101,8 +102,14 @@ int show_partition(const Program& program, const ControlOptions& o, Args words) 
   auto& names = *request.mutable_list_partitions()->mutable_names();
   for (const std::string& word : words)
     for (const std::string& name : base::split(word, ',')) *names.Add() = name;
+  request.mutable_list_partitions()->set_effective(o.effective);
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
+  if (o.effective) {
+    const auto text =
+        o.json ? client::effective_json(reply->list_partitions()) : client::effective_text(reply->list_partitions());
+    return text ? printed(*text) : failed(program, text.error());
+  }
   if (o.json) return printed(client::partitions_json(reply->list_partitions()));
   std::string out;
   for (const wire::Partition& p : reply->list_partitions().partitions()) out += client::show_partition_text(p, o.style);

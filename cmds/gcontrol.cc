@@ -26,6 +26,7 @@ std::vector<client::Option> table(ControlOptions& o, client::CommonFlags& flags)
   flag("details", 'd', "jobs node by node: cores and GPUs", o.style.detail);
   flag("oneliner", 'o', "a record on one line", o.style.one_line);
   flag("history", 0, "a job's life, event by event", o.history);
+  flag("effective", 0, "every key of a partition with its value and where that comes from", o.effective);
   flag("quiet", 'Q', "no messages but errors", o.quiet);
   flag("verbose", 'v', "say more", o.verbose);
   flag("all", 'a', "all partitions (always so)", o.all);
@@ -55,7 +56,8 @@ client::CommandDoc doc() {
       "create PartitionName=NAME Nodes=LIST|ALL KEY=VALUE..., update PartitionName=NAME KEY=VALUE...: Nodes=LIST|ALL "
       "State=UP|DOWN|DRAIN|INACTIVE MaxTime=TIME DefaultTime=TIME PriorityTier=N Default=YES|NO QOS=NAME MaxNodes=N "
       "AllowQos=NAMES|ALL (or AllowAccounts) AllowUsers=NAMES|ALL AllowGroups=NAMES|ALL OverSubscribe=EXCLUSIVE|NO "
-      "DefaultFor=compute,aux|none; delete PartitionName=NAME. QOS is that of jobs that name none\n\n"
+      "DefaultFor=compute,aux|none Consolidate=OFF|DRY_RUN|ON|DEFAULT Fit=BEST|WORST|SPREAD|DEFAULT GraceTime=SECONDS; "
+      "delete PartitionName=NAME. QOS is that of jobs that name none; DEFAULT is the cluster's\n\n"
       "create ReservationName=NAME StartTime=TIME Duration=TIME|EndTime=TIME Nodes=LIST|ALL|NodeCnt=N "
       "[PartitionName=NAME] Users=NAMES Accounts=NAMES Flags=MAINT,HOURLY,DAILY,WEEKLY,IGNORE_JOBS,OVERLAP; "
       "update ReservationName=NAME with the same keys (Users+=NAME and Users-=NAME change a list); "
@@ -74,6 +76,7 @@ client::CommandDoc doc() {
       {"gcontrol update NodeName=n3 State=DRAIN Reason=\"fan broken\"", "no new jobs for n3"},
       {"gcontrol create ReservationName=course StartTime=2027-03-01T09:00 Duration=2:00:00 NodeCnt=2 Users=ann,ben",
        "two nodes for a course"},
+      {"gcontrol show partition debug --effective", "what holds there, and who says so"},
       {"gcontrol create PartitionName=debug Nodes=n[1-4] MaxTime=1:00:00 QOS=scavenger", "a partition"},
       {"gcontrol update NodeName=n3 Gpu=5 State=OFFLINE Reason=ECC", "take one GPU out"}};
   return d;

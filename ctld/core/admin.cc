@@ -16,16 +16,28 @@ using model::NodeAdmin;
 
 void Controller::configure_pools() {
   std::map<std::string, model::Partition> before = std::move(partitions_);
-  partitions_ = made_partitions_;
+  partitions_.clear();
+  for (const auto& [name, own] : made_partitions_) {
+    model::KeyNames said;
+    for (const auto& [key, by] : said_[name]) said.insert(key);
+    partitions_[name] = over_defaults(own, said);
+  }
   for (const model::Partition& configured : settings_.partitions) {
     if (gone_partitions_.contains(configured.name)) continue;
     model::Partition& p = partitions_[configured.name] = configured;
     // An administrator's word on the state outlives a reload; limits come from the file.
-    if (const auto it = before.find(p.name); it != before.end()) p.state = it->second.state;
+    SaidKeys& said = said_[p.name];
+    std::erase_if(said, [](const auto& key) { return key.first != "state"; });
+    const bool was_made = made_partitions_.erase(p.name) > 0;  // the file has it now
+    if (const auto it = before.find(p.name); it != before.end() && said.contains("state")) p.state = it->second.state;
+    if (was_made) store_partition(p);
   }
   for (const auto& [name, p] : partitions_) publish_partition(p);
-  for (const auto& [name, p] : before)
-    if (!partitions_.contains(name)) withdraw_partition(name);
+  for (const auto& [name, p] : before) {
+    if (partitions_.contains(name)) continue;
+    withdraw_partition(name);
+    said_.erase(name);
+  }
 }
 
 void Controller::configure_scheduler() {

@@ -23,6 +23,7 @@
 #include "ctld/core/timers.h"
 #include "model/cluster.h"
 #include "model/job.h"
+#include "model/partition_keys.h"
 #include "model/reservation.h"
 #include "sched/order_facts.h"
 #include "sched/plan.h"
@@ -110,6 +111,14 @@ class Controller {
   std::map<std::string, model::Partition> partitions_;
   std::map<std::string, model::Partition> made_partitions_;  // by commands
   std::set<std::string> gone_partitions_;                    // likewise; the configuration may have them
+  /// By whom and when a command gave a partition the value of a key.
+  struct Said {
+    std::string user;
+    uint32_t uid = 0;
+    Time at;
+  };
+  using SaidKeys = std::map<std::string, Said, std::less<>>;
+  std::map<std::string, SaidKeys> said_;  // by partition
   QuotaBook book_;
   std::vector<model::Qos> quotas_;                                 // the tree that the scheduler was told
   std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;  // QOS -> uid -> jobs without an end
@@ -117,8 +126,9 @@ class Controller {
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
   std::map<sched::ClassKey, WaitInfo> class_waits_;
-  std::map<JobId, sched::Reserve> estimates_;  // of the last plan
-  std::map<JobId, JobId> gang_of_;             // of pieces of elastic gangs that run
+  std::map<JobId, sched::Reserve> estimates_;          // of the last plan
+  std::map<JobId, JobId> gang_of_;                     // of pieces of elastic gangs that run
+  std::map<JobId, std::set<std::string>> told_moves_;  // of jobs that wait: what dry runs found
   std::vector<sched::PartitionFragmentation> fragmentation_;
   sched::Capacity ledger_;
   std::optional<sched::Capacity> empty_;  // see empty_cluster()
@@ -242,6 +252,9 @@ class Controller {
   void answer_waiters(const model::Job& job);
 
   // preemption.cc
+  bool can_take_anybody(Time now) const;
+  void tell_moves(Time now, const std::vector<sched::WouldMove>& found);
+  void tell_move(Time now, const sched::WouldMove& found);
   bool can_make_room(Time now, const sched::Group& group) const;
   void keep_for(Time now, const sched::Claim& claim);
   void preempt(Time now, const sched::Preempt& preempt);
@@ -363,8 +376,15 @@ class Controller {
   void publish_partition(const model::Partition& partition);
   void withdraw_partition(const std::string& name);
   base::Status check_partition_values(model::Partition& p) const;
-  base::Status change_partition(model::Partition& p, const wire::UpdatePartitionRequest& u) const;
-  void keep_partition(Time now, const Caller& caller, const model::Partition& p, std::string_view what);
+  base::Result<model::KeyNames> change_partition(model::Partition& p, const wire::UpdatePartitionRequest& u) const;
+  void store_partition(const model::Partition& p);
+  void keep_partition(Time now, const Caller& caller, const model::Partition& p, const model::KeyNames& keys,
+                      std::string_view what);
+  model::Partition over_defaults(const model::Partition& own, const model::KeyNames& said) const;
+  model::Partition in_effect(const model::Partition& p) const;
+  wire::KeyOrigin origin_of(const std::string& partition, const model::PartitionKey& key, bool is_open) const;
+  wire::Partition describe_partition(const model::Partition& p) const;
+  wire::Partition describe_effective(const model::Partition& p) const;
   void update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void restore_partitions(const store::Snapshot& snapshot);
   void create_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);

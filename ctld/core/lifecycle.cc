@@ -83,6 +83,7 @@ void Controller::consider(Time now, Job& job) {
 void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
 
 void Controller::on_plan(Time now, const sched::Plan& plan) {
+  tell_moves(now, plan.would_move);
   for (const sched::Group& group : plan.groups) commit_group(now, group);
   if (class_waits_.size() > 10'000 + 2 * live_jobs_) forget_old_waits();
   if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete

@@ -20,7 +20,9 @@ using base::Status;
 using model::Partition;
 
 void Controller::publish_partition(const model::Partition& p) {
-  const sched::PartitionFacts facts = sched::facts_of(p);
+  sched::PartitionFacts facts = sched::facts_of(p);
+  if (facts.consolidate == model::Consolidate::kDefault) facts.consolidate = settings_.consolidate;
+  if (facts.grace) facts.grace = std::max(*facts.grace, base::seconds(1));
   empty_.reset();
   ledger_.set_partition(facts);
   emit(sched::PartitionSet{facts});
@@ -32,7 +34,13 @@ void Controller::withdraw_partition(const std::string& name) {
   emit(sched::PartitionRemoved{name});
 }
 
-namespace {}  // namespace
+/// One that a command made: what was said of it, over the cluster's defaults.
+Partition Controller::over_defaults(const Partition& own, const model::KeyNames& said) const {
+  Partition p = model::merged(settings_.partition_defaults, own, said);
+  const bool has_limit = p.max_time != base::kUnlimited || p.default_time != base::kUnlimited;
+  p.unlimited = !has_limit || (p.unlimited && said.contains("unlimited"));
+  return p;
+}
 
 /// Everything that a partition can be given wrong, whoever gives it.
 Status Controller::check_partition_values(Partition& p) const {
@@ -50,28 +58,59 @@ Status Controller::check_partition_values(Partition& p) const {
   if (p.max_time.us <= 0 || p.default_time.us <= 0) return base::invalid("a time limit is not positive");
   if (p.default_time != base::kUnlimited && p.default_time > p.max_time)
     return base::invalid("DefaultTime is longer than MaxTime");
+  if (p.grace && *p.grace < base::Duration{}) return base::invalid("a grace is negative");
   p.unlimited = p.unlimited || (p.max_time == base::kUnlimited && p.default_time == base::kUnlimited);
   return {};
 }
 
-void Controller::keep_partition(Time now, const Caller& caller, const Partition& p, std::string_view what) {
-  if (p.is_default)
-    for (auto& [name, other] : partitions_) other.is_default = false;
+void Controller::store_partition(const Partition& p) {
+  wire::Partition row = wire::to_wire(p);
+  row.set_is_made(made_partitions_.contains(p.name));
+  for (const auto& [key, said] : said_[p.name]) {
+    wire::KeyOrigin& origin = *row.add_origins();
+    origin.set_key(key);
+    origin.set_by(said.user);
+    origin.set_by_uid(said.uid);
+    origin.set_at_us(said.at.us);
+  }
+  effects_.writes.push_back(store::PutPartition{p.name, row.SerializeAsString()});
+}
+
+void Controller::keep_partition(Time now, const Caller& caller, const Partition& p, const model::KeyNames& keys,
+                                std::string_view what) {
+  const Said by{caller.user, caller.uid, now};
+  for (auto& [name, other] : partitions_) {
+    if (!p.is_default || !other.is_default || name == p.name) continue;
+    other.is_default = false;
+    said_[name]["default"] = by;
+  }
   partitions_[p.name] = p;
+  for (const std::string& key : keys) said_[p.name][key] = by;
   const auto made = made_partitions_.find(p.name);
   if (made != made_partitions_.end()) made->second = p;
   publish_partition(p);
-  wire::Partition row = wire::to_wire(p);
-  row.set_is_made(made != made_partitions_.end());
-  effects_.writes.push_back(store::PutPartition{p.name, row.SerializeAsString()});
+  store_partition(p);
   effects_.writes.push_back(
       store::Event{now, {}, {}, fmt::format("partition {}", what), p.name + " by " + caller.user, caller.uid});
 }
 
+namespace {
+
+/// What a creation, or the row of one, says; without a list of it: what is not as built in.
+model::KeyNames said_in(const wire::Partition& w, const Partition& p) {
+  model::KeyNames keys;
+  for (const wire::KeyOrigin& origin : w.origins())
+    if (model::partition_key(origin.key()) != nullptr) keys.insert(origin.key());
+  return keys.empty() ? model::keys_changed(p) : keys;
+}
+
+}  // namespace
+
 void Controller::create_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   auto given = wire::from_wire(request.create_partition().partition());
   if (!given) return reply_error(conn, request.id(), given.error());
-  Partition p = std::move(*given);
+  const model::KeyNames keys = said_in(request.create_partition().partition(), *given);
+  Partition p = over_defaults(*given, keys);
   Status done = base::check_name(p.name);
   if (done && partitions_.contains(p.name))
     done = base::fail(ErrorCode::kConflict, "partition " + p.name + " exists already",
@@ -80,7 +119,8 @@ void Controller::create_partition(Time now, ConnId conn, const Caller& caller, c
   if (!done) return reply_error(conn, request.id(), done.error());
   gone_partitions_.erase(p.name);
   made_partitions_[p.name] = p;
-  keep_partition(now, caller, p, "created");
+  said_.erase(p.name);
+  keep_partition(now, caller, p, keys, "created");
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -104,6 +144,7 @@ void Controller::delete_partition(Time now, ConnId conn, const Caller& caller, c
          "set it to DRAIN and let them end, or move those that wait: gcontrol update JobId=ID Partition=OTHER"});
   partitions_.erase(name);
   made_partitions_.erase(name);
+  said_.erase(name);
   gone_partitions_.insert(name);
   withdraw_partition(name);
   wire::Partition row;
@@ -116,30 +157,42 @@ void Controller::delete_partition(Time now, ConnId conn, const Caller& caller, c
   reply_change(now, conn, caller, request, std::move(out));
 }
 
-/// What is set in `u`; checked by check_partition_values().
-Status Controller::change_partition(Partition& p, const wire::UpdatePartitionRequest& u) const {
-  if (u.has_state() && u.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
+/// Sets what is set in `u`, and says which keys those are; checked by check_partition_values().
+base::Result<model::KeyNames> Controller::change_partition(Partition& p, const wire::UpdatePartitionRequest& u) const {
+  if (u.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
     return base::invalid("unknown partition state", "UP, DOWN, DRAIN, INACTIVE");
-  if (u.has_state()) p.state = static_cast<model::PartitionState>(u.state());
-  if (u.has_max_time_us()) p.max_time = base::Duration{u.max_time_us()};
-  if (u.has_default_time_us()) p.default_time = base::Duration{u.default_time_us()};
-  if (u.has_tier()) p.tier = u.tier();
-  if (u.has_is_default()) p.is_default = u.is_default();
-  if (u.has_default_qos()) p.default_qos = u.default_qos();
-  if (u.has_max_nodes()) p.max_nodes = u.max_nodes();
-  if (u.has_default_for_compute()) p.default_for_compute = u.default_for_compute();
-  if (u.has_default_for_aux()) p.default_for_aux = u.default_for_aux();
-  if (u.has_exclusive()) p.exclusive = u.exclusive();
+  if (u.fit() > static_cast<uint32_t>(model::Fit::kSpread)) return base::invalid("unknown fit");
+  if (u.consolidate() > static_cast<uint32_t>(model::Consolidate::kDryRun))
+    return base::invalid("unknown way to consolidate");
+  model::KeyNames keys;
+  const auto set = [&keys](bool is_set, const char* key, auto& to, auto value) {
+    if (!is_set) return;
+    to = std::move(value);
+    keys.insert(key);
+  };
   const auto names = [](const std::string& list) {
     return list.empty() ? std::vector<std::string>() : base::split(list, ',');
   };
-  if (u.has_allow_qos()) p.allow_qos = names(u.allow_qos());
-  if (u.has_allow_users()) p.allow_users = names(u.allow_users());
-  if (u.has_allow_groups()) p.allow_groups = names(u.allow_groups());
-  if (!u.has_nodes()) return {};
+  set(u.has_state(), "state", p.state, static_cast<model::PartitionState>(u.state()));
+  set(u.has_max_time_us(), "max_time", p.max_time, base::Duration{u.max_time_us()});
+  set(u.has_default_time_us(), "default_time", p.default_time, base::Duration{u.default_time_us()});
+  set(u.has_tier(), "tier", p.tier, u.tier());
+  set(u.has_is_default(), "default", p.is_default, u.is_default());
+  set(u.has_default_qos(), "default_qos", p.default_qos, u.default_qos());
+  set(u.has_max_nodes(), "max_nodes", p.max_nodes, u.max_nodes());
+  set(u.has_default_for_compute(), "default_for", p.default_for_compute, u.default_for_compute());
+  set(u.has_default_for_aux(), "default_for", p.default_for_aux, u.default_for_aux());
+  set(u.has_exclusive(), "exclusive", p.exclusive, u.exclusive());
+  set(u.has_allow_qos(), "allow_qos", p.allow_qos, names(u.allow_qos()));
+  set(u.has_allow_users(), "allow_users", p.allow_users, names(u.allow_users()));
+  set(u.has_allow_groups(), "allow_groups", p.allow_groups, names(u.allow_groups()));
+  set(u.has_consolidate(), "consolidate", p.consolidate, static_cast<model::Consolidate>(u.consolidate()));
+  set(u.has_fit(), "fit", p.fit, static_cast<model::Fit>(u.fit()));
+  set(u.has_grace_us(), "grace", p.grace, base::Duration{u.grace_us()});
+  if (!u.has_nodes()) return keys;
   GW_TRY(nodes, base::expand_hostlist(u.nodes()));
-  p.nodes = nodes;
-  return {};
+  set(true, "nodes", p.nodes, nodes);
+  return keys;
 }
 
 void Controller::update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -149,13 +202,71 @@ void Controller::update_partition(Time now, ConnId conn, const Caller& caller, c
     return reply_error(conn, request.id(),
                        invalid_name(ErrorCode::kNotFound, "partition name", u.name(), keys_of(partitions_)));
   Partition p = it->second;
-  Status done = change_partition(p, u);
-  if (done) done = check_partition_values(p);
-  if (!done) return reply_error(conn, request.id(), done.error());
-  keep_partition(now, caller, p, "updated");
+  const auto keys = change_partition(p, u);
+  if (!keys) return reply_error(conn, request.id(), keys.error());
+  if (const Status fits = check_partition_values(p); !fits) return reply_error(conn, request.id(), fits.error());
+  keep_partition(now, caller, p, *keys, "updated");
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
+}
+
+/// What holds in a partition, also where that is the cluster's.
+Partition Controller::in_effect(const Partition& p) const {
+  Partition out = p;
+  if (out.fit == model::Fit::kDefault) out.fit = settings_.policy.fit;
+  if (out.consolidate == model::Consolidate::kDefault) out.consolidate = settings_.consolidate;
+  if (!out.grace) out.grace = settings_.policy.grace;
+  if (out.default_qos.empty()) out.default_qos = settings_.default_qos;
+  return out;
+}
+
+/// `is_open`: the partition leaves it to the cluster, whoever said so.
+wire::KeyOrigin Controller::origin_of(const std::string& partition, const model::PartitionKey& key,
+                                      bool is_open) const {
+  wire::KeyOrigin out;
+  out.set_key(std::string(key.name));
+  const auto is_in_file = [&](const std::string& dotted, model::OriginKind kind) {
+    const auto found = settings_.config_lines.find(dotted);
+    if (found == settings_.config_lines.end()) return false;
+    out.set_place(fmt::format("{}:{}", settings_.file, found->second));
+    out.set_kind(static_cast<uint32_t>(kind));
+    return true;
+  };
+  const auto keys = said_.find(partition);
+  const Said* said = nullptr;
+  if (keys != said_.end())
+    if (const auto it = keys->second.find(key.name); it != keys->second.end()) said = &it->second;
+  if (said != nullptr && !is_open) {
+    out.set_kind(static_cast<uint32_t>(model::OriginKind::kCommand));
+    out.set_by(said->user);
+    out.set_by_uid(said->uid);
+    out.set_at_us(said->at.us);
+    return out;
+  }
+  const bool is_own = !is_open && !made_partitions_.contains(partition) &&
+                      is_in_file(fmt::format("partitions.{}.{}", partition, key.name), model::OriginKind::kFile);
+  if (!is_own && !key.cluster_key.empty()) is_in_file(std::string(key.cluster_key), model::OriginKind::kCluster);
+  return out;
+}
+
+wire::Partition Controller::describe_partition(const Partition& p) const {
+  Partition shown = p;
+  shown.grace = in_effect(p).grace;
+  shown.consolidate = in_effect(p).consolidate;
+  return wire::to_wire(shown);
+}
+
+/// With the origin of every key.
+wire::Partition Controller::describe_effective(const Partition& p) const {
+  const Partition shown = in_effect(p);
+  wire::Partition out = wire::to_wire(shown);
+  for (const model::PartitionKey& key : model::partition_keys()) {
+    Partition own = shown;
+    key.copy(own, p);
+    *out.add_origins() = origin_of(p.name, key, own != shown);
+  }
+  return out;
 }
 
 /// States, and what commands made and deleted.
@@ -164,8 +275,14 @@ void Controller::restore_partitions(const store::Snapshot& snapshot) {
     wire::Partition stored;
     if (!stored.ParseFromString(row.bytes)) continue;
     if (stored.is_gone()) gone_partitions_.insert(row.name);
+    auto p = wire::from_wire(stored);
+    if (!p) continue;
+    for (const wire::KeyOrigin& origin : stored.origins())
+      if (stored.is_made() || origin.key() == "state")
+        said_[row.name][origin.key()] = Said{origin.by(), origin.by_uid(), Time{origin.at_us()}};
     if (!stored.is_made()) continue;
-    if (auto p = wire::from_wire(stored)) made_partitions_[row.name] = std::move(*p);
+    for (const std::string& key : said_in(stored, *p)) said_[row.name].try_emplace(key);
+    made_partitions_[row.name] = std::move(*p);
   }
   configure_pools();
   for (const store::NamedBytes& row : snapshot.partitions) {
@@ -173,7 +290,12 @@ void Controller::restore_partitions(const store::Snapshot& snapshot) {
     const auto it = partitions_.find(row.name);
     if (it == partitions_.end() || !stored.ParseFromString(row.bytes)) continue;
     if (stored.state() > static_cast<uint32_t>(model::PartitionState::kInactive)) continue;
-    it->second.state = static_cast<model::PartitionState>(stored.state());
+    // Rows of old have no list of what was said.
+    const bool was_said = said_[row.name].contains("state");
+    if (!was_said && stored.origins_size() > 0) continue;
+    const auto state = static_cast<model::PartitionState>(stored.state());
+    if (!was_said && it->second.state != state) said_[row.name].try_emplace("state");
+    it->second.state = state;
     publish_partition(it->second);
   }
 }

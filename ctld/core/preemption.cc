@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
 
@@ -19,6 +20,7 @@ using model::WaitReason;
 namespace {
 
 constexpr int kMaxSignal = 64;
+constexpr size_t kMostTold = 100;  // sets of moves for one job
 
 /// Milliseconds of whole GPUs that the run has worked since it began or was saved last.
 uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
@@ -32,15 +34,19 @@ uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
 
 }  // namespace
 
-/// Nobody is taken off for a job that no longer waits for room.
 /// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
+bool Controller::can_take_anybody(Time now) const {
+  const bool are_all_there =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node.second.connected; });
+  return are_all_there || now >= boot_ + settings_.node_timeout;
+}
+
+/// Nobody is taken off for a job that no longer waits for room.
 bool Controller::can_make_room(Time now, const sched::Group& group) const {
   const bool takes = std::any_of(group.decisions.begin(), group.decisions.end(),
                                  [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
   if (!takes) return true;
-  const bool are_all_there =
-      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node.second.connected; });
-  if (now < boot_ + settings_.node_timeout && !are_all_there) return false;
+  if (!can_take_anybody(now)) return false;
   return std::all_of(group.decisions.begin(), group.decisions.end(), [this](const sched::Decision& d) {
     const auto* victim = std::get_if<sched::Preempt>(&d);
     if (victim == nullptr) return true;
@@ -48,6 +54,35 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
     return store_fault_.empty() && job != jobs_.end() && job->second.waiting() != nullptr && !job->second.is_held() &&
            job->second.waiting()->reason == WaitReason::kNone;
   });
+}
+
+/// What a dry run of consolidation found, once for each blocked job and set of moves.
+void Controller::tell_moves(Time now, const std::vector<sched::WouldMove>& found) {
+  std::erase_if(told_moves_, [this](const auto& told) {
+    const auto job = jobs_.find(told.first);
+    return job == jobs_.end() || job->second.waiting() == nullptr;
+  });
+  if (found.empty() || !can_take_anybody(now) || !store_fault_.empty()) return;
+  for (const sched::WouldMove& moves : found) tell_move(now, moves);
+}
+
+void Controller::tell_move(Time now, const sched::WouldMove& found) {
+  const Job* job = find_job(found.job);
+  if (job == nullptr || job->waiting() == nullptr || job->is_held()) return;
+  std::vector<std::string> moves;
+  for (const sched::WouldMove::Move& move : found.moves) {
+    const Job* mover = find_job(move.job);
+    if (mover == nullptr || mover->placed() == nullptr) return;  // it ended while the plan was made
+    moves.push_back(fmt::format("job {} from {} to {}", move.job.value,
+                                base::compress_hostlist(mover->placed()->allocation.node_names()),
+                                base::compress_hostlist(move.to)));
+  }
+  const std::string text = fmt::format("would start in {} on {} if moved: {} (consolidate is dry_run)", found.partition,
+                                       base::compress_hostlist(found.nodes), base::join(moves, "; "));
+  std::set<std::string>& told = told_moves_[found.job];
+  if (told.size() >= kMostTold || !told.insert(text).second) return;
+  log_job(now, *job, "would move", text);
+  note(fmt::format("job {} {}", found.job.value, text));
 }
 
 /// What others leave for a job is its own, also after a restart.

@@ -237,7 +237,7 @@ void Controller::list_partitions(Time now, ConnId conn, const wire::ApiRequest& 
   for (const auto& [name, p] : partitions_) {
     if (!passes(names, name)) continue;
     wire::Partition* shown = list.add_partitions();
-    *shown = wire::to_wire(p);
+    *shown = request.list_partitions().effective() ? describe_effective(p) : describe_partition(p);
     for (NodeId id : ledger_.partition_nodes(name)) {
       const sched::NodeAccount& account = *ledger_.node(id);
       shown->set_total_nodes(shown->total_nodes() + 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,7 +35,11 @@ struct Settings {
   std::set<uint32_t> admin_uids;         ///< root, the controller's uid, admins given by number.
   std::vector<std::string> admin_users;  ///< Names, and @groups.
   std::vector<model::NodeConfig> nodes;
-  std::vector<model::Partition> partitions;
+  model::Partition partition_defaults;                        ///< What partitions have where nobody says anything.
+  std::vector<model::Partition> partitions;                   ///< With what they have by default.
+  std::string file;                                           ///< The configuration.
+  std::map<std::string, uint32_t> config_lines;               ///< As config::Config has them.
+  model::Consolidate consolidate = model::Consolidate::kOff;  ///< Where the partition does not say.
   std::vector<model::Qos> qos;
   model::Network network;
   sched::Policy policy;

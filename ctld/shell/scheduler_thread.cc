@@ -144,10 +144,11 @@ void SchedulerThread::work() {
     report.fragmentation = sched::fragmentation(view_.capacity(), view_.workload());
     sched::Plan plan = make_plan(budget, std::exchange(task.recorders, {}));
     next_change = plan.next_change_at;
-    if (plan.groups.empty() && !plan.exhausted && plan.reservations == promised_ &&
+    if (plan.groups.empty() && !plan.exhausted && plan.reservations == promised_ && plan.would_move == would_move_ &&
         report.fragmentation == fragmentation_)
       continue;
     promised_ = plan.reservations;
+    would_move_ = plan.would_move;
     fragmentation_ = report.fragmentation;
     {
       const std::lock_guard lock(mutex_);

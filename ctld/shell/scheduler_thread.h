@@ -68,6 +68,7 @@ class SchedulerThread {
   PassReport counts_;
   sched::ClusterView view_;                                   // the thread's own
   std::vector<sched::Reserve> promised_;                      // as last delivered
+  std::vector<sched::WouldMove> would_move_;                  // likewise
   std::vector<sched::PartitionFragmentation> fragmentation_;  // likewise
   std::thread thread_;
 

@@ -33,7 +33,11 @@ base::Result<Settings> settings_of(const config::Config& config) {
       s.admin_users.push_back(admin);
   }
   s.nodes = config.nodes;
+  s.partition_defaults = config.partition_defaults;
   s.partitions = config.partitions;
+  s.file = config.path;
+  s.config_lines = config.lines;
+  s.consolidate = config.consolidate;
   s.qos = config.qos;
   s.network = config.network;
   if (auto loaded = plugin::Orders(config.plugin_dirs).set(s.policy, config.order, config.order_weights); !loaded) {

@@ -229,6 +229,8 @@ Json partition_object(const wire::Partition& p) {
           {"deny_users", strings(p.deny_users())},
           {"grace", p.grace_us() / 1'000'000},
           {"lease", p.lease_us() / 1'000'000},
+          {"consolidate", model::name(static_cast<model::Consolidate>(
+                              std::min(p.consolidate(), static_cast<uint32_t>(model::Consolidate::kDryRun))))},
           {"total_cpus", p.total_cpus()},
           {"total_nodes", p.total_nodes()},
           {"total_gpus", p.total_gpus()}};

@@ -143,7 +143,9 @@ std::string show_partition_text(const wire::Partition& p, ShowStyle style) {
   r.line()
       .put("Fit", model::name(static_cast<model::Fit>(fit)))
       .put("CoresPerGpuKept", p.has_cores_per_gpu_kept() ? p.cores_per_gpu_kept() : 1)
-      .put("SharedGpus", p.allow_shared_gpus() ? "YES" : "NO");
+      .put("SharedGpus", p.allow_shared_gpus() ? "YES" : "NO")
+      .put("Consolidate", model::name(static_cast<model::Consolidate>(
+                              std::min(p.consolidate(), static_cast<uint32_t>(model::Consolidate::kDryRun)))));
   if (p.lease_us() != 0) r.line().put("Lease", base::format_duration({p.lease_us()}));
   return r.text();
 }

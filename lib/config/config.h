@@ -60,13 +60,14 @@ struct Config {
   std::string fence_program;  ///< Run as `PROGRAM NODE` for an unreachable node: exit 0 means it is dead.
 
   // scheduler:
-  std::string order = "fifo_skip";                      ///< Name of an order plug-in.
-  std::map<std::string, double> order_weights;          ///< For that plug-in; empty: its own.
-  model::Fit fit = model::Fit::kBest;                   ///< Where neither partition nor job says.
-  uint32_t reservations = 16;                           ///< Blocked jobs of a partition that get a reservation.
-  uint32_t candidates = 32;                             ///< Nodes compared for one task; 0: all.
-  model::Reclaim reclaim = model::Reclaim::kFairShare;  ///< Between QOS.
-  bool preempts = false;                                ///< Inside a QOS, by submitted priority.
+  std::string order = "fifo_skip";                            ///< Name of an order plug-in.
+  std::map<std::string, double> order_weights;                ///< For that plug-in; empty: its own.
+  model::Fit fit = model::Fit::kBest;                         ///< Where neither partition nor job says.
+  uint32_t reservations = 16;                                 ///< Blocked jobs of a partition that get a reservation.
+  uint32_t candidates = 32;                                   ///< Nodes compared for one task; 0: all.
+  model::Reclaim reclaim = model::Reclaim::kFairShare;        ///< Between QOS.
+  bool preempts = false;                                      ///< Inside a QOS, by submitted priority.
+  model::Consolidate consolidate = model::Consolidate::kOff;  ///< Where the partition does not say.
   uint32_t moves_per_hour = 60;
   base::Duration usage_half_life = base::hours(7 * 24);  ///< In which use of the cluster counts half.
   double fairness_over_time = 0;
@@ -76,7 +77,11 @@ struct Config {
   std::vector<model::NodeConfig> nodes;       ///< Expanded: one entry a node.
   std::vector<model::SwitchConfig> switches;  ///< As written under network:, expanded.
   model::Network network;                     ///< Built from them.
+  model::Partition partition_defaults;        ///< What partitions have where they do not say; without name and nodes.
   std::vector<model::Partition> partitions;
+  /// Line of each key that the file has, of those that say something about partitions: "partitions.gpu.fit",
+  /// "partition_defaults.lease", "scheduler.fit".
+  std::map<std::string, uint32_t> lines;
   std::vector<model::Qos> qos;  ///< Always holds default_qos.
   std::vector<std::string> plugin_dirs;
   std::vector<std::string> warnings;  ///< Said once at load: fit for people.

@@ -2,6 +2,7 @@
 #include "config/keys.h"
 
 #include "base/text.h"
+#include "model/partition_keys.h"
 
 namespace gw::config {
 namespace {
@@ -101,6 +102,11 @@ const Key<Config> kConfigKeys[] = {
       "max_age_hours), fair_share, size, partition, qos, nice. Those left out are its own.",
       -kMaxWeight, kMaxWeight},
      [](Config& c) -> Ref { return &c.order_weights; }},
+    {{"scheduler.consolidate", Kind::kChoice, kLive,
+      "In partitions that do not say: are jobs that can be taken off moved to other nodes where a blocked job fits "
+      "then? off, dry_run (what would be moved is only told, in the log and in the blocked job's history), on.",
+      0, 0, "off|dry_run|on"},
+     [](Config& c) -> Ref { return &c.consolidate; }},
     {{"scheduler.moves_per_hour", Kind::kNumber, kLive,
       "Most jobs that are moved in an hour, in partitions with consolidate.", 0, 1'000'000},
      [](Config& c) -> Ref { return &c.moves_per_hour; }},
@@ -224,9 +230,11 @@ const Key<PartitionEntry> kPartitionKeys[] = {
      [](PartitionEntry& e) -> Ref { return &e.p.allow_users; }},
     {{"allow_groups", Kind::kTexts, kLive, "Only members of these groups may submit. Empty: everybody."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_groups; }},
-    {{"consolidate", Kind::kBool, kLive,
-      "Jobs that can be taken off are moved to other nodes where a blocked job fits then; see "
-      "scheduler.moves_per_hour."},
+    {{"consolidate", Kind::kChoice, kLive,
+      "Are jobs that can be taken off moved to other nodes where a blocked job fits then? dry_run only tells what "
+      "would "
+      "be moved; default: as scheduler.consolidate says. true and false are on and off. See scheduler.moves_per_hour.",
+      0, 0, "default|off|dry_run|on"},
      [](PartitionEntry& e) -> Ref { return &e.p.consolidate; }},
     {{"default_qos", Kind::kName, kLive,
       "QOS of jobs that name none, of users who have none of their own. Empty: jobs.default_qos."},
@@ -243,7 +251,8 @@ const Key<PartitionEntry> kPartitionKeys[] = {
       "twice links.heartbeat. 0s: never, jobs stay.",
       0, 30 * kDay},
      [](PartitionEntry& e) -> Ref { return &e.p.lease; }},
-    {{"grace", Kind::kDuration, kLive, "Time from SIGTERM to SIGKILL of a preempted job.", 0, kDay},
+    {{"grace", Kind::kDuration, kLive,
+      "How long a job that is taken off still runs, where no QOS says. Empty: jobs.kill_wait.", 0, kDay},
      [](PartitionEntry& e) -> Ref { return &e.p.grace; }},
 };
 
@@ -296,6 +305,11 @@ PartitionEntry entry_of(const model::Partition& p) {
   if (p.default_for_compute) entry.default_for.push_back("compute");
   if (p.default_for_aux) entry.default_for.push_back("aux");
   return entry;
+}
+
+bool is_partition_default(std::string_view name) {
+  const model::PartitionKey* key = model::partition_key(name);
+  return key != nullptr && key->cluster_key.starts_with("partition_defaults.");
 }
 
 std::span<const Key<Config>> config_keys() { return kConfigKeys; }

@@ -48,9 +48,10 @@ enum class Reload {
 };
 
 /// Where a key's value is kept.
-using Ref = std::variant<std::string*, bool*, uint16_t*, uint32_t*, uint64_t*, int32_t*, int64_t*, double*,
-                         base::Duration*, std::optional<base::Duration>*, model::Fit*, model::Reclaim*,
-                         std::vector<std::string>*, std::map<std::string, double>*, model::Amounts*>;
+using Ref =
+    std::variant<std::string*, bool*, uint16_t*, uint32_t*, uint64_t*, int32_t*, int64_t*, double*, base::Duration*,
+                 std::optional<base::Duration>*, model::Fit*, model::Reclaim*, model::Consolidate*,
+                 std::vector<std::string>*, std::map<std::string, double>*, model::Amounts*>;
 
 /// The key that names an entry of a list.
 inline bool is_name_key(std::string_view key) { return key == "name" || key == "switch"; }
@@ -85,6 +86,8 @@ struct PartitionEntry {
   std::vector<std::string> default_for;
 };
 PartitionEntry entry_of(const model::Partition& p);
+/// Keys of partition_keys() that stand in the map `partition_defaults`, too.
+bool is_partition_default(std::string_view name);
 
 std::span<const Key<Config>> config_keys();
 std::span<const Key<NodeEntry>> node_keys();

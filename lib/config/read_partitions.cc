@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "config/read.h"
+#include "model/partition_keys.h"
 
 namespace gw::config {
 namespace {
@@ -17,6 +18,54 @@ constexpr size_t kMaxMembers = 10 * base::kMaxHosts;
 
 using model::Partition;
 using model::PartitionState;
+
+// Where each key of a map stands.
+void note_lines(const std::string& prefix, const Value& map, Config& c) {
+  for (size_t i = 0; i + 1 < map.items.size(); i += 2)
+    c.lines[fmt::format("{}.{}", prefix, map.items[i].text)] = map.items[i].line;
+}
+
+// What partitions fall back to, but for nodes and what else places one among the others.
+class DefaultsReader {
+ public:
+  DefaultsReader(Config& c, Problems& problems) : config_(c), problems_(problems) {}
+
+  void read(const Value& map) {
+    if (map.kind == Value::Kind::kNull) return;
+    if (map.kind != Value::Kind::kMap)
+      return problems_.error(map, "partition_defaults is a section of keys", "write its keys below it, indented");
+    MapKeys seen;
+    PartitionEntry entry;
+    for (size_t i = 0; i + 1 < map.items.size(); i += 2)
+      if (seen.is_new(map.items[i], problems_)) read_key(map.items[i], map.items[i + 1], entry);
+    config_.partition_defaults = std::move(entry.p);
+    note_lines("partition_defaults", map, config_);
+  }
+
+ private:
+  void read_key(const Value& name, const Value& value, PartitionEntry& entry) {
+    if (is_partition_default(name.text)) {
+      for (const Key<PartitionEntry>& key : partition_keys())
+        if (key.info.name == name.text) read_value(key.info, key.at(entry), value, problems_);
+      return;
+    }
+    const model::PartitionKey* key = model::partition_key(name.text);
+    if (key == nullptr) return tell_unknown_key(name, known(), problems_);
+    problems_.error(name, fmt::format("{} has no place in partition_defaults", key->name),
+                    key->cluster_key.empty() ? "write it at each partition"
+                                             : fmt::format("the cluster's default is {}", key->cluster_key));
+  }
+
+  static std::vector<std::string> known() {
+    std::vector<std::string> out;
+    for (const Key<PartitionEntry>& key : partition_keys())
+      if (is_partition_default(key.info.name)) out.emplace_back(key.info.name);
+    return out;
+  }
+
+  Config& config_;
+  Problems& problems_;
+};
 
 class PartitionReader {
  public:
@@ -34,11 +83,14 @@ class PartitionReader {
     if (item.kind != Value::Kind::kMap)
       return problems_.error(item, "an entry of partitions is a map", "write `- name: NAME`");
     PartitionEntry entry;
+    entry.p = config_.partition_defaults;
     read_map(partition_keys(), "", item, entry, problems_);
     if (!is_named(entry, item)) return;
+    note_lines("partitions." + entry.p.name, item, config_);
     set_state(entry);
     set_default_for(entry, item);
     resolve_nodes(entry.p, item);
+    cut_default_time(entry.p, item);
     check_times(entry.p, item);
     check_defaults(entry.p, item);
     check_qos(entry.p, item);
@@ -111,6 +163,12 @@ class PartitionReader {
                     meant.empty() ? "add them under nodes:" : meant);
   }
 
+  // What was not said here gives way to what was.
+  static void cut_default_time(Partition& p, const Value& item) {
+    if (item.find("default_time") == nullptr && p.default_time != base::kUnlimited)
+      p.default_time = std::min(p.default_time, p.max_time);
+  }
+
   void check_times(const Partition& p, const Value& item) {
     if (!p.unlimited && p.default_time == base::kUnlimited)
       problems_.error(place_of(item, "default_time"),
@@ -119,9 +177,13 @@ class PartitionReader {
     if (p.default_time != base::kUnlimited && p.default_time > p.max_time)
       problems_.error(place_of(item, "default_time"),
                       fmt::format("partition {}: default_time is above max_time", p.name));
-    if (p.unlimited && p.max_time != base::kUnlimited)
+    if (p.unlimited && p.max_time != base::kUnlimited) {
+      const bool are_both_here = item.find("unlimited") != nullptr && item.find("max_time") != nullptr;
       problems_.error(place_of(item, "unlimited"), fmt::format("partition {} is unlimited and has a max_time", p.name),
-                      "leave one of them out");
+                      are_both_here
+                          ? "leave one of them out"
+                          : "one comes from partition_defaults: write max_time: UNLIMITED or unlimited: false");
+    }
     if (p.lease != base::Duration{} && p.lease < config_.heartbeat * 2)
       problems_.error(place_of(item, "lease"),
                       fmt::format("partition {}: the lease is less than twice links.heartbeat", p.name),
@@ -162,10 +224,11 @@ class PartitionReader {
 };
 
 Partition default_partition(const Config& c) {
-  Partition p;
+  Partition p = c.partition_defaults;
   p.name = "default";
   p.is_default = true;
-  p.unlimited = true;
+  p.unlimited = p.unlimited || (p.default_time == base::kUnlimited && p.max_time == base::kUnlimited);
+  if (!p.unlimited) p.default_time = std::min(p.default_time, p.max_time);
   for (const auto& node : c.nodes) p.nodes.push_back(node.name);
   return p;
 }
@@ -173,6 +236,10 @@ Partition default_partition(const Config& c) {
 }  // namespace
 
 void read_partitions(const Value& root, Config& c, Problems& problems) {
+  for (const char* section : {"scheduler", "jobs"})
+    if (const Value* map = root.find(section); map != nullptr && map->kind == Value::Kind::kMap)
+      note_lines(section, *map, c);
+  if (const Value* map = root.find("partition_defaults"); map != nullptr) DefaultsReader(c, problems).read(*map);
   std::span<const Value> items = list_items(root, "partitions", problems);
   if (items.empty()) {
     c.partitions = {default_partition(c)};

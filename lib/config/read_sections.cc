@@ -12,7 +12,8 @@ namespace {
 
 constexpr size_t kMaxClusterName = 40;  // It is part of cgroup paths.
 constexpr size_t kLongRunDir = 80;      // Unix socket paths end at 108 bytes.
-constexpr std::string_view kLists[] = {"nodes", "network", "partitions", "qos"};
+// Read by functions of their own.
+constexpr std::string_view kLists[] = {"nodes", "network", "partition_defaults", "partitions", "qos"};
 
 std::string_view section_of(std::string_view dotted) {
   size_t dot = dotted.find('.');

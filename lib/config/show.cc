@@ -88,6 +88,15 @@ void dump_sections(std::string& out, const Config& c) {
   }
 }
 
+void dump_partition_defaults(std::string& out, const Config& c) {
+  const PartitionEntry entry = entry_of(c.partition_defaults);
+  out += "\n";
+  add_comment(out, "", "What partitions have where they do not say; the keys are those of partitions.");
+  out += "partition_defaults:\n";
+  for (const auto& key : partition_keys())
+    if (is_partition_default(key.info.name)) out += fmt::format("  {}: {}\n", key.info.name, yaml(key, entry));
+}
+
 template <typename T>
 void dump_list(std::string& out, std::string_view list, std::span<const Key<T>> keys, const std::vector<T>& objects) {
   out += "\n";
@@ -187,6 +196,15 @@ void add_node_changes(std::vector<Change>& out, const Config& before, const Conf
   changes.move_to(out);
 }
 
+void add_changes_of_defaults(std::vector<Change>& out, const Config& before, const Config& after) {
+  const PartitionEntry old = entry_of(before.partition_defaults), now = entry_of(after.partition_defaults);
+  for (const auto& key : partition_keys()) {
+    const std::string was = show(key, old), is = show(key, now);
+    if (was != is)
+      out.push_back({fmt::format("partition_defaults.{}", key.info.name), change_text(was, is), key.info.reload});
+  }
+}
+
 std::vector<Change> changes_of(const Config& before, const Config& after) {
   std::vector<Change> changes;
   for (const auto& key : config_keys()) {
@@ -196,6 +214,7 @@ std::vector<Change> changes_of(const Config& before, const Config& after) {
   add_node_changes(changes, before, after);
   for (Change& c : list_changes("network", switch_keys(), before.switches, after.switches))
     changes.push_back(std::move(c));
+  add_changes_of_defaults(changes, before, after);
   for (Change& c : list_changes("partitions", partition_keys(), partition_entries(before), partition_entries(after)))
     changes.push_back(std::move(c));
   for (Change& c : list_changes("qos", qos_keys(), before.qos, after.qos)) changes.push_back(std::move(c));
@@ -237,6 +256,10 @@ std::vector<std::pair<std::string, std::string>> entries(const Config& c) {
   for (const auto& key : config_keys()) out.emplace_back(std::string(key.info.name), show(key, c));
   add_pairs(out, "nodes", node_keys(), group_nodes(c.nodes));
   add_pairs(out, "network", switch_keys(), c.switches);
+  const PartitionEntry defaults = entry_of(c.partition_defaults);
+  for (const auto& key : partition_keys())
+    if (is_partition_default(key.info.name))
+      out.emplace_back(fmt::format("partition_defaults.{}", key.info.name), show(key, defaults));
   add_pairs(out, "partitions", partition_keys(), partition_entries(c));
   add_pairs(out, "qos", qos_keys(), c.qos);
   return out;
@@ -247,6 +270,7 @@ std::string dump(const Config& c) {
   dump_sections(out, c);
   dump_list(out, "nodes", node_keys(), group_nodes(c.nodes));
   dump_list(out, "network", switch_keys(), c.switches);
+  dump_partition_defaults(out, c);
   dump_list(out, "partitions", partition_keys(), partition_entries(c));
   dump_list(out, "qos", qos_keys(), c.qos);
   return out;

@@ -223,6 +223,12 @@ void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& probl
     return assign(key, model::parse_reclaim(value.text), value, problems,
                   [reclaim](model::Reclaim r) { **reclaim = r; });
   }
+  if (auto* consolidate = std::get_if<model::Consolidate*>(&to)) {
+    const std::string word = value.text == "true" ? "on" : value.text == "false" ? "off" : value.text;
+    if (Status known = check_choice(word, key.choices); !known) return tell(key, value, known.error(), problems);
+    return assign(key, model::parse_consolidate(word), value, problems,
+                  [consolidate](model::Consolidate c) { **consolidate = c; });
+  }
   if (auto* fit = std::get_if<model::Fit*>(&to)) {
     Status known = check_choice(value.text, key.choices);
     if (!known) return tell(key, value, known.error(), problems);
@@ -357,7 +363,7 @@ std::string show_value(const KeyInfo& key, Ref from) {
           return duration_text(*place);
         else if constexpr (std::is_same_v<Place, std::vector<std::string>>)
           return list_text(key, *place);
-        else if constexpr (std::is_same_v<Place, model::Fit>)
+        else if constexpr (std::is_same_v<Place, model::Fit> || std::is_same_v<Place, model::Consolidate>)
           return std::string(model::name(*place));
         else if constexpr (std::is_same_v<Place, std::map<std::string, double>>)
           return weights_text(*place, "=", ",");

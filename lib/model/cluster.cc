@@ -1,7 +1,10 @@
 // Names of the enums of cluster.h.
 #include "model/cluster.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
+#include "base/text.h"
 
 namespace gw::model {
 
@@ -17,6 +20,28 @@ std::string_view name(PartitionState s) {
       return "INACTIVE";
   }
   GW_CHECK(!"a partition state outside its enum");
+}
+
+std::string_view name(Consolidate c) {
+  switch (c) {
+    case Consolidate::kDefault:
+      return "default";
+    case Consolidate::kOn:
+      return "on";
+    case Consolidate::kOff:
+      return "off";
+    case Consolidate::kDryRun:
+      return "dry_run";
+  }
+  GW_CHECK(!"a way to consolidate outside its enum");
+}
+
+base::Result<Consolidate> parse_consolidate(std::string_view text) {
+  if (base::iequals(text, "true")) return Consolidate::kOn;
+  if (base::iequals(text, "false")) return Consolidate::kOff;
+  for (const Consolidate c : {Consolidate::kDefault, Consolidate::kOn, Consolidate::kOff, Consolidate::kDryRun})
+    if (base::iequals(text, name(c))) return c;
+  return base::invalid(fmt::format("\"{}\" is none of off, dry_run, on", base::printable(text, 60)));
 }
 
 }  // namespace gw::model

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/bitset.h"
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "model/qos.h"
 #include "model/request.h"
@@ -58,6 +60,12 @@ struct Node {
 enum class PartitionState : uint8_t { kUp, kDown, kDrain, kInactive };
 std::string_view name(PartitionState s);
 
+/// Are running jobs moved so that one that is blocked can start? As they stand on disk: never renumbered.
+enum class Consolidate : uint8_t { kDefault, kOn, kOff, kDryRun };
+std::string_view name(Consolidate c);
+/// default, on, off, dry_run; true and false are on and off.
+base::Result<Consolidate> parse_consolidate(std::string_view text);
+
 /// A pool of nodes with its rules.
 struct Partition {
   std::string name;
@@ -77,12 +85,12 @@ struct Partition {
   Fit fit = Fit::kDefault;          ///< kDefault: the scheduler's.
   uint32_t cores_per_gpu_kept = 1;  ///< Cores that jobs without GPUs leave to each free GPU; at most cores / GPUs - 1.
   bool allow_shared_gpus = false;   ///< Jobs may ask for parts of a GPU.
-  bool consolidate = false;         ///< Jobs are moved so that one that is blocked can start.
-  std::string default_qos;          ///< Of jobs that name none, of users who have none of their own.
+  Consolidate consolidate = Consolidate::kDefault;  ///< kDefault: the cluster's.
+  std::string default_qos;                          ///< Of jobs that name none, of users who have none of their own.
   std::vector<std::string> allow_users, allow_groups, allow_qos, deny_users;  ///< Empty allow: everybody.
   bool exclusive = false;                                                     ///< Whole nodes only.
-  base::Duration lease = {};                 ///< Zero: none. A node cut off for so long ends its jobs itself.
-  base::Duration grace = base::seconds(30);  ///< SIGTERM to SIGKILL.
+  base::Duration lease = {};            ///< Zero: none. A node cut off for so long ends its jobs itself.
+  std::optional<base::Duration> grace;  ///< Of those that make way, unless their QOS says; nullopt: the cluster's.
   bool operator==(const Partition&) const = default;
 };
 

@@ -26,7 +26,8 @@ PartitionFacts facts_of(const model::Partition& p) {
   facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
   facts.allow_shared_gpus = p.allow_shared_gpus;
   facts.fit = p.fit;
-  facts.consolidates = p.consolidate;
+  facts.consolidate = p.consolidate;
+  facts.grace = p.grace;
   return facts;
 }
 

@@ -58,7 +58,9 @@ struct PartitionFacts {
   uint32_t cores_per_gpu_kept = 0;  ///< Cores kept back for each free GPU, at most cores / GPUs - 1.
   bool allow_shared_gpus = false;
   model::Fit fit = model::Fit::kDefault;  ///< kDefault: the policy's.
-  bool consolidates = false;              ///< Jobs are moved so that one that is blocked can start.
+  /// Jobs are moved so that one that is blocked can start; kDefault: they are not.
+  model::Consolidate consolidate = model::Consolidate::kDefault;
+  std::optional<base::Duration> grace;  ///< Of jobs that are taken off, unless their QOS says; nullopt: the policy's.
 };
 
 /// What the scheduler knows of a partition. A draining one still starts what it has; an inactive or down one does not.

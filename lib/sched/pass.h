@@ -122,11 +122,12 @@ class Pass {
   using NextVictim = std::function<std::optional<JobId>()>;
   bool start_by_moving(const PendingJob& job);
   bool move_out_of_the_way(const PendingJob& job, const PartitionFacts& partition);
-  size_t moves_left();
+  size_t moves_left(const PartitionFacts& partition);
   std::vector<Candidate> movable(const PendingJob& job, const PartitionFacts& partition);
   bool try_moving(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& movers);
   bool rearrange(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& movers);
   bool place_again(JobId mover, Group& group);
+  void tell_moves(const PendingJob& job, const std::string& partition, const Group& placed);
   void keep_places(const PendingJob& job, const std::vector<JobId>& movers, Duration grace, const Group& placed,
                    Group& group);
   bool start_by_taking(const PendingJob& job);

@@ -1,12 +1,16 @@
 // Consolidation: a blocked job that would fit if a few running ones stood elsewhere gets its room by moving them. Only
 // who can be taken off is moved, each is placed anew in the same plan, and so many moves an hour are the most. A move
-// takes nothing from anybody: no rule of the quotas is asked but whether the job itself may start.
+// takes nothing from anybody: no rule of the quotas is asked but whether the job itself may start. In a partition with
+// a dry run the same is found and only told: the pass goes on as if nothing had been.
 #include <algorithm>
 #include <iterator>
 
 #include "sched/pass.h"
 
 namespace gw::sched {
+
+using model::Consolidate;
+
 namespace {
 
 constexpr size_t kMostMoves = 8;     // for one job
@@ -14,11 +18,13 @@ constexpr size_t kMostSingles = 64;  // jobs tried alone
 
 }  // namespace
 
-/// So many jobs may still be moved within the hour.
-size_t Pass::moves_left() {
+/// So many jobs may still be moved within the hour. What is only told counts among itself.
+size_t Pass::moves_left(const PartitionFacts& partition) {
   const std::vector<Time>& moves = view_.moves();
   const auto recent = std::find_if(moves.begin(), moves.end(), [this](Time t) { return now_ < t + base::hours(1); });
-  const size_t used = static_cast<size_t>(moves.end() - recent) + moved_;
+  size_t used = static_cast<size_t>(moves.end() - recent) + moved_;
+  if (partition.consolidate == Consolidate::kDryRun)
+    for (const WouldMove& told : plan_.would_move) used += told.moves.size();
   const size_t most = view_.policy().moves_per_hour;
   if (used >= most && recent != moves.end()) change_at(*recent + base::hours(1));
   return most - std::min(used, most);
@@ -72,10 +78,13 @@ bool Pass::rearrange(const PendingJob& job, const PartitionFacts& partition, con
   const Quotas before = quotas_;
   bool is_done = start_parts(job, partition.name, job.time_limit, placed);
   for (JobId id : movers) is_done = is_done && place_again(id, placed);
-  if (!is_done) {
+  const bool is_dry = partition.consolidate == Consolidate::kDryRun;
+  if (is_done && is_dry) tell_moves(job, partition.name, placed);
+  if (!is_done || is_dry) {
     undo(placed);
     quotas_ = before;
-    return false;
+    turns_.refresh(served_.leaf);
+    return is_done;
   }
   Group group;
   Duration grace = {};
@@ -99,6 +108,18 @@ bool Pass::rearrange(const PendingJob& job, const PartitionFacts& partition, con
   return true;
 }
 
+void Pass::tell_moves(const PendingJob& job, const std::string& partition, const Group& placed) {
+  WouldMove told{job.id, partition, {}, {}};
+  for (const Decision& d : placed.decisions) {
+    const Start& start = std::get<Start>(d);
+    if (start.job == job.id)
+      told.nodes = start.allocation.node_names();
+    else
+      told.moves.push_back({start.job, start.allocation.node_names()});
+  }
+  plan_.would_move.push_back(std::move(told));
+}
+
 /// Nobody has left yet: the movers stand where they stood, and what everybody will have is promised.
 void Pass::keep_places(const PendingJob& job, const std::vector<JobId>& movers, Duration grace, const Group& placed,
                        Group& group) {
@@ -116,14 +137,15 @@ void Pass::keep_places(const PendingJob& job, const std::vector<JobId>& movers, 
 
 bool Pass::try_moving(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& movers) {
   for (JobId id : movers) take(id);
-  if (fits(job, partition) && rearrange(job, partition, movers)) return true;
+  const bool is_found = fits(job, partition) && rearrange(job, partition, movers);
+  if (is_found && partition.consolidate == Consolidate::kOn) return true;
   for (auto it = movers.rbegin(); it != movers.rend(); ++it) give_back(*it);
-  return false;
+  return is_found;
 }
 
 /// First each job alone, the cheapest first; then as many as it takes, node by node, without those that need not move.
 bool Pass::move_out_of_the_way(const PendingJob& job, const PartitionFacts& partition) {
-  const size_t most = std::min(moves_left(), kMostMoves);
+  const size_t most = std::min(moves_left(partition), kMostMoves);
   if (most == 0 || fits_soon(job, partition)) return false;
   const std::vector<Candidate> list = movable(job, partition);
   std::vector<Candidate> cheapest = list;
@@ -148,7 +170,8 @@ bool Pass::start_by_moving(const PendingJob& job) {
   for (const std::string& name : job.partitions) {
     if (!is_open(job, name)) continue;
     const PartitionFacts& partition = *capacity().partition(name);
-    if (partition.consolidates && move_out_of_the_way(job, partition)) return true;
+    const bool is_tried = partition.consolidate == Consolidate::kOn || partition.consolidate == Consolidate::kDryRun;
+    if (is_tried && move_out_of_the_way(job, partition) && partition.consolidate == Consolidate::kOn) return true;
   }
   return false;
 }

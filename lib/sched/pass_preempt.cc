@@ -332,7 +332,11 @@ void Pass::spare_the_unneeded(const PendingJob& job, const PartitionFacts& parti
 
 Duration Pass::grace_of(JobId victim) const {
   const uint32_t leaf = quotas_.tree().leaf_of(view_.running().at(victim)->qos);
-  return quotas_.tree().side(leaf).grace.value_or(view_.policy().grace);
+  if (const auto& grace = quotas_.tree().side(leaf).grace) return *grace;
+  const auto taken = taken_holdings_.find(victim);
+  const Holding& holding = taken == taken_holdings_.end() ? view_.capacity().holdings().at(victim) : taken->second;
+  const PartitionFacts* partition = view_.capacity().partition(holding.partition);
+  return partition != nullptr && partition->grace ? *partition->grace : view_.policy().grace;
 }
 
 /// By which rule the job takes from that one; 0: by the order's own right.

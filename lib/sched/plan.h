@@ -70,6 +70,20 @@ struct Group {
   std::vector<Decision> decisions;
 };
 
+/// What consolidation would do where it is only tried: this job would start if those stood elsewhere. No decision.
+struct WouldMove {
+  struct Move {
+    JobId job;
+    std::vector<std::string> to;  ///< Nodes.
+    bool operator==(const Move&) const = default;
+  };
+  JobId job;
+  std::string partition;
+  std::vector<std::string> nodes;
+  std::vector<Move> moves;
+  bool operator==(const WouldMove&) const = default;
+};
+
 struct Plan {
   uint64_t epoch = 0;         ///< Of the view it was made from.
   std::vector<Group> groups;  ///< In the order in which they were decided.
@@ -79,6 +93,7 @@ struct Plan {
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
   bool exhausted = false;               ///< The budget ran out: plan again at once.
   Time next_change_at = Time::never();  ///< First moment at which time alone could change an answer.
+  std::vector<WouldMove> would_move;    ///< Of partitions where consolidation is a dry run.
 };
 
 /// `now` must not go back from one call to the next.

@@ -145,7 +145,9 @@ Result<Cluster> build_cluster(const config::ScenarioCluster& written, const Load
   cluster.usage_half_life = written.policy.usage_half_life;
   for (const model::Partition& p : written.partitions) {
     cluster.partitions.push_back(sched::facts_of(p));
-    cluster.partitions.back().consolidates = written.policy.consolidate.value_or(false);
+    model::Consolidate& consolidate = cluster.partitions.back().consolidate;
+    const bool is_said = p.consolidate != model::Consolidate::kDefault;
+    if (!is_said && written.policy.consolidate.value_or(false)) consolidate = model::Consolidate::kOn;
   }
   for (const config::ScenarioReservation& r : written.reservations) {
     sched::AdvanceReservation reservation{r.name, r.nodes,       kStart + r.start, kStart + r.end,

@@ -150,7 +150,7 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
 
 void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& partition) {
   const auto& [name, nodes, is_up, tier, max_nodes, max_time, exclusive, mem_per_cpu, mem_per_gpu, cpus_per_gpu,
-               cores_kept, shared, fit, consolidates] = partition;
+               cores_kept, shared, fit, consolidate, grace] = partition;
   w->set_name(name);
   set_strings(w->mutable_nodes(), nodes);
   w->set_is_up(is_up);
@@ -164,7 +164,8 @@ void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& part
   w->set_cores_per_gpu_kept(cores_kept);
   w->set_allow_shared_gpus(shared);
   w->set_fit(static_cast<uint32_t>(fit));
-  w->set_consolidates(consolidates);
+  w->set_consolidate(static_cast<uint32_t>(consolidate));
+  if (grace) w->set_grace_us(grace->us);
 }
 
 Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
@@ -184,7 +185,13 @@ Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
   p.allow_shared_gpus = w.allow_shared_gpus();
   GW_TRY(fit, fit_from(w.fit()));
   p.fit = fit;
-  p.consolidates = w.consolidates();
+  if (w.consolidate() > static_cast<uint32_t>(model::Consolidate::kDryRun))
+    return damaged("an unknown way to consolidate");
+  p.consolidate = static_cast<model::Consolidate>(w.consolidate());
+  if (w.has_grace_us()) {
+    GW_TRY(grace, duration_from(w.grace_us()));
+    p.grace = grace;
+  }
   return p;
 }
 

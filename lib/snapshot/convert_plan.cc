@@ -154,8 +154,8 @@ Result<sched::Claim> claim_from(const wire::SnapshotClaim& from) {
 }
 
 wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
-  // How many steps it took is no part of what was decided.
-  const auto& [epoch, groups, reservations, placements, exhausted, next_change_at] = plan;
+  // How many steps it took is no part of what was decided, nor is what was only tried.
+  const auto& [epoch, groups, reservations, placements, exhausted, next_change_at, would_move] = plan;
   wire::SnapshotPlan w;
   for (const sched::Group& group : groups) {
     wire::SnapshotGroup* to = w.add_groups();

@@ -244,14 +244,14 @@ Partition to_wire(const model::Partition& p) {
   w.set_cores_per_gpu_kept(p.cores_per_gpu_kept);
   w.set_allow_shared_gpus(p.allow_shared_gpus);
   w.set_default_qos(p.default_qos);
-  w.set_consolidate(p.consolidate);
+  w.set_consolidate(static_cast<uint32_t>(p.consolidate));
   set_strings(w.mutable_allow_users(), p.allow_users);
   set_strings(w.mutable_allow_groups(), p.allow_groups);
   set_strings(w.mutable_allow_qos(), p.allow_qos);
   set_strings(w.mutable_deny_users(), p.deny_users);
   w.set_exclusive(p.exclusive);
   w.set_lease_us(p.lease.us);
-  w.set_grace_us(p.grace.us);
+  if (p.grace) w.set_grace_us(p.grace->us);
   return w;
 }
 
@@ -259,6 +259,8 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   if (w.state() > static_cast<uint32_t>(model::PartitionState::kInactive))
     return bad_number("partition state", w.state());
   if (w.fit() > static_cast<uint32_t>(model::Fit::kSpread)) return bad_number("fit", w.fit());
+  if (w.consolidate() > static_cast<uint32_t>(model::Consolidate::kDryRun))
+    return bad_number("way to consolidate", w.consolidate());
   model::Partition p;
   p.name = w.name();
   p.nodes = strings(w.nodes());
@@ -278,14 +280,14 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   if (w.has_cores_per_gpu_kept()) p.cores_per_gpu_kept = w.cores_per_gpu_kept();
   p.allow_shared_gpus = w.allow_shared_gpus();
   p.default_qos = w.default_qos();
-  p.consolidate = w.consolidate();
+  p.consolidate = static_cast<model::Consolidate>(w.consolidate());
   p.allow_users = strings(w.allow_users());
   p.allow_groups = strings(w.allow_groups());
   p.allow_qos = strings(w.allow_qos());
   p.deny_users = strings(w.deny_users());
   p.exclusive = w.exclusive();
   p.lease.us = w.lease_us();
-  p.grace.us = w.grace_us();
+  if (w.has_grace_us()) p.grace = base::Duration{w.grace_us()};
   return p;
 }
 

@@ -56,3 +56,57 @@ def test_a_qos_that_a_partition_names_is_not_deleted(cluster):
         acct(cluster, "delete", "qos", "a,b")
     finally:
         cluster.run("gcontrol", "delete", "PartitionName=pool")
+
+
+def effective(cluster, name):
+    """Key -> (value, origin) as `--effective --json` has them."""
+    partitions = cluster.json("gcontrol", "show", "partition", name, "--effective", "--json")["partitions"]
+    assert [p["name"] for p in partitions] == [name]
+    return {key: (said["value"], said["origin"]) for key, said in partitions[0]["keys"].items()}
+
+
+def test_what_holds_in_a_partition_and_who_says_so(cluster):
+    try:
+        cluster.run("gcontrol", "create", "PartitionName=pool", "Nodes=n[0-1]", "MaxTime=30", "Consolidate=dry_run")
+        keys = effective(cluster, "pool")
+        assert keys["max_time"][0] == 1800 and keys["nodes"][0] == ["n0", "n1"]
+        for key in ("max_time", "default_time", "consolidate", "nodes"):
+            assert keys[key][1]["kind"] == "command" and keys[key][1]["user"] == "root", (key, keys[key])
+        assert keys["consolidate"][0] == "dry_run"
+        assert keys["fit"] == ("best", {"kind": "built_in"})
+        restart(cluster)
+        assert effective(cluster, "pool") == keys
+        main = effective(cluster, "main")
+        assert main["consolidate"] == ("off", {"kind": "built_in"})
+        assert main["unlimited"][0] is True and main["unlimited"][1]["kind"] == "partition"
+        place, line = main["unlimited"][1]["place"].rsplit(":", 1)
+        with open(place) as file:
+            assert "unlimited: true" in file.read().splitlines()[int(line) - 1]
+        shown = cluster.run("gcontrol", "show", "partition", "pool", "--effective").stdout.splitlines()
+        assert shown[0] == "PartitionName=pool" and shown[1].split() == ["KEY", "VALUE", "ORIGIN"]
+        told = {line.split()[0]: line.split()[1:] for line in shown[2:]}
+        assert told["max_time"][:4] == ["30m", "gcontrol", "by", "root,"] and told["fit"] == ["best", "built-in"]
+        assert set(told) == set(keys)
+    finally:
+        cluster.run("gcontrol", "delete", "PartitionName=pool", check=False)
+
+
+def test_a_dry_run_of_consolidation_tells_what_would_be_moved_and_moves_nobody(cluster):
+    try:
+        cluster.run("gcontrol", "create", "PartitionName=pool", "Nodes=n[0-1]", "MaxTime=60", "Fit=WORST", "Consolidate=DRY_RUN")
+        stay = [cluster.submit("sleep 600", "-p", "pool", "-N1", "--gpus=2", "-t", "60") for _ in range(2)]
+        for job in stay:  # one on each node
+            cluster.wait_state(job, "RUNNING")
+        big = cluster.submit("sleep 600", "-p", "pool", "-N1", "--gpus=8", "-t", "30")
+
+        def told():
+            history = cluster.run("gcontrol", "show", "job", big, "--history").stdout
+            return [line for line in history.splitlines() if "would move" in line]
+
+        wait_for(told, "the dry run's word")
+        assert "would start in pool on n" in told()[0] and "consolidate is dry_run" in told()[0]
+        assert cluster.state(big) == "PENDING"
+        assert [cluster.state(job) for job in stay] == ["RUNNING", "RUNNING"]
+    finally:
+        cluster.run("gcancel", "-p", "pool", check=False)
+        wait_for(lambda: cluster.run("gcontrol", "delete", "PartitionName=pool", check=False).returncode == 0, "pool goes")

@@ -212,7 +212,8 @@ RC_GTEST_PROP(Convert, PartitionsRoundTrip, ()) {
   p.deny_users = texts();
   p.exclusive = coin();
   p.lease.us = micros();
-  p.grace.us = micros();
+  p.consolidate = static_cast<model::Consolidate>(number(4));
+  if (coin()) p.grace = base::Duration{micros()};
   auto after = wire::from_wire(wire::to_wire(p));
   RC_ASSERT(after.has_value());
   RC_ASSERT(*after == p);

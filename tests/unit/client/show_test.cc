@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "client/info_fields.h"
 #include "client/job_text.h"
 #include "client/json.h"
+#include "client/partition_text.h"
+#include "model/cluster.h"
+#include "model/partition_keys.h"
 #include "tests/unit/client/build_job.h"
+#include "wire/convert.h"
 
 namespace gw::client {
 namespace {
@@ -302,7 +307,67 @@ TEST(ShowPartition, HasSlurmsKeys) {
   p.set_fit(static_cast<uint32_t>(model::Fit::kSpread));
   p.set_cores_per_gpu_kept(0);
   p.set_allow_shared_gpus(true);
-  EXPECT_THAT(show_partition_text(p, {}), HasSubstr("Fit=spread CoresPerGpuKept=0 SharedGpus=YES"));
+  p.set_consolidate(static_cast<uint32_t>(model::Consolidate::kDryRun));
+  EXPECT_THAT(show_partition_text(p, {}), HasSubstr("Fit=spread CoresPerGpuKept=0 SharedGpus=YES Consolidate=dry_run"));
+}
+
+wire::ListPartitionsReply with_origins() {
+  wire::ListPartitionsReply reply;
+  model::Partition p;
+  p.name = "gpu";
+  p.nodes = {"n0", "n1"};
+  p.max_time = base::hours(2);
+  p.fit = model::Fit::kWorst;
+  p.grace = base::seconds(5);
+  *reply.add_partitions() = wire::to_wire(p);
+  const auto add = [&reply](const char* key, model::OriginKind kind, const char* place, const char* by) {
+    wire::KeyOrigin& o = *reply.mutable_partitions(0)->add_origins();
+    o.set_key(key);
+    o.set_kind(static_cast<uint32_t>(kind));
+    o.set_place(place);
+    o.set_by(by);
+    o.set_at_us(1'800'000'000'000'000);
+  };
+  add("nodes", model::OriginKind::kFile, "/g.yaml:4", "");
+  add("max_time", model::OriginKind::kCommand, "", "ann");
+  add("fit", model::OriginKind::kCluster, "/g.yaml:2", "");
+  add("tier", model::OriginKind::kBuiltIn, "", "");
+  return reply;
+}
+
+TEST(ShowPartition, EffectiveNamesTheOriginOfEachKey) {
+  const auto text = effective_text(with_origins());
+  ASSERT_TRUE(text);
+  EXPECT_THAT(*text, HasSubstr("PartitionName=gpu\n   KEY "));
+  const auto line = [&text](const std::string& key) {
+    const size_t at = text->find("\n   " + key + " ");
+    if (at == std::string::npos) return std::string("none");
+    std::string out;
+    for (const std::string& word : base::split(text->substr(at + 4, text->find('\n', at + 1) - at - 4), ' '))
+      if (!word.empty()) out += (out.empty() ? "" : " ") + word;
+    return out;
+  };
+  EXPECT_EQ(line("nodes"), "nodes n[0-1] /g.yaml:4");
+  EXPECT_EQ(line("fit"), "fit worst cluster default: scheduler.fit, /g.yaml:2");
+  EXPECT_EQ(line("tier"), "tier 1 built-in");
+  EXPECT_EQ(line("max_time"), "max_time 2h gcontrol by ann, " + base::format_time({1'800'000'000'000'000}));
+  EXPECT_THAT(line("lease"), HasSubstr("unknown")) << "an older controller";
+}
+
+TEST(ShowPartition, EffectiveJsonHasTypedValues) {
+  const auto json = effective_json(with_origins());
+  ASSERT_TRUE(json);
+  std::string flat = *json;
+  std::erase_if(flat, [](char c) { return c == ' ' || c == '\n'; });
+  EXPECT_THAT(flat, HasSubstr("\"name\":\"gpu\""));
+  EXPECT_THAT(
+      flat,
+      HasSubstr("\"nodes\":{\"value\":[\"n0\",\"n1\"],\"origin\":{\"kind\":\"partition\",\"place\":\"/g.yaml:4\"}}"));
+  EXPECT_THAT(flat, HasSubstr("\"max_time\":{\"value\":7200,\"origin\":{\"kind\":\"command\",\"user\":\"ann\""));
+  EXPECT_THAT(flat, HasSubstr("\"default_time\":{\"value\":null"));
+  EXPECT_THAT(flat, HasSubstr("\"key\":\"scheduler.fit\""));
+  EXPECT_THAT(flat, HasSubstr("\"grace\":{\"value\":5,"));
+  EXPECT_THAT(flat, HasSubstr("\"exclusive\":{\"value\":false,"));
 }
 
 }  // namespace

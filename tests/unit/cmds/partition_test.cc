@@ -49,6 +49,25 @@ TEST(PartitionUpdate, TakesTheKeysOfSlurm) {
   EXPECT_EQ(updated({"Nodes=ALL"}).nodes(), "ALL");
 }
 
+TEST(PartitionUpdate, TakesThePolicy) {
+  const auto u = updated({"Consolidate=DRY_RUN", "Fit=Worst", "GraceTime=90"});
+  EXPECT_EQ(u.consolidate(), static_cast<uint32_t>(model::Consolidate::kDryRun));
+  EXPECT_EQ(u.fit(), static_cast<uint32_t>(model::Fit::kWorst));
+  EXPECT_EQ(u.grace_us(), base::seconds(90).us);
+  EXPECT_EQ(updated({"Consolidate=off"}).consolidate(), static_cast<uint32_t>(model::Consolidate::kOff));
+  EXPECT_EQ(updated({"GraceTime=2m"}).grace_us(), base::minutes(2).us);
+  EXPECT_TRUE(updated({"Fit=default"}).has_fit());
+  for (const char* wrong : {"Consolidate=maybe", "Fit=tight", "GraceTime=2d", "GraceTime=soon"})
+    EXPECT_FALSE(update_request(Words{"PartitionName=p", wrong}, {})) << wrong;
+}
+
+TEST(PartitionCreation, SaysWhichKeysAreSaid) {
+  std::vector<std::string> keys;
+  for (const auto& origin : created({"PartitionName=p", "Nodes=n1", "MaxTime=60", "Fit=best"}).origins())
+    keys.push_back(origin.key());
+  EXPECT_THAT(keys, ElementsAre("nodes", "max_time", "default_time", "fit"));
+}
+
 TEST(PartitionCreation, HasTheDefaultsOfTheConfiguration) {
   const wire::Partition p = created({"PartitionName=p", "Nodes=n[1-3]", "MaxTime=60", "State=DRAIN"});
   EXPECT_EQ(p.name(), "p");
