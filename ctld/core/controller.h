@@ -138,6 +138,7 @@ class Controller {
   std::map<std::string, double> told_qos_use_;  // likewise
   bool is_usage_armed_ = false;
   uint64_t epoch_ = 0;
+  uint64_t quota_epoch_ = 0;  // when the tree of quotas, or the QOS of a job, changed last
   Timers timers_;
   std::map<LinkId, NodeId> links_;
   std::map<NodeId, LinkId> link_of_;

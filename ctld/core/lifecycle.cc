@@ -83,6 +83,7 @@ void Controller::consider(Time now, Job& job) {
 void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
 
 void Controller::on_plan(Time now, const sched::Plan& plan) {
+  if (plan.epoch < quota_epoch_) return;  // made for other quotas: nobody starts beyond the present ones
   tell_moves(now, plan.would_move);
   for (const sched::Group& group : plan.groups) commit_group(now, group);
   if (class_waits_.size() > 10'000 + 2 * live_jobs_) forget_old_waits();

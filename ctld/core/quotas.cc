@@ -57,7 +57,10 @@ void Controller::publish_quotas() {
   // Here nobody is gone at once: what a victim leaves has to be kept for whom it was taken.
   for (Qos& qos : tree)
     if (qos.grace) qos.grace = std::max(*qos.grace, base::seconds(1));
-  if (tree != quotas_) emit(sched::QosSet{tree});
+  if (tree != quotas_) {
+    emit(sched::QosSet{tree});
+    quota_epoch_ = epoch_;
+  }
   quotas_ = std::move(tree);
 }
 
@@ -148,6 +151,7 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   count_submitted(job, -1);
   if (job.spec.account == job.spec.qos) job.spec.account = to;
   job.spec.qos = to;
+  quota_epoch_ = epoch_ + 1;  // what follows tells the scheduler
   count_submitted(job, 1);
   if (rate != 0) charge(now, job, rate);
   if (job.waiting() != nullptr) consider(now, job);

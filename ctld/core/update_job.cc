@@ -130,12 +130,14 @@ base::Result<model::JobSpec> Controller::updated_spec(Time now, const Caller& ca
 
 void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobSpec spec) {
   count_submitted(job, -1);
+  const bool is_elsewhere = job.spec.qos != spec.qos;
   job.spec = std::move(spec);
   count_submitted(job, 1);
   if (job.waiting() != nullptr)
     consider(now, job);
   else if (job.state == model::JobState::kRunning)
     arm_limits(job);
+  if (is_elsewhere) quota_epoch_ = epoch_;
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(job, (job.placed()->started ? job.placed()->started : job.placed()->placed) + job.spec.time_limit);
   effects_.writes.push_back(store::PutJob{row_of(job, true)});

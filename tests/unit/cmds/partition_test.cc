@@ -63,8 +63,8 @@ TEST(PartitionUpdate, TakesThePolicy) {
 
 TEST(PartitionCreation, SaysWhichKeysAreSaid) {
   std::vector<std::string> keys;
-  for (const auto& origin : created({"PartitionName=p", "Nodes=n1", "MaxTime=60", "Fit=best"}).origins())
-    keys.push_back(origin.key());
+  const wire::Partition p = created({"PartitionName=p", "Nodes=n1", "MaxTime=60", "Fit=best"});
+  for (const auto& origin : p.origins()) keys.push_back(origin.key());
   EXPECT_THAT(keys, ElementsAre("nodes", "max_time", "default_time", "fit"));
 }
 

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Mistake{"controler: {}", "f:2:1: unknown key \"controler\" (did you mean \"controller\"?)"},
         Mistake{"port: 1", "f:2:1: unknown key \"port\" (it belongs under controller:)"},
-        Mistake{"zzzzzzzz: 1", "known here: nodes, network, partitions, qos"},
+        Mistake{"zzzzzzzz: 1", "known here: nodes, network, partition_defaults, partitions, qos"},
         Mistake{"jobs: {kil_wait: 1s}", "f:2:8: unknown key \"kil_wait\" (did you mean \"kill_wait\"?)"},
         Mistake{"nodes: [{name: n, feature: x}]", "f:2:19: unknown key \"feature\" (did you mean \"features\"?)"},
         Mistake{"jobs: {requeue: true, requeue: false}", "f:2:23: the key requeue stands twice, first in line 2"},

@@ -59,6 +59,7 @@ struct Gang : World {
     for (const model::Piece& piece : job(id).placed()->pieces)
       if (share(piece.node) == node) plan.groups.push_back({{sched::Preempt{piece.id, other, grace, 5}}});
     ASSERT_FALSE(plan.groups.empty());
+    plan.epoch = view.epoch();
     core->on_plan(now, plan);
     pump();
   }

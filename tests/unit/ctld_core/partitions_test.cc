@@ -44,7 +44,8 @@ struct Pools : World {
   }
   /// "kind place-or-user" of a key.
   std::string origin(const std::string& partition, const std::string& key) {
-    for (const wire::KeyOrigin& o : shown(partition).origins()) {
+    const wire::Partition p = shown(partition);
+    for (const wire::KeyOrigin& o : p.origins()) {
       if (o.key() != key) continue;
       const std::string from = o.place().empty() ? o.by() : o.place();
       return std::string(model::name(static_cast<OriginKind>(o.kind()))) + (from.empty() ? "" : " " + from);
@@ -192,6 +193,7 @@ struct DryRun : Pools {
   void tell(const std::vector<sched::WouldMove>& found) {
     sched::Plan plan;
     plan.would_move = found;
+    plan.epoch = view.epoch();
     core->on_plan(now, plan);
     pump();
   }

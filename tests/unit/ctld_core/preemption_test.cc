@@ -53,6 +53,7 @@ struct Victim : World {
   void take_off() {
     sched::Plan plan;
     plan.groups.push_back({{sched::Preempt{id, other, kGrace, 5}}});
+    plan.epoch = view.epoch();
     core->on_plan(now, plan);
     pump();
   }
@@ -270,6 +271,7 @@ TEST(Preemption, ANodeThatDoesNotComeBackIsWaitedForOnce) {
   w.started("n0", id);
   sched::Plan plan;
   plan.groups.push_back({{sched::Preempt{id, w.submit(1000, gang(1)), kGrace, 5}}});
+  plan.epoch = w.view.epoch();
   w.core->on_plan(w.now, plan);
   w.pump();
   ASSERT_EQ(w.state(id), JobState::kRunning);
@@ -278,6 +280,7 @@ TEST(Preemption, ANodeThatDoesNotComeBackIsWaitedForOnce) {
   w.core->on_tick(w.now);
   w.pump();
   EXPECT_GT(w.view.epoch(), epoch);  // nothing else would make the scheduler decide once more
+  plan.epoch = w.view.epoch();
   w.core->on_plan(w.now, plan);
   w.pump();
   EXPECT_EQ(w.state(id), JobState::kCompleting);
@@ -285,7 +288,7 @@ TEST(Preemption, ANodeThatDoesNotComeBackIsWaitedForOnce) {
 
 Settings with_consolidation() {
   Settings s = with_shared_gpus();
-  s.partitions.front().consolidate = true;
+  s.partitions.front().consolidate = model::Consolidate::kOn;
   return s;
 }
 
@@ -318,11 +321,16 @@ TEST(Preemption, ThePlaceOfOneThatMovesIsKeptOverARestart) {
   ASSERT_EQ(w.state(w.mover), JobState::kCompleting);
   ASSERT_EQ(w.state(w.stayer), JobState::kRunning);
   const std::string from = w.where(w.mover), to = w.where(w.stayer);
-  const sched::Claims claims = w.view.claims();
+  const auto by_job = [&w] {
+    std::map<JobId, sched::Claim> out;
+    for (const auto& [made, claim] : w.view.claims()) out[claim.job] = claim;
+    return out;
+  };
+  const auto claims = by_job();
   ASSERT_TRUE(claims.contains(w.mover) && claims.contains(w.big));
   w.restart();
   ASSERT_TRUE(w.restored) << w.restored.error().text();
-  EXPECT_EQ(w.view.claims(), claims);
+  EXPECT_EQ(by_job(), claims);
   w.connect(from, {World::run(w.mover, 1, wire::kRunStarted)});
   w.connect(to, {World::run(w.stayer, 1, wire::kRunStarted)});
   const JobId other = w.submit(1000, gang(1, 5));  // it would fit beside the one that stays
@@ -384,6 +392,7 @@ TEST(Preemption, ComponentsGoTogetherAndSaveTogether) {
   w.now = w.now + base::seconds(100);
   sched::Plan plan;
   plan.groups.push_back({{sched::Preempt{first, other, kGrace, 5}}});
+  plan.epoch = w.view.epoch();
   w.core->on_plan(w.now, plan);
   w.pump();
   ASSERT_EQ(w.state(second), JobState::kCompleting);

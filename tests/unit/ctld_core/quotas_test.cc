@@ -51,6 +51,26 @@ struct Tree : World {
   JobId last_job;
 };
 
+/// A plan is a moment old when it is carried out: nobody starts, or is taken off, by quotas that are others by now.
+TEST(Quotas, APlanForOtherQuotasIsNotCarriedOut) {
+  Tree t;
+  ASSERT_EQ(t.change(qos("q", 8)), "");
+  ASSERT_EQ(t.submit_to("q", 1000, 8), "");
+  const sched::Plan plan = sched::plan(t.view, t.now, {});
+  ASSERT_EQ(plan.groups.size(), 1U);
+  wire::ApiRequest request;
+  wire::QosPatch& patch = *add(request, wire::QuotaChange::kModify, "q").mutable_qos();
+  patch.mutable_limit()->add_set()->set_resource("gpu");
+  patch.mutable_limit()->mutable_set(0)->set_amount(4 * kGpu);
+  patch.mutable_guaranteed()->set_clear(true);
+  ASSERT_EQ(t.change(request), "");
+  t.core->on_plan(t.now, plan);
+  t.pump();
+  EXPECT_EQ(t.state(t.last_job), model::JobState::kPending);
+  t.schedule();
+  EXPECT_EQ(t.state(t.last_job), model::JobState::kPending);
+}
+
 TEST(Quotas, AreKeptAcrossARestart) {
   Tree t;
   ASSERT_EQ(t.change(qos("q", 8)), "");

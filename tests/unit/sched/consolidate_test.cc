@@ -60,7 +60,9 @@ TEST(Consolidate, ADryRunFindsTheSameMovesAndMovesNobody) {
   EXPECT_EQ(found.partition, "main");
   ASSERT_EQ(found.moves.size(), 1U);
   for (const Decision& d : group.decisions) {
-    if (const auto* mover = std::get_if<Preempt>(&d)) EXPECT_EQ(mover->job, found.moves[0].job);
+    if (const auto* mover = std::get_if<Preempt>(&d)) {
+      EXPECT_EQ(mover->job, found.moves[0].job);
+    }
     const auto* start = std::get_if<Start>(&d);
     if (start == nullptr) continue;
     EXPECT_EQ(start->allocation.node_names(), start->job == found.job ? found.nodes : found.moves[0].to);
