@@ -111,7 +111,7 @@ TEST(Claims, ThatSomebodyElseGotHoldOfAreNotWaitedFor) {
   c.decide();
   EXPECT_EQ(c.victims, (std::vector<uint32_t>{4}));
   EXPECT_EQ(c.claim.when, c.now + base::seconds(40));
-  c.leave(4);
+  c.apply(ShareReleased{JobId(4), NodeId(2)});
   EXPECT_TRUE(c.starts(c.decide(), kTaker));
 }
 
