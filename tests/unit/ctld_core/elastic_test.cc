@@ -46,6 +46,12 @@ struct Gang : World {
     core->on_plan(now, sched::plan(view, now, {}));
     pump();
   }
+  /// Without a plan.
+  void pass(base::Duration time) {
+    now = now + time;
+    core->on_tick(now);
+    pump();
+  }
   /// It has its three nodes.
   void grow() {
     schedule();
@@ -101,9 +107,7 @@ TEST(Elastic, ANodeThatLeavesHasItsGraceAndTheGangGoesOn) {
   EXPECT_THAT(w.told(), ElementsAre("n0", "n1"));
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
   EXPECT_FALSE(w.is_stopped("n2"));
-  w.now = w.now + kGrace;
-  w.core->on_tick(w.now);
-  w.pump();
+  w.pass(kGrace);
   EXPECT_TRUE(w.is_stopped("n2"));
   EXPECT_FALSE(w.is_stopped("n0"));
   w.done("n2", w.id);
@@ -182,9 +186,7 @@ TEST(Elastic, ANodeThatIsNeverReadyIsClearedAfterAWhile) {
   Gang w;
   w.plan_once();
   w.prepared("n1", w.id);
-  w.now = w.now + w.settings.start_timeout;
-  w.core->on_tick(w.now);
-  w.pump();
+  w.pass(w.settings.start_timeout);
   EXPECT_TRUE(w.is_stopped("n2"));
   EXPECT_FALSE(w.is_stopped("n1"));
   w.done("n2", w.id);
@@ -204,9 +206,7 @@ TEST(Elastic, HoldsOverARestartOfTheController) {
   EXPECT_EQ(w.state(w.id), JobState::kRunning);
   EXPECT_THAT(w.told(), ElementsAre("n0", "n1"));
   EXPECT_FALSE(w.is_stopped("n2"));
-  w.now = w.now + kGrace;
-  w.core->on_tick(w.now);
-  w.pump();
+  w.pass(kGrace);
   EXPECT_TRUE(w.is_stopped("n2"));
   w.done("n2", w.id);
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
@@ -217,9 +217,7 @@ TEST(Elastic, ANodeThatIsBackAfterTheGraceIsClearedThen) {
   w.grow();
   w.take("n2");
   w.cut("n2");
-  w.now = w.now + kGrace;
-  w.core->on_tick(w.now);
-  w.pump();
+  w.pass(kGrace);
   w.connect("n2", {World::run(w.id, 1, wire::kRunStarted)});
   EXPECT_TRUE(w.is_stopped("n2"));
   w.done("n2", w.id);
