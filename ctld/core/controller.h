@@ -153,7 +153,7 @@ class Controller {
   std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
   uint64_t misfits_ = 0;
-  std::map<std::string, PreemptionFigures> preemptions_;  // by QOS, since the start
+  std::map<std::string, PreemptionFigures> preemptions_;  // by QOS
   Effects effects_;
 
   // controller.cc: shared by all handlers
@@ -264,6 +264,7 @@ class Controller {
   void take_exit_as_saved(model::Job& job, const model::Outcome& reported);
   static bool was_preempted(const model::Outcome& outcome);
   void count_preemption(Time now, model::Job& job, const model::Outcome& outcome);
+  base::Status restore_preemptions(const store::Snapshot& snapshot);
 
   // elastic.cc
   static JobId holder_on(const model::Job& job, NodeId node);

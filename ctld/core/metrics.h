@@ -14,7 +14,7 @@
 
 namespace gw::ctld {
 
-/// Of the jobs of one QOS, since the controller was started.
+/// Of the jobs of one QOS, kept over restarts.
 struct PreemptionFigures {
   uint64_t count = 0;        ///< Runs that made way for others.
   uint64_t lost_gpu_ms = 0;  ///< Milliseconds of whole GPUs whose work was lost by that.

@@ -20,6 +20,7 @@ using model::WaitReason;
 namespace {
 
 constexpr int kMaxSignal = 64;
+constexpr std::string_view kMetaPrefix = "preempted:";  // and the QOS: count, milliseconds lost
 constexpr size_t kMostTold = 100;  // sets of moves for one job
 
 /// Milliseconds of whole GPUs that the run has worked since it began or was saved last.
@@ -171,8 +172,21 @@ void Controller::count_preemption(Time now, Job& job, const Outcome& outcome) {
   PreemptionFigures& figures = preemptions_[job.spec.qos];
   ++figures.count;
   figures.lost_gpu_ms += lost;
+  effects_.writes.push_back(store::PutMeta{std::string(kMetaPrefix) + job.spec.qos,
+                                           fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});
   if (placed.allocation.total_gpus() > 0 && placed.started)
     log_job(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
+}
+
+base::Status Controller::restore_preemptions(const store::Snapshot& snapshot) {
+  for (const store::NamedBytes& row : snapshot.meta) {
+    if (!row.name.starts_with(kMetaPrefix)) continue;
+    const size_t blank = std::min(row.bytes.find(' '), row.bytes.size());
+    GW_TRY(count, base::parse_int(row.bytes.substr(0, blank), 0, INT64_MAX, row.name));
+    GW_TRY(lost, base::parse_int(row.bytes.substr(std::min(blank + 1, row.bytes.size())), 0, INT64_MAX, row.name));
+    preemptions_[row.name.substr(kMetaPrefix.size())] = {static_cast<uint64_t>(count), static_cast<uint64_t>(lost)};
+  }
+  return {};
 }
 
 }  // namespace gw::ctld

@@ -44,6 +44,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
   };
   GW_TRY_STATUS(restore_reservations(snapshot));
   GW_TRY_STATUS(restore_usage(snapshot));
+  GW_TRY_STATUS(restore_preemptions(snapshot));
   for (const store::JobRow& row : snapshot.recently_ended) {
     auto job = job_from_row(row, lookup);
     if (!job || job->ended() == nullptr) continue;  // history only: it is kept in the store whatever becomes of it here

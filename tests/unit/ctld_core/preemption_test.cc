@@ -93,6 +93,20 @@ TEST(Preemption, TheNodeIsToldWhyAndUntilWhenAndTheJobWaitsAgain) {
   EXPECT_EQ(w.job(w.id).restarts, 1U);
 }
 
+TEST(Preemption, WhatItCostsAQosIsKeptOverARestart) {
+  Victim w(OnPreempt::kRequeue);
+  w.take_off();
+  w.leave(0);
+  const PreemptionFigures before = w.core->metrics(w.now).preemptions.at("normal");
+  EXPECT_EQ(before.count, 1U);
+  EXPECT_EQ(before.lost_gpu_ms, 800'000U);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  const PreemptionFigures after = w.core->metrics(w.now).preemptions.at("normal");
+  EXPECT_EQ(after.count, before.count);
+  EXPECT_EQ(after.lost_gpu_ms, before.lost_gpu_ms);
+}
+
 TEST(Preemption, OtherEndsSayNothingOfIt) {
   Victim w(OnPreempt::kRequeue);
   w.cancel(1000, w.id);
