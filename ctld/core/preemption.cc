@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMaxSignal = 64;
 constexpr std::string_view kMetaPrefix = "preempted:";  // and the QOS: count, milliseconds lost
-constexpr size_t kMostTold = 100;  // sets of moves for one job
+constexpr size_t kMostTold = 100;                       // sets of moves for one job
 
 /// Milliseconds of whole GPUs that the run has worked since it began or was saved last.
 uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
