@@ -51,7 +51,8 @@ std::optional<QosFault> check_parent(const ByName& index, const Qos& qos) {
   const Qos* at = find(index, qos.parent);
   if (at == nullptr) {
     std::vector<std::string> names;
-    for (const auto& [name, q] : index) names.push_back(name);
+    for (const auto& [name, q] : index)
+      if (name != qos.name) names.push_back(name);
     return fault_of(qos, fmt::format("QOS {}: no QOS {} to be its parent", qos.name, base::printable(qos.parent)),
                     base::did_you_mean(qos.parent, names));
   }

@@ -68,6 +68,8 @@ TEST(Tree, FaultsAreTold) {
   const auto fault = [](const std::vector<Qos>& tree) { return check_qos_tree(tree)->error.what; };
   EXPECT_FALSE(check_qos_tree({qos("a"), qos("b", "a")}));
   EXPECT_THAT(fault({qos("a", "b")}), HasSubstr("no QOS b to be its parent"));
+  EXPECT_EQ(check_qos_tree({qos("team-b", "team-x"), qos("other")})->error.hint, "") << "itself is not meant";
+  EXPECT_EQ(check_qos_tree({qos("b", "teem"), qos("team")})->error.hint, "did you mean \"team\"?");
   EXPECT_THAT(fault({qos("a", "b"), qos("b", "a")}), HasSubstr("is below itself"));
   EXPECT_THAT(fault({qos("a", "a")}), HasSubstr("QOS a is below itself"));
   EXPECT_THAT(fault({qos("a"), qos("a")}), HasSubstr("QOS a is there twice"));
