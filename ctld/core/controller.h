@@ -102,6 +102,7 @@ class Controller {
   Time boot_;
   std::map<JobId, model::Job> jobs_;
   JobId next_job_{1};
+  JobId next_piece_{sched::kFirstPiece};
   size_t live_jobs_ = 0;                  // not ended
   bool entering_ = false;                 // the rows of new jobs are written once all of them are there
   decltype(Metrics::jobs) job_counts_{};  // of jobs_ by state
@@ -128,6 +129,7 @@ class Controller {
   std::map<sched::ClassKey, WaitInfo> class_waits_;
   std::map<JobId, sched::Reserve> estimates_;          // of the last plan
   std::map<JobId, JobId> gang_of_;                     // of pieces of elastic gangs that run
+  std::vector<sched::WouldMove> found_moves_;          // by the dry runs of the last plan
   std::map<JobId, std::set<std::string>> told_moves_;  // of jobs that wait: what dry runs found
   std::vector<sched::PartitionFragmentation> fragmentation_;
   sched::Capacity ledger_;
@@ -254,7 +256,7 @@ class Controller {
 
   // preemption.cc
   bool can_take_anybody(Time now) const;
-  void tell_moves(Time now, const std::vector<sched::WouldMove>& found);
+  void tell_moves(Time now);
   void tell_move(Time now, const sched::WouldMove& found);
   bool can_make_room(Time now, const sched::Group& group) const;
   void keep_for(Time now, const sched::Claim& claim);
@@ -274,11 +276,11 @@ class Controller {
   void commit_growth(Time now, const sched::Grow& grow);
   bool piece_ready(model::Job& job, NodeId node);
   void shrink(Time now, const sched::Preempt& victim);
-  void clear_piece(const model::Job& job, const model::Piece& piece);
+  void clear_node(const model::Job& job, NodeId node);
   void pieces_due(Time now, model::Job& job);
   bool repeat_to_piece(Time now, model::Job& job, NodeId node, bool has_run);
   bool piece_gone(Time now, model::Job& job, NodeId node, const std::string& why);
-  void tell_size(const model::Job& job, uint32_t beneficiary);
+  void tell_size(const model::Job& job);
 
   // usage.cc
   void charge(Time now, const model::Job& job, int64_t rate);

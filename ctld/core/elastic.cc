@@ -63,17 +63,26 @@ void Controller::commit_growth(Time now, const sched::Grow& grow) {
   if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !store_fault_.empty()) return;
   model::Placed& placed = *job->placed();
   const bool is_one = grow.allocation.shares.size() == 1 && grow.piece.value >= sched::kFirstPiece;
-  if (!is_one || gang_of_.contains(grow.piece) || !ledger_.holdings().contains(job->id)) return;
+  if (!is_one || !ledger_.holdings().contains(job->id)) return;
   const model::NodeShare& share = grow.allocation.shares.front();
-  const sched::PartitionFacts* partition = ledger_.partition(placed.partition);
-  const sched::NodeAccount* account = ledger_.node(share.node);
   uint32_t tasks = share.tasks;
   for (const model::NodeShare& other : placed.allocation.shares) tasks += other.tasks;
-  if (partition == nullptr || !partition->is_up || account == nullptr || !account->facts.usable) return;
   if (share_on(*job, share.node) != nullptr || jobs_on_[share.node].contains(job->id)) return;
-  if (tasks > model::most_tasks(job->spec.request) || !ledger_.check_free(share)) return;
-  placed.allocation.shares.push_back(share);
-  placed.pieces.push_back(Piece{grow.piece, share.node, {}, false});
+  const Time end = ledger_.holdings().at(job->id).expected_end;
+  const sched::Start start{grow.piece, placed.partition, grow.allocation,
+                           end == Time::never() ? base::kUnlimited : end - now};
+  const sched::PendingJob piece = sched::piece_of(pending_of(*job), grow.piece, std::max(share.tasks, 1U));
+  if (tasks > model::most_tasks(job->spec.request) || !sched::check(ledger_, piece, start) ||
+      !sched::check_reservations(advance_, piece, start, now))
+    return;
+  // By an id of our own: the scheduler's begin anew with each start, but nodes remember stays of before.
+  const JobId id = std::exchange(next_piece_, JobId(next_piece_.value + 1));
+  effects_.writes.push_back(store::PutMeta{"next_piece", next_piece_.text()});
+  auto& shares = placed.allocation.shares;  // the script's own first, the others as people list nodes
+  shares.insert(std::upper_bound(shares.begin() + 1, shares.end(), share,
+                                 [](const auto& a, const auto& b) { return a.node < b.node; }),
+                share);
+  placed.pieces.push_back(Piece{id, share.node, {}, false});
   jobs_on_[share.node].insert(job->id);
   emit_piece(*job, placed.pieces.back(), share, now);
   charge(now, *job, sched::usage_rate(share));
@@ -90,7 +99,7 @@ bool Controller::piece_ready(Job& job, NodeId node) {
   if (!piece->until) send_go(job, node);
   if (std::exchange(piece->is_ready, true)) return true;
   save(job);
-  tell_size(job, 0);
+  tell_size(job);
   return true;
 }
 
@@ -108,37 +117,39 @@ void Controller::shrink(Time now, const sched::Preempt& victim) {
             fmt::format("{} leaves it for job {}{}", name_of(piece.node), victim.beneficiary.value,
                         victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
     save(*job);
-    tell_size(*job, victim.beneficiary.value);
-    if (victim.grace.us <= 0) return clear_piece(*job, piece);
+    tell_size(*job);
+    if (victim.grace.us <= 0) return clear_node(*job, piece.node);
     timers_.set({piece.until, TimerKind::kPiece, job->id.value, job->attempt});
     return;
   }
 }
 
-/// Its grace is over: what is left of the job on the node is ended.
-void Controller::clear_piece(const Job& job, const Piece& piece) {
+/// What is left of the job on a node that it has no longer, or whose grace is over, is ended.
+void Controller::clear_node(const Job& job, NodeId node) {
   wire::ControllerToNode message;
   wire::Stop& s = *message.mutable_stop();
   s.set_job(job.id.value);
   s.set_attempt(job.attempt);
   s.set_grace_us(settings_.kill_wait.us);
   s.set_why("the job goes on without this node");
-  s.set_generation(piece.id.value);
-  send_to_node(piece.node, std::move(message));
+  s.set_generation(generation_on(job, node));
+  send_to_node(node, std::move(message));
 }
 
 /// Some piece should be ready, or gone.
 void Controller::pieces_due(Time now, Job& job) {
   if (job.state != JobState::kRunning) return;
   for (Piece& piece : job.placed()->pieces) {
-    const Time begun = ledger_.holdings().at(piece.id).started;
+    const auto holding = ledger_.holdings().find(piece.id);
+    const Time begun = holding == ledger_.holdings().end() ? Time{} : holding->second.started;
     if (!piece.until && !piece.is_ready && now >= begun + settings_.start_timeout) {
       piece.until = now;
+      ledger_.set_expected_end(piece.id, now);
       emit(sched::EndExpected{piece.id, now, true});
       log_job(now, job, "shrinks", fmt::format("{} was not ready in time", name_of(piece.node)));
       save(job);
     }
-    if (piece.until && piece.until <= now) clear_piece(job, piece);
+    if (piece.until && piece.until <= now) clear_node(job, piece.node);
   }
 }
 
@@ -146,7 +157,7 @@ void Controller::pieces_due(Time now, Job& job) {
 bool Controller::repeat_to_piece(Time now, Job& job, NodeId node, bool has_run) {
   const Piece* piece = piece_on(job, node);
   if (piece == nullptr || job.state != JobState::kRunning) return false;
-  if (piece->until && piece->until <= now) return clear_piece(job, *piece), true;
+  if (piece->until && piece->until <= now) return clear_node(job, node), true;
   if (has_run) return piece_ready(job, node);
   if (piece->is_ready || piece->until) return false;
   send_prepare(now, job, node);
@@ -166,12 +177,12 @@ bool Controller::piece_gone(Time now, Job& job, NodeId node, const std::string& 
           fmt::format("without {}{}: {} nodes", name_of(node), was_told || why.empty() ? "" : ", " + why,
                       placed.allocation.shares.size()));
   save(job);
-  if (!was_told) tell_size(job, 0);
+  if (!was_told) tell_size(job);
   return true;
 }
 
 /// The script's node is told which nodes the gang has from now on.
-void Controller::tell_size(const Job& job, uint32_t beneficiary) {
+void Controller::tell_size(const Job& job) {
   const model::Placed& placed = *job.placed();
   wire::ControllerToNode message;
   wire::Resize& r = *message.mutable_resize();
@@ -185,7 +196,6 @@ void Controller::tell_size(const Job& job, uint32_t beneficiary) {
   r.set_signo(job.spec.resize_signo);
   r.set_uid(job.spec.uid);
   r.set_gid(job.spec.gid);
-  r.set_beneficiary(beneficiary);
   send_to_node(placed.allocation.shares.front().node, std::move(message));
 }
 

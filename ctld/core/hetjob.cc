@@ -223,6 +223,9 @@ base::Result<std::vector<model::JobSpec>> Controller::accept_components(Time now
     out.push_back(std::move(*spec));
   }
   if (out.empty()) return out;
+  const auto is_elastic = [](const model::JobSpec& spec) { return spec.request.elastic; };
+  if (is_elastic(leader) || std::any_of(out.begin(), out.end(), is_elastic))
+    return base::invalid("--elastic does not go with several components: all of them start and end together");
   std::vector<const model::JobSpec*> all = {&leader};
   for (const model::JobSpec& spec : out) all.push_back(&spec);
   GW_TRY_STATUS(check_together(all));

@@ -83,9 +83,11 @@ void Controller::consider(Time now, Job& job) {
 void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
 
 void Controller::on_plan(Time now, const sched::Plan& plan) {
-  if (plan.epoch < quota_epoch_) return;  // made for other quotas: nobody starts beyond the present ones
-  tell_moves(now, plan.would_move);
-  for (const sched::Group& group : plan.groups) commit_group(now, group);
+  found_moves_ = plan.would_move;
+  tell_moves(now);
+  // One made for other quotas starts nobody beyond the present ones; what it promises is said once, so it is kept.
+  if (plan.epoch >= quota_epoch_)
+    for (const sched::Group& group : plan.groups) commit_group(now, group);
   if (class_waits_.size() > 10'000 + 2 * live_jobs_) forget_old_waits();
   if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
     estimates_.clear();
@@ -258,6 +260,8 @@ void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || piece_ready(*job, node)) return;
   // The node lost what it was told after it had prepared: it is told again.
+  // Or it has come late to an elastic gang that went on without it.
+  if (job->state == JobState::kRunning && !jobs_on_[node].contains(job->id)) return clear_node(*job, node);
   if (job->state == JobState::kRunning && !goes_alone(*job)) return send_go(*job, node);
   if (job->state == JobState::kCompleting) return send_stop(*job, node);
   model::Placed& placed = *job->placed();
@@ -283,7 +287,7 @@ void Controller::go(Time now, Job& job) {
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (goes_alone(job)) return;
   for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
-  if (job.spec.request.elastic) tell_size(job, 0);
+  if (job.spec.request.elastic) tell_size(job);
 }
 
 void Controller::on_started(Time now, NodeId, const wire::Started& m) {
@@ -433,8 +437,8 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
   ack.mutable_ack()->set_attempt(m.attempt());
   ack.mutable_ack()->set_phase(wire::kRunDone);
   Job* job = current_run(m.job(), m.attempt());
-  // One that left before and has joined again says so of its earlier stay.
-  if (job != nullptr && m.generation() == generation_on(*job, node)) {
+  // Not one that the gang does not have, nor of an earlier stay of one that has joined again.
+  if (job != nullptr && jobs_on_[node].contains(job->id) && m.generation() == generation_on(*job, node)) {
     if (!m.problem().empty())
       log_node(now, nodes_.at(node), "cleanup problem",
                fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));

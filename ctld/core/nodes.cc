@@ -174,6 +174,7 @@ void Controller::register_node(Time now, LinkId link, const NodePeer& peer, cons
   publish_node(node);
   arm_beat(now, node.id);
   reconcile(now, node, m, rebooted);
+  tell_moves(now);
 }
 
 /// Compares what the node has with what it should have. What the node does not list does not live there.
@@ -206,7 +207,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     if (!(has_run && run->second >= wire::kRunEnding) && !rebooted && repeat_to_piece(now, job, id, has_run)) continue;
     if (job.state == JobState::kRunning && job.spec.request.elastic &&
         id == job.placed()->allocation.shares.front().node)
-      tell_size(job, 0);
+      tell_size(job);
     if (run != has.end()) {
       reconcile_job(now, job, id, run->second);
     } else if (job.state == JobState::kConfiguring && !rebooted && job.placed()->waiting_for.contains(id)) {

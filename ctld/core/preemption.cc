@@ -57,14 +57,15 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
   });
 }
 
-/// What a dry run of consolidation found, once for each blocked job and set of moves.
-void Controller::tell_moves(Time now, const std::vector<sched::WouldMove>& found) {
+/// What a dry run of consolidation found, once for each blocked job and set of moves. Like a move it waits until all
+/// nodes are back; the scheduler says it once, so it is kept until then.
+void Controller::tell_moves(Time now) {
   std::erase_if(told_moves_, [this](const auto& told) {
     const auto job = jobs_.find(told.first);
     return job == jobs_.end() || job->second.waiting() == nullptr;
   });
-  if (found.empty() || !can_take_anybody(now) || !store_fault_.empty()) return;
-  for (const sched::WouldMove& moves : found) tell_move(now, moves);
+  if (found_moves_.empty() || !can_take_anybody(now) || !store_fault_.empty()) return;
+  for (const sched::WouldMove& moves : std::exchange(found_moves_, {})) tell_move(now, moves);
 }
 
 void Controller::tell_move(Time now, const sched::WouldMove& found) {

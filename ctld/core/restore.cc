@@ -36,6 +36,11 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
       GW_TRY(next, base::parse_int(meta.bytes, 1, UINT32_MAX, "next_job"));
       next_job_ = JobId(static_cast<uint32_t>(next));
     }
+  for (const store::NamedBytes& meta : snapshot.meta)
+    if (meta.name == "next_piece") {
+      GW_TRY(next, base::parse_int(meta.bytes, sched::kFirstPiece, UINT32_MAX, "next_piece"));
+      next_piece_ = JobId(static_cast<uint32_t>(next));
+    }
   GW_TRY_STATUS(restore_quotas(snapshot));
   GW_TRY_STATUS(restore_cluster(snapshot, now));
   const wire::NodeLookup lookup = [this](std::string_view name) {

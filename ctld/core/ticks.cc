@@ -13,6 +13,7 @@ using model::Outcome;
 void Controller::on_tick(Time now) {
   Timer timer;
   while (timers_.take_due(now, timer)) fire(now, timer);
+  if (!found_moves_.empty()) tell_moves(now);
 }
 
 void Controller::fire(Time now, const Timer& timer) {

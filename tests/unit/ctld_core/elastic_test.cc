@@ -135,6 +135,35 @@ TEST(Elastic, ANodeMayLeaveAndJoinAgain) {
   EXPECT_THAT(w.told(), ElementsAre("n0", "n1", "n2"));
 }
 
+TEST(Elastic, NoStayHasTheNumberOfAnEarlierOneEvenAfterARestart) {
+  Gang w;
+  w.grow();
+  w.take("n2", {});
+  const uint32_t before = w.last("n2", ToNodeKind::kStop)->stop().generation();
+  w.done("n2", w.id);
+  for (const auto& [id, job] : w.core->jobs())
+    if (job.state == JobState::kPending) w.cancel(0, id);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  for (const char* node : {"n0", "n1"}) w.connect(node, {World::run(w.id, 1, wire::kRunStarted)});
+  w.connect("n2");
+  w.schedule();
+  ASSERT_NE(w.last("n2", ToNodeKind::kPrepare), nullptr);
+  EXPECT_GT(w.last("n2", ToNodeKind::kPrepare)->prepare().generation(), before);
+}
+
+TEST(Elastic, ANodeThatIsReadyTooLateIsCleared) {
+  Gang w;
+  w.grow();
+  w.take("n2", {});
+  w.done("n2", w.id);
+  w.prepared("n2", w.id);
+  EXPECT_EQ(w.last("n2", ToNodeKind::kStop)->stop().generation(), 0U);
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
+  w.done("n2", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+}
+
 TEST(Elastic, WithoutGraceTheNodeIsClearedAtOnce) {
   Gang w;
   w.grow();
@@ -241,6 +270,9 @@ TEST(Elastic, NonsenseIsRefused) {
   r = elastic(1, 3);
   r.min_tasks = 2;
   EXPECT_THAT(refused(r), HasSubstr("--min-tasks needs"));
+  wire::ApiRequest het = World::submission(elastic(1, 2));
+  *het.mutable_submit()->add_components() = World::submission(gang(1)).submit().spec();
+  EXPECT_THAT(w.ask(1000, het).error().what(), HasSubstr("several components"));
   EXPECT_THAT(refused(elastic(4, 8)), HasSubstr("4 nodes"));  // more than there are, at its smallest
 }
 

@@ -223,5 +223,16 @@ TEST(DryRunOfConsolidation, IsToldOnceForEachJobAndSetOfMoves) {
   EXPECT_NE(w.job(w.mover).placed(), nullptr);
 }
 
+TEST(DryRunOfConsolidation, WhatWasFoundWhileANodeWasAwayIsToldWhenItIsBack) {
+  DryRun w;
+  const std::string from = w.job(w.mover).placed()->allocation.node_names().front();
+  const std::string to = from == "n0" ? "n1" : "n0";
+  w.cut(to);
+  w.tell({{w.blocked, "main", {from}, {{w.mover, {to}}}}});
+  EXPECT_TRUE(w.events().empty());
+  w.connect(to);
+  EXPECT_EQ(w.events().size(), 1U);
+}
+
 }  // namespace
 }  // namespace gw::ctld

@@ -1,0 +1,68 @@
+// Elastic gangs in the scheduler: what scenarios cannot say.
+#include <gtest/gtest.h>
+
+#include "cluster_builder.h"
+#include "sched/plan.h"
+
+namespace gw::sched {
+namespace {
+
+using testing::Cluster;
+using testing::machine;
+using testing::pending;
+
+/// One node of eight GPUs; a QOS of one job, whose gang of one to eight runs with one.
+struct Alone : Cluster {
+  PendingJob gang = pending(1, testing::gang(1, 1));
+
+  Alone() : Cluster(3, machine(16, 8, 64'000)) {
+    std::vector<model::Qos> tree(1);
+    tree[0].name = "q";
+    tree[0].max_jobs = 1;
+    apply(QosSet{tree});
+    gang.qos = "q";
+    gang.most_tasks = 3;
+    gang.grows_by_node = true;
+    apply(JobQueued{gang});
+    carry_out();
+  }
+  /// Starts and growth; what it did.
+  size_t carry_out() {
+    size_t count = 0;
+    for (const Group& g : plan(view, {}, {}).groups) {
+      for (const Decision& d : g.decisions) {
+        const auto job = std::make_shared<const PendingJob>(gang);
+        if (const auto* s = std::get_if<Start>(&d))
+          ++count, apply(JobPlaced{s->job, "main", s->allocation, {}, base::Time::never(), job});
+        if (const auto* more = std::get_if<Grow>(&d)) {
+          const auto piece = std::make_shared<const PendingJob>(piece_of(gang, more->piece, 1));
+          ++count, apply(JobPlaced{more->piece, "main", more->allocation, {}, base::Time::never(), piece});
+        }
+      }
+    }
+    return count;
+  }
+};
+
+TEST(Elastic, IsOneJobHoweverManyPiecesItHas) {
+  Alone c;
+  EXPECT_EQ(c.carry_out(), 2U);
+  EXPECT_EQ(c.view.present_tasks(JobId(1)), 3U);
+  EXPECT_EQ(c.carry_out(), 0U);
+}
+
+TEST(Elastic, WhatLeavesCountsNoMore) {
+  Alone c;
+  c.carry_out();
+  const JobId piece = *c.view.pieces_of(JobId(1)).begin();
+  c.apply(EndExpected{piece, base::Time{1'000'000}, true});
+  EXPECT_EQ(c.view.present_tasks(JobId(1)), 2U);
+  const NodeId node = c.view.capacity().holdings().at(piece).nodes.front();
+  c.apply(ShareReleased{piece, node});
+  EXPECT_EQ(c.view.pieces_of(JobId(1)).size(), 1U);
+  EXPECT_EQ(c.carry_out(), 1U);
+  EXPECT_GT(c.view.pieces_of(JobId(1)).rbegin()->value, piece.value);
+}
+
+}  // namespace
+}  // namespace gw::sched
