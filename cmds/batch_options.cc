@@ -210,9 +210,9 @@ void add_order(std::vector<Option>& t, BatchOptions& o) {
                  o.spec.requeue = false;
                  return Status{};
                }});
-  t.push_back({"on-preempt", 0, Arg::kRequired, "requeue|cancel|checkpoint",
-               "when it is taken off for another job: run again, end, or run again having saved its work", "ON_PREEMPT",
-               kDirective, [&o](Text v) { return set_on_preempt(o.spec, v); }});
+  t.push_back({"on-preempt", 0, Arg::kRequired, "requeue|cancel|checkpoint|suspend",
+               "when it is taken off for another job: run again, end, run again having saved its work, or stand still",
+               "ON_PREEMPT", kDirective, [&o](Text v) { return set_on_preempt(o.spec, v); }});
   t.push_back({"preempt-signal", 0, Arg::kRequired, "SIG", "the signal that tells it so (TERM)", "PREEMPT_SIGNAL",
                kDirective, [&o](Text v) -> Status {
                  GW_TRY(signo, parse_signal(v, "--preempt-signal"));

@@ -156,7 +156,7 @@ Status set_open_mode(model::JobSpec& spec, Text value) {
 
 Status set_on_preempt(model::JobSpec& spec, Text value) {
   std::vector<std::string> known;
-  for (const auto what : {model::OnPreempt::kRequeue, model::OnPreempt::kCancel, model::OnPreempt::kCheckpoint}) {
+  for (const auto what : model::kOnPreempt) {
     known.emplace_back(model::name(what));
     if (!base::iequals(value, known.back())) continue;
     spec.on_preempt = what;

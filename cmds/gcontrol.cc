@@ -62,7 +62,8 @@ client::CommandDoc doc() {
       "[PartitionName=NAME] Users=NAMES Accounts=NAMES Flags=MAINT,HOURLY,DAILY,WEEKLY,IGNORE_JOBS,OVERLAP; "
       "update ReservationName=NAME with the same keys (Users+=NAME and Users-=NAME change a list); "
       "delete ReservationName=NAME\n\n"
-      "hold, uhold, release, requeue, requeuehold IDS; write batch_script ID [FILE]; reconfigure; ping; version\n\n"
+      "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; reconfigure; "
+      "ping; version\n\n"
       "snapshot [FILE]: the scheduler's whole input at its next pass, with what it decided, for gangway simulate "
       "--from-live; administrators only\n\n"
       "Commands may be shortened and keys are taken in any case. Dead=yes says that nothing of the node's jobs lives "
@@ -97,25 +98,17 @@ struct Verb {
   int (*run)(const Program&, const ControlOptions&, Args);
 };
 constexpr Verb kVerbs[] = {
-    {"show", control_show},
-    {"update", control_update},
-    {"create", control_create},
-    {"delete", control_delete},
-    {"hold", act<wire::kHold>},
-    {"uhold", act<wire::kUserHold>},
-    {"release", act<wire::kRelease>},
-    {"requeue", act<wire::kRequeue>},
-    {"requeuehold", act<wire::kRequeueHold>},
-    {"reconfigure", control_reconfigure},
-    {"ping", control_ping},
-    {"snapshot", control_snapshot},
-    {"version", show_version},
+    {"show", control_show},           {"update", control_update},       {"create", control_create},
+    {"delete", control_delete},       {"hold", act<wire::kHold>},       {"uhold", act<wire::kUserHold>},
+    {"release", act<wire::kRelease>}, {"requeue", act<wire::kRequeue>}, {"requeuehold", act<wire::kRequeueHold>},
+    {"suspend", act<wire::kSuspend>}, {"resume", act<wire::kResume>},   {"reconfigure", control_reconfigure},
+    {"ping", control_ping},           {"snapshot", control_snapshot},   {"version", show_version},
     {"write", control_write},
 };
-constexpr Text kNotHere[] = {"abort",     "cancel_reboot",     "reboot",        "resume",   "suspend",
-                             "shutdown",  "setdebug",          "setdebugflags", "takeover", "top",
-                             "token",     "wait_job",          "notify",        "power",    "cluster",
-                             "errnumstr", "fsdampeningfactor", "listpids",      "pidinfo",  "scontrol"};
+constexpr Text kNotHere[] = {"abort",         "cancel_reboot", "reboot",  "shutdown",  "setdebug",
+                             "setdebugflags", "takeover",      "top",     "token",     "wait_job",
+                             "notify",        "power",         "cluster", "errnumstr", "fsdampeningfactor",
+                             "listpids",      "pidinfo",       "scontrol"};
 
 int unknown_verb(const Program& program, const std::string& word) {
   const std::string lower = base::to_lower(word);

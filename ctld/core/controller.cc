@@ -181,6 +181,11 @@ wire::Job Controller::job_to_wire(const model::Job& job) const {
     out.mutable_status()->mutable_waiting()->set_reason(static_cast<uint32_t>(info.reason));
     out.mutable_status()->mutable_waiting()->set_detail(info.detail);
   }
+  if (stands_still(job)) {
+    const auto it = class_waits_.find(sched::class_key(pending_of(job), splits_by_user()));
+    if (it != class_waits_.end() && !job.placed()->suspension->is_held)
+      out.mutable_status()->mutable_placed()->mutable_suspension()->set_detail(it->second.detail);
+  }
   return out;
 }
 

@@ -261,12 +261,37 @@ class Controller {
   bool can_make_room(Time now, const sched::Group& group) const;
   void keep_for(Time now, const sched::Claim& claim);
   void preempt(Time now, const sched::Preempt& preempt);
+  static model::Outcome preempted(const model::Job& job, uint32_t beneficiary, uint32_t rule, bool is_move);
+  void count_preempted_run(model::Job& job, uint64_t lost);
   base::Status check_preemption(const model::JobSpec& spec, std::vector<std::string>& warnings) const;
   void tell_preemption(const model::Job& job, wire::Stop& out) const;
   void take_exit_as_saved(model::Job& job, const model::Outcome& reported);
   static bool was_preempted(const model::Outcome& outcome);
   void count_preemption(Time now, model::Job& job, const model::Outcome& outcome);
   base::Status restore_preemptions(const store::Snapshot& snapshot);
+
+  // suspend.cc
+  static bool stands_still(const model::Job& job) { return job.state == model::JobState::kSuspended; }
+  static model::Allocation held_by(const model::Job& job);
+  static void ask_for_the_rest(const model::Job& job, sched::PendingJob& out);
+  static std::string why_suspended(const model::Suspension& suspension);
+  bool suspend(Time now, model::Job& job, model::Suspension why, base::Duration grace);
+  void send_suspend(Time now, const model::Job& job, NodeId node);
+  void send_resume(const model::Job& job, NodeId node);
+  void repeat_suspension(Time now, const model::Job& job, NodeId node);
+  void on_suspended(Time now, NodeId node, const wire::Suspended& m);
+  void stand_still(Time now, model::Job& job);
+  void hold_remains(const model::Job& job, const model::Allocation& kept);
+  void tell_of_suspended(const model::Job& job);
+  void wait_to_go_on(const model::Job& job);
+  bool can_go_on(Time now, const model::Job& job, const sched::Start& start) const;
+  bool go_on(Time now, model::Job& job);
+  void run_on(Time now, model::Job& job, const std::string& why);
+  void suspension_due(Time now, model::Job& job);
+  void restore_suspension(Time now, const model::Job& job, const model::Allocation& held);
+  base::Status may_suspend(const Caller& caller, const model::Job& job) const;
+  base::Status suspend_on_request(Time now, const Caller& caller, model::Job& job);
+  base::Status resume_on_request(Time now, const Caller& caller, model::Job& job);
 
   // elastic.cc
   static JobId holder_on(const model::Job& job, NodeId node);

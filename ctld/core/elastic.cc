@@ -31,13 +31,15 @@ Piece* piece_on(Job& job, NodeId node) {
 JobId Controller::holder_on(const Job& job, NodeId node) {
   for (const Piece& p : job.placed()->pieces)
     if (p.node == node) return p.id;
-  return job.id;
+  const auto& suspension = job.placed()->suspension;
+  return suspension && suspension->holder ? suspension->holder : job.id;
 }
 
 /// Tells a node's stays with a gang apart: it may leave and join again.
 uint32_t Controller::generation_on(const Job& job, NodeId node) {
-  const JobId holder = holder_on(job, node);
-  return holder == job.id ? 0 : holder.value;
+  for (const Piece& p : job.placed()->pieces)
+    if (p.node == node) return p.id.value;
+  return 0;
 }
 
 const model::NodeShare* Controller::share_on(const Job& job, NodeId node) {

@@ -43,6 +43,10 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   out.reservation = job.spec.reservation;
   out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
   out.preemptible = job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel;
+  if (stands_still(job))
+    ask_for_the_rest(job, out);
+  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && !job.spec.is_het() && !job.spec.request.elastic)
+    out.suspends = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
   if (job.spec.het_job == job.id) add_components(job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
   return out;
@@ -99,7 +103,8 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
 void Controller::forget_old_waits() {
   std::set<sched::ClassKey> in_use;
   for (const auto& [id, job] : jobs_)
-    if (job.waiting() != nullptr) in_use.insert(sched::class_key(pending_of(job), splits_by_user()));
+    if (job.waiting() != nullptr || stands_still(job))
+      in_use.insert(sched::class_key(pending_of(job), splits_by_user()));
   std::erase_if(class_waits_, [&](const auto& entry) { return !in_use.contains(entry.first); });
 }
 
@@ -143,6 +148,7 @@ void Controller::commit_group(Time now, const sched::Group& group) {
 }
 
 void Controller::prepare_everywhere(Time now, const Job& job) {
+  if (job.state != JobState::kConfiguring) return;  // one that was suspended goes on
   for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(now, job, share.node);
 }
 
@@ -161,6 +167,7 @@ void Controller::reject(Time now, const sched::Reject& hopeless) {
 
 bool Controller::can_commit(Time now, const sched::Start& start) const {
   const auto it = jobs_.find(start.job);
+  if (it != jobs_.end() && it->second.placed() != nullptr) return can_go_on(now, it->second, start);
   // While the state cannot be written nothing new is begun.
   if (it == jobs_.end() || it->second.waiting() == nullptr || it->second.is_held() || !store_fault_.empty())
     return false;
@@ -175,6 +182,7 @@ bool Controller::can_commit(Time now, const sched::Start& start) const {
 bool Controller::commit_start(Time now, const sched::Start& start) {
   if (!can_commit(now, start)) return false;
   Job* job = find_job(start.job);
+  if (job->placed() != nullptr) return go_on(now, *job);
   job->spec.time_limit = std::min(job->spec.time_limit, start.time_limit);
   const Time expected_end = now + job->spec.time_limit;
   const auto held = ledger_.allocate(job->id, start.partition, start.allocation, now, expected_end);
@@ -297,7 +305,7 @@ void Controller::on_started(Time now, NodeId, const wire::Started& m) {
 }
 
 void Controller::arm_limits(const Job& job) {
-  const Time end = job.placed()->started + job.spec.time_limit;
+  const Time end = job.placed()->running_since() + job.spec.time_limit;
   if (end == Time::never()) return;
   timers_.set({end, TimerKind::kJobLimit, job.id.value, job.attempt});
   if (job.spec.warn.signo != 0 && !job.placed()->warned)
@@ -306,6 +314,7 @@ void Controller::arm_limits(const Job& job) {
 
 /// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.
 void Controller::stop(Time now, Job& job, Outcome outcome) {
+  if (stands_still(job)) unqueue(job);
   if (job.state == JobState::kCompleting || !advance(job, JobEvent::kStop)) return;
   model::Placed& placed = *job.placed();
   placed.waiting_for.clear();
@@ -327,8 +336,10 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
 }
 
 void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
-  ledger_.set_expected_end(job.id, when);
-  emit(sched::EndExpected{job.id, when, is_leaving});
+  const auto& suspension = job.placed()->suspension;
+  const JobId holder = suspension && suspension->holder ? suspension->holder : job.id;
+  ledger_.set_expected_end(holder, when);
+  emit(sched::EndExpected{holder, when, is_leaving});
   for (const model::Piece& piece : job.placed()->pieces) {
     if (piece.until) continue;
     ledger_.set_expected_end(piece.id, when);
@@ -540,6 +551,9 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
     ended.allocation = placed->allocation;
     ended.partition = placed->partition;
     ended.started = placed->started;
+    ended.stood_still = placed->stood_still;
+    if (placed->suspension && placed->suspension->since)
+      ended.stood_still = ended.stood_still + std::max(outcome.ended - placed->suspension->since, Duration{});
   }
   ended.ended = outcome.ended;
   ended.outcome = std::move(outcome);

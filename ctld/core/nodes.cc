@@ -97,6 +97,8 @@ void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, co
       return on_batch_exited(now, id, message.batch_exited());
     case Kind::kDone:
       return on_done(now, id, message.done());
+    case Kind::kSuspended:
+      return on_suspended(now, id, message.suspended());
     case Kind::kHeartbeat:
       answered_.insert(id);
       return send_beat(now, id, message.heartbeat().now_us());
@@ -208,6 +210,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     if (job.state == JobState::kRunning && job.spec.request.elastic &&
         id == job.placed()->allocation.shares.front().node)
       tell_size(job);
+    if (has_run && !rebooted) repeat_suspension(now, job, id);
     if (run != has.end()) {
       reconcile_job(now, job, id, run->second);
     } else if (job.state == JobState::kConfiguring && !rebooted && job.placed()->waiting_for.contains(id)) {

@@ -11,6 +11,7 @@
 
 namespace gw::ctld {
 
+using base::Duration;
 using model::Job;
 using model::JobState;
 using model::OnPreempt;
@@ -25,7 +26,8 @@ constexpr size_t kMostTold = 100;                       // sets of moves for one
 
 /// Milliseconds of whole GPUs that the run has worked since it began or was saved last.
 uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
-  const Time since = std::max(placed.started, placed.saved);
+  const Time since = std::max(placed.running_since(), placed.saved);
+  if (placed.suspension && placed.suspension->since) ended = std::min(ended, placed.suspension->since);
   if (!placed.started || ended <= since) return 0;
   uint64_t thousandths = 0;
   for (const model::NodeShare& share : placed.allocation.shares)
@@ -52,7 +54,9 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
     const auto* victim = std::get_if<sched::Preempt>(&d);
     if (victim == nullptr) return true;
     const auto job = jobs_.find(victim->beneficiary);
-    return store_fault_.empty() && job != jobs_.end() && job->second.waiting() != nullptr && !job->second.is_held() &&
+    if (!store_fault_.empty() || job == jobs_.end()) return false;
+    if (stands_still(job->second)) return !job->second.placed()->suspension->is_held;
+    return job->second.waiting() != nullptr && !job->second.is_held() &&
            job->second.waiting()->reason == WaitReason::kNone;
   });
 }
@@ -92,8 +96,8 @@ void Controller::keep_for(Time now, const sched::Claim& claim) {
   Job* job = find_job(claim.job);
   if (job == nullptr) return;
   const model::Claim kept{claim.partition, claim.allocation, claim.when};
-  if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one
-    if (job->state != JobState::kCompleting) return;
+  if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
+    if (job->state != JobState::kCompleting && !stands_still(*job)) return;
     job->placed()->moves_to = kept;
     save(*job);
     emit(sched::ClaimSet{claim});
@@ -106,25 +110,34 @@ void Controller::keep_for(Time now, const sched::Claim& claim) {
   emit(sched::ClaimSet{claim});
 }
 
-/// The job goes back to the queue as soon as it has left its nodes, unless it would rather end.
+/// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or stand still.
 void Controller::preempt(Time now, const sched::Preempt& victim) {
-  if (victim.job.value >= sched::kFirstPiece) return shrink(now, victim);
   Job* job = find_job(victim.job);
-  const bool runs = job != nullptr && (job->state == JobState::kRunning || job->state == JobState::kConfiguring);
-  if (!runs) return;
+  if (const auto whole = gang_of_.find(victim.job); whole != gang_of_.end()) job = find_job(whole->second);
+  if (job == nullptr) return;
+  if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(now, victim);
+  if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
+  const auto rule = static_cast<uint32_t>(victim.rule);
+  const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
+  if (victim.is_suspended && suspend(now, *job, why, victim.grace)) return;
+  Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
+  if (victim.is_move) emit(sched::JobMoved{job->id, now});
+  outcome.grace = stands_still(*job) ? Duration{} : victim.grace;  // it had its grace before it was frozen
+  outcome.ended = now;
+  stop(now, *job, std::move(outcome));
+}
+
+/// How a job ends that makes way.
+Outcome Controller::preempted(const Job& job, uint32_t beneficiary, uint32_t rule, bool is_move) {
   Outcome outcome;
   outcome.end = JobState::kPreempted;
-  outcome.detail =
-      fmt::format("{} job {}{}", victim.is_move ? "moved to make room for" : "taken off for", victim.beneficiary.value,
-                  victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule));
-  if (victim.is_move) emit(sched::JobMoved{job->id, now});
-  outcome.grace = victim.grace;
+  outcome.detail = fmt::format("{} job {}{}", is_move ? "moved to make room for" : "taken off for", beneficiary,
+                               rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", rule));
   // spec.requeue may have changed since it started: then it goes for good, too.
-  outcome.requeue = job->spec.requeue && job->spec.on_preempt != OnPreempt::kCancel;
-  outcome.ended = now;
-  outcome.preempted_for = victim.beneficiary.value;
-  outcome.preempt_rule = static_cast<uint32_t>(victim.rule);
-  stop(now, *job, std::move(outcome));
+  outcome.requeue = job.spec.requeue && job.spec.on_preempt != OnPreempt::kCancel;
+  outcome.preempted_for = beneficiary;
+  outcome.preempt_rule = rule;
+  return outcome;
 }
 
 base::Status Controller::check_preemption(const model::JobSpec& spec, std::vector<std::string>& warnings) const {
@@ -132,8 +145,12 @@ base::Status Controller::check_preemption(const model::JobSpec& spec, std::vecto
     return base::invalid(fmt::format("--preempt-signal: signal {} does not exist", spec.preempt_signo));
   if (spec.resize_signo < 0 || spec.resize_signo > kMaxSignal)
     return base::invalid(fmt::format("--resize-signal: signal {} does not exist", spec.resize_signo));
-  if (!spec.requeue && spec.on_preempt == OnPreempt::kCheckpoint)
-    warnings.push_back("--on-preempt=checkpoint says nothing beside --no-requeue: the job is never taken off");
+  const bool says_nothing = spec.on_preempt == OnPreempt::kCheckpoint || spec.on_preempt == OnPreempt::kSuspend;
+  if (!spec.requeue && says_nothing)
+    warnings.push_back(fmt::format("--on-preempt={} says nothing beside --no-requeue: the job is never taken off",
+                                   model::name(spec.on_preempt)));
+  if (spec.on_preempt == OnPreempt::kSuspend && (spec.is_het() || spec.request.elastic))
+    warnings.push_back("--on-preempt=suspend: a job of several components, or an elastic one, is requeued instead");
   return {};
 }
 
@@ -168,6 +185,12 @@ void Controller::count_preemption(Time now, Job& job, const Outcome& outcome) {
   if (!was_preempted(outcome)) return;
   const model::Placed& placed = *job.placed();
   const uint64_t lost = unsaved_gpu_ms(placed, outcome.ended);
+  count_preempted_run(job, lost);
+  if (placed.allocation.total_gpus() > 0 && placed.started)
+    log_job(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
+}
+
+void Controller::count_preempted_run(Job& job, uint64_t lost) {
   ++job.preemptions;
   job.lost_gpu_ms += lost;
   PreemptionFigures& figures = preemptions_[job.spec.qos];
@@ -175,8 +198,6 @@ void Controller::count_preemption(Time now, Job& job, const Outcome& outcome) {
   figures.lost_gpu_ms += lost;
   effects_.writes.push_back(store::PutMeta{std::string(kMetaPrefix) + job.spec.qos,
                                            fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});
-  if (placed.allocation.total_gpus() > 0 && placed.started)
-    log_job(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
 }
 
 base::Status Controller::restore_preemptions(const store::Snapshot& snapshot) {

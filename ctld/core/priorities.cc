@@ -23,7 +23,7 @@ int64_t shown_priority(const sched::PendingJob& job, const std::vector<sched::Sc
 
 void Controller::show_priority(const sched::OrderFacts& facts, const model::Job& job, wire::Job& shown) const {
   const model::Job& ranked = leader_of(job);
-  if (!in_line_.contains(ranked.id)) return;
+  if (!in_line_.contains(ranked.id) || job.waiting() == nullptr) return;  // a suspended job is in line, too
   const sched::PendingJob pending = pending_of(ranked);
   shown.mutable_status()->mutable_waiting()->set_priority(
       shown_priority(pending, order().parts(pending, facts.context())));

@@ -145,7 +145,7 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   // What it is charged for: the shares that were not discharged yet.
   int64_t rate = 0;
   if (job.placed() != nullptr)
-    for (const model::NodeShare& share : job.placed()->allocation.shares)
+    for (const model::NodeShare& share : held_by(job).shares)
       if (jobs_on_[share.node].contains(job.id)) rate += sched::usage_rate(share);
   if (rate != 0) charge(now, job, -rate);
   count_submitted(job, -1);
@@ -155,6 +155,7 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   count_submitted(job, 1);
   if (rate != 0) charge(now, job, rate);
   if (job.waiting() != nullptr) consider(now, job);
+  if (stands_still(job)) tell_of_suspended(job);
   if (ledger_.holdings().contains(job.id))
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (job.placed() != nullptr)

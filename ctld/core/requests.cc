@@ -308,6 +308,10 @@ base::Status Controller::act_on(Time now, const Caller& caller, Job& job, wire::
       return requeue_on_request(now, caller, job, false);
     case wire::kRequeueHold:
       return requeue_on_request(now, caller, job, true);
+    case wire::kSuspend:
+      return suspend_on_request(now, caller, job);
+    case wire::kResume:
+      return resume_on_request(now, caller, job);
     default:
       return base::invalid("unknown action");
   }

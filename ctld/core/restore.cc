@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "model/suspension.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -124,7 +125,7 @@ void Controller::restore_job(Time now, model::Job& job) {
     jobs_on_[share.node].insert(job.id);
     placed.unreachable.insert(share.node);
   }
-  const Time begun = placed.started ? placed.started : placed.placed;
+  const Time begun = placed.started ? placed.running_since() : placed.placed;
   const Time expected_end = begun + job.spec.time_limit;
   const bool has_own = !own.shares.empty();
   base::Status taken;
@@ -141,7 +142,9 @@ void Controller::restore_job(Time now, model::Job& job) {
     }
     if (job.state == model::JobState::kCompleting) expect_end(job, expected_end, true);
     if (const auto& c = placed.moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
-    charge_again(now, job, held);
+    if (placed.suspension) restore_suspension(now, job, held);
+    const bool is_less = placed.suspension && placed.suspension->holder;
+    charge_again(now, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }
   if (job.state == model::JobState::kConfiguring)
     timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});

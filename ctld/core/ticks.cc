@@ -49,6 +49,8 @@ void Controller::fire(Time now, const Timer& timer) {
       return lease_over_due(now, *job);
     case TimerKind::kPiece:
       return pieces_due(now, *job);
+    case TimerKind::kSuspension:
+      return suspension_due(now, *job);
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
       --job_count(job->state);
@@ -61,7 +63,7 @@ void Controller::fire(Time now, const Timer& timer) {
 
 void Controller::job_limit_due(Time now, Job& job) {
   if (job.state != JobState::kRunning) return;
-  if (job.placed()->started + job.spec.time_limit > now) return arm_limits(job);  // it was raised meanwhile
+  if (job.placed()->running_since() + job.spec.time_limit > now) return arm_limits(job);  // it was raised meanwhile
   Outcome outcome;
   outcome.end = JobState::kTimeout;
   outcome.reason = model::EndReason::kTimeLimit;
@@ -71,7 +73,7 @@ void Controller::job_limit_due(Time now, Job& job) {
 
 void Controller::job_warn_due(Time now, Job& job) {
   if (job.state != JobState::kRunning || job.placed()->warned) return;
-  const Time due = job.placed()->started + job.spec.time_limit - base::seconds(job.spec.warn.seconds_before);
+  const Time due = job.placed()->running_since() + job.spec.time_limit - base::seconds(job.spec.warn.seconds_before);
   if (due > now) return arm_limits(job);
   job.placed()->warned = true;
   save(job);

@@ -24,6 +24,7 @@ enum class TimerKind : uint8_t {
   kReservation,   ///< a reservation is over
   kUsage,         ///< the scheduler is told of use
   kPiece,         ///< a node should have joined an elastic gang, or left it
+  kSuspension,    ///< the job should stand still
 };
 
 struct Timer {

@@ -137,9 +137,12 @@ void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobS
     consider(now, job);
   else if (job.state == model::JobState::kRunning)
     arm_limits(job);
+  else if (stands_still(job))
+    tell_of_suspended(job);
   if (is_elsewhere) quota_epoch_ = epoch_;
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
-    expect_end(job, (job.placed()->started ? job.placed()->started : job.placed()->placed) + job.spec.time_limit);
+    expect_end(job,
+               (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
   effects_.writes.push_back(store::PutJob{row_of(job, true)});
   log_job(now, job, "updated", "by " + caller.user, caller.uid);
 }

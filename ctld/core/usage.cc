@@ -29,7 +29,7 @@ void Controller::charge_again(Time now, const model::Job& job, const model::Allo
 /// What a node's share of a job cost is charged no longer.
 void Controller::discharge(Time now, const model::Job& job, NodeId node) {
   if (job.placed() == nullptr) return;
-  for (const model::NodeShare& share : job.placed()->allocation.shares)
+  for (const model::NodeShare& share : held_by(job).shares)
     if (share.node == node) charge(now, job, -sched::usage_rate(share));
 }
 

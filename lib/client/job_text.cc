@@ -61,6 +61,7 @@ void add_state(Record& r, const JobRow& row, bool detail) {
       .put("LostGpuSeconds", fmt::format("{:.1f}", lost_gpu_seconds(job)));
   if (job.spec().preempt_signo() != 0) r.put("PreemptSignal", job.spec().preempt_signo());
   if (job.spec().request().elastic()) r.line().put("Elastic", elastic_range(job.spec().request()));
+  if (suspended_at(job)) r.line().put("Suspended", why_suspended(job));
 }
 
 std::string time_min(const wire::Job& job) {
@@ -83,7 +84,10 @@ void add_times(Record& r, const JobRow& row) {
       .put("StartTime", show_time(start ? start : expected_start(job), "Unknown"))
       .put("EndTime", show_time(end_of(job), "Unknown"))
       .put("Deadline", show_time({job.spec().deadline_us()}, "N/A"));
-  r.line().put("SuspendTime", "None").put("SecsPreSuspend", 0);
+  const base::Time suspended = suspended_at(job);
+  r.line()
+      .put("SuspendTime", show_time(suspended, "None"))
+      .put("SecsPreSuspend", suspended ? (suspended - start - stood_still(job)).seconds() : 0);
 }
 
 void add_place(Record& r, const wire::Job& job) {

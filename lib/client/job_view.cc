@@ -130,16 +130,31 @@ base::Time end_of(const wire::Job& job) {
   if (state_of(job) == model::JobState::kCompleting && outcome_of(job) != nullptr && outcome_of(job)->ended_us() != 0)
     return {outcome_of(job)->ended_us()};
   const base::Time start = start_of(job);
-  if (!start || time_limit(job) == base::kUnlimited) return {};
-  return start + time_limit(job);
+  if (!start || time_limit(job) == base::kUnlimited || state_of(job) == model::JobState::kSuspended) return {};
+  return start + stood_still(job) + time_limit(job);
 }
+
+base::Duration stood_still(const wire::Job& job) {
+  const wire::JobStatus& s = job.status();
+  return base::Duration{s.has_placed() ? s.placed().stood_still_us() : s.ended().stood_still_us()};
+}
+
+std::string why_suspended(const wire::Job& job) {
+  const wire::Suspension& s = job.status().placed().suspension();
+  std::string out = s.for_job() != 0 ? "for job " + std::to_string(s.for_job()) : "by " + s.who();
+  if (s.is_held()) return out + ", until it is resumed";
+  return s.detail().empty() ? out : out + "; waits: " + s.detail();
+}
+
+base::Time suspended_at(const wire::Job& job) { return {job.status().placed().suspension().since_us()}; }
 
 base::Duration run_time(const JobRow& row) {
   const base::Time start = start_of(*row.job);
   if (!start) return {};
   const bool is_over = row.job->status().has_ended() || state_of(*row.job) == model::JobState::kCompleting;
-  const base::Time end = is_over && end_of(*row.job) ? end_of(*row.job) : row.now;
-  return end > start ? end - start : base::Duration{};
+  base::Time end = is_over && end_of(*row.job) ? end_of(*row.job) : row.now;
+  if (const base::Time since = suspended_at(*row.job)) end = std::min(end, since);
+  return std::max(end - start - stood_still(*row.job), base::Duration{});
 }
 
 base::Duration time_limit(const wire::Job& job) {
@@ -274,7 +289,7 @@ std::string features_of(const wire::Job& job) {
 
 std::string_view on_preempt_of(const wire::Job& job) {
   const uint32_t what = job.spec().on_preempt();
-  const bool is_known = what <= static_cast<uint32_t>(model::OnPreempt::kCheckpoint);
+  const bool is_known = what < model::kOnPreempt.size();
   return model::name(is_known ? static_cast<model::OnPreempt>(what) : model::OnPreempt::kRequeue);
 }
 

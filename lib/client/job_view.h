@@ -37,6 +37,12 @@ base::Time expected_start(const wire::Job& job);
 int64_t priority_of(const wire::Job& job);
 base::Time end_of(const wire::Job& job);
 base::Duration run_time(const JobRow& row);
+/// So long the run stood still, without a suspension that lasts still.
+base::Duration stood_still(const wire::Job& job);
+/// Since when it stands still; zero: it does not.
+base::Time suspended_at(const wire::Job& job);
+/// "for job 7; waits: needs 1 node; ..."
+std::string why_suspended(const wire::Job& job);
 base::Duration time_limit(const wire::Job& job);
 /// "0:15", "1:0"
 std::string exit_code(const wire::Job& job);

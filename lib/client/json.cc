@@ -116,6 +116,7 @@ void add_state(Json& j, const JobRow& row) {
   j["restart_count"] = job.status().restarts();
   j["preemption_count"] = job.status().preemptions();
   j["lost_gpu_seconds"] = lost_gpu_seconds(job);
+  if (suspended_at(job)) j["suspended_because"] = why_suspended(job);
 }
 
 void add_resources(Json& j, const wire::Job& job) {

@@ -226,6 +226,11 @@ const Key<PartitionEntry> kPartitionKeys[] = {
     {{"allow_shared_gpus", Kind::kBool, kLive,
       "Jobs may ask for parts of a GPU (--gres=shard:N). Nothing isolates jobs that share one from each other."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_shared_gpus; }},
+    {{"share_suspended_gpus", Kind::kBool, kLive,
+      "The GPUs of a suspended job are given to others meanwhile. Only where there is room for the memory of both: "
+      "what "
+      "a suspended job has in GPU memory stays there."},
+     [](PartitionEntry& e) -> Ref { return &e.p.share_suspended_gpus; }},
     {{"allow_users", Kind::kTexts, kLive, "Only these users may submit (with allow_groups: either). Empty: everybody."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_users; }},
     {{"allow_groups", Kind::kTexts, kLive, "Only members of these groups may submit. Empty: everybody."},

@@ -11,7 +11,7 @@ const Limits::Table& Limits::table() const {
 }
 
 std::string_view name(OnPreempt what) {
-  constexpr std::string_view kNames[] = {"requeue", "cancel", "checkpoint"};
+  constexpr std::string_view kNames[] = {"requeue", "cancel", "checkpoint", "suspend"};
   return kNames[static_cast<size_t>(what)];
 }
 

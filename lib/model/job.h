@@ -3,6 +3,7 @@
 // each placement and is part of every message about a run, so that late reports of an earlier run are dropped.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,7 +46,11 @@ enum class OnPreempt : uint8_t {
   kRequeue,     ///< It waits again and runs again from the start, or from what it saved by itself.
   kCancel,      ///< It ends.
   kCheckpoint,  ///< It waits again; ending with exit code 0 or `gangway checkpointed` says that its work was saved.
+  kSuspend,     ///< It stands still, keeps its memory, and goes on where it is; as kRequeue where that makes no room.
 };
+/// In the order of their numbers.
+inline constexpr std::array kOnPreempt = {OnPreempt::kRequeue, OnPreempt::kCancel, OnPreempt::kCheckpoint,
+                                          OnPreempt::kSuspend};
 std::string_view name(OnPreempt what);
 
 /// What the launch needs and no scheduler looks at. Paths may hold the patterns %j %A %a %x %u %N %n %t %%.
@@ -145,7 +150,6 @@ struct Waiting {
   bool operator==(const Waiting&) const = default;
 };
 
-/// kConfiguring, kRunning, kSuspended, kCompleting
 /// A node that an elastic gang has above its smallest size.
 struct Piece {
   base::JobId id;  ///< Under which the scheduler knows it.
@@ -155,6 +159,20 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
+/// Why a job stands still, or is about to.
+struct Suspension {
+  base::JobId holder;         ///< Under which the scheduler knows what it still holds; none: it still runs.
+  base::Time since;           ///< When all of it stood still.
+  uint32_t for_job = 0;       ///< It makes way for this one; 0: somebody asked for it.
+  uint32_t rule = 0;          ///< Of the quotas, by which it makes way.
+  bool is_held = false;       ///< Until somebody lets it go on.
+  std::string who = {};       ///< Asked for it, for people.
+  base::Time freeze_at = {};  ///< Until then it still runs, having been told.
+  bool shares_gpus = false;   ///< Others may use its GPUs while it stands still.
+  bool operator==(const Suspension&) const = default;
+};
+
+/// kConfiguring, kRunning, kSuspended, kCompleting
 struct Placed {
   Allocation allocation;  ///< The pieces are among it.
   std::string partition;  ///< The one of spec.partitions it runs in.
@@ -169,6 +187,11 @@ struct Placed {
   base::Duration lease_over = {};      ///< So long after contact was lost the node has ended it itself; zero: no lease.
   std::vector<Piece> pieces;           ///< Of an elastic gang.
   std::optional<Claim> moves_to;       ///< Of one that is moved: what is kept for it until it has left this place.
+  std::optional<Suspension> suspension;
+  uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.
+  base::Duration stood_still = {};  ///< In this run, without the present suspension.
+  /// When the run began, had it never stood still: what time limits and elapsed time count from.
+  base::Time running_since() const { return started + stood_still; }
   bool operator==(const Placed&) const = default;
 };
 
@@ -179,6 +202,7 @@ struct Ended {
   std::string partition;
   base::Time started;  ///< Zero if it never started.
   base::Time ended;
+  base::Duration stood_still = {};  ///< Of the time between.
   bool operator==(const Ended&) const = default;
 };
 

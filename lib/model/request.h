@@ -50,6 +50,19 @@ base::Result<Fit> parse_fit(std::string_view text);
 /// Thousandths: what a whole GPU counts.
 constexpr uint32_t kWholeGpu = 1000;
 
+/// One node's share of an allocation.
+struct NodeShare {
+  base::NodeId node;
+  std::string name;
+  uint32_t tasks = 0;
+  uint32_t cpus = 0;  ///< Hardware threads in `cores`.
+  base::IndexSet cores;
+  base::IndexSet gpus;
+  uint32_t gpu_milli = kWholeGpu;  ///< Of each GPU in `gpus`; less than kWholeGpu: shared with other jobs.
+  uint64_t mem_mb = 0;
+  bool operator==(const NodeShare&) const = default;
+};
+
 /// The resources of one job. Zero in an optional number means "not given".
 struct Request {
   uint32_t min_nodes = 1;
@@ -83,6 +96,8 @@ struct Request {
   /// nodes if `elastic`, else the gang is whole or does not run.
   uint32_t min_tasks = 0;
   bool elastic = false;  ///< --elastic: grows and shrinks while it runs.
+  /// Of a suspended job: what it needs to go on, there and nowhere else. Empty: wherever the rest is met.
+  std::vector<NodeShare> exactly;
   bool operator==(const Request&) const = default;
 };
 
@@ -102,19 +117,6 @@ Request least_of(const Request& r);
 /// What an elastic gang asks for in order to grow by a node's worth: `tasks` tasks on one node. Where -n was not given
 /// the tasks are those of each node, whatever is asked.
 Request growth_of(const Request& r, uint32_t tasks);
-
-/// One node's share of an allocation.
-struct NodeShare {
-  base::NodeId node;
-  std::string name;
-  uint32_t tasks = 0;
-  uint32_t cpus = 0;  ///< Hardware threads in `cores`.
-  base::IndexSet cores;
-  base::IndexSet gpus;
-  uint32_t gpu_milli = kWholeGpu;  ///< Of each GPU in `gpus`; less than kWholeGpu: shared with other jobs.
-  uint64_t mem_mb = 0;
-  bool operator==(const NodeShare&) const = default;
-};
 
 /// What a gang holds. The first share is where the batch script runs.
 struct Allocation {

@@ -25,6 +25,7 @@ PartitionFacts facts_of(const model::Partition& p) {
   facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
   facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
   facts.allow_shared_gpus = p.allow_shared_gpus;
+  facts.share_suspended_gpus = p.share_suspended_gpus;
   facts.fit = p.fit;
   facts.consolidate = p.consolidate;
   facts.grace = p.grace;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sched/resume.h"
+
 namespace gw::sched {
 namespace {
 
@@ -139,6 +141,7 @@ class Search {
 std::optional<FutureStart> earliest(const Capacity& capacity, const PartitionFacts& partition,
                                     const model::Request& request, const Look& look, Time now, Duration length,
                                     ReadyTimes* known) {
+  if (!request.exactly.empty()) return earliest_exactly(capacity, request, look, now, length);
   ReadyTimes fresh;
   return Search(capacity, partition, request, look, now, length, known != nullptr ? *known : fresh).run();
 }

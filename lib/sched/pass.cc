@@ -158,6 +158,7 @@ Plan Pass::run() {
   }
   if (!plan_.exhausted) grow_gangs();
   for (JobId id : tentative_) capacity().release_all(id);
+  while (!left_by_.empty()) leave_nothing(left_by_.begin()->first);
   while (!taken_.empty()) give_back_part(taken_.begin()->first);
   plan_.placements = placements_;
   return std::move(plan_);

@@ -68,6 +68,7 @@ class Pass {
   std::map<JobId, model::Allocation> taken_;  // running jobs released in the view for this pass only
   std::map<JobId, Holding> taken_holdings_;
   std::map<JobId, std::vector<JobId>> taken_with_;  // a job, and the parts of it that were taken with it
+  std::map<JobId, Quantities> left_by_;             // what taken ones keep in suspension
   std::set<JobId> sent_off_;                        // they leave within their grace
   std::set<JobId> claimed_;                         // others are leaving for them
   std::set<JobId> honoured_;                        // they started where others have left for them
@@ -159,6 +160,11 @@ class Pass {
   bool start_after_grace(const PendingJob& job, const PartitionFacts& partition, const std::vector<JobId>& victims,
                          Duration grace, Group group);
   Duration grace_of(JobId victim) const;
+
+  // pass_suspend.cc
+  bool leaves_enough_suspended(JobId victim, const PendingJob& job, const PartitionFacts& partition);
+  void leave_nothing(JobId victim);
+  Duration grace_before_suspension(JobId victim) const;
   int rule_of(JobId victim, const PendingJob& job) const;
   std::vector<JobId> parts_of(JobId job) const;
   void take(JobId job);

@@ -73,10 +73,15 @@ bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const Pa
   if (is_limited && quotas_.tree().common(leaf, limited->side) == limited->side) return true;
   const NodeIndex& index = *capacity().index(partition.name);
   const Need need(job.request, partition);
+  const auto& exactly = job.request.exactly;
+  const auto is_elsewhere = [&](NodeId id) {
+    return std::none_of(exactly.begin(), exactly.end(), [&](const auto& share) { return share.node == id; });
+  };
   for (JobId part : parts_of(candidate.job)) {
     if (taken_.contains(part)) continue;
     for (NodeId id : capacity().holdings().at(part).nodes) {
       const NodeAccount* node = capacity().node(id);
+      if (!exactly.empty() && is_elsewhere(id)) continue;
       if (node != nullptr && index.position(id) != UINT32_MAX && !need.ask_static(node->facts, *node->make))
         return true;
     }
@@ -131,7 +136,9 @@ std::vector<JobId> Pass::outranked(const PendingJob& job, const PartitionFacts& 
   const int32_t tier = best_tier(view_.capacity(), job);
   std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, JobId>> ranked;
   for (const auto& [id, running] : view_.running()) {
-    if (!can_be_taken(id, *running) || running->gang || quotas_.tree().leaf_of(running->qos) != served_.leaf) continue;
+    if (!can_be_taken(id, *running) || running->gang || running->suspended ||
+        quotas_.tree().leaf_of(running->qos) != served_.leaf)
+      continue;
     const Holding& holding = view_.capacity().holdings().at(id);
     if (holding.partition != partition.name || running->priority > job.priority) continue;
     if (now_ < holding.started + quotas_.tree().side(served_.leaf).min_runtime) continue;
@@ -198,6 +205,7 @@ void Pass::take(JobId job) {
 }
 
 void Pass::give_back(JobId job) {
+  leave_nothing(job);
   for (JobId part : taken_with_.at(job)) {
     give_back_part(part);
     quotas_.start(*view_.quota().holder(part));
@@ -387,8 +395,10 @@ bool Pass::start_in_place_of(const PendingJob& job, const std::string& partition
   Group group;
   Duration grace = {};
   for (JobId id : victims) {
-    grace = std::max(grace, grace_of(id));
-    if (can_stand(id)) group.decisions.emplace_back(Preempt{id, job.id, grace_of(id), rule_of(id, job)});
+    const bool is_suspended = leaves_enough_suspended(id, job, *capacity().partition(partition));
+    const Duration own = is_suspended ? grace_before_suspension(id) : grace_of(id);
+    grace = std::max(grace, own);
+    if (can_stand(id)) group.decisions.emplace_back(Preempt{id, job.id, own, rule_of(id, job), false, is_suspended});
   }
   bool is_done = false;
   if (grace.us > 0) {

@@ -63,7 +63,8 @@ std::string Pass::why_in(const PendingJob& job, const PartitionFacts& partition,
     blockage.reason = WaitReason::kReservation;
     return *why_closed(view_.reservations(), job, now_, job.time_limit);
   }
-  blockage.is_lasting &= look->level == model::Locality::kAny && look->switches == 0 && job.components.empty();
+  blockage.is_lasting &= look->level == model::Locality::kAny && look->switches == 0 && job.components.empty() &&
+                         job.request.exactly.empty();
   if (known == failed_.end()) {
     blockage.is_lasting = false;
     if (job.components.empty() && allows_time(view_.capacity(), job, partition))

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sched/lots.h"
+#include "sched/resume.h"
 #include "sched/unit_table.h"
 
 namespace gw::sched {
@@ -504,6 +505,7 @@ Placement Placer::run() {
 
 Placement place(const Capacity& capacity, const PartitionFacts& partition, const Request& request, const Look& look) {
   if (capacity.index(partition.name) == nullptr) return {};
+  if (!request.exactly.empty()) return place_exactly(capacity, request, look);
   return Placer(capacity, partition, request, look).run();
 }
 

@@ -35,6 +35,17 @@ bool meets(const model::Request& r, const Start& start) {
   return tasks >= r.tasks && start.allocation.total_gpus() >= model::total_gpus(r, nodes);
 }
 
+/// A suspended job goes on where it was, whatever became of the partition's rules since.
+base::Status check_exactly(const Capacity& capacity, const model::Request& request, const Start& start) {
+  if (start.allocation.shares != request.exactly) return base::invalid("it can go on only where it was");
+  for (const model::NodeShare& share : request.exactly) {
+    const NodeAccount* account = capacity.node(share.node);
+    if (account == nullptr || !account->facts.usable) return base::invalid("node " + share.name + " is not usable");
+    GW_TRY_STATUS(capacity.check_free(share));
+  }
+  return {};
+}
+
 }  // namespace
 
 Plan plan(ClusterView& view, Time now, const Budget& budget) { return Pass(view, now, budget).run(); }
@@ -46,6 +57,7 @@ base::Status check(const Capacity& capacity, const PendingJob& job, const Start&
     return base::invalid("the job no longer names partition " + start.partition);
   if (!allows_time(capacity, job, *partition))
     return base::invalid("the time limit is longer than " + start.partition + " allows");
+  if (!job.request.exactly.empty()) return check_exactly(capacity, job.request, start);
   if (!meets(job.request, start)) return base::invalid("the allocation no longer meets the request");
   const Need need(job.request, *partition);
   for (const std::string& name : job.request.nodelist)

@@ -50,7 +50,9 @@ void write(Writer& w, const model::Request& r) {
   w.number(static_cast<uint64_t>(r.fit));
   w.number((r.mem_all ? 1U : 0U) | (r.mem_none ? 2U : 0U) | (r.exclusive ? 4U : 0U) | (r.nodes_given ? 8U : 0U) |
            (r.tasks_given ? 16U : 0U) | (r.elastic ? 32U : 0U));
-  w.number(r.min_tasks);
+  w.number(r.min_tasks).number(r.exactly.size());
+  for (const model::NodeShare& share : r.exactly)
+    w.number(share.node.value).text(share.cores.text()).text(share.gpus.text()).number(share.gpu_milli);
 }
 
 /// Does what the job may use change as it waits? Then jobs that became eligible at different times differ.
@@ -102,6 +104,15 @@ PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks) {
   out.may_move = false;
   out.most_tasks = 0;
   out.gang = gang.id;
+  return out;
+}
+
+PendingJob remains_of(const PendingJob& job, JobId holder) {
+  PendingJob out = job;
+  out.id = holder;
+  out.suspended = job.id;
+  out.suspends = Suspends::kNo;
+  out.may_move = false;
   return out;
 }
 

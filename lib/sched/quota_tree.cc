@@ -201,12 +201,34 @@ Quantities QuotaTree::count_growth(const model::Request& request, uint32_t tasks
   return out;
 }
 
+Quantities QuotaTree::count_remains(const model::Allocation& allocation, const Capacity& capacity) const {
+  Quantities out = count_piece(allocation, capacity);
+  for (size_t r = 0; r < width(); ++r)
+    if (resources_[r] == "node") out[r] = 0;
+  return out;
+}
+
 void QuotaTree::count_job(Quantities& out) const {
   for (size_t r = 0; r < width(); ++r)
     if (resources_[r] == kJobResource) ++out[r];
 }
 
+/// Of a suspended job; the types of its GPUs only as far as it named one.
+void QuotaTree::count_exactly(const model::Request& request, Quantities& out) const {
+  const std::string type = "gpu:" + base::to_lower(request.gpu_type);
+  for (const model::NodeShare& share : request.exactly) {
+    for (size_t r = 0; r < width(); ++r) {
+      const std::string& name = resources_[r];
+      if (name == "gpu" || name == type) out[r] += uint64_t{share.gpus.size()} * share.gpu_milli;
+      if (name == "cpu") out[r] += share.cpus;
+      if (name == "mem") out[r] += share.mem_mb;
+      if (name == "node") ++out[r];
+    }
+  }
+}
+
 void QuotaTree::count_request(const model::Request& request, Quantities& out) const {
+  if (!request.exactly.empty()) return count_exactly(request, out);
   const uint32_t nodes = std::max(request.min_nodes, 1U);
   const uint64_t tasks = request.tasks_given ? request.tasks : std::max(nodes, request.tasks);
   const uint64_t milli = uint64_t{model::total_gpus(request, nodes)} * request.gpu_milli;

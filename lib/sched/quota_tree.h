@@ -77,6 +77,8 @@ class QuotaTree {
   Quantities count(const model::NodeShare& share, const Capacity& capacity) const;
   /// Likewise, of a piece of an elastic gang, which is no job of its own.
   Quantities count_piece(const model::Allocation& allocation, const Capacity& capacity) const;
+  /// Of what a suspended job still holds: neither a job nor nodes, which it counts again when it goes on.
+  Quantities count_remains(const model::Allocation& allocation, const Capacity& capacity) const;
   /// What an elastic gang counts for so many tasks more.
   Quantities count_growth(const model::Request& request, uint32_t tasks) const;
   /// What a waiting job will count at the least, with all its components.
@@ -98,6 +100,7 @@ class QuotaTree {
   void set_lines(const model::Qos& qos, Side& side) const;
   void add_own(uint32_t parent);
   void count_request(const model::Request& request, Quantities& out) const;
+  void count_exactly(const model::Request& request, Quantities& out) const;
   void count_job(Quantities& out) const;
 };
 

@@ -113,10 +113,17 @@ void ClusterView::drop_claim(JobId id) {
 
 void ClusterView::hold(JobId id, const model::Allocation& allocation) {
   const auto job = running_.find(id);
-  const bool is_known = job != running_.end(), is_piece = is_known && job->second->gang;
-  quota_.hold(id, is_known ? job->second->qos : std::string(), is_known ? job->second->uid : 0,
-              is_known && job->second->preemptible,
-              is_piece ? quota_.tree().count_piece(allocation, capacity_) : quota_.tree().count(allocation, capacity_));
+  const QuotaTree& tree = quota_.tree();
+  if (job == running_.end()) return quota_.hold(id, {}, 0, false, tree.count(allocation, capacity_));
+  const PendingJob& known = *job->second;
+  Quantities amounts;
+  if (known.suspended)
+    amounts = tree.count_remains(allocation, capacity_);
+  else if (known.gang)
+    amounts = tree.count_piece(allocation, capacity_);
+  else
+    amounts = tree.count(allocation, capacity_);
+  quota_.hold(id, known.qos, known.uid, known.preemptible, amounts);
 }
 
 const std::set<JobId>& ClusterView::pieces_of(JobId gang) const {

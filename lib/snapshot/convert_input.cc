@@ -150,7 +150,7 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
 
 void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& partition) {
   const auto& [name, nodes, is_up, tier, max_nodes, max_time, exclusive, mem_per_cpu, mem_per_gpu, cpus_per_gpu,
-               cores_kept, shared, fit, consolidate, grace] = partition;
+               cores_kept, shared, shares_suspended, fit, consolidate, grace] = partition;
   w->set_name(name);
   set_strings(w->mutable_nodes(), nodes);
   w->set_is_up(is_up);
@@ -163,6 +163,7 @@ void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& part
   w->set_default_cpus_per_gpu(cpus_per_gpu);
   w->set_cores_per_gpu_kept(cores_kept);
   w->set_allow_shared_gpus(shared);
+  w->set_share_suspended_gpus(shares_suspended);
   w->set_fit(static_cast<uint32_t>(fit));
   w->set_consolidate(static_cast<uint32_t>(consolidate));
   if (grace) w->set_grace_us(grace->us);
@@ -183,6 +184,7 @@ Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
   p.default_cpus_per_gpu = w.default_cpus_per_gpu();
   p.cores_per_gpu_kept = w.cores_per_gpu_kept();
   p.allow_shared_gpus = w.allow_shared_gpus();
+  p.share_suspended_gpus = w.share_suspended_gpus();
   GW_TRY(fit, fit_from(w.fit()));
   p.fit = fit;
   if (w.consolidate() > static_cast<uint32_t>(model::Consolidate::kDryRun))
@@ -222,12 +224,17 @@ void set_request(wire::SnapshotRequest* w, const model::Request& r) {
   *w->mutable_base() = wire::to_wire(r);
   w->set_mem_none(r.mem_none);
   w->set_mem_per_task_mb(r.mem_per_task_mb);
+  for (const model::NodeShare& share : r.exactly) set_share(w->add_exactly(), share);
 }
 
 Result<model::Request> request_from(const wire::SnapshotRequest& w) {
   GW_TRY(r, wire::from_wire(w.base()));
   r.mem_none = w.mem_none();
   r.mem_per_task_mb = w.mem_per_task_mb();
+  for (const wire::SnapshotShare& s : w.exactly()) {
+    GW_TRY(share, share_from(s));
+    r.exactly.push_back(std::move(share));
+  }
   for (const model::LocalityStep& step : r.locality) GW_TRY_STATUS(duration_from(step.wait.us));
   GW_TRY_STATUS(duration_from(r.switches_wait.us));
   return std::move(r);
@@ -236,7 +243,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
                time_min, deadline, remaining, reservation, preemptible, may_move, components, whole, most_tasks,
-               grows_by_node, gang] = job;
+               grows_by_node, gang, suspends, suspended] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -259,6 +266,8 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_most_tasks(most_tasks);
   w->set_grows_by_node(grows_by_node);
   w->set_gang(gang.value);
+  w->set_suspends(static_cast<uint32_t>(suspends));
+  w->set_suspended(suspended.value);
   for (const sched::Component& from : components) {
     const auto& [part_id, part_request, part_partitions] = from;
     wire::SnapshotComponent* to = w->add_components();
@@ -308,6 +317,9 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.most_tasks = w.most_tasks();
   job.grows_by_node = w.grows_by_node();
   job.gang = base::JobId(w.gang());
+  if (w.suspends() > static_cast<uint32_t>(sched::Suspends::kAfterGrace)) return damaged("an unknown way to suspend");
+  job.suspends = static_cast<sched::Suspends>(w.suspends());
+  job.suspended = base::JobId(w.suspended());
   for (const wire::SnapshotComponent& c : w.components()) {
     GW_TRY(part, request_from(c.request()));
     job.components.push_back({base::JobId(c.id()), std::move(part), strings(c.partitions())});

@@ -28,12 +28,13 @@ struct DecisionWriter {
     for (const model::NodeShare& share : allocation.shares) set_share(to->mutable_grow()->add_shares(), share);
   }
   void operator()(const sched::Preempt& d) const {
-    const auto& [job, beneficiary, grace, rule, is_move] = d;
+    const auto& [job, beneficiary, grace, rule, is_move, is_suspended] = d;
     to->mutable_preempt()->set_job(job.value);
     to->mutable_preempt()->set_beneficiary(beneficiary.value);
     to->mutable_preempt()->set_grace_us(grace.us);
     to->mutable_preempt()->set_rule(static_cast<uint32_t>(rule));
     to->mutable_preempt()->set_is_move(is_move);
+    to->mutable_preempt()->set_is_suspended(is_suspended);
   }
   void operator()(const sched::Claim& d) const { set_claim(to->mutable_claim(), d); }
   void operator()(const sched::Wait& d) const {
@@ -87,7 +88,8 @@ Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
     case wire::SnapshotDecision::kPreempt: {
       GW_TRY(grace, duration_from(w.preempt().grace_us()));
       return sched::Decision{sched::Preempt{base::JobId(w.preempt().job()), base::JobId(w.preempt().beneficiary()),
-                                            grace, static_cast<int>(w.preempt().rule()), w.preempt().is_move()}};
+                                            grace, static_cast<int>(w.preempt().rule()), w.preempt().is_move(),
+                                            w.preempt().is_suspended()}};
     }
     case wire::SnapshotDecision::kClaim: {
       GW_TRY(claim, claim_from(w.claim()));

@@ -217,8 +217,7 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   s.het_job = base::JobId(w.het_job());
   s.het_offset = w.het_offset();
   s.het_size = w.het_size();
-  if (w.on_preempt() <= static_cast<uint32_t>(model::OnPreempt::kCheckpoint))
-    s.on_preempt = static_cast<model::OnPreempt>(w.on_preempt());
+  if (w.on_preempt() < model::kOnPreempt.size()) s.on_preempt = static_cast<model::OnPreempt>(w.on_preempt());
   s.preempt_signo = w.preempt_signo();
   s.resize_signo = w.resize_signo();
   return s;
@@ -243,6 +242,7 @@ Partition to_wire(const model::Partition& p) {
   w.set_fit(static_cast<uint32_t>(p.fit));
   w.set_cores_per_gpu_kept(p.cores_per_gpu_kept);
   w.set_allow_shared_gpus(p.allow_shared_gpus);
+  w.set_share_suspended_gpus(p.share_suspended_gpus);
   w.set_default_qos(p.default_qos);
   w.set_consolidate(static_cast<uint32_t>(p.consolidate));
   set_strings(w.mutable_allow_users(), p.allow_users);
@@ -279,6 +279,7 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   p.fit = static_cast<model::Fit>(w.fit());
   if (w.has_cores_per_gpu_kept()) p.cores_per_gpu_kept = w.cores_per_gpu_kept();
   p.allow_shared_gpus = w.allow_shared_gpus();
+  p.share_suspended_gpus = w.share_suspended_gpus();
   p.default_qos = w.default_qos();
   p.consolidate = static_cast<model::Consolidate>(w.consolidate());
   p.allow_users = strings(w.allow_users());

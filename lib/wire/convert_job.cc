@@ -45,6 +45,29 @@ base::Result<model::Claim> claim_from(const Claim& w, const NodeLookup& lookup) 
   return model::Claim{w.partition(), std::move(allocation), {w.when_us()}};
 }
 
+void set_suspension(Placed* w, const model::Placed& p) {
+  w->set_suspensions(p.suspensions);
+  w->set_stood_still_us(p.stood_still.us);
+  if (!p.suspension) return;
+  const model::Suspension& s = *p.suspension;
+  Suspension* to = w->mutable_suspension();
+  to->set_holder(s.holder.value);
+  to->set_since_us(s.since.us);
+  to->set_for_job(s.for_job);
+  to->set_rule(s.rule);
+  to->set_is_held(s.is_held);
+  to->set_who(s.who);
+  to->set_freeze_at_us(s.freeze_at.us);
+  to->set_shares_gpus(s.shares_gpus);
+}
+
+std::optional<model::Suspension> suspension_from(const Placed& w) {
+  if (!w.has_suspension()) return std::nullopt;
+  const Suspension& s = w.suspension();
+  return model::Suspension{base::JobId(s.holder()), {s.since_us()}, s.for_job(), s.rule(), s.is_held(), s.who(),
+                           {s.freeze_at_us()},      s.shares_gpus()};
+}
+
 void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
   add_shares(w, p.allocation);
   w->set_partition(p.partition);
@@ -65,6 +88,7 @@ void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
     to.set_is_ready(piece.is_ready);
   }
   if (p.moves_to) set_claim(w->mutable_moves_to(), *p.moves_to);
+  set_suspension(w, p);
 }
 
 template <typename Names>
@@ -114,13 +138,17 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
     GW_TRY(place, claim_from(w.moves_to(), lookup));
     p.moves_to = std::move(place);
   }
+  p.suspension = suspension_from(w);
+  p.suspensions = w.suspensions();
+  p.stood_still.us = w.stood_still_us();
   return p;
 }
 
 base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) {
   GW_TRY(outcome, from_wire(w.outcome()));
   GW_TRY(allocation, shares_of(w, lookup));
-  return model::Ended{std::move(outcome), std::move(allocation), w.partition(), {w.started_us()}, {w.ended_us()}};
+  return model::Ended{std::move(outcome), std::move(allocation), w.partition(),
+                      {w.started_us()},   {w.ended_us()},        base::Duration{w.stood_still_us()}};
 }
 
 base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lookup) {
@@ -249,6 +277,7 @@ JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
     m->set_partition(ended->partition);
     m->set_started_us(ended->started.us);
     m->set_ended_us(ended->ended.us);
+    m->set_stood_still_us(ended->stood_still.us);
   }
   w.set_submitted_us(job.submitted.us);
   w.set_eligible_us(job.eligible.us);

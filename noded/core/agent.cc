@@ -115,6 +115,8 @@ Effects NodeAgent::on_controller(base::Time now, const wire::ControllerToNode& m
   if (message.has_stop()) on_stop(now, message.stop());
   if (message.has_signal()) on_signal(message.signal());
   if (message.has_resize()) on_resize(message.resize());
+  if (message.has_suspend()) on_suspend(now, message.suspend());
+  if (message.has_resume()) on_resume(message.resume());
   if (message.has_ack()) on_ack(now, message.ack());
   return take();
 }

@@ -105,6 +105,10 @@ class NodeAgent {
   void on_stop(base::Time now, const wire::Stop& message);
   void on_signal(const wire::Signal& message);
   void on_resize(const wire::Resize& message);
+  void on_suspend(base::Time now, const wire::Suspend& message);
+  void on_resume(const wire::Resume& message);
+  void send_pace(Run& run);
+  void report_suspended(base::Time now, const Run& run, uint32_t round, const std::string& problem);
   void on_ack(base::Time now, const wire::Ack& message);
   void stop(base::Time now, Run& run, int64_t grace_us, bool kill_now);
   void send_stop(Run& run);

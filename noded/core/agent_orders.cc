@@ -181,6 +181,52 @@ void NodeAgent::on_resize(const wire::Resize& message) {
   out_.emplace_back(KeepHosts{message, false});
 }
 
+void NodeAgent::on_suspend(base::Time now, const wire::Suspend& message) {
+  Run* run = find({message.job(), message.attempt()});
+  if (run == nullptr || run->stop_asked || run->exit || !run->is_live()) return;
+  if (message.round() < run->resume_round || (run->suspend && message.round() < run->suspend->round())) return;  // late
+  run->suspend = message;
+  run->resume_round = 0;
+  if (run->has_script()) return send_pace(*run);
+  report_suspended(now, *run, message.round(), "");  // no process of it is here
+}
+
+void NodeAgent::on_resume(const wire::Resume& message) {
+  Run* run = find({message.job(), message.attempt()});
+  if (run == nullptr || (run->suspend && message.round() < run->suspend->round())) return;
+  run->suspend.reset();
+  run->resume_round = message.round();
+  if (run->has_script()) send_pace(*run);
+}
+
+/// Tells the shepherd whether the step is to stand still.
+void NodeAgent::send_pace(Run& run) {
+  if (run.stop_asked || !run.is_connected) return;
+  wire::ToShepherd message;
+  if (!run.suspend) {
+    message.mutable_resume()->set_round(run.resume_round);
+    return to_shepherd(run, std::move(message));
+  }
+  wire::Stop order;
+  order.set_signo(run.suspend->signo());
+  order.set_preempted_for(run.suspend->preempted_for());
+  order.set_preempt_rule(run.suspend->preempt_rule());
+  out_.emplace_back(KeepOrder{run.key, order});
+  message.mutable_suspend()->set_grace_us(run.suspend->grace_us());
+  message.mutable_suspend()->set_round(run.suspend->round());
+  to_shepherd(run, std::move(message));
+}
+
+void NodeAgent::report_suspended(base::Time now, const Run& run, uint32_t round, const std::string& problem) {
+  wire::NodeToController message;
+  wire::Suspended& s = *message.mutable_suspended();
+  s.set_job(run.key.job);
+  s.set_attempt(run.key.attempt);
+  s.set_round(round);
+  s.set_problem(problem);
+  send(now, std::move(message));
+}
+
 void NodeAgent::on_ack(base::Time now, const wire::Ack& message) {
   const RunKey key{message.job(), message.attempt()};
   Run* run = find(key);

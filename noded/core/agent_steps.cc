@@ -127,6 +127,8 @@ Effects NodeAgent::on_shepherd_connected(base::Time, RunKey key) {
     go(*run);
   } else if (run->exit && run->is_live()) {
     clean_up_after_exit(*run);
+  } else if (run->suspend || run->resume_round != 0) {
+    send_pace(*run);
   }
   return take();
 }
@@ -143,6 +145,7 @@ Effects NodeAgent::on_shepherd(base::Time now, RunKey key, const wire::FromSheph
   if (message.has_started()) on_step_started(now, *run, message.started());
   if (message.has_exit()) on_step_exit(now, *run, message.exit());
   if (message.has_clean()) on_clean(now, *run, message.clean());
+  if (message.has_suspended()) report_suspended(now, *run, message.suspended().round(), message.suspended().problem());
   return take();
 }
 

@@ -149,7 +149,7 @@ void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const
 /// What Slurm has no variables for. How often the job has made way already the controller says in the environment.
 void put_preemption(Env& env, const NodeFacts& node, const wire::Prepare& p) {
   const uint32_t what = p.spec().on_preempt();
-  const bool is_known = what <= static_cast<uint32_t>(model::OnPreempt::kCheckpoint);
+  const bool is_known = what < model::kOnPreempt.size();
   env["GANGWAY_ON_PREEMPT"] = model::name(is_known ? static_cast<model::OnPreempt>(what) : model::OnPreempt::kRequeue);
   env["GANGWAY_PREEMPT_FILE"] = node.steps_dir + "/" + RunKey{p.job(), p.attempt()}.text() + "/" + kPreemptFile;
 }

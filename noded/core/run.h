@@ -39,9 +39,11 @@ struct Run {
   bool stop_asked = false;    ///< By the controller, by the lease, or by ourselves.
   bool kill_now = false;
   int64_t grace_us = 0;
-  std::optional<wire::Stop> order;    ///< The controller's word for it, where it says more than when.
-  std::optional<wire::Resize> hosts;  ///< Of an elastic gang: the nodes that it starts with.
-  bool is_stale = false;              ///< Of an earlier boot: cleaned up without a report.
+  std::optional<wire::Stop> order;       ///< The controller's word for it, where it says more than when.
+  std::optional<wire::Suspend> suspend;  ///< It is to stand still.
+  uint32_t resume_round = 0;             ///< Else: it goes on after this suspension; 0: it never stood still.
+  std::optional<wire::Resize> hosts;     ///< Of an elastic gang: the nodes that it starts with.
+  bool is_stale = false;                 ///< Of an earlier boot: cleaned up without a report.
 
   std::optional<wire::StepExit> exit;
   bool exit_acked = false;

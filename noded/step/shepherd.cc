@@ -41,7 +41,7 @@ proc::Fd take_signals() {
 std::string on_preempt_of(const wire::StepSpec& spec) {
   constexpr std::string_view kVariable = "GANGWAY_ON_PREEMPT=";
   for (const std::string& line : spec.env())
-    for (const char* what : {"cancel", "checkpoint"})
+    for (const char* what : {"cancel", "checkpoint"})  // who would rather stand still, and must end, is requeued
       if (line.starts_with(kVariable) && line.substr(kVariable.size()) == what) return what;
   return "requeue";
 }
@@ -172,6 +172,10 @@ void Shepherd::say_all_to(Channel& channel) {
   }
   if (clean_) {
     *message.mutable_clean() = *clean_;
+    channel.send(pack(message));
+  }
+  if (suspended_) {
+    *message.mutable_suspended() = *suspended_;
     channel.send(pack(message));
   }
 }

@@ -16,6 +16,7 @@
 #include "noded/step/containment.h"
 #include "noded/step/proc/fd.h"
 #include "noded/step/task.h"
+#include "wire/node.pb.h"
 #include "wire/step.pb.h"
 
 namespace gw::noded::step {
@@ -64,6 +65,9 @@ class Shepherd {
   int64_t heard_at_ = 0;
   int64_t next_pass_at_ = 0;  // first the end of the grace, then the next kill pass
   int64_t give_up_at_ = 0;    // when survivors are reported
+  int64_t freeze_at_ = 0;     // it was told that it is to stand still
+  std::optional<wire::StepSuspended> suspended_;
+  uint32_t round_ = 0;  // of the last suspension
   int passes_ = 0;
   int leave_tries_ = 0;
 
@@ -84,9 +88,13 @@ class Shepherd {
   void on_go();
   void on_signal_request(const wire::StepSignal& request);
   void on_stop(const wire::StepStop& request);
+  void on_suspend(const wire::StepSuspend& request);
+  void on_resume(const wire::StepResume& request);
+  void stand_still();
   void on_forget();
   void on_timers(int64_t now);
 
+  std::optional<wire::Stop> tell_order(int64_t grace_us, std::string_view what);
   int stop_signal(const wire::StepStop& request);
   void signal_step(int signo);
   void kill_pass(int64_t now);

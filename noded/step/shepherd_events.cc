@@ -143,6 +143,10 @@ void Shepherd::on_frame(const std::string& payload) {
       return on_stop(message.stop());
     case wire::ToShepherd::kForget:
       return on_forget();
+    case wire::ToShepherd::kSuspend:
+      return on_suspend(message.suspend());
+    case wire::ToShepherd::kResume:
+      return on_resume(message.resume());
     case wire::ToShepherd::kQuery:
       heard_at_ = std::max(heard_at_, monotonic_us() - std::max<int64_t>(message.query().age_us(), 0));
       for (Channel& channel : channels_) say_all_to(channel);
@@ -174,18 +178,59 @@ void Shepherd::signal_step(int signo) {
   (*contain_)->signal_all(signo);
 }
 
+/// What the controller said beside when; the job can read of whom it makes way for.
+std::optional<wire::Stop> Shepherd::tell_order(int64_t grace_us, std::string_view what) {
+  std::optional<wire::Stop> order = read_order(spec_.dir());
+  if (!order || order->preempted_for() == 0) return order;
+  // From now, and by this node's clock: that is when it is killed, however long the order was on its way.
+  order->set_grace_us(grace_us);
+  order->set_until_us(wall_us() + grace_us);
+  if (const base::Status told = write_preempt_file(spec_, *order, what); !told)
+    log_note(spec_, "the job is not told why it makes way: " + told.error().text());
+  return order;
+}
+
 /// The signal that begins the grace. One that makes way for another finds out why before it comes.
 int Shepherd::stop_signal(const wire::StepStop& request) {
-  std::optional<wire::Stop> order = read_order(spec_.dir());
-  if (!order) return SIGTERM;
-  if (order->preempted_for() != 0) {
-    // From now, and by this node's clock: that is when it is killed, however long the order was on its way.
-    order->set_grace_us(request.grace_us());
-    order->set_until_us(wall_us() + request.grace_us());
-    if (const base::Status told = write_preempt_file(spec_, *order, on_preempt_); !told)
-      log_note(spec_, "the job is not told why it ends: " + told.error().text());
-  }
-  return order->signo() > 0 && order->signo() < NSIG ? order->signo() : SIGTERM;
+  const std::optional<wire::Stop> order = tell_order(request.grace_us(), on_preempt_);
+  return order && order->signo() > 0 && order->signo() < NSIG ? order->signo() : SIGTERM;
+}
+
+void Shepherd::on_suspend(const wire::StepSuspend& request) {
+  if (phase_ != Phase::kRunning || request.round() < round_) return;
+  round_ = request.round();
+  if (suspended_ && suspended_->problem().empty()) return stand_still();  // says so again
+  suspended_.reset();
+  const std::optional<wire::Stop> order = tell_order(request.grace_us(), "suspend");
+  const bool is_told = order && order->signo() > 0 && order->signo() < NSIG && request.grace_us() > 0;
+  if (!is_told) return stand_still();
+  if (freeze_at_ == 0) signal_step(order->signo());
+  freeze_at_ = monotonic_us() + request.grace_us();
+}
+
+void Shepherd::stand_still() {
+  freeze_at_ = 0;
+  const base::Status frozen = has_contain() ? (*contain_)->freeze() : base::Status{};
+  wire::StepSuspended said;
+  said.set_round(round_);
+  if (!frozen) said.set_problem(frozen.error().text());
+  suspended_ = said;
+  wire::FromShepherd message;
+  *message.mutable_suspended() = said;
+  say(message);
+}
+
+void Shepherd::on_resume(const wire::StepResume& request) {
+  if (phase_ != Phase::kRunning || request.round() < round_) return;
+  round_ = request.round();
+  const bool was_told = std::exchange(freeze_at_, 0) > 0;
+  if (!suspended_ && !was_told) return;
+  suspended_.reset();
+  remove_preempt_file(spec_.dir());
+  if (!has_contain()) return;
+  if (const base::Status thawed = (*contain_)->thaw(); !thawed)
+    log_note(spec_, "cannot be thawed: " + thawed.error().text());
+  signal_step(SIGCONT);  // for those who stopped themselves when they were told
 }
 
 void Shepherd::on_stop(const wire::StepStop& request) {
@@ -193,6 +238,7 @@ void Shepherd::on_stop(const wire::StepStop& request) {
   const int64_t now = monotonic_us();
   const bool is_first = phase_ != Phase::kStopping;
   phase_ = Phase::kStopping;
+  freeze_at_ = 0;
   reap();
   if (!is_first && !request.kill_now()) return;
   const bool at_once = request.kill_now() || request.grace_us() <= 0 || !started_;
@@ -215,6 +261,7 @@ void Shepherd::on_forget() {
 
 int64_t Shepherd::next_timer() const {
   int64_t next = next_pass_at_;
+  if (freeze_at_ > 0 && (next == 0 || freeze_at_ < next)) next = freeze_at_;
   if (spec_.lease_us() > 0 && phase_ < Phase::kStopping) {
     const int64_t expiry = heard_at_ + spec_.lease_us();
     next = next == 0 ? expiry : std::min(next, expiry);
@@ -238,6 +285,7 @@ void Shepherd::on_timers(int64_t now) {
     kill.set_kill_now(true);
     on_stop(kill);
   }
+  if (phase_ == Phase::kRunning && freeze_at_ > 0 && now >= freeze_at_) stand_still();
   if (phase_ == Phase::kStopping && next_pass_at_ > 0 && now >= next_pass_at_) kill_pass(now);
 }
 

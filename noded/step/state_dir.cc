@@ -104,6 +104,8 @@ base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& or
   return tell(spec.dir() + "/" + kPreemptFile, told, spec.uid(), spec.gid());
 }
 
+void remove_preempt_file(const std::string& dir) { ::unlink((dir + "/" + kPreemptFile).c_str()); }
+
 base::Result<bool> write_hosts_file(const std::string& dir, const wire::Resize& order) {
   const std::string path = dir + "/" + kHostsFile;
   std::string text;

@@ -31,8 +31,10 @@ base::Result<std::string> write_hosts(const wire::StepSpec& spec);
 base::Status record_order(const std::string& dir, const wire::Stop& order);
 std::optional<wire::Stop> read_order(const std::string& dir);
 /// Tells the job that it makes way for another: a file (JSON) that appears whole, for its user alone to read.
-/// `what` becomes of it then: "requeue", "cancel" or "checkpoint". Errors: errno.
+/// `what` becomes of it then: "requeue", "cancel", "checkpoint" or "suspend". Errors: errno.
 base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what);
+/// It stood still, and goes on.
+void remove_preempt_file(const std::string& dir);
 
 /// Tells an elastic gang which nodes it has: a file with a name a line, which appears whole, for its user alone to
 /// read. True: they are others than were written last. Errors: errno.

@@ -40,6 +40,11 @@ inline std::string describe(const wire::NodeToController& m) {
     return "> exited " + key_text(b.job(), b.attempt()) + " " + std::to_string(b.exit_code()) + ":" +
            std::to_string(b.exit_signo()) + why;
   }
+  if (m.has_suspended()) {
+    const auto& s = m.suspended();
+    return "> suspended " + key_text(s.job(), s.attempt()) + " " + std::to_string(s.round()) +
+           (s.problem().empty() ? "" : " (" + s.problem() + ")");
+  }
   const auto& d = m.done();
   return "> done " + key_text(d.job(), d.attempt()) + (d.lease_expired() ? " lease" : "") +
          (d.problem().empty() ? "" : " (" + d.problem() + ")");
@@ -50,6 +55,8 @@ inline std::string describe(const wire::ToShepherd& m) {
   if (m.has_signal()) return "signal " + std::to_string(m.signal().signo());
   if (m.has_stop()) return m.stop().kill_now() ? "kill" : "stop " + std::to_string(m.stop().grace_us() / 1'000'000);
   if (m.has_forget()) return "forget";
+  if (m.has_suspend()) return "suspend " + std::to_string(m.suspend().round());
+  if (m.has_resume()) return "resume " + std::to_string(m.resume().round());
   return "renew";
 }
 
@@ -225,6 +232,18 @@ class AgentScript {
         address(m.mutable_resize(), key);
         for (const std::string& node : rest) m.mutable_resize()->add_nodes(node);
       });
+    if (verb == "suspend")
+      return order([&](auto& m) {
+        address(m.mutable_suspend(), key);
+        m.mutable_suspend()->set_round(static_cast<uint32_t>(std::stoul(rest.at(0))));
+        m.mutable_suspend()->set_signo(std::stoi(option(rest, "signo", "0")));
+        m.mutable_suspend()->set_preempted_for(static_cast<uint32_t>(std::stoul(option(rest, "for", "0"))));
+      });
+    if (verb == "resume")
+      return order([&](auto& m) {
+        address(m.mutable_resume(), key);
+        m.mutable_resume()->set_round(static_cast<uint32_t>(std::stoul(rest.at(0))));
+      });
     if (verb == "ack-exit") return ack(key, wire::kRunEnding);
     if (verb == "ack-done") return ack(key, wire::kRunDone);
     return node_event(verb, key, rest);
@@ -262,6 +281,10 @@ class AgentScript {
       m.mutable_exit()->set_detail("output");
     }
     if (verb == "clean") m.mutable_clean();
+    if (verb == "stands") {
+      m.mutable_suspended()->set_round(static_cast<uint32_t>(std::stoul(word(0, "1"))));
+      m.mutable_suspended()->set_problem(word(1, ""));
+    }
     return agent.on_shepherd(now, key, m);
   }
 };

@@ -1,0 +1,328 @@
+// Jobs that stand still: what their nodes are told, what is free meanwhile, and how they go on, over failures and
+// restarts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "world.h"
+
+namespace gw::ctld {
+namespace {
+
+using model::JobState;
+using testing::gang;
+using ::testing::HasSubstr;
+using testing::World;
+using ToNodeKind = wire::ControllerToNode;
+
+constexpr base::Duration kGrace = base::seconds(40);
+
+Settings preempting(bool shares_gpus) {
+  Settings s;
+  model::Partition& p = s.partitions.emplace_back();
+  p.name = "main";
+  p.is_default = p.unlimited = true;
+  p.share_suspended_gpus = shares_gpus;
+  s.policy.preempts = true;
+  s.policy.grace = kGrace;
+  s.allow_root_jobs = true;
+  s.node_timeout = base::hours(100);  // nobody sends beats
+  return s;
+}
+
+/// A gang on all nodes that would rather stand still than end; it has run for 100 of its 1,000 seconds.
+struct Still : World {
+  uint32_t nodes;
+  JobId id;
+
+  explicit Still(uint32_t count = 1, bool shares_gpus = true, int signo = 0)
+      : World(count, preempting(shares_gpus)), nodes(count) {
+    connect_all();
+    wire::ApiRequest r = request(count, 1000);
+    r.mutable_submit()->mutable_spec()->set_on_preempt(static_cast<uint32_t>(model::OnPreempt::kSuspend));
+    r.mutable_submit()->mutable_spec()->set_preempt_signo(signo);
+    r.mutable_submit()->mutable_spec()->set_time_limit_us(base::seconds(1000).us);
+    id = JobId(ask(1000, r).submit().job_id());
+    run(id);
+    now = now + base::seconds(100);
+  }
+  static wire::ApiRequest request(uint32_t count, uint64_t mem_mb, uint32_t gpus = 8) {
+    model::Request r = gang(count, gpus);
+    r.mem_per_node_mb = mem_mb;
+    return submission(r);
+  }
+  static std::string name(uint32_t i) { return "n" + std::to_string(i); }
+  void run(JobId job_id) {
+    schedule();
+    if (nodes == 1) return started("n0", job_id);
+    for (uint32_t i = 0; i < nodes; ++i) prepared(name(i), job_id);
+  }
+  /// Of higher priority; asks for whole nodes but for memory.
+  JobId urgent(uint32_t count, uint64_t mem_mb = 1000, int64_t priority = 10) {
+    wire::ApiRequest r = request(count, mem_mb);
+    r.mutable_submit()->mutable_spec()->set_priority(priority);
+    const JobId out(ask(0, r).submit().job_id());
+    schedule();
+    return out;
+  }
+  void froze(uint32_t node, const std::string& problem = "", uint32_t round = 1) {
+    wire::NodeToController m;
+    m.mutable_suspended()->set_job(id.value);
+    m.mutable_suspended()->set_attempt(job(id).attempt);
+    m.mutable_suspended()->set_round(round);
+    m.mutable_suspended()->set_problem(problem);
+    say(name(node), m);
+    schedule();
+  }
+  JobId make_way() {
+    const JobId other = urgent(nodes);
+    for (uint32_t i = 0; i < nodes; ++i) froze(i);
+    begin(other);
+    return other;
+  }
+  void begin(JobId other) {
+    for (uint32_t i = 0; i < nodes; ++i)
+      if (nodes == 1)
+        started(name(i), other);
+      else
+        prepared(name(i), other);
+  }
+  void finish(JobId other) {
+    exited("n0", other, 0);
+    for (uint32_t i = 0; i < nodes; ++i) done(name(i), other);
+    schedule();
+  }
+  std::string act(wire::JobAction action, uint32_t uid = 0) {
+    wire::ApiRequest r;
+    r.mutable_job_action()->add_ids(id.value);
+    r.mutable_job_action()->set_action(action);
+    const wire::ApiReply reply = ask(uid, r);
+    schedule();
+    return reply.jobs().faults_size() > 0 ? reply.jobs().faults(0).error().what() : reply.error().what();
+  }
+  void expect_audit() { EXPECT_TRUE(view.capacity().audit()); }
+};
+
+TEST(Suspend, ItMakesWayAndGoesOnWhereItWas) {
+  Still w(2);
+  const model::Allocation place = w.job(w.id).placed()->allocation;
+  const JobId other = w.urgent(2);
+  ASSERT_NE(w.last("n0", ToNodeKind::kSuspend), nullptr);
+  const wire::Suspend told = w.last("n0", ToNodeKind::kSuspend)->suspend();
+  EXPECT_EQ(told.preempted_for(), other.value);
+  EXPECT_EQ(told.preempt_rule(), 7U);
+  EXPECT_EQ(told.grace_us(), 0) << "who is not told needs no time";
+  EXPECT_EQ(w.last("n0", ToNodeKind::kStop), nullptr);
+  w.froze(0);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning) << "not all of it stands still";
+  EXPECT_EQ(w.state(other), JobState::kPending);
+  w.froze(1);
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+  EXPECT_EQ(w.state(other), JobState::kConfiguring);
+  EXPECT_EQ(w.job(w.id).preemptions, 1U);
+  EXPECT_EQ(w.job(w.id).lost_gpu_ms, 0U);
+  w.begin(other);
+  w.now = w.now + base::seconds(500);
+  w.finish(other);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_EQ(w.job(w.id).attempt, 1U);
+  EXPECT_EQ(w.job(w.id).placed()->allocation, place);
+  EXPECT_EQ(w.last("n1", ToNodeKind::kResume)->resume().round(), 1U);
+  w.expect_audit();
+}
+
+TEST(Suspend, ItsTimeLimitDoesNotCountMeanwhile) {
+  Still w;
+  const JobId other = w.make_way();
+  w.tick(base::seconds(5000));
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+  w.finish(other);
+  w.tick(base::seconds(899));
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.tick(base::seconds(2));
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+  EXPECT_EQ(w.job(w.id).placed()->outcome->end, JobState::kTimeout);
+}
+
+TEST(Suspend, OneThatWantsToBeToldHasItsGrace) {
+  Still w(1, true, SIGUSR2);
+  w.urgent(1);
+  const wire::Suspend& told = w.last("n0", ToNodeKind::kSuspend)->suspend();
+  EXPECT_EQ(told.signo(), SIGUSR2);
+  EXPECT_EQ(told.grace_us(), kGrace.us);
+}
+
+TEST(Suspend, WhereItsGpusAreNotSharedItIsEnded) {
+  Still w(1, false);
+  w.urgent(1);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend), nullptr);
+  ASSERT_NE(w.last("n0", ToNodeKind::kStop), nullptr);
+  EXPECT_TRUE(w.job(w.id).placed()->outcome->requeue);
+}
+
+TEST(Suspend, WhereItsMemoryIsNeededItIsEnded) {
+  Still w;
+  w.urgent(1, 64'000);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend), nullptr);
+  EXPECT_NE(w.last("n0", ToNodeKind::kStop), nullptr);
+}
+
+TEST(Suspend, WhatItKeepsIsTakenFromItInTheEnd) {
+  Still w;
+  const JobId other = w.make_way();
+  w.finish(other);
+  w.froze(0);
+  const JobId big = w.urgent(1, 64'000, 20);
+  ASSERT_NE(w.last("n0", ToNodeKind::kStop), nullptr);
+  w.done("n0", w.id);
+  w.schedule();
+  EXPECT_EQ(w.state(w.id), JobState::kPending);
+  EXPECT_EQ(w.state(big), JobState::kConfiguring);
+  w.expect_audit();
+}
+
+TEST(Suspend, ASuspendedOneIsEndedForItsMemory) {
+  Still w;
+  w.make_way();
+  const JobId big = w.urgent(1, 64'000, 20);
+  const wire::Stop& stop = w.last("n0", ToNodeKind::kStop)->stop();
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+  EXPECT_GT(stop.preempted_for(), 0U);
+  w.done("n0", w.id);
+  w.schedule();
+  EXPECT_EQ(w.state(w.id), JobState::kPending);
+  EXPECT_EQ(w.job(w.id).lost_gpu_ms, 800'000U) << "eight GPUs for the 100 seconds that it ran";
+  EXPECT_NE(big.value, 0U);
+  w.expect_audit();
+}
+
+TEST(Suspend, AllIsKeptOverRestarts) {
+  Still w;
+  const auto again = [&w](std::vector<wire::RunState> runs) {
+    w.restart();
+    ASSERT_TRUE(w.restored) << w.restored.error().text();
+    w.connect("n0", runs);
+    w.schedule();
+  };
+  const auto runs = [](JobId id) { return World::run(id, 1, wire::kRunStarted); };
+  const JobId other = w.urgent(1);
+  again({runs(w.id)});
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().round(), 1U) << "told again";
+  w.froze(0);
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+  EXPECT_EQ(w.state(other), JobState::kConfiguring);
+  again({runs(w.id), runs(other)});
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+  w.froze(0);
+  EXPECT_EQ(w.state(other), JobState::kRunning);
+  w.expect_audit();
+  w.finish(other);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  again({runs(w.id)});
+  EXPECT_EQ(w.last("n0", ToNodeKind::kResume)->resume().round(), 1U) << "it may not have heard";
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend), nullptr);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.expect_audit();
+}
+
+TEST(Suspend, ANodeThatCannotFreezeEndsTheJob) {
+  Still w;
+  w.urgent(1);
+  w.froze(0, "freeze: no such controller");
+  ASSERT_EQ(w.state(w.id), JobState::kCompleting);
+  EXPECT_TRUE(w.job(w.id).placed()->outcome->requeue);
+  EXPECT_THAT(w.job(w.id).placed()->outcome->detail, HasSubstr("cannot be suspended: n0: freeze"));
+}
+
+TEST(Suspend, ASilentNodeEndsTheJob) {
+  Still w(2);
+  w.urgent(2);
+  w.froze(0);
+  w.tick(w.settings.start_timeout + base::seconds(1));
+  ASSERT_EQ(w.state(w.id), JobState::kCompleting);
+  EXPECT_THAT(w.job(w.id).placed()->outcome->detail, HasSubstr("no word from n1"));
+}
+
+TEST(Suspend, ASuspendedJobCanBeCancelled) {
+  Still w;
+  const JobId other = w.make_way();
+  w.cancel(1000, w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+  w.done("n0", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kCancelled);
+  EXPECT_EQ(w.job(w.id).ended()->stood_still.us, 0);
+  w.finish(other);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kResume), nullptr);
+  EXPECT_EQ(w.view.capacity().node(NodeId(1))->free.mem_mb, w.view.capacity().node(NodeId(1))->facts.mem_mb);
+  w.expect_audit();
+}
+
+TEST(Suspend, ANodeThatRebootsTakesItAlong) {
+  Still w(2);
+  w.make_way();
+  w.cut("n1");
+  w.connect("n1", {}, "b2");
+  w.done("n0", w.id);
+  w.schedule();
+  EXPECT_EQ(w.state(w.id), JobState::kPending);
+  w.expect_audit();
+}
+
+TEST(Suspend, LateWordsChangeNothing) {
+  Still w;
+  const JobId other = w.make_way();
+  w.froze(0);
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+  w.finish(other);
+  w.froze(0);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.urgent(1);
+  w.froze(0, "", 1);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning) << "of the round before";
+  w.froze(0, "", 2);
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+}
+
+TEST(Suspend, ByHandUntilItIsResumed) {
+  Still w(1, true, SIGUSR1);
+  EXPECT_THAT(w.act(wire::kSuspend, 1000), HasSubstr("only administrators"));
+  EXPECT_THAT(w.act(wire::kResume), HasSubstr("is not suspended"));
+  EXPECT_EQ(w.act(wire::kSuspend), "");
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().signo(), 0) << "nobody takes its place: it need not save";
+  w.froze(0);
+  w.tick(base::seconds(100));
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended) << "although its place is free";
+  EXPECT_EQ(w.job(w.id).preemptions, 0U);
+  EXPECT_THAT(w.act(wire::kSuspend), HasSubstr("suspended already"));
+  EXPECT_EQ(w.act(wire::kResume), "");
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_NE(w.last("n0", ToNodeKind::kResume), nullptr);
+  w.expect_audit();
+}
+
+TEST(Suspend, ByHandItMayBeTakenBackOnTheWay) {
+  Still w;
+  EXPECT_EQ(w.act(wire::kSuspend), "");
+  EXPECT_EQ(w.act(wire::kResume), "");
+  EXPECT_NE(w.last("n0", ToNodeKind::kResume), nullptr);
+  w.froze(0);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_EQ(w.act(wire::kSuspend), "");
+  w.froze(0, "", 2);
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+}
+
+TEST(Suspend, OneThatMakesWayGoesOnByItself) {
+  Still w;
+  const JobId other = w.make_way();
+  EXPECT_THAT(w.act(wire::kResume), HasSubstr("waits for its place"));
+  EXPECT_EQ(w.act(wire::kSuspend), "");
+  w.finish(other);
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended) << "held by now";
+  EXPECT_EQ(w.act(wire::kResume), "");
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+}
+
+}  // namespace
+}  // namespace gw::ctld
