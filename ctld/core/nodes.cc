@@ -210,9 +210,9 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     if (job.state == JobState::kRunning && job.spec.request.elastic &&
         id == job.placed()->allocation.shares.front().node)
       tell_size(job);
-    if (has_run && !rebooted) repeat_suspension(now, job, id);
     if (run != has.end()) {
       reconcile_job(now, job, id, run->second);
+      repeat_suspension(now, job, id);  // after the word to start, if that was lost
     } else if (job.state == JobState::kConfiguring && !rebooted && job.placed()->waiting_for.contains(id)) {
       send_prepare(now, job, id);  // the order was lost on the way: nothing has started
     } else {

@@ -67,7 +67,8 @@ class Shepherd {
   int64_t give_up_at_ = 0;    // when survivors are reported
   int64_t freeze_at_ = 0;     // it was told that it is to stand still
   std::optional<wire::StepSuspended> suspended_;
-  uint32_t round_ = 0;  // of the last suspension
+  std::optional<wire::StepSuspend> early_;  // came before the task ran
+  uint32_t round_ = 0;                      // of the last suspension
   int passes_ = 0;
   int leave_tries_ = 0;
 

@@ -97,6 +97,7 @@ void Shepherd::on_exec_done() {
   wire::FromShepherd message;
   *message.mutable_started() = started;
   say(message);
+  if (const auto request = std::exchange(early_, std::nullopt)) on_suspend(*request);
 }
 
 void Shepherd::on_task_exit(int status) {
@@ -197,6 +198,7 @@ int Shepherd::stop_signal(const wire::StepStop& request) {
 }
 
 void Shepherd::on_suspend(const wire::StepSuspend& request) {
+  if (phase_ < Phase::kRunning) early_ = request;
   if (phase_ != Phase::kRunning || request.round() < round_) return;
   round_ = request.round();
   if (suspended_ && suspended_->problem().empty()) return stand_still();  // says so again
@@ -221,6 +223,7 @@ void Shepherd::stand_still() {
 }
 
 void Shepherd::on_resume(const wire::StepResume& request) {
+  if (early_ && early_->round() <= request.round()) early_.reset();
   if (phase_ != Phase::kRunning || request.round() < round_) return;
   round_ = request.round();
   const bool was_told = std::exchange(freeze_at_, 0) > 0;

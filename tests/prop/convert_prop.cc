@@ -147,6 +147,11 @@ model::Placed placed(JobState state) {
   p.warned = coin();
   p.lease_over.us = micros();
   if (coin()) p.moves_to = model::Claim{text(), allocation(), {micros()}};
+  if (coin())
+    p.suspension =
+        model::Suspension{base::JobId(number()), {micros()}, number(), number(10), coin(), text(), {micros()}, coin()};
+  p.suspensions = number();
+  p.stood_still.us = micros();
   return p;
 }
 
@@ -160,7 +165,7 @@ model::Job job() {
     if (coin()) waiting.claim = model::Claim{text(), allocation(), {micros()}};
     j.phase = waiting;
   } else if (model::is_end(j.state)) {
-    model::Ended e{outcome(), allocation(), text(), {micros()}, {micros()}};
+    model::Ended e{outcome(), allocation(), text(), {micros()}, {micros()}, {micros()}};
     e.outcome.end = j.state;
     j.phase = e;
   } else {
@@ -206,6 +211,7 @@ RC_GTEST_PROP(Convert, PartitionsRoundTrip, ()) {
   p.fit = static_cast<model::Fit>(number(4));
   p.cores_per_gpu_kept = number();
   p.allow_shared_gpus = coin();
+  p.share_suspended_gpus = coin();
   p.allow_users = texts();
   p.allow_groups = texts();
   p.allow_qos = texts();

@@ -95,6 +95,22 @@ TEST(Suspend, WhoIsToldHasItsGraceAndIsFrozenThen) {
   EXPECT_EQ(exit->code(), 6) << "the file is gone when it goes on";
 }
 
+TEST(Suspend, WordsThatComeBeforeItRunsCount) {
+  Node node;
+  wire::StepSpec spec = node.step("echo up > $D/up; exit 5");
+  spec.set_wait_for_go(true);
+  ShepherdPeer peer = node.launch(spec);
+  peer.send(suspend(1));
+  peer.send(suspend(2));
+  peer.send(resume(1));
+  peer.send(go());
+  ASSERT_TRUE(wait_suspended(peer, 2));
+  peer.send(resume(2));
+  const auto exit = wait_exit(peer);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code(), 5);
+}
+
 TEST(Suspend, LateWordsChangeNothing) {
   Node node;
   const wire::StepSpec spec = node.step("echo up > $D/up; while [ ! -e $D/go ]; do sleep 0.02; done");
