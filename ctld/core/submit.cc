@@ -278,6 +278,9 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
     components->insert(components->begin(), std::move(*spec));
     return test_only(now, conn, request, *components, warnings);
   }
+  if (next_job_.value + components->size() >= sched::kFirstPiece)
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});
   const JobId id = enter(now, submit, std::move(*spec), std::move(*components));
   wire::ApiReply out;
   out.mutable_submit()->set_job_id(id.value);

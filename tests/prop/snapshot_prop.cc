@@ -48,6 +48,15 @@ PendingJob random_job(uint32_t id, Time now) {
   if (one_in(6)) job.deadline = now + base::seconds(pick(5, 60));
   if (one_in(6)) job.reservation = "r";
   if (one_in(3)) job.partitions = {"other", "main"};
+  job.suspends = static_cast<sched::Suspends>(pick(0, 2));
+  if (one_in(10)) {  // a suspended one
+    model::NodeShare& share = job.request.exactly.emplace_back();
+    share.node = base::NodeId(static_cast<uint32_t>(pick(1, 5)));
+    share.name = "n" + std::to_string(share.node.value);
+    share.cores = base::IndexSet::first(2);
+    share.gpus = base::IndexSet::first(static_cast<uint32_t>(pick(0, 2)));
+    job.suspended = JobId(static_cast<uint32_t>(pick(0, 1)));
+  }
   if (one_in(8)) job.components = {{JobId(1'000 + id), sched::testing::gang(1, 1), {"main"}}};
   return job;
 }
@@ -96,6 +105,7 @@ class Scene {
     main.name = "main";
     main.nodes = {"n1", "n2", "n3", "n4", "n5"};
     main.allow_shared_gpus = true;
+    main.share_suspended_gpus = one_in(2);
     sched::PartitionFacts other = main;
     other.name = "other";
     other.nodes = {"n4", "n2"};

@@ -328,5 +328,15 @@ TEST(Lifecycle, EndedJobLeavesMemoryAfterItsAge) {
   EXPECT_EQ(w.store.ended.size(), 1U);
 }
 
+TEST(Lifecycle, NoJobHasANumberThatTheSchedulerUsesForOtherThings) {
+  World w(1);
+  w.store.meta["next_job"] = std::to_string(sched::kFirstPiece - 1);
+  w.restart();
+  w.connect_all();
+  EXPECT_EQ(w.submit(1000, gang(1)).value, sched::kFirstPiece - 1);
+  EXPECT_FALSE(w.submit(1000, gang(1)));
+  EXPECT_EQ(w.last_error, "all job numbers are used up");
+}
+
 }  // namespace
 }  // namespace gw::ctld
