@@ -135,10 +135,19 @@ class Pass {
   bool start_in_place_of(const PendingJob& job, const std::string& partition, const std::vector<JobId>& victims);
   std::vector<JobId> victims_by_quota(const PendingJob& job, const PartitionFacts& partition);
   std::vector<JobId> victims_by_order(const PendingJob& job, const PartitionFacts& partition);
-  std::vector<JobId> make_room(const PendingJob& job, const PartitionFacts& partition, const NextVictim& next,
-                               const Taker* taker);
-  void spare_the_unneeded(const PendingJob& job, const PartitionFacts& partition, std::vector<JobId>& victims,
-                          const Taker* taker);
+  /// For whom room is made. By the rules of the quotas, if there is a taker.
+  struct Guest {
+    const PendingJob& job;
+    const PartitionFacts& partition;
+    const Taker* taker = nullptr;
+    std::optional<Lines> lines = std::nullopt;  ///< To be kept if anybody goes by rule 7.
+    bool is_beyond = false;                     ///< There was room, but the lines were not kept.
+  };
+  std::vector<JobId> make_room(Guest& guest, const NextVictim& next);
+  bool is_rival(const Guest& guest, JobId victim) const;
+  bool has_rival(const Guest& guest, const std::vector<JobId>& victims) const;
+  bool has_room(const Guest& guest, bool has_rivals);
+  void spare_the_unneeded(const Guest& guest, std::vector<JobId>& victims);
   bool are_still_allowed(const Taker& taker, const std::vector<JobId>& kept, const std::vector<JobId>& spared);
   std::vector<JobId> outranked(const PendingJob& job, const PartitionFacts& partition) const;
   const Candidates& candidates();
@@ -149,6 +158,8 @@ class Pass {
   bool is_of_use(const Candidate& candidate, const PendingJob& job, const PartitionFacts& partition,
                  const std::optional<Binding>& limited);
   std::vector<JobId> victims_for(const PendingJob& job, const PartitionFacts& partition, const Taker& taker);
+  std::vector<JobId> victims_among(const PendingJob& job, const PartitionFacts& partition, const Taker& taker,
+                                   const Candidates& listed, Victims& rules);
   using IsOfUse = std::function<bool(const Candidate&)>;
   /// A node that others could leave, and who is on it.
   struct Clearing;

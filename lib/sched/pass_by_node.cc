@@ -102,11 +102,8 @@ std::vector<JobId> Pass::victims_by_node(const PendingJob& job, const PartitionF
       }
     }
     if (room < taker.amounts[0] || (count < next && count < nodes.size())) continue;
-    Victims victims = rules.among(listed);
-    std::vector<JobId> found = make_room(
-        job, partition, [&victims] { return victims.next(); }, &taker);
+    std::vector<JobId> found = victims_among(job, partition, taker, listed, rules);
     if (!found.empty()) return found;
-    rules.spared_by(victims);
     next = count + (++tries < kExact ? 1 : count / 8 + 1);
   }
   return {};

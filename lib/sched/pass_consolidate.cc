@@ -159,7 +159,8 @@ bool Pass::move_out_of_the_way(const PendingJob& job, const PartitionFacts& part
   const auto next = [&list, at = size_t{0}]() mutable {
     return at < list.size() ? std::optional(list[at++].job) : std::nullopt;
   };
-  const std::vector<JobId> movers = make_room(job, partition, next, nullptr);
+  Guest guest{job, partition};
+  const std::vector<JobId> movers = make_room(guest, next);
   if (movers.empty()) return false;
   for (auto it = movers.rbegin(); it != movers.rend(); ++it) give_back(*it);
   return movers.size() <= most && try_moving(job, partition, movers);

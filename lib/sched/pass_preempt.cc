@@ -4,6 +4,7 @@
 // go in growing strides: taking more never makes a job fit less, and the victims that may be taken do not depend on
 // what fits.
 #include <algorithm>
+#include <utility>
 
 #include "sched/node_index.h"
 #include "sched/pass.h"
@@ -89,22 +90,28 @@ bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const Pa
   return false;
 }
 
+/// If they make room, but rule 7 does not allow it, nobody goes by rule 7.
+std::vector<JobId> Pass::victims_among(const PendingJob& job, const PartitionFacts& partition, const Taker& taker,
+                                       const Candidates& listed, Victims& rules) {
+  for (const bool by_priority : {true, false}) {
+    Victims victims = rules.among(listed, by_priority);
+    Guest guest{job, partition, &taker};
+    if (by_priority && taker.preempts) guest.lines.emplace(quotas_, taker);
+    std::vector<JobId> found = make_room(guest, [&victims] { return victims.next(); });
+    rules.add_what_was_seen(victims);
+    if (!found.empty() || !guest.is_beyond) return found;
+  }
+  return {};
+}
+
 std::vector<JobId> Pass::victims_for(const PendingJob& job, const PartitionFacts& partition, const Taker& taker) {
   const auto limited = quotas_.limit_in_way(taker.leaf, taker.amounts, job.uid);
   const auto useful = [&](const Candidate& c) { return is_of_use(c, job, partition, limited); };
   for (const bool keeps_guarantees : {true, false}) {
-    Victims victims(quotas_, taker, candidates(), keeps_guarantees, useful);
-    bool is_anybody = false;
-    const auto next = [&] {
-      const auto victim = victims.next();
-      is_anybody |= victim.has_value();
-      return victim;
-    };
-    std::vector<JobId> found = make_room(job, partition, next, &taker);
-    if (!found.empty()) return found;
     Victims rules(quotas_, taker, candidates(), keeps_guarantees, useful);
-    if (is_anybody) found = victims_by_node(job, partition, taker, useful, rules);
-    if (!found.empty() || !(victims.has_spared() || rules.has_spared())) return found;
+    std::vector<JobId> found = victims_among(job, partition, taker, candidates(), rules);
+    if (found.empty() && rules.has_found()) found = victims_by_node(job, partition, taker, useful, rules);
+    if (!found.empty() || !rules.has_spared()) return found;
   }
   return {};
 }
@@ -160,7 +167,8 @@ std::vector<JobId> Pass::victims_by_order(const PendingJob& job, const Partition
   const auto next = [&list, at = size_t{0}]() mutable {
     return at < list.size() ? std::optional(list[at++]) : std::nullopt;
   };
-  return make_room(job, partition, next, nullptr);
+  Guest guest{job, partition};
+  return make_room(guest, next);
 }
 
 // ---- Trial
@@ -263,26 +271,46 @@ bool Pass::fits(const PendingJob& job, const PartitionFacts& partition) {
   return amounts && !in_way(job, *amounts);
 }
 
-/// Those that were taken so that the job fits; nobody if it does not.
-std::vector<JobId> Pass::make_room(const PendingJob& job, const PartitionFacts& partition, const NextVictim& next,
-                                   const Taker* taker) {
+/// Would the victim go by rule 7?
+bool Pass::is_rival(const Guest& guest, JobId victim) const {
+  return guest.lines && view_.quota().holder(victim)->leaf == guest.taker->leaf;
+}
+
+bool Pass::has_rival(const Guest& guest, const std::vector<JobId>& victims) const {
+  return std::any_of(victims.begin(), victims.end(), [&](JobId id) { return is_rival(guest, id); });
+}
+
+bool Pass::has_room(const Guest& guest, bool has_rivals) {
+  return fits(guest.job, guest.partition) && (!has_rivals || guest.lines->are_kept(quotas_));
+}
+
+/// Those that were taken so that the job fits; nobody if it does not. It is asked before the first goes by rule 7: up
+/// to there, and again from there on, taking more never makes it fit less.
+std::vector<JobId> Pass::make_room(Guest& guest, const NextVictim& next) {
   std::vector<JobId> victims;
-  bool enough = false;
+  std::optional<JobId> first_rival;
+  bool enough = false, has_rivals = false;
   for (size_t stride = 1; !enough; stride *= 2) {
     const size_t before = victims.size();
     for (size_t i = 0; i < stride; ++i) {
-      const auto victim = next();
+      const auto victim = first_rival ? std::exchange(first_rival, std::nullopt) : next();
       if (!victim) break;
+      if (!has_rivals && is_rival(guest, *victim)) {
+        has_rivals = true;
+        first_rival = victim;
+        break;
+      }
       take(*victim);
       victims.push_back(*victim);
     }
-    if (victims.size() == before) break;
-    enough = fits(job, partition);
+    if (victims.size() == before && !first_rival) break;
+    enough = victims.size() > before && has_room(guest, has_rivals && !first_rival);
   }
   if (enough) {
-    spare_the_unneeded(job, partition, victims, taker);
+    spare_the_unneeded(guest, victims);
     return victims;
   }
+  guest.is_beyond = has_rivals && fits(guest.job, guest.partition);
   for (auto it = victims.rbegin(); it != victims.rend(); ++it) give_back(*it);
   return {};
 }
@@ -300,9 +328,10 @@ bool Pass::are_still_allowed(const Taker& taker, const std::vector<JobId>& kept,
   std::vector<Taken> victims;
   Quotas trial = quotas_;
   for (JobId id : kept) {
+    Taken& victim = victims.emplace_back(Taken{view_.quota().holder(id)->leaf, tree.none()});
     for (JobId part : taken_with_.at(id)) {
       const QuotaLedger::Holder& holder = *view_.quota().holder(part);
-      victims.push_back({holder.leaf, holder.amounts});
+      add_to(victim.amounts, holder.amounts);
       trial.start(holder.leaf, holder.amounts, holder.preemptible);
     }
   }
@@ -310,9 +339,10 @@ bool Pass::are_still_allowed(const Taker& taker, const std::vector<JobId>& kept,
 }
 
 /// From the last on each is given back if the job still fits without it. Where a whole stride can be spared, so can
-/// each of it in turn.
-void Pass::spare_the_unneeded(const PendingJob& job, const PartitionFacts& partition, std::vector<JobId>& victims,
-                              const Taker* taker) {
+/// each of it in turn; only the last that goes by rule 7 is tried by itself, since without it the others need not keep
+/// the lines. Then they are tried once more.
+void Pass::spare_the_unneeded(const Guest& guest, std::vector<JobId>& victims) {
+  const bool had_rivals = has_rival(guest, victims);
   std::vector<JobId> needed;
   for (size_t stride = 1; !victims.empty();) {
     stride = std::min(stride, victims.size());
@@ -321,7 +351,9 @@ void Pass::spare_the_unneeded(const PendingJob& job, const PartitionFacts& parti
     std::vector<JobId> kept(victims.begin(), victims.end() - static_cast<ptrdiff_t>(stride));
     kept.insert(kept.end(), needed.rbegin(), needed.rend());
     const bool can_stay = std::all_of(tried.begin(), tried.end(), [this](JobId id) { return can_stand(id); });
-    if (can_stay && fits(job, partition) && (taker == nullptr || are_still_allowed(*taker, kept, tried))) {
+    const bool has_rivals = has_rival(guest, kept) || (stride > 1 && has_rival(guest, tried));
+    if (can_stay && has_room(guest, has_rivals) &&
+        (guest.taker == nullptr || are_still_allowed(*guest.taker, kept, tried))) {
       victims.resize(victims.size() - stride);
       stride *= 2;
       continue;
@@ -334,6 +366,7 @@ void Pass::spare_the_unneeded(const PendingJob& job, const PartitionFacts& parti
     stride = std::max<size_t>(stride / 2, 1);
   }
   victims.assign(needed.rbegin(), needed.rend());
+  if (had_rivals && !has_rival(guest, victims)) spare_the_unneeded(guest, victims);
 }
 
 // ---- The decision

@@ -244,26 +244,29 @@ bool Quotas::stays_within(uint32_t side, const Quantities& amounts, Reclaim by) 
   return true;
 }
 
-bool Quotas::is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by) const {
+bool Quotas::is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+                      const Quantities* victim) const {
   const Side &s = tree_->side(side), &o = tree_->side(own);
   const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
-  for (size_t r = 0; r < amounts.size(); ++r)
-    if (amounts[r] > 0 && s.has_line[r] && o.has_line[r] && tally_.counted[side][r] > due[r]) return true;
+  for (size_t r = 0; r < amounts.size(); ++r) {
+    const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && (victim == nullptr || (*victim)[r] > 0);
+    if (matters && tally_.counted[side][r] > due[r]) return true;
+  }
   return false;
 }
 
-std::optional<Permit> Quotas::may_take(uint32_t taker, const Quantities& amounts, uint32_t from,
-                                       Reclaim reclaim) const {
+std::optional<Permit> Quotas::may_take(uint32_t taker, const Quantities& amounts, uint32_t from, Reclaim reclaim,
+                                       const Quantities* victim) const {
   if (reclaim == Reclaim::kNone) return std::nullopt;
   const uint32_t parting = tree_->side(from).parent;
   const uint32_t own = tree_->towards(parting, taker);
   const bool outranks = tree_->side(parting).preempt_children;
   if (outranks && tree_->side(own).is_own) return Permit{6, reclaim};
   if (outranks && tree_->side(from).is_own) return std::nullopt;  // they outrank us
-  if (stays_within(own, amounts, Reclaim::kGuaranteed) && is_above(from, own, amounts, Reclaim::kGuaranteed))
+  if (stays_within(own, amounts, Reclaim::kGuaranteed) && is_above(from, own, amounts, Reclaim::kGuaranteed, victim))
     return Permit{5, Reclaim::kGuaranteed};
   if (reclaim == Reclaim::kFairShare && stays_within(own, amounts, Reclaim::kFairShare) &&
-      is_above(from, own, amounts, Reclaim::kFairShare) && dominant(own, amounts) < dominant(from))
+      is_above(from, own, amounts, Reclaim::kFairShare, victim) && dominant(own, amounts) < dominant(from))
     return Permit{5, Reclaim::kFairShare};
   return std::nullopt;
 }

@@ -156,10 +156,14 @@ class Quotas {
 
   /// Rule 5: does the side stay within what it is due, in what the job asks for? `by` is not kNone.
   bool stays_within(uint32_t side, const Quantities& amounts, Reclaim by) const;
-  /// Rule 5: does the side hold more than it is due of anything that the job asks for and `own` is due a part of?
-  bool is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by) const;
-  /// Rules 5 and 6: may a job at `taker` take from the side `from`, whose parent is above both and not `taker`'s leaf?
-  std::optional<Permit> may_take(uint32_t taker, const Quantities& amounts, uint32_t from, Reclaim reclaim) const;
+  /// Rule 5: does the side hold more than it is due of anything that the job asks for, `own` is due a part of, and the
+  /// victim, if there is one, holds some of?
+  bool is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+                const Quantities* victim = nullptr) const;
+  /// Rules 5 and 6: may a job at `taker` take a victim, or else anybody, of the side `from`, whose parent is above both
+  /// and not `taker`'s leaf?
+  std::optional<Permit> may_take(uint32_t taker, const Quantities& amounts, uint32_t from, Reclaim reclaim,
+                                 const Quantities* victim = nullptr) const;
   /// The same of any side beside the way up from the taker.
   bool may_take_from_any(uint32_t taker, const Quantities& amounts, Reclaim reclaim) const;
   /// Rule 8, round one: does what is left keep every side from `leaf` up to, without, `above` at its guarantee?

@@ -151,7 +151,7 @@ class Explainer {
     if (taker_ == from_)
       return Why{7,
                  "both are one QOS: inside it only a strictly higher submitted priority takes, where "
-                 "scheduler.preempt is on"};
+                 "scheduler.preempt is on, and not to come from within the guarantee or fair share to beyond it"};
     // The root as a leaf has no children; anything else parts somewhere below it.
     if (parting_ == taker_ || parting_ == from_) return Why{5, "one of them is the other's"};
     if (reclaim_ == Reclaim::kNone) return Why{5, "scheduler.reclaim is none: nobody takes from another QOS"};

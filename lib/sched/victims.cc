@@ -19,7 +19,8 @@ Victims::Victims(Quotas trial, const Taker& taker, const Candidates& candidates,
       candidates_(candidates),
       keeps_guarantees_(keeps_guarantees),
       is_of_use_(std::move(is_of_use)),
-      next_(candidates.size(), 0) {
+      next_(candidates.size(), 0),
+      by_priority_(taker.preempts) {
   only_pieces_ = std::any_of(candidates.begin(), candidates.end(),
                              [](const auto& list) { return !list.empty() && list.front().gang; });
 }
@@ -31,21 +32,35 @@ std::optional<JobId> Victims::next() {
   const Candidate* victim = pick(0, std::nullopt);
   if (victim == nullptr && std::exchange(only_pieces_, false)) victim = pick(0, std::nullopt);
   if (victim == nullptr) return std::nullopt;
+  has_found_ = true;
   return victim->job;
 }
 
 bool Victims::may_go_first(uint32_t leaf, const Candidate& candidate) {
-  if (leaf == taker_.leaf) return taker_.preempts && candidate.priority < taker_.priority;
+  if (leaf == taker_.leaf) return by_priority_ && candidate.priority < taker_.priority;
   const uint32_t above = trial_.tree().common(leaf, taker_.leaf);
-  const auto permit = trial_.may_take(taker_.leaf, taker_.amounts, trial_.tree().towards(above, leaf), taker_.reclaim);
-  return permit && !spares(leaf, candidate, Parting{above, *permit});
+  return may_take(leaf, candidate, Parting{above, trial_.tree().towards(above, leaf)});
 }
 
 /// Nobody loses what it is guaranteed to somebody who is borrowing, and in round one to nobody.
-bool Victims::spares(uint32_t leaf, const Candidate& candidate, const Parting& parting) {
-  if (trial_.leaves_guarantees(leaf, parting.at, candidate.amounts)) return false;
-  if (keeps_guarantees_) return has_spared_ = true;
-  return is_to_borrow(parting.permit);
+bool Victims::may_take(uint32_t leaf, const Candidate& candidate, const Parting& parting) {
+  const auto permit = trial_.may_take(taker_.leaf, taker_.amounts, parting.from, taker_.reclaim, &candidate.amounts);
+  if (!permit) return false;
+  if (trial_.leaves_guarantees(leaf, parting.at, candidate.amounts)) return true;
+  if (keeps_guarantees_) has_spared_ = true;
+  return !keeps_guarantees_ && !is_to_borrow(*permit);
+}
+
+/// Does it hold anything that its side could be above in, or does that not matter?
+bool Victims::could_ever_take(const Candidate& candidate, const Parting& parting) const {
+  const QuotaTree& tree = trial_.tree();
+  const uint32_t own = tree.towards(parting.at, taker_.leaf);
+  if (tree.side(parting.at).preempt_children && tree.side(own).is_own) return true;
+  for (size_t r = 0; r < tree.width(); ++r) {
+    const bool is_measured = tree.side(own).has_line[r] && tree.side(parting.from).has_line[r];
+    if (is_measured && taker_.amounts[r] > 0 && candidate.amounts[r] > 0) return true;
+  }
+  return false;
 }
 
 /// A gang goes with all that is left of it.
@@ -67,9 +82,9 @@ const Candidate* Victims::pick_at_leaf(uint32_t leaf, const std::optional<Partin
       is_prefix = false;
       continue;
     }
-    const bool is_spared = parting && !gone_.contains(c.job) && spares(leaf, c, *parting);
-    if (is_spared || gone_.contains(c.job) || !is_of_use_(c)) {
-      is_prefix &= !is_spared;
+    const bool may_stay = parting && !gone_.contains(c.job) && !may_take(leaf, c, *parting);
+    if (may_stay || gone_.contains(c.job) || !is_of_use_(c)) {
+      is_prefix &= !may_stay || !could_ever_take(c, *parting);  // for now only
       if (is_prefix) next_[leaf] = i + 1;
       continue;
     }
@@ -84,20 +99,40 @@ const Candidate* Victims::pick_at_leaf(uint32_t leaf, const std::optional<Partin
 
 const Candidate* Victims::pick(uint32_t side, const std::optional<Parting>& parting) {
   const QuotaTree& tree = trial_.tree();
-  if (tree.side(side).children.empty()) return parting || taker_.preempts ? pick_at_leaf(side, parting) : nullptr;
+  if (tree.side(side).children.empty()) return parting || by_priority_ ? pick_at_leaf(side, parting) : nullptr;
   std::vector<std::pair<Ratio, uint32_t>> ranked;
   for (uint32_t child : tree.side(side).children) ranked.emplace_back(trial_.dominant(child), child);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return b.first < a.first; });
   for (const auto& [ratio, child] : ranked) {
     std::optional<Parting> parted = parting;
     if (!parted && !is_own(child)) {
-      const auto permit = trial_.may_take(taker_.leaf, taker_.amounts, child, taker_.reclaim);
-      if (!permit) continue;
-      parted = Parting{side, *permit};
+      if (!trial_.may_take(taker_.leaf, taker_.amounts, child, taker_.reclaim)) continue;
+      parted = Parting{side, child};
     }
     if (const Candidate* found = pick(child, parted)) return found;
   }
   return nullptr;
+}
+
+Lines::Lines(const Quotas& before, const Taker& taker) {
+  const QuotaTree& tree = before.tree();
+  for (uint32_t s = taker.leaf; s != 0 && s != kNoSide; s = tree.side(s).parent) {
+    const Side& side = tree.side(s);
+    if (side.is_own && tree.side(side.parent).preempt_children) continue;  // nobody beside it takes from it
+    for (size_t r = 0; r < tree.width(); ++r) {
+      if (taker.amounts[r] == 0 || !side.has_line[r]) continue;
+      const uint64_t has = before.tally().counted[s][r];
+      const uint64_t guaranteed = before.shares().guaranteed[s][r], fair = before.shares().fair[s][r];
+      if (taker.reclaim != Reclaim::kNone && has <= guaranteed) lines_.push_back({s, r, taker.amounts[r], guaranteed});
+      if (taker.reclaim == Reclaim::kFairShare && has <= fair) lines_.push_back({s, r, taker.amounts[r], fair});
+    }
+  }
+}
+
+bool Lines::are_kept(const Quotas& now) const {
+  return std::all_of(lines_.begin(), lines_.end(), [&](const Line& line) {
+    return now.tally().counted[line.side][line.resource] + line.asked <= line.most;
+  });
 }
 
 bool are_allowed(Quotas trial, const Taker& taker, const std::vector<Taken>& victims) {
@@ -105,7 +140,8 @@ bool are_allowed(Quotas trial, const Taker& taker, const std::vector<Taken>& vic
   for (const Taken& v : victims) {
     if (v.leaf != taker.leaf) {
       const uint32_t above = tree.common(v.leaf, taker.leaf);
-      const auto permit = trial.may_take(taker.leaf, taker.amounts, tree.towards(above, v.leaf), taker.reclaim);
+      const uint32_t from = tree.towards(above, v.leaf);
+      const auto permit = trial.may_take(taker.leaf, taker.amounts, from, taker.reclaim, &v.amounts);
       if (!permit || (is_to_borrow(*permit) && !trial.leaves_guarantees(v.leaf, above, v.amounts))) return false;
     }
     trial.stop(v.leaf, v.amounts, true);

@@ -44,6 +44,25 @@ struct Taker {
   bool preempts = true;  ///< Rule 7.
 };
 
+/// Rule 7: of the sides above the taker none that is within what it is due may be beyond it after the exchange.
+class Lines {
+ public:
+  /// As they are before anybody is taken.
+  Lines(const Quotas& before, const Taker& taker);
+  /// Does that hold with the taker in place of those who are gone from `now`?
+  bool are_kept(const Quotas& now) const;
+
+ private:
+  /// What the taker asks for there, and the most that the side may come to with it.
+  struct Line {
+    uint32_t side = 0;
+    size_t resource = 0;
+    uint64_t asked = 0;
+    uint64_t most = 0;
+  };
+  std::vector<Line> lines_;
+};
+
 class Victims {
  public:
   /// `keeps_guarantees`: round one. `is_of_use`: whether it helps at all, as when it runs on nodes that the taker could
@@ -54,11 +73,17 @@ class Victims {
   std::optional<JobId> next();
   /// Could it be the first to go, whoever is before it?
   bool may_go_first(uint32_t leaf, const Candidate& candidate);
-  /// The same rules for some of the candidates.
-  Victims among(const Candidates& candidates) const {
-    return Victims(trial_, taker_, candidates, keeps_guarantees_, is_of_use_);
+  /// The same rules for some of the candidates, with or without rule 7.
+  Victims among(const Candidates& candidates, bool by_priority) const {
+    Victims out(trial_, taker_, candidates, keeps_guarantees_, is_of_use_);
+    out.by_priority_ = by_priority_ && by_priority;
+    return out;
   }
-  void spared_by(const Victims& others) { has_spared_ |= others.has_spared_; }
+  void add_what_was_seen(const Victims& others) {
+    has_spared_ |= others.has_spared_;
+    has_found_ |= others.has_found_;
+  }
+  bool has_found() const { return has_found_; }
   /// Did round one leave anybody out?
   bool has_spared() const { return has_spared_; }
 
@@ -71,17 +96,20 @@ class Victims {
   std::vector<size_t> next_;  // by side: everybody before has been dealt with
   std::set<JobId> gone_;
   bool has_spared_ = false;
+  bool has_found_ = false;
   bool only_pieces_ = false;  // first of all
+  bool by_priority_ = true;   // rule 7
 
   /// Where the way to a victim has left the taker's own.
   struct Parting {
-    uint32_t at = kNoSide;  ///< The side above both.
-    Permit permit;
+    uint32_t at = kNoSide;    ///< The side above both.
+    uint32_t from = kNoSide;  ///< The one below it that is not the taker's.
   };
   const Candidate* pick(uint32_t side, const std::optional<Parting>& parting);
   void take_pieces(uint32_t leaf, const Candidate& gang);
   const Candidate* pick_at_leaf(uint32_t leaf, const std::optional<Parting>& parting);
-  bool spares(uint32_t leaf, const Candidate& candidate, const Parting& parting);
+  bool may_take(uint32_t leaf, const Candidate& candidate, const Parting& parting);
+  bool could_ever_take(const Candidate& candidate, const Parting& parting) const;
   bool is_own(uint32_t side) const;
 };
 

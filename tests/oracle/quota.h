@@ -101,11 +101,13 @@ struct Grant {
 
 // Whether the waiting `taker` may take from `victim` now. Every reason that holds, in the order 5 by fair share, 5 by
 // guarantee, 6, 7; the first alone. Nothing may be taken from a job that is non-preemptible or within its min_runtime.
+// Rule 7 asks for more of all who are taken together: see may_take_all().
 std::vector<Grant> grants_of(const World& world, int taker, int victim);
 std::optional<Grant> may_take(const World& world, int taker, int victim);
 
 // Whether the waiting `taker` may take these one after the other, each as things are when those before it are gone. As
-// may_take(), and nobody's going brings a side below its guarantee for the sake of one who would borrow there.
+// may_take(), and nobody's going brings a side below its guarantee for the sake of one who would borrow there. If one
+// is taken by rule 7, no side above the taker may come from within its guarantee, or its fair share, to beyond it.
 bool may_take_all(const World& world, int taker, const std::vector<int>& taken);
 
 // Rule 8: whom the job takes, in the order in which they were taken; empty if it can start as things are, nothing if no

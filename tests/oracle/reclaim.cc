@@ -53,9 +53,10 @@ int64_t bound_of(const World& world, const Shares& shares, const std::string& si
   return mode == Reclaim::kFairShare ? amount_of(shares.at(side), resource) : guaranteed_of(world, side, resource);
 }
 
-// Whether the taker's own side would stay within, and the other one is above in something that the taker asks for and
-// both have a line for.
-bool may_reclaim(const World& world, const Shares& shares, const Parting& parting, const Job& taker, Reclaim mode) {
+// Whether the taker's own side would stay within, and the other one is above in something that the taker asks for, both
+// have a line for, and the victim holds some of.
+bool may_reclaim(const World& world, const Shares& shares, const Parting& parting, const Job& taker, const Job& victim,
+                 Reclaim mode) {
   for (const std::string& resource : lines_of(world, parting.own)) {
     const int64_t need = need_of(taker, resource);
     const int64_t bound = bound_of(world, shares, parting.own, resource, mode);
@@ -64,7 +65,7 @@ bool may_reclaim(const World& world, const Shares& shares, const Parting& partin
   const std::vector<std::string> lines = lines_of(world, parting.other);
   return std::any_of(lines.begin(), lines.end(), [&](const std::string& resource) {
     const int64_t bound = bound_of(world, shares, parting.other, resource, mode);
-    return need_of(taker, resource) > 0 && has_line(world, parting.own, resource) &&
+    return need_of(taker, resource) > 0 && need_of(victim, resource) > 0 && has_line(world, parting.own, resource) &&
            allocated(world, parting.other, resource) > bound;
   });
 }
@@ -86,10 +87,10 @@ std::vector<Grant> grants_by(const World& world, const Shares& shares, const Job
   // What an inner QOS takes by rule 6 must not be taken back.
   if (commands && is_implicit(parting.other)) return grants;
   const bool by_share = world.reclaim == Reclaim::kFairShare && keeps_order(world, shares, parting, taker) &&
-                        may_reclaim(world, shares, parting, taker, Reclaim::kFairShare);
+                        may_reclaim(world, shares, parting, taker, victim, Reclaim::kFairShare);
   if (by_share) grants.push_back({5, Reclaim::kFairShare});
   const bool by_guarantee =
-      world.reclaim != Reclaim::kNone && may_reclaim(world, shares, parting, taker, Reclaim::kGuaranteed);
+      world.reclaim != Reclaim::kNone && may_reclaim(world, shares, parting, taker, victim, Reclaim::kGuaranteed);
   if (by_guarantee) grants.push_back({5, Reclaim::kGuaranteed});
   if (world.reclaim != Reclaim::kNone && commands && is_implicit(parting.own)) grants.push_back({6, Reclaim::kNone});
   return grants;
@@ -169,16 +170,60 @@ World with_running(World world, const std::vector<int>& ids, bool running) {
   return world;
 }
 
+bool is_any_by_priority(const World& world, int taker, const std::vector<int>& taken) {
+  const std::string own = leaf_of(world, job_of(world, taker));
+  return std::any_of(taken.begin(), taken.end(), [&](int id) { return leaf_of(world, job_of(world, id)) == own; });
+}
+
+// Whether somebody beside or above the side could take back from it.
+bool is_exposed(const World& world, const std::string& side) {
+  return !is_implicit(side) || !preempts_children(world, owner_of(side));
+}
+
+// Rule 7 exchanges nobody for one who is more easily taken: of the sides above the taker none that is within its
+// guarantee, or its fair share, may be beyond it after the exchange, in what the taker asks for. Where nobody reclaims
+// it is no matter. `before` is as it was before anybody was taken.
+bool keeps_lines(const World& before, const Shares& shares, int taker, const std::vector<int>& taken) {
+  if (before.reclaim == Reclaim::kNone) return true;
+  const World after = with_running(before, taken, false);
+  const Job& starter = job_of(before, taker);
+  const auto keeps = [&](const std::string& side, const std::string& resource, Reclaim mode) {
+    const int64_t bound = bound_of(before, shares, side, resource, mode);
+    const int64_t had = allocated(before, side, resource);
+    return had > bound || allocated(after, side, resource) + need_of(starter, resource) <= bound;
+  };
+  for (const std::string& side : path_of(before, starter)) {
+    if (!is_exposed(before, side)) continue;
+    for (const std::string& resource : lines_of(before, side)) {
+      if (need_of(starter, resource) == 0) continue;
+      if (!keeps(side, resource, Reclaim::kGuaranteed)) return false;
+      if (before.reclaim == Reclaim::kFairShare && !keeps(side, resource, Reclaim::kFairShare)) return false;
+    }
+  }
+  return true;
+}
+
+bool is_allowed_by_priority(const World& before, const Shares& shares, int taker, const std::vector<int>& taken) {
+  return !is_any_by_priority(before, taker, taken) || keeps_lines(before, shares, taker, taken);
+}
+
+bool is_enough(const World& before, const Shares& shares, int taker, const std::vector<int>& taken) {
+  return can_start(with_running(before, taken, false), taker) && is_allowed_by_priority(before, shares, taker, taken);
+}
+
 // The last one first: who is not needed for the room, nor for that the others may be taken (by leaving the taker's own
-// side it may have made that side stay within). `world` is as it was before anybody was taken.
+// side it may have made that side stay within). If that leaves nobody who was taken by rule 7, which may have asked for
+// others, once more. `world` is as it was before anybody was taken.
 std::vector<int> give_back(const World& world, const Shares& shares, int taker, std::vector<int> taken, Round round) {
+  const bool was_by_priority = is_any_by_priority(world, taker, taken);
   for (size_t i = taken.size(); i-- > 0;) {
     std::vector<int> others = taken;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    const bool suffices = can_start(with_running(world, others, false), taker);
+    const bool suffices = is_enough(world, shares, taker, others);
     if (suffices && may_take_each(world, shares, taker, others, round)) taken = std::move(others);
   }
-  return taken;
+  const bool is_by_priority = is_any_by_priority(world, taker, taken);
+  return was_by_priority && !is_by_priority ? give_back(world, shares, taker, std::move(taken), round) : taken;
 }
 
 using Nodes = std::set<int>;
@@ -187,14 +232,21 @@ bool stands_on(const Job& job, const Nodes& nodes) {
   return std::any_of(job.at.begin(), job.at.end(), [&](int node) { return nodes.contains(node); });
 }
 
-// Nobody but those who have a part on one of `nodes`.
+enum class Rules { kAll, kNotPriority };
+
+// Nobody but those who have a part on one of `nodes`. If they make room, but rule 7 does not allow it, nobody is taken
+// by rule 7.
 std::optional<std::vector<int>> take(const World& before, const Shares& shares, int taker, const std::set<int>& leaving,
-                                     Round round, const Nodes& nodes) {
+                                     Round round, const Nodes& nodes, Rules rules = Rules::kAll) {
   World world = before;
   std::vector<int> taken;
-  while (!can_start(world, taker)) {
+  while (!is_enough(before, shares, taker, taken)) {
     std::vector<const Job*> candidates = candidates_of(world, shares, job_of(world, taker), leaving, round);
-    std::erase_if(candidates, [&](const Job* job) { return !stands_on(*job, nodes); });
+    std::erase_if(candidates, [&](const Job* job) {
+      return !stands_on(*job, nodes) || (rules == Rules::kNotPriority && is_any_by_priority(world, taker, {job->id}));
+    });
+    if (candidates.empty() && rules == Rules::kAll && can_start(world, taker))
+      return take(before, shares, taker, leaving, round, nodes, Rules::kNotPriority);
     if (candidates.empty()) return std::nullopt;
     taken.push_back(choose(world, shares, candidates).id);
     job_of(world, taken.back()).running = false;
@@ -254,7 +306,8 @@ std::optional<Grant> may_take(const World& world, int taker, int victim) {
 }
 
 bool may_take_all(const World& world, int taker, const std::vector<int>& taken) {
-  return may_take_each(world, fair_shares(world), taker, taken, Round::kTwo);
+  const Shares shares = fair_shares(world);
+  return may_take_each(world, shares, taker, taken, Round::kTwo) && is_allowed_by_priority(world, shares, taker, taken);
 }
 
 std::optional<std::vector<int>> victims(const World& world, int taker, const std::set<int>& leaving) {

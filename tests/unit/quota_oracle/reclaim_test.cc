@@ -80,6 +80,17 @@ TEST(MayTake, OtherSideMustBeAboveInWhatBothHaveALineFor) {
   EXPECT_THAT(grants_of(world, 3, 1), ElementsAre(kByShare, kByGuarantee));
 }
 
+TEST(MayTake, VictimMustHoldSomeOfWhatItsSideIsAboveIn) {
+  World world = lent(0, 20);
+  world.nodes[0]["cpu"] = 8;
+  world.jobs[2].per_task["cpu"] = 1;
+  const int cores = add_running(world, "a", {{"cpu", 8}}, {0}).id;
+  EXPECT_THAT(grants_of(world, 3, 1), ElementsAre(kByShare));
+  EXPECT_THAT(grants_of(world, 3, cores), IsEmpty());
+  world.jobs[cores - 1].per_task["gpu"] = kGpu;
+  EXPECT_THAT(grants_of(world, 3, cores), ElementsAre(kByShare));
+}
+
 TEST(MayTake, OwnSideMustBeWithinInWhatIsAskedFor) {
   World world = lent(50, 20);
   world.nodes[0]["cpu"] = 8;

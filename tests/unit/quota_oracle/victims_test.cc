@@ -193,6 +193,71 @@ TEST(Victims, NoGuaranteeHoldsInsideOneQos) {
   EXPECT_EQ(victims(world, 2), Ids{1});
 }
 
+// Two jobs of two GPUs and two free ones, and a job of higher priority in the same QOS.
+World outranked(int64_t guaranteed, int64_t count) {
+  World world = cluster(1, 6);
+  world.reclaim = Reclaim::kGuaranteed;
+  world.preempt = true;
+  add_qos(world, "a", "", gpus(guaranteed));
+  for (int i = 0; i < 2; ++i) add_running(world, "a", gpus(2), {0});
+  add_job(world, "a", gpus(count)).priority = 51;
+  return world;
+}
+
+TEST(Victims, PriorityTakesMoreToStayWithinTheGuarantee) {
+  EXPECT_EQ(victims(outranked(4, 4), 3), (Ids{2, 1}));
+  EXPECT_EQ(victims(outranked(6, 4), 3), Ids{2});
+  EXPECT_EQ(victims(outranked(2, 4), 3), Ids{2});  // it is beyond already
+}
+
+TEST(Victims, PriorityTakesNobodyToComeBeyondTheGuarantee) {
+  World world = outranked(4, 6);
+  EXPECT_EQ(victims(world, 3), std::nullopt);
+  EXPECT_FALSE(may_take_all(world, 3, {2, 1}));
+  world.reclaim = Reclaim::kNone;
+  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
+  EXPECT_TRUE(may_take_all(world, 3, {2, 1}));
+  EXPECT_EQ(victims(outranked(3, 6), 3), (Ids{2, 1}));
+}
+
+TEST(Victims, PriorityTakesNobodyToComeBeyondTheFairShare) {
+  World world = outranked(0, 6);
+  add_qos(world, "b", "", gpus(0));
+  add_job(world, "b", gpus(1));
+  EXPECT_EQ(gpu_share(world, "a"), 5);
+  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
+  world.reclaim = Reclaim::kFairShare;
+  EXPECT_EQ(victims(world, 3), std::nullopt);
+}
+
+TEST(Victims, PriorityInAQosThatOutranksItsChildrenLooksAtTheWholeQos) {
+  World world = outranked(6, 6);
+  add_qos(world, "c", "a", gpus(3));          // which leaves 3 to a's own jobs
+  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));  // they have 4, beyond that
+  world.qos[1].guaranteed = gpus(2);
+  EXPECT_EQ(victims(world, 3), std::nullopt);
+  world.qos[0].preempt_children = true;
+  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
+}
+
+// x's own one may go, but in its place x would be beyond its guarantee; p would not.
+TEST(Victims, NobodyByPriorityWhereThatLeadsBeyondTheGuarantee) {
+  World world = cluster(1, 12);
+  world.nodes[0]["cpu"] = 4;
+  world.reclaim = Reclaim::kGuaranteed;
+  world.preempt = true;
+  add_qos(world, "p", "", gpus(4));
+  add_qos(world, "x", "p", gpus(1));
+  add_qos(world, "q", "", gpus(0));
+  add_running(world, "x", {{"gpu", kGpu}, {"cpu", 1}}, {0});
+  add_running(world, "q", {{"gpu", 2 * kGpu}, {"cpu", 3}}, {0});
+  add_job(world, "x", {{"gpu", 2 * kGpu}, {"cpu", 3}}).priority = 51;
+  add_job(world, "q", gpus(8));
+  EXPECT_EQ(victims(world, 3), Ids{2});  // although p, at 1/3, is higher than q, at 2/9
+  world.jobs[1].preemptible = false;
+  EXPECT_EQ(victims(world, 3), std::nullopt);
+}
+
 TEST(Victims, RoundOneLooksBelowThePartingToo) {
   World world = cluster(1, 12);
   world.reclaim = Reclaim::kGuaranteed;
