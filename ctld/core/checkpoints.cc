@@ -13,7 +13,7 @@ void Controller::checkpointed(Time now, ConnId conn, const Caller& caller, const
   const model::Placed* placed = job->placed();
   // Whoever was told to go may still save its work, as long as it has its grace.
   const bool runs =
-      placed != nullptr && placed->started &&
+      placed != nullptr && placed->started && !stands_still(*job) &&
       (!placed->outcome || now <= placed->kill_sent + placed->outcome->grace.value_or(settings_.kill_wait));
   if (!runs)
     return reply_error(conn, request.id(),

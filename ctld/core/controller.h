@@ -272,6 +272,7 @@ class Controller {
 
   // suspend.cc
   static bool stands_still(const model::Job& job) { return job.state == model::JobState::kSuspended; }
+  static bool can_stand_still(const model::JobSpec& spec);
   static model::Allocation held_by(const model::Job& job);
   static void ask_for_the_rest(const model::Job& job, sched::PendingJob& out);
   static std::string why_suspended(const model::Suspension& suspension);

@@ -43,9 +43,10 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   out.reservation = job.spec.reservation;
   out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
   out.preemptible = job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel;
+  if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;
   if (stands_still(job))
     ask_for_the_rest(job, out);
-  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && !job.spec.is_het() && !job.spec.request.elastic)
+  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_stand_still(job.spec))
     out.suspends = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
   if (job.spec.het_job == job.id) add_components(job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
@@ -194,6 +195,7 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   placed.partition = start.partition;
   placed.placed = now;
   placed.lease_over = lease_over(start.partition);
+  placed.preemptible = pending_of(*job).preemptible;
   for (const model::NodeShare& share : start.allocation.shares) {
     placed.waiting_for.insert(share.node);
     jobs_on_[share.node].insert(job->id);
@@ -314,7 +316,10 @@ void Controller::arm_limits(const Job& job) {
 
 /// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.
 void Controller::stop(Time now, Job& job, Outcome outcome) {
-  if (stands_still(job)) unqueue(job);
+  if (stands_still(job)) {
+    unqueue(job);
+    job.placed()->moves_to.reset();  // that was for going on, without its memory
+  }
   if (job.state == JobState::kCompleting || !advance(job, JobEvent::kStop)) return;
   model::Placed& placed = *job.placed();
   placed.waiting_for.clear();

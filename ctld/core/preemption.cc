@@ -116,13 +116,15 @@ void Controller::preempt(Time now, const sched::Preempt& victim) {
   if (const auto whole = gang_of_.find(victim.job); whole != gang_of_.end()) job = find_job(whole->second);
   if (job == nullptr) return;
   if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(now, victim);
+  if (victim.job == job->id && stands_still(*job)) return;  // decided before it stood still
   if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
   const auto rule = static_cast<uint32_t>(victim.rule);
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
   if (victim.is_suspended && suspend(now, *job, why, victim.grace)) return;
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
   if (victim.is_move) emit(sched::JobMoved{job->id, now});
-  outcome.grace = stands_still(*job) ? Duration{} : victim.grace;  // it had its grace before it was frozen
+  const bool had_grace = stands_still(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
+  outcome.grace = had_grace ? Duration{} : victim.grace;
   outcome.ended = now;
   stop(now, *job, std::move(outcome));
 }
@@ -190,11 +192,14 @@ void Controller::count_preemption(Time now, Job& job, const Outcome& outcome) {
     log_job(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
 }
 
+/// A run that was suspended, and ends after all, counts once.
 void Controller::count_preempted_run(Job& job, uint64_t lost) {
-  ++job.preemptions;
+  const auto& s = job.placed()->suspension;
+  const bool is_counted = job.state == JobState::kCompleting && s && s->holder && s->for_job != 0;
+  if (!is_counted) ++job.preemptions;
   job.lost_gpu_ms += lost;
   PreemptionFigures& figures = preemptions_[job.spec.qos];
-  ++figures.count;
+  figures.count += is_counted ? 0 : 1;
   figures.lost_gpu_ms += lost;
   effects_.writes.push_back(store::PutMeta{std::string(kMetaPrefix) + job.spec.qos,
                                            fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});

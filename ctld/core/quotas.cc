@@ -155,7 +155,7 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   count_submitted(job, 1);
   if (rate != 0) charge(now, job, rate);
   if (job.waiting() != nullptr) consider(now, job);
-  if (stands_still(job)) tell_of_suspended(job);
+  if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->holder) tell_of_suspended(job);
   if (ledger_.holdings().contains(job.id))
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (job.placed() != nullptr)

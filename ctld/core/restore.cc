@@ -140,9 +140,9 @@ void Controller::restore_job(Time now, model::Job& job) {
       timers_.set(
           {piece.until ? piece.until : now + settings_.start_timeout, TimerKind::kPiece, job.id.value, job.attempt});
     }
+    if (placed.suspension) restore_suspension(now, job, held);
     if (job.state == model::JobState::kCompleting) expect_end(job, expected_end, true);
     if (const auto& c = placed.moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
-    if (placed.suspension) restore_suspension(now, job, held);
     const bool is_less = placed.suspension && placed.suspension->holder;
     charge_again(now, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }

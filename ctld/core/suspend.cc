@@ -34,16 +34,29 @@ void Controller::ask_for_the_rest(const Job& job, sched::PendingJob& out) {
   out.request.exactly = model::freed_in_suspension(placed.allocation, placed.suspension->shares_gpus).shares;
   out.partitions = {placed.partition};
   out.time_min = {};
+  out.deadline = {};  // what has begun is not given up for it
   out.suspends = sched::Suspends::kNo;
   if (out.time_limit != base::kUnlimited)
     out.time_limit = std::max(placed.running_since() + out.time_limit - placed.suspension->since, base::seconds(1));
 }
 
+/// Those whose parts would have to stand still together cannot; nor those in a reservation, which may be over by then.
+bool Controller::can_stand_still(const model::JobSpec& spec) {
+  return !spec.is_het() && !spec.request.elastic && spec.reservation.empty();
+}
+
 /// False: it cannot stand still at all.
 bool Controller::suspend(Time now, Job& job, Suspension why, Duration grace) {
   model::Placed& placed = *job.placed();
-  if (job.state != JobState::kRunning || placed.suspension || job.spec.is_het() || job.spec.request.elastic)
-    return false;
+  if (job.state != JobState::kRunning || !can_stand_still(job.spec)) return false;
+  if (placed.suspension) {  // somebody asked for it already; now it makes way, too
+    if (placed.suspension->for_job != 0) return false;
+    placed.suspension->for_job = why.for_job;
+    placed.suspension->rule = why.rule;
+    expect_end(job, placed.suspension->freeze_at, true);
+    save(job);
+    return true;
+  }
   const bool makes_way = why.for_job != 0;
   placed.suspension = std::move(why);
   ++placed.suspensions;
@@ -102,10 +115,11 @@ void Controller::on_suspended(Time now, NodeId node, const wire::Suspended& m) {
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || job->state != JobState::kRunning || m.round() != job->placed()->suspensions) return;
   model::Placed& placed = *job->placed();
-  if (!placed.suspension) return send_resume(*job, node);
+  if (!placed.suspension && jobs_on_[node].contains(job->id)) return send_resume(*job, node);
+  if (!placed.suspension || !placed.waiting_for.contains(node)) return;
   if (!m.problem().empty())
     return run_on(now, *job, fmt::format("{}: {}", name_of(node), base::printable(m.problem(), 200)));
-  if (placed.waiting_for.erase(node) == 0) return;
+  placed.waiting_for.erase(node);
   if (placed.waiting_for.empty())
     stand_still(now, *job);
   else
@@ -140,9 +154,10 @@ void Controller::hold_remains(const Job& job, const model::Allocation& kept) {
   const model::Placed& placed = *job.placed();
   const JobId holder = placed.suspension->holder;
   gang_of_[holder] = job.id;
-  (void)ledger_.allocate(holder, placed.partition, kept, placed.suspension->since, Time::never(), /*forced=*/true);
+  const Time begun = placed.running_since();
+  (void)ledger_.allocate(holder, placed.partition, kept, begun, Time::never(), /*forced=*/true);
   auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(job), holder));
-  emit(sched::JobPlaced{holder, placed.partition, kept, placed.suspension->since, Time::never(), std::move(remains)});
+  emit(sched::JobPlaced{holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
 }
 
 /// Its QOS, or what it asks for, is another one.
@@ -150,7 +165,7 @@ void Controller::tell_of_suspended(const Job& job) {
   const JobId holder = job.placed()->suspension->holder;
   auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(job), holder));
   emit(sched::RunningChanged{holder, std::move(remains)});
-  if (!job.placed()->suspension->is_held) wait_to_go_on(job);
+  if (stands_still(job) && !job.placed()->suspension->is_held) wait_to_go_on(job);
 }
 
 void Controller::wait_to_go_on(const Job& job) {
@@ -180,9 +195,9 @@ bool Controller::go_on(Time now, Job& job) {
     emit(sched::ShareReleased{was.holder, share.node});
   }
   gang_of_.erase(was.holder);
-  const Time end = placed.running_since() + job.spec.time_limit;
-  (void)ledger_.allocate(job.id, placed.partition, placed.allocation, now, end, /*forced=*/true);
-  emit(sched::JobPlaced{job.id, placed.partition, placed.allocation, now, end,
+  const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
+  (void)ledger_.allocate(job.id, placed.partition, placed.allocation, begun, end, /*forced=*/true);
+  emit(sched::JobPlaced{job.id, placed.partition, placed.allocation, begun, end,
                         std::make_shared<const sched::PendingJob>(pending_of(job))});
   charge(now, job, sched::usage_rate(placed.allocation) - before);
   save(job);
@@ -212,7 +227,8 @@ void Controller::run_on(Time now, Job& job, const std::string& why) {
 
 void Controller::suspension_due(Time now, Job& job) {
   if (job.state != JobState::kRunning || !job.placed()->suspension) return;
-  if (now < job.placed()->suspension->freeze_at + settings_.start_timeout) return;
+  const Time due = job.placed()->suspension->freeze_at + settings_.start_timeout;
+  if (now < due) return timers_.set({due, TimerKind::kSuspension, job.id.value, job.attempt});
   std::vector<std::string> silent;
   for (NodeId node : job.placed()->waiting_for) silent.push_back(name_of(node));
   run_on(now, job, fmt::format("no word from {}", base::join(silent, ",")));
@@ -224,7 +240,8 @@ void Controller::restore_suspension(Time now, const Job& job, const model::Alloc
   if (!s.holder) {
     if (job.state == JobState::kRunning) {
       if (s.for_job != 0) expect_end(job, s.freeze_at, true);
-      timers_.set({now + settings_.start_timeout, TimerKind::kSuspension, job.id.value, job.attempt});
+      timers_.set(
+          {std::max(now, s.freeze_at) + settings_.start_timeout, TimerKind::kSuspension, job.id.value, job.attempt});
     }
     return;
   }
@@ -253,7 +270,8 @@ base::Status Controller::suspend_on_request(Time now, const Caller& caller, Job&
   if (!suspend(now, job, std::move(by_hand), {}))
     return base::fail(
         base::ErrorCode::kConflict,
-        fmt::format("job {} cannot be suspended: it has several components, or is elastic", job.id.value));
+        fmt::format("job {} cannot be suspended: it has several components, is elastic, or is in a reservation",
+                    job.id.value));
   return {};
 }
 
@@ -263,16 +281,16 @@ base::Status Controller::resume_on_request(Time now, const Caller& caller, Job& 
   if (!stands_still(job) && !is_under_way)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not suspended", job.id.value),
                       job.is_held() ? "it is held: gcontrol release " + job.id.text() : "");
-  if (!std::exchange(job.placed()->suspension->is_held, false) && stands_still(job))
+  if (!std::exchange(job.placed()->suspension->is_held, false))
     return base::fail(base::ErrorCode::kConflict,
-                      fmt::format("job {} waits for its place to be free again: it goes on by itself", job.id.value));
+                      fmt::format("job {} makes way for job {}: it goes on by itself when its place is free again",
+                                  job.id.value, job.placed()->suspension->for_job));
   log_job(now, job, "resumed", "by " + caller.user, caller.uid);
-  if (stands_still(job)) {
-    save(job);
+  save(job);
+  if (stands_still(job))
     wait_to_go_on(job);
-  } else if (job.placed()->suspension->for_job == 0) {
+  else if (job.placed()->suspension->for_job == 0)
     run_on(now, job, "resumed by " + caller.user);
-  }
   return {};
 }
 

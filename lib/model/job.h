@@ -187,6 +187,7 @@ struct Placed {
   base::Duration lease_over = {};      ///< So long after contact was lost the node has ended it itself; zero: no lease.
   std::vector<Piece> pieces;           ///< Of an elastic gang.
   std::optional<Claim> moves_to;       ///< Of one that is moved: what is kept for it until it has left this place.
+  bool preemptible = true;             ///< When it was placed: what it may keep does not change while it has it.
   std::optional<Suspension> suspension;
   uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.
   base::Duration stood_still = {};  ///< In this run, without the present suspension.

@@ -50,7 +50,8 @@ bool Pass::still_holds(const Claim& claim, const PendingJob& job) const {
     const QuotaLedger::Holder* holder = view_.quota().holder(id);
     return holder != nullptr && holder->is_leaving;
   };
-  const bool wholly = partition->exclusive || job.request.exclusive;
+  // What a suspended job keeps of its node is in nobody's way but its own.
+  const bool wholly = job.request.exactly.empty() && (partition->exclusive || job.request.exclusive);
   const auto is_there = [&](const model::NodeShare& share) {
     const NodeAccount* account = view_.capacity().node(share.node);
     return account != nullptr && account->facts.usable &&

@@ -91,6 +91,7 @@ class Forward {
   std::set<JobId> leaving_;  // made way for others; they wait again when their grace is over
   std::map<JobId, Forecast> out_;
   std::map<sched::ClassKey, std::string> told_;
+  std::map<JobId, JobId> remains_;  // of suspended jobs
 
   void apply(sched::DeltaKind kind) { view_.apply(sched::Delta{view_.epoch() + 1, std::move(kind)}); }
 
@@ -101,6 +102,7 @@ class Forward {
 
   void add_running(const sched::RunningJob& r) {
     if (r.job && r.job->gang) return add_piece(r.job->gang, r.id);
+    if (r.job && r.job->suspended) return add_remains(r);
     parts_[r.id].push_back(r.id);
     if (r.expected_end != Time::never()) set_end(r.id, std::max(r.expected_end, now_));
     if (!r.job || r.job->whole) return;
@@ -110,6 +112,13 @@ class Forward {
     forecast.started = r.started;
     forecast.partition = r.partition;
     forecast.nodes = r.allocation.node_names();
+  }
+
+  /// What a suspended job keeps: it goes with the job, once that has gone on. Who is suspended from now on is forecast
+  /// as if it were requeued.
+  void add_remains(const sched::RunningJob& r) {
+    parts_[r.id] = {r.id};
+    remains_[r.job->suspended] = r.id;
   }
 
   /// A component comes and goes with its job.
@@ -172,6 +181,7 @@ class Forward {
     if (!is_first) placed = std::make_shared<const sched::PendingJob>(sched::component_of(*placed, s.job));
     apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, end, std::move(placed)});
     parts_[job].push_back(s.job);
+    if (const auto kept = remains_.extract(job)) parts_[job].push_back(kept.mapped());
     Forecast& forecast = out_[job];
     const std::vector<std::string> nodes = s.allocation.node_names();
     forecast.nodes.insert(forecast.nodes.end(), nodes.begin(), nodes.end());

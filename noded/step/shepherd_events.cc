@@ -204,6 +204,7 @@ void Shepherd::on_suspend(const wire::StepSuspend& request) {
   if (suspended_ && suspended_->problem().empty()) return stand_still();  // says so again
   suspended_.reset();
   const std::optional<wire::Stop> order = tell_order(request.grace_us(), "suspend");
+  remove_order(spec_.dir());
   const bool is_told = order && order->signo() > 0 && order->signo() < NSIG && request.grace_us() > 0;
   if (!is_told) return stand_still();
   if (freeze_at_ == 0) signal_step(order->signo());

@@ -106,6 +106,8 @@ base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& or
 
 void remove_preempt_file(const std::string& dir) { ::unlink((dir + "/" + kPreemptFile).c_str()); }
 
+void remove_order(const std::string& dir) { ::unlink((dir + "/order").c_str()); }
+
 base::Result<bool> write_hosts_file(const std::string& dir, const wire::Resize& order) {
   const std::string path = dir + "/" + kHostsFile;
   std::string text;

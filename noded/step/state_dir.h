@@ -35,6 +35,8 @@ std::optional<wire::Stop> read_order(const std::string& dir);
 base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what);
 /// It stood still, and goes on.
 void remove_preempt_file(const std::string& dir);
+/// It has been carried out: a later end has an order of its own, or none.
+void remove_order(const std::string& dir);
 
 /// Tells an elastic gang which nodes it has: a file with a name a line, which appears whole, for its user alone to
 /// read. True: they are others than were written last. Errors: errno.

@@ -150,6 +150,7 @@ model::Placed placed(JobState state) {
   if (coin())
     p.suspension =
         model::Suspension{base::JobId(number()), {micros()}, number(), number(10), coin(), text(), {micros()}, coin()};
+  p.preemptible = coin();
   p.suspensions = number();
   p.stood_still.us = micros();
   return p;

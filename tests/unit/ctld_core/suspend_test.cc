@@ -313,10 +313,106 @@ TEST(Suspend, ByHandItMayBeTakenBackOnTheWay) {
   EXPECT_EQ(w.state(w.id), JobState::kSuspended);
 }
 
+TEST(Suspend, AClaimOfItIsForGoingOnAndForNothingElse) {
+  Still w;
+  const JobId other = w.make_way();
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(w.id.value);
+  sched::Plan plan;
+  const auto rest = w.view.queue().find(w.id)->request.exactly;
+  plan.groups.push_back({{sched::Claim{w.id, "main", {rest}, w.now + base::minutes(5)}}});
+  plan.epoch = w.view.epoch();
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  ASSERT_TRUE(w.job(w.id).placed()->moves_to);
+  EXPECT_EQ(w.act(wire::kRequeue), "");
+  w.done("n0", w.id);
+  w.finish(other);
+  ASSERT_EQ(w.state(w.id), JobState::kConfiguring);
+  EXPECT_EQ(w.job(w.id).placed()->allocation.shares[0].mem_mb, 1000U);
+}
+
+TEST(Suspend, WhatItKeepsCanBeTakenWhateverItsOwnerSaysLater) {
+  Still w;
+  w.make_way();
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(w.id.value);
+  r.mutable_update_job()->set_requeue(false);
+  EXPECT_EQ(w.ask(1000, r).error().what(), "");
+  for (const auto& [id, running] : w.view.running()) EXPECT_TRUE(running->preemptible) << id.value;
+  w.urgent(1, 64'000, 20);
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+}
+
+TEST(Suspend, ADeadlineThatPassesDoesNotKeepItForEver) {
+  Still w;
+  const JobId other = w.make_way();
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(w.id.value);
+  r.mutable_update_job()->set_deadline_us((w.now + base::seconds(950)).us);
+  w.ask(1000, r);
+  w.now = w.now + base::seconds(900);
+  w.finish(other);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+}
+
+TEST(Suspend, APlanMadeBeforeItStoodStillTakesNothing) {
+  Still w(1, true, SIGUSR1);
+  EXPECT_EQ(w.act(wire::kSuspend), "");
+  sched::Plan plan;
+  plan.groups.push_back({{sched::Preempt{w.id, JobId(99), kGrace, 7, false, true}}});
+  plan.epoch = w.view.epoch();
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.froze(0);
+  ASSERT_EQ(w.state(w.id), JobState::kSuspended);
+  const JobId other = w.urgent(1);
+  plan.groups = {{{sched::Preempt{w.id, other, kGrace, 7, false, true}}}};
+  plan.epoch = w.view.epoch();
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+}
+
+TEST(Suspend, ANodeThatHasNothingOfItHasNothingToSay) {
+  Still w(2);
+  const JobId other = w.urgent(2);
+  w.froze(0);
+  w.froze(0, "a lie: it has said that it is frozen");
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.froze(1);
+  EXPECT_EQ(w.state(w.id), JobState::kSuspended);
+  EXPECT_EQ(w.state(other), JobState::kConfiguring);
+}
+
+TEST(Suspend, AfterALongGraceTheWatchdogStillWatches) {
+  Still w(1, true, SIGUSR1);
+  w.settings.policy.grace = base::minutes(10);
+  w.urgent(1);
+  w.restart();
+  ASSERT_TRUE(w.restored);
+  w.tick(base::minutes(30));
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting) << "nobody heard of it";
+}
+
+TEST(Suspend, ARestartWhileItEndsKeepsThatItLeaves) {
+  Still w;
+  w.make_way();
+  w.urgent(1, 64'000, 20);
+  ASSERT_EQ(w.state(w.id), JobState::kCompleting);
+  w.restart();
+  ASSERT_TRUE(w.restored);
+  bool is_leaving = false;
+  for (const auto& [id, holder] : w.view.quota().holders())
+    is_leaving |= id.value >= sched::kFirstPiece && holder.is_leaving;
+  EXPECT_TRUE(is_leaving);
+}
+
 TEST(Suspend, OneThatMakesWayGoesOnByItself) {
   Still w;
   const JobId other = w.make_way();
-  EXPECT_THAT(w.act(wire::kResume), HasSubstr("waits for its place"));
+  EXPECT_THAT(w.act(wire::kResume), HasSubstr("makes way for job"));
   EXPECT_EQ(w.act(wire::kSuspend), "");
   w.finish(other);
   EXPECT_EQ(w.state(w.id), JobState::kSuspended) << "held by now";
