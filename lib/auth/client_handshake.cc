@@ -15,11 +15,12 @@ std::string hello_prefix(VersionRange versions, Role role) {
   return Writer().raw(kHelloMagic).u16(versions.min).u16(versions.max).u8(static_cast<uint8_t>(role)).take();
 }
 
+}  // namespace
+
 Error bad_answer(std::string what) {
   return {ErrorCode::kProtocol, std::move(what), "is this the address of a Gangway daemon of the same version?"};
 }
 
-// The reason comes from an unproved sender: only printable text of bounded length is passed on.
 Error read_refusal(Reader& in) {
   const uint8_t code = in.u8();
   const auto what = in.text();
@@ -29,8 +30,6 @@ Error read_refusal(Reader& in) {
   return {known ? static_cast<ErrorCode>(code) : ErrorCode::kProtocol, base::printable(what, 1000),
           base::printable(hint, 1000)};
 }
-
-}  // namespace
 
 ClientHandshake::ClientHandshake(std::string receiver, Role role, VersionRange versions)
     : receiver_(std::move(receiver)), role_(role), versions_(versions), nonce_(random_bytes32()) {

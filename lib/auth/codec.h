@@ -1,5 +1,5 @@
-// Reading and writing the handshake's few fixed fields: little-endian numbers and counted strings.
-// Invariant: the reader never reads beyond its input; after one failed read every later read fails.
+// Reading and writing the few fixed fields of handshakes, tickets and streams: little-endian numbers and counted
+// strings. Invariant: the reader never reads beyond its input; after one failed read every later read fails.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@ class Writer {
  public:
   Writer& u8(uint8_t v) { return raw({reinterpret_cast<const char*>(&v), 1}); }
   Writer& u16(uint16_t v) { return u8(static_cast<uint8_t>(v & 0xff)).u8(static_cast<uint8_t>(v >> 8)); }
+  Writer& u32(uint32_t v) { return u16(static_cast<uint16_t>(v & 0xffff)).u16(static_cast<uint16_t>(v >> 16)); }
+  Writer& u64(uint64_t v) { return u32(static_cast<uint32_t>(v)).u32(static_cast<uint32_t>(v >> 32)); }
   Writer& raw(std::string_view bytes) {
     out_ += bytes;
     return *this;
@@ -39,6 +41,14 @@ class Reader {
   uint16_t u16() {
     const uint16_t low = u8();
     return static_cast<uint16_t>(low | u8() << 8);
+  }
+  uint32_t u32() {
+    const uint32_t low = u16();
+    return low | uint32_t{u16()} << 16;
+  }
+  uint64_t u64() {
+    const uint64_t low = u32();
+    return low | uint64_t{u32()} << 32;
   }
   /// The next n bytes; empty after a failure.
   std::string_view raw(size_t n) {

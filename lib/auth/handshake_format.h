@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "auth/codec.h"
 #include "auth/crypto.h"
 #include "auth/handshake.h"
 
@@ -27,6 +28,13 @@ inline Bytes32 server_proof(std::string_view nonce, const Bytes32& transcript) {
 inline Bytes32 key_context(std::string_view nonce, const Bytes32& transcript) {
   return hash_parts({"gangway keys", view(transcript)}, nonce);
 }
+/// The highest version that both speak. Errors: there is none.
+base::Result<uint16_t> choose_version(VersionRange own, VersionRange theirs);
+/// The error in a refusal, after its tag. It comes from an unproved sender: only printable text of bounded length is
+/// passed on.
+base::Error read_refusal(Reader& in);
+/// What to say of an answer that no daemon of this project makes.
+base::Error bad_answer(std::string what);
 inline std::string_view header_view(const SecureStream& stream) {
   return {reinterpret_cast<const char*>(stream.header().data()), stream.header().size()};
 }

@@ -74,12 +74,18 @@ base::Status SecureStream::set_peer_header(std::string_view header) {
 }
 
 std::string SecureStream::seal(std::string_view plain, bool final) {
-  std::string sealed(plain.size() + kSealOverhead, '\0');
-  const unsigned char tag = final ? crypto_secretstream_xchacha20poly1305_TAG_FINAL : 0;
-  crypto_secretstream_xchacha20poly1305_push(sodium(send_), reinterpret_cast<unsigned char*>(sealed.data()), nullptr,
-                                             reinterpret_cast<const unsigned char*>(plain.data()), plain.size(),
-                                             nullptr, 0, tag);
+  std::string sealed;
+  seal_to(sealed, plain, final);
   return sealed;
+}
+
+void SecureStream::seal_to(std::string& out, std::string_view plain, bool final) {
+  const size_t start = out.size();
+  out.resize(start + plain.size() + kSealOverhead);
+  const unsigned char tag = final ? crypto_secretstream_xchacha20poly1305_TAG_FINAL : 0;
+  crypto_secretstream_xchacha20poly1305_push(sodium(send_), reinterpret_cast<unsigned char*>(out.data() + start),
+                                             nullptr, reinterpret_cast<const unsigned char*>(plain.data()),
+                                             plain.size(), nullptr, 0, tag);
 }
 
 base::Result<Opened> SecureStream::open(std::string_view sealed) {

@@ -46,6 +46,8 @@ class SecureStream {
   base::Status set_peer_header(std::string_view header);
   /// Seals a message; `final` marks the last one of this direction.
   std::string seal(std::string_view plain, bool final = false);
+  /// The same, appended to `out`: no copy of a long message.
+  void seal_to(std::string& out, std::string_view plain, bool final = false);
   /// Opens the next message. Errors: kProtocol if it was changed, is out of order, repeated, cut, or follows a final
   /// one; then the stream is of no more use.
   base::Result<Opened> open(std::string_view sealed);

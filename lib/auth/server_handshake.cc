@@ -36,7 +36,9 @@ Result<Payload> read_payload(std::string_view bytes) {
   return p;
 }
 
-Result<uint16_t> choose(VersionRange own, VersionRange theirs) {
+}  // namespace
+
+Result<uint16_t> choose_version(VersionRange own, VersionRange theirs) {
   const uint16_t best = std::min(own.max, theirs.max);
   if (theirs.min <= theirs.max && best >= own.min && best >= theirs.min) return best;
   return base::fail(
@@ -44,8 +46,6 @@ Result<uint16_t> choose(VersionRange own, VersionRange theirs) {
       fmt::format("no common protocol version: the client speaks {}, the server {}", theirs.text(), own.text()),
       "update the older of the two");
 }
-
-}  // namespace
 
 std::string_view role_name(Role role) { return role == Role::kNode ? "node" : "client"; }
 
@@ -75,7 +75,7 @@ Result<std::string> ServerHandshake::on_hello(std::string_view hello) {
   theirs.min = in.u16();
   theirs.max = in.u16();
   if (in.is_ok()) {
-    GW_TRY(version, choose(versions_, theirs));
+    GW_TRY(version, choose_version(versions_, theirs));
     version_ = version;
   }
   const uint8_t role = in.u8();
