@@ -32,6 +32,7 @@ LIB_LAYERS = {
     'auth': {'base'},
     'io': {'base'},
     'link': {'base', 'model', 'wire', 'auth', 'io'},
+    'stream': {'base', 'auth', 'io', 'wire'},
     'client': {'base', 'model', 'wire', 'auth', 'io', 'link', 'config'},
 }
 ALL_LIB = set(LIB_LAYERS)
