@@ -35,7 +35,7 @@ bool SendChannel::take_writable() {
 }
 
 base::Status SendChannel::on_credit(const Credit& credit) {
-  if (credit.taken > ever_sent_) return bad_credit(credit, "acknowledges what was never sent");
+  if (credit.taken > sent_) return bad_credit(credit, "acknowledges what was not sent");
   if (is_unwanted_) return {};
   if (credit.taken < held_.begin()) return bad_credit(credit, "takes an acknowledgement back");
   if (credit.is_end_taken && (!was_end_sent_ || credit.taken != held_.end())) {
@@ -54,9 +54,8 @@ base::Status SendChannel::on_credit(const Credit& credit) {
 
 base::Status SendChannel::on_resume(const Credit& credit, uint64_t received) {
   if (received < credit.taken || received > ever_sent_) return bad_credit(credit, "resumes where nothing was sent");
-  GW_TRY_STATUS(on_credit(credit));
   sent_ = received;
-  return {};
+  return on_credit(credit);
 }
 
 void SendChannel::on_disconnect() {

@@ -149,6 +149,7 @@ Status Session::handle(const ControlMessage& m) {
 }
 
 Status Session::handle(const ControlAck& m) {
+  if (m.next > next_control_) return broken("acknowledges control messages that were not sent again yet");
   const bool was_settled = is_settled();
   GW_TRY_STATUS(drop_controls(m.next));
   tell_if_settled(was_settled);

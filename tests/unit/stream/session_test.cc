@@ -95,6 +95,24 @@ TEST(Session, WhatIsNotTakenIsSentAgainOnTheNextConnection) {
   EXPECT_TRUE(p.shepherd.session.is_settled());
 }
 
+TEST(Session, WhatWasReceivedAndNotTakenIsNotSentAgain) {
+  Pair p;
+  p.open(kOut, kIn);
+  p.client.appetite = 4;
+  p.connect();
+  p.shepherd.session.write(kOut, "taken and held");
+  p.run();
+  p.cut();
+  p.shepherd.session.write(kOut, " and new");
+  p.connect();
+  p.run();
+  EXPECT_EQ(p.client.close_reason, "");
+  p.client.appetite = SIZE_MAX;
+  p.client.session.pull(kOut);
+  p.run();
+  EXPECT_EQ(p.client.received[kOut], "taken and held and new");
+}
+
 TEST(Session, AnEndIsSettledOnlyWhenEverythingWasTaken) {
   Pair p;
   p.open(kOut, kIn);
@@ -241,7 +259,7 @@ TEST(SessionPeer, ThatBreaksRulesIsClosedWithAReason) {
   EXPECT_THAT(Hostile().ready().says(Hostile::data(kOut, 0, 101)), HasSubstr("more bytes"));
   EXPECT_THAT(Hostile().ready().says(Hostile::data(kOut, 0, 0)), HasSubstr("malformed"));
   EXPECT_THAT(Hostile().ready().says(encode(End{kOut, 1})), HasSubstr("end"));
-  EXPECT_THAT(Hostile().ready().says(encode(Credit{kIn, 11, 100, false, false})), HasSubstr("never sent"));
+  EXPECT_THAT(Hostile().ready().says(encode(Credit{kIn, 11, 100, false, false})), HasSubstr("was not sent"));
   EXPECT_THAT(Hostile().ready().says(encode(Credit{kIn, 10, 100, true, false})), HasSubstr("end that was not"));
   EXPECT_THAT(Hostile().ready().says(encode(ControlAck{1})), HasSubstr("control"));
   EXPECT_THAT(Hostile().ready().says(encode(ControlMessage{1, encode_control(TaskStarted{})})), HasSubstr("missing"));
@@ -253,6 +271,19 @@ TEST(SessionPeer, ThatBreaksRulesIsClosedWithAReason) {
   Hostile ended;
   ended.ready().says(encode(End{kOut, 0}));
   EXPECT_THAT(ended.says(d), HasSubstr("after its end"));
+}
+
+TEST(SessionPeer, ThatAcknowledgesWhatThisConnectionHasNotCarriedYetIsClosed) {
+  for (const std::string& lie : {encode(Credit{kIn, 10, 100, false, false}), encode(ControlAck{1})}) {
+    Hostile h;
+    EXPECT_TRUE(h.client.session.send_control(WindowSize{1, 2}));
+    h.ready();
+    h.client.session.connect();
+    h.client.session.receive(Hostile::resume({{Credit{kIn, 0, 100, false, false}, 0}}));
+    h.client.session.receive(lie);
+    h.drain();
+    EXPECT_THAT(h.client.close_reason, HasSubstr("not sent"));
+  }
 }
 
 TEST(SessionPeer, ThatAsksForEveryChannelIsStopped) {
