@@ -40,12 +40,14 @@ uint32_t task_of(const ShepherdPeer& peer) {
   return 0;
 }
 
-/// A signal may need a moment to stop a process that is on another core.
+/// A signal may need a moment to stop a process that is on another core. A shell that waits for the child that it has
+/// just forked (vfork) is not stopped itself: it waits (D) for the child, which is.
 bool wait_stopped(uint32_t pid) {
   for (const int64_t end = monotonic_us() + kDeadlineMs * 1000; monotonic_us() < end; std::this_thread::yield()) {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     const std::string text((std::istreambuf_iterator<char>(stat)), {});
-    if (text.at(text.rfind(')') + 2) == 'T') return true;
+    const char state = text.at(text.rfind(')') + 2);
+    if (state == 'T' || state == 'D') return true;
   }
   return false;
 }
