@@ -165,6 +165,11 @@ SessionOptions Server::session_options(const auth::Ticket& ticket) const {
 }
 
 Result<Server::Guest*> Server::invite(const auth::Ticket& ticket) {
+  if (sessions_.size() >= options_.max_sessions) {  // one that only waits to say that it has ended makes way
+    std::erase_if(sessions_, [](const auto& entry) {
+      return entry.second.endpoint->session().is_closed() && !entry.second.endpoint->is_attached();
+    });
+  }
   if (sessions_.size() >= options_.max_sessions) {
     return base::fail(ErrorCode::kConflict, "too many clients are connected to this step");
   }

@@ -179,6 +179,22 @@ TEST(Loopback, ASessionThatHasEndedSaysSoToAClientThatComesBack) {
   EXPECT_EQ(visitor.program->reason, "the step was cancelled");
 }
 
+TEST(Loopback, AnEndedSessionMakesWayForANewClient) {
+  ServerOptions options;
+  options.max_sessions = 1;
+  Shepherd shepherd(options);
+  {
+    Visitor first(shepherd);
+    first.start();
+    ASSERT_TRUE(shepherd.wait([&] { return first.connections == 1 && shepherd.server->sessions() == 1; }));
+    shepherd.server->drop_connections();
+  }
+  shepherd.programs[0]->session->close({base::ErrorCode::kConflict, "not needed any more", ""});
+  Visitor second(shepherd);
+  second.start();
+  ASSERT_TRUE(shepherd.wait([&] { return shepherd.programs.size() == 2; }));
+}
+
 /// A connection that says what it likes.
 struct Stranger {
   io::DialHandle dialing;
