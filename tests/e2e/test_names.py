@@ -43,7 +43,7 @@ def test_unknown_names(cluster, command, options, text):
 @pytest.mark.parametrize("words, text", [
     (["gqueue", "-t", "all,foo"], "Invalid job state specified: foo"),
     (["ginfo", "-t", "foo"], "states: all, alloc"),
-    (["gcontrol", "re", "7"], "possibilities: release, requeue, requeuehold, reconfigure"),
+    (["gcontrol", "re", "7"], "possibilities: release, requeue, requeuehold, resume, reconfigure"),
     (["gcontrol", "ping", "foo"], "ping takes no arguments"),
     (["gcontrol", "show", "config", "foo"], "show config takes no arguments"),
     (["gangway", "config", "dump", "--defaults", "x"], "--defaults takes no file"),
