@@ -74,12 +74,12 @@ def test_a_job_stands_still_for_another_and_goes_on_with_its_memory(make_cluster
 
 
 def test_who_wants_to_be_told_is_told_first(make_cluster):
-    cluster = make_cluster(nodes=1, config=TREE.replace("120s", "1s"))
+    cluster = make_cluster(nodes=1, config=TREE.replace("120s", "6s"))
     job = counting(cluster, "--preempt-signal=USR1")
     due = owner(cluster)
     wait_for((cluster.work / "told").exists, "the job is told")
     told = json.loads((cluster.work / "told").read_text())
-    assert (told["by_job"], told["rule"], told["what"], told["grace_seconds"]) == (due, 5, "suspend", 1)
+    assert (told["by_job"], told["rule"], told["what"], told["grace_seconds"]) == (due, 5, "suspend", 6)
     cluster.wait_state(due, "RUNNING")
     assert cluster.state(job) == "SUSPENDED"
     cluster.run("gcancel", due)

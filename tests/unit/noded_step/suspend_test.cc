@@ -85,7 +85,7 @@ TEST(Suspend, WhoIsToldHasItsGraceAndIsFrozenThen) {
   order.set_preempted_for(17);
   order.set_signo(SIGUSR1);
   ASSERT_TRUE(record_order(spec.dir(), order));
-  peer.send(suspend(1, 300'000));
+  peer.send(suspend(1, 4'000'000));
   ASSERT_TRUE(wait_suspended(peer, 1));
   const auto told = nlohmann::json::parse(node.file("told"));
   EXPECT_EQ(told["by_job"], 17);
