@@ -151,8 +151,8 @@ base::Status Controller::check_preemption(const model::JobSpec& spec, std::vecto
   if (!spec.requeue && says_nothing)
     warnings.push_back(fmt::format("--on-preempt={} says nothing beside --no-requeue: the job is never taken off",
                                    model::name(spec.on_preempt)));
-  if (spec.on_preempt == OnPreempt::kSuspend && (spec.is_het() || spec.request.elastic))
-    warnings.push_back("--on-preempt=suspend: a job of several components, or an elastic one, is requeued instead");
+  if (spec.on_preempt == OnPreempt::kSuspend && !can_stand_still(spec))
+    warnings.push_back("--on-preempt=suspend: a job that is elastic, or in a reservation, is requeued instead");
   return {};
 }
 

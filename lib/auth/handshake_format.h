@@ -35,6 +35,8 @@ base::Result<uint16_t> choose_version(VersionRange own, VersionRange theirs);
 base::Error read_refusal(Reader& in);
 /// What to say of an answer that no daemon of this project makes.
 base::Error bad_answer(std::string what);
+/// The session of a server whose client has sent its last message. Errors: it is not what it must be.
+base::Result<Session> open_session(SecureStream stream, uint16_t version, std::string_view finish);
 inline std::string_view header_view(const SecureStream& stream) {
   return {reinterpret_cast<const char*>(stream.header().data()), stream.header().size()};
 }

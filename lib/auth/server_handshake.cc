@@ -128,12 +128,15 @@ Result<std::string> ServerHandshake::accept(std::string_view client_key, std::st
 
 Result<Session> ServerHandshake::on_finish(std::string_view finish) {
   GW_CHECK(stream_);
-  GW_TRY_STATUS(stream_->set_peer_header(finish.substr(0, kStreamHeaderBytes)));
-  GW_TRY(opened, stream_->open(finish.substr(std::min(finish.size(), kStreamHeaderBytes))));
-  if (!opened.plain.empty() || opened.final) {
+  return open_session(std::move(*stream_), version_, finish);
+}
+
+Result<Session> open_session(SecureStream stream, uint16_t version, std::string_view finish) {
+  GW_TRY_STATUS(stream.set_peer_header(finish.substr(0, kStreamHeaderBytes)));
+  GW_TRY(opened, stream.open(finish.substr(std::min(finish.size(), kStreamHeaderBytes))));
+  if (!opened.plain.empty() || opened.final)
     return base::fail(ErrorCode::kProtocol, "the last message of the handshake is malformed");
-  }
-  return Session{std::move(*stream_), version_};
+  return Session{std::move(stream), version};
 }
 
 }  // namespace gw::auth

@@ -167,12 +167,7 @@ Result<std::string> TicketServerHandshake::accept(std::string_view hello, std::s
 
 Result<Session> TicketServerHandshake::on_finish(std::string_view finish) {
   GW_CHECK(stream_);
-  GW_TRY_STATUS(stream_->set_peer_header(finish.substr(0, kStreamHeaderBytes)));
-  GW_TRY(opened, stream_->open(finish.substr(std::min(finish.size(), kStreamHeaderBytes))));
-  if (!opened.plain.empty() || opened.final) {
-    return base::fail(ErrorCode::kProtocol, "the last message of the handshake is malformed");
-  }
-  return Session{std::move(*stream_), version_};
+  return open_session(std::move(*stream_), version_, finish);
 }
 
 }  // namespace gw::auth

@@ -84,7 +84,7 @@ const Candidate* Victims::pick_at_leaf(uint32_t leaf, const std::optional<Partin
     }
     const bool may_stay = parting && !gone_.contains(c.job) && !may_take(leaf, c, *parting);
     if (may_stay || gone_.contains(c.job) || !is_of_use_(c)) {
-      is_prefix &= !may_stay || !could_ever_take(c, *parting);  // for now only
+      is_prefix &= !may_stay || !could_ever_take(c, *parting);  // who may go later is asked again
       if (is_prefix) next_[leaf] = i + 1;
       continue;
     }

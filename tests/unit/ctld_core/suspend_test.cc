@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using testing::World;
 using ToNodeKind = wire::ControllerToNode;
 
-constexpr base::Duration kGrace = base::seconds(40);
+constexpr base::Duration kGrace = base::seconds(100);  // longer than a node has to answer
 
 Settings preempting(bool shares_gpus) {
   Settings s;
@@ -36,12 +36,13 @@ struct Still : World {
   uint32_t nodes;
   JobId id;
 
-  explicit Still(uint32_t count = 1, bool shares_gpus = true, int signo = 0)
+  explicit Still(uint32_t count = 1, bool shares_gpus = true, int signo = 0, bool is_exclusive = false)
       : World(count, preempting(shares_gpus)), nodes(count) {
     connect_all();
     wire::ApiRequest r = request(count, 1000);
     r.mutable_submit()->mutable_spec()->set_on_preempt(static_cast<uint32_t>(model::OnPreempt::kSuspend));
     r.mutable_submit()->mutable_spec()->set_preempt_signo(signo);
+    r.mutable_submit()->mutable_spec()->mutable_request()->set_exclusive(is_exclusive);
     r.mutable_submit()->mutable_spec()->set_time_limit_us(base::seconds(1000).us);
     id = JobId(ask(1000, r).submit().job_id());
     run(id);
@@ -126,6 +127,8 @@ TEST(Suspend, ItMakesWayAndGoesOnWhereItWas) {
   w.now = w.now + base::seconds(500);
   w.finish(other);
   EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  // To the scheduler it is a job that has run for 100 seconds, not one that has just begun.
+  EXPECT_EQ(w.view.capacity().holdings().at(w.id).started, w.now - base::seconds(100));
   EXPECT_EQ(w.job(w.id).attempt, 1U);
   EXPECT_EQ(w.job(w.id).placed()->allocation, place);
   EXPECT_EQ(w.last("n1", ToNodeKind::kResume)->resume().round(), 1U);
@@ -388,11 +391,12 @@ TEST(Suspend, ANodeThatHasNothingOfItHasNothingToSay) {
 
 TEST(Suspend, AfterALongGraceTheWatchdogStillWatches) {
   Still w(1, true, SIGUSR1);
-  w.settings.policy.grace = base::minutes(10);
   w.urgent(1);
   w.restart();
   ASSERT_TRUE(w.restored);
-  w.tick(base::minutes(30));
+  w.tick(w.settings.start_timeout + base::seconds(1));
+  ASSERT_EQ(w.state(w.id), JobState::kRunning) << "it has its grace";
+  w.tick(kGrace);
   EXPECT_EQ(w.state(w.id), JobState::kCompleting) << "nobody heard of it";
 }
 
@@ -407,6 +411,60 @@ TEST(Suspend, ARestartWhileItEndsKeepsThatItLeaves) {
   for (const auto& [id, holder] : w.view.quota().holders())
     is_leaving |= id.value >= sched::kFirstPiece && holder.is_leaving;
   EXPECT_TRUE(is_leaving);
+}
+
+TEST(Suspend, ItTakesItsPlaceBackByTheRules) {
+  for (const bool is_exclusive : {false, true}) {
+    Still w(1, true, 0, is_exclusive);
+    EXPECT_EQ(w.act(wire::kSuspend), "");
+    w.froze(0);
+    const JobId guest = w.urgent(1, 1000, -5);
+    ASSERT_EQ(w.state(guest), JobState::kConfiguring) << is_exclusive;
+    w.begin(guest);
+    EXPECT_EQ(w.act(wire::kResume), "");
+    ASSERT_EQ(w.state(guest), JobState::kCompleting) << "of lower priority";
+    EXPECT_TRUE(w.job(w.id).placed()->moves_to) << "what is being freed is kept for it";
+    w.restart();
+    ASSERT_TRUE(w.restored);
+    w.connect("n0", {World::run(w.id, 1, wire::kRunStarted), World::run(guest, 1, wire::kRunStarted)});
+    w.schedule();
+    ASSERT_EQ(w.view.claims().size(), 1U) << is_exclusive;
+    wire::ApiRequest tiny = Still::request(1, 100, 0);
+    tiny.mutable_submit()->mutable_spec()->set_time_limit_us(base::seconds(5).us);
+    const JobId other(w.ask(1000, tiny).submit().job_id());
+    w.schedule();
+    EXPECT_EQ(w.state(other) == JobState::kPending, is_exclusive) << "not even for the time until then";
+    if (!is_exclusive) w.cancel(1000, other);
+    w.done("n0", guest);
+    w.schedule();
+    EXPECT_EQ(w.state(w.id), JobState::kRunning) << is_exclusive;
+    EXPECT_FALSE(w.job(w.id).placed()->moves_to);
+    EXPECT_EQ(w.state(guest), JobState::kPending);
+    w.expect_audit();
+  }
+}
+
+TEST(Suspend, WhoCannotStandStillIsTold) {
+  Still w(2);
+  model::Request elastic = gang(1);
+  elastic.max_nodes = 2;
+  elastic.elastic = true;
+  wire::ApiRequest r = World::submission(elastic);
+  r.mutable_submit()->mutable_spec()->set_on_preempt(static_cast<uint32_t>(model::OnPreempt::kSuspend));
+  const wire::ApiReply reply = w.ask(1000, r);
+  ASSERT_EQ(reply.submit().warnings_size(), 1) << reply.error().what();
+  EXPECT_THAT(reply.submit().warnings(0), HasSubstr("is requeued instead"));
+}
+
+TEST(Suspend, AShorterLimitOfItsPartitionDoesNotKeepItForEver) {
+  Still w;
+  const JobId other = w.make_way();
+  wire::ApiRequest r;
+  r.mutable_update_partition()->set_name("main");
+  r.mutable_update_partition()->set_max_time_us(base::seconds(60).us);
+  EXPECT_EQ(w.ask(0, r).error().what(), "");
+  w.finish(other);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
 }
 
 TEST(Suspend, OneThatMakesWayGoesOnByItself) {

@@ -97,6 +97,27 @@ TEST(Suspend, WhoIsToldHasItsGraceAndIsFrozenThen) {
   EXPECT_EQ(exit->code(), 6) << "the file is gone when it goes on";
 }
 
+TEST(Suspend, WhatWasSaidThenSaysNothingOfALaterEnd) {
+  Node node;
+  const wire::StepSpec spec =
+      node.step("trap 'exit 8' USR1; trap 'exit 9' TERM; echo up > $D/up; while :; do sleep 0.02; done");
+  ShepherdPeer peer = node.launch(spec);
+  ASSERT_TRUE(wait_started(peer));
+  ASSERT_EQ(wait_line(node.dir() + "/up"), "up");
+  wire::Stop order;
+  order.set_preempted_for(17);
+  order.set_signo(SIGUSR1);
+  ASSERT_TRUE(record_order(spec.dir(), order));
+  peer.send(suspend(1));  // without a grace: it is not told
+  ASSERT_TRUE(wait_suspended(peer, 1));
+  peer.send(resume(1));
+  peer.send(stop(600'000'000));
+  const auto exit = wait_exit(peer);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code(), 9) << "it is cancelled, and makes way for nobody";
+  EXPECT_NE(::access((spec.dir() + "/" + kPreemptFile).c_str(), F_OK), 0);
+}
+
 TEST(Suspend, WordsThatComeBeforeItRunsCount) {
   Node node;
   wire::StepSpec spec = node.step("echo up > $D/up; exit 5");
