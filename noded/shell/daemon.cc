@@ -154,6 +154,7 @@ void Daemon::handle(const KeepHosts& effect) {
   wire::ToShepherd message;
   message.mutable_signal()->set_signo(effect.order.signo() == 0 ? SIGWINCH : effect.order.signo());
   message.mutable_signal()->set_batch_only(true);
+  message.mutable_signal()->set_if_caught(true);  // a script that has not set its trap yet reads the file later
   shepherds_.send(run, message);
 }
 

@@ -170,7 +170,8 @@ void Shepherd::on_go() {
 void Shepherd::on_signal_request(const wire::StepSignal& request) {
   if (request.signo() < 1 || request.signo() >= NSIG || !started_) return;
   if (!request.batch_only()) return signal_step(request.signo());
-  if (task_alive_) ::kill(task_.pid, request.signo());
+  if (!task_alive_ || (request.if_caught() && proc::would_die_of(task_.pid, request.signo()))) return;
+  ::kill(task_.pid, request.signo());
 }
 
 void Shepherd::signal_step(int signo) {

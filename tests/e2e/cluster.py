@@ -31,6 +31,7 @@ def wait_for(condition, what, deadline=DEADLINE):
         if value:
             return value
         if time.monotonic() > end:
+            what = what() if callable(what) else what
             raise AssertionError(f"not within {deadline:.0f} s: {what}; last answer: {value!r}")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.2)

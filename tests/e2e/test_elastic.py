@@ -30,7 +30,8 @@ class Gang:
         return path.read_text().split() if path.exists() else []
 
     def is_told(self, *nodes):
-        wait_for(lambda: sorted(self.told()) == sorted(nodes), f"the script is told of {nodes}, not {self.told()}")
+        wait_for(lambda: sorted(self.told()) == sorted(nodes),
+                 lambda: f"the script is told of {nodes}, not {self.told()}; the job is {self.cluster.state(self.id)}")
 
     def nodes(self):
         return set(self.cluster.run("gcontrol", "show", "hostnames", self.cluster.show(self.id, "%N")).stdout.split())
@@ -71,6 +72,21 @@ def test_the_script_outlives_a_crash_of_the_controller_and_of_its_node(make_clus
     cluster.wait_state(due, "RUNNING")
     assert cluster.state(gang.id) == "RUNNING"
     gang.end()
+
+
+def test_a_script_that_catches_nothing_is_not_killed_by_being_told(make_cluster):
+    cluster = make_cluster(nodes=2, config=TREE)
+    cluster.kill("gnoded.n1")
+    script = "echo x > up; until grep -q n1 $GANGWAY_HOSTLIST_FILE; do sleep 0.1; done; echo x > grown; sleep 600"
+    gang = cluster.submit(script, "-q", "patient", "-t", "60", "-N1-2", "--gpus-per-node=8", "--elastic",
+                          "--resize-signal=USR1")
+    wait_for(lambda: (cluster.work / "up").exists(), "the script runs on one node")
+    cluster.start("gnoded.n1")
+    wait_for(lambda: (cluster.work / "grown").exists(), lambda: f"the gang grows and lives: {cluster.state(gang)}")
+    # The signal goes the way of the end's: had it been sent, it would have come before.
+    cluster.run("gcancel", "-b", "-s", "USR2", gang)
+    assert cluster.wait_ended(gang)
+    assert cluster.detail(gang)["ExitCode"] == "0:12"
 
 
 def test_what_contradicts_itself_is_refused(make_cluster):

@@ -70,6 +70,22 @@ std::optional<Process> inspect(pid_t pid) {
   return parse_stat(*text);
 }
 
+bool would_die_of(pid_t pid, int signo) {
+  for (const int harmless : {SIGCHLD, SIGCONT, SIGURG, SIGWINCH})
+    if (signo == harmless) return false;
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/status");
+  if (!text || signo < 1 || signo > 64) return true;
+  for (const std::string_view set : {"\nSigCgt:\t", "\nSigIgn:\t"}) {
+    const size_t at = text->find(set);
+    if (at == std::string::npos) continue;
+    uint64_t signals = 0;
+    const char* digits = text->data() + at + set.size();
+    std::from_chars(digits, text->data() + text->size(), signals, 16);
+    if ((signals >> (signo - 1)) & 1) return false;
+  }
+  return true;
+}
+
 std::vector<Process> descendants(pid_t root, const std::set<pid_t>& except) {
   const std::vector<Process> all = all_processes();
   std::unordered_multimap<pid_t, const Process*> children;

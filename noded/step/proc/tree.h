@@ -39,6 +39,9 @@ void signal_each(std::span<const Process> processes, int signo);
 void signal_pids(std::span<const pid_t> pids, int signo);
 /// Stops all descendants first, so that none forks away, then kills them.
 void kill_descendants(pid_t root, const std::set<pid_t>& except = {});
+/// Whether the default action of a signal, which it neither catches nor ignores now, would end the process; true of one
+/// that has gone.
+bool would_die_of(pid_t pid, int signo);
 /// "pid 71 (python3) in state D, waiting in nfs_wait_on_request".
 std::string describe(pid_t pid);
 
