@@ -57,6 +57,16 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
       return Grant::kEverybody;
     case Kind::kCheckpointed:
       return Grant::kOwnJobs;
+    case Kind::kCreateStep:
+      return Grant::kOwnJobs;
+    case Kind::kTicket:
+      return Grant::kOwnJobs;
+    case Kind::kListSteps:
+      return Grant::kEverybody;
+    case Kind::kSignalStep:
+      return Grant::kOwnJobs;
+    case Kind::kEndAllocation:
+      return Grant::kOwnJobs;
     case Kind::kCreatePartition:
       return Grant::kAdmins;
     case Kind::kDeletePartition:

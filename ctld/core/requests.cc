@@ -34,6 +34,8 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kCheckpointed:
     case Kind::kCreatePartition:
     case Kind::kDeletePartition:
+    case Kind::kSignalStep:
+    case Kind::kEndAllocation:
       return true;
     case Kind::kListJobs:
     case Kind::kShowJob:
@@ -49,6 +51,9 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kListQuotas:
     case Kind::kShowShares:
     case Kind::kExplainQuota:
+    case Kind::kCreateStep:  // asked again with the same key it gives the same step
+    case Kind::kTicket:
+    case Kind::kListSteps:
     case Kind::KIND_NOT_SET:
       return false;
   }
@@ -141,6 +146,12 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
       return ask_scheduler(conn, request);
     case Kind::kCheckpointed:
       return checkpointed(now, conn, caller, request);
+    case Kind::kCreateStep:
+    case Kind::kTicket:
+    case Kind::kListSteps:
+    case Kind::kSignalStep:
+    case Kind::kEndAllocation:
+      return reply_error(conn, request.id(), {base::ErrorCode::kUnavailable, "steps are being built", ""});
     case Kind::kCreatePartition:
       return create_partition(now, conn, caller, request);
     case Kind::kDeletePartition:

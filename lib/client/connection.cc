@@ -37,6 +37,8 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kCheckpointed:
     case wire::ApiRequest::kCreatePartition:
     case wire::ApiRequest::kDeletePartition:
+    case wire::ApiRequest::kSignalStep:
+    case wire::ApiRequest::kEndAllocation:
       return true;
     case wire::ApiRequest::kChangeQuotas:
       return !request.change_quotas().dry_run();
@@ -54,6 +56,9 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kListQuotas:
     case wire::ApiRequest::kShowShares:
     case wire::ApiRequest::kExplainQuota:
+    case wire::ApiRequest::kCreateStep:  // asked again with the same key it gives the same step
+    case wire::ApiRequest::kTicket:
+    case wire::ApiRequest::kListSteps:
     case wire::ApiRequest::KIND_NOT_SET:
       return false;
   }
@@ -71,7 +76,8 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   request.set_id(next_id_++);
   if (is_change(request) && request.client_id().empty()) request.set_client_id(make_uuid());
   const std::string bytes = request.SerializeAsString();
-  const bool waits = request.has_wait_job() || request.has_backup() || request.has_take_snapshot();
+  const bool waits =
+      request.has_wait_job() || request.has_create_step() || request.has_backup() || request.has_take_snapshot();
   const Duration start = patience_.now();
   reachable_until_ = start + timeout_;
   tell_at_ = start + kTellAfter;

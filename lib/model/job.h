@@ -68,6 +68,13 @@ struct Launch {
   bool operator==(const Launch&) const = default;
 };
 
+/// What a job runs.
+enum class JobKind : uint8_t {
+  kBatch,       ///< Its script.
+  kAllocation,  ///< Nothing by itself: it is there for steps, until its client is done or its time is over.
+  kStep,        ///< One step; it ends with that.
+};
+
 struct JobSpec {
   std::string name;
   uint32_t uid = 0;
@@ -93,6 +100,9 @@ struct JobSpec {
   uint32_t het_size = 0;    ///< Components in all.
   bool is_het() const { return static_cast<bool>(het_job); }
   bool requeue = true;  ///< May run again after its node failed.
+  JobKind kind = JobKind::kBatch;
+  bool attended = false;         ///< Ends when the client that asked for it is gone.
+  bool not_preemptible = false;  ///< Never makes way for others, and so never borrows.
   WarnSignal warn;
   OnPreempt on_preempt = OnPreempt::kRequeue;
   int preempt_signo = 0;  ///< Told at the beginning of the grace; 0: SIGTERM.

@@ -180,6 +180,9 @@ JobSpec to_wire(const model::JobSpec& s) {
   w.set_on_preempt(static_cast<uint32_t>(s.on_preempt));
   w.set_preempt_signo(s.preempt_signo);
   w.set_resize_signo(s.resize_signo);
+  w.set_kind(static_cast<uint32_t>(s.kind));
+  w.set_attended(s.attended);
+  w.set_not_preemptible(s.not_preemptible);
   return w;
 }
 
@@ -220,6 +223,10 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   if (w.on_preempt() < model::kOnPreempt.size()) s.on_preempt = static_cast<model::OnPreempt>(w.on_preempt());
   s.preempt_signo = w.preempt_signo();
   s.resize_signo = w.resize_signo();
+  if (w.kind() > static_cast<uint32_t>(model::JobKind::kStep)) return bad_number("kind of job", w.kind());
+  s.kind = static_cast<model::JobKind>(w.kind());
+  s.attended = w.attended();
+  s.not_preemptible = w.not_preemptible();
   return s;
 }
 

@@ -12,6 +12,7 @@
 #include "model/job.h"
 #include "model/request.h"
 #include "model/reservation.h"
+#include "model/step.h"
 #include "model/topology.h"
 #include "wire/api.pb.h"
 #include "wire/cluster.pb.h"
@@ -64,6 +65,13 @@ base::Status stored_from_wire(const Node& stored, model::Node& n);
 
 Partition to_wire(const model::Partition& p);
 base::Result<model::Partition> from_wire(const Partition& p);
+
+StepRequest to_wire(const model::StepRequest& r);
+/// Errors: too many names, a number that no cluster has.
+base::Result<model::StepRequest> from_wire(const StepRequest& r);
+Step to_wire(const model::Step& s);
+/// Errors: as of its request and of NodeShare; no nodes.
+base::Result<model::Step> from_wire(const Step& s, const NodeLookup& lookup = {});
 
 /// Of the shown fields none.
 Reservation to_wire(const model::Reservation& r);

@@ -1,0 +1,60 @@
+// A step: one launch of tasks inside the allocation of a job that runs.
+// Invariants: its shares lie within those of the job, on the same nodes; cores and GPUs that it takes are taken by no
+// other step of the job, unless it overlaps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/job.h"
+
+namespace gw::model {
+
+/// What a step asks for. Zero in a number means "not given".
+struct StepRequest {
+  std::string name;
+  uint32_t tasks = 0;
+  uint32_t min_nodes = 0;
+  uint32_t max_nodes = 0;
+  uint32_t tasks_per_node = 0;
+  uint32_t cpus_per_task = 0;
+  uint32_t gpus_per_task = 0;         ///< 0: sees all of the job's on its nodes, and takes none.
+  std::vector<std::string> nodelist;  ///< All of these.
+  std::vector<std::string> exclude;
+  bool overlap = false;     ///< Takes nothing: shares with the other steps.
+  bool whole = false;       ///< All cores and GPUs that the job has on its nodes.
+  bool overcommit = false;  ///< May have more tasks than cores.
+  bool operator==(const StepRequest&) const = default;
+};
+
+/// A step's part on one node.
+struct StepNode {
+  NodeShare share;
+  std::string address;   ///< Where its shepherd listens; empty until it is ready.
+  std::string key;       ///< X25519, of the shepherd; 32 bytes.
+  bool is_gone = false;  ///< Nothing of it is there any more.
+  bool operator==(const StepNode&) const = default;
+};
+
+/// Steps of one job are numbered from 0.
+struct Step {
+  base::JobId job;
+  uint32_t attempt = 0;
+  uint32_t number = 0;
+  uint32_t uid = 0;
+  std::string client_key;  ///< Of the client that made it: asking again gives the same step.
+  StepRequest request;
+  std::vector<StepNode> nodes;  ///< In order; never empty.
+  base::Time created;
+  base::Time started;      ///< All its shepherds were ready; zero: not yet.
+  bool is_ending = false;  ///< Its nodes were told to end it, or one of them said that it is over.
+  ExitStatus exit;         ///< The worst so far.
+  std::string detail;      ///< Why it could not run, for people.
+  bool is_ready() const { return static_cast<bool>(started); }
+  std::string text() const { return job.text() + "." + std::to_string(number); }
+  bool operator==(const Step&) const = default;
+};
+
+}  // namespace gw::model

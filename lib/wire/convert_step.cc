@@ -1,0 +1,98 @@
+// Conversions of steps.
+#include "wire/convert.h"
+
+namespace gw::wire {
+namespace {
+
+constexpr int kMostNames = 100'000;
+constexpr uint32_t kMostTasks = 10'000'000;
+
+}  // namespace
+
+StepRequest to_wire(const model::StepRequest& r) {
+  StepRequest w;
+  w.set_name(r.name);
+  w.set_tasks(r.tasks);
+  w.set_min_nodes(r.min_nodes);
+  w.set_max_nodes(r.max_nodes);
+  w.set_tasks_per_node(r.tasks_per_node);
+  w.set_cpus_per_task(r.cpus_per_task);
+  w.set_gpus_per_task(r.gpus_per_task);
+  w.mutable_nodelist()->Assign(r.nodelist.begin(), r.nodelist.end());
+  w.mutable_exclude()->Assign(r.exclude.begin(), r.exclude.end());
+  w.set_overlap(r.overlap);
+  w.set_whole(r.whole);
+  w.set_overcommit(r.overcommit);
+  return w;
+}
+
+base::Result<model::StepRequest> from_wire(const StepRequest& w) {
+  if (w.nodelist_size() > kMostNames || w.exclude_size() > kMostNames)
+    return base::invalid("a step names too many nodes", "name at most " + std::to_string(kMostNames));
+  for (const uint32_t count : {w.tasks(), w.tasks_per_node(), w.cpus_per_task(), w.gpus_per_task()})
+    if (count > kMostTasks)
+      return base::invalid("a step asks for " + std::to_string(count) + " of something; at most " +
+                           std::to_string(kMostTasks) + " are taken");
+  model::StepRequest r;
+  r.name = w.name();
+  r.tasks = w.tasks();
+  r.min_nodes = w.min_nodes();
+  r.max_nodes = w.max_nodes();
+  r.tasks_per_node = w.tasks_per_node();
+  r.cpus_per_task = w.cpus_per_task();
+  r.gpus_per_task = w.gpus_per_task();
+  r.nodelist.assign(w.nodelist().begin(), w.nodelist().end());
+  r.exclude.assign(w.exclude().begin(), w.exclude().end());
+  r.overlap = w.overlap();
+  r.whole = w.whole();
+  r.overcommit = w.overcommit();
+  return r;
+}
+
+Step to_wire(const model::Step& s) {
+  Step w;
+  w.set_job(s.job.value);
+  w.set_attempt(s.attempt);
+  w.set_step(s.number);
+  w.set_uid(s.uid);
+  w.set_client_key(s.client_key);
+  *w.mutable_request() = to_wire(s.request);
+  for (const model::StepNode& n : s.nodes) {
+    StepNode& node = *w.add_nodes();
+    *node.mutable_share() = to_wire(n.share);
+    node.set_address(n.address);
+    node.set_key(n.key);
+    node.set_is_gone(n.is_gone);
+  }
+  w.set_created_us(s.created.us);
+  w.set_started_us(s.started.us);
+  w.set_is_ending(s.is_ending);
+  w.set_exit_code(s.exit.code);
+  w.set_exit_signo(s.exit.signo);
+  w.set_detail(s.detail);
+  return w;
+}
+
+base::Result<model::Step> from_wire(const Step& w, const NodeLookup& lookup) {
+  model::Step s;
+  s.job = base::JobId(w.job());
+  s.attempt = w.attempt();
+  s.number = w.step();
+  s.uid = w.uid();
+  s.client_key = w.client_key();
+  GW_TRY(request, from_wire(w.request()));
+  s.request = std::move(request);
+  if (w.nodes().empty()) return base::invalid("a step without nodes");
+  for (const StepNode& n : w.nodes()) {
+    GW_TRY(share, from_wire(n.share(), lookup));
+    s.nodes.push_back({std::move(share), n.address(), n.key(), n.is_gone()});
+  }
+  s.created.us = w.created_us();
+  s.started.us = w.started_us();
+  s.is_ending = w.is_ending();
+  s.exit = {w.exit_code(), w.exit_signo()};
+  s.detail = w.detail();
+  return s;
+}
+
+}  // namespace gw::wire

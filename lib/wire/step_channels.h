@@ -1,0 +1,19 @@
+// The channels of a session between a command and the shepherd of a step.
+// Invariant: the client sends orders (frames of wire.StepOrder) and input; the shepherd sends what the tasks print.
+#pragma once
+
+#include <cstdint>
+
+namespace gw::wire {
+
+/// Client to shepherd: frames (frame.h) of StepOrder. Ended by the client when it has no more orders.
+constexpr uint32_t kOrderChannel = 0;
+/// Client to shepherd: standard input of the tasks whose input is the client's, the same bytes to each.
+constexpr uint32_t kInputChannel = 1;
+/// Shepherd to client: of the task at a place on the node, counted from 0. With a terminal only output is used.
+constexpr uint32_t output_channel(uint32_t place) { return 2 + 2 * place; }
+constexpr uint32_t error_channel(uint32_t place) { return 3 + 2 * place; }
+/// Longest StepOrder, in bytes.
+constexpr uint32_t kMaxStepOrder = 16 << 20;
+
+}  // namespace gw::wire
