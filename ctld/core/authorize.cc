@@ -57,16 +57,14 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
       return Grant::kEverybody;
     case Kind::kCheckpointed:
       return Grant::kOwnJobs;
+    // Who may watch a step only, and who begins one, the handlers ask.
     case Kind::kCreateStep:
-      return Grant::kOwnJobs;
     case Kind::kTicket:
+    case Kind::kSignalStep:
+    case Kind::kEndAllocation:
       return Grant::kOwnJobs;
     case Kind::kListSteps:
       return Grant::kEverybody;
-    case Kind::kSignalStep:
-      return Grant::kOwnJobs;
-    case Kind::kEndAllocation:
-      return Grant::kOwnJobs;
     case Kind::kCreatePartition:
       return Grant::kAdmins;
     case Kind::kDeletePartition:

@@ -2,11 +2,12 @@
 // it; what should be done about it is collected as Effects, which the shell fetches with take_effects(). Invariants: no
 // clock, socket, thread, file or randomness; same calls, same effects. A job's change of state and the rows that record
 // it are in the same Effects. Every resource that a job holds is in the ledger, and nothing else is. The handlers stand
-// by subject: submit.cc, hetjob.cc, lifecycle.cc, preemption.cc, checkpoints.cc, requests.cc, nodes.cc, admin.cc,
-// quotas.cc, partitions.cc, reservations.cc, query.cc, restore.cc.
+// by subject: submit.cc, hetjob.cc, lifecycle.cc, steps.cc, attendance.cc, preemption.cc, checkpoints.cc, requests.cc,
+// nodes.cc, admin.cc, quotas.cc, partitions.cc, reservations.cc, query.cc, restore.cc.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,6 +26,7 @@
 #include "model/job.h"
 #include "model/partition_keys.h"
 #include "model/reservation.h"
+#include "model/step.h"
 #include "sched/order_facts.h"
 #include "sched/plan.h"
 #include "sched/usage.h"
@@ -48,7 +50,7 @@ class Controller {
   base::Status restore(const store::Snapshot& snapshot, Time now);
 
   void on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  void on_client_gone(ConnId conn);
+  void on_client_gone(Time now, ConnId conn);
   void on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message);
   void on_node_gone(Time now, LinkId link, const std::string& reason);
   void on_plan(Time now, const sched::Plan& plan);
@@ -91,6 +93,19 @@ class Controller {
   struct Waiter {
     ConnId conn;
     uint64_t request_id;
+    bool until_started = false;
+  };
+  /// A step that other steps leave no room for yet.
+  struct StepWait {
+    ConnId conn;
+    uint64_t request_id;
+    model::StepRequest request;
+    std::string client_key;
+  };
+  using StepKey = std::pair<JobId, uint32_t>;
+  struct StepAt {
+    model::Step* step = nullptr;
+    model::StepNode* node = nullptr;
   };
   struct ReplyKey {
     uint32_t uid;
@@ -152,6 +167,10 @@ class Controller {
   std::map<ReplyKey, std::string> replies_;
   std::deque<std::pair<Time, ReplyKey>> reply_ages_;
   std::multimap<JobId, Waiter> waiters_;
+  std::map<StepKey, model::Step> steps_;  // of jobs that run
+  std::multimap<StepKey, Waiter> step_waiters_;
+  std::map<JobId, std::deque<StepWait>> waiting_steps_;  // no empty line
+  std::map<JobId, ConnId> attendants_;
   std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
   uint64_t misfits_ = 0;
@@ -233,6 +252,7 @@ class Controller {
   void reject(Time now, const sched::Reject& reject);
   void prepare_everywhere(Time now, const model::Job& job);
   void tell_components(const model::Job& leader, wire::Prepare& out) const;
+  wire::Prepare prepare_of(Time now, const model::Job& job, NodeId node) const;
   void send_prepare(Time now, const model::Job& job, NodeId node);
   void send_go(const model::Job& job, NodeId node);
   void send_stop(const model::Job& job, NodeId node);
@@ -252,7 +272,53 @@ class Controller {
   void launch_failed(model::Job& job, Time now);
   void arm_limits(const model::Job& job);
   model::Job* current_run(uint32_t job, uint32_t attempt);
-  void answer_waiters(const model::Job& job);
+  void answer_waiters(const model::Job& job, bool has_started = false);
+
+  // steps.cc
+  void step_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Result<model::Job*> job_for_step(const Caller& caller, uint32_t id);
+  model::Step* find_step(const model::Job& job, uint32_t number);
+  std::vector<std::pair<uint32_t, model::Step*>> steps_of(JobId id);
+  base::Status may_begin_step(const Caller& caller, const model::Job& job,
+                              const wire::CreateStepRequest& request) const;
+  void create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Result<bool> begin_step(Time now, model::Job& job, const StepWait& wait);
+  void save_step(const model::Step& step);
+  void send_start_step(Time now, const model::Job& job, const model::Step& step, const model::StepNode& node);
+  void stop_step(model::Step& step, base::Duration grace);
+  void answer_when_ready(Time now, const model::Step& step, const Waiter& waiter);
+  void send_ticket(Time now, const model::Step& step, ConnId conn, uint64_t request_id, const std::string& client_key,
+                   bool watch);
+  void give_ticket(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void list_steps(Time now, ConnId conn, const wire::ApiRequest& request);
+  void signal_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  StepAt step_at(NodeId node, uint32_t id, uint32_t attempt, uint32_t step_plus_one);
+  void step_prepared(Time now, NodeId node, const wire::Prepared& m);
+  void shepherd_ready(Time now, model::Step& step, model::StepNode& node, const std::string& address,
+                      const std::string& key);
+  void fail_step(model::Step& step, const std::string& why);
+  void tell_step_waiters(const model::Step& step, const base::Error& error);
+  void step_failed(Time now, NodeId node, const wire::PrepareFailed& m);
+  void step_exited(NodeId node, const wire::BatchExited& m);
+  void step_done(Time now, NodeId node, const wire::Done& m);
+  void acknowledge_step(NodeId node, uint32_t job, uint32_t attempt, uint32_t step, wire::RunPhase phase);
+  void step_left_node(Time now, model::Step& step, model::StepNode& node);
+  void step_over(Time now, const model::Step& ended);
+  void begin_waiting_steps(Time now, model::Job& job);
+  void refuse_steps(const model::Job& job, const std::string& why);
+  void drop_steps(JobId id);
+  base::Status restore_steps(const store::Snapshot& snapshot, const std::function<NodeId(std::string_view)>& lookup);
+  void want_steps(NodeId node, wire::Registered& out);
+  void reconcile_steps(Time now, const model::Node& node, const wire::Register& m, bool rebooted);
+
+  // attendance.cc
+  static void accept_kind(model::JobSpec& spec);
+  void attend(ConnId conn, const model::Job& job);
+  void client_left(Time now, ConnId conn);
+  void await_attendant(Time now, const model::Job& job);
+  void absence_due(Time now, model::Job& job);
+  void end_allocation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void end_with_step(Time now, model::Job& job, const model::Step& step);
 
   // preemption.cc
   bool can_take_anybody(Time now) const;
@@ -452,7 +518,7 @@ class Controller {
   // query.cc
   void list_jobs(Time now, ConnId conn, const wire::ApiRequest& request);
   void show_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  void wait_job(ConnId conn, const wire::ApiRequest& request);
+  void wait_job(ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void list_nodes(Time now, ConnId conn, const wire::ApiRequest& request);
   void list_partitions(Time now, ConnId conn, const wire::ApiRequest& request);
   void show_config(Time now, ConnId conn, const wire::ApiRequest& request);

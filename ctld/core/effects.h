@@ -27,7 +27,8 @@ struct Reply {
       {};  ///< In place of `reply`: a piece of a long list, serialised, since that takes a third of the memory.
 };
 /// Message to a node. Where `script_hash` is set the shell puts the script into the Prepare message, and the submission
-/// environment in front of what the core has put there. `at_once`: as with Reply.
+/// environment in front of what the core has put there; into StartStep the key that tickets are checked with.
+/// `at_once`: as with Reply.
 struct ToNode {
   LinkId link = 0;
   wire::ControllerToNode message;
@@ -48,6 +49,15 @@ struct ReadJob {
   bool history = false, script = false, environment = false;
   uint32_t reader_uid = 0;
   bool reader_is_admin = false;
+};
+/// Answer with a ticket for a step (auth/ticket.h), which the shell signs and puts into `reply`.
+struct SignTicket {
+  ConnId conn = 0;
+  wire::ApiReply reply;
+  uint32_t uid = 0, gid = 0, job = 0, attempt = 0, step = 0;
+  bool watch = false;      ///< May only look.
+  std::string client_key;  ///< 32 bytes.
+  base::Time now;
 };
 struct MakeBackup {
   ConnId conn = 0;
@@ -81,8 +91,8 @@ struct Note {
   std::string text;
 };
 
-using Outgoing =
-    std::variant<Reply, ToNode, CloseLink, ReadJob, MakeBackup, TakeSnapshot, AskScheduler, Fence, Reload, Note>;
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadJob, SignTicket, MakeBackup, TakeSnapshot, AskScheduler,
+                              Fence, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

@@ -57,7 +57,8 @@ void Controller::consider_components(Time now, Job& job) {
 
 /// A gang of one node that needs to wait for nobody starts as soon as its node is ready.
 bool Controller::goes_alone(const Job& job) {
-  return job.placed()->allocation.shares.size() == 1 && !job.spec.is_het() && !job.spec.request.elastic;
+  return job.placed()->allocation.shares.size() == 1 && !job.spec.is_het() && !job.spec.request.elastic &&
+         job.spec.kind == model::JobKind::kBatch;
 }
 
 /// All nodes of one component are ready; it goes with the others.

@@ -42,7 +42,7 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
   out.deadline = job.spec.deadline;
   out.reservation = job.spec.reservation;
   out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
-  out.preemptible = job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel;
+  out.preemptible = !job.spec.not_preemptible && (job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel);
   if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;
   if (stands_still(job))
     ask_for_the_rest(job, out);
@@ -211,10 +211,10 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   return true;
 }
 
-void Controller::send_prepare(Time now, const Job& job, NodeId node) {
+/// What a node is told of a job, without script and environment.
+wire::Prepare Controller::prepare_of(Time now, const Job& job, NodeId node) const {
   const model::Placed& placed = *job.placed();
-  wire::ControllerToNode message;
-  wire::Prepare& p = *message.mutable_prepare();
+  wire::Prepare p;
   p.set_job(job.id.value);
   p.set_attempt(job.attempt);
   *p.mutable_spec() = wire::to_wire(job.spec);
@@ -231,9 +231,17 @@ void Controller::send_prepare(Time now, const Job& job, NodeId node) {
   p.set_allow_root(settings_.allow_root_jobs);
   p.set_time_limit_us(job.spec.time_limit.us);
   p.set_go(goes_alone(job));
-  p.set_started_us(now.us);
+  p.set_started_us(placed.started ? placed.started.us : now.us);
   p.set_generation(generation_on(job, node));
-  const bool runs_script = placed.allocation.shares.front().node == node && job.spec.het_offset == 0;
+  return p;
+}
+
+void Controller::send_prepare(Time now, const Job& job, NodeId node) {
+  wire::ControllerToNode message;
+  wire::Prepare& p = *message.mutable_prepare();
+  p = prepare_of(now, job, node);
+  const bool runs_script = job.placed()->allocation.shares.front().node == node && job.spec.het_offset == 0 &&
+                           job.spec.kind == model::JobKind::kBatch;
   if (runs_script && job.spec.is_het()) tell_components(job, p);
   // The shell puts the submission environment in front of it.
   if (runs_script) p.set_environment(fmt::format("GANGWAY_PREEMPTIONS={}", job.preemptions));
@@ -292,6 +300,7 @@ void Controller::go(Time now, Job& job) {
   save(job);
   log_job(now, job, "started", fmt::format("on {}", base::join(placed.allocation.node_names(), ",")));
   arm_limits(job);
+  answer_waiters(job, /*has_started=*/true);
   // An elastic gang grows from now on: the scheduler is to look again.
   if (job.spec.request.elastic)
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
@@ -327,6 +336,7 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   for (const model::NodeShare& share : placed.allocation.shares)
     if (jobs_on_[share.node].contains(job.id)) placed.waiting_for.insert(share.node);
   placed.kill_sent = now;
+  refuse_steps(job, outcome.detail.empty() ? std::string(model::long_name(outcome.end)) : outcome.detail);
   placed.outcome = std::move(outcome);
   expect_end(job, now + placed.outcome->grace.value_or(settings_.kill_wait), true);
   save(job);
@@ -507,6 +517,7 @@ void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::strin
 }
 
 void Controller::finish(Time now, Job& job) {
+  drop_steps(job.id);
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = now;
   count_preemption(now, job, outcome);
@@ -578,14 +589,20 @@ void Controller::end_pending(Time now, Job& job, JobState state, Outcome outcome
   end(now, job, std::move(outcome));
 }
 
-void Controller::answer_waiters(const Job& job) {
+/// With `has_started` those alone who wait no longer than that.
+void Controller::answer_waiters(const Job& job, bool has_started) {
   const auto range = waiters_.equal_range(job.id);
-  for (auto it = range.first; it != range.second; ++it) {
+  for (auto it = range.first; it != range.second;) {
+    if (has_started && !it->second.until_started) {
+      ++it;
+      continue;
+    }
     wire::ApiReply out;
     *out.mutable_wait_job()->mutable_job() = job_to_wire(job);
+    out.mutable_wait_job()->set_cluster(settings_.cluster);
     reply(it->second.conn, it->second.request_id, std::move(out));
+    it = waiters_.erase(it);
   }
-  waiters_.erase(range.first, range.second);
 }
 
 }  // namespace gw::ctld

@@ -88,14 +88,18 @@ void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, co
   nodes_.at(id).last_seen = now;
   switch (message.kind_case()) {
     case Kind::kPrepared:
+      if (message.prepared().step() != 0) return step_prepared(now, id, message.prepared());
       return on_prepared(now, id, message.prepared());
     case Kind::kPrepareFailed:
+      if (message.prepare_failed().step() != 0) return step_failed(now, id, message.prepare_failed());
       return on_prepare_failed(now, id, message.prepare_failed());
     case Kind::kStarted:
       return on_started(now, id, message.started());
     case Kind::kBatchExited:
+      if (message.batch_exited().step() != 0) return step_exited(id, message.batch_exited());
       return on_batch_exited(now, id, message.batch_exited());
     case Kind::kDone:
+      if (message.done().step() != 0) return step_done(now, id, message.done());
       return on_done(now, id, message.done());
     case Kind::kSuspended:
       return on_suspended(now, id, message.suspended());
@@ -191,7 +195,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
   for (const wire::RunState& run : m.runs()) {
     // Nothing runs on after a reboot, but an end that was recorded before it is still to be reported.
     const bool is_over = run.phase() == wire::kRunEnding || run.phase() == wire::kRunDone;
-    if (!rebooted || is_over) has[{run.job(), run.attempt()}] = run.phase();
+    if (run.step() == 0 && (!rebooted || is_over)) has[{run.job(), run.attempt()}] = run.phase();
   }
   const std::set<JobId> expected = jobs_on_[id];
   for (JobId job_id : expected) {
@@ -200,6 +204,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     wanted.set_job(job_id.value);
     wanted.set_attempt(job.attempt);
   }
+  want_steps(id, r);
   send_to_node(id, std::move(answer));
   for (JobId job_id : expected) {
     Job& job = jobs_.at(job_id);
@@ -221,6 +226,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
                              : fmt::format("node {} no longer has it", node.config.name));
     }
   }
+  reconcile_steps(now, node, m, rebooted);
 }
 
 void Controller::reconcile_job(Time now, Job& job, NodeId node, wire::RunPhase phase) {

@@ -129,22 +129,26 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
   effects_.out.push_back(std::move(read));
 }
 
-void Controller::wait_job(ConnId conn, const wire::ApiRequest& request) {
+void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const JobId id(request.wait_job().id());
   const model::Job* job = find_job(id);
   if (job == nullptr) return reply_error(conn, request.id(), no_such_job(id));
-  if (!model::is_end(job->state)) {
+  const bool until_started = request.wait_job().until_started();
+  if (request.wait_job().attend() && caller.uid == job->spec.uid) attend(conn, *job);
+  const bool has_started = job->placed() != nullptr && job->placed()->started;
+  if (!model::is_end(job->state) && !(until_started && has_started)) {
     constexpr int64_t kMostWaits = 100;
     const auto waits =
         std::count_if(waiters_.begin(), waiters_.end(), [&](const auto& w) { return w.second.conn == conn; });
     if (waits >= kMostWaits)
       return reply_error(conn, request.id(),
                          {base::ErrorCode::kInvalid, "this connection waits for 100 jobs already", ""});
-    waiters_.emplace(id, Waiter{conn, request.id()});
+    waiters_.emplace(id, Waiter{conn, request.id(), until_started});
     return;
   }
   wire::ApiReply out;
   *out.mutable_wait_job()->mutable_job() = job_to_wire(*job);
+  out.mutable_wait_job()->set_cluster(settings_.cluster);
   reply(conn, request.id(), std::move(out));
 }
 

@@ -112,7 +112,7 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
     case Kind::kShowJob:
       return show_job(now, conn, caller, request);
     case Kind::kWaitJob:
-      return wait_job(conn, request);
+      return wait_job(conn, caller, request);
     case Kind::kCancel:
       return cancel(now, conn, caller, request);
     case Kind::kUpdateJob:
@@ -150,8 +150,9 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
     case Kind::kTicket:
     case Kind::kListSteps:
     case Kind::kSignalStep:
+      return step_request(now, conn, caller, request);
     case Kind::kEndAllocation:
-      return reply_error(conn, request.id(), {base::ErrorCode::kUnavailable, "steps are being built", ""});
+      return end_allocation(now, conn, caller, request);
     case Kind::kCreatePartition:
       return create_partition(now, conn, caller, request);
     case Kind::kDeletePartition:

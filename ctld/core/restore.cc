@@ -68,6 +68,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
     ++job_count(job.state);
     jobs_[job.id] = std::move(job);
   }
+  GW_TRY_STATUS(restore_steps(snapshot, lookup));
   // Components of one job look at each other.
   for (const store::JobRow& row : snapshot.jobs) restore_job(now, jobs_.at(row.id));
   for (const store::PutReply& r : snapshot.replies) {
@@ -114,6 +115,7 @@ base::Status Controller::restore_cluster(const store::Snapshot& snapshot, Time n
 }
 
 void Controller::restore_job(Time now, model::Job& job) {
+  await_attendant(now, job);
   if (job.waiting() != nullptr) return consider(now, job);
   model::Placed& placed = *job.placed();
   // Completing: only the nodes still waited for hold something. Before that all do.

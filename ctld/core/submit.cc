@@ -27,7 +27,7 @@ base::Status Controller::check_identity(const Caller& caller, const wire::Submit
   if (caller.uid == 0 && !settings_.allow_root_jobs)
     return base::fail(base::ErrorCode::kDenied, "root may not submit jobs",
                       "submit as an ordinary user, or set jobs.allow_root_jobs: true");
-  if (request.script().empty()) return base::invalid("the batch script is empty");
+  if (request.script().empty() && request.spec().kind() == 0) return base::invalid("the batch script is empty");
   if (request.spec().request().cpus_per_task() == 0) return base::invalid("-c/--cpus-per-task: a task needs a CPU");
   if (request.script().size() > settings_.max_script_bytes)
     return base::invalid(fmt::format("the batch script has {} bytes; at most {} are taken", request.script().size(),
@@ -140,6 +140,7 @@ base::Result<model::JobSpec> Controller::accept_spec(Time now, const Caller& cal
   if (spec.launch.work_dir.empty() || spec.launch.work_dir[0] != '/')
     return base::invalid("the working directory is not an absolute path: " + base::printable(spec.launch.work_dir));
   GW_TRY_STATUS(model::normalise(spec.request));
+  accept_kind(spec);
   route_by_reservation(spec);
   choose_partitions(spec);
   GW_TRY_STATUS(check_qos(caller, spec));
@@ -247,8 +248,10 @@ JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::Job
   std::vector<model::JobSpec> all;
   all.push_back(std::move(first));
   std::move(components.begin(), components.end(), std::back_inserter(all));
-  effects_.writes.push_back(store::PutBlob{all.front().launch.script_hash, request.script()});
-  effects_.writes.push_back(store::PutBlob{all.front().launch.env_hash, request.environment()});
+  if (all.front().kind == model::JobKind::kBatch) {
+    effects_.writes.push_back(store::PutBlob{all.front().launch.script_hash, request.script()});
+    effects_.writes.push_back(store::PutBlob{all.front().launch.env_hash, request.environment()});
+  }
   std::vector<model::Job*> entered;
   entering_ = true;
   for (model::JobSpec& spec : all) {
@@ -282,6 +285,7 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});
   const JobId id = enter(now, submit, std::move(*spec), std::move(*components));
+  attend(conn, jobs_.at(id));
   wire::ApiReply out;
   out.mutable_submit()->set_job_id(id.value);
   out.mutable_submit()->set_cluster(settings_.cluster);

@@ -32,6 +32,7 @@ void Controller::fire(Time now, const Timer& timer) {
     return;
   }
   Job* job = find_job(JobId(static_cast<uint32_t>(timer.id)));
+  if (job != nullptr && timer.kind == TimerKind::kAbsence) return absence_due(now, *job);
   if (job == nullptr || job->attempt != timer.attempt) return;
   switch (timer.kind) {
     case TimerKind::kJobEligible:

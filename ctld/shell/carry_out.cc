@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "ctld/core/quota_answers.h"
 #include "ctld/shell/run_program.h"
@@ -44,6 +46,10 @@ void Server::answer_error(ConnId conn, uint64_t request_id, const base::Error& e
 void Server::carry_out(ToNode& message) {
   const auto it = nodes_.find(message.link);
   if (it == nodes_.end()) return;  // the node is told again when it is back
+  if (message.message.has_start_step()) {
+    const auth::Bytes32& key = ticket_key_->public_key();
+    message.message.mutable_start_step()->set_ticket_key(std::string(key.begin(), key.end()));
+  }
   if (!message.script_hash.empty()) {
     auto script = blobs_->get(message.script_hash);
     auto environment = blobs_->get(message.env_hash);
@@ -122,6 +128,26 @@ void Server::carry_out(ReadJob& read) {
   Reply reply;
   reply.conn = read.conn;
   reply.reply = std::move(read.reply);
+  carry_out(reply);
+}
+
+void Server::carry_out(SignTicket& asked) {
+  auth::Ticket ticket;
+  ticket.rights = asked.watch ? auth::Rights::kWatch : auth::Rights::kFull;
+  ticket.uid = asked.uid;
+  ticket.gid = asked.gid;
+  ticket.job = asked.job;
+  ticket.step = asked.step;
+  ticket.attempt = asked.attempt;
+  ticket.expiry = asked.now + auth::kTicketLife;
+  if (asked.client_key.size() != ticket.client_key.size())
+    return answer_error(asked.conn, asked.reply.id(), {base::ErrorCode::kInvalid, "the key of the client is cut", ""});
+  std::copy(asked.client_key.begin(), asked.client_key.end(), ticket.client_key.begin());
+  ticket.nonce = auth::random_nonce();
+  asked.reply.mutable_step()->set_ticket(auth::sign_ticket(*ticket_key_, ticket));
+  Reply reply;
+  reply.conn = asked.conn;
+  reply.reply = std::move(asked.reply);
   carry_out(reply);
 }
 

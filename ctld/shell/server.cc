@@ -75,6 +75,8 @@ void Server::warn_about_munge() const {
 
 base::Status Server::open_store() {
   GW_TRY(opened, store::open_sqlite(config_.state_dir));
+  GW_TRY(key, load_ticket_key(config_.state_dir));
+  ticket_key_.emplace(std::move(key));
   if (!opened.note.empty()) spdlog::info("state in {}: {}", config_.state_dir, opened.note);
   const base::Time now = clock_.now();
   GW_TRY(snapshot, opened.store->load(now - config_.min_job_age));
@@ -170,7 +172,8 @@ void Server::on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& lin
   link->on_message([this, conn](std::string_view bytes) { on_client_message(conn, bytes); });
   link->on_closed([this, conn](const std::string&) {
     clients_.erase(conn);
-    core_->on_client_gone(conn);
+    core_->on_client_gone(clock_.now(), conn);
+    pump();
   });
   users_->find(link->peer().uid, link->peer().gid,
                [this, conn](const base::Result<Caller>& caller) { on_known(conn, caller); });

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
 #include "ctld/shell/steady_clock.h"
+#include "ctld/shell/ticket_key.h"
 #include "ctld/shell/user_directory.h"
 #include "io/http.h"
 #include "io/loop.h"
@@ -60,6 +62,7 @@ class Server {
   HeldMemory held_{HeldMemory::Limits{}};
   std::unique_ptr<store::Reader> reader_;
   std::unique_ptr<Blobs> blobs_;
+  std::optional<auth::SigningKey> ticket_key_;
   std::unique_ptr<Controller> core_;
   std::unique_ptr<Committer> committer_;
   std::unique_ptr<Backups> backups_;
@@ -108,6 +111,7 @@ class Server {
   void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
   void carry_out(CloseLink& close);
   void carry_out(ReadJob& read);
+  void carry_out(SignTicket& ticket);
   void carry_out(MakeBackup& backup);
   void carry_out(TakeSnapshot& take);
   void carry_out(AskScheduler& ask);

@@ -199,6 +199,7 @@ struct Placed {
   std::optional<Claim> moves_to;       ///< Of one that is moved: what is kept for it until it has left this place.
   bool preemptible = true;             ///< When it was placed: what it may keep does not change while it has it.
   std::optional<Suspension> suspension;
+  uint32_t next_step = 0;           ///< Number of the next step.
   uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.
   base::Duration stood_still = {};  ///< In this run, without the present suspension.
   /// When the run began, had it never stood still: what time limits and elapsed time count from.

@@ -94,6 +94,16 @@ struct DropUsage {
   std::string kind;
   std::string name;
 };
+/// A step of a job that runs.
+struct PutStep {
+  base::JobId job;
+  uint32_t step = 0;
+  std::string bytes;
+};
+struct DropStep {
+  base::JobId job;
+  uint32_t step = 0;
+};
 struct PutMeta {
   std::string key;
   std::string value;
@@ -108,9 +118,9 @@ struct Event {
   uint32_t uid = 0;
 };
 
-using Op =
-    std::variant<PutJob, PutJobStatus, EndJob, PutBlob, PutNode, PutPartition, PutReservation, DropReservation, PutQos,
-                 DropQos, PutQuotaUser, DropQuotaUser, PutReply, DropReplies, PutUsage, DropUsage, PutMeta, Event>;
+using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, PutNode, PutPartition, PutReservation, DropReservation,
+                        PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply, DropReplies, PutUsage, DropUsage,
+                        PutStep, DropStep, PutMeta, Event>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {
@@ -131,6 +141,7 @@ struct Snapshot {
   std::vector<NamedBytes> reservations;
   std::vector<PutUsage> usage;
   std::vector<NamedBytes> qos, quota_users;
+  std::vector<PutStep> steps;
 };
 
 }  // namespace gw::store

@@ -61,7 +61,12 @@ CREATE TABLE qos(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
 CREATE TABLE quota_users(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
+constexpr char kVersion5[] = R"sql(
+CREATE TABLE steps(
+  job INTEGER NOT NULL, step INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(job, step)) WITHOUT ROWID;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

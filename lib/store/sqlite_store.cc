@@ -54,6 +54,7 @@ class SqliteStore final : public Store {
   base::Result<std::vector<NamedBytes>> read_named(const char* sql);
   base::Result<std::vector<PutReply>> read_replies();
   base::Result<std::vector<PutUsage>> read_usage();
+  base::Result<std::vector<PutStep>> read_steps();
   base::Status load_into(Snapshot& out, base::Time ended_since);
   void drop_connection();
 
@@ -171,6 +172,17 @@ base::Result<std::vector<PutUsage>> SqliteStore::read_usage() {
   return rows;
 }
 
+base::Result<std::vector<PutStep>> SqliteStore::read_steps() {
+  GW_TRY(select, db_->prepare("SELECT job,step,bytes FROM steps ORDER BY job,step"));
+  std::vector<PutStep> rows;
+  int code;
+  while ((code = select.step()) == SQLITE_ROW)
+    rows.push_back({base::JobId(static_cast<uint32_t>(select.integer(0))), static_cast<uint32_t>(select.integer(1)),
+                    select.bytes(2)});
+  if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_->error(code));
+  return rows;
+}
+
 base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(jobs, read_jobs("SELECT " GW_JOB_COLUMNS " FROM jobs WHERE ?1=0 ORDER BY id", 0));
   GW_TRY(ended, read_jobs("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE ended>=?1", ended_since.us));
@@ -184,8 +196,10 @@ base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(usage, read_usage());
   GW_TRY(qos, read_named("SELECT name,bytes FROM qos ORDER BY name"));
   GW_TRY(users, read_named("SELECT name,bytes FROM quota_users ORDER BY name"));
-  out = {std::move(jobs),    std::move(ended),        std::move(nodes), std::move(partitions), std::move(meta),
-         std::move(replies), std::move(reservations), std::move(usage), std::move(qos),        std::move(users)};
+  GW_TRY(steps, read_steps());
+  out = {std::move(jobs), std::move(ended),   std::move(nodes),        std::move(partitions),
+         std::move(meta), std::move(replies), std::move(reservations), std::move(usage),
+         std::move(qos),  std::move(users),   std::move(steps)};
   return {};
 }
 

@@ -62,6 +62,9 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
        "INSERT INTO usage(kind,name,amount,at) VALUES(?1,?2,?3,?4) ON CONFLICT(kind,name) DO UPDATE SET "
        "amount=?3,at=?4"},
       {&ops.drop_usage_, "DELETE FROM usage WHERE kind=?1 AND name=?2"},
+      {&ops.put_step_,
+       "INSERT INTO steps(job,step,bytes) VALUES(?1,?2,?3) ON CONFLICT(job,step) DO UPDATE SET bytes=?3"},
+      {&ops.drop_step_, "DELETE FROM steps WHERE job=?1 AND step=?2"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
@@ -125,6 +128,17 @@ base::Status WriteOps::on(const PutQuotaUser& op) { return put(put_quota_user_, 
 base::Status WriteOps::on(const DropReservation& op) { return drop(drop_reservation_, op.name); }
 base::Status WriteOps::on(const DropQos& op) { return drop(drop_qos_, op.name); }
 base::Status WriteOps::on(const DropQuotaUser& op) { return drop(drop_quota_user_, op.name); }
+
+base::Status WriteOps::on(const PutStep& op) {
+  put_step_.bind(op.job.value, op.step);
+  put_step_.bind_blob(3, op.bytes);
+  return run(put_step_);
+}
+
+base::Status WriteOps::on(const DropStep& op) {
+  drop_step_.bind(op.job.value, op.step);
+  return run(drop_step_);
+}
 
 base::Status WriteOps::on(const PutReply& op) {
   put_reply_.bind(op.uid, std::string_view(op.client_id));

@@ -29,6 +29,8 @@ class WriteOps {
   base::Status on(const PutPartition& op);
   base::Status on(const PutReservation& op);
   base::Status on(const DropReservation& op);
+  base::Status on(const PutStep& op);
+  base::Status on(const DropStep& op);
   base::Status on(const PutQos& op);
   base::Status on(const DropQos& op);
   base::Status on(const PutQuotaUser& op);
@@ -42,8 +44,8 @@ class WriteOps {
 
   Database* db_;
   Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_node_, put_partition_, put_reservation_,
-      drop_reservation_, put_qos_, drop_qos_, put_quota_user_, drop_quota_user_, put_reply_, drop_replies_, put_usage_,
-      drop_usage_, put_meta_, put_event_;
+      put_step_, drop_step_, drop_reservation_, put_qos_, drop_qos_, put_quota_user_, drop_quota_user_, put_reply_,
+      drop_replies_, put_usage_, drop_usage_, put_meta_, put_event_;
 };
 
 /// The columns of a job row in the order that read_job() expects. A macro, so that every statement is one literal.

@@ -48,6 +48,7 @@ base::Result<model::Claim> claim_from(const Claim& w, const NodeLookup& lookup) 
 void set_suspension(Placed* w, const model::Placed& p) {
   w->set_not_preemptible(!p.preemptible);
   w->set_suspensions(p.suspensions);
+  w->set_next_step(p.next_step);
   w->set_stood_still_us(p.stood_still.us);
   if (!p.suspension) return;
   const model::Suspension& s = *p.suspension;
@@ -142,6 +143,7 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   p.suspension = suspension_from(w);
   p.preemptible = !w.not_preemptible();
   p.suspensions = w.suspensions();
+  p.next_step = w.next_step();
   p.stood_still.us = w.stood_still_us();
   return p;
 }

@@ -30,11 +30,13 @@ class MemoryStore {
     for (const auto& [name, bytes] : qos) s.qos.push_back({name, bytes});
     for (const auto& [name, bytes] : quota_users) s.quota_users.push_back({name, bytes});
     for (const auto& [key, row] : usage) s.usage.push_back(row);
+    for (const auto& [key, row] : steps) s.steps.push_back(row);
     return s;
   }
   std::map<base::JobId, store::JobRow> jobs, ended;
   std::map<std::string, std::string> nodes, partitions, meta, reservations, qos, quota_users;
   std::map<std::pair<std::string, std::string>, store::PutUsage> usage;
+  std::map<std::pair<base::JobId, uint32_t>, store::PutStep> steps;
   std::vector<store::PutReply> replies;
   std::vector<store::Event> events;
 
@@ -63,6 +65,8 @@ class MemoryStore {
   void put(const store::DropReplies&) {}
   void put(const store::PutUsage& o) { usage[{o.kind, o.name}] = o; }
   void put(const store::DropUsage& o) { usage.erase({o.kind, o.name}); }
+  void put(const store::PutStep& o) { steps[{o.job, o.step}] = o; }
+  void put(const store::DropStep& o) { steps.erase({o.job, o.step}); }
   void put(const store::PutMeta& o) { meta[o.key] = o.value; }
   void put(const store::Event& o) { events.push_back(o); }
 };
@@ -109,6 +113,10 @@ class World {
     for (const sched::Delta& d : e.deltas) view.apply(d);
     for (Outgoing& out : e.out) {
       if (auto* r = std::get_if<Reply>(&out)) replies[r->conn].push_back(r->reply);
+      if (auto* t = std::get_if<SignTicket>(&out)) {
+        t->reply.mutable_step()->set_ticket(t->watch ? "watch" : "full");
+        replies[t->conn].push_back(t->reply);
+      }
       if (auto* m = std::get_if<ToNode>(&out)) to_node[m->link].push_back(m->message);
       if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
       if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);

@@ -102,9 +102,11 @@ TEST_F(StoreTest, BlobsAreStoredOnceByHash) {
 
 TEST_F(StoreTest, NamedRowsAreReplaced) {
   open();
-  ASSERT_TRUE(commit({PutNode{"n2", "a"}, PutNode{"n1", "b"}, PutNode{"n2", "c"}, PutPartition{"p", "d"},
-                      PutReservation{"r", "e"}, PutReservation{"r", "f"}, PutReservation{"gone", "g"},
-                      DropReservation{"gone"}, PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
+  ASSERT_TRUE(
+      commit({PutNode{"n2", "a"}, PutNode{"n1", "b"}, PutNode{"n2", "c"}, PutPartition{"p", "d"},
+              PutReservation{"r", "e"}, PutReservation{"r", "f"}, PutReservation{"gone", "g"}, DropReservation{"gone"},
+              PutStep{base::JobId(7), 2, "f"}, PutStep{base::JobId(7), 2, "g"}, PutStep{base::JobId(7), 3, "h"},
+              DropStep{base::JobId(7), 3}, PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
   Snapshot s = load();
   ASSERT_EQ(s.nodes.size(), 2u);
   EXPECT_EQ(s.nodes[0].name, "n1");
@@ -113,6 +115,10 @@ TEST_F(StoreTest, NamedRowsAreReplaced) {
   EXPECT_EQ(s.partitions[0].bytes, "d");
   ASSERT_EQ(s.reservations.size(), 1u);
   EXPECT_EQ(s.reservations[0].bytes, "f");
+  ASSERT_EQ(s.steps.size(), 1u);
+  EXPECT_EQ(s.steps[0].job, base::JobId(7));
+  EXPECT_EQ(s.steps[0].step, 2u);
+  EXPECT_EQ(s.steps[0].bytes, "g");
   ASSERT_EQ(s.meta.size(), 1u);
   EXPECT_EQ(s.meta[0].bytes, "2");
 }

@@ -1,0 +1,232 @@
+// Dividing the allocation of a job among its steps.
+#include "ctld/core/step_shares.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.h"
+
+namespace gw::ctld {
+namespace {
+
+using base::IndexSet;
+using model::NodeShare;
+using model::StepRequest;
+
+bool lists(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// A node of the job that the step may use.
+struct Candidate {
+  const NodeShare* share = nullptr;
+  IndexSet cores, gpus;  // not taken
+  uint32_t most = 0;     // tasks, if no other step were there
+  uint32_t room = 0;     // tasks now
+  uint32_t tasks = 0;    // given
+};
+
+class Division {
+ public:
+  Division(const model::Allocation& job, const StepRequest& request, const Taken& taken)
+      : job_(job), request_(request) {
+    for (const NodeShare& share : job.shares) {
+      if (lists(request.exclude, share.name)) continue;
+      if (!request.nodelist.empty() && !lists(request.nodelist, share.name) && !adds_nodes()) continue;
+      candidates_.push_back(candidate(share, taken));
+    }
+  }
+
+  base::Result<StepShares> run() {
+    GW_TRY_STATUS(check_nodes());
+    GW_TRY_STATUS(check_tasks());
+    if (give(&Candidate::room)) return StepShares{shares(), {}};
+    if (!give(&Candidate::most)) return too_small();
+    return StepShares{{}, waits_for()};
+  }
+
+ private:
+  const model::Allocation& job_;
+  const StepRequest& request_;
+  std::vector<Candidate> candidates_;
+  uint32_t tasks_ = 0;
+  uint32_t nodes_ = 0;  // exactly so many
+
+  uint32_t cpus_per_task() const { return std::max(request_.cpus_per_task, 1U); }
+  /// Nodes beside those of the list may be needed.
+  bool adds_nodes() const { return request_.min_nodes > request_.nodelist.size(); }
+  static uint32_t threads_per_core(const NodeShare& share) {
+    return share.cores.empty() ? 1 : std::max(share.cpus / share.cores.size(), 1U);
+  }
+
+  uint32_t room_for(const NodeShare& share, uint32_t cpus, uint32_t gpus) const {
+    uint32_t most = request_.overcommit ? kMostTasksOnNode : cpus / cpus_per_task();
+    if (request_.gpus_per_task > 0) most = std::min(most, gpus / request_.gpus_per_task);
+    if (request_.tasks_per_node > 0) most = std::min(most, request_.tasks_per_node);
+    return share.tasks == 0 && share.cores.empty() ? 0 : std::min(most, kMostTasksOnNode);
+  }
+
+  Candidate candidate(const NodeShare& share, const Taken& taken) const {
+    Candidate c{&share, share.cores, share.gpus, 0, 0, 0};
+    const auto other = taken.find(share.node);
+    const bool is_alone = other == taken.end() || request_.overlap;
+    if (!is_alone) {
+      c.cores -= other->second.cores;
+      c.gpus -= other->second.gpus;
+    }
+    c.most = room_for(share, share.cpus, share.gpus.size());
+    c.room = room_for(share, c.cores.size() * threads_per_core(share), c.gpus.size());
+    const bool is_touched = c.cores.size() < share.cores.size() || c.gpus.size() < share.gpus.size();
+    if (request_.whole && is_touched) c.room = 0;
+    return c;
+  }
+
+  base::Status check_nodes() {
+    for (const std::string& name : request_.nodelist) {
+      const bool is_there = std::any_of(job_.shares.begin(), job_.shares.end(),
+                                        [&](const NodeShare& share) { return share.name == name; });
+      if (!is_there)
+        return base::invalid("requested node " + name + " is not in the job's allocation",
+                             "it has " + base::join(job_.node_names(), ","));
+    }
+    if (candidates_.empty()) return base::invalid("no node of the job's allocation is left for the step");
+    if (request_.max_nodes > 0 && request_.min_nodes > request_.max_nodes)
+      return base::invalid(
+          fmt::format("more nodes at least ({}) than at most ({})", request_.min_nodes, request_.max_nodes));
+    if (request_.min_nodes > candidates_.size())
+      return base::invalid(
+          fmt::format("{} nodes asked; {} of the job's can be used", request_.min_nodes, candidates_.size()));
+    return {};
+  }
+
+  base::Status check_tasks() {
+    uint32_t most_nodes = static_cast<uint32_t>(candidates_.size());
+    if (request_.max_nodes > 0) most_nodes = std::min(most_nodes, request_.max_nodes);
+    const uint32_t wanted = request_.min_nodes > 0 ? std::min(request_.min_nodes, most_nodes) : most_nodes;
+    tasks_ = request_.tasks > 0 ? request_.tasks : wanted * std::max(request_.tasks_per_node, 1U);
+    nodes_ = std::min(wanted, tasks_);
+    if (request_.tasks_per_node > 0)
+      nodes_ = std::max(nodes_, std::min(most_nodes, (tasks_ - 1) / request_.tasks_per_node + 1));
+    return {};
+  }
+
+  /// As the job's own tasks lie, where the step is all of them.
+  bool is_like_job() const {
+    const auto add = [](uint64_t sum, const NodeShare& share) { return sum + share.tasks; };
+    const uint64_t all = std::accumulate(job_.shares.begin(), job_.shares.end(), uint64_t{0}, add);
+    return tasks_ == all && nodes_ == job_.shares.size() && candidates_.size() == job_.shares.size() &&
+           request_.tasks_per_node == 0;
+  }
+
+  bool give(uint32_t Candidate::*room) {
+    if (is_like_job() && std::all_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
+          return c.share->tasks > 0 && c.*room >= c.share->tasks;
+        })) {
+      for (Candidate& c : candidates_) c.tasks = c.share->tasks;
+      return true;
+    }
+    std::vector<Candidate*> chosen = choose(room);
+    uint64_t sum = 0;
+    for (const Candidate* c : chosen) sum += c->*room;
+    if (chosen.size() < nodes_ || sum < tasks_) return false;
+    spread(chosen, room);
+    return true;
+  }
+
+  /// The first that have room; where these are too small, those with most room. Nodes that were named come first.
+  std::vector<Candidate*> choose(uint32_t Candidate::*room) {
+    std::vector<Candidate*> with_room;
+    for (Candidate& c : candidates_) {
+      c.tasks = 0;
+      if (c.*room > 0) with_room.push_back(&c);
+    }
+    const auto is_named = [&](const Candidate* c) { return lists(request_.nodelist, c->share->name); };
+    std::stable_partition(with_room.begin(), with_room.end(), is_named);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < std::min<size_t>(nodes_, with_room.size()); ++i) sum += with_room[i]->*room;
+    if (sum < tasks_)
+      std::stable_sort(with_room.begin(), with_room.end(), [&](const Candidate* a, const Candidate* b) {
+        return std::pair(is_named(a), a->*room) > std::pair(is_named(b), b->*room);
+      });
+    with_room.resize(std::min<size_t>(nodes_, with_room.size()));
+    std::sort(with_room.begin(), with_room.end());  // in the order of the job's nodes
+    return with_room;
+  }
+
+  void spread(const std::vector<Candidate*>& chosen, uint32_t Candidate::*room) const {
+    uint32_t left = tasks_;
+    while (left > 0) {
+      const auto open = static_cast<uint32_t>(
+          std::count_if(chosen.begin(), chosen.end(), [&](const Candidate* c) { return c->tasks < c->*room; }));
+      const uint32_t each = std::max(left / open, 1U);
+      for (Candidate* c : chosen) {
+        const uint32_t more = std::min({each, c->*room - c->tasks, left});
+        c->tasks += more;
+        left -= more;
+      }
+    }
+  }
+
+  static IndexSet first_of(const IndexSet& set, uint32_t count) {
+    IndexSet out;
+    for (uint32_t i = set.next(0); i != UINT32_MAX && count > 0; i = set.next(i + 1), --count) out.insert(i);
+    return out;
+  }
+
+  std::vector<NodeShare> shares() const {
+    std::vector<NodeShare> out;
+    for (const Candidate& c : candidates_) {
+      if (c.tasks == 0) continue;
+      NodeShare share = *c.share;
+      share.tasks = c.tasks;
+      const uint32_t threads = threads_per_core(share);
+      const uint32_t cores = (c.tasks * cpus_per_task() + threads - 1) / threads;
+      if (!request_.whole) share.cores = first_of(request_.overlap ? c.share->cores : c.cores, cores);
+      if (request_.gpus_per_task > 0 && !request_.whole)
+        share.gpus = first_of(c.gpus, c.tasks * request_.gpus_per_task);
+      share.cpus = share.cores.empty() ? c.share->cpus : share.cores.size() * threads;
+      out.push_back(std::move(share));
+    }
+    return out;
+  }
+
+  tl::unexpected<base::Error> too_small() const {
+    uint64_t most = 0;
+    for (const Candidate& c : candidates_) most += c.most;
+    return base::invalid(
+        fmt::format(
+            "more tasks requested than the allocation has room for: {} task{} of {} CPU{}{} on {} node{}; there "
+            "is room for {}",
+            tasks_, tasks_ == 1 ? "" : "s", cpus_per_task(), cpus_per_task() == 1 ? "" : "s",
+            request_.gpus_per_task > 0 ? fmt::format(" and {} GPUs", request_.gpus_per_task) : "", nodes_,
+            nodes_ == 1 ? "" : "s", most),
+        "ask for fewer, or share CPUs with --overcommit");
+  }
+
+  std::string waits_for() const {
+    uint64_t now = 0;
+    for (const Candidate& c : candidates_) now += c.room;
+    return fmt::format("other steps of the job have the rest: {} task{} asked, room for {} now", tasks_,
+                       tasks_ == 1 ? "" : "s", now);
+  }
+};
+
+}  // namespace
+
+void take(const model::Step& step, Taken& taken) {
+  if (step.request.overlap) return;
+  for (const model::StepNode& node : step.nodes) {
+    if (node.is_gone) continue;
+    TakenOnNode& t = taken[node.share.node];
+    t.cores |= node.share.cores;
+    if (step.request.gpus_per_task > 0 || step.request.whole) t.gpus |= node.share.gpus;
+  }
+}
+
+base::Result<StepShares> divide(const model::Allocation& job, const StepRequest& request, const Taken& taken) {
+  return Division(job, request, taken).run();
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,39 @@
+// Dividing the allocation of a job among its steps. Pure.
+// Invariants: a share lies within the job's share of the same node; cores and GPUs that a step takes are taken by no
+// other step, unless it overlaps.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/bitset.h"
+#include "base/result.h"
+#include "model/step.h"
+
+namespace gw::ctld {
+
+/// What the steps of a job have taken on a node.
+struct TakenOnNode {
+  base::IndexSet cores;
+  base::IndexSet gpus;
+};
+using Taken = std::map<base::NodeId, TakenOnNode>;
+
+/// What a step takes from the others: nothing if it overlaps; GPUs only if it asks for them by number.
+void take(const model::Step& step, Taken& taken);
+
+struct StepShares {
+  std::vector<model::NodeShare> shares;  ///< Empty: it must wait.
+  std::string wait_for;                  ///< Then: for what, for people.
+};
+
+/// The shares of a new step, in the order of the job's nodes. Tasks are spread evenly over as many nodes as the step
+/// asks for, else over as many as it has tasks for; where it asks for all tasks of the job, as the job's are.
+/// Errors: it could never run in this allocation; the text names the numbers.
+base::Result<StepShares> divide(const model::Allocation& job, const model::StepRequest& request, const Taken& taken);
+
+/// Most tasks of a step on one node.
+constexpr uint32_t kMostTasksOnNode = 500;
+
+}  // namespace gw::ctld

@@ -1,0 +1,465 @@
+// Steps: made inside the allocation of a job that runs, told to its nodes, answered when their shepherds are ready,
+// kept until the last node says that nothing of them is left. What is to run only the client and the shepherds know.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctld/core/controller.h"
+#include "ctld/core/names.h"
+#include "ctld/core/step_shares.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::Step;
+using model::StepNode;
+
+namespace {
+
+constexpr size_t kKeyBytes = 32;
+constexpr size_t kMostWaiting = 10'000;  // steps of one job
+constexpr uint32_t kMostSteps = 4'000'000'000;
+
+base::Error no_such_step(const Job& job, uint32_t number) {
+  return {base::ErrorCode::kNotFound,
+          fmt::format("invalid step id specified: job {} has no step {}", job.id.value, number),
+          "gqueue -s lists the steps that run"};
+}
+
+std::string address_of(const std::string& said, const std::string& peer) {
+  if (!said.starts_with("*:")) return said;
+  const bool is_v6 = peer.find(':') != std::string::npos;
+  return (is_v6 ? "[" + peer + "]" : peer) + said.substr(1);
+}
+
+int severity(const model::ExitStatus& exit) { return exit.signo != 0 ? 128 + exit.signo : exit.code; }
+
+}  // namespace
+
+void Controller::step_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_create_step()) return create_step(now, conn, caller, request);
+  if (request.has_ticket()) return give_ticket(now, conn, caller, request);
+  if (request.has_signal_step()) return signal_step(now, conn, caller, request);
+  list_steps(now, conn, request);
+}
+
+base::Result<Job*> Controller::job_for_step(const Caller& caller, uint32_t id) {
+  Job* job = find_job(JobId(id));
+  if (job == nullptr) return tl::unexpected(no_such_job(JobId(id)));
+  if (!is_allowed(Grant::kOwnJobs, role_for(caller, *job))) return tl::unexpected(denied_job(*job));
+  return job;
+}
+
+Step* Controller::find_step(const Job& job, uint32_t number) {
+  const auto it = steps_.find({job.id, number});
+  return it == steps_.end() || it->second.attempt != job.attempt ? nullptr : &it->second;
+}
+
+base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
+                                        const wire::CreateStepRequest& request) const {
+  if (caller.uid != job.spec.uid)
+    return base::fail(base::ErrorCode::kDenied, fmt::format("steps of job {} run as {}: only its owner begins them",
+                                                            job.id.value, job.spec.user));
+  if (request.client_key().size() != kKeyBytes) return base::invalid("the key of the client has not 32 bytes");
+  if (job.state == JobState::kRunning) return {};
+  const bool is_over = model::is_end(job.state) || job.state == JobState::kCompleting;
+  return base::fail(
+      base::ErrorCode::kConflict,
+      fmt::format("job {} is {}: a step needs a job that runs", job.id.value, model::long_name(job.state)),
+      is_over ? "" : "wait until it runs");
+}
+
+void Controller::create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::CreateStepRequest& create = request.create_step();
+  const auto job = job_for_step(caller, create.job_id());
+  if (!job) return reply_error(conn, request.id(), job.error());
+  const base::Status may = may_begin_step(caller, **job, create);
+  if (!may) return reply_error(conn, request.id(), may.error());
+  for (auto& [key, step] : steps_of((*job)->id))
+    if (step->client_key == create.client_key()) return answer_when_ready(now, *step, {conn, request.id()});
+  auto asked = wire::from_wire(create.step());
+  if (!asked) return reply_error(conn, request.id(), asked.error());
+  StepWait wait{conn, request.id(), std::move(*asked), create.client_key()};
+  auto& line = waiting_steps_[(*job)->id];
+  // Those that came first go first; who shares is in nobody's way.
+  const bool may_go = line.empty() || wait.request.overlap;
+  const base::Result<bool> begun = may_go ? begin_step(now, **job, wait) : base::Result<bool>(false);
+  if (!begun) reply_error(conn, request.id(), begun.error());
+  if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting))
+    reply_error(
+        conn, request.id(),
+        {base::ErrorCode::kUnavailable, "unable to create the step now: other steps of the job have what it asks for",
+         "leave --immediate out to wait, or share with --overlap"});
+  else if (begun && !*begun)
+    line.push_back(std::move(wait));
+  if (line.empty()) waiting_steps_.erase((*job)->id);
+}
+
+std::vector<std::pair<uint32_t, Step*>> Controller::steps_of(JobId id) {
+  std::vector<std::pair<uint32_t, Step*>> found;
+  for (auto it = steps_.lower_bound({id, 0}); it != steps_.end() && it->first.first == id; ++it)
+    found.emplace_back(it->first.second, &it->second);
+  return found;
+}
+
+/// True: it begins. False: it has to wait. Errors: it could never run here.
+base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wait) {
+  Taken taken;
+  for (const auto& [number, step] : steps_of(job.id)) take(*step, taken);
+  GW_TRY(divided, divide(job.placed()->allocation, wait.request, taken));
+  if (divided.shares.empty()) return false;
+  model::Placed& placed = *job.placed();
+  if (placed.next_step >= kMostSteps)
+    return base::fail(base::ErrorCode::kUnavailable, fmt::format("job {} has had too many steps", job.id.value));
+  Step step;
+  step.job = job.id;
+  step.attempt = job.attempt;
+  step.number = placed.next_step++;
+  step.uid = job.spec.uid;
+  step.client_key = wait.client_key;
+  step.request = wait.request;
+  step.created = now;
+  for (model::NodeShare& share : divided.shares) step.nodes.push_back({std::move(share), {}, {}, false});
+  Step& kept = steps_[{job.id, step.number}] = std::move(step);
+  save(job);
+  save_step(kept);
+  step_waiters_.emplace(std::pair(job.id, kept.number), Waiter{wait.conn, wait.request_id});
+  for (const StepNode& node : kept.nodes) send_start_step(now, job, kept, node);
+  return true;
+}
+
+void Controller::save_step(const Step& step) {
+  effects_.writes.push_back(store::PutStep{step.job, step.number, wire::to_wire(step).SerializeAsString()});
+}
+
+void Controller::send_start_step(Time now, const Job& job, const Step& step, const StepNode& node) {
+  wire::ControllerToNode message;
+  wire::StartStep& start = *message.mutable_start_step();
+  *start.mutable_job() = prepare_of(now, job, node.share.node);
+  start.set_step(step.number + 1);
+  *start.mutable_share() = wire::to_wire(node.share);
+  for (const StepNode& other : step.nodes) *start.add_all() = wire::to_wire(other.share);
+  *start.mutable_request() = wire::to_wire(step.request);
+  send_to_node(node.share.node, std::move(message));
+}
+
+/// The nodes that are still at it are told to end it.
+void Controller::stop_step(Step& step, base::Duration grace) {
+  step.is_ending = true;
+  for (const StepNode& node : step.nodes) {
+    if (node.is_gone) continue;
+    wire::ControllerToNode message;
+    wire::Stop& s = *message.mutable_stop();
+    s.set_job(step.job.value);
+    s.set_attempt(step.attempt);
+    s.set_step(step.number + 1);
+    s.set_grace_us(grace.us);
+    s.set_kill_now(grace.us <= 0);
+    send_to_node(node.share.node, std::move(message));
+  }
+}
+
+void Controller::answer_when_ready(Time now, const Step& step, const Waiter& waiter) {
+  if (!step.is_ready()) {
+    step_waiters_.emplace(std::pair(step.job, step.number), waiter);
+    return;
+  }
+  send_ticket(now, step, waiter.conn, waiter.request_id, step.client_key, false);
+}
+
+void Controller::send_ticket(Time now, const Step& step, ConnId conn, uint64_t request_id,
+                             const std::string& client_key, bool watch) {
+  const Job* job = find_job(step.job);
+  SignTicket out;
+  out.conn = conn;
+  out.reply.set_id(request_id);
+  *out.reply.mutable_step()->mutable_step() = wire::to_wire(step);
+  out.reply.mutable_step()->mutable_step()->clear_client_key();
+  out.reply.mutable_step()->set_now_us(now.us);
+  out.uid = step.uid;
+  out.gid = job == nullptr ? 0 : job->spec.gid;
+  out.job = step.job.value;
+  out.attempt = step.attempt;
+  out.step = step.number;
+  out.watch = watch;
+  out.client_key = client_key;
+  out.now = now;
+  effects_.out.push_back(std::move(out));
+}
+
+void Controller::give_ticket(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::TicketRequest& asked = request.ticket();
+  const auto job = job_for_step(caller, asked.job_id());
+  if (!job) return reply_error(conn, request.id(), job.error());
+  const Step* step = find_step(**job, asked.step());
+  if (step == nullptr || !step->is_ready()) return reply_error(conn, request.id(), no_such_step(**job, asked.step()));
+  if (asked.client_key().size() != kKeyBytes)
+    return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "the key of the client has not 32 bytes", ""});
+  // What is typed runs as the owner: nobody else may type.
+  if (caller.uid != step->uid && !asked.watch())
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kDenied, fmt::format("step {} belongs to {}", step->text(), (*job)->spec.user),
+                        "others may only watch"});
+  send_ticket(now, *step, conn, request.id(), asked.client_key(), asked.watch());
+}
+
+void Controller::list_steps(Time now, ConnId conn, const wire::ApiRequest& request) {
+  const auto ids = job_ids(request.list_steps().job_ids());
+  if (!ids) return reply_error(conn, request.id(), ids.error());
+  wire::ApiReply out;
+  out.mutable_list_steps()->set_now_us(now.us);
+  for (const auto& [key, step] : steps_) {
+    if (!ids->empty() && !ids->contains(key.first.value)) continue;
+    wire::Step& shown = *out.mutable_list_steps()->add_steps();
+    shown = wire::to_wire(step);
+    shown.clear_client_key();
+    for (wire::StepNode& node : *shown.mutable_nodes()) node.clear_key();
+  }
+  reply(conn, request.id(), std::move(out));
+}
+
+void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::SignalStepRequest& asked = request.signal_step();
+  const auto job = job_for_step(caller, asked.job_id());
+  if (!job) return reply_error(conn, request.id(), job.error());
+  Step* step = find_step(**job, asked.step());
+  if (step == nullptr) return reply_error(conn, request.id(), no_such_step(**job, asked.step()));
+  constexpr int kMaxSignal = 64;
+  if (asked.signo() < 0 || asked.signo() > kMaxSignal)
+    return reply_error(conn, request.id(),
+                       {base::ErrorCode::kInvalid, fmt::format("signal {} does not exist", asked.signo()), ""});
+  if (asked.signo() == 0) {
+    stop_step(*step, settings_.kill_wait);
+    save_step(*step);
+  }
+  for (const StepNode& node : step->nodes) {
+    if (asked.signo() == 0 || node.is_gone) continue;
+    wire::ControllerToNode message;
+    message.mutable_signal()->set_job(step->job.value);
+    message.mutable_signal()->set_attempt(step->attempt);
+    message.mutable_signal()->set_step(step->number + 1);
+    message.mutable_signal()->set_signo(asked.signo());
+    send_to_node(node.share.node, std::move(message));
+  }
+  log_job(now, **job, asked.signo() == 0 ? "step cancelled" : "step signalled",
+          fmt::format("step {} by {}", step->text(), caller.user), caller.uid);
+  wire::ApiReply out;
+  out.mutable_ok();
+  reply_change(now, conn, caller, request, std::move(out));
+}
+
+// --- what nodes say ---
+
+Controller::StepAt Controller::step_at(NodeId node, uint32_t id, uint32_t attempt, uint32_t step_plus_one) {
+  const auto it = steps_.find({JobId(id), step_plus_one - 1});
+  if (it == steps_.end() || it->second.attempt != attempt) return {};
+  for (StepNode& n : it->second.nodes)
+    if (n.share.node == node) return {&it->second, &n};
+  return {};
+}
+
+void Controller::step_prepared(Time now, NodeId node, const wire::Prepared& m) {
+  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  if (at.node == nullptr || at.node->is_gone) return;
+  shepherd_ready(now, *at.step, *at.node, m.address(), m.key());
+}
+
+void Controller::shepherd_ready(Time now, Step& step, StepNode& node, const std::string& address,
+                                const std::string& key) {
+  if (step.is_ending) return stop_step(step, settings_.kill_wait);
+  if (key.size() != kKeyBytes) {
+    note(fmt::format("step {}: node {} gave no key: ended", step.text(), name_of(node.share.node)), true);
+    return fail_step(step, fmt::format("node {} gave no key", name_of(node.share.node)));
+  }
+  node.address = address_of(address, nodes_.at(node.share.node).peer_address);
+  node.key = key;
+  const bool is_ready = std::all_of(step.nodes.begin(), step.nodes.end(),
+                                    [](const StepNode& n) { return !n.address.empty() && !n.is_gone; });
+  if (!is_ready) return;
+  if (!step.is_ready()) step.started = now;
+  const auto range = step_waiters_.equal_range({step.job, step.number});
+  for (auto it = range.first; it != range.second; ++it)
+    send_ticket(now, step, it->second.conn, it->second.request_id, step.client_key, false);
+  step_waiters_.erase(range.first, range.second);
+}
+
+/// It cannot run: whoever waits for it is told, and what has begun of it is ended.
+void Controller::fail_step(Step& step, const std::string& why) {
+  if (step.detail.empty()) step.detail = why;
+  tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step could not start: " + why, ""});
+  if (severity(step.exit) == 0) step.exit.code = 1;
+  stop_step(step, {});
+  save_step(step);
+}
+
+void Controller::tell_step_waiters(const Step& step, const base::Error& error) {
+  const auto range = step_waiters_.equal_range({step.job, step.number});
+  for (auto it = range.first; it != range.second; ++it) reply_error(it->second.conn, it->second.request_id, error);
+  step_waiters_.erase(range.first, range.second);
+}
+
+void Controller::step_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
+  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  if (at.node == nullptr || at.node->is_gone) return;
+  fail_step(*at.step, fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000)));
+  step_left_node(now, *at.step, *at.node);
+}
+
+void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
+  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  if (at.node != nullptr) {
+    const model::ExitStatus exit{m.exit_code() & 0xff, m.exit_signo()};
+    if (severity(exit) > severity(at.step->exit)) at.step->exit = exit;
+    if (at.step->detail.empty() && !m.detail().empty())
+      at.step->detail = fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000));
+    if (m.oom()) at.step->detail = fmt::format("out of memory on {}", name_of(node));
+    save_step(*at.step);
+  }
+  acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunEnding);
+}
+
+void Controller::step_done(Time now, NodeId node, const wire::Done& m) {
+  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  if (at.node != nullptr && !at.node->is_gone) {
+    if (!m.problem().empty())
+      log_node(now, nodes_.at(node), "cleanup problem",
+               fmt::format("step {}: {}", at.step->text(), base::printable(m.problem(), 1000)));
+    step_left_node(now, *at.step, *at.node);
+  }
+  acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunDone);
+}
+
+void Controller::acknowledge_step(NodeId node, uint32_t job, uint32_t attempt, uint32_t step, wire::RunPhase phase) {
+  wire::ControllerToNode ack;
+  ack.mutable_ack()->set_job(job);
+  ack.mutable_ack()->set_attempt(attempt);
+  ack.mutable_ack()->set_step(step);
+  ack.mutable_ack()->set_phase(phase);
+  send_to_node(node, std::move(ack));
+}
+
+/// Nothing of the step is left on a node; with the last one it is over.
+void Controller::step_left_node(Time now, Step& step, StepNode& node) {
+  node.is_gone = true;
+  if (!step.is_ready() && !step.is_ending)
+    fail_step(step, fmt::format("it ended early on {}", name_of(node.share.node)));
+  if (std::any_of(step.nodes.begin(), step.nodes.end(), [](const StepNode& n) { return !n.is_gone; })) return;
+  step_over(now, step);
+}
+
+void Controller::step_over(Time now, const Step& ended) {
+  const Step step = ended;
+  Job* job = find_job(step.job);
+  tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
+  steps_.erase({step.job, step.number});
+  effects_.writes.push_back(store::DropStep{step.job, step.number});
+  if (job == nullptr || job->attempt != step.attempt) return;
+  log_job(now, *job, "step ended",
+          fmt::format("step {} {}{}", step.text(), step.exit.text(), step.detail.empty() ? "" : ": " + step.detail));
+  if (job->spec.kind == model::JobKind::kStep && job->state == JobState::kRunning)
+    return end_with_step(now, *job, step);
+  begin_waiting_steps(now, *job);
+}
+
+void Controller::begin_waiting_steps(Time now, Job& job) {
+  const auto line = waiting_steps_.find(job.id);
+  if (line == waiting_steps_.end()) return;
+  while (!line->second.empty() && job.state == JobState::kRunning) {
+    const StepWait& first = line->second.front();
+    const auto begun = begin_step(now, job, first);
+    if (begun && !*begun) return;
+    if (!begun) reply_error(first.conn, first.request_id, begun.error());
+    line->second.pop_front();
+  }
+  if (line->second.empty()) waiting_steps_.erase(line);
+}
+
+/// The run of a job is over or about to be: nobody waits for steps of it any more.
+void Controller::refuse_steps(const Job& job, const std::string& why) {
+  const base::Error error{base::ErrorCode::kConflict, fmt::format("job {} is ending: {}", job.id.value, why), ""};
+  if (const auto line = waiting_steps_.find(job.id); line != waiting_steps_.end()) {
+    for (const StepWait& wait : line->second) reply_error(wait.conn, wait.request_id, error);
+    waiting_steps_.erase(line);
+  }
+  for (const auto& [number, step] : steps_of(job.id)) {
+    tell_step_waiters(*step, error);
+    step->is_ending = true;  // the nodes end them with the job
+  }
+}
+
+/// The run is over on every node.
+void Controller::drop_steps(JobId id) {
+  for (const auto& [number, step] : steps_of(id)) {
+    effects_.writes.push_back(store::DropStep{id, number});
+    steps_.erase({id, number});
+  }
+}
+
+// --- restarts ---
+
+base::Status Controller::restore_steps(const store::Snapshot& snapshot,
+                                       const std::function<NodeId(std::string_view)>& lookup) {
+  for (const store::PutStep& row : snapshot.steps) {
+    wire::Step stored;
+    if (!stored.ParseFromString(row.bytes))
+      return base::fail(base::ErrorCode::kInternal,
+                        fmt::format("the record of step {}.{} is damaged", row.job.value, row.step),
+                        "restore a backup");
+    GW_TRY(step, wire::from_wire(stored, lookup));
+    const Job* job = find_job(row.job);
+    if (job == nullptr || job->placed() == nullptr || job->attempt != step.attempt) {
+      effects_.writes.push_back(store::DropStep{row.job, row.step});
+      continue;
+    }
+    for (StepNode& node : step.nodes) node.address.clear();  // they say it when they are back
+    steps_[{row.job, row.step}] = std::move(step);
+  }
+  return {};
+}
+
+void Controller::want_steps(NodeId node, wire::Registered& out) {
+  for (const auto& [key, step] : steps_)
+    for (const StepNode& n : step.nodes) {
+      if (n.share.node != node || n.is_gone) continue;
+      wire::RunState& wanted = *out.add_wanted();
+      wanted.set_job(key.first.value);
+      wanted.set_attempt(step.attempt);
+      wanted.set_step(key.second + 1);
+    }
+}
+
+/// Compares the steps that a node lists with those that it should have.
+void Controller::reconcile_steps(Time now, const model::Node& node, const wire::Register& m, bool rebooted) {
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, const wire::RunState*> has;
+  for (const wire::RunState& run : m.runs())
+    if (run.step() != 0) has[{run.job(), run.attempt(), run.step()}] = &run;
+  std::vector<std::pair<JobId, uint32_t>> here;
+  for (const auto& [key, step] : steps_)
+    for (const StepNode& n : step.nodes)
+      if (n.share.node == node.id && !n.is_gone) here.push_back(key);
+  for (const auto& key : here) {
+    const auto it = steps_.find(key);
+    if (it == steps_.end()) continue;  // ended by what another one of them came to
+    const StepAt at = step_at(node.id, key.first.value, it->second.attempt, key.second + 1);
+    const auto run = has.find({key.first.value, it->second.attempt, key.second + 1});
+    const Job* job = find_job(key.first);
+    if (run == has.end()) {
+      const bool is_new = !at.step->is_ready() && at.node->address.empty() && !at.step->is_ending && !rebooted;
+      if (is_new && job != nullptr && job->state == JobState::kRunning) {
+        send_start_step(now, *job, *at.step, *at.node);
+      } else {
+        if (at.step->detail.empty()) at.step->detail = fmt::format("node {} no longer has it", node.config.name);
+        step_left_node(now, *at.step, *at.node);
+      }
+    } else if (at.step->is_ending) {
+      stop_step(*at.step, settings_.kill_wait);
+    } else if (!run->second->address().empty()) {
+      shepherd_ready(now, *at.step, *at.node, run->second->address(), run->second->key());
+    }
+  }
+}
+
+}  // namespace gw::ctld

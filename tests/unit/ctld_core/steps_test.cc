@@ -1,0 +1,446 @@
+// Steps in the controller's core: dividing an allocation, waiting for room, tickets, ends, restarts; and jobs without a
+// script, which end with their client.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ctld/core/step_shares.h"
+#include "tests/unit/ctld_core/world.h"
+
+namespace gw::ctld::testing {
+namespace {
+
+using model::JobState;
+using ::testing::HasSubstr;
+
+constexpr uint32_t kAlice = 1001;
+
+std::string key_of(char c) { return std::string(32, c); }
+
+class StepWorld : public World {
+ public:
+  explicit StepWorld(uint32_t nodes, model::JobKind kind = model::JobKind::kAllocation, uint32_t tasks = 8)
+      : World(nodes), conn(++last_conn) {
+    connect_all();
+    wire::ApiRequest request = submission(request_of(nodes, tasks));
+    request.mutable_submit()->clear_script();
+    request.mutable_submit()->mutable_spec()->set_kind(static_cast<uint32_t>(kind));
+    request.mutable_submit()->mutable_spec()->set_attended(true);
+    request.mutable_submit()->mutable_spec()->set_not_preemptible(true);
+    id = JobId(ask_on(conn, kAlice, request).submit().job_id());
+    schedule();
+  }
+  static model::Request request_of(uint32_t nodes, uint32_t tasks) {
+    model::Request r = gang(nodes, 4);
+    r.tasks = tasks;
+    r.tasks_given = true;
+    return r;
+  }
+  wire::ApiReply ask_on(ConnId c, uint32_t uid, wire::ApiRequest request) {
+    const size_t before = replies[c].size();
+    request.set_id(7);
+    core->on_request(now, c, user(uid), request);
+    pump();
+    return replies[c].size() == before ? wire::ApiReply() : replies[c].back();
+  }
+  void run() {
+    for (const auto& share : job(id).placed()->allocation.shares) prepared(share.name, id);
+    ASSERT_EQ(state(id), JobState::kRunning);
+  }
+  /// On a connection of its own, where the answer may come later.
+  ConnId begin(char key, uint32_t tasks, uint32_t nodes = 0, bool overlap = false, uint32_t uid = kAlice) {
+    wire::ApiRequest r;
+    wire::CreateStepRequest& c = *r.mutable_create_step();
+    c.set_job_id(id.value);
+    c.set_client_key(key_of(key));
+    c.mutable_step()->set_tasks(tasks);
+    c.mutable_step()->set_min_nodes(nodes);
+    c.mutable_step()->set_overlap(overlap);
+    const ConnId c_id = ++last_conn;
+    ask_on(c_id, uid, r);
+    return c_id;
+  }
+  wire::ApiReply answer(ConnId c) { return replies[c].empty() ? wire::ApiReply() : replies[c].back(); }
+  void ready(const std::string& node, uint32_t step) {
+    wire::NodeToController m;
+    m.mutable_prepared()->set_job(id.value);
+    m.mutable_prepared()->set_attempt(job(id).attempt);
+    m.mutable_prepared()->set_step(step + 1);
+    m.mutable_prepared()->set_address("*:4711");
+    m.mutable_prepared()->set_key(key_of('k'));
+    say(node, m);
+  }
+  void step_exit(const std::string& node, uint32_t step, int code, int signo = 0) {
+    wire::NodeToController m;
+    m.mutable_batch_exited()->set_job(id.value);
+    m.mutable_batch_exited()->set_attempt(job(id).attempt);
+    m.mutable_batch_exited()->set_step(step + 1);
+    m.mutable_batch_exited()->set_exit_code(code);
+    m.mutable_batch_exited()->set_exit_signo(signo);
+    say(node, m);
+  }
+  void step_gone(const std::string& node, uint32_t step) {
+    wire::NodeToController m;
+    m.mutable_done()->set_job(id.value);
+    m.mutable_done()->set_attempt(job(id).attempt);
+    m.mutable_done()->set_step(step + 1);
+    say(node, m);
+  }
+  std::vector<wire::Step> steps() {
+    wire::ApiRequest r;
+    r.mutable_list_steps();
+    const wire::ApiReply reply = ask(kAlice, r);
+    return {reply.list_steps().steps().begin(), reply.list_steps().steps().end()};
+  }
+  wire::ApiReply ticket(uint32_t uid, uint32_t step, bool watch) {
+    wire::ApiRequest r;
+    r.mutable_ticket()->set_job_id(id.value);
+    r.mutable_ticket()->set_step(step);
+    r.mutable_ticket()->set_client_key(key_of('t'));
+    r.mutable_ticket()->set_watch(watch);
+    return ask(uid, r);
+  }
+
+  ConnId conn;
+  JobId id;
+};
+
+TEST(Steps, AreAnsweredWithTicketAndAddressesWhenAllNodesAreReady) {
+  StepWorld w(2);
+  w.run();
+  const ConnId asked = w.begin('a', 8);
+  ASSERT_EQ(w.replies[asked].size(), 0u);
+  const auto* order = w.last("n1", wire::ControllerToNode::kStartStep);
+  ASSERT_NE(order, nullptr);
+  EXPECT_EQ(order->start_step().step(), 1u);
+  EXPECT_EQ(order->start_step().share().node(), "n1");
+  EXPECT_EQ(order->start_step().share().tasks(), 4u);
+  EXPECT_EQ(order->start_step().all_size(), 2);
+  EXPECT_EQ(order->start_step().job().job(), w.id.value);
+  EXPECT_EQ(order->start_step().job().share().node(), "n1");
+  w.ready("n0", 0);
+  EXPECT_EQ(w.replies[asked].size(), 0u);
+  w.ready("n1", 0);
+  const wire::ApiReply reply = w.answer(asked);
+  EXPECT_EQ(reply.step().ticket(), "full");
+  ASSERT_EQ(reply.step().step().nodes_size(), 2);
+  EXPECT_EQ(reply.step().step().nodes(1).address(), "127.0.0.1:4711");
+  EXPECT_EQ(reply.step().step().nodes(1).key(), key_of('k'));
+}
+
+TEST(Steps, ShareTheAllocationAndWaitForEachOther) {
+  StepWorld w(1, model::JobKind::kAllocation, 4);
+  w.run();
+  const ConnId first = w.begin('a', 3), second = w.begin('b', 2), third = w.begin('c', 1),
+               beside = w.begin('d', 4, 0, true);
+  EXPECT_EQ(w.steps().size(), 2u) << "the second waits, and the third behind it; the fourth shares";
+  EXPECT_EQ(w.steps()[1].request().tasks(), 4u);
+  w.ready("n0", 0);
+  EXPECT_EQ(w.answer(first).step().step().nodes(0).share().cores(), "0-2");
+  w.step_exit("n0", 0, 0);
+  EXPECT_EQ(w.steps().size(), 2u) << "until nothing of it is left";
+  w.step_gone("n0", 0);
+  ASSERT_EQ(w.steps().size(), 3u);
+  w.ready("n0", 2);
+  w.ready("n0", 3);
+  EXPECT_EQ(w.answer(second).step().step().nodes(0).share().cores(), "0-1");
+  EXPECT_EQ(w.answer(third).step().step().nodes(0).share().cores(), "2");
+  EXPECT_TRUE(w.replies[beside].empty());
+}
+
+TEST(Steps, AskedForAgainWithTheSameKeyAreTheSame) {
+  StepWorld w(1);
+  w.run();
+  w.begin('a', 1);
+  const ConnId again = w.begin('a', 1);
+  EXPECT_EQ(w.steps().size(), 1u);
+  w.ready("n0", 0);
+  EXPECT_EQ(w.answer(again).step().ticket(), "full");
+  EXPECT_EQ(w.answer(w.begin('a', 1)).step().ticket(), "full");
+}
+
+TEST(Steps, AreRefusedWithTheNumbers) {
+  StepWorld w(2, model::JobKind::kAllocation, 8);
+  EXPECT_THAT(w.answer(w.begin('a', 1)).error().what(), HasSubstr("needs a job that runs"));
+  w.run();
+  EXPECT_THAT(w.answer(w.begin('a', 9)).error().what(), HasSubstr("9 tasks"));
+  EXPECT_THAT(w.answer(w.begin('a', 3, 3)).error().what(), HasSubstr("3 nodes asked; 2"));
+  EXPECT_THAT(w.answer(w.begin('a', 1, 0, false, 1002)).error().what(), HasSubstr("access denied"));
+  EXPECT_THAT(w.answer(w.begin('a', 1, 0, false, 0)).error().what(), HasSubstr("only its owner"));
+  EXPECT_TRUE(w.steps().empty());
+}
+
+TEST(Steps, OthersMayOnlyWatch) {
+  StepWorld w(1);
+  w.run();
+  w.begin('a', 1);
+  EXPECT_THAT(w.ticket(kAlice, 0, false).error().what(), HasSubstr("no step 0")) << "it is not ready";
+  w.ready("n0", 0);
+  EXPECT_EQ(w.ticket(kAlice, 0, false).step().ticket(), "full");
+  EXPECT_EQ(w.ticket(0, 0, true).step().ticket(), "watch");
+  EXPECT_THAT(w.ticket(0, 0, false).error().hint(), HasSubstr("only watch"));
+  EXPECT_THAT(w.ticket(1002, 0, true).error().what(), HasSubstr("access denied"));
+}
+
+TEST(Steps, ThatCannotStartOnOneNodeEndOnAll) {
+  StepWorld w(2);
+  w.run();
+  const ConnId asked = w.begin('a', 8);
+  w.ready("n0", 0);
+  wire::NodeToController m;
+  m.mutable_prepare_failed()->set_job(w.id.value);
+  m.mutable_prepare_failed()->set_attempt(1);
+  m.mutable_prepare_failed()->set_step(1);
+  m.mutable_prepare_failed()->set_detail("no room for a shepherd");
+  w.say("n1", m);
+  EXPECT_THAT(w.answer(asked).error().what(), HasSubstr("on n1: no room for a shepherd"));
+  const auto* stop = w.last("n0", wire::ControllerToNode::kStop);
+  ASSERT_NE(stop, nullptr);
+  EXPECT_EQ(stop->stop().step(), 1u);
+  w.step_gone("n0", 0);
+  EXPECT_TRUE(w.steps().empty());
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+}
+
+TEST(Steps, OutliveTheControllerAndAreFoundAgain) {
+  StepWorld w(2);
+  w.run();
+  w.begin('a', 8);
+  w.ready("n0", 0);
+  w.ready("n1", 0);
+  w.restart();
+  ASSERT_TRUE(w.restored);
+  ASSERT_EQ(w.steps().size(), 1u);
+  std::vector<wire::RunState> runs{World::run(w.id, 1, wire::kRunStarted), World::run(w.id, 1, wire::kRunStarted)};
+  runs[1].set_step(1);
+  runs[1].set_address("10.0.0.1:99");
+  runs[1].set_key(key_of('k'));
+  w.connect("n0", runs);
+  const auto* registered = w.last("n0", wire::ControllerToNode::kRegistered);
+  ASSERT_EQ(registered->registered().wanted_size(), 2);
+  EXPECT_EQ(registered->registered().wanted(1).step(), 1u);
+  EXPECT_THAT(w.ticket(kAlice, 0, false).error().what(), HasSubstr("no step")) << "not all nodes are back";
+  w.connect("n1", runs);
+  EXPECT_EQ(w.ticket(kAlice, 0, false).step().step().nodes(0).address(), "10.0.0.1:99");
+  EXPECT_EQ(w.core->jobs().at(w.id).placed()->next_step, 1u);
+}
+
+TEST(Steps, ThatANodeLostAreOverThere) {
+  StepWorld w(1);
+  w.run();
+  w.begin('a', 1);
+  w.ready("n0", 0);
+  w.cut("n0");
+  w.connect("n0", {World::run(w.id, 1, wire::kRunStarted)});
+  EXPECT_TRUE(w.steps().empty());
+  const ConnId lost = w.begin('b', 1);  // the order is lost with the link
+  w.cut("n0");
+  w.connect("n0", {World::run(w.id, 1, wire::kRunStarted)});
+  ASSERT_NE(w.last("n0", wire::ControllerToNode::kStartStep), nullptr) << "it is said again";
+  w.ready("n0", 1);
+  EXPECT_EQ(w.answer(lost).step().step().step(), 1u);
+}
+
+TEST(Steps, EndWithTheirJob) {
+  StepWorld w(1, model::JobKind::kAllocation, 4);
+  w.run();
+  w.begin('a', 3);
+  const ConnId waiting = w.begin('b', 4);
+  w.cancel(kAlice, w.id);
+  EXPECT_THAT(w.answer(waiting).error().what(), HasSubstr("is ending"));
+  w.done("n0", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kCancelled);
+  EXPECT_TRUE(w.steps().empty());
+  EXPECT_TRUE(w.store.steps.empty());
+}
+
+TEST(Steps, AreSignalledAndEnded) {
+  StepWorld w(1);
+  w.run();
+  w.begin('a', 1);
+  w.ready("n0", 0);
+  wire::ApiRequest r;
+  r.mutable_signal_step()->set_job_id(w.id.value);
+  r.mutable_signal_step()->set_signo(10);
+  EXPECT_TRUE(w.ask(kAlice, r).has_ok());
+  EXPECT_EQ(w.last("n0", wire::ControllerToNode::kSignal)->signal().step(), 1u);
+  r.mutable_signal_step()->set_signo(0);
+  EXPECT_THAT(w.ask(1002, r).error().what(), HasSubstr("access denied"));
+  EXPECT_TRUE(w.ask(kAlice, r).has_ok());
+  EXPECT_EQ(w.last("n0", wire::ControllerToNode::kStop)->stop().step(), 1u);
+  EXPECT_TRUE(w.steps()[0].is_ending());
+}
+
+TEST(Steps, OfAJobThatIsOneEndIt) {
+  StepWorld w(2, model::JobKind::kStep);
+  w.run();
+  w.begin('a', 8);
+  w.ready("n0", 0);
+  w.ready("n1", 0);
+  w.step_exit("n0", 0, 3);
+  w.step_exit("n1", 0, 0, 9);
+  w.step_gone("n0", 0);
+  w.step_gone("n1", 0);
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+  w.done("n0", w.id);
+  w.done("n1", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kFailed);
+  EXPECT_EQ(w.job(w.id).ended()->outcome.exit.text(), "0:9");
+}
+
+TEST(Attendance, AJobWithoutItsClientEnds) {
+  StepWorld w(1);
+  w.run();
+  w.core->on_client_gone(w.now, w.conn);
+  w.tick(base::seconds(10));
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.tick(base::seconds(10));
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+}
+
+TEST(Attendance, AClientThatComesBackKeepsItsJob) {
+  StepWorld w(1);
+  w.run();
+  w.core->on_client_gone(w.now, w.conn);
+  wire::ApiRequest r;
+  r.mutable_wait_job()->set_id(w.id.value);
+  r.mutable_wait_job()->set_attend(true);
+  w.ask(1002, r);  // somebody else's attendance is none
+  w.ask(kAlice, r);
+  w.tick(base::seconds(60));
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.restart();
+  ASSERT_TRUE(w.restored);
+  w.connect("n0", {World::run(w.id, 1, wire::kRunStarted)});
+  w.tick(base::seconds(100));
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.tick(base::seconds(30));
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+}
+
+TEST(Attendance, OneThatWaitsIsCancelled) {
+  StepWorld w(1);
+  const JobId other = JobId(w.ask_on(++w.last_conn, kAlice,
+                                     [] {
+                                       wire::ApiRequest request = World::submission(gang(1, 8));
+                                       request.mutable_submit()->mutable_spec()->set_kind(1);
+                                       request.mutable_submit()->mutable_spec()->set_attended(true);
+                                       return request;
+                                     }())
+                                .submit()
+                                .job_id());
+  ASSERT_EQ(w.state(other), JobState::kPending);
+  w.core->on_client_gone(w.now, w.last_conn);
+  w.tick(base::seconds(20));
+  EXPECT_EQ(w.state(other), JobState::kCancelled);
+}
+
+TEST(Attendance, TheClientSaysHowItEnds) {
+  StepWorld w(1);
+  wire::ApiRequest wait;
+  wait.mutable_wait_job()->set_id(w.id.value);
+  wait.mutable_wait_job()->set_until_started(true);
+  const ConnId waiting = ++w.last_conn;
+  w.ask_on(waiting, kAlice, wait);
+  EXPECT_TRUE(w.replies[waiting].empty());
+  w.run();
+  EXPECT_EQ(w.answer(waiting).wait_job().job().id(), w.id.value);
+  EXPECT_EQ(w.answer(waiting).wait_job().cluster(), "test");
+  wire::ApiRequest r;
+  r.mutable_end_allocation()->set_job_id(w.id.value);
+  r.mutable_end_allocation()->set_exit_code(4);
+  EXPECT_THAT(w.ask(1002, r).error().what(), HasSubstr("access denied"));
+  EXPECT_TRUE(w.ask(kAlice, r).has_ok());
+  w.done("n0", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kFailed);
+  EXPECT_EQ(w.job(w.id).ended()->outcome.exit.text(), "4:0");
+}
+
+// --- dividing ---
+
+model::Allocation allocation_of(std::vector<uint32_t> cores, uint32_t threads = 1) {
+  model::Allocation a;
+  for (uint32_t i = 0; i < cores.size(); ++i) {
+    model::NodeShare s;
+    s.node = base::NodeId(i + 1);
+    s.name = "n" + std::to_string(i);
+    s.tasks = 1;
+    s.cores = base::IndexSet::first(cores[i]);
+    s.cpus = cores[i] * threads;
+    s.gpus = base::IndexSet::first(4);
+    a.shares.push_back(s);
+  }
+  return a;
+}
+
+std::string layout(const base::Result<StepShares>& r) {
+  if (!r) return r.error().what;
+  if (r->shares.empty()) return "waits";
+  std::string text;
+  for (const model::NodeShare& s : r->shares) text += s.name + ":" + std::to_string(s.tasks) + " ";
+  return text;
+}
+
+TEST(Divide, SpreadsTasksEvenlyWithinTheRoom) {
+  model::StepRequest r;
+  r.tasks = 4;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:2 n1:1 n2:1 ");
+  r.tasks = 1;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:1 ");
+  r.tasks = 12;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8, 2}), r, {})), "n0:2 n1:8 n2:2 ");
+  r.min_nodes = 2;
+  r.tasks = 9;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8, 2}), r, {})), "n0:2 n1:7 ");
+  r.tasks = 0;
+  r.min_nodes = 0;
+  r.tasks_per_node = 2;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8}), r, {})), "n0:2 n1:2 ");
+  r.tasks_per_node = 3;
+  EXPECT_THAT(layout(divide(allocation_of({2, 8}), r, {})), HasSubstr("6 tasks"));
+  r.overcommit = true;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8}), r, {})), "n0:3 n1:3 ");
+}
+
+TEST(Divide, GivesCoresAndGpusOfATask) {
+  model::StepRequest r;
+  r.tasks = 2;
+  r.cpus_per_task = 3;
+  r.gpus_per_task = 1;
+  const auto one = divide(allocation_of({8}, 2), r, {});
+  ASSERT_EQ(layout(one), "n0:2 ");
+  EXPECT_EQ(one->shares[0].cores.text(), "0-2");
+  EXPECT_EQ(one->shares[0].cpus, 6u);
+  EXPECT_EQ(one->shares[0].gpus.text(), "0-1");
+  Taken taken;
+  taken[base::NodeId(1)] = {base::IndexSet::first(3), base::IndexSet::first(2)};
+  const auto two = divide(allocation_of({8}, 2), r, taken);
+  ASSERT_EQ(layout(two), "n0:2 ");
+  EXPECT_EQ(two->shares[0].cores.text(), "3-5");
+  EXPECT_EQ(two->shares[0].gpus.text(), "2-3");
+  taken[base::NodeId(1)].gpus = base::IndexSet::first(3);
+  EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, taken)), "waits");
+  r.overlap = true;
+  EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, taken)), "n0:2 ");
+  r.overlap = false;
+  r.gpus_per_task = 0;
+  EXPECT_EQ(divide(allocation_of({8}, 2), r, taken)->shares[0].gpus.text(), "0-3") << "it sees all and takes none";
+  r.whole = true;
+  EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, taken)), "waits");
+  EXPECT_EQ(divide(allocation_of({8}, 2), r, {})->shares[0].cores.text(), "0-7");
+}
+
+TEST(Divide, KeepsToNamedNodes) {
+  model::StepRequest r;
+  r.tasks = 2;
+  r.nodelist = {"n2"};
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n2:2 ");
+  r.min_nodes = 2;
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n0:1 n2:1 ");
+  r.exclude = {"n0"};
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n1:1 n2:1 ");
+  r.nodelist = {"n9"};
+  EXPECT_THAT(layout(divide(allocation_of({4, 4, 4}), r, {})), HasSubstr("n9 is not in the job's allocation"));
+}
+
+}  // namespace
+}  // namespace gw::ctld::testing
