@@ -33,17 +33,13 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
     case Kind::kJobAction:
       return Grant::kOwnJobs;
     case Kind::kUpdateNode:
-      return Grant::kAdmins;
     case Kind::kUpdatePartition:
       return Grant::kAdmins;
     case Kind::kListPriorities:
-      return Grant::kEverybody;
     case Kind::kListReservations:
       return Grant::kEverybody;
     case Kind::kCreateReservation:
-      return Grant::kAdmins;
     case Kind::kUpdateReservation:
-      return Grant::kAdmins;
     case Kind::kDeleteReservation:
       return Grant::kAdmins;
     // Operators may change what is below their QOS: asked for each change.
@@ -66,7 +62,6 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
     case Kind::kListSteps:
       return Grant::kEverybody;
     case Kind::kCreatePartition:
-      return Grant::kAdmins;
     case Kind::kDeletePartition:
       return Grant::kAdmins;
     case Kind::kReconfigure:

@@ -150,9 +150,8 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
     case Kind::kTicket:
     case Kind::kListSteps:
     case Kind::kSignalStep:
-      return step_request(now, conn, caller, request);
     case Kind::kEndAllocation:
-      return end_allocation(now, conn, caller, request);
+      return step_request(now, conn, caller, request);
     case Kind::kCreatePartition:
       return create_partition(now, conn, caller, request);
     case Kind::kDeletePartition:
@@ -170,8 +169,7 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
     case Kind::kTakeSnapshot:
       effects_.out.push_back(TakeSnapshot{conn, request.id()});
       return;
-    case Kind::KIND_NOT_SET:
-      return;
+    case Kind::KIND_NOT_SET:;
   }
 }
 

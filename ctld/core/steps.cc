@@ -42,6 +42,7 @@ int severity(const model::ExitStatus& exit) { return exit.signo != 0 ? 128 + exi
 void Controller::step_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_create_step()) return create_step(now, conn, caller, request);
   if (request.has_ticket()) return give_ticket(now, conn, caller, request);
+  if (request.has_end_allocation()) return end_allocation(now, conn, caller, request);
   if (request.has_signal_step()) return signal_step(now, conn, caller, request);
   list_steps(now, conn, request);
 }
