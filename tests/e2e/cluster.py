@@ -128,8 +128,10 @@ class Cluster:
             del full[name]
         if "stdin" not in options and "input" not in options:
             options["stdin"] = subprocess.DEVNULL
-        done = subprocess.run(argv, env=full, cwd=cwd or self.work, capture_output=True, text=True, errors="replace",
-                              timeout=timeout, check=False, **options)
+        if options.setdefault("text", True):
+            options["errors"] = "replace"
+        done = subprocess.run(argv, env=full, cwd=cwd or self.work, capture_output=True, timeout=timeout, check=False,
+                              **options)
         if check:
             assert done.returncode == 0, f"{argv} -> {done.returncode}\n{done.stdout}{done.stderr}{self.logs()}"
         return done
@@ -137,8 +139,8 @@ class Cluster:
     def popen(self, *words, user=None, env=None, **options):
         argv = self.prefix + (as_user(user) if user and IS_ROOT else []) + [str(w) for w in words]
         full = {**os.environ, "LC_ALL": "C.UTF-8", **self.env, **(env or {})}
-        return subprocess.Popen(argv, env=full, cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, **options)
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        return subprocess.Popen(argv, env=full, cwd=self.work, text=True, **options)
 
     # jobs
 

@@ -1,0 +1,92 @@
+"""Steps with real daemons: grun inside and outside an allocation, its streams, exit codes, and what goes wrong."""
+
+import hashlib
+import os
+import signal
+import subprocess
+
+from cluster import wait_for
+from conftest import QUICK
+
+
+def grun(cluster, *words, **options):
+    return cluster.run("grun", *words, **options)
+
+
+def test_one_task_feels_like_a_local_program(shared_cluster):
+    done = grun(shared_cluster, "-n1", "sh", "-c", "cat; echo late >&2; exit 3", input="one\ntwo\n", check=False)
+    assert (done.returncode, done.stdout) == (3, "one\ntwo\n")
+    assert "late" in done.stderr
+    shared_cluster.wait_idle()
+
+
+def test_a_signal_gives_its_exit_code(shared_cluster):
+    done = grun(shared_cluster, "sh", "-c", "kill -USR1 $$", check=False)
+    assert done.returncode == 128 + signal.SIGUSR1
+
+
+def test_tasks_on_two_nodes_know_their_places(shared_cluster):
+    script = "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES"
+    done = grun(shared_cluster, "-N2", "-n4", "sh", "-c", script)
+    assert sorted(done.stdout.splitlines()) == ["0 0 0 n0 4 2", "1 1 0 n0 4 2", "2 0 1 n1 4 2", "3 1 1 n1 4 2"]
+
+
+def test_labels(shared_cluster):
+    done = grun(shared_cluster, "-n2", "-l", "sh", "-c", "echo is $SLURM_PROCID")
+    assert sorted(done.stdout.splitlines()) == ["0: is 0", "1: is 1"]
+
+
+def test_each_byte_of_a_large_output_arrives(shared_cluster):
+    size = 50_000_000
+    script = f"head -c {size} /dev/urandom | tee >(sha256sum | cut -c1-64 >&2)"
+    done = grun(shared_cluster, "bash", "-c", script, text=False)
+    assert len(done.stdout) == size
+    assert hashlib.sha256(done.stdout).hexdigest() in done.stderr.decode()
+
+
+def test_steps_inside_a_batch_job_share_it(shared_cluster):
+    cluster = shared_cluster
+    script = f"""
+grun -n1 sh -c 'echo first; echo $SLURM_STEP_ID' > {cluster.work}/a
+grun -n2 hostname > {cluster.work}/b
+grun -n1 sh -c 'exit 7'
+echo $? > {cluster.work}/c
+"""
+    job = cluster.submit(script, "-n2", "-t", "10")
+    assert cluster.wait_ended(job)
+    assert cluster.state(job) == "COMPLETED"
+    assert (cluster.work / "a").read_text() == "first\n0\n"
+    assert len((cluster.work / "b").read_text().split()) == 2
+    assert (cluster.work / "c").read_text() == "7\n"
+
+
+def test_a_program_that_is_not_there_is_named(shared_cluster):
+    done = grun(shared_cluster, "./no-such-program", check=False)
+    assert done.returncode == 127
+    assert "./no-such-program" in done.stderr and "No such file" in done.stderr
+    shared_cluster.wait_idle()
+
+
+def test_the_job_ends_with_a_client_that_was_killed(shared_cluster):
+    cluster = shared_cluster
+    marker = f"sleep 4{os.getpid()}"
+    client = cluster.popen("grun", *marker.split())
+    wait_for(lambda: cluster.run("gqueue", "-h", "-o", "%T").stdout.strip() == "RUNNING", "it runs")
+    wait_for(lambda: subprocess.run(["pgrep", "-f", f"^{marker}"], check=False).returncode == 0, "its task runs")
+    client.kill()
+    client.wait()
+    cluster.wait_idle()
+    assert subprocess.run(["pgrep", "-f", f"^{marker}"], check=False).returncode != 0
+
+
+def test_a_step_outlives_the_controller(make_cluster):
+    cluster = make_cluster(nodes=1, config=QUICK)
+    go = cluster.work / "go"
+    client = cluster.popen("grun", "sh", "-c", f"echo up; until [ -e {go} ]; do sleep 0.1; done; echo over")
+    assert client.stdout.readline() == "up\n"
+    cluster.restart("gctld")
+    go.touch()
+    assert client.stdout.read() == "over\n"
+    assert client.wait() == 0
+    wait_for(cluster.ping, "the controller")
+    cluster.wait_idle()
