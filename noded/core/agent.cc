@@ -20,7 +20,7 @@ constexpr base::Duration kLongestBeat = base::hours(1);
 
 wire::RunPhase phase_of(const Run& run) {
   if (run.stage == Stage::kClean) return wire::kRunDone;
-  if (run.exit || run.stage == Stage::kReleasing) return wire::kRunEnding;
+  if (run.exit || run.is_winding_up()) return wire::kRunEnding;
   if (run.stage == Stage::kStarted) return wire::kRunStarted;
   if (run.stage == Stage::kPrepared || run.stage == Stage::kStarting) return wire::kRunPrepared;
   return wire::kRunUnknown;
@@ -37,7 +37,10 @@ NodeAgent::NodeAgent(AgentConfig config) : config_(std::move(config)), random_(c
 
 Effects NodeAgent::on_recovered(base::Time now, const std::vector<RecoveredRun>& found) {
   last_contact_ = last_heard_ = last_renewal_ = now;
-  for (const RecoveredRun& run : found) adopt(now, run);
+  // Steps first: the end of a job's run waits for them.
+  for (const bool is_step : {true, false})
+    for (const RecoveredRun& run : found)
+      if ((run.record.step() != 0) == is_step) adopt(now, run);
   connect_once_clean(now);
   return take();
 }
@@ -77,7 +80,11 @@ void NodeAgent::register_node(base::Time now) {
     wire::RunState& state = *r.add_runs();
     state.set_job(key.job);
     state.set_attempt(key.attempt);
+    state.set_step(key.step);
     state.set_phase(phase_of(run));
+    if (state.phase() != wire::kRunPrepared && state.phase() != wire::kRunStarted) continue;
+    state.set_address(run.address);
+    state.set_key(run.access_key);
   }
   send(now, std::move(message));
 }
@@ -111,6 +118,7 @@ Effects NodeAgent::on_controller(base::Time now, const wire::ControllerToNode& m
   if (link_ != Link::kRegistered) return take();  // orders are taken from a controller that knows us
   on_contact(now, message);
   if (message.has_prepare()) on_prepare(now, message.prepare());
+  if (message.has_start_step()) on_start_step(now, message.start_step());
   if (message.has_go()) on_go(now, message.go());
   if (message.has_stop()) on_stop(now, message.stop());
   if (message.has_signal()) on_signal(message.signal());
@@ -143,11 +151,11 @@ void NodeAgent::on_registered(base::Time now, const wire::Registered& message) {
   timeout_ = std::clamp(base::Duration{message.timeout_us()}, heartbeat_ * 2, kLongestBeat * 2);
   say(Level::kInfo, "registered with the controller");
   std::set<RunKey> wanted;
-  for (const wire::RunState& run : message.wanted()) wanted.insert({run.job(), run.attempt()});
+  for (const wire::RunState& run : message.wanted()) wanted.insert(RunKey::of(run));
   for (const RunKey& key : wanted) {
-    const auto grave = tombstones_.find(key.job);
-    if (grave != tombstones_.end() && grave->second.attempt == key.attempt && grave->second.failure && !find(key))
-      send_failure(now, *grave->second.failure);
+    const Tombstone* grave = tombstone(key);
+    if (grave != nullptr && grave->attempt == key.attempt && grave->failure && !find(key))
+      send_failure(now, *grave->failure);
   }
   for (const RunKey& key : keys()) {
     Run* run = find(key);
@@ -272,7 +280,7 @@ Run* NodeAgent::find(RunKey key) {
 }
 
 bool NodeAgent::has_live_run(uint32_t job) const {
-  for (auto it = runs_.lower_bound({job, 0}); it != runs_.end() && it->first.job == job; ++it)
+  for (auto it = runs_.lower_bound({job, 0, 0}); it != runs_.end() && it->first.job == job; ++it)
     if (it->second.is_live()) return true;
   return false;
 }

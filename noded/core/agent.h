@@ -1,11 +1,10 @@
 // The node daemon as one deterministic state machine: everything that happens is an on_x call with the time in it, and
 // returns what is to be done. No clock, socket, file or thread; randomness is a seed.
-// Invariants: of each job at most one run has live processes here; a run is reported Done only when all its processes
-// are gone; BatchExited and Done are sent again until acknowledged; nothing but Register is sent before Registered
-// came.
+// Invariants: of each job at most one attempt has live processes here: its own run and those of its steps; a run is
+// reported Done only when all its processes are gone, and that of a job after those of its steps; BatchExited and Done
+// are sent again until acknowledged; nothing but Register is sent before Registered came.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "model/job_state.h"
 #include "noded/core/effects.h"
 #include "noded/core/facts.h"
+#include "noded/core/graveyard.h"
 #include "noded/core/run.h"
 
 namespace gw::noded {
@@ -73,13 +73,6 @@ class NodeAgent {
 
  private:
   enum class Link { kDown, kConnecting, kRegistering, kRegistered };
-  /// The end of a run that is gone and forgotten, for messages that come late or twice.
-  struct Tombstone {
-    uint32_t attempt = 0;
-    uint32_t generation = 0;
-    std::optional<wire::PrepareFailed> failure;
-  };
-
   // agent.cc: the link
   void register_node(base::Time now);
   void on_registered(base::Time now, const wire::Registered& message);
@@ -98,35 +91,53 @@ class NodeAgent {
   void on_prepare(base::Time now, const wire::Prepare& message);
   void repeat_prepare(base::Time now, Run& run);
   void begin(base::Time now, Run& run);
-  base::Status check_prepare(const wire::Prepare& message) const;
+  base::Status check_user(uint32_t uid, bool allow_root) const;
   void on_go(base::Time now, const wire::Go& message);
   void give_go(base::Time now, Run& run, int64_t started_us);
   void go(Run& run);
   void on_stop(base::Time now, const wire::Stop& message);
   void on_signal(const wire::Signal& message);
   void on_resize(const wire::Resize& message);
-  void on_suspend(base::Time now, const wire::Suspend& message);
-  void on_resume(const wire::Resume& message);
-  void send_pace(Run& run);
-  void report_suspended(base::Time now, const Run& run, uint32_t round, const std::string& problem);
   void on_ack(base::Time now, const wire::Ack& message);
   void stop(base::Time now, Run& run, int64_t grace_us, bool kill_now);
   void send_stop(Run& run);
+
+  // agent_job_steps.cc: the steps of a job beside its own run
+  void on_start_step(base::Time now, const wire::StartStep& message);
+  base::Status check_start(const wire::StartStep& message) const;
+  void refuse_step(base::Time now, RunKey key, const std::string& why);
+  void begin_step(const wire::StartStep& message, const Run& job);
+  std::vector<RunKey> live_steps(RunKey job) const;
+  void stop_steps(base::Time now, RunKey job, int64_t grace_us, bool kill_now);
+  bool must_await_steps(base::Time now, Run& run, bool must_release);
+  void step_is_over(base::Time now, RunKey step);
+
+  // agent_pace.cc: standing still and going on
+  void on_suspend(base::Time now, const wire::Suspend& message);
+  void on_resume(const wire::Resume& message);
+  void on_stands(base::Time now, Run& run, const wire::StepSuspended& message);
+  void check_stands(base::Time now, Run& job);
+  void go_on(Run& job, uint32_t round);
+  void send_pace(Run& run);
+  void report_suspended(base::Time now, const Run& run, uint32_t round, const std::string& problem);
 
   // agent_steps.cc: what happens to the runs
   void adopt(base::Time now, const RecoveredRun& found);
   void connect_once_clean(base::Time now);
   void launch(base::Time now, Run& run, const UserInfo& user);
   void on_ready(base::Time now, Run& run);
+  void on_step_ready(base::Time now, Run& run, const wire::StepReady& message);
   void on_step_started(base::Time now, Run& run, const wire::StepStarted& message);
   void on_step_exit(base::Time now, Run& run, const wire::StepExit& message);
-  void clean_up_after_exit(Run& run);
+  void clean_up_after_exit(base::Time now, Run& run);
   void on_clean(base::Time now, Run& run, const wire::StepClean& message);
   void lose_shepherd(base::Time now, Run& run, int code, int signo, const std::optional<wire::StepExit>& exit);
   void fail_start(base::Time now, Run& run, model::EndReason reason, const std::string& detail, bool node_fault);
   void fail_and_release(base::Time now, Run& run, const std::string& why);
-  void release(Run& run);
+  void release(base::Time now, Run& run);
+  void release_share(Run& run);
   void finish(base::Time now, Run& run);
+  void close(base::Time now, Run& run);
   void report(base::Time now, Run& run);
   void report_done(base::Time now, Run& run);
   void report_exit(base::Time now, Run& run);
@@ -135,6 +146,7 @@ class NodeAgent {
   void send_failure(base::Time now, const wire::PrepareFailed& failure);
   void forget(base::Time now, RunKey key, std::optional<wire::PrepareFailed> failure);
   void bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure);
+  const Tombstone* tombstone(RunKey key) const;
 
   Run* find(RunKey key);
   /// To go over the runs while handlers may take some out.
@@ -146,8 +158,8 @@ class NodeAgent {
 
   AgentConfig config_;
   std::map<RunKey, Run> runs_;
-  std::map<uint32_t, Tombstone> tombstones_;
-  std::deque<uint32_t> tombstone_order_;
+  Graveyard<uint32_t> job_graves_;
+  Graveyard<RunKey> step_graves_;
   Effects out_;
 
   Link link_ = Link::kDown;

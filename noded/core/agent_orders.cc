@@ -40,15 +40,14 @@ std::optional<wire::Resize> first_hosts(const wire::Prepare& p) {
 }  // namespace
 
 void NodeAgent::on_prepare(base::Time now, const wire::Prepare& message) {
-  const RunKey key{message.job(), message.attempt()};
+  const RunKey key{message.job(), message.attempt(), 0};
   if (Run* run = find(key)) {
     if (message.go() && run->stage == Stage::kPrepared) return give_go(now, *run, message.started_us());
     return repeat_prepare(now, *run);
   }
-  const auto grave = tombstones_.find(key.job);
-  if (grave != tombstones_.end() &&
-      std::pair(grave->second.attempt, grave->second.generation) >= std::pair(key.attempt, message.generation())) {
-    if (grave->second.attempt == key.attempt && grave->second.failure) send_failure(now, *grave->second.failure);
+  const Tombstone* grave = tombstone(key);
+  if (grave != nullptr && grave->age() >= std::pair(key.attempt, message.generation())) {
+    if (grave->attempt == key.attempt && grave->failure) send_failure(now, *grave->failure);
     return;
   }
   for (const RunKey& other : keys()) {
@@ -71,19 +70,22 @@ void NodeAgent::on_prepare(base::Time now, const wire::Prepare& message) {
 
 void NodeAgent::repeat_prepare(base::Time now, Run& run) {
   if (run.stop_asked || run.exit) return;
+  if (run.key.is_step()) return report_prepared(now, run);
   if (run.stage == Stage::kPrepared) report_prepared(now, run);
   if (run.stage == Stage::kStarted) report_started(now, run);
 }
 
 void NodeAgent::begin(base::Time now, Run& run) {
   run.deadline = base::Time::never();
-  if (const base::Status status = check_prepare(*run.prepare); !status) {
+  base::Status status = check_user(run.prepare->spec().uid(), run.prepare->allow_root());
+  if (status) status = check_share(config_.node, run.prepare->share(), run.prepare->all());
+  if (!status) {
     const bool node_fault = status.error().code != base::ErrorCode::kDenied;
     fail_start(now, run, model::EndReason::kLaunchFailed, status.error().text(), node_fault);
     return finish(now, run);
   }
   *run.record.mutable_containment() = make_containment(config_.node, *run.prepare);
-  if (run.has_script()) {
+  if (run.has_shepherd()) {
     run.stage = Stage::kLookup;
     out_.emplace_back(LookupUser{run.key, run.prepare->spec().uid()});
   } else {
@@ -93,24 +95,23 @@ void NodeAgent::begin(base::Time now, Run& run) {
   }
 }
 
-base::Status NodeAgent::check_prepare(const wire::Prepare& p) const {
-  const uint32_t uid = p.spec().uid();
-  if (uid == 0 && !p.allow_root())
+base::Status NodeAgent::check_user(uint32_t uid, bool allow_root) const {
+  if (uid == 0 && !allow_root)
     return base::fail(base::ErrorCode::kDenied, "root may not run jobs here", "jobs.allow_root_jobs");
   if (config_.own_uid != 0 && uid != config_.own_uid)
     return base::fail(base::ErrorCode::kDenied,
                       "the node daemon of " + config_.node.name + " runs as uid " + std::to_string(config_.own_uid) +
                           " and cannot start jobs of uid " + std::to_string(uid),
                       "start gnoded as root");
-  return check_share(config_.node, p);
+  return {};
 }
 
 void NodeAgent::on_go(base::Time now, const wire::Go& message) {
-  if (Run* run = find({message.job(), message.attempt()})) give_go(now, *run, message.started_us());
+  if (Run* run = find({message.job(), message.attempt(), 0})) give_go(now, *run, message.started_us());
 }
 
 void NodeAgent::give_go(base::Time now, Run& run, int64_t started_us) {
-  if (run.stop_asked || run.stage == Stage::kClean || run.stage == Stage::kReleasing) return;
+  if (run.stop_asked || run.is_winding_up()) return;
   if (run.started_at_us == 0) run.started_at_us = started_us;
   const bool is_new = !run.record.go();
   run.record.set_go(true);
@@ -118,13 +119,13 @@ void NodeAgent::give_go(base::Time now, Run& run, int64_t started_us) {
   if (run.stage == Stage::kStarted) return repeat_prepare(now, run);
   if (run.stage != Stage::kPrepared) return;  // goes as soon as it is prepared
   go(run);
-  if (is_new && !run.has_script()) out_.emplace_back(PersistRun{run.record});
+  if (is_new && !run.has_shepherd()) out_.emplace_back(PersistRun{run.record});
 }
 
 void NodeAgent::go(Run& run) {
-  run.stage = run.has_script() ? Stage::kStarting : Stage::kStarted;
+  run.stage = run.has_shepherd() ? Stage::kStarting : Stage::kStarted;
   run.was_prepared = true;
-  if (!run.has_script()) return;
+  if (!run.has_shepherd()) return;
   if (run.hosts) out_.emplace_back(KeepHosts{*run.hosts, true});  // the file is there when the script begins
   wire::ToShepherd message;
   message.mutable_go()->set_at_us(run.started_at_us);
@@ -132,9 +133,12 @@ void NodeAgent::go(Run& run) {
 }
 
 void NodeAgent::on_stop(base::Time now, const wire::Stop& message) {
-  const RunKey key{message.job(), message.attempt()};
+  const RunKey key = RunKey::of(message);
   if (Run* run = find(key)) {
-    if (message.signo() != 0 || message.preempted_for() != 0) run->order = message;
+    if (message.signo() != 0 || message.preempted_for() != 0) {
+      run->order = message;
+      for (const RunKey& step : live_steps(key)) find(step)->order = message;
+    }
     return stop(now, *run, message.grace_us(), message.kill_now());
   }
   // Nothing of it is here: that is what the controller wants to know. A Prepare that comes after it must not start it.
@@ -142,6 +146,7 @@ void NodeAgent::on_stop(base::Time now, const wire::Stop& message) {
   wire::NodeToController answer;
   answer.mutable_done()->set_job(key.job);
   answer.mutable_done()->set_attempt(key.attempt);
+  answer.mutable_done()->set_step(key.step);
   answer.mutable_done()->set_generation(message.generation());
   send(now, std::move(answer));
 }
@@ -153,9 +158,11 @@ void NodeAgent::stop(base::Time now, Run& run, int64_t grace_us, bool kill_now) 
   run.kill_now = run.kill_now || kill_now;
   run.grace_us = grace_us;
   if (run.stage == Stage::kQueued || run.stage == Stage::kLookup) return finish(now, run);  // nothing exists yet
+  if (run.stage == Stage::kAwaiting) return stop_steps(now, run.key, grace_us, kill_now);  // which may end it
+  stop_steps(now, run.key, grace_us, kill_now);
   if (run.stage == Stage::kReleasing || is_repeat) return;
-  if (run.has_script()) return send_stop(run);
-  if (run.stage != Stage::kLaunching) release(run);  // while being contained: released when that is done
+  if (run.has_shepherd()) return send_stop(run);
+  if (run.stage != Stage::kLaunching) release(now, run);  // while being contained: released when that is done
 }
 
 void NodeAgent::send_stop(Run& run) {
@@ -167,68 +174,23 @@ void NodeAgent::send_stop(Run& run) {
 }
 
 void NodeAgent::on_signal(const wire::Signal& message) {
-  const Run* run = find({message.job(), message.attempt()});
-  if (!run || !run->has_script()) return;
+  const RunKey key = RunKey::of(message);
   wire::ToShepherd signal;
   signal.mutable_signal()->set_signo(message.signo());
   signal.mutable_signal()->set_batch_only(message.batch_only());
-  to_shepherd(*run, std::move(signal));
+  if (const Run* run = find(key); run != nullptr && run->has_shepherd()) to_shepherd(*run, signal);
+  if (message.batch_only()) return;
+  for (const RunKey& step : live_steps(key)) to_shepherd(*find(step), signal);
 }
 
 void NodeAgent::on_resize(const wire::Resize& message) {
-  const Run* run = find({message.job(), message.attempt()});
-  if (run == nullptr || !run->has_script() || run->stop_asked || run->exit) return;
+  const Run* run = find({message.job(), message.attempt(), 0});
+  if (run == nullptr || !run->has_shepherd() || run->stop_asked || run->exit) return;
   out_.emplace_back(KeepHosts{message, false});
 }
 
-void NodeAgent::on_suspend(base::Time now, const wire::Suspend& message) {
-  Run* run = find({message.job(), message.attempt()});
-  if (run == nullptr || run->stop_asked || run->exit || !run->is_live()) return;
-  if (message.round() < run->resume_round || (run->suspend && message.round() < run->suspend->round())) return;  // late
-  run->suspend = message;
-  run->resume_round = 0;
-  if (run->has_script()) return send_pace(*run);
-  report_suspended(now, *run, message.round(), "");  // no process of it is here
-}
-
-void NodeAgent::on_resume(const wire::Resume& message) {
-  Run* run = find({message.job(), message.attempt()});
-  if (run == nullptr || (run->suspend && message.round() < run->suspend->round())) return;
-  run->suspend.reset();
-  run->resume_round = message.round();
-  if (run->has_script()) send_pace(*run);
-}
-
-/// Tells the shepherd whether the step is to stand still.
-void NodeAgent::send_pace(Run& run) {
-  if (run.stop_asked || !run.is_connected) return;
-  wire::ToShepherd message;
-  if (!run.suspend) {
-    message.mutable_resume()->set_round(run.resume_round);
-    return to_shepherd(run, std::move(message));
-  }
-  wire::Stop order;
-  order.set_signo(run.suspend->signo());
-  order.set_preempted_for(run.suspend->preempted_for());
-  order.set_preempt_rule(run.suspend->preempt_rule());
-  out_.emplace_back(KeepOrder{run.key, order});
-  message.mutable_suspend()->set_grace_us(run.suspend->grace_us());
-  message.mutable_suspend()->set_round(run.suspend->round());
-  to_shepherd(run, std::move(message));
-}
-
-void NodeAgent::report_suspended(base::Time now, const Run& run, uint32_t round, const std::string& problem) {
-  wire::NodeToController message;
-  wire::Suspended& s = *message.mutable_suspended();
-  s.set_job(run.key.job);
-  s.set_attempt(run.key.attempt);
-  s.set_round(round);
-  s.set_problem(problem);
-  send(now, std::move(message));
-}
-
 void NodeAgent::on_ack(base::Time now, const wire::Ack& message) {
-  const RunKey key{message.job(), message.attempt()};
+  const RunKey key = RunKey::of(message);
   Run* run = find(key);
   if (!run) return;
   if (message.phase() == wire::kRunEnding && run->exit) run->exit_acked = true;

@@ -8,7 +8,6 @@ namespace gw::noded {
 
 namespace {
 
-constexpr size_t kMaxTombstones = 1024;
 // A launch that was under way when the daemon died: the launcher needs so long at most to fork.
 constexpr base::Duration kAdoptLimit = base::seconds(3);
 
@@ -18,29 +17,33 @@ std::string death_of_shepherd(const Run& run, int code, int signo) {
   std::string how = run.stage == Stage::kAdopting ? " while the node daemon was away" : "";
   if (code != 0) how = ": exit code " + std::to_string(code);
   if (signo != 0) how = ": signal " + std::to_string(signo);
-  return "shepherd of job " + std::to_string(run.key.job) + " died" + how + "; its processes were killed";
+  const std::string whose = run.key.is_step() ? "step " + std::to_string(run.key.job) + "." + run.key.step_name()
+                                              : "job " + std::to_string(run.key.job);
+  return "shepherd of " + whose + " died" + how + "; its processes were killed";
 }
 
 }  // namespace
 
 void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
-  const RunKey key{found.record.job(), found.record.attempt()};
+  const RunKey key = RunKey::of(found.record);
   Run& run = runs_[key];
   run.key = key;
   run.record = found.record;
   run.grace_us = found.record.grace_us();
   run.done.set_job(key.job);
   run.done.set_attempt(key.attempt);
+  run.done.set_step(key.step);
   run.done.set_generation(run.record.generation());
   run.was_prepared = true;  // whether the controller was told is not known: BatchExited is right in either case
   run.exit = found.exit;
   run.is_stale = found.record.boot_id() != config_.boot_id && !found.exit;
   if (run.is_stale) run.stop_asked = run.kill_now = true;
+  say(Level::kInfo, "found run " + key.text() + " of " + (run.is_stale ? "an earlier boot" : "an earlier daemon"));
   if (found.shepherd_answers) {
     run.stage = Stage::kAdopting;
-  } else if (!run.has_script()) {
+  } else if (!run.has_shepherd()) {
     run.stage = run.record.go() ? Stage::kStarted : Stage::kPrepared;
-    if (run.is_stale) release(run);
+    if (run.is_stale) release(now, run);
   } else if (!found.exit && !found.has_step_dir && !run.is_stale) {
     run.stage = Stage::kAdopting;
     run.deadline = now + kAdoptLimit;
@@ -51,9 +54,8 @@ void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
       run.exit->set_detail(death_of_shepherd(run, 0, 0));
       run.exit->set_ended_us(now.us);
     }
-    release(run);
+    release(now, run);
   }
-  say(Level::kInfo, "found run " + key.text() + " of " + (run.is_stale ? "an earlier boot" : "an earlier daemon"));
 }
 
 Effects NodeAgent::on_user(base::Time now, RunKey key, const base::Result<UserInfo>& user) {
@@ -73,15 +75,18 @@ Effects NodeAgent::on_user(base::Time now, RunKey key, const base::Result<UserIn
 
 void NodeAgent::launch(base::Time now, Run& run, const UserInfo& user) {
   run.stage = Stage::kLaunching;
-  wire::StepSpec spec = make_step_spec(config_.node, *run.prepare, user, now);
+  wire::StepSpec spec = run.key.is_step() ? make_access_spec(config_.node, *run.start, user, now)
+                                          : make_step_spec(config_.node, *run.prepare, user, now);
+  *spec.mutable_containment() = run.record.containment();
   spec.set_lease_age_us((now - last_contact_).us);
   out_.emplace_back(LaunchShepherd{run.record, std::move(spec)});
   run.prepare.reset();  // the script may be large
+  run.start.reset();
 }
 
 Effects NodeAgent::on_launch_failed(base::Time now, RunKey key, const std::string& why) {
   Run* run = find(key);
-  if (run && run->has_script() && (run->stage == Stage::kLaunching || run->stage == Stage::kAdopting))
+  if (run && run->has_shepherd() && (run->stage == Stage::kLaunching || run->stage == Stage::kAdopting))
     fail_and_release(now, *run, why);
   return take();
 }
@@ -98,14 +103,14 @@ void NodeAgent::fail_start(base::Time now, Run& run, model::EndReason reason, co
 
 void NodeAgent::fail_and_release(base::Time now, Run& run, const std::string& why) {
   fail_start(now, run, model::EndReason::kLaunchFailed, why, true);
-  release(run);
+  release(now, run);
 }
 
 Effects NodeAgent::on_share_prepared(base::Time now, RunKey key, const base::Status& status) {
   Run* run = find(key);
-  if (!run || run->has_script() || run->stage != Stage::kLaunching) return take();
+  if (!run || run->has_shepherd() || run->stage != Stage::kLaunching) return take();
   if (run->stop_asked) {
-    release(*run);
+    release(now, *run);
   } else if (!status) {
     fail_and_release(now, *run, status.error().text());
   } else {
@@ -114,7 +119,7 @@ Effects NodeAgent::on_share_prepared(base::Time now, RunKey key, const base::Sta
   return take();
 }
 
-Effects NodeAgent::on_shepherd_connected(base::Time, RunKey key) {
+Effects NodeAgent::on_shepherd_connected(base::Time now, RunKey key) {
   Run* run = find(key);
   if (!run) return take();
   run->is_connected = true;
@@ -126,7 +131,7 @@ Effects NodeAgent::on_shepherd_connected(base::Time, RunKey key) {
   } else if (run->stage == Stage::kStarting && run->go_asked) {
     go(*run);
   } else if (run->exit && run->is_live()) {
-    clean_up_after_exit(*run);
+    clean_up_after_exit(now, *run);
   } else if (run->suspend || run->resume_round != 0) {
     send_pace(*run);
   }
@@ -140,12 +145,13 @@ Effects NodeAgent::on_shepherd_lost(base::Time, RunKey key) {
 
 Effects NodeAgent::on_shepherd(base::Time now, RunKey key, const wire::FromShepherd& message) {
   Run* run = find(key);
-  if (!run || !run->has_script() || !run->is_live() || run->stage == Stage::kReleasing) return take();
-  if (message.has_ready()) on_ready(now, *run);
+  if (!run || !run->has_shepherd() || run->is_winding_up() || !run->is_live()) return take();
+  if (message.has_ready() && key.is_step()) on_step_ready(now, *run, message.ready());
+  if (message.has_ready() && !key.is_step()) on_ready(now, *run);
   if (message.has_started()) on_step_started(now, *run, message.started());
   if (message.has_exit()) on_step_exit(now, *run, message.exit());
   if (message.has_clean()) on_clean(now, *run, message.clean());
-  if (message.has_suspended()) report_suspended(now, *run, message.suspended().round(), message.suspended().problem());
+  if (message.has_suspended()) on_stands(now, *run, message.suspended());
   return take();
 }
 
@@ -157,11 +163,20 @@ void NodeAgent::on_ready(base::Time now, Run& run) {
   if (!run.record.go()) {
     run.was_prepared = true;
     report_prepared(now, run);
-  } else if (run.has_script()) {
+  } else if (run.has_shepherd()) {
     run.stage = Stage::kStarting;  // the shepherd goes by itself
   } else {
     run.stage = Stage::kStarted;
+    run.started_at_us = now.us;
+    report_started(now, run);
   }
+}
+
+void NodeAgent::on_step_ready(base::Time now, Run& run, const wire::StepReady& message) {
+  run.address = message.address();
+  run.access_key = message.key();
+  on_ready(now, run);
+  if (Run* job = find(run.key.own())) check_stands(now, *job);  // its tasks have not begun
 }
 
 void NodeAgent::on_step_started(base::Time now, Run& run, const wire::StepStarted& message) {
@@ -178,13 +193,14 @@ void NodeAgent::on_step_exit(base::Time now, Run& run, const wire::StepExit& mes
   if (message.never_started()) say(Level::kWarn, "run " + run.key.text() + " could not start: " + message.detail());
   if (message.reason() == number(model::EndReason::kLeaseExpired)) run.done.set_lease_expired(true);
   report_exit(now, run);
-  clean_up_after_exit(run);
+  clean_up_after_exit(now, run);
 }
 
-void NodeAgent::clean_up_after_exit(Run& run) {
-  // A gang of one node needs no word from the controller to end the script's leftovers.
-  if (run.stop_asked || !(run.record.alone() || run.fails_prepare())) return;
+void NodeAgent::clean_up_after_exit(base::Time now, Run& run) {
+  // A step, and a gang of one node, need no word from the controller to end what was left.
+  if (run.stop_asked || !(run.key.is_step() || run.record.alone() || run.fails_prepare())) return;
   run.kill_now = run.fails_prepare();
+  stop_steps(now, run.key, run.grace_us, run.kill_now);
   send_stop(run);
 }
 
@@ -204,8 +220,7 @@ Effects NodeAgent::on_shepherd_gone(base::Time now, RunKey key, int code, int si
 void NodeAgent::lose_shepherd(base::Time now, Run& run, int code, int signo,
                               const std::optional<wire::StepExit>& exit) {
   run.is_connected = false;
-  const bool has_none = !run.has_script() || run.stage == Stage::kReleasing || run.stage == Stage::kLookup;
-  if (has_none || !run.is_live()) return;
+  if (!run.has_shepherd() || !run.is_live() || run.is_winding_up() || run.stage == Stage::kLookup) return;
   if (!run.exit && exit) run.exit = exit;
   if (!run.exit) {
     run.exit.emplace().set_reason(number(model::EndReason::kShepherdDied));
@@ -216,10 +231,15 @@ void NodeAgent::lose_shepherd(base::Time now, Run& run, int code, int signo,
     say(Level::kError, run.exit->detail());
   }
   if (!run.is_stale) report_exit(now, run);
-  release(run);
+  release(now, run);
 }
 
-void NodeAgent::release(Run& run) {
+/// The group must be there as long as steps lie in it.
+void NodeAgent::release(base::Time now, Run& run) {
+  if (!must_await_steps(now, run, true)) release_share(run);
+}
+
+void NodeAgent::release_share(Run& run) {
   run.stage = Stage::kReleasing;
   run.deadline = base::Time::never();
   out_.emplace_back(ReleaseShare{run.key, run.record.containment()});
@@ -239,6 +259,17 @@ Effects NodeAgent::on_share_released(base::Time now, RunKey key, const std::stri
 
 void NodeAgent::finish(base::Time now, Run& run) {
   const RunKey key = run.key;
+  if (must_await_steps(now, run, false)) return;
+  close(now, run);
+  if (key.is_step()) step_is_over(now, key);
+  if (has_live_run(key.job)) return;
+  for (auto it = runs_.lower_bound({key.job, 0, 0}); it != runs_.end() && it->first.job == key.job; ++it)
+    if (it->second.stage == Stage::kQueued) return begin(now, it->second);
+}
+
+/// Every process of it is gone: says so.
+void NodeAgent::close(base::Time now, Run& run) {
+  const RunKey key = run.key;
   if (run.is_stale) {
     forget(now, key, std::nullopt);
     connect_once_clean(now);
@@ -248,6 +279,7 @@ void NodeAgent::finish(base::Time now, Run& run) {
     wire::PrepareFailed failure;
     failure.set_job(key.job);
     failure.set_attempt(key.attempt);
+    failure.set_step(key.step);
     failure.set_reason(run.exit->reason());
     failure.set_detail(run.exit->detail());
     failure.set_node_fault(run.exit->node_fault());
@@ -257,11 +289,9 @@ void NodeAgent::finish(base::Time now, Run& run) {
     run.stage = Stage::kClean;
     run.deadline = base::Time::never();
     run.prepare.reset();
+    run.start.reset();
     report_done(now, run);
   }
-  if (has_live_run(key.job)) return;
-  for (auto it = runs_.lower_bound({key.job, 0}); it != runs_.end() && it->first.job == key.job; ++it)
-    if (it->second.stage == Stage::kQueued) return begin(now, it->second);
 }
 
 void NodeAgent::report(base::Time now, Run& run) {
@@ -289,6 +319,7 @@ void NodeAgent::report_exit(base::Time now, Run& run) {
   wire::BatchExited& b = *message.mutable_batch_exited();
   b.set_job(run.key.job);
   b.set_attempt(run.key.attempt);
+  b.set_step(run.key.step);
   b.set_exit_code(run.exit->code());
   b.set_exit_signo(run.exit->signo());
   b.set_oom(run.exit->oom());
@@ -301,14 +332,20 @@ void NodeAgent::report_exit(base::Time now, Run& run) {
 }
 
 void NodeAgent::report_prepared(base::Time now, const Run& run) {
+  const bool is_ready = run.stage == Stage::kPrepared || run.stage == Stage::kStarted;
+  if (run.key.is_step() && (!is_ready || run.address.empty())) return;
   wire::NodeToController message;
   message.mutable_prepared()->set_job(run.key.job);
   message.mutable_prepared()->set_attempt(run.key.attempt);
+  message.mutable_prepared()->set_step(run.key.step);
+  message.mutable_prepared()->set_address(run.address);
+  message.mutable_prepared()->set_key(run.access_key);
   send(now, std::move(message));
 }
 
 void NodeAgent::report_started(base::Time now, const Run& run) {
-  if (!run.has_script()) return;  // only the script has a start
+  // A script has a start, and an allocation without one that goes as soon as it is held. Steps have none.
+  if (run.key.is_step() || !(run.has_shepherd() || run.record.alone())) return;
   wire::NodeToController message;
   message.mutable_started()->set_job(run.key.job);
   message.mutable_started()->set_attempt(run.key.attempt);
@@ -336,14 +373,13 @@ void NodeAgent::forget(base::Time, RunKey key, std::optional<wire::PrepareFailed
 }
 
 void NodeAgent::bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure) {
-  auto [it, is_new] = tombstones_.try_emplace(key.job);
-  if (!is_new && std::pair(it->second.attempt, it->second.generation) > std::pair(key.attempt, generation)) return;
-  it->second = Tombstone{key.attempt, generation, std::move(failure)};
-  if (!is_new) return;
-  tombstone_order_.push_back(key.job);
-  if (tombstone_order_.size() <= kMaxTombstones) return;
-  tombstones_.erase(tombstone_order_.front());
-  tombstone_order_.pop_front();
+  Tombstone stone{key.attempt, generation, std::move(failure)};
+  if (key.is_step()) return step_graves_.bury(key, std::move(stone));
+  job_graves_.bury(key.job, std::move(stone));
+}
+
+const Tombstone* NodeAgent::tombstone(RunKey key) const {
+  return key.is_step() ? step_graves_.find(key) : job_graves_.find(key.job);
 }
 
 }  // namespace gw::noded

@@ -10,13 +10,27 @@
 
 namespace gw::noded {
 
-/// One run of a job on this node.
+/// One run on this node: of a job, or of one of its steps, which lies within the job's.
 struct RunKey {
   uint32_t job = 0;
   uint32_t attempt = 0;
+  uint32_t step = 0;  ///< 0: the job's own run; else the number of the step + 1, as in the messages.
   auto operator<=>(const RunKey&) const = default;
-  /// "7.1": the name of its record, its step folder and its containment group.
-  std::string text() const { return std::to_string(job) + "." + std::to_string(attempt); }
+  bool is_step() const { return step != 0; }
+  RunKey own() const { return {job, attempt, 0}; }
+  bool is_step_of(RunKey other) const { return is_step() && !other.is_step() && own() == other; }
+  /// "7.1", of a step "7.1.s0": the name of its record and its step folder.
+  std::string text() const {
+    const std::string run = std::to_string(job) + "." + std::to_string(attempt);
+    return is_step() ? run + ".s" + step_name() : run;
+  }
+  /// Of a step, as launcher and shepherd call it: its number.
+  std::string step_name() const { return is_step() ? std::to_string(step - 1) : "batch"; }
+  /// From a message or record about a run.
+  template <typename Message>
+  static RunKey of(const Message& m) {
+    return {m.job(), m.attempt(), m.step()};
+  }
 };
 
 /// In the step folder, by the shepherd: what a job that makes way for another is told.
@@ -47,6 +61,7 @@ struct NodeFacts {
   uint32_t max_processes = 0;      ///< Per run; 0: no limit.
   std::string steps_dir;           ///< Parent of the step folders.
   std::string config_path;         ///< For GANGWAY_CONF where the submission environment has none.
+  std::string listen_host = "*";   ///< Where shepherds of steps listen; "*": at all addresses of the machine.
   std::string commands_dir;        ///< Put on PATH where the submission environment has none; may be empty.
 };
 

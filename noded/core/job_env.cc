@@ -11,12 +11,11 @@
 #include "base/hostlist.h"
 #include "model/job.h"
 #include "model/request.h"
+#include "noded/core/env_map.h"
 
 namespace gw::noded {
 
 namespace {
-
-using Env = std::map<std::string, std::string, std::less<>>;
 
 // Every variable that a job may set: those of an enclosing job must not shine through.
 constexpr std::array kJobVariables = {"JOB_ID",
@@ -116,13 +115,6 @@ void fill_in_login(Env& env, const NodeFacts& node, const UserInfo& user) {
   if (!node.config_path.empty()) env.try_emplace("GANGWAY_CONF", node.config_path);
 }
 
-// Sets a variable under both prefixes.
-void put(Env& env, const std::string& name, const std::string& value) {
-  env["SLURM_" + name] = value;
-  env["GANGWAY_" + name] = value;
-}
-void put(Env& env, const std::string& name, uint64_t value) { put(env, name, std::to_string(value)); }
-
 void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const UserInfo& user) {
   const wire::JobSpec& spec = p.spec();
   for (const char* name : {"JOB_ID", "JOBID"}) put(env, name, p.job());
@@ -143,7 +135,6 @@ void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const
   put(env, "TOPOLOGY_ADDR_PATTERN", "node");
   env["SLURMD_NODENAME"] = node.name;
   env["GANGWAY_NODENAME"] = node.name;
-  env["ENVIRONMENT"] = "BATCH";
 }
 
 /// What Slurm has no variables for. How often the job has made way already the controller says in the environment.
@@ -166,24 +157,6 @@ void put_times(Env& env, const wire::Prepare& p, base::Time now) {
   const bool has_limit = limit.us > 0 && limit != base::kUnlimited;
   put(env, "JOB_START_TIME", static_cast<uint64_t>(start));
   put(env, "JOB_END_TIME", static_cast<uint64_t>(start + (has_limit ? limit.seconds() : kYear)));
-}
-
-/// The nodes of a gang, as the variables tell them.
-struct Gang {
-  std::vector<std::string> names;
-  std::vector<uint32_t> tasks, cpus;
-  uint64_t all_tasks = 0;
-};
-
-Gang gang_of(const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares) {
-  Gang gang;
-  for (const wire::NodeShare& share : shares) {
-    gang.names.push_back(share.node());
-    gang.tasks.push_back(share.tasks());
-    gang.cpus.push_back(share.cpus());
-    gang.all_tasks += share.tasks();
-  }
-  return gang;
 }
 
 /// What is told of the job and, with a suffix, of each component of a heterogeneous one.
@@ -228,17 +201,6 @@ void put_request(Env& env, const wire::Prepare& p) {
   }
 }
 
-std::vector<uint32_t> gpus_of(const wire::NodeShare& share) {
-  const auto set = base::IndexSet::parse(share.gpus());
-  return set ? set->to_vector() : std::vector<uint32_t>{};
-}
-
-std::string comma_list(const std::vector<uint32_t>& numbers) {
-  std::string text;
-  for (uint32_t n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
-  return text;
-}
-
 void put_gpus(Env& env, const NodeFacts& node, const wire::Prepare& p) {
   const std::vector<uint32_t> gpus = gpus_of(p.share());
   if (gpus.empty()) return;
@@ -252,33 +214,58 @@ void put_gpus(Env& env, const NodeFacts& node, const wire::Prepare& p) {
   if (r.cpus_per_gpu() > 0) put(env, "CPUS_PER_GPU", r.cpus_per_gpu());
   if (r.mem_per_gpu_mb() > 0) put(env, "MEM_PER_GPU", r.mem_per_gpu_mb());
   if (!p.spec().gpu_bind().empty()) put(env, "GPU_BIND", p.spec().gpu_bind());
-  const auto [name, value] = visible_devices(node, p.share());
-  env[name] = value;
+  env[gpu_variable(node, gpus)] = visible_indices(node, p.share(), gpus);
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
 }
 
 }  // namespace
 
-std::pair<std::string, std::string> visible_devices(const NodeFacts& node, const wire::NodeShare& share) {
-  std::vector<uint32_t> gpus = gpus_of(share);
-  if (gpus.empty()) return {};
-  std::string name = "CUDA_VISIBLE_DEVICES";
-  if (gpus.front() < static_cast<uint32_t>(node.topology.gpus_size())) {
-    const std::string& vendor = node.topology.gpus(static_cast<int>(gpus.front())).vendor();
-    if (vendor == "amd") name = "ROCR_VISIBLE_DEVICES";
-    if (vendor == "intel") name = "ZE_AFFINITY_MASK";
+Gang gang_of(const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares) {
+  Gang gang;
+  for (const wire::NodeShare& share : shares) {
+    gang.names.push_back(share.node());
+    gang.tasks.push_back(share.tasks());
+    gang.cpus.push_back(share.cpus());
+    gang.all_tasks += share.tasks();
   }
-  // Where the device cgroup hides the others, the vendor's run time counts only what it can open.
-  if (node.constrain_devices && !node.is_emulated)
-    for (uint32_t i = 0; i < gpus.size(); ++i) gpus[i] = i;
-  return {name, comma_list(gpus)};
+  return gang;
 }
 
-std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
-                                         base::Time now) {
-  Env env = parse_environment(prepare.environment());
-  drop_enclosing_job(env);
-  fill_in_login(env, node, user);
+std::vector<uint32_t> gpus_of(const wire::NodeShare& share) {
+  const auto set = base::IndexSet::parse(share.gpus());
+  return set ? set->to_vector() : std::vector<uint32_t>{};
+}
+
+std::string comma_list(const std::vector<uint32_t>& numbers) {
+  std::string text;
+  for (uint32_t n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return text;
+}
+
+std::vector<std::string> lines_of(const Env& env) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : env) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+std::string gpu_variable(const NodeFacts& node, const std::vector<uint32_t>& gpus) {
+  if (gpus.empty()) return {};
+  if (gpus.front() >= static_cast<uint32_t>(node.topology.gpus_size())) return "CUDA_VISIBLE_DEVICES";
+  const std::string& vendor = node.topology.gpus(static_cast<int>(gpus.front())).vendor();
+  if (vendor == "amd") return "ROCR_VISIBLE_DEVICES";
+  return vendor == "intel" ? "ZE_AFFINITY_MASK" : "CUDA_VISIBLE_DEVICES";
+}
+
+std::string visible_indices(const NodeFacts& node, const wire::NodeShare& job, std::vector<uint32_t> gpus) {
+  // Where the device cgroup hides the others, the vendor's run time counts only what it can open.
+  if (!node.constrain_devices || node.is_emulated) return comma_list(gpus);
+  const std::vector<uint32_t> seen = gpus_of(job);
+  for (uint32_t& gpu : gpus)
+    gpu = static_cast<uint32_t>(std::lower_bound(seen.begin(), seen.end(), gpu) - seen.begin());
+  return comma_list(gpus);
+}
+
+void put_job(Env& env, const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user, base::Time now) {
   put_identity(env, node, prepare, user);
   put_preemption(env, node, prepare);
   put_elastic(env, node, prepare);
@@ -287,9 +274,16 @@ std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prep
   put_request(env, prepare);
   put_gpus(env, node, prepare);
   put_components(env, prepare);
-  std::vector<std::string> lines;
-  for (const auto& [name, value] : env) lines.push_back(name + "=" + value);
-  return lines;
+}
+
+std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
+                                         base::Time now) {
+  Env env = parse_environment(prepare.environment());
+  drop_enclosing_job(env);
+  fill_in_login(env, node, user);
+  put_job(env, node, prepare, user, now);
+  env["ENVIRONMENT"] = "BATCH";
+  return lines_of(env);
 }
 
 }  // namespace gw::noded

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -20,7 +19,9 @@ namespace gw::noded {
 std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
                                          base::Time now);
 
-/// Variable and value that tell the vendor's run time which GPUs to use; an empty name without GPUs.
-std::pair<std::string, std::string> visible_devices(const NodeFacts& node, const wire::NodeShare& share);
+/// The variable that tells the vendor's run time which GPUs to use; empty without GPUs.
+std::string gpu_variable(const NodeFacts& node, const std::vector<uint32_t>& gpus);
+/// Its value for some of the GPUs that the job has on this node.
+std::string visible_indices(const NodeFacts& node, const wire::NodeShare& job, std::vector<uint32_t> gpus);
 
 }  // namespace gw::noded

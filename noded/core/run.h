@@ -1,6 +1,6 @@
 // One run on this node as the agent sees it: plain data, changed by NodeAgent alone.
-// Invariants: `prepare` is held until the launch only; a run in kClean has no process left on this node; Done is
-// reported from kClean alone.
+// Invariants: `prepare` and `start` are held until the launch only; a run in kClean has no process left on this node;
+// Done is reported from kClean alone; the run of a job gets there after those of its steps.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,10 @@ enum class Stage : uint8_t {
   kLookup,     ///< Its user is being looked up. Nothing exists yet.
   kLaunching,  ///< The shepherd is being launched, or the share contained.
   kAdopting,   ///< Found on disk after a restart; its shepherd has not told yet where it stands.
-  kPrepared,   ///< Waits for Go.
+  kPrepared,   ///< Waits for Go; of a step: its shepherd listens.
   kStarting,   ///< The shepherd was told to go.
-  kStarted,    ///< The script runs; without a script here: the gang was started.
+  kStarted,    ///< The script or the step runs; without a shepherd here: the gang was started.
+  kAwaiting,   ///< Nothing of its own is left: it waits for the end of the job's steps.
   kReleasing,  ///< No shepherd (any more): the containment ends what is left.
   kClean,      ///< Every process is gone; waits for the controller's acknowledgement.
 };
@@ -32,6 +33,8 @@ struct Run {
   Stage stage = Stage::kQueued;
   wire::RunRecord record;
   std::shared_ptr<const wire::Prepare> prepare;
+  std::shared_ptr<const wire::StartStep> start;  ///< Of a step.
+  std::string address, access_key;               ///< Of the shepherd of a step, once it listens.
 
   bool is_connected = false;  ///< The shepherd listens.
   bool was_prepared = false;  ///< The controller counts on it: failures are told by BatchExited.
@@ -42,6 +45,10 @@ struct Run {
   std::optional<wire::Stop> order;       ///< The controller's word for it, where it says more than when.
   std::optional<wire::Suspend> suspend;  ///< It is to stand still.
   uint32_t resume_round = 0;             ///< Else: it goes on after this suspension; 0: it never stood still.
+  uint32_t stood_round = 0;              ///< The suspension that its own shepherd has answered last,
+  std::string stood_problem;             ///< and what was in its way.
+  bool told_standing = false;            ///< Of a job: the controller was told what became of its suspension.
+  bool must_release = false;             ///< kAwaiting: then the containment ends what is left.
   std::optional<wire::Resize> hosts;     ///< Of an elastic gang: the nodes that it starts with.
   bool is_stale = false;                 ///< Of an earlier boot: cleaned up without a report.
 
@@ -56,7 +63,14 @@ struct Run {
 
   /// Something of it may still live on this node.
   bool is_live() const { return stage != Stage::kQueued && stage != Stage::kClean; }
-  bool has_script() const { return record.has_script(); }
+  /// Found after a restart; where it stands is not known yet.
+  bool is_adopted() const {
+    return was_prepared && (stage == Stage::kAdopting || stage == Stage::kLaunching);
+  }
+  /// Its end is under way: its shepherd has no more to say.
+  bool is_winding_up() const { return stage >= Stage::kAwaiting; }
+  /// A shepherd runs something here: the script, or the tasks of a step. Else only the share is held.
+  bool has_shepherd() const { return record.has_script(); }
   /// The script never ran and the controller was never told that it could: told by PrepareFailed.
   bool fails_prepare() const { return exit && exit->never_started() && !was_prepared && !stop_asked; }
 };

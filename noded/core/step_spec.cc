@@ -1,4 +1,4 @@
-// What the shepherd of a batch script is told: the implementation.
+// What the shepherd of a batch script, or of a step, is told: the implementation.
 // Invariants: see step_spec.h.
 #include "noded/core/step_spec.h"
 
@@ -6,14 +6,20 @@
 #include <set>
 
 #include "base/bitset.h"
+#include "base/time.h"
+#include "model/job.h"
 #include "model/output_path.h"
 #include "noded/core/job_env.h"
+#include "noded/core/places.h"
+#include "noded/core/step_env.h"
 
 namespace gw::noded {
 
 namespace {
 
 constexpr uint32_t kSpecVersion = 1;
+// A step whose client never says what to run.
+constexpr base::Duration kLaunchLimit = base::seconds(60);
 
 base::Status check_indices(const std::string& text, int count, const std::string& what) {
   GW_TRY(set, base::IndexSet::parse(text));
@@ -79,20 +85,50 @@ void set_user(const UserInfo& user, const wire::JobSpec& job, wire::StepSpec& sp
   spec.set_home(user.home);
 }
 
+std::string job_group(const NodeFacts& node, const RunKey& run) {
+  return "gangway/" + node.cluster + "/" + node.name + "/job_" + run.own().text();
+}
+
+void see_own_name(const NodeFacts& node, wire::StepSpec& spec) {
+  if (!node.own_host_name) return;
+  spec.set_node(node.name);
+  for (const std::string& line : node.hosts) spec.add_hosts(line);
+}
+
+void set_access(const NodeFacts& node, const wire::StartStep& start, wire::StepAccess& access) {
+  access.set_ticket_key(start.ticket_key());
+  access.set_listen(node.listen_host + ":0");
+  access.set_step(start.step() - 1);
+  access.set_generation(start.job().generation());
+  access.set_launch_limit_us(kLaunchLimit.us);
+  const wire::StepRequest& request = start.request();
+  const std::vector<uint32_t> gpus = index_set(start.share().gpus()).to_vector();
+  access.set_gpu_variable(gpu_variable(node, gpus));
+  for (const Place& place : make_places(node.topology, start.share(), request.cpus_per_task(), request.gpus_per_task())) {
+    wire::TaskPlace& told = *access.add_places();
+    told.set_gpus(visible_indices(node, start.job().share(), place.gpus.to_vector()));
+    if (node.is_emulated) continue;  // its cores are not there
+    told.set_cpus(place.pus.text());
+    told.set_mems(place.mems.text());
+  }
+}
+
 }  // namespace
 
 bool runs_script(const NodeFacts& node, const wire::Prepare& prepare) {
+  if (prepare.spec().kind() != static_cast<uint32_t>(model::JobKind::kBatch)) return false;
   return prepare.all_size() > 0 && prepare.all(0).node() == node.name && prepare.spec().het_offset() == 0;
 }
 
-base::Status check_share(const NodeFacts& node, const wire::Prepare& prepare) {
-  if (prepare.share().node() != node.name)
-    return base::invalid("the share is that of node \"" + prepare.share().node() + "\", not of " + node.name);
+base::Status check_share(const NodeFacts& node, const wire::NodeShare& share,
+                         const google::protobuf::RepeatedPtrField<wire::NodeShare>& all) {
+  if (share.node() != node.name)
+    return base::invalid("the share is that of node \"" + share.node() + "\", not of " + node.name);
   const auto is_here = [&](const wire::NodeShare& s) { return s.node() == node.name; };
-  if (std::count_if(prepare.all().begin(), prepare.all().end(), is_here) != 1)
+  if (std::count_if(all.begin(), all.end(), is_here) != 1)
     return base::invalid("the gang does not list node " + node.name + " once");
-  GW_TRY_STATUS(check_indices(prepare.share().cores(), node.topology.cores_size(), "core"));
-  GW_TRY_STATUS(check_indices(prepare.share().gpus(), node.topology.gpus_size(), "GPU"));
+  GW_TRY_STATUS(check_indices(share.cores(), node.topology.cores_size(), "core"));
+  GW_TRY_STATUS(check_indices(share.gpus(), node.topology.gpus_size(), "GPU"));
   return {};
 }
 
@@ -100,7 +136,7 @@ wire::Containment make_containment(const NodeFacts& node, const wire::Prepare& p
   const wire::NodeShare& share = prepare.share();
   wire::Containment c;
   c.set_kind(node.containment);
-  c.set_group("gangway/" + node.cluster + "/" + node.name + "/job_" + RunKey{prepare.job(), prepare.attempt()}.text());
+  c.set_group(job_group(node, {prepare.job(), prepare.attempt(), 0}));
   c.set_mem_limit_mb(share.mem_mb());
   c.set_max_pids(node.max_processes);
   if (node.is_emulated) return c;
@@ -113,12 +149,12 @@ wire::Containment make_containment(const NodeFacts& node, const wire::Prepare& p
 wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
                               base::Time now) {
   const wire::Launch& launch = prepare.spec().launch();
-  const RunKey run{prepare.job(), prepare.attempt()};
+  const RunKey run{prepare.job(), prepare.attempt(), 0};
   wire::StepSpec spec;
   spec.set_version(kSpecVersion);
   spec.set_job(run.job);
   spec.set_attempt(run.attempt);
-  spec.set_step("batch");
+  spec.set_step(run.step_name());
   spec.set_dir(node.steps_dir + "/" + run.text());
   set_user(user, prepare.spec(), spec);
   spec.set_script(prepare.script());
@@ -130,13 +166,38 @@ wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepar
   spec.set_umask(launch.umask());
   *spec.mutable_limits() = launch.limits();
   *spec.mutable_containment() = make_containment(node, prepare);
-  if (node.own_host_name) {
-    spec.set_node(node.name);
-    for (const std::string& line : node.hosts) spec.add_hosts(line);
-  }
+  see_own_name(node, spec);
   spec.set_wait_for_go(!prepare.go());
   spec.set_lease_us(prepare.lease_us());
   spec.set_allow_root(prepare.allow_root());
+  return spec;
+}
+
+wire::Containment step_containment(const NodeFacts& node, const RunKey& step, const std::string& kind) {
+  wire::Containment c;
+  c.set_kind(kind.empty() ? node.containment : kind);
+  c.set_parent(job_group(node, step));
+  c.set_group(c.parent() + "/step_" + step.step_name());
+  return c;
+}
+
+wire::StepSpec make_access_spec(const NodeFacts& node, const wire::StartStep& start, const UserInfo& user,
+                                base::Time now) {
+  const wire::Prepare& job = start.job();
+  const RunKey run{job.job(), job.attempt(), start.step()};
+  wire::StepSpec spec;
+  spec.set_version(kSpecVersion);
+  spec.set_job(run.job);
+  spec.set_attempt(run.attempt);
+  spec.set_step(run.step_name());
+  spec.set_dir(node.steps_dir + "/" + run.text());
+  set_user(user, job.spec(), spec);
+  for (std::string& line : step_environment(node, start, user, now)) spec.add_env(std::move(line));
+  *spec.mutable_containment() = step_containment(node, run, "");
+  see_own_name(node, spec);
+  spec.set_lease_us(job.lease_us());
+  spec.set_allow_root(job.allow_root());
+  set_access(node, start, *spec.mutable_access());
   return spec;
 }
 

@@ -81,7 +81,7 @@ void Daemon::run() {
 void Daemon::adopt(const std::vector<RecoveredRun>& found) {
   carry_out(agent_.on_recovered(now(), found));
   for (const RecoveredRun& run : found)
-    if (run.shepherd_answers) shepherds_.connect({run.record.job(), run.record.attempt()});
+    if (run.shepherd_answers) shepherds_.connect(RunKey::of(run.record));
 }
 
 base::Time Daemon::now() const { return started_ + (io::Loop::monotonic() - started_monotonic_); }
@@ -130,8 +130,8 @@ void Daemon::handle(const LookupUser& effect) {
 
 void Daemon::handle(const LaunchShepherd& effect) {
   if (const base::Status saved = folder_.save(effect.record); !saved)
-    return carry_out(agent_.on_launch_failed(now(), {effect.spec.job(), effect.spec.attempt()},
-                                             "run record: " + saved.error().text()));
+    return carry_out(
+        agent_.on_launch_failed(now(), RunKey::of(effect.record), "run record: " + saved.error().text()));
   launcher_.launch(effect.spec);
 }
 
@@ -147,7 +147,7 @@ void Daemon::handle(const KeepOrder& effect) {
 static_assert(std::string_view(kHostsFile) == step::kHostsFile, "jobs are told where to look");
 
 void Daemon::handle(const KeepHosts& effect) {
-  const RunKey run{effect.order.job(), effect.order.attempt()};
+  const RunKey run{effect.order.job(), effect.order.attempt(), 0};
   const auto changed = step::write_hosts_file(folder_.step_dir(run), effect.order);
   if (!changed) return spdlog::warn("run {} is not told of its nodes: {}", run.text(), changed.error().text());
   if (!*changed || effect.is_first) return;
@@ -159,7 +159,7 @@ void Daemon::handle(const KeepHosts& effect) {
 }
 
 void Daemon::handle(const PrepareShare& effect) {
-  const RunKey run{effect.record.job(), effect.record.attempt()};
+  const RunKey run = RunKey::of(effect.record);
   if (const base::Status saved = folder_.save(effect.record); !saved)
     return carry_out(agent_.on_share_prepared(now(), run, base::pass(base::Result<int>(base::pass(saved)))));
   containment_.submit(

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "noded/shell/step_name.h"
 #include "noded/step/channel.h"
 
 namespace gw::noded {
@@ -24,7 +25,11 @@ constexpr int kPatience = 15;
 constexpr int kDismissTries = 10;
 constexpr int kDismissWaitMs = 100;
 
-RunKey key_of(const auto& message) { return {message.job(), message.attempt()}; }
+// What cannot be read is no run of ours: nobody has that key.
+RunKey key_of(const auto& message) {
+  const auto step = step_of(message.step());
+  return step ? RunKey{message.job(), message.attempt(), *step} : RunKey{};
+}
 
 }  // namespace
 

@@ -110,6 +110,8 @@ void set_link(const DaemonOptions& options, Setup& setup) {
   setup.dial.address =
       options.controller.empty() ? host + ":" + std::to_string(config.controller_port) : options.controller;
   setup.dial.bind_host = options.bind;
+  if (!options.bind.empty())
+    setup.node.listen_host = options.bind.find(':') != std::string::npos ? "[" + options.bind + "]" : options.bind;
   setup.dial.receiver = config.cluster + "/gctld";
   setup.dial.receiver_uid = config.controller_uid;
   setup.dial.role = auth::Role::kNode;

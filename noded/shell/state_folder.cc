@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "noded/shell/step_name.h"
 #include "noded/step/channel.h"
 #include "noded/step/proc/files.h"
 #include "noded/step/state_dir.h"
@@ -28,8 +29,8 @@ namespace proc = step::proc;
 
 namespace {
 
-// "/steps/4294967295.4294967295/sock"
-constexpr size_t kLongestBelow = 33;
+// "/steps/4294967295.4294967295.s4294967294/sock"
+constexpr size_t kLongestBelow = 45;
 constexpr size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 std::string read_line(const std::string& path) {
@@ -53,7 +54,7 @@ base::Result<io::Fd> take_lock(const std::string& dir) {
   return fd;
 }
 
-// "7.1" or "7.1.pb"
+// "7.1" or "7.1.s0", or either with ".pb"
 std::optional<RunKey> parse_run(std::string_view name) {
   if (name.ends_with(".pb")) name.remove_suffix(3);
   RunKey key;
@@ -61,7 +62,12 @@ std::optional<RunKey> parse_run(std::string_view name) {
   const auto job = std::from_chars(name.data(), end, key.job);
   if (job.ec != std::errc{} || job.ptr == end || *job.ptr != '.') return std::nullopt;
   const auto attempt = std::from_chars(job.ptr + 1, end, key.attempt);
-  if (attempt.ec != std::errc{} || attempt.ptr != end) return std::nullopt;
+  if (attempt.ec != std::errc{}) return std::nullopt;
+  if (attempt.ptr == end) return key;
+  const std::string_view rest(attempt.ptr, static_cast<size_t>(end - attempt.ptr));
+  const std::optional<uint32_t> step = rest.starts_with(".s") ? step_of(rest.substr(2)) : std::nullopt;
+  if (!step || *step == 0) return std::nullopt;  // "7.1.sbatch"
+  key.step = *step;
   return key;
 }
 
@@ -126,7 +132,7 @@ std::vector<std::string> StateFolder::old_launchers(const std::string& program) 
 }
 
 base::Status StateFolder::save(const wire::RunRecord& record) const {
-  const RunKey key{record.job(), record.attempt()};
+  const RunKey key = RunKey::of(record);
   // By a rename: a daemon that is killed in between leaves all or nothing.
   return proc::replace_file(dir_ + "/runs", key.text() + ".pb", record.SerializeAsString(), /*sync=*/false);
 }
@@ -155,6 +161,7 @@ RecoveredRun StateFolder::inspect(RunKey run, const std::string& boot_id) const 
   }
   found.record.set_job(run.job);
   found.record.set_attempt(run.attempt);
+  found.record.set_step(run.step);
   found.has_step_dir = ::access(step_dir(run).c_str(), F_OK) == 0;
   if (!found.has_step_dir) return found;
   found.shepherd_answers = step::connect_to(step_socket(run)).has_value();

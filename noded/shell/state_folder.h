@@ -31,7 +31,7 @@ class StateFolder {
   base::Status save(const wire::RunRecord& record) const;
   /// Removes the record.
   void forget(RunKey run) const;
-  /// Every run that left a record or a step folder. Damaged records count as those of a script run.
+  /// Every run that left a record or a step folder. Damaged records count as those of a run with a shepherd.
   std::vector<RecoveredRun> scan(const std::string& boot_id) const;
 
   /// The host's boot id, with the start of this container's first process. An emulated node adds an id of its own that

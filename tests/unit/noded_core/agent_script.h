@@ -7,46 +7,55 @@
 #include <utility>
 #include <vector>
 
+#include "model/job.h"
 #include "model/job_state.h"
 #include "noded/core/agent.h"
 
 namespace gw::noded::testing {
 
-inline std::string key_text(uint32_t job, uint32_t attempt) { return RunKey{job, attempt}.text(); }
+template <typename Message>
+std::string key_text(const Message& m) {
+  return RunKey::of(m).text();
+}
 
+/// "7.1", or "7.1.s0" of a step.
 inline RunKey parse_key(const std::string& text) {
-  const size_t dot = text.find('.');
-  return {static_cast<uint32_t>(std::stoul(text.substr(0, dot))),
-          static_cast<uint32_t>(std::stoul(text.substr(dot + 1)))};
+  const auto number = [](const std::string& digits) { return static_cast<uint32_t>(std::stoul(digits)); };
+  const size_t dot = text.find('.'), step = text.find(".s");
+  return {number(text.substr(0, dot)), number(text.substr(dot + 1)),
+          step == std::string::npos ? 0 : number(text.substr(step + 2)) + 1};
 }
 
 inline std::string describe(const wire::NodeToController& m) {
   if (m.has_register_node()) {
     std::string text = "> register";
     for (const wire::RunState& r : m.register_node().runs())
-      text += " " + key_text(r.job(), r.attempt()) + "=" + std::to_string(r.phase());
+      text += " " + key_text(r) + "=" + std::to_string(r.phase()) + (r.address().empty() ? "" : "@" + r.address());
     return text;
   }
   if (m.has_heartbeat()) return "> beat";
-  if (m.has_prepared()) return "> prepared " + key_text(m.prepared().job(), m.prepared().attempt());
+  if (m.has_prepared()) {
+    const auto& p = m.prepared();
+    return "> prepared " + key_text(p) + (p.address().empty() ? "" : " at " + p.address() + " " + p.key());
+  }
   if (m.has_prepare_failed()) {
     const auto& f = m.prepare_failed();
-    return "> failed " + key_text(f.job(), f.attempt()) + " (" + f.detail() + ")" + (f.node_fault() ? " node" : "");
+    return "> failed " + key_text(f) + " (" + f.detail() + ")" + (f.node_fault() ? " node" : "");
   }
-  if (m.has_started()) return "> started " + key_text(m.started().job(), m.started().attempt());
+  if (m.has_started()) return "> started " + RunKey{m.started().job(), m.started().attempt()}.text();
   if (m.has_batch_exited()) {
     const auto& b = m.batch_exited();
     const std::string why = b.detail().empty() ? "" : " (" + b.detail() + ")";
-    return "> exited " + key_text(b.job(), b.attempt()) + " " + std::to_string(b.exit_code()) + ":" +
+    return "> exited " + key_text(b) + " " + std::to_string(b.exit_code()) + ":" +
            std::to_string(b.exit_signo()) + why;
   }
   if (m.has_suspended()) {
     const auto& s = m.suspended();
-    return "> suspended " + key_text(s.job(), s.attempt()) + " " + std::to_string(s.round()) +
+    return "> suspended " + RunKey{s.job(), s.attempt()}.text() + " " + std::to_string(s.round()) +
            (s.problem().empty() ? "" : " (" + s.problem() + ")");
   }
   const auto& d = m.done();
-  return "> done " + key_text(d.job(), d.attempt()) + (d.lease_expired() ? " lease" : "") +
+  return "> done " + key_text(d) + (d.lease_expired() ? " lease" : "") +
          (d.problem().empty() ? "" : " (" + d.problem() + ")");
 }
 
@@ -65,7 +74,7 @@ struct Describe {
   std::string operator()(const Disconnect&) const { return "disconnect"; }
   std::string operator()(const SendToController& e) const { return describe(e.message); }
   std::string operator()(const LookupUser& e) const { return "lookup " + e.run.text(); }
-  std::string operator()(const LaunchShepherd& e) const { return "launch " + key_text(e.spec.job(), e.spec.attempt()); }
+  std::string operator()(const LaunchShepherd& e) const { return "launch " + key_text(e.record); }
   std::string operator()(const ToShepherd& e) const { return e.run.text() + " < " + describe(e.message); }
   std::string operator()(const KeepOrder& e) const {
     return e.run.text() + " ! " + std::to_string(e.order.signo()) + " for " + std::to_string(e.order.preempted_for());
@@ -73,14 +82,14 @@ struct Describe {
   std::string operator()(const KeepHosts& e) const {
     std::string nodes;
     for (const std::string& node : e.order.nodes()) nodes += " " + node;
-    return "hosts " + key_text(e.order.job(), e.order.attempt()) + nodes + (e.is_first ? " (first)" : "");
+    return "hosts " + RunKey{e.order.job(), e.order.attempt()}.text() + nodes + (e.is_first ? " (first)" : "");
   }
   std::string operator()(const PrepareShare& e) const {
-    return "contain " + key_text(e.record.job(), e.record.attempt());
+    return "contain " + key_text(e.record);
   }
   std::string operator()(const ReleaseShare& e) const { return "release " + e.run.text(); }
   std::string operator()(const PersistRun& e) const {
-    return "persist " + key_text(e.record.job(), e.record.attempt());
+    return "persist " + key_text(e.record);
   }
   std::string operator()(const ForgetRun& e) const { return "forget " + e.run.text(); }
   std::string operator()(const Say&) const { return {}; }
@@ -162,6 +171,8 @@ class AgentScript {
     wire::Prepare& p = *m.mutable_prepare();
     p.set_job(key.job);
     p.set_attempt(key.attempt);
+    if (option(words, "allocation", "") == "yes")
+      p.mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
     p.mutable_spec()->set_uid(static_cast<uint32_t>(std::stoul(option(words, "uid", "1000"))));
     p.set_generation(static_cast<uint32_t>(std::stoul(option(words, "generation", "0"))));
     p.mutable_spec()->mutable_request()->set_elastic(option(words, "elastic", "") == "yes");
@@ -177,6 +188,19 @@ class AgentScript {
     return m;
   }
 
+  static wire::ControllerToNode start_step(RunKey key, const std::vector<std::string>& words) {
+    wire::ControllerToNode m;
+    wire::StartStep& s = *m.mutable_start_step();
+    *s.mutable_job() = prepare(key.own(), words).prepare();
+    s.mutable_job()->clear_script();
+    s.set_step(key.step);
+    *s.mutable_share() = s.job().share();
+    s.mutable_share()->set_tasks(static_cast<uint32_t>(std::stoul(option(words, "tasks", "1"))));
+    *s.mutable_all() = s.job().all();
+    s.set_ticket_key("t");
+    return m;
+  }
+
   template <typename Set>
   Effects order(Set set) {
     wire::ControllerToNode m;
@@ -188,6 +212,7 @@ class AgentScript {
   static void address(Order* order, RunKey key) {
     order->set_job(key.job);
     order->set_attempt(key.attempt);
+    if constexpr (requires { order->set_step(0); }) order->set_step(key.step);
   }
 
   Effects ack(RunKey key, wire::RunPhase phase) {
@@ -213,6 +238,7 @@ class AgentScript {
     }
     const RunKey key = parse_key(arg);
     if (verb == "prepare") return agent.on_controller(now, prepare(key, rest));
+    if (verb == "step") return agent.on_controller(now, start_step(key, rest));
     if (verb == "go") return order([&](auto& m) { address(m.mutable_go(), key); });
     if (verb == "stop" || verb == "kill")
       return order([&](auto& m) {
@@ -226,6 +252,7 @@ class AgentScript {
       return order([&](auto& m) {
         address(m.mutable_signal(), key);
         m.mutable_signal()->set_signo(std::stoi(rest.at(0)));
+        m.mutable_signal()->set_batch_only(option(rest, "batch", "") == "yes");
       });
     if (verb == "resize")
       return order([&](auto& m) {
@@ -272,7 +299,11 @@ class AgentScript {
     if (verb == "contained") return agent.on_share_prepared(now, key, {});
     if (verb == "not-contained") return agent.on_share_prepared(now, key, base::invalid("no cgroup"));
     if (verb == "released") return agent.on_share_released(now, key, word(0, ""));
-    if (verb == "ready") m.mutable_ready();
+    if (verb == "ready") {
+      m.mutable_ready()->set_pid(9);
+      if (key.is_step()) m.mutable_ready()->set_address("h:" + std::to_string(key.step));
+      if (key.is_step()) m.mutable_ready()->set_key("k");
+    }
     if (verb == "started") m.mutable_started()->set_at_us(now.us);
     if (verb == "exit") m.mutable_exit()->set_code(std::stoi(word(0, "0")));
     if (verb == "never") {

@@ -353,7 +353,7 @@ RecoveredRun found(RunKey key, bool has_script = true) {
   run.record.set_attempt(key.attempt);
   run.record.set_has_script(has_script);
   run.record.set_boot_id("boot-1");
-  run.record.set_alone(true);
+  run.record.set_alone(has_script);
   run.has_step_dir = has_script;
   return run;
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "model/job.h"
 #include "model/request.h"
 #include "noded/core/job_env.h"
 #include "tests/unit/noded_core/agent_script.h"
@@ -194,15 +195,139 @@ TEST_F(StepSpecTest, EmulatedNodesSeeTheirOwnName) {
   EXPECT_EQ(spec().hosts_size(), 1);
 }
 
+TEST_F(StepSpecTest, AnAllocationHasNoScript) {
+  EXPECT_TRUE(runs_script(node, prepare));
+  prepare.mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
+  EXPECT_FALSE(runs_script(node, prepare));
+}
+
+// A step with two tasks on n1, the second of the job's nodes, which has GPUs 1 to 3 for it.
+class AccessSpecTest : public StepSpecTest {
+ protected:
+  AccessSpecTest() {
+    node.name = "n1";
+    node.listen_host = "127.0.1.2";
+    node.topology.add_numa_nodes()->set_os_index(8);
+    prepare.clear_environment();
+    *prepare.mutable_share() = test_share("n1");
+    prepare.mutable_share()->set_gpus("1-3");
+    prepare.set_lease_us(5);
+    prepare.set_generation(6);
+    *start.mutable_job() = prepare;
+    start.set_step(4);
+    start.set_ticket_key("key");
+    *start.mutable_share() = prepare.share();
+    start.mutable_share()->set_gpus("2-3");
+    start.mutable_share()->set_tasks(2);
+    *start.add_all() = start.share();
+    start.mutable_request()->set_gpus_per_task(1);
+  }
+
+  wire::StepSpec spec() const { return make_access_spec(node, start, user, kNow); }
+  std::map<std::string, std::string> env() const {
+    std::map<std::string, std::string> result;
+    for (const std::string& line : spec().env()) {
+      const size_t equals = line.find('=', 1);
+      result[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+    return result;
+  }
+
+  wire::StartStep start;
+};
+
+TEST_F(AccessSpecTest, LaysTheStepsVariablesOverTheJobs) {
+  const std::map<std::string, std::string> want = {
+      {"JOB_ID", "7"},          {"JOB_NODELIST", "n[0-1]"}, {"JOB_NUM_NODES", "2"}, {"NNODES", "1"},
+      {"STEP_ID", "3"},         {"STEPID", "3"},            {"NTASKS", "2"},        {"NPROCS", "2"},
+      {"STEP_NODELIST", "n1"},  {"STEP_NUM_NODES", "1"},    {"STEP_NUM_TASKS", "2"}, {"STEP_TASKS_PER_NODE", "2"},
+      {"TASKS_PER_NODE", "2"},  {"NODEID", "0"},            {"CPUS_ON_NODE", "2"},  {"STEP_GPUS", "2,3"},
+      {"JOB_GPUS", "1,2,3"},    {"GPUS_ON_NODE", "2"},      {"GPUS_PER_TASK", "1"}, {"JOB_END_TIME", "1700003600"},
+      {"JOB_CPUS_PER_NODE", "2(x2)"}};
+  auto have = env();
+  for (const auto& [name, value] : want) {
+    EXPECT_EQ(have["SLURM_" + name], value) << name;
+    EXPECT_EQ(have["GANGWAY_" + name], value) << name;
+  }
+  EXPECT_EQ(have["SLURMD_NODENAME"], "n1");
+  EXPECT_EQ(have["CUDA_VISIBLE_DEVICES"], "2,3");
+  EXPECT_EQ(have["GANGWAY_PREEMPT_FILE"], "/s/steps/7.2.s3/preempted");
+}
+
+TEST_F(AccessSpecTest, LeavesOutWhatIsTheClientsOrOfOneTask) {
+  prepare.mutable_spec()->mutable_request()->set_cpus_per_task(4);
+  prepare.mutable_spec()->mutable_request()->set_tasks_per_node(3);
+  *start.mutable_job() = prepare;
+  const auto have = env();
+  for (const char* name : {"PATH", "HOME", "USER", "SHELL", "ENVIRONMENT", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS",
+                           "SLURM_CPUS_PER_TASK", "GANGWAY_NTASKS_PER_NODE"})
+    EXPECT_FALSE(have.contains(name)) << name;
+}
+
+TEST_F(AccessSpecTest, GivesEachTaskAPlace) {
+  const wire::StepAccess access = spec().access();
+  EXPECT_EQ(access.ticket_key(), "key");
+  EXPECT_EQ(access.listen(), "127.0.1.2:0");
+  EXPECT_EQ(access.step(), 3u);
+  EXPECT_EQ(access.generation(), 6u);
+  EXPECT_EQ(access.gpu_variable(), "CUDA_VISIBLE_DEVICES");
+  EXPECT_GT(access.launch_limit_us(), 0);
+  ASSERT_EQ(access.places_size(), 2);
+  EXPECT_EQ(access.places(0).cpus(), "0");
+  EXPECT_EQ(access.places(1).cpus(), "1");
+  EXPECT_EQ(access.places(0).mems(), "8");
+  EXPECT_EQ(access.places(0).gpus(), "2");
+  EXPECT_EQ(access.places(1).gpus(), "3");
+}
+
+TEST_F(AccessSpecTest, GpusCountWithinTheJobWhereOthersAreHidden) {
+  node.constrain_devices = true;
+  EXPECT_EQ(env()["CUDA_VISIBLE_DEVICES"], "1,2");
+  EXPECT_EQ(env()["SLURM_STEP_GPUS"], "2,3");
+  EXPECT_EQ(spec().access().places(1).gpus(), "2");
+}
+
+TEST_F(AccessSpecTest, TasksSeeAllGpusUnlessAskedOtherwise) {
+  start.mutable_request()->clear_gpus_per_task();
+  EXPECT_EQ(spec().access().places(0).gpus(), "");
+  EXPECT_EQ(env()["CUDA_VISIBLE_DEVICES"], "2,3");
+  start.mutable_share()->clear_gpus();
+  EXPECT_EQ(spec().access().gpu_variable(), "");
+  EXPECT_EQ(env().at("CUDA_VISIBLE_DEVICES"), "");
+  EXPECT_FALSE(env().contains("SLURM_STEP_GPUS"));
+}
+
+TEST_F(AccessSpecTest, CoresOfAnEmulatedNodeAreNotThere) {
+  node.is_emulated = true;
+  EXPECT_EQ(spec().access().places(0).cpus() + spec().access().places(0).mems(), "");
+  EXPECT_EQ(spec().access().places(1).gpus(), "3");
+}
+
+TEST_F(AccessSpecTest, LiesWithinItsJobAndIsBoundByNothingElse) {
+  const wire::StepSpec s = spec();
+  EXPECT_EQ(s.step(), "3");
+  EXPECT_EQ(s.dir(), "/s/steps/7.2.s3");
+  EXPECT_EQ(s.uid(), 1000u);
+  EXPECT_EQ(s.lease_us(), 5);
+  EXPECT_EQ(s.script(), "");
+  EXPECT_FALSE(s.wait_for_go());
+  EXPECT_EQ(s.containment().parent(), make_containment(node, prepare).group());
+  EXPECT_EQ(s.containment().group(), s.containment().parent() + "/step_3");
+  EXPECT_EQ(s.containment().kind(), "cgroup_v2");
+  EXPECT_EQ(s.containment().cpus() + s.containment().mems(), "");
+  EXPECT_EQ(s.containment().mem_limit_mb(), 0u);
+  EXPECT_EQ(step_containment(node, {7, 2, 4}, "none").kind(), "none");
+}
+
 TEST_F(StepSpecTest, ChecksTheShare) {
-  EXPECT_TRUE(check_share(node, prepare));
+  EXPECT_TRUE(check_share(node, prepare.share(), prepare.all()));
   for (const char* bad : {"4", "x", "0-"}) {
     prepare.mutable_share()->set_cores(bad);
-    EXPECT_FALSE(check_share(node, prepare)) << bad;
+    EXPECT_FALSE(check_share(node, prepare.share(), prepare.all())) << bad;
   }
   prepare.mutable_share()->set_cores("");
   prepare.mutable_share()->set_node("n9");
-  EXPECT_FALSE(check_share(node, prepare));
+  EXPECT_FALSE(check_share(node, prepare.share(), prepare.all()));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "noded/shell/step_name.h"
 #include "noded/step/state_dir.h"
 
 namespace gw::noded {
@@ -73,6 +74,36 @@ TEST_F(StateFolderTest, FindsWhatAnEarlierDaemonLeft) {
   EXPECT_FALSE(found[2].shepherd_answers);
   ASSERT_TRUE(found[2].exit);
   EXPECT_EQ(found[2].exit->code(), 4);
+}
+
+TEST_F(StateFolderTest, FindsStepsBesideTheirJob) {
+  const auto folder = StateFolder::open(dir_);
+  ASSERT_TRUE(folder);
+  wire::RunRecord step = record(7);
+  step.set_step(1);
+  ASSERT_TRUE(folder->save(record(7)));
+  ASSERT_TRUE(folder->save(step));
+  step.set_step(UINT32_MAX);
+  ASSERT_TRUE(folder->save(step));
+  std::ofstream(dir_ + "/runs/7.1.s9.pb") << "garbage";
+  for (const char* name : {"7.1.s2", "7.1.s", "7.1.x3", "7.1.s3x", "7.1.sbatch", "7.1.s4294967295", "7.1.3"})
+    fs::create_directory(dir_ + "/steps/" + name);
+  std::vector<std::string> names;
+  for (const RecoveredRun& run : folder->scan("b")) {
+    names.push_back(RunKey::of(run.record).text());
+    EXPECT_EQ(run.has_step_dir, names.back() == "7.1.s2") << names.back();
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"7.1", "7.1.s0", "7.1.s2", "7.1.s9", "7.1.s4294967294"}));
+  EXPECT_EQ(folder->step_socket({7, 1, 3}), dir_ + "/steps/7.1.s2/sock");
+  folder->forget({7, 1, 1});
+  EXPECT_FALSE(fs::exists(dir_ + "/runs/7.1.s0.pb"));
+  EXPECT_TRUE(fs::exists(dir_ + "/runs/7.1.pb"));
+}
+
+TEST(StepName, IsTheLaunchersWord) {
+  EXPECT_EQ(step_of("batch"), 0u);
+  for (const uint32_t step : {0U, 1U, 4U, UINT32_MAX}) EXPECT_EQ(step_of(RunKey{7, 1, step}.step_name()), step);
+  for (const char* other : {"", "extern", "-1", "3x", "4294967295", "99999999999"}) EXPECT_FALSE(step_of(other)) << other;
 }
 
 TEST_F(StateFolderTest, AnEmulatedNodeRebootsWhenItsFileGoes) {
