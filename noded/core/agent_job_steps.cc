@@ -10,8 +10,7 @@ namespace gw::noded {
 namespace {
 
 bool is_ready_for_steps(const Run& job) {
-  const bool is_ready =
-      job.stage == Stage::kPrepared || job.stage == Stage::kStarting || job.stage == Stage::kStarted;
+  const bool is_ready = job.stage == Stage::kPrepared || job.stage == Stage::kStarting || job.stage == Stage::kStarted;
   return is_ready || job.is_adopted();
 }
 

@@ -158,7 +158,7 @@ void NodeAgent::stop(base::Time now, Run& run, int64_t grace_us, bool kill_now) 
   run.kill_now = run.kill_now || kill_now;
   run.grace_us = grace_us;
   if (run.stage == Stage::kQueued || run.stage == Stage::kLookup) return finish(now, run);  // nothing exists yet
-  if (run.stage == Stage::kAwaiting) return stop_steps(now, run.key, grace_us, kill_now);  // which may end it
+  if (run.stage == Stage::kAwaiting) return stop_steps(now, run.key, grace_us, kill_now);   // which may end it
   stop_steps(now, run.key, grace_us, kill_now);
   if (run.stage == Stage::kReleasing || is_repeat) return;
   if (run.has_shepherd()) return send_stop(run);

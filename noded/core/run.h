@@ -64,9 +64,7 @@ struct Run {
   /// Something of it may still live on this node.
   bool is_live() const { return stage != Stage::kQueued && stage != Stage::kClean; }
   /// Found after a restart; where it stands is not known yet.
-  bool is_adopted() const {
-    return was_prepared && (stage == Stage::kAdopting || stage == Stage::kLaunching);
-  }
+  bool is_adopted() const { return was_prepared && (stage == Stage::kAdopting || stage == Stage::kLaunching); }
   /// Its end is under way: its shepherd has no more to say.
   bool is_winding_up() const { return stage >= Stage::kAwaiting; }
   /// A shepherd runs something here: the script, or the tasks of a step. Else only the share is held.

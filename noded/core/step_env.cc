@@ -22,8 +22,7 @@ void put_shape(Env& env, const NodeFacts& node, const wire::StartStep& start) {
   put(env, "STEP_NODELIST", base::compress_hostlist(gang.names));
   for (const char* name : {"STEP_NUM_NODES", "NNODES"}) put(env, name, gang.names.size());
   for (const char* name : {"STEP_NUM_TASKS", "NTASKS", "NPROCS"}) put(env, name, gang.all_tasks);
-  for (const char* name : {"STEP_TASKS_PER_NODE", "TASKS_PER_NODE"})
-    put(env, name, base::compress_counts(gang.tasks));
+  for (const char* name : {"STEP_TASKS_PER_NODE", "TASKS_PER_NODE"}) put(env, name, base::compress_counts(gang.tasks));
   const auto self = std::find(gang.names.begin(), gang.names.end(), node.name);
   put(env, "NODEID", static_cast<uint64_t>(self - gang.names.begin()));
 }

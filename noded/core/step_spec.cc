@@ -104,7 +104,8 @@ void set_access(const NodeFacts& node, const wire::StartStep& start, wire::StepA
   const wire::StepRequest& request = start.request();
   const std::vector<uint32_t> gpus = index_set(start.share().gpus()).to_vector();
   access.set_gpu_variable(gpu_variable(node, gpus));
-  for (const Place& place : make_places(node.topology, start.share(), request.cpus_per_task(), request.gpus_per_task())) {
+  for (const Place& place :
+       make_places(node.topology, start.share(), request.cpus_per_task(), request.gpus_per_task())) {
     wire::TaskPlace& told = *access.add_places();
     told.set_gpus(visible_indices(node, start.job().share(), place.gpus.to_vector()));
     if (node.is_emulated) continue;  // its cores are not there

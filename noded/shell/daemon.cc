@@ -130,8 +130,7 @@ void Daemon::handle(const LookupUser& effect) {
 
 void Daemon::handle(const LaunchShepherd& effect) {
   if (const base::Status saved = folder_.save(effect.record); !saved)
-    return carry_out(
-        agent_.on_launch_failed(now(), RunKey::of(effect.record), "run record: " + saved.error().text()));
+    return carry_out(agent_.on_launch_failed(now(), RunKey::of(effect.record), "run record: " + saved.error().text()));
   launcher_.launch(effect.spec);
 }
 

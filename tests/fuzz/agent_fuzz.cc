@@ -66,7 +66,7 @@ class Play {
   }
 
   noded::Effects happen(const Record& r) {
-    const RunKey run{7 + r.choice % 2U, 1 + r.choice / 2 % 2U};
+    const RunKey run{7 + r.choice % 2U, 1 + r.choice / 2 % 2U, r.choice / 4 % 3U};
     switch (r.kind % kKinds) {
       case kOrder: {
         wire::ControllerToNode order;
@@ -163,6 +163,27 @@ std::string script_run() {
          word(exit) + word(clean) + make_record(kGone, 0);
 }
 
+/// A step of the job that prepared() begins, which lies after another node's.
+std::string started_step() {
+  wire::FromShepherd ready, started;
+  ready.mutable_ready()->set_address("h:1");
+  started.mutable_started()->set_task_pid(9);
+  wire::ControllerToNode m;
+  wire::StartStep& s = *m.mutable_start_step();
+  s.set_step(1);
+  s.mutable_job()->set_job(7);
+  s.mutable_job()->set_attempt(1);
+  s.mutable_job()->mutable_spec()->set_uid(1000);
+  *s.mutable_job()->mutable_share() = noded::testing::test_share("n0");
+  *s.mutable_share() = noded::testing::test_share("n0");
+  *s.add_all() = noded::testing::test_share("n0");
+  s.mutable_request()->set_gpus_per_task(1);
+  constexpr uint8_t kOfStep = 4;
+  return order(m) + make_record(kUser, kOfStep) + make_record(kConnected, kOfStep) +
+         make_record(kShepherd, kOfStep, ready.SerializeAsString()) +
+         make_record(kShepherd, kOfStep, started.SerializeAsString());
+}
+
 std::string recovered_run() {
   wire::RunRecord record;
   record.set_version(1);
@@ -177,7 +198,9 @@ std::vector<std::string> made_inputs() {
   wire::ControllerToNode stop;
   stop.mutable_stop()->set_job(7);
   stop.mutable_stop()->set_attempt(1);
-  return {registered() + script_run(), registered() + prepared("m0") + make_record(kSharePrepared, 0) + order(stop),
+  return {registered() + prepared("m0") + make_record(kSharePrepared, 0) + started_step() + order(stop) +
+              make_record(kGone, 4) + make_record(kShareReleased, 4) + make_record(kShareReleased, 0),
+          registered() + script_run(), registered() + prepared("m0") + make_record(kSharePrepared, 0) + order(stop),
           registered() + prepared("n0") + make_record(kUser, 0) + order(stop) + make_record(kWait, 60),
           recovered_run() + make_record(kLinkDown, 0) + make_record(kWait, 200)};
 }

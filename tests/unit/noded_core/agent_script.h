@@ -46,8 +46,7 @@ inline std::string describe(const wire::NodeToController& m) {
   if (m.has_batch_exited()) {
     const auto& b = m.batch_exited();
     const std::string why = b.detail().empty() ? "" : " (" + b.detail() + ")";
-    return "> exited " + key_text(b) + " " + std::to_string(b.exit_code()) + ":" +
-           std::to_string(b.exit_signo()) + why;
+    return "> exited " + key_text(b) + " " + std::to_string(b.exit_code()) + ":" + std::to_string(b.exit_signo()) + why;
   }
   if (m.has_suspended()) {
     const auto& s = m.suspended();
@@ -84,13 +83,9 @@ struct Describe {
     for (const std::string& node : e.order.nodes()) nodes += " " + node;
     return "hosts " + RunKey{e.order.job(), e.order.attempt()}.text() + nodes + (e.is_first ? " (first)" : "");
   }
-  std::string operator()(const PrepareShare& e) const {
-    return "contain " + key_text(e.record);
-  }
+  std::string operator()(const PrepareShare& e) const { return "contain " + key_text(e.record); }
   std::string operator()(const ReleaseShare& e) const { return "release " + e.run.text(); }
-  std::string operator()(const PersistRun& e) const {
-    return "persist " + key_text(e.record);
-  }
+  std::string operator()(const PersistRun& e) const { return "persist " + key_text(e.record); }
   std::string operator()(const ForgetRun& e) const { return "forget " + e.run.text(); }
   std::string operator()(const Say&) const { return {}; }
 };

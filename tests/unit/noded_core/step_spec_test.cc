@@ -226,7 +226,8 @@ class AccessSpecTest : public StepSpecTest {
   wire::StepSpec spec() const { return make_access_spec(node, start, user, kNow); }
   std::map<std::string, std::string> env() const {
     std::map<std::string, std::string> result;
-    for (const std::string& line : spec().env()) {
+    const wire::StepSpec told = spec();
+    for (const std::string& line : told.env()) {
       const size_t equals = line.find('=', 1);
       result[line.substr(0, equals)] = line.substr(equals + 1);
     }
@@ -237,13 +238,27 @@ class AccessSpecTest : public StepSpecTest {
 };
 
 TEST_F(AccessSpecTest, LaysTheStepsVariablesOverTheJobs) {
-  const std::map<std::string, std::string> want = {
-      {"JOB_ID", "7"},          {"JOB_NODELIST", "n[0-1]"}, {"JOB_NUM_NODES", "2"}, {"NNODES", "1"},
-      {"STEP_ID", "3"},         {"STEPID", "3"},            {"NTASKS", "2"},        {"NPROCS", "2"},
-      {"STEP_NODELIST", "n1"},  {"STEP_NUM_NODES", "1"},    {"STEP_NUM_TASKS", "2"}, {"STEP_TASKS_PER_NODE", "2"},
-      {"TASKS_PER_NODE", "2"},  {"NODEID", "0"},            {"CPUS_ON_NODE", "2"},  {"STEP_GPUS", "2,3"},
-      {"JOB_GPUS", "1,2,3"},    {"GPUS_ON_NODE", "2"},      {"GPUS_PER_TASK", "1"}, {"JOB_END_TIME", "1700003600"},
-      {"JOB_CPUS_PER_NODE", "2(x2)"}};
+  const std::map<std::string, std::string> want = {{"JOB_ID", "7"},
+                                                   {"JOB_NODELIST", "n[0-1]"},
+                                                   {"JOB_NUM_NODES", "2"},
+                                                   {"NNODES", "1"},
+                                                   {"STEP_ID", "3"},
+                                                   {"STEPID", "3"},
+                                                   {"NTASKS", "2"},
+                                                   {"NPROCS", "2"},
+                                                   {"STEP_NODELIST", "n1"},
+                                                   {"STEP_NUM_NODES", "1"},
+                                                   {"STEP_NUM_TASKS", "2"},
+                                                   {"STEP_TASKS_PER_NODE", "2"},
+                                                   {"TASKS_PER_NODE", "2"},
+                                                   {"NODEID", "0"},
+                                                   {"CPUS_ON_NODE", "2"},
+                                                   {"STEP_GPUS", "2,3"},
+                                                   {"JOB_GPUS", "1,2,3"},
+                                                   {"GPUS_ON_NODE", "2"},
+                                                   {"GPUS_PER_TASK", "1"},
+                                                   {"JOB_END_TIME", "1700003600"},
+                                                   {"JOB_CPUS_PER_NODE", "2(x2)"}};
   auto have = env();
   for (const auto& [name, value] : want) {
     EXPECT_EQ(have["SLURM_" + name], value) << name;
@@ -259,8 +274,8 @@ TEST_F(AccessSpecTest, LeavesOutWhatIsTheClientsOrOfOneTask) {
   prepare.mutable_spec()->mutable_request()->set_tasks_per_node(3);
   *start.mutable_job() = prepare;
   const auto have = env();
-  for (const char* name : {"PATH", "HOME", "USER", "SHELL", "ENVIRONMENT", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS",
-                           "SLURM_CPUS_PER_TASK", "GANGWAY_NTASKS_PER_NODE"})
+  for (const char* name : {"PATH", "HOME", "USER", "SHELL", "ENVIRONMENT", "SLURM_PROCID", "SLURM_LOCALID",
+                           "SLURM_GTIDS", "SLURM_CPUS_PER_TASK", "GANGWAY_NTASKS_PER_NODE"})
     EXPECT_FALSE(have.contains(name)) << name;
 }
 

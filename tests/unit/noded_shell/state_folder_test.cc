@@ -103,7 +103,8 @@ TEST_F(StateFolderTest, FindsStepsBesideTheirJob) {
 TEST(StepName, IsTheLaunchersWord) {
   EXPECT_EQ(step_of("batch"), 0u);
   for (const uint32_t step : {0U, 1U, 4U, UINT32_MAX}) EXPECT_EQ(step_of(RunKey{7, 1, step}.step_name()), step);
-  for (const char* other : {"", "extern", "-1", "3x", "4294967295", "99999999999"}) EXPECT_FALSE(step_of(other)) << other;
+  for (const char* other : {"", "extern", "-1", "3x", "4294967295", "99999999999"})
+    EXPECT_FALSE(step_of(other)) << other;
 }
 
 TEST_F(StateFolderTest, AnEmulatedNodeRebootsWhenItsFileGoes) {
