@@ -341,16 +341,20 @@ std::string node_and_task_note(const model::Request& r) {
 
 }  // namespace
 
-std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, base::Time now) {
+void add_allocation_options(std::vector<Option>& t, BatchOptions& o, base::Time now) {
   o.now = now;
-  std::vector<Option> t;
-  t.reserve(128);
   add_identity(t, o);
   add_size(t, o);
   add_gpus(t, o);
   add_locality(t, o);
   add_place(t, o);
   add_time(t, o, now);
+}
+
+std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, base::Time now) {
+  std::vector<Option> t;
+  t.reserve(128);
+  add_allocation_options(t, o, now);
   add_order(t, o);
   add_elastic(t, o);
   add_files(t, o);

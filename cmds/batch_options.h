@@ -35,6 +35,9 @@ struct BatchOptions {
   uint32_t verbose = 0;
 };
 
+/// The rows that say what resources are asked for and as whom: those of every command that asks for some.
+void add_allocation_options(std::vector<client::Option>& table, BatchOptions& options, base::Time now);
+
 /// The table; its handlers write into `options`, which must outlive it. `now` anchors --begin and --deadline.
 std::vector<client::Option> batch_table(BatchOptions& options, client::CommonFlags& flags, base::Time now);
 

@@ -13,8 +13,9 @@ struct Entry {
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 8> kCommands = {{
+constexpr std::array<Entry, 9> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
+    {"grun", "srun", run_grun},
     {"gqueue", "squeue", run_gqueue},
     {"gcancel", "scancel", run_gcancel},
     {"ginfo", "sinfo", run_ginfo},

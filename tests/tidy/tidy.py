@@ -34,6 +34,7 @@ LIB_LAYERS = {
     'link': {'base', 'model', 'wire', 'auth', 'io'},
     'stream': {'base', 'auth', 'io', 'wire'},
     'client': {'base', 'model', 'wire', 'auth', 'io', 'link', 'config'},
+    'attach': {'base', 'model', 'wire', 'auth', 'io', 'link', 'config', 'client', 'stream'},
 }
 ALL_LIB = set(LIB_LAYERS)
 PROGRAM_LAYERS = {

@@ -1,0 +1,24 @@
+// Values of grun's options that other commands do not have: read and checked. Each error names its option.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "cmds/run_options.h"
+
+namespace gw::cmds {
+
+/// --cpu-bind: [quiet,|verbose,]none|no|cores|rank|threads|closest|auto.
+base::Status set_cpu_bind(RunOptions& o, std::string_view value);
+/// --gpu-bind, in gbatch's words.
+base::Status set_gpu_bind(RunOptions& o, std::string_view value);
+/// --mem-bind: [quiet,|verbose,]none|local|rank.
+base::Status set_mem_bind(RunOptions& o, std::string_view value);
+/// -m/--distribution: block|cyclic, and after a colon words about sockets, which say nothing here.
+base::Status set_distribution(RunOptions& o, std::string_view value);
+/// --mpi: none|list.
+base::Status set_mpi(RunOptions& o, std::string_view value);
+/// Of an option whose value is "0" or "1", and which stands for 1 without one.
+base::Status set_switch(bool& field, std::string_view value, std::string_view option);
+
+}  // namespace gw::cmds

@@ -1,0 +1,150 @@
+// The client of a whole step: launches its tasks on all nodes as one, carries their input and output, and says how it
+// ended.
+// Invariants: no task runs before every node stands ready; a node that cannot start its tasks ends the whole step. The
+// step is done when each task has ended and every byte of output was written, or was given up with a message. Nothing
+// is called back once the client has gone; on_done comes once, from the loop.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/line_writer.h"
+#include "attach/node_session.h"
+#include "attach/sink.h"
+#include "attach/source.h"
+#include "attach/task_table.h"
+
+namespace gw::attach {
+
+/// One node's part: where its shepherd is, and what to launch there (`go` is set here).
+struct NodePlan {
+  std::string node;
+  std::string address;
+  auth::Bytes32 key{};
+  wire::LaunchTasks launch;
+};
+
+struct StepOptions {
+  std::string step;  ///< "7.0", for messages.
+  bool label = false;
+  bool unbuffered = false;  ///< Output goes on as it comes, also in the middle of lines.
+  bool ends_on_bad_exit = false;
+  std::optional<base::Duration> wait_after_first;      ///< After the first task's end; then the others are ended.
+  base::Duration grace = base::seconds(2);             ///< Between SIGTERM and SIGKILL.
+  base::Duration patience_at_end = base::seconds(20);  ///< For nodes that were told to end the step.
+  base::Duration say_lost_after = base::seconds(1);    ///< See StepClient::on_say.
+  stream::ClientOptions connection;                    ///< Addresses and keys aside.
+  size_t window_budget = size_t{64} << 20;             ///< For all output channels together.
+};
+
+/// What the exit code of a step is when nobody reads its output any more: as of a program that SIGPIPE ended.
+constexpr int kExitPipe = 141;
+
+class StepClient final : private NodeEvents {
+ public:
+  /// What a node's session needs in order to ask for tickets.
+  using AskFor = std::function<stream::Client::AskFn(size_t node)>;
+  /// A message for the user; errors are what made the step fail.
+  using SayFn = std::function<void(bool is_error, const std::string& text)>;
+
+  /// `plans` has at least one task. The key, the loop and the sinks outlive it.
+  StepClient(io::Loop& loop, const auth::KeyPair& key, StepOptions options, std::vector<NodePlan> plans, Sink& out,
+             Sink& error);
+  ~StepClient() override;
+
+  void on_say(SayFn fn) { say_fn_ = std::move(fn); }
+  /// Every task runs.
+  void on_running(io::Callback fn) { running_fn_ = std::move(fn); }
+  void on_done(std::function<void(int exit_code)> fn) { done_fn_ = std::move(fn); }
+  /// Input for the tasks; without it they get none.
+  void take_input(Descriptor from);
+  /// Errors: more tasks on a node than a session has channels for.
+  base::Status start(const AskFor& ask);
+
+  void signal(int signo);
+  void resize(uint16_t rows, uint16_t columns);
+  /// SIGTERM to all tasks, SIGKILL after the grace.
+  void end(base::Duration grace);
+  /// SIGKILL, and what they still print is dropped.
+  void kill();
+  /// Leaves the tasks alone and drops the connections.
+  void leave();
+  const TaskTable& tasks() const { return tasks_; }
+  const std::string& step() const { return options_.step; }
+  Source* source() { return source_.get(); }
+  /// Ends the connections without ending the sessions. For tests.
+  void drop_connections();
+
+ private:
+  enum class Phase : uint8_t { kWaiting, kReady, kRunning, kEnded, kClosed };
+  struct Output {
+    std::optional<LineWriter> writer;
+    bool is_waiting = false;  // in blocked_
+  };
+  struct Node {
+    NodePlan plan;
+    std::unique_ptr<NodeSession> session;
+    Phase phase = Phase::kWaiting;
+    std::vector<Output> outputs;  // by channel
+    io::Timer lost_timer;
+    bool was_connected = false;
+    bool is_said_lost = false;
+    std::string lost_reason;
+  };
+
+  io::Loop& loop_;
+  const auth::KeyPair& key_;
+  StepOptions options_;
+  std::vector<Node> nodes_;
+  Sink& out_;
+  Sink& error_;
+  SharedLine out_line_, error_line_;
+  TaskTable tasks_;
+  std::unique_ptr<Source> source_;
+  std::string piece_;  // of input, not yet taken by every node
+  bool is_input_over_ = true;
+  std::deque<std::pair<size_t, stream::ChannelId>> blocked_;
+  SayFn say_fn_;
+  io::Callback running_fn_;
+  std::function<void(int)> done_fn_;
+  bool has_gone_ = false;  // GoTasks was sent
+  bool is_running_ = false;
+  bool is_ending_ = false;  // EndTasks was sent
+  bool start_failed_ = false;
+  bool has_lost_ = false;  // a node's tasks, or output
+  std::optional<int> own_code_;
+  io::Timer report_timer_, first_exit_timer_, end_timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  bool is_done_scheduled_ = false;
+
+  size_t on_output(size_t node, stream::ChannelId channel, std::string_view bytes) override;
+  void on_output_end(size_t node, stream::ChannelId channel) override;
+  void on_input_room() override;
+  void on_control(size_t node, const stream::Control& control) override;
+  void on_closed(size_t node, const base::Error& reason) override;
+  void on_connected(size_t node, bool is_connected, const std::string& reason) override;
+
+  void prepare_outputs(Node& node);
+  void order_all(const wire::StepOrder& order);
+  void pump_input();
+  void end_input();
+  void on_piece(std::string_view piece);
+  void resume_output(const Sink& sink);
+  void on_broken(const base::Error& why);
+  void on_state(size_t node, const stream::StepState& state);
+  void on_task_ended(const stream::TaskEnded& ended);
+  void fail_start(Node& node, const std::string& text);
+  void go_if_ready();
+  void check_running();
+  void give_up_waiting();
+  void report_ends();
+  void check_done();
+  int exit_code() const;
+  void say(bool is_error, const std::string& text) const;
+};
+
+}  // namespace gw::attach

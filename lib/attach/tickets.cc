@@ -1,0 +1,38 @@
+// Asking for tickets.
+#include "attach/tickets.h"
+
+#include <utility>
+
+namespace gw::attach {
+namespace {
+
+struct NodeTickets {
+  Errands& line;
+  wire::TicketRequest request;
+  std::string first;
+  bool is_asking = false;
+  stream::Client::TicketFn latest;
+};
+
+void ask(const std::shared_ptr<NodeTickets>& node, stream::Client::TicketFn give) {
+  if (!node->first.empty()) return give(std::exchange(node->first, {}));
+  node->latest = std::move(give);
+  if (std::exchange(node->is_asking, true)) return;
+  wire::ApiRequest request;
+  *request.mutable_ticket() = node->request;
+  node->line.call(std::move(request), [node](base::Result<wire::ApiReply> reply) {
+    node->is_asking = false;
+    const auto fn = std::exchange(node->latest, {});
+    if (!reply) return fn(base::pass(reply));
+    fn(reply->step().ticket());
+  });
+}
+
+}  // namespace
+
+stream::Client::AskFn Tickets::for_node() const {
+  return [node = std::make_shared<NodeTickets>(NodeTickets{line_, request_, first_, false, {}})](
+             stream::Client::TicketFn give) { ask(node, std::move(give)); };
+}
+
+}  // namespace gw::attach

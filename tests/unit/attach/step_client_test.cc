@@ -1,0 +1,256 @@
+// A step's client against shepherds that imagine their tasks: start, output, input, end.
+#include <sys/socket.h>
+
+#include <csignal>
+
+#include "tests/unit/attach/fake_step.h"
+
+namespace gw::attach {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Bytes of every value, without a period that divides a buffer.
+std::string noise(size_t n) {
+  std::string bytes(n, '\0');
+  uint32_t x = 1;
+  for (char& c : bytes) c = static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  return bytes;
+}
+
+TEST(StepClient, OutputArrivesWholeAndInOrder) {
+  FakeStep step;
+  const std::string text = noise(10 << 20);
+  step.nodes[0]->to_send = {{wire::output_channel(0), text}, {wire::error_channel(0), "complaint\n"}};
+  step.make({1});
+  step.start();
+  EXPECT_EQ(step.finish(), 0);
+  EXPECT_TRUE(step.printed == text);
+  EXPECT_EQ(step.complained, "complaint\n");
+  EXPECT_THAT(step.said, ElementsAre());
+}
+
+TEST(StepClient, OutputOfManyTasksIsMixedByLinesAlone) {
+  FakeStep step(2);
+  const std::string line(3000, 'x');
+  for (uint32_t place : {0u, 1u}) {
+    for (size_t node : {0u, 1u}) {
+      std::string& text = step.nodes[node]->to_send[wire::output_channel(place)];
+      for (int i = 0; i < 200; ++i) text += std::to_string(node * 2 + place) + line + "\n";
+    }
+  }
+  step.make({2, 2});
+  step.start();
+  EXPECT_EQ(step.finish(), 0);
+  std::map<char, int> lines;
+  for (size_t at = 0; at < step.printed.size(); at += line.size() + 2) {
+    ASSERT_EQ(step.printed.substr(at + 1, line.size() + 1), line + "\n");
+    ++lines[step.printed[at]];
+  }
+  EXPECT_THAT(lines, ElementsAre(std::pair('0', 200), std::pair('1', 200), std::pair('2', 200), std::pair('3', 200)));
+}
+
+TEST(StepClient, LabelsSayWhichTaskPrintedTheLine) {
+  FakeStep step(2);
+  step.options.label = true;
+  step.nodes[0]->to_send = {{wire::output_channel(0), "a\nb\n"}};
+  step.nodes[1]->to_send = {{wire::output_channel(0), "no newline"}};
+  step.make({1, 1});
+  step.start();
+  EXPECT_EQ(step.finish(), 0);
+  EXPECT_THAT(step.printed, HasSubstr("0: a\n0: b\n"));
+  EXPECT_THAT(step.printed, HasSubstr("1: no newline\n"));
+  EXPECT_EQ(step.printed.size(), 24u);
+}
+
+TEST(StepClient, AReaderThatStopsStopsTheTask) {
+  FakeStep step;
+  const std::string text = noise(4 << 20);
+  step.nodes[0]->to_send = {{wire::output_channel(0), text}};
+  step.make({1});
+  step.reads = false;
+  step.start();
+  ASSERT_TRUE(step.wait([&] {
+    return step.nodes[0]->session != nullptr && step.nodes[0]->sent.size() == 1 && !step.out_sink->is_ready() &&
+           step.nodes[0]->session->room(wire::output_channel(0)) == 0;
+  }));
+  EXPECT_LT(step.nodes[0]->sent[wire::output_channel(0)], 1u << 20);
+  EXPECT_FALSE(step.code);
+  step.reads = true;
+  EXPECT_EQ(step.finish(), 0);
+  EXPECT_TRUE(step.printed == text);
+}
+
+TEST(StepClient, NoTaskRunsBeforeAllNodesAreReady) {
+  FakeStep step(2);
+  step.nodes[1]->at_launch = [](FakeNode&) {};  // not yet
+  step.make({1, 1});
+  step.start();
+  ASSERT_TRUE(step.wait([&] { return step.nodes[0]->has_launch && step.nodes[1]->has_launch; }));
+  EXPECT_FALSE(step.nodes[0]->launch.go());
+  EXPECT_FALSE(step.nodes[0]->has_go);
+  step.nodes[1]->say(Phase::kStarting);
+  EXPECT_EQ(step.finish(), 0);
+  EXPECT_TRUE(step.nodes[0]->has_go && step.nodes[1]->has_go);
+}
+
+TEST(StepClient, ANodeThatCannotStartEndsTheWholeStep) {
+  FakeStep step(2);
+  step.nodes[1]->at_launch = [](FakeNode& n) {
+    n.say(Phase::kEnding, "task 1: ./prog: No such file or directory");
+    n.over(127);
+  };
+  step.nodes[0]->at_end = [](FakeNode& n) { n.over(0, SIGTERM); };
+  step.make({1, 1});
+  step.start();
+  EXPECT_EQ(step.finish(), 127);
+  EXPECT_THAT(step.said, ElementsAre("error: n1: task 1: ./prog: No such file or directory"));
+  EXPECT_FALSE(step.nodes[0]->has_go);
+  EXPECT_TRUE(step.nodes[0]->has_end);
+}
+
+TEST(StepClient, TheHighestCodeCountsAndBadEndsAreTold) {
+  FakeStep step(2);
+  step.nodes[0]->at_go = [](FakeNode& n) { n.run(), n.over(3); };
+  step.nodes[1]->at_go = [](FakeNode& n) { n.run(), n.over(0, SIGTERM); };
+  step.make({2, 1});
+  step.start();
+  EXPECT_EQ(step.finish(), 128 + SIGTERM);
+  EXPECT_THAT(step.said, Contains("error: n0: tasks 0-1: Exited with exit code 3"));
+  EXPECT_THAT(step.said, Contains("error: n1: task 2: Terminated"));
+}
+
+TEST(StepClient, ABadExitEndsTheOthersIfAsked) {
+  FakeStep step(2);
+  step.options.ends_on_bad_exit = true;
+  step.nodes[0]->at_go = [](FakeNode& n) { n.run(), n.over(3); };
+  step.nodes[1]->at_go = [](FakeNode& n) { n.run(); };
+  step.nodes[1]->at_end = [](FakeNode& n) { n.over(0, SIGTERM); };
+  step.make({1, 1});
+  step.start();
+  EXPECT_EQ(step.finish(), 128 + SIGTERM);
+  EXPECT_TRUE(step.nodes[1]->has_end);
+}
+
+TEST(StepClient, InputReachesEveryNodeAndEnds) {
+  FakeStep step(2);
+  for (auto& node : step.nodes) node->at_go = [](FakeNode& n) { n.run(); };
+  Pipe input;
+  step.make({1, 1});
+  step.client->take_input(Descriptor::for_reading(input.read.get()));
+  step.start();
+  const std::string text = noise(2 << 20);
+  size_t written = 0;
+  ::fcntl(input.write.get(), F_SETFL, O_NONBLOCK);
+  ASSERT_TRUE(step.wait([&] {
+    const ssize_t n =
+        written < text.size() ? ::write(input.write.get(), text.data() + written, text.size() - written) : 0;
+    written += n > 0 ? static_cast<size_t>(n) : 0;
+    if (written == text.size()) input.write.reset();
+    return step.nodes[0]->is_input_over && step.nodes[1]->is_input_over;
+  }));
+  for (auto& node : step.nodes) {
+    EXPECT_TRUE(node->input == text);
+    node->over(0);
+  }
+  EXPECT_EQ(step.finish(), 0);
+}
+
+TEST(StepClient, OutputThatNobodyReadsEndsTheStep) {
+  std::signal(SIGPIPE, SIG_IGN);
+  FakeStep step;
+  step.nodes[0]->at_go = [](FakeNode& n) {
+    n.to_send = {{wire::output_channel(0), std::string(1 << 20, 'y')}};
+    n.run();
+  };
+  step.nodes[0]->at_end = [](FakeNode& n) { n.over(0, SIGTERM); };
+  step.make({1});
+  step.out.read.reset();
+  step.reads = false;
+  step.start();
+  ASSERT_TRUE(step.wait([&] { return step.code.has_value(); }));
+  EXPECT_EQ(*step.code, kExitPipe);
+  EXPECT_TRUE(step.nodes[0]->has_end);
+  EXPECT_THAT(step.said, ElementsAre());
+}
+
+TEST(StepClient, NothingIsLostWhereConnectionsBreak) {
+  FakeStep step(2);
+  const std::string text = noise(3 << 20);
+  for (auto& node : step.nodes) {
+    node->at_go = [&](FakeNode& n) {
+      n.to_send = {{wire::output_channel(0), text}};
+      n.run();
+    };
+  }
+  step.options.unbuffered = true;
+  step.make({1, 1});
+  step.start();
+  size_t next = 1 << 20;
+  ASSERT_TRUE(step.wait([&] {
+    if (step.printed.size() >= next) {
+      next += 1 << 20;
+      step.client->drop_connections();
+    }
+    return step.printed.size() == 2 * text.size();
+  }));
+  for (auto& node : step.nodes) node->over(0);
+  EXPECT_EQ(step.finish(), 0);
+}
+
+TEST(StepClient, ANodeThatIsLostForGoodFailsTheStep) {
+  FakeStep step(2);
+  for (auto& node : step.nodes) node->at_go = [](FakeNode& n) { n.run(); };
+  step.options.connection.patience = {};
+  step.make({1, 1});
+  step.start();
+  bool is_running = false;
+  step.client->on_running([&] { is_running = true; });
+  ASSERT_TRUE(step.wait([&] { return is_running; }));
+  step.nodes[1]->server.reset();
+  EXPECT_EQ(step.finish(), 143);
+  EXPECT_THAT(step.said, Contains(HasSubstr("error: n1: gave up connecting")));
+  EXPECT_TRUE(step.nodes[0]->has_end);
+}
+
+TEST(StepClient, SignalsAndSizesReachTheTasks) {
+  FakeStep step;
+  step.nodes[0]->at_go = [](FakeNode& n) { n.run(); };
+  step.make({1});
+  step.start();
+  step.client->signal(SIGUSR1);
+  step.client->resize(50, 100);
+  ASSERT_TRUE(step.wait([&] { return step.nodes[0]->controls.size() == 2; }));
+  EXPECT_THAT(step.nodes[0]->controls, ElementsAre(stream::Control(stream::Signal{stream::kAllTasks, SIGUSR1}),
+                                                   stream::Control(stream::WindowSize{50, 100})));
+  step.client->end({});
+  EXPECT_EQ(step.finish(), 143);
+}
+
+TEST(StepClient, StreamsThatLeadElsewhereAreNotWaitedFor) {
+  FakeStep step;
+  step.make({1});
+  // As make(), but the task's streams lead elsewhere.
+  NodePlan plan{"n0", step.nodes[0]->server->bound_address(), step.nodes[0]->key.public_key(), {}};
+  wire::TaskOrder& task = *plan.launch.add_tasks();
+  task.mutable_output()->set_kind(wire::TaskStream::kNothing);
+  task.mutable_error()->set_kind(wire::TaskStream::kFile);
+  task.mutable_input()->set_kind(wire::TaskStream::kNothing);
+  step.client = std::make_unique<StepClient>(step.loop, step.key, step.options, std::vector{plan}, *step.out_sink,
+                                             *step.error_sink);
+  step.client->on_done([&](int code) { step.code = code; });
+  step.nodes[0]->at_go = [](FakeNode& n) {
+    n.run();
+    n.say(stream::TaskEnded{0, 5, 0});
+    n.has_ended = true;  // no channel is ended, as they were never used
+    n.leave_if_settled();
+  };
+  step.start();
+  EXPECT_EQ(step.finish(), 5);
+  EXPECT_EQ(step.printed, "");
+}
+
+}  // namespace
+}  // namespace gw::attach
