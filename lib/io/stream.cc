@@ -61,11 +61,17 @@ void Stream::on_readable() {
   static thread_local std::array<char, kReadBytes> buffer;
   const ssize_t n = recv(fd_.get(), buffer.data(), buffer.size(), 0);
   if (n < 0 && is_temporary(errno)) return;
-  if (n < 0) return close(is_closing_ ? close_reason_ : fmt::format("connection lost: {}", std::strerror(errno)));
+  if (n < 0) return lose(errno);
+  was_ended_by_peer_ |= n == 0;
   if (n == 0) return close(is_closing_ ? close_reason_ : "connection closed by the other side");
   if (is_closing_ || !data_fn_) return;
   const auto fn = data_fn_;
   (*fn)({buffer.data(), static_cast<size_t>(n)});
+}
+
+void Stream::lose(int error) {
+  was_ended_by_peer_ |= error == ECONNRESET || error == EPIPE;
+  close(is_closing_ ? close_reason_ : fmt::format("connection lost: {}", std::strerror(error)));
 }
 
 void Stream::send(std::string_view bytes) {
@@ -104,7 +110,7 @@ void Stream::flush() {
       if (!write_watch_.is_active()) write_watch_ = loop_.watch_writable(fd_.get(), [this] { flush(); });
       return;
     }
-    if (n < 0) return close(is_closing_ ? close_reason_ : fmt::format("connection lost: {}", std::strerror(errno)));
+    if (n < 0) return lose(errno);
     out_start_ += static_cast<size_t>(n);
   }
   write_watch_.cancel();

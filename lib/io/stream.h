@@ -45,6 +45,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Ends the connection at once.
   void close(std::string reason);
   bool is_closed() const { return !fd_; }
+  /// The other end of the connection was closed, as by a process that ended: not so if its network only fell silent.
+  bool was_ended_by_peer() const { return was_ended_by_peer_; }
   /// Stops or starts reading, for back-pressure.
   void set_reading(bool is_reading);
 
@@ -58,6 +60,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
  private:
   Stream(Loop& loop, Fd fd, size_t max_out_bytes);
   void on_readable();
+  void lose(int error);
   void flush();
   void schedule_flush();
   void start_reading();
@@ -79,6 +82,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool is_flush_scheduled_ = false;
   bool is_closing_ = false;  // close_after_flush was called
   bool is_reading_ = true;
+  bool was_ended_by_peer_ = false;
   std::vector<std::shared_ptr<void>> tokens_;
 };
 

@@ -93,6 +93,7 @@ void Endpoint::on_stream_closed(const io::Stream* stream, const std::string& rea
   if (stream != stream_.get()) return;
   const auto guard = shared_from_this();
   session_.disconnect();
+  was_ended_by_peer_ = stream->was_ended_by_peer();
   stream_.reset();
   out_ = {};
   if (lost_fn_) lost_fn_(reason);

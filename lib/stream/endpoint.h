@@ -32,6 +32,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   /// A connection whose handshake is done; one that is there already is dropped.
   void attach(std::shared_ptr<io::Stream> stream, Pipe pipe);
   bool is_attached() const { return stream_ != nullptr; }
+  /// How the last connection went: see io::Stream.
+  bool was_ended_by_peer() const { return was_ended_by_peer_; }
   /// Told when the connection is gone: broken, or ended because the session is closed.
   void on_lost(LostFn fn) { lost_fn_ = std::move(fn); }
   /// Closes the session and puts that into the socket's queue at once: the endpoint may go then, the words do not.
@@ -47,6 +49,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   std::optional<Pipe> pipe_;
   LostFn lost_fn_;
   bool is_pump_scheduled_ = false;
+  bool was_ended_by_peer_ = false;
   std::string out_;
 
   void on_data(std::string_view bytes);

@@ -176,21 +176,25 @@ Result<Server::Guest*> Server::invite(const auth::Ticket& ticket) {
   const auto endpoint = std::make_shared<Endpoint>(loop_, session_options(ticket));
   GW_TRY(handler, welcome_(ticket, endpoint->session()));
   endpoint->set_handler(handler);
-  endpoint->on_lost([this, key = ticket.client_key](const std::string&) { on_lost(key); });
+  endpoint->on_lost([this, key = ticket.client_key, raw = endpoint.get()](const std::string&) {
+    on_lost(key, raw->was_ended_by_peer());
+  });
   Guest& guest = sessions_[ticket.client_key];
   guest.endpoint = endpoint;
   guest.rights = ticket.rights;
   return &guest;
 }
 
-void Server::on_lost(const auth::Bytes32& key) {
+void Server::on_lost(const auth::Bytes32& key, bool was_abandoned) {
   const auto found = sessions_.find(key);
   if (found == sessions_.end()) return;
   if (found->second.endpoint->session().is_closed()) {
     sessions_.erase(found);
     return;
   }
-  found->second.patience = loop_.after(options_.reconnect_limit, [this, key] {
+  const base::Duration limit =
+      was_abandoned ? std::min(options_.abandoned_limit, options_.reconnect_limit) : options_.reconnect_limit;
+  found->second.patience = loop_.after(limit, [this, key] {
     const auto guest = sessions_.extract(key);
     if (!guest.empty()) {
       guest.mapped().endpoint->session().close({ErrorCode::kTimeout, "the client did not come back", ""});
@@ -202,7 +206,7 @@ void Server::drop_connections() {
   for (auto& [key, guest] : sessions_) {
     if (!guest.endpoint->is_attached()) continue;
     guest.endpoint->drop_connection("dropped");
-    on_lost(key);
+    on_lost(key, false);
   }
 }
 

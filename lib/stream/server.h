@@ -31,6 +31,8 @@ struct ServerOptions {
   size_t max_unproved = 16;                            ///< Connections whose handshake is not done.
   base::Duration handshake_limit = base::seconds(10);  ///< For the whole handshake.
   base::Duration reconnect_limit = base::minutes(10);  ///< How long a session waits for its client to come back.
+  /// The same where the client's side ended the connection, as it does when a client dies.
+  base::Duration abandoned_limit = base::minutes(10);
 };
 
 /// Must not be destroyed from inside its own callbacks.
@@ -68,7 +70,7 @@ class Server {
   base::Result<Guest*> guest_for(const auth::Ticket& ticket);
   base::Result<Guest*> invite(const auth::Ticket& ticket);
   SessionOptions session_options(const auth::Ticket& ticket) const;
-  void on_lost(const auth::Bytes32& key);
+  void on_lost(const auth::Bytes32& key, bool was_abandoned);
 
   io::Loop& loop_;
   const base::Clock& clock_;

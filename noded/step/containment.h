@@ -17,6 +17,7 @@ namespace gw::noded::step {
 /// What a step may use. Empty or zero means: not limited.
 struct ContainSpec {
   std::string group;  ///< Path below each controller: "gangway/CLUSTER/NODE/job_7.1".
+  std::string parent; ///< Group in which `group` lies and whose limits hold for it; it has then none of its own. May be empty.
   std::string cpus;   ///< "0-3"; empty on emulated nodes, whose cores are only recorded.
   std::string mems;   ///< NUMA nodes by OS index.
   uint64_t mem_limit_mb = 0;
@@ -61,7 +62,8 @@ class Containment {
 
   /// Tries what it needs by making and removing a group.
   virtual ProbeReport probe() = 0;
-  /// Makes the groups and sets the limits; only in controllers that have something to enforce. Errors: a group of this
+  /// Makes the groups and sets the limits; only in controllers that have something to enforce: in the others a step with
+  /// a parent is held by the parent's group. Errors: a group of this
   /// name still holds processes; a limit that the kernel refuses. What was made is removed after an error.
   virtual base::Status prepare(const ContainSpec& spec) = 0;
   /// Takes over groups that an earlier process made; missing ones are no error.
@@ -88,7 +90,7 @@ class Containment {
 };
 
 /// Grows when this header changes its meaning.
-constexpr uint32_t kContainInterface = 1;
+constexpr uint32_t kContainInterface = 2;
 
 /// What the one exported function of a plug-in returns; lives as long as the process.
 struct ContainPlugin {

@@ -139,11 +139,13 @@ void Launcher::on_launch(wire::LaunchStep launch) {
   forked.set_attempt(spec.attempt());
   forked.set_step(spec.step());
   const Sheep sheep{spec.job(), spec.attempt(), spec.step(), spec.containment().kind(), spec.containment().group()};
+  const bool is_nested = !spec.containment().parent().empty();
   const auto pid = fork_shepherd(spec);
   if (pid) {
     forked.set_pid(static_cast<uint32_t>(*pid));
+    // One that lies in a job's group leaves nothing that the job does not.
     const std::string parent = sheep.group.substr(0, sheep.group.rfind('/'));
-    parents_.try_emplace(sheep.kind + " " + parent, sheep.group);
+    if (!is_nested) parents_.try_emplace(sheep.kind + " " + parent, sheep.group);
     sheep_[*pid] = sheep;
   } else {
     forked.set_error(pid.error().text());

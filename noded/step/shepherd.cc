@@ -17,6 +17,7 @@
 #include "noded/step/proc/tree.h"
 #include "noded/step/state_dir.h"
 #include "noded/step/step_clock.h"
+#include "noded/step/step_tasks.h"
 
 namespace gw::noded::step {
 namespace {
@@ -51,6 +52,7 @@ std::string on_preempt_of(const wire::StepSpec& spec) {
 ContainSpec contain_spec(const wire::Containment& message) {
   ContainSpec spec;
   spec.group = message.group();
+  spec.parent = message.parent();
   spec.cpus = message.cpus();
   spec.mems = message.mems();
   spec.mem_limit_mb = message.mem_limit_mb();
@@ -65,6 +67,8 @@ Shepherd::Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::uni
       spec_(std::move(spec)),
       listener_(std::move(listener)),
       contain_(std::move(contain)) {}
+
+Shepherd::~Shepherd() = default;
 
 int Shepherd::run() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -82,6 +86,7 @@ void Shepherd::set_up() {
   if (!contain_) return fail_start(model::EndReason::kLaunchFailed, contain_.error().text());
   if (const base::Status prepared = (*contain_)->prepare(contain_spec(spec_.containment())); !prepared)
     return fail_start(model::EndReason::kLaunchFailed, "containment: " + prepared.error().text());
+  if (spec_.has_access()) return start_access();
   if (spec_.script().empty()) {
     phase_ = Phase::kReady;
     if (!spec_.wait_for_go()) on_go();
@@ -101,6 +106,32 @@ void Shepherd::start_task() {
   task_alive_ = has_children_ = true;
 }
 
+void Shepherd::start_access() {
+  const auto hosts = write_hosts(spec_);
+  if (!hosts) return fail_start(model::EndReason::kLaunchFailed, hosts.error().text());
+  tasks_ = std::make_unique<StepTasks>(spec_, **contain_, *hosts);
+  if (const base::Status opened = tasks_->open(); !opened) {
+    tasks_.reset();
+    return fail_start(model::EndReason::kLaunchFailed, "listening for the client: " + opened.error().text());
+  }
+  set_ready();
+}
+
+wire::FromShepherd Shepherd::ready_message() const {
+  wire::FromShepherd message;
+  message.mutable_ready()->set_pid(static_cast<uint32_t>(::getpid()));
+  if (tasks_) {
+    message.mutable_ready()->set_address(tasks_->address());
+    message.mutable_ready()->set_key(tasks_->key());
+  }
+  return message;
+}
+
+void Shepherd::set_ready() {
+  phase_ = Phase::kReady;
+  say(ready_message());
+}
+
 void Shepherd::fail_start(model::EndReason reason, const std::string& detail) {
   failure_ = StartFailure{reason, detail};
   wire::StepExit exit;
@@ -112,14 +143,22 @@ void Shepherd::fail_start(model::EndReason reason, const std::string& detail) {
   record_exit_now(std::move(exit));
 }
 
+// Where a client's streams are to be served meanwhile, it is their loop that waits.
+void Shepherd::wait(std::span<pollfd> fds) {
+  const int64_t timer = next_timer();
+  const int64_t left = timer > 0 ? std::max<int64_t>(timer - monotonic_us(), 1) : 0;
+  if (tasks_) tasks_->wait(fds, left);
+  int wait_ms = -1;
+  if (timer > 0) wait_ms = static_cast<int>(std::clamp<int64_t>(left / 1000 + 1, 0, 60'000));
+  if (::poll(fds.data(), fds.size(), tasks_ ? 0 : wait_ms) >= 0) return;
+  for (pollfd& fd : fds) fd.revents = 0;
+}
+
 void Shepherd::poll_once() {
   std::vector<pollfd> fds{{signals_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}, {task_.events.get(), POLLIN, 0}};
   for (const Channel& channel : channels_)
     fds.push_back({channel.fd(), static_cast<short>(POLLIN | (channel.wants_write() ? POLLOUT : 0)), 0});
-  const int64_t timer = next_timer();
-  int wait_ms = -1;
-  if (timer > 0) wait_ms = static_cast<int>(std::clamp<int64_t>((timer - monotonic_us()) / 1000 + 1, 0, 60'000));
-  if (::poll(fds.data(), fds.size(), wait_ms) < 0 && errno != EINTR) return;
+  wait(fds);
   // The task's last words come before its death: a failure must not be taken for an exit code.
   if (fds[2].revents != 0) on_task_events();
   if (fds[0].revents != 0) on_signal();
@@ -131,6 +170,7 @@ void Shepherd::poll_once() {
       for (const std::string& payload : channel.receive()) on_frame(payload);
   }
   if (fds[1].revents != 0) on_connection();
+  if (tasks_) on_step_news();
   channels_.remove_if([](const Channel& c) { return !c.is_open(); });
   on_timers(monotonic_us());
   check_clean();
@@ -157,9 +197,8 @@ void Shepherd::say_all_to(Channel& channel) {
   hello.mutable_hello()->set_step(spec_.step());
   hello.mutable_hello()->set_pid(static_cast<uint32_t>(::getpid()));
   channel.send(pack(hello));
-  wire::FromShepherd message;
+  wire::FromShepherd message = ready_message();
   if (phase_ != Phase::kSettingUp && !failure_) {
-    message.mutable_ready()->set_pid(static_cast<uint32_t>(::getpid()));
     channel.send(pack(message));
   }
   if (said_started_) {
@@ -204,6 +243,7 @@ void Shepherd::release_bulk() {
 
 void Shepherd::try_leave() {
   if (!forgotten_ || phase_ != Phase::kClean || has_children_) return;
+  if (tasks_ && !tasks_->may_leave()) return;
   if (has_contain() && !(*contain_)->remove()) {
     // The kernel may need a moment to let go of a group.
     next_pass_at_ = monotonic_us() + kLeaveWait;

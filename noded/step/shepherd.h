@@ -4,12 +4,14 @@
 // processes, groups and folder gone.
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "noded/step/channel.h"
@@ -20,6 +22,8 @@
 #include "wire/step.pb.h"
 
 namespace gw::noded::step {
+
+class StepTasks;
 
 /// Version of step.proto that this build speaks; it also understands the one before.
 constexpr uint32_t kStepProtocol = 1;
@@ -32,6 +36,8 @@ class Shepherd {
   /// `listener`: the socket in spec.dir, made by the launcher. `contain`: an unused object of spec.containment.kind, or
   /// the error to report.
   Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::unique_ptr<Containment>> contain);
+
+  ~Shepherd();
 
   /// Serves until Forget. Returns the exit code for the process: 0 if everything was removed.
   int run();
@@ -47,6 +53,7 @@ class Shepherd {
   base::Result<std::unique_ptr<Containment>> contain_;
   std::list<Channel> channels_;
   Task task_;
+  std::unique_ptr<StepTasks> tasks_;  // of a step whose client says what to run; there is then no task_
   std::string events_buffer_;
   Phase phase_ = Phase::kSettingUp;
   bool task_alive_ = false;  // not yet reaped
@@ -74,9 +81,16 @@ class Shepherd {
 
   void set_up();
   void start_task();
+  void start_access();
+  void set_ready();
+  wire::FromShepherd ready_message() const;
+  void on_tasks_end(wire::StepExit exit);
+  void tell_memory(wire::StepExit& exit) const;
   void fail_start(model::EndReason reason, const std::string& detail);
   void poll_once();
   int64_t next_timer() const;
+  void wait(std::span<pollfd> fds);
+  void on_step_news();
 
   void on_signal();
   void reap();

@@ -14,6 +14,7 @@
 #include "noded/step/shepherd.h"
 #include "noded/step/state_dir.h"
 #include "noded/step/step_clock.h"
+#include "noded/step/step_tasks.h"
 
 namespace gw::noded::step {
 namespace {
@@ -48,6 +49,7 @@ void Shepherd::reap() {
       return;
     }
     peak_rss_kb_ = std::max<int64_t>(peak_rss_kb_, usage.ru_maxrss);
+    if (tasks_) static_cast<void>(tasks_->on_child(pid, status));
     if (task_alive_ && pid == task_.pid) {
       task_alive_ = false;
       on_task_events();
@@ -77,16 +79,26 @@ void Shepherd::on_task_event(const TaskEvent& event) {
     return;
   }
   if (phase_ != Phase::kSettingUp) return;
-  phase_ = Phase::kReady;
-  wire::FromShepherd message;
-  message.mutable_ready()->set_pid(static_cast<uint32_t>(::getpid()));
-  say(message);
+  set_ready();
   if (go_given_) on_go();
+}
+
+void Shepherd::on_step_news() {
+  if (const auto pid = tasks_->take_started(); pid && phase_ == Phase::kReady) {
+    task_.pid = static_cast<pid_t>(*pid);
+    on_exec_done();
+  }
+  if (auto exit = tasks_->take_exit(); exit && !exit_) on_tasks_end(std::move(*exit));
+}
+
+void Shepherd::on_tasks_end(wire::StepExit exit) {
+  tell_memory(exit);
+  record_exit_now(std::move(exit));
 }
 
 void Shepherd::on_exec_done() {
   // A waiting task whose pipe closed without Go has died before it could execve.
-  if (spec_.wait_for_go() && !go_given_) return;
+  if (!tasks_ && spec_.wait_for_go() && !go_given_) return;
   started_ = true;
   phase_ = Phase::kRunning;
   release_bulk();
@@ -108,20 +120,24 @@ void Shepherd::on_task_exit(int status) {
                  "the task died before its script started (status " + std::to_string(status) + ")");
     return;  // stopped before it began: there is no exit to tell
   }
-  const MemoryUse use = memory();
   wire::StepExit exit;
   if (WIFSIGNALED(status)) {
     exit.set_signo(WTERMSIG(status));
   } else {
     exit.set_code(WEXITSTATUS(status));
   }
+  tell_memory(exit);
+  record_exit_now(std::move(exit));
+}
+
+void Shepherd::tell_memory(wire::StepExit& exit) const {
+  const MemoryUse use = memory();
   exit.set_oom(use.oom);
   exit.set_peak_mem_mb(use.peak_mb);
-  if (use.oom)
+  if (use.oom && exit.detail().empty())
     exit.set_detail("out of memory: limit " + std::to_string(spec_.containment().mem_limit_mb()) + " MiB, peak " +
                     std::to_string(use.peak_mb) + " MiB on " + (spec_.node().empty() ? "this node" : spec_.node()) +
                     "; ask for more with --mem");
-  record_exit_now(std::move(exit));
 }
 
 MemoryUse Shepherd::memory() const {
@@ -159,6 +175,7 @@ void Shepherd::on_frame(const std::string& payload) {
 
 void Shepherd::on_go() {
   go_given_ = true;
+  if (tasks_) return;  // these go when their client says so
   if (phase_ != Phase::kReady || started_) return;
   if (task_.go) {
     static_cast<void>(proc::write_all(task_.go.get(), "g", "go"));
@@ -245,6 +262,10 @@ void Shepherd::on_stop(const wire::StepStop& request) {
   phase_ = Phase::kStopping;
   freeze_at_ = 0;
   reap();
+  if (tasks_) {
+    tasks_->on_stop();
+    on_step_news();
+  }
   if (!is_first && !request.kill_now()) return;
   const bool at_once = request.kill_now() || request.grace_us() <= 0 || !started_;
   next_pass_at_ = at_once ? now : now + request.grace_us();
@@ -326,6 +347,7 @@ bool Shepherd::is_empty() { return !has_children_ && (!has_contain() || (*contai
 void Shepherd::check_clean() {
   if (phase_ != Phase::kStopping) return;
   reap();
+  if (tasks_) on_step_news();
   if (!is_empty()) return;
   const MemoryUse use = memory();
   wire::StepClean clean;

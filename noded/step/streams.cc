@@ -7,7 +7,6 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "noded/step/proc/fd.h"
 #include "noded/step/proc/files.h"
 
 namespace gw::noded::step {
@@ -21,6 +20,10 @@ base::Result<proc::Fd> open_path(const std::string& path, int flags, const char*
   return fd;
 }
 
+}  // namespace
+
+base::Result<proc::Fd> open_input(const std::string& path) { return open_path(path, O_RDONLY, "input path"); }
+
 base::Result<proc::Fd> open_output(const std::string& path, bool append) {
   const int flags = O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC);
   auto fd = open_path(path, flags, "output path");
@@ -33,15 +36,13 @@ base::Result<proc::Fd> open_output(const std::string& path, bool append) {
   return open_path(path, flags, "output path");
 }
 
-base::Status place(int fd, int target) {
+base::Status place_stream(int fd, int target) {
   if (::dup2(fd, target) == target) return {};
   return base::fail_errno("standard stream " + std::to_string(target), errno);
 }
 
-}  // namespace
-
 base::Status open_streams(const wire::StepSpec& spec) {
-  GW_TRY(in, open_path(spec.std_in().empty() ? "/dev/null" : spec.std_in(), O_RDONLY, "input path"));
+  GW_TRY(in, open_input(spec.std_in().empty() ? "/dev/null" : spec.std_in()));
   GW_TRY(out, open_output(spec.std_out().empty() ? "/dev/null" : spec.std_out(), spec.append()));
   proc::Fd err;
   // One description for one file: two would overwrite each other.
@@ -49,9 +50,9 @@ base::Status open_streams(const wire::StepSpec& spec) {
     GW_TRY(opened, open_output(spec.std_err(), spec.append()));
     err = std::move(opened);
   }
-  GW_TRY_STATUS(place(in.get(), STDIN_FILENO));
-  GW_TRY_STATUS(place(out.get(), STDOUT_FILENO));
-  return place(err ? err.get() : out.get(), STDERR_FILENO);
+  GW_TRY_STATUS(place_stream(in.get(), STDIN_FILENO));
+  GW_TRY_STATUS(place_stream(out.get(), STDOUT_FILENO));
+  return place_stream(err ? err.get() : out.get(), STDERR_FILENO);
 }
 
 }  // namespace gw::noded::step

@@ -35,7 +35,7 @@ std::string sweep_groups(const std::string& plugin_dir, const wire::Containment&
     if (!members.empty()) (*contain)->kill_pass();
     ::poll(nullptr, 0, kPassWaitMs);
   }
-  (*contain)->remove_parents(spec.group);
+  if (containment.parent().empty()) (*contain)->remove_parents(spec.group);  // else the job sees to it
   return {};
 }
 

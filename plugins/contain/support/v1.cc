@@ -59,6 +59,11 @@ base::Status limit_devices(const Group& group, const ContainSpec& spec) {
   return {};
 }
 
+uint64_t oom_kills(const Group& group) {
+  const auto control = group.read("memory.oom_control");
+  return control ? keyed_value(*control, "oom_kill") : 0;
+}
+
 }  // namespace
 
 V1Controllers::V1Controllers(const Mounts& mounts, std::set<std::string> wanted) : wanted_(std::move(wanted)) {
@@ -110,13 +115,24 @@ base::Status V1Controllers::set_limits(const std::string& controller, const Grou
 
 base::Status V1Controllers::prepare(const ContainSpec& spec) {
   for (const auto& [controller, base_dir] : bases_) {
-    if (!is_needed(controller, spec)) continue;
+    if (!is_needed(controller, spec)) {
+      borrow(controller, base_dir, spec.parent);
+      continue;
+    }
     GW_TRY(group, Group::at(base_dir, spec.group));
     GW_TRY_STATUS(group.create(parent_rule(controller)));
     groups_[controller] = group;
     GW_TRY_STATUS(set_limits(controller, group, spec));
   }
   return {};
+}
+
+void V1Controllers::borrow(const std::string& controller, const std::string& base_dir, const std::string& parent) {
+  if (parent.empty()) return;
+  const auto group = Group::at(base_dir, parent);
+  if (!group || ::access(group->dir().c_str(), F_OK) != 0) return;
+  lent_[controller] = *group;
+  if (controller == "memory") ooms_before_ = oom_kills(*group);
 }
 
 void V1Controllers::attach(const ContainSpec& spec) {
@@ -127,12 +143,15 @@ void V1Controllers::attach(const ContainSpec& spec) {
 
 base::Status V1Controllers::join() {
   // "0" in `tasks` moves the calling thread and needs no lock on forks; in cgroup.procs it costs a grace period.
-  for (const auto& [controller, group] : groups_) GW_TRY_STATUS(group.write("tasks", "0"));
+  for (const auto* groups : {&groups_, &lent_})
+    for (const auto& [controller, group] : *groups) GW_TRY_STATUS(group.write("tasks", "0"));
   return {};
 }
 
 base::Status V1Controllers::adopt(pid_t pid) {
-  for (const auto& [controller, group] : groups_) GW_TRY_STATUS(group.write("cgroup.procs", std::to_string(pid)));
+  for (const auto* groups : {&groups_, &lent_})
+    for (const auto& [controller, group] : *groups)
+      GW_TRY_STATUS(group.write("cgroup.procs", std::to_string(pid)));
   return {};
 }
 
@@ -157,10 +176,11 @@ void V1Controllers::kill_pass() {
 }
 
 noded::step::MemoryUse V1Controllers::memory_use() const {
+  // What the parent's group has used is not this step's; that something was killed in it concerns all who are in it.
+  if (const auto it = lent_.find("memory"); it != lent_.end()) return {0, oom_kills(it->second) > ooms_before_};
   const auto it = groups_.find("memory");
   if (it == groups_.end()) return {};
-  const auto control = it->second.read("memory.oom_control");
-  return {number_of(it->second, "memory.max_usage_in_bytes") >> 20, control && keyed_value(*control, "oom_kill") > 0};
+  return {number_of(it->second, "memory.max_usage_in_bytes") >> 20, oom_kills(it->second) > 0};
 }
 
 base::Status V1Controllers::remove() {

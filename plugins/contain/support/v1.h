@@ -1,6 +1,6 @@
 // The cgroup v1 controllers that a step needs: cpuset, memory, pids, devices, freezer; each its own hierarchy.
 // Invariant: a group is made only where there is something to enforce, and in the freezer if asked for, to hold the
-// processes together.
+// processes together. Where a step has none but its parent has one, its processes are in the parent's.
 #pragma once
 
 #include <map>
@@ -39,9 +39,12 @@ class V1Controllers {
   std::map<std::string, std::string> bases_;  // controller -> mount point
   std::set<std::string> wanted_;
   std::map<std::string, Group> groups_;  // made for this step
+  std::map<std::string, Group> lent_;    // of the parent, where this step has none
+  uint64_t ooms_before_ = 0;             // of the parent's memory group
 
   bool is_needed(const std::string& controller, const noded::step::ContainSpec& spec) const;
   base::Status set_limits(const std::string& controller, const Group& group, const noded::step::ContainSpec& spec);
+  void borrow(const std::string& controller, const std::string& base_dir, const std::string& parent);
   base::Status probe_one(const std::string& controller);
 };
 

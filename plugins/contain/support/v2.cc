@@ -48,6 +48,11 @@ base::Status probe_devices(const Group& group) {
   return deny_by_program(fd.get(), {});
 }
 
+uint64_t oom_kills(const Group& group) {
+  const auto events = group.read("memory.events");
+  return events ? keyed_value(*events, "oom_kill") : 0;
+}
+
 }  // namespace
 
 V2Group::V2Group(const Mounts& mounts, std::set<std::string> controllers)
@@ -122,6 +127,13 @@ base::Status V2Group::prepare(const ContainSpec& spec) {
   group_ = group;
   fd_.reset(::open(group_.dir().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd_) return base::fail_errno(group_.dir(), errno);
+  // A group that lies in another one is under its limits by itself, and needs no controllers handed down: the parent
+  // holds processes, and then could not hand any down.
+  if (!spec.parent.empty()) {
+    GW_TRY(parent, Group::at(base_, spec.parent));
+    parent_ = parent;
+    ooms_before_ = oom_kills(parent_);
+  }
   GW_TRY_STATUS(set_limits(spec));
   return deny_devices(spec);
 }
@@ -151,8 +163,8 @@ void V2Group::kill_pass() {
 
 noded::step::MemoryUse V2Group::memory_use() const {
   if (!group_ || !controllers_.contains("memory")) return {};
-  const auto events = group_.read("memory.events");
-  return {number_of(group_, "memory.peak") >> 20, events && keyed_value(*events, "oom_kill") > 0};
+  if (parent_) return {0, oom_kills(parent_) > ooms_before_};
+  return {number_of(group_, "memory.peak") >> 20, oom_kills(group_) > 0};
 }
 
 base::Status V2Group::remove() {

@@ -36,6 +36,8 @@ class V2Group {
   std::string base_;
   std::set<std::string> controllers_;
   Group group_;
+  Group parent_;              // whose limits hold for it; usually none
+  uint64_t ooms_before_ = 0;  // in the parent
   noded::step::proc::Fd fd_;
 
   std::set<std::string> needed(const noded::step::ContainSpec& spec) const;

@@ -1,0 +1,25 @@
+// Binding a task to the cores and the memory of its place.
+// Invariant: what this machine does not have is passed over: the cores of emulated nodes are only recorded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/step.pb.h"
+
+namespace gw::noded::step {
+
+/// "0-3,8" in rising order; nothing if it is malformed or names more than kMaxIndex.
+constexpr unsigned kMaxIndex = 8191;
+std::optional<std::vector<unsigned>> parse_indices(std::string_view text);
+
+/// Both for the calling process. Return a note if the kernel refused, else "".
+std::string bind_to_cpus(const std::string& cpus);
+std::string bind_to_memory(const std::string& mems);
+/// "cpu-bind=MASK - n0, task  1  1 [4711]: mask 0x3 set", and a line for the GPUs if the place has some: what the
+/// calling process really has.
+std::string describe_binding(const std::string& node, unsigned rank, unsigned place, const std::string& gpus);
+
+}  // namespace gw::noded::step

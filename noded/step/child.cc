@@ -1,0 +1,106 @@
+// What every process of a step goes through between its fork and its execve.
+#include "noded/step/child.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "noded/step/host_view.h"
+#include "noded/step/identity.h"
+#include "noded/step/limits.h"
+#include "noded/step/proc/files.h"
+
+namespace gw::noded::step {
+namespace {
+
+// The thread sanitizer puts its locks in order in the child of fork(); a clone3 it does not see, and the child hangs.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GW_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(GW_THREAD_SANITIZER)
+constexpr bool kMayClone = false;
+#else
+constexpr bool kMayClone = true;
+#endif
+
+void reset_signals() {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int signo = 1; signo < NSIG; ++signo)
+    if (signo != SIGKILL && signo != SIGSTOP) ::sigaction(signo, &standard, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
+
+base::Status lift(proc::Fd& fd) {
+  if (!fd || fd.get() > STDERR_FILENO) return {};
+  const int higher = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (higher < 0) return base::fail_errno("pipe to the task", errno);
+  fd.reset(higher);
+  return {};
+}
+
+base::Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::fail_errno("pipe to the task", errno);
+  Pipe pipe{proc::Fd(ends[0]), proc::Fd(ends[1])};
+  GW_TRY_STATUS(lift(pipe.read_end));
+  GW_TRY_STATUS(lift(pipe.write_end));
+  return pipe;
+}
+
+// A child is born in its group where the kernel can do that: no moment outside, and no lock to move it. Elsewhere it
+// moves itself: see Containment::join.
+Forked fork_into(int group_fd) {
+  if (kMayClone && group_fd >= 0) {
+    clone_args args;
+    std::memset(&args, 0, sizeof args);
+    args.flags = CLONE_INTO_CGROUP;
+    args.exit_signal = SIGCHLD;
+    args.cgroup = static_cast<uint64_t>(group_fd);
+    const long pid = ::syscall(SYS_clone3, &args, sizeof args);
+    if (pid >= 0) return {static_cast<pid_t>(pid), true};
+  }
+  return {::fork(), false};
+}
+
+base::Status enter_step(const wire::StepSpec& spec, Containment& contain, const ChildSettings& settings,
+                        bool cloned_into, const NoteFn& note) {
+  reset_signals();
+  ::setsid();
+  GW_TRY_STATUS(contain.join(cloned_into));
+  if (!spec.node().empty() && ::geteuid() == 0) note(enter_host_view(spec.node(), settings.hosts));
+  // The launcher protects itself from the OOM killer; a task is an ordinary process.
+  if (::geteuid() == 0) static_cast<void>(proc::write_control("/proc/self/oom_score_adj", "0"));
+  for (const auto& [name, value] : settings.limits) note(apply_limit(name, value));
+  ::umask(static_cast<mode_t>(settings.umask) & 0777);
+  return become_user(spec);
+}
+
+void wait_for_go(int go) {
+  char byte = 0;
+  ssize_t n = 0;
+  do n = ::read(go, &byte, 1);
+  while (n < 0 && errno == EINTR);
+  if (n != 1) ::_exit(1);
+}
+
+base::Status enter_work_dir(const std::string& dir) {
+  if (::chdir(dir.c_str()) == 0) return {};
+  return base::fail_errno("working directory " + base::printable(dir), errno);
+}
+
+}  // namespace gw::noded::step

@@ -1,0 +1,122 @@
+// The tasks that a client launches in a step: their streams and their start.
+#include <fcntl.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "noded/step/proc/files.h"
+#include "noded/step/step_tasks.h"
+
+namespace gw::noded::step {
+namespace {
+
+// A larger pipe lets a task and its shepherd take turns less often; beyond the system's bound it stays as it is.
+constexpr int kPipeBytes = 256 << 10;
+
+void set_nonblocking(const proc::Fd& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
+
+bool is_clients(const wire::TaskStream& stream) { return stream.kind() == wire::TaskStream::kClient; }
+
+}  // namespace
+
+// Each task takes descriptors here while it starts and runs. The tasks themselves get what there was before.
+void StepTasks::raise_file_limit() {
+  constexpr rlim_t kOwn = 256, kEach = 8;
+  rlimit now{};
+  const rlim_t wanted = kOwn + kEach * static_cast<rlim_t>(plan_->launch.tasks_size());
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur >= wanted) return;
+  plan_->files = now;
+  now.rlim_cur = std::min(wanted, now.rlim_max);
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &now));
+}
+
+base::Status StepTasks::launch_all() {
+  raise_file_limit();
+  GW_TRY(go, make_pipe());
+  plan_->go = std::move(go);
+  input_.emplace(loop_, [this] {
+    if (audience_.owner() != nullptr) audience_.owner()->pull(wire::kInputChannel);
+  });
+  const size_t count = static_cast<size_t>(plan_->launch.tasks_size());
+  tasks_.reserve(count);
+  for (size_t place = 0; place < count; ++place) GW_TRY_STATUS(launch_one(place));
+  if (is_input_over_) input_->end();
+  if (audience_.owner() != nullptr) audience_.owner()->pull(wire::kInputChannel);
+  return {};
+}
+
+base::Status StepTasks::launch_one(size_t place) {
+  GW_TRY(ends, make_ends(place));
+  GW_TRY(spawned, spawn_step_task(*plan_, place, ends));
+  StepTask& task = tasks_.emplace_back(std::move(spawned));
+  task.watch = loop_.watch_readable(task.events.get(), [this, &task] { read_events(task); });
+  return {};
+}
+
+base::Result<TaskEnds> StepTasks::make_ends(size_t place) {
+  const wire::TaskOrder& order = plan_->launch.tasks(static_cast<int>(place));
+  const uint32_t at = static_cast<uint32_t>(place);
+  TaskEnds ends;
+  if (plan_->launch.pty() && place == 0) {
+    GW_TRY(terminal, make_terminal_ends());
+    ends.terminal = std::move(terminal);
+    return ends;
+  }
+  if (is_clients(order.input())) {
+    GW_TRY(fd, make_input());
+    ends.input = std::move(fd);
+  }
+  if (is_clients(order.output())) {
+    GW_TRY(fd, make_output(wire::output_channel(at)));
+    ends.output = std::move(fd);
+  }
+  if (is_clients(order.error())) {
+    GW_TRY(fd, make_output(wire::error_channel(at)));
+    ends.error = std::move(fd);
+  }
+  return ends;
+}
+
+base::Result<proc::Fd> StepTasks::make_input() {
+  GW_TRY(pipe, make_pipe());
+  set_nonblocking(pipe.write_end);
+  input_->add(std::move(pipe.write_end), false);
+  return std::move(pipe.read_end);
+}
+
+base::Result<proc::Fd> StepTasks::make_output(stream::ChannelId channel) {
+  GW_TRY(pipe, make_pipe());
+  set_nonblocking(pipe.read_end);
+  static_cast<void>(::fcntl(pipe.read_end.get(), F_SETPIPE_SZ, kPipeBytes));
+  GW_TRY_STATUS(audience_.open(channel));
+  add_output(std::move(pipe.read_end), channel);
+  return std::move(pipe.write_end);
+}
+
+base::Result<proc::Fd> StepTasks::make_terminal_ends() {
+  const auto rows = static_cast<uint16_t>(plan_->launch.rows());
+  const auto columns = static_cast<uint16_t>(plan_->launch.columns());
+  GW_TRY(terminal, make_terminal(spec_.uid(), rows, columns));
+  proc::Fd writer(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!writer) return base::fail_errno("terminal", errno);
+  master_ = writer.get();
+  input_->add(std::move(writer), true);
+  const stream::ChannelId channel = wire::output_channel(0);
+  audience_.keep_screen(channel);
+  GW_TRY_STATUS(audience_.open(channel));
+  add_output(std::move(terminal.master), channel);
+  return std::move(terminal.slave);
+}
+
+void StepTasks::add_output(proc::Fd fd, stream::ChannelId channel) {
+  outputs_.emplace_back(loop_, audience_, std::move(fd), channel, [this] { advance(); });
+}
+
+void StepTasks::let_go() {
+  const std::string bytes(tasks_.size(), 'g');
+  if (const base::Status gone = proc::write_all(plan_->go.write_end.get(), bytes, "go"); !gone) fail(gone.error(), 1);
+  ::malloc_trim(0);  // a launch may have been large
+}
+
+}  // namespace gw::noded::step

@@ -1,0 +1,243 @@
+// The tasks that a client launches in a step: their life and their end.
+#include "noded/step/step_tasks.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "model/job_state.h"
+
+namespace gw::noded::step {
+namespace {
+
+using StatePhase = stream::StepState::Phase;
+
+constexpr base::Duration kKillPassWait = base::milliseconds(50);
+constexpr int kSignalBase = 128;  // of exit codes that stand for a signal
+
+int worth(int status) { return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status); }
+
+}  // namespace
+
+void StepTasks::wait(std::span<const pollfd> fds, int64_t limit_us) {
+  std::vector<io::Watch> watches;
+  for (const pollfd& fd : fds) {
+    if (fd.fd < 0) continue;
+    watches.push_back(loop_.watch_readable(fd.fd, [this] { wake(); }));
+    if (fd.events & POLLOUT) watches.push_back(loop_.watch_writable(fd.fd, [this] { wake(); }));
+  }
+  const base::Duration limit = limit_us > 0 ? base::microseconds(limit_us) : base::hours(1);
+  loop_.run_until([this] { return is_woken_; }, limit);
+  is_woken_ = false;
+}
+
+// --- tasks ---
+
+bool StepTasks::has_living() const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [](const StepTask& task) { return task.is_alive(); });
+}
+
+void StepTasks::read_events(StepTask& task) {
+  if (!task.events) return;
+  char bytes[4096];
+  ssize_t n = 0;
+  while ((n = ::read(task.events.get(), bytes, sizeof bytes)) > 0) task.buffer.append(bytes, static_cast<size_t>(n));
+  const bool is_closed = n == 0;
+  TaskEvent event;
+  while (take_event(task.buffer, event)) on_event(task, event);
+  if (!is_closed) return;
+  task.watch.cancel();
+  task.events.reset();
+  // Closed by execve, or by a death that is told by wait().
+  if (task.state == StepTask::State::kStanding && may_go_ && !failure_) on_running(task);
+}
+
+void StepTasks::on_event(StepTask& task, const TaskEvent& event) {
+  if (event.kind == TaskEventKind::kNote) {
+    std::fprintf(stderr, "gstepd: job %u.%u step %s: task %u: %s\n", spec_.job(), spec_.attempt(),
+                 spec_.step().c_str(), task.rank, event.text.c_str());
+  } else if (event.kind == TaskEventKind::kFailed) {
+    fail({base::ErrorCode::kInvalid, "task " + std::to_string(task.rank) + ": " + event.text, ""}, EXIT_FAILURE);
+  } else if (task.state == StepTask::State::kForked) {
+    task.state = StepTask::State::kStanding;
+    const auto is_forked = [](const StepTask& t) { return t.state == StepTask::State::kForked; };
+    if (is_ending_ || std::any_of(tasks_.begin(), tasks_.end(), is_forked)) return;
+    say(StatePhase::kStarting);
+    if (plan_->launch.go()) may_go_ = true;
+    if (may_go_) let_go();
+  }
+}
+
+void StepTasks::on_running(StepTask& task) {
+  task.state = StepTask::State::kRunning;
+  has_run_ = true;
+  audience_.say(stream::TaskStarted{task.rank, static_cast<uint32_t>(task.pid)});
+  const auto runs = [](const StepTask& t) { return t.state >= StepTask::State::kRunning; };
+  if (phase_ != Phase::kStarting || !std::all_of(tasks_.begin(), tasks_.end(), runs)) return;
+  phase_ = Phase::kRunning;
+  plan_.reset();
+  started_ = static_cast<uint32_t>(tasks_.front().pid);
+  say(StatePhase::kRunning);
+  wake();
+}
+
+bool StepTasks::on_child(pid_t pid, int status) {
+  const auto found = std::find_if(tasks_.begin(), tasks_.end(),
+                                  [pid](const StepTask& task) { return task.pid == pid && task.is_alive(); });
+  if (found == tasks_.end()) return false;
+  read_events(*found);  // its last words come before its death
+  on_task_end(*found, status);
+  return true;
+}
+
+void StepTasks::on_task_end(StepTask& task, int status) {
+  const bool ran = task.state == StepTask::State::kRunning;
+  task.state = StepTask::State::kEnded;
+  task.status = status;
+  task.watch.cancel();
+  task.events.reset();
+  stream::TaskEnded ended{task.rank, 0, 0};
+  if (WIFSIGNALED(status)) ended.signal = static_cast<uint8_t>(WTERMSIG(status));
+  if (WIFEXITED(status)) ended.exit_code = static_cast<uint8_t>(WEXITSTATUS(status));
+  if (failure_ && !ran && WIFEXITED(status)) failure_code_ = std::max(failure_code_, WEXITSTATUS(status));
+  audience_.say(ended);
+  if (!ran && !is_ending_)
+    fail({base::ErrorCode::kInternal, "task " + std::to_string(task.rank) + " died before its program started", ""},
+         EXIT_FAILURE);
+  if (ran && worth(status) != 0 && ends_on_bad_exit_ && !is_ending_) {
+    const std::string how = ended.signal != 0 ? "was ended by signal " + std::to_string(ended.signal)
+                                              : "exited with code " + std::to_string(ended.exit_code);
+    end("task " + std::to_string(task.rank) + " " + how, kEndGrace);
+  }
+  advance();
+}
+
+void StepTasks::signal_tasks(uint32_t rank, int signo) {
+  for (const StepTask& task : tasks_) {
+    if (!task.is_alive() || (rank != stream::kAllTasks && rank != task.rank)) continue;
+    // Before its execve a task is still our own code, whose signals are nobody's.
+    if (task.state == StepTask::State::kRunning) ::kill(-task.pid, signo);
+  }
+}
+
+// --- the end ---
+
+void StepTasks::fail(base::Error error, int code) {
+  if (!failure_) failure_ = error;
+  failure_code_ = std::max(failure_code_, code);
+  end(error.text(), kEndGrace);
+}
+
+void StepTasks::end(const std::string& why, base::Duration grace) {
+  if (!is_ending_) {
+    is_ending_ = true;
+    launch_timer_.cancel();
+    say(StatePhase::kEnding, why);
+  }
+  for (const StepTask& task : tasks_)
+    if (task.is_alive() && task.state != StepTask::State::kRunning) ::kill(task.pid, SIGKILL);
+  if (!has_living()) return advance();
+  if (grace.us > 0) {
+    // All that is in the group, as when the node daemon ends it; before the last execve that may be our own code.
+    phase_ == Phase::kRunning ? contain_.signal_all(SIGTERM) : signal_tasks(stream::kAllTasks, SIGTERM);
+    signal_tasks(stream::kAllTasks, SIGCONT);  // who is stopped would not see it
+  }
+  if (grace.us <= 0 || !end_timer_.is_active())
+    end_timer_ = loop_.after(std::max(grace, base::Duration{}), [this] { kill_pass(); });
+}
+
+void StepTasks::kill_pass() {
+  if (!has_living()) return;
+  contain_.kill_pass();
+  wake();  // where nothing tells of a child's end, somebody looks
+  end_timer_ = loop_.after(kKillPassWait, [this] { kill_pass(); });
+}
+
+void StepTasks::on_stop() {
+  is_stopped_ = true;
+  if (!is_ending_) {
+    is_ending_ = true;
+    launch_timer_.cancel();
+    if (phase_ < Phase::kDraining) say(StatePhase::kEnding, "the step is ended");
+  }
+  for (const StepTask& task : tasks_)
+    if (task.is_alive() && task.state != StepTask::State::kRunning) ::kill(task.pid, SIGKILL);
+  advance();
+}
+
+void StepTasks::advance() {
+  if (phase_ < Phase::kDraining && !has_living() && (is_ending_ || phase_ == Phase::kRunning)) drain();
+  const auto is_done = [](const TaskOutput& output) { return output.is_done(); };
+  if (phase_ == Phase::kDraining && std::all_of(outputs_.begin(), outputs_.end(), is_done)) phase_ = Phase::kSettling;
+  if (phase_ == Phase::kSettling && audience_.is_settled()) {
+    phase_ = Phase::kClosing;
+    say(StatePhase::kEnded);
+  }
+  if (phase_ == Phase::kClosing && audience_.is_settled()) {
+    phase_ = Phase::kOver;
+    if (audience_.owner() != nullptr) audience_.owner()->close({base::ErrorCode::kUnavailable, "over", ""});
+  }
+  if (!exit_ && (phase_ == Phase::kOver || (is_stopped_ && phase_ >= Phase::kDraining))) tell_exit();
+}
+
+void StepTasks::drain() {
+  phase_ = Phase::kDraining;
+  end_timer_.cancel();
+  plan_.reset();
+  master_ = -1;
+  if (input_) input_->close();
+  for (TaskOutput& output : outputs_) output.on_task_end();
+  linger_timer_ = loop_.after(kOutputLinger, [this] {
+    for (TaskOutput& output : outputs_) output.cut();
+  });
+}
+
+void StepTasks::tell_exit() {
+  if (is_stopped_ && !failure_ && !has_run_) return;  // stopped before it began: there is no exit to tell
+  wire::StepExit exit;
+  const StepTask* worst = nullptr;
+  for (const StepTask& task : tasks_)
+    if (worst == nullptr || worth(task.status) > worth(worst->status)) worst = &task;
+  if (failure_) {
+    exit.set_reason(static_cast<uint32_t>(model::EndReason::kLaunchFailed));
+    exit.set_detail(failure_->text());
+    exit.set_code(failure_code_);
+  } else if (worst != nullptr) {
+    if (WIFSIGNALED(worst->status)) exit.set_signo(WTERMSIG(worst->status));
+    if (WIFEXITED(worst->status)) exit.set_code(WEXITSTATUS(worst->status));
+  }
+  exit.set_never_started(!has_run_);
+  exit_ = exit;
+  has_exit_ = true;
+  wake();
+}
+
+std::optional<uint32_t> StepTasks::take_started() { return std::exchange(started_, std::nullopt); }
+
+std::optional<wire::StepExit> StepTasks::take_exit() {
+  return std::exchange(has_exit_, false) ? exit_ : std::nullopt;
+}
+
+bool StepTasks::may_leave() {
+  if (!server_ || server_->sessions() == 0 || farewell_ == Farewell::kOver) return true;
+  if (farewell_ != Farewell::kNone) return false;
+  farewell_ = Farewell::kWaiting;
+  farewell_timer_ = loop_.after(kFarewell, [this] {
+    farewell_ = Farewell::kLastWord;
+    if (audience_.owner() != nullptr)
+      audience_.owner()->close({base::ErrorCode::kTimeout, "the step is over, and not all of its output was taken", ""});
+    farewell_timer_ = loop_.after(kKillPassWait, [this] {
+      farewell_ = Farewell::kOver;
+      wake();
+    });
+  });
+  return false;
+}
+
+void StepTasks::say(StatePhase phase, const std::string& text) { audience_.say(stream::StepState{phase, text}); }
+
+}  // namespace gw::noded::step

@@ -1,0 +1,142 @@
+// The tasks that a client launches in a step: from the client's first connection to the end of the last output. It has
+// an event loop of its own, in which the shepherd waits.
+// Invariants: one client owns the step, and only one who may control it; it launches once; what it orders is checked;
+// without it the tasks end, unless it said that they are to be kept. The step's end is told once, when its output is
+// with the client or when there is nobody to take it.
+#pragma once
+
+#include <poll.h>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "auth/crypto.h"
+#include "io/loop.h"
+#include "noded/step/audience.h"
+#include "noded/step/step_task.h"
+#include "noded/step/task_io.h"
+#include "noded/step/terminal.h"
+#include "stream/server.h"
+#include "wire/frame.h"
+#include "wire/step_channels.h"
+
+namespace gw::noded::step {
+
+/// How long outputs of a step whose tasks have all ended are held open for processes that they left behind.
+constexpr base::Duration kOutputLinger = base::seconds(2);
+/// How long a client that is out of touch is waited for, while its side of the network is silent.
+constexpr base::Duration kClientLimit = base::minutes(10);
+/// The same if its side ended the connection: then it is most probably dead, unless something on the way did that.
+constexpr base::Duration kDeadClientLimit = base::seconds(10);
+/// Between SIGTERM and SIGKILL where nobody says.
+constexpr base::Duration kEndGrace = base::seconds(5);
+/// Without a client that says what to run, and no limit in the spec.
+constexpr base::Duration kLaunchLimit = base::seconds(60);
+/// How long the last words to a client hold up the shepherd's leaving.
+constexpr base::Duration kFarewell = base::seconds(2);
+
+class StepTasks {
+ public:
+  /// `spec` and `contain`, which is prepared, outlive it. `hosts`: file to show as /etc/hosts, or empty.
+  StepTasks(const wire::StepSpec& spec, Containment& contain, std::string hosts);
+  ~StepTasks();
+  StepTasks(const StepTasks&) = delete;
+  StepTasks& operator=(const StepTasks&) = delete;
+
+  /// Listens. Errors: as io::Listener::open; a ticket key that is none.
+  base::Status open();
+  std::string address() const { return server_->bound_address(); }
+  std::string key() const { return std::string(auth::view(key_.public_key())); }
+
+  /// Serves until one of the shepherd's own descriptors is ready, there is something to tell, or the limit has passed
+  /// (microseconds; 0: none).
+  void wait(std::span<const pollfd> fds, int64_t limit_us);
+  /// Whether it is one of the tasks that has ended.
+  bool on_child(pid_t pid, int status);
+  /// The node daemon ends the step: from now on nobody is waited for.
+  void on_stop();
+  /// Process id of the first task, once when all run.
+  std::optional<uint32_t> take_started();
+  /// How the step ended, once.
+  std::optional<wire::StepExit> take_exit();
+  /// The client has heard everything, or was given the time to.
+  bool may_leave();
+
+ private:
+  class Guest;
+  enum class Phase { kListening, kStarting, kRunning, kDraining, kSettling, kClosing, kOver };
+
+  const wire::StepSpec& spec_;
+  Containment& contain_;
+  std::string hosts_;
+  io::Loop loop_;
+  base::SystemClock clock_;
+  auth::KeyPair key_;
+  std::unique_ptr<stream::Server> server_;
+  Audience audience_;
+
+  Phase phase_ = Phase::kListening;
+  std::optional<StepPlan> plan_;  // let go once all tasks run
+  std::vector<StepTask> tasks_;
+  std::list<TaskOutput> outputs_;
+  std::optional<TaskInput> input_;
+  wire::FrameDecoder orders_{wire::kMaxStepOrder};
+  int master_ = -1;  // of the terminal; input_ holds it
+  bool is_kept_ = false;
+  bool ends_on_bad_exit_ = false;
+  bool may_go_ = false;
+  bool is_ending_ = false;
+  bool is_stopped_ = false;
+  bool is_input_over_ = false;
+  bool is_woken_ = false;
+  bool has_run_ = false;   // at least one of them
+  bool has_exit_ = false;  // to be taken
+  std::optional<uint32_t> started_;
+  std::optional<wire::StepExit> exit_;
+  std::optional<base::Error> failure_;  // why it could not run
+  int failure_code_ = 1;
+  io::Timer launch_timer_, end_timer_, linger_timer_, farewell_timer_;
+  enum class Farewell { kNone, kWaiting, kLastWord, kOver } farewell_ = Farewell::kNone;
+
+  base::Result<std::shared_ptr<stream::Handler>> welcome(const auth::Ticket& ticket, stream::Session& session);
+  base::Status take_over(stream::Session& session);
+  void on_guest_gone(const base::Error& reason);
+  void on_order_bytes(std::string_view bytes);
+  void on_order(const std::string& frame);
+  void on_launch(wire::LaunchTasks launch);
+  size_t on_input(std::string_view bytes);
+  void on_input_end();
+  void on_writable(stream::ChannelId channel);
+  void on_control(const stream::Control& control);
+
+  base::Status launch_all();
+  base::Status launch_one(size_t place);
+  base::Result<TaskEnds> make_ends(size_t place);
+  base::Result<proc::Fd> make_input();
+  base::Result<proc::Fd> make_output(stream::ChannelId channel);
+  base::Result<proc::Fd> make_terminal_ends();
+  void add_output(proc::Fd fd, stream::ChannelId channel);
+  void raise_file_limit();
+  void let_go();
+
+  void read_events(StepTask& task);
+  void on_event(StepTask& task, const TaskEvent& event);
+  void on_running(StepTask& task);
+  void on_task_end(StepTask& task, int status);
+  void signal_tasks(uint32_t rank, int signo);
+  void fail(base::Error error, int code);
+  void end(const std::string& why, base::Duration grace);
+  void kill_pass();
+  bool has_living() const;
+  void advance();
+  void drain();
+  void tell_exit();
+  void say(stream::StepState::Phase phase, const std::string& text = {});
+  void wake() { is_woken_ = true; }
+};
+
+}  // namespace gw::noded::step

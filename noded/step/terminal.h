@@ -1,0 +1,23 @@
+// The terminal of a step's first task: the shepherd holds the master, the task has the other end.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "noded/step/proc/fd.h"
+
+namespace gw::noded::step {
+
+struct Terminal {
+  proc::Fd master;  ///< Non-blocking.
+  proc::Fd slave;
+};
+
+/// Makes one that belongs to `uid`. Errors: errno.
+base::Result<Terminal> make_terminal(uint32_t uid, uint16_t rows, uint16_t columns);
+/// The foreground processes get SIGWINCH, unless it is the size that it has.
+void set_window_size(int master, uint16_t rows, uint16_t columns);
+/// In the task, which leads a session: its controlling terminal and its three standard streams.
+base::Status take_terminal(int slave);
+
+}  // namespace gw::noded::step
