@@ -18,6 +18,7 @@ namespace gw::cmds {
 using Args = std::span<const std::string>;
 
 int run_gbatch(const client::Program& program, Args args);
+int run_galloc(const client::Program& program, Args args);
 int run_grun(const client::Program& program, Args args);
 int run_gqueue(const client::Program& program, Args args);
 int run_gcancel(const client::Program& program, Args args);

@@ -13,8 +13,9 @@ struct Entry {
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 9> kCommands = {{
+constexpr std::array<Entry, 10> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
+    {"galloc", "salloc", run_galloc},
     {"grun", "srun", run_grun},
     {"gqueue", "squeue", run_gqueue},
     {"gcancel", "scancel", run_gcancel},
