@@ -41,6 +41,9 @@ std::vector<uint32_t> gpus_of(const wire::NodeShare& share);
 /// "0,3"
 std::string comma_list(const std::vector<uint32_t>& numbers);
 
+/// HOME, USER, LOGNAME, SHELL and PATH, where they are missing.
+void fill_in_login(Env& env, const NodeFacts& node, const UserInfo& user);
+
 /// What a job's variables say to whatever runs in it on this node.
 void put_job(Env& env, const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user, base::Time now);
 

@@ -104,17 +104,6 @@ void drop_enclosing_job(Env& env) {
   for (const char* name : kDeviceVariables) env.erase(name);
 }
 
-void fill_in_login(Env& env, const NodeFacts& node, const UserInfo& user) {
-  std::string path = "/usr/local/bin:/usr/bin:/bin";
-  if (!node.commands_dir.empty()) path = node.commands_dir + ":" + path;
-  env.try_emplace("HOME", user.home.empty() ? "/" : user.home);
-  env.try_emplace("USER", user.name);
-  env.try_emplace("LOGNAME", user.name);
-  env.try_emplace("SHELL", user.shell.empty() ? "/bin/sh" : user.shell);
-  env.try_emplace("PATH", path);
-  if (!node.config_path.empty()) env.try_emplace("GANGWAY_CONF", node.config_path);
-}
-
 void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const UserInfo& user) {
   const wire::JobSpec& spec = p.spec();
   for (const char* name : {"JOB_ID", "JOBID"}) put(env, name, p.job());
@@ -265,6 +254,16 @@ std::string visible_indices(const NodeFacts& node, const wire::NodeShare& job, s
   return comma_list(gpus);
 }
 
+void fill_in_login(Env& env, const NodeFacts& node, const UserInfo& user) {
+  std::string path = "/usr/local/bin:/usr/bin:/bin";
+  if (!node.commands_dir.empty()) path = node.commands_dir + ":" + path;
+  env.try_emplace("HOME", user.home.empty() ? "/" : user.home);
+  env.try_emplace("USER", user.name);
+  env.try_emplace("LOGNAME", user.name);
+  env.try_emplace("SHELL", user.shell.empty() ? "/bin/sh" : user.shell);
+  env.try_emplace("PATH", path);
+}
+
 void put_job(Env& env, const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user, base::Time now) {
   put_identity(env, node, prepare, user);
   put_preemption(env, node, prepare);
@@ -281,6 +280,7 @@ std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prep
   Env env = parse_environment(prepare.environment());
   drop_enclosing_job(env);
   fill_in_login(env, node, user);
+  if (!node.config_path.empty()) env.try_emplace("GANGWAY_CONF", node.config_path);
   put_job(env, node, prepare, user, now);
   env["ENVIRONMENT"] = "BATCH";
   return lines_of(env);

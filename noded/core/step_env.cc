@@ -61,6 +61,7 @@ void put_files(Env& env, const NodeFacts& node, const wire::StartStep& start) {
 std::vector<std::string> step_environment(const NodeFacts& node, const wire::StartStep& start, const UserInfo& user,
                                           base::Time now) {
   Env env;
+  fill_in_login(env, node, user);
   put_job(env, node, start.job(), user, now);
   for (const char* name : kNotTheJobs) take_out(env, name);
   for (const char* name : {"STEP_ID", "STEPID"}) put(env, name, uint64_t{start.step()} - 1);

@@ -1,6 +1,6 @@
 // The environment of a step's tasks on one node: the job's variables with the step's laid over them.
-// Invariants: as of job_env.h; what differs from task to task (PROCID, LOCALID, GTIDS, TASK_PID) is not in it, nor is
-// anything that the client's own environment says (PATH, HOME, ...).
+// Invariants: as of job_env.h; what differs from task to task (PROCID, LOCALID, GTIDS, TASK_PID) is not in it. HOME,
+// USER, LOGNAME, SHELL and PATH are for clients that send none: the shepherd lets the client's own stand.
 #pragma once
 
 #include <string>

@@ -269,14 +269,15 @@ TEST_F(AccessSpecTest, LaysTheStepsVariablesOverTheJobs) {
   EXPECT_EQ(have["GANGWAY_PREEMPT_FILE"], "/s/steps/7.2.s3/preempted");
 }
 
-TEST_F(AccessSpecTest, LeavesOutWhatIsTheClientsOrOfOneTask) {
+TEST_F(AccessSpecTest, LeavesOutWhatIsOfTheScriptOrOfOneTask) {
   prepare.mutable_spec()->mutable_request()->set_cpus_per_task(4);
   prepare.mutable_spec()->mutable_request()->set_tasks_per_node(3);
   *start.mutable_job() = prepare;
   const auto have = env();
-  for (const char* name : {"PATH", "HOME", "USER", "SHELL", "ENVIRONMENT", "SLURM_PROCID", "SLURM_LOCALID",
-                           "SLURM_GTIDS", "SLURM_CPUS_PER_TASK", "GANGWAY_NTASKS_PER_NODE"})
+  for (const char* name : {"ENVIRONMENT", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS", "SLURM_CPUS_PER_TASK",
+                           "GANGWAY_NTASKS_PER_NODE"})
     EXPECT_FALSE(have.contains(name)) << name;
+  EXPECT_EQ(have.at("HOME"), "/home/ann");  // for a client that sends none
 }
 
 TEST_F(AccessSpecTest, GivesEachTaskAPlace) {
