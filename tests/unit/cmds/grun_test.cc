@@ -1,0 +1,283 @@
+// From grun's arguments to a step and to what its nodes launch: options, sizes, redirections, --multi-prog.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cmds/run_launch.h"
+#include "cmds/run_multi.h"
+#include "cmds/run_options.h"
+
+namespace gw::cmds {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using To = Redirect::To;
+using Env = std::map<std::string, std::string>;
+
+constexpr base::Time kNow{1'800'000'000'000'000};
+
+client::GetEnv getter(const Env& env) {
+  return [&env](const char* name) {
+    const auto found = env.find(name);
+    return found == env.end() ? nullptr : found->second.c_str();
+  };
+}
+
+/// Options, read as grun does.
+struct Call {
+  RunOptions options;
+  std::string error;
+  std::vector<std::string> operands, notes;
+  JobFacts facts;
+  model::StepRequest step;
+
+  explicit Call(std::vector<std::string> args, const Env& env = {}) {
+    client::CommonFlags flags;
+    const auto table = run_table(options, flags, kNow);
+    facts = facts_of_environment(getter(env));
+    if (const auto read = read_run_environment(table, getter(env), facts.id != 0); !read) error = read.error().text();
+    auto parsed = client::parse_options(table, args, {.stop_at_operand = true});
+    if (parsed)
+      operands = *parsed;
+    else
+      error = parsed.error().text();
+    if (!error.empty()) return;
+    auto made = facts.id != 0 ? step_inside(options, facts) : step_outside(options, notes);
+    if (made)
+      step = *made;
+    else
+      error = made.error().text();
+  }
+};
+
+const Env kJob = {{"SLURM_JOB_ID", "7"},         {"SLURM_JOB_NODELIST", "n[1-4]"}, {"SLURM_NTASKS", "8"},
+                  {"SLURM_NNODES", "4"},         {"SLURM_CPUS_PER_TASK", "3"},     {"SLURM_JOB_NAME", "job"},
+                  {"SLURM_MEM_PER_NODE", "100"}, {"SLURM_JOB_PARTITION", "p"},     {"SLURM_GPUS_PER_TASK", "1"}};
+
+TEST(Grun, TheCommandIsWhatFollowsTheOptions) {
+  const Call call({"-n", "4", "-l", "prog", "-n", "8"});
+  EXPECT_EQ(call.error, "");
+  EXPECT_THAT(call.operands, ElementsAre("prog", "-n", "8"));
+  EXPECT_TRUE(call.options.label);
+  EXPECT_EQ(call.options.job.spec.request.tasks, 4u);
+  EXPECT_TRUE(call.step.whole);
+}
+
+TEST(Grun, RedirectionsHaveFourForms) {
+  EXPECT_EQ(parse_redirect("all").to, To::kAll);
+  EXPECT_EQ(parse_redirect("NONE").to, To::kNone);
+  EXPECT_EQ(parse_redirect("12").to, To::kTask);
+  EXPECT_EQ(parse_redirect("12").task, 12u);
+  EXPECT_EQ(parse_redirect("12.txt").to, To::kFile);
+  EXPECT_EQ(parse_redirect("-1").path, "-1");
+  EXPECT_TRUE(is_opened_there(parse_redirect("o-%t")));
+  EXPECT_TRUE(is_opened_there(parse_redirect("o-%4t")));
+  EXPECT_TRUE(is_opened_there(parse_redirect("%N/x")));
+  EXPECT_FALSE(is_opened_there(parse_redirect("o-%j")));
+  EXPECT_FALSE(is_opened_there(parse_redirect("o-%%t")));
+  EXPECT_FALSE(is_opened_there(parse_redirect("o-\\%t")));
+}
+
+TEST(Grun, BadValuesNameTheirOption) {
+  const std::pair<std::vector<std::string>, std::string> kCases[] = {
+      {{"--mpi=pmix"}, "--mpi: pmix is not there"},
+      {{"--mpi=pmi2"}, "there is no \"pmi2\""},
+      {{"--cpu-bind=map_cpu:0,1"}, "--cpu-bind: map_cpu:0 is not supported"},
+      {{"--cpu-bind=fast"}, "--cpu-bind: invalid value \"fast\""},
+      {{"--gpu-bind=map_gpu:0"}, "--gpu-bind: map_gpu:0 is not supported"},
+      {{"--mem-bind=far"}, "--mem-bind: invalid value"},
+      {{"-m", "plane=2"}, "--distribution: \"plane=2\" is not supported"},
+      {{"-K2"}, "takes 0 or 1"},
+      {{"--bcast"}, "--bcast"},
+      {{"-W", "soon"}, "--wait"},
+      {{"--output="}, "--output needs a value"},
+      {{"--jobid=0"}, "--jobid"}};
+  for (const auto& [args, text] : kCases) EXPECT_THAT(Call(args).error, HasSubstr(text));
+}
+
+TEST(Grun, SwitchesAndWordsAreTaken) {
+  const Call call({"--cpu-bind=verbose,none", "--gpu-bind=none", "--mem-bind=local", "-m", "cyclic:block", "-K",
+                   "--wait=30", "--mpi=none", "-I5", "--overlap", "--open-mode=append"});
+  EXPECT_EQ(call.error, "");
+  const RunOptions& o = call.options;
+  EXPECT_FALSE(o.binds_cpus);
+  EXPECT_FALSE(o.binds_gpus);
+  EXPECT_TRUE(o.binds_memory && o.says_binding && o.kill_on_bad_exit && o.overlap && o.append);
+  EXPECT_EQ(o.distribution, attach::Distribution::kCyclic);
+  EXPECT_EQ(o.wait_seconds, 30u);
+  EXPECT_EQ(o.immediate_seconds, 5u);
+  EXPECT_FALSE(Call({"-K", "--kill-on-bad-exit=0"}).options.kill_on_bad_exit);
+}
+
+TEST(Grun, TheEnvironmentComesBeforeTheCommandLine) {
+  const Env env = {{"SLURM_LABELIO", "1"}, {"SLURM_NNODES", "3"}, {"SLURM_CPU_BIND", "none"}, {"GRUN_WAIT", "7"}};
+  const Call call({"-N2"}, env);
+  EXPECT_EQ(call.error, "");
+  EXPECT_TRUE(call.options.label);
+  EXPECT_FALSE(call.options.binds_cpus);
+  EXPECT_EQ(call.options.wait_seconds, 7u);
+  EXPECT_EQ(call.options.job.spec.request.min_nodes, 2u);
+}
+
+TEST(Grun, AStepHasTheSizeOfItsJob) {
+  const Call call({"prog"}, kJob);
+  EXPECT_EQ(call.error, "");
+  EXPECT_EQ(call.facts.id, 7u);
+  EXPECT_EQ(call.step.tasks, 8u);
+  EXPECT_EQ(call.step.min_nodes, 4u);
+  EXPECT_EQ(call.step.cpus_per_task, 3u);
+  EXPECT_EQ(call.step.gpus_per_task, 1u);
+  EXPECT_EQ(call.options.job.spec.name, "");
+  EXPECT_EQ(call.options.job.spec.request.mem_per_node_mb, 0u);
+}
+
+TEST(Grun, ASizeOfItsOwnReplacesTheJobs) {
+  const auto one = Call({"-n1"}, kJob).step;
+  EXPECT_EQ(one.tasks, 1u);
+  EXPECT_EQ(one.min_nodes, 1u);
+  EXPECT_EQ(one.cpus_per_task, 0u);
+  EXPECT_EQ(one.gpus_per_task, 0u);
+  const auto per_node = Call({"-N2", "--ntasks-per-node=3"}, kJob).step;
+  EXPECT_EQ(per_node.tasks, 0u);
+  EXPECT_EQ(per_node.tasks_per_node, 3u);
+  EXPECT_EQ(per_node.min_nodes, 2u);
+  EXPECT_EQ(per_node.max_nodes, 2u);
+  const auto named = Call({"-w", "n2", "-n2"}, kJob).step;
+  EXPECT_THAT(named.nodelist, ElementsAre("n2"));
+  const auto relative = Call({"-r2", "-n8"}, kJob).step;
+  EXPECT_THAT(relative.exclude, ElementsAre("n1", "n2"));
+  EXPECT_EQ(relative.min_nodes, 2u);
+  EXPECT_THAT(Call({"-r4"}, kJob).error, HasSubstr("the job has 4 nodes"));
+  EXPECT_THAT(Call({"-n2", "-N3"}, kJob).error, HasSubstr("can't run 2 processes on 3 nodes"));
+}
+
+TEST(Grun, GpusOfAStepAreThoseOfItsTasks) {
+  EXPECT_EQ(Call({"-n2", "--gpus-per-task=2"}, kJob).step.gpus_per_task, 2u);
+  EXPECT_EQ(Call({"-n1", "--gpus=1"}, kJob).step.gpus_per_task, 1u);
+  EXPECT_EQ(Call({"-n4", "-N2", "--gpus-per-node=8"}, kJob).step.gpus_per_task, 4u);
+  EXPECT_THAT(Call({"-n3", "--gpus=4"}, kJob).error, HasSubstr("4 GPUs cannot be shared out evenly among 3 tasks"));
+}
+
+TEST(Grun, AnOvercommittedAllocationAsksForWhatItHolds) {
+  const Call call({"-n8", "-O"});
+  EXPECT_EQ(call.options.job.spec.request.tasks, 1u);
+  EXPECT_EQ(call.step.tasks, 8u);
+  EXPECT_TRUE(call.step.overcommit);
+}
+
+/// A step of two nodes with two tasks and one.
+wire::Step step_of_two() {
+  wire::Step step;
+  step.set_job(7);
+  step.set_step(3);
+  for (const auto& [name, tasks] : {std::pair("a", 2u), std::pair("b", 1u)}) {
+    wire::StepNode& node = *step.add_nodes();
+    node.mutable_share()->set_node(name);
+    node.mutable_share()->set_tasks(tasks);
+    node.set_address(std::string(name) + ":1");
+    node.set_key(std::string(32, 'k'));
+  }
+  return step;
+}
+
+std::vector<attach::NodePlan> plans(const std::vector<std::string>& args, const Commands& commands = {{"prog"}}) {
+  const Call call(args);
+  LaunchContext context;
+  context.work_dir = "/dir";
+  context.environment = {"A=1"};
+  auto made = make_plans(step_of_two(), call.options, commands, context);
+  EXPECT_TRUE(made) << made.error().text();
+  return made ? *made : std::vector<attach::NodePlan>(2);
+}
+
+TEST(GrunLaunch, RanksGoOverThePlaces) {
+  const auto block = plans({});
+  ASSERT_EQ(block.size(), 2u);
+  EXPECT_EQ(block[0].launch.tasks(1).rank(), 1u);
+  EXPECT_EQ(block[1].launch.tasks(0).rank(), 2u);
+  EXPECT_THAT(block[0].launch.env(), Contains("SLURM_GTIDS=0,1"));
+  EXPECT_THAT(block[0].launch.env(), Contains("A=1"));
+  EXPECT_THAT(block[1].launch.tasks(0).env(), Contains("SLURM_PROCID=2"));
+  EXPECT_THAT(block[1].launch.tasks(0).env(), Contains("SLURM_LOCALID=0"));
+  const auto cyclic = plans({"-m", "cyclic"});
+  EXPECT_EQ(cyclic[0].launch.tasks(1).rank(), 2u);
+  EXPECT_EQ(cyclic[1].launch.tasks(0).rank(), 1u);
+}
+
+TEST(GrunLaunch, FilesOfTasksHaveTheirPatternsFilledIn) {
+  const auto made = plans({"-o", "out-%J-%N-%n-%2t-%%"});
+  const wire::TaskOrder& task = made[1].launch.tasks(0);
+  EXPECT_EQ(task.output().kind(), wire::TaskStream::kFile);
+  EXPECT_EQ(task.output().path(), "/dir/out-7.3-b-1-02-%");
+  EXPECT_EQ(task.error().path(), task.output().path());
+  EXPECT_EQ(task.input().kind(), wire::TaskStream::kClient);
+}
+
+TEST(GrunLaunch, AStreamOfOneTaskIsThatTasksAlone) {
+  const auto made = plans({"-o", "2", "-i", "none", "-e", "all"});
+  EXPECT_EQ(made[0].launch.tasks(0).output().kind(), wire::TaskStream::kNothing);
+  EXPECT_EQ(made[1].launch.tasks(0).output().kind(), wire::TaskStream::kClient);
+  EXPECT_EQ(made[0].launch.tasks(0).error().kind(), wire::TaskStream::kClient);
+  EXPECT_EQ(made[0].launch.tasks(0).input().kind(), wire::TaskStream::kNothing);
+  const Call call({"-o", "3"});
+  EXPECT_FALSE(make_plans(step_of_two(), call.options, {{"prog"}}, {}));
+}
+
+TEST(GrunLaunch, ATerminalIsForTaskZero) {
+  const auto made = plans({"--pty"});
+  EXPECT_TRUE(made[0].launch.pty());
+  EXPECT_FALSE(made[1].launch.pty());
+  EXPECT_EQ(made[0].launch.tasks(0).input().kind(), wire::TaskStream::kClient);
+  EXPECT_EQ(made[0].launch.tasks(1).input().kind(), wire::TaskStream::kNothing);
+}
+
+TEST(GrunLaunch, AFileOfAllTasksIsOpenedHere) {
+  const Call call({"-o", "all-%j.%s.%u"});
+  LaunchContext context;
+  context.work_dir = "/dir";
+  context.user = "alice";
+  EXPECT_EQ(local_path(call.options.output, step_of_two(), call.options, context), "/dir/all-7.3.alice");
+  const auto made = plans({"-o", "all-%j"});
+  EXPECT_EQ(made[0].launch.tasks(0).output().kind(), wire::TaskStream::kClient);
+}
+
+TEST(GrunLaunch, EqualProgramsAreToldOnce) {
+  const auto made = plans({}, {{"a"}, {"b"}, {"a"}});
+  EXPECT_EQ(made[0].launch.programs_size(), 2);
+  EXPECT_EQ(made[0].launch.tasks(1).program(), 1u);
+  EXPECT_EQ(made[1].launch.programs_size(), 1);
+  EXPECT_THAT(made[1].launch.programs(0).argv(), ElementsAre("a"));
+}
+
+TEST(MultiProg, EachTaskHasItsProgram) {
+  const auto commands =
+      parse_multi_prog("# comment\n\n* rest %t %o\n1,3-4  ./prog 'two words' \\\n  %t-%o %d # end\r\n0 zero", "f", 6);
+  ASSERT_TRUE(commands) << commands.error().text();
+  EXPECT_THAT(*commands, ElementsAre(ElementsAre("zero"), ElementsAre("./prog", "two words", "1-0", "%d"),
+                                     ElementsAre("rest", "2", "0"), ElementsAre("./prog", "two words", "3-1", "%d"),
+                                     ElementsAre("./prog", "two words", "4-2", "%d"), ElementsAre("rest", "5", "1")));
+}
+
+TEST(MultiProg, ErrorsNameTheirLine) {
+  const std::pair<std::string, std::string> kCases[] = {{"0 a\n\n1\n", "f:3: no program for 1"},
+                                                        {"0 a\n0-1 b", "f:2: task 0 has a program already"},
+                                                        {"0-2 a", "f:1: there is no task 2: the step has 2"},
+                                                        {"0 \\\n a\nx b", "f:3: \"x\" is no list of task numbers"},
+                                                        {"1-0 a", "f:1: \"1-0\" is no list"},
+                                                        {"0 'a", "f:1: "},
+                                                        {"0 a", "f: no line names a program for task 1"},
+                                                        {"", "f: no line names a program for task 0"}};
+  for (const auto& [text, error] : kCases) {
+    const auto commands = parse_multi_prog(text, "f", 2);
+    ASSERT_FALSE(commands) << text;
+    EXPECT_THAT(commands.error().what, HasSubstr(error));
+  }
+}
+
+}  // namespace
+}  // namespace gw::cmds
