@@ -79,22 +79,25 @@ struct Planner {
     }
   }
 
-  /// Of all tasks of a node.
-  void add_environment(wire::LaunchTasks& launch, size_t node) const {
-    for (const std::string& line : context.environment) launch.add_env(line);
+  /// Over what the job's variables say of its own script. Long lists of ranks are told once for all tasks.
+  void add_layout(wire::LaunchTasks& launch, size_t node) const {
+    constexpr size_t kManyTasks = 256;
     std::string list;
     for (const uint32_t rank : ranks[node]) list += (list.empty() ? "" : ",") + std::to_string(rank);
     const std::string how = o.distribution == attach::Distribution::kCyclic ? "cyclic" : "block";
     for (const std::string prefix : {"SLURM_", "GANGWAY_"}) {
       launch.add_env(prefix + "GTIDS=" + list);
       launch.add_env(prefix + "DISTRIBUTION=" + how);
+      if (ranks[node].size() > kManyTasks) continue;
+      for (wire::TaskOrder& task : *launch.mutable_tasks()) task.add_env(prefix + "GTIDS=" + list);
     }
   }
 
   wire::LaunchTasks launch(size_t node) const {
     wire::LaunchTasks l;
     for (size_t place = 0; place < ranks[node].size(); ++place) add_task(l, node, place);
-    add_environment(l, node);
+    for (const std::string& line : context.environment) l.add_env(line);
+    add_layout(l, node);
     l.set_work_dir(context.work_dir);
     l.set_umask(context.umask);
     l.mutable_limits()->insert(context.limits.begin(), context.limits.end());

@@ -183,9 +183,11 @@ Status RunSession::begin() {
   client_->on_done([this](int code) { finish(code); });
   client_->on_running([this] {
     if (!plan_.options.detach) return;
-    client_->leave();
-    say(false, "step " + client_->step() + " goes on by itself");
-    finish(client::kExitOk);
+    loop_.defer([this] {
+      client_->leave();
+      say(false, "step " + client_->step() + " goes on by itself");
+      finish(client::kExitOk);
+    });
   });
   GW_TRY_STATUS(open_input());
   enter_terminal();

@@ -11,6 +11,13 @@ namespace gw::attach {
 
 using stream::ChannelId;
 
+namespace {
+
+/// Bytes of an order around its launch, at most.
+constexpr size_t kOrderHead = 64;
+
+}  // namespace
+
 /// Held by the session, which may outlive this for the rest of a callback.
 struct NodeSession::Handler final : stream::Handler {
   NodeSession* owner;
@@ -63,6 +70,9 @@ base::Status NodeSession::open_output(ChannelId channel, bool leads_here) {
 }
 
 base::Status NodeSession::open(const wire::LaunchTasks& launch) {
+  if (launch.ByteSizeLong() + kOrderHead > wire::kMaxStepOrder)
+    return base::invalid("the environment and the arguments of a node's tasks are too large together",
+                         "pass large data in files");
   session().set_handler(*handler_);
   GW_TRY_STATUS(session().open_send(wire::kOrderChannel));
   GW_TRY_STATUS(session().open_send(wire::kInputChannel));

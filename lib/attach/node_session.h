@@ -38,7 +38,7 @@ class NodeSession {
   NodeSession(const NodeSession&) = delete;
   NodeSession& operator=(const NodeSession&) = delete;
 
-  /// Opens the channels that the tasks' streams need. Errors: too many tasks for one session.
+  /// Opens the channels that the tasks' streams need. Errors: too many tasks for one session or one order.
   base::Status open(const wire::LaunchTasks& launch);
   void start();
   stream::Session& session() { return client_.session(); }
@@ -56,6 +56,8 @@ class NodeSession {
   void end_input();
   /// Output channels that have not ended.
   size_t open_outputs() const { return outputs_.size(); }
+  /// The shepherd says that all output was taken: channels that it never opened, of tasks that never were, do not end.
+  void forget_outputs() { outputs_.clear(); }
   /// Nothing of what the tasks still print is wanted.
   void refuse_outputs();
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "wire/step_channels.h"
@@ -102,6 +103,7 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
     case Of::kEnded:
       node.phase = std::max(node.phase, Phase::kEnded);
       node.session->end_input();
+      node.session->forget_outputs();
       return check_running();
   }
 }
@@ -124,8 +126,8 @@ void StepClient::check_running() {
 }
 
 void StepClient::fail_start(Node& node, const std::string& text) {
-  if (!is_ending_ || start_failed_) say(true, node.plan.node + ": " + text);
-  if (is_ending_) return;
+  if (is_ending_) return;  // the first node that fails is named; the others are told to end
+  say(true, node.plan.node + ": " + text);
   start_failed_ = true;
   end({});
 }
@@ -211,11 +213,16 @@ void StepClient::end(base::Duration grace) {
 void StepClient::kill() {
   for (Node& node : nodes_)
     if (node.session) node.session->refuse_outputs();
+  if (is_ending_) signal(SIGKILL);  // the grace that it was told is over
   end({});
   check_done();
 }
 
 void StepClient::leave() {
+  is_done_scheduled_ = true;  // it never comes
+  source_.reset();
+  end_timer_.cancel();
+  first_exit_timer_.cancel();
   for (Node& node : nodes_) node.session.reset();
 }
 

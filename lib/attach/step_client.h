@@ -71,7 +71,7 @@ class StepClient final : private NodeEvents {
   void end(base::Duration grace);
   /// SIGKILL, and what they still print is dropped.
   void kill();
-  /// Leaves the tasks alone and drops the connections.
+  /// Leaves the tasks alone and drops the connections; on_done does not come. Not from inside a callback of this.
   void leave();
   const TaskTable& tasks() const { return tasks_; }
   const std::string& step() const { return options_.step; }

@@ -111,6 +111,35 @@ TEST(StepClient, ANodeThatCannotStartEndsTheWholeStep) {
   EXPECT_TRUE(step.nodes[0]->has_end);
 }
 
+TEST(StepClient, ALaunchThatIsRefusedEndsWithoutAnyChannel) {
+  FakeStep step;
+  step.nodes[0]->at_launch = [](FakeNode& n) {
+    n.say(Phase::kEnding, "work directory /none: No such file or directory");
+    n.has_ended = true;
+    n.leave_if_settled();
+  };
+  step.nodes[0]->at_end = [](FakeNode&) {};
+  step.make({2});
+  step.start();
+  EXPECT_EQ(step.finish(), 1);
+  EXPECT_THAT(step.said, ElementsAre("error: n0: work directory /none: No such file or directory"));
+}
+
+TEST(StepClient, OneMoreInterruptKillsWhatItsGraceSpares) {
+  FakeStep step;
+  step.nodes[0]->at_go = [](FakeNode& n) { n.run(); };
+  step.nodes[0]->at_end = [](FakeNode&) {};
+  step.make({1});
+  step.start();
+  step.client->end(kTestLimit);
+  ASSERT_TRUE(step.wait([&] { return step.nodes[0]->has_end; }));
+  step.client->kill();
+  ASSERT_TRUE(step.wait([&] { return !step.nodes[0]->controls.empty(); }));
+  EXPECT_THAT(step.nodes[0]->controls, ElementsAre(stream::Control(stream::Signal{stream::kAllTasks, SIGKILL})));
+  step.nodes[0]->over(0, SIGKILL);
+  EXPECT_EQ(step.finish(), 128 + SIGKILL);
+}
+
 TEST(StepClient, TheHighestCodeCountsAndBadEndsAreTold) {
   FakeStep step(2);
   step.nodes[0]->at_go = [](FakeNode& n) { n.run(), n.over(3); };

@@ -201,6 +201,7 @@ TEST(GrunLaunch, RanksGoOverThePlaces) {
   EXPECT_EQ(block[0].launch.tasks(1).rank(), 1u);
   EXPECT_EQ(block[1].launch.tasks(0).rank(), 2u);
   EXPECT_THAT(block[0].launch.env(), Contains("SLURM_GTIDS=0,1"));
+  EXPECT_THAT(block[0].launch.tasks(1).env(), Contains("SLURM_GTIDS=0,1"));
   EXPECT_THAT(block[0].launch.env(), Contains("A=1"));
   EXPECT_THAT(block[1].launch.tasks(0).env(), Contains("SLURM_PROCID=2"));
   EXPECT_THAT(block[1].launch.tasks(0).env(), Contains("SLURM_LOCALID=0"));
