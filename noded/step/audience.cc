@@ -28,7 +28,8 @@ base::Status Audience::open(stream::ChannelId channel) {
   if (owner_ == nullptr) return {};
   GW_TRY_STATUS(owner_->open_send(channel));
   if (channel == screen_channel_ && !screen_.empty()) {
-    const std::string_view last = std::string_view(screen_).substr(screen_.size() - std::min(screen_.size(), kScreenful));
+    const std::string_view last =
+        std::string_view(screen_).substr(screen_.size() - std::min(screen_.size(), kScreenful));
     static_cast<void>(owner_->write(channel, last));
   }
   return {};

@@ -1,7 +1,7 @@
 // Who sees what the tasks of a step print: the session of the client that owns the step, or nobody while it is away for
 // good.
-// Invariants: bytes are taken only as fast as the owner takes them; with nobody there they are dropped, but for the last
-// screenful of a terminal, which who comes next gets first.
+// Invariants: bytes are taken only as fast as the owner takes them; with nobody there they are dropped, but for the
+// last screenful of a terminal, which who comes next gets first.
 #pragma once
 
 #include <string>

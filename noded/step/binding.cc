@@ -55,8 +55,7 @@ std::optional<std::vector<unsigned>> parse_indices(std::string_view text) {
   for (const std::string& part : base::split(text, ',')) {
     const size_t dash = part.find('-');
     const auto first = base::parse_int(std::string_view(part).substr(0, dash), 0, kMaxIndex, "index");
-    const auto last =
-        dash == std::string::npos ? first : base::parse_int(part.substr(dash + 1), 0, kMaxIndex, "index");
+    const auto last = dash == std::string::npos ? first : base::parse_int(part.substr(dash + 1), 0, kMaxIndex, "index");
     if (!first || !last || *last < *first) return std::nullopt;
     for (int64_t i = *first; i <= *last; ++i) found.push_back(static_cast<unsigned>(i));
   }

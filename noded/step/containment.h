@@ -17,9 +17,10 @@ namespace gw::noded::step {
 /// What a step may use. Empty or zero means: not limited.
 struct ContainSpec {
   std::string group;  ///< Path below each controller: "gangway/CLUSTER/NODE/job_7.1".
-  std::string parent; ///< Group in which `group` lies and whose limits hold for it; it has then none of its own. May be empty.
-  std::string cpus;   ///< "0-3"; empty on emulated nodes, whose cores are only recorded.
-  std::string mems;   ///< NUMA nodes by OS index.
+  std::string
+      parent;  ///< Group in which `group` lies and whose limits hold for it; it has then none of its own. May be empty.
+  std::string cpus;  ///< "0-3"; empty on emulated nodes, whose cores are only recorded.
+  std::string mems;  ///< NUMA nodes by OS index.
   uint64_t mem_limit_mb = 0;
   uint32_t max_pids = 0;
   std::vector<std::string> allow_devices;  ///< Device files that may be opened, of all_devices.
@@ -62,9 +63,9 @@ class Containment {
 
   /// Tries what it needs by making and removing a group.
   virtual ProbeReport probe() = 0;
-  /// Makes the groups and sets the limits; only in controllers that have something to enforce: in the others a step with
-  /// a parent is held by the parent's group. Errors: a group of this
-  /// name still holds processes; a limit that the kernel refuses. What was made is removed after an error.
+  /// Makes the groups and sets the limits; only in controllers that have something to enforce: in the others a step
+  /// with a parent is held by the parent's group. Errors: a group of this name still holds processes; a limit that the
+  /// kernel refuses. What was made is removed after an error.
   virtual base::Status prepare(const ContainSpec& spec) = 0;
   /// Takes over groups that an earlier process made; missing ones are no error.
   virtual void attach(const ContainSpec& spec) = 0;

@@ -55,9 +55,8 @@ base::Status StepTasks::open() {
   options.replay_bytes = stream::bytes_per_channel(channels, kReplayBudget);
   options.reconnect_limit = kClientLimit;
   options.abandoned_limit = kDeadClientLimit;
-  GW_TRY(server,
-         stream::Server::open(loop_, clock_, key_, std::move(options),
-                              [this](const auth::Ticket& t, stream::Session& s) { return welcome(t, s); }));
+  GW_TRY(server, stream::Server::open(loop_, clock_, key_, std::move(options),
+                                      [this](const auth::Ticket& t, stream::Session& s) { return welcome(t, s); }));
   server_ = std::move(server);
   const base::Duration limit =
       access.launch_limit_us() > 0 ? base::microseconds(access.launch_limit_us()) : kLaunchLimit;
@@ -114,7 +113,8 @@ void StepTasks::on_order(const std::string& frame) {
   wire::StepOrder order;
   if (!order.ParseFromString(frame)) return fail({ErrorCode::kProtocol, "an order cannot be read", ""}, 1);
   if (order.has_launch()) return on_launch(std::move(*order.mutable_launch()));
-  if (order.has_end()) return end("ended by its client", base::microseconds(std::max<int64_t>(order.end().grace_us(), 0)));
+  if (order.has_end())
+    return end("ended by its client", base::microseconds(std::max<int64_t>(order.end().grace_us(), 0)));
   if (!order.has_go()) return;  // of a newer client
   may_go_ = true;
   const auto stands = [](const StepTask& task) { return task.state == StepTask::State::kStanding; };

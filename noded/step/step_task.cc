@@ -87,9 +87,7 @@ class StepTaskSide {
     static_cast<void>(proc::write_all(STDERR_FILENO, text, "binding"));
   }
 
-  void tell(const TaskEvent& event) {
-    static_cast<void>(proc::write_all(events_, encode(event), "task events"));
-  }
+  void tell(const TaskEvent& event) { static_cast<void>(proc::write_all(events_, encode(event), "task events")); }
   void note(const std::string& text) {
     if (!text.empty()) tell({TaskEventKind::kNote, {}, text});
   }

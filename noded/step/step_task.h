@@ -35,7 +35,7 @@ struct TaskEnds {
 };
 
 struct StepTask {
-  enum class State { kForked, kStanding, kRunning, kEnded };
+  enum class State { kForked, kStanding, kFailed, kRunning, kEnded };  // kFailed: it has said why, and is going
 
   uint32_t rank = 0;
   pid_t pid = 0;
@@ -46,6 +46,8 @@ struct StepTask {
   int status = 0;  ///< As wait() gives it; once it has ended.
 
   bool is_alive() const { return state != State::kEnded; }
+  /// It is still our own code, and would go on to run its program.
+  bool is_starting() const { return state == State::kForked || state == State::kStanding; }
 };
 
 /// Forks the task at `place`, which tells by events how far it is and runs its program when it may go.

@@ -58,9 +58,10 @@ void StepTasks::read_events(StepTask& task) {
 
 void StepTasks::on_event(StepTask& task, const TaskEvent& event) {
   if (event.kind == TaskEventKind::kNote) {
-    std::fprintf(stderr, "gstepd: job %u.%u step %s: task %u: %s\n", spec_.job(), spec_.attempt(),
-                 spec_.step().c_str(), task.rank, event.text.c_str());
+    std::fprintf(stderr, "gstepd: job %u.%u step %s: task %u: %s\n", spec_.job(), spec_.attempt(), spec_.step().c_str(),
+                 task.rank, event.text.c_str());
   } else if (event.kind == TaskEventKind::kFailed) {
+    task.state = StepTask::State::kFailed;
     fail({base::ErrorCode::kInvalid, "task " + std::to_string(task.rank) + ": " + event.text, ""}, EXIT_FAILURE);
   } else if (task.state == StepTask::State::kForked) {
     task.state = StepTask::State::kStanding;
@@ -139,7 +140,7 @@ void StepTasks::end(const std::string& why, base::Duration grace) {
     say(StatePhase::kEnding, why);
   }
   for (const StepTask& task : tasks_)
-    if (task.is_alive() && task.state != StepTask::State::kRunning) ::kill(task.pid, SIGKILL);
+    if (task.is_starting()) ::kill(task.pid, SIGKILL);
   if (!has_living()) return advance();
   if (grace.us > 0) {
     // All that is in the group, as when the node daemon ends it; before the last execve that may be our own code.
@@ -165,7 +166,7 @@ void StepTasks::on_stop() {
     if (phase_ < Phase::kDraining) say(StatePhase::kEnding, "the step is ended");
   }
   for (const StepTask& task : tasks_)
-    if (task.is_alive() && task.state != StepTask::State::kRunning) ::kill(task.pid, SIGKILL);
+    if (task.is_starting()) ::kill(task.pid, SIGKILL);
   advance();
 }
 
@@ -218,9 +219,7 @@ void StepTasks::tell_exit() {
 
 std::optional<uint32_t> StepTasks::take_started() { return std::exchange(started_, std::nullopt); }
 
-std::optional<wire::StepExit> StepTasks::take_exit() {
-  return std::exchange(has_exit_, false) ? exit_ : std::nullopt;
-}
+std::optional<wire::StepExit> StepTasks::take_exit() { return std::exchange(has_exit_, false) ? exit_ : std::nullopt; }
 
 bool StepTasks::may_leave() {
   if (!server_ || server_->sessions() == 0 || farewell_ == Farewell::kOver) return true;
@@ -229,7 +228,8 @@ bool StepTasks::may_leave() {
   farewell_timer_ = loop_.after(kFarewell, [this] {
     farewell_ = Farewell::kLastWord;
     if (audience_.owner() != nullptr)
-      audience_.owner()->close({base::ErrorCode::kTimeout, "the step is over, and not all of its output was taken", ""});
+      audience_.owner()->close(
+          {base::ErrorCode::kTimeout, "the step is over, and not all of its output was taken", ""});
     farewell_timer_ = loop_.after(kKillPassWait, [this] {
       farewell_ = Farewell::kOver;
       wake();

@@ -150,8 +150,7 @@ base::Status V1Controllers::join() {
 
 base::Status V1Controllers::adopt(pid_t pid) {
   for (const auto* groups : {&groups_, &lent_})
-    for (const auto& [controller, group] : *groups)
-      GW_TRY_STATUS(group.write("cgroup.procs", std::to_string(pid)));
+    for (const auto& [controller, group] : *groups) GW_TRY_STATUS(group.write("cgroup.procs", std::to_string(pid)));
   return {};
 }
 

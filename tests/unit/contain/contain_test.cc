@@ -244,6 +244,65 @@ TEST_P(Plugin, LeavesNothingAfterALimitThatTheKernelRefuses) {
     EXPECT_FALSE(std::filesystem::exists(hierarchy.path() / s.group)) << hierarchy.path();
 }
 
+TEST_P(Plugin, AStepIsUnderTheLimitsOfItsJob) {
+  if (!can("pids") || !can("freeze")) return not_here(std::string(GetParam()) + " cannot limit on this machine");
+  const auto job = make();
+  ContainSpec s = spec();
+  s.max_pids = 2;
+  ASSERT_TRUE(job->prepare(s));
+  ContainSpec inner;
+  inner.group = s.group + "/step_0";
+  inner.parent = s.group;
+  const auto step = make();
+  ASSERT_TRUE(step->prepare(inner));
+  const pid_t pid = spawn_member(*step);
+  ASSERT_GT(pid, 0);
+  EXPECT_EQ(step->members(), std::vector<pid_t>{pid});
+  EXPECT_EQ(job->members(), std::vector<pid_t>{pid});
+  const pid_t forker = ::fork();
+  if (forker == 0) {
+    if (!step->join(false)) ::_exit(3);
+    const pid_t third = ::fork();
+    if (third == 0) ::_exit(0);
+    ::_exit(third < 0 && errno == EAGAIN ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(forker, &status, 0), forker);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the job's bound of processes holds for its step";
+  EXPECT_TRUE(job->freeze());
+  EXPECT_TRUE(job->thaw());
+  job->kill_pass();
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_TRUE(step->remove());
+  EXPECT_TRUE(job->remove());
+}
+
+TEST_P(Plugin, AStepsGroupIsMadeBesideTheProcessesOfItsJob) {
+  if (!can("freeze")) return not_here(std::string(GetParam()) + " has no groups on this machine");
+  const auto job = make();
+  ContainSpec s = spec();
+  if (can("memory")) s.mem_limit_mb = 64;
+  ASSERT_TRUE(job->prepare(s));
+  const pid_t script = spawn_member(*job);
+  ASSERT_GT(script, 0);
+  ContainSpec inner;
+  inner.group = s.group + "/step_0";
+  inner.parent = s.group;
+  const auto step = make();
+  ASSERT_TRUE(step->prepare(inner));
+  const pid_t task = spawn_member(*step);
+  ASSERT_GT(task, 0);
+  step->kill_pass();
+  int status = 0;
+  ASSERT_EQ(::waitpid(task, &status, 0), task);
+  EXPECT_TRUE(step->remove());
+  EXPECT_EQ(job->members(), std::vector<pid_t>{script});
+  job->kill_pass();
+  ASSERT_EQ(::waitpid(script, &status, 0), script);
+  EXPECT_TRUE(job->remove());
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, Plugin, ::testing::Values("none", "cgroup_v1", "cgroup_v2", "cgroup_mixed"),
                          [](const auto& kind) { return std::string(kind.param); });
 

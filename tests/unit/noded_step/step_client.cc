@@ -68,9 +68,8 @@ std::shared_ptr<StepClient> StepClient::of(const wire::StepSpec& spec, ShepherdP
     give(sign_ticket(controller, fresh));
   };
   self->client_ = std::make_unique<stream::Client>(self->loop_, self->key_, options, ask);
-  self->client_->on_state([raw = self.get()](bool is_connected, const std::string&) {
-    raw->connections += is_connected;
-  });
+  self->client_->on_state(
+      [raw = self.get()](bool is_connected, const std::string&) { raw->connections += is_connected; });
   EXPECT_TRUE(self->session().open_send(wire::kOrderChannel));
   EXPECT_TRUE(self->session().open_send(wire::kInputChannel));
   return self;
@@ -88,6 +87,11 @@ void StepClient::launch(const wire::LaunchTasks& launch) {
   wire::StepOrder message;
   *message.mutable_launch() = launch;
   order(message);
+}
+
+void StepClient::expect_output(stream::ChannelId channel) {
+  outputs_.insert(channel);
+  EXPECT_TRUE(session().open_receive(channel));
 }
 
 void StepClient::order(const wire::StepOrder& message) {
@@ -119,8 +123,13 @@ size_t StepClient::on_bytes(stream::ChannelId channel, std::string_view bytes) {
   return bytes.size();
 }
 
+void StepClient::go_away() {
+  session().close({base::ErrorCode::kUnavailable, "enough", ""});
+  EXPECT_TRUE(wait_closed());
+}
+
 bool StepClient::wait_over() {
-  EXPECT_TRUE(wait([this] { return closed.has_value(); }));
+  EXPECT_TRUE(wait_closed());
   EXPECT_EQ(ends, outputs_);
   EXPECT_TRUE(state(stream::StepState::Phase::kEnded));
   return closed == "over";

@@ -30,18 +30,26 @@ inline wire::LaunchTasks launch_sh(const std::string& body) { return launch_of({
 class StepClient : public stream::Handler, public std::enable_shared_from_this<StepClient> {
  public:
   /// Waits until the step is ready. `change` may spoil the ticket.
-  static std::shared_ptr<StepClient> of(const wire::StepSpec& spec, ShepherdPeer& peer,
-                                        const auth::SigningKey& controller,
-                                        std::function<void(auth::Ticket&)> change = [](auth::Ticket&) {});
+  static std::shared_ptr<StepClient> of(
+      const wire::StepSpec& spec, ShepherdPeer& peer, const auth::SigningKey& controller,
+      std::function<void(auth::Ticket&)> change = [](auth::Ticket&) {});
 
   /// Opens the output channels of all tasks whose streams are the client's, and sends the order.
   void launch(const wire::LaunchTasks& launch);
   void order(const wire::StepOrder& order);
+  /// One that another client's launch made.
+  void expect_output(stream::ChannelId channel);
   void start() { client_->start(shared_from_this()); }
   /// Sends input, as fast as it goes, and its end.
   void send_input(std::string bytes, bool ends = true);
   void control(const stream::Control& control) { EXPECT_TRUE(client_->session().send_control(control)); }
   void cut() { client_->drop_connection(); }
+  /// Closes the session in good order.
+  void go_away();
+  /// Until the session is closed and its connection with it.
+  bool wait_closed() {
+    return wait([this] { return closed && !client_->is_connected(); });
+  }
   /// As if it were killed.
   void die() { client_.reset(); }
   bool wait(const std::function<bool()>& done, int deadline_ms = kDeadlineMs) {
