@@ -13,6 +13,7 @@
 #include "client/json.h"
 #include "client/partition_text.h"
 #include "cmds/control.h"
+#include "cmds/control_step.h"
 #include "io/fd.h"
 
 namespace gw::cmds {
@@ -165,10 +166,6 @@ int show_hostlist(const Program& program, const ControlOptions&, Args words) {
   return list ? printed(*list + "\n") : failed(program, list.error());
 }
 
-int show_step(const Program& program, const ControlOptions&, Args) {
-  return failed(program, {base::ErrorCode::kInvalid, "show step is not supported in this version", {}});
-}
-
 struct Entity {
   Text name;
   int (*run)(const Program&, const ControlOptions&, Args);
@@ -186,8 +183,8 @@ constexpr Entity kEntities[] = {
     {"hostlistsorted", show_hostlist<true>},
     {"reservation", show_reservations},
     {"reservations", show_reservations},
-    {"step", show_step},
-    {"steps", show_step},
+    {"step", show_steps},
+    {"steps", show_steps},
 };
 
 }  // namespace
@@ -210,7 +207,7 @@ base::Result<std::string> make_hostlist(const std::string& text, bool sorted) {
 int control_show(const Program& program, const ControlOptions& o, Args words) {
   if (words.empty())
     return failed(program, {base::ErrorCode::kInvalid, "show what?",
-                            "job, node, partition, reservation, config, hostnames, hostlist"});
+                            "job, step, node, partition, reservation, config, hostnames, hostlist"});
   // `show job=7` and `show jobid 7` are as good as `show job 7`.
   std::vector<std::string> rest(words.begin() + 1, words.end());
   std::string word = base::to_lower(words.front());
@@ -220,7 +217,8 @@ int control_show(const Program& program, const ControlOptions& o, Args words) {
   }
   for (Text suffix : {"id", "name"})
     if (word == "job" + std::string(suffix) || word == "node" + std::string(suffix) ||
-        word == "partition" + std::string(suffix) || word == "reservation" + std::string(suffix))
+        word == "step" + std::string(suffix) || word == "partition" + std::string(suffix) ||
+        word == "reservation" + std::string(suffix))
       word.resize(word.size() - suffix.size());
   std::vector<Text> names;
   for (const Entity& e : kEntities)

@@ -1,10 +1,12 @@
-// gcancel (scancel): ends jobs or sends them signals.
+// gcancel (scancel): ends jobs and steps or sends them signals.
 // Invariants: never cancels without being told which; a filter that names what does not exist cancels nothing; success
 // is silent, and so is a job that is not there or has ended.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -13,6 +15,7 @@
 #include "cmds/commands.h"
 #include "cmds/faults.h"
 #include "cmds/job_filter.h"
+#include "cmds/step_cancel.h"
 
 namespace gw::cmds {
 namespace {
@@ -26,6 +29,7 @@ struct CancelOptions {
   JobFilters filters;
   bool batch = false, full = false, quiet = false, verbose = false, interactive = false, ignored = false;
   int signo = 0;
+  std::vector<StepId> steps;
 };
 
 std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) {
@@ -38,7 +42,7 @@ std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) 
                's',
                Arg::kRequired,
                "SIGNAL",
-               "send this signal instead of ending the job",
+               "send this signal instead of ending the job or step",
                {},
                client::kPlain,
                [&o](Text v) -> Status {
@@ -70,12 +74,14 @@ std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) 
 
 client::CommandDoc doc() {
   client::CommandDoc d;
-  d.summary = "cancel jobs or send them signals";
-  d.synopsis = "[OPTIONS] [JOB_ID...]";
+  d.summary = "cancel jobs and steps or send them signals";
+  d.synopsis = "[OPTIONS] [JOB_ID[.STEP]...]";
   d.description =
       "Ends the named jobs, or all that pass every filter given. Ids may be lists and ranges: 1,2 or 5-9. Jobs that do "
       "not exist or have ended are passed over in silence (-v tells of them); a user, partition, QOS or node that does "
-      "not exist is an error, and then nothing is cancelled.";
+      "not exist is an error, and then nothing is cancelled.\n\n"
+      "JOB_ID.STEP is one step of a job, and JOB_ID.batch its batch script, which can be signalled (-s) but not ended "
+      "apart from the job. Filters hold for the jobs of the steps; steps that are not there are passed over, too.";
   d.exit_codes = {
       {"0", "done, or there was nothing to do"},
       {"1",
@@ -84,7 +90,8 @@ client::CommandDoc doc() {
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
   d.examples = {{"gcancel 7 9-12", "cancel five jobs"},
                 {"gcancel -u alice -t PENDING", "what of alice's has not started"},
-                {"gcancel -s USR1 7", "send job 7 a signal"}};
+                {"gcancel -s USR1 7", "send job 7 a signal"},
+                {"gcancel 7.0", "end a step of job 7"}};
   d.env_prefixes = {"SCANCEL_", "GCANCEL_"};
   return d;
 }
@@ -116,6 +123,15 @@ Status check_filter(client::Connection& connection, const wire::JobFilter& filte
   return check_names(connection, filter, reply.list_jobs().jobs());
 }
 
+/// Nothing: nobody answers.
+std::optional<bool> ask_whether(const std::string& question) {
+  std::cerr << question << " [y/n]? " << std::flush;
+  std::string answer;
+  if (std::getline(std::cin, answer)) return !answer.empty() && (answer[0] == 'y' || answer[0] == 'Y');
+  std::cerr << '\n';
+  return std::nullopt;
+}
+
 /// Asks about every job that the filter finds; the ids that were agreed to.
 base::Result<std::vector<uint32_t>> ask_each(client::Connection& connection, const wire::JobFilter& filter) {
   wire::ApiRequest request;
@@ -127,23 +143,22 @@ base::Result<std::vector<uint32_t>> ask_each(client::Connection& connection, con
     if (model::is_end(client::state_of(job))) continue;
     asked.insert(job.id());
     if (job.spec().het_offset() > 0 && asked.contains(job.spec().het_job())) continue;  // all go together
-    std::cerr << fmt::format("Cancel job_id={} name={} partition={} [y/n]? ", job.id(),
-                             base::printable(job.spec().name(), 60), client::partition_of(job))
-              << std::flush;
-    std::string answer;
-    if (!std::getline(std::cin, answer)) {
-      std::cerr << '\n';
-      break;
-    }
-    if (!answer.empty() && (answer[0] == 'y' || answer[0] == 'Y')) agreed.push_back(job.id());
+    const auto agrees = ask_whether(fmt::format("Cancel job_id={} name={} partition={}", job.id(),
+                                                base::printable(job.spec().name(), 60), client::partition_of(job)));
+    if (!agrees) break;
+    if (*agrees) agreed.push_back(job.id());
   }
   return agreed;
 }
 
-/// A job that is gone needs no cancelling; a signal, though, should reach somebody.
-bool is_nothing_to_do(const wire::Error& e, bool is_signal) {
-  const auto code = static_cast<base::ErrorCode>(e.code());
-  return code == base::ErrorCode::kNotFound || (!is_signal && code == base::ErrorCode::kConflict);
+std::vector<StepId> ask_each_step(const std::vector<StepId>& steps) {
+  std::vector<StepId> agreed;
+  for (const StepId& step : steps) {
+    const auto agrees = ask_whether("Cancel step_id=" + step.text());
+    if (!agrees) break;
+    if (*agrees) agreed.push_back(step);
+  }
+  return agreed;
 }
 
 int report(const Program& program, const CancelOptions& o, const wire::CancelReply& reply) {
@@ -153,7 +168,7 @@ int report(const Program& program, const CancelOptions& o, const wire::CancelRep
     for (uint32_t id : reply.done())
       client::print_note(program, fmt::format("{} job {}", is_signal ? "Signalled" : "Terminating", id));
   for (const wire::JobFault& fault : reply.faults()) {
-    const bool is_idle = is_nothing_to_do(fault.error(), is_signal);
+    const bool is_idle = is_nothing_to_do(static_cast<base::ErrorCode>(fault.error().code()), is_signal);
     if (!is_idle) code = client::kExitFailed;
     if (o.quiet || (is_idle && !o.verbose)) continue;
     if (program.is_slurm)  // clients look for these words
@@ -200,6 +215,51 @@ Status fill_from_environment(CancelOptions& o) {
   return {};
 }
 
+CancelManner manner_of(const CancelOptions& o) { return {o.signo, o.batch, o.quiet, o.verbose}; }
+
+Status read_targets(const std::vector<std::string>& operands, CancelOptions& o) {
+  StepChoice choice;
+  for (const std::string& operand : operands) GW_TRY_STATUS(parse_step_ids(operand, choice));
+  o.filters.ids = std::move(choice.jobs);
+  o.steps = std::move(choice.steps);
+  if (o.filters.ids.empty() && o.steps.empty() && !o.filters.has_filter())
+    return base::invalid("No job identification provided", "name job ids, or filters such as -u or --me");
+  return check_steps(o.steps, manner_of(o));
+}
+
+int cancel_jobs(const Program& program, const CancelOptions& o, client::Connection& connection,
+                wire::JobFilter filter) {
+  if (o.interactive) {
+    auto agreed = ask_each(connection, filter);
+    if (!agreed) return failed(program, agreed.error());
+    if (agreed->empty()) return client::kExitOk;
+    filter.mutable_ids()->Assign(agreed->begin(), agreed->end());
+  }
+  wire::ApiRequest request;
+  wire::CancelRequest& cancel = *request.mutable_cancel();
+  *cancel.mutable_filter() = filter;
+  cancel.set_signo(o.signo);
+  cancel.set_batch_only(o.batch);
+  cancel.set_full(o.full);
+  auto reply = connection.call(std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const wire::CancelReply& result = reply->cancel();
+  return result.done().empty() && result.faults().empty() ? report_none(program, o, connection, filter)
+                                                          : report(program, o, result);
+}
+
+int cancel_named_steps(const Program& program, const CancelOptions& o, client::Connection& connection,
+                       const wire::JobFilter& filter) {
+  std::vector<StepId> steps = o.steps;
+  if (o.filters.has_filter()) {
+    auto passing = steps_that_pass(connection, steps, filter);
+    if (!passing) return failed(program, passing.error());
+    steps = std::move(*passing);
+    if (steps.empty() && o.verbose) client::print_note(program, "nothing to cancel: no step passes the filter");
+  }
+  return cancel_steps(program, connection, o.interactive ? ask_each_step(steps) : steps, manner_of(o));
+}
+
 }  // namespace
 
 int run_gcancel(const Program& program, Args args) {
@@ -209,33 +269,17 @@ int run_gcancel(const Program& program, Args args) {
   Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
   if (auto done = fill_from_environment(o); !done) return failed(program, done.error());
-  for (const std::string& operand : parsed.operands)
-    if (auto done = parse_job_ids(operand, o.filters.ids); !done) return failed(program, done.error());
-  if (o.filters.ids.empty() && !o.filters.has_filter())
-    return failed(program, {base::ErrorCode::kInvalid, "No job identification provided",
-                            "name job ids, or filters such as -u or --me"});
+  if (auto done = read_targets(parsed.operands, o); !done) return failed(program, done.error());
   auto filter = make_filter(o);
   if (!filter) return failed(program, filter.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
   if (auto known = check_filter(*connection, *filter); !known) return failed(program, known.error());
-  if (o.interactive) {
-    auto agreed = ask_each(*connection, *filter);
-    if (!agreed) return failed(program, agreed.error());
-    if (agreed->empty()) return client::kExitOk;
-    filter->mutable_ids()->Assign(agreed->begin(), agreed->end());
-  }
-  wire::ApiRequest request;
-  wire::CancelRequest& cancel = *request.mutable_cancel();
-  *cancel.mutable_filter() = *filter;
-  cancel.set_signo(o.signo);
-  cancel.set_batch_only(o.batch);
-  cancel.set_full(o.full);
-  auto reply = connection->call(std::move(request));
-  if (!reply) return failed(program, reply.error());
-  const wire::CancelReply& result = reply->cancel();
-  return result.done().empty() && result.faults().empty() ? report_none(program, o, *connection, *filter)
-                                                          : report(program, o, result);
+  // Steps alone: a filter without ids is about their jobs, not about all others that pass it.
+  const bool has_jobs = o.steps.empty() || !o.filters.ids.empty();
+  const int of_jobs = has_jobs ? cancel_jobs(program, o, *connection, *filter) : client::kExitOk;
+  const int of_steps = o.steps.empty() ? client::kExitOk : cancel_named_steps(program, o, *connection, *filter);
+  return std::max(of_jobs, of_steps);
 }
 
 }  // namespace gw::cmds
