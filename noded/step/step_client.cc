@@ -68,8 +68,13 @@ base::Result<std::shared_ptr<stream::Handler>> StepTasks::welcome(const auth::Ti
                                                                   stream::Session& session) {
   if (ticket.rights != auth::Rights::kFull)
     return base::fail(ErrorCode::kConflict, "a step cannot be watched by a second client yet");
-  if (audience_.owner() != nullptr) return base::fail(ErrorCode::kConflict, "another client has this step");
   if (phase_ >= Phase::kDraining || is_ending_) return base::fail(ErrorCode::kConflict, "the step is over");
+  if (auto* other = audience_.owner(); other != nullptr) {
+    if (!is_kept_) return base::fail(ErrorCode::kConflict, "another client has this step");
+    // Who comes back for a step that is kept may have left his old terminal where he cannot reach it.
+    audience_.set_owner(nullptr);
+    other->close({ErrorCode::kConflict, "another client took this step over", ""});
+  }
   GW_TRY_STATUS(take_over(session));
   return std::shared_ptr<stream::Handler>(std::make_shared<Guest>(*this, session));
 }
@@ -84,6 +89,7 @@ base::Status StepTasks::take_over(stream::Session& session) {
   for (const TaskOutput& output : outputs_)
     if (opened && !output.is_done()) opened = audience_.open(output.channel());
   if (!opened) audience_.set_owner(nullptr);
+  for (TaskOutput& output : outputs_) output.resume();  // it may have waited for another
   if (opened && phase_ == Phase::kRunning) say(stream::StepState::Phase::kRunning);
   return opened;
 }

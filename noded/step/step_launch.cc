@@ -11,9 +11,6 @@
 namespace gw::noded::step {
 namespace {
 
-// A larger pipe lets a task and its shepherd take turns less often; beyond the system's bound it stays as it is.
-constexpr int kPipeBytes = 256 << 10;
-
 void set_nonblocking(const proc::Fd& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
 
 bool is_clients(const wire::TaskStream& stream) { return stream.kind() == wire::TaskStream::kClient; }
@@ -88,7 +85,6 @@ base::Result<proc::Fd> StepTasks::make_input() {
 base::Result<proc::Fd> StepTasks::make_output(stream::ChannelId channel) {
   GW_TRY(pipe, make_pipe());
   set_nonblocking(pipe.read_end);
-  static_cast<void>(::fcntl(pipe.read_end.get(), F_SETPIPE_SZ, kPipeBytes));
   GW_TRY_STATUS(audience_.open(channel));
   add_output(std::move(pipe.read_end), channel);
   return std::move(pipe.write_end);

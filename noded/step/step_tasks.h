@@ -1,6 +1,7 @@
 // The tasks that a client launches in a step: from the client's first connection to the end of the last output. It has
 // an event loop of its own, in which the shepherd waits.
-// Invariants: one client owns the step, and only one who may control it; it launches once; what it orders is checked;
+// Invariants: one client at a time owns the step, and only one who may control it; the first launches, once; a step
+// that is kept goes over to whom comes next; what a client orders is checked;
 // without it the tasks end, unless it said that they are to be kept. The step's end is told once, when its output is
 // with the client or when there is nobody to take it.
 #pragma once

@@ -439,6 +439,37 @@ TEST(StepTasks, AreEndedByTheNodeDaemon) {
   EXPECT_EQ(s.leave().signo(), SIGTERM);
 }
 
+TEST(StepTasks, LieWithinTheirJob) {
+  for (const std::string& kind : usable_kinds()) {
+    if (!is_usable(kind, "freeze")) continue;
+    SCOPED_TRACE(kind);
+    Node node(kind);
+    const wire::StepSpec job = node.step("echo up; sleep 1000");
+    ShepherdPeer job_peer = node.launch(job);
+    EXPECT_EQ(wait_line(node.dir() + "/out"), "up");
+    const auth::SigningKey controller;
+    wire::StepSpec spec = with_access(node.step(""), controller);
+    spec.mutable_containment()->set_parent(job.containment().group());
+    spec.mutable_containment()->set_group(job.containment().group() + "/step_0");
+    ShepherdPeer peer = node.launch(spec);
+    const auto client = StepClient::of(spec, peer, controller);
+    client->launch(launch_sh("cat /proc/self/cgroup; sleep 1000"));
+    client->start();
+    EXPECT_TRUE(client->wait_text(wire::output_channel(0), job.containment().group() + "/step_0\n"));
+    client->go_away();
+    EXPECT_TRUE(wait_exit(peer));
+    peer.send(stop(0, true));
+    EXPECT_TRUE(wait_clean(peer));
+    peer.send(forget());
+    EXPECT_TRUE(peer.wait_closed());
+    EXPECT_FALSE(job_peer.wait([](const wire::FromShepherd& m) { return m.has_exit(); }, 0)) << "the job goes on";
+    job_peer.send(stop(0, true));
+    EXPECT_TRUE(wait_clean(job_peer));
+    job_peer.send(forget());
+    EXPECT_TRUE(job_peer.wait_closed());
+  }
+}
+
 TEST(StepTasks, AreKilledBeforeTheyStart) {
   Scene s;
   wire::LaunchTasks launch = launch_of({{"true"}});

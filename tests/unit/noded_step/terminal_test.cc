@@ -73,6 +73,23 @@ TEST(Terminal, IsTheFirstTasksAlone) {
   s.leave();
 }
 
+TEST(Terminal, GoesOverToWhoComesNextIfKept) {
+  Scene s;
+  wire::LaunchTasks launch = on_terminal("stty -echo; echo screen; read line; echo got $line");
+  launch.set_keep(true);
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_text(kScreen, "screen"));
+  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  second->expect_output(kScreen);
+  second->start();
+  EXPECT_TRUE(second->wait_text(kScreen, "screen"));
+  EXPECT_TRUE(client.wait_closed());
+  EXPECT_EQ(client.closed, "another client took this step over");
+  second->send_input("word\n", false);
+  EXPECT_TRUE(second->wait_over());
+  s.leave();
+}
+
 TEST(Terminal, SurvivesItsClientAndShowsItsLastScreen) {
   Scene s;
   wire::LaunchTasks launch = on_terminal("stty -echo; echo first screen; read line; echo got $line");

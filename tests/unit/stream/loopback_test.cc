@@ -40,6 +40,20 @@ TEST(Loopback, SixtyFourMegabytesEachWayArriveWholeThroughCuts) {
   EXPECT_EQ(visitor.tickets, 4);
 }
 
+TEST(Loopback, AClientThatDiesIsWaitedForLessLong) {
+  ServerOptions options;
+  options.reconnect_limit = base::hours(1);
+  options.abandoned_limit = base::milliseconds(1);
+  Shepherd shepherd(options);
+  auto visitor = std::make_unique<Visitor>(shepherd);
+  visitor->start();
+  ASSERT_TRUE(shepherd.wait([&] { return visitor->connections == 1 && !shepherd.programs.empty(); }));
+  visitor.reset();
+  ASSERT_TRUE(shepherd.wait([&] { return shepherd.programs[0]->is_closed; }));
+  EXPECT_EQ(shepherd.programs[0]->reason, "the client did not come back");
+  EXPECT_EQ(shepherd.server->sessions(), 0u);
+}
+
 TEST(Loopback, AReaderThatStopsStopsTheWriterAndFillsNoMemory) {
   constexpr uint64_t kBytes = 16 << 20;
   constexpr size_t kTaken = 100'000;
