@@ -71,7 +71,8 @@ base::Status parse_job_ids(std::string_view text, std::vector<uint32_t>& ids) {
     if (part.find('_') != std::string::npos || part.find('[') != std::string::npos)
       return base::invalid("Invalid job id " + shown, "array tasks are not supported in this version");
     if (part.find('.') != std::string::npos)
-      return base::invalid("Invalid job id " + shown, "steps are not supported in this version: name the job");
+      return base::invalid("Invalid job id " + shown,
+                           "name the job; steps go with gqueue -s, gcancel and gcontrol show step");
     // "12+1" is component 1 of job 12, whose own id is 13.
     if (const size_t plus = part.find('+'); plus != std::string::npos) {
       const auto job = base::parse_int(std::string_view(part).substr(0, plus), 1, UINT32_MAX, "job id");

@@ -46,7 +46,8 @@ client::CommandDoc doc() {
   d.summary = "show and change jobs, nodes and partitions";
   d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS]";
   d.description =
-      "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | config | hostnames [LIST] | hostlist "
+      "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | config | "
+      "hostnames [LIST] | hostlist "
       "NAMES | hostlistsorted "
       "NAMES\n\n"
       "update JobId=IDS KEY=VALUE...: TimeLimit QOS Account Priority Nice Partition JobName Comment StartTime Requeue "

@@ -79,7 +79,8 @@ class Containment {
   virtual base::Status thaw() = 0;
   /// Living processes now.
   virtual std::vector<pid_t> members() = 0;
-  /// What has gone meanwhile is no error.
+  /// Those of steps, whose groups lie within a job's, are left to their own shepherds. What has gone meanwhile is no
+  /// error.
   virtual void signal_all(int signo) = 0;
   /// Sends SIGKILL to everything, thawed if it was frozen, in a way that forking does not outrun.
   virtual void kill_pass() = 0;
@@ -91,7 +92,7 @@ class Containment {
 };
 
 /// Grows when this header changes its meaning.
-constexpr uint32_t kContainInterface = 2;
+constexpr uint32_t kContainInterface = 3;
 
 /// What the one exported function of a plug-in returns; lives as long as the process.
 struct ContainPlugin {

@@ -66,7 +66,8 @@ void add_task_variables(Environment& environment, const wire::LaunchTasks& launc
     environment.set(prefix + "LOCALID", std::to_string(place));
     environment.set(prefix + "TASK_PID", std::to_string(::getpid()));
   }
-  if (launch.binds_gpus()) environment.set(access.gpu_variable(), access.places(static_cast<int>(place)).gpus());
+  const std::string& gpus = access.places(static_cast<int>(place)).gpus();
+  if (launch.binds_gpus() && !gpus.empty()) environment.set(access.gpu_variable(), gpus);
 }
 
 }  // namespace gw::noded::step

@@ -40,7 +40,7 @@ class CgroupMixed final : public noded::step::Containment {
   base::Status freeze() override { return holder_.set_frozen(true); }
   base::Status thaw() override { return holder_.set_frozen(false); }
   std::vector<pid_t> members() override { return holder_.processes(); }
-  void signal_all(int signo) override { noded::step::proc::signal_pids(holder_.processes(), signo); }
+  void signal_all(int signo) override { noded::step::proc::signal_pids(holder_.own_processes(), signo); }
   void kill_pass() override { holder_.kill_pass(); }
   noded::step::MemoryUse memory_use() override { return limits_.memory_use(); }
   base::Status remove() override {

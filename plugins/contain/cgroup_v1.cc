@@ -32,7 +32,7 @@ class CgroupV1 final : public noded::step::Containment {
   base::Status freeze() override { return groups_.set_frozen(true); }
   base::Status thaw() override { return groups_.set_frozen(false); }
   std::vector<pid_t> members() override { return groups_.processes(); }
-  void signal_all(int signo) override { noded::step::proc::signal_pids(groups_.processes(), signo); }
+  void signal_all(int signo) override { noded::step::proc::signal_pids(groups_.own_processes(), signo); }
   void kill_pass() override { groups_.kill_pass(); }
   noded::step::MemoryUse memory_use() override { return groups_.memory_use(); }
   base::Status remove() override { return groups_.remove(); }

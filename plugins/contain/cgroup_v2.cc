@@ -27,7 +27,7 @@ class CgroupV2 final : public noded::step::Containment {
   base::Status freeze() override { return group_.set_frozen(true); }
   base::Status thaw() override { return group_.set_frozen(false); }
   std::vector<pid_t> members() override { return group_.processes(); }
-  void signal_all(int signo) override { noded::step::proc::signal_pids(group_.processes(), signo); }
+  void signal_all(int signo) override { noded::step::proc::signal_pids(group_.own_processes(), signo); }
   void kill_pass() override { group_.kill_pass(); }
   noded::step::MemoryUse memory_use() override { return group_.memory_use(); }
   base::Status remove() override { return group_.remove(); }

@@ -31,7 +31,7 @@ std::vector<std::string> subfolders(const std::string& dir) {
   return found;
 }
 
-void collect_pids(const std::string& dir, std::vector<pid_t>& pids) {
+void read_pids(const std::string& dir, std::vector<pid_t>& pids) {
   const auto text = proc::read_file(dir + "/cgroup.procs", 16 << 20);
   if (text)
     for (const std::string& line : base::split(*text, '\n')) {
@@ -39,6 +39,10 @@ void collect_pids(const std::string& dir, std::vector<pid_t>& pids) {
       std::from_chars(line.data(), line.data() + line.size(), pid);
       if (pid > 0) pids.push_back(pid);
     }
+}
+
+void collect_pids(const std::string& dir, std::vector<pid_t>& pids) {
+  read_pids(dir, pids);
   for (const std::string& sub : subfolders(dir)) collect_pids(sub, pids);
 }
 
@@ -104,6 +108,12 @@ bool Group::has(const char* file) const { return ::access((dir_ + "/" + file).c_
 std::vector<pid_t> Group::processes() const {
   std::vector<pid_t> pids;
   collect_pids(dir_, pids);
+  return pids;
+}
+
+std::vector<pid_t> Group::own_processes() const {
+  std::vector<pid_t> pids;
+  read_pids(dir_, pids);
   return pids;
 }
 

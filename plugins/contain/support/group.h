@@ -33,6 +33,8 @@ class Group {
   bool has(const char* file) const;
   /// Pids of cgroup.procs, of it and of all groups below it. Empty if it does not exist.
   std::vector<pid_t> processes() const;
+  /// Without those of the groups below it.
+  std::vector<pid_t> own_processes() const;
   /// Removes it with the groups below it. No error if it does not exist.
   base::Status remove();
   /// Removes empty folders above it, up to but not including the base.

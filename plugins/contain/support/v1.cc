@@ -168,6 +168,11 @@ std::vector<pid_t> V1Controllers::processes() const {
   return {all.begin(), all.end()};
 }
 
+std::vector<pid_t> V1Controllers::own_processes() const {
+  const auto it = groups_.find("freezer");
+  return it != groups_.end() ? it->second.own_processes() : processes();
+}
+
 void V1Controllers::kill_pass() {
   const bool frozen = set_frozen(true).has_value();
   proc::signal_pids(processes(), SIGKILL);

@@ -29,6 +29,8 @@ class V1Controllers {
   base::Status adopt(pid_t pid);
   base::Status set_frozen(bool frozen);
   std::vector<pid_t> processes() const;
+  /// Without those of groups below, which are steps.
+  std::vector<pid_t> own_processes() const;
   /// Freezes, kills, thaws: nothing forks away, and a frozen process dies only once thawed.
   void kill_pass();
   noded::step::MemoryUse memory_use() const;

@@ -27,6 +27,8 @@ class V2Group {
   base::Status adopt(pid_t pid);
   base::Status set_frozen(bool frozen);
   std::vector<pid_t> processes() const { return group_ ? group_.processes() : std::vector<pid_t>{}; }
+  /// Without those of groups below, which are steps.
+  std::vector<pid_t> own_processes() const { return group_ ? group_.own_processes() : std::vector<pid_t>{}; }
   void kill_pass();
   noded::step::MemoryUse memory_use() const;
   base::Status remove();
