@@ -23,12 +23,14 @@ import sys
 import tempfile
 import time
 
+import interactive
 import peers
 import workloads
 
 PR_SET_CHILD_SUBREAPER = 36
-PARTS = ('throughput', 'latency', 'memory', 'durability')
-TARGETS = {'throughput': 5.0, 'ceiling': 0.7, 'submit': 2.0, 'latency_ms': 30.0, 'memory_mib': 100.0}
+PARTS = ('throughput', 'latency', 'interactive', 'memory', 'durability')
+TARGETS = {'throughput': 5.0, 'ceiling': 0.7, 'submit': 2.0, 'latency_ms': 30.0, 'memory_mib': 100.0,
+           'srun_p50_ms': 15.0, 'srun_p95_ms': 25.0, 'salloc_p50_ms': 10.0, 'steps': 3.0, 'output_mb_per_s': 200.0}
 
 
 def parse_arguments():
@@ -43,6 +45,9 @@ def parse_arguments():
     parser.add_argument('--parallel', type=int, default=8, help='submitters at a time')
     parser.add_argument('--repeat', type=int, default=5, help='throughput runs of each side, in turn')
     parser.add_argument('--latency-runs', type=int, default=30)
+    parser.add_argument('--interactive-runs', type=int, default=100)
+    parser.add_argument('--steps', type=int, default=100, help='steps inside one allocation')
+    parser.add_argument('--output-mb', type=int, default=1000, help='output of one task')
     parser.add_argument('--memory-jobs', type=int, default=10000)
     parser.add_argument('--rounds', type=int, default=20, help='kill -9 rounds of Gangway')
     parser.add_argument('--slurm-rounds', type=int, default=3, help='kill -9 rounds of Slurm')
@@ -111,6 +116,20 @@ def measure_latency(clusters, report, options):
         peer.prepare_throughput()
 
 
+def measure_interactive(clusters, root, report, options):
+    """srun and salloc, in turn; Slurm with the tuning that starts them soonest."""
+    for peer in clusters:
+        peer.prepare_latency()
+    for _ in range(options.repeat):
+        for peer in clusters:
+            load = report.calm()
+            result = {**interactive.commands(peer, options.interactive_runs), **interactive.steps(peer, root, options.steps),
+                      **interactive.output(peer, options.output_mb)}
+            report.add('interactive', peer.name, result, load)
+    for peer in clusters:
+        peer.prepare_throughput()
+
+
 def measure_durability(clusters, report, options):
     """kill -9 of the controllers in the middle of a stream of submissions."""
     for peer in clusters:
@@ -127,6 +146,8 @@ def measure(clusters, root, report, options):
         measure_throughput(clusters, root, report, options)
     if 'latency' in options.parts:
         measure_latency(clusters, report, options)
+    if 'interactive' in options.parts:
+        measure_interactive(clusters, root, report, options)
     if 'durability' in options.parts:
         measure_durability(clusters, report, options)
 
@@ -186,6 +207,30 @@ def rate_rows(report):
     return rows
 
 
+def interactive_rows(report):
+    """Table rows of interactive commands: medians over the runs of each side."""
+    rows = []
+    for key, what, unit in (('srun_p50_ms', 'srun -n1 true, median', ' ms'), ('srun_p95_ms', 'the same, p95', ' ms'),
+                            ('salloc_p50_ms', 'salloc -n1 true, median', ' ms'),
+                            ('steps_s', 'steps one after the other inside an allocation', ' s'),
+                            ('output_mb_per_s', 'output of a task through srun', ' MB/s')):
+        ours, theirs = report.values('interactive', 'gangway', key), report.values('interactive', 'slurm', key)
+        if not ours:
+            continue
+        mine = statistics.median(ours)
+        ratio = f'{mine / statistics.median(theirs):.2f}x' if theirs else '-'
+        if key == 'steps_s':
+            target = f'>= {TARGETS["steps"]:g}x as fast'
+            holds = bool(theirs) and statistics.median(theirs) / mine >= TARGETS['steps']
+        elif key == 'output_mb_per_s':
+            target, holds = f'>= {TARGETS[key]:g}{unit}', mine >= TARGETS[key]
+        else:
+            target, holds = f'<= {TARGETS[key]:g}{unit}', mine <= TARGETS[key]
+        rows.append((what, f'{mine:g}{unit}', f'{statistics.median(theirs):g}{unit}' if theirs else '-', ratio, target,
+                     verdict(holds)))
+    return rows
+
+
 def other_rows(report):
     """Table rows of latency, memory and durability."""
     rows = []
@@ -212,7 +257,7 @@ def print_table(report, versions):
     print(f'\n{datetime.date.today()}, {platform.node()}: {os.cpu_count()} cores, Linux {platform.release()}; '
           f'{", ".join(versions)}; command: `{" ".join(sys.argv)}`\n')
     print('| figure | Gangway | Slurm | ratio | target | |\n|---|---|---|---|---|---|')
-    for row in rate_rows(report) + other_rows(report):
+    for row in rate_rows(report) + interactive_rows(report) + other_rows(report):
         print(f'| {" | ".join(row)} |')
 
 

@@ -17,6 +17,8 @@ namespace {
 /// What a connection that broke has to come back, and what a client has after a restart of the controller.
 constexpr base::Duration kAbsence = base::seconds(15);
 constexpr base::Duration kAbsenceAtRestart = base::seconds(120);
+/// What a job that is one step has to get it.
+constexpr base::Duration kStepDue = base::seconds(60);
 
 Outcome ended_by_client(Time now, int code, int signo) {
   Outcome outcome;
@@ -57,8 +59,15 @@ void Controller::await_attendant(Time now, const Job& job) {
   if (job.spec.attended) timers_.set({now + kAbsenceAtRestart, TimerKind::kAbsence, job.id.value, 0});
 }
 
+void Controller::await_step(Time now, const Job& job) {
+  timers_.set({now + kStepDue, TimerKind::kAbsence, job.id.value, 0});
+}
+
 void Controller::absence_due(Time now, Job& job) {
-  if (!job.spec.attended || attendants_.contains(job.id) || model::is_end(job.state)) return;
+  if (model::is_end(job.state) || attendants_.contains(job.id)) return;
+  const bool lacks_step = job.spec.kind == JobKind::kStep && job.state == JobState::kRunning &&
+                          job.placed()->next_step == 0 && job.placed()->started + kStepDue <= now;
+  if (!job.spec.attended && !lacks_step) return;
   Outcome outcome;
   outcome.end = JobState::kCancelled;
   outcome.reason = model::EndReason::kCancelledByUser;

@@ -307,6 +307,7 @@ class Controller {
   void begin_waiting_steps(Time now, model::Job& job);
   void refuse_steps(const model::Job& job, const std::string& why);
   void drop_steps(JobId id);
+  void steps_left(Time now, JobId id, NodeId node);
   base::Status restore_steps(const store::Snapshot& snapshot, const std::function<NodeId(std::string_view)>& lookup);
   void want_steps(NodeId node, wire::Registered& out);
   void reconcile_steps(Time now, const model::Node& node, const wire::Register& m, bool rebooted);
@@ -316,6 +317,7 @@ class Controller {
   void attend(ConnId conn, const model::Job& job);
   void client_left(Time now, ConnId conn);
   void await_attendant(Time now, const model::Job& job);
+  void await_step(Time now, const model::Job& job);
   void absence_due(Time now, model::Job& job);
   void end_allocation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void end_with_step(Time now, model::Job& job, const model::Step& step);

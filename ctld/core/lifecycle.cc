@@ -301,6 +301,7 @@ void Controller::go(Time now, Job& job) {
   log_job(now, job, "started", fmt::format("on {}", base::join(placed.allocation.node_names(), ",")));
   arm_limits(job);
   answer_waiters(job, /*has_started=*/true);
+  if (job.spec.kind == model::JobKind::kStep) await_step(now, job);
   // An elastic gang grows from now on: the scheduler is to look again.
   if (job.spec.request.elastic)
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
@@ -483,6 +484,7 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
 
 /// A node has nothing of the job left: its share is free again.
 void Controller::share_gone(Time now, Job& job, NodeId node) {
+  steps_left(now, job.id, node);
   if (jobs_on_[node].erase(job.id) > 0) {
     const JobId holder = holder_on(job, node);
     ledger_.release(holder, node);
@@ -576,6 +578,7 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
   job.phase = std::move(ended);
   --live_jobs_;
   count_submitted(job, -1);
+  attendants_.erase(job.id);
   save(job);
   log_job(now, job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
   timers_.set({job.ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});

@@ -20,7 +20,11 @@ using model::StepNode;
 namespace {
 
 constexpr size_t kKeyBytes = 32;
-constexpr size_t kMostWaiting = 10'000;  // steps of one job
+// A step has a process of its own on each node, whether or not it takes cores.
+constexpr size_t kMostAtOnce = 1000;      // of one job
+constexpr size_t kMostWaiting = 1000;     // likewise
+constexpr int64_t kMostOfOne = 100;       // waiting, of one connection
+constexpr size_t kMaxRequest = 64 << 10;  // bytes
 constexpr uint32_t kMostSteps = 4'000'000'000;
 
 base::Error no_such_step(const Job& job, uint32_t number) {
@@ -65,6 +69,10 @@ base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
     return base::fail(base::ErrorCode::kDenied, fmt::format("steps of job {} run as {}: only its owner begins them",
                                                             job.id.value, job.spec.user));
   if (request.client_key().size() != kKeyBytes) return base::invalid("the key of the client has not 32 bytes");
+  if (request.ByteSizeLong() > kMaxRequest)
+    return base::invalid(
+        fmt::format("what the step asks for takes {} bytes; at most {} are taken", request.ByteSizeLong(), kMaxRequest),
+        "name fewer nodes");
   if (job.state == JobState::kRunning) return {};
   const bool is_over = model::is_end(job.state) || job.state == JobState::kCompleting;
   return base::fail(
@@ -84,12 +92,18 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   auto asked = wire::from_wire(create.step());
   if (!asked) return reply_error(conn, request.id(), asked.error());
   StepWait wait{conn, request.id(), std::move(*asked), create.client_key()};
+  if (steps_of((*job)->id).size() >= kMostAtOnce)
+    return reply_error(
+        conn, request.id(),
+        {base::ErrorCode::kUnavailable, fmt::format("job {} has {} steps at once", create.job_id(), kMostAtOnce),
+         "wait until some have ended"});
   auto& line = waiting_steps_[(*job)->id];
+  const auto of_conn = std::count_if(line.begin(), line.end(), [&](const StepWait& w) { return w.conn == conn; });
   // Those that came first go first; who shares is in nobody's way.
   const bool may_go = line.empty() || wait.request.overlap;
   const base::Result<bool> begun = may_go ? begin_step(now, **job, wait) : base::Result<bool>(false);
   if (!begun) reply_error(conn, request.id(), begun.error());
-  if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting))
+  if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting || of_conn >= kMostOfOne))
     reply_error(
         conn, request.id(),
         {base::ErrorCode::kUnavailable, "unable to create the step now: other steps of the job have what it asks for",
@@ -396,6 +410,14 @@ void Controller::drop_steps(JobId id) {
   for (const auto& [number, step] : steps_of(id)) {
     effects_.writes.push_back(store::DropStep{id, number});
     steps_.erase({id, number});
+  }
+}
+
+/// The node has nothing of the job left, so nothing of its steps either.
+void Controller::steps_left(Time now, JobId id, NodeId node) {
+  for (const auto& [number, step] : steps_of(id)) {
+    const StepAt at = step_at(node, id.value, step->attempt, number + 1);
+    if (at.node != nullptr && !at.node->is_gone) step_left_node(now, *at.step, *at.node);
   }
 }
 

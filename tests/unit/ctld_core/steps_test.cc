@@ -297,6 +297,35 @@ TEST(Attendance, AJobWithoutItsClientEnds) {
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
 }
 
+TEST(Steps, TooManyOrTooLargeAreRefused) {
+  StepWorld w(1);
+  w.run();
+  wire::ApiRequest r;
+  r.mutable_create_step()->set_job_id(w.id.value);
+  r.mutable_create_step()->set_client_key(key_of('x'));
+  for (int i = 0; i < 20'000; ++i) r.mutable_create_step()->mutable_step()->add_exclude("node" + std::to_string(i));
+  EXPECT_THAT(w.ask(kAlice, r).error().what(), HasSubstr("bytes"));
+  r.mutable_create_step()->clear_step();
+  r.mutable_create_step()->mutable_step()->set_overlap(true);
+  r.mutable_create_step()->mutable_step()->set_tasks(1);
+  for (int i = 0; i < 1001; ++i) {
+    r.mutable_create_step()->set_client_key(std::to_string(1'000'000 + i) + std::string(25, 'k'));
+    w.ask_on(w.conn, kAlice, r);
+  }
+  EXPECT_EQ(w.steps().size(), 1000u);
+  EXPECT_THAT(w.answer(w.conn).error().what(), HasSubstr("1000 steps at once"));
+}
+
+TEST(Attendance, AJobThatIsAStepAndGetsNoneEnds) {
+  StepWorld w(1, model::JobKind::kStep);
+  w.run();
+  w.tick(base::seconds(70));
+  EXPECT_EQ(w.state(w.id), JobState::kRunning) << "its client is there";
+  w.core->on_client_gone(w.now, w.conn);
+  w.tick(base::seconds(20));
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+}
+
 TEST(Attendance, AClientThatComesBackKeepsItsJob) {
   StepWorld w(1);
   w.run();
