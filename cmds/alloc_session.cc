@@ -48,7 +48,8 @@ AllocSession::AllocSession(client::Program program, config::Config config, Alloc
       line_(loop_, program_, config),
       queries_(loop_, program_, std::move(config)),
       allocation_(loop_, line_, queries_),
-      has_terminal_(::isatty(STDIN_FILENO) == 1) {}
+      // In the background of a shell it is somebody else's.
+      has_terminal_(::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) {}
 
 int AllocSession::run() {
   watch_signals();

@@ -215,8 +215,15 @@ void RunSession::fail(const base::Error& error) {
 /// Before any task runs: takes back what was asked for.
 void RunSession::give_up(int code) {
   if (std::exchange(is_cancelling_, true)) return finish(code);
-  if (!has_own_allocation() || allocation_.job() == 0) return finish(code);
+  const bool has_step = step_.nodes_size() > 0;
+  if (has_own_allocation() ? allocation_.job() == 0 : !has_step) return finish(code);
   timer_ = loop_.after(base::seconds(5), [this, code] { finish(code); });
+  if (!has_own_allocation()) {
+    wire::ApiRequest request;
+    request.mutable_signal_step()->set_job_id(step_.job());
+    request.mutable_signal_step()->set_step(step_.step());
+    return queries_.call(std::move(request), [this, code](const Result<wire::ApiReply>&) { finish(code); });
+  }
   allocation_.cancel([this, code] { finish(code); });
 }
 

@@ -201,9 +201,7 @@ void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) {
 
 void Controller::on_client_gone(Time now, ConnId conn) {
   client_left(now, conn);
-  std::erase_if(step_waiters_, [&](const auto& entry) { return entry.second.conn == conn; });
-  for (auto& [job, line] : waiting_steps_) std::erase_if(line, [&](const StepWait& wait) { return wait.conn == conn; });
-  std::erase_if(waiting_steps_, [](const auto& entry) { return entry.second.empty(); });
+  forget_step_waiters(now, conn);
   std::erase_if(waiters_, [&](const auto& entry) { return entry.second.conn == conn; });
 }
 
@@ -229,7 +227,15 @@ std::string Controller::fingerprint() const {
   for (const auto& [name, qos] : book_.qos) out += wire::to_wire(qos).SerializeAsString();
   for (const auto& [name, user] : book_.users) out += fmt::format("user {} {}\n", name, user.default_qos);
   for (const auto& [name, r] : reservations_) out += wire::to_wire(r).SerializeAsString();
-  for (const auto& [key, step] : steps_) out += fmt::format("step {} of attempt {}\n", step.text(), step.attempt);
+  for (const auto& [key, step] : steps_) {
+    model::Step stored = step;  // what nodes say again when they are back is not part of the state
+    stored.started = {};
+    for (model::StepNode& node : stored.nodes) {
+      node.address.clear();
+      node.key.clear();
+    }
+    out += wire::to_wire(stored).SerializeAsString();
+  }
   for (const auto& [name, partition] : partitions_)
     out += fmt::format("partition {} {}\n", name, static_cast<int>(partition.state));
   return out;

@@ -296,6 +296,7 @@ class Controller {
   void step_prepared(Time now, NodeId node, const wire::Prepared& m);
   void shepherd_ready(Time now, model::Step& step, model::StepNode& node, const std::string& address,
                       const std::string& key);
+  void lose_part(model::Step& step);
   void fail_step(model::Step& step, const std::string& why);
   void tell_step_waiters(const model::Step& step, const base::Error& error);
   void step_failed(Time now, NodeId node, const wire::PrepareFailed& m);
@@ -305,6 +306,7 @@ class Controller {
   void step_left_node(Time now, model::Step& step, model::StepNode& node);
   void step_over(Time now, const model::Step& ended);
   void begin_waiting_steps(Time now, model::Job& job);
+  void forget_step_waiters(Time now, ConnId conn);
   void refuse_steps(const model::Job& job, const std::string& why);
   void drop_steps(JobId id);
   void steps_left(Time now, JobId id, NodeId node);

@@ -134,9 +134,10 @@ void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequ
   const model::Job* job = find_job(id);
   if (job == nullptr) return reply_error(conn, request.id(), no_such_job(id));
   const bool until_started = request.wait_job().until_started();
-  if (request.wait_job().attend() && caller.uid == job->spec.uid) attend(conn, *job);
+  const bool has_ended = model::is_end(job->state);
+  if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) attend(conn, *job);
   const bool has_started = job->placed() != nullptr && job->placed()->started;
-  if (!model::is_end(job->state) && !(until_started && has_started)) {
+  if (!has_ended && !(until_started && has_started)) {
     constexpr int64_t kMostWaits = 100;
     const auto waits =
         std::count_if(waiters_.begin(), waiters_.end(), [&](const auto& w) { return w.second.conn == conn; });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/text.h"
 
@@ -15,26 +16,27 @@ using base::IndexSet;
 using model::NodeShare;
 using model::StepRequest;
 
-bool lists(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+constexpr uint32_t kMostCpus = 65'536;  // of one node
 
 /// A node of the job that the step may use.
 struct Candidate {
   const NodeShare* share = nullptr;
-  IndexSet cores, gpus;  // not taken
-  uint32_t most = 0;     // tasks, if no other step were there
-  uint32_t room = 0;     // tasks now
-  uint32_t tasks = 0;    // given
+  IndexSet cores, gpus;                // not taken
+  std::map<uint32_t, uint32_t> parts;  // of cores that small steps share: threads that are left
+  bool is_named = false;
+  uint32_t most = 0;   // tasks, if no other step were there
+  uint32_t room = 0;   // tasks now
+  uint32_t tasks = 0;  // given
 };
 
 class Division {
  public:
   Division(const model::Allocation& job, const StepRequest& request, const Taken& taken)
-      : job_(job), request_(request) {
+      : job_(job), request_(request), named_(request.nodelist.begin(), request.nodelist.end()) {
+    const std::set<std::string_view> excluded(request.exclude.begin(), request.exclude.end());
     for (const NodeShare& share : job.shares) {
-      if (lists(request.exclude, share.name)) continue;
-      if (!request.nodelist.empty() && !lists(request.nodelist, share.name) && !adds_nodes()) continue;
+      if (excluded.contains(share.name)) continue;
+      if (!named_.empty() && !named_.contains(share.name) && !adds_nodes()) continue;
       candidates_.push_back(candidate(share, taken));
     }
   }
@@ -50,13 +52,14 @@ class Division {
  private:
   const model::Allocation& job_;
   const StepRequest& request_;
+  std::set<std::string_view> named_;
   std::vector<Candidate> candidates_;
   uint32_t tasks_ = 0;
   uint32_t nodes_ = 0;  // exactly so many
 
   uint32_t cpus_per_task() const { return std::max(request_.cpus_per_task, 1U); }
   /// Nodes beside those of the list may be needed.
-  bool adds_nodes() const { return request_.min_nodes > request_.nodelist.size(); }
+  bool adds_nodes() const { return request_.min_nodes > named_.size(); }
   static uint32_t threads_per_core(const NodeShare& share) {
     return share.cores.empty() ? 1 : std::max(share.cpus / share.cores.size(), 1U);
   }
@@ -69,28 +72,33 @@ class Division {
   }
 
   Candidate candidate(const NodeShare& share, const Taken& taken) const {
-    Candidate c{&share, share.cores, share.gpus, 0, 0, 0};
+    Candidate c{&share, share.cores, share.gpus, {}, named_.contains(share.name), 0, 0, 0};
     const auto other = taken.find(share.node);
     const bool is_alone = other == taken.end() || request_.overlap;
     if (!is_alone) {
       c.cores -= other->second.cores;
       c.gpus -= other->second.gpus;
+      for (const auto& [core, used] : other->second.parts) {
+        c.cores.erase(core);
+        c.parts[core] = threads_per_core(share) - std::min(used, threads_per_core(share));
+      }
     }
     c.most = room_for(share, share.cpus, share.gpus.size());
     c.room = room_for(share, c.cores.size() * threads_per_core(share), c.gpus.size());
+    for (const auto& [core, left] : c.parts) c.room = std::max(c.room, room_for(share, left, c.gpus.size()));
     const bool is_touched = c.cores.size() < share.cores.size() || c.gpus.size() < share.gpus.size();
     if (request_.whole && is_touched) c.room = 0;
     return c;
   }
 
   base::Status check_nodes() {
-    for (const std::string& name : request_.nodelist) {
-      const bool is_there = std::any_of(job_.shares.begin(), job_.shares.end(),
-                                        [&](const NodeShare& share) { return share.name == name; });
-      if (!is_there)
-        return base::invalid("requested node " + name + " is not in the job's allocation",
-                             "it has " + base::join(job_.node_names(), ","));
-    }
+    std::set<std::string_view> there;
+    for (const NodeShare& share : job_.shares) there.insert(share.name);
+    for (const std::string_view name : named_)
+      if (!there.contains(name))
+        return base::invalid(
+            fmt::format("requested node {} is not in the job's allocation", base::printable(name, 100)),
+            "it has " + base::join(job_.node_names(), ","));
     if (candidates_.empty()) return base::invalid("no node of the job's allocation is left for the step");
     if (request_.max_nodes > 0 && request_.min_nodes > request_.max_nodes)
       return base::invalid(
@@ -105,7 +113,13 @@ class Division {
     uint32_t most_nodes = static_cast<uint32_t>(candidates_.size());
     if (request_.max_nodes > 0) most_nodes = std::min(most_nodes, request_.max_nodes);
     const uint32_t wanted = request_.min_nodes > 0 ? std::min(request_.min_nodes, most_nodes) : most_nodes;
-    tasks_ = request_.tasks > 0 ? request_.tasks : wanted * std::max(request_.tasks_per_node, 1U);
+    const uint64_t all = uint64_t{wanted} * std::max(request_.tasks_per_node, 1U);
+    if (request_.tasks == 0 && all > uint64_t{kMostTasksOnNode} * wanted)
+      return base::invalid(
+          fmt::format("{} tasks a node asked; a step has at most {}", request_.tasks_per_node, kMostTasksOnNode));
+    if (cpus_per_task() > kMostCpus)
+      return base::invalid(fmt::format("no node has {} CPUs for a task", cpus_per_task()));
+    tasks_ = request_.tasks > 0 ? request_.tasks : static_cast<uint32_t>(all);
     nodes_ = std::min(wanted, tasks_);
     if (request_.tasks_per_node > 0)
       nodes_ = std::max(nodes_, std::min(most_nodes, (tasks_ - 1) / request_.tasks_per_node + 1));
@@ -142,7 +156,7 @@ class Division {
       c.tasks = 0;
       if (c.*room > 0) with_room.push_back(&c);
     }
-    const auto is_named = [&](const Candidate* c) { return lists(request_.nodelist, c->share->name); };
+    const auto is_named = [](const Candidate* c) { return c->is_named; };
     std::stable_partition(with_room.begin(), with_room.end(), is_named);
     uint64_t sum = 0;
     for (size_t i = 0; i < std::min<size_t>(nodes_, with_room.size()); ++i) sum += with_room[i]->*room;
@@ -151,6 +165,9 @@ class Division {
         return std::pair(is_named(a), a->*room) > std::pair(is_named(b), b->*room);
       });
     with_room.resize(std::min<size_t>(nodes_, with_room.size()));
+    const auto chosen_names = std::count_if(with_room.begin(), with_room.end(), is_named);
+    if (static_cast<size_t>(chosen_names) < std::min<size_t>(named_.size(), nodes_))
+      return {};                                    // all of them are asked for
     std::sort(with_room.begin(), with_room.end());  // in the order of the job's nodes
     return with_room;
   }
@@ -175,6 +192,16 @@ class Division {
     return out;
   }
 
+  /// Less than a core is taken from one that others have a part of, where that is enough; the fullest first.
+  IndexSet cores_for(const Candidate& c, uint32_t cpus, uint32_t threads) const {
+    if (request_.overlap) return first_of(c.share->cores, (cpus + threads - 1) / threads);
+    uint32_t best = UINT32_MAX;
+    for (const auto& [core, left] : c.parts)
+      if (cpus < threads && left >= cpus && (best == UINT32_MAX || left < c.parts.at(best))) best = core;
+    if (best != UINT32_MAX) return IndexSet::of({best});
+    return first_of(c.cores, (cpus + threads - 1) / threads);
+  }
+
   std::vector<NodeShare> shares() const {
     std::vector<NodeShare> out;
     for (const Candidate& c : candidates_) {
@@ -182,11 +209,11 @@ class Division {
       NodeShare share = *c.share;
       share.tasks = c.tasks;
       const uint32_t threads = threads_per_core(share);
-      const uint32_t cores = (c.tasks * cpus_per_task() + threads - 1) / threads;
-      if (!request_.whole) share.cores = first_of(request_.overlap ? c.share->cores : c.cores, cores);
+      const uint32_t cpus = c.tasks * cpus_per_task();
+      if (!request_.whole) share.cores = cores_for(c, cpus, threads);
       if (request_.gpus_per_task > 0 && !request_.whole)
         share.gpus = first_of(c.gpus, c.tasks * request_.gpus_per_task);
-      share.cpus = share.cores.empty() ? c.share->cpus : share.cores.size() * threads;
+      if (!share.cores.empty()) share.cpus = cpus < threads && !request_.whole ? cpus : share.cores.size() * threads;
       out.push_back(std::move(share));
     }
     return out;
@@ -220,7 +247,10 @@ void take(const model::Step& step, Taken& taken) {
   for (const model::StepNode& node : step.nodes) {
     if (node.is_gone) continue;
     TakenOnNode& t = taken[node.share.node];
-    t.cores |= node.share.cores;
+    if (node.share.cores.size() == 1)
+      t.parts[node.share.cores.next(0)] += node.share.cpus;
+    else
+      t.cores |= node.share.cores;
     if (step.request.gpus_per_task > 0 || step.request.whole) t.gpus |= node.share.gpus;
   }
 }

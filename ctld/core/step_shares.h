@@ -13,9 +13,10 @@
 
 namespace gw::ctld {
 
-/// What the steps of a job have taken on a node.
+/// What the steps of a job have taken on a node. Steps of less than a core share one.
 struct TakenOnNode {
   base::IndexSet cores;
+  std::map<uint32_t, uint32_t> parts;  ///< Of a core: hardware threads.
   base::IndexSet gpus;
 };
 using Taken = std::map<base::NodeId, TakenOnNode>;

@@ -88,7 +88,15 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   const base::Status may = may_begin_step(caller, **job, create);
   if (!may) return reply_error(conn, request.id(), may.error());
   for (auto& [key, step] : steps_of((*job)->id))
-    if (step->client_key == create.client_key()) return answer_when_ready(now, *step, {conn, request.id()});
+    if (step->client_key == create.client_key() && !step->is_ending)
+      return answer_when_ready(now, *step, {conn, request.id()});
+  if (const auto waits = waiting_steps_.find((*job)->id); waits != waiting_steps_.end())
+    for (StepWait& wait : waits->second) {  // it asks again over another connection
+      if (wait.client_key != create.client_key()) continue;
+      wait.conn = conn;
+      wait.request_id = request.id();
+      return;
+    }
   auto asked = wire::from_wire(create.step());
   if (!asked) return reply_error(conn, request.id(), asked.error());
   StepWait wait{conn, request.id(), std::move(*asked), create.client_key()};
@@ -179,6 +187,11 @@ void Controller::stop_step(Step& step, base::Duration grace) {
 
 void Controller::answer_when_ready(Time now, const Step& step, const Waiter& waiter) {
   if (!step.is_ready()) {
+    const auto waits = std::count_if(step_waiters_.begin(), step_waiters_.end(),
+                                     [&](const auto& entry) { return entry.second.conn == waiter.conn; });
+    if (waits >= kMostOfOne)
+      return reply_error(waiter.conn, waiter.request_id,
+                         {base::ErrorCode::kInvalid, "this connection waits for 100 steps already", ""});
     step_waiters_.emplace(std::pair(step.job, step.number), waiter);
     return;
   }
@@ -301,6 +314,11 @@ void Controller::shepherd_ready(Time now, Step& step, StepNode& node, const std:
   step_waiters_.erase(range.first, range.second);
 }
 
+void Controller::lose_part(Step& step) {
+  if (severity(step.exit) == 0) step.exit.code = 1;
+  if (!step.is_ending) stop_step(step, settings_.kill_wait);
+}
+
 /// It cannot run: whoever waits for it is told, and what has begun of it is ended.
 void Controller::fail_step(Step& step, const std::string& why) {
   if (step.detail.empty()) step.detail = why;
@@ -331,6 +349,11 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
     if (at.step->detail.empty() && !m.detail().empty())
       at.step->detail = fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000));
     if (m.oom()) at.step->detail = fmt::format("out of memory on {}", name_of(node));
+    if ((m.oom() || m.reason() != 0) && severity(at.step->exit) == 0) at.step->exit.code = 1;  // that is no success
+    // What its tasks come to is the client's business; a part that was lost ends the whole.
+    if (m.reason() == static_cast<uint32_t>(model::EndReason::kShepherdDied) ||
+        m.reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired))
+      lose_part(*at.step);
     save_step(*at.step);
   }
   acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunEnding);
@@ -361,7 +384,8 @@ void Controller::step_left_node(Time now, Step& step, StepNode& node) {
   node.is_gone = true;
   if (!step.is_ready() && !step.is_ending)
     fail_step(step, fmt::format("it ended early on {}", name_of(node.share.node)));
-  if (std::any_of(step.nodes.begin(), step.nodes.end(), [](const StepNode& n) { return !n.is_gone; })) return;
+  if (std::any_of(step.nodes.begin(), step.nodes.end(), [](const StepNode& n) { return !n.is_gone; }))
+    return save_step(step);
   step_over(now, step);
 }
 
@@ -374,8 +398,9 @@ void Controller::step_over(Time now, const Step& ended) {
   if (job == nullptr || job->attempt != step.attempt) return;
   log_job(now, *job, "step ended",
           fmt::format("step {} {}{}", step.text(), step.exit.text(), step.detail.empty() ? "" : ": " + step.detail));
-  if (job->spec.kind == model::JobKind::kStep && job->state == JobState::kRunning)
-    return end_with_step(now, *job, step);
+  // A look into the job by another step leaves it alone.
+  const bool is_all = job->spec.kind == model::JobKind::kStep && step.number == 0;
+  if (is_all && job->state != JobState::kCompleting) return end_with_step(now, *job, step);
   begin_waiting_steps(now, *job);
 }
 
@@ -390,6 +415,26 @@ void Controller::begin_waiting_steps(Time now, Job& job) {
     line->second.pop_front();
   }
   if (line->second.empty()) waiting_steps_.erase(line);
+}
+
+/// A client has gone: what it waited for is not begun, or ended, and others may have its place.
+void Controller::forget_step_waiters(Time now, ConnId conn) {
+  std::set<StepKey> left;
+  for (auto it = step_waiters_.begin(); it != step_waiters_.end();) {
+    if (it->second.conn == conn) left.insert(it->first);
+    it = it->second.conn == conn ? step_waiters_.erase(it) : std::next(it);
+  }
+  for (const StepKey& key : left) {
+    const auto step = steps_.find(key);
+    if (step == steps_.end() || step_waiters_.contains(key) || step->second.is_ready()) continue;
+    stop_step(step->second, {});
+    save_step(step->second);
+  }
+  std::set<JobId> jobs;
+  for (auto& [job, line] : waiting_steps_)
+    if (std::erase_if(line, [&](const StepWait& wait) { return wait.conn == conn; }) > 0) jobs.insert(job);
+  for (const JobId id : jobs)
+    if (Job* job = find_job(id)) begin_waiting_steps(now, *job);
 }
 
 /// The run of a job is over or about to be: nobody waits for steps of it any more.
@@ -417,7 +462,9 @@ void Controller::drop_steps(JobId id) {
 void Controller::steps_left(Time now, JobId id, NodeId node) {
   for (const auto& [number, step] : steps_of(id)) {
     const StepAt at = step_at(node, id.value, step->attempt, number + 1);
-    if (at.node != nullptr && !at.node->is_gone) step_left_node(now, *at.step, *at.node);
+    if (at.node == nullptr || at.node->is_gone) continue;
+    lose_part(*at.step);
+    step_left_node(now, *at.step, *at.node);
   }
 }
 
@@ -437,6 +484,7 @@ base::Status Controller::restore_steps(const store::Snapshot& snapshot,
       effects_.writes.push_back(store::DropStep{row.job, row.step});
       continue;
     }
+    if (job->state == JobState::kCompleting) step.is_ending = true;
     for (StepNode& node : step.nodes) node.address.clear();  // they say it when they are back
     steps_[{row.job, row.step}] = std::move(step);
   }
@@ -471,10 +519,11 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
     const Job* job = find_job(key.first);
     if (run == has.end()) {
       const bool is_new = !at.step->is_ready() && at.node->address.empty() && !at.step->is_ending && !rebooted;
-      if (is_new && job != nullptr && job->state == JobState::kRunning) {
+      if (is_new && job != nullptr && job->state == JobState::kRunning && jobs_on_[node.id].contains(job->id)) {
         send_start_step(now, *job, *at.step, *at.node);
       } else {
         if (at.step->detail.empty()) at.step->detail = fmt::format("node {} no longer has it", node.config.name);
+        lose_part(*at.step);
         step_left_node(now, *at.step, *at.node);
       }
     } else if (at.step->is_ending) {

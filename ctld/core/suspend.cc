@@ -204,6 +204,7 @@ bool Controller::go_on(Time now, Job& job) {
   log_job(now, job, "goes on", fmt::format("after {}", base::format_duration(stood)));
   for (const model::NodeShare& share : placed.allocation.shares) send_resume(job, share.node);
   arm_limits(job);
+  begin_waiting_steps(now, job);
   return true;
 }
 

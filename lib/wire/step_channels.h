@@ -14,6 +14,6 @@ constexpr uint32_t kInputChannel = 1;
 constexpr uint32_t output_channel(uint32_t place) { return 2 + 2 * place; }
 constexpr uint32_t error_channel(uint32_t place) { return 3 + 2 * place; }
 /// Longest StepOrder, in bytes.
-constexpr uint32_t kMaxStepOrder = 16 << 20;
+constexpr uint32_t kMaxStepOrder = 4 << 20;
 
 }  // namespace gw::wire

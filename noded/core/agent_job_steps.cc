@@ -1,6 +1,8 @@
 // The node agent: the steps of a job beside its own run.
 // Invariants: a step begins only within a run of its job that is ready and not ending; it ends with it at the latest,
 // and the job's run is over here only after its last step.
+#include <algorithm>
+
 #include "model/job_state.h"
 #include "noded/core/agent.h"
 #include "noded/core/step_spec.h"
@@ -8,6 +10,8 @@
 namespace gw::noded {
 
 namespace {
+
+constexpr std::ptrdiff_t kMostSteps = 2000;  // on a node at once
 
 bool is_ready_for_steps(const Run& job) {
   const bool is_ready = job.stage == Stage::kPrepared || job.stage == Stage::kStarting || job.stage == Stage::kStarted;
@@ -51,6 +55,10 @@ base::Status NodeAgent::check_start(const wire::StartStep& message) const {
   const Run& run = job->second;
   if (run.stop_asked || run.exit || run.is_winding_up()) return base::invalid(name + " is being ended on " + node);
   if (!is_ready_for_steps(run)) return base::invalid(name + " is not ready on " + node + " yet");
+  // Each has a process of its own, which is not the job's.
+  const auto live =
+      std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return r.first.is_step() && r.second.is_live(); });
+  if (live >= kMostSteps) return base::invalid(node + " has " + std::to_string(live) + " steps at once already");
   GW_TRY_STATUS(check_user(message.job().spec().uid(), message.job().allow_root()));
   GW_TRY_STATUS(check_share(config_.node, message.share(), message.all()));
   if (message.share().tasks() == 0 || message.share().tasks() > kMostTasks)

@@ -106,21 +106,30 @@ void StepTasks::on_guest_gone(const base::Error& reason) {
 // --- orders ---
 
 void StepTasks::on_order_bytes(std::string_view bytes) {
+  if (is_deaf_) return;
   orders_.feed(bytes);
-  while (!is_ending_) {
+  for (;;) {
     const auto frame = orders_.next();
-    if (!frame) return fail(frame.error(), 1);
+    if (!frame) return break_off(frame.error());
     if (!*frame) return;
     on_order(**frame);
   }
 }
 
+/// What follows of the client's orders means nothing.
+void StepTasks::break_off(const base::Error& error) {
+  is_deaf_ = true;
+  if (!is_ending_) fail(error, 1);
+}
+
 void StepTasks::on_order(const std::string& frame) {
   wire::StepOrder order;
-  if (!order.ParseFromString(frame)) return fail({ErrorCode::kProtocol, "an order cannot be read", ""}, 1);
-  if (order.has_launch()) return on_launch(std::move(*order.mutable_launch()));
+  if (!order.ParseFromString(frame)) return break_off({ErrorCode::kProtocol, "an order cannot be read", ""});
   if (order.has_end())
-    return end("ended by its client", base::microseconds(std::max<int64_t>(order.end().grace_us(), 0)));
+    return end("ended by its client",
+               base::microseconds(std::clamp<int64_t>(order.end().grace_us(), 0, kLongestGrace.us)));
+  if (is_ending_) return;
+  if (order.has_launch()) return on_launch(std::move(*order.mutable_launch()));
   if (!order.has_go()) return;  // of a newer client
   may_go_ = true;
   const auto stands = [](const StepTask& task) { return task.state == StepTask::State::kStanding; };

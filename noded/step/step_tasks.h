@@ -35,6 +35,8 @@ constexpr base::Duration kClientLimit = base::minutes(10);
 constexpr base::Duration kDeadClientLimit = base::seconds(10);
 /// Between SIGTERM and SIGKILL where nobody says.
 constexpr base::Duration kEndGrace = base::seconds(5);
+/// Most that a client can say.
+constexpr base::Duration kLongestGrace = base::hours(1);
 /// Without a client that says what to run, and no limit in the spec.
 constexpr base::Duration kLaunchLimit = base::seconds(60);
 /// How long the last words to a client hold up the shepherd's leaving.
@@ -90,6 +92,7 @@ class StepTasks {
   bool is_kept_ = false;
   bool ends_on_bad_exit_ = false;
   bool may_go_ = false;
+  bool is_deaf_ = false;  // the client breaks the protocol
   bool is_ending_ = false;
   bool is_stopped_ = false;
   bool is_input_over_ = false;
@@ -106,6 +109,7 @@ class StepTasks {
   base::Result<std::shared_ptr<stream::Handler>> welcome(const auth::Ticket& ticket, stream::Session& session);
   base::Status take_over(stream::Session& session);
   void on_guest_gone(const base::Error& reason);
+  void break_off(const base::Error& error);
   void on_order_bytes(std::string_view bytes);
   void on_order(const std::string& frame);
   void on_launch(wire::LaunchTasks launch);

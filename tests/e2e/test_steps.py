@@ -2,10 +2,11 @@
 
 import hashlib
 import os
+import pathlib
 import signal
 import subprocess
 
-from cluster import wait_for
+from cluster import processes_with, wait_for
 from conftest import QUICK
 
 
@@ -89,4 +90,54 @@ def test_a_step_outlives_the_controller(make_cluster):
     assert client.stdout.read() == "over\n"
     assert client.wait() == 0
     wait_for(cluster.ping, "the controller")
+    cluster.wait_idle()
+
+
+def test_steps_are_listed_ended_and_signalled_one_by_one(shared_cluster):
+    cluster = shared_cluster
+    script = f"""
+grun -n1 -c1 sleep 1000 &
+grun -n1 -c1 sh -c 'trap "echo told; exit 4" USR1; touch {cluster.work}/up; while :; do sleep 0.1; done' > {cluster.work}/told &
+wait
+"""
+    job = cluster.submit(script, "-n2", "-t", "10")
+    wait_for(lambda: (cluster.work / "up").exists() and len(cluster.run("gqueue", "-h", "-s", "-j", job).stdout.split("\n")) > 3,
+             "both steps and the script")
+    ids = cluster.run("gqueue", "-h", "-s", "-j", job, "-o", "%i").stdout.split()
+    assert sorted(ids) == [f"{job}.0", f"{job}.1", f"{job}.batch"]
+    names = {i: cluster.run("gcontrol", "show", "step", i).stdout for i in ids[1:]}
+    sleeper = next(i for i, text in names.items() if "Name=sleep" in text)
+    other = next(i for i in names if i != sleeper)
+    cluster.run("gcancel", "-s", "USR1", other)
+    wait_for(lambda: (cluster.work / "told").read_text() == "told\n", "the signal reaches the other step alone")
+    assert cluster.state(job) == "RUNNING"
+    cluster.run("gcancel", sleeper)
+    assert cluster.wait_ended(job) and cluster.state(job) == "COMPLETED"
+
+
+def test_a_step_that_does_not_fit_waits_for_another(shared_cluster):
+    cluster = shared_cluster
+    script = f"""
+grun -n2 sh -c 'echo first $SLURM_PROCID >> {cluster.work}/order; sleep 1' &
+until [ -s {cluster.work}/order ]; do sleep 0.05; done
+grun -n1 --overlap sh -c 'echo beside >> {cluster.work}/order'
+grun -n1 sh -c 'echo second >> {cluster.work}/order'
+wait
+"""
+    job = cluster.submit(script, "-n2", "-t", "10")
+    assert cluster.wait_ended(job) and cluster.state(job) == "COMPLETED"
+    lines = (cluster.work / "order").read_text().splitlines()
+    assert sorted(lines[:3]) == ["beside", "first 0", "first 1"] and lines[3] == "second"
+
+
+def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):
+    cluster = make_cluster(nodes=2, config=QUICK)
+    client = cluster.popen("grun", "-N2", "-n2", "sh", "-c", "echo up; sleep 1000")
+    assert [client.stdout.readline() for _ in range(2)] == ["up\n"] * 2
+    ours = processes_with(os.readlink(cluster.dir / "run"))
+    shepherds = [pid for pid in ours if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("gstepd:")]
+    assert len(shepherds) == 2
+    os.kill(shepherds[0], signal.SIGKILL)
+    assert client.wait(timeout=60) != 0
+    assert "n" in client.stderr.read()
     cluster.wait_idle()

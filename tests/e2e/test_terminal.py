@@ -123,6 +123,17 @@ def test_an_allocation_with_a_shell(terminal, shared_cluster):
     assert shared_cluster.wait_ended(int(job)) and shared_cluster.state(int(job)) == "FAILED"
 
 
+def test_an_allocation_in_the_background_leaves_the_terminal_alone(terminal):
+    t = terminal("bash", "--norc", "-i")
+    t.wait("$")
+    t.type("galloc -Q -N1 sh -c 'echo in; sleep 1' &\n")
+    t.wait("in", 2)
+    t.type("wait; echo still here\n")
+    t.wait("still here", 2)
+    t.type("exit\n")
+    assert t.wait_exit() == 0
+
+
 def test_an_allocation_that_waits_says_why_and_can_be_cancelled(terminal, shared_cluster):
     blocker = shared_cluster.submit("sleep 1000", "-N2", "--exclusive", "-t", "60")
     shared_cluster.wait_state(blocker, "RUNNING")

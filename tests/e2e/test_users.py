@@ -30,6 +30,26 @@ def test_a_job_runs_as_its_user_with_all_groups(cluster):
     assert output.stat().st_uid == pwd.getpwnam(ALICE).pw_uid and output.read_text() == "out\n"
 
 
+def test_tasks_of_a_step_run_as_their_user(cluster):
+    done = cluster.run("grun", "-n1", "sh", "-c", "id", user=ALICE)
+    assert done.stdout == cluster.run("id", user=ALICE).stdout
+    denied = cluster.run("grun", "-o", "/root/x.%t", "-n1", "echo", "no", user=ALICE, check=False)
+    assert denied.returncode != 0 and "Permission denied" in denied.stderr
+    assert not os.path.exists("/root/x.0")
+
+
+def test_other_users_cannot_touch_a_step(cluster):
+    alice = cluster.popen("grun", "-n1", "sh", "-c", "echo up; sleep 1000", user=ALICE)
+    assert alice.stdout.readline() == "up\n"
+    job = cluster.run("gqueue", "-h", "-u", ALICE, "-o", "%i").stdout.strip()
+    for words in (["gcancel", f"{job}.0"], ["gcancel", "-s", "USR1", f"{job}.0"], ["grun", f"--jobid={job}", "--overlap", "id"]):
+        done = cluster.run(*words, user=BOB, check=False)
+        assert done.returncode != 0 and "denied" in done.stderr, (words, done.stderr)
+    assert alice.poll() is None
+    cluster.run("gcancel", f"{job}.0", user=ALICE)
+    assert alice.wait(timeout=60) != 0
+
+
 def test_other_users_cannot_touch_a_job(cluster):
     script = f"echo $$ > {cluster.work}/alice.pid; echo my secret is 42; sleep 1000"
     job = cluster.submit(script, user=ALICE, env={"TOKEN": "hunter2"})

@@ -297,6 +297,97 @@ TEST(Attendance, AJobWithoutItsClientEnds) {
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
 }
 
+TEST(Steps, ALookIntoAJobThatIsAStepLeavesItAlone) {
+  StepWorld w(1, model::JobKind::kStep, 4);
+  w.run();
+  w.begin('a', 4);
+  w.ready("n0", 0);
+  w.begin('b', 1, 0, true);
+  w.ready("n0", 1);
+  w.step_exit("n0", 1, 0);
+  w.step_gone("n0", 1);
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+}
+
+TEST(Steps, APartThatIsLostEndsTheWholeAndIsNoSuccess) {
+  StepWorld w(2, model::JobKind::kStep);
+  w.run();
+  w.begin('a', 8);
+  w.ready("n0", 0);
+  w.ready("n1", 0);
+  wire::NodeToController m;
+  m.mutable_batch_exited()->set_job(w.id.value);
+  m.mutable_batch_exited()->set_attempt(1);
+  m.mutable_batch_exited()->set_step(1);
+  m.mutable_batch_exited()->set_reason(static_cast<uint32_t>(model::EndReason::kShepherdDied));
+  w.say("n1", m);
+  ASSERT_NE(w.last("n0", wire::ControllerToNode::kStop), nullptr);
+  EXPECT_EQ(w.last("n0", wire::ControllerToNode::kStop)->stop().step(), 1u);
+  w.step_gone("n1", 0);
+  w.step_gone("n0", 0);
+  w.done("n0", w.id);
+  w.done("n1", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kFailed);
+  EXPECT_EQ(w.job(w.id).ended()->outcome.exit.code, 1);
+}
+
+TEST(Steps, AClientThatLeavesMakesWay) {
+  StepWorld w(1, model::JobKind::kAllocation, 4);
+  w.run();
+  w.begin('a', 3);
+  w.ready("n0", 0);
+  const ConnId head = w.begin('b', 4), next = w.begin('c', 1);
+  EXPECT_EQ(w.steps().size(), 1u);
+  w.core->on_client_gone(w.now, head);
+  w.pump();
+  ASSERT_EQ(w.steps().size(), 2u) << "the one behind it goes";
+  w.core->on_client_gone(w.now, next);
+  w.pump();
+  EXPECT_TRUE(w.steps()[1].is_ending()) << "nobody is there to launch it";
+  EXPECT_EQ(w.last("n0", wire::ControllerToNode::kStop)->stop().step(), 2u);
+  EXPECT_FALSE(w.steps()[0].is_ending()) << "that one runs";
+}
+
+TEST(Steps, OneThatWaitsIsFoundAgainByItsKey) {
+  StepWorld w(1, model::JobKind::kAllocation, 4);
+  w.run();
+  w.begin('a', 4);
+  w.begin('b', 4);
+  const ConnId again = w.begin('b', 4);
+  w.step_exit("n0", 0, 0);
+  w.step_gone("n0", 0);
+  ASSERT_EQ(w.steps().size(), 1u);
+  w.ready("n0", 1);
+  EXPECT_EQ(w.answer(again).step().ticket(), "full");
+}
+
+TEST(Steps, GoOnAfterASuspension) {
+  StepWorld w(1, model::JobKind::kAllocation, 4);
+  w.run();
+  w.begin('a', 4);
+  w.ready("n0", 0);
+  const ConnId waiting = w.begin('b', 4);
+  wire::ApiRequest r;
+  r.mutable_job_action()->add_ids(w.id.value);
+  r.mutable_job_action()->set_action(wire::kSuspend);
+  w.ask(0, r);
+  wire::NodeToController m;
+  m.mutable_suspended()->set_job(w.id.value);
+  m.mutable_suspended()->set_attempt(1);
+  m.mutable_suspended()->set_round(1);
+  w.say("n0", m);
+  ASSERT_EQ(w.state(w.id), JobState::kSuspended);
+  w.step_exit("n0", 0, 0, 9);
+  w.step_gone("n0", 0);
+  EXPECT_TRUE(w.steps().empty());
+  r.mutable_job_action()->set_action(wire::kResume);
+  w.ask(0, r);
+  w.schedule();
+  ASSERT_EQ(w.state(w.id), JobState::kRunning);
+  w.ready("n0", 1);
+  EXPECT_EQ(w.answer(waiting).step().ticket(), "full");
+}
+
 TEST(Steps, TooManyOrTooLargeAreRefused) {
   StepWorld w(1);
   w.run();
@@ -441,7 +532,7 @@ TEST(Divide, GivesCoresAndGpusOfATask) {
   EXPECT_EQ(one->shares[0].cpus, 6u);
   EXPECT_EQ(one->shares[0].gpus.text(), "0-1");
   Taken taken;
-  taken[base::NodeId(1)] = {base::IndexSet::first(3), base::IndexSet::first(2)};
+  taken[base::NodeId(1)] = {base::IndexSet::first(3), {}, base::IndexSet::first(2)};
   const auto two = divide(allocation_of({8}, 2), r, taken);
   ASSERT_EQ(layout(two), "n0:2 ");
   EXPECT_EQ(two->shares[0].cores.text(), "3-5");
@@ -458,6 +549,31 @@ TEST(Divide, GivesCoresAndGpusOfATask) {
   EXPECT_EQ(divide(allocation_of({8}, 2), r, {})->shares[0].cores.text(), "0-7");
 }
 
+TEST(Divide, SmallStepsShareACore) {
+  model::StepRequest r;
+  r.tasks = 1;
+  Taken taken;
+  std::string cores;
+  for (int i = 0; i < 4; ++i) {
+    const auto one = divide(allocation_of({2}, 2), r, taken);
+    ASSERT_EQ(layout(one), "n0:1 ");
+    EXPECT_EQ(one->shares[0].cpus, 1u);
+    cores += one->shares[0].cores.text() + " ";
+    model::Step step;
+    step.nodes.push_back({one->shares[0], {}, {}, false});
+    take(step, taken);
+  }
+  EXPECT_EQ(cores, "0 0 1 1 ");
+  EXPECT_EQ(layout(divide(allocation_of({2}, 2), r, taken)), "waits");
+  Taken half;
+  half[base::NodeId(1)].parts[0] = 1;
+  r.tasks = 2;
+  EXPECT_EQ(divide(allocation_of({2}, 2), r, half)->shares[0].cores.text(), "1")
+      << "two threads are a core of their own";
+  r.tasks = 3;
+  EXPECT_EQ(layout(divide(allocation_of({2}, 2), r, half)), "waits");
+}
+
 TEST(Divide, KeepsToNamedNodes) {
   model::StepRequest r;
   r.tasks = 2;
@@ -467,6 +583,20 @@ TEST(Divide, KeepsToNamedNodes) {
   EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n0:1 n2:1 ");
   r.exclude = {"n0"};
   EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n1:1 n2:1 ");
+  r.exclude = {};
+  r.nodelist = {"n2"};
+  r.min_nodes = 2;
+  Taken taken;
+  taken[base::NodeId(3)].cores = base::IndexSet::first(4);
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, taken)), "waits") << "not without a node that it names";
+  r = {};
+  r.tasks_per_node = 1U << 31;
+  EXPECT_THAT(layout(divide(allocation_of({4, 4}), r, {})), HasSubstr("tasks a node"));
+  r = {};
+  r.cpus_per_task = 10'000'000;
+  r.overcommit = true;
+  EXPECT_THAT(layout(divide(allocation_of({4, 4}), r, {})), HasSubstr("no node has"));
+  r = {};
   r.nodelist = {"n9"};
   EXPECT_THAT(layout(divide(allocation_of({4, 4, 4}), r, {})), HasSubstr("n9 is not in the job's allocation"));
 }
