@@ -31,7 +31,7 @@ class Graveyard {
   }
 
   /// An end that was later than this one stays.
-  void bury(const Key& key, Tombstone tombstone) {
+  void bury(const Key& key, Tombstone&& tombstone) {
     auto [it, is_new] = graves_.try_emplace(key);
     if (!is_new && it->second.age() > tombstone.age()) return;
     it->second = std::move(tombstone);
