@@ -104,6 +104,10 @@ void Controller::end_allocation(Time now, ConnId conn, const Caller& caller, con
 void Controller::end_with_step(Time now, Job& job, const model::Step& step) {
   Outcome outcome = ended_by_client(now, step.exit.code, step.exit.signo);
   outcome.detail = step.detail;
+  if (step.is_out_of_memory) {
+    outcome.end = JobState::kOutOfMemory;
+    outcome.reason = model::EndReason::kOutOfMemory;
+  }
   stop(now, job, std::move(outcome));
 }
 

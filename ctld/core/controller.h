@@ -282,6 +282,7 @@ class Controller {
   base::Status may_begin_step(const Caller& caller, const model::Job& job,
                               const wire::CreateStepRequest& request) const;
   void create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  static model::Allocation usable_by_steps(const model::Job& job);
   base::Result<bool> begin_step(Time now, model::Job& job, const StepWait& wait);
   void save_step(const model::Step& step);
   void send_start_step(Time now, const model::Job& job, const model::Step& step, const model::StepNode& node);

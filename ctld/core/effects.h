@@ -55,6 +55,7 @@ struct SignTicket {
   ConnId conn = 0;
   wire::ApiReply reply;
   uint32_t uid = 0, gid = 0, job = 0, attempt = 0, step = 0;
+  uint32_t generation = 0;
   bool watch = false;      ///< May only look.
   std::string client_key;  ///< 32 bytes.
   base::Time now;

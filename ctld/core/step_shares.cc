@@ -41,12 +41,12 @@ class Division {
     }
   }
 
-  base::Result<StepShares> run() {
+  base::Result<std::vector<NodeShare>> run() {
     GW_TRY_STATUS(check_nodes());
     GW_TRY_STATUS(check_tasks());
-    if (give(&Candidate::room)) return StepShares{shares(), {}};
+    if (give(&Candidate::room)) return shares();
     if (!give(&Candidate::most)) return too_small();
-    return StepShares{{}, waits_for()};
+    return std::vector<NodeShare>{};
   }
 
  private:
@@ -231,13 +231,6 @@ class Division {
             nodes_ == 1 ? "" : "s", most),
         "ask for fewer, or share CPUs with --overcommit");
   }
-
-  std::string waits_for() const {
-    uint64_t now = 0;
-    for (const Candidate& c : candidates_) now += c.room;
-    return fmt::format("other steps of the job have the rest: {} task{} asked, room for {} now", tasks_,
-                       tasks_ == 1 ? "" : "s", now);
-  }
 };
 
 }  // namespace
@@ -255,7 +248,8 @@ void take(const model::Step& step, Taken& taken) {
   }
 }
 
-base::Result<StepShares> divide(const model::Allocation& job, const StepRequest& request, const Taken& taken) {
+base::Result<std::vector<model::NodeShare>> divide(const model::Allocation& job, const StepRequest& request,
+                                                   const Taken& taken) {
   return Division(job, request, taken).run();
 }
 

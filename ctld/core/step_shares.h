@@ -24,15 +24,11 @@ using Taken = std::map<base::NodeId, TakenOnNode>;
 /// What a step takes from the others: nothing if it overlaps; GPUs only if it asks for them by number.
 void take(const model::Step& step, Taken& taken);
 
-struct StepShares {
-  std::vector<model::NodeShare> shares;  ///< Empty: it must wait.
-  std::string wait_for;                  ///< Then: for what, for people.
-};
-
-/// The shares of a new step, in the order of the job's nodes. Tasks are spread evenly over as many nodes as the step
-/// asks for, else over as many as it has tasks for; where it asks for all tasks of the job, as the job's are.
-/// Errors: it could never run in this allocation; the text names the numbers.
-base::Result<StepShares> divide(const model::Allocation& job, const model::StepRequest& request, const Taken& taken);
+/// The shares of a new step, in the order of the job's nodes; none: it must wait for other steps. Tasks are spread
+/// evenly over as many nodes as the step asks for, else over as many as it has tasks for; where it asks for all tasks
+/// of the job, as the job's are. Errors: it could never run in this allocation; the text names the numbers.
+base::Result<std::vector<model::NodeShare>> divide(const model::Allocation& job, const model::StepRequest& request,
+                                                   const Taken& taken);
 
 /// Most tasks of a step on one node.
 constexpr uint32_t kMostTasksOnNode = 500;

@@ -128,12 +128,21 @@ std::vector<std::pair<uint32_t, Step*>> Controller::steps_of(JobId id) {
   return found;
 }
 
+/// Not what is still to join an elastic gang, or about to leave it.
+model::Allocation Controller::usable_by_steps(const Job& job) {
+  model::Allocation usable = job.placed()->allocation;
+  for (const model::Piece& piece : job.placed()->pieces)
+    if (!piece.is_ready || piece.until)
+      std::erase_if(usable.shares, [&](const model::NodeShare& share) { return share.node == piece.node; });
+  return usable;
+}
+
 /// True: it begins. False: it has to wait. Errors: it could never run here.
 base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wait) {
   Taken taken;
   for (const auto& [number, step] : steps_of(job.id)) take(*step, taken);
-  GW_TRY(divided, divide(job.placed()->allocation, wait.request, taken));
-  if (divided.shares.empty()) return false;
+  GW_TRY(shares, divide(usable_by_steps(job), wait.request, taken));
+  if (shares.empty()) return false;
   model::Placed& placed = *job.placed();
   if (placed.next_step >= kMostSteps)
     return base::fail(base::ErrorCode::kUnavailable, fmt::format("job {} has had too many steps", job.id.value));
@@ -145,7 +154,7 @@ base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wa
   step.client_key = wait.client_key;
   step.request = wait.request;
   step.created = now;
-  for (model::NodeShare& share : divided.shares) step.nodes.push_back({std::move(share), {}, {}, false});
+  for (model::NodeShare& share : shares) step.nodes.push_back({std::move(share), {}, {}, false});
   Step& kept = steps_[{job.id, step.number}] = std::move(step);
   save(job);
   save_step(kept);
@@ -212,6 +221,9 @@ void Controller::send_ticket(Time now, const Step& step, ConnId conn, uint64_t r
   out.job = step.job.value;
   out.attempt = step.attempt;
   out.step = step.number;
+  // Nodes that joined later know the stay that they are in; one ticket is good for all of them.
+  for (const StepNode& node : step.nodes)
+    if (job != nullptr) out.generation = std::max(out.generation, generation_on(*job, node.share.node));
   out.watch = watch;
   out.client_key = client_key;
   out.now = now;
@@ -348,7 +360,8 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
     if (severity(exit) > severity(at.step->exit)) at.step->exit = exit;
     if (at.step->detail.empty() && !m.detail().empty())
       at.step->detail = fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000));
-    if (m.oom()) at.step->detail = fmt::format("out of memory on {}", name_of(node));
+    if (m.oom()) at.step->detail = fmt::format("out of memory on {}; ask for more with --mem", name_of(node));
+    at.step->is_out_of_memory |= m.oom();
     if ((m.oom() || m.reason() != 0) && severity(at.step->exit) == 0) at.step->exit.code = 1;  // that is no success
     // What its tasks come to is the client's business; a part that was lost ends the whole.
     if (m.reason() == static_cast<uint32_t>(model::EndReason::kShepherdDied) ||

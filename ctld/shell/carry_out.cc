@@ -139,6 +139,7 @@ void Server::carry_out(SignTicket& asked) {
   ticket.job = asked.job;
   ticket.step = asked.step;
   ticket.attempt = asked.attempt;
+  ticket.generation = asked.generation;
   ticket.expiry = asked.now + auth::kTicketLife;
   if (asked.client_key.size() != ticket.client_key.size())
     return answer_error(asked.conn, asked.reply.id(), {base::ErrorCode::kInvalid, "the key of the client is cut", ""});

@@ -51,7 +51,8 @@ struct Step {
   base::Time started;      ///< All its shepherds were ready; zero: not yet.
   bool is_ending = false;  ///< Its nodes were told to end it, or one of them said that it is over.
   ExitStatus exit;         ///< The worst so far.
-  std::string detail;      ///< Why it could not run, for people.
+  bool is_out_of_memory = false;
+  std::string detail;  ///< Why it could not run, for people.
   bool is_ready() const { return static_cast<bool>(started); }
   std::string text() const { return job.text() + "." + std::to_string(number); }
   bool operator==(const Step&) const = default;

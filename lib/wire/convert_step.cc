@@ -69,6 +69,7 @@ Step to_wire(const model::Step& s) {
   w.set_is_ending(s.is_ending);
   w.set_exit_code(s.exit.code);
   w.set_exit_signo(s.exit.signo);
+  w.set_is_out_of_memory(s.is_out_of_memory);
   w.set_detail(s.detail);
   return w;
 }
@@ -91,6 +92,7 @@ base::Result<model::Step> from_wire(const Step& w, const NodeLookup& lookup) {
   s.started.us = w.started_us();
   s.is_ending = w.is_ending();
   s.exit = {w.exit_code(), w.exit_signo()};
+  s.is_out_of_memory = w.is_out_of_memory();
   s.detail = w.detail();
   return s;
 }

@@ -190,6 +190,8 @@ void StepTasks::drain() {
   end_timer_.cancel();
   plan_.reset();
   master_ = -1;
+  // Else its client would see a signal and no reason.
+  if (has_run_ && contain_.memory_use().oom) say(StatePhase::kEnding, "out of memory; ask for more with --mem");
   if (input_) input_->close();
   for (TaskOutput& output : outputs_) output.on_task_end();
   linger_timer_ = loop_.after(kOutputLinger, [this] {

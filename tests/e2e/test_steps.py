@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 
+import pytest
 from cluster import processes_with, wait_for
 from conftest import QUICK
 
@@ -128,6 +129,39 @@ wait
     assert cluster.wait_ended(job) and cluster.state(job) == "COMPLETED"
     lines = (cluster.work / "order").read_text().splitlines()
     assert sorted(lines[:3]) == ["beside", "first 0", "first 1"] and lines[3] == "second"
+
+
+def test_tasks_have_gpus_of_their_own_or_see_all(shared_cluster):
+    each = grun(shared_cluster, "-n4", "-N2", "--gpus-per-task=2", "sh", "-c", "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES")
+    assert sorted(each.stdout.splitlines()) == ["n0 0,1", "n0 2,3", "n1 0,1", "n1 2,3"]
+    both = grun(shared_cluster, "-n2", "-N1", "--gpus-per-node=4", "printenv", "CUDA_VISIBLE_DEVICES")
+    assert both.stdout.split() == ["0,1,2,3"] * 2
+
+
+def test_the_limits_of_the_job_hold_for_its_steps(shared_cluster):
+    cluster = shared_cluster
+    if "containment cgroup" not in (cluster.dir / "log" / "gnoded.n0.log").read_text():
+        pytest.skip("no control groups here: memory is not limited")
+    done = grun(cluster, "-n1", "--mem=50M", "python3", "-c", "x = bytearray(200 << 20); print(len(x))", check=False)
+    assert done.returncode == 128 + signal.SIGKILL and done.stdout == ""
+    assert "out of memory" in done.stderr
+    cluster.wait_idle()
+    assert "OUT_OF_MEMORY" in cluster.run("gqueue", "-h", "-t", "all", "-o", "%T").stdout
+
+
+def test_a_step_on_nodes_that_joined_an_elastic_gang(make_cluster):
+    cluster = make_cluster(nodes=2, config=QUICK)
+    cluster.kill("gnoded.n1")
+    script = f"""
+touch {cluster.work}/up
+until [ "$(wc -l < $GANGWAY_HOSTLIST_FILE)" = 2 ]; do sleep 0.1; done
+grun -N2 -n2 --overlap printenv SLURMD_NODENAME > {cluster.work}/names
+"""
+    gang = cluster.submit(script, "-N1-2", "--gpus-per-node=8", "--elastic", "-t", "10")
+    wait_for(lambda: (cluster.work / "up").exists(), "the script runs on one node")
+    cluster.start("gnoded.n1")
+    assert cluster.wait_ended(gang) and cluster.state(gang) == "COMPLETED", cluster.logs()
+    assert sorted((cluster.work / "names").read_text().split()) == ["n0", "n1"]
 
 
 def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):

@@ -1,0 +1,136 @@
+// Dividing the allocation of a job among its steps.
+#include "ctld/core/step_shares.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gw::ctld {
+namespace {
+
+using ::testing::HasSubstr;
+
+model::Allocation allocation_of(std::vector<uint32_t> cores, uint32_t threads = 1) {
+  model::Allocation a;
+  for (uint32_t i = 0; i < cores.size(); ++i) {
+    model::NodeShare s;
+    s.node = base::NodeId(i + 1);
+    s.name = "n" + std::to_string(i);
+    s.tasks = 1;
+    s.cores = base::IndexSet::first(cores[i]);
+    s.cpus = cores[i] * threads;
+    s.gpus = base::IndexSet::first(4);
+    a.shares.push_back(s);
+  }
+  return a;
+}
+
+std::string layout(const base::Result<std::vector<model::NodeShare>>& r) {
+  if (!r) return r.error().what;
+  if (r->empty()) return "waits";
+  std::string text;
+  for (const model::NodeShare& s : *r) text += s.name + ":" + std::to_string(s.tasks) + " ";
+  return text;
+}
+
+TEST(Divide, SpreadsTasksEvenlyWithinTheRoom) {
+  model::StepRequest r;
+  r.tasks = 4;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:2 n1:1 n2:1 ");
+  r.tasks = 1;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:1 ");
+  r.tasks = 12;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8, 2}), r, {})), "n0:2 n1:8 n2:2 ");
+  r.min_nodes = 2;
+  r.tasks = 9;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8, 2}), r, {})), "n0:2 n1:7 ");
+  r.tasks = 0;
+  r.min_nodes = 0;
+  r.tasks_per_node = 2;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8}), r, {})), "n0:2 n1:2 ");
+  r.tasks_per_node = 3;
+  EXPECT_THAT(layout(divide(allocation_of({2, 8}), r, {})), HasSubstr("6 tasks"));
+  r.overcommit = true;
+  EXPECT_EQ(layout(divide(allocation_of({2, 8}), r, {})), "n0:3 n1:3 ");
+}
+
+TEST(Divide, GivesCoresAndGpusOfATask) {
+  model::StepRequest r;
+  r.tasks = 2;
+  r.cpus_per_task = 3;
+  r.gpus_per_task = 1;
+  const auto one = divide(allocation_of({8}, 2), r, {});
+  ASSERT_EQ(layout(one), "n0:2 ");
+  EXPECT_EQ(one->at(0).cores.text(), "0-2");
+  EXPECT_EQ(one->at(0).cpus, 6u);
+  EXPECT_EQ(one->at(0).gpus.text(), "0-1");
+  Taken taken;
+  taken[base::NodeId(1)] = {base::IndexSet::first(3), {}, base::IndexSet::first(2)};
+  const auto two = divide(allocation_of({8}, 2), r, taken);
+  ASSERT_EQ(layout(two), "n0:2 ");
+  EXPECT_EQ(two->at(0).cores.text(), "3-5");
+  EXPECT_EQ(two->at(0).gpus.text(), "2-3");
+  taken[base::NodeId(1)].gpus = base::IndexSet::first(3);
+  EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, taken)), "waits");
+  r.overlap = true;
+  EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, taken)), "n0:2 ");
+  r.overlap = false;
+  r.gpus_per_task = 0;
+  EXPECT_EQ(divide(allocation_of({8}, 2), r, taken)->at(0).gpus.text(), "0-3") << "it sees all and takes none";
+  r.whole = true;
+  EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, taken)), "waits");
+  EXPECT_EQ(divide(allocation_of({8}, 2), r, {})->at(0).cores.text(), "0-7");
+}
+
+TEST(Divide, SmallStepsShareACore) {
+  model::StepRequest r;
+  r.tasks = 1;
+  Taken taken;
+  std::string cores;
+  for (int i = 0; i < 4; ++i) {
+    const auto one = divide(allocation_of({2}, 2), r, taken);
+    ASSERT_EQ(layout(one), "n0:1 ");
+    EXPECT_EQ(one->at(0).cpus, 1u);
+    cores += one->at(0).cores.text() + " ";
+    model::Step step;
+    step.nodes.push_back({one->at(0), {}, {}, false});
+    take(step, taken);
+  }
+  EXPECT_EQ(cores, "0 0 1 1 ");
+  EXPECT_EQ(layout(divide(allocation_of({2}, 2), r, taken)), "waits");
+  Taken half;
+  half[base::NodeId(1)].parts[0] = 1;
+  r.tasks = 2;
+  EXPECT_EQ(divide(allocation_of({2}, 2), r, half)->at(0).cores.text(), "1") << "two threads are a core of their own";
+  r.tasks = 3;
+  EXPECT_EQ(layout(divide(allocation_of({2}, 2), r, half)), "waits");
+}
+
+TEST(Divide, KeepsToNamedNodes) {
+  model::StepRequest r;
+  r.tasks = 2;
+  r.nodelist = {"n2"};
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n2:2 ");
+  r.min_nodes = 2;
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n0:1 n2:1 ");
+  r.exclude = {"n0"};
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, {})), "n1:1 n2:1 ");
+  r.exclude = {};
+  r.nodelist = {"n2"};
+  r.min_nodes = 2;
+  Taken taken;
+  taken[base::NodeId(3)].cores = base::IndexSet::first(4);
+  EXPECT_EQ(layout(divide(allocation_of({4, 4, 4}), r, taken)), "waits") << "not without a node that it names";
+  r = {};
+  r.tasks_per_node = 1U << 31;
+  EXPECT_THAT(layout(divide(allocation_of({4, 4}), r, {})), HasSubstr("tasks a node"));
+  r = {};
+  r.cpus_per_task = 10'000'000;
+  r.overcommit = true;
+  EXPECT_THAT(layout(divide(allocation_of({4, 4}), r, {})), HasSubstr("no node has"));
+  r = {};
+  r.nodelist = {"n9"};
+  EXPECT_THAT(layout(divide(allocation_of({4, 4, 4}), r, {})), HasSubstr("n9 is not in the job's allocation"));
+}
+
+}  // namespace
+}  // namespace gw::ctld
