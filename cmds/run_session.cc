@@ -61,6 +61,9 @@ void RunSession::ask_for_allocation() {
   allocation_.on_note([this](const std::string& text) { say(false, text); });
   allocation_.attend(!o.keep);
   if (o.immediate_seconds) allocation_.limit_wait(base::seconds(*o.immediate_seconds));
+  wire::CreateStepRequest& first = *plan_.submit.mutable_first_step();
+  *first.mutable_step() = wire::to_wire(plan_.step);
+  first.set_client_key(std::string(auth::view(key_.public_key())));
   allocation_.request(std::move(plan_.submit), [this](Result<wire::Job> job) {
     if (is_cancelling_) return;
     if (!job) return fail(job.error());

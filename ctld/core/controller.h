@@ -98,7 +98,7 @@ class Controller {
   /// A step that other steps leave no room for yet.
   struct StepWait {
     ConnId conn;
-    uint64_t request_id;
+    uint64_t request_id;  // 0: who asks for it does not wait for an answer yet
     model::StepRequest request;
     std::string client_key;
   };
@@ -252,8 +252,10 @@ class Controller {
   void reject(Time now, const sched::Reject& reject);
   void prepare_everywhere(Time now, const model::Job& job);
   void tell_components(const model::Job& leader, wire::Prepare& out) const;
-  wire::Prepare prepare_of(Time now, const model::Job& job, NodeId node) const;
+  wire::Prepare prepare_of(Time now, const model::Job& job) const;
   void send_prepare(Time now, const model::Job& job, NodeId node);
+  void send_prepare(const model::Job& job, NodeId node, const wire::Prepare& common);
+  static void complete_for(const model::Job& job, NodeId node, wire::Prepare& p);
   void send_go(const model::Job& job, NodeId node);
   void send_stop(const model::Job& job, NodeId node);
   void on_prepared(Time now, NodeId node, const wire::Prepared& m);
@@ -285,7 +287,11 @@ class Controller {
   static model::Allocation usable_by_steps(const model::Job& job);
   base::Result<bool> begin_step(Time now, model::Job& job, const StepWait& wait);
   void save_step(const model::Step& step);
-  void send_start_step(Time now, const model::Job& job, const model::Step& step, const model::StepNode& node);
+  static base::Result<std::optional<StepWait>> accept_first_step(ConnId conn, const model::JobSpec& spec,
+                                                                 const wire::SubmitRequest& submit);
+  void begin_first_step(Time now, model::Job& job);
+  wire::StartStep start_of(Time now, const model::Job& job, const model::Step& step) const;
+  void send_start_step(const model::Job& job, const model::Step& step, size_t index, const wire::StartStep& common);
   void stop_step(model::Step& step, base::Duration grace);
   void answer_when_ready(Time now, const model::Step& step, const Waiter& waiter);
   void send_ticket(Time now, const model::Step& step, ConnId conn, uint64_t request_id, const std::string& client_key,

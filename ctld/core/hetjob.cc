@@ -7,6 +7,7 @@
 #include "ctld/core/controller.h"
 #include "sched/place.h"
 #include "wire/convert.h"
+#include "wire/gang.h"
 
 namespace gw::ctld {
 
@@ -82,8 +83,7 @@ void Controller::tell_components(const Job& leader, wire::Prepare& out) const {
     wire::HetComponent& component = *out.add_components();
     component.set_job(it->first.value);
     component.set_partition(it->second.placed()->partition);
-    for (const model::NodeShare& share : it->second.placed()->allocation.shares)
-      *component.add_all() = wire::to_wire(share);
+    *component.mutable_gang() = wire::gang_of(it->second.placed()->allocation);
   }
 }
 

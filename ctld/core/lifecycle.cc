@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "wire/convert.h"
+#include "wire/gang.h"
 
 namespace gw::ctld {
 
@@ -150,7 +151,8 @@ void Controller::commit_group(Time now, const sched::Group& group) {
 
 void Controller::prepare_everywhere(Time now, const Job& job) {
   if (job.state != JobState::kConfiguring) return;  // one that was suspended goes on
-  for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(now, job, share.node);
+  const wire::Prepare common = prepare_of(now, job);
+  for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(job, share.node, common);
 }
 
 void Controller::reject(Time now, const sched::Reject& hopeless) {
@@ -211,17 +213,14 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   return true;
 }
 
-/// What a node is told of a job, without script and environment.
-wire::Prepare Controller::prepare_of(Time now, const Job& job, NodeId node) const {
+/// What all its nodes are told of a job, without script and environment.
+wire::Prepare Controller::prepare_of(Time now, const Job& job) const {
   const model::Placed& placed = *job.placed();
   wire::Prepare p;
   p.set_job(job.id.value);
   p.set_attempt(job.attempt);
   *p.mutable_spec() = wire::to_wire(job.spec);
-  for (const model::NodeShare& share : placed.allocation.shares) {
-    *p.add_all() = wire::to_wire(share);
-    if (share.node == node) *p.mutable_share() = wire::to_wire(share);
-  }
+  *p.mutable_gang() = wire::gang_of(placed.allocation);
   p.set_partition(placed.partition);
   p.set_cluster(settings_.cluster);
   p.set_restarts(job.restarts);
@@ -232,14 +231,26 @@ wire::Prepare Controller::prepare_of(Time now, const Job& job, NodeId node) cons
   p.set_time_limit_us(job.spec.time_limit.us);
   p.set_go(goes_alone(job));
   p.set_started_us(placed.started ? placed.started.us : now.us);
-  p.set_generation(generation_on(job, node));
   return p;
 }
 
-void Controller::send_prepare(Time now, const Job& job, NodeId node) {
+/// What one of them is told beside.
+void Controller::complete_for(const Job& job, NodeId node, wire::Prepare& p) {
+  const auto& shares = job.placed()->allocation.shares;
+  const auto at = std::find_if(shares.begin(), shares.end(), [&](const auto& share) { return share.node == node; });
+  if (at == shares.end()) return;
+  *p.mutable_share() = wire::to_wire(*at);
+  p.mutable_gang()->set_node_id(static_cast<uint32_t>(at - shares.begin()));
+  p.set_generation(generation_on(job, node));
+}
+
+void Controller::send_prepare(Time now, const Job& job, NodeId node) { send_prepare(job, node, prepare_of(now, job)); }
+
+void Controller::send_prepare(const Job& job, NodeId node, const wire::Prepare& common) {
   wire::ControllerToNode message;
   wire::Prepare& p = *message.mutable_prepare();
-  p = prepare_of(now, job, node);
+  p = common;
+  complete_for(job, node, p);
   const bool runs_script = job.placed()->allocation.shares.front().node == node && job.spec.het_offset == 0 &&
                            job.spec.kind == model::JobKind::kBatch;
   if (runs_script && job.spec.is_het()) tell_components(job, p);
@@ -301,7 +312,10 @@ void Controller::go(Time now, Job& job) {
   log_job(now, job, "started", fmt::format("on {}", base::join(placed.allocation.node_names(), ",")));
   arm_limits(job);
   answer_waiters(job, /*has_started=*/true);
-  if (job.spec.kind == model::JobKind::kStep) await_step(now, job);
+  if (job.spec.kind == model::JobKind::kStep) {
+    begin_first_step(now, job);
+    await_step(now, job);
+  }
   // An elastic gang grows from now on: the scheduler is to look again.
   if (job.spec.request.elastic)
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
@@ -587,6 +601,7 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
 
 void Controller::end_pending(Time now, Job& job, JobState state, Outcome outcome) {
   unqueue(job);
+  refuse_steps(job, std::string(model::long_name(state)));
   outcome.end = state;
   outcome.ended = now;
   end(now, job, std::move(outcome));

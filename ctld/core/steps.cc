@@ -9,6 +9,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/step_shares.h"
 #include "wire/convert.h"
+#include "wire/gang.h"
 
 namespace gw::ctld {
 
@@ -37,6 +38,15 @@ std::string address_of(const std::string& said, const std::string& peer) {
   if (!said.starts_with("*:")) return said;
   const bool is_v6 = peer.find(':') != std::string::npos;
   return (is_v6 ? "[" + peer + "]" : peer) + said.substr(1);
+}
+
+base::Status check_step_request(const wire::CreateStepRequest& request) {
+  if (request.client_key().size() != kKeyBytes) return base::invalid("the key of the client has not 32 bytes");
+  if (request.ByteSizeLong() > kMaxRequest)
+    return base::invalid(
+        fmt::format("what the step asks for takes {} bytes; at most {} are taken", request.ByteSizeLong(), kMaxRequest),
+        "name fewer nodes");
+  return {};
 }
 
 int severity(const model::ExitStatus& exit) { return exit.signo != 0 ? 128 + exit.signo : exit.code; }
@@ -68,11 +78,7 @@ base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
   if (caller.uid != job.spec.uid)
     return base::fail(base::ErrorCode::kDenied, fmt::format("steps of job {} run as {}: only its owner begins them",
                                                             job.id.value, job.spec.user));
-  if (request.client_key().size() != kKeyBytes) return base::invalid("the key of the client has not 32 bytes");
-  if (request.ByteSizeLong() > kMaxRequest)
-    return base::invalid(
-        fmt::format("what the step asks for takes {} bytes; at most {} are taken", request.ByteSizeLong(), kMaxRequest),
-        "name fewer nodes");
+  GW_TRY_STATUS(check_step_request(request));
   if (job.state == JobState::kRunning) return {};
   const bool is_over = model::is_end(job.state) || job.state == JobState::kCompleting;
   return base::fail(
@@ -121,6 +127,29 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   if (line.empty()) waiting_steps_.erase((*job)->id);
 }
 
+/// What a job that is one step has to run, told with the job: nobody waits for the answer yet.
+base::Result<std::optional<Controller::StepWait>> Controller::accept_first_step(ConnId conn, const model::JobSpec& spec,
+                                                                                const wire::SubmitRequest& submit) {
+  if (!submit.has_first_step()) return std::nullopt;
+  if (spec.kind != model::JobKind::kStep || submit.components_size() > 0)
+    return base::invalid("only a job that is one step begins with a step");
+  GW_TRY_STATUS(check_step_request(submit.first_step()));
+  GW_TRY(request, wire::from_wire(submit.first_step().step()));
+  return StepWait{conn, 0, std::move(request), submit.first_step().client_key()};
+}
+
+/// The first step of a job that is one step has all of it.
+void Controller::begin_first_step(Time now, Job& job) {
+  const auto line = waiting_steps_.find(job.id);
+  if (line == waiting_steps_.end()) return;
+  model::StepRequest& request = line->second.front().request;
+  const model::Allocation& allocation = job.placed()->allocation;
+  request.min_nodes = request.max_nodes = static_cast<uint32_t>(allocation.shares.size());
+  if (request.tasks == 0)
+    for (const model::NodeShare& share : allocation.shares) request.tasks += share.tasks;
+  begin_waiting_steps(now, job);
+}
+
 std::vector<std::pair<uint32_t, Step*>> Controller::steps_of(JobId id) {
   std::vector<std::pair<uint32_t, Step*>> found;
   for (auto it = steps_.lower_bound({id, 0}); it != steps_.end() && it->first.first == id; ++it)
@@ -158,8 +187,9 @@ base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wa
   Step& kept = steps_[{job.id, step.number}] = std::move(step);
   save(job);
   save_step(kept);
-  step_waiters_.emplace(std::pair(job.id, kept.number), Waiter{wait.conn, wait.request_id});
-  for (const StepNode& node : kept.nodes) send_start_step(now, job, kept, node);
+  if (wait.request_id != 0) step_waiters_.emplace(std::pair(job.id, kept.number), Waiter{wait.conn, wait.request_id});
+  const wire::StartStep common = start_of(now, job, kept);
+  for (size_t i = 0; i < kept.nodes.size(); ++i) send_start_step(job, kept, i, common);
   return true;
 }
 
@@ -167,15 +197,27 @@ void Controller::save_step(const Step& step) {
   effects_.writes.push_back(store::PutStep{step.job, step.number, wire::to_wire(step).SerializeAsString()});
 }
 
-void Controller::send_start_step(Time now, const Job& job, const Step& step, const StepNode& node) {
+/// What all its nodes are told of a step.
+wire::StartStep Controller::start_of(Time now, const Job& job, const Step& step) const {
+  wire::StartStep start;
+  *start.mutable_job() = prepare_of(now, job);
+  start.set_step(step.number + 1);
+  std::vector<const model::NodeShare*> shares;
+  for (const StepNode& node : step.nodes) shares.push_back(&node.share);
+  *start.mutable_gang() = wire::gang_of(shares);
+  *start.mutable_request() = wire::to_wire(step.request);
+  return start;
+}
+
+void Controller::send_start_step(const Job& job, const Step& step, size_t index, const wire::StartStep& common) {
+  const model::NodeShare& share = step.nodes[index].share;
   wire::ControllerToNode message;
   wire::StartStep& start = *message.mutable_start_step();
-  *start.mutable_job() = prepare_of(now, job, node.share.node);
-  start.set_step(step.number + 1);
-  *start.mutable_share() = wire::to_wire(node.share);
-  for (const StepNode& other : step.nodes) *start.add_all() = wire::to_wire(other.share);
-  *start.mutable_request() = wire::to_wire(step.request);
-  send_to_node(node.share.node, std::move(message));
+  start = common;
+  complete_for(job, share.node, *start.mutable_job());
+  *start.mutable_share() = wire::to_wire(share);
+  start.mutable_gang()->set_node_id(static_cast<uint32_t>(index));
+  send_to_node(share.node, std::move(message));
 }
 
 /// The nodes that are still at it are told to end it.
@@ -424,7 +466,7 @@ void Controller::begin_waiting_steps(Time now, Job& job) {
     const StepWait& first = line->second.front();
     const auto begun = begin_step(now, job, first);
     if (begun && !*begun) return;
-    if (!begun) reply_error(first.conn, first.request_id, begun.error());
+    if (!begun && first.request_id != 0) reply_error(first.conn, first.request_id, begun.error());
     line->second.pop_front();
   }
   if (line->second.empty()) waiting_steps_.erase(line);
@@ -454,7 +496,8 @@ void Controller::forget_step_waiters(Time now, ConnId conn) {
 void Controller::refuse_steps(const Job& job, const std::string& why) {
   const base::Error error{base::ErrorCode::kConflict, fmt::format("job {} is ending: {}", job.id.value, why), ""};
   if (const auto line = waiting_steps_.find(job.id); line != waiting_steps_.end()) {
-    for (const StepWait& wait : line->second) reply_error(wait.conn, wait.request_id, error);
+    for (const StepWait& wait : line->second)
+      if (wait.request_id != 0) reply_error(wait.conn, wait.request_id, error);
     waiting_steps_.erase(line);
   }
   for (const auto& [number, step] : steps_of(job.id)) {
@@ -533,7 +576,8 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
     if (run == has.end()) {
       const bool is_new = !at.step->is_ready() && at.node->address.empty() && !at.step->is_ending && !rebooted;
       if (is_new && job != nullptr && job->state == JobState::kRunning && jobs_on_[node.id].contains(job->id)) {
-        send_start_step(now, *job, *at.step, *at.node);
+        send_start_step(*job, *at.step, static_cast<size_t>(at.node - at.step->nodes.data()),
+                        start_of(now, *job, *at.step));
       } else {
         if (at.step->detail.empty()) at.step->detail = fmt::format("node {} no longer has it", node.config.name);
         lose_part(*at.step);

@@ -277,6 +277,8 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
   if (!spec) return reply_error(conn, request.id(), spec.error());
   auto components = accept_components(now, caller, submit, *spec);
   if (!components) return reply_error(conn, request.id(), components.error());
+  auto first_step = accept_first_step(conn, *spec, submit);
+  if (!first_step) return reply_error(conn, request.id(), first_step.error());
   if (submit.test_only()) {
     components->insert(components->begin(), std::move(*spec));
     return test_only(now, conn, request, *components, warnings);
@@ -286,6 +288,7 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
                        {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});
   const JobId id = enter(now, submit, std::move(*spec), std::move(*components));
   attend(conn, jobs_.at(id));
+  if (*first_step) waiting_steps_[id].push_back(std::move(**first_step));
   wire::ApiReply out;
   out.mutable_submit()->set_job_id(id.value);
   out.mutable_submit()->set_cluster(settings_.cluster);

@@ -60,7 +60,7 @@ base::Status NodeAgent::check_start(const wire::StartStep& message) const {
       std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return r.first.is_step() && r.second.is_live(); });
   if (live >= kMostSteps) return base::invalid(node + " has " + std::to_string(live) + " steps at once already");
   GW_TRY_STATUS(check_user(message.job().spec().uid(), message.job().allow_root()));
-  GW_TRY_STATUS(check_share(config_.node, message.share(), message.all()));
+  GW_TRY_STATUS(check_share(config_.node, message.share()));
   if (message.share().tasks() == 0 || message.share().tasks() > kMostTasks)
     return base::invalid("the controller gave " + std::to_string(message.share().tasks()) + " tasks, but 1 to " +
                          std::to_string(kMostTasks) + " fit a node");

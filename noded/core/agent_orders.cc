@@ -1,6 +1,7 @@
 // The node agent: what the controller orders.
 // Invariants: an order may come twice, late, or for a run that is not here; each case has an answer that changes
 // nothing.
+#include "base/hostlist.h"
 #include "noded/core/agent.h"
 #include "noded/core/step_spec.h"
 
@@ -16,11 +17,11 @@ wire::RunRecord make_record(const AgentConfig& config, const wire::Prepare& p) {
   record.set_version(1);
   record.set_job(p.job());
   record.set_attempt(p.attempt());
-  record.set_has_script(runs_script(config.node, p));
+  record.set_has_script(runs_script(p));
   record.set_boot_id(config.boot_id);
   record.set_lease_us(p.lease_us());
   record.set_grace_us(p.grace_us());
-  record.set_alone(p.all_size() == 1 && p.spec().het_job() == 0 && !p.spec().request().elastic());
+  record.set_alone(p.gang().node_count() == 1 && p.spec().het_job() == 0 && !p.spec().request().elastic());
   record.set_go(p.go());
   record.set_generation(p.generation());
   return record;
@@ -28,12 +29,14 @@ wire::RunRecord make_record(const AgentConfig& config, const wire::Prepare& p) {
 
 std::optional<wire::Resize> first_hosts(const wire::Prepare& p) {
   if (!p.spec().request().elastic()) return std::nullopt;
+  const auto nodes = base::expand_hostlist(p.gang().nodes());
+  if (!nodes) return std::nullopt;
   wire::Resize out;
   out.set_job(p.job());
   out.set_attempt(p.attempt());
   out.set_uid(p.spec().uid());
   out.set_gid(p.spec().gid());
-  for (const wire::NodeShare& share : p.all()) out.add_nodes(share.node());
+  for (const std::string& node : *nodes) out.add_nodes(node);
   return out;
 }
 
@@ -78,7 +81,7 @@ void NodeAgent::repeat_prepare(base::Time now, Run& run) {
 void NodeAgent::begin(base::Time now, Run& run) {
   run.deadline = base::Time::never();
   base::Status status = check_user(run.prepare->spec().uid(), run.prepare->allow_root());
-  if (status) status = check_share(config_.node, run.prepare->share(), run.prepare->all());
+  if (status) status = check_share(config_.node, run.prepare->share());
   if (!status) {
     const bool node_fault = status.error().code != base::ErrorCode::kDenied;
     fail_start(now, run, model::EndReason::kLaunchFailed, status.error().text(), node_fault);

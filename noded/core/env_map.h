@@ -29,14 +29,6 @@ inline void take_out(Env& env, const std::string& name) {
 /// NAME=value, by name.
 std::vector<std::string> lines_of(const Env& env);
 
-/// The nodes of a gang or step, as the variables tell them.
-struct Gang {
-  std::vector<std::string> names;
-  std::vector<uint32_t> tasks, cpus;
-  uint64_t all_tasks = 0;
-};
-Gang gang_of(const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares);
-
 std::vector<uint32_t> gpus_of(const wire::NodeShare& share);
 /// "0,3"
 std::string comma_list(const std::vector<uint32_t>& numbers);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/bitset.h"
-#include "base/hostlist.h"
 #include "model/job.h"
 #include "model/request.h"
 #include "noded/core/env_map.h"
@@ -149,20 +148,19 @@ void put_times(Env& env, const wire::Prepare& p, base::Time now) {
 }
 
 /// What is told of the job and, with a suffix, of each component of a heterogeneous one.
-void put_gang(Env& env, const Gang& gang, const std::string& suffix) {
-  put(env, "JOB_NODELIST" + suffix, base::compress_hostlist(gang.names));
-  put(env, "JOB_NUM_NODES" + suffix, gang.names.size());
-  put(env, "NTASKS" + suffix, gang.all_tasks);
-  put(env, "TASKS_PER_NODE" + suffix, base::compress_counts(gang.tasks));
-  put(env, "JOB_CPUS_PER_NODE" + suffix, base::compress_counts(gang.cpus));
+void put_gang(Env& env, const wire::Gang& gang, const std::string& suffix) {
+  put(env, "JOB_NODELIST" + suffix, gang.nodes());
+  put(env, "JOB_NUM_NODES" + suffix, gang.node_count());
+  put(env, "NTASKS" + suffix, gang.all_tasks());
+  put(env, "TASKS_PER_NODE" + suffix, gang.tasks());
+  put(env, "JOB_CPUS_PER_NODE" + suffix, gang.cpus());
 }
 
 void put_gang(Env& env, const wire::Prepare& p) {
-  const Gang gang = gang_of(p.all());
-  put_gang(env, gang, "");
-  put(env, "NODELIST", base::compress_hostlist(gang.names));
-  put(env, "NNODES", gang.names.size());
-  put(env, "NPROCS", gang.all_tasks);
+  put_gang(env, p.gang(), "");
+  put(env, "NODELIST", p.gang().nodes());
+  put(env, "NNODES", p.gang().node_count());
+  put(env, "NPROCS", p.gang().all_tasks());
 }
 
 /// Of a heterogeneous job: each component's part, numbered.
@@ -174,7 +172,7 @@ void put_components(Env& env, const wire::Prepare& p) {
     const std::string suffix = "_HET_GROUP_" + std::to_string(k);
     put(env, "JOB_ID" + suffix, c.job());
     put(env, "JOB_PARTITION" + suffix, c.partition());
-    put_gang(env, gang_of(c.all()), suffix);
+    put_gang(env, c.gang(), suffix);
   }
 }
 
@@ -208,17 +206,6 @@ void put_gpus(Env& env, const NodeFacts& node, const wire::Prepare& p) {
 }
 
 }  // namespace
-
-Gang gang_of(const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares) {
-  Gang gang;
-  for (const wire::NodeShare& share : shares) {
-    gang.names.push_back(share.node());
-    gang.tasks.push_back(share.tasks());
-    gang.cpus.push_back(share.cpus());
-    gang.all_tasks += share.tasks();
-  }
-  return gang;
-}
 
 std::vector<uint32_t> gpus_of(const wire::NodeShare& share) {
   const auto set = base::IndexSet::parse(share.gpus());

@@ -2,9 +2,6 @@
 // Invariants: see step_env.h.
 #include "noded/core/step_env.h"
 
-#include <algorithm>
-
-#include "base/hostlist.h"
 #include "noded/core/env_map.h"
 #include "noded/core/job_env.h"
 #include "noded/core/step_spec.h"
@@ -17,14 +14,12 @@ namespace {
 constexpr const char* kNotTheJobs[] = {"PROCID",        "LOCALID",       "GTIDS",        "NTASKS_PER_NODE",
                                        "CPUS_PER_TASK", "GPUS_PER_TASK", "GPUS_ON_NODE", "GPU_BIND"};
 
-void put_shape(Env& env, const NodeFacts& node, const wire::StartStep& start) {
-  const Gang gang = gang_of(start.all());
-  put(env, "STEP_NODELIST", base::compress_hostlist(gang.names));
-  for (const char* name : {"STEP_NUM_NODES", "NNODES"}) put(env, name, gang.names.size());
-  for (const char* name : {"STEP_NUM_TASKS", "NTASKS", "NPROCS"}) put(env, name, gang.all_tasks);
-  for (const char* name : {"STEP_TASKS_PER_NODE", "TASKS_PER_NODE"}) put(env, name, base::compress_counts(gang.tasks));
-  const auto self = std::find(gang.names.begin(), gang.names.end(), node.name);
-  put(env, "NODEID", static_cast<uint64_t>(self - gang.names.begin()));
+void put_shape(Env& env, const wire::Gang& gang) {
+  put(env, "STEP_NODELIST", gang.nodes());
+  for (const char* name : {"STEP_NUM_NODES", "NNODES"}) put(env, name, gang.node_count());
+  for (const char* name : {"STEP_NUM_TASKS", "NTASKS", "NPROCS"}) put(env, name, gang.all_tasks());
+  for (const char* name : {"STEP_TASKS_PER_NODE", "TASKS_PER_NODE"}) put(env, name, gang.tasks());
+  put(env, "NODEID", gang.node_id());
 }
 
 void put_request(Env& env, const wire::StartStep& start) {
@@ -53,7 +48,7 @@ void put_gpus(Env& env, const NodeFacts& node, const wire::StartStep& start) {
 void put_files(Env& env, const NodeFacts& node, const wire::StartStep& start) {
   const RunKey step{start.job().job(), start.job().attempt(), start.step()};
   env["GANGWAY_PREEMPT_FILE"] = node.steps_dir + "/" + step.text() + "/" + kPreemptFile;
-  if (!runs_script(node, start.job())) env.erase("GANGWAY_HOSTLIST_FILE");
+  if (!runs_script(start.job())) env.erase("GANGWAY_HOSTLIST_FILE");
 }
 
 }  // namespace
@@ -65,7 +60,7 @@ std::vector<std::string> step_environment(const NodeFacts& node, const wire::Sta
   put_job(env, node, start.job(), user, now);
   for (const char* name : kNotTheJobs) take_out(env, name);
   for (const char* name : {"STEP_ID", "STEPID"}) put(env, name, uint64_t{start.step()} - 1);
-  put_shape(env, node, start);
+  put_shape(env, start.gang());
   put_request(env, start);
   put_gpus(env, node, start);
   put_files(env, node, start);

@@ -116,18 +116,14 @@ void set_access(const NodeFacts& node, const wire::StartStep& start, wire::StepA
 
 }  // namespace
 
-bool runs_script(const NodeFacts& node, const wire::Prepare& prepare) {
+bool runs_script(const wire::Prepare& prepare) {
   if (prepare.spec().kind() != static_cast<uint32_t>(model::JobKind::kBatch)) return false;
-  return prepare.all_size() > 0 && prepare.all(0).node() == node.name && prepare.spec().het_offset() == 0;
+  return prepare.gang().node_id() == 0 && prepare.spec().het_offset() == 0;
 }
 
-base::Status check_share(const NodeFacts& node, const wire::NodeShare& share,
-                         const google::protobuf::RepeatedPtrField<wire::NodeShare>& all) {
+base::Status check_share(const NodeFacts& node, const wire::NodeShare& share) {
   if (share.node() != node.name)
     return base::invalid("the share is that of node \"" + share.node() + "\", not of " + node.name);
-  const auto is_here = [&](const wire::NodeShare& s) { return s.node() == node.name; };
-  if (std::count_if(all.begin(), all.end(), is_here) != 1)
-    return base::invalid("the gang does not list node " + node.name + " once");
   GW_TRY_STATUS(check_indices(share.cores(), node.topology.cores_size(), "core"));
   GW_TRY_STATUS(check_indices(share.gpus(), node.topology.gpus_size(), "GPU"));
   return {};

@@ -15,11 +15,10 @@ namespace gw::noded {
 constexpr uint32_t kMostTasks = 16384;
 
 /// Whether this node runs the batch script of the gang: the first of all nodes does, where the job has one.
-bool runs_script(const NodeFacts& node, const wire::Prepare& prepare);
+bool runs_script(const wire::Prepare& prepare);
 
 /// Checks that the share is this node's and that its cores and GPUs exist here. Errors name what does not.
-base::Status check_share(const NodeFacts& node, const wire::NodeShare& share,
-                         const google::protobuf::RepeatedPtrField<wire::NodeShare>& all);
+base::Status check_share(const NodeFacts& node, const wire::NodeShare& share);
 
 /// Limits and group of the run on this node. The share must have passed check_share.
 wire::Containment make_containment(const NodeFacts& node, const wire::Prepare& prepare);

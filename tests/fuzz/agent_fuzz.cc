@@ -140,8 +140,7 @@ std::string prepared(const char* first) {
   p.mutable_spec()->set_uid(1000);
   p.mutable_spec()->mutable_launch()->set_work_dir("/tmp");
   *p.mutable_share() = noded::testing::test_share("n0");
-  for (const char* node : {first, "n1"}) *p.add_all() = noded::testing::test_share(node);
-  if (std::string_view(first) != "n0") *p.add_all() = noded::testing::test_share("n0");
+  *p.mutable_gang() = noded::testing::test_gang({first, "n1", "n0"});
   p.set_script("#!/bin/sh\n");
   p.set_environment(std::string("A=b\0C=d", 7));
   p.set_lease_us(30'000'000);
@@ -176,7 +175,7 @@ std::string started_step() {
   s.mutable_job()->mutable_spec()->set_uid(1000);
   *s.mutable_job()->mutable_share() = noded::testing::test_share("n0");
   *s.mutable_share() = noded::testing::test_share("n0");
-  *s.add_all() = noded::testing::test_share("n0");
+  *s.mutable_gang() = noded::testing::test_gang({"n0"});
   s.mutable_request()->set_gpus_per_task(1);
   constexpr uint8_t kOfStep = 4;
   return order(m) + make_record(kUser, kOfStep) + make_record(kConnected, kOfStep) +

@@ -58,7 +58,7 @@ TEST_F(Components, StartTogetherOnceAllAreReady) {
   const wire::Prepare& prepare = w.last(leader_node, wire::ControllerToNode::kPrepare)->prepare();
   EXPECT_FALSE(prepare.go());
   ASSERT_EQ(prepare.components_size(), 2);
-  EXPECT_EQ(prepare.components(1).all_size(), 2);
+  EXPECT_EQ(prepare.components(1).gang().node_count(), 2u);
   prepare_all(first);
   EXPECT_EQ(state(first, 0), JobState::kConfiguring);  // it waits for the other
   w.prepared(nodes_of(second).front(), second);

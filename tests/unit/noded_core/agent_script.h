@@ -2,14 +2,17 @@
 // "prepare 7.1 go" -> "lookup 7.1". Log lines are left out of the texts.
 #pragma once
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "model/job.h"
 #include "model/job_state.h"
 #include "noded/core/agent.h"
+#include "wire/gang.h"
 
 namespace gw::noded::testing {
 
@@ -123,6 +126,20 @@ inline wire::NodeShare test_share(const std::string& node) {
   return share;
 }
 
+/// What node `self` is told of the nodes, each with so many tasks and two CPUs.
+inline wire::Gang test_gang(const std::vector<std::string>& names, const std::string& self = "n0", uint32_t tasks = 1) {
+  model::Allocation allocation;
+  for (const std::string& name : names) {
+    model::NodeShare& share = allocation.shares.emplace_back();
+    share.name = name;
+    share.tasks = tasks;
+    share.cpus = 2;
+  }
+  wire::Gang gang = wire::gang_of(allocation);
+  gang.set_node_id(static_cast<uint32_t>(std::find(names.begin(), names.end(), self) - names.begin()));
+  return gang;
+}
+
 /// An agent with a clock, driven by lines of text.
 class AgentScript {
  public:
@@ -171,8 +188,7 @@ class AgentScript {
     p.mutable_spec()->set_uid(static_cast<uint32_t>(std::stoul(option(words, "uid", "1000"))));
     p.set_generation(static_cast<uint32_t>(std::stoul(option(words, "generation", "0"))));
     p.mutable_spec()->mutable_request()->set_elastic(option(words, "elastic", "") == "yes");
-    std::istringstream nodes(option(words, "nodes", "n0"));
-    for (std::string node; std::getline(nodes, node, ',');) *p.add_all() = test_share(node);
+    *p.mutable_gang() = test_gang(base::split(option(words, "nodes", "n0"), ','));
     *p.mutable_share() = test_share("n0");
     p.mutable_share()->set_gpus(option(words, "gpus", "0-1"));
     p.set_script("#!/bin/sh\n");
@@ -191,7 +207,7 @@ class AgentScript {
     s.set_step(key.step);
     *s.mutable_share() = s.job().share();
     s.mutable_share()->set_tasks(static_cast<uint32_t>(std::stoul(option(words, "tasks", "1"))));
-    *s.mutable_all() = s.job().all();
+    *s.mutable_gang() = s.job().gang();
     s.set_ticket_key("t");
     return m;
   }

@@ -25,7 +25,7 @@ class StepSpecTest : public ::testing::Test {
     prepare.set_restarts(1);
     prepare.set_time_limit_us(3'600'000'000);
     *prepare.mutable_share() = test_share("n0");
-    for (const char* name : {"n0", "n1"}) *prepare.add_all() = test_share(name);
+    *prepare.mutable_gang() = test_gang({"n0", "n1"});
     wire::JobSpec& spec = *prepare.mutable_spec();
     spec.set_name("train");
     spec.set_uid(1000);
@@ -196,9 +196,9 @@ TEST_F(StepSpecTest, EmulatedNodesSeeTheirOwnName) {
 }
 
 TEST_F(StepSpecTest, AnAllocationHasNoScript) {
-  EXPECT_TRUE(runs_script(node, prepare));
+  EXPECT_TRUE(runs_script(prepare));
   prepare.mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
-  EXPECT_FALSE(runs_script(node, prepare));
+  EXPECT_FALSE(runs_script(prepare));
 }
 
 // A step with two tasks on n1, the second of the job's nodes, which has GPUs 1 to 3 for it.
@@ -213,13 +213,14 @@ class AccessSpecTest : public StepSpecTest {
     prepare.mutable_share()->set_gpus("1-3");
     prepare.set_lease_us(5);
     prepare.set_generation(6);
+    *prepare.mutable_gang() = test_gang({"n0", "n1"}, "n1");
     *start.mutable_job() = prepare;
     start.set_step(4);
     start.set_ticket_key("key");
     *start.mutable_share() = prepare.share();
     start.mutable_share()->set_gpus("2-3");
     start.mutable_share()->set_tasks(2);
-    *start.add_all() = start.share();
+    *start.mutable_gang() = test_gang({"n1"}, "n1", 2);
     start.mutable_request()->set_gpus_per_task(1);
   }
 
@@ -336,14 +337,14 @@ TEST_F(AccessSpecTest, LiesWithinItsJobAndIsBoundByNothingElse) {
 }
 
 TEST_F(StepSpecTest, ChecksTheShare) {
-  EXPECT_TRUE(check_share(node, prepare.share(), prepare.all()));
+  EXPECT_TRUE(check_share(node, prepare.share()));
   for (const char* bad : {"4", "x", "0-"}) {
     prepare.mutable_share()->set_cores(bad);
-    EXPECT_FALSE(check_share(node, prepare.share(), prepare.all())) << bad;
+    EXPECT_FALSE(check_share(node, prepare.share())) << bad;
   }
   prepare.mutable_share()->set_cores("");
   prepare.mutable_share()->set_node("n9");
-  EXPECT_FALSE(check_share(node, prepare.share(), prepare.all()));
+  EXPECT_FALSE(check_share(node, prepare.share()));
 }
 
 }  // namespace
