@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,18 +42,20 @@ struct Swarm {
   auth::MungeAuthenticator munge;
   link::AuthPool pool;
   wire::NodeTopology topology;
-  size_t registered = 0, wanted = 0;
+  size_t registered = 0, wanted = 0, next = 0;
+  std::function<void()> on_registered;
 };
 
 /// The shepherd of a step on one node.
 class Shepherd {
  public:
   using OverFn = std::function<void()>;
-  Shepherd(Swarm& swarm, OverFn over) : swarm_(swarm), over_(std::move(over)) {}
+  Shepherd(Swarm& swarm, std::string host, OverFn over)
+      : swarm_(swarm), host_(std::move(host)), over_(std::move(over)) {}
 
   base::Status open(const wire::StartStep& start) {
     stream::ServerOptions options;
-    options.address = "127.0.0.1:0";
+    options.address = host_ + ":0";
     options.step = {start.job().spec().uid(), start.job().job(), start.step() - 1, start.job().attempt(),
                     start.job().generation()};
     std::memcpy(options.controller_key.data(), start.ticket_key().data(), options.controller_key.size());
@@ -123,6 +127,7 @@ class Shepherd {
   }
 
   Swarm& swarm_;
+  std::string host_;
   OverFn over_;
   auth::KeyPair key_;
   std::unique_ptr<stream::Server> server_;
@@ -134,7 +139,11 @@ class Shepherd {
 
 class Node {
  public:
-  Node(Swarm& swarm, std::string name) : swarm_(swarm), name_(std::move(name)) {}
+  /// Each has a loopback address of its own: a thousand listeners at one would look long for free ports.
+  Node(Swarm& swarm, size_t index)
+      : swarm_(swarm),
+        name_(fmt::format("s{}", index)),
+        host_(fmt::format("127.1.{}.{}", index / 200, index % 200 + 1)) {}
 
   void dial() {
     link::DialLinkOptions options;
@@ -188,6 +197,7 @@ class Node {
     if (m.has_registered()) {
       interval_ = base::microseconds(m.registered().heartbeat_us());
       beat();
+      swarm_.on_registered();
       if (++swarm_.registered == swarm_.wanted) std::puts("up"), std::fflush(stdout);
     }
     if (m.has_prepare()) on_prepare(m.prepare());
@@ -208,8 +218,8 @@ class Node {
     const auto key = std::pair(start.job().job(), start.step());
     auto& shepherd = steps_[key];
     const uint32_t attempt = start.job().attempt();
-    shepherd =
-        std::make_unique<Shepherd>(swarm_, [this, key, attempt] { on_step_over(key.first, attempt, key.second); });
+    shepherd = std::make_unique<Shepherd>(swarm_, host_,
+                                          [this, key, attempt] { on_step_over(key.first, attempt, key.second); });
     if (!shepherd->open(start)) std::exit(1);
     wire::NodeToController m;
     wire::Prepared& ready = *m.mutable_prepared();
@@ -246,7 +256,7 @@ class Node {
   }
 
   Swarm& swarm_;
-  std::string name_;
+  std::string name_, host_;
   link::LinkDialHandle dialing_;
   std::shared_ptr<link::SecureLink> link_;
   base::Duration interval_ = base::seconds(5);
@@ -269,10 +279,14 @@ int run(char** argv) {
   swarm.topology = wire::to_wire(*topology);
   swarm.wanted = static_cast<size_t>(std::atoi(argv[2]));
   std::vector<std::unique_ptr<Node>> nodes;
-  for (size_t i = 0; i < swarm.wanted; ++i) {
-    nodes.push_back(std::make_unique<Node>(swarm, fmt::format("s{}", i)));
-    nodes.back()->dial();
-  }
+  for (size_t i = 0; i < swarm.wanted; ++i) nodes.push_back(std::make_unique<Node>(swarm, i));
+  // The controller takes only so many strangers at a time.
+  constexpr size_t kAtOnce = 16;
+  swarm.next = std::min(kAtOnce, swarm.wanted);
+  swarm.on_registered = [&] {
+    if (swarm.next < swarm.wanted) nodes[swarm.next++]->dial();
+  };
+  for (size_t i = 0; i < swarm.next; ++i) nodes[i]->dial();
   swarm.loop.run();
   return 0;
 }

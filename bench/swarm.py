@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-from peers import copy_programs, end_process, free_ports
+from peers import copy_programs, end_process, free_ports, wait_until
 from workloads import percentile
 
 CONFIG = """\
@@ -76,7 +76,8 @@ def measure(options, root, programs):
         running.append(munged(root))
         with open(root / 'gctld.log', 'w', encoding='utf-8') as log:
             running.append(start([programs / 'bin/gctld', '--config', config], log))
-        time.sleep(1)
+        wait_until((root / 'munge.socket').exists, 'start of munged')
+        wait_until(lambda: 'serves at' in (root / 'gctld.log').read_text(), 'start of gctld')
         swarm = start([options.build / 'bin/bench_swarm', config, options.nodes, options.topology], None)
         running.append(swarm)
         if swarm.stdout.readline() != 'up\n':
@@ -102,6 +103,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with tempfile.TemporaryDirectory(prefix='gw-swarm-', dir='/dev/shm') as root:
         root = pathlib.Path(root)
+        root.chmod(0o755)  # munged wants all to reach its socket
         print(json.dumps(measure(options, root, copy_programs(options.build, root / 'programs'))))
 
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hostlist.h"
@@ -22,11 +24,29 @@ Controller::Controller(Settings settings, Time now)
   configure_pools();
 }
 
-Effects Controller::take_effects() {
+Effects Controller::take_effects_early() {
   save_usage();
   Effects out = std::move(effects_);
   effects_ = Effects{};
   return out;
+}
+
+Effects Controller::take_effects() {
+  Effects out = take_effects_early();
+  store::Batch late = take_late_rows();
+  std::move(late.begin(), late.end(), std::back_inserter(out.writes));
+  return out;
+}
+
+store::Batch Controller::take_late_rows() {
+  store::Batch rows;
+  for (const JobId id : std::exchange(late_jobs_, {}))
+    if (const model::Job* job = find_job(id); job != nullptr && job->ended() == nullptr)
+      rows.push_back(store::PutJobStatus{row_of(*job, false)});
+  for (const StepKey& key : std::exchange(late_steps_, {}))
+    if (const auto it = steps_.find(key); it != steps_.end())
+      rows.push_back(store::PutStep{key.first, key.second, wire::to_wire(it->second).SerializeAsString()});
+  return rows;
 }
 
 void Controller::note(std::string text, bool is_warning) { effects_.out.push_back(Note{is_warning, std::move(text)}); }
@@ -112,6 +132,7 @@ store::JobRow Controller::row_of(const model::Job& job, bool with_spec) const {
 
 void Controller::save(const model::Job& job) {
   GW_CHECK(job.is_consistent());
+  late_jobs_.erase(job.id);
   if (job.ended() != nullptr)
     effects_.writes.push_back(store::EndJob{row_of(job, false)});
   else

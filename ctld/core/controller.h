@@ -72,7 +72,13 @@ class Controller {
 
   /// When on_tick() is wanted next.
   Time next_wakeup() const { return timers_.next(); }
+  /// With all that is to be written.
   Effects take_effects();
+  /// Without the rows that take_late_rows() gives. They are owed to the group of writes that these effects are in.
+  Effects take_effects_early();
+  bool has_late_rows() const { return !late_jobs_.empty() || !late_steps_.empty(); }
+  /// Rows that one node after another changes: as they are now, each once, however often they changed.
+  store::Batch take_late_rows();
 
   const std::map<JobId, model::Job>& jobs() const { return jobs_; }
   const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
@@ -170,6 +176,8 @@ class Controller {
   std::map<StepKey, model::Step> steps_;  // of jobs that run
   std::multimap<StepKey, Waiter> step_waiters_;
   std::map<JobId, std::deque<StepWait>> waiting_steps_;  // no empty line
+  std::set<JobId> late_jobs_;                            // see take_late_rows()
+  std::set<StepKey> late_steps_;
   std::map<JobId, ConnId> attendants_;
   std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
@@ -287,6 +295,9 @@ class Controller {
   static model::Allocation usable_by_steps(const model::Job& job);
   base::Result<bool> begin_step(Time now, model::Job& job, const StepWait& wait);
   void save_step(const model::Step& step);
+  /// As save() and save_step(), where each node of a large gang causes one: see take_late_rows().
+  void save_late(const model::Job& job) { late_jobs_.insert(job.id); }
+  void save_step_late(const model::Step& step) { late_steps_.insert({step.job, step.number}); }
   static base::Result<std::optional<StepWait>> accept_first_step(ConnId conn, const model::JobSpec& spec,
                                                                  const wire::SubmitRequest& submit);
   void begin_first_step(Time now, model::Job& job);

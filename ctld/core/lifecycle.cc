@@ -298,7 +298,7 @@ void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   if (placed.waiting_for.empty())
     go_together(now, *job);
   else
-    save(*job);
+    save_late(*job);
 }
 
 void Controller::go(Time now, Job& job) {
@@ -513,7 +513,7 @@ void Controller::share_gone(Time now, Job& job, NodeId node) {
   if (placed->waiting_for.empty())
     finish(now, job);
   else
-    save(job);
+    save_late(job);
 }
 
 /// The run is known to be over on one node, without having been told to end: the whole gang ends.

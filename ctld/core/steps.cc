@@ -194,6 +194,7 @@ base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wa
 }
 
 void Controller::save_step(const Step& step) {
+  late_steps_.erase({step.job, step.number});
   effects_.writes.push_back(store::PutStep{step.job, step.number, wire::to_wire(step).SerializeAsString()});
 }
 
@@ -409,7 +410,7 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
     if (m.reason() == static_cast<uint32_t>(model::EndReason::kShepherdDied) ||
         m.reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired))
       lose_part(*at.step);
-    save_step(*at.step);
+    save_step_late(*at.step);
   }
   acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunEnding);
 }
@@ -440,7 +441,7 @@ void Controller::step_left_node(Time now, Step& step, StepNode& node) {
   if (!step.is_ready() && !step.is_ending)
     fail_step(step, fmt::format("it ended early on {}", name_of(node.share.node)));
   if (std::any_of(step.nodes.begin(), step.nodes.end(), [](const StepNode& n) { return !n.is_gone; }))
-    return save_step(step);
+    return save_step_late(step);
   step_over(now, step);
 }
 

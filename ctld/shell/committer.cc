@@ -15,6 +15,7 @@ Committer::Committer(io::Loop& loop, std::unique_ptr<store::Store> store, Releas
 
 Committer::~Committer() {
   *alive_ = false;
+  fetch_owed();
   {
     const std::lock_guard lock(mutex_);
     std::move(open_writes_.begin(), open_writes_.end(), std::back_inserter(next_));
@@ -24,15 +25,30 @@ Committer::~Committer() {
   thread_.join();
 }
 
-void Committer::add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::Charge charge) {
-  if (writes.empty() && is_idle()) {
+void Committer::add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::Charge charge, bool owes) {
+  if (writes.empty() && !owes && is_idle()) {
     if (!out.empty()) release_(std::move(out));
     return;
   }
+  is_owed_ |= owes;
   if (!writes.empty()) open_writes_.push_back(std::move(writes));
   open_out_.insert(open_out_.end(), std::make_move_iterator(out.begin()), std::make_move_iterator(out.end()));
   if (charge) open_charges_.push_back(std::move(charge));
-  if (!in_flight_ && !open_writes_.empty()) launch();
+  if (!in_flight_ && has_open_writes()) begin();
+}
+
+/// What was owed may have come to nothing.
+void Committer::begin() {
+  fetch_owed();
+  if (!open_writes_.empty()) return launch();
+  const std::vector<HeldMemory::Charge> charges = std::exchange(open_charges_, {});  // until `ready` has been released
+  std::vector<Outgoing> ready = std::exchange(open_out_, {});
+  if (!ready.empty()) release_(std::move(ready));
+}
+
+void Committer::fetch_owed() {
+  if (!std::exchange(is_owed_, false) || !owed_fn_) return;
+  if (store::Batch rows = owed_fn_(); !rows.empty()) open_writes_.push_back(std::move(rows));
 }
 
 void Committer::launch() {
@@ -56,6 +72,7 @@ void Committer::on_durable() {
     on_fault_("");
   }
   // What came meanwhile and writes nothing depended on this group alone.
+  fetch_owed();
   if (open_writes_.empty()) {
     out.insert(out.end(), std::make_move_iterator(open_out_.begin()), std::make_move_iterator(open_out_.end()));
     open_out_.clear();

@@ -31,12 +31,15 @@ class Committer {
   Committer& operator=(const Committer&) = delete;
 
   /// Adds effects; called on the loop. Without writes under way or waiting they are released at once. `charge` is what
-  /// they count for while they are held; it goes when they are released.
-  void add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::Charge charge = {});
+  /// they count for while they are held; it goes when they are released. With `owes` more writes belong to them, which
+  /// are fetched when their group is closed.
+  void add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::Charge charge = {}, bool owes = false);
+  /// Fetches the writes that are owed; called on the loop, at the latest by the destructor.
+  void on_owed(std::function<store::Batch()> fn) { owed_fn_ = std::move(fn); }
   /// Transactions that became durable.
   uint64_t commits() const { return commits_; }
   /// Nothing is under way or waits.
-  bool is_idle() const { return !in_flight_ && open_writes_.empty() && open_out_.empty(); }
+  bool is_idle() const { return !in_flight_ && !has_open_writes() && open_out_.empty(); }
 
  private:
   io::Poster poster_;
@@ -48,6 +51,8 @@ class Committer {
   std::vector<Outgoing> open_out_, flying_out_;
   std::vector<HeldMemory::Charge> open_charges_, flying_charges_;
   uint64_t commits_ = 0;
+  std::function<store::Batch()> owed_fn_;
+  bool is_owed_ = false;
   bool in_flight_ = false;
   bool is_faulty_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -58,6 +63,9 @@ class Committer {
   bool is_stopping_ = false;
   std::thread thread_;
 
+  bool has_open_writes() const { return is_owed_ || !open_writes_.empty(); }
+  void fetch_owed();
+  void begin();
   void launch();
   void on_durable();
   void work();

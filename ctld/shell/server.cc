@@ -100,6 +100,7 @@ base::Status Server::open_store() {
         if (why.empty()) scheduler_->nudge();
         pump();
       });
+  committer_->on_owed([this] { return core_->take_late_rows(); });
   scheduler_ = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
                                                  [this](const sched::Plan& plan, const PassReport& report) {
                                                    core_->on_fragmentation(report.fragmentation);
@@ -246,7 +247,7 @@ void Server::on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link) {
 }
 
 void Server::pump(const Request* request) {
-  Effects effects = core_->take_effects();
+  Effects effects = core_->take_effects_early();
   scheduler_->feed(std::move(effects.deltas));
   std::vector<Outgoing> held;
   for (Outgoing& out : effects.out) {
@@ -263,9 +264,10 @@ void Server::pump(const Request* request) {
       held.push_back(std::move(out));
   }
   HeldMemory::Charge charge;
-  if (request != nullptr && !(effects.writes.empty() && committer_->is_idle()))
+  const bool owes = core_->has_late_rows();
+  if (request != nullptr && !(effects.writes.empty() && !owes && committer_->is_idle()))
     charge = held_.charge(request->uid, request->bytes + memory_of(held));
-  committer_->add(std::move(effects.writes), std::move(held), std::move(charge));
+  committer_->add(std::move(effects.writes), std::move(held), std::move(charge), owes);
   rearm();
 }
 

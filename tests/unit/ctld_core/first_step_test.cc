@@ -81,6 +81,40 @@ TEST(FirstStep, ThatCannotBeginIsRefusedToItsClientAlone) {
   EXPECT_TRUE(w.steps().empty());
 }
 
+TEST(LateRows, AreWrittenOnceHoweverManyNodesChangeThem) {
+  StepWorld w(8, JobKind::kStep, 32, 'a');
+  w.core->take_effects();
+  for (int i = 0; i < 7; ++i) {
+    wire::NodeToController m;
+    m.mutable_prepared()->set_job(w.id.value);
+    m.mutable_prepared()->set_attempt(1);
+    w.core->on_node_message(w.now, w.links.at("n" + std::to_string(i)), NodePeer{0, "127.0.0.1"}, m);
+    EXPECT_TRUE(w.core->take_effects_early().writes.empty());
+    EXPECT_TRUE(w.core->has_late_rows());
+  }
+  const store::Batch rows = w.core->take_late_rows();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(std::get<store::PutJobStatus>(rows[0]).row.id, w.id);
+  EXPECT_FALSE(w.core->has_late_rows());
+}
+
+TEST(LateRows, OfAJobThatHasEndedMeanwhileAreNotWritten) {
+  StepWorld w(2, JobKind::kStep, 8, 'a');
+  w.core->take_effects();
+  wire::NodeToController m;
+  m.mutable_prepared()->set_job(w.id.value);
+  m.mutable_prepared()->set_attempt(1);
+  w.core->on_node_message(w.now, w.links.at("n0"), NodePeer{0, "127.0.0.1"}, m);
+  ASSERT_TRUE(w.core->has_late_rows());
+  wire::ApiRequest cancel;
+  cancel.mutable_cancel()->mutable_filter()->add_ids(w.id.value);
+  w.ask(kAlice, cancel);
+  w.done("n0", w.id);
+  w.done("n1", w.id);
+  EXPECT_EQ(w.state(w.id), JobState::kCancelled);
+  EXPECT_FALSE(w.core->has_late_rows());
+}
+
 TEST(FirstStep, IsOfAJobThatIsOneStep) {
   StepWorld w(1);
   wire::ApiRequest r = w.submission(StepWorld::request_of(1, 1));

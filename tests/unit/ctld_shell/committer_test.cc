@@ -127,6 +127,47 @@ TEST_F(CommitterTest, EndCommitsWhatWaits) {
   EXPECT_EQ(all, "12");
 }
 
+TEST_F(CommitterTest, OwedWritesAreFetchedOnceWhenTheirGroupIsClosed) {
+  std::string state = "x";
+  committer_->on_owed([&] { return write(state); });
+  disk_.set(Disk::Mood::kHangs);
+  committer_->add(write("1"), say("a"));
+  for (const char* now : {"2", "3", "4"}) {
+    state = now;
+    committer_->add({}, say(now), {}, true);
+  }
+  disk_.set(Disk::Mood::kWorks);
+  ASSERT_TRUE(until([&] { return committer_->is_idle(); }));
+  EXPECT_EQ(disk_.groups, (std::vector<std::string>{"1", "4"})) << "as it is when it is written";
+  EXPECT_EQ(released_, "a234");
+}
+
+TEST_F(CommitterTest, OwedThatComeToNothingHoldNothingUp) {
+  committer_->on_owed([] { return store::Batch(); });
+  committer_->add({}, say("a"), {}, true);
+  EXPECT_EQ(released_, "a");
+  EXPECT_TRUE(committer_->is_idle());
+  disk_.set(Disk::Mood::kHangs);
+  committer_->add(write("1"), say("b"));
+  committer_->add({}, say("c"), {}, true);
+  disk_.set(Disk::Mood::kWorks);
+  ASSERT_TRUE(until([&] { return committer_->is_idle(); }));
+  EXPECT_EQ(released_, "abc");
+}
+
+TEST_F(CommitterTest, EndFetchesAndCommitsWhatIsOwed) {
+  committer_->on_owed([] { return write("2"); });
+  disk_.set(Disk::Mood::kHangs);
+  committer_->add(write("1"), {});
+  committer_->add({}, {}, {}, true);
+  std::thread later([this] { disk_.set(Disk::Mood::kWorks); });
+  committer_.reset();
+  later.join();
+  std::string all;
+  for (const std::string& group : disk_.groups) all += group;
+  EXPECT_EQ(all, "12");
+}
+
 TEST_F(CommitterTest, CommitsGoOnDuringABackup) {
   std::mutex mutex;
   std::condition_variable wake;
