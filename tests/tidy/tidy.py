@@ -32,6 +32,7 @@ LIB_LAYERS = {
     'auth': {'base'},
     'io': {'base'},
     'link': {'base', 'model', 'wire', 'auth', 'io'},
+    'peer': {'base', 'auth', 'io', 'wire'},
     'stream': {'base', 'auth', 'io', 'wire'},
     'client': {'base', 'model', 'wire', 'auth', 'io', 'link', 'config'},
     'attach': {'base', 'model', 'wire', 'auth', 'io', 'link', 'config', 'client', 'stream'},
