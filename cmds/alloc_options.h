@@ -20,6 +20,9 @@ struct AllocOptions {
 
 /// The table; its handlers write into `options`, which must outlive it.
 std::vector<client::Option> alloc_table(AllocOptions& options, client::CommonFlags& flags, base::Time now);
+/// --immediate and --preemptible, of all commands that wait for an allocation.
+void add_waiting_options(std::vector<client::Option>& table, std::optional<uint32_t>& immediate_seconds,
+                         bool& preemptible);
 /// The pages of galloc.
 client::CommandDoc alloc_doc();
 

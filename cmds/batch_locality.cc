@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "bind/words.h"
 #include "cmds/batch_values.h"
 
 namespace gw::cmds {
@@ -93,60 +94,12 @@ void add_with_gpus(std::vector<Option>& t, BatchOptions& o) {
                }});
 }
 
-/// `0`, `0x3f`, each with `*COUNT` behind it where it is repeated. Masks are hexadecimal also without 0x.
-bool is_bind_item(Text item, bool is_mask) {
-  const size_t star = item.find('*');
-  const Text digits = "0123456789";
-  if (star != Text::npos) {
-    const Text count = item.substr(star + 1);
-    if (count.empty() || count.size() > 9 || count.find_first_not_of(digits) != Text::npos) return false;
-    item = item.substr(0, star);
-  }
-  const bool is_hex = item.starts_with("0x");
-  if (is_hex) item.remove_prefix(2);
-  if (item.empty() || item.size() > 256) return false;
-  return item.find_first_not_of(is_hex || is_mask ? "0123456789abcdef" : digits) == Text::npos;
-}
-
-Status check_bind_list(const std::string& kind, Text list) {
-  for (const std::string& item : base::split(list, ','))
-    if (!is_bind_item(item, kind == "mask_gpu"))
-      return invalid("--gpu-bind: \"" + base::printable(item, 40) + "\" in " + kind + " is no " +
-                     (kind == "mask_gpu" ? "mask" : "index") + " of GPUs");
-  if (list.empty()) return invalid("--gpu-bind: " + kind + " needs a list");
-  return {};
-}
-
-Status check_bind(Text how) {
-  const size_t colon = how.find(':');
-  const std::string kind(how.substr(0, colon));
-  const bool has_value = colon != Text::npos;
-  const Text value = has_value ? how.substr(colon + 1) : Text();
-  if ((kind == "none" || kind == "closest") && !has_value) return {};
-  if (kind == "map_gpu" || kind == "mask_gpu") return check_bind_list(kind, value);
-  if (kind == "single" || kind == "per_task") {
-    auto count = base::parse_int(value, 1, 65'536, "--gpu-bind: " + kind);
-    return count ? Status{} : Status(tl::unexpected(count.error()));
-  }
-  const std::vector<std::string> known = {"none", "closest", "map_gpu", "mask_gpu", "per_task", "single"};
-  const std::string meant = base::did_you_mean(kind, known);
-  return invalid("--gpu-bind: \"" + base::printable(how, 60) + "\" is no way of binding",
-                 meant.empty() ? "none, closest, map_gpu:LIST, mask_gpu:LIST, per_task:N or single:N" : meant);
-}
-
 }  // namespace
 
 base::Result<std::string> parse_gpu_bind(Text text) {
-  const std::string all = base::to_lower(text);
-  Text how = all;
-  for (const Text prefix : {"verbose", "v", "quiet", "q"}) {
-    if (how == prefix) return all;
-    if (how.size() <= prefix.size() || !how.starts_with(prefix) || how[prefix.size()] != ',') continue;
-    how.remove_prefix(prefix.size() + 1);
-    break;
-  }
-  GW_TRY_STATUS(check_bind(how));
-  return all;
+  GW_TRY(words, bind::parse_gpu(text));
+  static_cast<void>(words);
+  return base::to_lower(text);
 }
 
 base::Result<std::string> parse_gres_flags(Text text) {

@@ -25,8 +25,6 @@ using client::Option;
 using client::Program;
 using Text = std::string_view;
 
-constexpr int64_t kMaxSeconds = int64_t{365} * 24 * 3600;
-
 constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},
                                                 {"dependency", 'd'},
                                                 {"licenses", 'L'},
@@ -109,21 +107,7 @@ std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, bas
                "SHELL_ON_NODE",
                kPlain,
                sets(o.shell_on_node)});
-  t.push_back({"preemptible",
-               0,
-               Arg::kNone,
-               {},
-               "it may be taken off for others, and may borrow",
-               {},
-               kPlain,
-               sets(o.preemptible)});
-  t.push_back({"immediate", 'I', Arg::kOptional, "SECONDS", "give up if it cannot start at once, or so soon",
-               "IMMEDIATE", kPlain, [&o](Text v) -> Status {
-                 uint32_t seconds = 1;
-                 if (!v.empty()) GW_TRY_STATUS(number(seconds, "-I/--immediate", 0, kMaxSeconds)(v));
-                 o.immediate_seconds = std::max(seconds, 1u);
-                 return {};
-               }});
+  add_waiting_options(t, o.immediate_seconds, o.preemptible);
   t.push_back(
       {"bell", 0, Arg::kNone, {}, "ring the terminal's bell when it starts", "BELL", kPlain, [&o](Text) -> Status {
          o.bell = true;

@@ -14,6 +14,7 @@
 #include "cmds/batch_script.h"
 #include "cmds/commands.h"
 #include "cmds/run_session.h"
+#include "model/job_variables.h"
 #include "wire/convert.h"
 
 namespace gw::cmds {
@@ -33,9 +34,23 @@ Result<std::string> work_dir(const std::string& chdir) {
   return chdir.empty() ? std::string(here) : std::string(here) + "/" + chdir;
 }
 
+/// Without what the job, step or task that this runs in was told: the step has its own. Of a step of another job that
+/// goes also for what tells of the array.
+std::vector<std::string> environment_of_steps(uint32_t job) {
+  std::vector<std::string> lines = present_environment();
+  const uint32_t enclosing = facts_of_environment(environment).id;
+  if (enclosing == 0) return lines;
+  std::erase_if(lines, [&](const std::string& line) {
+    const std::string_view name = std::string_view(line).substr(0, line.find('='));
+    const bool is_same_job = job == 0 || job == enclosing;
+    return model::is_job_variable(name) && !(is_same_job && model::is_kept_in_steps(name));
+  });
+  return lines;
+}
+
 Result<LaunchContext> make_context(const RunOptions& o) {
   LaunchContext c;
-  GW_TRY(block, export_environment(o.job.export_form, present_environment()));
+  GW_TRY(block, export_environment(o.job.export_form, environment_of_steps(o.job_id)));
   c.environment = base::split(block, '\0');
   std::erase_if(c.environment, [](const std::string& line) { return line.empty(); });
   GW_TRY(dir, work_dir(o.job.chdir));

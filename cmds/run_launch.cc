@@ -107,10 +107,6 @@ struct Planner {
     l.set_columns(context.columns);
     l.set_keep(o.keep);
     l.set_kill_on_bad_exit(o.kill_on_bad_exit);
-    l.set_binds_cpus(o.binds_cpus && !o.overcommit);
-    l.set_binds_gpus(o.binds_gpus && step.request().gpus_per_task() > 0);
-    l.set_binds_memory(o.binds_memory);
-    l.set_says_binding(o.says_binding);
     return l;
   }
 };

@@ -5,9 +5,11 @@
 #include <set>
 
 #include "base/text.h"
+#include "cmds/alloc_options.h"
 #include "cmds/batch_values.h"
 #include "cmds/commands.h"
 #include "cmds/run_values.h"
+#include "model/job_variables.h"
 
 namespace gw::cmds {
 namespace {
@@ -72,21 +74,7 @@ void add_launch(std::vector<Option>& t, RunOptions& o) {
                {},
                kPlain,
                number(o.job_id, "--jobid", 1, UINT32_MAX)});
-  t.push_back({"preemptible",
-               0,
-               Arg::kNone,
-               "",
-               "a new allocation may be taken off for others, and may borrow",
-               {},
-               kPlain,
-               sets(o.preemptible)});
-  t.push_back({"immediate", 'I', Arg::kOptional, "SECONDS", "give up if it cannot start at once, or so soon",
-               "IMMEDIATE", kPlain, [&o](Text v) -> Status {
-                 uint32_t seconds = 1;
-                 if (!v.empty()) GW_TRY_STATUS(number(seconds, "-I/--immediate", 0, kMaxSeconds)(v));
-                 o.immediate_seconds = std::max(seconds, 1u);
-                 return {};
-               }});
+  add_waiting_options(t, o.immediate_seconds, o.preemptible);
   t.push_back({"test-only",
                0,
                Arg::kNone,
@@ -116,9 +104,12 @@ void add_sharing(std::vector<Option>& t, RunOptions& o) {
                number(o.relative, "-r/--relative", 0, 1'000'000)});
   t.push_back({"distribution", 'm', Arg::kRequired, "block|cyclic", "task numbers: consecutive on a node, or in turn",
                "DISTRIBUTION", kPlain, [&o](Text v) { return set_distribution(o, v); }});
-  t.push_back({"cpu-bind", 0, Arg::kRequired, "HOW", "cores of a task: none, cores; verbose, before it", "CPU_BIND",
-               kPlain, [&o](Text v) { return set_cpu_bind(o, v); }});
-  t.push_back({"mem-bind", 0, Arg::kRequired, "HOW", "memory of a task: none, local; verbose, before it", "MEM_BIND",
+  t.push_back({"cpu-bind", 0, Arg::kRequired, "[verbose,]HOW",
+               "CPUs of a task: none, threads, cores, sockets, ldoms, rank, map_cpu:LIST, mask_cpu:LIST, rank_ldom, "
+               "map_ldom:LIST, mask_ldom:LIST, closest",
+               "CPU_BIND", kPlain, [&o](Text v) { return set_cpu_bind(o, v); }});
+  t.push_back({"mem-bind", 0, Arg::kRequired, "[verbose,]HOW",
+               "memory of a task: none, local, rank, map_mem:LIST, mask_mem:LIST; prefer, before it", "MEM_BIND",
                kPlain, [&o](Text v) { return set_mem_bind(o, v); }});
   t.push_back({"external-launcher", 0, Arg::kNone, "", {}, {}, kHidden, sets(o.overlap)});
 }
@@ -204,6 +195,14 @@ constexpr client::Unsupported kUnsupported[] = {
     {"use-min-nodes", 0, Arg::kNone},
 };
 
+/// The binding that the enclosing step has would be nonsense in another; it stands under both prefixes.
+bool is_of_enclosing_step(const client::GetEnv& get, std::string_view name) {
+  if (!model::is_input_of_steps(name) || get("GANGWAY_STEP_ID") == nullptr) return false;
+  const char* value = get(std::string(name).c_str());
+  const char* own = get(("GANGWAY_" + std::string(name.substr(name.find('_') + 1))).c_str());
+  return value != nullptr && own != nullptr && std::string_view(value) == own;
+}
+
 }  // namespace
 
 Redirect parse_redirect(Text text) {
@@ -232,6 +231,7 @@ std::vector<Option> run_table(RunOptions& o, client::CommonFlags& flags, base::T
 }
 
 // What a job tells its programs has the names of what srun reads: there it is taken from facts_of_environment() alone.
+// Its --gpu-bind is meant for its steps.
 Status read_run_environment(const std::vector<Option>& table, const client::GetEnv& get, bool is_inside) {
   std::vector<Option> rows;
   RunOptions unused;
@@ -239,9 +239,11 @@ Status read_run_environment(const std::vector<Option>& table, const client::GetE
   std::vector<Option> allocation_rows;
   add_allocation_options(allocation_rows, unused.job, {});
   for (const Option& row : allocation_rows) of_allocation.insert(row.name);
+  of_allocation.erase("gpu-bind");
   for (const Option& row : table)
     if (!row.env.empty() && !(is_inside && of_allocation.contains(row.name))) rows.push_back(row);
-  GW_TRY_STATUS(client::read_environment(rows, {"SLURM_"}, get));
+  const auto of_user = [&get](const char* name) { return is_of_enclosing_step(get, name) ? nullptr : get(name); };
+  GW_TRY_STATUS(client::read_environment(rows, {"SLURM_"}, of_user));
   return client::read_environment(table, {"SRUN_", "GRUN_"}, get);
 }
 

@@ -39,7 +39,7 @@ struct RunOptions {
   bool kill_on_bad_exit = false;
   std::optional<uint32_t> wait_seconds;
   std::optional<uint32_t> immediate_seconds;
-  bool binds_cpus = true, binds_gpus = true, binds_memory = false, says_binding = false;
+  std::string cpu_bind, mem_bind;  ///< Words of bind/words.h; those of GPUs are in `job`.
   attach::Distribution distribution = attach::Distribution::kBlock;
   uint32_t job_id = 0;
   uint32_t relative = 0;
@@ -58,7 +58,8 @@ std::vector<client::Option> run_table(RunOptions& options, client::CommonFlags& 
 /// The pages of grun.
 client::CommandDoc run_doc();
 
-/// Reads SLURM_*, SRUN_* and GRUN_* variables. Inside an allocation SLURM_* that tell of it say nothing of the step.
+/// Reads SLURM_*, SRUN_* and GRUN_* variables. Inside an allocation SLURM_* that tell of it say nothing of the step,
+/// and inside a step the binding that it has says nothing of another one.
 base::Status read_run_environment(const std::vector<client::Option>& table, const client::GetEnv& get, bool is_inside);
 /// The allocation that the environment tells of; id 0: none.
 JobFacts facts_of_environment(const client::GetEnv& get);

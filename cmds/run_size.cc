@@ -37,6 +37,16 @@ Result<uint32_t> gpus_of_a_task(const GpuOptions& gpus, uint32_t tasks, uint32_t
   return count / sharers;
 }
 
+/// What says nothing of sizes.
+void set_manner(const RunOptions& o, model::StepRequest& s) {
+  s.name = o.job.spec.name;
+  s.overcommit = o.overcommit;
+  s.cpu_bind = o.cpu_bind;
+  s.gpu_bind = o.job.spec.gpu_bind;
+  s.mem_bind = o.mem_bind;
+  s.cyclic = o.distribution == attach::Distribution::kCyclic;
+}
+
 }  // namespace
 
 JobFacts facts_of_environment(const client::GetEnv& get) {
@@ -88,10 +98,9 @@ Result<model::StepRequest> step_inside(const RunOptions& o, const JobFacts& job)
   const uint32_t tasks = s.tasks > 0 ? s.tasks : nodes * std::max(s.tasks_per_node, 1u);
   GW_TRY(gpus, gpus_of_a_task(o.job.gpus, tasks, nodes, s.tasks_per_node));
   s.gpus_per_task = gpus > 0 || has_size ? gpus : job.gpus_per_task;
-  s.name = o.job.spec.name;
+  set_manner(o, s);
   s.overlap = o.overlap;
   s.whole = o.whole;
-  s.overcommit = o.overcommit;
   return s;
 }
 
@@ -107,8 +116,7 @@ Result<model::StepRequest> step_outside(RunOptions& o, std::vector<std::string>&
   GW_TRY_STATUS(complete(o.job, notes));
   s.cpus_per_task = r.cpus_per_task > 1 ? r.cpus_per_task : 0;
   if (r.gpu_counting == model::GpuCounting::kPerTask) s.gpus_per_task = r.gpus;
-  s.name = o.job.spec.name;
-  s.overcommit = o.overcommit;
+  set_manner(o, s);
   s.whole = true;
   return s;
 }

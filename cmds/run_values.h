@@ -8,11 +8,9 @@
 
 namespace gw::cmds {
 
-/// --cpu-bind: [quiet,|verbose,]none|no|cores|rank|threads|closest|auto.
+/// --cpu-bind, --gpu-bind and --mem-bind: words of bind/words.h.
 base::Status set_cpu_bind(RunOptions& o, std::string_view value);
-/// --gpu-bind, in gbatch's words.
 base::Status set_gpu_bind(RunOptions& o, std::string_view value);
-/// --mem-bind: [quiet,|verbose,]none|local|rank.
 base::Status set_mem_bind(RunOptions& o, std::string_view value);
 /// -m/--distribution: block|cyclic, and after a colon words about sockets, which say nothing here.
 base::Status set_distribution(RunOptions& o, std::string_view value);

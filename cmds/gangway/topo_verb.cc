@@ -11,6 +11,7 @@
 #include "cmds/gangway/controller.h"
 #include "cmds/gangway/network_tree.h"
 #include "cmds/gangway/topo_share.h"
+#include "cmds/gangway/topo_steps.h"
 #include "cmds/gangway/verbs.h"
 #include "topo/generate.h"
 #include "topo/load.h"
@@ -26,14 +27,16 @@ using client::Program;
 
 const client::CommandDoc kDoc = {
     "draw a node: sockets, NUMA nodes, switches, GPUs, links, NICs, and who uses them",
-    "[OPTIONS] [NODE|JOB]",
+    "[OPTIONS] [NODE|JOB|JOB.STEP]",
     "For a node: what it reported to the controller, and which jobs have its GPUs. For a job number: each of its "
     "nodes, with what the job has there as one unit: GPUs, the cores near them, the nearest NICs, the memory's NUMA "
-    "nodes. Without argument: this machine. --file needs no controller. --network: the "
+    "nodes; then its steps, and which task has which GPUs, CPUs (numbers of the operating system), NUMA nodes and "
+    "NICs. JOB.STEP shows one step alone. Without argument: this machine. --file needs no controller. --network: the "
     "switches above the nodes.",
     {{"0", "done"}, {"1", "no such node, job or file, or no answer"}},
     {{"GANGWAY_CONF", "path of the configuration"}, {"NO_COLOR", "no colours"}},
     {{"gangway topo n3", "who uses which GPU of n3"},
+     {"gangway topo 7.0", "which task of the step has which GPUs, CPUs and NIC"},
      {"gangway topo --network", "switches, their nodes, and free GPUs below each"},
      {"gangway topo --file dgx-h100", "a made-up machine"},
      {"gangway topo --generate dgx-h100 > dgx.xml", "the same as an hwloc XML file"}},
@@ -57,6 +60,8 @@ struct View {
   model::NodeTopology topology;
   std::vector<topo::GpuUse> uses;
   std::optional<ShareView> share;  // of the job that was asked for
+  wire::NodeTopology told;         // the topology as it came
+  std::vector<StepView> steps;     // of that job
 };
 
 int terminal_width() {
@@ -70,7 +75,7 @@ Result<View> view_of(const wire::Node& node) {
                       "is gnoded running there?");
   }
   GW_TRY(topology, wire::from_wire(node.topology()));
-  View view{fmt::format("{}  {}", node.name(), node.state()), topology, {}, {}};
+  View view{fmt::format("{}  {}", node.name(), node.state()), topology, {}, {}, node.topology(), {}};
   for (const auto& [gpu, job] : node.gpu_jobs()) view.uses.push_back({gpu, base::JobId(job), "", false});
   for (const auto& [gpu, reason] : node.offline_gpus()) view.uses.push_back({gpu, {}, reason, true});
   return view;
@@ -92,7 +97,26 @@ Result<std::vector<View>> views_of_nodes(const Program& program, const std::vect
 
 std::string name_of(const View& view) { return view.title.substr(0, view.title.find(' ')); }
 
-Result<std::vector<View>> views_of_job(const Program& program, uint32_t id) {
+/// The steps of a job that run; with a number that one alone.
+Result<std::vector<wire::Step>> ask_steps(const Program& program, uint32_t job, std::optional<uint32_t> number) {
+  wire::ApiRequest request;
+  request.mutable_list_steps()->add_job_ids(job);
+  GW_TRY(reply, ask_controller(program, request));
+  std::vector<wire::Step> steps;
+  for (const wire::Step& step : reply.list_steps().steps())
+    if (!number || step.step() == *number) steps.push_back(step);
+  if (number && steps.empty())
+    return base::fail(base::ErrorCode::kNotFound, fmt::format("step {}.{} does not run", job, *number),
+                      "gqueue -s lists the steps that run");
+  return steps;
+}
+
+bool has_part(const wire::Step& step, const std::string& node) {
+  return std::any_of(step.nodes().begin(), step.nodes().end(),
+                     [&](const wire::StepNode& n) { return n.share().node() == node; });
+}
+
+Result<std::vector<View>> views_of_job(const Program& program, uint32_t id, std::optional<uint32_t> number) {
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(id);
   GW_TRY(reply, ask_controller(program, request));
@@ -101,15 +125,20 @@ Result<std::vector<View>> views_of_job(const Program& program, uint32_t id) {
   if (shares.empty()) {
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} has no nodes", id), "it waits, or never started");
   }
+  GW_TRY(steps, ask_steps(program, id, number));
   std::vector<std::string> names;
-  for (const wire::NodeShare& s : shares) names.push_back(s.node());
+  for (const wire::NodeShare& s : shares)
+    if (!number || has_part(steps.front(), s.node())) names.push_back(s.node());
   GW_TRY(views, views_of_nodes(program, names));
-  for (View& view : views)
+  for (View& view : views) {
     for (const wire::NodeShare& s : shares) {
       if (s.node() != name_of(view)) continue;
       GW_TRY(share, share_of(view.topology, id, s));
       view.share = std::move(share);
     }
+    GW_TRY(here, steps_on(name_of(view), view.told, steps));
+    view.steps = std::move(here);
+  }
   return views;
 }
 
@@ -122,10 +151,15 @@ Result<std::vector<View>> find_views(const Program& program, const Options& opti
   if (!options.file.empty() || operands.empty()) {
     const std::string source = options.file.empty() ? "live" : options.file;
     GW_TRY(topology, topo::load(source));
-    return std::vector<View>{{"", topology, {}, {}}};
+    return std::vector<View>{{"", topology, {}, {}, {}, {}}};
   }
-  const auto number = base::parse_int(operands[0], 1, UINT32_MAX, "job");
-  if (number) return views_of_job(program, static_cast<uint32_t>(*number));
+  const size_t dot = operands[0].find('.');
+  const auto job = base::parse_int(operands[0].substr(0, dot), 1, UINT32_MAX, "job");
+  if (job && dot == std::string::npos) return views_of_job(program, static_cast<uint32_t>(*job), {});
+  if (job) {
+    GW_TRY(step, base::parse_int(operands[0].substr(dot + 1), 0, UINT32_MAX, "step"));
+    return views_of_job(program, static_cast<uint32_t>(*job), static_cast<uint32_t>(step));
+  }
   return views_of_nodes(program, {operands[0]});
 }
 
@@ -135,7 +169,10 @@ std::string json_text(const std::vector<View>& views) {
   for (const View& view : views) {
     auto one = nlohmann::json::parse(topo::to_json(view.topology, view.uses)).at("node");
     one["name"] = name_of(view);
-    if (view.share) one["share"] = share_json(view.topology, *view.share);
+    if (view.share) {
+      one["share"] = share_json(view.topology, *view.share);
+      one["steps"] = steps_json(view.told, view.steps);
+    }
     all["nodes"].push_back(std::move(one));
   }
   return all.dump(2) + "\n";
@@ -146,7 +183,7 @@ std::string drawn(const std::vector<View>& views) {
   for (const View& view : views) {
     if (!out.empty()) out += "\n";
     if (!view.title.empty()) out += view.title + "\n";
-    if (view.share) out += share_text(view.topology, *view.share);
+    if (view.share) out += share_text(view.topology, *view.share) + steps_text(view.told, view.steps);
     out += topo::draw(view.topology, view.uses, terminal_width(), client::use_colour(STDOUT_FILENO),
                       client::use_unicode());
   }

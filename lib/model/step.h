@@ -23,9 +23,11 @@ struct StepRequest {
   uint32_t gpus_per_task = 0;         ///< 0: sees all of the job's on its nodes, and takes none.
   std::vector<std::string> nodelist;  ///< All of these.
   std::vector<std::string> exclude;
-  bool overlap = false;     ///< Takes nothing: shares with the other steps.
-  bool whole = false;       ///< All cores and GPUs that the job has on its nodes.
-  bool overcommit = false;  ///< May have more tasks than cores.
+  bool overlap = false;                      ///< Takes nothing: shares with the other steps.
+  bool whole = false;                        ///< All cores and GPUs that the job has on its nodes.
+  bool overcommit = false;                   ///< May have more tasks than cores.
+  std::string cpu_bind, gpu_bind, mem_bind;  ///< Words of bind/words.h; empty: not said.
+  bool cyclic = false;                       ///< Ranks go to the nodes in turn.
   bool operator==(const StepRequest&) const = default;
 };
 

@@ -2,7 +2,8 @@
 #include "sched/unit_table.h"
 
 #include <algorithm>
-#include <map>
+
+#include "model/nics.h"
 
 namespace gw::sched {
 namespace {
@@ -14,34 +15,9 @@ constexpr uint32_t kSmallGpus = 8;
 /// Beyond this the cache is emptied: 16 GPUs have a million different questions.
 constexpr size_t kMaxCached = size_t{1} << 14;
 
-int nic_distance(const model::Gpu& gpu, const model::Nic& nic) {
-  if (gpu.pcie_switch == nic.pcie_switch) return 0;
-  if (gpu.host_bridge == nic.host_bridge) return 1;
-  if (gpu.numa == nic.numa) return 2;
-  return gpu.socket == nic.socket ? 3 : 4;
-}
-
-/// The fast adapters if there are any, else all.
-std::vector<uint32_t> eligible_nics(const NodeTopology& topology) {
-  std::vector<uint32_t> all, fast;
-  for (uint32_t n = 0; n < topology.nics.size(); ++n) {
-    all.push_back(n);
-    if (topology.nics[n].kind == "infiniband") fast.push_back(n);
-  }
-  return fast.empty() ? all : fast;
-}
-
-std::vector<uint32_t> nearest_nics(const NodeTopology& topology, const model::Gpu& gpu,
-                                   const std::vector<uint32_t>& eligible) {
-  std::vector<uint32_t> nearest;
-  int best = 5;
-  for (const uint32_t n : eligible) {
-    const int distance = nic_distance(gpu, topology.nics[n]);
-    if (distance < best) nearest.clear();
-    best = std::min(best, distance);
-    if (distance == best) nearest.push_back(n);
-  }
-  return nearest;
+template <typename Device>
+model::DeviceSpot spot_of(const Device& d) {
+  return {d.pcie_switch, d.host_bridge, d.numa, d.socket};
 }
 
 }  // namespace
@@ -62,12 +38,13 @@ UnitTable::UnitTable(std::shared_ptr<const NodeTopology> topology)
 }
 
 void UnitTable::assign_nics() {
-  const std::vector<uint32_t> eligible = eligible_nics(*topology_);
-  std::map<std::vector<uint32_t>, size_t> turn;
-  for (const model::Gpu& gpu : topology_->gpus) {
-    const std::vector<uint32_t> nearest = nearest_nics(*topology_, gpu, eligible);
-    nic_of_gpu_.push_back(nearest.empty() ? UINT32_MAX : nearest[turn[nearest]++ % nearest.size()]);
+  std::vector<model::DeviceSpot> gpus, nics;
+  for (const model::Gpu& gpu : topology_->gpus) gpus.push_back(spot_of(gpu));
+  for (const model::Nic& nic : topology_->nics) {
+    nics.push_back(spot_of(nic));
+    nics.back().is_fast = nic.kind == "infiniband";
   }
+  nic_of_gpu_ = model::nic_of_gpus(gpus, nics);
 }
 
 const GpuChoice* UnitTable::gpus(const IndexSet& free, uint32_t count, model::Locality at_most) {

@@ -6,6 +6,7 @@ namespace {
 
 constexpr int kMostNames = 100'000;
 constexpr uint32_t kMostTasks = 10'000'000;
+constexpr size_t kLongestBinding = 8192;  // as bind/words.h
 
 }  // namespace
 
@@ -23,6 +24,10 @@ StepRequest to_wire(const model::StepRequest& r) {
   w.set_overlap(r.overlap);
   w.set_whole(r.whole);
   w.set_overcommit(r.overcommit);
+  w.set_cpu_bind(r.cpu_bind);
+  w.set_gpu_bind(r.gpu_bind);
+  w.set_mem_bind(r.mem_bind);
+  w.set_cyclic(r.cyclic);
   return w;
 }
 
@@ -33,6 +38,10 @@ base::Result<model::StepRequest> from_wire(const StepRequest& w) {
     if (count > kMostTasks)
       return base::invalid("a step asks for " + std::to_string(count) + " of something; at most " +
                            std::to_string(kMostTasks) + " are taken");
+  for (const std::string* words : {&w.cpu_bind(), &w.gpu_bind(), &w.mem_bind()})
+    if (words->size() > kLongestBinding)
+      return base::invalid("the words of a binding have " + std::to_string(words->size()) + " bytes",
+                           "at most " + std::to_string(kLongestBinding));
   model::StepRequest r;
   r.name = w.name();
   r.tasks = w.tasks();
@@ -46,6 +55,10 @@ base::Result<model::StepRequest> from_wire(const StepRequest& w) {
   r.overlap = w.overlap();
   r.whole = w.whole();
   r.overcommit = w.overcommit();
+  r.cpu_bind = w.cpu_bind();
+  r.gpu_bind = w.gpu_bind();
+  r.mem_bind = w.mem_bind();
+  r.cyclic = w.cyclic();
   return r;
 }
 

@@ -3,82 +3,18 @@
 #include "noded/core/job_env.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 
 #include "base/bitset.h"
 #include "model/job.h"
+#include "model/job_variables.h"
 #include "model/request.h"
 #include "noded/core/env_map.h"
 
 namespace gw::noded {
 
 namespace {
-
-// Every variable that a job may set: those of an enclosing job must not shine through.
-constexpr std::array kJobVariables = {"JOB_ID",
-                                      "JOBID",
-                                      "JOB_NAME",
-                                      "JOB_NODELIST",
-                                      "NODELIST",
-                                      "JOB_NUM_NODES",
-                                      "NNODES",
-                                      "NTASKS",
-                                      "NPROCS",
-                                      "NTASKS_PER_NODE",
-                                      "TASKS_PER_NODE",
-                                      "JOB_CPUS_PER_NODE",
-                                      "CPUS_ON_NODE",
-                                      "CPUS_PER_TASK",
-                                      "MEM_PER_NODE",
-                                      "MEM_PER_CPU",
-                                      "JOB_PARTITION",
-                                      "JOB_ACCOUNT",
-                                      "JOB_QOS",
-                                      "JOB_USER",
-                                      "JOB_UID",
-                                      "JOB_GID",
-                                      "JOB_GPUS",
-                                      "GPUS",
-                                      "GPUS_ON_NODE",
-                                      "GPUS_PER_NODE",
-                                      "GPUS_PER_TASK",
-                                      "CLUSTER_NAME",
-                                      "SUBMIT_DIR",
-                                      "SUBMIT_HOST",
-                                      "PROCID",
-                                      "LOCALID",
-                                      "NODEID",
-                                      "GTIDS",
-                                      "TASK_PID",
-                                      "RESTART_COUNT",
-                                      "JOB_START_TIME",
-                                      "JOB_END_TIME",
-                                      "TOPOLOGY_ADDR",
-                                      "TOPOLOGY_ADDR_PATTERN",
-                                      "JOB_RESERVATION",
-                                      "CPUS_PER_GPU",
-                                      "MEM_PER_GPU",
-                                      "GPU_BIND",
-                                      "HET_SIZE",
-                                      "STEP_ID",
-                                      "STEPID",
-                                      "STEP_NODELIST",
-                                      "STEP_NUM_NODES",
-                                      "STEP_NUM_TASKS",
-                                      "STEP_TASKS_PER_NODE",
-                                      "STEP_GPUS",
-                                      "LAUNCH_NODE_IPADDR",
-                                      "SRUN_COMM_HOST",
-                                      "SRUN_COMM_PORT",
-                                      "ARRAY_JOB_ID",
-                                      "ARRAY_TASK_ID",
-                                      "ARRAY_TASK_COUNT",
-                                      "ARRAY_TASK_MIN",
-                                      "ARRAY_TASK_MAX",
-                                      "ARRAY_TASK_STEP"};
-constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"};
 
 Env parse_environment(std::string_view bytes) {
   Env env;
@@ -93,14 +29,14 @@ Env parse_environment(std::string_view bytes) {
 }
 
 void drop_enclosing_job(Env& env) {
-  for (const char* name : kJobVariables) {
-    env.erase(std::string("SLURM_") + name);
-    env.erase(std::string("GANGWAY_") + name);
+  Env kept;
+  for (const auto& [name, value] : env) {
+    if (!model::is_job_variable(name)) kept.emplace(name, value);
+    if (!model::is_input_of_steps(name)) continue;
+    const auto own = env.find("GANGWAY_" + name.substr(name.find('_') + 1));
+    if (own == env.end() || own->second != value) kept.emplace(name, value);
   }
-  env.erase("SLURMD_NODENAME");
-  env.erase("GANGWAY_NODENAME");
-  std::erase_if(env, [](const auto& entry) { return entry.first.find("_HET_GROUP_") != std::string::npos; });
-  for (const char* name : kDeviceVariables) env.erase(name);
+  env = std::move(kept);
 }
 
 void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const UserInfo& user) {

@@ -44,6 +44,33 @@ void put_gpus(Env& env, const NodeFacts& node, const wire::StartStep& start) {
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
 }
 
+/// "quiet,mask_cpu:0x1,0x2", and the same in parts.
+void put_masks(Env& env, const std::string& name, const std::string& type, bool says, const std::string& list) {
+  const std::string how = says ? "verbose" : "quiet";
+  put(env, name, how + "," + type + list);
+  put(env, name + "_VERBOSE", how);
+  put(env, name + "_TYPE", type);
+  put(env, name + "_LIST", list);
+}
+
+std::string masks_of(const bind::Binding& binding, base::IndexSet bind::Place::*part) {
+  std::string list;
+  for (const bind::Place& place : binding.places) list += (list.empty() ? "" : ",") + bind::mask_text(place.*part);
+  return list;
+}
+
+/// What is done, as masks of the node's tasks; which is also what would have to be asked for to get it again.
+void put_binding(Env& env, const wire::StepRequest& r, const bind::Binding& binding) {
+  using bind::Place;
+  put_masks(env, "CPU_BIND", binding.binds_cpus ? "mask_cpu:" : "none", binding.cpu.says,
+            binding.binds_cpus ? masks_of(binding, &Place::pus) : "");
+  if (!r.gpu_bind().empty()) put(env, "GPU_BIND", r.gpu_bind());
+  if (r.mem_bind().empty()) return;
+  put_masks(env, "MEM_BIND", binding.binds_memory ? "mask_mem:" : "none", binding.mem.says,
+            binding.binds_memory ? masks_of(binding, &Place::mems) : "");
+  if (binding.mem.prefers) put(env, "MEM_BIND_PREFER", "prefer");
+}
+
 /// What the step is told when it makes way lies in its own folder; the list of an elastic gang lies beside its script.
 void put_files(Env& env, const NodeFacts& node, const wire::StartStep& start) {
   const RunKey step{start.job().job(), start.job().attempt(), start.step()};
@@ -53,8 +80,8 @@ void put_files(Env& env, const NodeFacts& node, const wire::StartStep& start) {
 
 }  // namespace
 
-std::vector<std::string> step_environment(const NodeFacts& node, const wire::StartStep& start, const UserInfo& user,
-                                          base::Time now) {
+std::vector<std::string> step_environment(const NodeFacts& node, const wire::StartStep& start,
+                                          const bind::Binding& binding, const UserInfo& user, base::Time now) {
   Env env;
   fill_in_login(env, node, user);
   put_job(env, node, start.job(), user, now);
@@ -63,6 +90,7 @@ std::vector<std::string> step_environment(const NodeFacts& node, const wire::Sta
   put_shape(env, start.gang());
   put_request(env, start);
   put_gpus(env, node, start);
+  put_binding(env, start.request(), binding);
   put_files(env, node, start);
   return lines_of(env);
 }

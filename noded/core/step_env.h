@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/time.h"
+#include "bind/places.h"
 #include "noded/core/facts.h"
 #include "wire/node.pb.h"
 
 namespace gw::noded {
 
 /// NAME=value lines.
-std::vector<std::string> step_environment(const NodeFacts& node, const wire::StartStep& start, const UserInfo& user,
-                                          base::Time now);
+std::vector<std::string> step_environment(const NodeFacts& node, const wire::StartStep& start,
+                                          const bind::Binding& binding, const UserInfo& user, base::Time now);
 
 }  // namespace gw::noded

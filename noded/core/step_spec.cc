@@ -6,11 +6,12 @@
 #include <set>
 
 #include "base/bitset.h"
+#include "base/text.h"
 #include "base/time.h"
+#include "bind/places.h"
 #include "model/job.h"
 #include "model/output_path.h"
 #include "noded/core/job_env.h"
-#include "noded/core/places.h"
 #include "noded/core/step_env.h"
 
 namespace gw::noded {
@@ -95,23 +96,57 @@ void see_own_name(const NodeFacts& node, wire::StepSpec& spec) {
   for (const std::string& line : node.hosts) spec.add_hosts(line);
 }
 
-void set_access(const NodeFacts& node, const wire::StartStep& start, wire::StepAccess& access) {
+/// As Slurm calls it. What is dealt out by sockets or cores ends up as masks.
+const char* kind_of(const bind::Binding& binding) {
+  if (!binding.binds_cpus) return "NONE";
+  switch (binding.cpu.way) {
+    case bind::CpuWay::kRank:
+      return "RANK";
+    case bind::CpuWay::kMap:
+      return "MAP";
+    case bind::CpuWay::kRankLdom:
+      return "LDRANK";
+    case bind::CpuWay::kMapLdom:
+      return "LDMAP";
+    case bind::CpuWay::kMaskLdom:
+      return "LDMASK";
+    default:
+      return "MASK";
+  }
+}
+
+void set_manner(const NodeFacts& node, const bind::Binding& binding, wire::BindingManner& manner) {
+  manner.set_only_records(node.is_emulated);
+  manner.set_cpu_kind(kind_of(binding));
+  manner.set_says_cpus(binding.cpu.says);
+  manner.set_says_gpus(binding.gpu.says);
+  manner.set_says_memory(binding.mem.says);
+  manner.set_prefers_memory(binding.mem.prefers);
+}
+
+std::string nic_names(const wire::NodeTopology& topology, const bind::Place& place) {
+  std::vector<std::string> names;
+  for (const uint32_t nic : place.nics) names.push_back(topology.nics(static_cast<int>(nic)).name());
+  return base::join(names, ",");
+}
+
+void set_access(const NodeFacts& node, const wire::StartStep& start, const bind::Binding& binding,
+                wire::StepAccess& access) {
   access.set_ticket_key(start.ticket_key());
   access.set_listen(node.listen_host + ":0");
   access.set_step(start.step() - 1);
   access.set_generation(start.job().generation());
   access.set_launch_limit_us(kLaunchLimit.us);
-  const wire::StepRequest& request = start.request();
-  const std::vector<uint32_t> gpus = index_set(start.share().gpus()).to_vector();
-  access.set_gpu_variable(gpu_variable(node, gpus));
-  for (const Place& place :
-       make_places(node.topology, start.share(), request.cpus_per_task(), request.gpus_per_task())) {
+  access.set_gpu_variable(gpu_variable(node, index_set(start.share().gpus()).to_vector()));
+  for (const bind::Place& place : binding.places) {
     wire::TaskPlace& told = *access.add_places();
-    told.set_gpus(visible_indices(node, start.job().share(), place.gpus.to_vector()));
-    if (node.is_emulated) continue;  // its cores are not there
-    told.set_cpus(place.pus.text());
-    told.set_mems(place.mems.text());
+    if (binding.binds_gpus) told.set_gpus(visible_indices(node, start.job().share(), place.gpus.to_vector()));
+    if (binding.binds_cpus) told.set_cpus(place.pus.text());
+    if (binding.binds_memory) told.set_mems(place.mems.text());
+    told.set_nics(nic_names(node.topology, place));
+    told.set_problem(place.problem);
   }
+  set_manner(node, binding, *access.mutable_binding());
 }
 
 }  // namespace
@@ -189,12 +224,13 @@ wire::StepSpec make_access_spec(const NodeFacts& node, const wire::StartStep& st
   spec.set_step(run.step_name());
   spec.set_dir(node.steps_dir + "/" + run.text());
   set_user(user, job.spec(), spec);
-  for (std::string& line : step_environment(node, start, user, now)) spec.add_env(std::move(line));
+  const bind::Binding binding = bind::bind_tasks(node.topology, start.share(), start.request());
+  for (std::string& line : step_environment(node, start, binding, user, now)) spec.add_env(std::move(line));
   *spec.mutable_containment() = step_containment(node, run, "");
   see_own_name(node, spec);
   spec.set_lease_us(job.lease_us());
   spec.set_allow_root(job.allow_root());
-  set_access(node, start, *spec.mutable_access());
+  set_access(node, start, binding, *spec.mutable_access());
   return spec;
 }
 

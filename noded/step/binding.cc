@@ -6,14 +6,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <memory>
 #include <system_error>
 
+#include "base/bitset.h"
 #include "base/text.h"
+#include "bind/words.h"
 
 namespace gw::noded::step {
 namespace {
@@ -35,17 +36,21 @@ CpuSet no_cpus() {
 
 std::string note(const char* what) { return std::string(what) + ": " + std::generic_category().message(errno); }
 
-std::string mask_of(const cpu_set_t* set) {
-  std::string digits;
-  for (size_t first = 0; first < kCpus; first += 4) {
-    unsigned digit = 0;
-    for (size_t i = 0; i < 4; ++i) digit |= (CPU_ISSET_S(first + i, kCpuBytes, set) ? 1U : 0U) << i;
-    digits += "0123456789abcdef"[digit];
-  }
-  digits.resize(std::max<size_t>(digits.find_last_not_of('0') + 1, 1));
-  std::reverse(digits.begin(), digits.end());
-  return "0x" + digits;
+base::IndexSet own_cpus() {
+  const CpuSet own = no_cpus();
+  static_cast<void>(::sched_getaffinity(0, kCpuBytes, own.get()));
+  base::IndexSet set;
+  for (uint32_t cpu = 0; cpu < kCpus; ++cpu)
+    if (CPU_ISSET_S(cpu, kCpuBytes, own.get())) set.insert(cpu);
+  return set;
 }
+
+base::IndexSet index_set(const std::string& text) {
+  auto set = base::IndexSet::parse(text);
+  return set ? std::move(*set) : base::IndexSet{};
+}
+
+constexpr int kPreferredMany = 5;  // MPOL_PREFERRED_MANY, which older headers do not have
 
 }  // namespace
 
@@ -74,7 +79,7 @@ std::string bind_to_cpus(const std::string& cpus) {
   return ::sched_setaffinity(0, kCpuBytes, set.get()) == 0 ? "" : note("binding to cores");
 }
 
-std::string bind_to_memory(const std::string& mems) {
+std::string bind_to_memory(const std::string& mems, bool prefers) {
   const auto wanted = parse_indices(mems);
   if (!wanted) return "memory nodes \"" + base::printable(mems) + "\" are no list";
   if (wanted->empty()) return {};
@@ -82,17 +87,31 @@ std::string bind_to_memory(const std::string& mems) {
   constexpr unsigned kMostNodes = 1024;  // the kernel refuses masks that name more
   for (const unsigned node : *wanted)
     if (node < kMostNodes) mask[node / kWordBits] |= 1UL << (node % kWordBits);
-  if (::syscall(SYS_set_mempolicy, MPOL_BIND, mask.data(), static_cast<unsigned long>(kMostNodes)) == 0) return {};
+  const auto set = [&](int how) {
+    return ::syscall(SYS_set_mempolicy, how, mask.data(), static_cast<unsigned long>(kMostNodes)) == 0;
+  };
+  // Kernels before 5.15 prefer one node only: the first.
+  if (prefers ? set(kPreferredMany) || set(MPOL_PREFERRED) : set(MPOL_BIND)) return {};
   return errno == EINVAL ? "" : note("binding to memory");  // nodes that are not here
 }
 
-std::string describe_binding(const std::string& node, unsigned rank, unsigned place, const std::string& gpus) {
-  const CpuSet own = no_cpus();
-  static_cast<void>(::sched_getaffinity(0, kCpuBytes, own.get()));
-  char task[64];
-  std::snprintf(task, sizeof task, "task %2u %2u [%d]: ", rank, place, static_cast<int>(::getpid()));
-  std::string text = "cpu-bind=MASK - " + node + ", " + task + "mask " + mask_of(own.get()) + " set\n";
-  if (!gpus.empty()) text += "gpu-bind: " + node + ", " + task + gpus + "\n";
+std::string describe_binding(const BoundTask& task, const wire::TaskPlace& place, const wire::BindingManner& manner) {
+  char who[64];
+  std::snprintf(who, sizeof who, ", task %2u %2u [%d]: ", task.rank, task.place, static_cast<int>(::getpid()));
+  const std::string at = " - " + task.node + who;
+  const std::string set = manner.only_records() ? " would be set (emulated node)\n" : " set\n";
+  std::string text;
+  if (manner.says_cpus()) {
+    const bool is_bound = !place.cpus().empty();
+    const base::IndexSet cpus = manner.only_records() && is_bound ? index_set(place.cpus()) : own_cpus();
+    text += "cpu-bind=" + manner.cpu_kind() + at + "mask " + bind::mask_text(cpus) + (is_bound ? set : "\n");
+  }
+  if (manner.says_memory()) {
+    const bool is_bound = !place.mems().empty();
+    text += std::string("mem-bind=") + (is_bound ? "MASK" : "NONE") + at +
+            (is_bound ? "mask " + bind::mask_text(index_set(place.mems())) + set : "all of the job\n");
+  }
+  if (manner.says_gpus()) text += "gpu-bind" + at + (task.gpus.empty() ? "none" : task.gpus) + "\n";
   return text;
 }
 

@@ -17,9 +17,16 @@ std::optional<std::vector<unsigned>> parse_indices(std::string_view text);
 
 /// Both for the calling process. Return a note if the kernel refused, else "".
 std::string bind_to_cpus(const std::string& cpus);
-std::string bind_to_memory(const std::string& mems);
-/// "cpu-bind=MASK - n0, task  1  1 [4711]: mask 0x3 set", and a line for the GPUs if the place has some: what the
-/// calling process really has.
-std::string describe_binding(const std::string& node, unsigned rank, unsigned place, const std::string& gpus);
+std::string bind_to_memory(const std::string& mems, bool prefers);
+
+struct BoundTask {
+  std::string node;
+  unsigned rank = 0;
+  unsigned place = 0;
+  std::string gpus;  ///< "CUDA_VISIBLE_DEVICES=0"
+};
+/// The lines that "verbose" asks for, in Slurm's form: "cpu-bind=MASK - n0, task  1  1 [4711]: mask 0x3 set". What the
+/// calling process really has; of an emulated node what it would have.
+std::string describe_binding(const BoundTask& task, const wire::TaskPlace& place, const wire::BindingManner& manner);
 
 }  // namespace gw::noded::step

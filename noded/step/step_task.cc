@@ -74,16 +74,19 @@ class StepTaskSide {
   }
 
   void bind() {
-    if (plan_.launch.binds_cpus()) note(bind_to_cpus(at_.cpus()));
-    if (plan_.launch.binds_memory()) note(bind_to_memory(at_.mems()));
-    if (!plan_.launch.says_binding()) return;
+    if (!at_.problem().empty()) fail(model::EndReason::kLaunchFailed, at_.problem(), EXIT_FAILURE);
+    const wire::BindingManner& manner = plan_.spec.access().binding();
+    if (!manner.only_records()) {
+      note(bind_to_cpus(at_.cpus()));
+      note(bind_to_memory(at_.mems(), manner.prefers_memory()));
+    }
+    if (!manner.says_cpus() && !manner.says_gpus() && !manner.says_memory()) return;
     char host[256] = "";
     if (plan_.spec.node().empty()) static_cast<void>(::gethostname(host, sizeof host - 1));
-    const std::string& variable = plan_.spec.access().gpu_variable();
-    const bool has_gpus = plan_.launch.binds_gpus() && !variable.empty();
-    const std::string text =
-        describe_binding(plan_.spec.node().empty() ? host : plan_.spec.node(), order_.rank(),
-                         static_cast<unsigned>(place_), has_gpus ? variable + "=" + at_.gpus() : "");
+    const std::string text = describe_binding(
+        {plan_.spec.node().empty() ? host : plan_.spec.node(), order_.rank(), static_cast<unsigned>(place_),
+         at_.gpus().empty() ? "" : plan_.spec.access().gpu_variable() + "=" + at_.gpus()},
+        at_, manner);
     static_cast<void>(proc::write_all(STDERR_FILENO, text, "binding"));
   }
 

@@ -66,8 +66,9 @@ void add_task_variables(Environment& environment, const wire::LaunchTasks& launc
     environment.set(prefix + "LOCALID", std::to_string(place));
     environment.set(prefix + "TASK_PID", std::to_string(::getpid()));
   }
-  const std::string& gpus = access.places(static_cast<int>(place)).gpus();
-  if (launch.binds_gpus() && !gpus.empty()) environment.set(access.gpu_variable(), gpus);
+  const wire::TaskPlace& at = access.places(static_cast<int>(place));
+  if (!at.gpus().empty()) environment.set(access.gpu_variable(), at.gpus());
+  if (!at.nics().empty()) environment.set("GANGWAY_NIC", at.nics());
 }
 
 }  // namespace gw::noded::step

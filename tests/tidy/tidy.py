@@ -23,6 +23,7 @@ LIB_LAYERS = {
     'model': {'base'},
     'sched': {'base', 'model'},
     'wire': {'base', 'model'},
+    'bind': {'base', 'model', 'wire'},
     'config': {'base', 'model'},
     'store': {'base', 'model'},
     'topo': {'base', 'model'},
@@ -41,7 +42,7 @@ ALL_LIB = set(LIB_LAYERS)
 PROGRAM_LAYERS = {
     'ctld/core': {'base', 'model', 'sched', 'wire'},
     'ctld': ALL_LIB | {'ctld/core', 'plugins'},
-    'noded/core': {'base', 'model', 'wire'},
+    'noded/core': {'base', 'model', 'wire', 'bind'},
     'noded/step': ALL_LIB - {'sched', 'store', 'client'},
     'noded': ALL_LIB | {'noded/core', 'noded/step', 'plugins'},
     'cmds': ALL_LIB,

@@ -105,9 +105,11 @@ TEST(Grun, SwitchesAndWordsAreTaken) {
                    "--wait=30", "--mpi=none", "-I5", "--overlap", "--open-mode=append"});
   EXPECT_EQ(call.error, "");
   const RunOptions& o = call.options;
-  EXPECT_FALSE(o.binds_cpus);
-  EXPECT_FALSE(o.binds_gpus);
-  EXPECT_TRUE(o.binds_memory && o.says_binding && o.kill_on_bad_exit && o.overlap && o.append);
+  EXPECT_EQ(call.step.cpu_bind, "verbose,none");
+  EXPECT_EQ(call.step.gpu_bind, "none");
+  EXPECT_EQ(call.step.mem_bind, "local");
+  EXPECT_TRUE(call.step.cyclic);
+  EXPECT_TRUE(o.kill_on_bad_exit && o.overlap && o.append);
   EXPECT_EQ(o.distribution, attach::Distribution::kCyclic);
   EXPECT_EQ(o.wait_seconds, 30u);
   EXPECT_EQ(o.immediate_seconds, 5u);
@@ -119,9 +121,21 @@ TEST(Grun, TheEnvironmentComesBeforeTheCommandLine) {
   const Call call({"-N2"}, env);
   EXPECT_EQ(call.error, "");
   EXPECT_TRUE(call.options.label);
-  EXPECT_FALSE(call.options.binds_cpus);
+  EXPECT_EQ(call.step.cpu_bind, "none");
   EXPECT_EQ(call.options.wait_seconds, 7u);
   EXPECT_EQ(call.options.job.spec.request.min_nodes, 2u);
+}
+
+TEST(Grun, TheBindingOfTheEnclosingStepIsNotThatOfAnother) {
+  Env env = kJob;
+  for (const char* name : {"SLURM_CPU_BIND", "GANGWAY_CPU_BIND"}) env[name] = "quiet,mask_cpu:0x1";
+  for (const char* name : {"SLURM_GPU_BIND", "GANGWAY_GPU_BIND"}) env[name] = "single:1";
+  EXPECT_EQ(Call({"prog"}, env).step.gpu_bind, "single:1") << "what the job was asked with is for its steps";
+  env["GANGWAY_STEP_ID"] = "3";
+  EXPECT_EQ(Call({"prog"}, env).step.gpu_bind, "");
+  EXPECT_EQ(Call({"prog"}, env).step.cpu_bind, "");
+  env["SLURM_CPU_BIND"] = "none";
+  EXPECT_EQ(Call({"prog"}, env).step.cpu_bind, "none") << "the user has set it";
 }
 
 TEST(Grun, AStepHasTheSizeOfItsJob) {

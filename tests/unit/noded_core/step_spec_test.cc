@@ -292,7 +292,7 @@ TEST_F(AccessSpecTest, GivesEachTaskAPlace) {
   ASSERT_EQ(access.places_size(), 2);
   EXPECT_EQ(access.places(0).cpus(), "0");
   EXPECT_EQ(access.places(1).cpus(), "1");
-  EXPECT_EQ(access.places(0).mems(), "8");
+  EXPECT_EQ(access.places(0).mems(), "") << "memory is bound only where that is asked for";
   EXPECT_EQ(access.places(0).gpus(), "2");
   EXPECT_EQ(access.places(1).gpus(), "3");
 }
@@ -314,10 +314,43 @@ TEST_F(AccessSpecTest, TasksSeeAllGpusUnlessAskedOtherwise) {
   EXPECT_FALSE(env().contains("SLURM_STEP_GPUS"));
 }
 
-TEST_F(AccessSpecTest, CoresOfAnEmulatedNodeAreNotThere) {
+TEST_F(AccessSpecTest, CoresOfAnEmulatedNodeAreOnlyRecorded) {
+  EXPECT_FALSE(spec().access().binding().only_records());
   node.is_emulated = true;
-  EXPECT_EQ(spec().access().places(0).cpus() + spec().access().places(0).mems(), "");
+  EXPECT_EQ(spec().access().places(0).cpus(), "0");
+  EXPECT_TRUE(spec().access().binding().only_records());
   EXPECT_EQ(spec().access().places(1).gpus(), "3");
+}
+
+TEST_F(AccessSpecTest, TellsHowItsTasksAreBound) {
+  auto have = env();
+  EXPECT_EQ(have["SLURM_CPU_BIND"], "quiet,mask_cpu:0x1,0x2");
+  EXPECT_EQ(have["SLURM_CPU_BIND_TYPE"], "mask_cpu:");
+  EXPECT_EQ(have["SLURM_CPU_BIND_LIST"], "0x1,0x2");
+  EXPECT_EQ(have["GANGWAY_CPU_BIND_VERBOSE"], "quiet");
+  EXPECT_FALSE(have.contains("SLURM_MEM_BIND") || have.contains("SLURM_GPU_BIND"));
+  start.mutable_request()->set_cpu_bind("verbose,none");
+  start.mutable_request()->set_gpu_bind("verbose,map_gpu:1,0");
+  start.mutable_request()->set_mem_bind("prefer,local");
+  have = env();
+  EXPECT_EQ(have["SLURM_CPU_BIND"], "verbose,none");
+  EXPECT_EQ(have["SLURM_CPU_BIND_LIST"], "");
+  EXPECT_EQ(have["SLURM_GPU_BIND"], "verbose,map_gpu:1,0");
+  EXPECT_EQ(have["SLURM_MEM_BIND"], "quiet,mask_mem:0x100,0x100");
+  EXPECT_EQ(have["SLURM_MEM_BIND_PREFER"], "prefer");
+  const wire::StepAccess access = spec().access();
+  EXPECT_EQ(access.places(0).cpus(), "");
+  EXPECT_EQ(access.places(0).mems(), "8");
+  EXPECT_EQ(access.places(0).gpus() + access.places(1).gpus(), "32");
+  EXPECT_EQ(access.binding().cpu_kind(), "NONE");
+  EXPECT_TRUE(access.binding().says_cpus() && access.binding().says_gpus() && access.binding().prefers_memory());
+  EXPECT_FALSE(access.binding().says_memory());
+}
+
+TEST_F(AccessSpecTest, ABindingThatCannotBeIsToldToTheShepherd) {
+  start.mutable_request()->set_cpu_bind("map_cpu:0,900");
+  EXPECT_EQ(spec().access().places(0).problem(), "");
+  EXPECT_NE(spec().access().places(1).problem().find("CPUs 900"), std::string::npos);
 }
 
 TEST_F(AccessSpecTest, LiesWithinItsJobAndIsBoundByNothingElse) {

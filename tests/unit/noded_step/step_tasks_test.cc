@@ -132,7 +132,6 @@ TEST(StepTasks, EachHasItsPlaceAndTheJobsVariables) {
       "echo $SLURM_JOB_ID $SLURM_PROCID $SLURM_LOCALID $GANGWAY_PROCID $CUDA_VISIBLE_DEVICES "
       "$HOME $X $Y; test $SLURM_TASK_PID = $$ || echo other";
   wire::LaunchTasks launch = launch_of({{"sh", "-c", body}, {"sh", "-c", body}});
-  launch.set_binds_gpus(true);
   launch.add_env("HOME=/client");
   launch.add_env("SLURM_JOB_ID=wrong");
   launch.add_env("X=x");

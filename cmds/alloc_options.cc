@@ -1,0 +1,31 @@
+// Options that galloc and grun have in common.
+#include "cmds/alloc_options.h"
+
+#include <algorithm>
+
+#include "cmds/batch_values.h"
+#include "cmds/commands.h"
+
+namespace gw::cmds {
+
+void add_waiting_options(std::vector<client::Option>& t, std::optional<uint32_t>& immediate_seconds,
+                         bool& preemptible) {
+  constexpr int64_t kMaxSeconds = int64_t{365} * 24 * 3600;
+  t.push_back({"preemptible",
+               0,
+               client::Arg::kNone,
+               {},
+               "a new allocation may be taken off for others, and may borrow",
+               {},
+               client::kPlain,
+               sets(preemptible)});
+  t.push_back({"immediate", 'I', client::Arg::kOptional, "SECONDS", "give up if it cannot start at once, or so soon",
+               "IMMEDIATE", client::kPlain, [&immediate_seconds](std::string_view v) -> base::Status {
+                 uint32_t seconds = 1;
+                 if (!v.empty()) GW_TRY_STATUS(number(seconds, "-I/--immediate", 0, kMaxSeconds)(v));
+                 immediate_seconds = std::max(seconds, 1u);
+                 return {};
+               }});
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,149 @@
+"""Binding of tasks: on a real node by what the kernel says, on emulated ones by what the tasks are told."""
+
+import os
+import re
+
+import pytest
+
+from conftest import QUICK
+
+MASK = r"mask (0x[0-9a-f]+)"
+
+
+def grun(cluster, *words, **options):
+    return cluster.run("grun", *words, **options)
+
+
+@pytest.fixture(scope="module")
+def real():
+    """One node that is this machine."""
+    from cluster import Cluster
+    one = Cluster(nodes=1, topology="live", config=QUICK)
+    try:
+        yield one.up()
+    finally:
+        one.down()
+
+
+def allowed(text):
+    """The processors in lines of Cpus_allowed_list, as sets."""
+    sets = []
+    for line in text.splitlines():
+        cpus = set()
+        for part in line.split(":")[-1].strip().split(","):
+            first, _, last = part.partition("-")
+            cpus |= set(range(int(first), int(last or first) + 1))
+        sets.append(cpus)
+    return sets
+
+
+STATUS = ("grep", "Cpus_allowed_list", "/proc/self/status")
+MINE = sorted(os.sched_getaffinity(0))
+
+
+def test_tasks_have_cores_of_their_own(real):
+    tasks = len(MINE)
+    done = grun(real, f"-n{tasks}", "-c1", "--cpu-bind=threads", *STATUS)
+    sets = allowed(done.stdout)
+    assert len(sets) == tasks and all(len(s) == 1 for s in sets)
+    assert set().union(*sets) == set(MINE)
+
+
+def test_lists_are_taken_in_turn(real):
+    first, last = MINE[0], MINE[-1]
+    done = grun(real, f"-n{len(MINE)}", "-l", f"--cpu-bind=map_cpu:{last},{first}", *STATUS)
+    by_task = {int(line.split(":")[0]): allowed(line)[0] for line in done.stdout.splitlines()}
+    assert by_task[0] == {last} and (len(MINE) == 1 or by_task[1] == {first})
+
+
+def test_none_leaves_all_of_the_step(real):
+    done = grun(real, f"-n{len(MINE)}", "--cpu-bind=verbose,none", *STATUS)
+    assert all(s == set(MINE) for s in allowed(done.stdout))
+    assert done.stderr.count("cpu-bind=NONE - ") == len(MINE)
+
+
+def test_verbose_says_what_the_kernel_has(real):
+    mask = hex(1 << MINE[0])
+    done = grun(real, "-n1", f"--cpu-bind=v,mask_cpu:{mask}", "sh", "-c", "grep Cpus_allowed_list /proc/self/status")
+    assert allowed(done.stdout) == [{MINE[0]}]
+    assert re.search(rf"^cpu-bind=MASK - \S+, task  0  0 \[\d+\]: mask {mask} set$", done.stderr, re.M), done.stderr
+
+
+def test_memory_follows(real):
+    done = grun(real, "-n1", "--mem-bind=verbose,local", "sh", "-c", "grep -c bind /proc/self/numa_maps || true")
+    assert re.search(rf"^mem-bind=MASK - \S+, task  0  0 \[\d+\]: {MASK} set$", done.stderr, re.M), done.stderr
+
+
+def test_what_the_step_has_not_got_is_an_error(real):
+    done = grun(real, f"-n{len(MINE)}", "--cpu-bind=mask_cpu:0x1,0xf0000", "true", check=False)
+    assert done.returncode != 0
+    if len(MINE) > 1:
+        assert "task 1" in done.stderr and "0xf0000" in done.stderr and "n0" in done.stderr
+    real.wait_idle()
+
+
+def test_emulated_nodes_record_it_and_tell_the_tasks(shared_cluster):
+    script = "echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES $SLURM_CPU_BIND_LIST $SLURM_GPU_BIND $GANGWAY_NIC"
+    done = grun(shared_cluster, "-N1", "-n2", "--gpus-per-task=1", "--cpu-bind=verbose", "--gpu-bind=verbose,map_gpu:1,0",
+                "sh", "-c", script)
+    words = [line.split() for line in sorted(done.stdout.splitlines())]
+    assert [w[:2] for w in words] == [["0", "1"], ["1", "0"]]
+    assert words[0][2] == words[1][2] and len(words[0][2].split(",")) == 2
+    assert words[0][3] == "verbose,map_gpu:1,0"
+    assert words[0][4] != words[1][4], "each GPU has an adapter of its own on a DGX"
+    assert len(re.findall(rf"cpu-bind=MASK - n0, task .*{MASK} would be set", done.stderr)) == 2
+    assert re.search(r"gpu-bind - n0, task  0  0 \[\d+\]: CUDA_VISIBLE_DEVICES=1", done.stderr)
+
+
+def test_all_gpus_are_seen_unless_asked_otherwise(shared_cluster):
+    see = ("sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    assert grun(shared_cluster, "-N1", "--gpus-per-node=4", "-n2", *see).stdout.split() == ["0,1,2,3"] * 2
+    done = grun(shared_cluster, "-N1", "--gpus-per-node=4", "-n4", "--gpu-bind=single:2", *see)
+    assert sorted(done.stdout.split()) == ["0", "0", "1", "1"]
+    done = grun(shared_cluster, "-N1", "-n1", "-c1", "--gpus-per-node=8", "--gpu-bind=closest", *see)
+    assert len(done.stdout.strip().split(",")) == 4, "those at the socket of its core"
+
+
+@pytest.mark.parametrize("option,says", [
+    ("--cpu-bind=corse", "did you mean \"cores\""),
+    ("--cpu-bind=map_cpu:x", "\"x\" in map_cpu is no index"),
+    ("--gpu-bind=near", "per_task:N"),
+    ("--mem-bind=far", "map_mem:LIST"),
+])
+def test_wrong_words_say_which_there_are(shared_cluster, option, says):
+    done = grun(shared_cluster, option, "true", check=False)
+    assert done.returncode != 0 and says in done.stderr
+
+
+def test_the_environment_says_it_too_and_a_step_in_a_step_starts_afresh(shared_cluster):
+    cluster = shared_cluster
+    done = grun(cluster, "-n1", "sh", "-c", "echo $SLURM_CPU_BIND_TYPE", env={"SLURM_CPU_BIND": "none"})
+    assert done.stdout == "none\n"
+    inner = "grun -N1 -n1 --overlap sh -c 'echo $SLURM_CPU_BIND_TYPE ${SLURM_CPUS_PER_TASK-unset} ${SLURM_GPU_BIND-unset}'"
+    done = grun(cluster, "-N1", "-n1", "-c2", "--cpu-bind=none", "--gpu-bind=none", "sh", "-c",
+                f"echo $SLURM_CPU_BIND_TYPE $SLURM_CPUS_PER_TASK; {inner}")
+    assert done.stdout.splitlines() == ["none 2", "mask_cpu: unset unset"]
+
+
+def test_topo_shows_which_task_has_what(shared_cluster):
+    cluster = shared_cluster
+    client = cluster.popen("grun", "-N2", "-n4", "-m", "cyclic", "--gpus-per-task=1", "sh", "-c",
+                           "echo $SLURM_JOB_ID $SLURM_PROCID $SLURM_NODEID $CUDA_VISIBLE_DEVICES $GANGWAY_NIC; cat",
+                           stdin=-1)
+    lines = [client.stdout.readline().split() for _ in range(4)]
+    job = lines[0][0]
+    shown = cluster.json("gangway", "topo", f"{job}.0", "--json")["nodes"]
+    told = {}
+    for at, node in enumerate(shown):
+        (step,) = node["steps"]
+        assert step["step_id"] == f"{job}.0"
+        for task in step["tasks"]:
+            told[str(task["task"])] = [str(at), ",".join(map(str, task["gpus"])), ",".join(task["nics"])]
+    assert told == {rank: [node, gpus, nic] for _, rank, node, gpus, nic in lines}
+    text = cluster.run("gangway", "topo", job).stdout
+    assert f"step {job}.0" in text and "TASK" in text
+    none = cluster.run("gangway", "topo", f"{job}.9", check=False)
+    assert none.returncode == 1 and "does not run" in none.stderr
+    client.stdin.close()
+    assert client.wait(timeout=60) == 0
+    cluster.wait_idle()
