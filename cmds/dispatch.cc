@@ -13,10 +13,11 @@ struct Entry {
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 10> kCommands = {{
+constexpr std::array<Entry, 11> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
     {"galloc", "salloc", run_galloc},
     {"grun", "srun", run_grun},
+    {"gbcast", "sbcast", run_gbcast},
     {"gqueue", "squeue", run_gqueue},
     {"gcancel", "scancel", run_gcancel},
     {"ginfo", "sinfo", run_ginfo},

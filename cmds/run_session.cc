@@ -167,6 +167,7 @@ Status RunSession::begin() {
   const RunOptions& o = plan_.options;
   GW_TRY(words, commands());
   GW_TRY(plans, make_plans(step_, o, words, plan_.context));
+  if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);
   GW_TRY(out, open_output(o.output, STDOUT_FILENO, "standard output"));
   const Redirect error = error_of(o);
   const bool is_same = error.to == To::kFile && error.path == o.output.path;
@@ -179,6 +180,7 @@ Status RunSession::begin() {
   s.step = fmt::format("{}.{}", step_.job(), step_.step());
   s.label = o.label;
   s.unbuffered = o.unbuffered;
+  s.quiet_ends = plan_.quiet_ends;
   s.ends_on_bad_exit = o.kill_on_bad_exit;
   if (o.wait_seconds) s.wait_after_first = base::seconds(*o.wait_seconds);
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(s), std::move(plans), *out, *error_sink);

@@ -3,6 +3,7 @@
 // needed any more is taken back before the end; the terminal is left as it was found.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct RunPlan {
   wire::SubmitRequest submit;
   std::string multi_prog;  ///< Text of the file.
   LaunchContext context;
+  bool quiet_ends = false;  ///< Tasks that fail say so themselves.
+  /// The last word on what each node launches; may be empty.
+  std::function<void(const wire::Step&, std::vector<attach::NodePlan>&, const LaunchContext&)> adjust;
 };
 
 class RunSession {

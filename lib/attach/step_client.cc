@@ -152,7 +152,7 @@ void StepClient::on_task_ended(const stream::TaskEnded& ended) {
 void StepClient::report_ends() {
   report_timer_.cancel();
   for (const std::string& line : tasks_.take_bad_ends())
-    if (!start_failed_ && !own_code_) say(true, line);
+    if (!start_failed_ && !own_code_ && !options_.quiet_ends) say(true, line);
 }
 
 void StepClient::on_closed(size_t index, const base::Error& reason) {

@@ -33,6 +33,7 @@ struct StepOptions {
   bool label = false;
   bool unbuffered = false;  ///< Output goes on as it comes, also in the middle of lines.
   bool ends_on_bad_exit = false;
+  bool quiet_ends = false;                             ///< Nothing is said of tasks that failed.
   std::optional<base::Duration> wait_after_first;      ///< After the first task's end; then the others are ended.
   base::Duration grace = base::seconds(2);             ///< Between SIGTERM and SIGKILL.
   base::Duration patience_at_end = base::seconds(20);  ///< For nodes that were told to end the step.

@@ -5,6 +5,9 @@
 #include <set>
 #include <string>
 
+#include "base/text.h"
+#include "wire/bcast.h"
+
 namespace gw::noded::step {
 namespace {
 
@@ -32,6 +35,8 @@ base::Status check_task(const wire::TaskOrder& task, const wire::LaunchTasks& la
 base::Status check_programs(const wire::LaunchTasks& launch) {
   for (const wire::Program& program : launch.programs()) {
     if (program.argv_size() == 0 || program.argv(0).empty()) return base::invalid("a program has no name");
+    if (program.own() && program.argv(0) != wire::kReceiveFile)
+      return base::invalid("there is no own program \"" + base::printable(program.argv(0), 40) + "\" here");
     for (const std::string& word : program.argv())
       if (has_zero_byte(word)) return base::invalid("an argument holds a zero byte");
   }

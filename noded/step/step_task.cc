@@ -44,8 +44,8 @@ class StepTaskSide {
     const wire::Program& program = plan_.launch.programs(static_cast<int>(order_.program()));
     Environment environment = plan_.environment;
     add_task_variables(environment, plan_.launch, plan_.spec.access(), place_);
-    const ExecFailure failure = exec_program({program.argv().begin(), program.argv().end()},
-                                             std::string(environment.get("PATH")), environment.lines());
+    const ExecFailure failure =
+        exec_program(words_of(program), std::string(environment.get("PATH")), environment.lines());
     fail(model::EndReason::kLaunchFailed, failure.text, failure.exit_code);
   }
 
@@ -71,6 +71,16 @@ class StepTaskSide {
     // One description for one file: two would overwrite each other.
     const bool is_same = err.kind() == wire::TaskStream::kFile && out.kind() == err.kind() && out.path() == err.path();
     return is_same ? place_stream(STDOUT_FILENO, STDERR_FILENO) : open_one(err, ends_.error, STDERR_FILENO);
+  }
+
+  /// An own program is this one, by whatever name it lies on the node.
+  std::vector<std::string> words_of(const wire::Program& program) const {
+    std::vector<std::string> words{program.argv().begin(), program.argv().end()};
+    if (!program.own()) return words;
+    words.front() = "--" + words.front();
+    words.insert(words.begin(), "/proc/self/exe");
+    words.push_back(plan_.spec.access().listen());
+    return words;
   }
 
   void bind() {

@@ -11,7 +11,9 @@
 #include "noded/step/launcher.h"
 #include "noded/step/plugin_loader.h"
 #include "noded/step/proc/files.h"
+#include "noded/step/receiver.h"
 #include "noded/step/sweep.h"
+#include "wire/bcast.h"
 
 namespace {
 
@@ -86,6 +88,7 @@ int serve(const step::LauncherOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == std::string("--") + gw::wire::kReceiveFile) return step::receive_file(argc - 2, argv + 2);
   Options options;
   if (!read_options(argc, argv, options) || (options.launcher == options.probe && !options.help)) {
     std::fprintf(stderr, "%s", kUsage);

@@ -1,0 +1,158 @@
+"""gbcast: a file to all nodes of an allocation, whole or not at all."""
+
+import hashlib
+import os
+import signal
+import stat
+
+import pytest
+
+from cluster import wait_for
+from conftest import QUICK
+
+
+@pytest.fixture(scope="module")
+def five():
+    """Five nodes in an allocation that stays."""
+    from cluster import Cluster
+    one = Cluster(nodes=5, config=QUICK)
+    try:
+        one.up()
+        one.run("galloc", "-N5", "-n5", "--no-shell", "-J", "holder")
+        one.job = one.run("gqueue", "-h", "-o", "%i").stdout.strip()
+        yield one
+    finally:
+        one.down()
+
+
+def gbcast(cluster, *words, **options):
+    return cluster.run("gbcast", "-j", cluster.job, *words, **options)
+
+
+@pytest.fixture
+def there(five, tmp_path_factory):
+    """A folder for each node, which all nodes of this machine see, and a source of some megabytes."""
+    root = five.work / tmp_path_factory.mktemp("bcast").name
+    root.mkdir()
+    for node in range(5):
+        (root / f"n{node}").mkdir()
+    (root / "source").write_bytes(os.urandom(3_000_000) + b"end")
+    return root
+
+
+def left_over(root):
+    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and p.name != "source")
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("fanout", [32, 2, 1])
+def test_each_node_gets_the_whole_file(five, there, fanout):
+    source = there / "source"
+    done = gbcast(five, "-v", "-F", fanout, source, f"{there}/%N/copy")
+    assert left_over(there) == [f"n{i}/copy" for i in range(5)]
+    assert {digest(there / f"n{i}" / "copy") for i in range(5)} == {digest(source)}
+    assert "3000003 bytes on 5 nodes" in done.stderr and done.stdout == ""
+
+
+def test_a_hundred_megabytes_over_a_tree(five, there):
+    source = there / "source"
+    source.write_bytes(os.urandom(1 << 20) * 100)
+    gbcast(five, "-F2", source, f"{there}/%N/copy")
+    assert {digest(there / f"n{i}" / "copy") for i in range(5)} == {digest(source)}
+
+
+def test_an_empty_file_and_one_by_small_pieces(five, there):
+    source = there / "source"
+    gbcast(five, "-F2", "-s", "1000", source, f"{there}/%N/small")
+    source.write_bytes(b"")
+    gbcast(five, "-F2", source, f"{there}/%N/empty")
+    assert (there / "n4/empty").stat().st_size == 0 and (there / "n4/small").stat().st_size == 3_000_003
+
+
+def test_a_folder_takes_the_name_and_modes_follow(five, there):
+    source = there / "source"
+    source.chmod(0o750)
+    os.utime(source, (1_000_000_000, 1_100_000_000))
+    gbcast(five, "-p", source, f"{there}/%N/")
+    copy = (there / "n3/source").stat()
+    assert stat.S_IMODE(copy.st_mode) == 0o750 and copy.st_mtime == 1_100_000_000
+
+
+def test_what_is_there_stays_unless_forced(five, there):
+    source = there / "source"
+    (there / "n3/copy").write_text("mine")
+    done = gbcast(five, "-F2", source, f"{there}/%N/copy", check=False)
+    assert done.returncode == 1
+    assert "n3: " in done.stderr and "File exists" in done.stderr and "--force" in done.stderr
+    assert done.stderr.count("error:") == 1, done.stderr
+    assert (there / "n3/copy").read_text() == "mine"
+    gbcast(five, "-F2", "--force", source, f"{there}/%N/copy")
+    assert digest(there / "n3/copy") == digest(source)
+
+
+@pytest.mark.parametrize("make,says", [
+    (lambda folder: folder.rmdir(), "No such file or directory"),
+    (lambda folder: (folder / "copy").mkdir() or (folder / "copy/source").write_text("x"), "File exists"),
+])
+def test_a_node_that_cannot_names_itself(five, there, make, says):
+    make(there / "n4")
+    before = left_over(there)
+    done = gbcast(five, "-F2", there / "source", f"{there}/%N/copy", check=False)
+    assert done.returncode == 1 and "n4: " in done.stderr and says in done.stderr
+    assert [name for name in left_over(there) if ".gbcast-" in name] == []
+    assert set(before) <= set(left_over(there))
+
+
+def test_a_disk_that_is_full(five, there):
+    if os.geteuid() != 0:
+        return
+    five.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "none", there / "n4")
+    try:
+        done = gbcast(five, "-F2", there / "source", f"{there}/%N/copy", check=False)
+        assert done.returncode == 1 and "n4: " in done.stderr and "No space left on device" in done.stderr
+        assert os.listdir(there / "n4") == []
+    finally:
+        five.run("umount", there / "n4")
+
+
+def test_ctrl_c_leaves_nothing(five, there):
+    source = there / "source"
+    with open(source, "wb") as file:
+        file.truncate(3 << 30)
+    client = five.popen("gbcast", "-j", five.job, "-F2", source, f"{there}/%N/copy")
+    steps = lambda: five.run("gqueue", "-h", "-s", "-j", five.job, "-o", "%j").stdout
+    wait_for(lambda: "gbcast" in steps(), "the step of receivers")
+    client.send_signal(signal.SIGINT)
+    assert client.wait(timeout=60) != 0
+    wait_for(lambda: "gbcast" not in steps(), "its end")
+    assert left_over(there) == []
+
+
+@pytest.mark.parametrize("words,says", [
+    (["/nonexistent", "/tmp/x"], "/nonexistent: No such file"),
+    (["/", "/tmp/x"], "is no file"),
+    (["/etc/passwd"], "SOURCE DESTINATION"),
+    (["-F0", "/etc/passwd", "/tmp/x"], "--fanout"),
+    (["-s", "9m", "/etc/passwd", "/tmp/x"], "--size"),
+    (["--send-libs", "/etc/passwd", "/tmp/x"], "send-libs"),
+])
+def test_bad_calls(five, words, says):
+    done = gbcast(five, *words, check=False)
+    assert done.returncode != 0 and says in done.stderr
+
+
+def test_without_an_allocation(five):
+    done = five.run("gbcast", "/etc/passwd", "/tmp/x", check=False)
+    assert done.returncode == 1 and "there is no allocation" in done.stderr
+    done = five.run("gbcast", "-j", "4711", "/etc/passwd", "/tmp/x", check=False)
+    assert done.returncode == 1 and "4711" in done.stderr
+
+
+def test_inside_a_batch_job_as_sbcast(five, there):
+    script = f"sbcast {there}/source {there}/%N/inside && srun -l sha256sum {there}/$SLURMD_NODENAME/inside > {there}/sums"
+    job = five.submit(f"cd {there}; PATH=$(dirname $(readlink -f $(command -v grun)))/slurm:$PATH; {script}", "-N2", "-t", "5")
+    assert five.wait_ended(job)
+    assert digest(there / "source") in (there / "sums").read_text()
