@@ -49,6 +49,7 @@ find_package(SQLite3 REQUIRED)
 find_package(Protobuf REQUIRED)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET libevent_core)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(PMIX REQUIRED IMPORTED_TARGET pmix>=4)
 
 # The commands start thousands of times an hour: what they link is static where Debian ships an archive (a shared
 # protobuf, sodium and munge cost 2 ms a start).

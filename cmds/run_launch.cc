@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "auth/crypto.h"
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "model/output_path.h"
 
@@ -111,6 +113,25 @@ struct Planner {
   }
 };
 
+/// What the tasks of all nodes must know of each other to be one MPI program.
+void add_pmix(std::vector<attach::NodePlan>& plans, const RunOptions& o) {
+  wire::PmixLaunch pmix;
+  const auth::Bytes32 secret = auth::random_bytes32();
+  pmix.set_secret(std::string(auth::view(secret)));
+  pmix.set_is_cyclic(o.distribution == attach::Distribution::kCyclic);
+  pmix.set_is_optional(!o.pmix);
+  std::vector<std::string> names;
+  for (const attach::NodePlan& plan : plans) {
+    names.push_back(plan.node);
+    pmix.add_tasks(static_cast<uint32_t>(plan.launch.tasks_size()));
+  }
+  pmix.set_nodes(base::compress_hostlist(names));
+  for (uint32_t i = 0; i < plans.size(); ++i) {
+    *plans[i].launch.mutable_pmix() = pmix;
+    plans[i].launch.mutable_pmix()->set_self(i);
+  }
+}
+
 void add_program(wire::LaunchTasks& launch, const std::vector<std::string>& words) {
   wire::Program& program = *launch.add_programs();
   for (const std::string& word : words) program.add_argv(word);
@@ -185,6 +206,7 @@ Result<std::vector<attach::NodePlan>> make_plans(const wire::Step& step, const R
     add_programs(plan.launch, commands);
     plans.push_back(std::move(plan));
   }
+  if (o.pmix.value_or(true)) add_pmix(plans, o);
   return plans;
 }
 

@@ -64,7 +64,8 @@ void add_launch(std::vector<Option>& t, RunOptions& o) {
   t.push_back({"multi-prog", 0, Arg::kNone, "",
                "the argument is a file of lines TASKS PROGRAM ARGUMENTS: what each task runs", "MULTI_PROG", kPlain,
                sets(o.multi_prog)});
-  t.push_back({"mpi", 0, Arg::kRequired, "none|list", "how MPI programs find each other", "MPI_TYPE", kPlain,
+  t.push_back({"mpi", 0, Arg::kRequired, "pmix|none|list",
+               "how MPI programs find each other (default: pmix, where it is there)", "MPI_TYPE", kPlain,
                [&o](Text v) { return set_mpi(o, v); }});
   t.push_back({"jobid",
                0,

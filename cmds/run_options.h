@@ -35,6 +35,7 @@ struct RunOptions {
   bool label = false, unbuffered = false, pty = false, multi_prog = false, append = false;
   bool overlap = false, whole = false, exact = false, overcommit = false;
   bool keep = false, detach = false, preemptible = false, test_only = false, mpi_list = false;
+  std::optional<bool> pmix;  ///< Not set: where it is there.
   bool disable_status = false, quit_on_interrupt = false, quiet = false;
   bool kill_on_bad_exit = false;
   std::optional<uint32_t> wait_seconds;

@@ -92,14 +92,18 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
   switch (state.phase) {
     case Of::kStarting:
       node.phase = std::max(node.phase, Phase::kReady);
+      node.peer_address = state.text;
       return go_if_ready();
     case Of::kRunning:
       node.phase = std::max(node.phase, Phase::kRunning);
       return check_running();
     case Of::kEnding:
       if (!state.text.empty() && !was_running) return fail_start(node, state.text);
-      if (!state.text.empty() && !is_ending_) say(true, node.plan.node + ": " + state.text);
-      return;
+      if (state.text.empty() || is_ending_) return;
+      say(true, node.plan.node + ": " + state.text);
+      if (!node.plan.launch.has_pmix()) return;
+      is_mpi_over_ = true;  // without one node's tasks those of the others wait for ever
+      return end(options_.grace);
     case Of::kEnded:
       node.phase = std::max(node.phase, Phase::kEnded);
       node.session->end_input();
@@ -114,7 +118,9 @@ void StepClient::go_if_ready() {
   has_gone_ = true;
   if (nodes_.size() == 1) return;  // it was told with the launch
   wire::StepOrder order;
-  order.mutable_go();
+  wire::GoTasks& go = *order.mutable_go();
+  if (nodes_.front().plan.launch.has_pmix())
+    for (const Node& node : nodes_) go.add_addresses(node.peer_address);
   order_all(order);
 }
 
@@ -269,6 +275,7 @@ void StepClient::check_done() {
 int StepClient::exit_code() const {
   if (own_code_) return *own_code_;
   if (start_failed_) return std::max(tasks_.own_exit_code(), 1);
+  if (is_mpi_over_) return std::max(tasks_.own_exit_code(), 1);
   return has_lost_ ? std::max(tasks_.exit_code(), 1) : tasks_.exit_code();
 }
 

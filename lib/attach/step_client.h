@@ -95,6 +95,7 @@ class StepClient final : private NodeEvents {
     bool was_connected = false;
     bool is_said_lost = false;
     std::string lost_reason;
+    std::string peer_address;  // of its PMIx helper
   };
 
   io::Loop& loop_;
@@ -117,6 +118,7 @@ class StepClient final : private NodeEvents {
   bool is_ending_ = false;  // EndTasks was sent
   bool start_failed_ = false;
   bool has_lost_ = false;  // a node's tasks, or output
+  bool is_mpi_over_ = false;
   std::optional<int> own_code_;
   io::Timer report_timer_, first_exit_timer_, end_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -46,7 +47,8 @@ int TaskTable::exit_code() const {
 int TaskTable::own_exit_code() const {
   int worst = 0;
   for (const Task& t : tasks_)
-    if (t.signal == 0) worst = std::max(worst, int{t.code});
+    if (t.signal != SIGTERM && t.signal != SIGKILL)
+      worst = std::max(worst, t.signal != 0 ? 128 + t.signal : int{t.code});
   return worst;
 }
 

@@ -28,7 +28,7 @@ class TaskTable {
   bool all_ended() const { return ended_ == tasks_.size(); }
   /// The highest of the tasks' codes, where a signal counts as 128 + its number.
   int exit_code() const;
-  /// The highest of those that ended by themselves: what a step that could not start ends with.
+  /// The highest of those that ended by themselves, not by SIGTERM or SIGKILL: what a step that was ended ends with.
   int own_exit_code() const;
   /// One line for each state that tasks are in: "step:7.0 tasks 0-3: running".
   std::vector<std::string> state_lines(const std::string& step) const;

@@ -51,8 +51,7 @@ Result<Fd> bind_and_listen(const SockAddr& address, const ListenOptions& options
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const ListenOptions& options, AcceptFn on_accept,
-                                                 PausedFn on_paused) {
+Result<Fd> Listener::make_socket(const ListenOptions& options) {
   GW_TRY(address, parse_address(options.address));
   GW_TRY(candidates, resolve(address));
   Result<Fd> fd = base::fail(ErrorCode::kInternal, "no address");
@@ -60,9 +59,19 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const ListenOptions
     fd = bind_and_listen(candidate, options);
     if (fd) break;
   }
-  if (!fd) return base::pass(fd);
+  return fd;
+}
+
+std::unique_ptr<Listener> Listener::adopt(Loop& loop, Fd socket, const ListenOptions& options, AcceptFn on_accept,
+                                          PausedFn on_paused) {
   return std::unique_ptr<Listener>(
-      new Listener(loop, options, std::move(*fd), std::move(on_accept), std::move(on_paused)));
+      new Listener(loop, options, std::move(socket), std::move(on_accept), std::move(on_paused)));
+}
+
+Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const ListenOptions& options, AcceptFn on_accept,
+                                                 PausedFn on_paused) {
+  GW_TRY(fd, make_socket(options));
+  return adopt(loop, std::move(fd), options, std::move(on_accept), std::move(on_paused));
 }
 
 Listener::Listener(Loop& loop, const ListenOptions& options, Fd fd, AcceptFn on_accept, PausedFn on_paused)

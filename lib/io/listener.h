@@ -33,6 +33,10 @@ class Listener {
   /// replaced; one that answers is not.
   static base::Result<std::unique_ptr<Listener>> open(Loop& loop, const ListenOptions& options, AcceptFn on_accept,
                                                       PausedFn on_paused = {});
+  /// The same in two steps: for a process that is to hold the socket before the one that serves it is there.
+  static base::Result<Fd> make_socket(const ListenOptions& options);
+  static std::unique_ptr<Listener> adopt(Loop& loop, Fd socket, const ListenOptions& options, AcceptFn on_accept,
+                                         PausedFn on_paused = {});
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

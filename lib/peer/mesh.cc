@@ -15,7 +15,7 @@ using base::Status;
 
 namespace {
 
-/// One that the other dialled and, should both dial at once, one more.
+/// One that it dialled and one that we dialled.
 constexpr int kLinksOfANode = 2;
 
 void send_frame(io::Stream& stream, std::string_view payload) {
@@ -51,10 +51,13 @@ Result<std::unique_ptr<Mesh>> Mesh::open(io::Loop& loop, MeshOptions options, Me
   listen.address = mesh->options_.listen;
   listen.max_out_bytes = mesh->options_.max_waiting;
   listen.backlog = 1024;
-  GW_TRY(listener, io::Listener::open(loop, listen, [raw = mesh.get()](std::shared_ptr<io::Stream> stream) {
-           raw->on_accept(std::move(stream));
-         }));
-  mesh->listener_ = std::move(listener);
+  if (!mesh->options_.listener) {
+    GW_TRY(socket, io::Listener::make_socket(listen));
+    mesh->options_.listener = std::move(socket);
+  }
+  mesh->listener_ = io::Listener::adopt(
+      loop, std::move(mesh->options_.listener), listen,
+      [raw = mesh.get()](std::shared_ptr<io::Stream> stream) { raw->on_accept(std::move(stream)); });
   return mesh;
 }
 

@@ -46,7 +46,7 @@ struct TaskEnded {
 struct StepState {
   enum class Phase : uint8_t { kStarting = 1, kRunning = 2, kEnding = 3, kEnded = 4 };
   Phase phase = Phase::kStarting;
-  std::string text;  ///< For the user; may be empty. At most kMaxStateText bytes.
+  std::string text;  ///< For the user; may be empty; of kStarting: see wire.LaunchTasks. At most kMaxStateText bytes.
   bool operator==(const StepState&) const = default;
 };
 constexpr size_t kMaxStateText = 1000;

@@ -46,7 +46,7 @@ base::Result<proc::Fd> lock_socket(const std::string& path) {
 
 // The child of fork: everything of the launcher but the step's socket is closed.
 [[noreturn]] void become_shepherd(wire::StepSpec spec, proc::Fd listener,
-                                  base::Result<std::unique_ptr<Containment>> contain) {
+                                  base::Result<std::unique_ptr<Containment>> contain, MpiSupport mpi) {
   constexpr int kFirst = STDERR_FILENO + 1;
   const int kept = listener.release();
   if (kept != kFirst) ::dup3(kept, kFirst, O_CLOEXEC);
@@ -54,13 +54,14 @@ base::Result<proc::Fd> lock_socket(const std::string& path) {
   ::setpgid(0, 0);
   const std::string name = "gstepd:" + std::to_string(spec.job()) + "." + std::to_string(spec.attempt());
   ::prctl(PR_SET_NAME, name.c_str(), 0, 0, 0);
-  Shepherd shepherd(std::move(spec), proc::Fd(kFirst), std::move(contain));
+  Shepherd shepherd(std::move(spec), proc::Fd(kFirst), std::move(contain), std::move(mpi));
   ::_exit(shepherd.run());
 }
 
 }  // namespace
 
 base::Status Launcher::open() {
+  mpi_ = find_mpi_support();
   GW_TRY(lock, lock_socket(options_.socket));
   lock_ = std::move(lock);
   GW_TRY(listener, listen_at(options_.socket));
@@ -160,7 +161,7 @@ base::Result<pid_t> Launcher::fork_shepherd(wire::StepSpec& spec) {
   GW_TRY(listener, make_state_dir(spec.dir()));
   auto contain = make_containment(options_.plugin_dir, spec.containment().kind());
   const pid_t pid = ::fork();
-  if (pid == 0) become_shepherd(std::move(spec), std::move(listener), std::move(contain));
+  if (pid == 0) become_shepherd(std::move(spec), std::move(listener), std::move(contain), std::move(mpi_));
   if (pid > 0) return pid;
   const int error = errno;
   static_cast<void>(remove_state_dir(spec.dir()));

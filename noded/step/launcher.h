@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "noded/step/channel.h"
 #include "noded/step/containment.h"
+#include "noded/step/mpi.h"
 #include "noded/step/proc/fd.h"
 #include "wire/step.pb.h"
 
@@ -53,6 +54,7 @@ class Launcher {
   };
 
   LauncherOptions options_;
+  MpiSupport mpi_;
   proc::Fd lock_;
   proc::Fd listener_;
   proc::Fd signals_;

@@ -62,11 +62,13 @@ ContainSpec contain_spec(const wire::Containment& message) {
   return spec;
 }
 
-Shepherd::Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::unique_ptr<Containment>> contain)
+Shepherd::Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::unique_ptr<Containment>> contain,
+                   MpiSupport mpi)
     : on_preempt_(on_preempt_of(spec)),
       spec_(std::move(spec)),
       listener_(std::move(listener)),
-      contain_(std::move(contain)) {}
+      contain_(std::move(contain)),
+      mpi_(std::move(mpi)) {}
 
 Shepherd::~Shepherd() = default;
 
@@ -109,7 +111,7 @@ void Shepherd::start_task() {
 void Shepherd::start_access() {
   const auto hosts = write_hosts(spec_);
   if (!hosts) return fail_start(model::EndReason::kLaunchFailed, hosts.error().text());
-  tasks_ = std::make_unique<StepTasks>(spec_, **contain_, *hosts);
+  tasks_ = std::make_unique<StepTasks>(spec_, **contain_, *hosts, mpi_);
   if (const base::Status opened = tasks_->open(); !opened) {
     tasks_.reset();
     return fail_start(model::EndReason::kLaunchFailed, "listening for the client: " + opened.error().text());

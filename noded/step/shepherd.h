@@ -16,6 +16,7 @@
 
 #include "noded/step/channel.h"
 #include "noded/step/containment.h"
+#include "noded/step/mpi.h"
 #include "noded/step/proc/fd.h"
 #include "noded/step/task.h"
 #include "wire/node.pb.h"
@@ -35,7 +36,7 @@ class Shepherd {
  public:
   /// `listener`: the socket in spec.dir, made by the launcher. `contain`: an unused object of spec.containment.kind, or
   /// the error to report.
-  Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::unique_ptr<Containment>> contain);
+  Shepherd(wire::StepSpec spec, proc::Fd listener, base::Result<std::unique_ptr<Containment>> contain, MpiSupport mpi);
 
   ~Shepherd();
 
@@ -51,6 +52,7 @@ class Shepherd {
   proc::Fd listener_;
   proc::Fd signals_;
   base::Result<std::unique_ptr<Containment>> contain_;
+  MpiSupport mpi_;
   std::list<Channel> channels_;
   Task task_;
   std::unique_ptr<StepTasks> tasks_;  // of a step whose client says what to run; there is then no task_

@@ -37,8 +37,8 @@ class StepTasks::Guest : public stream::Handler {
   stream::Session& session_;
 };
 
-StepTasks::StepTasks(const wire::StepSpec& spec, Containment& contain, std::string hosts)
-    : spec_(spec), contain_(contain), hosts_(std::move(hosts)) {}
+StepTasks::StepTasks(const wire::StepSpec& spec, Containment& contain, std::string hosts, const MpiSupport& mpi)
+    : spec_(spec), contain_(contain), hosts_(std::move(hosts)), mpi_support_(mpi) {}
 
 StepTasks::~StepTasks() { audience_.set_owner(nullptr); }
 
@@ -132,6 +132,7 @@ void StepTasks::on_order(const std::string& frame) {
   if (order.has_launch()) return on_launch(std::move(*order.mutable_launch()));
   if (!order.has_go()) return;  // of a newer client
   may_go_ = true;
+  go_order_ = std::move(*order.mutable_go());
   const auto stands = [](const StepTask& task) { return task.state == StepTask::State::kStanding; };
   if (phase_ == Phase::kStarting && std::all_of(tasks_.begin(), tasks_.end(), stands)) let_go();
 }
@@ -146,7 +147,8 @@ void StepTasks::on_launch(wire::LaunchTasks launch) {
     ends_on_bad_exit_ = launch.kill_on_bad_exit();
     plan_.emplace(StepPlan{spec_, contain_, hosts_, std::move(launch), {}, {}, {}});
     plan_->environment = step_environment(plan_->launch, spec_);
-    done = launch_all();
+    done = open_mpi();
+    if (done) done = launch_all();
   }
   if (!done) fail(done.error(), 1);
 }

@@ -13,6 +13,9 @@ namespace {
 
 void set_nonblocking(const proc::Fd& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
 
+/// How long a task that asked for the end of all may take to its own.
+constexpr base::Duration kAbortPatience = base::seconds(1);
+
 bool is_clients(const wire::TaskStream& stream) { return stream.kind() == wire::TaskStream::kClient; }
 
 }  // namespace
@@ -26,6 +29,36 @@ void StepTasks::raise_file_limit() {
   plan_->files = now;
   now.rlim_cur = std::min(wanted, now.rlim_max);
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &now));
+}
+
+base::Status StepTasks::open_mpi() {
+  wire::LaunchTasks& launch = plan_->launch;
+  if (!launch.has_pmix() || (launch.pmix().is_optional() && !mpi_support_.problem.empty())) {
+    launch.clear_pmix();
+    return {};
+  }
+  Mpi::Events events;
+  events.end = [this](const std::string& why) { end_mpi(why); };
+  events.abort = [this](uint32_t rank, const std::string& why) { on_abort(rank, why); };
+  mpi_ = std::make_unique<Mpi>(loop_, spec_, contain_, mpi_support_, hosts_, std::move(events));
+  GW_TRY_STATUS(mpi_->open(launch.pmix()));
+  mpi_->add_variables(plan_->environment);
+  return {};
+}
+
+void StepTasks::end_mpi(const std::string& why) {
+  if (is_ending_) return;
+  mpi_->spread_end(why);
+  end(why, kEndGrace);
+}
+
+// The one who asks goes by itself, with the code that it wants to be known for.
+void StepTasks::on_abort(uint32_t rank, const std::string& why) {
+  const auto is_it = [rank](const StepTask& task) { return task.rank == rank && task.is_alive(); };
+  if (is_ending_ || abort_) return;
+  if (std::none_of(tasks_.begin(), tasks_.end(), is_it)) return end_mpi(why);
+  abort_.emplace(rank, why);
+  abort_timer_ = loop_.after(kAbortPatience, [this] { end_mpi(abort_->second); });
 }
 
 base::Status StepTasks::launch_all() {
@@ -110,6 +143,8 @@ void StepTasks::add_output(proc::Fd fd, stream::ChannelId channel) {
 }
 
 void StepTasks::let_go() {
+  if (mpi_)
+    if (const base::Status gone = mpi_->go(go_order_); !gone) return fail(gone.error(), 1);
   const std::string bytes(tasks_.size(), 'g');
   if (const base::Status gone = proc::write_all(plan_->go.write_end.get(), bytes, "go"); !gone) fail(gone.error(), 1);
   ::malloc_trim(0);  // a launch may have been large

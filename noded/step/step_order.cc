@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "noded/step/mpi.h"
 #include "wire/bcast.h"
 
 namespace gw::noded::step {
@@ -52,6 +53,7 @@ base::Status check_launch(const wire::LaunchTasks& launch, const wire::StepAcces
     return base::invalid("the launch has " + std::to_string(tasks) + " tasks, but this node's part of the step has " +
                          "places for " + std::to_string(std::min(access.places_size(), kMaxTasks)));
   GW_TRY_STATUS(check_programs(launch));
+  if (launch.has_pmix()) GW_TRY_STATUS(check_pmix(launch.pmix(), static_cast<uint32_t>(tasks)));
   std::set<uint32_t> ranks;
   for (const wire::TaskOrder& task : launch.tasks()) {
     if (!ranks.insert(task.rank()).second) return base::invalid("task " + std::to_string(task.rank()) + " comes twice");

@@ -67,7 +67,7 @@ void StepTasks::on_event(StepTask& task, const TaskEvent& event) {
     task.state = StepTask::State::kStanding;
     const auto is_forked = [](const StepTask& t) { return t.state == StepTask::State::kForked; };
     if (is_ending_ || std::any_of(tasks_.begin(), tasks_.end(), is_forked)) return;
-    say(StatePhase::kStarting);
+    say(StatePhase::kStarting, mpi_ ? mpi_->address() : "");
     if (plan_->launch.go()) may_go_ = true;
     if (may_go_) let_go();
   }
@@ -87,6 +87,7 @@ void StepTasks::on_running(StepTask& task) {
 }
 
 bool StepTasks::on_child(pid_t pid, int status) {
+  if (mpi_ && mpi_->on_child(pid, status)) return true;
   const auto found = std::find_if(tasks_.begin(), tasks_.end(),
                                   [pid](const StepTask& task) { return task.pid == pid && task.is_alive(); });
   if (found == tasks_.end()) return false;
@@ -113,6 +114,10 @@ void StepTasks::on_task_end(StepTask& task, int status) {
     const std::string how = ended.signal != 0 ? "was ended by signal " + std::to_string(ended.signal)
                                               : "exited with code " + std::to_string(ended.exit_code);
     end("task " + std::to_string(task.rank) + " " + how, kEndGrace);
+  }
+  if (ran && worth(status) != 0 && mpi_ && !is_ending_) {
+    if (abort_ && abort_->first == task.rank) end_mpi(abort_->second);
+    mpi_->on_task_failed(task.rank);
   }
   advance();
 }
@@ -187,6 +192,7 @@ void StepTasks::advance() {
 
 void StepTasks::drain() {
   phase_ = Phase::kDraining;
+  if (mpi_) mpi_->close();
   end_timer_.cancel();
   plan_.reset();
   master_ = -1;

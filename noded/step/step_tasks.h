@@ -18,6 +18,7 @@
 #include "auth/crypto.h"
 #include "io/loop.h"
 #include "noded/step/audience.h"
+#include "noded/step/mpi.h"
 #include "noded/step/step_task.h"
 #include "noded/step/task_io.h"
 #include "noded/step/terminal.h"
@@ -44,8 +45,8 @@ constexpr base::Duration kFarewell = base::seconds(2);
 
 class StepTasks {
  public:
-  /// `spec` and `contain`, which is prepared, outlive it. `hosts`: file to show as /etc/hosts, or empty.
-  StepTasks(const wire::StepSpec& spec, Containment& contain, std::string hosts);
+  /// `spec`, `mpi` and `contain`, which is prepared, outlive it. `hosts`: file to show as /etc/hosts, or empty.
+  StepTasks(const wire::StepSpec& spec, Containment& contain, std::string hosts, const MpiSupport& mpi);
   ~StepTasks();
   StepTasks(const StepTasks&) = delete;
   StepTasks& operator=(const StepTasks&) = delete;
@@ -76,6 +77,7 @@ class StepTasks {
   const wire::StepSpec& spec_;
   Containment& contain_;
   std::string hosts_;
+  const MpiSupport& mpi_support_;
   io::Loop loop_;
   base::SystemClock clock_;
   auth::KeyPair key_;
@@ -85,6 +87,9 @@ class StepTasks {
   Phase phase_ = Phase::kListening;
   std::optional<StepPlan> plan_;  // let go once all tasks run
   std::vector<StepTask> tasks_;
+  std::unique_ptr<Mpi> mpi_;
+  wire::GoTasks go_order_;
+  std::optional<std::pair<uint32_t, std::string>> abort_;  // a task that asked for the end, and its words
   std::list<TaskOutput> outputs_;
   std::optional<TaskInput> input_;
   wire::FrameDecoder orders_{wire::kMaxStepOrder};
@@ -103,7 +108,7 @@ class StepTasks {
   std::optional<wire::StepExit> exit_;
   std::optional<base::Error> failure_;  // why it could not run
   int failure_code_ = 1;
-  io::Timer launch_timer_, end_timer_, linger_timer_, farewell_timer_;
+  io::Timer launch_timer_, end_timer_, linger_timer_, farewell_timer_, abort_timer_;
   enum class Farewell { kNone, kWaiting, kLastWord, kOver } farewell_ = Farewell::kNone;
 
   base::Result<std::shared_ptr<stream::Handler>> welcome(const auth::Ticket& ticket, stream::Session& session);
@@ -118,6 +123,9 @@ class StepTasks {
   void on_writable(stream::ChannelId channel);
   void on_control(const stream::Control& control);
 
+  base::Status open_mpi();
+  void end_mpi(const std::string& why);
+  void on_abort(uint32_t rank, const std::string& why);
   base::Status launch_all();
   base::Status launch_one(size_t place);
   base::Result<TaskEnds> make_ends(size_t place);

@@ -48,7 +48,9 @@ std::vector<std::string> Environment::lines() const {
 
 Environment step_environment(const wire::LaunchTasks& launch, const wire::StepSpec& spec) {
   Environment environment;
-  for (const std::string& line : launch.env()) environment.set(line);
+  // A launch inside a task of another step is no part of that one's MPI.
+  for (const std::string& line : launch.env())
+    if (!line.starts_with("PMIX_") || line.starts_with("PMIX_MCA_")) environment.set(line);
   for (const std::string& line : spec.env()) {
     const std::string_view name = std::string_view(line).substr(0, line.find('='));
     const bool is_of_user = std::find(std::begin(kOfTheUser), std::end(kOfTheUser), name) != std::end(kOfTheUser);
@@ -66,6 +68,7 @@ void add_task_variables(Environment& environment, const wire::LaunchTasks& launc
     environment.set(prefix + "LOCALID", std::to_string(place));
     environment.set(prefix + "TASK_PID", std::to_string(::getpid()));
   }
+  if (launch.has_pmix()) environment.set("PMIX_RANK", std::to_string(task.rank()));
   const wire::TaskPlace& at = access.places(static_cast<int>(place));
   if (!at.gpus().empty()) environment.set(access.gpu_variable(), at.gpus());
   if (!at.nics().empty()) environment.set("GANGWAY_NIC", at.nics());

@@ -44,6 +44,7 @@ PROGRAM_LAYERS = {
     'ctld': ALL_LIB | {'ctld/core', 'plugins'},
     'noded/core': {'base', 'model', 'wire', 'bind'},
     'noded/step': ALL_LIB - {'sched', 'store', 'client'},
+    'noded/pmix': {'base', 'auth', 'io', 'wire', 'peer', 'attach'},
     'noded': ALL_LIB | {'noded/core', 'noded/step', 'plugins'},
     'cmds': ALL_LIB,
     'plugins/contain': {'base', 'model', 'noded/step'},
@@ -62,6 +63,7 @@ HOMES = [
     (re.compile(r'^(munge\.h|sodium(/|\.h))'), ('lib/auth',)),
     (re.compile(r'^yaml-cpp/'), ('lib/config',)),
     (re.compile(r'^hwloc(/|\.h)'), ('lib/topo',)),
+    (re.compile(r'^pmix(_\w+)?\.h'), ('noded/pmix',)),
     (re.compile(r'^spdlog/'), ('ctld/shell', 'noded/shell')),
 ]
 

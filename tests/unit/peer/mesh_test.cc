@@ -56,7 +56,7 @@ class Meshes : public ::testing::Test {
     for (uint32_t i = 0; i < count; ++i) {
       MeshOptions o = options(i, count);
       if (change) change(o);
-      nodes.push_back(std::make_unique<Node>(loop, o));
+      nodes.push_back(std::make_unique<Node>(loop, std::move(o)));
       addresses.push_back(nodes.back()->mesh->address());
     }
     for (const auto& node : nodes) ASSERT_TRUE(node->mesh->set_addresses(addresses));
@@ -128,11 +128,11 @@ TEST_F(Meshes, NobodyIsThere) {
 TEST_F(Meshes, AnotherSecretAnotherPurposeAndGarbageGetNowhere) {
   make(2);
   std::vector<std::string> addresses{at(0).mesh->address(), at(1).mesh->address()};
-  MeshOptions other_secret = options(0, 2), other_purpose = options(0, 2);
-  other_secret.identity.secret = secret(2);
-  other_purpose.identity.purpose = "another";
-  for (const MeshOptions& o : {other_secret, other_purpose}) {
-    Node stranger(loop, o);
+  for (const bool has_secret : {false, true}) {
+    MeshOptions o = options(0, 2);
+    if (!has_secret) o.identity.secret = secret(2);
+    if (has_secret) o.identity.purpose = "another";
+    Node stranger(loop, std::move(o));
     ASSERT_TRUE(stranger.mesh->set_addresses(addresses));
     stranger.mesh->send(1, "let me in");
     ASSERT_TRUE(wait([&] { return !stranger.lost.empty(); }));

@@ -1,0 +1,37 @@
+// Who is where.
+#include "noded/pmix/job.h"
+
+#include "attach/ranks.h"
+
+namespace gw::noded::pmix {
+
+base::Result<Job> make_job(const wire::PmixSetup& setup) {
+  const int nodes = setup.nodes_size();
+  if (nodes == 0 || setup.tasks_size() != nodes || setup.self() >= static_cast<uint32_t>(nodes))
+    return base::invalid("a step of " + std::to_string(nodes) + " nodes has the tasks of " +
+                         std::to_string(setup.tasks_size()) + ", and node " + std::to_string(setup.self()));
+  uint64_t all = 0;
+  for (const uint32_t tasks : setup.tasks()) {
+    if (tasks == 0) return base::invalid("a node of the step has no tasks");
+    all += tasks;
+  }
+  if (all > kMaxTasks) return base::invalid("a step of " + std::to_string(all) + " tasks is too large for PMIx");
+  Job job;
+  job.name = setup.name();
+  job.nodes.assign(setup.nodes().begin(), setup.nodes().end());
+  job.self = setup.self();
+  job.ranks = attach::distribute({setup.tasks().begin(), setup.tasks().end()},
+                                 setup.is_cyclic() ? attach::Distribution::kCyclic : attach::Distribution::kBlock);
+  job.node_of.resize(all);
+  for (size_t node = 0; node < job.ranks.size(); ++node)
+    for (const uint32_t rank : job.ranks[node]) job.node_of[rank] = static_cast<uint32_t>(node);
+  return job;
+}
+
+std::string comma_list(const std::vector<uint32_t>& numbers) {
+  std::string text;
+  for (const uint32_t n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return text;
+}
+
+}  // namespace gw::noded::pmix
