@@ -18,6 +18,7 @@ constexpr size_t kMaxOrder = 16 << 20;
 constexpr size_t kMaxMessage = 256 << 20;  // between helpers: a collective's data of all nodes
 constexpr size_t kMaxText = 500;
 constexpr uint32_t kWidth = 16;
+constexpr base::Duration kFarewell = base::milliseconds(500);
 constexpr char kServer[] = "gangway-pmix";
 /// libpmix keeps what it knows in memory alone; the folder is for what it might want to write all the same.
 constexpr char kFolder[] = "/tmp";
@@ -44,7 +45,10 @@ Helper::~Helper() = default;
 
 int Helper::run() {
   shepherd_ = io::Stream::adopt(loop_, std::move(sockets_.shepherd));
-  shepherd_->on_closed([this](const std::string&) { loop_.stop(); });
+  shepherd_->on_closed([this](const std::string&) {
+    if (!is_ending_) return loop_.stop();
+    farewell_ = loop_.after(kFarewell, [this] { loop_.stop(); });  // the other nodes are still being told
+  });
   shepherd_->on_data([this](std::string_view bytes) { on_bytes(bytes); });
   loop_.run();
   return exit_code_;
@@ -65,9 +69,16 @@ void Helper::on_order(const wire::ToPmix& order) {
   if (order.has_setup() && !library_) {
     if (const Status done = set_up(order.setup()); !done) fail(done.error().text());
   }
-  if (order.has_failed() && library_ && library_->is_connected(order.failed().rank()))
-    fail(task_text(order.failed().rank()) + " ended without MPI_Finalize");
+  if (order.has_failed()) on_task_failed(order.failed());
   if (order.has_ending()) spread_end(order.ending().text());
+}
+
+void Helper::on_task_failed(const wire::PmixTaskFailed& failed) {
+  if (library_ && library_->is_connected(failed.rank()))
+    return fail(task_text(failed.rank()) + " ended without MPI_Finalize");
+  wire::FromPmix message;
+  *message.mutable_failed() = failed;
+  say(message);
 }
 
 void Helper::say(const wire::FromPmix& message) {

@@ -52,10 +52,12 @@ class Helper {
   std::map<uint64_t, Asked> asked_;  // of other nodes, by number
   uint64_t last_number_ = 0;
   bool is_ending_ = false;
+  io::Timer farewell_;
   int exit_code_ = 0;
 
   void on_bytes(std::string_view bytes);
   void on_order(const wire::ToPmix& order);
+  void on_task_failed(const wire::PmixTaskFailed& failed);
   base::Status set_up(const wire::PmixSetup& setup);
   base::Status open_mesh(const wire::PmixSetup& setup);
   Requests requests();

@@ -54,7 +54,9 @@ pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, size_t,
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
+// Also called, with nothing to answer, of one whose connection broke.
+pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t fn, void*) {
+  if (fn == nullptr) return PMIX_OPERATION_SUCCEEDED;
   const std::lock_guard lock(the_one->mutex);
   the_one->connected.erase(proc->rank);
   return PMIX_OPERATION_SUCCEEDED;

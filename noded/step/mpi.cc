@@ -29,6 +29,7 @@ constexpr int64_t kProbeLimit = 5'000'000;
 constexpr size_t kMaxProbe = 64 * 1024;
 constexpr size_t kMaxSaid = 64 * 1024;
 constexpr size_t kMaxText = 600;
+constexpr base::Duration kPatience = base::seconds(2);  // with a helper that does not answer
 constexpr size_t kSecret = 32;
 constexpr uint32_t kMaxStepTasks = 1 << 20;
 constexpr std::string_view kUri = ";tcp4://127.0.0.1:";
@@ -223,7 +224,9 @@ void Mpi::on_bytes(std::string_view bytes) {
       stream_->close("unreadable");
       return events_.end("PMIx: the helper says what cannot be read");
     }
+    if (message.has_failed()) on_answer();
     if (message.has_fault()) events_.end("PMIx: " + base::printable(message.fault().text(), kMaxText));
+    if (message.has_fault() && is_asked()) stop_asking();
     if (message.has_abort()) events_.abort(message.abort().rank(), base::printable(message.abort().text(), kMaxText));
   }
 }
@@ -238,7 +241,8 @@ void Mpi::send(const wire::ToPmix& message) {
 bool Mpi::on_child(pid_t pid, int status) {
   if (helper_ == 0 || pid != helper_) return false;
   helper_ = -1;
-  if (is_closed_) return true;
+  if (is_asked()) stop_asking();
+  if (is_over_) return true;
   const std::string how = WIFSIGNALED(status) ? "was ended by signal " + std::to_string(WTERMSIG(status))
                                               : "ended with code " + std::to_string(WEXITSTATUS(status));
   events_.end("PMIx: the helper (" + std::string(kProgram) + ") " + how);
@@ -246,9 +250,23 @@ bool Mpi::on_child(pid_t pid, int status) {
 }
 
 void Mpi::on_task_failed(uint32_t rank) {
+  if (!stream_ || stream_->is_closed()) return;
+  ++questions_;
+  patience_ = loop_.after(kPatience, [this] { stop_asking(); });
   wire::ToPmix message;
   message.mutable_failed()->set_rank(rank);
   send(message);
+}
+
+void Mpi::on_answer() {
+  if (questions_ > 0 && --questions_ == 0) stop_asking();
+}
+
+void Mpi::stop_asking() {
+  questions_ = 0;
+  patience_.cancel();
+  if (is_over_) close();
+  events_.answered();
 }
 
 void Mpi::spread_end(const std::string& why) {
@@ -258,7 +276,8 @@ void Mpi::spread_end(const std::string& why) {
 }
 
 void Mpi::close() {
-  if (std::exchange(is_closed_, true)) return;
+  is_over_ = true;
+  if (is_asked() || std::exchange(is_closed_, true)) return;
   tasks_watch_.cancel();
   peers_watch_.cancel();
   tasks_.reset();

@@ -39,6 +39,7 @@ class Mpi {
   struct Events {
     std::function<void(const std::string& why)> end;                   ///< The step cannot go on.
     std::function<void(uint32_t rank, const std::string& why)> abort;  ///< A task asks for the end.
+    std::function<void()> answered;                                    ///< is_asked() is over.
   };
   /// All references outlive it. `hosts`: as of StepTasks.
   Mpi(io::Loop& loop, const wire::StepSpec& spec, Containment& contain, const MpiSupport& support,
@@ -57,11 +58,13 @@ class Mpi {
   base::Status go(const wire::GoTasks& order);
   /// Whether it is the helper that has ended.
   bool on_child(pid_t pid, int status);
-  /// A task has ended badly.
+  /// A task has ended badly: whether others would wait for it for ever the helper knows.
   void on_task_failed(uint32_t rank);
+  /// Its answer is awaited.
+  bool is_asked() const { return questions_ > 0; }
   /// The other nodes are told that the step ends.
   void spread_end(const std::string& why);
-  /// The last task has ended.
+  /// The last task has ended: the helper may go once it has answered.
   void close();
 
  private:
@@ -79,7 +82,10 @@ class Mpi {
   pid_t helper_ = 0;
   std::shared_ptr<io::Stream> stream_;
   wire::FrameDecoder decoder_;
-  bool is_closed_ = false;
+  int questions_ = 0;
+  io::Timer patience_;
+  bool is_over_ = false;    // the last task has ended
+  bool is_closed_ = false;  // and the helper was told to go
 
   void watch();
   void start();
@@ -87,6 +93,8 @@ class Mpi {
   [[noreturn]] void become_helper(int socket, bool cloned_into);
   void on_bytes(std::string_view bytes);
   void send(const wire::ToPmix& message);
+  void on_answer();
+  void stop_asking();
 };
 
 }  // namespace gw::noded::step

@@ -40,6 +40,7 @@ base::Status StepTasks::open_mpi() {
   Mpi::Events events;
   events.end = [this](const std::string& why) { end_mpi(why); };
   events.abort = [this](uint32_t rank, const std::string& why) { on_abort(rank, why); };
+  events.answered = [this] { advance(); };
   mpi_ = std::make_unique<Mpi>(loop_, spec_, contain_, mpi_support_, hosts_, std::move(events));
   GW_TRY_STATUS(mpi_->open(launch.pmix()));
   mpi_->add_variables(plan_->environment);

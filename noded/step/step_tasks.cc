@@ -178,7 +178,9 @@ void StepTasks::on_stop() {
 void StepTasks::advance() {
   if (phase_ < Phase::kDraining && !has_living() && (is_ending_ || phase_ == Phase::kRunning)) drain();
   const auto is_done = [](const TaskOutput& output) { return output.is_done(); };
-  if (phase_ == Phase::kDraining && std::all_of(outputs_.begin(), outputs_.end(), is_done)) phase_ = Phase::kSettling;
+  const bool is_judged = !mpi_ || !mpi_->is_asked();
+  if (phase_ == Phase::kDraining && is_judged && std::all_of(outputs_.begin(), outputs_.end(), is_done))
+    phase_ = Phase::kSettling;
   if (phase_ == Phase::kSettling && audience_.is_settled()) {
     phase_ = Phase::kClosing;
     say(StatePhase::kEnded);
