@@ -1,6 +1,6 @@
 // The controller's core against nodes that lose links, reboot and restart, and against its own crashes, in any order of
-// events. Checked after every event: nothing is given twice, no job has two runs alive, what is lost in a crash is
-// nothing, and no event is one that the state table does not know.
+// events. Checked after every event: nothing is given twice, to jobs or to the steps of one, no job has two runs alive,
+// no step is without its job, what is lost in a crash is nothing, and no event is one that the state table does not know.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using testing::gang;
 using testing::World;
 
-using RunKey = std::pair<uint32_t, uint32_t>;  // job, attempt
+using RunKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // job, attempt, step: 0 or its number + 1
 
 /// A node as the controller must be able to bear it: obeys, reports until acknowledged, and forgets all in a reboot.
 struct SimNode {
@@ -87,7 +87,7 @@ class Chaos {
         act(pick / 2, pick % 2 == 0 ? wire::kSuspend : wire::kResume);
         break;
       default:
-        world_.schedule();
+        begin_step(pick);
         break;
     }
     obey();
@@ -107,8 +107,26 @@ class Chaos {
     spec.set_priority(static_cast<int64_t>(pick / 24 % 3));
     spec.set_on_preempt(static_cast<uint32_t>(model::kOnPreempt[pick / 72 % model::kOnPreempt.size()]));
     if (pick % 7 == 0) spec.set_preempt_signo(10);
+    if (pick % 4 == 0) spec.set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
+    if (pick % 11 == 0) {
+      spec.set_kind(static_cast<uint32_t>(model::JobKind::kStep));
+      r.mutable_submit()->mutable_first_step()->set_client_key(std::string(32, 'f'));
+    }
+    if (spec.kind() != 0) r.mutable_submit()->clear_script();
     const JobId id(world_.ask(0, r).submit().job_id());
     if (id) accepted_.push_back(id);
+  }
+  /// Keys repeat: a client may ask again for what it has.
+  void begin_step(uint32_t pick) {
+    const JobId id = some_job(pick);
+    if (!id) return;
+    wire::ApiRequest r;
+    wire::CreateStepRequest& create = *r.mutable_create_step();
+    create.set_job_id(id.value);
+    create.set_client_key(std::string(32, static_cast<char>('a' + pick / 8 % 5)));
+    create.mutable_step()->set_tasks(1 + pick / 16 % 6);
+    create.mutable_step()->set_overlap(pick / 64 % 3 == 0);
+    world_.ask(0, r);
   }
   JobId some_job(uint32_t pick) const { return accepted_.empty() ? JobId() : accepted_[pick % accepted_.size()]; }
   void cancel(uint32_t pick) {
@@ -125,7 +143,14 @@ class Chaos {
   void link(SimNode& node) {
     if (node.is_linked) return;
     std::vector<wire::RunState> runs;
-    for (const auto& [key, phase] : node.runs) runs.push_back(World::run(JobId(key.first), key.second, phase));
+    for (const auto& [key, phase] : node.runs) {
+      const auto& [job, attempt, step] = key;
+      wire::RunState& run = runs.emplace_back(World::run(JobId(job), attempt, phase));
+      run.set_step(step);
+      if (step == 0) continue;
+      run.set_address("10.0.0.1:1");
+      run.set_key(std::string(32, 'k'));
+    }
     node.heard = 0;
     node.is_linked = true;
     world_.connect(node.name, runs, "boot" + std::to_string(node.boots));
@@ -156,12 +181,24 @@ class Chaos {
     if (node.runs.empty() || !node.is_linked) return;
     auto run = node.runs.begin();
     std::advance(run, pick % node.runs.size());
-    if (run->second != wire::kRunStarted || node.frozen.contains(run->first)) return;
+    const auto [job, attempt, step] = run->first;
+    if (run->second != wire::kRunStarted || node.frozen.contains({job, attempt, 0})) return;
     run->second = wire::kRunEnding;
     wire::NodeToController m;
-    m.mutable_batch_exited()->set_job(run->first.first);
-    m.mutable_batch_exited()->set_attempt(run->first.second);
+    m.mutable_batch_exited()->set_job(job);
+    m.mutable_batch_exited()->set_attempt(attempt);
+    m.mutable_batch_exited()->set_step(step);
     m.mutable_batch_exited()->set_exit_code(static_cast<int>(pick % 3));
+    world_.say(node.name, m);
+    if (step == 0) return;
+    node.runs.erase({job, attempt, step});
+    say_done(node, {job, attempt, step});
+  }
+  void say_done(const SimNode& node, const RunKey& key) {
+    wire::NodeToController m;
+    m.mutable_done()->set_job(std::get<0>(key));
+    m.mutable_done()->set_attempt(std::get<1>(key));
+    m.mutable_done()->set_step(std::get<2>(key));
     world_.say(node.name, m);
   }
 
@@ -190,35 +227,64 @@ class Chaos {
     switch (m.kind_case()) {
       case Kind::kRegistered: {
         std::set<RunKey> wanted;
-        for (const auto& run : m.registered().wanted()) wanted.insert({run.job(), run.attempt()});
+        for (const auto& run : m.registered().wanted()) wanted.insert({run.job(), run.attempt(), run.step()});
         std::erase_if(node.runs, [&](const auto& run) { return !wanted.contains(run.first); });
         return;
       }
       case Kind::kPrepare:
         return prepare(node, m.prepare());
       case Kind::kGo:
-        if (const auto it = node.runs.find({m.go().job(), m.go().attempt()}); it != node.runs.end())
+        if (const auto it = node.runs.find({m.go().job(), m.go().attempt(), 0}); it != node.runs.end())
           it->second = wire::kRunStarted;
         return;
-      case Kind::kStop: {
-        node.runs.erase({m.stop().job(), m.stop().attempt()});
-        node.frozen.erase({m.stop().job(), m.stop().attempt()});
-        wire::NodeToController done;
-        done.mutable_done()->set_job(m.stop().job());
-        done.mutable_done()->set_attempt(m.stop().attempt());
-        return world_.say(node.name, done);
-      }
+      case Kind::kStop:
+        return stop(node, {m.stop().job(), m.stop().attempt(), m.stop().step()});
+      case Kind::kStartStep:
+        return start_step(node, m.start_step());
       case Kind::kSuspend:
         return suspend(node, m.suspend());
       case Kind::kResume:
-        node.frozen.erase({m.resume().job(), m.resume().attempt()});
+        node.frozen.erase({m.resume().job(), m.resume().attempt(), 0});
         return;
       default:
         return;
     }
   }
+  /// The steps of a job end before it.
+  void stop(SimNode& node, const RunKey& key) {
+    const auto [job, attempt, step] = key;
+    std::vector<RunKey> ending{key};
+    if (step == 0)
+      for (const auto& [run, phase] : node.runs)
+        if (std::get<0>(run) == job && std::get<1>(run) == attempt && std::get<2>(run) != 0)
+          ending.insert(ending.begin(), run);
+    for (const RunKey& run : ending) {
+      node.runs.erase(run);
+      node.frozen.erase(run);
+      say_done(node, run);
+    }
+  }
+  void start_step(SimNode& node, const wire::StartStep& order) {
+    const uint32_t job = order.job().job(), attempt = order.job().attempt();
+    const auto run = node.runs.find({job, attempt, 0});
+    wire::NodeToController m;
+    if (run == node.runs.end() || run->second == wire::kRunEnding) {
+      m.mutable_prepare_failed()->set_job(job);
+      m.mutable_prepare_failed()->set_attempt(attempt);
+      m.mutable_prepare_failed()->set_step(order.step());
+    } else {
+      node.runs[{job, attempt, order.step()}] = wire::kRunStarted;
+      wire::Prepared& ready = *m.mutable_prepared();
+      ready.set_job(job);
+      ready.set_attempt(attempt);
+      ready.set_step(order.step());
+      ready.set_address("10.0.0.1:1");
+      ready.set_key(std::string(32, 'k'));
+    }
+    world_.say(node.name, m);
+  }
   void suspend(SimNode& node, const wire::Suspend& order) {
-    const RunKey key{order.job(), order.attempt()};
+    const RunKey key{order.job(), order.attempt(), 0};
     if (const auto run = node.runs.find(key); run == node.runs.end() || run->second != wire::kRunStarted) return;
     wire::NodeToController m;
     m.mutable_suspended()->set_job(order.job());
@@ -237,7 +303,7 @@ class Chaos {
     RC_ASSERT(stands || job.state == model::JobState::kRunning);
     for (const model::NodeShare& share : job.placed()->allocation.shares) {
       for (const SimNode& node : nodes_) {
-        const RunKey key{job.id.value, job.attempt};
+        const RunKey key{job.id.value, job.attempt, 0};
         const auto run = node.runs.find(key);
         if (node.name != share.name || !node.is_linked || run == node.runs.end()) continue;
         if (run->second == wire::kRunStarted) RC_ASSERT(node.frozen.contains(key) == stands);
@@ -245,7 +311,7 @@ class Chaos {
     }
   }
   void prepare(SimNode& node, const wire::Prepare& p) {
-    auto& phase = node.runs[{p.job(), p.attempt()}];
+    auto& phase = node.runs[{p.job(), p.attempt(), 0}];
     if (phase == wire::kRunUnknown) phase = p.go() ? wire::kRunStarted : wire::kRunPrepared;
     wire::NodeToController m;
     if (p.go()) {
@@ -258,7 +324,39 @@ class Chaos {
     world_.say(node.name, m);
   }
 
-  void check() const {
+  /// Steps lie within their job, and what one has to itself no other has.
+  void check_steps() {
+    wire::ApiRequest r;
+    r.mutable_list_steps();
+    std::map<std::pair<uint32_t, std::string>, base::IndexSet> taken;
+    const wire::ApiReply reply = world_.ask(0, r);
+    for (const wire::Step& step : reply.list_steps().steps()) {
+      const auto job = world_.core->jobs().find(JobId(step.job()));
+      RC_ASSERT(job != world_.core->jobs().end());
+      RC_ASSERT(job->second.placed() != nullptr);
+      RC_ASSERT(job->second.attempt == step.attempt());
+      for (const wire::StepNode& node : step.nodes()) {
+        if (node.is_gone() || step.request().overlap()) continue;
+        const auto& shares = job->second.placed()->allocation.shares;
+        const auto whole = std::find_if(shares.begin(), shares.end(),
+                                        [&](const model::NodeShare& s) { return s.name == node.share().node(); });
+        RC_ASSERT(whole != shares.end());
+        const auto cores = base::IndexSet::parse(node.share().cores());
+        RC_ASSERT(cores && cores->is_subset_of(whole->cores));
+        base::IndexSet& others = taken[{step.job(), node.share().node()}];
+        RC_ASSERT(!others.intersects(*cores));
+        others |= *cores;
+      }
+    }
+    for (const SimNode& node : nodes_)
+      for (const auto& [key, phase] : node.runs) {
+        const auto [job, attempt, step] = key;
+        RC_ASSERT(step == 0 || node.runs.contains({job, attempt, 0}));
+      }
+  }
+
+  void check() {
+    check_steps();
     const base::Status audit = world_.core->ledger().audit();
     RC_ASSERT(audit.has_value());
     RC_ASSERT(world_.core->misfits() == 0U);
@@ -267,7 +365,7 @@ class Chaos {
     std::map<uint32_t, std::set<uint32_t>> alive;
     for (const SimNode& node : nodes_) {
       for (const auto& [key, phase] : node.runs) {
-        if (phase == wire::kRunStarted) alive[key.first].insert(key.second);
+        if (phase == wire::kRunStarted && std::get<2>(key) == 0) alive[std::get<0>(key)].insert(std::get<1>(key));
       }
     }
     for (const auto& [job, attempts] : alive) RC_ASSERT(attempts.size() == 1U);
