@@ -97,6 +97,7 @@ void add_with_gpus(std::vector<Option>& t, BatchOptions& o) {
 }  // namespace
 
 base::Result<std::string> parse_gpu_bind(Text text) {
+  if (text.empty()) return invalid("option --gpu-bind needs a value");
   GW_TRY(words, bind::parse_gpu(text));
   static_cast<void>(words);
   return base::to_lower(text);

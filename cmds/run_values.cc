@@ -11,6 +11,7 @@ using base::invalid;
 using base::Status;
 
 Status set_cpu_bind(RunOptions& o, std::string_view value) {
+  if (value.empty()) return invalid("option --cpu-bind needs a value");
   GW_TRY(words, bind::parse_cpu(value));
   static_cast<void>(words);
   o.cpu_bind = base::to_lower(value);
@@ -24,6 +25,7 @@ Status set_gpu_bind(RunOptions& o, std::string_view value) {
 }
 
 Status set_mem_bind(RunOptions& o, std::string_view value) {
+  if (value.empty()) return invalid("option --mem-bind needs a value");
   GW_TRY(words, bind::parse_mem(value));
   static_cast<void>(words);
   o.mem_bind = base::to_lower(value);

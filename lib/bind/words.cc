@@ -139,6 +139,7 @@ class Reader {
       const Text name = rest.substr(0, end);
       const bool has_value = end != Text::npos && rest[end] == ':';
       const Text tail = end == Text::npos ? Text() : rest.substr(end + 1);
+      if (end != Text::npos && !has_value && tail.empty()) return tl::unexpected(unknown({}, false, {}).error());
       if (!has_value && is_manner(name)) {
         rest = tail;
         continue;
@@ -187,7 +188,7 @@ class Reader {
     const std::string whole = std::string(name) + (has_value ? ":" + std::string(value) : "");
     const std::string meant = has_value ? "" : base::did_you_mean(name, names);
     return invalid("option " + std::string(option_) + ": \"" + base::printable(whole, 60) + "\" is no way of binding",
-                   (meant.empty() ? "" : meant + ": ") + std::string(choices_));
+                   (meant.empty() ? "" : meant + " There are ") + std::string(choices_));
   }
 };
 

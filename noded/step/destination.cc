@@ -59,7 +59,7 @@ base::Result<Destination> Destination::open(const std::string& path, const wire:
       return base::invalid(base::printable(d.path_) + " is no file", "name another");
   }
   GW_TRY_STATUS(d.make());
-  if (header.size() > 0 && ::fallocate(d.fd_.get(), 0, 0, static_cast<off_t>(header.size())) != 0)
+  if (header.size() > 0 && ::fallocate(d.fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(header.size())) != 0)
     if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) return trouble(d.path_, errno);
   return d;
 }

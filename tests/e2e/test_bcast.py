@@ -120,9 +120,8 @@ def test_a_disk_that_is_full(five, there):
 
 def test_ctrl_c_leaves_nothing(five, there):
     source = there / "source"
-    with open(source, "wb") as file:
-        file.truncate(3 << 30)
-    client = five.popen("gbcast", "-j", five.job, "-F2", source, f"{there}/%N/copy")
+    os.truncate(source, 300 << 20)
+    client = five.popen("gbcast", "-j", five.job, "-F2", "-s", "1000", source, f"{there}/%N/copy")
     steps = lambda: five.run("gqueue", "-h", "-s", "-j", five.job, "-o", "%j").stdout
     wait_for(lambda: "gbcast" in steps(), "the step of receivers")
     client.send_signal(signal.SIGINT)

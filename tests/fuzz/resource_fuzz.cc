@@ -2,6 +2,7 @@
 // byte says which.
 #include <algorithm>
 
+#include "bind/words.h"
 #include "cmds/batch_gpus.h"
 #include "cmds/batch_locality.h"
 #include "cmds/batch_options.h"
@@ -87,8 +88,23 @@ bool gres_flags(std::string_view text) {
   return true;
 }
 
-constexpr bool (*kKinds[])(std::string_view) = {gpus,        gres,     features, locality,  warn_signal,
-                                                output_path, together, gpu_bind, gres_flags};
+/// What is bound lies within the bounds that it promises.
+template <typename Way>
+bool is_bound(const base::Result<bind::Words<Way>>& words) {
+  if (!is_sound(words)) return false;
+  FUZZ_CHECK(words->list.size() <= bind::kMaxEntries);
+  for (const base::IndexSet& set : words->list) {
+    FUZZ_CHECK(!set.empty());
+    FUZZ_CHECK(bind::mask_text(set).starts_with("0x"));
+  }
+  return true;
+}
+
+bool cpu_bind(std::string_view text) { return is_bound(bind::parse_cpu(text)); }
+bool mem_bind(std::string_view text) { return is_bound(bind::parse_mem(text)); }
+
+constexpr bool (*kKinds[])(std::string_view) = {gpus,     gres,     features,   locality, warn_signal, output_path,
+                                                together, gpu_bind, gres_flags, cpu_bind, mem_bind};
 
 bool run(std::string_view input) {
   Input in(input);

@@ -65,7 +65,7 @@ TEST(Words, ErrorsNameOptionAndWord) {
         Bad{"mask_cpu:0x0", "\"0x0\" in mask_cpu is no mask"}, Bad{"mask_cpu:g", "is no mask"},
         Bad{"map_cpu:9000", "is no index"}, Bad{"map_cpu:1*0", "is no index"}, Bad{"map_cpu:1*", "is no index"},
         Bad{"map_cpu:0*4096,1", "too long"}, Bad{"cores:2", "no way of binding"}, Bad{",", "no way of binding"},
-        Bad{"map_cpu:1,,2", "is no index"}}) {
+        Bad{"verbose,", "no way of binding"}, Bad{"map_cpu:1,,2", "is no index"}}) {
     const auto words = parse_cpu(bad.text);
     ASSERT_FALSE(words) << bad.text;
     EXPECT_THAT(words.error().text(), HasSubstr(bad.says));

@@ -308,6 +308,8 @@ const BadLaunch kBadLaunches[] = {
      "the launch has 2 tasks, but this node's part of the step has places for 1"},
     {"NoSuchProgram", [](wire::LaunchTasks& l) { l.mutable_tasks(0)->set_program(7); }, "task 0: program 7 of 1"},
     {"NoName", [](wire::LaunchTasks& l) { l.mutable_programs(0)->clear_argv(); }, "a program has no name"},
+    {"NoOwnProgram", [](wire::LaunchTasks& l) { l.mutable_programs(0)->set_own(true); },
+     "there is no own program \"true\" here"},
     {"ZeroByte", [](wire::LaunchTasks& l) { l.mutable_programs(0)->add_argv(std::string("a\0b", 3)); },
      "an argument holds a zero byte"},
     {"RelativeFolder", [](wire::LaunchTasks& l) { l.set_work_dir("here"); },
