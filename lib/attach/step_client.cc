@@ -101,8 +101,8 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
       if (!state.text.empty() && !was_running) return fail_start(node, state.text);
       if (state.text.empty() || is_ending_) return;
       say(true, node.plan.node + ": " + state.text);
-      if (!node.plan.launch.has_pmix()) return;
-      is_mpi_over_ = true;  // without one node's tasks those of the others wait for ever
+      if (!node.plan.launch.has_pmix() || tasks_.all_ended()) return;
+      mpi_code_ = std::max(tasks_.exit_code(), 1);  // without one node's tasks those of the others wait for ever
       return end(options_.grace);
     case Of::kEnded:
       node.phase = std::max(node.phase, Phase::kEnded);
@@ -275,7 +275,7 @@ void StepClient::check_done() {
 int StepClient::exit_code() const {
   if (own_code_) return *own_code_;
   if (start_failed_) return std::max(tasks_.own_exit_code(), 1);
-  if (is_mpi_over_) return std::max(tasks_.own_exit_code(), 1);
+  if (mpi_code_) return std::max(tasks_.own_exit_code(), *mpi_code_);
   return has_lost_ ? std::max(tasks_.exit_code(), 1) : tasks_.exit_code();
 }
 

@@ -117,8 +117,8 @@ class StepClient final : private NodeEvents {
   bool is_running_ = false;
   bool is_ending_ = false;  // EndTasks was sent
   bool start_failed_ = false;
-  bool has_lost_ = false;  // a node's tasks, or output
-  bool is_mpi_over_ = false;
+  bool has_lost_ = false;        // a node's tasks, or output
+  std::optional<int> mpi_code_;  // a node of an MPI program failed: the exit code at least
   std::optional<int> own_code_;
   io::Timer report_timer_, first_exit_timer_, end_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -85,7 +85,7 @@ TEST(Grun, RedirectionsHaveFourForms) {
 
 TEST(Grun, BadValuesNameTheirOption) {
   const std::pair<std::vector<std::string>, std::string> kCases[] = {
-      {{"--mpi=pmix"}, "--mpi: pmix is not there"},
+      {{"--mpi=lam"}, "--mpi: there is no \"lam\""},
       {{"--mpi=pmi2"}, "there is no \"pmi2\""},
       {{"--cpu-bind=map_cpu:0,x"}, "--cpu-bind: \"x\" in map_cpu is no index"},
       {{"--cpu-bind=fast"}, "--cpu-bind: \"fast\" is no way of binding"},
