@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from cluster import wait_for
+from cluster import processes_with, wait_for
 from conftest import QUICK
 
 
@@ -62,6 +62,17 @@ def test_a_hundred_megabytes_over_a_tree(five, there):
     source.write_bytes(os.urandom(1 << 20) * 100)
     gbcast(five, "-F2", source, f"{there}/%N/copy")
     assert {digest(there / f"n{i}" / "copy") for i in range(5)} == {digest(source)}
+
+
+def test_more_nodes_than_the_command_feeds(make_cluster):
+    cluster = make_cluster(nodes=40, config=QUICK)
+    source = cluster.work / "source"
+    source.write_bytes(os.urandom(1_000_000))
+    for node in range(40):
+        (cluster.work / f"n{node}").mkdir()
+    cluster.run("galloc", "-N40", "-n40", "gbcast", source, f"{cluster.work}/%N/copy")
+    assert [digest(cluster.work / f"n{i}" / "copy") for i in range(40)] == [digest(source)] * 40
+    cluster.wait_idle()
 
 
 def test_an_empty_file_and_one_by_small_pieces(five, there):
@@ -123,7 +134,7 @@ def test_ctrl_c_leaves_nothing(five, there):
     os.truncate(source, 300 << 20)
     client = five.popen("gbcast", "-j", five.job, "-F2", "-s", "1000", source, f"{there}/%N/copy")
     steps = lambda: five.run("gqueue", "-h", "-s", "-j", five.job, "-o", "%j").stdout
-    wait_for(lambda: "gbcast" in steps(), "the step of receivers")
+    wait_for(lambda: processes_with(f"{there}/n4/copy"), "the last of the receivers")
     client.send_signal(signal.SIGINT)
     assert client.wait(timeout=60) != 0
     wait_for(lambda: "gbcast" not in steps(), "its end")
