@@ -45,8 +45,10 @@ Status set_distribution(RunOptions& o, std::string_view value) {
 }
 
 Status set_mpi(RunOptions& o, std::string_view value) {
-  if (base::iequals(value, "none") || base::iequals(value, "pmix")) {
-    o.pmix = base::iequals(value, "pmix");
+  // Slurm's names with a version mean whatever version there is.
+  const bool is_pmix = base::iequals(value, "pmix") || base::to_lower(value).starts_with("pmix_v");
+  if (is_pmix || base::iequals(value, "none")) {
+    o.pmix = is_pmix;
     return {};
   }
   if (base::iequals(value, "list")) {

@@ -128,7 +128,7 @@ Status Helper::open_mesh(const wire::PmixSetup& setup) {
   options.max_message = options.max_waiting = 2 * kMaxMessage;
   GW_TRY(mesh, peer::Mesh::open(
                    loop_, std::move(options), [this](uint32_t from, const std::string& m) { on_message(from, m); },
-                   [this](uint32_t node, const base::Error& reason) { on_lost(node, reason); }));
+                   [this](uint32_t node, const base::Error&) { on_lost(node); }));
   mesh_ = std::move(mesh);
   return mesh_->set_addresses({setup.addresses().begin(), setup.addresses().end()});
 }
@@ -231,8 +231,7 @@ void Helper::on_answer(uint32_t from, wire::PmixAnswer answer) {
 }
 
 // Who left in peace is lost as well: only those who wait for it learn of that.
-void Helper::on_lost(uint32_t node, const base::Error& reason) {
-  std::fprintf(stderr, "gpmixd: %s is lost: %s\n", job_.nodes[node].c_str(), reason.text().c_str());
+void Helper::on_lost(uint32_t node) {
   fences_->on_lost(node);
   std::vector<DataFn> waiting;
   for (auto asked = asked_.begin(); asked != asked_.end();) {

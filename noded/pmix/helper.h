@@ -71,7 +71,7 @@ class Helper {
   void on_message(uint32_t from, const std::string& bytes);
   void on_ask(uint32_t from, const wire::PmixAsk& ask);
   void on_answer(uint32_t from, wire::PmixAnswer answer);
-  void on_lost(uint32_t node, const base::Error& reason);
+  void on_lost(uint32_t node);
   void spread_end(const std::string& text);
 };
 

@@ -61,7 +61,6 @@ base::Result<proc::Fd> lock_socket(const std::string& path) {
 }  // namespace
 
 base::Status Launcher::open() {
-  mpi_ = find_mpi_support();
   GW_TRY(lock, lock_socket(options_.socket));
   lock_ = std::move(lock);
   GW_TRY(listener, listen_at(options_.socket));
@@ -78,6 +77,7 @@ base::Status Launcher::open() {
   ::sigprocmask(SIG_SETMASK, &set, nullptr);
   signals_ = proc::Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) return base::fail_errno("signal descriptor", errno);
+  mpi_.start();
   return {};
 }
 
@@ -160,8 +160,9 @@ base::Result<pid_t> Launcher::fork_shepherd(wire::StepSpec& spec) {
     return base::invalid("state folder \"" + base::printable(spec.dir()) + "\" is not an absolute path");
   GW_TRY(listener, make_state_dir(spec.dir()));
   auto contain = make_containment(options_.plugin_dir, spec.containment().kind());
+  MpiSupport mpi = spec.has_access() ? mpi_.result() : MpiSupport();
   const pid_t pid = ::fork();
-  if (pid == 0) become_shepherd(std::move(spec), std::move(listener), std::move(contain), std::move(mpi_));
+  if (pid == 0) become_shepherd(std::move(spec), std::move(listener), std::move(contain), std::move(mpi));
   if (pid > 0) return pid;
   const int error = errno;
   static_cast<void>(remove_state_dir(spec.dir()));

@@ -54,7 +54,7 @@ class Launcher {
   };
 
   LauncherOptions options_;
-  MpiSupport mpi_;
+  MpiProbe mpi_;
   proc::Fd lock_;
   proc::Fd listener_;
   proc::Fd signals_;

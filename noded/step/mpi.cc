@@ -25,7 +25,8 @@ using base::ErrorCode;
 using base::Status;
 
 constexpr char kProgram[] = "gpmixd";
-constexpr int64_t kProbeLimit = 5'000'000;
+constexpr int64_t kProbeLimit = 3'000'000;
+constexpr unsigned kLongestProbe = 30;  // seconds; then it ends whatever holds it up
 constexpr size_t kMaxProbe = 64 * 1024;
 constexpr size_t kMaxSaid = 64 * 1024;
 constexpr size_t kMaxText = 600;
@@ -43,6 +44,7 @@ std::string program_path() {
 }
 
 [[noreturn]] void print_environment(const std::string& program, int out) {
+  ::alarm(kLongestProbe);
   ::dup2(out, STDOUT_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
   ::execl(program.c_str(), kProgram, "--environment", static_cast<char*>(nullptr));
@@ -67,26 +69,30 @@ std::string read_all(int fd) {
 
 }  // namespace
 
-MpiSupport find_mpi_support() {
-  MpiSupport support;
+void MpiProbe::start() {
+  const std::string program = program_path();
+  auto pipe = make_pipe();
+  if (!pipe || ::access(program.c_str(), X_OK) != 0) return;
+  pid_ = ::fork();
+  if (pid_ == 0) print_environment(program, pipe->write_end.get());
+  said_ = std::move(pipe->read_end);
+}
+
+const MpiSupport& MpiProbe::result() {
+  if (result_ && !said_) return *result_;
+  MpiSupport& support = result_.emplace();
   support.program = program_path();
-  if (::access(support.program.c_str(), X_OK) != 0) {
+  if (pid_ <= 0) {
     support.problem = support.program + " is not there";
     return support;
   }
-  auto pipe = make_pipe();
-  const pid_t pid = pipe ? ::fork() : -1;
-  if (pid == 0) print_environment(support.program, pipe->write_end.get());
-  if (pid > 0) {
-    pipe->write_end.reset();
-    for (const std::string& line : base::split(read_all(pipe->read_end.get()), '\n'))
-      if (line.find('=') != std::string::npos) support.environment.push_back(line);
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-  }
-  const bool is_whole = std::any_of(support.environment.begin(), support.environment.end(),
-                                    [](const auto& line) { return line.find(kUri) != std::string::npos; });
-  if (!is_whole) support.problem = support.program + " --environment fails";
+  for (const std::string& line : base::split(read_all(said_.get()), '\n'))
+    if (line.find('=') != std::string::npos) support.environment.push_back(line);
+  said_.reset();
+  const auto has_port = [](const std::string& line) { return line.find(kUri) != std::string::npos; };
+  if (std::any_of(support.environment.begin(), support.environment.end(), has_port)) return support;
+  support.problem = support.program + " --environment fails";
+  start();  // for who asks next: the machine may have been too busy
   return support;
 }
 

@@ -14,6 +14,7 @@
 #include "io/loop.h"
 #include "io/stream.h"
 #include "noded/step/containment.h"
+#include "noded/step/proc/fd.h"
 #include "noded/step/task_env.h"
 #include "wire/frame.h"
 #include "wire/launch.pb.h"
@@ -28,8 +29,18 @@ struct MpiSupport {
   std::vector<std::string> environment;  ///< As libpmix makes it for a task; names and port are yet to be filled in.
   std::string problem;                   ///< Why there is none; else empty.
 };
-/// Runs the helper beside this program once. Blocks for some milliseconds, at most some seconds.
-MpiSupport find_mpi_support();
+/// Finds out, by a process that runs while others have not asked yet.
+class MpiProbe {
+ public:
+  void start();
+  /// Waits for the process, at most some seconds, and not again once it has answered.
+  const MpiSupport& result();
+
+ private:
+  pid_t pid_ = 0;
+  proc::Fd said_;
+  std::optional<MpiSupport> result_;
+};
 
 /// Whether this can be ordered at all. `tasks`: those of this node.
 base::Status check_pmix(const wire::PmixLaunch& pmix, uint32_t tasks);

@@ -150,7 +150,7 @@ def test_helpers_are_the_users_and_go_with_the_tasks(mpi_cluster):
     assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}" in status
     client.send_signal(signal.SIGTERM)
     client.communicate(timeout=30)
-    assert not is_alive(found[0])
+    wait_for(lambda: not is_alive(found[0]), "the helper goes")
     cluster.wait_idle()
 
 

@@ -44,6 +44,8 @@ TEST(TaskTable, SaysWhoRunsAndHowTheyEnded) {
   EXPECT_EQ(t.exit_code(), 128 + SIGKILL);
   EXPECT_EQ(t.own_exit_code(), 2);
   EXPECT_EQ(t.ended(), 3u);
+  t.on_ended(1, 0, SIGSEGV);
+  EXPECT_EQ(t.own_exit_code(), 128 + SIGSEGV);
 }
 
 TEST(Ranks, AreConsecutiveOrInTurn) {

@@ -85,7 +85,6 @@ TEST(Grun, RedirectionsHaveFourForms) {
 
 TEST(Grun, BadValuesNameTheirOption) {
   const std::pair<std::vector<std::string>, std::string> kCases[] = {
-      {{"--mpi=lam"}, "--mpi: there is no \"lam\""},
       {{"--mpi=pmi2"}, "there is no \"pmi2\""},
       {{"--cpu-bind=map_cpu:0,x"}, "--cpu-bind: \"x\" in map_cpu is no index"},
       {{"--cpu-bind=fast"}, "--cpu-bind: \"fast\" is no way of binding"},
@@ -115,6 +114,13 @@ TEST(Grun, SwitchesAndWordsAreTaken) {
   EXPECT_EQ(o.wait_seconds, 30u);
   EXPECT_EQ(o.immediate_seconds, 5u);
   EXPECT_FALSE(Call({"-K", "--kill-on-bad-exit=0"}).options.kill_on_bad_exit);
+}
+
+TEST(Grun, PmixIsUsedWhereItIsThereUnlessSomethingIsSaid) {
+  EXPECT_EQ(Call({}).options.pmix, std::nullopt);
+  EXPECT_EQ(Call({"--mpi=none"}).options.pmix, false);
+  EXPECT_EQ(Call({"--mpi=pmix_v4"}).options.pmix, true);
+  EXPECT_EQ(Call({}, {{"SLURM_MPI_TYPE", "none"}}).options.pmix, false);
 }
 
 TEST(Grun, TheEnvironmentComesBeforeTheCommandLine) {
@@ -223,6 +229,21 @@ TEST(GrunLaunch, RanksGoOverThePlaces) {
   const auto cyclic = plans({"-m", "cyclic"});
   EXPECT_EQ(cyclic[0].launch.tasks(1).rank(), 2u);
   EXPECT_EQ(cyclic[1].launch.tasks(0).rank(), 1u);
+}
+
+TEST(GrunLaunch, NodesAreToldOfEachOtherForMpi) {
+  const auto made = plans({"-m", "cyclic"}), others = plans({"--mpi=pmix"});
+  for (uint32_t node = 0; node < made.size(); ++node) {
+    const wire::PmixLaunch& pmix = made[node].launch.pmix();
+    EXPECT_EQ(pmix.secret(), made[0].launch.pmix().secret());
+    EXPECT_EQ(pmix.self(), node);
+    EXPECT_EQ(pmix.tasks(static_cast<int>(node)), static_cast<uint32_t>(made[node].launch.tasks_size()));
+    EXPECT_TRUE(pmix.is_cyclic() && pmix.is_optional());
+  }
+  EXPECT_EQ(made[0].launch.pmix().secret().size(), 32u);
+  EXPECT_NE(made[0].launch.pmix().secret(), others[0].launch.pmix().secret());
+  EXPECT_FALSE(others[0].launch.pmix().is_optional());
+  EXPECT_FALSE(plans({"--mpi=none"})[0].launch.has_pmix());
 }
 
 TEST(GrunLaunch, FilesOfTasksHaveTheirPatternsFilledIn) {

@@ -30,9 +30,10 @@ struct Net {
 
   explicit Net(uint32_t count, uint32_t width = 2, size_t max_bytes = 1 << 20) : nodes(count) {
     for (uint32_t i = 0; i < count; ++i)
-      nodes[i].fences = std::make_unique<Fences>(
-          Fences::Options{i, kLost, width, max_bytes},
-          [this, i](uint32_t to, const wire::PmixFence& message) { queues[{i, to}].push_back(message); });
+      nodes[i].fences = std::make_unique<Fences>(Fences::Options{i, kLost, width, max_bytes},
+                                                 [this, i](uint32_t to, const wire::PmixFence& message) {
+                                                   queues[{i, to}].push_back(message);
+                                                 });
   }
   std::vector<uint32_t> all() const {
     std::vector<uint32_t> list(nodes.size());

@@ -49,7 +49,8 @@ TEST(Job, WhatDoesNotFitIsRefused) {
 constexpr char kTable[] =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
     "   0: 0100007F:5678 0100007F:1234 01 00000000:00000000 00:00000000 00000000     0        0 100 1 0 20 4 30 10 -1\n"
-    "   1: 0100007F:1234 0100007F:5678 01 00000000:00000000 00:00000000 00000000  1007        0 101 1 0 20 4 30 10 -1\n";
+    "   1: 0100007F:1234 0100007F:5678 01 00000000:00000000 00:00000000 00000000  1007        0 101 1 0 20 4 30 10 "
+    "-1\n";
 
 TEST(Relay, TheKernelSaysWhoseAConnectionIs) {
   constexpr uint32_t kLoopback = 0x0100007F;
