@@ -97,6 +97,7 @@ void RunSession::create_step(uint32_t job) {
   *create.mutable_step() = wire::to_wire(plan_.step);
   create.set_client_key(std::string(auth::view(key_.public_key())));
   create.set_immediate(!has_own_allocation() && plan_.options.immediate_seconds.has_value());
+  is_creating_ = true;
   timer_ = loop_.after(base::seconds(1), [this, job] {
     say(false,
         fmt::format("job {}: step creation waits for cores or GPUs that other steps have, or for its nodes", job));
@@ -105,8 +106,12 @@ void RunSession::create_step(uint32_t job) {
 }
 
 void RunSession::on_step(Result<wire::ApiReply> reply) {
+  is_creating_ = false;
+  if (is_cancelling_) {
+    if (reply && !has_own_allocation()) end_step(reply->step().step());
+    return;
+  }
   timer_.cancel();
-  if (is_cancelling_) return;
   if (!reply) {
     base::Error error = reply.error();
     error.what = "Unable to create step: " + error.what;
@@ -220,16 +225,21 @@ void RunSession::fail(const base::Error& error) {
 /// Before any task runs: takes back what was asked for.
 void RunSession::give_up(int code) {
   if (std::exchange(is_cancelling_, true)) return finish(code);
+  given_up_ = code;
   const bool has_step = step_.nodes_size() > 0;
-  if (has_own_allocation() ? allocation_.job() == 0 : !has_step) return finish(code);
-  timer_ = loop_.after(base::seconds(5), [this, code] { finish(code); });
-  if (!has_own_allocation()) {
-    wire::ApiRequest request;
-    request.mutable_signal_step()->set_job_id(step_.job());
-    request.mutable_signal_step()->set_step(step_.step());
-    return queries_.call(std::move(request), [this, code](const Result<wire::ApiReply>&) { finish(code); });
-  }
-  allocation_.cancel([this, code] { finish(code); });
+  // One that has not come within a second waits for other steps, and is forgotten with the connection.
+  const bool may_come = is_creating_ && timer_.is_active();
+  if (has_own_allocation() ? allocation_.job() == 0 : !has_step && !may_come) return finish(code);
+  timer_ = loop_.after(base::seconds(has_step || has_own_allocation() ? 5 : 1), [this, code] { finish(code); });
+  if (has_own_allocation()) return allocation_.cancel([this, code] { finish(code); });
+  if (has_step) end_step(step_);
+}
+
+void RunSession::end_step(const wire::Step& step) {
+  wire::ApiRequest request;
+  request.mutable_signal_step()->set_job_id(step.job());
+  request.mutable_signal_step()->set_step(step.step());
+  queries_.call(std::move(request), [this](const Result<wire::ApiReply>&) { finish(given_up_); });
 }
 
 void RunSession::finish(int code) {

@@ -57,6 +57,8 @@ class RunSession {
   std::unique_ptr<attach::StepClient> client_;
   std::optional<int> exit_code_;
   bool is_cancelling_ = false;
+  bool is_creating_ = false;  // a step was asked for, and there is no answer yet
+  int given_up_ = 0;          // the exit code, while what was asked for is taken back
   io::Timer timer_, interrupt_timer_;
 
   bool has_own_allocation() const { return plan_.job.id == 0; }
@@ -82,6 +84,7 @@ class RunSession {
   void on_stop(int signo);
   void on_continue(int signo);
   void give_up(int code);
+  void end_step(const wire::Step& step);
 
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);

@@ -141,6 +141,18 @@ def test_ctrl_c_leaves_nothing(five, there):
     assert left_over(there) == []
 
 
+def test_ctrl_c_while_the_step_is_made_ends_it(five, there):
+    steps = lambda: five.run("gqueue", "-h", "-s", "-j", five.job, "-o", "%j").stdout
+    for _ in range(3):
+        client = five.popen("gbcast", "-j", five.job, there / "source", f"{there}/%N/copy")
+        wait_for(lambda: "gbcast" in steps() or client.poll() is not None, "the step of receivers")
+        client.send_signal(signal.SIGINT)
+        client.wait(timeout=60)
+        wait_for(lambda: "gbcast" not in steps(), "its end")
+        for left in left_over(there):
+            (there / left).unlink()
+
+
 @pytest.mark.parametrize("words,says", [
     (["/nonexistent", "/tmp/x"], "/nonexistent: No such file"),
     (["/", "/tmp/x"], "is no file"),
