@@ -21,6 +21,8 @@ int run_gbatch(const client::Program& program, Args args);
 int run_galloc(const client::Program& program, Args args);
 int run_grun(const client::Program& program, Args args);
 int run_gbcast(const client::Program& program, Args args);
+int run_gattach(const client::Program& program, Args args);
+int run_gstat(const client::Program& program, Args args);
 int run_gqueue(const client::Program& program, Args args);
 int run_gcancel(const client::Program& program, Args args);
 int run_ginfo(const client::Program& program, Args args);

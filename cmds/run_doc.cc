@@ -14,13 +14,15 @@ client::CommandDoc run_doc() {
       "Standard input goes to all tasks, and what they print comes here, by whole lines if there are several. No task "
       "runs before all can, and if one cannot be started none runs.\n\n"
       "Ctrl-C shows how the tasks are; twice within a second it ends them, three times at once. SIGQUIT ends them at "
-      "once; SIGTERM and SIGHUP end them; SIGUSR1, SIGUSR2, SIGALRM and SIGCONT are passed on.\n\n"
+      "once; SIGTERM and SIGHUP end them; SIGUSR1, SIGUSR2, SIGALRM and SIGCONT are passed on. With --keep and --pty, "
+      "ctrl-\\ twice within 0.7 seconds leaves the tasks alone; gattach comes back to them.\n\n"
       "A file that -o, -e or -i names is opened here; with %t (task), %N (node) or %n (its number) in its name, by "
       "each "
       "task on its node.";
   d.exit_codes = {{"N", "the highest exit code of the tasks"},
                   {"128+N", "the highest, of a task that ended by signal N"},
                   {"1", "refused, a bad option, a connection was lost for good, or the controller is out of reach"},
+                  {"75", "another client took the step over, which is kept"},
                   {"127, 126", "the program was not found, or cannot be executed"},
                   {"130", "interrupted before any task ran; the job was cancelled"},
                   {"141", "nobody reads standard output any more; the tasks were ended"}};

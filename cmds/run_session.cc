@@ -187,17 +187,17 @@ Status RunSession::begin() {
   s.unbuffered = o.unbuffered;
   s.quiet_ends = plan_.quiet_ends;
   s.ends_on_bad_exit = o.kill_on_bad_exit;
+  s.may_detach = o.keep && o.pty && ::isatty(STDIN_FILENO) == 1;
+  s.keeps_input_open = o.detach && o.pty;
   if (o.wait_seconds) s.wait_after_first = base::seconds(*o.wait_seconds);
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(s), std::move(plans), *out, *error_sink);
   client_->on_say([this](bool is_error, const std::string& text) { say(is_error, text); });
   client_->on_done([this](int code) { finish(code); });
+  client_->on_detach([this] { leave(client::kExitOk); });
   client_->on_running([this] {
     if (!plan_.options.detach) return;
-    loop_.defer([this] {
-      client_->leave();
-      say(false, "step " + client_->step() + " goes on by itself");
-      finish(client::kExitOk);
-    });
+    say(false, "step " + client_->step() + " goes on by itself");
+    client_->depart(client::kExitOk);
   });
   GW_TRY_STATUS(open_input());
   enter_terminal();
@@ -242,8 +242,15 @@ void RunSession::end_step(const wire::Step& step) {
   queries_.call(std::move(request), [this](const Result<wire::ApiReply>&) { finish(given_up_); });
 }
 
+/// The tasks are kept, and go on.
+void RunSession::leave(int code) {
+  say(false, fmt::format("left step {}, which goes on; gattach {} comes back to it", client_->step(), client_->step()));
+  client_->depart(code);
+}
+
 void RunSession::finish(int code) {
   if (!exit_code_) exit_code_ = code;
+  if (raw_ && client_) attach::write_to_terminal(STDOUT_FILENO, client_->screen_leave());
   raw_.reset();
   loop_.stop();
 }

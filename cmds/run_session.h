@@ -85,6 +85,7 @@ class RunSession {
   void on_continue(int signo);
   void give_up(int code);
   void end_step(const wire::Step& step);
+  void leave(int code);
 
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);

@@ -45,6 +45,8 @@ void set_manner(const RunOptions& o, model::StepRequest& s) {
   s.gpu_bind = o.job.spec.gpu_bind;
   s.mem_bind = o.mem_bind;
   s.cyclic = o.distribution == attach::Distribution::kCyclic;
+  s.kept = o.keep;
+  s.terminal = o.pty;
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
     case Kind::kListNodes:
       return Grant::kEverybody;
     case Kind::kListPartitions:
-      return Grant::kEverybody;
     case Kind::kShowConfig:
       return Grant::kEverybody;
     case Kind::kPing:
@@ -58,6 +57,7 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
     case Kind::kTicket:
     case Kind::kSignalStep:
     case Kind::kEndAllocation:
+    case Kind::kStepUsage:
       return Grant::kOwnJobs;
     case Kind::kListSteps:
       return Grant::kEverybody;

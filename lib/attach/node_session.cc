@@ -90,6 +90,21 @@ base::Status NodeSession::open(const wire::LaunchTasks& launch) {
   return {};
 }
 
+base::Status NodeSession::open(uint32_t places, bool watches) {
+  session().set_handler(*handler_);
+  takes_input_ = !watches;
+  has_ended_input_ = watches;
+  for (const ChannelId channel : {wire::kOrderChannel, wire::kInputChannel})
+    if (!watches) GW_TRY_STATUS(session().open_send(channel));
+  for (uint32_t place = 0; place < places; ++place) {
+    GW_TRY_STATUS(open_output(wire::output_channel(place), true));
+    GW_TRY_STATUS(open_output(wire::error_channel(place), true));
+  }
+  return {};
+}
+
+void NodeSession::leave() { session().close({base::ErrorCode::kUnavailable, "the client left", ""}); }
+
 void NodeSession::order(const wire::StepOrder& order) {
   wire::append_frame(orders_, order.SerializeAsString());
   send_orders();

@@ -40,6 +40,8 @@ class NodeSession {
 
   /// Opens the channels that the tasks' streams need. Errors: too many tasks for one session or one order.
   base::Status open(const wire::LaunchTasks& launch);
+  /// The same for a client that joins or watches: all that so many tasks may print, and no input if it watches.
+  base::Status open(uint32_t places, bool watches);
   void start();
   stream::Session& session() { return client_.session(); }
   bool is_connected() const { return client_.is_connected(); }
@@ -58,6 +60,8 @@ class NodeSession {
   size_t open_outputs() const { return outputs_.size(); }
   /// The shepherd says that all output was taken: channels that it never opened, of tasks that never were, do not end.
   void forget_outputs() { outputs_.clear(); }
+  /// Ends the session and leaves the tasks alone. The connection goes once the other side knows.
+  void leave();
   /// Nothing of what the tasks still print is wanted.
   void refuse_outputs();
 

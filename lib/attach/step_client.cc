@@ -12,6 +12,7 @@
 namespace gw::attach {
 
 using base::Status;
+using stream::ChannelId;
 
 namespace {
 
@@ -59,17 +60,30 @@ Status StepClient::start(const AskFor& ask) {
     options.window_bytes = stream::bytes_per_channel(channels, options_.window_budget);
     node.session =
         std::make_unique<NodeSession>(loop_, key_, std::move(options), ask(i), i, static_cast<NodeEvents&>(*this));
-    GW_TRY_STATUS(node.session->open(node.plan.launch));
-    prepare_outputs(node);
-    wire::StepOrder order;
-    *order.mutable_launch() = node.plan.launch;
-    node.session->order(order);
+    GW_TRY_STATUS(open(node));
   }
   for (Node& node : nodes_) node.session->start();
   if (source_)
     source_->want();
-  else
+  else if (!options_.keeps_input_open)
     end_input();
+  return {};
+}
+
+Status StepClient::open(Node& node) {
+  wire::StepOrder order;
+  if (options_.part == Part::kLaunch) {
+    GW_TRY_STATUS(node.session->open(node.plan.launch));
+    prepare_outputs(node);
+    *order.mutable_launch() = node.plan.launch;
+    node.session->order(order);
+    return {};
+  }
+  GW_TRY_STATUS(
+      node.session->open(static_cast<uint32_t>(node.plan.launch.tasks_size()), options_.part == Part::kWatch));
+  if (options_.part == Part::kWatch) return {};
+  order.mutable_join();
+  node.session->order(order);
   return {};
 }
 
@@ -79,10 +93,32 @@ void StepClient::order_all(const wire::StepOrder& order) {
 }
 
 void StepClient::on_control(size_t index, const stream::Control& control) {
-  if (const auto* started = std::get_if<stream::TaskStarted>(&control)) tasks_.on_started(started->task);
+  if (const auto* joined = std::get_if<stream::Joined>(&control)) on_joined(nodes_[index], *joined);
+  if (const auto* started = std::get_if<stream::TaskStarted>(&control)) {
+    on_joined_task(nodes_[index], started->task);
+    tasks_.on_started(started->task);
+  }
   if (const auto* ended = std::get_if<stream::TaskEnded>(&control)) on_task_ended(*ended);
   if (const auto* state = std::get_if<stream::StepState>(&control)) on_state(index, *state);
   check_done();
+}
+
+void StepClient::on_joined(Node& node, const stream::Joined& joined) {
+  if (options_.part == Part::kLaunch || node.joined) return;
+  node.joined = 0;
+  // The controller and the node should agree; what is said of others is passed over.
+  auto& tasks = *node.plan.launch.mutable_tasks();
+  const int places = std::min(tasks.size(), static_cast<int>(std::min<uint32_t>(joined.tasks, INT32_MAX)));
+  tasks.DeleteSubrange(places, tasks.size() - places);
+  node.plan.launch.set_pty(joined.has_terminal);
+  if (joined.has_terminal) screen_ = joined;
+}
+
+/// The ranks of its tasks, in the order of their places.
+void StepClient::on_joined_task(Node& node, uint32_t rank) {
+  if (!node.joined || *node.joined >= node.plan.launch.tasks_size()) return;
+  node.plan.launch.mutable_tasks((*node.joined)++)->set_rank(rank);
+  tasks_.set_node(rank, node.plan.node);
 }
 
 void StepClient::on_state(size_t index, const stream::StepState& state) {
@@ -96,7 +132,9 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
       return go_if_ready();
     case Of::kRunning:
       node.phase = std::max(node.phase, Phase::kRunning);
-      return check_running();
+      check_running();
+      if (options_.part != Part::kLaunch && node.outputs.empty()) show(node);
+      return;
     case Of::kEnding:
       if (!state.text.empty() && !was_running) return fail_start(node, state.text);
       if (state.text.empty() || is_ending_) return;
@@ -110,6 +148,13 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
       node.session->forget_outputs();
       return check_running();
   }
+}
+
+/// What has waited for its tasks to be known.
+void StepClient::show(Node& node) {
+  prepare_outputs(node);
+  for (ChannelId channel = wire::output_channel(0); channel < node.outputs.size(); ++channel)
+    node.session->session().pull(channel);
 }
 
 void StepClient::go_if_ready() {
@@ -141,7 +186,7 @@ void StepClient::fail_start(Node& node, const std::string& text) {
 void StepClient::on_task_ended(const stream::TaskEnded& ended) {
   tasks_.on_ended(ended.task, ended.exit_code, ended.signal);
   if (!report_timer_.is_active()) report_timer_ = loop_.after(kReportDelay, [this] { report_ends(); });
-  if (is_ending_ || tasks_.all_ended()) return;
+  if (is_ending_ || is_departing_ || tasks_.all_ended()) return;
   if (options_.ends_on_bad_exit && (ended.exit_code != 0 || ended.signal != 0)) {
     report_ends();
     say(false, "ending step " + options_.step + " because of a task that failed");
@@ -163,12 +208,18 @@ void StepClient::report_ends() {
 
 void StepClient::on_closed(size_t index, const base::Error& reason) {
   Node& node = nodes_[index];
+  if (is_departing_) return;
+  if (reason.what == wire::kTakenOver) {
+    say(false, "another client took step " + options_.step + " over");
+    return depart(kExitTakenOver);
+  }
   const bool is_over = node.phase == Phase::kEnded && node.session->open_outputs() == 0;
   node.phase = Phase::kClosed;
   node.lost_timer.cancel();
   if (!is_over) {
     has_lost_ = true;
     say(true, node.plan.node + ": " + reason.text());
+    if (options_.part != Part::kLaunch) return depart(1);
     if (!is_ending_) end(options_.grace);
   }
   pump_input();
@@ -196,18 +247,21 @@ void StepClient::on_connected(size_t index, bool is_connected, const std::string
 }
 
 void StepClient::signal(int signo) {
+  if (options_.part == Part::kWatch) return;
   for (Node& node : nodes_)
     if (node.session && node.phase < Phase::kEnded)
       (void)node.session->session().send_control(stream::Signal{stream::kAllTasks, static_cast<uint8_t>(signo)});
 }
 
 void StepClient::resize(uint16_t rows, uint16_t columns) {
+  if (options_.part == Part::kWatch) return;
   Node& first = nodes_.front();
   if (first.session && first.phase < Phase::kEnded)
     (void)first.session->session().send_control(stream::WindowSize{rows, columns});
 }
 
 void StepClient::end(base::Duration grace) {
+  if (options_.part == Part::kWatch) return;
   is_ending_ = true;
   first_exit_timer_.cancel();
   wire::StepOrder order;
@@ -230,6 +284,46 @@ void StepClient::leave() {
   end_timer_.cancel();
   first_exit_timer_.cancel();
   for (Node& node : nodes_) node.session.reset();
+}
+
+void StepClient::depart(int exit_code) {
+  if (std::exchange(is_departing_, true) || is_done_scheduled_) return;
+  is_done_scheduled_ = true;
+  for (io::Timer* timer : {&end_timer_, &first_exit_timer_, &report_timer_, &key_timer_}) timer->cancel();
+  loop_.defer([this, alive = alive_, exit_code] {
+    if (!*alive) return;
+    source_.reset();
+    for (Node& node : nodes_)
+      if (node.session && !node.session->session().is_closed()) node.session->leave();
+    wait_departed(exit_code, 0);
+  });
+}
+
+/// So that a node knows at once that nobody is there, and does not wait for this client to come back.
+void StepClient::wait_departed(int exit_code, int looks) {
+  constexpr int kMostLooks = 200;
+  const bool is_gone =
+      std::none_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.session && n.session->is_connected(); });
+  if (!is_gone && looks < kMostLooks) {
+    end_timer_ = loop_.after(base::milliseconds(5), [=, this] { wait_departed(exit_code, looks + 1); });
+    return;
+  }
+  if (done_fn_) done_fn_(exit_code);
+}
+
+std::vector<std::string> StepClient::node_names() const {
+  std::vector<std::string> names;
+  for (const Node& node : nodes_) names.push_back(node.plan.node);
+  return names;
+}
+
+std::vector<std::vector<uint32_t>> StepClient::layout() const {
+  std::vector<std::vector<uint32_t>> ranks;
+  for (const Node& node : nodes_) {
+    auto& here = ranks.emplace_back();
+    for (const wire::TaskOrder& task : node.plan.launch.tasks()) here.push_back(task.rank());
+  }
+  return ranks;
 }
 
 void StepClient::give_up_waiting() {

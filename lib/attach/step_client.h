@@ -1,8 +1,9 @@
-// The client of a whole step: launches its tasks on all nodes as one, carries their input and output, and says how it
-// ended.
-// Invariants: no task runs before every node stands ready; a node that cannot start its tasks ends the whole step. The
-// step is done when each task has ended and every byte of output was written, or was given up with a message. Nothing
-// is called back once the client has gone; on_done comes once, from the loop.
+// The client of a whole step: launches its tasks on all nodes as one, or joins those that run, or watches them; carries
+// their input and output, and says how it ended.
+// Invariants: no task runs before every node stands ready; a node that cannot start its tasks ends the whole step. Who
+// did not launch the step never ends it. The step is done when each task has ended and every byte of output was
+// written, or was given up with a message. Nothing is called back once the client has gone; on_done comes once, from
+// the loop.
 #pragma once
 
 #include <deque>
@@ -12,15 +13,25 @@
 #include <string>
 #include <vector>
 
+#include "attach/detach_key.h"
 #include "attach/line_writer.h"
 #include "attach/node_session.h"
 #include "attach/sink.h"
 #include "attach/source.h"
 #include "attach/task_table.h"
+#include "base/screen_modes.h"
 
 namespace gw::attach {
 
-/// One node's part: where its shepherd is, and what to launch there (`go` is set here).
+/// What a client is to its step.
+enum class Part : uint8_t {
+  kLaunch,  ///< Says what to run.
+  kJoin,    ///< Takes over what runs.
+  kWatch,   ///< Sees what runs, and is heard in nothing.
+};
+
+/// One node's part: where its shepherd is, and what to launch there (`go` is set here). Of a step that runs the number
+/// of tasks is what counts.
 struct NodePlan {
   std::string node;
   std::string address;
@@ -30,10 +41,14 @@ struct NodePlan {
 
 struct StepOptions {
   std::string step;  ///< "7.0", for messages.
+  Part part = Part::kLaunch;
   bool label = false;
   bool unbuffered = false;  ///< Output goes on as it comes, also in the middle of lines.
   bool ends_on_bad_exit = false;
   bool quiet_ends = false;                             ///< Nothing is said of tasks that failed.
+  bool may_detach = false;                             ///< By its key, from a terminal.
+  bool keeps_input_open = false;                       ///< Without input here the tasks get no end of it.
+  std::optional<uint32_t> only_output, only_error;     ///< Of this task; what others print is passed over.
   std::optional<base::Duration> wait_after_first;      ///< After the first task's end; then the others are ended.
   base::Duration grace = base::seconds(2);             ///< Between SIGTERM and SIGKILL.
   base::Duration patience_at_end = base::seconds(20);  ///< For nodes that were told to end the step.
@@ -44,6 +59,8 @@ struct StepOptions {
 
 /// What the exit code of a step is when nobody reads its output any more: as of a program that SIGPIPE ended.
 constexpr int kExitPipe = 141;
+/// The same where another client took the step over.
+constexpr int kExitTakenOver = 75;
 
 class StepClient final : private NodeEvents {
  public:
@@ -61,6 +78,8 @@ class StepClient final : private NodeEvents {
   /// Every task runs.
   void on_running(io::Callback fn) { running_fn_ = std::move(fn); }
   void on_done(std::function<void(int exit_code)> fn) { done_fn_ = std::move(fn); }
+  /// The user wants to leave; see depart().
+  void on_detach(io::Callback fn) { detach_fn_ = std::move(fn); }
   /// Input for the tasks; without it they get none.
   void take_input(Descriptor from);
   /// Errors: more tasks on a node than a session has channels for.
@@ -74,6 +93,15 @@ class StepClient final : private NodeEvents {
   void kill();
   /// Leaves the tasks alone and drops the connections; on_done does not come. Not from inside a callback of this.
   void leave();
+  /// Leaves the tasks alone and says so to their nodes; then on_done, with this code.
+  void depart(int exit_code);
+  /// It joined a step that has a terminal, whose size is this.
+  std::optional<stream::Joined> screen() const { return screen_; }
+  /// What puts a terminal back that has shown what came.
+  std::string screen_leave() const { return modes_.leave(); }
+  std::vector<std::string> node_names() const;
+  /// ranks[node][place]; complete once all tasks run.
+  std::vector<std::vector<uint32_t>> layout() const;
   const TaskTable& tasks() const { return tasks_; }
   const std::string& step() const { return options_.step; }
   Source* source() { return source_.get(); }
@@ -90,6 +118,7 @@ class StepClient final : private NodeEvents {
     NodePlan plan;
     std::unique_ptr<NodeSession> session;
     Phase phase = Phase::kWaiting;
+    std::optional<int> joined;    // how many of its tasks are known
     std::vector<Output> outputs;  // by channel
     io::Timer lost_timer;
     bool was_connected = false;
@@ -113,14 +142,19 @@ class StepClient final : private NodeEvents {
   SayFn say_fn_;
   io::Callback running_fn_;
   std::function<void(int)> done_fn_;
+  io::Callback detach_fn_;
+  DetachKey detach_key_;
+  base::ScreenModes modes_;
+  std::optional<stream::Joined> screen_;
   bool has_gone_ = false;  // GoTasks was sent
   bool is_running_ = false;
   bool is_ending_ = false;  // EndTasks was sent
   bool start_failed_ = false;
   bool has_lost_ = false;        // a node's tasks, or output
   std::optional<int> mpi_code_;  // a node of an MPI program failed: the exit code at least
+  bool is_departing_ = false;
   std::optional<int> own_code_;
-  io::Timer report_timer_, first_exit_timer_, end_timer_;
+  io::Timer report_timer_, first_exit_timer_, end_timer_, key_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool is_done_scheduled_ = false;
 
@@ -131,6 +165,14 @@ class StepClient final : private NodeEvents {
   void on_closed(size_t node, const base::Error& reason) override;
   void on_connected(size_t node, bool is_connected, const std::string& reason) override;
 
+  base::Status open(Node& node);
+  void on_joined(Node& node, const stream::Joined& joined);
+  void on_joined_task(Node& node, uint32_t rank);
+  void show(Node& node);
+  void wait_departed(int exit_code, int looks);
+  bool is_left_out(const Node& node, stream::ChannelId channel) const;
+  std::string without_keys(std::string_view piece);
+  void on_key_alone();
   void prepare_outputs(Node& node);
   void order_all(const wire::StepOrder& order);
   void pump_input();

@@ -24,15 +24,25 @@ void StepClient::prepare_outputs(Node& node) {
   }
 }
 
+bool StepClient::is_left_out(const Node& node, ChannelId channel) const {
+  const bool is_output = channel % 2 == wire::output_channel(0) % 2;
+  const auto& only = is_output ? options_.only_output : options_.only_error;
+  const int place = static_cast<int>((channel - wire::output_channel(0)) / 2);
+  return only && *only != node.plan.launch.tasks(place).rank();
+}
+
 size_t StepClient::on_output(size_t index, ChannelId channel, std::string_view bytes) {
+  if (channel >= nodes_[index].outputs.size()) return 0;  // whose it is comes first
+  if (is_left_out(nodes_[index], channel)) return bytes.size();
   Output& output = nodes_[index].outputs[channel];
   const size_t taken = output.writer->feed(bytes);
+  if (nodes_[index].plan.launch.pty()) modes_.feed(bytes.substr(0, taken));
   if (taken < bytes.size() && !std::exchange(output.is_waiting, true)) blocked_.emplace_back(index, channel);
   return taken;
 }
 
 void StepClient::on_output_end(size_t index, ChannelId channel) {
-  nodes_[index].outputs[channel].writer->finish();
+  if (channel < nodes_[index].outputs.size()) nodes_[index].outputs[channel].writer->finish();
   check_done();
 }
 
@@ -56,6 +66,7 @@ void StepClient::on_broken(const base::Error& why) {
   const bool has_no_reader = why.code == base::ErrorCode::kUnavailable;
   if (!has_no_reader) say(true, "cannot write output to " + why.text());
   own_code_ = has_no_reader ? kExitPipe : 1;
+  if (options_.part != Part::kLaunch) return depart(*own_code_);
   for (Node& node : nodes_)
     if (node.session) node.session->refuse_outputs();
   if (!is_ending_) end(options_.grace);
@@ -67,9 +78,38 @@ void StepClient::take_input(Descriptor from) {
   source_ = std::make_unique<Source>(loop_, std::move(from), [this](std::string_view piece) { on_piece(piece); });
 }
 
+/// What of it is for the tasks. A terminal's keys also mean something here.
+std::string StepClient::without_keys(std::string_view piece) {
+  constexpr base::Duration kSecondKey = base::milliseconds(700);
+  constexpr char kInterrupt = '\x03';
+  key_timer_.cancel();
+  const bool watches = options_.part == Part::kWatch;
+  std::string typed = detach_key_.feed(piece);
+  const bool leaves = detach_key_.is_found() || (watches && piece.find(kInterrupt) != std::string_view::npos);
+  if (leaves && detach_fn_)
+    loop_.defer([alive = alive_, fn = detach_fn_] {
+      if (*alive) fn();
+    });
+  if (detach_key_.is_held()) key_timer_ = loop_.after(kSecondKey, [this] { on_key_alone(); });
+  return watches ? std::string() : typed;
+}
+
+void StepClient::on_key_alone() {
+  const std::string key = detach_key_.give_up();
+  if (options_.part == Part::kWatch || is_input_over_) return;
+  const bool is_new = piece_.empty();
+  piece_ += key;
+  if (is_new)
+    for (Node& node : nodes_) node.session->next_piece();
+  pump_input();
+}
+
 void StepClient::on_piece(std::string_view piece) {
+  if (piece.empty() && options_.part == Part::kWatch) return;
   if (piece.empty()) return end_input();
-  piece_ = piece;
+  piece_ = options_.may_detach ? without_keys(piece) : std::string(piece);
+  if (detach_key_.is_found()) return;
+  if (piece_.empty()) return source_->want();
   for (Node& node : nodes_) node.session->next_piece();
   pump_input();
 }

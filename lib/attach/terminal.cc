@@ -47,6 +47,10 @@ std::optional<TerminalSize> terminal_size(int fd) {
   return TerminalSize{size.ws_row, size.ws_col};
 }
 
+void write_to_terminal(int fd, std::string_view text) {
+  if (!text.empty() && ::isatty(fd) == 1) static_cast<void>(!::write(fd, text.data(), text.size()));
+}
+
 RawTerminal::RawTerminal(int fd) {
   if (::tcgetattr(fd, &g_found) != 0) return;
   g_fd = fd;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace gw::attach {
 
@@ -14,6 +15,9 @@ struct TerminalSize {
 };
 /// Of the terminal behind `fd`; nothing if there is none.
 std::optional<TerminalSize> terminal_size(int fd);
+
+/// Writes as much as a terminal takes now.
+void write_to_terminal(int fd, std::string_view text);
 
 /// At most one at a time in a program.
 class RawTerminal {

@@ -59,6 +59,7 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kCreateStep:  // asked again with the same key it gives the same step
     case wire::ApiRequest::kTicket:
     case wire::ApiRequest::kListSteps:
+    case wire::ApiRequest::kStepUsage:
     case wire::ApiRequest::KIND_NOT_SET:
       return false;
   }

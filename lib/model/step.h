@@ -28,6 +28,8 @@ struct StepRequest {
   bool overcommit = false;                   ///< May have more tasks than cores.
   std::string cpu_bind, gpu_bind, mem_bind;  ///< Words of bind/words.h; empty: not said.
   bool cyclic = false;                       ///< Ranks go to the nodes in turn.
+  bool kept = false;                         ///< Its client may leave it and come back.
+  bool terminal = false;                     ///< Task 0 has a terminal.
   bool operator==(const StepRequest&) const = default;
 };
 

@@ -16,6 +16,7 @@ void put(Writer& out, const TaskEnded& m) { out.u32(m.task).u8(m.exit_code).u8(m
 void put(Writer& out, const StepState& m) {
   out.u8(static_cast<uint8_t>(m.phase)).text(std::string_view(m.text).substr(0, kMaxStateText));
 }
+void put(Writer& out, const Joined& m) { out.u32(m.tasks).u8(m.has_terminal ? 1 : 0).u16(m.rows).u16(m.columns); }
 
 void get(Reader& in, WindowSize& m) {
   m.rows = in.u16();
@@ -38,11 +39,18 @@ void get(Reader& in, StepState& m) {
   m.phase = static_cast<StepState::Phase>(in.u8());
   m.text = in.text();
 }
+void get(Reader& in, Joined& m) {
+  m.tasks = in.u32();
+  m.has_terminal = in.u8() != 0;
+  m.rows = in.u16();
+  m.columns = in.u16();
+}
 
 bool is_valid(const WindowSize&) { return true; }
 bool is_valid(const Signal& m) { return m.number >= 1 && m.number <= 64; }
 bool is_valid(const TaskStarted&) { return true; }
 bool is_valid(const TaskEnded& m) { return m.signal <= 64 && (m.signal == 0 || m.exit_code == 0); }
+bool is_valid(const Joined&) { return true; }
 bool is_valid(const StepState& m) {
   return m.phase >= StepState::Phase::kStarting && m.phase <= StepState::Phase::kEnded &&
          m.text.size() <= kMaxStateText;

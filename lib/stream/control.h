@@ -51,7 +51,17 @@ struct StepState {
 };
 constexpr size_t kMaxStateText = 1000;
 
-using Control = std::variant<WindowSize, Signal, TaskStarted, TaskEnded, StepState>;
+/// Shepherd: first to who has joined a step that runs. TaskStarted follows for each of its tasks on this node, in the
+/// order of their places, with TaskEnded for those that have ended, then StepState.
+struct Joined {
+  uint32_t tasks = 0;
+  bool has_terminal = false;  ///< The first of them.
+  uint16_t rows = 0;          ///< Of the terminal.
+  uint16_t columns = 0;
+  bool operator==(const Joined&) const = default;
+};
+
+using Control = std::variant<WindowSize, Signal, TaskStarted, TaskEnded, StepState, Joined>;
 
 /// Longest encoded control message, in bytes.
 constexpr size_t kMaxControl = 8 + kMaxStateText;

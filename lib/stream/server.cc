@@ -159,8 +159,8 @@ SessionOptions Server::session_options(const auth::Ticket& ticket) const {
   session.side = Side::kShepherd;
   session.own_id = random_session_id();
   session.window_bytes = options_.window_bytes;
-  session.replay_bytes = options_.replay_bytes;
   session.may_control = ticket.rights == auth::Rights::kFull;
+  session.replay_bytes = session.may_control ? options_.replay_bytes : options_.watch_replay_bytes;
   return session;
 }
 

@@ -27,6 +27,7 @@ struct ServerOptions {
   auth::Bytes32 controller_key{};
   uint32_t window_bytes = 256 << 10;  ///< Of each session; see SessionOptions and bytes_per_channel().
   uint32_t replay_bytes = 256 << 10;
+  uint32_t watch_replay_bytes = 64 << 10;  ///< In the place of replay_bytes for those who may only watch.
   size_t max_sessions = 16;
   size_t max_unproved = 16;                            ///< Connections whose handshake is not done.
   base::Duration handshake_limit = base::seconds(10);  ///< For the whole handshake.

@@ -28,6 +28,8 @@ StepRequest to_wire(const model::StepRequest& r) {
   w.set_gpu_bind(r.gpu_bind);
   w.set_mem_bind(r.mem_bind);
   w.set_cyclic(r.cyclic);
+  w.set_kept(r.kept);
+  w.set_terminal(r.terminal);
   return w;
 }
 
@@ -59,6 +61,8 @@ base::Result<model::StepRequest> from_wire(const StepRequest& w) {
   r.gpu_bind = w.gpu_bind();
   r.mem_bind = w.mem_bind();
   r.cyclic = w.cyclic();
+  r.kept = w.kept();
+  r.terminal = w.terminal();
   return r;
 }
 

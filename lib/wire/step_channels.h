@@ -13,6 +13,10 @@ constexpr uint32_t kInputChannel = 1;
 /// Shepherd to client: of the task at a place on the node, counted from 0. With a terminal only output is used.
 constexpr uint32_t output_channel(uint32_t place) { return 2 + 2 * place; }
 constexpr uint32_t error_channel(uint32_t place) { return 3 + 2 * place; }
+/// What a session is closed with when the step has gone over to another client.
+constexpr const char* kTakenOver = "another client took this step over";
+/// The same at the end of the step.
+constexpr const char* kStepOver = "over";
 /// Longest StepOrder, in bytes.
 constexpr uint32_t kMaxStepOrder = 4 << 20;
 

@@ -69,6 +69,8 @@ class Shepherd {
   std::optional<wire::StepStarted> said_started_;
   std::optional<wire::StepExit> exit_;
   std::optional<wire::StepClean> clean_;
+  wire::NodeUsage usage_;    // as it was
+  int64_t usage_at_ = 0;     // then
   int64_t peak_rss_kb_ = 0;  // largest process, where no group measures memory
   // Monotonic microseconds; 0: not set.
   int64_t heard_at_ = 0;
@@ -109,6 +111,7 @@ class Shepherd {
   void on_resume(const wire::StepResume& request);
   void stand_still();
   void on_forget();
+  void on_usage_query(uint64_t id);
   void on_timers(int64_t now);
 
   std::optional<wire::Stop> tell_order(int64_t grace_us, std::string_view what);

@@ -15,6 +15,7 @@
 #include "noded/step/state_dir.h"
 #include "noded/step/step_clock.h"
 #include "noded/step/step_tasks.h"
+#include "noded/step/usage.h"
 
 namespace gw::noded::step {
 namespace {
@@ -23,6 +24,7 @@ constexpr int64_t kFirstPassWait = 10'000;  // between kill passes, doubling
 constexpr int64_t kLongestPassWait = 1'000'000;
 constexpr int64_t kSurvivalLimit = 10'000'000;  // after which survivors are reported
 constexpr size_t kMaxNamedSurvivors = 3;
+constexpr int64_t kUsageAge = 500'000;
 
 void log_note(const wire::StepSpec& spec, const std::string& text) {
   std::fprintf(stderr, "gstepd: job %u.%u %s: %s\n", spec.job(), spec.attempt(), spec.step().c_str(), text.c_str());
@@ -168,6 +170,8 @@ void Shepherd::on_frame(const std::string& payload) {
       heard_at_ = std::max(heard_at_, monotonic_us() - std::max<int64_t>(message.query().age_us(), 0));
       for (Channel& channel : channels_) say_all_to(channel);
       return;
+    case wire::ToShepherd::kUsageQuery:
+      return on_usage_query(message.usage_query().id());
     case wire::ToShepherd::KIND_NOT_SET:
       return;  // from a newer daemon
   }
@@ -273,6 +277,22 @@ void Shepherd::on_stop(const wire::StepStop& request) {
   signal_step(stop_signal(request));
   if (has_contain()) static_cast<void>((*contain_)->thaw());
   signal_step(SIGCONT);  // a stopped process would not see it
+}
+
+// Looking at all processes of a machine takes its time: who asks often gets what was seen a moment ago.
+void Shepherd::on_usage_query(uint64_t id) {
+  const int64_t now = monotonic_us();
+  if (usage_at_ == 0 || now - usage_at_ >= kUsageAge) {
+    std::vector<TaskAt> tasks;
+    if (task_alive_ && started_) tasks.push_back({0, task_.pid});
+    if (tasks_) tasks = tasks_->running();
+    usage_ = usage_of(::getpid(), tasks, has_contain() ? contain_->get() : nullptr);
+    usage_at_ = now;
+  }
+  wire::FromShepherd message;
+  message.mutable_used()->set_id(id);
+  *message.mutable_used()->mutable_usage() = usage_;
+  say(message);
 }
 
 void Shepherd::on_forget() {

@@ -9,7 +9,8 @@ namespace gw::noded::step {
 
 using base::ErrorCode;
 
-/// The session of the client that owns the step.
+/// The session of a client that may control the step: of the one that owns it, or of one that has not said yet what it
+/// wants, or has been refused.
 class StepTasks::Guest : public stream::Handler {
  public:
   Guest(StepTasks& tasks, stream::Session& session) : tasks_(tasks), session_(session) {}
@@ -17,20 +18,76 @@ class StepTasks::Guest : public stream::Handler {
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
+  stream::Session& session() { return session_; }
+  bool is_owner() const { return tasks_.audience_.owner() == &session_; }
+  void refuse(const base::Error& error) {
+    is_refused_ = true;
+    session_.close(error);
+  }
+  /// The step is this client's now.
+  void own() {
+    tasks_.audience_.set_owner(&session_);
+    if (is_input_over_) tasks_.on_input_end();
+  }
+  void break_off(const base::Error& error) {
+    is_deaf_ = true;
+    if (tasks_.is_free()) own();
+    is_owner() ? tasks_.break_off(error) : refuse(error);
+  }
+
   size_t on_bytes(stream::ChannelId channel, std::string_view bytes) override {
-    if (channel == wire::kInputChannel) return tasks_.on_input(bytes);
-    tasks_.on_order_bytes(bytes);
+    if (channel == wire::kInputChannel) return is_owner() ? tasks_.on_input(bytes) : 0;
+    orders_.feed(bytes);
+    while (!is_deaf_ && !session_.is_closed()) {
+      const auto frame = orders_.next();
+      if (!frame) break_off(frame.error());
+      if (!frame || !*frame) break;
+      tasks_.on_order(*this, **frame);
+    }
     return bytes.size();
   }
   void on_end(stream::ChannelId channel) override {
-    if (channel == wire::kInputChannel) tasks_.on_input_end();
+    if (channel != wire::kInputChannel) return;
+    is_input_over_ = true;
+    if (is_owner()) tasks_.on_input_end();
   }
-  void on_writable(stream::ChannelId channel) override { tasks_.on_writable(channel); }
-  void on_control(const stream::Control& control) override { tasks_.on_control(control); }
+  void on_writable(stream::ChannelId channel) override {
+    if (is_owner()) tasks_.on_writable(channel);
+  }
+  void on_control(const stream::Control& control) override {
+    if (is_owner()) tasks_.on_control(control);
+  }
   void on_settled() override { tasks_.advance(); }
   void on_closed(const base::Error& reason) override {
-    if (tasks_.audience_.owner() == &session_) tasks_.on_guest_gone(reason);
+    if (is_owner())
+      tasks_.on_owner_gone(reason);
+    else if (!is_refused_)
+      tasks_.on_stranger_gone(reason);
   }
+
+ private:
+  StepTasks& tasks_;
+  stream::Session& session_;
+  wire::FrameDecoder orders_{wire::kMaxStepOrder};
+  bool is_deaf_ = false;  // it breaks the protocol
+  bool is_refused_ = false;
+  bool is_input_over_ = false;
+};
+
+/// One that may only watch: what it says is not asked for, so that its session ends if it says something.
+class StepTasks::Watcher : public stream::Handler {
+ public:
+  Watcher(StepTasks& tasks, stream::Session& session) : tasks_(tasks), session_(session) {}
+  ~Watcher() override { tasks_.wake(); }
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  size_t on_bytes(stream::ChannelId, std::string_view bytes) override { return bytes.size(); }
+  void on_end(stream::ChannelId) override {}
+  void on_writable(stream::ChannelId channel) override { tasks_.audience_.on_room(session_, channel); }
+  void on_control(const stream::Control&) override {}
+  void on_settled() override { tasks_.advance(); }
+  void on_closed(const base::Error&) override { tasks_.audience_.remove_watcher(session_); }
 
  private:
   StepTasks& tasks_;
@@ -40,10 +97,14 @@ class StepTasks::Guest : public stream::Handler {
 StepTasks::StepTasks(const wire::StepSpec& spec, Containment& contain, std::string hosts, const MpiSupport& mpi)
     : spec_(spec), contain_(contain), hosts_(std::move(hosts)), mpi_support_(mpi) {}
 
-StepTasks::~StepTasks() { audience_.set_owner(nullptr); }
+StepTasks::~StepTasks() {
+  audience_.set_owner(nullptr);
+  server_.reset();
+}
 
 base::Status StepTasks::open() {
-  constexpr size_t kReplayBudget = 2 << 20;
+  constexpr size_t kReplayBudget = 2 << 20, kWatchBudget = 256 << 10;
+  constexpr size_t kMostOwners = 8;  // who owns the step, and those whose sessions have not gone yet
   const wire::StepAccess& access = spec_.access();
   stream::ServerOptions options;
   options.address = access.listen();
@@ -53,6 +114,8 @@ base::Status StepTasks::open() {
   std::memcpy(options.controller_key.data(), access.ticket_key().data(), options.controller_key.size());
   const size_t channels = 2 * static_cast<size_t>(std::max(access.places_size(), 1));
   options.replay_bytes = stream::bytes_per_channel(channels, kReplayBudget);
+  options.watch_replay_bytes = stream::bytes_per_channel(channels, kWatchBudget);
+  options.max_sessions = Audience::kMostWatchers + kMostOwners;
   options.reconnect_limit = kClientLimit;
   options.abandoned_limit = kDeadClientLimit;
   GW_TRY(server, stream::Server::open(loop_, clock_, key_, std::move(options),
@@ -66,65 +129,101 @@ base::Status StepTasks::open() {
 
 base::Result<std::shared_ptr<stream::Handler>> StepTasks::welcome(const auth::Ticket& ticket,
                                                                   stream::Session& session) {
-  if (ticket.rights != auth::Rights::kFull)
-    return base::fail(ErrorCode::kConflict, "a step cannot be watched by a second client yet");
+  constexpr size_t kMostKnown = 4096;  // as many as there may be tickets within their life
   if (phase_ >= Phase::kDraining || is_ending_) return base::fail(ErrorCode::kConflict, "the step is over");
-  if (auto* other = audience_.owner(); other != nullptr) {
-    if (!is_kept_) return base::fail(ErrorCode::kConflict, "another client has this step");
-    // Who comes back for a step that is kept may have left his old terminal where he cannot reach it.
-    audience_.set_owner(nullptr);
-    other->close({ErrorCode::kConflict, "another client took this step over", ""});
-  }
-  GW_TRY_STATUS(take_over(session));
+  // A client comes once: its session is gone, and it may not know yet who has the step now.
+  if (known_.size() >= kMostKnown) known_.clear();
+  if (!known_.insert(ticket.client_key).second) return base::fail(ErrorCode::kConflict, "this session has ended");
+  if (ticket.rights != auth::Rights::kFull) return watch(session);
+  GW_TRY_STATUS(session.open_receive(wire::kOrderChannel));
+  GW_TRY_STATUS(session.open_receive(wire::kInputChannel));
   return std::shared_ptr<stream::Handler>(std::make_shared<Guest>(*this, session));
 }
 
-// The first client launches; one that comes after it gets what is printed from now on.
-base::Status StepTasks::take_over(stream::Session& session) {
-  GW_TRY_STATUS(session.open_receive(wire::kOrderChannel));
-  GW_TRY_STATUS(session.open_receive(wire::kInputChannel));
-  orders_ = wire::FrameDecoder(wire::kMaxStepOrder);
-  audience_.set_owner(&session);
+base::Result<std::shared_ptr<stream::Handler>> StepTasks::watch(stream::Session& session) {
+  if (phase_ != Phase::kRunning) return base::fail(ErrorCode::kConflict, "the step has not started yet");
+  GW_TRY_STATUS(audience_.add_watcher(session));
+  say_joined(session);
+  for (const TaskOutput& output : outputs_) {
+    const base::Status opened = output.is_done() ? base::Status{} : audience_.open(output.channel(), session);
+    if (opened) continue;
+    audience_.remove_watcher(session);
+    return tl::unexpected(opened.error());
+  }
+  return std::shared_ptr<stream::Handler>(std::make_shared<Watcher>(*this, session));
+}
+
+base::Status StepTasks::may_join() const {
+  if (phase_ < Phase::kRunning) return base::fail(ErrorCode::kConflict, "the step has not started yet");
+  if (phase_ > Phase::kRunning || is_ending_) return base::fail(ErrorCode::kConflict, "the step is over");
+  if (audience_.owner() == nullptr || is_kept_) return {};
+  return base::fail(ErrorCode::kConflict, "another client has this step, which was not started with --keep");
+}
+
+/// Who joins has the step from now on: it gets the last of a terminal's output, and what else is printed from now on.
+void StepTasks::join(Guest& guest) {
+  if (guest.is_owner()) return;
+  if (const base::Status may = may_join(); !may) return guest.refuse(may.error());
+  // Who comes back for a step that is kept may have left his old terminal where he cannot reach it.
+  if (auto* other = audience_.owner(); other != nullptr) {
+    audience_.set_owner(nullptr);
+    other->close({ErrorCode::kConflict, wire::kTakenOver, ""});
+  }
+  guest.own();
+  say_joined(guest.session());
   base::Status opened;
   for (const TaskOutput& output : outputs_)
     if (opened && !output.is_done()) opened = audience_.open(output.channel());
   if (!opened) audience_.set_owner(nullptr);
   for (TaskOutput& output : outputs_) output.resume();  // it may have waited for another
-  if (opened && phase_ == Phase::kRunning) say(stream::StepState::Phase::kRunning);
-  return opened;
+  if (!opened) return guest.refuse(opened.error());
+  needs_redraw_ = master_ >= 0;
+  guest.session().pull(wire::kInputChannel);
 }
 
-void StepTasks::on_guest_gone(const base::Error& reason) {
+void StepTasks::say_joined(stream::Session& session) const {
+  stream::Joined joined;
+  joined.tasks = static_cast<uint32_t>(tasks_.size());
+  joined.has_terminal = master_ >= 0;
+  if (const auto size = window_size(master_)) {
+    joined.rows = size->ws_row;
+    joined.columns = size->ws_col;
+  }
+  static_cast<void>(session.send_control(joined));
+  for (const StepTask& task : tasks_) {
+    static_cast<void>(session.send_control(stream::TaskStarted{task.rank, static_cast<uint32_t>(task.pid)}));
+    if (!task.is_alive()) static_cast<void>(session.send_control(end_of(task)));
+  }
+  static_cast<void>(session.send_control(stream::StepState{stream::StepState::Phase::kRunning, {}}));
+}
+
+void StepTasks::on_owner_gone(const base::Error& reason) {
   audience_.set_owner(nullptr);
   for (TaskOutput& output : outputs_) output.resume();  // nobody reads: it is dropped
-  if (phase_ == Phase::kListening)
-    return fail({ErrorCode::kUnavailable, "the client went away and launched nothing: " + reason.what, ""}, 1);
+  if (phase_ == Phase::kListening) return on_stranger_gone(reason);
   if (!is_kept_ && phase_ < Phase::kDraining) end("the client went away", kEndGrace);
+  advance();
+}
+
+void StepTasks::on_stranger_gone(const base::Error& reason) {
+  if (phase_ == Phase::kListening)
+    fail({ErrorCode::kUnavailable, "the client went away and launched nothing: " + reason.what, ""}, 1);
   advance();
 }
 
 // --- orders ---
 
-void StepTasks::on_order_bytes(std::string_view bytes) {
-  if (is_deaf_) return;
-  orders_.feed(bytes);
-  for (;;) {
-    const auto frame = orders_.next();
-    if (!frame) return break_off(frame.error());
-    if (!*frame) return;
-    on_order(**frame);
-  }
-}
-
-/// What follows of the client's orders means nothing.
+/// What follows of the owner's orders means nothing.
 void StepTasks::break_off(const base::Error& error) {
-  is_deaf_ = true;
   if (!is_ending_) fail(error, 1);
 }
 
-void StepTasks::on_order(const std::string& frame) {
+void StepTasks::on_order(Guest& guest, const std::string& frame) {
   wire::StepOrder order;
-  if (!order.ParseFromString(frame)) return break_off({ErrorCode::kProtocol, "an order cannot be read", ""});
+  if (!order.ParseFromString(frame)) return guest.break_off({ErrorCode::kProtocol, "an order cannot be read", ""});
+  if (order.has_join()) return join(guest);
+  if (is_free()) guest.own();
+  if (!guest.is_owner()) return guest.refuse({ErrorCode::kConflict, "another client has this step", ""});
   if (order.has_end())
     return end("ended by its client",
                base::microseconds(std::clamp<int64_t>(order.end().grace_us(), 0, kLongestGrace.us)));
@@ -175,7 +274,17 @@ void StepTasks::on_writable(stream::ChannelId channel) {
 void StepTasks::on_control(const stream::Control& control) {
   if (const auto* signal = std::get_if<stream::Signal>(&control)) signal_tasks(signal->task, signal->number);
   if (const auto* size = std::get_if<stream::WindowSize>(&control); size != nullptr && master_ >= 0)
-    set_window_size(master_, size->rows, size->columns);
+    resize(size->rows, size->columns);
+}
+
+/// Programs draw a terminal anew when its size changes: for a new client it does, if only for a moment.
+void StepTasks::resize(uint16_t rows, uint16_t columns) {
+  redraw_timer_.cancel();
+  const auto now = window_size(master_);
+  const bool is_same = now && now->ws_row == rows && now->ws_col == columns;
+  if (!std::exchange(needs_redraw_, false) || !is_same) return set_window_size(master_, rows, columns);
+  set_window_size(master_, rows > 1 ? static_cast<uint16_t>(rows - 1) : 2, columns);
+  redraw_timer_ = loop_.after(kRedrawPause, [this, rows, columns] { set_window_size(master_, rows, columns); });
 }
 
 }  // namespace gw::noded::step

@@ -10,6 +10,7 @@
 #include "noded/step/child.h"
 #include "noded/step/task.h"
 #include "noded/step/task_env.h"
+#include "stream/control.h"
 #include "wire/launch.pb.h"
 #include "wire/step.pb.h"
 
@@ -49,6 +50,9 @@ struct StepTask {
   /// It is still our own code, and would go on to run its program.
   bool is_starting() const { return state == State::kForked || state == State::kStanding; }
 };
+
+/// How an ended task ended.
+stream::TaskEnded end_of(const StepTask& task);
 
 /// Forks the task at `place`, which tells by events how far it is and runs its program when it may go.
 base::Result<StepTask> spawn_step_task(const StepPlan& plan, size_t place, const TaskEnds& ends);

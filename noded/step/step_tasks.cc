@@ -23,6 +23,13 @@ int worth(int status) { return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(stat
 
 }  // namespace
 
+stream::TaskEnded end_of(const StepTask& task) {
+  stream::TaskEnded ended{task.rank, 0, 0};
+  if (WIFSIGNALED(task.status)) ended.signal = static_cast<uint8_t>(WTERMSIG(task.status));
+  if (WIFEXITED(task.status)) ended.exit_code = static_cast<uint8_t>(WEXITSTATUS(task.status));
+  return ended;
+}
+
 void StepTasks::wait(std::span<const pollfd> fds, int64_t limit_us) {
   std::vector<io::Watch> watches;
   for (const pollfd& fd : fds) {
@@ -36,6 +43,13 @@ void StepTasks::wait(std::span<const pollfd> fds, int64_t limit_us) {
 }
 
 // --- tasks ---
+
+std::vector<TaskAt> StepTasks::running() const {
+  std::vector<TaskAt> found;
+  for (const StepTask& task : tasks_)
+    if (task.is_alive()) found.push_back({task.rank, task.pid});
+  return found;
+}
 
 bool StepTasks::has_living() const {
   return std::any_of(tasks_.begin(), tasks_.end(), [](const StepTask& task) { return task.is_alive(); });
@@ -102,9 +116,7 @@ void StepTasks::on_task_end(StepTask& task, int status) {
   task.status = status;
   task.watch.cancel();
   task.events.reset();
-  stream::TaskEnded ended{task.rank, 0, 0};
-  if (WIFSIGNALED(status)) ended.signal = static_cast<uint8_t>(WTERMSIG(status));
-  if (WIFEXITED(status)) ended.exit_code = static_cast<uint8_t>(WEXITSTATUS(status));
+  const stream::TaskEnded ended = end_of(task);
   if (failure_ && !ran && WIFEXITED(status)) failure_code_ = std::max(failure_code_, WEXITSTATUS(status));
   audience_.say(ended);
   if (!ran && !is_ending_)
@@ -183,12 +195,13 @@ void StepTasks::advance() {
     phase_ = Phase::kSettling;
   if (phase_ == Phase::kSettling && audience_.is_settled()) {
     phase_ = Phase::kClosing;
-    say(StatePhase::kEnded);
+    audience_.say_to_owner(stream::StepState{StatePhase::kEnded, {}});
   }
   if (phase_ == Phase::kClosing && audience_.is_settled()) {
     phase_ = Phase::kOver;
-    if (audience_.owner() != nullptr) audience_.owner()->close({base::ErrorCode::kUnavailable, "over", ""});
+    if (audience_.owner() != nullptr) audience_.owner()->close({base::ErrorCode::kUnavailable, wire::kStepOver, ""});
   }
+  if (phase_ >= Phase::kClosing) audience_.dismiss_watchers();
   if (!exit_ && (phase_ == Phase::kOver || (is_stopped_ && phase_ >= Phase::kDraining))) tell_exit();
 }
 
@@ -196,6 +209,7 @@ void StepTasks::drain() {
   phase_ = Phase::kDraining;
   if (mpi_) mpi_->close();
   end_timer_.cancel();
+  redraw_timer_.cancel();
   plan_.reset();
   master_ = -1;
   // Else its client would see a signal and no reason.
@@ -237,9 +251,9 @@ bool StepTasks::may_leave() {
   farewell_ = Farewell::kWaiting;
   farewell_timer_ = loop_.after(kFarewell, [this] {
     farewell_ = Farewell::kLastWord;
-    if (audience_.owner() != nullptr)
-      audience_.owner()->close(
-          {base::ErrorCode::kTimeout, "the step is over, and not all of its output was taken", ""});
+    const base::Error why{base::ErrorCode::kTimeout, "the step is over, and not all of its output was taken", ""};
+    if (audience_.owner() != nullptr) audience_.owner()->close(why);
+    audience_.close_watchers(why);
     farewell_timer_ = loop_.after(kKillPassWait, [this] {
       farewell_ = Farewell::kOver;
       wake();

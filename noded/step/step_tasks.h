@@ -1,7 +1,7 @@
 // The tasks that a client launches in a step: from the client's first connection to the end of the last output. It has
 // an event loop of its own, in which the shepherd waits.
-// Invariants: one client at a time owns the step, and only one who may control it; the first launches, once; a step
-// that is kept goes over to whom comes next; what a client orders is checked;
+// Invariants: one client at a time owns the step, and only one who may control it: who launches it, once, and of a step
+// that is kept then who joins it. Others may watch, and are heard in nothing. What a client orders is checked;
 // without it the tasks end, unless it said that they are to be kept. The step's end is told once, when its output is
 // with the client or when there is nobody to take it.
 #pragma once
@@ -11,6 +11,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "noded/step/step_task.h"
 #include "noded/step/task_io.h"
 #include "noded/step/terminal.h"
+#include "noded/step/usage.h"
 #include "stream/server.h"
 #include "wire/frame.h"
 #include "wire/step_channels.h"
@@ -40,6 +42,8 @@ constexpr base::Duration kEndGrace = base::seconds(5);
 constexpr base::Duration kLongestGrace = base::hours(1);
 /// Without a client that says what to run, and no limit in the spec.
 constexpr base::Duration kLaunchLimit = base::seconds(60);
+/// Between the two sizes that a terminal gets when its programs are to draw it anew: time for them to see both.
+constexpr base::Duration kRedrawPause = base::milliseconds(100);
 /// How long the last words to a client hold up the shepherd's leaving.
 constexpr base::Duration kFarewell = base::seconds(2);
 
@@ -63,6 +67,8 @@ class StepTasks {
   bool on_child(pid_t pid, int status);
   /// The node daemon ends the step: from now on nobody is waited for.
   void on_stop();
+  /// Tasks that run.
+  std::vector<TaskAt> running() const;
   /// Process id of the first task, once when all run.
   std::optional<uint32_t> take_started();
   /// How the step ended, once.
@@ -72,6 +78,7 @@ class StepTasks {
 
  private:
   class Guest;
+  class Watcher;
   enum class Phase { kListening, kStarting, kRunning, kDraining, kSettling, kClosing, kOver };
 
   const wire::StepSpec& spec_;
@@ -92,12 +99,11 @@ class StepTasks {
   std::optional<std::pair<uint32_t, std::string>> abort_;  // a task that asked for the end, and its words
   std::list<TaskOutput> outputs_;
   std::optional<TaskInput> input_;
-  wire::FrameDecoder orders_{wire::kMaxStepOrder};
   int master_ = -1;  // of the terminal; input_ holds it
   bool is_kept_ = false;
   bool ends_on_bad_exit_ = false;
   bool may_go_ = false;
-  bool is_deaf_ = false;  // the client breaks the protocol
+  bool needs_redraw_ = false;  // the terminal has gone over to another client
   bool is_ending_ = false;
   bool is_stopped_ = false;
   bool is_input_over_ = false;
@@ -108,20 +114,27 @@ class StepTasks {
   std::optional<wire::StepExit> exit_;
   std::optional<base::Error> failure_;  // why it could not run
   int failure_code_ = 1;
-  io::Timer launch_timer_, end_timer_, linger_timer_, farewell_timer_, abort_timer_;
+  std::set<auth::Bytes32> known_;  // keys of clients that had a session
+  io::Timer launch_timer_, end_timer_, linger_timer_, farewell_timer_, redraw_timer_, abort_timer_;
   enum class Farewell { kNone, kWaiting, kLastWord, kOver } farewell_ = Farewell::kNone;
 
   base::Result<std::shared_ptr<stream::Handler>> welcome(const auth::Ticket& ticket, stream::Session& session);
-  base::Status take_over(stream::Session& session);
-  void on_guest_gone(const base::Error& reason);
+  base::Result<std::shared_ptr<stream::Handler>> watch(stream::Session& session);
+  /// The first client that orders something has the step.
+  bool is_free() const { return phase_ == Phase::kListening && audience_.owner() == nullptr; }
+  base::Status may_join() const;
+  void join(Guest& guest);
+  void say_joined(stream::Session& session) const;
+  void on_owner_gone(const base::Error& reason);
+  void on_stranger_gone(const base::Error& reason);
+  void on_order(Guest& guest, const std::string& frame);
   void break_off(const base::Error& error);
-  void on_order_bytes(std::string_view bytes);
-  void on_order(const std::string& frame);
   void on_launch(wire::LaunchTasks launch);
   size_t on_input(std::string_view bytes);
   void on_input_end();
   void on_writable(stream::ChannelId channel);
   void on_control(const stream::Control& control);
+  void resize(uint16_t rows, uint16_t columns);
 
   base::Status open_mpi();
   void end_mpi(const std::string& why);

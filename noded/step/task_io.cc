@@ -121,10 +121,10 @@ void TaskInput::flush() {
 void TaskInput::end() {
   is_ended_ = true;
   if (!pending_.empty()) return;
-  for (auto sink = sinks_.begin(); sink != sinks_.end();) {
-    if (sink->is_terminal) static_cast<void>(!::write(sink->fd.get(), &kEndOfInput, 1));
-    sink = sinks_.erase(sink);
-  }
+  for (const Sink& sink : sinks_)
+    if (sink.is_terminal) static_cast<void>(!::write(sink.fd.get(), &kEndOfInput, 1));
+  sinks_.remove_if([](const Sink& sink) { return !sink.is_terminal; });
+  is_ended_ = false;
 }
 
 }  // namespace gw::noded::step

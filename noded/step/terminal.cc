@@ -39,6 +39,11 @@ void set_window_size(int master, uint16_t rows, uint16_t columns) {
   static_cast<void>(::ioctl(master, TIOCSWINSZ, &size));
 }
 
+std::optional<winsize> window_size(int master) {
+  winsize size{};
+  return ::ioctl(master, TIOCGWINSZ, &size) == 0 ? std::optional(size) : std::nullopt;
+}
+
 base::Status take_terminal(int slave) {
   if (::ioctl(slave, TIOCSCTTY, 0) != 0) return base::fail_errno("taking the terminal", errno);
   for (const int target : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) GW_TRY_STATUS(place_stream(slave, target));

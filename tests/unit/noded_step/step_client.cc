@@ -94,6 +94,20 @@ void StepClient::expect_output(stream::ChannelId channel) {
   EXPECT_TRUE(session().open_receive(channel));
 }
 
+void StepClient::join(const std::set<stream::ChannelId>& outputs) {
+  for (const stream::ChannelId channel : outputs) expect_output(channel);
+  wire::StepOrder message;
+  message.mutable_join();
+  order(message);
+  start();
+}
+
+std::optional<stream::Joined> StepClient::joined() const {
+  for (const stream::Control& control : controls)
+    if (const auto* found = std::get_if<stream::Joined>(&control)) return *found;
+  return std::nullopt;
+}
+
 void StepClient::order(const wire::StepOrder& message) {
   std::string frame;
   wire::append_frame(frame, message.SerializeAsString());

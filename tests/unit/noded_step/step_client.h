@@ -39,6 +39,8 @@ class StepClient : public stream::Handler {
   void order(const wire::StepOrder& order);
   /// One that another client's launch made.
   void expect_output(stream::ChannelId channel);
+  /// Takes over a step with these outputs.
+  void join(const std::set<stream::ChannelId>& outputs);
   void start() { client_->start(std::shared_ptr<stream::Handler>(std::shared_ptr<void>(), this)); }
   /// Sends input, as fast as it goes, and its end.
   void send_input(std::string bytes, bool ends = true);
@@ -63,6 +65,7 @@ class StepClient : public stream::Handler {
   std::string out(uint32_t place = 0) { return received[wire::output_channel(place)]; }
   std::string err(uint32_t place = 0) { return received[wire::error_channel(place)]; }
   std::optional<stream::TaskEnded> ended(uint32_t rank) const;
+  std::optional<stream::Joined> joined() const;
   /// Text of the StepState of that phase.
   std::optional<std::string> state(stream::StepState::Phase phase) const;
   stream::Session& session() { return client_->session(); }

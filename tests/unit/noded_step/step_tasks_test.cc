@@ -368,7 +368,6 @@ const BadTicket kBadTickets[] = {
     {"OfAnotherAttempt", [](auth::Ticket& t) { t.attempt += 1; }},
     {"Expired", [](auth::Ticket& t) { t.expiry = base::Time{1}; }},
     {"Stolen", [](auth::Ticket& t) { t.client_key[0] ^= 1; }},
-    {"Watching", [](auth::Ticket& t) { t.rights = auth::Rights::kWatch; }},
     {"Second", [](auth::Ticket&) {}},
 };
 INSTANTIATE_TEST_SUITE_P(Bad, StepTickets, ::testing::ValuesIn(kBadTickets),
@@ -379,11 +378,13 @@ TEST(StepTasks, ATicketIsGoodOnce) {
   StepClient& client = s.run(launch_of({{"cat"}}));
   EXPECT_TRUE(client.wait_state(Phase::kRunning));
   const auto again = StepClient::of(s.spec, *s.peer, s.controller, [](auth::Ticket& t) { t.nonce = {}; });
+  again->launch(launch_of({{"true"}}));
   again->start();  // refused for being the second
   EXPECT_TRUE(again->wait_closed());
   const auto reused = StepClient::of(s.spec, *s.peer, s.controller, [](auth::Ticket& t) { t.nonce = {}; });
   reused->start();
   EXPECT_TRUE(reused->wait_closed());
+  EXPECT_NE(reused->closed->find("used"), std::string::npos) << *reused->closed;
   client.send_input("");
   EXPECT_TRUE(client.wait_over());
   s.leave();

@@ -80,8 +80,7 @@ TEST(Terminal, GoesOverToWhoComesNextIfKept) {
   StepClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "screen"));
   const auto second = StepClient::of(s.spec, *s.peer, s.controller);
-  second->expect_output(kScreen);
-  second->start();
+  second->join({kScreen});
   EXPECT_TRUE(second->wait_text(kScreen, "screen"));
   EXPECT_TRUE(client.wait_closed());
   EXPECT_EQ(client.closed, "another client took this step over");
@@ -98,9 +97,43 @@ TEST(Terminal, SurvivesItsClientAndShowsItsLastScreen) {
   EXPECT_TRUE(client.wait_text(kScreen, "first screen"));
   client.go_away();
   const auto second = StepClient::of(s.spec, *s.peer, s.controller);
-  second->expect_output(kScreen);
-  second->start();
+  second->join({kScreen});
   EXPECT_TRUE(second->wait_text(kScreen, "first screen"));
+  second->send_input("word\n", false);
+  EXPECT_TRUE(second->wait_over());
+  EXPECT_NE(second->out().find("got word"), std::string::npos);
+  s.leave();
+}
+
+TEST(Terminal, IsDrawnAnewForWhoTakesItOver) {
+  Scene s;
+  wire::LaunchTasks launch = on_terminal("trap 'stty size' WINCH; echo up; while :; do sleep 0.01; done");
+  launch.set_keep(true);
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
+  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  second->join({kScreen});
+  EXPECT_TRUE(second->wait_text(kScreen, "up\r\n"));
+  EXPECT_EQ(second->joined(), (stream::Joined{1, true, 31, 97}));
+  second->control(stream::WindowSize{31, 97});
+  EXPECT_TRUE(second->wait_text(kScreen, "31 97"));
+  second->control(stream::WindowSize{50, 100});
+  EXPECT_TRUE(second->wait_text(kScreen, "50 100"));
+  second->control(stream::Signal{stream::kAllTasks, SIGKILL});
+  EXPECT_TRUE(second->wait_over());
+  s.leave();
+}
+
+TEST(Terminal, TakesInputFromItsNextOwnerAfterAnEndOfInput) {
+  Scene s;
+  wire::LaunchTasks launch = on_terminal("stty -echo; echo up; cat; echo over; read line; echo got $line");
+  launch.set_keep(true);
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
+  client.send_input("");
+  EXPECT_TRUE(client.wait_text(kScreen, "over"));
+  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  second->join({kScreen});
   second->send_input("word\n", false);
   EXPECT_TRUE(second->wait_over());
   EXPECT_NE(second->out().find("got word"), std::string::npos);

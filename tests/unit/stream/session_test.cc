@@ -295,8 +295,12 @@ TEST(SessionPeer, ThatAsksForEveryChannelIsStopped) {
 }
 
 TEST(Control, SurvivesItsEncodingAndNothingElseDecodes) {
-  const Control all[] = {WindowSize{50, 132}, Signal{3, 15}, TaskStarted{1, 99}, TaskEnded{1, 0, 9},
-                         StepState{StepState::Phase::kEnding, "being preempted"}};
+  const Control all[] = {WindowSize{50, 132},
+                         Signal{3, 15},
+                         TaskStarted{1, 99},
+                         TaskEnded{1, 0, 9},
+                         StepState{StepState::Phase::kEnding, "being preempted"},
+                         Joined{3, true, 50, 132}};
   for (const Control& control : all) {
     const std::string bytes = encode_control(control);
     EXPECT_EQ(*decode_control(bytes), control);
