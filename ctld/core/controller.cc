@@ -223,6 +223,7 @@ void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) {
 void Controller::on_client_gone(Time now, ConnId conn) {
   client_left(now, conn);
   forget_step_waiters(now, conn);
+  std::erase_if(use_asked_, [&](const auto& entry) { return entry.second.conn == conn; });
   std::erase_if(waiters_, [&](const auto& entry) { return entry.second.conn == conn; });
 }
 

@@ -113,6 +113,14 @@ class Controller {
     model::Step* step = nullptr;
     model::StepNode* node = nullptr;
   };
+  /// A request for what steps use, until their nodes have said it.
+  struct UseAsked {
+    ConnId conn{};
+    uint64_t request_id = 0;
+    Time until;
+    std::set<std::pair<uint32_t, NodeId>> open;  // number of the step + 1, or 0; node
+    wire::StepUsageReply reply;
+  };
   struct ReplyKey {
     uint32_t uid;
     std::string client_id;
@@ -178,6 +186,8 @@ class Controller {
   std::map<JobId, std::deque<StepWait>> waiting_steps_;  // no empty line
   std::set<JobId> late_jobs_;                            // see take_late_rows()
   std::set<StepKey> late_steps_;
+  std::map<uint64_t, UseAsked> use_asked_;
+  uint64_t last_use_ = 0;
   std::map<JobId, ConnId> attendants_;
   std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
@@ -331,6 +341,14 @@ class Controller {
   base::Status restore_steps(const store::Snapshot& snapshot, const std::function<NodeId(std::string_view)>& lookup);
   void want_steps(NodeId node, wire::Registered& out);
   void reconcile_steps(Time now, const model::Node& node, const wire::Register& m, bool rebooted);
+
+  // step_use.cc
+  void ask_use(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void ask_use_of_job(uint64_t id, UseAsked& wait, const model::Job& job);
+  void ask_use_of_step(uint64_t id, UseAsked& wait, const model::Step& step);
+  void ask_node(uint64_t id, UseAsked& wait, const model::NodeShare& share, const model::Job& job, uint32_t step);
+  void on_use(Time now, NodeId node, const wire::Usage& m);
+  void answer_use(Time now, uint64_t id);
 
   // attendance.cc
   static void accept_kind(model::JobSpec& spec);

@@ -103,6 +103,8 @@ void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, co
       return on_done(now, id, message.done());
     case Kind::kSuspended:
       return on_suspended(now, id, message.suspended());
+    case Kind::kUsage:
+      return on_use(now, id, message.usage());
     case Kind::kHeartbeat:
       answered_.insert(id);
       return send_beat(now, id, message.heartbeat().now_us());

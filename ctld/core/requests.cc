@@ -54,6 +54,7 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kCreateStep:  // asked again with the same key it gives the same step
     case Kind::kTicket:
     case Kind::kListSteps:
+    case Kind::kStepUsage:
     case Kind::KIND_NOT_SET:
       return false;
   }
@@ -152,6 +153,8 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
     case Kind::kSignalStep:
     case Kind::kEndAllocation:
       return step_request(now, conn, caller, request);
+    case Kind::kStepUsage:
+      return ask_use(now, conn, caller, request);
     case Kind::kCreatePartition:
       return create_partition(now, conn, caller, request);
     case Kind::kDeletePartition:

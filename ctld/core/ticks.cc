@@ -22,6 +22,7 @@ void Controller::fire(Time now, const Timer& timer) {
   if (timer.kind == TimerKind::kNodeDown) return node_down_due(now, NodeId(static_cast<uint32_t>(timer.id)));
   if (timer.kind == TimerKind::kReservation) return reservations_due(now);
   if (timer.kind == TimerKind::kUsage) return usage_due(now);
+  if (timer.kind == TimerKind::kStepUse) return answer_use(now, timer.id);
   if (timer.kind == TimerKind::kReplies) {
     while (!reply_ages_.empty() && reply_ages_.front().first + kReplyMemory <= now) {
       replies_.erase(reply_ages_.front().second);

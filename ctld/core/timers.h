@@ -25,6 +25,7 @@ enum class TimerKind : uint8_t {
   kUsage,         ///< the scheduler is told of use
   kPiece,         ///< a node should have joined an elastic gang, or left it
   kSuspension,    ///< the job should stand still
+  kStepUse,       ///< nodes should have said what steps use
   kAbsence,       ///< the client of a job without a script should be back
 };
 

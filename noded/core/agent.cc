@@ -126,6 +126,7 @@ Effects NodeAgent::on_controller(base::Time now, const wire::ControllerToNode& m
   if (message.has_suspend()) on_suspend(now, message.suspend());
   if (message.has_resume()) on_resume(message.resume());
   if (message.has_ack()) on_ack(now, message.ack());
+  if (message.has_usage_query()) on_usage_query(now, message.usage_query());
   return take();
 }
 

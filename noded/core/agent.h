@@ -72,6 +72,11 @@ class NodeAgent {
   bool is_registered() const { return link_ == Link::kRegistered; }
 
  private:
+  /// What the controller wants to know of a run, until its shepherd has said it.
+  struct AskedUse {
+    std::string gpus;
+    base::Time at;
+  };
   enum class Link { kDown, kConnecting, kRegistering, kRegistered };
   // agent.cc: the link
   void register_node(base::Time now);
@@ -121,6 +126,11 @@ class NodeAgent {
   void send_pace(Run& run);
   void report_suspended(base::Time now, const Run& run, uint32_t round, const std::string& problem);
 
+  // agent_usage.cc: what runs use
+  void on_usage_query(base::Time now, const wire::UsageQuery& message);
+  void on_used(RunKey key, const wire::StepUsed& message);
+  void drop_old_queries(base::Time now);
+
   // agent_steps.cc: what happens to the runs
   void adopt(base::Time now, const RecoveredRun& found);
   void connect_once_clean(base::Time now);
@@ -158,6 +168,7 @@ class NodeAgent {
 
   AgentConfig config_;
   std::map<RunKey, Run> runs_;
+  std::map<std::pair<uint64_t, RunKey>, AskedUse> asked_;  // by the controller's number
   Graveyard<uint32_t> job_graves_;
   Graveyard<RunKey> step_graves_;
   Effects out_;

@@ -152,6 +152,7 @@ Effects NodeAgent::on_shepherd(base::Time now, RunKey key, const wire::FromSheph
   if (message.has_exit()) on_step_exit(now, *run, message.exit());
   if (message.has_clean()) on_clean(now, *run, message.clean());
   if (message.has_suspended()) on_stands(now, *run, message.suspended());
+  if (message.has_used()) on_used(key, message.used());
   return take();
 }
 

@@ -67,6 +67,17 @@ struct PersistRun {
 struct ForgetRun {
   RunKey run;
 };
+/// Look at what the share without a shepherd uses, and tell the controller in the message's place.
+struct MeasureShare {
+  wire::Usage told;
+  wire::Containment containment;
+  std::string gpus;
+};
+/// Tell the controller what a run uses, with what its GPUs do, where that can be known.
+struct MeasureGpus {
+  wire::Usage told;
+  std::string gpus;  ///< "0-3"
+};
 enum class Level { kDebug, kInfo, kWarn, kError };
 /// A line for the log.
 struct Say {
@@ -74,8 +85,9 @@ struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder,
-                            KeepHosts, PrepareShare, ReleaseShare, PersistRun, ForgetRun, Say>;
+using Effect =
+    std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder, KeepHosts,
+                 PrepareShare, ReleaseShare, PersistRun, ForgetRun, MeasureShare, MeasureGpus, Say>;
 using Effects = std::vector<Effect>;
 
 }  // namespace gw::noded

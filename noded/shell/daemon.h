@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -46,7 +47,10 @@ class Daemon {
   void handle(const PersistRun& effect);
   void handle(const ForgetRun& effect);
   void handle(const Say& effect);
+  void handle(const MeasureShare& effect);
+  void handle(const MeasureGpus& effect);
 
+  std::map<std::string, uint32_t> gpu_files(const std::string& gpus) const;
   void on_shepherd_gone(RunKey run, int code, int signo);
   AgentConfig agent_config() const;
 
@@ -59,6 +63,8 @@ class Daemon {
   NodeAgent agent_;
   Users users_;
   Worker containment_;
+  Worker gpus_;  // NVML may take long
+  size_t measuring_ = 0;
   ControllerLink controller_;
   Launcher launcher_;
   Shepherds shepherds_;

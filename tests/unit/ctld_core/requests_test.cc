@@ -48,6 +48,7 @@ std::vector<KindRow> every_kind() {
   add(Grant::kAdmins).mutable_reconfigure();
   add(Grant::kEverybody).mutable_ping();
   add(Grant::kAdmins).mutable_backup()->set_path("/x");
+  add(Grant::kOwnJobs).mutable_step_usage()->set_job_id(1);
   return out;
 }
 

@@ -56,6 +56,7 @@ inline std::string describe(const wire::NodeToController& m) {
     return "> suspended " + RunKey{s.job(), s.attempt()}.text() + " " + std::to_string(s.round()) +
            (s.problem().empty() ? "" : " (" + s.problem() + ")");
   }
+  if (m.has_usage()) return "> uses " + key_text(m.usage()) + " (" + m.usage().usage().problem() + ")";
   const auto& d = m.done();
   return "> done " + key_text(d) + (d.lease_expired() ? " lease" : "") +
          (d.problem().empty() ? "" : " (" + d.problem() + ")");
@@ -67,6 +68,7 @@ inline std::string describe(const wire::ToShepherd& m) {
   if (m.has_stop()) return m.stop().kill_now() ? "kill" : "stop " + std::to_string(m.stop().grace_us() / 1'000'000);
   if (m.has_forget()) return "forget";
   if (m.has_suspend()) return "suspend " + std::to_string(m.suspend().round());
+  if (m.has_usage_query()) return "use " + std::to_string(m.usage_query().id());
   if (m.has_resume()) return "resume " + std::to_string(m.resume().round());
   return "renew";
 }
@@ -90,6 +92,10 @@ struct Describe {
   std::string operator()(const ReleaseShare& e) const { return "release " + e.run.text(); }
   std::string operator()(const PersistRun& e) const { return "persist " + key_text(e.record); }
   std::string operator()(const ForgetRun& e) const { return "forget " + e.run.text(); }
+  std::string operator()(const MeasureShare& e) const { return "measure " + key_text(e.told) + " gpus " + e.gpus; }
+  std::string operator()(const MeasureGpus& e) const {
+    return "measure gpus " + e.gpus + " of " + key_text(e.told) + " " + std::to_string(e.told.usage().mem());
+  }
   std::string operator()(const Say&) const { return {}; }
 };
 
@@ -282,6 +288,12 @@ class AgentScript {
         address(m.mutable_resume(), key);
         m.mutable_resume()->set_round(static_cast<uint32_t>(std::stoul(rest.at(0))));
       });
+    if (verb == "use")
+      return order([&](auto& m) {
+        address(m.mutable_usage_query(), key);
+        m.mutable_usage_query()->set_id(std::stoull(rest.at(0)));
+        m.mutable_usage_query()->set_gpus("0-1");
+      });
     if (verb == "ack-exit") return ack(key, wire::kRunEnding);
     if (verb == "ack-done") return ack(key, wire::kRunDone);
     return node_event(verb, key, rest);
@@ -321,6 +333,10 @@ class AgentScript {
       m.mutable_exit()->set_never_started(true);
       m.mutable_exit()->set_reason(static_cast<uint32_t>(model::EndReason::kOutputPath));
       m.mutable_exit()->set_detail("output");
+    }
+    if (verb == "uses") {
+      m.mutable_used()->set_id(std::stoull(word(0, "0")));
+      m.mutable_used()->mutable_usage()->set_mem(std::stoull(word(1, "0")));
     }
     if (verb == "clean") m.mutable_clean();
     if (verb == "stands") {
