@@ -162,13 +162,11 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
     case Kind::kShowConfig:
       return show_config(now, conn, request);
     case Kind::kReconfigure:
-      effects_.out.push_back(Reload{conn, request.id(), request.reconfigure().check_only()});
-      return;
+      return effects_.out.push_back(Reload{conn, request.id(), request.reconfigure().check_only()});
     case Kind::kPing:
       return ping(now, conn, request);
     case Kind::kBackup:
-      effects_.out.push_back(MakeBackup{conn, request.id(), request.backup().path()});
-      return;
+      return effects_.out.push_back(MakeBackup{conn, request.id(), request.backup().path()});
     case Kind::kTakeSnapshot:
       effects_.out.push_back(TakeSnapshot{conn, request.id()});
       return;
