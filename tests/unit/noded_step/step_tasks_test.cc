@@ -377,11 +377,15 @@ TEST(StepTasks, ATicketIsGoodOnce) {
   Scene s;
   StepClient& client = s.run(launch_of({{"cat"}}));
   EXPECT_TRUE(client.wait_state(Phase::kRunning));
-  const auto again = StepClient::of(s.spec, *s.peer, s.controller, [](auth::Ticket& t) { t.nonce = {}; });
+  const auto same = [expiry = base::SystemClock().now() + auth::kTicketLife](auth::Ticket& t) {
+    t.nonce = {};
+    t.expiry = expiry;
+  };
+  const auto again = StepClient::of(s.spec, *s.peer, s.controller, same);
   again->launch(launch_of({{"true"}}));
   again->start();  // refused for being the second
   EXPECT_TRUE(again->wait_closed());
-  const auto reused = StepClient::of(s.spec, *s.peer, s.controller, [](auth::Ticket& t) { t.nonce = {}; });
+  const auto reused = StepClient::of(s.spec, *s.peer, s.controller, same);
   reused->start();
   EXPECT_TRUE(reused->wait_closed());
   EXPECT_NE(reused->closed->find("used"), std::string::npos) << *reused->closed;
