@@ -171,6 +171,7 @@ std::vector<UseRow> use_rows(uint32_t job, const wire::StepUsageReply& reply) {
       for (Part& part : parts_of(node.node(), node)) row.parts.push_back(std::move(part));
     }
     row.nodes.insert(row.nodes.end(), step.silent().begin(), step.silent().end());
+    base::sort_hostlist(row.nodes);  // they come as they answer
   }
   return rows;
 }

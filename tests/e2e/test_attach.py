@@ -167,8 +167,10 @@ def test_two_watch_a_shell(terminal, cluster):
 def test_a_watcher_that_reads_nothing_holds_up_nobody(terminal, cluster):
     size = 50_000_000
     go = cluster.work / "go.print"
-    script = f"while ! test -e {go}; do echo up; sleep 0.1; done; echo; echo begin; head -c {size} /dev/zero | tr '\\0' x"
+    up = cluster.work / "up.print"
+    script = f"touch {up}; while ! test -e {go}; do echo up; sleep 0.1; done; echo; echo begin; head -c {size} /dev/zero | tr '\\0' x"
     client = cluster.popen("grun", "-n1", "sh", "-c", script)
+    wait_for(up.exists, "a task that runs")
     job = job_of(cluster)
     read, write = os.pipe()
     watcher = cluster.popen("gattach", "--watch", job, stdout=write)

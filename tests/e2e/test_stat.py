@@ -29,10 +29,11 @@ def is_hungry(tasks):
 
 def test_a_batch_script_and_its_step(cluster):
     (cluster.work / "hungry.py").write_text(HUNGRY)
-    job = cluster.submit("grun -n2 --overlap python3 hungry.py & wait", "-N1", "-n2")
+    job = cluster.submit("grun -n2 python3 hungry.py", "-N1", "-n2")
 
     def has_eaten():
-        steps = {step["step_id"]: step for step in stat(cluster, job)}
+        assert cluster.state(job) in ("PENDING", "RUNNING"), (cluster.work / f"gangway-{job}.out").read_text()
+        steps = {step["step_id"]: step for step in (stat(cluster, job) if cluster.state(job) == "RUNNING" else [])}
         return steps if f"{job}.0" in steps and is_hungry(steps[f"{job}.0"]["nodes"][0]["tasks"]) else None
     steps = wait_for(has_eaten, "two tasks that use memory and time")
     assert sorted(steps) == [f"{job}.0", f"{job}.batch"]

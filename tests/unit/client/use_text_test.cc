@@ -16,7 +16,7 @@ wire::StepUsageReply two_nodes() {
   wire::StepUsage& step = *reply.add_steps();
   step.set_step(1);
   uint32_t rank = 0;
-  for (const char* name : {"n1", "n2"}) {
+  for (const char* name : {"n2", "n1"}) {
     wire::NodeUsage& node = *step.add_nodes();
     node.set_node(name);
     for (int i = 0; i < 2; ++i) {
@@ -44,11 +44,11 @@ std::string text(const std::string& format, const UseStyle& style) {
 TEST(UseText, AddsUpTasks) {
   EXPECT_EQ(text("JobID,NTasks,Nodelist,AveCPU,MinCPU,MinCPUNode,MinCPUTask", {.no_header = true, .bars = true}),
             "7.extern|1|n1|1-01:01:01|1-01:01:01|n1|0\n"
-            "7.0|4|n[1-3]|00:00:25|00:00:10|n1|0\n");
+            "7.0|4|n[1-3]|00:00:25|00:00:10|n2|0\n");
   EXPECT_EQ(
       text("averss,MaxRSS,MaxRSSNode,MaxRSSTask,GPUUtil,GPUMem", {.no_header = true, .bars = true, .bar_last = true}),
       "3072K|4096K|n1|0|||\n"
-      "2K|8K|n2|3|60%|6144M|\n");
+      "2K|8K|n1|3|60%|6144M|\n");
 }
 
 TEST(UseText, ColumnsAreAsWideAsTheyNeedOrAsAsked) {
