@@ -24,6 +24,7 @@ TEST(Watch, SeesOutputEndsAndTheEndOfTheStep) {
   Scene s(2);
   StepClient& client =
       s.run(launch_of({{"sh", "-c", "read line; echo got $line; echo bad >&2; exit 3"}, {"sh", "-c", "exit 4"}}));
+  ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   ASSERT_TRUE(client.wait([&] { return client.ended(1).has_value(); }));
   const auto first = watcher(s), second = watcher(s);
   ASSERT_TRUE(is_joined(*first) && is_joined(*second));
