@@ -32,7 +32,8 @@ def test_a_batch_script_and_its_step(cluster):
     job = cluster.submit("grun -n2 python3 hungry.py", "-N1", "-n2")
 
     def has_eaten():
-        assert cluster.state(job) in ("PENDING", "RUNNING"), (cluster.work / f"gangway-{job}.out").read_text()
+        output = cluster.work / f"gangway-{job}.out"
+        assert cluster.state(job) in ("PENDING", "CONFIGURING", "RUNNING"), output.read_text() if output.exists() else ""
         steps = {step["step_id"]: step for step in (stat(cluster, job) if cluster.state(job) == "RUNNING" else [])}
         return steps if f"{job}.0" in steps and is_hungry(steps[f"{job}.0"]["nodes"][0]["tasks"]) else None
     steps = wait_for(has_eaten, "two tasks that use memory and time")

@@ -134,6 +134,7 @@ wait
 def test_tasks_have_gpus_of_their_own_or_see_all(shared_cluster):
     each = grun(shared_cluster, "-n4", "-N2", "--gpus-per-task=2", "sh", "-c", "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES")
     assert sorted(each.stdout.splitlines()) == ["n0 0,1", "n0 2,3", "n1 0,1", "n1 2,3"]
+    shared_cluster.wait_idle()
     both = grun(shared_cluster, "-n2", "-N1", "--gpus-per-node=4", "printenv", "CUDA_VISIBLE_DEVICES")
     assert both.stdout.split() == ["0,1,2,3"] * 2
 

@@ -1,6 +1,7 @@
 // The controller's core against nodes that lose links, reboot and restart, and against its own crashes, in any order of
 // events. Checked after every event: nothing is given twice, to jobs or to the steps of one, no job has two runs alive,
-// no step is without its job, what is lost in a crash is nothing, and no event is one that the state table does not know.
+// no step is without its job, what is lost in a crash is nothing, and no event is one that the state table does not
+// know.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
