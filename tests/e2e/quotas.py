@@ -52,9 +52,16 @@ def running(cluster, qos, gpus, *options, count=1, user=None):
 
 
 def restart(cluster):
-    cluster.kill("gctld")
-    cluster.start("gctld")
+    """Until all nodes are back: they come one by one, and what is submitted meanwhile finds room on the first alone."""
+    there = len(cluster.node_states())
+    cluster.restart("gctld")
     wait_for(cluster.ping, "the controller")
+
+    def are_back():
+        states = cluster.node_states().values()
+        return len(states) == there and not any(state.endswith("*") or state == "unknown" for state in states)
+
+    wait_for(are_back, lambda: f"all nodes; {cluster.node_states()}")
 
 
 def shares(cluster):
