@@ -191,10 +191,22 @@ std::optional<Finding> explain_no_probe(uint32_t uid, const config::Config& conf
                         uid));
 }
 
+/// Of a node: whether MPI programs find a PMIx server.
+Finding check_pmix() {
+  const auto text = output_of("gpmixd", "--environment");
+  if (text) return ok("mpi", "PMIx is there for MPI programs");
+  return {Health::kWarn, "mpi", "no PMIx for MPI programs: " + text.error().what,
+          "reinstall Gangway with gpmixd, and libpmix; programs without MPI run all the same"};
+}
+
 Findings check_containment(const config::Config& config) {
   if (auto untold = explain_no_probe(geteuid(), config)) return {*untold};
   const auto text = output_of("gstepd", "--probe --json");
-  if (text) return judge_probe(*text);
+  if (text) {
+    Findings all = judge_probe(*text);
+    all.push_back(check_pmix());
+    return all;
+  }
   if (text.error().code == base::ErrorCode::kNotFound) {
     return {ok("containment", "gstepd is not installed here: this host is not a node")};
   }

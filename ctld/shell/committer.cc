@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/check.h"
+
 namespace gw::ctld {
 
 Committer::Committer(io::Loop& loop, std::unique_ptr<store::Store> store, ReleaseFn release, FaultFn on_fault)
@@ -47,7 +49,8 @@ void Committer::begin() {
 }
 
 void Committer::fetch_owed() {
-  if (!std::exchange(is_owed_, false) || !owed_fn_) return;
+  if (!std::exchange(is_owed_, false)) return;
+  GW_CHECK(owed_fn_ != nullptr);
   if (store::Batch rows = owed_fn_(); !rows.empty()) open_writes_.push_back(std::move(rows));
 }
 

@@ -34,7 +34,8 @@ class Committer {
   /// they count for while they are held; it goes when they are released. With `owes` more writes belong to them, which
   /// are fetched when their group is closed.
   void add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::Charge charge = {}, bool owes = false);
-  /// Fetches the writes that are owed; called on the loop, at the latest by the destructor.
+  /// Fetches the writes that are owed; called on the loop, at the latest by the destructor. To be set before anything
+  /// that owes is added.
   void on_owed(std::function<store::Batch()> fn) { owed_fn_ = std::move(fn); }
   /// Transactions that became durable.
   uint64_t commits() const { return commits_; }

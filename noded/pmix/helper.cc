@@ -87,7 +87,9 @@ void Helper::say(const wire::FromPmix& message) {
   shepherd_->send(out);
 }
 
-void Helper::fail(const std::string& text) {
+void Helper::fail(const std::string& text) { tell_end("PMIx: " + text); }
+
+void Helper::tell_end(const std::string& text) {
   wire::FromPmix message;
   message.mutable_fault()->set_text(text.substr(0, kMaxText));
   say(message);
@@ -202,7 +204,7 @@ void Helper::on_message(uint32_t from, const std::string& bytes) {
   if (message.has_ask()) on_ask(from, message.ask());
   if (message.has_answer()) on_answer(from, std::move(*message.mutable_answer()));
   if (message.has_ending() && !is_ending_) {
-    fail(message.ending().text());
+    tell_end(message.ending().text());
     spread_end(message.ending().text());
   }
 }

@@ -63,6 +63,8 @@ class Helper {
   Requests requests();
   void say(const wire::FromPmix& message);
   void fail(const std::string& text);
+  /// In the words in which the step is told its end, here or on the node where it began.
+  void tell_end(const std::string& text);
 
   void fence(const std::vector<uint32_t>& ranks, std::string data, DataFn done);
   void modex(uint32_t rank, DataFn done);

@@ -231,7 +231,7 @@ void Mpi::on_bytes(std::string_view bytes) {
       return events_.end("PMIx: the helper says what cannot be read");
     }
     if (message.has_failed()) on_answer();
-    if (message.has_fault()) events_.end("PMIx: " + base::printable(message.fault().text(), kMaxText));
+    if (message.has_fault()) events_.end(base::printable(message.fault().text(), kMaxText));
     if (message.has_fault() && is_asked()) stop_asking();
     if (message.has_abort()) events_.abort(message.abort().rank(), base::printable(message.abort().text(), kMaxText));
   }

@@ -108,7 +108,7 @@ class StepTaskSide {
     if (!done) fail(reason, done.error().text(), EXIT_FAILURE);
   }
   [[noreturn]] void fail(model::EndReason reason, const std::string& text, int code) {
-    tell({TaskEventKind::kFailed, reason, text});
+    tell({TaskEventKind::kFailed, reason, text, static_cast<uint8_t>(code)});
     ::_exit(code);
   }
 };

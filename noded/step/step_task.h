@@ -44,7 +44,7 @@ struct StepTask {
   proc::Fd events;
   io::Watch watch;  // of `events`, and goes before it
   std::string buffer;
-  int status = 0;  ///< As wait() gives it; once it has ended.
+  int status = 0;  ///< As wait() gives it; once it has ended, or said that it will.
 
   bool is_alive() const { return state != State::kEnded; }
   /// It is still our own code, and would go on to run its program.

@@ -76,7 +76,8 @@ void StepTasks::on_event(StepTask& task, const TaskEvent& event) {
                  task.rank, event.text.c_str());
   } else if (event.kind == TaskEventKind::kFailed) {
     task.state = StepTask::State::kFailed;
-    fail({base::ErrorCode::kInvalid, "task " + std::to_string(task.rank) + ": " + event.text, ""}, EXIT_FAILURE);
+    task.status = W_EXITCODE(event.code, 0);
+    fail({base::ErrorCode::kInvalid, "task " + std::to_string(task.rank) + ": " + event.text, ""}, event.code);
   } else if (task.state == StepTask::State::kForked) {
     task.state = StepTask::State::kStanding;
     const auto is_forked = [](const StepTask& t) { return t.state == StepTask::State::kForked; };
@@ -112,12 +113,12 @@ bool StepTasks::on_child(pid_t pid, int status) {
 
 void StepTasks::on_task_end(StepTask& task, int status) {
   const bool ran = task.state == StepTask::State::kRunning;
+  // Its client, told of the failure, may have ended it before it could leave.
+  if (task.state != StepTask::State::kFailed) task.status = status;
   task.state = StepTask::State::kEnded;
-  task.status = status;
   task.watch.cancel();
   task.events.reset();
   const stream::TaskEnded ended = end_of(task);
-  if (failure_ && !ran && WIFEXITED(status)) failure_code_ = std::max(failure_code_, WEXITSTATUS(status));
   audience_.say(ended);
   if (!ran && !is_ending_)
     fail({base::ErrorCode::kInternal, "task " + std::to_string(task.rank) + " died before its program started", ""},

@@ -17,6 +17,7 @@ namespace gw::noded::step {
 namespace {
 
 constexpr size_t kMaxEventText = 2000;
+constexpr size_t kEventHeader = 5;
 
 // The child. Everything here runs between fork and execve of a process with one thread.
 class TaskSide {
@@ -72,19 +73,21 @@ std::string encode(const TaskEvent& event) {
   const std::string text = event.text.substr(0, kMaxEventText);
   std::string bytes(1, static_cast<char>(event.kind));
   bytes += static_cast<char>(event.reason);
+  bytes += static_cast<char>(event.code);
   bytes += static_cast<char>(text.size() & 0xff);
   bytes += static_cast<char>(text.size() >> 8);
   return bytes + text;
 }
 
 bool take_event(std::string& buffer, TaskEvent& event) {
-  if (buffer.size() < 4) return false;
-  const size_t size = static_cast<unsigned char>(buffer[2]) + 256u * static_cast<unsigned char>(buffer[3]);
-  if (buffer.size() < 4 + size) return false;
+  if (buffer.size() < kEventHeader) return false;
+  const size_t size = static_cast<unsigned char>(buffer[3]) + 256u * static_cast<unsigned char>(buffer[4]);
+  if (buffer.size() < kEventHeader + size) return false;
   event.kind = static_cast<TaskEventKind>(buffer[0]);
   event.reason = static_cast<model::EndReason>(buffer[1]);
-  event.text = buffer.substr(4, size);
-  buffer.erase(0, 4 + size);
+  event.code = static_cast<uint8_t>(buffer[2]);
+  event.text = buffer.substr(kEventHeader, size);
+  buffer.erase(0, kEventHeader + size);
   return true;
 }
 

@@ -28,12 +28,14 @@ struct Task {
   proc::Fd go;      ///< One byte lets it execve; unset if it does not wait.
 };
 
-/// What the task tells its shepherd through `events`: the kind, and for a failure reason and text.
+/// What the task tells its shepherd through `events`: the kind, and for a failure reason, text and the exit code that it
+/// leaves with, if nobody kills it first.
 enum class TaskEventKind : char { kReady = 'R', kFailed = 'F', kNote = 'N' };
 struct TaskEvent {
   TaskEventKind kind = TaskEventKind::kNote;
   model::EndReason reason = model::EndReason::kNone;
   std::string text;
+  uint8_t code = 1;
 };
 /// Bounded encoding: one write of at most PIPE_BUF bytes per event.
 std::string encode(const TaskEvent& event);

@@ -232,7 +232,7 @@ TEST(Interpreter, IsReadAsTheKernelDoes) {
 
 TEST(TaskEvents, SurviveAnyCut) {
   const std::string bytes = encode({TaskEventKind::kNote, {}, "limit"}) +
-                            encode({TaskEventKind::kFailed, model::EndReason::kWorkDir, std::string(5000, 'x')});
+                            encode({TaskEventKind::kFailed, model::EndReason::kWorkDir, std::string(5000, 'x'), 127});
   std::string buffer;
   std::vector<TaskEvent> events;
   for (const char c : bytes) {
@@ -243,6 +243,7 @@ TEST(TaskEvents, SurviveAnyCut) {
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].text, "limit");
   EXPECT_EQ(events[1].reason, model::EndReason::kWorkDir);
+  EXPECT_EQ(events[1].code, 127);
   EXPECT_EQ(events[1].text, std::string(2000, 'x'));
 }
 

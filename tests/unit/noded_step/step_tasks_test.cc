@@ -120,6 +120,23 @@ const BadProgram kBadPrograms[] = {
     {"OtherMachine", {"./foreign"}, 126, "./foreign: Exec format error"},
     {"NoInterpreter", {"./orphan"}, 126, "./orphan: interpreter /no/such/interpreter: No such file or directory"},
 };
+// Told of the failure, a client ends the step at once: often before the task has left by itself.
+TEST(StepTasks, WhoCannotRunItsProgramKeepsItsCodeHoweverItIsEnded) {
+  for (int run = 0; run < 20; ++run) {
+    Scene s(1);
+    StepClient& client = s.run(launch_of({{"./prog"}}));
+    ASSERT_TRUE(client.wait_state(Phase::kEnding));
+    wire::StepOrder order;
+    order.mutable_end();
+    client.order(order);
+    ASSERT_TRUE(client.wait_over());
+    ASSERT_TRUE(client.ended(0));
+    EXPECT_EQ(client.ended(0)->exit_code, 127);
+    EXPECT_EQ(client.ended(0)->signal, 0);
+    EXPECT_EQ(s.leave().code(), 127);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Bad, StepProgram, ::testing::ValuesIn(kBadPrograms),
                          [](const auto& p) { return std::string(p.param.name); });
 
