@@ -46,6 +46,12 @@ struct StepTask {
   std::string buffer;
   int status = 0;  ///< As wait() gives it; once it has ended, or said that it will.
 
+  /// Its end, as wait() gives it. The code that it failed with holds: its client, told of that, may have had it killed
+  /// before it could leave.
+  void set_ended(int how) {
+    if (state != State::kFailed) status = how;
+    state = State::kEnded;
+  }
   bool is_alive() const { return state != State::kEnded; }
   /// It is still our own code, and would go on to run its program.
   bool is_starting() const { return state == State::kForked || state == State::kStanding; }

@@ -113,9 +113,7 @@ bool StepTasks::on_child(pid_t pid, int status) {
 
 void StepTasks::on_task_end(StepTask& task, int status) {
   const bool ran = task.state == StepTask::State::kRunning;
-  // Its client, told of the failure, may have ended it before it could leave.
-  if (task.state != StepTask::State::kFailed) task.status = status;
-  task.state = StepTask::State::kEnded;
+  task.set_ended(status);
   task.watch.cancel();
   task.events.reset();
   const stream::TaskEnded ended = end_of(task);
