@@ -28,8 +28,8 @@ struct Task {
   proc::Fd go;      ///< One byte lets it execve; unset if it does not wait.
 };
 
-/// What the task tells its shepherd through `events`: the kind, and for a failure reason, text and the exit code that it
-/// leaves with, if nobody kills it first.
+/// What the task tells its shepherd through `events`: the kind, and for a failure reason, text and the exit code that
+/// it leaves with, if nobody kills it first.
 enum class TaskEventKind : char { kReady = 'R', kFailed = 'F', kNote = 'N' };
 struct TaskEvent {
   TaskEventKind kind = TaskEventKind::kNote;
