@@ -28,9 +28,10 @@ import peers
 import workloads
 
 PR_SET_CHILD_SUBREAPER = 36
-PARTS = ('throughput', 'latency', 'interactive', 'memory', 'durability')
+PARTS = ('throughput', 'latency', 'interactive', 'launch', 'memory', 'durability')
 TARGETS = {'throughput': 5.0, 'ceiling': 0.7, 'submit': 2.0, 'latency_ms': 30.0, 'memory_mib': 100.0,
-           'srun_p50_ms': 15.0, 'srun_p95_ms': 25.0, 'salloc_p50_ms': 10.0, 'steps': 3.0, 'output_mb_per_s': 200.0}
+           'srun_p50_ms': 15.0, 'srun_p95_ms': 25.0, 'salloc_p50_ms': 10.0, 'steps': 3.0, 'output_mb_per_s': 200.0,
+           'launch_ratio': 1.5}
 
 
 def parse_arguments():
@@ -48,6 +49,7 @@ def parse_arguments():
     parser.add_argument('--interactive-runs', type=int, default=100)
     parser.add_argument('--steps', type=int, default=100, help='steps inside one allocation')
     parser.add_argument('--output-mb', type=int, default=1000, help='output of one task')
+    parser.add_argument('--launch-tasks', type=int, default=1000, help='of one step; at most nodes times CPUs')
     parser.add_argument('--memory-jobs', type=int, default=10000)
     parser.add_argument('--rounds', type=int, default=20, help='kill -9 rounds of Gangway')
     parser.add_argument('--slurm-rounds', type=int, default=3, help='kill -9 rounds of Slurm')
@@ -130,6 +132,15 @@ def measure_interactive(clusters, root, report, options):
         peer.prepare_throughput()
 
 
+def measure_launch(clusters, report, options):
+    """One step of many tasks, in turn."""
+    tasks = min(options.launch_tasks, options.nodes * options.cpus)
+    for _ in range(options.repeat):
+        for peer in clusters:
+            load = report.calm()
+            report.add('launch', peer.name, interactive.launch(peer, tasks, 5), load)
+
+
 def measure_durability(clusters, report, options):
     """kill -9 of the controllers in the middle of a stream of submissions."""
     for peer in clusters:
@@ -148,6 +159,8 @@ def measure(clusters, root, report, options):
         measure_latency(clusters, report, options)
     if 'interactive' in options.parts:
         measure_interactive(clusters, root, report, options)
+    if 'launch' in options.parts:
+        measure_launch(clusters, report, options)
     if 'durability' in options.parts:
         measure_durability(clusters, report, options)
 
@@ -207,6 +220,18 @@ def rate_rows(report):
     return rows
 
 
+def launch_rows(report):
+    """Table row of one large step: the medians over the runs of each side, against bare processes."""
+    ours, theirs = report.values('launch', 'gangway', 'launch_ratio'), report.values('launch', 'slurm', 'launch_ratio')
+    if not ours:
+        return []
+    tasks = report.values('launch', 'gangway', 'tasks')[0]
+    mine, other = statistics.median(ours), statistics.median(theirs) if theirs else None
+    return [(f'a step of {tasks} tasks, against as many bare processes', f'{mine:g}x', f'{other:g}x' if theirs else '-',
+             f'{mine / other:.2f}x' if theirs else '-', f'<= {TARGETS["launch_ratio"]:g}x of bare',
+             verdict(mine <= TARGETS['launch_ratio']))]
+
+
 def interactive_rows(report):
     """Table rows of interactive commands: medians over the runs of each side."""
     rows = []
@@ -257,7 +282,7 @@ def print_table(report, versions):
     print(f'\n{datetime.date.today()}, {platform.node()}: {os.cpu_count()} cores, Linux {platform.release()}; '
           f'{", ".join(versions)}; command: `{" ".join(sys.argv)}`\n')
     print('| figure | Gangway | Slurm | ratio | target | |\n|---|---|---|---|---|---|')
-    for row in rate_rows(report) + interactive_rows(report) + other_rows(report):
+    for row in rate_rows(report) + interactive_rows(report) + launch_rows(report) + other_rows(report):
         print(f'| {" | ".join(row)} |')
 
 

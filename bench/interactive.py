@@ -1,6 +1,10 @@
-"""Workloads of interactive commands: srun and salloc one after the other, steps inside an allocation, output of a task."""
+"""Workloads of interactive commands: srun and salloc one after the other, steps inside an allocation, output of a task,
+one step of many tasks."""
 
+import json
+import os
 import subprocess
+import sys
 import time
 
 from workloads import percentile, write_script
@@ -44,3 +48,32 @@ def output(peer, megabytes):
     subprocess.run([peer.command('srun'), '-n1', 'head', '-c', f'{megabytes}000000', '/dev/zero'], env=peer.env,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return {'output_mb': megabytes, 'output_mb_per_s': round(megabytes / (time.monotonic() - begin), 1)}
+
+
+def bare(count):
+    """Seconds until so many processes that do nothing have run, all started at once without any batch system."""
+    begin = time.monotonic()
+    for pid in [os.posix_spawn('/bin/true', ['true'], os.environ) for _ in range(count)]:
+        os.waitpid(pid, 0)
+    return time.monotonic() - begin
+
+
+def launch(peer, tasks, runs):
+    """One step of many tasks over all nodes, inside an allocation, and the same number of bare processes, in turn."""
+    done = subprocess.run([peer.command('salloc'), f'-N{peer.nodes}', f'-n{tasks}', sys.executable, __file__,
+                           peer.command('srun'), str(peer.nodes), str(tasks), str(runs)], env=peer.env,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    return json.loads(done.stdout)
+
+
+def launch_here(srun, nodes, tasks, runs):
+    """What launch() runs in the allocation: medians of both, in seconds."""
+    command = [srun, f'-N{nodes}', f'-n{tasks}', 'true']
+    timed(command, None, 1)
+    pairs = [(timed(command, None, 1)[0] / 1000, bare(tasks)) for _ in range(runs)]
+    step, alone = (percentile(sorted(times), 50) for times in zip(*pairs))
+    return {'tasks': tasks, 'launch_s': round(step, 2), 'bare_s': round(alone, 2), 'launch_ratio': round(step / alone, 2)}
+
+
+if __name__ == '__main__':
+    print(json.dumps(launch_here(sys.argv[1], *map(int, sys.argv[2:]))))

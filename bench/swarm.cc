@@ -1,6 +1,7 @@
-// bench_swarm CONFIG NODES TOPOLOGY: plays many nodes for a controller, in one process; nothing is executed. A step's
-// tasks "run" at once and end at once, by the protocol of a real shepherd: tickets, keys and encryption are real.
-// Nodes are called s0, s1, ...; the program says "up" on standard output when all of them are registered.
+// bench_swarm CONFIG FIRST NODES TOPOLOGY: plays many nodes for a controller, in one process; nothing is executed. A
+// step's tasks "run" at once and end at once, by the protocol of a real shepherd: tickets, keys and encryption are real.
+// Nodes are called s0, s1, ..., these from number FIRST on; the program says "up" on standard output when all of them
+// are registered.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -266,7 +267,7 @@ class Node {
 
 int run(char** argv) {
   const auto config = config::load(argv[1]);
-  const auto topology = topo::load(argv[3]);
+  const auto topology = topo::load(argv[4]);
   if (!config || !topology) {
     std::fprintf(stderr, "bench_swarm: %s\n", (config ? topology.error() : config.error()).text().c_str());
     return 1;
@@ -277,9 +278,10 @@ int run(char** argv) {
   ::setrlimit(RLIMIT_NOFILE, &files);
   Swarm swarm(*config);
   swarm.topology = wire::to_wire(*topology);
-  swarm.wanted = static_cast<size_t>(std::atoi(argv[2]));
+  const auto first = static_cast<size_t>(std::atoi(argv[2]));
+  swarm.wanted = static_cast<size_t>(std::atoi(argv[3]));
   std::vector<std::unique_ptr<Node>> nodes;
-  for (size_t i = 0; i < swarm.wanted; ++i) nodes.push_back(std::make_unique<Node>(swarm, i));
+  for (size_t i = 0; i < swarm.wanted; ++i) nodes.push_back(std::make_unique<Node>(swarm, first + i));
   // The controller takes only so many strangers at a time.
   constexpr size_t kAtOnce = 16;
   swarm.next = std::min(kAtOnce, swarm.wanted);
@@ -295,7 +297,7 @@ int run(char** argv) {
 }  // namespace gw
 
 int main(int argc, char** argv) {
-  if (argc == 4) return gw::run(argv);
-  std::fputs("usage: bench_swarm CONFIG NODES TOPOLOGY\n", stderr);
+  if (argc == 5) return gw::run(argv);
+  std::fputs("usage: bench_swarm CONFIG FIRST NODES TOPOLOGY\n", stderr);
   return 2;
 }

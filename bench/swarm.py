@@ -1,4 +1,4 @@
-"""A step over many nodes: a controller, one process that plays the nodes (bench_swarm), and grun. Nothing is executed.
+"""A step over many nodes: a controller, processes that play the nodes (bench_swarm, one a core), and grun. Nothing is executed.
 
 Prints one JSON line: milliseconds of grun from call to end, with an allocation of its own and inside one, one task a
 node.
@@ -38,6 +38,7 @@ def parse_arguments():
     parser.add_argument('--nodes', type=int, default=1000)
     parser.add_argument('--topology', default='dgx-h100')
     parser.add_argument('--runs', type=int, default=10)
+    parser.add_argument('--processes', type=int, default=os.cpu_count(), help='that play the nodes')
     return parser.parse_args()
 
 
@@ -78,9 +79,11 @@ def measure(options, root, programs):
             running.append(start([programs / 'bin/gctld', '--config', config], log))
         wait_until((root / 'munge.socket').exists, 'start of munged')
         wait_until(lambda: 'serves at' in (root / 'gctld.log').read_text(), 'start of gctld')
-        swarm = start([options.build / 'bin/bench_swarm', config, options.nodes, options.topology], None)
-        running.append(swarm)
-        if swarm.stdout.readline() != 'up\n':
+        cuts = [options.nodes * i // options.processes for i in range(options.processes + 1)]
+        swarms = [start([options.build / 'bin/bench_swarm', config, first, end - first, options.topology], None)
+                  for first, end in zip(cuts, cuts[1:])]
+        running += swarms
+        if any(swarm.stdout.readline() != 'up\n' for swarm in swarms):
             raise SystemExit('the nodes did not register: ' + (root / 'gctld.log').read_text()[-2000:])
         env = {**os.environ, 'GANGWAY_CONF': str(config), 'PATH': f'{programs}/bin:{os.environ["PATH"]}'}
         nodes = str(options.nodes)
