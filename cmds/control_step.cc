@@ -52,9 +52,8 @@ base::Result<StepReplies> ask_for(const Program& program, const StepChoice& choi
 base::Status check_shown(const StepChoice& choice, const StepReplies& replies,
                          const std::vector<client::StepRow>& rows) {
   for (const StepId& step : choice.steps)
-    if (std::none_of(rows.begin(), rows.end(), [&](const client::StepRow& row) {
-          return client::job_id(row) == step.job && client::step_number(row) == step.number;
-        }))
+    if (std::none_of(rows.begin(), rows.end(),
+                     [&](const client::StepRow& row) { return client::step_id(row) == step.text(); }))
       return base::fail(base::ErrorCode::kNotFound, "Invalid step id specified: " + step.text(),
                         "gqueue -s lists the steps that run");
   if (replies.jobs.unknown_ids().empty()) return {};

@@ -118,6 +118,9 @@ Result<Target> read_target(const std::vector<std::string>& operands) {
   if (choice.jobs.size() + choice.steps.size() != 1) return base::invalid("one step at a time can be taken up", kHint);
   if (!choice.jobs.empty()) return Target{choice.jobs.front(), std::nullopt};
   const StepId& id = choice.steps.front();
+  if (id.is_extern)
+    return base::invalid(id.text() + " is the allocation, which runs nothing by itself",
+                         fmt::format("{} is the step of job {} that can be taken up", id.job, id.job));
   if (!id.number)
     return base::invalid("a batch script has no client: nothing can be taken up of " + id.text(),
                          fmt::format("its output is in the file that gcontrol show job {} names", id.job));

@@ -45,7 +45,7 @@ void add_filters(std::vector<client::Option>& t, QueueOptions& o) {
                's',
                Arg::kOptional,
                "STEPS",
-               "steps that run: all, or these: 7, 7.0, 7.batch",
+               "steps that run: all, or these: 7, 7.0, 7.batch, 7.extern",
                {},
                client::kPlain,
                [&o](Text v) {
@@ -87,9 +87,8 @@ client::CommandDoc doc() {
   d.description =
       "Lists jobs that have not ended. With --states=all also those that ended in the last minutes "
       "(jobs.min_job_age).\n\n"
-      "With --steps lists what runs in them: steps, and batch scripts as JOB.batch. The other options choose their "
-      "jobs; "
-      "formats and orders of the environment are for jobs alone.";
+      "With --steps lists what runs in them: steps, batch scripts as JOB.batch, and allocations as JOB.extern. The "
+      "other options choose their jobs; formats and orders of the environment are for jobs alone.";
   d.exit_codes = {{"0", "listed"},
                   {"1", "bad option, unknown job id, user, partition, QOS or node, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},

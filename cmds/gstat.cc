@@ -26,22 +26,12 @@ struct StatOptions {
   bool parsable = false, parsable2 = false, json = false, help_format = false, ignored = false;
 };
 
-/// "7", "7.0", "7.batch", "7.extern": the last two are both the job's own run, of which a job has one kind.
-Status add_steps(Text text, StepChoice& choice) {
-  constexpr Text kExtern = ".extern";
-  for (std::string part : base::split(text, ',')) {
-    if (part.ends_with(kExtern)) part.replace(part.size() - kExtern.size(), kExtern.size(), ".batch");
-    GW_TRY_STATUS(parse_step_ids(part, choice));
-  }
-  return {};
-}
-
 std::vector<client::Option> table(StatOptions& o, client::CommonFlags& flags) {
   std::vector<client::Option> t;
   const auto flag = [&t](Text name, char letter, Text help, bool& to) {
     t.push_back({name, letter, Arg::kNone, {}, help, {}, client::kPlain, sets(to)});
   };
-  const auto add = [&o](Text v) -> Status { return add_steps(v, o.choice); };
+  const auto add = [&o](Text v) -> Status { return parse_step_ids(v, o.choice); };
   t.push_back(
       {"jobs", 'j', Arg::kRequired, "JOBS", "these jobs or steps: 7, 7.0, 7.batch, 7.extern", {}, client::kPlain, add});
   t.push_back({"format",
@@ -147,7 +137,7 @@ int run_gstat(const Program& program, Args args) {
   if (parsed.exit) return *parsed.exit;
   if (o.help_format) return printed(client::use_field_names());
   for (const std::string& operand : parsed.operands)
-    if (Status added = add_steps(operand, o.choice); !added) return failed(program, added.error());
+    if (Status added = parse_step_ids(operand, o.choice); !added) return failed(program, added.error());
   if (o.choice.empty())
     return failed(program, {base::ErrorCode::kInvalid, "No job given", "name jobs or steps, such as 7 or 7.0"});
   o.style.bars = o.parsable || o.parsable2;

@@ -48,6 +48,9 @@ bool is_nothing_to_do(base::ErrorCode code, bool is_signal) {
 
 base::Status check_steps(const std::vector<StepId>& steps, const CancelManner& manner) {
   for (const StepId& step : steps) {
+    if (step.is_extern)
+      return base::invalid(fmt::format("{} is the allocation, which runs nothing by itself", step.text()),
+                           fmt::format("{} ends the job", step.job));
     if (!step.number && manner.signo == 0)
       return base::invalid(fmt::format("{}: a batch script cannot be ended apart from its job", step.text()),
                            fmt::format("{} ends the job; -s TERM {} signals the batch script", step.job, step.text()));

@@ -19,15 +19,17 @@ base::Result<StepId> parse_step_id(const std::string& text) {
   std::vector<uint32_t> ids;
   if (job.empty() || job.find('-') != std::string_view::npos) return bad();
   GW_TRY_STATUS(parse_job_ids(job, ids));
-  if (step == "batch") return StepId{ids.front(), std::nullopt};
+  if (step == "batch" || step == "extern") return StepId{ids.front(), std::nullopt, step == "extern"};
   const auto number = base::parse_int(step, 0, UINT32_MAX, "step");
   if (!number) return bad();
-  return StepId{ids.front(), static_cast<uint32_t>(*number)};
+  return StepId{ids.front(), static_cast<uint32_t>(*number), false};
 }
 
 }  // namespace
 
-std::string StepId::text() const { return number ? fmt::format("{}.{}", job, *number) : fmt::format("{}.batch", job); }
+std::string StepId::text() const {
+  return fmt::format("{}.{}", job, number ? std::to_string(*number) : is_extern ? "extern" : "batch");
+}
 
 base::Status parse_step_ids(std::string_view text, StepChoice& choice) {
   if (text.empty()) return base::invalid("Invalid job id: the text is empty");

@@ -1,4 +1,5 @@
-// Which steps a command means: "7" all of a job, "7.0" one, "7.batch" the batch script.
+// Which steps a command means: "7" all of a job, "7.0" one, "7.batch" the batch script, "7.extern" an allocation that
+// has none, as a whole.
 #pragma once
 
 #include <compare>
@@ -14,7 +15,8 @@ namespace gw::cmds {
 
 struct StepId {
   uint32_t job = 0;
-  std::optional<uint32_t> number;  ///< Absent: the job's batch script.
+  std::optional<uint32_t> number;  ///< Absent: the job's batch script, or
+  bool is_extern = false;          ///< the allocation.
 
   std::string text() const;
   auto operator<=>(const StepId&) const = default;
@@ -27,7 +29,8 @@ struct StepChoice {
   bool empty() const { return jobs.empty() && steps.empty(); }
 };
 
-/// "7", "7.0,7.batch", "5-9" and any mix; adds to what is there. Errors: those of parse_job_ids, "Invalid step id 7.x".
+/// "7", "7.0,7.batch", "7.extern", "5-9" and any mix; adds to what is there. Errors: those of parse_job_ids, "Invalid
+/// step id 7.x".
 base::Status parse_step_ids(std::string_view text, StepChoice& choice);
 
 }  // namespace gw::cmds

@@ -21,7 +21,8 @@ class Chosen {
 
   bool has(const StepRow& row) const {
     const uint32_t id = client::job_id(row), leader = row.job == nullptr ? 0 : row.job->spec().het_job();
-    return all_ || jobs_.contains(id) || jobs_.contains(leader) || steps_.contains({id, client::step_number(row)});
+    return all_ || jobs_.contains(id) || jobs_.contains(leader) ||
+           steps_.contains({id, client::step_number(row), client::is_extern(row)});
   }
 
  private:
@@ -72,7 +73,7 @@ std::vector<StepRow> step_rows(const StepReplies& replies, const StepChoice& cho
   };
   for (const wire::Job& job : replies.jobs.jobs()) {
     jobs[job.id()] = &job;
-    if (client::has_running_script(job)) add({nullptr, &job, replies.now()});
+    if (client::has_own_row(job)) add({nullptr, &job, replies.now()});
   }
   for (const wire::Step& step : replies.steps.steps()) {
     const auto job = jobs.find(step.job());

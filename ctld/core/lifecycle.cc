@@ -319,9 +319,11 @@ void Controller::go(Time now, Job& job) {
   // An elastic gang grows from now on: the scheduler is to look again.
   if (job.spec.request.elastic)
     emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
-  if (goes_alone(job)) return;
-  for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
-  if (job.spec.request.elastic) tell_size(job);
+  if (!goes_alone(job)) {
+    for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
+    if (job.spec.request.elastic) tell_size(job);
+  }
+  if (job.spec.kind != model::JobKind::kStep) begin_waiting_steps(now, job);
 }
 
 void Controller::on_started(Time now, NodeId, const wire::Started& m) {

@@ -79,7 +79,8 @@ base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
     return base::fail(base::ErrorCode::kDenied, fmt::format("steps of job {} run as {}: only its owner begins them",
                                                             job.id.value, job.spec.user));
   GW_TRY_STATUS(check_step_request(request));
-  if (job.state == JobState::kRunning) return {};
+  // A script that goes by itself may be heard of by its step before the node has told that it runs.
+  if (job.state == JobState::kRunning || job.state == JobState::kConfiguring) return {};
   const bool is_over = model::is_end(job.state) || job.state == JobState::kCompleting;
   return base::fail(
       base::ErrorCode::kConflict,
@@ -114,14 +115,16 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   auto& line = waiting_steps_[(*job)->id];
   const auto of_conn = std::count_if(line.begin(), line.end(), [&](const StepWait& w) { return w.conn == conn; });
   // Those that came first go first; who shares is in nobody's way.
-  const bool may_go = line.empty() || wait.request.overlap;
+  const bool runs = (*job)->state == JobState::kRunning;
+  const bool may_go = runs && (line.empty() || wait.request.overlap);
   const base::Result<bool> begun = may_go ? begin_step(now, **job, wait) : base::Result<bool>(false);
   if (!begun) reply_error(conn, request.id(), begun.error());
   if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting || of_conn >= kMostOfOne))
-    reply_error(
-        conn, request.id(),
-        {base::ErrorCode::kUnavailable, "unable to create the step now: other steps of the job have what it asks for",
-         "leave --immediate out to wait, or share with --overlap"});
+    reply_error(conn, request.id(),
+                {base::ErrorCode::kUnavailable,
+                 runs ? "unable to create the step now: other steps of the job have what it asks for"
+                      : "unable to create the step now: the job is about to start",
+                 runs ? "leave --immediate out to wait, or share with --overlap" : "leave --immediate out to wait"});
   else if (begun && !*begun)
     line.push_back(std::move(wait));
   if (line.empty()) waiting_steps_.erase((*job)->id);

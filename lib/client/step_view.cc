@@ -12,12 +12,22 @@
 #include "model/job.h"
 
 namespace gw::client {
+namespace {
 
-bool has_running_script(const wire::Job& job) {
+bool is_allocation(const wire::Job& job) {
+  return job.spec().kind() == static_cast<uint32_t>(model::JobKind::kAllocation);
+}
+
+}  // namespace
+
+bool has_own_row(const wire::Job& job) {
   const model::JobState state = state_of(job);
-  return job.spec().kind() == static_cast<uint32_t>(model::JobKind::kBatch) && job.spec().het_offset() == 0 &&
+  const bool has_script = job.spec().kind() == static_cast<uint32_t>(model::JobKind::kBatch);
+  return (has_script ? job.spec().het_offset() == 0 : is_allocation(job)) &&
          (state == model::JobState::kRunning || state == model::JobState::kSuspended);
 }
+
+bool is_extern(const StepRow& row) { return row.step == nullptr && is_allocation(*row.job); }
 
 uint32_t job_id(const StepRow& row) { return row.step == nullptr ? row.job->id() : row.step->job(); }
 
@@ -26,7 +36,7 @@ std::optional<uint32_t> step_number(const StepRow& row) {
 }
 
 std::string step_id(const StepRow& row) {
-  return row.step == nullptr ? fmt::format("{}.batch", row.job->id())
+  return row.step == nullptr ? fmt::format("{}.{}", row.job->id(), name_of(row))
                              : fmt::format("{}.{}", row.step->job(), row.step->step());
 }
 
@@ -34,7 +44,10 @@ bool is_listed_before(const StepRow& a, const StepRow& b) {
   return std::pair(job_id(a), step_number(a)) < std::pair(job_id(b), step_number(b));
 }
 
-std::string name_of(const StepRow& row) { return row.step == nullptr ? "batch" : row.step->request().name(); }
+std::string name_of(const StepRow& row) {
+  if (row.step != nullptr) return row.step->request().name();
+  return is_extern(row) ? "extern" : "batch";
+}
 
 uint32_t uid_of(const StepRow& row) { return row.step == nullptr ? row.job->spec().uid() : row.step->uid(); }
 
@@ -65,8 +78,11 @@ std::vector<const wire::NodeShare*> shares_of(const StepRow& row) {
   std::vector<const wire::NodeShare*> shares;
   if (row.step != nullptr)
     for (const wire::StepNode& node : row.step->nodes()) shares.push_back(&node.share());
-  else if (!shares_of(*row.job).empty())
-    shares.push_back(&shares_of(*row.job)[0]);
+  else
+    for (const wire::NodeShare& share : shares_of(*row.job)) {
+      shares.push_back(&share);
+      if (!is_extern(row)) break;
+    }
   return shares;
 }
 
@@ -83,7 +99,7 @@ uint32_t cpu_count(const StepRow& row) {
 }
 
 uint32_t task_count(const StepRow& row) {
-  if (row.step == nullptr) return 1;
+  if (row.step == nullptr && !is_extern(row)) return 1;
   uint32_t sum = 0;
   for (const wire::NodeShare* share : shares_of(row)) sum += share->tasks();
   return sum;

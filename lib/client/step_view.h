@@ -1,5 +1,6 @@
 // What people are shown of a step: one function per value, over the messages as they came.
-// Invariant: a row has a step, or it is the batch script of its job; the job of a step may be unknown.
+// Invariant: a row has a step, or it is its job's own: its batch script, or an allocation without one as a whole. The
+// job of a step may be unknown.
 #pragma once
 
 #include <optional>
@@ -10,22 +11,24 @@
 
 namespace gw::client {
 
-/// A step with its job, or a job's batch script, and the controller's time at the answer.
+/// A step with its job, or a job's own row, and the controller's time at the answer.
 struct StepRow {
-  const wire::Step* step = nullptr;  ///< Null: the batch script of `job`.
+  const wire::Step* step = nullptr;  ///< Null: the own row of `job`.
   const wire::Job* job = nullptr;    ///< Null: the controller no longer lists it, or not yet.
   base::Time now;
 };
 
-/// Has the job a batch script that runs?
-bool has_running_script(const wire::Job& job);
+/// Has the job, which runs, a batch script, or is it an allocation? One for a single step is that step.
+bool has_own_row(const wire::Job& job);
+/// Is it an allocation?
+bool is_extern(const StepRow& row);
 
 uint32_t job_id(const StepRow& row);
-/// Absent: the batch script.
+/// Absent: the job's own row.
 std::optional<uint32_t> step_number(const StepRow& row);
-/// "7.0", "7.batch"
+/// "7.0", "7.batch", "7.extern"
 std::string step_id(const StepRow& row);
-/// By job, and in it the batch script before the steps by their numbers.
+/// By job, and in it its own row before the steps by their numbers.
 bool is_listed_before(const StepRow& a, const StepRow& b);
 
 std::string name_of(const StepRow& row);
@@ -35,7 +38,8 @@ model::JobState state_of(const StepRow& row);
 /// Zero while it has not started.
 base::Time start_of(const StepRow& row);
 base::Duration run_time(const StepRow& row);
-/// The parts of the job's allocation that it has, by node: a batch script the whole of its node.
+/// The parts of the job's allocation that it has, by node: a batch script the whole of its node, an
+/// allocation all.
 std::vector<const wire::NodeShare*> shares_of(const StepRow& row);
 /// As a host list.
 std::string node_list(const StepRow& row);

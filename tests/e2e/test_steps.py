@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -114,6 +115,20 @@ wait
     assert cluster.state(job) == "RUNNING"
     cluster.run("gcancel", sleeper)
     assert cluster.wait_ended(job) and cluster.state(job) == "COMPLETED"
+
+
+def test_an_allocation_is_listed_as_its_own_step(shared_cluster):
+    cluster = shared_cluster
+    told = cluster.run("galloc", "--no-shell", "-N2", "--ntasks-per-node=1", "-t", "10").stderr
+    job = re.search(r"Granted job allocation (\d+)", told)[1]
+    try:
+        rows = cluster.run("gqueue", "-h", "-s", "-j", job, "-o", "%i|%j|%N").stdout.split()
+        assert rows == [f"{job}.extern|extern|n[0-1]"]
+        assert f"StepId={job}.extern" in cluster.run("gcontrol", "show", "step", f"{job}.extern").stdout
+        done = cluster.run("gcancel", "-s", "USR1", f"{job}.extern", check=False)
+        assert done.returncode == 1 and "is the allocation, which runs nothing by itself" in done.stderr
+    finally:
+        cluster.run("gcancel", job)
 
 
 def test_a_step_that_does_not_fit_waits_for_another(shared_cluster):

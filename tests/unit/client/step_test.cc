@@ -1,4 +1,5 @@
 // gqueue --steps and gcontrol show step: what is shown of steps and batch scripts.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,14 +130,32 @@ TEST(StepView, States) {
   EXPECT_EQ(state_of(StepRow{&step, nullptr, kAnswered}), model::JobState::kCompleting);
 }
 
-TEST(StepView, OnlyBatchJobsThatRunHaveAScript) {
-  EXPECT_TRUE(has_running_script(running_job()));
-  EXPECT_FALSE(has_running_script(pending_job()));
-  wire::Job allocation = running_job(), component = running_job();
+TEST(StepView, BatchScriptsAndAllocationsThatRunHaveARowOfTheirOwn) {
+  EXPECT_TRUE(has_own_row(running_job()));
+  EXPECT_FALSE(has_own_row(pending_job()));
+  wire::Job allocation = running_job(), component = running_job(), single = running_job();
   allocation.mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
-  EXPECT_FALSE(has_running_script(allocation));
+  EXPECT_TRUE(has_own_row(allocation));
   component.mutable_spec()->set_het_offset(1);
-  EXPECT_FALSE(has_running_script(component));
+  EXPECT_FALSE(has_own_row(component));
+  single.mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kStep));
+  EXPECT_FALSE(has_own_row(single));
+}
+
+TEST(StepView, AnAllocationIsShownAsAWhole) {
+  wire::Job job = running_job();
+  auto& shares = *job.mutable_status()->mutable_placed()->mutable_shares();
+  shares.Clear();
+  const wire::Step step = running_step();
+  for (const wire::StepNode& node : step.nodes()) *shares.Add() = node.share();
+  const StepRow row{nullptr, &job, kAnswered};
+  EXPECT_EQ(step_id(row), fmt::format("{}.batch", job.id()));
+  EXPECT_EQ(node_list(row), "n1");
+  job.mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
+  EXPECT_EQ(step_id(row), fmt::format("{}.extern", job.id()));
+  EXPECT_EQ(name_of(row), "extern");
+  EXPECT_EQ(node_list(row), "n[1-2]");
+  EXPECT_EQ(task_count(row), 4u);
 }
 
 TEST(StepView, PartsOfAGpuAreShards) {

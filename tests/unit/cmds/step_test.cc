@@ -27,9 +27,12 @@ StepChoice chosen(std::string_view text) {
 }
 
 TEST(StepIds, JobsStepsAndScripts) {
-  const StepChoice choice = chosen("7,8.0,5-6,8.batch,9+1.4294967295");
+  const StepChoice choice = chosen("7,8.0,5-6,8.batch,9+1.4294967295,9.extern");
   EXPECT_THAT(choice.jobs, ElementsAre(7, 5, 6));
-  EXPECT_THAT(choice.steps, ElementsAre(StepId{8, 0}, StepId{8, std::nullopt}, StepId{10, 4294967295u}));
+  EXPECT_THAT(choice.steps, ElementsAre(StepId{8, 0}, StepId{8, std::nullopt}, StepId{10, 4294967295u},
+                                        StepId{9, std::nullopt, true}));
+  EXPECT_EQ(choice.steps[1].text(), "8.batch");
+  EXPECT_EQ(choice.steps[3].text(), "9.extern");
 }
 
 TEST(StepIds, BadOnesAreNamed) {
@@ -92,6 +95,7 @@ TEST(ShowStep, WhatIsNotThereIsNamed) {
   EXPECT_EQ(says("7,7.0,7.batch"), "");
   EXPECT_EQ(says("7.0,7.3"), "Invalid step id specified: 7.3");
   EXPECT_EQ(says("9.batch"), "Invalid step id specified: 9.batch");
+  EXPECT_EQ(says("7.extern"), "Invalid step id specified: 7.extern");
   r.jobs.add_unknown_ids(99);
   EXPECT_EQ(says("99"), "Invalid job id specified: 99");
 }
@@ -235,6 +239,8 @@ TEST(CancelSteps, AScriptIsSignalledButNotEndedAlone) {
   EXPECT_EQ(refused.error().text(),
             "7.batch: a batch script cannot be ended apart from its job (7 ends the job; -s TERM 7.batch signals the "
             "batch script)");
+  EXPECT_EQ(check_steps(chosen("7.extern").steps, {.signo = 15}).error().text(),
+            "7.extern is the allocation, which runs nothing by itself (7 ends the job)");
   EXPECT_TRUE(check_steps(chosen("7.0,7.batch").steps, {.signo = 15}).has_value());
   EXPECT_TRUE(check_steps(chosen("7.batch").steps, {.signo = 15, .batch = true}).has_value());
   EXPECT_FALSE(check_steps(chosen("7.0").steps, {.signo = 15, .batch = true}).has_value());

@@ -67,10 +67,25 @@ TEST(Steps, AskedForAgainWithTheSameKeyAreTheSame) {
   EXPECT_EQ(w.answer(w.begin('a', 1)).step().ticket(), "full");
 }
 
+TEST(Steps, AskedForWhileTheJobIsAboutToStartBeginWithIt) {
+  StepWorld w(2);
+  ASSERT_EQ(w.state(w.id), JobState::kConfiguring);
+  const ConnId first = w.begin('a', 8), second = w.begin('b', 1);
+  EXPECT_TRUE(w.replies[first].empty());
+  w.run();
+  w.ready("n0", 0);
+  w.ready("n1", 0);
+  EXPECT_TRUE(w.answer(first).has_step());
+  EXPECT_TRUE(w.replies[second].empty());
+}
+
 TEST(Steps, AreRefusedWithTheNumbers) {
   StepWorld w(2, model::JobKind::kAllocation, 8);
-  EXPECT_THAT(w.answer(w.begin('a', 1)).error().what(), HasSubstr("needs a job that runs"));
   w.run();
+  const JobId running =
+      std::exchange(w.id, JobId(w.ask_on(++w.last_conn, kAlice, World::submission(gang(2, 8))).submit().job_id()));
+  EXPECT_THAT(w.answer(w.begin('a', 1)).error().what(), HasSubstr("is PENDING: a step needs a job that runs"));
+  w.id = running;
   EXPECT_THAT(w.answer(w.begin('a', 9)).error().what(), HasSubstr("9 tasks"));
   EXPECT_THAT(w.answer(w.begin('a', 3, 3)).error().what(), HasSubstr("3 nodes asked; 2"));
   EXPECT_THAT(w.answer(w.begin('a', 1, 0, false, 1002)).error().what(), HasSubstr("access denied"));
