@@ -185,6 +185,7 @@ void StepClient::fail_start(Node& node, const std::string& text) {
 
 void StepClient::on_task_ended(const stream::TaskEnded& ended) {
   tasks_.on_ended(ended.task, ended.exit_code, ended.signal);
+  if (options_.quiet_ends && ended.signal != 0 && !is_ending_ && !is_departing_) report_killed();
   if (!report_timer_.is_active()) report_timer_ = loop_.after(kReportDelay, [this] { report_ends(); });
   if (is_ending_ || is_departing_ || tasks_.all_ended()) return;
   if (options_.ends_on_bad_exit && (ended.exit_code != 0 || ended.signal != 0)) {
@@ -204,6 +205,11 @@ void StepClient::report_ends() {
   report_timer_.cancel();
   for (const std::string& line : tasks_.take_bad_ends())
     if (!start_failed_ && !own_code_ && !options_.quiet_ends) say(true, line);
+}
+
+/// Who was killed could not say so itself.
+void StepClient::report_killed() {
+  for (const std::string& line : tasks_.take_bad_ends()) say(true, line);
 }
 
 void StepClient::on_closed(size_t index, const base::Error& reason) {

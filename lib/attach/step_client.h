@@ -45,7 +45,7 @@ struct StepOptions {
   bool label = false;
   bool unbuffered = false;  ///< Output goes on as it comes, also in the middle of lines.
   bool ends_on_bad_exit = false;
-  bool quiet_ends = false;                             ///< Nothing is said of tasks that failed.
+  bool quiet_ends = false;                             ///< Tasks that fail say so: nothing is, but of the first killed.
   bool may_detach = false;                             ///< By its key, from a terminal.
   bool keeps_input_open = false;                       ///< Without input here the tasks get no end of it.
   std::optional<uint32_t> only_output, only_error;     ///< Of this task; what others print is passed over.
@@ -187,6 +187,7 @@ class StepClient final : private NodeEvents {
   void check_running();
   void give_up_waiting();
   void report_ends();
+  void report_killed();
   void check_done();
   int exit_code() const;
   void say(bool is_error, const std::string& text) const;

@@ -20,11 +20,11 @@ class TaskTable {
   /// node_of[rank]: the name of its node.
   explicit TaskTable(std::vector<std::string> node_of) : node_of_(std::move(node_of)), tasks_(node_of_.size()) {}
 
-  /// Ranks that are not there are passed over: what a shepherd says is not trusted.
   /// For those whose ranks are known only now.
   void set_node(uint32_t rank, const std::string& node) {
     if (rank < node_of_.size()) node_of_[rank] = node;
   }
+  /// Ranks that are not there are passed over: what a shepherd says is not trusted.
   void on_started(uint32_t rank);
   void on_ended(uint32_t rank, uint8_t code, uint8_t signal);
   size_t size() const { return tasks_.size(); }

@@ -8,9 +8,10 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 
-from cluster import Cluster, wait_for
+from cluster import Cluster, processes_with, wait_for
 
 HEAD, NODE = "10.78.0.1", "10.78.0.2"
 
@@ -49,6 +50,8 @@ class CableCluster(Cluster):
             ip("-n", name, "link", "set", "cable", "up")
         super().up()
         self.kill("gnoded.n0")
+        for launcher in processes_with(f"{(self.dir / 'run').resolve()}/n0/launcher"):  # it would fork steps on this side
+            os.kill(launcher, signal.SIGKILL)
         self.change_config(r"(\{name: n0, address: )[\d.]+", rf"\g<1>{NODE}")
         self.start("gnoded.n0")
         self.wait_idle()

@@ -53,6 +53,14 @@ def is_alive(pid):
     return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
 
 
+def parent_of(pid):
+    """Pid of the parent; None if the process has gone."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return None
+
+
 def processes_with(text):
     """Pids of processes whose command line holds `text`, this one left out."""
     own = {os.getpid(), os.getppid()}

@@ -4,10 +4,11 @@ import hashlib
 import os
 import signal
 import stat
+import subprocess
 
 import pytest
 
-from cluster import processes_with, wait_for
+from cluster import parent_of, processes_with, wait_for
 from conftest import QUICK
 
 
@@ -138,6 +139,22 @@ def test_ctrl_c_leaves_nothing(five, there):
     client.send_signal(signal.SIGINT)
     assert client.wait(timeout=60) != 0
     wait_for(lambda: "gbcast" not in steps(), "its end")
+    assert left_over(there) == []
+
+
+@pytest.mark.parametrize("whose", ["receiver", "shepherd"])
+def test_a_node_that_dies_in_the_middle_ends_the_copy(five, there, whose):
+    source = there / "source"
+    os.truncate(source, 300 << 20)
+    client = five.popen("gbcast", "-j", five.job, "-F2", "-s", "1000", source, f"{there}/%N/copy", stderr=subprocess.PIPE)
+    steps = lambda: five.run("gqueue", "-h", "-s", "-j", five.job, "-o", "%j").stdout
+    receiver = wait_for(lambda: processes_with(f"{there}/n2/copy"), "the receiver on n2")[0]
+    wait_for(lambda: processes_with(f"{there}/n4/copy"), "the last of the receivers")
+    os.kill(receiver if whose == "receiver" else parent_of(receiver), signal.SIGKILL)
+    said = client.communicate(timeout=60)[1]
+    assert client.returncode == 1 and "n2" in said, said
+    wait_for(lambda: "gbcast" not in steps(), "its end")
+    wait_for(lambda: not processes_with(f"{there}/n"), "the end of all receivers")
     assert left_over(there) == []
 
 

@@ -1,11 +1,13 @@
 """The cable between a node and the controller is cut, and joined again: a job is neither lost nor run twice."""
 
 import os
+import signal
 
 import pytest
 from cable import CableCluster, why_not
 from cluster import is_alive, wait_for
 from conftest import QUICK
+from terminal import Terminal
 
 REASON = why_not()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
@@ -168,3 +170,37 @@ def test_fencing_program_proves_death(make):
     assert run.starts()[1][2] == "no"
     ends_once(run)
     cluster.wait_idle()
+
+
+def test_a_session_outlives_a_cut_and_the_client_it_had(make):
+    """What was typed while nothing got through arrives when it does; and who comes back finds the shell as it was."""
+    cluster = make()
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", "PS1": "$ ", **cluster.env}
+    terminals = []
+
+    def terminal(*words):
+        terminals.append(Terminal([*cluster.prefix, *words], env, cluster.work))
+        return terminals[-1]
+
+    try:
+        first = terminal("grun", "-w", "n0", "--keep", "--pty", "bash", "--norc")
+        first.type("mine=kept; echo r''eady\n")
+        first.wait("ready")
+        cluster.cut()
+        first.type("echo af''ter the cut\n")
+        cluster.mend()
+        first.wait("after the cut")
+        job = cluster.run("gqueue", "-h", "-o", "%i").stdout.strip()
+        cluster.cut()
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait_exit()
+        cluster.mend()
+        second = terminal("gattach", job)
+        second.wait("after the cut")  # the screen as it was
+        second.type("echo it is $mine; exit 3\n")
+        second.wait("it is kept")
+        assert second.wait_exit() == 3
+        wait_for(lambda: cluster.state(job) == "FAILED", "the job ends with its shell")
+    finally:
+        for one in terminals:
+            one.close()

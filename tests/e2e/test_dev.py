@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 import pytest
-from cluster import BIN, IS_ROOT, Cluster, as_user, command_line, is_alive, processes_with, wait_for
+from cluster import BIN, IS_ROOT, Cluster, as_user, command_line, is_alive, parent_of, processes_with, wait_for
 
 GANG = ("gbatch --wait -N2 --gpus-per-node=8 "
         "--wrap 'echo gang of $SLURM_JOB_NUM_NODES nodes, GPUs $CUDA_VISIBLE_DEVICES' >/dev/null; cat gangway-*.out")
@@ -68,13 +68,6 @@ def children_of(parent):
     """First words of the command lines of a process's children."""
     pids = [int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit()]
     return [(command_line(pid) or [""])[0] for pid in pids if parent_of(pid) == parent]
-
-
-def parent_of(pid):
-    try:
-        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    except OSError:
-        return None
 
 
 @pytest.mark.parametrize("stage", ["munged", "gctld", "gnoded"])

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from cluster import IS_ROOT, Cluster, command_line, is_alive, processes_with, wait_for
+from cluster import IS_ROOT, Cluster, command_line, is_alive, parent_of, processes_with, wait_for
 from conftest import QUICK
 
 SOURCE = pathlib.Path(__file__).with_name("mpi_check.c")
@@ -116,11 +116,7 @@ def helpers(cluster, job):
     """The PMIx helpers of a job: what its shepherds have started."""
     name = f"gstepd:{job}."
     own = [pid for pid in processes_with("--step") if command_line(pid)[0] == "gpmixd"]
-    return [pid for pid in own if (pathlib.Path("/proc") / parent_of(pid) / "comm").read_text().startswith(name)]
-
-
-def parent_of(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]
+    return [pid for pid in own if pathlib.Path(f"/proc/{parent_of(pid)}/comm").read_text().startswith(name)]
 
 
 def running_job(cluster):
