@@ -31,7 +31,7 @@ PR_SET_CHILD_SUBREAPER = 36
 PARTS = ('throughput', 'latency', 'interactive', 'launch', 'memory', 'durability')
 TARGETS = {'throughput': 5.0, 'ceiling': 0.7, 'submit': 2.0, 'latency_ms': 30.0, 'memory_mib': 100.0,
            'srun_p50_ms': 15.0, 'srun_p95_ms': 25.0, 'salloc_p50_ms': 10.0, 'steps': 3.0, 'output_mb_per_s': 200.0,
-           'launch_ratio': 1.5}
+           'launch_ratio': 1.5, 'shepherd_pss_mib': 6.0, 'idle_ms_per_s': 0.0}
 
 
 def parse_arguments():
@@ -126,7 +126,7 @@ def measure_interactive(clusters, root, report, options):
         for peer in clusters:
             load = report.calm()
             result = {**interactive.commands(peer, options.interactive_runs), **interactive.steps(peer, root, options.steps),
-                      **interactive.output(peer, options.output_mb)}
+                      **interactive.output(peer, options.output_mb), **interactive.footprint(peer)}
             report.add('interactive', peer.name, result, load)
     for peer in clusters:
         peer.prepare_throughput()
@@ -238,12 +238,14 @@ def interactive_rows(report):
     for key, what, unit in (('srun_p50_ms', 'srun -n1 true, median', ' ms'), ('srun_p95_ms', 'the same, p95', ' ms'),
                             ('salloc_p50_ms', 'salloc -n1 true, median', ' ms'),
                             ('steps_s', 'steps one after the other inside an allocation', ' s'),
-                            ('output_mb_per_s', 'output of a task through srun', ' MB/s')):
+                            ('output_mb_per_s', 'output of a task through srun', ' MB/s'),
+                            ('shepherd_pss_mib', 'memory of what looks after a step (PSS)', ' MiB'),
+                            ('idle_ms_per_s', 'processor time a second of it and its client while nothing happens', ' ms')):
         ours, theirs = report.values('interactive', 'gangway', key), report.values('interactive', 'slurm', key)
         if not ours:
             continue
         mine = statistics.median(ours)
-        ratio = f'{mine / statistics.median(theirs):.2f}x' if theirs else '-'
+        ratio = f'{mine / statistics.median(theirs):.2f}x' if theirs and statistics.median(theirs) else '-'
         if key == 'steps_s':
             target = f'>= {TARGETS["steps"]:g}x as fast'
             holds = bool(theirs) and statistics.median(theirs) / mine >= TARGETS['steps']

@@ -3,6 +3,7 @@ one step of many tasks."""
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -48,6 +49,53 @@ def output(peer, megabytes):
     subprocess.run([peer.command('srun'), '-n1', 'head', '-c', f'{megabytes}000000', '/dev/zero'], env=peer.env,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return {'output_mb': megabytes, 'output_mb_per_s': round(megabytes / (time.monotonic() - begin), 1)}
+
+
+def proportional_kib(pid):
+    """Proportional set size of a process."""
+    for line in pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines():
+        if line.startswith('Pss:'):
+            return int(line.split()[1])
+    return 0
+
+
+def cpu_ticks(pid):
+    """Processor time of a process, in clock ticks."""
+    fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def shepherds(peer):
+    """Pids of the processes that each look after one step or script."""
+    pids = [int(p.name) for p in pathlib.Path('/proc').iterdir() if p.name.isdigit()]
+    return [pid for pid in pids if command_name(pid).startswith(peer.shepherd)]
+
+
+def command_name(pid):
+    """The kernel's name of a process; empty if it has gone."""
+    try:
+        return pathlib.Path(f'/proc/{pid}/comm').read_text()
+    except OSError:
+        return ''
+
+
+def footprint(peer, seconds=10):
+    """A client and the shepherd of a step that waits for input: memory, and processor time while nothing happens."""
+    before = set(shepherds(peer))
+    with subprocess.Popen([peer.command('srun'), '-n1', 'cat'], env=peer.env, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
+        client.stdin.write(b'up\n')
+        client.stdin.flush()
+        client.stdout.readline()
+        new = [pid for pid in shepherds(peer) if pid not in before]
+        memory = sum(map(proportional_kib, new)) / 1024
+        watched = [*new, client.pid]
+        begin = sum(map(cpu_ticks, watched))
+        time.sleep(seconds)
+        ticks = sum(map(cpu_ticks, watched)) - begin
+        client.stdin.close()
+    return {'shepherd_pss_mib': round(memory, 2),
+            'idle_ms_per_s': round(ticks * 1000 / os.sysconf('SC_CLK_TCK') / seconds, 2)}
 
 
 def bare(count):

@@ -129,9 +129,11 @@ def copy_programs(build, to):
 
 
 class Peer:
-    """One cluster: `name`, `bin` (folder of the Slurm-named commands), `env`, and its controller's pid file."""
+    """One cluster: `name`, `bin` (folder of the Slurm-named commands), `env`, its controller's pid file, and how the names
+    of processes begin that look after a step (`shepherd`)."""
 
     name = ''
+    shepherd = ''
 
     def __init__(self, root, nodes, cpus):
         self.root = pathlib.Path(root)
@@ -202,6 +204,7 @@ class Slurm(Peer):
     """Debian's Slurm: slurmctld, one slurmd a node on this host, a munged of its own."""
 
     name = 'slurm'
+    shepherd = 'slurmstepd'
 
     def __init__(self, root, nodes, cpus):
         super().__init__(root, nodes, cpus)
@@ -288,6 +291,7 @@ class Gangway(Peer):
     """A private cluster by `gangway dev up`, driven by its Slurm-named commands."""
 
     name = 'gangway'
+    shepherd = 'gstepd:'
 
     def __init__(self, root, nodes, cpus, build):
         super().__init__(root, nodes, cpus)
