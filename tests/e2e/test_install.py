@@ -115,6 +115,7 @@ def test_doctor_is_content_on_both_hosts(hosts):
         done = host.run("gangway", "doctor", check=False)
         failures = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
         assert done.returncode == 0 and not failures, done.stdout
+        assert "PMIx is there for MPI programs" in done.stdout, done.stdout
 
 
 def test_the_controller_does_not_run_as_root(hosts):
