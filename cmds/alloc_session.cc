@@ -176,10 +176,15 @@ void AllocSession::give_back(int status) {
 
 /// Before the command runs.
 void AllocSession::give_up(int code) {
-  if (std::exchange(is_ending_, true) || allocation_.job() == 0) return finish(code);
-  say(fmt::format("Job allocation {} has been cancelled", allocation_.job()));
-  timer_ = loop_.after(kGiveBackLimit, [this, code] { finish(code); });
-  allocation_.cancel([this, code] { finish(code); });
+  if (std::exchange(is_ending_, true) || (allocation_.job() == 0 && !allocation_.is_asked())) return finish(code);
+  timer_ = loop_.after(kGiveBackLimit, [this, code] {
+    say("the controller does not answer: gqueue shows whether there is an allocation that is left");
+    finish(code);
+  });
+  allocation_.cancel([this, code] {
+    if (allocation_.job() != 0) say(fmt::format("Job allocation {} has been cancelled", allocation_.job()));
+    finish(code);
+  });
 }
 
 void AllocSession::say(const std::string& text) const {

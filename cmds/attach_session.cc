@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <utility>
+
+#include "base/hostlist.h"
 
 namespace gw::cmds {
 
@@ -56,11 +59,16 @@ attach::StepOptions AttachSession::step_options() const {
 
 Status AttachSession::begin(const wire::Step& step) {
   GW_TRY(plans, plans_to_join(step));
+  code_so_far_ = step.exit_signo() != 0 ? 128 + step.exit_signo() : step.exit_code();
+  std::vector<std::string> gone;
+  for (const wire::StepNode& node : step.nodes())
+    if (node.is_gone()) gone.push_back(node.share().node());
+  if (!gone.empty()) say(false, "the tasks on " + base::compress_hostlist(gone) + " have ended");
   attach::StepOptions options = step_options();
   const bool reads = !options_.layout && (!options_.watch || options.may_detach);
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(options), std::move(plans), out_, error_);
   client_->on_say([this](bool is_error, const std::string& text) { say(is_error, text); });
-  client_->on_done([this](int code) { finish(code); });
+  client_->on_done([this](int code) { finish(code_of_all(code)); });
   client_->on_running([this] { on_joined(); });
   client_->on_detach([this] { leave(client::kExitOk); });
   if (reads) client_->take_input(attach::Descriptor::for_reading(STDIN_FILENO));
@@ -88,11 +96,14 @@ void AttachSession::print_layout() {
   std::vector<std::string> nodes;
   for (const auto& node : client_->node_names()) nodes.push_back(node);
   const int code = printed(layout_text(nodes, client_->layout()));
+  is_leaving_ = true;
   client_->depart(code);
 }
 
 void AttachSession::leave(int code) {
   if (!client_) return finish(code);
+  is_leaving_ = true;
+  leave_terminal(true);
   if (!options_.layout) say(false, fmt::format("left step {}, which goes on", name_));
   client_->depart(code);
 }
@@ -147,7 +158,8 @@ void AttachSession::on_stop() {
 
 // In raw mode a new line does not begin at the left by itself.
 void AttachSession::say(bool is_error, const std::string& text) const {
-  const std::string line = raw_ ? "\r" + text + "\r" : text;
+  if (raw_) attach::write_to_terminal(STDERR_FILENO, "\r");
+  const std::string line = raw_ ? text + "\r" : text;
   if (is_error) return client::print_error(program_, line);
   if (!options_.quiet) client::print_note(program_, line);
 }
@@ -159,9 +171,21 @@ void AttachSession::fail(const base::Error& error) {
 
 void AttachSession::finish(int code) {
   if (!exit_code_) exit_code_ = code;
-  if (raw_ && client_) attach::write_to_terminal(STDOUT_FILENO, client_->screen_leave());
-  raw_.reset();
+  leave_terminal(code == attach::kExitTakenOver);
+  if (code == attach::kExitTakenOver) say(false, "another client took step " + name_ + " over");
   loop_.stop();
+}
+
+/// Before anything is said for good: a program's screen would take it along, or its colours.
+void AttachSession::leave_terminal(bool speaks) {
+  if (!raw_) return;
+  attach::write_to_terminal(STDOUT_FILENO, client_->screen_leave() + (speaks ? "\r\n" : ""));
+  raw_.reset();
+}
+
+/// What is known of tasks that ended before this client came counts too.
+int AttachSession::code_of_all(int code) const {
+  return is_leaving_ || code == attach::kExitTakenOver || only_looks() ? code : std::max(code, code_so_far_);
 }
 
 // --- plans ---

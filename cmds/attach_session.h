@@ -41,6 +41,8 @@ class AttachSession {
   std::unique_ptr<attach::StepClient> client_;
   std::optional<int> exit_code_;
   bool is_joined_ = false;
+  bool is_leaving_ = false;
+  int code_so_far_ = 0;  // of nodes whose tasks had ended before
 
   bool only_looks() const { return options_.watch || options_.layout; }
   void on_ticket(base::Result<wire::ApiReply> reply);
@@ -58,6 +60,8 @@ class AttachSession {
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);
   void finish(int code);
+  void leave_terminal(bool speaks);
+  int code_of_all(int code) const;
 };
 
 /// Its nodes with their addresses and keys, each with `orders` of nothing but the number of its tasks. Errors: a

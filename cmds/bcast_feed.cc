@@ -1,6 +1,7 @@
 // Feeding receivers.
 #include "cmds/bcast_feed.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ class Feeder {
   void run() {
     const Status done = feed();
     if (!done && !is_gone_) {
-      static_cast<void>(send(BcastKind::kAbort, {}));
+      if (done.error().code != base::ErrorCode::kTimeout) static_cast<void>(send(BcastKind::kAbort, {}));
       f_.on_trouble(done.error());
     }
     f_.to.reset();
@@ -108,6 +109,7 @@ class Feeder {
     return {};
   }
 
+  /// The end does not block: a pipe that has room may not have as much as is written.
   Status send(BcastKind kind, std::string_view rest) {
     std::string bytes = wire::frame_header(1 + rest.size());
     bytes += static_cast<char>(kind);
@@ -130,6 +132,7 @@ std::thread start_feed(BcastFeed feed) {
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  ::fcntl(feed.to.get(), F_SETFL, ::fcntl(feed.to.get(), F_GETFL) | O_NONBLOCK);
   std::thread thread([f = std::make_shared<BcastFeed>(std::move(feed))] { Feeder(std::move(*f)).run(); });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;

@@ -193,7 +193,8 @@ Status RunSession::begin() {
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(s), std::move(plans), *out, *error_sink);
   client_->on_say([this](bool is_error, const std::string& text) { say(is_error, text); });
   client_->on_done([this](int code) { finish(code); });
-  client_->on_detach([this] { leave(client::kExitOk); });
+  client_->on_detach(
+      [this] { client_->is_running() ? leave(client::kExitOk) : say(false, "the step has not started"); });
   client_->on_running([this] {
     if (!plan_.options.detach) return;
     say(false, "step " + client_->step() + " goes on by itself");
@@ -229,7 +230,8 @@ void RunSession::give_up(int code) {
   const bool has_step = step_.nodes_size() > 0;
   // One that has not come within a second waits for other steps, and is forgotten with the connection.
   const bool may_come = is_creating_ && timer_.is_active();
-  if (has_own_allocation() ? allocation_.job() == 0 : !has_step && !may_come) return finish(code);
+  const bool may_have_job = allocation_.job() != 0 || allocation_.is_asked();
+  if (has_own_allocation() ? !may_have_job : !has_step && !may_come) return finish(code);
   timer_ = loop_.after(base::seconds(has_step || has_own_allocation() ? 5 : 1), [this, code] { finish(code); });
   if (has_own_allocation()) return allocation_.cancel([this, code] { finish(code); });
   if (has_step) end_step(step_);
@@ -244,15 +246,23 @@ void RunSession::end_step(const wire::Step& step) {
 
 /// The tasks are kept, and go on.
 void RunSession::leave(int code) {
+  leave_terminal(true);
   say(false, fmt::format("left step {}, which goes on; gattach {} comes back to it", client_->step(), client_->step()));
   client_->depart(code);
 }
 
 void RunSession::finish(int code) {
   if (!exit_code_) exit_code_ = code;
-  if (raw_ && client_) attach::write_to_terminal(STDOUT_FILENO, client_->screen_leave());
-  raw_.reset();
+  leave_terminal(code == attach::kExitTakenOver);
+  if (code == attach::kExitTakenOver) say(false, "another client took step " + client_->step() + " over");
   loop_.stop();
+}
+
+/// Before anything is said for good: a program's screen would take it along, or its colours.
+void RunSession::leave_terminal(bool speaks) {
+  if (!raw_) return;
+  if (client_) attach::write_to_terminal(STDOUT_FILENO, client_->screen_leave() + (speaks ? "\r\n" : ""));
+  raw_.reset();
 }
 
 }  // namespace gw::cmds

@@ -90,6 +90,7 @@ class RunSession {
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);
   void finish(int code);
+  void leave_terminal(bool speaks);
 };
 
 }  // namespace gw::cmds

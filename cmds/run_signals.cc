@@ -57,7 +57,7 @@ void RunSession::on_quit(int) {
 
 void RunSession::on_terminate(int signo) {
   if (!client_) return give_up(128 + signo);
-  if (plan_.options.keep) return leave(128 + signo);
+  if (plan_.options.keep && client_->is_running()) return leave(128 + signo);
   say(false, "ending step " + client_->step());
   client_->end(kGrace);
 }

@@ -26,11 +26,15 @@ void Allocation::request(wire::SubmitRequest submit, StartedFn fn) {
   started_fn_ = std::move(fn);
   wire::ApiRequest request;
   *request.mutable_submit() = std::move(submit);
+  is_asked_ = true;
   line_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) {
+    is_asked_ = false;
+    const io::Callback cancelled = std::exchange(cancelled_fn_, {});
+    if (!reply && cancelled) return cancelled();
     if (!reply) return finish(base::pass(reply));
     for (const std::string& warning : reply->submit().warnings()) note("warning: " + warning);
     job_ = reply->submit().job_id();
-    wait_for_start();
+    cancelled ? cancel(cancelled) : wait_for_start();
   });
 }
 
@@ -97,6 +101,10 @@ void Allocation::watch(EndedFn fn) {
 }
 
 void Allocation::cancel(io::Callback fn) {
+  if (is_asked_) {
+    cancelled_fn_ = std::move(fn);
+    return;
+  }
   wire::ApiRequest request;
   request.mutable_cancel()->mutable_filter()->add_ids(job_);
   queries_.call(std::move(request), [fn = std::move(fn)](const base::Result<wire::ApiReply>&) { fn(); });

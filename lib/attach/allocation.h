@@ -30,8 +30,11 @@ class Allocation {
   void request(wire::SubmitRequest submit, StartedFn fn);
   /// Once, after it has started, and after the last request over `line`: tells when the job has ended.
   void watch(EndedFn fn);
-  /// Cancels the job, which may not have started; `fn` follows when the controller has answered, whatever it said.
+  /// Cancels the job, which may not have started, or whose id may still be on its way; `fn` follows when the controller
+  /// has answered, whatever it said.
   void cancel(io::Callback fn);
+  /// The job may be there, though nobody has told so yet.
+  bool is_asked() const { return is_asked_; }
   /// 0: not known yet.
   uint32_t job() const { return job_; }
 
@@ -44,6 +47,8 @@ class Allocation {
   std::optional<base::Duration> limit_;
   bool is_attended_ = true;
   uint32_t job_ = 0;
+  bool is_asked_ = false;
+  io::Callback cancelled_fn_;  // while the id is on its way
   bool has_waited_ = false;
   std::string said_reason_;
   io::Timer look_timer_, limit_timer_;

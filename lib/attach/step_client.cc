@@ -173,6 +173,7 @@ void StepClient::check_running() {
   if (is_running_ || is_ending_) return;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.phase < Phase::kRunning; })) return;
   is_running_ = true;
+  if (std::exchange(is_end_held_, false)) on_input_end();
   if (running_fn_) running_fn_();
 }
 
@@ -216,7 +217,6 @@ void StepClient::on_closed(size_t index, const base::Error& reason) {
   Node& node = nodes_[index];
   if (is_departing_) return;
   if (reason.what == wire::kTakenOver) {
-    say(false, "another client took step " + options_.step + " over");
     return depart(kExitTakenOver);
   }
   const bool is_over = node.phase == Phase::kEnded && node.session->open_outputs() == 0;

@@ -59,7 +59,7 @@ struct StepOptions {
 
 /// What the exit code of a step is when nobody reads its output any more: as of a program that SIGPIPE ended.
 constexpr int kExitPipe = 141;
-/// The same where another client took the step over.
+/// The same where another client took the step over; nothing is said of that.
 constexpr int kExitTakenOver = 75;
 
 class StepClient final : private NodeEvents {
@@ -95,6 +95,8 @@ class StepClient final : private NodeEvents {
   void leave();
   /// Leaves the tasks alone and says so to their nodes; then on_done, with this code.
   void depart(int exit_code);
+  /// Every task has run at some time.
+  bool is_running() const { return is_running_; }
   /// It joined a step that has a terminal, whose size is this.
   std::optional<stream::Joined> screen() const { return screen_; }
   /// What puts a terminal back that has shown what came.
@@ -138,6 +140,7 @@ class StepClient final : private NodeEvents {
   std::unique_ptr<Source> source_;
   std::string piece_;  // of input, not yet taken by every node
   bool is_input_over_ = true;
+  bool is_end_held_ = false;  // of input, until it is known whether there is a terminal
   std::deque<std::pair<size_t, stream::ChannelId>> blocked_;
   SayFn say_fn_;
   io::Callback running_fn_;
@@ -177,6 +180,7 @@ class StepClient final : private NodeEvents {
   void order_all(const wire::StepOrder& order);
   void pump_input();
   void end_input();
+  void on_input_end();
   void on_piece(std::string_view piece);
   void resume_output(const Sink& sink);
   void on_broken(const base::Error& why);

@@ -106,7 +106,7 @@ void StepClient::on_key_alone() {
 
 void StepClient::on_piece(std::string_view piece) {
   if (piece.empty() && options_.part == Part::kWatch) return;
-  if (piece.empty()) return end_input();
+  if (piece.empty()) return on_input_end();
   piece_ = options_.may_detach ? without_keys(piece) : std::string(piece);
   if (detach_key_.is_found()) return;
   if (piece_.empty()) return source_->want();
@@ -130,6 +130,13 @@ void StepClient::pump_input() {
     source_->want();
   else
     end_input();
+}
+
+/// Who joins a terminal with input that ends (cron, nohup) did not type ctrl-D.
+void StepClient::on_input_end() {
+  const bool joins = options_.part == Part::kJoin;
+  is_end_held_ = joins && !is_running_;
+  if (!is_end_held_ && !(joins && screen_)) end_input();
 }
 
 void StepClient::end_input() {

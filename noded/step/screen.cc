@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/screen_queries.h"
+
 namespace gw::noded::step {
 namespace {
 
@@ -33,7 +35,7 @@ std::string Screen::last(size_t most) const {
   if (is_cut_ || start > 0) start = safe_start(text_, start);
   base::ScreenModes modes = modes_;
   modes.feed(std::string_view(text_).substr(0, start));
-  return modes.enter() + text_.substr(start);
+  return modes.enter() + base::without_queries(std::string_view(text_).substr(start));
 }
 
 }  // namespace gw::noded::step

@@ -1,6 +1,6 @@
 // The last of what a terminal's programs have printed, for who comes next.
 // Invariants: at most twice kScreenful is held; what is given begins neither within a control sequence nor within a
-// character, in the modes that the terminal then had.
+// character, in the modes that the terminal then had, and asks the terminal nothing.
 #pragma once
 
 #include <string>

@@ -21,6 +21,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.status = None
+        self.seen = b""  # all bytes that came
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             try:
@@ -49,6 +50,7 @@ class Terminal:
                 data = b""
             if not data:
                 return False
+            self.seen += data
             self.stream.feed(data)
         return True
 

@@ -100,6 +100,8 @@ def test_a_full_screen_program_is_drawn_anew(terminal, cluster):
     same.wait("key 121")
     same.type(LEAVE)
     assert same.wait_exit() == 0
+    # What is said is said on the user's own screen.
+    assert same.seen.rfind(b"\x1b[?1049l") < same.seen.find(b"left step") > 0, same.seen[-500:]
     larger = terminal("gattach", job, rows=40, columns=120)
     larger.wait("top 120x40")
     larger.type("q")
@@ -177,6 +179,36 @@ def test_a_step_without_a_terminal(cluster):
     assert client.returncode == 5 and set(out.splitlines()) <= {"0: late", "1: late"}
     watcher.communicate(timeout=60)
     assert watcher.returncode == 5
+
+
+def test_tasks_that_ended_before_count_too(cluster):
+    script = f"if [ $SLURM_PROCID = 0 ]; then exit 3; fi; while ! test -e {cluster.work}/let-go; do sleep 0.05; done"
+    job = detached(cluster, script, "-N2", "-n2")
+    wait_for(lambda: "ended" in cluster.run("gattach", "--layout", job).stderr, "the end of the first task")
+    client = cluster.popen("gattach", job, stderr=subprocess.PIPE)
+    said = client.stderr.readline()
+    assert "the tasks on n0 have ended" in said
+    (cluster.work / "let-go").touch()
+    client.communicate(timeout=60)
+    assert client.returncode == 3
+
+
+def test_input_that_ends_is_no_control_d(terminal, cluster):
+    t = shell(terminal)
+    t.type(LEAVE)
+    assert t.wait_exit() == 0
+    job = job_of(cluster)
+    client = cluster.popen("gattach", job, stdin=subprocess.DEVNULL)
+    again = ""
+    while "ready" not in again:
+        again += client.stdout.read(1)
+    client.terminate()
+    client.wait(timeout=60)
+    back = terminal("gattach", job)
+    back.type("echo al''ive\n")
+    back.wait("alive")
+    back.type("exit\n")
+    assert back.wait_exit() == 0
 
 
 def test_control_c_shows_and_then_leaves(terminal, cluster):

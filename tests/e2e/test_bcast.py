@@ -158,6 +158,18 @@ def test_a_node_that_dies_in_the_middle_ends_the_copy(five, there, whose):
     assert left_over(there) == []
 
 
+def test_a_receiver_that_stands_still_is_not_waited_for(five, there):
+    source = there / "source"
+    os.truncate(source, 300 << 20)
+    client = five.popen("gbcast", "-j", five.job, "-t", "1", source, f"{there}/%N/copy", stderr=subprocess.PIPE)
+    receiver = wait_for(lambda: processes_with(f"{there}/n2/copy"), "the receiver on n2")[0]
+    os.kill(receiver, signal.SIGSTOP)
+    said = client.communicate(timeout=60)[1]
+    assert client.returncode == 1 and "nothing moved for 1 s" in said, said
+    wait_for(lambda: not processes_with(f"{there}/n"), "the end of all receivers")
+    assert left_over(there) == []
+
+
 def test_ctrl_c_while_the_step_is_made_ends_it(five, there):
     steps = lambda: five.run("gqueue", "-h", "-s", "-j", five.job, "-o", "%j").stdout
     for _ in range(3):

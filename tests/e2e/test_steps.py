@@ -4,11 +4,12 @@ import hashlib
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 
 import pytest
-from cluster import processes_with, wait_for
+from cluster import is_alive, processes_with, wait_for
 from conftest import QUICK
 
 
@@ -178,6 +179,25 @@ grun -N2 -n2 --overlap printenv SLURMD_NODENAME > {cluster.work}/names
     cluster.start("gnoded.n1")
     assert cluster.wait_ended(gang) and cluster.state(gang) == "COMPLETED", cluster.logs()
     assert sorted((cluster.work / "names").read_text().split()) == ["n0", "n1"]
+
+
+@pytest.mark.parametrize("words", [["galloc", "--no-shell", "-N2"], ["grun", "-N2", "sleep", "1000"],
+                                   ["grun", "--keep", "-N2", "sleep", "1000"]])
+def test_who_is_ended_early_leaves_nothing(shared_cluster, words):
+    """At whatever moment the signal comes: before the answer to the request, before the tasks run."""
+    cluster = shared_cluster
+    for delay in range(24):
+        client = cluster.popen(*words, stderr=subprocess.PIPE)
+        wait_for(lambda: is_alive(client.pid), "the client")
+        select.select([], [], [], delay / 1000)
+        client.send_signal(signal.SIGTERM if words[0] == "grun" else signal.SIGINT)
+        said = client.communicate(timeout=60)[1]
+        if "left step" in said or "Granted" in said:
+            jobs = cluster.run("gqueue", "-h", "-o", "%i").stdout.split()
+            if "left step" in said:
+                wait_for(lambda: "sleep" in cluster.run("gqueue", "-h", "-s", "-t", "R", "-o", "%j").stdout, "what goes on")
+            cluster.run("gcancel", *jobs)
+        wait_for(lambda: cluster.run("gqueue", "-h").stdout == "", lambda: f"an empty queue; {delay} ms; {said}")
 
 
 def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):

@@ -1,4 +1,5 @@
 // Small text parsers: numbers, sizes, shell words, quoting, and what makes text printable.
+#include "base/screen_queries.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "client/display.h"
@@ -48,6 +49,8 @@ bool run(std::string_view input) {
   check_width(input);
   FUZZ_CHECK(is_showable(base::printable(input)) && base::printable(input).find('\n') == std::string::npos);
   FUZZ_CHECK(base::join(base::split(input, ','), ",") == input);
+  const std::string quiet = base::without_queries(input);
+  FUZZ_CHECK(quiet.size() <= input.size() && base::without_queries(quiet) == quiet);
   const auto environment = cmds::export_environment(input, {"PATH=/bin", "SLURM_JOB_ID=1", "A=b"});
   if (!environment) check_error(environment.error());
   return is_number || is_words;

@@ -43,6 +43,12 @@ TEST(Screen, BringsTheModesThatWereSetLongAgo) {
   EXPECT_EQ(screen.last(SIZE_MAX).substr(0, 5), "\x1b[?1h");
 }
 
+TEST(Screen, DoesNotAskAgainWhatAProgramAsked) {
+  Screen screen;
+  screen.write("\x1b[6n\x1b[c$ ");
+  EXPECT_EQ(screen.last(kFull), "$ ");
+}
+
 TEST(Screen, GivesNoMoreThanIsAskedFor) {
   Screen screen;
   screen.write("\x1b[?1049h");
