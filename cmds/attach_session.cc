@@ -21,6 +21,7 @@ AttachSession::AttachSession(client::Program program, config::Config config, Att
     : program_(std::move(program)),
       options_(options),
       line_(loop_, program_, std::move(config)),
+      end_of_job_(loop_, line_),
       name_(fmt::format("{}.{}", step.job(), step.step())),
       out_(loop_, attach::Descriptor::for_writing(STDOUT_FILENO), "standard output"),
       error_(loop_, attach::Descriptor::for_writing(STDERR_FILENO), "standard error") {
@@ -68,7 +69,7 @@ Status AttachSession::begin(const wire::Step& step) {
   const bool reads = !options_.layout && (!options_.watch || options.may_detach);
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(options), std::move(plans), out_, error_);
   client_->on_say([this](bool is_error, const std::string& text) { say(is_error, text); });
-  client_->on_done([this](int code) { finish(code_of_all(code)); });
+  client_->on_done([this](int code) { on_done(code_of_all(code)); });
   client_->on_running([this] { on_joined(); });
   client_->on_detach([this] { leave(client::kExitOk); });
   if (reads) client_->take_input(attach::Descriptor::for_reading(STDIN_FILENO));
@@ -167,6 +168,15 @@ void AttachSession::say(bool is_error, const std::string& text) const {
 void AttachSession::fail(const base::Error& error) {
   say(true, error.text());
   finish(client::kExitFailed);
+}
+
+void AttachSession::on_done(int code) {
+  if (is_leaving_ || code <= 128) return finish(code);
+  leave_terminal(false);
+  end_of_job_.ask(ticket_.job_id(), [this, code](const std::string& text) {
+    if (!text.empty()) say(true, text);
+    finish(code);
+  });
 }
 
 void AttachSession::finish(int code) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/allocation.h"
 #include "attach/interrupts.h"
 #include "attach/step_client.h"
 #include "attach/terminal.h"
@@ -32,6 +33,7 @@ class AttachSession {
   io::Loop loop_;
   auth::KeyPair key_;
   attach::Errands line_;
+  attach::EndOfJob end_of_job_;
   attach::Interrupts interrupts_{true};
   wire::TicketRequest ticket_;
   std::string name_;  // "7.0"
@@ -59,6 +61,7 @@ class AttachSession {
   void on_stop();
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);
+  void on_done(int code);
   void finish(int code);
   void leave_terminal(bool speaks);
   int code_of_all(int code) const;

@@ -314,6 +314,7 @@ int run_gbcast(const Program& program, Args args) {
     return failed(program, invalid(fmt::format("{} file names are given", parsed.operands.size()),
                                    "say what to send and where to: gbcast SOURCE DESTINATION")
                                .value());
+  if (parsed.operands[1].empty()) return failed(program, invalid("the destination is empty", "say where to").value());
   if (o.compress) client::print_note(program, "warning: --compress has no effect: the file goes as it is");
   ::signal(SIGPIPE, SIG_IGN);
   const auto code = copy(program, o, parsed.operands);

@@ -64,6 +64,8 @@ client::CommandDoc run_doc();
 base::Status read_run_environment(const std::vector<client::Option>& table, const client::GetEnv& get, bool is_inside);
 /// The allocation that the environment tells of; id 0: none.
 JobFacts facts_of_environment(const client::GetEnv& get);
+/// Errors: a job id that is none, which facts_of_environment() passes over.
+base::Status check_job_of_environment(const client::GetEnv& get);
 
 /// What the step asks of an allocation that is there. Errors: sizes that contradict each other.
 base::Result<model::StepRequest> step_inside(const RunOptions& options, const JobFacts& job);

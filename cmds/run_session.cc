@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <iterator>
 
 #include "base/text.h"
 #include "client/job_view.h"
@@ -22,6 +24,23 @@ using To = Redirect::To;
 
 /// So long the shepherds may take to say what became of a job that has ended.
 constexpr base::Duration kAfterTheJob = base::seconds(15);
+
+/// A FIFO waits for its other end, and a file server may be away: meanwhile the signals that are handled do what they
+/// do to any program.
+int open_file(const std::string& path, int flags) {
+  constexpr int kSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+  struct sigaction handlers[std::size(kSignals)], standard{};
+  standard.sa_handler = SIG_DFL;
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    ::sigaction(kSignals[i], nullptr, &handlers[i]);
+    if (handlers[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &standard, nullptr);
+  }
+  const int fd = ::open(path.c_str(), flags, 0666);
+  const int error = errno;
+  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &handlers[i], nullptr);
+  errno = error;
+  return fd;
+}
 
 JobFacts facts_of_job(const wire::Job& job) {
   JobFacts facts;
@@ -41,6 +60,7 @@ RunSession::RunSession(client::Program program, config::Config config, RunPlan p
       line_(loop_, program_, config),
       queries_(loop_, program_, std::move(config)),
       allocation_(loop_, line_, queries_),
+      end_of_job_(loop_, queries_),
       interrupts_(!plan_.options.disable_status && !plan_.options.quit_on_interrupt) {}
 
 int RunSession::run() {
@@ -146,7 +166,7 @@ Result<attach::Sink*> RunSession::open_output(const Redirect& redirect, int othe
   if (redirect.to == To::kFile && !is_opened_there(redirect)) {
     label = local_path(redirect, step_, plan_.options, plan_.context);
     const int how = plan_.options.append ? O_APPEND : O_TRUNC;
-    fd = ::open(label.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
+    fd = open_file(label, O_WRONLY | O_CREAT | O_CLOEXEC | how);
     if (fd < 0) return base::fail_errno("cannot write output to " + base::printable(label), errno);
     files_.emplace_back(fd);
   }
@@ -160,7 +180,7 @@ Status RunSession::open_input() {
   int fd = STDIN_FILENO;
   if (input.to == To::kFile) {
     const std::string path = local_path(input, step_, plan_.options, plan_.context);
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    fd = open_file(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return base::fail_errno("cannot read input from " + base::printable(path), errno);
     files_.emplace_back(fd);
   }
@@ -192,7 +212,7 @@ Status RunSession::begin() {
   if (o.wait_seconds) s.wait_after_first = base::seconds(*o.wait_seconds);
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(s), std::move(plans), *out, *error_sink);
   client_->on_say([this](bool is_error, const std::string& text) { say(is_error, text); });
-  client_->on_done([this](int code) { finish(code); });
+  client_->on_done([this](int code) { on_done(code); });
   client_->on_detach(
       [this] { client_->is_running() ? leave(client::kExitOk) : say(false, "the step has not started"); });
   client_->on_running([this] {
@@ -249,6 +269,16 @@ void RunSession::leave(int code) {
   leave_terminal(true);
   say(false, fmt::format("left step {}, which goes on; gattach {} comes back to it", client_->step(), client_->step()));
   client_->depart(code);
+}
+
+/// Of its own allocation it is told anyway: see watch_allocation().
+void RunSession::on_done(int code) {
+  if (has_own_allocation() || code <= 128) return finish(code);
+  leave_terminal(false);
+  end_of_job_.ask(step_.job(), [this, code](const std::string& text) {
+    if (!text.empty()) say(true, text);
+    finish(code);
+  });
 }
 
 void RunSession::finish(int code) {

@@ -48,6 +48,7 @@ class RunSession {
   auth::KeyPair key_;
   attach::Errands line_, queries_;
   attach::Allocation allocation_;
+  attach::EndOfJob end_of_job_;
   attach::Interrupts interrupts_;
   wire::Step step_;
   std::optional<attach::Tickets> tickets_;
@@ -89,6 +90,7 @@ class RunSession {
 
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);
+  void on_done(int code);
   void finish(int code);
   void leave_terminal(bool speaks);
 };

@@ -51,6 +51,16 @@ void set_manner(const RunOptions& o, model::StepRequest& s) {
 
 }  // namespace
 
+base::Status check_job_of_environment(const client::GetEnv& get) {
+  for (const char* name : {"GANGWAY_JOB_ID", "GANGWAY_JOBID", "SLURM_JOB_ID", "SLURM_JOBID"}) {
+    const char* text = get(name);
+    if (text == nullptr || *text == '\0' || base::parse_int(text, 0, UINT32_MAX, name)) continue;
+    return invalid(std::string(name) + "=" + base::printable(text, 40) + " is no job id",
+                   std::string("unset ") + name + ", or call it inside a job");
+  }
+  return {};
+}
+
 JobFacts facts_of_environment(const client::GetEnv& get) {
   JobFacts job;
   job.id = number_of(get, "JOB_ID");

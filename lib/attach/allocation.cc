@@ -13,6 +13,8 @@ namespace gw::attach {
 namespace {
 
 constexpr base::Duration kLook = base::seconds(1);
+constexpr base::Duration kEndLook = base::milliseconds(100);
+constexpr base::Duration kEndLimit = base::seconds(3);
 
 }  // namespace
 
@@ -108,6 +110,39 @@ void Allocation::cancel(io::Callback fn) {
   wire::ApiRequest request;
   request.mutable_cancel()->mutable_filter()->add_ids(job_);
   queries_.call(std::move(request), [fn = std::move(fn)](const base::Result<wire::ApiReply>&) { fn(); });
+}
+
+void EndOfJob::ask(uint32_t job, std::function<void(const std::string& text)> fn) {
+  job_ = job;
+  fn_ = std::move(fn);
+  limit_ = loop_.after(kEndLimit, [this] { answer({}); });
+  look();
+}
+
+void EndOfJob::look() {
+  wire::ApiRequest request;
+  request.mutable_show_job()->set_id(job_);
+  queries_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) {
+    if (!fn_) return;
+    reply ? on_job(reply->show_job().job()) : answer({});
+  });
+}
+
+void EndOfJob::on_job(const wire::Job& job) {
+  using model::JobState;
+  const JobState state = client::state_of(job);
+  if (state == JobState::kCompleting) {
+    again_ = loop_.after(kEndLook, [this] { look(); });
+    return;
+  }
+  const bool is_ended = model::is_end(state) && state != JobState::kCompleted && state != JobState::kFailed;
+  answer(is_ended ? end_text(job) : std::string());
+}
+
+void EndOfJob::answer(const std::string& text) {
+  limit_.cancel();
+  again_.cancel();
+  if (const auto fn = std::exchange(fn_, {})) fn(text);
 }
 
 }  // namespace gw::attach

@@ -63,6 +63,26 @@ class Allocation {
   }
 };
 
+/// Why the job of a step that was ended has ended.
+class EndOfJob {
+ public:
+  EndOfJob(io::Loop& loop, Errands& queries) : loop_(loop), queries_(queries) {}
+  /// Once. `fn` gets end_text() of a job that was ended; nothing of one that goes on, ended by itself, or is not told
+  /// of within three seconds.
+  void ask(uint32_t job, std::function<void(const std::string& text)> fn);
+
+ private:
+  io::Loop& loop_;
+  Errands& queries_;
+  uint32_t job_ = 0;
+  std::function<void(const std::string&)> fn_;
+  io::Timer limit_, again_;
+
+  void look();
+  void on_job(const wire::Job& job);
+  void answer(const std::string& text);
+};
+
 /// "job 7 ended CANCELLED: by alice"
 std::string end_text(const wire::Job& job);
 

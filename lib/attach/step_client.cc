@@ -139,7 +139,7 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
       if (!state.text.empty() && !was_running) return fail_start(node, state.text);
       if (state.text.empty() || is_ending_) return;
       say(true, node.plan.node + ": " + state.text);
-      if (!node.plan.launch.has_pmix() || tasks_.all_ended()) return;
+      if (!node.plan.launch.has_pmix() || tasks_.all_ended() || state.text == wire::kStepIsEnded) return;
       mpi_code_ = std::max(tasks_.exit_code(), 1);  // without one node's tasks those of the others wait for ever
       return end(options_.grace);
     case Of::kEnded:

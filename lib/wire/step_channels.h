@@ -17,6 +17,8 @@ constexpr uint32_t error_channel(uint32_t place) { return 3 + 2 * place; }
 constexpr const char* kTakenOver = "another client took this step over";
 /// The same at the end of the step.
 constexpr const char* kStepOver = "over";
+/// What StepState::kEnding says of a step that the controller ends, on all its nodes.
+constexpr const char* kStepIsEnded = "the step is ended";
 /// Longest StepOrder, in bytes.
 constexpr uint32_t kMaxStepOrder = 4 << 20;
 

@@ -179,7 +179,7 @@ void StepTasks::on_stop() {
   if (!is_ending_) {
     is_ending_ = true;
     launch_timer_.cancel();
-    if (phase_ < Phase::kDraining) say(StatePhase::kEnding, "the step is ended");
+    if (phase_ < Phase::kDraining) say(StatePhase::kEnding, wire::kStepIsEnded);
   }
   for (const StepTask& task : tasks_)
     if (task.is_starting()) ::kill(task.pid, SIGKILL);

@@ -193,6 +193,19 @@ def test_tasks_that_ended_before_count_too(cluster):
     assert client.returncode == 3
 
 
+def test_why_the_job_ended_is_told(cluster):
+    job = detached(cluster, "while :; do echo up; sleep 0.2; done")
+    client = cluster.popen("gattach", job, stderr=subprocess.PIPE)
+    assert client.stdout.readline() == "up\n"
+    inside = cluster.popen("grun", f"--jobid={job}", "--overlap", "sh", "-c", "echo up; sleep 1000", stderr=subprocess.PIPE)
+    assert inside.stdout.readline() == "up\n"
+    cluster.run("gcancel", job)
+    for one in (client, inside):
+        said = one.communicate(timeout=60)[1]
+        assert f"job {job} ended CANCELLED" in said, said
+        assert one.returncode > 128
+
+
 def test_input_that_ends_is_no_control_d(terminal, cluster):
     t = shell(terminal)
     t.type(LEAVE)

@@ -186,6 +186,7 @@ def test_ctrl_c_while_the_step_is_made_ends_it(five, there):
     (["/nonexistent", "/tmp/x"], "/nonexistent: No such file"),
     (["/", "/tmp/x"], "is no file"),
     (["/etc/passwd"], "SOURCE DESTINATION"),
+    (["/etc/passwd", ""], "the destination is empty"),
     (["-F0", "/etc/passwd", "/tmp/x"], "--fanout"),
     (["-s", "9m", "/etc/passwd", "/tmp/x"], "--size"),
     (["--send-libs", "/etc/passwd", "/tmp/x"], "send-libs"),

@@ -200,6 +200,25 @@ def test_who_is_ended_early_leaves_nothing(shared_cluster, words):
         wait_for(lambda: cluster.run("gqueue", "-h").stdout == "", lambda: f"an empty queue; {delay} ms; {said}")
 
 
+def test_a_fifo_without_another_end_can_be_left(shared_cluster):
+    cluster = shared_cluster
+    os.mkfifo(cluster.work / "fifo")
+    for words in (["-i", "fifo", "cat"], ["-o", "fifo", "echo"]):
+        client = cluster.popen("grun", *words)
+        steps = lambda: cluster.run("gqueue", "-h", "-s", "-t", "R").stdout
+        wait_for(steps, "the step")
+        client.terminate()
+        assert client.wait(timeout=60) in (-signal.SIGTERM, 128 + signal.SIGTERM)
+        cluster.run("gcancel", "-u", "root")
+        cluster.wait_idle()
+    (cluster.work / "fifo").unlink()
+
+
+def test_a_job_id_in_the_environment_that_is_none_is_named(shared_cluster):
+    done = shared_cluster.run("env", "SLURM_JOB_ID=abc", "grun", "true", check=False)
+    assert done.returncode == 1 and "SLURM_JOB_ID=abc is no job id" in done.stderr
+
+
 def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):
     cluster = make_cluster(nodes=2, config=QUICK)
     client = cluster.popen("grun", "-N2", "-n2", "sh", "-c", "echo up; sleep 1000")
