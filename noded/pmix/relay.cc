@@ -1,17 +1,13 @@
 // Pairs of connections.
 #include "noded/pmix/relay.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
+#include <cerrno>
 #include <string>
 
-#include "io/address.h"
+#include "peer/local_user.h"
 
 namespace gw::noded::pmix {
 namespace {
@@ -20,19 +16,9 @@ constexpr size_t kMaxOut = 256 << 20;  // a part that libpmix sends at once
 constexpr size_t kEnough = 1 << 20;    // from here on the other side is not read
 constexpr base::Duration kRetry = base::milliseconds(100);
 
-const sockaddr_in* as_v4(const io::SockAddr& address) {
-  return address.get()->sa_family == AF_INET ? reinterpret_cast<const sockaddr_in*>(address.get()) : nullptr;
-}
-
 bool is_of_own_user(int fd) {
-  const io::SockAddr peer = io::peer_address(fd), own = io::local_address(fd);
-  const sockaddr_in *from = as_v4(peer), *to = as_v4(own);
-  if (from == nullptr || to == nullptr) return false;
-  std::ifstream file("/proc/net/tcp");
-  std::stringstream text;
-  text << file.rdbuf();
-  return user_of_peer(text.str(), from->sin_addr.s_addr, ntohs(from->sin_port), to->sin_addr.s_addr,
-                      ntohs(to->sin_port)) == static_cast<int64_t>(::getuid());
+  const auto user = peer::user_at_other_end(fd);
+  return user && *user == ::getuid();
 }
 
 void pass_on(const std::shared_ptr<io::Stream>& from, const std::shared_ptr<io::Stream>& to) {
@@ -50,20 +36,6 @@ void pass_on(const std::shared_ptr<io::Stream>& from, const std::shared_ptr<io::
 }
 
 }  // namespace
-
-int64_t user_of_peer(const std::string& table, uint32_t peer_address, uint16_t peer_port, uint32_t own_address,
-                     uint16_t own_port) {
-  char wanted[64];
-  std::snprintf(wanted, sizeof wanted, " %08X:%04X %08X:%04X ", peer_address, peer_port, own_address, own_port);
-  const size_t at = table.find(wanted);
-  if (at == std::string::npos) return -1;
-  std::istringstream rest(table.substr(at, 200));
-  std::string word;
-  for (int i = 0; i < 6; ++i) rest >> word;  // two addresses, state, queues, timer, retransmissions
-  int64_t user = -1;
-  rest >> user;
-  return rest ? user : -1;
-}
 
 struct Relay::Pair {
   std::shared_ptr<io::Stream> client, server;

@@ -36,9 +36,4 @@ class Relay {
   void join(const std::shared_ptr<Pair>& pair, std::shared_ptr<io::Stream> server);
 };
 
-/// The user of the process at the other end of a connection over the loopback interface, as /proc/net/tcp has it; -1 if
-/// it is not there. `table`: the text of that file.
-int64_t user_of_peer(const std::string& table, uint32_t peer_address, uint16_t peer_port, uint32_t own_address,
-                     uint16_t own_port);
-
 }  // namespace gw::noded::pmix

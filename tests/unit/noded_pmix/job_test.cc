@@ -1,10 +1,8 @@
-// Who is where in a step; and who is at the other end of a connection.
+// Who is where in a step.
 #include "noded/pmix/job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "noded/pmix/relay.h"
 
 namespace gw::noded::pmix {
 namespace {
@@ -43,21 +41,6 @@ TEST(Job, WhatDoesNotFitIsRefused) {
   s.set_self(1);
   s.add_nodes("more");
   EXPECT_FALSE(make_job(s));
-}
-
-// 127.0.0.1:4660 -> 127.0.0.1:22136, as the kernel writes it on a little-endian machine.
-constexpr char kTable[] =
-    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-    "   0: 0100007F:5678 0100007F:1234 01 00000000:00000000 00:00000000 00000000     0        0 100 1 0 20 4 30 10 -1\n"
-    "   1: 0100007F:1234 0100007F:5678 01 00000000:00000000 00:00000000 00000000  1007        0 101 1 0 20 4 30 10 "
-    "-1\n";
-
-TEST(Relay, TheKernelSaysWhoseAConnectionIs) {
-  constexpr uint32_t kLoopback = 0x0100007F;
-  EXPECT_EQ(user_of_peer(kTable, kLoopback, 0x1234, kLoopback, 0x5678), 1007);
-  EXPECT_EQ(user_of_peer(kTable, kLoopback, 0x5678, kLoopback, 0x1234), 0);
-  EXPECT_EQ(user_of_peer(kTable, kLoopback, 0x1235, kLoopback, 0x5678), -1);
-  EXPECT_EQ(user_of_peer("", kLoopback, 0x1234, kLoopback, 0x5678), -1);
 }
 
 }  // namespace
