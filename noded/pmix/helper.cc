@@ -115,6 +115,7 @@ Status Helper::set_up(const wire::PmixSetup& setup) {
   GW_TRY(environment, library_->environment(job_.name, job_.own().front()));
   GW_TRY(port, port_of(environment));
   relay_ = std::make_unique<Relay>(loop_, std::move(sockets_.tasks), port);
+  if (sockets_.first) relay_->add(std::move(sockets_.first));
   return {};
 }
 

@@ -25,6 +25,7 @@ struct Sockets {
   io::Fd shepherd;
   io::Fd tasks;  ///< Where they connect.
   io::Fd peers;  ///< Where the other helpers connect; none if the step has one node.
+  io::Fd first;  ///< A task that has connected already, if that was why the helper started.
 };
 
 class Helper {

@@ -21,6 +21,9 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
+  /// A connection that was accepted before, non-blocking.
+  void add(io::Fd fd);
+
  private:
   struct Pair;
 
@@ -32,7 +35,6 @@ class Relay {
   io::Timer retry_;
 
   void on_readable();
-  void add(io::Fd fd);
   void join(const std::shared_ptr<Pair>& pair, std::shared_ptr<io::Stream> server);
 };
 

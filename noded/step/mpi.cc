@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "noded/step/child.h"
 #include "noded/step/step_clock.h"
+#include "peer/local_user.h"
 
 namespace gw::noded::step {
 namespace {
@@ -31,6 +32,7 @@ constexpr size_t kMaxProbe = 64 * 1024;
 constexpr size_t kMaxSaid = 64 * 1024;
 constexpr size_t kMaxText = 600;
 constexpr base::Duration kPatience = base::seconds(2);  // with a helper that does not answer
+constexpr base::Duration kRetry = base::milliseconds(100);
 constexpr size_t kSecret = 32;
 constexpr uint32_t kMaxStepTasks = 1 << 20;
 constexpr std::string_view kUri = ";tcp4://127.0.0.1:";
@@ -170,20 +172,44 @@ Status Mpi::go(const wire::GoTasks& order) {
 }
 
 void Mpi::watch() {
-  tasks_watch_ = loop_.watch_readable(tasks_.get(), [this] { start(); });
-  if (peers_) peers_watch_ = loop_.watch_readable(peers_.get(), [this] { start(); });
+  tasks_watch_ = loop_.watch_readable(tasks_.get(), [this] { on_task_connects(); });
+  if (peers_) peers_watch_ = loop_.watch_readable(peers_.get(), [this] { on_peer_connects(); });
 }
 
-void Mpi::start() {
-  tasks_watch_.cancel();
-  peers_watch_.cancel();
-  if (is_closed_ || helper_ != 0) return;
-  if (const Status forked = fork_helper(); !forked) return events_.end("PMIx: " + forked.error().text());
-  tasks_.reset();
-  peers_.reset();
+// One at a time: whoever comes in crowds does not keep the loop from its other work.
+void Mpi::on_task_connects() {
+  io::Fd fd(::accept4(tasks_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!fd && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)) return;
+  if (!fd) {
+    tasks_watch_.pause();  // there are no more descriptors
+    tasks_retry_ = loop_.after(kRetry, [this] { tasks_watch_.resume(); });
+    return;
+  }
+  const auto user = peer::user_at_other_end(fd.get());
+  if (!user || *user != spec_.uid()) return;
+  first_ = std::move(fd);
+  if (const Status started = start(); !started) events_.end("PMIx: " + started.error().text());
+}
+
+// No own task has come yet, so a step without MPI may be all there is: it does not end for want of a helper.
+void Mpi::on_peer_connects() {
+  if (start()) return;
+  peers_watch_.pause();
+  peers_retry_ = loop_.after(kRetry, [this] { peers_watch_.resume(); });
+}
+
+Status Mpi::start() {
+  GW_TRY_STATUS(fork_helper());
+  forget_sockets();
   wire::ToPmix message;
   *message.mutable_setup() = std::move(setup_);
   send(message);
+  return {};
+}
+
+void Mpi::forget_sockets() {
+  for (io::EventHandle* event : {&tasks_watch_, &peers_watch_, &tasks_retry_, &peers_retry_}) event->cancel();
+  for (io::Fd* fd : {&tasks_, &peers_, &first_}) fd->reset();
 }
 
 Status Mpi::fork_helper() {
@@ -206,15 +232,17 @@ void Mpi::become_helper(int socket, bool cloned_into) {
   const google::protobuf::Map<std::string, uint64_t> no_limits;
   const auto entered = enter_step(spec_, contain_, {hosts_, no_limits, 077}, cloned_into, [](const std::string&) {});
   if (!entered || ::chdir("/") != 0) ::_exit(EXIT_FAILURE);
-  int sockets[3] = {socket, tasks_.get(), peers_.get()};
+  std::vector<int> sockets{socket, tasks_.get(), peers_.get(), first_.get()};
+  const int end = kFirstSocket + static_cast<int>(sockets.size());
   for (int& fd : sockets)
-    if (fd >= 0) fd = ::fcntl(fd, F_DUPFD, 10);
+    if (fd >= 0) fd = ::fcntl(fd, F_DUPFD, end);
   const int null = ::open("/dev/null", O_RDWR);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
-  for (int i = 0; i < 3; ++i)
-    if (sockets[i] >= 0) ::dup2(sockets[i], kFirstSocket + i);
-  const unsigned first_free = static_cast<unsigned>(kFirstSocket) + (sockets[2] >= 0 ? 3 : 2);
-  ::close_range(first_free, ~0U, 0);
+  for (int at = kFirstSocket; const int fd : sockets) {
+    fd >= 0 ? ::dup2(fd, at) : ::close(at);
+    ++at;
+  }
+  ::close_range(static_cast<unsigned>(end), ~0U, 0);
   char* const environment[] = {nullptr};
   ::execle(support_.program.c_str(), kProgram, "--step", static_cast<char*>(nullptr), environment);
   ::_exit(127);
@@ -284,10 +312,7 @@ void Mpi::spread_end(const std::string& why) {
 void Mpi::close() {
   is_over_ = true;
   if (is_asked() || std::exchange(is_closed_, true)) return;
-  tasks_watch_.cancel();
-  peers_watch_.cancel();
-  tasks_.reset();
-  peers_.reset();
+  forget_sockets();
   if (stream_) stream_->close_after_flush("over");
 }
 

@@ -1,6 +1,7 @@
 // PMIx for the tasks of a step on this node: the sockets at which its helper (noded/pmix) is reached stand before any
-// task runs, and the helper itself starts when somebody connects. A program that uses no MPI costs no process.
-// Invariants: libpmix is not in this process; what the helper says is as little trusted as what a task does, since both
+// task runs, and the helper itself starts when a process of the step's user connects, or another node. A program that
+// uses no MPI costs no process.
+// Invariants: other users of the node start no helper; libpmix is not in this process; what the helper says is as little trusted as what a task does, since both
 // are the user's; it is in the step's containment and ends with the tasks.
 #pragma once
 
@@ -87,9 +88,11 @@ class Mpi {
   Events events_;
   wire::PmixSetup setup_;
   io::Fd tasks_, peers_;  // until the helper has them
+  io::Fd first_;          // the task for which the helper starts
   uint16_t port_ = 0;
   std::string address_;
   io::Watch tasks_watch_, peers_watch_;
+  io::Timer tasks_retry_, peers_retry_;
   pid_t helper_ = 0;
   std::shared_ptr<io::Stream> stream_;
   wire::FrameDecoder decoder_;
@@ -99,7 +102,10 @@ class Mpi {
   bool is_closed_ = false;  // and the helper was told to go
 
   void watch();
-  void start();
+  void on_task_connects();
+  void on_peer_connects();
+  base::Status start();
+  void forget_sockets();
   base::Status fork_helper();
   [[noreturn]] void become_helper(int socket, bool cloned_into);
   void on_bytes(std::string_view bytes);

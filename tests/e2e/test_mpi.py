@@ -180,6 +180,7 @@ def test_another_user_does_not_reach_the_server_of_a_step(mpi_cluster):
     probe = "import socket,sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.settimeout(20); print(s.recv(1))"
     done = mpi_cluster.run("/usr/bin/python3", "-c", probe, port, user="daemon", check=False)
     assert done.stdout == "b''\n"
+    assert helpers(mpi_cluster, running_job(mpi_cluster)) == [], "a stranger starts nothing"
     assert client.poll() is None
     client.communicate("\n", timeout=30)
     assert client.returncode == 0

@@ -55,7 +55,7 @@ int step() {
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
-  pmix::Sockets sockets{inherited(3), inherited(4), inherited(5)};
+  pmix::Sockets sockets{inherited(3), inherited(4), inherited(5), inherited(6)};
   if (!sockets.shepherd || !sockets.tasks) {
     std::fprintf(stderr, "gpmixd: --step is for gstepd, which gives it its sockets\n");
     return 2;
