@@ -54,6 +54,17 @@ void Fences::on_lost(uint32_t node) {
     if (const auto found = fences_.find(key); found != fences_.end()) advance(key, found->second);
 }
 
+std::set<uint32_t> Fences::awaited() const {
+  std::set<uint32_t> nodes;
+  for (const auto& [key, fence] : fences_) {
+    if (!fence.is_joined) continue;
+    if (fence.has_sent && fence.parent) nodes.insert(*fence.parent);
+    for (const uint32_t child : fence.children)
+      if (!fence.has_sent && !fence.up.contains(child)) nodes.insert(child);
+  }
+  return nodes;
+}
+
 // A node that is lost counts as one that came with an error, so that all others learn of it.
 void Fences::advance(const Key& key, Fence& fence) {
   wire::PmixFence message;

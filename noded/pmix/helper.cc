@@ -19,6 +19,7 @@ constexpr size_t kMaxMessage = 256 << 20;  // between helpers: a collective's da
 constexpr size_t kMaxText = 500;
 constexpr uint32_t kWidth = 16;
 constexpr base::Duration kFarewell = base::milliseconds(500);
+constexpr base::Duration kPatience = base::seconds(1);  // with nodes that do not come to a collective operation
 constexpr char kServer[] = "gangway-pmix";
 /// libpmix keeps what it knows in memory alone; the folder is for what it might want to write all the same.
 constexpr char kFolder[] = "/tmp";
@@ -76,9 +77,17 @@ void Helper::on_order(const wire::ToPmix& order) {
 void Helper::on_task_failed(const wire::PmixTaskFailed& failed) {
   if (library_ && library_->is_connected(failed.rank()))
     return fail(task_text(failed.rank()) + " ended without MPI_Finalize");
+  if (!library_ || !library_->has_connected(failed.rank())) absent_ = failed.rank();
+  if (judge_absent()) return;
   wire::FromPmix message;
   *message.mutable_failed() = failed;
   say(message);
+}
+
+bool Helper::judge_absent() {
+  if (!absent_ || !(is_wanted_ || (library_ && library_->is_in_use()))) return false;
+  fail(task_text(*std::exchange(absent_, std::nullopt)) + " ended before MPI_Init");
+  return true;
 }
 
 void Helper::say(const wire::FromPmix& message) {
@@ -98,6 +107,7 @@ void Helper::tell_end(const std::string& text) {
 Status Helper::set_up(const wire::PmixSetup& setup) {
   GW_TRY(job, make_job(setup));
   job_ = std::move(job);
+  if (setup.failed_size() > 0) absent_ = setup.failed(0);
   Fences::Options options;
   options.self = job_.self;
   options.lost_status = Library::lost_status();
@@ -131,7 +141,7 @@ Status Helper::open_mesh(const wire::PmixSetup& setup) {
   options.max_message = options.max_waiting = 2 * kMaxMessage;
   GW_TRY(mesh, peer::Mesh::open(
                    loop_, std::move(options), [this](uint32_t from, const std::string& m) { on_message(from, m); },
-                   [this](uint32_t node, const base::Error&) { on_lost(node); }));
+                   [this](uint32_t node, const base::Error& reason) { on_lost(node, reason); }));
   mesh_ = std::move(mesh);
   return mesh_->set_addresses({setup.addresses().begin(), setup.addresses().end()});
 }
@@ -151,6 +161,7 @@ Requests Helper::requests() {
   r.abort = [this](uint32_t rank, int code, std::string text, std::function<void()> done) {
     poster_.post([this, rank, code, text = std::move(text), done = std::move(done)] { abort(rank, code, text, done); });
   };
+  r.connected = [this] { poster_.post([this] { judge_absent(); }); };
   return r;
 }
 
@@ -168,6 +179,24 @@ void Helper::fence(const std::vector<uint32_t>& ranks, std::string data, DataFn 
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   const auth::Bytes32 hash = auth::hash_parts({"group", group});
   fences_->join(std::string(auth::view(hash)), std::move(nodes), std::move(data), std::move(done));
+  if (!reminder_.is_active()) reminder_ = loop_.after(kPatience, [this] { remind(); });
+}
+
+// A node whose tasks do not connect has no helper, and nobody there knows that others wait for them: what comes starts
+// it, and if one of the tasks cannot come any more, it ends the step. Where all come soon nothing is sent.
+void Helper::remind() {
+  for (const uint32_t node : awaited()) {
+    if (heard_.contains(node) || !reminded_.insert(node).second) continue;
+    wire::PmixPeer message;
+    message.mutable_waiting();
+    send(node, message);
+  }
+}
+
+std::set<uint32_t> Helper::awaited() const {
+  std::set<uint32_t> nodes = fences_->awaited();
+  for (const auto& [number, asked] : asked_) nodes.insert(asked.node);
+  return nodes;
 }
 
 void Helper::modex(uint32_t rank, DataFn done) {
@@ -198,6 +227,9 @@ void Helper::send(uint32_t node, const wire::PmixPeer& message) { mesh_->send(no
 void Helper::on_message(uint32_t from, const std::string& bytes) {
   wire::PmixPeer message;
   if (!message.ParseFromString(bytes)) return fail("a message of " + job_.nodes[from] + " cannot be read");
+  heard_.insert(from);
+  if (!message.has_ending()) is_wanted_ = true;
+  if (judge_absent()) return;
   if (message.has_fence()) {
     const Status done = fences_->on_message(from, std::move(*message.mutable_fence()));
     if (!done) fail(done.error().text());
@@ -233,8 +265,12 @@ void Helper::on_answer(uint32_t from, wire::PmixAnswer answer) {
   done(answer.status(), std::move(*answer.mutable_data()));
 }
 
-// Who left in peace is lost as well: only those who wait for it learn of that.
-void Helper::on_lost(uint32_t node) {
+// Who left in peace is lost as well: only those who wait for it learn of that. The shepherd of a node leaves when its
+// tasks have ended: who is awaited and has never said a word had tasks that never connected.
+void Helper::on_lost(uint32_t node, const base::Error& reason) {
+  if (!heard_.contains(node) && awaited().contains(node))
+    return fail("the tasks of " + job_.nodes[node] +
+                " ended before MPI_Init, or it cannot be reached: " + reason.text());
   fences_->on_lost(node);
   std::vector<DataFn> waiting;
   for (auto asked = asked_.begin(); asked != asked_.end();) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "io/fd.h"
@@ -52,6 +53,11 @@ class Helper {
   };
   std::map<uint64_t, Asked> asked_;  // of other nodes, by number
   uint64_t last_number_ = 0;
+  std::optional<uint32_t> absent_;  // a task of this node that has ended with an error and has never connected
+  bool is_wanted_ = false;          // tasks of other nodes use PMIx
+  std::set<uint32_t> heard_;        // nodes whose helpers have said something
+  std::set<uint32_t> reminded_;     // nodes that were told that they are awaited
+  io::Timer reminder_;
   bool is_ending_ = false;
   io::Timer farewell_;
   int exit_code_ = 0;
@@ -59,6 +65,10 @@ class Helper {
   void on_bytes(std::string_view bytes);
   void on_order(const wire::ToPmix& order);
   void on_task_failed(const wire::PmixTaskFailed& failed);
+  /// Ends the step if somebody waits for a task that will never connect.
+  bool judge_absent();
+  std::set<uint32_t> awaited() const;
+  void remind();
   base::Status set_up(const wire::PmixSetup& setup);
   base::Status open_mesh(const wire::PmixSetup& setup);
   Requests requests();
@@ -74,7 +84,7 @@ class Helper {
   void on_message(uint32_t from, const std::string& bytes);
   void on_ask(uint32_t from, const wire::PmixAsk& ask);
   void on_answer(uint32_t from, wire::PmixAnswer answer);
-  void on_lost(uint32_t node);
+  void on_lost(uint32_t node, const base::Error& reason);
   void spread_end(const std::string& text);
 };
 

@@ -24,6 +24,7 @@ struct Library::Impl {
   std::string job;  // its name; set before its tasks can come
   mutable std::mutex mutex;
   std::set<uint32_t> connected;
+  std::set<uint32_t> seen;  // connected, now or before
 
   bool is_of_job(const pmix_proc_t& proc) const { return job == proc.nspace; }
 };
@@ -49,8 +50,12 @@ DataFn answer_by(pmix_modex_cbfunc_t fn, void* of) {
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
   if (!the_one->is_of_job(*proc)) return PMIX_ERR_NOT_SUPPORTED;
-  const std::lock_guard lock(the_one->mutex);
-  the_one->connected.insert(proc->rank);
+  {
+    const std::lock_guard lock(the_one->mutex);
+    the_one->connected.insert(proc->rank);
+    the_one->seen.insert(proc->rank);
+  }
+  the_one->requests.connected();
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -228,6 +233,16 @@ void Library::ask_modex(const Job& job, uint32_t rank, DataFn done) {
 bool Library::is_connected(uint32_t rank) const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->connected.contains(rank);
+}
+
+bool Library::has_connected(uint32_t rank) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->seen.contains(rank);
+}
+
+bool Library::is_in_use() const {
+  const std::lock_guard lock(impl_->mutex);
+  return !impl_->connected.empty();
 }
 
 int Library::lost_status() { return PMIX_ERR_LOST_CONNECTION; }

@@ -23,6 +23,8 @@ struct Requests {
   std::function<void(uint32_t rank, DataFn done)> modex;
   /// `done` lets the task that asks go on, to its own end.
   std::function<void(uint32_t rank, int code, std::string text, std::function<void()> done)> abort;
+  /// The first of this node's tasks, or a further one, has connected.
+  std::function<void()> connected;
 };
 
 class Library {
@@ -43,6 +45,10 @@ class Library {
   void ask_modex(const Job& job, uint32_t rank, DataFn done);
   /// The task has connected and has not said goodbye.
   bool is_connected(uint32_t rank) const;
+  /// It has connected; it may have said goodbye.
+  bool has_connected(uint32_t rank) const;
+  /// Any task of this node is_connected().
+  bool is_in_use() const;
   /// Of what misses a node that is lost.
   static int lost_status();
 

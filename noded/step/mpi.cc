@@ -284,6 +284,7 @@ bool Mpi::on_child(pid_t pid, int status) {
 }
 
 void Mpi::on_task_failed(uint32_t rank) {
+  if (helper_ == 0) return setup_.add_failed(rank);
   if (!stream_ || stream_->is_closed()) return;
   ++questions_;
   patience_ = loop_.after(kPatience, [this] { stop_asking(); });

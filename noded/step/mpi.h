@@ -1,8 +1,9 @@
 // PMIx for the tasks of a step on this node: the sockets at which its helper (noded/pmix) is reached stand before any
 // task runs, and the helper itself starts when a process of the step's user connects, or another node. A program that
 // uses no MPI costs no process.
-// Invariants: other users of the node start no helper; libpmix is not in this process; what the helper says is as little trusted as what a task does, since both
-// are the user's; it is in the step's containment and ends with the tasks.
+// Invariants: other users of the node start no helper; libpmix is not in this process; what the helper says is as
+// little trusted as what a task does, since both are the user's; it is in the step's containment and ends with the
+// tasks.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 /* An MPI program for the tests: collectives whose values are checked, and ways to end badly.
- * Usage: mpi_check [abort RANK CODE | die RANK | exit RANK | stay]. Each rank prints "RANK SIZE NODE" if all was right. */
+ * Usage: mpi_check [abort RANK CODE | die RANK | exit RANK | early RANK | stay]. Each rank prints "RANK SIZE NODE" if all was right. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,6 +66,7 @@ static void end_badly(int argc, char** argv, int rank) {
 int main(int argc, char** argv) {
   int rank = 0, size = 0, length = 0;
   char node[MPI_MAX_PROCESSOR_NAME];
+  if (argc > 2 && !strcmp(argv[1], "early") && !strcmp(getenv("PMIX_RANK"), argv[2])) _exit(7);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

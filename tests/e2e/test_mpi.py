@@ -112,6 +112,49 @@ def test_a_rank_that_dies_in_a_collective_ends_the_step(mpi_cluster, how, code):
     mpi_cluster.wait_idle()
 
 
+@pytest.mark.parametrize("shape, rank", [
+    ("-N1 -n4", 2),  # beside tasks that wait
+    ("-N2 -n4", 1),
+    ("-N2 -n4", 3),
+    ("-N2 -n2", 0),  # alone on its node, which others ask
+    ("-N2 -n2", 1),  # alone on its node, which asks others
+    ("-N4 -n4", 2),
+])
+def test_a_rank_that_ends_before_init_ends_the_step(mpi_cluster, shape, rank):
+    done = mpi(mpi_cluster, "grun", *shape.split(), mpi_cluster.work / "openmpi", "early", rank, check=False)
+    assert done.returncode == 7
+    assert "ended before MPI_Init" in done.stderr
+    mpi_cluster.wait_idle()
+
+
+@pytest.mark.parametrize("shape, words", [
+    ("-N2 -n2", "1) read line; exit 7;;"),             # it ends when it is awaited already
+    ("-N2 -n4", "2) exit 7;; 3) read line; exit 0;;"),  # it has ended, and its node learns later that it was awaited
+])
+def test_a_rank_that_ends_before_init_on_a_node_without_mpi(mpi_cluster, shape, words):
+    cluster = mpi_cluster
+    script = f"case $PMIX_RANK in {words} esac; exec {cluster.work / 'openmpi'}"
+    cluster.wait_idle()
+    client = cluster.popen("grun", *shape.split(), "sh", "-c", script, user=USER, env=MPI_ENV, stdin=subprocess.PIPE)
+    if "-n2" in shape:
+        wait_for(lambda: len(helpers(cluster, running_job(cluster))) == 2, "the node that is awaited has a helper")
+        client.stdin.write("\n")
+        client.stdin.flush()
+    assert client.wait(timeout=60) == 7  # its input stays open
+    assert f"n1: PMIx: task {'1' if '-n2' in shape else '2'} ended before MPI_Init" in client.stderr.read()
+    cluster.wait_idle()
+
+
+def test_a_task_that_fails_does_not_end_a_step_without_mpi(mpi_cluster):
+    client = mpi_cluster.popen("grun", "-N2", "-n4", "sh", "-c", "[ $PMIX_RANK != 1 ] || { echo out; exit 7; }; read line; echo $line",
+                               user=USER, stdin=subprocess.PIPE)
+    assert client.stdout.readline() == "out\n"
+    out, errors = client.communicate("on\n", timeout=30)
+    assert client.returncode == 7
+    assert out == "on\n" * 3
+    assert "PMIx" not in errors
+
+
 def helpers(cluster, job):
     """The PMIx helpers of a job: what its shepherds have started."""
     name = f"gstepd:{job}."

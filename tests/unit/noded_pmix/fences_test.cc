@@ -172,5 +172,24 @@ TEST(Fences, WhatWasKeptIsGivenBack) {
   EXPECT_EQ(net.nodes[1].answers.size(), 50u);
 }
 
+TEST(Fences, WhoIsAwaited) {
+  Net net(4);  // 0 above 1 and 2, 1 above 3
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  EXPECT_THAT(net.nodes[1].fences->awaited(), IsEmpty());
+  net.join(1, "g", net.all(), "b");
+  EXPECT_THAT(net.nodes[1].fences->awaited(), ElementsAre(3));
+  net.join(3, "g", net.all(), "d");
+  EXPECT_THAT(net.nodes[3].fences->awaited(), ElementsAre(1));
+  net.settle();
+  EXPECT_THAT(net.nodes[1].fences->awaited(), ElementsAre(0));
+  EXPECT_THAT(net.nodes[0].fences->awaited(), IsEmpty()) << "it has not joined: nothing is said to it yet";
+  net.join(0, "g", net.all(), "a");
+  EXPECT_THAT(net.nodes[0].fences->awaited(), ElementsAre(2));
+  net.join(2, "g", net.all(), "c");
+  net.settle();
+  for (const auto& node : net.nodes) EXPECT_THAT(node.fences->awaited(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace gw::noded::pmix
