@@ -11,7 +11,7 @@ namespace {
 using base::ErrorCode;
 
 constexpr uint32_t kMagic = 0x52455047;
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 constexpr size_t kNonce = 32;
 
 std::string_view view(const auth::SessionKey& key) {
@@ -40,12 +40,36 @@ tl::unexpected<base::Error> garbled() {
   return base::fail(ErrorCode::kProtocol, "a message of the handshake between nodes cannot be read");
 }
 
+/// Who says this hello.
+base::Result<uint32_t> sender_of(const Identity& identity, std::string_view message) {
+  auth::Reader reader(message);
+  const uint32_t magic = reader.u32();
+  const uint8_t version = reader.u8();
+  const uint32_t from = reader.u32(), to = reader.u32();
+  reader.raw(kNonce);
+  const std::string_view proof = reader.raw(kNonce);
+  if (!reader.is_complete() || magic != kMagic || version != kVersion) return garbled();
+  const std::string_view said = message.substr(0, message.size() - proof.size());
+  if (!auth::equal_secret(proof, auth::view(derive(identity, "hello", said, {})))) return denied();
+  if (to != identity.self || from >= identity.nodes || from == to)
+    return base::fail(ErrorCode::kProtocol, "node " + std::to_string(from) + " looks for node " + std::to_string(to) +
+                                                ", but here is node " + std::to_string(identity.self) + " of " +
+                                                std::to_string(identity.nodes));
+  return from;
+}
+
 }  // namespace
+
+base::Status check_hello(const Identity& identity, std::string_view message) {
+  GW_TRY_STATUS(sender_of(identity, message));
+  return {};
+}
 
 DialerHandshake::DialerHandshake(const Identity& identity, uint32_t to) : identity_(identity) {
   const auth::Bytes32 nonce = auth::random_bytes32();
   auth::Writer writer;
   hello_ = writer.u32(kMagic).u8(kVersion).u32(identity.self).u32(to).raw(auth::view(nonce)).take();
+  hello_ += auth::view(derive(identity, "hello", hello_, {}));
 }
 
 base::Result<DialerHandshake::Finished> DialerHandshake::on_accept(std::string_view message) const {
@@ -63,16 +87,7 @@ base::Result<DialerHandshake::Finished> DialerHandshake::on_accept(std::string_v
 }
 
 base::Result<std::string> AnswerHandshake::on_hello(std::string_view message) {
-  auth::Reader reader(message);
-  const uint32_t magic = reader.u32();
-  const uint8_t version = reader.u8();
-  const uint32_t from = reader.u32(), to = reader.u32();
-  reader.raw(kNonce);
-  if (!reader.is_complete() || magic != kMagic || version != kVersion) return garbled();
-  if (to != identity_.self || from >= identity_.nodes || from == to)
-    return base::fail(ErrorCode::kProtocol, "node " + std::to_string(from) + " looks for node " + std::to_string(to) +
-                                                ", but here is node " + std::to_string(identity_.self) + " of " +
-                                                std::to_string(identity_.nodes));
+  GW_TRY(from, sender_of(identity_, message));
   peer_ = from;
   hello_ = message;
   const auth::Bytes32 nonce = auth::random_bytes32();

@@ -1,7 +1,8 @@
 // How two nodes of a step prove to each other that they know the step's secret, and agree on keys for one connection.
 // Pure: no I/O. The one who dials says hello, the other accepts, the first finishes; each message is one frame.
-// Invariants: whoever does not know the secret gets no keys and can prove nothing, also with recorded messages; keys
-// differ for each connection, direction and purpose; a node takes part under its own number alone.
+// Invariants: whoever does not know the secret gets no keys and can prove nothing, also with recorded messages, of
+// which a hello alone gets an answer; keys differ for each connection, direction and purpose; a node takes part under
+// its own number alone.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@ namespace gw::peer {
 
 /// Longest message of the handshake, in bytes.
 constexpr size_t kMaxHandshakeMessage = 256;
+/// Length of the first one.
+constexpr size_t kHelloBytes = 77;
 
 /// Who one is among the nodes that share a secret.
 struct Identity {
@@ -25,6 +28,10 @@ struct Identity {
   uint32_t self = 0;
   uint32_t nodes = 1;
 };
+
+/// Whether a hello comes from another node of the step, now or earlier. Errors: kProtocol, also for a node that is not
+/// there or a hello meant for another; kDenied.
+base::Status check_hello(const Identity& identity, std::string_view message);
 
 /// The side that dials.
 class DialerHandshake {
@@ -50,7 +57,7 @@ class AnswerHandshake {
  public:
   explicit AnswerHandshake(const Identity& identity) : identity_(identity) {}
 
-  /// What to answer. Errors: kProtocol, also for a node that is not there or a hello meant for another.
+  /// What to answer. Errors: as check_hello.
   base::Result<std::string> on_hello(std::string_view message);
   /// Errors: kDenied, kProtocol.
   base::Result<auth::SecureStream> on_finish(std::string_view message);

@@ -87,6 +87,8 @@ void Mesh::send(uint32_t node, std::string_view message) {
 
 // --- those who come ---
 
+void Mesh::adopt(io::Fd fd) { on_accept(io::Stream::adopt(loop_, std::move(fd), options_.max_waiting)); }
+
 void Mesh::on_accept(std::shared_ptr<io::Stream> stream) {
   if (visitors_.size() >= std::max<size_t>(options_.max_unproved, 1)) drop_visitor(visitors_.front());
   const auto visitor = visitors_.emplace_back(std::make_shared<Handshake>(std::move(stream)));

@@ -48,6 +48,8 @@ class Mesh {
   std::string address() const { return listener_->bound_address(); }
   /// Where each node listens, by number; to be told before anything is sent. Errors: not as many as there are nodes.
   base::Status set_addresses(std::vector<std::string> addresses);
+  /// Takes a connection that was accepted elsewhere, from which nothing was read.
+  void adopt(io::Fd fd);
   /// To another node. What is sent to a lost one is dropped.
   void send(uint32_t node, std::string_view message);
 

@@ -143,6 +143,7 @@ Status Helper::open_mesh(const wire::PmixSetup& setup) {
                    loop_, std::move(options), [this](uint32_t from, const std::string& m) { on_message(from, m); },
                    [this](uint32_t node, const base::Error& reason) { on_lost(node, reason); }));
   mesh_ = std::move(mesh);
+  for (io::Fd& fd : sockets_.visitors) mesh_->adopt(std::move(fd));
   return mesh_->set_addresses({setup.addresses().begin(), setup.addresses().end()});
 }
 

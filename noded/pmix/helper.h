@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "io/fd.h"
 #include "io/loop.h"
@@ -24,9 +25,10 @@ namespace gw::noded::pmix {
 /// What the shepherd gives the helper at its start.
 struct Sockets {
   io::Fd shepherd;
-  io::Fd tasks;  ///< Where they connect.
-  io::Fd peers;  ///< Where the other helpers connect; none if the step has one node.
-  io::Fd first;  ///< A task that has connected already, if that was why the helper started.
+  io::Fd tasks;                  ///< Where they connect.
+  io::Fd peers;                  ///< Where the other helpers connect; none if the step has one node.
+  io::Fd first;                  ///< A task that has connected already, if that was why the helper started.
+  std::vector<io::Fd> visitors;  ///< Other helpers that have connected already, or say so.
 };
 
 class Helper {

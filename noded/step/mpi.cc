@@ -173,7 +173,13 @@ Status Mpi::go(const wire::GoTasks& order) {
 
 void Mpi::watch() {
   tasks_watch_ = loop_.watch_readable(tasks_.get(), [this] { on_task_connects(); });
-  if (peers_) peers_watch_ = loop_.watch_readable(peers_.get(), [this] { on_peer_connects(); });
+  if (!peers_) return;
+  peer::Identity identity;
+  std::copy(setup_.secret().begin(), setup_.secret().end(), identity.secret.bytes.begin());
+  identity.purpose = setup_.name();
+  identity.self = setup_.self();
+  identity.nodes = static_cast<uint32_t>(setup_.nodes_size());
+  door_.emplace(loop_, peers_.get(), std::move(identity), [this] { on_peer_connects(); });
 }
 
 // One at a time: whoever comes in crowds does not keep the loop from its other work.
@@ -193,9 +199,7 @@ void Mpi::on_task_connects() {
 
 // No own task has come yet, so a step without MPI may be all there is: it does not end for want of a helper.
 void Mpi::on_peer_connects() {
-  if (start()) return;
-  peers_watch_.pause();
-  peers_retry_ = loop_.after(kRetry, [this] { peers_watch_.resume(); });
+  if (!start()) peers_retry_ = loop_.after(kRetry, [this] { on_peer_connects(); });
 }
 
 Status Mpi::start() {
@@ -208,7 +212,8 @@ Status Mpi::start() {
 }
 
 void Mpi::forget_sockets() {
-  for (io::EventHandle* event : {&tasks_watch_, &peers_watch_, &tasks_retry_, &peers_retry_}) event->cancel();
+  for (io::EventHandle* event : {&tasks_watch_, &tasks_retry_, &peers_retry_}) event->cancel();
+  door_.reset();
   for (io::Fd* fd : {&tasks_, &peers_, &first_}) fd->reset();
 }
 
@@ -233,6 +238,8 @@ void Mpi::become_helper(int socket, bool cloned_into) {
   const auto entered = enter_step(spec_, contain_, {hosts_, no_limits, 077}, cloned_into, [](const std::string&) {});
   if (!entered || ::chdir("/") != 0) ::_exit(EXIT_FAILURE);
   std::vector<int> sockets{socket, tasks_.get(), peers_.get(), first_.get()};
+  if (door_)
+    for (const int fd : door_->hand_over()) sockets.push_back(fd);
   const int end = kFirstSocket + static_cast<int>(sockets.size());
   for (int& fd : sockets)
     if (fd >= 0) fd = ::fcntl(fd, F_DUPFD, end);

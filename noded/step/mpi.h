@@ -1,9 +1,9 @@
 // PMIx for the tasks of a step on this node: the sockets at which its helper (noded/pmix) is reached stand before any
 // task runs, and the helper itself starts when a process of the step's user connects, or another node. A program that
 // uses no MPI costs no process.
-// Invariants: other users of the node start no helper; libpmix is not in this process; what the helper says is as
-// little trusted as what a task does, since both are the user's; it is in the step's containment and ends with the
-// tasks.
+// Invariants: nobody else starts a helper, whatever connects to its sockets; libpmix is not in this process; what the
+// helper says is as little trusted as what a task does, since both are the user's; it is in the step's containment and
+// ends with the tasks.
 #pragma once
 
 #include <functional>
@@ -18,6 +18,7 @@
 #include "noded/step/containment.h"
 #include "noded/step/proc/fd.h"
 #include "noded/step/task_env.h"
+#include "peer/doorkeeper.h"
 #include "wire/frame.h"
 #include "wire/launch.pb.h"
 #include "wire/pmix.pb.h"
@@ -92,7 +93,8 @@ class Mpi {
   io::Fd first_;          // the task for which the helper starts
   uint16_t port_ = 0;
   std::string address_;
-  io::Watch tasks_watch_, peers_watch_;
+  io::Watch tasks_watch_;
+  std::optional<peer::Doorkeeper> door_;  // of peers_
   io::Timer tasks_retry_, peers_retry_;
   pid_t helper_ = 0;
   std::shared_ptr<io::Stream> stream_;

@@ -55,7 +55,8 @@ int step() {
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
-  pmix::Sockets sockets{inherited(3), inherited(4), inherited(5), inherited(6)};
+  pmix::Sockets sockets{inherited(3), inherited(4), inherited(5), inherited(6), {}};
+  for (int fd = 7; gw::io::Fd visitor = inherited(fd); ++fd) sockets.visitors.push_back(std::move(visitor));
   if (!sockets.shepherd || !sockets.tasks) {
     std::fprintf(stderr, "gpmixd: --step is for gstepd, which gives it its sockets\n");
     return 2;

@@ -7,6 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "scene.h"
 
 namespace gw::noded::step {
@@ -84,13 +87,16 @@ TEST(Mpi, OfSeveralNodesEachSaysWhereItIsReachedAndNeedsTheOthers) {
   s.leave();
 }
 
-/// Connects to the port that the task was told, and says something.
-void talk_to(const std::string& uri, const std::string& bytes) {
+/// Connects to the port at the end of a text, as another user if one is given, and says something until it is hung up.
+void talk_to(const std::string& uri, const std::string& bytes, uid_t user = ::geteuid()) {
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<uint16_t>(std::stoi(uri.substr(uri.rfind(':') + 1))));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const uid_t self = ::geteuid();
+  ASSERT_TRUE(user == self || ::seteuid(user) == 0);
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_TRUE(user == self || ::seteuid(self) == 0);
   ASSERT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
   static_cast<void>(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL));
   ::shutdown(fd, SHUT_WR);
@@ -113,6 +119,45 @@ TEST(Mpi, GarbageAtItsPortHarmsNobody) {
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.ended(0), (stream::TaskEnded{0, 4, 0}));
   EXPECT_FALSE(client.state(Phase::kEnding)) << *client.state(Phase::kEnding);
+  s.leave();
+}
+
+int children_of(const std::string& pid) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "status");
+    for (std::string line; std::getline(file, line);) count += line == "PPid:\t" + pid;
+  }
+  return count;
+}
+
+// The shepherd, whose only child the task is, asks who comes before it starts a helper.
+TEST(Mpi, StrangersStartNoHelper) {
+  constexpr uid_t kStranger = 65534;
+  Scene s;
+  wire::LaunchTasks launch = launch_sh("echo $PPID $PMIX_SERVER_URI4; read line; exit 4");
+  launch.set_go(false);
+  *launch.mutable_pmix() = pmix_of("n[0-1]", {1, 1});
+  StepClient& client = s.run(launch);
+  ASSERT_TRUE(client.wait_state(Phase::kStarting));
+  const std::string mesh = client.state(Phase::kStarting).value_or("");
+  wire::StepOrder order;
+  order.mutable_go()->add_addresses(mesh);
+  order.mutable_go()->add_addresses("127.0.0.1:1");
+  client.order(order);
+  ASSERT_TRUE(client.wait_text(wire::output_channel(0), "\n"));
+  const std::string shepherd = client.out().substr(0, client.out().find(' '));
+  ASSERT_EQ(children_of(shepherd), 1);
+  talk_to(mesh, "GET / HTTP/1.0\r\n\r\n");
+  talk_to(mesh, std::string(1000, 'x'));
+  EXPECT_EQ(children_of(shepherd), 1);
+  if (::geteuid() == 0) {
+    for (int i = 0; i < 20; ++i) talk_to(client.out(), "", kStranger);
+    EXPECT_EQ(children_of(shepherd), 1);
+  }
+  client.send_input("go on\n");
+  EXPECT_TRUE(client.wait_over());
+  EXPECT_EQ(client.ended(0), (stream::TaskEnded{0, 4, 0}));
   s.leave();
 }
 
