@@ -1,7 +1,7 @@
 // bench_swarm CONFIG FIRST NODES TOPOLOGY: plays many nodes for a controller, in one process; nothing is executed. A
-// step's tasks "run" at once and end at once, by the protocol of a real shepherd: tickets, keys and encryption are real.
-// Nodes are called s0, s1, ..., these from number FIRST on; the program says "up" on standard output when all of them
-// are registered.
+// step's tasks "run" at once and end at once, by the protocol of a real shepherd: tickets, keys and encryption are
+// real. Nodes are called s0, s1, ..., these from number FIRST on; the program says "up" on standard output when all of
+// them are registered, and the seconds of the monotonic clock each time that tasks have begun to run on all of them.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -44,6 +44,7 @@ struct Swarm {
   link::AuthPool pool;
   wire::NodeTopology topology;
   size_t registered = 0, wanted = 0, next = 0;
+  size_t begun = 0;  // steps on nodes
   std::function<void()> on_registered;
 };
 
@@ -107,6 +108,10 @@ class Shepherd {
     for (const wire::TaskOrder& task : launch_.tasks())
       static_cast<void>(session_->send_control(stream::TaskStarted{task.rank(), 1}));
     say(StepState::Phase::kRunning);
+    if (++swarm_.begun % swarm_.wanted == 0) {
+      std::printf("%.6f\n", static_cast<double>(io::Loop::monotonic().us) / 1e6);
+      std::fflush(stdout);
+    }
     for (int i = 0; i < launch_.tasks_size(); ++i) {
       const auto place = static_cast<uint32_t>(i);
       for (const auto channel : {wire::output_channel(place), wire::error_channel(place)})

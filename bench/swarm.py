@@ -1,7 +1,7 @@
 """A step over many nodes: a controller, processes that play the nodes (bench_swarm, one a core), and grun. Nothing is executed.
 
-Prints one JSON line: milliseconds of grun from call to end, with an allocation of its own and inside one, one task a
-node.
+Prints one JSON line: milliseconds from the call of grun until the last task runs ("start"), and until grun ends, inside an
+allocation ("step") and with one of its own ("alone"), one task a node.
 """
 
 import argparse
@@ -57,14 +57,24 @@ def munged(root):
                   '--num-threads=4'], subprocess.DEVNULL)
 
 
-def milliseconds(argv, env, runs):
-    """Of each run, sorted; the first, in which programs are read, does not count."""
+def timed(argv, env, runs):
+    """Begin and end of each run, by the monotonic clock. One more than asked: in the first programs are read."""
     times = []
     for _ in range(runs + 1):
         begin = time.monotonic()
         subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, check=True)
-        times.append((time.monotonic() - begin) * 1000)
-    return sorted(times[1:])
+        times.append((begin, time.monotonic()))
+    return times
+
+
+def median(spans):
+    """Milliseconds, without the first run."""
+    return round(percentile(sorted((end - begin) * 1000 for begin, end in spans[1:]), 50))
+
+
+def last_starts(swarms, count):
+    """When the last task of each step began to run."""
+    return [max(float(swarm.stdout.readline()) for swarm in swarms) for _ in range(count)]
 
 
 def measure(options, root, programs):
@@ -87,12 +97,15 @@ def measure(options, root, programs):
             raise SystemExit('the nodes did not register: ' + (root / 'gctld.log').read_text()[-2000:])
         env = {**os.environ, 'GANGWAY_CONF': str(config), 'PATH': f'{programs}/bin:{os.environ["PATH"]}'}
         nodes = str(options.nodes)
-        alone = milliseconds(['grun', '-Q', '-N', nodes, '-n', nodes, 'true'], env, options.runs)
+        alone = timed(['grun', '-Q', '-N', nodes, '-n', nodes, 'true'], env, options.runs)
         inside = subprocess.run(['galloc', '-Q', '-N', nodes, '-n', nodes, 'python3', __file__, '--inside',
                                  str(options.runs), nodes], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 check=True, text=True)
-        return {'bench': 'swarm', 'nodes': options.nodes, 'step_p50_ms': percentile(json.loads(inside.stdout), 50),
-                'alone_p50_ms': percentile(alone, 50), 'runs': options.runs}
+        result = {'bench': 'swarm', 'nodes': options.nodes, 'runs': options.runs}
+        for name, spans in (('alone', alone), ('step', json.loads(inside.stdout))):
+            starts = zip((begin for begin, _ in spans), last_starts(swarms, len(spans)))
+            result |= {f'{name}_start_p50_ms': median(list(starts)), f'{name}_p50_ms': median(spans)}
+        return result
     finally:
         for process in reversed(running):
             end_process(process.pid)
@@ -113,6 +126,6 @@ def main():
 if __name__ == '__main__':
     import sys
     if '--inside' in sys.argv:
-        print(json.dumps(milliseconds(['grun', '-Q', '-n', sys.argv[3], 'true'], dict(os.environ), int(sys.argv[2]))))
+        print(json.dumps(timed(['grun', '-Q', '-n', sys.argv[3], 'true'], dict(os.environ), int(sys.argv[2]))))
     else:
         main()

@@ -76,8 +76,8 @@ Result<inet_diag_msg> ask(const sockaddr_in& own, const sockaddr_in& other) {
   return base::fail(ErrorCode::kInternal, "sock_diag says what cannot be read");
 }
 
-/// A kernel without the part for TCP says of every socket that it is not there, and a sandbox may forbid to ask: one that
-/// surely is there tells.
+/// A kernel without the part for TCP says of every socket that it is not there, and a sandbox may forbid to ask: one
+/// that surely is there tells.
 bool can_ask() {
   const io::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
