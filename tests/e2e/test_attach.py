@@ -184,7 +184,7 @@ def test_a_step_without_a_terminal(cluster):
 def test_tasks_that_ended_before_count_too(cluster):
     script = f"if [ $SLURM_PROCID = 0 ]; then exit 3; fi; while ! test -e {cluster.work}/let-go; do sleep 0.05; done"
     job = detached(cluster, script, "-N2", "-n2")
-    wait_for(lambda: "ended" in cluster.run("gattach", "--layout", job).stderr, "the end of the first task")
+    wait_for(lambda: "have ended" in cluster.run("gattach", "--layout", job, check=False).stderr, "the end of the first task")
     client = cluster.popen("gattach", job, stderr=subprocess.PIPE)
     said = client.stderr.readline()
     assert "the tasks on n0 have ended" in said
@@ -266,7 +266,8 @@ def test_nothing_to_attach_to(cluster):
 
 def test_several_steps_are_named(cluster):
     job = cluster.submit("grun --overlap --keep -n1 sleep 1000 & grun --overlap -n1 sleep 1001 & wait", "-N1", "-n2")
-    wait_for(lambda: cluster.run("gqueue", "-h", "-s", "-j", job).stdout.count("sleep") >= 2, "two steps")
+    wait_for(lambda: [s["state"] for s in cluster.json("gqueue", "-s", "--json")["steps"] if s["name"] == "sleep"] == ["RUNNING"] * 2,
+             "two steps that run")
     done = cluster.run("gattach", job, check=False)
     assert done.returncode == 1 and f"{job}.0 (sleep), {job}.1 (sleep)" in done.stderr, done.stderr
     kept = [n for n in "01" if "not started with --keep" not in cluster.run(
