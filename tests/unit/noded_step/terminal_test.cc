@@ -79,6 +79,7 @@ TEST(Terminal, GoesOverToWhoComesNextIfKept) {
   launch.set_keep(true);
   StepClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "screen"));
+  ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   const auto second = StepClient::of(s.spec, *s.peer, s.controller);
   second->join({kScreen});
   EXPECT_TRUE(second->wait_text(kScreen, "screen"));
@@ -95,6 +96,7 @@ TEST(Terminal, SurvivesItsClientAndShowsItsLastScreen) {
   launch.set_keep(true);
   StepClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "first screen"));
+  ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   client.go_away();
   const auto second = StepClient::of(s.spec, *s.peer, s.controller);
   second->join({kScreen});
@@ -111,6 +113,7 @@ TEST(Terminal, IsDrawnAnewForWhoTakesItOver) {
   launch.set_keep(true);
   StepClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
+  ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   const auto second = StepClient::of(s.spec, *s.peer, s.controller);
   second->join({kScreen});
   EXPECT_TRUE(second->wait_text(kScreen, "up\r\n"));
@@ -130,6 +133,7 @@ TEST(Terminal, TakesInputFromItsNextOwnerAfterAnEndOfInput) {
   launch.set_keep(true);
   StepClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
+  ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   client.send_input("");
   EXPECT_TRUE(client.wait_text(kScreen, "over"));
   const auto second = StepClient::of(s.spec, *s.peer, s.controller);

@@ -159,6 +159,9 @@ TEST(Join, GetsWhatIsPrintedFromThenOn) {
   launch.set_keep(true);
   StepClient& client = s.run(launch);
   ASSERT_TRUE(client.wait_text(kOut, "early"));
+  ASSERT_TRUE(is_joined(client));
+  const auto is_over = [&](stream::ChannelId channel) { return client.ends.contains(channel); };
+  ASSERT_TRUE(client.wait([&] { return is_over(wire::output_channel(1)) && is_over(wire::error_channel(1)); }));
   client.go_away();
   const auto second = StepClient::of(s.spec, *s.peer, s.controller);
   second->join({kOut, kErr});
