@@ -180,6 +180,7 @@ Status choose_nodes(const Program& program, const BcastOptions& o, RunPlan& plan
   r.tasks_per_node = 1;
   plan.knows_size = false;
   const auto get = [](const char* name) -> const char* { return std::getenv(name); };
+  if (o.job.empty()) GW_TRY_STATUS(check_job_of_environment(get));
   plan.job.id = facts_of_environment(get).id;
   if (o.job.empty() && plan.job.id == 0)
     return invalid("there is no allocation here", "call it inside a job, or with -j JOB");

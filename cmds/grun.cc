@@ -144,7 +144,8 @@ int run_grun(const Program& program, Args args) {
   Parsed parsed = parse_command(program, run_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
   if (!read) return failed(program, read.error());
-  if (const Status job = check_job_of_environment(environment); !job) return failed(program, job.error());
+  if (const Status job = check_job_of_environment(environment); !job && o.job_id == 0)
+    return failed(program, job.error());
   if (o.mpi_list) return printed("MPI plugin types are...\n\tpmix\n\tnone\n");
   plan.operands = std::move(parsed.operands);
   if (plan.operands.empty())

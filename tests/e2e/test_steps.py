@@ -217,6 +217,10 @@ def test_a_fifo_without_another_end_can_be_left(shared_cluster):
 def test_a_job_id_in_the_environment_that_is_none_is_named(shared_cluster):
     done = shared_cluster.run("env", "SLURM_JOB_ID=abc", "grun", "true", check=False)
     assert done.returncode == 1 and "SLURM_JOB_ID=abc is no job id" in done.stderr
+    done = shared_cluster.run("env", "SLURM_JOB_ID=abc", "gbcast", "/etc/passwd", "/tmp/x", check=False)
+    assert done.returncode == 1 and "SLURM_JOB_ID=abc is no job id" in done.stderr
+    done = shared_cluster.run("env", "SLURM_JOB_ID=abc", "grun", "--jobid=99999", "true", check=False)
+    assert done.returncode == 1 and "99999" in done.stderr and "abc" not in done.stderr
 
 
 def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):
