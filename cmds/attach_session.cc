@@ -31,13 +31,14 @@ AttachSession::AttachSession(client::Program program, config::Config config, Att
   ticket_.set_client_key(std::string(auth::view(key_.public_key())));
 }
 
-int AttachSession::run() {
+std::optional<int> AttachSession::run() {
   watch_signals();
   wire::ApiRequest request;
   *request.mutable_ticket() = ticket_;
   line_.call(std::move(request), [this](Result<wire::ApiReply> reply) { on_ticket(std::move(reply)); });
   loop_.run();
   client_.reset();
+  if (is_too_early_ && !exit_code_) return std::nullopt;
   return exit_code_.value_or(client::kExitFailed);
 }
 
@@ -66,6 +67,11 @@ Status AttachSession::begin(const wire::Step& step) {
     if (node.is_gone()) gone.push_back(node.share().node());
   if (!gone.empty()) say(false, "the tasks on " + base::compress_hostlist(gone) + " have ended");
   attach::StepOptions options = step_options();
+  for (const wire::StepNode& node : step.nodes()) options.tasks += node.share().tasks();
+  for (const std::optional<uint32_t>& only : {options_.only_output, options_.only_error})
+    if (only && *only >= options.tasks)
+      return base::invalid(fmt::format("step {} has no task {}", name_, *only),
+                           fmt::format("its tasks are 0 to {}", options.tasks - 1));
   const bool reads = !options_.layout && (!options_.watch || options.may_detach);
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(options), std::move(plans), out_, error_);
   client_->on_say([this](bool is_error, const std::string& text) { say(is_error, text); });
@@ -73,7 +79,7 @@ Status AttachSession::begin(const wire::Step& step) {
   client_->on_running([this] { on_joined(); });
   client_->on_detach([this] { leave(client::kExitOk); });
   if (reads) client_->take_input(attach::Descriptor::for_reading(STDIN_FILENO));
-  return client_->start([this](size_t) { return tickets_->for_node(); });
+  return client_->start([this, names = client_->node_names()](size_t i) { return tickets_->for_node(names[i]); });
 }
 
 void AttachSession::on_joined() {
@@ -102,7 +108,7 @@ void AttachSession::print_layout() {
 }
 
 void AttachSession::leave(int code) {
-  if (!client_) return finish(code);
+  if (!client_ || client_->is_too_early()) return finish(code);
   is_leaving_ = true;
   leave_terminal(true);
   if (!options_.layout) say(false, fmt::format("left step {}, which goes on", name_));
@@ -171,11 +177,21 @@ void AttachSession::fail(const base::Error& error) {
 }
 
 void AttachSession::on_done(int code) {
+  if (client_->is_too_early()) return try_again();
   if (is_leaving_ || code <= 128) return finish(code);
   leave_terminal(false);
   end_of_job_.ask(ticket_.job_id(), [this, code](const std::string& text) {
     if (!text.empty()) say(true, text);
     finish(code);
+  });
+}
+
+/// The step's nodes stand ready, and its tasks are about to run. A session is good once: the next run has another key.
+void AttachSession::try_again() {
+  constexpr base::Duration kSoon = base::milliseconds(100);
+  retry_timer_ = loop_.after(kSoon, [this] {
+    is_too_early_ = true;
+    loop_.stop();
   });
 }
 

@@ -24,8 +24,8 @@ struct AttachOptions {
 class AttachSession {
  public:
   AttachSession(client::Program program, config::Config config, AttachOptions options, const wire::Step& step);
-  /// Returns the exit code.
-  int run();
+  /// Returns the exit code; none if the step's tasks are not running yet, so that it is worth another try.
+  std::optional<int> run();
 
  private:
   client::Program program_;
@@ -44,6 +44,8 @@ class AttachSession {
   std::optional<int> exit_code_;
   bool is_joined_ = false;
   bool is_leaving_ = false;
+  bool is_too_early_ = false;
+  io::Timer retry_timer_;
   int code_so_far_ = 0;  // of nodes whose tasks had ended before
 
   bool only_looks() const { return options_.watch || options_.layout; }
@@ -62,6 +64,7 @@ class AttachSession {
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);
   void on_done(int code);
+  void try_again();
   void finish(int code);
   void leave_terminal(bool speaks);
   int code_of_all(int code) const;

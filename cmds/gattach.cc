@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "client/job_view.h"
@@ -163,7 +166,8 @@ Result<wire::Step> choose(const std::vector<const wire::Step*>& steps, const Tar
                     "name one: " + names_of(fits.empty() ? steps : fits));
 }
 
-Result<wire::Step> find_step(client::Connection& connection, const Target& target) {
+/// A step, unless the one that is meant has yet to start.
+Result<std::optional<wire::Step>> find_step(client::Connection& connection, const Target& target) {
   wire::ApiRequest ask_job, ask_steps;
   ask_job.mutable_show_job()->set_id(target.job);
   GW_TRY(shown, connection.call(std::move(ask_job)));
@@ -171,11 +175,30 @@ Result<wire::Step> find_step(client::Connection& connection, const Target& targe
   ask_steps.mutable_list_steps()->add_job_ids(target.job);
   GW_TRY(listed, connection.call(std::move(ask_steps)));
   std::vector<const wire::Step*> steps;
-  for (const wire::Step& step : listed.list_steps().steps())
-    if (step.started_us() != 0 && !step.is_ending()) steps.push_back(&step);
+  bool is_coming = false;
+  for (const wire::Step& step : listed.list_steps().steps()) {
+    if (step.is_ending()) continue;
+    if (step.started_us() != 0) steps.push_back(&step);
+    is_coming |= step.started_us() == 0 && (!target.step || *target.step == step.step());
+  }
   const auto is_it = [&](const wire::Step* s) { return !target.step || s->step() == *target.step; };
-  if (std::none_of(steps.begin(), steps.end(), is_it)) return tl::unexpected(nothing_there(job, target, steps));
-  return choose(steps, target);
+  const bool is_there = std::any_of(steps.begin(), steps.end(), is_it);
+  if (!is_there && is_coming) return std::nullopt;
+  if (!is_there) return tl::unexpected(nothing_there(job, target, steps));
+  GW_TRY(step, choose(steps, target));
+  return std::optional(std::move(step));
+}
+
+/// Waits for the step if need be; ctrl-C ends that.
+Result<wire::Step> await_step(const Program& program, const AttachOptions& o, client::Connection& connection,
+                              const Target& target) {
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
+  for (bool has_said = o.quiet;; std::this_thread::sleep_for(kBetweenLooks)) {
+    GW_TRY(step, find_step(connection, target));
+    if (step) return std::move(*step);
+    if (!std::exchange(has_said, true))
+      client::print_note(program, fmt::format("the step of job {} has not started yet: waiting for it", target.job));
+  }
 }
 
 /// What the step's node would refuse, said with who has the step.
@@ -194,7 +217,7 @@ Status may_take(client::Connection& connection, const wire::Step& step) {
 
 Result<wire::Step> find(const Program& program, const AttachOptions& o, const Target& target) {
   GW_TRY(connection, client::connect(program));
-  GW_TRY(step, find_step(connection, target));
+  GW_TRY(step, await_step(program, o, connection, target));
   if (!o.watch && !o.layout) GW_TRY_STATUS(may_take(connection, step));
   return step;
 }
@@ -213,9 +236,10 @@ int run_gattach(const Program& program, Args args) {
   if (!config) return failed(program, config.error());
   const auto step = find(program, o, *target);
   if (!step) return failed(program, step.error());
-  const int code = AttachSession(program, std::move(*config), o, *step).run();
+  std::optional<int> code;
+  while (!code) code = AttachSession(program, *config, o, *step).run();
   std::fflush(nullptr);
-  std::_Exit(code);  // a request that is still under way has a thread
+  std::_Exit(*code);  // a request that is still under way has a thread
 }
 
 }  // namespace gw::cmds

@@ -19,10 +19,11 @@ namespace {
 /// Ends of tasks that come together are told together.
 constexpr base::Duration kReportDelay = base::milliseconds(20);
 
-std::vector<std::string> nodes_by_rank(const std::vector<NodePlan>& plans) {
+/// Empty for tasks that the plans do not name.
+std::vector<std::string> nodes_by_rank(const std::vector<NodePlan>& plans, size_t at_least) {
   size_t tasks = 0;
   for (const NodePlan& plan : plans) tasks += static_cast<size_t>(plan.launch.tasks_size());
-  std::vector<std::string> names(tasks);
+  std::vector<std::string> names(std::max(tasks, at_least));
   for (const NodePlan& plan : plans)
     for (const wire::TaskOrder& task : plan.launch.tasks())
       if (task.rank() < tasks) names[task.rank()] = plan.node;
@@ -33,7 +34,12 @@ std::vector<std::string> nodes_by_rank(const std::vector<NodePlan>& plans) {
 
 StepClient::StepClient(io::Loop& loop, const auth::KeyPair& key, StepOptions options, std::vector<NodePlan> plans,
                        Sink& out, Sink& error)
-    : loop_(loop), key_(key), options_(std::move(options)), out_(out), error_(error), tasks_(nodes_by_rank(plans)) {
+    : loop_(loop),
+      key_(key),
+      options_(std::move(options)),
+      out_(out),
+      error_(error),
+      tasks_(nodes_by_rank(plans, options_.tasks)) {
   for (NodePlan& plan : plans) nodes_.emplace_back().plan = std::move(plan);
   for (Sink* sink : {&out_, &error_}) {
     sink->on_ready([this, sink] { resume_output(*sink); });
@@ -50,7 +56,8 @@ StepClient::~StepClient() {
 }
 
 Status StepClient::start(const AskFor& ask) {
-  const size_t channels = tasks_.size() * 2;
+  size_t channels = 0;
+  for (const Node& node : nodes_) channels += 2 * static_cast<size_t>(node.plan.launch.tasks_size());
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     node.plan.launch.set_go(nodes_.size() == 1);
@@ -222,6 +229,7 @@ void StepClient::on_closed(size_t index, const base::Error& reason) {
   const bool is_over = node.phase == Phase::kEnded && node.session->open_outputs() == 0;
   node.phase = Phase::kClosed;
   node.lost_timer.cancel();
+  if (options_.part != Part::kLaunch && !node.joined) return on_not_joined(node, reason);
   if (!is_over) {
     has_lost_ = true;
     say(true, node.plan.node + ": " + reason.text());
@@ -229,6 +237,22 @@ void StepClient::on_closed(size_t index, const base::Error& reason) {
     if (!is_ending_) end(options_.grace);
   }
   pump_input();
+  check_done();
+}
+
+/// The tasks of one node may have ended, or not have begun, while the others run.
+void StepClient::on_not_joined(Node& node, const base::Error& reason) {
+  is_too_early_ = reason.what == wire::kTasksNotStarted;
+  if (is_too_early_) return depart(1);
+  const bool is_last =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.phase == Phase::kClosed && !n.joined; });
+  if (is_last || reason.what != wire::kTasksHaveEnded) {
+    say(true, node.plan.node + ": " + reason.text());
+    return depart(1);
+  }
+  node.plan.launch.clear_tasks();
+  say(false, "the tasks on " + node.plan.node + " have ended");
+  check_running();
   check_done();
 }
 

@@ -49,6 +49,7 @@ struct StepOptions {
   bool may_detach = false;                             ///< By its key, from a terminal.
   bool keeps_input_open = false;                       ///< Without input here the tasks get no end of it.
   std::optional<uint32_t> only_output, only_error;     ///< Of this task; what others print is passed over.
+  size_t tasks = 0;                                    ///< Of the whole step, if they are more than the plans have.
   std::optional<base::Duration> wait_after_first;      ///< After the first task's end; then the others are ended.
   base::Duration grace = base::seconds(2);             ///< Between SIGTERM and SIGKILL.
   base::Duration patience_at_end = base::seconds(20);  ///< For nodes that were told to end the step.
@@ -95,6 +96,8 @@ class StepClient final : private NodeEvents {
   void leave();
   /// Leaves the tasks alone and says so to their nodes; then on_done, with this code.
   void depart(int exit_code);
+  /// It was to join a step whose tasks do not run yet; on_done comes, and whoever likes tries again.
+  bool is_too_early() const { return is_too_early_; }
   /// Every task has run at some time.
   bool is_running() const { return is_running_; }
   /// It joined a step that has a terminal, whose size is this.
@@ -156,6 +159,7 @@ class StepClient final : private NodeEvents {
   bool has_lost_ = false;        // a node's tasks, or output
   std::optional<int> mpi_code_;  // a node of an MPI program failed: the exit code at least
   bool is_departing_ = false;
+  bool is_too_early_ = false;
   std::optional<int> own_code_;
   io::Timer report_timer_, first_exit_timer_, end_timer_, key_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -171,6 +175,7 @@ class StepClient final : private NodeEvents {
   base::Status open(Node& node);
   void on_joined(Node& node, const stream::Joined& joined);
   void on_joined_task(Node& node, uint32_t rank);
+  void on_not_joined(Node& node, const base::Error& reason);
   void show(Node& node);
   void wait_departed(int exit_code, int looks);
   bool is_left_out(const Node& node, stream::ChannelId channel) const;

@@ -58,7 +58,7 @@ std::vector<std::string> TaskTable::state_lines(const std::string& step) const {
   for (size_t state = 0; state < kWords.size(); ++state) {
     std::vector<uint32_t> ranks;
     for (uint32_t rank = 0; rank < tasks_.size(); ++rank)
-      if (static_cast<size_t>(tasks_[rank].state) == state) ranks.push_back(rank);
+      if (!node_of_[rank].empty() && static_cast<size_t>(tasks_[rank].state) == state) ranks.push_back(rank);
     if (!ranks.empty()) lines.push_back(fmt::format("step:{} {}: {}", step, tasks_text(ranks), kWords[state]));
   }
   return lines;

@@ -17,7 +17,7 @@ std::string tasks_text(const std::vector<uint32_t>& ranks);
 
 class TaskTable {
  public:
-  /// node_of[rank]: the name of its node.
+  /// node_of[rank]: the name of its node; empty if it is not known.
   explicit TaskTable(std::vector<std::string> node_of) : node_of_(std::move(node_of)), tasks_(node_of_.size()) {}
 
   /// For those whose ranks are known only now.
@@ -34,7 +34,7 @@ class TaskTable {
   int exit_code() const;
   /// The highest of those that ended by themselves, not by SIGTERM or SIGKILL: what a step that was ended ends with.
   int own_exit_code() const;
-  /// One line for each state that tasks are in: "step:7.0 tasks 0-3: running".
+  /// One line for each state that tasks are in whose node is known: "step:7.0 tasks 0-3: running".
   std::vector<std::string> state_lines(const std::string& step) const;
   /// How tasks ended badly since the last call: "n3: task 5: Exited with exit code 2", "n1: tasks 0-3: Terminated".
   std::vector<std::string> take_bad_ends();

@@ -16,8 +16,9 @@ class Tickets {
   /// `line` outlives every session. `first` may be empty.
   Tickets(Errands& line, wire::TicketRequest request, std::string first)
       : line_(line), request_(std::move(request)), first_(std::move(first)) {}
-  /// For the session with one node.
-  stream::Client::AskFn for_node() const;
+  /// For the session with one node. A node of which the controller says meanwhile that its tasks have ended is not
+  /// waited for: the answer is the error wire::kTasksHaveEnded.
+  stream::Client::AskFn for_node(const std::string& node = {}) const;
 
  private:
   Errands& line_;

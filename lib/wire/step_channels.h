@@ -17,6 +17,9 @@ constexpr uint32_t error_channel(uint32_t place) { return 3 + 2 * place; }
 constexpr const char* kTakenOver = "another client took this step over";
 /// The same at the end of the step.
 constexpr const char* kStepOver = "over";
+/// What a client is refused with that comes too late, or too early, to join or to watch.
+constexpr const char* kTasksHaveEnded = "the step is over";
+constexpr const char* kTasksNotStarted = "the step has not started yet";
 /// What StepState::kEnding says of a step that the controller ends, on all its nodes.
 constexpr const char* kStepIsEnded = "the step is ended";
 /// Longest StepOrder, in bytes.

@@ -181,16 +181,41 @@ def test_a_step_without_a_terminal(cluster):
     assert watcher.returncode == 5
 
 
-def test_tasks_that_ended_before_count_too(cluster):
-    script = f"if [ $SLURM_PROCID = 0 ]; then exit 3; fi; while ! test -e {cluster.work}/let-go; do sleep 0.05; done"
+@pytest.mark.parametrize("last", [0, 4])
+def test_tasks_that_ended_before_count_too(cluster, last):
+    script = (f"if [ $SLURM_PROCID = 0 ]; then exit 3; fi; while ! test -e {cluster.work}/let-go{last}; do sleep 0.05; "
+              f"done; exit {last}")
     job = detached(cluster, script, "-N2", "-n2")
     wait_for(lambda: "have ended" in cluster.run("gattach", "--layout", job, check=False).stderr, "the end of the first task")
     client = cluster.popen("gattach", job, stderr=subprocess.PIPE)
     said = client.stderr.readline()
     assert "the tasks on n0 have ended" in said
-    (cluster.work / "let-go").touch()
+    (cluster.work / f"let-go{last}").touch()
     client.communicate(timeout=60)
-    assert client.returncode == 3
+    assert client.returncode == max(3, last)
+
+
+def test_a_step_that_has_not_started_is_waited_for(cluster):
+    job = cluster.submit("sleep 1000", "-N1", "-w", "n0")
+    cluster.wait_state(job, "RUNNING")
+    cluster.kill("gnoded.n0", signal.SIGSTOP)
+    try:
+        inside = cluster.popen("grun", "-Q", f"--jobid={job}", "--overlap", "sh", "-c", "while :; do echo tick; sleep 0.1; done")
+        wait_for(lambda: any(s["name"] == "sh" for s in cluster.json("gqueue", "-s", "--json")["steps"]), "the step")
+        watcher = cluster.popen("gattach", "--watch", job, stderr=subprocess.PIPE)
+        assert "has not started yet: waiting for it" in watcher.stderr.readline()
+    finally:
+        cluster.kill("gnoded.n0", signal.SIGCONT)
+    assert watcher.stdout.readline() == "tick\n"
+    cluster.run("gcancel", job)
+    watcher.communicate(timeout=60)
+    inside.communicate(timeout=60)
+
+
+def test_a_filter_names_a_task_that_is_there(cluster):
+    job = detached(cluster, "sleep 1000", "-n2")
+    done = cluster.run("gattach", "--output-filter=2", job, check=False)
+    assert done.returncode == 1 and f"step {job}.0 has no task 2 (its tasks are 0 to 1)" in done.stderr, done.stderr
 
 
 def test_why_the_job_ended_is_told(cluster):

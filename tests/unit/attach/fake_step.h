@@ -46,8 +46,8 @@ struct FakeNode : stream::Handler {
   std::vector<stream::Control> controls;
   std::map<stream::ChannelId, std::string> to_send;  ///< Then the channel ends.
   std::map<stream::ChannelId, size_t> sent;
-  /// What the node does once it has its launch, is let go, is told to end.
-  std::function<void(FakeNode&)> at_launch, at_go, at_end = [](FakeNode&n) { n.over(143); };
+  /// What the node does once it has its launch, is let go, is told to end, is joined.
+  std::function<void(FakeNode&)> at_launch, at_go, at_end = [](FakeNode&n) { n.over(143); }, at_join;
 
   FakeNode(io::Loop& loop, const auth::SigningKey& c) : controller(c) {
     stream::ServerOptions options;
@@ -122,8 +122,19 @@ struct FakeNode : stream::Handler {
       say(Phase::kStarting);
       if (launch.go()) go();
     }
+    if (order.has_join() && at_join) at_join(*this);
     if (order.has_go()) go();
     if (order.has_end() && !std::exchange(has_end, true)) at_end(*this);
+  }
+  /// Who joins is told that tasks of these ranks run here.
+  void tell_joined(const std::vector<uint32_t>& ranks) {
+    for (const uint32_t rank : ranks) launch.add_tasks()->set_rank(rank);
+    stream::Joined joined;
+    joined.tasks = static_cast<uint32_t>(ranks.size());
+    say(joined);
+    for (uint32_t place = 0; place < places(); ++place)
+      EXPECT_TRUE(session->open_send(wire::output_channel(place)) && session->open_send(wire::error_channel(place)));
+    run();
   }
   void go() {
     has_go = true;
@@ -171,7 +182,8 @@ struct FakeStep {
     for (size_t i = 0; i < tasks.size(); ++i) {
       NodePlan plan{"n" + std::to_string(i), nodes[i]->server->bound_address(), nodes[i]->key.public_key(), {}};
       plan.launch.add_programs()->add_argv("program");
-      for (uint32_t k = 0; k < tasks[i]; ++k) plan.launch.add_tasks()->set_rank(rank++);
+      for (uint32_t k = 0; k < tasks[i]; ++k, ++rank)
+        plan.launch.add_tasks()->set_rank(options.part == Part::kLaunch ? rank : UINT32_MAX);
       plans.push_back(std::move(plan));
     }
     client = std::make_unique<StepClient>(loop, key, options, std::move(plans), *out_sink, *error_sink);

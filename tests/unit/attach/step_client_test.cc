@@ -244,6 +244,64 @@ TEST(StepClient, ANodeThatIsLostForGoodFailsTheStep) {
   EXPECT_TRUE(step.nodes[0]->has_end);
 }
 
+// --- joining ---
+
+/// Of the tasks 0 to 3 of a step, 2 and 3 run on the nodes that are joined.
+struct JoinedStep : FakeStep {
+  JoinedStep() : FakeStep(2) {
+    options.part = Part::kJoin;
+    options.tasks = 4;
+    nodes[0]->at_join = [](FakeNode& n) { n.tell_joined({2}); };
+  }
+  /// The second node refuses who would join.
+  void refuse(size_t node, const char* why) {
+    nodes[node]->at_join = [why](FakeNode& n) { n.session->close({base::ErrorCode::kConflict, why, ""}); };
+  }
+  int run_to_end(uint8_t how) {
+    make({1, 1});
+    client->on_running([this, how] { nodes[0]->over(how); });
+    start();
+    return finish();
+  }
+};
+
+TEST(StepClient, CodesOfTasksCountWhateverTheirRank) {
+  JoinedStep step;
+  step.nodes[1]->at_join = [](FakeNode& n) {
+    n.tell_joined({3});
+    n.over(5);
+  };
+  EXPECT_EQ(step.run_to_end(4), 5);
+  EXPECT_THAT(step.said, Contains(HasSubstr("n1: task 3: Exited with exit code 5")));
+  EXPECT_THAT(step.client->tasks().state_lines("7.0"), ElementsAre("step:7.0 tasks 2-3: exited abnormally"));
+}
+
+TEST(StepClient, ANodeWhoseTasksHaveEndedHoldsUpNobodyWhoJoins) {
+  JoinedStep step;
+  step.refuse(1, wire::kTasksHaveEnded);
+  EXPECT_EQ(step.run_to_end(4), 4);
+  EXPECT_THAT(step.said, Contains("the tasks on n1 have ended"));
+}
+
+TEST(StepClient, WhoJoinsTooLateIsTold) {
+  JoinedStep step;
+  step.refuse(0, wire::kTasksHaveEnded);
+  step.refuse(1, wire::kTasksHaveEnded);
+  EXPECT_EQ(step.run_to_end(0), 1);
+  EXPECT_THAT(step.said, Contains(HasSubstr("error: ")));
+  EXPECT_FALSE(step.client->is_too_early());
+}
+
+TEST(StepClient, WhoJoinsTooEarlyMayTryAgain) {
+  JoinedStep step;
+  step.refuse(1, wire::kTasksNotStarted);
+  EXPECT_EQ(step.run_to_end(0), 1);
+  EXPECT_TRUE(step.client->is_too_early());
+  EXPECT_THAT(step.said, ElementsAre());
+}
+
+// --- on the way ---
+
 TEST(StepClient, SignalsAndSizesReachTheTasks) {
   FakeStep step;
   step.nodes[0]->at_go = [](FakeNode& n) { n.run(); };
