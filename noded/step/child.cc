@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/text.h"
@@ -31,6 +32,18 @@ namespace {
 constexpr bool kMayClone = false;
 #else
 constexpr bool kMayClone = true;
+#endif
+
+// What the address sanitizer knows of the stack would be wrong after another process has used it.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GW_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(GW_ADDRESS_SANITIZER)
+constexpr bool kMayShareMemory = false;
+#else
+constexpr bool kMayShareMemory = kMayClone;
 #endif
 
 void reset_signals() {
@@ -77,6 +90,21 @@ Forked fork_into(int group_fd) {
   return {::fork(), false};
 }
 
+pid_t spawn_sibling(const std::function<void()>& body) {
+  if (!kMayShareMemory) {
+    const pid_t pid = ::fork();
+    if (pid == 0) body();
+    return pid;
+  }
+  alignas(16) static char stack[256 << 10];
+  const auto run = [](void* what) -> int {
+    (*static_cast<const std::function<void()>*>(what))();
+    return EXIT_FAILURE;
+  };
+  return ::clone(run, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD,
+                 const_cast<std::function<void()>*>(&body));
+}
+
 base::Status enter_step(const wire::StepSpec& spec, Containment& contain, const ChildSettings& settings,
                         bool cloned_into, const NoteFn& note) {
   reset_signals();
@@ -85,9 +113,12 @@ base::Status enter_step(const wire::StepSpec& spec, Containment& contain, const 
   if (!spec.node().empty() && ::geteuid() == 0) note(enter_host_view(spec.node(), settings.hosts));
   // The launcher protects itself from the OOM killer; a task is an ordinary process.
   if (::geteuid() == 0) static_cast<void>(proc::write_control("/proc/self/oom_score_adj", "0"));
-  for (const auto& [name, value] : settings.limits) note(apply_limit(name, value));
   ::umask(static_cast<mode_t>(settings.umask) & 0777);
   return become_user(spec);
+}
+
+void apply_limits(const google::protobuf::Map<std::string, uint64_t>& limits, const NoteFn& note) {
+  for (const auto& [name, value] : limits) note(apply_limit(name, value));
 }
 
 void wait_for_go(int go) {

@@ -2,10 +2,13 @@
 #include "noded/step/exec_program.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "noded/step/exec_script.h"
@@ -33,10 +36,30 @@ std::string first_bytes(const std::string& file) {
   return bytes;
 }
 
+ExecFailure explain(const std::string& name, const std::string& file, int error) {
+  std::string text = base::printable(name) + ": " + std::generic_category().message(error);
+  const bool is_there = ::access(file.c_str(), F_OK) == 0;
+  if (error == ENOENT && is_there) {  // the kernel means its interpreter
+    const std::string interpreter = interpreter_of(first_bytes(file)).path;
+    text = base::printable(name) + ": interpreter " + base::printable(interpreter) + ": " +
+           std::generic_category().message(error);
+  }
+  return {error == ENOENT && !is_there ? kNotFoundCode : kNotExecutableCode, text};
+}
+
+/// Where a program may lie, in the order in which it is looked for.
+std::vector<std::string> places_of(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return {name};
+  std::vector<std::string> files;
+  for (const std::string& folder : base::split(path.empty() ? kDefaultPath : path, ':'))
+    files.push_back((folder.empty() ? "." : folder) + "/" + name);
+  return files;
+}
+
 class Exec {
  public:
-  Exec(std::vector<std::string> words, std::vector<std::string> environment)
-      : words_(std::move(words)), environment_(std::move(environment)), env_(pointers(environment_)) {}
+  Exec(std::vector<std::string> words, std::vector<std::string>& environment)
+      : words_(std::move(words)), environment_(environment), env_(pointers(environment_)) {}
 
   /// The errno of trying this file.
   int attempt(const std::string& file) {
@@ -45,21 +68,15 @@ class Exec {
     if (error == ENOEXEC && is_text(file)) run_by_shell(file);
     return error;
   }
-  ExecFailure explain(const std::string& file, int error) const {
-    std::string text = base::printable(words_.front()) + ": " + std::generic_category().message(error);
-    if (error == E2BIG) text += " (arguments and environment are " + std::to_string(size()) + " bytes)";
-    const bool is_there = ::access(file.c_str(), F_OK) == 0;
-    if (error == ENOENT && is_there) {  // the kernel means its interpreter
-      const std::string interpreter = interpreter_of(first_bytes(file)).path;
-      text = base::printable(words_.front()) + ": interpreter " + base::printable(interpreter) + ": " +
-             std::generic_category().message(error);
-    }
-    return {error == ENOENT && !is_there ? kNotFoundCode : kNotExecutableCode, text};
+  ExecFailure explain_it(const std::string& file, int error) const {
+    ExecFailure failure = explain(words_.front(), file, error);
+    if (error == E2BIG) failure.text += " (arguments and environment are " + std::to_string(size()) + " bytes)";
+    return failure;
   }
 
  private:
   std::vector<std::string> words_;
-  std::vector<std::string> environment_;
+  std::vector<std::string>& environment_;
   std::vector<char*> env_;
 
   // A program of another machine is no text, and the shell would only be confused by it.
@@ -85,24 +102,33 @@ bool means_elsewhere(int error) {
 
 }  // namespace
 
-ExecFailure exec_program(std::vector<std::string> words, std::string path, std::vector<std::string> environment) {
-  const std::string name = words.front();
-  Exec exec(std::move(words), std::move(environment));
-  if (name.find('/') != std::string::npos) {
-    const int error = exec.attempt(name);
-    return exec.explain(name, error);
+std::optional<ExecFailure> foresee_failure(const std::string& name, const std::string& path) {
+  int error = ENOENT;  // one that is there, but not for us, is the better answer
+  std::string found;
+  for (const std::string& file : places_of(name, path)) {
+    struct stat status {};
+    const bool may = ::access(file.c_str(), X_OK) == 0 && ::stat(file.c_str(), &status) == 0;
+    if (may && !S_ISDIR(status.st_mode)) return std::nullopt;
+    const int why = may ? EACCES : errno;
+    if (!means_elsewhere(why)) return std::nullopt;  // it is for execve to say
+    if (error == ENOENT) std::tie(error, found) = std::pair(why, file);
   }
-  if (path.empty()) path = kDefaultPath;
+  return explain(name, found, error);
+}
+
+ExecFailure exec_program(std::vector<std::string> words, std::string path, std::vector<std::string>& environment) {
+  const std::string name = words.front();
+  Exec exec(std::move(words), environment);
+  const std::vector<std::string> files = places_of(name, path);
+  if (name.find('/') != std::string::npos) return exec.explain_it(name, exec.attempt(name));
   std::string denied;  // one that is there, but not for us, is the better answer
-  for (const std::string& folder : base::split(path, ':')) {
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+  for (const std::string& file : files) {
     const int error = exec.attempt(file);
     if (!means_elsewhere(error) || (error == ENOENT && ::access(file.c_str(), F_OK) == 0))
-      return exec.explain(file, error);
+      return exec.explain_it(file, error);
     if (error == EACCES && denied.empty()) denied = file;
   }
-  if (!denied.empty()) return exec.explain(denied, EACCES);
-  return exec.explain("", ENOENT);
+  return denied.empty() ? exec.explain_it("", ENOENT) : exec.explain_it(denied, EACCES);
 }
 
 }  // namespace gw::noded::step

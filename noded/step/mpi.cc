@@ -234,8 +234,7 @@ Status Mpi::fork_helper() {
 
 // Its sockets lie at 3 and up; copies above keep one from being overwritten by another on the way there.
 void Mpi::become_helper(int socket, bool cloned_into) {
-  const google::protobuf::Map<std::string, uint64_t> no_limits;
-  const auto entered = enter_step(spec_, contain_, {hosts_, no_limits, 077}, cloned_into, [](const std::string&) {});
+  const auto entered = enter_step(spec_, contain_, {hosts_, 077}, cloned_into, [](const std::string&) {});
   if (!entered || ::chdir("/") != 0) ::_exit(EXIT_FAILURE);
   std::vector<int> sockets{socket, tasks_.get(), peers_.get(), first_.get()};
   if (door_)

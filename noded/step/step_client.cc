@@ -130,7 +130,7 @@ base::Status StepTasks::open() {
 base::Result<std::shared_ptr<stream::Handler>> StepTasks::welcome(const auth::Ticket& ticket,
                                                                   stream::Session& session) {
   constexpr size_t kMostKnown = 4096;  // as many as there may be tickets within their life
-  if (phase_ >= Phase::kDraining || is_ending_) return base::fail(ErrorCode::kConflict, "the step is over");
+  if (phase_ >= Phase::kDraining || is_ending_) return base::fail(ErrorCode::kConflict, wire::kTasksHaveEnded);
   // A client comes once: its session is gone, and it may not know yet who has the step now.
   if (known_.size() >= kMostKnown) known_.clear();
   if (!known_.insert(ticket.client_key).second) return base::fail(ErrorCode::kConflict, "this session has ended");
@@ -141,7 +141,7 @@ base::Result<std::shared_ptr<stream::Handler>> StepTasks::welcome(const auth::Ti
 }
 
 base::Result<std::shared_ptr<stream::Handler>> StepTasks::watch(stream::Session& session) {
-  if (phase_ != Phase::kRunning) return base::fail(ErrorCode::kConflict, "the step has not started yet");
+  if (phase_ != Phase::kRunning) return base::fail(ErrorCode::kConflict, wire::kTasksNotStarted);
   GW_TRY_STATUS(audience_.add_watcher(session));
   say_joined(session);
   for (const TaskOutput& output : outputs_) {
@@ -154,8 +154,8 @@ base::Result<std::shared_ptr<stream::Handler>> StepTasks::watch(stream::Session&
 }
 
 base::Status StepTasks::may_join() const {
-  if (phase_ < Phase::kRunning) return base::fail(ErrorCode::kConflict, "the step has not started yet");
-  if (phase_ > Phase::kRunning || is_ending_) return base::fail(ErrorCode::kConflict, "the step is over");
+  if (phase_ < Phase::kRunning) return base::fail(ErrorCode::kConflict, wire::kTasksNotStarted);
+  if (phase_ > Phase::kRunning || is_ending_) return base::fail(ErrorCode::kConflict, wire::kTasksHaveEnded);
   if (audience_.owner() == nullptr || is_kept_) return {};
   return base::fail(ErrorCode::kConflict, "another client has this step, which was not started with --keep");
 }
@@ -232,8 +232,7 @@ void StepTasks::on_order(Guest& guest, const std::string& frame) {
   if (!order.has_go()) return;  // of a newer client
   may_go_ = true;
   go_order_ = std::move(*order.mutable_go());
-  const auto stands = [](const StepTask& task) { return task.state == StepTask::State::kStanding; };
-  if (phase_ == Phase::kStarting && std::all_of(tasks_.begin(), tasks_.end(), stands)) let_go();
+  if (phase_ == Phase::kStarting && stands_) let_go();
 }
 
 void StepTasks::on_launch(wire::LaunchTasks launch) {

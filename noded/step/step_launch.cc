@@ -20,7 +20,8 @@ bool is_clients(const wire::TaskStream& stream) { return stream.kind() == wire::
 
 }  // namespace
 
-// Each task takes descriptors here while it starts and runs. The tasks themselves get what there was before.
+// Each task takes descriptors here while it starts and runs, and in its starter. The tasks themselves get what there
+// was before.
 void StepTasks::raise_file_limit() {
   constexpr rlim_t kOwn = 256, kEach = 8;
   rlimit now{};
@@ -71,17 +72,18 @@ base::Status StepTasks::launch_all() {
   });
   const size_t count = static_cast<size_t>(plan_->launch.tasks_size());
   tasks_.reserve(count);
-  for (size_t place = 0; place < count; ++place) GW_TRY_STATUS(launch_one(place));
+  std::vector<TaskEnds> ends(count);
+  for (size_t place = 0; place < count; ++place) {
+    GW_TRY(made, make_ends(place));
+    ends[place] = std::move(made);
+    tasks_.emplace_back().rank = plan_->launch.tasks(static_cast<int>(place)).rank();
+  }
+  GW_TRY(starter, fork_starter(*plan_, std::move(ends)));
+  Starting& starting = starting_.emplace();
+  starting.starter = std::move(starter);
+  starting.watch = loop_.watch_readable(starting.starter.events.get(), [this] { read_events(); });
   if (is_input_over_) input_->end();
   if (audience_.owner() != nullptr) audience_.owner()->pull(wire::kInputChannel);
-  return {};
-}
-
-base::Status StepTasks::launch_one(size_t place) {
-  GW_TRY(ends, make_ends(place));
-  GW_TRY(spawned, spawn_step_task(*plan_, place, ends));
-  StepTask& task = tasks_.emplace_back(std::move(spawned));
-  task.watch = loop_.watch_readable(task.events.get(), [this, &task] { read_events(task); });
   return {};
 }
 
@@ -146,8 +148,7 @@ void StepTasks::add_output(proc::Fd fd, stream::ChannelId channel) {
 void StepTasks::let_go() {
   if (mpi_)
     if (const base::Status gone = mpi_->go(go_order_); !gone) return fail(gone.error(), 1);
-  const std::string bytes(tasks_.size(), 'g');
-  if (const base::Status gone = proc::write_all(plan_->go.write_end.get(), bytes, "go"); !gone) fail(gone.error(), 1);
+  if (const base::Status gone = proc::write_all(plan_->go.write_end.get(), "g", "go"); !gone) fail(gone.error(), 1);
   ::malloc_trim(0);  // a launch may have been large
 }
 

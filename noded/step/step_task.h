@@ -1,4 +1,4 @@
-// One task of a step, from its fork: the process, and how far it has come.
+// One task of a step, and what all of a launch have in common.
 #pragma once
 
 #include <sys/resource.h>
@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "io/loop.h"
 #include "noded/step/child.h"
 #include "noded/step/task.h"
 #include "noded/step/task_env.h"
@@ -16,7 +15,7 @@
 
 namespace gw::noded::step {
 
-/// What all tasks of a launch have in common; the task's process sees it as it was at its fork.
+/// What all tasks of a launch have in common; their starter sees it as it was at its fork.
 struct StepPlan {
   const wire::StepSpec& spec;
   Containment& contain;
@@ -24,7 +23,7 @@ struct StepPlan {
   wire::LaunchTasks launch;
   Environment environment;
   std::optional<rlimit> files;  ///< Open files that a process had before the shepherd helped itself to more.
-  Pipe go;                      ///< A byte for each task.
+  Pipe go;                      ///< One byte lets them start; its closing calls that off.
 };
 
 /// The task's ends; those that are not the client's are not set.
@@ -36,14 +35,11 @@ struct TaskEnds {
 };
 
 struct StepTask {
-  enum class State { kForked, kStanding, kFailed, kRunning, kEnded };  // kFailed: it has said why, and is going
+  enum class State { kWaiting, kFailed, kRunning, kEnded };  // kFailed: it has said why, and is going
 
   uint32_t rank = 0;
-  pid_t pid = 0;
-  State state = State::kForked;
-  proc::Fd events;
-  io::Watch watch;  // of `events`, and goes before it
-  std::string buffer;
+  pid_t pid = 0;  ///< 0 before it is known.
+  State state = State::kWaiting;
   int status = 0;  ///< As wait() gives it; once it has ended, or said that it will.
 
   /// Its end, as wait() gives it. The code that it failed with holds: its client, told of that, may have had it killed
@@ -52,15 +48,10 @@ struct StepTask {
     if (state != State::kFailed) status = how;
     state = State::kEnded;
   }
-  bool is_alive() const { return state != State::kEnded; }
-  /// It is still our own code, and would go on to run its program.
-  bool is_starting() const { return state == State::kForked || state == State::kStanding; }
+  bool is_alive() const { return pid > 0 && state != State::kEnded; }
 };
 
 /// How an ended task ended.
 stream::TaskEnded end_of(const StepTask& task);
-
-/// Forks the task at `place`, which tells by events how far it is and runs its program when it may go.
-base::Result<StepTask> spawn_step_task(const StepPlan& plan, size_t place, const TaskEnds& ends);
 
 }  // namespace gw::noded::step

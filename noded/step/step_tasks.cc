@@ -52,40 +52,80 @@ std::vector<TaskAt> StepTasks::running() const {
 }
 
 bool StepTasks::has_living() const {
-  return std::any_of(tasks_.begin(), tasks_.end(), [](const StepTask& task) { return task.is_alive(); });
+  return starting_ || std::any_of(tasks_.begin(), tasks_.end(), [](const StepTask& task) { return task.is_alive(); });
 }
 
-void StepTasks::read_events(StepTask& task) {
-  if (!task.events) return;
+void StepTasks::read_events() {
+  if (!starting_) return;
   char bytes[4096];
   ssize_t n = 0;
-  while ((n = ::read(task.events.get(), bytes, sizeof bytes)) > 0) task.buffer.append(bytes, static_cast<size_t>(n));
-  const bool is_closed = n == 0;
+  while ((n = ::read(starting_->starter.events.get(), bytes, sizeof bytes)) > 0)
+    starting_->buffer.append(bytes, static_cast<size_t>(n));
+  if (n == 0) starting_->watch.cancel();  // its death is told by wait()
   TaskEvent event;
-  while (take_event(task.buffer, event)) on_event(task, event);
-  if (!is_closed) return;
-  task.watch.cancel();
-  task.events.reset();
-  // Closed by execve, or by a death that is told by wait().
-  if (task.state == StepTask::State::kStanding && may_go_ && !failure_) on_running(task);
+  while (take_event(starting_->buffer, event)) on_event(event);
 }
 
-void StepTasks::on_event(StepTask& task, const TaskEvent& event) {
-  if (event.kind == TaskEventKind::kNote) {
-    std::fprintf(stderr, "gstepd: job %u.%u step %s: task %u: %s\n", spec_.job(), spec_.attempt(), spec_.step().c_str(),
-                 task.rank, event.text.c_str());
-  } else if (event.kind == TaskEventKind::kFailed) {
-    task.state = StepTask::State::kFailed;
-    task.status = W_EXITCODE(event.code, 0);
-    fail({base::ErrorCode::kInvalid, "task " + std::to_string(task.rank) + ": " + event.text, ""}, event.code);
-  } else if (task.state == StepTask::State::kForked) {
-    task.state = StepTask::State::kStanding;
-    const auto is_forked = [](const StepTask& t) { return t.state == StepTask::State::kForked; };
-    if (is_ending_ || std::any_of(tasks_.begin(), tasks_.end(), is_forked)) return;
-    say(StatePhase::kStarting, mpi_ ? mpi_->address() : "");
-    if (plan_->launch.go()) may_go_ = true;
-    if (may_go_) let_go();
+void StepTasks::on_event(const TaskEvent& event) {
+  if (event.place >= tasks_.size()) return;
+  StepTask& task = tasks_[event.place];
+  switch (event.kind) {
+    case TaskEventKind::kNote:
+      std::fprintf(stderr, "gstepd: job %u.%u step %s: task %u: %s\n", spec_.job(), spec_.attempt(),
+                   spec_.step().c_str(), task.rank, event.text.c_str());
+      return;
+    case TaskEventKind::kFailed:
+      return on_failed(task, event);
+    case TaskEventKind::kReady:
+      return on_stand();
+    case TaskEventKind::kStarted:
+      return on_started(task, static_cast<pid_t>(event.pid));
   }
+}
+
+void StepTasks::on_failed(StepTask& task, const TaskEvent& event) {
+  if (task.state != StepTask::State::kWaiting) return;
+  task.state = StepTask::State::kFailed;
+  task.pid = static_cast<pid_t>(event.pid);
+  task.status = W_EXITCODE(event.code, 0);
+  fail({base::ErrorCode::kInvalid, "task " + std::to_string(task.rank) + ": " + event.text, ""}, event.code);
+}
+
+/// All tasks can start.
+void StepTasks::on_stand() {
+  if (is_ending_ || stands_) return;
+  stands_ = true;
+  say(StatePhase::kStarting, mpi_ ? mpi_->address() : "");
+  if (plan_->launch.go()) may_go_ = true;
+  if (may_go_) let_go();
+}
+
+void StepTasks::on_started(StepTask& task, pid_t pid) {
+  if (task.state != StepTask::State::kWaiting) return;
+  task.pid = pid;
+  on_running(task);
+  if (is_ending_) ::kill(-pid, SIGKILL);  // the end came while it was being started
+  const auto ended = starting_->ended.extract(pid);
+  if (!ended.empty()) on_task_end(task, ended.mapped());
+}
+
+/// Tasks that it has not started never will be.
+void StepTasks::on_starter_end() {
+  read_events();
+  starting_.reset();
+  for (StepTask& task : tasks_) {
+    const bool never_was = task.pid == 0 && task.state != StepTask::State::kEnded;
+    if (never_was) on_task_end(task, SIGKILL);
+  }
+  advance();
+}
+
+/// No further task is to be started.
+void StepTasks::call_off() {
+  if (!starting_) return;
+  const bool may_start = stands_ && may_go_;
+  if (plan_) plan_->go.write_end.reset();
+  if (!may_start) ::kill(starting_->starter.pid, SIGKILL);  // it may hang where nothing wakes it
 }
 
 void StepTasks::on_running(StepTask& task) {
@@ -103,10 +143,15 @@ void StepTasks::on_running(StepTask& task) {
 
 bool StepTasks::on_child(pid_t pid, int status) {
   if (mpi_ && mpi_->on_child(pid, status)) return true;
+  read_events();  // its last words come before its death
+  if (starting_ && starting_->starter.pid == pid) {
+    on_starter_end();
+    return true;
+  }
   const auto found = std::find_if(tasks_.begin(), tasks_.end(),
                                   [pid](const StepTask& task) { return task.pid == pid && task.is_alive(); });
+  if (found == tasks_.end() && starting_) starting_->ended[pid] = status;
   if (found == tasks_.end()) return false;
-  read_events(*found);  // its last words come before its death
   on_task_end(*found, status);
   return true;
 }
@@ -114,8 +159,6 @@ bool StepTasks::on_child(pid_t pid, int status) {
 void StepTasks::on_task_end(StepTask& task, int status) {
   const bool ran = task.state == StepTask::State::kRunning;
   task.set_ended(status);
-  task.watch.cancel();
-  task.events.reset();
   const stream::TaskEnded ended = end_of(task);
   audience_.say(ended);
   if (!ran && !is_ending_)
@@ -136,7 +179,6 @@ void StepTasks::on_task_end(StepTask& task, int status) {
 void StepTasks::signal_tasks(uint32_t rank, int signo) {
   for (const StepTask& task : tasks_) {
     if (!task.is_alive() || (rank != stream::kAllTasks && rank != task.rank)) continue;
-    // Before its execve a task is still our own code, whose signals are nobody's.
     if (task.state == StepTask::State::kRunning) ::kill(-task.pid, signo);
   }
 }
@@ -155,8 +197,7 @@ void StepTasks::end(const std::string& why, base::Duration grace) {
     launch_timer_.cancel();
     say(StatePhase::kEnding, why);
   }
-  for (const StepTask& task : tasks_)
-    if (task.is_starting()) ::kill(task.pid, SIGKILL);
+  call_off();
   if (!has_living()) return advance();
   if (grace.us > 0) {
     // All that is in the group, as when the node daemon ends it; before the last execve that may be our own code.
@@ -181,8 +222,7 @@ void StepTasks::on_stop() {
     launch_timer_.cancel();
     if (phase_ < Phase::kDraining) say(StatePhase::kEnding, wire::kStepIsEnded);
   }
-  for (const StepTask& task : tasks_)
-    if (task.is_starting()) ::kill(task.pid, SIGKILL);
+  call_off();
   advance();
 }
 
@@ -217,6 +257,26 @@ void StepTasks::drain() {
   for (TaskOutput& output : outputs_) output.on_task_end();
   linger_timer_ = loop_.after(kOutputLinger, [this] {
     for (TaskOutput& output : outputs_) output.cut();
+  });
+  await_client(untaken());
+}
+
+/// Bytes that the client is still to take.
+size_t StepTasks::untaken() const {
+  size_t bytes = audience_.owner() == nullptr ? 0 : audience_.owner()->memory_bytes();
+  for (const TaskOutput& output : outputs_) bytes += output.owed();
+  return bytes;
+}
+
+// Nothing else would end a step whose client stands still, and its connection is in order: the job would stay for ever.
+void StepTasks::await_client(size_t untaken_before) {
+  const int64_t limit_us = spec_.access().settle_limit_us();
+  settle_timer_ = loop_.after(limit_us > 0 ? base::microseconds(limit_us) : kSettleLimit, [this, untaken_before] {
+    if (phase_ == Phase::kOver) return;
+    const size_t now = untaken();
+    if (now != untaken_before || audience_.owner() == nullptr) return await_client(now);
+    audience_.owner()->close(
+        {base::ErrorCode::kTimeout, "the step is over, and its client took nothing of its output", ""});
   });
 }
 

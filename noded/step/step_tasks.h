@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,6 +21,7 @@
 #include "io/loop.h"
 #include "noded/step/audience.h"
 #include "noded/step/mpi.h"
+#include "noded/step/starter.h"
 #include "noded/step/step_task.h"
 #include "noded/step/task_io.h"
 #include "noded/step/terminal.h"
@@ -44,6 +46,9 @@ constexpr base::Duration kLongestGrace = base::hours(1);
 constexpr base::Duration kLaunchLimit = base::seconds(60);
 /// Between the two sizes that a terminal gets when its programs are to draw it anew: time for them to see both.
 constexpr base::Duration kRedrawPause = base::milliseconds(100);
+/// How long a client may take nothing of what it has not got yet once the tasks have ended: somebody may have stopped
+/// it.
+constexpr base::Duration kSettleLimit = base::minutes(10);
 /// How long the last words to a client hold up the shepherd's leaving.
 constexpr base::Duration kFarewell = base::seconds(2);
 
@@ -81,6 +86,14 @@ class StepTasks {
   class Watcher;
   enum class Phase { kListening, kStarting, kRunning, kDraining, kSettling, kClosing, kOver };
 
+  /// Of tasks that are being started, until their starter has ended.
+  struct Starting {
+    Starter starter;
+    io::Watch watch;  // of its events, and goes before them
+    std::string buffer;
+    std::map<pid_t, int> ended;  // children that are not known yet
+  };
+
   const wire::StepSpec& spec_;
   Containment& contain_;
   std::string hosts_;
@@ -94,6 +107,7 @@ class StepTasks {
   Phase phase_ = Phase::kListening;
   std::optional<StepPlan> plan_;  // let go once all tasks run
   std::vector<StepTask> tasks_;
+  std::optional<Starting> starting_;
   std::unique_ptr<Mpi> mpi_;
   wire::GoTasks go_order_;
   std::optional<std::pair<uint32_t, std::string>> abort_;  // a task that asked for the end, and its words
@@ -102,6 +116,7 @@ class StepTasks {
   int master_ = -1;  // of the terminal; input_ holds it
   bool is_kept_ = false;
   bool ends_on_bad_exit_ = false;
+  bool stands_ = false;  // every task of this node
   bool may_go_ = false;
   bool needs_redraw_ = false;  // the terminal has gone over to another client
   bool is_ending_ = false;
@@ -115,7 +130,7 @@ class StepTasks {
   std::optional<base::Error> failure_;  // why it could not run
   int failure_code_ = 1;
   std::set<auth::Bytes32> known_;  // keys of clients that had a session
-  io::Timer launch_timer_, end_timer_, linger_timer_, farewell_timer_, redraw_timer_, abort_timer_;
+  io::Timer launch_timer_, end_timer_, linger_timer_, settle_timer_, farewell_timer_, redraw_timer_, abort_timer_;
   enum class Farewell { kNone, kWaiting, kLastWord, kOver } farewell_ = Farewell::kNone;
 
   base::Result<std::shared_ptr<stream::Handler>> welcome(const auth::Ticket& ticket, stream::Session& session);
@@ -140,7 +155,6 @@ class StepTasks {
   void end_mpi(const std::string& why);
   void on_abort(uint32_t rank, const std::string& why);
   base::Status launch_all();
-  base::Status launch_one(size_t place);
   base::Result<TaskEnds> make_ends(size_t place);
   base::Result<proc::Fd> make_input();
   base::Result<proc::Fd> make_output(stream::ChannelId channel);
@@ -149,9 +163,14 @@ class StepTasks {
   void raise_file_limit();
   void let_go();
 
-  void read_events(StepTask& task);
-  void on_event(StepTask& task, const TaskEvent& event);
+  void read_events();
+  void on_event(const TaskEvent& event);
+  void on_failed(StepTask& task, const TaskEvent& event);
+  void on_stand();
+  void on_started(StepTask& task, pid_t pid);
   void on_running(StepTask& task);
+  void on_starter_end();
+  void call_off();
   void on_task_end(StepTask& task, int status);
   void signal_tasks(uint32_t rank, int signo);
   void fail(base::Error error, int code);
@@ -160,6 +179,8 @@ class StepTasks {
   bool has_living() const;
   void advance();
   void drain();
+  size_t untaken() const;
+  void await_client(size_t untaken_before);
   void tell_exit();
   void say(stream::StepState::Phase phase, const std::string& text = {});
   void wake() { is_woken_ = true; }

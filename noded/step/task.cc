@@ -17,7 +17,17 @@ namespace gw::noded::step {
 namespace {
 
 constexpr size_t kMaxEventText = 2000;
-constexpr size_t kEventHeader = 5;
+constexpr size_t kEventHeader = 13;
+
+void append_u32(std::string& bytes, uint32_t value) {
+  for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(value >> shift & 0xff);
+}
+
+uint32_t read_u32(std::string_view bytes) {
+  uint32_t value = 0;
+  for (size_t i = 4; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
 
 // The child. Everything here runs between fork and execve of a process with one thread.
 class TaskSide {
@@ -42,9 +52,10 @@ class TaskSide {
   const int go_;
 
   void as_daemon(bool cloned_into) {
-    const auto entered = enter_step(spec_, contain_, {hosts_, spec_.limits(), spec_.umask()}, cloned_into,
-                                    [this](const std::string& text) { note(text); });
+    const NoteFn note_it = [this](const std::string& text) { note(text); };
+    const auto entered = enter_step(spec_, contain_, {hosts_, spec_.umask()}, cloned_into, note_it);
     if (!entered) fail(model::EndReason::kLaunchFailed, entered.error().text());
+    apply_limits(spec_.limits(), note_it);
   }
 
   void as_user() {
@@ -76,6 +87,8 @@ std::string encode(const TaskEvent& event) {
   bytes += static_cast<char>(event.code);
   bytes += static_cast<char>(text.size() & 0xff);
   bytes += static_cast<char>(text.size() >> 8);
+  append_u32(bytes, event.place);
+  append_u32(bytes, event.pid);
   return bytes + text;
 }
 
@@ -86,6 +99,8 @@ bool take_event(std::string& buffer, TaskEvent& event) {
   event.kind = static_cast<TaskEventKind>(buffer[0]);
   event.reason = static_cast<model::EndReason>(buffer[1]);
   event.code = static_cast<uint8_t>(buffer[2]);
+  event.place = read_u32(std::string_view(buffer).substr(5));
+  event.pid = read_u32(std::string_view(buffer).substr(9));
   event.text = buffer.substr(kEventHeader, size);
   buffer.erase(0, kEventHeader + size);
   return true;

@@ -28,14 +28,16 @@ struct Task {
   proc::Fd go;      ///< One byte lets it execve; unset if it does not wait.
 };
 
-/// What the task tells its shepherd through `events`: the kind, and for a failure reason, text and the exit code that
-/// it leaves with, if nobody kills it first.
-enum class TaskEventKind : char { kReady = 'R', kFailed = 'F', kNote = 'N' };
+/// What the task tells its shepherd through `events`, or the starter of a step's tasks (who alone has kStarted): the
+/// kind, and for a failure reason, text and the exit code that it leaves with, if nobody kills it first.
+enum class TaskEventKind : char { kReady = 'R', kFailed = 'F', kNote = 'N', kStarted = 'S' };
 struct TaskEvent {
   TaskEventKind kind = TaskEventKind::kNote;
   model::EndReason reason = model::EndReason::kNone;
   std::string text;
   uint8_t code = 1;
+  uint32_t place = 0;  ///< Of a step's task: which.
+  uint32_t pid = 0;    ///< Its process; 0 if it has none.
 };
 /// Bounded encoding: one write of at most PIPE_BUF bytes per event.
 std::string encode(const TaskEvent& event);

@@ -1,8 +1,6 @@
 // The environment of a task of a step.
 #include "noded/step/task_env.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -66,7 +64,7 @@ void add_task_variables(Environment& environment, const wire::LaunchTasks& launc
   for (const std::string prefix : {"SLURM_", "GANGWAY_"}) {
     environment.set(prefix + "PROCID", std::to_string(task.rank()));
     environment.set(prefix + "LOCALID", std::to_string(place));
-    environment.set(prefix + "TASK_PID", std::to_string(::getpid()));
+    environment.remove(prefix + "TASK_PID");
   }
   if (launch.has_pmix()) environment.set("PMIX_RANK", std::to_string(task.rank()));
   const wire::TaskPlace& at = access.places(static_cast<int>(place));

@@ -19,6 +19,7 @@ class Environment {
   void set(const std::string& name, std::string value);
   /// Only if the name is not there yet.
   void fill(std::string_view line);
+  void remove(const std::string& name) { values_.erase(name); }
   /// Empty if it is not there.
   std::string_view get(const std::string& name) const;
   std::vector<std::string> lines() const;
@@ -30,7 +31,7 @@ class Environment {
 /// What all tasks of the node have. The node daemon's variables of the job win, but for the few that describe the user
 /// where he works now.
 Environment step_environment(const wire::LaunchTasks& launch, const wire::StepSpec& spec);
-/// Adds what belongs to the task at `place` alone; called in the task itself, whose process id is one of them.
+/// Adds what belongs to the task at `place` alone, but for its process id, which is not known yet.
 void add_task_variables(Environment& environment, const wire::LaunchTasks& launch, const wire::StepAccess& access,
                         size_t place);
 

@@ -27,6 +27,8 @@ class TaskOutput {
 
   stream::ChannelId channel() const { return channel_; }
   bool is_done() const { return !fd_; }
+  /// Bytes that the task wrote before its end and that have not been read yet.
+  size_t owed() const { return owed_; }
   /// There may be room again.
   void resume();
   /// The task has ended: what is in the pipe now is all that is owed of it.

@@ -215,6 +215,34 @@ TEST(StepTasks, ASlowReaderStopsTheWriter) {
   s.leave();
 }
 
+TEST(StepTasks, AClientThatTakesNothingAtTheEndIsLeft) {
+  Scene s(1, [](wire::StepSpec& spec) { spec.mutable_access()->set_settle_limit_us(50'000); });
+  StepClient& client = *s.client;
+  client.appetite = 0;
+  s.run(launch_sh("head -c 50000 /dev/zero; exit 3"));
+  EXPECT_TRUE(client.wait_closed());
+  EXPECT_NE(client.closed->find("took nothing"), std::string::npos) << *client.closed;
+  EXPECT_EQ(s.leave().code(), 3);
+}
+
+// Each look finds less than the one before.
+TEST(StepTasks, AClientThatIsOnlySlowAtTheEndGetsAll) {
+  Scene s(1, [](wire::StepSpec& spec) { spec.mutable_access()->set_settle_limit_us(1'000'000); });
+  StepClient& client = *s.client;
+  client.appetite = 0;
+  s.run(launch_sh("head -c 300000 /dev/zero"));
+  EXPECT_TRUE(client.wait([&] { return client.ended(0).has_value(); }));
+  const auto has_all = [&] { return client.out().size() == 300'000; };
+  while (!has_all() && !client.closed) {
+    client.wait(has_all, 300);
+    client.appetite = 70'000;
+    client.session().pull(wire::output_channel(0));
+  }
+  EXPECT_TRUE(has_all());
+  EXPECT_TRUE(client.wait_over());
+  s.leave();
+}
+
 TEST(StepTasks, WhoWritesToAClosedOutputGetsSigpipe) {
   Scene s;
   StepClient& client = s.run(launch_of({{"yes"}}));

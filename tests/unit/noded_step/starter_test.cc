@@ -1,0 +1,91 @@
+// Many tasks of one node: that they start together or not at all, and that none is lost however short it lives.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+#include "scene.h"
+
+namespace gw::noded::step {
+namespace {
+
+using Phase = stream::StepState::Phase;
+
+constexpr uint32_t kMany = 60;
+
+wire::LaunchTasks many(const std::string& script) {
+  return launch_of(std::vector<std::vector<std::string>>(kMany, {"/bin/sh", "-c", script}));
+}
+
+TEST(Starter, TasksThatEndAtOnceAreNotLost) {
+  Scene s(kMany);
+  StepClient& client = s.run(many("echo $SLURM_PROCID; exit $SLURM_PROCID"));
+  EXPECT_TRUE(client.wait_over());
+  for (uint32_t rank = 0; rank < kMany; ++rank) {
+    EXPECT_EQ(client.ended(rank), (stream::TaskEnded{rank, static_cast<uint8_t>(rank), 0}));
+    EXPECT_EQ(client.out(rank), std::to_string(rank) + "\n");
+  }
+  EXPECT_EQ(s.leave().code(), kMany - 1);
+}
+
+TEST(Starter, EachTaskIsAChildOfTheShepherdInASessionOfItsOwn) {
+  Scene s(kMany);
+  StepClient& client = s.run(many("echo $PPID; cut -d' ' -f6 /proc/$$/stat; echo $SLURM_TASK_PID; echo $$"));
+  EXPECT_TRUE(client.wait_over());
+  const std::string parent = client.out(0).substr(0, client.out(0).find('\n') + 1);
+  for (uint32_t place = 0; place < kMany; ++place) {
+    const std::string out = client.out(place);
+    ASSERT_TRUE(out.starts_with(parent)) << out << "not the child of " << parent;
+    const std::string pid = out.substr(out.rfind('\n', out.size() - 2) + 1);
+    EXPECT_EQ(out, parent + pid + pid + pid);
+  }
+  s.leave();
+}
+
+TEST(Starter, NoTaskRunsWhereOneOfTheNodeCannot) {
+  Scene s(kMany);
+  wire::LaunchTasks launch = many("echo ran > " + s.node.dir() + "/ran");
+  wire::TaskStream& output = *launch.mutable_tasks(kMany - 1)->mutable_output();
+  output.set_kind(wire::TaskStream::kFile);
+  output.set_path("/proc/no/such/file");
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_over());
+  EXPECT_TRUE(client.state(Phase::kEnding)->starts_with("task 59: output path /proc/no/such/file: "))
+      << *client.state(Phase::kEnding);
+  EXPECT_EQ(s.node.file("ran"), "<missing>");
+  EXPECT_TRUE(s.leave().never_started());
+}
+
+TEST(Starter, NoTaskRunsWhereAProgramIsMissing) {
+  Scene s(2);
+  wire::LaunchTasks launch = launch_of({{"/usr/bin/touch", s.node.dir() + "/ran"}, {"no-such-program"}});
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_over());
+  EXPECT_EQ(client.state(Phase::kEnding), "task 1: no-such-program: No such file or directory");
+  EXPECT_EQ(client.ended(1)->exit_code, 127);
+  EXPECT_EQ(s.node.file("ran"), "<missing>");
+  EXPECT_TRUE(s.leave().never_started());
+}
+
+// Whether it has started none, some or all of them: nobody is left behind.
+TEST(Starter, MayBeCalledOffAtAnyTime) {
+  for (const int started : {0, 1, 20}) {
+    SCOPED_TRACE(started);
+    Scene s(kMany);
+    StepClient& client = s.run(many("trap '' TERM; while :; do sleep 100; done"));
+    const auto is_started = [](const stream::Control& c) { return std::holds_alternative<stream::TaskStarted>(c); };
+    EXPECT_TRUE(client.wait(
+        [&] { return std::count_if(client.controls.begin(), client.controls.end(), is_started) >= started; }));
+    wire::StepOrder order;
+    order.mutable_end()->set_grace_us(0);
+    client.order(order);
+    EXPECT_TRUE(client.wait_over());
+    for (uint32_t rank = 0; rank < kMany; ++rank)
+      EXPECT_EQ(client.ended(rank), (stream::TaskEnded{rank, 0, SIGKILL})) << rank;
+    s.leave();
+  }
+}
+
+}  // namespace
+}  // namespace gw::noded::step
