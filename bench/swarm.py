@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A step over many nodes: a controller, processes that play the nodes (bench_swarm, one a core), and grun. Nothing is executed.
 
 Prints one JSON line: milliseconds from the call of grun until the last task runs ("start"), and until grun ends, inside an
