@@ -178,9 +178,10 @@ void AttachSession::fail(const base::Error& error) {
 
 void AttachSession::on_done(int code) {
   if (client_->is_too_early()) return try_again();
-  if (is_leaving_ || code <= 128) return finish(code);
+  const bool is_lost = client_->has_lost();
+  if (is_leaving_ || (!is_lost && code <= 128)) return finish(code);
   leave_terminal(false);
-  end_of_job_.ask(ticket_.job_id(), [this, code](const std::string& text) {
+  end_of_job_.ask(ticket_.job_id(), is_lost, [this, code](const std::string& text) {
     if (!text.empty()) say(true, text);
     finish(code);
   });

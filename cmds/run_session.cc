@@ -150,7 +150,8 @@ void RunSession::on_step(Result<wire::ApiReply> reply) {
 void RunSession::watch_allocation() {
   allocation_.watch([this](const wire::Job& job) {
     const auto state = client::state_of(job);
-    if (state != model::JobState::kCompleted && state != model::JobState::kFailed) say(true, attach::end_text(job));
+    is_end_told_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
+    if (is_end_told_) say(true, attach::end_text(job));
     timer_ = loop_.after(kAfterTheJob, [this] { client_->kill(); });
   });
 }
@@ -271,12 +272,13 @@ void RunSession::leave(int code) {
   client_->depart(code);
 }
 
-/// Of its own allocation it is told anyway: see watch_allocation().
+/// Of its own allocation it is told anyway, but of its failure: see watch_allocation().
 void RunSession::on_done(int code) {
-  if (has_own_allocation() || code <= 128) return finish(code);
+  const bool is_lost = client_->has_lost();
+  if (!is_lost && (has_own_allocation() || code <= 128)) return finish(code);
   leave_terminal(false);
-  end_of_job_.ask(step_.job(), [this, code](const std::string& text) {
-    if (!text.empty()) say(true, text);
+  end_of_job_.ask(step_.job(), is_lost, [this, code](const std::string& text) {
+    if (!text.empty() && !is_end_told_) say(true, text);
     finish(code);
   });
 }

@@ -58,6 +58,7 @@ class RunSession {
   std::unique_ptr<attach::StepClient> client_;
   std::optional<int> exit_code_;
   bool is_cancelling_ = false;
+  bool is_end_told_ = false;  // of its own allocation
   bool is_creating_ = false;  // a step was asked for, and there is no answer yet
   int given_up_ = 0;          // the exit code, while what was asked for is taken back
   io::Timer timer_, interrupt_timer_;

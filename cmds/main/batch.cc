@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   if (argc < 1) return gw::client::kExitFailed;
   const gw::client::Program program = gw::client::program_from(argv[0]);
   if (!gw::client::is_controller_known_by_files()) return gw::cmds::run_full_program(program, argv);
+  gw::client::hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string> words(argv + 1, argv + argc);
   return gw::cmds::run_gbatch(program, words);

@@ -3,9 +3,11 @@
 #include <csignal>
 #include <cstdio>
 
+#include "client/program.h"
 #include "cmds/commands.h"
 
 int main(int argc, char** argv) {
+  gw::client::hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   std::vector<std::string> words(argv, argv + argc);
   return gw::cmds::run_by_name(words);

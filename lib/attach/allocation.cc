@@ -112,8 +112,9 @@ void Allocation::cancel(io::Callback fn) {
   queries_.call(std::move(request), [fn = std::move(fn)](const base::Result<wire::ApiReply>&) { fn(); });
 }
 
-void EndOfJob::ask(uint32_t job, std::function<void(const std::string& text)> fn) {
+void EndOfJob::ask(uint32_t job, bool is_lost, std::function<void(const std::string& text)> fn) {
   job_ = job;
+  is_lost_ = is_lost;
   fn_ = std::move(fn);
   limit_ = loop_.after(kEndLimit, [this] { answer({}); });
   look();
@@ -135,8 +136,8 @@ void EndOfJob::on_job(const wire::Job& job) {
     again_ = loop_.after(kEndLook, [this] { look(); });
     return;
   }
-  const bool is_ended = model::is_end(state) && state != JobState::kCompleted && state != JobState::kFailed;
-  answer(is_ended ? end_text(job) : std::string());
+  const bool is_by_itself = state == JobState::kCompleted || (state == JobState::kFailed && !is_lost_);
+  answer(model::is_end(state) && !is_by_itself ? end_text(job) : std::string());
 }
 
 void EndOfJob::answer(const std::string& text) {

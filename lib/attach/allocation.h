@@ -68,13 +68,14 @@ class EndOfJob {
  public:
   EndOfJob(io::Loop& loop, Errands& queries) : loop_(loop), queries_(queries) {}
   /// Once. `fn` gets end_text() of a job that was ended; nothing of one that goes on, ended by itself, or is not told
-  /// of within three seconds.
-  void ask(uint32_t job, std::function<void(const std::string& text)> fn);
+  /// of within three seconds. `is_lost`: one that failed is told of too, since it may be for what the node said.
+  void ask(uint32_t job, bool is_lost, std::function<void(const std::string& text)> fn);
 
  private:
   io::Loop& loop_;
   Errands& queries_;
   uint32_t job_ = 0;
+  bool is_lost_ = false;
   std::function<void(const std::string&)> fn_;
   io::Timer limit_, again_;
 

@@ -98,6 +98,8 @@ class StepClient final : private NodeEvents {
   void depart(int exit_code);
   /// It was to join a step whose tasks do not run yet; on_done comes, and whoever likes tries again.
   bool is_too_early() const { return is_too_early_; }
+  /// The end of some tasks is not known, or some of their output is missing.
+  bool has_lost() const { return has_lost_; }
   /// Every task has run at some time.
   bool is_running() const { return is_running_; }
   /// It joined a step that has a terminal, whose size is this.

@@ -1,6 +1,7 @@
 // Names, versions and messages of the commands.
 #include "client/program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,6 +26,14 @@ Program program_from(std::string_view argv0) {
   const size_t slash = argv0.rfind('/');
   if (slash != std::string_view::npos) argv0.remove_prefix(slash + 1);
   return {std::string(argv0), !argv0.empty() && argv0.front() == 's'};
+}
+
+void hold_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != fd) ::close(opened);  // one below is closed too: it cannot be opened
+  }
 }
 
 // Clients pick their behaviour by this number: 23.11 is the oldest release whose JSON has list-valued states and for

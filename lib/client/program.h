@@ -18,6 +18,10 @@ struct Program {
 /// From argv[0]: the part after the last slash; Slurm's names begin with `s`.
 Program program_from(std::string_view argv0);
 
+/// Opens /dev/null in the place of standard streams that were closed, before anything else is opened there and gets
+/// what is printed. Input is then empty; writing to the output fails, and is told.
+void hold_standard_streams();
+
 /// What `--version` prints: "gangway 0.1.0", or under Slurm's names "slurm-wlm 23.11.4 (gangway 0.1.0)".
 std::string version_line(const Program& program);
 

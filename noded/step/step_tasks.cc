@@ -104,9 +104,9 @@ void StepTasks::on_started(StepTask& task, pid_t pid) {
   if (task.state != StepTask::State::kWaiting) return;
   task.pid = pid;
   on_running(task);
-  if (is_ending_) ::kill(-pid, SIGKILL);  // the end came while it was being started
   const auto ended = starting_->ended.extract(pid);
-  if (!ended.empty()) on_task_end(task, ended.mapped());
+  if (!ended.empty()) return on_task_end(task, ended.mapped());
+  if (is_ending_) ::kill(-pid, SIGKILL);  // the end came while it was being started
 }
 
 /// Tasks that it has not started never will be.

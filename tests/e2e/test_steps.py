@@ -232,5 +232,17 @@ def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):
     assert len(shepherds) == 2
     os.kill(shepherds[0], signal.SIGKILL)
     assert client.wait(timeout=60) != 0
-    assert "n" in client.stderr.read()
+    assert "died: signal 9; its processes were killed" in client.stderr.read()
     cluster.wait_idle()
+
+
+@pytest.mark.parametrize("line, code, text", [
+    ("exec grun -Q echo hi >&-", 1, "cannot write output to standard output: Bad file descriptor"),
+    ("exec grun -Q true >&-", 0, ""),
+    ("exec grun -Q cat <&-", 0, ""),
+    ("exec grun -Q sh -c 'echo hi >&2' <&- >&- 2>&-", 0, ""),
+    ("exec gqueue >&-", 1, ""),
+])
+def test_closed_standard_streams_are_nobody_elses(shared_cluster, line, code, text):
+    done = shared_cluster.run("sh", "-c", line, check=False)
+    assert done.returncode == code and text in done.stderr and done.stdout == "", done

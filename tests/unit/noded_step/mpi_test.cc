@@ -122,11 +122,11 @@ TEST(Mpi, GarbageAtItsPortHarmsNobody) {
   s.leave();
 }
 
-int children_of(const std::string& pid) {
+int children_of(pid_t pid) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "status");
-    for (std::string line; std::getline(file, line);) count += line == "PPid:\t" + pid;
+    for (std::string line; std::getline(file, line);) count += line == "PPid:\t" + std::to_string(pid);
   }
   return count;
 }
@@ -135,7 +135,7 @@ int children_of(const std::string& pid) {
 TEST(Mpi, StrangersStartNoHelper) {
   constexpr uid_t kStranger = 65534;
   Scene s;
-  wire::LaunchTasks launch = launch_sh("echo $PPID $PMIX_SERVER_URI4; read line; exit 4");
+  wire::LaunchTasks launch = launch_sh("echo uri $PMIX_SERVER_URI4; read line; exit 4");
   launch.set_go(false);
   *launch.mutable_pmix() = pmix_of("n[0-1]", {1, 1});
   StepClient& client = s.run(launch);
@@ -146,8 +146,9 @@ TEST(Mpi, StrangersStartNoHelper) {
   order.mutable_go()->add_addresses("127.0.0.1:1");
   client.order(order);
   ASSERT_TRUE(client.wait_text(wire::output_channel(0), "\n"));
-  const std::string shepherd = client.out().substr(0, client.out().find(' '));
-  ASSERT_EQ(children_of(shepherd), 1);
+  const pid_t shepherd = s.node.shepherd();
+  ASSERT_TRUE(client.wait_state(Phase::kRunning));
+  ASSERT_TRUE(client.wait([&] { return children_of(shepherd) == 1; })) << "the starter is still there";
   talk_to(mesh, "GET / HTTP/1.0\r\n\r\n");
   talk_to(mesh, std::string(1000, 'x'));
   EXPECT_EQ(children_of(shepherd), 1);
