@@ -22,29 +22,25 @@
 namespace gw::noded::step {
 namespace {
 
+#if defined(__has_feature)
+#define GW_HAS_FEATURE(name) __has_feature(name)
+#else
+#define GW_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || GW_HAS_FEATURE(thread_sanitizer)
+constexpr bool kThreadSanitizer = true;
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || GW_HAS_FEATURE(address_sanitizer)
+constexpr bool kAddressSanitizer = true;
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
 // The thread sanitizer puts its locks in order in the child of fork(); a clone3 it does not see, and the child hangs.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define GW_THREAD_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(GW_THREAD_SANITIZER)
-constexpr bool kMayClone = false;
-#else
-constexpr bool kMayClone = true;
-#endif
-
+constexpr bool kMayClone = !kThreadSanitizer;
 // What the address sanitizer knows of the stack would be wrong after another process has used it.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GW_ADDRESS_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(GW_ADDRESS_SANITIZER)
-constexpr bool kMayShareMemory = false;
-#else
-constexpr bool kMayShareMemory = kMayClone;
-#endif
+constexpr bool kMayShareMemory = !kThreadSanitizer && !kAddressSanitizer;
 
 void reset_signals() {
   struct sigaction standard {};

@@ -232,6 +232,7 @@ TEST(Interpreter, IsReadAsTheKernelDoes) {
 
 TEST(TaskEvents, SurviveAnyCut) {
   const std::string bytes = encode({TaskEventKind::kNote, {}, "limit"}) +
+                            encode({TaskEventKind::kStarted, {}, "", 0, 70'000, 4'000'000'000}) +
                             encode({TaskEventKind::kFailed, model::EndReason::kWorkDir, std::string(5000, 'x'), 127});
   std::string buffer;
   std::vector<TaskEvent> events;
@@ -240,11 +241,14 @@ TEST(TaskEvents, SurviveAnyCut) {
     TaskEvent event;
     while (take_event(buffer, event)) events.push_back(event);
   }
-  ASSERT_EQ(events.size(), 2u);
+  ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events[0].text, "limit");
-  EXPECT_EQ(events[1].reason, model::EndReason::kWorkDir);
-  EXPECT_EQ(events[1].code, 127);
-  EXPECT_EQ(events[1].text, std::string(2000, 'x'));
+  EXPECT_EQ(events[1].kind, TaskEventKind::kStarted);
+  EXPECT_EQ(events[1].place, 70'000u);
+  EXPECT_EQ(events[1].pid, 4'000'000'000u);
+  EXPECT_EQ(events[2].reason, model::EndReason::kWorkDir);
+  EXPECT_EQ(events[2].code, 127);
+  EXPECT_EQ(events[2].text, std::string(2000, 'x'));
 }
 
 }  // namespace
