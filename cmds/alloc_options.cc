@@ -28,4 +28,9 @@ void add_waiting_options(std::vector<client::Option>& t, std::optional<uint32_t>
                }});
 }
 
+base::Status check_signal_of_steps(const model::JobSpec& spec) {
+  if (!spec.warn.batch_only) return {};
+  return base::invalid("--signal: B: means the batch script, and there is none here", "without B: all steps get it");
+}
+
 }  // namespace gw::cmds

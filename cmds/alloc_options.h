@@ -23,6 +23,8 @@ std::vector<client::Option> alloc_table(AllocOptions& options, client::CommonFla
 /// --immediate and --preemptible, of all commands that wait for an allocation.
 void add_waiting_options(std::vector<client::Option>& table, std::optional<uint32_t>& immediate_seconds,
                          bool& preemptible);
+/// Errors: --signal=B:, without a batch script.
+base::Status check_signal_of_steps(const model::JobSpec& spec);
 /// The pages of galloc.
 client::CommandDoc alloc_doc();
 

@@ -126,6 +126,12 @@ void add_time(std::vector<Option>& t, BatchOptions& o, base::Time now) {
                {},
                kDirective,
                [&o, now](Text v) { return set_deadline(o.spec, v, now); }});
+  t.push_back({"signal", 0, Arg::kRequired, "[B:]SIG[@SECONDS]",
+               "signal before the time limit (60 s before, unless said)", "SIGNAL", kDirective, [&o](Text v) -> Status {
+                 GW_TRY(warn, parse_warn_signal(v));
+                 o.spec.warn = warn;
+                 return {};
+               }});
   t.push_back({"reservation", 0, Arg::kRequired, "NAME", "run inside this advance reservation", "RESERVATION",
                kDirective, [&o](Text v) { return set_reservation(o.spec, v); }});
   t.push_back({"begin",
@@ -217,12 +223,6 @@ void add_order(std::vector<Option>& t, BatchOptions& o) {
                kDirective, [&o](Text v) -> Status {
                  GW_TRY(signo, parse_signal(v, "--preempt-signal"));
                  o.spec.preempt_signo = signo;
-                 return {};
-               }});
-  t.push_back({"signal", 0, Arg::kRequired, "[B:]SIG[@SECONDS]",
-               "signal before the time limit (60 s before, unless said)", "SIGNAL", kDirective, [&o](Text v) -> Status {
-                 GW_TRY(warn, parse_warn_signal(v));
-                 o.spec.warn = warn;
                  return {};
                }});
 }

@@ -201,9 +201,8 @@ base::Result<model::WarnSignal> parse_warn_signal(Text text) {
   model::WarnSignal warn;
   Text rest = text;
   while (rest.size() > 2 && rest[1] == ':' && (rest[0] == 'B' || rest[0] == 'b' || rest[0] == 'R' || rest[0] == 'r')) {
-    if (rest[0] == 'R' || rest[0] == 'r')
-      return invalid("--signal: R: needs reservations, which are not supported in this version");
-    warn.batch_only = true;
+    // R: is for reservations that give way to running jobs; there are none, so that it changes nothing.
+    warn.batch_only |= rest[0] == 'B' || rest[0] == 'b';
     rest.remove_prefix(2);
   }
   const size_t at = rest.find('@');

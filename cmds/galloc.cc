@@ -66,6 +66,7 @@ std::vector<std::string> command_of(const AllocOptions& o, std::vector<std::stri
 Result<wire::SubmitRequest> make_request(const Program& program, AllocOptions& o, Args args,
                                          std::vector<std::string>& notes, const std::string& command) {
   GW_TRY_STATUS(complete(o.job, notes));
+  GW_TRY_STATUS(check_signal_of_steps(o.job.spec));
   GW_TRY(dir, present_dir());
   model::JobSpec& spec = o.job.spec;
   if (spec.name.empty()) spec.name = command.substr(command.rfind('/') + 1);

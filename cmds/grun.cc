@@ -11,6 +11,7 @@
 
 #include "attach/terminal.h"
 #include "base/text.h"
+#include "cmds/alloc_options.h"
 #include "cmds/batch_script.h"
 #include "cmds/commands.h"
 #include "cmds/run_session.h"
@@ -104,6 +105,8 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   RunOptions& o = plan.options;
   GW_TRY(context, make_context(o));
   plan.context = std::move(context);
+  plan.context.slurm_texts = program.is_slurm;
+  GW_TRY_STATUS(check_signal_of_steps(o.job.spec));
   if (o.multi_prog) {
     GW_TRY(text, read_file(plan.operands.front()));
     plan.multi_prog = std::move(text);
@@ -111,6 +114,7 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   o.job.spec.name = name_of(o, plan.operands);
   const JobFacts facts = facts_of_environment(environment);
   plan.job.id = o.job_id != 0 ? o.job_id : facts.id;
+  plan.context.is_inside = plan.job.id != 0;
   if (plan.job.id == 0) return plan_allocation(program, plan, args, notes);
   plan.knows_size = plan.job.id == facts.id;
   if (!plan.knows_size) return {};

@@ -23,7 +23,7 @@ client::CommandDoc run_doc() {
                   {"128+N", "the highest, of a task that ended by signal N"},
                   {"1", "refused, a bad option, a connection was lost for good, or the controller is out of reach"},
                   {"75", "another client took the step over, which is kept"},
-                  {"127, 126", "the program was not found, or cannot be executed"},
+                  {"127, 126", "the program was not found, or cannot be executed; as srun its errno, such as 2"},
                   {"130", "interrupted before any task ran; the job was cancelled"},
                   {"141", "nobody reads standard output any more; the tasks were ended"}};
   d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},

@@ -95,6 +95,14 @@ struct Planner {
     }
   }
 
+  void add_limit(wire::LaunchTasks& launch) const {
+    const model::JobSpec& spec = o.job.spec;
+    if (spec.time_limit == base::kUnlimited) return;
+    launch.set_time_limit_us(spec.time_limit.us);
+    launch.set_warn_signo(static_cast<uint32_t>(spec.warn.signo));
+    launch.set_warn_before_us(base::seconds(spec.warn.seconds_before).us);
+  }
+
   wire::LaunchTasks launch(size_t node) const {
     wire::LaunchTasks l;
     for (size_t place = 0; place < ranks[node].size(); ++place) add_task(l, node, place);
@@ -109,6 +117,8 @@ struct Planner {
     l.set_columns(context.columns);
     l.set_keep(o.keep);
     l.set_kill_on_bad_exit(o.kill_on_bad_exit);
+    l.set_slurm_texts(context.slurm_texts);
+    if (context.is_inside) add_limit(l);
     return l;
   }
 };

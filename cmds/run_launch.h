@@ -21,6 +21,8 @@ struct LaunchContext {
   uint32_t umask = 022;
   std::string user;
   uint32_t rows = 0, columns = 0;  ///< Of the terminal.
+  bool slurm_texts = false;
+  bool is_inside = false;  ///< A job that there is already: limits are those of the step.
 };
 
 /// The words of each task's command, by rank; or, with one entry, those of all.

@@ -145,6 +145,7 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
     case Of::kEnding:
       if (!state.text.empty() && !was_running) return fail_start(node, state.text);
       if (state.text.empty() || is_ending_) return;
+      if (state.text.starts_with(wire::kStepTimeLimit)) return on_limit(state.text);
       say(true, node.plan.node + ": " + state.text);
       if (!node.plan.launch.has_pmix() || tasks_.all_ended() || state.text == wire::kStepIsEnded) return;
       mpi_code_ = std::max(tasks_.exit_code(), 1);  // without one node's tasks those of the others wait for ever
@@ -155,6 +156,11 @@ void StepClient::on_state(size_t index, const stream::StepState& state) {
       node.session->forget_outputs();
       return check_running();
   }
+}
+
+/// Each node says so, at the same time.
+void StepClient::on_limit(const std::string& text) {
+  if (!std::exchange(is_limit_told_, true)) say(true, "step " + options_.step + ": " + text);
 }
 
 /// What has waited for its tasks to be known.

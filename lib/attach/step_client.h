@@ -162,6 +162,7 @@ class StepClient final : private NodeEvents {
   std::optional<int> mpi_code_;  // a node of an MPI program failed: the exit code at least
   bool is_departing_ = false;
   bool is_too_early_ = false;
+  bool is_limit_told_ = false;
   std::optional<int> own_code_;
   io::Timer report_timer_, first_exit_timer_, end_timer_, key_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -178,6 +179,7 @@ class StepClient final : private NodeEvents {
   void on_joined(Node& node, const stream::Joined& joined);
   void on_joined_task(Node& node, uint32_t rank);
   void on_not_joined(Node& node, const base::Error& reason);
+  void on_limit(const std::string& text);
   void show(Node& node);
   void wait_departed(int exit_code, int looks);
   bool is_left_out(const Node& node, stream::ChannelId channel) const;

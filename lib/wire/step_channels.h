@@ -22,6 +22,8 @@ constexpr const char* kTasksHaveEnded = "the step is over";
 constexpr const char* kTasksNotStarted = "the step has not started yet";
 /// What StepState::kEnding says of a step that the controller ends, on all its nodes.
 constexpr const char* kStepIsEnded = "the step is ended";
+/// How that begins if a limit of the step's own is over, also on all its nodes.
+constexpr const char* kStepTimeLimit = "time limit ";
 /// Longest StepOrder, in bytes.
 constexpr uint32_t kMaxStepOrder = 4 << 20;
 

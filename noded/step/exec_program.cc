@@ -44,7 +44,7 @@ ExecFailure explain(const std::string& name, const std::string& file, int error)
     text = base::printable(name) + ": interpreter " + base::printable(interpreter) + ": " +
            std::generic_category().message(error);
   }
-  return {error == ENOENT && !is_there ? kNotFoundCode : kNotExecutableCode, text};
+  return {error == ENOENT && !is_there ? kNotFoundCode : kNotExecutableCode, text, error};
 }
 
 /// Where a program may lie, in the order in which it is looked for.

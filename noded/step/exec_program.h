@@ -14,6 +14,7 @@ constexpr int kNotExecutableCode = 126;
 struct ExecFailure {
   int exit_code = kNotExecutableCode;
   std::string text;  ///< "./prog: No such file or directory"
+  int error = 0;     ///< errno
 };
 
 /// How exec_program() would fail, as far as that can be known before: the program is not there, or may not be executed.

@@ -75,7 +75,7 @@ class StarterSide {
     const wire::Program& program = plan_.launch.programs(static_cast<int>(order().program()));
     if (program.own()) return;
     if (const auto failure = foresee_failure(program.argv(0), std::string(plan_.environment.get("PATH"))))
-      fail(model::EndReason::kLaunchFailed, failure->text, failure->exit_code);
+      fail(model::EndReason::kLaunchFailed, text_of(*failure), code_of(*failure));
   }
 
   base::Status open_files(TaskEnds& ends) const {
@@ -134,7 +134,7 @@ class StarterSide {
       environment.push_back(name + std::to_string(task_));
     const wire::Program& program = plan_.launch.programs(static_cast<int>(order().program()));
     const ExecFailure failure = exec_program(words_of(program), std::string(path), environment);
-    give_up(failed, model::EndReason::kLaunchFailed, failure.text, failure.exit_code);
+    give_up(failed, model::EndReason::kLaunchFailed, text_of(failure), code_of(failure));
   }
 
   base::Status place_streams() const {
@@ -178,6 +178,13 @@ class StarterSide {
   }
 
   // --- in both ---
+
+  std::string text_of(const ExecFailure& failure) const {
+    return (plan_.launch.slurm_texts() ? "execve(): " : "") + failure.text;
+  }
+  int code_of(const ExecFailure& failure) const {
+    return plan_.launch.slurm_texts() ? failure.error : failure.exit_code;
+  }
 
   void tell(TaskEvent event) {
     event.place = static_cast<uint32_t>(place_);

@@ -2,6 +2,7 @@
 #include "noded/step/step_order.h"
 
 #include <climits>
+#include <csignal>
 #include <set>
 #include <string>
 
@@ -66,6 +67,8 @@ base::Status check_launch(const wire::LaunchTasks& launch, const wire::StepAcces
   if (launch.rows() > UINT16_MAX || launch.columns() > UINT16_MAX)
     return base::invalid("the terminal has " + std::to_string(launch.rows()) + " rows and " +
                          std::to_string(launch.columns()) + " columns");
+  if (launch.time_limit_us() < 0 || launch.warn_before_us() < 0 || launch.warn_signo() >= NSIG)
+    return base::invalid("the time limit or its signal is none");
   return {};
 }
 

@@ -135,10 +135,23 @@ void StepTasks::on_running(StepTask& task) {
   const auto runs = [](const StepTask& t) { return t.state >= StepTask::State::kRunning; };
   if (phase_ != Phase::kStarting || !std::all_of(tasks_.begin(), tasks_.end(), runs)) return;
   phase_ = Phase::kRunning;
+  arm_limit();
   plan_.reset();
   started_ = static_cast<uint32_t>(tasks_.front().pid);
   say(StatePhase::kRunning);
   wake();
+}
+
+void StepTasks::arm_limit() {
+  const base::Duration limit = base::microseconds(plan_->launch.time_limit_us());
+  if (limit.us <= 0) return;
+  limit_timer_ = loop_.after(
+      limit, [this, limit] { end(wire::kStepTimeLimit + base::format_duration(limit) + " reached", kLimitGrace); });
+  const int signo = static_cast<int>(plan_->launch.warn_signo());
+  const base::Duration before = base::microseconds(plan_->launch.warn_before_us());
+  if (signo > 0)
+    warn_timer_ = loop_.after(std::max(limit - before, base::Duration{}),
+                              [this, signo] { signal_tasks(stream::kAllTasks, signo); });
 }
 
 bool StepTasks::on_child(pid_t pid, int status) {
@@ -247,8 +260,7 @@ void StepTasks::advance() {
 void StepTasks::drain() {
   phase_ = Phase::kDraining;
   if (mpi_) mpi_->close();
-  end_timer_.cancel();
-  redraw_timer_.cancel();
+  for (io::Timer* timer : {&end_timer_, &redraw_timer_, &limit_timer_, &warn_timer_}) timer->cancel();
   plan_.reset();
   master_ = -1;
   // Else its client would see a signal and no reason.

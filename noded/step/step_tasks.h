@@ -38,6 +38,8 @@ constexpr base::Duration kOutputLinger = base::seconds(2);
 constexpr base::Duration kClientLimit = base::minutes(10);
 /// The same if its side ended the connection: then it is most probably dead, unless something on the way did that.
 constexpr base::Duration kDeadClientLimit = base::seconds(10);
+/// Between SIGTERM and SIGKILL at the step's own time limit.
+constexpr base::Duration kLimitGrace = base::seconds(30);
 /// Between SIGTERM and SIGKILL where nobody says.
 constexpr base::Duration kEndGrace = base::seconds(5);
 /// Most that a client can say.
@@ -131,6 +133,7 @@ class StepTasks {
   int failure_code_ = 1;
   std::set<auth::Bytes32> known_;  // keys of clients that had a session
   io::Timer launch_timer_, end_timer_, linger_timer_, settle_timer_, farewell_timer_, redraw_timer_, abort_timer_;
+  io::Timer limit_timer_, warn_timer_;
   enum class Farewell { kNone, kWaiting, kLastWord, kOver } farewell_ = Farewell::kNone;
 
   base::Result<std::shared_ptr<stream::Handler>> welcome(const auth::Ticket& ticket, stream::Session& session);
@@ -169,6 +172,7 @@ class StepTasks {
   void on_stand();
   void on_started(StepTask& task, pid_t pid);
   void on_running(StepTask& task);
+  void arm_limit();
   void on_starter_end();
   void call_off();
   void on_task_end(StepTask& task, int status);

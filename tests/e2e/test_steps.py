@@ -236,6 +236,29 @@ def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):
     cluster.wait_idle()
 
 
+@pytest.mark.parametrize("around", [[], ["galloc", "-Q", "-t1", "--signal=USR1@59"]])
+def test_a_signal_comes_before_the_time_limit(shared_cluster, around):
+    script = "trap 'echo soon; exit 5' USR1; while :; do sleep 0.05; done"
+    limits = [] if around else ["-t1", "--signal=R:USR1@59"]
+    done = shared_cluster.run(*around, "grun", "-Q", *limits, "sh", "-c", script, check=False)
+    assert (done.returncode, done.stdout) == (5, "soon\n"), done
+
+
+def test_limits_inside_an_allocation_are_the_steps(shared_cluster):
+    script = "trap 'echo soon; exit 6' USR1; while :; do sleep 0.05; done"
+    done = shared_cluster.run("galloc", "-Q", "-N2", "-n2", "sh", "-c",
+                              f"grun -t1 --signal=USR1@59 sh -c \"{script}\"; echo $?; grun -n1 echo on", check=False)
+    assert done.stdout.splitlines() == ["soon", "soon", "6", "on"], done
+    done = shared_cluster.run("grun", "--signal=B:USR1", "true", check=False)
+    assert done.returncode == 1 and "there is none here" in done.stderr, done.stderr
+
+
+def test_srun_tells_of_a_missing_program_as_slurm_does(shared_cluster):
+    done = shared_cluster.run("srun", "-n1", "no-such-program", check=False)
+    assert done.returncode == 2 and "execve(): no-such-program: No such file or directory" in done.stderr, done
+    assert shared_cluster.run("grun", "-n1", "no-such-program", check=False).returncode == 127
+
+
 @pytest.mark.parametrize("line, code, text", [
     ("exec grun -Q echo hi >&-", 1, "cannot write output to standard output: Bad file descriptor"),
     ("exec grun -Q true >&-", 0, ""),

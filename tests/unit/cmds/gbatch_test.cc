@@ -208,6 +208,8 @@ TEST(Gbatch, SignalForms) {
   EXPECT_EQ(warn("B:USR2@30"), (model::WarnSignal{SIGUSR2, 30, true}));
   EXPECT_EQ(warn("SIGTERM@0"), (model::WarnSignal{SIGTERM, 0, false}));
   EXPECT_EQ(warn("10@90"), (model::WarnSignal{10, 90, false}));
+  EXPECT_EQ(warn("R:B:USR1"), (model::WarnSignal{SIGUSR1, 60, true}));
+  EXPECT_EQ(warn("R:USR1"), (model::WarnSignal{SIGUSR1, 60, false}));
 }
 
 TEST(Gbatch, WhatToDoWhenTakenOff) {

@@ -215,6 +215,33 @@ TEST(StepTasks, ASlowReaderStopsTheWriter) {
   s.leave();
 }
 
+TEST(StepTasks, TheirTimeLimitEndsThemAfterASignal) {
+  Scene s(2);
+  wire::LaunchTasks launch =
+      launch_of({{"/bin/sh", "-c", "trap 'echo soon' USR1; echo up; while :; do sleep 0.01; done"}, {"sleep", "1000"}});
+  launch.set_time_limit_us(2'500'000);
+  launch.set_warn_signo(SIGUSR1);
+  launch.set_warn_before_us(2'000'000);
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_over());
+  EXPECT_EQ(client.out(0), "up\nsoon\n");
+  EXPECT_EQ(client.ended(1), (stream::TaskEnded{1, 0, SIGUSR1}));
+  EXPECT_EQ(client.ended(0), (stream::TaskEnded{0, 0, SIGTERM}));
+  EXPECT_EQ(client.state(Phase::kEnding), "time limit 00:00:02 reached");
+  s.leave();
+}
+
+// Under Slurm's names a program that cannot be executed is told as Slurm tells it.
+TEST(StepTasks, AMissingProgramInSlurmsWords) {
+  Scene s;
+  wire::LaunchTasks launch = launch_of({{"./prog"}});
+  launch.set_slurm_texts(true);
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_over());
+  EXPECT_EQ(client.state(Phase::kEnding), "task 0: execve(): ./prog: No such file or directory");
+  EXPECT_EQ(s.leave().code(), ENOENT);
+}
+
 TEST(StepTasks, AClientThatTakesNothingAtTheEndIsLeft) {
   Scene s(1, [](wire::StepSpec& spec) { spec.mutable_access()->set_settle_limit_us(50'000); });
   StepClient& client = *s.client;
