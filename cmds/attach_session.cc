@@ -189,7 +189,7 @@ void AttachSession::on_done(int code) {
 
 /// The step's nodes stand ready, and its tasks are about to run. A session is good once: the next run has another key.
 void AttachSession::try_again() {
-  constexpr base::Duration kSoon = base::milliseconds(100);
+  constexpr base::Duration kSoon = base::milliseconds(250);
   retry_timer_ = loop_.after(kSoon, [this] {
     is_too_early_ = true;
     loop_.stop();

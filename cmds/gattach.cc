@@ -189,6 +189,10 @@ Result<std::optional<wire::Step>> find_step(client::Connection& connection, cons
   return std::optional(std::move(step));
 }
 
+void note_waiting(const Program& program, uint32_t job) {
+  client::print_note(program, fmt::format("the step of job {} has not started yet: waiting for it", job));
+}
+
 /// Waits for the step if need be; ctrl-C ends that.
 Result<wire::Step> await_step(const Program& program, const AttachOptions& o, client::Connection& connection,
                               const Target& target) {
@@ -196,8 +200,7 @@ Result<wire::Step> await_step(const Program& program, const AttachOptions& o, cl
   for (bool has_said = o.quiet;; std::this_thread::sleep_for(kBetweenLooks)) {
     GW_TRY(step, find_step(connection, target));
     if (step) return std::move(*step);
-    if (!std::exchange(has_said, true))
-      client::print_note(program, fmt::format("the step of job {} has not started yet: waiting for it", target.job));
+    if (!std::exchange(has_said, true)) note_waiting(program, target.job);
   }
 }
 
@@ -236,7 +239,8 @@ int run_gattach(const Program& program, Args args) {
   if (!config) return failed(program, config.error());
   const auto step = find(program, o, *target);
   if (!step) return failed(program, step.error());
-  std::optional<int> code;
+  std::optional<int> code = AttachSession(program, *config, o, *step).run();
+  if (!code && !o.quiet) note_waiting(program, target->job);
   while (!code) code = AttachSession(program, *config, o, *step).run();
   std::fflush(nullptr);
   std::_Exit(*code);  // a request that is still under way has a thread

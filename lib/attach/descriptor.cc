@@ -23,6 +23,12 @@ ssize_t uninterrupted(Call call) {
   }
 }
 
+/// Opened anew, a FIFO without a writer does not say that it has ended: there might still come the first one.
+bool is_named_fifo(const std::string& path) {
+  char target[8] = "";
+  return ::readlink(path.c_str(), target, sizeof target - 1) > 0 && !std::string_view(target).starts_with("pipe:");
+}
+
 }  // namespace
 
 Descriptor::Descriptor(int fd, bool for_writing) : fd_(fd), is_terminal_(::isatty(fd) == 1) {
@@ -32,7 +38,9 @@ Descriptor::Descriptor(int fd, bool for_writing) : fd_(fd), is_terminal_(::isatt
     kind_ = Kind::kSocket;
   } else if (S_ISFIFO(st.st_mode) || is_terminal_) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    own_.reset(::open(path.c_str(), (for_writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+    const bool is_shared = !for_writing && !is_terminal_ && is_named_fifo(path);
+    if (!is_shared)
+      own_.reset(::open(path.c_str(), (for_writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
     kind_ = own_ ? Kind::kOwn : Kind::kShared;
   }
 }

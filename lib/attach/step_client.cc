@@ -70,10 +70,10 @@ Status StepClient::start(const AskFor& ask) {
     GW_TRY_STATUS(open(node));
   }
   for (Node& node : nodes_) node.session->start();
-  if (source_)
-    source_->want();
-  else if (!options_.keeps_input_open)
-    end_input();
+  // What is typed to a step that cannot be joined yet waits for who tries again.
+  if (source_ && options_.part != Part::kJoin) source_->want();
+  if (source_) return {};
+  if (!options_.keeps_input_open) end_input();
   return {};
 }
 
@@ -89,7 +89,7 @@ Status StepClient::open(Node& node) {
   GW_TRY_STATUS(
       node.session->open(static_cast<uint32_t>(node.plan.launch.tasks_size()), options_.part == Part::kWatch));
   if (options_.part == Part::kWatch) return {};
-  order.mutable_join();
+  order.mutable_look();
   node.session->order(order);
   return {};
 }
@@ -174,8 +174,12 @@ void StepClient::go_if_ready() {
   if (has_gone_ || is_ending_) return;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.phase == Phase::kWaiting; })) return;
   has_gone_ = true;
-  if (nodes_.size() == 1) return;  // it was told with the launch
   wire::StepOrder order;
+  if (options_.part == Part::kJoin) {
+    order.mutable_join();
+    return order_all(order);
+  }
+  if (nodes_.size() == 1) return;  // it was told with the launch
   wire::GoTasks& go = *order.mutable_go();
   if (nodes_.front().plan.launch.has_pmix())
     for (const Node& node : nodes_) go.add_addresses(node.peer_address);
@@ -186,6 +190,7 @@ void StepClient::check_running() {
   if (is_running_ || is_ending_) return;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.phase < Phase::kRunning; })) return;
   is_running_ = true;
+  if (source_ && options_.part == Part::kJoin) source_->want();
   if (std::exchange(is_end_held_, false)) on_input_end();
   if (running_fn_) running_fn_();
 }
@@ -258,6 +263,7 @@ void StepClient::on_not_joined(Node& node, const base::Error& reason) {
   }
   node.plan.launch.clear_tasks();
   say(false, "the tasks on " + node.plan.node + " have ended");
+  go_if_ready();
   check_running();
   check_done();
 }

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "base/text.h"
 #include "noded/step/host_view.h"
@@ -94,7 +95,10 @@ pid_t spawn_sibling(const std::function<void()>& body) {
   }
   alignas(16) static char stack[256 << 10];
   const auto run = [](void* what) -> int {
-    (*static_cast<const std::function<void()>*>(what))();
+    try {
+      (*static_cast<const std::function<void()>*>(what))();
+    } catch (const std::exception&) {  // no memory: std::terminate would spoil what it shares
+    }
     return EXIT_FAILURE;
   };
   return ::clone(run, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD,

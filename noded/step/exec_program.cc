@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstring>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -19,6 +21,7 @@ namespace {
 
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr const char* kShell = "/bin/sh";
+constexpr size_t kPidDigits = 12;
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> list;
@@ -36,7 +39,7 @@ std::string first_bytes(const std::string& file) {
   return bytes;
 }
 
-ExecFailure explain(const std::string& name, const std::string& file, int error) {
+ExecFailure why_not(const std::string& name, const std::string& file, int error) {
   std::string text = base::printable(name) + ": " + std::generic_category().message(error);
   const bool is_there = ::access(file.c_str(), F_OK) == 0;
   if (error == ENOENT && is_there) {  // the kernel means its interpreter
@@ -56,44 +59,14 @@ std::vector<std::string> places_of(const std::string& name, const std::string& p
   return files;
 }
 
-class Exec {
- public:
-  Exec(std::vector<std::string> words, std::vector<std::string>& environment)
-      : words_(std::move(words)), environment_(environment), env_(pointers(environment_)) {}
-
-  /// The errno of trying this file.
-  int attempt(const std::string& file) {
-    ::execve(file.c_str(), pointers(words_).data(), env_.data());
-    const int error = errno;
-    if (error == ENOEXEC && is_text(file)) run_by_shell(file);
-    return error;
-  }
-  ExecFailure explain_it(const std::string& file, int error) const {
-    ExecFailure failure = explain(words_.front(), file, error);
-    if (error == E2BIG) failure.text += " (arguments and environment are " + std::to_string(size()) + " bytes)";
-    return failure;
-  }
-
- private:
-  std::vector<std::string> words_;
-  std::vector<std::string>& environment_;
-  std::vector<char*> env_;
-
-  // A program of another machine is no text, and the shell would only be confused by it.
-  static bool is_text(const std::string& file) { return first_bytes(file).find('\0') == std::string::npos; }
-  void run_by_shell(const std::string& file) {
-    std::vector<std::string> words = words_;
-    words.front() = file;
-    words.insert(words.begin(), kShell);
-    ::execve(kShell, pointers(words).data(), env_.data());
-  }
-  size_t size() const {
-    size_t bytes = 0;
-    for (const auto& word : words_) bytes += word.size() + 1;
-    for (const auto& word : environment_) bytes += word.size() + 1;
-    return bytes;
-  }
-};
+// A program of another machine is no text, and the shell would only be confused by it.
+bool is_text(const std::string& file) {
+  char bytes[256];
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const ssize_t n = fd < 0 ? 0 : ::read(fd, bytes, sizeof bytes);
+  if (fd >= 0) ::close(fd);
+  return n <= 0 || std::memchr(bytes, 0, static_cast<size_t>(n)) == nullptr;
+}
 
 bool means_elsewhere(int error) {
   return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP || error == ENAMETOOLONG ||
@@ -113,22 +86,58 @@ std::optional<ExecFailure> foresee_failure(const std::string& name, const std::s
     if (!means_elsewhere(why)) return std::nullopt;  // it is for execve to say
     if (error == ENOENT) std::tie(error, found) = std::pair(why, file);
   }
-  return explain(name, found, error);
+  return why_not(name, found, error);
 }
 
-ExecFailure exec_program(std::vector<std::string> words, std::string path, std::vector<std::string>& environment) {
-  const std::string name = words.front();
-  Exec exec(std::move(words), environment);
-  const std::vector<std::string> files = places_of(name, path);
-  if (name.find('/') != std::string::npos) return exec.explain_it(name, exec.attempt(name));
-  std::string denied;  // one that is there, but not for us, is the better answer
-  for (const std::string& file : files) {
-    const int error = exec.attempt(file);
-    if (!means_elsewhere(error) || (error == ENOENT && ::access(file.c_str(), F_OK) == 0))
-      return exec.explain_it(file, error);
-    if (error == EACCES && denied.empty()) denied = file;
+ProgramCall::ProgramCall(std::vector<std::string> words, const std::string& path, std::vector<std::string> environment)
+    : words_(std::move(words)), files_(places_of(words_.front(), path)), environment_(std::move(environment)) {
+  for (const std::string name : {"SLURM_TASK_PID=", "GANGWAY_TASK_PID="})
+    environment_.push_back(name + std::string(kPidDigits, '0'));
+  argv_ = pointers(words_);
+  shell_argv_ = argv_;
+  shell_argv_.insert(shell_argv_.begin(), const_cast<char*>(kShell));
+  env_ = pointers(environment_);
+}
+
+void ProgramCall::set_pid(pid_t pid) {
+  for (size_t i = environment_.size() - 2; i < environment_.size(); ++i) {
+    char* const value = environment_[i].data() + environment_[i].size() - kPidDigits;
+    *std::to_chars(value, value + kPidDigits - 1, pid).ptr = '\0';
   }
-  return denied.empty() ? exec.explain_it("", ENOENT) : exec.explain_it(denied, EACCES);
+}
+
+/// The errno of trying this file.
+int ProgramCall::attempt(size_t file) {
+  ::execve(files_[file].c_str(), argv_.data(), env_.data());
+  const int error = errno;
+  if (error == ENOEXEC && is_text(files_[file])) {
+    shell_argv_[1] = files_[file].data();
+    ::execve(kShell, shell_argv_.data(), env_.data());
+  }
+  return error;
+}
+
+ProgramCall::Failed ProgramCall::run() {
+  Failed denied{files_.size(), ENOENT};  // one that is there, but not for us, is the better answer
+  for (size_t i = 0; i < files_.size(); ++i) {
+    const int error = attempt(i);
+    const bool is_named = words_.front().find('/') != std::string::npos;
+    if (is_named || !means_elsewhere(error)) return {i, error};
+    if (error == ENOENT && ::access(files_[i].c_str(), F_OK) == 0) return {i, error};
+    if (error == EACCES && denied.error != EACCES) denied = {i, error};
+  }
+  return denied;
+}
+
+ExecFailure ProgramCall::explain(const Failed& failed) const {
+  const std::string file = failed.file < files_.size() ? files_[failed.file] : std::string();
+  ExecFailure failure = why_not(words_.front(), file, failed.error);
+  if (failed.error != E2BIG) return failure;
+  size_t bytes = 0;
+  for (const auto* list : {&words_, &environment_})
+    for (const std::string& word : *list) bytes += word.size() + 1;
+  failure.text += " (arguments and environment are " + std::to_string(bytes) + " bytes)";
+  return failure;
 }
 
 }  // namespace gw::noded::step

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ class StarterSide {
       : plan_(plan), ends_(std::move(ends)), events_(events), go_(plan.go.read_end.get()) {}
 
   [[noreturn]] void run(bool cloned_into) {
+    ::prctl(PR_SET_NAME, "gstepd-starter", 0, 0, 0);
     need(enter_step(plan_.spec, plan_.contain, {plan_.hosts, plan_.launch.umask()}, cloned_into,
                     [this](const std::string& text) { note(text); }),
          model::EndReason::kLaunchFailed);
@@ -104,10 +106,11 @@ class StarterSide {
   void start() {
     Environment environment = plan_.environment;
     add_task_variables(environment, plan_.launch, plan_.spec.access(), place_);
-    std::vector<std::string> lines = environment.lines();
+    const wire::Program& program = plan_.launch.programs(static_cast<int>(order().program()));
+    ProgramCall call(words_of(program), std::string(environment.get("PATH")), environment.lines());
     auto failed = make_pipe();
     need(failed ? base::Status{} : base::Status(base::pass(failed)), model::EndReason::kLaunchFailed);
-    const pid_t pid = spawn_sibling([&] { become_task(lines, environment.get("PATH"), failed->write_end.get()); });
+    const pid_t pid = spawn_sibling([&] { become_task(call, failed->write_end.get()); });
     const int error = errno;
     task_ = 0;  // a task may have said so here
     if (pid < 0) need(base::fail_errno("forking the task", error), model::EndReason::kLaunchFailed);
@@ -122,19 +125,30 @@ class StarterSide {
 
   // --- in the task, whose memory may be the starter's ---
 
-  [[noreturn]] void become_task(std::vector<std::string>& environment, std::string_view path, int failed) {
+  [[noreturn]] void become_task(ProgramCall& call, int failed) {
     task_ = ::getpid();
     ::setsid();
     if (plan_.files) ::setrlimit(RLIMIT_NOFILE, &*plan_.files);
-    apply_limits(plan_.launch.limits(), [this](const std::string& text) { note(text); });
     if (const base::Status placed = place_streams(); !placed)
       give_up(failed, model::EndReason::kOutputPath, placed.error().text());
     bind();
-    for (const std::string name : {"SLURM_TASK_PID=", "GANGWAY_TASK_PID="})
-      environment.push_back(name + std::to_string(task_));
-    const wire::Program& program = plan_.launch.programs(static_cast<int>(order().program()));
-    const ExecFailure failure = exec_program(words_of(program), std::string(path), environment);
+    call.set_pid(task_);
+    // Last of all: whatever takes memory before would be counted against what the others take.
+    apply_limits(plan_.launch.limits(), [this](const std::string& text) { note(text); });
+    const ProgramCall::Failed tried = call.run();
+    lift_memory_limits();
+    const ExecFailure failure = call.explain(tried);
     give_up(failed, model::EndReason::kLaunchFailed, text_of(failure), code_of(failure));
+  }
+
+  /// What is left to do is to say why.
+  static void lift_memory_limits() {
+    for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
+      rlimit limit{};
+      if (::getrlimit(which, &limit) != 0) continue;
+      limit.rlim_cur = limit.rlim_max;
+      ::setrlimit(which, &limit);
+    }
   }
 
   base::Status place_streams() const {

@@ -1,8 +1,9 @@
 // The starter of a step's tasks on a node: one process, forked from the shepherd, that goes through what all tasks have
 // in common (groups, name spaces, the user, the folder, the files of their streams), stands until it is told, and then
 // starts one task after the other.
-// Invariants: no task runs before all of the node's can; each is the shepherd's child, and its program runs, or cannot,
-// before the next one is begun; one that cannot is the last. The starter holds nothing open that no task needs.
+// Invariants: no task runs before all of the node's can, as far as that can be known; each is the shepherd's child, and
+// its program runs, or cannot, before the next one is begun; one that cannot is the last. The starter holds nothing
+// open that no task needs. What a task does before its execve takes little of the memory that it shares.
 #pragma once
 
 #include <sys/types.h>

@@ -160,6 +160,12 @@ base::Status StepTasks::may_join() const {
   return base::fail(ErrorCode::kConflict, "another client has this step, which was not started with --keep");
 }
 
+/// It may be joined here: who means to take a step over knows that of all nodes before he does.
+void StepTasks::look(Guest& guest) {
+  if (const base::Status may = may_join(); !may) return guest.refuse(may.error());
+  static_cast<void>(guest.session().send_control(stream::StepState{stream::StepState::Phase::kStarting, {}}));
+}
+
 /// Who joins has the step from now on: it gets the last of a terminal's output, and what else is printed from now on.
 void StepTasks::join(Guest& guest) {
   if (guest.is_owner()) return;
@@ -201,7 +207,9 @@ void StepTasks::on_owner_gone(const base::Error& reason) {
   audience_.set_owner(nullptr);
   for (TaskOutput& output : outputs_) output.resume();  // nobody reads: it is dropped
   if (phase_ == Phase::kListening) return on_stranger_gone(reason);
-  if (!is_kept_ && phase_ < Phase::kDraining) end("the client went away", kEndGrace);
+  // Nobody else can say that a step is to go.
+  const bool may_stay = is_kept_ && may_go_;
+  if (!may_stay && phase_ < Phase::kDraining) end("the client went away", kEndGrace);
   advance();
 }
 
@@ -221,6 +229,7 @@ void StepTasks::break_off(const base::Error& error) {
 void StepTasks::on_order(Guest& guest, const std::string& frame) {
   wire::StepOrder order;
   if (!order.ParseFromString(frame)) return guest.break_off({ErrorCode::kProtocol, "an order cannot be read", ""});
+  if (order.has_look()) return look(guest);
   if (order.has_join()) return join(guest);
   if (is_free()) guest.own();
   if (!guest.is_owner()) return guest.refuse({ErrorCode::kConflict, "another client has this step", ""});

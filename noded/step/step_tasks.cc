@@ -104,15 +104,19 @@ void StepTasks::on_started(StepTask& task, pid_t pid) {
   if (task.state != StepTask::State::kWaiting) return;
   task.pid = pid;
   on_running(task);
+  // An orphan of another task may have had this number before: then the task is still a child.
   const auto ended = starting_->ended.extract(pid);
-  if (!ended.empty()) return on_task_end(task, ended.mapped());
-  if (is_ending_) ::kill(-pid, SIGKILL);  // the end came while it was being started
+  siginfo_t child{};
+  const bool is_child = ::waitid(P_PID, static_cast<id_t>(pid), &child, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (!ended.empty() && !is_child) return on_task_end(task, ended.mapped());
+  if (is_ending_) ::kill(-pid, SIGTERM);  // the end came while it was being started
 }
 
-/// Tasks that it has not started never will be.
-void StepTasks::on_starter_end() {
+/// Tasks that it has not started never will be. One of which it has not told may run, if it was killed.
+void StepTasks::on_starter_end(int status) {
   read_events();
   starting_.reset();
+  has_run_ |= WIFSIGNALED(status) && stands_ && may_go_;
   for (StepTask& task : tasks_) {
     const bool never_was = task.pid == 0 && task.state != StepTask::State::kEnded;
     if (never_was) on_task_end(task, SIGKILL);
@@ -158,7 +162,7 @@ bool StepTasks::on_child(pid_t pid, int status) {
   if (mpi_ && mpi_->on_child(pid, status)) return true;
   read_events();  // its last words come before its death
   if (starting_ && starting_->starter.pid == pid) {
-    on_starter_end();
+    on_starter_end(status);
     return true;
   }
   const auto found = std::find_if(tasks_.begin(), tasks_.end(),

@@ -141,6 +141,7 @@ class StepTasks {
   /// The first client that orders something has the step.
   bool is_free() const { return phase_ == Phase::kListening && audience_.owner() == nullptr; }
   base::Status may_join() const;
+  void look(Guest& guest);
   void join(Guest& guest);
   void say_joined(stream::Session& session) const;
   void on_owner_gone(const base::Error& reason);
@@ -173,7 +174,7 @@ class StepTasks {
   void on_started(StepTask& task, pid_t pid);
   void on_running(StepTask& task);
   void arm_limit();
-  void on_starter_end();
+  void on_starter_end(int status);
   void call_off();
   void on_task_end(StepTask& task, int status);
   void signal_tasks(uint32_t rank, int signo);

@@ -253,6 +253,14 @@ def test_limits_inside_an_allocation_are_the_steps(shared_cluster):
     assert done.returncode == 1 and "there is none here" in done.stderr, done.stderr
 
 
+def test_the_end_of_a_fifo_is_the_end_of_input(shared_cluster):
+    done = shared_cluster.run("sh", "-c", "rm -f ff; mkfifo ff; (sleep 0.3; echo hello > ff) & timeout 20 grun -Q -n2 --input=ff cat",
+                              check=False)
+    assert (done.returncode, done.stdout) == (0, "hello\nhello\n"), done
+    done = shared_cluster.run("sh", "-c", "(echo again > ff) & timeout 20 grun -Q cat < ff", check=False)
+    assert (done.returncode, done.stdout) == (0, "again\n"), done
+
+
 def test_srun_tells_of_a_missing_program_as_slurm_does(shared_cluster):
     done = shared_cluster.run("srun", "-n1", "no-such-program", check=False)
     assert done.returncode == 2 and "execve(): no-such-program: No such file or directory" in done.stderr, done

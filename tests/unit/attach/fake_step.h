@@ -47,7 +47,8 @@ struct FakeNode : stream::Handler {
   std::map<stream::ChannelId, std::string> to_send;  ///< Then the channel ends.
   std::map<stream::ChannelId, size_t> sent;
   /// What the node does once it has its launch, is let go, is told to end, is joined.
-  std::function<void(FakeNode&)> at_launch, at_go, at_end = [](FakeNode&n) { n.over(143); }, at_join;
+  std::function<void(FakeNode&)> at_launch, at_go, at_end = [](FakeNode&n) { n.over(143); },
+                                                   at_look = [](FakeNode&n) { n.say(Phase::kStarting); }, at_join;
 
   FakeNode(io::Loop& loop, const auth::SigningKey& c) : controller(c) {
     stream::ServerOptions options;
@@ -122,7 +123,8 @@ struct FakeNode : stream::Handler {
       say(Phase::kStarting);
       if (launch.go()) go();
     }
-    if (order.has_join() && at_join) at_join(*this);
+    if (order.has_look()) at_look(*this);
+    if (order.has_join()) at_join(*this);
     if (order.has_go()) go();
     if (order.has_end() && !std::exchange(has_end, true)) at_end(*this);
   }

@@ -248,17 +248,20 @@ TEST(StepClient, ANodeThatIsLostForGoodFailsTheStep) {
 
 /// Of the tasks 0 to 3 of a step, 2 and 3 run on the nodes that are joined.
 struct JoinedStep : FakeStep {
+  Pipe input;
   JoinedStep() : FakeStep(2) {
+    EXPECT_EQ(::write(input.write.get(), "precious\n", 9), 9);
     options.part = Part::kJoin;
     options.tasks = 4;
     nodes[0]->at_join = [](FakeNode& n) { n.tell_joined({2}); };
   }
   /// The second node refuses who would join.
   void refuse(size_t node, const char* why) {
-    nodes[node]->at_join = [why](FakeNode& n) { n.session->close({base::ErrorCode::kConflict, why, ""}); };
+    nodes[node]->at_look = [why](FakeNode& n) { n.session->close({base::ErrorCode::kConflict, why, ""}); };
   }
   int run_to_end(uint8_t how) {
     make({1, 1});
+    client->take_input(Descriptor::for_reading(input.read.get()));
     client->on_running([this, how] { nodes[0]->over(how); });
     start();
     return finish();
@@ -295,9 +298,23 @@ TEST(StepClient, WhoJoinsTooLateIsTold) {
 TEST(StepClient, WhoJoinsTooEarlyMayTryAgain) {
   JoinedStep step;
   step.refuse(1, wire::kTasksNotStarted);
+  step.nodes[0]->at_join = [](FakeNode&) { ADD_FAILURE() << "its client has it until all nodes may be joined"; };
   EXPECT_EQ(step.run_to_end(0), 1);
   EXPECT_TRUE(step.client->is_too_early());
   EXPECT_THAT(step.said, ElementsAre());
+  char left[16];
+  EXPECT_EQ(::read(step.input.read.get(), left, sizeof left), 9) << "what is typed waits for the next try";
+}
+
+TEST(StepClient, WhatIsTypedGoesToAStepOnceItIsJoined) {
+  JoinedStep step;
+  step.nodes[1]->at_join = [](FakeNode& n) { n.tell_joined({3}); };
+  step.make({1, 1});
+  step.client->take_input(Descriptor::for_reading(step.input.read.get()));
+  step.start();
+  EXPECT_TRUE(step.wait([&] { return step.nodes[0]->input == "precious\n" && step.nodes[1]->input == "precious\n"; }));
+  for (auto& node : step.nodes) node->over(0);
+  EXPECT_EQ(step.finish(), 0);
 }
 
 // --- on the way ---

@@ -69,6 +69,32 @@ TEST(Starter, NoTaskRunsWhereAProgramIsMissing) {
   EXPECT_TRUE(s.leave().never_started());
 }
 
+// What one task needs before its program runs must not be taken from what the next ones may have.
+TEST(Starter, LimitsOfMemoryHoldForTheProgramsAlone) {
+  Scene s(kMany);
+  wire::LaunchTasks launch = many("exit 3");
+  constexpr uint64_t kEnough = 16 << 20;
+  (*launch.mutable_limits())["AS"] = kEnough;
+  for (int i = 0; i < 3000; ++i) launch.add_env("VARIABLE_" + std::to_string(i) + "=some value");
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_over());
+  for (uint32_t rank = 0; rank < kMany; ++rank) EXPECT_EQ(client.ended(rank), (stream::TaskEnded{rank, 3, 0})) << rank;
+  s.leave();
+}
+
+TEST(Starter, WhatIsKeptEndsIfItsClientGoesBeforeItMayRun) {
+  Scene s(2);
+  wire::LaunchTasks launch = many("echo ran > " + s.node.dir() + "/ran");
+  launch.mutable_tasks()->DeleteSubrange(2, launch.tasks_size() - 2);
+  launch.set_go(false);
+  launch.set_keep(true);
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_state(Phase::kStarting));
+  client.go_away();
+  EXPECT_TRUE(s.leave().never_started());
+  EXPECT_EQ(s.node.file("ran"), "<missing>");
+}
+
 // Whether it has started none, some or all of them: nobody is left behind.
 TEST(Starter, MayBeCalledOffAtAnyTime) {
   for (const int started : {0, 1, 20}) {
