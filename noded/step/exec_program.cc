@@ -81,7 +81,11 @@ std::optional<ExecFailure> foresee_failure(const std::string& name, const std::s
   for (const std::string& file : places_of(name, path)) {
     struct stat status {};
     const bool may = ::access(file.c_str(), X_OK) == 0 && ::stat(file.c_str(), &status) == 0;
-    if (may && !S_ISDIR(status.st_mode)) return std::nullopt;
+    if (may && !S_ISDIR(status.st_mode)) {
+      const std::string interpreter = interpreter_of(first_bytes(file)).path;
+      if (interpreter.empty() || ::access(interpreter.c_str(), X_OK) == 0) return std::nullopt;
+      return why_not(name, file, errno);
+    }
     const int why = may ? EACCES : errno;
     if (!means_elsewhere(why)) return std::nullopt;  // it is for execve to say
     if (error == ENOENT) std::tie(error, found) = std::pair(why, file);

@@ -19,7 +19,8 @@ struct ExecFailure {
   int error = 0;     ///< errno
 };
 
-/// How exec_program() would fail, as far as that can be known before: the program is not there, or may not be executed.
+/// How a ProgramCall would fail, as far as that can be known before: the program or its interpreter is not there, or
+/// may not be executed.
 std::optional<ExecFailure> foresee_failure(const std::string& name, const std::string& path);
 
 /// A program that is about to be executed. What that takes is laid out before: its process may share this one's memory,

@@ -1,8 +1,10 @@
 // Many tasks of one node: that they start together or not at all, and that none is lost however short it lives.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <string>
 
 #include "scene.h"
@@ -58,15 +60,29 @@ TEST(Starter, NoTaskRunsWhereOneOfTheNodeCannot) {
   EXPECT_TRUE(s.leave().never_started());
 }
 
+struct Missing {
+  const char* program;
+  const char* text;
+  int code;
+};
+
 TEST(Starter, NoTaskRunsWhereAProgramIsMissing) {
-  Scene s(2);
-  wire::LaunchTasks launch = launch_of({{"/usr/bin/touch", s.node.dir() + "/ran"}, {"no-such-program"}});
-  StepClient& client = s.run(launch);
-  EXPECT_TRUE(client.wait_over());
-  EXPECT_EQ(client.state(Phase::kEnding), "task 1: no-such-program: No such file or directory");
-  EXPECT_EQ(client.ended(1)->exit_code, 127);
-  EXPECT_EQ(s.node.file("ran"), "<missing>");
-  EXPECT_TRUE(s.leave().never_started());
+  const Missing kMissing[] = {{"no-such-program", "no-such-program: No such file or directory", 127},
+                              {"./script", "./script: interpreter /no/such/shell: No such file or directory", 126}};
+  for (const Missing& missing : kMissing) {
+    SCOPED_TRACE(missing.program);
+    Scene s(2);
+    std::ofstream(s.node.dir() + "/script") << "#!/no/such/shell\n";
+    ASSERT_EQ(::chmod((s.node.dir() + "/script").c_str(), 0755), 0);
+    wire::LaunchTasks launch = launch_of({{"/usr/bin/touch", s.node.dir() + "/ran"}, {missing.program}});
+    launch.set_work_dir(s.node.dir());
+    StepClient& client = s.run(launch);
+    EXPECT_TRUE(client.wait_over());
+    EXPECT_EQ(client.state(Phase::kEnding), std::string("task 1: ") + missing.text);
+    EXPECT_EQ(client.ended(1)->exit_code, missing.code);
+    EXPECT_EQ(s.node.file("ran"), "<missing>");
+    EXPECT_TRUE(s.leave().never_started());
+  }
 }
 
 // What one task needs before its program runs must not be taken from what the next ones may have.
