@@ -2,8 +2,10 @@
 #include "attach/step_client.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -28,6 +30,21 @@ std::vector<std::string> nodes_by_rank(const std::vector<NodePlan>& plans, size_
     for (const wire::TaskOrder& task : plan.launch.tasks())
       if (task.rank() < tasks) names[task.rank()] = plan.node;
   return names;
+}
+
+/// Each node takes a descriptor. Logins usually have room for 1,024, and may have more if they ask.
+Status raise_file_limit(size_t nodes) {
+  constexpr rlim_t kOwn = 64;
+  rlimit limit{};
+  const rlim_t wanted = kOwn + static_cast<rlim_t>(nodes);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return {};
+  if (limit.rlim_max < wanted)
+    return base::invalid(fmt::format("a step on {} nodes takes {} open files here, and this login may have {}", nodes,
+                                     wanted, limit.rlim_max),
+                         "ulimit -Hn says so; ask for fewer nodes, or have the limit raised");
+  limit.rlim_cur = wanted;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
+  return base::fail_errno(fmt::format("raising the limit of open files to {}", wanted), errno);
 }
 
 }  // namespace
@@ -56,6 +73,7 @@ StepClient::~StepClient() {
 }
 
 Status StepClient::start(const AskFor& ask) {
+  GW_TRY_STATUS(raise_file_limit(nodes_.size()));
   size_t channels = 0;
   for (const Node& node : nodes_) channels += 2 * static_cast<size_t>(node.plan.launch.tasks_size());
   for (size_t i = 0; i < nodes_.size(); ++i) {

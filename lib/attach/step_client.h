@@ -83,7 +83,8 @@ class StepClient final : private NodeEvents {
   void on_detach(io::Callback fn) { detach_fn_ = std::move(fn); }
   /// Input for the tasks; without it they get none.
   void take_input(Descriptor from);
-  /// Errors: more tasks on a node than a session has channels for.
+  /// Raises this process's limit of open files if it must. Errors: more nodes than that may be raised for; more tasks
+  /// on a node than a session has channels for.
   base::Status start(const AskFor& ask);
 
   void signal(int signo);

@@ -1,4 +1,5 @@
 // A step's client against shepherds that imagine their tasks: start, output, input, end.
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <csignal>
@@ -318,6 +319,22 @@ TEST(StepClient, WhatIsTypedGoesToAStepOnceItIsJoined) {
 }
 
 // --- on the way ---
+
+TEST(StepClient, HasAsManyOpenFilesAsItHasNodes) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  FakeStep step(40);
+  rlimit small = before;
+  small.rlim_cur = 100;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &small), 0);
+  step.make(std::vector<uint32_t>(40, 1));
+  step.start();
+  rlimit after{};
+  EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, 104u);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);  // the nodes are in this process too
+  EXPECT_EQ(step.finish(), 0);
+}
 
 TEST(StepClient, SignalsAndSizesReachTheTasks) {
   FakeStep step;
