@@ -37,8 +37,9 @@ std::optional<int> AttachSession::run() {
   *request.mutable_ticket() = ticket_;
   line_.call(std::move(request), [this](Result<wire::ApiReply> reply) { on_ticket(std::move(reply)); });
   loop_.run();
+  const bool is_too_early = client_ && client_->is_too_early();
   client_.reset();
-  if (is_too_early_ && !exit_code_) return std::nullopt;
+  if (is_too_early && !exit_code_) return std::nullopt;
   return exit_code_.value_or(client::kExitFailed);
 }
 
@@ -190,10 +191,7 @@ void AttachSession::on_done(int code) {
 /// The step's nodes stand ready, and its tasks are about to run. A session is good once: the next run has another key.
 void AttachSession::try_again() {
   constexpr base::Duration kSoon = base::milliseconds(250);
-  retry_timer_ = loop_.after(kSoon, [this] {
-    is_too_early_ = true;
-    loop_.stop();
-  });
+  retry_timer_ = loop_.after(kSoon, [this] { loop_.stop(); });
 }
 
 void AttachSession::finish(int code) {

@@ -44,7 +44,6 @@ class AttachSession {
   std::optional<int> exit_code_;
   bool is_joined_ = false;
   bool is_leaving_ = false;
-  bool is_too_early_ = false;
   io::Timer retry_timer_;
   int code_so_far_ = 0;  // of nodes whose tasks had ended before
 

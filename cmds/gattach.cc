@@ -84,7 +84,7 @@ client::CommandDoc doc() {
       "Takes up a step that was started with grun --keep or --detach: what its tasks print from now on comes here, and "
       "what is typed goes to them; of a terminal (--pty) the last screenful comes first, and full-screen programs draw "
       "theirs anew. Another client that still has the step loses it. Without .STEP it is the only step of the job that "
-      "runs, or the only one with a terminal that is kept.\n\n"
+      "runs, or the only one with a terminal that is kept. One that is about to start is waited for.\n\n"
       "Ctrl-\\ twice leaves a terminal and its programs alone; so does grun --pty --keep. Without a terminal ctrl-C "
       "shows "
       "how the tasks are, and twice within a second leaves them. SIGTERM and SIGHUP leave, too; SIGUSR1, SIGUSR2 and "

@@ -147,7 +147,7 @@ void StepTasks::on_running(StepTask& task) {
 }
 
 void StepTasks::arm_limit() {
-  const base::Duration limit = base::microseconds(plan_->launch.time_limit_us());
+  const base::Duration limit = std::min(base::microseconds(plan_->launch.time_limit_us()), kLongestLimit);
   if (limit.us <= 0) return;
   limit_timer_ = loop_.after(
       limit, [this, limit] { end(wire::kStepTimeLimit + base::format_duration(limit) + " reached", kLimitGrace); });

@@ -38,7 +38,9 @@ constexpr base::Duration kOutputLinger = base::seconds(2);
 constexpr base::Duration kClientLimit = base::minutes(10);
 /// The same if its side ended the connection: then it is most probably dead, unless something on the way did that.
 constexpr base::Duration kDeadClientLimit = base::seconds(10);
-/// Between SIGTERM and SIGKILL at the step's own time limit.
+/// Most that a client can say of the step's own time limit.
+constexpr base::Duration kLongestLimit = base::hours(24 * 3660);
+/// Between SIGTERM and SIGKILL at that limit.
 constexpr base::Duration kLimitGrace = base::seconds(30);
 /// Between SIGTERM and SIGKILL where nobody says.
 constexpr base::Duration kEndGrace = base::seconds(5);

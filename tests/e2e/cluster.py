@@ -45,6 +45,26 @@ def command_line(pid):
         return []
 
 
+def full_fifo(path):
+    """Makes a FIFO; who writes to it waits until what is returned is drained, and gets SIGPIPE once it is closed."""
+    os.mkfifo(path)
+    end = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        while True:
+            os.write(end, b"x" * 4096)
+    except BlockingIOError:
+        return end
+
+
+def drain(end):
+    """Reads all that is there."""
+    try:
+        while os.read(end, 65536):
+            pass
+    except BlockingIOError:
+        return
+
+
 def is_alive(pid):
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()

@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from cluster import wait_for
+from cluster import drain, full_fifo, wait_for
 from conftest import needs_root
 from terminal import Terminal
 from test_terminal import EDITOR
@@ -210,6 +210,28 @@ def test_a_step_that_has_not_started_is_waited_for(cluster):
     cluster.run("gcancel", job)
     watcher.communicate(timeout=60)
     inside.communicate(timeout=60)
+
+
+def test_a_step_whose_tasks_are_being_started_is_taken_over_only_then(cluster):
+    end = full_fifo(cluster.work / "errors.0")  # The task says how it is bound before it runs its program, and waits.
+    job = cluster.submit("sleep 1000", "-N1")
+    cluster.wait_state(job, "RUNNING")
+    client = cluster.popen("grun", f"--jobid={job}", "--overlap", "--keep", "-n1", "--cpu-bind=verbose,none",
+                           "-e", f"{cluster.work}/errors.%t", "sh", "-c", "read line; echo got $line; exit 5",
+                           stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: any(s["name"] == "sh" and s["state"] == "RUNNING"
+                         for s in cluster.json("gqueue", "-s", "--json")["steps"]), "nodes that stand ready")
+    again = cluster.popen("gattach", f"{job}.0", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    again.stdin.write("a line\n")
+    again.stdin.flush()
+    assert "has not started yet: waiting for it" in again.stderr.readline()
+    assert client.poll() is None, client.communicate()
+    drain(end)
+    out, said = again.communicate(timeout=60)
+    assert (again.returncode, out) == (5, "got a line\n"), said
+    assert "another client took step" in client.communicate(timeout=60)[1] and client.returncode == 75
+    os.close(end)
+    cluster.run("gcancel", job)
 
 
 def test_a_filter_names_a_task_that_is_there(cluster):

@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 import pytest
-from cluster import is_alive, processes_with, wait_for
+from cluster import drain, full_fifo, is_alive, processes_with, wait_for
 from conftest import QUICK
 
 
@@ -234,6 +234,29 @@ def test_a_shepherd_that_dies_ends_its_step_everywhere(make_cluster):
     assert client.wait(timeout=60) != 0
     assert "died: signal 9; its processes were killed" in client.stderr.read()
     cluster.wait_idle()
+
+
+LAST_PID = pathlib.Path("/proc/sys/kernel/ns_last_pid")
+
+
+@pytest.mark.skipif(not os.access(LAST_PID, os.W_OK), reason="cannot choose process ids here")
+def test_a_task_that_gets_an_orphans_number_is_not_taken_for_it(shared_cluster):
+    work = shared_cluster.work
+    (work / "orphan.conf").write_text(f"0 sh -c '(sleep 0.2 >/dev/null 2>&1 </dev/null & echo $! > {work}/orphan)'\n"
+                                      "1 true\n2 sh -c 'sleep 1; echo late; exit 9'\n")
+    end = full_fifo(work / "said.1")  # Task 1 says how it is bound before it runs its program, and waits.
+    client = shared_cluster.popen("grun", "-Q", "-N1", "-n3", "--cpu-bind=verbose,none", "-e", f"{work}/said.%t",
+                                  "--multi-prog", "orphan.conf")
+    orphan = int(wait_for(lambda: (work / "orphan").exists() and (work / "orphan").read_text(), "the orphan"))
+    wait_for(lambda: not pathlib.Path(f"/proc/{orphan}").exists(), "its end")
+    LAST_PID.write_text(str(orphan - 1))
+    drain(end)
+    # Others may take the number first: then it is as if nothing had been done.
+    for _ in range(200):
+        LAST_PID.write_text(str(orphan - 1))
+    out, _ = client.communicate(timeout=60)
+    os.close(end)
+    assert (client.returncode, out) == (9, "late\n")
 
 
 @pytest.mark.parametrize("around", [[], ["galloc", "-Q", "-t1", "--signal=USR1@59"]])

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -109,6 +110,34 @@ TEST(Starter, WhatIsKeptEndsIfItsClientGoesBeforeItMayRun) {
   client.go_away();
   EXPECT_TRUE(s.leave().never_started());
   EXPECT_EQ(s.node.file("ran"), "<missing>");
+}
+
+/// The starter of that shepherd's step; 0 if there is none.
+pid_t starter_of(pid_t shepherd) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "status");
+    bool is_starter = false;
+    for (std::string line; std::getline(file, line);) {
+      is_starter |= line == "Name:\tgstepd-starter";
+      if (is_starter && line == "PPid:\t" + std::to_string(shepherd)) return std::stoi(entry.path().filename());
+    }
+  }
+  return 0;
+}
+
+// It has the user's id, so that he can.
+TEST(Starter, MayBeKilled) {
+  Scene s(2);
+  wire::LaunchTasks launch = launch_of({{"true"}, {"true"}});
+  launch.set_go(false);
+  StepClient& client = s.run(launch);
+  EXPECT_TRUE(client.wait_state(Phase::kStarting));
+  const pid_t starter = starter_of(s.node.shepherd());
+  ASSERT_GT(starter, 0);
+  ::kill(starter, SIGKILL);
+  EXPECT_TRUE(client.wait_over());
+  EXPECT_EQ(client.state(Phase::kEnding), "task 0 died before its program started");
+  EXPECT_TRUE(s.leave().never_started());
 }
 
 // Whether it has started none, some or all of them: nobody is left behind.

@@ -382,6 +382,8 @@ const BadLaunch kBadLaunches[] = {
      "the working directory is no absolute path"},
     {"NoPath", [](wire::LaunchTasks& l) { l.mutable_tasks(0)->mutable_output()->set_kind(wire::TaskStream::kFile); },
      "task 0: standard output: a path of 0 bytes or with a zero byte"},
+    {"NoLimit", [](wire::LaunchTasks& l) { l.set_time_limit_us(-1); }, "the time limit or its signal is none"},
+    {"NoSignal", [](wire::LaunchTasks& l) { l.set_warn_signo(NSIG); }, "the time limit or its signal is none"},
     {"LargeTerminal", [](wire::LaunchTasks& l) { l.set_rows(70000); }, "the terminal has 70000 rows and 0 columns"},
 };
 INSTANTIATE_TEST_SUITE_P(Bad, StepLaunch, ::testing::ValuesIn(kBadLaunches),
