@@ -186,7 +186,9 @@ def test_tasks_that_ended_before_count_too(cluster, last):
     script = (f"if [ $SLURM_PROCID = 0 ]; then exit 3; fi; while ! test -e {cluster.work}/let-go{last}; do sleep 0.05; "
               f"done; exit {last}")
     job = detached(cluster, script, "-N2", "-n2")
-    wait_for(lambda: "have ended" in cluster.run("gattach", "--layout", job, check=False).stderr, "the end of the first task")
+    # The controller knows it, and with it the code; the node says it some milliseconds before.
+    wait_for(lambda: "1 tasks, 1 nodes (n1)" in cluster.run("gattach", "--layout", job, check=False).stdout,
+             "the end of the first task")
     client = cluster.popen("gattach", job, stderr=subprocess.PIPE)
     said = client.stderr.readline()
     assert "the tasks on n0 have ended" in said
