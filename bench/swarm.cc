@@ -1,14 +1,17 @@
 // bench_swarm CONFIG FIRST NODES TOPOLOGY: plays many nodes for a controller, in one process; nothing is executed. A
 // step's tasks "run" at once and end at once, by the protocol of a real shepherd: tickets, keys and encryption are
 // real. Nodes are called s0, s1, ..., these from number FIRST on; the program says "up" on standard output when all of
-// them are registered, and the seconds of the monotonic clock each time that tasks have begun to run on all of them.
+// them are registered for the first time, and the seconds of the monotonic clock each time that tasks have begun to run
+// on all of them. A node whose link is lost comes back with its runs. SIGUSR1 cuts all of them off, until SIGUSR2.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -43,9 +46,13 @@ struct Swarm {
   auth::MungeAuthenticator munge;
   link::AuthPool pool;
   wire::NodeTopology topology;
-  size_t registered = 0, wanted = 0, next = 0;
+  size_t registered = 0, wanted = 0;
   size_t begun = 0;  // steps on nodes
-  std::function<void()> on_registered;
+  bool is_cut = false;
+  std::deque<class Node*> line;  // to dial
+  size_t dialing = 0;
+
+  void dial_next();
 };
 
 /// The shepherd of a step on one node.
@@ -151,7 +158,21 @@ class Node {
         name_(fmt::format("s{}", index)),
         host_(fmt::format("127.1.{}.{}", index / 200, index % 200 + 1)) {}
 
+  /// Comes to the controller, when it is its turn.
+  void queue() {
+    swarm_.line.push_back(this);
+    swarm_.dial_next();
+  }
+  void cut() {
+    if (link_) link_->drop("cut off");
+    link_.reset();
+    beat_.cancel();
+    again_.cancel();
+    dialing_ = {};
+    free_place();
+  }
   void dial() {
+    holds_place_ = true;
     link::DialLinkOptions options;
     options.address = swarm_.address;
     options.receiver = swarm_.config.cluster + "/gctld";
@@ -166,12 +187,17 @@ class Node {
   void on_up(base::Result<std::shared_ptr<link::SecureLink>> link) {
     const auto handle = std::move(dialing_);
     if (!link) {
-      std::fprintf(stderr, "bench_swarm: %s: %s\n", name_.c_str(), link.error().text().c_str());
-      std::exit(1);
+      come_again(link.error().text());
+      return free_place();
     }
     link_ = std::move(*link);
     link_->on_message([this](std::string_view bytes) { on_bytes(bytes); });
-    link_->on_closed([this](const std::string&) { link_.reset(); });
+    link_->on_closed([this](const std::string& why) {
+      link_.reset();
+      beat_.cancel();
+      free_place();
+      come_again(why);
+    });
     wire::NodeToController m;
     wire::Register& r = *m.mutable_register_node();
     r.set_name(name_);
@@ -182,7 +208,22 @@ class Node {
     r.set_containment("none");
     r.set_is_emulated(true);
     r.set_now_us(swarm_.clock.now().us);
+    for (const auto& [run, phase] : runs_) {
+      wire::RunState& state = *r.add_runs();
+      state.set_job(run.first);
+      state.set_attempt(run.second);
+      state.set_phase(phase);
+    }
     send(m);
+  }
+  void free_place() {
+    if (std::exchange(holds_place_, false)) --swarm_.dialing;
+    swarm_.dial_next();
+  }
+  void come_again(const std::string& why) {
+    if (swarm_.is_cut) return;
+    if (swarm_.registered < swarm_.wanted) std::fprintf(stderr, "bench_swarm: %s: %s\n", name_.c_str(), why.c_str());
+    again_ = swarm_.loop.after(base::milliseconds(500), [this] { queue(); });
   }
   void send(const wire::NodeToController& m) {
     if (link_) static_cast<void>(link_->send(m.SerializeAsString()));
@@ -203,14 +244,24 @@ class Node {
     if (m.has_registered()) {
       interval_ = base::microseconds(m.registered().heartbeat_us());
       beat();
-      swarm_.on_registered();
+      free_place();
       if (++swarm_.registered == swarm_.wanted) std::puts("up"), std::fflush(stdout);
     }
     if (m.has_prepare()) on_prepare(m.prepare());
+    if (m.has_go()) runs_[{m.go().job(), m.go().attempt()}] = wire::kRunStarted;
+    if (m.has_suspend()) on_suspend(m.suspend());
     if (m.has_start_step()) on_start_step(m.start_step());
     if (m.has_stop()) on_stop(m.stop());
   }
+  void on_suspend(const wire::Suspend& s) {
+    wire::NodeToController m;
+    m.mutable_suspended()->set_job(s.job());
+    m.mutable_suspended()->set_attempt(s.attempt());
+    m.mutable_suspended()->set_round(s.round());
+    send(m);
+  }
   void on_prepare(const wire::Prepare& p) {
+    runs_[{p.job(), p.attempt()}] = p.go() ? wire::kRunStarted : wire::kRunPrepared;
     wire::NodeToController m;
     m.mutable_prepared()->set_job(p.job());
     m.mutable_prepared()->set_attempt(p.attempt());
@@ -258,6 +309,7 @@ class Node {
     for (const auto& [key, shepherd] : steps_)
       if (key.first == stop.job()) steps.push_back(key.second);
     for (const uint32_t step : steps) on_step_over(stop.job(), stop.attempt(), step);
+    runs_.erase({stop.job(), stop.attempt()});
     say_done(stop.job(), stop.attempt(), 0);
   }
 
@@ -266,9 +318,23 @@ class Node {
   link::LinkDialHandle dialing_;
   std::shared_ptr<link::SecureLink> link_;
   base::Duration interval_ = base::seconds(5);
-  io::Timer beat_;
+  io::Timer beat_, again_;
+  bool holds_place_ = false;                                      // among those that are being let in
+  std::map<std::pair<uint32_t, uint32_t>, wire::RunPhase> runs_;  // by job and attempt
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<Shepherd>> steps_;
 };
+
+/// The controller takes only so many strangers at a time.
+void Swarm::dial_next() {
+  constexpr size_t kAtOnce = 64;
+  while (!line.empty() && dialing < kAtOnce) {
+    Node* node = line.front();
+    line.pop_front();
+    if (is_cut) continue;
+    ++dialing;
+    node->dial();
+  }
+}
 
 int run(char** argv) {
   const auto config = config::load(argv[1]);
@@ -287,13 +353,15 @@ int run(char** argv) {
   swarm.wanted = static_cast<size_t>(std::atoi(argv[3]));
   std::vector<std::unique_ptr<Node>> nodes;
   for (size_t i = 0; i < swarm.wanted; ++i) nodes.push_back(std::make_unique<Node>(swarm, first + i));
-  // The controller takes only so many strangers at a time.
-  constexpr size_t kAtOnce = 16;
-  swarm.next = std::min(kAtOnce, swarm.wanted);
-  swarm.on_registered = [&] {
-    if (swarm.next < swarm.wanted) nodes[swarm.next++]->dial();
-  };
-  for (size_t i = 0; i < swarm.next; ++i) nodes[i]->dial();
+  for (const auto& node : nodes) node->queue();
+  swarm.loop.on_signal(SIGUSR1, [&] {
+    swarm.is_cut = true;
+    for (const auto& node : nodes) node->cut();
+  });
+  swarm.loop.on_signal(SIGUSR2, [&] {
+    swarm.is_cut = false;
+    for (const auto& node : nodes) node->queue();
+  });
   swarm.loop.run();
   return 0;
 }

@@ -11,6 +11,9 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 option(GANGWAY_BENCH "Build the benchmarks" OFF)
 set(GANGWAY_SANITIZE "" CACHE STRING "Value for -fsanitize, such as address,undefined")
 option(GANGWAY_FUZZ "Build the libFuzzer programs of tests/fuzz (clang only)" OFF)
+option(GANGWAY_COST "Build the cost oracle of tests/cost: the controller's core a second time, counted" OFF)
+option(GANGWAY_PCH "Precompile the library headers that most files include" OFF)
+option(GANGWAY_UNITY "Compile the files of a folder together, some at a time: several times faster from cold" OFF)
 
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -23,7 +26,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False positives of g++ 12 inside inlined std::string and std::vector code at -O2 (GCC bugs 105329, 105651).
   add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-dangling-pointer -Wno-maybe-uninitialized)
 endif()
-add_compile_definitions(_FILE_OFFSET_BITS=64 GANGWAY_VERSION="${PROJECT_VERSION}")
+# FMT_SHARED: as spdlog's target has it, since precompiled headers are for one set of definitions.
+add_compile_definitions(_FILE_OFFSET_BITS=64 GANGWAY_VERSION="${PROJECT_VERSION}" FMT_SHARED)
 if(GANGWAY_SANITIZE)
   add_compile_options(-fsanitize=${GANGWAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GANGWAY_SANITIZE})
@@ -69,9 +73,50 @@ if(NOT GANGWAY_SANITIZE)
   add_link_options(-static-libstdc++ -static-libgcc)
 endif()
 
-# gw_library(NAME [DEPS target...] [PRIVATE target...]): a static library `gw_NAME` of all .cc files of this folder.
+# gw_precompiled(TARGET NAME): the target's files start from the precompiled headers of cmake/precompiled_NAME.h.
+# Nothing may count on it: the presets clang and asan compile each file with its own includes alone.
+function(gw_precompiled target name)
+  if(NOT GANGWAY_PCH)
+    return()
+  endif()
+  if(NOT TARGET gw_precompiled_${name})
+    file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled_${name}.cc "")
+    add_library(gw_precompiled_${name} STATIC ${CMAKE_BINARY_DIR}/generated/precompiled_${name}.cc)
+    target_link_libraries(gw_precompiled_${name} PRIVATE gw_proto $<$<STREQUAL:${name},tests>:GTest::gmock>)
+    target_include_directories(gw_precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      target_compile_options(gw_precompiled_${name} PRIVATE -Xclang -fno-pch-timestamp)
+    endif()
+    add_dependencies(gw_precompiled_${name} gw_proto)
+    target_precompile_headers(gw_precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled_${name}.h)
+  endif()
+  # A program's files too: the compiler refuses precompiled headers that were made for another kind of code.
+  target_compile_options(${target} PRIVATE -fPIC)
+  target_precompile_headers(${target} REUSE_FROM gw_precompiled_${name})
+endfunction()
+
+# gw_together(TARGET [APART file...]): the target's files are compiled some at a time, as one; those that are APART, each
+# by itself, since they use the same names for what only they know. The presets clang and asan compile every file by
+# itself.
+function(gw_together target)
+  if(NOT GANGWAY_UNITY)
+    return()
+  endif()
+  cmake_parse_arguments(A "" "" "APART" ${ARGN})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 14)
+  # What one file calls as another, and types of a .cc that use others of it, are no mistakes here.
+  target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage -Wno-stringop-overread>)
+  # A program takes what it uses of them all the same (--gc-sections).
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+  if(A_APART)
+    set_source_files_properties(${A_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
+# gw_library(NAME [DEPS target...] [PRIVATE target...] [APART file...]): a static library `gw_NAME` of all .cc files of this
+# folder.
 function(gw_library name)
-  cmake_parse_arguments(A "" "" "DEPS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(A "" "" "DEPS;PRIVATE;APART" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   if(NOT sources)
     add_library(gw_${name} INTERFACE)
@@ -80,7 +125,14 @@ function(gw_library name)
   add_library(gw_${name} STATIC ${sources})
   target_include_directories(gw_${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/lib)
   target_link_libraries(gw_${name} PUBLIC ${A_DEPS} PRIVATE ${A_PRIVATE})
+  gw_precompiled(gw_${name} product)
+  gw_together(gw_${name} APART ${A_APART})
   set_property(GLOBAL APPEND PROPERTY GW_LIBRARIES gw_${name})
+endfunction()
+
+# Programs and plug-ins that `cmake --install` takes; the target `programs` builds them, and nothing else.
+function(gw_installed)
+  set_property(GLOBAL APPEND PROPERTY GW_INSTALLED ${ARGN})
 endfunction()
 
 # gw_interface_hash(VARIABLE HEADER): a hash of a plug-in kind's header, of what it includes of the project at any depth,

@@ -108,7 +108,7 @@ void add_place(std::vector<Option>& t, BatchOptions& o) {
 
 void add_time(std::vector<Option>& t, BatchOptions& o, base::Time now) {
   t.push_back({"time", 't', Arg::kRequired, "TIME",
-               "time limit: minutes, [D-]HH:MM:SS, D-HH, 90s, UNLIMITED; rounded up to minutes", "TIMELIMIT",
+               "time limit: minutes, [D-]HH:MM:SS, D-HH, 90s, rounded up to minutes; 0 or UNLIMITED: none", "TIMELIMIT",
                kDirective, [&o](Text v) { return set_time(o.spec, v); }});
   t.push_back({"time-min",
                0,
@@ -404,6 +404,7 @@ Status end_of_source(BatchOptions& o) {
   const BatchOptions::Given given = std::exchange(o.given, {});
   if (given.cpus_per_task && given.cpus_per_gpu)
     return invalid("-c/--cpus-per-task and --cpus-per-gpu are mutually exclusive", "leave one of them out");
+  o.says_cpus = o.says_cpus || given.cpus_per_task || given.cpus_per_gpu;
   if (given.cpus_per_task) o.spec.request.cpus_per_gpu = 0;
   if (given.cpus_per_gpu) o.spec.request.cpus_per_task = 1;
   return {};
@@ -412,6 +413,7 @@ Status end_of_source(BatchOptions& o) {
 Status complete(BatchOptions& o, std::vector<std::string>& notes) {
   model::Request& r = o.spec.request;
   GW_TRY_STATUS(end_of_source(o));
+  r.cpus_by_gpus = !o.says_cpus;
   GW_TRY_STATUS(apply_gpus(o.gpus, r));
   if (r.nodes_given && r.tasks_given && r.tasks < r.min_nodes) {
     notes.push_back(node_and_task_note(r));

@@ -13,6 +13,13 @@
 
 namespace gw::cmds {
 
+/// The controller puts the partition's default in the place of a time limit of zero; none at all is kUnlimited.
+inline model::JobSpec spec_without_a_time() {
+  model::JobSpec spec;
+  spec.time_limit = {};
+  return spec;
+}
+
 /// Everything that gbatch was told of a job, or of one component of a heterogeneous job.
 struct BatchOptions {
   /// What one source (directives, environment, command line) has given of options that exclude each other.
@@ -20,10 +27,11 @@ struct BatchOptions {
     bool cpus_per_task = false, cpus_per_gpu = false;
   };
 
-  base::Time now;  ///< When gbatch was started.
-  model::JobSpec spec;
+  base::Time now;                               ///< When gbatch was started.
+  model::JobSpec spec = spec_without_a_time();  ///< A time limit of zero: not said.
   GpuOptions gpus;
   Given given;
+  bool says_cpus = false;  ///< Some source has given one of them.
   std::string chdir;
   std::string export_form;  ///< --export as written; empty: ALL.
   std::optional<std::string> wrap;

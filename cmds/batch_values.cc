@@ -89,13 +89,17 @@ Status set_memory(model::Request& r, Text value, MemoryOf of) {
   return {};
 }
 
+base::Result<base::Duration> parse_time_limit(Text text) {
+  return base::parse_duration(text).map(
+      [](base::Duration d) { return d == base::Duration{} ? base::kUnlimited : base::round_up_to_minute(d); });
+}
+
 Status set_time(model::JobSpec& spec, Text value) {
-  auto limit = base::parse_duration(value);
+  auto limit = parse_time_limit(value);
   if (!limit)
     return invalid("-t/--time: Invalid time limit specification: " + limit.error().what,
                    "such as 90 (minutes), 1:30:00, 2-12 (days-hours), 90s, UNLIMITED");
-  if (*limit < base::Duration{}) return invalid("-t/--time: a time limit cannot be negative");
-  spec.time_limit = *limit == base::Duration{} ? base::kUnlimited : base::round_up_to_minute(*limit);
+  spec.time_limit = *limit;
   return {};
 }
 

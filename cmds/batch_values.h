@@ -27,7 +27,9 @@ base::Status set_nodes(model::Request& r, std::string_view value);
 enum class MemoryOf { kNode, kCpu, kGpu };
 /// SIZE[KMGT]; the three ways replace each other.
 base::Status set_memory(model::Request& r, std::string_view value, MemoryOf of);
-/// A time limit, rounded up to minutes; 0 is no limit.
+/// Reads a time limit as a user asks for it: the forms of base::parse_duration, rounded up to minutes. Zero is no
+/// limit, as in Slurm, and comes back as kUnlimited.
+base::Result<base::Duration> parse_time_limit(std::string_view text);
 base::Status set_time(model::JobSpec& spec, std::string_view value);
 /// A point in time; one that has passed means at once.
 base::Status set_begin(model::JobSpec& spec, std::string_view value, base::Time now);

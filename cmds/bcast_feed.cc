@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "auth/hasher.h"
+#include "base/reach.h"
 #include "base/text.h"
 #include "io/address.h"
 #include "wire/bcast.h"
@@ -69,14 +70,10 @@ class Feeder {
       const auto address = io::parse_address(space == std::string::npos ? "" : line.substr(space + 1));
       if (!node || !address || !f_.header.addresses(static_cast<int>(*node)).empty())
         return base::fail(base::ErrorCode::kProtocol, "a receiver said \"" + base::printable(line, 80) + "\"");
-      f_.header.set_addresses(static_cast<int>(*node), address_at(static_cast<size_t>(*node), line.substr(space + 1)));
+      f_.header.set_addresses(static_cast<int>(*node),
+                              base::reachable_address(address->text(), f_.hosts[static_cast<size_t>(*node)]));
     }
     return {};
-  }
-
-  /// The host that the node is known by, and the port that the receiver has.
-  std::string address_at(size_t node, const std::string& told) const {
-    return f_.hosts[node] + told.substr(told.rfind(':'));
   }
 
   Result<std::string> next_line() {

@@ -24,6 +24,13 @@ int control_ping(const client::Program& program, const ControlOptions& o, Args w
 int control_create(const client::Program& program, const ControlOptions& o, Args words);
 int control_delete(const client::Program& program, const ControlOptions& o, Args words);
 int show_reservations(const client::Program& program, const ControlOptions& o, Args words);
+/// Rows of the controller's state that cannot be read.
+int show_held(const client::Program& program, const ControlOptions& o, Args words);
+/// Is this `delete` about one of them?
+bool is_about_held(Args words);
+/// HeldAside=KIND:NAME as a request. Errors: something else.
+base::Result<wire::ApiRequest> held_deletion(Args words);
+int delete_held(const client::Program& program, Args words);
 /// Asks the controller for a snapshot of its scheduler and writes it to a new file.
 int control_snapshot(const client::Program& program, const ControlOptions& o, Args words);
 int control_write(const client::Program& program, const ControlOptions& o, Args words);

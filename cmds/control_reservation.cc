@@ -233,6 +233,7 @@ int control_create(const Program& program, const ControlOptions& o, Args words) 
 }
 
 int control_delete(const Program& program, const ControlOptions& o, Args words) {
+  if (is_about_held(words)) return delete_held(program, words);
   if (is_about_partition(words)) return delete_partition(program, o, words);
   words = without_kind(words);
   std::string name;
@@ -245,8 +246,10 @@ int control_delete(const Program& program, const ControlOptions& o, Args words) 
       name = words.front();
   }
   if (name.empty())
-    return failed(program, {base::ErrorCode::kInvalid, "delete: expected one reservation or partition",
-                            "such as: " + program.name + " delete ReservationName=NAME, or PartitionName=NAME"});
+    return failed(
+        program,
+        {base::ErrorCode::kInvalid, "delete: expected one reservation, partition or row that is held aside",
+         "such as: " + program.name + " delete ReservationName=NAME, PartitionName=NAME, or HeldAside=KIND:NAME"});
   wire::ApiRequest request;
   request.mutable_delete_reservation()->set_name(name);
   auto reply = ask(program, std::move(request));

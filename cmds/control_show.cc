@@ -185,6 +185,7 @@ constexpr Entity kEntities[] = {
     {"reservations", show_reservations},
     {"step", show_steps},
     {"steps", show_steps},
+    {"heldaside", show_held},
 };
 
 }  // namespace
@@ -207,7 +208,7 @@ base::Result<std::string> make_hostlist(const std::string& text, bool sorted) {
 int control_show(const Program& program, const ControlOptions& o, Args words) {
   if (words.empty())
     return failed(program, {base::ErrorCode::kInvalid, "show what?",
-                            "job, step, node, partition, reservation, config, hostnames, hostlist"});
+                            "job, step, node, partition, reservation, heldaside, config, hostnames, hostlist"});
   // `show job=7` and `show jobid 7` are as good as `show job 7`.
   std::vector<std::string> rest(words.begin() + 1, words.end());
   std::string word = base::to_lower(words.front());

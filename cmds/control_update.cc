@@ -7,6 +7,7 @@
 #include "base/bitset.h"
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "cmds/batch_values.h"
 #include "cmds/control.h"
 #include "cmds/control_keys.h"
 #include "cmds/faults.h"
@@ -33,9 +34,11 @@ Status set_node_count(wire::UpdateJobRequest& r, const std::string& value) {
 
 Status set_time_limit(wire::UpdateJobRequest& r, const std::string& value) {
   if (value.starts_with('+') || value.starts_with('-'))
-    return invalid("TimeLimit: changes relative to the present limit are not supported in this version");
-  GW_TRY(us, duration_us("TimeLimit", value));
-  r.set_time_limit_us(us);
+    return invalid("TimeLimit: changes relative to the present limit are not supported in this version",
+                   "give the whole limit; UNLIMITED takes it away");
+  auto limit = parse_time_limit(value);
+  if (!limit) return base::fail(limit.error().code, "TimeLimit: " + limit.error().what, limit.error().hint);
+  r.set_time_limit_us(limit->us);
   return {};
 }
 
@@ -210,7 +213,7 @@ Status set_gpus(wire::UpdateNodeRequest& r, const std::string& value) {
 Status settle_node_action(wire::UpdateNodeRequest& r) {
   const bool gpus = r.gpus_size() != 0;
   if (r.action() == wire::kNodeNoAction) {
-    if (!r.dead()) return invalid("No changes specified", "add State=DRAIN, RESUME or DOWN");
+    if (!r.dead()) return invalid("No changes specified", "add State=DRAIN, RESUME or DOWN, or Foreign=END");
     r.set_action(wire::kNodeDown);
   }
   const bool about_gpus = r.action() == wire::kGpuOffline || r.action() == wire::kGpuOnline;
@@ -236,6 +239,14 @@ base::Result<wire::ApiRequest> node_update(const std::string& names_text, const 
        }},
       {"gpu", set_gpus},
       {"gpus", set_gpus},
+      {"foreign",
+       [&settings](R& r, const std::string& v) -> Status {
+         if (settings.size() > 1) return invalid("Foreign=END goes with no other change");
+         if (!base::iequals(v, "end"))
+           return invalid("Foreign: \"" + base::printable(v, 40) + "\" is not known", "Foreign=END ends those runs");
+         r.set_action(wire::kEndForeign);
+         return {};
+       }},
       {"dead",
        [](R& r, const std::string& v) -> Status {
          GW_TRY(yes, yes_or_no("Dead", v));

@@ -147,7 +147,8 @@ int run_gacctmgr(const Program& program, Args args) {
   if (parts.front().empty()) return usage(program);
   const std::string verb = acct_verb(parts.front().front());
   if (verb == "version" || base::iequals(parts.front().front(), "version"))
-    return printed(client::version_line(program) + "\n");
+    return parts.front().size() > 1 ? refuse_operand(program, parts.front()[1], "version takes no arguments")
+                                    : printed(client::version_line(program) + "\n");
   const bool is_change = verb == "add" || verb == "modify" || verb == "delete";
   if (!verb.empty() && !is_change && parts.size() == 1)
     return run_alone(program, o, verb, Args(parts.front()).subspan(1));

@@ -167,6 +167,11 @@ int run_galloc(const Program& program, Args args) {
       parse_command(program, alloc_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
   if (!read) return failed(program, read.error());
+  if (!parsed.operands.empty() && parsed.operands.front() == ":")
+    return failed(program, {base::ErrorCode::kInvalid,
+                            "\":\" separates the components of a heterogeneous allocation, which is not supported in "
+                            "this version",
+                            "make one allocation that fits all parts; a batch job may have components: gbatch A : B"});
   std::vector<std::string> notes;
   std::vector<std::string> command = command_of(o, std::move(parsed.operands));
   auto submit = make_request(program, o, args, notes, o.shell_on_node ? "interactive" : command.front());

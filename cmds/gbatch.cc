@@ -15,6 +15,7 @@
 #include "cmds/batch_options.h"
 #include "cmds/batch_script.h"
 #include "cmds/commands.h"
+#include "cmds/last_words.h"
 #include "wire/convert.h"
 
 namespace gw::cmds {
@@ -116,6 +117,9 @@ Step<wire::SubmitRequest> submission(const Program& program, std::vector<BatchOp
 /// `options` becomes those of the first component, which speak for the whole job.
 Step<wire::ApiRequest> make_request(const Program& program, BatchOptions& options, const Invocation& inv, Args args,
                                     std::vector<std::string>& notes) {
+  // Whoever forgot the script's name would wonder what it waits for.
+  if (!inv.early.wrap && inv.line.operands.empty() && ::isatty(STDIN_FILENO) == 1)
+    client::print_note(program, "reading the script from the terminal; ctrl-D ends it");
   auto script = get_script(inv);
   if (!script) return tl::unexpected(script.error());
   auto components = read_job(*script, inv);
@@ -146,6 +150,14 @@ int exit_code_of(const Program& program, const wire::Job& job, bool quiet) {
   return state == model::JobState::kCompleted ? kExitOk : kExitFailed;
 }
 
+/// Before the id is printed: whoever has read it and ends this program is told.
+void promise_last_words(const Program& program, uint32_t id) {
+  const char prefix = program.is_slurm ? 's' : 'g';
+  say_when_interrupted(
+      program,
+      fmt::format("no longer waiting; job {0} goes on: {1}queue -j {0} shows it, {1}cancel {0} ends it", id, prefix));
+}
+
 int wait_for(const Program& program, client::Connection& connection, uint32_t id, bool quiet) {
   wire::ApiRequest request;
   request.mutable_wait_job()->set_id(id);
@@ -164,6 +176,7 @@ int report(const Program& program, client::Connection& connection, const BatchOp
     client::print_note(program, reply.test_verdict().empty() ? "the job could run" : reply.test_verdict());
     return kExitOk;
   }
+  promise_last_words(program, reply.job_id());
   const int code = printed(o.parsable ? fmt::format("{}\n", reply.job_id())
                                       : fmt::format("Submitted batch job {}\n", reply.job_id()));
   return o.wait ? wait_for(program, connection, reply.job_id(), o.quiet) : code;
@@ -179,6 +192,11 @@ int submit(const Program& program, const BatchOptions& o, wire::ApiRequest reque
   if (o.verbose > 0 && !o.quiet)
     client::print_note(program, fmt::format("sending a script of {} bytes and an environment of {} bytes",
                                             request.submit().script().size(), request.submit().environment().size()));
+  if (!o.test_only)
+    say_when_interrupted(program,
+                         fmt::format("interrupted before the controller answered: {}queue --me shows whether it "
+                                     "took the job",
+                                     program.is_slurm ? 's' : 'g'));
   auto reply = connection->call(std::move(request));
   if (!reply) return failed(program, text(reply.error()));
   return report(program, *connection, o, reply->submit());

@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "auth/crypto.h"
+#include "base/reach.h"
 #include "base/text.h"
 #include "cmds/batch_script.h"
 #include "cmds/batch_values.h"
@@ -248,8 +249,6 @@ struct Launch {
   }
 };
 
-std::string host_of(const attach::NodePlan& plan) { return plan.address.substr(0, plan.address.rfind(':')); }
-
 Result<int> copy(const Program& program, const BcastOptions& o, const std::vector<std::string>& operands) {
   GW_TRY(source, open_source(operands[0], o));
   RunPlan plan;
@@ -286,7 +285,7 @@ Result<int> copy(const Program& program, const BcastOptions& o, const std::vecto
     launch.adjust(step, plans, context);
     nodes = plans.size();
     feed.nodes = static_cast<uint32_t>(nodes);
-    for (const attach::NodePlan& node : plans) feed.hosts.push_back(host_of(node));
+    for (const attach::NodePlan& node : plans) feed.hosts.emplace_back(base::host_of_address(node.address));
     start_feed(std::move(feed)).detach();
   };
   GW_TRY(config, client::load_config());

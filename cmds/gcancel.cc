@@ -1,6 +1,6 @@
 // gcancel (scancel): ends jobs and steps or sends them signals.
 // Invariants: never cancels without being told which; a filter that names what does not exist cancels nothing; success
-// is silent, and so is a job that is not there or has ended.
+// is silent, and so is a job that has ended; under Slurm's name also one that is not there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) 
                's',
                Arg::kRequired,
                "SIGNAL",
-               "send this signal instead of ending the job or step",
+               "send this signal to the steps, not the batch script (KILL: end the job at once)",
                {},
                client::kPlain,
                [&o](Text v) -> Status {
@@ -55,7 +55,7 @@ std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) 
                'f',
                Arg::kNone,
                {},
-               "signal the batch script and all its children",
+               "signal the batch script, all its children and all steps",
                "FULL",
                client::kPlain,
                sets(o.full)});
@@ -77,16 +77,19 @@ client::CommandDoc doc() {
   d.summary = "cancel jobs and steps or send them signals";
   d.synopsis = "[OPTIONS] [JOB_ID[.STEP]...]";
   d.description =
-      "Ends the named jobs, or all that pass every filter given. Ids may be lists and ranges: 1,2 or 5-9. Jobs that do "
-      "not exist or have ended are passed over in silence (-v tells of them); a user, partition, QOS or node that does "
-      "not exist is an error, and then nothing is cancelled.\n\n"
+      "Ends the named jobs, or all that pass every filter given. Ids may be lists and ranges: 1,2 or 5-9. Jobs that "
+      "have ended are passed over in silence (-v tells of them); an id that no job has is an error, but scancel passes "
+      "over it, too. A user, partition, QOS or node that does not exist is an error, and then nothing is cancelled.\n\n"
+      "-s sends a signal to the steps of a job and leaves its batch script alone: programs that save their work on a "
+      "signal run in steps, and the script that waits for them is to live on. -b signals the script's own process, -f "
+      "the script, all that it started, and all steps. -s KILL ends the job at once, also one that is ending (CG).\n\n"
       "JOB_ID.STEP is one step of a job, and JOB_ID.batch its batch script, which can be signalled (-s) but not ended "
-      "apart from the job. Filters hold for the jobs of the steps; steps that are not there are passed over, too.";
-  d.exit_codes = {
-      {"0", "done, or there was nothing to do"},
-      {"1",
-       "bad option or id, unknown user, partition, QOS or node, permission denied, or the controller is out "
-       "of reach"}};
+      "apart from the job. Filters hold for the jobs of the steps.";
+  d.exit_codes = {{"0", "done, or there was nothing to do"},
+                  {"1",
+                   "bad option or id, no such job (but for scancel), no step to signal, unknown user, partition, QOS "
+                   "or node, permission denied, or the controller is out "
+                   "of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
   d.examples = {{"gcancel 7 9-12", "cancel five jobs"},
                 {"gcancel -u alice -t PENDING", "what of alice's has not started"},
@@ -168,7 +171,7 @@ int report(const Program& program, const CancelOptions& o, const wire::CancelRep
     for (uint32_t id : reply.done())
       client::print_note(program, fmt::format("{} job {}", is_signal ? "Signalled" : "Terminating", id));
   for (const wire::JobFault& fault : reply.faults()) {
-    const bool is_idle = is_nothing_to_do(static_cast<base::ErrorCode>(fault.error().code()), is_signal);
+    const bool is_idle = is_nothing_to_do(program, static_cast<base::ErrorCode>(fault.error().code()), is_signal);
     if (!is_idle) code = client::kExitFailed;
     if (o.quiet || (is_idle && !o.verbose)) continue;
     if (program.is_slurm)  // clients look for these words

@@ -46,14 +46,15 @@ client::CommandDoc doc() {
   d.summary = "show and change jobs, nodes and partitions";
   d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS]";
   d.description =
-      "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | config | "
+      "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | heldaside | "
+      "config | "
       "hostnames [LIST] | hostlist "
       "NAMES | hostlistsorted "
       "NAMES\n\n"
       "update JobId=IDS KEY=VALUE...: TimeLimit QOS Account Priority Nice Partition JobName Comment StartTime Requeue "
       "Features NumNodes ReqNodeList ExcNodeList TimeMin Deadline Switches Reservation\n\n"
       "update NodeName=NAMES|ALL State=DRAIN|RESUME|DOWN Reason=TEXT [Dead=yes]; update NodeName=NAME Gpu=INDICES "
-      "State=OFFLINE|ONLINE Reason=TEXT\n\n"
+      "State=OFFLINE|ONLINE Reason=TEXT; update NodeName=NAMES Foreign=END\n\n"
       "create PartitionName=NAME Nodes=LIST|ALL KEY=VALUE..., update PartitionName=NAME KEY=VALUE...: Nodes=LIST|ALL "
       "State=UP|DOWN|DRAIN|INACTIVE MaxTime=TIME DefaultTime=TIME PriorityTier=N Default=YES|NO QOS=NAME MaxNodes=N "
       "AllowQos=NAMES|ALL (or AllowAccounts) AllowUsers=NAMES|ALL AllowGroups=NAMES|ALL OverSubscribe=EXCLUSIVE|NO "
@@ -63,13 +64,16 @@ client::CommandDoc doc() {
       "[PartitionName=NAME] Users=NAMES Accounts=NAMES Flags=MAINT,HOURLY,DAILY,WEEKLY,IGNORE_JOBS,OVERLAP; "
       "update ReservationName=NAME with the same keys (Users+=NAME and Users-=NAME change a list); "
       "delete ReservationName=NAME\n\n"
+      "show heldaside: rows of the controller's state that could not be read when it started, and why; delete "
+      "HeldAside=KIND:NAME: one of them goes, and what still runs of it is ended; administrators only\n\n"
       "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; reconfigure; "
       "ping; version\n\n"
       "snapshot [FILE]: the scheduler's whole input at its next pass, with what it decided, for gangway simulate "
       "--from-live; administrators only\n\n"
       "Commands may be shortened and keys are taken in any case. Dead=yes says that nothing of the node's jobs lives "
       "any more: only then may "
-      "they run elsewhere.";
+      "they run elsewhere. Foreign=END ends runs that the controller's state does not know (show node lists them as "
+      "ForeignRuns): its state was restored from an older copy, or is another one.";
   d.exit_codes = {{"0", "done"}, {"1", "bad command, refused, not found, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};
@@ -215,6 +219,8 @@ int control_ping(const Program& program, const ControlOptions& o, Args words) {
     line +=
         fmt::format(": cluster {}, version {}, {} of {} connected, {} running, {} pending", p.cluster(), p.version(),
                     p.nodes_up(), base::counted(p.nodes(), "node"), base::counted(p.running(), "job"), p.pending());
+    if (p.held_aside() > 0)
+      line += fmt::format(", {} held aside (see show heldaside)", base::counted(p.held_aside(), "row"));
     if (p.store_state() != "ok") line += ", store: " + p.store_state();
   }
   const int code = printed(line + "\n");

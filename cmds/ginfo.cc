@@ -39,7 +39,7 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
   };
   flag("Node", 'N', "a line for each node", o.by_node);
   flag("summarize", 's', "a line for each partition", o.summary);
-  flag("list-reasons", 'R', "why nodes are down or drained", o.reasons);
+  flag("list-reasons", 'R', "why nodes are down or drained, and warnings", o.reasons);
   flag("exact", 'e', "do not put nodes of different sizes on one line", o.exact);
   flag("reservation", 'T', "advance reservations", o.reservations);
   flag("fragmentation", 0, "free GPUs that recent jobs could not use, and the largest gang startable now",
@@ -96,7 +96,7 @@ Text standard_format(const InfoOptions& o, bool is_slurm) {
   if (o.reasons && is_slurm) return is_long ? client::kSinfoReasonLongFormat : client::kSinfoReasonFormat;
   if (o.reasons) return is_long ? client::kInfoReasonLongFormat : client::kInfoReasonFormat;
   if (o.summary) return is_slurm ? client::kInfoSummaryFormat : client::kInfoSummaryGpuFormat;
-  if (o.by_node && is_long) return client::kInfoNodeLongFormat;
+  if (o.by_node && is_long) return is_slurm ? client::kInfoNodeLongFormat : client::kInfoNodeLongGpuFormat;
   if (o.by_node) return is_slurm ? client::kInfoNodeFormat : client::kInfoNodeGpuFormat;
   if (is_long) return is_slurm ? client::kInfoLongFormat : client::kInfoLongGpuFormat;
   return is_slurm ? client::kInfoFormat : client::kInfoGpuFormat;
@@ -123,7 +123,7 @@ Status check_states(const InfoOptions& o) {
 bool is_wanted(const InfoOptions& o, const wire::Node& n) {
   const bool silent = n.state().ends_with('*');
   if ((o.dead && !silent) || (o.responding && silent)) return false;
-  if (o.reasons && n.reason().empty() && !silent) return false;
+  if (o.reasons && n.reason().empty() && n.warning().empty() && !silent) return false;
   if (o.states.empty()) return true;
   return std::any_of(o.states.begin(), o.states.end(),
                      [&](const std::string& s) { return client::node_state_is(n, s); });

@@ -153,12 +153,17 @@ base::Result<View> make_step_view(const QueueOptions& o) {
   return View{format, sort};
 }
 
-base::Result<View> make_view(const QueueOptions& o) {
+/// Slurm's name keeps Slurm's columns, which are wider than a terminal of 80.
+Text standard_format(const QueueOptions& o, bool is_slurm) {
+  if (o.start) return is_slurm ? client::kQueueStartFormat : client::kOwnQueueStartFormat;
+  if (o.listing.is_long) return is_slurm ? client::kQueueLongFormat : client::kOwnQueueLongFormat;
+  return is_slurm ? client::kQueueFormat : client::kOwnQueueFormat;
+}
+
+base::Result<View> make_view(const QueueOptions& o, bool is_slurm) {
   if (o.is_steps) return make_step_view(o);
   const auto names = client::field_names(client::job_fields());
-  const Text standard = o.start             ? client::kQueueStartFormat
-                        : o.listing.is_long ? client::kQueueLongFormat
-                                            : client::kQueueFormat;
+  const Text standard = standard_format(o, is_slurm);
   GW_TRY(format, make_format(o.listing, standard, names));
   const Text order = !o.listing.sort.empty() ? Text(o.listing.sort)
                      : o.by_priority         ? Text("-p")
@@ -264,7 +269,7 @@ int run_gqueue(const Program& program, Args args) {
   if (auto done = take_lists(o, parsed.operands); !done) return failed(program, done.error());
   if (!parsed.operands.empty())
     return refuse_operand(program, parsed.operands.front(), "job ids go with -j, steps with -s");
-  auto view = make_view(o);
+  auto view = make_view(o, program.is_slurm);
   if (!view) return failed(program, view.error());
   auto filter = make_filter(o);
   if (!filter) return failed(program, filter.error());

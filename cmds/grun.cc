@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -124,6 +125,14 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   return {};
 }
 
+/// As in Slurm a colon by itself separates components wherever it stands, also among the program's arguments.
+Status check_one_component(const std::vector<std::string>& operands) {
+  if (std::find(operands.begin(), operands.end(), ":") == operands.end()) return {};
+  return base::invalid("\":\" separates the components of a heterogeneous step, which is not supported in this version",
+                       "start each part as a step of its own: grun A & grun B & wait; as an argument of the program, "
+                       "quote it with others: sh -c \"program :\"");
+}
+
 int test_only(const Program& program, RunPlan plan) {
   if (plan.job.id != 0) return client::kExitOk;
   wire::ApiRequest request;
@@ -154,6 +163,7 @@ int run_grun(const Program& program, Args args) {
   plan.operands = std::move(parsed.operands);
   if (plan.operands.empty())
     return failed(program, {base::ErrorCode::kInvalid, "No command given to execute.", "name a program"});
+  if (const Status one = check_one_component(plan.operands); !one) return failed(program, one.error());
   std::vector<std::string> notes;
   if (Status made = make_plan(program, plan, args, notes); !made) return failed(program, made.error());
   if (!o.quiet)

@@ -94,7 +94,7 @@ int run_gshare(const Program& program, Args args) {
   if (o.view.resources.empty()) o.view.resources = {o.json ? "all" : "gpu"};
   o.view.unicode = client::use_unicode();
   o.view.colour = client::use_colour(STDOUT_FILENO);
-  o.view.columns = client::terminal_columns(STDOUT_FILENO, o.view.columns);
+  o.view.columns = client::terminal_columns(STDOUT_FILENO, 80);
   wire::ApiRequest request;
   request.mutable_show_shares();
   const auto reply = ask(program, std::move(request));

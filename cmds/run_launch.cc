@@ -97,7 +97,7 @@ struct Planner {
 
   void add_limit(wire::LaunchTasks& launch) const {
     const model::JobSpec& spec = o.job.spec;
-    if (spec.time_limit == base::kUnlimited) return;
+    if (spec.time_limit == base::kUnlimited || spec.time_limit.us <= 0) return;  // the job's alone
     launch.set_time_limit_us(spec.time_limit.us);
     launch.set_warn_signo(static_cast<uint32_t>(spec.warn.signo));
     launch.set_warn_before_us(base::seconds(spec.warn.seconds_before).us);

@@ -254,7 +254,13 @@ void RunSession::give_up(int code) {
   const bool may_have_job = allocation_.job() != 0 || allocation_.is_asked();
   if (has_own_allocation() ? !may_have_job : !has_step && !may_come) return finish(code);
   timer_ = loop_.after(base::seconds(has_step || has_own_allocation() ? 5 : 1), [this, code] { finish(code); });
-  if (has_own_allocation()) return allocation_.cancel([this, code] { finish(code); });
+  if (has_own_allocation())
+    return allocation_.cancel([this, code] {
+      const bool is_interrupted = code > 128;  // else an error has said why
+      if (is_interrupted && allocation_.job() != 0)
+        say(false, fmt::format("job {} has been cancelled", allocation_.job()));
+      finish(code);
+    });
   if (has_step) end_step(step_);
 }
 

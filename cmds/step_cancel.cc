@@ -42,8 +42,9 @@ void tell_error(const Program& program, const StepId& step, const base::Error& e
 
 }  // namespace
 
-bool is_nothing_to_do(base::ErrorCode code, bool is_signal) {
-  return code == base::ErrorCode::kNotFound || (!is_signal && code == base::ErrorCode::kConflict);
+bool is_nothing_to_do(const Program& program, base::ErrorCode code, bool is_signal) {
+  if (code == base::ErrorCode::kNotFound) return program.is_slurm;
+  return !is_signal && code == base::ErrorCode::kConflict;
 }
 
 base::Status check_steps(const std::vector<StepId>& steps, const CancelManner& manner) {
@@ -87,7 +88,7 @@ int cancel_steps(const Program& program, client::Connection& connection, const s
         client::print_note(program, fmt::format("{} step {}", is_signal ? "Signalled" : "Terminating", step.text()));
       continue;
     }
-    const bool is_idle = is_nothing_to_do(done.error().code, is_signal);
+    const bool is_idle = is_nothing_to_do(program, done.error().code, is_signal);
     if (!is_idle) code = client::kExitFailed;
     tell_error(program, step, done.error(), manner, is_idle);
   }

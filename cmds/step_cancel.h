@@ -1,6 +1,6 @@
 // gcancel on steps and batch scripts.
-// Invariants: success is silent, and so is a step that is not there; a batch script alone is never ended, only
-// signalled.
+// Invariants: success is silent, and so is, under Slurm's name, a step that is not there; a batch script alone is never
+// ended, only signalled.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,9 @@ struct CancelManner {
   bool batch = false, quiet = false, verbose = false;
 };
 
-/// A job or step that is gone needs no cancelling; a signal, though, should reach somebody.
-bool is_nothing_to_do(base::ErrorCode code, bool is_signal);
+/// What has ended needs no cancelling; a signal, though, should reach somebody. An id that nothing has is a mistake,
+/// but scancel passes over it, as clients of Slurm expect.
+bool is_nothing_to_do(const client::Program& program, base::ErrorCode code, bool is_signal);
 
 /// Can these be ended or signalled in that manner? Errors: a batch script without a signal; -b with a step.
 base::Status check_steps(const std::vector<StepId>& steps, const CancelManner& manner);

@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "cmds/gangway/dev_programs.h"
 
 namespace gw::cmds {
 namespace {
@@ -54,12 +55,12 @@ Result<Program> gnoded_program(const DevLayout& layout, uint32_t index, const st
   const std::string node = dev_node_name(index);
   const std::string name = "gnoded." + node;
   GW_TRY(path, find_program("gnoded"));
-  return Program{
-      name,
-      {path, "--config", layout.config(), "--node", node, "--topology", topology, "--state-dir", layout.node_dir(node),
-       "--bind", dev_node_address(index), "--pid-file", layout.pid_of(name), "--log-file", layout.log_of(name)},
-      layout.pid_of(name),
-      layout.output_of(name)};
+  return Program{name,
+                 {path, "--config", layout.config(), "--node", node, "--topology", topology, "--state-dir",
+                  layout.node_dir(node), "--bind", dev_node_address(index), "--commands", commands_folder(layout),
+                  "--pid-file", layout.pid_of(name), "--log-file", layout.log_of(name)},
+                 layout.pid_of(name),
+                 layout.output_of(name)};
 }
 
 Status make_munge_key(const DevLayout& layout) {

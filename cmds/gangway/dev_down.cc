@@ -171,6 +171,9 @@ std::vector<std::string> dev_take_down(DevLayout& layout) {
   stop_all(layout, nodes, problems);
   for (const std::string& problem : end_steps(layout)) problems.push_back(problem);
   for (const std::string& problem : clear_groups(layout.cluster())) problems.push_back(problem);
+  // A socket is closed a moment before its process has ended.
+  if (!wait_for_last_of("gstepd", layout.runtime, kPatienceMs))
+    problems.push_back("a gstepd of the cluster does not end");
   stop_all(layout, {"munged"}, problems);
   keep_config(layout);
   remove_dev_runtime(layout);

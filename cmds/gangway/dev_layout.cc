@@ -14,6 +14,8 @@
 #include <optional>
 
 #include "base/hostlist.h"
+#include "client/private_cluster.h"
+#include "cmds/gangway/dev_programs.h"
 
 namespace gw::cmds {
 namespace {
@@ -60,26 +62,12 @@ Status make_runtime(DevLayout& layout) {
 
 }  // namespace
 
-Result<std::string> default_dev_dir() {
-  const char* state = getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return std::string(state) + "/gangway/dev";
-  const char* home = getenv("HOME");
-  if (home == nullptr || home[0] != '/') {
-    const passwd* entry = getpwuid(geteuid());
-    home = entry != nullptr ? entry->pw_dir : nullptr;
-  }
-  if (home == nullptr || home[0] != '/') {
-    return base::invalid("no home folder to keep a cluster in", "give a folder with --dir, or set HOME");
-  }
-  return std::string(home) + "/.local/state/gangway/dev";
-}
-
 Result<DevLayout> dev_layout(const std::string& dir) { return dev_layout(dir, geteuid()); }
 
 Result<DevLayout> dev_layout(const std::string& dir, uint32_t self) {
   DevLayout layout;
   if (dir.empty()) {
-    GW_TRY(chosen, default_dev_dir());
+    GW_TRY(chosen, client::default_dev_dir());
     layout.dir = chosen;
   } else {
     std::error_code failed;
@@ -122,6 +110,7 @@ Status make_dev_folders(DevLayout& layout) {
 
 void remove_dev_runtime(DevLayout& layout) {
   if (layout.runtime.empty()) return;
+  remove_programs(layout);
   std::error_code ignored;
   fs::remove_all(layout.runtime, ignored);
   fs::remove(layout.run_link(), ignored);

@@ -33,6 +33,8 @@ struct DevLayout {
   std::string cluster() const { return "dev-" + runtime.substr(runtime.rfind('-') + 1); }
   std::string munge_socket() const { return runtime + "/munge.socket"; }
   std::string munge_key() const { return runtime + "/munge.key"; }
+  /// Leads to a copy of the commands, where the jobs' users may not reach those that made the cluster.
+  std::string programs_link() const { return runtime + "/programs"; }
   /// State folder of a node: below the runtime folder, since shepherds have sockets in it and jobs read scripts there.
   std::string node_dir(const std::string& node) const { return runtime + "/" + node; }
 };
@@ -55,9 +57,6 @@ base::Status make_dev_folders(DevLayout& layout);
 
 /// Removes the runtime folder and the link to it.
 void remove_dev_runtime(DevLayout& layout);
-
-/// ${XDG_STATE_HOME:-~/.local/state}/gangway/dev. Errors: no home folder.
-base::Result<std::string> default_dev_dir();
 
 /// Name of the i-th emulated node, and its address: 127.0.x.y, another one for each of 60,000 nodes.
 std::string dev_node_name(uint32_t index);

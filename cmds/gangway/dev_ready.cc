@@ -15,13 +15,13 @@ base::Status controller_answers(const std::string& config_path) {
   return {};
 }
 
-base::Status nodes_are_idle(const std::string& config_path, uint32_t count) {
+base::Status nodes_are_connected(const std::string& config_path, uint32_t count) {
   wire::ApiRequest request;
   request.mutable_list_nodes();
   GW_TRY(reply, probe_controller(config_path, request));
   const auto& nodes = reply.list_nodes().nodes();
   for (const wire::Node& node : nodes) {
-    if (node.state() != "IDLE") {
+    if (node.state().ends_with('*')) {
       return base::fail(base::ErrorCode::kUnavailable, fmt::format("node {} is {}", node.name(), node.state()));
     }
   }

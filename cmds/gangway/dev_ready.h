@@ -11,7 +11,8 @@ namespace gw::cmds {
 /// One ping. Errors: why there was no answer.
 base::Status controller_answers(const std::string& config_path);
 
-/// Whether there are `count` nodes and all of them are idle. Errors: which is not, and its state.
-base::Status nodes_are_idle(const std::string& config_path, uint32_t count);
+/// Whether there are `count` nodes and all of them are connected: jobs that waited when the cluster was ended may run
+/// on them already, and who drained one wants it so. Errors: which is not, and its state.
+base::Status nodes_are_connected(const std::string& config_path, uint32_t count);
 
 }  // namespace gw::cmds

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cmds/gangway/dev.h"
 #include "cmds/gangway/dev_daemons.h"
+#include "cmds/gangway/dev_programs.h"
 #include "cmds/gangway/dev_ready.h"
 #include "config/config.h"
 
@@ -140,12 +141,13 @@ Status start_nodes(const DevLayout& layout, const DevOptions& options, const Kee
     daemons.push_back({program.name, pid});
   }
   return wait_ready(layout, daemons, kDaemonLimit + kLimitPerNode * options.nodes, keep_waiting,
-                    [&] { return nodes_are_idle(layout.shared_config(), options.nodes); });
+                    [&] { return nodes_are_connected(layout.shared_config(), options.nodes); });
 }
 
 Status start_all(const DevOptions& options, DevLayout& layout, const KeepWaiting& keep_waiting,
                  std::vector<Running>& daemons) {
   GW_TRY_STATUS(make_dev_folders(layout));
+  GW_TRY_STATUS(open_programs(layout));
   GW_TRY_STATUS(write_config(layout, options));
   GW_TRY_STATUS(start_munged(layout, keep_waiting, daemons));
   GW_TRY_STATUS(start_controller(layout, keep_waiting, daemons));
@@ -176,7 +178,7 @@ std::string in_front(const std::vector<std::string>& folders, const std::string&
 }
 
 std::vector<std::pair<std::string, std::string>> dev_environment(const DevLayout& layout) {
-  const std::string bin = own_folder();
+  const std::string bin = commands_folder(layout);
   const std::string slurm = bin.substr(0, bin.rfind('/')) + "/libexec/gangway/slurm";
   const char* path = getenv("PATH");
   const std::string rest = path != nullptr && path[0] != '\0' ? path : "/usr/local/bin:/usr/bin:/bin";

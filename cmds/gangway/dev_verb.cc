@@ -121,8 +121,8 @@ int up(const Invocation& call) {
   const std::string dir = options.dir.empty() ? "" : " --dir " + base::shell_quote(layout->dir);
   client::print_note(call.program, fmt::format("{} node{} up; the cluster's files are in {}", options.nodes,
                                                options.nodes == 1 ? " is" : "s are", layout->dir));
-  client::print_note(call.program,
-                     fmt::format("to use it: eval \"$(gangway dev env{})\"   to end it: gangway dev down{}", dir, dir));
+  client::print_note(call.program, fmt::format("to use it: eval \"$(gangway dev env{})\"", dir));
+  client::print_note(call.program, fmt::format("to end it: gangway dev down{}", dir));
   return client::kExitOk;
 }
 
@@ -213,7 +213,7 @@ int run(const Invocation& call) {
 constexpr Verb kDevVerbs[] = {
     {"up", "[OPTIONS]", "start a cluster", up},
     {"down", "[--dir D]", "end it, with all its jobs", down},
-    {"status", "[--dir D]", "show its daemons, and how to start each by hand", status},
+    {"status", "[--dir D]", "show its daemons and their commands", status},
     {"env", "[--dir D]", "print what to export to use it", env},
     {"run", "[OPTIONS] -- COMMAND", "run a command with a cluster of its own", run},
 };

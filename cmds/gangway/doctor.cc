@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "client/private_cluster.h"
 #include "cmds/gangway/verbs.h"
 
 namespace gw::cmds {
@@ -62,7 +63,8 @@ Findings run_checks() {
   if (whole) {
     all.push_back({Health::kOk, "config", fmt::format("{} is good: cluster {}", path, whole->cluster), ""});
   } else {
-    all.push_back({Health::kFail, "config", whole.error().what, whole.error().hint});
+    const base::Error error = client::explain_no_config(whole.error(), path);
+    all.push_back({Health::kFail, "config", error.what, error.hint});
   }
   if (!client_part) {
     append(all, check_munge({}));
@@ -72,6 +74,7 @@ Findings run_checks() {
   const config::Config& config = whole ? *whole : *client_part;
   append(all, check_munge(config));
   append(all, check_controller(path, config));
+  append(all, check_nodes(path));
   append(all, check_containment(config));
   append(all, check_users(config));
   append(all, check_disks(config));

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "config/config.h"
+#include "wire/api.pb.h"
 
 namespace gw::cmds {
 
@@ -25,8 +26,13 @@ Findings check_munge(const config::Config& config);
 Finding judge_munge_version(const std::string& version);
 /// Controller reachable, its version, the offset of its clock.
 Findings check_controller(const std::string& config_path, const config::Config& config);
+/// What the controller warns of at its nodes: GPUs that are missing, say. Nothing where it does not answer.
+Findings check_nodes(const std::string& config_path);
+Findings judge_nodes(const wire::ListNodesReply& nodes);
 /// `offset`: the controller's clock minus ours.
 Finding judge_clock(base::Duration offset);
+/// A warning for each node that runs what the controller's state does not know.
+Findings judge_foreign_runs(const wire::ListNodesReply& nodes);
 /// What jobs are contained by where gnoded runs as this user.
 Findings check_containment(const config::Config& config);
 /// Would a probe by `uid` say what gnoded gets? It does as root, and as the user of a private cluster, whose gnoded

@@ -88,6 +88,11 @@ Findings controller_findings(const wire::PingReply& ping, base::Duration round_t
     all.push_back({Health::kFail, "controller", "its store: " + ping.store_state(),
                    "look at the disk of controller.state_dir on the controller's host"});
   }
+  if (ping.held_aside() > 0)
+    all.push_back({Health::kWarn, "state",
+                   fmt::format("{} of the controller's state cannot be read and {} held aside",
+                               base::counted(ping.held_aside(), "row"), ping.held_aside() == 1 ? "is" : "are"),
+                   "look at them by: gcontrol show heldaside"});
   const std::string own = client::version_line({"gangway", false});
   if (own == "gangway " + ping.version() || own == ping.version()) {
     all.push_back(ok("version", own + " here and at the controller"));
@@ -132,6 +137,19 @@ Finding judge_clock(base::Duration offset) {
   return ok("clock", text);
 }
 
+Findings judge_foreign_runs(const wire::ListNodesReply& nodes) {
+  Findings all;
+  for (const wire::Node& node : nodes.nodes()) {
+    if (node.foreign_runs_size() == 0) continue;
+    const std::vector<std::string> runs(node.foreign_runs().begin(), node.foreign_runs().end());
+    all.push_back({Health::kWarn, "state",
+                   fmt::format("node {} runs what the controller's state does not know: {}", node.name(),
+                               base::printable(base::join(runs, ", "), 200)),
+                   "wait for their end, or: gcontrol update nodename=" + node.name() + " foreign=end"});
+  }
+  return all;
+}
+
 Findings check_controller(const std::string& config_path, const config::Config& config) {
   const std::string where = fmt::format("{}:{}", config.controller_host, config.controller_port);
   wire::ApiRequest request;
@@ -145,9 +163,41 @@ Findings check_controller(const std::string& config_path, const config::Config& 
              e.hint.empty() ? "is gctld running on " + config.controller_host + ", and the port open?" : e.hint}};
   }
   Findings all = controller_findings(reply->ping(), end - start, where);
+  request.mutable_list_nodes();
+  if (const auto nodes = probe_controller(config_path, request)) {
+    Findings foreign = judge_foreign_runs(nodes->list_nodes());
+    all.insert(all.end(), foreign.begin(), foreign.end());
+  }
   const base::Time middle = start + base::Duration{(end - start).us / 2};
   all.push_back(judge_clock(base::Time{reply->ping().now_us()} - middle));
   return all;
+}
+
+Findings judge_nodes(const wire::ListNodesReply& nodes) {
+  constexpr size_t kMost = 20;
+  Findings all;
+  size_t more = 0;
+  for (const wire::Node& node : nodes.nodes()) {
+    if (node.warning().empty()) continue;
+    if (all.size() == kMost)
+      ++more;
+    else
+      all.push_back(
+          {Health::kWarn, "nodes", fmt::format("{}: {}", node.name(), base::printable(node.warning(), 500)),
+           fmt::format("see gnoded's log on {} and its devices (nvidia-smi, rocm-smi), then restart gnoded there",
+                       node.name())});
+  }
+  if (more > 0)
+    all.push_back({Health::kWarn, "nodes", fmt::format("{} have warnings, too", base::counted(more, "other node")),
+                   "ginfo -R lists them"});
+  return all;
+}
+
+Findings check_nodes(const std::string& config_path) {
+  wire::ApiRequest request;
+  request.mutable_list_nodes();
+  const auto reply = probe_controller(config_path, request);
+  return reply ? judge_nodes(reply->list_nodes()) : Findings{};
 }
 
 Findings judge_probe(const std::string& json) {

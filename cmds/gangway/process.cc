@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -151,6 +152,23 @@ bool stop_child(pid_t pid, int patience_ms) {
   if (has_exited(pid)) return true;
   const Fd pidfd(open_pidfd(pid));
   return pidfd.get() < 0 || stop(pidfd.get(), pid, patience_ms);
+}
+
+bool wait_for_last_of(const std::string& name, const std::string& folder, int patience_ms) {
+  const auto is_one = [&](pid_t pid) {
+    const std::vector<std::string> argv = command_line_of(pid);
+    return !argv.empty() && argv.front().substr(argv.front().rfind('/') + 1) == name &&
+           std::any_of(argv.begin(), argv.end(),
+                       [&](const std::string& a) { return a.find(folder + "/") != std::string::npos; });
+  };
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+    const auto pid = base::parse_int(entry.path().filename().string(), 2, INT32_MAX, "pid");
+    if (!pid || !is_one(static_cast<pid_t>(*pid))) continue;
+    const Fd pidfd(open_pidfd(static_cast<pid_t>(*pid)));
+    if (pidfd.get() >= 0 && is_one(static_cast<pid_t>(*pid)) && !wait_gone(pidfd.get(), patience_ms)) return false;
+  }
+  return true;
 }
 
 bool has_exited(pid_t pid) {

@@ -38,6 +38,10 @@ bool stop_child(pid_t pid, int patience_ms);
 /// Whether a child of ours has ended (and reaps it); a pid that is not our child counts as running while it exists.
 bool has_exited(pid_t pid);
 
+/// Waits until no process is left whose program is called `name` and that has an argument which names something below
+/// `folder`; ends nobody. False if one is still there after `patience_ms`.
+bool wait_for_last_of(const std::string& name, const std::string& folder, int patience_ms);
+
 /// The arguments of a process; empty if it is gone or a zombie.
 std::vector<std::string> command_line_of(pid_t pid);
 

@@ -9,6 +9,7 @@
 
 #include "attach/ranks.h"
 #include "base/text.h"
+#include "bind/claims.h"
 
 namespace gw::cmds {
 namespace {
@@ -59,19 +60,42 @@ std::string table(const std::vector<Row>& rows) {
   return out;
 }
 
+/// What the tasks of a step may run on beside what it has claimed: as the node works it out.
+IndexSet unclaimed_on(const wire::NodeShare& job, const wire::NodeTopology& topology,
+                      const std::vector<wire::Step>& steps, const wire::Step& own) {
+  std::vector<bind::Claim> others;
+  bind::Claim claim;
+  for (const wire::Step& step : steps)
+    for (const wire::StepNode& n : step.nodes()) {
+      if (n.share().node() != job.node() || n.is_gone()) continue;
+      bind::Claim one = bind::claim_of(n.share(), step.request());
+      if (step.step() == own.step())
+        claim = std::move(one);
+      else
+        others.push_back(std::move(one));
+    }
+  auto cores = IndexSet::parse(job.cores());
+  if (!cores) return {};
+  *cores &= IndexSet::first(static_cast<uint32_t>(topology.cores_size()));
+  return bind::unclaimed(*cores, claim, others);
+}
+
 }  // namespace
 
-base::Result<std::vector<StepView>> steps_on(const std::string& node, const wire::NodeTopology& topology,
-                                             const std::vector<wire::Step>& steps) {
+base::Result<std::vector<StepView>> steps_on(const wire::NodeShare& job, const wire::NodeTopology& topology,
+                                             const std::vector<wire::Step>& steps, std::optional<uint32_t> number) {
   std::vector<StepView> views;
   for (const wire::Step& step : steps) {
+    if (number && step.step() != *number) continue;
     for (int i = 0; i < step.nodes_size(); ++i) {
       const wire::NodeShare& share = step.nodes(i).share();
-      if (share.node() != node) continue;
-      GW_TRY_STATUS(check(node, share.cores(), topology.cores_size(), "core"));
-      GW_TRY_STATUS(check(node, share.gpus(), topology.gpus_size(), "GPU"));
-      StepView view{fmt::format("{}.{}", step.job(), step.step()), step.request().name(), {}, {}};
-      view.binding = bind::bind_tasks(topology, share, step.request());
+      if (share.node() != job.node()) continue;
+      GW_TRY_STATUS(check(job.node(), share.cores(), topology.cores_size(), "core"));
+      GW_TRY_STATUS(check(job.node(), share.gpus(), topology.gpus_size(), "GPU"));
+      StepView view{fmt::format("{}.{}", step.job(), step.step()), step.request().name(), {}, {}, {}};
+      if (!step.request().overlap()) view.claimed = bind::claim_of(share, step.request()).cores;
+      const IndexSet rest = unclaimed_on(job, topology, steps, step);
+      view.binding = bind::bind_tasks(topology, share, step.request(), rest, /*is_begun=*/true);
       const std::vector<uint32_t> ranks = ranks_on(step, static_cast<size_t>(i));
       const std::vector<bind::Place> places = std::move(view.binding.places);
       for (size_t t = 0; t < places.size() && t < ranks.size(); ++t) view.tasks.push_back({ranks[t], places[t]});
@@ -85,8 +109,8 @@ std::string steps_text(const wire::NodeTopology& topology, const std::vector<Ste
   std::string out;
   for (const StepView& step : steps) {
     const std::string name = step.name.empty() ? "" : " (" + base::printable(step.name, 40) + ")";
-    out +=
-        fmt::format("step {}{}: {} task{} here\n", step.id, name, step.tasks.size(), step.tasks.size() == 1 ? "" : "s");
+    out += fmt::format("step {}{}: {} task{} here, cores {} claimed\n", step.id, name, step.tasks.size(),
+                       step.tasks.size() == 1 ? "" : "s", step.claimed.empty() ? "none" : step.claimed.text());
     std::vector<Row> rows = {{"TASK", "GPUS", "CPUS", "NUMA", "NIC"}};
     for (const TaskView& task : step.tasks) rows.push_back(row_of(topology, step.binding, task));
     out += table(rows);
@@ -99,6 +123,7 @@ nlohmann::json steps_json(const wire::NodeTopology& topology, const std::vector<
   for (const StepView& step : steps) {
     nlohmann::json one = {{"step_id", step.id},
                           {"name", base::printable(step.name)},
+                          {"claimed_cores", step.claimed.to_vector()},
                           {"binds_cpus", step.binding.binds_cpus},
                           {"binds_gpus", step.binding.binds_gpus},
                           {"binds_memory", step.binding.binds_memory},

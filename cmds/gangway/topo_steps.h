@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,15 @@ struct TaskView {
 struct StepView {
   std::string id;  ///< "7.0"
   std::string name;
-  bind::Binding binding;  ///< Without its places.
+  base::IndexSet claimed;  ///< Cores; what its tasks may run on can be more.
+  bind::Binding binding;   ///< Without its places.
   std::vector<TaskView> tasks;
 };
 
-/// Of the steps that have tasks on that node. Errors: a share that names what the node has not got.
-base::Result<std::vector<StepView>> steps_on(const std::string& node, const wire::NodeTopology& topology,
-                                             const std::vector<wire::Step>& steps);
+/// Of the steps of a job that have tasks on that node, which is that of the job's share; with a number that one alone,
+/// though where its tasks may run depends on all. Errors: a share that names what the node has not got.
+base::Result<std::vector<StepView>> steps_on(const wire::NodeShare& job, const wire::NodeTopology& topology,
+                                             const std::vector<wire::Step>& steps, std::optional<uint32_t> number);
 
 /// A heading and a line for each task.
 std::string steps_text(const wire::NodeTopology& topology, const std::vector<StepView>& steps);

@@ -97,23 +97,28 @@ Result<std::vector<View>> views_of_nodes(const Program& program, const std::vect
 
 std::string name_of(const View& view) { return view.title.substr(0, view.title.find(' ')); }
 
-/// The steps of a job that run; with a number that one alone.
+/// The steps of a job that run. Errors: none has that number.
 Result<std::vector<wire::Step>> ask_steps(const Program& program, uint32_t job, std::optional<uint32_t> number) {
   wire::ApiRequest request;
   request.mutable_list_steps()->add_job_ids(job);
   GW_TRY(reply, ask_controller(program, request));
   std::vector<wire::Step> steps;
-  for (const wire::Step& step : reply.list_steps().steps())
-    if (!number || step.step() == *number) steps.push_back(step);
-  if (number && steps.empty())
+  bool is_there = !number;
+  for (const wire::Step& step : reply.list_steps().steps()) {
+    is_there = is_there || step.step() == *number;
+    steps.push_back(step);
+  }
+  if (!is_there)
     return base::fail(base::ErrorCode::kNotFound, fmt::format("step {}.{} does not run", job, *number),
                       "gqueue -s lists the steps that run");
   return steps;
 }
 
-bool has_part(const wire::Step& step, const std::string& node) {
-  return std::any_of(step.nodes().begin(), step.nodes().end(),
-                     [&](const wire::StepNode& n) { return n.share().node() == node; });
+bool has_part(const std::vector<wire::Step>& steps, uint32_t number, const std::string& node) {
+  const auto is_there = [&](const wire::StepNode& n) { return n.share().node() == node; };
+  return std::any_of(steps.begin(), steps.end(), [&](const wire::Step& step) {
+    return step.step() == number && std::any_of(step.nodes().begin(), step.nodes().end(), is_there);
+  });
 }
 
 Result<std::vector<View>> views_of_job(const Program& program, uint32_t id, std::optional<uint32_t> number) {
@@ -128,16 +133,16 @@ Result<std::vector<View>> views_of_job(const Program& program, uint32_t id, std:
   GW_TRY(steps, ask_steps(program, id, number));
   std::vector<std::string> names;
   for (const wire::NodeShare& s : shares)
-    if (!number || has_part(steps.front(), s.node())) names.push_back(s.node());
+    if (!number || has_part(steps, *number, s.node())) names.push_back(s.node());
   GW_TRY(views, views_of_nodes(program, names));
   for (View& view : views) {
     for (const wire::NodeShare& s : shares) {
       if (s.node() != name_of(view)) continue;
       GW_TRY(share, share_of(view.topology, id, s));
       view.share = std::move(share);
+      GW_TRY(here, steps_on(s, view.told, steps, number));
+      view.steps = std::move(here);
     }
-    GW_TRY(here, steps_on(name_of(view), view.told, steps));
-    view.steps = std::move(here);
   }
   return views;
 }

@@ -12,21 +12,21 @@ namespace {
 using client::Program;
 
 constexpr Verb kVerbs[] = {
-    {"backup", "FILE", "write a copy of the running controller's state", backup_verb},
+    {"backup", "FILE", "write a copy of the controller's state", backup_verb},
     {"checkpointed", "[JOBID]", "tell that a job's work is saved as of now", checkpointed_verb},
     {"config", "check FILE | dump", "check a configuration, or print one", config_verb},
-    {"dev", "up|down|status|env|run", "a private cluster of emulated nodes on this machine", dev_verb},
-    {"doctor", "", "check this host: MUNGE, clocks, ports, cgroups, users, disk, versions", doctor_verb},
+    {"dev", "up|down|status|env|run", "a private cluster on this machine", dev_verb},
+    {"doctor", "", "check this host: MUNGE, clock, ports, disk", doctor_verb},
     {"logs", "[-f] JOB", "show a job's output", logs_verb},
-    {"quota", "explain A B", "say whether one QOS may take from another now, and why", quota_verb},
-    {"simulate", "--scenario FILE... | --trace", "run the scheduler over a scenario or a trace of jobs", simulate_verb},
-    {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links, NICs, and who uses them", topo_verb},
+    {"quota", "explain A B", "say why a QOS may take from another, or not", quota_verb},
+    {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},
+    {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links", topo_verb},
 };
 
 std::string overview(const Program& program, std::string_view summary, std::span<const Verb> verbs) {
   std::string out = fmt::format("Usage: {} VERB [OPTIONS]\n\n{}\n\nVerbs:\n", program.name, summary);
   for (const Verb& v : verbs) {
-    out += fmt::format("  {:<36}{}\n", fmt::format("{} {}", v.name, v.arguments), v.summary);
+    out += fmt::format("  {:<34}{}\n", fmt::format("{} {}", v.name, v.arguments), v.summary);
   }
   return out + fmt::format("\n`{} VERB --help` tells more.\n", program.name);
 }

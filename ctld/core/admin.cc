@@ -52,15 +52,17 @@ void Controller::configure_scheduler() {
 void Controller::update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdateNodeRequest& u = request.update_node();
   if (u.names().empty()) return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "no node named", ""});
-  for (const std::string& name : u.names()) {
+  std::vector<std::string> names(u.names().begin(), u.names().end());
+  base::drop_duplicates(names);
+  for (const std::string& name : names) {
     if (find_node(name) != nullptr) continue;
     return reply_error(conn, request.id(), invalid_name(base::ErrorCode::kNotFound, "node name", name, node_names()));
   }
   // All of them or none: a refusal must not leave half of the list changed.
-  for (const std::string& name : u.names())
+  for (const std::string& name : names)
     if (const base::Status fit = check_node_update(*find_node(name), u); !fit)
       return reply_error(conn, request.id(), fit.error());
-  for (const std::string& name : u.names()) update_one_node(now, caller, *find_node(name), u);
+  for (const std::string& name : names) update_one_node(now, caller, *find_node(name), u);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -78,6 +80,13 @@ base::Status Controller::check_node_update(const Node& node, const wire::UpdateN
                           "stop its gnoded first, or use State=DRAIN");
       return {};
     case wire::kNodeResume:
+      return {};
+    case wire::kEndForeign:
+      if (foreign_.on(node.id).empty())
+        return base::invalid("node " + name + " has no run that the state does not know");
+      if (!node.connected)
+        return base::fail(base::ErrorCode::kUnavailable, "node " + name + " is out of reach",
+                          "say it again when it is back");
       return {};
     case wire::kGpuOffline:
     case wire::kGpuOnline: {
@@ -97,6 +106,12 @@ base::Status Controller::check_node_update(const Node& node, const wire::UpdateN
 /// What check_node_update() let pass.
 void Controller::update_one_node(Time now, const Caller& caller, Node& node, const wire::UpdateNodeRequest& u) {
   const std::string& name = node.config.name;
+  if (u.action() == wire::kEndForeign) {
+    log_node(now, node, "foreign runs", fmt::format("{} are ended by {}", foreign_.text_on(node.id), caller.user),
+             caller.uid);
+    for (const ForeignRun& run : foreign_.on(node.id)) stop_foreign(run);
+    return;
+  }
   switch (u.action()) {
     case wire::kNodeDrain:
     case wire::kNodeDown:
@@ -168,6 +183,7 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
     emit(sched::NodeRemoved{node.id});
     node_ids_.erase(node.config.name);
     jobs_on_.erase(node.id);
+    foreign_.set(node.id, {});
     it = nodes_.erase(it);
   }
   if (settings.qos != settings_.qos)

@@ -108,6 +108,12 @@ void Controller::end_with_step(Time now, Job& job, const model::Step& step) {
     outcome.end = JobState::kOutOfMemory;
     outcome.reason = model::EndReason::kOutOfMemory;
   }
+  if (step.is_lease_over) {
+    outcome.end = JobState::kNodeFail;
+    outcome.reason = model::EndReason::kLeaseExpired;
+    outcome.exit = {};
+    outcome.requeue = job.spec.requeue;
+  }
   stop(now, job, std::move(outcome));
 }
 

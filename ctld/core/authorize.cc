@@ -21,6 +21,7 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
     case Kind::kShowConfig:
       return Grant::kEverybody;
     case Kind::kPing:
+    case Kind::kListHeldAside:
       return Grant::kEverybody;
     // Submission is open; partition, QOS and uid 0 rules are asked by the handler.
     case Kind::kSubmit:
@@ -45,9 +46,7 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
     case Kind::kChangeQuotas:
       return Grant::kEverybody;
     case Kind::kListQuotas:
-      return Grant::kEverybody;
     case Kind::kShowShares:
-      return Grant::kEverybody;
     case Kind::kExplainQuota:
       return Grant::kEverybody;
     case Kind::kCheckpointed:
@@ -67,6 +66,7 @@ Grant grant_of(wire::ApiRequest::KindCase kind) {
     case Kind::kReconfigure:
       return Grant::kAdmins;
     case Kind::kBackup:
+    case Kind::kDeleteHeldAside:
       return Grant::kAdmins;
     case Kind::kTakeSnapshot:
       return Grant::kAdmins;

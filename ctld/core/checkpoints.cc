@@ -14,7 +14,7 @@ void Controller::checkpointed(Time now, ConnId conn, const Caller& caller, const
   // Whoever was told to go may still save its work, as long as it has its grace.
   const bool runs =
       placed != nullptr && placed->started && !stands_still(*job) &&
-      (!placed->outcome || now <= placed->kill_sent + placed->outcome->grace.value_or(settings_.kill_wait));
+      (!placed->outcome || now <= placed->kill_sent + placed->outcome->grace.value_or(placed->contract.kill_wait));
   if (!runs)
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kConflict, fmt::format("job {} is not running", job->id.value), ""});

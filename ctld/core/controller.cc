@@ -9,9 +9,26 @@
 
 #include "base/check.h"
 #include "base/hostlist.h"
+#include "base/text.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
+
+namespace {
+
+/// A node as it is stored, without when it was heard of: that is no part of the state.
+std::string state_of(const model::Node& node) {
+  model::Node stored = node;
+  stored.last_seen = {};
+  stored.since = {};
+  stored.connected = false;
+  stored.peer_address.clear();
+  return wire::to_wire(stored).SerializeAsString();
+}
+
+}  // namespace
+
+size_t Controller::hash_of_stored(const model::Node& node) { return std::hash<std::string>{}(state_of(node)); }
 
 Controller::Controller(Settings settings, Time now)
     : settings_(std::move(settings)),
@@ -26,6 +43,8 @@ Controller::Controller(Settings settings, Time now)
 
 Effects Controller::take_effects_early() {
   save_usage();
+  for (store::Op& row : lineage_.unsaved()) effects_.writes.push_back(std::move(row));
+  mark_effects();
   Effects out = std::move(effects_);
   effects_ = Effects{};
   return out;
@@ -38,14 +57,26 @@ Effects Controller::take_effects() {
   return out;
 }
 
+/// Nodes are told how far the state has come, and which ids were given, with what they get. Beats do not wait for the
+/// disk: they cannot say the first, and say the second, since an id that was never given in the end does no harm.
+void Controller::mark_effects() {
+  if (!effects_.writes.empty()) lineage_.next_commit();
+  for (Outgoing& out : effects_.out)
+    if (ToNode* message = std::get_if<ToNode>(&out); message != nullptr) {
+      if (!message->at_once) message->message.set_commit(lineage_.commit());
+      message->message.set_next_job(next_job_.value);
+    }
+}
+
 store::Batch Controller::take_late_rows() {
   store::Batch rows;
+  if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) rows.push_back(lineage_.commit_row());
   for (const JobId id : std::exchange(late_jobs_, {}))
     if (const model::Job* job = find_job(id); job != nullptr && job->ended() == nullptr)
       rows.push_back(store::PutJobStatus{row_of(*job, false)});
   for (const StepKey& key : std::exchange(late_steps_, {}))
     if (const auto it = steps_.find(key); it != steps_.end())
-      rows.push_back(store::PutStep{key.first, key.second, wire::to_wire(it->second).SerializeAsString()});
+      rows.push_back(store::PutStep{key.first, key.second, wire::stored_step(it->second).SerializeAsString()});
   return rows;
 }
 
@@ -126,7 +157,7 @@ store::JobRow Controller::row_of(const model::Job& job, bool with_spec) const {
     for (const model::NodeShare& share : allocation->shares) row.mem_mb += share.mem_mb;
   }
   if (with_spec) row.spec = wire::to_wire(job.spec).SerializeAsString();
-  row.status = wire::status_to_wire(job, [this](NodeId id) { return name_of(id); }).SerializeAsString();
+  row.status = wire::stored_status(job).SerializeAsString();
   return row;
 }
 
@@ -142,6 +173,13 @@ void Controller::save(const model::Job& job) {
 void Controller::log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text,
                          uint32_t uid) {
   effects_.writes.push_back(store::Event{now, job.id, {}, kind, text, uid});
+  note(fmt::format("job {}: {}{}{}", job.id.value, kind, text.empty() ? "" : ": ", base::printable(text, 500)));
+}
+
+/// An event that is nobody's: of a partition, a reservation, the quotas.
+void Controller::log_event(Time now, const std::string& kind, const std::string& text, uint32_t uid) {
+  effects_.writes.push_back(store::Event{now, {}, {}, kind, text, uid});
+  note(kind + ": " + base::printable(text, 500));
 }
 
 void Controller::log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text,
@@ -151,7 +189,14 @@ void Controller::log_node(Time now, const model::Node& node, const std::string& 
 }
 
 void Controller::save_node(const model::Node& node) {
+  stored_nodes_[node.id] = hash_of_stored(node);
   effects_.writes.push_back(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
+}
+
+/// Most nodes come back as they were.
+void Controller::save_node_if_changed(const model::Node& node) {
+  const auto stored = stored_nodes_.find(node.id);
+  if (stored == stored_nodes_.end() || stored->second != hash_of_stored(node)) save_node(node);
 }
 
 model::Job* Controller::find_job(JobId id) {
@@ -185,12 +230,17 @@ Role Controller::role_for(const Caller& caller, const model::Job& job) const {
   return is_operator(book_, caller, job.spec.qos) ? Role::kOperator : Role::kOther;
 }
 
+/// As the latest plan named it.
+sched::ClassKey Controller::class_of(const model::Job& job) const {
+  return sched::class_key(pending_of(job), splits_by_user(), planned_);
+}
+
 Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
   const model::Waiting* waiting = job.waiting();
   if (waiting == nullptr) return {};
   if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
   if (const auto info = wait_for_components(job)) return *info;
-  const auto it = class_waits_.find(sched::class_key(pending_of(job), splits_by_user()));
+  const auto it = class_waits_.find(class_of(job));
   if (it != class_waits_.end()) return it->second;
   return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};
 }
@@ -203,7 +253,7 @@ wire::Job Controller::job_to_wire(const model::Job& job) const {
     out.mutable_status()->mutable_waiting()->set_detail(info.detail);
   }
   if (stands_still(job)) {
-    const auto it = class_waits_.find(sched::class_key(pending_of(job), splits_by_user()));
+    const auto it = class_waits_.find(class_of(job));
     if (it != class_waits_.end() && !job.placed()->suspension->is_held)
       out.mutable_status()->mutable_placed()->mutable_suspension()->set_detail(it->second.detail);
   }
@@ -212,7 +262,9 @@ wire::Job Controller::job_to_wire(const model::Job& job) const {
 
 void Controller::on_store_state(const std::string& why) {
   if (why == store_fault_) return;
+  const bool is_new = store_fault_.empty();
   store_fault_ = why;
+  if (is_new) repeat_stops();
   note(why.empty() ? "the state can be written again" : "the state cannot be written: " + why, !why.empty());
 }
 
@@ -222,6 +274,7 @@ void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) {
 
 void Controller::on_client_gone(Time now, ConnId conn) {
   client_left(now, conn);
+  listings_.forget(conn);
   forget_step_waiters(now, conn);
   std::erase_if(use_asked_, [&](const auto& entry) { return entry.second.conn == conn; });
   std::erase_if(waiters_, [&](const auto& entry) { return entry.second.conn == conn; });
@@ -233,15 +286,11 @@ std::string Controller::fingerprint() const {
     const store::JobRow row = row_of(job, true);
     out += fmt::format("job {} {} {} {}\n", id.value, row.state, row.spec.size(), row.status.size());
     out += row.spec + row.status;
+    if (job.placed() == nullptr) continue;
+    for (const model::NodeShare& share : job.placed()->allocation.shares)
+      out += wire::run_node(*job.placed(), share).SerializeAsString();
   }
-  for (const auto& [id, node] : nodes_) {
-    model::Node stored = node;  // when a node was heard of is not part of the state
-    stored.last_seen = {};
-    stored.since = {};
-    stored.connected = false;
-    stored.peer_address.clear();
-    out += wire::to_wire(stored).SerializeAsString();
-  }
+  for (const auto& [id, node] : nodes_) out += state_of(node);
   for (const auto& [uid, used] : users_.holders())
     out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
   for (const auto& [qos, used] : qos_use_.holders())

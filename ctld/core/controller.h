@@ -3,7 +3,7 @@
 // clock, socket, thread, file or randomness; same calls, same effects. A job's change of state and the rows that record
 // it are in the same Effects. Every resource that a job holds is in the ledger, and nothing else is. The handlers stand
 // by subject: submit.cc, hetjob.cc, lifecycle.cc, steps.cc, attendance.cc, preemption.cc, checkpoints.cc, requests.cc,
-// nodes.cc, admin.cc, quotas.cc, partitions.cc, reservations.cc, query.cc, restore.cc.
+// nodes.cc, foreign.cc, admin.cc, quotas.cc, partitions.cc, reservations.cc, query.cc, restore.cc, held_aside.cc.
 #pragma once
 
 #include <deque>
@@ -18,9 +18,21 @@
 
 #include "ctld/core/authorize.h"
 #include "ctld/core/effects.h"
+#include "ctld/core/foreign_runs.h"
+#include "ctld/core/held_rows.h"
+#include "ctld/core/job_books.h"
+#include "ctld/core/job_rows.h"
+#include "ctld/core/kept_replies.h"
+#include "ctld/core/kept_scripts.h"
+#include "ctld/core/lease_watch.h"
+#include "ctld/core/lineage.h"
+#include "ctld/core/listings.h"
 #include "ctld/core/metrics.h"
 #include "ctld/core/quota_book.h"
+#include "ctld/core/request_rate.h"
+#include "ctld/core/run_rows.h"
 #include "ctld/core/settings.h"
+#include "ctld/core/signals.h"
 #include "ctld/core/timers.h"
 #include "model/cluster.h"
 #include "model/job.h"
@@ -46,17 +58,33 @@ struct NodePeer {
 class Controller {
  public:
   Controller(Settings settings, Time now);
-  /// Takes over what the store holds; to be called once, before anything else. Errors: damaged rows.
+  /// The clock that leases count by; to be told before each of the calls below, since they are counted by nothing else.
+  void set_lease_clock(base::BootTime now) { lease_watch_.turn(now); }
+  /// Takes over what the store holds; to be called once, before anything else. Rows that cannot be read are held aside.
+  /// Error: what the others say does not add up.
   base::Status restore(const store::Snapshot& snapshot, Time now);
 
   void on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void on_client_gone(Time now, ConnId conn);
+  /// A piece of the list that this request asked for was written to the client: the next one is wanted.
+  void on_piece_taken(Time now, ConnId conn, uint64_t request_id);
+  /// A list is under way on this connection.
+  bool is_listing(ConnId conn) const { return listings_.has(conn); }
   void on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message);
   void on_node_gone(Time now, LinkId link, const std::string& reason);
   void on_plan(Time now, const sched::Plan& plan);
   /// What the scheduler measured at its last pass; to be shown.
   void on_fragmentation(std::vector<sched::PartitionFragmentation> figures) { fragmentation_ = std::move(figures); }
-  void on_tick(Time now);
+  /// Whoever came by `heard_until` and may be a node has been heard; without it, all until now. A node that is away is
+  /// given up only when that is so of its deadline.
+  void on_tick(Time now, std::optional<Time> heard_until = {});
+  /// Links that on_tick(now) would give up for their silence. What waits unread on one is a sign of life: on_heard().
+  std::vector<LinkId> silent_links(Time now) const;
+  void on_heard(Time now, LinkId link);
+  /// Some who may have been nodes were turned away for want of room: they need time to come again.
+  void on_turned_away(Time at) { turned_away_ = std::max(turned_away_, at); }
+  /// Some node may be given up because it has not come back.
+  bool looks_for_absent(Time now) const { return !absent_due_.empty() || timers_.is_due(now, TimerKind::kNodeDown); }
   /// The shell could not send the order to prepare a run. `is_final`: no retry can mend it (too long for a message, the
   /// script is gone), so the job fails; else it is queued again with back-off. The node is not at fault.
   void on_prepare_unsent(Time now, JobId id, uint32_t attempt, const std::string& why, bool is_final);
@@ -76,13 +104,16 @@ class Controller {
   Effects take_effects();
   /// Without the rows that take_late_rows() gives. They are owed to the group of writes that these effects are in.
   Effects take_effects_early();
-  bool has_late_rows() const { return !late_jobs_.empty() || !late_steps_.empty(); }
+  bool has_late_rows() const {
+    return !late_jobs_.empty() || !late_steps_.empty() || commit_saved_ != lineage_.commit();
+  }
   /// Rows that one node after another changes: as they are now, each once, however often they changed.
   store::Batch take_late_rows();
 
   const std::map<JobId, model::Job>& jobs() const { return jobs_; }
   const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
   const sched::Capacity& ledger() const { return ledger_; }
+  const Timers& timers() const { return timers_; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.
   Metrics metrics(Time now) const;
   const std::map<uint32_t, sched::Used>& use_of_users() const { return users_.holders(); }
@@ -121,11 +152,6 @@ class Controller {
     std::set<std::pair<uint32_t, NodeId>> open;  // number of the step + 1, or 0; node
     wire::StepUsageReply reply;
   };
-  struct ReplyKey {
-    uint32_t uid;
-    std::string client_id;
-    auto operator<=>(const ReplyKey&) const = default;
-  };
 
   Settings settings_;
   Time boot_;
@@ -156,6 +182,7 @@ class Controller {
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
   std::map<sched::ClassKey, WaitInfo> class_waits_;
+  Time planned_;                                       // when the latest plan was made, by which its classes are named
   std::map<JobId, sched::Reserve> estimates_;          // of the last plan
   std::map<JobId, JobId> gang_of_;                     // of pieces of elastic gangs that run
   std::vector<sched::WouldMove> found_moves_;          // by the dry runs of the last plan
@@ -171,17 +198,29 @@ class Controller {
   uint64_t epoch_ = 0;
   uint64_t quota_epoch_ = 0;  // when the tree of quotas, or the QOS of a job, changed last
   Timers timers_;
+  LeaseWatch lease_watch_;
+  Lineage lineage_;
+  uint64_t commit_saved_ = 0;  // see take_late_rows()
+  ForeignRuns foreign_;
+  HeldRows held_;
+  Time heard_by_;  // until then no job starts before all nodes are heard; zero: that is not waited for
   std::map<LinkId, NodeId> links_;
   std::map<NodeId, LinkId> link_of_;
-  uint32_t last_node_ = 0;  // ids of nodes are never used again
+  uint32_t last_node_ = 0;                           // ids of nodes are never used again
+  std::unordered_map<NodeId, size_t> stored_nodes_;  // hashes of what is stored of them; see save_node()
   std::map<NodeId, Time> next_beat_;
+  Time heard_until_, turned_away_;                   // see on_tick(), on_turned_away()
+  std::set<std::pair<Time, NodeId>> absent_due_;     // away too long, but those who came by then are not heard yet
   std::set<NodeId> answered_;                        // whose heartbeat was answered since next_beat_ was set
   std::map<NodeId, std::set<JobId>> jobs_on_;        // placed and not yet released there
   std::map<NodeId, std::set<JobId>> launch_faults_;  // jobs whose launch the node failed in a row
-  std::map<ReplyKey, std::string> replies_;
-  std::deque<std::pair<Time, ReplyKey>> reply_ages_;
+  KeptReplies kept_replies_{{settings_.per_user.kept_replies, settings_.per_user.kept_reply_bytes}};
+  RequestRate request_rate_;
+  JobBooks job_books_;
+  KeptScripts kept_scripts_;
   std::multimap<JobId, Waiter> waiters_;
-  std::map<StepKey, model::Step> steps_;  // of jobs that run
+  std::map<StepKey, model::Step> steps_;          // of jobs that run
+  std::map<NodeId, std::set<StepKey>> steps_on_;  // that are not gone there
   std::multimap<StepKey, Waiter> step_waiters_;
   std::map<JobId, std::deque<StepWait>> waiting_steps_;  // no empty line
   std::set<JobId> late_jobs_;                            // see take_late_rows()
@@ -189,6 +228,7 @@ class Controller {
   std::map<uint64_t, UseAsked> use_asked_;
   uint64_t last_use_ = 0;
   std::map<JobId, ConnId> attendants_;
+  Listings listings_;
   std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
   uint64_t misfits_ = 0;
@@ -196,6 +236,7 @@ class Controller {
   Effects effects_;
 
   // controller.cc: shared by all handlers
+  void mark_effects();
   void note(std::string text, bool is_warning = false);
   void reply(ConnId conn, uint64_t request_id, wire::ApiReply reply);
   void reply_error(ConnId conn, uint64_t request_id, const base::Error& error);
@@ -203,8 +244,11 @@ class Controller {
   uint64_t& job_count(model::JobState state);
   void save(const model::Job& job);
   void log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid = 0);
+  void log_event(Time now, const std::string& kind, const std::string& text, uint32_t uid);
   void log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid = 0);
   void save_node(const model::Node& node);
+  void save_node_if_changed(const model::Node& node);
+  static size_t hash_of_stored(const model::Node& node);
   store::JobRow row_of(const model::Job& job, bool with_spec) const;
   model::Job* find_job(JobId id);
   model::Node* find_node(const std::string& name);
@@ -212,14 +256,59 @@ class Controller {
   Role role_for(const Caller& caller, const model::Job& job) const;
   std::string name_of(NodeId id) const;
   std::vector<std::string> node_names() const;
-  base::Duration lease_over(const std::string& partition) const;
   void share_limits(model::JobSpec& spec);
+  sched::ClassKey class_of(const model::Job& job) const;
   WaitInfo wait_info(const model::Job& job) const;
   wire::Job job_to_wire(const model::Job& job) const;
 
   // restore.cc
-  base::Status restore_cluster(const store::Snapshot& snapshot, Time now);
+  void restore_counts(const store::Snapshot& snapshot, Time now);
+  void restore_cluster(const store::Snapshot& snapshot, Time now);
+  void restore_node(const store::NamedBytes& row, Time now, bool is_held_by_jobs);
+  void restore_jobs(const store::Snapshot& snapshot, Time now, const RunRows& runs, const RunRows::Unread& unread,
+                    const std::function<NodeId(std::string_view)>& lookup);
+  void restore_ended(const store::Snapshot& snapshot, Time now, const JobRows& live,
+                     const std::function<NodeId(std::string_view)>& lookup);
+  void restore_replies(const store::Snapshot& snapshot, Time now);
+
+  // held_aside.cc
+  void hold_aside(Time now, store::RowKind kind, std::vector<store::KeyValue> key, const std::string& name,
+                  const std::string& reason, const std::string& nodes = {});
+  void hold_named(Time now, store::RowKind kind, const std::string& name, const std::string& reason) {
+    hold_aside(now, kind, {name}, name, reason);
+  }
+  void report_held(Time now, const store::HeldRow& row);
+  void restore_held(const store::Snapshot& snapshot, Time now);
+  void hold_jobs(const store::Snapshot& snapshot, Time now, const std::map<JobId, std::string>& faults);
+  void hold_run_node(Time now, const store::PutRunNode& row, const std::string& reason);
+  void hold_step(const store::Snapshot& snapshot, Time now, const store::PutStep& row, const std::string& reason);
+  void hear_of_held(const model::Node& node, const wire::Register& m);
+  void held_may_run(const model::Node& node, uint32_t job, bool may_run);
+  void want_held_steps(const wire::Register& m, wire::Registered& out) const;
+  void held_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  void list_held(Time now, ConnId conn, const wire::ApiRequest& request);
+  void delete_held(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
+  // run_rows.cc
+  void put_run_node(const model::Job& job, const model::NodeShare& share);
+  void save_run_node(const model::Job& job, NodeId node);
+  void save_run(const model::Job& job);
+  void save_step_node(const model::Step& step, const model::StepNode& node);
+
   void restore_job(Time now, model::Job& job);
+
+  // budgets.cc
+  base::Duration wait_of(Time now, const Caller& caller, const wire::ApiRequest& request, bool is_change);
+  void refuse_for_now(ConnId conn, uint64_t request_id, base::Duration wait);
+  base::Status admit_jobs(const Caller& caller, const wire::SubmitRequest& submit, const model::JobSpec& spec) const;
+  base::Status admit_growth(const Caller& caller, uint32_t uid, size_t before, size_t after) const;
+  void book_job(const model::Job& job, size_t row_bytes, const BlobUse& script, const BlobUse& environment);
+  void job_left_memory(Time now, JobId id);
+  void environment_due(JobId id);
+  void drop_scripts(Time now);
+  void arm_scripts(Time now);
+  KeptScripts::Limits script_limits() const;
+  void restore_books(const store::Snapshot& snapshot, Time now);
 
   // submit.cc
   void submit(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
@@ -275,7 +364,7 @@ class Controller {
   void send_prepare(const model::Job& job, NodeId node, const wire::Prepare& common);
   static void complete_for(const model::Job& job, NodeId node, wire::Prepare& p);
   void send_go(const model::Job& job, NodeId node);
-  void send_stop(const model::Job& job, NodeId node);
+  void send_stop(const model::Job& job, NodeId node, bool kill_now = false);
   void on_prepared(Time now, NodeId node, const wire::Prepared& m);
   void on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m);
   void on_started(Time now, NodeId node, const wire::Started& m);
@@ -284,12 +373,21 @@ class Controller {
   void go(Time now, model::Job& job);
   void stop(Time now, model::Job& job, model::Outcome outcome);
   void share_gone(Time now, model::Job& job, NodeId node);
-  void node_lost_job(Time now, model::Job& job, NodeId node, const std::string& why);
+  void node_lost_job(Time now, model::Job& job, NodeId node, const std::string& why,
+                     model::EndReason reason = model::EndReason::kNodeDown);
   void finish(Time now, model::Job& job);
   void requeue(Time now, model::Job& job);
   void end(Time now, model::Job& job, model::Outcome outcome);
   void end_pending(Time now, model::Job& job, model::JobState state, model::Outcome outcome);
+
+  // launch_faults.cc
+  void blame(Time now, model::Job& job, const std::set<NodeId>& nodes, const std::string& why);
+  void count_launch_fault(Time now, model::Node& node, JobId job, const std::string& why);
   void launch_failed(model::Job& job, Time now);
+  void launch_succeeded(model::Job& job);
+  static model::Request asked_now(const model::Job& job);
+  bool could_run_elsewhere(const model::Job& job) const;
+  void shun_no_longer_than_due(Time now, model::Job& job);
   void arm_limits(const model::Job& job);
   model::Job* current_run(uint32_t job, uint32_t attempt);
   void answer_waiters(const model::Job& job, bool has_started = false);
@@ -313,7 +411,9 @@ class Controller {
   void begin_first_step(Time now, model::Job& job);
   wire::StartStep start_of(Time now, const model::Job& job, const model::Step& step) const;
   void send_start_step(const model::Job& job, const model::Step& step, size_t index, const wire::StartStep& common);
+  base::Duration kill_wait_of(const model::Step& step) const;
   void stop_step(model::Step& step, base::Duration grace);
+  void stop_step_on(const model::Step& step, NodeId node, base::Duration grace);
   void answer_when_ready(Time now, const model::Step& step, const Waiter& waiter);
   void send_ticket(Time now, const model::Step& step, ConnId conn, uint64_t request_id, const std::string& client_key,
                    bool watch);
@@ -337,8 +437,12 @@ class Controller {
   void forget_step_waiters(Time now, ConnId conn);
   void refuse_steps(const model::Job& job, const std::string& why);
   void drop_steps(JobId id);
+  void drop_step(const model::Step& step);
+  std::vector<StepKey> steps_on(NodeId node, JobId of = {}) const;
   void steps_left(Time now, JobId id, NodeId node);
-  base::Status restore_steps(const store::Snapshot& snapshot, const std::function<NodeId(std::string_view)>& lookup);
+  void restore_steps(const store::Snapshot& snapshot, Time now, const RunRows& runs, const RunRows::Unread& unread,
+                     const std::function<NodeId(std::string_view)>& lookup);
+  void keep_step(model::Step step);
   void want_steps(NodeId node, wire::Registered& out);
   void reconcile_steps(Time now, const model::Node& node, const wire::Register& m, bool rebooted);
 
@@ -374,7 +478,7 @@ class Controller {
   void take_exit_as_saved(model::Job& job, const model::Outcome& reported);
   static bool was_preempted(const model::Outcome& outcome);
   void count_preemption(Time now, model::Job& job, const model::Outcome& outcome);
-  base::Status restore_preemptions(const store::Snapshot& snapshot);
+  void restore_preemptions(const store::Snapshot& snapshot, Time now);
 
   // suspend.cc
   static bool stands_still(const model::Job& job) { return job.state == model::JobState::kSuspended; }
@@ -422,7 +526,7 @@ class Controller {
   void usage_due(Time now);
   void publish_usage(Time now);
   void save_usage();
-  base::Status restore_usage(const store::Snapshot& snapshot);
+  void restore_usage(const store::Snapshot& snapshot, Time now);
 
   // ticks.cc
   void fire(Time now, const Timer& timer);
@@ -431,13 +535,18 @@ class Controller {
   void start_timeout_due(Time now, model::Job& job);
 
   // requests.cc
+  void ask_shell(ConnId conn, const wire::ApiRequest& request);
   void dispatch(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  base::Error store_error() const;
   void refuse_for_store(ConnId conn, uint64_t request_id);
+  bool answer_lost(ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   bool answer_again(ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void remember_reply(Time now, const Caller& caller, const wire::ApiRequest& request, const wire::ApiReply& reply);
   void reply_change(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request, wire::ApiReply reply);
   void cancel(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   base::Status cancel_one(Time now, const Caller& caller, model::Job& job, const wire::CancelRequest& request);
+  bool signal(const model::Job& job, int signo, SignalReach reach);
+  void end_by_user(Time now, const Caller& caller, model::Job& job, bool at_once);
   void job_action(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   base::Status act_on(Time now, const Caller& caller, model::Job& job, wire::JobAction action);
   base::Status hold(Time now, const Caller& caller, model::Job& job, bool by_admin);
@@ -460,19 +569,37 @@ class Controller {
   void register_node(Time now, LinkId link, const NodePeer& peer, const wire::Register& m);
   base::Status check_registration(LinkId link, const NodePeer& peer, const wire::Register& m) const;
   void refuse_link(LinkId link, const base::Error& error);
-  void reconcile(Time now, model::Node& node, const wire::Register& m, bool rebooted);
+  void reconcile(Time now, model::Node& node, const wire::Register& m, bool rebooted, Kin seen);
   void reconcile_job(Time now, model::Job& job, NodeId node, wire::RunPhase phase);
   void publish_node(const model::Node& node);
   sched::NodeFacts facts_of(const model::Node& node) const;
-  void send_to_node(NodeId node, wire::ControllerToNode message, const model::Job* script_of = nullptr);
+  std::string why_held(const std::string& node) const;
+  void send_to_node(NodeId node, wire::ControllerToNode message, const model::Job* script_of = nullptr,
+                    bool at_once = false);
   void node_dead(Time now, model::Node& node, const std::string& why);
   void node_unreachable(Time now, model::Node& node, const std::string& why);
   void node_silence_due(Time now, NodeId id, Time due);
   void arm_beat(Time now, NodeId id);
   void send_beat(Time now, NodeId id, int64_t echo_us);
   void node_down_due(Time now, NodeId id);
-  void lease_over_due(Time now, model::Job& job);
-  void count_launch_fault(Time now, model::Node& node, JobId job);
+  void absent_due(Time now);
+  void lease_over_due(Time now, model::Job& job, NodeId node);
+
+  // foreign.cc
+  bool is_expected(NodeId node, uint32_t job, uint32_t attempt, const model::StateMark& mark);
+  Kin hear_of_state(Time now, const model::Node& node, const wire::Register& m);
+  void want_foreign(NodeId node, const wire::Register& m, wire::Registered& out) const;
+  void await_all_nodes(Time now);
+  void look_who_is_heard(Time now);
+  void consider_jobs_of_foreign(Time now, NodeId node);
+  bool awaits_foreign_run(model::Job& job);
+  bool foreign_message(Time now, NodeId node, const wire::NodeToController& message);
+  void foreign_exited(Time now, NodeId node, const wire::BatchExited& m);
+  void settle(Time now, model::Job& job, const ForeignRun& run, model::Outcome outcome);
+  void stop_foreign(const ForeignRun& run);
+  void end_left_behind(NodeId node);
+  void foreign_gone(Time now, NodeId node, uint32_t job, uint32_t attempt);
+  void hold_what_may_have_ended(model::Job& job, NodeId node);
 
   // admin.cc
   void configure_scheduler();
@@ -486,13 +613,14 @@ class Controller {
   bool splits_by_user() const;
   void seed_quotas();
   void publish_quotas();
-  base::Status restore_quotas(const store::Snapshot& snapshot);
+  void restore_quotas(const store::Snapshot& snapshot, Time now);
   void change_quotas(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void list_quotas(Time now, ConnId conn, const wire::ApiRequest& request);
   void ask_scheduler(ConnId conn, const wire::ApiRequest& request);
   model::Amounts configured_amounts() const;
   size_t jobs_of(const std::string& qos) const;
   void count_submitted(const model::Job& job, int change);
+  void tell_of_running(const model::Job& job);
   void move_to_qos(Time now, model::Job& job, const std::string& to);
   base::Status check_moves(const wire::ChangeQuotasRequest& request, const QuotaBook& after) const;
   void carry_out_moves(Time now, const Caller& caller, const wire::ChangeQuotasRequest& request);
@@ -522,7 +650,7 @@ class Controller {
   wire::Partition describe_partition(const model::Partition& p) const;
   wire::Partition describe_effective(const model::Partition& p) const;
   void update_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  void restore_partitions(const store::Snapshot& snapshot);
+  void restore_partitions(const store::Snapshot& snapshot, Time now);
   void create_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void delete_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 
@@ -546,16 +674,26 @@ class Controller {
   void create_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void update_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void delete_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+  wire::Reservation show_reservation(const model::Reservation& r, Time now) const;
   void list_reservations(Time now, ConnId conn, const wire::ApiRequest& request);
   std::string reserved_as(const std::string& node, Time now) const;
-  base::Status restore_reservations(const store::Snapshot& snapshot);
+  void restore_reservations(const store::Snapshot& snapshot, Time now);
 
   // priorities.cc
   void show_priority(const sched::OrderFacts& facts, const model::Job& job, wire::Job& shown) const;
   void describe_priority(const sched::OrderFacts& facts, const model::Job& job, wire::JobPriority& out) const;
+  void describe_order(const sched::OrderFacts& facts, wire::ListPrioritiesReply& list) const;
   void list_priorities(Time now, ConnId conn, const wire::ApiRequest& request);
 
+  // unwritten.cc
+  bool overtakes(const model::Job& job, NodeId node) const;
+  void repeat_stops();
+  void cancel_unwritten(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
   // query.cc
+  void begin_list(Time now, ConnId conn, uint64_t request_id, Listings::Fill fill);
+  std::unordered_map<std::string, std::vector<std::string>> partitions_of_nodes() const;
+  wire::Partition show_partition(const model::Partition& p, bool is_effective) const;
   void list_jobs(Time now, ConnId conn, const wire::ApiRequest& request);
   void show_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void wait_job(ConnId conn, const Caller& caller, const wire::ApiRequest& request);
@@ -568,11 +706,8 @@ class Controller {
   std::string node_state(Time now, const model::Node& node) const;
 };
 
-/// The jobs that a request names, each once. Error: too many.
-base::Result<std::set<uint32_t>> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids);
+/// The jobs that a request names, each once.
+std::set<uint32_t> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids);
 /// The refusal for somebody else's job.
 base::Error denied_job(const model::Job& job);
-/// Does a job pass a filter? Empty lists pass; without states only jobs that have not ended.
-bool matches(const wire::JobFilter& filter, const model::Job& job);
-
 }  // namespace gw::ctld

@@ -23,8 +23,7 @@ struct Reply {
   ConnId conn = 0;
   wire::ApiReply reply;
   bool at_once = false;
-  std::string bytes =
-      {};  ///< In place of `reply`: a piece of a long list, serialised, since that takes a third of the memory.
+  std::string bytes = {};  ///< In place of all of `reply` but its id: serialised, which takes a third of the memory.
 };
 /// Message to a node. Where `script_hash` is set the shell puts the script into the Prepare message, and the submission
 /// environment in front of what the core has put there; into StartStep the key that tickets are checked with.

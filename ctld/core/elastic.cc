@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "model/find_on.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -21,30 +22,30 @@ namespace {
 Piece* piece_on(Job& job, NodeId node) {
   if (job.placed() == nullptr) return nullptr;
   auto& pieces = job.placed()->pieces;
-  const auto it = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.node == node; });
-  return it == pieces.end() ? nullptr : &*it;
+  const auto it = pieces.find(node);
+  return it == pieces.end() ? nullptr : &it->second;
 }
 
 }  // namespace
 
 /// The id under which the job holds its share of a node.
 JobId Controller::holder_on(const Job& job, NodeId node) {
-  for (const Piece& p : job.placed()->pieces)
-    if (p.node == node) return p.id;
+  const auto& pieces = job.placed()->pieces;
+  if (const auto it = pieces.find(node); it != pieces.end()) return it->second.id;
   const auto& suspension = job.placed()->suspension;
   return suspension && suspension->holder ? suspension->holder : job.id;
 }
 
 /// Tells a node's stays with a gang apart: it may leave and join again.
 uint32_t Controller::generation_on(const Job& job, NodeId node) {
-  for (const Piece& p : job.placed()->pieces)
-    if (p.node == node) return p.id.value;
-  return 0;
+  const auto& pieces = job.placed()->pieces;
+  const auto it = pieces.find(node);
+  return it == pieces.end() ? 0 : it->second.id.value;
 }
 
 const model::NodeShare* Controller::share_on(const Job& job, NodeId node) {
   const auto& shares = job.placed()->allocation.shares;
-  const auto it = std::find_if(shares.begin(), shares.end(), [&](const auto& s) { return s.node == node; });
+  const auto it = model::find_on(shares, node, [](const model::NodeShare& s) { return s.node; });
   return it == shares.end() ? nullptr : &*it;
 }
 
@@ -69,7 +70,7 @@ void Controller::commit_growth(Time now, const sched::Grow& grow) {
   const model::NodeShare& share = grow.allocation.shares.front();
   uint32_t tasks = share.tasks;
   for (const model::NodeShare& other : placed.allocation.shares) tasks += other.tasks;
-  if (share_on(*job, share.node) != nullptr || jobs_on_[share.node].contains(job->id)) return;
+  if (jobs_on_[share.node].contains(job->id)) return;
   const Time end = ledger_.holdings().at(job->id).expected_end;
   const sched::Start start{grow.piece, placed.partition, grow.allocation,
                            end == Time::never() ? base::kUnlimited : end - now};
@@ -84,11 +85,12 @@ void Controller::commit_growth(Time now, const sched::Grow& grow) {
   shares.insert(std::upper_bound(shares.begin() + 1, shares.end(), share,
                                  [](const auto& a, const auto& b) { return a.node < b.node; }),
                 share);
-  placed.pieces.push_back(Piece{id, share.node, {}, false});
+  Piece& piece_kept = placed.pieces[share.node] = Piece{id, {}, false};
   jobs_on_[share.node].insert(job->id);
-  emit_piece(*job, placed.pieces.back(), share, now);
+  emit_piece(*job, piece_kept, share, now);
   charge(now, *job, sched::usage_rate(share));
-  save(*job);
+  save_late(*job);
+  put_run_node(*job, share);
   log_job(now, *job, "grows", fmt::format("{} joins it", share.name));
   send_prepare(now, *job, share.node);
   timers_.set({now + settings_.start_timeout, TimerKind::kPiece, job->id.value, job->attempt});
@@ -100,7 +102,7 @@ bool Controller::piece_ready(Job& job, NodeId node) {
   if (piece == nullptr || job.state != JobState::kRunning) return false;
   if (!piece->until) send_go(job, node);
   if (std::exchange(piece->is_ready, true)) return true;
-  save(job);
+  save_run_node(job, node);
   tell_size(job);
   return true;
 }
@@ -110,17 +112,17 @@ void Controller::shrink(Time now, const sched::Preempt& victim) {
   const auto gang = gang_of_.find(victim.job);
   Job* job = gang == gang_of_.end() ? nullptr : find_job(gang->second);
   if (job == nullptr || job->state != JobState::kRunning) return;
-  for (Piece& piece : job->placed()->pieces) {
+  for (auto& [node, piece] : job->placed()->pieces) {
     if (piece.id != victim.job || piece.until) continue;
     piece.until = now + victim.grace;
     ledger_.set_expected_end(piece.id, piece.until);
     emit(sched::EndExpected{piece.id, piece.until, true});
     log_job(now, *job, "shrinks",
-            fmt::format("{} leaves it for job {}{}", name_of(piece.node), victim.beneficiary.value,
+            fmt::format("{} leaves it for job {}{}", name_of(node), victim.beneficiary.value,
                         victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
-    save(*job);
+    save_run_node(*job, node);
     tell_size(*job);
-    if (victim.grace.us <= 0) return clear_node(*job, piece.node);
+    if (victim.grace.us <= 0) return clear_node(*job, node);
     timers_.set({piece.until, TimerKind::kPiece, job->id.value, job->attempt});
     return;
   }
@@ -132,7 +134,7 @@ void Controller::clear_node(const Job& job, NodeId node) {
   wire::Stop& s = *message.mutable_stop();
   s.set_job(job.id.value);
   s.set_attempt(job.attempt);
-  s.set_grace_us(settings_.kill_wait.us);
+  s.set_grace_us(job.placed()->contract.kill_wait.us);
   s.set_why("the job goes on without this node");
   s.set_generation(generation_on(job, node));
   send_to_node(node, std::move(message));
@@ -141,17 +143,17 @@ void Controller::clear_node(const Job& job, NodeId node) {
 /// Some piece should be ready, or gone.
 void Controller::pieces_due(Time now, Job& job) {
   if (job.state != JobState::kRunning) return;
-  for (Piece& piece : job.placed()->pieces) {
+  for (auto& [node, piece] : job.placed()->pieces) {
     const auto holding = ledger_.holdings().find(piece.id);
     const Time begun = holding == ledger_.holdings().end() ? Time{} : holding->second.started;
     if (!piece.until && !piece.is_ready && now >= begun + settings_.start_timeout) {
       piece.until = now;
       ledger_.set_expected_end(piece.id, now);
       emit(sched::EndExpected{piece.id, now, true});
-      log_job(now, job, "shrinks", fmt::format("{} was not ready in time", name_of(piece.node)));
-      save(job);
+      log_job(now, job, "shrinks", fmt::format("{} was not ready in time", name_of(node)));
+      save_run_node(job, node);
     }
-    if (piece.until && piece.until <= now) clear_node(job, piece.node);
+    if (piece.until && piece.until <= now) clear_node(job, node);
   }
 }
 
@@ -168,17 +170,22 @@ bool Controller::repeat_to_piece(Time now, Job& job, NodeId node, bool has_run) 
 
 /// A node above the smallest size is lost, or has left: the gang goes on without it. False: it is none of those.
 bool Controller::piece_gone(Time now, Job& job, NodeId node, const std::string& why) {
-  const Piece* piece = piece_on(job, node);
+  Piece* piece = piece_on(job, node);
   if (piece == nullptr || job.state != JobState::kRunning) return false;
   const bool was_told = static_cast<bool>(piece->until);
+  if (!was_told) piece->until = now;  // steps that waited for those that end with the node must not begin there
   share_gone(now, job, node);
   model::Placed& placed = *job.placed();
-  std::erase_if(placed.pieces, [&](const Piece& p) { return p.node == node; });
-  std::erase_if(placed.allocation.shares, [&](const auto& s) { return s.node == node; });
+  placed.pieces.erase(node);
+  auto& shares = placed.allocation.shares;
+  if (const auto share = model::find_on(shares, node, [](const auto& s) { return s.node; }); share != shares.end()) {
+    effects_.writes.push_back(store::DropRunNode{job.id, 0, share->name});
+    shares.erase(share);
+  }
   log_job(now, job, "smaller",
           fmt::format("without {}{}: {} nodes", name_of(node), was_told || why.empty() ? "" : ", " + why,
                       placed.allocation.shares.size()));
-  save(job);
+  save_late(job);
   if (!was_told) tell_size(job);
   return true;
 }
@@ -191,9 +198,8 @@ void Controller::tell_size(const Job& job) {
   r.set_job(job.id.value);
   r.set_attempt(job.attempt);
   for (const model::NodeShare& share : placed.allocation.shares) {
-    const auto piece =
-        std::find_if(placed.pieces.begin(), placed.pieces.end(), [&](const Piece& p) { return p.node == share.node; });
-    if (piece == placed.pieces.end() || (piece->is_ready && !piece->until)) r.add_nodes(share.name);
+    const auto piece = placed.pieces.find(share.node);
+    if (piece == placed.pieces.end() || (piece->second.is_ready && !piece->second.until)) r.add_nodes(share.name);
   }
   r.set_signo(job.spec.resize_signo);
   r.set_uid(job.spec.uid);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ctld/core/controller.h"
+#include "ctld/core/spec_rules.h"
 #include "sched/place.h"
 #include "wire/convert.h"
 #include "wire/gang.h"
@@ -31,7 +32,7 @@ void Controller::add_components(const Job& leader, sched::PendingJob& out) const
   for (uint32_t k = 1; k < leader.spec.het_size; ++k) {
     const auto it = jobs_.find(JobId(leader.id.value + k));
     if (it == jobs_.end()) continue;
-    out.components.push_back({it->first, it->second.spec.request, it->second.spec.partitions});
+    out.components.push_back({it->first, asked_now(it->second), it->second.spec.partitions});
   }
 }
 
@@ -158,7 +159,7 @@ base::Result<model::JobSpec> Controller::accept_component(Time now, const Caller
   spec.gres_flags = own.gres_flags;
   spec.launch.command.clear();
   if (spec.request.cpus_per_task == 0) return base::invalid("-c/--cpus-per-task: a task needs a CPU");
-  GW_TRY_STATUS(model::normalise(spec.request));
+  GW_TRY_STATUS(settle_spec(spec));
   route_by_reservation(spec);
   GW_TRY_STATUS(route(caller, spec));
   model::JobSpec timed = spec;

@@ -5,8 +5,12 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/hostlist.h"
 #include "base/text.h"
+#include "ctld/core/contract.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/exit_report.h"
+#include "model/find_on.h"
 #include "wire/convert.h"
 #include "wire/gang.h"
 
@@ -23,7 +27,7 @@ using model::WaitReason;
 sched::PendingJob Controller::pending_of(const Job& job) const {
   sched::PendingJob out;
   out.id = job.id;
-  out.request = model::least_of(job.spec.request);
+  out.request = model::least_of(asked_now(job));
   if (job.spec.request.elastic) out.most_tasks = model::most_tasks(job.spec.request);
   out.grows_by_node = job.spec.request.elastic;
   out.partitions = job.spec.partitions;
@@ -57,10 +61,13 @@ sched::PendingJob Controller::pending_of(const Job& job) const {
 /// Puts a pending job before the scheduler, or says why not yet. The caller saves it.
 void Controller::consider(Time now, Job& job) {
   model::Waiting& waiting = *job.waiting();
+  shun_no_longer_than_due(now, job);
   const Time not_before = std::max(job.spec.begin, waiting.not_before);
   waiting.reason = WaitReason::kNone;
   waiting.detail.clear();
-  if (job.spec.hold_admin) {
+  if (awaits_foreign_run(job)) {
+    // said already
+  } else if (job.spec.hold_admin) {
     waiting.reason = WaitReason::kJobHeldAdmin;
     waiting.detail = "held by an administrator or after failed launches: gcontrol release " + job.id.text();
     if (!job.last_failure.empty()) waiting.detail += "; its last run: " + job.last_failure;
@@ -88,12 +95,23 @@ void Controller::consider(Time now, Job& job) {
 
 void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
 
+namespace {
+
+bool is_only_told(const sched::Group& group) {
+  return std::all_of(group.decisions.begin(), group.decisions.end(),
+                     [](const auto& d) { return std::holds_alternative<sched::Wait>(d); });
+}
+
+}  // namespace
+
 void Controller::on_plan(Time now, const sched::Plan& plan) {
   found_moves_ = plan.would_move;
   tell_moves(now);
-  // One made for other quotas starts nobody beyond the present ones; what it promises is said once, so it is kept.
-  if (plan.epoch >= quota_epoch_)
-    for (const sched::Group& group : plan.groups) commit_group(now, group);
+  planned_ = plan.at;
+  // One made for other quotas starts nobody beyond the present ones; what it promises, and why it lets others wait, is
+  // said once, so it is kept.
+  for (const sched::Group& group : plan.groups)
+    if (plan.epoch >= quota_epoch_ || is_only_told(group)) commit_group(now, group);
   if (class_waits_.size() > 10'000 + 2 * live_jobs_) forget_old_waits();
   if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
     estimates_.clear();
@@ -105,8 +123,7 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
 void Controller::forget_old_waits() {
   std::set<sched::ClassKey> in_use;
   for (const auto& [id, job] : jobs_)
-    if (job.waiting() != nullptr || stands_still(job))
-      in_use.insert(sched::class_key(pending_of(job), splits_by_user()));
+    if (job.waiting() != nullptr || stands_still(job)) in_use.insert(class_of(job));
   std::erase_if(class_waits_, [&](const auto& entry) { return !in_use.contains(entry.first); });
 }
 
@@ -186,7 +203,8 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   if (!can_commit(now, start)) return false;
   Job* job = find_job(start.job);
   if (job->placed() != nullptr) return go_on(now, *job);
-  job->spec.time_limit = std::min(job->spec.time_limit, start.time_limit);
+  const Duration uncut = job->spec.time_limit;
+  job->spec.time_limit = std::min(uncut, start.time_limit);
   const Time expected_end = now + job->spec.time_limit;
   const auto held = ledger_.allocate(job->id, start.partition, start.allocation, now, expected_end);
   if (!held || !advance(*job, JobEvent::kPlace)) return false;
@@ -196,7 +214,10 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   placed.allocation = start.allocation;
   placed.partition = start.partition;
   placed.placed = now;
-  placed.lease_over = lease_over(start.partition);
+  const auto partition = partitions_.find(start.partition);
+  placed.contract = contract_for(settings_, partition == partitions_.end() ? nullptr : &partition->second);
+  placed.contract.placed_in = lineage_.mark_of_next();
+  if (job->spec.time_limit != uncut) placed.uncut_limit = uncut;
   placed.preemptible = pending_of(*job).preemptible;
   for (const model::NodeShare& share : start.allocation.shares) {
     placed.waiting_for.insert(share.node);
@@ -205,10 +226,11 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   job->phase = std::move(placed);
   auto queued = std::make_shared<const sched::PendingJob>(pending_of(*job));
   emit(sched::JobPlaced{job->id, start.partition, start.allocation, now, expected_end, std::move(queued)});
-  save(*job);
+  save_run(*job);
+  if (job->placed()->uncut_limit.us != 0) effects_.writes.push_back(store::PutJob{row_of(*job, true)});
   log_job(now, *job, "placed",
           fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
-                      base::join(start.allocation.node_names(), ",")));
+                      base::compress_hostlist(start.allocation.node_names())));
   timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job->id.value, job->attempt});
   return true;
 }
@@ -220,14 +242,17 @@ wire::Prepare Controller::prepare_of(Time now, const Job& job) const {
   p.set_job(job.id.value);
   p.set_attempt(job.attempt);
   *p.mutable_spec() = wire::to_wire(job.spec);
+  // Which nodes were asked for is over, and as long as the gang is large.
+  p.mutable_spec()->mutable_request()->clear_nodelist();
+  p.mutable_spec()->mutable_request()->clear_exclude();
   *p.mutable_gang() = wire::gang_of(placed.allocation);
   p.set_partition(placed.partition);
   p.set_cluster(settings_.cluster);
   p.set_restarts(job.restarts);
-  const auto partition = partitions_.find(placed.partition);
-  if (partition != partitions_.end()) p.set_lease_us(partition->second.lease.us);
-  p.set_grace_us(settings_.kill_wait.us);
-  p.set_allow_root(settings_.allow_root_jobs);
+  p.set_lease_us(placed.contract.lease.us);
+  p.set_grace_us(placed.contract.kill_wait.us);
+  p.set_allow_root(placed.contract.allow_root);
+  if (placed.contract.placed_in.says_anything()) *p.mutable_placed_in() = wire::to_wire(placed.contract.placed_in);
   p.set_time_limit_us(job.spec.time_limit.us);
   p.set_go(goes_alone(job));
   p.set_started_us(placed.started ? placed.started.us : now.us);
@@ -237,7 +262,7 @@ wire::Prepare Controller::prepare_of(Time now, const Job& job) const {
 /// What one of them is told beside.
 void Controller::complete_for(const Job& job, NodeId node, wire::Prepare& p) {
   const auto& shares = job.placed()->allocation.shares;
-  const auto at = std::find_if(shares.begin(), shares.end(), [&](const auto& share) { return share.node == node; });
+  const auto at = model::find_on(shares, node, [](const model::NodeShare& share) { return share.node; });
   if (at == shares.end()) return;
   *p.mutable_share() = wire::to_wire(*at);
   p.mutable_gang()->set_node_id(static_cast<uint32_t>(at - shares.begin()));
@@ -267,17 +292,20 @@ void Controller::send_go(const Job& job, NodeId node) {
   send_to_node(node, std::move(message));
 }
 
-void Controller::send_stop(const Job& job, NodeId node) {
+/// `kill_now`: even if the node gives it a grace already.
+void Controller::send_stop(const Job& job, NodeId node, bool kill_now) {
   const Outcome& outcome = *job.placed()->outcome;
   wire::ControllerToNode message;
   wire::Stop& s = *message.mutable_stop();
   s.set_job(job.id.value);
   s.set_attempt(job.attempt);
-  s.set_grace_us(outcome.grace.value_or(settings_.kill_wait).us);
+  s.set_grace_us(outcome.grace.value_or(job.placed()->contract.kill_wait).us);
   s.set_generation(generation_on(job, node));
   s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
+  // Without grace it was killed on purpose; one that makes way finds out why first, unless this is said.
+  s.set_kill_now(kill_now || (outcome.grace == base::Duration{} && outcome.preempted_for == 0));
   tell_preemption(job, s);
-  send_to_node(node, std::move(message));
+  send_to_node(node, std::move(message), nullptr, overtakes(job, node));
 }
 
 Job* Controller::current_run(uint32_t id, uint32_t attempt) {
@@ -295,21 +323,22 @@ void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   if (job->state == JobState::kCompleting) return send_stop(*job, node);
   model::Placed& placed = *job->placed();
   if (job->state != JobState::kConfiguring || placed.waiting_for.erase(node) == 0) return;
-  if (placed.waiting_for.empty())
-    go_together(now, *job);
-  else
-    save_late(*job);
+  save_run_node(*job, node);
+  if (placed.waiting_for.empty()) go_together(now, *job);
 }
 
 void Controller::go(Time now, Job& job) {
   if (!advance(job, JobEvent::kGo)) return;
   model::Placed& placed = *job.placed();
   placed.started = now;
+  const bool is_told_all = placed.waiting_for.empty();
   placed.waiting_for.clear();
-  job.launch_failures = 0;
-  for (const model::NodeShare& share : placed.allocation.shares) launch_faults_.erase(share.node);
-  save(job);
-  log_job(now, job, "started", fmt::format("on {}", base::join(placed.allocation.node_names(), ",")));
+  launch_succeeded(job);
+  if (is_told_all)
+    save(job);
+  else
+    save_run(job);
+  log_job(now, job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
   arm_limits(job);
   answer_waiters(job, /*has_started=*/true);
   if (job.spec.kind == model::JobKind::kStep) {
@@ -355,8 +384,8 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   placed.kill_sent = now;
   refuse_steps(job, outcome.detail.empty() ? std::string(model::long_name(outcome.end)) : outcome.detail);
   placed.outcome = std::move(outcome);
-  expect_end(job, now + placed.outcome->grace.value_or(settings_.kill_wait), true);
-  save(job);
+  expect_end(job, now + placed.outcome->grace.value_or(placed.contract.kill_wait), true);
+  save_run(job);
   log_job(now, job, "ending",
           fmt::format("{}{}", model::long_name(placed.outcome->end),
                       placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
@@ -372,7 +401,7 @@ void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
   const JobId holder = suspension && suspension->holder ? suspension->holder : job.id;
   ledger_.set_expected_end(holder, when);
   emit(sched::EndExpected{holder, when, is_leaving});
-  for (const model::Piece& piece : job.placed()->pieces) {
+  for (const auto& [node, piece] : job.placed()->pieces) {
     if (piece.until) continue;
     ledger_.set_expected_end(piece.id, when);
     if (is_leaving) emit(sched::EndExpected{piece.id, when, true});
@@ -382,8 +411,9 @@ void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || !jobs_on_[node].contains(job->id)) return;
-  if (job->state == JobState::kRunning && piece_gone(now, *job, node, base::printable(m.detail(), 200))) {
-    if (m.node_fault()) count_launch_fault(now, nodes_.at(node), job->id);
+  const std::string why = base::printable(m.detail(), 200);
+  if (job->state == JobState::kRunning && piece_gone(now, *job, node, why)) {
+    if (m.node_fault()) count_launch_fault(now, nodes_.at(node), job->id, why);
     return;
   }
   // A node says this of a run that it never reported prepared; of one that runs it is a late or repeated message, and
@@ -404,9 +434,8 @@ void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFai
     outcome.exit.code = 1;
     outcome.requeue = m.node_fault();
     outcome.ended = now;
-    if (m.node_fault()) ++job->launch_failures;
+    if (m.node_fault()) blame(now, *job, {node}, why);
     stop(now, *job, std::move(outcome));
-    if (m.node_fault()) count_launch_fault(now, nodes_.at(node), job->id);
   }
   job = current_run(m.job(), m.attempt());
   if (job != nullptr) share_gone(now, *job, node);
@@ -434,25 +463,9 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || job->placed()->allocation.shares.front().node != node)
     return send_to_node(node, std::move(ack));
-  Outcome outcome;
-  outcome.exit = {m.exit_code() & 0xff, m.exit_signo()};
-  outcome.peak_mem_mb = m.peak_mem_mb();
-  outcome.ended = m.ended_us() > 0 && m.ended_us() <= now.us ? Time{m.ended_us()} : now;
-  outcome.detail = base::printable(m.detail(), 1000);
-  if (m.reason() <= static_cast<uint32_t>(EndReason::kPrologFailed))
-    outcome.reason = static_cast<EndReason>(m.reason());
-  if (m.oom()) {
-    outcome.end = JobState::kOutOfMemory;
-    outcome.reason = EndReason::kOutOfMemory;
-    if (outcome.detail.empty())
-      outcome.detail = fmt::format("out of memory on {}: used {} MiB of {} MiB; ask for more with --mem", name_of(node),
-                                   m.peak_mem_mb(), m.limit_mem_mb());
-  } else if (outcome.reason != EndReason::kNone || m.exit_code() != 0 || m.exit_signo() != 0) {
-    outcome.end = JobState::kFailed;
-    if (m.exit_code() == 0 && m.exit_signo() == 0) outcome.exit.code = 1;  // nobody may take this for success
-    if (outcome.reason == EndReason::kNone)
-      outcome.reason = m.exit_signo() != 0 ? EndReason::kRaisedSignal : EndReason::kNonZeroExit;
-  }
+  Outcome outcome = outcome_of(m, name_of(node), now);
+  const bool lost_by_lease = outcome.reason == EndReason::kLeaseExpired;
+  if (lost_by_lease) outcome.requeue = job->spec.requeue;
   if (job->state == JobState::kCompleting) {  // it was told to end: keep why, take over how
     Outcome& kept = *job->placed()->outcome;
     kept.exit = outcome.exit;
@@ -461,13 +474,18 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
     take_exit_as_saved(*job, outcome);
     save(*job);
   } else {
-    if (job->state == JobState::kConfiguring && goes_alone(*job)) {
+    if (job->state == JobState::kConfiguring && outcome.reason == EndReason::kShepherdDied) {
+      // The node lost what was to start it. One that goes by itself may have begun: again only if it may run twice.
+      outcome.end = JobState::kNodeFail;
+      outcome.requeue = !goes_alone(*job) || job->spec.requeue;
+      blame(now, *job, {node}, outcome.detail);
+    } else if (job->state == JobState::kConfiguring && goes_alone(*job)) {
       go(now, *job);  // its Started report was lost on the way
     } else if (job->state == JobState::kConfiguring) {
       // The gang has not started: what was prepared here is gone, and the others must not go.
       outcome.end = JobState::kNodeFail;
       outcome.requeue = true;
-      ++job->launch_failures;
+      if (!lost_by_lease) ++job->launch_failures;  // else it is no fault of the launch
     }
     stop(now, *job, std::move(outcome));
   }
@@ -487,12 +505,16 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
                fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
     if (job->state == JobState::kCompleting) {
       Outcome& outcome = *job->placed()->outcome;
+      if (m.peak_mem_mb() > outcome.peak_mem_mb) save_late(*job);
       outcome.peak_mem_mb = std::max(outcome.peak_mem_mb, m.peak_mem_mb());
       share_gone(now, *job, node);
     } else {
-      node_lost_job(now, *job, node,
-                    m.lease_expired() ? fmt::format("node {} was cut off longer than the lease", name_of(node))
-                                      : fmt::format("node {} ended it", name_of(node)));
+      const std::string name = name_of(node);
+      if (m.lease_expired())
+        node_lost_job(now, *job, node, lease_over_on(name, "the node was cut off for longer"),
+                      EndReason::kLeaseExpired);
+      else
+        node_lost_job(now, *job, node, fmt::format("node {} ended it", name));
     }
   }
   send_to_node(node, std::move(ack));
@@ -512,20 +534,18 @@ void Controller::share_gone(Time now, Job& job, NodeId node) {
   if (placed == nullptr) return;
   placed->unreachable.erase(node);
   if (job.state != JobState::kCompleting || placed->waiting_for.erase(node) == 0) return;
-  if (placed->waiting_for.empty())
-    finish(now, job);
-  else
-    save_late(job);
+  if (placed->waiting_for.empty()) return finish(now, job);
+  save_run_node(job, node);
 }
 
 /// The run is known to be over on one node, without having been told to end: the whole gang ends.
-void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::string& why) {
+void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::string& why, EndReason reason) {
   const JobId id = job.id;
   if (piece_gone(now, job, node, why)) return;
   if (job.state != JobState::kCompleting) {
     Outcome outcome;
     outcome.end = JobState::kNodeFail;
-    outcome.reason = EndReason::kNodeDown;
+    outcome.reason = reason;
     outcome.detail = why;
     outcome.requeue = job.spec.requeue;
     outcome.ended = now;
@@ -536,6 +556,7 @@ void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::strin
 
 void Controller::finish(Time now, Job& job) {
   drop_steps(job.id);
+  effects_.writes.push_back(store::DropRun{job.id, 0});
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = now;
   count_preemption(now, job, outcome);
@@ -546,7 +567,9 @@ void Controller::finish(Time now, Job& job) {
 void Controller::requeue(Time now, Job& job) {
   const Outcome outcome = *job.placed()->outcome;
   const bool had_started = static_cast<bool>(job.placed()->started);
+  const Duration uncut = job.placed()->uncut_limit;
   if (!advance(job, JobEvent::kRequeue)) return;
+  if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
   waiting.claim = std::move(job.placed()->moves_to);
   job.phase = std::move(waiting);
@@ -559,23 +582,7 @@ void Controller::requeue(Time now, Job& job) {
   log_job(now, job, "requeued", outcome.detail);
   consider(now, job);
   save(job);
-}
-
-/// A start that failed on account of a node: wait longer each time, and hold the job in the end.
-void Controller::launch_failed(Job& job, Time now) {
-  if (job.launch_failures == 0) return;
-  if (job.launch_failures >= settings_.max_launch_failures) {
-    job.spec.hold_admin = true;
-    job.launch_failures = 0;
-    effects_.writes.push_back(store::PutJob{row_of(job, true)});
-    log_job(now, job, "held", fmt::format("{} launches failed in a row", settings_.max_launch_failures));
-    note(fmt::format("job {} is held: {} launches failed in a row, the last: {}", job.id.value,
-                     settings_.max_launch_failures, job.last_failure),
-         true);
-    return;
-  }
-  const uint32_t shift = std::min(job.launch_failures - 1, 6U);
-  job.waiting()->not_before = now + base::seconds(5) * (int64_t{1} << shift);
+  if (uncut.us != 0) effects_.writes.push_back(store::PutJob{row_of(job, true)});
 }
 
 void Controller::end(Time now, Job& job, Outcome outcome) {
@@ -594,9 +601,13 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
   job.phase = std::move(ended);
   --live_jobs_;
   count_submitted(job, -1);
+  job_books_.end(job.id);
+  timers_.set(
+      {job.ended()->ended + settings_.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});
   attendants_.erase(job.id);
   save(job);
   log_job(now, job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
+  timers_.cancel_job(job.id.value);
   timers_.set({job.ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});
   answer_waiters(job);
 }

@@ -76,6 +76,11 @@ void add_preemptions(Text& t, const Metrics& m) {
 
 }  // namespace
 
+uint64_t missing_gpus(const model::Node& node) {
+  if (!node.topology || node.topology->gpus.size() >= node.config.expected_gpus) return 0;
+  return node.config.expected_gpus - node.topology->gpus.size();
+}
+
 std::string metrics_text(const Metrics& m) {
   Text t;
   t.metric("info", "gauge", "Always 1; says which version serves which cluster.");
@@ -90,6 +95,8 @@ std::string metrics_text(const Metrics& m) {
   t.single("gpus_used", "gauge", "GPUs that jobs hold; shared ones by their parts.", m.gpus_used);
   t.single("gpus_offline", "gauge", "GPUs that were taken offline, and those of nodes that take no jobs.",
            m.gpus_offline);
+  t.single("gpus_missing", "gauge", "GPUs that nodes should have by the configuration and that were not found.",
+           m.gpus_missing);
   add_fragmentation(t, m);
   add_preemptions(t, m);
   t.single("scheduler_passes_total", "counter", "Passes of the scheduler.", m.passes);
@@ -97,7 +104,15 @@ std::string metrics_text(const Metrics& m) {
   t.single("scheduler_last_pass_seconds", "gauge", "How long the last pass took.",
            static_cast<double>(m.last_pass.us) / 1e6);
   t.single("store_commits_total", "counter", "Durable commits.", m.commits);
+  t.single("loop_busy_seconds_total", "counter", "Time that the controller's event loop has worked, not waited.",
+           static_cast<double>(m.loop_busy.us) / 1e6);
+  t.single("loop_cpu_seconds_total", "counter", "Processor time of the controller's event loop.",
+           static_cast<double>(m.loop_cpu.us) / 1e6);
+  t.single("loop_longest_turn_seconds", "gauge",
+           "Longest time that the event loop worked without looking at its sockets, in the last minute or two.",
+           static_cast<double>(m.loop_longest.us) / 1e6);
   t.single("store_writable", "gauge", "1 if the state can be written.", m.is_store_writable ? 1 : 0);
+  t.single("held_aside_rows", "gauge", "Stored rows that cannot be read; 0 if all is well.", m.held_aside_rows);
   t.single("misfits_total", "counter", "Events that did not fit the state of their job; 0 if all is well.", m.misfits);
   return t.take();
 }
@@ -111,9 +126,11 @@ Metrics Controller::metrics(Time now) const {
   m.fragmentation = fragmentation_;
   m.preemptions = preemptions_;
   m.misfits = misfits_;
+  m.held_aside_rows = held_.rows().size();
   m.is_store_writable = store_fault_.empty();
   for (const auto& [id, node] : nodes_) {
     ++m.nodes[base::to_lower(node_state(now, node))];
+    m.gpus_missing += missing_gpus(node);
     const sched::NodeAccount* account = ledger_.node(id);
     if (account == nullptr || !account->make) continue;
     m.gpus += account->make->all_gpus;

@@ -28,17 +28,23 @@ struct Metrics {
   uint64_t gpus = 0;                                   ///< Of all nodes that have registered, offline ones included.
   double gpus_used = 0;                                ///< Held by jobs.
   uint64_t gpus_offline = 0;  ///< Taken offline by an administrator, or on nodes that take no jobs.
+  uint64_t gpus_missing = 0;  ///< Fewer than their nodes' configuration says.
   uint64_t queue_length = 0;  ///< Jobs before the scheduler.
   std::vector<sched::PartitionFragmentation> fragmentation;
   std::map<std::string, PreemptionFigures> preemptions;  ///< By QOS; only those that have any.
   uint64_t misfits = 0;
+  uint64_t held_aside_rows = 0;  ///< Stored rows that cannot be read.
   bool is_store_writable = true;
   // added by the shell
   uint64_t passes = 0;
   uint64_t steps = 0;
   base::Duration last_pass = {};
   uint64_t commits = 0;
+  base::Duration loop_busy = {}, loop_cpu = {}, loop_longest = {};  ///< As io::Loop::Figures.
 };
+
+/// GPUs that the configuration says a node has and that were not found there.
+uint64_t missing_gpus(const model::Node& node);
 
 std::string metrics_text(const Metrics& metrics);
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "base/reach.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/exit_report.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -14,6 +16,17 @@ namespace gw::ctld {
 using model::Job;
 using model::JobState;
 using model::Node;
+
+namespace {
+
+/// The host by which clients and other nodes reach it: where its link comes from. A node on the controller's own host,
+/// or on its cable, comes from an address that means nothing elsewhere, and says itself which one does.
+std::string reachable_host(const NodePeer& peer, const wire::Register& m) {
+  const bool is_told = !base::is_local_host(m.address());
+  return base::is_local_host(peer.address) && is_told ? base::printable(m.address(), 100) : peer.address;
+}
+
+}  // namespace
 
 void Controller::configure_nodes(Time now) {
   for (const model::NodeConfig& config : settings_.nodes) {
@@ -32,6 +45,12 @@ void Controller::configure_nodes(Time now) {
     }
     publish_node(*known);
   }
+}
+
+/// What may run there although its row cannot be read.
+std::string Controller::why_held(const std::string& node) const {
+  const std::string jobs = held_.text_on(node);
+  return jobs.empty() ? "" : fmt::format("; it may run {}, whose stored row cannot be read", jobs);
 }
 
 sched::NodeFacts Controller::facts_of(const Node& node) const {
@@ -56,7 +75,12 @@ sched::NodeFacts Controller::facts_of(const Node& node) const {
   else if (node.admin == model::NodeAdmin::kDrain)
     facts.unusable_why = "drained" + (node.reason.empty() ? "" : ": " + node.reason);
   else if (!node.connected)
-    facts.unusable_why = "out of reach";
+    facts.unusable_why = "out of reach" + why_held(node.config.name);
+  else if (!foreign_.on(node.id).empty())
+    facts.unusable_why =
+        "it runs what the state does not know: " + foreign_.text_on(node.id) + why_held(node.config.name);
+  else if (heard_by_)
+    facts.unusable_why = "all nodes must say first what they run, since the state was restored from an older copy";
   facts.usable = facts.unusable_why.empty();
   return facts;
 }
@@ -68,10 +92,10 @@ void Controller::publish_node(const Node& node) {
   emit(sched::NodeSet{facts});
 }
 
-void Controller::send_to_node(NodeId node, wire::ControllerToNode message, const Job* script_of) {
+void Controller::send_to_node(NodeId node, wire::ControllerToNode message, const Job* script_of, bool at_once) {
   const auto it = link_of_.find(node);
   if (it == link_of_.end()) return;  // reconcile() says it again when the node is back
-  ToNode out{it->second, std::move(message), {}, {}, false};
+  ToNode out{it->second, std::move(message), {}, {}, at_once};
   if (script_of != nullptr) {
     out.script_hash = script_of->spec.launch.script_hash;
     out.env_hash = script_of->spec.launch.env_hash;
@@ -86,6 +110,7 @@ void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, co
   if (it == links_.end()) return refuse_link(link, {base::ErrorCode::kProtocol, "register first", ""});
   const NodeId id = it->second;
   nodes_.at(id).last_seen = now;
+  if (foreign_message(now, id, message)) return;
   switch (message.kind_case()) {
     case Kind::kPrepared:
       if (message.prepared().step() != 0) return step_prepared(now, id, message.prepared());
@@ -160,43 +185,56 @@ void Controller::register_node(Time now, LinkId link, const NodePeer& peer, cons
   if (!topology) return refuse_link(link, topology.error());
   Node& node = nodes_.at(node_ids_.at(m.name()));
   const bool rebooted = !node.boot_id.empty() && node.boot_id != m.boot_id();
-  node.topology = std::make_shared<const model::NodeTopology>(std::move(*topology));
+  // Whoever has the one that it had before need not look again.
+  if (!node.topology || *node.topology != *topology)
+    node.topology = std::make_shared<const model::NodeTopology>(std::move(*topology));
   node.boot_id = m.boot_id();
   node.version = base::printable(m.version(), 100);
   node.containment = base::printable(m.containment(), 100);
   node.is_emulated = m.is_emulated();
   node.warning = base::printable(m.warning(), 1000);
-  if (node.topology->gpus.size() < node.config.expected_gpus)
+  if (missing_gpus(node) > 0)
     node.warning += fmt::format("{}{} of {} GPUs found", node.warning.empty() ? "" : "; ", node.topology->gpus.size(),
                                 node.config.expected_gpus);
   node.connected = true;
+  lease_watch_.back(node.id);
   node.last_seen = node.since = now;
-  node.peer_address = peer.address;
+  node.peer_address = reachable_host(peer, m);
   links_[link] = node.id;
   link_of_[node.id] = link;
   // An administrator's "down" that came with proof of death is over when the node is back by itself; a drain is not.
-  save_node(node);
+  save_node_if_changed(node);
   log_node(
       now, node, "registered",
       fmt::format("from {}, {} GPUs{}", peer.address, node.topology->gpus.size(), rebooted ? ", after a reboot" : ""));
+  if (missing_gpus(node) > 0)
+    log_node(now, node, "GPUs missing",
+             fmt::format("{} of {} found", node.topology->gpus.size(), node.config.expected_gpus));
+  const Kin seen = hear_of_state(now, node, m);
   publish_node(node);
   arm_beat(now, node.id);
-  reconcile(now, node, m, rebooted);
+  reconcile(now, node, m, rebooted, seen);
+  end_left_behind(node.id);
+  consider_jobs_of_foreign(now, node.id);
+  look_who_is_heard(now);
   tell_moves(now);
 }
 
 /// Compares what the node has with what it should have. What the node does not list does not live there.
-void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool rebooted) {
+void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool rebooted, Kin seen) {
   const NodeId id = node.id;
   wire::ControllerToNode answer;
   wire::Registered& r = *answer.mutable_registered();
   r.set_heartbeat_us(settings_.heartbeat.us);
   r.set_timeout_us(settings_.node_timeout.us);
   r.set_echoes(true);
+  if (const model::StateMark mark = lineage_.mark(); mark.says_anything()) *r.mutable_mark() = wire::to_wire(mark);
+  r.set_is_behind(seen != Kin::kOurs);
   std::map<std::pair<uint32_t, uint32_t>, wire::RunPhase> has;
   for (const wire::RunState& run : m.runs()) {
     // Nothing runs on after a reboot, but an end that was recorded before it is still to be reported.
     const bool is_over = run.phase() == wire::kRunEnding || run.phase() == wire::kRunDone;
+    if (foreign_.has(id, run.job(), run.attempt())) continue;
     if (run.step() == 0 && (!rebooted || is_over)) has[{run.job(), run.attempt()}] = run.phase();
   }
   const std::set<JobId> expected = jobs_on_[id];
@@ -207,6 +245,8 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     wanted.set_attempt(job.attempt);
   }
   want_steps(id, r);
+  want_foreign(id, m, r);
+  want_held_steps(m, r);
   send_to_node(id, std::move(answer));
   for (JobId job_id : expected) {
     Job& job = jobs_.at(job_id);
@@ -220,9 +260,11 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     if (run != has.end()) {
       reconcile_job(now, job, id, run->second);
       repeat_suspension(now, job, id);  // after the word to start, if that was lost
-    } else if (job.state == JobState::kConfiguring && !rebooted && job.placed()->waiting_for.contains(id)) {
+    } else if (job.state == JobState::kConfiguring && !rebooted && job.placed()->waiting_for.contains(id) &&
+               seen != Kin::kNewer) {
       send_prepare(now, job, id);  // the order was lost on the way: nothing has started
     } else {
+      if (seen == Kin::kNewer) hold_what_may_have_ended(job, id);
       node_lost_job(now, job, id,
                     rebooted ? fmt::format("node {} rebooted", node.config.name)
                              : fmt::format("node {} no longer has it", node.config.name));
@@ -238,14 +280,11 @@ void Controller::reconcile_job(Time now, Job& job, NodeId node, wire::RunPhase p
     case wire::kRunPrepared:
       if (job.state == JobState::kRunning) return send_go(job, node);
       if (alone) return send_prepare(now, job, node);  // says go once more
-      job.placed()->waiting_for.erase(node);
+      if (job.placed()->waiting_for.erase(node) > 0) save_run_node(job, node);
       if (job.placed()->waiting_for.empty()) go_together(now, job);
       return;
     case wire::kRunStarted:
-      if (job.state == JobState::kConfiguring && alone)
-        go(now, job);
-      else
-        save(job);
+      if (job.state == JobState::kConfiguring && alone) go(now, job);
       return;
     default:  // it is ending there: the node reports by itself
       return;
@@ -264,25 +303,16 @@ void Controller::on_node_gone(Time now, LinkId link, const std::string& reason) 
 void Controller::node_unreachable(Time now, Node& node, const std::string& why) {
   node.connected = false;
   node.since = now;
+  lease_watch_.lost(node.id);
   log_node(now, node, "out of reach", why);
   publish_node(node);
   timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node.id.value, 0});
   for (JobId id : jobs_on_[node.id]) {
     Job& job = jobs_.at(id);
     job.placed()->unreachable.insert(node.id);
-    save(job);
-    if (job.placed()->lease_over.us > 0)
-      timers_.set({now + job.placed()->lease_over, TimerKind::kLeaseOver, id.value, job.attempt});
+    if (const model::Contract& contract = job.placed()->contract; contract.has_lease())
+      timers_.set({now + contract.over_after(), TimerKind::kLeaseOver, id.value, job.attempt, node.id});
   }
-}
-
-/// What a job placed in the partition is promised: its node counts the lease from when it sent the last heartbeat that
-/// we answered, which is before we gave it up; the time to kill is added. Kept with the job, since the partition's
-/// lease may change meanwhile.
-base::Duration Controller::lease_over(const std::string& name) const {
-  const auto partition = partitions_.find(name);
-  if (partition == partitions_.end() || partition->second.lease.us == 0) return {};
-  return partition->second.lease + settings_.heartbeat * 2 + settings_.kill_wait;
 }
 
 /// One chain of heartbeats a node, however often it registers.
@@ -304,9 +334,43 @@ void Controller::node_silence_due(Time now, NodeId id, Time due) {
   arm_beat(now, id);
 }
 
+std::vector<LinkId> Controller::silent_links(Time now) const {
+  std::vector<LinkId> out;
+  timers_.each_due(now, [&](const Timer& timer) {
+    if (timer.kind != TimerKind::kNodeBeat && timer.kind != TimerKind::kNodeSilence) return;
+    const auto link = link_of_.find(NodeId(static_cast<uint32_t>(timer.id)));
+    if (link != link_of_.end() && nodes_.at(link->first).last_seen + settings_.node_timeout <= now)
+      out.push_back(link->second);
+  });
+  return out;
+}
+
+void Controller::on_heard(Time now, LinkId link) {
+  if (const auto it = links_.find(link); it != links_.end()) nodes_.at(it->second).last_seen = now;
+}
+
+/// Judges those whose deadline lies behind what has been heard.
+void Controller::absent_due(Time now) {
+  while (!absent_due_.empty() && absent_due_.begin()->first <= heard_until_) {
+    const NodeId id = absent_due_.extract(absent_due_.begin()).value().second;
+    node_down_due(now, id);
+  }
+  constexpr base::Duration kAgain = base::milliseconds(100);
+  if (!absent_due_.empty()) timers_.set({now + kAgain, TimerKind::kArrivals, 0, 0});
+}
+
 void Controller::node_down_due(Time now, NodeId id) {
   const auto it = nodes_.find(id);
-  if (it == nodes_.end() || it->second.connected || it->second.since + settings_.node_timeout > now) return;
+  if (it == nodes_.end() || it->second.connected) return;
+  const Time due = std::max(it->second.since, turned_away_) + settings_.node_timeout;
+  if (due > now) {
+    if (it->second.since + settings_.node_timeout <= now) timers_.set({due, TimerKind::kNodeDown, id.value, 0});
+    return;
+  }
+  if (due > heard_until_) {
+    absent_due_.emplace(due, id);
+    return timers_.set({now, TimerKind::kArrivals, 0, 0});
+  }
   // It was waited for since the start (can_make_room); now that it is not, the scheduler decides anew.
   if (it->second.since <= boot_) publish_node(it->second);
   if (jobs_on_[id].empty() || !settings_.has_fence) return;
@@ -325,38 +389,34 @@ void Controller::on_fenced(Time now, const std::string& name, Time since, bool i
 
 void Controller::node_dead(Time now, Node& node, const std::string& why) {
   log_node(now, node, "dead", why);
+  for (const uint32_t job : held_.jobs_on(node.config.name)) held_may_run(node, job, false);
   const std::set<JobId> lost = jobs_on_[node.id];
   for (JobId id : lost) node_lost_job(now, jobs_.at(id), node.id, why);
 }
 
-void Controller::lease_over_due(Time now, Job& job) {
-  if (job.placed() == nullptr || job.placed()->lease_over.us == 0) return;
-  const base::Duration lease = job.placed()->lease_over;
+/// A node counts the lease from when it sent the last heartbeat that we answered, which is before we gave it up.
+void Controller::lease_over_due(Time now, Job& job, NodeId node) {
+  if (job.placed() == nullptr || !job.placed()->contract.has_lease()) return;
+  const model::Contract contract = job.placed()->contract;
   const JobId id = job.id;
-  const std::set<NodeId> unreachable = job.placed()->unreachable;
-  for (NodeId node_id : unreachable) {
-    const Node& node = nodes_.at(node_id);
-    if (node.connected || node.since + lease > now) continue;
+  const uint32_t attempt = job.attempt;
+  std::set<NodeId> due;
+  if (!node)
+    due = job.placed()->unreachable;
+  else if (job.placed()->unreachable.contains(node))
+    due = {node};
+  for (NodeId node_id : due) {
+    const Node& lost = nodes_.at(node_id);
+    if (lost.connected) continue;
+    if (const base::Duration left = lease_watch_.left(node_id, contract); left.us > 0) {
+      timers_.set({now + left, TimerKind::kLeaseOver, id.value, attempt, node_id});
+      continue;
+    }
     Job* still = find_job(id);
     if (still == nullptr || still->placed() == nullptr) return;
-    node_lost_job(now, *still, node_id, fmt::format("node {} is out of reach and the lease is over", node.config.name));
+    node_lost_job(now, *still, node_id, lease_over_on(lost.config.name, "the node is out of reach"),
+                  model::EndReason::kLeaseExpired);
   }
-}
-
-/// A node that fails the launches of several jobs in a row is drained, before it eats the queue.
-void Controller::count_launch_fault(Time now, Node& node, JobId job) {
-  constexpr size_t kTooMany = 3;
-  auto& faults = launch_faults_[node.id];
-  faults.insert(job);
-  if (faults.size() < kTooMany || node.admin != model::NodeAdmin::kUp) return;
-  faults.clear();
-  node.admin = model::NodeAdmin::kDrain;
-  node.reason = fmt::format("{} launches in a row failed here", kTooMany);
-  node.reason_time = now;
-  node.reason_user = "gctld";
-  save_node(node);
-  log_node(now, node, "drained", node.reason);
-  publish_node(node);
 }
 
 }  // namespace gw::ctld

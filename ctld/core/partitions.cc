@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "ctld/core/names.h"
+#include "ctld/core/row_rules.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -44,6 +46,7 @@ Partition Controller::over_defaults(const Partition& own, const model::KeyNames&
 
 /// Everything that a partition can be given wrong, whoever gives it.
 Status Controller::check_partition_values(Partition& p) const {
+  GW_TRY_STATUS(settle_partition_row(p));
   if (p.nodes.empty()) return base::invalid("a partition needs nodes", "add Nodes=LIST");
   for (const std::string& node : p.nodes)
     if (!node_ids_.contains(node))
@@ -90,8 +93,7 @@ void Controller::keep_partition(Time now, const Caller& caller, const Partition&
   if (made != made_partitions_.end()) made->second = p;
   publish_partition(p);
   store_partition(p);
-  effects_.writes.push_back(
-      store::Event{now, {}, {}, fmt::format("partition {}", what), p.name + " by " + caller.user, caller.uid});
+  log_event(now, fmt::format("partition {}", what), p.name + " by " + caller.user, caller.uid);
 }
 
 namespace {
@@ -151,7 +153,7 @@ void Controller::delete_partition(Time now, ConnId conn, const Caller& caller, c
   row.set_name(name);
   row.set_is_gone(true);
   effects_.writes.push_back(store::PutPartition{name, row.SerializeAsString()});
-  effects_.writes.push_back(store::Event{now, {}, {}, "partition deleted", name + " by " + caller.user, caller.uid});
+  log_event(now, "partition deleted", name + " by " + caller.user, caller.uid);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -190,7 +192,7 @@ base::Result<model::KeyNames> Controller::change_partition(Partition& p, const w
   set(u.has_fit(), "fit", p.fit, static_cast<model::Fit>(u.fit()));
   set(u.has_grace_us(), "grace", p.grace, base::Duration{u.grace_us()});
   if (!u.has_nodes()) return keys;
-  GW_TRY(nodes, base::expand_hostlist(u.nodes()));
+  GW_TRY(nodes, base::expand_hostlist(u.nodes(), wire::kMostNodeNames));
   set(true, "nodes", p.nodes, nodes);
   return keys;
 }
@@ -270,13 +272,17 @@ wire::Partition Controller::describe_effective(const Partition& p) const {
 }
 
 /// States, and what commands made and deleted.
-void Controller::restore_partitions(const store::Snapshot& snapshot) {
+void Controller::restore_partitions(const store::Snapshot& snapshot, Time now) {
   for (const store::NamedBytes& row : snapshot.partitions) {
     wire::Partition stored;
-    if (!stored.ParseFromString(row.bytes)) continue;
+    auto p = stored.ParseFromString(row.bytes) && stored.name() == row.name
+                 ? wire::from_wire(stored)
+                 : base::Result<Partition>(base::invalid("it cannot be read"));
+    if (!p) {
+      hold_named(now, store::RowKind::kPartition, row.name, p.error().what);
+      continue;
+    }
     if (stored.is_gone()) gone_partitions_.insert(row.name);
-    auto p = wire::from_wire(stored);
-    if (!p) continue;
     for (const wire::KeyOrigin& origin : stored.origins())
       if (stored.is_made() || origin.key() == "state")
         said_[row.name][origin.key()] = Said{origin.by(), origin.by_uid(), Time{origin.at_us()}};
@@ -288,7 +294,8 @@ void Controller::restore_partitions(const store::Snapshot& snapshot) {
   for (const store::NamedBytes& row : snapshot.partitions) {
     wire::Partition stored;
     const auto it = partitions_.find(row.name);
-    if (it == partitions_.end() || !stored.ParseFromString(row.bytes)) continue;
+    const bool is_held = held_.find(store::word_of(store::RowKind::kPartition), row.name) != nullptr;
+    if (it == partitions_.end() || is_held || !stored.ParseFromString(row.bytes)) continue;
     if (stored.state() > static_cast<uint32_t>(model::PartitionState::kInactive)) continue;
     // Rows of old have no list of what was said.
     const bool was_said = said_[row.name].contains("state");

@@ -163,7 +163,7 @@ void Controller::tell_preemption(const Job& job, wire::Stop& out) const {
   out.set_signo(job.spec.preempt_signo);
   out.set_preempted_for(outcome.preempted_for);
   out.set_preempt_rule(outcome.preempt_rule);
-  out.set_until_us((job.placed()->kill_sent + outcome.grace.value_or(settings_.kill_wait)).us);
+  out.set_until_us((job.placed()->kill_sent + outcome.grace.value_or(job.placed()->contract.kill_wait)).us);
 }
 
 /// A job that was asked to save its work ended by itself with exit code 0: it has.
@@ -205,15 +205,17 @@ void Controller::count_preempted_run(Job& job, uint64_t lost) {
                                            fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});
 }
 
-base::Status Controller::restore_preemptions(const store::Snapshot& snapshot) {
+void Controller::restore_preemptions(const store::Snapshot& snapshot, Time now) {
   for (const store::NamedBytes& row : snapshot.meta) {
     if (!row.name.starts_with(kMetaPrefix)) continue;
     const size_t blank = std::min(row.bytes.find(' '), row.bytes.size());
-    GW_TRY(count, base::parse_int(row.bytes.substr(0, blank), 0, INT64_MAX, row.name));
-    GW_TRY(lost, base::parse_int(row.bytes.substr(std::min(blank + 1, row.bytes.size())), 0, INT64_MAX, row.name));
-    preemptions_[row.name.substr(kMetaPrefix.size())] = {static_cast<uint64_t>(count), static_cast<uint64_t>(lost)};
+    const auto count = base::parse_int(row.bytes.substr(0, blank), 0, INT64_MAX, row.name);
+    const auto lost = base::parse_int(row.bytes.substr(std::min(blank + 1, row.bytes.size())), 0, INT64_MAX, row.name);
+    if (count && lost)
+      preemptions_[row.name.substr(kMetaPrefix.size())] = {static_cast<uint64_t>(*count), static_cast<uint64_t>(*lost)};
+    else
+      hold_named(now, store::RowKind::kSetting, row.name, "it is no count of runs that made way");
   }
-  return {};
 }
 
 }  // namespace gw::ctld

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "ctld/core/controller.h"
-#include "ctld/core/list_pieces.h"
+#include "ctld/core/job_cursor.h"
 #include "sched/order_facts.h"
 
 namespace gw::ctld {
@@ -22,6 +22,14 @@ int64_t shown_priority(const sched::PendingJob& job, const std::vector<sched::Sc
 }  // namespace
 
 void Controller::show_priority(const sched::OrderFacts& facts, const model::Job& job, wire::Job& shown) const {
+  if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring) {
+    // Ranked as when it was placed: it ages no more. What a submission says has its place in the message of a job that
+    // runs, too, since it is part of the rank.
+    sched::PendingJob placed = pending_of(job);
+    placed.eligible = placed.eligible + (facts.context().now - std::max(job.placed()->placed, placed.eligible));
+    shown.mutable_spec()->set_priority(shown_priority(placed, order().parts(placed, facts.context())));
+    return;
+  }
   const model::Job& ranked = leader_of(job);
   if (!in_line_.contains(ranked.id) || job.waiting() == nullptr) return;  // a suspended job is in line, too
   const sched::PendingJob pending = pending_of(ranked);
@@ -48,27 +56,33 @@ void Controller::describe_priority(const sched::OrderFacts& facts, const model::
   out.set_submitted_us(job.submitted.us);
 }
 
-void Controller::list_priorities(Time now, ConnId conn, const wire::ApiRequest& request) {
-  const sched::OrderFacts facts(now, ledger_, told_use_);
-  ListPieces pieces(conn, request.id(), effects_);
-  std::vector<uint32_t> unknown;
-  for (JobId id : select(request.list_priorities().filter(), &unknown)) {
-    if (!in_line_.contains(id)) continue;
-    wire::JobPriority& out = *pieces.piece().mutable_list_priorities()->add_jobs();
-    describe_priority(facts, jobs_.at(id), out);
-    pieces.added(out.ByteSizeLong());
-  }
-  wire::ListPrioritiesReply& last = *pieces.piece().mutable_list_priorities();
-  for (uint32_t id : unknown) last.add_unknown_ids(id);
-  last.set_now_us(now.us);
-  last.set_order(std::string(order().name()));
+/// What the parts of the score are called and weigh.
+void Controller::describe_order(const sched::OrderFacts& facts, wire::ListPrioritiesReply& list) const {
+  list.set_order(std::string(order().name()));
   const std::vector<sched::ScorePart> parts = order().parts({}, facts.context());  // of no job: names and weights
   for (const sched::ScorePart& part : parts) {
     if (parts.size() < 2) break;
-    last.add_names(part.name);
-    last.add_weights(part.weight);
+    list.add_names(part.name);
+    list.add_weights(part.weight);
   }
-  reply(conn, request.id(), std::move(pieces.piece()));
+}
+
+void Controller::list_priorities(Time now, ConnId conn, const wire::ApiRequest& request) {
+  auto fill = [this, cursor = JobCursor(request.list_priorities().filter())](Time at, ListPiece& piece) mutable {
+    const sched::OrderFacts facts(at, ledger_, told_use_);
+    wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
+    list.set_now_us(at.us);
+    while (const model::Job* job = cursor.next(jobs_, piece)) {
+      if (!in_line_.contains(job->id)) continue;
+      wire::JobPriority& out = *list.add_jobs();
+      describe_priority(facts, *job, out);
+      piece.added(out.ByteSizeLong());
+    }
+    for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+    if (cursor.is_done()) describe_order(facts, list);
+    return cursor.is_done();
+  };
+  begin_list(now, conn, request.id(), std::move(fill));
 }
 
 }  // namespace gw::ctld

@@ -5,40 +5,13 @@
 
 #include "base/text.h"
 #include "ctld/core/controller.h"
-#include "ctld/core/list_pieces.h"
+#include "ctld/core/job_cursor.h"
 #include "ctld/core/names.h"
 #include "sched/order_facts.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
 namespace {
-
-template <typename List, typename Value>
-bool passes(const List& list, const Value& value) {
-  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
-}
-
-const model::Allocation* allocation_of(const model::Job& job) {
-  if (const model::Placed* p = job.placed()) return &p->allocation;
-  if (const model::Ended* e = job.ended()) return &e->allocation;
-  return nullptr;
-}
-
-bool touches(const model::Job& job, const google::protobuf::RepeatedPtrField<std::string>& nodes) {
-  if (nodes.empty()) return true;
-  const model::Allocation* allocation = allocation_of(job);
-  if (allocation == nullptr) return false;
-  return std::any_of(allocation->shares.begin(), allocation->shares.end(), [&](const model::NodeShare& s) {
-    return std::find(nodes.begin(), nodes.end(), s.name) != nodes.end();
-  });
-}
-
-bool in_partitions(const model::Job& job, const google::protobuf::RepeatedPtrField<std::string>& names) {
-  if (names.empty()) return true;
-  if (const model::Placed* p = job.placed()) return passes(names, p->partition);
-  return std::any_of(job.spec.partitions.begin(), job.spec.partitions.end(),
-                     [&](const std::string& p) { return passes(names, p); });
-}
 
 void show_fragmentation(const sched::PartitionFragmentation& line, wire::Fragmentation& shown) {
   shown.set_gpu_type(line.gpu_type);
@@ -51,60 +24,45 @@ void show_fragmentation(const sched::PartitionFragmentation& line, wire::Fragmen
 
 }  // namespace
 
-bool matches(const wire::JobFilter& f, const model::Job& job) {
-  const auto state = static_cast<uint32_t>(job.state);
-  if (f.states().empty() ? (!f.all_states() && f.ids().empty() && model::is_end(job.state))
-                         : !passes(f.states(), state))
-    return false;
-  // Users by name or by number: either list may name the owner.
-  if ((!f.uids().empty() || !f.users().empty()) && !((!f.uids().empty() && passes(f.uids(), job.spec.uid)) ||
-                                                     (!f.users().empty() && passes(f.users(), job.spec.user))))
-    return false;
-  return passes(f.ids(), job.id.value) && in_partitions(job, f.partitions()) && passes(f.names(), job.spec.name) &&
-         touches(job, f.nodes()) && passes(f.accounts(), job.spec.account) && passes(f.qos(), job.spec.qos) &&
-         passes(f.reservations(), job.spec.reservation);
-}
-
 std::vector<JobId> Controller::select(const wire::JobFilter& filter, std::vector<uint32_t>* unknown) const {
   std::vector<JobId> out;
-  if (filter.ids().empty()) {
-    for (const auto& [id, job] : jobs_)
-      if (matches(filter, job)) out.push_back(id);
-    return out;
-  }
-  wire::JobFilter rest = filter;
-  rest.clear_ids();
-  if (rest.states().empty()) rest.set_all_states(true);  // a job named by id is shown in whatever state
-  std::set<uint32_t> ids(filter.ids().begin(), filter.ids().end());
-  for (uint32_t id : ids) {
-    const auto it = jobs_.find(JobId(id));
-    if (it == jobs_.end()) {
+  JobCursor cursor(filter);
+  while (!cursor.is_done()) {
+    ListPiece all;
+    while (const model::Job* job = cursor.next(jobs_, all)) out.push_back(job->id);
+    for (uint32_t id : cursor.take_unknown())
       if (unknown != nullptr) unknown->push_back(id);
-    } else if (matches(rest, it->second)) {
-      out.push_back(it->first);
-    }
   }
   return out;
 }
 
+void Controller::begin_list(Time now, ConnId conn, uint64_t request_id, Listings::Fill fill) {
+  const base::Status begun = listings_.begin(now, conn, request_id, std::move(fill), effects_);
+  if (!begun) reply_error(conn, request_id, begun.error());
+}
+
+void Controller::on_piece_taken(Time now, ConnId conn, uint64_t request_id) {
+  if (store_fault_.empty()) return listings_.go_on(now, conn, request_id, effects_);
+  listings_.fail(conn, request_id, store_error(), effects_);
+}
+
 void Controller::list_jobs(Time now, ConnId conn, const wire::ApiRequest& request) {
-  const sched::OrderFacts facts(now, ledger_, told_use_);
-  ListPieces pieces(conn, request.id(), effects_);
-  std::vector<uint32_t> unknown;
   wire::JobFilter filter = request.list_jobs().filter();
   add_components_of_leaders(filter);
-  for (JobId id : select(filter, &unknown)) {
-    const model::Job& job = jobs_.at(id);
-    wire::Job& out = *pieces.piece().mutable_list_jobs()->add_jobs();
-    out = job_to_wire(job);
-    show_priority(facts, job, out);
-    out.mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
-    pieces.added(out.ByteSizeLong());
-  }
-  wire::ListJobsReply& last = *pieces.piece().mutable_list_jobs();
-  for (uint32_t id : unknown) last.add_unknown_ids(id);
-  last.set_now_us(now.us);
-  reply(conn, request.id(), std::move(pieces.piece()));
+  begin_list(now, conn, request.id(), [this, cursor = JobCursor(std::move(filter))](Time at, ListPiece& piece) mutable {
+    const sched::OrderFacts facts(at, ledger_, told_use_);
+    wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
+    list.set_now_us(at.us);
+    while (const model::Job* job = cursor.next(jobs_, piece)) {
+      wire::Job& out = *list.add_jobs();
+      out = job_to_wire(*job);
+      show_priority(facts, *job, out);
+      out.mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
+      piece.added(out.ByteSizeLong());
+    }
+    for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+    return cursor.is_done();
+  });
 }
 
 void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -157,12 +115,15 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
   const bool is_lost = !node.connected && node.since + settings_.node_timeout <= now;
   const auto busy = jobs_on_.find(node.id);
   const bool has_jobs = busy != jobs_on_.end() && !busy->second.empty();
+  const bool has_foreign = !foreign_.on(node.id).empty() || !held_.jobs_on(node.config.name).empty();
   const sched::NodeAccount* account = ledger_.node(node.id);
   std::string state;
   if (!node.topology && !node.connected)
     state = "UNKNOWN";
   else if (node.admin == model::NodeAdmin::kDown || is_lost)
     state = "DOWN";
+  else if (!has_jobs && has_foreign)
+    state = "MIXED";
   else if (!has_jobs)
     state = "IDLE";
   else if (account->free.cores.empty() && !account->facts.cores.empty())
@@ -175,7 +136,7 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
     });
     if (all_completing) state = "COMPLETING";
   }
-  if (node.admin == model::NodeAdmin::kDrain) state += "+DRAIN";
+  if (node.admin == model::NodeAdmin::kDrain || has_foreign) state += "+DRAIN";
   if (const std::string reserved = reserved_as(node.config.name, now); !reserved.empty()) state += "+" + reserved;
   if (!node.connected) state += "*";
   return state;
@@ -184,8 +145,15 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
 wire::Node Controller::describe(Time now, const model::Node& node, bool with_topology) const {
   wire::Node out = wire::to_wire(node, with_topology);
   out.set_state(node_state(now, node));
-  for (const auto& [name, p] : partitions_)
-    if (std::find(p.nodes.begin(), p.nodes.end(), node.config.name) != p.nodes.end()) out.add_partitions(name);
+  for (const ForeignRun& run : foreign_.on(node.id)) out.add_foreign_runs(run.text());
+  if (out.reason().empty() && !foreign_.on(node.id).empty()) {
+    out.set_reason(fmt::format("runs that the state does not know: {}", foreign_.text_on(node.id)));
+    out.set_reason_user("gctld");
+  }
+  if (const std::string jobs = held_.text_on(node.config.name); !jobs.empty() && node.reason.empty()) {
+    out.set_reason(fmt::format("may run {}, whose stored row is held aside", jobs));
+    out.set_reason_user("gctld");
+  }
   const sched::NodeAccount& account = *ledger_.node(node.id);
   out.set_schedulable_mem_mb(account.facts.mem_mb);
   out.set_schedulable_cpus(account.facts.cores.size() * account.threads());
@@ -195,14 +163,13 @@ wire::Node Controller::describe(Time now, const model::Node& node, bool with_top
   if (busy != jobs_on_.end()) {
     for (JobId id : busy->second) {
       out.add_jobs(id.value);
-      for (const model::NodeShare& share : jobs_.at(id).placed()->allocation.shares) {
-        if (share.node != node.id) continue;
-        cores |= share.cores;
-        gpus |= share.gpus;
-        cpus += share.cpus;
-        for (uint32_t g = share.gpus.next(0); g != UINT32_MAX; g = share.gpus.next(g + 1))
-          (*out.mutable_gpu_jobs())[g] = id.value;
-      }
+      const model::NodeShare* share = share_on(jobs_.at(id), node.id);
+      if (share == nullptr) continue;
+      cores |= share->cores;
+      gpus |= share->gpus;
+      cpus += share->cpus;
+      for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
+        (*out.mutable_gpu_jobs())[g] = id.value;
     }
   }
   out.set_alloc_cpus(cpus);
@@ -212,47 +179,80 @@ wire::Node Controller::describe(Time now, const model::Node& node, bool with_top
   return out;
 }
 
+/// The partitions of each node by its name, in order.
+std::unordered_map<std::string, std::vector<std::string>> Controller::partitions_of_nodes() const {
+  std::unordered_map<std::string, std::vector<std::string>> out;
+  for (const auto& [name, p] : partitions_)
+    for (const std::string& node : p.nodes) out[node].push_back(name);
+  return out;
+}
+
 void Controller::list_nodes(Time now, ConnId conn, const wire::ApiRequest& request) {
-  wire::ApiReply out;
-  wire::ListNodesReply& list = *out.mutable_list_nodes();
-  list.set_now_us(now.us);
-  const auto& names = request.list_nodes().names();
+  const std::set<std::string> names(request.list_nodes().names().begin(), request.list_nodes().names().end());
   for (const std::string& name : names) {
     if (find_node(name) != nullptr) continue;
     return reply_error(
         conn, request.id(),
         {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", name_hint(name, node_names())});
   }
-  for (const auto& [id, node] : nodes_)
-    if (passes(names, node.config.name)) *list.add_nodes() = describe(now, node, request.list_nodes().topology());
-  reply(conn, request.id(), std::move(out));
+  const bool topology = request.list_nodes().topology();
+  auto fill = [this, names, topology, last = NodeId(), partitions = partitions_of_nodes()](Time at,
+                                                                                           ListPiece& piece) mutable {
+    wire::ListNodesReply& list = *piece.reply.mutable_list_nodes();
+    list.set_now_us(at.us);
+    for (auto it = nodes_.upper_bound(last); it != nodes_.end(); ++it) {
+      if (piece.is_full()) return false;
+      last = it->first;
+      piece.looked_at();
+      const model::Node& node = it->second;
+      if (!names.empty() && !names.contains(node.config.name)) continue;
+      wire::Node& shown = *list.add_nodes() = describe(at, node, topology);
+      if (const auto in = partitions.find(node.config.name); in != partitions.end())
+        for (const std::string& partition : in->second) shown.add_partitions(partition);
+      piece.added(shown.ByteSizeLong());
+      piece.looked_at(shown.jobs_size());
+    }
+    return true;
+  };
+  begin_list(now, conn, request.id(), std::move(fill));
+}
+
+wire::Partition Controller::show_partition(const model::Partition& p, bool is_effective) const {
+  wire::Partition shown = is_effective ? describe_effective(p) : describe_partition(p);
+  for (NodeId id : ledger_.partition_nodes(p.name)) {
+    const sched::NodeAccount& account = *ledger_.node(id);
+    shown.set_total_nodes(shown.total_nodes() + 1);
+    shown.set_total_cpus(shown.total_cpus() + account.facts.cores.size() * account.threads());
+    shown.set_total_gpus(shown.total_gpus() + account.facts.gpus.size());
+  }
+  for (const sched::PartitionFragmentation& line : fragmentation_)
+    if (line.partition == p.name) show_fragmentation(line, *shown.add_fragmentation());
+  return shown;
 }
 
 void Controller::list_partitions(Time now, ConnId conn, const wire::ApiRequest& request) {
-  wire::ApiReply out;
-  wire::ListPartitionsReply& list = *out.mutable_list_partitions();
-  list.set_now_us(now.us);
-  const auto& names = request.list_partitions().names();
+  const std::set<std::string> names(request.list_partitions().names().begin(), request.list_partitions().names().end());
   for (const std::string& name : names) {
     if (partitions_.contains(name)) continue;
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kNotFound, "partition " + base::printable(name) + " not found",
                         name_hint(name, keys_of(partitions_))});
   }
-  for (const auto& [name, p] : partitions_) {
-    if (!passes(names, name)) continue;
-    wire::Partition* shown = list.add_partitions();
-    *shown = request.list_partitions().effective() ? describe_effective(p) : describe_partition(p);
-    for (NodeId id : ledger_.partition_nodes(name)) {
-      const sched::NodeAccount& account = *ledger_.node(id);
-      shown->set_total_nodes(shown->total_nodes() + 1);
-      shown->set_total_cpus(shown->total_cpus() + account.facts.cores.size() * account.threads());
-      shown->set_total_gpus(shown->total_gpus() + account.facts.gpus.size());
+  const bool is_effective = request.list_partitions().effective();
+  auto fill = [this, names, is_effective, last = std::string()](Time at, ListPiece& piece) mutable {
+    wire::ListPartitionsReply& list = *piece.reply.mutable_list_partitions();
+    list.set_now_us(at.us);
+    for (auto it = partitions_.upper_bound(last); it != partitions_.end(); ++it) {
+      if (piece.is_full()) return false;
+      last = it->first;
+      if (!names.empty() && !names.contains(last)) continue;
+      wire::Partition& shown = *list.add_partitions() = show_partition(it->second, is_effective);
+      piece.added(shown.ByteSizeLong());
+      piece.looked_at(shown.total_nodes());
     }
-    for (const sched::PartitionFragmentation& line : fragmentation_)
-      if (line.partition == name) show_fragmentation(line, *shown->add_fragmentation());
-  }
-  reply(conn, request.id(), std::move(out));
+    return true;
+  };
+  begin_list(now, conn, request.id(), std::move(fill));
 }
 
 void Controller::show_config(Time now, ConnId conn, const wire::ApiRequest& request) {
@@ -282,6 +282,7 @@ void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
   p.set_epoch(epoch_);
   p.set_nodes(nodes_.size());
   p.set_nodes_up(link_of_.size());
+  p.set_held_aside(held_.rows().size());
   p.set_store_state(store_fault_.empty() ? "ok" : store_fault_);
   uint64_t running = 0, pending = 0;
   for (const auto& [id, job] : jobs_) {

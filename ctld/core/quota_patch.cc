@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/text.h"
 
@@ -41,9 +42,11 @@ Status patch_names(std::vector<std::string>& to, const wire::NamesPatch& patch, 
   for (const std::string& name : patch.add()) {
     if (!check_user_name(name.starts_with('@') ? name.substr(1) : name))
       return base::invalid(fmt::format("{}: \"{}\" is not a user or @group", key, base::printable(name)));
-    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+    to.push_back(name);
   }
-  for (const std::string& name : patch.drop()) std::erase(to, name);
+  base::drop_duplicates(to);
+  const std::unordered_set<std::string_view> dropped(patch.drop().begin(), patch.drop().end());
+  std::erase_if(to, [&dropped](const std::string& name) { return dropped.contains(name); });
   if (to.size() > kMostNames)
     return base::invalid(fmt::format("{}: more than {} names", key, kMostNames), "use @groups");
   return {};

@@ -64,32 +64,36 @@ void Controller::publish_quotas() {
   quotas_ = std::move(tree);
 }
 
-Status Controller::restore_quotas(const store::Snapshot& snapshot) {
+void Controller::restore_quotas(const store::Snapshot& snapshot, Time now) {
   const bool is_seeded =
       std::any_of(snapshot.meta.begin(), snapshot.meta.end(), [](const auto& m) { return m.name == kSeeded; });
   if (!is_seeded) {
     save_quotas({}, book_);
     effects_.writes.push_back(store::PutMeta{kSeeded, "1"});
-    return {};
+    return;
   }
   QuotaBook stored;
   for (const store::NamedBytes& row : snapshot.qos) {
     wire::Qos qos;
-    if (!qos.ParseFromString(row.bytes) || qos.name() != row.name)
-      return base::fail(ErrorCode::kInternal, "the record of QOS " + row.name + " is damaged", "restore a backup");
-    stored.qos[row.name] = wire::from_wire(qos);
+    if (qos.ParseFromString(row.bytes) && qos.name() == row.name)
+      stored.qos[row.name] = wire::from_wire(qos);
+    else
+      hold_named(now, store::RowKind::kQos, row.name, "it cannot be read");
   }
   for (const store::NamedBytes& row : snapshot.quota_users) {
     wire::QuotaUser user;
-    if (!user.ParseFromString(row.bytes))
-      return base::fail(ErrorCode::kInternal, "the record of user " + row.name + " is damaged", "restore a backup");
-    stored.users[row.name] = {row.name, user.default_qos()};
+    if (user.ParseFromString(row.bytes) && user.name() == row.name)
+      stored.users[row.name] = {row.name, user.default_qos()};
+    else
+      hold_named(now, store::RowKind::kUser, row.name, "it cannot be read");
   }
-  if (const auto fault = model::check_qos_tree(stored.tree()))
-    return base::fail(ErrorCode::kInternal, "the tree of QOS is damaged: " + fault->error.what, "restore a backup");
+  // What is below a QOS goes with it.
+  while (const auto fault = model::check_qos_tree(stored.tree())) {
+    hold_named(now, store::RowKind::kQos, fault->qos, fault->error.what);
+    stored.qos.erase(fault->qos);
+  }
   book_ = std::move(stored);
   publish_quotas();
-  return {};
 }
 
 /// The rows that differ.
@@ -140,6 +144,17 @@ void Controller::count_submitted(const model::Job& job, int change) {
   if (submitted_[job.spec.qos].empty()) submitted_.erase(job.spec.qos);
 }
 
+/// The scheduler weighs what runs by what it was told of it: something of that is another now.
+void Controller::tell_of_running(const model::Job& job) {
+  if (ledger_.holdings().contains(job.id))
+    emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
+  if (job.placed() == nullptr) return;
+  for (const auto& [node, piece] : job.placed()->pieces)
+    if (const auto* part = share_on(job, node); part != nullptr && gang_of_.contains(piece.id))
+      emit(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(
+                                               sched::piece_of(pending_of(job), piece.id, part->tasks))});
+}
+
 /// Gives a job another QOS, whatever it does.
 void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   // What it is charged for: the shares that were not discharged yet.
@@ -156,13 +171,7 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   if (rate != 0) charge(now, job, rate);
   if (job.waiting() != nullptr) consider(now, job);
   if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->holder) tell_of_suspended(job);
-  if (ledger_.holdings().contains(job.id))
-    emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
-  if (job.placed() != nullptr)
-    for (const model::Piece& piece : job.placed()->pieces)
-      if (const auto* part = share_on(job, piece.node); part != nullptr && gang_of_.contains(piece.id))
-        emit(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(
-                                                 sched::piece_of(pending_of(job), piece.id, part->tasks))});
+  tell_of_running(job);
   effects_.writes.push_back(store::PutJob{row_of(job, true)});
 }
 
@@ -236,8 +245,7 @@ void Controller::change_quotas(Time now, ConnId conn, const Caller& caller, cons
   publish_quotas();
   carry_out_moves(now, caller, wanted);
   order_anew(now, before);
-  for (const std::string& line : lines)
-    effects_.writes.push_back(store::Event{now, {}, {}, "quotas changed", line + " by " + caller.user, caller.uid});
+  for (const std::string& line : lines) log_event(now, "quotas changed", line + " by " + caller.user, caller.uid);
   note(fmt::format("quotas changed by {}: {}", caller.user, base::join(lines, "; ")));
   reply_change(now, conn, caller, request, std::move(out));
 }

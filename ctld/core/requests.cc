@@ -36,6 +36,7 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kDeletePartition:
     case Kind::kSignalStep:
     case Kind::kEndAllocation:
+    case Kind::kDeleteHeldAside:
       return true;
     case Kind::kListJobs:
     case Kind::kShowJob:
@@ -55,6 +56,7 @@ bool is_change(wire::ApiRequest::KindCase kind) {
     case Kind::kTicket:
     case Kind::kListSteps:
     case Kind::kStepUsage:
+    case Kind::kListHeldAside:
     case Kind::KIND_NOT_SET:
       return false;
   }
@@ -71,6 +73,9 @@ base::Error denied_job(const Job& job) {
 
 void Controller::on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const auto kind = request.kind_case();
+  const bool is_changing = is_change(kind) && !request.client_id().empty();
+  if (const base::Duration wait = wait_of(now, caller, request, is_changing); wait.us > 0)
+    return refuse_for_now(conn, request.id(), wait);
   if (kind == wire::ApiRequest::KIND_NOT_SET)
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kProtocol, "the controller does not know this kind of request",
@@ -80,27 +85,35 @@ void Controller::on_request(Time now, ConnId conn, const Caller& caller, const w
   // What concerns single jobs is asked again for each of them.
   if (!is_allowed(grant, role) && grant != Grant::kOwnJobs)
     return reply_error(conn, request.id(), {base::ErrorCode::kDenied, "permission denied", denial(grant)});
-  if (is_change(kind) && !request.client_id().empty() && answer_again(conn, caller, request)) return;
+  if (is_changing && answer_again(conn, caller, request)) return;
+  if (!store_fault_.empty() && kind == wire::ApiRequest::kCancel) return cancel_unwritten(now, conn, caller, request);
   if (!store_fault_.empty() && kind != wire::ApiRequest::kPing) return refuse_for_store(conn, request.id());
   dispatch(now, conn, caller, request);
+}
+
+base::Error Controller::store_error() const {
+  return {base::ErrorCode::kUnavailable, "the controller cannot write its state: " + store_fault_,
+          "nothing was changed and running jobs go on; try again when an administrator has mended it"};
 }
 
 /// While the state cannot be written nothing changes, and nothing is shown that a crash could take back.
 void Controller::refuse_for_store(ConnId conn, uint64_t request_id) {
   wire::ApiReply out;
   out.set_id(request_id);
-  *out.mutable_error() = wire::to_wire(
-      base::Error{base::ErrorCode::kUnavailable, "the controller cannot write its state: " + store_fault_,
-                  "nothing was changed and running jobs go on; try again when an administrator has mended it"});
+  *out.mutable_error() = wire::to_wire(store_error());
   effects_.out.push_back(Reply{conn, std::move(out), /*at_once=*/true});
 }
 
-/// A request names at most so many jobs, each once.
-base::Result<std::set<uint32_t>> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids) {
-  constexpr int kMostIds = 100'000;
-  if (ids.size() > kMostIds)
-    return base::invalid(fmt::format("{} job ids in one request; at most {} are taken", ids.size(), kMostIds));
-  return std::set<uint32_t>(ids.begin(), ids.end());
+std::set<uint32_t> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids) { return {ids.begin(), ids.end()}; }
+
+/// What the shell carries out.
+void Controller::ask_shell(ConnId conn, const wire::ApiRequest& request) {
+  if (request.has_reconfigure())
+    effects_.out.push_back(Reload{conn, request.id(), request.reconfigure().check_only()});
+  else if (request.has_backup())
+    effects_.out.push_back(MakeBackup{conn, request.id(), request.backup().path()});
+  else
+    effects_.out.push_back(TakeSnapshot{conn, request.id()});
 }
 
 void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -159,40 +172,50 @@ void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wir
       return create_partition(now, conn, caller, request);
     case Kind::kDeletePartition:
       return delete_partition(now, conn, caller, request);
+    case Kind::kListHeldAside:
+    case Kind::kDeleteHeldAside:
+      return held_request(now, conn, caller, request);
     case Kind::kShowConfig:
       return show_config(now, conn, request);
     case Kind::kReconfigure:
-      return effects_.out.push_back(Reload{conn, request.id(), request.reconfigure().check_only()});
+    case Kind::kBackup:
+    case Kind::kTakeSnapshot:
+      return ask_shell(conn, request);
     case Kind::kPing:
       return ping(now, conn, request);
-    case Kind::kBackup:
-      return effects_.out.push_back(MakeBackup{conn, request.id(), request.backup().path()});
-    case Kind::kTakeSnapshot:
-      effects_.out.push_back(TakeSnapshot{conn, request.id()});
-      return;
     case Kind::KIND_NOT_SET:;
   }
 }
 
+/// It was carried out, and how it was answered cannot be read: doing it again would do it twice. False: it was not.
+bool Controller::answer_lost(ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (held_.rows().empty()) return false;
+  const std::string name = held_reply_name(caller.uid, request.client_id());
+  if (held_.find(store::word_of(store::RowKind::kReply), name) == nullptr) return false;
+  reply_error(conn, request.id(),
+              {base::ErrorCode::kConflict, "this was carried out before, but what was answered cannot be read any more",
+               "look whether it is as you want it"});
+  return true;
+}
+
 bool Controller::answer_again(ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  const auto it = replies_.find(ReplyKey{caller.uid, request.client_id()});
-  if (it == replies_.end()) return false;
+  const std::string* kept = kept_replies_.find(caller.uid, request.client_id());
+  if (kept == nullptr) return answer_lost(conn, caller, request);
   wire::ApiReply first;
-  if (!first.ParseFromString(it->second)) return false;
+  if (!first.ParseFromString(*kept)) return false;
   reply(conn, request.id(), std::move(first));
   return true;
 }
 
 void Controller::remember_reply(Time now, const Caller& caller, const wire::ApiRequest& request,
                                 const wire::ApiReply& message) {
-  constexpr size_t kMaxClientId = 64;
-  if (request.client_id().empty() || request.client_id().size() > kMaxClientId) return;
-  ReplyKey key{caller.uid, request.client_id()};
+  if (request.client_id().empty()) return;
   std::string bytes = message.SerializeAsString();
   effects_.writes.push_back(store::PutReply{caller.uid, request.client_id(), bytes, now});
-  if (reply_ages_.empty()) timers_.set({now + kReplyMemory, TimerKind::kReplies, 0, 0});
-  reply_ages_.emplace_back(now, key);
-  replies_[std::move(key)] = std::move(bytes);
+  if (kept_replies_.oldest() == Time::never()) timers_.set({now + kReplyMemory, TimerKind::kReplies, 0, 0});
+  const bool is_exempt = is_admin(settings_, caller);
+  for (std::string& gone : kept_replies_.keep(now, caller.uid, request.client_id(), std::move(bytes), is_exempt))
+    effects_.writes.push_back(store::DropReply{caller.uid, std::move(gone)});
 }
 
 /// Answers a change that was made, and keeps the answer for a retry in the same transaction.
@@ -243,55 +266,69 @@ base::Status Controller::cancel_one(Time now, const Caller& caller, Job& job, co
   if (model::is_end(job.state))
     return base::fail(base::ErrorCode::kConflict,
                       fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
-  constexpr int kMaxSignal = 64;
+  constexpr int kMaxSignal = 64, kKill = 9;
   if (request.signo() < 0 || request.signo() > kMaxSignal)
     return base::invalid(fmt::format("signal {} does not exist", request.signo()));
-  if (request.signo() != 0) {
+  const bool is_kill = request.signo() == kKill && !request.batch_only();  // as in Slurm, that ends the job
+  if (request.signo() != 0 && !is_kill) {
     if (job.state != JobState::kRunning)
       return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not running", job.id.value));
-    for (const model::NodeShare& share : job.placed()->allocation.shares) {
-      wire::ControllerToNode message;
-      message.mutable_signal()->set_job(job.id.value);
-      message.mutable_signal()->set_attempt(job.attempt);
-      message.mutable_signal()->set_signo(request.signo());
-      message.mutable_signal()->set_batch_only(request.batch_only());
-      send_to_node(share.node, std::move(message));
-    }
+    const SignalReach reach = request.full()         ? SignalReach::kAll
+                              : request.batch_only() ? SignalReach::kScript
+                                                     : SignalReach::kSteps;
+    if (!signal(job, request.signo(), reach))  // scancel passes over what is not there in silence
+      return base::fail(base::ErrorCode::kNotFound,
+                        fmt::format("job {} runs no step: nobody was signalled", job.id.value),
+                        "-b signals its batch script, -f the script and all that it started");
     log_job(now, job, "signalled", fmt::format("signal {} by {}", request.signo(), caller.user), caller.uid);
     return {};
   }
+  end_by_user(now, caller, job, is_kill);
+  return {};
+}
+
+/// False: nobody is there to be signalled.
+bool Controller::signal(const Job& job, int signo, SignalReach reach) {
+  std::vector<const model::Step*> steps;
+  for (const auto& [number, step] : steps_of(job.id)) steps.push_back(step);
+  NodeMessages messages = signal_job(job, steps, signo, reach);
+  for (auto& [node, message] : messages) send_to_node(node, std::move(message), nullptr, overtakes(job, node));
+  return !messages.empty();
+}
+
+void Controller::end_by_user(Time now, const Caller& caller, Job& job, bool at_once) {
   Outcome outcome;
   outcome.end = JobState::kCancelled;
   outcome.reason = model::EndReason::kCancelledByUser;
   outcome.cancelled_by = caller.uid;
   outcome.detail = "by " + caller.user;
-  log_job(now, job, "cancelled", "by " + caller.user, caller.uid);
-  if (job.waiting() != nullptr) {
-    end_pending(now, job, JobState::kCancelled, std::move(outcome));
-  } else if (job.state == JobState::kCompleting) {
-    job.placed()->outcome->requeue = false;  // it is ending already: but it does not come back
-    if (job.placed()->outcome->end == JobState::kNodeFail) job.placed()->outcome->end = JobState::kCancelled;
-    save(job);
-  } else {
-    stop(now, job, std::move(outcome));
-  }
-  return {};
+  if (at_once) outcome.grace = base::Duration{};
+  log_job(now, job, "cancelled", fmt::format("by {}{}", caller.user, at_once ? ", without grace" : ""), caller.uid);
+  if (job.waiting() != nullptr) return end_pending(now, job, JobState::kCancelled, std::move(outcome));
+  if (job.state != JobState::kCompleting) return stop(now, job, std::move(outcome));
+  Outcome& ending = *job.placed()->outcome;
+  ending.requeue = false;  // it is ending already: but it does not come back
+  if (ending.end == JobState::kNodeFail) ending.end = JobState::kCancelled;
+  if (at_once) ending.grace = base::Duration{};
+  save(job);
+  if (!at_once) return;
+  expect_end(job, job.placed()->kill_sent, true);  // as a restart would say
+  for (const NodeId node : job.placed()->waiting_for) send_stop(job, node, true);
 }
 
 void Controller::job_action(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   wire::ApiReply out;
   wire::JobsReply& jobs = *out.mutable_jobs();
   const auto ids = job_ids(request.job_action().ids());
-  if (!ids) return reply_error(conn, request.id(), ids.error());
   // Those named come first: what is done to them is done to the others, and only they can fail.
-  std::vector<uint32_t> order(ids->begin(), ids->end());
-  for (uint32_t id : with_components(*ids))
-    if (!ids->contains(id)) order.push_back(id);
+  std::vector<uint32_t> order(ids.begin(), ids.end());
+  for (uint32_t id : with_components(ids))
+    if (!ids.contains(id)) order.push_back(id);
   for (uint32_t id : order) {
     Job* job = find_job(JobId(id));
     base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = act_on(now, caller, *job, request.job_action().action());
-    if (!ids->contains(id)) continue;  // a component of one that is named
+    if (!ids.contains(id)) continue;  // a component of one that is named
     if (done) {
       jobs.add_done(id);
       continue;

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "ctld/core/job_match.h"
 #include "ctld/core/names.h"
+#include "ctld/core/row_rules.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -19,16 +23,27 @@ namespace {
 
 constexpr size_t kMostReservations = 1'000;
 
+/// A sign of '+' adds the names at the end, '-' takes them away, any other puts them in place of what is there.
+void change_names(std::vector<std::string>& list, const std::vector<std::string>& names, char sign) {
+  const std::unordered_set<std::string_view> said(names.begin(), names.end());
+  if (sign != '+' && sign != '-') list.clear();
+  std::erase_if(list, [&said](const std::string& name) { return said.contains(name); });
+  if (sign == '-') return;
+  for (const std::string& name : names)
+    if (!name.empty()) list.push_back(name);
+  base::drop_duplicates(list);
+}
+
 /// "a,b" replaces a list; "+a,b" adds to it, "-a,b" takes from it.
-void change_list(std::vector<std::string>& list, const std::string& text) {
+void change_set(std::set<std::string>& list, const std::string& text) {
   const char sign = text.empty() ? ' ' : text.front();
   const bool is_relative = sign == '+' || sign == '-';
-  const std::vector<std::string> names =
-      text.size() <= is_relative ? std::vector<std::string>{} : base::split(text.substr(is_relative ? 1 : 0), ',');
   if (!is_relative) list.clear();
-  for (const std::string& name : names) {
-    std::erase(list, name);
-    if (sign != '-' && !name.empty()) list.push_back(name);
+  for (std::string& name : base::split(is_relative ? text.substr(1) : text, ',')) {
+    if (sign == '-')
+      list.erase(name);
+    else if (!name.empty())
+      list.insert(std::move(name));
   }
 }
 
@@ -134,7 +149,7 @@ Status Controller::settle_reservation(Reservation& r, Time now, bool pick) const
     GW_TRY_STATUS(model::validate(draft));
     GW_TRY_STATUS(pick_nodes(r, now));
   }
-  GW_TRY_STATUS(model::validate(r));
+  GW_TRY_STATUS(check_reservation_row(r));
   if (r.is_over(now)) return base::invalid("the reservation would be over already", "give a later StartTime");
   if (pick) return {};
   std::map<std::string, bool> known;
@@ -190,12 +205,8 @@ void Controller::keep_reservation(Time now, const Caller& caller, const Reservat
   reservations_[r.name] = r;
   publish_reservation(r);
   effects_.writes.push_back(store::PutReservation{r.name, wire::to_wire(r).SerializeAsString()});
-  effects_.writes.push_back(store::Event{now,
-                                         {},
-                                         {},
-                                         "reservation " + what,
-                                         fmt::format("{} by {}: {}", r.name, caller.user, describe_occurrence(r, now)),
-                                         caller.uid});
+  log_event(now, "reservation " + what, fmt::format("{} by {}: {}", r.name, caller.user, describe_occurrence(r, now)),
+            caller.uid);
 }
 
 void Controller::drop_reservation(Time now, const std::string& name, const std::string& why, uint32_t uid) {
@@ -204,7 +215,7 @@ void Controller::drop_reservation(Time now, const std::string& name, const std::
   advance_.erase(name);
   emit(sched::ReservationRemoved{name});
   effects_.writes.push_back(store::DropReservation{name});
-  effects_.writes.push_back(store::Event{now, {}, {}, "reservation " + why, name, uid});
+  log_event(now, "reservation " + why, name, uid);
 }
 
 void Controller::reservations_due(Time now) {
@@ -242,8 +253,9 @@ Status Controller::check_reservation(const model::JobSpec& spec) const {
   if (spec.request.min_nodes > r.nodes.size())
     return base::invalid(
         fmt::format("{} nodes asked; reservation {} has {}", spec.request.min_nodes, r.name, r.nodes.size()));
+  const std::unordered_set<std::string_view> there(r.nodes.begin(), r.nodes.end());
   for (const std::string& name : spec.request.nodelist)
-    if (std::find(r.nodes.begin(), r.nodes.end(), name) == r.nodes.end())
+    if (!there.contains(name))
       return base::invalid(fmt::format("node {} of --nodelist is not in reservation {}", name, r.name),
                            "it has " + base::compress_hostlist(r.nodes));
   const base::Duration least = spec.time_min.us > 0 ? spec.time_min : spec.time_limit;
@@ -288,19 +300,15 @@ Status Controller::change_reservation(Reservation& r, const wire::UpdateReservat
     if (u.end_us() <= r.start.us) return base::invalid("EndTime lies before StartTime");
     r.duration = Time{u.end_us()} - r.start;
   }
-  if (u.has_users()) change_list(r.users, u.users());
-  if (u.has_accounts()) change_list(r.accounts, u.accounts());
+  if (u.has_users()) change_set(r.users, u.users());
+  if (u.has_accounts()) change_set(r.accounts, u.accounts());
   if (u.has_maintenance()) r.maintenance = u.maintenance();
   if (u.has_every_us()) r.every = {u.every_us()};
   if (!u.has_nodes()) return {};
   if (u.has_node_count()) return base::invalid("Nodes and NodeCnt say the same", "give one of them");
   const bool is_relative = u.nodes().starts_with('+') || u.nodes().starts_with('-');
-  GW_TRY(names, base::expand_hostlist(is_relative ? u.nodes().substr(1) : u.nodes()));
-  if (!is_relative) r.nodes.clear();
-  for (const std::string& name : names) {
-    std::erase(r.nodes, name);
-    if (!u.nodes().starts_with('-')) r.nodes.push_back(name);
-  }
+  GW_TRY(names, base::expand_hostlist(is_relative ? u.nodes().substr(1) : u.nodes(), wire::kMostNodeNames));
+  change_names(r.nodes, names, is_relative ? u.nodes().front() : ' ');
   r.node_count = 0;
   return {};
 }
@@ -338,32 +346,49 @@ void Controller::delete_reservation(Time now, ConnId conn, const Caller& caller,
   reply_change(now, conn, caller, request, std::move(out));
 }
 
+wire::Reservation Controller::show_reservation(const model::Reservation& r, Time now) const {
+  wire::Reservation shown = wire::to_wire(r);
+  const model::Occurrence o = r.at(now);
+  shown.set_is_active(o.from <= now && now < o.to);
+  shown.set_from_us(o.from.us);
+  shown.set_to_us(o.to.us);
+  for (const std::string& node : r.nodes) {
+    const sched::NodeAccount* account = ledger_.node(node);
+    if (account == nullptr) continue;
+    shown.set_core_count(shown.core_count() + static_cast<uint32_t>(account->facts.cores.size()));
+    shown.set_gpu_count(shown.gpu_count() + static_cast<uint32_t>(account->facts.gpus.size()));
+  }
+  return shown;
+}
+
 void Controller::list_reservations(Time now, ConnId conn, const wire::ApiRequest& request) {
-  wire::ApiReply out;
-  wire::ListReservationsReply& list = *out.mutable_list_reservations();
-  list.set_now_us(now.us);
-  const auto& names = request.list_reservations().names();
+  const std::set<std::string> names(request.list_reservations().names().begin(),
+                                    request.list_reservations().names().end());
   for (const std::string& name : names)
     if (const auto found = find_reservation(name); !found) return reply_error(conn, request.id(), found.error());
   std::map<std::string, std::vector<uint32_t>> running;
-  for (const auto& [id, job] : jobs_)
-    if (job.placed() != nullptr && !job.spec.reservation.empty()) running[job.spec.reservation].push_back(id.value);
-  for (const auto& [name, r] : reservations_) {
-    if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end()) continue;
-    wire::Reservation& shown = *list.add_reservations() = wire::to_wire(r);
-    const model::Occurrence o = r.at(now);
-    shown.set_is_active(o.from <= now && now < o.to);
-    shown.set_from_us(o.from.us);
-    shown.set_to_us(o.to.us);
-    for (const std::string& node : r.nodes) {
-      const sched::NodeAccount* account = ledger_.node(node);
-      if (account == nullptr) continue;
-      shown.set_core_count(shown.core_count() + static_cast<uint32_t>(account->facts.cores.size()));
-      shown.set_gpu_count(shown.gpu_count() + static_cast<uint32_t>(account->facts.gpus.size()));
-    }
-    for (uint32_t id : running[name]) shown.add_jobs(id);
+  for (const auto& [node, jobs] : jobs_on_)
+    for (const JobId id : jobs)
+      if (const auto& in = jobs_.at(id).spec.reservation; !in.empty()) running[in].push_back(id.value);
+  for (auto& [name, ids] : running) {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
-  reply(conn, request.id(), std::move(out));
+  auto fill = [this, names, running = std::move(running), last = std::string()](Time at, ListPiece& piece) mutable {
+    wire::ListReservationsReply& list = *piece.reply.mutable_list_reservations();
+    list.set_now_us(at.us);
+    for (auto it = reservations_.upper_bound(last); it != reservations_.end(); ++it) {
+      if (piece.is_full()) return false;
+      last = it->first;
+      if (!names.empty() && !names.contains(last)) continue;
+      wire::Reservation& shown = *list.add_reservations() = show_reservation(it->second, at);
+      for (uint32_t id : running[last]) shown.add_jobs(id);
+      piece.added(shown.ByteSizeLong());
+      piece.looked_at(it->second.nodes.size());
+    }
+    return true;
+  };
+  begin_list(now, conn, request.id(), std::move(fill));
 }
 
 /// "MAINTENANCE", "RESERVED" or nothing, as of now.
@@ -381,20 +406,17 @@ std::string Controller::reserved_as(const std::string& node, Time now) const {
   return out;
 }
 
-Status Controller::restore_reservations(const store::Snapshot& snapshot) {
+void Controller::restore_reservations(const store::Snapshot& snapshot, Time now) {
   for (const store::NamedBytes& row : snapshot.reservations) {
-    wire::Reservation stored;
-    auto r = stored.ParseFromString(row.bytes)
-                 ? wire::from_wire(stored)
-                 : base::Result<Reservation>(base::fail(base::ErrorCode::kInternal, "it cannot be read"));
-    if (!r || !model::validate(*r))
-      return base::fail(base::ErrorCode::kInternal, "the record of reservation " + row.name + " is damaged",
-                        "restore a backup");
+    const auto r = read_reservation(row);
+    if (!r) {
+      hold_named(now, store::RowKind::kReservation, row.name, r.error().what);
+      continue;
+    }
     index_reservation(r->name, r->nodes);
     reservations_[r->name] = *r;
     publish_reservation(*r);
   }
-  return {};
 }
 
 }  // namespace gw::ctld

@@ -1,6 +1,10 @@
-// Recovery: the core as the store left it. Nodes are out of reach until they register; their jobs stay theirs.
+// Recovery: the core as the store left it. Nodes are out of reach until they register; their jobs stay theirs. Whatever
+// the rows say the controller starts: those that cannot be read are held aside (held_aside.cc).
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "model/suspension.h"
@@ -9,114 +13,186 @@
 namespace gw::ctld {
 
 using model::Node;
-
-namespace {
-
-tl::unexpected<base::Error> damaged(const store::JobRow& row) {
-  return base::fail(base::ErrorCode::kInternal, fmt::format("the record of job {} is damaged", row.id.value),
-                    "restore a backup");
-}
-
-base::Result<model::Job> job_from_row(const store::JobRow& row, const wire::NodeLookup& lookup) {
-  wire::JobSpec spec;
-  wire::JobStatus status;
-  if (!spec.ParseFromString(row.spec) || !status.ParseFromString(row.status)) return damaged(row);
-  model::Job job;
-  job.id = row.id;
-  GW_TRY(parsed, wire::from_wire(spec));
-  job.spec = std::move(parsed);
-  GW_TRY_STATUS(wire::status_from_wire(status, job, lookup));
-  return job;
-}
-
-}  // namespace
+using store::RowKind;
 
 base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
-  for (const store::NamedBytes& meta : snapshot.meta)
-    if (meta.name == "next_job") {
-      GW_TRY(next, base::parse_int(meta.bytes, 1, UINT32_MAX, "next_job"));
-      next_job_ = JobId(static_cast<uint32_t>(next));
-    }
-  for (const store::NamedBytes& meta : snapshot.meta)
-    if (meta.name == "next_piece") {
-      GW_TRY(next, base::parse_int(meta.bytes, sched::kFirstPiece, UINT32_MAX, "next_piece"));
-      next_piece_ = JobId(static_cast<uint32_t>(next));
-    }
-  GW_TRY_STATUS(restore_quotas(snapshot));
-  GW_TRY_STATUS(restore_cluster(snapshot, now));
+  restore_held(snapshot, now);
+  lease_watch_.begin();
+  for (const std::string& name : lineage_.restore(snapshot.meta))
+    hold_named(now, RowKind::kSetting, name, "it does not say what it should");
+  lineage_.begin(settings_.incarnation);
+  commit_saved_ = lineage_.commit();
+  restore_counts(snapshot, now);
+  restore_quotas(snapshot, now);
+  restore_cluster(snapshot, now);
   const wire::NodeLookup lookup = [this](std::string_view name) {
     const auto it = node_ids_.find(std::string(name));
     return it == node_ids_.end() ? NodeId() : it->second;
   };
-  GW_TRY_STATUS(restore_reservations(snapshot));
-  GW_TRY_STATUS(restore_usage(snapshot));
-  GW_TRY_STATUS(restore_preemptions(snapshot));
-  for (const store::JobRow& row : snapshot.recently_ended) {
-    auto job = job_from_row(row, lookup);
-    if (!job || job->ended() == nullptr) continue;  // history only: it is kept in the store whatever becomes of it here
-    timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
-    share_limits(job->spec);
-    ++job_count(job->state);
-    jobs_[job->id] = std::move(*job);
-  }
-  for (const store::JobRow& row : snapshot.jobs) {
-    GW_TRY(job, job_from_row(row, lookup));
-    if (job.ended() != nullptr) return damaged(row);
-    ++live_jobs_;
-    count_submitted(job, 1);
-    share_limits(job.spec);
-    ++job_count(job.state);
-    jobs_[job.id] = std::move(job);
-  }
-  GW_TRY_STATUS(restore_steps(snapshot, lookup));
+  restore_reservations(snapshot, now);
+  restore_usage(snapshot, now);
+  restore_preemptions(snapshot, now);
+  RunRows::Unread unread;
+  const RunRows runs = RunRows::read(snapshot.run_nodes, unread);
+  restore_jobs(snapshot, now, runs, unread, lookup);
+  restore_steps(snapshot, now, runs, unread, lookup);
   // Components of one job look at each other.
-  for (const store::JobRow& row : snapshot.jobs) restore_job(now, jobs_.at(row.id));
-  for (const store::PutReply& r : snapshot.replies) {
-    if (r.at + kReplyMemory <= now) continue;
-    replies_[ReplyKey{r.uid, r.client_id}] = r.reply;
-    reply_ages_.emplace_back(r.at, ReplyKey{r.uid, r.client_id});
-  }
-  if (!reply_ages_.empty()) timers_.set({reply_ages_.front().first + kReplyMemory, TimerKind::kReplies, 0, 0});
+  for (const store::JobRow& row : snapshot.jobs)
+    if (model::Job* job = find_job(row.id); job != nullptr && job->ended() == nullptr) restore_job(now, *job);
+  restore_replies(snapshot, now);
+  restore_books(snapshot, now);
   publish_usage(now);
   arm_usage(now);
   return ledger_.audit();
 }
 
-base::Status Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
+/// From which numbers jobs and pieces go on: above all that any row names, if the count itself is lost.
+void Controller::restore_counts(const store::Snapshot& snapshot, Time now) {
+  bool is_lost = held_.find(store::word_of(RowKind::kSetting), "next_job") != nullptr;
+  for (const store::NamedBytes& meta : snapshot.meta) {
+    if (meta.name != "next_job" && meta.name != "next_piece") continue;
+    const bool is_piece = meta.name == "next_piece";
+    const auto next = base::parse_int(meta.bytes, is_piece ? sched::kFirstPiece : 1,
+                                      is_piece ? UINT32_MAX : int64_t{sched::kFirstPiece}, meta.name);
+    if (next) {
+      (is_piece ? next_piece_ : next_job_) = JobId(static_cast<uint32_t>(*next));
+      continue;
+    }
+    hold_named(now, RowKind::kSetting, meta.name, "it is no number of a job");
+    is_lost |= !is_piece;
+    // Nodes remember pieces of before: a number is left out for each that there can have been.
+    constexpr uint32_t kLeap = uint32_t{1} << 24;
+    if (is_piece) next_piece_ = JobId(sched::kFirstPiece + kLeap);
+    if (is_piece) effects_.writes.push_back(store::PutMeta{"next_piece", next_piece_.text()});
+  }
+  uint32_t last = is_lost ? snapshot.last_job.value : 0;
+  for (const store::JobRow& row : snapshot.jobs) last = std::max(last, row.id.value);
+  for (const store::JobRow& row : snapshot.recently_ended) last = std::max(last, row.id.value);
+  for (const auto& [key, row] : held_.rows()) last = std::max(last, job_of_held(row));
+  if (last >= sched::kFirstPiece - 1 || last < next_job_.value) return;
+  next_job_ = JobId(last + 1);
+  effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
+}
+
+void Controller::restore_replies(const store::Snapshot& snapshot, Time now) {
+  for (const store::PutReply& r : snapshot.replies) {
+    if (r.at + kReplyMemory <= now) continue;
+    if (wire::ApiReply reply; !reply.ParseFromString(r.reply)) {
+      hold_aside(now, RowKind::kReply, {int64_t{r.uid}, r.client_id}, held_reply_name(r.uid, r.client_id),
+                 "it cannot be read");
+      continue;
+    }
+    for (std::string& gone : kept_replies_.keep(r.at, r.uid, r.client_id, r.reply))
+      effects_.writes.push_back(store::DropReply{r.uid, std::move(gone)});
+  }
+  if (kept_replies_.oldest() != Time::never())
+    timers_.set({kept_replies_.oldest() + kReplyMemory, TimerKind::kReplies, 0, 0});
+}
+
+void Controller::restore_jobs(const store::Snapshot& snapshot, Time now, const RunRows& runs,
+                              const RunRows::Unread& unread, const std::function<NodeId(std::string_view)>& lookup) {
+  std::map<JobId, std::string> faults;
+  for (const store::HeldRow& row : snapshot.held)  // those that the store has just found
+    if (const uint32_t id = job_of_held(row); id != 0 && row.since.us == 0) faults[JobId(id)] = row.reason;
+  for (const auto& [run, row] : unread)
+    if (run.second == 0)
+      faults.try_emplace(run.first, fmt::format("the row of its run on {} cannot be read", row->node));
+  JobRows rows = read_jobs(snapshot, runs, lookup, settings_, std::move(faults));
+  hold_jobs(snapshot, now, rows.faults);
+  restore_ended(snapshot, now, rows, lookup);
+  for (auto& [id, job] : rows.sound) {
+    ++live_jobs_;
+    count_submitted(job, 1);
+    share_limits(job.spec);
+    ++job_count(job.state);
+    model::Job& kept = jobs_[id] = std::move(job);
+    // Stored before runs had rows of their own.
+    if (kept.placed() != nullptr && !runs.has(kept.id, 0)) save_run(kept);
+  }
+}
+
+void Controller::restore_ended(const store::Snapshot& snapshot, Time now, const JobRows& live,
+                               const std::function<NodeId(std::string_view)>& lookup) {
+  for (const store::JobRow& row : snapshot.recently_ended) {
+    auto job = read_ended_job(row, lookup, settings_);
+    const bool is_live = live.sound.contains(row.id) || live.faults.contains(row.id);
+    if (!job || is_live) {
+      hold_aside(now, RowKind::kEndedJob, {int64_t{row.id.value}}, row.id.text(),
+                 job ? "a job of this number has not ended" : job.error().what);
+      continue;
+    }
+    timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
+    share_limits(job->spec);
+    ++job_count(job->state);
+    jobs_[job->id] = std::move(*job);
+  }
+}
+
+void Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
   // A node that left the configuration while jobs held it is known from its own record.
   std::set<std::string> held;
   for (const store::JobRow& row : snapshot.jobs) {
     wire::JobStatus status;
     if (!status.ParseFromString(row.status)) continue;
+    if (!status.has_placed()) continue;
     for (const wire::NodeShare& share : status.placed().shares()) held.insert(share.node());
+    if (auto names = base::expand_hostlist(row.nodes)) held.insert(names->begin(), names->end());
   }
-  for (const store::NamedBytes& row : snapshot.nodes) {
-    wire::Node stored;
-    if (!stored.ParseFromString(row.bytes))
-      return base::fail(base::ErrorCode::kInternal, "the record of node " + row.name + " is damaged",
-                        "restore a backup");
-    Node* node = find_node(row.name);
-    if (node == nullptr) {
-      if (!held.contains(row.name)) continue;
-      const NodeId id(++last_node_);
-      node = &nodes_[id];
-      node->id = id;
-      node->config.name = row.name;
-      node_ids_[row.name] = id;
-    }
-    GW_TRY_STATUS(wire::stored_from_wire(stored, *node));
-    node->connected = false;
-    node->since = now;
-    publish_node(*node);
-    timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node->id.value, 0});
-  }
-  restore_partitions(snapshot);
-  return {};
+  for (const store::NamedBytes& row : snapshot.nodes) restore_node(row, now, held.contains(row.name));
+  restore_partitions(snapshot, now);
 }
+
+/// Whether a node may take jobs is in its row: without that an administrator has to say so.
+void Controller::restore_node(const store::NamedBytes& row, Time now, bool is_held_by_jobs) {
+  Node* node = find_node(row.name);
+  if (node == nullptr && !is_held_by_jobs) return;
+  wire::Node stored;
+  const bool is_read = stored.ParseFromString(row.bytes) && stored.name() == row.name;
+  Node read = node == nullptr ? Node() : *node;
+  const base::Status taken = is_read ? wire::stored_from_wire(stored, read) : base::invalid("it cannot be read");
+  if (!taken) hold_named(now, RowKind::kNode, row.name, taken.error().what);
+  if (node == nullptr) {
+    if (!taken) return;
+    const NodeId id(++last_node_);
+    node = &nodes_[id];
+    node_ids_[row.name] = id;
+    read.id = id;
+    read.config.name = row.name;
+  }
+  if (taken) {
+    *node = std::move(read);
+    stored_nodes_[node->id] = hash_of_stored(*node);
+  } else {
+    node->admin = model::NodeAdmin::kDrain;
+    node->reason = "its stored row cannot be read and is held aside";
+    node->reason_user = "gctld";
+    node->reason_time = now;
+    save_node(*node);
+  }
+  node->connected = false;
+  node->since = now;
+  publish_node(*node);
+  timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node->id.value, 0});
+}
+
+namespace {
+
+/// Of a run that was told to end: by when it should have.
+Time told_end(const model::Placed& placed) {
+  return placed.kill_sent + placed.outcome->grace.value_or(placed.contract.kill_wait);
+}
+
+}  // namespace
 
 void Controller::restore_job(Time now, model::Job& job) {
   await_attendant(now, job);
-  if (job.waiting() != nullptr) return consider(now, job);
+  if (job.waiting() != nullptr) {
+    const auto before = std::pair(job.eligible, job.waiting()->reason);
+    consider(now, job);
+    // Its time to begin has come while nobody was there: since when it could have run is kept from now on.
+    if (before != std::pair(job.eligible, job.waiting()->reason)) save(job);
+    return;
+  }
   model::Placed& placed = *job.placed();
   // Completing: only the nodes still waited for hold something. Before that all do.
   model::Allocation held, own;
@@ -135,24 +211,26 @@ void Controller::restore_job(Time now, model::Job& job) {
   if (taken) {
     auto queued = std::make_shared<const sched::PendingJob>(pending_of(job));
     if (has_own) emit(sched::JobPlaced{job.id, placed.partition, own, begun, expected_end, std::move(queued)});
-    for (const model::Piece& piece : placed.pieces) {
-      const model::NodeShare* share = share_on(job, piece.node);
-      if (share == nullptr || !jobs_on_[piece.node].contains(job.id)) continue;
+    for (const auto& [node, piece] : placed.pieces) {
+      const model::NodeShare* share = share_on(job, node);
+      if (share == nullptr || !jobs_on_[node].contains(job.id)) continue;
       emit_piece(job, piece, *share, begun);
       timers_.set(
           {piece.until ? piece.until : now + settings_.start_timeout, TimerKind::kPiece, job.id.value, job.attempt});
     }
     if (placed.suspension) restore_suspension(now, job, held);
-    if (job.state == model::JobState::kCompleting) expect_end(job, expected_end, true);
+    if (job.state == model::JobState::kCompleting) expect_end(job, told_end(placed), true);
     if (const auto& c = placed.moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
     const bool is_less = placed.suspension && placed.suspension->holder;
     charge_again(now, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }
   if (job.state == model::JobState::kConfiguring)
     timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
-  if (placed.lease_over.us > 0)
-    timers_.set({now + placed.lease_over, TimerKind::kLeaseOver, job.id.value, job.attempt});
+  if (placed.contract.has_lease())
+    timers_.set({now + placed.contract.over_after(), TimerKind::kLeaseOver, job.id.value, job.attempt});
   if (job.state == model::JobState::kRunning) arm_limits(job);
+  // The step that a job is made for was asked for again, or nobody is there any more.
+  if (job.state == model::JobState::kRunning && job.spec.kind == model::JobKind::kStep) await_step(now, job);
 }
 
 }  // namespace gw::ctld

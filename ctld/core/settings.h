@@ -15,16 +15,37 @@
 
 namespace gw::ctld {
 
+/// What one user who is no administrator may take of the controller.
+struct UserLimits {
+  uint32_t requests_per_second = 1'000;  ///< 0: no bound.
+  uint32_t request_burst = 20'000;
+  uint32_t max_jobs = 200'000;  ///< That have not ended.
+  uint64_t max_stored_bytes = uint64_t{1} << 30;
+  size_t kept_replies = 100'000;  ///< See kept_replies.h.
+  size_t kept_reply_bytes = size_t{32} << 20;
+};
+
+/// How long what ended jobs leave is kept.
+struct Retention {
+  base::Duration environments = base::minutes(5);
+  base::Duration scripts = base::hours(7 * 24);
+  uint64_t script_bytes = uint64_t{4} << 30;
+};
+
 struct Settings {
   std::string cluster;
   std::string version;
+  std::string incarnation;  ///< Of this start of the controller: random. Empty: its state has no identity.
   bool allow_root_jobs = false;
   uint32_t max_jobs = 1'000'000;
   uint64_t max_script_bytes = 4 << 20;
+  UserLimits per_user;
+  Retention retention;
   base::Duration kill_wait = base::seconds(30);
   base::Duration min_job_age = base::seconds(300);
   base::Duration start_timeout = base::seconds(60);
   uint32_t max_launch_failures = 5;
+  uint32_t node_launch_failures = 3;
   bool requeue = true;
   std::string default_qos = "normal";
   bool default_qos_implied = false;  ///< It is not in the configuration's list: its jobs run at the root.
@@ -46,8 +67,5 @@ struct Settings {
   base::Duration usage_half_life = base::hours(7 * 24);
   std::vector<std::pair<std::string, std::string>> entries;  ///< For `gcontrol show config`.
 };
-
-/// How long the answer to a change is kept for a client that asks again.
-constexpr base::Duration kReplyMemory = base::hours(1);
 
 }  // namespace gw::ctld

@@ -29,10 +29,48 @@ struct Candidate {
   uint32_t tasks = 0;  // given
 };
 
+/// How far a core is from the nearest of GPUs: 0 on its NUMA node, 1 on its socket, 2 elsewhere.
+uint32_t distance(const model::NodeTopology& node, uint32_t core, const std::vector<uint32_t>& gpus) {
+  uint32_t best = 2;
+  for (const uint32_t g : gpus) {
+    if (g >= node.gpus.size() || core >= node.cores.size()) continue;
+    if (node.gpus[g].socket == node.cores[core].socket) best = std::min(best, 1U);
+    if (node.gpus[g].numa == node.cores[core].numa) best = 0;
+  }
+  return best;
+}
+
+/// `count` of the free cores for tasks that have the GPUs in their order, each its part of both. In rounds, so that no
+/// task takes from afar what is near to another.
+IndexSet cores_near(const model::NodeTopology& node, IndexSet free, const std::vector<uint32_t>& gpus, uint32_t tasks,
+                    uint32_t count) {
+  const size_t each = gpus.size() / std::max(tasks, 1U);
+  std::vector<std::vector<uint32_t>> gpus_of;  // of the task that the core is for
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto first = gpus.begin() + static_cast<ptrdiff_t>(i * tasks / count * each);
+    gpus_of.emplace_back(first, first + static_cast<ptrdiff_t>(each));
+  }
+  IndexSet chosen;
+  std::vector<bool> has(count);
+  for (uint32_t reach = 0; reach <= 2; ++reach)
+    for (size_t i = 0; i < count; ++i)
+      for (uint32_t c = has[i] ? UINT32_MAX : free.next(0); c != UINT32_MAX; c = free.next(c + 1)) {
+        if (distance(node, c, gpus_of[i]) > reach) continue;
+        free.erase(c);
+        chosen.insert(c);
+        has[i] = true;
+        break;
+      }
+  return chosen;
+}
+
 class Division {
  public:
-  Division(const model::Allocation& job, const StepRequest& request, const Taken& taken)
-      : job_(job), request_(request), named_(request.nodelist.begin(), request.nodelist.end()) {
+  Division(const model::Allocation& job, const StepRequest& request, const Taken& taken, const TopologyOf& topology_of)
+      : job_(job),
+        request_(request),
+        topology_of_(topology_of),
+        named_(request.nodelist.begin(), request.nodelist.end()) {
     const std::set<std::string_view> excluded(request.exclude.begin(), request.exclude.end());
     for (const NodeShare& share : job.shares) {
       if (excluded.contains(share.name)) continue;
@@ -52,6 +90,7 @@ class Division {
  private:
   const model::Allocation& job_;
   const StepRequest& request_;
+  const TopologyOf& topology_of_;
   std::set<std::string_view> named_;
   std::vector<Candidate> candidates_;
   uint32_t tasks_ = 0;
@@ -193,13 +232,16 @@ class Division {
   }
 
   /// Less than a core is taken from one that others have a part of, where that is enough; the fullest first.
-  IndexSet cores_for(const Candidate& c, uint32_t cpus, uint32_t threads) const {
-    if (request_.overlap) return first_of(c.share->cores, (cpus + threads - 1) / threads);
+  IndexSet cores_for(const Candidate& c, const IndexSet& gpus, uint32_t cpus, uint32_t threads) const {
+    const IndexSet& free = request_.overlap ? c.share->cores : c.cores;
     uint32_t best = UINT32_MAX;
     for (const auto& [core, left] : c.parts)
       if (cpus < threads && left >= cpus && (best == UINT32_MAX || left < c.parts.at(best))) best = core;
     if (best != UINT32_MAX) return IndexSet::of({best});
-    return first_of(c.cores, (cpus + threads - 1) / threads);
+    const uint32_t count = (cpus + threads - 1) / threads;
+    const model::NodeTopology* node = topology_of_ ? topology_of_(c.share->node) : nullptr;
+    if (request_.gpus_per_task == 0 || node == nullptr) return first_of(free, count);
+    return cores_near(*node, free, gpus.to_vector(), c.tasks, count);
   }
 
   std::vector<NodeShare> shares() const {
@@ -210,9 +252,9 @@ class Division {
       share.tasks = c.tasks;
       const uint32_t threads = threads_per_core(share);
       const uint32_t cpus = c.tasks * cpus_per_task();
-      if (!request_.whole) share.cores = cores_for(c, cpus, threads);
       if (request_.gpus_per_task > 0 && !request_.whole)
         share.gpus = first_of(c.gpus, c.tasks * request_.gpus_per_task);
+      if (!request_.whole) share.cores = cores_for(c, share.gpus, cpus, threads);
       if (!share.cores.empty()) share.cpus = cpus < threads && !request_.whole ? cpus : share.cores.size() * threads;
       out.push_back(std::move(share));
     }
@@ -249,8 +291,8 @@ void take(const model::Step& step, Taken& taken) {
 }
 
 base::Result<std::vector<model::NodeShare>> divide(const model::Allocation& job, const StepRequest& request,
-                                                   const Taken& taken) {
-  return Division(job, request, taken).run();
+                                                   const Taken& taken, const TopologyOf& topology_of) {
+  return Division(job, request, taken, topology_of).run();
 }
 
 }  // namespace gw::ctld

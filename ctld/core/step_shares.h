@@ -3,6 +3,7 @@
 // other step, unless it overlaps.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/bitset.h"
 #include "base/result.h"
 #include "model/step.h"
+#include "model/topology.h"
 
 namespace gw::ctld {
 
@@ -24,11 +26,15 @@ using Taken = std::map<base::NodeId, TakenOnNode>;
 /// What a step takes from the others: nothing if it overlaps; GPUs only if it asks for them by number.
 void take(const model::Step& step, Taken& taken);
 
+/// What a node looks like; null: nobody knows. May be empty.
+using TopologyOf = std::function<const model::NodeTopology*(base::NodeId)>;
+
 /// The shares of a new step, in the order of the job's nodes; none: it must wait for other steps. Tasks are spread
 /// evenly over as many nodes as the step asks for, else over as many as it has tasks for; where it asks for all tasks
-/// of the job, as the job's are. Errors: it could never run in this allocation; the text names the numbers.
+/// of the job, as the job's are. With GPUs for each task the cores are those nearest to them. Errors: it could never
+/// run in this allocation; the text names the numbers.
 base::Result<std::vector<model::NodeShare>> divide(const model::Allocation& job, const model::StepRequest& request,
-                                                   const Taken& taken);
+                                                   const Taken& taken, const TopologyOf& topology_of = {});
 
 /// Most tasks of a step on one node.
 constexpr uint32_t kMostTasksOnNode = 500;

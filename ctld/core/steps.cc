@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
+#include "base/reach.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "ctld/core/names.h"
 #include "ctld/core/step_shares.h"
+#include "model/find_on.h"
 #include "wire/convert.h"
 #include "wire/gang.h"
 
@@ -24,7 +27,7 @@ constexpr size_t kKeyBytes = 32;
 // A step has a process of its own on each node, whether or not it takes cores.
 constexpr size_t kMostAtOnce = 1000;      // of one job
 constexpr size_t kMostWaiting = 1000;     // likewise
-constexpr int64_t kMostOfOne = 100;       // waiting, of one connection
+constexpr int64_t kMostOfOneJob = 100;    // waiting, of one connection
 constexpr size_t kMaxRequest = 64 << 10;  // bytes
 constexpr uint32_t kMostSteps = 4'000'000'000;
 
@@ -32,12 +35,6 @@ base::Error no_such_step(const Job& job, uint32_t number) {
   return {base::ErrorCode::kNotFound,
           fmt::format("invalid step id specified: job {} has no step {}", job.id.value, number),
           "gqueue -s lists the steps that run"};
-}
-
-std::string address_of(const std::string& said, const std::string& peer) {
-  if (!said.starts_with("*:")) return said;
-  const bool is_v6 = peer.find(':') != std::string::npos;
-  return (is_v6 ? "[" + peer + "]" : peer) + said.substr(1);
 }
 
 base::Status check_step_request(const wire::CreateStepRequest& request) {
@@ -119,7 +116,7 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   const bool may_go = runs && (line.empty() || wait.request.overlap);
   const base::Result<bool> begun = may_go ? begin_step(now, **job, wait) : base::Result<bool>(false);
   if (!begun) reply_error(conn, request.id(), begun.error());
-  if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting || of_conn >= kMostOfOne))
+  if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting || of_conn >= kMostOfOneJob))
     reply_error(conn, request.id(),
                 {base::ErrorCode::kUnavailable,
                  runs ? "unable to create the step now: other steps of the job have what it asks for"
@@ -163,9 +160,11 @@ std::vector<std::pair<uint32_t, Step*>> Controller::steps_of(JobId id) {
 /// Not what is still to join an elastic gang, or about to leave it.
 model::Allocation Controller::usable_by_steps(const Job& job) {
   model::Allocation usable = job.placed()->allocation;
-  for (const model::Piece& piece : job.placed()->pieces)
-    if (!piece.is_ready || piece.until)
-      std::erase_if(usable.shares, [&](const model::NodeShare& share) { return share.node == piece.node; });
+  const auto& pieces = job.placed()->pieces;
+  std::erase_if(usable.shares, [&](const model::NodeShare& share) {
+    const auto piece = pieces.find(share.node);
+    return piece != pieces.end() && (!piece->second.is_ready || piece->second.until);
+  });
   return usable;
 }
 
@@ -173,7 +172,8 @@ model::Allocation Controller::usable_by_steps(const Job& job) {
 base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wait) {
   Taken taken;
   for (const auto& [number, step] : steps_of(job.id)) take(*step, taken);
-  GW_TRY(shares, divide(usable_by_steps(job), wait.request, taken));
+  const auto topology_of = [this](NodeId node) { return nodes_.at(node).topology.get(); };
+  GW_TRY(shares, divide(usable_by_steps(job), wait.request, taken, topology_of));
   if (shares.empty()) return false;
   model::Placed& placed = *job.placed();
   if (placed.next_step >= kMostSteps)
@@ -187,18 +187,34 @@ base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wa
   step.request = wait.request;
   step.created = now;
   for (model::NodeShare& share : shares) step.nodes.push_back({std::move(share), {}, {}, false});
-  Step& kept = steps_[{job.id, step.number}] = std::move(step);
+  const StepKey key{job.id, step.number};
+  keep_step(std::move(step));
+  Step& kept = steps_.at(key);
   save(job);
   save_step(kept);
+  for (const StepNode& node : kept.nodes) save_step_node(kept, node);
   if (wait.request_id != 0) step_waiters_.emplace(std::pair(job.id, kept.number), Waiter{wait.conn, wait.request_id});
   const wire::StartStep common = start_of(now, job, kept);
   for (size_t i = 0; i < kept.nodes.size(); ++i) send_start_step(job, kept, i, common);
   return true;
 }
 
+/// Takes it among the steps that there are.
+void Controller::keep_step(Step step) {
+  const StepKey key{step.job, step.number};
+  step.ready_nodes = step.gone_nodes = 0;
+  for (const StepNode& node : step.nodes) {
+    if (node.is_gone)
+      ++step.gone_nodes;
+    else
+      steps_on_[node.share.node].insert(key);
+  }
+  steps_[key] = std::move(step);
+}
+
 void Controller::save_step(const Step& step) {
   late_steps_.erase({step.job, step.number});
-  effects_.writes.push_back(store::PutStep{step.job, step.number, wire::to_wire(step).SerializeAsString()});
+  effects_.writes.push_back(store::PutStep{step.job, step.number, wire::stored_step(step).SerializeAsString()});
 }
 
 /// What all its nodes are told of a step.
@@ -210,6 +226,8 @@ wire::StartStep Controller::start_of(Time now, const Job& job, const Step& step)
   for (const StepNode& node : step.nodes) shares.push_back(&node.share);
   *start.mutable_gang() = wire::gang_of(shares);
   *start.mutable_request() = wire::to_wire(step.request);
+  start.mutable_request()->clear_nodelist();  // as with the job
+  start.mutable_request()->clear_exclude();
   return start;
 }
 
@@ -224,27 +242,36 @@ void Controller::send_start_step(const Job& job, const Step& step, size_t index,
   send_to_node(share.node, std::move(message));
 }
 
+base::Duration Controller::kill_wait_of(const Step& step) const {
+  const auto job = jobs_.find(step.job);
+  const model::Placed* placed = job == jobs_.end() ? nullptr : job->second.placed();
+  return placed == nullptr ? settings_.kill_wait : placed->contract.kill_wait;
+}
+
 /// The nodes that are still at it are told to end it.
 void Controller::stop_step(Step& step, base::Duration grace) {
   step.is_ending = true;
-  for (const StepNode& node : step.nodes) {
-    if (node.is_gone) continue;
-    wire::ControllerToNode message;
-    wire::Stop& s = *message.mutable_stop();
-    s.set_job(step.job.value);
-    s.set_attempt(step.attempt);
-    s.set_step(step.number + 1);
-    s.set_grace_us(grace.us);
-    s.set_kill_now(grace.us <= 0);
-    send_to_node(node.share.node, std::move(message));
-  }
+  step.is_killed |= grace.us <= 0;
+  for (const StepNode& node : step.nodes)
+    if (!node.is_gone) stop_step_on(step, node.share.node, grace);
+}
+
+void Controller::stop_step_on(const Step& step, NodeId node, base::Duration grace) {
+  wire::ControllerToNode message;
+  wire::Stop& s = *message.mutable_stop();
+  s.set_job(step.job.value);
+  s.set_attempt(step.attempt);
+  s.set_step(step.number + 1);
+  s.set_grace_us(grace.us);
+  s.set_kill_now(grace.us <= 0);
+  send_to_node(node, std::move(message));
 }
 
 void Controller::answer_when_ready(Time now, const Step& step, const Waiter& waiter) {
   if (!step.is_ready()) {
     const auto waits = std::count_if(step_waiters_.begin(), step_waiters_.end(),
                                      [&](const auto& entry) { return entry.second.conn == waiter.conn; });
-    if (waits >= kMostOfOne)
+    if (waits >= kMostOfOneJob)
       return reply_error(waiter.conn, waiter.request_id,
                          {base::ErrorCode::kInvalid, "this connection waits for 100 steps already", ""});
     step_waiters_.emplace(std::pair(step.job, step.number), waiter);
@@ -294,17 +321,22 @@ void Controller::give_ticket(Time now, ConnId conn, const Caller& caller, const 
 
 void Controller::list_steps(Time now, ConnId conn, const wire::ApiRequest& request) {
   const auto ids = job_ids(request.list_steps().job_ids());
-  if (!ids) return reply_error(conn, request.id(), ids.error());
-  wire::ApiReply out;
-  out.mutable_list_steps()->set_now_us(now.us);
-  for (const auto& [key, step] : steps_) {
-    if (!ids->empty() && !ids->contains(key.first.value)) continue;
-    wire::Step& shown = *out.mutable_list_steps()->add_steps();
-    shown = wire::to_wire(step);
-    shown.clear_client_key();
-    for (wire::StepNode& node : *shown.mutable_nodes()) node.clear_key();
-  }
-  reply(conn, request.id(), std::move(out));
+  auto fill = [this, ids, last = StepKey{JobId(), 0}](Time at, ListPiece& piece) mutable {
+    wire::ListStepsReply& list = *piece.reply.mutable_list_steps();
+    list.set_now_us(at.us);
+    for (auto it = steps_.upper_bound(last); it != steps_.end(); ++it) {
+      if (piece.is_full()) return false;
+      last = it->first;
+      piece.looked_at();
+      if (!ids.empty() && !ids.contains(last.first.value)) continue;
+      wire::Step& shown = *list.add_steps() = wire::to_wire(it->second);
+      shown.clear_client_key();
+      for (wire::StepNode& node : *shown.mutable_nodes()) node.clear_key();
+      piece.added(shown.ByteSizeLong());
+    }
+    return true;
+  };
+  begin_list(now, conn, request.id(), std::move(fill));
 }
 
 void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -312,24 +344,24 @@ void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const 
   const auto job = job_for_step(caller, asked.job_id());
   if (!job) return reply_error(conn, request.id(), job.error());
   Step* step = find_step(**job, asked.step());
+  // One that is over is what was wanted; but a signal should reach somebody.
+  const bool has_ended = step == nullptr && (*job)->placed() != nullptr && asked.step() < (*job)->placed()->next_step;
+  if (has_ended && asked.signo() == 0)
+    return reply_error(
+        conn, request.id(),
+        {base::ErrorCode::kConflict, fmt::format("step {}.{} has ended already", (*job)->id.value, asked.step()), ""});
   if (step == nullptr) return reply_error(conn, request.id(), no_such_step(**job, asked.step()));
   constexpr int kMaxSignal = 64;
   if (asked.signo() < 0 || asked.signo() > kMaxSignal)
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kInvalid, fmt::format("signal {} does not exist", asked.signo()), ""});
   if (asked.signo() == 0) {
-    stop_step(*step, settings_.kill_wait);
+    stop_step(*step, kill_wait_of(*step));
     save_step(*step);
   }
-  for (const StepNode& node : step->nodes) {
-    if (asked.signo() == 0 || node.is_gone) continue;
-    wire::ControllerToNode message;
-    message.mutable_signal()->set_job(step->job.value);
-    message.mutable_signal()->set_attempt(step->attempt);
-    message.mutable_signal()->set_step(step->number + 1);
-    message.mutable_signal()->set_signo(asked.signo());
-    send_to_node(node.share.node, std::move(message));
-  }
+  NodeMessages messages;
+  if (asked.signo() != 0) ctld::signal_step(*step, asked.signo(), messages);
+  for (auto& [node, message] : messages) send_to_node(node, std::move(message));
   log_job(now, **job, asked.signo() == 0 ? "step cancelled" : "step signalled",
           fmt::format("step {} by {}", step->text(), caller.user), caller.uid);
   wire::ApiReply out;
@@ -342,9 +374,10 @@ void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const 
 Controller::StepAt Controller::step_at(NodeId node, uint32_t id, uint32_t attempt, uint32_t step_plus_one) {
   const auto it = steps_.find({JobId(id), step_plus_one - 1});
   if (it == steps_.end() || it->second.attempt != attempt) return {};
-  for (StepNode& n : it->second.nodes)
-    if (n.share.node == node) return {&it->second, &n};
-  return {};
+  auto& nodes = it->second.nodes;
+  const auto at = model::find_on(nodes, node, [](const StepNode& n) { return n.share.node; });
+  if (at == nodes.end()) return {};
+  return {&it->second, &*at};
 }
 
 void Controller::step_prepared(Time now, NodeId node, const wire::Prepared& m) {
@@ -355,16 +388,16 @@ void Controller::step_prepared(Time now, NodeId node, const wire::Prepared& m) {
 
 void Controller::shepherd_ready(Time now, Step& step, StepNode& node, const std::string& address,
                                 const std::string& key) {
-  if (step.is_ending) return stop_step(step, settings_.kill_wait);
+  if (step.is_ending)
+    return stop_step_on(step, node.share.node, step.is_killed ? base::Duration{} : kill_wait_of(step));
   if (key.size() != kKeyBytes) {
     note(fmt::format("step {}: node {} gave no key: ended", step.text(), name_of(node.share.node)), true);
     return fail_step(step, fmt::format("node {} gave no key", name_of(node.share.node)));
   }
-  node.address = address_of(address, nodes_.at(node.share.node).peer_address);
+  if (node.address.empty()) ++step.ready_nodes;
+  node.address = base::reachable_address(address, nodes_.at(node.share.node).peer_address);
   node.key = key;
-  const bool is_ready = std::all_of(step.nodes.begin(), step.nodes.end(),
-                                    [](const StepNode& n) { return !n.address.empty() && !n.is_gone; });
-  if (!is_ready) return;
+  if (step.ready_nodes < step.nodes.size()) return;
   if (!step.is_ready()) step.started = now;
   const auto range = step_waiters_.equal_range({step.job, step.number});
   for (auto it = range.first; it != range.second; ++it)
@@ -373,17 +406,20 @@ void Controller::shepherd_ready(Time now, Step& step, StepNode& node, const std:
 }
 
 void Controller::lose_part(Step& step) {
+  const bool is_news = severity(step.exit) == 0 || !step.is_ending;
   if (severity(step.exit) == 0) step.exit.code = 1;
-  if (!step.is_ending) stop_step(step, settings_.kill_wait);
+  if (!step.is_ending) stop_step(step, kill_wait_of(step));
+  if (is_news) save_step_late(step);
 }
 
 /// It cannot run: whoever waits for it is told, and what has begun of it is ended.
 void Controller::fail_step(Step& step, const std::string& why) {
+  const bool is_news = step.detail.empty() || severity(step.exit) == 0 || !step.is_killed;
   if (step.detail.empty()) step.detail = why;
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step could not start: " + why, ""});
   if (severity(step.exit) == 0) step.exit.code = 1;
-  stop_step(step, {});
-  save_step(step);
+  if (!step.is_killed) stop_step(step, {});  // each node of a large one may say that it failed
+  if (is_news) save_step(step);
 }
 
 void Controller::tell_step_waiters(const Step& step, const base::Error& error) {
@@ -402,6 +438,10 @@ void Controller::step_failed(Time now, NodeId node, const wire::PrepareFailed& m
 void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
   const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
   if (at.node != nullptr) {
+    const auto known = [&] {
+      return std::tuple(at.step->exit, at.step->detail, at.step->is_out_of_memory, at.step->is_lease_over);
+    };
+    const auto before = known();
     const model::ExitStatus exit{m.exit_code() & 0xff, m.exit_signo()};
     if (severity(exit) > severity(at.step->exit)) at.step->exit = exit;
     if (at.step->detail.empty() && !m.detail().empty())
@@ -410,10 +450,10 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
     at.step->is_out_of_memory |= m.oom();
     if ((m.oom() || m.reason() != 0) && severity(at.step->exit) == 0) at.step->exit.code = 1;  // that is no success
     // What its tasks come to is the client's business; a part that was lost ends the whole.
-    if (m.reason() == static_cast<uint32_t>(model::EndReason::kShepherdDied) ||
-        m.reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired))
-      lose_part(*at.step);
-    save_step_late(*at.step);
+    const bool is_lease_over = m.reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired);
+    at.step->is_lease_over |= is_lease_over;
+    if (m.reason() == static_cast<uint32_t>(model::EndReason::kShepherdDied) || is_lease_over) lose_part(*at.step);
+    if (known() != before) save_step_late(*at.step);
   }
   acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunEnding);
 }
@@ -441,19 +481,20 @@ void Controller::acknowledge_step(NodeId node, uint32_t job, uint32_t attempt, u
 /// Nothing of the step is left on a node; with the last one it is over.
 void Controller::step_left_node(Time now, Step& step, StepNode& node) {
   node.is_gone = true;
+  ++step.gone_nodes;
+  if (!node.address.empty()) --step.ready_nodes;
+  steps_on_[node.share.node].erase({step.job, step.number});
+  save_step_node(step, node);
   if (!step.is_ready() && !step.is_ending)
     fail_step(step, fmt::format("it ended early on {}", name_of(node.share.node)));
-  if (std::any_of(step.nodes.begin(), step.nodes.end(), [](const StepNode& n) { return !n.is_gone; }))
-    return save_step_late(step);
-  step_over(now, step);
+  if (step.gone_nodes == step.nodes.size()) step_over(now, step);
 }
 
 void Controller::step_over(Time now, const Step& ended) {
   const Step step = ended;
   Job* job = find_job(step.job);
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
-  steps_.erase({step.job, step.number});
-  effects_.writes.push_back(store::DropStep{step.job, step.number});
+  drop_step(step);
   if (job == nullptr || job->attempt != step.attempt) return;
   log_job(now, *job, "step ended",
           fmt::format("step {} {}{}", step.text(), step.exit.text(), step.detail.empty() ? "" : ": " + step.detail));
@@ -512,16 +553,33 @@ void Controller::refuse_steps(const Job& job, const std::string& why) {
 
 /// The run is over on every node.
 void Controller::drop_steps(JobId id) {
-  for (const auto& [number, step] : steps_of(id)) {
-    effects_.writes.push_back(store::DropStep{id, number});
-    steps_.erase({id, number});
-  }
+  for (const auto& [number, step] : steps_of(id)) drop_step(*step);
+}
+
+void Controller::drop_step(const Step& step) {
+  const StepKey key{step.job, step.number};
+  for (const StepNode& node : step.nodes)
+    if (!node.is_gone) steps_on_[node.share.node].erase(key);
+  effects_.writes.push_back(store::DropStep{key.first, key.second});
+  effects_.writes.push_back(store::DropRun{key.first, key.second + 1});
+  steps_.erase(key);
+}
+
+/// Steps that are on a node, of one job or of all.
+std::vector<Controller::StepKey> Controller::steps_on(NodeId node, JobId of) const {
+  const auto on = steps_on_.find(node);
+  if (on == steps_on_.end()) return {};
+  const auto begin = of ? on->second.lower_bound({of, 0}) : on->second.begin();
+  const auto end = of ? on->second.lower_bound({JobId(of.value + 1), 0}) : on->second.end();
+  return {begin, end};
 }
 
 /// The node has nothing of the job left, so nothing of its steps either.
 void Controller::steps_left(Time now, JobId id, NodeId node) {
-  for (const auto& [number, step] : steps_of(id)) {
-    const StepAt at = step_at(node, id.value, step->attempt, number + 1);
+  for (const StepKey& key : steps_on(node, id)) {
+    const auto step = steps_.find(key);
+    if (step == steps_.end()) continue;  // ended by what another one came to
+    const StepAt at = step_at(node, id.value, step->second.attempt, key.second + 1);
     if (at.node == nullptr || at.node->is_gone) continue;
     lose_part(*at.step);
     step_left_node(now, *at.step, *at.node);
@@ -530,36 +588,59 @@ void Controller::steps_left(Time now, JobId id, NodeId node) {
 
 // --- restarts ---
 
-base::Status Controller::restore_steps(const store::Snapshot& snapshot,
-                                       const std::function<NodeId(std::string_view)>& lookup) {
-  for (const store::PutStep& row : snapshot.steps) {
-    wire::Step stored;
-    if (!stored.ParseFromString(row.bytes))
+namespace {
+
+/// `completed`: whether what its nodes have could be put into `stored`.
+base::Result<Step> read_step(const wire::Step& stored, const base::Status& completed, const wire::NodeLookup& lookup) {
+  if (!completed) return tl::unexpected(completed.error());
+  GW_TRY(step, wire::from_wire(stored, lookup));
+  std::set<NodeId> nodes;
+  for (const StepNode& node : step.nodes)
+    if (!node.is_gone && (!node.share.node || !nodes.insert(node.share.node).second))
       return base::fail(base::ErrorCode::kInternal,
-                        fmt::format("the record of step {}.{} is damaged", row.job.value, row.step),
-                        "restore a backup");
-    GW_TRY(step, wire::from_wire(stored, lookup));
+                        "it runs on node " + node.share.name + " twice, or nobody knows it");
+  return step;
+}
+
+}  // namespace
+
+void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const RunRows& runs,
+                               const RunRows::Unread& unread, const std::function<NodeId(std::string_view)>& lookup) {
+  for (const store::PutStep& row : snapshot.steps) {
+    if (held_.has_job(row.job.value)) continue;  // it went with its job
+    wire::Step stored;
+    const bool is_read =
+        stored.ParseFromString(row.bytes) && stored.job() == row.job.value && stored.step() == row.step;
     const Job* job = find_job(row.job);
-    if (job == nullptr || job->placed() == nullptr || job->attempt != step.attempt) {
+    if (job == nullptr || job->placed() == nullptr || (is_read && job->attempt != stored.attempt())) {
       effects_.writes.push_back(store::DropStep{row.job, row.step});
+      effects_.writes.push_back(store::DropRun{row.job, row.step + 1});
       continue;
     }
-    if (job->state == JobState::kCompleting) step.is_ending = true;
-    for (StepNode& node : step.nodes) node.address.clear();  // they say it when they are back
-    steps_[{row.job, row.step}] = std::move(step);
+    const bool has_runs = !unread.contains({row.job, row.step + 1});
+    auto step = read_step(stored, is_read && has_runs ? runs.complete(row, stored) : base::invalid("it cannot be read"),
+                          lookup);
+    if (!step) {
+      hold_step(snapshot, now, row, step.error().what);
+      continue;
+    }
+    if (job->state == JobState::kCompleting) step->is_ending = true;
+    for (StepNode& node : step->nodes) node.address.clear();  // they say it when they are back
+    keep_step(std::move(*step));
+    if (runs.has(row.job, row.step + 1)) continue;
+    const Step& old = steps_.at({row.job, row.step});  // stored before runs had rows of their own
+    save_step(old);
+    for (const StepNode& node : old.nodes) save_step_node(old, node);
   }
-  return {};
 }
 
 void Controller::want_steps(NodeId node, wire::Registered& out) {
-  for (const auto& [key, step] : steps_)
-    for (const StepNode& n : step.nodes) {
-      if (n.share.node != node || n.is_gone) continue;
-      wire::RunState& wanted = *out.add_wanted();
-      wanted.set_job(key.first.value);
-      wanted.set_attempt(step.attempt);
-      wanted.set_step(key.second + 1);
-    }
+  for (const StepKey& key : steps_on(node)) {
+    wire::RunState& wanted = *out.add_wanted();
+    wanted.set_job(key.first.value);
+    wanted.set_attempt(steps_.at(key).attempt);
+    wanted.set_step(key.second + 1);
+  }
 }
 
 /// Compares the steps that a node lists with those that it should have.
@@ -567,14 +648,11 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, const wire::RunState*> has;
   for (const wire::RunState& run : m.runs())
     if (run.step() != 0) has[{run.job(), run.attempt(), run.step()}] = &run;
-  std::vector<std::pair<JobId, uint32_t>> here;
-  for (const auto& [key, step] : steps_)
-    for (const StepNode& n : step.nodes)
-      if (n.share.node == node.id && !n.is_gone) here.push_back(key);
-  for (const auto& key : here) {
+  for (const StepKey& key : steps_on(node.id)) {
     const auto it = steps_.find(key);
     if (it == steps_.end()) continue;  // ended by what another one of them came to
     const StepAt at = step_at(node.id, key.first.value, it->second.attempt, key.second + 1);
+    if (at.node == nullptr || at.node->is_gone) continue;
     const auto run = has.find({key.first.value, it->second.attempt, key.second + 1});
     const Job* job = find_job(key.first);
     if (run == has.end()) {
@@ -588,7 +666,7 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
         step_left_node(now, *at.step, *at.node);
       }
     } else if (at.step->is_ending) {
-      stop_step(*at.step, settings_.kill_wait);
+      stop_step_on(*at.step, node.id, at.step->is_killed ? base::Duration{} : kill_wait_of(*at.step));
     } else if (!run->second->address().empty()) {
       shepherd_ready(now, *at.step, *at.node, run->second->address(), run->second->key());
     }

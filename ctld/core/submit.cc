@@ -7,15 +7,13 @@
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "ctld/core/names.h"
+#include "ctld/core/spec_rules.h"
 #include "sched/place.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
 namespace {
-
-constexpr size_t kMaxEnvironment = 8 << 20;
-constexpr size_t kMaxSpec = 256 << 10;  // with script and environment it must fit one message to a node
-constexpr size_t kMaxName = 1024;
 
 bool lists(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -35,13 +33,10 @@ base::Status Controller::check_identity(const Caller& caller, const wire::Submit
                          "keep data out of the script, or raise jobs.max_script_bytes");
   size_t options = request.spec().ByteSizeLong();
   for (const wire::JobSpec& component : request.components()) options += component.ByteSizeLong();
-  if (options > kMaxSpec)
-    return base::invalid(fmt::format("the options of the job take {} bytes; at most {} are taken", options, kMaxSpec),
-                         "shorten the arguments, the comment or the node lists");
-  if (request.environment().size() > kMaxEnvironment)
-    return base::invalid(fmt::format("the environment has {} bytes; at most {} are taken", request.environment().size(),
-                                     kMaxEnvironment),
-                         "use --export=NONE or name the variables that the job needs");
+  if (options > wire::kMostSpecBytes)
+    return base::invalid(
+        fmt::format("the options of the job take {} bytes; at most {} are taken", options, wire::kMostSpecBytes),
+        "shorten the arguments, the comment or the node lists");
   if (live_jobs_ + static_cast<size_t>(request.components_size()) >= settings_.max_jobs)
     return base::fail(base::ErrorCode::kUnavailable,
                       fmt::format("the queue is full: {} jobs (jobs.max_jobs)", settings_.max_jobs), "try again later");
@@ -90,9 +85,10 @@ base::Status Controller::route(const Caller& caller, model::JobSpec& spec) const
   return {};
 }
 
+/// No time at all is what a submission says that asks for none: the partition's default. kUnlimited was asked for.
 base::Status Controller::check_time(model::JobSpec& spec, bool is_admin_caller) const {
-  if (spec.time_limit != base::kUnlimited && spec.time_limit.us <= 0)
-    return base::invalid("the time limit is not positive", "give --time as minutes or [D-]HH:MM:SS");
+  if (spec.time_limit < base::Duration{})
+    return base::invalid("the time limit is negative", "give --time as minutes or [D-]HH:MM:SS");
   base::Duration most = base::Duration{0}, fallback = base::Duration{0};
   bool unlimited_somewhere = false;
   for (const std::string& name : spec.partitions) {
@@ -104,14 +100,15 @@ base::Status Controller::check_time(model::JobSpec& spec, bool is_admin_caller) 
     fallback = std::max(fallback, p.default_time == base::kUnlimited ? p.max_time : p.default_time);
     unlimited_somewhere |= p.unlimited || p.max_time == base::kUnlimited;
   }
-  if (spec.time_limit == base::kUnlimited) {
+  if (spec.time_limit == base::Duration{}) {
     spec.time_limit = fallback;
     return {};
   }
   if (!unlimited_somewhere && spec.time_limit > most && !is_admin_caller)
-    return base::invalid(fmt::format("requested time limit is invalid: {} asked; partition {} allows {}",
-                                     base::format_duration(spec.time_limit), spec.partitions.front(),
-                                     base::format_duration(most)));
+    return base::invalid(
+        fmt::format("requested time limit is invalid: {} asked; partition {} allows {}",
+                    base::format_duration(spec.time_limit), spec.partitions.front(), base::format_duration(most)),
+        "ask for less, or leave --time out for the partition's default");
   return {};
 }
 
@@ -136,17 +133,16 @@ base::Result<model::JobSpec> Controller::accept_spec(Time now, const Caller& cal
   spec.user = caller.user;
   spec.group = caller.group;
   if (spec.name.empty()) spec.name = "sbatch";
-  if (spec.name.size() > kMaxName) return base::invalid("the job name is longer than 1024 bytes");
   if (spec.launch.work_dir.empty() || spec.launch.work_dir[0] != '/')
     return base::invalid("the working directory is not an absolute path: " + base::printable(spec.launch.work_dir));
-  GW_TRY_STATUS(model::normalise(spec.request));
+  GW_TRY_STATUS(settle_spec(spec));
   accept_kind(spec);
   route_by_reservation(spec);
   choose_partitions(spec);
   GW_TRY_STATUS(check_qos(caller, spec));
   GW_TRY_STATUS(route(caller, spec));
   const bool admin = is_admin(settings_, caller);
-  const bool is_timed = spec.time_limit != base::kUnlimited;
+  const bool is_timed = spec.time_limit != base::Duration{};
   GW_TRY_STATUS(check_time(spec, admin));
   if (!is_timed) spec.time_limit = std::min(spec.time_limit, max_wall_of(spec.qos));
   GW_TRY_STATUS(check_caps(spec, 1 + static_cast<size_t>(request.components_size())));
@@ -250,7 +246,7 @@ JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::Job
   std::move(components.begin(), components.end(), std::back_inserter(all));
   if (all.front().kind == model::JobKind::kBatch) {
     effects_.writes.push_back(store::PutBlob{all.front().launch.script_hash, request.script()});
-    effects_.writes.push_back(store::PutBlob{all.front().launch.env_hash, request.environment()});
+    effects_.writes.push_back(store::PutBlob{all.front().launch.env_hash, request.environment(), true});
   }
   std::vector<model::Job*> entered;
   entering_ = true;
@@ -264,7 +260,10 @@ JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::Job
   entering_ = false;
   effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
   for (const model::Job* job : entered) {
-    effects_.writes.push_back(store::PutJob{row_of(*job, true)});
+    store::JobRow row = row_of(*job, true);
+    book_job(*job, row.spec.size(), {job->spec.launch.script_hash, request.script().size()},
+             {job->spec.launch.env_hash, request.environment().size()});
+    effects_.writes.push_back(store::PutJob{std::move(row)});
     log_job(now, *job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host), job->spec.uid);
   }
   return id;
@@ -283,6 +282,8 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
     components->insert(components->begin(), std::move(*spec));
     return test_only(now, conn, request, *components, warnings);
   }
+  if (const base::Status room = admit_jobs(caller, submit, *spec); !room)
+    return reply_error(conn, request.id(), room.error());
   if (next_job_.value + components->size() >= sched::kFirstPiece)
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "model/suspension.h"
@@ -65,7 +66,7 @@ bool Controller::suspend(Time now, Job& job, Suspension why, Duration grace) {
   const bool is_told = makes_way && job.spec.preempt_signo != 0;
   placed.suspension->freeze_at = is_told ? now + grace : now;
   if (makes_way) expect_end(job, placed.suspension->freeze_at, true);
-  save(job);
+  save_run(job);
   log_job(now, job, "is to stand still", why_suspended(*placed.suspension));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(now, job, node);
   timers_.set(
@@ -120,10 +121,8 @@ void Controller::on_suspended(Time now, NodeId node, const wire::Suspended& m) {
   if (!m.problem().empty())
     return run_on(now, *job, fmt::format("{}: {}", name_of(node), base::printable(m.problem(), 200)));
   placed.waiting_for.erase(node);
-  if (placed.waiting_for.empty())
-    stand_still(now, *job);
-  else
-    save(*job);
+  save_run_node(*job, node);
+  if (placed.waiting_for.empty()) stand_still(now, *job);
 }
 
 /// All of it stands still: what it gives away is free.
@@ -216,7 +215,7 @@ void Controller::run_on(Time now, Job& job, const std::string& why) {
   placed.suspension.reset();
   placed.waiting_for.clear();
   if (was.for_job == 0) {
-    save(job);
+    save_run(job);
     for (const model::NodeShare& share : placed.allocation.shares) send_resume(job, share.node);
     return;
   }
@@ -232,7 +231,7 @@ void Controller::suspension_due(Time now, Job& job) {
   if (now < due) return timers_.set({due, TimerKind::kSuspension, job.id.value, job.attempt});
   std::vector<std::string> silent;
   for (NodeId node : job.placed()->waiting_for) silent.push_back(name_of(node));
-  run_on(now, job, fmt::format("no word from {}", base::join(silent, ",")));
+  run_on(now, job, fmt::format("no word from {}", base::compress_hostlist(silent)));
 }
 
 /// After the controller's start.

@@ -2,6 +2,7 @@
 // state again, so a timer that came too late or twice does no harm.
 #include <fmt/format.h>
 
+#include "base/hostlist.h"
 #include "ctld/core/controller.h"
 
 namespace gw::ctld {
@@ -10,7 +11,8 @@ using model::Job;
 using model::JobState;
 using model::Outcome;
 
-void Controller::on_tick(Time now) {
+void Controller::on_tick(Time now, std::optional<Time> heard_until) {
+  heard_until_ = std::max(heard_until_, heard_until.value_or(now));
   Timer timer;
   while (timers_.take_due(now, timer)) fire(now, timer);
   if (!found_moves_.empty()) tell_moves(now);
@@ -20,16 +22,17 @@ void Controller::fire(Time now, const Timer& timer) {
   if (timer.kind == TimerKind::kNodeSilence || timer.kind == TimerKind::kNodeBeat)
     return node_silence_due(now, NodeId(static_cast<uint32_t>(timer.id)), timer.at);
   if (timer.kind == TimerKind::kNodeDown) return node_down_due(now, NodeId(static_cast<uint32_t>(timer.id)));
+  if (timer.kind == TimerKind::kArrivals) return absent_due(now);
+  if (timer.kind == TimerKind::kAllHeard) return look_who_is_heard(now);
   if (timer.kind == TimerKind::kReservation) return reservations_due(now);
   if (timer.kind == TimerKind::kUsage) return usage_due(now);
   if (timer.kind == TimerKind::kStepUse) return answer_use(now, timer.id);
+  if (timer.kind == TimerKind::kScripts) return drop_scripts(now);
   if (timer.kind == TimerKind::kReplies) {
-    while (!reply_ages_.empty() && reply_ages_.front().first + kReplyMemory <= now) {
-      replies_.erase(reply_ages_.front().second);
-      reply_ages_.pop_front();
-    }
+    kept_replies_.forget_before(now - kReplyMemory);
     effects_.writes.push_back(store::DropReplies{now - kReplyMemory});
-    if (!reply_ages_.empty()) timers_.set({reply_ages_.front().first + kReplyMemory, TimerKind::kReplies, 0, 0});
+    const Time oldest = kept_replies_.oldest();
+    if (oldest != Time::never()) timers_.set({oldest + kReplyMemory, TimerKind::kReplies, 0, 0});
     return;
   }
   Job* job = find_job(JobId(static_cast<uint32_t>(timer.id)));
@@ -48,14 +51,18 @@ void Controller::fire(Time now, const Timer& timer) {
     case TimerKind::kStartTimeout:
       return start_timeout_due(now, *job);
     case TimerKind::kLeaseOver:
-      return lease_over_due(now, *job);
+      return lease_over_due(now, *job, timer.node);
     case TimerKind::kPiece:
       return pieces_due(now, *job);
     case TimerKind::kSuspension:
       return suspension_due(now, *job);
+    case TimerKind::kEnvironment:
+      if (model::is_end(job->state)) environment_due(job->id);
+      return;
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
       --job_count(job->state);
+      job_left_memory(now, job->id);
       jobs_.erase(job->id);
       return;
     default:
@@ -79,15 +86,10 @@ void Controller::job_warn_due(Time now, Job& job) {
   if (due > now) return arm_limits(job);
   job.placed()->warned = true;
   save(job);
-  log_job(now, job, "warned", fmt::format("signal {}", job.spec.warn.signo));
-  for (const model::NodeShare& share : job.placed()->allocation.shares) {
-    wire::ControllerToNode message;
-    message.mutable_signal()->set_job(job.id.value);
-    message.mutable_signal()->set_attempt(job.attempt);
-    message.mutable_signal()->set_signo(job.spec.warn.signo);
-    message.mutable_signal()->set_batch_only(job.spec.warn.batch_only);
-    send_to_node(share.node, std::move(message));
-  }
+  const SignalReach reach = job.spec.warn.batch_only ? SignalReach::kScript : SignalReach::kSteps;
+  const bool has_reached = signal(job, job.spec.warn.signo, reach);
+  log_job(now, job, "warned",
+          fmt::format("signal {}{}", job.spec.warn.signo, has_reached ? "" : ": no step runs, so nobody got it"));
 }
 
 void Controller::start_timeout_due(Time now, Job& job) {
@@ -97,22 +99,21 @@ void Controller::start_timeout_due(Time now, Job& job) {
     timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
     return;
   }
-  std::string silent;
+  std::vector<std::string> names;
   std::set<NodeId> missing = job.placed()->waiting_for;
   for (const Job* other : siblings(job))
     if (other->state == JobState::kConfiguring)
       missing.insert(other->placed()->waiting_for.begin(), other->placed()->waiting_for.end());
-  for (NodeId node : missing) silent += (silent.empty() ? "" : ",") + name_of(node);
+  for (NodeId node : missing) names.push_back(name_of(node));
   Outcome outcome;
   outcome.end = JobState::kNodeFail;
   outcome.reason = model::EndReason::kLaunchFailed;
-  outcome.detail = fmt::format("{} did not prepare within {}", silent, base::format_duration(settings_.start_timeout));
+  outcome.detail = fmt::format("{} did not prepare within {}", base::compress_hostlist(names),
+                               base::format_duration(settings_.start_timeout));
   outcome.requeue = true;
   outcome.ended = now;
-  ++job.launch_failures;
-  const JobId id = job.id;
+  blame(now, job, missing, outcome.detail);
   stop(now, job, std::move(outcome));
-  for (NodeId node : missing) count_launch_fault(now, nodes_.at(node), id);
 }
 
 }  // namespace gw::ctld

@@ -5,18 +5,44 @@
 #include "base/text.h"
 #include "ctld/core/controller.h"
 #include "ctld/core/names.h"
+#include "ctld/core/spec_rules.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
 
 using model::Job;
 
+namespace {
+
+/// Fields that a job may only be given while it waits, and after which it has to fit anew.
+bool changes_place(const wire::UpdateJobRequest& u) {
+  return u.has_qos() || u.has_account() || u.has_partition() || u.has_begin_us() || u.has_features() ||
+         u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude() || u.has_reservation() ||
+         u.has_time_min_us() || u.has_max_switches();
+}
+
+/// What is said once is kept with each job.
+base::Status check_total(const wire::UpdateJobRequest& u) {
+  constexpr size_t kMost = 16 << 20;
+  wire::UpdateJobRequest each = u;
+  each.clear_ids();
+  const size_t bytes = each.ByteSizeLong() * static_cast<size_t>(u.ids_size());
+  if (bytes <= kMost) return {};
+  return base::invalid(fmt::format("an update of {} bytes for each of {} jobs: {} bytes; at most {} are taken",
+                                   each.ByteSizeLong(), u.ids_size(), bytes, kMost),
+                       "update fewer jobs at once");
+}
+
+}  // namespace
+
 void Controller::update_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   wire::ApiReply out;
   wire::JobsReply& jobs = *out.mutable_jobs();
+  if (const base::Status fits = check_total(request.update_job()); !fits)
+    return reply_error(conn, request.id(), fits.error());
   const auto ids = job_ids(request.update_job().ids());
-  if (!ids) return reply_error(conn, request.id(), ids.error());
-  for (uint32_t id : *ids) {
+  for (uint32_t id : ids) {
     Job* job = find_job(JobId(id));
     base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = update_with_components(now, caller, *job, request.update_job());
@@ -52,7 +78,7 @@ base::Status Controller::update_limits(const Caller& caller, const Job& job, mod
     spec.nice = u.nice();
   }
   if (u.has_name()) {
-    if (u.name().empty() || u.name().size() > 1024) return base::invalid("a job name has 1 to 1024 bytes");
+    if (u.name().empty()) return base::invalid("a job has a name", "give JobName= at least one letter");
     spec.name = u.name();
   }
   if (u.has_comment()) spec.comment = u.comment();
@@ -62,9 +88,7 @@ base::Status Controller::update_limits(const Caller& caller, const Job& job, mod
 
 base::Status Controller::update_place(const Caller& caller, const Job& job, model::JobSpec& spec,
                                       const wire::UpdateJobRequest& u) const {
-  const bool moves = u.has_qos() || u.has_account() || u.has_partition() || u.has_begin_us() || u.has_features() ||
-                     u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude() ||
-                     u.has_reservation() || u.has_time_min_us() || u.has_max_switches();
+  const bool moves = changes_place(u);
   if (moves && job.waiting() == nullptr)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
                       "only time limit, name, comment, priority and requeue can change once it runs");
@@ -82,11 +106,11 @@ base::Status Controller::update_place(const Caller& caller, const Job& job, mode
     spec.request.max_nodes = u.has_max_nodes() ? u.max_nodes() : u.min_nodes();
   }
   if (u.has_nodelist()) {
-    GW_TRY(names, base::expand_hostlist(u.nodelist()));
+    GW_TRY(names, base::expand_hostlist(u.nodelist(), wire::kMostNodeNames));
     spec.request.nodelist = names;
   }
   if (u.has_exclude()) {
-    GW_TRY(names, base::expand_hostlist(u.exclude()));
+    GW_TRY(names, base::expand_hostlist(u.exclude(), wire::kMostNodeNames));
     spec.request.exclude = names;
   }
   if (u.has_reservation()) spec.reservation = u.reservation();
@@ -95,8 +119,9 @@ base::Status Controller::update_place(const Caller& caller, const Job& job, mode
     spec.request.max_switches = u.max_switches();
     spec.request.switches_wait.us = u.has_switches_wait_us() ? u.switches_wait_us() : base::kUnlimited.us;
   }
+  // What holds of every spec holds of this one, whichever fields were changed.
+  GW_TRY_STATUS(settle_spec(spec));
   if (!moves) return {};
-  GW_TRY_STATUS(model::normalise(spec.request));
   GW_TRY_STATUS(check_qos(caller, spec));
   GW_TRY_STATUS(route(caller, spec));
   return check_runnable(spec);
@@ -115,22 +140,22 @@ base::Result<model::JobSpec> Controller::updated_spec(Time now, const Caller& ca
     if (u.deadline_us() < 0) return base::invalid("Deadline: no sensible time");
     spec.deadline = Time{u.deadline_us()};
   }
-  if (u.has_time_limit_us() || u.has_partition())
-    GW_TRY_STATUS(check_time(spec, role_for(caller, job) == Role::kAdmin));
+  const bool moves = changes_place(u);
+  if (u.has_time_limit_us() || moves) GW_TRY_STATUS(check_time(spec, role_for(caller, job) == Role::kAdmin));
   const bool is_elsewhere = spec.qos != job.spec.qos;
   if ((u.has_time_limit_us() || is_elsewhere) && role_for(caller, job) != Role::kAdmin)
     GW_TRY_STATUS(check_caps(spec, is_elsewhere ? 1 : 0));
   if (job.waiting() == nullptr) return spec;
-  const bool retimes = u.has_time_limit_us() || u.has_time_min_us();
-  if (retimes || u.has_deadline_us() || u.has_begin_us()) GW_TRY_STATUS(model::check_times(spec, now));
-  if (retimes || u.has_reservation() || u.has_qos() || u.has_account() || u.has_min_nodes())
-    GW_TRY_STATUS(check_reservation(spec));
+  if (moves || u.has_time_limit_us() || u.has_deadline_us()) GW_TRY_STATUS(model::check_times(spec, now));
+  if (moves || u.has_time_limit_us()) GW_TRY_STATUS(check_reservation(spec));
   return spec;
 }
 
 void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobSpec spec) {
   count_submitted(job, -1);
   const bool is_elsewhere = job.spec.qos != spec.qos;
+  // What somebody said since holds also when it runs again.
+  if (job.placed() != nullptr && spec.time_limit != job.spec.time_limit) job.placed()->uncut_limit = {};
   job.spec = std::move(spec);
   count_submitted(job, 1);
   if (job.waiting() != nullptr)
@@ -139,11 +164,14 @@ void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobS
     arm_limits(job);
   else if (stands_still(job))
     tell_of_suspended(job);
+  if (job.placed() != nullptr && !stands_still(job)) tell_of_running(job);
   if (is_elsewhere) quota_epoch_ = epoch_;
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(job,
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
-  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  store::JobRow row = row_of(job, true);
+  job_books_.resize(job.id, row.spec.size());
+  effects_.writes.push_back(store::PutJob{std::move(row)});
   log_job(now, job, "updated", "by " + caller.user, caller.uid);
 }
 
@@ -166,6 +194,12 @@ base::Status Controller::update_with_components(Time now, const Caller& caller, 
     GW_TRY(spec, updated_spec(now, caller, *other, common));
     updated.emplace_back(other, std::move(spec));
   }
+  size_t before = 0, after = 0;
+  for (const auto& [one, spec] : updated) {
+    before += job_books_.row_bytes(one->id);
+    after += wire::to_wire(spec).ByteSizeLong();
+  }
+  GW_TRY_STATUS(admit_growth(caller, job.spec.uid, before, after));
   for (auto& [one, spec] : updated) take_spec(now, caller, *one, std::move(spec));
   return {};
 }

@@ -2,16 +2,12 @@
 // caused it, told to the scheduler in fixed periods. See sched/usage.h.
 #include "base/text.h"
 #include "ctld/core/controller.h"
+#include "model/suspension.h"
 
 namespace gw::ctld {
 namespace {
 
 constexpr char kUser[] = "user", kQos[] = "qos";
-
-base::Error damaged(const store::PutUsage& row) {
-  return {base::ErrorCode::kInternal,
-          "the record of use of " + row.kind + " " + base::printable(row.name) + " is damaged", "restore a backup"};
-}
 
 }  // namespace
 
@@ -29,8 +25,12 @@ void Controller::charge_again(Time now, const model::Job& job, const model::Allo
 /// What a node's share of a job cost is charged no longer.
 void Controller::discharge(Time now, const model::Job& job, NodeId node) {
   if (job.placed() == nullptr) return;
-  for (const model::NodeShare& share : held_by(job).shares)
-    if (share.node == node) charge(now, job, -sched::usage_rate(share));
+  const model::NodeShare* share = share_on(job, node);
+  if (share == nullptr) return;
+  model::Allocation held{{*share}};
+  const auto& suspension = job.placed()->suspension;
+  if (suspension && suspension->holder) held = model::kept_in_suspension(held, suspension->shares_gpus);
+  charge(now, job, -sched::usage_rate(held));
 }
 
 /// Nobody has used anything: nothing to wake up for.
@@ -73,20 +73,18 @@ void Controller::save_usage() {
   for (const std::string& qos : qos_use_.take_changed()) save(kQos, qos, qos_use_.holders(), qos);
 }
 
-base::Status Controller::restore_usage(const store::Snapshot& snapshot) {
+void Controller::restore_usage(const store::Snapshot& snapshot, Time now) {
   for (const store::PutUsage& row : snapshot.usage) {
-    if (row.amount < 0 || row.at.us < 0) return tl::make_unexpected(damaged(row));
-    if (row.kind == kQos) {
+    const auto uid = base::parse_int(row.name, 0, UINT32_MAX, "uid");
+    const bool is_sound = row.amount >= 0 && row.at.us >= 0 && (row.kind == kQos || (row.kind == kUser && uid));
+    if (!is_sound)
+      hold_aside(now, store::RowKind::kUsage, {row.kind, row.name}, row.kind + "/" + row.name,
+                 "it is no use of a user or a QOS");
+    else if (row.kind == kQos)
       qos_use_.restore(row.name, row.amount, row.at);
-    } else if (row.kind == kUser) {
-      const auto uid = base::parse_int(row.name, 0, UINT32_MAX, "uid");
-      if (!uid) return tl::make_unexpected(damaged(row));
+    else
       users_.restore(static_cast<uint32_t>(*uid), row.amount, row.at);
-    } else {
-      return tl::make_unexpected(damaged(row));
-    }
   }
-  return {};
 }
 
 }  // namespace gw::ctld

@@ -36,14 +36,11 @@ void Blobs::put(const std::string& hash, const std::string& bytes) {
   }
 }
 
-base::Result<std::string> Blobs::get(const std::string& hash) {
-  if (const auto it = cache_.find(hash); it != cache_.end()) {
-    ages_.splice(ages_.begin(), ages_, it->second.age);
-    return it->second.bytes;
-  }
-  auto bytes = reader_.blob(hash);
-  if (bytes) put(hash, *bytes);
-  return bytes;
+const std::string* Blobs::find(const std::string& hash) {
+  const auto it = cache_.find(hash);
+  if (it == cache_.end()) return nullptr;
+  ages_.splice(ages_.begin(), ages_, it->second.age);
+  return &it->second.bytes;
 }
 
 }  // namespace gw::ctld

@@ -6,33 +6,30 @@
 
 #include "base/text.h"
 #include "ctld/core/quota_answers.h"
+#include "ctld/shell/read_job.h"
 #include "ctld/shell/run_program.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
 #include "wire/convert.h"
+#include "wire/fragments.h"
 
 namespace gw::ctld {
-namespace {
 
-/// An answer that is too long for a message becomes an error that says so.
-std::string serialise(const wire::ApiReply& reply) {
-  std::string bytes = reply.SerializeAsString();
-  if (bytes.size() <= link::kMaxMessage) return bytes;
-  wire::ApiReply refusal;
-  refusal.set_id(reply.id());
-  *refusal.mutable_error() = wire::to_wire(base::Error{
-      base::ErrorCode::kInvalid, fmt::format("the answer has {} bytes, too many for one message", bytes.size()),
-      "ask for less with filters"});
-  return refusal.SerializeAsString();
-}
-
-}  // namespace
-
+/// An answer that cannot be sent whole ends the connection: its client must not take a part for the whole.
 void Server::carry_out(Reply& reply) {
   const auto it = clients_.find(reply.conn);
   if (it == clients_.end()) return;  // it left: a retry gets the answer that was kept
-  const base::Status sent = it->second.link->send(reply.bytes.empty() ? serialise(reply.reply) : reply.bytes);
-  if (!sent) spdlog::debug("reply not sent: {}", sent.error().text());
+  Client& client = it->second;
+  std::string bytes = reply.bytes.empty() ? reply.reply.SerializeAsString() : std::move(reply.bytes);
+  for (const std::string& frame : wire::in_frames(std::move(bytes), reply.reply.id(), link::kMaxMessage)) {
+    const base::Status sent = client.link->send(frame);
+    if (sent) continue;
+    spdlog::debug("reply not sent: {}", sent.error().text());
+    return client.link->close("an answer could not be sent: " + sent.error().text());
+  }
+  if (!reply.reply.more()) return;
+  client.list = reply.reply.id();
+  client.is_piece_on_its_way = true;
 }
 
 void Server::answer_error(ConnId conn, uint64_t request_id, const base::Error& error) {
@@ -50,18 +47,44 @@ void Server::carry_out(ToNode& message) {
     const auth::Bytes32& key = ticket_key_->public_key();
     message.message.mutable_start_step()->set_ticket_key(std::string(key.begin(), key.end()));
   }
-  if (!message.script_hash.empty()) {
-    auto script = blobs_->get(message.script_hash);
-    auto environment = blobs_->get(message.env_hash);
-    if (!script || !environment) {
-      const base::Error& why = (script ? environment : script).error();
-      return fail_prepare(message, why, why.code == base::ErrorCode::kNotFound);
-    }
-    wire::Prepare& prepare = *message.message.mutable_prepare();
-    prepare.set_script(*script);
-    prepare.set_environment(*environment + '\0' + prepare.environment());  // of two settings the last one holds
-  }
-  const base::Status sent = it->second->send(message.message.SerializeAsString());
+  if (message.script_hash.empty()) return send_to(*it->second, message);
+  const std::string* script = blobs_->find(message.script_hash);
+  const std::string* environment = blobs_->find(message.env_hash);
+  if (script == nullptr || environment == nullptr) return fetch_launch(message);
+  put_launch(message, *script, *environment);
+  send_to(*it->second, message);
+}
+
+/// Of two settings of a variable the last one holds.
+void Server::put_launch(ToNode& message, const std::string& script, const std::string& environment) {
+  wire::Prepare& prepare = *message.message.mutable_prepare();
+  prepare.set_script(script);
+  prepare.set_environment(environment + '\0' + prepare.environment());
+  message.script_hash.clear();
+}
+
+/// Later messages may go to the node before this one: a node that is told to stop a run refuses to start it afterwards.
+void Server::fetch_launch(const ToNode& message) {
+  constexpr uint32_t kNobody = UINT32_MAX;
+  reading_->ask(kNobody, [this, message]() -> Worker::Then {
+    auto script = reader_->blob(message.script_hash);
+    auto environment = reader_->blob(message.env_hash);
+    return
+        [this, message = ToNode(message), script = std::move(script), environment = std::move(environment)]() mutable {
+          if (!script || !environment) {
+            const base::Error& why = (script ? environment : script).error();
+            return fail_prepare(message, why, why.code == base::ErrorCode::kNotFound);
+          }
+          blobs_->put(message.script_hash, *script);
+          blobs_->put(message.env_hash, *environment);
+          put_launch(message, *script, *environment);
+          carry_out(message);
+        };
+  });
+}
+
+void Server::send_to(link::SecureLink& link, const ToNode& message) {
+  const base::Status sent = link.send(message.message.SerializeAsString());
   if (sent) return;
   spdlog::warn("message to a node not sent: {}", sent.error().text());
   // Over a link that has closed it is said again when the node is back.
@@ -74,7 +97,7 @@ void Server::fail_prepare(const ToNode& message, const base::Error& why, bool is
   spdlog::error("job {} cannot be sent to its nodes: {}", prepare.job(), why.text());
   // Not from inside the release of effects.
   loop_.defer([this, job = JobId(prepare.job()), attempt = prepare.attempt(), text = why.text(), is_final] {
-    core_->on_prepare_unsent(clock_.now(), job, attempt, text, is_final);
+    core_->on_prepare_unsent(read_clocks(), job, attempt, text, is_final);
     pump();
   });
 }
@@ -84,51 +107,31 @@ void Server::carry_out(CloseLink& close) {
   if (it != nodes_.end()) it->second->close(close.reason);
 }
 
-base::Status Server::complete(ReadJob& read) {
-  wire::ShowJobReply& show = *read.reply.mutable_show_job();
-  if (!show.has_job()) {
-    GW_TRY(row, reader_->ended_job(read.job));
-    if ((read.script || read.environment) && row.uid != read.reader_uid && !read.reader_is_admin)
-      return base::fail(base::ErrorCode::kDenied,
-                        fmt::format("access denied to job {}: it belongs to {}", row.id.value, row.user));
-    show.mutable_job()->set_id(row.id.value);
-    if (!show.mutable_job()->mutable_spec()->ParseFromString(row.spec) ||
-        !show.mutable_job()->mutable_status()->ParseFromString(row.status))
-      return base::fail(base::ErrorCode::kInternal, fmt::format("the record of job {} is damaged", row.id.value));
-  }
-  const wire::Launch& launch = show.job().spec().launch();
-  if (read.script) {
-    GW_TRY(script, blobs_->get(launch.script_hash()));
-    show.set_script(script);
-  }
-  if (read.environment) {
-    GW_TRY(environment, blobs_->get(launch.env_hash()));
-    show.set_environment(environment);
-  }
-  if (!read.history) return {};
-  constexpr size_t kMaxLines = 10'000;
-  GW_TRY(lines, reader_->history(read.job, kMaxLines));
-  for (const store::EventRow& line : lines) {
-    wire::HistoryEvent& event = *show.add_history();
-    event.set_seq(line.seq);
-    event.set_time_us(line.event.at.us);
-    event.set_kind(line.event.kind);
-    event.set_text(line.event.text);
-  }
-  return {};
+void Server::carry_out(ReadJob& read) {
+  const auto it = clients_.find(read.conn);
+  if (it == clients_.end()) return;
+  ++it->second.reads;
+  reading_->ask(read.reader_uid, [this, read]() mutable -> Worker::Then {
+    const base::Status done = complete(*reader_, read);
+    return [this, read = std::move(read), done]() mutable { answer_read(read, done); };
+  });
 }
 
-void Server::carry_out(ReadJob& read) {
-  const base::Status done = complete(read);
+void Server::answer_read(ReadJob& read, const base::Status& done) {
+  const auto it = clients_.find(read.conn);
+  if (it == clients_.end()) return;
+  --it->second.reads;
   if (!done) {
     base::Error error = done.error();
     if (error.code == base::ErrorCode::kNotFound) error.what = "invalid job id specified: " + read.job.text();
-    return answer_error(read.conn, read.reply.id(), error);
+    answer_error(read.conn, read.reply.id(), error);
+  } else {
+    Reply reply;
+    reply.conn = read.conn;
+    reply.reply = std::move(read.reply);
+    carry_out(reply);
   }
-  Reply reply;
-  reply.conn = read.conn;
-  reply.reply = std::move(read.reply);
-  carry_out(reply);
+  want_turn(it->first, it->second);
 }
 
 void Server::carry_out(SignTicket& asked) {
@@ -173,6 +176,7 @@ void Server::carry_out(TakeSnapshot& take) {
     for (size_t at = 0; at < bytes->size(); at += kPiece) {
       wire::ApiReply piece;
       piece.set_id(id);
+      piece.set_piece(static_cast<uint32_t>(at / kPiece + 1));
       piece.set_more(at + kPiece < bytes->size());
       piece.mutable_snapshot()->add_pieces(bytes->substr(at, kPiece));
       pieces.push_back(Reply{conn, {}, false, piece.SerializeAsString()});
@@ -186,9 +190,11 @@ void Server::carry_out(AskScheduler& ask) {
   scheduler_->inspect([this, ask](const sched::ClusterView& view, base::Time now) -> std::function<void()> {
     wire::ApiReply answer = answer_from(view, now, ask.request);
     answer.set_id(ask.request.id());
-    return [this, conn = ask.conn, bytes = answer.SerializeAsString()] {
+    return [this, conn = ask.conn, id = ask.request.id(), bytes = answer.SerializeAsString()] {
       std::vector<Outgoing> out;
-      out.push_back(Reply{conn, {}, false, bytes});
+      Reply answered{conn, {}, false, bytes};
+      answered.reply.set_id(id);
+      out.push_back(std::move(answered));
       committer_->add({}, std::move(out));  // what it shows may not be durable yet
     };
   });
@@ -196,29 +202,35 @@ void Server::carry_out(AskScheduler& ask) {
 
 void Server::carry_out(Fence& fence) {
   if (!fencing_.insert(fence.node).second) return;  // the last attempt is still under way
-  helpers_.emplace_back(
+  programs_.add(
       [this, node = fence.node, since = fence.since, program = config_.fence_program, poster = loop_.poster()] {
         const ProgramResult result = run_program(program, {node}, base::seconds(60));
         poster.post([this, node, since, result] {
           fencing_.erase(node);
-          core_->on_fenced(clock_.now(), node, since, result.exit_code == 0, result.text);
+          core_->on_fenced(read_clocks(), node, since, result.exit_code == 0, result.text);
           pump();
         });
       });
 }
 
 void Server::carry_out(Reload& reload) {
-  const auto refuse = [&](const base::Error& error) {
-    spdlog::error("reconfigure refused, the old configuration stays: {}", error.text());
-    if (reload.conn != 0) answer_error(reload.conn, reload.request_id, error);
-  };
-  auto fresh = config::load(config_.path);
-  if (!fresh) return refuse(fresh.error());
-  auto settings = settings_of(*fresh);
-  if (!settings) return refuse(settings.error());
-  std::vector<std::string> warnings = fresh->warnings;
-  const std::vector<std::string> changes = config::diff(config_, *fresh);
-  for (const std::string& key : config::restart_needed(config_, *fresh))
+  constexpr uint32_t kNobody = UINT32_MAX;
+  loading_->ask(kNobody, [this, reload, path = config_.path]() -> Worker::Then {
+    auto fresh = config::load(path);
+    base::Result<Settings> settings =
+        fresh ? settings_of(*fresh) : base::Result<Settings>(tl::unexpected(fresh.error()));
+    return [this, reload, fresh = std::move(fresh), settings = std::move(settings)]() mutable {
+      if (settings) return reconfigure(reload, std::move(*fresh), std::move(*settings));
+      spdlog::error("reconfigure refused, the old configuration stays: {}", settings.error().text());
+      if (reload.conn != 0) answer_error(reload.conn, reload.request_id, settings.error());
+    };
+  });
+}
+
+void Server::reconfigure(const Reload& reload, config::Config fresh, Settings settings) {
+  std::vector<std::string> warnings = fresh.warnings;
+  const std::vector<std::string> changes = config::diff(config_, fresh);
+  for (const std::string& key : config::restart_needed(config_, fresh))
     warnings.push_back(key + " takes effect when gctld is started again");
   if (reload.check_only) {
     Reply reply;
@@ -230,8 +242,8 @@ void Server::carry_out(Reload& reload) {
     return carry_out(reply);
   }
   spdlog::info("configuration read again: {} changes", changes.size());
-  config_ = std::move(*fresh);
-  core_->on_reconfigured(clock_.now(), std::move(*settings), reload, changes, warnings);
+  config_ = std::move(fresh);
+  core_->on_reconfigured(read_clocks(), std::move(settings), reload, changes, warnings);
   pump();
 }
 

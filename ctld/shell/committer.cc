@@ -107,13 +107,34 @@ bool Committer::commit(const std::vector<store::Batch>& writes) {
   }
 }
 
+void Committer::retire(store::RetireOrder order, RetiredFn fn) {
+  {
+    const std::lock_guard lock(mutex_);
+    retiring_.emplace(std::move(order), std::move(fn));
+  }
+  wake_.notify_one();
+}
+
+void Committer::retire_some(std::unique_lock<std::mutex> lock) {
+  const auto [order, fn] = std::move(*retiring_);
+  retiring_.reset();
+  lock.unlock();
+  poster_.post([alive = alive_, fn = fn, gone = store_->retire(order)] {
+    if (*alive) fn(gone);
+  });
+}
+
 void Committer::work() {
   while (true) {
     std::vector<store::Batch> writes;
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return is_stopping_ || !next_.empty(); });
-      if (next_.empty()) return;
+      wake_.wait(lock, [this] { return is_stopping_ || !next_.empty() || retiring_; });
+      if (next_.empty() && is_stopping_) return;
+      if (next_.empty()) {
+        retire_some(std::move(lock));
+        continue;
+      }
       writes = std::exchange(next_, {});
     }
     if (!commit(writes)) return;

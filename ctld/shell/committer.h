@@ -7,8 +7,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ctld/core/effects.h"
@@ -37,6 +39,9 @@ class Committer {
   /// Fetches the writes that are owed; called on the loop, at the latest by the destructor. To be set before anything
   /// that owes is added.
   void on_owed(std::function<store::Batch()> fn) { owed_fn_ = std::move(fn); }
+  using RetiredFn = std::function<void(const base::Result<uint64_t>&)>;
+  /// Has some old rows leave the store once no group waits to be written; `fn` is called on the loop. One at a time.
+  void retire(store::RetireOrder order, RetiredFn fn);
   /// Transactions that became durable.
   uint64_t commits() const { return commits_; }
   /// Nothing is under way or waits.
@@ -61,6 +66,7 @@ class Committer {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<store::Batch> next_;  // at most one group
+  std::optional<std::pair<store::RetireOrder, RetiredFn>> retiring_;
   bool is_stopping_ = false;
   std::thread thread_;
 
@@ -71,6 +77,7 @@ class Committer {
   void on_durable();
   void work();
   bool commit(const std::vector<store::Batch>& writes);
+  void retire_some(std::unique_lock<std::mutex> lock);
 };
 
 }  // namespace gw::ctld

@@ -82,7 +82,7 @@ void SchedulerThread::deliver(sched::Plan plan, PassReport report) {
     {
       const std::lock_guard lock(mutex_);
       is_in_flight_ = false;
-      is_nudged_ |= shared->exhausted;
+      is_nudged_ |= !shared->is_whole();
     }
     wake_.notify_one();
   });
@@ -132,6 +132,19 @@ sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<
   return plan;
 }
 
+bool SchedulerThread::is_as_told(const sched::Plan& plan, const PassReport& report) const {
+  return plan.reservations == promised_ && plan.would_move == would_move_ && report.fragmentation == fragmentation_;
+}
+
+/// Each job is looked at once in a round, whose passes tell their moves together.
+void SchedulerThread::add_moves_of_round(sched::Plan& plan) {
+  moves_of_round_.insert(moves_of_round_.end(), plan.would_move.begin(), plan.would_move.end());
+  if (plan.is_whole())
+    plan.would_move = std::exchange(moves_of_round_, {});
+  else
+    plan.would_move = moves_of_round_;
+}
+
 void SchedulerThread::work() {
   const sched::Budget budget;
   base::Time next_change = base::Time::never();
@@ -144,9 +157,11 @@ void SchedulerThread::work() {
     report.fragmentation = sched::fragmentation(view_.capacity(), view_.workload());
     sched::Plan plan = make_plan(budget, std::exchange(task.recorders, {}));
     next_change = plan.next_change_at;
-    if (plan.groups.empty() && !plan.exhausted && plan.reservations == promised_ && plan.would_move == would_move_ &&
-        report.fragmentation == fragmentation_)
+    add_moves_of_round(plan);
+    if (plan.groups.empty() && (!plan.is_whole() || is_as_told(plan, report))) {
+      if (!plan.is_whole()) nudge();  // nothing to say yet: it goes on where it stopped
       continue;
+    }
     promised_ = plan.reservations;
     would_move_ = plan.would_move;
     fragmentation_ = report.fragmentation;

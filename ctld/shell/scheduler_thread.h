@@ -69,6 +69,7 @@ class SchedulerThread {
   sched::ClusterView view_;                                   // the thread's own
   std::vector<sched::Reserve> promised_;                      // as last delivered
   std::vector<sched::WouldMove> would_move_;                  // likewise
+  std::vector<sched::WouldMove> moves_of_round_;              // of its passes so far
   std::vector<sched::PartitionFragmentation> fragmentation_;  // likewise
   std::thread thread_;
 
@@ -83,6 +84,8 @@ class SchedulerThread {
   bool is_asked() const { return is_stopping_ || is_nudged_ || !deltas_.empty() || !inspectors_.empty(); }
   sched::Plan plan_recorded(base::Time now, const sched::Budget& budget, std::vector<RecordFn> recorders);
   void look_for_others();
+  void add_moves_of_round(sched::Plan& plan);
+  bool is_as_told(const sched::Plan& plan, const PassReport& report) const;
   void deliver(sched::Plan plan, PassReport report);
   sched::Plan make_plan(const sched::Budget& budget, std::vector<RecordFn> recorders);
 };

@@ -4,15 +4,21 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
+#include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
+#include "base/check.h"
 #include "base/counted.h"
 #include "base/text.h"
+#include "ctld/shell/listen_host.h"
 #include "ctld/shell/settings.h"
 #include "plugin/orders.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/receive.h"
 
 namespace gw::ctld {
 
@@ -30,19 +36,30 @@ size_t memory_of(const std::vector<Outgoing>& held) {
   return bytes;
 }
 
+/// Tells this start of the controller from all others, on this store and its copies.
+std::string random_name() {
+  std::array<unsigned char, 8> bytes{};
+  GW_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
 }  // namespace
 
 Server::Server(config::Config config) : config_(std::move(config)), authenticator_(config_.munge_socket) {}
 
 Server::~Server() {
-  for (std::thread& helper : helpers_) helper.join();
   // The threads end before what they post to.
   http_.reset();
   listener_.reset();
   snapshots_.reset();
   scheduler_.reset();
   backups_.reset();
+  retention_.reset();
   committer_.reset();
+  reading_.reset();
+  loading_.reset();
   users_.reset();
   auth_pool_.reset();
 }
@@ -83,7 +100,9 @@ base::Status Server::open_store() {
   GW_TRY(settings, settings_of(config_));
   spdlog::info("order {} {} from {}", config_.order, settings.policy.order_version,
                plugin::Orders(config_.plugin_dirs).find(config_.order));
+  settings.incarnation = random_name();
   core_ = std::make_unique<Controller>(std::move(settings), now);
+  core_->set_lease_clock(base::boot_time_now());
   GW_TRY_STATUS(core_->restore(snapshot, now));
   spdlog::info("recovered {} without an end", base::counted(snapshot.jobs.size(), "job"));
   backups_ = std::make_unique<Backups>(
@@ -92,7 +111,9 @@ base::Status Server::open_store() {
       });
   GW_TRY(reader, store::open_reader(config_.state_dir));
   reader_ = std::move(reader);
-  blobs_ = std::make_unique<Blobs>(*reader_);
+  blobs_ = std::make_unique<Blobs>();
+  reading_ = std::make_unique<Worker>(loop_);
+  loading_ = std::make_unique<Worker>(loop_);
   committer_ = std::make_unique<Committer>(
       loop_, std::move(opened.store), [this](std::vector<Outgoing> out) { release(std::move(out)); },
       [this](const std::string& why) {
@@ -100,11 +121,12 @@ base::Status Server::open_store() {
         if (why.empty()) scheduler_->nudge();
         pump();
       });
+  retention_ = std::make_unique<RecordRetention>(loop_, *committer_, config_, [this] { return clock_.now(); });
   committer_->on_owed([this] { return core_->take_late_rows(); });
   scheduler_ = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
                                                  [this](const sched::Plan& plan, const PassReport& report) {
                                                    core_->on_fragmentation(report.fragmentation);
-                                                   core_->on_plan(clock_.now(), plan);
+                                                   core_->on_plan(read_clocks(), plan);
                                                    pump();
                                                  });
   snapshots_ = std::make_unique<Snapshots>(loop_, *scheduler_, GANGWAY_VERSION, config_.cluster);
@@ -115,8 +137,8 @@ base::Status Server::open_store() {
 base::Status Server::listen() {
   auth_pool_ = std::make_unique<link::AuthPool>(authenticator_, loop_);
   link::ServerOptions options;
-  const std::string host = config_.listen.empty() ? config_.controller_host : config_.listen;
-  options.address = fmt::format("{}:{}", host, config_.controller_port);
+  const std::string host = config_.listen.empty() ? listen_host(config_.controller_host) : config_.listen;
+  options.address = io::Address{host, config_.controller_port, {}}.text();
   options.name = config_.cluster + "/gctld";
   options.exempt_uid = config_.controller_uid;
   GW_TRY(listener, link::LinkServer::start(
@@ -150,8 +172,17 @@ const std::string& Server::metrics_text() {
   m.steps = report.steps;
   m.last_pass = report.last;
   m.commits = committer_->commits();
+  const io::Loop::Figures loop = loop_.figures();
+  m.loop_busy = loop.busy;
+  m.loop_cpu = loop.cpu;
+  m.loop_longest = loop.longest;
   metrics_made_ = now;
   return metrics_text_ = ctld::metrics_text(m);
+}
+
+base::Time Server::read_clocks() {
+  core_->set_lease_clock(base::boot_time_now());
+  return clock_.now();
 }
 
 void Server::run() {
@@ -167,46 +198,12 @@ void Server::on_link(const std::shared_ptr<link::SecureLink>& link) {
     on_client(number, link);
 }
 
-void Server::on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& link) {
-  Client& client = clients_[conn];
-  client.link = link;
-  link->on_message([this, conn](std::string_view bytes) { on_client_message(conn, bytes); });
-  link->on_closed([this, conn](const std::string&) {
-    clients_.erase(conn);
-    core_->on_client_gone(clock_.now(), conn);
-    pump();
-  });
-  users_->find(link->peer().uid, link->peer().gid,
-               [this, conn](const base::Result<Caller>& caller) { on_known(conn, caller); });
-}
-
-void Server::on_known(ConnId conn, const base::Result<Caller>& caller) {
-  const auto it = clients_.find(conn);
-  if (it == clients_.end()) return;
-  if (!caller) return it->second.link->close(caller.error().text());  // a client tries again by itself
-  it->second.caller = *caller;
-  it->second.is_known = true;
-  const std::vector<Waiting> waiting = std::exchange(it->second.waiting, {});
-  for (const Waiting& message : waiting) on_client_message(conn, message.bytes);
-}
-
-void Server::on_client_message(ConnId conn, std::string_view bytes) {
-  const auto it = clients_.find(conn);
-  if (it == clients_.end()) return;
-  constexpr size_t kMaxWaiting = 16;
-  if (it->second.is_known) return handle_request(conn, it->second, bytes);
-  const uint32_t uid = it->second.link->peer().uid;
-  if (it->second.waiting.size() >= kMaxWaiting || !held_.admit(uid))
-    return it->second.link->close("too many requests before the user is known");
-  it->second.waiting.push_back({std::string(bytes), held_.charge(uid, bytes.size())});
-}
-
 void Server::handle_request(ConnId conn, Client& client, std::string_view bytes) {
-  wire::ApiRequest request;
-  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    client.link->close("that is no request");
-    return;
-  }
+  auto received = wire::receive_request(bytes);
+  if (!received && received.error().code == base::ErrorCode::kProtocol)
+    return client.link->close(received.error().text());
+  if (!received) return answer_error(conn, wire::request_id(bytes), received.error());
+  wire::ApiRequest& request = *received;
   const Request size{client.link->peer().uid, bytes.size()};
   // An administrator's ping tells what is wrong.
   if (const base::Status taken = held_.admit(size.uid); !taken && !request.has_ping())
@@ -222,26 +219,30 @@ void Server::handle_request(ConnId conn, Client& client, std::string_view bytes)
   // Who waits for the end of a job may be silent for days.
   if (request.has_wait_job()) client.link->set_idle_timeout(base::Duration{0});
   const Caller caller = client.caller;
-  core_->on_request(clock_.now(), conn, caller, request);
+  core_->on_request(read_clocks(), conn, caller, request);
   pump(&size);
 }
 
 void Server::on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link) {
   nodes_[id] = link;
+  newcomers_.came(id, link);
   link->set_idle_timeout(base::Duration{0});  // the core watches its heartbeats
   const NodePeer peer{link->peer().uid, link->peer().host};
   link->on_message([this, id, peer](std::string_view bytes) {
-    wire::NodeToController message;
-    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      CloseLink close{id, "that is no message of a node"};
+    const auto message = wire::receive_node_message(bytes);
+    if (!message) {
+      spdlog::warn("a message of the node at {} is refused: {}", peer.address, message.error().text());
+      CloseLink close{id, message.error().text()};
       return carry_out(close);
     }
-    core_->on_node_message(clock_.now(), id, peer, message);
+    newcomers_.heard(id);
+    core_->on_node_message(read_clocks(), id, peer, *message);
     pump();
   });
   link->on_closed([this, id](const std::string& reason) {
     nodes_.erase(id);
-    core_->on_node_gone(clock_.now(), id, reason);
+    newcomers_.heard(id);
+    core_->on_node_gone(read_clocks(), id, reason);
     pump();
   });
 }
@@ -279,20 +280,35 @@ void Server::rearm() {
   const base::Duration wait = std::max(next - clock_.now(), base::Duration{0});
   tick_ = loop_.after(std::min(wait, base::hours(1)), [this] {
     tick_at_ = base::Time::never();
-    core_->on_tick(clock_.now());
-    pump();
+    tick();
   });
+}
+
+/// While the loop was busy time has passed that is nobody's silence: what waits unread is heard first.
+void Server::tick() {
+  const base::Time now = read_clocks();
+  for (const LinkId link : core_->silent_links(now))
+    if (const auto it = nodes_.find(link); it != nodes_.end() && it->second->has_unread()) core_->on_heard(now, link);
+  std::optional<base::Time> heard_until;
+  if (core_->looks_for_absent(now)) {
+    const base::Duration here = io::Loop::monotonic();
+    const link::LinkServer::Arrivals arrivals = newcomers_.arrivals(*listener_);
+    heard_until = now - (here - arrivals.heard_until);
+    if (arrivals.turned_away.us > 0) core_->on_turned_away(now - (here - arrivals.turned_away));
+  }
+  core_->on_tick(now, heard_until);
+  pump();
 }
 
 void Server::release(std::vector<Outgoing> out) {
   // A long list leaves holes all over the heap: give them back once it has been sent.
-  constexpr size_t kLong = 4;
-  const auto pieces = std::count_if(out.begin(), out.end(), [](const Outgoing& effect) {
+  constexpr uint32_t kLong = 4;
+  const bool is_end_of_long = std::any_of(out.begin(), out.end(), [](const Outgoing& effect) {
     const Reply* reply = std::get_if<Reply>(&effect);
-    return reply != nullptr && !reply->bytes.empty();
+    return reply != nullptr && reply->reply.piece() >= kLong && !reply->reply.more();
   });
   for (Outgoing& effect : out) std::visit([this](auto& e) { carry_out(e); }, effect);
-  if (static_cast<size_t>(pieces) < kLong) return;
+  if (!is_end_of_long) return;
   out.clear();
   trim_ = loop_.after(base::milliseconds(200), [] { malloc_trim(0); });
 }

@@ -9,22 +9,28 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "auth/munge.h"
+#include "base/boot_time.h"
 #include "base/time.h"
 #include "config/config.h"
 #include "ctld/core/controller.h"
 #include "ctld/shell/backups.h"
 #include "ctld/shell/blobs.h"
+#include "ctld/shell/client.h"
 #include "ctld/shell/committer.h"
+#include "ctld/shell/newcomers.h"
+#include "ctld/shell/program_pool.h"
+#include "ctld/shell/record_retention.h"
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
 #include "ctld/shell/steady_clock.h"
 #include "ctld/shell/ticket_key.h"
+#include "ctld/shell/turns.h"
 #include "ctld/shell/user_directory.h"
+#include "ctld/shell/worker.h"
 #include "io/http.h"
 #include "io/loop.h"
 #include "link/link_server.h"
@@ -44,28 +50,20 @@ class Server {
   uint16_t port() const { return listener_->bound_port(); }
 
  private:
-  struct Waiting {
-    std::string bytes;
-    HeldMemory::Charge charge;
-  };
-  struct Client {
-    std::shared_ptr<link::SecureLink> link;
-    Caller caller;
-    bool is_known = false;         // names were looked up
-    std::vector<Waiting> waiting;  // messages until then
-  };
-
   config::Config config_;
   SteadyClock clock_;
   io::Loop loop_;
   auth::MungeAuthenticator authenticator_;
   HeldMemory held_{HeldMemory::Limits{}};
-  std::unique_ptr<store::Reader> reader_;
+  std::unique_ptr<store::Reader> reader_;  // of the thread `reading_`
+  std::unique_ptr<Worker> reading_;        // the database
+  std::unique_ptr<Worker> loading_;        // the configuration
   std::unique_ptr<Blobs> blobs_;
   std::optional<auth::SigningKey> ticket_key_;
   std::unique_ptr<Controller> core_;
   std::unique_ptr<Committer> committer_;
   std::unique_ptr<Backups> backups_;
+  std::unique_ptr<RecordRetention> retention_;
   std::unique_ptr<SchedulerThread> scheduler_;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<UserDirectory> users_;
@@ -75,15 +73,20 @@ class Server {
   std::string metrics_text_;  // as last made
   base::Time metrics_made_;
   std::unordered_map<ConnId, Client> clients_;
+  Turns turns_;
+  bool is_serving_ = false;
   std::unordered_map<LinkId, std::shared_ptr<link::SecureLink>> nodes_;
+  Newcomers newcomers_;
   uint64_t next_number_ = 1;
   io::Timer tick_, trim_;
   base::Time tick_at_ = base::Time::never();
-  std::vector<std::thread> helpers_;  // fencing programs
-  std::set<std::string> fencing_;     // nodes that one runs for
+  ProgramPool programs_;           // for fencing
+  std::set<std::string> fencing_;  // nodes that a program runs for, or is to
 
   explicit Server(config::Config config);
   base::Status open_store();
+  /// The time for a call of the core, which is told the other clock.
+  base::Time read_clocks();
   base::Status listen();
   base::Status serve_metrics();
   const std::string& metrics_text();
@@ -92,9 +95,14 @@ class Server {
   void on_link(const std::shared_ptr<link::SecureLink>& link);
   void on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& link);
   void on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link);
-  void on_client_message(ConnId conn, std::string_view bytes);
-  void on_known(ConnId conn, const base::Result<Caller>& caller);
   void handle_request(ConnId conn, Client& client, std::string_view bytes);
+  // serve_clients.cc
+  void on_client_message(ConnId conn, std::string_view bytes);
+  void on_client_drained(ConnId conn);
+  void on_known(ConnId conn, const base::Result<Caller>& caller);
+  void want_turn(ConnId conn, const Client& client);
+  void serve();
+  void serve_one(ConnId conn);
 
   /// What a request counts for while its effects are held.
   struct Request {
@@ -105,9 +113,13 @@ class Server {
   /// was about, if any.
   void pump(const Request* request = nullptr);
   void rearm();
+  void tick();
   void release(std::vector<Outgoing> out);
   void carry_out(Reply& reply);
   void carry_out(ToNode& message);
+  static void put_launch(ToNode& message, const std::string& script, const std::string& environment);
+  void fetch_launch(const ToNode& message);
+  void send_to(link::SecureLink& link, const ToNode& message);
   void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
   void carry_out(CloseLink& close);
   void carry_out(ReadJob& read);
@@ -118,7 +130,8 @@ class Server {
   void carry_out(Fence& fence);
   void carry_out(Reload& reload);
   void carry_out(Note& note);
-  base::Status complete(ReadJob& read);
+  void answer_read(ReadJob& read, const base::Status& done);
+  void reconfigure(const Reload& reload, config::Config fresh, Settings settings);
   void answer_error(ConnId conn, uint64_t request_id, const base::Error& error);
 };
 

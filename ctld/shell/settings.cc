@@ -13,10 +13,16 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.allow_root_jobs = config.allow_root_jobs;
   s.max_jobs = config.max_jobs;
   s.max_script_bytes = config.max_script_bytes;
+  s.per_user.requests_per_second = config.user_requests_per_second;
+  s.per_user.request_burst = config.user_request_burst;
+  s.per_user.max_jobs = config.user_max_jobs;
+  s.per_user.max_stored_bytes = config.user_max_stored_bytes;
+  s.retention = {config.keep_environments, config.keep_scripts, config.keep_script_bytes};
   s.kill_wait = config.kill_wait;
   s.min_job_age = config.min_job_age;
   s.start_timeout = config.start_timeout;
   s.max_launch_failures = config.max_launch_failures;
+  s.node_launch_failures = config.node_launch_failures;
   s.requeue = config.requeue;
   s.default_qos = config.default_qos;
   s.default_qos_implied = config.default_qos_implied;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/reach.h"
 #include "wire/step_channels.h"
 
 namespace gw::attach {
@@ -200,7 +201,8 @@ void StepClient::go_if_ready() {
   if (nodes_.size() == 1) return;  // it was told with the launch
   wire::GoTasks& go = *order.mutable_go();
   if (nodes_.front().plan.launch.has_pmix())
-    for (const Node& node : nodes_) go.add_addresses(node.peer_address);
+    for (const Node& node : nodes_)
+      go.add_addresses(base::reachable_address(node.peer_address, base::host_of_address(node.plan.address)));
   order_all(order);
 }
 

@@ -2,8 +2,8 @@
 // the shared C++ run time) would double the start time of the commands.
 #include <fmt/format-inl.h>
 
-namespace fmt {
-inline namespace v9 {
+// The macros name the version's own namespace: {fmt} 9 is Debian 12's, 10 is Debian 13's.
+FMT_BEGIN_NAMESPACE
 namespace detail {
 
 template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
@@ -16,5 +16,4 @@ template void buffer<char>::append(const char*, const char*);
 template void vformat_to(buffer<char>&, string_view, basic_format_args<buffer_context<char>>, locale_ref);
 
 }  // namespace detail
-}  // namespace v9
-}  // namespace fmt
+FMT_END_NAMESPACE

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/name.h"
 #include "base/text.h"
 
 namespace gw::base {
@@ -13,11 +14,6 @@ namespace {
 
 constexpr size_t kMaxNameLength = 255;
 constexpr size_t kMaxDigits = 18;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_char(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c == '-';
-}
 
 uint64_t to_number(std::string_view digits) {
   uint64_t value = 0;
@@ -216,7 +212,7 @@ size_t compress_run(const std::vector<std::string>& names, size_t begin, std::st
 }
 
 /// Cuts the digits off the front of `text`, without their leading zeros.
-std::string_view take_number(std::string_view& text) {
+std::string_view take_shortest_digits(std::string_view& text) {
   size_t length = 0;
   while (length < text.size() && is_digit(text[length])) ++length;
   std::string_view digits = text.substr(0, length);
@@ -249,7 +245,7 @@ bool host_less(std::string_view a, std::string_view b) {
   std::string_view x = a, y = b;
   while (!x.empty() && !y.empty()) {
     if (is_digit(x.front()) && is_digit(y.front())) {
-      const std::string_view m = take_number(x), n = take_number(y);
+      const std::string_view m = take_shortest_digits(x), n = take_shortest_digits(y);
       if (m.size() != n.size()) return m.size() < n.size();
       if (m != n) return m < n;
     } else {

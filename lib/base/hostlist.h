@@ -2,6 +2,8 @@
 // Invariant: parsing never takes memory beyond `max_hosts` names, whatever the text says.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

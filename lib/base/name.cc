@@ -9,10 +9,6 @@
 
 namespace gw::base {
 
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
-
 Status check_name(std::string_view text, size_t max) {
   const bool is_name =
       !text.empty() && std::all_of(text.begin(), text.end(), is_name_char) && text.find_first_of("-._") != 0;

@@ -15,8 +15,6 @@ constexpr Mode kTable[] = {{"1049", false}, {"1047", false}, {"47", false},   {"
                            {"25", true},    {"1000", false}, {"1002", false}, {"1003", false}, {"1004", false},
                            {"1005", false}, {"1006", false}, {"1015", false}, {"2004", false}};
 
-constexpr char kEsc = '\x1b';
-
 }  // namespace
 
 void ScreenModes::feed(std::string_view bytes) {

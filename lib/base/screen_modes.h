@@ -9,6 +9,8 @@
 
 namespace gw::base {
 
+constexpr char kEsc = '\x1b';
+
 class ScreenModes {
  public:
   void feed(std::string_view bytes);

@@ -3,10 +3,12 @@
 
 #include <cstdlib>
 
+#include "base/screen_modes.h"
+
 namespace gw::base {
 namespace {
 
-constexpr char kEsc = '\x1b', kEnquiry = '\x05', kBell = '\a';
+constexpr char kEnquiry = '\x05', kBell = '\a';
 constexpr size_t kNotWhole = std::string_view::npos;
 
 struct Sequence {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 namespace gw::base {
 namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::string range_text(int64_t min, int64_t max) {
@@ -77,6 +77,14 @@ std::string_view trim(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
+}
+
+void drop_duplicates(std::vector<std::string>& names) {
+  if (names.size() < 2) return;
+  std::unordered_set<std::string> seen;
+  // A name that stood there a thousand times leaves no room for a thousand.
+  if (std::erase_if(names, [&seen](const std::string& name) { return !seen.insert(name).second; }) > 0)
+    names.shrink_to_fit();
 }
 
 std::string join(std::span<const std::string> parts, std::string_view separator) {

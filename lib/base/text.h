@@ -11,8 +11,13 @@
 
 namespace gw::base {
 
+/// In every locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// Splits at every `separator`; "" gives no part, "a,,b" gives three.
 std::vector<std::string> split(std::string_view text, char separator);
+/// Of names that stand twice the first stays, in its place.
+void drop_duplicates(std::vector<std::string>& names);
 std::string_view trim(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string to_lower(std::string_view text);

@@ -26,6 +26,7 @@ constexpr Duration microseconds(int64_t n) { return {n}; }
 constexpr Duration milliseconds(int64_t n) { return {n * 1'000}; }
 constexpr Duration seconds(int64_t n) { return {n * 1'000'000}; }
 constexpr Duration minutes(int64_t n) { return seconds(n * 60); }
+constexpr double in_seconds(Duration d) { return static_cast<double>(d.us) / 1e6; }
 constexpr Duration hours(int64_t n) { return minutes(n * 60); }
 /// Stands for UNLIMITED wherever a limit is meant.
 constexpr Duration kUnlimited{std::numeric_limits<int64_t>::max()};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace gw::bind {
 namespace {
@@ -56,6 +57,86 @@ std::vector<IndexSet> deal_units(const Dealer& d, const std::vector<IndexSet>& g
       }
   return dealt;
 }
+
+/// Tasks and units, and how far from each other.
+class Sharing {
+ public:
+  Sharing(const Dealer& d, const std::vector<IndexSet>& gpus, bool whole)
+      : units_(units_of(d, whole)), reach_(gpus.size(), kNuma), counts_(gpus.size()) {
+    for (const IndexSet& of_task : gpus) {
+      std::vector<uint32_t>& row = far_.emplace_back();
+      for (const Unit& unit : units_) row.push_back(distance(d, of_task, unit.core));
+    }
+  }
+
+  std::vector<IndexSet> run() {
+    find_reach();
+    count();
+    return deal();
+  }
+
+ private:
+  static constexpr uint32_t kNuma = 1, kAnywhere = 3;
+  std::vector<Unit> units_;
+  std::vector<std::vector<uint32_t>> far_;  // by task, then unit
+  std::vector<uint32_t> reach_;             // by task: how far it goes for its units
+  std::vector<uint64_t> counts_;            // likewise: how many it gets
+
+  void free_all() {
+    for (Unit& unit : units_) unit.is_taken = false;
+  }
+
+  /// The nearest free one, or none.
+  Unit* take_nearest(size_t task, uint32_t reach) {
+    size_t best = units_.size();
+    for (size_t u = 0; u < units_.size(); ++u)
+      if (!units_[u].is_taken && far_[task][u] <= reach && (best == units_.size() || far_[task][u] < far_[task][best]))
+        best = u;
+    if (best == units_.size()) return nullptr;
+    units_[best].is_taken = true;
+    return &units_[best];
+  }
+
+  /// As far as it takes to have one of its own.
+  void find_reach() {
+    std::vector<bool> has(reach_.size());
+    for (uint32_t reach = kNuma; reach <= kAnywhere; ++reach)
+      for (size_t t = 0; t < reach_.size(); ++t) {
+        if (has[t]) continue;
+        reach_[t] = reach;
+        has[t] = take_nearest(t, reach) != nullptr;
+      }
+    free_all();
+  }
+
+  /// One after the other, until nobody finds any more.
+  void count() {
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (size_t t = 0; t < reach_.size(); ++t) {
+        if (take_nearest(t, reach_[t]) == nullptr) continue;
+        ++counts_[t];
+        goes_on = true;
+      }
+    }
+    free_all();
+  }
+
+  /// Those with the least choice first, so that everybody finds what was counted; to each what lies together.
+  std::vector<IndexSet> deal() {
+    std::vector<size_t> order(reach_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto choice = [&](size_t t) {
+      return std::count_if(far_[t].begin(), far_[t].end(), [&](uint32_t far) { return far <= reach_[t]; });
+    };
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return choice(a) < choice(b); });
+    std::vector<IndexSet> dealt(reach_.size());
+    for (const size_t t : order)
+      for (uint64_t i = 0; i < counts_[t]; ++i)
+        if (const Unit* unit = take_nearest(t, reach_[t])) dealt[t] |= unit->pus;
+    return dealt;
+  }
+};
 
 }  // namespace
 
@@ -111,6 +192,13 @@ std::vector<IndexSet> Dealer::deal_cores(const std::vector<IndexSet>& gpus_of_ta
   if (all >= tasks * cpus) return deal_units(*this, gpus_of_tasks, cpus, false);
   if (cores_.size() >= tasks) return deal_units(*this, gpus_of_tasks, cores_.size() / tasks, true);
   return std::vector<IndexSet>(tasks, all_pus());
+}
+
+std::vector<IndexSet> Dealer::share_out(const std::vector<IndexSet>& gpus_of_tasks) const {
+  const uint64_t tasks = gpus_of_tasks.size();
+  const IndexSet all = all_pus();
+  if (all.size() < tasks) return std::vector<IndexSet>(tasks, all);
+  return Sharing(*this, gpus_of_tasks, cores_.size() >= tasks).run();
 }
 
 std::vector<IndexSet> Dealer::deal_in_order(size_t tasks, uint32_t cpus) const {

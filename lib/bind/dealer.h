@@ -21,6 +21,9 @@ class Dealer {
   /// The cores of each task, whole ones while there are enough and `whole` is wanted, as processor numbers.
   std::vector<base::IndexSet> deal_cores(const std::vector<base::IndexSet>& gpus_of_tasks, uint32_t cpus_per_task,
                                          bool whole) const;
+  /// All cores, in parts as equal as can be. A task with GPUs has cores of their NUMA nodes alone where there are any
+  /// for it, else of their sockets, else any.
+  std::vector<base::IndexSet> share_out(const std::vector<base::IndexSet>& gpus_of_tasks) const;
   /// Likewise in the order of the tasks, wherever their GPUs are; from the first again where there are too few.
   std::vector<base::IndexSet> deal_in_order(size_t tasks, uint32_t cpus_per_task) const;
 

@@ -16,6 +16,11 @@ std::vector<uint32_t> indices(const std::string& text) {
   return set ? set->to_vector() : std::vector<uint32_t>{};
 }
 
+std::vector<uint32_t> with(const std::vector<uint32_t>& cores, IndexSet more) {
+  for (const uint32_t c : cores) more.insert(c);
+  return more.to_vector();
+}
+
 template <typename Device>
 model::DeviceSpot spot_of(const Device& d) {
   return {d.pcie_switch(), d.host_bridge(), d.numa(), d.socket()};
@@ -23,15 +28,20 @@ model::DeviceSpot spot_of(const Device& d) {
 
 class Binder {
  public:
-  Binder(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request)
+  Binder(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request,
+         const IndexSet& unclaimed, bool is_begun)
       : node_(node),
         share_(share),
         request_(request),
-        dealer_(node, indices(share.cores()), indices(share.gpus())),
+        is_begun_(is_begun),
+        claimed_(node, indices(share.cores()), indices(share.gpus())),
+        dealer_(node, with(claimed_.cores(), unclaimed), claimed_.gpus()),
         all_(dealer_.all_pus()) {}
 
   Binding bind() {
     b_.places.resize(share_.tasks());
+    // What a claim leaves of its last core is among them.
+    if (all_.size() > claimed_.all_pus().size()) b_.unclaimed_cpus = all_.size() - share_.cpus();
     if (const base::Status read = read_words(); !read) {
       for (Place& place : b_.places) place.problem = read.error().text();
       return std::move(b_);
@@ -53,8 +63,10 @@ class Binder {
   const wire::NodeTopology& node_;
   const wire::NodeShare& share_;
   const wire::StepRequest& request_;
-  Dealer dealer_;
-  IndexSet all_;  // processors of the step
+  const bool is_begun_;
+  Dealer claimed_;
+  Dealer dealer_;  // of what the tasks may run on
+  IndexSet all_;   // processors of it
   Binding b_;
 
   base::Status read_words() {
@@ -122,11 +134,14 @@ class Binder {
   void deal_cores() {
     std::vector<IndexSet> gpus;
     for (const Place& place : b_.places) gpus.push_back(place.gpus);
-    const uint32_t cpus = request_.cpus_per_task();
-    const std::vector<IndexSet> dealt = b_.cpu.way == CpuWay::kRank
-                                            ? dealer_.deal_in_order(gpus.size(), cpus)
-                                            : dealer_.deal_cores(gpus, cpus, b_.cpu.way != CpuWay::kThreads);
+    const std::vector<IndexSet> dealt = deal(gpus, request_.cpus_per_task());
     for (size_t t = 0; t < dealt.size(); ++t) b_.places[t].pus = dealt[t];
+  }
+
+  std::vector<IndexSet> deal(const std::vector<IndexSet>& gpus, uint32_t cpus) const {
+    if (b_.cpu.way == CpuWay::kRank) return claimed_.deal_in_order(gpus.size(), cpus);
+    if (b_.cpu.way == CpuWay::kThreads) return claimed_.deal_cores(gpus, cpus, false);
+    return cpus == 0 ? dealer_.share_out(gpus) : claimed_.deal_cores(gpus, cpus, true);
   }
 
   template <typename SameAs>
@@ -173,16 +188,23 @@ class Binder {
     place.mems = memory_of(place.pus);
   }
 
+  /// Of what a task that runs was bound to: what no step has claimed since.
+  IndexSet left_of(IndexSet wanted) const {
+    wanted &= all_;
+    return wanted.empty() ? claimed_.all_pus() : wanted;
+  }
+
   void take_listed_cpus(const IndexSet& wanted, Place& place) const {
-    place.pus = wanted;
-    if (!wanted.is_subset_of(all_))
+    place.pus = is_begun_ ? left_of(wanted) : wanted;
+    if (!place.pus.is_subset_of(all_))
       place.problem = "--cpu-bind: mask " + mask_text(wanted) + " (CPUs " + wanted.text() +
                       ") is not within the CPUs of the step on this node: " + all_.text() + " (mask " +
                       mask_text(all_) + ")";
   }
 
   void take_listed_ldoms(const IndexSet& wanted, Place& place) const {
-    place.pus = in_numa(wanted);
+    place.pus = is_begun_ ? left_of(in_numa(wanted)) : in_numa(wanted);
+    if (is_begun_) return;
     for (const uint32_t numa : wanted.to_vector())
       if (in_numa(IndexSet::of({numa})).empty())
         place.problem = "--cpu-bind: mask " + mask_text(wanted) + " names NUMA node " + std::to_string(numa) +
@@ -263,8 +285,9 @@ class Binder {
 
 }  // namespace
 
-Binding bind_tasks(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request) {
-  return Binder(node, share, request).bind();
+Binding bind_tasks(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request,
+                   const IndexSet& unclaimed, bool is_begun) {
+  return Binder(node, share, request, unclaimed, is_begun).bind();
 }
 
 }  // namespace gw::bind

@@ -24,18 +24,23 @@ struct Place {
 
 /// How the tasks of a step are placed on a node.
 struct Binding {
-  std::vector<Place> places;  ///< By local task number.
-  bool binds_cpus = false;    ///< Else `pus` are all that the step has, or those of a place that are not enforced.
-  bool binds_memory = false;  ///< Else `mems` says what is near.
-  bool binds_gpus = false;    ///< Else all tasks see all GPUs of the step.
+  std::vector<Place> places;    ///< By local task number.
+  bool binds_cpus = false;      ///< Else `pus` are all that the step has, or those of a place that are not enforced.
+  bool binds_memory = false;    ///< Else `mems` says what is near.
+  bool binds_gpus = false;      ///< Else all tasks see all GPUs of the step.
+  uint32_t unclaimed_cpus = 0;  ///< Processors that the step may use beside those that it has claimed.
   CpuWords cpu;
   GpuWords gpu;
   MemWords mem;
 };
 
-/// The share's cores and GPUs must exist. Without words: in whole cores while there are enough; then in processors;
-/// then all tasks share all cores. With fewer GPUs than the tasks ask for they share them in turn. Words that cannot be
-/// read, or that name what the step has not got, are a problem of the places.
-Binding bind_tasks(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request);
+/// The cores and GPUs of the share, which are those that the step has claimed, must exist. `unclaimed`: what its tasks
+/// may run on besides, as claims.h says; where it is not said how many CPUs a task gets all of these are shared out.
+/// Without words: in whole cores while there are enough; then in processors; then all tasks share all cores. With fewer
+/// GPUs than the tasks ask for they share them in turn. Words that cannot be read, or that name what the step has not
+/// got, are a problem of the places; once the tasks run (`is_begun`) what is left of the cores that they name holds,
+/// and if nothing is what the step has claimed.
+Binding bind_tasks(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request,
+                   const base::IndexSet& unclaimed = {}, bool is_begun = false);
 
 }  // namespace gw::bind

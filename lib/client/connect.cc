@@ -9,6 +9,7 @@
 #include "auth/timed.h"
 #include "base/text.h"
 #include "client/connection.h"
+#include "client/private_cluster.h"
 #include "link/blocking_link.h"
 
 namespace gw::client {
@@ -52,7 +53,12 @@ base::Result<base::Duration> timeout_from_environment() {
 
 Patience real_patience() { return {monotonic_now, sleep_for}; }
 
-base::Result<config::Config> load_config() { return config::load_client_part(config::default_path()); }
+base::Result<config::Config> load_config() {
+  const std::string path = config::default_path();
+  auto config = config::load_client_part(path);
+  if (!config) return tl::unexpected(explain_no_config(std::move(config.error()), path));
+  return config;
+}
 
 base::Result<Connection> open_connection(const Program& program, const config::Config& config) {
   GW_TRY(timeout, timeout_from_environment());

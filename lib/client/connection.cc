@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "client/reply_assembly.h"
 #include "wire/convert.h"
 
 namespace gw::client {
@@ -39,6 +40,7 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kDeletePartition:
     case wire::ApiRequest::kSignalStep:
     case wire::ApiRequest::kEndAllocation:
+    case wire::ApiRequest::kDeleteHeldAside:
       return true;
     case wire::ApiRequest::kChangeQuotas:
       return !request.change_quotas().dry_run();
@@ -60,6 +62,7 @@ bool is_change(const wire::ApiRequest& request) {
     case wire::ApiRequest::kTicket:
     case wire::ApiRequest::kListSteps:
     case wire::ApiRequest::kStepUsage:
+    case wire::ApiRequest::kListHeldAside:
     case wire::ApiRequest::KIND_NOT_SET:
       return false;
   }
@@ -85,6 +88,7 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   said_ = false;
   for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
     auto reply = attempt(bytes, request.id(), waits);
+    if (reply && reply->error().retry_after_ms() > 0 && wait_as_told(reply->error())) continue;
     if (reply && reply->has_error()) return tl::unexpected(wire::from_wire(reply->error()));
     if (reply || !may_pass(reply.error())) return reply;
     channel_.reset();
@@ -96,6 +100,16 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
                         reply.error().hint);
     patience_.sleep(std::min(pause, reachable_until_ - now));
   }
+}
+
+/// A bound of the user's own was reached: the same request is taken in a while. False: longer than there is patience.
+bool Connection::wait_as_told(const wire::Error& refusal) {
+  const Duration pause = base::milliseconds(refusal.retry_after_ms());
+  const Duration now = patience_.now();
+  if (now + pause >= reachable_until_) return false;
+  if (now + pause >= tell_at_) say_waiting(wire::from_wire(refusal));
+  patience_.sleep(pause);
+  return true;
 }
 
 base::Result<wire::ApiReply> Connection::attempt(const std::string& bytes, uint64_t id, bool waits) {
@@ -113,7 +127,7 @@ base::Result<wire::ApiReply> Connection::attempt(const std::string& bytes, uint6
 }
 
 base::Result<wire::ApiReply> Connection::receive_reply(uint64_t id, bool waits) {
-  wire::ApiReply whole;  // a long list comes in pieces
+  ReplyAssembly assembly(id);
   while (true) {
     const Duration now = patience_.now();
     const bool will_tell = !said_ && !waits;
@@ -128,12 +142,8 @@ base::Result<wire::ApiReply> Connection::receive_reply(uint64_t id, bool waits) 
       say_waiting({ErrorCode::kTimeout, "no answer yet", {}});
       continue;
     }
-    wire::ApiReply reply;
-    if (!reply.ParseFromString(*message))
-      return base::fail(ErrorCode::kProtocol, "the controller's answer is unreadable");
-    if (reply.id() != id && reply.id() != 0) continue;  // it answers an earlier request that was given up
-    whole.MergeFrom(reply);
-    if (!reply.more()) return whole;
+    GW_TRY(reply, assembly.take(*message));
+    if (reply) return std::move(*reply);
   }
 }
 

@@ -45,6 +45,7 @@ class Connection {
  private:
   base::Result<wire::ApiReply> attempt(const std::string& bytes, uint64_t id, bool waits);
   base::Result<wire::ApiReply> receive_reply(uint64_t id, bool waits);
+  bool wait_as_told(const wire::Error& refusal);
   void say_waiting(const base::Error& why);
 
   Program program_;

@@ -9,8 +9,8 @@
 namespace gw::client {
 namespace {
 
-constexpr size_t kHelpColumn = 32;
-constexpr size_t kLineWidth = 100;
+constexpr size_t kHelpColumn = 30;
+constexpr size_t kLineWidth = 80;
 
 bool is_listed(const Option& o) { return o.handler && (o.flags & kHidden) == 0; }
 
@@ -42,6 +42,32 @@ void append_row(std::string& out, std::string_view label, std::string_view text)
     is_first = false;
   }
   if (is_first) out += head + "\n";
+}
+
+/// A command of an example, over several lines where it is too long: as a shell takes it, so that it can be copied.
+/// Blanks in quotes stay together.
+std::string example(std::string_view command) {
+  std::string out, line;
+  char quote = 0;
+  size_t from = 0;
+  const auto add = [&](std::string_view word) {
+    if (!line.empty() && 2 + line.size() + 1 + word.size() + 2 > kLineWidth) {
+      out += line + " \\\n";
+      line = "     ";
+    }
+    line += (line.empty() ? "" : " ") + std::string(word);
+  };
+  for (size_t i = 0; i <= command.size(); ++i) {
+    const char c = i < command.size() ? command[i] : ' ';
+    if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == quote)
+      quote = 0;
+    if (c != ' ' || (quote != 0 && i < command.size())) continue;
+    add(command.substr(from, i - from));
+    from = i + 1;
+  }
+  return out + line;
 }
 
 void append_paragraphs(std::string& out, std::string_view text) {
@@ -130,7 +156,9 @@ std::string help_text(const Program& program, const CommandDoc& doc, const std::
   };
   section("Exit codes", doc.exit_codes);
   section("Environment", doc.environment);
-  section("Examples", doc.examples);
+  std::vector<std::pair<std::string, std::string_view>> examples;
+  for (const auto& [command, text] : doc.examples) examples.emplace_back(example(command), text);
+  section("Examples", examples);
   return out;
 }
 

@@ -119,6 +119,7 @@ uint64_t free_memory(const wire::Node& n) {
 std::string reason_of(const wire::Node& n) {
   std::string reason = n.reason();
   if (reason.empty() && n.state().ends_with('*')) reason = "Not responding";
+  if (reason.empty()) reason = n.warning();
   return or_else(base::printable(reason, 1000), "none");
 }
 

@@ -39,10 +39,11 @@ std::vector<InfoRow> group_nodes(const Format& format,
 inline constexpr std::string_view kInfoFormat = "%#P %.5a %#.10l %.6D %.6t %N";
 inline constexpr std::string_view kInfoGpuFormat = "%#P %.5a %#.10l %.6D %.6t %#.13J %N";
 inline constexpr std::string_view kInfoLongFormat = "%#P %.5a %#.10l %#.10s %.4r %.8h %.10g %.6D %.11T %N";
-inline constexpr std::string_view kInfoLongGpuFormat = "%#P %.5a %#.10l %#.10s %.4r %.8h %.10g %.6D %.11T %#.13J %N";
+inline constexpr std::string_view kInfoLongGpuFormat = "%#P %.5a %#.10l %#.10s %.6D %.9T %#.13J %N";
 inline constexpr std::string_view kInfoNodeFormat = "%#N %.6D %#P %6t";
 inline constexpr std::string_view kInfoNodeGpuFormat = "%#N %.6D %#P %6t %#.13J";
 inline constexpr std::string_view kInfoNodeLongFormat = "%#N %.6D %#P %.11T %#.4c %#.8z %#.6m %#.8d %#.6w %.8f %20E";
+inline constexpr std::string_view kInfoNodeLongGpuFormat = "%#N %#P %.9T %#.4c %#.7z %#.7m %#.13J %E";
 inline constexpr std::string_view kInfoSummaryFormat = "%#P %.5a %#.10l %#.16F %N";
 inline constexpr std::string_view kInfoSummaryGpuFormat = "%#P %.5a %#.10l %#.16F %#.13J %N";
 inline constexpr std::string_view kInfoReasonFormat = "%#20E %#9u %19H %N";

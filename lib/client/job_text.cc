@@ -6,6 +6,7 @@
 #include "base/bitset.h"
 #include "base/text.h"
 #include "client/record.h"
+#include "model/job.h"
 
 namespace gw::client {
 namespace {
@@ -16,6 +17,9 @@ std::string joined(const google::protobuf::RepeatedPtrField<std::string>& names)
 }
 
 std::string text_or_null(const std::string& text) { return or_else(base::printable(text, 4096), "(null)"); }
+
+/// Not of an allocation or a step: their streams are at their client.
+bool has_script(const wire::Job& job) { return job.spec().kind() == static_cast<uint32_t>(model::JobKind::kBatch); }
 
 void add_identity(Record& r, const wire::Job& job) {
   const wire::JobSpec& s = job.spec();
@@ -50,7 +54,7 @@ void add_state(Record& r, const JobRow& row, bool detail) {
   r.line()
       .put("Requeue", job.spec().requeue() ? 1 : 0)
       .put("Restarts", job.status().restarts())
-      .put("BatchFlag", job.spec().het_offset() == 0 ? 1 : 0)
+      .put("BatchFlag", job.spec().het_offset() == 0 && has_script(job) ? 1 : 0)
       .put("Reboot", 0)
       .put("ExitCode", exit_code(job));
   if (detail) r.line().put("DerivedExitCode", "0:0");
@@ -177,9 +181,11 @@ void add_launch(Record& r, const wire::Job& job) {
   r.line().put("Command", text_or_null(s.launch().command()));
   r.line().put("WorkDir", base::printable(s.launch().work_dir(), 4096));
   if (!s.comment().empty()) r.line().put("Comment", base::printable(s.comment(), 4096));
-  r.line().put("StdErr", base::printable(stderr_path(job), 4096));
-  r.line().put("StdIn", base::printable(stdin_path(job), 4096));
-  r.line().put("StdOut", base::printable(stdout_path(job), 4096));
+  if (has_script(job)) {
+    r.line().put("StdErr", base::printable(stderr_path(job), 4096));
+    r.line().put("StdIn", base::printable(stdin_path(job), 4096));
+    r.line().put("StdOut", base::printable(stdout_path(job), 4096));
+  }
   if (s.warn_signo() != 0)
     r.line().put("Signal",
                  fmt::format("{}{}@{}", s.warn_batch_only() ? "B:" : "", s.warn_signo(), s.warn_seconds_before()));

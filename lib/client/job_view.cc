@@ -130,7 +130,9 @@ base::Time end_of(const wire::Job& job) {
   if (state_of(job) == model::JobState::kCompleting && outcome_of(job) != nullptr && outcome_of(job)->ended_us() != 0)
     return {outcome_of(job)->ended_us()};
   const base::Time start = start_of(job);
-  if (!start || time_limit(job) == base::kUnlimited || state_of(job) == model::JobState::kSuspended) return {};
+  // One that is ending does so when its processes have gone: before its limit, or after.
+  const bool is_open = state_of(job) == model::JobState::kSuspended || state_of(job) == model::JobState::kCompleting;
+  if (!start || time_limit(job) == base::kUnlimited || is_open) return {};
   return start + stood_still(job) + time_limit(job);
 }
 
@@ -170,6 +172,7 @@ std::string exit_code(const wire::Job& job) {
 std::string reason_word(const wire::Job& job) {
   if (job.status().has_waiting()) {
     const uint32_t reason = job.status().waiting().reason();
+    if (reason == static_cast<uint32_t>(model::WaitReason::kNone)) return "NotYetConsidered";  // by the scheduler
     return reason > static_cast<uint32_t>(model::WaitReason::kDependency)
                ? "Unknown"
                : std::string(model::name(static_cast<model::WaitReason>(reason)));

@@ -313,6 +313,7 @@ std::string ping_json(const wire::PingReply& r) {
                                  {"nodes_up", r.nodes_up()},
                                  {"nodes", r.nodes()},
                                  {"store_state", r.store_state()},
+                                 {"held_aside", r.held_aside()},
                                  {"boot_time", seconds(r.boot_us())},
                                  {"now", seconds(r.now_us())}}});
   return finished(std::move(j));

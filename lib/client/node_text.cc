@@ -67,6 +67,7 @@ void add_condition(Record& r, const wire::Node& n) {
   r.line().put("CfgTRES", tres(cpu_counts(n).total, n.schedulable_mem_mb(), n.total_gpus()));
   r.line().put("AllocTRES", tres(n.alloc_cpus(), n.alloc_mem_mb(), gpu_counts(n).used));
   if (!n.warning().empty()) r.line().put("Warning", base::printable(n.warning(), 1000));
+  if (n.foreign_runs_size() > 0) r.line().put("ForeignRuns", joined(n.foreign_runs(), ""));
   if (!n.reason().empty())
     r.line().put("Reason", base::printable(n.reason(), 1000) + " [" + or_else(n.reason_user(), "unknown") + "@" +
                                show_time({n.reason_time_us()}, "Unknown") + "]");

@@ -121,7 +121,7 @@ struct Style {
   const char *unicode, *ascii, *colour;
 };
 constexpr Style kStyles[] = {{"█", "#", "\033[32m"}, {"▓", "+", "\033[33m"}, {"▒", "-", "\033[36m"}, {"░", ".", ""}};
-constexpr const char* kMeanings[] = {"within its guarantee", "borrowed", "lent to others", "idle"};
+constexpr const char* kMeanings[] = {"guaranteed", "borrowed", "lent to others", "idle"};
 
 /// So many of `cells` for each part: in proportion, at least one where there is anything.
 std::vector<size_t> split_cells(const std::vector<uint64_t>& parts, size_t cells) {
@@ -251,7 +251,7 @@ size_t bar_cells(const std::vector<size_t>& widths, size_t columns) {
   return left < kLeast ? 0 : std::min(left, kMost);
 }
 
-std::string page_of(const std::vector<Row>& rows, const std::string& resource, const ShareView& view) {
+std::string page_of(const std::vector<Row>& rows, const std::string& resource, const ShareView& view, bool& has_bars) {
   bool has_limits = false;
   for (const Row& row : rows)
     if (const Line* line = line_of(*row.side, resource)) has_limits |= line->has_limit();
@@ -260,6 +260,7 @@ std::string page_of(const std::vector<Row>& rows, const std::string& resource, c
   for (const Row& row : rows) page.cells.push_back(cells_of(row, resource, has_limits, view.is_long));
   const std::vector<size_t> widths = widths_of(page, !view.no_header);
   const size_t cells = bar_cells(widths, view.columns);
+  has_bars |= cells > 0;
   for (const Row& row : rows) {
     const Line* line = line_of(*row.side, resource);
     page.bars.push_back(line == nullptr ? "" : bar_of(*line, view, cells));
@@ -356,8 +357,11 @@ Result<std::string> share_text(const wire::ShowSharesReply& shares, const ShareV
   GW_TRY(rows, Tree(shares, view).rows());
   if (view.parsable || view.parsable2) return delimited(rows, resources, view);
   std::string out;
-  for (const std::string& resource : resources) out += (out.empty() ? "" : "\n") + page_of(rows, resource, view);
-  if (!view.no_header) out += legend(view) + "  (reclaim: " + base::printable(shares.reclaim()) + ")\n";
+  bool has_bars = false;
+  for (const std::string& resource : resources)
+    out += (out.empty() ? "" : "\n") + page_of(rows, resource, view, has_bars);
+  if (!view.no_header)
+    out += (has_bars ? legend(view) + "  " : "") + "(reclaim: " + base::printable(shares.reclaim()) + ")\n";
   const std::string loans = loans_of(shares, rows, resources);
   return loans.empty() ? out : out + "\n" + loans;
 }

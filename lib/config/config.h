@@ -23,7 +23,7 @@ struct Config {
   // controller:
   std::string controller_host = "localhost";  ///< Where clients and nodes connect.
   uint16_t controller_port = 6920;
-  std::string listen = "";  ///< Address to bind; empty: as controller_host resolves, or all if it is not local.
+  std::string listen = "";                  ///< Address to bind; empty: by controller_host.
   std::string controller_user = "gangway";  ///< Name or number; only this uid can decode what clients send.
   uint32_t controller_uid = 0;              ///< Resolved from controller_user.
   std::string state_dir = "/var/lib/gangway";
@@ -40,7 +40,8 @@ struct Config {
   std::string spool_dir = "/var/spool/gangway";  ///< Step folders, scripts.
   std::string containment = "auto";              ///< auto | cgroup_v2 | cgroup_v1 | cgroup_mixed | none
   bool constrain_devices = true;
-  uint32_t max_processes = 0;  ///< Per job and node; 0: no limit.
+  uint32_t max_processes = 65'536;         ///< Per job and node; 0: no limit.
+  std::string step_ports = "61000-64999";  ///< As base::parse_port_range takes it.
 
   // jobs:
   bool allow_root_jobs = false;
@@ -49,10 +50,25 @@ struct Config {
   base::Duration kill_wait = base::seconds(30);      ///< SIGTERM to SIGKILL at the time limit and on cancel.
   base::Duration min_job_age = base::seconds(300);   ///< Ended jobs stay visible in gqueue -t all for so long.
   base::Duration start_timeout = base::seconds(60);  ///< A gang not prepared by then is released and tried again.
-  uint32_t max_launch_failures = 5;                  ///< In a row on account of nodes; then the job is held.
-  bool requeue = true;                               ///< Default for jobs that do not say.
+  uint32_t node_launch_failures = 3;  ///< Of different jobs, in a row; then the node is drained. 0: never.
+  uint32_t max_launch_failures = 5;   ///< In a row on account of nodes; then the job is held.
+  bool requeue = true;                ///< Default for jobs that do not say.
   std::string default_qos = "normal";
   bool default_qos_implied = false;  ///< Not in the list of the file: its jobs run at the root of the tree.
+
+  // users: what each user who is no administrator may take of the controller
+  uint32_t user_requests_per_second = 1'000;  ///< 0: no bound.
+  uint32_t user_request_burst = 20'000;
+  uint32_t user_max_jobs = 200'000;  ///< Not ended.
+  uint64_t user_max_stored_bytes = uint64_t{1} << 30;
+
+  // retention: how long what ended jobs leave is kept; 0 for ever, but for environments
+  base::Duration keep_environments = base::minutes(5);
+  base::Duration keep_scripts = base::hours(7 * 24);
+  uint64_t keep_script_bytes = uint64_t{4} << 30;
+  base::Duration keep_ended_jobs = base::hours(400 * 24);
+  base::Duration keep_events = base::hours(90 * 24);
+  std::string archive_dir;  ///< Empty: what is over is deleted.
 
   // nodes (timing of the links):
   base::Duration heartbeat = base::seconds(10);

@@ -103,12 +103,13 @@ void check_parents(std::span<const Value> items, const Config& c, std::span<cons
   }
 }
 
-// A default_qos that was written must be one of the list; one that was not is added to it.
+// A default_qos that was written must be one of the list, but for the built-in one, which is there whether it is
+// written or not; one that was not written is added to the list.
 void add_default_qos(const Value& root, Config& c, std::span<const std::string> names, Problems& problems) {
   if (std::find(names.begin(), names.end(), c.default_qos) != names.end()) return;
   const Value* jobs = root.find("jobs");
   const Value* written = jobs == nullptr ? nullptr : jobs->find("default_qos");
-  if (written != nullptr && !names.empty())
+  if (written != nullptr && !names.empty() && c.default_qos != Config().default_qos)
     return problems.error(*written, fmt::format("no QOS \"{}\"", c.default_qos),
                           base::did_you_mean(c.default_qos, names));
   model::Qos qos;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ports.h"
 #include "base/text.h"
 #include "config/orders.h"
 #include "config/read.h"
@@ -81,6 +82,8 @@ void check_sections(const Value& root, const Config& c, Problems& problems) {
                    "give the host name of the controller");
   check_host(root, "controller.host", c.controller_host, problems);
   check_host(root, "controller.listen", c.listen, problems);
+  if (const auto ports = base::parse_port_range(c.step_ports); !ports)
+    problems.error(place_of(root, "node_daemon.step_ports"), ports.error().what, ports.error().hint);
   if (c.run_dir.size() > kLongRunDir)
     problems.error(place_of(root, "controller.run_dir"),
                    fmt::format("controller.run_dir is longer than {} characters", kLongRunDir),

@@ -213,10 +213,10 @@ class JobReader {
     job.time_limit = line.time_limit;
     job.time_min = line.time_min;
     if (has(item, "time_limit") && job.time_limit == Duration{})
-      reading_.problems.error(place_of(item, "time_limit"), "a time limit of nothing", "leave it out for no limit");
+      reading_.problems.error(place_of(item, "time_limit"), "a time limit of nothing", "UNLIMITED is no limit");
     if (job.time_min > job.time_limit)
       reading_.problems.error(place_of(item, "time_min"), "time_min is above time_limit");
-    if (job.time_limit != base::kUnlimited) return;
+    if (has(item, "time_limit")) return;  // UNLIMITED too is an answer
     for (const auto& p : scenario_.cluster.partitions)
       if (p.name == job.asks.partitions.front()) job.time_limit = p.default_time;
   }
@@ -257,6 +257,9 @@ class JobReader {
   void set_elastic(const JobLine& line, const Value& item, ScenarioJob& job) {
     if (line.min_tasks > job.asks.request.tasks)
       reading_.problems.error(place_of(item, "min_tasks"), "min_tasks is above tasks");
+    if (line.min_tasks > 0 && !job.components.empty())
+      reading_.problems.error(place_of(item, "min_tasks"), "min_tasks does not go with hetjob",
+                              "all components start and end together, so none of them is elastic");
     job.min_tasks = line.min_tasks == job.asks.request.tasks ? 0 : line.min_tasks;
   }
 

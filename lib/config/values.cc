@@ -295,7 +295,7 @@ void read_list(const KeyInfo& key, std::vector<std::string>& to, const Value& va
 }
 
 // A scalar that YAML reads back as this text.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   bool is_plain =
       !text.empty() &&
       std::all_of(text.begin(), text.end(), [](char c) { return base::is_name_char(c) || c == '/' || c == '@'; }) &&
@@ -319,7 +319,7 @@ std::string list_text(const KeyInfo& key, const std::vector<std::string>& all) {
 std::string weights_text(const std::map<std::string, double>& weights, std::string_view is,
                          std::string_view separator) {
   std::vector<std::string> parts;
-  for (const auto& [name, weight] : weights) parts.push_back(fmt::format("{}{}{}", quoted(name), is, weight));
+  for (const auto& [name, weight] : weights) parts.push_back(fmt::format("{}{}{}", in_quotes(name), is, weight));
   return base::join(parts, separator);
 }
 
@@ -327,7 +327,7 @@ std::string amounts_text(const model::Amounts& amounts, std::string_view is, std
   std::vector<std::string> parts;
   for (const auto& [resource, amount] : amounts)
     parts.push_back(
-        fmt::format("{}{}{}", is == "=" ? resource : quoted(resource), is, model::format_amount(resource, amount)));
+        fmt::format("{}{}{}", is == "=" ? resource : in_quotes(resource), is, model::format_amount(resource, amount)));
   return base::join(parts, separator);
 }
 
@@ -386,12 +386,12 @@ std::string yaml_value(const KeyInfo& key, Ref from) {
   auto* list = std::get_if<std::vector<std::string>*>(&from);
   bool is_text =
       std::holds_alternative<std::string*>(from) || std::holds_alternative<std::optional<base::Duration>*>(from);
-  if (list == nullptr) return is_text ? quoted(show_value(key, from)) : show_value(key, from);
+  if (list == nullptr) return is_text ? in_quotes(show_value(key, from)) : show_value(key, from);
   std::string text = list_text(key, **list);
   if (key.kind == Kind::kHosts || (key.kind == Kind::kAddresses && text.find('[') != std::string::npos))
-    return (*list)->empty() ? "[]" : quoted(text);
+    return (*list)->empty() ? "[]" : in_quotes(text);
   std::vector<std::string> items;
-  for (const std::string& item : **list) items.push_back(quoted(item));
+  for (const std::string& item : **list) items.push_back(in_quotes(item));
   return "[" + base::join(items, ", ") + "]";
 }
 

@@ -137,6 +137,11 @@ uint16_t SockAddr::port() const {
   return 0;
 }
 
+void SockAddr::set_port(uint16_t port) {
+  if (storage.ss_family == AF_INET) reinterpret_cast<sockaddr_in*>(&storage)->sin_port = htons(port);
+  if (storage.ss_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(&storage)->sin6_port = htons(port);
+}
+
 bool needs_lookup(const Address& address) {
   return !address.is_unix() && address.host != "*" && !look_up(address.host, address.port, AI_NUMERICHOST);
 }

@@ -38,6 +38,7 @@ struct SockAddr {
   /// The same without the port.
   std::string host() const;
   uint16_t port() const;
+  void set_port(uint16_t port);  ///< Of IPv4 and IPv6.
 };
 
 /// Whether resolve() would ask a name service, which may block for long.

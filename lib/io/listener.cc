@@ -2,13 +2,16 @@
 #include "io/listener.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 
 #include "base/check.h"
+#include "base/ports.h"
 
 namespace gw::io {
 namespace {
@@ -25,9 +28,9 @@ bool is_dead_socket(const SockAddr& address) {
   return probe && connect(probe.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED;
 }
 
-Result<Fd> bind_and_listen(const SockAddr& address, const ListenOptions& options) {
+Result<Fd> bind_and_listen(const SockAddr& address, const ListenOptions& options, int& error) {
   Fd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return base::fail_errno("cannot make a socket for " + options.address, errno);
+  if (!fd) return base::fail_errno("cannot make a socket for " + options.address, error = errno);
   const int on = 1, off = 0;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (address.storage.ss_family == AF_INET6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
@@ -39,7 +42,7 @@ Result<Fd> bind_and_listen(const SockAddr& address, const ListenOptions& options
     failed = bind(fd.get(), address.get(), address.size);
   }
   if (failed != 0 || listen(fd.get(), options.backlog) != 0) {
-    const int error = errno;
+    error = errno;
     return base::fail_errno(
         "cannot listen on " + options.address, error,
         error == EADDRINUSE ? "another program, perhaps an earlier run of this one, listens there" : "");
@@ -49,14 +52,46 @@ Result<Fd> bind_and_listen(const SockAddr& address, const ListenOptions& options
   return fd;
 }
 
+struct Place {
+  Address address;
+  base::PortRange ports;  ///< Instead of the address's port, unless they are any.
+};
+
+Result<Place> parse_place(const std::string& text) {
+  const size_t dash = text.rfind('-'), colon = text.rfind(':');
+  const bool has_range = dash != std::string::npos && colon != std::string::npos && dash > colon && text[0] != '/';
+  if (!has_range || text.starts_with("unix:")) {
+    GW_TRY(address, parse_address(text));
+    return Place{std::move(address), {}};
+  }
+  GW_TRY(ports, base::parse_port_range(std::string_view(text).substr(colon + 1)));
+  GW_TRY(address, parse_address(text.substr(0, colon) + ":0"));
+  return Place{std::move(address), ports};
+}
+
+/// One that is free. It begins anywhere, so that those who come at the same time seldom try the same.
+Result<Fd> listen_in_range(SockAddr address, const base::PortRange& ports, const ListenOptions& options) {
+  const auto start = static_cast<uint32_t>(std::random_device()());
+  for (uint32_t i = 0; i < ports.size(); ++i) {
+    address.set_port(static_cast<uint16_t>(ports.first + (uint64_t{start} + i) % ports.size()));
+    int error = 0;
+    auto fd = bind_and_listen(address, options, error);
+    if (fd || error != EADDRINUSE) return fd;
+  }
+  return base::fail(ErrorCode::kUnavailable,
+                    fmt::format("cannot listen on {}: no port of {} is free", options.address, ports.text()));
+}
+
 }  // namespace
 
 Result<Fd> Listener::make_socket(const ListenOptions& options) {
-  GW_TRY(address, parse_address(options.address));
-  GW_TRY(candidates, resolve(address));
+  GW_TRY(place, parse_place(options.address));
+  GW_TRY(candidates, resolve(place.address));
   Result<Fd> fd = base::fail(ErrorCode::kInternal, "no address");
   for (const SockAddr& candidate : candidates) {
-    fd = bind_and_listen(candidate, options);
+    int error = 0;
+    fd = place.ports.is_any() ? bind_and_listen(candidate, options, error)
+                              : listen_in_range(candidate, place.ports, options);
     if (fd) break;
   }
   return fd;
@@ -108,12 +143,20 @@ bool Listener::accept_one() {
     pause(base::fail_errno("cannot accept connections", error, "raise the limit of open files").value());
     return false;
   }
+  if (!fd && (error == EAGAIN || error == EWOULDBLOCK)) was_empty_at_ = Loop::monotonic();
   if (!fd) return error == ECONNABORTED || error == EINTR;
   tune_socket(fd.get());
   auto stream = Stream::adopt(loop_, std::move(fd), options_.max_out_bytes);
   stream->keep(token_);
   accept_fn_(std::move(stream));
   return true;
+}
+
+base::Duration Listener::accepted_until() {
+  const base::Duration now = Loop::monotonic();
+  pollfd waiting{fd_.get(), POLLIN, 0};
+  if (poll(&waiting, 1, 0) == 0) was_empty_at_ = now;
+  return was_empty_at_;
 }
 
 // The listening socket stays readable: it is left alone for a while, so that the loop does not spin.

@@ -14,7 +14,7 @@
 namespace gw::io {
 
 struct ListenOptions {
-  std::string address;         ///< See parse_address; port 0 lets the system choose.
+  std::string address;  ///< See parse_address; port 0 lets the system choose, "host:FIRST-LAST" takes a free one.
   size_t max_connections = 0;  ///< Connections open at once; 0 for no bound. Further ones wait in the backlog.
   size_t max_out_bytes = kDefaultMaxOut;  ///< For each accepted stream.
   int backlog = 4096;
@@ -29,8 +29,8 @@ class Listener {
   /// May free connections.
   using PausedFn = std::function<void(const base::Error&)>;
 
-  /// Errors: bad address, unknown host, address in use (named), no permission. A unix socket left by a dead process is
-  /// replaced; one that answers is not.
+  /// Errors: bad address, unknown host, address in use (named), no permission; kUnavailable: no port of a range is
+  /// free. A unix socket left by a dead process is replaced; one that answers is not.
   static base::Result<std::unique_ptr<Listener>> open(Loop& loop, const ListenOptions& options, AcceptFn on_accept,
                                                       PausedFn on_paused = {});
   /// The same in two steps: for a process that is to hold the socket before the one that serves it is there.
@@ -44,6 +44,10 @@ class Listener {
   uint16_t bound_port() const { return address_.port(); }
   /// With the port that the system chose.
   std::string bound_address() const { return address_.text(); }
+  /// By when everybody who had come was accepted; by Loop::monotonic().
+  base::Duration accepted_until();
+  /// The same as far as it is known without a look.
+  base::Duration was_empty_at() const { return was_empty_at_; }
   size_t open_connections() const { return static_cast<size_t>(token_.use_count()) - 1; }
 
  private:
@@ -61,6 +65,7 @@ class Listener {
   std::shared_ptr<void> token_;  // one copy in each open stream
   Watch watch_;
   Timer retry_;
+  base::Duration was_empty_at_ = Loop::monotonic();
 };
 
 }  // namespace gw::io

@@ -5,7 +5,9 @@
 #include <sys/eventfd.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +19,30 @@
 namespace gw::io {
 
 using Base = std::shared_ptr<event_base>;
+
+namespace {
+
+/// When the first callback of the present turn began; zero: none has yet. A loop belongs to one thread.
+thread_local base::Duration turn_began;
+
+/// Turns of a loop: what happens between waking up and waiting again.
+struct Turns {
+  base::Duration busy, longest, longest_before;  // the last two by windows of a minute
+  base::Duration window_began;
+
+  void add(base::Duration began, base::Duration ended) {
+    constexpr base::Duration kWindow = base::minutes(1);
+    if (ended - window_began >= kWindow) {
+      longest_before = ended - window_began < kWindow * 2 ? longest : base::Duration{};
+      longest = {};
+      window_began = ended;
+    }
+    busy = busy + (ended - began);
+    longest = std::max(longest, ended - began);
+  }
+};
+
+}  // namespace
 
 namespace detail {
 
@@ -37,6 +63,7 @@ struct EventState : std::enable_shared_from_this<EventState> {
   }
   void fire() {
     const auto guard = shared_from_this();
+    if (turn_began.us == 0) turn_began = Loop::monotonic();
     if (!is_active) return;
     if (is_once) {
       is_active = false;
@@ -133,6 +160,7 @@ struct Loop::Impl {
   std::vector<EventHandle> signals;
   std::unordered_map<const void*, std::shared_ptr<void>> held;
   bool is_stopping = false;
+  Turns turns;
 
   void run_posts() {
     eventfd_t count = 0;
@@ -175,7 +203,18 @@ Loop::~Loop() {
 
 void Loop::run() {
   impl_->is_stopping = false;
-  while (!impl_->is_stopping) event_base_loop(impl_->base.get(), EVLOOP_NO_EXIT_ON_EMPTY);
+  while (!impl_->is_stopping) {
+    turn_began = {};
+    event_base_loop(impl_->base.get(), EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+    if (turn_began.us > 0) impl_->turns.add(turn_began, monotonic());
+  }
+}
+
+Loop::Figures Loop::figures() const {
+  timespec cpu{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+  return {impl_->turns.busy, base::seconds(cpu.tv_sec) + base::microseconds(cpu.tv_nsec / 1000),
+          std::max(impl_->turns.longest, impl_->turns.longest_before)};
 }
 
 void Loop::stop() {

@@ -83,6 +83,13 @@ class Loop {
   /// Keeps an object that must outlive its owner for a while; release() gives it back, or nothing if it is not held.
   void hold(std::shared_ptr<void> object);
   std::shared_ptr<void> release(const void* object);
+  /// How the loop was used by run(). To be asked from its thread.
+  struct Figures {
+    base::Duration busy;     ///< Time between waking up and waiting again, in all.
+    base::Duration cpu;      ///< Processor time of its thread, in all.
+    base::Duration longest;  ///< Longest time between waking up and waiting again, of the last minute or two.
+  };
+  Figures figures() const;
   /// Milliseconds and finer of a clock that never jumps; only differences mean something.
   static base::Duration monotonic();
 

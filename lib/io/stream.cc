@@ -69,6 +69,11 @@ void Stream::on_readable() {
   (*fn)({buffer.data(), static_cast<size_t>(n)});
 }
 
+bool Stream::has_unread() const {
+  char byte = 0;
+  return fd_ && recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 void Stream::lose(int error) {
   was_ended_by_peer_ |= error == ECONNRESET || error == EPIPE;
   close(is_closing_ ? close_reason_ : fmt::format("connection lost: {}", std::strerror(error)));

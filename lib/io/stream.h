@@ -45,6 +45,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Ends the connection at once.
   void close(std::string reason);
   bool is_closed() const { return !fd_; }
+  /// Bytes have come that are not read yet.
+  bool has_unread() const;
   /// The other end of the connection was closed, as by a process that ended: not so if its network only fell silent.
   bool was_ended_by_peer() const { return was_ended_by_peer_; }
   /// Stops or starts reading, for back-pressure.

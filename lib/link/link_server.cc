@@ -41,6 +41,7 @@ class LinkServer::Pending : public std::enable_shared_from_this<Pending> {
   Pending(LinkServer& server, std::shared_ptr<io::Stream> stream)
       : server_(server),
         stream_(std::move(stream)),
+        came_after_(server.listener_->was_empty_at()),
         address_(stream_->peer_text()),
         handshake_(server.options_.name, server.options_.versions, server.nonces_) {}
   ~Pending() {
@@ -78,12 +79,16 @@ class LinkServer::Pending : public std::enable_shared_from_this<Pending> {
 
   const std::string& address() const { return address_; }
   bool is_silent() const { return stage_ == Stage::kHello; }
+  bool has_said_something() const { return !is_silent() || decoder_.buffered_bytes() > 0 || stream_->has_unread(); }
+  base::Duration came_after() const { return came_after_; }
 
   std::shared_ptr<SecureLink> make_link(auth::Session session) {
     end();
     Peer who = peer(session.version);
-    return std::make_shared<SecureLink>(server_.loop_, std::move(stream_), std::move(session), std::move(who),
-                                        std::move(decoder_));
+    auto link = std::make_shared<SecureLink>(server_.loop_, std::move(stream_), std::move(session), std::move(who),
+                                             std::move(decoder_));
+    link->set_came_after(came_after_);
+    return link;
   }
   Peer peer(uint16_t version) const {
     return {handshake_.uid(), handshake_.gid(), handshake_.role(), version, address_, stream_->peer_host()};
@@ -94,6 +99,7 @@ class LinkServer::Pending : public std::enable_shared_from_this<Pending> {
 
   LinkServer& server_;
   std::shared_ptr<io::Stream> stream_;
+  base::Duration came_after_;
   std::string address_;
   auth::ServerHandshake handshake_;
   wire::FrameDecoder decoder_{wire::kMaxHandshakeFrame};
@@ -157,6 +163,12 @@ class LinkServer::Pending : public std::enable_shared_from_this<Pending> {
   }
 
   void on_timeout() {
+    // It is our time that ran out, not the other side's, while what it said is not read.
+    if (stream_->has_unread()) {
+      timer_ = server_.loop_.after(base::seconds(1), [this] { on_timeout(); });
+      return;
+    }
+    if (has_said_something()) server_.turned_away_ = io::Loop::monotonic();
     const bool waits_for_munge = stage_ == Stage::kCredential;
     fail({ErrorCode::kTimeout,
           waits_for_munge ? "munged on the server's host does not answer" : "the handshake was not finished in time",
@@ -195,6 +207,11 @@ base::Result<std::unique_ptr<LinkServer>> LinkServer::start(io::Loop& loop, Auth
   return server;
 }
 
+LinkServer::Arrivals LinkServer::arrivals() const {
+  const base::Duration accepted = listener_->accepted_until();
+  return {pending_.empty() ? accepted : std::min(accepted, pending_.front()->came_after()), turned_away_};
+}
+
 size_t LinkServer::link_count() const { return census_->total; }
 
 void LinkServer::on_accept(std::shared_ptr<io::Stream> stream) {
@@ -215,6 +232,7 @@ void LinkServer::drop_oldest(const std::string& why) {
   if (victim == pending_.end()) victim = pending_.begin();
   if (victim == pending_.end()) return;
   const auto pending = *victim;
+  if (pending->has_said_something()) turned_away_ = io::Loop::monotonic();
   pending_.erase(victim);
   pending->drop(why);
   if (refused_fn_) refused_fn_(pending->address(), {ErrorCode::kUnavailable, why, ""});

@@ -54,6 +54,12 @@ class LinkServer {
   std::string bound_address() const { return listener_->bound_address(); }
   size_t handshake_count() const { return pending_.size(); }
   size_t link_count() const;
+  /// Both by io::Loop::monotonic().
+  struct Arrivals {
+    base::Duration heard_until;  ///< Whoever came by then has a link, was refused, or has gone.
+    base::Duration turned_away;  ///< When somebody who had said something was last let go for want of room or time.
+  };
+  Arrivals arrivals() const;
 
  private:
   class Pending;
@@ -79,6 +85,7 @@ class LinkServer {
   std::shared_ptr<void> refused_token_;          // one copy in each refused connection that still reads its reason
   std::list<std::shared_ptr<Pending>> pending_;  // oldest first
   std::unique_ptr<io::Listener> listener_;
+  base::Duration turned_away_ = {};
 };
 
 }  // namespace gw::link

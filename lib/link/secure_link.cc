@@ -45,7 +45,10 @@ void SecureLink::start() {
   stream_->on_data([weak = weak_from_this()](std::string_view bytes) {
     if (const auto self = weak.lock()) self->on_data(bytes);
   });
-  stream_->on_drained([this] { charge_buffers(); });
+  stream_->on_drained([this] {
+    charge_buffers();
+    if (drained_fn_ && !is_closed_) drained_fn_();
+  });
   const auto guard = shared_from_this();
   deliver();
 }
@@ -136,6 +139,7 @@ void SecureLink::on_stream_closed(const std::string& reason) {
   charge(0);
   const ClosedFn fn = std::move(closed_fn_);
   closed_fn_ = nullptr;
+  drained_fn_ = nullptr;
   message_fn_.reset();
   if (fn) fn(reason);
 }

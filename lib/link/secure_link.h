@@ -48,11 +48,18 @@ class SecureLink : public std::enable_shared_from_this<SecureLink> {
   /// Set both in the callback that hands the link over; messages that came with the handshake follow at once after it.
   void on_message(MessageFn fn) { message_fn_ = std::make_shared<MessageFn>(std::move(fn)); }
   void on_closed(ClosedFn fn) { closed_fn_ = std::move(fn); }
+  /// Called each time that all which waited to be sent has been handed to the system.
+  void on_drained(io::Callback fn) { drained_fn_ = std::move(fn); }
   /// Sends what waits, then the reason, and ends the connection. The other side's on_closed gets the reason.
   void close(std::string reason);
   /// Ends the connection at once, telling nobody.
   void drop(std::string reason);
   bool is_closed() const { return is_closed_; }
+  /// Bytes have come that are not read yet.
+  bool has_unread() const { return stream_->has_unread(); }
+  /// On the server's side: the connection came after this, by io::Loop::monotonic().
+  base::Duration came_after() const { return came_after_; }
+  void set_came_after(base::Duration at) { came_after_ = at; }
 
   const Peer& peer() const { return peer_; }
   /// Host of this end, as the other end sees it without address translation.
@@ -78,8 +85,10 @@ class SecureLink : public std::enable_shared_from_this<SecureLink> {
   wire::FrameDecoder decoder_;
   std::shared_ptr<MessageFn> message_fn_;
   ClosedFn closed_fn_;
+  io::Callback drained_fn_;
   std::string peer_reason_;  // what the other side said on closing
   bool is_closed_ = false;   // no more messages either way
+  base::Duration came_after_ = {};
   base::Duration idle_limit_ = {};
   base::Duration last_activity_ = {};
   io::Timer idle_timer_;

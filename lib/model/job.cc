@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace gw::model {
 
 const Limits::Table& Limits::table() const {
@@ -15,9 +17,14 @@ std::string_view name(OnPreempt what) {
   return kNames[static_cast<size_t>(what)];
 }
 
+base::Status normalise(JobSpec& s) {
+  base::drop_duplicates(s.partitions);
+  return normalise(s.request);
+}
+
 base::Status check_times(const JobSpec& s, base::Time now) {
   if (s.time_min.us < 0) return base::invalid("--time-min: a negative time");
-  if (s.time_min > s.time_limit)
+  if (s.time_limit.us > 0 && s.time_min > s.time_limit)
     return base::invalid("--time-min=" + base::format_duration(s.time_min) + " is more than the time limit of " +
                          base::format_duration(s.time_limit));
   if (!s.deadline) return {};

@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/contract.h"
 #include "model/job_state.h"
 #include "model/request.h"
 
@@ -114,6 +115,9 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
+/// As normalise() of its request; partitions that are named twice go.
+base::Status normalise(JobSpec& spec);
+
 /// Refuses times that contradict each other: a time_min above the limit, a deadline before which not even the shortest
 /// run could end. `now` is the time of submission.
 base::Status check_times(const JobSpec& spec, base::Time now);
@@ -162,8 +166,7 @@ struct Waiting {
 
 /// A node that an elastic gang has above its smallest size.
 struct Piece {
-  base::JobId id;  ///< Under which the scheduler knows it.
-  base::NodeId node;
+  base::JobId id;         ///< Under which the scheduler knows it.
   base::Time until;       ///< It leaves then; zero: it stays.
   bool is_ready = false;  ///< The node has prepared its share.
   bool operator==(const Piece&) const = default;
@@ -194,10 +197,11 @@ struct Placed {
   base::Time kill_sent;                ///< When the end was asked for; zero if not.
   bool warned = false;                 ///< The warning signal was sent.
   base::Time saved;                    ///< Since when its work is lost if it ends now; zero: since the start.
-  base::Duration lease_over = {};      ///< So long after contact was lost the node has ended it itself; zero: no lease.
-  std::vector<Piece> pieces;           ///< Of an elastic gang.
-  std::optional<Claim> moves_to;       ///< Of one that is moved: what is kept for it until it has left this place.
-  bool preemptible = true;             ///< When it was placed: what it may keep does not change while it has it.
+  Contract contract;
+  base::Duration uncut_limit = {};  ///< The time limit before it was cut (time_min) for this run; zero: it was not.
+  std::map<base::NodeId, Piece> pieces;  ///< Of an elastic gang.
+  std::optional<Claim> moves_to;         ///< Of one that is moved: what is kept for it until it has left this place.
+  bool preemptible = true;               ///< When it was placed: what it may keep does not change while it has it.
   std::optional<Suspension> suspension;
   uint32_t next_step = 0;           ///< Number of the next step.
   uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.
@@ -224,13 +228,15 @@ struct Job {
   JobState state = JobState::kPending;
   std::variant<Waiting, Placed, Ended> phase;
   base::Time submitted;
-  base::Time eligible;           ///< Since when it could have run.
-  uint32_t attempt = 0;          ///< Number of placements so far.
-  uint32_t restarts = 0;         ///< Requeues after having run.
-  uint32_t launch_failures = 0;  ///< In a row; gives the back-off.
-  uint32_t preemptions = 0;      ///< Runs that were ended so that others had room.
-  uint64_t lost_gpu_ms = 0;      ///< Milliseconds of whole GPUs whose work was lost by preemptions.
-  std::string last_failure;      ///< Why the last run did not come to its own end, for people; empty if none did.
+  base::Time eligible;                  ///< Since when it could have run.
+  uint32_t attempt = 0;                 ///< Number of placements so far.
+  uint32_t restarts = 0;                ///< Requeues after having run.
+  uint32_t launch_failures = 0;         ///< In a row, where it could go nowhere else; gives the back-off.
+  std::vector<std::string> shuns = {};  ///< Nodes that failed to launch it, by name; none once it has started.
+  base::Time shuns_until;               ///< Until then it goes elsewhere; zero: nowhere is shunned.
+  uint32_t preemptions = 0;             ///< Runs that were ended so that others had room.
+  uint64_t lost_gpu_ms = 0;             ///< Milliseconds of whole GPUs whose work was lost by preemptions.
+  std::string last_failure;  ///< Why the last run did not come to its own end, for people; empty if none did.
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&phase); }
   Waiting* waiting() { return std::get_if<Waiting>(&phase); }

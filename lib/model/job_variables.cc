@@ -83,6 +83,7 @@ constexpr auto kJobVariables = std::to_array<std::string_view>({
     "HOSTLIST_FILE",
     "PREEMPT_FILE",
     "ON_PREEMPT",
+    "COMMAND_PATH",
 });
 constexpr auto kDeviceVariables =
     std::to_array<std::string_view>({"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"});

@@ -3,6 +3,8 @@
 #include "model/request.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_set>
 
 #include "base/text.h"
 
@@ -22,6 +24,14 @@ std::string n(uint64_t value) { return std::to_string(value); }
 base::Status in_range(uint64_t value, uint64_t low, uint64_t high, const char* option) {
   if (value >= low && value <= high) return {};
   return invalid(std::string(option) + ": " + n(value) + " is out of range", "from " + n(low) + " to " + n(high));
+}
+
+void drop_names_twice(Request& r) {
+  base::drop_duplicates(r.nodelist);
+  base::drop_duplicates(r.exclude);
+  std::set<FeatureSet> seen;
+  for (FeatureSet& set : r.features) base::drop_duplicates(set);
+  std::erase_if(r.features, [&seen](const FeatureSet& set) { return !seen.insert(set).second; });
 }
 
 base::Status check_memory(const Request& r) {
@@ -72,6 +82,7 @@ base::Status check_gpus(Request& r) {
     if (r.cpus_per_gpu != 0) return invalid("--cpus-per-gpu is given, but no GPUs are asked for");
     if (r.mem_per_gpu_mb != 0) return invalid("--mem-per-gpu is given, but no GPUs are asked for");
     if (r.gpu_milli != kWholeGpu) return invalid("a part of a GPU is asked for, but no GPU");
+    r.cpus_by_gpus = false;
     return {};
   }
   if (r.gpus == 0) {  // --gpus=0 asks for none
@@ -79,9 +90,11 @@ base::Status check_gpus(Request& r) {
     r.gpu_type.clear();
     r.gpu_milli = kWholeGpu;
     r.cpus_per_gpu = 0;
+    r.cpus_by_gpus = false;
     r.mem_per_gpu_mb = 0;
     return {};
   }
+  r.cpus_by_gpus = r.cpus_by_gpus && r.cpus_per_gpu == 0 && r.cpus_per_task <= 1;
   if (r.cpus_per_gpu != 0 && r.cpus_per_task > 1)
     return invalid("-c/--cpus-per-task and --cpus-per-gpu are mutually exclusive");
   return in_range(r.gpus, 1, kMaxGpus, "number of GPUs");
@@ -116,8 +129,9 @@ base::Status apply_segment(Request& r) {
 
 /// Nodes that -w names but -x forbids, or more than the gang may have.
 base::Status check_node_lists(const Request& r) {
+  const std::unordered_set<std::string_view> excluded(r.exclude.begin(), r.exclude.end());
   for (const std::string& node : r.nodelist)
-    if (std::find(r.exclude.begin(), r.exclude.end(), node) != r.exclude.end())
+    if (excluded.contains(node))
       return invalid("node " + base::printable(node) + " is both in -w/--nodelist and in -x/--exclude");
   if (r.nodes_given && r.nodelist.size() > r.max_nodes)
     return invalid("-w/--nodelist names " + n(r.nodelist.size()) + " nodes, but -N/--nodes allows " + n(r.max_nodes));
@@ -209,6 +223,7 @@ base::Status check_elastic(Request& r) {
 }  // namespace
 
 base::Status normalise(Request& r) {
+  drop_names_twice(r);
   GW_TRY_STATUS(check_ranges(r));
   GW_TRY_STATUS(check_gpus(r));
   if (r.nodes_given) GW_TRY_STATUS(apply_segment(r));  // before the tasks are derived from the nodes

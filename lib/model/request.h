@@ -83,6 +83,7 @@ struct Request {
   std::vector<std::string> exclude;    ///< Must not use these nodes (-x).
   uint32_t gpu_milli = kWholeGpu;      ///< Thousandths of each GPU; less than a whole one only for one GPU on one node.
   uint32_t cpus_per_gpu = 0;           ///< --cpus-per-gpu; 0: not given.
+  bool cpus_by_gpus = false;           ///< Neither -c nor --cpus-per-gpu: with GPUs at least their part of the cores.
   uint64_t mem_per_gpu_mb = 0;         ///< --mem-per-gpu; 0: not given.
   std::vector<LocalityStep> locality;  ///< Empty: the tightest that is available, without waiting.
   uint32_t max_switches = 0;           ///< --switches=N: at most so many leaf switches; 0: not given.
@@ -105,7 +106,7 @@ struct Request {
 base::Result<std::vector<FeatureSet>> parse_features(const std::string& text);
 std::string format_features(const std::vector<FeatureSet>& features);
 /// Derives what follows from what was given (tasks from nodes x tasks_per_node, nodes from tasks / tasks_per_node, ...)
-/// and refuses contradictions, naming the options.
+/// and refuses contradictions, naming the options. Names that stand twice go.
 base::Status normalise(Request& r);
 /// GPUs that the whole job gets when it runs on `nodes` nodes.
 uint32_t total_gpus(const Request& r, uint32_t nodes);

@@ -21,10 +21,7 @@ Occurrence occurrence_at(Time start, Duration length, Duration every, Time now) 
 }
 
 bool Reservation::admits(const std::string& user, const std::string& account) const {
-  const auto lists = [](const std::vector<std::string>& list, const std::string& who) {
-    return list.empty() || std::find(list.begin(), list.end(), who) != list.end();
-  };
-  return !maintenance && lists(users, user) && lists(accounts, account);
+  return !maintenance && (users.empty() || users.contains(user)) && (accounts.empty() || accounts.contains(account));
 }
 
 namespace {

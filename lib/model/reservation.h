@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct Reservation {
   uint32_t node_count = 0;  ///< As asked; 0: the nodes were named.
   std::string partition;    ///< Where counted nodes come from, and where its jobs go that name none; may be empty.
   /// Who may run in it, by name. Where both lists have names a job must be of both.
-  std::vector<std::string> users, accounts;
+  std::set<std::string> users, accounts;
   base::Time start;
   base::Duration duration = base::kUnlimited;
   base::Duration every = {};  ///< Zero: once.

@@ -56,7 +56,12 @@ struct Step {
   bool is_ending = false;  ///< Its nodes were told to end it, or one of them said that it is over.
   ExitStatus exit;         ///< The worst so far.
   bool is_out_of_memory = false;
-  std::string detail;  ///< Why it could not run, for people.
+  bool is_lease_over = false;  ///< A node ended it, having been cut off for too long.
+  std::string detail;          ///< Why it could not run, for people.
+  // Not stored: counted again after a restart, when the nodes have said where their shepherds listen.
+  size_t ready_nodes = 0;  ///< With an address, and not gone.
+  size_t gone_nodes = 0;
+  bool is_killed = false;  ///< Its nodes were told to end it at once.
   bool is_ready() const { return static_cast<bool>(started); }
   std::string text() const { return job.text() + "." + std::to_string(number); }
   bool operator==(const Step&) const = default;

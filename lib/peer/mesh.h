@@ -22,7 +22,7 @@ namespace gw::peer {
 
 struct MeshOptions {
   Identity identity;
-  std::string listen;  ///< Address with port 0.
+  std::string listen;  ///< As io::ListenOptions::address.
   io::Fd listener;     ///< Instead: a socket that listens already.
   size_t max_message = size_t{64} << 20;
   size_t max_waiting = size_t{256} << 20;  ///< Bytes that wait to be sent to one node.

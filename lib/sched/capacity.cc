@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/check.h"
+#include "model/find_on.h"
 #include "sched/node_index.h"
 #include "sched/unit_table.h"
 
@@ -36,6 +39,16 @@ Capacity::Capacity() = default;
 Capacity::~Capacity() = default;
 Capacity::Capacity(Capacity&&) noexcept = default;
 Capacity& Capacity::operator=(Capacity&&) noexcept = default;
+
+namespace {
+
+/// The very topology, and as much of it on offer.
+bool offers_the_same(const NodeFacts& a, const NodeFacts& b) {
+  return a.topology == b.topology && a.cores == b.cores && a.gpus == b.gpus && a.mem_mb == b.mem_mb &&
+         a.features == b.features;
+}
+
+}  // namespace
 
 std::shared_ptr<const Make> Capacity::make_of(const NodeFacts& facts) {
   std::string key = fmt::format("{}|{}|{}|{}|{}", facts.topology ? model::make_hash(*facts.topology) : 0,
@@ -68,8 +81,8 @@ void Capacity::set_node(const NodeFacts& facts) {
   const bool is_new = !account || account->facts.name != facts.name;
   if (!account) account = std::make_unique<NodeAccount>();
   if (account->make) count_size(*account, -1);
+  if (!account->make || !offers_the_same(account->facts, facts)) account->make = make_of(facts);
   account->facts = facts;
-  account->make = make_of(facts);
   count_size(*account, 1);
   gain(facts.id);
   ids_[facts.name] = facts.id;
@@ -248,9 +261,13 @@ base::Status Capacity::allocate(JobId job, const std::string& partition, const m
 
 void Capacity::release(JobId job, NodeId node) {
   const auto it = holdings_.find(job);
-  if (it == holdings_.end() || std::erase(it->second.nodes, node) == 0) return;
+  if (it == holdings_.end()) return;
+  std::vector<NodeId>& nodes = it->second.nodes;
+  const auto at = model::find_on(nodes, node, [](NodeId id) { return id; });
+  if (at == nodes.end()) return;
+  nodes.erase(at);
   gain(node);
-  if (it->second.nodes.empty()) {
+  if (nodes.empty()) {
     jobs_with_end_ -= it->second.expected_end != base::Time::never();
     holdings_.erase(it);
   }
@@ -350,13 +367,16 @@ base::Status audit_node(const NodeAccount& account) {
 }  // namespace
 
 base::Status Capacity::audit() const {
+  std::set<std::pair<JobId, NodeId>> held_shares;
+  for (const auto& [job, holding] : holdings_)
+    for (NodeId id : holding.nodes)
+      if (!held_shares.emplace(job, id).second)
+        return base::invalid("the holding of job " + job.text() + " does not add up");
   for (const std::unique_ptr<NodeAccount>& account : nodes_) {
     if (!account) continue;
     GW_TRY_STATUS(audit_node(*account));
     for (const Occupant& o : account->occupants) {
-      const auto holding = holdings_.find(o.job);
-      if (holding == holdings_.end() ||
-          std::count(holding->second.nodes.begin(), holding->second.nodes.end(), account->facts.id) != 1)
+      if (!held_shares.contains({o.job, account->facts.id}))
         return base::invalid("the account of " + account->facts.name + " does not add up");
     }
     base::IndexSet free = account->facts.cores;

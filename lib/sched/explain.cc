@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -149,9 +151,14 @@ std::string feature_hint(const Capacity& capacity, const PartitionFacts& partiti
     there.insert(features.begin(), features.end());
   }
   const std::vector<std::string> known(there.begin(), there.end());
+  int looked_at = 0;
+  constexpr int kMost = 20;
   for (const model::FeatureSet& set : r.features)
-    for (const std::string& asked : set)
-      if (std::string hint = base::did_you_mean(asked, known); !there.contains(asked) && !hint.empty()) return hint;
+    for (const std::string& asked : set) {
+      if (there.contains(asked)) continue;
+      if (++looked_at > kMost) break;
+      if (std::string hint = base::did_you_mean(asked, known); !hint.empty()) return hint;
+    }
   return known.empty() ? "its nodes have none" : "its nodes have " + base::join(known, ", ");
 }
 
@@ -185,9 +192,9 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
     case Clause::kGpuType:
       return unknown_type(capacity, partition, r);
     case Clause::kFeatures:
-      return base::invalid(
-          fmt::format("no node of partition {} has the features {}", p, model::format_features(r.features)),
-          feature_hint(capacity, partition, r));
+      return base::invalid(fmt::format("no node of partition {} has the features {}", p,
+                                       base::printable(model::format_features(r.features))),
+                           feature_hint(capacity, partition, r));
     case Clause::kExcluded:
       return base::invalid(fmt::format("--exclude leaves no node of partition {}", p));
     case Clause::kNodeList:
@@ -197,13 +204,36 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
   }
 }
 
+bool has_links(const NodeAccount& a) {
+  const auto& links = a.facts.topology->gpu_links;
+  return std::any_of(links.begin(), links.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](uint64_t mbps) { return mbps > 0; });
+  });
+}
+
+/// --locality=nvlink to the end, where nothing is linked: that and nothing else is in the way.
+base::Status check_links(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  if (r.locality.empty() || r.locality.back().wait != base::kUnlimited ||
+      r.locality.back().level != model::Locality::kNvlink)
+    return {};
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (!a.facts.topology || has_links(a)) return {};
+  }
+  return base::invalid(fmt::format("--locality={} asked; no node of partition {} has links between its GPUs",
+                                   model::format_locality(r.locality), partition.name),
+                       "pcie, numa and node ask for GPUs close together without NVLink or xGMI");
+}
+
 base::Status check_names(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  if (r.nodelist.empty() && r.exclude.empty()) return {};
+  const std::unordered_set<std::string_view> there(partition.nodes.begin(), partition.nodes.end());
+  const std::unordered_set<std::string_view> excluded(r.exclude.begin(), r.exclude.end());
   for (const std::string& name : r.nodelist) {
     if (!capacity.id_of(name)) return unknown_node(partition, "-w/--nodelist", name);
-    if (std::find(partition.nodes.begin(), partition.nodes.end(), name) == partition.nodes.end())
+    if (!there.contains(name))
       return base::invalid(fmt::format("node {} of --nodelist is not in partition {}", name, partition.name));
-    if (std::find(r.exclude.begin(), r.exclude.end(), name) != r.exclude.end())
-      return base::invalid("node " + name + " stands in --nodelist and in --exclude");
+    if (excluded.contains(name)) return base::invalid("node " + name + " stands in --nodelist and in --exclude");
   }
   for (const std::string& name : r.exclude)
     if (!capacity.id_of(name)) return unknown_node(partition, "-x/--exclude", name);
@@ -252,6 +282,7 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
   const auto it = census.ruled_out.find(Clause::kUnregistered);
   if (it != census.ruled_out.end()) return {};  // a node that was never seen may turn out to hold it
   if (census.nodes == 0) return base::invalid(fmt::format("partition {} has no nodes", partition.name));
+  GW_TRY_STATUS(check_links(capacity, partition, request));
   if (census.fitting == 0) {
     const auto worst = std::max_element(census.ruled_out.begin(), census.ruled_out.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -4,16 +4,12 @@
 #include <algorithm>
 
 namespace gw::sched {
-namespace {
-
-bool names(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-}  // namespace
-
 Lots::Lots(const Capacity& capacity, const PartitionFacts& partition, const Need& need, const Look& look)
     : capacity_(capacity), partition_(partition), need_(need), look_(look), index_(capacity.index(partition.name)) {
+  const model::Request& r = need.request();
+  named_.insert(r.nodelist.begin(), r.nodelist.end());
+  excluded_.insert(r.exclude.begin(), r.exclude.end());
+  if (look.inside != nullptr) inside_.insert(look.inside->begin(), look.inside->end());
   if (look.against != Against::kNow || look.timeline == nullptr || index_ == nullptr) return;
   for (const auto& [node, bookings] : look.timeline->all()) {
     const uint32_t position = index_->position(node);
@@ -29,15 +25,15 @@ bool Lots::has_names() const {
   return !need_.request().nodelist.empty() || !need_.request().exclude.empty() || look_.inside != nullptr;
 }
 
-bool Lots::is_required(const NodeAccount& account) const { return names(need_.request().nodelist, account.facts.name); }
+bool Lots::is_required(const NodeAccount& account) const { return named_.contains(account.facts.name); }
 
 std::optional<Clause> Lots::ask_names(const NodeAccount& account) const {
   const model::Request& r = need_.request();
-  if (names(r.exclude, account.facts.name)) return Clause::kExcluded;
+  if (excluded_.contains(account.facts.name)) return Clause::kExcluded;
   // With -w and a fixed size the gang is exactly the named nodes.
   if (!r.nodelist.empty() && r.nodelist.size() >= r.max_nodes && r.nodes_given && !is_required(account))
     return Clause::kNodeList;
-  if (look_.inside != nullptr && !names(*look_.inside, account.facts.name)) return Clause::kReserved;
+  if (look_.inside != nullptr && !inside_.contains(account.facts.name)) return Clause::kReserved;
   return std::nullopt;
 }
 

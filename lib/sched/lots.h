@@ -5,6 +5,8 @@
 #include <deque>
 #include <functional>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "sched/need.h"
@@ -51,6 +53,7 @@ class Lots {
   const Need& need_;
   const Look& look_;
   const NodeIndex* index_;
+  std::unordered_set<std::string_view> named_, excluded_, inside_;  // of the request and of the look
   std::vector<NodeId> singled_;  // promised to others within the span: looked at one by one
   NodeBits singled_bits_;
   std::set<const NodeGroup*> thinned_;  // groups of the nodes singled out

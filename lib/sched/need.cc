@@ -2,6 +2,8 @@
 #include "sched/need.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "sched/unit_table.h"
 
@@ -45,9 +47,17 @@ uint32_t Need::gpus_for(uint32_t tasks, uint32_t there) const {
 
 uint32_t Need::cpus_for(const Make& make, uint32_t tasks, uint32_t gpus) const {
   const uint64_t per_gpu = request_.cpus_per_gpu > 0 ? request_.cpus_per_gpu : partition_.default_cpus_per_gpu;
-  const uint64_t asked = std::max<uint64_t>(uint64_t{tasks} * request_.cpus_per_task, uint64_t{gpus} * per_gpu);
+  uint64_t asked = std::max<uint64_t>(uint64_t{tasks} * request_.cpus_per_task, uint64_t{gpus} * per_gpu);
   const uint64_t threads = make.threads;
+  if (request_.cpus_by_gpus && per_gpu == 0) asked = std::max(asked, part_of_gpus(make, make.cores, gpus) * threads);
   return static_cast<uint32_t>(std::min<uint64_t>((asked + threads - 1) / threads * threads, UINT32_MAX));
+}
+
+// A tenth stays for jobs without GPUs, so that a node full of GPU jobs does not starve them.
+uint64_t Need::part_of_gpus(const Make& make, uint64_t amount, uint32_t gpus) const {
+  if (make.all_gpus == 0) return 0;
+  const uint64_t part = is_shared() ? request_.gpu_milli : model::kWholeGpu;
+  return amount * gpus * part / model::kWholeGpu / make.all_gpus * 9 / 10;
 }
 
 uint64_t Need::mem_for(const NodeFacts& facts, const Make& make, uint32_t tasks, uint32_t cpus, uint32_t gpus) const {
@@ -60,14 +70,11 @@ uint64_t Need::mem_for(const NodeFacts& facts, const Make& make, uint32_t tasks,
   const uint64_t by_partition =
       std::max(partition_.default_mem_per_cpu_mb * cpus, partition_.default_mem_per_gpu_mb * gpus);
   if (by_partition > 0) return by_partition;
-  // Nobody said: the cores' share of the node's memory, with GPUs nine tenths of theirs if that is more (a tenth stays
-  // for jobs without GPUs), so that no job can take memory out of proportion unasked.
+  // Nobody said: the cores' share of the node's memory, with GPUs nine tenths of theirs if that is more, so that no job
+  // can take memory out of proportion unasked.
   const uint64_t cores = std::max<uint32_t>(make.cores, 1);
   const uint64_t by_cores = facts.mem_mb * (cpus / make.threads) / cores;
-  const uint64_t part = is_shared() ? request_.gpu_milli : model::kWholeGpu;
-  const uint64_t by_gpus =
-      make.all_gpus == 0 ? 0 : facts.mem_mb * gpus * part / model::kWholeGpu / make.all_gpus * 9 / 10;
-  return std::max(by_cores, by_gpus);
+  return std::max(by_cores, part_of_gpus(make, facts.mem_mb, gpus));
 }
 
 base::IndexSet Need::usable_gpus(const Make& make, const base::IndexSet& free) const {
@@ -87,15 +94,20 @@ uint32_t Need::count_gpus(const Make& make, const Room& room) const {
   return n;
 }
 
+/// Most nodes have the features of others: each set of them is held against the request once.
+bool Need::has_features(const NodeFacts& facts) const {
+  const auto known = features_.find(facts.features);
+  if (known != features_.end()) return known->second;
+  const std::set<std::string_view> there(facts.features.begin(), facts.features.end());
+  const bool has = std::any_of(request_.features.begin(), request_.features.end(), [&](const model::FeatureSet& all) {
+    return std::all_of(all.begin(), all.end(), [&](const std::string& f) { return there.contains(f); });
+  });
+  features_.emplace(facts.features, has);
+  return has;
+}
+
 std::optional<Clause> Need::ask_static(const NodeFacts& facts, const Make& make) const {
-  if (!request_.features.empty()) {
-    const auto has = [&](const std::string& f) {
-      return std::find(facts.features.begin(), facts.features.end(), f) != facts.features.end();
-    };
-    if (std::none_of(request_.features.begin(), request_.features.end(),
-                     [&](const model::FeatureSet& all) { return std::all_of(all.begin(), all.end(), has); }))
-      return Clause::kFeatures;
-  }
+  if (!request_.features.empty() && !has_features(facts)) return Clause::kFeatures;
   if (!facts.topology) return Clause::kUnregistered;
   if (request_.gpus > 0 && !request_.gpu_type.empty() && !make.gpus_by_type.contains(request_.gpu_type))
     return Clause::kGpuType;

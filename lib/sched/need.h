@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sched/capacity.h"
 
@@ -59,7 +61,8 @@ class Need {
   uint32_t gpus_for(uint32_t tasks, uint32_t there) const;
   /// GPUs without which no node can be part of the gang.
   uint32_t least_gpus() const { return gpus_for(least_tasks(), 1); }
-  /// Hardware threads, in whole cores.
+  /// Hardware threads, in whole cores. Where nobody said how many: with GPUs nine tenths of their part of the cores, if
+  /// that is more than a CPU for each task.
   uint32_t cpus_for(const Make& make, uint32_t tasks, uint32_t gpus) const;
   uint64_t mem_for(const NodeFacts& facts, const Make& make, uint32_t tasks, uint32_t cpus, uint32_t gpus) const;
   /// GPUs of the right type among those free.
@@ -78,9 +81,15 @@ class Need {
   model::Locality level_of(const Make& make, const Room& room, uint32_t gpus) const;
 
  private:
+  /// Whole GPUs' worth of `amount`, which is that of all GPUs, without the tenth that stays for jobs without GPUs.
+  uint64_t part_of_gpus(const Make& make, uint64_t amount, uint32_t gpus) const;
+
   const model::Request& request_;
   const PartitionFacts& partition_;
   model::Locality level_;
+  mutable std::map<std::vector<std::string>, bool> features_;  // of nodes: do they meet the request?
+
+  bool has_features(const NodeFacts& facts) const;
 };
 
 }  // namespace gw::sched

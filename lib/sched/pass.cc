@@ -4,10 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "sched/earliest.h"
 
 namespace gw::sched {
+
+namespace {
+
+/// However many users there are, each has so much that something of it is looked at.
+constexpr uint64_t kLeastAllowance = 8;
+
+/// All of the budget if nobody else waits.
+uint64_t allowance_of_each(const Budget& budget, size_t users) {
+  if (users <= 1 || budget.per_user == 0) return UINT64_MAX;
+  return std::min(budget.per_user, std::max(budget.placements / users, kLeastAllowance));
+}
+
+}  // namespace
 
 Pass::Pass(ClusterView& view, Time now, const Budget& budget)
     : view_(view),
@@ -144,14 +158,21 @@ std::optional<Turn> Pass::next_turn(const ClassKey& key) {
 
 Plan Pass::run() {
   plan_.epoch = view_.epoch();
+  plan_.at = now_;
+  change_at(view_.queue().next_change());
   book_advance_reservations();
   honour_claims();
   std::vector<Turn> turns;
+  std::unordered_set<uint32_t> users;
   for (const auto& [key, c] : view_.queue().classes()) {
     begin_class(key, c);
+    if (const auto uid = c.only_user()) users.insert(*uid);
     if (const auto turn = next_turn(key)) turns.push_back(*turn);
   }
   turns_.fill(turns);
+  allowance_ = allowance_of_each(budget_, users.size());
+  view_.cursor().begin_pass();
+  change_at(view_.cursor().next_change());
   while (!plan_.exhausted) {
     const auto turn = turns_.pop();
     if (!turn) break;
@@ -162,27 +183,53 @@ Plan Pass::run() {
   while (!left_by_.empty()) leave_nothing(left_by_.begin()->first);
   while (!taken_.empty()) give_back_part(taken_.begin()->first);
   plan_.placements = placements_;
+  const auto stopped = starts_ >= budget_.starts ? Cursor::End::kOutOfStarts : Cursor::End::kOutOfSteps;
+  const auto end = plan_.exhausted ? stopped : Cursor::End::kWhole;
+  plan_.put_off = view_.cursor().end_pass(plan_.epoch, end, plan_.next_change_at);
   return std::move(plan_);
 }
 
 void Pass::serve(const Turn& turn) {
-  if (starts_ >= budget_.starts || placements_ >= budget_.placements) {
+  if (starts_ >= budget_.starts || spent_ >= budget_.placements) {
     plan_.exhausted = true;
     return;
   }
   Progress& progress = progress_.at(turn.key);
-  const PendingJob& job = progress.next->second;
-  served_ = Served{progress.leaf, &progress.amounts, quotas_.is_guaranteed(progress.leaf, progress.amounts)};
+  served_ = Served{progress.leaf, &progress.amounts, turn.key, quotas_.is_guaranteed(progress.leaf, progress.amounts)};
   JobClass& job_class = view_.queue().job_class(*turn.key);
-  const bool is_known = !progress.is_blocked && is_still_blocked(job, job_class);
-  const Outcome outcome = decide(job, job_class, progress.is_blocked, is_known);
+  const bool is_passed = view_.cursor().is_passed(job_class);
+  const auto uid = job_class.only_user();
+  if (!is_passed && !progress.is_blocked && uid && spent_by_[*uid] >= allowance_)
+    return put_off(progress.next->second, *uid);
+  const uint64_t before = placements_;
+  const bool is_claimed = claimed_.contains(progress.next->second.id);
+  look_at(progress, job_class, is_passed);
+  if (is_passed || is_claimed) return;  // they are few, and have paid: promises are made anew in each pass
+  spent_ += placements_ - before;
+  if (uid) spent_by_[*uid] += placements_ - before;
+}
+
+void Pass::look_at(Progress& progress, JobClass& job_class, bool is_passed) {
+  const PendingJob& job = progress.next->second;
+  const bool is_blocked = progress.is_blocked || is_passed;
+  const bool is_known = !is_blocked && is_still_blocked(job, job_class);
+  const bool was_limited = is_passed && job_class.was_limited && !hopeless(job);
+  const Outcome outcome = was_limited ? Outcome::kLimited : decide(job, job_class, is_blocked, is_known);
+  const bool is_waiting = outcome == Outcome::kLimited || outcome == Outcome::kBlocked;
+  if (is_waiting && !is_passed) view_.cursor().pass_by(job_class, outcome == Outcome::kLimited);
   if (outcome == Outcome::kLimited) return;  // and so the rest of the class
   if (outcome == Outcome::kBlocked) {
     progress.is_blocked = true;
     if (!may_reserve(job)) return;  // the rest of the class waits like this one
   }
   ++progress.next;
-  if (const auto next = next_turn(*turn.key)) turns_.put(*next);
+  if (const auto next = next_turn(*served_.key)) turns_.put(*next);
+}
+
+/// Until a later pass: for those behind it that is as if it were blocked.
+void Pass::put_off(const PendingJob& job, uint32_t uid) {
+  view_.cursor().put_off(uid);
+  for (const std::string& name : job.partitions) first_blocked_.try_emplace({served_.leaf, name}, job.id);
 }
 
 Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_blocked, bool is_known) {
@@ -197,13 +244,13 @@ Pass::Outcome Pass::decide(const PendingJob& job, JobClass& job_class, bool is_b
   }
   if (const auto binding = in_way(job, *served_.amounts)) {
     if (!is_blocked && start_by_taking(job)) return Outcome::kStarted;
-    if (!is_blocked) tell_bound(job, job_class, *binding);
+    if (!is_blocked) tell_bound(job_class, *binding);
     return Outcome::kLimited;
   }
   if (!is_blocked && !is_known && (start_now(job, job.time_limit) || start_shortened(job))) return Outcome::kStarted;
   if (!is_blocked && (start_by_moving(job) || start_by_taking(job))) return Outcome::kStarted;
   if (!is_blocked && refused_ && failed_.empty()) {
-    tell_bound(job, job_class, *refused_);
+    tell_bound(job_class, *refused_);
     return Outcome::kLimited;
   }
   for (const std::string& name : job.partitions) first_blocked_.try_emplace({served_.leaf, name}, job.id);
@@ -225,27 +272,10 @@ std::optional<std::string> Pass::hopeless(const PendingJob& job) {
                      base::format_time(job.deadline), base::format_time(latest));
 }
 
-Pass::Closeness Pass::closeness(const PendingJob& job) {
-  Closeness out;
-  const model::Request& r = job.request;
-  Duration waited_for = {};
-  for (const model::LocalityStep& step : r.locality) {
-    out.level = step.level;
-    if (step.wait == base::kUnlimited) break;
-    waited_for = waited_for + step.wait;
-    const Time until = job.eligible + waited_for;
-    if (now_ < until) {
-      change_at(until);
-      break;
-    }
-    out.level = model::Locality::kAny;
-  }
-  if (r.max_switches == 0) return out;
-  const Time until = job.eligible + r.switches_wait;
-  if (now_ >= until) return out;
-  if (until != Time::never()) change_at(until);
-  out.switches = r.max_switches;
-  return out;
+Closeness Pass::closeness(const PendingJob& job) {
+  const Closeness wanted = closeness_of(job.request, job.eligible, now_);
+  if (wanted.until != Time::never()) change_at(wanted.until);
+  return wanted;
 }
 
 bool Pass::is_open(const PendingJob& job, const std::string& partition) const {

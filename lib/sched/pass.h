@@ -6,8 +6,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "sched/closeness.h"
 #include "sched/earliest.h"
 #include "sched/order_facts.h"
 #include "sched/place.h"
@@ -39,12 +41,8 @@ class Pass {
   struct Served {
     uint32_t leaf = 0;
     const Quantities* amounts = nullptr;
+    const ClassKey* key = nullptr;
     bool is_guaranteed = true;  ///< With it every side above it stays within its guarantee.
-  };
-  /// Where a job may start within its locality, and until when that holds.
-  struct Closeness {
-    model::Locality level = model::Locality::kAny;
-    uint32_t switches = 0;
   };
   enum class Outcome { kStarted, kBlocked, kLimited, kClaimed, kRejected };
 
@@ -61,6 +59,9 @@ class Pass {
   std::map<const ClassKey*, Progress> progress_;
   Served served_;
   uint64_t placements_ = 0;
+  uint64_t spent_ = 0;                               // of the budget of placements
+  std::unordered_map<uint32_t, uint64_t> spent_by_;  // by users, on classes that are theirs alone
+  uint64_t allowance_ = 0;                           // of each
   uint64_t starts_ = 0;
   size_t moved_ = 0;  // jobs, in this pass
   JobId next_piece_;
@@ -88,6 +89,8 @@ class Pass {
   void begin_class(const ClassKey& key, const JobClass& job_class);
   std::optional<Turn> next_turn(const ClassKey& key);
   void serve(const Turn& turn);
+  void look_at(Progress& progress, JobClass& job_class, bool is_passed);
+  void put_off(const PendingJob& job, uint32_t uid);
   void change_at(Time when);
 
   Closeness closeness(const PendingJob& job);
@@ -151,6 +154,7 @@ class Pass {
   bool are_still_allowed(const Taker& taker, const std::vector<JobId>& kept, const std::vector<JobId>& spared);
   std::vector<JobId> outranked(const PendingJob& job, const PartitionFacts& partition) const;
   const Candidates& candidates();
+  void strike(const std::vector<JobId>& gone);
   bool may_take_any(const PendingJob& job) const;
   const std::vector<JobId>& leaving();
   bool fits_soon(const PendingJob& job, const PartitionFacts& partition);
@@ -178,6 +182,7 @@ class Pass {
   Duration grace_before_suspension(JobId victim) const;
   int rule_of(JobId victim, const PendingJob& job) const;
   std::vector<JobId> parts_of(JobId job) const;
+  std::vector<JobId> parts_left(JobId job) const;
   void take(JobId job);
   void give_back(JobId job);
   bool can_stand(JobId piece) const;
@@ -201,7 +206,7 @@ class Pass {
     bool is_lasting = true;  ///< No promise to others and no wait for something closer has a part in it.
     uint32_t fitting = 0;    ///< Nodes that could take a part.
   };
-  void tell_bound(const PendingJob& job, JobClass& job_class, const Binding& binding);
+  void tell_bound(JobClass& job_class, const Binding& binding);
   std::string quota_note() const;
   void tell_blocked(const PendingJob& job, JobClass& job_class, bool is_known);
   bool is_still_blocked(const PendingJob& job, const JobClass& job_class) const;

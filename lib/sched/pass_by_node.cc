@@ -53,7 +53,7 @@ std::vector<Pass::Clearing> Pass::clearings(const PendingJob& job, const Partiti
       if (!is_of_use(c)) continue;
       const bool may_go = rules.may_go_first(leaf, c);
       std::set<NodeId> nodes;
-      for (JobId part : parts_of(c.job)) {
+      for (JobId part : parts_left(c.job)) {
         if (may_go) goes.insert(part);
         for (NodeId id : capacity().holdings().at(part).nodes) nodes.insert(id);
       }

@@ -102,6 +102,7 @@ bool Pass::rearrange(const PendingJob& job, const PartitionFacts& partition, con
     turns_.refresh(view_.quota().holder(id)->leaf);
   }
   turns_.refresh(served_.leaf);
+  strike(movers);
   moved_ += movers.size();
   ++starts_;
   plan_.groups.push_back(std::move(group));

@@ -38,7 +38,7 @@ void Pass::grow(JobId id) {
   if (!may_grow(id)) return;
   const PendingJob& gang = *view_.running().at(id);
   std::vector<std::string> nodes;
-  for (JobId part : parts_of(id))
+  for (JobId part : parts_left(id))
     for (NodeId node : capacity().holdings().at(part).nodes) nodes.push_back(capacity().node(node)->facts.name);
   Group group;
   for (uint32_t present = view_.present_tasks(id); present < gang.most_tasks;) {
@@ -81,7 +81,7 @@ std::optional<model::Allocation> Pass::place_piece(const PendingJob& piece, cons
   const PartitionFacts& partition = *capacity().partition(holding.partition);
   const uint32_t leaf = quotas_.tree().leaf_of(gang.qos);
   const Quantities least = quotas_.tree().count_growth(gang.request, piece.request.tasks);
-  served_ = Served{leaf, nullptr, quotas_.is_guaranteed(leaf, least)};
+  served_ = Served{leaf, nullptr, nullptr, quotas_.is_guaranteed(leaf, least)};
   if (quotas_.limit_in_way(leaf, least, gang.uid)) return std::nullopt;
   const bool has_end = holding.expected_end != Time::never();
   auto look = look_for(piece, partition, has_end ? holding.expected_end - now_ : base::kUnlimited);

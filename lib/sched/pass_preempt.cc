@@ -53,6 +53,15 @@ const Candidates& Pass::candidates() {
   return *candidates_;
 }
 
+/// A decision took them: they, and what goes with them, are nobody's candidates for the rest of the pass.
+void Pass::strike(const std::vector<JobId>& gone) {
+  if (!candidates_) return;
+  for (JobId id : gone)
+    for (JobId part : parts_of(id))
+      if (const QuotaLedger::Holder* holder = view_.quota().holder(part))
+        std::erase_if((*candidates_)[holder->leaf], [part](const Candidate& c) { return c.job == part; });
+}
+
 /// A quick look, before anybody is listed.
 bool Pass::may_take_any(const PendingJob& job) const {
   const Policy& policy = view_.policy();
@@ -78,8 +87,7 @@ bool Pass::is_of_use(const Candidate& candidate, const PendingJob& job, const Pa
   const auto is_elsewhere = [&](NodeId id) {
     return std::none_of(exactly.begin(), exactly.end(), [&](const auto& share) { return share.node == id; });
   };
-  for (JobId part : parts_of(candidate.job)) {
-    if (taken_.contains(part)) continue;
+  for (JobId part : parts_left(candidate.job)) {
     for (NodeId id : capacity().holdings().at(part).nodes) {
       const NodeAccount* node = capacity().node(id);
       if (!exactly.empty() && is_elsewhere(id)) continue;
@@ -182,6 +190,13 @@ std::vector<JobId> Pass::parts_of(JobId job) const {
   return parts;
 }
 
+/// Without those that this pass has taken: they hold nothing in the ledger.
+std::vector<JobId> Pass::parts_left(JobId job) const {
+  std::vector<JobId> parts = parts_of(job);
+  std::erase_if(parts, [this](JobId part) { return taken_.contains(part); });
+  return parts;
+}
+
 /// A piece goes with its gang: it is not given back alone.
 bool Pass::can_stand(JobId piece) const {
   const JobId gang = view_.running().at(piece)->gang;
@@ -204,8 +219,7 @@ void Pass::give_back_part(JobId part) {
 void Pass::take(JobId job) {
   std::vector<JobId>& with = taken_with_[job];
   with.clear();
-  for (JobId part : parts_of(job)) {
-    if (taken_.contains(part)) continue;  // a piece that was taken before its gang
+  for (JobId part : parts_left(job)) {  // pieces may have been taken before their gang
     take_part(part);
     quotas_.stop(*view_.quota().holder(part));
     with.push_back(part);
@@ -409,7 +423,7 @@ bool Pass::start_after_grace(const PendingJob& job, const PartitionFacts& partit
   for (auto it = victims.rbegin(); it != victims.rend(); ++it) give_back(*it);
   if (!kept) return false;
   for (JobId id : victims) {
-    for (JobId part : parts_of(id)) {
+    for (JobId part : parts_left(id)) {
       const QuotaLedger::Holder& holder = *view_.quota().holder(part);
       if (holder.is_leaving || !sent_off_.insert(part).second) continue;  // a piece that was taken before its gang
       quotas_.send_off(holder.leaf, holder.amounts, holder.preemptible);
@@ -444,6 +458,7 @@ bool Pass::start_in_place_of(const PendingJob& job, const std::string& partition
     undo(group);
     for (auto it = victims.rbegin(); it != victims.rend(); ++it) give_back(*it);
   }
+  if (is_done) strike(victims);
   for (JobId id : victims) turns_.refresh(view_.quota().holder(id)->leaf);
   turns_.refresh(served_.leaf);
   return is_done;

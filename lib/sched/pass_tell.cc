@@ -112,7 +112,7 @@ void Pass::ask_why(const PendingJob& job, Blockage& blockage) {
 
 // ---- Quotas
 
-void Pass::tell_bound(const PendingJob& job, JobClass& job_class, const Binding& binding) {
+void Pass::tell_bound(JobClass& job_class, const Binding& binding) {
   const QuotaTree& tree = quotas_.tree();
   const std::string& name = tree.resources()[binding.resource];
   const std::string resource = name != kJobResource ? name : binding.bound == 1 ? "job" : "jobs";
@@ -124,7 +124,7 @@ void Pass::tell_bound(const PendingJob& job, JobClass& job_class, const Binding&
                                      tree.words(binding.side), amount(binding.bound), resource);
   what += fmt::format(": {} held{}, {} more asked", amount(binding.held), binding.is_limit ? "" : " by such jobs",
                       amount(binding.asked));
-  tell(job_class, class_key(job, view_.splits_by_user()), WaitReason::kQosLimit, what);
+  tell(job_class, *served_.key, WaitReason::kQosLimit, what);
 }
 
 /// What the quotas have to do with a wait for room.
@@ -173,7 +173,7 @@ void Pass::tell_blocked(const PendingJob& job, JobClass& job_class, bool is_know
     blockage.reason = WaitReason::kPartitionDown;
   else if (behind && blockage.reason == WaitReason::kResources)
     blockage.reason = WaitReason::kPriority;
-  tell(job_class, class_key(job, view_.splits_by_user()), blockage.reason, blockage.detail);
+  tell(job_class, *served_.key, blockage.reason, blockage.detail);
 }
 
 }  // namespace gw::sched

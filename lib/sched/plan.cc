@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 
 #include "sched/earliest.h"
 #include "sched/pass.h"
@@ -48,7 +50,23 @@ base::Status check_exactly(const Capacity& capacity, const model::Request& reque
 
 }  // namespace
 
-Plan plan(ClusterView& view, Time now, const Budget& budget) { return Pass(view, now, budget).run(); }
+Plan plan(ClusterView& view, Time now, const Budget& budget) {
+  view.queue().advance_to(now);
+  return Pass(view, now, budget).run();
+}
+
+base::Result<bool> plan_to_rest(ClusterView& view, Time now, const Budget& budget, const CarryOut& carry_out) {
+  constexpr uint32_t kMostRounds = 10'000;  // the scheduler undoes its own work
+  for (uint32_t round = 0; round < kMostRounds;) {
+    const Plan plan = gw::sched::plan(view, now, budget);
+    GW_TRY(acted, carry_out(plan));
+    if (acted)
+      ++round;
+    else if (plan.is_whole())
+      return true;
+  }
+  return false;
+}
 
 base::Status check(const Capacity& capacity, const PendingJob& job, const Start& start) {
   const PartitionFacts* partition = capacity.partition(start.partition);
@@ -60,14 +78,14 @@ base::Status check(const Capacity& capacity, const PendingJob& job, const Start&
   if (!job.request.exactly.empty()) return check_exactly(capacity, job.request, start);
   if (!meets(job.request, start)) return base::invalid("the allocation no longer meets the request");
   const Need need(job.request, *partition);
+  std::unordered_set<std::string_view> taken;
+  for (const model::NodeShare& share : start.allocation.shares) taken.insert(share.name);
+  const std::unordered_set<std::string_view> excluded(job.request.exclude.begin(), job.request.exclude.end());
   for (const std::string& name : job.request.nodelist)
-    if (std::none_of(start.allocation.shares.begin(), start.allocation.shares.end(),
-                     [&](const model::NodeShare& share) { return share.name == name; }))
-      return base::invalid("node " + name + " of --nodelist is not among the nodes");
+    if (!taken.contains(name)) return base::invalid("node " + name + " of --nodelist is not among the nodes");
   for (const model::NodeShare& share : start.allocation.shares) {
     const NodeAccount* account = capacity.node(share.node);
-    if (std::count(job.request.exclude.begin(), job.request.exclude.end(), share.name) > 0)
-      return base::invalid("node " + share.name + " is excluded");
+    if (excluded.contains(share.name)) return base::invalid("node " + share.name + " is excluded");
     if (account != nullptr && need.ask_static(account->facts, *account->make))
       return base::invalid("node " + share.name + " is not of the kind asked");
     if (account == nullptr || !account->facts.usable) return base::invalid("node " + share.name + " is not usable");

@@ -1,10 +1,11 @@
 // The scheduler's one entry: plan() looks at a view and says what should happen. Pure and deterministic: same view,
 // same time, same budget, same plan. Invariants: decisions of one group hold together or fall together; a plan never
 // gives one resource twice, now or in a reservation; the view is unchanged when plan() returns, but for the memory of
-// what was told to waiting classes.
+// what was told to waiting classes and of who was looked at (Cursor).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -20,6 +21,9 @@ namespace gw::sched {
 struct Budget {
   uint64_t placements = 100'000;  ///< Requests held against the nodes.
   uint64_t starts = 1'000;        ///< Start decisions; the next pass goes on.
+  /// Requests of the classes of one user that are held against the nodes in a pass while others wait as well; the next
+  /// pass goes on (Cursor). 0: no more than all have.
+  uint64_t per_user = 2'000;
 };
 
 /// Start this gang there. A heterogeneous job is a group with one Start per component.
@@ -87,18 +91,30 @@ struct WouldMove {
 
 struct Plan {
   uint64_t epoch = 0;         ///< Of the view it was made from.
+  Time at;                    ///< When it was made.
   std::vector<Group> groups;  ///< In the order in which they were decided.
   /// What is kept for the first blocked jobs of each partition, if all that runs goes on until its limit; jobs that end
   /// sooner bring these starts forward.
   std::vector<Reserve> reservations;
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
-  bool exhausted = false;               ///< The budget ran out: plan again at once.
+  bool exhausted = false;               ///< The budget ran out half-way: plan again at once.
+  bool put_off = false;                 ///< Classes of some users were put off: plan again at once.
   Time next_change_at = Time::never();  ///< First moment at which time alone could change an answer.
   std::vector<WouldMove> would_move;    ///< Of partitions where consolidation is a dry run.
+  /// Everybody was looked at: once its decisions are carried out, and if it had none, only a change or time brings
+  /// more.
+  bool is_whole() const { return !exhausted && !put_off; }
 };
 
-/// `now` must not go back from one call to the next.
+/// One pass; it goes on where the one before stopped, if that was not whole. `now` must not go back from one call to
+/// the next.
 Plan plan(ClusterView& view, Time now, const Budget& budget);
+
+/// Carries a plan's decisions out, which changes the view; true if anything changed.
+using CarryOut = std::function<base::Result<bool>(const Plan&)>;
+/// Plans, and has it carried out, until nothing is decided any more and everybody was looked at; what the controller
+/// does pass by pass, as its deltas come. False: it goes on deciding for ever. Errors: of `carry_out`.
+base::Result<bool> plan_to_rest(ClusterView& view, Time now, const Budget& budget, const CarryOut& carry_out);
 
 /// So much of its time limit a job may lose at the end of its advance reservation, so that one as long as the
 /// reservation fits although it starts a moment after it began. Also what the controller bears with when it checks a

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sched/closeness.h"
 #include "sched/earliest.h"
 #include "sched/order.h"
 
@@ -30,34 +31,59 @@ class Writer {
     for (const std::string& s : l) text(s);
     return *this;
   }
+  /// In whatever order they were written, and how often.
+  Writer& names(std::vector<std::string> l) { return list(as_set(std::move(l))); }
+  Writer& sets(std::vector<model::FeatureSet> l) {
+    for (model::FeatureSet& s : l) s = as_set(std::move(s));
+    l = as_set(std::move(l));
+    number(l.size());
+    for (const model::FeatureSet& s : l) list(s);
+    return *this;
+  }
   ClassKey take() { return std::move(text_); }
 
  private:
   std::string text_;
+  template <typename T>
+  static std::vector<T> as_set(std::vector<T> l) {
+    std::sort(l.begin(), l.end());
+    l.erase(std::unique(l.begin(), l.end()), l.end());
+    return l;
+  }
 };
 
+/// How close together it wants its parts is left out.
 void write(Writer& w, const model::Request& r) {
   w.number(r.min_nodes).number(r.max_nodes).number(r.tasks).number(r.tasks_per_node).number(r.cpus_per_task);
   w.number(r.mem_per_node_mb).number(r.mem_per_cpu_mb).number(r.mem_per_gpu_mb).number(r.cpus_per_gpu);
   w.number(r.mem_per_task_mb);
   w.number(static_cast<uint64_t>(r.gpu_counting)).number(r.gpus).number(r.gpu_milli).text(r.gpu_type);
-  w.number(r.features.size());
-  for (const model::FeatureSet& set : r.features) w.list(set);
-  w.list(r.nodelist).list(r.exclude).number(r.locality.size());
-  for (const model::LocalityStep& step : r.locality)
-    w.number(static_cast<uint64_t>(step.level)).number(static_cast<uint64_t>(step.wait.us));
-  w.number(r.max_switches).number(static_cast<uint64_t>(r.switches_wait.us)).number(r.segment);
+  w.sets(r.features).names(r.nodelist).names(r.exclude).number(r.segment);
   w.number(static_cast<uint64_t>(r.fit));
   w.number((r.mem_all ? 1U : 0U) | (r.mem_none ? 2U : 0U) | (r.exclusive ? 4U : 0U) | (r.nodes_given ? 8U : 0U) |
-           (r.tasks_given ? 16U : 0U) | (r.elastic ? 32U : 0U));
+           (r.tasks_given ? 16U : 0U) | (r.elastic ? 32U : 0U) | (r.cpus_by_gpus ? 64U : 0U));
   w.number(r.min_tasks).number(r.exactly.size());
   for (const model::NodeShare& share : r.exactly)
     w.number(share.node.value).text(share.cores.text()).text(share.gpus.text()).number(share.gpu_milli);
 }
 
-/// Does what the job may use change as it waits? Then jobs that became eligible at different times differ.
-bool waits_for_locality(const model::Request& r) {
-  return (!r.locality.empty()) || (r.max_switches > 0 && r.switches_wait != base::kUnlimited);
+void write_closeness(Writer& w, const model::Request& r, Time eligible, std::optional<Time> now) {
+  if (now) {
+    const Closeness wanted = closeness_of(r, eligible, *now);
+    w.number(static_cast<uint64_t>(wanted.level)).number(wanted.switches);
+    return;
+  }
+  w.number(r.locality.size());
+  for (const model::LocalityStep& step : r.locality)
+    w.number(static_cast<uint64_t>(step.level)).number(static_cast<uint64_t>(step.wait.us));
+  w.number(r.max_switches).number(static_cast<uint64_t>(r.switches_wait.us));
+}
+
+/// When what it wants, or one of its components, changes next.
+Time next_closeness(const PendingJob& job, Time now) {
+  Time next = closeness_of(job.request, job.eligible, now).until;
+  for (const Component& c : job.components) next = std::min(next, closeness_of(c.request, job.eligible, now).until);
+  return next;
 }
 
 Rank rank_of(const PendingJob& job, const Order* order) {
@@ -76,21 +102,23 @@ PendingJob component_of(const PendingJob& job, JobId component) {
   out.request = c->request;
   out.partitions = c->partitions;
   out.components.clear();
+  out.most_tasks = 0;
   return out;
 }
 
-ClassKey class_key(const PendingJob& job, bool by_user) {
+ClassKey class_key(const PendingJob& job, bool by_user, std::optional<Time> now) {
   Writer w;
   write(w, job.request);
+  write_closeness(w, job.request, job.eligible, now);
   w.list(job.partitions).text(job.qos).text(job.reservation);
   w.number(static_cast<uint64_t>(job.time_limit.us)).number(static_cast<uint64_t>(job.time_min.us));
   w.number(static_cast<uint64_t>(job.deadline.us)).number((job.preemptible ? 1U : 0U) | (job.may_move ? 2U : 0U));
   w.number(static_cast<uint64_t>(job.qos_priority)).number(job.most_tasks).number(job.grows_by_node ? 1 : 0);
-  if (waits_for_locality(job.request)) w.number(static_cast<uint64_t>(job.eligible.us));
   if (by_user || !job.reservation.empty()) w.number(job.uid);
   w.number(job.components.size());
   for (const Component& c : job.components) {
     write(w, c.request);
+    write_closeness(w, c.request, job.eligible, now);
     w.list(c.partitions);
   }
   return w.take();
@@ -124,23 +152,36 @@ void Queue::set_order(std::shared_ptr<const Order> order, bool by_user) {
     for (auto& [rank, job] : c.members) jobs.push_back(std::move(job));
   classes_.clear();
   where_.clear();
+  edges_.clear();
   for (const PendingJob& job : jobs) put(job);
 }
 
 void Queue::put(const PendingJob& job) {
   remove(job.id);
-  const auto it = classes_.try_emplace(class_key(job, by_user_)).first;
+  const auto it = classes_.try_emplace(class_key(job, by_user_, now_)).first;
   const Rank rank = rank_of(job, order_.get());
   it->second.members.emplace(rank, job);
-  where_[job.id] = {it, rank};
+  ++it->second.users[job.uid];
+  const Time until = next_closeness(job, now_);
+  if (until != Time::never()) edges_.emplace(until, job.id);
+  where_[job.id] = {it, rank, until};
+}
+
+void Queue::advance_to(Time now) {
+  now_ = std::max(now_, now);
+  while (next_change() <= now_) put(PendingJob(*find(edges_.begin()->second)));
 }
 
 void Queue::remove(JobId id) {
   const auto it = where_.find(id);
   if (it == where_.end()) return;
   const auto c = it->second.job_class;
-  c->second.members.erase(it->second.rank);
+  const auto member = c->second.members.find(it->second.rank);
+  const auto user = c->second.users.find(member->second.uid);
+  if (--user->second == 0) c->second.users.erase(user);
+  c->second.members.erase(member);
   if (c->second.members.empty()) classes_.erase(c);
+  edges_.erase({it->second.until, id});
   where_.erase(it);
 }
 
@@ -163,6 +204,11 @@ ReadyTimes& Queue::ready_times(const PendingJob& job, const std::string& partiti
   std::shared_ptr<ReadyTimes>& known = ready_[w.take()];
   if (!known) known = std::make_shared<ReadyTimes>();
   return *known;
+}
+
+JobClass* Queue::class_of(JobId id) {
+  const auto it = where_.find(id);
+  return it == where_.end() ? nullptr : &it->second.job_class->second;
 }
 
 const PendingJob* Queue::find(JobId id) const {

@@ -1,11 +1,13 @@
 // Jobs that could start now, as the scheduler holds them: grouped into classes of equal requests, ordered within.
 // Source: design section 7, "equal requests are decided once".
 // Invariants: a job is in exactly one class; a class is never empty; two jobs of one class differ only in id, priority,
-// user (unless the order looks at users) and times, so that what blocks one blocks all.
+// user (unless the order looks at users), times, and in how long they hold out for what closeness, so that what blocks
+// one blocks all. What they want at present is part of the class: as time passes, jobs go from one to another.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -81,8 +83,10 @@ PendingJob remains_of(const PendingJob& job, JobId holder);
 /// A component of a heterogeneous job as it runs.
 PendingJob component_of(const PendingJob& job, JobId component);
 
-/// Everything of a job that decides where and whether it can start. `by_user`: the order looks at users.
-ClassKey class_key(const PendingJob& job, bool by_user = false);
+/// Everything of a job that decides where and whether it can start, however it was written: lists of which the order
+/// means nothing count as sorted. `by_user`: the order looks at users. `now`: of closeness only what it wants then;
+/// without, all that it will ever want.
+ClassKey class_key(const PendingJob& job, bool by_user = false, std::optional<Time> now = std::nullopt);
 
 /// Who is served first within a class: higher priority, then the order plug-in's key, less nice, older, smaller id.
 struct Rank {
@@ -104,7 +108,14 @@ struct JobClass {
   uint64_t blocked_at = 0;       ///< Capacity::gain_version() when its request last found no room at all; 0: not known.
   uint32_t blocked_fitting = 0;  ///< Nodes that could take a part of it then.
   std::string blocked_why;       ///< What was in the way then.
+  std::map<uint32_t, size_t> users;  ///< How many jobs of each.
+  uint64_t passed_in = 0;            ///< Pass that looked at it last and found that it waits (Cursor); 0: none.
   const PendingJob& shape() const { return members.begin()->second; }
+  bool was_limited = false;  ///< What it found then was a limit, not a want of room.
+  /// Whose jobs they all are; nullopt: of several.
+  std::optional<uint32_t> only_user() const {
+    return users.size() == 1 ? std::optional(users.begin()->first) : std::nullopt;
+  }
 };
 
 class Queue {
@@ -115,9 +126,15 @@ class Queue {
   void put(const PendingJob& job);
   /// Unknown ids are ignored.
   void remove(JobId id);
+  /// It is `now`: jobs that want something else by now go to other classes. Never back.
+  void advance_to(Time now);
+  /// When that happens next.
+  Time next_change() const { return edges_.empty() ? Time::never() : edges_.begin()->first; }
   const std::map<ClassKey, JobClass>& classes() const { return classes_; }
   JobClass& job_class(const ClassKey& key) { return classes_.at(key); }
   const PendingJob* find(JobId id) const;
+  /// Null: it does not wait.
+  JobClass* class_of(JobId id);
   size_t size() const { return where_.size(); }
   /// From when on each node could take a part: one memory for all classes that differ in whose they are only.
   ReadyTimes& ready_times(const PendingJob& job, const std::string& partition);
@@ -128,12 +145,15 @@ class Queue {
   struct Place {
     std::map<ClassKey, JobClass>::iterator job_class;
     Rank rank;
+    Time until;  // it is of that class
   };
   std::map<std::string, std::shared_ptr<ReadyTimes>> ready_;  // by request, partition and time limit
   std::shared_ptr<const Order> order_;
   bool by_user_ = false;  // jobs of different users are of different classes
   std::map<ClassKey, JobClass> classes_;
   std::unordered_map<JobId, Place> where_;
+  std::set<std::pair<Time, JobId>> edges_;  // when jobs want something else
+  Time now_;
 };
 
 }  // namespace gw::sched

@@ -8,7 +8,6 @@
 namespace gw::sched {
 namespace {
 
-constexpr size_t kGpu = 0;
 constexpr uint32_t kNobody = UINT32_MAX;
 
 /// The sides that have some of it, the most first.

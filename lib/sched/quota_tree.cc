@@ -11,11 +11,6 @@
 #include "sched/queue.h"
 
 namespace gw::sched {
-namespace {
-
-constexpr size_t kGpu = 0;
-
-}  // namespace
 
 void add_to(Quantities& a, const Quantities& b) {
   for (size_t i = 0; i < a.size(); ++i) a[i] += b[i];

@@ -21,6 +21,7 @@ struct PendingJob;
 
 /// Amounts by the resources of one tree, in their order.
 using Quantities = std::vector<uint64_t>;
+constexpr size_t kGpu = 0;  ///< Place of GPUs in them.
 constexpr uint64_t kNoLimit = UINT64_MAX;
 /// Jobs that run, where their number is bounded: never a line, only a limit. A job counts 1 until its last node is
 /// free.

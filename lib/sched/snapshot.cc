@@ -41,6 +41,29 @@ void take_queue(const Queue& queue, PassInput& out) {
   std::sort(out.queue.begin(), out.queue.end(), [](const PendingJob& a, const PendingJob& b) { return a.id < b.id; });
 }
 
+void take_cursor(const ClusterView& view, PassInput& out) {
+  out.has_run_out = view.cursor().has_run_out();
+  out.put_off = view.cursor().users();
+  out.next_change = view.cursor().next_change();
+  for (const auto& [key, job_class] : view.queue().classes()) {
+    if (!view.cursor().is_passed(job_class)) continue;
+    out.passed.push_back(job_class.shape().id);
+    if (job_class.was_limited) out.limited.push_back(job_class.shape().id);
+  }
+  std::sort(out.passed.begin(), out.passed.end());
+  std::sort(out.limited.begin(), out.limited.end());
+}
+
+/// Once the queue is as it was at that time.
+void restore_cursor(const PassInput& input, ClusterView& view) {
+  view.queue().advance_to(input.now);
+  view.cursor().restore(input.has_run_out, input.put_off, input.next_change, view.epoch());
+  for (const JobId id : input.passed)
+    if (JobClass* job_class = view.queue().class_of(id)) view.cursor().pass_by(*job_class, false);
+  for (const JobId id : input.limited)
+    if (JobClass* job_class = view.queue().class_of(id)) view.cursor().pass_by(*job_class, true);
+}
+
 base::Status check_node(const NodeFacts& node) {
   if (!node.id || node.id.value > kMaxNodeId) return base::invalid("a node has the number " + node.id.text());
   if (node.name.empty()) return base::invalid("a node has no name");
@@ -164,6 +187,7 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   out.qos = view.quota().tree().list();
   for (const auto& [made, claim] : view.claims()) out.claims.push_back(claim);
   out.moves = view.moves();
+  take_cursor(view, out);
   return out;
 }
 
@@ -191,6 +215,7 @@ base::Result<std::unique_ptr<ClusterView>> restore_view(const PassInput& input) 
   for (const Time at : input.moves) apply(JobMoved{{}, at});
   apply(UsageSet{input.usage, input.qos_usage});
   view->workload() = Workload::exact(input.workload);
+  restore_cursor(input, *view);
   return view;
 }
 

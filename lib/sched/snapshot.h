@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,14 @@ struct PassInput {
   std::vector<model::Qos> qos;            ///< The tree of quotas, by name.
   std::vector<Claim> claims;              ///< In the order in which they were made.
   std::vector<Time> moves;                ///< Of the last hour.
+  /// Where the passes before have stopped (Cursor): whether they ran out of steps, whose classes were put off, and the
+  /// first jobs of the classes that were looked at since and wait; and when, as far as they saw, time alone could
+  /// change an answer.
+  bool has_run_out = false;
+  std::set<uint32_t> put_off;
+  std::vector<JobId> passed;
+  std::vector<JobId> limited;  ///< Of these, those that a limit keeps waiting.
+  Time next_change = Time::never();
 };
 
 /// Copies everything that plan() would look at.

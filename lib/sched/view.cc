@@ -67,8 +67,11 @@ struct ClusterView::Applier {
   }
   void operator()(const EndExpected& d) const {
     view.capacity_.set_expected_end(d.id, d.when);
-    for (JobId piece : view.pieces_of(d.id))
-      if (!d.is_leaving) view.capacity_.set_expected_end(piece, d.when);
+    for (JobId piece : view.pieces_of(d.id)) {
+      const QuotaLedger::Holder* holder = view.quota_.holder(piece);
+      const bool leaves = holder != nullptr && holder->is_leaving;  // then it has an end of its own
+      if (!d.is_leaving && !leaves) view.capacity_.set_expected_end(piece, d.when);
+    }
     if (d.is_leaving) view.set_leaving(d.id);
   }
   void operator()(const ShareReleased& d) const {

@@ -12,6 +12,7 @@
 #include "model/network.h"
 #include "model/reservation.h"
 #include "sched/capacity.h"
+#include "sched/cursor.h"
 #include "sched/fragmentation.h"
 #include "sched/order.h"
 #include "sched/queue.h"
@@ -189,6 +190,9 @@ class ClusterView {
   const Workload& workload() const { return workload_; }
   Workload& workload() { return workload_; }
   uint64_t epoch() const { return epoch_; }
+  /// Where the next pass goes on.
+  const Cursor& cursor() const { return cursor_; }
+  Cursor& cursor() { return cursor_; }
 
  private:
   struct Applier;
@@ -218,6 +222,7 @@ class ClusterView {
   Claims claims_;
   std::map<JobId, uint64_t> claim_of_;  // when the job's was made
   uint64_t epoch_ = 0;
+  Cursor cursor_;
 };
 
 }  // namespace gw::sched

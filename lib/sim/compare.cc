@@ -106,14 +106,15 @@ std::string loser_text(const Loser& l) {
 
 // ---- JSON
 
-double rounded(double value) { return std::round(value * 1000) / 1000; }
+double in_thousandths(double value) { return std::round(value * 1000) / 1000; }
 
 ordered_json to_json(const Change& c) {
   return {{"jobs", c.jobs},
           {"gain", c.gain},
           {"lose", c.lose},
-          {"mean_wait_s", {{"old", rounded(c.old_wait_s)}, {"new", rounded(c.new_wait_s)}}},
-          {"mean_completion_s", {{"old", rounded(c.old_completion_s)}, {"new", rounded(c.new_completion_s)}}}};
+          {"mean_wait_s", {{"old", in_thousandths(c.old_wait_s)}, {"new", in_thousandths(c.new_wait_s)}}},
+          {"mean_completion_s",
+           {{"old", in_thousandths(c.old_completion_s)}, {"new", in_thousandths(c.new_completion_s)}}}};
 }
 
 ordered_json to_json(const std::vector<Change>& changes) {
@@ -123,7 +124,9 @@ ordered_json to_json(const std::vector<Change>& changes) {
 }
 
 ordered_json to_json(const Loser& l) {
-  const auto number = [](const std::optional<double>& v) { return v ? ordered_json(rounded(*v)) : ordered_json(); };
+  const auto number = [](const std::optional<double>& v) {
+    return v ? ordered_json(in_thousandths(*v)) : ordered_json();
+  };
   return {{"job", l.before.job},
           {"user", l.before.user},
           {"qos", l.before.qos},

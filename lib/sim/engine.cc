@@ -12,7 +12,6 @@
 namespace gw::sim {
 namespace {
 
-constexpr uint32_t kMaxRounds = 10'000;      // Passes at one instant: the scheduler undoes its own work.
 constexpr uint32_t kMaxIdleWakes = 100'000;  // Timers in a row that change nothing.
 
 base::Status restless(Time now, const char* what) {
@@ -142,6 +141,7 @@ base::Status Engine::settle() {
     drop_stale_endings();
   } while (!endings_.empty() && endings_.top().at <= now_);
   sample();
+  if (options_.watch) GW_TRY_STATUS(options_.watch(view_, now_));
   return {};
 }
 
@@ -173,10 +173,10 @@ void Engine::admit_what_is_due() {
 }
 
 base::Status Engine::plan_to_rest() {
-  for (uint32_t round = 0; round < kMaxRounds; ++round) {
-    const sched::Plan plan = sched::plan(view_, now_, options_.budget);
+  const auto carry_out_all = [this](const sched::Plan& plan) -> base::Result<bool> {
     ++passes_;
     timer_ = plan.next_change_at;
+    planned_ = plan.at;
     bool acted = false;
     for (const sched::Group& group : plan.groups) {
       for (const sched::Decision& decision : group.decisions) {
@@ -184,10 +184,10 @@ base::Status Engine::plan_to_rest() {
         acted |= changed;
       }
     }
-    if (!acted && !plan.exhausted) return {};
-    if (!acted) options_.budget.placements *= 2;  // The same pass again would end at the same place.
-  }
-  return restless(now_, "it goes on deciding");
+    return acted;
+  };
+  GW_TRY(is_done, sched::plan_to_rest(view_, now_, options_.budget, carry_out_all));
+  return is_done ? base::Status() : restless(now_, "it goes on deciding");
 }
 
 // ---- Measures
@@ -246,7 +246,7 @@ void Engine::explain_waits() {
   for (uint32_t i = 0; i < jobs_.size(); ++i) {
     Record& record = records_[i];
     if (record.phase != Phase::kPending || record.is_refused) continue;
-    const auto told = told_.find(sched::class_key(jobs_[i].job, view_.splits_by_user()));
+    const auto told = told_.find(sched::class_key(jobs_[i].job, view_.splits_by_user(), planned_));
     if (told != told_.end()) record.why = told->second;
   }
 }

@@ -5,6 +5,7 @@
 // input gives equal output.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <queue>
 #include <span>
@@ -37,6 +38,8 @@ struct EngineOptions {
   bool keeps_work = false;     ///< A job that is taken off goes on where it was.
   Duration restart_cost = {};  ///< What each restart adds to its run.
   sched::Budget budget;
+  /// Looks at the scheduler's view after each instant; an error ends the run. For checks of its invariants.
+  std::function<base::Status(const sched::ClusterView&, Time now)> watch = {};
 };
 
 enum class Phase : uint8_t { kFuture, kPending, kRunning, kEnded };
@@ -122,6 +125,7 @@ class Engine {
   uint64_t epoch_ = 0;
   Time now_ = kStart;
   Time timer_ = Time::never();
+  Time planned_;                    // when the latest plan was made
   std::vector<uint32_t> arrivals_;  ///< In order of time.
   size_t next_arrival_ = 0;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;

@@ -139,18 +139,14 @@ class Forward {
   }
 
   base::Status plan_to_rest() {
-    sched::Budget budget = input_.budget;
-    constexpr uint32_t kMaxRounds = 10'000;
-    for (uint32_t round = 0; round < kMaxRounds; ++round) {
-      const sched::Plan plan = sched::plan(view_, now_, budget);
+    const auto carry_out_all = [this](const sched::Plan& plan) -> base::Result<bool> {
       timer_ = plan.next_change_at;
       const uint64_t before = changes_;
       for (const sched::Group& group : plan.groups) carry_out(group);
-      const bool acted = changes_ != before;
-      if (!acted && !plan.exhausted) return {};
-      if (!acted) budget.placements *= 2;  // the same pass again would end at the same place
-    }
-    return restless("it goes on deciding");
+      return changes_ != before;
+    };
+    GW_TRY(is_done, sched::plan_to_rest(view_, now_, input_.budget, carry_out_all));
+    return is_done ? base::Status() : restless("it goes on deciding");
   }
 
   void carry_out(const sched::Group& group) {

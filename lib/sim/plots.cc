@@ -16,8 +16,6 @@ namespace {
 
 constexpr int kBins = 380;  // about two pixels each
 
-double seconds(Duration d) { return static_cast<double>(d.us) / 1e6; }
-
 std::string subtitle(const Replay& replay) {
   return fmt::format("{}, {}, {:g} GPUs; order {}, fit {}", base::counted(replay.engine->jobs().size(), "job"),
                      base::counted(replay.cluster->nodes.size(), "node"),
@@ -41,7 +39,7 @@ std::vector<double> mean_use(const Engine& engine, double length) {
   const std::vector<Sample>& samples = engine.samples();
   for (size_t i = 0; i + 1 < samples.size(); ++i) {
     const double use = static_cast<double>(has_gpus ? samples[i].busy_gpu_milli : samples[i].busy_cpus) / there * 100;
-    const double from = seconds(samples[i].at - samples[0].at), to = seconds(samples[i + 1].at - samples[0].at);
+    const double from = in_seconds(samples[i].at - samples[0].at), to = in_seconds(samples[i + 1].at - samples[0].at);
     for (int b = static_cast<int>(from / width); b < kBins && b * width < to; ++b) {
       const double part = std::min(to, (b + 1) * width) - std::max(from, b * width);
       bins[static_cast<size_t>(b)] += use * std::max(part, 0.0) / width;
@@ -53,7 +51,7 @@ std::vector<double> mean_use(const Engine& engine, double length) {
 std::vector<double> sorted_completions(const Engine& engine) {
   std::vector<double> all;
   for (const Record& r : engine.records())
-    if (r.phase == Phase::kEnded) all.push_back(seconds(r.ended - r.submitted));
+    if (r.phase == Phase::kEnded) all.push_back(in_seconds(r.ended - r.submitted));
   std::sort(all.begin(), all.end());
   return all;
 }
@@ -83,7 +81,7 @@ std::map<uint32_t, std::vector<double>> waits_by_size(const Replay& replay) {
   std::map<uint32_t, std::vector<double>> groups;
   for (size_t i = 0; i < replay.trace.jobs.size(); ++i) {
     const Record& r = replay.engine->records()[i];
-    if (r.phase == Phase::kEnded) groups[size_group(replay.trace.jobs[i].gpus)].push_back(seconds(r.waited));
+    if (r.phase == Phase::kEnded) groups[size_group(replay.trace.jobs[i].gpus)].push_back(in_seconds(r.waited));
   }
   for (auto& [group, waits] : groups) std::sort(waits.begin(), waits.end());
   return groups;
@@ -103,7 +101,7 @@ void draw_waits(Svg& svg, const Frame& frame, double place, const std::vector<do
 
 std::string utilisation_plot(const Replay& replay) {
   const Engine& engine = *replay.engine;
-  const double length = std::max(seconds(engine.samples().back().at - engine.samples().front().at), 1.0);
+  const double length = std::max(in_seconds(engine.samples().back().at - engine.samples().front().at), 1.0);
   Svg svg(kChartWidth, kChartHeight);
   const std::string title = engine.gpu_milli() > 0 ? "GPUs in use over time" : "CPUs in use over time";
   const Frame frame(svg, title, subtitle(replay), time_axis("time since the start", length),

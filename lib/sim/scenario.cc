@@ -17,48 +17,6 @@ using config::Scenario;
 using config::ScenarioJob;
 using nlohmann::ordered_json;
 
-// ---- What the scheduler does not do yet
-
-// ---- Jobs
-
-std::vector<SimJob> make_jobs(const Scenario& scenario, Users& users) {
-  std::vector<SimJob> jobs;
-  const auto count = static_cast<int64_t>(scenario.jobs.size());
-  for (const ScenarioJob& written : scenario.jobs) {
-    const int64_t index = static_cast<int64_t>(jobs.size());
-    SimJob job;
-    job.name = written.name;
-    job.work = written.run_time;
-    sched::PendingJob& p = job.job;
-    p.request = written.asks.request;
-    if (written.min_tasks > 0) {
-      p.request.elastic = true;
-      p.request.min_tasks = written.min_tasks;
-      p.most_tasks = p.request.tasks;
-      p.request = model::least_of(p.request);
-    }
-    p.partitions = written.asks.partitions;
-    p.qos = written.qos;
-    p.uid = users.id(written.user);
-    p.priority = written.priority;
-    p.nice = written.nice;
-    p.time_limit = written.time_limit;
-    p.time_min = written.time_min;
-    if (written.deadline) p.deadline = kStart + *written.deadline;
-    p.reservation = written.reservation;
-    p.preemptible = written.preemptible;
-    for (const config::ScenarioRequest& part : written.components)
-      p.components.push_back({{}, part.request, part.partitions});
-    // Those that run started before the clock did, in the order of the file.
-    const Duration started = written.started.value_or(base::microseconds(index - count));
-    if (written.is_running()) job.running = SimJob::Running{written.at, kStart + started};
-    p.submitted = kStart + written.submit.value_or(written.is_running() ? started : Duration{});
-    p.eligible = p.submitted;
-    jobs.push_back(std::move(job));
-  }
-  return jobs;
-}
-
 // ---- Output
 
 std::string nodes_of(const Record& record) {
@@ -112,13 +70,51 @@ ordered_json job_json(const SimJob& job, const Record& record) {
 
 }  // namespace
 
+std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
+  std::vector<SimJob> jobs;
+  const auto count = static_cast<int64_t>(scenario.jobs.size());
+  for (const ScenarioJob& written : scenario.jobs) {
+    const int64_t index = static_cast<int64_t>(jobs.size());
+    SimJob job;
+    job.name = written.name;
+    job.work = written.run_time;
+    sched::PendingJob& p = job.job;
+    p.request = written.asks.request;
+    if (written.min_tasks > 0) {
+      p.request.elastic = true;
+      p.request.min_tasks = written.min_tasks;
+      p.most_tasks = p.request.tasks;
+      p.request = model::least_of(p.request);
+    }
+    p.partitions = written.asks.partitions;
+    p.qos = written.qos;
+    p.uid = users.id(written.user);
+    p.priority = written.priority;
+    p.nice = written.nice;
+    p.time_limit = written.time_limit;
+    p.time_min = written.time_min;
+    if (written.deadline) p.deadline = kStart + *written.deadline;
+    p.reservation = written.reservation;
+    p.preemptible = written.preemptible;
+    for (const config::ScenarioRequest& part : written.components)
+      p.components.push_back({{}, part.request, part.partitions});
+    // Those that run started before the clock did, in the order of the file.
+    const Duration started = written.started.value_or(base::microseconds(index - count));
+    if (written.is_running()) job.running = SimJob::Running{written.at, kStart + started};
+    p.submitted = kStart + written.submit.value_or(written.is_running() ? started : Duration{});
+    p.eligible = p.submitted;
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
 base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load,
                                            const sched::MakeOrder& make_order) {
   Users users;
   GW_TRY(cluster, build_cluster(scenario.cluster, load, users, make_order));
   EngineOptions options;
   if (scenario.until) options.until = kStart + *scenario.until;
-  Engine engine(cluster, make_jobs(scenario, users), options);
+  Engine engine(cluster, jobs_of(scenario, users), options);
   if (const auto ran = engine.run(); !ran) {
     base::Error error = ran.error();
     error.what = scenario.place.says(error.what);

@@ -20,6 +20,9 @@ struct ScenarioOutcome {
   bool is_as_expected() const { return failures.empty(); }
 };
 
+/// Its jobs as an engine takes them.
+std::vector<SimJob> jobs_of(const config::Scenario& scenario, Users& users);
+
 /// Errors, with the place in the file: what build_cluster() refuses, a running job that does not fit, rules that the
 /// scheduler does not have yet.
 base::Result<ScenarioOutcome> run_scenario(const config::Scenario& scenario, const LoadTopology& load,

@@ -8,8 +8,6 @@
 namespace gw::sim {
 namespace {
 
-double seconds(Duration d) { return static_cast<double>(d.us) / 1e6; }
-
 double mean(const std::vector<double>& values) {
   if (values.empty()) return 0;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -42,8 +40,8 @@ class Gatherer {
     held_cpu_s_ += r.held_cpu_s;
     if (r.phase != Phase::kEnded) return;
     ++sum_.finished;
-    completions_.push_back(seconds(r.ended - r.submitted));
-    waits_.push_back(seconds(r.waited));
+    completions_.push_back(in_seconds(r.ended - r.submitted));
+    waits_.push_back(in_seconds(r.waited));
     if (job.work > Duration{}) fairness_.push_back(fairness(job, r, engine));
   }
 
@@ -60,7 +58,7 @@ class Gatherer {
     sum_.p95_wait_s = percentile(waits_, 0.95);
     sum_.mean_fairness = mean(fairness_);
     for (double f : fairness_) sum_.worst_fairness = std::max(sum_.worst_fairness, f);
-    const double time = whole.first < whole.last ? seconds(whole.last - whole.first) : 0;
+    const double time = whole.first < whole.last ? in_seconds(whole.last - whole.first) : 0;
     const bool has_gpus = engine.gpu_milli() > 0;
     const double there =
         has_gpus ? static_cast<double>(engine.gpu_milli()) / model::kWholeGpu : static_cast<double>(engine.cpus());
@@ -81,8 +79,8 @@ double fragmentation(const Engine& engine, const Span& whole) {
   for (size_t i = 0; i + 1 < samples.size(); ++i) {
     const Time from = std::max(samples[i].at, whole.first), to = std::min(samples[i + 1].at, whole.last);
     if (to <= from) continue;
-    free += static_cast<double>(engine.gpu_milli() - samples[i].busy_gpu_milli) * seconds(to - from);
-    useless += samples[i].fragmented_gpu_milli * seconds(to - from);
+    free += static_cast<double>(engine.gpu_milli() - samples[i].busy_gpu_milli) * in_seconds(to - from);
+    useless += samples[i].fragmented_gpu_milli * in_seconds(to - from);
   }
   return free > 0 ? std::max(useless / free, 0.0) : 0;
 }
@@ -98,14 +96,14 @@ double percentile(const std::vector<double>& sorted, double part) {
 }
 
 double fairness(const SimJob& job, const Record& record, const Engine& engine) {
-  const double held = record.phase == Phase::kEnded ? seconds(record.ended - record.submitted) : 0;
+  const double held = record.phase == Phase::kEnded ? in_seconds(record.ended - record.submitted) : 0;
   const bool has_gpus = record.allocation.total_gpus() > 0;
   double asked = 0;
   for (const model::NodeShare& share : record.allocation.shares)
     asked += has_gpus ? static_cast<double>(share.gpus.size()) * share.gpu_milli : static_cast<double>(share.cpus);
   const double there = static_cast<double>(has_gpus ? engine.gpu_milli() : engine.cpus());
   const double part = there > 0 ? asked / there : 0;
-  const double alone = seconds(job.work) * std::max(1.0, part * std::max(record.contention, 1.0));
+  const double alone = in_seconds(job.work) * std::max(1.0, part * std::max(record.contention, 1.0));
   return alone > 0 ? held / alone : 0;
 }
 
@@ -114,7 +112,7 @@ Summary summarise(const Engine& engine) {
   for (size_t i = 0; i < engine.jobs().size(); ++i) all.add(engine.jobs()[i], engine.records()[i], engine);
   const Span span = span_of(engine.records());
   Summary sum = all.finish(engine, span);
-  sum.makespan_s = span.first < span.last ? seconds(span.last - span.first) : 0;
+  sum.makespan_s = span.first < span.last ? in_seconds(span.last - span.first) : 0;
   sum.fragmentation = fragmentation(engine, span);
   return sum;
 }
@@ -132,7 +130,7 @@ std::map<std::string, Summary> summarise_by_qos(const Engine& engine) {
   for (auto& [qos, group] : groups) {
     const Span own = span_of(records[qos]);
     out[qos] = group.finish(engine, whole);
-    out[qos].makespan_s = own.first < own.last ? seconds(own.last - own.first) : 0;
+    out[qos].makespan_s = own.first < own.last ? in_seconds(own.last - own.first) : 0;
   }
   return out;
 }

@@ -432,11 +432,12 @@ Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
 
 wire::SnapshotInput to_wire(const sched::PassInput& input) {
   const auto& [now, budget, epoch, nodes, partitions, network, policy, order, queue, running, reservations, usage,
-               qos_usage, workload, qos, claims, moves] = input;
+               qos_usage, workload, qos, claims, moves, has_run_out, put_off, passed, limited, next_change] = input;
   wire::SnapshotInput w;
   w.set_now_us(now.us);
   w.set_placements(budget.placements);
   w.set_starts(budget.starts);
+  w.set_per_user(budget.per_user);
   w.set_epoch(epoch);
   *w.mutable_policy() = policy_to_wire(policy, order);
   Topologies topologies(&w);
@@ -460,6 +461,11 @@ wire::SnapshotInput to_wire(const sched::PassInput& input) {
   for (const model::Qos& q : qos) *w.add_qos() = wire::to_wire(q);
   for (const sched::Claim& claim : claims) set_claim(w.add_claims(), claim);
   for (const base::Time at : moves) w.add_moves_us(at.us);
+  w.set_has_run_out(has_run_out);
+  for (const uint32_t uid : put_off) w.add_put_off(uid);
+  for (const base::JobId id : passed) w.add_passed(id.value);
+  for (const base::JobId id : limited) w.add_limited(id.value);
+  w.set_next_change_us(next_change.us);
   return w;
 }
 
@@ -468,7 +474,7 @@ Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
   GW_TRY(now, time_from(w.now_us()));
   if (now == base::Time::never()) return damaged("it was taken at no time");
   out.now = now;
-  out.budget = {w.placements(), w.starts()};
+  out.budget = {w.placements(), w.starts(), w.per_user()};
   out.epoch = w.epoch();
   GW_TRY(policy, policy_from(w.policy()));
   out.policy = std::move(policy);
@@ -490,6 +496,12 @@ Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
     GW_TRY(at, time_from(us));
     out.moves.push_back(at);
   }
+  out.has_run_out = w.has_run_out();
+  out.put_off = {w.put_off().begin(), w.put_off().end()};
+  for (const uint32_t id : w.passed()) out.passed.emplace_back(id);
+  for (const uint32_t id : w.limited()) out.limited.emplace_back(id);
+  GW_TRY(next_change, time_from(w.next_change_us()));
+  out.next_change = next_change;
   return out;
 }
 

@@ -157,7 +157,8 @@ Result<sched::Claim> claim_from(const wire::SnapshotClaim& from) {
 
 wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
   // How many steps it took is no part of what was decided, nor is what was only tried.
-  const auto& [epoch, groups, reservations, placements, exhausted, next_change_at, would_move] = plan;
+  // Nor whether others are to be looked at after it.
+  const auto& [epoch, at, groups, reservations, placements, exhausted, put_off, next_change_at, would_move] = plan;
   wire::SnapshotPlan w;
   for (const sched::Group& group : groups) {
     wire::SnapshotGroup* to = w.add_groups();

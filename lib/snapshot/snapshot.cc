@@ -47,8 +47,8 @@ base::Status check_head(const wire::Snapshot& file) {
 std::map<sched::ClassKey, base::JobId> classes_of(const sched::PassInput& input) {
   std::map<sched::ClassKey, base::JobId> out;
   for (const sched::PendingJob& job : input.queue) {
-    out.try_emplace(sched::class_key(job, false), job.id);
-    out.try_emplace(sched::class_key(job, true), job.id);
+    out.try_emplace(sched::class_key(job, false, input.now), job.id);
+    out.try_emplace(sched::class_key(job, true, input.now), job.id);
   }
   return out;
 }

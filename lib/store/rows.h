@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -39,10 +40,19 @@ struct PutJobStatus {
 struct EndJob {
   JobRow row;
 };
-/// A script or an environment; stored once by its hash.
+/// A script or an environment; stored once by its hash. Whatever was said of it before, it is used now.
 struct PutBlob {
   std::string hash;
   std::string bytes;
+  bool is_environment = false;
+};
+/// No job in memory uses this script any more.
+struct ReleaseBlob {
+  std::string hash;
+  base::Time at;
+};
+struct DropBlob {
+  std::string hash;
 };
 struct PutNode {
   std::string name;
@@ -80,6 +90,10 @@ struct PutReply {
   std::string reply;
   base::Time at;
 };
+struct DropReply {
+  uint32_t uid = 0;
+  std::string client_id;
+};
 struct DropReplies {
   base::Time before;
 };
@@ -104,9 +118,75 @@ struct DropStep {
   base::JobId job;
   uint32_t step = 0;
 };
+/// What a run has on one of its nodes, and what that node has said: all that changes node by node. `step` is 0 for the
+/// job's own run, else the number of the step + 1.
+struct PutRunNode {
+  base::JobId job;
+  uint32_t step = 0;
+  std::string node;
+  uint32_t attempt = 0;  ///< Of the job: a row of another run says nothing.
+  std::string bytes;     ///< wire::RunNode
+};
+struct DropRunNode {
+  base::JobId job;
+  uint32_t step = 0;
+  std::string node;
+};
+/// On all nodes.
+struct DropRun {
+  base::JobId job;
+  uint32_t step = 0;
+};
 struct PutMeta {
   std::string key;
   std::string value;
+};
+/// The tables whose rows may be held aside.
+enum class RowKind : uint8_t {
+  kJob,
+  kEndedJob,
+  kRun,
+  kStep,
+  kNode,
+  kPartition,
+  kReservation,
+  kQos,
+  kUser,
+  kUsage,
+  kReply,
+  kSetting,
+  kScript,
+};
+/// What people call a row of this kind: "job".
+constexpr std::string_view word_of(RowKind kind) {
+  constexpr std::string_view kWords[] = {"job", "ended_job", "run",   "step",  "node",    "partition", "reservation",
+                                         "qos", "user",      "usage", "reply", "setting", "script"};
+  return kWords[static_cast<size_t>(kind)];
+}
+/// A row that cannot be read, out of its table. Every value of it is kept as it was, beside this.
+struct HeldRow {
+  std::string kind;    ///< word_of() it.
+  std::string name;    ///< Among those of its kind: "7" is a job, "7.0" a step, "7.0/n1" what a step has on a node.
+  std::string reason;  ///< Why it cannot be read.
+  base::Time since;    ///< Zero: the store has just found it, and nobody was told.
+  std::string nodes;   ///< Of a job, as a host list: where something of it may run.
+};
+/// One value of the key of a table.
+using KeyValue = std::variant<int64_t, std::string>;
+/// Takes the row with this key out of its table and keeps it aside. Nothing happens if there is none.
+struct HoldAside {
+  RowKind from = RowKind::kJob;
+  std::vector<KeyValue> key;  ///< In the order of the table's primary key.
+  HeldRow row;
+};
+/// Says something else of a row that is held aside: its reason, since when, or the nodes.
+struct PutHeld {
+  HeldRow row;
+};
+/// With all that it held.
+struct DropHeld {
+  std::string kind;
+  std::string name;
 };
 /// One line of history. `job` zero or `node` empty where it is not about one.
 struct Event {
@@ -118,14 +198,22 @@ struct Event {
   uint32_t uid = 0;
 };
 
-using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, PutNode, PutPartition, PutReservation, DropReservation,
-                        PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply, DropReplies, PutUsage, DropUsage,
-                        PutStep, DropStep, PutMeta, Event>;
+using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, ReleaseBlob, DropBlob, PutNode, PutPartition,
+                        PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
+                        DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode,
+                        DropRun, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {
   std::string name;
   std::string bytes;
+};
+/// What is known of a script or an environment beside its bytes.
+struct BlobRow {
+  std::string hash;
+  uint64_t bytes = 0;
+  bool is_environment = false;
+  base::Time released;  ///< When the last job in memory that used it went; 0: not so far.
 };
 struct EventRow {
   uint64_t seq = 0;
@@ -142,6 +230,10 @@ struct Snapshot {
   std::vector<PutUsage> usage;
   std::vector<NamedBytes> qos, quota_users;
   std::vector<PutStep> steps;
+  std::vector<PutRunNode> run_nodes;  ///< By job and step.
+  std::vector<BlobRow> blobs;
+  std::vector<HeldRow> held;  ///< Those held aside before, and those that this reading found, by kind and name.
+  base::JobId last_job;       ///< The highest that any table names.
 };
 
 }  // namespace gw::store

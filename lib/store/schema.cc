@@ -66,7 +66,33 @@ CREATE TABLE steps(
   job INTEGER NOT NULL, step INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(job, step)) WITHOUT ROWID;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5}};
+// Of jobs that were placed before this version the nodes stand in their status, and of their steps in theirs, until the
+// controller that reads them writes them anew.
+constexpr char kVersion6[] = R"sql(
+CREATE TABLE run_nodes(
+  job INTEGER NOT NULL, step INTEGER NOT NULL, node TEXT NOT NULL, attempt INTEGER NOT NULL, bytes BLOB NOT NULL,
+  PRIMARY KEY(job, step, node)) WITHOUT ROWID;
+)sql";
+
+// What is known of a blob stands apart from its bytes: asking for it reads no long row.
+constexpr char kVersion7[] = R"sql(
+CREATE TABLE blob_facts(
+  hash TEXT NOT NULL PRIMARY KEY, bytes INTEGER NOT NULL, environment INTEGER NOT NULL, released INTEGER NOT NULL)
+  WITHOUT ROWID;
+INSERT INTO blob_facts SELECT hash,length(bytes),0,0 FROM blobs;
+)sql";
+
+// Rows that cannot be read, each with a line for every field of it. A value keeps the type and the bytes that it had.
+constexpr char kVersion8[] = R"sql(
+CREATE TABLE held_aside(
+  kind TEXT NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL, nodes TEXT NOT NULL,
+  PRIMARY KEY(kind, name)) WITHOUT ROWID;
+CREATE TABLE held_values(
+  kind TEXT NOT NULL, name TEXT NOT NULL, field TEXT NOT NULL, value, PRIMARY KEY(kind, name, field)) WITHOUT ROWID;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4},
+                                     {5, kVersion5}, {6, kVersion6}, {7, kVersion7}, {8, kVersion8}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

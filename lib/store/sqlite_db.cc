@@ -32,6 +32,18 @@ void Statement::bind_blob(int index, std::string_view bytes) {
   if (code != SQLITE_OK) bind_error_ = code;
 }
 
+void Statement::bind_column(int index, const Statement& from, int column) {
+  const int code = sqlite3_bind_value(raw_.get(), index, sqlite3_column_value(from.raw_.get(), column));
+  if (code != SQLITE_OK) bind_error_ = code;
+}
+
+int Statement::columns() const { return sqlite3_column_count(raw_.get()); }
+
+std::string Statement::column_name(int column) const {
+  const char* name = sqlite3_column_name(raw_.get(), column);
+  return name == nullptr ? std::string() : std::string(name);
+}
+
 int Statement::step() { return bind_error_ != 0 ? bind_error_ : sqlite3_step(raw_.get()); }
 
 int Statement::run() {

@@ -42,6 +42,11 @@ class Statement {
   /// Ends the present run: gives back its locks and drops the bindings.
   void reset();
 
+  /// A column of the row that `from` stands at, with its type.
+  void bind_column(int index, const Statement& from, int column);
+
+  int columns() const;
+  std::string column_name(int column) const;
   int64_t integer(int column) const;
   /// TEXT or BLOB of any content.
   std::string bytes(int column) const;

@@ -10,6 +10,8 @@
 #include <algorithm>
 
 #include "store/backup.h"
+#include "store/held_rows.h"
+#include "store/retire.h"
 #include "store/schema.h"
 #include "store/sqlite_db.h"
 #include "store/state_dir.h"
@@ -46,6 +48,7 @@ class SqliteStore final : public Store {
   base::Result<uint64_t> backup(const std::string& path, const std::function<bool()>& keep_going) override {
     return backup_database(file_, path, keep_going);
   }
+  base::Result<uint64_t> retire(const RetireOrder& order) override;
 
  private:
   base::Status run(Statement& statement);
@@ -55,6 +58,8 @@ class SqliteStore final : public Store {
   base::Result<std::vector<PutReply>> read_replies();
   base::Result<std::vector<PutUsage>> read_usage();
   base::Result<std::vector<PutStep>> read_steps();
+  base::Result<std::vector<PutRunNode>> read_run_nodes();
+  base::Result<std::vector<BlobRow>> read_blobs();
   base::Status load_into(Snapshot& out, base::Time ended_since);
   void drop_connection();
 
@@ -183,9 +188,32 @@ base::Result<std::vector<PutStep>> SqliteStore::read_steps() {
   return rows;
 }
 
+base::Result<std::vector<PutRunNode>> SqliteStore::read_run_nodes() {
+  GW_TRY(select, db_->prepare("SELECT job,step,node,attempt,bytes FROM run_nodes ORDER BY job,step,node"));
+  std::vector<PutRunNode> rows;
+  int code;
+  while ((code = select.step()) == SQLITE_ROW)
+    rows.push_back({base::JobId(static_cast<uint32_t>(select.integer(0))), static_cast<uint32_t>(select.integer(1)),
+                    select.bytes(2), static_cast<uint32_t>(select.integer(3)), select.bytes(4)});
+  if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_->error(code));
+  return rows;
+}
+
+base::Result<std::vector<BlobRow>> SqliteStore::read_blobs() {
+  GW_TRY(select, db_->prepare("SELECT hash,bytes,environment,released FROM blob_facts ORDER BY hash"));
+  std::vector<BlobRow> rows;
+  int code;
+  while ((code = select.step()) == SQLITE_ROW)
+    rows.push_back(
+        {select.bytes(0), static_cast<uint64_t>(select.integer(1)), select.integer(2) != 0, {select.integer(3)}});
+  if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_->error(code));
+  return rows;
+}
+
 base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(jobs, read_jobs("SELECT " GW_JOB_COLUMNS " FROM jobs WHERE ?1=0 ORDER BY id", 0));
-  GW_TRY(ended, read_jobs("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE ended>=?1", ended_since.us));
+  GW_TRY(ended, read_jobs("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE ended>=?1 AND id BETWEEN 1 AND 4294967295",
+                          ended_since.us));
   // Sorted here: ORDER BY id would make SQLite read the whole table instead of its index by end.
   std::sort(ended.begin(), ended.end(), [](const JobRow& a, const JobRow& b) { return a.id < b.id; });
   GW_TRY(nodes, read_named("SELECT name,bytes FROM nodes ORDER BY name"));
@@ -197,14 +225,24 @@ base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(qos, read_named("SELECT name,bytes FROM qos ORDER BY name"));
   GW_TRY(users, read_named("SELECT name,bytes FROM quota_users ORDER BY name"));
   GW_TRY(steps, read_steps());
-  out = {std::move(jobs), std::move(ended),   std::move(nodes),        std::move(partitions),
-         std::move(meta), std::move(replies), std::move(reservations), std::move(usage),
-         std::move(qos),  std::move(users),   std::move(steps)};
+  GW_TRY(run_nodes, read_run_nodes());
+  GW_TRY(blobs, read_blobs());
+  GW_TRY(held, read_held(*db_));
+  GW_TRY(last_job, last_job_named(*db_));
+  out = {std::move(jobs),    std::move(ended),        std::move(nodes), std::move(partitions), std::move(meta),
+         std::move(replies), std::move(reservations), std::move(usage), std::move(qos),        std::move(users),
+         std::move(steps),   std::move(run_nodes),    std::move(blobs), std::move(held),       last_job};
   return {};
+}
+
+base::Result<uint64_t> SqliteStore::retire(const RetireOrder& order) {
+  if (!db_) GW_TRY_STATUS(connect().and_then([this] { return prepare(); }));
+  return store::retire(*db_, order);
 }
 
 base::Result<Snapshot> SqliteStore::load(base::Time ended_since) {
   if (!db_) GW_TRY_STATUS(connect().and_then([this] { return prepare(); }));
+  GW_TRY_STATUS(hold_unfit(*db_));
   Snapshot out;
   GW_TRY_STATUS(load_into(out, ended_since));
   return out;

@@ -26,6 +26,14 @@ class Reader {
   virtual base::Result<std::string> blob(const std::string& hash) = 0;
 };
 
+/// What is old enough to leave the database.
+struct RetireOrder {
+  base::Time jobs_before;    ///< Jobs that ended before; zero: none.
+  base::Time events_before;  ///< Lines of history from before; zero: none.
+  std::string archive;       ///< File (absolute path) that gets them first; empty: they are deleted.
+  size_t most = 500;         ///< Rows of each kind at once.
+};
+
 /// The one writer.
 class Store {
  public:
@@ -38,6 +46,10 @@ class Store {
   /// called from another thread while commit() runs, which does not wait for it. `keep_going`, if set, is asked now and
   /// then; where it says no the backup is given up. Errors: exists, not writable, disk full, given up.
   virtual base::Result<uint64_t> backup(const std::string& path, const std::function<bool()>& keep_going) = 0;
+  /// Moves some of what is old enough to the archive, which is durable before anything is deleted, or deletes it. Says
+  /// how many rows went; as many as were allowed means that there may be more. Errors: the archive, or the database,
+  /// cannot be written; nothing is lost then.
+  virtual base::Result<uint64_t> retire(const RetireOrder& /*order*/) { return 0; }
 };
 
 struct Opened {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "store/held_rows.h"
+
 namespace gw::store {
 namespace {
 
@@ -48,6 +50,12 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.insert_ended_, kInsertEndedSql},
       {&ops.delete_job_, "DELETE FROM jobs WHERE id=?1"},
       {&ops.put_blob_, "INSERT OR IGNORE INTO blobs(hash,bytes) VALUES(?1,?2)"},
+      {&ops.put_blob_facts_,
+       "INSERT INTO blob_facts(hash,bytes,environment,released) VALUES(?1,?2,?3,0) ON CONFLICT(hash) DO UPDATE SET "
+       "released=0"},
+      {&ops.release_blob_, "UPDATE blob_facts SET released=?2 WHERE hash=?1"},
+      {&ops.drop_blob_, "DELETE FROM blobs WHERE hash=?1"},
+      {&ops.drop_blob_facts_, "DELETE FROM blob_facts WHERE hash=?1"},
       {&ops.put_node_, kPutNodeSql},
       {&ops.put_partition_, kPutPartitionSql},
       {&ops.put_reservation_, kPutReservationSql},
@@ -57,6 +65,7 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.put_quota_user_, kPutQuotaUserSql},
       {&ops.drop_quota_user_, "DELETE FROM quota_users WHERE name=?1"},
       {&ops.put_reply_, "INSERT OR IGNORE INTO replies(uid,client_id,reply,at) VALUES(?1,?2,?3,?4)"},
+      {&ops.drop_reply_, "DELETE FROM replies WHERE uid=?1 AND client_id=?2"},
       {&ops.drop_replies_, "DELETE FROM replies WHERE at<?1"},
       {&ops.put_usage_,
        "INSERT INTO usage(kind,name,amount,at) VALUES(?1,?2,?3,?4) ON CONFLICT(kind,name) DO UPDATE SET "
@@ -65,6 +74,11 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.put_step_,
        "INSERT INTO steps(job,step,bytes) VALUES(?1,?2,?3) ON CONFLICT(job,step) DO UPDATE SET bytes=?3"},
       {&ops.drop_step_, "DELETE FROM steps WHERE job=?1 AND step=?2"},
+      {&ops.put_run_node_,
+       "INSERT INTO run_nodes(job,step,node,attempt,bytes) VALUES(?1,?2,?3,?4,?5) ON CONFLICT(job,step,node) DO UPDATE "
+       "SET attempt=?4,bytes=?5"},
+      {&ops.drop_run_node_, "DELETE FROM run_nodes WHERE job=?1 AND step=?2 AND node=?3"},
+      {&ops.drop_run_, "DELETE FROM run_nodes WHERE job=?1 AND step=?2"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
@@ -117,7 +131,22 @@ base::Status WriteOps::on(const EndJob& op) {
   return run(delete_job_);
 }
 
-base::Status WriteOps::on(const PutBlob& op) { return put(put_blob_, op.hash, op.bytes); }
+base::Status WriteOps::on(const PutBlob& op) {
+  GW_TRY_STATUS(put(put_blob_, op.hash, op.bytes));
+  put_blob_facts_.bind(std::string_view(op.hash), static_cast<uint64_t>(op.bytes.size()), int32_t{op.is_environment});
+  return run(put_blob_facts_);
+}
+
+base::Status WriteOps::on(const ReleaseBlob& op) {
+  release_blob_.bind(std::string_view(op.hash), op.at.us);
+  return run(release_blob_);
+}
+
+base::Status WriteOps::on(const DropBlob& op) {
+  GW_TRY_STATUS(drop(drop_blob_, op.hash));
+  return drop(drop_blob_facts_, op.hash);
+}
+
 base::Status WriteOps::on(const PutNode& op) { return put(put_node_, op.name, op.bytes); }
 base::Status WriteOps::on(const PutPartition& op) { return put(put_partition_, op.name, op.bytes); }
 base::Status WriteOps::on(const PutReservation& op) { return put(put_reservation_, op.name, op.bytes); }
@@ -140,11 +169,32 @@ base::Status WriteOps::on(const DropStep& op) {
   return run(drop_step_);
 }
 
+base::Status WriteOps::on(const PutRunNode& op) {
+  put_run_node_.bind(op.job.value, op.step, std::string_view(op.node), op.attempt);
+  put_run_node_.bind_blob(5, op.bytes);
+  return run(put_run_node_);
+}
+
+base::Status WriteOps::on(const DropRunNode& op) {
+  drop_run_node_.bind(op.job.value, op.step, std::string_view(op.node));
+  return run(drop_run_node_);
+}
+
+base::Status WriteOps::on(const DropRun& op) {
+  drop_run_.bind(op.job.value, op.step);
+  return run(drop_run_);
+}
+
 base::Status WriteOps::on(const PutReply& op) {
   put_reply_.bind(op.uid, std::string_view(op.client_id));
   put_reply_.bind_blob(3, op.reply);
   put_reply_.bind_one(4, op.at.us);
   return run(put_reply_);
+}
+
+base::Status WriteOps::on(const DropReply& op) {
+  drop_reply_.bind(op.uid, std::string_view(op.client_id));
+  return run(drop_reply_);
 }
 
 base::Status WriteOps::on(const DropReplies& op) {
@@ -161,6 +211,10 @@ base::Status WriteOps::on(const DropUsage& op) {
   drop_usage_.bind(std::string_view(op.kind), std::string_view(op.name));
   return run(drop_usage_);
 }
+
+base::Status WriteOps::on(const HoldAside& op) { return hold_aside(*db_, op); }
+base::Status WriteOps::on(const PutHeld& op) { return put_held(*db_, op.row); }
+base::Status WriteOps::on(const DropHeld& op) { return drop_held(*db_, op); }
 
 base::Status WriteOps::on(const Event& op) {
   put_event_.bind(op.at.us, op.job.value, std::string_view(op.node), std::string_view(op.kind),

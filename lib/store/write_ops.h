@@ -25,27 +25,37 @@ class WriteOps {
   base::Status on(const PutJobStatus& op);
   base::Status on(const EndJob& op);
   base::Status on(const PutBlob& op);
+  base::Status on(const ReleaseBlob& op);
+  base::Status on(const DropBlob& op);
   base::Status on(const PutNode& op);
   base::Status on(const PutPartition& op);
   base::Status on(const PutReservation& op);
   base::Status on(const DropReservation& op);
   base::Status on(const PutStep& op);
   base::Status on(const DropStep& op);
+  base::Status on(const PutRunNode& op);
+  base::Status on(const DropRunNode& op);
+  base::Status on(const DropRun& op);
   base::Status on(const PutQos& op);
   base::Status on(const DropQos& op);
   base::Status on(const PutQuotaUser& op);
   base::Status on(const DropQuotaUser& op);
   base::Status on(const PutReply& op);
+  base::Status on(const DropReply& op);
   base::Status on(const DropReplies& op);
   base::Status on(const PutUsage& op);
   base::Status on(const DropUsage& op);
   base::Status on(const PutMeta& op);
+  base::Status on(const HoldAside& op);
+  base::Status on(const PutHeld& op);
+  base::Status on(const DropHeld& op);
   base::Status on(const Event& op);
 
   Database* db_;
-  Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_node_, put_partition_, put_reservation_,
-      put_step_, drop_step_, drop_reservation_, put_qos_, drop_qos_, put_quota_user_, drop_quota_user_, put_reply_,
-      drop_replies_, put_usage_, drop_usage_, put_meta_, put_event_;
+  Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_blob_facts_, release_blob_, drop_blob_,
+      drop_blob_facts_, put_node_, put_partition_, put_reservation_, put_step_, drop_step_, drop_reservation_, put_qos_,
+      drop_qos_, put_quota_user_, drop_quota_user_, put_reply_, drop_reply_, drop_replies_, put_usage_, drop_usage_,
+      put_meta_, put_event_, put_run_node_, drop_run_node_, drop_run_;
 };
 
 /// The columns of a job row in the order that read_job() expects. A macro, so that every statement is one literal.

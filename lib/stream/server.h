@@ -22,7 +22,7 @@ namespace gw::stream {
 constexpr auth::VersionRange kStreamVersions{1, 1};
 
 struct ServerOptions {
-  std::string address;  ///< See io::parse_address.
+  std::string address;  ///< As io::ListenOptions::address.
   auth::StepIdentity step;
   auth::Bytes32 controller_key{};
   uint32_t window_bytes = 256 << 10;  ///< Of each session; see SessionOptions and bytes_per_channel().

@@ -17,7 +17,6 @@ namespace gw::topo {
 namespace {
 
 using base::IndexSet;
-using fmt::format;
 using model::Gpu;
 using model::Nic;
 using model::NodeTopology;
@@ -78,17 +77,17 @@ class Drawing {
   }
 
   // --- what is said of devices ---
-  static std::string gpu_name(uint32_t i) { return format("GPU {}", i); }
+  static std::string gpu_name(uint32_t i) { return fmt::format("GPU {}", i); }
   static std::string nic_name(const Nic& n) { return "NIC " + n.name; }
   bool is_split(const Gpu& gpu) const {
     return std::any_of(node_.gpus.begin(), node_.gpus.end(),
                        [&](const Gpu& o) { return o.pci == gpu.pci && o.partition > 0; });
   }
   std::string pci_of(const Gpu& gpu) const {
-    return is_split(gpu) && !gpu.pci.empty() ? format("{} part {}", gpu.pci, gpu.partition) : gpu.pci;
+    return is_split(gpu) && !gpu.pci.empty() ? fmt::format("{} part {}", gpu.pci, gpu.partition) : gpu.pci;
   }
   static std::string memory_of(const Gpu& gpu) {
-    return gpu.memory_mb > 0 ? format("{}G", (gpu.memory_mb + 512) / 1024) : "";
+    return gpu.memory_mb > 0 ? fmt::format("{}G", (gpu.memory_mb + 512) / 1024) : "";
   }
 
   std::pair<std::string, Ink> use_of(uint32_t gpu) const {
@@ -101,7 +100,7 @@ class Drawing {
         one += one.empty() ? "offline" : ", offline";
         ink = Ink::kRed;
       }
-      if (!use.label.empty()) one += format(" ({})", base::printable(use.label, 40));
+      if (!use.label.empty()) one += fmt::format(" ({})", base::printable(use.label, 40));
       text += (text.empty() ? "" : " + ") + one;
     }
     if (text.empty() && !uses_.empty()) return {"free", Ink::kGreen};
@@ -132,13 +131,13 @@ class Drawing {
     for (const auto& gpu : node_.gpus) ++types[gpu.type];
     std::string gpus = node_.gpus.empty() ? "no GPUs" : "";
     for (const auto& [type, n] : types)
-      gpus += format("{}{} {} GPU{}", gpus.empty() ? "" : " + ", n, type, n == 1 ? "" : "s");
+      gpus += fmt::format("{}{} {} GPU{}", gpus.empty() ? "" : " + ", n, type, n == 1 ? "" : "s");
     if (!node_.link_name.empty()) gpus += " with " + node_.link_name;
     const auto threads = node_.threads_per_core();
-    put(line(width_).add(
-        format("{}, {}, {}{}, {} memory", base::counted(node_.sockets, "socket"),
-               base::counted(node_.numa_nodes.size(), "NUMA node"), base::counted(node_.cores.size(), "core"),
-               threads > 1 ? format(" x {} threads", threads) : "", base::format_memory_mb(node_.memory_mb))));
+    put(line(width_).add(fmt::format(
+        "{}, {}, {}{}, {} memory", base::counted(node_.sockets, "socket"),
+        base::counted(node_.numa_nodes.size(), "NUMA node"), base::counted(node_.cores.size(), "core"),
+        threads > 1 ? fmt::format(" x {} threads", threads) : "", base::format_memory_mb(node_.memory_mb))));
     put(line(width_).add(gpus + ", " + (node_.nics.empty() ? "no NICs" : base::counted(node_.nics.size(), "NIC"))));
   }
 
@@ -161,7 +160,7 @@ class Drawing {
   void socket(uint32_t s) {
     size_t cores = 0;
     for (const auto& core : node_.cores) cores += core.socket == s ? 1 : 0;
-    edge(g_.top_left, format("socket {}: {}", s, base::counted(cores, "core")), g_.top_right);
+    edge(g_.top_left, fmt::format("socket {}: {}", s, base::counted(cores, "core")), g_.top_right);
     for (uint32_t n = 0; n < node_.numa_nodes.size(); ++n) {
       if (node_.numa_nodes[n].socket == s) numa(n);
     }
@@ -186,15 +185,16 @@ class Drawing {
       for (const auto pu : node_.cores[c].pus) cpus.insert(pu);
     }
     auto l = line(width_ - 4);
-    l.add(format("NUMA {}", n), Ink::kBold);
-    if (numa_node.os_index != n) l.add(format(" (OS node {})", numa_node.os_index));
-    l.add(format("  {}", base::format_memory_mb(numa_node.memory_mb)));
+    l.add(fmt::format("NUMA {}", n), Ink::kBold);
+    if (numa_node.os_index != n) l.add(fmt::format(" (OS node {})", numa_node.os_index));
+    l.add(fmt::format("  {}", base::format_memory_mb(numa_node.memory_mb)));
     if (cores.empty()) {
       l.add("  no cores");
     } else {
-      l.add(format("  cores {}", cores.text()));
-      if (l3.size() > 1) l.add(format(" ({} L3 of {})", l3.size(), base::counted(cores.size() / l3.size(), "core")));
-      if (cpus != cores) l.add(format("  CPUs {}", cpus.text()), Ink::kDim);
+      l.add(fmt::format("  cores {}", cores.text()));
+      if (l3.size() > 1)
+        l.add(fmt::format(" ({} L3 of {})", l3.size(), base::counted(cores.size() / l3.size(), "core")));
+      if (cpus != cores) l.add(fmt::format("  CPUs {}", cpus.text()), Ink::kDim);
     }
     boxed(l);
     tree(groups_of(n), cores);
@@ -239,7 +239,7 @@ class Drawing {
       const auto& leaves = switched ? by_switch[switch_of(leaf)] : by_host[host_of(leaf)];
       if (!done.insert(&leaves).second) continue;
       std::string title =
-          switched ? format("PCIe switch {}", switch_of(leaf)) : format("host bridge {}", host_of(leaf));
+          switched ? fmt::format("PCIe switch {}", switch_of(leaf)) : fmt::format("host bridge {}", host_of(leaf));
       if (!switched && !is_shared(leaves)) title.clear();
       groups.push_back({std::move(title), leaves});
     }
@@ -289,7 +289,7 @@ class Drawing {
     cell(pci_of(gpu), pci_columns_, Ink::kDim);
     cell(memory_of(gpu), memory_columns_);
     const auto near = near_set(gpu);
-    if (!near.empty() && !(near == numa_cores)) l.add(format("near cores {}  ", near.text()));
+    if (!near.empty() && !(near == numa_cores)) l.add(fmt::format("near cores {}  ", near.text()));
     l.add(gpu.model, Ink::kDim);
   }
 
@@ -313,7 +313,7 @@ class Drawing {
       if (from == 0) put(line(width_).add(title, Ink::kBold));
       auto head = line(width_);
       head.pad_to(first);
-      for (size_t c = from; c < to; ++c) head.add(format("{:<{}}", heads[c], cell + 1), Ink::kDim);
+      for (size_t c = from; c < to; ++c) head.add(fmt::format("{:<{}}", heads[c], cell + 1), Ink::kDim);
       put(head);
       for (uint32_t r = 0; r < node_.gpus.size(); ++r) {
         auto row = line(width_);
@@ -331,7 +331,7 @@ class Drawing {
     row.add(std::string(cell + 1 - std::min(cell + 1, word.size()), ' '));
   }
 
-  static std::string gpu_label(uint32_t i) { return format("GPU{}", i); }
+  static std::string gpu_label(uint32_t i) { return fmt::format("GPU{}", i); }
 
   void gpu_table() {
     const auto n = static_cast<uint32_t>(node_.gpus.size());
@@ -344,7 +344,7 @@ class Drawing {
     if (wide && all_equal(word, n)) {
       words_.insert(word(0, 1));
       out_ += "\n";
-      put(line(width_).add("GPU to GPU: ", Ink::kBold).add(format("{} between any two of the {}", word(0, 1), n)));
+      put(line(width_).add("GPU to GPU: ", Ink::kBold).add(fmt::format("{} between any two of the {}", word(0, 1), n)));
       return;
     }
     table("GPU to GPU", heads, word);
@@ -374,7 +374,7 @@ class Drawing {
       entries.emplace_back("NV# = that many NVLinks");
     }
     for (const auto& [word, meaning] : kMeanings) {
-      if (words_.contains(word)) entries.push_back(format("{} = {}", word, meaning));
+      if (words_.contains(word)) entries.push_back(fmt::format("{} = {}", word, meaning));
     }
     if (!entries.empty()) out_ += "\n";
     std::string text;

@@ -12,8 +12,6 @@
 namespace gw::topo {
 namespace {
 
-using fmt::format;
-
 enum class Links { kNone, kPairs, kNvSwitch };
 
 struct Machine {
@@ -63,7 +61,7 @@ std::string bitmap(const std::vector<unsigned>& bits) {
     words[bit / 32] |= uint32_t{1} << (bit % 32);
   }
   std::string text;
-  for (size_t i = words.size(); i-- > 0;) text += format("{}0x{:08x}", text.empty() ? "" : ",", words[i]);
+  for (size_t i = words.size(); i-- > 0;) text += fmt::format("{}0x{:08x}", text.empty() ? "" : ",", words[i]);
   return text;
 }
 
@@ -94,7 +92,7 @@ class Writer {
 
   unsigned gp() { return next_gp_++; }
   void info(std::string_view name, std::string_view value) {
-    out_ += format("<info name=\"{}\" value=\"{}\"/>\n", name, value);
+    out_ += fmt::format("<info name=\"{}\" value=\"{}\"/>\n", name, value);
   }
   void close(int n = 1) {
     while (n-- > 0) out_ += "</object>\n";
@@ -116,13 +114,13 @@ class Writer {
 
   static std::string sets(const std::vector<unsigned>& pus, const std::vector<unsigned>& nodes) {
     const auto c = bitmap(pus), n = bitmap(nodes);
-    return format("cpuset=\"{0}\" complete_cpuset=\"{0}\" nodeset=\"{1}\" complete_nodeset=\"{1}\"", c, n);
+    return fmt::format("cpuset=\"{0}\" complete_cpuset=\"{0}\" nodeset=\"{1}\" complete_nodeset=\"{1}\"", c, n);
   }
 
   void machine() {
     std::vector<unsigned> all(pu_count());
     for (unsigned i = 0; i < all.size(); ++i) all[i] = i;
-    out_ += format(
+    out_ += fmt::format(
         "<object type=\"Machine\" os_index=\"0\" {} allowed_cpuset=\"{}\" allowed_nodeset=\"{}\" gp_index=\"{}\">\n",
         sets(all, {0, 1}), bitmap(all), bitmap({0, 1}), gp());
     info("DMIProductName", m_.product);
@@ -133,10 +131,10 @@ class Writer {
 
   void package(unsigned p) {
     const auto pus = pus_of_package(p);
-    out_ += format("<object type=\"Package\" os_index=\"{}\" {} gp_index=\"{}\">\n", p, sets(pus, {p}), gp());
+    out_ += fmt::format("<object type=\"Package\" os_index=\"{}\" {} gp_index=\"{}\">\n", p, sets(pus, {p}), gp());
     info("CPUModel", m_.cpu_model);
     numa_node(p, pus);
-    out_ += format(
+    out_ += fmt::format(
         "<object type=\"L3Cache\" {} gp_index=\"{}\" cache_size=\"{}\" depth=\"3\" cache_linesize=\"64\" "
         "cache_associativity=\"15\" cache_type=\"0\">\n",
         sets(pus, {p}), gp(), uint64_t{m_.l3_kib} * 1024);
@@ -148,17 +146,17 @@ class Writer {
 
   void numa_node(unsigned p, const std::vector<unsigned>& pus) {
     const uint64_t bytes = (m_.memory_gib << 30) / kPackages;
-    out_ += format("<object type=\"NUMANode\" os_index=\"{}\" {} gp_index=\"{}\" local_memory=\"{}\">\n", p,
-                   sets(pus, {p}), gp(), bytes);
-    out_ += format("<page_type size=\"4096\" count=\"{}\"/>\n", bytes / 4096);
+    out_ += fmt::format("<object type=\"NUMANode\" os_index=\"{}\" {} gp_index=\"{}\" local_memory=\"{}\">\n", p,
+                        sets(pus, {p}), gp(), bytes);
+    out_ += fmt::format("<page_type size=\"4096\" count=\"{}\"/>\n", bytes / 4096);
     close();
   }
 
   void core(unsigned p, unsigned c) {
     const auto pus = pus_of_core(p, c);
-    out_ += format("<object type=\"Core\" os_index=\"{}\" {} gp_index=\"{}\">\n", c, sets(pus, {p}), gp());
+    out_ += fmt::format("<object type=\"Core\" os_index=\"{}\" {} gp_index=\"{}\">\n", c, sets(pus, {p}), gp());
     for (const unsigned pu : pus) {
-      out_ += format("<object type=\"PU\" os_index=\"{}\" {} gp_index=\"{}\"/>\n", pu, sets({pu}, {p}), gp());
+      out_ += fmt::format("<object type=\"PU\" os_index=\"{}\" {} gp_index=\"{}\"/>\n", pu, sets({pu}, {p}), gp());
     }
     close();
   }
@@ -169,13 +167,13 @@ class Writer {
   }
 
   void bridge(unsigned depth, unsigned bus, unsigned dev, unsigned first, unsigned last, const char* ids) {
-    out_ += format(
+    out_ += fmt::format(
         "<object type=\"Bridge\" gp_index=\"{}\" bridge_type=\"1-1\" depth=\"{}\" bridge_pci=\"0000:[{:02x}-{:02x}]\" "
         "pci_busid=\"0000:{:02x}:{:02x}.0\" pci_type=\"0604 {}\" pci_link_speed=\"{}\">\n",
         gp(), depth, first, last, bus, dev, ids, m_.link_speed);
   }
   void host_bridge(unsigned first, unsigned last) {
-    out_ += format(
+    out_ += fmt::format(
         "<object type=\"Bridge\" gp_index=\"{}\" bridge_type=\"0-1\" depth=\"0\" "
         "bridge_pci=\"0000:[{:02x}-{:02x}]\">\n",
         gp(), first, last);
@@ -204,17 +202,17 @@ class Writer {
   }
 
   void pci_device(unsigned bus, const std::string& type, const char* subtype = "") {
-    out_ += format(
+    out_ += fmt::format(
         "<object type=\"PCIDev\" {}gp_index=\"{}\" pci_busid=\"0000:{:02x}:00.0\" pci_type=\"{}\" "
         "pci_link_speed=\"{}\">\n",
         subtype, gp(), bus, type, m_.link_speed);
   }
 
   void gpu(unsigned bus) {
-    pci_device(bus, format("0302 {}", m_.gpu_pci));
+    pci_device(bus, fmt::format("0302 {}", m_.gpu_pci));
     info("PCIVendor", "NVIDIA Corporation");
-    out_ += format("<object type=\"OSDev\" gp_index=\"{}\" name=\"cuda{}\" subtype=\"CUDA\" osdev_type=\"5\">\n", gp(),
-                   gpu_);
+    out_ += fmt::format("<object type=\"OSDev\" gp_index=\"{}\" name=\"cuda{}\" subtype=\"CUDA\" osdev_type=\"5\">\n",
+                        gp(), gpu_);
     info("Backend", "CUDA");
     info("GPUVendor", "NVIDIA Corporation");
     info("GPUModel", m_.gpu_model);
@@ -222,27 +220,27 @@ class Writer {
     info("CUDAMultiProcessors", std::to_string(m_.multiprocessors));
     close();
     gpu_gp_.push_back(gp());
-    out_ += format("<object type=\"OSDev\" gp_index=\"{}\" name=\"nvml{}\" subtype=\"NVML\" osdev_type=\"1\">\n",
-                   gpu_gp_.back(), gpu_);
+    out_ += fmt::format("<object type=\"OSDev\" gp_index=\"{}\" name=\"nvml{}\" subtype=\"NVML\" osdev_type=\"1\">\n",
+                        gpu_gp_.back(), gpu_);
     info("Backend", "NVML");
     info("GPUVendor", "NVIDIA Corporation");
     info("GPUModel", m_.gpu_model);
-    info("NVIDIASerial", format("{:013}", 1000 + gpu_));
-    info("NVIDIAUUID", format("GPU-00000000-0000-4000-8000-{:012x}", 0x9a7e000 + gpu_));
+    info("NVIDIASerial", fmt::format("{:013}", 1000 + gpu_));
+    info("NVIDIAUUID", fmt::format("GPU-00000000-0000-4000-8000-{:012x}", 0x9a7e000 + gpu_));
     close(2);
     ++gpu_;
   }
 
   void nic(unsigned bus) {
-    pci_device(bus, format("0207 {}", m_.nic_pci));
+    pci_device(bus, fmt::format("0207 {}", m_.nic_pci));
     info("PCIVendor", "Mellanox Technologies");
-    out_ += format("<object type=\"OSDev\" gp_index=\"{}\" name=\"ibp{}s0\" osdev_type=\"2\">\n", gp(), bus);
-    info("Address", format("00:00:10:49:fe:80:00:00:00:00:00:00:9a:7e:00:03:00:00:00:{:02x}", nic_));
+    out_ += fmt::format("<object type=\"OSDev\" gp_index=\"{}\" name=\"ibp{}s0\" osdev_type=\"2\">\n", gp(), bus);
+    info("Address", fmt::format("00:00:10:49:fe:80:00:00:00:00:00:00:9a:7e:00:03:00:00:00:{:02x}", nic_));
     close();
-    out_ += format("<object type=\"OSDev\" gp_index=\"{}\" name=\"mlx5_{}\" osdev_type=\"3\">\n", gp(), nic_);
-    info("NodeGUID", format("9a7e:0003:0000:{:04x}", nic_));
+    out_ += fmt::format("<object type=\"OSDev\" gp_index=\"{}\" name=\"mlx5_{}\" osdev_type=\"3\">\n", gp(), nic_);
+    info("NodeGUID", fmt::format("9a7e:0003:0000:{:04x}", nic_));
     info("Port1State", "4");
-    info("Port1LID", format("0x{:x}", 0x10 + nic_));
+    info("Port1LID", fmt::format("0x{:x}", 0x10 + nic_));
     close(2);
     ++nic_;
   }
@@ -264,7 +262,7 @@ class Writer {
     for (size_t i = 0; i < values.size(); i += 10) {
       std::string text;
       for (size_t k = i; k < std::min(values.size(), i + 10); ++k) text += values[k] + " ";
-      out_ += format("<{0} length=\"{1}\">{2}</{0}>\n", tag, text.size(), text);
+      out_ += fmt::format("<{0} length=\"{1}\">{2}</{0}>\n", tag, text.size(), text);
     }
   }
 
@@ -284,8 +282,8 @@ class Writer {
         values.push_back(std::to_string(i == j ? 1'000'000 : pair));
       }
     }
-    out_ += format("<distances2 type=\"OSDev\" nbobjs=\"{}\" kind=\"9\" name=\"NVLinkBandwidth\" indexing=\"gp\">\n",
-                   kGpus);
+    out_ += fmt::format(
+        "<distances2 type=\"OSDev\" nbobjs=\"{}\" kind=\"9\" name=\"NVLinkBandwidth\" indexing=\"gp\">\n", kGpus);
     chunks("indexes", indexes);
     chunks("u64values", values);
     out_ += "</distances2>\n";
@@ -294,8 +292,8 @@ class Writer {
   // GPUs see only the switches: each GPU has 5, 4, 4 and 5 links to the four of them.
   void nvswitch_matrix() {
     std::vector<std::string> indexes, values;
-    for (const unsigned gpu_index : gpu_gp_) indexes.push_back(format("OSDev:{}", gpu_index));
-    for (const unsigned switch_index : nvswitch_gp_) indexes.push_back(format("PCIDev:{}", switch_index));
+    for (const unsigned gpu_index : gpu_gp_) indexes.push_back(fmt::format("OSDev:{}", gpu_index));
+    for (const unsigned switch_index : nvswitch_gp_) indexes.push_back(fmt::format("PCIDev:{}", switch_index));
     const unsigned n = kGpus + kNvSwitches;
     for (unsigned i = 0; i < n; ++i) {
       for (unsigned j = 0; j < n; ++j) {
@@ -304,7 +302,7 @@ class Writer {
         values.push_back(std::to_string(i == j ? 1'000'000 : links * kLinkMbps));
       }
     }
-    out_ += format("<distances2hetero nbobjs=\"{}\" kind=\"25\" name=\"NVLinkBandwidth\">\n", n);
+    out_ += fmt::format("<distances2hetero nbobjs=\"{}\" kind=\"25\" name=\"NVLinkBandwidth\">\n", n);
     chunks("indexes", indexes);
     chunks("u64values", values);
     out_ += "</distances2hetero>\n";

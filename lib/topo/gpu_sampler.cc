@@ -37,8 +37,8 @@ struct Nvml {
 
 }  // namespace
 
-std::map<std::string, GpuUse> sample_gpus(const std::vector<std::string>& libraries) {
-  std::map<std::string, GpuUse> found;
+std::map<std::string, GpuSample> sample_gpus(const std::vector<std::string>& libraries) {
+  std::map<std::string, GpuSample> found;
   const Library library(libraries);
   Nvml nvml;
   if (!library.is_open() || !nvml.bind(library) || nvml.init() != kOk) return found;

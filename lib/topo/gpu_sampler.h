@@ -10,12 +10,12 @@
 
 namespace gw::topo {
 
-struct GpuUse {
+struct GpuSample {
   uint32_t busy_percent = 0;
   uint64_t mem = 0;  ///< Bytes in use on the GPU, by whomever.
 };
 
 /// By device file, "/dev/nvidia0". `libraries`: the first that opens is used.
-std::map<std::string, GpuUse> sample_gpus(const std::vector<std::string>& libraries = {"libnvidia-ml.so.1"});
+std::map<std::string, GpuSample> sample_gpus(const std::vector<std::string>& libraries = {"libnvidia-ml.so.1"});
 
 }  // namespace gw::topo

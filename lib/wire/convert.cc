@@ -77,6 +77,7 @@ Request to_wire(const model::Request& r) {
   w.set_tasks_given(r.tasks_given);
   w.set_min_tasks(r.min_tasks);
   w.set_elastic(r.elastic);
+  w.set_cpus_by_gpus(r.cpus_by_gpus);
   set_placing(&w, r);
   return w;
 }
@@ -106,6 +107,7 @@ base::Result<model::Request> from_wire(const Request& w) {
   r.tasks_given = w.tasks_given();
   r.min_tasks = w.min_tasks();
   r.elastic = w.elastic();
+  r.cpus_by_gpus = w.cpus_by_gpus();
   GW_TRY_STATUS(read_placing(w, r));
   return r;
 }
@@ -305,8 +307,8 @@ Reservation to_wire(const model::Reservation& r) {
   set_strings(w.mutable_nodes(), r.nodes);
   w.set_node_count(r.node_count);
   w.set_partition(r.partition);
-  set_strings(w.mutable_users(), r.users);
-  set_strings(w.mutable_accounts(), r.accounts);
+  w.mutable_users()->Assign(r.users.begin(), r.users.end());
+  w.mutable_accounts()->Assign(r.accounts.begin(), r.accounts.end());
   w.set_start_us(r.start.us);
   w.set_duration_us(r.duration.us);
   w.set_every_us(r.every.us);
@@ -325,8 +327,8 @@ base::Result<model::Reservation> from_wire(const Reservation& w) {
   r.nodes = strings(w.nodes());
   r.node_count = w.node_count();
   r.partition = w.partition();
-  r.users = strings(w.users());
-  r.accounts = strings(w.accounts());
+  r.users = {w.users().begin(), w.users().end()};
+  r.accounts = {w.accounts().begin(), w.accounts().end()};
   r.start.us = w.start_us();
   r.duration.us = w.duration_us();
   r.every.us = w.every_us();

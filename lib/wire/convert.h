@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -40,12 +41,18 @@ JobSpec to_wire(const model::JobSpec& s);
 /// Errors: as of Request; a signal number outside 0..64.
 base::Result<model::JobSpec> from_wire(const JobSpec& s);
 
+StateMark to_wire(const model::StateMark& m);
+model::StateMark from_wire(const StateMark& m);
+
 Outcome to_wire(const model::Outcome& o);
 /// Errors: a state that is no end (0 is taken as not set: COMPLETED), an unknown reason.
 base::Result<model::Outcome> from_wire(const Outcome& o);
 
 /// The changing part of a job.
 JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer = {});
+/// What is stored of it in one row, without what changes node by node: that stands in rows of the nodes (RunNode), and
+/// in what order they are the host list of the row says. Who is out of reach is not stored: after a restart all are.
+JobStatus stored_status(const model::Job& job);
 /// Overwrites everything of `job` but id and spec. With a lookup, a Placed job naming a node that the lookup does not
 /// know is an error (kNotFound): such a node must not be forgotten, the run may live there. Without one, ids stay zero
 /// and waiting_for and unreachable empty. Other errors: state and phase do not agree, bad enumerators.
@@ -70,6 +77,16 @@ StepRequest to_wire(const model::StepRequest& r);
 /// Errors: too many names, a number that no cluster has.
 base::Result<model::StepRequest> from_wire(const StepRequest& r);
 Step to_wire(const model::Step& s);
+/// Likewise of a step, with its host list.
+Step stored_step(const model::Step& s);
+/// What is stored of a run on one of its nodes, and of a step.
+RunNode run_node(const model::Placed& placed, const model::NodeShare& share);
+RunNode run_node(const model::StepNode& node);
+/// Puts that back into what was stored beside it. `nodes`: by name; each may be there or not. Errors: kNotFound, a node
+/// of the run has no row.
+using RunNodes = std::map<std::string, RunNode, std::less<>>;
+base::Status add_run_nodes(const std::string& host_list, const RunNodes& nodes, Placed& placed);
+base::Status add_run_nodes(const RunNodes& nodes, Step& step);
 /// Errors: as of its request and of NodeShare; no nodes.
 base::Result<model::Step> from_wire(const Step& s, const NodeLookup& lookup = {});
 

@@ -1,6 +1,8 @@
 // Shares, outcomes and the changing part of a job.
 #include "base/check.h"
+#include "base/hostlist.h"
 #include "base/text.h"
+#include "model/find_on.h"
 #include "wire/convert.h"
 
 namespace gw::wire {
@@ -29,8 +31,8 @@ base::Result<model::Allocation> shares_of(const Message& message, const NodeLook
 }
 
 std::string name_of(base::NodeId id, const model::Allocation& a, const NodeNamer& namer) {
-  for (const model::NodeShare& s : a.shares)
-    if (s.node == id) return s.name;
+  const auto share = model::find_on(a.shares, id, [](const model::NodeShare& s) { return s.node; });
+  if (share != a.shares.end()) return share->name;
   return namer ? namer(id) : std::string();
 }
 
@@ -70,25 +72,48 @@ std::optional<model::Suspension> suspension_from(const Placed& w) {
                            {s.freeze_at_us()},      s.shares_gpus()};
 }
 
-void set_placed(Placed* w, const model::Placed& p, const NodeNamer& namer) {
+void set_contract(Contract* to, const model::Contract& c) {
+  to->set_lease_us(c.lease.us);
+  to->set_margin_us(c.margin.us);
+  to->set_kill_wait_us(c.kill_wait.us);
+  to->set_allow_root(c.allow_root);
+  if (c.placed_in.says_anything()) *to->mutable_placed_in() = to_wire(c.placed_in);
+}
+
+model::Contract contract_from(const Placed& w) {
+  const Contract& c = w.contract();
+  return {{c.lease_us()}, {c.margin_us()}, {c.kill_wait_us()}, c.allow_root(), from_wire(c.placed_in())};
+}
+
+void set_piece(Piece* w, const model::Piece& piece) {
+  w->set_id(piece.id.value);
+  w->set_until_us(piece.until.us);
+  w->set_is_ready(piece.is_ready);
+}
+
+/// What each node has of the run and has said.
+void set_nodes(Placed* w, const model::Placed& p, const NodeNamer& namer) {
   add_shares(w, p.allocation);
+  for (base::NodeId id : p.waiting_for) w->add_waiting_for(name_of(id, p.allocation, namer));
+  for (base::NodeId id : p.unreachable) w->add_unreachable(name_of(id, p.allocation, namer));
+  for (const auto& [node, piece] : p.pieces) {
+    Piece* to = w->add_pieces();
+    set_piece(to, piece);
+    to->set_node(name_of(node, p.allocation, namer));
+  }
+}
+
+/// All but that.
+void set_placed(Placed* w, const model::Placed& p) {
   w->set_partition(p.partition);
   w->set_placed_us(p.placed.us);
   w->set_started_us(p.started.us);
-  for (base::NodeId id : p.waiting_for) w->add_waiting_for(name_of(id, p.allocation, namer));
-  for (base::NodeId id : p.unreachable) w->add_unreachable(name_of(id, p.allocation, namer));
   if (p.outcome) *w->mutable_outcome() = to_wire(*p.outcome);
   w->set_kill_sent_us(p.kill_sent.us);
   w->set_warned(p.warned);
-  w->set_lease_over_us(p.lease_over.us);
+  set_contract(w->mutable_contract(), p.contract);
+  w->set_uncut_limit_us(p.uncut_limit.us);
   w->set_saved_us(p.saved.us);
-  for (const model::Piece& piece : p.pieces) {
-    Piece& to = *w->add_pieces();
-    to.set_id(piece.id.value);
-    to.set_node(name_of(piece.node, p.allocation, namer));
-    to.set_until_us(piece.until.us);
-    to.set_is_ready(piece.is_ready);
-  }
   if (p.moves_to) set_claim(w->mutable_moves_to(), *p.moves_to);
   set_suspension(w, p);
 }
@@ -129,13 +154,12 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   }
   p.kill_sent.us = w.kill_sent_us();
   p.warned = w.warned();
-  p.lease_over = base::Duration{w.lease_over_us()};
+  p.contract = contract_from(w);
+  p.uncut_limit.us = w.uncut_limit_us();
   p.saved.us = w.saved_us();
-  for (const Piece& piece : w.pieces())
-    p.pieces.push_back({base::JobId(piece.id()),
-                        lookup ? lookup(piece.node()) : base::NodeId(),
-                        {piece.until_us()},
-                        piece.is_ready()});
+  if (lookup)
+    for (const Piece& piece : w.pieces())
+      p.pieces[lookup(piece.node())] = {base::JobId(piece.id()), {piece.until_us()}, piece.is_ready()};
   if (w.has_moves_to()) {
     GW_TRY(place, claim_from(w.moves_to(), lookup));
     p.moves_to = std::move(place);
@@ -194,6 +218,16 @@ base::Status phase_from(const JobStatus& w, model::Job& job, const NodeLookup& l
 }
 
 }  // namespace
+
+StateMark to_wire(const model::StateMark& m) {
+  StateMark w;
+  w.set_root(m.root);
+  w.set_incarnation(m.incarnation);
+  w.set_commit(m.commit);
+  return w;
+}
+
+model::StateMark from_wire(const StateMark& w) { return {w.root(), w.incarnation(), w.commit()}; }
 
 NodeShare to_wire(const model::NodeShare& s) {
   NodeShare w;
@@ -262,7 +296,30 @@ base::Result<model::Outcome> from_wire(const Outcome& w) {
   return o;
 }
 
-JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
+RunNode run_node(const model::Placed& placed, const model::NodeShare& share) {
+  RunNode w;
+  *w.mutable_share() = to_wire(share);
+  w.set_is_waited_for(placed.waiting_for.contains(share.node));
+  if (const auto piece = placed.pieces.find(share.node); piece != placed.pieces.end())
+    set_piece(w.mutable_piece(), piece->second);
+  return w;
+}
+
+base::Status add_run_nodes(const std::string& host_list, const RunNodes& nodes, Placed& placed) {
+  GW_TRY(names, base::expand_hostlist(host_list));
+  for (const std::string& name : names) {
+    const auto row = nodes.find(name);
+    if (row == nodes.end()) return fail(ErrorCode::kNotFound, "nothing is stored of node " + base::printable(name));
+    *placed.add_shares() = row->second.share();
+    if (row->second.is_waited_for()) placed.add_waiting_for(name);
+    if (!row->second.has_piece()) continue;
+    *placed.add_pieces() = row->second.piece();
+    placed.mutable_pieces()->rbegin()->set_node(name);
+  }
+  return {};
+}
+
+JobStatus stored_status(const model::Job& job) {
   JobStatus w;
   w.set_state(static_cast<uint32_t>(job.state));
   if (const model::Waiting* waiting = job.waiting()) {
@@ -273,7 +330,7 @@ JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
     m->set_estimated_start_us(waiting->estimated_start.us);
     if (waiting->claim) set_claim(m->mutable_claim(), *waiting->claim);
   } else if (const model::Placed* placed = job.placed()) {
-    set_placed(w.mutable_placed(), *placed, namer);
+    set_placed(w.mutable_placed(), *placed);
   } else if (const model::Ended* ended = job.ended()) {
     Ended* m = w.mutable_ended();
     *m->mutable_outcome() = to_wire(ended->outcome);
@@ -288,9 +345,17 @@ JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
   w.set_attempt(job.attempt);
   w.set_restarts(job.restarts);
   w.set_launch_failures(job.launch_failures);
+  for (const std::string& node : job.shuns) w.add_shuns(node);
+  w.set_shuns_until_us(job.shuns_until.us);
   w.set_preemptions(job.preemptions);
   w.set_lost_gpu_ms(job.lost_gpu_ms);
   w.set_last_failure(job.last_failure);
+  return w;
+}
+
+JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer) {
+  JobStatus w = stored_status(job);
+  if (const model::Placed* placed = job.placed()) set_nodes(w.mutable_placed(), *placed, namer);
   return w;
 }
 
@@ -310,6 +375,8 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   job.attempt = w.attempt();
   job.restarts = w.restarts();
   job.launch_failures = w.launch_failures();
+  job.shuns.assign(w.shuns().begin(), w.shuns().end());
+  job.shuns_until.us = w.shuns_until_us();
   job.preemptions = w.preemptions();
   job.lost_gpu_ms = w.lost_gpu_ms();
   job.last_failure = w.last_failure();

@@ -1,4 +1,6 @@
 // Conversions of steps.
+#include "base/hostlist.h"
+#include "base/text.h"
 #include "wire/convert.h"
 
 namespace gw::wire {
@@ -66,7 +68,30 @@ base::Result<model::StepRequest> from_wire(const StepRequest& w) {
   return r;
 }
 
-Step to_wire(const model::Step& s) {
+RunNode run_node(const model::StepNode& node) {
+  RunNode w;
+  *w.mutable_share() = to_wire(node.share);
+  w.set_is_gone(node.is_gone);
+  return w;
+}
+
+base::Status add_run_nodes(const RunNodes& nodes, Step& step) {
+  GW_TRY(names, base::expand_hostlist(step.node_list()));
+  for (const std::string& name : names) {
+    const auto row = nodes.find(name);
+    if (row == nodes.end())
+      return base::fail(base::ErrorCode::kNotFound, "nothing is stored of node " + base::printable(name));
+    StepNode& node = *step.add_nodes();
+    *node.mutable_share() = row->second.share();
+    node.set_is_gone(row->second.is_gone());
+  }
+  return {};
+}
+
+namespace {
+
+/// All but its nodes.
+Step whole_of(const model::Step& s) {
   Step w;
   w.set_job(s.job.value);
   w.set_attempt(s.attempt);
@@ -74,6 +99,29 @@ Step to_wire(const model::Step& s) {
   w.set_uid(s.uid);
   w.set_client_key(s.client_key);
   *w.mutable_request() = to_wire(s.request);
+  w.set_created_us(s.created.us);
+  w.set_started_us(s.started.us);
+  w.set_is_ending(s.is_ending);
+  w.set_exit_code(s.exit.code);
+  w.set_exit_signo(s.exit.signo);
+  w.set_is_out_of_memory(s.is_out_of_memory);
+  w.set_is_lease_over(s.is_lease_over);
+  w.set_detail(s.detail);
+  return w;
+}
+
+}  // namespace
+
+Step stored_step(const model::Step& s) {
+  std::vector<std::string> names;
+  for (const model::StepNode& n : s.nodes) names.push_back(n.share.name);
+  Step w = whole_of(s);
+  w.set_node_list(base::compress_hostlist(names));
+  return w;
+}
+
+Step to_wire(const model::Step& s) {
+  Step w = whole_of(s);
   for (const model::StepNode& n : s.nodes) {
     StepNode& node = *w.add_nodes();
     *node.mutable_share() = to_wire(n.share);
@@ -81,13 +129,6 @@ Step to_wire(const model::Step& s) {
     node.set_key(n.key);
     node.set_is_gone(n.is_gone);
   }
-  w.set_created_us(s.created.us);
-  w.set_started_us(s.started.us);
-  w.set_is_ending(s.is_ending);
-  w.set_exit_code(s.exit.code);
-  w.set_exit_signo(s.exit.signo);
-  w.set_is_out_of_memory(s.is_out_of_memory);
-  w.set_detail(s.detail);
   return w;
 }
 
@@ -110,6 +151,7 @@ base::Result<model::Step> from_wire(const Step& w, const NodeLookup& lookup) {
   s.is_ending = w.is_ending();
   s.exit = {w.exit_code(), w.exit_signo()};
   s.is_out_of_memory = w.is_out_of_memory();
+  s.is_lease_over = w.is_lease_over();
   s.detail = w.detail();
   return s;
 }

@@ -33,10 +33,11 @@ bool needs_resend(const Run& run) {
 
 }  // namespace
 
-NodeAgent::NodeAgent(AgentConfig config) : config_(std::move(config)), random_(config_.seed) {}
+NodeAgent::NodeAgent(AgentConfig config) : config_(std::move(config)), seen_(config_.seen), random_(config_.seed) {}
 
 Effects NodeAgent::on_recovered(base::Time now, const std::vector<RecoveredRun>& found) {
-  last_contact_ = last_heard_ = last_renewal_ = now;
+  last_heard_ = last_renewal_ = now;
+  last_contact_ = boot_now_;
   // Steps first: the end of a job's run waits for them.
   for (const bool is_step : {true, false})
     for (const RecoveredRun& run : found)
@@ -76,12 +77,16 @@ void NodeAgent::register_node(base::Time now) {
   r.set_now_us(now.us);
   r.set_warning(config_.warning);
   r.set_instance(config_.instance);
+  r.set_address(config_.node.own_address);
+  if (!seen_.root().empty()) *r.mutable_seen() = seen_;
   for (const auto& [key, run] : runs_) {
     wire::RunState& state = *r.add_runs();
     state.set_job(key.job);
     state.set_attempt(key.attempt);
     state.set_step(key.step);
     state.set_phase(phase_of(run));
+    if (run.record.has_placed_in()) *state.mutable_placed_in() = run.record.placed_in();
+    state.set_first_node(run.record.first_node());
     if (state.phase() != wire::kRunPrepared && state.phase() != wire::kRunStarted) continue;
     state.set_address(run.address);
     state.set_key(run.access_key);
@@ -113,6 +118,7 @@ void NodeAgent::drop_link(base::Time now, const std::string& why) {
 Effects NodeAgent::on_controller(base::Time now, const wire::ControllerToNode& message) {
   if (link_ != Link::kRegistering && link_ != Link::kRegistered) return take();
   last_heard_ = now;
+  if (message.has_registered() || link_ == Link::kRegistered) hear_mark(now, message);
   if (message.has_registered()) on_registered(now, message.registered());
   if (message.has_refused()) on_refused(now, message.refused());
   if (link_ != Link::kRegistered) return take();  // orders are taken from a controller that knows us
@@ -133,11 +139,11 @@ Effects NodeAgent::on_controller(base::Time now, const wire::ControllerToNode& m
 /// Only what answers a beat of ours renews leases: anything else may have been under way since before the controller
 /// gave this node up.
 void NodeAgent::on_contact(base::Time now, const wire::ControllerToNode& message) {
-  base::Time heard = last_contact_;
-  if (!echoes_) heard = now;  // a controller of an earlier version
-  if (message.has_registered()) heard = last_beat_;
+  base::BootTime heard = last_contact_;
+  if (!echoes_) heard = boot_now_;  // a controller of an earlier version
+  if (message.has_registered()) heard = beat_sent_;
   if (message.has_heartbeat() && message.heartbeat().echo_us() != 0)
-    heard = std::min(base::Time{message.heartbeat().echo_us()}, last_beat_);
+    heard = std::min(base::BootTime{message.heartbeat().echo_us()}, beat_sent_);
   if (heard <= last_contact_) return;
   last_contact_ = heard;
   renew_leases(now);
@@ -187,7 +193,10 @@ void NodeAgent::on_refused(base::Time now, const wire::Refused& message) {
 void NodeAgent::send(base::Time now, wire::NodeToController message) {
   // What is not sent now is told again when the controller has registered us.
   if (link_ != Link::kRegistered && !(link_ == Link::kRegistering && message.has_register_node())) return;
-  if (message.has_heartbeat() || message.has_register_node()) last_beat_ = now;
+  if (message.has_heartbeat() || message.has_register_node()) {
+    last_beat_ = now;
+    beat_sent_ = boot_now_;
+  }
   out_.emplace_back(SendToController{std::move(message)});
 }
 
@@ -197,7 +206,8 @@ void NodeAgent::renew_leases(base::Time now) {
   for (const auto& [key, run] : runs_) {
     if (run.record.lease_us() <= 0 || !run.is_connected || !run.is_live()) continue;
     wire::ToShepherd renewal;
-    renewal.mutable_query()->set_age_us((now - last_contact_).us);
+    renewal.mutable_query()->set_age_us((boot_now_ - last_contact_).us);
+    renewal.mutable_query()->set_heard_boot_us(last_contact_.us);
     to_shepherd(run, std::move(renewal));
   }
 }
@@ -219,7 +229,7 @@ Effects NodeAgent::on_tick(base::Time now) {
   // Whatever else was sent: only a beat is answered.
   if (link_ == Link::kRegistered && now - last_beat_ >= heartbeat_) {
     wire::NodeToController beat;
-    beat.mutable_heartbeat()->set_now_us(now.us);
+    beat.mutable_heartbeat()->set_now_us(boot_now_.us);
     send(now, std::move(beat));
   }
   for (const RunKey& key : keys()) {
@@ -227,14 +237,20 @@ Effects NodeAgent::on_tick(base::Time now) {
     if (Run* run = find(key)) check_deadline(now, *run);
     if (Run* run = find(key); run && needs_resend(*run) && now - run->reported >= kResend) report(now, *run);
   }
+  tell_places(now);
   return take();
 }
 
+base::BootTime NodeAgent::lease_end(const Run& run) const {
+  const bool counts = run.record.lease_us() > 0 && run.is_live() && !run.done.lease_expired();
+  return counts ? last_contact_ + base::Duration{run.record.lease_us()} : base::BootTime::never();
+}
+
 void NodeAgent::check_lease(base::Time now, Run& run) {
-  if (run.record.lease_us() <= 0 || !run.is_live() || run.done.lease_expired()) return;
-  if (now - last_contact_ < base::Duration{run.record.lease_us()}) return;
+  if (boot_now_ < lease_end(run)) return;
   say(Level::kWarn, "lease of run " + run.key.text() + " has expired: ending it");
   run.done.set_lease_expired(true);
+  for (const RunKey& step : live_steps(run.key)) find(step)->done.set_lease_expired(true);  // they end with it
   stop(now, run, 0, true);
 }
 
@@ -253,16 +269,20 @@ void NodeAgent::check_deadline(base::Time now, Run& run) {
 }
 
 base::Time NodeAgent::next_wakeup() const {
-  base::Time next = base::Time::never();
-  if (link_ == Link::kDown && !is_recovering_) next = retry_at_;
-  if (link_ == Link::kRegistering || link_ == Link::kRegistered) next = last_heard_ + silence_limit();
+  base::Time next = places_.next_due();
+  if (link_ == Link::kDown && !is_recovering_) next = std::min(next, retry_at_);
+  if (link_ == Link::kRegistering || link_ == Link::kRegistered) next = std::min(next, last_heard_ + silence_limit());
   if (link_ == Link::kRegistered) next = std::min(next, last_beat_ + heartbeat_);
   for (const auto& [key, run] : runs_) {
     next = std::min(next, run.deadline);
-    if (run.record.lease_us() > 0 && run.is_live() && !run.done.lease_expired())
-      next = std::min(next, last_contact_ + base::Duration{run.record.lease_us()});
     if (link_ == Link::kRegistered && needs_resend(run)) next = std::min(next, run.reported + kResend);
   }
+  return next;
+}
+
+base::BootTime NodeAgent::next_lease_end() const {
+  base::BootTime next = base::BootTime::never();
+  for (const auto& [key, run] : runs_) next = std::min(next, lease_end(run));
   return next;
 }
 

@@ -1,5 +1,6 @@
 // The node daemon as one deterministic state machine: everything that happens is an on_x call with the time in it, and
-// returns what is to be done. No clock, socket, file or thread; randomness is a seed.
+// returns what is to be done. No clock, socket, file or thread; randomness is a seed. Leases are counted by a clock of
+// their own, which is told beside.
 // Invariants: of each job at most one attempt has live processes here: its own run and those of its steps; a run is
 // reported Done only when all its processes are gone, and that of a job after those of its steps; BatchExited and Done
 // are sent again until acknowledged; nothing but Register is sent before Registered came.
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boot_time.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "model/job_state.h"
@@ -18,6 +20,7 @@
 #include "noded/core/facts.h"
 #include "noded/core/graveyard.h"
 #include "noded/core/run.h"
+#include "noded/core/step_places.h"
 
 namespace gw::noded {
 
@@ -26,6 +29,7 @@ struct AgentConfig {
   NodeFacts node;
   std::string boot_id;   ///< Another one proves that all runs of the earlier one are dead.
   std::string instance;  ///< Random, of this start of the daemon.
+  wire::StateMark seen;  ///< What the last KeepMark of an earlier start held.
   std::string version;
   std::string warning;   ///< About the node, for administrators.
   uint32_t own_uid = 0;  ///< Other than 0: only this user's jobs can run.
@@ -44,6 +48,8 @@ class NodeAgent {
  public:
   explicit NodeAgent(AgentConfig config);
 
+  /// The clock that leases count by; to be told before each of the calls below. It must never go back.
+  void set_lease_clock(base::BootTime now) { boot_now_ = now; }
   /// Once, first of all: adopts what an earlier daemon left, then connects. `now` of all calls must never go back.
   [[nodiscard]] Effects on_recovered(base::Time now, const std::vector<RecoveredRun>& found);
 
@@ -67,6 +73,8 @@ class NodeAgent {
   [[nodiscard]] Effects on_tick(base::Time now);
   /// When on_tick is due next, at the latest.
   base::Time next_wakeup() const;
+  /// Likewise, where that is for a lease.
+  base::BootTime next_lease_end() const;
 
   const std::map<RunKey, Run>& runs() const { return runs_; }
   bool is_registered() const { return link_ == Link::kRegistered; }
@@ -87,10 +95,18 @@ class NodeAgent {
   void send(base::Time now, wire::NodeToController message);
   void on_contact(base::Time now, const wire::ControllerToNode& message);
   void renew_leases(base::Time now);
+  void name_lease(const Run& run, wire::StepExit& exit) const;
+  base::BootTime lease_end(const Run& run) const;
   void check_lease(base::Time now, Run& run);
   void check_deadline(base::Time now, Run& run);
   base::Duration silence_limit() const;
   double next_random();
+
+  // agent_state.cc: which state the controller works from
+  void recover_mark(const wire::RunRecord& record);
+  void hear_mark(base::Time now, const wire::ControllerToNode& message);
+  bool is_of_another_state(const Run& run, const wire::StateMark& placed_in) const;
+  bool refuse_beside_foreign(base::Time now, const wire::Prepare& message);
 
   // agent_orders.cc: what the controller asks
   void on_prepare(base::Time now, const wire::Prepare& message);
@@ -111,11 +127,12 @@ class NodeAgent {
   void on_start_step(base::Time now, const wire::StartStep& message);
   base::Status check_start(const wire::StartStep& message) const;
   void refuse_step(base::Time now, RunKey key, const std::string& why);
-  void begin_step(const wire::StartStep& message, const Run& job);
+  void begin_step(base::Time now, const wire::StartStep& message, const Run& job);
   std::vector<RunKey> live_steps(RunKey job) const;
   void stop_steps(base::Time now, RunKey job, int64_t grace_us, bool kill_now);
   bool must_await_steps(base::Time now, Run& run, bool must_release);
   void step_is_over(base::Time now, RunKey step);
+  void tell_places(base::Time now);
 
   // agent_pace.cc: standing still and going on
   void on_suspend(base::Time now, const wire::Suspend& message);
@@ -155,7 +172,7 @@ class NodeAgent {
   void report_started(base::Time now, const Run& run);
   void send_failure(base::Time now, const wire::PrepareFailed& failure);
   void forget(base::Time now, RunKey key, std::optional<wire::PrepareFailed> failure);
-  void bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure);
+  void bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure, std::string root = {});
   const Tombstone* tombstone(RunKey key) const;
 
   Run* find(RunKey key);
@@ -171,17 +188,23 @@ class NodeAgent {
   std::map<std::pair<uint64_t, RunKey>, AskedUse> asked_;  // by the controller's number
   Graveyard<uint32_t> job_graves_;
   Graveyard<RunKey> step_graves_;
+  StepPlaces places_;
   Effects out_;
+
+  wire::StateMark seen_;  // the newest that a controller has told
+  base::Time mark_kept_;  // when it was kept last
 
   Link link_ = Link::kDown;
   uint64_t link_number_ = 0;   // grows with each registration
   bool is_recovering_ = true;  // runs of an earlier boot are still being cleaned up
   base::Time retry_at_ = base::Time::never();
-  int failures_ = 0;         // of connecting, in a row
-  base::Time last_heard_;    // anything on the present link
-  base::Time last_beat_;     // sent; Register counts as one
-  base::Time last_contact_;  // when we sent the last beat that a controller answered: leases count from here
-  bool echoes_ = false;      // the controller says which beat it answers
+  int failures_ = 0;       // of connecting, in a row
+  base::Time last_heard_;  // anything on the present link
+  base::Time last_beat_;   // sent; Register counts as one
+  base::BootTime boot_now_;
+  base::BootTime beat_sent_;     // last_beat_ by the clock of leases
+  base::BootTime last_contact_;  // when we sent the last beat that a controller answered: leases count from here
+  bool echoes_ = false;          // the controller says which beat it answers
   base::Time last_renewal_;
   base::Duration heartbeat_ = base::seconds(10);
   base::Duration timeout_ = base::seconds(60);

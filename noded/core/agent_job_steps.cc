@@ -18,7 +18,17 @@ bool is_ready_for_steps(const Run& job) {
   return is_ready || job.is_adopted();
 }
 
-wire::RunRecord make_record(const NodeFacts& node, const RunKey& key, const wire::RunRecord& job) {
+wire::StepClaim claim_of(const wire::StartStep& start) {
+  wire::StepClaim claim;
+  *claim.mutable_share() = start.share();
+  *claim.mutable_request() = start.request();
+  claim.mutable_request()->clear_nodelist();
+  claim.mutable_request()->clear_exclude();
+  claim.set_job_cores(start.job().share().cores());
+  return claim;
+}
+
+wire::RunRecord make_step_record(const NodeFacts& node, const RunKey& key, const wire::RunRecord& job) {
   wire::RunRecord record;
   record.set_version(1);
   record.set_job(key.job);
@@ -29,6 +39,7 @@ wire::RunRecord make_record(const NodeFacts& node, const RunKey& key, const wire
   record.set_lease_us(job.lease_us());
   record.set_grace_us(job.grace_us());
   record.set_generation(job.generation());
+  if (job.has_placed_in()) *record.mutable_placed_in() = job.placed_in();
   *record.mutable_containment() = step_containment(node, key, job.containment().kind());
   return record;
 }
@@ -44,7 +55,7 @@ void NodeAgent::on_start_step(base::Time now, const wire::StartStep& message) {
     return;
   }
   if (const base::Status status = check_start(message); !status) return refuse_step(now, key, status.error().text());
-  begin_step(message, *find(key.own()));
+  begin_step(now, message, *find(key.own()));
 }
 
 base::Status NodeAgent::check_start(const wire::StartStep& message) const {
@@ -79,13 +90,14 @@ void NodeAgent::refuse_step(base::Time now, RunKey key, const std::string& why) 
   bury(key, 0, std::move(failure));  // refused once, refused for good
 }
 
-void NodeAgent::begin_step(const wire::StartStep& message, const Run& job) {
+void NodeAgent::begin_step(base::Time now, const wire::StartStep& message, const Run& job) {
   const RunKey key{job.key.job, job.key.attempt, message.step()};
   Run& run = runs_[key];
   run.key = key;
   run.stage = Stage::kLookup;
   run.start = std::make_shared<const wire::StartStep>(message);
-  run.record = make_record(config_.node, key, job.record);
+  run.record = make_step_record(config_.node, key, job.record);
+  *run.record.mutable_claim() = claim_of(message);
   run.grace_us = run.record.grace_us();
   run.suspend = job.suspend;  // where the job stands still, so does what is new in it
   run.done.set_job(key.job);
@@ -93,6 +105,17 @@ void NodeAgent::begin_step(const wire::StartStep& message, const Run& job) {
   run.done.set_step(key.step);
   run.done.set_generation(run.record.generation());
   out_.emplace_back(LookupUser{key, message.job().spec().uid()});
+  places_.changed(now, job.key);
+  tell_places(now);
+}
+
+/// Steps whose tasks may run elsewhere since others came or went.
+void NodeAgent::tell_places(base::Time now) {
+  for (auto& [step, places] : places_.take_due(now, config_.node, runs_)) {
+    wire::ToShepherd message;
+    *message.mutable_places() = std::move(places);
+    to_shepherd(*find(step), std::move(message));
+  }
 }
 
 std::vector<RunKey> NodeAgent::live_steps(RunKey job) const {
@@ -123,6 +146,8 @@ bool NodeAgent::must_await_steps(base::Time now, Run& run, bool must_release) {
 void NodeAgent::step_is_over(base::Time now, RunKey step) {
   Run* job = find(step.own());
   if (job == nullptr) return;
+  places_.changed(now, job->key);
+  tell_places(now);
   if (job->stage != Stage::kAwaiting) return check_stands(now, *job);
   if (!live_steps(job->key).empty()) return;
   if (job->must_release) return release_share(*job);

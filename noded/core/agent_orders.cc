@@ -24,6 +24,10 @@ wire::RunRecord make_record(const AgentConfig& config, const wire::Prepare& p) {
   record.set_alone(p.gang().node_count() == 1 && p.spec().het_job() == 0 && !p.spec().request().elastic());
   record.set_go(p.go());
   record.set_generation(p.generation());
+  if (p.has_placed_in()) *record.mutable_placed_in() = p.placed_in();
+  if (p.gang().node_id() != 0)
+    if (const auto nodes = base::expand_hostlist(p.gang().nodes()); nodes && !nodes->empty())
+      record.set_first_node(nodes->front());
   return record;
 }
 
@@ -44,6 +48,7 @@ std::optional<wire::Resize> first_hosts(const wire::Prepare& p) {
 
 void NodeAgent::on_prepare(base::Time now, const wire::Prepare& message) {
   const RunKey key{message.job(), message.attempt(), 0};
+  if (refuse_beside_foreign(now, message)) return;
   if (Run* run = find(key)) {
     if (message.go() && run->stage == Stage::kPrepared) return give_go(now, *run, message.started_us());
     return repeat_prepare(now, *run);
@@ -173,6 +178,7 @@ void NodeAgent::send_stop(Run& run) {
   wire::ToShepherd message;
   message.mutable_stop()->set_grace_us(run.grace_us);
   message.mutable_stop()->set_kill_now(run.kill_now);
+  message.mutable_stop()->set_lease_over(run.done.lease_expired());
   to_shepherd(run, std::move(message));
 }
 

@@ -29,6 +29,7 @@ void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
   Run& run = runs_[key];
   run.key = key;
   run.record = found.record;
+  recover_mark(found.record);
   run.grace_us = found.record.grace_us();
   run.done.set_job(key.job);
   run.done.set_attempt(key.attempt);
@@ -75,10 +76,15 @@ Effects NodeAgent::on_user(base::Time now, RunKey key, const base::Result<UserIn
 
 void NodeAgent::launch(base::Time now, Run& run, const UserInfo& user) {
   run.stage = Stage::kLaunching;
-  wire::StepSpec spec = run.key.is_step() ? make_access_spec(config_.node, *run.start, user, now)
+  wire::StepSpec spec = run.key.is_step() ? make_access_spec(config_.node, *run.start, user, now,
+                                                             unclaimed_by_others(config_.node, runs_, run.key))
                                           : make_step_spec(config_.node, *run.prepare, user, now);
+  if (run.key.is_step()) places_.knows(run.key, spec.access());
   *spec.mutable_containment() = run.record.containment();
-  spec.set_lease_age_us((now - last_contact_).us);
+  // By the run's own record: that of the job, and of all its steps, whatever an order says.
+  spec.set_lease_us(run.record.lease_us());
+  spec.set_lease_age_us((boot_now_ - last_contact_).us);
+  spec.set_heard_boot_us(last_contact_.us);
   out_.emplace_back(LaunchShepherd{run.record, std::move(spec)});
   run.prepare.reset();  // the script may be large
   run.start.reset();
@@ -125,6 +131,7 @@ Effects NodeAgent::on_shepherd_connected(base::Time now, RunKey key) {
   run->is_connected = true;
   run->deadline = base::Time::never();
   if (run->stage == Stage::kAdopting) run->stage = Stage::kLaunching;
+  if (key.is_step()) places_.changed(now, key.own());
   // It says by itself where it stands. What was sent over a link that broke may be lost.
   if (run->stop_asked) {
     send_stop(*run);
@@ -135,11 +142,13 @@ Effects NodeAgent::on_shepherd_connected(base::Time now, RunKey key) {
   } else if (run->suspend || run->resume_round != 0) {
     send_pace(*run);
   }
+  tell_places(now);
   return take();
 }
 
 Effects NodeAgent::on_shepherd_lost(base::Time, RunKey key) {
   if (Run* run = find(key)) run->is_connected = false;
+  places_.doubt(key);
   return take();
 }
 
@@ -191,10 +200,20 @@ void NodeAgent::on_step_started(base::Time now, Run& run, const wire::StepStarte
 void NodeAgent::on_step_exit(base::Time now, Run& run, const wire::StepExit& message) {
   if (run.exit) return;
   run.exit = message;
+  name_lease(run, *run.exit);
   if (message.never_started()) say(Level::kWarn, "run " + run.key.text() + " could not start: " + message.detail());
   if (message.reason() == number(model::EndReason::kLeaseExpired)) run.done.set_lease_expired(true);
   report_exit(now, run);
   clean_up_after_exit(now, run);
+}
+
+/// A shepherd of an earlier version does not know that it was the lease for which it was told to kill.
+void NodeAgent::name_lease(const Run& run, wire::StepExit& exit) const {
+  const bool was_killed = exit.reason() == 0 && (exit.signo() != 0 || exit.code() != 0);
+  if (!run.done.lease_expired() || !was_killed) return;
+  exit.set_reason(number(model::EndReason::kLeaseExpired));
+  exit.set_detail("the node heard nothing from the controller for " +
+                  std::to_string(run.record.lease_us() / 1'000'000) + " s");
 }
 
 void NodeAgent::clean_up_after_exit(base::Time now, Run& run) {
@@ -222,7 +241,7 @@ void NodeAgent::lose_shepherd(base::Time now, Run& run, int code, int signo,
                               const std::optional<wire::StepExit>& exit) {
   run.is_connected = false;
   if (!run.has_shepherd() || !run.is_live() || run.is_winding_up() || run.stage == Stage::kLookup) return;
-  if (!run.exit && exit) run.exit = exit;
+  if (!run.exit && exit) name_lease(run, run.exit.emplace(*exit));
   if (!run.exit) {
     run.exit.emplace().set_reason(number(model::EndReason::kShepherdDied));
     run.exit->set_detail(death_of_shepherd(run, code, signo));
@@ -362,25 +381,31 @@ void NodeAgent::send_failure(base::Time now, const wire::PrepareFailed& failure)
 
 void NodeAgent::forget(base::Time, RunKey key, std::optional<wire::PrepareFailed> failure) {
   uint32_t generation = 0;
+  std::string root;
   if (const Run* run = find(key)) {
     generation = run->record.generation();
+    root = run->record.placed_in().root();
     wire::ToShepherd message;
     message.mutable_forget();
     to_shepherd(*run, std::move(message));
   }
   out_.emplace_back(ForgetRun{key});
   runs_.erase(key);
-  bury(key, generation, std::move(failure));
+  places_.forget(key);
+  bury(key, generation, std::move(failure), std::move(root));
 }
 
-void NodeAgent::bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure) {
-  Tombstone stone{key.attempt, generation, std::move(failure)};
+void NodeAgent::bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure, std::string root) {
+  Tombstone stone{key.attempt, generation, std::move(failure), std::move(root)};
   if (key.is_step()) return step_graves_.bury(key, std::move(stone));
   job_graves_.bury(key.job, std::move(stone));
 }
 
 const Tombstone* NodeAgent::tombstone(RunKey key) const {
-  return key.is_step() ? step_graves_.find(key) : job_graves_.find(key.job);
+  const Tombstone* grave = key.is_step() ? step_graves_.find(key) : job_graves_.find(key.job);
+  // One of another state says nothing of a run that has its number.
+  const bool is_other = grave != nullptr && !grave->root.empty() && grave->root != seen_.root();
+  return is_other ? nullptr : grave;
 }
 
 }  // namespace gw::noded

@@ -67,6 +67,10 @@ struct PersistRun {
 struct ForgetRun {
   RunKey run;
 };
+/// Write which state the controller works from, synced: another daemon, also after a reboot, is to know it.
+struct KeepMark {
+  wire::StateMark mark;
+};
 /// Look at what the share without a shepherd uses, and tell the controller in the message's place.
 struct MeasureShare {
   wire::Usage told;
@@ -87,7 +91,7 @@ struct Say {
 
 using Effect =
     std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder, KeepHosts,
-                 PrepareShare, ReleaseShare, PersistRun, ForgetRun, MeasureShare, MeasureGpus, Say>;
+                 PrepareShare, ReleaseShare, PersistRun, ForgetRun, KeepMark, MeasureShare, MeasureGpus, Say>;
 using Effects = std::vector<Effect>;
 
 }  // namespace gw::noded

@@ -62,7 +62,12 @@ struct NodeFacts {
   std::string steps_dir;           ///< Parent of the step folders.
   std::string config_path;         ///< For GANGWAY_CONF where the submission environment has none.
   std::string listen_host = "*";   ///< Where shepherds of steps listen; "*": at all addresses of the machine.
-  std::string commands_dir;        ///< Put on PATH where the submission environment has none; may be empty.
+  std::string step_ports;          ///< "FIRST-LAST", of those; empty: any.
+  std::string own_address;         ///< By which other hosts reach this one; empty: the one that its link comes from.
+  std::string commands_dir;        ///< Where gbatch and the others are: on every job's PATH; may be empty.
+  std::string slurm_commands_dir;  ///< The same for sbatch: on PATH of jobs submitted by that name; may be empty.
+  std::vector<std::string> slurm_commands;  ///< What is there, by name.
+  bool has_login_file = false;              ///< /etc/profile.d/gangway_jobs.sh is installed.
 };
 
 }  // namespace gw::noded

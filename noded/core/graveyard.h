@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "wire/node.pb.h"
@@ -17,6 +18,7 @@ struct Tombstone {
   uint32_t attempt = 0;
   uint32_t generation = 0;
   std::optional<wire::PrepareFailed> failure;
+  std::string root = {};  ///< Of the state that it was placed in.
   auto age() const { return std::pair(attempt, generation); }
 };
 
@@ -40,6 +42,11 @@ class Graveyard {
     if (order_.size() <= kMost) return;
     graves_.erase(order_.front());
     order_.pop_front();
+  }
+
+  void clear() {
+    graves_.clear();
+    order_.clear();
   }
 
  private:

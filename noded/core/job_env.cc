@@ -10,6 +10,7 @@
 #include "model/job.h"
 #include "model/job_variables.h"
 #include "model/request.h"
+#include "noded/core/command_path.h"
 #include "noded/core/env_map.h"
 
 namespace gw::noded {
@@ -203,6 +204,7 @@ std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prep
   Env env = parse_environment(prepare.environment());
   drop_enclosing_job(env);
   fill_in_login(env, node, user);
+  put_commands(env, node, prepare.spec().launch().slurm_names());
   if (!node.config_path.empty()) env.try_emplace("GANGWAY_CONF", node.config_path);
   put_job(env, node, prepare, user, now);
   env["ENVIRONMENT"] = "BATCH";

@@ -2,6 +2,7 @@
 // Invariants: see step_env.h.
 #include "noded/core/step_env.h"
 
+#include "noded/core/command_path.h"
 #include "noded/core/env_map.h"
 #include "noded/core/job_env.h"
 #include "noded/core/step_spec.h"
@@ -10,9 +11,10 @@ namespace gw::noded {
 
 namespace {
 
-// Of the job's variables: those that a step has of its own, asked for or not, and those of a single task.
-constexpr const char* kNotTheJobs[] = {"PROCID",        "LOCALID",       "GTIDS",        "NTASKS_PER_NODE",
-                                       "CPUS_PER_TASK", "GPUS_PER_TASK", "GPUS_ON_NODE", "GPU_BIND"};
+// Of the job's variables: those that a step has of its own, asked for or not, and those of a single task. What the job
+// was asked with (-c, --ntasks-per-node) holds on until the step says otherwise, as it does where Slurm's srun passes
+// its environment on.
+constexpr const char* kNotTheJobs[] = {"PROCID", "LOCALID", "GTIDS", "GPUS_PER_TASK", "GPUS_ON_NODE", "GPU_BIND"};
 
 void put_shape(Env& env, const wire::Gang& gang) {
   put(env, "STEP_NODELIST", gang.nodes());
@@ -22,15 +24,15 @@ void put_shape(Env& env, const wire::Gang& gang) {
   put(env, "NODEID", gang.node_id());
 }
 
-void put_request(Env& env, const wire::StartStep& start) {
+void put_step_request(Env& env, const wire::StartStep& start, const bind::Binding& binding) {
   const wire::StepRequest& r = start.request();
-  put(env, "CPUS_ON_NODE", start.share().cpus());
+  put(env, "CPUS_ON_NODE", start.share().cpus() + binding.unclaimed_cpus);
   if (r.tasks_per_node() > 0) put(env, "NTASKS_PER_NODE", r.tasks_per_node());
   if (r.cpus_per_task() > 0) put(env, "CPUS_PER_TASK", r.cpus_per_task());
   if (r.gpus_per_task() > 0) put(env, "GPUS_PER_TASK", r.gpus_per_task());
 }
 
-void put_gpus(Env& env, const NodeFacts& node, const wire::StartStep& start) {
+void put_step_gpus(Env& env, const NodeFacts& node, const wire::StartStep& start) {
   const wire::NodeShare& job = start.job().share();
   const std::vector<uint32_t> gpus = gpus_of(start.share());
   // None of those that the job has: the vendor's run time is to see that, and not all of them.
@@ -84,12 +86,13 @@ std::vector<std::string> step_environment(const NodeFacts& node, const wire::Sta
                                           const bind::Binding& binding, const UserInfo& user, base::Time now) {
   Env env;
   fill_in_login(env, node, user);
+  put_commands(env, node, start.job().spec().launch().slurm_names());
   put_job(env, node, start.job(), user, now);
   for (const char* name : kNotTheJobs) take_out(env, name);
   for (const char* name : {"STEP_ID", "STEPID"}) put(env, name, uint64_t{start.step()} - 1);
   put_shape(env, start.gang());
-  put_request(env, start);
-  put_gpus(env, node, start);
+  put_step_request(env, start, binding);
+  put_step_gpus(env, node, start);
   put_binding(env, start.request(), binding);
   put_files(env, node, start);
   return lines_of(env);

@@ -134,6 +134,7 @@ void set_access(const NodeFacts& node, const wire::StartStep& start, const bind:
                 wire::StepAccess& access) {
   access.set_ticket_key(start.ticket_key());
   access.set_listen(node.listen_host + ":0");
+  access.set_ports(node.step_ports);
   access.set_step(start.step() - 1);
   access.set_generation(start.job().generation());
   access.set_launch_limit_us(kLaunchLimit.us);
@@ -214,7 +215,7 @@ wire::Containment step_containment(const NodeFacts& node, const RunKey& step, co
 }
 
 wire::StepSpec make_access_spec(const NodeFacts& node, const wire::StartStep& start, const UserInfo& user,
-                                base::Time now) {
+                                base::Time now, const base::IndexSet& unclaimed) {
   const wire::Prepare& job = start.job();
   const RunKey run{job.job(), job.attempt(), start.step()};
   wire::StepSpec spec;
@@ -224,7 +225,7 @@ wire::StepSpec make_access_spec(const NodeFacts& node, const wire::StartStep& st
   spec.set_step(run.step_name());
   spec.set_dir(node.steps_dir + "/" + run.text());
   set_user(user, job.spec(), spec);
-  const bind::Binding binding = bind::bind_tasks(node.topology, start.share(), start.request());
+  const bind::Binding binding = bind::bind_tasks(node.topology, start.share(), start.request(), unclaimed);
   for (std::string& line : step_environment(node, start, binding, user, now)) spec.add_env(std::move(line));
   *spec.mutable_containment() = step_containment(node, run, "");
   see_own_name(node, spec);

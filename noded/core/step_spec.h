@@ -3,6 +3,7 @@
 // Invariants: pure; a share that names a core or GPU which the node has not got is refused, never cut down.
 #pragma once
 
+#include "base/bitset.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "noded/core/facts.h"
@@ -31,8 +32,8 @@ wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepar
 wire::Containment step_containment(const NodeFacts& node, const RunKey& step, const std::string& kind);
 
 /// The whole specification of a step whose client says over a stream what to run. Share and tasks must have been
-/// checked.
+/// checked. `unclaimed`: cores that its tasks may run on beside those of the share.
 wire::StepSpec make_access_spec(const NodeFacts& node, const wire::StartStep& start, const UserInfo& user,
-                                base::Time now);
+                                base::Time now, const base::IndexSet& unclaimed = {});
 
 }  // namespace gw::noded

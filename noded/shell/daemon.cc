@@ -37,21 +37,23 @@ Daemon::Daemon(Setup setup, StateFolder folder)
       agent_(agent_config()),
       users_(loop_),
       controller_(loop_, munge_, setup_.dial,
-                  {[this] { carry_out(agent_.on_link_up(now())); },
-                   [this](const std::string& why) { carry_out(agent_.on_link_down(now(), why)); },
-                   [this](const wire::ControllerToNode& m) { carry_out(agent_.on_controller(now(), m)); }}),
-      launcher_(loop_, {setup_.gstepd, folder_.launcher_socket(setup_.gstepd), folder_.launcher_log()},
-                {[this](RunKey run) { shepherds_.connect(run); },
-                 [this](RunKey run, const std::string& why) { carry_out(agent_.on_launch_failed(now(), run, why)); },
-                 [this](RunKey run, int code, int signo) { on_shepherd_gone(run, code, signo); },
-                 [](bool is_error, const std::string& text) {
-                   spdlog::log(is_error ? spdlog::level::err : spdlog::level::info, "{}", text);
-                 }}),
-      shepherds_(loop_, [this](RunKey run) { return folder_.step_socket(run); },
-                 {[this](RunKey run) { carry_out(agent_.on_shepherd_connected(now(), run)); },
-                  [this](RunKey run, const wire::FromShepherd& m) { carry_out(agent_.on_shepherd(now(), run, m)); },
-                  [this](RunKey run) { carry_out(agent_.on_shepherd_lost(now(), run)); },
-                  [this](RunKey run) { on_shepherd_gone(run, 0, 0); }}) {}
+                  {[this] { carry_out(agent_.on_link_up(read_clocks())); },
+                   [this](const std::string& why) { carry_out(agent_.on_link_down(read_clocks(), why)); },
+                   [this](const wire::ControllerToNode& m) { carry_out(agent_.on_controller(read_clocks(), m)); }}),
+      launcher_(
+          loop_, {setup_.gstepd, folder_.launcher_socket(setup_.gstepd), folder_.launcher_log()},
+          {[this](RunKey run) { shepherds_.connect(run); },
+           [this](RunKey run, const std::string& why) { carry_out(agent_.on_launch_failed(read_clocks(), run, why)); },
+           [this](RunKey run, int code, int signo) { on_shepherd_gone(run, code, signo); },
+           [](bool is_error, const std::string& text) {
+             spdlog::log(is_error ? spdlog::level::err : spdlog::level::info, "{}", text);
+           }}),
+      shepherds_(
+          loop_, [this](RunKey run) { return folder_.step_socket(run); },
+          {[this](RunKey run) { carry_out(agent_.on_shepherd_connected(read_clocks(), run)); },
+           [this](RunKey run, const wire::FromShepherd& m) { carry_out(agent_.on_shepherd(read_clocks(), run, m)); },
+           [this](RunKey run) { carry_out(agent_.on_shepherd_lost(read_clocks(), run)); },
+           [this](RunKey run) { on_shepherd_gone(run, 0, 0); }}) {}
 
 AgentConfig Daemon::agent_config() const {
   AgentConfig config;
@@ -62,6 +64,7 @@ AgentConfig Daemon::agent_config() const {
   config.version = GANGWAY_VERSION;
   config.warning = setup_.warning;
   config.own_uid = ::geteuid();
+  config.seen = folder_.kept_mark();
   config.seed = random_number();
   return config;
 }
@@ -72,6 +75,8 @@ void Daemon::run() {
       spdlog::info("signal {}: leaving; {} runs go on", signo, agent_.runs().size());
       loop_.stop();
     });
+  if (lease_timer_.fd() >= 0)
+    lease_watch_ = loop_.watch_readable(lease_timer_.fd(), [this] { carry_out(agent_.on_tick(read_clocks())); });
   adopt(folder_.scan(folder_.boot_id(setup_.node.is_emulated)));
   for (const std::string& socket : folder_.old_launchers(setup_.gstepd)) Launcher::dismiss(socket);
   launcher_.start();
@@ -79,12 +84,17 @@ void Daemon::run() {
 }
 
 void Daemon::adopt(const std::vector<RecoveredRun>& found) {
-  carry_out(agent_.on_recovered(now(), found));
+  carry_out(agent_.on_recovered(read_clocks(), found));
   for (const RecoveredRun& run : found)
     if (run.shepherd_answers) shepherds_.connect(RunKey::of(run.record));
 }
 
 base::Time Daemon::now() const { return started_ + (io::Loop::monotonic() - started_monotonic_); }
+
+base::Time Daemon::read_clocks() {
+  agent_.set_lease_clock(base::boot_time_now());
+  return now();
+}
 
 void Daemon::carry_out(Effects effects) {
   waiting_.push_back(std::move(effects));
@@ -100,6 +110,7 @@ void Daemon::carry_out(Effects effects) {
 }
 
 void Daemon::schedule_tick() {
+  lease_timer_.set(agent_.next_lease_end());
   const base::Time due = agent_.next_wakeup();
   // A tick that comes too early finds nothing to do and sets the next one: cheaper than moving the timer each time.
   if (due >= tick_at_) return;
@@ -107,7 +118,7 @@ void Daemon::schedule_tick() {
   const base::Duration wait = std::max(due - now(), base::Duration{});
   tick_ = loop_.after(wait, [this] {
     tick_at_ = base::Time::never();
-    carry_out(agent_.on_tick(now()));
+    carry_out(agent_.on_tick(read_clocks()));
   });
 }
 
@@ -124,13 +135,14 @@ void Daemon::handle(const SendToController& effect) {
 
 void Daemon::handle(const LookupUser& effect) {
   users_.look_up(effect.uid, [this, run = effect.run](const base::Result<UserInfo>& user) {
-    carry_out(agent_.on_user(now(), run, user));
+    carry_out(agent_.on_user(read_clocks(), run, user));
   });
 }
 
 void Daemon::handle(const LaunchShepherd& effect) {
   if (const base::Status saved = folder_.save(effect.record); !saved)
-    return carry_out(agent_.on_launch_failed(now(), RunKey::of(effect.record), "run record: " + saved.error().text()));
+    return carry_out(
+        agent_.on_launch_failed(read_clocks(), RunKey::of(effect.record), "run record: " + saved.error().text()));
   launcher_.launch(effect.spec);
 }
 
@@ -160,22 +172,22 @@ void Daemon::handle(const KeepHosts& effect) {
 void Daemon::handle(const PrepareShare& effect) {
   const RunKey run = RunKey::of(effect.record);
   if (const base::Status saved = folder_.save(effect.record); !saved)
-    return carry_out(agent_.on_share_prepared(now(), run, base::pass(base::Result<int>(base::pass(saved)))));
-  containment_.submit(
-      [this, run, poster = loop_.poster(), dir = setup_.plugin_dir, spec = effect.record.containment()] {
-        const auto prepare = [&]() -> base::Status {
-          GW_TRY(contain, step::make_containment(dir, spec.kind()));
-          return contain->prepare(step::contain_spec(spec));
-        };
-        poster.post([this, run, status = prepare()] { carry_out(agent_.on_share_prepared(now(), run, status)); });
-      });
+    return carry_out(agent_.on_share_prepared(read_clocks(), run, base::pass(base::Result<int>(base::pass(saved)))));
+  containment_.submit([this, run, poster = loop_.poster(), dir = setup_.plugin_dir,
+                       spec = effect.record.containment()] {
+    const auto prepare = [&]() -> base::Status {
+      GW_TRY(contain, step::make_containment(dir, spec.kind()));
+      return contain->prepare(step::contain_spec(spec));
+    };
+    poster.post([this, run, status = prepare()] { carry_out(agent_.on_share_prepared(read_clocks(), run, status)); });
+  });
 }
 
 void Daemon::handle(const ReleaseShare& effect) {
   containment_.submit(
       [this, run = effect.run, poster = loop_.poster(), dir = setup_.plugin_dir, containment = effect.containment] {
         const std::string problem = step::sweep_groups(dir, containment, kSweepBudget);
-        poster.post([this, run, problem] { carry_out(agent_.on_share_released(now(), run, problem)); });
+        poster.post([this, run, problem] { carry_out(agent_.on_share_released(read_clocks(), run, problem)); });
       });
 }
 
@@ -192,6 +204,10 @@ void Daemon::handle(const ForgetRun& effect) {
   folder_.forget(effect.run);
 }
 
+void Daemon::handle(const KeepMark& effect) {
+  if (const base::Status kept = folder_.keep_mark(effect.mark); !kept) spdlog::error("{}", kept.error().text());
+}
+
 void Daemon::handle(const Say& effect) {
   static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
                                                           spdlog::level::warn, spdlog::level::err};
@@ -201,7 +217,7 @@ void Daemon::handle(const Say& effect) {
 void Daemon::on_shepherd_gone(RunKey run, int code, int signo) {
   shepherds_.drop(run);
   if (!agent_.runs().contains(run)) return;  // it left as it was told to
-  carry_out(agent_.on_shepherd_gone(now(), run, code, signo, step::read_exit(folder_.step_dir(run))));
+  carry_out(agent_.on_shepherd_gone(read_clocks(), run, code, signo, step::read_exit(folder_.step_dir(run))));
 }
 
 }  // namespace gw::noded

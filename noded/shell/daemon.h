@@ -18,6 +18,7 @@
 #include "noded/shell/state_folder.h"
 #include "noded/shell/users.h"
 #include "noded/shell/worker.h"
+#include "noded/step/lease_timer.h"
 
 namespace gw::noded {
 
@@ -29,6 +30,8 @@ class Daemon {
 
  private:
   base::Time now() const;
+  /// The time for a call of the agent, which is told the other clock.
+  base::Time read_clocks();
   /// Carries out effects; those that come meanwhile wait their turn.
   void carry_out(Effects effects);
   void schedule_tick();
@@ -46,6 +49,7 @@ class Daemon {
   void handle(const ReleaseShare& effect);
   void handle(const PersistRun& effect);
   void handle(const ForgetRun& effect);
+  void handle(const KeepMark& effect);
   void handle(const Say& effect);
   void handle(const MeasureShare& effect);
   void handle(const MeasureGpus& effect);
@@ -72,6 +76,8 @@ class Daemon {
   bool is_busy_ = false;
   io::Timer tick_;
   base::Time tick_at_ = base::Time::never();
+  step::LeaseTimer lease_timer_;
+  io::Watch lease_watch_;
 };
 
 }  // namespace gw::noded

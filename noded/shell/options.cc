@@ -17,7 +17,7 @@ struct Option {
   const char* help;
 };
 
-const std::array<Option, 13> kOptions = {{
+const std::array<Option, 14> kOptions = {{
     {"config", "FILE", &DaemonOptions::config, nullptr,
      "configuration (default: $GANGWAY_CONF or /etc/gangway/gangway.yaml)"},
     {"node", "NAME", &DaemonOptions::node, nullptr,
@@ -33,6 +33,8 @@ const std::array<Option, 13> kOptions = {{
     {"controller", "HOST:PORT", &DaemonOptions::controller, nullptr,
      "the controller (default: from the configuration)"},
     {"gstepd", "PATH", &DaemonOptions::gstepd, nullptr, "the shepherd program (default: beside this program)"},
+    {"commands", "DIR", &DaemonOptions::commands, nullptr,
+     "folder of the commands, for PATH of jobs that bring none (default: that of this program)"},
     {"check", nullptr, nullptr, &DaemonOptions::check, "check configuration, topology and containment, and leave"},
     {"version", nullptr, nullptr, &DaemonOptions::version, "print the version, and leave"},
     {"help", nullptr, nullptr, &DaemonOptions::help, "print this, and leave"},

@@ -19,6 +19,7 @@ struct DaemonOptions {
   std::string bind;
   std::string controller;  ///< HOST:PORT, overrides the configuration's.
   std::string gstepd;
+  std::string commands;
   bool check = false;
   bool version = false;
   bool help = false;

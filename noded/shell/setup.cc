@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 
 #include "base/text.h"
+#include "noded/shell/own_address.h"
 #include "noded/step/plugin_loader.h"
+#include "noded/step/proc/files.h"
 #include "topo/gres.h"
 #include "topo/load.h"
 #include "topo/reader.h"
@@ -110,7 +113,9 @@ void set_link(const DaemonOptions& options, Setup& setup) {
   setup.dial.address =
       options.controller.empty() ? host + ":" + std::to_string(config.controller_port) : options.controller;
   setup.dial.bind_host = options.bind;
-  if (!options.bind.empty())
+  if (options.bind.empty())
+    setup.node.own_address = own_address(setup.node.name);
+  else
     setup.node.listen_host = options.bind.find(':') != std::string::npos ? "[" + options.bind + "]" : options.bind;
   setup.dial.receiver = config.cluster + "/gctld";
   setup.dial.receiver_uid = config.controller_uid;
@@ -119,7 +124,36 @@ void set_link(const DaemonOptions& options, Setup& setup) {
   setup.notes.push_back("controller " + setup.dial.address + ", uid " + std::to_string(config.controller_uid));
 }
 
+uint64_t machine_pid_max() {
+  const auto text = step::proc::read_file("/proc/sys/kernel/pid_max");
+  if (!text) return 0;
+  const auto number = base::parse_int(base::trim(*text), 0, INT64_MAX, "kernel.pid_max");
+  return number ? static_cast<uint64_t>(*number) : 0;
+}
+
+/// In `own`, or, where that is the daemons' sbin, in bin beside it.
+void find_commands(const fs::path& own, NodeFacts& node) {
+  const fs::path prefix = own.parent_path();
+  for (const fs::path& folder : {own, prefix / "bin"}) {
+    if (!is_program((folder / "gbatch").string())) continue;
+    node.commands_dir = folder.string();
+    break;
+  }
+  const fs::path slurm = prefix / "libexec/gangway/slurm";
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(slurm, error))
+    if (is_program(entry.path().string())) node.slurm_commands.push_back(entry.path().filename().string());
+  std::sort(node.slurm_commands.begin(), node.slurm_commands.end());
+  if (!node.slurm_commands.empty()) node.slurm_commands_dir = slurm.string();
+  node.has_login_file = fs::exists("/etc/profile.d/gangway_jobs.sh", error);
+}
+
 }  // namespace
+
+uint32_t process_limit(uint32_t configured, uint64_t pid_max) {
+  if (configured == 0 || pid_max < 2) return configured;
+  return static_cast<uint32_t>(std::min<uint64_t>(configured, pid_max / 2));
+}
 
 base::Result<Setup> make_setup(const DaemonOptions& options) {
   Setup setup;
@@ -131,8 +165,9 @@ base::Result<Setup> make_setup(const DaemonOptions& options) {
   setup.node.name = name;
   setup.node.cluster = setup.config.cluster;
   setup.node.config_path = fs::absolute(path).lexically_normal().string();
-  if (is_program(own_folder() + "/gbatch")) setup.node.commands_dir = own_folder();
-  setup.node.max_processes = setup.config.max_processes;
+  find_commands(options.commands.empty() ? own_folder() : options.commands, setup.node);
+  if (setup.config.step_ports != "0") setup.node.step_ports = setup.config.step_ports;
+  setup.node.max_processes = process_limit(setup.config.max_processes, machine_pid_max());
   setup.state_dir = options.state_dir.empty() ? setup.config.spool_dir + "/" + name : options.state_dir;
   setup.plugin_dir = step::default_plugin_dir();
   GW_TRY(gstepd, find_gstepd(options.gstepd));

@@ -29,4 +29,8 @@ struct Setup {
 /// used here; no gstepd.
 base::Result<Setup> make_setup(const DaemonOptions& options);
 
+/// Processes that a job may have: what is configured (0: no limit), but never more than half of the numbers that the
+/// machine has for processes (`pid_max`; 0: not known), so that a fork bomb leaves some to end it with.
+uint32_t process_limit(uint32_t configured, uint64_t pid_max);
+
 }  // namespace gw::noded

@@ -31,6 +31,8 @@ namespace {
 
 // "/steps/4294967295.4294967295.s4294967294/sock"
 constexpr size_t kLongestBelow = 45;
+constexpr char kMarkFile[] = "controller_state.pb";
+constexpr char kBootFile[] = "boot_of_runs";
 constexpr size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 std::string read_line(const std::string& path) {
@@ -137,9 +139,23 @@ base::Status StateFolder::save(const wire::RunRecord& record) const {
   return proc::replace_file(dir_ + "/runs", key.text() + ".pb", record.SerializeAsString(), /*sync=*/false);
 }
 
+base::Status StateFolder::keep_mark(const wire::StateMark& mark) const {
+  return proc::replace_file(dir_, kMarkFile, mark.SerializeAsString(), /*sync=*/true);
+}
+
+wire::StateMark StateFolder::kept_mark() const {
+  wire::StateMark mark;
+  const auto bytes = proc::read_file(dir_ + "/" + kMarkFile);
+  if (!bytes || !mark.ParseFromString(*bytes)) mark.Clear();
+  return mark;
+}
+
 void StateFolder::forget(RunKey run) const { ::unlink(record_path(run).c_str()); }
 
 std::vector<RecoveredRun> StateFolder::scan(const std::string& boot_id) const {
+  // What a power failure left unreadable was written before it.
+  const std::string last = read_line(dir_ + "/" + kBootFile);
+  const std::string& boot_of_damaged = last.empty() ? boot_id : last;
   std::set<RunKey> keys;
   for (const char* part : {"/runs", "/steps"}) {
     std::error_code error;
@@ -147,21 +163,26 @@ std::vector<RecoveredRun> StateFolder::scan(const std::string& boot_id) const {
       if (const auto key = parse_run(entry.path().filename().string())) keys.insert(*key);
   }
   std::vector<RecoveredRun> found;
-  for (const RunKey& key : keys) found.push_back(inspect(key, boot_id));
+  for (const RunKey& key : keys) found.push_back(inspect(key, boot_of_damaged));
+  // Where it cannot be written nothing may be taken for older than it is: a run given up would live on.
+  if (last != boot_id && !proc::replace_file(dir_, kBootFile, boot_id + "\n", /*sync=*/true))
+    ::unlink((dir_ + "/" + kBootFile).c_str());
   return found;
 }
 
-RecoveredRun StateFolder::inspect(RunKey run, const std::string& boot_id) const {
+RecoveredRun StateFolder::inspect(RunKey run, const std::string& boot_of_damaged) const {
   RecoveredRun found;
   const auto bytes = proc::read_file(record_path(run));
-  if (!bytes || !found.record.ParseFromString(*bytes) || found.record.boot_id().empty()) {
+  const bool is_damaged = !bytes || !found.record.ParseFromString(*bytes) || found.record.boot_id().empty();
+  if (is_damaged) {
     found.record.Clear();
     found.record.set_has_script(true);
-    found.record.set_boot_id(boot_id);
+    found.record.set_boot_id(boot_of_damaged);
   }
   found.record.set_job(run.job);
   found.record.set_attempt(run.attempt);
   found.record.set_step(run.step);
+  if (is_damaged) static_cast<void>(save(found.record));  // the next scan takes what is damaged for of this boot
   found.has_step_dir = ::access(step_dir(run).c_str(), F_OK) == 0;
   if (!found.has_step_dir) return found;
   found.shepherd_answers = step::connect_to(step_socket(run)).has_value();

@@ -31,7 +31,12 @@ class StateFolder {
   base::Status save(const wire::RunRecord& record) const;
   /// Removes the record.
   void forget(RunKey run) const;
-  /// Every run that left a record or a step folder. Damaged records count as those of a run with a shepherd.
+  /// What the controller said of its state last, synced. Errors: errno.
+  base::Status keep_mark(const wire::StateMark& mark) const;
+  /// Empty if none was kept or it is damaged.
+  wire::StateMark kept_mark() const;
+  /// Every run that left a record or a step folder. Damaged records count as those of a run with a shepherd, of the
+  /// boot in which the daemon before this one scanned.
   std::vector<RecoveredRun> scan(const std::string& boot_id) const;
 
   /// The host's boot id, with the start of this container's first process. An emulated node adds an id of its own that
@@ -43,7 +48,7 @@ class StateFolder {
   io::Fd lock_;
 
   std::string record_path(RunKey run) const { return dir_ + "/runs/" + run.text() + ".pb"; }
-  RecoveredRun inspect(RunKey run, const std::string& boot_id) const;
+  RecoveredRun inspect(RunKey run, const std::string& boot_of_damaged) const;
 };
 
 }  // namespace gw::noded

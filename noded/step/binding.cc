@@ -12,7 +12,6 @@
 #include <memory>
 #include <system_error>
 
-#include "base/bitset.h"
 #include "base/text.h"
 #include "bind/words.h"
 
@@ -36,23 +35,30 @@ CpuSet no_cpus() {
 
 std::string note(const char* what) { return std::string(what) + ": " + std::generic_category().message(errno); }
 
-base::IndexSet own_cpus() {
-  const CpuSet own = no_cpus();
-  static_cast<void>(::sched_getaffinity(0, kCpuBytes, own.get()));
-  base::IndexSet set;
-  for (uint32_t cpu = 0; cpu < kCpus; ++cpu)
-    if (CPU_ISSET_S(cpu, kCpuBytes, own.get())) set.insert(cpu);
-  return set;
-}
+constexpr int kPreferredMany = 5;  // MPOL_PREFERRED_MANY, which older headers do not have
+
+}  // namespace
 
 base::IndexSet index_set(const std::string& text) {
   auto set = base::IndexSet::parse(text);
   return set ? std::move(*set) : base::IndexSet{};
 }
 
-constexpr int kPreferredMany = 5;  // MPOL_PREFERRED_MANY, which older headers do not have
+std::optional<base::IndexSet> cpus_of(pid_t thread) {
+  const CpuSet kernels = no_cpus();
+  if (::sched_getaffinity(thread, kCpuBytes, kernels.get()) != 0) return std::nullopt;
+  base::IndexSet set;
+  for (uint32_t cpu = 0; cpu < kCpus; ++cpu)
+    if (CPU_ISSET_S(cpu, kCpuBytes, kernels.get())) set.insert(cpu);
+  return set;
+}
 
-}  // namespace
+bool set_cpus(pid_t thread, const base::IndexSet& cpus) {
+  const CpuSet set = no_cpus();
+  for (const uint32_t cpu : cpus.to_vector())
+    if (cpu < kCpus) CPU_SET_S(cpu, kCpuBytes, set.get());
+  return ::sched_setaffinity(thread, kCpuBytes, set.get()) == 0;
+}
 
 std::optional<std::vector<unsigned>> parse_indices(std::string_view text) {
   std::vector<unsigned> found;
@@ -103,7 +109,8 @@ std::string describe_binding(const BoundTask& task, const wire::TaskPlace& place
   std::string text;
   if (manner.says_cpus()) {
     const bool is_bound = !place.cpus().empty();
-    const base::IndexSet cpus = manner.only_records() && is_bound ? index_set(place.cpus()) : own_cpus();
+    const base::IndexSet cpus =
+        manner.only_records() && is_bound ? index_set(place.cpus()) : cpus_of(0).value_or(base::IndexSet{});
     text += "cpu-bind=" + manner.cpu_kind() + at + "mask " + bind::mask_text(cpus) + (is_bound ? set : "\n");
   }
   if (manner.says_memory()) {

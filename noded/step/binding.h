@@ -2,11 +2,14 @@
 // Invariant: what this machine does not have is passed over: the cores of emulated nodes are only recorded.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/bitset.h"
 #include "wire/step.pb.h"
 
 namespace gw::noded::step {
@@ -14,6 +17,13 @@ namespace gw::noded::step {
 /// "0-3,8" in rising order; nothing if it is malformed or names more than kMaxIndex.
 constexpr unsigned kMaxIndex = 8191;
 std::optional<std::vector<unsigned>> parse_indices(std::string_view text);
+
+/// "0-3,8"; empty if it is malformed.
+base::IndexSet index_set(const std::string& text);
+/// What a thread may run on (0: the caller); nothing: it has gone, or is not ours to see.
+std::optional<base::IndexSet> cpus_of(pid_t thread);
+/// False: the kernel refused.
+bool set_cpus(pid_t thread, const base::IndexSet& cpus);
 
 /// Both for the calling process. Return a note if the kernel refused, else "".
 std::string bind_to_cpus(const std::string& cpus);

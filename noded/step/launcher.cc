@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ namespace {
 
 constexpr size_t kMaxUnsent = 4096;
 constexpr int kSweepWaitMs = 20;
+constexpr int kLookWaitMs = 5'000;  // between two looks whether the socket's folder is still there
 constexpr int64_t kSweepLimit = 10'000'000;
 constexpr size_t kBigMessage = 256 * 1024;
 
@@ -89,7 +91,9 @@ void Launcher::serve() {
 void Launcher::poll_once() {
   pollfd fds[3] = {{signals_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}, {-1, POLLIN, 0}};
   if (daemon_) fds[2] = {daemon_->fd(), static_cast<short>(POLLIN | (daemon_->wants_write() ? POLLOUT : 0)), 0};
-  if (::poll(fds, 3, remnants_.empty() ? -1 : kSweepWaitMs) < 0 && errno != EINTR) return;
+  const int count = ::poll(fds, 3, remnants_.empty() ? kLookWaitMs : kSweepWaitMs);
+  if (count < 0 && errno != EINTR) return;
+  if (count == 0) look_for_folder();
   if (fds[0].revents != 0) on_signals();
   if (daemon_ && (fds[2].revents & POLLOUT)) daemon_->flush();
   if (daemon_ && (fds[2].revents & ~POLLOUT))
@@ -97,6 +101,15 @@ void Launcher::poll_once() {
   if (daemon_ && !daemon_->is_open()) daemon_.reset();
   if (fds[1].revents != 0) on_connection();
   if (!remnants_.empty()) sweep();
+}
+
+// The lock lies beside the socket, and nobody else may remove it while we live. Another launcher may have made both
+// anew meanwhile, so it is our file that counts, not the name.
+void Launcher::look_for_folder() {
+  struct stat lock {};
+  if (is_lost_ || ::fstat(lock_.get(), &lock) != 0 || lock.st_nlink > 0) return;
+  std::fprintf(stderr, "gstepd: the folder of %s was removed: leaving\n", options_.socket.c_str());
+  is_lost_ = leaving_ = true;
 }
 
 void Launcher::on_connection() {
@@ -235,8 +248,10 @@ void Launcher::report(const wire::FromLauncher& message) {
 }
 
 void Launcher::clean_up() {
-  ::unlink(options_.socket.c_str());
-  ::unlink(lock_path(options_.socket).c_str());
+  if (!is_lost_) {
+    ::unlink(options_.socket.c_str());
+    ::unlink(lock_path(options_.socket).c_str());
+  }
   for (const auto& [key, group] : parents_)
     if (auto contain = make_containment(options_.plugin_dir, key.substr(0, key.find(' '))))
       (*contain)->remove_parents(group);

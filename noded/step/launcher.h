@@ -1,6 +1,7 @@
 // The launcher of a node: a small process that forks one shepherd a step and reaps what nobody else reaps.
 // Invariants: one thread, little memory (a fork costs what the process holds); it outlives the node daemon and serves
-// the latest connection; of a shepherd that died it ends all processes before it says so.
+// the latest connection; of a shepherd that died it ends all processes before it says so; once its socket's folder is
+// removed no daemon can reach it, and it leaves with the last shepherd.
 #pragma once
 
 #include <sys/types.h>
@@ -64,8 +65,10 @@ class Launcher {
   std::map<std::string, std::string> parents_;  // kind + parent group -> a group below it, to clean up at the end
   std::deque<std::string> unsent_;              // reports made while no daemon was connected
   bool leaving_ = false;
+  bool is_lost_ = false;  // the folder of the socket was removed
 
   void poll_once();
+  void look_for_folder();
   void on_connection();
   void on_signals();
   void on_frame(const std::string& payload);

@@ -16,6 +16,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "noded/step/child.h"
+#include "noded/step/listen_place.h"
 #include "noded/step/step_clock.h"
 #include "peer/local_user.h"
 
@@ -135,9 +136,10 @@ Status Mpi::open(const wire::PmixLaunch& pmix) {
   tasks_ = std::move(tasks);
   port_ = io::local_address(tasks_.get()).port();
   if (pmix.tasks_size() > 1) {
-    options.address = spec_.access().listen();
-    GW_TRY(peers, io::Listener::make_socket(options));
-    peers_ = std::move(peers);
+    options.address = listen_place(spec_.access());
+    auto peers = io::Listener::make_socket(options);
+    if (!peers) return tl::unexpected(name_ports_key(peers.error()));
+    peers_ = std::move(*peers);
     address_ = io::local_address(peers_.get()).text();
   }
   GW_TRY(names, base::expand_hostlist(pmix.nodes()));
@@ -232,8 +234,10 @@ Status Mpi::fork_helper() {
   return {};
 }
 
-// Its sockets lie at 3 and up; copies above keep one from being overwritten by another on the way there.
+// Its sockets lie at 3 and up; copies above keep one from being overwritten by another on the way there. The program is
+// found before it becomes the job's user, who may not pass the folders above it.
 void Mpi::become_helper(int socket, bool cloned_into) {
+  int program = ::open(support_.program.c_str(), O_PATH | O_CLOEXEC);
   const auto entered = enter_step(spec_, contain_, {hosts_, 077}, cloned_into, [](const std::string&) {});
   if (!entered || ::chdir("/") != 0) ::_exit(EXIT_FAILURE);
   std::vector<int> sockets{socket, tasks_.get(), peers_.get(), first_.get()};
@@ -241,16 +245,20 @@ void Mpi::become_helper(int socket, bool cloned_into) {
     for (const int fd : door_->hand_over()) sockets.push_back(fd);
   const int end = kFirstSocket + static_cast<int>(sockets.size());
   for (int& fd : sockets)
-    if (fd >= 0) fd = ::fcntl(fd, F_DUPFD, end);
+    if (fd >= 0) fd = ::fcntl(fd, F_DUPFD, end + 1);
+  program = ::fcntl(program, F_DUPFD, end + 1);
   const int null = ::open("/dev/null", O_RDWR);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
   for (int at = kFirstSocket; const int fd : sockets) {
     fd >= 0 ? ::dup2(fd, at) : ::close(at);
     ++at;
   }
-  ::close_range(static_cast<unsigned>(end), ~0U, 0);
+  ::dup3(program, end, O_CLOEXEC);
+  ::close_range(static_cast<unsigned>(end) + 1, ~0U, 0);
+  char name[] = "gpmixd", option[] = "--step";
+  char* const words[] = {name, option, nullptr};
   char* const environment[] = {nullptr};
-  ::execle(support_.program.c_str(), kProgram, "--step", static_cast<char*>(nullptr), environment);
+  ::execveat(end, "", words, environment, AT_EMPTY_PATH);
   ::_exit(127);
 }
 

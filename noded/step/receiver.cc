@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "io/loop.h"
 #include "noded/step/destination.h"
+#include "noded/step/listen_place.h"
 #include "noded/step/proc/files.h"
 #include "peer/mesh.h"
 #include "wire/bcast.h"
@@ -130,11 +131,11 @@ class Receiver {
     options.identity = {secret, "gbcast", a_.self, a_.nodes};
     options.listen = a_.listen;
     options.max_message = wire::kMaxBcastFrame;
-    GW_TRY(mesh, peer::Mesh::open(
-                     loop_, std::move(options),
-                     [this](uint32_t from, const std::string& message) { on_message(from, message); },
-                     [this](uint32_t node, const base::Error& reason) { on_lost(node, reason); }));
-    mesh_ = std::move(mesh);
+    auto mesh = peer::Mesh::open(
+        loop_, std::move(options), [this](uint32_t from, const std::string& message) { on_message(from, message); },
+        [this](uint32_t node, const base::Error& reason) { on_lost(node, reason); });
+    if (!mesh) return tl::unexpected(name_ports_key(mesh.error()));
+    mesh_ = std::move(*mesh);
     return {};
   }
 

@@ -75,7 +75,8 @@ Shepherd::~Shepherd() = default;
 int Shepherd::run() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   signals_ = take_signals();
-  heard_at_ = monotonic_us() - std::max<int64_t>(spec_.lease_age_us(), 0);
+  look_at_ = monotonic_us();
+  heard_at_ = heard_at(spec_.heard_boot_us(), spec_.lease_age_us());
   set_up();
   while (!leaving_) poll_once();
   const base::Status removed = remove_state_dir(spec_.dir());
@@ -160,13 +161,16 @@ void Shepherd::poll_once() {
   std::vector<pollfd> fds{{signals_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}, {task_.events.get(), POLLIN, 0}};
   for (const Channel& channel : channels_)
     fds.push_back({channel.fd(), static_cast<short>(POLLIN | (channel.wants_write() ? POLLOUT : 0)), 0});
+  const size_t channels_end = fds.size();
+  lease_timer_.set(lease_over_at());
+  if (lease_timer_.fd() >= 0) fds.push_back({lease_timer_.fd(), POLLIN, 0});
   wait(fds);
   // The task's last words come before its death: a failure must not be taken for an exit code.
   if (fds[2].revents != 0) on_task_events();
   if (fds[0].revents != 0) on_signal();
   size_t i = 3;
   for (Channel& channel : channels_) {
-    const short ready = i < fds.size() ? fds[i++].revents : short{0};
+    const short ready = i < channels_end ? fds[i++].revents : short{0};
     if (ready & POLLOUT) channel.flush();
     if (ready & ~POLLOUT)
       for (const std::string& payload : channel.receive()) on_frame(payload);

@@ -1,7 +1,8 @@
 // The shepherd of one step: owns its processes from the fork to the last zombie, and outlives the node daemon.
 // Invariants: it is a subreaper, so every process of the step stays below it; the exit record is on disk before anybody
 // is told; what it has said it says again to every new connection; it leaves only after Forget, with the step's
-// processes, groups and folder gone.
+// processes, groups and folder gone. A shepherd whose folder was removed ends its step and leaves: nobody can find it,
+// and the node will say that the run does not live here.
 #pragma once
 
 #include <poll.h>
@@ -16,6 +17,7 @@
 
 #include "noded/step/channel.h"
 #include "noded/step/containment.h"
+#include "noded/step/lease_timer.h"
 #include "noded/step/mpi.h"
 #include "noded/step/proc/fd.h"
 #include "noded/step/task.h"
@@ -73,10 +75,12 @@ class Shepherd {
   int64_t usage_at_ = 0;     // then
   int64_t peak_rss_kb_ = 0;  // largest process, where no group measures memory
   // Monotonic microseconds; 0: not set.
-  int64_t heard_at_ = 0;
   int64_t next_pass_at_ = 0;  // first the end of the grace, then the next kill pass
   int64_t give_up_at_ = 0;    // when survivors are reported
   int64_t freeze_at_ = 0;     // it was told that it is to stand still
+  int64_t look_at_ = 0;       // whether its folder is still there
+  base::BootTime heard_at_;   // when the controller was: the lease counts from here
+  LeaseTimer lease_timer_;
   std::optional<wire::StepSuspended> suspended_;
   std::optional<wire::StepSuspend> early_;  // came before the task ran
   uint32_t round_ = 0;                      // of the last suspension
@@ -112,7 +116,11 @@ class Shepherd {
   void stand_still();
   void on_forget();
   void on_usage_query(uint64_t id);
+  void on_places(const wire::StepPlaces& places);
   void on_timers(int64_t now);
+  void look_for_folder(int64_t now);
+  base::BootTime lease_over_at() const;
+  void end_by_lease();
 
   std::optional<wire::Stop> tell_order(int64_t grace_us, std::string_view what);
   int stop_signal(const wire::StepStop& request);

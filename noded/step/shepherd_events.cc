@@ -25,6 +25,7 @@ constexpr int64_t kLongestPassWait = 1'000'000;
 constexpr int64_t kSurvivalLimit = 10'000'000;  // after which survivors are reported
 constexpr size_t kMaxNamedSurvivors = 3;
 constexpr int64_t kUsageAge = 500'000;
+constexpr int64_t kLookWait = 5'000'000;  // between two looks whether the state folder is still there
 
 void log_note(const wire::StepSpec& spec, const std::string& text) {
   std::fprintf(stderr, "gstepd: job %u.%u %s: %s\n", spec.job(), spec.attempt(), spec.step().c_str(), text.c_str());
@@ -159,6 +160,7 @@ void Shepherd::on_frame(const std::string& payload) {
     case wire::ToShepherd::kSignal:
       return on_signal_request(message.signal());
     case wire::ToShepherd::kStop:
+      if (message.stop().lease_over()) return end_by_lease();
       return on_stop(message.stop());
     case wire::ToShepherd::kForget:
       return on_forget();
@@ -167,14 +169,23 @@ void Shepherd::on_frame(const std::string& payload) {
     case wire::ToShepherd::kResume:
       return on_resume(message.resume());
     case wire::ToShepherd::kQuery:
-      heard_at_ = std::max(heard_at_, monotonic_us() - std::max<int64_t>(message.query().age_us(), 0));
+      heard_at_ = std::max(heard_at_, heard_at(message.query().heard_boot_us(), message.query().age_us()));
       for (Channel& channel : channels_) say_all_to(channel);
       return;
     case wire::ToShepherd::kUsageQuery:
       return on_usage_query(message.usage_query().id());
+    case wire::ToShepherd::kPlaces:
+      return on_places(message.places());
     case wire::ToShepherd::KIND_NOT_SET:
       return;  // from a newer daemon
   }
+}
+
+void Shepherd::on_places(const wire::StepPlaces& places) {
+  if (!tasks_) return;
+  auto& known = *spec_.mutable_access()->mutable_places();
+  for (int i = 0; i < std::min(known.size(), places.cpus_size()); ++i) known[i].set_cpus(places.cpus(i));
+  tasks_->on_places();
 }
 
 void Shepherd::on_go() {
@@ -307,30 +318,45 @@ void Shepherd::on_forget() {
 
 int64_t Shepherd::next_timer() const {
   int64_t next = next_pass_at_;
+  if (!forgotten_ && (next == 0 || look_at_ < next)) next = look_at_;
   if (freeze_at_ > 0 && (next == 0 || freeze_at_ < next)) next = freeze_at_;
-  if (spec_.lease_us() > 0 && phase_ < Phase::kStopping) {
-    const int64_t expiry = heard_at_ + spec_.lease_us();
-    next = next == 0 ? expiry : std::min(next, expiry);
-  }
   return next;
 }
 
-void Shepherd::on_timers(int64_t now) {
-  if (spec_.lease_us() > 0 && phase_ < Phase::kStopping && now >= heard_at_ + spec_.lease_us()) {
-    if (!exit_) {
-      wire::StepExit exit;
-      exit.set_reason(static_cast<uint32_t>(model::EndReason::kLeaseExpired));
-      exit.set_detail("the node heard nothing from the controller for " + std::to_string(spec_.lease_us() / 1'000'000) +
-                      " s, the lease of its partition");
-      exit.set_signo(SIGKILL);
-      exit.set_never_started(!started_);
-      exit.set_peak_mem_mb(memory().peak_mb);
-      record_exit_now(std::move(exit));
-    }
-    wire::StepStop kill;
-    kill.set_kill_now(true);
-    on_stop(kill);
+void Shepherd::look_for_folder(int64_t now) {
+  if (forgotten_ || now < look_at_) return;
+  look_at_ = now + kLookWait;
+  if (!is_state_dir_gone(spec_.dir())) return;
+  log_note(spec_, "the state folder " + spec_.dir() + " was removed: the step is ended");
+  on_forget();
+}
+
+base::BootTime Shepherd::lease_over_at() const {
+  const bool counts = spec_.lease_us() > 0 && phase_ < Phase::kStopping;
+  return counts ? heard_at_ + base::Duration{spec_.lease_us()} : base::BootTime::never();
+}
+
+/// What is killed from here on is killed for that.
+void Shepherd::end_by_lease() {
+  if (phase_ >= Phase::kStopping) return;
+  if (!exit_) {
+    wire::StepExit exit;
+    exit.set_reason(static_cast<uint32_t>(model::EndReason::kLeaseExpired));
+    exit.set_detail("the node heard nothing from the controller for " + std::to_string(spec_.lease_us() / 1'000'000) +
+                    " s, the lease of its partition");
+    exit.set_signo(SIGKILL);
+    exit.set_never_started(!started_);
+    exit.set_peak_mem_mb(memory().peak_mb);
+    record_exit_now(std::move(exit));
   }
+  wire::StepStop kill;
+  kill.set_kill_now(true);
+  on_stop(kill);
+}
+
+void Shepherd::on_timers(int64_t now) {
+  look_for_folder(now);
+  if (base::boot_time_now() >= lease_over_at()) end_by_lease();
   if (phase_ == Phase::kRunning && freeze_at_ > 0 && now >= freeze_at_) stand_still();
   if (phase_ == Phase::kStopping && next_pass_at_ > 0 && now >= next_pass_at_) kill_pass(now);
 }

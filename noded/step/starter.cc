@@ -13,6 +13,7 @@
 
 #include "noded/step/binding.h"
 #include "noded/step/exec_program.h"
+#include "noded/step/listen_place.h"
 #include "noded/step/proc/files.h"
 #include "noded/step/streams.h"
 #include "noded/step/terminal.h"
@@ -165,7 +166,7 @@ class StarterSide {
     if (!program.own()) return words;
     words.front() = "--" + words.front();
     words.insert(words.begin(), "/proc/self/exe");
-    words.push_back(plan_.spec.access().listen());
+    words.push_back(listen_place(plan_.spec.access()));
     return words;
   }
 

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <filesystem>
+#include <vector>
 
 #include "noded/step/channel.h"
 #include "noded/step/proc/files.h"
@@ -132,11 +134,18 @@ std::optional<wire::StepClean> read_clean(const std::string& dir) {
 }
 
 base::Status remove_state_dir(const std::string& dir) {
-  for (const char* name : {"sock", "script", "hosts", "order", "preempted", "exit", "clean", "order.new",
-                           "preempted.new", "exit.new", "clean.new"})
-    ::unlink((dir + "/" + name).c_str());
+  // Whatever it is called: the folder is the daemon's alone, and a file that a later version adds must not keep it.
+  std::error_code error;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) files.push_back(entry.path().string());
+  for (const std::string& file : files) ::unlink(file.c_str());
   if (::rmdir(dir.c_str()) == 0 || errno == ENOENT) return {};
   return base::fail_errno("removing " + dir, errno);
+}
+
+bool is_state_dir_gone(const std::string& dir) {
+  struct stat folder {};
+  return ::stat(dir.c_str(), &folder) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 }  // namespace gw::noded::step

@@ -47,7 +47,9 @@ base::Status record_clean(const std::string& dir, const wire::StepClean& clean);
 /// The records; nothing if there are none or they are damaged. For a daemon that finds a folder without a shepherd.
 std::optional<wire::StepExit> read_exit(const std::string& dir);
 std::optional<wire::StepClean> read_clean(const std::string& dir);
-/// Removes the folder with everything that a shepherd puts there. No error if it does not exist.
+/// Removes the folder with every file in it. No error if it does not exist. Errors: errno; something in it is a folder.
 base::Status remove_state_dir(const std::string& dir);
+/// Somebody removed the folder: no node daemon can find the step any more.
+bool is_state_dir_gone(const std::string& dir);
 
 }  // namespace gw::noded::step

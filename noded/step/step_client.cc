@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "noded/step/listen_place.h"
 #include "noded/step/step_order.h"
 #include "noded/step/step_tasks.h"
 
@@ -107,7 +108,7 @@ base::Status StepTasks::open() {
   constexpr size_t kMostOwners = 8;  // who owns the step, and those whose sessions have not gone yet
   const wire::StepAccess& access = spec_.access();
   stream::ServerOptions options;
-  options.address = access.listen();
+  options.address = listen_place(access);
   options.step = {spec_.uid(), spec_.job(), access.step(), spec_.attempt(), access.generation()};
   if (access.ticket_key().size() != options.controller_key.size())
     return base::invalid("the controller's key for tickets is no key");
@@ -118,9 +119,10 @@ base::Status StepTasks::open() {
   options.max_sessions = Audience::kMostWatchers + kMostOwners;
   options.reconnect_limit = kClientLimit;
   options.abandoned_limit = kDeadClientLimit;
-  GW_TRY(server, stream::Server::open(loop_, clock_, key_, std::move(options),
-                                      [this](const auth::Ticket& t, stream::Session& s) { return welcome(t, s); }));
-  server_ = std::move(server);
+  auto server = stream::Server::open(loop_, clock_, key_, std::move(options),
+                                     [this](const auth::Ticket& t, stream::Session& s) { return welcome(t, s); });
+  if (!server) return tl::unexpected(name_ports_key(server.error()));
+  server_ = std::move(*server);
   const base::Duration limit =
       access.launch_limit_us() > 0 ? base::microseconds(access.launch_limit_us()) : kLaunchLimit;
   launch_timer_ = loop_.after(limit, [this] { fail({ErrorCode::kTimeout, "no client said what to run", ""}, 1); });

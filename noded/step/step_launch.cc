@@ -78,6 +78,7 @@ base::Status StepTasks::launch_all() {
     ends[place] = std::move(made);
     tasks_.emplace_back().rank = plan_->launch.tasks(static_cast<int>(place)).rank();
   }
+  cpus_.begin(spec_.access());
   GW_TRY(starter, fork_starter(*plan_, std::move(ends)));
   Starting& starting = starting_.emplace();
   starting.starter = std::move(starter);

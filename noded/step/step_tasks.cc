@@ -51,6 +51,12 @@ std::vector<TaskAt> StepTasks::running() const {
   return found;
 }
 
+void StepTasks::on_places() {
+  std::vector<pid_t> pids;
+  for (const StepTask& task : tasks_) pids.push_back(task.state == StepTask::State::kRunning ? task.pid : 0);
+  cpus_.follow(spec_.access(), ::getpid(), pids);
+}
+
 bool StepTasks::has_living() const {
   return starting_ || std::any_of(tasks_.begin(), tasks_.end(), [](const StepTask& task) { return task.is_alive(); });
 }
@@ -109,6 +115,7 @@ void StepTasks::on_started(StepTask& task, pid_t pid) {
   siginfo_t child{};
   const bool is_child = ::waitid(P_PID, static_cast<id_t>(pid), &child, WEXITED | WNOHANG | WNOWAIT) == 0;
   if (!ended.empty() && !is_child) return on_task_end(task, ended.mapped());
+  on_places();
   if (is_ending_) ::kill(-pid, SIGTERM);  // the end came while it was being started
 }
 

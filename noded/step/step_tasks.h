@@ -21,6 +21,7 @@
 #include "io/loop.h"
 #include "noded/step/audience.h"
 #include "noded/step/mpi.h"
+#include "noded/step/rebind.h"
 #include "noded/step/starter.h"
 #include "noded/step/step_task.h"
 #include "noded/step/task_io.h"
@@ -76,6 +77,8 @@ class StepTasks {
   bool on_child(pid_t pid, int status);
   /// The node daemon ends the step: from now on nobody is waited for.
   void on_stop();
+  /// The places of the spec have changed: tasks that run go there.
+  void on_places();
   /// Tasks that run.
   std::vector<TaskAt> running() const;
   /// Process id of the first task, once when all run.
@@ -111,6 +114,7 @@ class StepTasks {
   Phase phase_ = Phase::kListening;
   std::optional<StepPlan> plan_;  // let go once all tasks run
   std::vector<StepTask> tasks_;
+  TaskCpus cpus_;
   std::optional<Starting> starting_;
   std::unique_ptr<Mpi> mpi_;
   wire::GoTasks go_order_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <optional>
 #include <string_view>
 
@@ -13,6 +12,7 @@
 #include "noded/step/containment.h"
 #include "noded/step/proc/files.h"
 #include "noded/step/proc/tree.h"
+#include "noded/step/task_descent.h"
 
 namespace gw::noded::step {
 namespace {
@@ -80,9 +80,9 @@ void add(const Use& use, wire::NodeUsage& to) {
 
 wire::NodeUsage usage_of(pid_t root, const std::vector<TaskAt>& tasks, Containment* contain) {
   wire::NodeUsage usage;
-  std::map<pid_t, int> task_of;  // by process: index into usage.tasks
+  TaskDescent descent;
   for (const TaskAt& task : tasks) {
-    task_of[task.pid] = usage.tasks_size();
+    descent.add(task.pid, static_cast<size_t>(usage.tasks_size()));
     wire::TaskUsage& t = *usage.add_tasks();
     t.set_rank(task.rank);
     t.set_pid(static_cast<uint32_t>(task.pid));
@@ -91,13 +91,7 @@ wire::NodeUsage usage_of(pid_t root, const std::vector<TaskAt>& tasks, Containme
     const auto use = use_of(process.pid);
     if (!use) continue;
     add(*use, usage);
-    auto task = task_of.find(process.pid);
-    if (task == task_of.end()) task = task_of.find(process.parent);
-    if (task == task_of.end()) task = task_of.find(use->session);
-    if (task == task_of.end()) continue;
-    const int index = task->second;
-    task_of[process.pid] = index;
-    add(*use, *usage.mutable_tasks(index));
+    if (const auto task = descent.find(process, use->session)) add(*use, *usage.mutable_tasks(static_cast<int>(*task)));
   }
   if (contain != nullptr) usage.set_peak_mem(std::max(usage.peak_mem(), contain->memory_use().peak_mb * kMb));
   return usage;

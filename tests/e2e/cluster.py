@@ -3,6 +3,8 @@
 Invariants: a test never sleeps for a fixed time, it waits for a condition; only processes of its own cluster get signals.
 """
 
+import atexit
+import functools
 import json
 import os
 import pathlib
@@ -14,6 +16,8 @@ import signal
 import subprocess
 import tempfile
 import time
+
+import leaks
 
 BIN = pathlib.Path(os.environ.get("GANGWAY_BIN", "")).resolve()
 DEADLINE = 30.0  # seconds; for what should take far less
@@ -94,11 +98,42 @@ def as_user(name):
     return ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--init-groups", "--"]
 
 
-class Cluster:
-    """A running private cluster and a scratch folder that every user may write to."""
+def copy_of_build(target):
+    """Copies what a cluster needs of the build to a folder; returns the copy's bin folder."""
+    for part in ("bin", "libexec/gangway", "lib/gangway"):
+        shutil.copytree(BIN.parent / part, target / part, symlinks=True, copy_function=_link_or_copy)
+    return target / "bin"
 
-    def __init__(self, nodes=2, topology="dgx-h100", config="", user=None):
+
+def _link_or_copy(source, target):
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+@functools.lru_cache(maxsize=None)
+def bin_for(user):
+    """The programs where a user reaches them: a build in root's home is closed to others, who would have one of their own."""
+    if not (user and IS_ROOT):
+        return BIN
+    if subprocess.run(as_user(user) + ["test", "-x", BIN / "gangway"], check=False).returncode == 0:
+        return BIN
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="gwe2e-bin-", dir="/tmp"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    return copy_of_build(folder / "build")
+
+
+class Cluster:
+    """A running private cluster and a scratch folder that every user may write to. Whoever takes it down has left
+    nothing of any job behind: see leaks.py."""
+
+    test_failed = False  # one of this run: what it left is not news
+
+    def __init__(self, nodes=2, topology="dgx-h100", config="", user=None, bin_folder=None):
         self.nodes, self.topology, self.user = nodes, topology, user
+        self.bin = bin_folder or bin_for(user)
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="gwe2e-", dir="/tmp"))
         self.root.chmod(0o755)
         self.dir = self.root / "d"
@@ -108,6 +143,7 @@ class Cluster:
         self.overlay = self.root / "overlay.yaml"
         self.overlay.write_text(config)
         self.env = {}
+        self.footprint = None
         self.prefix = []  # words in front of every command
         if user:
             shutil.chown(self.root, user)
@@ -118,6 +154,7 @@ class Cluster:
             options += ["--config", self.overlay]
         self.gangway("dev", "up", *options, timeout=120)
         self.env = self.read_env()
+        self.footprint = leaks.Footprint(self)
         return self
 
     def read_env(self):
@@ -131,6 +168,8 @@ class Cluster:
     def down(self):
         self.kill_stopped()
         try:
+            if self.footprint and not Cluster.test_failed:
+                leaks.check(self.footprint)
             if (self.dir / "run").is_symlink():
                 self.gangway("dev", "down", "--dir", self.dir, timeout=180)
         finally:
@@ -146,7 +185,9 @@ class Cluster:
     # commands
 
     def gangway(self, *words, **options):
-        return self.run(BIN / "gangway", *words, user=options.pop("user", self.user), **options)
+        user = options.pop("user", self.user)
+        program = (self.bin if user == self.user else bin_for(user)) / "gangway"
+        return self.run(program, *words, user=user, **options)
 
     def run(self, *words, user=None, check=True, timeout=60, env=None, cwd=None, **options):
         """Runs a command with the cluster's environment; fails the test on an exit code other than 0 if `check`."""

@@ -23,6 +23,8 @@ def pytest_sessionstart(session):
 def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
+    if report.failed:
+        Cluster.test_failed = True
     if report.when == "call" and report.failed:
         for value in getattr(item, "funcargs", {}).values():
             for one in value if isinstance(value, list) else [value]:

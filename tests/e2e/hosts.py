@@ -49,6 +49,7 @@ class Host:
         self.base = base / name
         self.root = self.base / "root"
         self.daemons = []
+        self.has_firewall = False
 
     def make(self):
         self.base.mkdir()
@@ -79,6 +80,19 @@ class Host:
 
     def shell(self, script, **options):
         return self.run("sh", "-ec", script, **options)
+
+    def as_user(self, user, *words):
+        """Words that run a command as an ordinary user, in a folder of the user's own."""
+        return ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups",
+                "sh", "-c", f'cd /tmp/{user} && exec "$@"', "sh", *words]
+
+    def popen(self, *words):
+        """A command that goes on beside the test."""
+        process = subprocess.Popen(self.argv(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                                   env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"})
+        self.daemons.append(process)
+        return process
 
     def daemon(self, name, *words):
         """What `systemctl start` does here: runs a daemon in the foreground of its own session."""
@@ -149,10 +163,14 @@ class Hosts:
             sh("ip", "link", "set", end, "netns", host.netns)
             sh("ip", "-n", host.netns, "addr", "add", f"{host.address}/24", "dev", end)
             sh("ip", "-n", host.netns, "link", "set", end, "up")
-        names = "127.0.0.1 localhost\n" + "".join(f"{h.address} {h.name}\n" for h in self.all)
-        for host in self.all:
-            (host.root / "etc/hosts").write_text(names)
+        for host in self.all:  # a host's own name as Debian's installer writes it
+            names = [("127.0.1.1" if other is host else other.address, other.name) for other in self.all]
+            lines = ["127.0.0.1 localhost", *(" ".join(name) for name in names)]
+            (host.root / "etc/hosts").write_text("".join(f"{line}\n" for line in lines))
         return self
+
+    def host(self, where):
+        return self.head if where == "head" else self.node
 
     def close(self):
         for host in self.all:

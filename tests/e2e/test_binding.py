@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from cluster import wait_for
 from conftest import QUICK
 
 MASK = r"mask (0x[0-9a-f]+)"
@@ -47,6 +48,41 @@ def test_tasks_have_cores_of_their_own(real):
     sets = allowed(done.stdout)
     assert len(sets) == tasks and all(len(s) == 1 for s in sets)
     assert set().union(*sets) == set(MINE)
+
+
+def test_without_c_a_task_has_all_cores_of_its_job(real):
+    script = f"""
+grep Cpus_allowed_list /proc/self/status > {real.work}/script
+grun -n1 grep Cpus_allowed_list /proc/self/status > {real.work}/task
+grun -n1 -c1 --cpu-bind=threads grep Cpus_allowed_list /proc/self/status > {real.work}/one
+"""
+    job = real.submit(script, f"-n{len(MINE)}", "-t", "10")
+    assert real.wait_ended(job) == "COMPLETED"
+    assert allowed((real.work / "script").read_text()) == [set(MINE)]
+    assert allowed((real.work / "task").read_text()) == [set(MINE)]
+    assert len(allowed((real.work / "one").read_text())[0]) == 1
+
+
+@pytest.mark.skipif(len(MINE) < 2, reason="one processor only")
+def test_a_task_makes_room_for_steps_that_come_and_has_it_back(real):
+    script = f"""
+grun -n1 --cpu-bind=quiet sh -c 'echo $$ > {real.work}/new; mv {real.work}/new {real.work}/pid; exec sleep 1000' &
+wait
+"""
+    job = real.submit(script, f"-n{len(MINE)}", "-t", "10")
+    wait_for(lambda: (real.work / "pid").exists(), "the task runs")
+    task = int((real.work / "pid").read_text())
+    assert os.sched_getaffinity(task) == set(MINE)
+    other = real.popen("grun", f"--jobid={job}", "-n1", f"-c{len(MINE) // 2}", "sh", "-c", "echo $$; exec cat", stdin=-1)
+    beside = int(other.stdout.readline())
+    claimed = os.sched_getaffinity(beside)
+    assert claimed < set(MINE)
+    wait_for(lambda: os.sched_getaffinity(task) == set(MINE) - claimed, lambda: f"{os.sched_getaffinity(task)} shrinks")
+    other.stdin.close()
+    assert other.wait(timeout=60) == 0
+    wait_for(lambda: os.sched_getaffinity(task) == set(MINE), lambda: f"{os.sched_getaffinity(task)} grows again")
+    real.run("gcancel", job)
+    real.wait_idle()
 
 
 def test_lists_are_taken_in_turn(real):
@@ -124,7 +160,44 @@ def test_the_environment_says_it_too_and_a_step_in_a_step_starts_afresh(shared_c
     inner = "grun -N1 -n1 --overlap sh -c 'echo $SLURM_CPU_BIND_TYPE ${SLURM_CPUS_PER_TASK-unset} ${SLURM_GPU_BIND-unset}'"
     done = grun(cluster, "-N1", "-n1", "-c2", "--cpu-bind=none", "--gpu-bind=none", "sh", "-c",
                 f"echo $SLURM_CPU_BIND_TYPE $SLURM_CPUS_PER_TASK; {inner}")
-    assert done.stdout.splitlines() == ["none 2", "mask_cpu: unset unset"]
+    assert done.stdout.splitlines() == ["none 2", "mask_cpu: 2 unset"]
+
+
+def socket_of(masks):
+    """Of each mask the sockets of a DGX H100 that its processors lie in, and how many there are."""
+    found = []
+    for mask in masks.split(","):
+        bits = int(mask, 16)
+        cpus = [i for i in range(bits.bit_length()) if bits >> i & 1]
+        found.append(({cpu % 112 // 56 for cpu in cpus}, len(cpus)))
+    return found
+
+
+@pytest.mark.parametrize("words", [("gbatch", "--wait", "-Q", "-o", "{out}", "{script}"), ("galloc", "-Q", "{script}")])
+def test_tasks_with_gpus_of_their_own_are_near_to_them(shared_cluster, words):
+    cluster = shared_cluster
+    script, out = cluster.work / "near.sh", cluster.work / "near.out"
+    script.write_text("#!/bin/sh\ngrun -n8 --gpus-per-task=1 sh -c 'echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES "
+                      "$SLURM_CPU_BIND_LIST $SLURM_CPUS_ON_NODE'\n")
+    script.chmod(0o755)
+    words = [w.format(out=out, script=script) for w in words]
+    done = cluster.run(*words[:1], "-N1", "--gpus-per-node=8", *words[1:])
+    lines = [line.split() for line in sorted((out.read_text() if out.exists() else done.stdout).splitlines())]
+    assert [line[:2] for line in lines] == [[str(i), str(i)] for i in range(8)]
+    places = socket_of(lines[0][2])
+    assert [sockets for sockets, _ in places] == [{0}] * 4 + [{1}] * 4
+    assert all(count >= 24 for _, count in places), "nine tenths of 14 cores with two threads"
+    assert lines[0][3] == "200", "nine tenths of the node's cores"
+
+
+def test_torchrun_has_all_cores_of_the_job_on_each_node(shared_cluster):
+    cluster = shared_cluster
+    script = "grun --ntasks-per-node=1 sh -c 'echo $SLURM_NODEID $SLURM_CPUS_ON_NODE $SLURM_CPU_BIND_LIST'"
+    out = cluster.work / "torchrun.out"
+    cluster.run("gbatch", "--wait", "-Q", "-N2", "--gpus-per-node=8", "-o", out, "--wrap", script)
+    lines = [line.split() for line in sorted(out.read_text().splitlines())]
+    assert [line[0] for line in lines] == ["0", "1"]
+    assert [(cpus, bin(int(mask, 16)).count("1")) for _, cpus, mask in lines] == [("200", 200)] * 2
 
 
 def test_topo_shows_which_task_has_what(shared_cluster):

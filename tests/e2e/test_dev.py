@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 
 import pytest
-from cluster import BIN, IS_ROOT, Cluster, as_user, command_line, is_alive, parent_of, processes_with, wait_for
+from cluster import (BIN, IS_ROOT, Cluster, as_user, bin_for, command_line, copy_of_build, is_alive, parent_of,
+                     processes_with, wait_for)
 
 GANG = ("gbatch --wait -N2 --gpus-per-node=8 "
         "--wrap 'echo gang of $SLURM_JOB_NUM_NODES nodes, GPUs $CUDA_VISIBLE_DEVICES' >/dev/null; cat gangway-*.out")
@@ -23,7 +24,7 @@ def folder():
 
 
 def dev_run(*words, cwd, user=None, nodes=1, **options):
-    argv = (as_user(user) if user and IS_ROOT else []) + [str(BIN / "gangway"), "dev", "run", "--nodes", str(nodes), "--",
+    argv = (as_user(user) if user and IS_ROOT else []) + [str(bin_for(user) / "gangway"), "dev", "run", "--nodes", str(nodes), "--",
                                                           *words]
     return subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180, check=False,
                           **options)
@@ -99,6 +100,27 @@ def test_ordinary_user(folder):
     done = dev_run("sh", "-c", GANG + "; id -un", cwd=folder, user="nobody", nodes=2,
                    env={"PATH": os.environ["PATH"], "HOME": str(folder)})
     assert (done.returncode, done.stdout) == (0, GANG_SAYS + "nobody\n"), done.stderr
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root to become another user")
+def test_programs_in_a_home_that_others_may_not_enter(folder, make_cluster):
+    """As a clone in root's home, of mode 0700: jobs of other users have commands and PMIx all the same."""
+    (folder / "home").mkdir(mode=0o700)
+    cluster = make_cluster(nodes=2, bin_folder=copy_of_build(folder / "home" / "build"))
+    copy = (cluster.dir / "run" / "programs").resolve()
+    job = cluster.submit("id -un; gqueue -h -o %j -j $SLURM_JOB_ID; gcancel --help >/dev/null && grun -N2 id -un", "-N2",
+                         "-J", "mine", user="nobody")
+    cluster.wait_state(job, "COMPLETED")
+    assert (cluster.work / f"gangway-{job}.out").read_text() == "nobody\nmine\nnobody\nnobody\n"
+    bare = cluster.submit("gqueue -h -o %j -j $SLURM_JOB_ID", "--export=NONE", "-J", "bare", user="nobody")
+    cluster.wait_state(bare, "COMPLETED")
+    assert (cluster.work / f"gangway-{bare}.out").read_text() == "bare\n"
+    subprocess.run(["mpicc.openmpi", "-o", cluster.work / "mpi", pathlib.Path(__file__).with_name("mpi_check.c")], check=True)
+    done = cluster.run("grun", "-N2", cluster.work / "mpi", user="nobody", env={"OMPI_MCA_mpi_yield_when_idle": "1"})
+    assert sorted(done.stdout.splitlines()) == ["0 2 n0", "1 2 n1"]
+    assert (copy / "bin" / "gangway").exists()
+    cluster.gangway("dev", "down", "--dir", cluster.dir)
+    assert not copy.exists()
 
 
 def test_layout_status_and_restart_by_hand(make_cluster):

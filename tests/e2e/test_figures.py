@@ -1,6 +1,7 @@
 """What the controller shows of itself: priorities in parts, fragmentation, figures for monitoring."""
 
 import json
+import pathlib
 import re
 import socket
 import urllib.error
@@ -34,6 +35,22 @@ def fetch(url):
     return {name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{.*\})?) (\S+)$", text, re.M)}
 
 
+def test_the_guide_has_the_metrics_that_there_are(cluster_and_url):
+    cluster, url = cluster_and_url
+    cluster.wait_idle()
+    with urllib.request.urlopen(url, timeout=20) as reply:
+        text = reply.read().decode()
+    exposed = {name: None for name in re.findall(r"(?m)^# TYPE (\S+)", text)}  # one without samples has no labels yet
+    for name, labels in re.findall(r"(?m)^([a-z_]+)(?:\{(.*)\})? \S+$", text):
+        exposed[name] = ",".join(re.findall(r'(\w+)="', labels))
+    guide = (pathlib.Path(__file__).parents[2] / "docs/admin-guide.md").read_text()
+    table = guide.split("| metric | |")[1].split("\n\n")[0]
+    told = dict(re.findall(r"`(gangway_[a-z_]+)(?:\{([a-z_,]*)\})?`", table))
+    assert set(told) == set(exposed)
+    assert {name: labels for name, labels in exposed.items() if labels is not None} == {
+        name: labels for name, labels in told.items() if exposed[name] is not None}
+
+
 def test_figures_over_http(cluster_and_url):
     cluster, url = cluster_and_url
     cluster.wait_idle()
@@ -41,6 +58,8 @@ def test_figures_over_http(cluster_and_url):
     running = cluster.submit("sleep 1000", "-N1", "--gpus-per-node=5")
     cluster.wait_state(running, "RUNNING")
     waiting = cluster.submit("sleep 1000", "-N2", "--gpus-per-node=8")
+    for field in (cluster.show(running, "%Q"), re.search(r" Priority=(\d+)", cluster.run("gcontrol", "show", "job", running).stdout)[1]):
+        assert int(field) > 0, "a running job shows the priority that it had"
 
     def look():
         m = fetch(url)

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -15,6 +16,10 @@ from cluster import wait_for
 from hosts import Hosts, why_not
 
 BUILD = pathlib.Path(os.environ.get("GANGWAY_BUILD", ""))
+MPI_SOURCE = pathlib.Path(__file__).with_name("mpi_check.c")
+# As docs/mpi.md says: the commands under Slurm's names. Ranks that wait let others run.
+MPI_ENV = ["PATH=/usr/libexec/gangway/slurm:/usr/local/bin:/usr/bin:/bin", "OMPI_MCA_mpi_yield_when_idle=1"]
+MPI_GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "mpi.md"
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "admin-guide.md"
 
 REASON = why_not()
@@ -57,6 +62,23 @@ def start_unit(host, unit):
     host.daemon(unit, *words, *command)
 
 
+def put_up_firewall(host, rules):
+    """The guide's rules, where this machine lets network namespaces have some."""
+    done = subprocess.run(["ip", "netns", "exec", host.netns, "nft", "-f", "-"], input=rules, capture_output=True,
+                          text=True, check=False) if shutil.which("nft") else None
+    host.has_firewall = done is not None and done.returncode == 0
+
+
+def user_runs(hosts, where, *words):
+    """What an ordinary user sees of a command that goes well."""
+    for each in hosts.all:
+        each.shell("mkdir -p -m 1777 /tmp/games")
+    host = hosts.host(where)
+    done = host.run(*host.as_user("games", *words), check=False)
+    assert done.returncode == 0, done.stdout + done.stderr + hosts.head.logs() + hosts.node.logs()
+    return done
+
+
 def test_every_step_of_the_guide(hosts):
     """Runs the guide from a bare pair of hosts to a finished job."""
     marked = steps()
@@ -70,6 +92,8 @@ def test_every_step_of_the_guide(hosts):
                 for unit in re.findall(r"systemctl enable --now (.*)", text):
                     for name in unit.split():
                         start_unit(host, name)
+            elif language == "nft":
+                put_up_firewall(host, text)
             elif language == "sh":
                 done = host.shell(re.sub(r"(?m)^scp .*$", ":", text), check=False)
                 assert done.returncode == 0, text + done.stdout + done.stderr + host.logs()
@@ -93,16 +117,100 @@ def test_the_node_joined(hosts):
 
 @pytest.mark.parametrize("where", ["head", "node"])
 def test_an_ordinary_user_runs_a_job(hosts, where):
-    host = hosts.head if where == "head" else hosts.node
-    for each in hosts.all:
-        each.shell("mkdir -p -m 1777 /tmp/games")
-    words = ["setpriv", "--reuid=games", "--regid=games", "--init-groups", "sh", "-c",
-             "cd /tmp/games && gbatch --wait --wrap 'hostname; id -un'"]
-    done = host.run(*words, check=False)
-    assert done.returncode == 0, done.stderr + hosts.head.logs() + hosts.node.logs()
+    done = user_runs(hosts, where, "gbatch", "--wait", "--wrap", "hostname; id -un")
     job = done.stdout.split()[-1]
     output = hosts.node.root / f"tmp/games/gangway-{job}.out"
     assert output.read_text() == "n1\ngames\n"
+
+
+def test_the_controllers_host_becomes_a_node(hosts):
+    """It reaches the controller over loopback, so that nobody sees by which address others reach it."""
+    file = "etc/gangway/gangway.yaml"
+    text = (hosts.head.root / file).read_text().replace("  - name: n1 ", "  - name: head\n  - name: n1 ", 1)
+    for host in hosts.all:
+        (host.root / file).write_text(text)
+    hosts.head.run("gangway", "config", "check")
+    hosts.head.run("gcontrol", "reconfigure")
+    start_unit(hosts.head, "gnoded")
+
+    def idle():
+        return hosts.head.run("ginfo", "-N", "-h", "-o", "%N %T", check=False).stdout.split("\n")[:2] == ["head idle", "n1 idle"]
+
+    wait_for(idle, "both nodes are idle")
+    done = hosts.head.run("ginfo", "-N", "-h", "-o", "%N %o")
+    assert done.stdout.split("\n")[:2] == [f"{h.name} {h.address}" for h in hosts.all]
+
+
+BOTH = pytest.mark.parametrize("where", ["head", "node"])
+
+
+@BOTH
+def test_a_step_on_both_hosts(hosts, where):
+    done = user_runs(hosts, where, "grun", "-N2", "-l", "sh", "-c", "hostname; id -un")
+    assert sorted(done.stdout.splitlines()) == ["0: games", "0: n1", "1: games", "1: head"]
+
+
+@BOTH
+def test_an_allocation_and_its_steps(hosts, where):
+    done = user_runs(hosts, where, "galloc", "-N2", "sh", "-c", "grun hostname; grun -n1 -w n1 hostname")
+    lines = done.stdout.splitlines()
+    assert sorted(lines[:2]) == ["head", "n1"] and lines[2:] == ["n1"]
+
+
+@BOTH
+@pytest.mark.parametrize("width", [1, 32])
+def test_a_file_is_sent_to_both_hosts(hosts, where, width):
+    """With a width of 1 the second host gets it from the first."""
+    name = f"/tmp/games/sent-{where}-{width}"
+    source = hosts.host(where).root / "tmp/games/source"
+    source.write_bytes(bytes(range(256)) * 5000)
+    user_runs(hosts, where, "galloc", "-N2", "gbcast", f"--fanout={width}", "/tmp/games/source", name)
+    for host in hosts.all:
+        assert (host.root / name.lstrip("/")).read_bytes() == source.read_bytes()
+
+
+@BOTH
+def test_somebody_joins_a_step(hosts, where):
+    """Who comes later hears both hosts, and how it ends."""
+    go = f"/tmp/games/go-{where}"
+    script = f"while ! test -e {go}; do echo I am $(hostname); sleep 0.05; done; exit 4"
+    user_runs(hosts, "head", "grun", "--detach", "-N2", "sh", "-c", script)
+    job = user_runs(hosts, "head", "gqueue", "-h", "-o", "%i").stdout.strip()
+    host = hosts.host(where)
+    client = host.popen(*host.as_user("games", "gattach", "-l", job))
+    heard = set()
+    while heard < {"0: I am n1\n", "1: I am head\n"}:
+        heard.add(client.stdout.readline())
+    assert heard == {"0: I am n1\n", "1: I am head\n"}
+    for each in hosts.all:
+        each.shell(f"touch {go}")
+    client.communicate(timeout=60)
+    assert client.returncode == 4
+
+
+@pytest.fixture(scope="module")
+def mpi_programs(hosts, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mpi")
+    for kind in ("openmpi", "mpich"):
+        subprocess.run([f"mpicc.{kind}", "-O1", "-o", folder / kind, MPI_SOURCE], check=True)
+        for host in hosts.all:
+            target = host.root / f"usr/local/bin/check-{kind}"
+            target.write_bytes((folder / kind).read_bytes())
+            target.chmod(0o755)
+
+
+@BOTH
+@pytest.mark.parametrize("words", [
+    "grun -N2 check-openmpi",
+    "galloc -N2 mpirun.openmpi check-openmpi",
+    "galloc -N2 mpiexec.hydra check-mpich",
+])
+@pytest.mark.usefixtures("mpi_programs")
+def test_an_mpi_program_on_both_hosts(hosts, where, words):
+    ports = re.findall(r"\w+=\S+", re.search(r"### Behind a firewall.*?```sh\n(.*?)```", MPI_GUIDE.read_text(), re.S)[1])
+    done = user_runs(hosts, where, "env", *MPI_ENV, *ports, *words.split())
+    lines = [line.split() for line in sorted(done.stdout.splitlines()) if line[:1].isdigit()]
+    assert [line[0] for line in lines] == ["0", "1"] and {line[2] for line in lines} == {"head", "n1"}, done.stdout + done.stderr
 
 
 def test_root_is_refused_by_default(hosts):
@@ -116,6 +224,20 @@ def test_doctor_is_content_on_both_hosts(hosts):
         failures = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
         assert done.returncode == 0 and not failures, done.stdout
         assert "PMIx is there for MPI programs" in done.stdout, done.stdout
+
+
+def test_ports_that_the_guide_does_not_name_are_closed(hosts):
+    """So that what else is tested here shows that the ports which it names are enough."""
+    if not all(host.has_firewall for host in hosts.all):
+        pytest.skip("nft is not permitted here")
+    script = "import socket; socket.create_connection(('10.77.0.2', {}), timeout={})"
+    server = hosts.node.popen("python3", "-c", "import socket; s = [socket.create_server(('', p)) for p in (60000, 61999)]; "
+                              "print('listens', flush=True); s[1].accept()")
+    assert server.stdout.readline() == "listens\n"
+    closed = hosts.head.run("python3", "-c", script.format(60000, 1), check=False)
+    assert closed.returncode != 0 and "timed out" in closed.stderr
+    hosts.head.run("python3", "-c", script.format(61999, 60))
+    assert server.wait(60) == 0
 
 
 def test_the_controller_does_not_run_as_root(hosts):

@@ -28,6 +28,28 @@ def test_drain_and_resume(cluster):
     cluster.wait_idle()
 
 
+def test_node_that_cannot_launch_is_drained_and_its_jobs_go_elsewhere(cluster):
+    steps = (cluster.dir / "run").resolve() / "n0" / "steps"
+    aside = steps.with_name("aside")
+    cluster.run("gcontrol", "update", "nodename=n1", "state=drain", "reason=later")
+    steps.rename(aside)
+    steps.touch()  # no shepherd can make its folder there
+    try:
+        jobs = [cluster.submit("exit 0") for _ in range(3)]
+        wait_for(lambda: cluster.node_states()["n0"] in {"drained", "drain"}, "n0 is drained")
+        assert "launches of 3 jobs in a row failed here, the last:" in cluster.run("ginfo", "-R").stdout
+        assert all(cluster.state(job) == "PENDING" for job in jobs)
+        cluster.run("gcontrol", "update", "nodename=n1", "state=resume")
+        for job in jobs:
+            cluster.wait_state(job, "COMPLETED")
+            assert cluster.show(job, "%N") == "n1" and "Restarts=0" in cluster.run("gcontrol", "show", "job", job).stdout
+    finally:
+        steps.unlink()
+        aside.rename(steps)
+        cluster.run("gcontrol", "update", "nodename=n[0-1]", "state=resume")
+    cluster.wait_idle()
+
+
 def test_update_of_several_nodes_is_all_or_nothing(cluster):
     before = cluster.run("gcontrol", "show", "node", "n0").stdout
     for names, named in (("n[0-1],n7", "n7"), ("n0,n1,nn1", "nn1")):

@@ -147,6 +147,35 @@ wait
     assert sorted(lines[:3]) == ["beside", "first 0", "first 1"] and lines[3] == "second"
 
 
+def test_eight_small_steps_run_at_once(shared_cluster):
+    cluster = shared_cluster
+    script = f"""
+for i in 1 2 3 4 5 6 7 8; do
+  grun -n1 sh -c 'echo $1 >> {cluster.work}/up; read line < {cluster.work}/go.$1' sh $i &
+done
+wait
+"""
+    for i in range(1, 9):
+        os.mkfifo(cluster.work / f"go.{i}")
+    job = cluster.submit(script, "-n8", "-t", "10")
+    up = cluster.work / "up"
+    wait_for(lambda: up.exists() and len(up.read_text().split()) == 8, "all eight run")
+    shown = cluster.json("gangway", "topo", job, "--json")["nodes"][0]["steps"]
+    assert len(shown) == 8 and all(len(step["claimed_cores"]) == 1 for step in shown)
+    for i in range(1, 9):
+        (cluster.work / f"go.{i}").write_text("go\n")
+    assert cluster.wait_ended(job) == "COMPLETED"
+
+
+def test_what_the_job_was_asked_with_is_told_to_its_steps(shared_cluster):
+    cluster = shared_cluster
+    tell = "sh -c 'echo ${SLURM_CPUS_PER_TASK-none} ${SLURM_NTASKS_PER_NODE-none}'"
+    out = cluster.work / "asked"
+    cluster.run("gbatch", "--wait", "-Q", "-c3", "--ntasks-per-node=2", "-o", out, "--wrap",
+                f"grun -n1 {tell}; grun -n1 -c2 {tell}; SRUN_CPUS_PER_TASK=1 grun -n1 {tell}")
+    assert out.read_text().splitlines() == ["3 2", "2 2", "1 2"]
+
+
 def test_tasks_have_gpus_of_their_own_or_see_all(shared_cluster):
     each = grun(shared_cluster, "-n4", "-N2", "--gpus-per-task=2", "sh", "-c", "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES")
     assert sorted(each.stdout.splitlines()) == ["n0 0,1", "n0 2,3", "n1 0,1", "n1 2,3"]

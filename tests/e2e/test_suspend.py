@@ -24,6 +24,7 @@ def counting(cluster, *options, mem="1G"):
     job = cluster.submit(COUNT.format(dir=cluster.work), "-q", "patient", "--gpus=8", "-N1", "-t", "60", f"--mem={mem}",
                          "--on-preempt=suspend", *options)
     wait_for((cluster.work / "n").exists, "the job counts")
+    cluster.wait_state(job, "RUNNING")  # its node's word may come after its first line
     return job
 
 
@@ -137,6 +138,7 @@ def test_administrators_suspend_and_resume(make_cluster):
     cluster = make_cluster(nodes=1, config=QUICK)
     job = cluster.submit(COUNT.format(dir=cluster.work), "--gpus=2", "-N1", "-t", "60", "--mem=1G")
     wait_for((cluster.work / "n").exists, "the job counts")
+    cluster.wait_state(job, "RUNNING")
     cluster.run("gcontrol", "suspend", job)
     cluster.wait_state(job, "SUSPENDED")
     stood = frozen(cluster)

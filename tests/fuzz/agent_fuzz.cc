@@ -46,6 +46,7 @@ class Play {
   bool run(Input& in) {
     for (size_t n = 0; n < kMaxRecords && !in.empty(); ++n) {
       now_ = now_ + base::milliseconds(1);
+      agent_.set_lease_clock({now_.us});
       check(happen(take_record(in)));
       FUZZ_CHECK(agent_.next_wakeup() > base::Time{});
     }
@@ -98,6 +99,7 @@ class Play {
         return agent_.on_link_down(now_, "gone");
       default:
         now_ = now_ + base::seconds(r.choice);
+        agent_.set_lease_clock({now_.us});
         return agent_.on_tick(now_);
     }
     is_understood_ = false;

@@ -56,6 +56,7 @@ model::Request request() {
   r.exclusive = coin();
   r.nodes_given = coin();
   r.tasks_given = coin();
+  r.cpus_by_gpus = coin();
   return r;
 }
 
@@ -145,7 +146,9 @@ model::Placed placed(JobState state) {
   if (state == JobState::kCompleting) p.outcome = outcome();
   p.kill_sent.us = micros();
   p.warned = coin();
-  p.lease_over.us = micros();
+  p.contract = {{micros()}, {micros()}, {micros()}, coin(), {}};
+  p.uncut_limit.us = micros();
+  if (coin()) p.contract.placed_in = {"r" + bytes(), bytes(), number()};
   if (coin()) p.moves_to = model::Claim{text(), allocation(), {micros()}};
   if (coin())
     p.suspension =

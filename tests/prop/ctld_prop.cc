@@ -167,12 +167,25 @@ class Chaos {
     node.frozen.clear();
     ++node.boots;
   }
+  /// What is to be known again of each run: in the order of its nodes, what each of them has and has said.
+  static std::map<uint32_t, std::vector<std::string>> runs_of(const Controller& core) {
+    std::map<uint32_t, std::vector<std::string>> out;
+    for (const auto& [id, job] : core.jobs()) {
+      if (job.placed() == nullptr) continue;
+      out[id.value].push_back(wire::stored_status(job).SerializeAsString());
+      for (const model::NodeShare& share : job.placed()->allocation.shares)
+        out[id.value].push_back(wire::run_node(*job.placed(), share).SerializeAsString());
+    }
+    return out;
+  }
   void crash_of_controller() {
     world_.tick({});  // what is due has happened: an ended job that is old enough has left memory
     const std::string before = world_.core->fingerprint();
+    const auto runs = runs_of(*world_.core);
     for (SimNode& node : nodes_) node.is_linked = false;
     world_.restart();
     RC_ASSERT(world_.restored.has_value());
+    RC_ASSERT(runs_of(*world_.core) == runs);
     // Out of reach is what recovery assumes of every node that a job holds; apart from that nothing differs.
     if (std::all_of(world_.core->jobs().begin(), world_.core->jobs().end(),
                     [](const auto& entry) { return !model::is_active(entry.second.state); }))

@@ -162,10 +162,14 @@ struct Taken {
   std::string bytes;
   sched::Plan plan;
 };
+/// Also after a pass that had not budget enough, with such a budget.
 Taken take(Scene& scene) {
+  sched::Budget budget;
+  if (one_in(2)) budget = {static_cast<uint64_t>(pick(1, 10)), 1'000, static_cast<uint64_t>(pick(1, 3))};
+  sched::plan(scene.view, scene.now, budget);
   scene.view.queue().forget();
-  const sched::PassInput input = sched::take_input(scene.view, scene.now, {});
-  sched::Plan plan = sched::plan(scene.view, scene.now, {});
+  const sched::PassInput input = sched::take_input(scene.view, scene.now, budget);
+  sched::Plan plan = sched::plan(scene.view, scene.now, budget);
   return {*encode(input, plan, "0.0", "test"), std::move(plan)};
 }
 

@@ -307,10 +307,34 @@ def check_long_share(sources: list):
         yield Finding('.', 1, what, 'size')
 
 
+def types_of(source: Source):
+    """(name with its namespace, line) of each type that a header defines outside of others."""
+    inside = []
+    for number, line in enumerate(source.scan.code.splitlines(), 1):
+        if opened := re.match(r'namespace ([\w:]+) \{', line):
+            inside.append(opened[1])
+        elif source.lines[number - 1].startswith('}  // namespace') and inside:
+            inside.pop()
+        elif defined := re.match(r'(?:struct|class|union|enum(?: class)?)\s+(\w+)\b[^;]*\{', line):
+            yield '::'.join(inside + [defined[1]]), number
+
+
+def check_twice(sources: list):
+    """Two types by one name: the linker takes either's functions for both."""
+    homes: dict = {}
+    for source in sources:
+        if source.suffix != '.h':
+            continue
+        for name, line in types_of(source):
+            first = homes.setdefault(name, source)
+            if first is not source:
+                yield source.find(line, f'{name} is also in {first.path}', 'twice')
+
+
 def check_tree(root: Path) -> list:
     sources = [Source(root, path) for path in list_files(root)]
     findings = [f for source in sources for rule in FILE_RULES for f in rule(source)]
-    return findings + list(check_medians(sources)) + list(check_long_share(sources))
+    return findings + [f for rule in (check_medians, check_long_share, check_twice) for f in rule(sources)]
 
 
 def main() -> int:

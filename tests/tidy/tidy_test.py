@@ -111,11 +111,20 @@ class TidyTest(unittest.TestCase):
                 found = [f for f in self.findings({path: text}) if f.rule == rule]
                 self.assertTrue(any(words in f.what for f in found), found)
 
+    def test_types_by_one_name(self):
+        header = ('// B.\n#pragma once\nnamespace gw::{} {{\ninline int f() {{\n  return 1;\n}}\nstruct A;\n'
+                  'struct A {{ int a; }};\n}}  // namespace\n')
+        files = {'lib/base/b.h': header.format('base'), 'lib/model/b.h': header.format('model')}
+        self.assertEqual(self.findings(files), [])
+        found = self.findings({**files, 'lib/base/c.h': header.format('base')})
+        self.assertEqual([(f.path, f.line, f.what, f.rule) for f in found],
+                         [('lib/base/c.h', 8, 'gw::base::A is also in lib/base/b.h', 'twice')])
+
     def test_every_rule_is_tested(self):
         source = Path(tidy.__file__).read_text()
-        for rule in {'include', 'home', 'pure', 'size', 'median', 'name', 'header', 'comment', 'word', 'sql', 'stray'}:
+        for rule in {'include', 'home', 'pure', 'size', 'median', 'name', 'header', 'comment', 'word', 'sql', 'stray', 'twice'}:
             self.assertIn(f"'{rule}')", source)
-            self.assertIn(rule, {bad[0] for bad in BAD})
+            self.assertIn(rule, {bad[0] for bad in BAD} | {'twice'})
 
     def test_no_false_alarm(self):
         for name, text in GOOD.items():

@@ -59,7 +59,7 @@ base::Status limit_devices(const Group& group, const ContainSpec& spec) {
   return {};
 }
 
-uint64_t oom_kills(const Group& group) {
+uint64_t v1_oom_kills(const Group& group) {
   const auto control = group.read("memory.oom_control");
   return control ? keyed_value(*control, "oom_kill") : 0;
 }
@@ -132,7 +132,7 @@ void V1Controllers::borrow(const std::string& controller, const std::string& bas
   const auto group = Group::at(base_dir, parent);
   if (!group || ::access(group->dir().c_str(), F_OK) != 0) return;
   lent_[controller] = *group;
-  if (controller == "memory") ooms_before_ = oom_kills(*group);
+  if (controller == "memory") ooms_before_ = v1_oom_kills(*group);
 }
 
 void V1Controllers::attach(const ContainSpec& spec) {
@@ -181,10 +181,10 @@ void V1Controllers::kill_pass() {
 
 noded::step::MemoryUse V1Controllers::memory_use() const {
   // What the parent's group has used is not this step's; that something was killed in it concerns all who are in it.
-  if (const auto it = lent_.find("memory"); it != lent_.end()) return {0, oom_kills(it->second) > ooms_before_};
+  if (const auto it = lent_.find("memory"); it != lent_.end()) return {0, v1_oom_kills(it->second) > ooms_before_};
   const auto it = groups_.find("memory");
   if (it == groups_.end()) return {};
-  return {number_of(it->second, "memory.max_usage_in_bytes") >> 20, oom_kills(it->second) > 0};
+  return {number_of(it->second, "memory.max_usage_in_bytes") >> 20, v1_oom_kills(it->second) > 0};
 }
 
 base::Status V1Controllers::remove() {

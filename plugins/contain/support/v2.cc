@@ -48,7 +48,7 @@ base::Status probe_devices(const Group& group) {
   return deny_by_program(fd.get(), {});
 }
 
-uint64_t oom_kills(const Group& group) {
+uint64_t v2_oom_kills(const Group& group) {
   const auto events = group.read("memory.events");
   return events ? keyed_value(*events, "oom_kill") : 0;
 }
@@ -132,7 +132,7 @@ base::Status V2Group::prepare(const ContainSpec& spec) {
   if (!spec.parent.empty()) {
     GW_TRY(parent, Group::at(base_, spec.parent));
     parent_ = parent;
-    ooms_before_ = oom_kills(parent_);
+    ooms_before_ = v2_oom_kills(parent_);
   }
   GW_TRY_STATUS(set_limits(spec));
   return deny_devices(spec);
@@ -163,8 +163,8 @@ void V2Group::kill_pass() {
 
 noded::step::MemoryUse V2Group::memory_use() const {
   if (!group_ || !controllers_.contains("memory")) return {};
-  if (parent_) return {0, oom_kills(parent_) > ooms_before_};
-  return {number_of(group_, "memory.peak") >> 20, oom_kills(group_) > 0};
+  if (parent_) return {0, v2_oom_kills(parent_) > ooms_before_};
+  return {number_of(group_, "memory.peak") >> 20, v2_oom_kills(group_) > 0};
 }
 
 base::Status V2Group::remove() {

@@ -41,6 +41,7 @@ struct FakeNode : stream::Handler {
   stream::Session* session = nullptr;
   wire::FrameDecoder decoder{wire::kMaxStepOrder};
   wire::LaunchTasks launch;
+  wire::GoTasks go_order;
   bool has_launch = false, has_go = false, has_end = false, is_input_over = false;
   std::string input;
   std::vector<stream::Control> controls;
@@ -125,7 +126,10 @@ struct FakeNode : stream::Handler {
     }
     if (order.has_look()) at_look(*this);
     if (order.has_join()) at_join(*this);
-    if (order.has_go()) go();
+    if (order.has_go()) {
+      go_order = order.go();
+      go();
+    }
     if (order.has_end() && !std::exchange(has_end, true)) at_end(*this);
   }
   /// Who joins is told that tasks of these ranks run here.
@@ -178,12 +182,13 @@ struct FakeStep {
   }
 
   /// tasks[i]: how many on node i; ranks are consecutive.
-  void make(const std::vector<uint32_t>& tasks) {
+  void make(const std::vector<uint32_t>& tasks, const std::function<void(wire::LaunchTasks&)>& adjust = {}) {
     std::vector<NodePlan> plans;
     uint32_t rank = 0;
     for (size_t i = 0; i < tasks.size(); ++i) {
       NodePlan plan{"n" + std::to_string(i), nodes[i]->server->bound_address(), nodes[i]->key.public_key(), {}};
       plan.launch.add_programs()->add_argv("program");
+      if (adjust) adjust(plan.launch);
       for (uint32_t k = 0; k < tasks[i]; ++k, ++rank)
         plan.launch.add_tasks()->set_rank(options.part == Part::kLaunch ? rank : UINT32_MAX);
       plans.push_back(std::move(plan));

@@ -97,6 +97,18 @@ TEST(StepClient, NoTaskRunsBeforeAllNodesAreReady) {
   EXPECT_TRUE(step.nodes[0]->has_go && step.nodes[1]->has_go);
 }
 
+TEST(StepClient, NodesAreToldTheirHelpersAddressesAsTheyCanBeReached) {
+  FakeStep step(3);
+  step.make({1, 1, 1}, [](wire::LaunchTasks& launch) { launch.mutable_pmix(); });
+  for (size_t i = 0; i < 3; ++i)
+    step.nodes[i]->at_launch = [i](FakeNode& n) {
+      n.say(Phase::kStarting, std::array{"[::]:41", "0.0.0.0:42", "10.0.0.9:43"}[i]);
+    };
+  step.start();
+  EXPECT_EQ(step.finish(), 0);
+  EXPECT_THAT(step.nodes[2]->go_order.addresses(), ElementsAre("127.0.0.1:41", "127.0.0.1:42", "10.0.0.9:43"));
+}
+
 TEST(StepClient, ANodeThatCannotStartEndsTheWholeStep) {
   FakeStep step(2);
   step.nodes[1]->at_launch = [](FakeNode& n) {

@@ -1,1 +1,2 @@
 set(libs gw_munge)
+set(apart ticket_test.cc)

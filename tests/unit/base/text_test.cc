@@ -25,6 +25,16 @@ TEST(Text, TrimsJoinsAndFoldsCase) {
   EXPECT_FALSE(iequals("idle", "idle "));
 }
 
+TEST(Text, DropsDuplicatesAndTheirRoom) {
+  std::vector<std::string> names = {"b", "a", "b", "c", "a"};
+  drop_duplicates(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "a", "c"}));
+  names.assign(10'000, "n");
+  drop_duplicates(names);
+  EXPECT_EQ(names.size(), 1U);
+  EXPECT_LT(names.capacity(), 100U);
+}
+
 TEST(Text, ParsesWholeNumbersInRange) {
   struct Case {
     const char* text;

@@ -56,7 +56,13 @@ TEST_P(Places, AreThese) {
 
 const std::vector<Case> kCases = {
     {"cores_in_order", "0-3", "", 2, 4, 0, "0-1,16-17/0/ 2-3,18-19/0/"},
-    {"one_core_a_task_by_default", "2-15", "0-7", 2, 0, 0, "2,18/0/ 3,19/0/"},
+    {"all_cores_where_nobody_said", "2-15", "0-7", 2, 0, 0, "2-8,18-24/0,8/ 9-15,25-31/8/"},
+    {"the_first_have_one_more", "0-7", "", 3, 0, 0, "0-2,16-18/0/ 3-5,19-21/0/ 6-7,22-23/0/"},
+    {"shared_out_by_threads_where_cores_are_too_few", "0-1", "", 3, 0, 0, "0,16/0/ 1/0/ 17/0/"},
+    {"near_to_the_gpus_alone", "0-15", "0,4", 2, 0, 1, "0-7,16-23/0/0 8-15,24-31/8/4"},
+    {"no_more_than_what_is_near", "0-15", "0-3", 4, 0, 1, "0-1,16-17/0/0 2-3,18-19/0/1 4-5,20-21/0/2 6-7,22-23/0/3"},
+    {"not_less_for_who_has_nothing_near", "0-5", "0,4", 2, 0, 1, "0-2,16-18/0/0 3-5,19-21/0,8/4"},
+    {"tasks_with_the_same_gpus", "0-15", "0,1,4", 2, 0, 2, "0-3,16-19/0/0-1 4-7,20-23/0/0-1"},
     {"odd_numbers_take_whole_cores", "0-3", "", 2, 3, 0, "0-1,16-17/0/ 2-3,18-19/0/"},
     {"processors_where_cores_are_too_few", "0-1", "", 4, 1, 0, "0/0/ 16/0/ 1/0/ 17/0/"},
     {"what_there_is_where_more_was_asked", "0-3", "", 2, 9, 0, "0-1,16-17/0/ 2-3,18-19/0/"},
@@ -133,6 +139,33 @@ const std::vector<WordCase> kWordCases = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, Worded, ::testing::ValuesIn(kWordCases), [](const auto& c) { return c.param.name; });
+
+/// Cores 4 to 7 claimed, 0 to 3 left over by others.
+std::string beside(const std::string& cpu, uint32_t cpus_per_task, bool is_begun,
+                   const std::string& unclaimed = "0-3") {
+  wire::NodeShare share;
+  share.set_tasks(2);
+  share.set_cores("4-5");
+  wire::StepRequest request;
+  request.set_cpu_bind(cpu);
+  request.set_cpus_per_task(cpus_per_task);
+  std::string text;
+  for (const Place& place : bind_tasks(dgx(), share, request, *base::IndexSet::parse(unclaimed), is_begun).places)
+    text += (text.empty() ? "" : " ") + (place.problem.empty() ? place.pus.text() : place.problem.substr(0, 11));
+  return text;
+}
+
+TEST(Places, TasksRunOnWhatNobodyHasClaimedBesideWhatTheirStepHas) {
+  EXPECT_EQ(beside("", 0, false), "0-2,16-18 3-5,19-21");
+  EXPECT_EQ(beside("sockets", 0, false), "0-5,16-21 0-5,16-21");
+  EXPECT_EQ(beside("map_cpu:0,5", 0, false), "0 5");
+  EXPECT_EQ(beside("rank", 0, false), "4,20 5,21") << "in order of what is claimed";
+  EXPECT_EQ(beside("threads", 0, false), "4 20");
+  EXPECT_EQ(beside("", 0, true, ""), "4,20 5,21");
+  EXPECT_EQ(beside("map_cpu:0,5", 0, false, ""), "--cpu-bind: 5");
+  EXPECT_EQ(beside("map_cpu:0,5", 0, true, ""), "4-5,20-21 5") << "it runs: what it was bound to is another step's now";
+  EXPECT_EQ(beside("mask_cpu:0x21,0x20", 0, true, ""), "5 5") << "what is left of it";
+}
 
 struct Problem {
   std::string cpu, gpu, mem, want;

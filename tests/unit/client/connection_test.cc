@@ -178,5 +178,69 @@ TEST(IsChange, OnlyQueriesAreNot) {
   EXPECT_FALSE(is_change(request));
 }
 
+base::Result<std::string> not_now(const wire::ApiRequest& request) {
+  wire::ApiReply reply;
+  reply.set_id(request.id());
+  reply.mutable_error()->set_code(static_cast<uint32_t>(ErrorCode::kUnavailable));
+  reply.mutable_error()->set_what("too many requests");
+  reply.mutable_error()->set_hint("retry after 2 s");
+  reply.mutable_error()->set_retry_after_ms(1500);
+  return reply.SerializeAsString();
+}
+
+TEST(Connection, WhoIsToldWhenToComeAgainWaitsAndKeepsTheClientId) {
+  Script script;
+  script.answers = {not_now, not_now, ok};
+  Connection connection = make(script, base::seconds(10));
+  testing::internal::CaptureStderr();
+  auto reply = connection.call(submit());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "gtest: waiting for controller host:1: too many requests (retry after 2 s)\n");
+  ASSERT_TRUE(reply.has_value()) << reply.error().text();
+  EXPECT_EQ(script.now, base::seconds(3));
+  EXPECT_EQ(script.dialled, 1) << "the connection stays";
+  ASSERT_EQ(script.seen.size(), 3u);
+  EXPECT_EQ(script.seen[0].client_id(), script.seen[2].client_id());
+}
+
+TEST(Connection, WaitingAsToldEndsWithThePatience) {
+  Script script;
+  script.answers.assign(100, not_now);
+  Connection connection = make(script, base::seconds(10));
+  testing::internal::CaptureStderr();
+  auto reply = connection.call(submit());
+  testing::internal::GetCapturedStderr();
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().text(), "too many requests (retry after 2 s)");
+  EXPECT_LT(script.now, base::seconds(10));
+}
+
+TEST(Connection, AListWithAPieceMissingIsAnError) {
+  const auto piece = [](uint32_t number, bool more) {
+    return [=](const wire::ApiRequest& request) -> base::Result<std::string> {
+      wire::ApiReply reply;
+      reply.set_id(request.id());
+      reply.set_piece(number);
+      reply.set_more(more);
+      reply.mutable_list_jobs()->add_jobs()->set_id(number);
+      return reply.SerializeAsString();
+    };
+  };
+  wire::ApiRequest list;
+  list.mutable_list_jobs();
+  {
+    Script script;
+    script.answers = {piece(1, true), piece(2, true), piece(3, false)};
+    auto reply = make(script, base::seconds(10)).call(list);
+    ASSERT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->list_jobs().jobs_size(), 3);
+  }
+  Script script;
+  script.answers = {piece(1, true), piece(3, false)};
+  auto reply = make(script, base::seconds(10)).call(list);
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().code, ErrorCode::kProtocol);
+}
+
 }  // namespace
 }  // namespace gw::client

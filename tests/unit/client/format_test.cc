@@ -52,6 +52,27 @@ TEST(ShortFormat, ShowsWhyAJobWaits) {
   EXPECT_EQ(shown("%N|%B|%M", pending_job()), "|n/a|0:00");
 }
 
+TEST(ShortFormat, AlwaysHasAReasonForWaiting) {
+  wire::Job job = pending_job();
+  for (uint32_t reason = 0; reason <= static_cast<uint32_t>(model::WaitReason::kDependency) + 1; ++reason) {
+    job.mutable_status()->mutable_waiting()->set_reason(reason);
+    EXPECT_NE(shown("%R", job), "(None)") << reason;
+    EXPECT_NE(shown("%R", job), "()") << reason;
+  }
+  job.mutable_status()->mutable_waiting()->set_reason(0);
+  EXPECT_EQ(shown("%R %r", job), "(NotYetConsidered) NotYetConsidered");
+}
+
+TEST(ShortFormat, AnEndingJobShowsTheTimeItUsed) {
+  wire::Job job = running_job();
+  job.mutable_status()->set_state(static_cast<uint32_t>(model::JobState::kCompleting));
+  job.mutable_status()->mutable_placed()->set_kill_sent_us((kNow - 5) * 1'000'000);
+  job.mutable_status()->mutable_placed()->mutable_outcome();
+  EXPECT_EQ(shown("%t %M %l %L %e", job), "CG 1:05 1:00:00 58:55 N/A");
+  job.mutable_status()->mutable_placed()->mutable_outcome()->set_ended_us((kNow - 5) * 1'000'000);
+  EXPECT_EQ(shown("%M %e", job), "1:00 2027-01-15T07:59:55") << "its script has ended";
+}
+
 TEST(ShortFormat, ShowsHowAJobEnded) {
   using model::EndReason;
   using model::JobState;

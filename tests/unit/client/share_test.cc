@@ -84,7 +84,7 @@ TEST(Share, TheTreeWithItsNumbersAndBars) {
       "| |-team-a          24      -          16      12         -     8        2        1  ##########-------...\n"
       "| `-team-b           8      -          20      20        12     -        5        0  ########++++++++++++\n"
       "`-/                  8      -           4       0         -     -        0        1  ....................\n"
-      "# within its guarantee  + borrowed  - lent to others  . idle  (reclaim: fair_share)\n"
+      "# guaranteed  + borrowed  - lent to others  . idle  (reclaim: fair_share)\n"
       "\n"
       "team-a lends 8 gpu to team-b\n");
 }
@@ -112,6 +112,7 @@ TEST(Share, BarsFitTheTerminal) {
   }
   v.columns = 80;
   EXPECT_THAT(drawn(v), HasSubstr("       5        0\n")) << "no room: no bar";
+  EXPECT_THAT(drawn(v), Not(HasSubstr("lent to others"))) << "and nothing that explains it";
 }
 
 TEST(Share, WhatIsSmallIsStillSeen) {

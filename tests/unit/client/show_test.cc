@@ -243,6 +243,14 @@ TEST(Info, StandardColumnsShowWholeNumbersAndReasons) {
   EXPECT_THAT(info(kSinfoReasonFormat, nodes, true), HasSubstr("power supply two is  administr Unknown"));
 }
 
+TEST(Info, AWarningIsAReason) {
+  std::vector<wire::Node> nodes = {node("n1", "IDLE"), node("n2", "IDLE+DRAIN")};
+  nodes[0].set_warning("0 of 8 GPUs found");
+  nodes[1].set_warning("7 of 8 GPUs found");
+  nodes[1].set_reason("ECC");
+  EXPECT_EQ(info("%n %E", nodes, true), "n1 0 of 8 GPUs found\nn2 ECC\n");
+}
+
 TEST(Info, SizesMergeUnlessExact) {
   std::vector<wire::Node> nodes = {node("n1", "IDLE"), node("n2", "IDLE")};
   nodes[1].set_schedulable_cpus(64);

@@ -72,6 +72,8 @@ TEST(Update, JobKeysInAnyCase) {
           .update_job();
   EXPECT_THAT(u.ids(), ElementsAre(3, 5));
   EXPECT_EQ(u.time_limit_us(), base::hours(2).us);
+  for (const char* none : {"TimeLimit=0", "TimeLimit=UNLIMITED", "TimeLimit=Infinite"})
+    EXPECT_EQ(good({"JobId=3", none}).update_job().time_limit_us(), base::kUnlimited.us) << none;
   EXPECT_EQ(u.qos(), "high");
   EXPECT_EQ(u.priority(), 4);
   EXPECT_EQ(u.nice(), -3);
@@ -124,7 +126,7 @@ TEST(Update, BadWordsSayWhatIsWrong) {
       {{"JobId=3"}, "No changes specified (known: qos, "},
       {{"JobId=x", "Nice=1"}, "Invalid job id"},
       {{"JobId=3", "Tmelimit=1"}, "did you mean \"timelimit\"?"},
-      {{"JobId=3", "TimeLimit=0"}, "longer than zero"},
+      {{"JobId=3", "TimeMin=0:00"}, "longer than zero"},
       {{"JobId=3", "TimeLimit=+10"}, "relative"},
       {{"JobId=3", "Requeue=maybe"}, "neither yes nor no"},
       {{"JobId=3", "Features=a&"}, "feature"},

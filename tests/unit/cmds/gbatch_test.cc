@@ -94,6 +94,14 @@ TEST(Gbatch, SizesFollowFromEachOther) {
   EXPECT_THAT(run({"-N2", "-n1"}).notes, ElementsAre("can't run 1 processes on 2 nodes, setting nnodes to 1"));
 }
 
+TEST(Gbatch, CoresGoByGpusUnlessSomebodySaysCpus) {
+  EXPECT_TRUE(spec({"--gpus-per-node=2"}).request.cpus_by_gpus);
+  EXPECT_TRUE(spec({"--gpus-per-node=2", "-n4"}).request.cpus_by_gpus);
+  EXPECT_FALSE(spec({"--gpus-per-node=2", "-c1"}).request.cpus_by_gpus);
+  EXPECT_FALSE(spec({"--gpus-per-node=2", "--cpus-per-gpu=1"}).request.cpus_by_gpus);
+  EXPECT_FALSE(spec({"-n4"}).request.cpus_by_gpus);
+}
+
 struct Gpus {
   std::vector<std::string> args;
   model::GpuCounting counting;
@@ -182,8 +190,10 @@ TEST(Gbatch, TimesAreRoundedUp) {
   EXPECT_EQ(spec({"-t", "90"}).time_limit, base::minutes(90));
   EXPECT_EQ(spec({"-t", "0:01"}).time_limit, base::minutes(1));
   EXPECT_EQ(spec({"--time=1-2:03:04"}).time_limit, base::hours(26) + base::minutes(4));
-  EXPECT_EQ(spec({"-t", "0"}).time_limit, base::kUnlimited);
-  EXPECT_EQ(spec({"-t", "UNLIMITED"}).time_limit, base::kUnlimited);
+  EXPECT_EQ(spec({}).time_limit, base::Duration{}) << "not said";
+  for (const char* none : {"0", "UNLIMITED", "infinite", "-1", "0:00", "0s"}) {
+    EXPECT_EQ(spec({"-t", none}).time_limit, base::kUnlimited) << none;
+  }
   EXPECT_EQ(spec({"--begin=now+1hour"}).begin, kNow + base::hours(1));
   EXPECT_EQ(spec({"--begin=now"}).begin, base::Time{});
 }

@@ -157,6 +157,18 @@ TEST(Grun, AStepHasTheSizeOfItsJob) {
   EXPECT_EQ(call.options.job.spec.request.mem_per_node_mb, 0u);
 }
 
+TEST(Grun, OneCpuATaskIsNotTheSameAsNotSaid) {
+  EXPECT_EQ(Call({"-n4"}, kJob).step.cpus_per_task, 0u);
+  EXPECT_EQ(Call({"-n4", "-c1"}, kJob).step.cpus_per_task, 1u);
+  EXPECT_EQ(Call({"-n4"}).step.cpus_per_task, 0u);
+  EXPECT_EQ(Call({"-n4", "-c1"}).step.cpus_per_task, 1u);
+  Env env = kJob;
+  env["SRUN_CPUS_PER_TASK"] = "1";
+  EXPECT_EQ(Call({"-n4"}, env).step.cpus_per_task, 1u);
+  env["SLURM_TRES_PER_TASK"] = "cpu:9";
+  EXPECT_EQ(Call({"-n4"}, env).step.cpus_per_task, 1u) << "what it is told of the job is no option of the step";
+}
+
 TEST(Grun, ASizeOfItsOwnReplacesTheJobs) {
   const auto one = Call({"-n1"}, kJob).step;
   EXPECT_EQ(one.tasks, 1u);

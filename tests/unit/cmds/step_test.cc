@@ -209,10 +209,10 @@ TEST(CancelSteps, WhatWentWrong) {
     int code;
     const char* says;
   } cases[] = {
-      {ErrorCode::kNotFound, "7.0", {}, 0, ""},
-      {ErrorCode::kNotFound, "7.0", {.verbose = true}, 0, "gcancel: nothing to cancel: step 7.0: no luck\n"},
-      {ErrorCode::kNotFound, "7.0", {.signo = 10}, 0, ""},
+      {ErrorCode::kNotFound, "7.0", {}, 1, "gcancel: error: step 7.0: no luck\n"},
+      {ErrorCode::kNotFound, "7.0", {.signo = 10}, 1, "gcancel: error: step 7.0: no luck\n"},
       {ErrorCode::kConflict, "7.0", {}, 0, ""},
+      {ErrorCode::kConflict, "7.0", {.verbose = true}, 0, "gcancel: nothing to cancel: step 7.0: no luck\n"},
       {ErrorCode::kConflict, "7.0", {.signo = 10}, 1, "gcancel: error: step 7.0: no luck\n"},
       {ErrorCode::kDenied, "7.0", {}, 1, "gcancel: error: step 7.0: no luck\n"},
       {ErrorCode::kDenied, "7.0", {.quiet = true}, 1, ""},
@@ -230,6 +230,8 @@ TEST(CancelSteps, WhatWentWrong) {
   }
   Bench slurm{.answers = {{7, ErrorCode::kDenied}}};
   EXPECT_EQ(slurm.cancel("7.0", {}, true), 1);
+  Bench gone{.answers = {{7, ErrorCode::kNotFound}}};
+  EXPECT_EQ(gone.cancel("7.0", {}, true), 0) << "scancel passes over what is not there";
   EXPECT_EQ(slurm.said, "scancel: error: Kill job error on job step id 7.0: no luck\n");
 }
 

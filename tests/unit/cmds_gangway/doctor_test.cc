@@ -21,6 +21,33 @@ TEST(Doctor, JudgesTheClockByTheLifetimeOfACredential) {
   }
 }
 
+TEST(Doctor, NamesRunsThatTheStateDoesNotKnow) {
+  wire::ListNodesReply nodes;
+  nodes.add_nodes()->set_name("n0");
+  EXPECT_TRUE(judge_foreign_runs(nodes).empty());
+  nodes.add_nodes()->set_name("n1");
+  nodes.mutable_nodes(1)->add_foreign_runs("7.1");
+  const Findings found = judge_foreign_runs(nodes);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NE(found[0].text.find("n1 runs what the controller's state does not know: 7.1"), std::string::npos);
+  EXPECT_NE(found[0].remedy.find("nodename=n1 foreign=end"), std::string::npos);
+}
+
+TEST(Doctor, TellsWhatTheControllerWarnsOf) {
+  wire::ListNodesReply nodes;
+  nodes.add_nodes()->set_name("n0");
+  EXPECT_TRUE(judge_nodes(nodes).empty());
+  for (int i = 0; i < 30; ++i) {
+    nodes.add_nodes()->set_name("n" + std::to_string(i + 1));
+    nodes.mutable_nodes(i + 1)->set_warning("0 of 8 GPUs found");
+  }
+  const Findings found = judge_nodes(nodes);
+  ASSERT_EQ(found.size(), 21u);
+  EXPECT_EQ(found[0].health, Health::kWarn);
+  EXPECT_EQ(found[0].text, "n1: 0 of 8 GPUs found");
+  EXPECT_EQ(found[20].text, "10 other nodes have warnings, too");
+}
+
 TEST(Doctor, JudgesFreeSpace) {
   EXPECT_EQ(judge_disk("/x", 99, 1000).health, Health::kFail);
   EXPECT_EQ(judge_disk("/x", 1023, 100'000).health, Health::kWarn);

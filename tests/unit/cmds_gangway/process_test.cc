@@ -36,6 +36,22 @@ TEST_F(Processes, IgnoresPidFilesThatNameStrangers) {
   waitpid(child, nullptr, 0);
 }
 
+TEST_F(Processes, WaitsForTheLastOfAProgramInAFolder) {
+  const std::string pid_file = path("sh.pid");
+  EXPECT_TRUE(wait_for_last_of("sh", folder_, 0));
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", "while :; do sleep 1; done", pid_file.c_str(), nullptr);
+    _exit(1);
+  }
+  while (wait_for_last_of("sh", folder_, 0)) ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "until it is the shell";
+  EXPECT_TRUE(wait_for_last_of("bash", folder_, 0)) << "another program";
+  EXPECT_TRUE(wait_for_last_of("sh", folder_.substr(0, folder_.size() - 1), 0)) << "another folder";
+  kill(child, SIGKILL);
+  EXPECT_TRUE(wait_for_last_of("sh", folder_, 10'000));
+  waitpid(child, nullptr, 0);
+}
+
 TEST_F(Processes, IgnoresDamagedPidFiles) {
   for (const char* text : {"", "abc", "-1", "0", "1", "99999999999999999999", "12 34"}) {
     write(path("x.pid"), text);

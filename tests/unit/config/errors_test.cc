@@ -193,6 +193,14 @@ TEST(Errors, AllOfAFileInItsOrder) {
             "f:4:14: an entry of partitions is a map (write `- name: NAME`)");
 }
 
+TEST(Errors, PortsOfSteps) {
+  for (const char* bad : {"any", "70000", "80-90", "7000-6000", "7000-", "7000-7001-7002"})
+    EXPECT_THAT(errors_of("node_daemon:\n  step_ports: " + std::string(bad) + "\n"),
+                HasSubstr("f:2:15: \"" + std::string(bad) + "\" is not a range of ports (write FIRST-LAST"));
+  for (const char* good : {"0", "61000", "61000-64999"})
+    EXPECT_TRUE(parse("controller: {user: root}\nnode_daemon: {step_ports: " + std::string(good) + "}", "f")) << good;
+}
+
 TEST(Errors, UnknownControllerUser) {
   EXPECT_THAT(errors_of("controller:\n  user: no-such-user-here\n"),
               HasSubstr("f:2:9: controller.user: this host has no user \"no-such-user-here\" (create it"));

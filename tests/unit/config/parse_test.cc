@@ -25,6 +25,14 @@ std::vector<std::string> node_names(const Config& c) {
   return names;
 }
 
+TEST(Qos, TheBuiltInDefaultMayBeWritten) {
+  const auto c = parse("controller: {user: root}\nqos: [{name: a}]\njobs: {default_qos: normal}\n", "f");
+  ASSERT_TRUE(c) << c.error().text();
+  EXPECT_EQ(c->default_qos, "normal");
+  EXPECT_TRUE(c->default_qos_implied);
+  EXPECT_EQ(c->qos.back().name, "normal");
+}
+
 TEST(Parse, EmptyFileHasDefaultsAndOneWarning) {
   Config c = parsed("");
   EXPECT_EQ(c.cluster, "gangway");
@@ -50,7 +58,7 @@ controller:
   log_dir: /l
   run_dir: /r
 auth: {munge_socket: /m}
-node_daemon: {spool_dir: /sp, containment: cgroup_v2, constrain_devices: false, max_processes: 99}
+node_daemon: {spool_dir: /sp, containment: cgroup_v2, constrain_devices: false, max_processes: 99, step_ports: 7000-7999}
 jobs:
   allow_root_jobs: true
   max_jobs: 5
@@ -81,7 +89,7 @@ plugin_dirs: [/a, /b]
   EXPECT_EQ(c.controller_port, 7000);
   EXPECT_EQ(c.listen, "10.0.0.1");
   EXPECT_EQ(c.controller_uid, 4242u);
-  EXPECT_EQ(c.state_dir + c.log_dir + c.run_dir + c.munge_socket + c.spool_dir, "/s/l/r/m/sp");
+  EXPECT_EQ(c.state_dir + c.log_dir + c.run_dir + c.munge_socket + c.spool_dir + c.step_ports, "/s/l/r/m/sp7000-7999");
   EXPECT_EQ(c.containment, "cgroup_v2");
   EXPECT_FALSE(c.constrain_devices);
   EXPECT_EQ(c.max_processes, 99u);

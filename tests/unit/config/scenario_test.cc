@@ -330,6 +330,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{"jobs: [{name: a, priority: high}]", "f:2:28: priority"},
                       Mistake{"jobs: [{name: a, preemptible: no}]", "f:2:31: preemptible: \"no\" is not a truth value"},
                       Mistake{"jobs: [{name: a, tasks: 2, min_tasks: 3}]", "f:2:39: min_tasks is above tasks"},
+                      Mistake{"jobs: [{name: a, tasks: 2, min_tasks: 1, hetjob: [{tasks: 1}]}]",
+                              "f:2:39: min_tasks does not go with hetjob"},
                       Mistake{"jobs: [{name: a, reservation: r}]", "f:2:31: no reservation \"r\""}));
 
 INSTANTIATE_TEST_SUITE_P(

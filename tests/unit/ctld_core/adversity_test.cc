@@ -1,4 +1,5 @@
 // Orders of events that once broke a promise, or nearly did: each is a sequence that a review found by reading.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "world.h"
@@ -8,18 +9,9 @@ namespace {
 
 using model::JobState;
 using testing::gang;
+using testing::with_lease;
 using testing::World;
 using ToNodeKind = wire::ControllerToNode;
-
-Settings with_lease(base::Duration lease) {
-  Settings s;
-  model::Partition p;
-  p.name = "main";
-  p.is_default = p.unlimited = true;
-  p.lease = lease;
-  s.partitions = {p};
-  return s;
-}
 
 /// One node with one running job.
 struct RunningJob : World {
@@ -113,7 +105,9 @@ TEST(Adversity, PriorityDoesNotWrapAround) {
   const JobId honest = w.submit(1001, gang(1));
   wire::ApiRequest r = World::submission(gang(1));
   r.mutable_submit()->mutable_spec()->set_priority(INT64_MIN);
-  r.mutable_submit()->mutable_spec()->set_nice(1000);
+  EXPECT_THAT(w.ask(1002, r).error().what(), ::testing::HasSubstr("--priority: -9223372036854775808 is out of range"));
+  r.mutable_submit()->mutable_spec()->set_priority(-(int64_t{1} << 32));
+  r.mutable_submit()->mutable_spec()->set_nice(INT32_MAX);
   const JobId wrapping(w.ask(1002, r).submit().job_id());
   w.schedule();
   w.exited("n0", w.id, 0);
@@ -225,6 +219,101 @@ TEST(Adversity, HeartbeatsDoNotWaitForTheDisk) {
   for (const Outgoing& out : effects.out)
     if (const auto* m = std::get_if<ToNode>(&out)) is_sent |= m->message.has_heartbeat() && m->at_once;
   EXPECT_TRUE(is_sent);
+}
+
+/// Messages of one kind that go out before what waits for the disk, to any node.
+size_t sent_at_once(const Effects& effects, wire::ControllerToNode::KindCase kind) {
+  size_t n = 0;
+  for (const Outgoing& out : effects.out)
+    if (const auto* m = std::get_if<ToNode>(&out)) n += m->at_once && m->message.kind_case() == kind;
+  return n;
+}
+
+JobId running_job(World& w) {
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.prepared("n0", id);
+  w.started("n0", id);
+  EXPECT_EQ(w.state(id), JobState::kRunning);
+  return id;
+}
+
+wire::ApiRequest cancel_of(JobId id) {
+  wire::ApiRequest r;
+  r.set_id(3);
+  r.mutable_cancel()->mutable_filter()->add_ids(id.value);
+  return r;
+}
+
+TEST(Unwritten, ACancelStopsWhatRunsAndSaysThatItIsNotOnDisk) {
+  World w(1);
+  const JobId id = running_job(w);
+  const JobId waiting = w.submit(1000, gang(1));
+  w.core->on_store_state("disk full");
+  w.core->on_request(w.now, 77, World::user(1001), cancel_of(id));
+  EXPECT_EQ(sent_at_once(w.core->take_effects(), wire::ControllerToNode::kStop), 0u) << "not somebody else's";
+  w.core->on_request(w.now, 77, World::user(1000), cancel_of(id));
+  Effects effects = w.core->take_effects();
+  EXPECT_EQ(sent_at_once(effects, wire::ControllerToNode::kStop), 1u);
+  const auto* answer = std::get_if<Reply>(&effects.out.back());
+  ASSERT_NE(answer, nullptr);
+  EXPECT_TRUE(answer->at_once);
+  EXPECT_NE(std::string(answer->reply.error().what()).find("not on disk yet"), std::string::npos);
+  w.core->on_request(w.now, 77, World::user(1000), cancel_of(waiting));
+  effects = w.core->take_effects();
+  EXPECT_TRUE(effects.writes.empty()) << "what waits is not touched";
+  EXPECT_EQ(w.state(waiting), JobState::kPending);
+}
+
+TEST(Unwritten, TimeLimitsHold) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest request = World::submission(gang(1));
+  request.mutable_submit()->mutable_spec()->set_time_limit_us(base::seconds(5).us);
+  const JobId id(w.ask(1000, request).submit().job_id());
+  w.schedule();
+  w.prepared("n0", id);
+  w.started("n0", id);
+  w.core->on_store_state("disk full");
+  w.now = w.now + base::seconds(5);  // before the node counts as silent
+  w.core->on_tick(w.now);
+  EXPECT_EQ(sent_at_once(w.core->take_effects(), wire::ControllerToNode::kStop), 1u);
+  EXPECT_EQ(w.state(id), JobState::kCompleting);
+}
+
+TEST(Unwritten, StopsThatWaitForTheDiskAreToldAgainAtOnce) {
+  World w(1);
+  const JobId id = running_job(w);
+  w.core->on_request(w.now, 77, World::user(1000), cancel_of(id));
+  EXPECT_EQ(sent_at_once(w.core->take_effects(), wire::ControllerToNode::kStop), 0u) << "the disk works";
+  w.core->on_store_state("disk full");
+  EXPECT_EQ(sent_at_once(w.core->take_effects(), wire::ControllerToNode::kStop), 1u);
+}
+
+TEST(Unwritten, StopsOfARunThatNoNodeHasReportedAreNotToldAgain) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.core->on_request(w.now, 77, World::user(1000), cancel_of(id));
+  EXPECT_EQ(w.state(id), JobState::kCompleting);
+  w.core->take_effects();
+  w.core->on_store_state("disk full");
+  EXPECT_EQ(sent_at_once(w.core->take_effects(), wire::ControllerToNode::kStop), 0u)
+      << "its placement may not be on disk";
+}
+
+TEST(Unwritten, ARunThatNoNodeHasReportedIsNotStoppedAtOnce) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  ASSERT_EQ(w.state(id), JobState::kConfiguring);
+  w.core->on_store_state("disk full");
+  w.core->on_request(w.now, 77, World::user(1000), cancel_of(id));
+  EXPECT_EQ(sent_at_once(w.core->take_effects(), wire::ControllerToNode::kStop), 0u);
+  EXPECT_EQ(w.state(id), JobState::kConfiguring);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using testing::World;
 using ToNodeKind = wire::ControllerToNode;
 
-constexpr base::Duration kGrace = base::seconds(40);
+constexpr base::Duration kLeavingGrace = base::seconds(40);
 
 model::Request elastic(uint32_t least, uint32_t most) {
   model::Request r = gang(least);
@@ -59,11 +59,11 @@ struct Gang : World {
     prepared("n2", id);
   }
   /// Another needs the node, which has to be one that the gang does not need.
-  void take(const std::string& node, base::Duration grace = kGrace) {
+  void take(const std::string& node, base::Duration grace = kLeavingGrace) {
     sched::Plan plan;
     const JobId other = submit(1000, gang(1));
-    for (const model::Piece& piece : job(id).placed()->pieces)
-      if (share(piece.node) == node) plan.groups.push_back({{sched::Preempt{piece.id, other, grace, 5}}});
+    for (const auto& [at, piece] : job(id).placed()->pieces)
+      if (share(at) == node) plan.groups.push_back({{sched::Preempt{piece.id, other, grace, 5}}});
     ASSERT_FALSE(plan.groups.empty());
     plan.epoch = view.epoch();
     core->on_plan(now, plan);
@@ -107,7 +107,7 @@ TEST(Elastic, ANodeThatLeavesHasItsGraceAndTheGangGoesOn) {
   EXPECT_THAT(w.told(), ElementsAre("n0", "n1"));
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
   EXPECT_FALSE(w.is_stopped("n2"));
-  w.pass(kGrace);
+  w.pass(kLeavingGrace);
   EXPECT_TRUE(w.is_stopped("n2"));
   EXPECT_FALSE(w.is_stopped("n0"));
   w.done("n2", w.id);
@@ -115,6 +115,25 @@ TEST(Elastic, ANodeThatLeavesHasItsGraceAndTheGangGoesOn) {
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
   EXPECT_EQ(w.job(w.id).preemptions, 0U);
   EXPECT_EQ(w.view.capacity().node("n2")->free.gpus.size(), 8U);
+}
+
+TEST(Elastic, AChangedTimeLimitLeavesTheEndOfANodeThatLeavesAlone) {
+  Gang w;
+  w.grow();
+  w.take("n2");
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(w.id.value);
+  r.mutable_update_job()->set_time_limit_us(base::hours(3).us);
+  const wire::ApiReply reply = w.ask(0, r);
+  ASSERT_EQ(reply.jobs().faults_size(), 0) << reply.error().what();
+  size_t leaving = 0;
+  for (const auto& [node, piece] : w.job(w.id).placed()->pieces) {
+    const Time in_ledger = w.core->ledger().holdings().at(piece.id).expected_end;
+    EXPECT_EQ(w.view.capacity().holdings().at(piece.id).expected_end, in_ledger);
+    leaving += static_cast<bool>(piece.until);
+    EXPECT_EQ(in_ledger == w.now + kLeavingGrace, static_cast<bool>(piece.until));
+  }
+  EXPECT_EQ(leaving, 1U);
 }
 
 TEST(Elastic, ANodeMayLeaveAndJoinAgain) {
@@ -199,6 +218,33 @@ TEST(Elastic, ALostNodeAboveTheSmallestSizeEndsNothing) {
   EXPECT_NE(w.state(w.id), JobState::kRunning);
 }
 
+TEST(Elastic, AWaitingStepNeverBeginsOnTheNodeThatWasJustLost) {
+  Gang w;
+  w.grow();
+  ConnId conn = 900;
+  const auto begin = [&](char key) {
+    wire::ApiRequest r;
+    r.set_id(7);
+    r.mutable_create_step()->set_job_id(w.id.value);
+    r.mutable_create_step()->set_client_key(std::string(32, key));
+    r.mutable_create_step()->mutable_step()->add_nodelist("n1");
+    r.mutable_create_step()->mutable_step()->set_whole(true);
+    w.core->on_request(w.now, ++conn, World::user(1000), r);
+    w.pump();
+    return conn;
+  };
+  begin('a');
+  ASSERT_NE(w.last("n1", ToNodeKind::kStartStep), nullptr);
+  const ConnId waiting = begin('b');
+  ASSERT_TRUE(w.replies[waiting].empty()) << "the first has all of the node";
+  w.cut("n1");
+  w.connect("n1", {}, "another boot");
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n2"));
+  EXPECT_EQ(w.last("n1", ToNodeKind::kStartStep), nullptr);
+  ASSERT_FALSE(w.replies[waiting].empty());
+  EXPECT_THAT(w.replies[waiting].back().error().what(), HasSubstr("n1 is not in the job's allocation"));
+}
+
 TEST(Elastic, ANodeThatCannotPrepareIsLeftOut) {
   Gang w;
   w.plan_once();
@@ -235,7 +281,7 @@ TEST(Elastic, HoldsOverARestartOfTheController) {
   EXPECT_EQ(w.state(w.id), JobState::kRunning);
   EXPECT_THAT(w.told(), ElementsAre("n0", "n1"));
   EXPECT_FALSE(w.is_stopped("n2"));
-  w.pass(kGrace);
+  w.pass(kLeavingGrace);
   EXPECT_TRUE(w.is_stopped("n2"));
   w.done("n2", w.id);
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
@@ -246,7 +292,7 @@ TEST(Elastic, ANodeThatIsBackAfterTheGraceIsClearedThen) {
   w.grow();
   w.take("n2");
   w.cut("n2");
-  w.pass(kGrace);
+  w.pass(kLeavingGrace);
   w.connect("n2", {World::run(w.id, 1, wire::kRunStarted)});
   EXPECT_TRUE(w.is_stopped("n2"));
   w.done("n2", w.id);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/ctld_core/step_world.h"
 
 namespace gw::ctld::testing {
@@ -64,6 +66,22 @@ TEST(FirstStep, IsBegunByTheClientAfterARestart) {
   EXPECT_EQ(w.steps().size(), 1u);
 }
 
+/// Else the job would hold its nodes for nothing, without an end.
+TEST(FirstStep, ThatNobodyAsksForAfterARestartEndsItsJob) {
+  StepWorld w(1, JobKind::kStep, 4, 'a');
+  w.restart();
+  w.connect_all();
+  w.prepared("n0", w.id);
+  ASSERT_EQ(w.state(w.id), JobState::kRunning);
+  w.restart();
+  w.connect("n0", {World::run(w.id, 1, wire::kRunStarted)});
+  w.tick(base::seconds(59));
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  w.connect("n0", {World::run(w.id, 1, wire::kRunStarted)});
+  w.tick(base::seconds(2));
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+}
+
 TEST(FirstStep, ThatCannotBeginIsRefusedToItsClientAlone) {
   StepWorld w(1, JobKind::kStep, 4, 'a');
   wire::ApiRequest other = w.submission(StepWorld::request_of(1, 1));
@@ -81,37 +99,52 @@ TEST(FirstStep, ThatCannotBeginIsRefusedToItsClientAlone) {
   EXPECT_TRUE(w.steps().empty());
 }
 
-TEST(LateRows, AreWrittenOnceHoweverManyNodesChangeThem) {
-  StepWorld w(8, JobKind::kStep, 32, 'a');
-  w.core->take_effects();
-  for (int i = 0; i < 7; ++i) {
+template <typename Op>
+size_t count_of(const store::Batch& rows) {
+  return static_cast<size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const store::Op& op) { return std::holds_alternative<Op>(op); }));
+}
+
+/// A job that was cancelled, whose nodes are about to say that they have cleaned up.
+struct Ending : StepWorld {
+  explicit Ending(uint32_t nodes) : StepWorld(nodes, JobKind::kStep, 4 * nodes, 'a') {
+    wire::ApiRequest cancel;
+    cancel.mutable_cancel()->mutable_filter()->add_ids(id.value);
+    ask(kAlice, cancel);
+    core->take_effects();
+  }
+  void cleaned_up(uint32_t node, uint64_t peak_mb) {
     wire::NodeToController m;
-    m.mutable_prepared()->set_job(w.id.value);
-    m.mutable_prepared()->set_attempt(1);
-    w.core->on_node_message(w.now, w.links.at("n" + std::to_string(i)), NodePeer{0, "127.0.0.1"}, m);
-    EXPECT_TRUE(w.core->take_effects_early().writes.empty());
+    m.mutable_done()->set_job(id.value);
+    m.mutable_done()->set_attempt(1);
+    m.mutable_done()->set_peak_mem_mb(peak_mb);
+    core->on_node_message(now, links.at("n" + std::to_string(node)), NodePeer{0, "127.0.0.1"}, m);
+  }
+};
+
+TEST(LateRows, AreWrittenOnceHoweverManyNodesChangeThem) {
+  Ending w(8);
+  for (uint32_t i = 0; i < 7; ++i) {
+    w.cleaned_up(i, 100 + i);
+    const store::Batch rows = w.core->take_effects_early().writes;
+    EXPECT_EQ(count_of<store::PutRunNode>(rows), 1U) << "what this node said";
+    EXPECT_EQ(count_of<store::PutJobStatus>(rows), 0U);
     EXPECT_TRUE(w.core->has_late_rows());
   }
   const store::Batch rows = w.core->take_late_rows();
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(std::get<store::PutJobStatus>(rows[0]).row.id, w.id);
+  ASSERT_EQ(count_of<store::PutJobStatus>(rows), 1u);
+  EXPECT_EQ(std::get<store::PutJobStatus>(rows.back()).row.id, w.id);
+  EXPECT_EQ(rows.size(), 2u) << "beside it how far the state has come";
   EXPECT_FALSE(w.core->has_late_rows());
 }
 
 TEST(LateRows, OfAJobThatHasEndedMeanwhileAreNotWritten) {
-  StepWorld w(2, JobKind::kStep, 8, 'a');
-  w.core->take_effects();
-  wire::NodeToController m;
-  m.mutable_prepared()->set_job(w.id.value);
-  m.mutable_prepared()->set_attempt(1);
-  w.core->on_node_message(w.now, w.links.at("n0"), NodePeer{0, "127.0.0.1"}, m);
+  Ending w(2);
+  w.cleaned_up(0, 100);
   ASSERT_TRUE(w.core->has_late_rows());
-  wire::ApiRequest cancel;
-  cancel.mutable_cancel()->mutable_filter()->add_ids(w.id.value);
-  w.ask(kAlice, cancel);
-  w.done("n0", w.id);
-  w.done("n1", w.id);
+  w.cleaned_up(1, 50);
   EXPECT_EQ(w.state(w.id), JobState::kCancelled);
+  EXPECT_EQ(w.job(w.id).ended()->outcome.peak_mem_mb, 100U);
   EXPECT_FALSE(w.core->has_late_rows());
 }
 

@@ -190,7 +190,9 @@ TEST(Lifecycle, OrderToPrepareLostInARestartIsSaidAgain) {
 
 TEST(Lifecycle, UnknownRunsOfANodeAreNotWanted) {
   World w(1);
-  w.connect("n0", {World::run(JobId(99), 1, wire::kRunStarted)});
+  const JobId ended = w.submit(1000, gang(1));
+  w.cancel(1000, ended);
+  w.connect("n0", {World::run(ended, 1, wire::kRunStarted)});
   const auto* registered = w.last("n0", ToNodeKind::kRegistered);
   ASSERT_NE(registered, nullptr);
   EXPECT_TRUE(registered->registered().wanted().empty());
@@ -328,6 +330,20 @@ TEST(Lifecycle, EndedJobLeavesMemoryAfterItsAge) {
   EXPECT_EQ(w.store.ended.size(), 1U);
 }
 
+TEST(Lifecycle, SinceWhenAJobCouldRunIsKeptWhereItsTimeCameWhileTheControllerWasAway) {
+  World w(1);
+  wire::ApiRequest request = World::submission(gang(1));
+  request.mutable_submit()->mutable_spec()->set_begin_us((w.now + base::seconds(60)).us);
+  const JobId id(w.ask(1000, request).submit().job_id());
+  w.now = w.now + base::seconds(120);
+  w.restart();
+  const base::Time eligible = w.job(id).eligible;
+  EXPECT_EQ(eligible, w.now);
+  w.now = w.now + base::seconds(60);
+  w.restart();
+  EXPECT_EQ(w.job(id).eligible, eligible);
+}
+
 TEST(Lifecycle, NoJobHasANumberThatTheSchedulerUsesForOtherThings) {
   World w(1);
   w.store.meta["next_job"] = std::to_string(sched::kFirstPiece - 1);
@@ -336,6 +352,20 @@ TEST(Lifecycle, NoJobHasANumberThatTheSchedulerUsesForOtherThings) {
   EXPECT_EQ(w.submit(1000, gang(1)).value, sched::kFirstPiece - 1);
   EXPECT_FALSE(w.submit(1000, gang(1)));
   EXPECT_EQ(w.last_error, "all job numbers are used up");
+}
+
+TEST(Lifecycle, ARestartKnowsWhenARunThatWasToldToGoIsGone) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.prepared("n0", id);
+  w.cancel(1000, id);
+  ASSERT_EQ(w.state(id), JobState::kCompleting);
+  const base::Time end = w.core->ledger().holdings().at(id).expected_end;
+  w.restart();
+  EXPECT_EQ(w.core->ledger().holdings().at(id).expected_end, end);
+  EXPECT_EQ(w.view.capacity().holdings().at(id).expected_end, end);
 }
 
 }  // namespace

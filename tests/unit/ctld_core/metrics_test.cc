@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "world.h"
 
 namespace gw::ctld {
@@ -107,6 +109,25 @@ TEST(Metrics, ShowTheFragmentationOfTheLastPass) {
   const auto shown = w.ask(1000, list).list_partitions().partitions(0).fragmentation(0);
   EXPECT_EQ(shown.unusable_gpus(), 2);
   EXPECT_EQ(shown.workload(), 1U);
+}
+
+TEST(Metrics, MissingGpusAreCountedLoggedAndShown) {
+  World w(1);
+  w.settings.nodes[0].expected_gpus = 12;
+  w.restart();
+  EXPECT_EQ(w.core->metrics(w.now).gpus_missing, 0U) << "it has not said yet what it has";
+  w.connect_all();
+  EXPECT_EQ(w.core->metrics(w.now).gpus_missing, 4U);
+  const auto logged = [&w](const std::string& kind) {
+    for (const store::Event& e : w.store.events)
+      if (e.kind == kind) return e.node + ": " + e.text;
+    return std::string();
+  };
+  EXPECT_EQ(logged("GPUs missing"), "n0: 8 of 12 found");
+  EXPECT_THAT(w.notes, ::testing::Contains(std::pair(true, std::string("node n0: GPUs missing: 8 of 12 found"))));
+  wire::ApiRequest list;
+  list.mutable_list_nodes();
+  EXPECT_EQ(w.ask(1000, list).list_nodes().nodes(0).warning(), "8 of 12 GPUs found");
 }
 
 TEST(Metrics, Text) {

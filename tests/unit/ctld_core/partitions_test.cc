@@ -72,6 +72,51 @@ struct Pools : World {
   }
 };
 
+struct LimitCase {
+  bool no_limit;         // asked for
+  int64_t minutes;       // asked for; 0: nothing said
+  int64_t default_time;  // of the partition, in minutes; 0: none
+  int64_t max_time;      // likewise
+  int64_t got;           // minutes; 0: no limit; -1: refused
+};
+
+TEST(TimeLimit, NoneIsNotTheDefault) {
+  for (const LimitCase& c :
+       {LimitCase{false, 0, 30, 60, 30}, LimitCase{true, 0, 30, 60, -1}, LimitCase{true, 0, 30, 0, 0},
+        LimitCase{true, 0, 0, 0, 0}, LimitCase{false, 0, 30, 0, 30}, LimitCase{false, 0, 0, 0, 0},
+        LimitCase{false, 70, 30, 60, -1}, LimitCase{false, 50, 30, 60, 50}}) {
+    SCOPED_TRACE(::testing::Message() << c.no_limit << ' ' << c.minutes << ' ' << c.default_time << ' ' << c.max_time);
+    Settings s;
+    model::Partition& p = s.partitions.emplace_back();
+    p.name = "main";
+    p.is_default = true;
+    p.unlimited = c.default_time == 0 && c.max_time == 0;
+    p.default_time = c.default_time == 0 ? base::kUnlimited : base::minutes(c.default_time);
+    p.max_time = c.max_time == 0 ? base::kUnlimited : base::minutes(c.max_time);
+    testing::World w(1, s);
+    w.connect_all();
+    wire::ApiRequest r = testing::World::submission(testing::gang(1));
+    if (c.no_limit) r.mutable_submit()->mutable_spec()->set_time_limit_us(base::kUnlimited.us);
+    if (c.minutes > 0) r.mutable_submit()->mutable_spec()->set_time_limit_us(base::minutes(c.minutes).us);
+    const wire::ApiReply reply = w.ask(1000, r);
+    if (c.got < 0) {
+      EXPECT_THAT(reply.error().what(), HasSubstr("requested time limit is invalid"));
+      continue;
+    }
+    const JobId id(reply.submit().job_id());
+    EXPECT_EQ(w.job(id).spec.time_limit, c.got == 0 ? base::kUnlimited : base::minutes(c.got));
+    // The same by an update, and back.
+    wire::ApiRequest u;
+    u.mutable_update_job()->add_ids(id.value);
+    u.mutable_update_job()->set_time_limit_us(base::kUnlimited.us);
+    const bool may_be_unlimited = c.max_time == 0;
+    EXPECT_EQ(w.ask(1000, u).jobs().done_size(), may_be_unlimited ? 1 : 0);
+    if (may_be_unlimited) {
+      EXPECT_EQ(w.job(id).spec.time_limit, base::kUnlimited);
+    }
+  }
+}
+
 TEST(Partitions, EveryKeyHasAnOrigin) {
   Pools w;
   const wire::Partition p = w.shown("main");

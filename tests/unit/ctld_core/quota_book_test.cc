@@ -8,7 +8,7 @@
 namespace gw::ctld {
 namespace {
 
-constexpr uint64_t kGpu = 1000;
+constexpr uint64_t kOneGpu = 1000;
 
 wire::QuotaChange change(wire::QuotaChange::What what, const std::string& name) {
   wire::QuotaChange out;
@@ -23,7 +23,7 @@ wire::QuotaChange guaranteed(wire::QuotaChange::What what, const std::string& na
   wire::QuotaChange out = change(what, name);
   wire::QosAmount& a = *out.mutable_qos()->mutable_guaranteed()->add_set();
   a.set_resource("gpu");
-  a.set_amount(gpus * kGpu);
+  a.set_amount(gpus * kOneGpu);
   if (!parent.empty()) out.mutable_qos()->set_parent(parent);
   return out;
 }
@@ -45,7 +45,7 @@ Caller someone(const std::string& name, std::vector<std::string> groups = {}) {
 struct Book {
   QuotaBook book;
   std::vector<std::string> lines;
-  QuotaBounds bounds{{{"gpu", 128 * kGpu}, {"cpu", 1000}}, base::seconds(30)};
+  QuotaBounds bounds{{{"gpu", 128 * kOneGpu}, {"cpu", 1000}}, base::seconds(30)};
 
   /// The error; empty: done.
   std::string operator()(const std::vector<wire::QuotaChange>& changes, const std::string& user = {},
@@ -77,7 +77,7 @@ TEST(QuotaBook, SeveralChangesHoldTogetherOrFallTogether) {
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 56), guaranteed(kModify, "q.9", 72)}), "invalid QOS specified: q.9");
   EXPECT_EQ(b.book, before);
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 56), guaranteed(kModify, "q.2", 72)}), "");
-  EXPECT_EQ(b.book.qos.at("q.1").guaranteed.at("gpu"), 56 * kGpu);
+  EXPECT_EQ(b.book.qos.at("q.1").guaranteed.at("gpu"), 56 * kOneGpu);
   EXPECT_EQ(b.lines.back(), "QOS q.2: guaranteed gpu:80 -> gpu:72");
 }
 
@@ -88,7 +88,7 @@ TEST(QuotaBook, NoMoreThanTheNodesHaveUnlessForced) {
   wire::QuotaChange type = change(kAdd, "r");
   wire::QosAmount& a = *type.mutable_qos()->mutable_guaranteed()->add_set();
   a.set_resource("gpu:h200");
-  a.set_amount(kGpu);
+  a.set_amount(kOneGpu);
   Book c;
   EXPECT_EQ(c({type}), "the guarantees below cluster add up to 1 gpu:h200, but it has 0: r 1");
 }

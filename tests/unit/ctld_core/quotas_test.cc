@@ -71,6 +71,33 @@ TEST(Quotas, APlanForOtherQuotasIsNotCarriedOut) {
   EXPECT_EQ(t.state(t.last_job), model::JobState::kPending);
 }
 
+/// It is said once, so nobody would say it again.
+TEST(Quotas, WhyOthersWaitIsKeptFromAPlanForOtherQuotas) {
+  Tree t;
+  ASSERT_EQ(t.change(qos("q", 8)), "");
+  ASSERT_EQ(t.submit_to("q", 1000, 8), "");
+  t.schedule();
+  ASSERT_EQ(t.submit_to("q", 1000, 8), "");
+  t.schedule();
+  ASSERT_EQ(t.submit_to("q", 1000, 7), "");  // no room for it
+  const JobId waits = t.last_job;
+  const sched::Plan plan = sched::plan(t.view, t.now, {});
+  ASSERT_EQ(plan.groups.size(), 1U);
+  ASSERT_EQ(t.submit_to("normal", 1000, 8), "");
+  wire::ApiRequest other;  // only the QOS of another job changes, so that the scheduler tells nobody anew
+  other.mutable_update_job()->add_ids(t.last_job.value);
+  other.mutable_update_job()->set_qos("q");
+  ASSERT_EQ(t.ask(0, other).error().what(), "");
+  t.core->on_plan(t.now, plan);
+  t.pump();
+  wire::ApiRequest list;
+  list.mutable_list_jobs()->mutable_filter()->add_ids(waits.value);
+  const wire::ApiReply reply = t.ask(1000, list);
+  ASSERT_EQ(reply.list_jobs().jobs_size(), 1);
+  EXPECT_EQ(reply.list_jobs().jobs(0).status().waiting().reason(),
+            static_cast<uint32_t>(model::WaitReason::kResources));
+}
+
 TEST(Quotas, AreKeptAcrossARestart) {
   Tree t;
   ASSERT_EQ(t.change(qos("q", 8)), "");

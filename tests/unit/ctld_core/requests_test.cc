@@ -1,4 +1,5 @@
 // Requests: authorization, answers given again, refusals, changes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "world.h"
@@ -49,6 +50,8 @@ std::vector<KindRow> every_kind() {
   add(Grant::kEverybody).mutable_ping();
   add(Grant::kAdmins).mutable_backup()->set_path("/x");
   add(Grant::kOwnJobs).mutable_step_usage()->set_job_id(1);
+  add(Grant::kEverybody).mutable_list_held_aside();
+  add(Grant::kAdmins).mutable_delete_held_aside()->set_kind("job");
   return out;
 }
 
@@ -76,6 +79,22 @@ TEST(Authorization, EveryKindForOwnerStrangerAndAdministrator) {
       EXPECT_EQ(is_refused(w.ask(uid, row.request)), !allowed) << "kind " << kind << " uid " << uid;
     }
   }
+}
+
+/// It weighs whom to take off by it, and a controller that starts anew would say so.
+TEST(UpdateJob, TheSchedulerHearsOfWhatRuns) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.prepared("n0", id);
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(id.value);
+  r.mutable_update_job()->set_time_limit_us(base::hours(5).us);
+  r.mutable_update_job()->set_nice(9);
+  ASSERT_FALSE(w.ask(0, r).has_error());
+  EXPECT_EQ(w.view.running().at(id)->time_limit, base::hours(5));
+  EXPECT_EQ(w.view.running().at(id)->nice, w.job(id).spec.nice);
 }
 
 TEST(Authorization, NodesAreNoUsers) {
@@ -153,7 +172,7 @@ TEST(Submit, Refusals) {
       {[](auto& s) { s.clear_script(); }, "script is empty"},
       {[](auto& s) { s.mutable_spec()->mutable_request()->set_cpus_per_task(0); }, "a task needs a CPU"},
       {[](auto& s) { s.set_script(std::string(5 << 20, 'x')); }, "at most 4194304"},
-      {[](auto& s) { s.mutable_spec()->set_time_limit_us(-5); }, "time limit is not positive"},
+      {[](auto& s) { s.mutable_spec()->set_time_limit_us(-5); }, "-t/--time: -5 is out of range"},
       {[](auto&) {}, "root may not submit jobs", 0},
   };
   for (const Row& row : table) {
@@ -210,6 +229,57 @@ TEST(Cancel, PendingRunningAndEnded) {
   w.done("n0", running);
   EXPECT_EQ(w.state(running), JobState::kCancelled);
   EXPECT_EQ(w.cancel(1000, running).cancel().faults_size(), 1);
+}
+
+TEST(Cancel, KillEndsTheGraceOfAJobThatIsEndingAlready) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.prepared("n0", id);
+  w.cancel(1000, id);
+  ASSERT_EQ(w.state(id), JobState::kCompleting);
+  ASSERT_FALSE(w.last("n0", wire::ControllerToNode::kStop)->stop().kill_now());
+  wire::ApiRequest r;
+  r.mutable_cancel()->mutable_filter()->add_ids(id.value);
+  r.mutable_cancel()->set_signo(10);
+  EXPECT_EQ(w.ask(1000, r).cancel().faults_size(), 1) << "nothing runs that could be signalled";
+  r.mutable_cancel()->set_signo(9);
+  EXPECT_EQ(w.ask(1000, r).cancel().done_size(), 1);
+  EXPECT_TRUE(w.last("n0", wire::ControllerToNode::kStop)->stop().kill_now());
+  w.cut("n0");
+  w.connect("n0", {World::run(id, 1, wire::kRunStarted)});
+  EXPECT_TRUE(w.last("n0", wire::ControllerToNode::kStop)->stop().kill_now()) << "and when the node comes back";
+  w.done("n0", id);
+  EXPECT_EQ(w.state(id), JobState::kCancelled);
+}
+
+TEST(Log, HasALineForEachEventOfJobsAndPartitions) {
+  World w(1);
+  w.connect_all();
+  w.notes.clear();
+  const size_t before = w.store.events.size();
+  const JobId id = w.submit(1000, gang(1));
+  w.schedule();
+  w.prepared("n0", id);
+  w.started("n0", id);
+  w.exited("n0", id, 0);
+  w.done("n0", id);
+  wire::ApiRequest r;
+  r.mutable_create_partition()->mutable_partition()->set_name("late");
+  r.mutable_create_partition()->mutable_partition()->set_max_time_us(base::hours(2).us);
+  r.mutable_create_partition()->mutable_partition()->set_default_time_us(base::hours(1).us);
+  r.mutable_create_partition()->mutable_partition()->add_nodes("n0");
+  const wire::ApiReply created = w.ask(0, r);
+  EXPECT_TRUE(created.has_ok()) << created.error().what();
+  ASSERT_GE(w.store.events.size(), before + 5);
+  for (size_t i = before; i < w.store.events.size(); ++i) {
+    const store::Event& e = w.store.events[i];
+    const std::string line =
+        (e.job ? "job " + e.job.text() + ": " : std::string()) + e.kind + (e.text.empty() ? "" : ": " + e.text);
+    EXPECT_THAT(w.notes, ::testing::Contains(std::pair(false, line)));
+  }
+  EXPECT_THAT(w.notes, ::testing::Contains(std::pair(false, std::string("partition created: late by root"))));
 }
 
 TEST(Cancel, ByUserTouchesNobodyElse) {
@@ -360,6 +430,18 @@ TEST(Nodes, DrainKeepsJobsAndStartsNoneOfflineGpuIsNotGiven) {
   w.schedule();
   EXPECT_EQ(w.state(waiting), JobState::kPending);
   EXPECT_TRUE(w.submit(1000, gang(1, 8)));  // the eighth may come back
+}
+
+TEST(Nodes, ANodeThatIsNamedTwiceIsChangedOnce) {
+  World w(1);
+  w.connect_all();
+  const size_t before = w.store.events.size();
+  wire::ApiRequest drain;
+  for (int i = 0; i < 3; ++i) drain.mutable_update_node()->add_names("n0");
+  drain.mutable_update_node()->set_action(wire::kNodeDrain);
+  drain.mutable_update_node()->set_reason("disk");
+  EXPECT_TRUE(w.ask(0, drain).has_ok());
+  EXPECT_EQ(w.store.events.size(), before + 1);
 }
 
 TEST(Wait, IsAnsweredWhenTheJobEnds) {

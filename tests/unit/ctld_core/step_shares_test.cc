@@ -81,6 +81,40 @@ TEST(Divide, GivesCoresAndGpusOfATask) {
   EXPECT_EQ(divide(allocation_of({8}, 2), r, {})->at(0).cores.text(), "0-7");
 }
 
+/// Cores 0 to 3 and GPUs 0 and 1 at the first socket, the others at the second.
+model::NodeTopology two_sockets() {
+  model::NodeTopology t;
+  for (uint32_t c = 0; c < 8; ++c) t.cores.push_back({c / 4, c / 4, c / 4, {c}});
+  for (uint32_t g = 0; g < 4; ++g) {
+    model::Gpu& gpu = t.gpus.emplace_back();
+    gpu.socket = gpu.numa = g / 2;
+  }
+  return t;
+}
+
+TEST(Divide, ClaimsCoresNearTheGpusOfTheTasks) {
+  const model::NodeTopology node = two_sockets();
+  const TopologyOf topology_of = [&](base::NodeId) { return &node; };
+  const auto cores = [&](model::StepRequest r, const Taken& taken = {}) {
+    const auto shares = divide(allocation_of({8}), r, taken, topology_of);
+    return shares && !shares->empty() ? shares->at(0).cores.text() : layout(shares);
+  };
+  model::StepRequest r;
+  r.tasks = 4;
+  r.gpus_per_task = 1;
+  EXPECT_EQ(cores(r), "0-1,4-5");
+  r.tasks = 2;
+  r.cpus_per_task = 2;
+  EXPECT_EQ(cores(r), "0-3") << "GPUs 0 and 1";
+  Taken taken;
+  taken[base::NodeId(1)].gpus = base::IndexSet::first(2);
+  EXPECT_EQ(cores(r, taken), "4-7");
+  taken[base::NodeId(1)].cores = base::IndexSet::of({5, 6});
+  EXPECT_EQ(cores(r, taken), "0-1,4,7") << "what is near first";
+  r.gpus_per_task = 0;
+  EXPECT_EQ(cores(r), "0-3");
+}
+
 TEST(Divide, SmallStepsShareACore) {
   model::StepRequest r;
   r.tasks = 1;

@@ -10,8 +10,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr uint32_t kAlice = 1001;
-
 /// An allocation on some nodes, with a step on all of them.
 class UseWorld : public World {
  public:
@@ -45,7 +43,7 @@ class UseWorld : public World {
       m.mutable_prepared()->set_job(id.value);
       m.mutable_prepared()->set_attempt(job(id).attempt);
       m.mutable_prepared()->set_step(1);
-      m.mutable_prepared()->set_address("*:4711");
+      m.mutable_prepared()->set_address("[::]:4711");
       m.mutable_prepared()->set_key(std::string(32, 'k'));
       say(share.name, m);
     }

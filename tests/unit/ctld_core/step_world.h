@@ -8,8 +8,6 @@
 
 namespace gw::ctld::testing {
 
-constexpr uint32_t kAlice = 1001;
-
 inline std::string key_of(char c) { return std::string(32, c); }
 
 class StepWorld : public World {
@@ -20,10 +18,11 @@ class StepWorld : public World {
       : World(nodes), conn(++last_conn) {
     connect_all();
     wire::ApiRequest request = submission(request_of(nodes, tasks));
-    request.mutable_submit()->clear_script();
+    const bool is_batch = kind == model::JobKind::kBatch;
+    if (!is_batch) request.mutable_submit()->clear_script();
     request.mutable_submit()->mutable_spec()->set_kind(static_cast<uint32_t>(kind));
-    request.mutable_submit()->mutable_spec()->set_attended(true);
-    request.mutable_submit()->mutable_spec()->set_not_preemptible(true);
+    request.mutable_submit()->mutable_spec()->set_attended(!is_batch);
+    request.mutable_submit()->mutable_spec()->set_not_preemptible(!is_batch);
     if (first_key != 0) request.mutable_submit()->mutable_first_step()->set_client_key(key_of(first_key));
     id = JobId(ask_on(conn, kAlice, request).submit().job_id());
     schedule();
@@ -59,12 +58,12 @@ class StepWorld : public World {
     return c_id;
   }
   wire::ApiReply answer(ConnId c) { return replies[c].empty() ? wire::ApiReply() : replies[c].back(); }
-  void ready(const std::string& node, uint32_t step) {
+  void ready(const std::string& node, uint32_t step, const std::string& listening = "[::]:4711") {
     wire::NodeToController m;
     m.mutable_prepared()->set_job(id.value);
     m.mutable_prepared()->set_attempt(job(id).attempt);
     m.mutable_prepared()->set_step(step + 1);
-    m.mutable_prepared()->set_address("*:4711");
+    m.mutable_prepared()->set_address(listening);
     m.mutable_prepared()->set_key(key_of('k'));
     say(node, m);
   }

@@ -36,6 +36,39 @@ TEST(Steps, AreAnsweredWithTicketAndAddressesWhenAllNodesAreReady) {
   EXPECT_EQ(reply.step().step().nodes(1).key(), key_of('k'));
 }
 
+TEST(Steps, ClientsAreToldAnAddressThatTheyCanReach) {
+  struct Row {
+    std::string from, own, listening, told;
+  };
+  const Row rows[] = {
+      {"10.0.0.7", "", "[::]:41", "10.0.0.7:41"},
+      {"10.0.0.7", "", "0.0.0.0:41", "10.0.0.7:41"},
+      {"10.0.0.7", "", "*:41", "10.0.0.7:41"},
+      {"fd00::7", "", "[::]:41", "[fd00::7]:41"},
+      {"10.0.0.7", "", "10.0.0.8:41", "10.0.0.8:41"},
+      {"10.0.0.7", "192.168.9.9", "[::]:41", "10.0.0.7:41"},  // what is seen to work goes before what is said
+      {"127.0.0.1", "10.0.0.1", "[::]:41", "10.0.0.1:41"},    // the controller's own host is a node, too
+      {"::1", "fd00::1", "[::]:41", "[fd00::1]:41"},
+      {"fe80::7", "10.0.0.7", "[::]:41", "10.0.0.7:41"},
+      {"127.0.0.1", "127.0.1.1", "[::]:41", "127.0.0.1:41"},
+      {"127.0.0.5", "", "127.0.0.5:41", "127.0.0.5:41"},
+  };
+  for (const Row& row : rows) {
+    StepWorld w(1);
+    w.run();
+    w.cut("n0");
+    wire::RunState run;
+    run.set_job(w.id.value);
+    run.set_attempt(1);
+    run.set_phase(wire::kRunStarted);
+    w.connect("n0", {run}, "b1", row.from, row.own);
+    const ConnId asked = w.begin('a', 1);
+    w.ready("n0", 0, row.listening);
+    ASSERT_EQ(w.answer(asked).step().step().nodes_size(), 1) << row.told;
+    EXPECT_EQ(w.answer(asked).step().step().nodes(0).address(), row.told);
+  }
+}
+
 TEST(Steps, ShareTheAllocationAndWaitForEachOther) {
   StepWorld w(1, model::JobKind::kAllocation, 4);
   w.run();
@@ -233,6 +266,69 @@ TEST(Steps, AreSignalledAndEnded) {
   EXPECT_TRUE(w.ask(kAlice, r).has_ok());
   EXPECT_EQ(w.last("n0", wire::ControllerToNode::kStop)->stop().step(), 1u);
   EXPECT_TRUE(w.steps()[0].is_ending());
+}
+
+/// What the nodes were told since `before`, as (step + 1, signal, script alone).
+std::vector<std::tuple<uint32_t, int, bool>> signals_to(StepWorld& w, const std::string& node, size_t before) {
+  std::vector<std::tuple<uint32_t, int, bool>> found;
+  const auto& all = w.to_node[w.links.at(node)];
+  for (size_t i = before; i < all.size(); ++i)
+    if (all[i].has_signal())
+      found.emplace_back(all[i].signal().step(), all[i].signal().signo(), all[i].signal().batch_only());
+  return found;
+}
+
+TEST(Steps, GetTheSignalsOfTheirJobAndTheScriptDoesNot) {
+  StepWorld w(1, model::JobKind::kBatch);
+  w.run();
+  const auto signal = [&w](int signo, bool batch, bool full) {
+    const size_t before = w.to_node[w.links.at("n0")].size();
+    wire::ApiRequest r;
+    r.mutable_cancel()->mutable_filter()->add_ids(w.id.value);
+    r.mutable_cancel()->set_signo(signo);
+    r.mutable_cancel()->set_batch_only(batch);
+    r.mutable_cancel()->set_full(full);
+    const wire::ApiReply reply = w.ask(kAlice, r);
+    return std::pair(signals_to(w, "n0", before), reply.cancel().done_size());
+  };
+  using Told = std::vector<std::tuple<uint32_t, int, bool>>;
+  EXPECT_EQ(signal(10, false, false), std::pair(Told{}, 0)) << "no step runs";
+  w.begin('a', 1);
+  w.begin('b', 1);
+  w.ready("n0", 0);
+  w.ready("n0", 1);
+  EXPECT_EQ(signal(10, false, false), std::pair(Told{{1, 10, false}, {2, 10, false}}, 1));
+  EXPECT_EQ(signal(12, true, false), std::pair(Told{{0, 12, true}}, 1));
+  EXPECT_EQ(signal(12, false, true), std::pair(Told{{0, 12, false}}, 1));
+  EXPECT_EQ(signal(9, true, false), std::pair(Told{{0, 9, true}}, 1)) << "-b -s KILL is about the script";
+  EXPECT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_EQ(signal(9, false, false), std::pair(Told{}, 1));
+  EXPECT_EQ(w.state(w.id), JobState::kCompleting) << "KILL ends the job";
+  EXPECT_TRUE(w.last("n0", wire::ControllerToNode::kStop)->stop().kill_now());
+}
+
+TEST(Steps, AreWarnedOfTheTimeLimitAndTheScriptOnlyByB) {
+  for (const bool script_only : {false, true}) {
+    World w(1);
+    w.connect_all();
+    model::Request request = StepWorld::request_of(1, 1);
+    wire::ApiRequest r = World::submission(request);
+    r.mutable_submit()->mutable_spec()->set_time_limit_us(base::minutes(10).us);
+    r.mutable_submit()->mutable_spec()->set_warn_signo(10);
+    r.mutable_submit()->mutable_spec()->set_warn_seconds_before(60);
+    r.mutable_submit()->mutable_spec()->set_warn_batch_only(script_only);
+    const JobId id(w.ask(kAlice, r).submit().job_id());
+    w.schedule();
+    w.prepared("n0", id);
+    w.started("n0", id);
+    ASSERT_EQ(w.state(id), JobState::kRunning);
+    for (int i = 0; i < 542; ++i) {  // so that the node is heard of
+      w.say("n0", {});
+      w.tick(base::seconds(1));
+    }
+    EXPECT_EQ(w.last("n0", wire::ControllerToNode::kSignal) != nullptr, script_only);
+    EXPECT_TRUE(w.job(id).placed()->warned);
+  }
 }
 
 TEST(Steps, OfAJobThatIsOneEndIt) {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using testing::World;
 using ToNodeKind = wire::ControllerToNode;
 
-constexpr base::Duration kGrace = base::seconds(100);  // longer than a node has to answer
+constexpr base::Duration kLongGrace = base::seconds(100);  // longer than a node has to answer
 
 Settings preempting(bool shares_gpus) {
   Settings s;
@@ -25,7 +25,7 @@ Settings preempting(bool shares_gpus) {
   p.is_default = p.unlimited = true;
   p.share_suspended_gpus = shares_gpus;
   s.policy.preempts = true;
-  s.policy.grace = kGrace;
+  s.policy.grace = kLongGrace;
   s.allow_root_jobs = true;
   s.node_timeout = base::hours(100);  // nobody sends beats
   return s;
@@ -153,7 +153,7 @@ TEST(Suspend, OneThatWantsToBeToldHasItsGrace) {
   w.urgent(1);
   const wire::Suspend& told = w.last("n0", ToNodeKind::kSuspend)->suspend();
   EXPECT_EQ(told.signo(), SIGUSR2);
-  EXPECT_EQ(told.grace_us(), kGrace.us);
+  EXPECT_EQ(told.grace_us(), kLongGrace.us);
 }
 
 TEST(Suspend, WhereItsGpusAreNotSharedItIsEnded) {
@@ -363,7 +363,7 @@ TEST(Suspend, APlanMadeBeforeItStoodStillTakesNothing) {
   Still w(1, true, SIGUSR1);
   EXPECT_EQ(w.act(wire::kSuspend), "");
   sched::Plan plan;
-  plan.groups.push_back({{sched::Preempt{w.id, JobId(99), kGrace, 7, false, true}}});
+  plan.groups.push_back({{sched::Preempt{w.id, JobId(99), kLongGrace, 7, false, true}}});
   plan.epoch = w.view.epoch();
   w.core->on_plan(w.now, plan);
   w.pump();
@@ -371,7 +371,7 @@ TEST(Suspend, APlanMadeBeforeItStoodStillTakesNothing) {
   w.froze(0);
   ASSERT_EQ(w.state(w.id), JobState::kSuspended);
   const JobId other = w.urgent(1);
-  plan.groups = {{{sched::Preempt{w.id, other, kGrace, 7, false, true}}}};
+  plan.groups = {{{sched::Preempt{w.id, other, kLongGrace, 7, false, true}}}};
   plan.epoch = w.view.epoch();
   w.core->on_plan(w.now, plan);
   w.pump();
@@ -396,7 +396,7 @@ TEST(Suspend, AfterALongGraceTheWatchdogStillWatches) {
   ASSERT_TRUE(w.restored);
   w.tick(w.settings.start_timeout + base::seconds(1));
   ASSERT_EQ(w.state(w.id), JobState::kRunning) << "it has its grace";
-  w.tick(kGrace);
+  w.tick(kLongGrace);
   EXPECT_EQ(w.state(w.id), JobState::kCompleting) << "nobody heard of it";
 }
 

@@ -1,15 +1,20 @@
 // A controller core with nodes that obey it, a store that keeps what it writes, and a clock that the test turns.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ctld/core/controller.h"
 #include "sched/plan.h"
 #include "wire/convert.h"
+#include "wire/receive.h"
 
 namespace gw::ctld::testing {
+
+constexpr uint32_t kAlice = 1001;
 
 /// What the store would hold after the writes so far.
 class MemoryStore {
@@ -31,14 +36,22 @@ class MemoryStore {
     for (const auto& [name, bytes] : quota_users) s.quota_users.push_back({name, bytes});
     for (const auto& [key, row] : usage) s.usage.push_back(row);
     for (const auto& [key, row] : steps) s.steps.push_back(row);
+    for (const auto& [key, row] : run_nodes) s.run_nodes.push_back(row);
+    for (const auto& [hash, row] : blobs) s.blobs.push_back(row);
+    for (const auto& [key, row] : held) s.held.push_back(row);
+    for (const auto* all : {&jobs, &ended})
+      if (!all->empty()) s.last_job = std::max(s.last_job, all->rbegin()->first);
     return s;
   }
   std::map<base::JobId, store::JobRow> jobs, ended;
   std::map<std::string, std::string> nodes, partitions, meta, reservations, qos, quota_users;
   std::map<std::pair<std::string, std::string>, store::PutUsage> usage;
   std::map<std::pair<base::JobId, uint32_t>, store::PutStep> steps;
+  std::map<std::tuple<base::JobId, uint32_t, std::string>, store::PutRunNode> run_nodes;
+  std::map<std::string, store::BlobRow> blobs;
   std::vector<store::PutReply> replies;
   std::vector<store::Event> events;
+  std::map<std::pair<std::string, std::string>, store::HeldRow> held;
 
  private:
   void put(const store::PutJob& o) { jobs[o.row.id] = o.row; }
@@ -52,7 +65,9 @@ class MemoryStore {
     ended[o.row.id].spec = jobs.at(o.row.id).spec;
     jobs.erase(o.row.id);
   }
-  void put(const store::PutBlob&) {}
+  void put(const store::PutBlob& o) { blobs[o.hash] = {o.hash, o.bytes.size(), o.is_environment, {}}; }
+  void put(const store::ReleaseBlob& o) { blobs.at(o.hash).released = o.at; }
+  void put(const store::DropBlob& o) { blobs.erase(o.hash); }
   void put(const store::PutNode& o) { nodes[o.name] = o.bytes; }
   void put(const store::PutPartition& o) { partitions[o.name] = o.bytes; }
   void put(const store::PutReservation& o) { reservations[o.name] = o.bytes; }
@@ -62,18 +77,57 @@ class MemoryStore {
   void put(const store::PutQuotaUser& o) { quota_users[o.name] = o.bytes; }
   void put(const store::DropQuotaUser& o) { quota_users.erase(o.name); }
   void put(const store::PutReply& o) { replies.push_back(o); }
+  void put(const store::DropReply& o) {
+    std::erase_if(replies, [&](const auto& r) { return r.uid == o.uid && r.client_id == o.client_id; });
+  }
   void put(const store::DropReplies&) {}
   void put(const store::PutUsage& o) { usage[{o.kind, o.name}] = o; }
   void put(const store::DropUsage& o) { usage.erase({o.kind, o.name}); }
   void put(const store::PutStep& o) { steps[{o.job, o.step}] = o; }
   void put(const store::DropStep& o) { steps.erase({o.job, o.step}); }
+  void put(const store::PutRunNode& o) { run_nodes[{o.job, o.step, o.node}] = o; }
+  void put(const store::DropRunNode& o) { run_nodes.erase({o.job, o.step, o.node}); }
+  void put(const store::DropRun& o) {
+    std::erase_if(run_nodes, [&](const auto& e) { return e.second.job == o.job && e.second.step == o.step; });
+  }
   void put(const store::PutMeta& o) { meta[o.key] = o.value; }
+  void put(const store::HoldAside& o) {
+    const auto number = [&](size_t i) { return static_cast<uint32_t>(std::get<int64_t>(o.key.at(i))); };
+    const auto text = [&](size_t i) { return std::get<std::string>(o.key.at(i)); };
+    const std::map<store::RowKind, std::map<std::string, std::string>*> named = {
+        {store::RowKind::kNode, &nodes},   {store::RowKind::kPartition, &partitions},
+        {store::RowKind::kQos, &qos},      {store::RowKind::kReservation, &reservations},
+        {store::RowKind::kSetting, &meta}, {store::RowKind::kUser, &quota_users}};
+    size_t moved = 0;
+    if (const auto it = named.find(o.from); it != named.end()) moved = it->second->erase(text(0));
+    if (o.from == store::RowKind::kJob) moved = jobs.erase(base::JobId(number(0)));
+    if (o.from == store::RowKind::kEndedJob) moved = ended.erase(base::JobId(number(0)));
+    if (o.from == store::RowKind::kRun) moved = run_nodes.erase({base::JobId(number(0)), number(1), text(2)});
+    if (o.from == store::RowKind::kStep) moved = steps.erase({base::JobId(number(0)), number(1)});
+    if (o.from == store::RowKind::kUsage) moved = usage.erase({text(0), text(1)});
+    if (o.from == store::RowKind::kReply)
+      moved = std::erase_if(replies, [&](const auto& r) { return r.uid == number(0) && r.client_id == text(1); });
+    if (moved > 0) held[{o.row.kind, o.row.name}] = o.row;
+  }
+  void put(const store::PutHeld& o) { held.at({o.row.kind, o.row.name}) = o.row; }
+  void put(const store::DropHeld& o) { held.erase({o.kind, o.name}); }
   void put(const store::Event& o) { events.push_back(o); }
 };
 
 inline model::NodeTopology eight_gpus() {
   model::NodeTopology t = model::flat_topology(32, 64'000, 8, "h100");
   return t;
+}
+
+/// A partition "main" whose jobs have such a lease.
+inline Settings with_lease(base::Duration lease) {
+  Settings s;
+  model::Partition p;
+  p.name = "main";
+  p.is_default = p.unlimited = true;
+  p.lease = lease;
+  s.partitions = {p};
+  return s;
 }
 
 class World {
@@ -94,13 +148,18 @@ class World {
     settings.partitions = {p};
     settings.qos.emplace_back().name = "normal";
     settings.default_qos_implied = true;
+    settings.incarnation = "start1";
     core = std::make_unique<Controller>(settings, now);
+    core->set_lease_clock(boot_now());
+    restored = core->restore({}, now);
     pump();
   }
 
   /// Starts the core anew from what the store holds; all links and clients are gone.
   void restart() {
+    settings.incarnation = "start" + std::to_string(++starts);
     core = std::make_unique<Controller>(settings, now);
+    core->set_lease_clock(boot_now());
     view = sched::ClusterView();
     to_node.clear();
     links.clear();
@@ -109,6 +168,7 @@ class World {
   }
   void pump() {
     Effects e = core->take_effects();
+    if (on_effects) on_effects(e);
     store.apply(e.writes);
     for (const sched::Delta& d : e.deltas) view.apply(d);
     for (Outgoing& out : e.out) {
@@ -121,6 +181,7 @@ class World {
       if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
       if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);
       if (auto* r = std::get_if<ReadJob>(&out)) reads.push_back(*r);
+      if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
     }
   }
   /// Lets the scheduler plan until it decides nothing more.
@@ -132,8 +193,8 @@ class World {
       pump();
     }
   }
-  LinkId connect(const std::string& node, const std::vector<wire::RunState>& runs = {},
-                 const std::string& boot = "b1") {
+  LinkId connect(const std::string& node, const std::vector<wire::RunState>& runs = {}, const std::string& boot = "b1",
+                 const std::string& from = "127.0.0.1", const std::string& own_address = "") {
     const LinkId link = ++last_link;
     wire::NodeToController m;
     wire::Register& r = *m.mutable_register_node();
@@ -141,7 +202,8 @@ class World {
     r.set_boot_id(boot);
     *r.mutable_topology() = wire::to_wire(eight_gpus());
     for (const auto& run : runs) *r.add_runs() = run;
-    core->on_node_message(now, link, NodePeer{0, "127.0.0.1"}, m);
+    r.set_address(own_address);
+    core->on_node_message(now, link, NodePeer{0, from}, m);
     links[node] = link;
     pump();
     return link;
@@ -150,24 +212,52 @@ class World {
     for (const auto& n : settings.nodes) connect(n.name);
   }
   void cut(const std::string& node) {
+    core->set_lease_clock(boot_now());
     core->on_node_gone(now, links.at(node), "connection lost");
     links.erase(node);
     pump();
   }
+  /// Time passes in which the connected nodes are heard.
+  void tick_with_beats(base::Duration by) {
+    const Time end = now + by;
+    while (now < end) {
+      wire::NodeToController beat;
+      beat.mutable_heartbeat();
+      for (const auto& [node, link] : std::map<std::string, LinkId>(links)) say(node, beat);
+      tick(std::min(settings.heartbeat, end - now));
+    }
+  }
   void tick(base::Duration by) {
     now = now + by;
+    core->set_lease_clock(boot_now());
     core->on_tick(now);
     pump();
     schedule();
   }
 
+  /// What leases count by: not the time of day.
+  base::BootTime boot_now() const { return {now.us - 999'000'000'000}; }
+
   static Caller user(uint32_t uid) { return {uid, uid, uid == 0 ? "root" : "user" + std::to_string(uid), "g", {"g"}}; }
   wire::ApiReply ask(uint32_t uid, wire::ApiRequest request) {
     const ConnId conn = ++last_conn;
     request.set_id(7);
-    core->on_request(now, conn, user(uid), request);
+    const auto received = wire::receive_request(request.SerializeAsString());
+    if (!received) {
+      wire::ApiReply refused;
+      *refused.mutable_error() = wire::to_wire(received.error());
+      return refused;
+    }
+    core->on_request(now, conn, user(uid), *received);
     pump();
-    return replies[conn].empty() ? wire::ApiReply() : replies[conn].back();
+    if (replies[conn].empty()) return {};
+    wire::ApiReply whole = replies[conn].back();  // of a list: all of its pieces
+    while (replies[conn].back().more()) {
+      core->on_piece_taken(now, conn, request.id());
+      pump();
+      whole.MergeFrom(replies[conn].back());
+    }
+    return whole;
   }
   static wire::ApiRequest submission(const model::Request& r) {
     wire::ApiRequest out;
@@ -176,6 +266,7 @@ class World {
     spec.name = "test";
     spec.request = r;
     spec.launch.work_dir = "/tmp";
+    spec.time_limit = {};  // not said
     *s.mutable_spec() = wire::to_wire(spec);
     s.set_script("#!/bin/sh\n");
     return out;
@@ -199,8 +290,11 @@ class World {
       if (it->kind_case() == kind) return &*it;
     return nullptr;
   }
+  /// As the shell does: a message that is refused cuts the link.
   void say(const std::string& node, const wire::NodeToController& m) {
-    core->on_node_message(now, links.at(node), NodePeer{0, "127.0.0.1"}, m);
+    const auto received = wire::receive_node_message(m.SerializeAsString());
+    if (!received) return cut(node);
+    core->on_node_message(now, links.at(node), NodePeer{0, "127.0.0.1"}, *received);
     pump();
   }
   void prepared(const std::string& node, JobId id) {
@@ -252,7 +346,10 @@ class World {
   std::vector<LinkId> closed;
   std::vector<std::string> fenced;
   std::vector<ReadJob> reads;
+  std::vector<std::pair<bool, std::string>> notes;  // for the log: whether it is a warning
   std::string last_error;
+  std::function<void(const Effects&)> on_effects;  ///< Sees them first.
+  uint32_t starts = 1;                             // of the controller; each has a name of its own
   LinkId last_link = 0;
   ConnId last_conn = 0;
 };

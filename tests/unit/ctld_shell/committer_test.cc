@@ -26,6 +26,7 @@ struct Disk {
   std::mutex mutex;
   std::condition_variable wake;
   Mood is = Mood::kWorks;
+  std::string refused = "none";     // what groups with this key are
   std::vector<std::string> groups;  // keys written, one string a commit
 };
 
@@ -39,6 +40,7 @@ class DiskStore final : public store::Store {
     std::string keys;
     for (const store::Batch& batch : batches)
       for (const store::Op& op : batch) keys += std::get<store::PutMeta>(op).key;
+    if (keys.find(disk_.refused) != std::string::npos) return base::fail(base::ErrorCode::kUnavailable, "refused");
     disk_.groups.push_back(keys);
     return {};
   }
@@ -106,7 +108,7 @@ TEST_F(CommitterTest, FailedGroupIsTriedAgainAndQueriesGoOnAfterIt) {
 }
 
 TEST_F(CommitterTest, NothingIsWrittenAfterAGroupThatWasGivenUp) {
-  disk_.set(Disk::Mood::kIsFull);
+  disk_.refused = "1";
   committer_->add(write("1"), say("a"));
   ASSERT_TRUE(until([&] { return !faults_.empty(); }));
   committer_->add(write("2"), say("b"));

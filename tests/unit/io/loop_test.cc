@@ -27,6 +27,22 @@ struct Pipe {
   Fd read, write;
 };
 
+TEST(Loop, TellsHowLongItsTurnsTook) {
+  Loop loop;
+  constexpr base::Duration kBusy = milliseconds(30);
+  const Timer waited = loop.after(milliseconds(1), [&] {
+    const auto begun = Loop::monotonic();
+    while (Loop::monotonic() - begun < kBusy) {
+    }
+    loop.stop();
+  });
+  loop.run();
+  const Loop::Figures figures = loop.figures();
+  EXPECT_GE(figures.longest, kBusy);
+  EXPECT_GE(figures.busy, figures.longest);
+  EXPECT_GT(figures.cpu.us, 0);
+}
+
 TEST(Loop, TimersFireInOrderAndNotEarly) {
   Loop loop;
   std::vector<int> order;

@@ -7,8 +7,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <list>
+#include <map>
 
 #include "io/listener.h"
 
@@ -294,6 +296,47 @@ TEST(Listener, AddressInUseIsNamed) {
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().what, HasSubstr(net.listener->bound_address()));
   EXPECT_THAT(second.error().hint, HasSubstr("another program"));
+}
+
+/// A loopback address that no other process of these tests has.
+std::string own_loopback() {
+  const auto pid = static_cast<uint32_t>(::getpid());
+  return "127." + std::to_string(100 + pid % 100) + "." + std::to_string(pid / 100 % 250) + "." +
+         std::to_string(1 + pid / 25'000 % 250);
+}
+
+TEST(Listener, TakesAFreePortOfARange) {
+  const std::string place = own_loopback() + ":61000-61002";
+  std::map<int, Fd> open;
+  for (int i = 0; i < 3; ++i) {
+    auto fd = Listener::make_socket({.address = place});
+    ASSERT_TRUE(fd) << fd.error().text();
+    const int port = local_address(fd->get()).port();
+    EXPECT_TRUE(port >= 61000 && port <= 61002) << port;
+    EXPECT_TRUE(open.emplace(port, std::move(*fd)).second) << port << " is given twice";
+  }
+  const auto none = Listener::make_socket({.address = place});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, base::ErrorCode::kUnavailable);
+  EXPECT_THAT(none.error().what, HasSubstr("no port of 61000-61002 is free"));
+  open.erase(61001);
+  const auto again = Listener::make_socket({.address = place});
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(local_address(again->get()).port(), 61001);
+}
+
+TEST(Listener, ARangeOfPortsOnEveryInterface) {
+  const auto fd = Listener::make_socket({.address = "*:20000-32000"});
+  ASSERT_TRUE(fd) << fd.error().text();
+  const uint16_t port = local_address(fd->get()).port();
+  EXPECT_TRUE(port >= 20000 && port <= 32000) << port;
+}
+
+TEST(Listener, RefusesWhatIsNoRange) {
+  for (const char* bad :
+       {"127.0.0.1:5-", "127.0.0.1:3000-2000", "127.0.0.1:1-2000", "127.0.0.1:2000-70000", "127.0.0.1:-"})
+    EXPECT_FALSE(Listener::make_socket({.address = bad})) << bad;
+  EXPECT_FALSE(Listener::make_socket({.address = "a-b:99999"})) << "a name with a dash is no range";
 }
 
 TEST(Listener, StarMeansEveryInterface) {

@@ -2,6 +2,8 @@
 // closing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -254,6 +256,47 @@ TEST(Link, AnIdleFloodLocksNobodyOut) {
     ASSERT_TRUE(link->send("still there?", Deadline::in(kLimit)));
     EXPECT_EQ(*link->receive(Deadline::in(kLimit)), "still there?");
   });
+}
+
+TEST(Link, WhoHasComeIsKnownUntilItIsHeard) {
+  World w;
+  const auto heard_until = [&] { return w.server->arrivals().heard_until; };
+  const base::Duration before = io::Loop::monotonic();
+  EXPECT_GE(heard_until(), before) << "nobody is there";
+  const std::vector<io::Fd> waiting = idle_connections(w, 1);
+  const base::Duration came = io::Loop::monotonic();
+  ASSERT_TRUE(w.wait([&] { return w.server->handshake_count() == 1; }));
+  EXPECT_LE(heard_until(), came) << "it has not said who it is";
+  EXPECT_EQ(w.server->arrivals().turned_away.us, 0);
+  const auto link = w.dial(w.dial_options());
+  ASSERT_TRUE(link) << link.error().text();
+  ASSERT_TRUE(w.wait([&] { return w.links.size() == 1; }));
+  EXPECT_LE(heard_until(), came) << "another one has";
+  EXPECT_LE(w.links.front()->came_after(), io::Loop::monotonic());
+  w.links.front()->set_reading(false);
+  ASSERT_TRUE((*link)->send("unread"));
+  ASSERT_TRUE(w.wait([&] { return w.links.front()->has_unread(); }));
+  w.links.front()->set_reading(true);
+  ASSERT_TRUE(w.wait([&] { return !w.links.front()->has_unread(); }));
+}
+
+TEST(Link, WhoSaidSomethingAndWasLetGoIsRemembered) {
+  ServerOptions options;
+  options.max_handshakes = 1;
+  World w(options);
+  const auto turned_away = [&] { return w.server->arrivals().turned_away; };
+  std::vector<io::Fd> first = idle_connections(w, 1);
+  ASSERT_TRUE(w.wait([&] { return w.server->handshake_count() == 1; }));
+  std::vector<io::Fd> second = idle_connections(w, 1);
+  ASSERT_TRUE(w.wait([&] { return w.refused.size() == 1; }));
+  EXPECT_EQ(turned_away().us, 0) << "it had said nothing: a node does so at once";
+  ASSERT_EQ(write(second.front().get(), "x", 1), 1);
+  int on_its_way = 1;
+  const auto has_arrived = [&] { return ioctl(second.front().get(), TIOCOUTQ, &on_its_way) == 0 && on_its_way == 0; };
+  while (!has_arrived()) std::this_thread::yield();
+  std::vector<io::Fd> third = idle_connections(w, 1);
+  ASSERT_TRUE(w.wait([&] { return w.refused.size() == 2; }));
+  EXPECT_GT(turned_away().us, 0);
 }
 
 TEST(Link, RefusedConnectionsThatLingerAreBounded) {

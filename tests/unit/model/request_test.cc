@@ -168,6 +168,23 @@ TEST(Normalise, TasksThatShareAGpuShareANode) {
   EXPECT_EQ(r.max_nodes, 1u);
 }
 
+TEST(Normalise, CoresByGpusAreForJobsWithGpusThatSayNoCpus) {
+  const auto stays = [](uint32_t gpus, uint32_t cpus_per_task, uint32_t cpus_per_gpu) {
+    Request r;
+    r.gpu_counting = gpus > 0 ? GpuCounting::kPerNode : GpuCounting::kNone;
+    r.gpus = gpus;
+    r.cpus_per_task = cpus_per_task;
+    r.cpus_per_gpu = cpus_per_gpu;
+    r.cpus_by_gpus = true;
+    EXPECT_TRUE(normalise(r));
+    return r.cpus_by_gpus;
+  };
+  EXPECT_TRUE(stays(2, 1, 0));
+  EXPECT_FALSE(stays(0, 1, 0));
+  EXPECT_FALSE(stays(2, 2, 0));
+  EXPECT_FALSE(stays(2, 1, 4));
+}
+
 TEST(Normalise, ChecksCpusAndMemoryPerGpu) {
   struct Case {
     const char* title;

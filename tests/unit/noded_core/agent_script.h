@@ -65,10 +65,16 @@ inline std::string describe(const wire::NodeToController& m) {
 inline std::string describe(const wire::ToShepherd& m) {
   if (m.has_go()) return "go";
   if (m.has_signal()) return "signal " + std::to_string(m.signal().signo());
+  if (m.has_stop() && m.stop().lease_over()) return "lease over";
   if (m.has_stop()) return m.stop().kill_now() ? "kill" : "stop " + std::to_string(m.stop().grace_us() / 1'000'000);
   if (m.has_forget()) return "forget";
   if (m.has_suspend()) return "suspend " + std::to_string(m.suspend().round());
   if (m.has_usage_query()) return "use " + std::to_string(m.usage_query().id());
+  if (m.has_places()) {
+    std::string text = "places";
+    for (const std::string& cpus : m.places().cpus()) text += " " + cpus;
+    return text;
+  }
   if (m.has_resume()) return "resume " + std::to_string(m.resume().round());
   return "renew";
 }
@@ -95,6 +101,9 @@ struct Describe {
   std::string operator()(const MeasureShare& e) const { return "measure " + key_text(e.told) + " gpus " + e.gpus; }
   std::string operator()(const MeasureGpus& e) const {
     return "measure gpus " + e.gpus + " of " + key_text(e.told) + " " + std::to_string(e.told.usage().mem());
+  }
+  std::string operator()(const KeepMark& e) const {
+    return "keep " + e.mark.root() + "/" + e.mark.incarnation() + " " + std::to_string(e.mark.commit());
   }
   std::string operator()(const Say&) const { return {}; }
 };
@@ -169,11 +178,21 @@ class AgentScript {
     words >> verb >> arg;
     std::vector<std::string> rest;
     for (std::string word; words >> word;) rest.push_back(word);
-    now = now + base::milliseconds(1);
+    pass(base::milliseconds(1));
     return event(verb, arg, rest);
   }
 
+  /// Both clocks go on; they show different times, so that nobody may take one for the other.
+  void pass(base::Duration d) {
+    now = now + d;
+    agent.set_lease_clock(boot_now());
+  }
+  base::BootTime boot_now() const { return {now.us - 600'000'000}; }
+
   base::Time now{1'000'000'000};
+  std::string state;  // what the controller works from; empty: one without marks
+  uint64_t commit = 0;
+  bool is_behind = false;
   NodeAgent agent;
 
  private:
@@ -197,11 +216,16 @@ class AgentScript {
     *p.mutable_gang() = test_gang(base::split(option(words, "nodes", "n0"), ','));
     *p.mutable_share() = test_share("n0");
     p.mutable_share()->set_gpus(option(words, "gpus", "0-1"));
+    p.mutable_share()->set_cores(option(words, "job", "0-1"));
     p.set_script("#!/bin/sh\n");
     p.set_go(option(words, "go", "") == "yes");
     p.set_lease_us(std::stoll(option(words, "lease", "0")) * 1'000'000);
     p.set_grace_us(30'000'000);
     p.set_allow_root(option(words, "root", "") == "yes");
+    if (const std::string root = option(words, "state", ""); !root.empty()) {
+      p.mutable_placed_in()->set_root(root);
+      p.mutable_placed_in()->set_incarnation("i");
+    }
     return m;
   }
 
@@ -213,6 +237,9 @@ class AgentScript {
     s.set_step(key.step);
     *s.mutable_share() = s.job().share();
     s.mutable_share()->set_tasks(static_cast<uint32_t>(std::stoul(option(words, "tasks", "1"))));
+    s.mutable_share()->set_cores(option(words, "cores", s.share().cores()));
+    s.mutable_request()->set_cpus_per_task(static_cast<uint32_t>(std::stoul(option(words, "-c", "0"))));
+    s.mutable_request()->set_overlap(option(words, "overlap", "") == "yes");
     *s.mutable_gang() = s.job().gang();
     s.set_ticket_key("t");
     return m;
@@ -245,12 +272,13 @@ class AgentScript {
     if (verb == "down") return agent.on_link_down(now, "test");
     if (verb == "beat") return order([&](auto& m) { m.mutable_heartbeat(); });
     if (verb == "echo")  // of the beat sent so many seconds ago
-      return order([&](auto& m) { m.mutable_heartbeat()->set_echo_us((now - base::seconds(std::stoll(arg))).us); });
+      return order(
+          [&](auto& m) { m.mutable_heartbeat()->set_echo_us((boot_now() - base::seconds(std::stoll(arg))).us); });
     if (verb == "registered-echoes") return registered(arg, rest, true);
     if (verb == "refused") return order([&](auto& m) { m.mutable_refused()->set_reason("no"); });
     if (verb == "registered") return registered(arg, rest);
     if (verb == "wait") {
-      now = now + base::seconds(std::stoll(arg));
+      pass(base::seconds(std::stoll(arg)));
       return agent.on_tick(now);
     }
     const RunKey key = parse_key(arg);
@@ -304,6 +332,12 @@ class AgentScript {
       m.mutable_registered()->set_echoes(echoes);
       m.mutable_registered()->set_heartbeat_us(10'000'000);
       m.mutable_registered()->set_timeout_us(60'000'000);
+      if (!state.empty()) {
+        m.mutable_registered()->mutable_mark()->set_root(state);
+        m.mutable_registered()->mutable_mark()->set_incarnation(state + "1");
+        m.set_commit(commit);
+        m.mutable_registered()->set_is_behind(is_behind);
+      }
       if (!arg.empty()) address(m.mutable_registered()->add_wanted(), parse_key(arg));
       for (const std::string& word : rest) address(m.mutable_registered()->add_wanted(), parse_key(word));
     });
@@ -329,6 +363,7 @@ class AgentScript {
     }
     if (verb == "started") m.mutable_started()->set_at_us(now.us);
     if (verb == "exit") m.mutable_exit()->set_code(std::stoi(word(0, "0")));
+    if (verb == "exit") m.mutable_exit()->set_signo(std::stoi(word(1, "0")));
     if (verb == "never") {
       m.mutable_exit()->set_never_started(true);
       m.mutable_exit()->set_reason(static_cast<uint32_t>(model::EndReason::kOutputPath));

@@ -224,7 +224,7 @@ const std::vector<Case> kCases = {
        {"beat", "7.1.s0 < renew"},
        {"wait 21", "> beat"},
        {"down", ""},
-       {"wait 10", "connect; 7.1.s0 < kill"},
+       {"wait 10", "connect; 7.1.s0 < lease over"},
        {"clean 7.1.s0", "release 7.1"},
        {"released 7.1", ""},
        {"up", "> register 7.1=4 7.1.s0=4"},

@@ -264,7 +264,7 @@ const std::vector<Case> kCases = {
        {"beat", "7.1 < renew"},
        {"wait 21", "> beat"},
        {"down", ""},
-       {"wait 10", "connect; 7.1 < kill"},
+       {"wait 10", "connect; 7.1 < lease over"},
        {"clean 7.1", ""},
        {"up", "> register 7.1=4"},
        {"registered 7.1", "> done 7.1 lease"}}}},
@@ -283,7 +283,29 @@ const std::vector<Case> kCases = {
        {"echo 9", ""},
        {"wait 1", "> beat"},
        {"wait 19", "> beat"},
-       {"wait 1", "7.1 < kill"}}}},
+       {"wait 1", "7.1 < lease over"}}}},
+    // The shepherd of an earlier version does not say for what it was told to kill; one whose script came to its end
+    // says that.
+    {"lease_and_a_shepherd_that_does_not_know_of_it",
+     {kLinked,
+      {{"prepare 7.1 go lease=30", "lookup 7.1"},
+       {"user 7.1", "launch 7.1"},
+       {"connected 7.1", ""},
+       {"started 7.1", "> started 7.1"},
+       {"prepare 8.1 go lease=30", "lookup 8.1"},
+       {"user 8.1", "launch 8.1"},
+       {"connected 8.1", ""},
+       {"started 8.1", "> started 8.1"},
+       {"down", ""},
+       {"wait 31", "connect; 7.1 < lease over; 8.1 < lease over"},
+       {"exit 7.1 0 9", ""},
+       {"clean 7.1", ""},
+       {"exit 8.1 0", ""},
+       {"clean 8.1", ""},
+       {"up", "> register 7.1=4 8.1=4"},
+       {"registered 7.1 8.1",
+        "> exited 7.1 0:9 (the node heard nothing from the controller for 30 s); > done 7.1 lease; "
+        "> exited 8.1 0:0; > done 8.1 lease"}}}},
     {"stop_of_what_is_not_here",
      {kLinked,
       {{"stop 9.2", "> done 9.2"}, {"ack-done 9.2", ""}, {"prepare 9.2 go", ""}, {"prepare 9.3 go", "lookup 9.3"}}}},
@@ -328,6 +350,14 @@ TEST(Agent, RefusesOtherUsersWhenItIsNotRoot) {
   EXPECT_EQ(script("prepare 8.1 go uid=1000"),
             "> failed 8.1 (the node daemon of n0 runs as uid 1001 and cannot start jobs of uid 1000 (start gnoded as "
             "root)); forget 8.1");
+}
+
+/// The controller has moved on: what runs by its later order must not be ended for it.
+TEST(Agent, ALateOrderOfAnEarlierAttemptTouchesNothing) {
+  AgentScript script;
+  play(script, kLinked);
+  for (const char* line : {"prepare 7.2 go", "user 7.2", "connected 7.2", "ready 7.2", "started 7.2"}) script(line);
+  EXPECT_EQ(script("prepare 7.1 go"), "");
 }
 
 TEST(Agent, BacksOffWithJitterUpToTenSeconds) {

@@ -2,9 +2,14 @@
 #include "noded/core/step_spec.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
+#include "base/text.h"
 #include "model/job.h"
 #include "model/request.h"
 #include "noded/core/job_env.h"
@@ -119,6 +124,44 @@ TEST_F(StepSpecTest, KeepsTheSubmissionEnvironmentButNotAnEnclosingJobs) {
   EXPECT_FALSE(have.contains(""));
 }
 
+/// What a shell says of a command once its PATH is as /etc/profile leaves it.
+std::string in_a_login_shell(const std::map<std::string, std::string>& have, const std::string& before,
+                             const std::string& command) {
+  std::string line = "env -i";
+  for (const auto& [name, value] : have) line += " " + base::shell_quote(name + "=" + value);
+  line += " /bin/bash -c " + base::shell_quote("PATH=/usr/bin:/bin; " + before + command);
+  FILE* pipe = ::popen(line.c_str(), "r");
+  std::string said(256, 0);
+  said.resize(::fread(said.data(), 1, said.size(), pipe));
+  ::pclose(pipe);
+  return said;
+}
+
+TEST_F(StepSpecTest, JobsFindTheCommandsThatTheyWereSubmittedWith) {
+  const std::filesystem::path folder = ::testing::TempDir() + "commands of slurm " + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "srun") << "#!/bin/sh\necho ran $1\n";
+  std::filesystem::permissions(folder / "srun", std::filesystem::perms::owner_all);
+  node.commands_dir = "/g/bin";
+  node.slurm_commands_dir = folder;
+  node.slurm_commands = {"srun"};
+  const std::string slurm = folder;
+  EXPECT_EQ(env()["PATH"], "/opt/bin:/g/bin") << "by its own name it sees none of Slurm's";
+  EXPECT_FALSE(env().contains("BASH_FUNC_srun%%"));
+  prepare.mutable_spec()->mutable_launch()->set_slurm_names(true);
+  auto have = env();
+  EXPECT_EQ(have["PATH"], slurm + ":/opt/bin:/g/bin");
+  EXPECT_EQ(have["GANGWAY_COMMAND_PATH"], slurm + ":/g/bin");
+  EXPECT_EQ(in_a_login_shell(have, "", "srun here; type -P srun"), "ran here\n" + slurm + "/srun\n");
+  prepare.set_environment("PATH=/x:" + slurm + ":/g/bin");
+  EXPECT_EQ(env()["PATH"], "/x:" + slurm + ":/g/bin") << "it stays where the user put it";
+  prepare.clear_environment();
+  EXPECT_EQ(env()["PATH"], slurm + ":/g/bin:/usr/local/bin:/usr/bin:/bin");
+  node.has_login_file = true;
+  EXPECT_FALSE(env().contains("BASH_FUNC_srun%%"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(StepSpecTest, GpuIndicesAreTheNodesUnlessDevicesAreHidden) {
   prepare.mutable_share()->set_gpus("2-3");
   EXPECT_EQ(env()["CUDA_VISIBLE_DEVICES"], "2,3");
@@ -207,6 +250,7 @@ class AccessSpecTest : public StepSpecTest {
   AccessSpecTest() {
     node.name = "n1";
     node.listen_host = "127.0.1.2";
+    node.step_ports = "61000-61999";
     node.topology.add_numa_nodes()->set_os_index(8);
     prepare.clear_environment();
     *prepare.mutable_share() = test_share("n1");
@@ -271,20 +315,30 @@ TEST_F(AccessSpecTest, LaysTheStepsVariablesOverTheJobs) {
 }
 
 TEST_F(AccessSpecTest, LeavesOutWhatIsOfTheScriptOrOfOneTask) {
-  prepare.mutable_spec()->mutable_request()->set_cpus_per_task(4);
-  prepare.mutable_spec()->mutable_request()->set_tasks_per_node(3);
-  *start.mutable_job() = prepare;
   const auto have = env();
-  for (const char* name : {"ENVIRONMENT", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS", "SLURM_CPUS_PER_TASK",
-                           "GANGWAY_NTASKS_PER_NODE"})
+  for (const char* name : {"ENVIRONMENT", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS"})
     EXPECT_FALSE(have.contains(name)) << name;
   EXPECT_EQ(have.at("HOME"), "/home/ann");  // for a client that sends none
+}
+
+TEST_F(AccessSpecTest, WhatTheJobWasAskedWithHoldsUntilTheStepSaysOtherwise) {
+  EXPECT_FALSE(env().contains("SLURM_CPUS_PER_TASK"));
+  EXPECT_FALSE(env().contains("SLURM_NTASKS_PER_NODE"));
+  start.mutable_job()->mutable_spec()->mutable_request()->set_cpus_per_task(4);
+  start.mutable_job()->mutable_spec()->mutable_request()->set_tasks_per_node(3);
+  EXPECT_EQ(env()["SLURM_CPUS_PER_TASK"], "4");
+  EXPECT_EQ(env()["GANGWAY_NTASKS_PER_NODE"], "3");
+  start.mutable_request()->set_cpus_per_task(2);
+  start.mutable_request()->set_tasks_per_node(1);
+  EXPECT_EQ(env()["SLURM_CPUS_PER_TASK"], "2");
+  EXPECT_EQ(env()["SLURM_NTASKS_PER_NODE"], "1");
 }
 
 TEST_F(AccessSpecTest, GivesEachTaskAPlace) {
   const wire::StepAccess access = spec().access();
   EXPECT_EQ(access.ticket_key(), "key");
   EXPECT_EQ(access.listen(), "127.0.1.2:0");
+  EXPECT_EQ(access.ports(), "61000-61999");
   EXPECT_EQ(access.step(), 3u);
   EXPECT_EQ(access.generation(), 6u);
   EXPECT_EQ(access.gpu_variable(), "CUDA_VISIBLE_DEVICES");

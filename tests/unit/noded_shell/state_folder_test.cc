@@ -76,6 +76,21 @@ TEST_F(StateFolderTest, FindsWhatAnEarlierDaemonLeft) {
   EXPECT_EQ(found[2].exit->code(), 4);
 }
 
+TEST_F(StateFolderTest, WhatAPowerFailureLeftUnreadableIsOfTheBootBeforeIt) {
+  const auto folder = StateFolder::open(dir_);
+  ASSERT_TRUE(folder);
+  EXPECT_TRUE(folder->scan("first boot").empty());
+  std::ofstream(dir_ + "/runs/9.1.pb") << "";
+  fs::create_directory(dir_ + "/steps/10.1");
+  for (int daemon = 0; daemon < 2; ++daemon) {
+    const auto found = folder->scan("second boot");
+    ASSERT_EQ(found.size(), 2u);
+    for (const RecoveredRun& run : found) EXPECT_EQ(run.record.boot_id(), "first boot") << daemon;
+  }
+  std::ofstream(dir_ + "/runs/11.1.pb") << "garbage";  // by a daemon of this boot
+  EXPECT_EQ(folder->scan("second boot").back().record.boot_id(), "second boot");
+}
+
 TEST_F(StateFolderTest, FindsStepsBesideTheirJob) {
   const auto folder = StateFolder::open(dir_);
   ASSERT_TRUE(folder);
@@ -115,6 +130,18 @@ TEST_F(StateFolderTest, AnEmulatedNodeRebootsWhenItsFileGoes) {
   EXPECT_TRUE(first.starts_with(folder->boot_id(false)));
   fs::remove(dir_ + "/boot_id");
   EXPECT_NE(folder->boot_id(true), first);
+}
+
+/// What ran there is dead.
+TEST_F(StateFolderTest, AnEmulatedNodeRebootsWithItsHost) {
+  const auto folder = StateFolder::open(dir_);
+  ASSERT_TRUE(folder);
+  const std::string first = folder->boot_id(true);
+  const std::string of_another_boot = std::string(first.size(), 'x');
+  std::ofstream(dir_ + "/boot_id") << of_another_boot << '\n';
+  const std::string second = folder->boot_id(true);
+  EXPECT_NE(second, of_another_boot);
+  EXPECT_TRUE(second.starts_with(folder->boot_id(false)));
 }
 
 }  // namespace

@@ -101,6 +101,31 @@ TEST(Launcher, IsTheOnlyOneOnItsSocket) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
+TEST(Launcher, LeavesWithItsStepsOnceTheirFoldersAreRemoved) {
+  Node node;
+  const wire::StepSpec spec = node.step("echo $$ > $D/pid; exec sleep 1000");
+  ShepherdPeer peer = node.launch(spec);
+  ASSERT_TRUE(wait_started(peer));
+  const pid_t task = static_cast<pid_t>(std::stol(wait_line(node.dir() + "/pid")));
+  const pid_t shepherd = node.shepherd();
+  std::filesystem::remove_all(spec.dir());
+  for (const char* end : {"", ".lock"}) std::filesystem::remove(node.socket() + end);
+  EXPECT_TRUE(wait_dead(task));
+  EXPECT_TRUE(wait_dead(shepherd));
+  EXPECT_TRUE(wait_dead(node.launcher_pid()));
+}
+
+TEST(Launcher, LeavesTheSocketOfTheOneThatTookItsPlace) {
+  Node node;
+  for (const char* end : {"", ".lock"}) {
+    const std::string path = node.socket() + end;
+    std::filesystem::remove(path);
+    ASSERT_TRUE(proc::replace_file(node.dir(), path.substr(node.dir().size() + 1), "another's", false));
+  }
+  EXPECT_TRUE(wait_dead(node.launcher_pid()));
+  for (const char* end : {"", ".lock"}) EXPECT_TRUE(std::filesystem::exists(node.socket() + end));
+}
+
 TEST(Launcher, LeavesAfterTheLastShepherd) {
   Node node;
   const wire::StepSpec spec = node.step("read line < $D/fifo");
@@ -144,6 +169,22 @@ TEST(Sweep, EndsAStepThatNobodyWatches) {
   const auto process = proc::inspect(pid);
   EXPECT_TRUE(!process || !process->is_alive());
   EXPECT_TRUE(remove_state_dir(spec.dir()));
+}
+
+TEST(StateDir, IsRemovedWithWhateverLiesInIt) {
+  Node node;
+  const std::string dir = node.dir() + "/step";
+  ASSERT_TRUE(make_state_dir(dir));
+  wire::Resize resize;
+  resize.add_nodes("n1");
+  resize.set_uid(::geteuid());
+  resize.set_gid(::getegid());
+  ASSERT_TRUE(write_hosts_file(dir, resize));
+  ASSERT_TRUE(proc::replace_file(dir, "of-a-later-version.new", "x", false));
+  EXPECT_FALSE(is_state_dir_gone(dir));
+  EXPECT_TRUE(remove_state_dir(dir));
+  EXPECT_TRUE(is_state_dir_gone(dir));
+  EXPECT_TRUE(remove_state_dir(dir)) << "nothing to do";
 }
 
 TEST(StateDir, DamagedRecordsAreNoRecords) {

@@ -294,6 +294,51 @@ TEST(Shepherd, LeaseCountsFromWhenTheControllerWasHeard) {
   finish(node, other, late);
 }
 
+TEST(Shepherd, GoesOnWhenItsLeaseIsRenewed) {
+  Node node;
+  wire::StepSpec spec = node.step("exec sleep 1000");
+  constexpr int kLeft = 6;  // seconds
+  // On a machine that has just started nothing can be old: the lease is as long as that is ago.
+  spec.set_heard_boot_us(base::seconds(kLeft).us);
+  spec.set_lease_us(base::boot_time_now().us);
+  ShepherdPeer peer = node.launch(spec);
+  ASSERT_TRUE(wait_started(peer));
+  wire::ToShepherd renewal;
+  renewal.mutable_query()->set_heard_boot_us(base::boot_time_now().us);
+  peer.send(renewal);
+  EXPECT_FALSE(peer.wait([](const wire::FromShepherd& m) { return m.has_exit(); }, (kLeft + 1) * 1000));
+  peer.send(signal_request(SIGKILL, false));
+  ASSERT_TRUE(wait_exit(peer));
+  finish(node, peer, spec);
+}
+
+TEST(Shepherd, LeaseCountsByTheClockThatTheDaemonNames) {
+  Node node;
+  wire::StepSpec spec = node.step("exec sleep 1000");
+  // However long the order was on its way, and however old it calls itself: since the machine started.
+  spec.set_heard_boot_us(1);
+  spec.set_lease_us(base::boot_time_now().us / 2);
+  ShepherdPeer peer = node.launch(spec);
+  const auto ended = wait_exit(peer);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->reason(), code(model::EndReason::kLeaseExpired));
+  finish(node, peer, spec);
+}
+
+TEST(Shepherd, IsToldThatTheLeaseIsOver) {
+  Node node;
+  wire::StepSpec spec = node.step("exec sleep 1000");
+  ShepherdPeer peer = node.launch(spec);
+  ASSERT_TRUE(wait_started(peer));
+  wire::ToShepherd over = stop(0, true);
+  over.mutable_stop()->set_lease_over(true);
+  peer.send(over);
+  const auto exit = wait_exit(peer);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->reason(), code(model::EndReason::kLeaseExpired));
+  finish(node, peer, spec);
+}
+
 TEST(Shepherd, OrdersRenewNoLease) {
   Node node;
   wire::StepSpec spec = node.step("exec sleep 1000");

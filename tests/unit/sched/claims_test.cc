@@ -1,6 +1,8 @@
 // Claims: what others leave for a job is kept for it, as long as it can still become what the job was promised.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cluster_builder.h"
 #include "sched/plan.h"
 
@@ -124,6 +126,36 @@ TEST(Claims, OnAGpuThatIsGoneAreNotWaitedFor) {
   EXPECT_TRUE(p.reservations.empty());  // there are no two nodes that it could have: nothing is kept for it
   c.apply(JobQueued{Lent::lent(4)});
   EXPECT_TRUE(c.starts(c.decide(), 4));
+}
+
+/// Who was told to leave and does not must not bind the job to this place for ever.
+TEST(Claims, ExpireWhereTheOthersDoNotLeaveInTime) {
+  Lent c;
+  c.leave(2);
+  const auto waits_for_claim = [&c] {
+    const Plan p = c.decide();
+    return std::any_of(p.reservations.begin(), p.reservations.end(),
+                       [&](const Reserve& r) { return r.job == JobId(kTaker) && r.start == c.claim.when; });
+  };
+  c.now = c.claim.when + kClaimPatience;
+  EXPECT_TRUE(waits_for_claim());
+  c.now = c.now + base::seconds(1);
+  EXPECT_FALSE(waits_for_claim());
+}
+
+/// The limit came after the others had been told to go.
+TEST(Claims, AreNotHonouredBeyondALimit) {
+  Lent c;
+  std::vector<model::Qos> tree = c.view.quota().tree().list();
+  tree[1].guaranteed.clear();
+  tree[1].limit["gpu"] = 8'000;
+  c.apply(QosSet{tree});
+  c.leave(3);
+  c.leave(2);
+  EXPECT_FALSE(c.starts(c.decide(), kTaker));
+  tree[1].limit["gpu"] = 16'000;
+  c.apply(QosSet{tree});
+  EXPECT_TRUE(c.starts(c.decide(), kTaker));
 }
 
 }  // namespace

@@ -133,6 +133,37 @@ TEST(Place, MemoryUnaskedIsProportional) {
   EXPECT_EQ(place(c.view.capacity(), c.partition(), r).allocation->shares[0].mem_mb, 14'400U);
 }
 
+struct Part {
+  const char* title;
+  uint32_t gpus, tasks, cpus_per_task;
+  uint32_t cores;  ///< Of 32 with 8 GPUs, two threads each.
+};
+
+TEST(Place, CoresUnaskedAreInProportionToTheGpus) {
+  const Part kParts[] = {{"nine tenths of four", 1, 1, 1, 3},
+                         {"of eight", 2, 1, 1, 7},
+                         {"of all", 8, 1, 1, 28},
+                         {"the tasks' if these are more", 1, 10, 1, 5},
+                         {"the least of both", 2, 4, 1, 7}};
+  Cluster c(1, machine(32, 8, 64'000));
+  for (const Part& part : kParts) {
+    model::Request r = tasks(part.tasks, part.cpus_per_task);
+    r.gpu_counting = model::GpuCounting::kPerJob;
+    r.gpus = part.gpus;
+    r.nodes_given = true;
+    EXPECT_EQ(place(c.view.capacity(), c.partition(), r).allocation->shares[0].cores.size(), (part.tasks + 1) / 2)
+        << part.title << ", with -c";
+    r.cpus_by_gpus = true;
+    EXPECT_EQ(place(c.view.capacity(), c.partition(), r).allocation->shares[0].cores.size(), part.cores) << part.title;
+  }
+  model::Request r = gang(1, 1);
+  r.cpus_by_gpus = true;
+  PartitionFacts facts = c.partition();
+  facts.default_cpus_per_gpu = 2;
+  c.apply(PartitionSet{facts});
+  EXPECT_EQ(place(c.view.capacity(), c.partition(), r).allocation->shares[0].cores.size(), 1U) << "the partition's";
+}
+
 struct Refusal {
   const char* what;
   model::Request request;

@@ -130,10 +130,27 @@ TEST(Check, DropsWhatNoLongerHolds) {
   PendingJob grown = job;
   grown.request.min_nodes = 2;
   EXPECT_FALSE(check(c.view.capacity(), grown, start));
+  PendingJob averse = job;
+  averse.request.exclude = {"n1"};
+  EXPECT_FALSE(check(c.view.capacity(), averse, start));
   NodeFacts drained = c.view.capacity().node(NodeId(1))->facts;
   drained.usable = false;
   c.apply(NodeSet{drained});
   EXPECT_FALSE(check(c.view.capacity(), job, start));
+}
+
+TEST(Demand, IsNoLongerThatOfAJobThatLeftTheQueue) {
+  Cluster c(1, machine(16, 8, 64'000));
+  model::Qos q;
+  q.name = "q";
+  c.apply(QosSet{{q}});
+  const auto before = c.view.quota().waiting();
+  PendingJob job = pending(1, gang(1, 8));
+  job.qos = "q";
+  c.apply(JobQueued{job});
+  EXPECT_NE(c.view.quota().waiting(), before);
+  c.apply(JobUnqueued{job.id});
+  EXPECT_EQ(c.view.quota().waiting(), before);
 }
 
 TEST(Queue, EqualRequestsShareAClass) {

@@ -28,5 +28,28 @@ TEST(Refusal, OfFeaturesSaysWhichThereAre) {
   EXPECT_EQ(hint_for({{"a100"}}, {"a100"}), "could run");
 }
 
+TEST(Refusal, OfLocalitySaysThatNothingIsLinked) {
+  model::NodeTopology t = machine(16, 8, 64'000);
+  t.gpu_links.clear();
+  model::Request r = tasks(1);
+  r.gpus = 4;
+  r.locality = {{model::Locality::kNvlink, base::kUnlimited}};
+  for (const auto counting :
+       {model::GpuCounting::kPerJob, model::GpuCounting::kPerNode, model::GpuCounting::kPerTask}) {
+    r.gpu_counting = counting;
+    const Cluster unlinked(2, t);
+    const base::Status verdict = could_ever_run(unlinked.view.capacity(), unlinked.partition(), r);
+    ASSERT_FALSE(verdict);
+    EXPECT_EQ(verdict.error().what, "--locality=nvlink asked; no node of partition main has links between its GPUs");
+    model::NodeTopology pairs = t;  // two and two are linked, which is not enough
+    pairs.gpu_links.assign(8, std::vector<uint64_t>(8, 0));
+    for (size_t g = 0; g < 8; ++g) pairs.gpu_links[g][g ^ 1] = 50'000;
+    const Cluster paired(2, pairs);
+    const base::Status other = could_ever_run(paired.view.capacity(), paired.partition(), r);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().what.find("has links"), std::string::npos) << other.error().what;
+  }
+}
+
 }  // namespace
 }  // namespace gw::sched

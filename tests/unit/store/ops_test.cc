@@ -123,6 +123,28 @@ TEST_F(StoreTest, NamedRowsAreReplaced) {
   EXPECT_EQ(s.meta[0].bytes, "2");
 }
 
+TEST_F(StoreTest, ARunHasARowForEachNode) {
+  open();
+  const base::JobId job(7);
+  ASSERT_TRUE(
+      commit({PutRunNode{job, 0, "n1", 1, "a"}, PutRunNode{job, 0, "n0", 1, "b"}, PutRunNode{job, 0, "n1", 2, "c"},
+              PutRunNode{job, 0, "gone", 2, "d"}, PutRunNode{job, 1, "n1", 2, "e"},
+              PutRunNode{base::JobId(8), 0, "n1", 1, "f"}, DropRunNode{job, 0, "gone"}}));
+  Snapshot s = load();
+  ASSERT_EQ(s.run_nodes.size(), 4u);
+  EXPECT_EQ(s.run_nodes[0].node, "n0");
+  EXPECT_EQ(s.run_nodes[1].node, "n1");
+  EXPECT_EQ(s.run_nodes[1].attempt, 2u);
+  EXPECT_EQ(s.run_nodes[1].bytes, "c");
+  EXPECT_EQ(s.run_nodes[2].step, 1u);
+  EXPECT_EQ(s.run_nodes[3].job, base::JobId(8));
+  ASSERT_TRUE(commit({DropRun{job, 0}}));
+  s = load();
+  ASSERT_EQ(s.run_nodes.size(), 2u);
+  EXPECT_EQ(s.run_nodes[0].bytes, "e");
+  EXPECT_EQ(s.run_nodes[1].bytes, "f");
+}
+
 TEST_F(StoreTest, FirstReplyStaysAndOldOnesGo) {
   open();
   ASSERT_TRUE(commit({PutReply{1000, "id", "first", {10}}, PutReply{1000, "id", "second", {20}},

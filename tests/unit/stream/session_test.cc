@@ -265,6 +265,10 @@ TEST(SessionPeer, ThatBreaksRulesIsClosedWithAReason) {
   EXPECT_THAT(Hostile().ready().says(encode(ControlMessage{1, encode_control(TaskStarted{})})), HasSubstr("missing"));
   EXPECT_THAT(Hostile().ready().says(encode(ControlMessage{0, encode_control(Signal{0, 9})})), HasSubstr("wrong side"));
   EXPECT_THAT(Hostile().ready().says(encode(ControlMessage{0, "?"})), HasSubstr("not known"));
+  Hostile again;
+  const std::string first = encode(ControlMessage{0, encode_control(TaskStarted{})});
+  EXPECT_EQ(again.ready().says(first), "");
+  EXPECT_THAT(again.says(first), HasSubstr("came twice"));
   Hostile taken;
   taken.ready().says(encode(Credit{kIn, 8, 100, false, false}));
   EXPECT_THAT(taken.says(encode(Credit{kIn, 7, 100, false, false})), HasSubstr("back"));

@@ -1,0 +1,77 @@
+// Reading and writing the rows of runs. See run_rows.h.
+#include "ctld/core/run_rows.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "ctld/core/controller.h"
+
+namespace gw::ctld {
+
+RunRows RunRows::read(const std::vector<store::PutRunNode>& rows, Unread& unread) {
+  RunRows out;
+  for (const store::PutRunNode& row : rows) {
+    wire::RunNode node;
+    if (!node.ParseFromString(row.bytes) || node.share().node() != row.node) {
+      unread.try_emplace({row.job, row.step}, &row);
+      continue;
+    }
+    Run& run = out.runs_[{row.job, row.step}];
+    if (row.attempt < run.attempt) continue;
+    if (row.attempt > run.attempt) run = Run{row.attempt, {}};
+    run.nodes[row.node] = std::move(node);
+  }
+  for (const auto& [run, row] : unread) out.runs_.erase(run);
+  return out;
+}
+
+const wire::RunNodes& RunRows::nodes_of(base::JobId job, uint32_t step, uint32_t attempt) const {
+  static const wire::RunNodes kNone;
+  const auto run = runs_.find({job, step});
+  return run == runs_.end() || run->second.attempt != attempt ? kNone : run->second.nodes;
+}
+
+base::Status RunRows::complete(const store::JobRow& row, wire::JobStatus& status) const {
+  if (!status.has_placed() || status.placed().shares_size() > 0) return {};
+  return wire::add_run_nodes(row.nodes, nodes_of(row.id, 0, status.attempt()), *status.mutable_placed());
+}
+
+base::Status RunRows::complete(const store::PutStep& row, wire::Step& step) const {
+  if (step.node_list().empty()) return {};
+  return wire::add_run_nodes(nodes_of(row.job, row.step + 1, step.attempt()), step);
+}
+
+base::Status RunRows::check_complete(const model::Job& job) const {
+  if (job.placed() == nullptr) return {};
+  const wire::RunNodes& nodes = nodes_of(job.id, 0, job.attempt);
+  std::set<std::string_view> named;
+  for (const model::NodeShare& share : job.placed()->allocation.shares) named.insert(share.name);
+  for (const auto& [node, row] : nodes)
+    if (!named.contains(node))
+      return base::fail(base::ErrorCode::kInternal, "it has a run on node " + node + ", which it does not name");
+  return {};
+}
+
+void Controller::put_run_node(const model::Job& job, const model::NodeShare& share) {
+  effects_.writes.push_back(
+      store::PutRunNode{job.id, 0, share.name, job.attempt, wire::run_node(*job.placed(), share).SerializeAsString()});
+}
+
+/// What one node has said of the run.
+void Controller::save_run_node(const model::Job& job, NodeId node) {
+  if (const model::NodeShare* share = share_on(job, node)) put_run_node(job, *share);
+}
+
+/// The job, and what it has on every node: where that changes for all of them at once.
+void Controller::save_run(const model::Job& job) {
+  save(job);
+  for (const model::NodeShare& share : job.placed()->allocation.shares) put_run_node(job, share);
+}
+
+void Controller::save_step_node(const model::Step& step, const model::StepNode& node) {
+  effects_.writes.push_back(store::PutRunNode{step.job, step.number + 1, node.share.name, step.attempt,
+                                              wire::run_node(node).SerializeAsString()});
+}
+
+}  // namespace gw::ctld

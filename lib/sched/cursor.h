@@ -1,0 +1,58 @@
+// Where passes go on that could not look at everybody. A pass gives each user an allowance of steps; the classes of a
+// user that are beyond it are put off, and the passes that follow look at those before they look at any again that was
+// looked at and waits. So nobody's classes, however many, keep another user's, or the last of their own, from being
+// looked at: all have had their turn after as many passes as the allowance goes into them. A pass that runs out of its
+// whole budget goes on in the same way, with everybody's classes. Classes with jobs of several users are nobody's, and
+// never put off. Part of the view, and of its snapshots.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "base/time.h"
+
+namespace gw::sched {
+
+struct JobClass;
+
+class Cursor {
+ public:
+  void begin_pass();
+  /// It was looked at in this round, and waits: no steps are spent on it.
+  bool is_passed(const JobClass& c) const;
+  /// It was looked at, and waits; `is_limited`: whatever room there is.
+  void pass_by(JobClass& c, bool is_limited) const;
+  /// A class of the user has to wait for the next pass.
+  void put_off(uint32_t uid) { put_off_.insert(uid); }
+  /// How a pass ended.
+  enum class End : uint8_t { kWhole, kOutOfSteps, kOutOfStarts };
+  /// `epoch`: of the view that it looked at; `next_change`: first moment at which time alone could change an answer, as
+  /// far as this pass and those that it goes on from have seen. True: somebody is still to be looked at.
+  bool end_pass(uint64_t epoch, End end, base::Time next_change);
+  /// What the passes that the present one goes on from said of that; never() if it goes on from none.
+  base::Time next_change() const { return next_change_; }
+
+  // For snapshots.
+  bool has_run_out() const { return all_since_ > 0; }
+  std::set<uint32_t> users() const;
+  /// As if a pass had left it so; classes that were looked at are to be told by pass_by().
+  void restore(bool has_run_out, const std::set<uint32_t>& users, base::Time next_change, uint64_t epoch);
+
+ private:
+  bool is_more_after(uint64_t epoch, End end);
+
+  /// The passes from the first that put a user's class off to the one after which nobody is to be looked at.
+  struct Round {
+    uint64_t since = 0;  ///< Number of its first pass.
+    uint64_t epoch = 0;  ///< Of the view then.
+  };
+  uint64_t pass_ = 0;       // the present or latest one
+  uint64_t all_since_ = 0;  // first of the passes that ran out of steps, one after the other; 0: the latest has not
+  uint64_t all_epoch_ = 0;  // of the view then
+  base::Time next_change_ = base::Time::never();
+  std::map<uint32_t, Round> rounds_;
+  std::set<uint32_t> put_off_;  // in this pass
+};
+
+}  // namespace gw::sched

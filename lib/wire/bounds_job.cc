@@ -1,0 +1,144 @@
+// Rows of the table of bounds: what jobs and steps say of themselves, in requests and in the store. See bounds.h.
+#include "wire/bounds_rows.h"
+
+namespace gw::wire {
+namespace {
+
+using namespace rows;
+
+constexpr uint64_t kTasks = 100'000'000, kStepTasks = 10'000'000, kCpus = 65'536, kJobGpus = 10'000'000;
+constexpr uint64_t kLineBytes = 128 << 10;  // what execve(2) takes as one argument
+constexpr uint64_t kBindingBytes = 8192;
+constexpr Name kSignalHint = "there are the signals 1 to 64";
+
+constexpr FieldBound signal(uint32_t n, Name name, Name said) {
+  FieldBound f = i32(n, name, 0, kSignals, said);
+  f.hint = kSignalHint;
+  return f;
+}
+
+constexpr FieldBound kFeatureSet[] = {texts(1, "all", 32, kNameBytes, "features of one alternative of --constraint")};
+constexpr MessageBounds kFeatureSetBounds = {"FeatureSet", {}, kFeatureSet};
+
+constexpr FieldBound kLocalityStep[] = {u32(1, "level", 7, "level of --locality"),
+                                        length(2, "wait_us", "wait of --locality")};
+constexpr MessageBounds kLocalityStepBounds = {"LocalityStep", {}, kLocalityStep};
+
+constexpr FieldBound kRequest[] = {
+    u32(1, "min_nodes", kNodes, "-N/--nodes"),
+    u32(2, "max_nodes", kNodes, "-N/--nodes"),
+    u32(3, "tasks", kTasks, "-n/--ntasks"),
+    u32(4, "tasks_per_node", kTasks, "--ntasks-per-node"),
+    u32(5, "cpus_per_task", kCpus, "-c/--cpus-per-task"),
+    u64(6, "mem_per_node_mb", kMostMb, "--mem, in MiB"),
+    u64(7, "mem_per_cpu_mb", kMostMb, "--mem-per-cpu, in MiB"),
+    flag(8, "mem_all"),
+    u32(9, "gpu_counting", 3),
+    u32(10, "gpus", kJobGpus, "number of GPUs"),
+    text(11, "gpu_type", kNameBytes, "type of the GPUs"),
+    parts(12, "features", 256, kFeatureSetBounds, "alternatives of --constraint"),
+    nodes(13, "nodelist", "-w/--nodelist"),
+    nodes(14, "exclude", "-x/--exclude"),
+    flag(15, "exclusive"),
+    flag(16, "nodes_given"),
+    flag(17, "tasks_given"),
+    u32(18, "gpu_milli", 1000, "thousandths of a GPU (shards)"),
+    u32(19, "cpus_per_gpu", kCpus, "--cpus-per-gpu"),
+    u64(20, "mem_per_gpu_mb", kMostMb, "--mem-per-gpu, in MiB"),
+    parts(21, "locality", 8, kLocalityStepBounds, "levels of --locality"),
+    u32(22, "max_switches", kNodes, "--switches"),
+    length(23, "switches_wait_us", "wait of --switches"),
+    u32(24, "segment", kNodes, "--segment"),
+    u32(25, "fit", 3),
+    u32(26, "min_tasks", kTasks, "--min-tasks"),
+    flag(27, "elastic"),
+    flag(28, "cpus_by_gpus"),
+};
+constexpr MessageBounds kRequestBounds = {"Request", "What a job asks for", kRequest};
+
+constexpr FieldBound kLimit[] = {text(1, "key", kKeyBytes, "name of a resource limit"), u64(2, "value")};
+constexpr MessageBounds kLimitBounds = {"LimitsEntry", {}, kLimit};
+
+constexpr FieldBound kLaunch[] = {
+    text(1, "script_hash", 2 * kKeyBytes),
+    text(2, "env_hash", 2 * kKeyBytes),
+    texts(3, "args", 10'000, kLineBytes, "arguments of the batch script"),
+    text(4, "work_dir", kPathBytes, "-D/--chdir"),
+    text(5, "std_out", kPathBytes, "-o/--output"),
+    text(6, "std_err", kPathBytes, "-e/--error"),
+    text(7, "std_in", kPathBytes, "-i/--input"),
+    flag(8, "append_output"),
+    u32(9, "umask", 07777),
+    parts(10, "limits", 64, kLimitBounds, "resource limits"),
+    flag(11, "slurm_names"),
+    text(12, "command", kLineBytes, "command"),
+};
+constexpr MessageBounds kLaunchBounds = {"Launch", {}, kLaunch};
+
+constexpr FieldBound kJobSpec[] = {
+    text(1, "name", 1024, "-J/--job-name"),
+    u32(2, "uid"),
+    u32(3, "gid"),
+    text(4, "user", kNameBytes),
+    text(5, "group", kNameBytes),
+    text(6, "account", kNameBytes, "-A/--account"),
+    text(7, "qos", kNameBytes, "-q/--qos"),
+    texts(8, "partitions", 1'000, kNameBytes, "-p/--partition"),
+    part(9, "request", kRequestBounds),
+    length(10, "time_limit_us", "-t/--time"),
+    moment(11, "begin_us", "-b/--begin"),
+    i64(12, "priority", -kPriority, kPriority, "--priority"),
+    i32(13, "nice", INT32_MIN, INT32_MAX, "--nice"),
+    flag(14, "hold_user"),
+    flag(15, "hold_admin"),
+    flag(16, "requeue"),
+    signal(17, "warn_signo", "--signal"),
+    u32(18, "warn_seconds_before", kLongest / 1'000'000, "seconds of --signal"),
+    flag(19, "warn_batch_only"),
+    text(20, "comment", 16 << 10, "--comment", "keep data out of the comment"),
+    text(21, "submit_host", kNameBytes),
+    text(22, "submit_line", kLineBytes, "command line of the submission"),
+    part(23, "launch", kLaunchBounds),
+    length(24, "time_min_us", "--time-min"),
+    moment(25, "deadline_us", "--deadline"),
+    text(26, "reservation", kNameBytes, "--reservation"),
+    text(27, "gpu_bind", kBindingBytes, "--gpu-bind"),
+    text(28, "gres_flags", 1024, "--gres-flags"),
+    u32(29, "het_job"),
+    u32(30, "het_offset"),
+    u32(31, "het_size"),
+    u32(32, "on_preempt", 3, "--on-preempt"),
+    signal(33, "preempt_signo", "--preempt-signal"),
+    signal(34, "resize_signo", "--resize-signal"),
+    u32(35, "kind", 2),
+    flag(36, "attended"),
+    flag(37, "not_preemptible"),
+};
+
+constexpr FieldBound kStepRequest[] = {
+    text(1, "name", 1024, "-J/--job-name of a step"),
+    u32(2, "tasks", kStepTasks, "-n/--ntasks of a step"),
+    u32(3, "min_nodes", kNodes, "-N/--nodes of a step"),
+    u32(4, "max_nodes", kNodes, "-N/--nodes of a step"),
+    u32(5, "tasks_per_node", kStepTasks, "--ntasks-per-node of a step"),
+    u32(6, "cpus_per_task", kStepTasks, "-c/--cpus-per-task of a step"),
+    u32(7, "gpus_per_task", kStepTasks, "--gpus-per-task of a step"),
+    nodes(8, "nodelist", "-w/--nodelist of a step"),
+    nodes(9, "exclude", "-x/--exclude of a step"),
+    flag(10, "overlap"),
+    flag(11, "whole"),
+    flag(12, "overcommit"),
+    text(20, "cpu_bind", kBindingBytes, "--cpu-bind"),
+    text(21, "gpu_bind", kBindingBytes, "--gpu-bind"),
+    text(22, "mem_bind", kBindingBytes, "--mem-bind"),
+    flag(23, "cyclic"),
+    flag(24, "kept"),
+    flag(25, "terminal"),
+};
+
+}  // namespace
+
+constinit const MessageBounds kJobSpecBounds = {"JobSpec", "What a job says of itself", kJobSpec};
+constinit const MessageBounds kStepRequestBounds = {"StepRequest", "What a step asks for", kStepRequest};
+
+}  // namespace gw::wire

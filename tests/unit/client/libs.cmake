@@ -1,0 +1,1 @@
+set(apart files_only_test.cc step_test.cc)

@@ -1,0 +1,158 @@
+// What a submission takes an update takes, and a restart; what one refuses all refuse.
+#include "ctld/core/spec_rules.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/ctld_core/world.h"
+#include "wire/bounds.h"
+
+namespace gw::ctld {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::gang;
+using ::testing::HasSubstr;
+using testing::World;
+
+/// A job that waits, on a cluster of three nodes in two partitions.
+struct Updated : World {
+  Updated() : World(3) {
+    connect_all();
+    wire::ApiRequest create;
+    wire::Partition& p = *create.mutable_create_partition()->mutable_partition();
+    p.set_name("other");
+    for (const char* node : {"n0", "n1", "n2"}) p.add_nodes(node);
+    p.set_unlimited(true);
+    p.set_max_time_us(base::kUnlimited.us);
+    p.set_default_time_us(base::kUnlimited.us);
+    EXPECT_EQ(ask(0, create).error().what(), "");
+    first = submit(1000, gang(3));
+    id = submit(1000, gang(1));
+  }
+  /// The error, if any.
+  std::string update(const std::function<void(wire::UpdateJobRequest&)>& change) {
+    wire::ApiRequest r;
+    r.mutable_update_job()->add_ids(id.value);
+    change(*r.mutable_update_job());
+    const wire::ApiReply reply = ask(1000, r);
+    if (reply.has_error()) return reply.error().what();
+    return reply.jobs().faults().empty() ? "" : reply.jobs().faults(0).error().what();
+  }
+  /// A controller starts from what is stored, and is the same.
+  void expect_same_after_restart() {
+    const std::string before = core->fingerprint();
+    restart();
+    ASSERT_TRUE(restored) << restored.error().text();
+    EXPECT_EQ(core->fingerprint(), before);
+  }
+  JobId first, id;
+};
+
+std::string many(const std::string& name, int count) {
+  std::string out = name;
+  for (int i = 1; i < count; ++i) out += "," + name;
+  return out;
+}
+
+TEST(Update, PartitionsNamedManyTimesCountOnce) {
+  Updated w;
+  EXPECT_EQ(w.update([](auto& u) { u.set_partition(many("main", 5'000) + "," + many("other", 5'000)); }), "");
+  EXPECT_THAT(w.job(w.id).spec.partitions, ElementsAre("main", "other"));
+  EXPECT_THAT(w.update([](auto& u) { u.set_partition(many("main", 200'000)); }), HasSubstr("Partition: 999999 bytes"));
+  w.expect_same_after_restart();
+}
+
+TEST(Update, NodeListsCountByWhatTheyExpandTo) {
+  Updated w;
+  EXPECT_THAT(w.update([](auto& u) { u.set_exclude("n[0-99999]"); }), HasSubstr("at most 262144"));
+  EXPECT_THAT(w.update([](auto& u) { u.set_nodelist("n[0-999999]"); }), HasSubstr("100000"));
+  EXPECT_THAT(w.update([](auto& u) { u.set_nodelist("n0,n0,n0"); }), "");
+  EXPECT_THAT(w.job(w.id).spec.request.nodelist, ElementsAre("n0"));
+  w.expect_same_after_restart();
+}
+
+TEST(Update, IsHeldAgainstTheWholeSpec) {
+  Updated w;
+  // Each text by itself is within its bound; with the arguments that the job came with they are not.
+  wire::ApiRequest r = World::submission(gang(1));
+  wire::Launch& launch = *r.mutable_submit()->mutable_spec()->mutable_launch();
+  for (int i = 0; i < 250; ++i) launch.add_args(std::string(1'024, 'a'));
+  w.id = JobId(w.ask(1000, r).submit().job_id());
+  ASSERT_TRUE(w.id);
+  EXPECT_THAT(w.update([](auto& u) { u.set_comment(std::string(16 << 10, 'c')); }), HasSubstr("at most 262144"));
+  EXPECT_EQ(w.update([](auto& u) { u.set_comment("short"); }), "");
+  w.expect_same_after_restart();
+}
+
+TEST(Update, OfManyJobsIsBoundedAsAWhole) {
+  Updated w;
+  EXPECT_THAT(w.update([](auto& u) {
+    for (uint32_t id = 0; id < 2'000; ++id) u.add_ids(id);
+    u.set_comment(std::string(16'000, 'c'));
+  }),
+              HasSubstr("for each of 2001 jobs"));
+}
+
+TEST(Update, NodesOutsideTheReservationAreRefusedAsAtSubmission) {
+  Updated w;
+  wire::ApiRequest create;
+  wire::Reservation& r = *create.mutable_create_reservation()->mutable_reservation();
+  r.set_name("course");
+  r.add_nodes("n2");
+  r.add_users("user1000");
+  r.set_start_us((w.now + base::hours(1)).us);
+  r.set_duration_us(base::kUnlimited.us);
+  ASSERT_EQ(w.ask(0, create).error().what(), "");
+  ASSERT_EQ(w.update([](auto& u) { u.set_reservation("course"); }), "");
+  EXPECT_THAT(w.update([](auto& u) { u.set_nodelist("n0"); }), HasSubstr("not in reservation course"));
+  EXPECT_EQ(w.update([](auto& u) { u.set_nodelist("n2"); }), "");
+  w.expect_same_after_restart();
+}
+
+TEST(SpecRules, ReadBackWhatTheyAccept) {
+  model::JobSpec spec;
+  spec.name = "train";
+  spec.partitions = {"b", "a", "b"};
+  spec.request = gang(2);
+  spec.request.exclude = {"n7", "n8", "n7"};
+  spec.request.features = {{"ib", "ib"}, {"ib"}, {"nvlink"}};
+  ASSERT_TRUE(settle_spec(spec));
+  EXPECT_THAT(spec.partitions, ElementsAre("b", "a"));
+  EXPECT_THAT(spec.request.exclude, ElementsAre("n7", "n8"));
+  EXPECT_THAT(spec.request.features, ElementsAre(ElementsAre("ib"), ElementsAre("nvlink")));
+  const std::string bytes = wire::to_wire(spec).SerializeAsString();
+  const auto read = read_spec(bytes);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(wire::to_wire(*read).SerializeAsString(), bytes);
+}
+
+TEST(SpecRules, RefuseTheSameOfARowAndOfASubmission) {
+  model::JobSpec good;
+  good.request = gang(1);
+  const std::vector<std::function<void(model::JobSpec&)>> table = {
+      [](auto& s) {
+        for (int i = 0; i <= 1'000; ++i) s.partitions.push_back(fmt::format("p{}", i));
+      },
+      [](auto& s) { s.comment = std::string(20'000, 'c'); },
+      [](auto& s) { s.begin.us = -1; },
+      [](auto& s) { s.request.max_nodes = 0; },
+      [](auto& s) { s.request.tasks_per_node = UINT32_MAX; },
+      [](auto& s) { s.launch.args.assign(300, std::string(1'000, 'a')); },
+  };
+  ASSERT_TRUE(settle_spec(good));
+  for (size_t i = 0; i < table.size(); ++i) {
+    model::JobSpec spec = good;
+    table[i](spec);
+    const std::string bytes = wire::to_wire(spec).SerializeAsString();
+    const auto settled = settle_spec(spec);
+    const auto read = read_spec(bytes);
+    EXPECT_FALSE(settled) << i;
+    ASSERT_FALSE(read) << i;
+    EXPECT_EQ(settled.error().text(), read.error().text());
+  }
+}
+
+}  // namespace
+}  // namespace gw::ctld

@@ -1,0 +1,1 @@
+set(apart stream_test.cc)

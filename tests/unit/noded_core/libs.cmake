@@ -1,0 +1,1 @@
+set(apart agent_steps_test.cc)

@@ -1,0 +1,1 @@
+set(apart preempt_test.cc)

@@ -1,0 +1,1 @@
+set(apart consolidate_test.cc fair_share_test.cc)

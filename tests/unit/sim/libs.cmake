@@ -1,0 +1,1 @@
+set(apart replay_test.cc)
