@@ -22,6 +22,7 @@ AttachSession::AttachSession(client::Program program, config::Config config, Att
       options_(options),
       line_(loop_, program_, std::move(config)),
       end_of_job_(loop_, line_),
+      end_of_step_(loop_, [this](auto request, auto fn) { line_.call(std::move(request), std::move(fn)); }),
       name_(fmt::format("{}.{}", step.job(), step.step())),
       out_(loop_, attach::Descriptor::for_writing(STDOUT_FILENO), "standard output"),
       error_(loop_, attach::Descriptor::for_writing(STDERR_FILENO), "standard error") {
@@ -62,7 +63,8 @@ attach::StepOptions AttachSession::step_options() const {
 
 Status AttachSession::begin(const wire::Step& step) {
   GW_TRY(plans, plans_to_join(step));
-  code_so_far_ = step.exit_signo() != 0 ? 128 + step.exit_signo() : step.exit_code();
+  step_ = step;
+  step_.clear_nodes();
   std::vector<std::string> gone;
   for (const wire::StepNode& node : step.nodes())
     if (node.is_gone()) gone.push_back(node.share().node());
@@ -76,7 +78,7 @@ Status AttachSession::begin(const wire::Step& step) {
   const bool reads = !options_.layout && (!options_.watch || options.may_detach);
   client_ = std::make_unique<attach::StepClient>(loop_, key_, std::move(options), std::move(plans), out_, error_);
   client_->on_say([this](bool is_error, const std::string& text) { say(is_error, text); });
-  client_->on_done([this](int code) { on_done(code_of_all(code)); });
+  client_->on_done([this](int code) { on_done(code); });
   client_->on_running([this] { on_joined(); });
   client_->on_detach([this] { leave(client::kExitOk); });
   if (reads) client_->take_input(attach::Descriptor::for_reading(STDIN_FILENO));
@@ -109,7 +111,7 @@ void AttachSession::print_layout() {
 }
 
 void AttachSession::leave(int code) {
-  if (!client_ || client_->is_too_early()) return finish(code);
+  if (!client_ || client_->is_too_early() || is_over_) return finish(code);
   is_leaving_ = true;
   leave_terminal(true);
   if (!options_.layout) say(false, fmt::format("left step {}, which goes on", name_));
@@ -140,7 +142,7 @@ void AttachSession::watch_signals() {
 }
 
 void AttachSession::on_interrupt() {
-  if (!is_joined_) return finish(128 + SIGINT);
+  if (!is_joined_ || is_over_) return finish(128 + SIGINT);
   if (only_looks() || interrupts_.next(io::Loop::monotonic()) != attach::Interrupts::Act::kShow)
     return leave(client::kExitOk);
   for (const std::string& line : client_->tasks().state_lines(client_->step())) say(false, line);
@@ -179,6 +181,27 @@ void AttachSession::fail(const base::Error& error) {
 
 void AttachSession::on_done(int code) {
   if (client_->is_too_early()) return try_again();
+  if (client_->has_departed()) return on_end_of_step(code);
+  client_->misses_ends() ? find_codes(code) : on_end_of_step(std::max(code, attach::code_of(step_)));
+}
+
+/// Tasks that ended while this came told nobody here, and the controller may hear of them only now.
+void AttachSession::find_codes(int code) {
+  constexpr base::Duration kLong = base::seconds(1);
+  is_over_ = true;
+  leave_terminal(false);
+  slow_timer_ =
+      loop_.after(kLong, [this] { say(false, "waiting for the controller to know how step " + name_ + " ended"); });
+  end_of_step_.find(ticket_, step_, [this, code](const attach::EndOfStep::Found& found) {
+    slow_timer_.cancel();
+    const int worst = std::max(code, found.code);
+    if (found.is_known) return on_end_of_step(worst);
+    say(true, "the controller does not say how all tasks of step " + name_ + " ended");
+    finish(std::max<int>(worst, client::kExitFailed));
+  });
+}
+
+void AttachSession::on_end_of_step(int code) {
   const bool is_lost = client_->has_lost();
   if (is_leaving_ || (!is_lost && code <= 128)) return finish(code);
   leave_terminal(false);
@@ -206,11 +229,6 @@ void AttachSession::leave_terminal(bool speaks) {
   if (!raw_) return;
   attach::write_to_terminal(STDOUT_FILENO, client_->screen_leave() + (speaks ? "\r\n" : ""));
   raw_.reset();
-}
-
-/// What is known of tasks that ended before this client came counts too.
-int AttachSession::code_of_all(int code) const {
-  return is_leaving_ || code == attach::kExitTakenOver || only_looks() ? code : std::max(code, code_so_far_);
 }
 
 // --- plans ---

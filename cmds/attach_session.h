@@ -1,5 +1,6 @@
 // One run of gattach: a ticket, the step's nodes, and what passes between them and the user.
-// Invariants: leaving never ends the step; signals are answered at any time; the terminal is left as it was found.
+// Invariants: leaving never ends the step; signals are answered at any time; the terminal is left as it was found. Who
+// stays to the end has the code of all tasks, those included that ended before or while this came.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include "attach/allocation.h"
 #include "attach/interrupts.h"
 #include "attach/step_client.h"
+#include "attach/step_end.h"
 #include "attach/terminal.h"
 #include "attach/tickets.h"
 #include "cmds/commands.h"
@@ -34,6 +36,7 @@ class AttachSession {
   auth::KeyPair key_;
   attach::Errands line_;
   attach::EndOfJob end_of_job_;
+  attach::EndOfStep end_of_step_;
   attach::Interrupts interrupts_{true};
   wire::TicketRequest ticket_;
   std::string name_;  // "7.0"
@@ -44,8 +47,9 @@ class AttachSession {
   std::optional<int> exit_code_;
   bool is_joined_ = false;
   bool is_leaving_ = false;
-  io::Timer retry_timer_;
-  int code_so_far_ = 0;  // of nodes whose tasks had ended before
+  bool is_over_ = false;  // and nothing is waited for but the controller's word
+  io::Timer retry_timer_, slow_timer_;
+  wire::Step step_;  // as it was when the ticket came: without nodes
 
   bool only_looks() const { return options_.watch || options_.layout; }
   void on_ticket(base::Result<wire::ApiReply> reply);
@@ -63,10 +67,11 @@ class AttachSession {
   void say(bool is_error, const std::string& text) const;
   void fail(const base::Error& error);
   void on_done(int code);
+  void find_codes(int code);
+  void on_end_of_step(int code);
   void try_again();
   void finish(int code);
   void leave_terminal(bool speaks);
-  int code_of_all(int code) const;
 };
 
 /// Its nodes with their addresses and keys, each with `orders` of nothing but the number of its tasks. Errors: a

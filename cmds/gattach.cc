@@ -93,12 +93,15 @@ client::CommandDoc doc() {
       "at "
       "once. Who watches holds up nobody: what comes faster than it can be shown is left out, and how much that was is "
       "said. Ctrl-C leaves.";
-  d.exit_codes = {{"N", "the highest exit code of the tasks, once they have ended"},
-                  {"128+N", "the highest, of a task that ended by signal N; or signal N ended this program"},
-                  {"0", "left before the end"},
-                  {"1", "refused, a bad option, a connection was lost for good, or the controller is out of reach"},
-                  {"75", "another client took the step over"},
-                  {"141", "nobody reads standard output any more"}};
+  d.exit_codes = {
+      {"N", "the highest exit code of the tasks, once they have ended"},
+      {"128+N", "the highest, of a task that ended by signal N; or signal N ended this program"},
+      {"0", "left before the end"},
+      {"1",
+       "refused, a bad option, a connection was lost for good, or the controller is out of reach or does not "
+       "say how tasks ended"},
+      {"75", "another client took the step over"},
+      {"141", "nobody reads standard output any more"}};
   d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},
                    {"GANGWAY_TIMEOUT", "seconds to keep trying to reach the controller (60)"}};
   d.examples = {{"gattach 7", "back to the shell that grun --pty --keep had started"},

@@ -496,8 +496,7 @@ void Controller::step_over(Time now, const Step& ended) {
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
   drop_step(step);
   if (job == nullptr || job->attempt != step.attempt) return;
-  log_job(now, *job, "step ended",
-          fmt::format("step {} {}{}", step.text(), step.exit.text(), step.detail.empty() ? "" : ": " + step.detail));
+  log_job(now, *job, model::kStepEnded, model::end_line(step));
   // A look into the job by another step leaves it alone.
   const bool is_all = job->spec.kind == model::JobKind::kStep && step.number == 0;
   if (is_all && job->state != JobState::kCompleting) return end_with_step(now, *job, step);

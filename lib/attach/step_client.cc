@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "attach/tickets.h"
 #include "base/reach.h"
 #include "wire/step_channels.h"
 
@@ -277,12 +278,15 @@ void StepClient::on_not_joined(Node& node, const base::Error& reason) {
   if (is_too_early_) return depart(1);
   const bool is_last =
       std::all_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.phase == Phase::kClosed && !n.joined; });
-  if (is_last || reason.what != wire::kTasksHaveEnded) {
+  const bool have_ended = reason.what == wire::kTasksHaveEnded || reason.what == kStepHasEnded;
+  if (!have_ended || (is_last && options_.part == Part::kWatch)) {
     say(true, node.plan.node + ": " + reason.text());
     return depart(1);
   }
+  misses_ends_ = true;
   node.plan.launch.clear_tasks();
   say(false, "the tasks on " + node.plan.node + " have ended");
+  if (is_last) return check_done();
   go_if_ready();
   check_running();
   check_done();

@@ -101,6 +101,10 @@ class StepClient final : private NodeEvents {
   bool is_too_early() const { return is_too_early_; }
   /// The end of some tasks is not known, or some of their output is missing.
   bool has_lost() const { return has_lost_; }
+  /// The tasks of some node had ended before they could be joined or watched: their codes are not among those here.
+  bool misses_ends() const { return misses_ends_; }
+  /// It left before the step's end, was turned away, or has lost a node: its code is not that of the tasks.
+  bool has_departed() const { return is_departing_; }
   /// Every task has run at some time.
   bool is_running() const { return is_running_; }
   /// It joined a step that has a terminal, whose size is this.
@@ -160,6 +164,7 @@ class StepClient final : private NodeEvents {
   bool is_ending_ = false;  // EndTasks was sent
   bool start_failed_ = false;
   bool has_lost_ = false;        // a node's tasks, or output
+  bool misses_ends_ = false;     // of a node's tasks
   std::optional<int> mpi_code_;  // a node of an MPI program failed: the exit code at least
   bool is_departing_ = false;
   bool is_too_early_ = false;

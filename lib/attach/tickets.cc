@@ -33,7 +33,7 @@ void ask(const std::shared_ptr<NodeTickets>& node, stream::Client::TicketFn give
     node->is_asking = false;
     const auto fn = std::exchange(node->latest, {});
     if (!reply && reply.error().code == base::ErrorCode::kNotFound)
-      return fn(base::fail(base::ErrorCode::kNotFound, "the connection was lost, and the step has ended meanwhile"));
+      return fn(base::fail(base::ErrorCode::kNotFound, kStepHasEnded));
     if (!reply) return fn(base::pass(reply));
     if (has_gone(reply->step().step(), node->name))
       return fn(base::fail(base::ErrorCode::kConflict, wire::kTasksHaveEnded));

@@ -11,13 +11,17 @@
 
 namespace gw::attach {
 
+/// The answer for a step that the controller has no more. A client that never had the node's session only came too
+/// late.
+constexpr const char* kStepHasEnded = "the connection was lost, and the step has ended meanwhile";
+
 class Tickets {
  public:
   /// `line` outlives every session. `first` may be empty.
   Tickets(Errands& line, wire::TicketRequest request, std::string first)
       : line_(line), request_(std::move(request)), first_(std::move(first)) {}
   /// For the session with one node. A node of which the controller says meanwhile that its tasks have ended is not
-  /// waited for: the answer is the error wire::kTasksHaveEnded.
+  /// waited for: the answer is the error wire::kTasksHaveEnded; or kStepHasEnded.
   stream::Client::AskFn for_node(const std::string& node = {}) const;
 
  private:

@@ -3,7 +3,9 @@
 // other step of the job, unless it overlaps.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -66,5 +68,12 @@ struct Step {
   std::string text() const { return job.text() + "." + std::to_string(number); }
   bool operator==(const Step&) const = default;
 };
+
+/// The kind of the line by which the history of a job tells that a step is over.
+constexpr const char* kStepEnded = "step ended";
+/// That line: "step 7.0 4:0", and why, if there is something to say. Commands read it: an older one reads it, too.
+std::string end_line(const Step& step);
+/// The exit status in a line of that kind, if it is of the step that is called "7.0".
+std::optional<ExitStatus> exit_in(std::string_view end_line, std::string_view step);
 
 }  // namespace gw::model

@@ -197,6 +197,38 @@ def test_tasks_that_ended_before_count_too(cluster, last):
     assert client.returncode == max(3, last)
 
 
+def is_running(pid_file):
+    pid = pid_file.read_text().strip() if pid_file.exists() else ""
+    return not pid or os.path.exists(f"/proc/{pid}")
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_tasks_of_whose_end_the_controller_does_not_know_yet_count_too(cluster, last):
+    at = cluster.work / f"late{last}"
+    at.mkdir()
+    script = (f"echo $$ > {at}/pid$SLURM_PROCID; while ! test -e {at}/go$SLURM_PROCID; do sleep 0.05; done; "
+              "exit $((4 * SLURM_PROCID))")
+    job = detached(cluster, script, "-N2", "-n2")
+    ended = [0, 1] if last else [1]
+    for i in ended:
+        cluster.kill(f"gnoded.n{i}", signal.SIGSTOP)
+    try:
+        for i in ended:
+            (at / f"go{i}").touch()
+            wait_for(lambda: not is_running(at / f"pid{i}"), "the end of the task")
+        client = cluster.popen("gattach", job, stderr=subprocess.PIPE)
+        assert "the tasks on n" in client.stderr.readline()
+        (at / "go0").touch()
+        said = ""
+        while "waiting for the controller to know how" not in said:
+            said = client.stderr.readline()
+            assert said, f"it did not wait, and ended with {client.wait()}"
+    finally:
+        cluster.kill_stopped()
+    _, said = client.communicate(timeout=60)
+    assert client.returncode == 4, said
+
+
 def test_a_step_that_has_not_started_is_waited_for(cluster):
     job = cluster.submit("sleep 1000", "-N1", "-w", "n0")
     cluster.wait_state(job, "RUNNING")

@@ -1,9 +1,10 @@
-// Small text parsers: numbers, sizes, shell words, quoting, and what makes text printable.
+// Small text parsers: numbers, sizes, shell words, quoting, ends of steps, and what makes text printable.
 #include "base/screen_queries.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "client/display.h"
 #include "cmds/batch_script.h"
+#include "model/step.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gw::fuzz {
@@ -43,10 +44,21 @@ void check_width(std::string_view text) {
   }
 }
 
+void check_end_of_step(std::string_view text) {
+  const auto exit = model::exit_in(text, "7.0");
+  if (!exit) return;
+  FUZZ_CHECK(exit->code >= 0 && exit->code <= 255 && exit->signo >= 0 && exit->signo <= 255);
+  model::Step step;
+  step.job = base::JobId(7);
+  step.exit = *exit;
+  FUZZ_CHECK(model::exit_in(model::end_line(step), "7.0") == exit);
+}
+
 bool run(std::string_view input) {
   const bool is_number = check_numbers(input);
   const bool is_words = check_words(input);
   check_width(input);
+  check_end_of_step(input);
   FUZZ_CHECK(is_showable(base::printable(input)) && base::printable(input).find('\n') == std::string::npos);
   FUZZ_CHECK(base::join(base::split(input, ','), ",") == input);
   const std::string quiet = base::without_queries(input);

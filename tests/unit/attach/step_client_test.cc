@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "attach/tickets.h"
 #include "tests/unit/attach/fake_step.h"
 
 namespace gw::attach {
@@ -12,6 +13,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 /// Bytes of every value, without a period that divides a buffer.
 std::string noise(size_t n) {
@@ -297,15 +299,49 @@ TEST(StepClient, ANodeWhoseTasksHaveEndedHoldsUpNobodyWhoJoins) {
   step.refuse(1, wire::kTasksHaveEnded);
   EXPECT_EQ(step.run_to_end(4), 4);
   EXPECT_THAT(step.said, Contains("the tasks on n1 have ended"));
+  EXPECT_TRUE(step.client->misses_ends()) << "nobody told how they ended";
+  EXPECT_FALSE(step.client->has_departed());
 }
 
-TEST(StepClient, WhoJoinsTooLateIsTold) {
+TEST(StepClient, OfANodeThatHasGoneWhileItWasDialedTheTasksHaveEnded) {
+  JoinedStep step;
+  step.refuse(1, kStepHasEnded);
+  EXPECT_EQ(step.run_to_end(4), 4);
+  EXPECT_THAT(step.said, Contains("the tasks on n1 have ended"));
+  EXPECT_TRUE(step.client->misses_ends());
+}
+
+TEST(StepClient, WhoHasTheCodesOfAllTasksMissesNone) {
+  JoinedStep step;
+  step.nodes[1]->at_join = [](FakeNode& n) {
+    n.tell_joined({3});
+    n.over(0);
+  };
+  EXPECT_EQ(step.run_to_end(4), 4);
+  EXPECT_FALSE(step.client->misses_ends());
+}
+
+TEST(StepClient, WhoJoinsWhenAllTasksHaveEndedMissesTheirCodes) {
   JoinedStep step;
   step.refuse(0, wire::kTasksHaveEnded);
   step.refuse(1, wire::kTasksHaveEnded);
+  bool is_running = false;
+  step.make({1, 1});
+  step.client->on_running([&] { is_running = true; });
+  step.start();
+  EXPECT_EQ(step.finish(), 0);
+  EXPECT_THAT(step.said, UnorderedElementsAre("the tasks on n0 have ended", "the tasks on n1 have ended"));
+  EXPECT_TRUE(step.client->misses_ends());
+  EXPECT_FALSE(step.client->has_departed());
+  EXPECT_FALSE(step.client->is_too_early() || is_running);
+}
+
+TEST(StepClient, WhoIsRefusedHasDeparted) {
+  JoinedStep step;
+  step.refuse(1, "another client has this step, which was not started with --keep");
   EXPECT_EQ(step.run_to_end(0), 1);
-  EXPECT_THAT(step.said, Contains(HasSubstr("error: ")));
-  EXPECT_FALSE(step.client->is_too_early());
+  EXPECT_THAT(step.said, ElementsAre(HasSubstr("error: n1: another client has this step")));
+  EXPECT_TRUE(step.client->has_departed());
 }
 
 TEST(StepClient, WhoJoinsTooEarlyMayTryAgain) {

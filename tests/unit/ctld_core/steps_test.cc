@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/ctld_core/step_world.h"
 
 namespace gw::ctld::testing {
@@ -342,6 +344,11 @@ TEST(Steps, OfAJobThatIsOneEndIt) {
   w.step_gone("n0", 0);
   w.step_gone("n1", 0);
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
+  const auto is_told = [&](const store::Event& line) {
+    const bool is_it = line.job == w.id && line.kind == model::kStepEnded;
+    return is_it && model::exit_in(line.text, w.id.text() + ".0") == model::ExitStatus{0, 9};
+  };
+  EXPECT_TRUE(std::any_of(w.store.events.begin(), w.store.events.end(), is_told)) << "gattach reads it";
   w.done("n0", w.id);
   w.done("n1", w.id);
   EXPECT_EQ(w.state(w.id), JobState::kFailed);
