@@ -15,56 +15,6 @@ using model::Job;
 using model::JobState;
 using model::Outcome;
 
-namespace {
-
-bool is_change(wire::ApiRequest::KindCase kind) {
-  using Kind = wire::ApiRequest;
-  switch (kind) {
-    case Kind::kSubmit:
-    case Kind::kCancel:
-    case Kind::kUpdateJob:
-    case Kind::kJobAction:
-    case Kind::kUpdateNode:
-    case Kind::kUpdatePartition:
-    case Kind::kReconfigure:
-    case Kind::kCreateReservation:
-    case Kind::kUpdateReservation:
-    case Kind::kDeleteReservation:
-    case Kind::kChangeQuotas:
-    case Kind::kCheckpointed:
-    case Kind::kCreatePartition:
-    case Kind::kDeletePartition:
-    case Kind::kSignalStep:
-    case Kind::kEndAllocation:
-    case Kind::kDeleteHeldAside:
-      return true;
-    case Kind::kListJobs:
-    case Kind::kShowJob:
-    case Kind::kWaitJob:
-    case Kind::kListNodes:
-    case Kind::kListPartitions:
-    case Kind::kListPriorities:
-    case Kind::kListReservations:
-    case Kind::kShowConfig:
-    case Kind::kPing:
-    case Kind::kBackup:
-    case Kind::kTakeSnapshot:
-    case Kind::kListQuotas:
-    case Kind::kShowShares:
-    case Kind::kExplainQuota:
-    case Kind::kCreateStep:  // asked again with the same key it gives the same step
-    case Kind::kTicket:
-    case Kind::kListSteps:
-    case Kind::kStepUsage:
-    case Kind::kListHeldAside:
-    case Kind::KIND_NOT_SET:
-      return false;
-  }
-  return false;
-}
-
-}  // namespace
-
 base::Error denied_job(const Job& job) {
   return {base::ErrorCode::kDenied,
           fmt::format("access denied to job {}: it belongs to {}", job.id.value, job.spec.user),
@@ -72,22 +22,23 @@ base::Error denied_job(const Job& job) {
 }
 
 void Controller::on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  const auto kind = request.kind_case();
-  const bool is_changing = is_change(kind) && !request.client_id().empty();
+  const wire::RequestRow& row = wire::row_of(request.kind_case());
+  const bool is_changing = row.effect == wire::Effect::kChanges && !request.client_id().empty();
   if (const base::Duration wait = wait_of(now, caller, request, is_changing); wait.us > 0)
     return refuse_for_now(conn, request.id(), wait);
-  if (kind == wire::ApiRequest::KIND_NOT_SET)
+  if (row.grant == Grant::kNobody)
     return reply_error(conn, request.id(),
                        {base::ErrorCode::kProtocol, "the controller does not know this kind of request",
                         "the command may be newer than the controller"});
-  const Grant grant = grant_of(kind);
   const Role role = is_admin(settings_, caller) ? Role::kAdmin : Role::kOther;
   // What concerns single jobs is asked again for each of them.
-  if (!is_allowed(grant, role) && grant != Grant::kOwnJobs)
-    return reply_error(conn, request.id(), {base::ErrorCode::kDenied, "permission denied", denial(grant)});
+  if (!is_allowed(row.grant, role) && row.grant != Grant::kOwnJobs)
+    return reply_error(conn, request.id(), {base::ErrorCode::kDenied, "permission denied", denial(row.grant)});
   if (is_changing && answer_again(conn, caller, request)) return;
-  if (!store_fault_.empty() && kind == wire::ApiRequest::kCancel) return cancel_unwritten(now, conn, caller, request);
-  if (!store_fault_.empty() && kind != wire::ApiRequest::kPing) return refuse_for_store(conn, request.id());
+  if (!store_fault_.empty() && row.while_unwritable == wire::WhileUnwritable::kStopsRuns)
+    return cancel_unwritten(now, conn, caller, request);
+  if (!store_fault_.empty() && row.while_unwritable == wire::WhileUnwritable::kRefused)
+    return refuse_for_store(conn, request.id());
   dispatch(now, conn, caller, request);
 }
 
