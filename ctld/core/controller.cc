@@ -43,11 +43,9 @@ Controller::Controller(Settings settings, Time now)
 
 Effects Controller::take_effects_early() {
   save_usage();
-  for (store::Op& row : lineage_.unsaved()) effects_.writes.push_back(std::move(row));
-  mark_effects();
-  Effects out = std::move(effects_);
-  effects_ = Effects{};
-  return out;
+  for (store::Op& row : lineage_.unsaved()) out_.write(std::move(row));
+  mark_messages();
+  return out_.take(feed_.take());
 }
 
 Effects Controller::take_effects() {
@@ -59,9 +57,9 @@ Effects Controller::take_effects() {
 
 /// Nodes are told how far the state has come, and which ids were given, with what they get. Beats do not wait for the
 /// disk: they cannot say the first, and say the second, since an id that was never given in the end does no harm.
-void Controller::mark_effects() {
-  if (!effects_.writes.empty()) lineage_.next_commit();
-  for (Outgoing& out : effects_.out)
+void Controller::mark_messages() {
+  if (out_.has_writes()) lineage_.next_commit();
+  for (Outgoing& out : out_.messages())
     if (ToNode* message = std::get_if<ToNode>(&out); message != nullptr) {
       if (!message->at_once) message->message.set_commit(lineage_.commit());
       message->message.set_next_job(next_job_.value);
@@ -78,26 +76,6 @@ store::Batch Controller::take_late_rows() {
     if (const auto it = steps_.find(key); it != steps_.end())
       rows.push_back(store::PutStep{key.first, key.second, wire::stored_step(it->second).SerializeAsString()});
   return rows;
-}
-
-void Controller::note(std::string text, bool is_warning) { effects_.out.push_back(Note{is_warning, std::move(text)}); }
-
-void Controller::reply(ConnId conn, uint64_t request_id, wire::ApiReply message) {
-  message.set_id(request_id);
-  effects_.out.push_back(Reply{conn, std::move(message)});
-}
-
-void Controller::reply_error(ConnId conn, uint64_t request_id, const base::Error& error) {
-  wire::ApiReply message;
-  *message.mutable_error() = wire::to_wire(error);
-  reply(conn, request_id, std::move(message));
-}
-
-void Controller::emit(sched::DeltaKind kind) {
-  if (const auto* queued = std::get_if<sched::JobQueued>(&kind)) in_line_.insert(queued->job.id);
-  if (const auto* gone = std::get_if<sched::JobUnqueued>(&kind)) in_line_.erase(gone->id);
-  if (const auto* placed = std::get_if<sched::JobPlaced>(&kind)) in_line_.erase(placed->id);
-  effects_.deltas.push_back(sched::Delta{++epoch_, std::move(kind)});
 }
 
 uint64_t& Controller::job_count(model::JobState state) { return job_counts_[static_cast<size_t>(state)]; }
@@ -165,32 +143,14 @@ void Controller::save(const model::Job& job) {
   GW_CHECK(job.is_consistent());
   late_jobs_.erase(job.id);
   if (job.ended() != nullptr)
-    effects_.writes.push_back(store::EndJob{row_of(job, false)});
+    out_.write(store::EndJob{row_of(job, false)});
   else
-    effects_.writes.push_back(store::PutJobStatus{row_of(job, false)});
-}
-
-void Controller::log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text,
-                         uint32_t uid) {
-  effects_.writes.push_back(store::Event{now, job.id, {}, kind, text, uid});
-  note(fmt::format("job {}: {}{}{}", job.id.value, kind, text.empty() ? "" : ": ", base::printable(text, 500)));
-}
-
-/// An event that is nobody's: of a partition, a reservation, the quotas.
-void Controller::log_event(Time now, const std::string& kind, const std::string& text, uint32_t uid) {
-  effects_.writes.push_back(store::Event{now, {}, {}, kind, text, uid});
-  note(kind + ": " + base::printable(text, 500));
-}
-
-void Controller::log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text,
-                          uint32_t uid) {
-  effects_.writes.push_back(store::Event{now, {}, node.config.name, kind, text, uid});
-  note(fmt::format("node {}: {}: {}", node.config.name, kind, text), kind != "registered");
+    out_.write(store::PutJobStatus{row_of(job, false)});
 }
 
 void Controller::save_node(const model::Node& node) {
   stored_nodes_[node.id] = hash_of_stored(node);
-  effects_.writes.push_back(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
+  out_.write(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
 }
 
 /// Most nodes come back as they were.
@@ -213,9 +173,9 @@ bool Controller::advance(model::Job& job, model::JobEvent event) {
   const auto to = model::next_state(job.state, event);
   if (!to) {
     ++misfits_;
-    note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
-                     model::long_name(job.state)),
-         true);
+    out_.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
+                          model::long_name(job.state)),
+              true);
     return false;
   }
   --job_count(job.state);
@@ -265,12 +225,10 @@ void Controller::on_store_state(const std::string& why) {
   const bool is_new = store_fault_.empty();
   store_fault_ = why;
   if (is_new) repeat_stops();
-  note(why.empty() ? "the state can be written again" : "the state cannot be written: " + why, !why.empty());
+  out_.note(why.empty() ? "the state can be written again" : "the state cannot be written: " + why, !why.empty());
 }
 
-void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) {
-  effects_.out.push_back(Reply{conn, std::move(message)});
-}
+void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) { out_.send(Reply{conn, std::move(message)}); }
 
 void Controller::on_client_gone(Time now, ConnId conn) {
   client_left(now, conn);

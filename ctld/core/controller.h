@@ -25,9 +25,11 @@
 #include "ctld/core/kept_replies.h"
 #include "ctld/core/kept_scripts.h"
 #include "ctld/core/lease_watch.h"
+#include "ctld/core/ledger.h"
 #include "ctld/core/lineage.h"
 #include "ctld/core/listings.h"
 #include "ctld/core/metrics.h"
+#include "ctld/core/outbox.h"
 #include "ctld/core/quota_book.h"
 #include "ctld/core/request_rate.h"
 #include "ctld/core/run_rows.h"
@@ -112,7 +114,7 @@ class Controller {
 
   const std::map<JobId, model::Job>& jobs() const { return jobs_; }
   const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
-  const sched::Capacity& ledger() const { return ledger_; }
+  const sched::Capacity& ledger() const { return ledger_.capacity(); }
   const Timers& timers() const { return timers_; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.
   Metrics metrics(Time now) const;
@@ -161,7 +163,6 @@ class Controller {
   size_t live_jobs_ = 0;                  // not ended
   bool entering_ = false;                 // the rows of new jobs are written once all of them are there
   decltype(Metrics::jobs) job_counts_{};  // of jobs_ by state
-  std::unordered_set<JobId> in_line_;     // before the scheduler
   std::map<NodeId, model::Node> nodes_;
   std::unordered_map<std::string, NodeId> node_ids_;
   std::map<std::string, model::Partition> partitions_;
@@ -188,14 +189,14 @@ class Controller {
   std::vector<sched::WouldMove> found_moves_;          // by the dry runs of the last plan
   std::map<JobId, std::set<std::string>> told_moves_;  // of jobs that wait: what dry runs found
   std::vector<sched::PartitionFragmentation> fragmentation_;
-  sched::Capacity ledger_;
-  std::optional<sched::Capacity> empty_;  // see empty_cluster()
+  Outbox out_;
+  SchedulerFeed feed_;
+  Ledger ledger_{feed_};
   sched::UsageMeter<uint32_t> users_;
   sched::UsageMeter<std::string> qos_use_;
   std::map<uint32_t, double> told_use_;         // GPU-seconds of users, as the scheduler was told
   std::map<std::string, double> told_qos_use_;  // likewise
   bool is_usage_armed_ = false;
-  uint64_t epoch_ = 0;
   uint64_t quota_epoch_ = 0;  // when the tree of quotas, or the QOS of a job, changed last
   Timers timers_;
   LeaseWatch lease_watch_;
@@ -233,19 +234,11 @@ class Controller {
   std::string store_fault_;
   uint64_t misfits_ = 0;
   std::map<std::string, PreemptionFigures> preemptions_;  // by QOS
-  Effects effects_;
 
   // controller.cc: shared by all handlers
-  void mark_effects();
-  void note(std::string text, bool is_warning = false);
-  void reply(ConnId conn, uint64_t request_id, wire::ApiReply reply);
-  void reply_error(ConnId conn, uint64_t request_id, const base::Error& error);
-  void emit(sched::DeltaKind kind);
+  void mark_messages();
   uint64_t& job_count(model::JobState state);
   void save(const model::Job& job);
-  void log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid = 0);
-  void log_event(Time now, const std::string& kind, const std::string& text, uint32_t uid);
-  void log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid = 0);
   void save_node(const model::Node& node);
   void save_node_if_changed(const model::Node& node);
   static size_t hash_of_stored(const model::Node& node);
@@ -335,7 +328,6 @@ class Controller {
   static bool goes_alone(const model::Job& job);
   void go_together(Time now, model::Job& job);
   void stop_siblings(Time now, const model::Job& job, const model::Outcome& outcome);
-  sched::Capacity& empty_cluster();
   base::Status check_together(const std::vector<const model::JobSpec*>& components);
   std::set<uint32_t> with_components(std::set<uint32_t> ids);
   void add_components_of_leaders(wire::JobFilter& filter) const;
@@ -350,7 +342,6 @@ class Controller {
   // lifecycle.cc
   sched::PendingJob pending_of(const model::Job& job) const;
   void consider(Time now, model::Job& job);
-  void unqueue(const model::Job& job);
   void forget_old_waits();
   void expect_end(const model::Job& job, Time when, bool is_leaving = false);
   void commit_group(Time now, const sched::Group& group);

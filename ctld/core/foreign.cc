@@ -60,16 +60,17 @@ Kin Controller::hear_of_state(Time now, const Node& node, const wire::Register& 
   const bool is_count_lost = held_.find(store::word_of(store::RowKind::kSetting), "next_job") != nullptr;
   if (!is_news && !is_count_lost) return seen;
   if (const uint32_t next = first_unknown_job(m); next > next_job_.value) {
-    note(fmt::format("node {} knows jobs up to {}: ids go on from there", node.config.name, next - 1));
+    out_.note(fmt::format("node {} knows jobs up to {}: ids go on from there", node.config.name, next - 1));
     next_job_ = JobId(next);
-    effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
+    out_.write(store::PutMeta{"next_job", next_job_.text()});
   }
-  if (seen != Kin::kOurs) log_node(now, node, "knows more", fmt::format("it has seen {}", words_for(seen)));
+  if (seen != Kin::kOurs) out_.node_event(now, node, "knows more", fmt::format("it has seen {}", words_for(seen)));
   if (!foreign_.on(node.id).empty())
-    log_node(now, node, "foreign runs",
-             fmt::format("{} go on, though the state does not know them; no new jobs there until they have ended: "
-                         "gcontrol update nodename={} foreign=end",
-                         foreign_.text_on(node.id), node.config.name));
+    out_.node_event(
+        now, node, "foreign runs",
+        fmt::format("{} go on, though the state does not know them; no new jobs there until they have ended: "
+                    "gcontrol update nodename={} foreign=end",
+                    foreign_.text_on(node.id), node.config.name));
   if (seen == Kin::kNewer) await_all_nodes(now);
   return seen;
 }
@@ -88,7 +89,7 @@ void Controller::want_foreign(NodeId node, const wire::Register& m, wire::Regist
 void Controller::await_all_nodes(Time now) {
   if (heard_by_) return;
   heard_by_ = now + settings_.node_timeout;
-  note(
+  out_.note(
       fmt::format("the state is older than what nodes know: no job starts before all nodes have said what they run, or "
                   "until {}",
                   base::format_time(heard_by_)),
@@ -173,7 +174,7 @@ bool Controller::foreign_message(Time now, NodeId node, const wire::NodeToContro
 void Controller::foreign_exited(Time now, NodeId node, const wire::BatchExited& m) {
   const ForeignRun run = *foreign_.find(node, m.job(), m.attempt());
   model::Outcome outcome = outcome_of(m, name_of(node), now);
-  log_node(
+  out_.node_event(
       now, nodes_.at(node), "foreign run ended",
       fmt::format("{} {}{}{}", run.text(), outcome.exit.text(), outcome.detail.empty() ? "" : ": ", outcome.detail));
   for (const ForeignRun& part : foreign_.parts_of(run)) stop_foreign(part);
@@ -185,7 +186,7 @@ void Controller::foreign_exited(Time now, NodeId node, const wire::BatchExited& 
 
 /// Takes over how a run ended that a newer state had placed.
 void Controller::settle(Time now, Job& job, const ForeignRun& run, model::Outcome outcome) {
-  unqueue(job);
+  feed_.tell(sched::JobUnqueued{job.id});
   refuse_steps(job, "the job has ended");
   model::Placed placed;
   placed.partition = job.spec.partitions.front();
@@ -193,8 +194,8 @@ void Controller::settle(Time now, Job& job, const ForeignRun& run, model::Outcom
   job.phase = std::move(placed);
   job.attempt = std::max(job.attempt, run.attempt);
   if (!advance(job, model::JobEvent::kStop)) return;
-  log_job(now, job, "settled",
-          fmt::format("by its run {} on {}, which a newer state had placed", run.text(), name_of(run.node)));
+  out_.job_event(now, job, "settled",
+                 fmt::format("by its run {} on {}, which a newer state had placed", run.text(), name_of(run.node)));
   end(now, job, std::move(outcome));
 }
 
@@ -224,7 +225,7 @@ void Controller::foreign_gone(Time now, NodeId id, uint32_t job_id, uint32_t att
   if (std::none_of(left.begin(), left.end(), [&](const ForeignRun& run) { return run.job == job_id; }))
     held_may_run(node, job_id, false);
   if (foreign_.on(id).empty()) {
-    log_node(now, node, "foreign runs", "the last one is gone");
+    out_.node_event(now, node, "foreign runs", "the last one is gone");
     publish_node(node);
   }
   Job* job = find_job(JobId(job_id));
@@ -239,7 +240,7 @@ void Controller::hold_what_may_have_ended(Job& job, NodeId node) {
   const bool goes_on = generation_on(job, node) != 0;  // an elastic gang, without the node
   if (!job.spec.requeue || job.state == model::JobState::kCompleting || goes_on) return;
   job.spec.hold_admin = true;
-  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  out_.write(store::PutJob{row_of(job, true)});
 }
 
 }  // namespace gw::ctld

@@ -45,7 +45,7 @@ void Controller::consider_components(Time now, Job& job) {
   if (all.size() < leader->spec.het_size) return;  // the others are still being entered
   for (const Job* one : all) {
     if (one->waiting() != nullptr && one->waiting()->reason == model::WaitReason::kNone) continue;
-    if (leader->eligible) unqueue(*leader);
+    if (leader->eligible) feed_.tell(sched::JobUnqueued{leader->id});
     return;
   }
   for (Job* one : all) {
@@ -54,7 +54,7 @@ void Controller::consider_components(Time now, Job& job) {
     if (one != &job && !entering_) save(*one);
   }
   if (!leader->spec.reservation.empty()) admit_to_reservation(*leader);
-  emit(sched::JobQueued{pending_of(*leader)});
+  feed_.tell(sched::JobQueued{pending_of(*leader)});
 }
 
 /// A gang of one node that needs to wait for nobody starts as soon as its node is ready.
@@ -170,23 +170,9 @@ base::Result<model::JobSpec> Controller::accept_component(Time now, const Caller
   return spec;
 }
 
-/// The cluster with all its nodes up and empty; kept until a node or partition changes.
-sched::Capacity& Controller::empty_cluster() {
-  if (empty_) return *empty_;
-  empty_.emplace();
-  for (const auto& [id, node] : nodes_) {
-    sched::NodeFacts facts = facts_of(node);
-    facts.usable = node.topology != nullptr;
-    empty_->set_node(facts);
-  }
-  for (const auto& [name, facts] : ledger_.partitions()) empty_->set_partition(facts);
-  empty_->set_network(settings_.network);
-  return *empty_;
-}
-
 /// Each component could run by itself; could they run beside each other?
 base::Status Controller::check_together(const std::vector<const model::JobSpec*>& components) {
-  sched::Capacity& cluster = empty_cluster();
+  sched::Capacity& cluster = ledger_.empty_cluster();
   base::Status verdict;
   uint32_t placed = 0;
   for (const model::JobSpec* spec : components) {

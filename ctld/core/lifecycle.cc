@@ -84,16 +84,14 @@ void Controller::consider(Time now, Job& job) {
   if (waiting.reason != WaitReason::kNone) waiting.claim.reset();
   if (job.spec.is_het()) return consider_components(now, job);
   if (waiting.reason != WaitReason::kNone) {
-    if (job.eligible) unqueue(job);  // the scheduler need not hear of a job that it never had
+    if (job.eligible) feed_.tell(sched::JobUnqueued{job.id});  // the scheduler need not hear of a job that it never had
     return;
   }
   if (!job.eligible) job.eligible = now;
   if (!job.spec.reservation.empty()) admit_to_reservation(job);
-  emit(sched::JobQueued{pending_of(job)});
-  if (const auto& c = waiting.claim) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  feed_.tell(sched::JobQueued{pending_of(job)});
+  if (const auto& c = waiting.claim) feed_.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
 }
-
-void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
 
 namespace {
 
@@ -196,7 +194,7 @@ bool Controller::can_commit(Time now, const sched::Start& start) const {
   const auto reservation = reservations_.find(spec.reservation);
   if (reservation != reservations_.end() && !reservation->second.admits(spec.user, spec.qos)) return false;
   const sched::PendingJob pending = pending_of(it->second);
-  return sched::check(ledger_, pending, start) && sched::check_reservations(advance_, pending, start, now);
+  return sched::check(ledger_.capacity(), pending, start) && sched::check_reservations(advance_, pending, start, now);
 }
 
 bool Controller::commit_start(Time now, const sched::Start& start) {
@@ -205,9 +203,12 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   if (job->placed() != nullptr) return go_on(now, *job);
   const Duration uncut = job->spec.time_limit;
   job->spec.time_limit = std::min(uncut, start.time_limit);
-  const Time expected_end = now + job->spec.time_limit;
-  const auto held = ledger_.allocate(job->id, start.partition, start.allocation, now, expected_end);
-  if (!held || !advance(*job, JobEvent::kPlace)) return false;
+  const sched::PendingJob queued = pending_of(*job);
+  const bool is_placed = ledger_
+                             .place({job->id, start.partition, start.allocation, now, now + job->spec.time_limit,
+                                     std::make_shared<const sched::PendingJob>(queued)})
+                             .has_value();
+  if (!is_placed || !advance(*job, JobEvent::kPlace)) return false;
   ++job->attempt;
   charge(now, *job, sched::usage_rate(start.allocation));
   model::Placed placed;
@@ -218,19 +219,17 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   placed.contract = contract_for(settings_, partition == partitions_.end() ? nullptr : &partition->second);
   placed.contract.placed_in = lineage_.mark_of_next();
   if (job->spec.time_limit != uncut) placed.uncut_limit = uncut;
-  placed.preemptible = pending_of(*job).preemptible;
+  placed.preemptible = queued.preemptible;
   for (const model::NodeShare& share : start.allocation.shares) {
     placed.waiting_for.insert(share.node);
     jobs_on_[share.node].insert(job->id);
   }
   job->phase = std::move(placed);
-  auto queued = std::make_shared<const sched::PendingJob>(pending_of(*job));
-  emit(sched::JobPlaced{job->id, start.partition, start.allocation, now, expected_end, std::move(queued)});
   save_run(*job);
-  if (job->placed()->uncut_limit.us != 0) effects_.writes.push_back(store::PutJob{row_of(*job, true)});
-  log_job(now, *job, "placed",
-          fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
-                      base::compress_hostlist(start.allocation.node_names())));
+  if (job->placed()->uncut_limit.us != 0) out_.write(store::PutJob{row_of(*job, true)});
+  out_.job_event(now, *job, "placed",
+                 fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
+                             base::compress_hostlist(start.allocation.node_names())));
   timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job->id.value, job->attempt});
   return true;
 }
@@ -338,7 +337,7 @@ void Controller::go(Time now, Job& job) {
     save(job);
   else
     save_run(job);
-  log_job(now, job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
+  out_.job_event(now, job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
   arm_limits(job);
   answer_waiters(job, /*has_started=*/true);
   if (job.spec.kind == model::JobKind::kStep) {
@@ -347,7 +346,7 @@ void Controller::go(Time now, Job& job) {
   }
   // An elastic gang grows from now on: the scheduler is to look again.
   if (job.spec.request.elastic)
-    emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
+    feed_.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (!goes_alone(job)) {
     for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
     if (job.spec.request.elastic) tell_size(job);
@@ -372,7 +371,7 @@ void Controller::arm_limits(const Job& job) {
 /// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.
 void Controller::stop(Time now, Job& job, Outcome outcome) {
   if (stands_still(job)) {
-    unqueue(job);
+    feed_.tell(sched::JobUnqueued{job.id});
     job.placed()->moves_to.reset();  // that was for going on, without its memory
   }
   if (job.state == JobState::kCompleting || !advance(job, JobEvent::kStop)) return;
@@ -386,9 +385,9 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   placed.outcome = std::move(outcome);
   expect_end(job, now + placed.outcome->grace.value_or(placed.contract.kill_wait), true);
   save_run(job);
-  log_job(now, job, "ending",
-          fmt::format("{}{}", model::long_name(placed.outcome->end),
-                      placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
+  out_.job_event(now, job, "ending",
+                 fmt::format("{}{}", model::long_name(placed.outcome->end),
+                             placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
   const Outcome ending = *placed.outcome;
   const std::set<NodeId> nodes = placed.waiting_for;
   for (NodeId node : nodes) send_stop(job, node);
@@ -399,13 +398,9 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
 void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
   const auto& suspension = job.placed()->suspension;
   const JobId holder = suspension && suspension->holder ? suspension->holder : job.id;
-  ledger_.set_expected_end(holder, when);
-  emit(sched::EndExpected{holder, when, is_leaving});
-  for (const auto& [node, piece] : job.placed()->pieces) {
-    if (piece.until) continue;
-    ledger_.set_expected_end(piece.id, when);
-    if (is_leaving) emit(sched::EndExpected{piece.id, when, true});
-  }
+  ledger_.expect_end(holder, when, is_leaving);
+  for (const auto& [node, piece] : job.placed()->pieces)
+    if (!piece.until) ledger_.expect_end(piece.id, when, is_leaving);
 }
 
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
@@ -420,9 +415,9 @@ void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFai
   // what the run holds is not free. If the run is gone there, the node says so by Done or when it registers.
   if (job->state != JobState::kConfiguring && job->state != JobState::kCompleting) {
     ++misfits_;
-    return note(fmt::format("node {} says that job {} could not start, which is {}: ignored", name_of(node),
-                            job->id.value, model::long_name(job->state)),
-                true);
+    return out_.note(fmt::format("node {} says that job {} could not start, which is {}: ignored", name_of(node),
+                                 job->id.value, model::long_name(job->state)),
+                     true);
   }
   const std::string where = name_of(node);
   if (job->state == JobState::kConfiguring) {
@@ -501,8 +496,8 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
   // Not one that the gang does not have, nor of an earlier stay of one that has joined again.
   if (job != nullptr && jobs_on_[node].contains(job->id) && m.generation() == generation_on(*job, node)) {
     if (!m.problem().empty())
-      log_node(now, nodes_.at(node), "cleanup problem",
-               fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
+      out_.node_event(now, nodes_.at(node), "cleanup problem",
+                      fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
     if (job->state == JobState::kCompleting) {
       Outcome& outcome = *job->placed()->outcome;
       if (m.peak_mem_mb() > outcome.peak_mem_mb) save_late(*job);
@@ -526,7 +521,6 @@ void Controller::share_gone(Time now, Job& job, NodeId node) {
   if (jobs_on_[node].erase(job.id) > 0) {
     const JobId holder = holder_on(job, node);
     ledger_.release(holder, node);
-    emit(sched::ShareReleased{holder, node});
     gang_of_.erase(holder);
     discharge(now, job, node);
   }
@@ -556,7 +550,7 @@ void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::strin
 
 void Controller::finish(Time now, Job& job) {
   drop_steps(job.id);
-  effects_.writes.push_back(store::DropRun{job.id, 0});
+  out_.write(store::DropRun{job.id, 0});
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = now;
   count_preemption(now, job, outcome);
@@ -579,10 +573,10 @@ void Controller::requeue(Time now, Job& job) {
     ++job.restarts;
   else if (!was_preempted(outcome))
     launch_failed(job, now);
-  log_job(now, job, "requeued", outcome.detail);
+  out_.job_event(now, job, "requeued", outcome.detail);
   consider(now, job);
   save(job);
-  if (uncut.us != 0) effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  if (uncut.us != 0) out_.write(store::PutJob{row_of(job, true)});
 }
 
 void Controller::end(Time now, Job& job, Outcome outcome) {
@@ -606,14 +600,15 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
       {job.ended()->ended + settings_.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});
   attendants_.erase(job.id);
   save(job);
-  log_job(now, job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
+  out_.job_event(now, job, "ended",
+                 fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
   timers_.cancel_job(job.id.value);
   timers_.set({job.ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});
   answer_waiters(job);
 }
 
 void Controller::end_pending(Time now, Job& job, JobState state, Outcome outcome) {
-  unqueue(job);
+  feed_.tell(sched::JobUnqueued{job.id});
   refuse_steps(job, std::string(model::long_name(state)));
   outcome.end = state;
   outcome.ended = now;
@@ -631,7 +626,7 @@ void Controller::answer_waiters(const Job& job, bool has_started) {
     wire::ApiReply out;
     *out.mutable_wait_job()->mutable_job() = job_to_wire(job);
     out.mutable_wait_job()->set_cluster(settings_.cluster);
-    reply(it->second.conn, it->second.request_id, std::move(out));
+    out_.reply(it->second.conn, it->second.request_id, std::move(out));
     it = waiters_.erase(it);
   }
 }

@@ -85,12 +85,7 @@ sched::NodeFacts Controller::facts_of(const Node& node) const {
   return facts;
 }
 
-void Controller::publish_node(const Node& node) {
-  const sched::NodeFacts facts = facts_of(node);
-  empty_.reset();
-  ledger_.set_node(facts);
-  emit(sched::NodeSet{facts});
-}
+void Controller::publish_node(const Node& node) { ledger_.set_node(facts_of(node)); }
 
 void Controller::send_to_node(NodeId node, wire::ControllerToNode message, const Job* script_of, bool at_once) {
   const auto it = link_of_.find(node);
@@ -100,7 +95,7 @@ void Controller::send_to_node(NodeId node, wire::ControllerToNode message, const
     out.script_hash = script_of->spec.launch.script_hash;
     out.env_hash = script_of->spec.launch.env_hash;
   }
-  effects_.out.push_back(std::move(out));
+  out_.send(std::move(out));
 }
 
 void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message) {
@@ -145,7 +140,7 @@ void Controller::send_beat(Time now, NodeId id, int64_t echo_us) {
   beat.at_once = true;
   beat.message.mutable_heartbeat()->set_now_us(now.us);
   beat.message.mutable_heartbeat()->set_echo_us(echo_us);
-  effects_.out.push_back(std::move(beat));
+  out_.send(std::move(beat));
 }
 
 void Controller::refuse_link(LinkId link, const base::Error& error) {
@@ -153,9 +148,9 @@ void Controller::refuse_link(LinkId link, const base::Error& error) {
   out.link = link;
   out.message.mutable_refused()->set_reason(error.what);
   out.message.mutable_refused()->set_hint(error.hint);
-  effects_.out.push_back(std::move(out));
-  effects_.out.push_back(CloseLink{link, error.what});
-  note("node link refused: " + error.text(), true);
+  out_.send(std::move(out));
+  out_.send(CloseLink{link, error.what});
+  out_.note("node link refused: " + error.text(), true);
 }
 
 base::Status Controller::check_registration(LinkId link, const NodePeer& peer, const wire::Register& m) const {
@@ -204,12 +199,12 @@ void Controller::register_node(Time now, LinkId link, const NodePeer& peer, cons
   link_of_[node.id] = link;
   // An administrator's "down" that came with proof of death is over when the node is back by itself; a drain is not.
   save_node_if_changed(node);
-  log_node(
+  out_.node_event(
       now, node, "registered",
       fmt::format("from {}, {} GPUs{}", peer.address, node.topology->gpus.size(), rebooted ? ", after a reboot" : ""));
   if (missing_gpus(node) > 0)
-    log_node(now, node, "GPUs missing",
-             fmt::format("{} of {} found", node.topology->gpus.size(), node.config.expected_gpus));
+    out_.node_event(now, node, "GPUs missing",
+                    fmt::format("{} of {} found", node.topology->gpus.size(), node.config.expected_gpus));
   const Kin seen = hear_of_state(now, node, m);
   publish_node(node);
   arm_beat(now, node.id);
@@ -304,7 +299,7 @@ void Controller::node_unreachable(Time now, Node& node, const std::string& why) 
   node.connected = false;
   node.since = now;
   lease_watch_.lost(node.id);
-  log_node(now, node, "out of reach", why);
+  out_.node_event(now, node, "out of reach", why);
   publish_node(node);
   timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node.id.value, 0});
   for (JobId id : jobs_on_[node.id]) {
@@ -326,7 +321,7 @@ void Controller::node_silence_due(Time now, NodeId id, Time due) {
   if (it == nodes_.end() || !it->second.connected || next_beat_[id] != due) return;
   if (it->second.last_seen + settings_.node_timeout <= now) {
     const LinkId link = link_of_.at(id);
-    effects_.out.push_back(CloseLink{link, "nothing heard of it for too long"});
+    out_.send(CloseLink{link, "nothing heard of it for too long"});
     return on_node_gone(now, link, "nothing heard of it for " + base::format_duration(settings_.node_timeout));
   }
   // A node that was answered meanwhile has had its sign of life.
@@ -374,21 +369,21 @@ void Controller::node_down_due(Time now, NodeId id) {
   // It was waited for since the start (can_make_room); now that it is not, the scheduler decides anew.
   if (it->second.since <= boot_) publish_node(it->second);
   if (jobs_on_[id].empty() || !settings_.has_fence) return;
-  log_node(now, it->second, "fencing", "out of reach with jobs on it");
-  effects_.out.push_back(Fence{it->second.config.name, it->second.since});
+  out_.node_event(now, it->second, "fencing", "out of reach with jobs on it");
+  out_.send(Fence{it->second.config.name, it->second.since});
   timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, id.value, 0});
 }
 
 void Controller::on_fenced(Time now, const std::string& name, Time since, bool is_dead, const std::string& detail) {
   Node* node = find_node(name);
   if (node == nullptr) return;
-  if (!is_dead) return log_node(now, *node, "fencing failed", base::printable(detail, 1000));
+  if (!is_dead) return out_.node_event(now, *node, "fencing failed", base::printable(detail, 1000));
   if (node->connected || node->since != since) return;
   node_dead(now, *node, "node " + name + " was fenced");
 }
 
 void Controller::node_dead(Time now, Node& node, const std::string& why) {
-  log_node(now, node, "dead", why);
+  out_.node_event(now, node, "dead", why);
   for (const uint32_t job : held_.jobs_on(node.config.name)) held_may_run(node, job, false);
   const std::set<JobId> lost = jobs_on_[node.id];
   for (JobId id : lost) node_lost_job(now, jobs_.at(id), node.id, why);

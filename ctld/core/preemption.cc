@@ -87,8 +87,8 @@ void Controller::tell_move(Time now, const sched::WouldMove& found) {
                                        base::compress_hostlist(found.nodes), base::join(moves, "; "));
   std::set<std::string>& told = told_moves_[found.job];
   if (told.size() >= kMostTold || !told.insert(text).second) return;
-  log_job(now, *job, "would move", text);
-  note(fmt::format("job {} {}", found.job.value, text));
+  out_.job_event(now, *job, "would move", text);
+  out_.note(fmt::format("job {} {}", found.job.value, text));
 }
 
 /// What others leave for a job is its own, also after a restart.
@@ -100,14 +100,15 @@ void Controller::keep_for(Time now, const sched::Claim& claim) {
     if (job->state != JobState::kCompleting && !stands_still(*job)) return;
     job->placed()->moves_to = kept;
     save(*job);
-    emit(sched::ClaimSet{claim});
+    feed_.tell(sched::ClaimSet{claim});
     return;
   }
   if (job->waiting() == nullptr) return;
   job->waiting()->claim = kept;
   save(*job);
-  log_job(now, *job, "claimed", fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
-  emit(sched::ClaimSet{claim});
+  out_.job_event(now, *job, "claimed",
+                 fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
+  feed_.tell(sched::ClaimSet{claim});
 }
 
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or stand still.
@@ -122,7 +123,7 @@ void Controller::preempt(Time now, const sched::Preempt& victim) {
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
   if (victim.is_suspended && suspend(now, *job, why, victim.grace)) return;
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
-  if (victim.is_move) emit(sched::JobMoved{job->id, now});
+  if (victim.is_move) feed_.tell(sched::JobMoved{job->id, now});
   const bool had_grace = stands_still(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
   outcome.grace = had_grace ? Duration{} : victim.grace;
   outcome.ended = now;
@@ -189,7 +190,7 @@ void Controller::count_preemption(Time now, Job& job, const Outcome& outcome) {
   const uint64_t lost = unsaved_gpu_ms(placed, outcome.ended);
   count_preempted_run(job, lost);
   if (placed.allocation.total_gpus() > 0 && placed.started)
-    log_job(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
+    out_.job_event(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
 }
 
 /// A run that was suspended, and ends after all, counts once.
@@ -201,8 +202,8 @@ void Controller::count_preempted_run(Job& job, uint64_t lost) {
   PreemptionFigures& figures = preemptions_[job.spec.qos];
   figures.count += is_counted ? 0 : 1;
   figures.lost_gpu_ms += lost;
-  effects_.writes.push_back(store::PutMeta{std::string(kMetaPrefix) + job.spec.qos,
-                                           fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});
+  out_.write(store::PutMeta{std::string(kMetaPrefix) + job.spec.qos,
+                            fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});
 }
 
 void Controller::restore_preemptions(const store::Snapshot& snapshot, Time now) {

@@ -37,20 +37,20 @@ std::vector<JobId> Controller::select(const wire::JobFilter& filter, std::vector
 }
 
 void Controller::begin_list(Time now, ConnId conn, uint64_t request_id, Listings::Fill fill) {
-  const base::Status begun = listings_.begin(now, conn, request_id, std::move(fill), effects_);
-  if (!begun) reply_error(conn, request_id, begun.error());
+  const base::Status begun = listings_.begin(now, conn, request_id, std::move(fill), out_);
+  if (!begun) out_.refuse(conn, request_id, begun.error());
 }
 
 void Controller::on_piece_taken(Time now, ConnId conn, uint64_t request_id) {
-  if (store_fault_.empty()) return listings_.go_on(now, conn, request_id, effects_);
-  listings_.fail(conn, request_id, store_error(), effects_);
+  if (store_fault_.empty()) return listings_.go_on(now, conn, request_id, out_);
+  listings_.fail(conn, request_id, store_error(), out_);
 }
 
 void Controller::list_jobs(Time now, ConnId conn, const wire::ApiRequest& request) {
   wire::JobFilter filter = request.list_jobs().filter();
   add_components_of_leaders(filter);
   begin_list(now, conn, request.id(), [this, cursor = JobCursor(std::move(filter))](Time at, ListPiece& piece) mutable {
-    const sched::OrderFacts facts(at, ledger_, told_use_);
+    const sched::OrderFacts facts(at, ledger_.capacity(), told_use_);
     wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
     list.set_now_us(at.us);
     while (const model::Job* job = cursor.next(jobs_, piece)) {
@@ -79,18 +79,18 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
   read.reply.mutable_show_job()->set_now_us(now.us);
   if (const model::Job* job = find_job(JobId(q.id()))) {
     if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(caller, *job)))
-      return reply_error(conn, request.id(), denied_job(*job));
+      return out_.refuse(conn, request.id(), denied_job(*job));
     *read.reply.mutable_show_job()->mutable_job() = job_to_wire(*job);
-    show_priority({now, ledger_, told_use_}, *job, *read.reply.mutable_show_job()->mutable_job());
-    if (!q.history() && !q.script() && !q.environment()) return reply(conn, request.id(), std::move(read.reply));
+    show_priority({now, ledger_.capacity(), told_use_}, *job, *read.reply.mutable_show_job()->mutable_job());
+    if (!q.history() && !q.script() && !q.environment()) return out_.reply(conn, request.id(), std::move(read.reply));
   }
-  effects_.out.push_back(std::move(read));
+  out_.send(std::move(read));
 }
 
 void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const JobId id(request.wait_job().id());
   const model::Job* job = find_job(id);
-  if (job == nullptr) return reply_error(conn, request.id(), no_such_job(id));
+  if (job == nullptr) return out_.refuse(conn, request.id(), no_such_job(id));
   const bool until_started = request.wait_job().until_started();
   const bool has_ended = model::is_end(job->state);
   if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) attend(conn, *job);
@@ -100,7 +100,7 @@ void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequ
     const auto waits =
         std::count_if(waiters_.begin(), waiters_.end(), [&](const auto& w) { return w.second.conn == conn; });
     if (waits >= kMostWaits)
-      return reply_error(conn, request.id(),
+      return out_.refuse(conn, request.id(),
                          {base::ErrorCode::kInvalid, "this connection waits for 100 jobs already", ""});
     waiters_.emplace(id, Waiter{conn, request.id(), until_started});
     return;
@@ -108,7 +108,7 @@ void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequ
   wire::ApiReply out;
   *out.mutable_wait_job()->mutable_job() = job_to_wire(*job);
   out.mutable_wait_job()->set_cluster(settings_.cluster);
-  reply(conn, request.id(), std::move(out));
+  out_.reply(conn, request.id(), std::move(out));
 }
 
 std::string Controller::node_state(Time now, const model::Node& node) const {
@@ -116,7 +116,7 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
   const auto busy = jobs_on_.find(node.id);
   const bool has_jobs = busy != jobs_on_.end() && !busy->second.empty();
   const bool has_foreign = !foreign_.on(node.id).empty() || !held_.jobs_on(node.config.name).empty();
-  const sched::NodeAccount* account = ledger_.node(node.id);
+  const sched::NodeAccount* account = ledger_.capacity().node(node.id);
   std::string state;
   if (!node.topology && !node.connected)
     state = "UNKNOWN";
@@ -154,7 +154,7 @@ wire::Node Controller::describe(Time now, const model::Node& node, bool with_top
     out.set_reason(fmt::format("may run {}, whose stored row is held aside", jobs));
     out.set_reason_user("gctld");
   }
-  const sched::NodeAccount& account = *ledger_.node(node.id);
+  const sched::NodeAccount& account = *ledger_.capacity().node(node.id);
   out.set_schedulable_mem_mb(account.facts.mem_mb);
   out.set_schedulable_cpus(account.facts.cores.size() * account.threads());
   base::IndexSet cores, gpus;
@@ -191,7 +191,7 @@ void Controller::list_nodes(Time now, ConnId conn, const wire::ApiRequest& reque
   const std::set<std::string> names(request.list_nodes().names().begin(), request.list_nodes().names().end());
   for (const std::string& name : names) {
     if (find_node(name) != nullptr) continue;
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", name_hint(name, node_names())});
   }
@@ -219,8 +219,8 @@ void Controller::list_nodes(Time now, ConnId conn, const wire::ApiRequest& reque
 
 wire::Partition Controller::show_partition(const model::Partition& p, bool is_effective) const {
   wire::Partition shown = is_effective ? describe_effective(p) : describe_partition(p);
-  for (NodeId id : ledger_.partition_nodes(p.name)) {
-    const sched::NodeAccount& account = *ledger_.node(id);
+  for (NodeId id : ledger_.capacity().partition_nodes(p.name)) {
+    const sched::NodeAccount& account = *ledger_.capacity().node(id);
     shown.set_total_nodes(shown.total_nodes() + 1);
     shown.set_total_cpus(shown.total_cpus() + account.facts.cores.size() * account.threads());
     shown.set_total_gpus(shown.total_gpus() + account.facts.gpus.size());
@@ -234,7 +234,7 @@ void Controller::list_partitions(Time now, ConnId conn, const wire::ApiRequest& 
   const std::set<std::string> names(request.list_partitions().names().begin(), request.list_partitions().names().end());
   for (const std::string& name : names) {
     if (partitions_.contains(name)) continue;
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kNotFound, "partition " + base::printable(name) + " not found",
                         name_hint(name, keys_of(partitions_))});
   }
@@ -269,7 +269,7 @@ void Controller::show_config(Time now, ConnId conn, const wire::ApiRequest& requ
   for (const auto& [name, qos] : book_.qos) *config.add_qos() = wire::to_wire(qos);
   // Jobs may name the default one although it is not in the tree.
   if (!book_.qos.contains(settings_.default_qos)) config.add_qos()->set_name(settings_.default_qos);
-  reply(conn, request.id(), std::move(out));
+  out_.reply(conn, request.id(), std::move(out));
 }
 
 void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
@@ -279,7 +279,7 @@ void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
   p.set_cluster(settings_.cluster);
   p.set_now_us(now.us);
   p.set_boot_us(boot_.us);
-  p.set_epoch(epoch_);
+  p.set_epoch(feed_.epoch());
   p.set_nodes(nodes_.size());
   p.set_nodes_up(link_of_.size());
   p.set_held_aside(held_.rows().size());
@@ -292,7 +292,7 @@ void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
   p.set_running(running);
   p.set_pending(pending);
   out.set_id(request.id());
-  effects_.out.push_back(Reply{conn, std::move(out), /*at_once=*/true});
+  out_.send(Reply{conn, std::move(out), /*at_once=*/true});
 }
 
 }  // namespace gw::ctld

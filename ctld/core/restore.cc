@@ -43,7 +43,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
   restore_books(snapshot, now);
   publish_usage(now);
   arm_usage(now);
-  return ledger_.audit();
+  return ledger_.capacity().audit();
 }
 
 /// From which numbers jobs and pieces go on: above all that any row names, if the count itself is lost.
@@ -63,7 +63,7 @@ void Controller::restore_counts(const store::Snapshot& snapshot, Time now) {
     // Nodes remember pieces of before: a number is left out for each that there can have been.
     constexpr uint32_t kLeap = uint32_t{1} << 24;
     if (is_piece) next_piece_ = JobId(sched::kFirstPiece + kLeap);
-    if (is_piece) effects_.writes.push_back(store::PutMeta{"next_piece", next_piece_.text()});
+    if (is_piece) out_.write(store::PutMeta{"next_piece", next_piece_.text()});
   }
   uint32_t last = is_lost ? snapshot.last_job.value : 0;
   for (const store::JobRow& row : snapshot.jobs) last = std::max(last, row.id.value);
@@ -71,7 +71,7 @@ void Controller::restore_counts(const store::Snapshot& snapshot, Time now) {
   for (const auto& [key, row] : held_.rows()) last = std::max(last, job_of_held(row));
   if (last >= sched::kFirstPiece - 1 || last < next_job_.value) return;
   next_job_ = JobId(last + 1);
-  effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
+  out_.write(store::PutMeta{"next_job", next_job_.text()});
 }
 
 void Controller::restore_replies(const store::Snapshot& snapshot, Time now) {
@@ -83,7 +83,7 @@ void Controller::restore_replies(const store::Snapshot& snapshot, Time now) {
       continue;
     }
     for (std::string& gone : kept_replies_.keep(r.at, r.uid, r.client_id, r.reply))
-      effects_.writes.push_back(store::DropReply{r.uid, std::move(gone)});
+      out_.write(store::DropReply{r.uid, std::move(gone)});
   }
   if (kept_replies_.oldest() != Time::never())
     timers_.set({kept_replies_.oldest() + kReplyMemory, TimerKind::kReplies, 0, 0});
@@ -207,10 +207,10 @@ void Controller::restore_job(Time now, model::Job& job) {
   const Time expected_end = begun + job.spec.time_limit;
   const bool has_own = !own.shares.empty();
   base::Status taken;
-  if (has_own) taken = ledger_.allocate(job.id, placed.partition, own, begun, expected_end, /*forced=*/true);
+  if (has_own)
+    taken = ledger_.hold({job.id, placed.partition, own, begun, expected_end,
+                          std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (taken) {
-    auto queued = std::make_shared<const sched::PendingJob>(pending_of(job));
-    if (has_own) emit(sched::JobPlaced{job.id, placed.partition, own, begun, expected_end, std::move(queued)});
     for (const auto& [node, piece] : placed.pieces) {
       const model::NodeShare* share = share_on(job, node);
       if (share == nullptr || !jobs_on_[node].contains(job.id)) continue;
@@ -220,7 +220,7 @@ void Controller::restore_job(Time now, model::Job& job) {
     }
     if (placed.suspension) restore_suspension(now, job, held);
     if (job.state == model::JobState::kCompleting) expect_end(job, told_end(placed), true);
-    if (const auto& c = placed.moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+    if (const auto& c = placed.moves_to) feed_.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
     const bool is_less = placed.suspension && placed.suspension->holder;
     charge_again(now, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }

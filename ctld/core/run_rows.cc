@@ -54,7 +54,7 @@ base::Status RunRows::check_complete(const model::Job& job) const {
 }
 
 void Controller::put_run_node(const model::Job& job, const model::NodeShare& share) {
-  effects_.writes.push_back(
+  out_.write(
       store::PutRunNode{job.id, 0, share.name, job.attempt, wire::run_node(*job.placed(), share).SerializeAsString()});
 }
 
@@ -70,8 +70,8 @@ void Controller::save_run(const model::Job& job) {
 }
 
 void Controller::save_step_node(const model::Step& step, const model::StepNode& node) {
-  effects_.writes.push_back(store::PutRunNode{step.job, step.number + 1, node.share.name, step.attempt,
-                                              wire::run_node(node).SerializeAsString()});
+  out_.write(store::PutRunNode{step.job, step.number + 1, node.share.name, step.attempt,
+                               wire::run_node(node).SerializeAsString()});
 }
 
 }  // namespace gw::ctld

@@ -24,14 +24,14 @@ constexpr int64_t kMostOfOne = 16;  // of one connection
 void Controller::ask_use(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::StepUsageRequest& asked = request.step_usage();
   const auto job = job_for_step(caller, asked.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
   const auto of_conn =
       std::count_if(use_asked_.begin(), use_asked_.end(), [&](const auto& entry) { return entry.second.conn == conn; });
   if (of_conn >= kMostOfOne || use_asked_.size() >= kMostAsked)
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kUnavailable, "too many ask at once what steps use", "ask again"});
   if ((*job)->placed() == nullptr || model::is_end((*job)->state))
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kConflict,
          fmt::format("job {} is {}: it uses nothing", asked.job_id(), model::long_name((*job)->state)), ""});
@@ -104,7 +104,7 @@ void Controller::answer_use(Time now, uint64_t id) {
   wire::ApiReply out;
   wait.reply.set_now_us(now.us);
   *out.mutable_step_usage() = std::move(wait.reply);
-  reply(wait.conn, wait.request_id, std::move(out));
+  out_.reply(wait.conn, wait.request_id, std::move(out));
 }
 
 }  // namespace gw::ctld

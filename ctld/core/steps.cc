@@ -88,9 +88,9 @@ base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
 void Controller::create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::CreateStepRequest& create = request.create_step();
   const auto job = job_for_step(caller, create.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
   const base::Status may = may_begin_step(caller, **job, create);
-  if (!may) return reply_error(conn, request.id(), may.error());
+  if (!may) return out_.refuse(conn, request.id(), may.error());
   for (auto& [key, step] : steps_of((*job)->id))
     if (step->client_key == create.client_key() && !step->is_ending)
       return answer_when_ready(now, *step, {conn, request.id()});
@@ -102,10 +102,10 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
       return;
     }
   auto asked = wire::from_wire(create.step());
-  if (!asked) return reply_error(conn, request.id(), asked.error());
+  if (!asked) return out_.refuse(conn, request.id(), asked.error());
   StepWait wait{conn, request.id(), std::move(*asked), create.client_key()};
   if (steps_of((*job)->id).size() >= kMostAtOnce)
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kUnavailable, fmt::format("job {} has {} steps at once", create.job_id(), kMostAtOnce),
          "wait until some have ended"});
@@ -115,9 +115,9 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   const bool runs = (*job)->state == JobState::kRunning;
   const bool may_go = runs && (line.empty() || wait.request.overlap);
   const base::Result<bool> begun = may_go ? begin_step(now, **job, wait) : base::Result<bool>(false);
-  if (!begun) reply_error(conn, request.id(), begun.error());
+  if (!begun) out_.refuse(conn, request.id(), begun.error());
   if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting || of_conn >= kMostOfOneJob))
-    reply_error(conn, request.id(),
+    out_.refuse(conn, request.id(),
                 {base::ErrorCode::kUnavailable,
                  runs ? "unable to create the step now: other steps of the job have what it asks for"
                       : "unable to create the step now: the job is about to start",
@@ -214,7 +214,7 @@ void Controller::keep_step(Step step) {
 
 void Controller::save_step(const Step& step) {
   late_steps_.erase({step.job, step.number});
-  effects_.writes.push_back(store::PutStep{step.job, step.number, wire::stored_step(step).SerializeAsString()});
+  out_.write(store::PutStep{step.job, step.number, wire::stored_step(step).SerializeAsString()});
 }
 
 /// What all its nodes are told of a step.
@@ -272,7 +272,7 @@ void Controller::answer_when_ready(Time now, const Step& step, const Waiter& wai
     const auto waits = std::count_if(step_waiters_.begin(), step_waiters_.end(),
                                      [&](const auto& entry) { return entry.second.conn == waiter.conn; });
     if (waits >= kMostOfOneJob)
-      return reply_error(waiter.conn, waiter.request_id,
+      return out_.refuse(waiter.conn, waiter.request_id,
                          {base::ErrorCode::kInvalid, "this connection waits for 100 steps already", ""});
     step_waiters_.emplace(std::pair(step.job, step.number), waiter);
     return;
@@ -300,20 +300,20 @@ void Controller::send_ticket(Time now, const Step& step, ConnId conn, uint64_t r
   out.watch = watch;
   out.client_key = client_key;
   out.now = now;
-  effects_.out.push_back(std::move(out));
+  out_.send(std::move(out));
 }
 
 void Controller::give_ticket(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::TicketRequest& asked = request.ticket();
   const auto job = job_for_step(caller, asked.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
   const Step* step = find_step(**job, asked.step());
-  if (step == nullptr || !step->is_ready()) return reply_error(conn, request.id(), no_such_step(**job, asked.step()));
+  if (step == nullptr || !step->is_ready()) return out_.refuse(conn, request.id(), no_such_step(**job, asked.step()));
   if (asked.client_key().size() != kKeyBytes)
-    return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "the key of the client has not 32 bytes", ""});
+    return out_.refuse(conn, request.id(), {base::ErrorCode::kInvalid, "the key of the client has not 32 bytes", ""});
   // What is typed runs as the owner: nobody else may type.
   if (caller.uid != step->uid && !asked.watch())
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kDenied, fmt::format("step {} belongs to {}", step->text(), (*job)->spec.user),
                         "others may only watch"});
   send_ticket(now, *step, conn, request.id(), asked.client_key(), asked.watch());
@@ -342,18 +342,18 @@ void Controller::list_steps(Time now, ConnId conn, const wire::ApiRequest& reque
 void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::SignalStepRequest& asked = request.signal_step();
   const auto job = job_for_step(caller, asked.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
   Step* step = find_step(**job, asked.step());
   // One that is over is what was wanted; but a signal should reach somebody.
   const bool has_ended = step == nullptr && (*job)->placed() != nullptr && asked.step() < (*job)->placed()->next_step;
   if (has_ended && asked.signo() == 0)
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kConflict, fmt::format("step {}.{} has ended already", (*job)->id.value, asked.step()), ""});
-  if (step == nullptr) return reply_error(conn, request.id(), no_such_step(**job, asked.step()));
+  if (step == nullptr) return out_.refuse(conn, request.id(), no_such_step(**job, asked.step()));
   constexpr int kMaxSignal = 64;
   if (asked.signo() < 0 || asked.signo() > kMaxSignal)
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kInvalid, fmt::format("signal {} does not exist", asked.signo()), ""});
   if (asked.signo() == 0) {
     stop_step(*step, kill_wait_of(*step));
@@ -362,8 +362,8 @@ void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const 
   NodeMessages messages;
   if (asked.signo() != 0) ctld::signal_step(*step, asked.signo(), messages);
   for (auto& [node, message] : messages) send_to_node(node, std::move(message));
-  log_job(now, **job, asked.signo() == 0 ? "step cancelled" : "step signalled",
-          fmt::format("step {} by {}", step->text(), caller.user), caller.uid);
+  out_.job_event(now, **job, asked.signo() == 0 ? "step cancelled" : "step signalled",
+                 fmt::format("step {} by {}", step->text(), caller.user), caller.uid);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -391,7 +391,7 @@ void Controller::shepherd_ready(Time now, Step& step, StepNode& node, const std:
   if (step.is_ending)
     return stop_step_on(step, node.share.node, step.is_killed ? base::Duration{} : kill_wait_of(step));
   if (key.size() != kKeyBytes) {
-    note(fmt::format("step {}: node {} gave no key: ended", step.text(), name_of(node.share.node)), true);
+    out_.note(fmt::format("step {}: node {} gave no key: ended", step.text(), name_of(node.share.node)), true);
     return fail_step(step, fmt::format("node {} gave no key", name_of(node.share.node)));
   }
   if (node.address.empty()) ++step.ready_nodes;
@@ -424,7 +424,7 @@ void Controller::fail_step(Step& step, const std::string& why) {
 
 void Controller::tell_step_waiters(const Step& step, const base::Error& error) {
   const auto range = step_waiters_.equal_range({step.job, step.number});
-  for (auto it = range.first; it != range.second; ++it) reply_error(it->second.conn, it->second.request_id, error);
+  for (auto it = range.first; it != range.second; ++it) out_.refuse(it->second.conn, it->second.request_id, error);
   step_waiters_.erase(range.first, range.second);
 }
 
@@ -462,8 +462,8 @@ void Controller::step_done(Time now, NodeId node, const wire::Done& m) {
   const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
   if (at.node != nullptr && !at.node->is_gone) {
     if (!m.problem().empty())
-      log_node(now, nodes_.at(node), "cleanup problem",
-               fmt::format("step {}: {}", at.step->text(), base::printable(m.problem(), 1000)));
+      out_.node_event(now, nodes_.at(node), "cleanup problem",
+                      fmt::format("step {}: {}", at.step->text(), base::printable(m.problem(), 1000)));
     step_left_node(now, *at.step, *at.node);
   }
   acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunDone);
@@ -496,8 +496,9 @@ void Controller::step_over(Time now, const Step& ended) {
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
   drop_step(step);
   if (job == nullptr || job->attempt != step.attempt) return;
-  log_job(now, *job, "step ended",
-          fmt::format("step {} {}{}", step.text(), step.exit.text(), step.detail.empty() ? "" : ": " + step.detail));
+  out_.job_event(
+      now, *job, "step ended",
+      fmt::format("step {} {}{}", step.text(), step.exit.text(), step.detail.empty() ? "" : ": " + step.detail));
   // A look into the job by another step leaves it alone.
   const bool is_all = job->spec.kind == model::JobKind::kStep && step.number == 0;
   if (is_all && job->state != JobState::kCompleting) return end_with_step(now, *job, step);
@@ -511,7 +512,7 @@ void Controller::begin_waiting_steps(Time now, Job& job) {
     const StepWait& first = line->second.front();
     const auto begun = begin_step(now, job, first);
     if (begun && !*begun) return;
-    if (!begun && first.request_id != 0) reply_error(first.conn, first.request_id, begun.error());
+    if (!begun && first.request_id != 0) out_.refuse(first.conn, first.request_id, begun.error());
     line->second.pop_front();
   }
   if (line->second.empty()) waiting_steps_.erase(line);
@@ -542,7 +543,7 @@ void Controller::refuse_steps(const Job& job, const std::string& why) {
   const base::Error error{base::ErrorCode::kConflict, fmt::format("job {} is ending: {}", job.id.value, why), ""};
   if (const auto line = waiting_steps_.find(job.id); line != waiting_steps_.end()) {
     for (const StepWait& wait : line->second)
-      if (wait.request_id != 0) reply_error(wait.conn, wait.request_id, error);
+      if (wait.request_id != 0) out_.refuse(wait.conn, wait.request_id, error);
     waiting_steps_.erase(line);
   }
   for (const auto& [number, step] : steps_of(job.id)) {
@@ -560,8 +561,8 @@ void Controller::drop_step(const Step& step) {
   const StepKey key{step.job, step.number};
   for (const StepNode& node : step.nodes)
     if (!node.is_gone) steps_on_[node.share.node].erase(key);
-  effects_.writes.push_back(store::DropStep{key.first, key.second});
-  effects_.writes.push_back(store::DropRun{key.first, key.second + 1});
+  out_.write(store::DropStep{key.first, key.second});
+  out_.write(store::DropRun{key.first, key.second + 1});
   steps_.erase(key);
 }
 
@@ -613,8 +614,8 @@ void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const 
         stored.ParseFromString(row.bytes) && stored.job() == row.job.value && stored.step() == row.step;
     const Job* job = find_job(row.job);
     if (job == nullptr || job->placed() == nullptr || (is_read && job->attempt != stored.attempt())) {
-      effects_.writes.push_back(store::DropStep{row.job, row.step});
-      effects_.writes.push_back(store::DropRun{row.job, row.step + 1});
+      out_.write(store::DropStep{row.job, row.step});
+      out_.write(store::DropRun{row.job, row.step + 1});
       continue;
     }
     const bool has_runs = !unread.contains({row.job, row.step + 1});

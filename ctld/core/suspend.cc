@@ -67,7 +67,7 @@ bool Controller::suspend(Time now, Job& job, Suspension why, Duration grace) {
   placed.suspension->freeze_at = is_told ? now + grace : now;
   if (makes_way) expect_end(job, placed.suspension->freeze_at, true);
   save_run(job);
-  log_job(now, job, "is to stand still", why_suspended(*placed.suspension));
+  out_.job_event(now, job, "is to stand still", why_suspended(*placed.suspension));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(now, job, node);
   timers_.set(
       {placed.suspension->freeze_at + settings_.start_timeout, TimerKind::kSuspension, job.id.value, job.attempt});
@@ -135,16 +135,13 @@ void Controller::stand_still(Time now, Job& job) {
   const auto partition = partitions_.find(placed.partition);
   s.shares_gpus = partition != partitions_.end() && partition->second.share_suspended_gpus;
   s.holder = std::exchange(next_piece_, JobId(next_piece_.value + 1));
-  effects_.writes.push_back(store::PutMeta{"next_piece", next_piece_.text()});
-  for (const model::NodeShare& share : placed.allocation.shares) {
-    ledger_.release(job.id, share.node);
-    emit(sched::ShareReleased{job.id, share.node});
-  }
+  out_.write(store::PutMeta{"next_piece", next_piece_.text()});
+  for (const model::NodeShare& share : placed.allocation.shares) ledger_.release(job.id, share.node);
   hold_remains(job, held_by(job));
   charge(now, job, sched::usage_rate(held_by(job)) - before);
   if (s.for_job != 0) count_preempted_run(job, 0);
   save(job);
-  log_job(now, job, "suspended", why_suspended(s));
+  out_.job_event(now, job, "suspended", why_suspended(s));
   wait_to_go_on(job);
 }
 
@@ -154,29 +151,29 @@ void Controller::hold_remains(const Job& job, const model::Allocation& kept) {
   const JobId holder = placed.suspension->holder;
   gang_of_[holder] = job.id;
   const Time begun = placed.running_since();
-  (void)ledger_.allocate(holder, placed.partition, kept, begun, Time::never(), /*forced=*/true);
   auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(job), holder));
-  emit(sched::JobPlaced{holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
+  (void)ledger_.hold({holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
 }
 
 /// Its QOS, or what it asks for, is another one.
 void Controller::tell_of_suspended(const Job& job) {
   const JobId holder = job.placed()->suspension->holder;
   auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(job), holder));
-  emit(sched::RunningChanged{holder, std::move(remains)});
+  feed_.tell(sched::RunningChanged{holder, std::move(remains)});
   if (stands_still(job) && !job.placed()->suspension->is_held) wait_to_go_on(job);
 }
 
 void Controller::wait_to_go_on(const Job& job) {
-  if (job.placed()->suspension->is_held) return unqueue(job);
-  emit(sched::JobQueued{pending_of(job)});
-  if (const auto& c = job.placed()->moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  if (job.placed()->suspension->is_held) return feed_.tell(sched::JobUnqueued{job.id});
+  feed_.tell(sched::JobQueued{pending_of(job)});
+  if (const auto& c = job.placed()->moves_to)
+    feed_.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
 }
 
 bool Controller::can_go_on(Time now, const Job& job, const sched::Start& start) const {
   if (!stands_still(job) || job.placed()->suspension->is_held || !store_fault_.empty()) return false;
   const sched::PendingJob pending = pending_of(job);
-  return sched::check(ledger_, pending, start) && sched::check_reservations(advance_, pending, start, now);
+  return sched::check(ledger_.capacity(), pending, start) && sched::check_reservations(advance_, pending, start, now);
 }
 
 bool Controller::go_on(Time now, Job& job) {
@@ -189,18 +186,14 @@ bool Controller::go_on(Time now, Job& job) {
   if (placed.saved) placed.saved = placed.saved + stood;
   placed.suspension.reset();
   placed.moves_to.reset();
-  for (const model::NodeShare& share : placed.allocation.shares) {
-    ledger_.release(was.holder, share.node);
-    emit(sched::ShareReleased{was.holder, share.node});
-  }
+  for (const model::NodeShare& share : placed.allocation.shares) ledger_.release(was.holder, share.node);
   gang_of_.erase(was.holder);
   const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
-  (void)ledger_.allocate(job.id, placed.partition, placed.allocation, begun, end, /*forced=*/true);
-  emit(sched::JobPlaced{job.id, placed.partition, placed.allocation, begun, end,
-                        std::make_shared<const sched::PendingJob>(pending_of(job))});
+  (void)ledger_.hold({job.id, placed.partition, placed.allocation, begun, end,
+                      std::make_shared<const sched::PendingJob>(pending_of(job))});
   charge(now, job, sched::usage_rate(placed.allocation) - before);
   save(job);
-  log_job(now, job, "goes on", fmt::format("after {}", base::format_duration(stood)));
+  out_.job_event(now, job, "goes on", fmt::format("after {}", base::format_duration(stood)));
   for (const model::NodeShare& share : placed.allocation.shares) send_resume(job, share.node);
   arm_limits(job);
   begin_waiting_steps(now, job);
@@ -211,7 +204,7 @@ bool Controller::go_on(Time now, Job& job) {
 void Controller::run_on(Time now, Job& job, const std::string& why) {
   model::Placed& placed = *job.placed();
   const Suspension was = *placed.suspension;
-  log_job(now, job, "cannot stand still", why);
+  out_.job_event(now, job, "cannot stand still", why);
   placed.suspension.reset();
   placed.waiting_for.clear();
   if (was.for_job == 0) {
@@ -256,8 +249,8 @@ base::Status Controller::suspend_on_request(Time now, const Caller& caller, Job&
       return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is suspended already", job.id.value));
     job.placed()->moves_to.reset();
     save(job);
-    unqueue(job);
-    log_job(now, job, "held", "suspended until resumed, by " + caller.user, caller.uid);
+    feed_.tell(sched::JobUnqueued{job.id});
+    out_.job_event(now, job, "held", "suspended until resumed, by " + caller.user, caller.uid);
     return {};
   }
   if (job.state != JobState::kRunning)
@@ -285,7 +278,7 @@ base::Status Controller::resume_on_request(Time now, const Caller& caller, Job& 
     return base::fail(base::ErrorCode::kConflict,
                       fmt::format("job {} makes way for job {}: it goes on by itself when its place is free again",
                                   job.id.value, job.placed()->suspension->for_job));
-  log_job(now, job, "resumed", "by " + caller.user, caller.uid);
+  out_.job_event(now, job, "resumed", "by " + caller.user, caller.uid);
   save(job);
   if (stands_still(job))
     wait_to_go_on(job);

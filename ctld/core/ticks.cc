@@ -30,7 +30,7 @@ void Controller::fire(Time now, const Timer& timer) {
   if (timer.kind == TimerKind::kScripts) return drop_scripts(now);
   if (timer.kind == TimerKind::kReplies) {
     kept_replies_.forget_before(now - kReplyMemory);
-    effects_.writes.push_back(store::DropReplies{now - kReplyMemory});
+    out_.write(store::DropReplies{now - kReplyMemory});
     const Time oldest = kept_replies_.oldest();
     if (oldest != Time::never()) timers_.set({oldest + kReplyMemory, TimerKind::kReplies, 0, 0});
     return;
@@ -88,8 +88,9 @@ void Controller::job_warn_due(Time now, Job& job) {
   save(job);
   const SignalReach reach = job.spec.warn.batch_only ? SignalReach::kScript : SignalReach::kSteps;
   const bool has_reached = signal(job, job.spec.warn.signo, reach);
-  log_job(now, job, "warned",
-          fmt::format("signal {}{}", job.spec.warn.signo, has_reached ? "" : ": no step runs, so nobody got it"));
+  out_.job_event(
+      now, job, "warned",
+      fmt::format("signal {}{}", job.spec.warn.signo, has_reached ? "" : ": no step runs, so nobody got it"));
 }
 
 void Controller::start_timeout_due(Time now, Job& job) {

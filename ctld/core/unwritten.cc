@@ -46,10 +46,7 @@ void Controller::cancel_unwritten(Time now, ConnId conn, const Caller& caller, c
                              error.what);
     error.hint = "jobs that wait stay in the queue; try again when an administrator has mended it";
   }
-  Reply out{conn, {}, /*at_once=*/true};
-  out.reply.set_id(request.id());
-  *out.reply.mutable_error() = wire::to_wire(error);
-  effects_.out.push_back(std::move(out));
+  out_.refuse_at_once(conn, request.id(), error);
 }
 
 }  // namespace gw::ctld

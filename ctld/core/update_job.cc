@@ -40,7 +40,7 @@ void Controller::update_job(Time now, ConnId conn, const Caller& caller, const w
   wire::ApiReply out;
   wire::JobsReply& jobs = *out.mutable_jobs();
   if (const base::Status fits = check_total(request.update_job()); !fits)
-    return reply_error(conn, request.id(), fits.error());
+    return out_.refuse(conn, request.id(), fits.error());
   const auto ids = job_ids(request.update_job().ids());
   for (uint32_t id : ids) {
     Job* job = find_job(JobId(id));
@@ -165,14 +165,14 @@ void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobS
   else if (stands_still(job))
     tell_of_suspended(job);
   if (job.placed() != nullptr && !stands_still(job)) tell_of_running(job);
-  if (is_elsewhere) quota_epoch_ = epoch_;
+  if (is_elsewhere) quota_epoch_ = feed_.epoch();
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(job,
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
   store::JobRow row = row_of(job, true);
   job_books_.resize(job.id, row.spec.size());
-  effects_.writes.push_back(store::PutJob{std::move(row)});
-  log_job(now, job, "updated", "by " + caller.user, caller.uid);
+  out_.write(store::PutJob{std::move(row)});
+  out_.job_event(now, job, "updated", "by " + caller.user, caller.uid);
 }
 
 /// What says how many resources, and where, is a component's own; everything else the components have in common.

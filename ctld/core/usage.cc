@@ -57,7 +57,7 @@ void Controller::publish_usage(Time now) {
   if (use == told_use_ && qos_use == told_qos_use_) return;
   told_use_ = std::move(use);
   told_qos_use_ = std::move(qos_use);
-  emit(sched::UsageSet{told_use_, told_qos_use_});
+  feed_.tell(sched::UsageSet{told_use_, told_qos_use_});
 }
 
 /// The rows of what changed since the last Effects.
@@ -65,9 +65,9 @@ void Controller::save_usage() {
   const auto save = [this](const char* kind, std::string name, const auto& holders, const auto& key) {
     const auto it = holders.find(key);
     if (it == holders.end())
-      effects_.writes.push_back(store::DropUsage{kind, std::move(name)});
+      out_.write(store::DropUsage{kind, std::move(name)});
     else
-      effects_.writes.push_back(store::PutUsage{kind, std::move(name), it->second.amount, it->second.at});
+      out_.write(store::PutUsage{kind, std::move(name), it->second.amount, it->second.at});
   };
   for (const uint32_t uid : users_.take_changed()) save(kUser, std::to_string(uid), users_.holders(), uid);
   for (const std::string& qos : qos_use_.take_changed()) save(kQos, qos, qos_use_.holders(), qos);
