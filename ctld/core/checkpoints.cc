@@ -23,7 +23,7 @@ void Controller::checkpointed(Time now, ConnId conn, const Caller& caller, const
   for (model::Job* one : all) {  // the components of a job have one work
     if (one->placed() == nullptr || !one->placed()->started) continue;
     one->placed()->saved = now;
-    save(*one);
+    rows_.job(*one);
     feed_.tell(sched::RunningChanged{one->id, std::make_shared<const sched::PendingJob>(pending_of(*one))});
   }
   out_.job_event(now, *job, "checkpointed", "its work is saved", caller.uid);

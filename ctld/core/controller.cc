@@ -43,6 +43,7 @@ Controller::Controller(Settings settings, Time now)
 
 Effects Controller::take_effects_early() {
   save_usage();
+  for (store::Op& row : rows_.take(jobs_, steps_)) out_.write(std::move(row));
   for (store::Op& row : lineage_.unsaved()) out_.write(std::move(row));
   mark_messages();
   return out_.take(feed_.take());
@@ -67,15 +68,10 @@ void Controller::mark_messages() {
 }
 
 store::Batch Controller::take_late_rows() {
-  store::Batch rows;
-  if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) rows.push_back(lineage_.commit_row());
-  for (const JobId id : std::exchange(late_jobs_, {}))
-    if (const model::Job* job = find_job(id); job != nullptr && job->ended() == nullptr)
-      rows.push_back(store::PutJobStatus{row_of(*job, false)});
-  for (const StepKey& key : std::exchange(late_steps_, {}))
-    if (const auto it = steps_.find(key); it != steps_.end())
-      rows.push_back(store::PutStep{key.first, key.second, wire::stored_step(it->second).SerializeAsString()});
-  return rows;
+  store::Batch out;
+  if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) out.push_back(lineage_.commit_row());
+  for (store::Op& row : rows_.take_coalesced(jobs_, steps_)) out.push_back(std::move(row));
+  return out;
 }
 
 uint64_t& Controller::job_count(model::JobState state) { return job_counts_[static_cast<size_t>(state)]; }
@@ -101,51 +97,6 @@ void Controller::share_limits(model::JobSpec& spec) {
   }
   if (limit_sets_.size() == kMaxSets) limit_sets_.erase(limit_sets_.begin());
   limit_sets_.push_back(spec.launch.limits);
-}
-
-store::JobRow Controller::row_of(const model::Job& job, bool with_spec) const {
-  store::JobRow row;
-  row.id = job.id;
-  row.state = static_cast<uint32_t>(job.state);
-  row.uid = job.spec.uid;
-  row.user = job.spec.user;
-  row.name = job.spec.name;
-  row.account = job.spec.account;
-  row.qos = job.spec.qos;
-  row.submitted = job.submitted;
-  const model::Allocation* allocation = nullptr;
-  if (const model::Placed* p = job.placed()) {
-    row.partition = p->partition;
-    row.started = p->started;
-    allocation = &p->allocation;
-  } else if (const model::Ended* e = job.ended()) {
-    row.partition = e->partition;
-    row.started = e->started;
-    row.ended = e->ended;
-    row.exit_code = e->outcome.exit.code;
-    row.exit_signo = e->outcome.exit.signo;
-    allocation = &e->allocation;
-  }
-  if (row.partition.empty() && !job.spec.partitions.empty()) row.partition = job.spec.partitions.front();
-  if (allocation != nullptr) {
-    row.nodes = base::compress_hostlist(allocation->node_names());
-    row.node_count = static_cast<uint32_t>(allocation->shares.size());
-    row.cpus = allocation->total_cpus();
-    row.gpus = allocation->total_gpus();
-    for (const model::NodeShare& share : allocation->shares) row.mem_mb += share.mem_mb;
-  }
-  if (with_spec) row.spec = wire::to_wire(job.spec).SerializeAsString();
-  row.status = wire::stored_status(job).SerializeAsString();
-  return row;
-}
-
-void Controller::save(const model::Job& job) {
-  GW_CHECK(job.is_consistent());
-  late_jobs_.erase(job.id);
-  if (job.ended() != nullptr)
-    out_.write(store::EndJob{row_of(job, false)});
-  else
-    out_.write(store::PutJobStatus{row_of(job, false)});
 }
 
 void Controller::save_node(const model::Node& node) {

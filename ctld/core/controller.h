@@ -32,6 +32,7 @@
 #include "ctld/core/outbox.h"
 #include "ctld/core/quota_book.h"
 #include "ctld/core/request_rate.h"
+#include "ctld/core/row_marks.h"
 #include "ctld/core/run_rows.h"
 #include "ctld/core/settings.h"
 #include "ctld/core/signals.h"
@@ -106,9 +107,7 @@ class Controller {
   Effects take_effects();
   /// Without the rows that take_late_rows() gives. They are owed to the group of writes that these effects are in.
   Effects take_effects_early();
-  bool has_late_rows() const {
-    return !late_jobs_.empty() || !late_steps_.empty() || commit_saved_ != lineage_.commit();
-  }
+  bool has_late_rows() const { return rows_.has_coalesced() || commit_saved_ != lineage_.commit(); }
   /// Rows that one node after another changes: as they are now, each once, however often they changed.
   store::Batch take_late_rows();
 
@@ -141,7 +140,6 @@ class Controller {
     model::StepRequest request;
     std::string client_key;
   };
-  using StepKey = std::pair<JobId, uint32_t>;
   struct StepAt {
     model::Step* step = nullptr;
     model::StepNode* node = nullptr;
@@ -161,7 +159,6 @@ class Controller {
   JobId next_job_{1};
   JobId next_piece_{sched::kFirstPiece};
   size_t live_jobs_ = 0;                  // not ended
-  bool entering_ = false;                 // the rows of new jobs are written once all of them are there
   decltype(Metrics::jobs) job_counts_{};  // of jobs_ by state
   std::map<NodeId, model::Node> nodes_;
   std::unordered_map<std::string, NodeId> node_ids_;
@@ -190,6 +187,7 @@ class Controller {
   std::map<JobId, std::set<std::string>> told_moves_;  // of jobs that wait: what dry runs found
   std::vector<sched::PartitionFragmentation> fragmentation_;
   Outbox out_;
+  RowMarks rows_;
   SchedulerFeed feed_;
   Ledger ledger_{feed_};
   sched::UsageMeter<uint32_t> users_;
@@ -224,8 +222,6 @@ class Controller {
   std::map<NodeId, std::set<StepKey>> steps_on_;  // that are not gone there
   std::multimap<StepKey, Waiter> step_waiters_;
   std::map<JobId, std::deque<StepWait>> waiting_steps_;  // no empty line
-  std::set<JobId> late_jobs_;                            // see take_late_rows()
-  std::set<StepKey> late_steps_;
   std::map<uint64_t, UseAsked> use_asked_;
   uint64_t last_use_ = 0;
   std::map<JobId, ConnId> attendants_;
@@ -238,11 +234,9 @@ class Controller {
   // controller.cc: shared by all handlers
   void mark_messages();
   uint64_t& job_count(model::JobState state);
-  void save(const model::Job& job);
   void save_node(const model::Node& node);
   void save_node_if_changed(const model::Node& node);
   static size_t hash_of_stored(const model::Node& node);
-  store::JobRow row_of(const model::Job& job, bool with_spec) const;
   model::Job* find_job(JobId id);
   model::Node* find_node(const std::string& name);
   bool advance(model::Job& job, model::JobEvent event);
@@ -281,12 +275,6 @@ class Controller {
   void held_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void list_held(Time now, ConnId conn, const wire::ApiRequest& request);
   void delete_held(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-
-  // run_rows.cc
-  void put_run_node(const model::Job& job, const model::NodeShare& share);
-  void save_run_node(const model::Job& job, NodeId node);
-  void save_run(const model::Job& job);
-  void save_step_node(const model::Step& step, const model::StepNode& node);
 
   void restore_job(Time now, model::Job& job);
 
@@ -393,10 +381,6 @@ class Controller {
   void create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   static model::Allocation usable_by_steps(const model::Job& job);
   base::Result<bool> begin_step(Time now, model::Job& job, const StepWait& wait);
-  void save_step(const model::Step& step);
-  /// As save() and save_step(), where each node of a large gang causes one: see take_late_rows().
-  void save_late(const model::Job& job) { late_jobs_.insert(job.id); }
-  void save_step_late(const model::Step& step) { late_steps_.insert({step.job, step.number}); }
   static base::Result<std::optional<StepWait>> accept_first_step(ConnId conn, const model::JobSpec& spec,
                                                                  const wire::SubmitRequest& submit);
   void begin_first_step(Time now, model::Job& job);

@@ -88,8 +88,8 @@ void Controller::commit_growth(Time now, const sched::Grow& grow) {
   jobs_on_[share.node].insert(job->id);
   emit_piece(*job, piece_kept, share, now);
   charge(now, *job, sched::usage_rate(share));
-  save_late(*job);
-  put_run_node(*job, share);
+  rows_.job_coalesced(*job);
+  rows_.run_node(*job, share.node);
   out_.job_event(now, *job, "grows", fmt::format("{} joins it", share.name));
   send_prepare(now, *job, share.node);
   timers_.set({now + settings_.start_timeout, TimerKind::kPiece, job->id.value, job->attempt});
@@ -101,7 +101,7 @@ bool Controller::piece_ready(Job& job, NodeId node) {
   if (piece == nullptr || job.state != JobState::kRunning) return false;
   if (!piece->until) send_go(job, node);
   if (std::exchange(piece->is_ready, true)) return true;
-  save_run_node(job, node);
+  rows_.run_node(job, node);
   tell_size(job);
   return true;
 }
@@ -118,7 +118,7 @@ void Controller::shrink(Time now, const sched::Preempt& victim) {
     out_.job_event(now, *job, "shrinks",
                    fmt::format("{} leaves it for job {}{}", name_of(node), victim.beneficiary.value,
                                victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
-    save_run_node(*job, node);
+    rows_.run_node(*job, node);
     tell_size(*job);
     if (victim.grace.us <= 0) return clear_node(*job, node);
     timers_.set({piece.until, TimerKind::kPiece, job->id.value, job->attempt});
@@ -148,7 +148,7 @@ void Controller::pieces_due(Time now, Job& job) {
       piece.until = now;
       ledger_.expect_end(piece.id, now, true);
       out_.job_event(now, job, "shrinks", fmt::format("{} was not ready in time", name_of(node)));
-      save_run_node(job, node);
+      rows_.run_node(job, node);
     }
     if (piece.until && piece.until <= now) clear_node(job, node);
   }
@@ -176,13 +176,13 @@ bool Controller::piece_gone(Time now, Job& job, NodeId node, const std::string& 
   placed.pieces.erase(node);
   auto& shares = placed.allocation.shares;
   if (const auto share = model::find_on(shares, node, [](const auto& s) { return s.node; }); share != shares.end()) {
-    out_.write(store::DropRunNode{job.id, 0, share->name});
+    rows_.run_left(job, share->name);
     shares.erase(share);
   }
   out_.job_event(now, job, "smaller",
                  fmt::format("without {}{}: {} nodes", name_of(node), was_told || why.empty() ? "" : ", " + why,
                              placed.allocation.shares.size()));
-  save_late(job);
+  rows_.job_coalesced(job);
   if (!was_told) tell_size(job);
   return true;
 }

@@ -116,7 +116,7 @@ void Controller::consider_jobs_of_foreign(Time now, NodeId node) {
     Job* job = find_job(JobId(run.job));
     if (run.kin != Kin::kNewer || job == nullptr || job->waiting() == nullptr) continue;
     consider(now, *job);
-    save(*job);
+    rows_.job(*job);
   }
 }
 
@@ -231,7 +231,7 @@ void Controller::foreign_gone(Time now, NodeId id, uint32_t job_id, uint32_t att
   Job* job = find_job(JobId(job_id));
   if (job == nullptr || job->waiting() == nullptr) return;
   consider(now, *job);
-  save(*job);
+  rows_.job(*job);
 }
 
 /// The job that the state has on the node is not there, but the node has gone on since the state was saved: it may have
@@ -240,7 +240,7 @@ void Controller::hold_what_may_have_ended(Job& job, NodeId node) {
   const bool goes_on = generation_on(job, node) != 0;  // an elastic gang, without the node
   if (!job.spec.requeue || job.state == model::JobState::kCompleting || goes_on) return;
   job.spec.hold_admin = true;
-  out_.write(store::PutJob{row_of(job, true)});
+  rows_.job_and_spec(job);
 }
 
 }  // namespace gw::ctld

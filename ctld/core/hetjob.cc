@@ -51,7 +51,7 @@ void Controller::consider_components(Time now, Job& job) {
   for (Job* one : all) {
     if (one->eligible) continue;
     one->eligible = now;
-    if (one != &job && !entering_) save(*one);
+    if (one != &job) rows_.job(*one);
   }
   if (!leader->spec.reservation.empty()) admit_to_reservation(*leader);
   feed_.tell(sched::JobQueued{pending_of(*leader)});
@@ -69,7 +69,7 @@ void Controller::go_together(Time now, Job& job) {
   for (const Job* other : all) {
     const bool is_ready =
         other->placed() != nullptr && other->placed()->waiting_for.empty() && other->state == JobState::kConfiguring;
-    if (!is_ready && other->state != JobState::kRunning) return save(job);
+    if (!is_ready && other->state != JobState::kRunning) return rows_.job(job);
   }
   go(now, job);
   for (Job* other : all)

@@ -79,7 +79,7 @@ void Controller::launch_failed(Job& job, Time now) {
   if (job.launch_failures >= settings_.max_launch_failures) {
     job.spec.hold_admin = true;
     job.launch_failures = 0;
-    out_.write(store::PutJob{row_of(job, true)});
+    rows_.job_and_spec(job);
     out_.job_event(now, job, "held", fmt::format("{} launches failed in a row", settings_.max_launch_failures));
     out_.note(fmt::format("job {} is held: {} launches failed in a row, the last: {}", job.id.value,
                           settings_.max_launch_failures, job.last_failure),

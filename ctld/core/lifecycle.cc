@@ -225,8 +225,8 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
     jobs_on_[share.node].insert(job->id);
   }
   job->phase = std::move(placed);
-  save_run(*job);
-  if (job->placed()->uncut_limit.us != 0) out_.write(store::PutJob{row_of(*job, true)});
+  rows_.run(*job);
+  if (job->placed()->uncut_limit.us != 0) rows_.job_and_spec(*job);
   out_.job_event(now, *job, "placed",
                  fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
                              base::compress_hostlist(start.allocation.node_names())));
@@ -322,7 +322,7 @@ void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   if (job->state == JobState::kCompleting) return send_stop(*job, node);
   model::Placed& placed = *job->placed();
   if (job->state != JobState::kConfiguring || placed.waiting_for.erase(node) == 0) return;
-  save_run_node(*job, node);
+  rows_.run_node(*job, node);
   if (placed.waiting_for.empty()) go_together(now, *job);
 }
 
@@ -334,9 +334,9 @@ void Controller::go(Time now, Job& job) {
   placed.waiting_for.clear();
   launch_succeeded(job);
   if (is_told_all)
-    save(job);
+    rows_.job(job);
   else
-    save_run(job);
+    rows_.run(job);
   out_.job_event(now, job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
   arm_limits(job);
   answer_waiters(job, /*has_started=*/true);
@@ -384,7 +384,7 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   refuse_steps(job, outcome.detail.empty() ? std::string(model::long_name(outcome.end)) : outcome.detail);
   placed.outcome = std::move(outcome);
   expect_end(job, now + placed.outcome->grace.value_or(placed.contract.kill_wait), true);
-  save_run(job);
+  rows_.run(job);
   out_.job_event(now, job, "ending",
                  fmt::format("{}{}", model::long_name(placed.outcome->end),
                              placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
@@ -467,7 +467,7 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
     kept.peak_mem_mb = outcome.peak_mem_mb;
     kept.ended = outcome.ended;
     take_exit_as_saved(*job, outcome);
-    save(*job);
+    rows_.job(*job);
   } else {
     if (job->state == JobState::kConfiguring && outcome.reason == EndReason::kShepherdDied) {
       // The node lost what was to start it. One that goes by itself may have begun: again only if it may run twice.
@@ -500,7 +500,7 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
                       fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
     if (job->state == JobState::kCompleting) {
       Outcome& outcome = *job->placed()->outcome;
-      if (m.peak_mem_mb() > outcome.peak_mem_mb) save_late(*job);
+      if (m.peak_mem_mb() > outcome.peak_mem_mb) rows_.job_coalesced(*job);
       outcome.peak_mem_mb = std::max(outcome.peak_mem_mb, m.peak_mem_mb());
       share_gone(now, *job, node);
     } else {
@@ -529,7 +529,7 @@ void Controller::share_gone(Time now, Job& job, NodeId node) {
   placed->unreachable.erase(node);
   if (job.state != JobState::kCompleting || placed->waiting_for.erase(node) == 0) return;
   if (placed->waiting_for.empty()) return finish(now, job);
-  save_run_node(job, node);
+  rows_.run_node(job, node);
 }
 
 /// The run is known to be over on one node, without having been told to end: the whole gang ends.
@@ -550,7 +550,7 @@ void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::strin
 
 void Controller::finish(Time now, Job& job) {
   drop_steps(job.id);
-  out_.write(store::DropRun{job.id, 0});
+  rows_.run_over(job.id);
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = now;
   count_preemption(now, job, outcome);
@@ -575,8 +575,8 @@ void Controller::requeue(Time now, Job& job) {
     launch_failed(job, now);
   out_.job_event(now, job, "requeued", outcome.detail);
   consider(now, job);
-  save(job);
-  if (uncut.us != 0) out_.write(store::PutJob{row_of(job, true)});
+  rows_.job(job);
+  if (uncut.us != 0) rows_.job_and_spec(job);
 }
 
 void Controller::end(Time now, Job& job, Outcome outcome) {
@@ -599,7 +599,7 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
   timers_.set(
       {job.ended()->ended + settings_.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});
   attendants_.erase(job.id);
-  save(job);
+  rows_.job(job);
   out_.job_event(now, job, "ended",
                  fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
   timers_.cancel_job(job.id.value);

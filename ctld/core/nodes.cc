@@ -275,7 +275,7 @@ void Controller::reconcile_job(Time now, Job& job, NodeId node, wire::RunPhase p
     case wire::kRunPrepared:
       if (job.state == JobState::kRunning) return send_go(job, node);
       if (alone) return send_prepare(now, job, node);  // says go once more
-      if (job.placed()->waiting_for.erase(node) > 0) save_run_node(job, node);
+      if (job.placed()->waiting_for.erase(node) > 0) rows_.run_node(job, node);
       if (job.placed()->waiting_for.empty()) go_together(now, job);
       return;
     case wire::kRunStarted:

@@ -99,13 +99,13 @@ void Controller::keep_for(Time now, const sched::Claim& claim) {
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
     if (job->state != JobState::kCompleting && !stands_still(*job)) return;
     job->placed()->moves_to = kept;
-    save(*job);
+    rows_.job(*job);
     feed_.tell(sched::ClaimSet{claim});
     return;
   }
   if (job->waiting() == nullptr) return;
   job->waiting()->claim = kept;
-  save(*job);
+  rows_.job(*job);
   out_.job_event(now, *job, "claimed",
                  fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
   feed_.tell(sched::ClaimSet{claim});
@@ -175,7 +175,7 @@ void Controller::take_exit_as_saved(Job& job, const Outcome& reported) {
   for (Job* other : siblings(job)) {  // the script is that of all components
     if (other->placed() == nullptr) continue;
     other->placed()->saved = std::max(other->placed()->saved, reported.ended);
-    save(*other);
+    rows_.job(*other);
   }
 }
 

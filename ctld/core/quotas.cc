@@ -172,7 +172,7 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   if (job.waiting() != nullptr) consider(now, job);
   if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->holder) tell_of_suspended(job);
   tell_of_running(job);
-  out_.write(store::PutJob{row_of(job, true)});
+  rows_.job_and_spec(job);
 }
 
 /// Jobs of deleted QOS go where the request says. Error: there are some, and it says nothing.

@@ -259,7 +259,7 @@ void Controller::end_by_user(Time now, const Caller& caller, Job& job, bool at_o
   ending.requeue = false;  // it is ending already: but it does not come back
   if (ending.end == JobState::kNodeFail) ending.end = JobState::kCancelled;
   if (at_once) ending.grace = base::Duration{};
-  save(job);
+  rows_.job(job);
   if (!at_once) return;
   expect_end(job, job.placed()->kill_sent, true);  // as a restart would say
   for (const NodeId node : job.placed()->waiting_for) send_stop(job, node, true);
@@ -321,7 +321,7 @@ base::Status Controller::hold(Time now, const Caller& caller, Job& job, bool by_
   // An administrator who holds an own job holds it as a user, so that it can be released as one.
   (by_admin && caller.uid != job.spec.uid ? job.spec.hold_admin : job.spec.hold_user) = true;
   consider(now, job);
-  out_.write(store::PutJob{row_of(job, true)});
+  rows_.job_and_spec(job);
   out_.job_event(now, job, "held", "by " + caller.user, caller.uid);
   return {};
 }
@@ -336,7 +336,7 @@ base::Status Controller::release(Time now, const Caller& caller, Job& job) {
   job.launch_failures = 0;
   for (Job* other : siblings(job)) other->launch_failures = 0;
   consider(now, job);
-  out_.write(store::PutJob{row_of(job, true)});
+  rows_.job_and_spec(job);
   out_.job_event(now, job, "released", "by " + caller.user, caller.uid);
   return {};
 }
@@ -360,7 +360,7 @@ base::Status Controller::requeue_on_request(Time now, const Caller& caller, Job&
     all.push_back(&job);
     for (Job* one : all) {
       one->spec.hold_user = true;
-      out_.write(store::PutJob{row_of(*one, true)});
+      rows_.job_and_spec(*one);
     }
   }
   Outcome outcome;

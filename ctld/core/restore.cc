@@ -107,7 +107,7 @@ void Controller::restore_jobs(const store::Snapshot& snapshot, Time now, const R
     ++job_count(job.state);
     model::Job& kept = jobs_[id] = std::move(job);
     // Stored before runs had rows of their own.
-    if (kept.placed() != nullptr && !runs.has(kept.id, 0)) save_run(kept);
+    if (kept.placed() != nullptr && !runs.has(kept.id, 0)) rows_.run(kept);
   }
 }
 
@@ -190,7 +190,7 @@ void Controller::restore_job(Time now, model::Job& job) {
     const auto before = std::pair(job.eligible, job.waiting()->reason);
     consider(now, job);
     // Its time to begin has come while nobody was there: since when it could have run is kept from now on.
-    if (before != std::pair(job.eligible, job.waiting()->reason)) save(job);
+    if (before != std::pair(job.eligible, job.waiting()->reason)) rows_.job(job);
     return;
   }
   model::Placed& placed = *job.placed();

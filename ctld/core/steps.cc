@@ -190,9 +190,8 @@ base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wa
   const StepKey key{job.id, step.number};
   keep_step(std::move(step));
   Step& kept = steps_.at(key);
-  save(job);
-  save_step(kept);
-  for (const StepNode& node : kept.nodes) save_step_node(kept, node);
+  rows_.job(job);
+  rows_.step_and_nodes(kept);
   if (wait.request_id != 0) step_waiters_.emplace(std::pair(job.id, kept.number), Waiter{wait.conn, wait.request_id});
   const wire::StartStep common = start_of(now, job, kept);
   for (size_t i = 0; i < kept.nodes.size(); ++i) send_start_step(job, kept, i, common);
@@ -210,11 +209,6 @@ void Controller::keep_step(Step step) {
       steps_on_[node.share.node].insert(key);
   }
   steps_[key] = std::move(step);
-}
-
-void Controller::save_step(const Step& step) {
-  late_steps_.erase({step.job, step.number});
-  out_.write(store::PutStep{step.job, step.number, wire::stored_step(step).SerializeAsString()});
 }
 
 /// What all its nodes are told of a step.
@@ -357,7 +351,7 @@ void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const 
                        {base::ErrorCode::kInvalid, fmt::format("signal {} does not exist", asked.signo()), ""});
   if (asked.signo() == 0) {
     stop_step(*step, kill_wait_of(*step));
-    save_step(*step);
+    rows_.step(*step);
   }
   NodeMessages messages;
   if (asked.signo() != 0) ctld::signal_step(*step, asked.signo(), messages);
@@ -409,7 +403,7 @@ void Controller::lose_part(Step& step) {
   const bool is_news = severity(step.exit) == 0 || !step.is_ending;
   if (severity(step.exit) == 0) step.exit.code = 1;
   if (!step.is_ending) stop_step(step, kill_wait_of(step));
-  if (is_news) save_step_late(step);
+  if (is_news) rows_.step_coalesced(step);
 }
 
 /// It cannot run: whoever waits for it is told, and what has begun of it is ended.
@@ -419,7 +413,7 @@ void Controller::fail_step(Step& step, const std::string& why) {
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step could not start: " + why, ""});
   if (severity(step.exit) == 0) step.exit.code = 1;
   if (!step.is_killed) stop_step(step, {});  // each node of a large one may say that it failed
-  if (is_news) save_step(step);
+  if (is_news) rows_.step(step);
 }
 
 void Controller::tell_step_waiters(const Step& step, const base::Error& error) {
@@ -453,7 +447,7 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
     const bool is_lease_over = m.reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired);
     at.step->is_lease_over |= is_lease_over;
     if (m.reason() == static_cast<uint32_t>(model::EndReason::kShepherdDied) || is_lease_over) lose_part(*at.step);
-    if (known() != before) save_step_late(*at.step);
+    if (known() != before) rows_.step_coalesced(*at.step);
   }
   acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunEnding);
 }
@@ -484,7 +478,7 @@ void Controller::step_left_node(Time now, Step& step, StepNode& node) {
   ++step.gone_nodes;
   if (!node.address.empty()) --step.ready_nodes;
   steps_on_[node.share.node].erase({step.job, step.number});
-  save_step_node(step, node);
+  rows_.step_node(step, node.share.node);
   if (!step.is_ready() && !step.is_ending)
     fail_step(step, fmt::format("it ended early on {}", name_of(node.share.node)));
   if (step.gone_nodes == step.nodes.size()) step_over(now, step);
@@ -529,7 +523,7 @@ void Controller::forget_step_waiters(Time now, ConnId conn) {
     const auto step = steps_.find(key);
     if (step == steps_.end() || step_waiters_.contains(key) || step->second.is_ready()) continue;
     stop_step(step->second, {});
-    save_step(step->second);
+    rows_.step(step->second);
   }
   std::set<JobId> jobs;
   for (auto& [job, line] : waiting_steps_)
@@ -561,13 +555,12 @@ void Controller::drop_step(const Step& step) {
   const StepKey key{step.job, step.number};
   for (const StepNode& node : step.nodes)
     if (!node.is_gone) steps_on_[node.share.node].erase(key);
-  out_.write(store::DropStep{key.first, key.second});
-  out_.write(store::DropRun{key.first, key.second + 1});
+  rows_.step_over(key);
   steps_.erase(key);
 }
 
 /// Steps that are on a node, of one job or of all.
-std::vector<Controller::StepKey> Controller::steps_on(NodeId node, JobId of) const {
+std::vector<StepKey> Controller::steps_on(NodeId node, JobId of) const {
   const auto on = steps_on_.find(node);
   if (on == steps_on_.end()) return {};
   const auto begin = of ? on->second.lower_bound({of, 0}) : on->second.begin();
@@ -614,8 +607,7 @@ void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const 
         stored.ParseFromString(row.bytes) && stored.job() == row.job.value && stored.step() == row.step;
     const Job* job = find_job(row.job);
     if (job == nullptr || job->placed() == nullptr || (is_read && job->attempt != stored.attempt())) {
-      out_.write(store::DropStep{row.job, row.step});
-      out_.write(store::DropRun{row.job, row.step + 1});
+      rows_.step_over({row.job, row.step});
       continue;
     }
     const bool has_runs = !unread.contains({row.job, row.step + 1});
@@ -629,9 +621,7 @@ void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const 
     for (StepNode& node : step->nodes) node.address.clear();  // they say it when they are back
     keep_step(std::move(*step));
     if (runs.has(row.job, row.step + 1)) continue;
-    const Step& old = steps_.at({row.job, row.step});  // stored before runs had rows of their own
-    save_step(old);
-    for (const StepNode& node : old.nodes) save_step_node(old, node);
+    rows_.step_and_nodes(steps_.at({row.job, row.step}));  // stored before runs had rows of their own
   }
 }
 

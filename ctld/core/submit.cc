@@ -250,7 +250,6 @@ JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::Job
     out_.write(store::PutBlob{all.front().launch.env_hash, request.environment(), true});
   }
   std::vector<model::Job*> entered;
-  entering_ = true;
   for (model::JobSpec& spec : all) {
     spec.het_job = all.size() > 1 ? id : JobId();
     spec.het_offset = static_cast<uint32_t>(entered.size());
@@ -258,13 +257,11 @@ JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::Job
     entered.push_back(&enter_one(now, std::move(spec)));
     consider(now, *entered.back());
   }
-  entering_ = false;
   out_.write(store::PutMeta{"next_job", next_job_.text()});
   for (const model::Job* job : entered) {
-    store::JobRow row = row_of(*job, true);
-    book_job(*job, row.spec.size(), {job->spec.launch.script_hash, request.script().size()},
+    book_job(*job, wire::to_wire(job->spec).ByteSizeLong(), {job->spec.launch.script_hash, request.script().size()},
              {job->spec.launch.env_hash, request.environment().size()});
-    out_.write(store::PutJob{std::move(row)});
+    rows_.job_and_spec(*job);
     out_.job_event(now, *job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),
                    job->spec.uid);
   }

@@ -55,7 +55,7 @@ bool Controller::suspend(Time now, Job& job, Suspension why, Duration grace) {
     placed.suspension->for_job = why.for_job;
     placed.suspension->rule = why.rule;
     expect_end(job, placed.suspension->freeze_at, true);
-    save(job);
+    rows_.job(job);
     return true;
   }
   const bool makes_way = why.for_job != 0;
@@ -66,7 +66,7 @@ bool Controller::suspend(Time now, Job& job, Suspension why, Duration grace) {
   const bool is_told = makes_way && job.spec.preempt_signo != 0;
   placed.suspension->freeze_at = is_told ? now + grace : now;
   if (makes_way) expect_end(job, placed.suspension->freeze_at, true);
-  save_run(job);
+  rows_.run(job);
   out_.job_event(now, job, "is to stand still", why_suspended(*placed.suspension));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(now, job, node);
   timers_.set(
@@ -121,7 +121,7 @@ void Controller::on_suspended(Time now, NodeId node, const wire::Suspended& m) {
   if (!m.problem().empty())
     return run_on(now, *job, fmt::format("{}: {}", name_of(node), base::printable(m.problem(), 200)));
   placed.waiting_for.erase(node);
-  save_run_node(*job, node);
+  rows_.run_node(*job, node);
   if (placed.waiting_for.empty()) stand_still(now, *job);
 }
 
@@ -140,7 +140,7 @@ void Controller::stand_still(Time now, Job& job) {
   hold_remains(job, held_by(job));
   charge(now, job, sched::usage_rate(held_by(job)) - before);
   if (s.for_job != 0) count_preempted_run(job, 0);
-  save(job);
+  rows_.job(job);
   out_.job_event(now, job, "suspended", why_suspended(s));
   wait_to_go_on(job);
 }
@@ -192,7 +192,7 @@ bool Controller::go_on(Time now, Job& job) {
   (void)ledger_.hold({job.id, placed.partition, placed.allocation, begun, end,
                       std::make_shared<const sched::PendingJob>(pending_of(job))});
   charge(now, job, sched::usage_rate(placed.allocation) - before);
-  save(job);
+  rows_.job(job);
   out_.job_event(now, job, "goes on", fmt::format("after {}", base::format_duration(stood)));
   for (const model::NodeShare& share : placed.allocation.shares) send_resume(job, share.node);
   arm_limits(job);
@@ -208,7 +208,7 @@ void Controller::run_on(Time now, Job& job, const std::string& why) {
   placed.suspension.reset();
   placed.waiting_for.clear();
   if (was.for_job == 0) {
-    save_run(job);
+    rows_.run(job);
     for (const model::NodeShare& share : placed.allocation.shares) send_resume(job, share.node);
     return;
   }
@@ -248,7 +248,7 @@ base::Status Controller::suspend_on_request(Time now, const Caller& caller, Job&
     if (std::exchange(job.placed()->suspension->is_held, true))
       return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is suspended already", job.id.value));
     job.placed()->moves_to.reset();
-    save(job);
+    rows_.job(job);
     feed_.tell(sched::JobUnqueued{job.id});
     out_.job_event(now, job, "held", "suspended until resumed, by " + caller.user, caller.uid);
     return {};
@@ -279,7 +279,7 @@ base::Status Controller::resume_on_request(Time now, const Caller& caller, Job& 
                       fmt::format("job {} makes way for job {}: it goes on by itself when its place is free again",
                                   job.id.value, job.placed()->suspension->for_job));
   out_.job_event(now, job, "resumed", "by " + caller.user, caller.uid);
-  save(job);
+  rows_.job(job);
   if (stands_still(job))
     wait_to_go_on(job);
   else if (job.placed()->suspension->for_job == 0)

@@ -42,7 +42,7 @@ void Controller::fire(Time now, const Timer& timer) {
     case TimerKind::kJobEligible:
       if (job->waiting() == nullptr) return;
       consider(now, *job);
-      save(*job);
+      rows_.job(*job);
       return;
     case TimerKind::kJobLimit:
       return job_limit_due(now, *job);
@@ -62,6 +62,7 @@ void Controller::fire(Time now, const Timer& timer) {
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
       --job_count(job->state);
+      for (store::Op& row : rows_.take_of(*job)) out_.write(std::move(row));
       job_left_memory(now, job->id);
       jobs_.erase(job->id);
       return;
@@ -85,7 +86,7 @@ void Controller::job_warn_due(Time now, Job& job) {
   const Time due = job.placed()->running_since() + job.spec.time_limit - base::seconds(job.spec.warn.seconds_before);
   if (due > now) return arm_limits(job);
   job.placed()->warned = true;
-  save(job);
+  rows_.job(job);
   const SignalReach reach = job.spec.warn.batch_only ? SignalReach::kScript : SignalReach::kSteps;
   const bool has_reached = signal(job, job.spec.warn.signo, reach);
   out_.job_event(

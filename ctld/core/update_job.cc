@@ -169,9 +169,8 @@ void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobS
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(job,
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
-  store::JobRow row = row_of(job, true);
-  job_books_.resize(job.id, row.spec.size());
-  out_.write(store::PutJob{std::move(row)});
+  job_books_.resize(job.id, wire::to_wire(job.spec).ByteSizeLong());
+  rows_.job_and_spec(job);
   out_.job_event(now, job, "updated", "by " + caller.user, caller.uid);
 }
 
