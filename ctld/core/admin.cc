@@ -194,7 +194,7 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
   configure_nodes(now);
   configure_pools();
   std::map<std::string, size_t> stranded;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     if (job.waiting() == nullptr) continue;
     for (const std::string& name : job.spec.partitions) stranded[name] += !partitions_.contains(name);
   }

@@ -114,7 +114,7 @@ void Controller::restore_books(const store::Snapshot& snapshot, Time now) {
   };
   for (const auto* rows : {&snapshot.jobs, &snapshot.recently_ended})
     for (const store::JobRow& row : *rows) {
-      const model::Job* job = find_job(row.id);
+      const model::Job* job = jobs_.find(row.id);
       const bool is_live = rows == &snapshot.jobs;
       if (job == nullptr || is_live == (job->ended() != nullptr)) continue;
       const model::Launch& launch = job->spec.launch;

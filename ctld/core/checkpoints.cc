@@ -7,7 +7,7 @@
 namespace gw::ctld {
 
 void Controller::checkpointed(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  model::Job* job = find_job(JobId(request.checkpointed().job_id()));
+  model::Job* job = jobs_.find(JobId(request.checkpointed().job_id()));
   if (job == nullptr) return out_.refuse(conn, request.id(), no_such_job(JobId(request.checkpointed().job_id())));
   if (!is_allowed(Grant::kOwnJobs, role_for(caller, *job))) return out_.refuse(conn, request.id(), denied_job(*job));
   const model::Placed* placed = job->placed();

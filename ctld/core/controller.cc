@@ -43,7 +43,8 @@ Controller::Controller(Settings settings, Time now)
 
 Effects Controller::take_effects_early() {
   save_usage();
-  for (store::Op& row : rows_.take(jobs_, steps_)) out_.write(std::move(row));
+  for (store::Op& row : jobs_.take_rows()) out_.write(std::move(row));
+  for (store::Op& row : rows_.take(jobs_.all(), steps_)) out_.write(std::move(row));
   for (store::Op& row : lineage_.unsaved()) out_.write(std::move(row));
   mark_messages();
   return out_.take(feed_.take());
@@ -63,18 +64,16 @@ void Controller::mark_messages() {
   for (Outgoing& out : out_.messages())
     if (ToNode* message = std::get_if<ToNode>(&out); message != nullptr) {
       if (!message->at_once) message->message.set_commit(lineage_.commit());
-      message->message.set_next_job(next_job_.value);
+      message->message.set_next_job(jobs_.next().value);
     }
 }
 
 store::Batch Controller::take_late_rows() {
   store::Batch out;
   if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) out.push_back(lineage_.commit_row());
-  for (store::Op& row : rows_.take_coalesced(jobs_, steps_)) out.push_back(std::move(row));
+  for (store::Op& row : rows_.take_coalesced(jobs_.all(), steps_)) out.push_back(std::move(row));
   return out;
 }
-
-uint64_t& Controller::job_count(model::JobState state) { return job_counts_[static_cast<size_t>(state)]; }
 
 std::string Controller::name_of(NodeId id) const {
   const auto it = nodes_.find(id);
@@ -85,18 +84,6 @@ std::vector<std::string> Controller::node_names() const {
   std::vector<std::string> out;
   for (const auto& [id, node] : nodes_) out.push_back(node.config.name);
   return out;
-}
-
-/// Equal limits take memory once.
-void Controller::share_limits(model::JobSpec& spec) {
-  constexpr size_t kMaxSets = 64;
-  const auto same = std::find(limit_sets_.begin(), limit_sets_.end(), spec.launch.limits);
-  if (same != limit_sets_.end()) {
-    spec.launch.limits = *same;
-    return;
-  }
-  if (limit_sets_.size() == kMaxSets) limit_sets_.erase(limit_sets_.begin());
-  limit_sets_.push_back(spec.launch.limits);
 }
 
 void Controller::save_node(const model::Node& node) {
@@ -110,29 +97,18 @@ void Controller::save_node_if_changed(const model::Node& node) {
   if (stored == stored_nodes_.end() || stored->second != hash_of_stored(node)) save_node(node);
 }
 
-model::Job* Controller::find_job(JobId id) {
-  const auto it = jobs_.find(id);
-  return it == jobs_.end() ? nullptr : &it->second;
-}
-
 model::Node* Controller::find_node(const std::string& name) {
   const auto it = node_ids_.find(name);
   return it == node_ids_.end() ? nullptr : &nodes_.at(it->second);
 }
 
 bool Controller::advance(model::Job& job, model::JobEvent event) {
-  const auto to = model::next_state(job.state, event);
-  if (!to) {
-    ++misfits_;
-    out_.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
-                          model::long_name(job.state)),
-              true);
-    return false;
-  }
-  --job_count(job.state);
-  job.state = *to;
-  ++job_count(job.state);
-  return true;
+  if (jobs_.advance(job, event)) return true;
+  ++misfits_;
+  out_.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
+                        model::long_name(job.state)),
+            true);
+  return false;
 }
 
 Role Controller::role_for(const Caller& caller, const model::Job& job) const {
@@ -190,8 +166,8 @@ void Controller::on_client_gone(Time now, ConnId conn) {
 }
 
 std::string Controller::fingerprint() const {
-  std::string out = fmt::format("next {}\n", next_job_.value);
-  for (const auto& [id, job] : jobs_) {
+  std::string out = fmt::format("next {}\n", jobs_.next().value);
+  for (const auto& [id, job] : jobs_.all()) {
     const store::JobRow row = row_of(job, true);
     out += fmt::format("job {} {} {} {}\n", id.value, row.state, row.spec.size(), row.status.size());
     out += row.spec + row.status;

@@ -22,6 +22,7 @@
 #include "ctld/core/held_rows.h"
 #include "ctld/core/job_books.h"
 #include "ctld/core/job_rows.h"
+#include "ctld/core/job_table.h"
 #include "ctld/core/kept_replies.h"
 #include "ctld/core/kept_scripts.h"
 #include "ctld/core/lease_watch.h"
@@ -111,7 +112,7 @@ class Controller {
   /// Rows that one node after another changes: as they are now, each once, however often they changed.
   store::Batch take_late_rows();
 
-  const std::map<JobId, model::Job>& jobs() const { return jobs_; }
+  const std::map<JobId, model::Job>& jobs() const { return jobs_.all(); }
   const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
   const sched::Capacity& ledger() const { return ledger_.capacity(); }
   const Timers& timers() const { return timers_; }
@@ -155,11 +156,7 @@ class Controller {
 
   Settings settings_;
   Time boot_;
-  std::map<JobId, model::Job> jobs_;
-  JobId next_job_{1};
-  JobId next_piece_{sched::kFirstPiece};
-  size_t live_jobs_ = 0;                  // not ended
-  decltype(Metrics::jobs) job_counts_{};  // of jobs_ by state
+  JobTable jobs_;
   std::map<NodeId, model::Node> nodes_;
   std::unordered_map<std::string, NodeId> node_ids_;
   std::map<std::string, model::Partition> partitions_;
@@ -174,8 +171,7 @@ class Controller {
   using SaidKeys = std::map<std::string, Said, std::less<>>;
   std::map<std::string, SaidKeys> said_;  // by partition
   QuotaBook book_;
-  std::vector<model::Qos> quotas_;                                 // the tree that the scheduler was told
-  std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;  // QOS -> uid -> jobs without an end
+  std::vector<model::Qos> quotas_;  // the tree that the scheduler was told
   std::map<std::string, model::Reservation> reservations_;
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
@@ -226,24 +222,20 @@ class Controller {
   uint64_t last_use_ = 0;
   std::map<JobId, ConnId> attendants_;
   Listings listings_;
-  std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
   uint64_t misfits_ = 0;
   std::map<std::string, PreemptionFigures> preemptions_;  // by QOS
 
   // controller.cc: shared by all handlers
   void mark_messages();
-  uint64_t& job_count(model::JobState state);
   void save_node(const model::Node& node);
   void save_node_if_changed(const model::Node& node);
   static size_t hash_of_stored(const model::Node& node);
-  model::Job* find_job(JobId id);
   model::Node* find_node(const std::string& name);
   bool advance(model::Job& job, model::JobEvent event);
   Role role_for(const Caller& caller, const model::Job& job) const;
   std::string name_of(NodeId id) const;
   std::vector<std::string> node_names() const;
-  void share_limits(model::JobSpec& spec);
   sched::ClassKey class_of(const model::Job& job) const;
   WaitInfo wait_info(const model::Job& job) const;
   wire::Job job_to_wire(const model::Job& job) const;
@@ -307,7 +299,6 @@ class Controller {
                  const std::vector<std::string>& warnings);
   JobId enter(Time now, const wire::SubmitRequest& request, model::JobSpec spec,
               std::vector<model::JobSpec> components);
-  model::Job& enter_one(Time now, model::JobSpec spec);
 
   // hetjob.cc
   std::vector<model::Job*> siblings(const model::Job& job);
@@ -593,8 +584,6 @@ class Controller {
   void list_quotas(Time now, ConnId conn, const wire::ApiRequest& request);
   void ask_scheduler(ConnId conn, const wire::ApiRequest& request);
   model::Amounts configured_amounts() const;
-  size_t jobs_of(const std::string& qos) const;
-  void count_submitted(const model::Job& job, int change);
   void tell_of_running(const model::Job& job);
   void move_to_qos(Time now, model::Job& job, const std::string& to);
   base::Status check_moves(const wire::ChangeQuotasRequest& request, const QuotaBook& after) const;

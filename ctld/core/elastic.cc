@@ -61,7 +61,7 @@ void Controller::emit_piece(const Job& job, const Piece& piece, const model::Nod
 
 /// The gang gets a node more. Nothing happens if that no longer holds: the scheduler thinks again.
 void Controller::commit_growth(Time now, const sched::Grow& grow) {
-  Job* job = find_job(grow.gang);
+  Job* job = jobs_.find(grow.gang);
   if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !store_fault_.empty()) return;
   model::Placed& placed = *job->placed();
   const bool is_one = grow.allocation.shares.size() == 1 && grow.piece.value >= sched::kFirstPiece;
@@ -78,8 +78,7 @@ void Controller::commit_growth(Time now, const sched::Grow& grow) {
       !sched::check_reservations(advance_, piece, start, now))
     return;
   // By an id of our own: the scheduler's begin anew with each start, but nodes remember stays of before.
-  const JobId id = std::exchange(next_piece_, JobId(next_piece_.value + 1));
-  out_.write(store::PutMeta{"next_piece", next_piece_.text()});
+  const JobId id = jobs_.take_holder();
   auto& shares = placed.allocation.shares;  // the script's own first, the others as people list nodes
   shares.insert(std::upper_bound(shares.begin() + 1, shares.end(), share,
                                  [](const auto& a, const auto& b) { return a.node < b.node; }),
@@ -109,7 +108,7 @@ bool Controller::piece_ready(Job& job, NodeId node) {
 /// Others need a node of the gang's above its smallest size.
 void Controller::shrink(Time now, const sched::Preempt& victim) {
   const auto gang = gang_of_.find(victim.job);
-  Job* job = gang == gang_of_.end() ? nullptr : find_job(gang->second);
+  Job* job = gang == gang_of_.end() ? nullptr : jobs_.find(gang->second);
   if (job == nullptr || job->state != JobState::kRunning) return;
   for (auto& [node, piece] : job->placed()->pieces) {
     if (piece.id != victim.job || piece.until) continue;

@@ -48,7 +48,7 @@ Kin Controller::hear_of_state(Time now, const Node& node, const wire::Register& 
     if (is_expected(node.id, run.job(), run.attempt(), mark)) continue;
     Kin kin = lineage_.kin(mark);
     // A version without marks placed it, but not with us.
-    if (!mark.says_anything() && run.job() >= next_job_.value) kin = Kin::kOther;
+    if (!mark.says_anything() && run.job() >= jobs_.next().value) kin = Kin::kOther;
     if (held_.has_job(run.job())) kin = Kin::kHeld;
     const Node* first = find_node(run.first_node());
     if (kin != Kin::kOurs)
@@ -59,10 +59,9 @@ Kin Controller::hear_of_state(Time now, const Node& node, const wire::Register& 
   hear_of_held(node, m);
   const bool is_count_lost = held_.find(store::word_of(store::RowKind::kSetting), "next_job") != nullptr;
   if (!is_news && !is_count_lost) return seen;
-  if (const uint32_t next = first_unknown_job(m); next > next_job_.value) {
+  if (const uint32_t next = first_unknown_job(m); next > jobs_.next().value) {
     out_.note(fmt::format("node {} knows jobs up to {}: ids go on from there", node.config.name, next - 1));
-    next_job_ = JobId(next);
-    out_.write(store::PutMeta{"next_job", next_job_.text()});
+    jobs_.skip_to(JobId(next));
   }
   if (seen != Kin::kOurs) out_.node_event(now, node, "knows more", fmt::format("it has seen {}", words_for(seen)));
   if (!foreign_.on(node.id).empty())
@@ -113,7 +112,7 @@ void Controller::look_who_is_heard(Time now) {
 void Controller::consider_jobs_of_foreign(Time now, NodeId node) {
   const std::vector<ForeignRun> runs = foreign_.on(node);
   for (const ForeignRun& run : runs) {
-    Job* job = find_job(JobId(run.job));
+    Job* job = jobs_.find(JobId(run.job));
     if (run.kin != Kin::kNewer || job == nullptr || job->waiting() == nullptr) continue;
     consider(now, *job);
     rows_.job(*job);
@@ -178,7 +177,7 @@ void Controller::foreign_exited(Time now, NodeId node, const wire::BatchExited& 
       now, nodes_.at(node), "foreign run ended",
       fmt::format("{} {}{}{}", run.text(), outcome.exit.text(), outcome.detail.empty() ? "" : ": ", outcome.detail));
   for (const ForeignRun& part : foreign_.parts_of(run)) stop_foreign(part);
-  Job* job = find_job(JobId(run.job));
+  Job* job = jobs_.find(JobId(run.job));
   const bool is_its_end = run.kin == Kin::kNewer && job != nullptr && job->waiting() != nullptr &&
                           !job->spec.is_het() && outcome.reason != model::EndReason::kLeaseExpired;
   if (is_its_end) settle(now, *job, run, std::move(outcome));
@@ -228,7 +227,7 @@ void Controller::foreign_gone(Time now, NodeId id, uint32_t job_id, uint32_t att
     out_.node_event(now, node, "foreign runs", "the last one is gone");
     publish_node(node);
   }
-  Job* job = find_job(JobId(job_id));
+  Job* job = jobs_.find(JobId(job_id));
   if (job == nullptr || job->waiting() == nullptr) return;
   consider(now, *job);
   rows_.job(*job);

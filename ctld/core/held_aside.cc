@@ -125,8 +125,8 @@ void Controller::want_held_steps(const wire::Register& m, wire::Registered& out)
   if (held_.rows().empty()) return;
   for (const wire::RunState& run : m.runs()) {
     if (run.step() == 0 || held_.find("step", fmt::format("{}.{}", run.job(), run.step() - 1)) == nullptr) continue;
-    const auto job = jobs_.find(JobId(run.job()));
-    if (job == jobs_.end() || job->second.attempt != run.attempt() || job->second.placed() == nullptr) continue;
+    const model::Job* job = jobs_.find(JobId(run.job()));
+    if (job == nullptr || job->attempt != run.attempt() || job->placed() == nullptr) continue;
     wire::RunState& wanted = *out.add_wanted();
     wanted.set_job(run.job());
     wanted.set_attempt(run.attempt());

@@ -110,7 +110,7 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
   // said once, so it is kept.
   for (const sched::Group& group : plan.groups)
     if (plan.epoch >= quota_epoch_ || is_only_told(group)) commit_group(now, group);
-  if (class_waits_.size() > 10'000 + 2 * live_jobs_) forget_old_waits();
+  if (class_waits_.size() > 10'000 + 2 * jobs_.live()) forget_old_waits();
   if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
     estimates_.clear();
     for (const sched::Reserve& r : plan.reservations) estimates_[r.job] = r;
@@ -120,7 +120,7 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
 /// Drops what was said of classes that no job is in any more.
 void Controller::forget_old_waits() {
   std::set<sched::ClassKey> in_use;
-  for (const auto& [id, job] : jobs_)
+  for (const auto& [id, job] : jobs_.all())
     if (job.waiting() != nullptr || stands_still(job)) in_use.insert(class_of(job));
   std::erase_if(class_waits_, [&](const auto& entry) { return !in_use.contains(entry.first); });
 }
@@ -171,7 +171,7 @@ void Controller::prepare_everywhere(Time now, const Job& job) {
 }
 
 void Controller::reject(Time now, const sched::Reject& hopeless) {
-  Job* job = find_job(hopeless.job);
+  Job* job = jobs_.find(hopeless.job);
   if (job == nullptr || job->waiting() == nullptr || !store_fault_.empty()) return;
   Outcome outcome;
   outcome.end = JobState::kDeadline;
@@ -184,22 +184,21 @@ void Controller::reject(Time now, const sched::Reject& hopeless) {
 }
 
 bool Controller::can_commit(Time now, const sched::Start& start) const {
-  const auto it = jobs_.find(start.job);
-  if (it != jobs_.end() && it->second.placed() != nullptr) return can_go_on(now, it->second, start);
+  const model::Job* it = jobs_.find(start.job);
+  if (it != nullptr && it->placed() != nullptr) return can_go_on(now, *it, start);
   // While the state cannot be written nothing new is begun.
-  if (it == jobs_.end() || it->second.waiting() == nullptr || it->second.is_held() || !store_fault_.empty())
-    return false;
-  if (it->second.waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
-  const model::JobSpec& spec = it->second.spec;
+  if (it == nullptr || it->waiting() == nullptr || it->is_held() || !store_fault_.empty()) return false;
+  if (it->waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
+  const model::JobSpec& spec = it->spec;
   const auto reservation = reservations_.find(spec.reservation);
   if (reservation != reservations_.end() && !reservation->second.admits(spec.user, spec.qos)) return false;
-  const sched::PendingJob pending = pending_of(it->second);
+  const sched::PendingJob pending = pending_of(*it);
   return sched::check(ledger_.capacity(), pending, start) && sched::check_reservations(advance_, pending, start, now);
 }
 
 bool Controller::commit_start(Time now, const sched::Start& start) {
   if (!can_commit(now, start)) return false;
-  Job* job = find_job(start.job);
+  Job* job = jobs_.find(start.job);
   if (job->placed() != nullptr) return go_on(now, *job);
   const Duration uncut = job->spec.time_limit;
   job->spec.time_limit = std::min(uncut, start.time_limit);
@@ -308,7 +307,7 @@ void Controller::send_stop(const Job& job, NodeId node, bool kill_now) {
 }
 
 Job* Controller::current_run(uint32_t id, uint32_t attempt) {
-  Job* job = find_job(JobId(id));
+  Job* job = jobs_.find(JobId(id));
   return job != nullptr && job->attempt == attempt && job->placed() != nullptr ? job : nullptr;
 }
 
@@ -545,7 +544,7 @@ void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::strin
     outcome.ended = now;
     stop(now, job, std::move(outcome));
   }
-  if (Job* still = find_job(id); still != nullptr && still->placed() != nullptr) share_gone(now, *still, node);
+  if (Job* still = jobs_.find(id); still != nullptr && still->placed() != nullptr) share_gone(now, *still, node);
 }
 
 void Controller::finish(Time now, Job& job) {
@@ -593,8 +592,6 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
   ended.ended = outcome.ended;
   ended.outcome = std::move(outcome);
   job.phase = std::move(ended);
-  --live_jobs_;
-  count_submitted(job, -1);
   job_books_.end(job.id);
   timers_.set(
       {job.ended()->ended + settings_.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});

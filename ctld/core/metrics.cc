@@ -121,7 +121,7 @@ Metrics Controller::metrics(Time now) const {
   Metrics m;
   m.version = settings_.version;
   m.cluster = settings_.cluster;
-  m.jobs = job_counts_;
+  m.jobs = jobs_.counts();
   m.queue_length = feed_.queue_length();
   m.fragmentation = fragmentation_;
   m.preemptions = preemptions_;

@@ -407,7 +407,7 @@ void Controller::lease_over_due(Time now, Job& job, NodeId node) {
       timers_.set({now + left, TimerKind::kLeaseOver, id.value, attempt, node_id});
       continue;
     }
-    Job* still = find_job(id);
+    Job* still = jobs_.find(id);
     if (still == nullptr || still->placed() == nullptr) return;
     node_lost_job(now, *still, node_id, lease_over_on(lost.config.name, "the node is out of reach"),
                   model::EndReason::kLeaseExpired);

@@ -128,7 +128,7 @@ void Controller::delete_partition(Time now, ConnId conn, const Caller& caller, c
     return out_.refuse(conn, request.id(),
                        invalid_name(ErrorCode::kNotFound, "partition name", name, keys_of(partitions_)));
   size_t count = 0;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     const bool waits = job.waiting() != nullptr && std::find(job.spec.partitions.begin(), job.spec.partitions.end(),
                                                              name) != job.spec.partitions.end();
     count += waits || (job.placed() != nullptr && job.placed()->partition == name);

@@ -53,11 +53,10 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
   return std::all_of(group.decisions.begin(), group.decisions.end(), [this](const sched::Decision& d) {
     const auto* victim = std::get_if<sched::Preempt>(&d);
     if (victim == nullptr) return true;
-    const auto job = jobs_.find(victim->beneficiary);
-    if (!store_fault_.empty() || job == jobs_.end()) return false;
-    if (stands_still(job->second)) return !job->second.placed()->suspension->is_held;
-    return job->second.waiting() != nullptr && !job->second.is_held() &&
-           job->second.waiting()->reason == WaitReason::kNone;
+    const model::Job* job = jobs_.find(victim->beneficiary);
+    if (!store_fault_.empty() || job == nullptr) return false;
+    if (stands_still(*job)) return !job->placed()->suspension->is_held;
+    return job->waiting() != nullptr && !job->is_held() && job->waiting()->reason == WaitReason::kNone;
   });
 }
 
@@ -65,19 +64,19 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
 /// nodes are back; the scheduler says it once, so it is kept until then.
 void Controller::tell_moves(Time now) {
   std::erase_if(told_moves_, [this](const auto& told) {
-    const auto job = jobs_.find(told.first);
-    return job == jobs_.end() || job->second.waiting() == nullptr;
+    const model::Job* job = jobs_.find(told.first);
+    return job == nullptr || job->waiting() == nullptr;
   });
   if (found_moves_.empty() || !can_take_anybody(now) || !store_fault_.empty()) return;
   for (const sched::WouldMove& moves : std::exchange(found_moves_, {})) tell_move(now, moves);
 }
 
 void Controller::tell_move(Time now, const sched::WouldMove& found) {
-  const Job* job = find_job(found.job);
+  const Job* job = jobs_.find(found.job);
   if (job == nullptr || job->waiting() == nullptr || job->is_held()) return;
   std::vector<std::string> moves;
   for (const sched::WouldMove::Move& move : found.moves) {
-    const Job* mover = find_job(move.job);
+    const Job* mover = jobs_.find(move.job);
     if (mover == nullptr || mover->placed() == nullptr) return;  // it ended while the plan was made
     moves.push_back(fmt::format("job {} from {} to {}", move.job.value,
                                 base::compress_hostlist(mover->placed()->allocation.node_names()),
@@ -93,7 +92,7 @@ void Controller::tell_move(Time now, const sched::WouldMove& found) {
 
 /// What others leave for a job is its own, also after a restart.
 void Controller::keep_for(Time now, const sched::Claim& claim) {
-  Job* job = find_job(claim.job);
+  Job* job = jobs_.find(claim.job);
   if (job == nullptr) return;
   const model::Claim kept{claim.partition, claim.allocation, claim.when};
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
@@ -113,8 +112,8 @@ void Controller::keep_for(Time now, const sched::Claim& claim) {
 
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or stand still.
 void Controller::preempt(Time now, const sched::Preempt& victim) {
-  Job* job = find_job(victim.job);
-  if (const auto whole = gang_of_.find(victim.job); whole != gang_of_.end()) job = find_job(whole->second);
+  Job* job = jobs_.find(victim.job);
+  if (const auto whole = gang_of_.find(victim.job); whole != gang_of_.end()) job = jobs_.find(whole->second);
   if (job == nullptr) return;
   if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(now, victim);
   if (victim.job == job->id && stands_still(*job)) return;  // decided before it stood still

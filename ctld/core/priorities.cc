@@ -72,7 +72,7 @@ void Controller::list_priorities(Time now, ConnId conn, const wire::ApiRequest& 
     const sched::OrderFacts facts(at, ledger_.capacity(), told_use_);
     wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
     list.set_now_us(at.us);
-    while (const model::Job* job = cursor.next(jobs_, piece)) {
+    while (const model::Job* job = cursor.next(jobs_.all(), piece)) {
       if (!feed_.has_queued(job->id)) continue;
       wire::JobPriority& out = *list.add_jobs();
       describe_priority(facts, *job, out);

@@ -29,7 +29,7 @@ std::vector<JobId> Controller::select(const wire::JobFilter& filter, std::vector
   JobCursor cursor(filter);
   while (!cursor.is_done()) {
     ListPiece all;
-    while (const model::Job* job = cursor.next(jobs_, all)) out.push_back(job->id);
+    while (const model::Job* job = cursor.next(jobs_.all(), all)) out.push_back(job->id);
     for (uint32_t id : cursor.take_unknown())
       if (unknown != nullptr) unknown->push_back(id);
   }
@@ -53,7 +53,7 @@ void Controller::list_jobs(Time now, ConnId conn, const wire::ApiRequest& reques
     const sched::OrderFacts facts(at, ledger_.capacity(), told_use_);
     wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
     list.set_now_us(at.us);
-    while (const model::Job* job = cursor.next(jobs_, piece)) {
+    while (const model::Job* job = cursor.next(jobs_.all(), piece)) {
       wire::Job& out = *list.add_jobs();
       out = job_to_wire(*job);
       show_priority(facts, *job, out);
@@ -77,7 +77,7 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
   read.reader_is_admin = is_admin(settings_, caller);
   read.reply.set_id(request.id());
   read.reply.mutable_show_job()->set_now_us(now.us);
-  if (const model::Job* job = find_job(JobId(q.id()))) {
+  if (const model::Job* job = jobs_.find(JobId(q.id()))) {
     if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(caller, *job)))
       return out_.refuse(conn, request.id(), denied_job(*job));
     *read.reply.mutable_show_job()->mutable_job() = job_to_wire(*job);
@@ -89,7 +89,7 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
 
 void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const JobId id(request.wait_job().id());
-  const model::Job* job = find_job(id);
+  const model::Job* job = jobs_.find(id);
   if (job == nullptr) return out_.refuse(conn, request.id(), no_such_job(id));
   const bool until_started = request.wait_job().until_started();
   const bool has_ended = model::is_end(job->state);
@@ -285,7 +285,7 @@ void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
   p.set_held_aside(held_.rows().size());
   p.set_store_state(store_fault_.empty() ? "ok" : store_fault_);
   uint64_t running = 0, pending = 0;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     running += model::is_active(job.state);
     pending += job.state == model::JobState::kPending;
   }

@@ -128,22 +128,6 @@ model::Amounts Controller::configured_amounts() const {
   return out;
 }
 
-size_t Controller::jobs_of(const std::string& qos) const {
-  const auto of_users = submitted_.find(qos);
-  if (of_users == submitted_.end()) return 0;
-  size_t count = 0;
-  for (const auto& [uid, jobs] : of_users->second) count += jobs;
-  return count;
-}
-
-void Controller::count_submitted(const model::Job& job, int change) {
-  uint32_t& count = submitted_[job.spec.qos][job.spec.uid];
-  count += static_cast<uint32_t>(change);
-  if (count != 0) return;
-  submitted_[job.spec.qos].erase(job.spec.uid);
-  if (submitted_[job.spec.qos].empty()) submitted_.erase(job.spec.qos);
-}
-
 /// The scheduler weighs what runs by what it was told of it: something of that is another now.
 void Controller::tell_of_running(const model::Job& job) {
   if (ledger_.capacity().holdings().contains(job.id))
@@ -163,11 +147,8 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
     for (const model::NodeShare& share : held_by(job).shares)
       if (jobs_on_[share.node].contains(job.id)) rate += sched::usage_rate(share);
   if (rate != 0) charge(now, job, -rate);
-  count_submitted(job, -1);
-  if (job.spec.account == job.spec.qos) job.spec.account = to;
-  job.spec.qos = to;
+  jobs_.change_qos(job, to);
   quota_epoch_ = feed_.epoch() + 1;  // what follows tells the scheduler
-  count_submitted(job, 1);
   if (rate != 0) charge(now, job, rate);
   if (job.waiting() != nullptr) consider(now, job);
   if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->holder) tell_of_suspended(job);
@@ -182,7 +163,7 @@ Status Controller::check_moves(const wire::ChangeQuotasRequest& request, const Q
     if (change.what() == wire::QuotaChange::kDelete && !change.is_user()) targets[change.name()] = change.move_to();
   for (const auto& [name, qos] : book_.qos) {
     if (after.qos.contains(name)) continue;
-    const size_t jobs = jobs_of(name);
+    const size_t jobs = jobs_.submitted_to(name);
     const std::string& to = targets[name];
     if (!to.empty() && !after.qos.contains(to))
       return base::invalid(fmt::format("the jobs of QOS {} cannot move to QOS {}: it is deleted too", name, to));
@@ -217,13 +198,13 @@ Status check_partitions(const std::map<std::string, model::Partition>& partition
 void Controller::carry_out_moves(Time now, const Caller& caller, const wire::ChangeQuotasRequest& request) {
   for (const wire::QuotaChange& change : request.changes()) {
     if (change.what() != wire::QuotaChange::kDelete || change.is_user() || change.move_to().empty()) continue;
-    for (auto& [id, job] : jobs_) {
-      if (job.spec.qos != change.name() || model::is_end(job.state)) continue;
+    jobs_.each([&](model::Job& job) {
+      if (job.spec.qos != change.name() || model::is_end(job.state)) return;
       move_to_qos(now, job, change.move_to());
       out_.job_event(now, job, "updated",
                      fmt::format("moved from QOS {} to {} by {}", change.name(), change.move_to(), caller.user),
                      caller.uid);
-    }
+    });
   }
 }
 
@@ -258,8 +239,9 @@ void Controller::order_anew(Time now, const QuotaBook& before) {
     if (const auto old = before.qos.find(name); old != before.qos.end() && old->second.priority != qos.priority)
       others.insert(name);
   if (others.empty()) return;
-  for (auto& [id, job] : jobs_)
+  jobs_.each([&](model::Job& job) {
     if (job.waiting() != nullptr && others.contains(job.spec.qos)) consider(now, job);
+  });
 }
 
 void Controller::list_quotas(Time now, ConnId conn, const wire::ApiRequest& request) {
@@ -281,7 +263,7 @@ void Controller::ask_scheduler(ConnId conn, const wire::ApiRequest& request) {
   wire::ExplainQuotaRequest& explain = *asked.mutable_explain_quota();
   const auto settle = [&](uint32_t id, std::string* qos) -> Status {
     if (id != 0) {
-      const model::Job* job = find_job(JobId(id));
+      const model::Job* job = jobs_.find(JobId(id));
       if (job == nullptr) return tl::unexpected(no_such_job(JobId(id)));
       *qos = job->spec.qos;
       return {};

@@ -274,7 +274,7 @@ void Controller::job_action(Time now, ConnId conn, const Caller& caller, const w
   for (uint32_t id : with_components(ids))
     if (!ids.contains(id)) order.push_back(id);
   for (uint32_t id : order) {
-    Job* job = find_job(JobId(id));
+    Job* job = jobs_.find(JobId(id));
     base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = act_on(now, caller, *job, request.job_action().action());
     if (!ids.contains(id)) continue;  // a component of one that is named

@@ -92,8 +92,8 @@ const Reservation* Controller::rival_of(const Reservation& r, const std::string&
 Time Controller::busy_until(const Reservation& r, const sched::NodeAccount& account) const {
   Time last;
   for (const sched::Occupant& o : account.occupants) {
-    const auto job = jobs_.find(o.job);
-    if (job == jobs_.end() || job->second.spec.reservation != r.name) last = std::max(last, o.end);
+    const model::Job* job = jobs_.find(o.job);
+    if (job == nullptr || job->spec.reservation != r.name) last = std::max(last, o.end);
   }
   return last;
 }
@@ -179,7 +179,7 @@ void Controller::publish_reservation(const Reservation& r) {
   told.end = r.start + r.duration;
   told.every = r.every;
   told.maintenance = r.maintenance;
-  for (const auto& [id, job] : jobs_)
+  for (const auto& [id, job] : jobs_.all())
     if (job.spec.reservation == r.name && job.waiting() != nullptr && r.admits(job.spec.user, job.spec.qos))
       told.users.insert(job.spec.uid);
   advance_[r.name] = told;
@@ -336,7 +336,7 @@ void Controller::delete_reservation(Time now, ConnId conn, const Caller& caller,
   const auto found = find_reservation(request.delete_reservation().name());
   if (!found) return out_.refuse(conn, request.id(), found.error());
   const std::string name = (*found)->name;
-  for (const auto& [id, job] : jobs_)
+  for (const auto& [id, job] : jobs_.all())
     if (job.placed() != nullptr && job.spec.reservation == name)
       return out_.refuse(conn, request.id(),
                          {base::ErrorCode::kConflict, fmt::format("reservation {} is in use by job {}", name, id.value),

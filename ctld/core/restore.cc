@@ -38,7 +38,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
   restore_steps(snapshot, now, runs, unread, lookup);
   // Components of one job look at each other.
   for (const store::JobRow& row : snapshot.jobs)
-    if (model::Job* job = find_job(row.id); job != nullptr && job->ended() == nullptr) restore_job(now, *job);
+    if (model::Job* job = jobs_.find(row.id); job != nullptr && job->ended() == nullptr) restore_job(now, *job);
   restore_replies(snapshot, now);
   restore_books(snapshot, now);
   publish_usage(now);
@@ -55,23 +55,22 @@ void Controller::restore_counts(const store::Snapshot& snapshot, Time now) {
     const auto next = base::parse_int(meta.bytes, is_piece ? sched::kFirstPiece : 1,
                                       is_piece ? UINT32_MAX : int64_t{sched::kFirstPiece}, meta.name);
     if (next) {
-      (is_piece ? next_piece_ : next_job_) = JobId(static_cast<uint32_t>(*next));
+      const JobId id(static_cast<uint32_t>(*next));
+      is_piece ? jobs_.restore_next_holder(id) : jobs_.restore_next(id);
       continue;
     }
     hold_named(now, RowKind::kSetting, meta.name, "it is no number of a job");
     is_lost |= !is_piece;
     // Nodes remember pieces of before: a number is left out for each that there can have been.
     constexpr uint32_t kLeap = uint32_t{1} << 24;
-    if (is_piece) next_piece_ = JobId(sched::kFirstPiece + kLeap);
-    if (is_piece) out_.write(store::PutMeta{"next_piece", next_piece_.text()});
+    if (is_piece) jobs_.skip_holders_to(JobId(sched::kFirstPiece + kLeap));
   }
   uint32_t last = is_lost ? snapshot.last_job.value : 0;
   for (const store::JobRow& row : snapshot.jobs) last = std::max(last, row.id.value);
   for (const store::JobRow& row : snapshot.recently_ended) last = std::max(last, row.id.value);
   for (const auto& [key, row] : held_.rows()) last = std::max(last, job_of_held(row));
-  if (last >= sched::kFirstPiece - 1 || last < next_job_.value) return;
-  next_job_ = JobId(last + 1);
-  out_.write(store::PutMeta{"next_job", next_job_.text()});
+  if (last >= sched::kFirstPiece - 1 || last < jobs_.next().value) return;
+  jobs_.skip_to(JobId(last + 1));
 }
 
 void Controller::restore_replies(const store::Snapshot& snapshot, Time now) {
@@ -101,11 +100,7 @@ void Controller::restore_jobs(const store::Snapshot& snapshot, Time now, const R
   hold_jobs(snapshot, now, rows.faults);
   restore_ended(snapshot, now, rows, lookup);
   for (auto& [id, job] : rows.sound) {
-    ++live_jobs_;
-    count_submitted(job, 1);
-    share_limits(job.spec);
-    ++job_count(job.state);
-    model::Job& kept = jobs_[id] = std::move(job);
+    const model::Job& kept = jobs_.restore(std::move(job));
     // Stored before runs had rows of their own.
     if (kept.placed() != nullptr && !runs.has(kept.id, 0)) rows_.run(kept);
   }
@@ -122,9 +117,7 @@ void Controller::restore_ended(const store::Snapshot& snapshot, Time now, const 
       continue;
     }
     timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
-    share_limits(job->spec);
-    ++job_count(job->state);
-    jobs_[job->id] = std::move(*job);
+    jobs_.restore(std::move(*job));
   }
 }
 

@@ -63,7 +63,7 @@ void Controller::ask_use_of_job(uint64_t id, UseAsked& wait, const Job& job) {
 void Controller::ask_use_of_step(uint64_t id, UseAsked& wait, const Step& step) {
   wait.reply.add_steps()->set_step(step.number + 1);
   for (const model::StepNode& node : step.nodes)
-    if (!node.is_gone) ask_node(id, wait, node.share, *find_job(step.job), step.number + 1);
+    if (!node.is_gone) ask_node(id, wait, node.share, *jobs_.find(step.job), step.number + 1);
 }
 
 void Controller::ask_node(uint64_t id, UseAsked& wait, const model::NodeShare& share, const Job& job, uint32_t step) {

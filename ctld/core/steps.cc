@@ -59,7 +59,7 @@ void Controller::step_request(Time now, ConnId conn, const Caller& caller, const
 }
 
 base::Result<Job*> Controller::job_for_step(const Caller& caller, uint32_t id) {
-  Job* job = find_job(JobId(id));
+  Job* job = jobs_.find(JobId(id));
   if (job == nullptr) return tl::unexpected(no_such_job(JobId(id)));
   if (!is_allowed(Grant::kOwnJobs, role_for(caller, *job))) return tl::unexpected(denied_job(*job));
   return job;
@@ -237,8 +237,8 @@ void Controller::send_start_step(const Job& job, const Step& step, size_t index,
 }
 
 base::Duration Controller::kill_wait_of(const Step& step) const {
-  const auto job = jobs_.find(step.job);
-  const model::Placed* placed = job == jobs_.end() ? nullptr : job->second.placed();
+  const model::Job* job = jobs_.find(step.job);
+  const model::Placed* placed = job == nullptr ? nullptr : job->placed();
   return placed == nullptr ? settings_.kill_wait : placed->contract.kill_wait;
 }
 
@@ -276,7 +276,7 @@ void Controller::answer_when_ready(Time now, const Step& step, const Waiter& wai
 
 void Controller::send_ticket(Time now, const Step& step, ConnId conn, uint64_t request_id,
                              const std::string& client_key, bool watch) {
-  const Job* job = find_job(step.job);
+  const Job* job = jobs_.find(step.job);
   SignTicket out;
   out.conn = conn;
   out.reply.set_id(request_id);
@@ -486,7 +486,7 @@ void Controller::step_left_node(Time now, Step& step, StepNode& node) {
 
 void Controller::step_over(Time now, const Step& ended) {
   const Step step = ended;
-  Job* job = find_job(step.job);
+  Job* job = jobs_.find(step.job);
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
   drop_step(step);
   if (job == nullptr || job->attempt != step.attempt) return;
@@ -529,7 +529,7 @@ void Controller::forget_step_waiters(Time now, ConnId conn) {
   for (auto& [job, line] : waiting_steps_)
     if (std::erase_if(line, [&](const StepWait& wait) { return wait.conn == conn; }) > 0) jobs.insert(job);
   for (const JobId id : jobs)
-    if (Job* job = find_job(id)) begin_waiting_steps(now, *job);
+    if (Job* job = jobs_.find(id)) begin_waiting_steps(now, *job);
 }
 
 /// The run of a job is over or about to be: nobody waits for steps of it any more.
@@ -605,7 +605,7 @@ void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const 
     wire::Step stored;
     const bool is_read =
         stored.ParseFromString(row.bytes) && stored.job() == row.job.value && stored.step() == row.step;
-    const Job* job = find_job(row.job);
+    const Job* job = jobs_.find(row.job);
     if (job == nullptr || job->placed() == nullptr || (is_read && job->attempt != stored.attempt())) {
       rows_.step_over({row.job, row.step});
       continue;
@@ -645,7 +645,7 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
     const StepAt at = step_at(node.id, key.first.value, it->second.attempt, key.second + 1);
     if (at.node == nullptr || at.node->is_gone) continue;
     const auto run = has.find({key.first.value, it->second.attempt, key.second + 1});
-    const Job* job = find_job(key.first);
+    const Job* job = jobs_.find(key.first);
     if (run == has.end()) {
       const bool is_new = !at.step->is_ready() && at.node->address.empty() && !at.step->is_ending && !rebooted;
       if (is_new && job != nullptr && job->state == JobState::kRunning && jobs_on_[node.id].contains(job->id)) {

@@ -37,7 +37,7 @@ base::Status Controller::check_identity(const Caller& caller, const wire::Submit
     return base::invalid(
         fmt::format("the options of the job take {} bytes; at most {} are taken", options, wire::kMostSpecBytes),
         "shorten the arguments, the comment or the node lists");
-  if (live_jobs_ + static_cast<size_t>(request.components_size()) >= settings_.max_jobs)
+  if (jobs_.live() + static_cast<size_t>(request.components_size()) >= settings_.max_jobs)
     return base::fail(base::ErrorCode::kUnavailable,
                       fmt::format("the queue is full: {} jobs (jobs.max_jobs)", settings_.max_jobs), "try again later");
   return {};
@@ -224,24 +224,9 @@ void Controller::test_only(Time now, ConnId conn, const wire::ApiRequest& reques
   out_.reply(conn, request.id(), std::move(out));
 }
 
-model::Job& Controller::enter_one(Time now, model::JobSpec spec) {
-  const JobId id = next_job_;
-  next_job_ = JobId(next_job_.value + 1);
-  ++live_jobs_;
-  model::Job& job = jobs_[id];
-  ++job_count(job.state);
-  job.id = id;
-  job.spec = std::move(spec);
-  count_submitted(job, 1);
-  share_limits(job.spec);
-  job.submitted = now;
-  job.phase = model::Waiting{};
-  return job;
-}
-
 JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::JobSpec first,
                         std::vector<model::JobSpec> components) {
-  const JobId id = next_job_;
+  const JobId id = jobs_.next();
   std::vector<model::JobSpec> all;
   all.push_back(std::move(first));
   std::move(components.begin(), components.end(), std::back_inserter(all));
@@ -254,10 +239,9 @@ JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::Job
     spec.het_job = all.size() > 1 ? id : JobId();
     spec.het_offset = static_cast<uint32_t>(entered.size());
     spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
-    entered.push_back(&enter_one(now, std::move(spec)));
+    entered.push_back(&jobs_.enter(now, std::move(spec)));
     consider(now, *entered.back());
   }
-  out_.write(store::PutMeta{"next_job", next_job_.text()});
   for (const model::Job* job : entered) {
     book_job(*job, wire::to_wire(job->spec).ByteSizeLong(), {job->spec.launch.script_hash, request.script().size()},
              {job->spec.launch.env_hash, request.environment().size()});
@@ -283,7 +267,7 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
   }
   if (const base::Status room = admit_jobs(caller, submit, *spec); !room)
     return out_.refuse(conn, request.id(), room.error());
-  if (next_job_.value + components->size() >= sched::kFirstPiece)
+  if (!jobs_.has_numbers_for(components->size() + 1))
     return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});
   const JobId id = enter(now, submit, std::move(*spec), std::move(*components));

@@ -134,8 +134,7 @@ void Controller::stand_still(Time now, Job& job) {
   s.since = now;
   const auto partition = partitions_.find(placed.partition);
   s.shares_gpus = partition != partitions_.end() && partition->second.share_suspended_gpus;
-  s.holder = std::exchange(next_piece_, JobId(next_piece_.value + 1));
-  out_.write(store::PutMeta{"next_piece", next_piece_.text()});
+  s.holder = jobs_.take_holder();
   for (const model::NodeShare& share : placed.allocation.shares) ledger_.release(job.id, share.node);
   hold_remains(job, held_by(job));
   charge(now, job, sched::usage_rate(held_by(job)) - before);

@@ -35,7 +35,7 @@ void Controller::fire(Time now, const Timer& timer) {
     if (oldest != Time::never()) timers_.set({oldest + kReplyMemory, TimerKind::kReplies, 0, 0});
     return;
   }
-  Job* job = find_job(JobId(static_cast<uint32_t>(timer.id)));
+  Job* job = jobs_.find(JobId(static_cast<uint32_t>(timer.id)));
   if (job != nullptr && timer.kind == TimerKind::kAbsence) return absence_due(now, *job);
   if (job == nullptr || job->attempt != timer.attempt) return;
   switch (timer.kind) {
@@ -61,7 +61,6 @@ void Controller::fire(Time now, const Timer& timer) {
       return;
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
-      --job_count(job->state);
       for (store::Op& row : rows_.take_of(*job)) out_.write(std::move(row));
       job_left_memory(now, job->id);
       jobs_.erase(job->id);

@@ -43,7 +43,7 @@ void Controller::update_job(Time now, ConnId conn, const Caller& caller, const w
     return out_.refuse(conn, request.id(), fits.error());
   const auto ids = job_ids(request.update_job().ids());
   for (uint32_t id : ids) {
-    Job* job = find_job(JobId(id));
+    Job* job = jobs_.find(JobId(id));
     base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = update_with_components(now, caller, *job, request.update_job());
     if (done) {
@@ -152,12 +152,10 @@ base::Result<model::JobSpec> Controller::updated_spec(Time now, const Caller& ca
 }
 
 void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobSpec spec) {
-  count_submitted(job, -1);
   const bool is_elsewhere = job.spec.qos != spec.qos;
   // What somebody said since holds also when it runs again.
   if (job.placed() != nullptr && spec.time_limit != job.spec.time_limit) job.placed()->uncut_limit = {};
-  job.spec = std::move(spec);
-  count_submitted(job, 1);
+  jobs_.change_spec(job, std::move(spec));
   if (job.waiting() != nullptr)
     consider(now, job);
   else if (job.state == model::JobState::kRunning)
