@@ -1,6 +1,7 @@
 // Speed of the scheduler's core alone: `scheduler place` fills an empty cluster one job after the other; `scheduler
-// pass` times whole plans over a long queue; `scheduler snapshot` what `gcontrol snapshot` adds to one. One thread, no
-// daemon, no disk. Prints one line a case: what, how many, seconds.
+// pass` times whole plans over a long queue; `scheduler crowd` passes over one user's many classes beside somebody
+// else's small job; `scheduler snapshot` what `gcontrol snapshot` adds to one. One thread, no daemon, no disk. Prints
+// one line a case: what, how many, seconds.
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -141,6 +142,79 @@ void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
       nodes, jobs, shapes, from_empty, first, full, next, plan.reservations.size(), peak_mb());
 }
 
+sched::PendingJob job_of(uint32_t uid, uint32_t id, const model::Request& request, base::Duration limit) {
+  sched::PendingJob job;
+  job.id = base::JobId(id);
+  job.uid = uid;
+  job.request = request;
+  job.partitions = {"main"};
+  job.submitted = job.eligible = base::Time{id};
+  job.time_limit = limit;
+  return job;
+}
+
+/// A user's gangs that want to be close together, each a class of its own, and none of which there is room for: of each
+/// leaf one node is free.
+void fill_with_crowd(Cluster& c, uint32_t nodes, uint32_t jobs, bool by_switches) {
+  model::Request busy = gpus(8);
+  for (uint32_t n = 0; n < nodes; n += 32) busy.exclude.push_back("n" + std::to_string(n));
+  for (uint32_t id = 1; id <= nodes - busy.exclude.size(); ++id) {
+    const auto job = std::make_shared<const sched::PendingJob>(job_of(3, id, busy, base::hours(24)));
+    const auto placed = sched::place(c.view.capacity(), *c.view.capacity().partition("main"), busy, {});
+    c.apply(sched::JobQueued{*job});
+    c.apply(sched::JobPlaced{job->id, "main", *placed.allocation, base::Time{1}, base::Time{1} + base::hours(24), job});
+  }
+  std::mt19937 random(1);
+  for (uint32_t i = 0; i < jobs; ++i) {
+    model::Request r = gpus(8 * (2 + random() % 7));
+    if (by_switches) r.max_switches = 1;
+    if (!by_switches) r.locality = {{model::Locality::kLeaf, base::hours(300)}};
+    c.apply(sched::JobQueued{job_of(1, nodes + 1 + i, r, base::hours(1) + base::seconds(i))});
+  }
+}
+
+/// One pass with the budget that the controller has, and what it starts carried out; in seconds.
+double one_pass(Cluster& c, base::Time now, bool& is_whole, base::JobId wanted, bool& has_started) {
+  const auto begin = Clock::now();
+  const sched::Plan plan = sched::plan(c.view, now, sched::Budget());
+  const double seconds = since(begin);
+  is_whole = plan.is_whole();
+  for (const auto& g : plan.groups)
+    for (const auto& d : g.decisions)
+      if (const auto* s = std::get_if<sched::Start>(&d)) {
+        has_started |= s->job == wanted;
+        c.apply(sched::JobPlaced{s->job, s->partition, s->allocation, now, now + s->time_limit, nullptr});
+      }
+  return seconds;
+}
+
+/// The other user's job comes when a pass over the crowd has just begun, and is looked at in the one after. `beside`: a
+/// third user waits all the while, for all nodes; else nobody but the crowd does, and that pass looks at all of it.
+void crowd(uint32_t nodes, uint32_t jobs, bool by_switches, bool beside) {
+  Cluster c(nodes);
+  fill_with_crowd(c, nodes, jobs, by_switches);
+  const base::Time now{1'000'000'000};
+  const base::JobId small(nodes + jobs + 2);
+  if (beside) c.apply(sched::JobQueued{job_of(4, nodes + jobs + 1, gpus(8 * nodes), base::hours(1))});
+  bool is_whole = false, has_started = false;
+  const double first = one_pass(c, now, is_whole, small, has_started);
+  c.apply(sched::JobQueued{job_of(2, small.value, gpus(1), base::minutes(10))});
+  double until_start = first, all = 0, longest = 0;
+  uint32_t passes = 0;
+  for (is_whole = false; !is_whole && passes < 1000; ++passes) {
+    const bool is_waiting = !has_started;
+    const double seconds = one_pass(c, now, is_whole, small, has_started);
+    all += seconds;
+    longest = std::max(longest, seconds);
+    if (is_waiting) until_start += seconds;
+  }
+  std::printf(
+      "crowd nodes=%u jobs=%u classes=%zu wish=%s others=%s started=%s after=%.3fs first=%.3fs passes=%u mean=%.4fs "
+      "longest=%.4fs memory=%.0fMB\n",
+      nodes, jobs, c.view.queue().classes().size(), by_switches ? "switches" : "locality", beside ? "wait" : "none",
+      has_started ? "yes" : "no", until_start, first, passes, all / passes, longest, peak_mb());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -152,10 +226,15 @@ int main(int argc, char** argv) {
     place(n(2, 1000), argc > 3 && std::strcmp(argv[3], "mix") == 0);
   } else if (what == "pass") {
     pass(n(2, 10'000), n(3, 100'000), n(4, 200));
+  } else if (what == "crowd") {
+    crowd(n(2, 1'000), n(3, 100'000), argc > 4 && std::strcmp(argv[4], "switches") == 0,
+          argc > 5 && std::strcmp(argv[5], "beside") == 0);
   } else if (what == "snapshot") {
     snapshot_of(n(2, 10'000), n(3, 100'000), n(4, 200));
   } else {
-    std::fprintf(stderr, "usage: scheduler place NODES [mix] | pass NODES JOBS SHAPES | snapshot NODES JOBS SHAPES\n");
+    std::fprintf(stderr,
+                 "usage: scheduler place NODES [mix] | pass NODES JOBS SHAPES | crowd NODES JOBS locality|switches "
+                 "[beside] | snapshot NODES JOBS SHAPES\n");
     return 2;
   }
   return 0;

@@ -187,6 +187,7 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
         "qos: is read at the first start only, since then the tree is changed by gacctmgr: nothing of it was taken "
         "over");
   settings_ = std::move(settings);
+  kept_replies_.set_limits({settings_.per_user.kept_replies, settings_.per_user.kept_reply_bytes});
   users_.set_half_life(settings_.usage_half_life, now);
   qos_use_.set_half_life(settings_.usage_half_life, now);
   configure_scheduler();

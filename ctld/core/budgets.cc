@@ -28,7 +28,8 @@ void Controller::refuse_for_now(ConnId conn, uint64_t request_id, base::Duration
   out.reply.set_id(request_id);
   *out.reply.mutable_error() = wire::to_wire(base::Error{
       base::ErrorCode::kUnavailable, "you send more requests than the controller takes from one user at a time",
-      fmt::format("retry after {} s; users.requests_per_second and users.request_burst say how many it takes",
+      fmt::format("retry after {} s; users.requests_per_second and users.request_burst say how many it takes, "
+                  "users.kept_replies and users.kept_reply_bytes how many changes",
                   seconds)});
   out.reply.mutable_error()->set_retry_after_ms(
       static_cast<uint32_t>(std::min<int64_t>(wait.us / 1000 + 1, UINT32_MAX)));

@@ -28,6 +28,9 @@ class KeptReplies {
   };
   explicit KeptReplies(Limits limits) : limits_(limits) {}
 
+  /// What is above tighter limits goes with the next answer that is kept.
+  void set_limits(Limits limits) { limits_ = limits; }
+
   /// The answer that was given; null if none is known.
   const std::string* find(uint32_t uid, const std::string& client_id) const;
   /// How long it takes until this user's next answer can be kept; zero: no time.

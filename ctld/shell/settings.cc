@@ -17,6 +17,8 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.per_user.request_burst = config.user_request_burst;
   s.per_user.max_jobs = config.user_max_jobs;
   s.per_user.max_stored_bytes = config.user_max_stored_bytes;
+  s.per_user.kept_replies = config.user_kept_replies;
+  s.per_user.kept_reply_bytes = config.user_kept_reply_bytes;
   s.retention = {config.keep_environments, config.keep_scripts, config.keep_script_bytes};
   s.kill_wait = config.kill_wait;
   s.min_job_age = config.min_job_age;

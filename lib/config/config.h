@@ -61,6 +61,8 @@ struct Config {
   uint32_t user_request_burst = 20'000;
   uint32_t user_max_jobs = 200'000;  ///< Not ended.
   uint64_t user_max_stored_bytes = uint64_t{1} << 30;
+  uint32_t user_kept_replies = 100'000;
+  uint64_t user_kept_reply_bytes = uint64_t{32} << 20;
 
   // retention: how long what ended jobs leave is kept; 0 for ever, but for environments
   base::Duration keep_environments = base::minutes(5);

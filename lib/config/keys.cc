@@ -109,6 +109,14 @@ const Key<Config> kConfigKeys[] = {
       "jobs have counts once. Ended jobs count until jobs.min_job_age is over.",
       1 << 20, int64_t{1000} << 30},
      [](Config& c) -> Ref { return &c.user_max_stored_bytes; }},
+    {{"users.kept_replies", Kind::kNumber, kLive,
+      "Answers to changes of one user that are kept for an hour; above that the oldest go first, but none in its first "
+      "two minutes.",
+      1, 10'000'000},
+     [](Config& c) -> Ref { return &c.user_kept_replies; }},
+    {{"users.kept_reply_bytes", Kind::kBytes, kLive,
+      "The same in bytes, with the names that the commands gave their requests.", 64 << 10, int64_t{100} << 30},
+     [](Config& c) -> Ref { return &c.user_kept_reply_bytes; }},
 
     {{"retention.environments", Kind::kDuration, kLive,
       "After so long the environment of an ended job, which may hold secrets, is deleted.", 0, 30 * kDay},

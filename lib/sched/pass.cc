@@ -138,20 +138,20 @@ void Pass::honour_claims() {
   }
 }
 
-void Pass::begin_class(const ClassKey& key, const JobClass& job_class) {
+void Pass::begin_class(const ClassKey& key, JobClass& job_class) {
   const PendingJob& shape = job_class.shape();
-  progress_[&key] =
-      Progress{job_class.members.begin(), quotas_.tree().leaf_of(shape.qos), quotas_.tree().count(shape), false};
+  progress_.push_back(Progress{&key, &job_class, job_class.members.begin(), quotas_.tree().leaf_of(shape.qos),
+                               quotas_.tree().count(shape), false});
 }
 
 /// The class's next job in line; nullopt: it has no more.
-std::optional<Turn> Pass::next_turn(const ClassKey& key) {
-  Progress& progress = progress_.at(&key);
-  const JobClass& c = view_.queue().classes().at(key);
+std::optional<Turn> Pass::next_turn(Progress& progress) {
+  const JobClass& c = *progress.job_class;
   while (progress.next != c.members.end() && honoured_.contains(progress.next->second.id)) ++progress.next;
   if (progress.next == c.members.end()) return std::nullopt;
   const PendingJob& job = progress.next->second;
-  Turn turn{best_tier(view_.capacity(), job), progress.next->first, &key, progress.leaf, &progress.amounts};
+  Turn turn{best_tier(view_.capacity(), job), progress.next->first, static_cast<uint32_t>(&progress - progress_.data()),
+            progress.leaf, &progress.amounts};
   turn.rank.key = -order_.score(job, facts_.context());
   return turn;
 }
@@ -164,12 +164,13 @@ Plan Pass::run() {
   honour_claims();
   std::vector<Turn> turns;
   std::unordered_set<uint32_t> users;
-  for (const auto& [key, c] : view_.queue().classes()) {
+  progress_.reserve(view_.queue().classes().size());
+  for (auto& [key, c] : view_.queue().classes()) {
     begin_class(key, c);
     if (const auto uid = c.only_user()) users.insert(*uid);
-    if (const auto turn = next_turn(key)) turns.push_back(*turn);
+    if (const auto turn = next_turn(progress_.back())) turns.push_back(*turn);
   }
-  turns_.fill(turns);
+  turns_.fill(std::move(turns));
   allowance_ = allowance_of_each(budget_, users.size());
   view_.cursor().begin_pass();
   change_at(view_.cursor().next_change());
@@ -194,9 +195,10 @@ void Pass::serve(const Turn& turn) {
     plan_.exhausted = true;
     return;
   }
-  Progress& progress = progress_.at(turn.key);
-  served_ = Served{progress.leaf, &progress.amounts, turn.key, quotas_.is_guaranteed(progress.leaf, progress.amounts)};
-  JobClass& job_class = view_.queue().job_class(*turn.key);
+  Progress& progress = progress_[turn.number];
+  served_ =
+      Served{progress.leaf, &progress.amounts, progress.key, quotas_.is_guaranteed(progress.leaf, progress.amounts)};
+  JobClass& job_class = *progress.job_class;
   const bool is_passed = view_.cursor().is_passed(job_class);
   const auto uid = job_class.only_user();
   if (!is_passed && !progress.is_blocked && uid && spent_by_[*uid] >= allowance_)
@@ -223,7 +225,7 @@ void Pass::look_at(Progress& progress, JobClass& job_class, bool is_passed) {
     if (!may_reserve(job)) return;  // the rest of the class waits like this one
   }
   ++progress.next;
-  if (const auto next = next_turn(*served_.key)) turns_.put(*next);
+  if (const auto next = next_turn(progress)) turns_.put(*next);
 }
 
 /// Until a later pass: for those behind it that is as if it were blocked.

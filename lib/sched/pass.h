@@ -32,6 +32,8 @@ class Pass {
  private:
   /// A class in the course of the pass.
   struct Progress {
+    const ClassKey* key = nullptr;
+    JobClass* job_class = nullptr;
     std::map<Rank, PendingJob>::const_iterator next;
     uint32_t leaf = 0;   ///< Of the tree of quotas.
     Quantities amounts;  ///< That each of its jobs counts at the least.
@@ -56,7 +58,7 @@ class Pass {
   Timeline timeline_;
   Timeline firm_;  // without promises to borrowers; kept only where there are quotas
   Plan plan_;
-  std::map<const ClassKey*, Progress> progress_;
+  std::vector<Progress> progress_;  // by number of the class; made once, so that each stays where it is
   Served served_;
   uint64_t placements_ = 0;
   uint64_t spent_ = 0;                               // of the budget of placements
@@ -86,8 +88,8 @@ class Pass {
   void keep_for_mover(const Claim& claim);
   bool still_holds(const Claim& claim, const PendingJob& job) const;
   bool is_free_beside_claims(const model::NodeShare& share) const;
-  void begin_class(const ClassKey& key, const JobClass& job_class);
-  std::optional<Turn> next_turn(const ClassKey& key);
+  void begin_class(const ClassKey& key, JobClass& job_class);
+  std::optional<Turn> next_turn(Progress& progress);
   void serve(const Turn& turn);
   void look_at(Progress& progress, JobClass& job_class, bool is_passed);
   void put_off(const PendingJob& job, uint32_t uid);

@@ -131,7 +131,7 @@ class Queue {
   /// When that happens next.
   Time next_change() const { return edges_.empty() ? Time::never() : edges_.begin()->first; }
   const std::map<ClassKey, JobClass>& classes() const { return classes_; }
-  JobClass& job_class(const ClassKey& key) { return classes_.at(key); }
+  std::map<ClassKey, JobClass>& classes() { return classes_; }
   const PendingJob* find(JobId id) const;
   /// Null: it does not wait.
   JobClass* class_of(JobId id);

@@ -1,6 +1,7 @@
 // See turns.h.
 #include "sched/turns.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gw::sched {
@@ -50,8 +51,9 @@ void Turns::put(const Turn& turn) {
   for (uint32_t side = turn.leaf; side != 0 && rank(side);) side = quotas_.tree().side(side).parent;
 }
 
-void Turns::fill(const std::vector<Turn>& turns) {
-  for (const Turn& turn : turns) lines_[turn.leaf].turns.insert(turn);
+void Turns::fill(std::vector<Turn> turns) {
+  std::sort(turns.begin(), turns.end());
+  for (const Turn& turn : turns) lines_[turn.leaf].turns.insert(lines_[turn.leaf].turns.end(), turn);
   // Parents stand before their children.
   for (auto side = static_cast<uint32_t>(lines_.size()); --side > 0;) rank(side);
 }

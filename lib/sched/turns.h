@@ -17,9 +17,9 @@ namespace gw::sched {
 
 /// A class's next job in line.
 struct Turn {
-  int32_t tier = 0;  ///< Of the best of its partitions.
-  Rank rank;         ///< With -score as key.
-  const ClassKey* key = nullptr;
+  int32_t tier = 0;     ///< Of the best of its partitions.
+  Rank rank;            ///< With -score as key.
+  uint32_t number = 0;  ///< Of the class, among those of the pass.
   uint32_t leaf = 0;
   const Quantities* amounts = nullptr;
   bool operator<(const Turn& o) const { return std::tuple(o.tier, rank.tie()) < std::tuple(tier, o.rank.tie()); }
@@ -31,7 +31,7 @@ class Turns {
   explicit Turns(const Quotas& quotas);
   void put(const Turn& turn);
   /// All at once, before the first pop(): cheaper than one by one.
-  void fill(const std::vector<Turn>& turns);
+  void fill(std::vector<Turn> turns);
   /// Takes the next one out.
   std::optional<Turn> pop();
   /// What the side holds has changed.
@@ -45,7 +45,7 @@ class Turns {
     Turn best;
     uint32_t side = 0;
     bool operator<(const Entry& o) const;
-    bool operator==(const Entry& o) const { return !(*this < o) && !(o < *this) && best.key == o.best.key; }
+    bool operator==(const Entry& o) const { return !(*this < o) && !(o < *this) && best.number == o.best.number; }
   };
   struct Line {
     std::set<Turn> turns;      // at a side without children

@@ -55,7 +55,12 @@ class CableCluster(Cluster):
         self.change_config(r"(\{name: n0, address: )[\d.]+", rf"\g<1>{NODE}")
         self.start("gnoded.n0")
         self.wait_idle()
+        self.footprint.renew()
         return self
+
+    def revive(self):
+        self.mend()
+        return super().revive()
 
     def down(self):
         try:

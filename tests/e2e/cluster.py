@@ -126,10 +126,11 @@ def bin_for(user):
 
 
 class Cluster:
-    """A running private cluster and a scratch folder that every user may write to. Whoever takes it down has left
-    nothing of any job behind: see leaks.py."""
+    """A running private cluster and a scratch folder that every user may write to. Nothing of any job is left in it
+    after a test, and when it is taken down: see leaks.py."""
 
     test_failed = False  # one of this run: what it left is not news
+    are_up = []  # all
 
     def __init__(self, nodes=2, topology="dgx-h100", config="", user=None, bin_folder=None):
         self.nodes, self.topology, self.user = nodes, topology, user
@@ -155,6 +156,7 @@ class Cluster:
         self.gangway("dev", "up", *options, timeout=120)
         self.env = self.read_env()
         self.footprint = leaks.Footprint(self)
+        Cluster.are_up.append(self)
         return self
 
     def read_env(self):
@@ -166,14 +168,49 @@ class Cluster:
         return env
 
     def down(self):
-        self.kill_stopped()
         try:
-            if self.footprint and not Cluster.test_failed:
-                leaks.check(self.footprint)
-            if (self.dir / "run").is_symlink():
-                self.gangway("dev", "down", "--dir", self.dir, timeout=180)
+            self.check_leaks()
         finally:
-            shutil.rmtree(self.root, ignore_errors=True)
+            self.footprint = None
+            Cluster.are_up = [one for one in Cluster.are_up if one is not self]
+            try:
+                if (self.dir / "run").is_symlink():
+                    self.gangway("dev", "down", "--dir", self.dir, timeout=180)
+            finally:
+                shutil.rmtree(self.root, ignore_errors=True)
+
+    # what is left behind
+
+    def check_leaks(self):
+        """Ends what runs, and fails with what stays; not once a test has failed."""
+        self.kill_stopped()
+        if self.footprint and not Cluster.test_failed:
+            leaks.check(self.footprint)
+
+    def cluster_name(self):
+        return re.search(r"(?m)^cluster: (\S+)", (self.dir / "gangway.yaml").read_text())[1]
+
+    def node_folders(self):
+        """Node -> folder where its daemon keeps its runs."""
+        nodes = [name.removeprefix("gnoded.") for name in self.daemons() if name.startswith("gnoded.")]
+        return {node: (self.dir / "run").resolve() / node for node in nodes}
+
+    def daemon_pids(self):
+        return {name: self.pid(name) for name in self.daemons() if self.pid(name)}
+
+    def is_launcher(self, _pid, words):
+        runtime = (self.dir / "run").resolve()
+        return any(word.startswith(f"{runtime}/") for word in words)
+
+    def revive(self):
+        """Starts what the test has taken away; False: the cluster was taken down."""
+        for daemon in sorted(self.daemons(), key=lambda name: name != "munged"):
+            if not self.pid(daemon):
+                self.start(daemon)
+        return bool(self.daemons())
+
+    def ask(self, *words):
+        return self.run(*words, user=self.user, check=False)
 
     def kill_stopped(self):
         """Daemons that a test left stopped go on."""

@@ -32,6 +32,15 @@ def pytest_runtest_makereport(item, call):
                     report.sections.append(("daemon logs", one.logs()))
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    """After a test nothing of its jobs is left in clusters that the next test has as well. Those of one test alone are
+    taken down by then, and were looked at for that."""
+    yield
+    for one in Cluster.are_up:
+        one.check_leaks()
+
+
 @pytest.fixture
 def make_cluster():
     """A function that starts clusters; all are taken down after the test."""

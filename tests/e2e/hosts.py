@@ -1,5 +1,5 @@
 """Hosts for the installation test: each has a root folder of its own (an overlay over this machine's), a network, mount
-and host name of its own, and one cable to the others.
+and host name of its own, and one cable to the others. Nothing of any job is left on them after a test: see leaks.py.
 
 Invariant: nothing of the machine itself is changed; all that is made is removed by close().
 """
@@ -11,8 +11,8 @@ import signal
 import subprocess
 import tempfile
 
-from cluster import is_alive, wait_for
-
+import leaks
+from cluster import Cluster, command_line, is_alive, wait_for
 
 CLUSTER = "example"  # As the admin guide calls it.
 
@@ -102,17 +102,16 @@ class Host:
         self.daemons.append(process)
         return process
 
+    def has(self, pid):
+        """Is the process on this host?"""
+        try:
+            return os.readlink(f"/proc/{pid}/root") == str(self.root)
+        except OSError:
+            return False
+
     def inner_pids(self):
         """Processes whose root folder is this host's."""
-        pids = []
-        for entry in pathlib.Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    if os.readlink(entry / "root") == str(self.root):
-                        pids.append(int(entry.name))
-                except OSError:
-                    pass
-        return pids
+        return [int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit() and self.has(p.name)]
 
     def logs(self):
         return "".join(f"\n--- {self.name}:{p.name}\n" + "\n".join(p.read_text(errors="replace").splitlines()[-15:])
@@ -120,7 +119,8 @@ class Host:
 
     @staticmethod
     def remove_groups():
-        """Control groups of the cluster that its daemons had no time to remove; all are empty by now."""
+        """Control groups of the cluster and its nodes, which its daemons had no time to remove; all are empty by now.
+        Those of jobs were looked for before."""
         for hierarchy in ("/sys/fs/cgroup", "/sys/fs/cgroup/*"):
             for group in sorted(pathlib.Path("/").glob(f"{hierarchy[1:]}/gangway/{CLUSTER}"), reverse=True):
                 for path in sorted([group, *group.rglob("*/")], reverse=True):
@@ -153,6 +153,7 @@ class Hosts:
         self.head = Host("head", "10.77.0.1", self.base)
         self.node = Host("n1", "10.77.0.2", self.base)
         self.all = [self.head, self.node]
+        self.footprint = None
 
     def make(self):
         for host in self.all:
@@ -171,6 +172,41 @@ class Hosts:
 
     def host(self, where):
         return self.head if where == "head" else self.node
+
+    # what is left behind
+
+    def check_leaks(self):
+        """Ends what runs, and fails with what stays; not once a test has failed, nor before a controller runs."""
+        if Cluster.test_failed or "gctld head" not in self.daemon_pids():
+            return
+        if self.footprint is None:
+            self.footprint = leaks.Footprint(self)
+        leaks.check(self.footprint)
+
+    def cluster_name(self):
+        return CLUSTER
+
+    def node_folders(self):
+        """Node -> folder where its daemon keeps its runs; there need not be one yet."""
+        return {host.name: host.root / "var/spool/gangway" / host.name for host in self.all}
+
+    def daemon_pids(self):
+        found = {}
+        for host in self.all:
+            for pid in host.inner_pids():
+                program = pathlib.Path(command_line(pid)[0]).name if command_line(pid) else ""
+                if program in ("gctld", "gnoded", "munged"):
+                    found[f"{program} {host.name}"] = pid
+        return found
+
+    def is_launcher(self, pid, _words):
+        return any(host.has(pid) for host in self.all)
+
+    def revive(self):
+        return True  # no test takes a daemon away
+
+    def ask(self, *words):
+        return self.head.run(*words, check=False)
 
     def close(self):
         for host in self.all:

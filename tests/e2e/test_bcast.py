@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import leaks
 from cluster import parent_of, processes_with, wait_for
 from conftest import QUICK
 
@@ -19,9 +20,12 @@ def five():
     one = Cluster(nodes=5, config=QUICK)
     try:
         one.up()
+        before = one.footprint
         one.run("galloc", "-N5", "-n5", "--no-shell", "-J", "holder")
         one.job = one.run("gqueue", "-h", "-o", "%i").stdout.strip()
+        one.footprint = leaks.Footprint(one, kept=[one.job])
         yield one
+        one.footprint = before  # its end is looked at with the rest
     finally:
         one.down()
 

@@ -22,6 +22,7 @@ def small_disk():
     one.overlay.write_text(QUICK + f"controller: {{state_dir: {disk}}}\n")
     try:
         yield one.up(), disk
+        one.check_leaks()  # later there is neither state nor controller
     finally:
         one.gangway("dev", "down", "--dir", one.dir, check=False, timeout=180)
         subprocess.run(["umount", disk], check=False)

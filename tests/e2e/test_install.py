@@ -40,6 +40,12 @@ def hosts():
         made.close()
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left(hosts):
+    yield
+    hosts.check_leaks()
+
+
 def install(host):
     env = {**os.environ, "DESTDIR": str(host.root)}
     done = subprocess.run(["cmake", "--install", str(BUILD), "--prefix", "/usr"], env=env, capture_output=True, text=True,

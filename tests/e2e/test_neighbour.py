@@ -62,8 +62,8 @@ def abuse(cluster):
 
 
 def victim(cluster, *words, **options):
-    """A command of the victim; that it is not refused is checked."""
-    done = cluster.run(*words, user=VICTIM, timeout=300, env={"GANGWAY_TIMEOUT": "240"}, **options)
+    """A command of the victim, with the patience that commands have by default; that it is not refused is checked."""
+    done = cluster.run(*words, user=VICTIM, timeout=300, env={"GANGWAY_TIMEOUT": "60"}, **options)
     assert "error" not in done.stderr, (words, done.stderr)
     return done.stdout
 

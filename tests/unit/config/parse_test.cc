@@ -117,6 +117,24 @@ plugin_dirs: [/a, /b]
   EXPECT_THAT(c.plugin_dirs, ElementsAre("/a", "/b"));
 }
 
+TEST(Parse, WhatAUserMayTake) {
+  const Config c = parsed(R"(
+users:
+  requests_per_second: 0
+  request_burst: 9
+  max_jobs: 6
+  max_stored_bytes: 2M
+  kept_replies: 7
+  kept_reply_bytes: 128K
+)");
+  EXPECT_EQ(c.user_requests_per_second, 0u);
+  EXPECT_EQ(c.user_request_burst, 9u);
+  EXPECT_EQ(c.user_max_jobs, 6u);
+  EXPECT_EQ(c.user_max_stored_bytes, 2u << 20);
+  EXPECT_EQ(c.user_kept_replies, 7u);
+  EXPECT_EQ(c.user_kept_reply_bytes, 128u << 10);
+}
+
 TEST(Parse, NodesAreExpandedWithTheirAddresses) {
   Config c = parsed(R"(
 nodes:

@@ -220,6 +220,41 @@ TEST(Budgets, KeptAnswersOfOneUserDoNotGrowForEver) {
   EXPECT_EQ(w.store.replies.size(), 50u);
 }
 
+TEST(Budgets, KeptAnswersFollowTheConfigurationWithoutARestart) {
+  Settings settings;
+  settings.per_user.kept_replies = 3;
+  World w(1, settings);
+  wire::ApiRequest hold;
+  hold.mutable_job_action()->add_ids(w.submit(1000, gang(1)).value);
+  hold.mutable_job_action()->set_action(wire::kUserHold);
+  const auto ask = [&](int i) {
+    hold.set_client_id("id" + std::to_string(i));
+    return w.ask(1000, hold);
+  };
+  const auto reconfigure = [&](size_t count, size_t bytes) {
+    settings = w.settings;
+    settings.per_user.kept_replies = count;
+    settings.per_user.kept_reply_bytes = bytes;
+    w.core->on_reconfigured(w.now, settings, {}, {}, {});
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_FALSE(ask(i).has_error());
+  const wire::ApiReply refused = ask(3);
+  EXPECT_GT(refused.error().retry_after_ms(), 0u);
+  EXPECT_NE(std::string(refused.error().hint()).find("users.kept_replies"), std::string::npos);
+  reconfigure(5, 1 << 20);
+  for (int i = 3; i < 5; ++i) EXPECT_FALSE(ask(i).has_error());
+  EXPECT_EQ(w.store.replies.size(), 5u);
+  reconfigure(2, 1 << 20);
+  EXPECT_GT(ask(5).error().retry_after_ms(), 0u) << "young answers stay, whatever the limit is now";
+  w.now = w.now + kLeastKept;
+  EXPECT_FALSE(ask(5).has_error());
+  EXPECT_EQ(w.store.replies.size(), 2u);
+  reconfigure(100, 1);
+  w.now = w.now + kLeastKept;
+  EXPECT_FALSE(ask(6).has_error());
+  EXPECT_EQ(w.store.replies.size(), 1u) << "the latest may go beyond the bytes";
+}
+
 TEST(Retention, EnvironmentsGoSoonAfterTheEndAndStayWhileAJobMayRunAgain) {
   World w(1);
   w.connect_all();
