@@ -53,14 +53,14 @@ void Controller::update_node(Time now, ConnId conn, const Caller& caller, const 
   std::vector<std::string> names(u.names().begin(), u.names().end());
   base::drop_duplicates(names);
   for (const std::string& name : names) {
-    if (find_node(name) != nullptr) continue;
-    return out_.refuse(conn, request.id(), invalid_name(base::ErrorCode::kNotFound, "node name", name, node_names()));
+    if (nodes_.find(name) != nullptr) continue;
+    return out_.refuse(conn, request.id(), invalid_name(base::ErrorCode::kNotFound, "node name", name, nodes_.names()));
   }
   // All of them or none: a refusal must not leave half of the list changed.
   for (const std::string& name : names)
-    if (const base::Status fit = check_node_update(*find_node(name), u); !fit)
+    if (const base::Status fit = check_node_update(*nodes_.find(name), u); !fit)
       return out_.refuse(conn, request.id(), fit.error());
-  for (const std::string& name : names) update_one_node(now, caller, *find_node(name), u);
+  for (const std::string& name : names) update_one_node(now, caller, *nodes_.find(name), u);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -142,12 +142,27 @@ void Controller::update_one_node(Time now, const Caller& caller, Node& node, con
                                                                  {wire::kNodeResume, "resumed"},
                                                                  {wire::kGpuOffline, "GPU offline"},
                                                                  {wire::kGpuOnline, "GPU online"}};
-  save_node(node);
+  nodes_.changed(node);
   out_.node_event(now, node, kNames.at(u.action()),
                   fmt::format("by {}: {}", caller.user, base::printable(u.reason(), 1000)), caller.uid);
   publish_node(node);
   if (u.action() == wire::kNodeDown && u.dead())
     node_dead(now, node, "node " + name + " was declared dead by " + caller.user);
+}
+
+/// It was taken out of the configuration.
+void Controller::withdraw_node(const Node& node, wire::ApiReply& told) {
+  const NodeId id = node.id;
+  if (!jobs_on_[id].empty()) {
+    told.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {}: it stays until then", node.config.name,
+                                                         base::counted(jobs_on_[id].size(), "job")));
+    return;
+  }
+  if (const auto link = nodes_.link_of(id)) out_.send(CloseLink{*link, "the node was taken out of the configuration"});
+  ledger_.remove_node(id);
+  jobs_on_.erase(id);
+  foreign_.set(id, {});
+  nodes_.erase(id);
 }
 
 void Controller::on_reconfigured(Time now, Settings settings, const Reload& reply_to,
@@ -159,29 +174,8 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
   // Nodes that left the file keep their record while jobs hold them.
   std::set<std::string> kept;
   for (const model::NodeConfig& n : settings.nodes) kept.insert(n.name);
-  for (auto it = nodes_.begin(); it != nodes_.end();) {
-    const Node& node = it->second;
-    if (kept.contains(node.config.name)) {
-      ++it;
-      continue;
-    }
-    if (!jobs_on_[node.id].empty()) {
-      out.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {}: it stays until then", node.config.name,
-                                                          base::counted(jobs_on_[node.id].size(), "job")));
-      ++it;
-      continue;
-    }
-    if (const auto link = link_of_.find(node.id); link != link_of_.end()) {
-      out_.send(CloseLink{link->second, "the node was taken out of the configuration"});
-      links_.erase(link->second);
-      link_of_.erase(link);
-    }
-    ledger_.remove_node(node.id);
-    node_ids_.erase(node.config.name);
-    jobs_on_.erase(node.id);
-    foreign_.set(node.id, {});
-    it = nodes_.erase(it);
-  }
+  for (const std::string& name : nodes_.names())
+    if (!kept.contains(name)) withdraw_node(*nodes_.find(name), out);
   if (settings.qos != settings_.qos)
     out.mutable_reconfigure()->add_warnings(
         "qos: is read at the first start only, since then the tree is changed by gacctmgr: nothing of it was taken "

@@ -14,22 +14,6 @@
 
 namespace gw::ctld {
 
-namespace {
-
-/// A node as it is stored, without when it was heard of: that is no part of the state.
-std::string state_of(const model::Node& node) {
-  model::Node stored = node;
-  stored.last_seen = {};
-  stored.since = {};
-  stored.connected = false;
-  stored.peer_address.clear();
-  return wire::to_wire(stored).SerializeAsString();
-}
-
-}  // namespace
-
-size_t Controller::hash_of_stored(const model::Node& node) { return std::hash<std::string>{}(state_of(node)); }
-
 Controller::Controller(Settings settings, Time now)
     : settings_(std::move(settings)),
       boot_(now),
@@ -44,6 +28,7 @@ Controller::Controller(Settings settings, Time now)
 Effects Controller::take_effects_early() {
   save_usage();
   for (store::Op& row : jobs_.take_rows()) out_.write(std::move(row));
+  for (store::Op& row : nodes_.take_rows()) out_.write(std::move(row));
   for (store::Op& row : rows_.take(jobs_.all(), steps_)) out_.write(std::move(row));
   for (store::Op& row : lineage_.unsaved()) out_.write(std::move(row));
   mark_messages();
@@ -73,33 +58,6 @@ store::Batch Controller::take_late_rows() {
   if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) out.push_back(lineage_.commit_row());
   for (store::Op& row : rows_.take_coalesced(jobs_.all(), steps_)) out.push_back(std::move(row));
   return out;
-}
-
-std::string Controller::name_of(NodeId id) const {
-  const auto it = nodes_.find(id);
-  return it == nodes_.end() ? std::string() : it->second.config.name;
-}
-
-std::vector<std::string> Controller::node_names() const {
-  std::vector<std::string> out;
-  for (const auto& [id, node] : nodes_) out.push_back(node.config.name);
-  return out;
-}
-
-void Controller::save_node(const model::Node& node) {
-  stored_nodes_[node.id] = hash_of_stored(node);
-  out_.write(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
-}
-
-/// Most nodes come back as they were.
-void Controller::save_node_if_changed(const model::Node& node) {
-  const auto stored = stored_nodes_.find(node.id);
-  if (stored == stored_nodes_.end() || stored->second != hash_of_stored(node)) save_node(node);
-}
-
-model::Node* Controller::find_node(const std::string& name) {
-  const auto it = node_ids_.find(name);
-  return it == node_ids_.end() ? nullptr : &nodes_.at(it->second);
 }
 
 bool Controller::advance(model::Job& job, model::JobEvent event) {
@@ -133,7 +91,7 @@ Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
 }
 
 wire::Job Controller::job_to_wire(const model::Job& job) const {
-  wire::Job out = wire::to_wire(job, [this](NodeId id) { return name_of(id); });
+  wire::Job out = wire::to_wire(job, [this](NodeId id) { return nodes_.name_of(id); });
   if (job.waiting() != nullptr) {
     const WaitInfo info = wait_info(job);
     out.mutable_status()->mutable_waiting()->set_reason(static_cast<uint32_t>(info.reason));
@@ -175,7 +133,7 @@ std::string Controller::fingerprint() const {
     for (const model::NodeShare& share : job.placed()->allocation.shares)
       out += wire::run_node(*job.placed(), share).SerializeAsString();
   }
-  for (const auto& [id, node] : nodes_) out += state_of(node);
+  for (const auto& [id, node] : nodes_.all()) out += NodeTable::state_of(node);
   for (const auto& [uid, used] : users_.holders())
     out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
   for (const auto& [qos, used] : qos_use_.holders())

@@ -30,6 +30,7 @@
 #include "ctld/core/lineage.h"
 #include "ctld/core/listings.h"
 #include "ctld/core/metrics.h"
+#include "ctld/core/node_table.h"
 #include "ctld/core/outbox.h"
 #include "ctld/core/quota_book.h"
 #include "ctld/core/request_rate.h"
@@ -113,7 +114,7 @@ class Controller {
   store::Batch take_late_rows();
 
   const std::map<JobId, model::Job>& jobs() const { return jobs_.all(); }
-  const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
+  const std::map<NodeId, model::Node>& nodes() const { return nodes_.all(); }
   const sched::Capacity& ledger() const { return ledger_.capacity(); }
   const Timers& timers() const { return timers_; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.
@@ -157,8 +158,7 @@ class Controller {
   Settings settings_;
   Time boot_;
   JobTable jobs_;
-  std::map<NodeId, model::Node> nodes_;
-  std::unordered_map<std::string, NodeId> node_ids_;
+  NodeTable nodes_;
   std::map<std::string, model::Partition> partitions_;
   std::map<std::string, model::Partition> made_partitions_;  // by commands
   std::set<std::string> gone_partitions_;                    // likewise; the configuration may have them
@@ -199,10 +199,6 @@ class Controller {
   ForeignRuns foreign_;
   HeldRows held_;
   Time heard_by_;  // until then no job starts before all nodes are heard; zero: that is not waited for
-  std::map<LinkId, NodeId> links_;
-  std::map<NodeId, LinkId> link_of_;
-  uint32_t last_node_ = 0;                           // ids of nodes are never used again
-  std::unordered_map<NodeId, size_t> stored_nodes_;  // hashes of what is stored of them; see save_node()
   std::map<NodeId, Time> next_beat_;
   Time heard_until_, turned_away_;                   // see on_tick(), on_turned_away()
   std::set<std::pair<Time, NodeId>> absent_due_;     // away too long, but those who came by then are not heard yet
@@ -228,14 +224,8 @@ class Controller {
 
   // controller.cc: shared by all handlers
   void mark_messages();
-  void save_node(const model::Node& node);
-  void save_node_if_changed(const model::Node& node);
-  static size_t hash_of_stored(const model::Node& node);
-  model::Node* find_node(const std::string& name);
   bool advance(model::Job& job, model::JobEvent event);
   Role role_for(const Caller& caller, const model::Job& job) const;
-  std::string name_of(NodeId id) const;
-  std::vector<std::string> node_names() const;
   sched::ClassKey class_of(const model::Job& job) const;
   WaitInfo wait_info(const model::Job& job) const;
   wire::Job job_to_wire(const model::Job& job) const;
@@ -571,6 +561,7 @@ class Controller {
   void configure_scheduler();
   const sched::Order& order() const { return *settings_.policy.order; }
   void configure_pools();
+  void withdraw_node(const model::Node& node, wire::ApiReply& told);
   void update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   base::Status check_node_update(const model::Node& node, const wire::UpdateNodeRequest& u) const;
   void update_one_node(Time now, const Caller& caller, model::Node& node, const wire::UpdateNodeRequest& u);

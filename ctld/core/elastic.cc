@@ -115,7 +115,7 @@ void Controller::shrink(Time now, const sched::Preempt& victim) {
     piece.until = now + victim.grace;
     ledger_.expect_end(piece.id, piece.until, true);
     out_.job_event(now, *job, "shrinks",
-                   fmt::format("{} leaves it for job {}{}", name_of(node), victim.beneficiary.value,
+                   fmt::format("{} leaves it for job {}{}", nodes_.name_of(node), victim.beneficiary.value,
                                victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
     rows_.run_node(*job, node);
     tell_size(*job);
@@ -146,7 +146,7 @@ void Controller::pieces_due(Time now, Job& job) {
     if (!piece.until && !piece.is_ready && now >= begun + settings_.start_timeout) {
       piece.until = now;
       ledger_.expect_end(piece.id, now, true);
-      out_.job_event(now, job, "shrinks", fmt::format("{} was not ready in time", name_of(node)));
+      out_.job_event(now, job, "shrinks", fmt::format("{} was not ready in time", nodes_.name_of(node)));
       rows_.run_node(job, node);
     }
     if (piece.until && piece.until <= now) clear_node(job, node);
@@ -179,7 +179,7 @@ bool Controller::piece_gone(Time now, Job& job, NodeId node, const std::string& 
     shares.erase(share);
   }
   out_.job_event(now, job, "smaller",
-                 fmt::format("without {}{}: {} nodes", name_of(node), was_told || why.empty() ? "" : ", " + why,
+                 fmt::format("without {}{}: {} nodes", nodes_.name_of(node), was_told || why.empty() ? "" : ", " + why,
                              placed.allocation.shares.size()));
   rows_.job_coalesced(job);
   if (!was_told) tell_size(job);

@@ -50,7 +50,7 @@ Kin Controller::hear_of_state(Time now, const Node& node, const wire::Register& 
     // A version without marks placed it, but not with us.
     if (!mark.says_anything() && run.job() >= jobs_.next().value) kin = Kin::kOther;
     if (held_.has_job(run.job())) kin = Kin::kHeld;
-    const Node* first = find_node(run.first_node());
+    const Node* first = nodes_.find(run.first_node());
     if (kin != Kin::kOurs)
       found.push_back({node.id, run.job(), run.attempt(), kin, first == nullptr ? NodeId() : first->id});
   }
@@ -94,18 +94,18 @@ void Controller::await_all_nodes(Time now) {
                   base::format_time(heard_by_)),
       true);
   timers_.set({heard_by_, TimerKind::kAllHeard, 0, 0});
-  for (const auto& [id, node] : nodes_) publish_node(node);
+  for (const auto& [id, node] : nodes_.all()) publish_node(node);
 }
 
 /// Some node has registered, or the time is over.
 void Controller::look_who_is_heard(Time now) {
   if (!heard_by_) return;
-  const bool lacks_one = std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+  const bool lacks_one = std::any_of(nodes_.all().begin(), nodes_.all().end(), [](const auto& entry) {
     return !entry.second.connected && entry.second.admin == model::NodeAdmin::kUp;
   });
   if (lacks_one && now < heard_by_) return;
   heard_by_ = {};
-  for (const auto& [id, node] : nodes_) publish_node(node);
+  for (const auto& [id, node] : nodes_.all()) publish_node(node);
 }
 
 /// Jobs that the state takes for waiting may have runs on the node.
@@ -129,7 +129,7 @@ bool Controller::awaits_foreign_run(Job& job) {
   job.waiting()->detail = fmt::format(
       "its run {}, which a newer state placed, still lives on {}; it ends by itself, or by gcontrol update nodename={} "
       "foreign=end",
-      run->text(), name_of(run->node), name_of(run->node));
+      run->text(), nodes_.name_of(run->node), nodes_.name_of(run->node));
   return true;
 }
 
@@ -172,7 +172,7 @@ bool Controller::foreign_message(Time now, NodeId node, const wire::NodeToContro
 /// Its script is over: so is the run on all its nodes. If the job is ours, and waits, that is how it ended.
 void Controller::foreign_exited(Time now, NodeId node, const wire::BatchExited& m) {
   const ForeignRun run = *foreign_.find(node, m.job(), m.attempt());
-  model::Outcome outcome = outcome_of(m, name_of(node), now);
+  model::Outcome outcome = outcome_of(m, nodes_.name_of(node), now);
   out_.node_event(
       now, nodes_.at(node), "foreign run ended",
       fmt::format("{} {}{}{}", run.text(), outcome.exit.text(), outcome.detail.empty() ? "" : ": ", outcome.detail));
@@ -193,8 +193,9 @@ void Controller::settle(Time now, Job& job, const ForeignRun& run, model::Outcom
   job.phase = std::move(placed);
   job.attempt = std::max(job.attempt, run.attempt);
   if (!advance(job, model::JobEvent::kStop)) return;
-  out_.job_event(now, job, "settled",
-                 fmt::format("by its run {} on {}, which a newer state had placed", run.text(), name_of(run.node)));
+  out_.job_event(
+      now, job, "settled",
+      fmt::format("by its run {} on {}, which a newer state had placed", run.text(), nodes_.name_of(run.node)));
   end(now, job, std::move(outcome));
 }
 
@@ -213,7 +214,7 @@ void Controller::stop_foreign(const ForeignRun& run) {
 void Controller::end_left_behind(NodeId node) {
   for (const ForeignRun& run : foreign_.left_behind_by(node)) stop_foreign(run);
   for (const ForeignRun& run : foreign_.on(node))
-    if (link_of_.contains(run.first) && !foreign_.has(run.first, run.job, run.attempt)) stop_foreign(run);
+    if (nodes_.has_link(run.first) && !foreign_.has(run.first, run.job, run.attempt)) stop_foreign(run);
 }
 
 void Controller::foreign_gone(Time now, NodeId id, uint32_t job_id, uint32_t attempt) {

@@ -59,7 +59,7 @@ void Controller::hold_jobs(const store::Snapshot& snapshot, Time now, const std:
   if (faults.empty()) return;
   std::map<JobId, std::set<std::string>> nodes;
   const auto add_node = [&](JobId job, const std::string& node) {
-    if (node_ids_.contains(node)) nodes[job].insert(node);
+    if (nodes_.contains(node)) nodes[job].insert(node);
   };
   for (const store::PutRunNode& row : snapshot.run_nodes)
     if (faults.contains(row.job)) add_node(row.job, row.node);
@@ -178,7 +178,7 @@ void Controller::delete_held(Time now, ConnId conn, const Caller& caller, const 
     for (const ForeignRun& run : foreign_.of_job(job, Kin::kHeld)) stop_foreign(run);
   if (const auto names = base::expand_hostlist(row.nodes))
     for (const std::string& name : *names)
-      if (const model::Node* node = find_node(name)) publish_node(*node);
+      if (const model::Node* node = nodes_.find(name)) publish_node(*node);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));

@@ -68,7 +68,7 @@ void Controller::count_launch_fault(Time now, Node& node, JobId job, const std::
   node.reason = fmt::format("launches of {} jobs in a row failed here, the last: {}", most, why);
   node.reason_time = now;
   node.reason_user = "gctld";
-  save_node(node);
+  nodes_.changed(node);
   out_.node_event(now, node, "drained", node.reason);
   publish_node(node);
 }

@@ -414,11 +414,11 @@ void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFai
   // what the run holds is not free. If the run is gone there, the node says so by Done or when it registers.
   if (job->state != JobState::kConfiguring && job->state != JobState::kCompleting) {
     ++misfits_;
-    return out_.note(fmt::format("node {} says that job {} could not start, which is {}: ignored", name_of(node),
+    return out_.note(fmt::format("node {} says that job {} could not start, which is {}: ignored", nodes_.name_of(node),
                                  job->id.value, model::long_name(job->state)),
                      true);
   }
-  const std::string where = name_of(node);
+  const std::string where = nodes_.name_of(node);
   if (job->state == JobState::kConfiguring) {
     Outcome outcome;
     outcome.end = m.node_fault() ? JobState::kNodeFail : JobState::kFailed;
@@ -457,7 +457,7 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || job->placed()->allocation.shares.front().node != node)
     return send_to_node(node, std::move(ack));
-  Outcome outcome = outcome_of(m, name_of(node), now);
+  Outcome outcome = outcome_of(m, nodes_.name_of(node), now);
   const bool lost_by_lease = outcome.reason == EndReason::kLeaseExpired;
   if (lost_by_lease) outcome.requeue = job->spec.requeue;
   if (job->state == JobState::kCompleting) {  // it was told to end: keep why, take over how
@@ -503,7 +503,7 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
       outcome.peak_mem_mb = std::max(outcome.peak_mem_mb, m.peak_mem_mb());
       share_gone(now, *job, node);
     } else {
-      const std::string name = name_of(node);
+      const std::string name = nodes_.name_of(node);
       if (m.lease_expired())
         node_lost_job(now, *job, node, lease_over_on(name, "the node was cut off for longer"),
                       EndReason::kLeaseExpired);

@@ -128,7 +128,7 @@ Metrics Controller::metrics(Time now) const {
   m.misfits = misfits_;
   m.held_aside_rows = held_.rows().size();
   m.is_store_writable = store_fault_.empty();
-  for (const auto& [id, node] : nodes_) {
+  for (const auto& [id, node] : nodes_.all()) {
     ++m.nodes[base::to_lower(node_state(now, node))];
     m.gpus_missing += missing_gpus(node);
     const sched::NodeAccount* account = ledger_.capacity().node(id);

@@ -43,8 +43,8 @@ Status Controller::check_partition_values(Partition& p) const {
   GW_TRY_STATUS(settle_partition_row(p));
   if (p.nodes.empty()) return base::invalid("a partition needs nodes", "add Nodes=LIST");
   for (const std::string& node : p.nodes)
-    if (!node_ids_.contains(node))
-      return tl::unexpected(invalid_name(ErrorCode::kNotFound, "node name", node, node_names()));
+    if (!nodes_.contains(node))
+      return tl::unexpected(invalid_name(ErrorCode::kNotFound, "node name", node, nodes_.names()));
   std::vector<std::string> named = p.allow_qos;
   if (!p.default_qos.empty()) named.push_back(p.default_qos);
   for (const std::string& qos : named)

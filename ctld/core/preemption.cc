@@ -40,7 +40,7 @@ uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
 /// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
 bool Controller::can_take_anybody(Time now) const {
   const bool are_all_there =
-      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node.second.connected; });
+      std::all_of(nodes_.all().begin(), nodes_.all().end(), [](const auto& node) { return node.second.connected; });
   return are_all_there || now >= boot_ + settings_.node_timeout;
 }
 

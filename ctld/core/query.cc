@@ -190,17 +190,17 @@ std::unordered_map<std::string, std::vector<std::string>> Controller::partitions
 void Controller::list_nodes(Time now, ConnId conn, const wire::ApiRequest& request) {
   const std::set<std::string> names(request.list_nodes().names().begin(), request.list_nodes().names().end());
   for (const std::string& name : names) {
-    if (find_node(name) != nullptr) continue;
+    if (nodes_.find(name) != nullptr) continue;
     return out_.refuse(
         conn, request.id(),
-        {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", name_hint(name, node_names())});
+        {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", name_hint(name, nodes_.names())});
   }
   const bool topology = request.list_nodes().topology();
   auto fill = [this, names, topology, last = NodeId(), partitions = partitions_of_nodes()](Time at,
                                                                                            ListPiece& piece) mutable {
     wire::ListNodesReply& list = *piece.reply.mutable_list_nodes();
     list.set_now_us(at.us);
-    for (auto it = nodes_.upper_bound(last); it != nodes_.end(); ++it) {
+    for (auto it = nodes_.all().upper_bound(last); it != nodes_.all().end(); ++it) {
       if (piece.is_full()) return false;
       last = it->first;
       piece.looked_at();
@@ -280,8 +280,8 @@ void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
   p.set_now_us(now.us);
   p.set_boot_us(boot_.us);
   p.set_epoch(feed_.epoch());
-  p.set_nodes(nodes_.size());
-  p.set_nodes_up(link_of_.size());
+  p.set_nodes(nodes_.all().size());
+  p.set_nodes_up(nodes_.connected());
   p.set_held_aside(held_.rows().size());
   p.set_store_state(store_fault_.empty() ? "ok" : store_fault_);
   uint64_t running = 0, pending = 0;

@@ -117,7 +117,7 @@ void Controller::save_quotas(const QuotaBook& before, const QuotaBook& after) {
 /// What the nodes of the configuration have, usable or not; empty while a node has never been heard of.
 model::Amounts Controller::configured_amounts() const {
   model::Amounts out;
-  for (const auto& [id, node] : nodes_) {
+  for (const auto& [id, node] : nodes_.all()) {
     if (!node.topology) return {};
     out["node"] += 1;
     out["cpu"] += node.topology->cores.size() * node.topology->threads_per_core();

@@ -57,11 +57,11 @@ std::string describe_occurrence(const Reservation& r, Time now) {
 
 /// Nodes that exist, each once; "ALL" is all of them.
 Status Controller::check_reserved_names(Reservation& r) const {
-  const std::vector<std::string> known = node_names();
+  const std::vector<std::string> known = nodes_.names();
   if (r.nodes.size() == 1 && base::iequals(r.nodes.front(), "all")) r.nodes = known;
   std::set<std::string> seen;
   for (const std::string& name : r.nodes) {
-    if (!node_ids_.contains(name))
+    if (!nodes_.contains(name))
       return tl::unexpected(invalid_name(base::ErrorCode::kNotFound, "node name", name, known));
     if (!seen.insert(name).second) return base::invalid("node " + name + " is named twice");
   }
@@ -103,7 +103,7 @@ Time Controller::busy_until(const Reservation& r, const sched::NodeAccount& acco
 Status Controller::pick_nodes(Reservation& r, Time now) const {
   std::vector<NodeId> pool;
   if (r.partition.empty())
-    for (const auto& [id, node] : nodes_) pool.push_back(id);
+    for (const auto& [id, node] : nodes_.all()) pool.push_back(id);
   else
     pool = ledger_.capacity().partition_nodes(r.partition);
   const Time begin = std::max(r.at(now).from, now);
@@ -159,7 +159,7 @@ Status Controller::settle_reservation(Reservation& r, Time now, bool pick) const
       return base::fail(base::ErrorCode::kConflict,
                         fmt::format("node {} is in reservation {} at the same time", name, rival->name),
                         "take other nodes or another time, or add Flags=OVERLAP");
-    const Time until = busy_until(r, *ledger_.capacity().node(node_ids_.at(name)));
+    const Time until = busy_until(r, *ledger_.capacity().node(nodes_.id_of(name)));
     if (!r.ignore_jobs && until > std::max(r.at(now).from, now))
       return base::fail(base::ErrorCode::kConflict,
                         until == Time::never()

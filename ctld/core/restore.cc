@@ -25,10 +25,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
   restore_counts(snapshot, now);
   restore_quotas(snapshot, now);
   restore_cluster(snapshot, now);
-  const wire::NodeLookup lookup = [this](std::string_view name) {
-    const auto it = node_ids_.find(std::string(name));
-    return it == node_ids_.end() ? NodeId() : it->second;
-  };
+  const wire::NodeLookup lookup = [this](std::string_view name) { return nodes_.id_of(name); };
   restore_reservations(snapshot, now);
   restore_usage(snapshot, now);
   restore_preemptions(snapshot, now);
@@ -137,7 +134,7 @@ void Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
 
 /// Whether a node may take jobs is in its row: without that an administrator has to say so.
 void Controller::restore_node(const store::NamedBytes& row, Time now, bool is_held_by_jobs) {
-  Node* node = find_node(row.name);
+  Node* node = nodes_.find(row.name);
   if (node == nullptr && !is_held_by_jobs) return;
   wire::Node stored;
   const bool is_read = stored.ParseFromString(row.bytes) && stored.name() == row.name;
@@ -146,21 +143,19 @@ void Controller::restore_node(const store::NamedBytes& row, Time now, bool is_he
   if (!taken) hold_named(now, RowKind::kNode, row.name, taken.error().what);
   if (node == nullptr) {
     if (!taken) return;
-    const NodeId id(++last_node_);
-    node = &nodes_[id];
-    node_ids_[row.name] = id;
-    read.id = id;
+    node = &nodes_.add(row.name);
+    read.id = node->id;
     read.config.name = row.name;
   }
   if (taken) {
     *node = std::move(read);
-    stored_nodes_[node->id] = hash_of_stored(*node);
+    nodes_.is_stored(*node);
   } else {
     node->admin = model::NodeAdmin::kDrain;
     node->reason = "its stored row cannot be read and is held aside";
     node->reason_user = "gctld";
     node->reason_time = now;
-    save_node(*node);
+    nodes_.changed(*node);
   }
   node->connected = false;
   node->since = now;

@@ -68,7 +68,7 @@ void Controller::ask_use_of_step(uint64_t id, UseAsked& wait, const Step& step) 
 
 void Controller::ask_node(uint64_t id, UseAsked& wait, const model::NodeShare& share, const Job& job, uint32_t step) {
   wait.open.insert({step, share.node});
-  if (!link_of_.contains(share.node)) return;  // it will be named
+  if (!nodes_.has_link(share.node)) return;  // it will be named
   wire::ControllerToNode message;
   wire::UsageQuery& query = *message.mutable_usage_query();
   query.set_id(id);
@@ -86,9 +86,9 @@ void Controller::on_use(Time now, NodeId node, const wire::Usage& m) {
     if (step.step() != m.step()) continue;
     wire::NodeUsage& usage = *step.add_nodes();
     usage = m.usage();
-    usage.set_node(name_of(node));
+    usage.set_node(nodes_.name_of(node));
   }
-  const auto is_here = [this](const auto& open) { return link_of_.contains(open.second); };
+  const auto is_here = [this](const auto& open) { return nodes_.has_link(open.second); };
   const auto& open = found->second.open;
   if (std::none_of(open.begin(), open.end(), is_here)) answer_use(now, m.id());
 }
@@ -100,7 +100,7 @@ void Controller::answer_use(Time now, uint64_t id) {
   use_asked_.erase(found);
   for (wire::StepUsage& step : *wait.reply.mutable_steps())
     for (const auto& [number, node] : wait.open)
-      if (number == step.step()) step.add_silent(name_of(node));
+      if (number == step.step()) step.add_silent(nodes_.name_of(node));
   wire::ApiReply out;
   wait.reply.set_now_us(now.us);
   *out.mutable_step_usage() = std::move(wait.reply);

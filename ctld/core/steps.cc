@@ -385,8 +385,8 @@ void Controller::shepherd_ready(Time now, Step& step, StepNode& node, const std:
   if (step.is_ending)
     return stop_step_on(step, node.share.node, step.is_killed ? base::Duration{} : kill_wait_of(step));
   if (key.size() != kKeyBytes) {
-    out_.note(fmt::format("step {}: node {} gave no key: ended", step.text(), name_of(node.share.node)), true);
-    return fail_step(step, fmt::format("node {} gave no key", name_of(node.share.node)));
+    out_.note(fmt::format("step {}: node {} gave no key: ended", step.text(), nodes_.name_of(node.share.node)), true);
+    return fail_step(step, fmt::format("node {} gave no key", nodes_.name_of(node.share.node)));
   }
   if (node.address.empty()) ++step.ready_nodes;
   node.address = base::reachable_address(address, nodes_.at(node.share.node).peer_address);
@@ -425,7 +425,7 @@ void Controller::tell_step_waiters(const Step& step, const base::Error& error) {
 void Controller::step_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
   const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
   if (at.node == nullptr || at.node->is_gone) return;
-  fail_step(*at.step, fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000)));
+  fail_step(*at.step, fmt::format("on {}: {}", nodes_.name_of(node), base::printable(m.detail(), 1000)));
   step_left_node(now, *at.step, *at.node);
 }
 
@@ -439,8 +439,8 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
     const model::ExitStatus exit{m.exit_code() & 0xff, m.exit_signo()};
     if (severity(exit) > severity(at.step->exit)) at.step->exit = exit;
     if (at.step->detail.empty() && !m.detail().empty())
-      at.step->detail = fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000));
-    if (m.oom()) at.step->detail = fmt::format("out of memory on {}; ask for more with --mem", name_of(node));
+      at.step->detail = fmt::format("on {}: {}", nodes_.name_of(node), base::printable(m.detail(), 1000));
+    if (m.oom()) at.step->detail = fmt::format("out of memory on {}; ask for more with --mem", nodes_.name_of(node));
     at.step->is_out_of_memory |= m.oom();
     if ((m.oom() || m.reason() != 0) && severity(at.step->exit) == 0) at.step->exit.code = 1;  // that is no success
     // What its tasks come to is the client's business; a part that was lost ends the whole.
@@ -480,7 +480,7 @@ void Controller::step_left_node(Time now, Step& step, StepNode& node) {
   steps_on_[node.share.node].erase({step.job, step.number});
   rows_.step_node(step, node.share.node);
   if (!step.is_ready() && !step.is_ending)
-    fail_step(step, fmt::format("it ended early on {}", name_of(node.share.node)));
+    fail_step(step, fmt::format("it ended early on {}", nodes_.name_of(node.share.node)));
   if (step.gone_nodes == step.nodes.size()) step_over(now, step);
 }
 

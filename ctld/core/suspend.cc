@@ -119,7 +119,7 @@ void Controller::on_suspended(Time now, NodeId node, const wire::Suspended& m) {
   if (!placed.suspension && jobs_on_[node].contains(job->id)) return send_resume(*job, node);
   if (!placed.suspension || !placed.waiting_for.contains(node)) return;
   if (!m.problem().empty())
-    return run_on(now, *job, fmt::format("{}: {}", name_of(node), base::printable(m.problem(), 200)));
+    return run_on(now, *job, fmt::format("{}: {}", nodes_.name_of(node), base::printable(m.problem(), 200)));
   placed.waiting_for.erase(node);
   rows_.run_node(*job, node);
   if (placed.waiting_for.empty()) stand_still(now, *job);
@@ -222,7 +222,7 @@ void Controller::suspension_due(Time now, Job& job) {
   const Time due = job.placed()->suspension->freeze_at + settings_.start_timeout;
   if (now < due) return timers_.set({due, TimerKind::kSuspension, job.id.value, job.attempt});
   std::vector<std::string> silent;
-  for (NodeId node : job.placed()->waiting_for) silent.push_back(name_of(node));
+  for (NodeId node : job.placed()->waiting_for) silent.push_back(nodes_.name_of(node));
   run_on(now, job, fmt::format("no word from {}", base::compress_hostlist(silent)));
 }
 

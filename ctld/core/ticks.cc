@@ -105,7 +105,7 @@ void Controller::start_timeout_due(Time now, Job& job) {
   for (const Job* other : siblings(job))
     if (other->state == JobState::kConfiguring)
       missing.insert(other->placed()->waiting_for.begin(), other->placed()->waiting_for.end());
-  for (NodeId node : missing) names.push_back(name_of(node));
+  for (NodeId node : missing) names.push_back(nodes_.name_of(node));
   Outcome outcome;
   outcome.end = JobState::kNodeFail;
   outcome.reason = model::EndReason::kLaunchFailed;
