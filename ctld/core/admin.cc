@@ -182,8 +182,7 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
         "over");
   settings_ = std::move(settings);
   kept_replies_.set_limits({settings_.per_user.kept_replies, settings_.per_user.kept_reply_bytes});
-  users_.set_half_life(settings_.usage_half_life, now);
-  qos_use_.set_half_life(settings_.usage_half_life, now);
+  usage_.set_half_life(settings_.usage_half_life, now);
   configure_scheduler();
   publish_usage(now);
   configure_nodes(now);

@@ -76,7 +76,7 @@ void Controller::absence_due(Time now, Job& job) {
   outcome.ended = now;
   if (job.waiting() != nullptr) return end_pending(now, job, JobState::kCancelled, std::move(outcome));
   // A step knows by itself whether it goes on without its client.
-  if (job.spec.kind == JobKind::kStep && !steps_of(job.id).empty()) return;
+  if (job.spec.kind == JobKind::kStep && steps_.count_of(job.id) > 0) return;
   if (job.state != JobState::kCompleting) stop(now, job, std::move(outcome));
 }
 

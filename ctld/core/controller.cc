@@ -15,10 +15,7 @@
 namespace gw::ctld {
 
 Controller::Controller(Settings settings, Time now)
-    : settings_(std::move(settings)),
-      boot_(now),
-      users_(settings_.usage_half_life),
-      qos_use_(settings_.usage_half_life) {
+    : settings_(std::move(settings)), boot_(now), usage_(settings_.usage_half_life) {
   configure_scheduler();
   configure_nodes(now);
   seed_quotas();
@@ -26,10 +23,10 @@ Controller::Controller(Settings settings, Time now)
 }
 
 Effects Controller::take_effects_early() {
-  save_usage();
+  for (store::Op& row : usage_.take_rows()) out_.write(std::move(row));
   for (store::Op& row : jobs_.take_rows()) out_.write(std::move(row));
   for (store::Op& row : nodes_.take_rows()) out_.write(std::move(row));
-  for (store::Op& row : rows_.take(jobs_.all(), steps_)) out_.write(std::move(row));
+  for (store::Op& row : rows_.take(jobs_.all(), steps_.all())) out_.write(std::move(row));
   for (store::Op& row : lineage_.unsaved()) out_.write(std::move(row));
   mark_messages();
   return out_.take(feed_.take());
@@ -56,7 +53,7 @@ void Controller::mark_messages() {
 store::Batch Controller::take_late_rows() {
   store::Batch out;
   if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) out.push_back(lineage_.commit_row());
-  for (store::Op& row : rows_.take_coalesced(jobs_.all(), steps_)) out.push_back(std::move(row));
+  for (store::Op& row : rows_.take_coalesced(jobs_.all(), steps_.all())) out.push_back(std::move(row));
   return out;
 }
 
@@ -134,14 +131,14 @@ std::string Controller::fingerprint() const {
       out += wire::run_node(*job.placed(), share).SerializeAsString();
   }
   for (const auto& [id, node] : nodes_.all()) out += NodeTable::state_of(node);
-  for (const auto& [uid, used] : users_.holders())
+  for (const auto& [uid, used] : usage_.users())
     out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
-  for (const auto& [qos, used] : qos_use_.holders())
+  for (const auto& [qos, used] : usage_.qos())
     out += fmt::format("qos {} {} {} {}\n", qos, used.amount, used.rate, used.at.us);
   for (const auto& [name, qos] : book_.qos) out += wire::to_wire(qos).SerializeAsString();
   for (const auto& [name, user] : book_.users) out += fmt::format("user {} {}\n", name, user.default_qos);
   for (const auto& [name, r] : reservations_) out += wire::to_wire(r).SerializeAsString();
-  for (const auto& [key, step] : steps_) {
+  for (const auto& [key, step] : steps_.all()) {
     model::Step stored = step;  // what nodes say again when they are back is not part of the state
     stored.started = {};
     for (model::StepNode& node : stored.nodes) {

@@ -38,7 +38,9 @@
 #include "ctld/core/run_rows.h"
 #include "ctld/core/settings.h"
 #include "ctld/core/signals.h"
+#include "ctld/core/step_table.h"
 #include "ctld/core/timers.h"
+#include "ctld/core/usage_book.h"
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/partition_keys.h"
@@ -119,7 +121,7 @@ class Controller {
   const Timers& timers() const { return timers_; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.
   Metrics metrics(Time now) const;
-  const std::map<uint32_t, sched::Used>& use_of_users() const { return users_.holders(); }
+  const std::map<uint32_t, sched::Used>& use_of_users() const { return usage_.users(); }
   /// The durable state in canonical bytes: a core rebuilt from the store gives the same as the live one.
   std::string fingerprint() const;
   /// Events that did not fit the state of their job; zero in a healthy controller.
@@ -141,10 +143,6 @@ class Controller {
     uint64_t request_id;  // 0: who asks for it does not wait for an answer yet
     model::StepRequest request;
     std::string client_key;
-  };
-  struct StepAt {
-    model::Step* step = nullptr;
-    model::StepNode* node = nullptr;
   };
   /// A request for what steps use, until their nodes have said it.
   struct UseAsked {
@@ -186,10 +184,7 @@ class Controller {
   RowMarks rows_;
   SchedulerFeed feed_;
   Ledger ledger_{feed_};
-  sched::UsageMeter<uint32_t> users_;
-  sched::UsageMeter<std::string> qos_use_;
-  std::map<uint32_t, double> told_use_;         // GPU-seconds of users, as the scheduler was told
-  std::map<std::string, double> told_qos_use_;  // likewise
+  UsageBook usage_;
   bool is_usage_armed_ = false;
   uint64_t quota_epoch_ = 0;  // when the tree of quotas, or the QOS of a job, changed last
   Timers timers_;
@@ -210,8 +205,7 @@ class Controller {
   JobBooks job_books_;
   KeptScripts kept_scripts_;
   std::multimap<JobId, Waiter> waiters_;
-  std::map<StepKey, model::Step> steps_;          // of jobs that run
-  std::map<NodeId, std::set<StepKey>> steps_on_;  // that are not gone there
+  StepTable steps_;
   std::multimap<StepKey, Waiter> step_waiters_;
   std::map<JobId, std::deque<StepWait>> waiting_steps_;  // no empty line
   std::map<uint64_t, UseAsked> use_asked_;
@@ -355,8 +349,6 @@ class Controller {
   // steps.cc
   void step_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   base::Result<model::Job*> job_for_step(const Caller& caller, uint32_t id);
-  model::Step* find_step(const model::Job& job, uint32_t number);
-  std::vector<std::pair<uint32_t, model::Step*>> steps_of(JobId id);
   base::Status may_begin_step(const Caller& caller, const model::Job& job,
                               const wire::CreateStepRequest& request) const;
   void create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
@@ -376,7 +368,6 @@ class Controller {
   void give_ticket(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void list_steps(Time now, ConnId conn, const wire::ApiRequest& request);
   void signal_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  StepAt step_at(NodeId node, uint32_t id, uint32_t attempt, uint32_t step_plus_one);
   void step_prepared(Time now, NodeId node, const wire::Prepared& m);
   void shepherd_ready(Time now, model::Step& step, model::StepNode& node, const std::string& address,
                       const std::string& key);
@@ -393,12 +384,10 @@ class Controller {
   void forget_step_waiters(Time now, ConnId conn);
   void refuse_steps(const model::Job& job, const std::string& why);
   void drop_steps(JobId id);
-  void drop_step(const model::Step& step);
-  std::vector<StepKey> steps_on(NodeId node, JobId of = {}) const;
+  void drop_step(StepKey key);
   void steps_left(Time now, JobId id, NodeId node);
   void restore_steps(const store::Snapshot& snapshot, Time now, const RunRows& runs, const RunRows::Unread& unread,
                      const std::function<NodeId(std::string_view)>& lookup);
-  void keep_step(model::Step step);
   void want_steps(NodeId node, wire::Registered& out);
   void reconcile_steps(Time now, const model::Node& node, const wire::Register& m, bool rebooted);
 
@@ -481,7 +470,6 @@ class Controller {
   void arm_usage(Time now);
   void usage_due(Time now);
   void publish_usage(Time now);
-  void save_usage();
   void restore_usage(const store::Snapshot& snapshot, Time now);
 
   // ticks.cc

@@ -69,7 +69,7 @@ void Controller::describe_order(const sched::OrderFacts& facts, wire::ListPriori
 
 void Controller::list_priorities(Time now, ConnId conn, const wire::ApiRequest& request) {
   auto fill = [this, cursor = JobCursor(request.list_priorities().filter())](Time at, ListPiece& piece) mutable {
-    const sched::OrderFacts facts(at, ledger_.capacity(), told_use_);
+    const sched::OrderFacts facts(at, ledger_.capacity(), usage_.told_users());
     wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
     list.set_now_us(at.us);
     while (const model::Job* job = cursor.next(jobs_.all(), piece)) {

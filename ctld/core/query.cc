@@ -50,7 +50,7 @@ void Controller::list_jobs(Time now, ConnId conn, const wire::ApiRequest& reques
   wire::JobFilter filter = request.list_jobs().filter();
   add_components_of_leaders(filter);
   begin_list(now, conn, request.id(), [this, cursor = JobCursor(std::move(filter))](Time at, ListPiece& piece) mutable {
-    const sched::OrderFacts facts(at, ledger_.capacity(), told_use_);
+    const sched::OrderFacts facts(at, ledger_.capacity(), usage_.told_users());
     wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
     list.set_now_us(at.us);
     while (const model::Job* job = cursor.next(jobs_.all(), piece)) {
@@ -81,7 +81,7 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
     if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(caller, *job)))
       return out_.refuse(conn, request.id(), denied_job(*job));
     *read.reply.mutable_show_job()->mutable_job() = job_to_wire(*job);
-    show_priority({now, ledger_.capacity(), told_use_}, *job, *read.reply.mutable_show_job()->mutable_job());
+    show_priority({now, ledger_.capacity(), usage_.told_users()}, *job, *read.reply.mutable_show_job()->mutable_job());
     if (!q.history() && !q.script() && !q.environment()) return out_.reply(conn, request.id(), std::move(read.reply));
   }
   out_.send(std::move(read));

@@ -238,7 +238,7 @@ base::Status Controller::cancel_one(Time now, const Caller& caller, Job& job, co
 /// False: nobody is there to be signalled.
 bool Controller::signal(const Job& job, int signo, SignalReach reach) {
   std::vector<const model::Step*> steps;
-  for (const auto& [number, step] : steps_of(job.id)) steps.push_back(step);
+  for (const model::Step* step : steps_.of(job.id)) steps.push_back(step);
   NodeMessages messages = signal_job(job, steps, signo, reach);
   for (auto& [node, message] : messages) send_to_node(node, std::move(message), nullptr, overtakes(job, node));
   return !messages.empty();

@@ -44,8 +44,8 @@ void Controller::ask_use(Time now, ConnId conn, const Caller& caller, const wire
     return asked.steps().empty() || std::find(asked.steps().begin(), asked.steps().end(), step) != asked.steps().end();
   };
   if (is_wanted(0)) ask_use_of_job(id, wait, **job);
-  for (const auto& [number, step] : steps_of((*job)->id))
-    if (step->is_ready() && is_wanted(number + 1)) ask_use_of_step(id, wait, *step);
+  for (const Step* step : steps_.of((*job)->id))
+    if (step->is_ready() && is_wanted(step->number + 1)) ask_use_of_step(id, wait, *step);
   if (wait.open.empty()) return answer_use(now, id);
   timers_.set({wait.until, TimerKind::kStepUse, id, 0});
 }

@@ -10,7 +10,6 @@
 #include "ctld/core/controller.h"
 #include "ctld/core/names.h"
 #include "ctld/core/step_shares.h"
-#include "model/find_on.h"
 #include "wire/convert.h"
 #include "wire/gang.h"
 
@@ -65,11 +64,6 @@ base::Result<Job*> Controller::job_for_step(const Caller& caller, uint32_t id) {
   return job;
 }
 
-Step* Controller::find_step(const Job& job, uint32_t number) {
-  const auto it = steps_.find({job.id, number});
-  return it == steps_.end() || it->second.attempt != job.attempt ? nullptr : &it->second;
-}
-
 base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
                                         const wire::CreateStepRequest& request) const {
   if (caller.uid != job.spec.uid)
@@ -91,7 +85,7 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   if (!job) return out_.refuse(conn, request.id(), job.error());
   const base::Status may = may_begin_step(caller, **job, create);
   if (!may) return out_.refuse(conn, request.id(), may.error());
-  for (auto& [key, step] : steps_of((*job)->id))
+  for (Step* step : steps_.of((*job)->id))
     if (step->client_key == create.client_key() && !step->is_ending)
       return answer_when_ready(now, *step, {conn, request.id()});
   if (const auto waits = waiting_steps_.find((*job)->id); waits != waiting_steps_.end())
@@ -104,7 +98,7 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   auto asked = wire::from_wire(create.step());
   if (!asked) return out_.refuse(conn, request.id(), asked.error());
   StepWait wait{conn, request.id(), std::move(*asked), create.client_key()};
-  if (steps_of((*job)->id).size() >= kMostAtOnce)
+  if (steps_.count_of((*job)->id) >= kMostAtOnce)
     return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kUnavailable, fmt::format("job {} has {} steps at once", create.job_id(), kMostAtOnce),
@@ -150,13 +144,6 @@ void Controller::begin_first_step(Time now, Job& job) {
   begin_waiting_steps(now, job);
 }
 
-std::vector<std::pair<uint32_t, Step*>> Controller::steps_of(JobId id) {
-  std::vector<std::pair<uint32_t, Step*>> found;
-  for (auto it = steps_.lower_bound({id, 0}); it != steps_.end() && it->first.first == id; ++it)
-    found.emplace_back(it->first.second, &it->second);
-  return found;
-}
-
 /// Not what is still to join an elastic gang, or about to leave it.
 model::Allocation Controller::usable_by_steps(const Job& job) {
   model::Allocation usable = job.placed()->allocation;
@@ -171,7 +158,7 @@ model::Allocation Controller::usable_by_steps(const Job& job) {
 /// True: it begins. False: it has to wait. Errors: it could never run here.
 base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wait) {
   Taken taken;
-  for (const auto& [number, step] : steps_of(job.id)) take(*step, taken);
+  for (Step* step : steps_.of(job.id)) take(*step, taken);
   const auto topology_of = [this](NodeId node) { return nodes_.at(node).topology.get(); };
   GW_TRY(shares, divide(usable_by_steps(job), wait.request, taken, topology_of));
   if (shares.empty()) return false;
@@ -187,28 +174,13 @@ base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wa
   step.request = wait.request;
   step.created = now;
   for (model::NodeShare& share : shares) step.nodes.push_back({std::move(share), {}, {}, false});
-  const StepKey key{job.id, step.number};
-  keep_step(std::move(step));
-  Step& kept = steps_.at(key);
+  const Step& kept = steps_.keep(std::move(step));
   rows_.job(job);
   rows_.step_and_nodes(kept);
   if (wait.request_id != 0) step_waiters_.emplace(std::pair(job.id, kept.number), Waiter{wait.conn, wait.request_id});
   const wire::StartStep common = start_of(now, job, kept);
   for (size_t i = 0; i < kept.nodes.size(); ++i) send_start_step(job, kept, i, common);
   return true;
-}
-
-/// Takes it among the steps that there are.
-void Controller::keep_step(Step step) {
-  const StepKey key{step.job, step.number};
-  step.ready_nodes = step.gone_nodes = 0;
-  for (const StepNode& node : step.nodes) {
-    if (node.is_gone)
-      ++step.gone_nodes;
-    else
-      steps_on_[node.share.node].insert(key);
-  }
-  steps_[key] = std::move(step);
 }
 
 /// What all its nodes are told of a step.
@@ -301,7 +273,7 @@ void Controller::give_ticket(Time now, ConnId conn, const Caller& caller, const 
   const wire::TicketRequest& asked = request.ticket();
   const auto job = job_for_step(caller, asked.job_id());
   if (!job) return out_.refuse(conn, request.id(), job.error());
-  const Step* step = find_step(**job, asked.step());
+  const Step* step = steps_.find(**job, asked.step());
   if (step == nullptr || !step->is_ready()) return out_.refuse(conn, request.id(), no_such_step(**job, asked.step()));
   if (asked.client_key().size() != kKeyBytes)
     return out_.refuse(conn, request.id(), {base::ErrorCode::kInvalid, "the key of the client has not 32 bytes", ""});
@@ -318,7 +290,7 @@ void Controller::list_steps(Time now, ConnId conn, const wire::ApiRequest& reque
   auto fill = [this, ids, last = StepKey{JobId(), 0}](Time at, ListPiece& piece) mutable {
     wire::ListStepsReply& list = *piece.reply.mutable_list_steps();
     list.set_now_us(at.us);
-    for (auto it = steps_.upper_bound(last); it != steps_.end(); ++it) {
+    for (auto it = steps_.all().upper_bound(last); it != steps_.all().end(); ++it) {
       if (piece.is_full()) return false;
       last = it->first;
       piece.looked_at();
@@ -337,7 +309,7 @@ void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const 
   const wire::SignalStepRequest& asked = request.signal_step();
   const auto job = job_for_step(caller, asked.job_id());
   if (!job) return out_.refuse(conn, request.id(), job.error());
-  Step* step = find_step(**job, asked.step());
+  Step* step = steps_.find(**job, asked.step());
   // One that is over is what was wanted; but a signal should reach somebody.
   const bool has_ended = step == nullptr && (*job)->placed() != nullptr && asked.step() < (*job)->placed()->next_step;
   if (has_ended && asked.signo() == 0)
@@ -365,17 +337,8 @@ void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const 
 
 // --- what nodes say ---
 
-Controller::StepAt Controller::step_at(NodeId node, uint32_t id, uint32_t attempt, uint32_t step_plus_one) {
-  const auto it = steps_.find({JobId(id), step_plus_one - 1});
-  if (it == steps_.end() || it->second.attempt != attempt) return {};
-  auto& nodes = it->second.nodes;
-  const auto at = model::find_on(nodes, node, [](const StepNode& n) { return n.share.node; });
-  if (at == nodes.end()) return {};
-  return {&it->second, &*at};
-}
-
 void Controller::step_prepared(Time now, NodeId node, const wire::Prepared& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node == nullptr || at.node->is_gone) return;
   shepherd_ready(now, *at.step, *at.node, m.address(), m.key());
 }
@@ -423,14 +386,14 @@ void Controller::tell_step_waiters(const Step& step, const base::Error& error) {
 }
 
 void Controller::step_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node == nullptr || at.node->is_gone) return;
   fail_step(*at.step, fmt::format("on {}: {}", nodes_.name_of(node), base::printable(m.detail(), 1000)));
   step_left_node(now, *at.step, *at.node);
 }
 
 void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node != nullptr) {
     const auto known = [&] {
       return std::tuple(at.step->exit, at.step->detail, at.step->is_out_of_memory, at.step->is_lease_over);
@@ -453,7 +416,7 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
 }
 
 void Controller::step_done(Time now, NodeId node, const wire::Done& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node != nullptr && !at.node->is_gone) {
     if (!m.problem().empty())
       out_.node_event(now, nodes_.at(node), "cleanup problem",
@@ -474,10 +437,7 @@ void Controller::acknowledge_step(NodeId node, uint32_t job, uint32_t attempt, u
 
 /// Nothing of the step is left on a node; with the last one it is over.
 void Controller::step_left_node(Time now, Step& step, StepNode& node) {
-  node.is_gone = true;
-  ++step.gone_nodes;
-  if (!node.address.empty()) --step.ready_nodes;
-  steps_on_[node.share.node].erase({step.job, step.number});
+  steps_.left(step, node);
   rows_.step_node(step, node.share.node);
   if (!step.is_ready() && !step.is_ending)
     fail_step(step, fmt::format("it ended early on {}", nodes_.name_of(node.share.node)));
@@ -488,7 +448,7 @@ void Controller::step_over(Time now, const Step& ended) {
   const Step step = ended;
   Job* job = jobs_.find(step.job);
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
-  drop_step(step);
+  drop_step({step.job, step.number});
   if (job == nullptr || job->attempt != step.attempt) return;
   out_.job_event(
       now, *job, "step ended",
@@ -520,10 +480,10 @@ void Controller::forget_step_waiters(Time now, ConnId conn) {
     it = it->second.conn == conn ? step_waiters_.erase(it) : std::next(it);
   }
   for (const StepKey& key : left) {
-    const auto step = steps_.find(key);
-    if (step == steps_.end() || step_waiters_.contains(key) || step->second.is_ready()) continue;
-    stop_step(step->second, {});
-    rows_.step(step->second);
+    Step* step = steps_.find(key);
+    if (step == nullptr || step_waiters_.contains(key) || step->is_ready()) continue;
+    stop_step(*step, {});
+    rows_.step(*step);
   }
   std::set<JobId> jobs;
   for (auto& [job, line] : waiting_steps_)
@@ -540,7 +500,7 @@ void Controller::refuse_steps(const Job& job, const std::string& why) {
       if (wait.request_id != 0) out_.refuse(wait.conn, wait.request_id, error);
     waiting_steps_.erase(line);
   }
-  for (const auto& [number, step] : steps_of(job.id)) {
+  for (Step* step : steps_.of(job.id)) {
     tell_step_waiters(*step, error);
     step->is_ending = true;  // the nodes end them with the job
   }
@@ -548,32 +508,20 @@ void Controller::refuse_steps(const Job& job, const std::string& why) {
 
 /// The run is over on every node.
 void Controller::drop_steps(JobId id) {
-  for (const auto& [number, step] : steps_of(id)) drop_step(*step);
+  for (const Step* step : steps_.of(id)) drop_step({id, step->number});
 }
 
-void Controller::drop_step(const Step& step) {
-  const StepKey key{step.job, step.number};
-  for (const StepNode& node : step.nodes)
-    if (!node.is_gone) steps_on_[node.share.node].erase(key);
+void Controller::drop_step(StepKey key) {
   rows_.step_over(key);
-  steps_.erase(key);
-}
-
-/// Steps that are on a node, of one job or of all.
-std::vector<StepKey> Controller::steps_on(NodeId node, JobId of) const {
-  const auto on = steps_on_.find(node);
-  if (on == steps_on_.end()) return {};
-  const auto begin = of ? on->second.lower_bound({of, 0}) : on->second.begin();
-  const auto end = of ? on->second.lower_bound({JobId(of.value + 1), 0}) : on->second.end();
-  return {begin, end};
+  steps_.drop(key);
 }
 
 /// The node has nothing of the job left, so nothing of its steps either.
 void Controller::steps_left(Time now, JobId id, NodeId node) {
-  for (const StepKey& key : steps_on(node, id)) {
-    const auto step = steps_.find(key);
-    if (step == steps_.end()) continue;  // ended by what another one came to
-    const StepAt at = step_at(node, id.value, step->second.attempt, key.second + 1);
+  for (const StepKey& key : steps_.on(node, id)) {
+    const Step* step = steps_.find(key);
+    if (step == nullptr) continue;  // ended by what another one came to
+    const StepAt at = steps_.at(node, id.value, step->attempt, key.second + 1);
     if (at.node == nullptr || at.node->is_gone) continue;
     lose_part(*at.step);
     step_left_node(now, *at.step, *at.node);
@@ -619,17 +567,16 @@ void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const 
     }
     if (job->state == JobState::kCompleting) step->is_ending = true;
     for (StepNode& node : step->nodes) node.address.clear();  // they say it when they are back
-    keep_step(std::move(*step));
-    if (runs.has(row.job, row.step + 1)) continue;
-    rows_.step_and_nodes(steps_.at({row.job, row.step}));  // stored before runs had rows of their own
+    const Step& kept = steps_.keep(std::move(*step));
+    if (!runs.has(row.job, row.step + 1)) rows_.step_and_nodes(kept);  // stored before runs had rows of their own
   }
 }
 
 void Controller::want_steps(NodeId node, wire::Registered& out) {
-  for (const StepKey& key : steps_on(node)) {
+  for (const StepKey& key : steps_.on(node)) {
     wire::RunState& wanted = *out.add_wanted();
     wanted.set_job(key.first.value);
-    wanted.set_attempt(steps_.at(key).attempt);
+    wanted.set_attempt(steps_.find(key)->attempt);
     wanted.set_step(key.second + 1);
   }
 }
@@ -639,12 +586,12 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, const wire::RunState*> has;
   for (const wire::RunState& run : m.runs())
     if (run.step() != 0) has[{run.job(), run.attempt(), run.step()}] = &run;
-  for (const StepKey& key : steps_on(node.id)) {
-    const auto it = steps_.find(key);
-    if (it == steps_.end()) continue;  // ended by what another one of them came to
-    const StepAt at = step_at(node.id, key.first.value, it->second.attempt, key.second + 1);
+  for (const StepKey& key : steps_.on(node.id)) {
+    const Step* step = steps_.find(key);
+    if (step == nullptr) continue;  // ended by what another one of them came to
+    const StepAt at = steps_.at(node.id, key.first.value, step->attempt, key.second + 1);
     if (at.node == nullptr || at.node->is_gone) continue;
-    const auto run = has.find({key.first.value, it->second.attempt, key.second + 1});
+    const auto run = has.find({key.first.value, step->attempt, key.second + 1});
     const Job* job = jobs_.find(key.first);
     if (run == has.end()) {
       const bool is_new = !at.step->is_ready() && at.node->address.empty() && !at.step->is_ending && !rebooted;
