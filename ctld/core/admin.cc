@@ -153,14 +153,13 @@ void Controller::update_one_node(Time now, const Caller& caller, Node& node, con
 /// It was taken out of the configuration.
 void Controller::withdraw_node(const Node& node, wire::ApiReply& told) {
   const NodeId id = node.id;
-  if (!jobs_on_[id].empty()) {
+  if (!placements_.on(id).empty()) {
     told.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {}: it stays until then", node.config.name,
-                                                         base::counted(jobs_on_[id].size(), "job")));
+                                                         base::counted(placements_.on(id).size(), "job")));
     return;
   }
   if (const auto link = nodes_.link_of(id)) out_.send(CloseLink{*link, "the node was taken out of the configuration"});
   ledger_.remove_node(id);
-  jobs_on_.erase(id);
   foreign_.set(id, {});
   nodes_.erase(id);
 }

@@ -32,6 +32,7 @@
 #include "ctld/core/metrics.h"
 #include "ctld/core/node_table.h"
 #include "ctld/core/outbox.h"
+#include "ctld/core/placements.h"
 #include "ctld/core/quota_book.h"
 #include "ctld/core/request_rate.h"
 #include "ctld/core/row_marks.h"
@@ -156,6 +157,7 @@ class Controller {
   Settings settings_;
   Time boot_;
   JobTable jobs_;
+  Placements placements_;
   NodeTable nodes_;
   std::map<std::string, model::Partition> partitions_;
   std::map<std::string, model::Partition> made_partitions_;  // by commands
@@ -176,7 +178,6 @@ class Controller {
   std::map<sched::ClassKey, WaitInfo> class_waits_;
   Time planned_;                                       // when the latest plan was made, by which its classes are named
   std::map<JobId, sched::Reserve> estimates_;          // of the last plan
-  std::map<JobId, JobId> gang_of_;                     // of pieces of elastic gangs that run
   std::vector<sched::WouldMove> found_moves_;          // by the dry runs of the last plan
   std::map<JobId, std::set<std::string>> told_moves_;  // of jobs that wait: what dry runs found
   std::vector<sched::PartitionFragmentation> fragmentation_;
@@ -198,7 +199,6 @@ class Controller {
   Time heard_until_, turned_away_;                   // see on_tick(), on_turned_away()
   std::set<std::pair<Time, NodeId>> absent_due_;     // away too long, but those who came by then are not heard yet
   std::set<NodeId> answered_;                        // whose heartbeat was answered since next_beat_ was set
-  std::map<NodeId, std::set<JobId>> jobs_on_;        // placed and not yet released there
   std::map<NodeId, std::set<JobId>> launch_faults_;  // jobs whose launch the node failed in a row
   KeptReplies kept_replies_{{settings_.per_user.kept_replies, settings_.per_user.kept_reply_bytes}};
   RequestRate request_rate_;

@@ -50,7 +50,7 @@ const model::NodeShare* Controller::share_on(const Job& job, NodeId node) {
 }
 
 void Controller::emit_piece(const Job& job, const Piece& piece, const model::NodeShare& share, Time since) {
-  gang_of_[piece.id] = job.id;
+  placements_.set_holder(piece.id, job.id);
   const auto gang = ledger_.capacity().holdings().find(job.id);  // of one that ends, the pieces may be the last to go
   const Time end = gang == ledger_.capacity().holdings().end() ? Time::never() : gang->second.expected_end;
   auto part =
@@ -69,7 +69,7 @@ void Controller::commit_growth(Time now, const sched::Grow& grow) {
   const model::NodeShare& share = grow.allocation.shares.front();
   uint32_t tasks = share.tasks;
   for (const model::NodeShare& other : placed.allocation.shares) tasks += other.tasks;
-  if (jobs_on_[share.node].contains(job->id)) return;
+  if (placements_.is_on(share.node, job->id)) return;
   const Time end = ledger_.capacity().holdings().at(job->id).expected_end;
   const sched::Start start{grow.piece, placed.partition, grow.allocation,
                            end == Time::never() ? base::kUnlimited : end - now};
@@ -84,7 +84,7 @@ void Controller::commit_growth(Time now, const sched::Grow& grow) {
                                  [](const auto& a, const auto& b) { return a.node < b.node; }),
                 share);
   Piece& piece_kept = placed.pieces[share.node] = Piece{id, {}, false};
-  jobs_on_[share.node].insert(job->id);
+  placements_.put(share.node, job->id);
   emit_piece(*job, piece_kept, share, now);
   charge(now, *job, sched::usage_rate(share));
   rows_.job_coalesced(*job);
@@ -107,8 +107,8 @@ bool Controller::piece_ready(Job& job, NodeId node) {
 
 /// Others need a node of the gang's above its smallest size.
 void Controller::shrink(Time now, const sched::Preempt& victim) {
-  const auto gang = gang_of_.find(victim.job);
-  Job* job = gang == gang_of_.end() ? nullptr : jobs_.find(gang->second);
+  const auto gang = placements_.job_of(victim.job);
+  Job* job = gang ? jobs_.find(*gang) : nullptr;
   if (job == nullptr || job->state != JobState::kRunning) return;
   for (auto& [node, piece] : job->placed()->pieces) {
     if (piece.id != victim.job || piece.until) continue;

@@ -35,7 +35,7 @@ uint32_t first_unknown_job(const wire::Register& m) {
 /// It is the very run that the state has there, however long ago it was placed.
 bool Controller::is_expected(NodeId node, uint32_t id, uint32_t attempt, const model::StateMark& mark) {
   const Job* job = current_run(id, attempt);
-  return job != nullptr && jobs_on_[node].contains(job->id) && job->placed()->contract.placed_in == mark;
+  return job != nullptr && placements_.is_on(node, job->id) && job->placed()->contract.placed_in == mark;
 }
 
 /// Looks for what the node has that is not ours; before it is shown to the scheduler. Returns what the node has seen.

@@ -221,7 +221,7 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   placed.preemptible = queued.preemptible;
   for (const model::NodeShare& share : start.allocation.shares) {
     placed.waiting_for.insert(share.node);
-    jobs_on_[share.node].insert(job->id);
+    placements_.put(share.node, job->id);
   }
   job->phase = std::move(placed);
   rows_.run(*job);
@@ -316,7 +316,7 @@ void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   if (job == nullptr || piece_ready(*job, node)) return;
   // The node lost what it was told after it had prepared: it is told again.
   // Or it has come late to an elastic gang that went on without it.
-  if (job->state == JobState::kRunning && !jobs_on_[node].contains(job->id)) return clear_node(*job, node);
+  if (job->state == JobState::kRunning && !placements_.is_on(node, job->id)) return clear_node(*job, node);
   if (job->state == JobState::kRunning && !goes_alone(*job)) return send_go(*job, node);
   if (job->state == JobState::kCompleting) return send_stop(*job, node);
   model::Placed& placed = *job->placed();
@@ -378,7 +378,7 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   placed.waiting_for.clear();
   // Only nodes that still hold a share are waited for: a dead one has nothing left to clean.
   for (const model::NodeShare& share : placed.allocation.shares)
-    if (jobs_on_[share.node].contains(job.id)) placed.waiting_for.insert(share.node);
+    if (placements_.is_on(share.node, job.id)) placed.waiting_for.insert(share.node);
   placed.kill_sent = now;
   refuse_steps(job, outcome.detail.empty() ? std::string(model::long_name(outcome.end)) : outcome.detail);
   placed.outcome = std::move(outcome);
@@ -404,7 +404,7 @@ void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
 
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(m.job(), m.attempt());
-  if (job == nullptr || !jobs_on_[node].contains(job->id)) return;
+  if (job == nullptr || !placements_.is_on(node, job->id)) return;
   const std::string why = base::printable(m.detail(), 200);
   if (job->state == JobState::kRunning && piece_gone(now, *job, node, why)) {
     if (m.node_fault()) count_launch_fault(now, nodes_.at(node), job->id, why);
@@ -493,7 +493,7 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
   ack.mutable_ack()->set_phase(wire::kRunDone);
   Job* job = current_run(m.job(), m.attempt());
   // Not one that the gang does not have, nor of an earlier stay of one that has joined again.
-  if (job != nullptr && jobs_on_[node].contains(job->id) && m.generation() == generation_on(*job, node)) {
+  if (job != nullptr && placements_.is_on(node, job->id) && m.generation() == generation_on(*job, node)) {
     if (!m.problem().empty())
       out_.node_event(now, nodes_.at(node), "cleanup problem",
                       fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
@@ -517,10 +517,10 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
 /// A node has nothing of the job left: its share is free again.
 void Controller::share_gone(Time now, Job& job, NodeId node) {
   steps_left(now, job.id, node);
-  if (jobs_on_[node].erase(job.id) > 0) {
+  if (placements_.take(node, job.id)) {
     const JobId holder = holder_on(job, node);
     ledger_.release(holder, node);
-    gang_of_.erase(holder);
+    placements_.drop_holder(holder);
     discharge(now, job, node);
   }
   model::Placed* placed = job.placed();

@@ -227,7 +227,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     if (foreign_.has(id, run.job(), run.attempt())) continue;
     if (run.step() == 0 && (!rebooted || is_over)) has[{run.job(), run.attempt()}] = run.phase();
   }
-  const std::set<JobId> expected = jobs_on_[id];
+  const std::set<JobId> expected = placements_.on(id);
   for (JobId job_id : expected) {
     const Job& job = jobs_.at(job_id);
     wire::RunState& wanted = *r.add_wanted();
@@ -295,7 +295,7 @@ void Controller::node_unreachable(Time now, Node& node, const std::string& why) 
   out_.node_event(now, node, "out of reach", why);
   publish_node(node);
   timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node.id.value, 0});
-  for (JobId id : jobs_on_[node.id]) {
+  for (JobId id : placements_.on(node.id)) {
     Job& job = jobs_.at(id);
     job.placed()->unreachable.insert(node.id);
     if (const model::Contract& contract = job.placed()->contract; contract.has_lease())
@@ -361,7 +361,7 @@ void Controller::node_down_due(Time now, NodeId id) {
   }
   // It was waited for since the start (can_make_room); now that it is not, the scheduler decides anew.
   if (node->since <= boot_) publish_node(*node);
-  if (jobs_on_[id].empty() || !settings_.has_fence) return;
+  if (placements_.on(id).empty() || !settings_.has_fence) return;
   out_.node_event(now, *node, "fencing", "out of reach with jobs on it");
   out_.send(Fence{node->config.name, node->since});
   timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, id.value, 0});
@@ -378,7 +378,7 @@ void Controller::on_fenced(Time now, const std::string& name, Time since, bool i
 void Controller::node_dead(Time now, Node& node, const std::string& why) {
   out_.node_event(now, node, "dead", why);
   for (const uint32_t job : held_.jobs_on(node.config.name)) held_may_run(node, job, false);
-  const std::set<JobId> lost = jobs_on_[node.id];
+  const std::set<JobId> lost = placements_.on(node.id);
   for (JobId id : lost) node_lost_job(now, jobs_.at(id), node.id, why);
 }
 

@@ -113,7 +113,7 @@ void Controller::keep_for(Time now, const sched::Claim& claim) {
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or stand still.
 void Controller::preempt(Time now, const sched::Preempt& victim) {
   Job* job = jobs_.find(victim.job);
-  if (const auto whole = gang_of_.find(victim.job); whole != gang_of_.end()) job = jobs_.find(whole->second);
+  if (const auto whole = placements_.job_of(victim.job)) job = jobs_.find(*whole);
   if (job == nullptr) return;
   if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(now, victim);
   if (victim.job == job->id && stands_still(*job)) return;  // decided before it stood still

@@ -113,8 +113,8 @@ void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequ
 
 std::string Controller::node_state(Time now, const model::Node& node) const {
   const bool is_lost = !node.connected && node.since + settings_.node_timeout <= now;
-  const auto busy = jobs_on_.find(node.id);
-  const bool has_jobs = busy != jobs_on_.end() && !busy->second.empty();
+  const std::set<JobId>& jobs = placements_.on(node.id);
+  const bool has_jobs = !jobs.empty();
   const bool has_foreign = !foreign_.on(node.id).empty() || !held_.jobs_on(node.config.name).empty();
   const sched::NodeAccount* account = ledger_.capacity().node(node.id);
   std::string state;
@@ -131,9 +131,8 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
   else
     state = "MIXED";
   if (has_jobs && state != "DOWN") {
-    const bool all_completing = std::all_of(busy->second.begin(), busy->second.end(), [&](JobId id) {
-      return jobs_.at(id).state == model::JobState::kCompleting;
-    });
+    const bool all_completing = std::all_of(
+        jobs.begin(), jobs.end(), [&](JobId id) { return jobs_.at(id).state == model::JobState::kCompleting; });
     if (all_completing) state = "COMPLETING";
   }
   if (node.admin == model::NodeAdmin::kDrain || has_foreign) state += "+DRAIN";
@@ -159,18 +158,15 @@ wire::Node Controller::describe(Time now, const model::Node& node, bool with_top
   out.set_schedulable_cpus(account.facts.cores.size() * account.threads());
   base::IndexSet cores, gpus;
   uint32_t cpus = 0;
-  const auto busy = jobs_on_.find(node.id);
-  if (busy != jobs_on_.end()) {
-    for (JobId id : busy->second) {
-      out.add_jobs(id.value);
-      const model::NodeShare* share = share_on(jobs_.at(id), node.id);
-      if (share == nullptr) continue;
-      cores |= share->cores;
-      gpus |= share->gpus;
-      cpus += share->cpus;
-      for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
-        (*out.mutable_gpu_jobs())[g] = id.value;
-    }
+  for (JobId id : placements_.on(node.id)) {
+    out.add_jobs(id.value);
+    const model::NodeShare* share = share_on(jobs_.at(id), node.id);
+    if (share == nullptr) continue;
+    cores |= share->cores;
+    gpus |= share->gpus;
+    cpus += share->cpus;
+    for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
+      (*out.mutable_gpu_jobs())[g] = id.value;
   }
   out.set_alloc_cpus(cpus);
   out.set_alloc_mem_mb(account.held_mem_mb);

@@ -134,7 +134,7 @@ void Controller::tell_of_running(const model::Job& job) {
     feed_.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (job.placed() == nullptr) return;
   for (const auto& [node, piece] : job.placed()->pieces)
-    if (const auto* part = share_on(job, node); part != nullptr && gang_of_.contains(piece.id))
+    if (const auto* part = share_on(job, node); part != nullptr && placements_.job_of(piece.id))
       feed_.tell(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(
                                                      sched::piece_of(pending_of(job), piece.id, part->tasks))});
 }
@@ -145,7 +145,7 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   int64_t rate = 0;
   if (job.placed() != nullptr)
     for (const model::NodeShare& share : held_by(job).shares)
-      if (jobs_on_[share.node].contains(job.id)) rate += sched::usage_rate(share);
+      if (placements_.is_on(share.node, job.id)) rate += sched::usage_rate(share);
   if (rate != 0) charge(now, job, -rate);
   jobs_.change_qos(job, to);
   quota_epoch_ = feed_.epoch() + 1;  // what follows tells the scheduler

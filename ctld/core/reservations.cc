@@ -368,7 +368,7 @@ void Controller::list_reservations(Time now, ConnId conn, const wire::ApiRequest
   for (const std::string& name : names)
     if (const auto found = find_reservation(name); !found) return out_.refuse(conn, request.id(), found.error());
   std::map<std::string, std::vector<uint32_t>> running;
-  for (const auto& [node, jobs] : jobs_on_)
+  for (const auto& [node, jobs] : placements_.by_node())
     for (const JobId id : jobs)
       if (const auto& in = jobs_.at(id).spec.reservation; !in.empty()) running[in].push_back(id.value);
   for (auto& [name, ids] : running) {

@@ -188,7 +188,7 @@ void Controller::restore_job(Time now, model::Job& job) {
     if (job.state == model::JobState::kCompleting && !placed.waiting_for.contains(share.node)) continue;
     held.shares.push_back(share);
     if (holder_on(job, share.node) == job.id) own.shares.push_back(share);
-    jobs_on_[share.node].insert(job.id);
+    placements_.put(share.node, job.id);
     placed.unreachable.insert(share.node);
   }
   const Time begun = placed.started ? placed.running_since() : placed.placed;
@@ -201,7 +201,7 @@ void Controller::restore_job(Time now, model::Job& job) {
   if (taken) {
     for (const auto& [node, piece] : placed.pieces) {
       const model::NodeShare* share = share_on(job, node);
-      if (share == nullptr || !jobs_on_[node].contains(job.id)) continue;
+      if (share == nullptr || !placements_.is_on(node, job.id)) continue;
       emit_piece(job, piece, *share, begun);
       timers_.set(
           {piece.until ? piece.until : now + settings_.start_timeout, TimerKind::kPiece, job.id.value, job.attempt});

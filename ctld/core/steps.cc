@@ -595,7 +595,7 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
     const Job* job = jobs_.find(key.first);
     if (run == has.end()) {
       const bool is_new = !at.step->is_ready() && at.node->address.empty() && !at.step->is_ending && !rebooted;
-      if (is_new && job != nullptr && job->state == JobState::kRunning && jobs_on_[node.id].contains(job->id)) {
+      if (is_new && job != nullptr && job->state == JobState::kRunning && placements_.is_on(node.id, job->id)) {
         send_start_step(*job, *at.step, static_cast<size_t>(at.node - at.step->nodes.data()),
                         start_of(now, *job, *at.step));
       } else {

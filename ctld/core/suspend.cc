@@ -116,7 +116,7 @@ void Controller::on_suspended(Time now, NodeId node, const wire::Suspended& m) {
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || job->state != JobState::kRunning || m.round() != job->placed()->suspensions) return;
   model::Placed& placed = *job->placed();
-  if (!placed.suspension && jobs_on_[node].contains(job->id)) return send_resume(*job, node);
+  if (!placed.suspension && placements_.is_on(node, job->id)) return send_resume(*job, node);
   if (!placed.suspension || !placed.waiting_for.contains(node)) return;
   if (!m.problem().empty())
     return run_on(now, *job, fmt::format("{}: {}", nodes_.name_of(node), base::printable(m.problem(), 200)));
@@ -148,7 +148,7 @@ void Controller::stand_still(Time now, Job& job) {
 void Controller::hold_remains(const Job& job, const model::Allocation& kept) {
   const model::Placed& placed = *job.placed();
   const JobId holder = placed.suspension->holder;
-  gang_of_[holder] = job.id;
+  placements_.set_holder(holder, job.id);
   const Time begun = placed.running_since();
   auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(job), holder));
   (void)ledger_.hold({holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
@@ -186,7 +186,7 @@ bool Controller::go_on(Time now, Job& job) {
   placed.suspension.reset();
   placed.moves_to.reset();
   for (const model::NodeShare& share : placed.allocation.shares) ledger_.release(was.holder, share.node);
-  gang_of_.erase(was.holder);
+  placements_.drop_holder(was.holder);
   const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
   (void)ledger_.hold({job.id, placed.partition, placed.allocation, begun, end,
                       std::make_shared<const sched::PendingJob>(pending_of(job))});

@@ -20,7 +20,7 @@ bool Controller::overtakes(const model::Job& job, NodeId node) const {
 /// What was told before the fault was known waits with what cannot be written: it is told again.
 void Controller::repeat_stops() {
   std::set<JobId> ending;
-  for (const auto& [node, jobs] : jobs_on_)
+  for (const auto& [node, jobs] : placements_.by_node())
     for (const JobId id : jobs)
       if (jobs_.at(id).state == model::JobState::kCompleting) ending.insert(id);
   for (const JobId id : ending) {
