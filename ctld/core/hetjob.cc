@@ -30,9 +30,9 @@ std::vector<Job*> Controller::siblings(const Job& job) {
 /// Adds the components to what the scheduler is told of the leader.
 void Controller::add_components(const Job& leader, sched::PendingJob& out) const {
   for (uint32_t k = 1; k < leader.spec.het_size; ++k) {
-    const model::Job* it = jobs_.find(JobId(leader.id.value + k));
-    if (it == nullptr) continue;
-    out.components.push_back({it->id, asked_now(*it), it->spec.partitions});
+    const Job* one = jobs_.find(JobId(leader.id.value + k));
+    if (one == nullptr) continue;
+    out.components.push_back({one->id, asked_now(*one), one->spec.partitions});
   }
 }
 
@@ -79,12 +79,12 @@ void Controller::go_together(Time now, Job& job) {
 /// For the batch script's environment: where the components lie.
 void Controller::tell_components(const Job& leader, wire::Prepare& out) const {
   for (uint32_t k = 0; k < leader.spec.het_size; ++k) {
-    const model::Job* it = jobs_.find(JobId(leader.id.value + k));
-    if (it == nullptr || it->placed() == nullptr) continue;
+    const Job* one = jobs_.find(JobId(leader.id.value + k));
+    if (one == nullptr || one->placed() == nullptr) continue;
     wire::HetComponent& component = *out.add_components();
-    component.set_job(it->id.value);
-    component.set_partition(it->placed()->partition);
-    *component.mutable_gang() = wire::gang_of(it->placed()->allocation);
+    component.set_job(one->id.value);
+    component.set_partition(one->placed()->partition);
+    *component.mutable_gang() = wire::gang_of(one->placed()->allocation);
   }
 }
 
@@ -124,8 +124,8 @@ void Controller::add_components_of_leaders(wire::JobFilter& filter) const {
 
 /// The job that is before the scheduler for this one: itself, or the first component.
 const Job& Controller::leader_of(const Job& job) const {
-  const model::Job* it = jobs_.find(job.spec.het_job);
-  return job.spec.is_het() && it != nullptr ? *it : job;
+  const Job* leader = jobs_.find(job.spec.het_job);
+  return job.spec.is_het() && leader != nullptr ? *leader : job;
 }
 
 /// Why a component waits that itself could start: for another one, or with the first. nullopt: for what the scheduler
@@ -133,10 +133,10 @@ const Job& Controller::leader_of(const Job& job) const {
 std::optional<Controller::WaitInfo> Controller::wait_for_components(const Job& job) const {
   if (!job.spec.is_het()) return std::nullopt;
   for (uint32_t k = 0; k < job.spec.het_size; ++k) {
-    const model::Job* it = jobs_.find(JobId(job.spec.het_job.value + k));
-    if (it == nullptr || it->id == job.id) continue;
-    const std::string other = fmt::format("component {}, job {},", k, it->id.value);
-    const model::Waiting* waiting = it->waiting();
+    const Job* one = jobs_.find(JobId(job.spec.het_job.value + k));
+    if (one == nullptr || one->id == job.id) continue;
+    const std::string other = fmt::format("component {}, job {},", k, one->id.value);
+    const model::Waiting* waiting = one->waiting();
     if (waiting == nullptr) return WaitInfo{model::WaitReason::kCleaning, other + " has not left its nodes yet"};
     if (waiting->reason == model::WaitReason::kNone) continue;
     return WaitInfo{waiting->reason, fmt::format("{} cannot start yet: {}", other, waiting->detail)};

@@ -184,15 +184,15 @@ void Controller::reject(Time now, const sched::Reject& hopeless) {
 }
 
 bool Controller::can_commit(Time now, const sched::Start& start) const {
-  const model::Job* it = jobs_.find(start.job);
-  if (it != nullptr && it->placed() != nullptr) return can_go_on(now, *it, start);
+  const model::Job* job = jobs_.find(start.job);
+  if (job != nullptr && job->placed() != nullptr) return can_go_on(now, *job, start);
   // While the state cannot be written nothing new is begun.
-  if (it == nullptr || it->waiting() == nullptr || it->is_held() || !store_fault_.empty()) return false;
-  if (it->waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
-  const model::JobSpec& spec = it->spec;
+  if (job == nullptr || job->waiting() == nullptr || job->is_held() || !store_fault_.empty()) return false;
+  if (job->waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
+  const model::JobSpec& spec = job->spec;
   const auto reservation = reservations_.find(spec.reservation);
   if (reservation != reservations_.end() && !reservation->second.admits(spec.user, spec.qos)) return false;
-  const sched::PendingJob pending = pending_of(*it);
+  const sched::PendingJob pending = pending_of(*job);
   return sched::check(ledger_.capacity(), pending, start) && sched::check_reservations(advance_, pending, start, now);
 }
 
@@ -203,11 +203,13 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   const Duration uncut = job->spec.time_limit;
   job->spec.time_limit = std::min(uncut, start.time_limit);
   const sched::PendingJob queued = pending_of(*job);
-  const bool is_placed = ledger_
-                             .place({job->id, start.partition, start.allocation, now, now + job->spec.time_limit,
-                                     std::make_shared<const sched::PendingJob>(queued)})
-                             .has_value();
-  if (!is_placed || !advance(*job, JobEvent::kPlace)) return false;
+  const Placement placement{job->id,
+                            start.partition,
+                            start.allocation,
+                            now,
+                            now + job->spec.time_limit,
+                            std::make_shared<const sched::PendingJob>(queued)};
+  if (!ledger_.place(placement) || !advance(*job, JobEvent::kPlace)) return false;
   ++job->attempt;
   charge(now, *job, sched::usage_rate(start.allocation));
   model::Placed placed;
