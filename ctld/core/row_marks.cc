@@ -1,6 +1,9 @@
 // Making the rows. See row_marks.h.
 #include "ctld/core/row_marks.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "base/hostlist.h"
 #include "model/find_on.h"
@@ -38,13 +41,16 @@ void write_step_node(const Step& step, const model::StepNode& node, store::Batch
 
 /// Calls `write` with those of `parts` that are marked. Parts ascend by node but for the first.
 template <typename Part, typename NodeOf, typename Write>
-void each_marked(const std::vector<Part>& parts, bool are_all, const std::set<base::NodeId>& nodes,
-                 const NodeOf& node_of, const Write& write) {
-  if (are_all)
+void each_marked(const std::vector<Part>& parts, bool are_all, std::vector<base::NodeId> nodes, const NodeOf& node_of,
+                 const Write& write) {
+  if (are_all) {
     for (const Part& part : parts) write(part);
-  else
-    for (const base::NodeId node : nodes)
-      if (const auto part = model::find_on(parts, node, node_of); part != parts.end()) write(*part);
+    return;
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (const base::NodeId node : nodes)
+    if (const auto part = model::find_on(parts, node, node_of); part != parts.end()) write(*part);
 }
 
 }  // namespace

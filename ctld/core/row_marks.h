@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ids.h"
 #include "model/job.h"
@@ -39,7 +40,7 @@ class RowMarks {
   /// for all of them (take_coalesced()).
   void job_coalesced(const model::Job& job) { coalesced_jobs_.insert(job.id); }
   /// What one node has of the job's run, and has said of it.
-  void run_node(const model::Job& job, base::NodeId node) { run_nodes_[job.id].nodes.insert(node); }
+  void run_node(const model::Job& job, base::NodeId node) { run_nodes_[job.id].nodes.push_back(node); }
   /// The job, and what each of its nodes has: where that changes for all of them at once.
   void run(const model::Job& job) {
     this->job(job);
@@ -55,7 +56,7 @@ class RowMarks {
     coalesced_steps_.erase(key(step));
   }
   void step_coalesced(const model::Step& step) { coalesced_steps_.insert(key(step)); }
-  void step_node(const model::Step& step, base::NodeId node) { step_nodes_[key(step)].nodes.insert(node); }
+  void step_node(const model::Step& step, base::NodeId node) { step_nodes_[key(step)].nodes.push_back(node); }
   /// The step, and what each of its nodes has.
   void step_and_nodes(const model::Step& step) {
     this->step(step);
@@ -76,7 +77,7 @@ class RowMarks {
   };
   struct Nodes {
     bool are_all = false;
-    std::set<base::NodeId> nodes;
+    std::vector<base::NodeId> nodes;  // some of them more than once
   };
   std::map<base::JobId, JobMark> marks_;
   std::map<base::JobId, Nodes> run_nodes_;
