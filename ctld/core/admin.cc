@@ -43,26 +43,24 @@ void Controller::configure_pools() {
 void Controller::configure_scheduler() {
   if (!settings_.policy.order) settings_.policy.order = *sched::make_order("fifo_skip");
   settings_.policy.grace = std::max(settings_.policy.grace, base::seconds(1));
-  emit(sched::PolicySet{settings_.policy});
-  empty_.reset();
+  feed_.tell(sched::PolicySet{settings_.policy});
   ledger_.set_network(settings_.network);
-  emit(sched::NetworkSet{settings_.network});
 }
 
 void Controller::update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdateNodeRequest& u = request.update_node();
-  if (u.names().empty()) return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "no node named", ""});
+  if (u.names().empty()) return out_.refuse(conn, request.id(), {base::ErrorCode::kInvalid, "no node named", ""});
   std::vector<std::string> names(u.names().begin(), u.names().end());
   base::drop_duplicates(names);
   for (const std::string& name : names) {
-    if (find_node(name) != nullptr) continue;
-    return reply_error(conn, request.id(), invalid_name(base::ErrorCode::kNotFound, "node name", name, node_names()));
+    if (nodes_.find(name) != nullptr) continue;
+    return out_.refuse(conn, request.id(), invalid_name(base::ErrorCode::kNotFound, "node name", name, nodes_.names()));
   }
   // All of them or none: a refusal must not leave half of the list changed.
   for (const std::string& name : names)
-    if (const base::Status fit = check_node_update(*find_node(name), u); !fit)
-      return reply_error(conn, request.id(), fit.error());
-  for (const std::string& name : names) update_one_node(now, caller, *find_node(name), u);
+    if (const base::Status fit = check_node_update(*nodes_.find(name), u); !fit)
+      return out_.refuse(conn, request.id(), fit.error());
+  for (const std::string& name : names) update_one_node(now, caller, *nodes_.find(name), u);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -107,8 +105,8 @@ base::Status Controller::check_node_update(const Node& node, const wire::UpdateN
 void Controller::update_one_node(Time now, const Caller& caller, Node& node, const wire::UpdateNodeRequest& u) {
   const std::string& name = node.config.name;
   if (u.action() == wire::kEndForeign) {
-    log_node(now, node, "foreign runs", fmt::format("{} are ended by {}", foreign_.text_on(node.id), caller.user),
-             caller.uid);
+    out_.node_event(now, node, "foreign runs",
+                    fmt::format("{} are ended by {}", foreign_.text_on(node.id), caller.user), caller.uid);
     for (const ForeignRun& run : foreign_.on(node.id)) stop_foreign(run);
     return;
   }
@@ -144,12 +142,26 @@ void Controller::update_one_node(Time now, const Caller& caller, Node& node, con
                                                                  {wire::kNodeResume, "resumed"},
                                                                  {wire::kGpuOffline, "GPU offline"},
                                                                  {wire::kGpuOnline, "GPU online"}};
-  save_node(node);
-  log_node(now, node, kNames.at(u.action()), fmt::format("by {}: {}", caller.user, base::printable(u.reason(), 1000)),
-           caller.uid);
+  nodes_.changed(node);
+  out_.node_event(now, node, kNames.at(u.action()),
+                  fmt::format("by {}: {}", caller.user, base::printable(u.reason(), 1000)), caller.uid);
   publish_node(node);
   if (u.action() == wire::kNodeDown && u.dead())
     node_dead(now, node, "node " + name + " was declared dead by " + caller.user);
+}
+
+/// It was taken out of the configuration.
+void Controller::withdraw_node(const Node& node, wire::ApiReply& told) {
+  const NodeId id = node.id;
+  if (!placements_.on(id).empty()) {
+    told.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {}: it stays until then", node.config.name,
+                                                         base::counted(placements_.on(id).size(), "job")));
+    return;
+  }
+  if (const auto link = nodes_.link_of(id)) out_.send(CloseLink{*link, "the node was taken out of the configuration"});
+  ledger_.remove_node(id);
+  foreign_.set(id, {});
+  nodes_.erase(id);
 }
 
 void Controller::on_reconfigured(Time now, Settings settings, const Reload& reply_to,
@@ -161,45 +173,21 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
   // Nodes that left the file keep their record while jobs hold them.
   std::set<std::string> kept;
   for (const model::NodeConfig& n : settings.nodes) kept.insert(n.name);
-  for (auto it = nodes_.begin(); it != nodes_.end();) {
-    const Node& node = it->second;
-    if (kept.contains(node.config.name)) {
-      ++it;
-      continue;
-    }
-    if (!jobs_on_[node.id].empty()) {
-      out.mutable_reconfigure()->add_warnings(fmt::format("node {} still has {}: it stays until then", node.config.name,
-                                                          base::counted(jobs_on_[node.id].size(), "job")));
-      ++it;
-      continue;
-    }
-    if (const auto link = link_of_.find(node.id); link != link_of_.end()) {
-      effects_.out.push_back(CloseLink{link->second, "the node was taken out of the configuration"});
-      links_.erase(link->second);
-      link_of_.erase(link);
-    }
-    empty_.reset();
-    ledger_.remove_node(node.id);
-    emit(sched::NodeRemoved{node.id});
-    node_ids_.erase(node.config.name);
-    jobs_on_.erase(node.id);
-    foreign_.set(node.id, {});
-    it = nodes_.erase(it);
-  }
+  for (const std::string& name : nodes_.names())
+    if (!kept.contains(name)) withdraw_node(*nodes_.find(name), out);
   if (settings.qos != settings_.qos)
     out.mutable_reconfigure()->add_warnings(
         "qos: is read at the first start only, since then the tree is changed by gacctmgr: nothing of it was taken "
         "over");
   settings_ = std::move(settings);
   kept_replies_.set_limits({settings_.per_user.kept_replies, settings_.per_user.kept_reply_bytes});
-  users_.set_half_life(settings_.usage_half_life, now);
-  qos_use_.set_half_life(settings_.usage_half_life, now);
+  usage_.set_half_life(settings_.usage_half_life, now);
   configure_scheduler();
   publish_usage(now);
   configure_nodes(now);
   configure_pools();
   std::map<std::string, size_t> stranded;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     if (job.waiting() == nullptr) continue;
     for (const std::string& name : job.spec.partitions) stranded[name] += !partitions_.contains(name);
   }
@@ -208,8 +196,8 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
       out.mutable_reconfigure()->add_warnings(
           fmt::format("partition {} is gone, but {} for it: gcontrol update moves them", name,
                       count == 1 ? "1 job waits" : fmt::format("{} jobs wait", count)));
-  for (const std::string& c : changes) note("reconfigured: " + c);
-  if (reply_to.conn != 0) reply(reply_to.conn, reply_to.request_id, std::move(out));
+  for (const std::string& c : changes) out_.note("reconfigured: " + c);
+  if (reply_to.conn != 0) out_.reply(reply_to.conn, reply_to.request_id, std::move(out));
 }
 
 }  // namespace gw::ctld

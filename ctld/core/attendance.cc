@@ -76,16 +76,16 @@ void Controller::absence_due(Time now, Job& job) {
   outcome.ended = now;
   if (job.waiting() != nullptr) return end_pending(now, job, JobState::kCancelled, std::move(outcome));
   // A step knows by itself whether it goes on without its client.
-  if (job.spec.kind == JobKind::kStep && !steps_of(job.id).empty()) return;
+  if (job.spec.kind == JobKind::kStep && steps_.count_of(job.id) > 0) return;
   if (job.state != JobState::kCompleting) stop(now, job, std::move(outcome));
 }
 
 void Controller::end_allocation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::EndAllocationRequest& asked = request.end_allocation();
   const auto job = job_for_step(caller, asked.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
   if ((*job)->spec.kind == JobKind::kBatch)
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kConflict, fmt::format("job {} runs a script", (*job)->id.value), "gcancel ends it"});
   Outcome outcome = ended_by_client(now, asked.exit_code(), asked.exit_signo());

@@ -1,80 +1,9 @@
-// The authorization table.
+// Roles, and what they satisfy.
 #include "ctld/core/authorize.h"
 
 #include <algorithm>
 
 namespace gw::ctld {
-
-Grant grant_of(wire::ApiRequest::KindCase kind) {
-  using Kind = wire::ApiRequest;
-  switch (kind) {
-    // Reading the queue and the cluster is open to everybody; scripts and environments are checked by job (kOwnJobs).
-    case Kind::kListJobs:
-      return Grant::kEverybody;
-    case Kind::kShowJob:
-      return Grant::kEverybody;
-    case Kind::kWaitJob:
-      return Grant::kEverybody;
-    case Kind::kListNodes:
-      return Grant::kEverybody;
-    case Kind::kListPartitions:
-    case Kind::kShowConfig:
-      return Grant::kEverybody;
-    case Kind::kPing:
-    case Kind::kListHeldAside:
-      return Grant::kEverybody;
-    // Submission is open; partition, QOS and uid 0 rules are asked by the handler.
-    case Kind::kSubmit:
-      return Grant::kEverybody;
-    case Kind::kCancel:
-      return Grant::kOwnJobs;
-    case Kind::kUpdateJob:
-      return Grant::kOwnJobs;
-    case Kind::kJobAction:
-      return Grant::kOwnJobs;
-    case Kind::kUpdateNode:
-    case Kind::kUpdatePartition:
-      return Grant::kAdmins;
-    case Kind::kListPriorities:
-    case Kind::kListReservations:
-      return Grant::kEverybody;
-    case Kind::kCreateReservation:
-    case Kind::kUpdateReservation:
-    case Kind::kDeleteReservation:
-      return Grant::kAdmins;
-    // Operators may change what is below their QOS: asked for each change.
-    case Kind::kChangeQuotas:
-      return Grant::kEverybody;
-    case Kind::kListQuotas:
-    case Kind::kShowShares:
-    case Kind::kExplainQuota:
-      return Grant::kEverybody;
-    case Kind::kCheckpointed:
-      return Grant::kOwnJobs;
-    // Who may watch a step only, and who begins one, the handlers ask.
-    case Kind::kCreateStep:
-    case Kind::kTicket:
-    case Kind::kSignalStep:
-    case Kind::kEndAllocation:
-    case Kind::kStepUsage:
-      return Grant::kOwnJobs;
-    case Kind::kListSteps:
-      return Grant::kEverybody;
-    case Kind::kCreatePartition:
-    case Kind::kDeletePartition:
-      return Grant::kAdmins;
-    case Kind::kReconfigure:
-      return Grant::kAdmins;
-    case Kind::kBackup:
-    case Kind::kDeleteHeldAside:
-      return Grant::kAdmins;
-    case Kind::kTakeSnapshot:
-      return Grant::kAdmins;
-    case Kind::KIND_NOT_SET:
-      return Grant::kNobody;
-  }
-  return Grant::kNobody;
-}
 
 bool is_allowed(Grant grant, Role role) {
   // A node's credential is good for its own link alone: it is no user of this interface.

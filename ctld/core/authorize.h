@@ -1,5 +1,4 @@
-// Who may ask for what: one table of every request kind against every role.
-// Invariant: a request kind without a row does not compile (a switch without default under -Werror).
+// Who may ask for what: what each kind of request grants (wire/request_kinds.h) against the role of who asks.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +6,11 @@
 #include <vector>
 
 #include "ctld/core/settings.h"
-#include "wire/api.pb.h"
+#include "wire/request_kinds.h"
 
 namespace gw::ctld {
+
+using wire::Grant;
 
 /// The authenticated sender, resolved by the shell: uid and gid from the credential, names from the user database.
 struct Caller {
@@ -24,16 +25,6 @@ struct Caller {
 enum class Role : uint8_t { kOther, kOwner, kOperator, kAdmin, kNode };
 constexpr int kRoleCount = 5;
 
-/// What a row grants.
-enum class Grant : uint8_t {
-  kNobody = 0,
-  kEverybody,  ///< Any authenticated user.
-  kOwnJobs,    ///< The owner of the job, its QOS's operators, and administrators.
-  kAdmins,     ///< Administrators only.
-};
-
-/// The row of a request kind.
-Grant grant_of(wire::ApiRequest::KindCase kind);
 /// Does `role` satisfy `grant`?
 bool is_allowed(Grant grant, Role role);
 /// Does this list of users and @groups name the caller?

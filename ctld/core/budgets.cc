@@ -33,7 +33,7 @@ void Controller::refuse_for_now(ConnId conn, uint64_t request_id, base::Duration
                   seconds)});
   out.reply.mutable_error()->set_retry_after_ms(
       static_cast<uint32_t>(std::min<int64_t>(wait.us / 1000 + 1, UINT32_MAX)));
-  effects_.out.push_back(std::move(out));
+  out_.send(std::move(out));
 }
 
 base::Status Controller::admit_jobs(const Caller& caller, const wire::SubmitRequest& submit,
@@ -74,7 +74,7 @@ void Controller::book_job(const model::Job& job, size_t row_bytes, const BlobUse
 
 void Controller::environment_due(JobId id) {
   const BlobUse gone = job_books_.release_environment(id);
-  if (!gone.hash.empty() && !job_books_.uses(gone.hash)) effects_.writes.push_back(store::DropBlob{gone.hash});
+  if (!gone.hash.empty() && !job_books_.uses(gone.hash)) out_.write(store::DropBlob{gone.hash});
 }
 
 /// Its script stays in the store for a while, for whoever asks by the job's number.
@@ -82,7 +82,7 @@ void Controller::job_left_memory(Time now, JobId id) {
   environment_due(id);
   const BlobUse script = job_books_.remove(id);
   if (script.hash.empty()) return;
-  effects_.writes.push_back(store::ReleaseBlob{script.hash, now});
+  out_.write(store::ReleaseBlob{script.hash, now});
   if (kept_scripts_.empty()) arm_scripts(now);
   kept_scripts_.add(now, script.hash, script.bytes);
 }
@@ -95,7 +95,7 @@ KeptScripts::Limits Controller::script_limits() const {
 void Controller::drop_scripts(Time now) {
   constexpr size_t kBite = 100;
   for (std::string& hash : kept_scripts_.take_due(now, script_limits(), kBite))
-    if (!job_books_.uses(hash)) effects_.writes.push_back(store::DropBlob{std::move(hash)});  // as an environment
+    if (!job_books_.uses(hash)) out_.write(store::DropBlob{std::move(hash)});  // as an environment
   if (!kept_scripts_.empty()) arm_scripts(now);
 }
 
@@ -115,7 +115,7 @@ void Controller::restore_books(const store::Snapshot& snapshot, Time now) {
   };
   for (const auto* rows : {&snapshot.jobs, &snapshot.recently_ended})
     for (const store::JobRow& row : *rows) {
-      const model::Job* job = find_job(row.id);
+      const model::Job* job = jobs_.find(row.id);
       const bool is_live = rows == &snapshot.jobs;
       if (job == nullptr || is_live == (job->ended() != nullptr)) continue;
       const model::Launch& launch = job->spec.launch;
@@ -128,10 +128,10 @@ void Controller::restore_books(const store::Snapshot& snapshot, Time now) {
   for (const store::BlobRow& blob : snapshot.blobs) {
     if (job_books_.uses(blob.hash) || (blob.released.us == 0 && held_.has_jobs())) continue;
     if (blob.is_environment) {
-      effects_.writes.push_back(store::DropBlob{blob.hash});
+      out_.write(store::DropBlob{blob.hash});
       continue;
     }
-    if (blob.released.us == 0) effects_.writes.push_back(store::ReleaseBlob{blob.hash, now});
+    if (blob.released.us == 0) out_.write(store::ReleaseBlob{blob.hash, now});
     kept_scripts_.add(blob.released.us == 0 ? now : blob.released, blob.hash, blob.bytes);
   }
   if (!kept_scripts_.empty()) arm_scripts(now);

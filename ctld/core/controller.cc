@@ -14,27 +14,8 @@
 
 namespace gw::ctld {
 
-namespace {
-
-/// A node as it is stored, without when it was heard of: that is no part of the state.
-std::string state_of(const model::Node& node) {
-  model::Node stored = node;
-  stored.last_seen = {};
-  stored.since = {};
-  stored.connected = false;
-  stored.peer_address.clear();
-  return wire::to_wire(stored).SerializeAsString();
-}
-
-}  // namespace
-
-size_t Controller::hash_of_stored(const model::Node& node) { return std::hash<std::string>{}(state_of(node)); }
-
 Controller::Controller(Settings settings, Time now)
-    : settings_(std::move(settings)),
-      boot_(now),
-      users_(settings_.usage_half_life),
-      qos_use_(settings_.usage_half_life) {
+    : settings_(std::move(settings)), boot_(now), usage_(settings_.usage_half_life) {
   configure_scheduler();
   configure_nodes(now);
   seed_quotas();
@@ -42,12 +23,13 @@ Controller::Controller(Settings settings, Time now)
 }
 
 Effects Controller::take_effects_early() {
-  save_usage();
-  for (store::Op& row : lineage_.unsaved()) effects_.writes.push_back(std::move(row));
-  mark_effects();
-  Effects out = std::move(effects_);
-  effects_ = Effects{};
-  return out;
+  for (store::Op& row : usage_.take_rows()) out_.write(std::move(row));
+  for (store::Op& row : jobs_.take_rows()) out_.write(std::move(row));
+  for (store::Op& row : nodes_.take_rows()) out_.write(std::move(row));
+  for (store::Op& row : rows_.take(jobs_.all(), steps_.all())) out_.write(std::move(row));
+  for (store::Op& row : lineage_.unsaved()) out_.write(std::move(row));
+  mark_messages();
+  return out_.take(feed_.take());
 }
 
 Effects Controller::take_effects() {
@@ -59,169 +41,29 @@ Effects Controller::take_effects() {
 
 /// Nodes are told how far the state has come, and which ids were given, with what they get. Beats do not wait for the
 /// disk: they cannot say the first, and say the second, since an id that was never given in the end does no harm.
-void Controller::mark_effects() {
-  if (!effects_.writes.empty()) lineage_.next_commit();
-  for (Outgoing& out : effects_.out)
+void Controller::mark_messages() {
+  if (out_.has_writes()) lineage_.next_commit();
+  for (Outgoing& out : out_.messages())
     if (ToNode* message = std::get_if<ToNode>(&out); message != nullptr) {
       if (!message->at_once) message->message.set_commit(lineage_.commit());
-      message->message.set_next_job(next_job_.value);
+      message->message.set_next_job(jobs_.next().value);
     }
 }
 
 store::Batch Controller::take_late_rows() {
-  store::Batch rows;
-  if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) rows.push_back(lineage_.commit_row());
-  for (const JobId id : std::exchange(late_jobs_, {}))
-    if (const model::Job* job = find_job(id); job != nullptr && job->ended() == nullptr)
-      rows.push_back(store::PutJobStatus{row_of(*job, false)});
-  for (const StepKey& key : std::exchange(late_steps_, {}))
-    if (const auto it = steps_.find(key); it != steps_.end())
-      rows.push_back(store::PutStep{key.first, key.second, wire::stored_step(it->second).SerializeAsString()});
-  return rows;
-}
-
-void Controller::note(std::string text, bool is_warning) { effects_.out.push_back(Note{is_warning, std::move(text)}); }
-
-void Controller::reply(ConnId conn, uint64_t request_id, wire::ApiReply message) {
-  message.set_id(request_id);
-  effects_.out.push_back(Reply{conn, std::move(message)});
-}
-
-void Controller::reply_error(ConnId conn, uint64_t request_id, const base::Error& error) {
-  wire::ApiReply message;
-  *message.mutable_error() = wire::to_wire(error);
-  reply(conn, request_id, std::move(message));
-}
-
-void Controller::emit(sched::DeltaKind kind) {
-  if (const auto* queued = std::get_if<sched::JobQueued>(&kind)) in_line_.insert(queued->job.id);
-  if (const auto* gone = std::get_if<sched::JobUnqueued>(&kind)) in_line_.erase(gone->id);
-  if (const auto* placed = std::get_if<sched::JobPlaced>(&kind)) in_line_.erase(placed->id);
-  effects_.deltas.push_back(sched::Delta{++epoch_, std::move(kind)});
-}
-
-uint64_t& Controller::job_count(model::JobState state) { return job_counts_[static_cast<size_t>(state)]; }
-
-std::string Controller::name_of(NodeId id) const {
-  const auto it = nodes_.find(id);
-  return it == nodes_.end() ? std::string() : it->second.config.name;
-}
-
-std::vector<std::string> Controller::node_names() const {
-  std::vector<std::string> out;
-  for (const auto& [id, node] : nodes_) out.push_back(node.config.name);
+  store::Batch out;
+  if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) out.push_back(lineage_.commit_row());
+  for (store::Op& row : rows_.take_coalesced(jobs_.all(), steps_.all())) out.push_back(std::move(row));
   return out;
 }
 
-/// Equal limits take memory once.
-void Controller::share_limits(model::JobSpec& spec) {
-  constexpr size_t kMaxSets = 64;
-  const auto same = std::find(limit_sets_.begin(), limit_sets_.end(), spec.launch.limits);
-  if (same != limit_sets_.end()) {
-    spec.launch.limits = *same;
-    return;
-  }
-  if (limit_sets_.size() == kMaxSets) limit_sets_.erase(limit_sets_.begin());
-  limit_sets_.push_back(spec.launch.limits);
-}
-
-store::JobRow Controller::row_of(const model::Job& job, bool with_spec) const {
-  store::JobRow row;
-  row.id = job.id;
-  row.state = static_cast<uint32_t>(job.state);
-  row.uid = job.spec.uid;
-  row.user = job.spec.user;
-  row.name = job.spec.name;
-  row.account = job.spec.account;
-  row.qos = job.spec.qos;
-  row.submitted = job.submitted;
-  const model::Allocation* allocation = nullptr;
-  if (const model::Placed* p = job.placed()) {
-    row.partition = p->partition;
-    row.started = p->started;
-    allocation = &p->allocation;
-  } else if (const model::Ended* e = job.ended()) {
-    row.partition = e->partition;
-    row.started = e->started;
-    row.ended = e->ended;
-    row.exit_code = e->outcome.exit.code;
-    row.exit_signo = e->outcome.exit.signo;
-    allocation = &e->allocation;
-  }
-  if (row.partition.empty() && !job.spec.partitions.empty()) row.partition = job.spec.partitions.front();
-  if (allocation != nullptr) {
-    row.nodes = base::compress_hostlist(allocation->node_names());
-    row.node_count = static_cast<uint32_t>(allocation->shares.size());
-    row.cpus = allocation->total_cpus();
-    row.gpus = allocation->total_gpus();
-    for (const model::NodeShare& share : allocation->shares) row.mem_mb += share.mem_mb;
-  }
-  if (with_spec) row.spec = wire::to_wire(job.spec).SerializeAsString();
-  row.status = wire::stored_status(job).SerializeAsString();
-  return row;
-}
-
-void Controller::save(const model::Job& job) {
-  GW_CHECK(job.is_consistent());
-  late_jobs_.erase(job.id);
-  if (job.ended() != nullptr)
-    effects_.writes.push_back(store::EndJob{row_of(job, false)});
-  else
-    effects_.writes.push_back(store::PutJobStatus{row_of(job, false)});
-}
-
-void Controller::log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text,
-                         uint32_t uid) {
-  effects_.writes.push_back(store::Event{now, job.id, {}, kind, text, uid});
-  note(fmt::format("job {}: {}{}{}", job.id.value, kind, text.empty() ? "" : ": ", base::printable(text, 500)));
-}
-
-/// An event that is nobody's: of a partition, a reservation, the quotas.
-void Controller::log_event(Time now, const std::string& kind, const std::string& text, uint32_t uid) {
-  effects_.writes.push_back(store::Event{now, {}, {}, kind, text, uid});
-  note(kind + ": " + base::printable(text, 500));
-}
-
-void Controller::log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text,
-                          uint32_t uid) {
-  effects_.writes.push_back(store::Event{now, {}, node.config.name, kind, text, uid});
-  note(fmt::format("node {}: {}: {}", node.config.name, kind, text), kind != "registered");
-}
-
-void Controller::save_node(const model::Node& node) {
-  stored_nodes_[node.id] = hash_of_stored(node);
-  effects_.writes.push_back(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
-}
-
-/// Most nodes come back as they were.
-void Controller::save_node_if_changed(const model::Node& node) {
-  const auto stored = stored_nodes_.find(node.id);
-  if (stored == stored_nodes_.end() || stored->second != hash_of_stored(node)) save_node(node);
-}
-
-model::Job* Controller::find_job(JobId id) {
-  const auto it = jobs_.find(id);
-  return it == jobs_.end() ? nullptr : &it->second;
-}
-
-model::Node* Controller::find_node(const std::string& name) {
-  const auto it = node_ids_.find(name);
-  return it == node_ids_.end() ? nullptr : &nodes_.at(it->second);
-}
-
 bool Controller::advance(model::Job& job, model::JobEvent event) {
-  const auto to = model::next_state(job.state, event);
-  if (!to) {
-    ++misfits_;
-    note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
-                     model::long_name(job.state)),
-         true);
-    return false;
-  }
-  --job_count(job.state);
-  job.state = *to;
-  ++job_count(job.state);
-  return true;
+  if (jobs_.advance(job, event)) return true;
+  ++misfits_;
+  out_.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
+                        model::long_name(job.state)),
+            true);
+  return false;
 }
 
 Role Controller::role_for(const Caller& caller, const model::Job& job) const {
@@ -246,7 +88,7 @@ Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
 }
 
 wire::Job Controller::job_to_wire(const model::Job& job) const {
-  wire::Job out = wire::to_wire(job, [this](NodeId id) { return name_of(id); });
+  wire::Job out = wire::to_wire(job, [this](NodeId id) { return nodes_.name_of(id); });
   if (job.waiting() != nullptr) {
     const WaitInfo info = wait_info(job);
     out.mutable_status()->mutable_waiting()->set_reason(static_cast<uint32_t>(info.reason));
@@ -265,12 +107,10 @@ void Controller::on_store_state(const std::string& why) {
   const bool is_new = store_fault_.empty();
   store_fault_ = why;
   if (is_new) repeat_stops();
-  note(why.empty() ? "the state can be written again" : "the state cannot be written: " + why, !why.empty());
+  out_.note(why.empty() ? "the state can be written again" : "the state cannot be written: " + why, !why.empty());
 }
 
-void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) {
-  effects_.out.push_back(Reply{conn, std::move(message)});
-}
+void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) { out_.send(Reply{conn, std::move(message)}); }
 
 void Controller::on_client_gone(Time now, ConnId conn) {
   client_left(now, conn);
@@ -281,8 +121,8 @@ void Controller::on_client_gone(Time now, ConnId conn) {
 }
 
 std::string Controller::fingerprint() const {
-  std::string out = fmt::format("next {}\n", next_job_.value);
-  for (const auto& [id, job] : jobs_) {
+  std::string out = fmt::format("next {}\n", jobs_.next().value);
+  for (const auto& [id, job] : jobs_.all()) {
     const store::JobRow row = row_of(job, true);
     out += fmt::format("job {} {} {} {}\n", id.value, row.state, row.spec.size(), row.status.size());
     out += row.spec + row.status;
@@ -290,15 +130,15 @@ std::string Controller::fingerprint() const {
     for (const model::NodeShare& share : job.placed()->allocation.shares)
       out += wire::run_node(*job.placed(), share).SerializeAsString();
   }
-  for (const auto& [id, node] : nodes_) out += state_of(node);
-  for (const auto& [uid, used] : users_.holders())
+  for (const auto& [id, node] : nodes_.all()) out += NodeTable::state_of(node);
+  for (const auto& [uid, used] : usage_.users())
     out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
-  for (const auto& [qos, used] : qos_use_.holders())
+  for (const auto& [qos, used] : usage_.qos())
     out += fmt::format("qos {} {} {} {}\n", qos, used.amount, used.rate, used.at.us);
   for (const auto& [name, qos] : book_.qos) out += wire::to_wire(qos).SerializeAsString();
   for (const auto& [name, user] : book_.users) out += fmt::format("user {} {}\n", name, user.default_qos);
   for (const auto& [name, r] : reservations_) out += wire::to_wire(r).SerializeAsString();
-  for (const auto& [key, step] : steps_) {
+  for (const auto& [key, step] : steps_.all()) {
     model::Step stored = step;  // what nodes say again when they are back is not part of the state
     stored.started = {};
     for (model::StepNode& node : stored.nodes) {

@@ -22,18 +22,26 @@
 #include "ctld/core/held_rows.h"
 #include "ctld/core/job_books.h"
 #include "ctld/core/job_rows.h"
+#include "ctld/core/job_table.h"
 #include "ctld/core/kept_replies.h"
 #include "ctld/core/kept_scripts.h"
 #include "ctld/core/lease_watch.h"
+#include "ctld/core/ledger.h"
 #include "ctld/core/lineage.h"
 #include "ctld/core/listings.h"
 #include "ctld/core/metrics.h"
+#include "ctld/core/node_table.h"
+#include "ctld/core/outbox.h"
+#include "ctld/core/placements.h"
 #include "ctld/core/quota_book.h"
 #include "ctld/core/request_rate.h"
+#include "ctld/core/row_marks.h"
 #include "ctld/core/run_rows.h"
 #include "ctld/core/settings.h"
 #include "ctld/core/signals.h"
+#include "ctld/core/step_table.h"
 #include "ctld/core/timers.h"
+#include "ctld/core/usage_book.h"
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/partition_keys.h"
@@ -104,19 +112,17 @@ class Controller {
   Effects take_effects();
   /// Without the rows that take_late_rows() gives. They are owed to the group of writes that these effects are in.
   Effects take_effects_early();
-  bool has_late_rows() const {
-    return !late_jobs_.empty() || !late_steps_.empty() || commit_saved_ != lineage_.commit();
-  }
+  bool has_late_rows() const { return rows_.has_coalesced() || commit_saved_ != lineage_.commit(); }
   /// Rows that one node after another changes: as they are now, each once, however often they changed.
   store::Batch take_late_rows();
 
-  const std::map<JobId, model::Job>& jobs() const { return jobs_; }
-  const std::map<NodeId, model::Node>& nodes() const { return nodes_; }
-  const sched::Capacity& ledger() const { return ledger_; }
+  const std::map<JobId, model::Job>& jobs() const { return jobs_.all(); }
+  const std::map<NodeId, model::Node>& nodes() const { return nodes_.all(); }
+  const sched::Capacity& ledger() const { return ledger_.capacity(); }
   const Timers& timers() const { return timers_; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.
   Metrics metrics(Time now) const;
-  const std::map<uint32_t, sched::Used>& use_of_users() const { return users_.holders(); }
+  const std::map<uint32_t, sched::Used>& use_of_users() const { return usage_.users(); }
   /// The durable state in canonical bytes: a core rebuilt from the store gives the same as the live one.
   std::string fingerprint() const;
   /// Events that did not fit the state of their job; zero in a healthy controller.
@@ -139,11 +145,6 @@ class Controller {
     model::StepRequest request;
     std::string client_key;
   };
-  using StepKey = std::pair<JobId, uint32_t>;
-  struct StepAt {
-    model::Step* step = nullptr;
-    model::StepNode* node = nullptr;
-  };
   /// A request for what steps use, until their nodes have said it.
   struct UseAsked {
     ConnId conn{};
@@ -155,15 +156,9 @@ class Controller {
 
   Settings settings_;
   Time boot_;
-  std::map<JobId, model::Job> jobs_;
-  JobId next_job_{1};
-  JobId next_piece_{sched::kFirstPiece};
-  size_t live_jobs_ = 0;                  // not ended
-  bool entering_ = false;                 // the rows of new jobs are written once all of them are there
-  decltype(Metrics::jobs) job_counts_{};  // of jobs_ by state
-  std::unordered_set<JobId> in_line_;     // before the scheduler
-  std::map<NodeId, model::Node> nodes_;
-  std::unordered_map<std::string, NodeId> node_ids_;
+  JobTable jobs_;
+  Placements placements_;
+  NodeTable nodes_;
   std::map<std::string, model::Partition> partitions_;
   std::map<std::string, model::Partition> made_partitions_;  // by commands
   std::set<std::string> gone_partitions_;                    // likewise; the configuration may have them
@@ -176,26 +171,22 @@ class Controller {
   using SaidKeys = std::map<std::string, Said, std::less<>>;
   std::map<std::string, SaidKeys> said_;  // by partition
   QuotaBook book_;
-  std::vector<model::Qos> quotas_;                                 // the tree that the scheduler was told
-  std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;  // QOS -> uid -> jobs without an end
+  std::vector<model::Qos> quotas_;  // the tree that the scheduler was told
   std::map<std::string, model::Reservation> reservations_;
   std::unordered_map<std::string, std::set<std::string>> reserved_;  // node -> reservations
   sched::AdvanceReservations advance_;                               // as the scheduler was told
   std::map<sched::ClassKey, WaitInfo> class_waits_;
   Time planned_;                                       // when the latest plan was made, by which its classes are named
   std::map<JobId, sched::Reserve> estimates_;          // of the last plan
-  std::map<JobId, JobId> gang_of_;                     // of pieces of elastic gangs that run
   std::vector<sched::WouldMove> found_moves_;          // by the dry runs of the last plan
   std::map<JobId, std::set<std::string>> told_moves_;  // of jobs that wait: what dry runs found
   std::vector<sched::PartitionFragmentation> fragmentation_;
-  sched::Capacity ledger_;
-  std::optional<sched::Capacity> empty_;  // see empty_cluster()
-  sched::UsageMeter<uint32_t> users_;
-  sched::UsageMeter<std::string> qos_use_;
-  std::map<uint32_t, double> told_use_;         // GPU-seconds of users, as the scheduler was told
-  std::map<std::string, double> told_qos_use_;  // likewise
+  Outbox out_;
+  RowMarks rows_;
+  SchedulerFeed feed_;
+  Ledger ledger_{feed_};
+  UsageBook usage_;
   bool is_usage_armed_ = false;
-  uint64_t epoch_ = 0;
   uint64_t quota_epoch_ = 0;  // when the tree of quotas, or the QOS of a job, changed last
   Timers timers_;
   LeaseWatch lease_watch_;
@@ -204,59 +195,31 @@ class Controller {
   ForeignRuns foreign_;
   HeldRows held_;
   Time heard_by_;  // until then no job starts before all nodes are heard; zero: that is not waited for
-  std::map<LinkId, NodeId> links_;
-  std::map<NodeId, LinkId> link_of_;
-  uint32_t last_node_ = 0;                           // ids of nodes are never used again
-  std::unordered_map<NodeId, size_t> stored_nodes_;  // hashes of what is stored of them; see save_node()
   std::map<NodeId, Time> next_beat_;
   Time heard_until_, turned_away_;                   // see on_tick(), on_turned_away()
   std::set<std::pair<Time, NodeId>> absent_due_;     // away too long, but those who came by then are not heard yet
   std::set<NodeId> answered_;                        // whose heartbeat was answered since next_beat_ was set
-  std::map<NodeId, std::set<JobId>> jobs_on_;        // placed and not yet released there
   std::map<NodeId, std::set<JobId>> launch_faults_;  // jobs whose launch the node failed in a row
   KeptReplies kept_replies_{{settings_.per_user.kept_replies, settings_.per_user.kept_reply_bytes}};
   RequestRate request_rate_;
   JobBooks job_books_;
   KeptScripts kept_scripts_;
   std::multimap<JobId, Waiter> waiters_;
-  std::map<StepKey, model::Step> steps_;          // of jobs that run
-  std::map<NodeId, std::set<StepKey>> steps_on_;  // that are not gone there
+  StepTable steps_;
   std::multimap<StepKey, Waiter> step_waiters_;
   std::map<JobId, std::deque<StepWait>> waiting_steps_;  // no empty line
-  std::set<JobId> late_jobs_;                            // see take_late_rows()
-  std::set<StepKey> late_steps_;
   std::map<uint64_t, UseAsked> use_asked_;
   uint64_t last_use_ = 0;
   std::map<JobId, ConnId> attendants_;
   Listings listings_;
-  std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
   std::string store_fault_;
   uint64_t misfits_ = 0;
   std::map<std::string, PreemptionFigures> preemptions_;  // by QOS
-  Effects effects_;
 
   // controller.cc: shared by all handlers
-  void mark_effects();
-  void note(std::string text, bool is_warning = false);
-  void reply(ConnId conn, uint64_t request_id, wire::ApiReply reply);
-  void reply_error(ConnId conn, uint64_t request_id, const base::Error& error);
-  void emit(sched::DeltaKind kind);
-  uint64_t& job_count(model::JobState state);
-  void save(const model::Job& job);
-  void log_job(Time now, const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid = 0);
-  void log_event(Time now, const std::string& kind, const std::string& text, uint32_t uid);
-  void log_node(Time now, const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid = 0);
-  void save_node(const model::Node& node);
-  void save_node_if_changed(const model::Node& node);
-  static size_t hash_of_stored(const model::Node& node);
-  store::JobRow row_of(const model::Job& job, bool with_spec) const;
-  model::Job* find_job(JobId id);
-  model::Node* find_node(const std::string& name);
+  void mark_messages();
   bool advance(model::Job& job, model::JobEvent event);
   Role role_for(const Caller& caller, const model::Job& job) const;
-  std::string name_of(NodeId id) const;
-  std::vector<std::string> node_names() const;
-  void share_limits(model::JobSpec& spec);
   sched::ClassKey class_of(const model::Job& job) const;
   WaitInfo wait_info(const model::Job& job) const;
   wire::Job job_to_wire(const model::Job& job) const;
@@ -289,12 +252,6 @@ class Controller {
   void list_held(Time now, ConnId conn, const wire::ApiRequest& request);
   void delete_held(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 
-  // run_rows.cc
-  void put_run_node(const model::Job& job, const model::NodeShare& share);
-  void save_run_node(const model::Job& job, NodeId node);
-  void save_run(const model::Job& job);
-  void save_step_node(const model::Step& step, const model::StepNode& node);
-
   void restore_job(Time now, model::Job& job);
 
   // budgets.cc
@@ -326,7 +283,6 @@ class Controller {
                  const std::vector<std::string>& warnings);
   JobId enter(Time now, const wire::SubmitRequest& request, model::JobSpec spec,
               std::vector<model::JobSpec> components);
-  model::Job& enter_one(Time now, model::JobSpec spec);
 
   // hetjob.cc
   std::vector<model::Job*> siblings(const model::Job& job);
@@ -335,7 +291,6 @@ class Controller {
   static bool goes_alone(const model::Job& job);
   void go_together(Time now, model::Job& job);
   void stop_siblings(Time now, const model::Job& job, const model::Outcome& outcome);
-  sched::Capacity& empty_cluster();
   base::Status check_together(const std::vector<const model::JobSpec*>& components);
   std::set<uint32_t> with_components(std::set<uint32_t> ids);
   void add_components_of_leaders(wire::JobFilter& filter) const;
@@ -350,7 +305,6 @@ class Controller {
   // lifecycle.cc
   sched::PendingJob pending_of(const model::Job& job) const;
   void consider(Time now, model::Job& job);
-  void unqueue(const model::Job& job);
   void forget_old_waits();
   void expect_end(const model::Job& job, Time when, bool is_leaving = false);
   void commit_group(Time now, const sched::Group& group);
@@ -395,17 +349,11 @@ class Controller {
   // steps.cc
   void step_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   base::Result<model::Job*> job_for_step(const Caller& caller, uint32_t id);
-  model::Step* find_step(const model::Job& job, uint32_t number);
-  std::vector<std::pair<uint32_t, model::Step*>> steps_of(JobId id);
   base::Status may_begin_step(const Caller& caller, const model::Job& job,
                               const wire::CreateStepRequest& request) const;
   void create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   static model::Allocation usable_by_steps(const model::Job& job);
   base::Result<bool> begin_step(Time now, model::Job& job, const StepWait& wait);
-  void save_step(const model::Step& step);
-  /// As save() and save_step(), where each node of a large gang causes one: see take_late_rows().
-  void save_late(const model::Job& job) { late_jobs_.insert(job.id); }
-  void save_step_late(const model::Step& step) { late_steps_.insert({step.job, step.number}); }
   static base::Result<std::optional<StepWait>> accept_first_step(ConnId conn, const model::JobSpec& spec,
                                                                  const wire::SubmitRequest& submit);
   void begin_first_step(Time now, model::Job& job);
@@ -420,7 +368,6 @@ class Controller {
   void give_ticket(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   void list_steps(Time now, ConnId conn, const wire::ApiRequest& request);
   void signal_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-  StepAt step_at(NodeId node, uint32_t id, uint32_t attempt, uint32_t step_plus_one);
   void step_prepared(Time now, NodeId node, const wire::Prepared& m);
   void shepherd_ready(Time now, model::Step& step, model::StepNode& node, const std::string& address,
                       const std::string& key);
@@ -437,12 +384,10 @@ class Controller {
   void forget_step_waiters(Time now, ConnId conn);
   void refuse_steps(const model::Job& job, const std::string& why);
   void drop_steps(JobId id);
-  void drop_step(const model::Step& step);
-  std::vector<StepKey> steps_on(NodeId node, JobId of = {}) const;
+  void drop_step(StepKey key);
   void steps_left(Time now, JobId id, NodeId node);
   void restore_steps(const store::Snapshot& snapshot, Time now, const RunRows& runs, const RunRows::Unread& unread,
                      const std::function<NodeId(std::string_view)>& lookup);
-  void keep_step(model::Step step);
   void want_steps(NodeId node, wire::Registered& out);
   void reconcile_steps(Time now, const model::Node& node, const wire::Register& m, bool rebooted);
 
@@ -525,7 +470,6 @@ class Controller {
   void arm_usage(Time now);
   void usage_due(Time now);
   void publish_usage(Time now);
-  void save_usage();
   void restore_usage(const store::Snapshot& snapshot, Time now);
 
   // ticks.cc
@@ -605,6 +549,7 @@ class Controller {
   void configure_scheduler();
   const sched::Order& order() const { return *settings_.policy.order; }
   void configure_pools();
+  void withdraw_node(const model::Node& node, wire::ApiReply& told);
   void update_node(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
   base::Status check_node_update(const model::Node& node, const wire::UpdateNodeRequest& u) const;
   void update_one_node(Time now, const Caller& caller, model::Node& node, const wire::UpdateNodeRequest& u);
@@ -618,8 +563,6 @@ class Controller {
   void list_quotas(Time now, ConnId conn, const wire::ApiRequest& request);
   void ask_scheduler(ConnId conn, const wire::ApiRequest& request);
   model::Amounts configured_amounts() const;
-  size_t jobs_of(const std::string& qos) const;
-  void count_submitted(const model::Job& job, int change);
   void tell_of_running(const model::Job& job);
   void move_to_qos(Time now, model::Job& job, const std::string& to);
   base::Status check_moves(const wire::ChangeQuotasRequest& request, const QuotaBook& after) const;

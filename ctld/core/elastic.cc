@@ -50,48 +50,46 @@ const model::NodeShare* Controller::share_on(const Job& job, NodeId node) {
 }
 
 void Controller::emit_piece(const Job& job, const Piece& piece, const model::NodeShare& share, Time since) {
-  gang_of_[piece.id] = job.id;
-  const auto gang = ledger_.holdings().find(job.id);  // of one that ends, the pieces may be the last to go
-  const Time end = gang == ledger_.holdings().end() ? Time::never() : gang->second.expected_end;
-  (void)ledger_.allocate(piece.id, job.placed()->partition, {{share}}, since, end, /*forced=*/true);
+  placements_.set_holder(piece.id, job.id);
+  const auto gang = ledger_.capacity().holdings().find(job.id);  // of one that ends, the pieces may be the last to go
+  const Time end = gang == ledger_.capacity().holdings().end() ? Time::never() : gang->second.expected_end;
   auto part =
       std::make_shared<const sched::PendingJob>(sched::piece_of(pending_of(job), piece.id, std::max(share.tasks, 1U)));
-  emit(sched::JobPlaced{piece.id, job.placed()->partition, {{share}}, since, end, std::move(part)});
-  if (piece.until) emit(sched::EndExpected{piece.id, piece.until, true});
+  (void)ledger_.hold({piece.id, job.placed()->partition, {{share}}, since, end, std::move(part)});
+  if (piece.until) ledger_.expect_end(piece.id, piece.until, true);
 }
 
 /// The gang gets a node more. Nothing happens if that no longer holds: the scheduler thinks again.
 void Controller::commit_growth(Time now, const sched::Grow& grow) {
-  Job* job = find_job(grow.gang);
+  Job* job = jobs_.find(grow.gang);
   if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !store_fault_.empty()) return;
   model::Placed& placed = *job->placed();
   const bool is_one = grow.allocation.shares.size() == 1 && grow.piece.value >= sched::kFirstPiece;
-  if (!is_one || !ledger_.holdings().contains(job->id)) return;
+  if (!is_one || !ledger_.capacity().holdings().contains(job->id)) return;
   const model::NodeShare& share = grow.allocation.shares.front();
   uint32_t tasks = share.tasks;
   for (const model::NodeShare& other : placed.allocation.shares) tasks += other.tasks;
-  if (jobs_on_[share.node].contains(job->id)) return;
-  const Time end = ledger_.holdings().at(job->id).expected_end;
+  if (placements_.is_on(share.node, job->id)) return;
+  const Time end = ledger_.capacity().holdings().at(job->id).expected_end;
   const sched::Start start{grow.piece, placed.partition, grow.allocation,
                            end == Time::never() ? base::kUnlimited : end - now};
   const sched::PendingJob piece = sched::piece_of(pending_of(*job), grow.piece, std::max(share.tasks, 1U));
-  if (tasks > model::most_tasks(job->spec.request) || !sched::check(ledger_, piece, start) ||
+  if (tasks > model::most_tasks(job->spec.request) || !sched::check(ledger_.capacity(), piece, start) ||
       !sched::check_reservations(advance_, piece, start, now))
     return;
   // By an id of our own: the scheduler's begin anew with each start, but nodes remember stays of before.
-  const JobId id = std::exchange(next_piece_, JobId(next_piece_.value + 1));
-  effects_.writes.push_back(store::PutMeta{"next_piece", next_piece_.text()});
+  const JobId id = jobs_.take_holder();
   auto& shares = placed.allocation.shares;  // the script's own first, the others as people list nodes
   shares.insert(std::upper_bound(shares.begin() + 1, shares.end(), share,
                                  [](const auto& a, const auto& b) { return a.node < b.node; }),
                 share);
   Piece& piece_kept = placed.pieces[share.node] = Piece{id, {}, false};
-  jobs_on_[share.node].insert(job->id);
+  placements_.put(share.node, job->id);
   emit_piece(*job, piece_kept, share, now);
   charge(now, *job, sched::usage_rate(share));
-  save_late(*job);
-  put_run_node(*job, share);
-  log_job(now, *job, "grows", fmt::format("{} joins it", share.name));
+  rows_.job_coalesced(*job);
+  rows_.run_node(*job, share.node);
+  out_.job_event(now, *job, "grows", fmt::format("{} joins it", share.name));
   send_prepare(now, *job, share.node);
   timers_.set({now + settings_.start_timeout, TimerKind::kPiece, job->id.value, job->attempt});
 }
@@ -102,25 +100,24 @@ bool Controller::piece_ready(Job& job, NodeId node) {
   if (piece == nullptr || job.state != JobState::kRunning) return false;
   if (!piece->until) send_go(job, node);
   if (std::exchange(piece->is_ready, true)) return true;
-  save_run_node(job, node);
+  rows_.run_node(job, node);
   tell_size(job);
   return true;
 }
 
 /// Others need a node of the gang's above its smallest size.
 void Controller::shrink(Time now, const sched::Preempt& victim) {
-  const auto gang = gang_of_.find(victim.job);
-  Job* job = gang == gang_of_.end() ? nullptr : find_job(gang->second);
+  const auto gang = placements_.job_of(victim.job);
+  Job* job = gang ? jobs_.find(*gang) : nullptr;
   if (job == nullptr || job->state != JobState::kRunning) return;
   for (auto& [node, piece] : job->placed()->pieces) {
     if (piece.id != victim.job || piece.until) continue;
     piece.until = now + victim.grace;
-    ledger_.set_expected_end(piece.id, piece.until);
-    emit(sched::EndExpected{piece.id, piece.until, true});
-    log_job(now, *job, "shrinks",
-            fmt::format("{} leaves it for job {}{}", name_of(node), victim.beneficiary.value,
-                        victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
-    save_run_node(*job, node);
+    ledger_.expect_end(piece.id, piece.until, true);
+    out_.job_event(now, *job, "shrinks",
+                   fmt::format("{} leaves it for job {}{}", nodes_.name_of(node), victim.beneficiary.value,
+                               victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
+    rows_.run_node(*job, node);
     tell_size(*job);
     if (victim.grace.us <= 0) return clear_node(*job, node);
     timers_.set({piece.until, TimerKind::kPiece, job->id.value, job->attempt});
@@ -144,14 +141,13 @@ void Controller::clear_node(const Job& job, NodeId node) {
 void Controller::pieces_due(Time now, Job& job) {
   if (job.state != JobState::kRunning) return;
   for (auto& [node, piece] : job.placed()->pieces) {
-    const auto holding = ledger_.holdings().find(piece.id);
-    const Time begun = holding == ledger_.holdings().end() ? Time{} : holding->second.started;
+    const auto holding = ledger_.capacity().holdings().find(piece.id);
+    const Time begun = holding == ledger_.capacity().holdings().end() ? Time{} : holding->second.started;
     if (!piece.until && !piece.is_ready && now >= begun + settings_.start_timeout) {
       piece.until = now;
-      ledger_.set_expected_end(piece.id, now);
-      emit(sched::EndExpected{piece.id, now, true});
-      log_job(now, job, "shrinks", fmt::format("{} was not ready in time", name_of(node)));
-      save_run_node(job, node);
+      ledger_.expect_end(piece.id, now, true);
+      out_.job_event(now, job, "shrinks", fmt::format("{} was not ready in time", nodes_.name_of(node)));
+      rows_.run_node(job, node);
     }
     if (piece.until && piece.until <= now) clear_node(job, node);
   }
@@ -179,13 +175,13 @@ bool Controller::piece_gone(Time now, Job& job, NodeId node, const std::string& 
   placed.pieces.erase(node);
   auto& shares = placed.allocation.shares;
   if (const auto share = model::find_on(shares, node, [](const auto& s) { return s.node; }); share != shares.end()) {
-    effects_.writes.push_back(store::DropRunNode{job.id, 0, share->name});
+    rows_.run_left(job, share->name);
     shares.erase(share);
   }
-  log_job(now, job, "smaller",
-          fmt::format("without {}{}: {} nodes", name_of(node), was_told || why.empty() ? "" : ", " + why,
-                      placed.allocation.shares.size()));
-  save_late(job);
+  out_.job_event(now, job, "smaller",
+                 fmt::format("without {}{}: {} nodes", nodes_.name_of(node), was_told || why.empty() ? "" : ", " + why,
+                             placed.allocation.shares.size()));
+  rows_.job_coalesced(job);
   if (!was_told) tell_size(job);
   return true;
 }

@@ -35,7 +35,7 @@ uint32_t first_unknown_job(const wire::Register& m) {
 /// It is the very run that the state has there, however long ago it was placed.
 bool Controller::is_expected(NodeId node, uint32_t id, uint32_t attempt, const model::StateMark& mark) {
   const Job* job = current_run(id, attempt);
-  return job != nullptr && jobs_on_[node].contains(job->id) && job->placed()->contract.placed_in == mark;
+  return job != nullptr && placements_.is_on(node, job->id) && job->placed()->contract.placed_in == mark;
 }
 
 /// Looks for what the node has that is not ours; before it is shown to the scheduler. Returns what the node has seen.
@@ -48,9 +48,9 @@ Kin Controller::hear_of_state(Time now, const Node& node, const wire::Register& 
     if (is_expected(node.id, run.job(), run.attempt(), mark)) continue;
     Kin kin = lineage_.kin(mark);
     // A version without marks placed it, but not with us.
-    if (!mark.says_anything() && run.job() >= next_job_.value) kin = Kin::kOther;
+    if (!mark.says_anything() && run.job() >= jobs_.next().value) kin = Kin::kOther;
     if (held_.has_job(run.job())) kin = Kin::kHeld;
-    const Node* first = find_node(run.first_node());
+    const Node* first = nodes_.find(run.first_node());
     if (kin != Kin::kOurs)
       found.push_back({node.id, run.job(), run.attempt(), kin, first == nullptr ? NodeId() : first->id});
   }
@@ -59,17 +59,17 @@ Kin Controller::hear_of_state(Time now, const Node& node, const wire::Register& 
   hear_of_held(node, m);
   const bool is_count_lost = held_.find(store::word_of(store::RowKind::kSetting), "next_job") != nullptr;
   if (!is_news && !is_count_lost) return seen;
-  if (const uint32_t next = first_unknown_job(m); next > next_job_.value) {
-    note(fmt::format("node {} knows jobs up to {}: ids go on from there", node.config.name, next - 1));
-    next_job_ = JobId(next);
-    effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
+  if (const uint32_t next = first_unknown_job(m); next > jobs_.next().value) {
+    out_.note(fmt::format("node {} knows jobs up to {}: ids go on from there", node.config.name, next - 1));
+    jobs_.skip_to(JobId(next));
   }
-  if (seen != Kin::kOurs) log_node(now, node, "knows more", fmt::format("it has seen {}", words_for(seen)));
+  if (seen != Kin::kOurs) out_.node_event(now, node, "knows more", fmt::format("it has seen {}", words_for(seen)));
   if (!foreign_.on(node.id).empty())
-    log_node(now, node, "foreign runs",
-             fmt::format("{} go on, though the state does not know them; no new jobs there until they have ended: "
-                         "gcontrol update nodename={} foreign=end",
-                         foreign_.text_on(node.id), node.config.name));
+    out_.node_event(
+        now, node, "foreign runs",
+        fmt::format("{} go on, though the state does not know them; no new jobs there until they have ended: "
+                    "gcontrol update nodename={} foreign=end",
+                    foreign_.text_on(node.id), node.config.name));
   if (seen == Kin::kNewer) await_all_nodes(now);
   return seen;
 }
@@ -88,34 +88,34 @@ void Controller::want_foreign(NodeId node, const wire::Register& m, wire::Regist
 void Controller::await_all_nodes(Time now) {
   if (heard_by_) return;
   heard_by_ = now + settings_.node_timeout;
-  note(
+  out_.note(
       fmt::format("the state is older than what nodes know: no job starts before all nodes have said what they run, or "
                   "until {}",
                   base::format_time(heard_by_)),
       true);
   timers_.set({heard_by_, TimerKind::kAllHeard, 0, 0});
-  for (const auto& [id, node] : nodes_) publish_node(node);
+  for (const auto& [id, node] : nodes_.all()) publish_node(node);
 }
 
 /// Some node has registered, or the time is over.
 void Controller::look_who_is_heard(Time now) {
   if (!heard_by_) return;
-  const bool lacks_one = std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+  const bool lacks_one = std::any_of(nodes_.all().begin(), nodes_.all().end(), [](const auto& entry) {
     return !entry.second.connected && entry.second.admin == model::NodeAdmin::kUp;
   });
   if (lacks_one && now < heard_by_) return;
   heard_by_ = {};
-  for (const auto& [id, node] : nodes_) publish_node(node);
+  for (const auto& [id, node] : nodes_.all()) publish_node(node);
 }
 
 /// Jobs that the state takes for waiting may have runs on the node.
 void Controller::consider_jobs_of_foreign(Time now, NodeId node) {
   const std::vector<ForeignRun> runs = foreign_.on(node);
   for (const ForeignRun& run : runs) {
-    Job* job = find_job(JobId(run.job));
+    Job* job = jobs_.find(JobId(run.job));
     if (run.kin != Kin::kNewer || job == nullptr || job->waiting() == nullptr) continue;
     consider(now, *job);
-    save(*job);
+    rows_.job(*job);
   }
 }
 
@@ -129,7 +129,7 @@ bool Controller::awaits_foreign_run(Job& job) {
   job.waiting()->detail = fmt::format(
       "its run {}, which a newer state placed, still lives on {}; it ends by itself, or by gcontrol update nodename={} "
       "foreign=end",
-      run->text(), name_of(run->node), name_of(run->node));
+      run->text(), nodes_.name_of(run->node), nodes_.name_of(run->node));
   return true;
 }
 
@@ -172,12 +172,12 @@ bool Controller::foreign_message(Time now, NodeId node, const wire::NodeToContro
 /// Its script is over: so is the run on all its nodes. If the job is ours, and waits, that is how it ended.
 void Controller::foreign_exited(Time now, NodeId node, const wire::BatchExited& m) {
   const ForeignRun run = *foreign_.find(node, m.job(), m.attempt());
-  model::Outcome outcome = outcome_of(m, name_of(node), now);
-  log_node(
+  model::Outcome outcome = outcome_of(m, nodes_.name_of(node), now);
+  out_.node_event(
       now, nodes_.at(node), "foreign run ended",
       fmt::format("{} {}{}{}", run.text(), outcome.exit.text(), outcome.detail.empty() ? "" : ": ", outcome.detail));
   for (const ForeignRun& part : foreign_.parts_of(run)) stop_foreign(part);
-  Job* job = find_job(JobId(run.job));
+  Job* job = jobs_.find(JobId(run.job));
   const bool is_its_end = run.kin == Kin::kNewer && job != nullptr && job->waiting() != nullptr &&
                           !job->spec.is_het() && outcome.reason != model::EndReason::kLeaseExpired;
   if (is_its_end) settle(now, *job, run, std::move(outcome));
@@ -185,7 +185,7 @@ void Controller::foreign_exited(Time now, NodeId node, const wire::BatchExited& 
 
 /// Takes over how a run ended that a newer state had placed.
 void Controller::settle(Time now, Job& job, const ForeignRun& run, model::Outcome outcome) {
-  unqueue(job);
+  feed_.tell(sched::JobUnqueued{job.id});
   refuse_steps(job, "the job has ended");
   model::Placed placed;
   placed.partition = job.spec.partitions.front();
@@ -193,8 +193,9 @@ void Controller::settle(Time now, Job& job, const ForeignRun& run, model::Outcom
   job.phase = std::move(placed);
   job.attempt = std::max(job.attempt, run.attempt);
   if (!advance(job, model::JobEvent::kStop)) return;
-  log_job(now, job, "settled",
-          fmt::format("by its run {} on {}, which a newer state had placed", run.text(), name_of(run.node)));
+  out_.job_event(
+      now, job, "settled",
+      fmt::format("by its run {} on {}, which a newer state had placed", run.text(), nodes_.name_of(run.node)));
   end(now, job, std::move(outcome));
 }
 
@@ -213,7 +214,7 @@ void Controller::stop_foreign(const ForeignRun& run) {
 void Controller::end_left_behind(NodeId node) {
   for (const ForeignRun& run : foreign_.left_behind_by(node)) stop_foreign(run);
   for (const ForeignRun& run : foreign_.on(node))
-    if (link_of_.contains(run.first) && !foreign_.has(run.first, run.job, run.attempt)) stop_foreign(run);
+    if (nodes_.has_link(run.first) && !foreign_.has(run.first, run.job, run.attempt)) stop_foreign(run);
 }
 
 void Controller::foreign_gone(Time now, NodeId id, uint32_t job_id, uint32_t attempt) {
@@ -224,13 +225,13 @@ void Controller::foreign_gone(Time now, NodeId id, uint32_t job_id, uint32_t att
   if (std::none_of(left.begin(), left.end(), [&](const ForeignRun& run) { return run.job == job_id; }))
     held_may_run(node, job_id, false);
   if (foreign_.on(id).empty()) {
-    log_node(now, node, "foreign runs", "the last one is gone");
+    out_.node_event(now, node, "foreign runs", "the last one is gone");
     publish_node(node);
   }
-  Job* job = find_job(JobId(job_id));
+  Job* job = jobs_.find(JobId(job_id));
   if (job == nullptr || job->waiting() == nullptr) return;
   consider(now, *job);
-  save(*job);
+  rows_.job(*job);
 }
 
 /// The job that the state has on the node is not there, but the node has gone on since the state was saved: it may have
@@ -239,7 +240,7 @@ void Controller::hold_what_may_have_ended(Job& job, NodeId node) {
   const bool goes_on = generation_on(job, node) != 0;  // an elastic gang, without the node
   if (!job.spec.requeue || job.state == model::JobState::kCompleting || goes_on) return;
   job.spec.hold_admin = true;
-  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  rows_.job_and_spec(job);
 }
 
 }  // namespace gw::ctld

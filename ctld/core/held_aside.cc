@@ -31,16 +31,15 @@ void Controller::hold_aside(Time now, RowKind kind, std::vector<store::KeyValue>
   row.reason = base::printable(reason, kReasonBytes);
   row.since = now;
   row.nodes = nodes;
-  effects_.writes.push_back(store::HoldAside{kind, std::move(key), row});
+  out_.write(store::HoldAside{kind, std::move(key), row});
   report_held(now, row);
   held_.add(std::move(row));
 }
 
 void Controller::report_held(Time now, const store::HeldRow& row) {
   const bool is_node = row.kind == store::word_of(RowKind::kNode);
-  effects_.writes.push_back(
-      store::Event{now, JobId(job_of_held(row)), is_node ? row.name : "", "row held aside", text_of(row)});
-  note("a stored row cannot be read and is held aside: " + text_of(row), true);
+  out_.write(store::Event{now, JobId(job_of_held(row)), is_node ? row.name : "", "row held aside", text_of(row)});
+  out_.note("a stored row cannot be read and is held aside: " + text_of(row), true);
 }
 
 /// Those of before, and those that the store has just found.
@@ -48,7 +47,7 @@ void Controller::restore_held(const store::Snapshot& snapshot, Time now) {
   for (store::HeldRow row : snapshot.held) {
     if (row.since.us == 0) {
       row.since = now;
-      effects_.writes.push_back(store::PutHeld{row});
+      out_.write(store::PutHeld{row});
       report_held(now, row);
     }
     held_.add(std::move(row));
@@ -60,7 +59,7 @@ void Controller::hold_jobs(const store::Snapshot& snapshot, Time now, const std:
   if (faults.empty()) return;
   std::map<JobId, std::set<std::string>> nodes;
   const auto add_node = [&](JobId job, const std::string& node) {
-    if (node_ids_.contains(node)) nodes[job].insert(node);
+    if (nodes_.contains(node)) nodes[job].insert(node);
   };
   for (const store::PutRunNode& row : snapshot.run_nodes)
     if (faults.contains(row.job)) add_node(row.job, row.node);
@@ -75,7 +74,7 @@ void Controller::hold_jobs(const store::Snapshot& snapshot, Time now, const std:
     const store::HeldRow* row = held_.find(store::word_of(RowKind::kJob), job.text());
     if (row == nullptr) continue;
     for (const std::string& node : names) held_.set_on(node, job.value, true);
-    effects_.writes.push_back(store::PutHeld{held_.complete(*row)});
+    out_.write(store::PutHeld{held_.complete(*row)});
   }
   for (const store::PutStep& row : snapshot.steps)
     if (faults.contains(row.job) && held_.has_job(row.job.value))
@@ -118,8 +117,7 @@ void Controller::hear_of_held(const model::Node& node, const wire::Register& m) 
 }
 
 void Controller::held_may_run(const model::Node& node, uint32_t job, bool may_run) {
-  if (const store::HeldRow* row = held_.set_on(node.config.name, job, may_run))
-    effects_.writes.push_back(store::PutHeld{*row});
+  if (const store::HeldRow* row = held_.set_on(node.config.name, job, may_run)) out_.write(store::PutHeld{*row});
 }
 
 /// A step goes on within its job, which has room for it.
@@ -127,8 +125,8 @@ void Controller::want_held_steps(const wire::Register& m, wire::Registered& out)
   if (held_.rows().empty()) return;
   for (const wire::RunState& run : m.runs()) {
     if (run.step() == 0 || held_.find("step", fmt::format("{}.{}", run.job(), run.step() - 1)) == nullptr) continue;
-    const auto job = jobs_.find(JobId(run.job()));
-    if (job == jobs_.end() || job->second.attempt != run.attempt() || job->second.placed() == nullptr) continue;
+    const model::Job* job = jobs_.find(JobId(run.job()));
+    if (job == nullptr || job->attempt != run.attempt() || job->placed() == nullptr) continue;
     wire::RunState& wanted = *out.add_wanted();
     wanted.set_job(run.job());
     wanted.set_attempt(run.attempt());
@@ -167,20 +165,20 @@ void Controller::delete_held(Time now, ConnId conn, const Caller& caller, const 
   const wire::DeleteHeldAsideRequest& asked = request.delete_held_aside();
   const store::HeldRow* found = held_.find(asked.kind(), asked.name());
   if (found == nullptr)
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kNotFound,
                         fmt::format("no row {}:{} is held aside", base::printable(asked.kind(), 100),
                                     base::printable(asked.name(), 300)),
                         "gcontrol show heldaside lists them"});
   const store::HeldRow row = held_.complete(*found);
   held_.erase(row.kind, row.name);
-  effects_.writes.push_back(store::DropHeld{row.kind, row.name});
-  log_event(now, "held row deleted", fmt::format("{} by {}", text_of(row), caller.user), caller.uid);
+  out_.write(store::DropHeld{row.kind, row.name});
+  out_.event(now, "held row deleted", fmt::format("{} by {}", text_of(row), caller.user), caller.uid);
   if (const uint32_t job = job_of_held(row); job != 0)
     for (const ForeignRun& run : foreign_.of_job(job, Kin::kHeld)) stop_foreign(run);
   if (const auto names = base::expand_hostlist(row.nodes))
     for (const std::string& name : *names)
-      if (const model::Node* node = find_node(name)) publish_node(*node);
+      if (const model::Node* node = nodes_.find(name)) publish_node(*node);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));

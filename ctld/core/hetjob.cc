@@ -21,7 +21,7 @@ std::vector<Job*> Controller::siblings(const Job& job) {
   std::vector<Job*> out;
   if (!job.spec.is_het()) return out;
   for (uint32_t k = 0; k < job.spec.het_size; ++k) {
-    Job* other = find_job(JobId(job.spec.het_job.value + k));
+    Job* other = jobs_.find(JobId(job.spec.het_job.value + k));
     if (other != nullptr && other != &job && other->spec.het_job == job.spec.het_job) out.push_back(other);
   }
   return out;
@@ -30,31 +30,31 @@ std::vector<Job*> Controller::siblings(const Job& job) {
 /// Adds the components to what the scheduler is told of the leader.
 void Controller::add_components(const Job& leader, sched::PendingJob& out) const {
   for (uint32_t k = 1; k < leader.spec.het_size; ++k) {
-    const auto it = jobs_.find(JobId(leader.id.value + k));
-    if (it == jobs_.end()) continue;
-    out.components.push_back({it->first, asked_now(it->second), it->second.spec.partitions});
+    const Job* one = jobs_.find(JobId(leader.id.value + k));
+    if (one == nullptr) continue;
+    out.components.push_back({one->id, asked_now(*one), one->spec.partitions});
   }
 }
 
 /// Puts the leader before the scheduler once every component waits for nothing else.
 void Controller::consider_components(Time now, Job& job) {
-  Job* leader = find_job(job.spec.het_job);
+  Job* leader = jobs_.find(job.spec.het_job);
   if (leader == nullptr || leader->waiting() == nullptr) return;
   std::vector<Job*> all = siblings(*leader);
   all.push_back(leader);
   if (all.size() < leader->spec.het_size) return;  // the others are still being entered
   for (const Job* one : all) {
     if (one->waiting() != nullptr && one->waiting()->reason == model::WaitReason::kNone) continue;
-    if (leader->eligible) unqueue(*leader);
+    if (leader->eligible) feed_.tell(sched::JobUnqueued{leader->id});
     return;
   }
   for (Job* one : all) {
     if (one->eligible) continue;
     one->eligible = now;
-    if (one != &job && !entering_) save(*one);
+    if (one != &job) rows_.job(*one);
   }
   if (!leader->spec.reservation.empty()) admit_to_reservation(*leader);
-  emit(sched::JobQueued{pending_of(*leader)});
+  feed_.tell(sched::JobQueued{pending_of(*leader)});
 }
 
 /// A gang of one node that needs to wait for nobody starts as soon as its node is ready.
@@ -69,7 +69,7 @@ void Controller::go_together(Time now, Job& job) {
   for (const Job* other : all) {
     const bool is_ready =
         other->placed() != nullptr && other->placed()->waiting_for.empty() && other->state == JobState::kConfiguring;
-    if (!is_ready && other->state != JobState::kRunning) return save(job);
+    if (!is_ready && other->state != JobState::kRunning) return rows_.job(job);
   }
   go(now, job);
   for (Job* other : all)
@@ -79,12 +79,12 @@ void Controller::go_together(Time now, Job& job) {
 /// For the batch script's environment: where the components lie.
 void Controller::tell_components(const Job& leader, wire::Prepare& out) const {
   for (uint32_t k = 0; k < leader.spec.het_size; ++k) {
-    const auto it = jobs_.find(JobId(leader.id.value + k));
-    if (it == jobs_.end() || it->second.placed() == nullptr) continue;
+    const Job* one = jobs_.find(JobId(leader.id.value + k));
+    if (one == nullptr || one->placed() == nullptr) continue;
     wire::HetComponent& component = *out.add_components();
-    component.set_job(it->first.value);
-    component.set_partition(it->second.placed()->partition);
-    *component.mutable_gang() = wire::gang_of(it->second.placed()->allocation);
+    component.set_job(one->id.value);
+    component.set_partition(one->placed()->partition);
+    *component.mutable_gang() = wire::gang_of(one->placed()->allocation);
   }
 }
 
@@ -105,7 +105,7 @@ void Controller::stop_siblings(Time now, const Job& job, const Outcome& outcome)
 std::set<uint32_t> Controller::with_components(std::set<uint32_t> ids) {
   const std::set<uint32_t> named = ids;
   for (uint32_t id : named)
-    if (const Job* job = find_job(JobId(id)))
+    if (const Job* job = jobs_.find(JobId(id)))
       for (const Job* other : siblings(*job)) ids.insert(other->id.value);
   return ids;
 }
@@ -114,9 +114,9 @@ std::set<uint32_t> Controller::with_components(std::set<uint32_t> ids) {
 void Controller::add_components_of_leaders(wire::JobFilter& filter) const {
   std::vector<uint32_t> more;
   for (const uint32_t id : filter.ids()) {
-    const auto leader = jobs_.find(JobId(id));
-    if (leader == jobs_.end() || leader->second.spec.het_job != leader->first) continue;
-    for (uint32_t k = 1; k < leader->second.spec.het_size; ++k)
+    const model::Job* leader = jobs_.find(JobId(id));
+    if (leader == nullptr || leader->spec.het_job != leader->id) continue;
+    for (uint32_t k = 1; k < leader->spec.het_size; ++k)
       if (jobs_.contains(JobId(id + k))) more.push_back(id + k);
   }
   for (const uint32_t id : more) filter.add_ids(id);
@@ -124,8 +124,8 @@ void Controller::add_components_of_leaders(wire::JobFilter& filter) const {
 
 /// The job that is before the scheduler for this one: itself, or the first component.
 const Job& Controller::leader_of(const Job& job) const {
-  const auto it = jobs_.find(job.spec.het_job);
-  return job.spec.is_het() && it != jobs_.end() ? it->second : job;
+  const Job* leader = jobs_.find(job.spec.het_job);
+  return job.spec.is_het() && leader != nullptr ? *leader : job;
 }
 
 /// Why a component waits that itself could start: for another one, or with the first. nullopt: for what the scheduler
@@ -133,10 +133,10 @@ const Job& Controller::leader_of(const Job& job) const {
 std::optional<Controller::WaitInfo> Controller::wait_for_components(const Job& job) const {
   if (!job.spec.is_het()) return std::nullopt;
   for (uint32_t k = 0; k < job.spec.het_size; ++k) {
-    const auto it = jobs_.find(JobId(job.spec.het_job.value + k));
-    if (it == jobs_.end() || it->first == job.id) continue;
-    const std::string other = fmt::format("component {}, job {},", k, it->first.value);
-    const model::Waiting* waiting = it->second.waiting();
+    const Job* one = jobs_.find(JobId(job.spec.het_job.value + k));
+    if (one == nullptr || one->id == job.id) continue;
+    const std::string other = fmt::format("component {}, job {},", k, one->id.value);
+    const model::Waiting* waiting = one->waiting();
     if (waiting == nullptr) return WaitInfo{model::WaitReason::kCleaning, other + " has not left its nodes yet"};
     if (waiting->reason == model::WaitReason::kNone) continue;
     return WaitInfo{waiting->reason, fmt::format("{} cannot start yet: {}", other, waiting->detail)};
@@ -170,23 +170,9 @@ base::Result<model::JobSpec> Controller::accept_component(Time now, const Caller
   return spec;
 }
 
-/// The cluster with all its nodes up and empty; kept until a node or partition changes.
-sched::Capacity& Controller::empty_cluster() {
-  if (empty_) return *empty_;
-  empty_.emplace();
-  for (const auto& [id, node] : nodes_) {
-    sched::NodeFacts facts = facts_of(node);
-    facts.usable = node.topology != nullptr;
-    empty_->set_node(facts);
-  }
-  for (const auto& [name, facts] : ledger_.partitions()) empty_->set_partition(facts);
-  empty_->set_network(settings_.network);
-  return *empty_;
-}
-
 /// Each component could run by itself; could they run beside each other?
 base::Status Controller::check_together(const std::vector<const model::JobSpec*>& components) {
-  sched::Capacity& cluster = empty_cluster();
+  sched::Capacity& cluster = ledger_.empty_cluster();
   base::Status verdict;
   uint32_t placed = 0;
   for (const model::JobSpec* spec : components) {

@@ -75,10 +75,8 @@ Status Controller::check_caps(const model::JobSpec& spec, size_t more) const {
     std::vector<std::string> members = book_.below(name);
     members.push_back(name);
     for (const std::string& member : members) {
-      const auto of_users = submitted_.find(member);
-      if (of_users == submitted_.end()) continue;
-      all += jobs_of(member);
-      if (const auto mine = of_users->second.find(spec.uid); mine != of_users->second.end()) own += mine->second;
+      all += jobs_.submitted_to(member);
+      own += jobs_.submitted_to(member, spec.uid);
     }
     const auto full = [&](std::string_view key, size_t there, uint32_t most, std::string_view whose) {
       return base::fail(ErrorCode::kUnavailable,

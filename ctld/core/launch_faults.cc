@@ -34,8 +34,8 @@ model::Request Controller::asked_now(const Job& job) {
 bool Controller::could_run_elsewhere(const Job& job) const {
   const model::Request least = model::least_of(asked_now(job));
   return std::any_of(job.spec.partitions.begin(), job.spec.partitions.end(), [&](const std::string& name) {
-    const sched::PartitionFacts* partition = ledger_.partition(name);
-    return partition != nullptr && sched::could_ever_run(ledger_, *partition, least).has_value();
+    const sched::PartitionFacts* partition = ledger_.capacity().partition(name);
+    return partition != nullptr && sched::could_ever_run(ledger_.capacity(), *partition, least).has_value();
   });
 }
 
@@ -68,8 +68,8 @@ void Controller::count_launch_fault(Time now, Node& node, JobId job, const std::
   node.reason = fmt::format("launches of {} jobs in a row failed here, the last: {}", most, why);
   node.reason_time = now;
   node.reason_user = "gctld";
-  save_node(node);
-  log_node(now, node, "drained", node.reason);
+  nodes_.changed(node);
+  out_.node_event(now, node, "drained", node.reason);
   publish_node(node);
 }
 
@@ -79,11 +79,11 @@ void Controller::launch_failed(Job& job, Time now) {
   if (job.launch_failures >= settings_.max_launch_failures) {
     job.spec.hold_admin = true;
     job.launch_failures = 0;
-    effects_.writes.push_back(store::PutJob{row_of(job, true)});
-    log_job(now, job, "held", fmt::format("{} launches failed in a row", settings_.max_launch_failures));
-    note(fmt::format("job {} is held: {} launches failed in a row, the last: {}", job.id.value,
-                     settings_.max_launch_failures, job.last_failure),
-         true);
+    rows_.job_and_spec(job);
+    out_.job_event(now, job, "held", fmt::format("{} launches failed in a row", settings_.max_launch_failures));
+    out_.note(fmt::format("job {} is held: {} launches failed in a row, the last: {}", job.id.value,
+                          settings_.max_launch_failures, job.last_failure),
+              true);
     return;
   }
   const uint32_t shift = std::min(job.launch_failures - 1, 6U);

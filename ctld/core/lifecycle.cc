@@ -84,16 +84,14 @@ void Controller::consider(Time now, Job& job) {
   if (waiting.reason != WaitReason::kNone) waiting.claim.reset();
   if (job.spec.is_het()) return consider_components(now, job);
   if (waiting.reason != WaitReason::kNone) {
-    if (job.eligible) unqueue(job);  // the scheduler need not hear of a job that it never had
+    if (job.eligible) feed_.tell(sched::JobUnqueued{job.id});  // the scheduler need not hear of a job that it never had
     return;
   }
   if (!job.eligible) job.eligible = now;
   if (!job.spec.reservation.empty()) admit_to_reservation(job);
-  emit(sched::JobQueued{pending_of(job)});
-  if (const auto& c = waiting.claim) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  feed_.tell(sched::JobQueued{pending_of(job)});
+  if (const auto& c = waiting.claim) feed_.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
 }
-
-void Controller::unqueue(const Job& job) { emit(sched::JobUnqueued{job.id}); }
 
 namespace {
 
@@ -112,7 +110,7 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
   // said once, so it is kept.
   for (const sched::Group& group : plan.groups)
     if (plan.epoch >= quota_epoch_ || is_only_told(group)) commit_group(now, group);
-  if (class_waits_.size() > 10'000 + 2 * live_jobs_) forget_old_waits();
+  if (class_waits_.size() > 10'000 + 2 * jobs_.live()) forget_old_waits();
   if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
     estimates_.clear();
     for (const sched::Reserve& r : plan.reservations) estimates_[r.job] = r;
@@ -122,7 +120,7 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
 /// Drops what was said of classes that no job is in any more.
 void Controller::forget_old_waits() {
   std::set<sched::ClassKey> in_use;
-  for (const auto& [id, job] : jobs_)
+  for (const auto& [id, job] : jobs_.all())
     if (job.waiting() != nullptr || stands_still(job)) in_use.insert(class_of(job));
   std::erase_if(class_waits_, [&](const auto& entry) { return !in_use.contains(entry.first); });
 }
@@ -173,7 +171,7 @@ void Controller::prepare_everywhere(Time now, const Job& job) {
 }
 
 void Controller::reject(Time now, const sched::Reject& hopeless) {
-  Job* job = find_job(hopeless.job);
+  Job* job = jobs_.find(hopeless.job);
   if (job == nullptr || job->waiting() == nullptr || !store_fault_.empty()) return;
   Outcome outcome;
   outcome.end = JobState::kDeadline;
@@ -186,28 +184,32 @@ void Controller::reject(Time now, const sched::Reject& hopeless) {
 }
 
 bool Controller::can_commit(Time now, const sched::Start& start) const {
-  const auto it = jobs_.find(start.job);
-  if (it != jobs_.end() && it->second.placed() != nullptr) return can_go_on(now, it->second, start);
+  const model::Job* job = jobs_.find(start.job);
+  if (job != nullptr && job->placed() != nullptr) return can_go_on(now, *job, start);
   // While the state cannot be written nothing new is begun.
-  if (it == jobs_.end() || it->second.waiting() == nullptr || it->second.is_held() || !store_fault_.empty())
-    return false;
-  if (it->second.waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
-  const model::JobSpec& spec = it->second.spec;
+  if (job == nullptr || job->waiting() == nullptr || job->is_held() || !store_fault_.empty()) return false;
+  if (job->waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
+  const model::JobSpec& spec = job->spec;
   const auto reservation = reservations_.find(spec.reservation);
   if (reservation != reservations_.end() && !reservation->second.admits(spec.user, spec.qos)) return false;
-  const sched::PendingJob pending = pending_of(it->second);
-  return sched::check(ledger_, pending, start) && sched::check_reservations(advance_, pending, start, now);
+  const sched::PendingJob pending = pending_of(*job);
+  return sched::check(ledger_.capacity(), pending, start) && sched::check_reservations(advance_, pending, start, now);
 }
 
 bool Controller::commit_start(Time now, const sched::Start& start) {
   if (!can_commit(now, start)) return false;
-  Job* job = find_job(start.job);
+  Job* job = jobs_.find(start.job);
   if (job->placed() != nullptr) return go_on(now, *job);
   const Duration uncut = job->spec.time_limit;
   job->spec.time_limit = std::min(uncut, start.time_limit);
-  const Time expected_end = now + job->spec.time_limit;
-  const auto held = ledger_.allocate(job->id, start.partition, start.allocation, now, expected_end);
-  if (!held || !advance(*job, JobEvent::kPlace)) return false;
+  const sched::PendingJob queued = pending_of(*job);
+  const Placement placement{job->id,
+                            start.partition,
+                            start.allocation,
+                            now,
+                            now + job->spec.time_limit,
+                            std::make_shared<const sched::PendingJob>(queued)};
+  if (!ledger_.place(placement) || !advance(*job, JobEvent::kPlace)) return false;
   ++job->attempt;
   charge(now, *job, sched::usage_rate(start.allocation));
   model::Placed placed;
@@ -218,19 +220,17 @@ bool Controller::commit_start(Time now, const sched::Start& start) {
   placed.contract = contract_for(settings_, partition == partitions_.end() ? nullptr : &partition->second);
   placed.contract.placed_in = lineage_.mark_of_next();
   if (job->spec.time_limit != uncut) placed.uncut_limit = uncut;
-  placed.preemptible = pending_of(*job).preemptible;
+  placed.preemptible = queued.preemptible;
   for (const model::NodeShare& share : start.allocation.shares) {
     placed.waiting_for.insert(share.node);
-    jobs_on_[share.node].insert(job->id);
+    placements_.put(share.node, job->id);
   }
   job->phase = std::move(placed);
-  auto queued = std::make_shared<const sched::PendingJob>(pending_of(*job));
-  emit(sched::JobPlaced{job->id, start.partition, start.allocation, now, expected_end, std::move(queued)});
-  save_run(*job);
-  if (job->placed()->uncut_limit.us != 0) effects_.writes.push_back(store::PutJob{row_of(*job, true)});
-  log_job(now, *job, "placed",
-          fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
-                      base::compress_hostlist(start.allocation.node_names())));
+  rows_.run(*job);
+  if (job->placed()->uncut_limit.us != 0) rows_.job_and_spec(*job);
+  out_.job_event(now, *job, "placed",
+                 fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
+                             base::compress_hostlist(start.allocation.node_names())));
   timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job->id.value, job->attempt});
   return true;
 }
@@ -309,7 +309,7 @@ void Controller::send_stop(const Job& job, NodeId node, bool kill_now) {
 }
 
 Job* Controller::current_run(uint32_t id, uint32_t attempt) {
-  Job* job = find_job(JobId(id));
+  Job* job = jobs_.find(JobId(id));
   return job != nullptr && job->attempt == attempt && job->placed() != nullptr ? job : nullptr;
 }
 
@@ -318,12 +318,12 @@ void Controller::on_prepared(Time now, NodeId node, const wire::Prepared& m) {
   if (job == nullptr || piece_ready(*job, node)) return;
   // The node lost what it was told after it had prepared: it is told again.
   // Or it has come late to an elastic gang that went on without it.
-  if (job->state == JobState::kRunning && !jobs_on_[node].contains(job->id)) return clear_node(*job, node);
+  if (job->state == JobState::kRunning && !placements_.is_on(node, job->id)) return clear_node(*job, node);
   if (job->state == JobState::kRunning && !goes_alone(*job)) return send_go(*job, node);
   if (job->state == JobState::kCompleting) return send_stop(*job, node);
   model::Placed& placed = *job->placed();
   if (job->state != JobState::kConfiguring || placed.waiting_for.erase(node) == 0) return;
-  save_run_node(*job, node);
+  rows_.run_node(*job, node);
   if (placed.waiting_for.empty()) go_together(now, *job);
 }
 
@@ -335,10 +335,10 @@ void Controller::go(Time now, Job& job) {
   placed.waiting_for.clear();
   launch_succeeded(job);
   if (is_told_all)
-    save(job);
+    rows_.job(job);
   else
-    save_run(job);
-  log_job(now, job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
+    rows_.run(job);
+  out_.job_event(now, job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
   arm_limits(job);
   answer_waiters(job, /*has_started=*/true);
   if (job.spec.kind == model::JobKind::kStep) {
@@ -347,7 +347,7 @@ void Controller::go(Time now, Job& job) {
   }
   // An elastic gang grows from now on: the scheduler is to look again.
   if (job.spec.request.elastic)
-    emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
+    feed_.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (!goes_alone(job)) {
     for (const model::NodeShare& share : placed.allocation.shares) send_go(job, share.node);
     if (job.spec.request.elastic) tell_size(job);
@@ -372,7 +372,7 @@ void Controller::arm_limits(const Job& job) {
 /// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.
 void Controller::stop(Time now, Job& job, Outcome outcome) {
   if (stands_still(job)) {
-    unqueue(job);
+    feed_.tell(sched::JobUnqueued{job.id});
     job.placed()->moves_to.reset();  // that was for going on, without its memory
   }
   if (job.state == JobState::kCompleting || !advance(job, JobEvent::kStop)) return;
@@ -380,15 +380,15 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
   placed.waiting_for.clear();
   // Only nodes that still hold a share are waited for: a dead one has nothing left to clean.
   for (const model::NodeShare& share : placed.allocation.shares)
-    if (jobs_on_[share.node].contains(job.id)) placed.waiting_for.insert(share.node);
+    if (placements_.is_on(share.node, job.id)) placed.waiting_for.insert(share.node);
   placed.kill_sent = now;
   refuse_steps(job, outcome.detail.empty() ? std::string(model::long_name(outcome.end)) : outcome.detail);
   placed.outcome = std::move(outcome);
   expect_end(job, now + placed.outcome->grace.value_or(placed.contract.kill_wait), true);
-  save_run(job);
-  log_job(now, job, "ending",
-          fmt::format("{}{}", model::long_name(placed.outcome->end),
-                      placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
+  rows_.run(job);
+  out_.job_event(now, job, "ending",
+                 fmt::format("{}{}", model::long_name(placed.outcome->end),
+                             placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
   const Outcome ending = *placed.outcome;
   const std::set<NodeId> nodes = placed.waiting_for;
   for (NodeId node : nodes) send_stop(job, node);
@@ -399,18 +399,14 @@ void Controller::stop(Time now, Job& job, Outcome outcome) {
 void Controller::expect_end(const Job& job, Time when, bool is_leaving) {
   const auto& suspension = job.placed()->suspension;
   const JobId holder = suspension && suspension->holder ? suspension->holder : job.id;
-  ledger_.set_expected_end(holder, when);
-  emit(sched::EndExpected{holder, when, is_leaving});
-  for (const auto& [node, piece] : job.placed()->pieces) {
-    if (piece.until) continue;
-    ledger_.set_expected_end(piece.id, when);
-    if (is_leaving) emit(sched::EndExpected{piece.id, when, true});
-  }
+  ledger_.expect_end(holder, when, is_leaving);
+  for (const auto& [node, piece] : job.placed()->pieces)
+    if (!piece.until) ledger_.expect_end(piece.id, when, is_leaving);
 }
 
 void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(m.job(), m.attempt());
-  if (job == nullptr || !jobs_on_[node].contains(job->id)) return;
+  if (job == nullptr || !placements_.is_on(node, job->id)) return;
   const std::string why = base::printable(m.detail(), 200);
   if (job->state == JobState::kRunning && piece_gone(now, *job, node, why)) {
     if (m.node_fault()) count_launch_fault(now, nodes_.at(node), job->id, why);
@@ -420,11 +416,11 @@ void Controller::on_prepare_failed(Time now, NodeId node, const wire::PrepareFai
   // what the run holds is not free. If the run is gone there, the node says so by Done or when it registers.
   if (job->state != JobState::kConfiguring && job->state != JobState::kCompleting) {
     ++misfits_;
-    return note(fmt::format("node {} says that job {} could not start, which is {}: ignored", name_of(node),
-                            job->id.value, model::long_name(job->state)),
-                true);
+    return out_.note(fmt::format("node {} says that job {} could not start, which is {}: ignored", nodes_.name_of(node),
+                                 job->id.value, model::long_name(job->state)),
+                     true);
   }
-  const std::string where = name_of(node);
+  const std::string where = nodes_.name_of(node);
   if (job->state == JobState::kConfiguring) {
     Outcome outcome;
     outcome.end = m.node_fault() ? JobState::kNodeFail : JobState::kFailed;
@@ -463,7 +459,7 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || job->placed()->allocation.shares.front().node != node)
     return send_to_node(node, std::move(ack));
-  Outcome outcome = outcome_of(m, name_of(node), now);
+  Outcome outcome = outcome_of(m, nodes_.name_of(node), now);
   const bool lost_by_lease = outcome.reason == EndReason::kLeaseExpired;
   if (lost_by_lease) outcome.requeue = job->spec.requeue;
   if (job->state == JobState::kCompleting) {  // it was told to end: keep why, take over how
@@ -472,7 +468,7 @@ void Controller::on_batch_exited(Time now, NodeId node, const wire::BatchExited&
     kept.peak_mem_mb = outcome.peak_mem_mb;
     kept.ended = outcome.ended;
     take_exit_as_saved(*job, outcome);
-    save(*job);
+    rows_.job(*job);
   } else {
     if (job->state == JobState::kConfiguring && outcome.reason == EndReason::kShepherdDied) {
       // The node lost what was to start it. One that goes by itself may have begun: again only if it may run twice.
@@ -499,17 +495,17 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
   ack.mutable_ack()->set_phase(wire::kRunDone);
   Job* job = current_run(m.job(), m.attempt());
   // Not one that the gang does not have, nor of an earlier stay of one that has joined again.
-  if (job != nullptr && jobs_on_[node].contains(job->id) && m.generation() == generation_on(*job, node)) {
+  if (job != nullptr && placements_.is_on(node, job->id) && m.generation() == generation_on(*job, node)) {
     if (!m.problem().empty())
-      log_node(now, nodes_.at(node), "cleanup problem",
-               fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
+      out_.node_event(now, nodes_.at(node), "cleanup problem",
+                      fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
     if (job->state == JobState::kCompleting) {
       Outcome& outcome = *job->placed()->outcome;
-      if (m.peak_mem_mb() > outcome.peak_mem_mb) save_late(*job);
+      if (m.peak_mem_mb() > outcome.peak_mem_mb) rows_.job_coalesced(*job);
       outcome.peak_mem_mb = std::max(outcome.peak_mem_mb, m.peak_mem_mb());
       share_gone(now, *job, node);
     } else {
-      const std::string name = name_of(node);
+      const std::string name = nodes_.name_of(node);
       if (m.lease_expired())
         node_lost_job(now, *job, node, lease_over_on(name, "the node was cut off for longer"),
                       EndReason::kLeaseExpired);
@@ -523,11 +519,10 @@ void Controller::on_done(Time now, NodeId node, const wire::Done& m) {
 /// A node has nothing of the job left: its share is free again.
 void Controller::share_gone(Time now, Job& job, NodeId node) {
   steps_left(now, job.id, node);
-  if (jobs_on_[node].erase(job.id) > 0) {
+  if (placements_.take(node, job.id)) {
     const JobId holder = holder_on(job, node);
     ledger_.release(holder, node);
-    emit(sched::ShareReleased{holder, node});
-    gang_of_.erase(holder);
+    placements_.drop_holder(holder);
     discharge(now, job, node);
   }
   model::Placed* placed = job.placed();
@@ -535,7 +530,7 @@ void Controller::share_gone(Time now, Job& job, NodeId node) {
   placed->unreachable.erase(node);
   if (job.state != JobState::kCompleting || placed->waiting_for.erase(node) == 0) return;
   if (placed->waiting_for.empty()) return finish(now, job);
-  save_run_node(job, node);
+  rows_.run_node(job, node);
 }
 
 /// The run is known to be over on one node, without having been told to end: the whole gang ends.
@@ -551,12 +546,12 @@ void Controller::node_lost_job(Time now, Job& job, NodeId node, const std::strin
     outcome.ended = now;
     stop(now, job, std::move(outcome));
   }
-  if (Job* still = find_job(id); still != nullptr && still->placed() != nullptr) share_gone(now, *still, node);
+  if (Job* still = jobs_.find(id); still != nullptr && still->placed() != nullptr) share_gone(now, *still, node);
 }
 
 void Controller::finish(Time now, Job& job) {
   drop_steps(job.id);
-  effects_.writes.push_back(store::DropRun{job.id, 0});
+  rows_.run_over(job.id);
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = now;
   count_preemption(now, job, outcome);
@@ -579,10 +574,10 @@ void Controller::requeue(Time now, Job& job) {
     ++job.restarts;
   else if (!was_preempted(outcome))
     launch_failed(job, now);
-  log_job(now, job, "requeued", outcome.detail);
+  out_.job_event(now, job, "requeued", outcome.detail);
   consider(now, job);
-  save(job);
-  if (uncut.us != 0) effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  rows_.job(job);
+  if (uncut.us != 0) rows_.job_and_spec(job);
 }
 
 void Controller::end(Time now, Job& job, Outcome outcome) {
@@ -599,21 +594,20 @@ void Controller::end(Time now, Job& job, Outcome outcome) {
   ended.ended = outcome.ended;
   ended.outcome = std::move(outcome);
   job.phase = std::move(ended);
-  --live_jobs_;
-  count_submitted(job, -1);
   job_books_.end(job.id);
   timers_.set(
       {job.ended()->ended + settings_.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});
   attendants_.erase(job.id);
-  save(job);
-  log_job(now, job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
+  rows_.job(job);
+  out_.job_event(now, job, "ended",
+                 fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
   timers_.cancel_job(job.id.value);
   timers_.set({job.ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});
   answer_waiters(job);
 }
 
 void Controller::end_pending(Time now, Job& job, JobState state, Outcome outcome) {
-  unqueue(job);
+  feed_.tell(sched::JobUnqueued{job.id});
   refuse_steps(job, std::string(model::long_name(state)));
   outcome.end = state;
   outcome.ended = now;
@@ -631,7 +625,7 @@ void Controller::answer_waiters(const Job& job, bool has_started) {
     wire::ApiReply out;
     *out.mutable_wait_job()->mutable_job() = job_to_wire(job);
     out.mutable_wait_job()->set_cluster(settings_.cluster);
-    reply(it->second.conn, it->second.request_id, std::move(out));
+    out_.reply(it->second.conn, it->second.request_id, std::move(out));
     it = waiters_.erase(it);
   }
 }

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "ctld/core/effects.h"
+#include "ctld/core/outbox.h"
 
 namespace gw::ctld {
 
@@ -42,11 +42,11 @@ class Listings {
   using Fill = std::function<bool(base::Time now, ListPiece& piece)>;
 
   /// Begins a list with its first piece. Error kConflict: the connection has one under way.
-  base::Status begin(base::Time now, ConnId conn, uint64_t request_id, Fill fill, Effects& effects);
+  base::Status begin(base::Time now, ConnId conn, uint64_t request_id, Fill fill, Outbox& out);
   /// The piece before was written: makes the next one. Nothing happens if there is no such list.
-  void go_on(base::Time now, ConnId conn, uint64_t request_id, Effects& effects);
+  void go_on(base::Time now, ConnId conn, uint64_t request_id, Outbox& out);
   /// The list ends with this error. False: there is no such list.
-  bool fail(ConnId conn, uint64_t request_id, const base::Error& error, Effects& effects);
+  bool fail(ConnId conn, uint64_t request_id, const base::Error& error, Outbox& out);
   void forget(ConnId conn) { open_.erase(conn); }
   bool has(ConnId conn) const { return open_.contains(conn); }
 
@@ -59,7 +59,7 @@ class Listings {
   std::map<ConnId, Open> open_;
 
   /// True: that was the last one.
-  static bool make_piece(base::Time now, ConnId conn, Open& list, Effects& effects);
+  static bool make_piece(base::Time now, ConnId conn, Open& list, Outbox& out);
 };
 
 }  // namespace gw::ctld

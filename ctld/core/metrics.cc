@@ -121,17 +121,17 @@ Metrics Controller::metrics(Time now) const {
   Metrics m;
   m.version = settings_.version;
   m.cluster = settings_.cluster;
-  m.jobs = job_counts_;
-  m.queue_length = in_line_.size();
+  m.jobs = jobs_.counts();
+  m.queue_length = feed_.queue_length();
   m.fragmentation = fragmentation_;
   m.preemptions = preemptions_;
   m.misfits = misfits_;
   m.held_aside_rows = held_.rows().size();
   m.is_store_writable = store_fault_.empty();
-  for (const auto& [id, node] : nodes_) {
+  for (const auto& [id, node] : nodes_.all()) {
     ++m.nodes[base::to_lower(node_state(now, node))];
     m.gpus_missing += missing_gpus(node);
-    const sched::NodeAccount* account = ledger_.node(id);
+    const sched::NodeAccount* account = ledger_.capacity().node(id);
     if (account == nullptr || !account->make) continue;
     m.gpus += account->make->all_gpus;
     // What is neither free nor offline is held. A node that takes no jobs may still run some.

@@ -30,16 +30,12 @@ std::string reachable_host(const NodePeer& peer, const wire::Register& m) {
 
 void Controller::configure_nodes(Time now) {
   for (const model::NodeConfig& config : settings_.nodes) {
-    Node* known = find_node(config.name);
+    Node* known = nodes_.find(config.name);
     if (known == nullptr) {
-      const NodeId id(++last_node_);
-      Node& node = nodes_[id];
-      node.id = id;
-      node.config = config;
-      node.since = now;
-      node_ids_[config.name] = id;
-      known = &node;
-      timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, id.value, 0});
+      known = &nodes_.add(config.name);
+      known->config = config;
+      known->since = now;
+      timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, known->id.value, 0});
     } else {
       known->config = config;
     }
@@ -85,30 +81,25 @@ sched::NodeFacts Controller::facts_of(const Node& node) const {
   return facts;
 }
 
-void Controller::publish_node(const Node& node) {
-  const sched::NodeFacts facts = facts_of(node);
-  empty_.reset();
-  ledger_.set_node(facts);
-  emit(sched::NodeSet{facts});
-}
+void Controller::publish_node(const Node& node) { ledger_.set_node(facts_of(node)); }
 
 void Controller::send_to_node(NodeId node, wire::ControllerToNode message, const Job* script_of, bool at_once) {
-  const auto it = link_of_.find(node);
-  if (it == link_of_.end()) return;  // reconcile() says it again when the node is back
-  ToNode out{it->second, std::move(message), {}, {}, at_once};
+  const auto link = nodes_.link_of(node);
+  if (!link) return;  // reconcile() says it again when the node is back
+  ToNode out{*link, std::move(message), {}, {}, at_once};
   if (script_of != nullptr) {
     out.script_hash = script_of->spec.launch.script_hash;
     out.env_hash = script_of->spec.launch.env_hash;
   }
-  effects_.out.push_back(std::move(out));
+  out_.send(std::move(out));
 }
 
 void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message) {
   using Kind = wire::NodeToController;
   if (message.kind_case() == Kind::kRegisterNode) return register_node(now, link, peer, message.register_node());
-  const auto it = links_.find(link);
-  if (it == links_.end()) return refuse_link(link, {base::ErrorCode::kProtocol, "register first", ""});
-  const NodeId id = it->second;
+  const auto registered = nodes_.node_of(link);
+  if (!registered) return refuse_link(link, {base::ErrorCode::kProtocol, "register first", ""});
+  const NodeId id = *registered;
   nodes_.at(id).last_seen = now;
   if (foreign_message(now, id, message)) return;
   switch (message.kind_case()) {
@@ -141,11 +132,11 @@ void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, co
 /// It shows nothing of the state, and must not wait for a disk that is full.
 void Controller::send_beat(Time now, NodeId id, int64_t echo_us) {
   ToNode beat;
-  beat.link = link_of_.at(id);
+  beat.link = *nodes_.link_of(id);
   beat.at_once = true;
   beat.message.mutable_heartbeat()->set_now_us(now.us);
   beat.message.mutable_heartbeat()->set_echo_us(echo_us);
-  effects_.out.push_back(std::move(beat));
+  out_.send(std::move(beat));
 }
 
 void Controller::refuse_link(LinkId link, const base::Error& error) {
@@ -153,26 +144,26 @@ void Controller::refuse_link(LinkId link, const base::Error& error) {
   out.link = link;
   out.message.mutable_refused()->set_reason(error.what);
   out.message.mutable_refused()->set_hint(error.hint);
-  effects_.out.push_back(std::move(out));
-  effects_.out.push_back(CloseLink{link, error.what});
-  note("node link refused: " + error.text(), true);
+  out_.send(std::move(out));
+  out_.send(CloseLink{link, error.what});
+  out_.note("node link refused: " + error.text(), true);
 }
 
 base::Status Controller::check_registration(LinkId link, const NodePeer& peer, const wire::Register& m) const {
-  const auto it = node_ids_.find(m.name());
+  const Node* known = nodes_.find(m.name());
   if (!settings_.node_uids.contains(peer.uid))
     return base::fail(base::ErrorCode::kDenied, fmt::format("uid {} may not register nodes", peer.uid),
                       "gnoded runs as root or as the controller's user");
-  if (it == node_ids_.end())
+  if (known == nullptr)
     return base::fail(base::ErrorCode::kDenied, "node " + base::printable(m.name()) + " is not in the configuration",
                       "add it under nodes: and run gcontrol reconfigure");
-  const Node& node = nodes_.at(it->second);
+  const Node& node = *known;
   if (!node.config.address.empty() && node.config.address != peer.address)
     return base::fail(
         base::ErrorCode::kDenied,
         fmt::format("node {} connects from {}, configured is {}", m.name(), peer.address, node.config.address),
         "correct nodes: address, or start gnoded with --bind");
-  if (link_of_.contains(node.id) || links_.contains(link))
+  if (nodes_.has_link(node.id) || nodes_.node_of(link))
     return base::fail(base::ErrorCode::kConflict, fmt::format("node {} is connected already", m.name()),
                       "a second gnoded of this name runs, or the first one's connection has not timed out yet");
   return {};
@@ -183,7 +174,7 @@ void Controller::register_node(Time now, LinkId link, const NodePeer& peer, cons
   if (!fit) return refuse_link(link, fit.error());
   auto topology = wire::from_wire(m.topology());
   if (!topology) return refuse_link(link, topology.error());
-  Node& node = nodes_.at(node_ids_.at(m.name()));
+  Node& node = *nodes_.find(m.name());
   const bool rebooted = !node.boot_id.empty() && node.boot_id != m.boot_id();
   // Whoever has the one that it had before need not look again.
   if (!node.topology || *node.topology != *topology)
@@ -200,16 +191,15 @@ void Controller::register_node(Time now, LinkId link, const NodePeer& peer, cons
   lease_watch_.back(node.id);
   node.last_seen = node.since = now;
   node.peer_address = reachable_host(peer, m);
-  links_[link] = node.id;
-  link_of_[node.id] = link;
+  nodes_.connect(node.id, link);
   // An administrator's "down" that came with proof of death is over when the node is back by itself; a drain is not.
-  save_node_if_changed(node);
-  log_node(
+  nodes_.changed(node);
+  out_.node_event(
       now, node, "registered",
       fmt::format("from {}, {} GPUs{}", peer.address, node.topology->gpus.size(), rebooted ? ", after a reboot" : ""));
   if (missing_gpus(node) > 0)
-    log_node(now, node, "GPUs missing",
-             fmt::format("{} of {} found", node.topology->gpus.size(), node.config.expected_gpus));
+    out_.node_event(now, node, "GPUs missing",
+                    fmt::format("{} of {} found", node.topology->gpus.size(), node.config.expected_gpus));
   const Kin seen = hear_of_state(now, node, m);
   publish_node(node);
   arm_beat(now, node.id);
@@ -237,7 +227,7 @@ void Controller::reconcile(Time now, Node& node, const wire::Register& m, bool r
     if (foreign_.has(id, run.job(), run.attempt())) continue;
     if (run.step() == 0 && (!rebooted || is_over)) has[{run.job(), run.attempt()}] = run.phase();
   }
-  const std::set<JobId> expected = jobs_on_[id];
+  const std::set<JobId> expected = placements_.on(id);
   for (JobId job_id : expected) {
     const Job& job = jobs_.at(job_id);
     wire::RunState& wanted = *r.add_wanted();
@@ -280,7 +270,7 @@ void Controller::reconcile_job(Time now, Job& job, NodeId node, wire::RunPhase p
     case wire::kRunPrepared:
       if (job.state == JobState::kRunning) return send_go(job, node);
       if (alone) return send_prepare(now, job, node);  // says go once more
-      if (job.placed()->waiting_for.erase(node) > 0) save_run_node(job, node);
+      if (job.placed()->waiting_for.erase(node) > 0) rows_.run_node(job, node);
       if (job.placed()->waiting_for.empty()) go_together(now, job);
       return;
     case wire::kRunStarted:
@@ -292,22 +282,20 @@ void Controller::reconcile_job(Time now, Job& job, NodeId node, wire::RunPhase p
 }
 
 void Controller::on_node_gone(Time now, LinkId link, const std::string& reason) {
-  const auto it = links_.find(link);
-  if (it == links_.end()) return;
-  const NodeId id = it->second;
-  links_.erase(it);
-  link_of_.erase(id);
-  node_unreachable(now, nodes_.at(id), reason);
+  const auto id = nodes_.node_of(link);
+  if (!id) return;
+  nodes_.disconnect(link);
+  node_unreachable(now, nodes_.at(*id), reason);
 }
 
 void Controller::node_unreachable(Time now, Node& node, const std::string& why) {
   node.connected = false;
   node.since = now;
   lease_watch_.lost(node.id);
-  log_node(now, node, "out of reach", why);
+  out_.node_event(now, node, "out of reach", why);
   publish_node(node);
   timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node.id.value, 0});
-  for (JobId id : jobs_on_[node.id]) {
+  for (JobId id : placements_.on(node.id)) {
     Job& job = jobs_.at(id);
     job.placed()->unreachable.insert(node.id);
     if (const model::Contract& contract = job.placed()->contract; contract.has_lease())
@@ -322,11 +310,11 @@ void Controller::arm_beat(Time now, NodeId id) {
 }
 
 void Controller::node_silence_due(Time now, NodeId id, Time due) {
-  const auto it = nodes_.find(id);
-  if (it == nodes_.end() || !it->second.connected || next_beat_[id] != due) return;
-  if (it->second.last_seen + settings_.node_timeout <= now) {
-    const LinkId link = link_of_.at(id);
-    effects_.out.push_back(CloseLink{link, "nothing heard of it for too long"});
+  const Node* node = nodes_.find(id);
+  if (node == nullptr || !node->connected || next_beat_[id] != due) return;
+  if (node->last_seen + settings_.node_timeout <= now) {
+    const LinkId link = *nodes_.link_of(id);
+    out_.send(CloseLink{link, "nothing heard of it for too long"});
     return on_node_gone(now, link, "nothing heard of it for " + base::format_duration(settings_.node_timeout));
   }
   // A node that was answered meanwhile has had its sign of life.
@@ -338,15 +326,15 @@ std::vector<LinkId> Controller::silent_links(Time now) const {
   std::vector<LinkId> out;
   timers_.each_due(now, [&](const Timer& timer) {
     if (timer.kind != TimerKind::kNodeBeat && timer.kind != TimerKind::kNodeSilence) return;
-    const auto link = link_of_.find(NodeId(static_cast<uint32_t>(timer.id)));
-    if (link != link_of_.end() && nodes_.at(link->first).last_seen + settings_.node_timeout <= now)
-      out.push_back(link->second);
+    const NodeId id(static_cast<uint32_t>(timer.id));
+    const auto link = nodes_.link_of(id);
+    if (link && nodes_.at(id).last_seen + settings_.node_timeout <= now) out.push_back(*link);
   });
   return out;
 }
 
 void Controller::on_heard(Time now, LinkId link) {
-  if (const auto it = links_.find(link); it != links_.end()) nodes_.at(it->second).last_seen = now;
+  if (const auto id = nodes_.node_of(link)) nodes_.at(*id).last_seen = now;
 }
 
 /// Judges those whose deadline lies behind what has been heard.
@@ -360,11 +348,11 @@ void Controller::absent_due(Time now) {
 }
 
 void Controller::node_down_due(Time now, NodeId id) {
-  const auto it = nodes_.find(id);
-  if (it == nodes_.end() || it->second.connected) return;
-  const Time due = std::max(it->second.since, turned_away_) + settings_.node_timeout;
+  const Node* node = nodes_.find(id);
+  if (node == nullptr || node->connected) return;
+  const Time due = std::max(node->since, turned_away_) + settings_.node_timeout;
   if (due > now) {
-    if (it->second.since + settings_.node_timeout <= now) timers_.set({due, TimerKind::kNodeDown, id.value, 0});
+    if (node->since + settings_.node_timeout <= now) timers_.set({due, TimerKind::kNodeDown, id.value, 0});
     return;
   }
   if (due > heard_until_) {
@@ -372,25 +360,25 @@ void Controller::node_down_due(Time now, NodeId id) {
     return timers_.set({now, TimerKind::kArrivals, 0, 0});
   }
   // It was waited for since the start (can_make_room); now that it is not, the scheduler decides anew.
-  if (it->second.since <= boot_) publish_node(it->second);
-  if (jobs_on_[id].empty() || !settings_.has_fence) return;
-  log_node(now, it->second, "fencing", "out of reach with jobs on it");
-  effects_.out.push_back(Fence{it->second.config.name, it->second.since});
+  if (node->since <= boot_) publish_node(*node);
+  if (placements_.on(id).empty() || !settings_.has_fence) return;
+  out_.node_event(now, *node, "fencing", "out of reach with jobs on it");
+  out_.send(Fence{node->config.name, node->since});
   timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, id.value, 0});
 }
 
 void Controller::on_fenced(Time now, const std::string& name, Time since, bool is_dead, const std::string& detail) {
-  Node* node = find_node(name);
+  Node* node = nodes_.find(name);
   if (node == nullptr) return;
-  if (!is_dead) return log_node(now, *node, "fencing failed", base::printable(detail, 1000));
+  if (!is_dead) return out_.node_event(now, *node, "fencing failed", base::printable(detail, 1000));
   if (node->connected || node->since != since) return;
   node_dead(now, *node, "node " + name + " was fenced");
 }
 
 void Controller::node_dead(Time now, Node& node, const std::string& why) {
-  log_node(now, node, "dead", why);
+  out_.node_event(now, node, "dead", why);
   for (const uint32_t job : held_.jobs_on(node.config.name)) held_may_run(node, job, false);
-  const std::set<JobId> lost = jobs_on_[node.id];
+  const std::set<JobId> lost = placements_.on(node.id);
   for (JobId id : lost) node_lost_job(now, jobs_.at(id), node.id, why);
 }
 
@@ -412,7 +400,7 @@ void Controller::lease_over_due(Time now, Job& job, NodeId node) {
       timers_.set({now + left, TimerKind::kLeaseOver, id.value, attempt, node_id});
       continue;
     }
-    Job* still = find_job(id);
+    Job* still = jobs_.find(id);
     if (still == nullptr || still->placed() == nullptr) return;
     node_lost_job(now, *still, node_id, lease_over_on(lost.config.name, "the node is out of reach"),
                   model::EndReason::kLeaseExpired);

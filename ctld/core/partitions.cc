@@ -25,16 +25,10 @@ void Controller::publish_partition(const model::Partition& p) {
   sched::PartitionFacts facts = sched::facts_of(p);
   if (facts.consolidate == model::Consolidate::kDefault) facts.consolidate = settings_.consolidate;
   if (facts.grace) facts.grace = std::max(*facts.grace, base::seconds(1));
-  empty_.reset();
   ledger_.set_partition(facts);
-  emit(sched::PartitionSet{facts});
 }
 
-void Controller::withdraw_partition(const std::string& name) {
-  empty_.reset();
-  ledger_.remove_partition(name);
-  emit(sched::PartitionRemoved{name});
-}
+void Controller::withdraw_partition(const std::string& name) { ledger_.remove_partition(name); }
 
 /// One that a command made: what was said of it, over the cluster's defaults.
 Partition Controller::over_defaults(const Partition& own, const model::KeyNames& said) const {
@@ -49,8 +43,8 @@ Status Controller::check_partition_values(Partition& p) const {
   GW_TRY_STATUS(settle_partition_row(p));
   if (p.nodes.empty()) return base::invalid("a partition needs nodes", "add Nodes=LIST");
   for (const std::string& node : p.nodes)
-    if (!node_ids_.contains(node))
-      return tl::unexpected(invalid_name(ErrorCode::kNotFound, "node name", node, node_names()));
+    if (!nodes_.contains(node))
+      return tl::unexpected(invalid_name(ErrorCode::kNotFound, "node name", node, nodes_.names()));
   std::vector<std::string> named = p.allow_qos;
   if (!p.default_qos.empty()) named.push_back(p.default_qos);
   for (const std::string& qos : named)
@@ -76,7 +70,7 @@ void Controller::store_partition(const Partition& p) {
     origin.set_by_uid(said.uid);
     origin.set_at_us(said.at.us);
   }
-  effects_.writes.push_back(store::PutPartition{p.name, row.SerializeAsString()});
+  out_.write(store::PutPartition{p.name, row.SerializeAsString()});
 }
 
 void Controller::keep_partition(Time now, const Caller& caller, const Partition& p, const model::KeyNames& keys,
@@ -93,7 +87,7 @@ void Controller::keep_partition(Time now, const Caller& caller, const Partition&
   if (made != made_partitions_.end()) made->second = p;
   publish_partition(p);
   store_partition(p);
-  log_event(now, fmt::format("partition {}", what), p.name + " by " + caller.user, caller.uid);
+  out_.event(now, fmt::format("partition {}", what), p.name + " by " + caller.user, caller.uid);
 }
 
 namespace {
@@ -110,7 +104,7 @@ model::KeyNames said_in(const wire::Partition& w, const Partition& p) {
 
 void Controller::create_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   auto given = wire::from_wire(request.create_partition().partition());
-  if (!given) return reply_error(conn, request.id(), given.error());
+  if (!given) return out_.refuse(conn, request.id(), given.error());
   const model::KeyNames keys = said_in(request.create_partition().partition(), *given);
   Partition p = over_defaults(*given, keys);
   Status done = base::check_name(p.name);
@@ -118,7 +112,7 @@ void Controller::create_partition(Time now, ConnId conn, const Caller& caller, c
     done = base::fail(ErrorCode::kConflict, "partition " + p.name + " exists already",
                       "change it with: gcontrol update PartitionName=" + p.name);
   if (done) done = check_partition_values(p);
-  if (!done) return reply_error(conn, request.id(), done.error());
+  if (!done) return out_.refuse(conn, request.id(), done.error());
   gone_partitions_.erase(p.name);
   made_partitions_[p.name] = p;
   said_.erase(p.name);
@@ -131,16 +125,16 @@ void Controller::create_partition(Time now, ConnId conn, const Caller& caller, c
 void Controller::delete_partition(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const std::string& name = request.delete_partition().name();
   if (!partitions_.contains(name))
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        invalid_name(ErrorCode::kNotFound, "partition name", name, keys_of(partitions_)));
   size_t count = 0;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     const bool waits = job.waiting() != nullptr && std::find(job.spec.partitions.begin(), job.spec.partitions.end(),
                                                              name) != job.spec.partitions.end();
     count += waits || (job.placed() != nullptr && job.placed()->partition == name);
   }
   if (count > 0)
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {ErrorCode::kConflict, fmt::format("partition {} has {}", name, base::counted(count, "job")),
          "set it to DRAIN and let them end, or move those that wait: gcontrol update JobId=ID Partition=OTHER"});
@@ -152,8 +146,8 @@ void Controller::delete_partition(Time now, ConnId conn, const Caller& caller, c
   wire::Partition row;
   row.set_name(name);
   row.set_is_gone(true);
-  effects_.writes.push_back(store::PutPartition{name, row.SerializeAsString()});
-  log_event(now, "partition deleted", name + " by " + caller.user, caller.uid);
+  out_.write(store::PutPartition{name, row.SerializeAsString()});
+  out_.event(now, "partition deleted", name + " by " + caller.user, caller.uid);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -201,12 +195,12 @@ void Controller::update_partition(Time now, ConnId conn, const Caller& caller, c
   const wire::UpdatePartitionRequest& u = request.update_partition();
   const auto it = partitions_.find(u.name());
   if (it == partitions_.end())
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        invalid_name(ErrorCode::kNotFound, "partition name", u.name(), keys_of(partitions_)));
   Partition p = it->second;
   const auto keys = change_partition(p, u);
-  if (!keys) return reply_error(conn, request.id(), keys.error());
-  if (const Status fits = check_partition_values(p); !fits) return reply_error(conn, request.id(), fits.error());
+  if (!keys) return out_.refuse(conn, request.id(), keys.error());
+  if (const Status fits = check_partition_values(p); !fits) return out_.refuse(conn, request.id(), fits.error());
   keep_partition(now, caller, p, *keys, "updated");
   wire::ApiReply out;
   out.mutable_ok();

@@ -40,7 +40,7 @@ uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
 /// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
 bool Controller::can_take_anybody(Time now) const {
   const bool are_all_there =
-      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node.second.connected; });
+      std::all_of(nodes_.all().begin(), nodes_.all().end(), [](const auto& node) { return node.second.connected; });
   return are_all_there || now >= boot_ + settings_.node_timeout;
 }
 
@@ -53,11 +53,10 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
   return std::all_of(group.decisions.begin(), group.decisions.end(), [this](const sched::Decision& d) {
     const auto* victim = std::get_if<sched::Preempt>(&d);
     if (victim == nullptr) return true;
-    const auto job = jobs_.find(victim->beneficiary);
-    if (!store_fault_.empty() || job == jobs_.end()) return false;
-    if (stands_still(job->second)) return !job->second.placed()->suspension->is_held;
-    return job->second.waiting() != nullptr && !job->second.is_held() &&
-           job->second.waiting()->reason == WaitReason::kNone;
+    const model::Job* job = jobs_.find(victim->beneficiary);
+    if (!store_fault_.empty() || job == nullptr) return false;
+    if (stands_still(*job)) return !job->placed()->suspension->is_held;
+    return job->waiting() != nullptr && !job->is_held() && job->waiting()->reason == WaitReason::kNone;
   });
 }
 
@@ -65,19 +64,19 @@ bool Controller::can_make_room(Time now, const sched::Group& group) const {
 /// nodes are back; the scheduler says it once, so it is kept until then.
 void Controller::tell_moves(Time now) {
   std::erase_if(told_moves_, [this](const auto& told) {
-    const auto job = jobs_.find(told.first);
-    return job == jobs_.end() || job->second.waiting() == nullptr;
+    const model::Job* job = jobs_.find(told.first);
+    return job == nullptr || job->waiting() == nullptr;
   });
   if (found_moves_.empty() || !can_take_anybody(now) || !store_fault_.empty()) return;
   for (const sched::WouldMove& moves : std::exchange(found_moves_, {})) tell_move(now, moves);
 }
 
 void Controller::tell_move(Time now, const sched::WouldMove& found) {
-  const Job* job = find_job(found.job);
+  const Job* job = jobs_.find(found.job);
   if (job == nullptr || job->waiting() == nullptr || job->is_held()) return;
   std::vector<std::string> moves;
   for (const sched::WouldMove::Move& move : found.moves) {
-    const Job* mover = find_job(move.job);
+    const Job* mover = jobs_.find(move.job);
     if (mover == nullptr || mover->placed() == nullptr) return;  // it ended while the plan was made
     moves.push_back(fmt::format("job {} from {} to {}", move.job.value,
                                 base::compress_hostlist(mover->placed()->allocation.node_names()),
@@ -87,33 +86,34 @@ void Controller::tell_move(Time now, const sched::WouldMove& found) {
                                        base::compress_hostlist(found.nodes), base::join(moves, "; "));
   std::set<std::string>& told = told_moves_[found.job];
   if (told.size() >= kMostTold || !told.insert(text).second) return;
-  log_job(now, *job, "would move", text);
-  note(fmt::format("job {} {}", found.job.value, text));
+  out_.job_event(now, *job, "would move", text);
+  out_.note(fmt::format("job {} {}", found.job.value, text));
 }
 
 /// What others leave for a job is its own, also after a restart.
 void Controller::keep_for(Time now, const sched::Claim& claim) {
-  Job* job = find_job(claim.job);
+  Job* job = jobs_.find(claim.job);
   if (job == nullptr) return;
   const model::Claim kept{claim.partition, claim.allocation, claim.when};
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
     if (job->state != JobState::kCompleting && !stands_still(*job)) return;
     job->placed()->moves_to = kept;
-    save(*job);
-    emit(sched::ClaimSet{claim});
+    rows_.job(*job);
+    feed_.tell(sched::ClaimSet{claim});
     return;
   }
   if (job->waiting() == nullptr) return;
   job->waiting()->claim = kept;
-  save(*job);
-  log_job(now, *job, "claimed", fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
-  emit(sched::ClaimSet{claim});
+  rows_.job(*job);
+  out_.job_event(now, *job, "claimed",
+                 fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
+  feed_.tell(sched::ClaimSet{claim});
 }
 
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or stand still.
 void Controller::preempt(Time now, const sched::Preempt& victim) {
-  Job* job = find_job(victim.job);
-  if (const auto whole = gang_of_.find(victim.job); whole != gang_of_.end()) job = find_job(whole->second);
+  Job* job = jobs_.find(victim.job);
+  if (const auto whole = placements_.job_of(victim.job)) job = jobs_.find(*whole);
   if (job == nullptr) return;
   if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(now, victim);
   if (victim.job == job->id && stands_still(*job)) return;  // decided before it stood still
@@ -122,7 +122,7 @@ void Controller::preempt(Time now, const sched::Preempt& victim) {
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
   if (victim.is_suspended && suspend(now, *job, why, victim.grace)) return;
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
-  if (victim.is_move) emit(sched::JobMoved{job->id, now});
+  if (victim.is_move) feed_.tell(sched::JobMoved{job->id, now});
   const bool had_grace = stands_still(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
   outcome.grace = had_grace ? Duration{} : victim.grace;
   outcome.ended = now;
@@ -174,7 +174,7 @@ void Controller::take_exit_as_saved(Job& job, const Outcome& reported) {
   for (Job* other : siblings(job)) {  // the script is that of all components
     if (other->placed() == nullptr) continue;
     other->placed()->saved = std::max(other->placed()->saved, reported.ended);
-    save(*other);
+    rows_.job(*other);
   }
 }
 
@@ -189,7 +189,7 @@ void Controller::count_preemption(Time now, Job& job, const Outcome& outcome) {
   const uint64_t lost = unsaved_gpu_ms(placed, outcome.ended);
   count_preempted_run(job, lost);
   if (placed.allocation.total_gpus() > 0 && placed.started)
-    log_job(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
+    out_.job_event(now, job, "preempted", fmt::format("{:.1f} GPU-seconds of its work are lost", double(lost) / 1e3));
 }
 
 /// A run that was suspended, and ends after all, counts once.
@@ -201,8 +201,8 @@ void Controller::count_preempted_run(Job& job, uint64_t lost) {
   PreemptionFigures& figures = preemptions_[job.spec.qos];
   figures.count += is_counted ? 0 : 1;
   figures.lost_gpu_ms += lost;
-  effects_.writes.push_back(store::PutMeta{std::string(kMetaPrefix) + job.spec.qos,
-                                           fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});
+  out_.write(store::PutMeta{std::string(kMetaPrefix) + job.spec.qos,
+                            fmt::format("{} {}", figures.count, figures.lost_gpu_ms)});
 }
 
 void Controller::restore_preemptions(const store::Snapshot& snapshot, Time now) {

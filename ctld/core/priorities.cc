@@ -31,7 +31,7 @@ void Controller::show_priority(const sched::OrderFacts& facts, const model::Job&
     return;
   }
   const model::Job& ranked = leader_of(job);
-  if (!in_line_.contains(ranked.id) || job.waiting() == nullptr) return;  // a suspended job is in line, too
+  if (!feed_.has_queued(ranked.id) || job.waiting() == nullptr) return;  // a suspended job is in line, too
   const sched::PendingJob pending = pending_of(ranked);
   shown.mutable_status()->mutable_waiting()->set_priority(
       shown_priority(pending, order().parts(pending, facts.context())));
@@ -47,7 +47,7 @@ void Controller::describe_priority(const sched::OrderFacts& facts, const model::
   out.set_account(job.spec.account);
   out.set_partition(base::join(job.spec.partitions, ","));
   out.set_qos(job.spec.qos);
-  out.set_tier(sched::best_tier(ledger_, pending));
+  out.set_tier(sched::best_tier(ledger_.capacity(), pending));
   out.set_submitted_priority(pending.priority);
   out.set_priority(shown_priority(pending, parts));
   out.set_score(order().score(pending, facts.context()));
@@ -69,11 +69,11 @@ void Controller::describe_order(const sched::OrderFacts& facts, wire::ListPriori
 
 void Controller::list_priorities(Time now, ConnId conn, const wire::ApiRequest& request) {
   auto fill = [this, cursor = JobCursor(request.list_priorities().filter())](Time at, ListPiece& piece) mutable {
-    const sched::OrderFacts facts(at, ledger_, told_use_);
+    const sched::OrderFacts facts(at, ledger_.capacity(), usage_.told_users());
     wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
     list.set_now_us(at.us);
-    while (const model::Job* job = cursor.next(jobs_, piece)) {
-      if (!in_line_.contains(job->id)) continue;
+    while (const model::Job* job = cursor.next(jobs_.all(), piece)) {
+      if (!feed_.has_queued(job->id)) continue;
       wire::JobPriority& out = *list.add_jobs();
       describe_priority(facts, *job, out);
       piece.added(out.ByteSizeLong());

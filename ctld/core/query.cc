@@ -29,7 +29,7 @@ std::vector<JobId> Controller::select(const wire::JobFilter& filter, std::vector
   JobCursor cursor(filter);
   while (!cursor.is_done()) {
     ListPiece all;
-    while (const model::Job* job = cursor.next(jobs_, all)) out.push_back(job->id);
+    while (const model::Job* job = cursor.next(jobs_.all(), all)) out.push_back(job->id);
     for (uint32_t id : cursor.take_unknown())
       if (unknown != nullptr) unknown->push_back(id);
   }
@@ -37,23 +37,23 @@ std::vector<JobId> Controller::select(const wire::JobFilter& filter, std::vector
 }
 
 void Controller::begin_list(Time now, ConnId conn, uint64_t request_id, Listings::Fill fill) {
-  const base::Status begun = listings_.begin(now, conn, request_id, std::move(fill), effects_);
-  if (!begun) reply_error(conn, request_id, begun.error());
+  const base::Status begun = listings_.begin(now, conn, request_id, std::move(fill), out_);
+  if (!begun) out_.refuse(conn, request_id, begun.error());
 }
 
 void Controller::on_piece_taken(Time now, ConnId conn, uint64_t request_id) {
-  if (store_fault_.empty()) return listings_.go_on(now, conn, request_id, effects_);
-  listings_.fail(conn, request_id, store_error(), effects_);
+  if (store_fault_.empty()) return listings_.go_on(now, conn, request_id, out_);
+  listings_.fail(conn, request_id, store_error(), out_);
 }
 
 void Controller::list_jobs(Time now, ConnId conn, const wire::ApiRequest& request) {
   wire::JobFilter filter = request.list_jobs().filter();
   add_components_of_leaders(filter);
   begin_list(now, conn, request.id(), [this, cursor = JobCursor(std::move(filter))](Time at, ListPiece& piece) mutable {
-    const sched::OrderFacts facts(at, ledger_, told_use_);
+    const sched::OrderFacts facts(at, ledger_.capacity(), usage_.told_users());
     wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
     list.set_now_us(at.us);
-    while (const model::Job* job = cursor.next(jobs_, piece)) {
+    while (const model::Job* job = cursor.next(jobs_.all(), piece)) {
       wire::Job& out = *list.add_jobs();
       out = job_to_wire(*job);
       show_priority(facts, *job, out);
@@ -77,20 +77,20 @@ void Controller::show_job(Time now, ConnId conn, const Caller& caller, const wir
   read.reader_is_admin = is_admin(settings_, caller);
   read.reply.set_id(request.id());
   read.reply.mutable_show_job()->set_now_us(now.us);
-  if (const model::Job* job = find_job(JobId(q.id()))) {
+  if (const model::Job* job = jobs_.find(JobId(q.id()))) {
     if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(caller, *job)))
-      return reply_error(conn, request.id(), denied_job(*job));
+      return out_.refuse(conn, request.id(), denied_job(*job));
     *read.reply.mutable_show_job()->mutable_job() = job_to_wire(*job);
-    show_priority({now, ledger_, told_use_}, *job, *read.reply.mutable_show_job()->mutable_job());
-    if (!q.history() && !q.script() && !q.environment()) return reply(conn, request.id(), std::move(read.reply));
+    show_priority({now, ledger_.capacity(), usage_.told_users()}, *job, *read.reply.mutable_show_job()->mutable_job());
+    if (!q.history() && !q.script() && !q.environment()) return out_.reply(conn, request.id(), std::move(read.reply));
   }
-  effects_.out.push_back(std::move(read));
+  out_.send(std::move(read));
 }
 
 void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const JobId id(request.wait_job().id());
-  const model::Job* job = find_job(id);
-  if (job == nullptr) return reply_error(conn, request.id(), no_such_job(id));
+  const model::Job* job = jobs_.find(id);
+  if (job == nullptr) return out_.refuse(conn, request.id(), no_such_job(id));
   const bool until_started = request.wait_job().until_started();
   const bool has_ended = model::is_end(job->state);
   if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) attend(conn, *job);
@@ -100,7 +100,7 @@ void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequ
     const auto waits =
         std::count_if(waiters_.begin(), waiters_.end(), [&](const auto& w) { return w.second.conn == conn; });
     if (waits >= kMostWaits)
-      return reply_error(conn, request.id(),
+      return out_.refuse(conn, request.id(),
                          {base::ErrorCode::kInvalid, "this connection waits for 100 jobs already", ""});
     waiters_.emplace(id, Waiter{conn, request.id(), until_started});
     return;
@@ -108,15 +108,15 @@ void Controller::wait_job(ConnId conn, const Caller& caller, const wire::ApiRequ
   wire::ApiReply out;
   *out.mutable_wait_job()->mutable_job() = job_to_wire(*job);
   out.mutable_wait_job()->set_cluster(settings_.cluster);
-  reply(conn, request.id(), std::move(out));
+  out_.reply(conn, request.id(), std::move(out));
 }
 
 std::string Controller::node_state(Time now, const model::Node& node) const {
   const bool is_lost = !node.connected && node.since + settings_.node_timeout <= now;
-  const auto busy = jobs_on_.find(node.id);
-  const bool has_jobs = busy != jobs_on_.end() && !busy->second.empty();
+  const std::set<JobId>& jobs = placements_.on(node.id);
+  const bool has_jobs = !jobs.empty();
   const bool has_foreign = !foreign_.on(node.id).empty() || !held_.jobs_on(node.config.name).empty();
-  const sched::NodeAccount* account = ledger_.node(node.id);
+  const sched::NodeAccount* account = ledger_.capacity().node(node.id);
   std::string state;
   if (!node.topology && !node.connected)
     state = "UNKNOWN";
@@ -131,9 +131,8 @@ std::string Controller::node_state(Time now, const model::Node& node) const {
   else
     state = "MIXED";
   if (has_jobs && state != "DOWN") {
-    const bool all_completing = std::all_of(busy->second.begin(), busy->second.end(), [&](JobId id) {
-      return jobs_.at(id).state == model::JobState::kCompleting;
-    });
+    const bool all_completing = std::all_of(
+        jobs.begin(), jobs.end(), [&](JobId id) { return jobs_.at(id).state == model::JobState::kCompleting; });
     if (all_completing) state = "COMPLETING";
   }
   if (node.admin == model::NodeAdmin::kDrain || has_foreign) state += "+DRAIN";
@@ -154,23 +153,20 @@ wire::Node Controller::describe(Time now, const model::Node& node, bool with_top
     out.set_reason(fmt::format("may run {}, whose stored row is held aside", jobs));
     out.set_reason_user("gctld");
   }
-  const sched::NodeAccount& account = *ledger_.node(node.id);
+  const sched::NodeAccount& account = *ledger_.capacity().node(node.id);
   out.set_schedulable_mem_mb(account.facts.mem_mb);
   out.set_schedulable_cpus(account.facts.cores.size() * account.threads());
   base::IndexSet cores, gpus;
   uint32_t cpus = 0;
-  const auto busy = jobs_on_.find(node.id);
-  if (busy != jobs_on_.end()) {
-    for (JobId id : busy->second) {
-      out.add_jobs(id.value);
-      const model::NodeShare* share = share_on(jobs_.at(id), node.id);
-      if (share == nullptr) continue;
-      cores |= share->cores;
-      gpus |= share->gpus;
-      cpus += share->cpus;
-      for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
-        (*out.mutable_gpu_jobs())[g] = id.value;
-    }
+  for (JobId id : placements_.on(node.id)) {
+    out.add_jobs(id.value);
+    const model::NodeShare* share = share_on(jobs_.at(id), node.id);
+    if (share == nullptr) continue;
+    cores |= share->cores;
+    gpus |= share->gpus;
+    cpus += share->cpus;
+    for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
+      (*out.mutable_gpu_jobs())[g] = id.value;
   }
   out.set_alloc_cpus(cpus);
   out.set_alloc_mem_mb(account.held_mem_mb);
@@ -190,17 +186,17 @@ std::unordered_map<std::string, std::vector<std::string>> Controller::partitions
 void Controller::list_nodes(Time now, ConnId conn, const wire::ApiRequest& request) {
   const std::set<std::string> names(request.list_nodes().names().begin(), request.list_nodes().names().end());
   for (const std::string& name : names) {
-    if (find_node(name) != nullptr) continue;
-    return reply_error(
+    if (nodes_.find(name) != nullptr) continue;
+    return out_.refuse(
         conn, request.id(),
-        {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", name_hint(name, node_names())});
+        {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found", name_hint(name, nodes_.names())});
   }
   const bool topology = request.list_nodes().topology();
   auto fill = [this, names, topology, last = NodeId(), partitions = partitions_of_nodes()](Time at,
                                                                                            ListPiece& piece) mutable {
     wire::ListNodesReply& list = *piece.reply.mutable_list_nodes();
     list.set_now_us(at.us);
-    for (auto it = nodes_.upper_bound(last); it != nodes_.end(); ++it) {
+    for (auto it = nodes_.all().upper_bound(last); it != nodes_.all().end(); ++it) {
       if (piece.is_full()) return false;
       last = it->first;
       piece.looked_at();
@@ -219,8 +215,8 @@ void Controller::list_nodes(Time now, ConnId conn, const wire::ApiRequest& reque
 
 wire::Partition Controller::show_partition(const model::Partition& p, bool is_effective) const {
   wire::Partition shown = is_effective ? describe_effective(p) : describe_partition(p);
-  for (NodeId id : ledger_.partition_nodes(p.name)) {
-    const sched::NodeAccount& account = *ledger_.node(id);
+  for (NodeId id : ledger_.capacity().partition_nodes(p.name)) {
+    const sched::NodeAccount& account = *ledger_.capacity().node(id);
     shown.set_total_nodes(shown.total_nodes() + 1);
     shown.set_total_cpus(shown.total_cpus() + account.facts.cores.size() * account.threads());
     shown.set_total_gpus(shown.total_gpus() + account.facts.gpus.size());
@@ -234,7 +230,7 @@ void Controller::list_partitions(Time now, ConnId conn, const wire::ApiRequest& 
   const std::set<std::string> names(request.list_partitions().names().begin(), request.list_partitions().names().end());
   for (const std::string& name : names) {
     if (partitions_.contains(name)) continue;
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kNotFound, "partition " + base::printable(name) + " not found",
                         name_hint(name, keys_of(partitions_))});
   }
@@ -269,7 +265,7 @@ void Controller::show_config(Time now, ConnId conn, const wire::ApiRequest& requ
   for (const auto& [name, qos] : book_.qos) *config.add_qos() = wire::to_wire(qos);
   // Jobs may name the default one although it is not in the tree.
   if (!book_.qos.contains(settings_.default_qos)) config.add_qos()->set_name(settings_.default_qos);
-  reply(conn, request.id(), std::move(out));
+  out_.reply(conn, request.id(), std::move(out));
 }
 
 void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
@@ -279,20 +275,20 @@ void Controller::ping(Time now, ConnId conn, const wire::ApiRequest& request) {
   p.set_cluster(settings_.cluster);
   p.set_now_us(now.us);
   p.set_boot_us(boot_.us);
-  p.set_epoch(epoch_);
-  p.set_nodes(nodes_.size());
-  p.set_nodes_up(link_of_.size());
+  p.set_epoch(feed_.epoch());
+  p.set_nodes(nodes_.all().size());
+  p.set_nodes_up(nodes_.connected());
   p.set_held_aside(held_.rows().size());
   p.set_store_state(store_fault_.empty() ? "ok" : store_fault_);
   uint64_t running = 0, pending = 0;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     running += model::is_active(job.state);
     pending += job.state == model::JobState::kPending;
   }
   p.set_running(running);
   p.set_pending(pending);
   out.set_id(request.id());
-  effects_.out.push_back(Reply{conn, std::move(out), /*at_once=*/true});
+  out_.send(Reply{conn, std::move(out), /*at_once=*/true});
 }
 
 }  // namespace gw::ctld

@@ -68,18 +68,19 @@ std::string moved(std::string qos, const wire::ChangeQuotasRequest& request) {
 std::vector<std::string> Controller::effects_of(const QuotaBook& after,
                                                 const wire::ChangeQuotasRequest& request) const {
   Use old_use(book_.tree()), new_use(after.tree());
-  for (const auto& [id, holding] : ledger_.holdings()) {
-    const auto gang = gang_of_.find(id);
-    const auto job = jobs_.find(gang == gang_of_.end() ? id : gang->second);
-    if (job == jobs_.end() || job->second.state == model::JobState::kCompleting) continue;
-    const model::Allocation held = ledger_.allocation_of(id);
-    const std::string& qos = job->second.spec.qos;
-    const bool is_piece = gang != gang_of_.end();
-    const bool is_takeable = !is_piece && pending_of(job->second).preemptible;
+  for (const auto& [id, holding] : ledger_.capacity().holdings()) {
+    const auto gang = placements_.job_of(id);
+    const model::Job* job = jobs_.find(gang.value_or(id));
+    if (job == nullptr || job->state == model::JobState::kCompleting) continue;
+    const model::Allocation held = ledger_.capacity().allocation_of(id);
+    const std::string& qos = job->spec.qos;
+    const bool is_piece = gang.has_value();
+    const bool is_takeable = !is_piece && pending_of(*job).preemptible;
     for (Use* use : {&old_use, &new_use}) {
       const uint32_t leaf = use->tree.leaf_of(use == &old_use ? qos : moved(qos, request));
-      use->tally.start(use->tree, leaf,
-                       is_piece ? use->tree.count_piece(held, ledger_) : use->tree.count(held, ledger_), true);
+      use->tally.start(
+          use->tree, leaf,
+          is_piece ? use->tree.count_piece(held, ledger_.capacity()) : use->tree.count(held, ledger_.capacity()), true);
       if (is_takeable) use->takeable[leaf].push_back(id);
     }
   }

@@ -58,8 +58,8 @@ void Controller::publish_quotas() {
   for (Qos& qos : tree)
     if (qos.grace) qos.grace = std::max(*qos.grace, base::seconds(1));
   if (tree != quotas_) {
-    emit(sched::QosSet{tree});
-    quota_epoch_ = epoch_;
+    feed_.tell(sched::QosSet{tree});
+    quota_epoch_ = feed_.epoch();
   }
   quotas_ = std::move(tree);
 }
@@ -69,7 +69,7 @@ void Controller::restore_quotas(const store::Snapshot& snapshot, Time now) {
       std::any_of(snapshot.meta.begin(), snapshot.meta.end(), [](const auto& m) { return m.name == kSeeded; });
   if (!is_seeded) {
     save_quotas({}, book_);
-    effects_.writes.push_back(store::PutMeta{kSeeded, "1"});
+    out_.write(store::PutMeta{kSeeded, "1"});
     return;
   }
   QuotaBook stored;
@@ -101,23 +101,23 @@ void Controller::save_quotas(const QuotaBook& before, const QuotaBook& after) {
   for (const auto& [name, qos] : after.qos) {
     const auto old = before.qos.find(name);
     if (old == before.qos.end() || old->second != qos)
-      effects_.writes.push_back(store::PutQos{name, wire::to_wire(qos).SerializeAsString()});
+      out_.write(store::PutQos{name, wire::to_wire(qos).SerializeAsString()});
   }
   for (const auto& [name, qos] : before.qos)
-    if (!after.qos.contains(name)) effects_.writes.push_back(store::DropQos{name});
+    if (!after.qos.contains(name)) out_.write(store::DropQos{name});
   for (const auto& [name, user] : after.users) {
     const auto old = before.users.find(name);
     if (old == before.users.end() || old->second != user)
-      effects_.writes.push_back(store::PutQuotaUser{name, to_wire(user).SerializeAsString()});
+      out_.write(store::PutQuotaUser{name, to_wire(user).SerializeAsString()});
   }
   for (const auto& [name, user] : before.users)
-    if (!after.users.contains(name)) effects_.writes.push_back(store::DropQuotaUser{name});
+    if (!after.users.contains(name)) out_.write(store::DropQuotaUser{name});
 }
 
 /// What the nodes of the configuration have, usable or not; empty while a node has never been heard of.
 model::Amounts Controller::configured_amounts() const {
   model::Amounts out;
-  for (const auto& [id, node] : nodes_) {
+  for (const auto& [id, node] : nodes_.all()) {
     if (!node.topology) return {};
     out["node"] += 1;
     out["cpu"] += node.topology->cores.size() * node.topology->threads_per_core();
@@ -128,31 +128,15 @@ model::Amounts Controller::configured_amounts() const {
   return out;
 }
 
-size_t Controller::jobs_of(const std::string& qos) const {
-  const auto of_users = submitted_.find(qos);
-  if (of_users == submitted_.end()) return 0;
-  size_t count = 0;
-  for (const auto& [uid, jobs] : of_users->second) count += jobs;
-  return count;
-}
-
-void Controller::count_submitted(const model::Job& job, int change) {
-  uint32_t& count = submitted_[job.spec.qos][job.spec.uid];
-  count += static_cast<uint32_t>(change);
-  if (count != 0) return;
-  submitted_[job.spec.qos].erase(job.spec.uid);
-  if (submitted_[job.spec.qos].empty()) submitted_.erase(job.spec.qos);
-}
-
 /// The scheduler weighs what runs by what it was told of it: something of that is another now.
 void Controller::tell_of_running(const model::Job& job) {
-  if (ledger_.holdings().contains(job.id))
-    emit(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
+  if (ledger_.capacity().holdings().contains(job.id))
+    feed_.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (job.placed() == nullptr) return;
   for (const auto& [node, piece] : job.placed()->pieces)
-    if (const auto* part = share_on(job, node); part != nullptr && gang_of_.contains(piece.id))
-      emit(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(
-                                               sched::piece_of(pending_of(job), piece.id, part->tasks))});
+    if (const auto* part = share_on(job, node); part != nullptr && placements_.job_of(piece.id))
+      feed_.tell(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(
+                                                     sched::piece_of(pending_of(job), piece.id, part->tasks))});
 }
 
 /// Gives a job another QOS, whatever it does.
@@ -161,18 +145,15 @@ void Controller::move_to_qos(Time now, model::Job& job, const std::string& to) {
   int64_t rate = 0;
   if (job.placed() != nullptr)
     for (const model::NodeShare& share : held_by(job).shares)
-      if (jobs_on_[share.node].contains(job.id)) rate += sched::usage_rate(share);
+      if (placements_.is_on(share.node, job.id)) rate += sched::usage_rate(share);
   if (rate != 0) charge(now, job, -rate);
-  count_submitted(job, -1);
-  if (job.spec.account == job.spec.qos) job.spec.account = to;
-  job.spec.qos = to;
-  quota_epoch_ = epoch_ + 1;  // what follows tells the scheduler
-  count_submitted(job, 1);
+  jobs_.change_qos(job, to);
+  quota_epoch_ = feed_.epoch() + 1;  // what follows tells the scheduler
   if (rate != 0) charge(now, job, rate);
   if (job.waiting() != nullptr) consider(now, job);
   if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->holder) tell_of_suspended(job);
   tell_of_running(job);
-  effects_.writes.push_back(store::PutJob{row_of(job, true)});
+  rows_.job_and_spec(job);
 }
 
 /// Jobs of deleted QOS go where the request says. Error: there are some, and it says nothing.
@@ -182,7 +163,7 @@ Status Controller::check_moves(const wire::ChangeQuotasRequest& request, const Q
     if (change.what() == wire::QuotaChange::kDelete && !change.is_user()) targets[change.name()] = change.move_to();
   for (const auto& [name, qos] : book_.qos) {
     if (after.qos.contains(name)) continue;
-    const size_t jobs = jobs_of(name);
+    const size_t jobs = jobs_.submitted_to(name);
     const std::string& to = targets[name];
     if (!to.empty() && !after.qos.contains(to))
       return base::invalid(fmt::format("the jobs of QOS {} cannot move to QOS {}: it is deleted too", name, to));
@@ -217,12 +198,13 @@ Status check_partitions(const std::map<std::string, model::Partition>& partition
 void Controller::carry_out_moves(Time now, const Caller& caller, const wire::ChangeQuotasRequest& request) {
   for (const wire::QuotaChange& change : request.changes()) {
     if (change.what() != wire::QuotaChange::kDelete || change.is_user() || change.move_to().empty()) continue;
-    for (auto& [id, job] : jobs_) {
-      if (job.spec.qos != change.name() || model::is_end(job.state)) continue;
+    jobs_.each([&](model::Job& job) {
+      if (job.spec.qos != change.name() || model::is_end(job.state)) return;
       move_to_qos(now, job, change.move_to());
-      log_job(now, job, "updated",
-              fmt::format("moved from QOS {} to {} by {}", change.name(), change.move_to(), caller.user), caller.uid);
-    }
+      out_.job_event(now, job, "updated",
+                     fmt::format("moved from QOS {} to {} by {}", change.name(), change.move_to(), caller.user),
+                     caller.uid);
+    });
   }
 }
 
@@ -231,22 +213,22 @@ void Controller::change_quotas(Time now, ConnId conn, const Caller& caller, cons
   std::vector<std::string> lines;
   const QuotaAuthor author{caller, is_admin(settings_, caller)};
   auto after = changed(book_, wanted, author, {configured_amounts(), settings_.policy.grace}, lines);
-  if (!after) return reply_error(conn, request.id(), after.error());
+  if (!after) return out_.refuse(conn, request.id(), after.error());
   Status fits = check_moves(wanted, *after);
   if (fits) fits = check_partitions(partitions_, book_, *after);
-  if (!fits) return reply_error(conn, request.id(), fits.error());
+  if (!fits) return out_.refuse(conn, request.id(), fits.error());
   wire::ApiReply out;
   wire::ChangeQuotasReply& told = *out.mutable_change_quotas();
   for (const std::string& line : lines) told.add_changes(line);
   for (const std::string& line : effects_of(*after, wanted)) told.add_effects(line);
-  if (wanted.dry_run()) return reply(conn, request.id(), std::move(out));
+  if (wanted.dry_run()) return out_.reply(conn, request.id(), std::move(out));
   const QuotaBook before = std::exchange(book_, std::move(*after));
   save_quotas(before, book_);
   publish_quotas();
   carry_out_moves(now, caller, wanted);
   order_anew(now, before);
-  for (const std::string& line : lines) log_event(now, "quotas changed", line + " by " + caller.user, caller.uid);
-  note(fmt::format("quotas changed by {}: {}", caller.user, base::join(lines, "; ")));
+  for (const std::string& line : lines) out_.event(now, "quotas changed", line + " by " + caller.user, caller.uid);
+  out_.note(fmt::format("quotas changed by {}: {}", caller.user, base::join(lines, "; ")));
   reply_change(now, conn, caller, request, std::move(out));
 }
 
@@ -257,8 +239,9 @@ void Controller::order_anew(Time now, const QuotaBook& before) {
     if (const auto old = before.qos.find(name); old != before.qos.end() && old->second.priority != qos.priority)
       others.insert(name);
   if (others.empty()) return;
-  for (auto& [id, job] : jobs_)
+  jobs_.each([&](model::Job& job) {
     if (job.waiting() != nullptr && others.contains(job.spec.qos)) consider(now, job);
+  });
 }
 
 void Controller::list_quotas(Time now, ConnId conn, const wire::ApiRequest& request) {
@@ -268,19 +251,19 @@ void Controller::list_quotas(Time now, ConnId conn, const wire::ApiRequest& requ
   for (const auto& [name, user] : book_.users) *list.add_users() = to_wire(user);
   list.set_default_qos(settings_.default_qos);
   list.set_now_us(now.us);
-  reply(conn, request.id(), std::move(out));
+  out_.reply(conn, request.id(), std::move(out));
 }
 
 void Controller::ask_scheduler(ConnId conn, const wire::ApiRequest& request) {
   if (!request.has_explain_quota()) {
-    effects_.out.push_back(AskScheduler{conn, request});
+    out_.send(AskScheduler{conn, request});
     return;
   }
   wire::ApiRequest asked = request;
   wire::ExplainQuotaRequest& explain = *asked.mutable_explain_quota();
   const auto settle = [&](uint32_t id, std::string* qos) -> Status {
     if (id != 0) {
-      const model::Job* job = find_job(JobId(id));
+      const model::Job* job = jobs_.find(JobId(id));
       if (job == nullptr) return tl::unexpected(no_such_job(JobId(id)));
       *qos = job->spec.qos;
       return {};
@@ -290,8 +273,8 @@ void Controller::ask_scheduler(ConnId conn, const wire::ApiRequest& request) {
   };
   for (const Status& done :
        {settle(explain.taker_job(), explain.mutable_taker()), settle(explain.from_job(), explain.mutable_from())})
-    if (!done) return reply_error(conn, request.id(), done.error());
-  effects_.out.push_back(AskScheduler{conn, std::move(asked)});
+    if (!done) return out_.refuse(conn, request.id(), done.error());
+  out_.send(AskScheduler{conn, std::move(asked)});
 }
 
 }  // namespace gw::ctld

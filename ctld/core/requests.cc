@@ -15,56 +15,6 @@ using model::Job;
 using model::JobState;
 using model::Outcome;
 
-namespace {
-
-bool is_change(wire::ApiRequest::KindCase kind) {
-  using Kind = wire::ApiRequest;
-  switch (kind) {
-    case Kind::kSubmit:
-    case Kind::kCancel:
-    case Kind::kUpdateJob:
-    case Kind::kJobAction:
-    case Kind::kUpdateNode:
-    case Kind::kUpdatePartition:
-    case Kind::kReconfigure:
-    case Kind::kCreateReservation:
-    case Kind::kUpdateReservation:
-    case Kind::kDeleteReservation:
-    case Kind::kChangeQuotas:
-    case Kind::kCheckpointed:
-    case Kind::kCreatePartition:
-    case Kind::kDeletePartition:
-    case Kind::kSignalStep:
-    case Kind::kEndAllocation:
-    case Kind::kDeleteHeldAside:
-      return true;
-    case Kind::kListJobs:
-    case Kind::kShowJob:
-    case Kind::kWaitJob:
-    case Kind::kListNodes:
-    case Kind::kListPartitions:
-    case Kind::kListPriorities:
-    case Kind::kListReservations:
-    case Kind::kShowConfig:
-    case Kind::kPing:
-    case Kind::kBackup:
-    case Kind::kTakeSnapshot:
-    case Kind::kListQuotas:
-    case Kind::kShowShares:
-    case Kind::kExplainQuota:
-    case Kind::kCreateStep:  // asked again with the same key it gives the same step
-    case Kind::kTicket:
-    case Kind::kListSteps:
-    case Kind::kStepUsage:
-    case Kind::kListHeldAside:
-    case Kind::KIND_NOT_SET:
-      return false;
-  }
-  return false;
-}
-
-}  // namespace
-
 base::Error denied_job(const Job& job) {
   return {base::ErrorCode::kDenied,
           fmt::format("access denied to job {}: it belongs to {}", job.id.value, job.spec.user),
@@ -72,22 +22,23 @@ base::Error denied_job(const Job& job) {
 }
 
 void Controller::on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  const auto kind = request.kind_case();
-  const bool is_changing = is_change(kind) && !request.client_id().empty();
+  const wire::RequestRow& row = wire::row_of(request.kind_case());
+  const bool is_changing = row.effect == wire::Effect::kChanges && !request.client_id().empty();
   if (const base::Duration wait = wait_of(now, caller, request, is_changing); wait.us > 0)
     return refuse_for_now(conn, request.id(), wait);
-  if (kind == wire::ApiRequest::KIND_NOT_SET)
-    return reply_error(conn, request.id(),
+  if (row.grant == Grant::kNobody)
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kProtocol, "the controller does not know this kind of request",
                         "the command may be newer than the controller"});
-  const Grant grant = grant_of(kind);
   const Role role = is_admin(settings_, caller) ? Role::kAdmin : Role::kOther;
   // What concerns single jobs is asked again for each of them.
-  if (!is_allowed(grant, role) && grant != Grant::kOwnJobs)
-    return reply_error(conn, request.id(), {base::ErrorCode::kDenied, "permission denied", denial(grant)});
+  if (!is_allowed(row.grant, role) && row.grant != Grant::kOwnJobs)
+    return out_.refuse(conn, request.id(), {base::ErrorCode::kDenied, "permission denied", denial(row.grant)});
   if (is_changing && answer_again(conn, caller, request)) return;
-  if (!store_fault_.empty() && kind == wire::ApiRequest::kCancel) return cancel_unwritten(now, conn, caller, request);
-  if (!store_fault_.empty() && kind != wire::ApiRequest::kPing) return refuse_for_store(conn, request.id());
+  if (!store_fault_.empty() && row.while_unwritable == wire::WhileUnwritable::kStopsRuns)
+    return cancel_unwritten(now, conn, caller, request);
+  if (!store_fault_.empty() && row.while_unwritable == wire::WhileUnwritable::kRefused)
+    return refuse_for_store(conn, request.id());
   dispatch(now, conn, caller, request);
 }
 
@@ -98,10 +49,7 @@ base::Error Controller::store_error() const {
 
 /// While the state cannot be written nothing changes, and nothing is shown that a crash could take back.
 void Controller::refuse_for_store(ConnId conn, uint64_t request_id) {
-  wire::ApiReply out;
-  out.set_id(request_id);
-  *out.mutable_error() = wire::to_wire(store_error());
-  effects_.out.push_back(Reply{conn, std::move(out), /*at_once=*/true});
+  out_.refuse_at_once(conn, request_id, store_error());
 }
 
 std::set<uint32_t> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids) { return {ids.begin(), ids.end()}; }
@@ -109,11 +57,11 @@ std::set<uint32_t> job_ids(const google::protobuf::RepeatedField<uint32_t>& ids)
 /// What the shell carries out.
 void Controller::ask_shell(ConnId conn, const wire::ApiRequest& request) {
   if (request.has_reconfigure())
-    effects_.out.push_back(Reload{conn, request.id(), request.reconfigure().check_only()});
+    out_.send(Reload{conn, request.id(), request.reconfigure().check_only()});
   else if (request.has_backup())
-    effects_.out.push_back(MakeBackup{conn, request.id(), request.backup().path()});
+    out_.send(MakeBackup{conn, request.id(), request.backup().path()});
   else
-    effects_.out.push_back(TakeSnapshot{conn, request.id()});
+    out_.send(TakeSnapshot{conn, request.id()});
 }
 
 void Controller::dispatch(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -192,7 +140,7 @@ bool Controller::answer_lost(ConnId conn, const Caller& caller, const wire::ApiR
   if (held_.rows().empty()) return false;
   const std::string name = held_reply_name(caller.uid, request.client_id());
   if (held_.find(store::word_of(store::RowKind::kReply), name) == nullptr) return false;
-  reply_error(conn, request.id(),
+  out_.refuse(conn, request.id(),
               {base::ErrorCode::kConflict, "this was carried out before, but what was answered cannot be read any more",
                "look whether it is as you want it"});
   return true;
@@ -203,7 +151,7 @@ bool Controller::answer_again(ConnId conn, const Caller& caller, const wire::Api
   if (kept == nullptr) return answer_lost(conn, caller, request);
   wire::ApiReply first;
   if (!first.ParseFromString(*kept)) return false;
-  reply(conn, request.id(), std::move(first));
+  out_.reply(conn, request.id(), std::move(first));
   return true;
 }
 
@@ -211,18 +159,18 @@ void Controller::remember_reply(Time now, const Caller& caller, const wire::ApiR
                                 const wire::ApiReply& message) {
   if (request.client_id().empty()) return;
   std::string bytes = message.SerializeAsString();
-  effects_.writes.push_back(store::PutReply{caller.uid, request.client_id(), bytes, now});
+  out_.write(store::PutReply{caller.uid, request.client_id(), bytes, now});
   if (kept_replies_.oldest() == Time::never()) timers_.set({now + kReplyMemory, TimerKind::kReplies, 0, 0});
   const bool is_exempt = is_admin(settings_, caller);
   for (std::string& gone : kept_replies_.keep(now, caller.uid, request.client_id(), std::move(bytes), is_exempt))
-    effects_.writes.push_back(store::DropReply{caller.uid, std::move(gone)});
+    out_.write(store::DropReply{caller.uid, std::move(gone)});
 }
 
 /// Answers a change that was made, and keeps the answer for a retry in the same transaction.
 void Controller::reply_change(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
                               wire::ApiReply message) {
   remember_reply(now, caller, request, message);
-  reply(conn, request.id(), std::move(message));
+  out_.reply(conn, request.id(), std::move(message));
 }
 
 void Controller::cancel(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -230,7 +178,7 @@ void Controller::cancel(Time now, ConnId conn, const Caller& caller, const wire:
   const wire::JobFilter& f = c.filter();
   if (f.ids().empty() && f.uids().empty() && f.users().empty() && f.partitions().empty() && f.states().empty() &&
       f.names().empty() && f.nodes().empty() && f.accounts().empty() && f.qos().empty() && f.reservations().empty())
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kInvalid, "no job named", "give ids, or a filter such as -u"});
   wire::ApiReply out;
   std::vector<uint32_t> unknown;
@@ -280,7 +228,7 @@ base::Status Controller::cancel_one(Time now, const Caller& caller, Job& job, co
       return base::fail(base::ErrorCode::kNotFound,
                         fmt::format("job {} runs no step: nobody was signalled", job.id.value),
                         "-b signals its batch script, -f the script and all that it started");
-    log_job(now, job, "signalled", fmt::format("signal {} by {}", request.signo(), caller.user), caller.uid);
+    out_.job_event(now, job, "signalled", fmt::format("signal {} by {}", request.signo(), caller.user), caller.uid);
     return {};
   }
   end_by_user(now, caller, job, is_kill);
@@ -290,7 +238,7 @@ base::Status Controller::cancel_one(Time now, const Caller& caller, Job& job, co
 /// False: nobody is there to be signalled.
 bool Controller::signal(const Job& job, int signo, SignalReach reach) {
   std::vector<const model::Step*> steps;
-  for (const auto& [number, step] : steps_of(job.id)) steps.push_back(step);
+  for (const model::Step* step : steps_.of(job.id)) steps.push_back(step);
   NodeMessages messages = signal_job(job, steps, signo, reach);
   for (auto& [node, message] : messages) send_to_node(node, std::move(message), nullptr, overtakes(job, node));
   return !messages.empty();
@@ -303,14 +251,15 @@ void Controller::end_by_user(Time now, const Caller& caller, Job& job, bool at_o
   outcome.cancelled_by = caller.uid;
   outcome.detail = "by " + caller.user;
   if (at_once) outcome.grace = base::Duration{};
-  log_job(now, job, "cancelled", fmt::format("by {}{}", caller.user, at_once ? ", without grace" : ""), caller.uid);
+  out_.job_event(now, job, "cancelled", fmt::format("by {}{}", caller.user, at_once ? ", without grace" : ""),
+                 caller.uid);
   if (job.waiting() != nullptr) return end_pending(now, job, JobState::kCancelled, std::move(outcome));
   if (job.state != JobState::kCompleting) return stop(now, job, std::move(outcome));
   Outcome& ending = *job.placed()->outcome;
   ending.requeue = false;  // it is ending already: but it does not come back
   if (ending.end == JobState::kNodeFail) ending.end = JobState::kCancelled;
   if (at_once) ending.grace = base::Duration{};
-  save(job);
+  rows_.job(job);
   if (!at_once) return;
   expect_end(job, job.placed()->kill_sent, true);  // as a restart would say
   for (const NodeId node : job.placed()->waiting_for) send_stop(job, node, true);
@@ -325,7 +274,7 @@ void Controller::job_action(Time now, ConnId conn, const Caller& caller, const w
   for (uint32_t id : with_components(ids))
     if (!ids.contains(id)) order.push_back(id);
   for (uint32_t id : order) {
-    Job* job = find_job(JobId(id));
+    Job* job = jobs_.find(JobId(id));
     base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = act_on(now, caller, *job, request.job_action().action());
     if (!ids.contains(id)) continue;  // a component of one that is named
@@ -372,8 +321,8 @@ base::Status Controller::hold(Time now, const Caller& caller, Job& job, bool by_
   // An administrator who holds an own job holds it as a user, so that it can be released as one.
   (by_admin && caller.uid != job.spec.uid ? job.spec.hold_admin : job.spec.hold_user) = true;
   consider(now, job);
-  effects_.writes.push_back(store::PutJob{row_of(job, true)});
-  log_job(now, job, "held", "by " + caller.user, caller.uid);
+  rows_.job_and_spec(job);
+  out_.job_event(now, job, "held", "by " + caller.user, caller.uid);
   return {};
 }
 
@@ -387,8 +336,8 @@ base::Status Controller::release(Time now, const Caller& caller, Job& job) {
   job.launch_failures = 0;
   for (Job* other : siblings(job)) other->launch_failures = 0;
   consider(now, job);
-  effects_.writes.push_back(store::PutJob{row_of(job, true)});
-  log_job(now, job, "released", "by " + caller.user, caller.uid);
+  rows_.job_and_spec(job);
+  out_.job_event(now, job, "released", "by " + caller.user, caller.uid);
   return {};
 }
 
@@ -411,7 +360,7 @@ base::Status Controller::requeue_on_request(Time now, const Caller& caller, Job&
     all.push_back(&job);
     for (Job* one : all) {
       one->spec.hold_user = true;
-      effects_.writes.push_back(store::PutJob{row_of(*one, true)});
+      rows_.job_and_spec(*one);
     }
   }
   Outcome outcome;

@@ -57,11 +57,11 @@ std::string describe_occurrence(const Reservation& r, Time now) {
 
 /// Nodes that exist, each once; "ALL" is all of them.
 Status Controller::check_reserved_names(Reservation& r) const {
-  const std::vector<std::string> known = node_names();
+  const std::vector<std::string> known = nodes_.names();
   if (r.nodes.size() == 1 && base::iequals(r.nodes.front(), "all")) r.nodes = known;
   std::set<std::string> seen;
   for (const std::string& name : r.nodes) {
-    if (!node_ids_.contains(name))
+    if (!nodes_.contains(name))
       return tl::unexpected(invalid_name(base::ErrorCode::kNotFound, "node name", name, known));
     if (!seen.insert(name).second) return base::invalid("node " + name + " is named twice");
   }
@@ -92,8 +92,8 @@ const Reservation* Controller::rival_of(const Reservation& r, const std::string&
 Time Controller::busy_until(const Reservation& r, const sched::NodeAccount& account) const {
   Time last;
   for (const sched::Occupant& o : account.occupants) {
-    const auto job = jobs_.find(o.job);
-    if (job == jobs_.end() || job->second.spec.reservation != r.name) last = std::max(last, o.end);
+    const model::Job* job = jobs_.find(o.job);
+    if (job == nullptr || job->spec.reservation != r.name) last = std::max(last, o.end);
   }
   return last;
 }
@@ -103,16 +103,16 @@ Time Controller::busy_until(const Reservation& r, const sched::NodeAccount& acco
 Status Controller::pick_nodes(Reservation& r, Time now) const {
   std::vector<NodeId> pool;
   if (r.partition.empty())
-    for (const auto& [id, node] : nodes_) pool.push_back(id);
+    for (const auto& [id, node] : nodes_.all()) pool.push_back(id);
   else
-    pool = ledger_.partition_nodes(r.partition);
+    pool = ledger_.capacity().partition_nodes(r.partition);
   const Time begin = std::max(r.at(now).from, now);
   const std::set<std::string> mine(r.nodes.begin(), r.nodes.end());
   std::map<std::string, bool> known;
   std::vector<std::tuple<bool, uint32_t, NodeId>> fit;
   size_t unusable = 0, busy = 0, reserved = 0;
   for (NodeId id : pool) {
-    const sched::NodeAccount& account = *ledger_.node(id);
+    const sched::NodeAccount& account = *ledger_.capacity().node(id);
     if (!account.facts.usable)
       ++unusable;
     else if (!r.ignore_jobs && busy_until(r, account) > begin)
@@ -133,7 +133,8 @@ Status Controller::pick_nodes(Reservation& r, Time now) const {
     return std::pair(std::get<0>(x), std::get<1>(x)) < std::pair(std::get<0>(y), std::get<1>(y));
   });
   r.nodes.clear();
-  for (uint32_t i = 0; i < r.node_count; ++i) r.nodes.push_back(ledger_.node(std::get<2>(fit[i]))->facts.name);
+  for (uint32_t i = 0; i < r.node_count; ++i)
+    r.nodes.push_back(ledger_.capacity().node(std::get<2>(fit[i]))->facts.name);
   return {};
 }
 
@@ -158,7 +159,7 @@ Status Controller::settle_reservation(Reservation& r, Time now, bool pick) const
       return base::fail(base::ErrorCode::kConflict,
                         fmt::format("node {} is in reservation {} at the same time", name, rival->name),
                         "take other nodes or another time, or add Flags=OVERLAP");
-    const Time until = busy_until(r, *ledger_.node(node_ids_.at(name)));
+    const Time until = busy_until(r, *ledger_.capacity().node(nodes_.id_of(name)));
     if (!r.ignore_jobs && until > std::max(r.at(now).from, now))
       return base::fail(base::ErrorCode::kConflict,
                         until == Time::never()
@@ -178,11 +179,11 @@ void Controller::publish_reservation(const Reservation& r) {
   told.end = r.start + r.duration;
   told.every = r.every;
   told.maintenance = r.maintenance;
-  for (const auto& [id, job] : jobs_)
+  for (const auto& [id, job] : jobs_.all())
     if (job.spec.reservation == r.name && job.waiting() != nullptr && r.admits(job.spec.user, job.spec.qos))
       told.users.insert(job.spec.uid);
   advance_[r.name] = told;
-  emit(sched::ReservationSet{std::move(told)});
+  feed_.tell(sched::ReservationSet{std::move(told)});
   if (r.every.us == 0) timers_.set({r.start + r.duration, TimerKind::kReservation, 0, 0});
 }
 
@@ -190,7 +191,7 @@ void Controller::admit_to_reservation(const model::Job& job) {
   const auto r = reservations_.find(job.spec.reservation);
   if (r == reservations_.end() || !r->second.admits(job.spec.user, job.spec.qos)) return;
   sched::AdvanceReservation& told = advance_.at(r->first);
-  if (told.users.insert(job.spec.uid).second) emit(sched::ReservationSet{told});
+  if (told.users.insert(job.spec.uid).second) feed_.tell(sched::ReservationSet{told});
 }
 
 /// Takes a reservation in, or out again with `nodes` empty.
@@ -204,18 +205,18 @@ void Controller::keep_reservation(Time now, const Caller& caller, const Reservat
   index_reservation(r.name, r.nodes);
   reservations_[r.name] = r;
   publish_reservation(r);
-  effects_.writes.push_back(store::PutReservation{r.name, wire::to_wire(r).SerializeAsString()});
-  log_event(now, "reservation " + what, fmt::format("{} by {}: {}", r.name, caller.user, describe_occurrence(r, now)),
-            caller.uid);
+  out_.write(store::PutReservation{r.name, wire::to_wire(r).SerializeAsString()});
+  out_.event(now, "reservation " + what, fmt::format("{} by {}: {}", r.name, caller.user, describe_occurrence(r, now)),
+             caller.uid);
 }
 
 void Controller::drop_reservation(Time now, const std::string& name, const std::string& why, uint32_t uid) {
   index_reservation(name, {});
   reservations_.erase(name);
   advance_.erase(name);
-  emit(sched::ReservationRemoved{name});
-  effects_.writes.push_back(store::DropReservation{name});
-  log_event(now, "reservation " + why, name, uid);
+  feed_.tell(sched::ReservationRemoved{name});
+  out_.write(store::DropReservation{name});
+  out_.event(now, "reservation " + why, name, uid);
 }
 
 void Controller::reservations_due(Time now) {
@@ -268,22 +269,22 @@ Status Controller::check_reservation(const model::JobSpec& spec) const {
 
 void Controller::create_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   auto r = wire::from_wire(request.create_reservation().reservation());
-  if (!r) return reply_error(conn, request.id(), r.error());
+  if (!r) return out_.refuse(conn, request.id(), r.error());
   if (reservations_.size() >= kMostReservations)
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kUnavailable, "there are 1000 reservations", "delete some"});
   for (int n = 1; r->name.empty() ||
                   (request.create_reservation().reservation().name().empty() && reservations_.contains(r->name));
        ++n)
     r->name = fmt::format("{}_{}", caller.user, n);
   if (reservations_.contains(r->name))
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kConflict, "reservation " + r->name + " exists already",
                         "change it with gcontrol update ReservationName=" + r->name});
   if (r->start < now) r->start = now;
   r->creator = caller.user;
   if (const Status done = settle_reservation(*r, now, r->nodes.empty() && r->node_count > 0); !done)
-    return reply_error(conn, request.id(), done.error());
+    return out_.refuse(conn, request.id(), done.error());
   keep_reservation(now, caller, *r, "created");
   wire::ApiReply out;
   out.mutable_create_reservation()->set_name(r->name);
@@ -316,7 +317,7 @@ Status Controller::change_reservation(Reservation& r, const wire::UpdateReservat
 void Controller::update_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdateReservationRequest& u = request.update_reservation();
   const auto found = find_reservation(u.name());
-  if (!found) return reply_error(conn, request.id(), found.error());
+  if (!found) return out_.refuse(conn, request.id(), found.error());
   Reservation r = **found;
   Status done = change_reservation(r, u);
   if (done && u.has_node_count()) {
@@ -324,7 +325,7 @@ void Controller::update_reservation(Time now, ConnId conn, const Caller& caller,
     if (r.node_count == 0) done = base::invalid("NodeCnt must be at least 1");
   }
   if (done) done = settle_reservation(r, now, u.has_node_count());
-  if (!done) return reply_error(conn, request.id(), done.error());
+  if (!done) return out_.refuse(conn, request.id(), done.error());
   keep_reservation(now, caller, r, "updated");
   wire::ApiReply out;
   out.mutable_ok();
@@ -333,11 +334,11 @@ void Controller::update_reservation(Time now, ConnId conn, const Caller& caller,
 
 void Controller::delete_reservation(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const auto found = find_reservation(request.delete_reservation().name());
-  if (!found) return reply_error(conn, request.id(), found.error());
+  if (!found) return out_.refuse(conn, request.id(), found.error());
   const std::string name = (*found)->name;
-  for (const auto& [id, job] : jobs_)
+  for (const auto& [id, job] : jobs_.all())
     if (job.placed() != nullptr && job.spec.reservation == name)
-      return reply_error(conn, request.id(),
+      return out_.refuse(conn, request.id(),
                          {base::ErrorCode::kConflict, fmt::format("reservation {} is in use by job {}", name, id.value),
                           "let its jobs end, or cancel them"});
   drop_reservation(now, name, "deleted by " + caller.user, caller.uid);
@@ -353,7 +354,7 @@ wire::Reservation Controller::show_reservation(const model::Reservation& r, Time
   shown.set_from_us(o.from.us);
   shown.set_to_us(o.to.us);
   for (const std::string& node : r.nodes) {
-    const sched::NodeAccount* account = ledger_.node(node);
+    const sched::NodeAccount* account = ledger_.capacity().node(node);
     if (account == nullptr) continue;
     shown.set_core_count(shown.core_count() + static_cast<uint32_t>(account->facts.cores.size()));
     shown.set_gpu_count(shown.gpu_count() + static_cast<uint32_t>(account->facts.gpus.size()));
@@ -365,9 +366,9 @@ void Controller::list_reservations(Time now, ConnId conn, const wire::ApiRequest
   const std::set<std::string> names(request.list_reservations().names().begin(),
                                     request.list_reservations().names().end());
   for (const std::string& name : names)
-    if (const auto found = find_reservation(name); !found) return reply_error(conn, request.id(), found.error());
+    if (const auto found = find_reservation(name); !found) return out_.refuse(conn, request.id(), found.error());
   std::map<std::string, std::vector<uint32_t>> running;
-  for (const auto& [node, jobs] : jobs_on_)
+  for (const auto& [node, jobs] : placements_.by_node())
     for (const JobId id : jobs)
       if (const auto& in = jobs_.at(id).spec.reservation; !in.empty()) running[in].push_back(id.value);
   for (auto& [name, ids] : running) {

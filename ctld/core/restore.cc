@@ -25,10 +25,7 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
   restore_counts(snapshot, now);
   restore_quotas(snapshot, now);
   restore_cluster(snapshot, now);
-  const wire::NodeLookup lookup = [this](std::string_view name) {
-    const auto it = node_ids_.find(std::string(name));
-    return it == node_ids_.end() ? NodeId() : it->second;
-  };
+  const wire::NodeLookup lookup = [this](std::string_view name) { return nodes_.id_of(name); };
   restore_reservations(snapshot, now);
   restore_usage(snapshot, now);
   restore_preemptions(snapshot, now);
@@ -38,12 +35,12 @@ base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
   restore_steps(snapshot, now, runs, unread, lookup);
   // Components of one job look at each other.
   for (const store::JobRow& row : snapshot.jobs)
-    if (model::Job* job = find_job(row.id); job != nullptr && job->ended() == nullptr) restore_job(now, *job);
+    if (model::Job* job = jobs_.find(row.id); job != nullptr && job->ended() == nullptr) restore_job(now, *job);
   restore_replies(snapshot, now);
   restore_books(snapshot, now);
   publish_usage(now);
   arm_usage(now);
-  return ledger_.audit();
+  return ledger_.capacity().audit();
 }
 
 /// From which numbers jobs and pieces go on: above all that any row names, if the count itself is lost.
@@ -55,23 +52,22 @@ void Controller::restore_counts(const store::Snapshot& snapshot, Time now) {
     const auto next = base::parse_int(meta.bytes, is_piece ? sched::kFirstPiece : 1,
                                       is_piece ? UINT32_MAX : int64_t{sched::kFirstPiece}, meta.name);
     if (next) {
-      (is_piece ? next_piece_ : next_job_) = JobId(static_cast<uint32_t>(*next));
+      const JobId id(static_cast<uint32_t>(*next));
+      is_piece ? jobs_.restore_next_holder(id) : jobs_.restore_next(id);
       continue;
     }
     hold_named(now, RowKind::kSetting, meta.name, "it is no number of a job");
     is_lost |= !is_piece;
     // Nodes remember pieces of before: a number is left out for each that there can have been.
     constexpr uint32_t kLeap = uint32_t{1} << 24;
-    if (is_piece) next_piece_ = JobId(sched::kFirstPiece + kLeap);
-    if (is_piece) effects_.writes.push_back(store::PutMeta{"next_piece", next_piece_.text()});
+    if (is_piece) jobs_.skip_holders_to(JobId(sched::kFirstPiece + kLeap));
   }
   uint32_t last = is_lost ? snapshot.last_job.value : 0;
   for (const store::JobRow& row : snapshot.jobs) last = std::max(last, row.id.value);
   for (const store::JobRow& row : snapshot.recently_ended) last = std::max(last, row.id.value);
   for (const auto& [key, row] : held_.rows()) last = std::max(last, job_of_held(row));
-  if (last >= sched::kFirstPiece - 1 || last < next_job_.value) return;
-  next_job_ = JobId(last + 1);
-  effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
+  if (last >= sched::kFirstPiece - 1 || last < jobs_.next().value) return;
+  jobs_.skip_to(JobId(last + 1));
 }
 
 void Controller::restore_replies(const store::Snapshot& snapshot, Time now) {
@@ -83,7 +79,7 @@ void Controller::restore_replies(const store::Snapshot& snapshot, Time now) {
       continue;
     }
     for (std::string& gone : kept_replies_.keep(r.at, r.uid, r.client_id, r.reply))
-      effects_.writes.push_back(store::DropReply{r.uid, std::move(gone)});
+      out_.write(store::DropReply{r.uid, std::move(gone)});
   }
   if (kept_replies_.oldest() != Time::never())
     timers_.set({kept_replies_.oldest() + kReplyMemory, TimerKind::kReplies, 0, 0});
@@ -101,13 +97,9 @@ void Controller::restore_jobs(const store::Snapshot& snapshot, Time now, const R
   hold_jobs(snapshot, now, rows.faults);
   restore_ended(snapshot, now, rows, lookup);
   for (auto& [id, job] : rows.sound) {
-    ++live_jobs_;
-    count_submitted(job, 1);
-    share_limits(job.spec);
-    ++job_count(job.state);
-    model::Job& kept = jobs_[id] = std::move(job);
+    const model::Job& kept = jobs_.restore(std::move(job));
     // Stored before runs had rows of their own.
-    if (kept.placed() != nullptr && !runs.has(kept.id, 0)) save_run(kept);
+    if (kept.placed() != nullptr && !runs.has(kept.id, 0)) rows_.run(kept);
   }
 }
 
@@ -122,9 +114,7 @@ void Controller::restore_ended(const store::Snapshot& snapshot, Time now, const 
       continue;
     }
     timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
-    share_limits(job->spec);
-    ++job_count(job->state);
-    jobs_[job->id] = std::move(*job);
+    jobs_.restore(std::move(*job));
   }
 }
 
@@ -144,7 +134,7 @@ void Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
 
 /// Whether a node may take jobs is in its row: without that an administrator has to say so.
 void Controller::restore_node(const store::NamedBytes& row, Time now, bool is_held_by_jobs) {
-  Node* node = find_node(row.name);
+  Node* node = nodes_.find(row.name);
   if (node == nullptr && !is_held_by_jobs) return;
   wire::Node stored;
   const bool is_read = stored.ParseFromString(row.bytes) && stored.name() == row.name;
@@ -153,21 +143,19 @@ void Controller::restore_node(const store::NamedBytes& row, Time now, bool is_he
   if (!taken) hold_named(now, RowKind::kNode, row.name, taken.error().what);
   if (node == nullptr) {
     if (!taken) return;
-    const NodeId id(++last_node_);
-    node = &nodes_[id];
-    node_ids_[row.name] = id;
-    read.id = id;
+    node = &nodes_.add(row.name);
+    read.id = node->id;
     read.config.name = row.name;
   }
   if (taken) {
     *node = std::move(read);
-    stored_nodes_[node->id] = hash_of_stored(*node);
+    nodes_.is_stored(*node);
   } else {
     node->admin = model::NodeAdmin::kDrain;
     node->reason = "its stored row cannot be read and is held aside";
     node->reason_user = "gctld";
     node->reason_time = now;
-    save_node(*node);
+    nodes_.changed(*node);
   }
   node->connected = false;
   node->since = now;
@@ -190,7 +178,7 @@ void Controller::restore_job(Time now, model::Job& job) {
     const auto before = std::pair(job.eligible, job.waiting()->reason);
     consider(now, job);
     // Its time to begin has come while nobody was there: since when it could have run is kept from now on.
-    if (before != std::pair(job.eligible, job.waiting()->reason)) save(job);
+    if (before != std::pair(job.eligible, job.waiting()->reason)) rows_.job(job);
     return;
   }
   model::Placed& placed = *job.placed();
@@ -200,27 +188,27 @@ void Controller::restore_job(Time now, model::Job& job) {
     if (job.state == model::JobState::kCompleting && !placed.waiting_for.contains(share.node)) continue;
     held.shares.push_back(share);
     if (holder_on(job, share.node) == job.id) own.shares.push_back(share);
-    jobs_on_[share.node].insert(job.id);
+    placements_.put(share.node, job.id);
     placed.unreachable.insert(share.node);
   }
   const Time begun = placed.started ? placed.running_since() : placed.placed;
   const Time expected_end = begun + job.spec.time_limit;
   const bool has_own = !own.shares.empty();
   base::Status taken;
-  if (has_own) taken = ledger_.allocate(job.id, placed.partition, own, begun, expected_end, /*forced=*/true);
+  if (has_own)
+    taken = ledger_.hold({job.id, placed.partition, own, begun, expected_end,
+                          std::make_shared<const sched::PendingJob>(pending_of(job))});
   if (taken) {
-    auto queued = std::make_shared<const sched::PendingJob>(pending_of(job));
-    if (has_own) emit(sched::JobPlaced{job.id, placed.partition, own, begun, expected_end, std::move(queued)});
     for (const auto& [node, piece] : placed.pieces) {
       const model::NodeShare* share = share_on(job, node);
-      if (share == nullptr || !jobs_on_[node].contains(job.id)) continue;
+      if (share == nullptr || !placements_.is_on(node, job.id)) continue;
       emit_piece(job, piece, *share, begun);
       timers_.set(
           {piece.until ? piece.until : now + settings_.start_timeout, TimerKind::kPiece, job.id.value, job.attempt});
     }
     if (placed.suspension) restore_suspension(now, job, held);
     if (job.state == model::JobState::kCompleting) expect_end(job, told_end(placed), true);
-    if (const auto& c = placed.moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+    if (const auto& c = placed.moves_to) feed_.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
     const bool is_less = placed.suspension && placed.suspension->holder;
     charge_again(now, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }

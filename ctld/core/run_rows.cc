@@ -5,8 +5,6 @@
 
 #include <set>
 
-#include "ctld/core/controller.h"
-
 namespace gw::ctld {
 
 RunRows RunRows::read(const std::vector<store::PutRunNode>& rows, Unread& unread) {
@@ -51,27 +49,6 @@ base::Status RunRows::check_complete(const model::Job& job) const {
     if (!named.contains(node))
       return base::fail(base::ErrorCode::kInternal, "it has a run on node " + node + ", which it does not name");
   return {};
-}
-
-void Controller::put_run_node(const model::Job& job, const model::NodeShare& share) {
-  effects_.writes.push_back(
-      store::PutRunNode{job.id, 0, share.name, job.attempt, wire::run_node(*job.placed(), share).SerializeAsString()});
-}
-
-/// What one node has said of the run.
-void Controller::save_run_node(const model::Job& job, NodeId node) {
-  if (const model::NodeShare* share = share_on(job, node)) put_run_node(job, *share);
-}
-
-/// The job, and what it has on every node: where that changes for all of them at once.
-void Controller::save_run(const model::Job& job) {
-  save(job);
-  for (const model::NodeShare& share : job.placed()->allocation.shares) put_run_node(job, share);
-}
-
-void Controller::save_step_node(const model::Step& step, const model::StepNode& node) {
-  effects_.writes.push_back(store::PutRunNode{step.job, step.number + 1, node.share.name, step.attempt,
-                                              wire::run_node(node).SerializeAsString()});
 }
 
 }  // namespace gw::ctld

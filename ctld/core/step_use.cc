@@ -24,14 +24,14 @@ constexpr int64_t kMostOfOne = 16;  // of one connection
 void Controller::ask_use(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::StepUsageRequest& asked = request.step_usage();
   const auto job = job_for_step(caller, asked.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
   const auto of_conn =
       std::count_if(use_asked_.begin(), use_asked_.end(), [&](const auto& entry) { return entry.second.conn == conn; });
   if (of_conn >= kMostOfOne || use_asked_.size() >= kMostAsked)
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kUnavailable, "too many ask at once what steps use", "ask again"});
   if ((*job)->placed() == nullptr || model::is_end((*job)->state))
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kConflict,
          fmt::format("job {} is {}: it uses nothing", asked.job_id(), model::long_name((*job)->state)), ""});
@@ -44,8 +44,8 @@ void Controller::ask_use(Time now, ConnId conn, const Caller& caller, const wire
     return asked.steps().empty() || std::find(asked.steps().begin(), asked.steps().end(), step) != asked.steps().end();
   };
   if (is_wanted(0)) ask_use_of_job(id, wait, **job);
-  for (const auto& [number, step] : steps_of((*job)->id))
-    if (step->is_ready() && is_wanted(number + 1)) ask_use_of_step(id, wait, *step);
+  for (const Step* step : steps_.of((*job)->id))
+    if (step->is_ready() && is_wanted(step->number + 1)) ask_use_of_step(id, wait, *step);
   if (wait.open.empty()) return answer_use(now, id);
   timers_.set({wait.until, TimerKind::kStepUse, id, 0});
 }
@@ -63,12 +63,12 @@ void Controller::ask_use_of_job(uint64_t id, UseAsked& wait, const Job& job) {
 void Controller::ask_use_of_step(uint64_t id, UseAsked& wait, const Step& step) {
   wait.reply.add_steps()->set_step(step.number + 1);
   for (const model::StepNode& node : step.nodes)
-    if (!node.is_gone) ask_node(id, wait, node.share, *find_job(step.job), step.number + 1);
+    if (!node.is_gone) ask_node(id, wait, node.share, *jobs_.find(step.job), step.number + 1);
 }
 
 void Controller::ask_node(uint64_t id, UseAsked& wait, const model::NodeShare& share, const Job& job, uint32_t step) {
   wait.open.insert({step, share.node});
-  if (!link_of_.contains(share.node)) return;  // it will be named
+  if (!nodes_.has_link(share.node)) return;  // it will be named
   wire::ControllerToNode message;
   wire::UsageQuery& query = *message.mutable_usage_query();
   query.set_id(id);
@@ -86,9 +86,9 @@ void Controller::on_use(Time now, NodeId node, const wire::Usage& m) {
     if (step.step() != m.step()) continue;
     wire::NodeUsage& usage = *step.add_nodes();
     usage = m.usage();
-    usage.set_node(name_of(node));
+    usage.set_node(nodes_.name_of(node));
   }
-  const auto is_here = [this](const auto& open) { return link_of_.contains(open.second); };
+  const auto is_here = [this](const auto& open) { return nodes_.has_link(open.second); };
   const auto& open = found->second.open;
   if (std::none_of(open.begin(), open.end(), is_here)) answer_use(now, m.id());
 }
@@ -100,11 +100,11 @@ void Controller::answer_use(Time now, uint64_t id) {
   use_asked_.erase(found);
   for (wire::StepUsage& step : *wait.reply.mutable_steps())
     for (const auto& [number, node] : wait.open)
-      if (number == step.step()) step.add_silent(name_of(node));
+      if (number == step.step()) step.add_silent(nodes_.name_of(node));
   wire::ApiReply out;
   wait.reply.set_now_us(now.us);
   *out.mutable_step_usage() = std::move(wait.reply);
-  reply(wait.conn, wait.request_id, std::move(out));
+  out_.reply(wait.conn, wait.request_id, std::move(out));
 }
 
 }  // namespace gw::ctld

@@ -10,7 +10,6 @@
 #include "ctld/core/controller.h"
 #include "ctld/core/names.h"
 #include "ctld/core/step_shares.h"
-#include "model/find_on.h"
 #include "wire/convert.h"
 #include "wire/gang.h"
 
@@ -59,15 +58,10 @@ void Controller::step_request(Time now, ConnId conn, const Caller& caller, const
 }
 
 base::Result<Job*> Controller::job_for_step(const Caller& caller, uint32_t id) {
-  Job* job = find_job(JobId(id));
+  Job* job = jobs_.find(JobId(id));
   if (job == nullptr) return tl::unexpected(no_such_job(JobId(id)));
   if (!is_allowed(Grant::kOwnJobs, role_for(caller, *job))) return tl::unexpected(denied_job(*job));
   return job;
-}
-
-Step* Controller::find_step(const Job& job, uint32_t number) {
-  const auto it = steps_.find({job.id, number});
-  return it == steps_.end() || it->second.attempt != job.attempt ? nullptr : &it->second;
 }
 
 base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
@@ -88,10 +82,10 @@ base::Status Controller::may_begin_step(const Caller& caller, const Job& job,
 void Controller::create_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::CreateStepRequest& create = request.create_step();
   const auto job = job_for_step(caller, create.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
   const base::Status may = may_begin_step(caller, **job, create);
-  if (!may) return reply_error(conn, request.id(), may.error());
-  for (auto& [key, step] : steps_of((*job)->id))
+  if (!may) return out_.refuse(conn, request.id(), may.error());
+  for (Step* step : steps_.of((*job)->id))
     if (step->client_key == create.client_key() && !step->is_ending)
       return answer_when_ready(now, *step, {conn, request.id()});
   if (const auto waits = waiting_steps_.find((*job)->id); waits != waiting_steps_.end())
@@ -102,10 +96,10 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
       return;
     }
   auto asked = wire::from_wire(create.step());
-  if (!asked) return reply_error(conn, request.id(), asked.error());
+  if (!asked) return out_.refuse(conn, request.id(), asked.error());
   StepWait wait{conn, request.id(), std::move(*asked), create.client_key()};
-  if (steps_of((*job)->id).size() >= kMostAtOnce)
-    return reply_error(
+  if (steps_.count_of((*job)->id) >= kMostAtOnce)
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kUnavailable, fmt::format("job {} has {} steps at once", create.job_id(), kMostAtOnce),
          "wait until some have ended"});
@@ -115,9 +109,9 @@ void Controller::create_step(Time now, ConnId conn, const Caller& caller, const 
   const bool runs = (*job)->state == JobState::kRunning;
   const bool may_go = runs && (line.empty() || wait.request.overlap);
   const base::Result<bool> begun = may_go ? begin_step(now, **job, wait) : base::Result<bool>(false);
-  if (!begun) reply_error(conn, request.id(), begun.error());
+  if (!begun) out_.refuse(conn, request.id(), begun.error());
   if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting || of_conn >= kMostOfOneJob))
-    reply_error(conn, request.id(),
+    out_.refuse(conn, request.id(),
                 {base::ErrorCode::kUnavailable,
                  runs ? "unable to create the step now: other steps of the job have what it asks for"
                       : "unable to create the step now: the job is about to start",
@@ -150,13 +144,6 @@ void Controller::begin_first_step(Time now, Job& job) {
   begin_waiting_steps(now, job);
 }
 
-std::vector<std::pair<uint32_t, Step*>> Controller::steps_of(JobId id) {
-  std::vector<std::pair<uint32_t, Step*>> found;
-  for (auto it = steps_.lower_bound({id, 0}); it != steps_.end() && it->first.first == id; ++it)
-    found.emplace_back(it->first.second, &it->second);
-  return found;
-}
-
 /// Not what is still to join an elastic gang, or about to leave it.
 model::Allocation Controller::usable_by_steps(const Job& job) {
   model::Allocation usable = job.placed()->allocation;
@@ -171,7 +158,7 @@ model::Allocation Controller::usable_by_steps(const Job& job) {
 /// True: it begins. False: it has to wait. Errors: it could never run here.
 base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wait) {
   Taken taken;
-  for (const auto& [number, step] : steps_of(job.id)) take(*step, taken);
+  for (Step* step : steps_.of(job.id)) take(*step, taken);
   const auto topology_of = [this](NodeId node) { return nodes_.at(node).topology.get(); };
   GW_TRY(shares, divide(usable_by_steps(job), wait.request, taken, topology_of));
   if (shares.empty()) return false;
@@ -187,34 +174,13 @@ base::Result<bool> Controller::begin_step(Time now, Job& job, const StepWait& wa
   step.request = wait.request;
   step.created = now;
   for (model::NodeShare& share : shares) step.nodes.push_back({std::move(share), {}, {}, false});
-  const StepKey key{job.id, step.number};
-  keep_step(std::move(step));
-  Step& kept = steps_.at(key);
-  save(job);
-  save_step(kept);
-  for (const StepNode& node : kept.nodes) save_step_node(kept, node);
+  const Step& kept = steps_.keep(std::move(step));
+  rows_.job(job);
+  rows_.step_and_nodes(kept);
   if (wait.request_id != 0) step_waiters_.emplace(std::pair(job.id, kept.number), Waiter{wait.conn, wait.request_id});
   const wire::StartStep common = start_of(now, job, kept);
   for (size_t i = 0; i < kept.nodes.size(); ++i) send_start_step(job, kept, i, common);
   return true;
-}
-
-/// Takes it among the steps that there are.
-void Controller::keep_step(Step step) {
-  const StepKey key{step.job, step.number};
-  step.ready_nodes = step.gone_nodes = 0;
-  for (const StepNode& node : step.nodes) {
-    if (node.is_gone)
-      ++step.gone_nodes;
-    else
-      steps_on_[node.share.node].insert(key);
-  }
-  steps_[key] = std::move(step);
-}
-
-void Controller::save_step(const Step& step) {
-  late_steps_.erase({step.job, step.number});
-  effects_.writes.push_back(store::PutStep{step.job, step.number, wire::stored_step(step).SerializeAsString()});
 }
 
 /// What all its nodes are told of a step.
@@ -243,8 +209,8 @@ void Controller::send_start_step(const Job& job, const Step& step, size_t index,
 }
 
 base::Duration Controller::kill_wait_of(const Step& step) const {
-  const auto job = jobs_.find(step.job);
-  const model::Placed* placed = job == jobs_.end() ? nullptr : job->second.placed();
+  const model::Job* job = jobs_.find(step.job);
+  const model::Placed* placed = job == nullptr ? nullptr : job->placed();
   return placed == nullptr ? settings_.kill_wait : placed->contract.kill_wait;
 }
 
@@ -272,7 +238,7 @@ void Controller::answer_when_ready(Time now, const Step& step, const Waiter& wai
     const auto waits = std::count_if(step_waiters_.begin(), step_waiters_.end(),
                                      [&](const auto& entry) { return entry.second.conn == waiter.conn; });
     if (waits >= kMostOfOneJob)
-      return reply_error(waiter.conn, waiter.request_id,
+      return out_.refuse(waiter.conn, waiter.request_id,
                          {base::ErrorCode::kInvalid, "this connection waits for 100 steps already", ""});
     step_waiters_.emplace(std::pair(step.job, step.number), waiter);
     return;
@@ -282,7 +248,7 @@ void Controller::answer_when_ready(Time now, const Step& step, const Waiter& wai
 
 void Controller::send_ticket(Time now, const Step& step, ConnId conn, uint64_t request_id,
                              const std::string& client_key, bool watch) {
-  const Job* job = find_job(step.job);
+  const Job* job = jobs_.find(step.job);
   SignTicket out;
   out.conn = conn;
   out.reply.set_id(request_id);
@@ -300,20 +266,20 @@ void Controller::send_ticket(Time now, const Step& step, ConnId conn, uint64_t r
   out.watch = watch;
   out.client_key = client_key;
   out.now = now;
-  effects_.out.push_back(std::move(out));
+  out_.send(std::move(out));
 }
 
 void Controller::give_ticket(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::TicketRequest& asked = request.ticket();
   const auto job = job_for_step(caller, asked.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
-  const Step* step = find_step(**job, asked.step());
-  if (step == nullptr || !step->is_ready()) return reply_error(conn, request.id(), no_such_step(**job, asked.step()));
+  if (!job) return out_.refuse(conn, request.id(), job.error());
+  const Step* step = steps_.find(**job, asked.step());
+  if (step == nullptr || !step->is_ready()) return out_.refuse(conn, request.id(), no_such_step(**job, asked.step()));
   if (asked.client_key().size() != kKeyBytes)
-    return reply_error(conn, request.id(), {base::ErrorCode::kInvalid, "the key of the client has not 32 bytes", ""});
+    return out_.refuse(conn, request.id(), {base::ErrorCode::kInvalid, "the key of the client has not 32 bytes", ""});
   // What is typed runs as the owner: nobody else may type.
   if (caller.uid != step->uid && !asked.watch())
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kDenied, fmt::format("step {} belongs to {}", step->text(), (*job)->spec.user),
                         "others may only watch"});
   send_ticket(now, *step, conn, request.id(), asked.client_key(), asked.watch());
@@ -324,7 +290,7 @@ void Controller::list_steps(Time now, ConnId conn, const wire::ApiRequest& reque
   auto fill = [this, ids, last = StepKey{JobId(), 0}](Time at, ListPiece& piece) mutable {
     wire::ListStepsReply& list = *piece.reply.mutable_list_steps();
     list.set_now_us(at.us);
-    for (auto it = steps_.upper_bound(last); it != steps_.end(); ++it) {
+    for (auto it = steps_.all().upper_bound(last); it != steps_.all().end(); ++it) {
       if (piece.is_full()) return false;
       last = it->first;
       piece.looked_at();
@@ -342,28 +308,28 @@ void Controller::list_steps(Time now, ConnId conn, const wire::ApiRequest& reque
 void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::SignalStepRequest& asked = request.signal_step();
   const auto job = job_for_step(caller, asked.job_id());
-  if (!job) return reply_error(conn, request.id(), job.error());
-  Step* step = find_step(**job, asked.step());
+  if (!job) return out_.refuse(conn, request.id(), job.error());
+  Step* step = steps_.find(**job, asked.step());
   // One that is over is what was wanted; but a signal should reach somebody.
   const bool has_ended = step == nullptr && (*job)->placed() != nullptr && asked.step() < (*job)->placed()->next_step;
   if (has_ended && asked.signo() == 0)
-    return reply_error(
+    return out_.refuse(
         conn, request.id(),
         {base::ErrorCode::kConflict, fmt::format("step {}.{} has ended already", (*job)->id.value, asked.step()), ""});
-  if (step == nullptr) return reply_error(conn, request.id(), no_such_step(**job, asked.step()));
+  if (step == nullptr) return out_.refuse(conn, request.id(), no_such_step(**job, asked.step()));
   constexpr int kMaxSignal = 64;
   if (asked.signo() < 0 || asked.signo() > kMaxSignal)
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kInvalid, fmt::format("signal {} does not exist", asked.signo()), ""});
   if (asked.signo() == 0) {
     stop_step(*step, kill_wait_of(*step));
-    save_step(*step);
+    rows_.step(*step);
   }
   NodeMessages messages;
   if (asked.signo() != 0) ctld::signal_step(*step, asked.signo(), messages);
   for (auto& [node, message] : messages) send_to_node(node, std::move(message));
-  log_job(now, **job, asked.signo() == 0 ? "step cancelled" : "step signalled",
-          fmt::format("step {} by {}", step->text(), caller.user), caller.uid);
+  out_.job_event(now, **job, asked.signo() == 0 ? "step cancelled" : "step signalled",
+                 fmt::format("step {} by {}", step->text(), caller.user), caller.uid);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(now, conn, caller, request, std::move(out));
@@ -371,17 +337,8 @@ void Controller::signal_step(Time now, ConnId conn, const Caller& caller, const 
 
 // --- what nodes say ---
 
-Controller::StepAt Controller::step_at(NodeId node, uint32_t id, uint32_t attempt, uint32_t step_plus_one) {
-  const auto it = steps_.find({JobId(id), step_plus_one - 1});
-  if (it == steps_.end() || it->second.attempt != attempt) return {};
-  auto& nodes = it->second.nodes;
-  const auto at = model::find_on(nodes, node, [](const StepNode& n) { return n.share.node; });
-  if (at == nodes.end()) return {};
-  return {&it->second, &*at};
-}
-
 void Controller::step_prepared(Time now, NodeId node, const wire::Prepared& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node == nullptr || at.node->is_gone) return;
   shepherd_ready(now, *at.step, *at.node, m.address(), m.key());
 }
@@ -391,8 +348,8 @@ void Controller::shepherd_ready(Time now, Step& step, StepNode& node, const std:
   if (step.is_ending)
     return stop_step_on(step, node.share.node, step.is_killed ? base::Duration{} : kill_wait_of(step));
   if (key.size() != kKeyBytes) {
-    note(fmt::format("step {}: node {} gave no key: ended", step.text(), name_of(node.share.node)), true);
-    return fail_step(step, fmt::format("node {} gave no key", name_of(node.share.node)));
+    out_.note(fmt::format("step {}: node {} gave no key: ended", step.text(), nodes_.name_of(node.share.node)), true);
+    return fail_step(step, fmt::format("node {} gave no key", nodes_.name_of(node.share.node)));
   }
   if (node.address.empty()) ++step.ready_nodes;
   node.address = base::reachable_address(address, nodes_.at(node.share.node).peer_address);
@@ -409,7 +366,7 @@ void Controller::lose_part(Step& step) {
   const bool is_news = severity(step.exit) == 0 || !step.is_ending;
   if (severity(step.exit) == 0) step.exit.code = 1;
   if (!step.is_ending) stop_step(step, kill_wait_of(step));
-  if (is_news) save_step_late(step);
+  if (is_news) rows_.step_coalesced(step);
 }
 
 /// It cannot run: whoever waits for it is told, and what has begun of it is ended.
@@ -419,24 +376,24 @@ void Controller::fail_step(Step& step, const std::string& why) {
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step could not start: " + why, ""});
   if (severity(step.exit) == 0) step.exit.code = 1;
   if (!step.is_killed) stop_step(step, {});  // each node of a large one may say that it failed
-  if (is_news) save_step(step);
+  if (is_news) rows_.step(step);
 }
 
 void Controller::tell_step_waiters(const Step& step, const base::Error& error) {
   const auto range = step_waiters_.equal_range({step.job, step.number});
-  for (auto it = range.first; it != range.second; ++it) reply_error(it->second.conn, it->second.request_id, error);
+  for (auto it = range.first; it != range.second; ++it) out_.refuse(it->second.conn, it->second.request_id, error);
   step_waiters_.erase(range.first, range.second);
 }
 
 void Controller::step_failed(Time now, NodeId node, const wire::PrepareFailed& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node == nullptr || at.node->is_gone) return;
-  fail_step(*at.step, fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000)));
+  fail_step(*at.step, fmt::format("on {}: {}", nodes_.name_of(node), base::printable(m.detail(), 1000)));
   step_left_node(now, *at.step, *at.node);
 }
 
 void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node != nullptr) {
     const auto known = [&] {
       return std::tuple(at.step->exit, at.step->detail, at.step->is_out_of_memory, at.step->is_lease_over);
@@ -445,25 +402,25 @@ void Controller::step_exited(NodeId node, const wire::BatchExited& m) {
     const model::ExitStatus exit{m.exit_code() & 0xff, m.exit_signo()};
     if (severity(exit) > severity(at.step->exit)) at.step->exit = exit;
     if (at.step->detail.empty() && !m.detail().empty())
-      at.step->detail = fmt::format("on {}: {}", name_of(node), base::printable(m.detail(), 1000));
-    if (m.oom()) at.step->detail = fmt::format("out of memory on {}; ask for more with --mem", name_of(node));
+      at.step->detail = fmt::format("on {}: {}", nodes_.name_of(node), base::printable(m.detail(), 1000));
+    if (m.oom()) at.step->detail = fmt::format("out of memory on {}; ask for more with --mem", nodes_.name_of(node));
     at.step->is_out_of_memory |= m.oom();
     if ((m.oom() || m.reason() != 0) && severity(at.step->exit) == 0) at.step->exit.code = 1;  // that is no success
     // What its tasks come to is the client's business; a part that was lost ends the whole.
     const bool is_lease_over = m.reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired);
     at.step->is_lease_over |= is_lease_over;
     if (m.reason() == static_cast<uint32_t>(model::EndReason::kShepherdDied) || is_lease_over) lose_part(*at.step);
-    if (known() != before) save_step_late(*at.step);
+    if (known() != before) rows_.step_coalesced(*at.step);
   }
   acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunEnding);
 }
 
 void Controller::step_done(Time now, NodeId node, const wire::Done& m) {
-  const StepAt at = step_at(node, m.job(), m.attempt(), m.step());
+  const StepAt at = steps_.at(node, m.job(), m.attempt(), m.step());
   if (at.node != nullptr && !at.node->is_gone) {
     if (!m.problem().empty())
-      log_node(now, nodes_.at(node), "cleanup problem",
-               fmt::format("step {}: {}", at.step->text(), base::printable(m.problem(), 1000)));
+      out_.node_event(now, nodes_.at(node), "cleanup problem",
+                      fmt::format("step {}: {}", at.step->text(), base::printable(m.problem(), 1000)));
     step_left_node(now, *at.step, *at.node);
   }
   acknowledge_step(node, m.job(), m.attempt(), m.step(), wire::kRunDone);
@@ -480,23 +437,20 @@ void Controller::acknowledge_step(NodeId node, uint32_t job, uint32_t attempt, u
 
 /// Nothing of the step is left on a node; with the last one it is over.
 void Controller::step_left_node(Time now, Step& step, StepNode& node) {
-  node.is_gone = true;
-  ++step.gone_nodes;
-  if (!node.address.empty()) --step.ready_nodes;
-  steps_on_[node.share.node].erase({step.job, step.number});
-  save_step_node(step, node);
+  steps_.left(step, node);
+  rows_.step_node(step, node.share.node);
   if (!step.is_ready() && !step.is_ending)
-    fail_step(step, fmt::format("it ended early on {}", name_of(node.share.node)));
+    fail_step(step, fmt::format("it ended early on {}", nodes_.name_of(node.share.node)));
   if (step.gone_nodes == step.nodes.size()) step_over(now, step);
 }
 
 void Controller::step_over(Time now, const Step& ended) {
   const Step step = ended;
-  Job* job = find_job(step.job);
+  Job* job = jobs_.find(step.job);
   tell_step_waiters(step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
-  drop_step(step);
+  drop_step({step.job, step.number});
   if (job == nullptr || job->attempt != step.attempt) return;
-  log_job(now, *job, model::kStepEnded, model::end_line(step));
+  out_.job_event(now, *job, model::kStepEnded, model::end_line(step));
   // A look into the job by another step leaves it alone.
   const bool is_all = job->spec.kind == model::JobKind::kStep && step.number == 0;
   if (is_all && job->state != JobState::kCompleting) return end_with_step(now, *job, step);
@@ -510,7 +464,7 @@ void Controller::begin_waiting_steps(Time now, Job& job) {
     const StepWait& first = line->second.front();
     const auto begun = begin_step(now, job, first);
     if (begun && !*begun) return;
-    if (!begun && first.request_id != 0) reply_error(first.conn, first.request_id, begun.error());
+    if (!begun && first.request_id != 0) out_.refuse(first.conn, first.request_id, begun.error());
     line->second.pop_front();
   }
   if (line->second.empty()) waiting_steps_.erase(line);
@@ -524,16 +478,16 @@ void Controller::forget_step_waiters(Time now, ConnId conn) {
     it = it->second.conn == conn ? step_waiters_.erase(it) : std::next(it);
   }
   for (const StepKey& key : left) {
-    const auto step = steps_.find(key);
-    if (step == steps_.end() || step_waiters_.contains(key) || step->second.is_ready()) continue;
-    stop_step(step->second, {});
-    save_step(step->second);
+    Step* step = steps_.find(key);
+    if (step == nullptr || step_waiters_.contains(key) || step->is_ready()) continue;
+    stop_step(*step, {});
+    rows_.step(*step);
   }
   std::set<JobId> jobs;
   for (auto& [job, line] : waiting_steps_)
     if (std::erase_if(line, [&](const StepWait& wait) { return wait.conn == conn; }) > 0) jobs.insert(job);
   for (const JobId id : jobs)
-    if (Job* job = find_job(id)) begin_waiting_steps(now, *job);
+    if (Job* job = jobs_.find(id)) begin_waiting_steps(now, *job);
 }
 
 /// The run of a job is over or about to be: nobody waits for steps of it any more.
@@ -541,10 +495,10 @@ void Controller::refuse_steps(const Job& job, const std::string& why) {
   const base::Error error{base::ErrorCode::kConflict, fmt::format("job {} is ending: {}", job.id.value, why), ""};
   if (const auto line = waiting_steps_.find(job.id); line != waiting_steps_.end()) {
     for (const StepWait& wait : line->second)
-      if (wait.request_id != 0) reply_error(wait.conn, wait.request_id, error);
+      if (wait.request_id != 0) out_.refuse(wait.conn, wait.request_id, error);
     waiting_steps_.erase(line);
   }
-  for (const auto& [number, step] : steps_of(job.id)) {
+  for (Step* step : steps_.of(job.id)) {
     tell_step_waiters(*step, error);
     step->is_ending = true;  // the nodes end them with the job
   }
@@ -552,33 +506,20 @@ void Controller::refuse_steps(const Job& job, const std::string& why) {
 
 /// The run is over on every node.
 void Controller::drop_steps(JobId id) {
-  for (const auto& [number, step] : steps_of(id)) drop_step(*step);
+  for (const Step* step : steps_.of(id)) drop_step({id, step->number});
 }
 
-void Controller::drop_step(const Step& step) {
-  const StepKey key{step.job, step.number};
-  for (const StepNode& node : step.nodes)
-    if (!node.is_gone) steps_on_[node.share.node].erase(key);
-  effects_.writes.push_back(store::DropStep{key.first, key.second});
-  effects_.writes.push_back(store::DropRun{key.first, key.second + 1});
-  steps_.erase(key);
-}
-
-/// Steps that are on a node, of one job or of all.
-std::vector<Controller::StepKey> Controller::steps_on(NodeId node, JobId of) const {
-  const auto on = steps_on_.find(node);
-  if (on == steps_on_.end()) return {};
-  const auto begin = of ? on->second.lower_bound({of, 0}) : on->second.begin();
-  const auto end = of ? on->second.lower_bound({JobId(of.value + 1), 0}) : on->second.end();
-  return {begin, end};
+void Controller::drop_step(StepKey key) {
+  rows_.step_over(key);
+  steps_.drop(key);
 }
 
 /// The node has nothing of the job left, so nothing of its steps either.
 void Controller::steps_left(Time now, JobId id, NodeId node) {
-  for (const StepKey& key : steps_on(node, id)) {
-    const auto step = steps_.find(key);
-    if (step == steps_.end()) continue;  // ended by what another one came to
-    const StepAt at = step_at(node, id.value, step->second.attempt, key.second + 1);
+  for (const StepKey& key : steps_.on(node, id)) {
+    const Step* step = steps_.find(key);
+    if (step == nullptr) continue;  // ended by what another one came to
+    const StepAt at = steps_.at(node, id.value, step->attempt, key.second + 1);
     if (at.node == nullptr || at.node->is_gone) continue;
     lose_part(*at.step);
     step_left_node(now, *at.step, *at.node);
@@ -610,10 +551,9 @@ void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const 
     wire::Step stored;
     const bool is_read =
         stored.ParseFromString(row.bytes) && stored.job() == row.job.value && stored.step() == row.step;
-    const Job* job = find_job(row.job);
+    const Job* job = jobs_.find(row.job);
     if (job == nullptr || job->placed() == nullptr || (is_read && job->attempt != stored.attempt())) {
-      effects_.writes.push_back(store::DropStep{row.job, row.step});
-      effects_.writes.push_back(store::DropRun{row.job, row.step + 1});
+      rows_.step_over({row.job, row.step});
       continue;
     }
     const bool has_runs = !unread.contains({row.job, row.step + 1});
@@ -625,19 +565,16 @@ void Controller::restore_steps(const store::Snapshot& snapshot, Time now, const 
     }
     if (job->state == JobState::kCompleting) step->is_ending = true;
     for (StepNode& node : step->nodes) node.address.clear();  // they say it when they are back
-    keep_step(std::move(*step));
-    if (runs.has(row.job, row.step + 1)) continue;
-    const Step& old = steps_.at({row.job, row.step});  // stored before runs had rows of their own
-    save_step(old);
-    for (const StepNode& node : old.nodes) save_step_node(old, node);
+    const Step& kept = steps_.keep(std::move(*step));
+    if (!runs.has(row.job, row.step + 1)) rows_.step_and_nodes(kept);  // stored before runs had rows of their own
   }
 }
 
 void Controller::want_steps(NodeId node, wire::Registered& out) {
-  for (const StepKey& key : steps_on(node)) {
+  for (const StepKey& key : steps_.on(node)) {
     wire::RunState& wanted = *out.add_wanted();
     wanted.set_job(key.first.value);
-    wanted.set_attempt(steps_.at(key).attempt);
+    wanted.set_attempt(steps_.find(key)->attempt);
     wanted.set_step(key.second + 1);
   }
 }
@@ -647,16 +584,16 @@ void Controller::reconcile_steps(Time now, const model::Node& node, const wire::
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, const wire::RunState*> has;
   for (const wire::RunState& run : m.runs())
     if (run.step() != 0) has[{run.job(), run.attempt(), run.step()}] = &run;
-  for (const StepKey& key : steps_on(node.id)) {
-    const auto it = steps_.find(key);
-    if (it == steps_.end()) continue;  // ended by what another one of them came to
-    const StepAt at = step_at(node.id, key.first.value, it->second.attempt, key.second + 1);
+  for (const StepKey& key : steps_.on(node.id)) {
+    const Step* step = steps_.find(key);
+    if (step == nullptr) continue;  // ended by what another one of them came to
+    const StepAt at = steps_.at(node.id, key.first.value, step->attempt, key.second + 1);
     if (at.node == nullptr || at.node->is_gone) continue;
-    const auto run = has.find({key.first.value, it->second.attempt, key.second + 1});
-    const Job* job = find_job(key.first);
+    const auto run = has.find({key.first.value, step->attempt, key.second + 1});
+    const Job* job = jobs_.find(key.first);
     if (run == has.end()) {
       const bool is_new = !at.step->is_ready() && at.node->address.empty() && !at.step->is_ending && !rebooted;
-      if (is_new && job != nullptr && job->state == JobState::kRunning && jobs_on_[node.id].contains(job->id)) {
+      if (is_new && job != nullptr && job->state == JobState::kRunning && placements_.is_on(node.id, job->id)) {
         send_start_step(*job, *at.step, static_cast<size_t>(at.node - at.step->nodes.data()),
                         start_of(now, *job, *at.step));
       } else {

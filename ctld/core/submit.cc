@@ -37,7 +37,7 @@ base::Status Controller::check_identity(const Caller& caller, const wire::Submit
     return base::invalid(
         fmt::format("the options of the job take {} bytes; at most {} are taken", options, wire::kMostSpecBytes),
         "shorten the arguments, the comment or the node lists");
-  if (live_jobs_ + static_cast<size_t>(request.components_size()) >= settings_.max_jobs)
+  if (jobs_.live() + static_cast<size_t>(request.components_size()) >= settings_.max_jobs)
     return base::fail(base::ErrorCode::kUnavailable,
                       fmt::format("the queue is full: {} jobs (jobs.max_jobs)", settings_.max_jobs), "try again later");
   return {};
@@ -115,9 +115,9 @@ base::Status Controller::check_time(model::JobSpec& spec, bool is_admin_caller) 
 base::Status Controller::check_runnable(const model::JobSpec& spec) const {
   base::Status first;
   for (const std::string& name : spec.partitions) {
-    const sched::PartitionFacts* facts = ledger_.partition(name);
+    const sched::PartitionFacts* facts = ledger_.capacity().partition(name);
     if (facts == nullptr) continue;
-    const base::Status verdict = sched::could_ever_run(ledger_, *facts, model::least_of(spec.request));
+    const base::Status verdict = sched::could_ever_run(ledger_.capacity(), *facts, model::least_of(spec.request));
     if (verdict) return {};
     if (first) first = verdict;
   }
@@ -170,7 +170,7 @@ std::optional<sched::Start> Controller::try_start(Time now, const model::JobSpec
   pending.reservation = spec.reservation;
   sched::AdvanceReservations reservations = advance_;
   sched::Timeline timeline;
-  sched::book_reservations(reservations, ledger_, now, timeline);
+  sched::book_reservations(reservations, ledger_.capacity(), now, timeline);
   sched::Look look;
   look.timeline = &timeline;
   look.span = {now, now + spec.time_limit};
@@ -184,9 +184,9 @@ std::optional<sched::Start> Controller::try_start(Time now, const model::JobSpec
     look.inside = &reservations.at(spec.reservation).nodes;
   }
   for (const std::string& name : spec.partitions) {
-    const sched::PartitionFacts* facts = ledger_.partition(name);
+    const sched::PartitionFacts* facts = ledger_.capacity().partition(name);
     if (facts == nullptr) continue;
-    sched::Placement placement = sched::place(ledger_, *facts, model::least_of(spec.request), look);
+    sched::Placement placement = sched::place(ledger_.capacity(), *facts, model::least_of(spec.request), look);
     if (placement.allocation) return sched::Start{{}, name, std::move(*placement.allocation), spec.time_limit};
     obstacles.push_back(sched::explain(placement.census, name));
   }
@@ -209,9 +209,10 @@ void Controller::test_only(Time now, ConnId conn, const wire::ApiRequest& reques
     places.push_back("in partition " + start->partition + " on " + where);
     // The next component finds this one in its place. No job has such an id.
     const JobId taken(UINT32_MAX - static_cast<uint32_t>(places.size()));
-    (void)ledger_.allocate(taken, start->partition, start->allocation, now, Time::never());
+    (void)ledger_.for_trial().allocate(taken, start->partition, start->allocation, now, Time::never());
   }
-  for (size_t k = 1; k <= places.size(); ++k) ledger_.release_all(JobId(UINT32_MAX - static_cast<uint32_t>(k)));
+  for (size_t k = 1; k <= places.size(); ++k)
+    ledger_.for_trial().release_all(JobId(UINT32_MAX - static_cast<uint32_t>(k)));
   if (places.size() == components.size()) {
     verdict.set_estimated_start_us(now.us);
     verdict.set_test_verdict("would start now " + base::join(places, " : "));
@@ -220,51 +221,33 @@ void Controller::test_only(Time now, ConnId conn, const wire::ApiRequest& reques
   }
   for (const std::string& w : warnings) verdict.add_warnings(w);
   verdict.set_cluster(settings_.cluster);
-  reply(conn, request.id(), std::move(out));
-}
-
-model::Job& Controller::enter_one(Time now, model::JobSpec spec) {
-  const JobId id = next_job_;
-  next_job_ = JobId(next_job_.value + 1);
-  ++live_jobs_;
-  model::Job& job = jobs_[id];
-  ++job_count(job.state);
-  job.id = id;
-  job.spec = std::move(spec);
-  count_submitted(job, 1);
-  share_limits(job.spec);
-  job.submitted = now;
-  job.phase = model::Waiting{};
-  return job;
+  out_.reply(conn, request.id(), std::move(out));
 }
 
 JobId Controller::enter(Time now, const wire::SubmitRequest& request, model::JobSpec first,
                         std::vector<model::JobSpec> components) {
-  const JobId id = next_job_;
+  const JobId id = jobs_.next();
   std::vector<model::JobSpec> all;
   all.push_back(std::move(first));
   std::move(components.begin(), components.end(), std::back_inserter(all));
   if (all.front().kind == model::JobKind::kBatch) {
-    effects_.writes.push_back(store::PutBlob{all.front().launch.script_hash, request.script()});
-    effects_.writes.push_back(store::PutBlob{all.front().launch.env_hash, request.environment(), true});
+    out_.write(store::PutBlob{all.front().launch.script_hash, request.script()});
+    out_.write(store::PutBlob{all.front().launch.env_hash, request.environment(), true});
   }
   std::vector<model::Job*> entered;
-  entering_ = true;
   for (model::JobSpec& spec : all) {
     spec.het_job = all.size() > 1 ? id : JobId();
     spec.het_offset = static_cast<uint32_t>(entered.size());
     spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
-    entered.push_back(&enter_one(now, std::move(spec)));
+    entered.push_back(&jobs_.enter(now, std::move(spec)));
     consider(now, *entered.back());
   }
-  entering_ = false;
-  effects_.writes.push_back(store::PutMeta{"next_job", next_job_.text()});
   for (const model::Job* job : entered) {
-    store::JobRow row = row_of(*job, true);
-    book_job(*job, row.spec.size(), {job->spec.launch.script_hash, request.script().size()},
+    book_job(*job, wire::to_wire(job->spec).ByteSizeLong(), {job->spec.launch.script_hash, request.script().size()},
              {job->spec.launch.env_hash, request.environment().size()});
-    effects_.writes.push_back(store::PutJob{std::move(row)});
-    log_job(now, *job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host), job->spec.uid);
+    rows_.job_and_spec(*job);
+    out_.job_event(now, *job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),
+                   job->spec.uid);
   }
   return id;
 }
@@ -273,19 +256,19 @@ void Controller::submit(Time now, ConnId conn, const Caller& caller, const wire:
   const wire::SubmitRequest& submit = request.submit();
   std::vector<std::string> warnings;
   auto spec = accept_spec(now, caller, submit, warnings);
-  if (!spec) return reply_error(conn, request.id(), spec.error());
+  if (!spec) return out_.refuse(conn, request.id(), spec.error());
   auto components = accept_components(now, caller, submit, *spec);
-  if (!components) return reply_error(conn, request.id(), components.error());
+  if (!components) return out_.refuse(conn, request.id(), components.error());
   auto first_step = accept_first_step(conn, *spec, submit);
-  if (!first_step) return reply_error(conn, request.id(), first_step.error());
+  if (!first_step) return out_.refuse(conn, request.id(), first_step.error());
   if (submit.test_only()) {
     components->insert(components->begin(), std::move(*spec));
     return test_only(now, conn, request, *components, warnings);
   }
   if (const base::Status room = admit_jobs(caller, submit, *spec); !room)
-    return reply_error(conn, request.id(), room.error());
-  if (next_job_.value + components->size() >= sched::kFirstPiece)
-    return reply_error(conn, request.id(),
+    return out_.refuse(conn, request.id(), room.error());
+  if (!jobs_.has_numbers_for(components->size() + 1))
+    return out_.refuse(conn, request.id(),
                        {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});
   const JobId id = enter(now, submit, std::move(*spec), std::move(*components));
   attend(conn, jobs_.at(id));

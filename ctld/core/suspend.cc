@@ -55,7 +55,7 @@ bool Controller::suspend(Time now, Job& job, Suspension why, Duration grace) {
     placed.suspension->for_job = why.for_job;
     placed.suspension->rule = why.rule;
     expect_end(job, placed.suspension->freeze_at, true);
-    save(job);
+    rows_.job(job);
     return true;
   }
   const bool makes_way = why.for_job != 0;
@@ -66,8 +66,8 @@ bool Controller::suspend(Time now, Job& job, Suspension why, Duration grace) {
   const bool is_told = makes_way && job.spec.preempt_signo != 0;
   placed.suspension->freeze_at = is_told ? now + grace : now;
   if (makes_way) expect_end(job, placed.suspension->freeze_at, true);
-  save_run(job);
-  log_job(now, job, "is to stand still", why_suspended(*placed.suspension));
+  rows_.run(job);
+  out_.job_event(now, job, "is to stand still", why_suspended(*placed.suspension));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(now, job, node);
   timers_.set(
       {placed.suspension->freeze_at + settings_.start_timeout, TimerKind::kSuspension, job.id.value, job.attempt});
@@ -116,12 +116,12 @@ void Controller::on_suspended(Time now, NodeId node, const wire::Suspended& m) {
   Job* job = current_run(m.job(), m.attempt());
   if (job == nullptr || job->state != JobState::kRunning || m.round() != job->placed()->suspensions) return;
   model::Placed& placed = *job->placed();
-  if (!placed.suspension && jobs_on_[node].contains(job->id)) return send_resume(*job, node);
+  if (!placed.suspension && placements_.is_on(node, job->id)) return send_resume(*job, node);
   if (!placed.suspension || !placed.waiting_for.contains(node)) return;
   if (!m.problem().empty())
-    return run_on(now, *job, fmt::format("{}: {}", name_of(node), base::printable(m.problem(), 200)));
+    return run_on(now, *job, fmt::format("{}: {}", nodes_.name_of(node), base::printable(m.problem(), 200)));
   placed.waiting_for.erase(node);
-  save_run_node(*job, node);
+  rows_.run_node(*job, node);
   if (placed.waiting_for.empty()) stand_still(now, *job);
 }
 
@@ -134,17 +134,13 @@ void Controller::stand_still(Time now, Job& job) {
   s.since = now;
   const auto partition = partitions_.find(placed.partition);
   s.shares_gpus = partition != partitions_.end() && partition->second.share_suspended_gpus;
-  s.holder = std::exchange(next_piece_, JobId(next_piece_.value + 1));
-  effects_.writes.push_back(store::PutMeta{"next_piece", next_piece_.text()});
-  for (const model::NodeShare& share : placed.allocation.shares) {
-    ledger_.release(job.id, share.node);
-    emit(sched::ShareReleased{job.id, share.node});
-  }
+  s.holder = jobs_.take_holder();
+  for (const model::NodeShare& share : placed.allocation.shares) ledger_.release(job.id, share.node);
   hold_remains(job, held_by(job));
   charge(now, job, sched::usage_rate(held_by(job)) - before);
   if (s.for_job != 0) count_preempted_run(job, 0);
-  save(job);
-  log_job(now, job, "suspended", why_suspended(s));
+  rows_.job(job);
+  out_.job_event(now, job, "suspended", why_suspended(s));
   wait_to_go_on(job);
 }
 
@@ -152,31 +148,31 @@ void Controller::stand_still(Time now, Job& job) {
 void Controller::hold_remains(const Job& job, const model::Allocation& kept) {
   const model::Placed& placed = *job.placed();
   const JobId holder = placed.suspension->holder;
-  gang_of_[holder] = job.id;
+  placements_.set_holder(holder, job.id);
   const Time begun = placed.running_since();
-  (void)ledger_.allocate(holder, placed.partition, kept, begun, Time::never(), /*forced=*/true);
   auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(job), holder));
-  emit(sched::JobPlaced{holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
+  (void)ledger_.hold({holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
 }
 
 /// Its QOS, or what it asks for, is another one.
 void Controller::tell_of_suspended(const Job& job) {
   const JobId holder = job.placed()->suspension->holder;
   auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(job), holder));
-  emit(sched::RunningChanged{holder, std::move(remains)});
+  feed_.tell(sched::RunningChanged{holder, std::move(remains)});
   if (stands_still(job) && !job.placed()->suspension->is_held) wait_to_go_on(job);
 }
 
 void Controller::wait_to_go_on(const Job& job) {
-  if (job.placed()->suspension->is_held) return unqueue(job);
-  emit(sched::JobQueued{pending_of(job)});
-  if (const auto& c = job.placed()->moves_to) emit(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  if (job.placed()->suspension->is_held) return feed_.tell(sched::JobUnqueued{job.id});
+  feed_.tell(sched::JobQueued{pending_of(job)});
+  if (const auto& c = job.placed()->moves_to)
+    feed_.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
 }
 
 bool Controller::can_go_on(Time now, const Job& job, const sched::Start& start) const {
   if (!stands_still(job) || job.placed()->suspension->is_held || !store_fault_.empty()) return false;
   const sched::PendingJob pending = pending_of(job);
-  return sched::check(ledger_, pending, start) && sched::check_reservations(advance_, pending, start, now);
+  return sched::check(ledger_.capacity(), pending, start) && sched::check_reservations(advance_, pending, start, now);
 }
 
 bool Controller::go_on(Time now, Job& job) {
@@ -189,18 +185,14 @@ bool Controller::go_on(Time now, Job& job) {
   if (placed.saved) placed.saved = placed.saved + stood;
   placed.suspension.reset();
   placed.moves_to.reset();
-  for (const model::NodeShare& share : placed.allocation.shares) {
-    ledger_.release(was.holder, share.node);
-    emit(sched::ShareReleased{was.holder, share.node});
-  }
-  gang_of_.erase(was.holder);
+  for (const model::NodeShare& share : placed.allocation.shares) ledger_.release(was.holder, share.node);
+  placements_.drop_holder(was.holder);
   const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
-  (void)ledger_.allocate(job.id, placed.partition, placed.allocation, begun, end, /*forced=*/true);
-  emit(sched::JobPlaced{job.id, placed.partition, placed.allocation, begun, end,
-                        std::make_shared<const sched::PendingJob>(pending_of(job))});
+  (void)ledger_.hold({job.id, placed.partition, placed.allocation, begun, end,
+                      std::make_shared<const sched::PendingJob>(pending_of(job))});
   charge(now, job, sched::usage_rate(placed.allocation) - before);
-  save(job);
-  log_job(now, job, "goes on", fmt::format("after {}", base::format_duration(stood)));
+  rows_.job(job);
+  out_.job_event(now, job, "goes on", fmt::format("after {}", base::format_duration(stood)));
   for (const model::NodeShare& share : placed.allocation.shares) send_resume(job, share.node);
   arm_limits(job);
   begin_waiting_steps(now, job);
@@ -211,11 +203,11 @@ bool Controller::go_on(Time now, Job& job) {
 void Controller::run_on(Time now, Job& job, const std::string& why) {
   model::Placed& placed = *job.placed();
   const Suspension was = *placed.suspension;
-  log_job(now, job, "cannot stand still", why);
+  out_.job_event(now, job, "cannot stand still", why);
   placed.suspension.reset();
   placed.waiting_for.clear();
   if (was.for_job == 0) {
-    save_run(job);
+    rows_.run(job);
     for (const model::NodeShare& share : placed.allocation.shares) send_resume(job, share.node);
     return;
   }
@@ -230,7 +222,7 @@ void Controller::suspension_due(Time now, Job& job) {
   const Time due = job.placed()->suspension->freeze_at + settings_.start_timeout;
   if (now < due) return timers_.set({due, TimerKind::kSuspension, job.id.value, job.attempt});
   std::vector<std::string> silent;
-  for (NodeId node : job.placed()->waiting_for) silent.push_back(name_of(node));
+  for (NodeId node : job.placed()->waiting_for) silent.push_back(nodes_.name_of(node));
   run_on(now, job, fmt::format("no word from {}", base::compress_hostlist(silent)));
 }
 
@@ -255,9 +247,9 @@ base::Status Controller::suspend_on_request(Time now, const Caller& caller, Job&
     if (std::exchange(job.placed()->suspension->is_held, true))
       return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is suspended already", job.id.value));
     job.placed()->moves_to.reset();
-    save(job);
-    unqueue(job);
-    log_job(now, job, "held", "suspended until resumed, by " + caller.user, caller.uid);
+    rows_.job(job);
+    feed_.tell(sched::JobUnqueued{job.id});
+    out_.job_event(now, job, "held", "suspended until resumed, by " + caller.user, caller.uid);
     return {};
   }
   if (job.state != JobState::kRunning)
@@ -285,8 +277,8 @@ base::Status Controller::resume_on_request(Time now, const Caller& caller, Job& 
     return base::fail(base::ErrorCode::kConflict,
                       fmt::format("job {} makes way for job {}: it goes on by itself when its place is free again",
                                   job.id.value, job.placed()->suspension->for_job));
-  log_job(now, job, "resumed", "by " + caller.user, caller.uid);
-  save(job);
+  out_.job_event(now, job, "resumed", "by " + caller.user, caller.uid);
+  rows_.job(job);
   if (stands_still(job))
     wait_to_go_on(job);
   else if (job.placed()->suspension->for_job == 0)

@@ -30,19 +30,19 @@ void Controller::fire(Time now, const Timer& timer) {
   if (timer.kind == TimerKind::kScripts) return drop_scripts(now);
   if (timer.kind == TimerKind::kReplies) {
     kept_replies_.forget_before(now - kReplyMemory);
-    effects_.writes.push_back(store::DropReplies{now - kReplyMemory});
+    out_.write(store::DropReplies{now - kReplyMemory});
     const Time oldest = kept_replies_.oldest();
     if (oldest != Time::never()) timers_.set({oldest + kReplyMemory, TimerKind::kReplies, 0, 0});
     return;
   }
-  Job* job = find_job(JobId(static_cast<uint32_t>(timer.id)));
+  Job* job = jobs_.find(JobId(static_cast<uint32_t>(timer.id)));
   if (job != nullptr && timer.kind == TimerKind::kAbsence) return absence_due(now, *job);
   if (job == nullptr || job->attempt != timer.attempt) return;
   switch (timer.kind) {
     case TimerKind::kJobEligible:
       if (job->waiting() == nullptr) return;
       consider(now, *job);
-      save(*job);
+      rows_.job(*job);
       return;
     case TimerKind::kJobLimit:
       return job_limit_due(now, *job);
@@ -61,7 +61,7 @@ void Controller::fire(Time now, const Timer& timer) {
       return;
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
-      --job_count(job->state);
+      for (store::Op& row : rows_.take_of(*job)) out_.write(std::move(row));
       job_left_memory(now, job->id);
       jobs_.erase(job->id);
       return;
@@ -85,11 +85,12 @@ void Controller::job_warn_due(Time now, Job& job) {
   const Time due = job.placed()->running_since() + job.spec.time_limit - base::seconds(job.spec.warn.seconds_before);
   if (due > now) return arm_limits(job);
   job.placed()->warned = true;
-  save(job);
+  rows_.job(job);
   const SignalReach reach = job.spec.warn.batch_only ? SignalReach::kScript : SignalReach::kSteps;
   const bool has_reached = signal(job, job.spec.warn.signo, reach);
-  log_job(now, job, "warned",
-          fmt::format("signal {}{}", job.spec.warn.signo, has_reached ? "" : ": no step runs, so nobody got it"));
+  out_.job_event(
+      now, job, "warned",
+      fmt::format("signal {}{}", job.spec.warn.signo, has_reached ? "" : ": no step runs, so nobody got it"));
 }
 
 void Controller::start_timeout_due(Time now, Job& job) {
@@ -104,7 +105,7 @@ void Controller::start_timeout_due(Time now, Job& job) {
   for (const Job* other : siblings(job))
     if (other->state == JobState::kConfiguring)
       missing.insert(other->placed()->waiting_for.begin(), other->placed()->waiting_for.end());
-  for (NodeId node : missing) names.push_back(name_of(node));
+  for (NodeId node : missing) names.push_back(nodes_.name_of(node));
   Outcome outcome;
   outcome.end = JobState::kNodeFail;
   outcome.reason = model::EndReason::kLaunchFailed;

@@ -20,7 +20,7 @@ bool Controller::overtakes(const model::Job& job, NodeId node) const {
 /// What was told before the fault was known waits with what cannot be written: it is told again.
 void Controller::repeat_stops() {
   std::set<JobId> ending;
-  for (const auto& [node, jobs] : jobs_on_)
+  for (const auto& [node, jobs] : placements_.by_node())
     for (const JobId id : jobs)
       if (jobs_.at(id).state == model::JobState::kCompleting) ending.insert(id);
   for (const JobId id : ending) {
@@ -46,10 +46,7 @@ void Controller::cancel_unwritten(Time now, ConnId conn, const Caller& caller, c
                              error.what);
     error.hint = "jobs that wait stay in the queue; try again when an administrator has mended it";
   }
-  Reply out{conn, {}, /*at_once=*/true};
-  out.reply.set_id(request.id());
-  *out.reply.mutable_error() = wire::to_wire(error);
-  effects_.out.push_back(std::move(out));
+  out_.refuse_at_once(conn, request.id(), error);
 }
 
 }  // namespace gw::ctld

@@ -40,10 +40,10 @@ void Controller::update_job(Time now, ConnId conn, const Caller& caller, const w
   wire::ApiReply out;
   wire::JobsReply& jobs = *out.mutable_jobs();
   if (const base::Status fits = check_total(request.update_job()); !fits)
-    return reply_error(conn, request.id(), fits.error());
+    return out_.refuse(conn, request.id(), fits.error());
   const auto ids = job_ids(request.update_job().ids());
   for (uint32_t id : ids) {
-    Job* job = find_job(JobId(id));
+    Job* job = jobs_.find(JobId(id));
     base::Status done = tl::unexpected(no_such_job(JobId(id)));
     if (job != nullptr) done = update_with_components(now, caller, *job, request.update_job());
     if (done) {
@@ -152,12 +152,10 @@ base::Result<model::JobSpec> Controller::updated_spec(Time now, const Caller& ca
 }
 
 void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobSpec spec) {
-  count_submitted(job, -1);
   const bool is_elsewhere = job.spec.qos != spec.qos;
   // What somebody said since holds also when it runs again.
   if (job.placed() != nullptr && spec.time_limit != job.spec.time_limit) job.placed()->uncut_limit = {};
-  job.spec = std::move(spec);
-  count_submitted(job, 1);
+  jobs_.change_spec(job, std::move(spec));
   if (job.waiting() != nullptr)
     consider(now, job);
   else if (job.state == model::JobState::kRunning)
@@ -165,14 +163,13 @@ void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobS
   else if (stands_still(job))
     tell_of_suspended(job);
   if (job.placed() != nullptr && !stands_still(job)) tell_of_running(job);
-  if (is_elsewhere) quota_epoch_ = epoch_;
+  if (is_elsewhere) quota_epoch_ = feed_.epoch();
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(job,
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
-  store::JobRow row = row_of(job, true);
-  job_books_.resize(job.id, row.spec.size());
-  effects_.writes.push_back(store::PutJob{std::move(row)});
-  log_job(now, job, "updated", "by " + caller.user, caller.uid);
+  job_books_.resize(job.id, wire::to_wire(job.spec).ByteSizeLong());
+  rows_.job_and_spec(job);
+  out_.job_event(now, job, "updated", "by " + caller.user, caller.uid);
 }
 
 /// What says how many resources, and where, is a component's own; everything else the components have in common.

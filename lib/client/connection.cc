@@ -7,6 +7,7 @@
 
 #include "client/reply_assembly.h"
 #include "wire/convert.h"
+#include "wire/request_kinds.h"
 
 namespace gw::client {
 namespace {
@@ -22,53 +23,6 @@ bool may_pass(const base::Error& e) { return e.code == ErrorCode::kUnavailable |
 
 }  // namespace
 
-bool is_change(const wire::ApiRequest& request) {
-  switch (request.kind_case()) {
-    case wire::ApiRequest::kSubmit:
-      return !request.submit().test_only();
-    case wire::ApiRequest::kCancel:
-    case wire::ApiRequest::kUpdateJob:
-    case wire::ApiRequest::kJobAction:
-    case wire::ApiRequest::kUpdateNode:
-    case wire::ApiRequest::kUpdatePartition:
-    case wire::ApiRequest::kReconfigure:
-    case wire::ApiRequest::kCreateReservation:
-    case wire::ApiRequest::kUpdateReservation:
-    case wire::ApiRequest::kDeleteReservation:
-    case wire::ApiRequest::kCheckpointed:
-    case wire::ApiRequest::kCreatePartition:
-    case wire::ApiRequest::kDeletePartition:
-    case wire::ApiRequest::kSignalStep:
-    case wire::ApiRequest::kEndAllocation:
-    case wire::ApiRequest::kDeleteHeldAside:
-      return true;
-    case wire::ApiRequest::kChangeQuotas:
-      return !request.change_quotas().dry_run();
-    case wire::ApiRequest::kListJobs:
-    case wire::ApiRequest::kShowJob:
-    case wire::ApiRequest::kWaitJob:
-    case wire::ApiRequest::kListNodes:
-    case wire::ApiRequest::kListPartitions:
-    case wire::ApiRequest::kListReservations:
-    case wire::ApiRequest::kListPriorities:
-    case wire::ApiRequest::kShowConfig:
-    case wire::ApiRequest::kPing:
-    case wire::ApiRequest::kBackup:
-    case wire::ApiRequest::kTakeSnapshot:
-    case wire::ApiRequest::kListQuotas:
-    case wire::ApiRequest::kShowShares:
-    case wire::ApiRequest::kExplainQuota:
-    case wire::ApiRequest::kCreateStep:  // asked again with the same key it gives the same step
-    case wire::ApiRequest::kTicket:
-    case wire::ApiRequest::kListSteps:
-    case wire::ApiRequest::kStepUsage:
-    case wire::ApiRequest::kListHeldAside:
-    case wire::ApiRequest::KIND_NOT_SET:
-      return false;
-  }
-  return false;
-}
-
 Connection::Connection(Program program, std::string where, Duration timeout, Dialer dialer, Patience patience)
     : program_(std::move(program)),
       where_(std::move(where)),
@@ -78,10 +32,9 @@ Connection::Connection(Program program, std::string where, Duration timeout, Dia
 
 base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   request.set_id(next_id_++);
-  if (is_change(request) && request.client_id().empty()) request.set_client_id(make_uuid());
+  if (wire::is_change(request) && request.client_id().empty()) request.set_client_id(make_uuid());
   const std::string bytes = request.SerializeAsString();
-  const bool waits =
-      request.has_wait_job() || request.has_create_step() || request.has_backup() || request.has_take_snapshot();
+  const bool waits = wire::row_of(request.kind_case()).answer == wire::Answer::kWhenItIsSo;
   const Duration start = patience_.now();
   reachable_until_ = start + timeout_;
   tell_at_ = start + kTellAfter;

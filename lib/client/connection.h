@@ -72,7 +72,5 @@ base::Result<Connection> connect(const Program& program);
 
 /// A random UUID (version 4).
 std::string make_uuid();
-/// Does the request change anything?
-bool is_change(const wire::ApiRequest& request);
 
 }  // namespace gw::client

@@ -127,8 +127,8 @@ class Capacity {
   void set_partition(const PartitionFacts& facts);
   void remove_partition(const std::string& name);
   void set_network(const model::Network& network);
-  /// Errors: unknown node, a resource that is not free; then nothing was changed. `forced` also takes what the node
-  /// does not offer any more (offline GPU, drained node) but is not held by anybody: for recovery.
+  /// Errors: unknown node, a resource that is not free; then nothing was changed. `forced` takes what is held
+  /// already, whatever the node offers now (offline GPU, drained node); that nobody else holds it the caller knows.
   base::Status allocate(JobId job, const std::string& partition, const model::Allocation& allocation,
                         base::Time started, base::Time expected_end, bool forced = false);
   /// Gives one node's share back. Unknown job or node: nothing happens.

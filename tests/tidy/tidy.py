@@ -272,6 +272,25 @@ def check_sql(source: Source):
             yield source.find(cpp_scan.line_of(code, literal.start), 'SQL built of parts: bind values instead', 'sql')
 
 
+# Values of the controller's core that one file alone makes, so that nobody pairs or repeats them by hand.
+MADE_IN = (
+    (re.compile(r'\bstore::(?:PutJob|PutJobStatus|EndJob|PutRunNode|DropRunNode|DropRun|PutStep|DropStep)\{'),
+     'ctld/core/row_marks.cc', 'rows of jobs, runs and steps are marked, not made'),
+    (re.compile(r'\bsched::(?:JobPlaced|ShareReleased|EndExpected|NodeSet|NodeRemoved|PartitionSet|PartitionRemoved|NetworkSet)\{'),
+     'ctld/core/ledger.cc', 'what is held changes through the ledger, which tells the scheduler'),
+)
+
+
+def check_made(source: Source):
+    if not source.is_in('ctld/core') or not source.is_cpp:
+        return
+    for pattern, home, what in MADE_IN:
+        if source.path == home:
+            continue
+        for match in pattern.finditer(source.scan.code):
+            yield source.find(cpp_scan.line_of(source.scan.code, match.start()), f'{what} ({home})', 'made')
+
+
 def check_stray(source: Source):
     if source.size > MAX_BYTES:
         yield source.find(1, f'{source.size} bytes, more than {MAX_BYTES}', 'stray')
@@ -279,7 +298,7 @@ def check_stray(source: Source):
         yield source.find(1, 'binary file', 'stray')
 
 
-FILE_RULES = (check_includes, check_sizes, check_names, check_words, check_sql, check_stray)
+FILE_RULES = (check_includes, check_sizes, check_names, check_words, check_sql, check_made, check_stray)
 
 # ---- Rules of the whole tree
 

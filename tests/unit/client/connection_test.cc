@@ -168,16 +168,6 @@ TEST(Uuid, IsRandomAndWellFormed) {
   EXPECT_EQ(a[14], '4');
 }
 
-TEST(IsChange, OnlyQueriesAreNot) {
-  wire::ApiRequest request;
-  request.mutable_list_jobs();
-  EXPECT_FALSE(is_change(request));
-  request.mutable_cancel();
-  EXPECT_TRUE(is_change(request));
-  request.mutable_submit()->set_test_only(true);
-  EXPECT_FALSE(is_change(request));
-}
-
 base::Result<std::string> not_now(const wire::ApiRequest& request) {
   wire::ApiReply reply;
   reply.set_id(request.id());

@@ -199,7 +199,7 @@ TEST(Listings, NodesComeInPieces) {
 
 /// Rows of any length: a piece ends with the row that makes it long enough, and never loses one.
 TEST(Listings, ARowThatIsLongerThanAPieceLosesNoOther) {
-  Effects effects;
+  Outbox outbox;
   Listings listings;
   std::vector<size_t> rows = {10, 3 << 20, 20, 700 << 10, 600 << 10, 30};
   size_t at = 0;
@@ -211,8 +211,9 @@ TEST(Listings, ARowThatIsLongerThanAPieceLosesNoOther) {
     }
     return true;
   };
-  ASSERT_TRUE(listings.begin({}, kConn, kId, fill, effects));
-  while (listings.has(kConn)) listings.go_on({}, kConn, kId, effects);
+  ASSERT_TRUE(listings.begin({}, kConn, kId, fill, outbox));
+  while (listings.has(kConn)) listings.go_on({}, kConn, kId, outbox);
+  const Effects effects = outbox.take({});
   std::vector<size_t> listed;
   uint32_t pieces = 0;
   for (const Outgoing& out : effects.out) {

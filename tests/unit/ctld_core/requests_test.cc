@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "tests/schema/schema.h"
 #include "world.h"
 
 namespace gw::ctld {
@@ -21,38 +24,81 @@ wire::ApiRequest action(JobId id, wire::JobAction what) {
 struct KindRow {
   wire::ApiRequest request;
   Grant grant;
+  bool is_for_owner_alone = false;  ///< Not even for administrators.
 };
 
 /// One request of every kind, as somebody else would send it about job 1 and node n0, and who may.
-std::vector<KindRow> every_kind() {
-  std::vector<KindRow> out;
-  const auto add = [&out](Grant grant) -> wire::ApiRequest& { return out.emplace_back(KindRow{{}, grant}).request; };
-  add(Grant::kEverybody) = World::submission(gang(1));
-  add(Grant::kEverybody).mutable_list_jobs();
-  add(Grant::kEverybody).mutable_show_job()->set_id(1);
-  add(Grant::kEverybody).mutable_wait_job()->set_id(1);
-  add(Grant::kOwnJobs).mutable_cancel()->mutable_filter()->add_ids(1);
-  add(Grant::kOwnJobs).mutable_update_job()->add_ids(1);
-  add(Grant::kOwnJobs) = action(JobId(1), wire::kHold);
-  add(Grant::kEverybody).mutable_list_nodes();
-  wire::UpdateNodeRequest& node = *add(Grant::kAdmins).mutable_update_node();
-  node.add_names("n0");
-  node.set_action(wire::kNodeResume);
-  add(Grant::kEverybody).mutable_list_partitions();
-  add(Grant::kAdmins).mutable_update_partition()->set_name("main");
-  add(Grant::kEverybody).mutable_list_priorities();
-  add(Grant::kEverybody).mutable_list_reservations();
-  add(Grant::kAdmins).mutable_create_reservation();
-  add(Grant::kAdmins).mutable_update_reservation()->set_name("r");
-  add(Grant::kAdmins).mutable_delete_reservation()->set_name("r");
-  add(Grant::kEverybody).mutable_show_config();
-  add(Grant::kAdmins).mutable_reconfigure();
-  add(Grant::kEverybody).mutable_ping();
-  add(Grant::kAdmins).mutable_backup()->set_path("/x");
-  add(Grant::kOwnJobs).mutable_step_usage()->set_job_id(1);
-  add(Grant::kEverybody).mutable_list_held_aside();
-  add(Grant::kAdmins).mutable_delete_held_aside()->set_kind("job");
-  return out;
+class EveryKind {
+ public:
+  static std::vector<KindRow> rows() {
+    EveryKind all;
+    all.add_jobs();
+    all.add_steps();
+    all.add_cluster();
+    all.add_rules();
+    return std::move(all.rows_);
+  }
+
+ private:
+  std::vector<KindRow> rows_;
+
+  wire::ApiRequest& add(Grant grant) { return rows_.emplace_back(KindRow{{}, grant}).request; }
+  void add_jobs() {
+    add(Grant::kEverybody) = World::submission(gang(1));
+    add(Grant::kEverybody).mutable_list_jobs();
+    add(Grant::kEverybody).mutable_show_job()->set_id(1);
+    add(Grant::kEverybody).mutable_wait_job()->set_id(1);
+    add(Grant::kOwnJobs).mutable_cancel()->mutable_filter()->add_ids(1);
+    add(Grant::kOwnJobs).mutable_update_job()->add_ids(1);
+    add(Grant::kOwnJobs) = action(JobId(1), wire::kHold);
+    add(Grant::kOwnJobs).mutable_checkpointed()->set_job_id(1);
+    add(Grant::kEverybody).mutable_list_priorities();
+  }
+  void add_steps() {
+    add(Grant::kOwnJobs).mutable_create_step()->set_job_id(1);
+    rows_.back().is_for_owner_alone = true;
+    add(Grant::kOwnJobs).mutable_ticket()->set_job_id(1);
+    add(Grant::kEverybody).mutable_list_steps();
+    add(Grant::kOwnJobs).mutable_signal_step()->set_job_id(1);
+    add(Grant::kOwnJobs).mutable_end_allocation()->set_job_id(1);
+    add(Grant::kOwnJobs).mutable_step_usage()->set_job_id(1);
+  }
+  void add_cluster() {
+    add(Grant::kEverybody).mutable_list_nodes();
+    wire::UpdateNodeRequest& node = *add(Grant::kAdmins).mutable_update_node();
+    node.add_names("n0");
+    node.set_action(wire::kNodeResume);
+    add(Grant::kEverybody).mutable_list_partitions();
+    add(Grant::kAdmins).mutable_create_partition();
+    add(Grant::kAdmins).mutable_update_partition()->set_name("main");
+    add(Grant::kAdmins).mutable_delete_partition()->set_name("main");
+    add(Grant::kEverybody).mutable_list_reservations();
+    add(Grant::kAdmins).mutable_create_reservation();
+    add(Grant::kAdmins).mutable_update_reservation()->set_name("r");
+    add(Grant::kAdmins).mutable_delete_reservation()->set_name("r");
+  }
+  void add_rules() {
+    add(Grant::kEverybody).mutable_change_quotas();  // each change is asked for by itself: quotas_test.cc
+    add(Grant::kEverybody).mutable_list_quotas();
+    add(Grant::kEverybody).mutable_show_shares();
+    add(Grant::kEverybody).mutable_explain_quota();
+    add(Grant::kEverybody).mutable_show_config();
+    add(Grant::kAdmins).mutable_reconfigure();
+    add(Grant::kEverybody).mutable_ping();
+    add(Grant::kAdmins).mutable_backup()->set_path("/x");
+    add(Grant::kAdmins).mutable_take_snapshot();
+    add(Grant::kEverybody).mutable_list_held_aside();
+    add(Grant::kAdmins).mutable_delete_held_aside()->set_kind("job");
+  }
+};
+
+/// The kinds that api.proto has, whatever the tables say.
+std::set<std::string> kinds_of_protocol() {
+  std::set<std::string> kinds;
+  const schema::Messages messages = schema::messages();
+  for (const schema::Field& field : messages.at("ApiRequest"))
+    if (field.type == schema::Type::kMessage) kinds.insert(field.name);
+  return kinds;
 }
 
 bool is_refused(const wire::ApiReply& reply) {
@@ -65,20 +111,55 @@ bool is_refused(const wire::ApiReply& reply) {
   return false;
 }
 
+TEST(Authorization, EveryKindOfTheProtocolHasItsRowAndIsTested) {
+  std::set<std::string> rows, tested;
+  for (const wire::RequestRow& row : wire::rows::kAll) rows.emplace(row.name);
+  for (const KindRow& row : EveryKind::rows()) tested.emplace(wire::row_of(row.request.kind_case()).name);
+  EXPECT_EQ(rows, kinds_of_protocol());
+  EXPECT_EQ(tested, kinds_of_protocol());
+}
+
 TEST(Authorization, EveryKindForOwnerStrangerAndAdministrator) {
-  for (const KindRow& row : every_kind()) {
-    const auto kind = row.request.kind_case();
-    EXPECT_EQ(grant_of(kind), row.grant) << kind;
+  for (const KindRow& row : EveryKind::rows()) {
+    const wire::RequestRow& kind = wire::row_of(row.request.kind_case());
+    EXPECT_EQ(kind.grant, row.grant) << kind.name;
     for (uint32_t uid : {1000U, 1001U, 0U}) {
       World w(1);
       w.settings.allow_root_jobs = true;
       w.restart();
       w.connect_all();
       ASSERT_TRUE(w.submit(1000, gang(1)));
-      const bool allowed = row.grant == Grant::kEverybody || uid == 0 || (row.grant == Grant::kOwnJobs && uid == 1000);
-      EXPECT_EQ(is_refused(w.ask(uid, row.request)), !allowed) << "kind " << kind << " uid " << uid;
+      const bool is_owner = row.grant == Grant::kOwnJobs && uid == 1000;
+      const bool allowed = row.grant == Grant::kEverybody || (uid == 0 && !row.is_for_owner_alone) || is_owner;
+      EXPECT_EQ(is_refused(w.ask(uid, row.request)), !allowed) << kind.name << " by uid " << uid;
     }
   }
+}
+
+/// What is carried out is written down: nothing that says it only reads leaves a row behind.
+TEST(Authorization, WhatOnlyReadsChangesNothing) {
+  for (const KindRow& row : EveryKind::rows()) {
+    const wire::RequestRow& kind = wire::row_of(row.request.kind_case());
+    if (kind.effect != wire::Effect::kReads) continue;
+    World w(1);
+    w.connect_all();
+    ASSERT_TRUE(w.submit(1000, gang(1)));
+    const std::string before = w.core->fingerprint();
+    w.ask(0, row.request);
+    EXPECT_EQ(w.core->fingerprint(), before) << kind.name;
+  }
+}
+
+TEST(RequestRows, TrialsAreNoChanges) {
+  wire::ApiRequest request;
+  request.mutable_list_jobs();
+  EXPECT_FALSE(wire::is_change(request));
+  request.mutable_cancel();
+  EXPECT_TRUE(wire::is_change(request));
+  request.mutable_submit()->set_test_only(true);
+  EXPECT_FALSE(wire::is_change(request));
+  request.mutable_change_quotas()->set_dry_run(true);
+  EXPECT_FALSE(wire::is_change(request));
 }
 
 /// It weighs whom to take off by it, and a controller that starts anew would say so.
@@ -98,7 +179,7 @@ TEST(UpdateJob, TheSchedulerHearsOfWhatRuns) {
 }
 
 TEST(Authorization, NodesAreNoUsers) {
-  for (const KindRow& row : every_kind()) EXPECT_FALSE(is_allowed(row.grant, Role::kNode));
+  for (const KindRow& row : EveryKind::rows()) EXPECT_FALSE(is_allowed(row.grant, Role::kNode));
 }
 
 TEST(Authorization, OthersScriptsStayHidden) {

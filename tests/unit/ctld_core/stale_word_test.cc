@@ -36,7 +36,7 @@ struct Pair : World {
   }
 };
 
-Settings with_lease() {
+Settings with_short_lease() {
   Settings s;
   model::Partition p;
   p.name = "main";
@@ -79,7 +79,7 @@ TEST(StaleWord, FencingOfAnEarlierOutageProvesNothing) {
 }
 
 TEST(StaleWord, TheLeaseTimerOfAnOutageThatIsOver) {
-  Pair w(with_lease());
+  Pair w(with_short_lease());
   w.run();
   w.cut("n1");
   w.tick_with_beats(base::minutes(1));
