@@ -17,7 +17,10 @@ constexpr JobId kJob{7}, kOther{8};
 /// Two nodes of four cores and two GPUs, and a scheduler that hears of what happens to them.
 struct LedgerScene {
   LedgerScene() {
-    ledger.set_partition({.name = "main", .nodes = {"n1", "n2"}});
+    sched::PartitionFacts partition;
+    partition.name = "main";
+    partition.nodes = {"n1", "n2"};
+    ledger.set_partition(partition);
     for (uint32_t id : {1U, 2U}) ledger.set_node(node(id));
     hear();
   }
