@@ -18,8 +18,9 @@ std::string job_text(const wire::Prepare& prepare) {
 void GangChecker::on_answer(const Asked& asked, const wire::ApiReply& reply) {
   if (!asked.request.has_submit() || !reply.has_submit()) return;
   const wire::SubmitRequest& submit = asked.request.submit();
-  asked_[submit.spec().name()] = submit.spec().request();
-  for (const wire::JobSpec& component : submit.components()) asked_[component.name()] = component.request();
+  asked_[{submit.spec().name(), 0}] = submit.spec().request();
+  for (int k = 0; k < submit.components_size(); ++k)
+    asked_[{submit.spec().name(), k + 1}] = submit.components(k).request();
 }
 
 /// As many nodes, and on each as many GPUs, as were asked for.
@@ -27,7 +28,7 @@ void GangChecker::check_size(const wire::Prepare& prepare) const {
   const auto nodes = base::expand_hostlist(prepare.gang().nodes());
   if (!nodes || nodes->size() != prepare.gang().node_count())
     fail(kGangs, job_text(prepare) + " is told of the nodes " + prepare.gang().nodes());
-  const auto asked = asked_.find(prepare.spec().name());
+  const auto asked = asked_.find({prepare.spec().name(), prepare.spec().het_offset()});
   if (asked == asked_.end() || prepare.generation() > 1) return;
   const wire::Request& request = asked->second;
   if (nodes->size() < request.min_nodes() || nodes->size() > request.max_nodes())

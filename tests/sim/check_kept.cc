@@ -74,16 +74,24 @@ void KeptChecker::on_rows(std::span<const store::Batch> batches, bool is_sure) {
   for (const store::Batch& batch : batches) {
     rows_.apply(batch);
     for (const store::Op& op : batch) {
-      if (const auto* put = std::get_if<store::PutJob>(&op)) look_at(put->row);
+      if (const auto* put = std::get_if<store::PutJob>(&op)) {
+        look_at_name(put->row);
+        look_at(put->row);
+      }
       if (const auto* put = std::get_if<store::PutJobStatus>(&op)) look_at(put->row);
     }
   }
 }
 
-void KeptChecker::look_at(const store::JobRow& row) {
-  const auto [known, is_new] = job_of_.emplace(row.name, row.id.value);
+void KeptChecker::look_at_name(const store::JobRow& row) {
+  wire::JobSpec spec;
+  if (!spec.ParseFromString(row.spec)) fail(kKept, "the row of job " + row.id.text() + " cannot be read");
+  const auto [known, is_new] = job_of_.emplace(std::pair(row.name, spec.het_offset()), row.id.value);
   if (known->second != row.id.value)
     fail(kKept, "jobs " + std::to_string(known->second) + " and " + row.id.text() + " are one submission");
+}
+
+void KeptChecker::look_at(const store::JobRow& row) {
   wire::JobStatus status;
   if (!status.ParseFromString(row.status)) fail(kKept, "the row of job " + row.id.text() + " cannot be read");
   attempts_[row.id.value] = status.attempt();
@@ -91,7 +99,8 @@ void KeptChecker::look_at(const store::JobRow& row) {
     const auto it = stopped->find(row.id.value);
     if (it == stopped->end()) continue;
     const std::string word = stopped == &held_ ? "held" : "cancelled";
-    if (status.attempt() > it->second) fail(kKept, "job " + row.id.text() + " was " + word + " and is placed again");
+    if (status.attempt() > it->second) fail(kKept, "job " + row.id.text() + " (" + row.name + ") was " + word + " in attempt " +
+                      std::to_string(it->second) + " and is placed again");
     if (stopped == &cancelled_ && status.has_waiting())
       fail(kKept, "job " + row.id.text() + " was cancelled and waits to start");
   }
@@ -125,16 +134,29 @@ void KeptChecker::on_sent(const std::string& node, const wire::ControllerToNode&
     fail(kKept, node + " is told of job " + std::to_string(prepare.job()) + " before that is on disk");
 }
 
+/// Components of one job wait together.
+std::set<uint32_t> KeptChecker::components_with(uint32_t id) const {
+  std::set<uint32_t> out;
+  const auto own = std::find_if(job_of_.begin(), job_of_.end(), [&](const auto& entry) { return entry.second == id; });
+  if (own == job_of_.end()) return out;
+  for (auto it = job_of_.lower_bound({own->first.first, 0}); it != job_of_.end(); ++it) {
+    if (it->first.first != own->first.first) break;
+    out.insert(it->second);
+  }
+  return out;
+}
+
 /// A hold counts from its answer on, if nothing that may end it arrived after it.
 void KeptChecker::on_asked(const Asked& asked) {
   if (!asked.request.has_job_action()) return;
   const wire::JobActionRequest& order = asked.request.job_action();
   const bool is_hold = order.action() == wire::kHold || order.action() == wire::kUserHold;
-  const std::set<uint32_t> ids(order.ids().begin(), order.ids().end());
+  std::set<uint32_t> ids(order.ids().begin(), order.ids().end());
   if (is_hold) {
     holds_.try_emplace(asked.request.client_id(), ids);
     return;
   }
+  for (const uint32_t id : order.ids()) ids.merge(components_with(id));
   for (const uint32_t id : ids) held_.erase(id);
   for (auto& [client, held] : holds_)
     for (const uint32_t id : ids) held.erase(id);
@@ -143,11 +165,10 @@ void KeptChecker::on_asked(const Asked& asked) {
 void KeptChecker::accepted(const Asked& asked, const wire::SubmitReply& reply) {
   const wire::SubmitRequest& submit = asked.request.submit();
   if (submit.test_only()) return;
-  for (int k = 0; k <= submit.components_size(); ++k) {
-    const uint32_t id = reply.job_id() + static_cast<uint32_t>(k);
-    const std::string& name = k == 0 ? submit.spec().name() : submit.components(k - 1).name();
+  for (uint32_t k = 0; k <= static_cast<uint32_t>(submit.components_size()); ++k) {
+    const uint32_t id = reply.job_id() + k;
     owner_of_[id] = asked.uid;
-    const auto row = job_of_.find(name);
+    const auto row = job_of_.find({submit.spec().name(), k});
     if (row == job_of_.end() || row->second != id)
       fail(kKept, "job " + std::to_string(id) + " is acknowledged and not on disk");
   }

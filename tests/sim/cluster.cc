@@ -32,6 +32,16 @@ std::string kind_text(const wire::ControllerToNode& m) {
   return "message " + std::to_string(m.kind_case());
 }
 
+std::string request_text(const wire::ApiRequest& r) {
+  std::string out = std::to_string(r.kind_case());
+  if (r.has_submit()) out = "submit " + r.submit().spec().name();
+  if (r.has_job_action()) out = "action " + std::to_string(r.job_action().action());
+  for (const uint32_t id : r.job_action().ids()) out += " " + std::to_string(id);
+  for (const uint32_t id : r.update_job().ids()) out += " update " + std::to_string(id);
+  for (const uint32_t id : r.cancel().filter().ids()) out += " cancel " + std::to_string(id);
+  return out;
+}
+
 std::string kind_text(const wire::NodeToController& m) {
   const auto run = [](const auto& o) {
     return std::to_string(o.job()) + "." + std::to_string(o.attempt()) + " step " + std::to_string(o.step());
@@ -242,7 +252,7 @@ void Cluster::on_answer(const Asked& asked, const wire::ApiReply& reply) {
 }
 
 void Cluster::on_request(const Asked& asked) {
-  box_.trace.say(box_.now(), "uid {} asks: {} {}", asked.uid, asked.request.client_id(), asked.request.kind_case());
+  box_.trace.say(box_.now(), "uid {} asks: {} {}", asked.uid, asked.request.client_id(), request_text(asked.request));
   tell([&](Checker& checker) { checker.on_asked(asked); });
 }
 

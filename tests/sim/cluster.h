@@ -114,12 +114,14 @@ class Cluster final : private ctld::testing::Outside,
   // rest.cc
   void heal_everything();
   void pass(Duration time);
-  void ask_and_wait(uint32_t uid, const wire::ApiRequest& request);
+  wire::ApiReply ask_and_wait(uint32_t uid, const wire::ApiRequest& request);
+  void let_jobs_go();
   void lift_obstacles();
   bool is_all_over() const;
   bool may_wait_for_ever(const store::JobRow& row) const;
   std::string text_of(const store::JobRow& row) const;
-  void check_rest() const;
+  std::string why_they_wait();
+  void check_rest();
 
   Box box_;
   Random faults_;

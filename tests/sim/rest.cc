@@ -60,9 +60,28 @@ void Cluster::heal_everything() {
   pass(base::seconds(400));
 }
 
-void Cluster::ask_and_wait(uint32_t uid, const wire::ApiRequest& request) {
-  clients_.ask(uid, request, {});
-  for (int i = 0; i < 120 && clients_.awaits_answers(); ++i) pass(base::seconds(1));
+wire::ApiReply Cluster::ask_and_wait(uint32_t uid, const wire::ApiRequest& request) {
+  wire::ApiReply answer;
+  bool is_there = false;
+  clients_.ask(uid, request, [&](const wire::ApiReply& reply) {
+    answer = reply;
+    is_there = true;
+    if (reply.has_error()) box_.trace.say(box_.now(), "refused: {}", reply.error().what());
+  });
+  for (int i = 0; i < 1'200 && !is_there; ++i) pass(base::milliseconds(100));
+  if (!is_there) fail(kRest, "a request gets no answer");
+  return answer;
+}
+
+/// In the controller's own words.
+std::string Cluster::why_they_wait() {
+  wire::ApiRequest list;
+  list.mutable_list_jobs();
+  std::string out;
+  const wire::ApiReply answer = ask_and_wait(0, list);
+  for (const wire::Job& job : answer.list_jobs().jobs())
+    out += "\n  job " + std::to_string(job.id()) + ": " + job.status().waiting().detail();
+  return out;
 }
 
 /// It waits for what nobody will give it: a reservation or a partition that is gone; or its time has passed.
@@ -88,13 +107,32 @@ std::string Cluster::text_of(const store::JobRow& row) const {
                                 status.waiting().detail(), spec.hold_user() || spec.hold_admin() ? " held" : "");
   for (const std::string& node : status.placed().waiting_for()) out += "; waits for " + node;
   for (const std::string& node : status.placed().unreachable()) out += "; cannot reach " + node;
-  for (const auto& [id, job] : shell_.core().jobs())
-    if (id == row.id && job.waiting() != nullptr) out += "; " + job.waiting()->detail;
   return out;
+}
+
+/// Whoever waits gets where it can be served: inner QOS guarantee their own jobs nothing.
+void Cluster::let_jobs_go() {
+  wire::ApiRequest release, resume, move;
+  release.mutable_job_action()->set_action(wire::kRelease);
+  resume.mutable_job_action()->set_action(wire::kResume);
+  move.mutable_update_job()->set_qos("normal");
+  for (const auto& [id, row] : kept_->rows().jobs) {
+    release.mutable_job_action()->add_ids(id.value);
+    resume.mutable_job_action()->add_ids(id.value);
+    move.mutable_update_job()->add_ids(id.value);
+  }
+  if (release.job_action().ids_size() == 0) return;
+  ask_and_wait(0, release);
+  ask_and_wait(0, resume);
+  ask_and_wait(0, move);
 }
 
 /// Nobody and nothing is in the way any more.
 void Cluster::lift_obstacles() {
+  file_.partitions.back().nodes = file_.partitions.front().nodes;
+  wire::ApiRequest reconfigure;
+  reconfigure.mutable_reconfigure();
+  ask_and_wait(0, reconfigure);
   for (const char* name : {"r0", "r1"}) {
     wire::ApiRequest r;
     r.mutable_delete_reservation()->set_name(name);
@@ -105,35 +143,24 @@ void Cluster::lift_obstacles() {
     ask_and_wait(0, resume_nodes(names_));
     for (const std::string& name : names_)
       if (round % 10 == 0) ask_and_wait(0, gpus_online(name));
-    wire::ApiRequest release, resume;
-    release.mutable_job_action()->set_action(wire::kRelease);
-    resume.mutable_job_action()->set_action(wire::kResume);
-    for (const auto& [id, row] : kept_->rows().jobs) {
-      release.mutable_job_action()->add_ids(id.value);
-      resume.mutable_job_action()->add_ids(id.value);
-    }
-    if (release.job_action().ids_size() > 0) {
-      ask_and_wait(0, release);
-      ask_and_wait(0, resume);
-    }
+    let_jobs_go();
     pass(base::seconds(round % 10 == 9 ? 400 : 40));
   }
 }
 
-void Cluster::check_rest() const {
-  Cluster& self = const_cast<Cluster&>(*this);
+void Cluster::check_rest() {
   if (clients_.awaits_answers()) fail(kRest, "requests without an answer: " + clients_.open_text());
   std::string stuck;
   for (const auto& [id, row] : kept_->rows().jobs)
     if (!may_wait_for_ever(row)) stuck += "\n  " + text_of(row);
   if (!stuck.empty()) {
     for (const auto& [name, one] : nodes_) stuck += "\n  " + one.machine->text();
-    fail(kRest, "these never end:" + stuck);
+    fail(kRest, "these never end:" + stuck + why_they_wait());
   }
   wire::ApiRequest cancel;
   for (const auto& [id, row] : kept_->rows().jobs) cancel.mutable_cancel()->mutable_filter()->add_ids(id.value);
-  if (cancel.has_cancel()) self.ask_and_wait(0, cancel);
-  self.pass(base::seconds(200));
+  if (cancel.has_cancel()) ask_and_wait(0, cancel);
+  pass(base::seconds(200));
   for (const auto& [name, one] : nodes_)
     if (!one.machine->is_empty()) fail(kRest, "left over: " + one.machine->text());
   const ctld::testing::MemoryStore& rows = kept_->rows();

@@ -98,7 +98,6 @@ void Users::draw_kind(wire::ApiRequest& request, bool is_elastic) {
   for (uint32_t k = kind == 3 ? 1 + random_(2) : 0; k > 0; --k) {
     wire::JobSpec& component = *submit.add_components();
     component = spec;
-    component.set_name(spec.name() + "c" + std::to_string(k));
     *component.mutable_request() = request_of(1, 1 + random_(random_.any(gpus_)));
   }
   if (spec.kind() != 0) submit.clear_script();
