@@ -92,7 +92,8 @@ void Admin::change_partition() {
     r.mutable_update_partition()->set_name(name);
     r.mutable_update_partition()->set_max_time_us(base::minutes(minutes).us);
   }
-  change("partition " + name, r, {{kThere, kThere}, {kGone, ""}, {"max_time", std::to_string(base::minutes(minutes).us)}});
+  change("partition " + name, r,
+         {{kThere, kThere}, {kGone, ""}, {"max_time", std::to_string(base::minutes(minutes).us)}});
 }
 
 void Admin::create_reservation(const std::string& name) {

@@ -36,10 +36,10 @@ class Admin {
   using Facts = std::map<std::string, std::string>;
   /// One thing that is changed: "qos a", "node n1".
   struct Subject {
-    Facts facts;              ///< That were acknowledged.
+    Facts facts;                 ///< That were acknowledged.
     Time until = Time::never();  ///< Then it goes by itself.
-    uint32_t version = 0;     ///< Grows with each request and each answer.
-    bool is_open = false;     ///< A change is asked for and not answered.
+    uint32_t version = 0;        ///< Grows with each request and each answer.
+    bool is_open = false;        ///< A change is asked for and not answered.
   };
   /// What has become so once the request was taken; an empty text: that is not known any more.
   void change(const std::string& subject, const wire::ApiRequest& request, const Facts& facts,

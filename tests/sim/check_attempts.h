@@ -17,11 +17,12 @@ class AttemptChecker final : public Checker {
   void on_machine(const Machine& machine) override;
 
  private:
-  std::map<uint32_t, std::map<std::pair<std::string, RunKey>, uint32_t>> live_;  // by job: runs that began and are there
+  std::map<uint32_t, std::map<std::pair<std::string, RunKey>, uint32_t>>
+      live_;  // by job: runs that began and are there
   std::map<std::string, std::set<RunKey>> live_on_;
-  std::map<uint32_t, uint32_t> last_;                             // attempt that began, by job
-  std::set<std::tuple<uint32_t, uint32_t>> scripts_;              // job and attempt whose script began
-  std::set<std::pair<std::string, RunKey>> steps_;                // likewise
+  std::map<uint32_t, uint32_t> last_;                 // attempt that began, by job
+  std::set<std::tuple<uint32_t, uint32_t>> scripts_;  // job and attempt whose script began
+  std::set<std::pair<std::string, RunKey>> steps_;    // likewise
 };
 
 }  // namespace gw::sim_cluster

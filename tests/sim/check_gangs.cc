@@ -61,10 +61,10 @@ void GangChecker::check_prepared(const std::string& first, RunKey run, uint32_t 
   const auto attempts = prepared_.find(job);
   for (const std::string& node : *nodes) {
     if (job == run.job && node == first && nodes->size() == 1) continue;  // a gang of one starts itself
-    const bool is_known = attempts != prepared_.end() && !attempts->second.empty() &&
-                          (job == run.job ? attempts->second.contains(run.attempt) &&
-                                                attempts->second.at(run.attempt).contains(node)
-                                          : attempts->second.rbegin()->second.contains(node));
+    const bool is_known =
+        attempts != prepared_.end() && !attempts->second.empty() &&
+        (job == run.job ? attempts->second.contains(run.attempt) && attempts->second.at(run.attempt).contains(node)
+                        : attempts->second.rbegin()->second.contains(node));
     if (!is_known)
       fail(kGangs, run.text() + " begins on " + first + " before " + node + " is prepared for job " +
                        std::to_string(job) + " (of the nodes " + gang.nodes() + ")");

@@ -24,8 +24,8 @@ class GangChecker final : public Checker {
   void check_prepared(const std::string& first, RunKey run, uint32_t job, const wire::Gang& gang) const;
 
   std::map<std::pair<std::string, uint32_t>, wire::Request> asked_;  // by the submission's name, and the component
-  std::map<uint32_t, uint32_t> resized_;        // jobs whose number of nodes somebody changed
-  std::map<std::pair<std::string, Run>, wire::Prepare> told_;  // what the node of the script was told
+  std::map<uint32_t, uint32_t> resized_;                             // jobs whose number of nodes somebody changed
+  std::map<std::pair<std::string, Run>, wire::Prepare> told_;        // what the node of the script was told
   std::map<uint32_t, std::map<uint32_t, std::set<std::string>>> prepared_;  // job, attempt, nodes
 };
 

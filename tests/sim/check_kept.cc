@@ -55,14 +55,15 @@ Texts texts_of(const std::vector<store::PutRunNode>& rows) {
 
 /// The first row that is not as it should be.
 std::string difference_of(const store::Snapshot& kept, const store::Snapshot& found) {
-  for (const std::string& one : {difference_of("job", texts_of(kept.jobs), texts_of(found.jobs)),
-                                 difference_of("ended job", texts_of(kept.recently_ended), texts_of(found.recently_ended)),
-                                 difference_of("node", texts_of(kept.nodes), texts_of(found.nodes)),
-                                 difference_of("partition", texts_of(kept.partitions), texts_of(found.partitions)),
-                                 difference_of("reservation", texts_of(kept.reservations), texts_of(found.reservations)),
-                                 difference_of("QOS", texts_of(kept.qos), texts_of(found.qos)),
-                                 difference_of("step", texts_of(kept.steps), texts_of(found.steps)),
-                                 difference_of("run", texts_of(kept.run_nodes), texts_of(found.run_nodes))})
+  for (const std::string& one :
+       {difference_of("job", texts_of(kept.jobs), texts_of(found.jobs)),
+        difference_of("ended job", texts_of(kept.recently_ended), texts_of(found.recently_ended)),
+        difference_of("node", texts_of(kept.nodes), texts_of(found.nodes)),
+        difference_of("partition", texts_of(kept.partitions), texts_of(found.partitions)),
+        difference_of("reservation", texts_of(kept.reservations), texts_of(found.reservations)),
+        difference_of("QOS", texts_of(kept.qos), texts_of(found.qos)),
+        difference_of("step", texts_of(kept.steps), texts_of(found.steps)),
+        difference_of("run", texts_of(kept.run_nodes), texts_of(found.run_nodes))})
     if (!one.empty()) return one;
   return {};
 }
@@ -99,7 +100,8 @@ void KeptChecker::look_at(const store::JobRow& row) {
     const auto it = stopped->find(row.id.value);
     if (it == stopped->end()) continue;
     const std::string word = stopped == &held_ ? "held" : "cancelled";
-    if (status.attempt() > it->second) fail(kKept, "job " + row.id.text() + " (" + row.name + ") was " + word + " in attempt " +
+    if (status.attempt() > it->second)
+      fail(kKept, "job " + row.id.text() + " (" + row.name + ") was " + word + " in attempt " +
                       std::to_string(it->second) + " and is placed again");
     if (stopped == &cancelled_ && status.has_waiting())
       fail(kKept, "job " + row.id.text() + " was cancelled and waits to start");

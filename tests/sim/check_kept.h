@@ -37,12 +37,12 @@ class KeptChecker final : public Checker {
 
   ctld::testing::MemoryStore rows_;
   std::vector<store::Batch> unsure_;
-  std::map<std::string, std::string> answers_;     // to changes, by client id
+  std::map<std::string, std::string> answers_;                   // to changes, by client id
   std::map<std::pair<std::string, uint32_t>, uint32_t> job_of_;  // by the submission's own name, and the component
-  std::map<uint32_t, uint32_t> owner_of_;          // by job
-  std::map<uint32_t, uint32_t> attempts_;          // of jobs, in the rows
+  std::map<uint32_t, uint32_t> owner_of_;                        // by job
+  std::map<uint32_t, uint32_t> attempts_;                        // of jobs, in the rows
   std::map<std::string, std::set<uint32_t>> holds_;  // asked for, by client id: jobs that nobody released since
-  std::map<uint32_t, uint32_t> cancelled_, held_;  // jobs, with the last attempt that they may have
+  std::map<uint32_t, uint32_t> cancelled_, held_;    // jobs, with the last attempt that they may have
 };
 
 }  // namespace gw::sim_cluster

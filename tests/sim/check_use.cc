@@ -54,9 +54,14 @@ void UseChecker::on_node_heard(const std::string& node, const wire::ControllerTo
   if (message.has_resume()) standing_.erase({node, {message.resume().job(), message.resume().attempt(), 0}});
 }
 
-void UseChecker::on_node_said(const std::string& node, const wire::NodeToController& message) {
+void UseChecker::on_node_said(const Machine& machine, const wire::NodeToController& message) {
+  if (message.has_prepared() && message.prepared().step() == 0) {
+    const RunKey run{message.prepared().job(), message.prepared().attempt(), 0};
+    if (!machine.knows(run))
+      fail(kUse, run.text() + " is said to be prepared, and nothing keeps its share: " + machine.text());
+  }
   if (message.has_suspended() && message.suspended().problem().empty())
-    standing_.insert({node, {message.suspended().job(), message.suspended().attempt(), 0}});
+    standing_.insert({machine.name(), {message.suspended().job(), message.suspended().attempt(), 0}});
 }
 
 void UseChecker::check_step(const Machine& machine, const Machine::Seen& step, const wire::NodeShare& job) {
@@ -74,11 +79,12 @@ std::map<RunKey, UseChecker::Holder> UseChecker::holders_on(const Machine& machi
   std::map<RunKey, Holder> out;
   for (const Machine::Seen& one : all) {
     Holder& holder = out[one.run.own()];
-    holder.share = shares_[{machine.name(), one.run.own()}];
+    const auto share = shares_.find({machine.name(), one.run.own()});
+    if (share != shares_.end()) holder.share = share->second;
     holder.has_process |= one.has_process;
     holder.runs |= one.has_process && !one.is_frozen;
     holder.has_lease |= one.has_lease;
-    if (one.run.is_step()) check_step(machine, one, holder.share);
+    if (one.run.is_step() && share != shares_.end()) check_step(machine, one, holder.share);
   }
   return out;
 }
@@ -95,8 +101,8 @@ void UseChecker::on_machine(const Machine& machine) {
       take_gpus(tally, run, holder.share, machine, node.gpus.size());
   }
   if (tally.mem_mb > node.memory_mb)
-    fail(kUse, std::to_string(tally.mem_mb) + " MB of " + std::to_string(node.memory_mb) + " are held: " +
-                   machine.text());
+    fail(kUse,
+         std::to_string(tally.mem_mb) + " MB of " + std::to_string(node.memory_mb) + " are held: " + machine.text());
 }
 
 }  // namespace gw::sim_cluster

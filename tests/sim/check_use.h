@@ -20,7 +20,7 @@ class UseChecker final : public Checker {
   UseChecker(std::map<std::string, model::NodeTopology> nodes, std::set<std::string> lending)
       : nodes_(std::move(nodes)), lending_(std::move(lending)) {}
   void on_node_heard(const std::string& node, const wire::ControllerToNode& message) override;
-  void on_node_said(const std::string& node, const wire::NodeToController& message) override;
+  void on_node_said(const Machine& machine, const wire::NodeToController& message) override;
   void on_machine(const Machine& machine) override;
 
  private:

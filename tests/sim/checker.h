@@ -26,7 +26,7 @@ class Checker {
   /// The controller lets this go, whether it arrives or not.
   virtual void on_sent(const std::string& /*node*/, const wire::ControllerToNode& /*message*/) {}
   virtual void on_node_heard(const std::string& /*node*/, const wire::ControllerToNode& /*message*/) {}
-  virtual void on_node_said(const std::string& /*node*/, const wire::NodeToController& /*message*/) {}
+  virtual void on_node_said(const Machine& /*machine*/, const wire::NodeToController& /*message*/) {}
   virtual void on_controller_heard(const std::string& /*node*/, const wire::NodeToController& /*message*/) {}
   /// A script, or the tasks of a step, run from now on.
   virtual void on_begun(const std::string& /*node*/, RunKey /*run*/) {}

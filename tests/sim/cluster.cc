@@ -58,7 +58,7 @@ std::string kind_text(const wire::NodeToController& m) {
 
 }  // namespace
 
-Cluster::Cluster(uint64_t seed, Trace& trace)
+Cluster::Cluster(uint64_t seed, Trace& trace, Sights& seen)
     : box_{{}, Random(seed), trace},
       faults_(box_.random.fork()),
       storm_(box_.random.any({4U, 10U, 25U})),
@@ -78,11 +78,11 @@ Cluster::Cluster(uint64_t seed, Trace& trace)
   auto kept = std::make_unique<KeptChecker>();
   kept_ = kept.get();
   checkers_.push_back(std::move(kept));
-  checkers_.push_back(
-      std::make_unique<UseChecker>(topologies, std::set<std::string>(lending.begin(), lending.end())));
+  checkers_.push_back(std::make_unique<UseChecker>(topologies, std::set<std::string>(lending.begin(), lending.end())));
   checkers_.push_back(std::make_unique<AttemptChecker>());
   checkers_.push_back(std::make_unique<GangChecker>());
-  users_.emplace(box_, clients_, gpus);
+  checkers_.push_back(std::make_unique<SightChecker>(seen));
+  users_.emplace(box_, clients_, gpus, [this] { return running_jobs(); });
   Operator& hands = *this;
   admin_.emplace(box_, clients_, hands, names_);
   start_controller();
@@ -133,8 +133,7 @@ base::Result<store::Snapshot> Cluster::load(Time ended_since) {
 
 base::Status Cluster::commit(std::span<const store::Batch> batches) {
   base::Status done = store_->commit(batches);
-  if (done || !disk_.has_power())
-    tell([&](Checker& checker) { checker.on_rows(batches, done.has_value()); });
+  if (done || !disk_.has_power()) tell([&](Checker& checker) { checker.on_rows(batches, done.has_value()); });
   return done;
 }
 
@@ -165,7 +164,8 @@ void Cluster::after_controller() {
 
 void Cluster::plan_write() {
   if (!shell_.is_writing() || std::exchange(is_write_planned_, true)) return;
-  box_.agenda.after(box_.delay(500, 15'000), [this, start = shell_.starts()] {
+  const Duration takes = disk_.is_full() ? base::milliseconds(500) : box_.delay(500, 15'000);
+  box_.agenda.after(takes, [this, start = shell_.starts()] {
     if (!shell_.is_up() || start != shell_.starts()) return;
     is_write_planned_ = false;
     const base::Status done = shell_.finish_write();
@@ -234,9 +234,8 @@ void Cluster::take(const ctld::Reload& reload) {
 void Cluster::serve(ConnId conn, uint32_t uid, const wire::ApiRequest& request) {
   const auto received = wire::receive_request(request.SerializeAsString());
   if (!received) fail("requests can be read", received.error().text());
-  controller([&](Controller& core, Time now) {
-    core.on_request(now, conn, ctld::testing::World::user(uid), *received);
-  });
+  controller(
+      [&](Controller& core, Time now) { core.on_request(now, conn, ctld::testing::World::user(uid), *received); });
 }
 
 void Cluster::client_left(ConnId conn) {
@@ -269,12 +268,21 @@ void Cluster::controller_lost_link(LinkId link, const std::string& why) {
   controller([&](Controller& core, Time now) { core.on_node_gone(now, link, why); });
 }
 
+std::vector<uint32_t> Cluster::running_jobs() const {
+  std::vector<uint32_t> out;
+  for (const auto& [id, row] : kept_->rows().jobs)
+    if (row.state == static_cast<uint32_t>(model::JobState::kRunning) ||
+        row.state == static_cast<uint32_t>(model::JobState::kSuspended))
+      out.push_back(id.value);
+  return out;
+}
+
 // Nodes
 
 void Cluster::to_controller(const std::string& from, const wire::NodeToController& message) {
   if (box_.trace.is_on() && !message.has_heartbeat())
     box_.trace.say(box_.now(), "{} says {}", from, kind_text(message));
-  tell([&](Checker& checker) { checker.on_node_said(from, message); });
+  tell([&](Checker& checker) { checker.on_node_said(*node(from).machine, message); });
   network_.from_node(from, message);
 }
 
@@ -344,10 +352,10 @@ void Cluster::wake_node(Node& one) {
   });
 }
 
-void Cluster::power_off(Node& one) {
+void Cluster::power_off(Node& one, bool is_silent) {
   if (!one.machine->is_on()) return;
   box_.trace.say(box_.now(), "{} is off", one.machine->name());
-  is_silent_ = true;
+  is_silent_ = is_silent;
   one.machine->power_off();
   is_silent_ = false;
   look_at(one);

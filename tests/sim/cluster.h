@@ -25,6 +25,7 @@
 #include "tests/sim/network.h"
 #include "tests/sim/parts/machine.h"
 #include "tests/sim/parts/shell.h"
+#include "tests/sim/sights.h"
 #include "tests/sim/users.h"
 
 namespace gw::sim_cluster {
@@ -36,7 +37,7 @@ class Cluster final : private ctld::testing::Outside,
                       private Service,
                       private Operator {
  public:
-  Cluster(uint64_t seed, Trace& trace);
+  Cluster(uint64_t seed, Trace& trace, Sights& seen);
   /// Ends by Broken where a promise does not hold.
   void run();
 
@@ -77,7 +78,7 @@ class Cluster final : private ctld::testing::Outside,
   void on_request(const Asked& asked) override;
   void on_answer(const Asked& asked, const wire::ApiReply& reply) override;
   // Operator: what administrators do beside requests
-  void cut_power(const std::string& node) override { power_off(nodes_.at(node)); }
+  void cut_power(const std::string& node) override { power_off(nodes_.at(node), false); }
   void change_configuration(ctld::Settings settings) override { file_ = std::move(settings); }
   const ctld::Settings& configuration() const override { return file_; }
 
@@ -91,6 +92,7 @@ class Cluster final : private ctld::testing::Outside,
   void tell(const Fn& fn) {
     for (const auto& checker : checkers_) fn(*checker);
   }
+  std::vector<uint32_t> running_jobs() const;
   void after_controller();
   void plan_write();
   void plan_pass();
@@ -99,7 +101,7 @@ class Cluster final : private ctld::testing::Outside,
   void after_node(Node& node);
   void wake_node(Node& node);
   void look_at(const Node& node);
-  void power_off(Node& node);
+  void power_off(Node& node, bool is_silent = true);
   void boot(Node& node);
   Node& node(const std::string& name) { return nodes_.at(name); }
 

@@ -74,7 +74,7 @@ void Cluster::fault_of_network(Node& one) {
 /// Scripts and steps end by themselves, and owners of allocations are done with them.
 void Cluster::end_something() {
   const auto nodes = static_cast<int64_t>(names_.size());
-  const Duration next = box_.has_faults ? box_.random.between(Duration{200'000}, Duration{40'000'000 / (nodes + 1)})
+  const Duration next = box_.has_faults ? box_.random.between(Duration{200'000}, Duration{60'000'000 / (nodes / 2 + 1)})
                                         : box_.random.between(base::milliseconds(10), base::milliseconds(500));
   box_.agenda.after(next, [this] {
     Node& one = node(box_.random.any(names_));

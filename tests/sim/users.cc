@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "tests/unit/ctld_core/world.h"
 
@@ -24,10 +25,12 @@ void Users::begin() {
 void Users::act() {
   const uint32_t uid = random_.any(kUsers);
   if (jobs_.empty() || random_.chance(50)) return submit(uid);
-  // Mostly about one of the newest.
+  // About one that runs, or one of the newest.
+  const std::vector<uint32_t> running = random_.chance(60) ? running_() : std::vector<uint32_t>();
   auto it = jobs_.end();
-  std::advance(it, -1 - static_cast<int>(random_(std::min<size_t>(jobs_.size(), 10))));
-  const uint32_t who = random_.chance(70) ? it->second : random_.chance(60) ? 0 : uid;
+  if (!running.empty()) it = jobs_.find(random_.any(running));
+  if (it == jobs_.end()) std::advance(it, -1 - static_cast<int>(random_(std::min<size_t>(jobs_.size(), 10))));
+  const uint32_t who = random_.chance(60) ? it->second : random_.chance(70) ? 0 : uid;
   order(who, it->first);
 }
 
@@ -86,10 +89,13 @@ void Users::draw_limits(wire::JobSpec& spec) {
   if (random_.chance(25)) spec.set_priority(1 + random_(100));
 }
 
+/// So that the components of a job find room beside each other.
+bool Users::has_room_for_three() const { return std::accumulate(gpus_.begin(), gpus_.end(), 0U) >= 8; }
+
 void Users::draw_kind(wire::ApiRequest& request, bool is_elastic) {
   wire::SubmitRequest& submit = *request.mutable_submit();
   wire::JobSpec& spec = *submit.mutable_spec();
-  const uint32_t kind = is_elastic ? 0 : random_(9);
+  const uint32_t kind = is_elastic ? 0 : random_(has_room_for_three() ? 9 : 3);
   if (kind == 1) spec.set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
   if (kind == 2) {
     spec.set_kind(static_cast<uint32_t>(model::JobKind::kStep));
@@ -98,8 +104,9 @@ void Users::draw_kind(wire::ApiRequest& request, bool is_elastic) {
   for (uint32_t k = kind == 3 ? 1 + random_(2) : 0; k > 0; --k) {
     wire::JobSpec& component = *submit.add_components();
     component = spec;
-    *component.mutable_request() = request_of(1, 1 + random_(random_.any(gpus_)));
+    *component.mutable_request() = request_of(1, 1 + random_(2));
   }
+  if (submit.components_size() > 0) *spec.mutable_request() = request_of(1, 1 + random_(2));
   if (spec.kind() != 0) submit.clear_script();
 }
 
@@ -129,9 +136,9 @@ wire::ApiRequest Users::cancel(uint32_t job) {
 wire::ApiRequest Users::action(uint32_t job) {
   wire::ApiRequest r;
   r.mutable_job_action()->add_ids(job);
-  r.mutable_job_action()->set_action(random_.any({wire::kHold, wire::kUserHold, wire::kRelease, wire::kRelease,
-                                                  wire::kRequeue, wire::kRequeueHold, wire::kSuspend, wire::kSuspend,
-                                                  wire::kResume, wire::kResume}));
+  r.mutable_job_action()->set_action(
+      random_.any({wire::kHold, wire::kUserHold, wire::kRelease, wire::kRelease, wire::kRequeue, wire::kRequeueHold,
+                   wire::kSuspend, wire::kSuspend, wire::kResume, wire::kResume}));
   return r;
 }
 
@@ -163,12 +170,12 @@ wire::ApiRequest Users::step(uint32_t job) {
 }
 
 void Users::order(uint32_t uid, uint32_t job) {
-  const uint32_t what = random_(13);
+  const uint32_t what = random_(16);
   wire::ApiRequest r;
   if (what < 2) r = cancel(job);
   if (what >= 2 && what < 7) r = action(job);
   if (what >= 7 && what < 9) r = update(job);
-  if (what == 9 || what == 10) r = step(job);
+  if (what == 9 || what == 10 || what >= 13) r = step(job);
   if (what == 11) r.mutable_checkpointed()->set_job_id(job);
   if (what == 12) {
     r.mutable_signal_step()->set_job_id(job);

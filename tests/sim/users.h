@@ -14,8 +14,13 @@ namespace gw::sim_cluster {
 
 class Users {
  public:
-  Users(Box& box, Clients& clients, std::vector<uint32_t> gpus_of_nodes)
-      : box_(box), random_(box.random.fork()), clients_(clients), gpus_(std::move(gpus_of_nodes)) {}
+  /// `running`: what a list would show them.
+  Users(Box& box, Clients& clients, std::vector<uint32_t> gpus_of_nodes, std::function<std::vector<uint32_t>()> running)
+      : box_(box),
+        random_(box.random.fork()),
+        clients_(clients),
+        gpus_(std::move(gpus_of_nodes)),
+        running_(std::move(running)) {}
   /// From now on they are there.
   void begin();
   void leave() { is_there_ = false; }
@@ -28,6 +33,7 @@ class Users {
   void order(uint32_t uid, uint32_t job);
   wire::ApiRequest submission();
   void draw_limits(wire::JobSpec& spec);
+  bool has_room_for_three() const;
   void draw_kind(wire::ApiRequest& request, bool is_elastic);
   static wire::Request request_of(uint32_t nodes, uint32_t gpus);
   wire::Request draw_request(bool& is_elastic);
@@ -40,6 +46,7 @@ class Users {
   Random random_;
   Clients& clients_;
   std::vector<uint32_t> gpus_;
+  std::function<std::vector<uint32_t>()> running_;
   bool is_there_ = true;
   uint32_t submitted_ = 0;
   std::map<uint32_t, uint32_t> jobs_;

@@ -1,7 +1,7 @@
 // A disk for the controller's store: a SQLite VFS in memory that keeps what was written apart from what was synced.
 // Invariants: what a sync said is done survives every loss of power; of what was written since, nothing survives, or
-// any sectors of it in any order, as chance says; a file that was opened before the loss of power is of no use after it.
-// Files come and go at once: SQLite syncs folders itself where that matters, and an empty file says nothing. One
+// any sectors of it in any order, as chance says; a file that was opened before the loss of power is of no use after
+// it. Files come and go at once: SQLite syncs folders itself where that matters, and an empty file says nothing. One
 // connection at a time: locks are not kept.
 #pragma once
 
@@ -52,7 +52,7 @@ class Disk {
   };
   struct File {
     std::string synced, now;
-    std::vector<Write> since;  ///< What parts `now` from `synced`, in order.
+    std::vector<Write> since;                          ///< What parts `now` from `synced`, in order.
     std::vector<std::unique_ptr<std::string>> shared;  ///< Pieces of the WAL index, which is no file at all.
   };
   std::shared_ptr<File> find(const std::string& path) const;

@@ -91,10 +91,10 @@ int unmap_shared(sqlite3_file* raw, int) {
   return SQLITE_OK;
 }
 
-constexpr sqlite3_io_methods kMethods = {2,           close_file,   read_file,      write_file,   truncate_file,
-                                         sync_file,   file_size,    lock_file,      lock_file,    check_reserved,
-                                         file_control, sector_size, characteristics, map_shared,  lock_shared,
-                                         barrier,     unmap_shared, nullptr,        nullptr};
+constexpr sqlite3_io_methods kMethods = {
+    2,           close_file, read_file,      write_file,   truncate_file, sync_file,       file_size,
+    lock_file,   lock_file,  check_reserved, file_control, sector_size,   characteristics, map_shared,
+    lock_shared, barrier,    unmap_shared,   nullptr,      nullptr};
 
 int open_file(sqlite3_vfs* vfs, const char* path, sqlite3_file* raw, int flags, int* out_flags) {
   Disk& disk = disk_of(vfs);

@@ -74,6 +74,8 @@ class Machine {
     bool has_lease = false;
   };
   std::vector<Seen> seen() const;
+  /// Something of the run is there, if only its end.
+  bool knows(RunKey run) const { return processes_.contains(run) || shares_.contains(run); }
   /// The jobs' own runs that are there, with what they were given.
   std::map<RunKey, Use> in_use() const;
   /// Nothing is there, and nothing is remembered.
@@ -118,12 +120,12 @@ class Machine {
   bool is_on_ = false, is_dialing_ = false;
   uint32_t boots_ = 0, daemons_ = 0, fuse_ = 0;
   std::unique_ptr<noded::NodeAgent> agent_;
-  std::vector<noded::Effect> chores_;          // of the present daemon
-  std::map<RunKey, Process> processes_;        // shepherds
-  std::set<RunKey> shares_;                    // contained without a shepherd
+  std::vector<noded::Effect> chores_;                               // of the present daemon
+  std::map<RunKey, Process> processes_;                             // shepherds
+  std::set<RunKey> shares_;                                         // contained without a shepherd
   std::map<std::pair<RunKey, uint32_t>, wire::NodeShare> offered_;  // by generation: what a run was told that it has
   std::map<RunKey, wire::NodeShare> given_;                         // likewise, of those that are there
-  std::map<RunKey, wire::RunRecord> records_;  // on disk, as all below
+  std::map<RunKey, wire::RunRecord> records_;                       // on disk, as all below
   std::map<RunKey, std::optional<wire::StepExit>> folders_;
   wire::StateMark mark_;
 };
