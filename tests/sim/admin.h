@@ -28,7 +28,10 @@ class Admin {
   Admin(Box& box, Clients& clients, Operator& hands, std::vector<std::string> nodes)
       : box_(box), random_(box.random.fork()), clients_(clients), hands_(hands), nodes_(std::move(nodes)) {}
   void begin();
+  /// Changes nothing any more.
   void leave() { is_there_ = false; }
+  /// From now on somebody else changes things: nothing is to be expected.
+  void forget() { expects_ = false; }
   /// Asks for the lists, and compares.
   void look();
 
@@ -59,7 +62,7 @@ class Admin {
   Clients& clients_;
   Operator& hands_;
   std::vector<std::string> nodes_;
-  bool is_there_ = true;
+  bool is_there_ = true, expects_ = true;
   std::map<std::string, Subject> subjects_;
 };
 

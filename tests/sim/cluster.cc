@@ -103,6 +103,9 @@ void Cluster::run() {
   users_->leave();
   admin_->leave();
   heal_everything();
+  admin_->look();
+  pass(base::seconds(30));
+  admin_->forget();
   lift_obstacles();
   check_rest();
 }
@@ -150,7 +153,7 @@ void Cluster::on_crash() {
   controller_wakes_ = Time::never();
   is_write_planned_ = is_pass_planned_ = false;
   if (std::exchange(is_start_planned_, true)) return;
-  const Duration away = faults_.chance(15) ? base::seconds(faults_.between(30, 150)) : box_.delay(50'000, 10'000'000);
+  const Duration away = faults_.chance(15) ? base::seconds(faults_.between(30, 150)) : faults_.between(base::milliseconds(50), base::seconds(10));
   box_.agenda.after(away, [this] { start_controller(); });
 }
 
@@ -213,7 +216,7 @@ void Cluster::take(const ctld::ToNode& message) {
 
 void Cluster::take(const ctld::Fence& fence) {
   box_.trace.say(box_.now(), "controller: fence {}", fence.node);
-  box_.agenda.after(box_.delay(500'000, 10'000'000), [this, fence] {
+  box_.agenda.after(box_.random.between(base::milliseconds(500), base::seconds(10)), [this, fence] {
     const bool works = !box_.has_faults || box_.random.chance(80);
     if (works) power_off(node(fence.node));
     box_.agenda.after(box_.delay(10'000, 2'000'000), [this, fence, works] {
@@ -330,7 +333,7 @@ void Cluster::after_node(Node& one) {
       after_node(one);
     });
   if (machine.is_on() && !machine.has_daemon() && !std::exchange(one.is_start_planned, true))
-    box_.agenda.after(box_.delay(100'000, 20'000'000), [this, &one] {
+    box_.agenda.after(box_.random.between(base::milliseconds(100), base::seconds(20)), [this, &one] {
       one.is_start_planned = false;
       one.machine->start_daemon(box_.now());
       after_node(one);
@@ -359,7 +362,7 @@ void Cluster::power_off(Node& one, bool is_silent) {
   one.machine->power_off();
   is_silent_ = false;
   look_at(one);
-  box_.agenda.after(box_.delay(5'000'000, 60'000'000), [this, &one] { boot(one); });
+  box_.agenda.after(box_.random.between(base::seconds(5), base::seconds(60)), [this, &one] { boot(one); });
 }
 
 void Cluster::boot(Node& one) {

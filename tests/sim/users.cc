@@ -65,7 +65,7 @@ wire::Request Users::draw_request(bool& is_elastic) {
   if (kind == 2) {
     r = request_of(1, 0);
     r.set_gpu_counting(0);
-    r.set_cpus_per_task(1 + random_(8));
+    r.set_cpus_per_task(1 + random_(4));
   }
   r.set_mem_per_node_mb(random_.any({500U, 1'000U, 4'000U, 12'000U}));
   return r;
@@ -170,19 +170,22 @@ wire::ApiRequest Users::step(uint32_t job) {
 }
 
 void Users::order(uint32_t uid, uint32_t job) {
-  const uint32_t what = random_(16);
+  const uint32_t what = random_(17);
   wire::ApiRequest r;
   if (what < 2) r = cancel(job);
   if (what >= 2 && what < 7) r = action(job);
   if (what >= 7 && what < 9) r = update(job);
-  if (what == 9 || what == 10 || what >= 13) r = step(job);
+  if (what == 9 || what == 10 || (what >= 13 && what < 16)) r = step(job);
   if (what == 11) r.mutable_checkpointed()->set_job_id(job);
-  if (what == 12) {
+  if (what == 12 || what == 16) {
     r.mutable_signal_step()->set_job_id(job);
     r.mutable_signal_step()->set_step(random_(2));
     r.mutable_signal_step()->set_signo(random_.any({0, 10}));
   }
   clients_.ask(uid, r, {});
+  if (r.job_action().action() != wire::kSuspend || random_.chance(40)) return;
+  r.mutable_job_action()->set_action(wire::kResume);
+  box_.agenda.after(random_.between(base::seconds(1), base::seconds(60)), [this, r] { clients_.ask(0, r, {}); });
 }
 
 }  // namespace gw::sim_cluster
