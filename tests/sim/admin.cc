@@ -152,7 +152,7 @@ void Admin::change_node() {
   } else if (what < 5) {
     update.set_action(wire::kNodeDown);
     update.set_dead(random_.chance(50));
-    if (update.dead()) hands_.cut_power(name);  // it says what is so
+    if (update.dead()) hands_.cut_power(name);                  // it says what is so
     change(subject, r, {{"admin", update.dead() ? "" : "2"}});  // who was dead and comes back is up
   } else {
     const bool is_off = subjects_[subject].facts.contains("gpu " + std::to_string(gpu));

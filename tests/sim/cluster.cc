@@ -153,7 +153,8 @@ void Cluster::on_crash() {
   controller_wakes_ = Time::never();
   is_write_planned_ = is_pass_planned_ = false;
   if (std::exchange(is_start_planned_, true)) return;
-  const Duration away = faults_.chance(15) ? base::seconds(faults_.between(30, 150)) : faults_.between(base::milliseconds(50), base::seconds(10));
+  const Duration away = faults_.chance(15) ? base::seconds(faults_.between(30, 150))
+                                           : faults_.between(base::milliseconds(50), base::seconds(10));
   box_.agenda.after(away, [this] { start_controller(); });
 }
 

@@ -1,7 +1,8 @@
 // sim_cluster: runs clusters in a box (cluster.h), one for each seed.
-//   sim_cluster [--seeds FIRST-LAST | --seed N] [--trace] [--figures]
+//   sim_cluster [--seeds FIRST-LAST | --seed N] [--trace] [--figures] [--first]
 // Prints the seeds that fail, what was broken, and the end of the trace; --trace prints all of it as it happens,
-// --figures what was met how often. Exit status 1 if one failed, or if 25 seeds or more did not meet everything.
+// --figures what was met how often; with --first it ends with the first seed that fails. Exit status 1 if one failed,
+// or if 25 seeds or more did not meet everything.
 #include <unistd.h>
 
 #include <csignal>
@@ -19,7 +20,7 @@ namespace {
 
 struct Options {
   uint64_t first = 1, last = 20;
-  bool traces = false, figures = false;
+  bool traces = false, figures = false, ends_at_first = false;
 };
 
 std::optional<Broken> run_one(uint64_t seed, Trace& trace, Sights& seen) {
@@ -80,7 +81,8 @@ std::optional<Options> parse(int argc, char** argv) {
     char* rest = nullptr;
     options.traces |= word == "--trace";
     options.figures |= word == "--figures";
-    if (word == "--trace" || word == "--figures") continue;
+    options.ends_at_first |= word == "--first";
+    if (word == "--trace" || word == "--figures" || word == "--first") continue;
     if ((word != "--seed" && word != "--seeds") || value.empty()) return std::nullopt;
     options.first = options.last = std::strtoull(value.c_str(), &rest, 10);
     if (word == "--seeds" && *rest == '-') options.last = std::strtoull(rest + 1, &rest, 10);
@@ -97,7 +99,7 @@ int main(int argc, char** argv) {
   using namespace gw::sim_cluster;
   const auto options = parse(argc, argv);
   if (!options) {
-    std::fprintf(stderr, "usage: sim_cluster [--seeds FIRST-LAST | --seed N] [--trace] [--figures]\n");
+    std::fprintf(stderr, "usage: sim_cluster [--seeds FIRST-LAST | --seed N] [--trace] [--figures] [--first]\n");
     return 2;
   }
   std::signal(SIGABRT, on_abort);
@@ -105,7 +107,7 @@ int main(int argc, char** argv) {
   uint64_t failed = 0;
   Sights seen;
   const uint64_t seeds = options->last - options->first + 1;
-  for (uint64_t seed = options->first; seed <= options->last; ++seed)
+  for (uint64_t seed = options->first; seed <= options->last && !(failed > 0 && options->ends_at_first); ++seed)
     failed += holds(seed, options->traces, seen) ? 0 : 1;
   const bool is_whole = met_everything(seen, seeds, options->figures);
   const double seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
