@@ -67,6 +67,9 @@ void Controller::absence_due(Time now, Job& job) {
   if (model::is_end(job.state) || attendants_.contains(job.id)) return;
   const bool lacks_step = job.spec.kind == JobKind::kStep && job.state == JobState::kRunning &&
                           job.placed()->next_step == 0 && job.placed()->started + kStepDue <= now;
+  // While it stands still nobody can be expected to ask.
+  const bool stands = job.spec.kind == JobKind::kStep && job.state == JobState::kSuspended;
+  if (stands && !job.spec.attended) await_step(now, job);
   if (!job.spec.attended && !lacks_step) return;
   Outcome outcome;
   outcome.end = JobState::kCancelled;

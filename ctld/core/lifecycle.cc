@@ -305,7 +305,9 @@ void Controller::send_stop(const Job& job, NodeId node, bool kill_now) {
   // Without grace it was killed on purpose; one that makes way finds out why first, unless this is said.
   s.set_kill_now(kill_now || (outcome.grace == base::Duration{} && outcome.preempted_for == 0));
   tell_preemption(job, s);
-  send_to_node(node, std::move(message), nullptr, overtakes(job, node));
+  if (overtakes(job, node)) send_to_node(node, message, nullptr, true);
+  // In its place as well: a node whose registration waits for the disk takes no order before the answer to that.
+  send_to_node(node, std::move(message));
 }
 
 Job* Controller::current_run(uint32_t id, uint32_t attempt) {

@@ -218,7 +218,9 @@ void Controller::restore_job(Time now, model::Job& job) {
     timers_.set({now + placed.contract.over_after(), TimerKind::kLeaseOver, job.id.value, job.attempt});
   if (job.state == model::JobState::kRunning) arm_limits(job);
   // The step that a job is made for was asked for again, or nobody is there any more.
-  if (job.state == model::JobState::kRunning && job.spec.kind == model::JobKind::kStep) await_step(now, job);
+  const bool stands = job.state == model::JobState::kSuspended && !job.spec.attended;
+  if ((job.state == model::JobState::kRunning || stands) && job.spec.kind == model::JobKind::kStep)
+    await_step(now, job);
 }
 
 }  // namespace gw::ctld

@@ -68,11 +68,12 @@ std::string Statement::bytes(int column) const {
 
 void Database::Closer::operator()(sqlite3* raw) const { sqlite3_close_v2(raw); }
 
-base::Result<Database> Database::open(const std::string& file, Mode mode, int busy_ms) {
+base::Result<Database> Database::open(const std::string& file, Mode mode, int busy_ms, const std::string& vfs) {
   // Read-only connections take write access to the WAL index; query_only keeps them from changing anything.
   sqlite3* raw = nullptr;
-  int code =
-      sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  int code = vfs.empty() ? sqlite3_open_v2(file.c_str(), &raw, flags, nullptr)
+                         : sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_CREATE, vfs.c_str());
   Database db;
   db.raw_.reset(raw);
   db.file_ = file;

@@ -63,8 +63,10 @@ class Statement {
 class Database {
  public:
   enum class Mode { kReadWrite, kReadOnly };
-  /// Opens an existing file; waits up to `busy_ms` for another program's lock.
-  static base::Result<Database> open(const std::string& file, Mode mode, int busy_ms = 5000);
+  /// Opens an existing file; waits up to `busy_ms` for another program's lock. With the name of a SQLite VFS the file
+  /// is there, and is made if it is missing.
+  static base::Result<Database> open(const std::string& file, Mode mode, int busy_ms = 5000,
+                                     const std::string& vfs = {});
 
   /// Runs statements without values: schema and pragmas.
   base::Status run(const char* sql);

@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "store/backup.h"
 #include "store/held_rows.h"
@@ -35,8 +36,8 @@ PRAGMA cell_size_check=ON;
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(std::string file, StateLock lock, SqliteOptions options)
-      : file_(std::move(file)), lock_(std::move(lock)), options_(options) {}
+  SqliteStore(std::string file, std::optional<StateLock> lock, SqliteOptions options)
+      : file_(std::move(file)), lock_(std::move(lock)), options_(std::move(options)) {}
 
   /// Opens the connection, as at the start and after a failure that SQLite could not roll back.
   base::Status connect();
@@ -64,7 +65,7 @@ class SqliteStore final : public Store {
   void drop_connection();
 
   std::string file_;
-  StateLock lock_;
+  std::optional<StateLock> lock_;  // of a folder of the system
   SqliteOptions options_;
   struct Prepared {
     WriteOps ops;
@@ -75,7 +76,7 @@ class SqliteStore final : public Store {
 };
 
 base::Status SqliteStore::connect() {
-  GW_TRY(db, Database::open(file_, Database::Mode::kReadWrite, options_.busy_ms));
+  GW_TRY(db, Database::open(file_, Database::Mode::kReadWrite, options_.busy_ms, options_.vfs));
   GW_TRY_STATUS(db.run(kPragmas));
   if (options_.max_pages > 0)
     GW_TRY_STATUS(db.run(fmt::format("PRAGMA max_page_count={}", options_.max_pages).c_str()));
@@ -248,19 +249,31 @@ base::Result<Snapshot> SqliteStore::load(base::Time ended_since) {
   return out;
 }
 
+/// A folder of the system, to be used by nobody else.
+struct Folder {
+  std::string warning;
+  std::optional<StateLock> lock;
+  bool is_new = false;
+};
+
+base::Result<Folder> take_folder(const std::string& dir, const std::string& file, int busy_ms) {
+  GW_TRY(warning, check_state_dir(dir));
+  GW_TRY(lock, StateLock::take(dir, busy_ms));
+  GW_TRY(is_new, make_private_file(file));
+  return Folder{warning, std::move(lock), is_new};
+}
+
 }  // namespace
 
 base::Result<Opened> open_sqlite(const std::string& dir, const SqliteOptions& options) {
-  GW_TRY(warning, check_state_dir(dir));
-  GW_TRY(lock, StateLock::take(dir, options.busy_ms));
   std::string file = dir + "/" + kDatabaseName;
-  GW_TRY(is_new, make_private_file(file));
-  auto store = std::make_unique<SqliteStore>(file, std::move(lock), options);
+  GW_TRY(folder, options.vfs.empty() ? take_folder(dir, file, options.busy_ms) : Folder{});
+  auto store = std::make_unique<SqliteStore>(file, std::move(folder.lock), options);
   GW_TRY_STATUS(store->connect());
   GW_TRY(note, store->migrate_and_check());
   GW_TRY_STATUS(store->prepare());
-  if (is_new) GW_TRY_STATUS(sync_dir(dir));
-  if (!warning.empty()) note += (note.empty() ? "" : "; ") + warning;
+  if (folder.is_new) GW_TRY_STATUS(sync_dir(dir));
+  if (!folder.warning.empty()) note += (note.empty() ? "" : "; ") + folder.warning;
   return Opened{std::move(store), note};
 }
 

@@ -150,6 +150,7 @@ class NodeAgent {
 
   // agent_steps.cc: what happens to the runs
   void adopt(base::Time now, const RecoveredRun& found);
+  void adopt_share(base::Time now, Run& run);
   void connect_once_clean(base::Time now);
   void launch(base::Time now, Run& run, const UserInfo& user);
   void on_ready(base::Time now, Run& run);

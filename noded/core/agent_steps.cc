@@ -43,8 +43,7 @@ void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
   if (found.shepherd_answers) {
     run.stage = Stage::kAdopting;
   } else if (!run.has_shepherd()) {
-    run.stage = run.record.go() ? Stage::kStarted : Stage::kPrepared;
-    if (run.is_stale) release(now, run);
+    adopt_share(now, run);
   } else if (!found.exit && !found.has_step_dir && !run.is_stale) {
     run.stage = Stage::kAdopting;
     run.deadline = now + kAdoptLimit;
@@ -57,6 +56,15 @@ void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
     }
     release(now, run);
   }
+}
+
+/// The daemon may have died between the record and the containment: then that is still to be set up.
+void NodeAgent::adopt_share(base::Time now, Run& run) {
+  run.stage = run.record.go() ? Stage::kStarted : Stage::kPrepared;
+  if (run.is_stale) return release(now, run);
+  if (run.record.is_contained()) return;
+  run.stage = Stage::kLaunching;
+  out_.emplace_back(PrepareShare{run.record});
 }
 
 Effects NodeAgent::on_user(base::Time now, RunKey key, const base::Result<UserInfo>& user) {
@@ -120,6 +128,8 @@ Effects NodeAgent::on_share_prepared(base::Time now, RunKey key, const base::Sta
   } else if (!status) {
     fail_and_release(now, *run, status.error().text());
   } else {
+    run->record.set_is_contained(true);
+    if (run->record.go()) out_.emplace_back(PersistRun{run->record});  // else that is written with the go
     on_ready(now, *run);
   }
   return take();

@@ -30,7 +30,7 @@ void SimCluster::check_core() const {
   RC_ASSERT(shell_.view().capacity().audit().has_value());
   RC_ASSERT(shell_.view().capacity().holdings().size() == core.ledger().holdings().size());
   for (const auto& [id, owner] : owners_.owners())
-    RC_ASSERT(shell_.disk().jobs.contains(id) || shell_.disk().ended.contains(id));
+    RC_ASSERT(disk_.rows.jobs.contains(id) || disk_.rows.ended.contains(id));
   for (const auto& [id, job] : core.jobs()) {
     RC_ASSERT(job.is_consistent());
     if (job.state == model::JobState::kCompleting) RC_ASSERT(!job.placed()->waiting_for.empty());
@@ -118,8 +118,8 @@ void SimCluster::check_use(const Machine& machine) const {
 
 /// A node is told of a run only once that is on disk.
 void SimCluster::check_prepare(const wire::Prepare& prepare) const {
-  const auto row = shell_.disk().jobs.find(JobId(prepare.job()));
-  RC_ASSERT(row != shell_.disk().jobs.end());
+  const auto row = disk_.rows.jobs.find(JobId(prepare.job()));
+  RC_ASSERT(row != disk_.rows.jobs.end());
   wire::JobStatus status;
   RC_ASSERT(status.ParseFromString(row->second.status));
   RC_ASSERT(status.attempt() == prepare.attempt());

@@ -39,10 +39,10 @@ Settings settings(bool has_fence) {
 
 }  // namespace
 
-SimCluster::SimCluster(bool has_fence) : shell_(settings(has_fence), *this) {
+SimCluster::SimCluster(bool has_fence) : shell_(settings(has_fence), *this, disk_) {
   NodeNetwork& network = *this;
   for (const model::NodeConfig& node : shell_.settings().nodes)
-    machines_.push_back(std::make_unique<Machine>(node.name, network, now_));
+    machines_.push_back(std::make_unique<Machine>(node.name, network, eight_gpus(), now_));
   start_controller();
   for (const auto& machine : machines_) dial(*machine);
   flow();
@@ -97,7 +97,7 @@ void SimCluster::step(uint32_t dice) {
       plan_to_rest();
       break;
     case 23:
-      shell_.finish_write();
+      static_cast<void>(shell_.finish_write());
       break;
     case 24:
       fence_next(pick);
@@ -213,7 +213,10 @@ void SimCluster::take(const CloseLink& close) {
 
 void SimCluster::on_group() {
   kept_[1] = std::exchange(kept_[0], jobs_now());
-  if (shell_.groups_begun() % 4 == 0) check_restored(shell_.disk_with_group());
+  if (shell_.groups_begun() % 4 != 0) return;
+  MemoryStore with_group = disk_.rows;
+  for (const store::Batch& batch : shell_.flying()) with_group.apply(batch);
+  check_restored(with_group);
 }
 
 void SimCluster::on_crash() {
@@ -330,7 +333,7 @@ bool SimCluster::flow_once() {
   }
   drop_over();
   if (shell_.is_writing()) {
-    shell_.finish_write();
+    static_cast<void>(shell_.finish_write());
     any = true;
   }
   return any;

@@ -13,12 +13,24 @@
 #include <string>
 #include <vector>
 
-#include "tests/prop/ctld_nodes/machine.h"
 #include "tests/prop/ctld_nodes/owners.h"
 #include "tests/prop/ctld_nodes/promises.h"
-#include "tests/prop/ctld_nodes/shell.h"
+#include "tests/sim/parts/machine.h"
+#include "tests/sim/parts/shell.h"
+#include "tests/unit/ctld_core/world.h"
 
 namespace gw::ctld::testing {
+
+/// A disk that keeps rows as they are.
+class MemoryDisk final : public StateDisk {
+ public:
+  base::Result<store::Snapshot> load(Time ended_since) override { return rows.snapshot(ended_since); }
+  base::Status commit(std::span<const store::Batch> batches) override {
+    for (const store::Batch& batch : batches) rows.apply(batch);
+    return {};
+  }
+  MemoryStore rows;
+};
 
 class SimCluster final : private Outside, private NodeNetwork {
  public:
@@ -102,6 +114,7 @@ class SimCluster final : private Outside, private NodeNetwork {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::map<LinkId, Link> links_;
   Owners owners_;
+  MemoryDisk disk_;
   SimShell shell_;
   std::vector<Fence> fences_;                         // not carried out yet
   std::vector<Fence> fenced_;                         // the machine was off; nobody was told yet

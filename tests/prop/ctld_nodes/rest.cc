@@ -125,7 +125,7 @@ void SimCluster::run_all_jobs() {
 std::string SimCluster::machines_text() const {
   std::string out;
   for (const auto& machine : machines_) out += "\n" + machine->text();
-  for (const auto& [key, step] : shell_.disk().steps)
+  for (const auto& [key, step] : disk_.rows.steps)
     out += "\nstep of job " + key.first.text() + ": " + base::printable(step.bytes, 300);
   for (const auto& [id, link] : links_)
     out += "\nlink of " + link.node + (link.has_node ? "" : " without node") +
@@ -156,11 +156,11 @@ void SimCluster::check_rest() const {
   for (const auto& machine : machines_)
     if (!machine->is_empty()) RC_FAIL("left over: " + machine->text());
   RC_ASSERT(shell_.core().ledger().holdings().empty());
-  RC_ASSERT(shell_.disk().jobs.empty());
-  RC_ASSERT(shell_.disk().run_nodes.empty());
-  RC_ASSERT(shell_.disk().steps.empty());
-  for (const auto& [id, owner] : owners_.owners()) RC_ASSERT(shell_.disk().ended.contains(id));
-  for (const auto& [id, row] : shell_.disk().ended) RC_ASSERT(owners_.owners().contains(id));
+  RC_ASSERT(disk_.rows.jobs.empty());
+  RC_ASSERT(disk_.rows.run_nodes.empty());
+  RC_ASSERT(disk_.rows.steps.empty());
+  for (const auto& [id, owner] : owners_.owners()) RC_ASSERT(disk_.rows.ended.contains(id));
+  for (const auto& [id, row] : disk_.rows.ended) RC_ASSERT(owners_.owners().contains(id));
 }
 
 void SimCluster::come_to_rest() {

@@ -266,6 +266,27 @@ TEST(Unwritten, ACancelStopsWhatRunsAndSaysThatItIsNotOnDisk) {
   EXPECT_EQ(w.state(waiting), JobState::kPending);
 }
 
+TEST(Unwritten, ANodeWhoseRegistrationWaitsForTheDiskIsToldToStopBehindTheAnswerToo) {
+  World w(1);
+  const JobId id = running_job(w);
+  w.cut("n0");
+  w.core->on_store_state("disk full");
+  wire::NodeToController back;
+  back.mutable_register_node()->set_name("n0");
+  back.mutable_register_node()->set_boot_id("b1");
+  *back.mutable_register_node()->mutable_topology() = wire::to_wire(testing::eight_gpus());
+  *back.mutable_register_node()->add_runs() = World::run(id, 1, wire::kRunStarted);
+  w.core->on_node_message(w.now, 99, NodePeer{0, "127.0.0.1"}, back);
+  w.core->on_request(w.now, 77, World::user(1000), cancel_of(id));
+  std::vector<wire::ControllerToNode::KindCase> in_order;  // what waits for the disk
+  for (const Outgoing& out : w.core->take_effects().out)
+    if (const auto* m = std::get_if<ToNode>(&out); m != nullptr && !m->at_once)
+      in_order.push_back(m->message.kind_case());
+  ASSERT_FALSE(in_order.empty());
+  EXPECT_EQ(in_order.front(), wire::ControllerToNode::kRegistered);
+  EXPECT_EQ(in_order.back(), wire::ControllerToNode::kStop);
+}
+
 TEST(Unwritten, TimeLimitsHold) {
   World w(1);
   w.connect_all();

@@ -82,6 +82,44 @@ TEST(FirstStep, ThatNobodyAsksForAfterARestartEndsItsJob) {
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
 }
 
+class StandingStepJob : public ::testing::TestWithParam<bool> {};
+
+/// Whether the controller was restarted meanwhile or not.
+TEST_P(StandingStepJob, EndsIfNobodyAsksForItsStepOnceItGoesOn) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest request = World::submission(gang(1));
+  request.mutable_submit()->clear_script();
+  request.mutable_submit()->mutable_spec()->set_kind(static_cast<uint32_t>(JobKind::kStep));
+  const JobId id(w.ask(kAlice, request).submit().job_id());
+  w.schedule();
+  w.prepared("n0", id);
+  w.started("n0", id);
+  wire::ApiRequest order;
+  order.mutable_job_action()->add_ids(id.value);
+  order.mutable_job_action()->set_action(wire::kSuspend);
+  w.ask(0, order);
+  wire::NodeToController stands;
+  stands.mutable_suspended()->set_job(id.value);
+  stands.mutable_suspended()->set_attempt(1);
+  stands.mutable_suspended()->set_round(1);
+  w.say("n0", stands);
+  ASSERT_EQ(w.state(id), JobState::kSuspended);
+  if (GetParam()) {
+    w.restart();
+    w.connect("n0", {World::run(id, 1, wire::kRunStarted)});
+  }
+  w.tick_with_beats(base::seconds(61));
+  ASSERT_EQ(w.state(id), JobState::kSuspended) << "nobody can ask meanwhile";
+  order.mutable_job_action()->set_action(wire::kResume);
+  w.ask(0, order);
+  w.schedule();
+  ASSERT_EQ(w.state(id), JobState::kRunning);
+  w.tick_with_beats(base::seconds(61));
+  EXPECT_EQ(w.state(id), JobState::kCompleting);
+}
+INSTANTIATE_TEST_SUITE_P(Restarts, StandingStepJob, ::testing::Bool());
+
 TEST(FirstStep, ThatCannotBeginIsRefusedToItsClientAlone) {
   StepWorld w(1, JobKind::kStep, 4, 'a');
   wire::ApiRequest other = w.submission(StepWorld::request_of(1, 1));

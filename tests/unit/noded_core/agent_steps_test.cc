@@ -60,7 +60,7 @@ const std::vector<Case> kCases = {
        {"exit 7.1", "> exited 7.1 0:0; > done 7.1.s1; 7.1 < stop 30"}}}},
     {"within_an_allocation_of_one_node",
      {kLinked,
-      {{"prepare 7.1 go allocation", "contain 7.1"}, {"contained 7.1", "> started 7.1"}},
+      {{"prepare 7.1 go allocation", "contain 7.1"}, {"contained 7.1", "persist 7.1; > started 7.1"}},
       kStep0,
       {{"stop 7.1", "7.1.s0 < stop 5"}, {"clean 7.1.s0", "> done 7.1.s0; release 7.1"}}}},
     {"are_asked_what_they_use",
@@ -310,6 +310,7 @@ RecoveredRun found(RunKey key, bool has_shepherd = true) {
   run.record.set_has_script(has_shepherd);
   run.record.set_boot_id("boot-1");
   run.record.set_go(!has_shepherd);
+  run.record.set_is_contained(!has_shepherd);
   run.has_step_dir = run.shepherd_answers = has_shepherd;
   return run;
 }

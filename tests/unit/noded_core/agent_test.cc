@@ -447,11 +447,26 @@ TEST(AgentRecovery, ShareWithoutScript) {
   AgentScript script;
   RecoveredRun prepared = found({7, 1}, false);
   RecoveredRun going = found({8, 1}, false);
+  prepared.record.set_is_contained(true);
+  going.record.set_is_contained(true);
   going.record.set_go(true);
   EXPECT_EQ(describe(script.agent.on_recovered(script.now, {prepared, going})), "connect");
   EXPECT_EQ(script("up"), "> register 7.1=1 8.1=2");
   EXPECT_EQ(script("registered 8.1"), "release 7.1");
   EXPECT_EQ(script("released 7.1"), "> done 7.1");
+}
+
+TEST(AgentRecovery, ShareThatWasNotContainedYetIsContainedBeforeItIsPrepared) {
+  AgentScript script;
+  RecoveredRun prepared = found({7, 1}, false);
+  RecoveredRun going = found({8, 1}, false);
+  going.record.set_go(true);
+  going.record.set_alone(true);
+  EXPECT_EQ(describe(script.agent.on_recovered(script.now, {prepared, going})), "contain 7.1; contain 8.1; connect");
+  EXPECT_EQ(script("up"), "> register 7.1=0 8.1=0");
+  EXPECT_EQ(script("registered 7.1 8.1"), "");
+  EXPECT_EQ(script("contained 7.1"), "> prepared 7.1");
+  EXPECT_EQ(script("contained 8.1"), "persist 8.1; > started 8.1");
 }
 
 TEST(AgentRecovery, RemainsOfAnEarlierBootGoBeforeItRegisters) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "model/topology.h"
 #include "noded/core/agent.h"
 
 namespace gw::ctld::testing {
@@ -24,11 +25,13 @@ class NodeNetwork {
   virtual ~NodeNetwork() = default;
   virtual void to_controller(const std::string& node, const wire::NodeToController& message) = 0;
   virtual void hang_up(const std::string& node) = 0;
+  /// The script or the step runs from now on; told before anything else of it is.
+  virtual void on_begun(const std::string& /*node*/, noded::RunKey /*run*/) {}
 };
 
 class Machine {
  public:
-  Machine(std::string name, NodeNetwork& network, base::Time now);
+  Machine(std::string name, NodeNetwork& network, const model::NodeTopology& topology, base::Time now);
 
   const std::string& name() const { return name_; }
   bool is_on() const { return is_on_; }
@@ -48,6 +51,8 @@ class Machine {
   void tick(base::Time now);
   base::Time next_wakeup(base::Time now) const;
 
+  /// There is something to be done.
+  bool has_work() const;
   /// Does one thing that is to be done; `pick` says which. False: there is nothing to do.
   bool work(base::Time now, uint32_t pick);
   /// A script or a step comes to its end. False: none runs.
@@ -59,6 +64,18 @@ class Machine {
     bool has_begun = false;  ///< Something of it runs, or stands still.
     bool runs = false;       ///< Something of it does not stand still.
   };
+  /// One run that is there: what is left of it, and what it was given.
+  struct Seen {
+    RunKey run;
+    wire::NodeShare share;
+    bool has_process = false;  ///< Else only the share is kept for it.
+    bool is_frozen = false;
+    bool has_begun = false;  ///< Its script, or its tasks.
+    bool has_lease = false;
+  };
+  std::vector<Seen> seen() const;
+  /// Something of the run is there, if only its end.
+  bool knows(RunKey run) const { return processes_.contains(run) || shares_.contains(run); }
   /// The jobs' own runs that are there, with what they were given.
   std::map<RunKey, Use> in_use() const;
   /// Nothing is there, and nothing is remembered.
@@ -83,9 +100,11 @@ class Machine {
   void carry_out(base::Time now, std::vector<noded::Effect> effects);
   void handle(base::Time now, const noded::Effect& effect);
   bool do_chore(base::Time now, uint32_t pick);
+  void launch(base::Time now, const noded::LaunchShepherd& order);
+  void take_up(const wire::RunRecord& record);
   bool advance(base::Time now, RunKey key, Process& process);
   void obey(base::Time now, RunKey key, Process& process, const wire::ToShepherd& order);
-  void say_started(base::Time now, Process& process);
+  void say_started(base::Time now, RunKey key, Process& process);
   void end(base::Time now, RunKey key, Process& process, int code, int signo, uint32_t reason);
   void clean(RunKey key, Process& process);
   template <typename Fn>
@@ -97,14 +116,16 @@ class Machine {
 
   std::string name_;
   NodeNetwork& network_;
+  wire::NodeTopology topology_;
   bool is_on_ = false, is_dialing_ = false;
   uint32_t boots_ = 0, daemons_ = 0, fuse_ = 0;
   std::unique_ptr<noded::NodeAgent> agent_;
-  std::vector<noded::Effect> chores_;          // of the present daemon
-  std::map<RunKey, Process> processes_;        // shepherds
-  std::set<RunKey> shares_;                    // contained without a shepherd
-  std::map<RunKey, wire::NodeShare> given_;    // what a run was told that it has
-  std::map<RunKey, wire::RunRecord> records_;  // on disk, as all below
+  std::vector<noded::Effect> chores_;                               // of the present daemon
+  std::map<RunKey, Process> processes_;                             // shepherds
+  std::set<RunKey> shares_;                                         // contained without a shepherd
+  std::map<std::pair<RunKey, uint32_t>, wire::NodeShare> offered_;  // by generation: what a run was told that it has
+  std::map<RunKey, wire::NodeShare> given_;                         // likewise, of those that are there
+  std::map<RunKey, wire::RunRecord> records_;                       // on disk, as all below
   std::map<RunKey, std::optional<wire::StepExit>> folders_;
   wire::StateMark mark_;
 };

@@ -1,5 +1,5 @@
 // The controller as its program runs it. See shell.h.
-#include "tests/prop/ctld_nodes/shell.h"
+#include "tests/sim/parts/shell.h"
 
 #include <iterator>
 #include <utility>
@@ -12,7 +12,8 @@ base::Status SimShell::start(Time now, base::BootTime boot) {
   core_ = std::make_unique<Controller>(settings_, now);
   core_->set_lease_clock(boot);
   view_ = sched::ClusterView();
-  GW_TRY_STATUS(core_->restore(disk_.snapshot(now - settings_.min_job_age), now));
+  GW_TRY(snapshot, disk_.load(now - settings_.min_job_age));
+  GW_TRY_STATUS(core_->restore(snapshot, now));
   pump();
   return {};
 }
@@ -24,7 +25,7 @@ void SimShell::stop() {
   open_out_.clear();
   flying_.reset();
   flying_out_.clear();
-  is_owed_ = false;
+  is_owed_ = is_faulty_ = has_news_ = false;
   fuse_ = 0;
   outside_.on_crash();
   launched_ = durable_;
@@ -32,31 +33,26 @@ void SimShell::stop() {
 
 void SimShell::crash(bool is_written) {
   if (!is_up()) return;
-  if (is_written) write_group();
+  if (is_written) static_cast<void>(write_group());
   stop();
 }
 
 void SimShell::leave() {
   if (!is_up()) return;
-  write_group();
-  fetch_owed();
-  if (!open_writes_.empty()) launch();
-  write_group();
+  if (write_group()) {
+    fetch_owed();
+    if (!open_writes_.empty()) launch();
+    static_cast<void>(write_group());
+  }
   stop();
 }
 
-void SimShell::write_group() {
-  if (!flying_) return;
-  for (const store::Batch& batch : *flying_) disk_.apply(batch);
+base::Status SimShell::write_group() {
+  if (!flying_) return {};
+  GW_TRY_STATUS(disk_.commit(*flying_));
   flying_.reset();
   durable_ = launched_;
-}
-
-MemoryStore SimShell::disk_with_group() const {
-  MemoryStore whole = disk_;
-  if (flying_)
-    for (const store::Batch& batch : *flying_) whole.apply(batch);
-  return whole;
+  return {};
 }
 
 bool SimShell::burns_out() {
@@ -68,6 +64,7 @@ bool SimShell::burns_out() {
 void SimShell::pump() {
   Effects effects = core_->take_effects_early();
   for (const sched::Delta& delta : effects.deltas) view_.apply(delta);
+  has_news_ |= !effects.deltas.empty();
   std::vector<Outgoing> at_once, held;
   for (Outgoing& out : effects.out) {
     const Reply* reply = std::get_if<Reply>(&out);
@@ -107,32 +104,49 @@ void SimShell::launch() {
   outside_.on_group();
 }
 
-void SimShell::finish_write() {
-  if (!is_up() || !flying_) return;
-  write_group();
-  if (burns_out()) return;
+base::Status SimShell::finish_write() {
+  if (!is_up() || !flying_) return {};
+  if (const base::Status done = write_group(); !done) {
+    if (!std::exchange(is_faulty_, true)) core_->on_store_state(done.error().text());
+    pump();
+    return done;
+  }
+  if (burns_out()) return {};
   std::vector<Outgoing> out = std::exchange(flying_out_, {});
+  if (std::exchange(is_faulty_, false)) {
+    core_->on_store_state("");
+    pump();
+    if (!is_up()) return {};
+  }
   fetch_owed();
   if (open_writes_.empty())
     for (Outgoing& later : std::exchange(open_out_, {})) out.push_back(std::move(later));
-  else
+  else if (!flying_)
     launch();
   release(std::move(out));
+  return {};
 }
 
 void SimShell::release(std::vector<Outgoing> out) {
   for (Outgoing& effect : out) {
-    if (auto* ticket = std::get_if<SignTicket>(&effect)) outside_.take(Reply{ticket->conn, ticket->reply});
-    if (const auto* reply = std::get_if<Reply>(&effect)) outside_.take(*reply);
-    if (const auto* message = std::get_if<ToNode>(&effect)) outside_.take(*message);
-    if (const auto* close = std::get_if<CloseLink>(&effect)) outside_.take(*close);
-    if (const auto* fence = std::get_if<Fence>(&effect)) outside_.take(*fence);
+    let_out(effect);
     if (burns_out()) return;
   }
 }
 
+void SimShell::let_out(Outgoing& effect) {
+  if (auto* ticket = std::get_if<SignTicket>(&effect)) outside_.take(Reply{ticket->conn, ticket->reply});
+  if (const auto* reply = std::get_if<Reply>(&effect)) outside_.take(*reply);
+  if (const auto* message = std::get_if<ToNode>(&effect)) outside_.take(*message);
+  if (const auto* close = std::get_if<CloseLink>(&effect)) outside_.take(*close);
+  if (const auto* fence = std::get_if<Fence>(&effect)) outside_.take(*fence);
+  if (const auto* reload = std::get_if<Reload>(&effect)) outside_.take(*reload);
+}
+
 void SimShell::plan(Time now) {
-  if (is_up() && !plan_) plan_ = sched::plan(view_, now, {});
+  if (!is_up() || plan_) return;
+  has_news_ = false;
+  plan_ = sched::plan(view_, now, {});
 }
 
 void SimShell::hand_over(Time now, base::BootTime boot) {

@@ -1,14 +1,15 @@
 // A node. See machine.h.
-#include "tests/prop/ctld_nodes/machine.h"
+#include "tests/sim/parts/machine.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "tests/unit/ctld_core/world.h"
+#include "wire/convert.h"
 
 namespace gw::ctld::testing {
 
-Machine::Machine(std::string name, NodeNetwork& network, base::Time now) : name_(std::move(name)), network_(network) {
+Machine::Machine(std::string name, NodeNetwork& network, const model::NodeTopology& topology, base::Time now)
+    : name_(std::move(name)), network_(network), topology_(wire::to_wire(topology)) {
   boot(now);
   start_daemon(now);
 }
@@ -30,7 +31,7 @@ void Machine::start_daemon(base::Time now) {
   noded::AgentConfig config;
   config.node.name = name_;
   config.node.cluster = "test";
-  config.node.topology = wire::to_wire(eight_gpus());
+  config.node.topology = topology_;
   config.node.is_emulated = true;
   config.node.containment = "none";
   config.node.steps_dir = "/s";
@@ -82,8 +83,12 @@ void Machine::link_down(base::Time now, const std::string& why) {
 
 void Machine::hear(base::Time now, const wire::ControllerToNode& message) {
   if (message.has_prepare()) {
-    const RunKey key{message.prepare().job(), message.prepare().attempt(), 0};
-    if (!processes_.contains(key) && !shares_.contains(key)) given_[key] = message.prepare().share();
+    const wire::Prepare& order = message.prepare();
+    offered_[{RunKey{order.job(), order.attempt(), 0}, order.generation()}] = order.share();
+  }
+  if (message.has_start_step()) {
+    const wire::StartStep& order = message.start_step();
+    offered_[{RunKey{order.job().job(), order.job().attempt(), order.step()}, 0}] = order.share();
   }
   tell_agent(now, [&](auto& agent) { return agent.on_controller(now, message); });
 }
@@ -157,6 +162,15 @@ bool Machine::work(base::Time now, uint32_t pick) {
   return false;
 }
 
+bool Machine::has_work() const {
+  if (!chores_.empty()) return true;
+  return std::any_of(processes_.begin(), processes_.end(), [](const auto& entry) {
+    const Process& p = entry.second;
+    return !p.inbox.empty() || (p.is_connected && p.told < p.said.size()) || p.stage == Stage::kBegun ||
+           (p.stage == Stage::kReady && !p.waits_for_go);
+  });
+}
+
 bool Machine::do_chore(base::Time now, uint32_t pick) {
   const size_t at = pick % 7 < chores_.size() ? pick % 7 : 0;
   const noded::Effect chore = chores_[at];
@@ -171,19 +185,12 @@ bool Machine::do_chore(base::Time now, uint32_t pick) {
       tell_agent(now, [&](auto& agent) { return agent.on_launch_failed(now, key, "no room for a process"); });
       return true;
     }
-    Process& process = processes_[key];
-    process.is_step = key.is_step();
-    process.waits_for_go = e->spec.wait_for_go();
-    process.uid = e->spec.uid();
-    process.lease_us = e->spec.lease_us();
-    process.heard = {e->spec.heard_boot_us()};
-    process.is_connected = true;
-    folders_[key];
-    tell_agent(now, [&](auto& agent) { return agent.on_shepherd_connected(now, key); });
+    launch(now, *e);
   }
   if (const auto* e = std::get_if<noded::PrepareShare>(&chore)) {
     const RunKey key = RunKey::of(e->record);
     shares_.insert(key);
+    take_up(e->record);
     tell_agent(now, [&](auto& agent) { return agent.on_share_prepared(now, key, base::Status()); });
   }
   if (const auto* e = std::get_if<noded::ReleaseShare>(&chore)) {
@@ -192,6 +199,26 @@ bool Machine::do_chore(base::Time now, uint32_t pick) {
     tell_agent(now, [&](auto& agent) { return agent.on_share_released(now, e->run, ""); });
   }
   return true;
+}
+
+void Machine::take_up(const wire::RunRecord& record) {
+  const RunKey key = RunKey::of(record);
+  const auto offer = offered_.find({key, key.is_step() ? 0 : record.generation()});
+  if (offer != offered_.end()) given_[key] = offer->second;
+}
+
+void Machine::launch(base::Time now, const noded::LaunchShepherd& order) {
+  const RunKey key = RunKey::of(order.record);
+  Process& process = processes_[key];
+  process.is_step = key.is_step();
+  process.waits_for_go = order.spec.wait_for_go();
+  process.uid = order.spec.uid();
+  process.lease_us = order.spec.lease_us();
+  process.heard = {order.spec.heard_boot_us()};
+  process.is_connected = true;
+  folders_[key];
+  take_up(order.record);
+  tell_agent(now, [&](auto& agent) { return agent.on_shepherd_connected(now, key); });
 }
 
 /// A shepherd hears, says or does one thing.
@@ -217,14 +244,15 @@ bool Machine::advance(base::Time now, RunKey key, Process& process) {
     return true;
   }
   if (process.stage == Stage::kReady && !process.waits_for_go) {
-    say_started(now, process);
+    say_started(now, key, process);
     return true;
   }
   return false;
 }
 
-void Machine::say_started(base::Time now, Process& process) {
+void Machine::say_started(base::Time now, RunKey key, Process& process) {
   process.stage = Stage::kRuns;
+  network_.on_begun(name_, key);
   process.said.emplace_back().mutable_started()->set_at_us(now.us);
 }
 
@@ -232,7 +260,7 @@ void Machine::obey(base::Time now, RunKey key, Process& process, const wire::ToS
   if (order.has_go()) process.waits_for_go = false;
   if (order.has_query()) process.heard = {std::max(process.heard.us, order.query().heard_boot_us())};
   if (order.has_suspend() && process.stage < Stage::kOver) {
-    const bool refuses = process.uid % 2 == 1 && order.suspend().round() % 3 == 2;
+    const bool refuses = (process.uid + order.suspend().round()) % 4 == 1;
     process.is_frozen = !refuses;
     wire::StepSuspended& answer = *process.said.emplace_back().mutable_suspended();
     answer.set_round(order.suspend().round());
@@ -276,6 +304,28 @@ bool Machine::end_something(base::Time now, uint32_t pick) {
   const RunKey key = running[pick % running.size()];
   end(now, key, processes_.at(key), static_cast<int>(pick % 3), 0, 0);
   return true;
+}
+
+std::vector<Machine::Seen> Machine::seen() const {
+  std::vector<Seen> out;
+  const auto add = [&](RunKey key) -> Seen& {
+    Seen& one = out.emplace_back();
+    one.run = key;
+    if (const auto given = given_.find(key); given != given_.end()) one.share = given->second;
+    const auto record = records_.find(key);
+    one.has_lease = record != records_.end() && record->second.lease_us() > 0;
+    return one;
+  };
+  for (const auto& [key, process] : processes_) {
+    if (process.stage == Stage::kClean) continue;
+    Seen& one = add(key);
+    one.has_process = true;
+    one.is_frozen = process.is_frozen;
+    one.has_begun = process.stage >= Stage::kRuns;
+  }
+  for (const RunKey& key : shares_)
+    if (!processes_.contains(key)) add(key);
+  return out;
 }
 
 std::map<RunKey, Machine::Use> Machine::in_use() const {
