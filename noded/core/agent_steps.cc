@@ -58,12 +58,14 @@ void NodeAgent::adopt(base::Time now, const RecoveredRun& found) {
   }
 }
 
-/// The daemon may have died between the record and the containment: then that is still to be set up.
+/// The daemon may have died between the record and the containment: then that is still to be set up, under the name
+/// that it has here. A record of an earlier version does not say; setting it up again would fail if steps run in it.
 void NodeAgent::adopt_share(base::Time now, Run& run) {
   run.stage = run.record.go() ? Stage::kStarted : Stage::kPrepared;
   if (run.is_stale) return release(now, run);
-  if (run.record.is_contained()) return;
+  if (!run.record.has_is_contained() || run.record.is_contained()) return;
   run.stage = Stage::kLaunching;
+  run.record.mutable_containment()->set_group(job_group(config_.node, run.key));
   out_.emplace_back(PrepareShare{run.record});
 }
 

@@ -86,10 +86,6 @@ void set_user(const UserInfo& user, const wire::JobSpec& job, wire::StepSpec& sp
   spec.set_home(user.home);
 }
 
-std::string job_group(const NodeFacts& node, const RunKey& run) {
-  return "gangway/" + node.cluster + "/" + node.name + "/job_" + run.own().text();
-}
-
 void see_own_name(const NodeFacts& node, wire::StepSpec& spec) {
   if (!node.own_host_name) return;
   spec.set_node(node.name);
@@ -163,6 +159,10 @@ base::Status check_share(const NodeFacts& node, const wire::NodeShare& share) {
   GW_TRY_STATUS(check_indices(share.cores(), node.topology.cores_size(), "core"));
   GW_TRY_STATUS(check_indices(share.gpus(), node.topology.gpus_size(), "GPU"));
   return {};
+}
+
+std::string job_group(const NodeFacts& node, const RunKey& run) {
+  return "gangway/" + node.cluster + "/" + node.name + "/job_" + run.own().text();
 }
 
 wire::Containment make_containment(const NodeFacts& node, const wire::Prepare& prepare) {

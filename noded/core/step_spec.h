@@ -21,6 +21,8 @@ bool runs_script(const wire::Prepare& prepare);
 /// Checks that the share is this node's and that its cores and GPUs exist here. Errors name what does not.
 base::Status check_share(const NodeFacts& node, const wire::NodeShare& share);
 
+/// The group of a job's run, which those of its steps lie in.
+std::string job_group(const NodeFacts& node, const RunKey& run);
 /// Limits and group of the run on this node. The share must have passed check_share.
 wire::Containment make_containment(const NodeFacts& node, const wire::Prepare& prepare);
 

@@ -10,7 +10,7 @@ constexpr char kKept[] = "what was acknowledged is kept";
 
 using ctld::testing::MemoryStore;
 
-bool is_change(const wire::ApiRequest& r) {
+bool is_to_last(const wire::ApiRequest& r) {
   return r.has_submit() || r.has_cancel() || r.has_job_action() || r.has_update_job() || r.has_change_quotas() ||
          r.has_create_reservation() || r.has_update_reservation() || r.has_delete_reservation() ||
          r.has_create_partition() || r.has_update_partition() || r.has_delete_partition() || r.has_update_node();
@@ -186,7 +186,7 @@ void KeptChecker::done(const Asked& asked, uint32_t id) {
 }
 
 void KeptChecker::on_answer(const Asked& asked, const wire::ApiReply& reply) {
-  if (!is_change(asked.request) || reply.has_error()) return;
+  if (!is_to_last(asked.request) || reply.has_error()) return;
   if (reply.has_submit()) accepted(asked, reply.submit());
   for (const uint32_t id : reply.cancel().done()) done(asked, id);
   for (const uint32_t id : reply.jobs().done()) done(asked, id);

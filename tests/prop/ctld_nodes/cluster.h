@@ -57,6 +57,7 @@ class SimCluster final : private Outside, private NodeNetwork {
   void take(const ToNode& message) override;
   void take(const CloseLink& close) override;
   void take(const Fence& fence) override { fences_.push_back(fence); }
+  void take(const Reload& /*reload*/) override {}
   void on_group() override;
   void on_crash() override;
   // NodeNetwork

@@ -460,6 +460,8 @@ TEST(AgentRecovery, ShareThatWasNotContainedYetIsContainedBeforeItIsPrepared) {
   AgentScript script;
   RecoveredRun prepared = found({7, 1}, false);
   RecoveredRun going = found({8, 1}, false);
+  prepared.record.set_is_contained(false);
+  going.record.set_is_contained(false);
   going.record.set_go(true);
   going.record.set_alone(true);
   EXPECT_EQ(describe(script.agent.on_recovered(script.now, {prepared, going})), "contain 7.1; contain 8.1; connect");
@@ -467,6 +469,15 @@ TEST(AgentRecovery, ShareThatWasNotContainedYetIsContainedBeforeItIsPrepared) {
   EXPECT_EQ(script("registered 7.1 8.1"), "");
   EXPECT_EQ(script("contained 7.1"), "> prepared 7.1");
   EXPECT_EQ(script("contained 8.1"), "persist 8.1; > started 8.1");
+}
+
+/// Steps may run in it, so that it cannot be set up again.
+TEST(AgentRecovery, AShareOfAnEarlierVersionIsTakenOverAsItIs) {
+  AgentScript script;
+  RecoveredRun going = found({8, 1}, false);
+  going.record.clear_is_contained();
+  going.record.set_go(true);
+  EXPECT_EQ(describe(script.agent.on_recovered(script.now, {going})), "connect");
 }
 
 TEST(AgentRecovery, RemainsOfAnEarlierBootGoBeforeItRegisters) {
