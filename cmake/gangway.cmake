@@ -116,8 +116,9 @@ endfunction()
 # gw_library(NAME [DEPS target...] [PRIVATE target...] [APART file...]): a static library `gw_NAME` of all .cc files of this
 # folder.
 function(gw_library name)
-  cmake_parse_arguments(A "" "" "DEPS;PRIVATE;APART" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  cmake_parse_arguments(A "" "" "DEPS;PRIVATE;APART;FOLDERS" ${ARGN})
+  list(TRANSFORM A_FOLDERS APPEND "/*.cc")
+  file(GLOB sources CONFIGURE_DEPENDS *.cc ${A_FOLDERS})
   if(NOT sources)
     add_library(gw_${name} INTERFACE)
     return()

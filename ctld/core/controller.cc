@@ -1,155 +1,113 @@
-// What all handlers share: effects, rows, history lines, names of things.
+// See controller.h.
 #include "ctld/core/controller.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
-#include "base/check.h"
-#include "base/hostlist.h"
-#include "base/text.h"
-#include "wire/convert.h"
+#include "ctld/core/api/clients.h"
+#include "ctld/core/api/figures.h"
+#include "ctld/core/api/requests.h"
+#include "ctld/core/audit.h"
+#include "ctld/core/cluster/pools.h"
+#include "ctld/core/cluster/quotas.h"
+#include "ctld/core/fingerprint.h"
+#include "ctld/core/jobs/plan.h"
+#include "ctld/core/jobs/reports.h"
+#include "ctld/core/nodes/messages.h"
+#include "ctld/core/nodes/silence.h"
+#include "ctld/core/restore.h"
+#include "ctld/core/settle.h"
+#include "ctld/core/shared/listing.h"
+#include "ctld/core/shared/publish.h"
+#include "ctld/core/store_state.h"
+#include "ctld/core/ticks.h"
 
 namespace gw::ctld {
 
-Controller::Controller(Settings settings, Time now)
-    : settings_(std::move(settings)), boot_(now), usage_(settings_.usage_half_life) {
-  configure_scheduler();
-  configure_nodes(now);
-  seed_quotas();
-  configure_pools();
+template <typename Change>
+void Controller::transact(Time now, const Change& change) {
+  core_.begin(now);
+  change();
+  settle(core_);
 }
 
-Effects Controller::take_effects_early() {
-  for (store::Op& row : usage_.take_rows()) out_.write(std::move(row));
-  for (store::Op& row : jobs_.take_rows()) out_.write(std::move(row));
-  for (store::Op& row : nodes_.take_rows()) out_.write(std::move(row));
-  for (store::Op& row : rows_.take(jobs_.all(), steps_.all())) out_.write(std::move(row));
-  for (store::Op& row : lineage_.unsaved()) out_.write(std::move(row));
-  mark_messages();
-  return out_.take(feed_.take());
+Controller::Controller(Settings settings, Time now) : core_(std::move(settings), now) {
+  configure_scheduler(core_);
+  configure_nodes(core_);
+  seed_quotas(core_);
+  configure_pools(core_);
 }
 
-Effects Controller::take_effects() {
-  Effects out = take_effects_early();
-  store::Batch late = take_late_rows();
-  std::move(late.begin(), late.end(), std::back_inserter(out.writes));
-  return out;
+base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
+  base::Status done;
+  transact(now, [&] { done = ctld::restore(core_, snapshot); });
+  return done;
 }
 
-/// Nodes are told how far the state has come, and which ids were given, with what they get. Beats do not wait for the
-/// disk: they cannot say the first, and say the second, since an id that was never given in the end does no harm.
-void Controller::mark_messages() {
-  if (out_.has_writes()) lineage_.next_commit();
-  for (Outgoing& out : out_.messages())
-    if (ToNode* message = std::get_if<ToNode>(&out); message != nullptr) {
-      if (!message->at_once) message->message.set_commit(lineage_.commit());
-      message->message.set_next_job(jobs_.next().value);
-    }
+void Controller::on_request(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  transact(now, [&] { ctld::on_request(core_, conn, caller, request); });
 }
-
-store::Batch Controller::take_late_rows() {
-  store::Batch out;
-  if (std::exchange(commit_saved_, lineage_.commit()) != lineage_.commit()) out.push_back(lineage_.commit_row());
-  for (store::Op& row : rows_.take_coalesced(jobs_.all(), steps_.all())) out.push_back(std::move(row));
-  return out;
-}
-
-bool Controller::advance(model::Job& job, model::JobEvent event) {
-  if (jobs_.advance(job, event)) return true;
-  ++misfits_;
-  out_.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
-                        model::long_name(job.state)),
-            true);
-  return false;
-}
-
-Role Controller::role_for(const Caller& caller, const model::Job& job) const {
-  if (is_admin(settings_, caller)) return Role::kAdmin;
-  if (caller.uid == job.spec.uid) return Role::kOwner;
-  return is_operator(book_, caller, job.spec.qos) ? Role::kOperator : Role::kOther;
-}
-
-/// As the latest plan named it.
-sched::ClassKey Controller::class_of(const model::Job& job) const {
-  return sched::class_key(pending_of(job), splits_by_user(), planned_);
-}
-
-Controller::WaitInfo Controller::wait_info(const model::Job& job) const {
-  const model::Waiting* waiting = job.waiting();
-  if (waiting == nullptr) return {};
-  if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
-  if (const auto info = wait_for_components(job)) return *info;
-  const auto it = class_waits_.find(class_of(job));
-  if (it != class_waits_.end()) return it->second;
-  return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};
-}
-
-wire::Job Controller::job_to_wire(const model::Job& job) const {
-  wire::Job out = wire::to_wire(job, [this](NodeId id) { return nodes_.name_of(id); });
-  if (job.waiting() != nullptr) {
-    const WaitInfo info = wait_info(job);
-    out.mutable_status()->mutable_waiting()->set_reason(static_cast<uint32_t>(info.reason));
-    out.mutable_status()->mutable_waiting()->set_detail(info.detail);
-  }
-  if (stands_still(job)) {
-    const auto it = class_waits_.find(class_of(job));
-    if (it != class_waits_.end() && !job.placed()->suspension->is_held)
-      out.mutable_status()->mutable_placed()->mutable_suspension()->set_detail(it->second.detail);
-  }
-  return out;
-}
-
-void Controller::on_store_state(const std::string& why) {
-  if (why == store_fault_) return;
-  const bool is_new = store_fault_.empty();
-  store_fault_ = why;
-  if (is_new) repeat_stops();
-  out_.note(why.empty() ? "the state can be written again" : "the state cannot be written: " + why, !why.empty());
-}
-
-void Controller::on_shell_reply(ConnId conn, wire::ApiReply message) { out_.send(Reply{conn, std::move(message)}); }
 
 void Controller::on_client_gone(Time now, ConnId conn) {
-  client_left(now, conn);
-  listings_.forget(conn);
-  forget_step_waiters(now, conn);
-  std::erase_if(use_asked_, [&](const auto& entry) { return entry.second.conn == conn; });
-  std::erase_if(waiters_, [&](const auto& entry) { return entry.second.conn == conn; });
+  transact(now, [&] { ctld::on_client_gone(core_, conn); });
 }
 
-std::string Controller::fingerprint() const {
-  std::string out = fmt::format("next {}\n", jobs_.next().value);
-  for (const auto& [id, job] : jobs_.all()) {
-    const store::JobRow row = row_of(job, true);
-    out += fmt::format("job {} {} {} {}\n", id.value, row.state, row.spec.size(), row.status.size());
-    out += row.spec + row.status;
-    if (job.placed() == nullptr) continue;
-    for (const model::NodeShare& share : job.placed()->allocation.shares)
-      out += wire::run_node(*job.placed(), share).SerializeAsString();
-  }
-  for (const auto& [id, node] : nodes_.all()) out += NodeTable::state_of(node);
-  for (const auto& [uid, used] : usage_.users())
-    out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
-  for (const auto& [qos, used] : usage_.qos())
-    out += fmt::format("qos {} {} {} {}\n", qos, used.amount, used.rate, used.at.us);
-  for (const auto& [name, qos] : book_.qos) out += wire::to_wire(qos).SerializeAsString();
-  for (const auto& [name, user] : book_.users) out += fmt::format("user {} {}\n", name, user.default_qos);
-  for (const auto& [name, r] : reservations_) out += wire::to_wire(r).SerializeAsString();
-  for (const auto& [key, step] : steps_.all()) {
-    model::Step stored = step;  // what nodes say again when they are back is not part of the state
-    stored.started = {};
-    for (model::StepNode& node : stored.nodes) {
-      node.address.clear();
-      node.key.clear();
-    }
-    out += wire::to_wire(stored).SerializeAsString();
-  }
-  for (const auto& [name, partition] : partitions_)
-    out += fmt::format("partition {} {}\n", name, static_cast<int>(partition.state));
-  return out;
+void Controller::on_piece_taken(Time now, ConnId conn, uint64_t request_id) {
+  transact(now, [&] { ctld::on_piece_taken(core_, conn, request_id); });
 }
+
+void Controller::on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message) {
+  transact(now, [&] { ctld::on_node_message(core_, link, peer, message); });
+}
+
+void Controller::on_node_gone(Time now, LinkId link, const std::string& reason) {
+  transact(now, [&] { ctld::on_node_gone(core_, link, reason); });
+}
+
+void Controller::on_plan(Time now, const sched::Plan& plan) {
+  transact(now, [&] { ctld::on_plan(core_, plan); });
+}
+
+void Controller::on_tick(Time now, std::optional<Time> heard_until) {
+  transact(now, [&] { ctld::on_tick(core_, heard_until); });
+}
+
+std::vector<LinkId> Controller::silent_links(Time now) {
+  core_.begin(now);
+  return ctld::silent_links(core_);
+}
+
+void Controller::on_heard(Time now, LinkId link) {
+  transact(now, [&] { ctld::on_heard(core_, link); });
+}
+
+bool Controller::looks_for_absent(Time now) const {
+  return !core_.watch.absent_due.empty() || core_.timers.is_due(now, TimerKind::kNodeDown);
+}
+
+void Controller::on_prepare_unsent(Time now, JobId id, uint32_t attempt, const std::string& why, bool is_final) {
+  transact(now, [&] { ctld::on_prepare_unsent(core_, id, attempt, why, is_final); });
+}
+
+void Controller::on_reconfigured(Time now, Settings settings, const Reload& reply_to,
+                                 const std::vector<std::string>& changes, const std::vector<std::string>& warnings) {
+  transact(now, [&] { ctld::on_reconfigured(core_, std::move(settings), reply_to, changes, warnings); });
+}
+
+void Controller::on_shell_reply(ConnId conn, wire::ApiReply reply) {
+  ctld::on_shell_reply(core_, conn, std::move(reply));
+}
+
+void Controller::on_fenced(Time now, const std::string& node, Time since, bool is_dead, const std::string& detail) {
+  transact(now, [&] { ctld::on_fenced(core_, node, since, is_dead, detail); });
+}
+
+void Controller::on_store_state(const std::string& why) { ctld::on_store_state(core_, why); }
+
+Metrics Controller::metrics(Time now) {
+  core_.begin(now);
+  return ctld::metrics(core_);
+}
+
+base::Status Controller::audit() const { return ctld::audit(core_); }
+
+std::string Controller::fingerprint() const { return ctld::fingerprint(core_); }
 
 }  // namespace gw::ctld

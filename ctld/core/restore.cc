@@ -1,13 +1,34 @@
-// Recovery: the core as the store left it. Nodes are out of reach until they register; their jobs stay theirs. Whatever
-// the rows say the controller starts: those that cannot be read are held aside (held_aside.cc).
+// See restore.h.
+#include "ctld/core/restore.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
 
 #include "base/hostlist.h"
 #include "base/text.h"
-#include "ctld/core/controller.h"
+#include "ctld/core/admission/budgets.h"
+#include "ctld/core/cluster/pools.h"
+#include "ctld/core/cluster/quotas.h"
+#include "ctld/core/cluster/reservations.h"
+#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/elastic.h"
+#include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/limits.h"
+#include "ctld/core/jobs/preemption_counts.h"
+#include "ctld/core/jobs/suspend.h"
+#include "ctld/core/jobs/usage.h"
+#include "ctld/core/rows/job_rows.h"
+#include "ctld/core/rows/run_rows.h"
+#include "ctld/core/shared/held.h"
+#include "ctld/core/shared/publish.h"
+#include "ctld/core/steps/restore.h"
 #include "model/suspension.h"
+#include "sched/quota_tree.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -15,37 +36,11 @@ namespace gw::ctld {
 using model::Node;
 using store::RowKind;
 
-base::Status Controller::restore(const store::Snapshot& snapshot, Time now) {
-  restore_held(snapshot, now);
-  lease_watch_.begin();
-  for (const std::string& name : lineage_.restore(snapshot.meta))
-    hold_named(now, RowKind::kSetting, name, "it does not say what it should");
-  lineage_.begin(settings_.incarnation);
-  commit_saved_ = lineage_.commit();
-  restore_counts(snapshot, now);
-  restore_quotas(snapshot, now);
-  restore_cluster(snapshot, now);
-  const wire::NodeLookup lookup = [this](std::string_view name) { return nodes_.id_of(name); };
-  restore_reservations(snapshot, now);
-  restore_usage(snapshot, now);
-  restore_preemptions(snapshot, now);
-  RunRows::Unread unread;
-  const RunRows runs = RunRows::read(snapshot.run_nodes, unread);
-  restore_jobs(snapshot, now, runs, unread, lookup);
-  restore_steps(snapshot, now, runs, unread, lookup);
-  // Components of one job look at each other.
-  for (const store::JobRow& row : snapshot.jobs)
-    if (model::Job* job = jobs_.find(row.id); job != nullptr && job->ended() == nullptr) restore_job(now, *job);
-  restore_replies(snapshot, now);
-  restore_books(snapshot, now);
-  publish_usage(now);
-  arm_usage(now);
-  return ledger_.capacity().audit();
-}
+namespace {
 
 /// From which numbers jobs and pieces go on: above all that any row names, if the count itself is lost.
-void Controller::restore_counts(const store::Snapshot& snapshot, Time now) {
-  bool is_lost = held_.find(store::word_of(RowKind::kSetting), "next_job") != nullptr;
+void restore_counts(Core& core, const store::Snapshot& snapshot) {
+  bool is_lost = core.stored.held.find(store::word_of(RowKind::kSetting), "next_job") != nullptr;
   for (const store::NamedBytes& meta : snapshot.meta) {
     if (meta.name != "next_job" && meta.name != "next_piece") continue;
     const bool is_piece = meta.name == "next_piece";
@@ -53,72 +48,104 @@ void Controller::restore_counts(const store::Snapshot& snapshot, Time now) {
                                       is_piece ? UINT32_MAX : int64_t{sched::kFirstPiece}, meta.name);
     if (next) {
       const JobId id(static_cast<uint32_t>(*next));
-      is_piece ? jobs_.restore_next_holder(id) : jobs_.restore_next(id);
+      is_piece ? core.jobs.restore_next_holder(id) : core.jobs.restore_next(id);
       continue;
     }
-    hold_named(now, RowKind::kSetting, meta.name, "it is no number of a job");
+    hold_named(core, RowKind::kSetting, meta.name, "it is no number of a job");
     is_lost |= !is_piece;
     // Nodes remember pieces of before: a number is left out for each that there can have been.
     constexpr uint32_t kLeap = uint32_t{1} << 24;
-    if (is_piece) jobs_.skip_holders_to(JobId(sched::kFirstPiece + kLeap));
+    if (is_piece) core.jobs.skip_holders_to(JobId(sched::kFirstPiece + kLeap));
   }
   uint32_t last = is_lost ? snapshot.last_job.value : 0;
   for (const store::JobRow& row : snapshot.jobs) last = std::max(last, row.id.value);
   for (const store::JobRow& row : snapshot.recently_ended) last = std::max(last, row.id.value);
-  for (const auto& [key, row] : held_.rows()) last = std::max(last, job_of_held(row));
-  if (last >= sched::kFirstPiece - 1 || last < jobs_.next().value) return;
-  jobs_.skip_to(JobId(last + 1));
+  for (const auto& [key, row] : core.stored.held.rows()) last = std::max(last, job_of_held(row));
+  if (last >= sched::kFirstPiece - 1 || last < core.jobs.next().value) return;
+  core.jobs.skip_to(JobId(last + 1));
 }
 
-void Controller::restore_replies(const store::Snapshot& snapshot, Time now) {
+void restore_replies(Core& core, const store::Snapshot& snapshot) {
   for (const store::PutReply& r : snapshot.replies) {
-    if (r.at + kReplyMemory <= now) continue;
+    if (r.at + kReplyMemory <= core.now) continue;
     if (wire::ApiReply reply; !reply.ParseFromString(r.reply)) {
-      hold_aside(now, RowKind::kReply, {int64_t{r.uid}, r.client_id}, held_reply_name(r.uid, r.client_id),
+      hold_aside(core, RowKind::kReply, {int64_t{r.uid}, r.client_id}, held_reply_name(r.uid, r.client_id),
                  "it cannot be read");
       continue;
     }
-    for (std::string& gone : kept_replies_.keep(r.at, r.uid, r.client_id, r.reply))
-      out_.write(store::DropReply{r.uid, std::move(gone)});
+    for (std::string& gone : core.clients.kept_replies.keep(r.at, r.uid, r.client_id, r.reply))
+      core.out.write(store::DropReply{r.uid, std::move(gone)});
   }
-  if (kept_replies_.oldest() != Time::never())
-    timers_.set({kept_replies_.oldest() + kReplyMemory, TimerKind::kReplies, 0, 0});
+  if (core.clients.kept_replies.oldest() != Time::never())
+    core.timers.set({core.clients.kept_replies.oldest() + kReplyMemory, TimerKind::kReplies, 0, 0});
 }
 
-void Controller::restore_jobs(const store::Snapshot& snapshot, Time now, const RunRows& runs,
-                              const RunRows::Unread& unread, const std::function<NodeId(std::string_view)>& lookup) {
+void restore_ended(Core& core, const store::Snapshot& snapshot, const JobRows& live,
+                   const std::function<NodeId(std::string_view)>& lookup) {
+  for (const store::JobRow& row : snapshot.recently_ended) {
+    auto job = read_ended_job(row, lookup, core.settings);
+    const bool is_live = live.sound.contains(row.id) || live.faults.contains(row.id);
+    if (!job || is_live) {
+      hold_aside(core, RowKind::kEndedJob, {int64_t{row.id.value}}, row.id.text(),
+                 job ? "a job of this number has not ended" : job.error().what);
+      continue;
+    }
+    core.timers.set(
+        {job->ended()->ended + core.settings.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
+    core.jobs.restore(std::move(*job));
+  }
+}
+
+void restore_jobs(Core& core, const store::Snapshot& snapshot, const RunRows& runs, const RunRows::Unread& unread,
+                  const std::function<NodeId(std::string_view)>& lookup) {
   std::map<JobId, std::string> faults;
   for (const store::HeldRow& row : snapshot.held)  // those that the store has just found
     if (const uint32_t id = job_of_held(row); id != 0 && row.since.us == 0) faults[JobId(id)] = row.reason;
   for (const auto& [run, row] : unread)
     if (run.second == 0)
       faults.try_emplace(run.first, fmt::format("the row of its run on {} cannot be read", row->node));
-  JobRows rows = read_jobs(snapshot, runs, lookup, settings_, std::move(faults));
-  hold_jobs(snapshot, now, rows.faults);
-  restore_ended(snapshot, now, rows, lookup);
+  JobRows rows = read_jobs(snapshot, runs, lookup, core.settings, std::move(faults));
+  hold_jobs(core, snapshot, rows.faults);
+  restore_ended(core, snapshot, rows, lookup);
   for (auto& [id, job] : rows.sound) {
-    const model::Job& kept = jobs_.restore(std::move(job));
+    const model::Job& kept = core.jobs.restore(std::move(job));
     // Stored before runs had rows of their own.
-    if (kept.placed() != nullptr && !runs.has(kept.id, 0)) rows_.run(kept);
+    if (kept.placed() != nullptr && !runs.has(kept.id, 0)) core.rows.run(kept);
   }
 }
 
-void Controller::restore_ended(const store::Snapshot& snapshot, Time now, const JobRows& live,
-                               const std::function<NodeId(std::string_view)>& lookup) {
-  for (const store::JobRow& row : snapshot.recently_ended) {
-    auto job = read_ended_job(row, lookup, settings_);
-    const bool is_live = live.sound.contains(row.id) || live.faults.contains(row.id);
-    if (!job || is_live) {
-      hold_aside(now, RowKind::kEndedJob, {int64_t{row.id.value}}, row.id.text(),
-                 job ? "a job of this number has not ended" : job.error().what);
-      continue;
-    }
-    timers_.set({job->ended()->ended + settings_.min_job_age, TimerKind::kJobPurge, job->id.value, job->attempt});
-    jobs_.restore(std::move(*job));
+/// Whether a node may take jobs is in its row: without that an administrator has to say so.
+void restore_node(Core& core, const store::NamedBytes& row, bool is_held_by_jobs) {
+  Node* node = core.nodes.find(row.name);
+  if (node == nullptr && !is_held_by_jobs) return;
+  wire::Node stored;
+  const bool is_read = stored.ParseFromString(row.bytes) && stored.name() == row.name;
+  Node read = node == nullptr ? Node() : *node;
+  const base::Status taken = is_read ? wire::stored_from_wire(stored, read) : base::invalid("it cannot be read");
+  if (!taken) hold_named(core, RowKind::kNode, row.name, taken.error().what);
+  if (node == nullptr) {
+    if (!taken) return;
+    node = &core.nodes.add(row.name);
+    read.id = node->id;
+    read.config.name = row.name;
   }
+  if (taken) {
+    *node = std::move(read);
+    core.nodes.is_stored(*node);
+  } else {
+    node->admin = model::NodeAdmin::kDrain;
+    node->reason = "its stored row cannot be read and is held aside";
+    node->reason_user = "gctld";
+    node->reason_time = core.now;
+    core.nodes.changed(*node);
+  }
+  node->connected = false;
+  node->since = core.now;
+  publish_node(core, *node);
+  core.timers.set({core.now + core.settings.node_timeout, TimerKind::kNodeDown, node->id.value, 0});
 }
 
-void Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
+void restore_cluster(Core& core, const store::Snapshot& snapshot) {
   // A node that left the configuration while jobs held it is known from its own record.
   std::set<std::string> held;
   for (const store::JobRow& row : snapshot.jobs) {
@@ -128,57 +155,22 @@ void Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
     for (const wire::NodeShare& share : status.placed().shares()) held.insert(share.node());
     if (auto names = base::expand_hostlist(row.nodes)) held.insert(names->begin(), names->end());
   }
-  for (const store::NamedBytes& row : snapshot.nodes) restore_node(row, now, held.contains(row.name));
-  restore_partitions(snapshot, now);
+  for (const store::NamedBytes& row : snapshot.nodes) restore_node(core, row, held.contains(row.name));
+  restore_partitions(core, snapshot);
 }
-
-/// Whether a node may take jobs is in its row: without that an administrator has to say so.
-void Controller::restore_node(const store::NamedBytes& row, Time now, bool is_held_by_jobs) {
-  Node* node = nodes_.find(row.name);
-  if (node == nullptr && !is_held_by_jobs) return;
-  wire::Node stored;
-  const bool is_read = stored.ParseFromString(row.bytes) && stored.name() == row.name;
-  Node read = node == nullptr ? Node() : *node;
-  const base::Status taken = is_read ? wire::stored_from_wire(stored, read) : base::invalid("it cannot be read");
-  if (!taken) hold_named(now, RowKind::kNode, row.name, taken.error().what);
-  if (node == nullptr) {
-    if (!taken) return;
-    node = &nodes_.add(row.name);
-    read.id = node->id;
-    read.config.name = row.name;
-  }
-  if (taken) {
-    *node = std::move(read);
-    nodes_.is_stored(*node);
-  } else {
-    node->admin = model::NodeAdmin::kDrain;
-    node->reason = "its stored row cannot be read and is held aside";
-    node->reason_user = "gctld";
-    node->reason_time = now;
-    nodes_.changed(*node);
-  }
-  node->connected = false;
-  node->since = now;
-  publish_node(*node);
-  timers_.set({now + settings_.node_timeout, TimerKind::kNodeDown, node->id.value, 0});
-}
-
-namespace {
 
 /// Of a run that was told to end: by when it should have.
 Time told_end(const model::Placed& placed) {
   return placed.kill_sent + placed.outcome->grace.value_or(placed.contract.kill_wait);
 }
 
-}  // namespace
-
-void Controller::restore_job(Time now, model::Job& job) {
-  await_attendant(now, job);
+void restore_job(Core& core, model::Job& job) {
+  await_attendant(core, job);
   if (job.waiting() != nullptr) {
     const auto before = std::pair(job.eligible, job.waiting()->reason);
-    consider(now, job);
+    consider(core, job);
     // Its time to begin has come while nobody was there: since when it could have run is kept from now on.
-    if (before != std::pair(job.eligible, job.waiting()->reason)) rows_.job(job);
+    if (before != std::pair(job.eligible, job.waiting()->reason)) core.rows.job(job);
     return;
   }
   model::Placed& placed = *job.placed();
@@ -188,7 +180,7 @@ void Controller::restore_job(Time now, model::Job& job) {
     if (job.state == model::JobState::kCompleting && !placed.waiting_for.contains(share.node)) continue;
     held.shares.push_back(share);
     if (holder_on(job, share.node) == job.id) own.shares.push_back(share);
-    placements_.put(share.node, job.id);
+    core.placements.put(share.node, job.id);
     placed.unreachable.insert(share.node);
   }
   const Time begun = placed.started ? placed.running_since() : placed.placed;
@@ -196,31 +188,62 @@ void Controller::restore_job(Time now, model::Job& job) {
   const bool has_own = !own.shares.empty();
   base::Status taken;
   if (has_own)
-    taken = ledger_.hold({job.id, placed.partition, own, begun, expected_end,
-                          std::make_shared<const sched::PendingJob>(pending_of(job))});
+    taken = core.ledger.hold({job.id, placed.partition, own, begun, expected_end,
+                              std::make_shared<const sched::PendingJob>(pending_of(core, job))});
   if (taken) {
     for (const auto& [node, piece] : placed.pieces) {
       const model::NodeShare* share = share_on(job, node);
-      if (share == nullptr || !placements_.is_on(node, job.id)) continue;
-      emit_piece(job, piece, *share, begun);
-      timers_.set(
-          {piece.until ? piece.until : now + settings_.start_timeout, TimerKind::kPiece, job.id.value, job.attempt});
+      if (share == nullptr || !core.placements.is_on(node, job.id)) continue;
+      emit_piece(core, job, piece, *share, begun);
+      core.timers.set({piece.until ? piece.until : core.now + core.settings.start_timeout, TimerKind::kPiece,
+                       job.id.value, job.attempt});
     }
-    if (placed.suspension) restore_suspension(now, job, held);
-    if (job.state == model::JobState::kCompleting) expect_end(job, told_end(placed), true);
-    if (const auto& c = placed.moves_to) feed_.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+    if (placed.suspension) restore_suspension(core, job, held);
+    if (job.state == model::JobState::kCompleting) expect_end(core, job, told_end(placed), true);
+    if (const auto& c = placed.moves_to)
+      core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
     const bool is_less = placed.suspension && placed.suspension->holder;
-    charge_again(now, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
+    charge_again(core, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }
   if (job.state == model::JobState::kConfiguring)
-    timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
+    core.timers.set({core.now + core.settings.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
   if (placed.contract.has_lease())
-    timers_.set({now + placed.contract.over_after(), TimerKind::kLeaseOver, job.id.value, job.attempt});
-  if (job.state == model::JobState::kRunning) arm_limits(job);
+    core.timers.set({core.now + placed.contract.over_after(), TimerKind::kLeaseOver, job.id.value, job.attempt});
+  if (job.state == model::JobState::kRunning) arm_limits(core, job);
   // The step that a job is made for was asked for again, or nobody is there any more.
   const bool stands = job.state == model::JobState::kSuspended && !job.spec.attended;
   if ((job.state == model::JobState::kRunning || stands) && job.spec.kind == model::JobKind::kStep)
-    await_step(now, job);
+    await_step(core, job);
+}
+
+}  // namespace
+
+base::Status restore(Core& core, const store::Snapshot& snapshot) {
+  restore_held(core, snapshot);
+  core.watch.leases.begin();
+  for (const std::string& name : core.stored.lineage.restore(snapshot.meta))
+    hold_named(core, RowKind::kSetting, name, "it does not say what it should");
+  core.stored.lineage.begin(core.settings.incarnation);
+  core.stored.commit_saved = core.stored.lineage.commit();
+  restore_counts(core, snapshot);
+  restore_quotas(core, snapshot);
+  restore_cluster(core, snapshot);
+  const wire::NodeLookup lookup = [&core](std::string_view name) { return core.nodes.id_of(name); };
+  restore_reservations(core, snapshot);
+  restore_usage(core, snapshot);
+  restore_preemptions(core, snapshot);
+  RunRows::Unread unread;
+  const RunRows runs = RunRows::read(snapshot.run_nodes, unread);
+  restore_jobs(core, snapshot, runs, unread, lookup);
+  restore_steps(core, snapshot, runs, unread, lookup);
+  // Components of one job look at each other.
+  for (const store::JobRow& row : snapshot.jobs)
+    if (model::Job* job = core.jobs.find(row.id); job != nullptr && job->ended() == nullptr) restore_job(core, *job);
+  restore_replies(core, snapshot);
+  restore_books(core, snapshot);
+  publish_usage(core);
+  arm_usage(core);
+  return core.ledger.capacity().audit();
 }
 
 }  // namespace gw::ctld

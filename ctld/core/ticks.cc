@@ -1,120 +1,87 @@
-// What time brings: begin times, limits, warnings, start time-outs, purges, heartbeats. Every handler looks at the
-// state again, so a timer that came too late or twice does no harm.
-#include <fmt/format.h>
+// See ticks.h.
+#include "ctld/core/ticks.h"
 
-#include "base/hostlist.h"
-#include "ctld/core/controller.h"
+#include <algorithm>
+#include <utility>
+
+#include "ctld/core/admission/budgets.h"
+#include "ctld/core/cluster/reservations.h"
+#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/elastic.h"
+#include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/preemption.h"
+#include "ctld/core/jobs/suspend.h"
+#include "ctld/core/jobs/timeouts.h"
+#include "ctld/core/jobs/usage.h"
+#include "ctld/core/nodes/foreign.h"
+#include "ctld/core/nodes/silence.h"
+#include "ctld/core/steps/use.h"
 
 namespace gw::ctld {
 
 using model::Job;
-using model::JobState;
-using model::Outcome;
 
-void Controller::on_tick(Time now, std::optional<Time> heard_until) {
-  heard_until_ = std::max(heard_until_, heard_until.value_or(now));
-  Timer timer;
-  while (timers_.take_due(now, timer)) fire(now, timer);
-  if (!found_moves_.empty()) tell_moves(now);
-}
+namespace {
 
-void Controller::fire(Time now, const Timer& timer) {
+void fire(Core& core, const Timer& timer) {
   if (timer.kind == TimerKind::kNodeSilence || timer.kind == TimerKind::kNodeBeat)
-    return node_silence_due(now, NodeId(static_cast<uint32_t>(timer.id)), timer.at);
-  if (timer.kind == TimerKind::kNodeDown) return node_down_due(now, NodeId(static_cast<uint32_t>(timer.id)));
-  if (timer.kind == TimerKind::kArrivals) return absent_due(now);
-  if (timer.kind == TimerKind::kAllHeard) return look_who_is_heard(now);
-  if (timer.kind == TimerKind::kReservation) return reservations_due(now);
-  if (timer.kind == TimerKind::kUsage) return usage_due(now);
-  if (timer.kind == TimerKind::kStepUse) return answer_use(now, timer.id);
-  if (timer.kind == TimerKind::kScripts) return drop_scripts(now);
+    return node_silence_due(core, NodeId(static_cast<uint32_t>(timer.id)), timer.at);
+  if (timer.kind == TimerKind::kNodeDown) return node_down_due(core, NodeId(static_cast<uint32_t>(timer.id)));
+  if (timer.kind == TimerKind::kArrivals) return absent_due(core);
+  if (timer.kind == TimerKind::kAllHeard) return look_who_is_heard(core);
+  if (timer.kind == TimerKind::kReservation) return reservations_due(core);
+  if (timer.kind == TimerKind::kUsage) return usage_due(core);
+  if (timer.kind == TimerKind::kStepUse) return answer_use(core, timer.id);
+  if (timer.kind == TimerKind::kScripts) return drop_scripts(core);
   if (timer.kind == TimerKind::kReplies) {
-    kept_replies_.forget_before(now - kReplyMemory);
-    out_.write(store::DropReplies{now - kReplyMemory});
-    const Time oldest = kept_replies_.oldest();
-    if (oldest != Time::never()) timers_.set({oldest + kReplyMemory, TimerKind::kReplies, 0, 0});
+    core.clients.kept_replies.forget_before(core.now - kReplyMemory);
+    core.out.write(store::DropReplies{core.now - kReplyMemory});
+    const Time oldest = core.clients.kept_replies.oldest();
+    if (oldest != Time::never()) core.timers.set({oldest + kReplyMemory, TimerKind::kReplies, 0, 0});
     return;
   }
-  Job* job = jobs_.find(JobId(static_cast<uint32_t>(timer.id)));
-  if (job != nullptr && timer.kind == TimerKind::kAbsence) return absence_due(now, *job);
+  Job* job = core.jobs.find(JobId(static_cast<uint32_t>(timer.id)));
+  if (job != nullptr && timer.kind == TimerKind::kAbsence) return absence_due(core, *job);
   if (job == nullptr || job->attempt != timer.attempt) return;
   switch (timer.kind) {
     case TimerKind::kJobEligible:
       if (job->waiting() == nullptr) return;
-      consider(now, *job);
-      rows_.job(*job);
+      consider(core, *job);
+      core.rows.job(*job);
       return;
     case TimerKind::kJobLimit:
-      return job_limit_due(now, *job);
+      return job_limit_due(core, *job);
     case TimerKind::kJobWarn:
-      return job_warn_due(now, *job);
+      return job_warn_due(core, *job);
     case TimerKind::kStartTimeout:
-      return start_timeout_due(now, *job);
+      return start_timeout_due(core, *job);
     case TimerKind::kLeaseOver:
-      return lease_over_due(now, *job, timer.node);
+      return lease_over_due(core, *job, timer.node);
     case TimerKind::kPiece:
-      return pieces_due(now, *job);
+      return pieces_due(core, *job);
     case TimerKind::kSuspension:
-      return suspension_due(now, *job);
+      return suspension_due(core, *job);
     case TimerKind::kEnvironment:
-      if (model::is_end(job->state)) environment_due(job->id);
+      if (model::is_end(job->state)) environment_due(core, job->id);
       return;
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
-      for (store::Op& row : rows_.take_of(*job)) out_.write(std::move(row));
-      job_left_memory(now, job->id);
-      jobs_.erase(job->id);
+      for (store::Op& row : core.rows.take_of(*job)) core.out.write(std::move(row));
+      job_left_memory(core, job->id);
+      core.jobs.erase(job->id);
       return;
     default:
       return;
   }
 }
 
-void Controller::job_limit_due(Time now, Job& job) {
-  if (job.state != JobState::kRunning) return;
-  if (job.placed()->running_since() + job.spec.time_limit > now) return arm_limits(job);  // it was raised meanwhile
-  Outcome outcome;
-  outcome.end = JobState::kTimeout;
-  outcome.reason = model::EndReason::kTimeLimit;
-  outcome.detail = "time limit " + base::format_duration(job.spec.time_limit) + " reached";
-  stop(now, job, std::move(outcome));
-}
+}  // namespace
 
-void Controller::job_warn_due(Time now, Job& job) {
-  if (job.state != JobState::kRunning || job.placed()->warned) return;
-  const Time due = job.placed()->running_since() + job.spec.time_limit - base::seconds(job.spec.warn.seconds_before);
-  if (due > now) return arm_limits(job);
-  job.placed()->warned = true;
-  rows_.job(job);
-  const SignalReach reach = job.spec.warn.batch_only ? SignalReach::kScript : SignalReach::kSteps;
-  const bool has_reached = signal(job, job.spec.warn.signo, reach);
-  out_.job_event(
-      now, job, "warned",
-      fmt::format("signal {}{}", job.spec.warn.signo, has_reached ? "" : ": no step runs, so nobody got it"));
-}
-
-void Controller::start_timeout_due(Time now, Job& job) {
-  if (job.state != JobState::kConfiguring) return;
-  // A gang of one goes by itself: while its node is out of reach it may well be running.
-  if (goes_alone(job) && !job.placed()->unreachable.empty()) {
-    timers_.set({now + settings_.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
-    return;
-  }
-  std::vector<std::string> names;
-  std::set<NodeId> missing = job.placed()->waiting_for;
-  for (const Job* other : siblings(job))
-    if (other->state == JobState::kConfiguring)
-      missing.insert(other->placed()->waiting_for.begin(), other->placed()->waiting_for.end());
-  for (NodeId node : missing) names.push_back(nodes_.name_of(node));
-  Outcome outcome;
-  outcome.end = JobState::kNodeFail;
-  outcome.reason = model::EndReason::kLaunchFailed;
-  outcome.detail = fmt::format("{} did not prepare within {}", base::compress_hostlist(names),
-                               base::format_duration(settings_.start_timeout));
-  outcome.requeue = true;
-  outcome.ended = now;
-  blame(now, job, missing, outcome.detail);
-  stop(now, job, std::move(outcome));
+void on_tick(Core& core, std::optional<Time> heard_until) {
+  core.watch.heard_until = std::max(core.watch.heard_until, heard_until.value_or(core.now));
+  Timer timer;
+  while (core.timers.take_due(core.now, timer)) fire(core, timer);
+  if (!core.planning.found_moves.empty()) tell_moves(core);
 }
 
 }  // namespace gw::ctld

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "ctld/core/quota_answers.h"
+#include "ctld/core/cluster/quota_answers.h"
 #include "ctld/shell/read_job.h"
 #include "ctld/shell/run_program.h"
 #include "ctld/shell/server.h"

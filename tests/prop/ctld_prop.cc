@@ -371,8 +371,8 @@ class Chaos {
 
   void check() {
     check_steps();
-    const base::Status audit = world_.core->ledger().audit();
-    RC_ASSERT(audit.has_value());
+    const base::Status audit = world_.core->audit();
+    if (!audit) RC_FAIL(audit.error().text());
     RC_ASSERT(world_.core->misfits() == 0U);
     RC_ASSERT(world_.view.capacity().audit().has_value());
     RC_ASSERT(world_.view.capacity().holdings().size() == world_.core->ledger().holdings().size());

@@ -28,6 +28,14 @@ class Function(NamedTuple):
     head: str
 
 
+class Class(NamedTuple):
+    """A class or struct: how many methods it declares, and how many members of its own an object has."""
+    line: int
+    name: str
+    methods: int
+    members: int
+
+
 class Scan(NamedTuple):
     code: str
     literals: list
@@ -162,3 +170,33 @@ def enumerators(code: str) -> Iterator[tuple]:
             if name:
                 yield line_of(code, at + name.start(1)), name.group(1)
             at += len(entry) + 1
+
+
+CLASS_HEAD = re.compile(r'(?:^|\s)(?:class|struct)\s+(?:\[\[.*?\]\]\s*)?(\w+)[^()]*$')
+NO_MEMBER = re.compile(r'^(?:using|friend|typedef|static_assert|static|constexpr|template\s*<[^;]*>\s*(?:class|struct))\b|'
+                       r'^(?:class|struct|union|enum)\b')
+LABEL = re.compile(r'\b(?:public|private|protected)\s*:(?!:)')
+
+
+def declarations(body: str) -> Iterator[str]:
+    """Each declaration of a class's body, without what stands in braces and in angle brackets."""
+    flat = LABEL.sub(' ', strip_groups(body, '{}'))
+    for part in re.split(r';|(?<=\{\})(?!\s*[;,=)])', flat):
+        text = strip_groups(re.sub(r'<=>|<<|>>=|->', ' ', part), '<>').strip()
+        if text:
+            yield text
+
+
+def classes(code: str) -> Iterator[Class]:
+    for kind, head_start, at, close in open_blocks(code):
+        head = CLASS_HEAD.search(code[head_start:at].strip()) if kind == 'scope' else None
+        if not head:
+            continue
+        methods = members = 0
+        for text in declarations(code[at + 1:close]):
+            before_value = re.split(r'(?<![=!<>])=(?!=)', text)[0]
+            if '(' in before_value or 'operator' in text:
+                methods += not text.startswith(('friend', 'static_assert', 'using'))
+            elif not NO_MEMBER.match(text):
+                members += strip_groups(text, '()').count(',') + 1
+        yield Class(line_of(code, at), head.group(1), methods, members)

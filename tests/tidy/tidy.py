@@ -50,6 +50,8 @@ PROGRAM_LAYERS = {
     'plugins/contain': {'base', 'model', 'noded/step'},
     'plugins': {'base', 'model', 'sched'},
 }
+# The folders of the controller's core, from below: each may include those before it, and the files that lie above none.
+CORE_FOLDERS = ('tables', 'rows', 'shared', 'jobs', 'steps', 'nodes', 'cluster', 'admission', 'api')
 # Single headers that a layer may use of another one.
 EXTRA_HEADERS = {'ctld/core': {'store/rows.h'}}
 PURE = ('lib/sched', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
@@ -75,6 +77,11 @@ MAX_FILE = 800
 LONG_FILE = 400
 MAX_LONG_SHARE = 0.10
 MAX_BYTES = 1 << 20
+# Of the daemons' cores, which are small machines over tables: methods and members of a class, sources of a folder.
+CORES = ('ctld/core',)
+MAX_METHODS = 40
+MAX_MEMBERS = 20
+MAX_FOLDER = 25
 CPP = ('.h', '.cc')
 CODE = CPP + ('.py', '.sh', '.proto')
 PRODUCT = ('lib', 'ctld', 'noded', 'cmds', 'plugins')
@@ -167,6 +174,21 @@ def check_project_include(source: Source, line: int, include: str):
             yield source.find(line, f'{layer} may not include "{include}"', 'include')
 
 
+def check_core_folder(source: Source, line: int, include: str):
+    """Within the controller's core a folder looks down, never up."""
+    here = re.match(r'ctld/core/(\w+)/', source.path)
+    there = re.match(r'ctld/core/(\w+)/', include)
+    if not here or not there:
+        return
+    for folder in (here[1], there[1]):
+        if folder not in CORE_FOLDERS:
+            yield source.find(line, f'folder ctld/core/{folder} has no place in the order of folders', 'include')
+            return
+    if CORE_FOLDERS.index(there[1]) > CORE_FOLDERS.index(here[1]):
+        yield source.find(line, f'ctld/core/{here[1]} lies below ctld/core/{there[1]}, so it may not include "{include}"',
+                          'include')
+
+
 def check_home(source: Source, line: int, include: str):
     if source.path.split('/')[0] not in PRODUCT + ('tests', 'bench'):
         return
@@ -184,6 +206,7 @@ def check_includes(source: Source):
         include = match.group(1).removeprefix('lib/')
         if not source.is_test and not source.is_in('bench'):
             yield from check_project_include(source, number, include)
+            yield from check_core_folder(source, number, include)
         yield from check_home(source, number, include)
         if any(source.is_in(folder) for folder in PURE) and IMPURE_HEADER.match(include):
             yield source.find(number, f'<{include}> in a folder without side effects', 'pure')
@@ -275,9 +298,9 @@ def check_sql(source: Source):
 # Values of the controller's core that one file alone makes, so that nobody pairs or repeats them by hand.
 MADE_IN = (
     (re.compile(r'\bstore::(?:PutJob|PutJobStatus|EndJob|PutRunNode|DropRunNode|DropRun|PutStep|DropStep)\{'),
-     'ctld/core/row_marks.cc', 'rows of jobs, runs and steps are marked, not made'),
+     'ctld/core/tables/row_marks.cc', 'rows of jobs, runs and steps are marked, not made'),
     (re.compile(r'\bsched::(?:JobPlaced|ShareReleased|EndExpected|NodeSet|NodeRemoved|PartitionSet|PartitionRemoved|NetworkSet)\{'),
-     'ctld/core/ledger.cc', 'what is held changes through the ledger, which tells the scheduler'),
+     'ctld/core/tables/ledger.cc', 'what is held changes through the ledger, which tells the scheduler'),
 )
 
 
@@ -298,7 +321,18 @@ def check_stray(source: Source):
         yield source.find(1, 'binary file', 'stray')
 
 
-FILE_RULES = (check_includes, check_sizes, check_names, check_words, check_sql, check_made, check_stray)
+def check_classes(source: Source):
+    if not source.is_cpp or not any(source.is_in(core) for core in CORES):
+        return
+    for found in cpp_scan.classes(source.scan.code):
+        # A record without methods is a table of fields: grouping them would only make names longer.
+        if found.methods > MAX_METHODS or found.methods and found.members > MAX_MEMBERS:
+            what = (f'{found.name} has {found.methods} methods and {found.members} members: at most {MAX_METHODS} and '
+                    f'{MAX_MEMBERS}')
+            yield source.find(found.line, what, 'class')
+
+
+FILE_RULES = (check_includes, check_sizes, check_names, check_words, check_sql, check_made, check_classes, check_stray)
 
 # ---- Rules of the whole tree
 
@@ -350,10 +384,61 @@ def check_twice(sources: list):
                 yield source.find(line, f'{name} is also in {first.path}', 'twice')
 
 
+def check_folders(sources: list):
+    counts: dict = {}
+    for source in sources:
+        if source.suffix == '.cc' and any(source.is_in(core) for core in CORES):
+            folder = source.path.rsplit('/', 1)[0]
+            counts[folder] = counts.get(folder, 0) + 1
+    for folder, count in sorted(counts.items()):
+        if count > MAX_FOLDER:
+            yield Finding(folder, 1, f'{count} sources, more than {MAX_FOLDER}', 'folder')
+
+
+def units_used(sources: list, core: str) -> dict:
+    """Of each unit of a core, which is a header with its source: the other units that it includes."""
+    uses: dict = {}
+    for source in sources:
+        if not source.is_cpp or not source.is_in(core):
+            continue
+        unit = source.path.rsplit('.', 1)[0]
+        included = re.findall(r'(?m)^#include "(' + core + r'/[\w/]+)\.h"', source.text)
+        uses.setdefault(unit, set()).update(set(included) - {unit})
+    return uses
+
+
+def find_cycle(uses: dict) -> list:
+    """Units of which each uses the next, and the last the first; empty if there are none."""
+    done: set = set()
+
+    def visit(unit: str, path: list) -> list:
+        if unit in path:
+            return path[path.index(unit):]
+        if unit in done:
+            return []
+        for other in sorted(uses.get(unit, ())):
+            if cycle := visit(other, path + [unit]):
+                return cycle
+        done.add(unit)
+        return []
+
+    return next((cycle for unit in sorted(uses) if (cycle := visit(unit, []))), [])
+
+
+def check_cycles(sources: list):
+    """A machine calls those below it; to those above it goes by events, so that no call comes back to its caller."""
+    for core in CORES:
+        if cycle := find_cycle(units_used(sources, core)):
+            yield Finding(cycle[0], 1, 'a circle of units: ' + ' -> '.join(cycle + cycle[:1]), 'circle')
+
+
+TREE_RULES = (check_medians, check_long_share, check_twice, check_folders, check_cycles)
+
+
 def check_tree(root: Path) -> list:
     sources = [Source(root, path) for path in list_files(root)]
     findings = [f for source in sources for rule in FILE_RULES for f in rule(source)]
-    return findings + [f for rule in (check_medians, check_long_share, check_twice) for f in rule(sources)]
+    return findings + [f for rule in TREE_RULES for f in rule(sources)]
 
 
 def main() -> int:

@@ -77,6 +77,12 @@ BAD = [
     ('sql', 'lib/store/b.cc', 'auto q = fmt::format("SELECT {} FROM t", kA, table);\n', 'SQL built of parts'),
     ('made', 'ctld/core/b.cc', 'void f() { out.write(store::PutJobStatus{row}); }\n', 'rows of jobs'),
     ('made', 'ctld/core/b.cc', 'void f() { feed.tell(sched::EndExpected{id, when}); }\n', 'through the ledger'),
+    ('include', 'ctld/core/jobs/b.cc', '#include "ctld/core/api/cancel.h"\n', 'lies below ctld/core/api'),
+    ('include', 'ctld/core/corner/b.cc', '#include "ctld/core/tables/ledger.h"\n', 'no place in the order'),
+    ('class', 'ctld/core/b.h', '#pragma once\nclass B {\n' + '  void f(int a, std::map<int, int> b = {});\n' * 41 + '};\n',
+     'B has 41 methods and 0 members'),
+    ('class', 'ctld/core/c.h', '#pragma once\nstruct B {\n  void f() { g(); }\n  std::map<int, int> a;\n' +
+     '  int b = 0, c{1};\n' * 10 + '};\n', 'B has 1 methods and 21 members'),
     ('stray', 'docs/b.txt', 'x' * (1 << 20) + 'x\n', 'bytes, more than'),
     ('stray', 'docs/b.bin', 'a\0b', 'binary'),
 ]
@@ -87,6 +93,8 @@ GOOD = {
     'reasoned suppression': 'int a;  // NO' 'LINT(bugprone-x): the library wants it\n',
     'long table': 'const T kTable[] = {\n' + '{1, 2},\n' * 80 + '};\n',
     'long class': 'class C {\n' + 'void f() { g(); }\n' * 80 + '};\n',
+    'class within limits': 'class D {\n public:\n  using T = std::map<int, int>;\n  static constexpr int kMost = 2;\n' +
+                           '  int f();\n' * 40 + '  int a_;\n' * 20 + '};\n',
     'seventy lines': long_function(70) + 'void g() {}\n' * 3,
     'words within words': 'int TO' 'DOS_like, XX' 'XX; // mktemp a.XX' 'XXXX\n',
 }
@@ -122,12 +130,25 @@ class TidyTest(unittest.TestCase):
         self.assertEqual([(f.path, f.line, f.what, f.rule) for f in found],
                          [('lib/base/c.h', 8, 'gw::base::A is also in lib/base/b.h', 'twice')])
 
+    def test_folders_and_circles_of_a_core(self):
+        def unit(name: str, *used: str) -> dict:
+            lines = ''.join(f'#include "ctld/core/{other}.h"\n' for other in used)
+            return {f'ctld/core/{name}.h': '// B.\n#pragma once\n', f'ctld/core/{name}.cc': '// B.\n' + lines}
+
+        straight = {**unit('a', 'jobs/b', 'a'), **unit('jobs/b', 'c'), **unit('c')}
+        self.assertEqual(self.findings(straight), [])
+        found = self.findings({**straight, **unit('c', 'a')})
+        self.assertEqual([(f.what, f.rule) for f in found],
+                         [('a circle of units: ctld/core/a -> ctld/core/jobs/b -> ctld/core/c -> ctld/core/a', 'circle')])
+        full = {path: text for k in range(26) for path, text in unit(f'jobs/f{k}').items()}
+        self.assertEqual([(f.path, f.rule) for f in self.findings(full)], [('ctld/core/jobs', 'folder')])
+
     def test_every_rule_is_tested(self):
         source = Path(tidy.__file__).read_text()
         for rule in {'include', 'home', 'pure', 'size', 'median', 'name', 'header', 'comment', 'word', 'sql', 'made', 'stray',
-                     'twice'}:
+                     'twice', 'class', 'folder', 'circle'}:
             self.assertIn(f"'{rule}')", source)
-            self.assertIn(rule, {bad[0] for bad in BAD} | {'twice'})
+            self.assertIn(rule, {bad[0] for bad in BAD} | {'twice', 'folder', 'circle'})
 
     def test_no_false_alarm(self):
         for name, text in GOOD.items():

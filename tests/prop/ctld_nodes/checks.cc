@@ -25,7 +25,7 @@ void SimCluster::check() const {
 
 void SimCluster::check_core() const {
   const Controller& core = shell_.core();
-  const base::Status audit = core.ledger().audit();
+  const base::Status audit = core.audit();
   if (!audit) RC_FAIL(audit.error().text());
   RC_ASSERT(shell_.view().capacity().audit().has_value());
   RC_ASSERT(shell_.view().capacity().holdings().size() == core.ledger().holdings().size());

@@ -1,10 +1,10 @@
 // What each user may take of the controller: requests, kept answers, jobs, bytes; and what ended jobs leave behind.
 #include <gtest/gtest.h>
 
-#include "ctld/core/job_books.h"
-#include "ctld/core/kept_replies.h"
-#include "ctld/core/kept_scripts.h"
-#include "ctld/core/request_rate.h"
+#include "ctld/core/tables/job_books.h"
+#include "ctld/core/tables/kept_replies.h"
+#include "ctld/core/tables/kept_scripts.h"
+#include "ctld/core/tables/request_rate.h"
 #include "world.h"
 
 namespace gw::ctld {

@@ -1,5 +1,5 @@
 // What is counted of jobs is true of them, whatever happens.
-#include "ctld/core/job_table.h"
+#include "ctld/core/tables/job_table.h"
 
 #include <gtest/gtest.h>
 

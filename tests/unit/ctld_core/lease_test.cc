@@ -2,8 +2,8 @@
 // a lease that runs out is a failure of the node.
 #include <gtest/gtest.h>
 
-#include "ctld/core/contract.h"
-#include "ctld/core/lease_watch.h"
+#include "ctld/core/rows/contract.h"
+#include "ctld/core/tables/lease_watch.h"
 #include "step_world.h"
 
 namespace gw::ctld {

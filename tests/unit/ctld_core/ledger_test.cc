@@ -1,5 +1,5 @@
 // The ledger and the scheduler's copy of it are changed by the same calls.
-#include "ctld/core/ledger.h"
+#include "ctld/core/tables/ledger.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Marks of states, and what they are to a state that went through some starts.
-#include "ctld/core/lineage.h"
+#include "ctld/core/tables/lineage.h"
 
 #include <gtest/gtest.h>
 
-#include "ctld/core/foreign_runs.h"
+#include "ctld/core/tables/foreign_runs.h"
 
 namespace gw::ctld {
 namespace {

@@ -1,5 +1,5 @@
 // Long lists: in numbered pieces, between which others are served and jobs come and go.
-#include "ctld/core/listings.h"
+#include "ctld/core/tables/listings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The controller's figures: that they count what is there, and their text.
-#include "ctld/core/metrics.h"
+#include "ctld/core/api/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

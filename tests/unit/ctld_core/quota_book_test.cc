@@ -1,5 +1,5 @@
 // Changes of the tree of quotas: what is taken over, and what is refused with which words.
-#include "ctld/core/quota_book.h"
+#include "ctld/core/tables/quota_book.h"
 
 #include <gtest/gtest.h>
 

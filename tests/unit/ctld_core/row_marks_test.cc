@@ -1,5 +1,5 @@
 // Rows are made once, at the end, from the state as it is then.
-#include "ctld/core/row_marks.h"
+#include "ctld/core/tables/row_marks.h"
 
 #include <gtest/gtest.h>
 

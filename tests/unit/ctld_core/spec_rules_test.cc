@@ -1,5 +1,5 @@
 // What a submission takes an update takes, and a restart; what one refuses all refuse.
-#include "ctld/core/spec_rules.h"
+#include "ctld/core/rows/spec_rules.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 // Dividing the allocation of a job among its steps.
-#include "ctld/core/step_shares.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "ctld/core/steps/shares.h"
 
 namespace gw::ctld {
 namespace {

@@ -1,10 +1,10 @@
 // Nodes with their links, steps with their places, who is placed where, and what was used.
 #include <gtest/gtest.h>
 
-#include "ctld/core/node_table.h"
-#include "ctld/core/placements.h"
-#include "ctld/core/step_table.h"
-#include "ctld/core/usage_book.h"
+#include "ctld/core/tables/node_table.h"
+#include "ctld/core/tables/placements.h"
+#include "ctld/core/tables/step_table.h"
+#include "ctld/core/tables/usage_book.h"
 
 namespace gw::ctld {
 namespace {

@@ -1,5 +1,5 @@
 // Timers of the controller's core: which ones replace each other, and that none is left behind.
-#include "ctld/core/timers.h"
+#include "ctld/core/tables/timers.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sched/order_facts.h"
 #include "world.h"
 
 namespace gw::ctld {

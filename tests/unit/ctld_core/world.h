@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -167,6 +168,7 @@ class World {
     pump();
   }
   void pump() {
+    expect_agreement();
     Effects e = core->take_effects();
     if (on_effects) on_effects(e);
     store.apply(e.writes);
@@ -183,6 +185,12 @@ class World {
       if (auto* r = std::get_if<ReadJob>(&out)) reads.push_back(*r);
       if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
     }
+  }
+  /// The tables agree with each other after every transaction; in large worlds that would be all that is done.
+  void expect_agreement() const {
+    constexpr size_t kLarge = 100;
+    if (settings.nodes.size() > kLarge) return;
+    if (const base::Status audit = core->audit(); !audit) throw std::logic_error(audit.error().text());
   }
   /// Lets the scheduler plan until it decides nothing more.
   void schedule() {

@@ -1,7 +1,7 @@
 // What earlier versions stored of runs is taken over: nodes in the status of the job and in the record of the step.
 #include <gtest/gtest.h>
 
-#include "ctld/core/run_rows.h"
+#include "ctld/core/rows/run_rows.h"
 #include "tests/unit/ctld_gangs/gang_world.h"
 
 namespace gw::ctld {

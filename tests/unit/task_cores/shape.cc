@@ -11,7 +11,7 @@
 #include "bind/places.h"
 #include "cmds/batch_options.h"
 #include "cmds/run_options.h"
-#include "ctld/core/step_shares.h"
+#include "ctld/core/steps/shares.h"
 #include "sched/place.h"
 #include "tests/unit/sched/cluster_builder.h"
 #include "topo/load.h"

@@ -1,0 +1,43 @@
+// See kinds.h.
+#include "ctld/core/admission/kinds.h"
+
+#include <fmt/format.h>
+
+#include "ctld/core/jobs/facts.h"
+
+namespace gw::ctld {
+
+using model::JobKind;
+using model::OnPreempt;
+
+namespace {
+
+constexpr int kMaxSignal = 64;
+
+}  // namespace
+
+void accept_kind(model::JobSpec& spec) {
+  if (spec.kind == JobKind::kBatch) {
+    spec.attended = false;
+    return;
+  }
+  // Nobody would notice that it runs a second time.
+  spec.requeue = false;
+  if (!spec.not_preemptible) spec.on_preempt = model::OnPreempt::kCancel;
+}
+
+base::Status check_preemption(const model::JobSpec& spec, std::vector<std::string>& warnings) {
+  if (spec.preempt_signo < 0 || spec.preempt_signo > kMaxSignal)
+    return base::invalid(fmt::format("--preempt-signal: signal {} does not exist", spec.preempt_signo));
+  if (spec.resize_signo < 0 || spec.resize_signo > kMaxSignal)
+    return base::invalid(fmt::format("--resize-signal: signal {} does not exist", spec.resize_signo));
+  const bool says_nothing = spec.on_preempt == OnPreempt::kCheckpoint || spec.on_preempt == OnPreempt::kSuspend;
+  if (!spec.requeue && says_nothing)
+    warnings.push_back(fmt::format("--on-preempt={} says nothing beside --no-requeue: the job is never taken off",
+                                   model::name(spec.on_preempt)));
+  if (spec.on_preempt == OnPreempt::kSuspend && !can_stand_still(spec))
+    warnings.push_back("--on-preempt=suspend: a job that is elastic, or in a reservation, is requeued instead");
+  return {};
+}
+
+}  // namespace gw::ctld

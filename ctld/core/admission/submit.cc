@@ -1,0 +1,214 @@
+// See submit.h.
+#include "ctld/core/admission/submit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/text.h"
+#include "ctld/core/admission/budgets.h"
+#include "ctld/core/admission/hetjob.h"
+#include "ctld/core/admission/kinds.h"
+#include "ctld/core/admission/routing.h"
+#include "ctld/core/cluster/quota_rules.h"
+#include "ctld/core/cluster/reservation_rules.h"
+#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/rows/spec_rules.h"
+#include "ctld/core/shared/replies.h"
+#include "ctld/core/steps/requests.h"
+#include "sched/place.h"
+#include "sched/quota_tree.h"
+#include "wire/bounds.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+namespace {
+
+base::Status check_identity(const Core& core, const Caller& caller, const wire::SubmitRequest& request) {
+  if (caller.uid == 0 && !core.settings.allow_root_jobs)
+    return base::fail(base::ErrorCode::kDenied, "root may not submit jobs",
+                      "submit as an ordinary user, or set jobs.allow_root_jobs: true");
+  if (request.script().empty() && request.spec().kind() == 0) return base::invalid("the batch script is empty");
+  if (request.spec().request().cpus_per_task() == 0) return base::invalid("-c/--cpus-per-task: a task needs a CPU");
+  if (request.script().size() > core.settings.max_script_bytes)
+    return base::invalid(fmt::format("the batch script has {} bytes; at most {} are taken", request.script().size(),
+                                     core.settings.max_script_bytes),
+                         "keep data out of the script, or raise jobs.max_script_bytes");
+  size_t options = request.spec().ByteSizeLong();
+  for (const wire::JobSpec& component : request.components()) options += component.ByteSizeLong();
+  if (options > wire::kMostSpecBytes)
+    return base::invalid(
+        fmt::format("the options of the job take {} bytes; at most {} are taken", options, wire::kMostSpecBytes),
+        "shorten the arguments, the comment or the node lists");
+  if (core.jobs.live() + static_cast<size_t>(request.components_size()) >= core.settings.max_jobs)
+    return base::fail(base::ErrorCode::kUnavailable,
+                      fmt::format("the queue is full: {} jobs (jobs.max_jobs)", core.settings.max_jobs),
+                      "try again later");
+  return {};
+}
+
+base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller, const wire::SubmitRequest& request,
+                                         std::vector<std::string>& warnings) {
+  GW_TRY_STATUS(check_identity(core, caller, request));
+  GW_TRY(spec, wire::from_wire(request.spec()));
+  spec.uid = caller.uid;
+  spec.gid = caller.gid;
+  spec.user = caller.user;
+  spec.group = caller.group;
+  if (spec.name.empty()) spec.name = "sbatch";
+  if (spec.launch.work_dir.empty() || spec.launch.work_dir[0] != '/')
+    return base::invalid("the working directory is not an absolute path: " + base::printable(spec.launch.work_dir));
+  GW_TRY_STATUS(settle_spec(spec));
+  accept_kind(spec);
+  route_by_reservation(core, spec);
+  choose_partitions(core, spec);
+  GW_TRY_STATUS(check_qos(core, caller, spec));
+  GW_TRY_STATUS(route(core, caller, spec));
+  const bool admin = is_admin(core.settings, caller);
+  const bool is_timed = spec.time_limit != base::Duration{};
+  GW_TRY_STATUS(check_time(core, spec, admin));
+  if (!is_timed) spec.time_limit = std::min(spec.time_limit, max_wall_of(core, spec.qos));
+  GW_TRY_STATUS(check_caps(core, spec, 1 + static_cast<size_t>(request.components_size())));
+  GW_TRY_STATUS(model::check_times(spec, core.now));
+  GW_TRY_STATUS(check_reservation(core, spec));
+  if (!admin && spec.priority > 0) {
+    warnings.push_back("only administrators may set a priority: ignored");
+    spec.priority = 0;
+  }
+  if (!admin && spec.nice < 0) {
+    warnings.push_back("only administrators may set a negative nice: 0 is used");
+    spec.nice = 0;
+  }
+  spec.hold_admin = spec.hold_admin && admin;
+  GW_TRY_STATUS(check_preemption(spec, warnings));
+  GW_TRY_STATUS(check_runnable(core, spec));
+  return spec;
+}
+
+/// Where a job would start now; what is in the way otherwise goes to `obstacles`.
+std::optional<sched::Start> try_start(const Core& core, const model::JobSpec& spec,
+                                      std::vector<std::string>& obstacles) {
+  sched::PendingJob pending;
+  pending.uid = spec.uid;
+  pending.reservation = spec.reservation;
+  sched::AdvanceReservations reservations = core.reservations.told;
+  sched::Timeline timeline;
+  sched::book_reservations(reservations, core.ledger.capacity(), core.now, timeline);
+  sched::Look look;
+  look.timeline = &timeline;
+  look.span = {core.now, core.now + spec.time_limit};
+  if (!spec.reservation.empty()) {
+    reservations.at(spec.reservation).users.insert(spec.uid);  // it was asked already whether it may
+    if (const auto why = sched::why_closed(reservations, pending, core.now, spec.time_limit)) {
+      obstacles.push_back(*why);
+      return std::nullopt;
+    }
+    look.reservation = spec.reservation;
+    look.inside = &reservations.at(spec.reservation).nodes;
+  }
+  for (const std::string& name : spec.partitions) {
+    const sched::PartitionFacts* facts = core.ledger.capacity().partition(name);
+    if (facts == nullptr) continue;
+    sched::Placement placement = sched::place(core.ledger.capacity(), *facts, model::least_of(spec.request), look);
+    if (placement.allocation) return sched::Start{{}, name, std::move(*placement.allocation), spec.time_limit};
+    obstacles.push_back(sched::explain(placement.census, name));
+  }
+  return std::nullopt;
+}
+
+void test_only(Core& core, ConnId conn, const wire::ApiRequest& request, const std::vector<model::JobSpec>& components,
+               const std::vector<std::string>& warnings) {
+  wire::ApiReply out;
+  wire::SubmitReply& verdict = *out.mutable_submit();
+  std::vector<std::string> obstacles, places;
+  for (const model::JobSpec& spec : components) {
+    auto start = try_start(core, spec, obstacles);
+    if (!start) break;
+    std::string where;
+    for (const model::NodeShare& s : start->allocation.shares)
+      where += fmt::format("{}{}: {} task{}, {} CPU{}, {}{}", where.empty() ? "" : "; ", s.name, s.tasks,
+                           s.tasks == 1 ? "" : "s", s.cpus, s.cpus == 1 ? "" : "s", base::format_memory_mb(s.mem_mb),
+                           s.gpus.empty() ? "" : ", GPUs " + s.gpus.text());
+    places.push_back("in partition " + start->partition + " on " + where);
+    // The next component finds this one in its place. No job has such an id.
+    const JobId taken(UINT32_MAX - static_cast<uint32_t>(places.size()));
+    (void)core.ledger.for_trial().allocate(taken, start->partition, start->allocation, core.now, Time::never());
+  }
+  for (size_t k = 1; k <= places.size(); ++k)
+    core.ledger.for_trial().release_all(JobId(UINT32_MAX - static_cast<uint32_t>(k)));
+  if (places.size() == components.size()) {
+    verdict.set_estimated_start_us(core.now.us);
+    verdict.set_test_verdict("would start now " + base::join(places, " : "));
+  } else {
+    verdict.set_test_verdict("would wait: " + base::join(obstacles, "; "));
+  }
+  for (const std::string& w : warnings) verdict.add_warnings(w);
+  verdict.set_cluster(core.settings.cluster);
+  core.out.reply(conn, request.id(), std::move(out));
+}
+
+JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first,
+            std::vector<model::JobSpec> components) {
+  const JobId id = core.jobs.next();
+  std::vector<model::JobSpec> all;
+  all.push_back(std::move(first));
+  std::move(components.begin(), components.end(), std::back_inserter(all));
+  if (all.front().kind == model::JobKind::kBatch) {
+    core.out.write(store::PutBlob{all.front().launch.script_hash, request.script()});
+    core.out.write(store::PutBlob{all.front().launch.env_hash, request.environment(), true});
+  }
+  std::vector<model::Job*> entered;
+  for (model::JobSpec& spec : all) {
+    spec.het_job = all.size() > 1 ? id : JobId();
+    spec.het_offset = static_cast<uint32_t>(entered.size());
+    spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
+    entered.push_back(&core.jobs.enter(core.now, std::move(spec)));
+    consider(core, *entered.back());
+  }
+  for (const model::Job* job : entered) {
+    book_job(core, *job, wire::to_wire(job->spec).ByteSizeLong(),
+             {job->spec.launch.script_hash, request.script().size()},
+             {job->spec.launch.env_hash, request.environment().size()});
+    core.rows.job_and_spec(*job);
+    core.out.job_event(*job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),
+                       job->spec.uid);
+  }
+  return id;
+}
+
+}  // namespace
+
+void submit(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::SubmitRequest& submit = request.submit();
+  std::vector<std::string> warnings;
+  auto spec = accept_spec(core, caller, submit, warnings);
+  if (!spec) return core.out.refuse(conn, request.id(), spec.error());
+  auto components = accept_components(core, caller, submit, *spec);
+  if (!components) return core.out.refuse(conn, request.id(), components.error());
+  auto first_step = accept_first_step(conn, *spec, submit);
+  if (!first_step) return core.out.refuse(conn, request.id(), first_step.error());
+  if (submit.test_only()) {
+    components->insert(components->begin(), std::move(*spec));
+    return test_only(core, conn, request, *components, warnings);
+  }
+  if (const base::Status room = admit_jobs(core, caller, submit, *spec); !room)
+    return core.out.refuse(conn, request.id(), room.error());
+  if (!core.jobs.has_numbers_for(components->size() + 1))
+    return core.out.refuse(
+        conn, request.id(),
+        {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});
+  const JobId id = enter(core, submit, std::move(*spec), std::move(*components));
+  attend(core, conn, core.jobs.at(id));
+  if (*first_step) core.clients.waiting_steps[id].push_back(std::move(**first_step));
+  wire::ApiReply out;
+  out.mutable_submit()->set_job_id(id.value);
+  out.mutable_submit()->set_cluster(core.settings.cluster);
+  for (const std::string& w : warnings) out.mutable_submit()->add_warnings(w);
+  reply_change(core, conn, caller, request, std::move(out));
+}
+
+}  // namespace gw::ctld

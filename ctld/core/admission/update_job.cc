@@ -1,0 +1,219 @@
+// See update_job.h.
+#include "ctld/core/admission/update_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "ctld/core/admission/budgets.h"
+#include "ctld/core/admission/routing.h"
+#include "ctld/core/cluster/quota_rules.h"
+#include "ctld/core/cluster/quotas.h"
+#include "ctld/core/cluster/reservation_rules.h"
+#include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/limits.h"
+#include "ctld/core/jobs/suspend.h"
+#include "ctld/core/names.h"
+#include "ctld/core/rows/spec_rules.h"
+#include "ctld/core/shared/permissions.h"
+#include "ctld/core/shared/replies.h"
+#include "wire/bounds.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Job;
+
+namespace {
+
+/// Fields that a job may only be given while it waits, and after which it has to fit anew.
+bool changes_place(const wire::UpdateJobRequest& u) {
+  return u.has_qos() || u.has_account() || u.has_partition() || u.has_begin_us() || u.has_features() ||
+         u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude() || u.has_reservation() ||
+         u.has_time_min_us() || u.has_max_switches();
+}
+
+/// What is said once is kept with each job.
+base::Status check_total(const wire::UpdateJobRequest& u) {
+  constexpr size_t kMost = 16 << 20;
+  wire::UpdateJobRequest each = u;
+  each.clear_ids();
+  const size_t bytes = each.ByteSizeLong() * static_cast<size_t>(u.ids_size());
+  if (bytes <= kMost) return {};
+  return base::invalid(fmt::format("an update of {} bytes for each of {} jobs: {} bytes; at most {} are taken",
+                                   each.ByteSizeLong(), u.ids_size(), bytes, kMost),
+                       "update fewer jobs at once");
+}
+
+base::Status update_limits(const Core& core, const Caller& caller, const Job& job, model::JobSpec& spec,
+                           const wire::UpdateJobRequest& u) {
+  const bool admin = role_for(core, caller, job) == Role::kAdmin;
+  if (u.has_time_limit_us()) {
+    const base::Duration limit{u.time_limit_us()};
+    if (limit.us <= 0) return base::invalid("the time limit is not positive");
+    if (!admin && limit > spec.time_limit && job.waiting() == nullptr)
+      return base::fail(base::ErrorCode::kDenied, "only administrators may raise the limit of a running job");
+    spec.time_limit = limit;
+  }
+  if (u.has_priority()) {
+    if (!admin && u.priority() > spec.priority)
+      return base::fail(base::ErrorCode::kDenied, "only administrators may raise a priority");
+    spec.priority = u.priority();
+  }
+  if (u.has_nice()) {
+    if (!admin && u.nice() < spec.nice)
+      return base::fail(base::ErrorCode::kDenied, "only administrators may lower the nice value");
+    spec.nice = u.nice();
+  }
+  if (u.has_name()) {
+    if (u.name().empty()) return base::invalid("a job has a name", "give JobName= at least one letter");
+    spec.name = u.name();
+  }
+  if (u.has_comment()) spec.comment = u.comment();
+  if (u.has_requeue()) spec.requeue = u.requeue();
+  return {};
+}
+
+base::Status update_place(const Core& core, const Caller& caller, const Job& job, model::JobSpec& spec,
+                          const wire::UpdateJobRequest& u) {
+  const bool moves = changes_place(u);
+  if (moves && job.waiting() == nullptr)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
+                      "only time limit, name, comment, priority and requeue can change once it runs");
+  if (u.has_account()) spec.account = u.account();
+  if (u.has_qos() || u.has_account()) spec.qos = u.qos();
+  if (u.has_partition()) spec.partitions = base::split(u.partition(), ',');
+  if (u.has_begin_us()) spec.begin = Time{u.begin_us()};
+  if (u.has_features()) {
+    GW_TRY(features, model::parse_features(u.features()));
+    spec.request.features = features;
+  }
+  if (u.has_min_nodes()) {
+    spec.request.nodes_given = true;
+    spec.request.min_nodes = u.min_nodes();
+    spec.request.max_nodes = u.has_max_nodes() ? u.max_nodes() : u.min_nodes();
+  }
+  if (u.has_nodelist()) {
+    GW_TRY(names, base::expand_hostlist(u.nodelist(), wire::kMostNodeNames));
+    spec.request.nodelist = names;
+  }
+  if (u.has_exclude()) {
+    GW_TRY(names, base::expand_hostlist(u.exclude(), wire::kMostNodeNames));
+    spec.request.exclude = names;
+  }
+  if (u.has_reservation()) spec.reservation = u.reservation();
+  if (u.has_time_min_us()) spec.time_min.us = u.time_min_us();
+  if (u.has_max_switches()) {
+    spec.request.max_switches = u.max_switches();
+    spec.request.switches_wait.us = u.has_switches_wait_us() ? u.switches_wait_us() : base::kUnlimited.us;
+  }
+  // What holds of every spec holds of this one, whichever fields were changed.
+  GW_TRY_STATUS(settle_spec(spec));
+  if (!moves) return {};
+  GW_TRY_STATUS(check_qos(core, caller, spec));
+  GW_TRY_STATUS(route(core, caller, spec));
+  return check_runnable(core, spec);
+}
+
+base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller, const Job& job,
+                                          const wire::UpdateJobRequest& u) {
+  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
+  if (model::is_end(job.state))
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+  model::JobSpec spec = job.spec;
+  GW_TRY_STATUS(update_limits(core, caller, job, spec, u));
+  GW_TRY_STATUS(update_place(core, caller, job, spec, u));
+  if (u.has_deadline_us()) {
+    if (u.deadline_us() < 0) return base::invalid("Deadline: no sensible time");
+    spec.deadline = Time{u.deadline_us()};
+  }
+  const bool moves = changes_place(u);
+  if (u.has_time_limit_us() || moves)
+    GW_TRY_STATUS(check_time(core, spec, role_for(core, caller, job) == Role::kAdmin));
+  const bool is_elsewhere = spec.qos != job.spec.qos;
+  if ((u.has_time_limit_us() || is_elsewhere) && role_for(core, caller, job) != Role::kAdmin)
+    GW_TRY_STATUS(check_caps(core, spec, is_elsewhere ? 1 : 0));
+  if (job.waiting() == nullptr) return spec;
+  if (moves || u.has_time_limit_us() || u.has_deadline_us()) GW_TRY_STATUS(model::check_times(spec, core.now));
+  if (moves || u.has_time_limit_us()) GW_TRY_STATUS(check_reservation(core, spec));
+  return spec;
+}
+
+void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) {
+  const bool is_elsewhere = job.spec.qos != spec.qos;
+  // What somebody said since holds also when it runs again.
+  if (job.placed() != nullptr && spec.time_limit != job.spec.time_limit) job.placed()->uncut_limit = {};
+  core.jobs.change_spec(job, std::move(spec));
+  if (job.waiting() != nullptr)
+    consider(core, job);
+  else if (job.state == model::JobState::kRunning)
+    arm_limits(core, job);
+  else if (stands_still(job))
+    tell_of_suspended(core, job);
+  if (job.placed() != nullptr && !stands_still(job)) tell_of_running(core, job);
+  if (is_elsewhere) core.planning.quota_epoch = core.feed.epoch();
+  if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
+    expect_end(core, job,
+               (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
+  core.clients.books.resize(job.id, wire::to_wire(job.spec).ByteSizeLong());
+  core.rows.job_and_spec(job);
+  core.out.job_event(job, "updated", "by " + caller.user, caller.uid);
+}
+
+/// What says how many resources, and where, is a component's own; everything else the components have in common.
+base::Status update_with_components(Core& core, const Caller& caller, Job& job, const wire::UpdateJobRequest& u) {
+  wire::UpdateJobRequest common = u;
+  common.clear_partition();
+  common.clear_features();
+  common.clear_min_nodes();
+  common.clear_max_nodes();
+  common.clear_nodelist();
+  common.clear_exclude();
+  common.clear_max_switches();
+  common.clear_switches_wait_us();
+  std::vector<std::pair<Job*, model::JobSpec>> updated;
+  GW_TRY(own, updated_spec(core, caller, job, u));
+  updated.emplace_back(&job, std::move(own));
+  for (Job* other : siblings(core, job)) {
+    GW_TRY(spec, updated_spec(core, caller, *other, common));
+    updated.emplace_back(other, std::move(spec));
+  }
+  size_t before = 0, after = 0;
+  for (const auto& [one, spec] : updated) {
+    before += core.clients.books.row_bytes(one->id);
+    after += wire::to_wire(spec).ByteSizeLong();
+  }
+  GW_TRY_STATUS(admit_growth(core, caller, job.spec.uid, before, after));
+  for (auto& [one, spec] : updated) take_spec(core, caller, *one, std::move(spec));
+  return {};
+}
+
+}  // namespace
+
+void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  wire::ApiReply out;
+  wire::JobsReply& jobs = *out.mutable_jobs();
+  if (const base::Status fits = check_total(request.update_job()); !fits)
+    return core.out.refuse(conn, request.id(), fits.error());
+  const auto ids = job_ids(request.update_job().ids());
+  for (uint32_t id : ids) {
+    Job* job = core.jobs.find(JobId(id));
+    base::Status done = tl::unexpected(no_such_job(JobId(id)));
+    if (job != nullptr) done = update_with_components(core, caller, *job, request.update_job());
+    if (done) {
+      jobs.add_done(id);
+      continue;
+    }
+    wire::JobFault& fault = *jobs.add_faults();
+    fault.set_id(id);
+    *fault.mutable_error() = wire::to_wire(done.error());
+  }
+  reply_change(core, conn, caller, request, std::move(out));
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,11 @@
+// `gcontrol update JobId=...`: each field is checked like at submission; a request changes all its fields or none.
+#pragma once
+
+#include "ctld/core/core.h"
+
+namespace gw::ctld {
+
+/// Changes what jobs ask for; of each job all of the changes or none.
+void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
+}  // namespace gw::ctld

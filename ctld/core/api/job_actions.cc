@@ -1,0 +1,136 @@
+// See job_actions.h.
+#include "ctld/core/api/job_actions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/run.h"
+#include "ctld/core/jobs/suspend.h"
+#include "ctld/core/names.h"
+#include "ctld/core/shared/permissions.h"
+#include "ctld/core/shared/replies.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::Outcome;
+
+namespace {
+
+base::Status hold(Core& core, const Caller& caller, Job& job, bool by_admin) {
+  if (job.waiting() == nullptr)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
+                      "use requeuehold to stop it and hold it");
+  // An administrator who holds an own job holds it as a user, so that it can be released as one.
+  (by_admin && caller.uid != job.spec.uid ? job.spec.hold_admin : job.spec.hold_user) = true;
+  consider(core, job);
+  core.rows.job_and_spec(job);
+  core.out.job_event(job, "held", "by " + caller.user, caller.uid);
+  return {};
+}
+
+base::Status release(Core& core, const Caller& caller, Job& job) {
+  if (job.waiting() == nullptr) return {};
+  if (job.spec.hold_admin && role_for(core, caller, job) != Role::kAdmin)
+    return base::fail(base::ErrorCode::kDenied, fmt::format("job {} is held by an administrator", job.id.value));
+  if (!job.is_held()) return {};
+  job.spec.hold_admin = job.spec.hold_user = false;
+  job.waiting()->not_before = {};
+  job.launch_failures = 0;
+  for (Job* other : siblings(core, job)) other->launch_failures = 0;
+  consider(core, job);
+  core.rows.job_and_spec(job);
+  core.out.job_event(job, "released", "by " + caller.user, caller.uid);
+  return {};
+}
+
+base::Status requeue_on_request(Core& core, const Caller& caller, Job& job, bool then_hold) {
+  if (job.waiting() != nullptr) {
+    if (!then_hold)
+      return base::fail(
+          base::ErrorCode::kConflict,
+          fmt::format("job {} is pending: it is in the queue already, nothing is to be requeued", job.id.value),
+          job.is_held() ? "it is held: gcontrol release " + job.id.text() : "");
+    return hold(core, caller, job, false);
+  }
+  if (!job.spec.requeue)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} was submitted with --no-requeue", job.id.value),
+                      "gcontrol update JobId=... Requeue=1 first");
+  if (job.state == JobState::kCompleting)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is completing", job.id.value));
+  if (then_hold) {
+    std::vector<Job*> all = siblings(core, job);
+    all.push_back(&job);
+    for (Job* one : all) {
+      one->spec.hold_user = true;
+      core.rows.job_and_spec(*one);
+    }
+  }
+  Outcome outcome;
+  outcome.end = JobState::kCancelled;
+  outcome.reason = model::EndReason::kCancelledByUser;
+  outcome.cancelled_by = caller.uid;
+  outcome.detail = "requeued by " + caller.user;
+  outcome.requeue = true;
+  stop(core, job, std::move(outcome));
+  return {};
+}
+
+base::Status act_on(Core& core, const Caller& caller, Job& job, wire::JobAction action) {
+  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
+  if (model::is_end(job.state))
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+  switch (action) {
+    case wire::kHold:
+      return hold(core, caller, job, role_for(core, caller, job) == Role::kAdmin);
+    case wire::kUserHold:
+      return hold(core, caller, job, false);
+    case wire::kRelease:
+      return release(core, caller, job);
+    case wire::kRequeue:
+      return requeue_on_request(core, caller, job, false);
+    case wire::kRequeueHold:
+      return requeue_on_request(core, caller, job, true);
+    case wire::kSuspend:
+      return suspend_on_request(core, caller, job);
+    case wire::kResume:
+      return resume_on_request(core, caller, job);
+    default:
+      return base::invalid("unknown action");
+  }
+}
+
+}  // namespace
+
+void job_action(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  wire::ApiReply out;
+  wire::JobsReply& jobs = *out.mutable_jobs();
+  const auto ids = job_ids(request.job_action().ids());
+  // Those named come first: what is done to them is done to the others, and only they can fail.
+  std::vector<uint32_t> order(ids.begin(), ids.end());
+  for (uint32_t id : with_components(core, ids))
+    if (!ids.contains(id)) order.push_back(id);
+  for (uint32_t id : order) {
+    Job* job = core.jobs.find(JobId(id));
+    base::Status done = tl::unexpected(no_such_job(JobId(id)));
+    if (job != nullptr) done = act_on(core, caller, *job, request.job_action().action());
+    if (!ids.contains(id)) continue;  // a component of one that is named
+    if (done) {
+      jobs.add_done(id);
+      continue;
+    }
+    wire::JobFault& fault = *jobs.add_faults();
+    fault.set_id(id);
+    *fault.mutable_error() = wire::to_wire(done.error());
+  }
+  reply_change(core, conn, caller, request, std::move(out));
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,46 @@
+// See job_cursor.h.
+#include "ctld/core/api/job_cursor.h"
+
+#include <set>
+#include <utility>
+
+namespace gw::ctld {
+
+using base::JobId;
+
+JobCursor::JobCursor(wire::JobFilter filter)
+    : fixed_(std::make_shared<const Fixed>(std::move(filter))), is_by_id_(!fixed_->filter.ids().empty()) {
+  const std::set<uint32_t> ids(fixed_->filter.ids().begin(), fixed_->filter.ids().end());
+  ids_.assign(ids.begin(), ids.end());
+}
+
+const model::Job* JobCursor::next(const std::map<JobId, model::Job>& jobs, ListPiece& piece) {
+  if (is_by_id_) return next_by_id(jobs, piece);
+  for (auto it = jobs.upper_bound(last_); it != jobs.end(); ++it) {
+    if (piece.is_full()) return nullptr;
+    last_ = it->first;
+    piece.looked_at();
+    if (fixed_->matches(it->second)) return &it->second;
+  }
+  is_done_ = true;
+  return nullptr;
+}
+
+const model::Job* JobCursor::next_by_id(const std::map<JobId, model::Job>& jobs, ListPiece& piece) {
+  while (at_ < ids_.size()) {
+    if (piece.is_full()) return nullptr;
+    const auto it = jobs.find(JobId(ids_[at_++]));
+    piece.looked_at();
+    if (it == jobs.end()) {
+      unknown_.push_back(ids_[at_ - 1]);
+    } else if (fixed_->matches(it->second)) {
+      return &it->second;
+    }
+  }
+  is_done_ = true;
+  return nullptr;
+}
+
+std::vector<uint32_t> JobCursor::take_unknown() { return std::exchange(unknown_, {}); }
+
+}  // namespace gw::ctld

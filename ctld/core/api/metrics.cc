@@ -1,0 +1,114 @@
+// Figures for monitoring. See metrics.h.
+#include "ctld/core/api/metrics.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "base/text.h"
+
+namespace gw::ctld {
+namespace {
+
+/// As the format wants it: backslash, quote and newline escaped.
+std::string label(std::string_view value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+  return out;
+}
+
+class Text {
+ public:
+  void metric(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    fmt::format_to(std::back_inserter(out_), "# HELP gangway_{0} {1}\n# TYPE gangway_{0} {2}\n", name, help, type);
+  }
+  template <typename Value>
+  void value(const Value& v, std::string_view labels = "") {
+    const std::string set = labels.empty() ? "" : fmt::format("{{{}}}", labels);
+    fmt::format_to(std::back_inserter(out_), "gangway_{}{} {}\n", name_, set, v);
+  }
+  template <typename Value>
+  void single(std::string_view name, std::string_view type, std::string_view help, const Value& v) {
+    metric(name, type, help);
+    value(v);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+  std::string name_;
+};
+
+void add_fragmentation(Text& t, const Metrics& m) {
+  using Line = sched::PartitionFragmentation;
+  const auto each = [&](std::string_view name, std::string_view help, auto get) {
+    t.metric(name, "gauge", help);
+    for (const Line& line : m.fragmentation)
+      if (line.figures.gpus > 0)
+        t.value(get(line), fmt::format("partition=\"{}\",gpu_type=\"{}\"", label(line.partition),
+                                       label(line.gpu_type.empty() ? "all" : line.gpu_type)));
+  };
+  each("partition_gpus", "GPUs of usable nodes.", [](const Line& l) { return double(l.figures.gpus); });
+  each("partition_gpus_free", "GPUs that no job holds.", [](const Line& l) { return l.figures.free_gpus; });
+  each("partition_gpus_fragmented",
+       "Free GPUs that a task drawn from the recent workload is expected not to be able to use.",
+       [](const Line& l) { return l.figures.fragmented_gpus; });
+  each("partition_largest_gang_gpus", "GPUs of the largest gang of whole nodes that could start now.",
+       [](const Line& l) { return double(l.figures.largest_gang); });
+}
+
+void add_preemptions(Text& t, const Metrics& m) {
+  t.metric("preemptions_total", "counter", "Runs that made way for others, by the QOS they were at.");
+  for (const auto& [qos, p] : m.preemptions) t.value(p.count, fmt::format("qos=\"{}\"", label(qos)));
+  t.metric("qos_lost_gpu_seconds_total", "counter",
+           "Seconds of whole GPUs whose work was lost because its run made way for others.");
+  for (const auto& [qos, p] : m.preemptions)
+    t.value(static_cast<double>(p.lost_gpu_ms) / 1e3, fmt::format("qos=\"{}\"", label(qos)));
+}
+
+}  // namespace
+
+std::string metrics_text(const Metrics& m) {
+  Text t;
+  t.metric("info", "gauge", "Always 1; says which version serves which cluster.");
+  t.value(1, fmt::format("version=\"{}\",cluster=\"{}\"", label(m.version), label(m.cluster)));
+  t.metric("jobs", "gauge", "Jobs by state; ended ones until jobs.min_job_age.");
+  for (size_t i = 0; i < m.jobs.size(); ++i)
+    t.value(m.jobs[i], fmt::format("state=\"{}\"", base::to_lower(model::long_name(static_cast<model::JobState>(i)))));
+  t.single("queue_length", "gauge", "Jobs that wait for resources: not held, not in the future.", m.queue_length);
+  t.metric("nodes", "gauge", "Nodes by state; a star says that the node does not answer.");
+  for (const auto& [state, count] : m.nodes) t.value(count, fmt::format("state=\"{}\"", label(state)));
+  t.single("gpus", "gauge", "GPUs of all nodes that have registered.", m.gpus);
+  t.single("gpus_used", "gauge", "GPUs that jobs hold; shared ones by their parts.", m.gpus_used);
+  t.single("gpus_offline", "gauge", "GPUs that were taken offline, and those of nodes that take no jobs.",
+           m.gpus_offline);
+  t.single("gpus_missing", "gauge", "GPUs that nodes should have by the configuration and that were not found.",
+           m.gpus_missing);
+  add_fragmentation(t, m);
+  add_preemptions(t, m);
+  t.single("scheduler_passes_total", "counter", "Passes of the scheduler.", m.passes);
+  t.single("scheduler_steps_total", "counter", "Requests that the scheduler held against the nodes.", m.steps);
+  t.single("scheduler_last_pass_seconds", "gauge", "How long the last pass took.",
+           static_cast<double>(m.last_pass.us) / 1e6);
+  t.single("store_commits_total", "counter", "Durable commits.", m.commits);
+  t.single("loop_busy_seconds_total", "counter", "Time that the controller's event loop has worked, not waited.",
+           static_cast<double>(m.loop_busy.us) / 1e6);
+  t.single("loop_cpu_seconds_total", "counter", "Processor time of the controller's event loop.",
+           static_cast<double>(m.loop_cpu.us) / 1e6);
+  t.single("loop_longest_turn_seconds", "gauge",
+           "Longest time that the event loop worked without looking at its sockets, in the last minute or two.",
+           static_cast<double>(m.loop_longest.us) / 1e6);
+  t.single("store_writable", "gauge", "1 if the state can be written.", m.is_store_writable ? 1 : 0);
+  t.single("held_aside_rows", "gauge", "Stored rows that cannot be read; 0 if all is well.", m.held_aside_rows);
+  t.single("misfits_total", "counter", "Events that did not fit the state of their job; 0 if all is well.", m.misfits);
+  return t.take();
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,96 @@
+// See priorities.h.
+#include "ctld/core/api/priorities.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "ctld/core/api/job_cursor.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/shared/listing.h"
+#include "sched/order_facts.h"
+#include "sched/quota_tree.h"
+
+namespace gw::ctld {
+
+namespace {
+
+/// What is shown as a job's priority: what was submitted or set, else the score where the order puts one together.
+int64_t shown_priority(const sched::PendingJob& job, const std::vector<sched::ScorePart>& parts) {
+  constexpr double kMost = 1e15;
+  if (job.priority != 0 || parts.size() < 2) return job.priority;
+  double sum = 0;
+  for (const sched::ScorePart& part : parts) sum += part.product();
+  return std::llround(std::clamp(sum, -kMost, kMost));
+}
+
+void describe_priority(const Core& core, const sched::OrderFacts& facts, const model::Job& job,
+                       wire::JobPriority& out) {
+  const sched::PendingJob pending = pending_of(core, job);
+  const std::vector<sched::ScorePart> parts = core.settings.policy.order->parts(pending, facts.context());
+  out.set_id(job.id.value);
+  out.set_uid(job.spec.uid);
+  out.set_user(job.spec.user);
+  out.set_account(job.spec.account);
+  out.set_partition(base::join(job.spec.partitions, ","));
+  out.set_qos(job.spec.qos);
+  out.set_tier(sched::best_tier(core.ledger.capacity(), pending));
+  out.set_submitted_priority(pending.priority);
+  out.set_priority(shown_priority(pending, parts));
+  out.set_score(core.settings.policy.order->score(pending, facts.context()));
+  if (parts.size() > 1)
+    for (const sched::ScorePart& part : parts) out.add_factors(part.factor);
+  out.set_submitted_us(job.submitted.us);
+}
+
+/// What the parts of the score are called and weigh.
+void describe_order(const Core& core, const sched::OrderFacts& facts, wire::ListPrioritiesReply& list) {
+  list.set_order(std::string(core.settings.policy.order->name()));
+  const std::vector<sched::ScorePart> parts =
+      core.settings.policy.order->parts({}, facts.context());  // of no job: names and weights
+  for (const sched::ScorePart& part : parts) {
+    if (parts.size() < 2) break;
+    list.add_names(part.name);
+    list.add_weights(part.weight);
+  }
+}
+
+}  // namespace
+
+void show_priority(const Core& core, const sched::OrderFacts& facts, const model::Job& job, wire::Job& shown) {
+  if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring) {
+    // Ranked as when it was placed: it ages no more. What a submission says has its place in the message of a job that
+    // runs, too, since it is part of the rank.
+    sched::PendingJob placed = pending_of(core, job);
+    placed.eligible = placed.eligible + (facts.context().now - std::max(job.placed()->placed, placed.eligible));
+    shown.mutable_spec()->set_priority(
+        shown_priority(placed, core.settings.policy.order->parts(placed, facts.context())));
+    return;
+  }
+  const model::Job& ranked = leader_of(core, job);
+  if (!core.feed.has_queued(ranked.id) || job.waiting() == nullptr) return;  // a suspended job is in line, too
+  const sched::PendingJob pending = pending_of(core, ranked);
+  shown.mutable_status()->mutable_waiting()->set_priority(
+      shown_priority(pending, core.settings.policy.order->parts(pending, facts.context())));
+}
+
+void list_priorities(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  auto fill = [&core, cursor = JobCursor(request.list_priorities().filter())](Time at, ListPiece& piece) mutable {
+    const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.told_users());
+    wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
+    list.set_now_us(at.us);
+    while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
+      if (!core.feed.has_queued(job->id)) continue;
+      wire::JobPriority& out = *list.add_jobs();
+      describe_priority(core, facts, *job, out);
+      piece.added(out.ByteSizeLong());
+    }
+    for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+    if (cursor.is_done()) describe_order(core, facts, list);
+    return cursor.is_done();
+  };
+  begin_list(core, conn, request.id(), std::move(fill));
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,300 @@
+// See query.h.
+#include "ctld/core/api/query.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "ctld/core/api/job_cursor.h"
+#include "ctld/core/api/priorities.h"
+#include "ctld/core/cluster/partitions.h"
+#include "ctld/core/cluster/reservation_rules.h"
+#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/wait_reasons.h"
+#include "ctld/core/names.h"
+#include "ctld/core/shared/listing.h"
+#include "ctld/core/shared/permissions.h"
+#include "sched/order_facts.h"
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+namespace {
+
+/// Who asks for a heterogeneous job by its leader's id sees all of it.
+void add_components_of_leaders(const Core& core, wire::JobFilter& filter) {
+  std::vector<uint32_t> more;
+  for (const uint32_t id : filter.ids()) {
+    const model::Job* leader = core.jobs.find(JobId(id));
+    if (leader == nullptr || leader->spec.het_job != leader->id) continue;
+    for (uint32_t k = 1; k < leader->spec.het_size; ++k)
+      if (core.jobs.contains(JobId(id + k))) more.push_back(id + k);
+  }
+  for (const uint32_t id : more) filter.add_ids(id);
+}
+
+void show_fragmentation(const sched::PartitionFragmentation& line, wire::Fragmentation& shown) {
+  shown.set_gpu_type(line.gpu_type);
+  shown.set_gpus(line.figures.gpus);
+  shown.set_free_gpus(line.figures.free_gpus);
+  shown.set_unusable_gpus(line.figures.fragmented_gpus);
+  shown.set_largest_gang(line.figures.largest_gang);
+  shown.set_workload(line.workload);
+}
+
+wire::Node describe(const Core& core, const model::Node& node, bool with_topology) {
+  wire::Node out = wire::to_wire(node, with_topology);
+  out.set_state(node_state(core, node));
+  for (const ForeignRun& run : core.watch.foreign.on(node.id)) out.add_foreign_runs(run.text());
+  if (out.reason().empty() && !core.watch.foreign.on(node.id).empty()) {
+    out.set_reason(fmt::format("runs that the state does not know: {}", core.watch.foreign.text_on(node.id)));
+    out.set_reason_user("gctld");
+  }
+  if (const std::string jobs = core.stored.held.text_on(node.config.name); !jobs.empty() && node.reason.empty()) {
+    out.set_reason(fmt::format("may run {}, whose stored row is held aside", jobs));
+    out.set_reason_user("gctld");
+  }
+  const sched::NodeAccount& account = *core.ledger.capacity().node(node.id);
+  out.set_schedulable_mem_mb(account.facts.mem_mb);
+  out.set_schedulable_cpus(account.facts.cores.size() * account.threads());
+  base::IndexSet cores, gpus;
+  uint32_t cpus = 0;
+  for (JobId id : core.placements.on(node.id)) {
+    out.add_jobs(id.value);
+    const model::NodeShare* share = share_on(core.jobs.at(id), node.id);
+    if (share == nullptr) continue;
+    cores |= share->cores;
+    gpus |= share->gpus;
+    cpus += share->cpus;
+    for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
+      (*out.mutable_gpu_jobs())[g] = id.value;
+  }
+  out.set_alloc_cpus(cpus);
+  out.set_alloc_mem_mb(account.held_mem_mb);
+  out.set_alloc_cores(cores.text());
+  out.set_alloc_gpus(gpus.text());
+  return out;
+}
+
+/// The partitions of each node by its name, in order.
+std::unordered_map<std::string, std::vector<std::string>> partitions_of_nodes(const Core& core) {
+  std::unordered_map<std::string, std::vector<std::string>> out;
+  for (const auto& [name, p] : core.partitions.all)
+    for (const std::string& node : p.nodes) out[node].push_back(name);
+  return out;
+}
+
+wire::Partition show_partition(const Core& core, const model::Partition& p, bool is_effective) {
+  wire::Partition shown = is_effective ? describe_effective(core, p) : describe_partition(core, p);
+  for (NodeId id : core.ledger.capacity().partition_nodes(p.name)) {
+    const sched::NodeAccount& account = *core.ledger.capacity().node(id);
+    shown.set_total_nodes(shown.total_nodes() + 1);
+    shown.set_total_cpus(shown.total_cpus() + account.facts.cores.size() * account.threads());
+    shown.set_total_gpus(shown.total_gpus() + account.facts.gpus.size());
+  }
+  for (const sched::PartitionFragmentation& line : core.planning.fragmentation)
+    if (line.partition == p.name) show_fragmentation(line, *shown.add_fragmentation());
+  return shown;
+}
+
+}  // namespace
+
+void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  wire::JobFilter filter = request.list_jobs().filter();
+  add_components_of_leaders(core, filter);
+  begin_list(
+      core, conn, request.id(), [&core, cursor = JobCursor(std::move(filter))](Time at, ListPiece& piece) mutable {
+        const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.told_users());
+        wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
+        list.set_now_us(at.us);
+        while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
+          wire::Job& out = *list.add_jobs();
+          out = job_to_wire(core, *job);
+          show_priority(core, facts, *job, out);
+          out.mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
+          piece.added(out.ByteSizeLong());
+        }
+        for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+        return cursor.is_done();
+      });
+}
+
+void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::ShowJobRequest& q = request.show_job();
+  ReadJob read;
+  read.conn = conn;
+  read.job = JobId(q.id());
+  read.history = q.history();
+  read.script = q.script();
+  read.environment = q.environment();
+  read.reader_uid = caller.uid;
+  read.reader_is_admin = is_admin(core.settings, caller);
+  read.reply.set_id(request.id());
+  read.reply.mutable_show_job()->set_now_us(core.now.us);
+  if (const model::Job* job = core.jobs.find(JobId(q.id()))) {
+    if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(core, caller, *job)))
+      return core.out.refuse(conn, request.id(), denied_job(*job));
+    *read.reply.mutable_show_job()->mutable_job() = job_to_wire(core, *job);
+    show_priority(core, {core.now, core.ledger.capacity(), core.usage.told_users()}, *job,
+                  *read.reply.mutable_show_job()->mutable_job());
+    if (!q.history() && !q.script() && !q.environment())
+      return core.out.reply(conn, request.id(), std::move(read.reply));
+  }
+  core.out.send(std::move(read));
+}
+
+void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const JobId id(request.wait_job().id());
+  const model::Job* job = core.jobs.find(id);
+  if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
+  const bool until_started = request.wait_job().until_started();
+  const bool has_ended = model::is_end(job->state);
+  if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) attend(core, conn, *job);
+  const bool has_started = job->placed() != nullptr && job->placed()->started;
+  if (!has_ended && !(until_started && has_started)) {
+    constexpr int64_t kMostWaits = 100;
+    const auto waits = std::count_if(core.clients.waiters.begin(), core.clients.waiters.end(),
+                                     [&](const auto& w) { return w.second.conn == conn; });
+    if (waits >= kMostWaits)
+      return core.out.refuse(conn, request.id(),
+                             {base::ErrorCode::kInvalid, "this connection waits for 100 jobs already", ""});
+    core.clients.waiters.emplace(id, Waiter{conn, request.id(), until_started});
+    return;
+  }
+  wire::ApiReply out;
+  *out.mutable_wait_job()->mutable_job() = job_to_wire(core, *job);
+  out.mutable_wait_job()->set_cluster(core.settings.cluster);
+  core.out.reply(conn, request.id(), std::move(out));
+}
+
+std::string node_state(const Core& core, const model::Node& node) {
+  const bool is_lost = !node.connected && node.since + core.settings.node_timeout <= core.now;
+  const std::set<JobId>& jobs = core.placements.on(node.id);
+  const bool has_jobs = !jobs.empty();
+  const bool has_foreign =
+      !core.watch.foreign.on(node.id).empty() || !core.stored.held.jobs_on(node.config.name).empty();
+  const sched::NodeAccount* account = core.ledger.capacity().node(node.id);
+  std::string state;
+  if (!node.topology && !node.connected)
+    state = "UNKNOWN";
+  else if (node.admin == model::NodeAdmin::kDown || is_lost)
+    state = "DOWN";
+  else if (!has_jobs && has_foreign)
+    state = "MIXED";
+  else if (!has_jobs)
+    state = "IDLE";
+  else if (account->free.cores.empty() && !account->facts.cores.empty())
+    state = "ALLOCATED";
+  else
+    state = "MIXED";
+  if (has_jobs && state != "DOWN") {
+    const bool all_completing = std::all_of(
+        jobs.begin(), jobs.end(), [&](JobId id) { return core.jobs.at(id).state == model::JobState::kCompleting; });
+    if (all_completing) state = "COMPLETING";
+  }
+  if (node.admin == model::NodeAdmin::kDrain || has_foreign) state += "+DRAIN";
+  if (const std::string reserved = reserved_as(core, node.config.name); !reserved.empty()) state += "+" + reserved;
+  if (!node.connected) state += "*";
+  return state;
+}
+
+void list_nodes(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  const std::set<std::string> names(request.list_nodes().names().begin(), request.list_nodes().names().end());
+  for (const std::string& name : names) {
+    if (core.nodes.find(name) != nullptr) continue;
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found",
+                            name_hint(name, core.nodes.names())});
+  }
+  const bool topology = request.list_nodes().topology();
+  auto fill = [&core, names, topology, last = NodeId(), partitions = partitions_of_nodes(core)](
+                  Time at, ListPiece& piece) mutable {
+    wire::ListNodesReply& list = *piece.reply.mutable_list_nodes();
+    list.set_now_us(at.us);
+    for (auto it = core.nodes.all().upper_bound(last); it != core.nodes.all().end(); ++it) {
+      if (piece.is_full()) return false;
+      last = it->first;
+      piece.looked_at();
+      const model::Node& node = it->second;
+      if (!names.empty() && !names.contains(node.config.name)) continue;
+      wire::Node& shown = *list.add_nodes() = describe(core, node, topology);
+      if (const auto in = partitions.find(node.config.name); in != partitions.end())
+        for (const std::string& partition : in->second) shown.add_partitions(partition);
+      piece.added(shown.ByteSizeLong());
+      piece.looked_at(shown.jobs_size());
+    }
+    return true;
+  };
+  begin_list(core, conn, request.id(), std::move(fill));
+}
+
+void list_partitions(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  const std::set<std::string> names(request.list_partitions().names().begin(), request.list_partitions().names().end());
+  for (const std::string& name : names) {
+    if (core.partitions.all.contains(name)) continue;
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kNotFound, "partition " + base::printable(name) + " not found",
+                            name_hint(name, keys_of(core.partitions.all))});
+  }
+  const bool is_effective = request.list_partitions().effective();
+  auto fill = [&core, names, is_effective, last = std::string()](Time at, ListPiece& piece) mutable {
+    wire::ListPartitionsReply& list = *piece.reply.mutable_list_partitions();
+    list.set_now_us(at.us);
+    for (auto it = core.partitions.all.upper_bound(last); it != core.partitions.all.end(); ++it) {
+      if (piece.is_full()) return false;
+      last = it->first;
+      if (!names.empty() && !names.contains(last)) continue;
+      wire::Partition& shown = *list.add_partitions() = show_partition(core, it->second, is_effective);
+      piece.added(shown.ByteSizeLong());
+      piece.looked_at(shown.total_nodes());
+    }
+    return true;
+  };
+  begin_list(core, conn, request.id(), std::move(fill));
+}
+
+void show_config(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  wire::ApiReply out;
+  wire::ShowConfigReply& config = *out.mutable_show_config();
+  for (const auto& [key, value] : core.settings.entries) {
+    wire::ConfigEntry* entry = config.add_entries();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  config.set_version(core.settings.version);
+  config.set_boot_us(core.watch.boot.us);
+  config.set_now_us(core.now.us);
+  for (const auto& [name, qos] : core.quotas.qos) *config.add_qos() = wire::to_wire(qos);
+  // Jobs may name the default one although it is not in the tree.
+  if (!core.quotas.qos.contains(core.settings.default_qos)) config.add_qos()->set_name(core.settings.default_qos);
+  core.out.reply(conn, request.id(), std::move(out));
+}
+
+void ping(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  wire::ApiReply out;
+  wire::PingReply& p = *out.mutable_ping();
+  p.set_version(core.settings.version);
+  p.set_cluster(core.settings.cluster);
+  p.set_now_us(core.now.us);
+  p.set_boot_us(core.watch.boot.us);
+  p.set_epoch(core.feed.epoch());
+  p.set_nodes(core.nodes.all().size());
+  p.set_nodes_up(core.nodes.connected());
+  p.set_held_aside(core.stored.held.rows().size());
+  p.set_store_state(core.stored.fault.empty() ? "ok" : core.stored.fault);
+  uint64_t running = 0, pending = 0;
+  for (const auto& [id, job] : core.jobs.all()) {
+    running += model::is_active(job.state);
+    pending += job.state == model::JobState::kPending;
+  }
+  p.set_running(running);
+  p.set_pending(pending);
+  out.set_id(request.id());
+  core.out.send(Reply{conn, std::move(out), /*at_once=*/true});
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,159 @@
+// See requests.h.
+#include "ctld/core/api/requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ctld/core/admission/budgets.h"
+#include "ctld/core/admission/submit.h"
+#include "ctld/core/admission/update_job.h"
+#include "ctld/core/api/cancel.h"
+#include "ctld/core/api/checkpoints.h"
+#include "ctld/core/api/held.h"
+#include "ctld/core/api/job_actions.h"
+#include "ctld/core/api/priorities.h"
+#include "ctld/core/api/query.h"
+#include "ctld/core/cluster/nodes.h"
+#include "ctld/core/cluster/partitions.h"
+#include "ctld/core/cluster/quotas.h"
+#include "ctld/core/cluster/reservations.h"
+#include "ctld/core/names.h"
+#include "ctld/core/shared/replies.h"
+#include "ctld/core/steps/requests.h"
+#include "ctld/core/steps/use.h"
+
+namespace gw::ctld {
+
+using base::ErrorCode;
+using base::Status;
+
+namespace {
+
+void ask_scheduler(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  if (!request.has_explain_quota()) {
+    core.out.send(AskScheduler{conn, request});
+    return;
+  }
+  wire::ApiRequest asked = request;
+  wire::ExplainQuotaRequest& explain = *asked.mutable_explain_quota();
+  const auto qos_of = [&](uint32_t id, std::string* qos) -> Status {
+    if (id != 0) {
+      const model::Job* job = core.jobs.find(JobId(id));
+      if (job == nullptr) return tl::unexpected(no_such_job(JobId(id)));
+      *qos = job->spec.qos;
+      return {};
+    }
+    if (*qos == model::kRootQos || *qos == core.settings.default_qos || core.quotas.qos.contains(*qos)) return {};
+    return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", *qos, keys_of(core.quotas.qos)));
+  };
+  for (const Status& done :
+       {qos_of(explain.taker_job(), explain.mutable_taker()), qos_of(explain.from_job(), explain.mutable_from())})
+    if (!done) return core.out.refuse(conn, request.id(), done.error());
+  core.out.send(AskScheduler{conn, std::move(asked)});
+}
+
+/// What the shell carries out.
+void ask_shell(Core& core, ConnId conn, const wire::ApiRequest& request) {
+  if (request.has_reconfigure())
+    core.out.send(Reload{conn, request.id(), request.reconfigure().check_only()});
+  else if (request.has_backup())
+    core.out.send(MakeBackup{conn, request.id(), request.backup().path()});
+  else
+    core.out.send(TakeSnapshot{conn, request.id()});
+}
+
+void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  using Kind = wire::ApiRequest;
+  switch (request.kind_case()) {
+    case Kind::kSubmit:
+      return submit(core, conn, caller, request);
+    case Kind::kListJobs:
+      return list_jobs(core, conn, request);
+    case Kind::kShowJob:
+      return show_job(core, conn, caller, request);
+    case Kind::kWaitJob:
+      return wait_job(core, conn, caller, request);
+    case Kind::kCancel:
+      return cancel(core, conn, caller, request);
+    case Kind::kUpdateJob:
+      return update_job(core, conn, caller, request);
+    case Kind::kJobAction:
+      return job_action(core, conn, caller, request);
+    case Kind::kListNodes:
+      return list_nodes(core, conn, request);
+    case Kind::kUpdateNode:
+      return update_node(core, conn, caller, request);
+    case Kind::kListPartitions:
+      return list_partitions(core, conn, request);
+    case Kind::kUpdatePartition:
+      return update_partition(core, conn, caller, request);
+    case Kind::kListPriorities:
+      return list_priorities(core, conn, request);
+    case Kind::kListReservations:
+      return list_reservations(core, conn, request);
+    case Kind::kCreateReservation:
+      return create_reservation(core, conn, caller, request);
+    case Kind::kUpdateReservation:
+      return update_reservation(core, conn, caller, request);
+    case Kind::kDeleteReservation:
+      return delete_reservation(core, conn, caller, request);
+    case Kind::kChangeQuotas:
+      return change_quotas(core, conn, caller, request);
+    case Kind::kListQuotas:
+      return list_quotas(core, conn, request);
+    case Kind::kShowShares:
+    case Kind::kExplainQuota:
+      return ask_scheduler(core, conn, request);
+    case Kind::kCheckpointed:
+      return checkpointed(core, conn, caller, request);
+    case Kind::kCreateStep:
+    case Kind::kTicket:
+    case Kind::kListSteps:
+    case Kind::kSignalStep:
+    case Kind::kEndAllocation:
+      return step_request(core, conn, caller, request);
+    case Kind::kStepUsage:
+      return ask_use(core, conn, caller, request);
+    case Kind::kCreatePartition:
+      return create_partition(core, conn, caller, request);
+    case Kind::kDeletePartition:
+      return delete_partition(core, conn, caller, request);
+    case Kind::kListHeldAside:
+    case Kind::kDeleteHeldAside:
+      return held_request(core, conn, caller, request);
+    case Kind::kShowConfig:
+      return show_config(core, conn, request);
+    case Kind::kReconfigure:
+    case Kind::kBackup:
+    case Kind::kTakeSnapshot:
+      return ask_shell(core, conn, request);
+    case Kind::kPing:
+      return ping(core, conn, request);
+    case Kind::KIND_NOT_SET:;
+  }
+}
+
+}  // namespace
+
+void on_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::RequestRow& row = wire::row_of(request.kind_case());
+  const bool is_changing = row.effect == wire::Effect::kChanges && !request.client_id().empty();
+  if (const base::Duration wait = wait_of(core, caller, request, is_changing); wait.us > 0)
+    return refuse_for_now(core, conn, request.id(), wait);
+  if (row.grant == Grant::kNobody)
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kProtocol, "the controller does not know this kind of request",
+                            "the command may be newer than the controller"});
+  const Role role = is_admin(core.settings, caller) ? Role::kAdmin : Role::kOther;
+  // What concerns single jobs is asked again for each of them.
+  if (!is_allowed(row.grant, role) && row.grant != Grant::kOwnJobs)
+    return core.out.refuse(conn, request.id(), {base::ErrorCode::kDenied, "permission denied", denial(row.grant)});
+  if (is_changing && answer_again(core, conn, caller, request)) return;
+  if (!core.stored.fault.empty() && row.while_unwritable == wire::WhileUnwritable::kStopsRuns)
+    return cancel_unwritten(core, conn, caller, request);
+  if (!core.stored.fault.empty() && row.while_unwritable == wire::WhileUnwritable::kRefused)
+    return refuse_for_store(core, conn, request.id());
+  dispatch(core, conn, caller, request);
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,66 @@
+// See audit.h.
+#include "ctld/core/audit.h"
+
+#include <fmt/format.h>
+
+#include "ctld/core/jobs/facts.h"
+
+namespace gw::ctld {
+
+using base::Status;
+using model::Job;
+
+namespace {
+
+Status wrong(std::string what) { return base::fail(base::ErrorCode::kInternal, std::move(what)); }
+
+/// Each share that the job has on a node is in the ledger as it is; `held` counts them.
+Status audit_job(const Core& core, const Job& job, size_t& held) {
+  if (job.placed() == nullptr) return {};
+  for (const model::NodeShare& share : held_by(job).shares) {
+    const auto in_ledger = core.ledger.capacity().share_of(holder_on(job, share.node), share.node);
+    const bool is_on = core.placements.is_on(share.node, job.id);
+    if (in_ledger.has_value() != is_on)
+      return wrong(fmt::format("job {} on {}: placed {}, in the ledger {}", job.id.value, share.name, is_on,
+                               in_ledger.has_value()));
+    if (!is_on) continue;
+    ++held;
+    if (in_ledger->cores != share.cores || in_ledger->gpus != share.gpus || in_ledger->mem_mb != share.mem_mb)
+      return wrong(fmt::format("job {} on {}: the ledger holds another share of it", job.id.value, share.name));
+  }
+  return {};
+}
+
+Status audit_placements(const Core& core) {
+  for (const auto& [node, jobs] : core.placements.by_node())
+    for (const JobId id : jobs) {
+      const Job* job = core.jobs.find(id);
+      if (job == nullptr || job->placed() == nullptr || share_on(*job, node) == nullptr)
+        return wrong(fmt::format("job {} is on {}, where it is not placed", id.value, core.nodes.name_of(node)));
+    }
+  return {};
+}
+
+Status audit_steps(const Core& core) {
+  for (const auto& [key, step] : core.steps.all()) {
+    const Job* job = core.jobs.find(key.first);
+    if (job == nullptr || job->placed() == nullptr || job->attempt != step.attempt)
+      return wrong(fmt::format("step {} belongs to no run", step.text()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status audit(const Core& core) {
+  GW_TRY_STATUS(core.ledger.capacity().audit());
+  size_t held = 0, in_ledger = 0;
+  for (const auto& [id, job] : core.jobs.all()) GW_TRY_STATUS(audit_job(core, job, held));
+  for (const auto& [holder, holding] : core.ledger.capacity().holdings()) in_ledger += holding.nodes.size();
+  if (held != in_ledger) return wrong(fmt::format("jobs hold {} shares, the ledger {}", held, in_ledger));
+  GW_TRY_STATUS(audit_placements(core));
+  GW_TRY_STATUS(audit_steps(core));
+  return core.events.empty() ? Status{} : wrong("an event is left");
+}
+
+}  // namespace gw::ctld

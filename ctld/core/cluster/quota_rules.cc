@@ -1,0 +1,96 @@
+// See quota_rules.h.
+#include "ctld/core/cluster/quota_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/counted.h"
+#include "base/text.h"
+#include "ctld/core/names.h"
+
+namespace gw::ctld {
+
+using base::ErrorCode;
+using base::Status;
+using model::Qos;
+
+namespace {
+
+/// What a job that names no QOS runs at: the user's own, else the partition's, else the cluster's.
+std::string default_qos_of(const Core& core, const std::string& user, const std::vector<std::string>& partitions) {
+  if (const auto own = core.quotas.users.find(user); own != core.quotas.users.end()) return own->second.default_qos;
+  for (const std::string& name : partitions)
+    if (const auto p = core.partitions.all.find(name); p != core.partitions.all.end() && !p->second.default_qos.empty())
+      return p->second.default_qos;
+  return core.settings.default_qos;
+}
+
+}  // namespace
+
+bool has_qos(const Core& core, const std::string& name) {
+  return (core.quotas.qos.contains(name) && name != model::kRootQos) || name == core.settings.default_qos;
+}
+
+Status check_qos(const Core& core, const Caller& caller, model::JobSpec& spec) {
+  std::string wanted = spec.qos.empty() ? spec.account : spec.qos;
+  if (wanted.empty()) wanted = default_qos_of(core, spec.user, spec.partitions);
+  if (!has_qos(core, wanted)) {
+    std::vector<std::string> names = keys_of(core.quotas.qos);
+    names.push_back(core.settings.default_qos);
+    const bool is_account = spec.qos.empty() && !spec.account.empty();
+    return tl::unexpected(invalid_name(ErrorCode::kInvalid, is_account ? "account" : "QOS", wanted, names));
+  }
+  if (!is_admin(core.settings, caller) && !may_submit(core.quotas, caller, wanted)) {
+    std::vector<std::string> open;
+    for (const auto& [name, qos] : core.quotas.qos)
+      if (name != model::kRootQos && may_submit(core.quotas, caller, name)) open.push_back(name);
+    return base::fail(ErrorCode::kDenied, fmt::format("user {} may not use QOS {}", caller.user, wanted),
+                      open.empty() ? "no QOS is open to you: ask an administrator or an operator of one"
+                                   : "you may use: " + base::join(open, ", "));
+  }
+  spec.qos = wanted;
+  if (spec.account.empty()) spec.account = wanted;
+  return {};
+}
+
+base::Duration max_wall_of(const Core& core, const std::string& qos) {
+  base::Duration most = base::kUnlimited;
+  for (const std::string& name : core.quotas.path(qos))
+    if (const auto it = core.quotas.qos.find(name); it != core.quotas.qos.end() && it->second.max_wall.us > 0)
+      most = std::min(most, it->second.max_wall);
+  return most;
+}
+
+Status check_caps(const Core& core, const model::JobSpec& spec, size_t more) {
+  for (const std::string& name : core.quotas.path(spec.qos)) {
+    const auto it = core.quotas.qos.find(name);
+    if (it == core.quotas.qos.end()) continue;
+    const Qos& qos = it->second;
+    if (qos.max_wall.us > 0 && spec.time_limit > qos.max_wall)
+      return base::invalid(
+          fmt::format("the time limit {} is longer than QOS {} allows: {}", base::format_duration(spec.time_limit),
+                      name, base::format_duration(qos.max_wall)),
+          "give a shorter --time");
+    if (more == 0 || (qos.max_submit == 0 && qos.max_submit_per_user == 0)) continue;
+    size_t all = 0, own = 0;
+    std::vector<std::string> members = core.quotas.below(name);
+    members.push_back(name);
+    for (const std::string& member : members) {
+      all += core.jobs.submitted_to(member);
+      own += core.jobs.submitted_to(member, spec.uid);
+    }
+    const auto full = [&](std::string_view key, size_t there, uint32_t most, std::string_view whose) {
+      return base::fail(ErrorCode::kUnavailable,
+                        fmt::format("QOS {} takes at most {} waiting and running ({}); {} {} there", name,
+                                    base::counted(most, "job"), key, there, whose),
+                        "wait until some have ended");
+    };
+    if (qos.max_submit > 0 && all + more > qos.max_submit) return full("max_submit", all, qos.max_submit, "are");
+    if (qos.max_submit_per_user > 0 && own + more > qos.max_submit_per_user)
+      return full("max_submit_per_user", own, qos.max_submit_per_user, "of yours are");
+  }
+  return {};
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,40 @@
+// What happens to a run and concerns those above it: whoever moves a run posts it, settle() hands it out. Invariants:
+// an event carries ids and values, never pointers; nobody asks whether one is pending; all are handed out before the
+// transaction ends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "base/ids.h"
+
+namespace gw::ctld {
+
+/// All nodes of a run have the word to go.
+struct RunStarted {
+  base::JobId job;
+};
+/// A run that was suspended goes on.
+struct RunResumed {
+  base::JobId job;
+};
+/// A run was told to end, or a job ends that waited; `why` is for people.
+struct JobStopping {
+  base::JobId job;
+  std::string why;
+};
+/// A node has nothing of the job left.
+struct NodeReleased {
+  base::JobId job;
+  base::NodeId node;
+};
+/// No node has anything of this attempt left.
+struct RunOver {
+  base::JobId job;
+  uint32_t attempt = 0;
+};
+
+using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased, RunOver>;
+
+}  // namespace gw::ctld

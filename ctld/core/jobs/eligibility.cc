@@ -1,0 +1,107 @@
+// See eligibility.h.
+#include "ctld/core/jobs/eligibility.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ctld/core/jobs/facts.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::WaitReason;
+
+namespace {
+
+/// A job that waits is not placed while a run of it lives that the state does not know, and not under that one's
+/// number.
+bool awaits_foreign_run(Core& core, Job& job) {
+  const ForeignRun* run = core.watch.foreign.newest_of(job.id);
+  if (run == nullptr) return false;
+  job.attempt = std::max(job.attempt, run->attempt);
+  job.waiting()->reason = model::WaitReason::kCleaning;
+  job.waiting()->detail = fmt::format(
+      "its run {}, which a newer state placed, still lives on {}; it ends by itself, or by gcontrol update nodename={} "
+      "foreign=end",
+      run->text(), core.nodes.name_of(run->node), core.nodes.name_of(run->node));
+  return true;
+}
+
+void admit_to_reservation(Core& core, const model::Job& job) {
+  const auto r = core.reservations.all.find(job.spec.reservation);
+  if (r == core.reservations.all.end() || !r->second.admits(job.spec.user, job.spec.qos)) return;
+  sched::AdvanceReservation& told = core.reservations.told.at(r->first);
+  if (told.users.insert(job.spec.uid).second) core.feed.tell(sched::ReservationSet{told});
+}
+
+/// Puts the leader before the scheduler once every component waits for nothing else.
+void consider_components(Core& core, Job& job) {
+  Job* leader = core.jobs.find(job.spec.het_job);
+  if (leader == nullptr || leader->waiting() == nullptr) return;
+  std::vector<Job*> all = siblings(core, *leader);
+  all.push_back(leader);
+  if (all.size() < leader->spec.het_size) return;  // the others are still being entered
+  for (const Job* one : all) {
+    if (one->waiting() != nullptr && one->waiting()->reason == model::WaitReason::kNone) continue;
+    if (leader->eligible) core.feed.tell(sched::JobUnqueued{leader->id});
+    return;
+  }
+  for (Job* one : all) {
+    if (one->eligible) continue;
+    one->eligible = core.now;
+    if (one != &job) core.rows.job(*one);
+  }
+  if (!leader->spec.reservation.empty()) admit_to_reservation(core, *leader);
+  core.feed.tell(sched::JobQueued{pending_of(core, *leader)});
+}
+
+/// What was wrong with a node may be mended, and others may be gone. The caller saves the job.
+void shun_no_longer_than_due(Core& core, Job& job) {
+  if (!job.shuns_until) return;
+  if (job.shuns_until <= core.now) {
+    job.shuns.clear();
+    job.shuns_until = {};
+    return;
+  }
+  core.timers.set({job.shuns_until, TimerKind::kJobEligible, job.id.value, job.attempt});
+}
+
+}  // namespace
+
+void consider(Core& core, Job& job) {
+  model::Waiting& waiting = *job.waiting();
+  shun_no_longer_than_due(core, job);
+  const Time not_before = std::max(job.spec.begin, waiting.not_before);
+  waiting.reason = WaitReason::kNone;
+  waiting.detail.clear();
+  if (awaits_foreign_run(core, job)) {
+    // said already
+  } else if (job.spec.hold_admin) {
+    waiting.reason = WaitReason::kJobHeldAdmin;
+    waiting.detail = "held by an administrator or after failed launches: gcontrol release " + job.id.text();
+    if (!job.last_failure.empty()) waiting.detail += "; its last run: " + job.last_failure;
+  } else if (job.spec.hold_user) {
+    waiting.reason = WaitReason::kJobHeldUser;
+    waiting.detail = "held by its owner: gcontrol release " + job.id.text();
+  } else if (not_before > core.now) {
+    const bool back_off = waiting.not_before > job.spec.begin;
+    waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;
+    waiting.detail = fmt::format("waits until {}{}", base::format_time(not_before),
+                                 back_off ? "; its launch failed: " + job.last_failure : "");
+    core.timers.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
+  }
+  if (waiting.reason != WaitReason::kNone) waiting.claim.reset();
+  if (job.spec.is_het()) return consider_components(core, job);
+  if (waiting.reason != WaitReason::kNone) {
+    if (job.eligible)
+      core.feed.tell(sched::JobUnqueued{job.id});  // the scheduler need not hear of a job that it never had
+    return;
+  }
+  if (!job.eligible) job.eligible = core.now;
+  if (!job.spec.reservation.empty()) admit_to_reservation(core, job);
+  core.feed.tell(sched::JobQueued{pending_of(core, job)});
+  if (const auto& c = waiting.claim) core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+}
+
+}  // namespace gw::ctld

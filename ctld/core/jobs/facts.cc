@@ -1,0 +1,159 @@
+// See facts.h.
+#include "ctld/core/jobs/facts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model/find_on.h"
+#include "model/suspension.h"
+#include "sched/quota_tree.h"
+
+namespace gw::ctld {
+
+using model::Job;
+using model::JobState;
+using model::Outcome;
+using model::Piece;
+using model::Qos;
+
+namespace {
+
+/// Adds the components to what the scheduler is told of the leader.
+void add_components(const Core& core, const Job& leader, sched::PendingJob& out) {
+  for (uint32_t k = 1; k < leader.spec.het_size; ++k) {
+    const Job* one = core.jobs.find(JobId(leader.id.value + k));
+    if (one == nullptr) continue;
+    out.components.push_back({one->id, asked_now(*one), one->spec.partitions});
+  }
+}
+
+/// As the scheduler does: jobs of different users are of different classes.
+bool splits_by_user(const Core& core) {
+  return core.settings.policy.order->looks_at_users() ||
+         std::any_of(core.planning.tree.begin(), core.planning.tree.end(),
+                     [](const Qos& q) { return q.max_jobs_per_user > 0 || !q.limit_per_user.empty(); });
+}
+
+/// So that a suspended job waits to go on. The rest of its time limit is what it asks for.
+void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
+  const model::Placed& placed = *job.placed();
+  out.request.exactly = model::freed_in_suspension(placed.allocation, placed.suspension->shares_gpus).shares;
+  out.partitions = {placed.partition};
+  out.time_min = {};
+  out.deadline = {};  // what has begun is not given up for it
+  out.suspends = sched::Suspends::kNo;
+  if (out.time_limit != base::kUnlimited)
+    out.time_limit = std::max(placed.running_since() + out.time_limit - placed.suspension->since, base::seconds(1));
+}
+
+}  // namespace
+
+sched::ClassKey class_of(const Core& core, const model::Job& job) {
+  return sched::class_key(pending_of(core, job), splits_by_user(core), core.planning.planned);
+}
+
+JobId holder_on(const Job& job, NodeId node) {
+  const auto& pieces = job.placed()->pieces;
+  if (const auto it = pieces.find(node); it != pieces.end()) return it->second.id;
+  const auto& suspension = job.placed()->suspension;
+  return suspension && suspension->holder ? suspension->holder : job.id;
+}
+
+uint32_t generation_on(const Job& job, NodeId node) {
+  const auto& pieces = job.placed()->pieces;
+  const auto it = pieces.find(node);
+  return it == pieces.end() ? 0 : it->second.id.value;
+}
+
+const model::NodeShare* share_on(const Job& job, NodeId node) {
+  const auto& shares = job.placed()->allocation.shares;
+  const auto it = model::find_on(shares, node, [](const model::NodeShare& s) { return s.node; });
+  return it == shares.end() ? nullptr : &*it;
+}
+
+std::vector<Job*> siblings(Core& core, const Job& job) {
+  std::vector<Job*> out;
+  if (!job.spec.is_het()) return out;
+  for (uint32_t k = 0; k < job.spec.het_size; ++k) {
+    Job* other = core.jobs.find(JobId(job.spec.het_job.value + k));
+    if (other != nullptr && other != &job && other->spec.het_job == job.spec.het_job) out.push_back(other);
+  }
+  return out;
+}
+
+bool goes_alone(const Job& job) {
+  return job.placed()->allocation.shares.size() == 1 && !job.spec.is_het() && !job.spec.request.elastic &&
+         job.spec.kind == model::JobKind::kBatch;
+}
+
+std::set<uint32_t> with_components(Core& core, std::set<uint32_t> ids) {
+  const std::set<uint32_t> named = ids;
+  for (uint32_t id : named)
+    if (const Job* job = core.jobs.find(JobId(id)))
+      for (const Job* other : siblings(core, *job)) ids.insert(other->id.value);
+  return ids;
+}
+
+const Job& leader_of(const Core& core, const Job& job) {
+  const Job* leader = core.jobs.find(job.spec.het_job);
+  return job.spec.is_het() && leader != nullptr ? *leader : job;
+}
+
+model::Request asked_now(const Job& job) {
+  model::Request r = job.spec.request;
+  r.exclude.insert(r.exclude.end(), job.shuns.begin(), job.shuns.end());
+  return r;
+}
+
+sched::PendingJob pending_of(const Core& core, const Job& job) {
+  sched::PendingJob out;
+  out.id = job.id;
+  out.request = model::least_of(asked_now(job));
+  if (job.spec.request.elastic) out.most_tasks = model::most_tasks(job.spec.request);
+  out.grows_by_node = job.spec.request.elastic;
+  out.partitions = job.spec.partitions;
+  out.qos = job.spec.qos;
+  out.uid = job.spec.uid;
+  const auto qos = core.quotas.qos.find(job.spec.qos);
+  // Bounded, so that no sum can wrap and pass everybody.
+  constexpr int64_t kMost = int64_t{1} << 50;
+  out.priority = std::clamp(job.spec.priority, -kMost, kMost);
+  out.nice = job.spec.nice;
+  out.qos_priority = qos == core.quotas.qos.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost);
+  out.submitted = job.submitted;
+  out.eligible = job.eligible;
+  if (job.placed() != nullptr) out.saved = job.placed()->saved;
+  out.time_limit = job.spec.time_limit;
+  out.time_min = job.spec.time_min;
+  out.deadline = job.spec.deadline;
+  out.reservation = job.spec.reservation;
+  out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
+  out.preemptible = !job.spec.not_preemptible && (job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel);
+  if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;
+  if (stands_still(job))
+    ask_for_the_rest(job, out);
+  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_stand_still(job.spec))
+    out.suspends = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
+  if (job.spec.het_job == job.id) add_components(core, job, out);
+  if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
+  return out;
+}
+
+Job* current_run(Core& core, uint32_t id, uint32_t attempt) {
+  Job* job = core.jobs.find(JobId(id));
+  return job != nullptr && job->attempt == attempt && job->placed() != nullptr ? job : nullptr;
+}
+
+bool was_preempted(const Outcome& outcome) { return outcome.preempted_for != 0 || outcome.end == JobState::kPreempted; }
+
+model::Allocation held_by(const Job& job) {
+  const model::Placed& placed = *job.placed();
+  if (!placed.suspension || !placed.suspension->holder) return placed.allocation;
+  return model::kept_in_suspension(placed.allocation, placed.suspension->shares_gpus);
+}
+
+bool can_stand_still(const model::JobSpec& spec) {
+  return !spec.is_het() && !spec.request.elastic && spec.reservation.empty();
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,40 @@
+// What follows from the state about one job, without changing anything: what the scheduler is told of it, what it holds
+// under which id, which other components it has.
+#pragma once
+
+#include "ctld/core/core.h"
+
+namespace gw::ctld {
+
+/// As the latest plan named it.
+sched::ClassKey class_of(const Core& core, const model::Job& job);
+/// The id under which the job holds its share of a node.
+JobId holder_on(const model::Job& job, NodeId node);
+/// Tells a node's stays with a gang apart: it may leave and join again.
+uint32_t generation_on(const model::Job& job, NodeId node);
+/// What the job has of the node; null: nothing.
+const model::NodeShare* share_on(const model::Job& job, NodeId node);
+/// The other components that are still known.
+std::vector<model::Job*> siblings(Core& core, const model::Job& job);
+/// A gang of one node that needs to wait for nobody starts as soon as its node is ready.
+bool goes_alone(const model::Job& job);
+/// Jobs that were named, with the other components of each.
+std::set<uint32_t> with_components(Core& core, std::set<uint32_t> ids);
+/// The job that is before the scheduler for this one: itself, or the first component.
+const model::Job& leader_of(const Core& core, const model::Job& job);
+/// What it asks for, and the nodes that lately failed to launch it left out.
+model::Request asked_now(const model::Job& job);
+/// The job as the scheduler is told of it, whether it waits, runs, or waits to go on.
+sched::PendingJob pending_of(const Core& core, const model::Job& job);
+/// The job if this is its present attempt and it is placed; else null.
+model::Job* current_run(Core& core, uint32_t job, uint32_t attempt);
+/// Did the run end to make way for another job?
+bool was_preempted(const model::Outcome& outcome);
+/// What the job holds now.
+model::Allocation held_by(const model::Job& job);
+/// Those whose parts would have to stand still together cannot; nor those in a reservation, which may be over by then.
+bool can_stand_still(const model::JobSpec& spec);
+/// Its processes are frozen, and it waits to go on.
+inline bool stands_still(const model::Job& job) { return job.state == model::JobState::kSuspended; }
+
+}  // namespace gw::ctld

@@ -1,0 +1,88 @@
+// See launch_faults.h.
+#include "ctld/core/jobs/launch_faults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/shared/publish.h"
+#include "sched/place.h"
+
+namespace gw::ctld {
+
+using base::Duration;
+using model::Job;
+using model::Node;
+
+namespace {
+
+constexpr size_t kMostShunned = 3;
+constexpr Duration kShunsFor = base::minutes(10);
+bool could_run_elsewhere(const Core& core, const Job& job) {
+  const model::Request least = model::least_of(asked_now(job));
+  return std::any_of(job.spec.partitions.begin(), job.spec.partitions.end(), [&](const std::string& name) {
+    const sched::PartitionFacts* partition = core.ledger.capacity().partition(name);
+    return partition != nullptr && sched::could_ever_run(core.ledger.capacity(), *partition, least).has_value();
+  });
+}
+
+}  // namespace
+
+void blame(Core& core, Job& job, const std::set<NodeId>& nodes, const std::string& why) {
+  const bool is_suspect = job.shuns.size() >= kMostShunned;
+  if (!is_suspect) {
+    for (NodeId id : nodes) {
+      Node& node = core.nodes.at(id);
+      count_launch_fault(core, node, job.id, why);
+      if (std::count(job.shuns.begin(), job.shuns.end(), node.config.name) == 0) job.shuns.push_back(node.config.name);
+    }
+    job.shuns_until = core.now + kShunsFor;
+    if (could_run_elsewhere(core, job)) return;
+  }
+  job.shuns.clear();
+  job.shuns_until = {};
+  ++job.launch_failures;
+}
+
+void count_launch_fault(Core& core, Node& node, JobId job, const std::string& why) {
+  const size_t most = core.settings.node_launch_failures;
+  if (most == 0 || node.admin != model::NodeAdmin::kUp) return;
+  auto& faults = core.watch.launch_faults[node.id];
+  faults.insert(job);
+  if (faults.size() < most) return;
+  faults.clear();
+  node.admin = model::NodeAdmin::kDrain;
+  node.reason = fmt::format("launches of {} jobs in a row failed here, the last: {}", most, why);
+  node.reason_time = core.now;
+  node.reason_user = "gctld";
+  core.nodes.changed(node);
+  core.out.node_event(node, "drained", node.reason);
+  publish_node(core, node);
+}
+
+void launch_failed(Core& core, Job& job) {
+  if (job.launch_failures == 0) return;
+  if (job.launch_failures >= core.settings.max_launch_failures) {
+    job.spec.hold_admin = true;
+    job.launch_failures = 0;
+    core.rows.job_and_spec(job);
+    core.out.job_event(job, "held", fmt::format("{} launches failed in a row", core.settings.max_launch_failures));
+    core.out.note(fmt::format("job {} is held: {} launches failed in a row, the last: {}", job.id.value,
+                              core.settings.max_launch_failures, job.last_failure),
+                  true);
+    return;
+  }
+  const uint32_t shift = std::min(job.launch_failures - 1, 6U);
+  job.waiting()->not_before = core.now + base::seconds(5) * (int64_t{1} << shift);
+}
+
+void launch_succeeded(Core& core, Job& job) {
+  job.launch_failures = 0;
+  job.shuns.clear();
+  job.shuns_until = {};
+  for (const model::NodeShare& share : job.placed()->allocation.shares) core.watch.launch_faults.erase(share.node);
+}
+
+}  // namespace gw::ctld

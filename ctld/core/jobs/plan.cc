@@ -1,0 +1,176 @@
+// See plan.h.
+#include "ctld/core/jobs/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/hostlist.h"
+#include "ctld/core/jobs/elastic.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/orders.h"
+#include "ctld/core/jobs/preemption.h"
+#include "ctld/core/jobs/run.h"
+#include "ctld/core/jobs/suspend.h"
+#include "ctld/core/jobs/transition.h"
+#include "ctld/core/jobs/usage.h"
+#include "ctld/core/rows/contract.h"
+#include "sched/place.h"
+#include "sched/quota_tree.h"
+
+namespace gw::ctld {
+
+using base::Duration;
+using model::EndReason;
+using model::Job;
+using model::JobEvent;
+using model::JobState;
+using model::Outcome;
+using model::WaitReason;
+
+namespace {
+
+bool is_only_told(const sched::Group& group) {
+  return std::all_of(group.decisions.begin(), group.decisions.end(),
+                     [](const auto& d) { return std::holds_alternative<sched::Wait>(d); });
+}
+
+/// Drops what was said of classes that no job is in any more.
+void forget_old_waits(Core& core) {
+  std::set<sched::ClassKey> in_use;
+  for (const auto& [id, job] : core.jobs.all())
+    if (job.waiting() != nullptr || stands_still(job)) in_use.insert(class_of(core, job));
+  std::erase_if(core.planning.class_waits, [&](const auto& entry) { return !in_use.contains(entry.first); });
+}
+
+void prepare_everywhere(Core& core, const Job& job) {
+  if (job.state != JobState::kConfiguring) return;  // one that was suspended goes on
+  const wire::Prepare common = prepare_of(core, job);
+  for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(core, job, share.node, common);
+}
+
+void reject(Core& core, const sched::Reject& hopeless) {
+  Job* job = core.jobs.find(hopeless.job);
+  if (job == nullptr || job->waiting() == nullptr || !core.stored.fault.empty()) return;
+  Outcome outcome;
+  outcome.end = JobState::kDeadline;
+  outcome.reason = EndReason::kDeadlinePassed;
+  outcome.detail = hopeless.detail;
+  outcome.ended = core.now;
+  for (Job* other : siblings(core, *job))
+    if (other->waiting() != nullptr) end_pending(core, *other, JobState::kDeadline, outcome);
+  end_pending(core, *job, JobState::kDeadline, std::move(outcome));
+}
+
+bool can_commit(const Core& core, const sched::Start& start) {
+  const model::Job* job = core.jobs.find(start.job);
+  if (job != nullptr && job->placed() != nullptr) return can_go_on(core, *job, start);
+  // While the state cannot be written nothing new is begun.
+  if (job == nullptr || job->waiting() == nullptr || job->is_held() || !core.stored.fault.empty()) return false;
+  if (job->waiting()->reason != WaitReason::kNone) return false;  // put off while the plan was made
+  const model::JobSpec& spec = job->spec;
+  const auto reservation = core.reservations.all.find(spec.reservation);
+  if (reservation != core.reservations.all.end() && !reservation->second.admits(spec.user, spec.qos)) return false;
+  const sched::PendingJob pending = pending_of(core, *job);
+  return sched::check(core.ledger.capacity(), pending, start) &&
+         sched::check_reservations(core.reservations.told, pending, start, core.now);
+}
+
+bool commit_start(Core& core, const sched::Start& start) {
+  if (!can_commit(core, start)) return false;
+  Job* job = core.jobs.find(start.job);
+  if (job->placed() != nullptr) return go_on(core, *job);
+  const Duration uncut = job->spec.time_limit;
+  job->spec.time_limit = std::min(uncut, start.time_limit);
+  const sched::PendingJob queued = pending_of(core, *job);
+  const Placement placement{job->id,
+                            start.partition,
+                            start.allocation,
+                            core.now,
+                            core.now + job->spec.time_limit,
+                            std::make_shared<const sched::PendingJob>(queued)};
+  if (!core.ledger.place(placement) || !advance(core, *job, JobEvent::kPlace)) return false;
+  ++job->attempt;
+  charge(core, *job, sched::usage_rate(start.allocation));
+  model::Placed placed;
+  placed.allocation = start.allocation;
+  placed.partition = start.partition;
+  placed.placed = core.now;
+  const auto partition = core.partitions.all.find(start.partition);
+  placed.contract = contract_for(core.settings, partition == core.partitions.all.end() ? nullptr : &partition->second);
+  placed.contract.placed_in = core.stored.lineage.mark_of_next();
+  if (job->spec.time_limit != uncut) placed.uncut_limit = uncut;
+  placed.preemptible = queued.preemptible;
+  for (const model::NodeShare& share : start.allocation.shares) {
+    placed.waiting_for.insert(share.node);
+    core.placements.put(share.node, job->id);
+  }
+  job->phase = std::move(placed);
+  core.rows.run(*job);
+  if (job->placed()->uncut_limit.us != 0) core.rows.job_and_spec(*job);
+  core.out.job_event(*job, "placed",
+                     fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
+                                 base::compress_hostlist(start.allocation.node_names())));
+  core.timers.set({core.now + core.settings.start_timeout, TimerKind::kStartTimeout, job->id.value, job->attempt});
+  return true;
+}
+
+/// All of a group, or nothing of it.
+void commit_group(Core& core, const sched::Group& group) {
+  if (!can_make_room(core, group)) return;
+  for (const sched::Decision& decision : group.decisions) {
+    const auto* start = std::get_if<sched::Start>(&decision);
+    const bool makes_room = std::any_of(group.decisions.begin(), group.decisions.end(),
+                                        [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
+    if (start != nullptr && !makes_room && !can_commit(core, *start)) return;
+  }
+  std::vector<JobId> placed;
+  bool is_whole = true;
+  for (const sched::Decision& decision : group.decisions) {
+    if (const auto* start = std::get_if<sched::Start>(&decision)) {
+      if (commit_start(core, *start))
+        placed.push_back(start->job);
+      else
+        is_whole = false;
+    }
+    if (const auto* grow = std::get_if<sched::Grow>(&decision)) commit_growth(core, *grow);
+    if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(core, *victim);
+    if (const auto* claim = std::get_if<sched::Claim>(&decision)) keep_for(core, *claim);
+    if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(core, *hopeless);
+    if (const auto* wait = std::get_if<sched::Wait>(&decision))
+      core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->detail};
+  }
+  if (is_whole || placed.empty()) {
+    for (JobId id : placed) prepare_everywhere(core, core.jobs.at(id));
+    return;
+  }
+  // A component that no longer fits takes those before it back.
+  Outcome outcome;
+  outcome.end = JobState::kNodeFail;
+  outcome.reason = EndReason::kLaunchFailed;
+  outcome.detail = "a component of the job could not be placed any more";
+  outcome.requeue = true;
+  outcome.ended = core.now;
+  for (JobId id : placed) stop(core, core.jobs.at(id), outcome);
+}
+
+}  // namespace
+
+void on_plan(Core& core, const sched::Plan& plan) {
+  core.planning.found_moves = plan.would_move;
+  tell_moves(core);
+  core.planning.planned = plan.at;
+  // One made for other quotas starts nobody beyond the present ones; what it promises, and why it lets others wait, is
+  // said once, so it is kept.
+  for (const sched::Group& group : plan.groups)
+    if (plan.epoch >= core.planning.quota_epoch || is_only_told(group)) commit_group(core, group);
+  if (core.planning.class_waits.size() > 10'000 + 2 * core.jobs.live()) forget_old_waits(core);
+  if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
+    core.planning.estimates.clear();
+    for (const sched::Reserve& r : plan.reservations) core.planning.estimates[r.job] = r;
+  }
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,118 @@
+// See preemption.h.
+#include "ctld/core/jobs/preemption.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "ctld/core/jobs/elastic.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/preemption_counts.h"
+#include "ctld/core/jobs/run.h"
+#include "ctld/core/jobs/suspend.h"
+
+namespace gw::ctld {
+
+using base::Duration;
+using model::Job;
+using model::JobState;
+using model::Outcome;
+using model::WaitReason;
+
+namespace {
+
+constexpr size_t kMostTold = 100;  // sets of moves for one job
+/// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
+bool can_take_anybody(const Core& core) {
+  const bool are_all_there = std::all_of(core.nodes.all().begin(), core.nodes.all().end(),
+                                         [](const auto& node) { return node.second.connected; });
+  return are_all_there || core.now >= core.watch.boot + core.settings.node_timeout;
+}
+
+void tell_move(Core& core, const sched::WouldMove& found) {
+  const Job* job = core.jobs.find(found.job);
+  if (job == nullptr || job->waiting() == nullptr || job->is_held()) return;
+  std::vector<std::string> moves;
+  for (const sched::WouldMove::Move& move : found.moves) {
+    const Job* mover = core.jobs.find(move.job);
+    if (mover == nullptr || mover->placed() == nullptr) return;  // it ended while the plan was made
+    moves.push_back(fmt::format("job {} from {} to {}", move.job.value,
+                                base::compress_hostlist(mover->placed()->allocation.node_names()),
+                                base::compress_hostlist(move.to)));
+  }
+  const std::string text = fmt::format("would start in {} on {} if moved: {} (consolidate is dry_run)", found.partition,
+                                       base::compress_hostlist(found.nodes), base::join(moves, "; "));
+  std::set<std::string>& told = core.planning.told_moves[found.job];
+  if (told.size() >= kMostTold || !told.insert(text).second) return;
+  core.out.job_event(*job, "would move", text);
+  core.out.note(fmt::format("job {} {}", found.job.value, text));
+}
+
+}  // namespace
+
+bool can_make_room(const Core& core, const sched::Group& group) {
+  const bool takes = std::any_of(group.decisions.begin(), group.decisions.end(),
+                                 [](const auto& d) { return std::holds_alternative<sched::Preempt>(d); });
+  if (!takes) return true;
+  if (!can_take_anybody(core)) return false;
+  return std::all_of(group.decisions.begin(), group.decisions.end(), [&core](const sched::Decision& d) {
+    const auto* victim = std::get_if<sched::Preempt>(&d);
+    if (victim == nullptr) return true;
+    const model::Job* job = core.jobs.find(victim->beneficiary);
+    if (!core.stored.fault.empty() || job == nullptr) return false;
+    if (stands_still(*job)) return !job->placed()->suspension->is_held;
+    return job->waiting() != nullptr && !job->is_held() && job->waiting()->reason == WaitReason::kNone;
+  });
+}
+
+void tell_moves(Core& core) {
+  std::erase_if(core.planning.told_moves, [&core](const auto& told) {
+    const model::Job* job = core.jobs.find(told.first);
+    return job == nullptr || job->waiting() == nullptr;
+  });
+  if (core.planning.found_moves.empty() || !can_take_anybody(core) || !core.stored.fault.empty()) return;
+  for (const sched::WouldMove& moves : std::exchange(core.planning.found_moves, {})) tell_move(core, moves);
+}
+
+void keep_for(Core& core, const sched::Claim& claim) {
+  Job* job = core.jobs.find(claim.job);
+  if (job == nullptr) return;
+  const model::Claim kept{claim.partition, claim.allocation, claim.when};
+  if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
+    if (job->state != JobState::kCompleting && !stands_still(*job)) return;
+    job->placed()->moves_to = kept;
+    core.rows.job(*job);
+    core.feed.tell(sched::ClaimSet{claim});
+    return;
+  }
+  if (job->waiting() == nullptr) return;
+  job->waiting()->claim = kept;
+  core.rows.job(*job);
+  core.out.job_event(*job, "claimed",
+                     fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
+  core.feed.tell(sched::ClaimSet{claim});
+}
+
+void preempt(Core& core, const sched::Preempt& victim) {
+  Job* job = core.jobs.find(victim.job);
+  if (const auto whole = core.placements.job_of(victim.job)) job = core.jobs.find(*whole);
+  if (job == nullptr) return;
+  if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(core, victim);
+  if (victim.job == job->id && stands_still(*job)) return;  // decided before it stood still
+  if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
+  const auto rule = static_cast<uint32_t>(victim.rule);
+  const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
+  if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return;
+  Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
+  if (victim.is_move) core.feed.tell(sched::JobMoved{job->id, core.now});
+  const bool had_grace = stands_still(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
+  outcome.grace = had_grace ? Duration{} : victim.grace;
+  outcome.ended = core.now;
+  stop(core, *job, std::move(outcome));
+}
+
+}  // namespace gw::ctld

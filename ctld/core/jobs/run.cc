@@ -1,0 +1,205 @@
+// See run.h.
+#include "ctld/core/jobs/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/hostlist.h"
+#include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/launch_faults.h"
+#include "ctld/core/jobs/limits.h"
+#include "ctld/core/jobs/orders.h"
+#include "ctld/core/jobs/preemption_counts.h"
+#include "ctld/core/jobs/transition.h"
+#include "ctld/core/jobs/usage.h"
+#include "ctld/core/jobs/wait_reasons.h"
+#include "sched/quota_tree.h"
+
+namespace gw::ctld {
+
+using base::Duration;
+using model::Job;
+using model::JobEvent;
+using model::JobState;
+using model::Outcome;
+
+namespace {
+
+/// What one component came to all come to.
+void stop_siblings(Core& core, const Job& job, const Outcome& outcome) {
+  for (Job* other : siblings(core, job)) {
+    if (other->placed() == nullptr || other->state == JobState::kCompleting) continue;
+    Outcome same = outcome;
+    same.peak_mem_mb = 0;
+    if (same.detail.empty() && same.end != JobState::kCompleted)
+      same.detail = fmt::format("component {} of the job ended", job.id.value);
+    other->launch_failures = std::max(other->launch_failures, job.launch_failures);
+    stop(core, *other, std::move(same));
+  }
+}
+
+void requeue(Core& core, Job& job) {
+  const Outcome outcome = *job.placed()->outcome;
+  const bool had_started = static_cast<bool>(job.placed()->started);
+  const Duration uncut = job.placed()->uncut_limit;
+  if (!advance(core, job, JobEvent::kRequeue)) return;
+  if (uncut.us != 0) job.spec.time_limit = uncut;
+  model::Waiting waiting;
+  waiting.claim = std::move(job.placed()->moves_to);
+  job.phase = std::move(waiting);
+  job.eligible = {};
+  job.last_failure = outcome.detail;
+  if (had_started)
+    ++job.restarts;
+  else if (!was_preempted(outcome))
+    launch_failed(core, job);
+  core.out.job_event(job, "requeued", outcome.detail);
+  consider(core, job);
+  core.rows.job(job);
+  if (uncut.us != 0) core.rows.job_and_spec(job);
+}
+
+void finish(Core& core, Job& job) {
+  core.post(RunOver{job.id, job.attempt});
+  core.rows.run_over(job.id);
+  Outcome outcome = *job.placed()->outcome;
+  if (!outcome.ended) outcome.ended = core.now;
+  count_preemption(core, job, outcome);
+  if (outcome.requeue) return requeue(core, job);
+  end(core, job, std::move(outcome));
+}
+
+/// With `has_started` those alone who wait no longer than that.
+void answer_waiters(Core& core, const model::Job& job, bool has_started = false) {
+  const auto range = core.clients.waiters.equal_range(job.id);
+  for (auto it = range.first; it != range.second;) {
+    if (has_started && !it->second.until_started) {
+      ++it;
+      continue;
+    }
+    wire::ApiReply out;
+    *out.mutable_wait_job()->mutable_job() = job_to_wire(core, job);
+    out.mutable_wait_job()->set_cluster(core.settings.cluster);
+    core.out.reply(it->second.conn, it->second.request_id, std::move(out));
+    it = core.clients.waiters.erase(it);
+  }
+}
+
+}  // namespace
+
+void go_together(Core& core, Job& job) {
+  std::vector<Job*> all = siblings(core, job);
+  for (const Job* other : all) {
+    const bool is_ready =
+        other->placed() != nullptr && other->placed()->waiting_for.empty() && other->state == JobState::kConfiguring;
+    if (!is_ready && other->state != JobState::kRunning) return core.rows.job(job);
+  }
+  go(core, job);
+  for (Job* other : all)
+    if (other->state == JobState::kConfiguring) go(core, *other);
+}
+
+void go(Core& core, Job& job) {
+  if (!advance(core, job, JobEvent::kGo)) return;
+  model::Placed& placed = *job.placed();
+  placed.started = core.now;
+  const bool is_told_all = placed.waiting_for.empty();
+  placed.waiting_for.clear();
+  launch_succeeded(core, job);
+  if (is_told_all)
+    core.rows.job(job);
+  else
+    core.rows.run(job);
+  core.out.job_event(job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
+  arm_limits(core, job);
+  answer_waiters(core, job, /*has_started=*/true);
+  core.post(RunStarted{job.id});
+  // An elastic gang grows from now on: the scheduler is to look again.
+  if (job.spec.request.elastic)
+    core.feed.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(core, job))});
+  if (!goes_alone(job)) {
+    for (const model::NodeShare& share : placed.allocation.shares) send_go(core, job, share.node);
+    if (job.spec.request.elastic) tell_size(core, job);
+  }
+}
+
+void stop(Core& core, Job& job, Outcome outcome) {
+  if (stands_still(job)) {
+    core.feed.tell(sched::JobUnqueued{job.id});
+    job.placed()->moves_to.reset();  // that was for going on, without its memory
+  }
+  if (job.state == JobState::kCompleting || !advance(core, job, JobEvent::kStop)) return;
+  model::Placed& placed = *job.placed();
+  placed.waiting_for.clear();
+  // Only nodes that still hold a share are waited for: a dead one has nothing left to clean.
+  for (const model::NodeShare& share : placed.allocation.shares)
+    if (core.placements.is_on(share.node, job.id)) placed.waiting_for.insert(share.node);
+  placed.kill_sent = core.now;
+  core.post(JobStopping{job.id, outcome.detail.empty() ? std::string(model::long_name(outcome.end)) : outcome.detail});
+  placed.outcome = std::move(outcome);
+  expect_end(core, job, core.now + placed.outcome->grace.value_or(placed.contract.kill_wait), true);
+  core.rows.run(job);
+  core.out.job_event(job, "ending",
+                     fmt::format("{}{}", model::long_name(placed.outcome->end),
+                                 placed.outcome->detail.empty() ? "" : ": " + placed.outcome->detail));
+  const Outcome ending = *placed.outcome;
+  const std::set<NodeId> nodes = placed.waiting_for;
+  for (NodeId node : nodes) send_stop(core, job, node);
+  if (nodes.empty()) finish(core, job);
+  stop_siblings(core, job, ending);
+}
+
+void share_gone(Core& core, Job& job, NodeId node) {
+  core.post(NodeReleased{job.id, node});
+  if (core.placements.take(node, job.id)) {
+    const JobId holder = holder_on(job, node);
+    core.ledger.release(holder, node);
+    core.placements.drop_holder(holder);
+    discharge(core, job, node);
+  }
+  model::Placed* placed = job.placed();
+  if (placed == nullptr) return;
+  placed->unreachable.erase(node);
+  if (job.state != JobState::kCompleting || placed->waiting_for.erase(node) == 0) return;
+  if (placed->waiting_for.empty()) return finish(core, job);
+  core.rows.run_node(job, node);
+}
+
+void end(Core& core, Job& job, Outcome outcome) {
+  if (!advance(core, job, model::end_event(outcome.end))) return;
+  model::Ended ended;
+  if (const model::Placed* placed = job.placed()) {
+    ended.allocation = placed->allocation;
+    ended.partition = placed->partition;
+    ended.started = placed->started;
+    ended.stood_still = placed->stood_still;
+    if (placed->suspension && placed->suspension->since)
+      ended.stood_still = ended.stood_still + std::max(outcome.ended - placed->suspension->since, Duration{});
+  }
+  ended.ended = outcome.ended;
+  ended.outcome = std::move(outcome);
+  job.phase = std::move(ended);
+  core.clients.books.end(job.id);
+  core.timers.set(
+      {job.ended()->ended + core.settings.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});
+  core.clients.attendants.erase(job.id);
+  core.rows.job(job);
+  core.out.job_event(job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
+  core.timers.cancel_job(job.id.value);
+  core.timers.set({job.ended()->ended + core.settings.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});
+  answer_waiters(core, job);
+}
+
+void end_pending(Core& core, Job& job, JobState state, Outcome outcome) {
+  core.feed.tell(sched::JobUnqueued{job.id});
+  core.post(JobStopping{job.id, std::string(model::long_name(state))});
+  outcome.end = state;
+  outcome.ended = core.now;
+  end(core, job, std::move(outcome));
+}
+
+}  // namespace gw::ctld

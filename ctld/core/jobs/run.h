@@ -1,0 +1,24 @@
+// A run from the word to go until nothing is left of it, and the job's way back to the queue or to its end. A gang
+// starts in two phases: every node prepares, then all go. Invariants: a run that stops keeps its outcome until its last
+// node has nothing left; what a node gives back is free at once. Steps and whoever else cares hear of it by events
+// (events.h).
+#pragma once
+
+#include "ctld/core/core.h"
+
+namespace gw::ctld {
+
+/// All nodes of one component are ready; it goes with the others.
+void go_together(Core& core, model::Job& job);
+/// The run starts: its time counts from now on.
+void go(Core& core, model::Job& job);
+/// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.
+void stop(Core& core, model::Job& job, model::Outcome outcome);
+/// A node has nothing of the job left: its share is free again.
+void share_gone(Core& core, model::Job& job, NodeId node);
+/// The job is over, and never runs again.
+void end(Core& core, model::Job& job, model::Outcome outcome);
+/// A job that waits ends without having run.
+void end_pending(Core& core, model::Job& job, model::JobState state, model::Outcome outcome);
+
+}  // namespace gw::ctld

@@ -1,0 +1,16 @@
+// See transition.h.
+#include "ctld/core/jobs/transition.h"
+
+#include <fmt/format.h>
+
+namespace gw::ctld {
+
+bool advance(Core& core, model::Job& job, model::JobEvent event) {
+  if (core.jobs.advance(job, event)) return true;
+  core.out.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
+                            model::long_name(job.state)),
+                true);
+  return false;
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,58 @@
+// See usage.h.
+#include "ctld/core/jobs/usage.h"
+
+#include <utility>
+
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/shared/held.h"
+#include "model/suspension.h"
+
+namespace gw::ctld {
+
+void charge(Core& core, const model::Job& job, int64_t rate) {
+  core.usage.change_rate(core.now, job.spec.uid, job.spec.qos, rate);
+  arm_usage(core);
+}
+
+void charge_again(Core& core, const model::Job& job, const model::Allocation& held) {
+  core.usage.resume_rate(core.now, job.spec.uid, job.spec.qos, sched::usage_rate(held));
+}
+
+void discharge(Core& core, const model::Job& job, NodeId node) {
+  if (job.placed() == nullptr) return;
+  const model::NodeShare* share = share_on(job, node);
+  if (share == nullptr) return;
+  model::Allocation held{{*share}};
+  const auto& suspension = job.placed()->suspension;
+  if (suspension && suspension->holder) held = model::kept_in_suspension(held, suspension->shares_gpus);
+  charge(core, job, -sched::usage_rate(held));
+}
+
+void arm_usage(Core& core) {
+  if (core.planning.is_usage_armed || core.usage.empty()) return;
+  core.planning.is_usage_armed = true;
+  core.timers.set({sched::usage_period_start(core.now) + sched::kUsagePeriod, TimerKind::kUsage, 0, 0});
+}
+
+void usage_due(Core& core) {
+  core.planning.is_usage_armed = false;
+  core.usage.forget_small(core.now);
+  publish_usage(core);
+  arm_usage(core);
+}
+
+void publish_usage(Core& core) {
+  const Time at = sched::usage_period_start(core.now);
+  if (auto news = core.usage.news(at, core.settings.policy.order->looks_at_users(),
+                                  core.settings.policy.fairness_over_time > 0))
+    core.feed.tell(std::move(*news));
+}
+
+void restore_usage(Core& core, const store::Snapshot& snapshot) {
+  for (const store::PutUsage& row : snapshot.usage)
+    if (!core.usage.restore(row))
+      hold_aside(core, store::RowKind::kUsage, {row.kind, row.name}, row.kind + "/" + row.name,
+                 "it is no use of a user or a QOS");
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,24 @@
+// Use of the cluster by users and QOS: charged as shares of nodes are taken and released, stored with the change that
+// caused it, told to the scheduler in fixed periods. See sched/usage.h.
+#pragma once
+
+#include "ctld/core/core.h"
+
+namespace gw::ctld {
+
+/// The job's user and QOS hold so much more from now on (less, if it is negative).
+void charge(Core& core, const model::Job& job, int64_t rate);
+/// Likewise for what was held when the controller was ended, and counts since then.
+void charge_again(Core& core, const model::Job& job, const model::Allocation& held);
+/// What a node's share of a job cost is charged no longer.
+void discharge(Core& core, const model::Job& job, NodeId node);
+/// Nobody has used anything: nothing to wake up for.
+void arm_usage(Core& core);
+/// A period is over: the scheduler is told what was used.
+void usage_due(Core& core);
+/// Tells the scheduler, if what it knows is another.
+void publish_usage(Core& core);
+/// As the store has it; rows that cannot be read are held aside.
+void restore_usage(Core& core, const store::Snapshot& snapshot);
+
+}  // namespace gw::ctld

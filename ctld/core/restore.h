@@ -1,0 +1,11 @@
+// Recovery: the core as the store left it. Nodes are out of reach until they register; their jobs stay theirs. Whatever
+// the rows say the controller starts: those that cannot be read are held aside (held_aside.cc).
+#pragma once
+
+#include "ctld/core/core.h"
+
+namespace gw::ctld {
+
+base::Status restore(Core& core, const store::Snapshot& snapshot);
+
+}  // namespace gw::ctld

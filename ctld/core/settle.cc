@@ -1,0 +1,40 @@
+// See settle.h.
+#include "ctld/core/settle.h"
+
+#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/steps/begin.h"
+#include "ctld/core/steps/reports.h"
+
+namespace gw::ctld {
+
+namespace {
+
+struct Heard {
+  Core& core;
+
+  void operator()(const RunStarted& e) const {
+    model::Job* job = core.jobs.find(e.job);
+    if (job == nullptr || job->state != model::JobState::kRunning) return;
+    if (job->spec.kind != model::JobKind::kStep) return begin_waiting_steps(core, *job);
+    begin_first_step(core, *job);
+    await_step(core, *job);
+  }
+  void operator()(const RunResumed& e) const {
+    if (model::Job* job = core.jobs.find(e.job)) begin_waiting_steps(core, *job);
+  }
+  void operator()(const JobStopping& e) const { refuse_steps(core, e.job, e.why); }
+  void operator()(const NodeReleased& e) const { steps_left(core, e.job, e.node); }
+  void operator()(const RunOver& e) const { drop_steps(core, e.job, e.attempt); }
+};
+
+}  // namespace
+
+void settle(Core& core) {
+  while (!core.events.empty()) {
+    const Event event = std::move(core.events.front());
+    core.events.pop_front();
+    std::visit(Heard{core}, event);
+  }
+}
+
+}  // namespace gw::ctld

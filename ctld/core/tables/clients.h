@@ -1,0 +1,62 @@
+// Clients and what they wait for: answers, steps, lists, allocations that end with them; and what a user may ask for.
+// Invariants: who waits is forgotten when its connection closes; a user's budget counts what is kept for it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "ctld/core/effects.h"
+#include "ctld/core/tables/job_books.h"
+#include "ctld/core/tables/kept_replies.h"
+#include "ctld/core/tables/listings.h"
+#include "ctld/core/tables/request_rate.h"
+#include "ctld/core/tables/row_marks.h"
+#include "model/step.h"
+
+namespace gw::ctld {
+
+struct Waiter {
+  ConnId conn = 0;
+  uint64_t request_id = 0;
+  bool until_started = false;
+};
+
+/// A step that other steps leave no room for yet.
+struct StepWait {
+  ConnId conn = 0;
+  uint64_t request_id = 0;  ///< 0: who asks for it does not wait for an answer yet.
+  model::StepRequest request;
+  std::string client_key;
+};
+
+/// A request for what steps use, until their nodes have said it.
+struct UseAsked {
+  ConnId conn{};
+  uint64_t request_id = 0;
+  base::Time until;
+  std::set<std::pair<uint32_t, base::NodeId>> open;  ///< Number of the step + 1, or 0; node.
+  wire::StepUsageReply reply;
+};
+
+struct Clients {
+  explicit Clients(KeptReplies::Limits limits) : kept_replies(limits) {}
+
+  KeptReplies kept_replies;
+  RequestRate request_rate;
+  JobBooks books;
+  Listings listings;
+  std::multimap<base::JobId, Waiter> waiters;
+  std::multimap<StepKey, Waiter> step_waiters;
+  std::map<base::JobId, std::deque<StepWait>> waiting_steps;  ///< No empty line.
+  std::map<uint64_t, UseAsked> use_asked;
+  uint64_t last_use = 0;
+  std::map<base::JobId, ConnId> attendants;  ///< Connections whose end ends the job.
+};
+
+}  // namespace gw::ctld

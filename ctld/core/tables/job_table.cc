@@ -1,0 +1,141 @@
+// See job_table.h.
+#include "ctld/core/tables/job_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sched/queue.h"
+
+namespace gw::ctld {
+
+using base::JobId;
+using model::Job;
+
+JobTable::JobTable() : next_holder_(sched::kFirstPiece) {}
+
+const Job* JobTable::find(JobId id) const {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+Job* JobTable::find(JobId id) {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+Job& JobTable::enter(base::Time now, model::JobSpec spec) {
+  const JobId id = next_;
+  skip_to(JobId(id.value + 1));
+  Job job;
+  job.id = id;
+  job.spec = std::move(spec);
+  job.submitted = now;
+  job.phase = model::Waiting{};
+  return restore(std::move(job));
+}
+
+Job& JobTable::restore(Job job) {
+  share_limits(job.spec);
+  ++count(job.state);
+  if (!model::is_end(job.state)) {
+    ++live_;
+    count_submitted(job, 1);
+  }
+  const JobId id = job.id;
+  return jobs_[id] = std::move(job);
+}
+
+void JobTable::erase(JobId id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return;
+  --count(it->second.state);
+  jobs_.erase(it);
+}
+
+bool JobTable::advance(Job& job, model::JobEvent event) {
+  const auto to = model::next_state(job.state, event);
+  if (!to) return count_misfit(), false;
+  --count(job.state);
+  job.state = *to;
+  ++count(job.state);
+  if (!model::is_end(job.state)) return true;
+  --live_;
+  count_submitted(job, -1);
+  return true;
+}
+
+void JobTable::change_spec(Job& job, model::JobSpec spec) {
+  count_submitted(job, -1);
+  job.spec = std::move(spec);
+  count_submitted(job, 1);
+}
+
+/// An account that only repeats the QOS goes with it.
+void JobTable::change_qos(Job& job, const std::string& qos) {
+  count_submitted(job, -1);
+  if (job.spec.account == job.spec.qos) job.spec.account = qos;
+  job.spec.qos = qos;
+  count_submitted(job, 1);
+}
+
+size_t JobTable::submitted_to(const std::string& qos) const {
+  const auto of_users = submitted_.find(qos);
+  if (of_users == submitted_.end()) return 0;
+  size_t sum = 0;
+  for (const auto& [uid, jobs] : of_users->second) sum += jobs;
+  return sum;
+}
+
+size_t JobTable::submitted_to(const std::string& qos, uint32_t uid) const {
+  const auto of_users = submitted_.find(qos);
+  if (of_users == submitted_.end()) return 0;
+  const auto mine = of_users->second.find(uid);
+  return mine == of_users->second.end() ? 0 : mine->second;
+}
+
+bool JobTable::has_numbers_for(size_t more) const { return next_.value + more <= sched::kFirstPiece; }
+
+void JobTable::skip_to(JobId next) {
+  next_ = next;
+  is_next_new_ = true;
+}
+
+JobId JobTable::take_holder() {
+  const JobId id = next_holder_;
+  skip_holders_to(JobId(id.value + 1));
+  return id;
+}
+
+void JobTable::skip_holders_to(JobId next) {
+  next_holder_ = next;
+  is_next_holder_new_ = true;
+}
+
+store::Batch JobTable::take_rows() {
+  store::Batch rows;
+  if (std::exchange(is_next_new_, false)) rows.push_back(store::PutMeta{"next_job", next_.text()});
+  if (std::exchange(is_next_holder_new_, false)) rows.push_back(store::PutMeta{"next_piece", next_holder_.text()});
+  return rows;
+}
+
+void JobTable::count_submitted(const Job& job, int change) {
+  auto& of_users = submitted_[job.spec.qos];
+  uint32_t& jobs = of_users[job.spec.uid];
+  jobs += static_cast<uint32_t>(change);
+  if (jobs != 0) return;
+  of_users.erase(job.spec.uid);
+  if (of_users.empty()) submitted_.erase(job.spec.qos);
+}
+
+void JobTable::share_limits(model::JobSpec& spec) {
+  constexpr size_t kMaxSets = 64;
+  const auto same = std::find(limit_sets_.begin(), limit_sets_.end(), spec.launch.limits);
+  if (same != limit_sets_.end()) {
+    spec.launch.limits = *same;
+    return;
+  }
+  if (limit_sets_.size() == kMaxSets) limit_sets_.erase(limit_sets_.begin());
+  limit_sets_.push_back(spec.launch.limits);
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,118 @@
+// See node_table.h.
+#include "ctld/core/tables/node_table.h"
+
+#include <functional>
+#include <utility>
+
+#include "wire/convert.h"
+
+namespace gw::ctld {
+
+using base::NodeId;
+using model::Node;
+
+namespace {
+
+size_t hash_of_state(const Node& node) { return std::hash<std::string>{}(NodeTable::state_of(node)); }
+
+}  // namespace
+
+std::string NodeTable::state_of(const Node& node) {
+  Node stored = node;
+  stored.last_seen = {};
+  stored.since = {};
+  stored.connected = false;
+  stored.peer_address.clear();
+  return wire::to_wire(stored).SerializeAsString();
+}
+
+const Node* NodeTable::find(const std::string& name) const {
+  const auto it = ids_.find(name);
+  return it == ids_.end() ? nullptr : &nodes_.at(it->second);
+}
+
+Node* NodeTable::find(const std::string& name) {
+  const auto it = ids_.find(name);
+  return it == ids_.end() ? nullptr : &nodes_.at(it->second);
+}
+
+Node* NodeTable::find(NodeId id) {
+  const auto it = nodes_.find(id);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+NodeId NodeTable::id_of(std::string_view name) const {
+  const auto it = ids_.find(std::string(name));
+  return it == ids_.end() ? NodeId() : it->second;
+}
+
+std::string NodeTable::name_of(NodeId id) const {
+  const auto it = nodes_.find(id);
+  return it == nodes_.end() ? std::string() : it->second.config.name;
+}
+
+std::vector<std::string> NodeTable::names() const {
+  std::vector<std::string> out;
+  for (const auto& [id, node] : nodes_) out.push_back(node.config.name);
+  return out;
+}
+
+Node& NodeTable::add(const std::string& name) {
+  const NodeId id(++last_);
+  ids_[name] = id;
+  Node& node = nodes_[id];
+  node.id = id;
+  node.config.name = name;
+  return node;
+}
+
+void NodeTable::erase(NodeId id) {
+  if (const auto link = link_of(id)) disconnect(*link);
+  ids_.erase(name_of(id));
+  stored_.erase(id);
+  changed_.erase(id);
+  nodes_.erase(id);
+}
+
+std::optional<NodeId> NodeTable::node_of(LinkId link) const {
+  const auto it = node_of_.find(link);
+  return it == node_of_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<LinkId> NodeTable::link_of(NodeId node) const {
+  const auto it = link_of_.find(node);
+  return it == link_of_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void NodeTable::connect(NodeId node, LinkId link) {
+  node_of_[link] = node;
+  link_of_[node] = link;
+}
+
+void NodeTable::disconnect(LinkId link) {
+  const auto it = node_of_.find(link);
+  if (it == node_of_.end()) return;
+  link_of_.erase(it->second);
+  node_of_.erase(it);
+}
+
+void NodeTable::is_stored(const Node& node) { stored_[node.id] = hash_of_state(node); }
+
+store::Batch NodeTable::take_rows() {
+  store::Batch rows;
+  for (const NodeId id : std::exchange(changed_, {})) {
+    const Node& node = nodes_.at(id);
+    const size_t state = hash_of_state(node);
+    const auto [stored, is_new] = stored_.try_emplace(id, state);
+    if (!is_new && std::exchange(stored->second, state) == state) continue;
+    rows.push_back(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
+  }
+  return rows;
+}
+
+uint64_t missing_gpus(const model::Node& node) {
+  if (!node.topology || node.topology->gpus.size() >= node.config.expected_gpus) return 0;
+  return node.config.expected_gpus - node.topology->gpus.size();
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,51 @@
+// What a transaction of the core leaves behind: rows to write, messages to send, lines for the log.
+// Invariant: what stands in it is carried out in its order, messages only once the rows are durable (effects.h says
+// which may overtake them).
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "ctld/core/effects.h"
+#include "model/cluster.h"
+#include "model/job.h"
+
+namespace gw::ctld {
+
+class Outbox {
+ public:
+  /// A transaction begins, at this time.
+  void begin(base::Time now) { now_ = now; }
+
+  void write(store::Op row) { writes_.push_back(std::move(row)); }
+  void send(Outgoing message) { out_.push_back(std::move(message)); }
+
+  void reply(ConnId conn, uint64_t request_id, wire::ApiReply message);
+  void refuse(ConnId conn, uint64_t request_id, const base::Error& error);
+  /// Before what is being written: for what shows nothing of the state.
+  void refuse_at_once(ConnId conn, uint64_t request_id, const base::Error& error);
+
+  /// A line for the log.
+  void note(std::string text, bool is_warning = false) { out_.push_back(Note{is_warning, std::move(text)}); }
+  /// Something happened to a job, a node, or to what is nobody's (a partition, a reservation, the quotas): a row of the
+  /// history and a line for the log. `uid`: who did it; 0 for the controller itself.
+  void job_event(const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid = 0);
+  void node_event(const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid = 0);
+  void event(const std::string& kind, const std::string& text, uint32_t uid);
+
+  bool has_writes() const { return !writes_.empty(); }
+  /// What is still to be sent; to be marked before it goes.
+  std::vector<Outgoing>& messages() { return out_; }
+  /// All of it; the deltas are the feed's.
+  Effects take(std::vector<sched::Delta> deltas) {
+    return {std::exchange(writes_, {}), std::exchange(out_, {}), std::move(deltas)};
+  }
+
+ private:
+  base::Time now_;
+  store::Batch writes_;
+  std::vector<Outgoing> out_;
+};
+
+}  // namespace gw::ctld

@@ -1,0 +1,44 @@
+// What the controller keeps of the scheduler's plans, and has told the scheduler beside jobs, nodes and pools.
+// Invariant: none of it decides what is held; a plan is checked against the ledger when it is carried out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/job.h"
+#include "model/qos.h"
+#include "sched/fragmentation.h"
+#include "sched/plan.h"
+
+namespace gw::ctld {
+
+struct WaitInfo {
+  model::WaitReason reason = model::WaitReason::kNone;
+  std::string detail;
+};
+
+/// Of the jobs of one QOS, kept over restarts.
+struct PreemptionFigures {
+  uint64_t count = 0;        ///< Runs that made way for others.
+  uint64_t lost_gpu_ms = 0;  ///< Milliseconds of whole GPUs whose work was lost by that.
+};
+
+struct Planning {
+  std::vector<model::Qos> tree;  ///< Of quotas, as the scheduler was told.
+  uint64_t quota_epoch = 0;      ///< When that, or the QOS of a job, changed last.
+  std::map<sched::ClassKey, WaitInfo> class_waits;
+  base::Time planned;                               ///< When the latest plan was made, by which classes are named.
+  std::map<base::JobId, sched::Reserve> estimates;  ///< Of the last plan.
+  std::vector<sched::WouldMove> found_moves;        ///< By the dry runs of the last plan.
+  std::map<base::JobId, std::set<std::string>> told_moves;   ///< Of jobs that wait: what dry runs found.
+  std::vector<sched::PartitionFragmentation> fragmentation;  ///< At the last pass.
+  std::map<std::string, PreemptionFigures> preemptions;      ///< By QOS.
+  bool is_usage_armed = false;                               ///< A timer is set to tell of use.
+};
+
+}  // namespace gw::ctld
