@@ -25,6 +25,7 @@ struct Use {
 };
 
 using Over = std::map<std::string, std::string>;  // QOS -> how far it is above
+
 /// Guarantees, and limits, that are exceeded.
 Over exceeded(const Use& use) {
   Over out;

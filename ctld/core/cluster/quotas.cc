@@ -28,6 +28,7 @@ using model::Qos;
 namespace {
 
 constexpr char kSeeded[] = "quotas_seeded";
+
 /// The tree of the configuration. A default QOS that it does not list is none: its jobs run at the root.
 QuotaBook seed_of(const Settings& settings) {
   QuotaBook book;

@@ -29,6 +29,7 @@ using model::Reservation;
 namespace {
 
 constexpr size_t kMostReservations = 1'000;
+
 /// A sign of '+' adds the names at the end, '-' takes them away, any other puts them in place of what is there.
 void change_names(std::vector<std::string>& list, const std::vector<std::string>& names, char sign) {
   const std::unordered_set<std::string_view> said(names.begin(), names.end());

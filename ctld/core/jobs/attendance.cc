@@ -22,8 +22,10 @@ namespace {
 /// What a connection that broke has to come back, and what a client has after a restart of the controller.
 constexpr base::Duration kAbsence = base::seconds(15);
 constexpr base::Duration kAbsenceAtRestart = base::seconds(120);
+
 /// What a job that is one step has to get it.
 constexpr base::Duration kStepDue = base::seconds(60);
+
 Outcome ended_by_client(Time now, int code, int signo) {
   Outcome outcome;
   outcome.exit = {code & 0xff, signo};

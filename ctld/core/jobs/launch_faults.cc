@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kMostShunned = 3;
 constexpr Duration kShunsFor = base::minutes(10);
+
 bool could_run_elsewhere(const Core& core, const Job& job) {
   const model::Request least = model::least_of(asked_now(job));
   return std::any_of(job.spec.partitions.begin(), job.spec.partitions.end(), [&](const std::string& name) {

@@ -26,6 +26,7 @@ using model::WaitReason;
 namespace {
 
 constexpr size_t kMostTold = 100;  // sets of moves for one job
+
 /// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
 bool can_take_anybody(const Core& core) {
   const bool are_all_there = std::all_of(core.nodes.all().begin(), core.nodes.all().end(),

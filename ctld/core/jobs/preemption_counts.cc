@@ -19,6 +19,7 @@ using model::Outcome;
 namespace {
 
 constexpr std::string_view kMetaPrefix = "preempted:";  // and the QOS: count, milliseconds lost
+
 /// Milliseconds of whole GPUs that the run has worked since it began or was saved last.
 uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
   const Time since = std::max(placed.running_since(), placed.saved);

@@ -17,6 +17,7 @@ using store::RowKind;
 namespace {
 
 constexpr size_t kNameBytes = 200, kReasonBytes = 500;
+
 void report_held(Core& core, const store::HeldRow& row) {
   const bool is_node = row.kind == store::word_of(RowKind::kNode);
   core.out.write(

@@ -18,6 +18,7 @@ using model::Step;
 namespace {
 
 constexpr uint32_t kMostSteps = 4'000'000'000;
+
 /// Not what is still to join an elastic gang, or about to leave it.
 model::Allocation usable_by_steps(const Job& job) {
   model::Allocation usable = job.placed()->allocation;

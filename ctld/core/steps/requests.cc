@@ -31,6 +31,7 @@ constexpr size_t kMostAtOnce = 1000;      // of one job
 constexpr size_t kMostWaiting = 1000;     // likewise
 constexpr int64_t kMostOfOneJob = 100;    // waiting, of one connection
 constexpr size_t kMaxRequest = 64 << 10;  // bytes
+
 base::Error no_such_step(const Job& job, uint32_t number) {
   return {base::ErrorCode::kNotFound,
           fmt::format("invalid step id specified: job {} has no step {}", job.id.value, number),

@@ -20,6 +20,7 @@ namespace {
 constexpr base::Duration kUseLimit = base::seconds(3);
 constexpr size_t kMostAsked = 1000;
 constexpr int64_t kMostOfOne = 16;  // of one connection
+
 void ask_node(Core& core, uint64_t id, UseAsked& wait, const model::NodeShare& share, const Job& job, uint32_t step) {
   wait.open.insert({step, share.node});
   if (!core.nodes.has_link(share.node)) return;  // it will be named

@@ -14,6 +14,7 @@ namespace {
 constexpr char kRootRow[] = "state_root";
 constexpr char kStartsRow[] = "state_starts";  // "NAME FIRST_COMMIT", one a line
 constexpr char kCommitRow[] = "commit";
+
 /// More commits than were ever made since the last start; and so many that some are left to be made.
 constexpr uint64_t kLeap = uint64_t{1} << 40;
 constexpr int64_t kMostCommits = INT64_MAX >> 1;
