@@ -1,5 +1,6 @@
 // Leases: a run that has one ends by itself when the controller was not heard for as long.
-// Invariant: shepherds that hold leases are told, at least twice in a lease of usual length, from when it counts.
+// Invariant: a shepherd counts the lease by itself as well, and is told from when, each time that this is later, but
+// not more often than twice in a heartbeat.
 #pragma once
 
 #include "base/boot_time.h"
@@ -11,6 +12,7 @@ namespace gw::noded {
 void hear_contact(Core& core, const wire::ControllerToNode& message);
 /// Ends the run if its lease is over.
 void check_lease(Core& core, Run& run);
+/// When there is one to be ended, by the clock of leases.
 base::BootTime next_lease_end(const Core& core);
 /// Says in the exit that it was the lease, where a shepherd of an earlier version does not know for what it was told to
 /// kill.

@@ -15,7 +15,7 @@ void send(Core& core, wire::NodeToController message);
 /// The first time that the link is dialed, once nothing of an earlier boot is left.
 void connect_once_clean(Core& core);
 void on_link_down(Core& core, const std::string& why);
-/// Gives the link up, for `at_least` so long.
+/// Gives the link up, and dials again after `at_least`.
 void hang_up(Core& core, const std::string& why, base::Duration at_least = {});
 /// What is due on it.
 void tend_link(Core& core);

@@ -37,7 +37,7 @@ struct StepAccess {
 struct StopOrder {
   bool is_asked = false;
   bool kill_now = false;
-  int64_t grace_us = 0;
+  int64_t grace_us = 0;            ///< Until it is asked: that of the record.
   std::optional<wire::Stop> word;  ///< The controller's, where it says more than when.
 };
 

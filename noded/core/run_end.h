@@ -1,8 +1,8 @@
 // How a run ends: it is told to stop, its containment is released, and when every process is gone the controller is
 // told; then the next run of the job may begin.
 // Invariants: a step ends with its job at the latest, and a job's own run is over only after its last step; a run
-// leaves the table only through forget(), and its record goes with it. Any of these may remove other runs of the same
-// job, and forget() the run itself: look it up again.
+// leaves the table only through forget(), and its record goes with it. After each of these calls the run may be gone,
+// and so may others of its job: they are to be looked up again.
 #pragma once
 
 #include <cstdint>
