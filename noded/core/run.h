@@ -1,4 +1,4 @@
-// One run on this node as the agent sees it: plain data, changed by NodeAgent alone.
+// One run on this node as the agent sees it: plain data, changed by the machines of the agent alone (core.h).
 // Invariants: `prepare` and `start` are held until the launch only; a run in kClean has no process left on this node;
 // Done is reported from kClean alone; the run of a job gets there after those of its steps.
 #pragma once
@@ -28,37 +28,59 @@ enum class Stage : uint8_t {
   kClean,      ///< Every process is gone; waits for the controller's acknowledgement.
 };
 
+/// How the shepherd of a step is reached, once it listens.
+struct StepAccess {
+  std::string address, key;
+};
+
+/// The order to end a run: by the controller, by the lease, or by ourselves.
+struct StopOrder {
+  bool is_asked = false;
+  bool kill_now = false;
+  int64_t grace_us = 0;            ///< Until it is asked: that of the record.
+  std::optional<wire::Stop> word;  ///< The controller's, where it says more than when.
+};
+
+/// Suspensions of a job are numbered by rounds. A run has one of its own, the job's run also that of the job.
+struct Suspension {
+  std::optional<wire::Suspend> order;  ///< It is to stand still.
+  uint32_t resume_round = 0;           ///< Else: it goes on after this round; 0: it never stood still.
+  uint32_t answered_round = 0;         ///< The one that its own shepherd has answered last,
+  std::string problem;                 ///< and what was in its way.
+  bool is_told = false;                ///< Of a job: the controller was told what became of it.
+
+  /// A later round was ordered.
+  bool is_after(uint32_t round) const { return order && round < order->round(); }
+};
+
+/// What the controller was told of the end of a run.
+struct EndReports {
+  bool is_exit_acked = false;
+  uint64_t exit_link = 0;  ///< Number of the link that BatchExited was sent over last.
+  base::Time at;           ///< When BatchExited or Done was sent last.
+};
+
 struct Run {
   RunKey key;
   Stage stage = Stage::kQueued;
   wire::RunRecord record;
   std::shared_ptr<const wire::Prepare> prepare;
   std::shared_ptr<const wire::StartStep> start;  ///< Of a step.
-  std::string address, access_key;               ///< Of the shepherd of a step, once it listens.
+  StepAccess access;                             ///< Of a step.
 
-  bool is_connected = false;  ///< The shepherd listens.
-  bool was_prepared = false;  ///< The controller counts on it: failures are told by BatchExited.
-  bool go_asked = false;      ///< Go came after Prepare; the shepherd waits for it.
-  bool stop_asked = false;    ///< By the controller, by the lease, or by ourselves.
-  bool kill_now = false;
-  int64_t grace_us = 0;
-  std::optional<wire::Stop> order;       ///< The controller's word for it, where it says more than when.
-  std::optional<wire::Suspend> suspend;  ///< It is to stand still.
-  uint32_t resume_round = 0;             ///< Else: it goes on after this suspension; 0: it never stood still.
-  uint32_t stood_round = 0;              ///< The suspension that its own shepherd has answered last,
-  std::string stood_problem;             ///< and what was in its way.
-  bool told_standing = false;            ///< Of a job: the controller was told what became of its suspension.
-  bool must_release = false;             ///< kAwaiting: then the containment ends what is left.
-  std::optional<wire::Resize> hosts;     ///< Of an elastic gang: the nodes that it starts with.
-  bool is_stale = false;                 ///< Of an earlier boot: cleaned up without a report.
+  bool is_connected = false;          ///< The shepherd listens.
+  bool was_prepared = false;          ///< The controller counts on it: failures are told by BatchExited.
+  bool go_asked = false;              ///< Go came after Prepare; the shepherd waits for it.
+  bool must_release = false;          ///< kAwaiting: then the containment ends what is left.
+  bool is_stale = false;              ///< Of an earlier boot: cleaned up without a report.
+  std::optional<wire::Resize> hosts;  ///< Of an elastic gang: the nodes that it starts with.
+  StopOrder stop;
+  Suspension suspension;
 
-  std::optional<wire::StepExit> exit;
-  bool exit_acked = false;
-  uint64_t exit_link = 0;  ///< Number of the link that BatchExited was sent over last.
-  wire::Done done;         ///< Filled in step by step; sent from kClean.
   int64_t started_at_us = 0;
-
-  base::Time reported;                        ///< When BatchExited or Done was sent last.
+  std::optional<wire::StepExit> exit;
+  wire::Done done;  ///< Filled in step by step; sent from kClean.
+  EndReports reports;
   base::Time deadline = base::Time::never();  ///< Of kAdopting and kQueued.
 
   /// Something of it may still live on this node.
@@ -70,7 +92,15 @@ struct Run {
   /// A shepherd runs something here: the script, or the tasks of a step. Else only the share is held.
   bool has_shepherd() const { return record.has_script(); }
   /// The script never ran and the controller was never told that it could: told by PrepareFailed.
-  bool fails_prepare() const { return exit && exit->never_started() && !was_prepared && !stop_asked; }
+  bool fails_prepare() const { return exit && exit->never_started() && !was_prepared && !stop.is_asked; }
+};
+
+/// A run found on disk at the start.
+struct RecoveredRun {
+  wire::RunRecord record;
+  bool shepherd_answers = false;  ///< on_shepherd_connected follows, or on_shepherd_gone.
+  bool has_step_dir = false;
+  std::optional<wire::StepExit> exit;  ///< The exit record, if the step has one.
 };
 
 }  // namespace gw::noded

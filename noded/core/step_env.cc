@@ -5,7 +5,7 @@
 #include "noded/core/command_path.h"
 #include "noded/core/env_map.h"
 #include "noded/core/job_env.h"
-#include "noded/core/step_spec.h"
+#include "noded/core/node_allocation.h"
 
 namespace gw::noded {
 

@@ -5,7 +5,7 @@
 
 #include "bind/claims.h"
 #include "bind/places.h"
-#include "noded/core/step_spec.h"
+#include "noded/core/node_allocation.h"
 
 namespace gw::noded {
 namespace {
@@ -18,7 +18,7 @@ std::vector<std::string> cpus_of(const bind::Binding& binding) {
 
 /// Can be told, and may be elsewhere than before. The claim may be of a time when the machine had more cores.
 bool moves(const NodeFacts& node, const Run& run) {
-  const bool is_there = run.is_live() && !run.is_winding_up() && run.is_connected && !run.stop_asked;
+  const bool is_there = run.is_live() && !run.is_winding_up() && run.is_connected && !run.stop.is_asked;
   if (!is_there || !run.record.has_claim() || run.record.claim().request().cpus_per_task() > 0) return false;
   return static_cast<bool>(check_share(node, run.record.claim().share()));
 }

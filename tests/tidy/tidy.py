@@ -78,7 +78,7 @@ LONG_FILE = 400
 MAX_LONG_SHARE = 0.10
 MAX_BYTES = 1 << 20
 # Of the daemons' cores, which are small machines over tables: methods and members of a class, sources of a folder.
-CORES = ('ctld/core',)
+CORES = ('ctld/core', 'noded/core')
 MAX_METHODS = 40
 MAX_MEMBERS = 20
 MAX_FOLDER = 25

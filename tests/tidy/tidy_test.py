@@ -81,7 +81,7 @@ BAD = [
     ('include', 'ctld/core/corner/b.cc', '#include "ctld/core/tables/ledger.h"\n', 'no place in the order'),
     ('class', 'ctld/core/b.h', '#pragma once\nclass B {\n' + '  void f(int a, std::map<int, int> b = {});\n' * 41 + '};\n',
      'B has 41 methods and 0 members'),
-    ('class', 'ctld/core/c.h', '#pragma once\nstruct B {\n  void f() { g(); }\n  std::map<int, int> a;\n' +
+    ('class', 'noded/core/b.h', '#pragma once\nstruct B {\n  void f() { g(); }\n  std::map<int, int> a;\n' +
      '  int b = 0, c{1};\n' * 10 + '};\n', 'B has 1 methods and 21 members'),
     ('stray', 'docs/b.txt', 'x' * (1 << 20) + 'x\n', 'bytes, more than'),
     ('stray', 'docs/b.bin', 'a\0b', 'binary'),

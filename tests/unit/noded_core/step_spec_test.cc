@@ -13,6 +13,7 @@
 #include "model/job.h"
 #include "model/request.h"
 #include "noded/core/job_env.h"
+#include "noded/core/node_allocation.h"
 #include "tests/unit/noded_core/agent_script.h"
 
 namespace gw::noded::testing {

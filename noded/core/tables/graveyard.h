@@ -1,5 +1,5 @@
 // The ends of runs that are gone and forgotten, for messages that come late or twice.
-// Invariant: never more than kMost graves; the oldest go first.
+// Invariants: never more than kMost graves of jobs and of steps each; the oldest go first; the later of two ends stays.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "noded/core/facts.h"
 #include "wire/node.pb.h"
 
 namespace gw::noded {
@@ -52,6 +53,33 @@ class Graveyard {
  private:
   std::map<Key, Tombstone> graves_;
   std::deque<Key> order_;
+};
+
+/// Of jobs, which have one run here at a time, and of steps.
+class Graves {
+ public:
+  void bury(RunKey key, uint32_t generation, std::optional<wire::PrepareFailed> failure, std::string root = {}) {
+    Tombstone stone{key.attempt, generation, std::move(failure), std::move(root)};
+    if (key.is_step()) return steps_.bury(key, std::move(stone));
+    jobs_.bury(key.job, std::move(stone));
+  }
+
+  /// `root`: the state that the controller works from. A grave of another one says nothing of a run that has its
+  /// number.
+  const Tombstone* find(RunKey key, const std::string& root) const {
+    const Tombstone* grave = key.is_step() ? steps_.find(key) : jobs_.find(key.job);
+    const bool is_other = grave != nullptr && !grave->root.empty() && grave->root != root;
+    return is_other ? nullptr : grave;
+  }
+
+  void clear() {
+    jobs_.clear();
+    steps_.clear();
+  }
+
+ private:
+  Graveyard<uint32_t> jobs_;
+  Graveyard<RunKey> steps_;
 };
 
 }  // namespace gw::noded
