@@ -43,6 +43,8 @@ base::Result<std::map<std::string, std::string>> parse_settings(Args words);
 /// The request that `update` words mean: a job's, a node's or a partition's. Errors: unknown keys (did you mean), bad
 /// values, nothing to change.
 base::Result<wire::ApiRequest> update_request(Args words, base::Time now);
+/// The keys of `update JobId=`, for help.
+std::string job_update_keys();
 /// A change of a reservation, from KEY=VALUE words in lower-case keys.
 base::Result<wire::ApiRequest> reservation_update(const std::string& name,
                                                   const std::map<std::string, std::string>& settings, base::Time now);
