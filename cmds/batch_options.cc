@@ -12,7 +12,6 @@
 #include "cmds/batch_locality.h"
 #include "cmds/batch_values.h"
 #include "cmds/commands.h"
-#include "wire/job_attributes.h"
 
 namespace gw::cmds {
 namespace {
@@ -194,23 +193,10 @@ Status read_by_row(const JobAttribute& a, BatchOptions& o, Text value) {
   GW_CHECK(!"times are read by hand: what zero and UNLIMITED mean differs");
 }
 
-Option option_of(const JobAttribute& a, BatchOptions& o) {
-  const Arg arg = a.value_is_optional ? Arg::kOptional : a.value.empty() ? Arg::kNone : Arg::kRequired;
-  const auto flags = static_cast<uint8_t>(a.is_raw ? kDirective | kRaw : kDirective);
-  Option option = {wire::option_name(a), wire::option_letter(a), arg, a.value, a.help, a.variable, flags, {}};
-  if (const Reader* reader = reader_by_hand(a)) {
-    option.handler = [reader, &a, &o](Text v) { return reader->read(o, a.option, v); };
-  } else {
-    GW_CHECK(a.kept.set != nullptr);
-    option.handler = [&a, &o](Text v) { return read_by_row(a, o, v); };
-  }
-  return option;
-}
-
 /// The rows of these commands, in order.
 void add_attributes(std::vector<Option>& t, BatchOptions& o, wire::Commands commands) {
   for (const JobAttribute& a : wire::kJobAttributes)
-    if (a.commands == commands) t.push_back(option_of(a, o));
+    if (a.commands == commands) t.push_back(attribute_option(a, o));
 }
 
 /// Attributes that this version does not have.
@@ -317,6 +303,19 @@ std::string node_and_task_note(const model::Request& r) {
 }
 
 }  // namespace
+
+Option attribute_option(const JobAttribute& a, BatchOptions& o) {
+  const Arg arg = a.value_is_optional ? Arg::kOptional : a.value.empty() ? Arg::kNone : Arg::kRequired;
+  const auto flags = static_cast<uint8_t>(a.is_raw ? kDirective | kRaw : kDirective);
+  Option option = {wire::option_name(a), wire::option_letter(a), arg, a.value, a.help, a.variable, flags, {}};
+  if (const Reader* reader = reader_by_hand(a)) {
+    option.handler = [reader, &a, &o](Text v) { return reader->read(o, a.option, v); };
+  } else {
+    GW_CHECK(a.kept.set != nullptr);
+    option.handler = [&a, &o](Text v) { return read_by_row(a, o, v); };
+  }
+  return option;
+}
 
 void add_allocation_options(std::vector<Option>& t, BatchOptions& o, base::Time now) {
   o.now = now;

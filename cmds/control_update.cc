@@ -13,7 +13,6 @@
 #include "cmds/control_keys.h"
 #include "cmds/faults.h"
 #include "model/request.h"
-#include "wire/job_attributes.h"
 
 namespace gw::cmds {
 namespace {
@@ -132,30 +131,6 @@ constexpr UpdateReader kUpdateReaders[] = {
        return {};
      }},
 };
-
-Status update_by_row(const JobAttribute& a, U& update, const std::string& value) {
-  const wire::SaidField& said = a.update.said;
-  const std::string key(a.update.key);
-  switch (a.kept.form) {
-    case wire::Form::kText:
-      said.set(update, value);
-      return {};
-    case wire::Form::kFlag: {
-      GW_TRY(yes, yes_or_no(key, value));
-      said.set(update, yes);
-      return {};
-    }
-    case wire::Form::kNumber: {
-      GW_TRY(number, base::parse_int(value, a.least, static_cast<int64_t>(a.most), key));
-      said.set(update, number);
-      return {};
-    }
-    case wire::Form::kLength:
-    case wire::Form::kMoment:
-      break;
-  }
-  GW_CHECK(!"times are read by hand: what zero and UNLIMITED mean differs");
-}
 
 std::vector<Key<U>> job_keys(base::Time now) {
   std::vector<Key<U>> keys;
@@ -276,6 +251,30 @@ base::Result<int64_t> duration_us(const std::string& key, const std::string& val
   if (!d) return base::fail(d.error().code, key + ": " + d.error().what, d.error().hint);
   if (*d != base::kUnlimited && d->us <= 0) return invalid(key + ": a time limit must be longer than zero");
   return base::round_up_to_minute(*d).us;
+}
+
+base::Status update_by_row(const JobAttribute& a, wire::UpdateJobRequest& update, const std::string& value) {
+  const wire::SaidField& said = a.update.said;
+  const std::string key(a.update.key);
+  switch (a.kept.form) {
+    case wire::Form::kText:
+      said.set(update, value);
+      return {};
+    case wire::Form::kFlag: {
+      GW_TRY(yes, yes_or_no(key, value));
+      said.set(update, yes);
+      return {};
+    }
+    case wire::Form::kNumber: {
+      GW_TRY(number, base::parse_int(value, a.least, static_cast<int64_t>(a.most), key));
+      said.set(update, number);
+      return {};
+    }
+    case wire::Form::kLength:
+    case wire::Form::kMoment:
+      break;
+  }
+  GW_CHECK(!"times are read by hand: what zero and UNLIMITED mean differs");
 }
 
 std::string job_update_keys() {
