@@ -1,6 +1,8 @@
 // What rows of job attributes do to updates and components. See the header.
 #include "wire/job_attributes.h"
 
+#include "base/text.h"
+
 namespace gw::wire {
 
 bool says_where_to_run(const UpdateJobRequest& update) {
@@ -23,6 +25,15 @@ base::Status take_plain(const UpdateJobRequest& update, bool is_admin, model::Jo
     a.kept.set(spec, u.said.get(update));
   }
   return {};
+}
+
+std::string keys_while_running() {
+  std::vector<std::string> keys;
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.update.who != Updater::kNobody && !a.update.only_pending) keys.emplace_back(a.update.key);
+  const std::string last = keys.back();
+  keys.pop_back();
+  return base::join(keys, ", ") + " and " + last;
 }
 
 void take_own_of_component(const model::JobSpec& own, model::JobSpec& spec) {

@@ -684,6 +684,8 @@ bool says_where_to_run(const UpdateJobRequest& update);
 void clear_own_of_component(UpdateJobRequest& update);
 /// Carries out all of `update` that no rule of its own needs. Errors: kDenied, what is for administrators.
 base::Status take_plain(const UpdateJobRequest& update, bool is_admin, model::JobSpec& spec);
+/// "JobName, Comment, ... and Requeue": what can change also once the job runs.
+std::string keys_while_running();
 /// Takes from `own` what a component has for itself, of what is kept in one field.
 void take_own_of_component(const model::JobSpec& own, model::JobSpec& spec);
 
