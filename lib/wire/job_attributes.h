@@ -31,17 +31,17 @@ enum class Commands : uint8_t {
 enum class Updater : uint8_t { kNobody, kOwner, kAdmin };
 
 struct JobUpdate {
-  std::string_view key, alias;  ///< In any case.
+  std::string_view key = {}, alias = {};  ///< In any case.
   Updater who = Updater::kNobody;
   bool only_pending = false;  ///< Only while the job waits; after it the job has to fit anew.
   bool by_hand = false;       ///< What it does to the job, and what else must hold, ctld/core/update_job.cc says.
-  SaidField said;
+  SaidField said = {};
 };
 
 /// A column of gqueue: -o by letter, -O by name.
 struct JobColumn {
   char letter = 0;
-  std::string_view name, header;
+  std::string_view name = {}, header = {};
 };
 
 /// Where show job, JSON and gqueue show it.
@@ -51,11 +51,11 @@ enum class Shown : uint8_t {
 };
 
 struct JobAttribute {
-  std::string_view name;    ///< Of its field in job.proto; empty: several fields, or none of its own.
-  std::string_view option;  ///< "-J/--job-name"
+  std::string_view name = {};    ///< Of its field in job.proto; empty: several fields, or none of its own.
+  std::string_view option = {};  ///< "-J/--job-name"
   Commands commands = Commands::kNone;
-  std::string_view value, help;
-  std::string_view variable;  ///< Behind each prefix of the environment; empty: none.
+  std::string_view value = {}, help = {};
+  std::string_view variable = {};  ///< Behind each prefix of the environment; empty: none.
   bool value_is_optional = false;
   bool is_raw = false;        ///< Any bytes; others are UTF-8.
   bool may_be_empty = false;  ///< Of a text: the option takes an empty one.

@@ -21,7 +21,7 @@ std::string lower(std::string_view text) {
 TEST(JobAttributes, NamesAreUnique) {
   std::set<std::string> options, letters, variables, keys, shown, json, columns, column_letters;
   const auto once = [](std::set<std::string>& seen, std::string name) {
-    if (!name.empty()) EXPECT_TRUE(seen.insert(name).second) << name;
+    EXPECT_TRUE(name.empty() || seen.insert(name).second) << name;
   };
   for (const JobAttribute& a : kJobAttributes) {
     once(options, std::string(option_name(a)));
