@@ -1,4 +1,5 @@
-// `gcontrol update JobId=...`: each field is checked like at submission; a request changes all its fields or none.
+// `gcontrol update JobId=...`: each field is checked like at submission; a request changes all its fields or none. What
+// stands here has a rule of its own or more than one field: the rest its rows say (wire/job_attributes.h).
 #include <fmt/format.h>
 
 #include "base/hostlist.h"
@@ -8,6 +9,7 @@
 #include "ctld/core/spec_rules.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/job_attributes.h"
 
 namespace gw::ctld {
 
@@ -16,11 +18,7 @@ using model::Job;
 namespace {
 
 /// Fields that a job may only be given while it waits, and after which it has to fit anew.
-bool changes_place(const wire::UpdateJobRequest& u) {
-  return u.has_qos() || u.has_account() || u.has_partition() || u.has_begin_us() || u.has_features() ||
-         u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude() || u.has_reservation() ||
-         u.has_time_min_us() || u.has_max_switches();
-}
+bool changes_place(const wire::UpdateJobRequest& u) { return wire::says_where_to_run(u); }
 
 /// What is said once is kept with each job.
 base::Status check_total(const wire::UpdateJobRequest& u) {
@@ -81,8 +79,6 @@ base::Status Controller::update_limits(const Caller& caller, const Job& job, mod
     if (u.name().empty()) return base::invalid("a job has a name", "give JobName= at least one letter");
     spec.name = u.name();
   }
-  if (u.has_comment()) spec.comment = u.comment();
-  if (u.has_requeue()) spec.requeue = u.requeue();
   return {};
 }
 
@@ -91,11 +87,10 @@ base::Status Controller::update_place(const Caller& caller, const Job& job, mode
   const bool moves = changes_place(u);
   if (moves && job.waiting() == nullptr)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
-                      "only time limit, name, comment, priority and requeue can change once it runs");
-  if (u.has_account()) spec.account = u.account();
+                      "only " + wire::keys_while_running() + " can change once it runs");
+  GW_TRY_STATUS(wire::take_plain(u, role_for(caller, job) == Role::kAdmin, spec));
   if (u.has_qos() || u.has_account()) spec.qos = u.qos();
   if (u.has_partition()) spec.partitions = base::split(u.partition(), ',');
-  if (u.has_begin_us()) spec.begin = Time{u.begin_us()};
   if (u.has_features()) {
     GW_TRY(features, model::parse_features(u.features()));
     spec.request.features = features;
@@ -113,8 +108,6 @@ base::Status Controller::update_place(const Caller& caller, const Job& job, mode
     GW_TRY(names, base::expand_hostlist(u.exclude(), wire::kMostNodeNames));
     spec.request.exclude = names;
   }
-  if (u.has_reservation()) spec.reservation = u.reservation();
-  if (u.has_time_min_us()) spec.time_min.us = u.time_min_us();
   if (u.has_max_switches()) {
     spec.request.max_switches = u.max_switches();
     spec.request.switches_wait.us = u.has_switches_wait_us() ? u.switches_wait_us() : base::kUnlimited.us;
@@ -176,14 +169,7 @@ void Controller::take_spec(Time now, const Caller& caller, Job& job, model::JobS
 base::Status Controller::update_with_components(Time now, const Caller& caller, Job& job,
                                                 const wire::UpdateJobRequest& u) {
   wire::UpdateJobRequest common = u;
-  common.clear_partition();
-  common.clear_features();
-  common.clear_min_nodes();
-  common.clear_max_nodes();
-  common.clear_nodelist();
-  common.clear_exclude();
-  common.clear_max_switches();
-  common.clear_switches_wait_us();
+  wire::clear_own_of_component(common);
   std::vector<std::pair<Job*, model::JobSpec>> updated;
   GW_TRY(own, updated_spec(now, caller, job, u));
   updated.emplace_back(&job, std::move(own));
