@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "wire/job_attributes.h"
+
 namespace gw::cmds {
 namespace {
 
@@ -34,8 +36,7 @@ void take_resources(BatchOptions& to, const BatchOptions& own) {
   to.gpus = own.gpus;
   to.spec.request = own.spec.request;
   to.spec.partitions = own.spec.partitions;
-  to.spec.gpu_bind = own.spec.gpu_bind;
-  to.spec.gres_flags = own.spec.gres_flags;
+  wire::take_own_of_component(own.spec, to.spec);
 }
 
 /// What is said for the whole job: all directives, then the environment, then the whole command line.

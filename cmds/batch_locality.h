@@ -1,18 +1,21 @@
-// Options of gbatch that say how the parts of a job lie to each other: levels of locality, switches, segments, fitting,
-// and what comes with a GPU.
+// Values of gbatch's options that say how the parts of a job lie to each other: levels of locality, switches, fitting,
+// and what a task has of its GPUs.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "client/options.h"
-#include "cmds/batch_options.h"
+#include "base/result.h"
+#include "model/request.h"
 
 namespace gw::cmds {
 
-/// Appends the options to the table; their handlers write into `options`.
-void add_locality(std::vector<client::Option>& table, BatchOptions& options);
+/// LEVEL[@WAIT][,...]
+base::Status set_locality(model::Request& request, std::string_view value);
+/// COUNT[@WAIT]
+base::Status set_switches(model::Request& request, std::string_view value);
+/// best, worst or spread.
+base::Status set_fit(model::Request& request, std::string_view value);
 
 /// Reads --gpu-bind in Slurm's words: [verbose,]none|closest|map_gpu:LIST|mask_gpu:LIST|per_task:N|single:N. Returns it
 /// in small letters. Errors: another word, a bad number.

@@ -1,10 +1,13 @@
-// The option table of gbatch.
+// The option table of gbatch: a row of each attribute of a job (wire/job_attributes.h), and what only gbatch itself
+// does.
 #include "cmds/batch_options.h"
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "cmds/batch_locality.h"
 #include "cmds/batch_values.h"
@@ -16,232 +19,192 @@ namespace {
 using base::invalid;
 using base::Status;
 using client::Arg;
-using client::Handler;
 using client::kDirective;
 using client::kRaw;
 using client::Option;
+using wire::attribute;
+using wire::JobAttribute;
 using Text = std::string_view;
 
-constexpr int64_t kMaxPriority = UINT32_MAX;
+constexpr int64_t kMaxPriority = UINT32_MAX, kMaxTasks = 100'000'000, kMaxCpus = 65'536;
 
-void add_identity(std::vector<Option>& t, BatchOptions& o) {
-  t.push_back({"job-name", 'J', Arg::kRequired, "NAME", "name of the job (default: the script's)", "JOB_NAME",
-               kDirective | kRaw, text_of_job(o.spec.name, "-J/--job-name")});
-  t.push_back({"partition", 'p', Arg::kRequired, "NAMES", "partitions, in order of preference", "PARTITION", kDirective,
-               [&o](Text v) {
-                 o.spec.partitions.clear();
-                 return lists(o.spec.partitions, "-p/--partition")(v);
-               }});
-  t.push_back({"qos", 'q', Arg::kRequired, "NAME", "quality of service: the quota to run under", "QOS", kDirective,
-               text_of_job(o.spec.qos, "-q/--qos")});
-  t.push_back({"account", 'A', Arg::kRequired, "NAME", "account: a second name of a QOS", "ACCOUNT", kDirective,
-               text_of_job(o.spec.account, "-A/--account")});
-  t.push_back({"comment", 0, Arg::kRequired, "TEXT", "a comment", "COMMENT", kDirective | kRaw, keeps(o.spec.comment)});
+/// How an option is read that has a value of its own form, or that feeds several fields; `option` is for errors.
+struct Reader {
+  const JobAttribute* attribute;
+  Status (*read)(BatchOptions& o, Text option, Text value);
+};
+
+constexpr Reader kSizeReaders[] = {
+    {&attribute("nodes"), [](BatchOptions& o, Text, Text v) { return set_nodes(o.spec.request, v); }},
+    {&attribute("ntasks"),
+     [](BatchOptions& o, Text option, Text v) -> Status {
+       GW_TRY_STATUS(number(o.spec.request.tasks, option, 1, kMaxTasks)(v));
+       o.spec.request.tasks_given = true;
+       return {};
+     }},
+    {&attribute("ntasks-per-node"),
+     [](BatchOptions& o, Text option, Text v) {
+       return number(o.spec.request.tasks_per_node, option, 1, kMaxTasks)(v);
+     }},
+    {&attribute("cpus-per-task"),
+     [](BatchOptions& o, Text option, Text v) {
+       o.given.cpus_per_task = true;
+       return number(o.spec.request.cpus_per_task, option, 1, kMaxCpus)(v);
+     }},
+    {&attribute("cpus-per-gpu"),
+     [](BatchOptions& o, Text option, Text v) {
+       o.given.cpus_per_gpu = true;
+       return number(o.spec.request.cpus_per_gpu, option, 1, kMaxCpus)(v);
+     }},
+    {&attribute("mem"), [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kNode); }},
+    {&attribute("mem-per-cpu"),
+     [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kCpu); }},
+    {&attribute("mem-per-gpu"),
+     [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kGpu); }},
+    {&attribute("gpus"), [](BatchOptions& o, Text option, Text v) { return gpus(o.gpus.total, option)(v); }},
+    {&attribute("gpus-per-node"),
+     [](BatchOptions& o, Text option, Text v) { return gpus(o.gpus.per_node, option)(v); }},
+    {&attribute("gpus-per-task"),
+     [](BatchOptions& o, Text option, Text v) { return gpus(o.gpus.per_task, option)(v); }},
+    {&attribute("gres"),
+     [](BatchOptions& o, Text, Text v) -> Status {
+       GW_TRY(spec, parse_gres(v));
+       o.gpus.per_node = spec;
+       return {};
+     }},
+    {&attribute("elastic"),
+     [](BatchOptions& o, Text, Text) {
+       o.spec.request.elastic = true;
+       return Status{};
+     }},
+    {&attribute("min-tasks"),
+     [](BatchOptions& o, Text option, Text v) { return number(o.spec.request.min_tasks, option, 1, 1'000'000)(v); }},
+};
+
+constexpr Reader kPlaceReaders[] = {
+    {&attribute("partition"),
+     [](BatchOptions& o, Text option, Text v) {
+       o.spec.partitions.clear();
+       return lists(o.spec.partitions, option)(v);
+     }},
+    {&attribute("locality"), [](BatchOptions& o, Text, Text v) { return set_locality(o.spec.request, v); }},
+    {&attribute("switches"), [](BatchOptions& o, Text, Text v) { return set_switches(o.spec.request, v); }},
+    {&attribute("segment"),
+     [](BatchOptions& o, Text option, Text v) { return number(o.spec.request.segment, option, 1, 1'000'000)(v); }},
+    {&attribute("fit"), [](BatchOptions& o, Text, Text v) { return set_fit(o.spec.request, v); }},
+    {&attribute("gpu-bind"),
+     [](BatchOptions& o, Text, Text v) -> Status {
+       GW_TRY(bind, parse_gpu_bind(v));
+       o.spec.gpu_bind = bind;
+       return {};
+     }},
+    {&attribute("gres-flags"),
+     [](BatchOptions& o, Text, Text v) -> Status {
+       GW_TRY(flags, parse_gres_flags(v));
+       o.spec.gres_flags = flags;
+       return {};
+     }},
+    {&attribute("constraint"), [](BatchOptions& o, Text, Text v) { return set_features(o.spec, v); }},
+    {&attribute("nodelist"),
+     [](BatchOptions& o, Text option, Text v) { return host_list(o.spec.request.nodelist, option)(v); }},
+    {&attribute("exclude"),
+     [](BatchOptions& o, Text option, Text v) { return host_list(o.spec.request.exclude, option)(v); }},
+    {&attribute("exclusive"), [](BatchOptions& o, Text, Text v) { return set_exclusive(o.spec, v); }},
+};
+
+constexpr Reader kTimeReaders[] = {
+    {&attribute("time"), [](BatchOptions& o, Text, Text v) { return set_time(o.spec, v); }},
+    {&attribute("time-min"), [](BatchOptions& o, Text, Text v) { return set_time_min(o.spec, v); }},
+    {&attribute("deadline"), [](BatchOptions& o, Text, Text v) { return set_deadline(o.spec, v, o.now); }},
+    {&attribute("begin"), [](BatchOptions& o, Text, Text v) { return set_begin(o.spec, v, o.now); }},
+    {&attribute("signal"),
+     [](BatchOptions& o, Text, Text v) -> Status {
+       GW_TRY(warn, parse_warn_signal(v));
+       o.spec.warn = warn;
+       return {};
+     }},
+    {&attribute("reservation"), [](BatchOptions& o, Text, Text v) { return set_reservation(o.spec, v); }},
+    {&attribute("nice"), [](BatchOptions& o, Text, Text v) { return set_nice(o.spec, v); }},
+    {&attribute("priority"),
+     [](BatchOptions& o, Text option, Text v) -> Status {
+       GW_TRY(priority, base::parse_int(v, 0, kMaxPriority, option));
+       o.spec.priority = priority;
+       return {};
+     }},
+    {&attribute("no-requeue"),
+     [](BatchOptions& o, Text, Text) {
+       o.spec.requeue = false;
+       return Status{};
+     }},
+    {&attribute("on-preempt"), [](BatchOptions& o, Text, Text v) { return set_on_preempt(o.spec, v); }},
+    {&attribute("preempt-signal"),
+     [](BatchOptions& o, Text option, Text v) -> Status {
+       GW_TRY(signo, parse_signal(v, option));
+       o.spec.preempt_signo = signo;
+       return {};
+     }},
+    {&attribute("resize-signal"),
+     [](BatchOptions& o, Text option, Text v) -> Status {
+       GW_TRY(signo, parse_signal(v, option));
+       o.spec.resize_signo = signo;
+       return {};
+     }},
+};
+
+constexpr Reader kFileReaders[] = {
+    {&attribute("output"),
+     [](BatchOptions& o, Text option, Text v) { return text_of_job(o.spec.launch.std_out, option)(v); }},
+    {&attribute("error"),
+     [](BatchOptions& o, Text option, Text v) { return text_of_job(o.spec.launch.std_err, option)(v); }},
+    {&attribute("input"),
+     [](BatchOptions& o, Text option, Text v) { return text_of_job(o.spec.launch.std_in, option)(v); }},
+    {&attribute("open-mode"), [](BatchOptions& o, Text, Text v) { return set_open_mode(o.spec, v); }},
+    {&attribute("chdir"), [](BatchOptions& o, Text option, Text v) { return text_of_job(o.chdir, option)(v); }},
+    {&attribute("export"), [](BatchOptions& o, Text option, Text v) { return text_of_job(o.export_form, option)(v); }},
+};
+
+/// Null: it is read as its row says.
+const Reader* reader_by_hand(const JobAttribute& a) {
+  for (std::span<const Reader> readers : {std::span<const Reader>(kSizeReaders), std::span<const Reader>(kPlaceReaders),
+                                          std::span<const Reader>(kTimeReaders), std::span<const Reader>(kFileReaders)})
+    for (const Reader& r : readers)
+      if (r.attribute == &a) return &r;
+  return nullptr;
 }
 
-void add_size(std::vector<Option>& t, BatchOptions& o) {
-  model::Request& r = o.spec.request;
-  t.push_back({"nodes", 'N', Arg::kRequired, "MIN[-MAX]", "number of nodes", "NODES", kDirective,
-               [&r](Text v) { return set_nodes(r, v); }});
-  t.push_back({"ntasks", 'n', Arg::kRequired, "COUNT", "number of tasks", "NTASKS", kDirective, [&r](Text v) -> Status {
-                 GW_TRY_STATUS(number(r.tasks, "-n/--ntasks", 1, 100'000'000)(v));
-                 r.tasks_given = true;
-                 return {};
-               }});
-  t.push_back({"ntasks-per-node", 0, Arg::kRequired, "COUNT", "tasks on a node", "NTASKS_PER_NODE", kDirective,
-               number(r.tasks_per_node, "--ntasks-per-node", 1, 100'000'000)});
-  t.push_back({"cpus-per-task", 'c', Arg::kRequired, "COUNT", "CPUs (hardware threads) of a task", "CPUS_PER_TASK",
-               kDirective, [&o, &r](Text v) -> Status {
-                 o.given.cpus_per_task = true;
-                 return number(r.cpus_per_task, "-c/--cpus-per-task", 1, 65'536)(v);
-               }});
-  t.push_back({"mem", 0, Arg::kRequired, "SIZE[KMGT]", "memory on a node; 0: all of it", "MEM_PER_NODE", kDirective,
-               [&r](Text v) { return set_memory(r, v, MemoryOf::kNode); }});
-  t.push_back({"mem-per-cpu", 0, Arg::kRequired, "SIZE[KMGT]", "memory for a CPU", "MEM_PER_CPU", kDirective,
-               [&r](Text v) { return set_memory(r, v, MemoryOf::kCpu); }});
+Status read_by_row(const JobAttribute& a, BatchOptions& o, Text value) {
+  switch (a.kept.form) {
+    case wire::Form::kText:
+      if (value.empty() && !a.may_be_empty) return invalid(std::string(a.option) + ": the value is empty");
+      a.kept.set(o.spec, std::string(value));
+      return {};
+    case wire::Form::kFlag:
+      a.kept.set(o.spec, true);
+      return {};
+    case wire::Form::kNumber: {
+      GW_TRY(number, base::parse_int(value, a.least, static_cast<int64_t>(a.most), a.option));
+      a.kept.set(o.spec, number);
+      return {};
+    }
+    case wire::Form::kLength:
+    case wire::Form::kMoment:
+      break;
+  }
+  GW_CHECK(!"times are read by hand: what zero and UNLIMITED mean differs");
 }
 
-void add_gpus(std::vector<Option>& t, BatchOptions& o) {
-  t.push_back({"gpus", 'G', Arg::kRequired, "[TYPE:]COUNT", "GPUs of the whole job", "GPUS", kDirective,
-               gpus(o.gpus.total, "-G/--gpus")});
-  t.push_back({"gpus-per-node", 0, Arg::kRequired, "[TYPE:]COUNT", "GPUs on a node", "GPUS_PER_NODE", kDirective,
-               gpus(o.gpus.per_node, "--gpus-per-node")});
-  t.push_back({"gpus-per-task", 0, Arg::kRequired, "[TYPE:]COUNT", "GPUs of a task", "GPUS_PER_TASK", kDirective,
-               gpus(o.gpus.per_task, "--gpus-per-task")});
-  t.push_back({"gres", 0, Arg::kRequired, "gpu[:TYPE][:COUNT]|shard[:TYPE]:PARTS",
-               "GPUs on a node, in Slurm's older form; or thousandths of one GPU that is shared", "GRES", kDirective,
-               [&o](Text v) -> Status {
-                 GW_TRY(spec, parse_gres(v));
-                 o.gpus.per_node = spec;
-                 return {};
-               }});
+/// The rows of these commands, in order.
+void add_attributes(std::vector<Option>& t, BatchOptions& o, wire::Commands commands) {
+  for (const JobAttribute& a : wire::kJobAttributes)
+    if (a.commands == commands) t.push_back(attribute_option(a, o));
 }
 
-void add_place(std::vector<Option>& t, BatchOptions& o) {
-  t.push_back({"constraint", 'C', Arg::kRequired, "FEATURES", "node features: names with &, | and parentheses",
-               "CONSTRAINT", kDirective, [&o](Text v) { return set_features(o.spec, v); }});
-  t.push_back({"nodelist",
-               'w',
-               Arg::kRequired,
-               "NODES",
-               "nodes that must be part of it, as n[1-3],x1",
-               {},
-               kDirective,
-               host_list(o.spec.request.nodelist, "-w/--nodelist")});
-  t.push_back({"exclude",
-               'x',
-               Arg::kRequired,
-               "NODES",
-               "nodes not to use",
-               {},
-               kDirective,
-               host_list(o.spec.request.exclude, "-x/--exclude")});
-  t.push_back({"exclusive",
-               0,
-               Arg::kOptional,
-               {},
-               "whole nodes, shared with no other job",
-               "EXCLUSIVE",
-               kDirective,
-               [&o](Text v) { return set_exclusive(o.spec, v); }});
-}
-
-void add_time(std::vector<Option>& t, BatchOptions& o, base::Time now) {
-  t.push_back({"time", 't', Arg::kRequired, "TIME",
-               "time limit: minutes, [D-]HH:MM:SS, D-HH, 90s, rounded up to minutes; 0 or UNLIMITED: none", "TIMELIMIT",
-               kDirective, [&o](Text v) { return set_time(o.spec, v); }});
-  t.push_back({"time-min",
-               0,
-               Arg::kRequired,
-               "TIME",
-               "the time limit may be shortened to this, in order to start sooner",
-               {},
-               kDirective,
-               [&o](Text v) { return set_time_min(o.spec, v); }});
-  t.push_back({"deadline",
-               0,
-               Arg::kRequired,
-               "TIME",
-               "must have ended by then: now+1day, 16:00, 2027-01-20T12:34:00; else it does not start",
-               {},
-               kDirective,
-               [&o, now](Text v) { return set_deadline(o.spec, v, now); }});
-  t.push_back({"signal", 0, Arg::kRequired, "[B:]SIG[@SECONDS]",
-               "signal before the time limit (60 s before, unless said)", "SIGNAL", kDirective, [&o](Text v) -> Status {
-                 GW_TRY(warn, parse_warn_signal(v));
-                 o.spec.warn = warn;
-                 return {};
-               }});
-  t.push_back({"reservation", 0, Arg::kRequired, "NAME", "run inside this advance reservation", "RESERVATION",
-               kDirective, [&o](Text v) { return set_reservation(o.spec, v); }});
-  t.push_back({"begin",
-               0,
-               Arg::kRequired,
-               "TIME",
-               "not before: now+1hour, 16:00, tomorrow, 2027-01-20T12:34:00",
-               {},
-               kDirective,
-               [&o, now](Text v) { return set_begin(o.spec, v, now); }});
-}
-
-void add_elastic(std::vector<Option>& t, BatchOptions& o) {
-  t.push_back({"elastic", 0, Arg::kNone, "", "runs on as few or many nodes as -N MIN-MAX says, and is told of changes",
-               "ELASTIC", kDirective, [&o](Text) {
-                 o.spec.request.elastic = true;
-                 return Status{};
-               }});
-  t.push_back({"min-tasks", 0, Arg::kRequired, "N", "elastic: runs with any number of tasks from this to -n",
-               "MIN_TASKS", kDirective, [&o](Text v) -> Status {
-                 GW_TRY(tasks, base::parse_int(v, 1, 1'000'000, "--min-tasks"));
-                 o.spec.request.min_tasks = static_cast<uint32_t>(tasks);
-                 return {};
-               }});
-  t.push_back({"resize-signal", 0, Arg::kRequired, "SIG",
-               "the signal that tells an elastic job's script of other nodes (WINCH)", "RESIZE_SIGNAL", kDirective,
-               [&o](Text v) -> Status {
-                 GW_TRY(signo, parse_signal(v, "--resize-signal"));
-                 o.spec.resize_signo = signo;
-                 return {};
-               }});
-}
-
-void add_order(std::vector<Option>& t, BatchOptions& o) {
-  t.push_back({"nice",
-               0,
-               Arg::kOptional,
-               "VALUE",
-               "serve later by VALUE (100); only administrators give a negative one",
-               {},
-               kDirective,
-               [&o](Text v) { return set_nice(o.spec, v); }});
-  t.push_back({"priority",
-               0,
-               Arg::kRequired,
-               "VALUE",
-               "priority among one's own; only administrators raise it",
-               {},
-               kDirective,
-               [&o](Text v) -> Status {
-                 GW_TRY(priority, base::parse_int(v, 0, kMaxPriority, "--priority"));
-                 o.spec.priority = priority;
-                 return {};
-               }});
-  t.push_back({"hold",
-               'H',
-               Arg::kNone,
-               {},
-               "submit held; gcontrol release lets it go",
-               {},
-               kDirective,
-               sets(o.spec.hold_user)});
-  t.push_back({"requeue",
-               0,
-               Arg::kNone,
-               {},
-               "run again if a node fails, or if it is taken off",
-               "REQUEUE",
-               kDirective,
-               [&o](Text) {
-                 o.spec.requeue = true;
-                 return Status{};
-               }});
-  t.push_back({"no-requeue",
-               0,
-               Arg::kNone,
-               {},
-               "never run again; nor taken off, but with --on-preempt=cancel",
-               "NO_REQUEUE",
-               kDirective,
-               [&o](Text) {
-                 o.spec.requeue = false;
-                 return Status{};
-               }});
-  t.push_back({"on-preempt", 0, Arg::kRequired, "requeue|cancel|checkpoint|suspend",
-               "when it is taken off for another job: run again, end, run again having saved its work, or stand still",
-               "ON_PREEMPT", kDirective, [&o](Text v) { return set_on_preempt(o.spec, v); }});
-  t.push_back({"preempt-signal", 0, Arg::kRequired, "SIG", "the signal that tells it so (TERM)", "PREEMPT_SIGNAL",
-               kDirective, [&o](Text v) -> Status {
-                 GW_TRY(signo, parse_signal(v, "--preempt-signal"));
-                 o.spec.preempt_signo = signo;
-                 return {};
-               }});
-}
-
-void add_files(std::vector<Option>& t, BatchOptions& o) {
-  model::Launch& l = o.spec.launch;
-  t.push_back({"output", 'o', Arg::kRequired, "FILE", "standard output; patterns %j %A %a %x %u %N %n %t %%", "OUTPUT",
-               kDirective | kRaw, text_of_job(l.std_out, "-o/--output")});
-  t.push_back({"error", 'e', Arg::kRequired, "FILE", "standard error (default: with standard output)", "ERROR",
-               kDirective | kRaw, text_of_job(l.std_err, "-e/--error")});
-  t.push_back({"input", 'i', Arg::kRequired, "FILE", "standard input (default: /dev/null)", "INPUT", kDirective | kRaw,
-               text_of_job(l.std_in, "-i/--input")});
-  t.push_back({"open-mode", 0, Arg::kRequired, "append|truncate", "how output files are opened", "OPEN_MODE",
-               kDirective, [&o](Text v) { return set_open_mode(o.spec, v); }});
-  t.push_back({"chdir", 'D', Arg::kRequired, "DIR", "work directory (default: where gbatch runs)", "CHDIR",
-               kDirective | kRaw, text_of_job(o.chdir, "-D/--chdir")});
-  t.push_back({"export", 0, Arg::kRequired, "ALL|NONE|NIL|NAMES",
-               "environment that goes along: ALL, NONE, names, NAME=value, separated by commas", "EXPORT",
-               kDirective | kRaw, text_of_job(o.export_form, "--export")});
+/// Attributes that this version does not have.
+void add_missing_attributes(std::vector<Option>& t) {
+  for (const JobAttribute& a : wire::kJobAttributes) {
+    const client::Unsupported row = {wire::option_name(a), wire::option_letter(a)};
+    if (a.commands == wire::Commands::kNone) client::add_unsupported(t, std::span(&row, 1));
+  }
 }
 
 void add_behaviour(std::vector<Option>& t, BatchOptions& o) {
@@ -276,7 +239,8 @@ void add_behaviour(std::vector<Option>& t, BatchOptions& o) {
                }});
 }
 
-/// Slurm's options that later versions may bring. Flags among them say so with Arg::kNone.
+/// Slurm's options that later versions may bring, beside attributes that have a row already. Flags among them say so
+/// with Arg::kNone.
 constexpr client::Unsupported kUnsupported[] = {
     {"array", 'a'},
     {"dependency", 'd'},
@@ -324,7 +288,6 @@ constexpr client::Unsupported kUnsupported[] = {
     {"tres-per-task"},
     {"tres-bind"},
     {"wait-all-nodes"},
-    {"wckey"},
     {"kill-on-invalid-dep"},
     {"no-kill", 'k', Arg::kOptional},
     {"overcommit", 'O', Arg::kNone},
@@ -341,26 +304,33 @@ std::string node_and_task_note(const model::Request& r) {
 
 }  // namespace
 
+Option attribute_option(const JobAttribute& a, BatchOptions& o) {
+  const Arg arg = a.value_is_optional ? Arg::kOptional : a.value.empty() ? Arg::kNone : Arg::kRequired;
+  const auto flags = static_cast<uint8_t>(a.is_raw ? kDirective | kRaw : kDirective);
+  Option option = {wire::option_name(a), wire::option_letter(a), arg, a.value, a.help, a.variable, flags, {}};
+  if (const Reader* reader = reader_by_hand(a)) {
+    option.handler = [reader, &a, &o](Text v) { return reader->read(o, a.option, v); };
+  } else {
+    GW_CHECK(a.kept.set != nullptr);
+    option.handler = [&a, &o](Text v) { return read_by_row(a, o, v); };
+  }
+  return option;
+}
+
 void add_allocation_options(std::vector<Option>& t, BatchOptions& o, base::Time now) {
   o.now = now;
-  add_identity(t, o);
-  add_size(t, o);
-  add_gpus(t, o);
-  add_locality(t, o);
-  add_place(t, o);
-  add_time(t, o, now);
+  add_attributes(t, o, wire::Commands::kAsking);
 }
 
 std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, base::Time now) {
   std::vector<Option> t;
   t.reserve(128);
   add_allocation_options(t, o, now);
-  add_order(t, o);
-  add_elastic(t, o);
-  add_files(t, o);
+  add_attributes(t, o, wire::Commands::kBatch);
   add_behaviour(t, o);
   client::add_common_options(t, flags);
   client::add_unsupported(t, kUnsupported);
+  add_missing_attributes(t);
   return t;
 }
 

@@ -10,6 +10,7 @@
 #include "client/options.h"
 #include "cmds/batch_gpus.h"
 #include "model/job.h"
+#include "wire/job_attributes.h"
 
 namespace gw::cmds {
 
@@ -42,6 +43,9 @@ struct BatchOptions {
   bool ignore_pbs = false;
   uint32_t verbose = 0;
 };
+
+/// The option of an attribute. Its handler writes into `options`; both must outlive it.
+client::Option attribute_option(const wire::JobAttribute& attribute, BatchOptions& options);
 
 /// The rows that say what resources are asked for and as whom: those of every command that asks for some.
 void add_allocation_options(std::vector<client::Option>& table, BatchOptions& options, base::Time now);

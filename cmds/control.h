@@ -7,6 +7,7 @@
 
 #include "client/job_text.h"
 #include "cmds/commands.h"
+#include "wire/job_attributes.h"
 
 namespace gw::cmds {
 
@@ -43,6 +44,11 @@ base::Result<std::map<std::string, std::string>> parse_settings(Args words);
 /// The request that `update` words mean: a job's, a node's or a partition's. Errors: unknown keys (did you mean), bad
 /// values, nothing to change.
 base::Result<wire::ApiRequest> update_request(Args words, base::Time now);
+/// Says the attribute anew, as its row alone has it: no times.
+base::Status update_by_row(const wire::JobAttribute& attribute, wire::UpdateJobRequest& update,
+                           const std::string& value);
+/// The keys of `update JobId=`, for help.
+std::string job_update_keys();
 /// A change of a reservation, from KEY=VALUE words in lower-case keys.
 base::Result<wire::ApiRequest> reservation_update(const std::string& name,
                                                   const std::map<std::string, std::string>& settings, base::Time now);

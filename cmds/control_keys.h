@@ -17,7 +17,7 @@ namespace gw::cmds {
 /// A key, in lower case, with what it does to a request.
 template <typename Request>
 struct Key {
-  std::string_view name;
+  std::string name;
   std::function<base::Status(Request&, const std::string&)> set;
 };
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/bitset.h"
+#include "base/check.h"
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cmds/batch_values.h"
@@ -19,9 +20,13 @@ namespace {
 using base::invalid;
 using base::Status;
 using client::Program;
+using wire::attribute;
+using wire::JobAttribute;
 using Settings = std::map<std::string, std::string>;
 
-Status set_node_count(wire::UpdateJobRequest& r, const std::string& value) {
+using U = wire::UpdateJobRequest;
+
+Status set_node_count(U& r, const std::string& value, base::Time) {
   const size_t dash = value.find('-');
   GW_TRY(low, base::parse_int(value.substr(0, dash), 1, 1'000'000, "NumNodes"));
   r.set_min_nodes(static_cast<uint32_t>(low));
@@ -32,7 +37,7 @@ Status set_node_count(wire::UpdateJobRequest& r, const std::string& value) {
   return {};
 }
 
-Status set_time_limit(wire::UpdateJobRequest& r, const std::string& value) {
+Status set_time_limit(U& r, const std::string& value, base::Time) {
   if (value.starts_with('+') || value.starts_with('-'))
     return invalid("TimeLimit: changes relative to the present limit are not supported in this version",
                    "give the whole limit; UNLIMITED takes it away");
@@ -43,7 +48,7 @@ Status set_time_limit(wire::UpdateJobRequest& r, const std::string& value) {
 }
 
 /// N[@TIME], as --switches takes it.
-Status set_switches(wire::UpdateJobRequest& r, const std::string& value) {
+Status set_job_switches(U& r, const std::string& value, base::Time) {
   const size_t at = value.find('@');
   GW_TRY(count, base::parse_int(value.substr(0, at), 0, 1'000'000, "Switches"));
   r.set_max_switches(static_cast<uint32_t>(count));
@@ -54,123 +59,93 @@ Status set_switches(wire::UpdateJobRequest& r, const std::string& value) {
   return {};
 }
 
+Status set_shortest_time(U& r, const std::string& value, base::Time) {
+  if (value.empty() || value == "0") return r.set_time_min_us(0), Status{};
+  GW_TRY(us, duration_us("TimeMin", value));
+  r.set_time_min_us(us);
+  return {};
+}
+
+Status set_job_deadline(U& r, const std::string& value, base::Time now) {
+  if (value.empty() || base::iequals(value, "none")) return r.set_deadline_us(0), Status{};
+  GW_TRY(us, time_us("Deadline", value, now));
+  r.set_deadline_us(us);
+  return {};
+}
+
 Status check_hosts(const std::string& value) {
   if (value.empty()) return {};
   auto names = base::expand_hostlist(value);
   return names ? Status{} : Status(tl::unexpected(names.error()));
 }
 
-using JobKey = Key<wire::UpdateJobRequest>;
+/// How an update is read whose value has a form of its own.
+struct UpdateReader {
+  const JobAttribute* attribute;
+  Status (*set)(U& update, const std::string& value, base::Time now);
+};
 
-std::vector<JobKey> job_texts() {
-  using R = wire::UpdateJobRequest;
-  return {
-      {"qos",
-       [](R& r, const std::string& v) {
-         r.set_qos(v);
-         return Status{};
-       }},
-      {"account",
-       [](R& r, const std::string& v) {
-         r.set_account(v);
-         return Status{};
-       }},
-      {"partition",
-       [](R& r, const std::string& v) {
-         r.set_partition(v);
-         return Status{};
-       }},
-      {"jobname",
-       [](R& r, const std::string& v) {
-         r.set_name(v);
-         return Status{};
-       }},
-      {"name",
-       [](R& r, const std::string& v) {
-         r.set_name(v);
-         return Status{};
-       }},
-      {"comment",
-       [](R& r, const std::string& v) {
-         r.set_comment(v);
-         return Status{};
-       }},
-      {"features",
-       [](R& r, const std::string& v) -> Status {
-         GW_TRY_STATUS(model::parse_features(v).map([](const auto&) {}));
-         r.set_features(v);
-         return {};
-       }},
-      {"reqnodelist",
-       [](R& r, const std::string& v) {
-         r.set_nodelist(v);
-         return check_hosts(v);
-       }},
-      {"nodelist",
-       [](R& r, const std::string& v) {
-         r.set_nodelist(v);
-         return check_hosts(v);
-       }},
-      {"excnodelist",
-       [](R& r, const std::string& v) {
-         r.set_exclude(v);
-         return check_hosts(v);
-       }},
-  };
-}
+constexpr UpdateReader kUpdateReaders[] = {
+    {&attribute("nodes"), set_node_count},
+    {&attribute("time"), set_time_limit},
+    {&attribute("switches"), set_job_switches},
+    {&attribute("time-min"), set_shortest_time},
+    {&attribute("deadline"), set_job_deadline},
+    {&attribute("partition"),
+     [](U& r, const std::string& v, base::Time) {
+       r.set_partition(v);
+       return Status{};
+     }},
+    {&attribute("constraint"),
+     [](U& r, const std::string& v, base::Time) -> Status {
+       GW_TRY_STATUS(model::parse_features(v).map([](const auto&) {}));
+       r.set_features(v);
+       return {};
+     }},
+    {&attribute("nodelist"),
+     [](U& r, const std::string& v, base::Time) {
+       r.set_nodelist(v);
+       return check_hosts(v);
+     }},
+    {&attribute("exclude"),
+     [](U& r, const std::string& v, base::Time) {
+       r.set_exclude(v);
+       return check_hosts(v);
+     }},
+    {&attribute("priority"),
+     [](U& r, const std::string& v, base::Time) -> Status {
+       GW_TRY(p, base::parse_int(v, 0, UINT32_MAX, "Priority"));
+       r.set_priority(p);
+       return {};
+     }},
+    {&attribute("nice"),
+     [](U& r, const std::string& v, base::Time) -> Status {
+       GW_TRY(n, base::parse_int(v, -2'147'483'645, 2'147'483'645, "Nice"));
+       r.set_nice(static_cast<int32_t>(n));
+       return {};
+     }},
+    {&attribute("begin"),
+     [](U& r, const std::string& v, base::Time now) -> Status {
+       GW_TRY(us, time_us("StartTime", v, now));
+       r.set_begin_us(us);
+       return {};
+     }},
+};
 
-std::vector<JobKey> job_keys(base::Time now) {
-  using R = wire::UpdateJobRequest;
-  std::vector<JobKey> keys = job_texts();
-  const auto priority = [](R& r, const std::string& v) -> Status {
-    GW_TRY(p, base::parse_int(v, 0, UINT32_MAX, "Priority"));
-    r.set_priority(p);
-    return {};
-  };
-  const auto nice = [](R& r, const std::string& v) -> Status {
-    GW_TRY(n, base::parse_int(v, -2'147'483'645, 2'147'483'645, "Nice"));
-    r.set_nice(static_cast<int32_t>(n));
-    return {};
-  };
-  const auto begin = [now](R& r, const std::string& v) -> Status {
-    GW_TRY(us, time_us("StartTime", v, now));
-    r.set_begin_us(us);
-    return {};
-  };
-  const auto requeue = [](R& r, const std::string& v) -> Status {
-    GW_TRY(yes, yes_or_no("Requeue", v));
-    r.set_requeue(yes);
-    return {};
-  };
-  const auto time_min = [](R& r, const std::string& v) -> Status {
-    if (v.empty() || v == "0") return r.set_time_min_us(0), Status{};
-    GW_TRY(us, duration_us("TimeMin", v));
-    r.set_time_min_us(us);
-    return {};
-  };
-  const auto deadline = [now](R& r, const std::string& v) -> Status {
-    if (v.empty() || base::iequals(v, "none")) return r.set_deadline_us(0), Status{};
-    GW_TRY(us, time_us("Deadline", v, now));
-    r.set_deadline_us(us);
-    return {};
-  };
-  const auto reservation = [](R& r, const std::string& v) {
-    r.set_reservation(v);
-    return Status{};
-  };
-  keys.push_back({"timemin", time_min});
-  keys.push_back({"deadline", deadline});
-  keys.push_back({"reservation", reservation});
-  keys.push_back({"reservationname", reservation});
-  keys.push_back({"switches", set_switches});
-  keys.push_back({"timelimit", set_time_limit});
-  keys.push_back({"priority", priority});
-  keys.push_back({"nice", nice});
-  keys.push_back({"starttime", begin});
-  keys.push_back({"eligibletime", begin});
-  keys.push_back({"requeue", requeue});
-  keys.push_back({"numnodes", set_node_count});
-  keys.push_back({"minnodes", set_node_count});
+std::vector<Key<U>> job_keys(base::Time now) {
+  std::vector<Key<U>> keys;
+  for (const JobAttribute& a : wire::kJobAttributes) {
+    if (a.update.who == wire::Updater::kNobody) continue;
+    const auto* by_hand = std::find_if(std::begin(kUpdateReaders), std::end(kUpdateReaders),
+                                       [&](const UpdateReader& r) { return r.attribute == &a; });
+    const bool is_by_hand = by_hand != std::end(kUpdateReaders);
+    GW_CHECK(is_by_hand || a.update.said.set != nullptr);
+    const auto set = [=, &a](U& update, const std::string& value) {
+      return is_by_hand ? by_hand->set(update, value, now) : update_by_row(a, update, value);
+    };
+    for (std::string_view key : {a.update.key, a.update.alias})
+      if (!key.empty()) keys.push_back({base::to_lower(key), set});
+  }
   return keys;
 }
 
@@ -276,6 +251,37 @@ base::Result<int64_t> duration_us(const std::string& key, const std::string& val
   if (!d) return base::fail(d.error().code, key + ": " + d.error().what, d.error().hint);
   if (*d != base::kUnlimited && d->us <= 0) return invalid(key + ": a time limit must be longer than zero");
   return base::round_up_to_minute(*d).us;
+}
+
+base::Status update_by_row(const JobAttribute& a, wire::UpdateJobRequest& update, const std::string& value) {
+  const wire::SaidField& said = a.update.said;
+  const std::string key(a.update.key);
+  switch (a.kept.form) {
+    case wire::Form::kText:
+      said.set(update, value);
+      return {};
+    case wire::Form::kFlag: {
+      GW_TRY(yes, yes_or_no(key, value));
+      said.set(update, yes);
+      return {};
+    }
+    case wire::Form::kNumber: {
+      GW_TRY(number, base::parse_int(value, a.least, static_cast<int64_t>(a.most), key));
+      said.set(update, number);
+      return {};
+    }
+    case wire::Form::kLength:
+    case wire::Form::kMoment:
+      break;
+  }
+  GW_CHECK(!"times are read by hand: what zero and UNLIMITED mean differs");
+}
+
+std::string job_update_keys() {
+  std::vector<std::string> keys;
+  for (const JobAttribute& a : wire::kJobAttributes)
+    if (a.update.who != wire::Updater::kNobody) keys.emplace_back(a.update.key);
+  return base::join(keys, " ");
 }
 
 base::Result<bool> yes_or_no(const std::string& key, const std::string& value) {

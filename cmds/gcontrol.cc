@@ -45,14 +45,15 @@ client::CommandDoc doc() {
   client::CommandDoc d;
   d.summary = "show and change jobs, nodes and partitions";
   d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS]";
-  d.description =
+  static const std::string description =
       "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | heldaside | "
       "config | "
       "hostnames [LIST] | hostlist "
       "NAMES | hostlistsorted "
       "NAMES\n\n"
-      "update JobId=IDS KEY=VALUE...: TimeLimit QOS Account Priority Nice Partition JobName Comment StartTime Requeue "
-      "Features NumNodes ReqNodeList ExcNodeList TimeMin Deadline Switches Reservation\n\n"
+      "update JobId=IDS KEY=VALUE...: " +
+      job_update_keys() +
+      "\n\n"
       "update NodeName=NAMES|ALL State=DRAIN|RESUME|DOWN Reason=TEXT [Dead=yes]; update NodeName=NAME Gpu=INDICES "
       "State=OFFLINE|ONLINE Reason=TEXT; update NodeName=NAMES Foreign=END\n\n"
       "create PartitionName=NAME Nodes=LIST|ALL KEY=VALUE..., update PartitionName=NAME KEY=VALUE...: Nodes=LIST|ALL "
@@ -74,6 +75,7 @@ client::CommandDoc doc() {
       "any more: only then may "
       "they run elsewhere. Foreign=END ends runs that the controller's state does not know (show node lists them as "
       "ForeignRuns): its state was restored from an older copy, or is another one.";
+  d.description = description;
   d.exit_codes = {{"0", "done"}, {"1", "bad command, refused, not found, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};

@@ -5,6 +5,7 @@
 
 #include "base/bitset.h"
 #include "base/text.h"
+#include "client/attribute_text.h"
 
 namespace gw::client {
 namespace {
@@ -55,29 +56,42 @@ std::string oversubscribe(const Row& r) { return request(r).exclusive() ? "NO" :
 std::string nodes_text(const Row& r) { return node_list(*r.job); }
 double state_key(const Row& r) { return static_cast<double>(r.job->status().state()); }
 
+/// The column of the attribute that has this option.
+consteval FieldName column(std::string_view option) {
+  const wire::JobColumn& c = wire::attribute(option).column;
+  return {c.letter, c.name, c.header};
+}
+
+/// Attributes that are shown as they are kept; those that this version does not keep are nobody's.
+void add_by_row(std::vector<Field<Row>>& t) {
+  for (const wire::JobAttribute& a : wire::kJobAttributes)
+    if (a.shown == wire::Shown::kByRow && !a.column.name.empty())
+      t.push_back({{a.column.letter, a.column.name, a.column.header},
+                   [&a](const Row& r) { return or_else(attribute_text(a, spec(r)), "(null)"); }});
+}
+
 void add_identity(std::vector<Field<Row>>& t) {
   t.push_back({{'i', "JobID", "JOBID"}, component_text, id_key});
   t.push_back({{'A', "JobIDRaw", "JOBID"}, id_text, id_key});
   t.push_back({{'F', "ArrayJobID", "ARRAY_JOB_ID"}, id_text, id_key});
   t.push_back({{0, "JobArrayID", "JOBID"}, component_text, id_key});
   t.push_back({{'K', "ArrayTaskID", "ARRAY_TASK_ID"}, [](const Row&) { return std::string("N/A"); }});
-  t.push_back({{'j', "Name", "NAME"}, [](const Row& r) { return spec(r).name(); }});
+  t.push_back({column("job-name"), [](const Row& r) { return spec(r).name(); }});
   t.push_back({{'u', "UserName", "USER"}, [](const Row& r) { return spec(r).user(); }});
   t.push_back({{'U', "UserID", "UID"},
                [](const Row& r) { return num(spec(r).uid()); },
                [](const Row& r) { return double(spec(r).uid()); }});
   t.push_back({{'g', "GroupName", "GROUP"}, [](const Row& r) { return spec(r).group(); }});
   t.push_back({{'G', "GroupID", "GROUP"}, [](const Row& r) { return num(spec(r).gid()); }});
-  t.push_back({{'a', "Account", "ACCOUNT"}, [](const Row& r) { return or_else(spec(r).account(), "(null)"); }});
-  t.push_back({{'P', "Partition", "PARTITION"}, [](const Row& r) { return partition_of(*r.job); }});
-  t.push_back({{'q', "QOS", "QOS"}, [](const Row& r) { return spec(r).qos(); }});
-  t.push_back({{'k', "Comment", "COMMENT"}, [](const Row& r) { return or_else(spec(r).comment(), "(null)"); }});
+  t.push_back({column("account"), [](const Row& r) { return or_else(spec(r).account(), "(null)"); }});
+  t.push_back({column("partition"), [](const Row& r) { return partition_of(*r.job); }});
+  t.push_back({column("qos"), [](const Row& r) { return spec(r).qos(); }});
+  add_by_row(t);
   t.push_back({{'o', "Command", "COMMAND"}, command_of});
-  t.push_back({{'Z', "WorkDir", "WORK_DIR"}, [](const Row& r) { return spec(r).launch().work_dir(); }});
-  t.push_back({{0, "STDOUT", "STDOUT"}, [](const Row& r) { return stdout_path(*r.job); }});
-  t.push_back({{0, "STDERR", "STDERR"}, [](const Row& r) { return stderr_path(*r.job); }});
-  t.push_back({{0, "STDIN", "STDIN"}, [](const Row& r) { return stdin_path(*r.job); }});
-  t.push_back({{'w', "WCKey", "WCKEY"}, [](const Row&) { return std::string("(null)"); }});
+  t.push_back({column("chdir"), [](const Row& r) { return spec(r).launch().work_dir(); }});
+  t.push_back({column("output"), [](const Row& r) { return stdout_path(*r.job); }});
+  t.push_back({column("error"), [](const Row& r) { return stderr_path(*r.job); }});
+  t.push_back({column("input"), [](const Row& r) { return stdin_path(*r.job); }});
 }
 
 void add_state(std::vector<Field<Row>>& t) {
@@ -93,22 +107,20 @@ void add_state(std::vector<Field<Row>>& t) {
       {{0, "ReasonDetail", "REASON_DETAIL"}, [](const Row& r) { return or_else(reason_detail(*r.job), "N/A"); }});
   t.push_back({{0, "exit_code", "EXIT_CODE"}, [](const Row& r) { return exit_code(*r.job); }});
   t.push_back({{0, "RestartCnt", "RESTART_COUNT"}, [](const Row& r) { return num(r.job->status().restarts()); }});
-  t.push_back({{0, "Requeue", "REQUEUE"}, [](const Row& r) { return std::string(spec(r).requeue() ? "1" : "0"); }});
+  t.push_back({column("requeue"), [](const Row& r) { return std::string(spec(r).requeue() ? "1" : "0"); }});
   t.push_back({{'E', "Dependency", "DEPENDENCY"}, [](const Row&) { return std::string("(null)"); }});
-  t.push_back({{'Q', "Priority", "PRIORITY"}, priority_text, priority_key});
+  t.push_back({column("priority"), priority_text, priority_key});
   t.push_back({{'p', "PriorityLong", "PRIORITY"}, priority_text, priority_key});
-  t.push_back({{'y', "Nice", "NICE"}, [](const Row& r) { return std::to_string(spec(r).nice()); }});
-  t.push_back(
-      {{'v', "Reservation", "RESERVATION"}, [](const Row& r) { return or_else(spec(r).reservation(), "(null)"); }});
-  t.push_back({{'h', "OverSubscribe", "OVER_SUBSCRIBE"}, oversubscribe});
+  t.push_back({column("nice"), [](const Row& r) { return std::to_string(spec(r).nice()); }});
+  t.push_back({column("reservation"), [](const Row& r) { return or_else(spec(r).reservation(), "(null)"); }});
+  t.push_back({column("exclusive"), oversubscribe});
 }
 
 void add_times(std::vector<Field<Row>>& t) {
   t.push_back({{'M', "TimeUsed", "TIME"},
                [](const Row& r) { return base::format_duration(run_time(r), true); },
                [](const Row& r) { return double(run_time(r).us); }});
-  t.push_back({{'l', "TimeLimit", "TIME_LIMIT"},
-               [](const Row& r) { return base::format_duration(time_limit(*r.job), true); },
+  t.push_back({column("time"), [](const Row& r) { return base::format_duration(time_limit(*r.job), true); },
                [](const Row& r) { return double(time_limit(*r.job).us); }});
   t.push_back({{'L', "TimeLeft", "TIME_LEFT"},
                [](const Row& r) { return base::format_duration(time_left(r), true); },
@@ -117,7 +129,7 @@ void add_times(std::vector<Field<Row>>& t) {
   t.push_back({{'e', "EndTime", "END_TIME"}, [](const Row& r) { return show_time(end_of(*r.job), "N/A"); }});
   t.push_back({{'V', "SubmitTime", "SUBMIT_TIME"},
                [](const Row& r) { return show_time({r.job->status().submitted_us()}, "N/A"); }});
-  t.push_back({{0, "Deadline", "DEADLINE"}, [](const Row& r) { return show_time({spec(r).deadline_us()}, "N/A"); }});
+  t.push_back({column("deadline"), [](const Row& r) { return show_time({spec(r).deadline_us()}, "N/A"); }});
   t.push_back({{0, "EligibleTime", "ELIGIBLE_TIME"},
                [](const Row& r) { return show_time({r.job->status().eligible_us()}, "N/A"); }});
 }
@@ -125,34 +137,30 @@ void add_times(std::vector<Field<Row>>& t) {
 void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({{'N', "NodeList", "NODELIST"}, nodes_text});
   t.push_back({{'B', "BatchHost", "EXEC_HOST"}, [](const Row& r) { return or_else(first_node(*r.job), "n/a"); }});
-  t.push_back({{'D', "NumNodes", "NODES"},
-               [](const Row& r) { return num(node_count(*r.job)); },
+  t.push_back({column("nodes"), [](const Row& r) { return num(node_count(*r.job)); },
                [](const Row& r) { return double(node_count(*r.job)); }});
   t.push_back({{'C', "NumCPUs", "CPUS"},
                [](const Row& r) { return num(cpu_count(*r.job)); },
                [](const Row& r) { return double(cpu_count(*r.job)); }});
-  t.push_back({{0, "NumTasks", "TASKS"}, [](const Row& r) { return num(task_count(*r.job)); }});
+  t.push_back({column("ntasks"), [](const Row& r) { return num(task_count(*r.job)); }});
   t.push_back({{'c', "MinCpus", "MIN_CPUS"}, [](const Row& r) { return num(request(r).cpus_per_task()); }});
-  t.push_back({{0, "cpus-per-task", "CPUS_PER_TASK"}, [](const Row& r) { return num(request(r).cpus_per_task()); }});
-  t.push_back({{0, "NtasksPerNode", "NTASKS_PER_NODE"}, [](const Row& r) { return num(request(r).tasks_per_node()); }});
-  t.push_back({{'m', "MinMemory", "MIN_MEMORY"}, [](const Row& r) { return min_memory(*r.job); }});
+  t.push_back({column("cpus-per-task"), [](const Row& r) { return num(request(r).cpus_per_task()); }});
+  t.push_back({column("ntasks-per-node"), [](const Row& r) { return num(request(r).tasks_per_node()); }});
+  t.push_back({column("mem"), [](const Row& r) { return min_memory(*r.job); }});
   t.push_back({{'d', "MinTmpDisk", "MIN_TMP_DISK"}, [](const Row&) { return std::string("0"); }});
-  t.push_back(
-      {{'b', "tres-per-node", "TRES_PER_NODE"}, [](const Row& r) { return or_else(gpu_request(*r.job, 2), "N/A"); }});
-  t.push_back(
-      {{0, "tres-per-job", "TRES_PER_JOB"}, [](const Row& r) { return or_else(gpu_request(*r.job, 1), "N/A"); }});
-  t.push_back(
-      {{0, "tres-per-task", "TRES_PER_TASK"}, [](const Row& r) { return or_else(gpu_request(*r.job, 3), "N/A"); }});
-  t.push_back({{0, "ReqSwitch", "REQ_SWITCH"}, [](const Row& r) { return num(request(r).max_switches()); }});
-  t.push_back({{0, "Locality", "LOCALITY"}, [](const Row& r) { return or_else(locality_of(*r.job), "N/A"); }});
+  t.push_back({column("gpus-per-node"), [](const Row& r) { return or_else(gpu_request(*r.job, 2), "N/A"); }});
+  t.push_back({column("gpus"), [](const Row& r) { return or_else(gpu_request(*r.job, 1), "N/A"); }});
+  t.push_back({column("gpus-per-task"), [](const Row& r) { return or_else(gpu_request(*r.job, 3), "N/A"); }});
+  t.push_back({column("switches"), [](const Row& r) { return num(request(r).max_switches()); }});
+  t.push_back({column("locality"), [](const Row& r) { return or_else(locality_of(*r.job), "N/A"); }});
   t.push_back({{0, "tres-alloc", "TRES_ALLOC"}, [](const Row& r) { return tres_allocated(*r.job); }});
   t.push_back({{0, "GPUs", "GPUS"},
                [](const Row& r) { return num(gpu_count(*r.job)); },
                [](const Row& r) { return double(gpu_count(*r.job)); }});
   t.push_back({{0, "GPUList", "GPU_LIST"}, gpu_list});
-  t.push_back({{'f', "Feature", "FEATURES"}, [](const Row& r) { return or_else(features_of(*r.job), "(null)"); }});
-  t.push_back({{'n', "ReqNodes", "REQ_NODES"}, [](const Row& r) { return joined(request(r).nodelist()); }});
-  t.push_back({{'x', "ExcNodes", "EXC_NODES"}, [](const Row& r) { return joined(request(r).exclude()); }});
+  t.push_back({column("constraint"), [](const Row& r) { return or_else(features_of(*r.job), "(null)"); }});
+  t.push_back({column("nodelist"), [](const Row& r) { return joined(request(r).nodelist()); }});
+  t.push_back({column("exclude"), [](const Row& r) { return joined(request(r).exclude()); }});
   t.push_back({{'Y', "SchedNodes", "SCHEDNODES"}, [](const Row&) { return std::string("(null)"); }});
   t.push_back({{'z', "SCT", "S:C:T"}, [](const Row&) { return std::string("*:*:*"); }});
   t.push_back({{'H', "Sockets", "SOCKETS_PER_NODE"}, [](const Row&) { return std::string("*"); }});

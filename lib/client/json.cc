@@ -7,6 +7,7 @@
 #include "client/job_view.h"
 #include "client/node_view.h"
 #include "model/cluster.h"
+#include "wire/job_attributes.h"
 
 namespace gw::client {
 namespace {
@@ -45,57 +46,69 @@ Json shares_json(const wire::Job& job) {
   return list;
 }
 
+/// The key of the attribute that has this option.
+consteval const char* key_of(std::string_view option) { return wire::attribute(option).json_key.data(); }
+
+/// What the attribute's field holds.
+Json value_of(const wire::JobAttribute& a, const wire::JobSpec& s) {
+  const wire::AttributeValue value = a.kept.get(s);
+  if (a.kept.form == wire::Form::kLength) return limit(std::get<int64_t>(value));
+  if (a.kept.form == wire::Form::kMoment) return Json(seconds(std::get<int64_t>(value)));
+  return std::visit([](const auto& v) { return Json(v); }, value);
+}
+
 Json request_json(const wire::Job& job) {
   const wire::Request& r = job.spec().request();
   static constexpr const char* kCounting[] = {"none", "per_job", "per_node", "per_task"};
   return {{"min_nodes", r.min_nodes()},
           {"max_nodes", r.max_nodes()},
-          {"tasks", r.tasks()},
-          {"tasks_per_node", r.tasks_per_node()},
-          {"cpus_per_task", r.cpus_per_task()},
-          {"memory_per_node_mb", r.mem_per_node_mb()},
-          {"memory_per_cpu_mb", r.mem_per_cpu_mb()},
+          {key_of("ntasks"), r.tasks()},
+          {key_of("ntasks-per-node"), r.tasks_per_node()},
+          {key_of("cpus-per-task"), r.cpus_per_task()},
+          {key_of("mem"), r.mem_per_node_mb()},
+          {key_of("mem-per-cpu"), r.mem_per_cpu_mb()},
           {"gpus", r.gpus()},
           {"gpus_counted", kCounting[r.gpu_counting() <= 3 ? r.gpu_counting() : 0]},
           {"gpu_type", r.gpu_type()},
-          {"nodelist", strings(r.nodelist())},
-          {"exclude", strings(r.exclude())},
-          {"exclusive", r.exclusive()},
+          {key_of("nodelist"), strings(r.nodelist())},
+          {key_of("exclude"), strings(r.exclude())},
+          {key_of("exclusive"), r.exclusive()},
           {"gpu_milli", r.has_gpu_milli() ? r.gpu_milli() : model::kWholeGpu},
-          {"cpus_per_gpu", r.cpus_per_gpu()},
-          {"memory_per_gpu_mb", r.mem_per_gpu_mb()},
-          {"locality", locality_of(job)},
-          {"max_switches", r.max_switches()},
+          {key_of("cpus-per-gpu"), r.cpus_per_gpu()},
+          {key_of("mem-per-gpu"), r.mem_per_gpu_mb()},
+          {key_of("locality"), locality_of(job)},
+          {key_of("switches"), r.max_switches()},
           {"switches_wait", r.has_switches_wait_us() ? Json(r.switches_wait_us() / 1'000'000) : Json(nullptr)},
-          {"segment", r.segment()},
-          {"fit", fit_of(job)}};
+          {key_of("segment"), r.segment()},
+          {key_of("fit"), fit_of(job)}};
 }
 
 void add_spec(Json& j, const wire::JobSpec& s) {
-  j["name"] = s.name();
+  j[key_of("job-name")] = s.name();
   j["user_name"] = s.user();
   j["user_id"] = s.uid();
   j["group_name"] = s.group();
   j["group_id"] = s.gid();
-  j["account"] = s.account();
-  j["qos"] = s.qos();
-  j["partitions"] = strings(s.partitions());
-  j["priority"] = s.priority();
-  j["nice"] = s.nice();
-  j["hold"] = s.hold_user() || s.hold_admin();
-  j["requeue"] = s.requeue();
-  j["preempt_signal"] = s.preempt_signo();
-  j["elastic"] = s.request().elastic();
-  j["min_tasks"] = s.request().min_tasks();
-  j["resize_signal"] = s.resize_signo();
-  j["comment"] = s.comment();
-  j["reservation"] = s.reservation();
-  j["gpu_bind"] = s.gpu_bind();
-  j["gres_flags"] = s.gres_flags();
+  j[key_of("account")] = s.account();
+  j[key_of("qos")] = s.qos();
+  j[key_of("partition")] = strings(s.partitions());
+  j[key_of("priority")] = s.priority();
+  j[key_of("nice")] = s.nice();
+  j[key_of("hold")] = s.hold_user() || s.hold_admin();
+  j[key_of("requeue")] = s.requeue();
+  j[key_of("preempt-signal")] = s.preempt_signo();
+  j[key_of("elastic")] = s.request().elastic();
+  j[key_of("min-tasks")] = s.request().min_tasks();
+  j[key_of("resize-signal")] = s.resize_signo();
+  for (const wire::JobAttribute& a : wire::kJobAttributes)
+    if (a.shown == wire::Shown::kByRow && !a.json_key.empty()) j[std::string(a.json_key)] = value_of(a, s);
+  j[key_of("reservation")] = s.reservation();
+  j[key_of("gpu-bind")] = s.gpu_bind();
+  j[key_of("gres-flags")] = s.gres_flags();
   j["submit_host"] = s.submit_host();
   j["submit_line"] = s.submit_line();
   j["command"] = s.launch().command();
-  j["current_working_directory"] = s.launch().work_dir();
+  j[key_of("chdir")] = s.launch().work_dir();
 }
 
 void add_state(Json& j, const JobRow& row) {
@@ -110,9 +123,9 @@ void add_state(Json& j, const JobRow& row) {
   j["start_time"] = seconds((start ? start : expected_start(job)).us);
   j["end_time"] = seconds(end_of(job).us);
   j["run_time"] = run_time(row).seconds();
-  j["time_limit"] = limit(job.spec().time_limit_us());
-  j["time_minimum"] = limit(job.spec().time_min_us());
-  j["deadline"] = seconds(job.spec().deadline_us());
+  j[key_of("time")] = limit(job.spec().time_limit_us());
+  j[key_of("time-min")] = limit(job.spec().time_min_us());
+  j[key_of("deadline")] = seconds(job.spec().deadline_us());
   j["restart_count"] = job.status().restarts();
   j["preemption_count"] = job.status().preemptions();
   j["lost_gpu_seconds"] = lost_gpu_seconds(job);
@@ -125,18 +138,18 @@ void add_resources(Json& j, const wire::Job& job) {
   j["batch_host"] = first_node(job);
   j["node_count"] = node_count(job);
   j["cpus"] = cpu_count(job);
-  j["tasks"] = task_count(job);
+  j[key_of("ntasks")] = task_count(job);
   j["gpus"] = gpu_count(job);
   j["memory_mb"] = memory_mb(job);
   j["tres_req_str"] = tres_requested(job);
   j["tres_alloc_str"] = shares_of(job).empty() ? "" : tres_allocated(job);
-  j["features"] = features_of(job);
+  j[key_of("constraint")] = features_of(job);
   j["request"] = request_json(job);
   j["allocation"] = shares_json(job);
   j["unreachable_nodes"] = strings(job.status().placed().unreachable());
-  j["standard_output"] = stdout_path(job);
-  j["standard_error"] = stderr_path(job);
-  j["standard_input"] = stdin_path(job);
+  j[key_of("output")] = stdout_path(job);
+  j[key_of("error")] = stderr_path(job);
+  j[key_of("input")] = stdin_path(job);
 }
 
 Json job_object(const wire::Job& job, int64_t now_us) {
@@ -145,8 +158,8 @@ Json job_object(const wire::Job& job, int64_t now_us) {
   j["het_job_id"] = job.spec().het_job();
   j["het_job_offset"] = job.spec().het_offset();
   add_spec(j, job.spec());
-  j["on_preempt"] = on_preempt_of(job);
-  j["priority"] = priority_of(job);
+  j[key_of("on-preempt")] = on_preempt_of(job);
+  j[key_of("priority")] = priority_of(job);
   add_state(j, {&job, {now_us}});
   add_resources(j, job);
   return j;

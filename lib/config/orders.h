@@ -1,14 +1,20 @@
-// The orders that come with the scheduler, and the weights of the one that has some: known here, where the scheduler is
-// not, so that a wrong name is told with its place in the file. A test keeps them equal to the scheduler's own.
+// The orders that come with the scheduler and their weights: known here, where the scheduler is not, so that a wrong
+// name is told with its place in the file. Invariant: they are those of plugins/order; the build reads each of its
+// files.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace gw::config {
 
-inline constexpr std::array<std::string_view, 5> kOrderNames = {"fifo", "fifo_skip", "multifactor", "shortest", "srtf"};
-inline constexpr std::array<std::string_view, 7> kWeightNames = {"age", "fair_share",    "size", "partition",
-                                                                 "qos", "max_age_hours", "nice"};
+struct InTreeOrder {
+  std::string_view name;
+  std::vector<std::string_view> weights;  ///< As GW_ORDER_WEIGHTS has them; empty: it has none.
+};
+
+/// By name.
+std::span<const InTreeOrder> in_tree_orders();
 
 }  // namespace gw::config

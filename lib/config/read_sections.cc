@@ -109,10 +109,15 @@ void check_known(const Value& at, const char* what, const std::string& name, std
 
 // Without folders of plug-ins there are no other orders than the scheduler's.
 void check_order(const Value& root, const Config& c, Problems& problems) {
-  if (c.plugin_dirs.empty()) check_known(place_of(root, "scheduler.order"), "order", c.order, kOrderNames, problems);
-  if (c.order != "multifactor") return;
-  const Value& weights = place_of(root, "scheduler.order_weights");
-  for (const auto& [name, weight] : c.order_weights) check_known(weights, "weight", name, kWeightNames, problems);
+  std::vector<std::string_view> orders, weights;
+  for (const InTreeOrder& order : in_tree_orders()) {
+    orders.push_back(order.name);
+    if (order.name == c.order) weights = order.weights;
+  }
+  if (c.plugin_dirs.empty()) check_known(place_of(root, "scheduler.order"), "order", c.order, orders, problems);
+  if (weights.empty()) return;  // that it has none, the order itself says
+  const Value& place = place_of(root, "scheduler.order_weights");
+  for (const auto& [name, weight] : c.order_weights) check_known(place, "weight", name, weights, problems);
 }
 
 }  // namespace

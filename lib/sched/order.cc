@@ -7,18 +7,19 @@
 
 namespace gw::sched {
 namespace builtin {
-// Each is defined by GW_ORDER_PLUGIN in plugins/order/NAME.cc.
-const OrderPlugin* fifo();
-const OrderPlugin* fifo_skip();
-const OrderPlugin* multifactor();
-const OrderPlugin* shortest();
-const OrderPlugin* srtf();
+// Each is defined by GW_ORDER_PLUGIN in plugins/order/NAME.cc; the build lists these files.
+#define GW_IN_TREE_ORDER(order, ...) const OrderPlugin* order();
+#include "in_tree_orders.inc"
+#undef GW_IN_TREE_ORDER
 }  // namespace builtin
 
 namespace {
 
-constexpr OrderFactory kBuiltin[] = {builtin::fifo, builtin::fifo_skip, builtin::multifactor, builtin::shortest,
-                                     builtin::srtf};
+constexpr OrderFactory kBuiltin[] = {
+#define GW_IN_TREE_ORDER(order, ...) builtin::order,
+#include "in_tree_orders.inc"
+#undef GW_IN_TREE_ORDER
+};
 
 }  // namespace
 

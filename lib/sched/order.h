@@ -20,7 +20,7 @@
 namespace gw::sched {
 
 /// Counts up with each change of this header or of what it shows.
-constexpr uint32_t kOrderInterface = 1;
+constexpr uint32_t kOrderInterface = 2;
 
 /// One named weight of the configuration's `order_weights`.
 using Weights = std::map<std::string, double>;
@@ -61,6 +61,8 @@ class Order {
   virtual bool is_preemptive() const { return false; }
   /// Jobs of different users rank differently: they are in classes of their own.
   virtual bool looks_at_users() const { return false; }
+  /// It wants to know how long a job takes. In a replay it is told the duration of a job that has no time limit.
+  virtual bool looks_at_durations() const { return false; }
 };
 
 /// What the one exported function of a plug-in returns; lives as long as the process.
@@ -93,6 +95,13 @@ base::Result<std::shared_ptr<const Order>> make_order(std::string_view name, con
 std::vector<std::string> order_names();
 
 }  // namespace gw::sched
+
+// Names of the weights that an order takes: GW_ORDER_WEIGHTS(NAME, "age", ...) gives NAME_order::kWeightNames. A line
+// of its own: the build reads it, so that the configuration knows them, too.
+#define GW_ORDER_WEIGHTS(plugin_name, ...)                     \
+  namespace plugin_name##_order {                              \
+    constexpr std::string_view kWeightNames[] = {__VA_ARGS__}; \
+  }
 
 // Defines the exported function of a plug-in: GW_ORDER_PLUGIN(NAME, MAKE), NAME as a word. Linked into the scheduler
 // itself it gets a name of its own instead.

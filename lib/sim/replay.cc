@@ -120,8 +120,7 @@ class JobMaker {
       : written_(written), options_(options), path_(path), largest_(largest_of(cluster)) {
     for (const auto& q : written.qos) qos_.push_back(q.name);
     for (const auto& p : written.partitions) partitions_.push_back(p.name);
-    const std::string_view order = cluster.policy.order ? cluster.policy.order->name() : std::string_view();
-    tells_work_ = order == "shortest" || order == "srtf";
+    tells_work_ = cluster.policy.order && cluster.policy.order->looks_at_durations();
   }
 
   base::Result<SimJob> make(const TraceJob& row, Users& users) const {

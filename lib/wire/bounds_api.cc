@@ -1,5 +1,5 @@
 // Rows of the table of bounds: requests of clients. See bounds.h.
-#include "wire/bounds_rows.h"
+#include "wire/bounds_attributes.h"
 
 namespace gw::wire {
 namespace {
@@ -63,30 +63,20 @@ constexpr FieldBound kCancel[] = {part(1, "filter", kJobFilterBounds), i32(2, "s
                                   flag(3, "batch_only"), flag(4, "full")};
 constexpr MessageBounds kCancelBounds = {"CancelRequest", {}, kCancel};
 
+/// Without the attributes that are one field.
 constexpr FieldBound kUpdateJob[] = {
     ids(1, "ids"),
-    length(2, "time_limit_us", "TimeLimit"),
-    text(3, "qos", kNameBytes, "QOS"),
-    i64(4, "priority", -kPriority, kPriority, "Priority"),
     text(5, "partition", 64 << 10, "Partition"),
-    i32(6, "nice", INT32_MIN, INT32_MAX, "Nice"),
-    text(7, "name", 1024, "JobName"),
-    text(8, "comment", 16 << 10, "Comment", "keep data out of the comment"),
-    moment(9, "begin_us", "StartTime"),
-    text(10, "account", kNameBytes, "Account"),
-    flag(11, "requeue"),
     text(12, "features", 8 << 10, "Features"),
     u32(13, "min_nodes", kNodes, "NumNodes"),
     u32(14, "max_nodes", kNodes, "NumNodes"),
     text(15, "nodelist", kMostSpecBytes, "ReqNodeList"),
     text(16, "exclude", kMostSpecBytes, "ExcNodeList"),
-    text(17, "reservation", kNameBytes, "Reservation"),
-    length(18, "time_min_us", "TimeMin"),
-    moment(19, "deadline_us", "Deadline"),
     u32(20, "max_switches", kNodes, "Switches"),
     length(21, "switches_wait_us", "wait of Switches"),
 };
-constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kUpdateJob};
+constexpr auto kWholeUpdateJob = with_attributes<bound_as_said>(kUpdateJob);
+constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kWholeUpdateJob};
 constexpr FieldBound kJobAction[] = {ids(1, "ids"), choice(2, "action", 100)};
 constexpr MessageBounds kJobActionBounds = {"JobActionRequest", {}, kJobAction};
 

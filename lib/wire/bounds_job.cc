@@ -1,5 +1,5 @@
 // Rows of the table of bounds: what jobs and steps say of themselves, in requests and in the store. See bounds.h.
-#include "wire/bounds_rows.h"
+#include "wire/bounds_attributes.h"
 
 namespace gw::wire {
 namespace {
@@ -8,12 +8,10 @@ using namespace rows;
 
 constexpr uint64_t kTasks = 100'000'000, kStepTasks = 10'000'000, kCpus = 65'536, kJobGpus = 10'000'000;
 constexpr uint64_t kLineBytes = 128 << 10;  // what execve(2) takes as one argument
-constexpr uint64_t kBindingBytes = 8192;
-constexpr Name kSignalHint = "there are the signals 1 to 64";
 
 constexpr FieldBound signal(uint32_t n, Name name, Name said) {
   FieldBound f = i32(n, name, 0, kSignals, said);
-  f.hint = kSignalHint;
+  f.hint = attributes::kSignalHint;
   return f;
 }
 
@@ -75,45 +73,30 @@ constexpr FieldBound kLaunch[] = {
 };
 constexpr MessageBounds kLaunchBounds = {"Launch", {}, kLaunch};
 
+/// Without the attributes that are one field.
 constexpr FieldBound kJobSpec[] = {
-    text(1, "name", 1024, "-J/--job-name"),
     u32(2, "uid"),
     u32(3, "gid"),
     text(4, "user", kNameBytes),
     text(5, "group", kNameBytes),
-    text(6, "account", kNameBytes, "-A/--account"),
-    text(7, "qos", kNameBytes, "-q/--qos"),
     texts(8, "partitions", 1'000, kNameBytes, "-p/--partition"),
     part(9, "request", kRequestBounds),
-    length(10, "time_limit_us", "-t/--time"),
-    moment(11, "begin_us", "-b/--begin"),
-    i64(12, "priority", -kPriority, kPriority, "--priority"),
-    i32(13, "nice", INT32_MIN, INT32_MAX, "--nice"),
-    flag(14, "hold_user"),
     flag(15, "hold_admin"),
-    flag(16, "requeue"),
     signal(17, "warn_signo", "--signal"),
     u32(18, "warn_seconds_before", kLongest / 1'000'000, "seconds of --signal"),
     flag(19, "warn_batch_only"),
-    text(20, "comment", 16 << 10, "--comment", "keep data out of the comment"),
     text(21, "submit_host", kNameBytes),
     text(22, "submit_line", kLineBytes, "command line of the submission"),
     part(23, "launch", kLaunchBounds),
-    length(24, "time_min_us", "--time-min"),
-    moment(25, "deadline_us", "--deadline"),
-    text(26, "reservation", kNameBytes, "--reservation"),
-    text(27, "gpu_bind", kBindingBytes, "--gpu-bind"),
-    text(28, "gres_flags", 1024, "--gres-flags"),
     u32(29, "het_job"),
     u32(30, "het_offset"),
     u32(31, "het_size"),
     u32(32, "on_preempt", 3, "--on-preempt"),
-    signal(33, "preempt_signo", "--preempt-signal"),
-    signal(34, "resize_signo", "--resize-signal"),
     u32(35, "kind", 2),
     flag(36, "attended"),
     flag(37, "not_preemptible"),
 };
+constexpr auto kWholeJobSpec = with_attributes<bound_as_kept>(kJobSpec);
 
 constexpr FieldBound kStepRequest[] = {
     text(1, "name", 1024, "-J/--job-name of a step"),
@@ -138,7 +121,7 @@ constexpr FieldBound kStepRequest[] = {
 
 }  // namespace
 
-constinit const MessageBounds kJobSpecBounds = {"JobSpec", "What a job says of itself", kJobSpec};
+constinit const MessageBounds kJobSpecBounds = {"JobSpec", "What a job says of itself", kWholeJobSpec};
 constinit const MessageBounds kStepRequestBounds = {"StepRequest", "What a step asks for", kStepRequest};
 
 }  // namespace gw::wire

@@ -1,4 +1,4 @@
-// How rows of the table of bounds are written. For bounds_*.cc only.
+// How rows of the table of bounds are written, and how much of common things is taken. For tables of this folder only.
 #pragma once
 
 #include "wire/bounds.h"
@@ -17,6 +17,7 @@ constexpr uint64_t kNodes = 1'000'000, kSignals = 64;
 constexpr int64_t kPriority = int64_t{1} << 32;
 constexpr uint64_t kNameBytes = 256;  // of users, groups, partitions, nodes, QOS, ...
 constexpr uint64_t kPathBytes = 4096;
+constexpr uint64_t kBindingBytes = 8192;
 constexpr uint64_t kKeyBytes = 64;
 constexpr Name kTimeHint = "a length of time up to 100 years, or UNLIMITED";
 constexpr Name kMomentHint = "a time between 1970 and 3000";

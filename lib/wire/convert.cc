@@ -1,6 +1,8 @@
 // Requests, specs, outcomes, partitions, QOS and errors. Jobs: convert_job.cc; nodes: convert_node.cc.
 #include "wire/convert.h"
 
+#include "wire/job_attributes.h"
+
 namespace gw::wire {
 namespace {
 
@@ -148,40 +150,25 @@ model::Launch from_wire(const Launch& w) {
 
 JobSpec to_wire(const model::JobSpec& s) {
   JobSpec w;
-  w.set_name(s.name);
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.kept.to_wire != nullptr) a.kept.to_wire(s, w);
   w.set_uid(s.uid);
   w.set_gid(s.gid);
   w.set_user(s.user);
   w.set_group(s.group);
-  w.set_account(s.account);
-  w.set_qos(s.qos);
   set_strings(w.mutable_partitions(), s.partitions);
   *w.mutable_request() = to_wire(s.request);
-  w.set_time_limit_us(s.time_limit.us);
-  w.set_begin_us(s.begin.us);
-  w.set_priority(s.priority);
-  w.set_nice(s.nice);
-  w.set_hold_user(s.hold_user);
   w.set_hold_admin(s.hold_admin);
-  w.set_requeue(s.requeue);
   w.set_warn_signo(s.warn.signo);
   w.set_warn_seconds_before(s.warn.seconds_before);
   w.set_warn_batch_only(s.warn.batch_only);
-  w.set_comment(s.comment);
   w.set_submit_host(s.submit_host);
   w.set_submit_line(s.submit_line);
   *w.mutable_launch() = to_wire(s.launch);
-  w.set_time_min_us(s.time_min.us);
-  w.set_deadline_us(s.deadline.us);
-  w.set_reservation(s.reservation);
-  w.set_gpu_bind(s.gpu_bind);
-  w.set_gres_flags(s.gres_flags);
   w.set_het_job(s.het_job.value);
   w.set_het_offset(s.het_offset);
   w.set_het_size(s.het_size);
   w.set_on_preempt(static_cast<uint32_t>(s.on_preempt));
-  w.set_preempt_signo(s.preempt_signo);
-  w.set_resize_signo(s.resize_signo);
   w.set_kind(static_cast<uint32_t>(s.kind));
   w.set_attended(s.attended);
   w.set_not_preemptible(s.not_preemptible);
@@ -193,38 +180,23 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   if (w.partitions_size() > kMaxNames) return base::invalid("more than " + std::to_string(kMaxNames) + " partitions");
   GW_TRY(request, from_wire(w.request()));
   model::JobSpec s;
-  s.name = w.name();
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.kept.from_wire != nullptr) a.kept.from_wire(w, s);
   s.uid = w.uid();
   s.gid = w.gid();
   s.user = w.user();
   s.group = w.group();
-  s.account = w.account();
-  s.qos = w.qos();
   s.partitions = strings(w.partitions());
   s.request = std::move(request);
-  s.time_limit.us = w.time_limit_us();
-  s.begin.us = w.begin_us();
-  s.priority = w.priority();
-  s.nice = w.nice();
-  s.hold_user = w.hold_user();
   s.hold_admin = w.hold_admin();
-  s.requeue = w.requeue();
   s.warn = {w.warn_signo(), w.warn_seconds_before(), w.warn_batch_only()};
-  s.comment = w.comment();
   s.submit_host = w.submit_host();
   s.submit_line = w.submit_line();
   s.launch = from_wire(w.launch());
-  s.time_min.us = w.time_min_us();
-  s.deadline.us = w.deadline_us();
-  s.reservation = w.reservation();
-  s.gpu_bind = w.gpu_bind();
-  s.gres_flags = w.gres_flags();
   s.het_job = base::JobId(w.het_job());
   s.het_offset = w.het_offset();
   s.het_size = w.het_size();
   if (w.on_preempt() < model::kOnPreempt.size()) s.on_preempt = static_cast<model::OnPreempt>(w.on_preempt());
-  s.preempt_signo = w.preempt_signo();
-  s.resize_signo = w.resize_signo();
   if (w.kind() > static_cast<uint32_t>(model::JobKind::kStep)) return bad_number("kind of job", w.kind());
   s.kind = static_cast<model::JobKind>(w.kind());
   s.attended = w.attended();

@@ -8,6 +8,8 @@
 namespace gw::sched {
 namespace {
 
+GW_ORDER_WEIGHTS(multifactor, "age", "fair_share", "size", "partition", "qos", "max_age_hours", "nice")
+
 /// Weighted sum of factors, each in [0, 1] but for nice. Source: the factors of Slurm's priority/multifactor plug-in;
 /// fair share is 2^-(usage / even share), as in its classic algorithm.
 class Multifactor final : public Order {
@@ -71,10 +73,10 @@ class Multifactor final : public Order {
 };
 
 base::Status check_weights(const Weights& weights) {
-  std::vector<std::string> known;
-  for (const auto& [name, value] : Multifactor::defaults()) known.push_back(name);
+  const std::vector<std::string> known(std::begin(multifactor_order::kWeightNames),
+                                       std::end(multifactor_order::kWeightNames));
   for (const auto& [name, value] : weights)
-    if (!Multifactor::defaults().contains(name))
+    if (std::find(known.begin(), known.end(), name) == known.end())
       return base::invalid("unknown weight " + name, base::did_you_mean(name, known));
   return {};
 }

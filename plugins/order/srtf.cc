@@ -9,6 +9,7 @@ class Srtf final : public Order {
   std::string_view name() const override { return "srtf"; }
   double score(const PendingJob& job, const OrderContext&) const override { return -remaining_seconds(job); }
   double key(const PendingJob& job) const override { return remaining_seconds(job); }
+  bool looks_at_durations() const override { return true; }
   bool is_preemptive() const override { return true; }
 };
 

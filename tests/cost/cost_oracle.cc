@@ -67,7 +67,7 @@ class Oracle {
     const Figures usual = measure(world_, example, example.bytes);
     if (!usual.fault.empty() || !usual.is_taken)
       return fault(example.kind + ": its example is not taken: " + usual.fault + usual.refusal);
-    const Base base{type, &bounds, decode(messages_, type, example.bytes)};
+    const Base base{type, &bounds, schema::decode(messages_, type, example.bytes)};
     std::map<std::string, Figures> unknown;  // the smallest of each field's first manner, whose name nobody knows
     for (const Growth& g : growths(messages_, pools_, base, example.kind))
       if (g.field.find(word_) != std::string::npos) grow(example, usual, g, unknown);

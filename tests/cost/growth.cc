@@ -10,7 +10,12 @@ namespace gw::cost {
 namespace {
 
 using schema::Field;
+using schema::message_value;
+using schema::number_value;
+using schema::text_value;
+using schema::Tree;
 using schema::Type;
+using schema::Value;
 using wire::FieldBound;
 using wire::MessageBounds;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/cost/tree.h"
+#include "tests/schema/tree.h"
 #include "wire/bounds.h"
 
 namespace gw::cost {
@@ -31,7 +31,7 @@ struct Growth {
 struct Base {
   std::string type;
   const wire::MessageBounds* bounds = nullptr;
-  Tree example;
+  schema::Tree example;
 };
 
 /// All growths of the fields below the field `kind` of the base's message.

@@ -63,7 +63,7 @@ PendingJob random_job(uint32_t id, Time now) {
 
 /// Orders with and without classes by user, with and without preemption.
 sched::Policy random_policy() {
-  static const std::vector<std::string> kOrders = {"fifo", "fifo_skip", "multifactor", "shortest", "srtf"};
+  static const std::vector<std::string> kOrders = sched::order_names();
   sched::Policy policy;
   const std::string& name = kOrders[static_cast<size_t>(pick(0, 4))];
   if (name == "multifactor") policy.order_weights = {{"age", 0.1 * pick(0, 9)}, {"fair_share", pick(0, 1) * 1000.5}};

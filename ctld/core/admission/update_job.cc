@@ -23,6 +23,7 @@
 #include "ctld/core/shared/replies.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/job_attributes.h"
 
 namespace gw::ctld {
 
@@ -31,11 +32,7 @@ using model::Job;
 namespace {
 
 /// Fields that a job may only be given while it waits, and after which it has to fit anew.
-bool changes_place(const wire::UpdateJobRequest& u) {
-  return u.has_qos() || u.has_account() || u.has_partition() || u.has_begin_us() || u.has_features() ||
-         u.has_min_nodes() || u.has_max_nodes() || u.has_nodelist() || u.has_exclude() || u.has_reservation() ||
-         u.has_time_min_us() || u.has_max_switches();
-}
+bool changes_place(const wire::UpdateJobRequest& u) { return wire::says_where_to_run(u); }
 
 /// What is said once is kept with each job.
 base::Status check_total(const wire::UpdateJobRequest& u) {
@@ -73,8 +70,6 @@ base::Status update_limits(const Core& core, const Caller& caller, const Job& jo
     if (u.name().empty()) return base::invalid("a job has a name", "give JobName= at least one letter");
     spec.name = u.name();
   }
-  if (u.has_comment()) spec.comment = u.comment();
-  if (u.has_requeue()) spec.requeue = u.requeue();
   return {};
 }
 
@@ -83,11 +78,10 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
   const bool moves = changes_place(u);
   if (moves && job.waiting() == nullptr)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
-                      "only time limit, name, comment, priority and requeue can change once it runs");
-  if (u.has_account()) spec.account = u.account();
+                      "only " + wire::keys_while_running() + " can change once it runs");
+  GW_TRY_STATUS(wire::take_plain(u, role_for(core, caller, job) == Role::kAdmin, spec));
   if (u.has_qos() || u.has_account()) spec.qos = u.qos();
   if (u.has_partition()) spec.partitions = base::split(u.partition(), ',');
-  if (u.has_begin_us()) spec.begin = Time{u.begin_us()};
   if (u.has_features()) {
     GW_TRY(features, model::parse_features(u.features()));
     spec.request.features = features;
@@ -105,8 +99,6 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
     GW_TRY(names, base::expand_hostlist(u.exclude(), wire::kMostNodeNames));
     spec.request.exclude = names;
   }
-  if (u.has_reservation()) spec.reservation = u.reservation();
-  if (u.has_time_min_us()) spec.time_min.us = u.time_min_us();
   if (u.has_max_switches()) {
     spec.request.max_switches = u.max_switches();
     spec.request.switches_wait.us = u.has_switches_wait_us() ? u.switches_wait_us() : base::kUnlimited.us;
@@ -168,14 +160,7 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
 /// What says how many resources, and where, is a component's own; everything else the components have in common.
 base::Status update_with_components(Core& core, const Caller& caller, Job& job, const wire::UpdateJobRequest& u) {
   wire::UpdateJobRequest common = u;
-  common.clear_partition();
-  common.clear_features();
-  common.clear_min_nodes();
-  common.clear_max_nodes();
-  common.clear_nodelist();
-  common.clear_exclude();
-  common.clear_max_switches();
-  common.clear_switches_wait_us();
+  wire::clear_own_of_component(common);
   std::vector<std::pair<Job*, model::JobSpec>> updated;
   GW_TRY(own, updated_spec(core, caller, job, u));
   updated.emplace_back(&job, std::move(own));

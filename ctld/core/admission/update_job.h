@@ -1,4 +1,5 @@
-// `gcontrol update JobId=...`: each field is checked like at submission; a request changes all its fields or none.
+// `gcontrol update JobId=...`: each field is checked like at submission; a request changes all its fields or none. What
+// stands here has a rule of its own or more than one field: the rest its rows say (wire/job_attributes.h).
 #pragma once
 
 #include "ctld/core/core.h"

@@ -123,7 +123,7 @@ TEST(Update, BadWordsSayWhatIsWrong) {
   const Bad cases[] = {
       {{}, "No valid entity"},
       {{"State=DRAIN"}, "No valid entity"},
-      {{"JobId=3"}, "No changes specified (known: qos, "},
+      {{"JobId=3"}, "No changes specified (known: jobname, name, partition, qos, "},
       {{"JobId=x", "Nice=1"}, "Invalid job id"},
       {{"JobId=3", "Tmelimit=1"}, "did you mean \"timelimit\"?"},
       {{"JobId=3", "TimeMin=0:00"}, "longer than zero"},

@@ -4,18 +4,67 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "config/config.h"
 #include "sched/order.h"
 
 namespace gw::config {
 namespace {
 
-TEST(Orders, AreTheSchedulers) { EXPECT_THAT(sched::order_names(), testing::UnorderedElementsAreArray(kOrderNames)); }
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Orders, AreTheSchedulers) {
+  std::vector<std::string> names;
+  for (const InTreeOrder& order : in_tree_orders()) names.emplace_back(order.name);
+  EXPECT_EQ(names, sched::order_names());
+}
+
+/// A file is all that an order takes: nothing lists it.
+TEST(Orders, AreThoseOfTheFolder) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(GW_SOURCE_DIR "/plugins/order"))
+    if (entry.path().extension() == ".cc") files.insert(entry.path().stem());
+  EXPECT_GE(files.size(), 5U);
+  EXPECT_THAT(sched::order_names(), testing::UnorderedElementsAreArray(files));
+  for (const std::string& name : files) {
+    const auto order = sched::make_order(name);
+    ASSERT_TRUE(order.has_value()) << name;
+    EXPECT_EQ((*order)->name(), name);
+    const auto config = parse("controller: {user: root}\nscheduler: {order: " + name + "}\n", "f");
+    EXPECT_TRUE(config.has_value()) << name;
+  }
+}
+
+TEST(Orders, AreDocumented) {
+  const std::string page = text_of(GW_SOURCE_DIR "/docs/scheduler.md"), keys = text_of(GW_SOURCE_DIR "/docs/config.md"),
+                    scenarios = text_of(GW_SOURCE_DIR "/docs/scenario.md"),
+                    file = text_of(GW_SOURCE_DIR "/etc/gangway.yaml");
+  for (const std::string& name : sched::order_names()) {
+    EXPECT_THAT(page, testing::HasSubstr("| `" + name + "`")) << "docs/scheduler.md";
+    for (const std::string* text : {&keys, &scenarios, &file}) EXPECT_THAT(*text, testing::HasSubstr(name));
+  }
+}
 
 TEST(Orders, WeightsAreTheSchedulers) {
-  for (std::string_view name : kWeightNames)
-    EXPECT_TRUE(sched::make_order("multifactor", {{std::string(name), 1}}).has_value()) << name;
-  for (const sched::ScorePart& part : (*sched::make_order("multifactor"))->parts({}, {}))
-    EXPECT_THAT(kWeightNames, testing::Contains(part.name));
+  size_t weights = 0;
+  for (const InTreeOrder& order : in_tree_orders()) {
+    const std::string name(order.name);
+    for (const std::string_view weight : order.weights) {
+      EXPECT_TRUE(sched::make_order(name, {{std::string(weight), 1}}).has_value()) << name << " " << weight;
+      ++weights;
+    }
+    if (order.weights.empty()) continue;
+    for (const sched::ScorePart& part : (*sched::make_order(name))->parts({}, {}))
+      EXPECT_THAT(order.weights, testing::Contains(part.name)) << name;
+  }
+  EXPECT_GE(weights, 7U);
 }
 
 }  // namespace

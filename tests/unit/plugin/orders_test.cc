@@ -59,7 +59,7 @@ TEST(Orders, SnapshotsTellTheWeights) {
 
 TEST(Orders, WhatDoesNotFitIsOneError) {
   const std::pair<const char*, const char*> cases[] = {
-      {"old_interface", "made for order interface 0, this program has 1"},
+      {"old_interface", "made for order interface 1, this program has 2"},
       {"other_build", "comes from another build (0123456789abcdef, not "},
       {"other_name", "calls itself \"plain\""},
       {"no_factory", "exports no gangway_order_plugin"},

@@ -1,15 +1,12 @@
 // See tree.h.
-#include "tests/cost/tree.h"
+#include "tests/schema/tree.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-namespace gw::cost {
+namespace gw::schema {
 namespace {
-
-using schema::Field;
-using schema::Type;
 
 enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2 };
 
@@ -49,7 +46,7 @@ class Reader {
   std::string_view rest_;
 };
 
-const Field& field_of(const schema::Messages& messages, const std::string& type, uint64_t number) {
+const Field& field_of(const Messages& messages, const std::string& type, uint64_t number) {
   for (const Field& f : messages.at(type))
     if (f.number == number) return f;
   give_up(type);
@@ -66,7 +63,7 @@ void put_bytes(std::string& out, uint32_t number, std::string_view bytes) {
   out += bytes;
 }
 
-void put_value(const schema::Messages& messages, const Field& f, const Value& value, std::string& out) {
+void put_value(const Messages& messages, const Field& f, const Value& value, std::string& out) {
   if (is_number(f.type)) {
     put_varint(out, f.number << 3 | kVarint);
     put_varint(out, value.number);
@@ -90,7 +87,7 @@ Value message_value(Tree tree) {
   return value;
 }
 
-Tree decode(const schema::Messages& messages, const std::string& type, std::string_view bytes) {
+Tree decode(const Messages& messages, const std::string& type, std::string_view bytes) {
   Tree out;
   Reader in(type, bytes);
   while (!in.at_end()) {
@@ -115,7 +112,7 @@ Tree decode(const schema::Messages& messages, const std::string& type, std::stri
   return out;
 }
 
-std::string encode(const schema::Messages& messages, const std::string& type, const Tree& tree) {
+std::string encode(const Messages& messages, const std::string& type, const Tree& tree) {
   std::string out;
   for (const auto& [number, values] : tree.fields) {
     const Field& f = field_of(messages, type, number);
@@ -130,4 +127,4 @@ std::string encode(const schema::Messages& messages, const std::string& type, co
   return out;
 }
 
-}  // namespace gw::cost
+}  // namespace gw::schema

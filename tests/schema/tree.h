@@ -10,7 +10,7 @@
 
 #include "tests/schema/schema.h"
 
-namespace gw::cost {
+namespace gw::schema {
 
 struct Tree;
 
@@ -31,7 +31,7 @@ Value text_value(std::string text);
 Value message_value(Tree tree);
 
 /// Ends the program where the bytes are no such message: they come from the tests themselves.
-Tree decode(const schema::Messages& messages, const std::string& type, std::string_view bytes);
-std::string encode(const schema::Messages& messages, const std::string& type, const Tree& tree);
+Tree decode(const Messages& messages, const std::string& type, std::string_view bytes);
+std::string encode(const Messages& messages, const std::string& type, const Tree& tree);
 
-}  // namespace gw::cost
+}  // namespace gw::schema

@@ -1,0 +1,44 @@
+// What rows of job attributes do to updates and components. See the header.
+#include "wire/job_attributes.h"
+
+#include "base/text.h"
+
+namespace gw::wire {
+
+bool says_where_to_run(const UpdateJobRequest& update) {
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.update.only_pending && a.update.said.is_said(update)) return true;
+  return false;
+}
+
+void clear_own_of_component(UpdateJobRequest& update) {
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.is_per_component && a.update.said.clear != nullptr) a.update.said.clear(update);
+}
+
+base::Status take_plain(const UpdateJobRequest& update, bool is_admin, model::JobSpec& spec) {
+  for (const JobAttribute& a : kJobAttributes) {
+    const JobUpdate& u = a.update;
+    if (u.who == Updater::kNobody || u.by_hand || !u.said.is_said(update)) continue;
+    if (u.who == Updater::kAdmin && !is_admin)
+      return base::fail(base::ErrorCode::kDenied, "only administrators may change " + std::string(u.key));
+    a.kept.set(spec, u.said.get(update));
+  }
+  return {};
+}
+
+std::string keys_while_running() {
+  std::vector<std::string> keys;
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.update.who != Updater::kNobody && !a.update.only_pending) keys.emplace_back(a.update.key);
+  const std::string last = keys.back();
+  keys.pop_back();
+  return base::join(keys, ", ") + " and " + last;
+}
+
+void take_own_of_component(const model::JobSpec& own, model::JobSpec& spec) {
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.is_per_component && a.kept.copy != nullptr) a.kept.copy(own, spec);
+}
+
+}  // namespace gw::wire
