@@ -1,8 +1,9 @@
 // bench_swarm CONFIG FIRST NODES TOPOLOGY: plays many nodes for a controller, in one process; nothing is executed. A
 // step's tasks "run" at once and end at once, by the protocol of a real shepherd: tickets, keys and encryption are
-// real. Nodes are called s0, s1, ..., these from number FIRST on; the program says "up" on standard output when all of
-// them are registered for the first time, and the seconds of the monotonic clock each time that tasks have begun to run
-// on all of them. A node whose link is lost comes back with its runs. SIGUSR1 cuts all of them off, until SIGUSR2.
+// real, and no two nodes have the same GPUs. Nodes are called s0, s1, ..., these from number FIRST on; the program says
+// "up" on standard output when all of them are registered for the first time, and the seconds of the monotonic clock
+// each time that tasks have begun to run on all of them. A node whose link is lost comes back with its runs. SIGUSR1
+// cuts all of them off, until SIGUSR2.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -155,6 +156,7 @@ class Node {
   /// Each has a loopback address of its own: a thousand listeners at one would look long for free ports.
   Node(Swarm& swarm, size_t index)
       : swarm_(swarm),
+        index_(index),
         name_(fmt::format("s{}", index)),
         host_(fmt::format("127.1.{}.{}", index / 200, index % 200 + 1)) {}
 
@@ -205,6 +207,8 @@ class Node {
     r.set_instance(name_);
     r.set_version(GANGWAY_VERSION);
     *r.mutable_topology() = swarm_.topology;
+    for (wire::Gpu& gpu : *r.mutable_topology()->mutable_gpus())
+      gpu.set_uuid(fmt::format("GPU-{:08x}-0000-0000-0000-{:012x}", index_, gpu.pcie_switch()));
     r.set_containment("none");
     r.set_is_emulated(true);
     r.set_now_us(swarm_.clock.now().us);
@@ -314,6 +318,7 @@ class Node {
   }
 
   Swarm& swarm_;
+  size_t index_;
   std::string name_, host_;
   link::LinkDialHandle dialing_;
   std::shared_ptr<link::SecureLink> link_;

@@ -75,6 +75,8 @@ class Controller {
 
   const std::map<JobId, model::Job>& jobs() const { return core_.jobs.all(); }
   const std::map<NodeId, model::Node>& nodes() const { return core_.nodes.all(); }
+  /// Those of its nodes, for who receives their messages.
+  wire::Topologies& topologies() { return core_.nodes.topologies(); }
   const sched::Capacity& ledger() const { return core_.ledger.capacity(); }
   const Timers& timers() const { return core_.timers; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.

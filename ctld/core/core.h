@@ -28,6 +28,7 @@
 #include "ctld/core/tables/stored.h"
 #include "ctld/core/tables/timers.h"
 #include "ctld/core/tables/usage_book.h"
+#include "wire/topologies.h"
 
 namespace gw::ctld {
 
@@ -39,6 +40,8 @@ using base::Time;
 struct NodePeer {
   uint32_t uid = UINT32_MAX;
   std::string address;
+  /// What a registration says of the node's hardware; null: it is read from there.
+  wire::Topologies::Ptr topology = {};
 };
 
 struct Core {

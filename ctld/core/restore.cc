@@ -118,10 +118,8 @@ void restore_jobs(Core& core, const store::Snapshot& snapshot, const RunRows& ru
 void restore_node(Core& core, const store::NamedBytes& row, bool is_held_by_jobs) {
   Node* node = core.nodes.find(row.name);
   if (node == nullptr && !is_held_by_jobs) return;
-  wire::Node stored;
-  const bool is_read = stored.ParseFromString(row.bytes) && stored.name() == row.name;
   Node read = node == nullptr ? Node() : *node;
-  const base::Status taken = is_read ? wire::stored_from_wire(stored, read) : base::invalid("it cannot be read");
+  const base::Status taken = wire::stored_from_row(row.name, row.bytes, core.nodes.topologies(), read);
   if (!taken) hold_named(core, RowKind::kNode, row.name, taken.error().what);
   if (node == nullptr) {
     if (!taken) return;

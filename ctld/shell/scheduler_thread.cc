@@ -10,7 +10,9 @@
 namespace gw::ctld {
 
 SchedulerThread::SchedulerThread(io::Loop& loop, std::unique_ptr<base::Clock> clock, PlanFn on_plan)
-    : poster_(loop.poster()), clock_(std::move(clock)), on_plan_(std::move(on_plan)), thread_([this] { work(); }) {}
+    : loop_(loop), poster_(loop.poster()), clock_(std::move(clock)), on_plan_(std::move(on_plan)), thread_([this] {
+        work();
+      }) {}
 
 SchedulerThread::~SchedulerThread() {
   *alive_ = false;
@@ -28,7 +30,13 @@ void SchedulerThread::feed(std::vector<sched::Delta> deltas) {
     const std::lock_guard lock(mutex_);
     deltas_.insert(deltas_.end(), std::make_move_iterator(deltas.begin()), std::make_move_iterator(deltas.end()));
   }
-  wake_.notify_one();
+  // Once for all of a round: ten thousand nodes that come back are not as many reasons to begin a pass.
+  if (std::exchange(is_wake_due_, true)) return;
+  loop_.defer([this, alive = alive_] {
+    if (!*alive) return;
+    is_wake_due_ = false;
+    wake_.notify_one();
+  });
 }
 
 void SchedulerThread::nudge() {

@@ -42,6 +42,7 @@ class SchedulerThread {
   SchedulerThread(const SchedulerThread&) = delete;
   SchedulerThread& operator=(const SchedulerThread&) = delete;
 
+  /// From the loop's thread. A pass begins when the present round of the loop is over.
   void feed(std::vector<sched::Delta> deltas);
   /// Plans again although nothing has changed: what the core could not commit before may be possible now.
   void nudge();
@@ -53,7 +54,9 @@ class SchedulerThread {
   void inspect(InspectFn look);
 
  private:
+  io::Loop& loop_;
   io::Poster poster_;
+  bool is_wake_due_ = false;            // of the loop's thread: this one is woken when the round is over
   std::unique_ptr<base::Clock> clock_;  // the thread's own
   PlanFn on_plan_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

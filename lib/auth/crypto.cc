@@ -18,12 +18,15 @@ void bind(SessionKey& key, std::string_view context) {
   key.bytes = hash_parts({"gangway session", context}, raw);
 }
 
+thread_local size_t multiplications = 0;
+
 using Exchange = int (*)(unsigned char*, unsigned char*, const unsigned char*, const unsigned char*,
                          const unsigned char*);
 
 base::Result<KeyPair::Keys> exchange(Exchange f, const Bytes32& own, const Bytes32& secret, std::string_view peer,
                                      std::string_view context) {
   KeyPair::Keys keys;
+  ++multiplications;
   if (peer.size() != crypto_kx_PUBLICKEYBYTES ||
       f(keys.receive.bytes.data(), keys.send.bytes.data(), own.data(), secret.data(), data(peer)) != 0) {
     return base::fail(base::ErrorCode::kProtocol, "the other side sent an unusable public key");
@@ -65,10 +68,13 @@ bool equal_secret(std::string_view a, std::string_view b) {
 
 KeyPair::KeyPair() {
   init_crypto();
+  ++multiplications;
   crypto_kx_keypair(public_.data(), secret_.data());
 }
 
 KeyPair::~KeyPair() { sodium_memzero(secret_.data(), secret_.size()); }
+
+size_t KeyPair::work_of_this_thread() { return multiplications; }
 
 base::Result<KeyPair::Keys> KeyPair::client_keys(std::string_view server_public, std::string_view context) const {
   return exchange(crypto_kx_client_session_keys, public_, secret_, server_public, context);

@@ -41,6 +41,9 @@ class KeyPair {
   /// Session keys with the peer, bound to `context` (transcript and nonce). Errors: an unusable public key.
   base::Result<Keys> client_keys(std::string_view server_public, std::string_view context) const;
   base::Result<Keys> server_keys(std::string_view client_public, std::string_view context) const;
+  /// Multiplications of the curve by the calling thread, for key pairs of this kind and keys of sessions. Each takes as
+  /// long as all else that a daemon does for one who comes, so its loop leaves them to other threads.
+  static size_t work_of_this_thread();
 
  private:
   Bytes32 public_{};

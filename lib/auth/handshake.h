@@ -70,17 +70,43 @@ class ClientHandshake {
   std::string hello_;
 };
 
-/// The server's side, for one connection: on_hello, decode the credential, on_credential, on_finish. Every Error is to
-/// be sent to the client as refusal(error), and ends the handshake.
+/// What the server says to a first message that is right; nothing holds yet.
+struct Acceptance {
+  std::string message;
+  SecureStream stream;
+  uint32_t uid = UINT32_MAX, gid = UINT32_MAX;
+  Bytes32 nonce = {};
+  base::Time decoded = {}, expiry = {};  ///< When the credential was read, and until when it might come again.
+};
+
+/// A first message that awaits its credential. It shares nothing with its handshake, so that a thread can do the work.
+class Claim {
+ public:
+  std::string_view credential() const { return std::string_view(hello_).substr(prefix_size_); }
+  /// Takes the decoded credential, makes the server's key pair and agrees on the keys: nearly all of a handshake's
+  /// work. Thread-safe. Errors: what decode() said; wrong receiver; hello changed on its way; unusable key.
+  base::Result<Acceptance> answer(const base::Result<Credential>& credential) const;
+
+ private:
+  friend class ServerHandshake;
+  std::string receiver_;
+  std::string hello_;
+  size_t prefix_size_ = 0;  // of hello_, up to the credential
+  uint16_t version_ = 0;
+
+  base::Result<Acceptance> accept(std::string_view client_key, std::string_view nonce) const;
+};
+
+/// The server's side, for one connection: on_hello, decode the credential, Claim::answer, on_answer, on_finish. Every
+/// Error is to be sent to the client as refusal(error), and ends the handshake.
 class ServerHandshake {
  public:
   /// `nonces` outlives the handshake; one memory serves all connections of a daemon.
   ServerHandshake(std::string receiver, VersionRange versions, NonceMemory& nonces);
-  /// Takes the first message and gives the credential in it. Errors: not Gangway, no common version, malformed.
-  base::Result<std::string> on_hello(std::string_view hello);
-  /// Takes the decoded credential and gives the accept message. Errors: what decode() said; wrong receiver; nonce seen
-  /// before; hello changed on its way.
-  base::Result<std::string> on_credential(const base::Result<Credential>& credential);
+  /// Takes the first message. Errors: not Gangway, no common version, malformed.
+  base::Result<Claim> on_hello(std::string_view hello);
+  /// Takes what became of the claim and gives the accept message. Errors: those of Claim::answer; nonce seen before.
+  base::Result<std::string> on_answer(base::Result<Acceptance> answer);
   /// Takes the client's last message. Errors: the client does not hold the key of its hello.
   base::Result<Session> on_finish(std::string_view finish);
 
@@ -93,15 +119,11 @@ class ServerHandshake {
   std::string receiver_;
   VersionRange versions_;
   NonceMemory& nonces_;
-  std::string hello_;
-  std::string prefix_;  // of hello_, up to the credential
   uint16_t version_ = 0;
   Role role_ = Role::kClient;
   uint32_t uid_ = UINT32_MAX;
   uint32_t gid_ = UINT32_MAX;
   std::optional<SecureStream> stream_;
-
-  base::Result<std::string> accept(std::string_view client_key, std::string_view nonce);
 };
 
 /// The message by which a server tells in clear text why it does not go on.

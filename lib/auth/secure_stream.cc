@@ -89,19 +89,26 @@ void SecureStream::seal_to(std::string& out, std::string_view plain, bool final)
 }
 
 base::Result<Opened> SecureStream::open(std::string_view sealed) {
+  Opened opened;
+  GW_TRY(is_final, open_into(opened.plain, sealed));
+  opened.final = is_final;
+  return opened;
+}
+
+base::Result<bool> SecureStream::open_into(std::string& plain, std::string_view sealed) {
   if (!is_receiving_ || sealed.size() < kSealOverhead) {
     is_receiving_ = false;
     return broken();
   }
-  Opened opened{std::string(sealed.size() - kSealOverhead, '\0'), false};
+  plain.resize(sealed.size() - kSealOverhead);
   unsigned char tag = 0;
   const int failed = crypto_secretstream_xchacha20poly1305_pull(
-      sodium(receive_), reinterpret_cast<unsigned char*>(opened.plain.data()), nullptr, &tag,
+      sodium(receive_), reinterpret_cast<unsigned char*>(plain.data()), nullptr, &tag,
       reinterpret_cast<const unsigned char*>(sealed.data()), sealed.size(), nullptr, 0);
-  opened.final = tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL;
-  if (failed != 0 || opened.final) is_receiving_ = false;
+  const bool is_final = tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL;
+  if (failed != 0 || is_final) is_receiving_ = false;
   if (failed != 0) return broken();
-  return opened;
+  return is_final;
 }
 
 }  // namespace gw::auth

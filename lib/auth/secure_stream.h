@@ -51,6 +51,8 @@ class SecureStream {
   /// Opens the next message. Errors: kProtocol if it was changed, is out of order, repeated, cut, or follows a final
   /// one; then the stream is of no more use.
   base::Result<Opened> open(std::string_view sealed);
+  /// The same into a text that has room from the message before; true for a final message.
+  base::Result<bool> open_into(std::string& plain, std::string_view sealed);
 
  private:
   // Room for libsodium's state, whose header stays in this folder's .cc files.

@@ -66,7 +66,7 @@ ServerHandshake::ServerHandshake(std::string receiver, VersionRange versions, No
   GW_CHECK(versions.min <= versions.max);
 }
 
-Result<std::string> ServerHandshake::on_hello(std::string_view hello) {
+Result<Claim> ServerHandshake::on_hello(std::string_view hello) {
   Reader in(hello);
   if (in.raw(kHelloMagic.size()) != kHelloMagic) {
     return base::fail(ErrorCode::kProtocol, "the first message is not that of a Gangway program");
@@ -85,15 +85,19 @@ Result<std::string> ServerHandshake::on_hello(std::string_view hello) {
     return base::fail(ErrorCode::kProtocol, "the first message is cut or malformed");
   }
   role_ = static_cast<Role>(role);
-  hello_ = hello;
-  prefix_ = hello.substr(0, hello.size() - credential.size());
-  return std::string(credential);
+  Claim claim;
+  claim.receiver_ = receiver_;
+  claim.hello_ = hello;
+  claim.prefix_size_ = hello.size() - credential.size();
+  claim.version_ = version_;
+  return claim;
 }
 
-Result<std::string> ServerHandshake::on_credential(const Result<Credential>& credential) {
+Result<Acceptance> Claim::answer(const Result<Credential>& credential) const {
   if (!credential) return base::pass(credential);
   GW_TRY(payload, read_payload(credential->payload));
-  if (!equal_secret(payload.prefix_hash, view(hash_parts({prefix_})))) {
+  const std::string_view prefix = std::string_view(hello_).substr(0, prefix_size_);
+  if (!equal_secret(payload.prefix_hash, view(hash_parts({prefix})))) {
     return base::fail(ErrorCode::kDenied, "the first message was changed on its way");
   }
   if (payload.receiver != receiver_) {
@@ -102,28 +106,40 @@ Result<std::string> ServerHandshake::on_credential(const Result<Credential>& cre
         fmt::format("the message is meant for \"{}\", this is \"{}\"", base::printable(payload.receiver), receiver_),
         "check the cluster name and the address in the configuration of the sender");
   }
-  const auto expiry = std::max(credential->encode_time, credential->decode_time) + credential->lifetime + kExpiryMargin;
-  if (!nonces_.insert(payload.nonce, credential->decode_time, expiry)) {
-    return base::fail(ErrorCode::kDenied, "this connection request was received before",
-                      "if you did nothing unusual, somebody replays your traffic");
-  }
-  uid_ = credential->uid;
-  gid_ = credential->gid;
-  return accept(payload.client_key, payload.nonce);
+  GW_TRY(made, accept(payload.client_key, payload.nonce));
+  made.uid = credential->uid;
+  made.gid = credential->gid;
+  made.decoded = credential->decode_time;
+  made.expiry = std::max(credential->encode_time, credential->decode_time) + credential->lifetime + kExpiryMargin;
+  return std::move(made);
 }
 
-Result<std::string> ServerHandshake::accept(std::string_view client_key, std::string_view nonce) {
+Result<Acceptance> Claim::accept(std::string_view client_key, std::string_view nonce) const {
   const KeyPair own;
   const auto transcript = transcript_hash(hello_, version_, view(own.public_key()));
   GW_TRY(keys, own.server_keys(client_key, view(key_context(nonce, transcript))));
-  stream_.emplace(keys.send, keys.receive);
-  return Writer()
-      .u8(kAcceptTag)
-      .u16(version_)
-      .raw(view(own.public_key()))
-      .raw(view(server_proof(nonce, transcript)))
-      .raw(header_view(*stream_))
-      .take();
+  Acceptance made{.message = {}, .stream = SecureStream(keys.send, keys.receive)};
+  std::copy(nonce.begin(), nonce.end(), made.nonce.begin());
+  made.message = Writer()
+                     .u8(kAcceptTag)
+                     .u16(version_)
+                     .raw(view(own.public_key()))
+                     .raw(view(server_proof(nonce, transcript)))
+                     .raw(header_view(made.stream))
+                     .take();
+  return made;
+}
+
+Result<std::string> ServerHandshake::on_answer(Result<Acceptance> answer) {
+  if (!answer) return base::pass(answer);
+  if (!nonces_.insert(view(answer->nonce), answer->decoded, answer->expiry)) {
+    return base::fail(ErrorCode::kDenied, "this connection request was received before",
+                      "if you did nothing unusual, somebody replays your traffic");
+  }
+  uid_ = answer->uid;
+  gid_ = answer->gid;
+  stream_.emplace(std::move(answer->stream));
+  return std::move(answer->message);
 }
 
 Result<Session> ServerHandshake::on_finish(std::string_view finish) {

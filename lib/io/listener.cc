@@ -35,6 +35,7 @@ Result<Fd> bind_and_listen(const SockAddr& address, const ListenOptions& options
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (address.storage.ss_family == AF_INET6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   const bool is_unix = address.storage.ss_family == AF_UNIX;
+  if (!is_unix) tune_socket(fd.get());  // which those that it accepts inherit
   const char* path = is_unix ? reinterpret_cast<const sockaddr_un*>(&address.storage)->sun_path : nullptr;
   int failed = bind(fd.get(), address.get(), address.size);
   if (failed != 0 && errno == EADDRINUSE && is_unix && is_dead_socket(address)) {
@@ -145,7 +146,6 @@ bool Listener::accept_one() {
   }
   if (!fd && (error == EAGAIN || error == EWOULDBLOCK)) was_empty_at_ = Loop::monotonic();
   if (!fd) return error == ECONNABORTED || error == EINTR;
-  tune_socket(fd.get());
   auto stream = Stream::adopt(loop_, std::move(fd), options_.max_out_bytes);
   stream->keep(token_);
   accept_fn_(std::move(stream));

@@ -48,11 +48,13 @@ void AuthPool::encode(std::string payload, uint32_t restrict_uid, Owner owner,
           }});
 }
 
-void AuthPool::decode(std::string credential, Owner owner,
-                      std::function<void(const base::Result<auth::Credential>&)> fn) {
-  submit({owner, [this, credential = std::move(credential), owner, fn = std::move(fn)] {
-            poster_.post([owner, fn, result = authenticator_.decode(credential)] {
-              if (const auto alive = owner.lock()) fn(result);
+void AuthPool::answer(auth::Claim claim, Owner owner, std::function<void(base::Result<auth::Acceptance>)> fn) {
+  submit({owner, [this, claim = std::move(claim), owner, fn = std::move(fn)] {
+            // Shared, since a callback can be copied and keys are not.
+            auto answer = std::make_shared<base::Result<auth::Acceptance>>(
+                claim.answer(authenticator_.decode(claim.credential())));
+            poster_.post([owner, fn, answer = std::move(answer)] {
+              if (const auto alive = owner.lock()) fn(std::move(*answer));
             });
           }});
 }

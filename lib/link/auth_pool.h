@@ -1,5 +1,6 @@
-// Threads for the blocking calls to the authenticator: a munged that hangs must not stop a daemon.
-// Invariant: callbacks run on the loop, never after their owner has gone; work whose owner has gone is not begun.
+// Threads for the blocking calls to the authenticator, since a munged that hangs must not stop a daemon, and for the
+// keys that are agreed on with each who comes, since ten thousand may come at once. Invariant: callbacks run on the
+// loop, never after their owner has gone; work whose owner has gone is not begun.
 #pragma once
 
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "auth/authenticator.h"
+#include "auth/handshake.h"
 #include "io/loop.h"
 
 namespace gw::link {
@@ -26,10 +28,11 @@ class AuthPool {
   AuthPool(const AuthPool&) = delete;
   AuthPool& operator=(const AuthPool&) = delete;
 
-  /// Encodes or decodes on a thread and then calls `fn` on the loop, unless `owner` has gone by then.
+  /// Encodes on a thread and then calls `fn` on the loop, unless `owner` has gone by then.
   void encode(std::string payload, uint32_t restrict_uid, Owner owner,
               std::function<void(base::Result<std::string>)> fn);
-  void decode(std::string credential, Owner owner, std::function<void(const base::Result<auth::Credential>&)> fn);
+  /// Decodes the claim's credential and answers the claim, both on a thread; `fn` as above.
+  void answer(auth::Claim claim, Owner owner, std::function<void(base::Result<auth::Acceptance>)> fn);
 
  private:
   struct Work {

@@ -137,16 +137,16 @@ class LinkServer::Pending : public std::enable_shared_from_this<Pending> {
   }
 
   void on_hello(const std::string& hello) {
-    auto credential = handshake_.on_hello(hello);
-    if (!credential) return fail(credential.error());
+    auto claim = handshake_.on_hello(hello);
+    if (!claim) return fail(claim.error());
     stage_ = Stage::kCredential;
-    server_.pool_.decode(std::move(*credential), weak_from_this(),
-                         [this](const base::Result<auth::Credential>& result) { on_credential(result); });
+    server_.pool_.answer(std::move(*claim), weak_from_this(),
+                         [this](base::Result<auth::Acceptance> answer) { on_answer(std::move(answer)); });
   }
 
-  void on_credential(const base::Result<auth::Credential>& credential) {
+  void on_answer(base::Result<auth::Acceptance> answer) {
     if (is_over_) return;
-    const auto accept = handshake_.on_credential(credential);
+    const auto accept = handshake_.on_answer(std::move(answer));
     if (!accept) return fail(accept.error());
     if (auto admitted = server_.admit(peer(0)); !admitted) return fail(admitted.error());
     stage_ = Stage::kFinish;

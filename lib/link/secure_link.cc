@@ -51,6 +51,7 @@ void SecureLink::start() {
   });
   const auto guard = shared_from_this();
   deliver();
+  decoder_.give_back();  // of handshake and registration, which are the longest of most links
 }
 
 // False if the budget is exceeded by this; buffers of a normal size never are the reason.
@@ -109,26 +110,34 @@ void SecureLink::on_data(std::string_view bytes) {
 
 void SecureLink::deliver() {
   while (!is_closed_) {
-    auto frame = decoder_.next();
+    const auto frame = decoder_.next_view();
     if (!frame) return close(frame.error().text());
     if (!*frame || !deliver_one(**frame)) return;
   }
 }
 
 bool SecureLink::deliver_one(std::string_view sealed) {
-  const auto opened = session_.stream.open(sealed);
-  if (!opened) {
-    close(opened.error().text());
-    return false;
-  }
-  if (opened->final) {
-    peer_reason_ = opened->plain.empty() ? "closed by the other side" : base::printable(opened->plain, kMaxReason);
+  // Taken from the thread while in use, since what is called may run a loop. Ten thousand nodes may come at once: their
+  // messages need not each have memory of their own.
+  constexpr size_t kKeepCapacity = 64 << 10;
+  static thread_local std::string kept;
+  std::string plain = std::move(kept);
+  const auto guard = shared_from_this();
+  const base::Result<bool> is_final = session_.stream.open_into(plain, sealed);
+  const bool goes_on = is_final ? take(plain, *is_final) : (close(is_final.error().text()), false);
+  if (plain.capacity() <= kKeepCapacity) kept = std::move(plain);
+  return goes_on;
+}
+
+bool SecureLink::take(const std::string& plain, bool is_final) {
+  if (is_final) {
+    peer_reason_ = plain.empty() ? "closed by the other side" : base::printable(plain, kMaxReason);
     is_closed_ = true;
     stream_->close_after_flush(peer_reason_);
     return false;
   }
   if (idle_limit_.us > 0) last_activity_ = io::Loop::monotonic();
-  if (const auto fn = message_fn_) (*fn)(opened->plain);
+  if (const auto fn = message_fn_) (*fn)(plain);
   return true;
 }
 

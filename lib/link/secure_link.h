@@ -99,6 +99,7 @@ class SecureLink : public std::enable_shared_from_this<SecureLink> {
   void on_data(std::string_view bytes);
   void deliver();
   bool deliver_one(std::string_view sealed);
+  bool take(const std::string& plain, bool is_final);
   void on_stream_closed(const std::string& reason);
   void check_idle();
   bool charge(size_t bytes);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <vector>
 
 namespace gw::model {
 namespace {
@@ -41,24 +41,28 @@ class Hasher {
   uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
-Status check_place(const NodeTopology& t, const std::string& who, uint32_t socket, uint32_t numa) {
-  if (socket >= t.sockets) return invalid(fmt::format("{} is on socket {} of {}", who, socket, t.sockets));
+/// `who` makes a text, which is wanted seldom.
+template <typename Who>
+Status check_place(const NodeTopology& t, const Who& who, uint32_t socket, uint32_t numa) {
+  if (socket >= t.sockets) return invalid(fmt::format("{} is on socket {} of {}", who(), socket, t.sockets));
   if (numa >= t.numa_nodes.size()) {
-    return invalid(fmt::format("{} is on NUMA node {} of {}", who, numa, t.numa_nodes.size()));
+    return invalid(fmt::format("{} is on NUMA node {} of {}", who(), numa, t.numa_nodes.size()));
   }
   return {};
 }
 
 Status check_cores(const NodeTopology& t) {
-  std::set<uint32_t> seen;
+  std::vector<uint32_t> pus;
   for (size_t i = 0; i < t.cores.size(); ++i) {
     const Core& core = t.cores[i];
-    GW_TRY_STATUS(check_place(t, fmt::format("core {}", i), core.socket, core.numa));
+    GW_TRY_STATUS(check_place(
+        t, [i] { return fmt::format("core {}", i); }, core.socket, core.numa));
     if (core.pus.empty()) return invalid(fmt::format("core {} has no processor", i));
-    for (const uint32_t pu : core.pus) {
-      if (!seen.insert(pu).second) return invalid(fmt::format("processor {} belongs to two cores", pu));
-    }
+    pus.insert(pus.end(), core.pus.begin(), core.pus.end());
   }
+  std::sort(pus.begin(), pus.end());
+  const auto twice = std::adjacent_find(pus.begin(), pus.end());
+  if (twice != pus.end()) return invalid(fmt::format("processor {} belongs to two cores", *twice));
   return {};
 }
 
@@ -81,7 +85,8 @@ Status check_near_cores(const NodeTopology& t, size_t i) {
 Status check_gpus(const NodeTopology& t) {
   for (size_t i = 0; i < t.gpus.size(); ++i) {
     const Gpu& gpu = t.gpus[i];
-    GW_TRY_STATUS(check_place(t, fmt::format("GPU {}", i), gpu.socket, gpu.numa));
+    GW_TRY_STATUS(check_place(
+        t, [i] { return fmt::format("GPU {}", i); }, gpu.socket, gpu.numa));
     GW_TRY_STATUS(check_near_cores(t, i));
     if (i > 0 && !in_pci_order(t.gpus[i - 1], gpu)) return invalid(fmt::format("GPU {} is not in PCI order", i));
   }
@@ -139,7 +144,9 @@ base::Status validate(const NodeTopology& t) {
   }
   GW_TRY_STATUS(check_cores(t));
   GW_TRY_STATUS(check_gpus(t));
-  for (const Nic& nic : t.nics) GW_TRY_STATUS(check_place(t, "NIC " + nic.name, nic.socket, nic.numa));
+  for (const Nic& nic : t.nics)
+    GW_TRY_STATUS(check_place(
+        t, [&nic] { return "NIC " + nic.name; }, nic.socket, nic.numa));
   return check_links(t);
 }
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 
+#include "wire/field_reader.h"
+
 namespace gw::wire {
 namespace {
 
@@ -18,52 +20,9 @@ using base::Status;
 constexpr size_t kMostFields = 64;  // of one message
 constexpr int kDeepest = 16;        // messages within messages
 
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
 tl::unexpected<base::Error> no_message(const MessageBounds& m, const char* why) {
   return base::fail(ErrorCode::kProtocol, fmt::format("no message of type {}: {}", m.name, why));
 }
-
-/// Takes what protobuf encodes off the front of some bytes.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-  bool at_end() const { return rest_.empty(); }
-
-  std::optional<uint64_t> varint() {
-    constexpr size_t kLongest = 10;
-    uint64_t value = 0;
-    for (size_t i = 0; i < rest_.size() && i < kLongest; ++i) {
-      const auto byte = static_cast<unsigned char>(rest_[i]);
-      value |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
-      if (byte < 0x80) {
-        rest_.remove_prefix(i + 1);
-        return value;
-      }
-    }
-    return std::nullopt;
-  }
-  std::optional<std::string_view> take(uint64_t size) {
-    if (size > rest_.size()) return std::nullopt;
-    const std::string_view out = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return out;
-  }
-  std::optional<std::string_view> bytes() {
-    const auto size = varint();
-    return size ? take(*size) : std::nullopt;
-  }
-  /// Passes over a value.
-  bool skip(uint32_t type) {
-    if (type == kVarint) return varint().has_value();
-    if (type == kFixed64) return take(8).has_value();
-    if (type == kFixed32) return take(4).has_value();
-    return type == kBytes && bytes().has_value();
-  }
-
- private:
-  std::string_view rest_;
-};
 
 bool is_number(FieldType type) { return type < FieldType::kDouble; }
 
@@ -116,7 +75,7 @@ Status check_count(const FieldBound& f, uint64_t count) {
 
 /// Of a list in all, so that the error names the true size.
 uint64_t count_all(const FieldBound& f, std::string_view message) {
-  Reader in(message);
+  FieldReader in(message);
   uint64_t count = 0;
   while (!in.at_end()) {
     const auto tag = in.varint();
@@ -147,7 +106,7 @@ class Walk {
   Status message(const MessageBounds& m, std::string_view bytes, int depth) {
     if (depth > kDeepest) return no_message(m, "it is nested too deep");
     std::array<uint32_t, kMostFields> counts{};
-    Reader in(bytes);
+    FieldReader in(bytes);
     while (!in.at_end()) {
       const auto tag = in.varint();
       if (!tag || *tag > UINT32_MAX || *tag >> 3 == 0) return no_message(m, "a tag is damaged");
@@ -174,11 +133,11 @@ class Walk {
   }
 
  private:
-  static Status packed(const MessageBounds& m, const FieldBound& f, std::string_view message, Reader& in,
+  static Status packed(const MessageBounds& m, const FieldBound& f, std::string_view message, FieldReader& in,
                        uint32_t& count) {
     const auto list = in.bytes();
     if (!list) return no_message(m, "a list is cut off");
-    Reader numbers(*list);
+    FieldReader numbers(*list);
     while (!numbers.at_end()) {
       const auto raw = numbers.varint();
       if (!raw) return no_message(m, "a number is cut off");
@@ -188,7 +147,7 @@ class Walk {
     return {};
   }
 
-  Status value(const MessageBounds& m, const FieldBound& f, Reader& in, uint32_t type, int depth) {
+  Status value(const MessageBounds& m, const FieldBound& f, FieldReader& in, uint32_t type, int depth) {
     if (is_number(f.type)) {
       const auto raw = type == kVarint ? in.varint() : std::nullopt;
       return raw ? check_number(f, *raw) : no_message(m, "a number has another type");
@@ -210,7 +169,7 @@ class Walk {
 Status check_bounds(const MessageBounds& bounds, std::string_view bytes) { return Walk().message(bounds, bytes, 0); }
 
 uint64_t request_id(std::string_view bytes) {
-  Reader in(bytes);
+  FieldReader in(bytes);
   uint64_t id = 0;
   while (!in.at_end()) {
     const auto tag = in.varint();

@@ -34,6 +34,11 @@ void FrameDecoder::feed(std::string_view bytes) {
 }
 
 base::Result<std::optional<std::string>> FrameDecoder::next() {
+  GW_TRY(payload, next_view());
+  return payload ? std::optional<std::string>(*payload) : std::nullopt;
+}
+
+base::Result<std::optional<std::string_view>> FrameDecoder::next_view() {
   if (error_) return tl::unexpected(*error_);
   if (buffered_bytes() < kFrameHeader) return std::nullopt;
   const size_t length = load_u32(buffer_.data() + start_);
@@ -46,9 +51,15 @@ base::Result<std::optional<std::string>> FrameDecoder::next() {
     return tl::unexpected(*error_);
   }
   if (buffered_bytes() - kFrameHeader < length) return std::nullopt;
-  std::string payload = buffer_.substr(start_ + kFrameHeader, length);
+  const std::string_view payload = std::string_view(buffer_).substr(start_ + kFrameHeader, length);
   start_ += kFrameHeader + length;
   return payload;
+}
+
+void FrameDecoder::give_back() {
+  if (buffered_bytes() > 0) return;
+  buffer_ = {};
+  start_ = 0;
 }
 
 // Drops what was returned, once it is worth the move; a buffer that held a large frame is given back.

@@ -34,7 +34,11 @@ class FrameDecoder {
   /// The next whole payload, or nothing while it is incomplete. Errors: a length over the bound; the stream is then of
   /// no more use and every later call returns the same error.
   base::Result<std::optional<std::string>> next();
-  /// Sets the bound for frames not yet returned by next().
+  /// The same without a copy; the payload is good until the decoder is fed or goes.
+  base::Result<std::optional<std::string_view>> next_view();
+  /// Gives its memory back if it holds no bytes.
+  void give_back();
+  /// Sets the bound for frames not yet returned.
   void set_max_bytes(size_t max_bytes) { max_bytes_ = max_bytes; }
   /// Bytes held that were not returned yet.
   size_t buffered_bytes() const { return buffer_.size() - start_; }

@@ -26,9 +26,9 @@ bool shake(Meddler& meddler) {
   auth::NonceMemory nonces;
   auth::ClientHandshake client(kReceiver, auth::Role::kClient, {1, 3});
   auth::ServerHandshake server(kReceiver, {2, 4}, nonces);
-  const auto text = server.on_hello(meddler.pass(0, client.hello("credential")));
-  if (!is_sound(text)) return false;
-  auto answer = server.on_credential(credential(meddler.pass(1, client.credential_payload())));
+  const auto claim = server.on_hello(meddler.pass(0, client.hello("credential")));
+  if (!is_sound(claim)) return false;
+  auto answer = server.on_answer(claim->answer(credential(meddler.pass(1, client.credential_payload()))));
   if (!is_sound(answer)) return false;
   auto done = client.on_answer(meddler.pass(2, std::move(*answer)));
   if (!is_sound(done)) return false;

@@ -32,8 +32,8 @@ struct World {
     return c.hello(credential);
   }
   base::Result<std::string> answer(ServerHandshake& s, const std::string& hello) {
-    GW_TRY(credential, s.on_hello(hello));
-    return s.on_credential(server.decode(credential));
+    GW_TRY(claim, s.on_hello(hello));
+    return s.on_answer(claim.answer(server.decode(claim.credential())));
   }
   /// What is wrong with a hello; "accepted" if nothing is.
   std::string fault(ServerHandshake& s, const std::string& hello_text) {

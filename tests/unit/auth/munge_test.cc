@@ -224,7 +224,7 @@ TEST(Munge, WholeHandshake) {
   ServerHandshake server("c/gctld", {1, 1}, nonces);
   const auto credential = munge.encode(client.credential_payload(), geteuid());
   const auto received = server.on_hello(client.hello(*credential));
-  const auto accept = server.on_credential(munge.decode(*received));
+  const auto accept = server.on_answer(received->answer(munge.decode(received->credential())));
   ASSERT_TRUE(accept) << accept.error().text();
   const auto done = client.on_answer(*accept);
   ASSERT_TRUE(done) << done.error().text();

@@ -37,6 +37,18 @@ TEST(SecureStream, CarriesMessagesBothWays) {
   EXPECT_EQ(a.seal("12345").size(), 5 + kSealOverhead);
 }
 
+TEST(SecureStream, OpensIntoWhatHeldTheMessageBefore) {
+  auto [a, b] = make_ends();
+  std::string plain;
+  for (const std::string message : {"a long message", "short", "", "longer again"}) {
+    EXPECT_FALSE(*b.open_into(plain, a.seal(message)));
+    EXPECT_EQ(plain, message);
+  }
+  EXPECT_TRUE(*b.open_into(plain, a.seal("last", true)));
+  EXPECT_EQ(plain, "last");
+  EXPECT_FALSE(b.open_into(plain, a.seal("after the last")).has_value());
+}
+
 TEST(SecureStream, HidesThePlainText) {
   auto [a, b] = make_ends();
   EXPECT_EQ(a.seal("top secret text").find("secret"), std::string::npos);

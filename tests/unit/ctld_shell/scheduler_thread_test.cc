@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "tests/unit/sched/cluster_builder.h"
 
@@ -28,6 +30,8 @@ class Cluster {
     }
     consolidate(model::Consolidate::kOff);
   }
+  /// It registers once more.
+  void node_again() { add(sched::NodeSet{sched::testing::node_facts(1, machine(16, 8, 64'000))}); }
   void consolidate(model::Consolidate how) {
     main_.consolidate = how;
     add(sched::PartitionSet{main_});
@@ -104,6 +108,20 @@ TEST(SchedulerThread, GoesOnUntilEverybodyWasLookedAtThoughNothingComesIn) {
   cluster.feed();
   cluster.end(fits);
   EXPECT_TRUE(cluster.loop.run_until([&] { return cluster.runs(next); }, base::seconds(60)));
+}
+
+TEST(SchedulerThread, AllThatComesInARoundIsOnePass) {
+  Cluster cluster;
+  cluster.feed();
+  ASSERT_TRUE(cluster.loop.run_until([&] { return cluster.passes() > 0; }, base::seconds(60)));
+  const uint64_t before = cluster.passes();
+  for (int i = 0; i < 50; ++i) {
+    cluster.node_again();
+    cluster.feed();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_LE(cluster.passes(), before + 1);
+  EXPECT_TRUE(cluster.loop.run_until([&] { return cluster.passes() > before; }, base::seconds(60)));
 }
 
 TEST(SchedulerThread, TellsAllMovesOfARoundThoughOnlyItsFirstPassFoundThem) {

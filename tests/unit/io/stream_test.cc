@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +62,25 @@ struct Net {
     accepted.push_back(std::move(stream));
   }
 };
+
+/// They are set once, not for each of ten thousand who come at once.
+TEST(Listener, WhoIsAcceptedHasTheOptionsOfTheSocketThatListens) {
+  const Fd listening = *Listener::make_socket({.address = "127.0.0.1:0"});
+  const SockAddr to = local_address(listening.get());
+  const Fd here(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(connect(here.get(), to.get(), to.size), 0);
+  const Fd there(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  const auto option = [&](int level, int name) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    return getsockopt(there.get(), level, name, &value, &size) == 0 ? value : -1;
+  };
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_NODELAY), 1);
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 30);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPINTVL), 10);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPCNT), 3);
+}
 
 TEST(Stream, EchoAndAddresses) {
   Net net;

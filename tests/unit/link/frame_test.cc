@@ -33,6 +33,21 @@ TEST(Frame, EveryCutGivesTheSameFrames) {
   }
 }
 
+TEST(Frame, ViewsOfSeveralFramesAreGoodTogether) {
+  FrameDecoder decoder(100);
+  decoder.feed(frame("one") + frame("two") + frame("three").substr(0, 6));
+  const auto one = *decoder.next_view(), two = *decoder.next_view();
+  EXPECT_FALSE(*decoder.next_view());
+  EXPECT_EQ(one, "one");
+  EXPECT_EQ(two, "two");
+  decoder.give_back();  // not of what it holds
+  decoder.feed(frame("three").substr(6));
+  EXPECT_EQ(*decoder.next_view(), "three");
+  decoder.give_back();
+  decoder.feed(frame("four"));
+  EXPECT_EQ(*decoder.next_view(), "four");
+}
+
 TEST(Frame, IncompleteIsNotAnError) {
   FrameDecoder decoder(100);
   decoder.feed("\x05");

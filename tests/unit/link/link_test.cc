@@ -331,13 +331,16 @@ TEST(Link, ASlowHandshakeIsEndedWithAReason) {
   EXPECT_EQ(w.server->handshake_count(), 0u);
 }
 
-/// An authenticator that hangs until told to go on.
+/// An authenticator that hangs until told to go on; then it knows nobody, or what `then` knows.
 class Hanging final : public auth::Authenticator {
  public:
+  explicit Hanging(auth::Authenticator* then = nullptr) : then_(then) {}
   base::Result<std::string> encode(std::string_view, uint32_t) override { return base::invalid("not used"); }
-  base::Result<auth::Credential> decode(std::string_view) override {
+  base::Result<auth::Credential> decode(std::string_view credential) override {
     std::unique_lock lock(mutex_);
+    if (on_entered) on_entered();
     wake_.wait(lock, [this] { return is_released_; });
+    if (then_ != nullptr) return then_->decode(credential);
     return base::fail(ErrorCode::kUnavailable, "woken");
   }
   void release() {
@@ -345,9 +348,11 @@ class Hanging final : public auth::Authenticator {
     is_released_ = true;
     wake_.notify_all();
   }
+  std::function<void()> on_entered;
 
  private:
   std::mutex mutex_;
+  auth::Authenticator* then_;
   std::condition_variable wake_;
   bool is_released_ = false;
 };
@@ -367,6 +372,42 @@ TEST(Link, AHangingMungedBlocksNeitherLoopNorClient) {
   EXPECT_THAT(error.what, HasSubstr("munged on the server's host does not answer"));
   EXPECT_TRUE(w.dial(w.dial_options())) << "the loop goes on";
   hanging.release();
+}
+
+TEST(Link, TheLoopAgreesOnNoKeys) {
+  World w;
+  const size_t before = auth::KeyPair::work_of_this_thread();
+  w.as_command([&] {
+    auto link = BlockingLink::connect(w.connect_options(), w.user_auth, Deadline::in(kLimit));
+    ASSERT_TRUE(link) << link.error().text();
+    EXPECT_GT(auth::KeyPair::work_of_this_thread(), 0u) << "the command's own thread";
+    ASSERT_TRUE(link->send("ping", Deadline::in(kLimit)));
+    EXPECT_EQ(*link->receive(Deadline::in(kLimit)), "ping");
+  });
+  EXPECT_EQ(auth::KeyPair::work_of_this_thread(), before);
+}
+
+TEST(Link, WhoLeavesWhileItsKeysAreAgreedOnIsForgotten) {
+  World w;
+  Hanging hanging(&w.server_auth);
+  bool is_entered = false;
+  hanging.on_entered = [&] { w.loop.post([&] { is_entered = true; }); };
+  AuthPool pool(hanging, w.loop, 1);
+  ServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.name = "hpc/gctld";
+  size_t links = 0;
+  const auto server = *LinkServer::start(w.loop, pool, options, [&](const auto&) { ++links; });
+  auto dial = w.dial_options();
+  dial.address = server->bound_address();
+  std::optional<LinkDialHandle> handle = dial_link(w.loop, w.user_pool, dial, [](const auto&) { FAIL(); });
+  ASSERT_TRUE(w.wait([&] { return is_entered; }));
+  handle.reset();
+  ASSERT_TRUE(w.wait([&] { return server->handshake_count() == 0; }));
+  hanging.release();
+  const auto other = w.dial(dial);
+  EXPECT_TRUE(other) << "the thread has done with the one who left";
+  EXPECT_TRUE(w.wait([&] { return links == 1; }));
 }
 
 TEST(Link, ClosingTellsTheOtherSideWhy) {
