@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -15,16 +16,16 @@ std::string fingerprint(const Core& core) {
     out += row.spec + row.status;
     if (job.placed() == nullptr) continue;
     for (const model::NodeShare& share : job.placed()->allocation.shares)
-      out += wire::run_node(*job.placed(), share).SerializeAsString();
+      out += wire::row_bytes(wire::run_node(*job.placed(), share));
   }
   for (const auto& [id, node] : core.nodes.all()) out += NodeTable::state_of(node);
   for (const auto& [uid, used] : core.usage.users())
     out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);
   for (const auto& [qos, used] : core.usage.qos())
     out += fmt::format("qos {} {} {} {}\n", qos, used.amount, used.rate, used.at.us);
-  for (const auto& [name, qos] : core.quotas.qos) out += wire::to_wire(qos).SerializeAsString();
+  for (const auto& [name, qos] : core.quotas.qos) out += wire::row_bytes(wire::to_wire(qos));
   for (const auto& [name, user] : core.quotas.users) out += fmt::format("user {} {}\n", name, user.default_qos);
-  for (const auto& [name, r] : core.reservations.all) out += wire::to_wire(r).SerializeAsString();
+  for (const auto& [name, r] : core.reservations.all) out += wire::row_bytes(wire::to_wire(r));
   for (const auto& [key, step] : core.steps.all()) {
     model::Step stored = step;  // what nodes say again when they are back is not part of the state
     stored.started = {};
@@ -32,7 +33,7 @@ std::string fingerprint(const Core& core) {
       node.address.clear();
       node.key.clear();
     }
-    out += wire::to_wire(stored).SerializeAsString();
+    out += wire::row_bytes(wire::to_wire(stored));
   }
   for (const auto& [name, partition] : core.partitions.all)
     out += fmt::format("partition {} {}\n", name, static_cast<int>(partition.state));

@@ -301,6 +301,7 @@ MADE_IN = (
      'ctld/core/tables/row_marks.cc', 'rows of jobs, runs and steps are marked, not made'),
     (re.compile(r'\bsched::(?:JobPlaced|ShareReleased|EndExpected|NodeSet|NodeRemoved|PartitionSet|PartitionRemoved|NetworkSet)\{'),
      'ctld/core/tables/ledger.cc', 'what is held changes through the ledger, which tells the scheduler'),
+    (re.compile(r'\bSerializeAsString\('), 'lib/wire/row_bytes.h', 'equal messages have equal rows by wire::row_bytes() alone'),
 )
 
 

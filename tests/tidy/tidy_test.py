@@ -77,6 +77,7 @@ BAD = [
     ('sql', 'lib/store/b.cc', 'auto q = fmt::format("SELECT {} FROM t", kA, table);\n', 'SQL built of parts'),
     ('made', 'ctld/core/b.cc', 'void f() { out.write(store::PutJobStatus{row}); }\n', 'rows of jobs'),
     ('made', 'ctld/core/b.cc', 'void f() { feed.tell(sched::EndExpected{id, when}); }\n', 'through the ledger'),
+    ('made', 'ctld/core/tables/b.cc', 'std::string f() { return row.SerializeAsString(); }\n', 'equal messages have equal rows'),
     ('include', 'ctld/core/jobs/b.cc', '#include "ctld/core/api/cancel.h"\n', 'lies below ctld/core/api'),
     ('include', 'ctld/core/corner/b.cc', '#include "ctld/core/tables/ledger.h"\n', 'no place in the order'),
     ('class', 'ctld/core/b.h', '#pragma once\nclass B {\n' + '  void f(int a, std::map<int, int> b = {});\n' * 41 + '};\n',

@@ -17,6 +17,7 @@
 #include "model/partition_keys.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -171,7 +172,7 @@ void store_partition(Core& core, const Partition& p) {
     origin.set_by_uid(said.uid);
     origin.set_at_us(said.at.us);
   }
-  core.out.write(store::PutPartition{p.name, row.SerializeAsString()});
+  core.out.write(store::PutPartition{p.name, wire::row_bytes(row)});
 }
 
 model::KeyNames said_in(const wire::Partition& w, const Partition& p) {
@@ -225,7 +226,7 @@ void delete_partition(Core& core, ConnId conn, const Caller& caller, const wire:
   wire::Partition row;
   row.set_name(name);
   row.set_is_gone(true);
-  core.out.write(store::PutPartition{name, row.SerializeAsString()});
+  core.out.write(store::PutPartition{name, wire::row_bytes(row)});
   core.out.event("partition deleted", name + " by " + caller.user, caller.uid);
   wire::ApiReply out;
   out.mutable_ok();

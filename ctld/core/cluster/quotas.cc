@@ -18,6 +18,7 @@
 #include "ctld/core/shared/replies.h"
 #include "sched/quota_tree.h"
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -62,14 +63,14 @@ void save_quotas(Core& core, const QuotaBook& before, const QuotaBook& after) {
   for (const auto& [name, qos] : after.qos) {
     const auto old = before.qos.find(name);
     if (old == before.qos.end() || old->second != qos)
-      core.out.write(store::PutQos{name, wire::to_wire(qos).SerializeAsString()});
+      core.out.write(store::PutQos{name, wire::row_bytes(wire::to_wire(qos))});
   }
   for (const auto& [name, qos] : before.qos)
     if (!after.qos.contains(name)) core.out.write(store::DropQos{name});
   for (const auto& [name, user] : after.users) {
     const auto old = before.users.find(name);
     if (old == before.users.end() || old->second != user)
-      core.out.write(store::PutQuotaUser{name, to_wire(user).SerializeAsString()});
+      core.out.write(store::PutQuotaUser{name, wire::row_bytes(to_wire(user))});
   }
   for (const auto& [name, user] : before.users)
     if (!after.users.contains(name)) core.out.write(store::DropQuotaUser{name});

@@ -20,6 +20,7 @@
 #include "ctld/core/shared/replies.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -204,7 +205,7 @@ void keep_reservation(Core& core, const Caller& caller, const Reservation& r, co
   index_reservation(core, r.name, r.nodes);
   core.reservations.all[r.name] = r;
   publish_reservation(core, r);
-  core.out.write(store::PutReservation{r.name, wire::to_wire(r).SerializeAsString()});
+  core.out.write(store::PutReservation{r.name, wire::row_bytes(wire::to_wire(r))});
   core.out.event("reservation " + what,
                  fmt::format("{} by {}: {}", r.name, caller.user, describe_occurrence(r, core.now)), caller.uid);
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -11,7 +12,7 @@ using base::Status;
 
 Status check_reservation_row(const model::Reservation& r) {
   GW_TRY_STATUS(model::validate(r));
-  return wire::check_bounds(wire::kReservationBounds, wire::to_wire(r).SerializeAsString());
+  return wire::check_bounds(wire::kReservationBounds, wire::row_bytes(wire::to_wire(r)));
 }
 
 base::Result<model::Reservation> read_reservation(const store::NamedBytes& row) {
@@ -27,7 +28,7 @@ base::Result<model::Reservation> read_reservation(const store::NamedBytes& row) 
 Status settle_partition_row(model::Partition& p) {
   for (auto* names : {&p.nodes, &p.allow_users, &p.allow_groups, &p.allow_qos, &p.deny_users})
     base::drop_duplicates(*names);
-  return wire::check_bounds(wire::kPartitionBounds, wire::to_wire(p).SerializeAsString());
+  return wire::check_bounds(wire::kPartitionBounds, wire::row_bytes(wire::to_wire(p)));
 }
 
 }  // namespace gw::ctld

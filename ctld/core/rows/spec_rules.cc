@@ -5,6 +5,7 @@
 
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 namespace {
@@ -21,7 +22,7 @@ base::Status check_spec(std::string_view bytes) {
 
 base::Status settle_spec(model::JobSpec& spec) {
   GW_TRY_STATUS(model::normalise(spec));
-  return check_spec(wire::to_wire(spec).SerializeAsString());
+  return check_spec(wire::row_bytes(wire::to_wire(spec)));
 }
 
 base::Result<model::JobSpec> read_spec(std::string_view bytes) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/row_bytes.h"
+
 namespace gw::ctld {
 
 namespace {
@@ -22,7 +24,7 @@ bool answer_lost(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
 
 void remember_reply(Core& core, const Caller& caller, const wire::ApiRequest& request, const wire::ApiReply& message) {
   if (request.client_id().empty()) return;
-  std::string bytes = message.SerializeAsString();
+  std::string bytes = wire::row_bytes(message);
   core.out.write(store::PutReply{caller.uid, request.client_id(), bytes, core.now});
   if (core.clients.kept_replies.oldest() == Time::never())
     core.timers.set({core.now + kReplyMemory, TimerKind::kReplies, 0, 0});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -24,12 +25,12 @@ Node state_alone(const Node& node) {
 
 }  // namespace
 
-std::string NodeTable::state_of(const Node& node) { return wire::to_wire(state_alone(node)).SerializeAsString(); }
+std::string NodeTable::state_of(const Node& node) { return wire::row_bytes(wire::to_wire(state_alone(node))); }
 
 NodeTable::Stored NodeTable::stored_of(const Node& node) {
   Node rest = state_alone(node);
   rest.topology.reset();
-  return {std::hash<std::string>{}(wire::to_wire(rest).SerializeAsString()), node.topology};
+  return {std::hash<std::string>{}(wire::row_bytes(wire::to_wire(rest))), node.topology};
 }
 
 bool NodeTable::Stored::operator==(const Stored& other) const {
@@ -116,7 +117,7 @@ store::Batch NodeTable::take_rows() {
     Stored state = stored_of(node);
     const auto [stored, is_new] = stored_.try_emplace(id, state);
     if (!is_new && std::exchange(stored->second, state) == state) continue;
-    rows.push_back(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});
+    rows.push_back(store::PutNode{node.config.name, wire::row_bytes(wire::to_wire(node))});
   }
   return rows;
 }

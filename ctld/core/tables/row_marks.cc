@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "model/find_on.h"
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -27,16 +28,16 @@ void write_job(const Job& job, bool with_spec, store::Batch& out) {
 
 void write_run_node(const Job& job, const model::NodeShare& share, store::Batch& out) {
   out.push_back(
-      store::PutRunNode{job.id, 0, share.name, job.attempt, wire::run_node(*job.placed(), share).SerializeAsString()});
+      store::PutRunNode{job.id, 0, share.name, job.attempt, wire::row_bytes(wire::run_node(*job.placed(), share))});
 }
 
 void write_step(const Step& step, store::Batch& out) {
-  out.push_back(store::PutStep{step.job, step.number, wire::stored_step(step).SerializeAsString()});
+  out.push_back(store::PutStep{step.job, step.number, wire::row_bytes(wire::stored_step(step))});
 }
 
 void write_step_node(const Step& step, const model::StepNode& node, store::Batch& out) {
   out.push_back(store::PutRunNode{step.job, step.number + 1, node.share.name, step.attempt,
-                                  wire::run_node(node).SerializeAsString()});
+                                  wire::row_bytes(wire::run_node(node))});
 }
 
 /// Calls `write` with those of `parts` that are marked. Parts ascend by node but for the first.
@@ -86,8 +87,8 @@ store::JobRow row_of(const model::Job& job, bool with_spec) {
     row.gpus = allocation->total_gpus();
     for (const model::NodeShare& share : allocation->shares) row.mem_mb += share.mem_mb;
   }
-  if (with_spec) row.spec = wire::to_wire(job.spec).SerializeAsString();
-  row.status = wire::stored_status(job).SerializeAsString();
+  if (with_spec) row.spec = wire::row_bytes(wire::to_wire(job.spec));
+  row.status = wire::row_bytes(wire::stored_status(job));
   return row;
 }
 

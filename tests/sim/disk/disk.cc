@@ -40,6 +40,8 @@ Disk::Disk(uint64_t seed) : random_(seed) {
   name_ = "sim_disk_" + std::to_string(++last);
   vfs_ = std::make_unique<sqlite3_vfs>(make_vfs(name_.c_str(), this));
   sqlite3_vfs_register(vfs_.get(), 0);
+  // SQLite has one source of random numbers for all disks, which it would seed from the system.
+  sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, static_cast<int>(seed | 1), nullptr);
 }
 
 Disk::~Disk() { sqlite3_vfs_unregister(vfs_.get()); }
