@@ -61,6 +61,8 @@ using base::Time;
 struct NodePeer {
   uint32_t uid = UINT32_MAX;
   std::string address;
+  wire::Topologies::Ptr topology =
+      {};  ///< What a registration says of the node's hardware; null: it is read from there.
 };
 
 class Controller {
@@ -118,6 +120,8 @@ class Controller {
 
   const std::map<JobId, model::Job>& jobs() const { return jobs_.all(); }
   const std::map<NodeId, model::Node>& nodes() const { return nodes_.all(); }
+  /// Those of its nodes, for who receives their messages.
+  wire::Topologies& topologies() { return nodes_.topologies(); }
   const sched::Capacity& ledger() const { return ledger_.capacity(); }
   const Timers& timers() const { return timers_; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.

@@ -13,17 +13,28 @@ using model::Node;
 
 namespace {
 
-size_t hash_of_state(const Node& node) { return std::hash<std::string>{}(NodeTable::state_of(node)); }
-
-}  // namespace
-
-std::string NodeTable::state_of(const Node& node) {
+Node state_alone(const Node& node) {
   Node stored = node;
   stored.last_seen = {};
   stored.since = {};
   stored.connected = false;
   stored.peer_address.clear();
-  return wire::to_wire(stored).SerializeAsString();
+  return stored;
+}
+
+}  // namespace
+
+std::string NodeTable::state_of(const Node& node) { return wire::to_wire(state_alone(node)).SerializeAsString(); }
+
+NodeTable::Stored NodeTable::stored_of(const Node& node) {
+  Node rest = state_alone(node);
+  rest.topology.reset();
+  return {std::hash<std::string>{}(wire::to_wire(rest).SerializeAsString()), node.topology};
+}
+
+bool NodeTable::Stored::operator==(const Stored& other) const {
+  if (rest != other.rest) return false;
+  return topology == other.topology || (topology && other.topology && *topology == *other.topology);
 }
 
 const Node* NodeTable::find(const std::string& name) const {
@@ -96,13 +107,13 @@ void NodeTable::disconnect(LinkId link) {
   node_of_.erase(it);
 }
 
-void NodeTable::is_stored(const Node& node) { stored_[node.id] = hash_of_state(node); }
+void NodeTable::is_stored(const Node& node) { stored_[node.id] = stored_of(node); }
 
 store::Batch NodeTable::take_rows() {
   store::Batch rows;
   for (const NodeId id : std::exchange(changed_, {})) {
     const Node& node = nodes_.at(id);
-    const size_t state = hash_of_state(node);
+    Stored state = stored_of(node);
     const auto [stored, is_new] = stored_.try_emplace(id, state);
     if (!is_new && std::exchange(stored->second, state) == state) continue;
     rows.push_back(store::PutNode{node.config.name, wire::to_wire(node).SerializeAsString()});

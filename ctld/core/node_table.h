@@ -18,6 +18,7 @@
 #include "ctld/core/effects.h"
 #include "model/cluster.h"
 #include "store/rows.h"
+#include "wire/topologies.h"
 
 namespace gw::ctld {
 
@@ -47,6 +48,9 @@ class NodeTable {
   void connect(base::NodeId node, LinkId link);
   void disconnect(LinkId link);
 
+  /// Those of the nodes, and the bytes that said so.
+  wire::Topologies& topologies() { return topologies_; }
+
   /// What is stored of it may be another now.
   void changed(const model::Node& node) { changed_.insert(node.id); }
   /// It is as the store has it.
@@ -63,7 +67,16 @@ class NodeTable {
   std::map<LinkId, base::NodeId> node_of_;
   std::map<base::NodeId, LinkId> link_of_;
   std::set<base::NodeId> changed_;
-  std::unordered_map<base::NodeId, size_t> stored_;  // hashes of their states
+  wire::Topologies topologies_;
+  /// What is stored of a node. A topology is the most of it, and seldom another.
+  struct Stored {
+    size_t rest = 0;  // hash of its state without the topology
+    wire::Topologies::Ptr topology;
+    bool operator==(const Stored& other) const;
+  };
+  std::unordered_map<base::NodeId, Stored> stored_;
+
+  static Stored stored_of(const model::Node& node);
 };
 
 }  // namespace gw::ctld

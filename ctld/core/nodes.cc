@@ -172,13 +172,16 @@ base::Status Controller::check_registration(LinkId link, const NodePeer& peer, c
 void Controller::register_node(Time now, LinkId link, const NodePeer& peer, const wire::Register& m) {
   const base::Status fit = check_registration(link, peer, m);
   if (!fit) return refuse_link(link, fit.error());
-  auto topology = wire::from_wire(m.topology());
-  if (!topology) return refuse_link(link, topology.error());
+  wire::Topologies::Ptr topology = peer.topology;
+  if (!topology) {
+    auto read = wire::from_wire(m.topology());
+    if (!read) return refuse_link(link, read.error());
+    topology = std::make_shared<const model::NodeTopology>(std::move(*read));
+  }
   Node& node = *nodes_.find(m.name());
   const bool rebooted = !node.boot_id.empty() && node.boot_id != m.boot_id();
-  // Whoever has the one that it had before need not look again.
-  if (!node.topology || *node.topology != *topology)
-    node.topology = std::make_shared<const model::NodeTopology>(std::move(*topology));
+  // Whoever has the one that it had before need not look again. The one that is known by its bytes must live.
+  if (peer.topology || !node.topology || *node.topology != *topology) node.topology = std::move(topology);
   node.boot_id = m.boot_id();
   node.version = base::printable(m.version(), 100);
   node.containment = base::printable(m.containment(), 100);

@@ -136,10 +136,8 @@ void Controller::restore_cluster(const store::Snapshot& snapshot, Time now) {
 void Controller::restore_node(const store::NamedBytes& row, Time now, bool is_held_by_jobs) {
   Node* node = nodes_.find(row.name);
   if (node == nullptr && !is_held_by_jobs) return;
-  wire::Node stored;
-  const bool is_read = stored.ParseFromString(row.bytes) && stored.name() == row.name;
   Node read = node == nullptr ? Node() : *node;
-  const base::Status taken = is_read ? wire::stored_from_wire(stored, read) : base::invalid("it cannot be read");
+  const base::Status taken = wire::stored_from_row(row.name, row.bytes, nodes_.topologies(), read);
   if (!taken) hold_named(now, RowKind::kNode, row.name, taken.error().what);
   if (node == nullptr) {
     if (!taken) return;

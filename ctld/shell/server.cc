@@ -227,16 +227,16 @@ void Server::on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link) {
   nodes_[id] = link;
   newcomers_.came(id, link);
   link->set_idle_timeout(base::Duration{0});  // the core watches its heartbeats
-  const NodePeer peer{link->peer().uid, link->peer().host};
-  link->on_message([this, id, peer](std::string_view bytes) {
-    const auto message = wire::receive_node_message(bytes);
-    if (!message) {
-      spdlog::warn("a message of the node at {} is refused: {}", peer.address, message.error().text());
-      CloseLink close{id, message.error().text()};
+  link->on_message([this, id, who = link->peer()](std::string_view bytes) {
+    auto received = wire::receive_node_message(bytes, core_->topologies());
+    if (!received) {
+      spdlog::warn("a message of the node at {} is refused: {}", who.host, received.error().text());
+      CloseLink close{id, received.error().text()};
       return carry_out(close);
     }
     newcomers_.heard(id);
-    core_->on_node_message(read_clocks(), id, peer, *message);
+    const NodePeer peer{who.uid, who.host, std::move(received->topology)};
+    core_->on_node_message(read_clocks(), id, peer, received->message);
     pump();
   });
   link->on_closed([this, id](const std::string& reason) {

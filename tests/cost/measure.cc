@@ -87,11 +87,11 @@ class Arrival {
     }
   }
   void node_message(const std::string& node, const std::string& bytes) {
-    const auto received = wire::receive_node_message(bytes);
+    const auto received = wire::receive_node_message(bytes, w_.core->topologies());
     if (!received) return refuse_unread(received.error());
     const auto link = w_.links.find(node);
     const ctld::LinkId id = link == w_.links.end() ? ++w_.last_link : link->second;
-    w_.core->on_node_message(w_.now, id, {0, "127.0.0.1"}, *received);
+    w_.core->on_node_message(w_.now, id, {0, "127.0.0.1", received->topology}, received->message);
     absorb();
   }
 

@@ -260,11 +260,11 @@ void Cluster::on_request(const Asked& asked) {
 }
 
 void Cluster::controller_hears(LinkId link, const std::string& from, const wire::NodeToController& message) {
-  const auto received = wire::receive_node_message(message.SerializeAsString());
-  if (!received) fail("messages can be read", received.error().text());
   tell([&](Checker& checker) { checker.on_controller_heard(from, message); });
   controller([&](Controller& core, Time now) {
-    core.on_node_message(now, link, ctld::NodePeer{0, "10.0.0.1"}, *received);
+    const auto received = wire::receive_node_message(message.SerializeAsString(), core.topologies());
+    if (!received) fail("messages can be read", received.error().text());
+    core.on_node_message(now, link, ctld::NodePeer{0, "10.0.0.1", received->topology}, received->message);
   });
 }
 

@@ -248,11 +248,12 @@ bool SimCluster::deliver_up(LinkId id) {
   Link& link = links_.at(id);
   if (!link.has_controller || link.is_torn || !shell_.is_up()) return false;
   if (!link.up.empty()) {
-    const auto message = wire::receive_node_message(link.up.front().SerializeAsString());
-    RC_ASSERT(message.has_value());
+    const std::string bytes = link.up.front().SerializeAsString();
     link.up.pop_front();
     shell_.call(now_, boot_time(), [&](Controller& core, Time now) {
-      core.on_node_message(now, id, NodePeer{0, "10.0.0.1"}, *message);
+      const auto received = wire::receive_node_message(bytes, core.topologies());
+      RC_ASSERT(received.has_value());
+      core.on_node_message(now, id, NodePeer{0, "10.0.0.1", received->topology}, received->message);
     });
     return true;
   }

@@ -31,6 +31,28 @@ TEST(NodeTable, ANodeHasOneLinkAndALinkOneNode) {
   EXPECT_GT(nodes.add("b").id.value, b.value) << "ids are never used again";
 }
 
+TEST(NodeTable, ANodeIsWrittenWhenItsStateIsAnother) {
+  NodeTable nodes;
+  model::Node& node = nodes.add("a");
+  const auto told = [&] {
+    nodes.changed(node);
+    return nodes.take_rows().size();
+  };
+  const auto two = model::flat_topology(8, 1024, 2, "t4");
+  node.topology = std::make_shared<const model::NodeTopology>(two);
+  EXPECT_EQ(told(), 1U);
+  EXPECT_EQ(told(), 0U);
+  node.last_seen.us = 7;
+  node.topology = std::make_shared<const model::NodeTopology>(two);
+  EXPECT_EQ(told(), 0U) << "it came back as it was";
+  node.boot_id = "another";
+  EXPECT_EQ(told(), 1U);
+  node.topology = std::make_shared<const model::NodeTopology>(model::flat_topology(8, 1024, 1, "t4"));
+  EXPECT_EQ(told(), 1U);
+  node.topology.reset();
+  EXPECT_EQ(told(), 1U);
+}
+
 TEST(NodeTable, ARowIsWrittenWhenItDiffers) {
   NodeTable nodes;
   model::Node& node = nodes.add("a");

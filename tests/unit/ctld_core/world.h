@@ -203,7 +203,8 @@ class World {
     *r.mutable_topology() = wire::to_wire(eight_gpus());
     for (const auto& run : runs) *r.add_runs() = run;
     r.set_address(own_address);
-    core->on_node_message(now, link, NodePeer{0, from}, m);
+    const auto received = wire::receive_node_message(m.SerializeAsString(), core->topologies());
+    core->on_node_message(now, link, NodePeer{0, from, received->topology}, received->message);
     links[node] = link;
     pump();
     return link;
@@ -292,9 +293,9 @@ class World {
   }
   /// As the shell does: a message that is refused cuts the link.
   void say(const std::string& node, const wire::NodeToController& m) {
-    const auto received = wire::receive_node_message(m.SerializeAsString());
+    const auto received = wire::receive_node_message(m.SerializeAsString(), core->topologies());
     if (!received) return cut(node);
-    core->on_node_message(now, links.at(node), NodePeer{0, "127.0.0.1"}, *received);
+    core->on_node_message(now, links.at(node), NodePeer{0, "127.0.0.1", received->topology}, received->message);
     pump();
   }
   void prepared(const std::string& node, JobId id) {
