@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <thread>
 
 #include "base/check.h"
 #include "base/counted.h"
 #include "base/text.h"
 #include "ctld/shell/listen_host.h"
+#include "ctld/shell/read_topologies.h"
 #include "ctld/shell/settings.h"
 #include "plugin/orders.h"
 #include "wire/bounds.h"
@@ -103,6 +105,7 @@ base::Status Server::open_store() {
   settings.incarnation = random_name();
   core_ = std::make_unique<Controller>(std::move(settings), now);
   core_->set_lease_clock(base::boot_time_now());
+  const auto topologies = read_topologies(snapshot.nodes, core_->topologies(), std::thread::hardware_concurrency());
   GW_TRY_STATUS(core_->restore(snapshot, now));
   spdlog::info("recovered {} without an end", base::counted(snapshot.jobs.size(), "job"));
   backups_ = std::make_unique<Backups>(

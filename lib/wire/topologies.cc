@@ -50,6 +50,17 @@ std::optional<Cut> cut_field(std::string_view message, uint32_t number) {
   return cut;
 }
 
+RowTopology topology_of_row(std::string_view row) {
+  const auto cut = cut_field(row, Node::kTopologyFieldNumber);
+  if (!cut) return {};
+  google::protobuf::Arena arena;
+  NodeTopology& stored = *google::protobuf::Arena::CreateMessage<NodeTopology>(&arena);
+  if (!stored.ParseFromArray(cut->field.data(), static_cast<int>(cut->field.size()))) return {};
+  auto topology = from_wire(stored);
+  if (!topology) return {};
+  return {cut->field, std::make_shared<const model::NodeTopology>(std::move(*topology))};
+}
+
 base::Status stored_from_row(std::string_view name, std::string_view row, Topologies& known, model::Node& node) {
   const auto cut = cut_field(row, Node::kTopologyFieldNumber);
   const auto topology = cut ? known.find(cut->field) : nullptr;

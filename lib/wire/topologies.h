@@ -48,6 +48,13 @@ struct Cut {
 /// Nothing if the field is not there, not once, no text or message, or if the bytes are no message.
 std::optional<Cut> cut_field(std::string_view message, uint32_t number);
 
+/// What a node's row says of its hardware, and the bytes that say so, in the row.
+struct RowTopology {
+  std::string_view bytes;
+  Topologies::Ptr topology;  ///< Null: it says nothing, or nothing that can be read.
+};
+RowTopology topology_of_row(std::string_view row);
+
 /// A node as its row says. Errors: it is no row of this node; as stored_from_wire.
 base::Status stored_from_row(std::string_view name, std::string_view row, Topologies& known, model::Node& node);
 
