@@ -35,6 +35,7 @@ void SchedulerThread::feed(std::vector<sched::Delta> deltas) {
   loop_.defer([this, alive = alive_] {
     if (!*alive) return;
     is_wake_due_ = false;
+    ++wakes_;
     wake_.notify_one();
   });
 }

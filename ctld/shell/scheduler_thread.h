@@ -44,6 +44,8 @@ class SchedulerThread {
 
   /// From the loop's thread. A pass begins when the present round of the loop is over.
   void feed(std::vector<sched::Delta> deltas);
+  /// Rounds of the loop that fed something. From the loop's thread.
+  uint64_t wakes() const { return wakes_; }
   /// Plans again although nothing has changed: what the core could not commit before may be possible now.
   void nudge();
   /// Counts of the passes so far; without the fragmentation, which goes to the loop with a plan.
@@ -56,6 +58,7 @@ class SchedulerThread {
  private:
   io::Loop& loop_;
   io::Poster poster_;
+  uint64_t wakes_ = 0;
   bool is_wake_due_ = false;            // of the loop's thread: this one is woken when the round is over
   std::unique_ptr<base::Clock> clock_;  // the thread's own
   PlanFn on_plan_;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace gw::model {
@@ -51,6 +53,23 @@ Status check_place(const NodeTopology& t, const Who& who, uint32_t socket, uint3
   return {};
 }
 
+/// A number that stands there twice.
+std::optional<uint32_t> first_twice(std::vector<uint32_t> numbers) {
+  constexpr uint32_t kUsual = 1 << 16;  // systems count processors from 0 on
+  const uint32_t most = numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
+  if (most < kUsual) {
+    std::vector<bool> seen(most + size_t{1});
+    for (const uint32_t number : numbers) {
+      if (seen[number]) return number;
+      seen[number] = true;
+    }
+    return std::nullopt;
+  }
+  std::sort(numbers.begin(), numbers.end());
+  const auto at = std::adjacent_find(numbers.begin(), numbers.end());
+  return at == numbers.end() ? std::nullopt : std::optional(*at);
+}
+
 Status check_cores(const NodeTopology& t) {
   std::vector<uint32_t> pus;
   for (size_t i = 0; i < t.cores.size(); ++i) {
@@ -60,9 +79,8 @@ Status check_cores(const NodeTopology& t) {
     if (core.pus.empty()) return invalid(fmt::format("core {} has no processor", i));
     pus.insert(pus.end(), core.pus.begin(), core.pus.end());
   }
-  std::sort(pus.begin(), pus.end());
-  const auto twice = std::adjacent_find(pus.begin(), pus.end());
-  if (twice != pus.end()) return invalid(fmt::format("processor {} belongs to two cores", *twice));
+  const auto twice = first_twice(std::move(pus));
+  if (twice) return invalid(fmt::format("processor {} belongs to two cores", *twice));
   return {};
 }
 

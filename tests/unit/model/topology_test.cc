@@ -62,6 +62,7 @@ TEST(Topology, ValidatesEachInvariant) {
       {"core 0 is on socket 7 of 2", [](NodeTopology& t) { t.cores[0].socket = 7; }},
       {"core 1 has no processor", [](NodeTopology& t) { t.cores[1].pus.clear(); }},
       {"processor 0 belongs to two cores", [](NodeTopology& t) { t.cores[2].pus[0] = 0; }},
+      {"processor 70000 belongs to two cores", [](NodeTopology& t) { t.cores[1].pus[0] = t.cores[2].pus[1] = 70'000; }},
       {"GPU 2 is on NUMA node 5 of 2", [](NodeTopology& t) { t.gpus[2].numa = 5; }},
       {"GPU 1 is not in PCI order", [](NodeTopology& t) { std::swap(t.gpus[0].pci, t.gpus[1].pci); }},
       {"GPU 0 is near core 4, which is none", [](NodeTopology& t) { t.gpus[0].near_cores = {4}; }},
