@@ -38,11 +38,11 @@ constexpr FieldBound bound_as_said(const JobAttribute& a) {
 /// `own` and a row for each attribute that has a field of its own, by number.
 template <FieldBound (*kBound)(const JobAttribute&), size_t kOwn>
 consteval auto with_attributes(const FieldBound (&own)[kOwn]) {
-  constexpr auto is_field = [](const JobAttribute& a) { return kBound(a).number != 0; };
-  std::array<FieldBound, kOwn + std::count_if(kJobAttributes.begin(), kJobAttributes.end(), is_field)> all;
+  constexpr auto kIsField = [](const JobAttribute& a) { return kBound(a).number != 0; };
+  std::array<FieldBound, kOwn + std::count_if(kJobAttributes.begin(), kJobAttributes.end(), kIsField)> all;
   auto* at = std::copy(std::begin(own), std::end(own), all.begin());
   for (const JobAttribute& a : kJobAttributes)
-    if (is_field(a)) *at++ = kBound(a);
+    if (kIsField(a)) *at++ = kBound(a);
   std::sort(all.begin(), all.end(), [](const FieldBound& a, const FieldBound& b) { return a.number < b.number; });
   return all;
 }
