@@ -3,7 +3,6 @@
 // transaction ends.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -29,12 +28,7 @@ struct NodeReleased {
   base::JobId job;
   base::NodeId node;
 };
-/// No node has anything of this attempt left.
-struct RunOver {
-  base::JobId job;
-  uint32_t attempt = 0;
-};
 
-using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased, RunOver>;
+using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased>;
 
 }  // namespace gw::ctld

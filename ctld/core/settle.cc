@@ -24,7 +24,6 @@ struct Heard {
   }
   void operator()(const JobStopping& e) const { refuse_steps(core, e.job, e.why); }
   void operator()(const NodeReleased& e) const { steps_left(core, e.job, e.node); }
-  void operator()(const RunOver& e) const { drop_steps(core, e.job, e.attempt); }
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace gw::ctld {
 
-/// Called at the end of each transaction, and within one where what follows asks for what the events bring about.
+/// Called at the end of each transaction.
 void settle(Core& core);
 
 }  // namespace gw::ctld

@@ -64,7 +64,6 @@ void requeue(Core& core, Job& job) {
 }
 
 void finish(Core& core, Job& job) {
-  core.post(RunOver{job.id, job.attempt});
   core.rows.run_over(job.id);
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = core.now;

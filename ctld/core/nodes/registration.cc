@@ -18,7 +18,6 @@
 #include "ctld/core/jobs/suspend.h"
 #include "ctld/core/nodes/foreign.h"
 #include "ctld/core/nodes/silence.h"
-#include "ctld/core/settle.h"
 #include "ctld/core/shared/held.h"
 #include "ctld/core/shared/links.h"
 #include "ctld/core/shared/publish.h"
@@ -129,7 +128,6 @@ void reconcile(Core& core, Node& node, const wire::Register& m, bool rebooted, K
                              : fmt::format("node {} no longer has it", node.config.name));
     }
   }
-  settle(core);  // so that steps of what was lost are not asked for
   reconcile_steps(core, node, m, rebooted);
 }
 

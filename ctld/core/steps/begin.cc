@@ -103,11 +103,6 @@ void refuse_steps(Core& core, JobId id, const std::string& why) {
   }
 }
 
-void drop_steps(Core& core, JobId id, uint32_t attempt) {
-  for (const Step* step : core.steps.of(id))
-    if (step->attempt == attempt) drop_step(core, {id, step->number});
-}
-
 void drop_step(Core& core, StepKey key) {
   core.rows.step_over(key);
   core.steps.drop(key);

@@ -16,8 +16,6 @@ void tell_step_waiters(Core& core, const model::Step& step, const base::Error& e
 void begin_waiting_steps(Core& core, model::Job& job);
 /// The run of a job is over or about to be: nobody waits for steps of it any more.
 void refuse_steps(Core& core, JobId id, const std::string& why);
-/// The run is over on every node.
-void drop_steps(Core& core, JobId id, uint32_t attempt);
 /// Nothing of the step is left: it is forgotten.
 void drop_step(Core& core, StepKey key);
 

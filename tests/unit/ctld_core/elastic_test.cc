@@ -218,30 +218,46 @@ TEST(Elastic, ALostNodeAboveTheSmallestSizeEndsNothing) {
   EXPECT_NE(w.state(w.id), JobState::kRunning);
 }
 
+/// Asks for a step that has all of n1.
+ConnId step_on_n1(Gang& w, char key) {
+  wire::ApiRequest r;
+  r.set_id(7);
+  r.mutable_create_step()->set_job_id(w.id.value);
+  r.mutable_create_step()->set_client_key(std::string(32, key));
+  r.mutable_create_step()->mutable_step()->add_nodelist("n1");
+  r.mutable_create_step()->mutable_step()->set_whole(true);
+  const ConnId conn = 900 + static_cast<ConnId>(key);
+  w.core->on_request(w.now, conn, World::user(1000), r);
+  w.pump();
+  return conn;
+}
+
 TEST(Elastic, AWaitingStepNeverBeginsOnTheNodeThatWasJustLost) {
   Gang w;
   w.grow();
-  ConnId conn = 900;
-  const auto begin = [&](char key) {
-    wire::ApiRequest r;
-    r.set_id(7);
-    r.mutable_create_step()->set_job_id(w.id.value);
-    r.mutable_create_step()->set_client_key(std::string(32, key));
-    r.mutable_create_step()->mutable_step()->add_nodelist("n1");
-    r.mutable_create_step()->mutable_step()->set_whole(true);
-    w.core->on_request(w.now, ++conn, World::user(1000), r);
-    w.pump();
-    return conn;
-  };
-  begin('a');
+  step_on_n1(w, 'a');
   ASSERT_NE(w.last("n1", ToNodeKind::kStartStep), nullptr);
-  const ConnId waiting = begin('b');
+  const ConnId waiting = step_on_n1(w, 'b');
   ASSERT_TRUE(w.replies[waiting].empty()) << "the first has all of the node";
   w.cut("n1");
   w.connect("n1", {}, "another boot");
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n2"));
   EXPECT_EQ(w.last("n1", ToNodeKind::kStartStep), nullptr);
   ASSERT_FALSE(w.replies[waiting].empty());
+  EXPECT_THAT(w.replies[waiting].back().error().what(), HasSubstr("n1 is not in the job's allocation"));
+}
+
+TEST(Elastic, AStepEndsWithTheNodeThatTheGangHasLost) {
+  Gang w;
+  w.grow();
+  step_on_n1(w, 'a');
+  const wire::ControllerToNode* start = w.last("n1", ToNodeKind::kStartStep);
+  ASSERT_NE(start, nullptr);
+  const uint32_t generation = start->start_step().job().generation();
+  const ConnId waiting = step_on_n1(w, 'b');
+  w.done("n1", w.id, 0, generation);  // it says that nothing of the job is left, and has not been away
+  EXPECT_THAT(w.nodes(), ElementsAre("n0", "n2"));
+  ASSERT_FALSE(w.replies[waiting].empty()) << "the step before it is over";
   EXPECT_THAT(w.replies[waiting].back().error().what(), HasSubstr("n1 is not in the job's allocation"));
 }
 
