@@ -1,5 +1,5 @@
 // Recovery: the core as the store left it. Nodes are out of reach until they register; their jobs stay theirs. Whatever
-// the rows say the controller starts: those that cannot be read are held aside (held_aside.cc).
+// the rows say the controller starts: those that cannot be read are held aside (shared/held.h).
 #pragma once
 
 #include "ctld/core/core.h"
