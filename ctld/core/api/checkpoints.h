@@ -1,4 +1,5 @@
-// `gangway checkpointed`: a job says that its work is saved. What is lost otherwise is counted in jobs/preemption_counts.h.
+// `gangway checkpointed`: a job says that its work is saved. What is lost otherwise is counted in
+// jobs/preemption_counts.h.
 #pragma once
 
 #include "ctld/core/core.h"
