@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 #include "topo/load.h"
 
 namespace gw::bench {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "bench/cluster.h"
+#include "sched/cycle/plan.h"
 #include "sched/place.h"
-#include "sched/plan.h"
 #include "sched/snapshot.h"
 #include "snapshot/snapshot.h"
 

@@ -14,7 +14,7 @@
 #include "ctld/core/authorize.h"
 #include "ctld/core/commit.h"
 #include "ctld/core/core.h"
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 namespace gw::ctld {
 

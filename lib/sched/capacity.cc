@@ -40,6 +40,26 @@ Capacity::~Capacity() = default;
 Capacity::Capacity(Capacity&&) noexcept = default;
 Capacity& Capacity::operator=(Capacity&&) noexcept = default;
 
+Capacity Capacity::copy() const {
+  Capacity out;
+  for (const auto& account : nodes_) out.nodes_.push_back(account ? std::make_unique<NodeAccount>(*account) : nullptr);
+  out.ids_ = ids_;
+  out.partitions_ = partitions_;
+  out.makes_ = makes_;
+  out.holdings_ = holdings_;
+  out.network_ = network_;
+  out.size_ = size_;
+  out.jobs_with_end_ = jobs_with_end_;
+  out.versions_ = versions_;
+  out.version_ = version_;
+  out.gains_ = gains_;
+  out.gains_begin_ = gains_begin_;
+  out.next_make_ = next_make_;
+  out.indexes_of_.resize(nodes_.size());
+  for (const auto& [name, partition] : partitions_) out.rebuild_members(name);
+  return out;
+}
+
 namespace {
 
 /// The very topology, and as much of it on offer.

@@ -122,6 +122,9 @@ class Capacity {
   Capacity(Capacity&&) noexcept;
   Capacity& operator=(Capacity&&) noexcept;
 
+  /// The same ledger once more, for a trial that must not touch this one. In proportion to nodes and jobs.
+  Capacity copy() const;
+
   void set_node(const NodeFacts& facts);
   void remove_node(NodeId id);
   void set_partition(const PartitionFacts& facts);

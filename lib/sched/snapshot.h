@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 namespace gw::sched {
 

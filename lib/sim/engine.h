@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sched/cycle/plan.h"
 #include "sched/fragmentation.h"
-#include "sched/plan.h"
 #include "sched/usage.h"
 #include "sim/cluster.h"
 

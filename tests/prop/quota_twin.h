@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 #include "tests/prop/quota_world.h"
 #include "tests/unit/sched/cluster_builder.h"
 

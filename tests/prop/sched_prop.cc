@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "sched/cycle/plan.h"
 #include "sched/earliest.h"
 #include "sched/place.h"
-#include "sched/plan.h"
 #include "tests/unit/sched/cluster_builder.h"
 
 namespace gw::sched {

@@ -12,8 +12,8 @@
 #include "base/time.h"
 #include "model/job.h"
 #include "model/qos.h"
+#include "sched/cycle/plan.h"
 #include "sched/fragmentation.h"
-#include "sched/plan.h"
 
 namespace gw::ctld {
 

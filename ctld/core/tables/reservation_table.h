@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "model/reservation.h"
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 #include "sched/view.h"
 
 namespace gw::ctld {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ctld/core/controller.h"
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 namespace gw::ctld::testing {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ctld/core/controller.h"
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 #include "wire/convert.h"
 #include "wire/receive.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 #include "tests/unit/sched/cluster_builder.h"
 
 namespace gw::plugin {

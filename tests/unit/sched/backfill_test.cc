@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
+#include "sched/cycle/plan.h"
 #include "sched/place.h"
-#include "sched/plan.h"
 
 namespace gw::sched {
 namespace {

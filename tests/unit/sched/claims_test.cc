@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cluster_builder.h"
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 namespace gw::sched {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 namespace gw::sched {
 namespace {

@@ -1,5 +1,5 @@
 // One pass of the scheduler: order, classes, what is told, and that the view stays as it was.
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 #include <gtest/gtest.h>
 

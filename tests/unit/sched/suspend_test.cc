@@ -3,7 +3,7 @@
 
 #include "cluster_builder.h"
 #include "model/suspension.h"
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 #include "sched/resume.h"
 
 namespace gw::sched {

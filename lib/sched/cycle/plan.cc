@@ -1,7 +1,7 @@
 // One pass: classes in the order of their best job; each is placed until it blocks. What blocks is passed by (unless
 // the order is strict), and the first blocked jobs of each partition are promised their earliest start, which later
 // ones respect: backfill.
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 #include <fmt/format.h>
 
@@ -13,19 +13,11 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "sched/cycle/pass.h"
 #include "sched/earliest.h"
-#include "sched/pass.h"
 #include "sched/place.h"
 
 namespace gw::sched {
-
-bool allows_time(const Capacity& capacity, const PendingJob& job, const PartitionFacts& partition) {
-  if (job.time_limit <= partition.max_time) return true;
-  return std::none_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
-    const PartitionFacts* p = capacity.partition(name);
-    return p != nullptr && job.time_limit <= p->max_time;
-  });
-}
 
 namespace {
 

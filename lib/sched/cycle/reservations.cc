@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sched/plan.h"
+#include "sched/cycle/plan.h"
 
 namespace gw::sched {
 

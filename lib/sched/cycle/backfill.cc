@@ -1,0 +1,147 @@
+// The earliest start of a job, alone or of all its components together; see backfill.h.
+#include "sched/cycle/backfill.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sched/cycle/session.h"
+
+namespace gw::sched {
+namespace {
+
+/// A component's start foreseen.
+struct PartStart {
+  std::string partition;
+  FutureStart start;
+};
+
+void add_start(Timeline& timeline, const PendingJob& job, const FutureStart& start) {
+  for (const model::NodeShare& share : start.allocation.shares)
+    timeline.add(share.node, Booking{{start.when, start.when + job.time_limit},
+                                     job.id,
+                                     job.reservation,
+                                     share.cores,
+                                     share.gpus,
+                                     share.gpu_milli,
+                                     share.mem_mb,
+                                     false});
+}
+
+/// The partition of that name, if a start of the job can be foreseen there.
+const PartitionFacts* open_partition(const Session& session, const PendingJob& job, const std::string& name) {
+  const PartitionFacts* p = session.capacity().partition(name);
+  return p != nullptr && p->is_up && allows_time(session.capacity(), job, *p) ? p : nullptr;
+}
+
+std::optional<PartStart> earliest_part(Session& session, const Served& served, const Component& component, Time from,
+                                       const Timeline& timeline) {
+  std::optional<PartStart> best;
+  const PendingJob& job = served.job;
+  for (const std::string& name : component.partitions) {
+    const PartitionFacts* p = open_partition(session, job, name);
+    if (p == nullptr) continue;
+    auto look = look_for(session, served, job, *p, job.time_limit);
+    if (!look) continue;
+    look->timeline = &timeline;
+    ++session.plan.placements;
+    auto start = earliest(session.capacity(), *p, component.request, *look, from, job.time_limit);
+    if (start && (!best || start->when < best->start.when)) best = PartStart{name, std::move(*start)};
+  }
+  return best;
+}
+
+/// First moment at which all components fit beside each other, as far as it is found: each is placed at the earliest
+/// moment that suits those before it, and where it is later they move there.
+std::optional<std::vector<PartStart>> earliest_together(Session& session, const Served& served) {
+  const PendingJob& job = served.job;
+  std::vector<Component> all = {{job.id, job.request, job.partitions}};
+  all.insert(all.end(), job.components.begin(), job.components.end());
+  Time at = session.now;
+  constexpr int kMoves = 64;
+  for (int move = 0; move < kMoves; ++move) {
+    Timeline timeline = session.backfill.seen_by(served.is_guaranteed);
+    std::vector<PartStart> parts;
+    for (const Component& c : all) {
+      auto part = earliest_part(session, served, c, at, timeline);
+      if (!part) return std::nullopt;
+      if (part->start.when > at) {
+        at = part->start.when;
+        break;
+      }
+      add_start(timeline, job, part->start);
+      parts.push_back(std::move(*part));
+    }
+    if (parts.size() == all.size()) return parts;
+  }
+  return std::nullopt;
+}
+
+void plan_together(Session& session, const Served& served) {
+  for (const std::string& name : served.job.partitions) session.backfill.count_planned(name);
+  const auto parts = earliest_together(session, served);
+  if (!parts) return;
+  Reserve kept{served.job.id, parts->front().partition, parts->front().start.when, {}};
+  for (const PartStart& part : *parts) {
+    session.backfill.keep(served.job, part.start, served.is_guaranteed);
+    for (const std::string& node : part.start.allocation.node_names()) kept.nodes.push_back(node);
+  }
+  session.change_at(kept.start);
+  session.plan.reservations.push_back(std::move(kept));
+}
+
+}  // namespace
+
+void Backfill::open(const AdvanceReservations& reservations, const Capacity& capacity, Time now, bool has_quotas) {
+  book_reservations(reservations, capacity, now, all_);
+  has_quotas_ = has_quotas;
+  if (has_quotas_) firm_ = all_;
+}
+
+void Backfill::keep(const PendingJob& job, const FutureStart& start, bool is_guaranteed) {
+  add_start(all_, job, start);
+  if (is_guaranteed && has_quotas_) add_start(firm_, job, start);
+}
+
+uint32_t Backfill::planned_in(const std::string& partition) const {
+  const auto it = planned_in_.find(partition);
+  return it == planned_in_.end() ? 0 : it->second;
+}
+
+bool may_plan(const Session& session, const Served& served) {
+  // Where nothing has an end nothing can be foreseen.
+  if (session.capacity().jobs_with_end() == 0 && session.backfill.seen_by(served.is_guaranteed).empty()) return false;
+  const std::vector<std::string>& names = served.job.partitions;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const PartitionFacts* p = session.capacity().partition(name);
+    return p != nullptr && p->is_up && session.backfill.planned_in(name) < session.view.policy().reservations;
+  });
+}
+
+void plan_start(Session& session, const Served& served) {
+  const PendingJob& job = served.job;
+  if (!job.components.empty()) return plan_together(session, served);
+  std::optional<FutureStart> best;
+  std::string where;
+  for (const std::string& name : job.partitions) {
+    const PartitionFacts* p = open_partition(session, job, name);
+    if (p == nullptr || session.backfill.planned_in(name) >= session.view.policy().reservations) continue;
+    session.backfill.count_planned(name);
+    auto look = look_for(session, served, job, *p, job.time_limit);
+    if (!look) continue;
+    ++session.plan.placements;
+    // A wait for locality ends some time: what was found under it is not kept.
+    const bool is_plain = look->level == model::Locality::kAny && look->reservation.empty();
+    ReadyTimes* const known = is_plain ? &session.queue.ready_times(job, name) : nullptr;
+    auto start = earliest(session.capacity(), *p, job.request, *look, session.now, job.time_limit, known);
+    if (!start || (best && best->when <= start->when)) continue;
+    best = std::move(start);
+    where = name;
+  }
+  if (!best) return;
+  session.backfill.keep(job, *best, served.is_guaranteed);
+  session.change_at(best->when);
+  session.plan.reservations.push_back(Reserve{job.id, where, best->when, best->allocation.node_names()});
+}
+
+}  // namespace gw::sched

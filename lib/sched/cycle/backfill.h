@@ -1,0 +1,46 @@
+// Backfill: the first blocked jobs of each partition are promised their earliest start, and nothing that starts now may
+// delay it. This owns the timelines of what is planned: one with everything, and one that a job within its guarantee
+// sees, to which planned starts of borrowers yield (rule 11 of docs/quotas.md).
+// Source: conservative backfill, as in earliest.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sched/cycle/plan.h"
+#include "sched/earliest.h"
+#include "sched/timeline.h"
+
+namespace gw::sched {
+
+struct Session;
+struct Served;
+
+class Backfill {
+ public:
+  /// Reservations of administrators are kept before any job is. `has_quotas`: some QOS borrow from others.
+  void open(const AdvanceReservations& reservations, const Capacity& capacity, Time now, bool has_quotas);
+  /// What is planned, as a job sees it that is or is not within its guarantee.
+  const Timeline& seen_by(bool is_guaranteed) const { return is_guaranteed && has_quotas_ ? firm_ : all_; }
+  /// Everything that is planned.
+  const Timeline& all() const { return all_; }
+  /// Keeps this for the job from then on, for as long as it may run.
+  void keep(const PendingJob& job, const FutureStart& start, bool is_guaranteed);
+  /// Jobs that got a planned start in a partition, or could have.
+  uint32_t planned_in(const std::string& partition) const;
+  void count_planned(const std::string& partition) { ++planned_in_[partition]; }
+
+ private:
+  Timeline all_;
+  Timeline firm_;  // without planned starts of borrowers; kept only where there are quotas
+  bool has_quotas_ = false;
+  std::map<std::string, uint32_t> planned_in_;
+};
+
+/// May a start be planned for the job in any of its partitions?
+bool may_plan(const Session& session, const Served& served);
+/// Plans the earliest start of the served job, if one is foreseen.
+void plan_start(Session& session, const Served& served);
+
+}  // namespace gw::sched

@@ -1,0 +1,237 @@
+// Who goes, and what is decided then; see preempt.h.
+#include "sched/cycle/preempt.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "model/suspension.h"
+#include "sched/cycle/start.h"
+
+namespace gw::sched {
+namespace {
+
+// ---- By the rules of the quotas
+
+/// A quick look, before anybody is listed.
+bool may_take_any(const Session& session, const Served& served) {
+  const Policy& policy = session.view.policy();
+  if (policy.preempts && session.view.lowest_running_priority() < served.job.priority) return true;
+  return session.quotas().may_take_from_any(served.leaf, *served.amounts, policy.reclaim);
+}
+
+std::vector<JobId> victims_for(Session& session, const Served& served, const PartitionFacts& partition,
+                               const Taker& taker) {
+  const auto limited = session.quotas().limit_in_way(taker.leaf, taker.amounts, served.job.uid);
+  const auto useful = [&](const Candidate& c) { return is_of_use(session, served, c, partition, limited); };
+  for (const bool keeps_guarantees : {true, false}) {
+    const Candidates& candidates = session.victims.candidates(session);
+    Victims rules(session.quotas(), taker, candidates, keeps_guarantees, useful);
+    std::vector<JobId> found = victims_among(session, served, partition, taker, candidates, rules);
+    if (found.empty() && rules.has_found()) found = victims_by_node(session, served, partition, taker, limited, rules);
+    if (!found.empty() || !rules.has_spared()) return found;
+  }
+  return {};
+}
+
+/// What a job is given may be more than it asks for (whole cores, an exclusive node): the rules go by what it is given.
+std::vector<JobId> victims_by_quota(Session& session, const Served& served, const PartitionFacts& partition) {
+  const Policy& policy = session.view.policy();
+  Taker taker{served.leaf, *served.amounts, served.job.priority, policy.reclaim, policy.preempts};
+  const Trial::Mark mark = session.trial.mark();
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    std::vector<JobId> victims = victims_for(session, served, partition, taker);
+    if (victims.empty()) return {};
+    const auto amounts = given(session, served, partition);
+    bool is_more = !amounts;
+    for (size_t r = 0; amounts && r < amounts->size(); ++r) {
+      is_more |= (*amounts)[r] > taker.amounts[r];
+      taker.amounts[r] = std::max(taker.amounts[r], (*amounts)[r]);
+    }
+    if (!is_more) return victims;
+    session.trial.rollback(mark);
+    if (!amounts) return {};
+  }
+  return {};
+}
+
+// ---- By the order's right
+
+/// A running job as its order would rank it now.
+PendingJob at_present(const PendingJob& job, Time started, Time now) {
+  PendingJob out = job;
+  const auto less = [&](Duration d) { return d == base::kUnlimited ? d : std::max(d - (now - started), Duration{}); };
+  out.remaining = less(job.remaining);
+  out.time_limit = less(job.time_limit);
+  return out;
+}
+
+/// Jobs of the same QOS that the order ranks behind the served job, the last first.
+std::vector<JobId> outranked(const Session& session, const Served& served, const PartitionFacts& partition) {
+  const PendingJob& job = served.job;
+  const QuotaTree& tree = session.quotas().tree();
+  const double mine = session.order().score(job, session.facts.context());
+  const int32_t tier = best_tier(session.capacity(), job);
+  std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, JobId>> ranked;
+  for (const auto& [id, running] : session.view.running()) {
+    if (!is_preemptible(session, id, *running) || running->gang || running->suspended ||
+        tree.leaf_of(running->qos) != served.leaf)
+      continue;
+    const Holding& holding = session.capacity().holdings().at(id);
+    if (holding.partition != partition.name || running->priority > job.priority) continue;
+    if (session.now < holding.started + tree.side(served.leaf).min_runtime) continue;
+    // Who would be served before the job again takes the place back as soon as it has left it.
+    if (best_tier(session.capacity(), *running) > tier) continue;
+    const double score =
+        session.order().score(at_present(*running, holding.started, session.now), session.facts.context());
+    if (running->priority == job.priority && score >= mine) continue;
+    ranked.push_back({{running->priority, score, ~id.value}, id});
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<JobId> out;
+  for (const auto& [rank, id] : ranked) out.push_back(id);
+  return out;
+}
+
+std::vector<JobId> victims_by_order(Session& session, const Served& served, const PartitionFacts& partition) {
+  if (!session.order().is_preemptive()) return {};
+  const std::vector<JobId> list = outranked(session, served, partition);
+  VictimSearch search{session, served, partition};
+  return find_victims(search, one_after_the_other(list));
+}
+
+// ---- Suspension in place of an end
+
+/// The victim is evicted. True: what it keeps in suspension is given back to it, and the served job still fits. What it
+/// keeps stays in the way of everybody else, and can itself be taken: then the job is ended after all. So memory and
+/// GPUs that are lent come back, whatever their holder chose.
+bool leaves_enough_suspended(Session& session, const Served& served, JobId victim, const PartitionFacts& partition) {
+  Trial& trial = session.trial;
+  if (session.view.running().at(victim)->suspends == Suspends::kNo || !trial.may_stay(victim) ||
+      trial.evicted_with(victim).size() != 1)
+    return false;
+  const PartitionFacts* own = session.capacity().partition(trial.holding_of(victim).partition);
+  const model::Allocation kept =
+      model::kept_in_suspension(trial.evicted_allocation(victim), own != nullptr && own->share_suspended_gpus);
+  const Trial::Mark mark = trial.mark();
+  if (trial.suspend(victim, kept) && fits(session, served, partition)) return true;
+  trial.rollback(mark);
+  return false;
+}
+
+/// One that is not told needs no time; a moment, since nobody is gone at once.
+Duration grace_before_suspension(const Session& session, JobId victim) {
+  const bool is_told = session.view.running().at(victim)->suspends == Suspends::kAfterGrace;
+  return is_told ? grace_of(session, victim) : std::min(grace_of(session, victim), base::seconds(1));
+}
+
+// ---- The decision
+
+/// By which rule the served job takes from that one; 0: by the order's own right.
+int rule_of(const Session& session, const Served& served, JobId victim) {
+  const QuotaTree& tree = session.quotas().tree();
+  const PendingJob& running = *session.view.running().at(victim);
+  const uint32_t leaf = tree.leaf_of(running.qos);
+  if (leaf == served.leaf) return session.view.policy().preempts && running.priority < served.job.priority ? 7 : 0;
+  const uint32_t parting = tree.common(leaf, served.leaf);
+  return tree.side(parting).preempt_children && tree.side(tree.towards(parting, served.leaf)).is_own ? 6 : 5;
+}
+
+/// Where the job will be once all that were evicted for it have left, and stay until its end.
+std::optional<Claim> nomination(Session& session, const Served& served, const PartitionFacts& partition,
+                                Duration grace) {
+  const PendingJob& job = served.job;
+  const Duration length = job.time_limit == base::kUnlimited ? base::kUnlimited : grace + job.time_limit;
+  if (job.deadline && session.now + length > job.deadline) return std::nullopt;
+  const auto look = look_for(session, served, job, partition, length);
+  if (!look) return std::nullopt;
+  auto placement = session.place(partition, job.request, *look);
+  if (!placement.allocation ||
+      binding_of(session, served, session.quotas().tree().count(*placement.allocation, session.capacity())))
+    return std::nullopt;
+  return Claim{job.id, partition.name, std::move(*placement.allocation), session.now + grace};
+}
+
+/// The victims leave first: they run on in the trial, which is as it was at `mark`, and the place is kept for the job.
+bool start_after_grace(Session& session, const Served& served, const PartitionFacts& partition,
+                       const std::vector<JobId>& victims, Duration grace, Trial::Mark mark, Group group) {
+  auto kept = nomination(session, served, partition, grace);
+  session.trial.rollback(mark);
+  if (!kept) return false;
+  const PendingJob& job = served.job;
+  for (JobId id : victims) {
+    for (JobId part : session.trial.parts_left(id)) {
+      const QuotaLedger::Holder& holder = *session.view.quota().holder(part);
+      if (holder.is_leaving || !session.told_to_go.insert(part).second) continue;  // a piece, evicted before its gang
+      session.trial.send_off(holder);
+    }
+  }
+  session.trial.count(served.leaf, session.quotas().tree().count(kept->allocation, session.capacity()), job.preemptible,
+                      job.uid);
+  session.backfill.keep(job, FutureStart{session.now, kept->allocation}, true);  // nobody takes it
+  session.plan.reservations.push_back(Reserve{job.id, partition.name, kept->when, kept->allocation.node_names()});
+  group.decisions.emplace_back(std::move(*kept));
+  session.plan.groups.push_back(std::move(group));
+  return true;
+}
+
+/// The victims are evicted in the trial since `mark`.
+bool start_in_place_of(Session& session, Served& served, const PartitionFacts& partition,
+                       const std::vector<JobId>& victims, Trial::Mark mark) {
+  Group group;
+  Duration grace = {};
+  for (JobId id : victims) {
+    const bool is_suspended = leaves_enough_suspended(session, served, id, partition);
+    const Duration own = is_suspended ? grace_before_suspension(session, id) : grace_of(session, id);
+    grace = std::max(grace, own);
+    if (session.trial.may_stay(id))
+      group.decisions.emplace_back(Preempt{id, served.job.id, own, rule_of(session, served, id), false, is_suspended});
+  }
+  if (grace.us > 0) {
+    if (!start_after_grace(session, served, partition, victims, grace, mark, std::move(group))) return false;
+  } else if (place_gang(session, served, partition.name, served.job.time_limit, group)) {
+    decide_start(session, std::move(group));
+  } else {
+    session.trial.rollback(mark);
+    return false;
+  }
+  session.victims.strike(session, victims);
+  return true;
+}
+
+}  // namespace
+
+std::vector<JobId> victims_among(Session& session, const Served& served, const PartitionFacts& partition,
+                                 const Taker& taker, const Candidates& listed, Victims& rules) {
+  for (const bool by_priority : {true, false}) {
+    Victims victims = rules.among(listed, by_priority);
+    VictimSearch search{session, served, partition, &taker};
+    if (by_priority && taker.preempts) search.lines.emplace(session.quotas(), taker);
+    std::vector<JobId> found = find_victims(search, [&victims] { return victims.next(); });
+    rules.add_what_was_seen(victims);
+    if (!found.empty() || !search.is_beyond) return found;
+  }
+  return {};
+}
+
+bool preempt(Session& session, Served& served) {
+  const PendingJob& job = served.job;
+  if (!job.components.empty() || session.view.running().empty()) return false;
+  if (!job.preemptible && session.quotas().guarantee_in_way(served.leaf, *served.amounts)) return false;
+  const bool by_rules = may_take_any(session, served);
+  if (!by_rules && !session.order().is_preemptive()) return false;
+  for (const std::string& name : job.partitions) {
+    if (!is_open(session, served, name)) continue;
+    const PartitionFacts& partition = *session.capacity().partition(name);
+    if (fits_soon(session, served, partition)) return false;
+    const Trial::Mark mark = session.trial.mark();
+    std::vector<JobId> victims;
+    if (by_rules) victims = victims_by_quota(session, served, partition);
+    if (victims.empty()) victims = victims_by_order(session, served, partition);
+    if (!victims.empty() && start_in_place_of(session, served, partition, victims, mark)) return true;
+  }
+  return false;
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,18 @@
+// What waiting jobs are told, and what is remembered of it so that nobody is asked twice for nothing.
+#pragma once
+
+#include "sched/cycle/session.h"
+
+namespace gw::sched {
+
+/// The class found no place at all a while ago, planned starts aside. Have so few nodes gained anything since then that
+/// it cannot have any now?
+bool is_still_blocked(const Session& session, const PendingJob& job, const JobClass& job_class);
+
+/// A limit or a guarantee of the quotas keeps the class waiting.
+void tell_bound(Session& session, const ClassKey& key, JobClass& job_class, const Binding& binding);
+
+/// No place: all that blocks the served job's class. `is_known`: is_still_blocked() said so.
+void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known);
+
+}  // namespace gw::sched

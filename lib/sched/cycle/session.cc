@@ -1,0 +1,113 @@
+// What several actions ask of a session; see session.h.
+#include "sched/cycle/session.h"
+
+#include <algorithm>
+
+#include "sched/closeness.h"
+
+namespace gw::sched {
+
+Session::Session(ClusterView& cluster, Time time, const Budget& most)
+    : view(cluster),
+      queue(cluster.queue()),
+      now(time),
+      budget(most),
+      facts(time, cluster.capacity(), cluster.usage()),
+      trial(cluster),
+      next_piece(cluster.next_piece()) {
+  plan.epoch = view.epoch();
+  plan.at = now;
+}
+
+void Session::change_at(Time when) {
+  if (when > now) plan.next_change_at = std::min(plan.next_change_at, when);
+}
+
+void Session::block(const Served& served) {
+  for (const std::string& name : served.job.partitions) first_blocked.try_emplace({served.leaf, name}, served.job.id);
+}
+
+Placement Session::place(const PartitionFacts& partition, const model::Request& request, const Look& look) {
+  ++plan.placements;
+  return sched::place(capacity(), partition, request, look);
+}
+
+bool allows_time(const Capacity& capacity, const PendingJob& job, const PartitionFacts& partition) {
+  if (job.time_limit <= partition.max_time) return true;
+  return std::none_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
+    const PartitionFacts* p = capacity.partition(name);
+    return p != nullptr && job.time_limit <= p->max_time;
+  });
+}
+
+int32_t best_tier(const Capacity& capacity, const PendingJob& job) {
+  int32_t best = INT32_MIN;
+  for (const std::string& name : job.partitions)
+    if (const PartitionFacts* p = capacity.partition(name)) best = std::max(best, p->tier);
+  return best;
+}
+
+bool is_open(const Session& session, const Served& served, const std::string& partition) {
+  const PartitionFacts* p = session.capacity().partition(partition);
+  return p != nullptr && p->is_up && allows_time(session.capacity(), served.job, *p) &&
+         !(session.order().is_strict() && session.first_blocked.contains({served.leaf, partition}));
+}
+
+namespace {
+
+/// How close together the job's parts must be by now.
+Closeness wanted_closeness(Session& session, const PendingJob& job) {
+  const Closeness wanted = closeness_of(job.request, job.eligible, session.now);
+  if (wanted.until != Time::never()) session.change_at(wanted.until);
+  return wanted;
+}
+
+}  // namespace
+
+std::optional<Look> look_for(Session& session, const Served& served, const PendingJob& job,
+                             const PartitionFacts& partition, Duration length) {
+  Look look;
+  look.timeline = &session.backfill.seen_by(served.is_guaranteed);
+  look.span = {session.now, session.now + length};
+  const Closeness close = wanted_closeness(session, job);
+  look.level = close.level;
+  look.switches = close.switches;
+  const Policy& policy = session.view.policy();
+  look.fit = partition.fit == model::Fit::kDefault ? policy.fit : partition.fit;
+  look.candidates = policy.candidates;
+  look.workload = &session.view.workload();
+  if (job.reservation.empty()) return look;
+  const auto r = session.view.reservations().find(job.reservation);
+  if (why_closed(session.view.reservations(), job, session.now, length)) return std::nullopt;
+  look.reservation = job.reservation;
+  look.inside = &r->second.nodes;
+  return look;
+}
+
+Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length) {
+  const auto r = session.view.reservations().find(job.reservation);
+  if (r == session.view.reservations().end()) return length;
+  const Time end = r->second.at(session.now).to;
+  return end == Time::never() || end <= session.now ? length : std::min(length, end - session.now);
+}
+
+std::optional<Binding> binding_of(const Session& session, const Served& served, const Quantities& amounts) {
+  if (auto limit = session.quotas().limit_in_way(served.leaf, amounts, served.job.uid)) return limit;
+  return served.job.preemptible ? std::nullopt : session.quotas().guarantee_in_way(served.leaf, amounts);
+}
+
+std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition) {
+  const auto look = look_for(session, served, served.job, partition, served.job.time_limit);
+  if (!look) return std::nullopt;
+  const Placement placement = session.place(partition, served.job.request, *look);
+  if (!placement.allocation) return std::nullopt;
+  return session.quotas().tree().count(*placement.allocation, session.capacity());
+}
+
+bool fits(Session& session, const Served& served, const PartitionFacts& partition) {
+  if (session.quotas().limit_in_way(served.leaf, *served.amounts, served.job.uid)) return false;
+  const auto amounts = given(session, served, partition);
+  return amounts && !binding_of(session, served, *amounts);
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,88 @@
+// What the actions of one pass share: the view as it was, the trial of what was decided so far, and the plan that comes
+// of it. Actions are free functions over it (start.h, backfill.h, preempt.h, consolidate.h, grow.h, reasons.h); what
+// only one of them needs is its own. Invariants: a decision in the plan is also in the trial; what is kept for a
+// pending job is in the backfill.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "sched/cycle/backfill.h"
+#include "sched/cycle/plan.h"
+#include "sched/cycle/trial.h"
+#include "sched/cycle/victim_pool.h"
+#include "sched/order_facts.h"
+#include "sched/place.h"
+
+namespace gw::sched {
+
+/// The job that is looked at, as the quotas see it, and what was found out about it so far.
+struct Served {
+  const PendingJob& job;
+  uint32_t leaf = 0;                          ///< Of the tree of quotas.
+  const Quantities* amounts = nullptr;        ///< That it counts at the least; null: a piece of an elastic gang.
+  bool is_guaranteed = true;                  ///< With it every QOS above it stays within its guarantee.
+  std::optional<Binding> refused = {};        ///< What of the quotas the last placement would have exceeded.
+  std::map<std::string, Census> failed = {};  ///< Partitions that have no place for it now.
+};
+
+struct Session {
+  Session(ClusterView& cluster, Time time, const Budget& most);
+
+  const ClusterView& view;
+  Queue& queue;  ///< Of the view: the pass remembers there what it said to whom, and what it found out.
+  const Time now;
+  const Budget& budget;
+  const OrderFacts facts;
+  Trial trial;
+  Backfill backfill;
+  VictimPool victims;
+  Plan plan;
+  uint64_t starts = 0;
+  size_t moved = 0;            ///< Jobs, by consolidation in this pass.
+  JobId next_piece;            ///< Of an elastic gang that grows.
+  std::set<JobId> nominated;   ///< Others are leaving for them.
+  std::set<JobId> honoured;    ///< They started where others have left for them.
+  std::set<JobId> told_to_go;  ///< They leave within their grace.
+  /// By leaf of the tree and partition: the first that waits there.
+  std::map<std::pair<uint32_t, std::string>, JobId> first_blocked;
+
+  const Order& order() const { return view.order(); }
+  const Capacity& capacity() const { return trial.capacity(); }
+  const Quotas& quotas() const { return trial.quotas(); }
+  /// Time alone may change an answer at that moment.
+  void change_at(Time when);
+  /// The job waits: those behind it in a strict order wait as well.
+  void block(const Served& served);
+  /// Holds a request against the nodes of a partition: a step of the budget.
+  Placement place(const PartitionFacts& partition, const model::Request& request, const Look& look);
+};
+
+/// A limit longer than the partition's keeps a job out of it, unless no partition that it names is long enough: then an
+/// administrator let it in.
+bool allows_time(const Capacity& capacity, const PendingJob& job, const PartitionFacts& partition);
+
+/// May the served job start in this partition at all, as far as the partition and a strict order go?
+bool is_open(const Session& session, const Served& served, const std::string& partition);
+
+/// The circumstances under which a job is placed now for so long. nullopt: not now, whatever is free: it is outside its
+/// reservation's time.
+std::optional<Look> look_for(Session& session, const Served& served, const PendingJob& job,
+                             const PartitionFacts& partition, Duration length);
+
+/// Of the length what the job's reservation leaves of it.
+Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length);
+
+/// What of the quotas keeps so much of the served job out.
+std::optional<Binding> binding_of(const Session& session, const Served& served, const Quantities& amounts);
+
+/// What the served job would be given in the partition now; nullopt: it has no place there.
+std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition);
+
+/// Would it start there now, by nodes and quotas?
+bool fits(Session& session, const Served& served, const PartitionFacts& partition);
+
+}  // namespace gw::sched

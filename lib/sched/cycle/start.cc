@@ -1,0 +1,113 @@
+// A gang starts with all its components or not at all; see start.h.
+#include "sched/cycle/start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gw::sched {
+
+std::optional<std::string> missed_deadline(Session& session, const PendingJob& job) {
+  if (!job.deadline) return std::nullopt;
+  const Duration least = job.time_min.us > 0 ? job.time_min : job.time_limit;
+  if (least == base::kUnlimited) {
+    if (session.now < job.deadline) return session.change_at(job.deadline), std::nullopt;
+    return "its deadline passed before it could start";
+  }
+  const Time latest = job.deadline - least;
+  if (session.now <= latest) return session.change_at(latest + base::microseconds(1)), std::nullopt;
+  return fmt::format("it can no longer end by its deadline {}: it would have had to start by {}",
+                     base::format_time(job.deadline), base::format_time(latest));
+}
+
+bool place_part(Session& session, Served& served, const Component& part, const std::string& partition, Duration length,
+                Group& group) {
+  const PartitionFacts& facts = *session.capacity().partition(partition);
+  auto look = look_for(session, served, served.job, facts, length);
+  if (!look) return false;
+  length = cut_to_reservation(session, served.job, length);
+  look->span.to = session.now + length;
+  if (part.request.fit != model::Fit::kDefault) look->fit = part.request.fit;
+  Placement placement = session.place(facts, part.request, *look);
+  if (!placement.allocation) {
+    if (part.id == served.job.id) served.failed[partition] = std::move(placement.census);
+    return false;
+  }
+  if (!session.trial.place(part.id, partition, *placement.allocation, session.now, session.now + length)) return false;
+  group.decisions.emplace_back(Start{part.id, partition, std::move(*placement.allocation), length});
+  return true;
+}
+
+namespace {
+
+/// What a job really gets may be more than it asks for: whole cores, a node's memory.
+bool count_gang(Session& session, Served& served, const Group& group) {
+  const QuotaTree& tree = session.quotas().tree();
+  Quantities amounts = tree.none();
+  for (const Decision& d : group.decisions)
+    if (const auto* start = std::get_if<Start>(&d)) add_to(amounts, tree.count(start->allocation, session.capacity()));
+  served.refused = binding_of(session, served, amounts);
+  if (served.refused) return false;
+  session.trial.count(served.leaf, amounts, served.job.preemptible, served.job.uid);
+  return true;
+}
+
+bool start_for(Session& session, Served& served, Duration length) {
+  for (const std::string& name : served.job.partitions) {
+    if (!is_open(session, served, name)) continue;
+    const Trial::Mark mark = session.trial.mark();
+    Group group;
+    if (place_gang(session, served, name, length, group)) {
+      decide_start(session, std::move(group));
+      return true;
+    }
+    session.trial.rollback(mark);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool place_gang(Session& session, Served& served, const std::string& partition, Duration length, Group& group) {
+  const PendingJob& job = served.job;
+  if (!place_part(session, served, Component{job.id, job.request, {}}, partition, length, group)) return false;
+  for (const Component& c : job.components) {
+    const bool is_placed = std::any_of(c.partitions.begin(), c.partitions.end(), [&](const std::string& name) {
+      return is_open(session, served, name) && place_part(session, served, c, name, length, group);
+    });
+    if (!is_placed) return false;
+  }
+  return count_gang(session, served, group);
+}
+
+void decide_start(Session& session, Group group) {
+  session.plan.groups.push_back(std::move(group));
+  ++session.starts;
+}
+
+bool start_now(Session& session, Served& served) { return start_for(session, served, served.job.time_limit); }
+
+bool start_shortened(Session& session, Served& served) {
+  const PendingJob& job = served.job;
+  const Timeline& planned = session.backfill.seen_by(served.is_guaranteed);
+  if (job.time_min.us <= 0 || job.time_min >= job.time_limit || planned.empty()) return false;
+  if (!start_for(session, served, job.time_min)) return false;
+  const Time now = session.now;
+  Time until = now + job.time_limit;
+  if (job.deadline) until = std::min(until, job.deadline);
+  const AdvanceReservations& reservations = session.view.reservations();
+  if (const auto r = reservations.find(job.reservation); r != reservations.end())
+    until = std::min(until, r->second.at(now).to);
+  Group& group = session.plan.groups.back();
+  for (const Decision& d : group.decisions)
+    for (const model::NodeShare& share : std::get<Start>(d).allocation.shares)
+      until = std::min(until, planned.next_booking(share.node, {now + job.time_min, until}, job.reservation));
+  for (Decision& d : group.decisions) {
+    std::get<Start>(d).time_limit = until - now;
+    session.trial.set_end(std::get<Start>(d).job, until);
+  }
+  return true;
+}
+
+}  // namespace gw::sched
