@@ -7,6 +7,7 @@
 #include "client/job_view.h"
 #include "client/node_view.h"
 #include "model/cluster.h"
+#include "wire/blockers.h"
 #include "wire/job_attributes.h"
 
 namespace gw::client {
@@ -111,11 +112,32 @@ void add_spec(Json& j, const wire::JobSpec& s) {
   j[key_of("chdir")] = s.launch().work_dir();
 }
 
+/// Everything that keeps a job waiting, for programs.
+Json blockers(const wire::Waiting& waiting) {
+  Json list = Json::array();
+  for (const model::Blocker& b : wire::blockers_from(waiting.blockers())) {
+    Json one = {{"kind", model::name(b.kind)}, {"scope", model::name(b.scope)}, {"where", b.where}};
+    if (!b.resource.empty()) {
+      one["resource"] = b.resource;
+      one["asked"] = b.asked;
+      one["bound"] = b.bound;
+      one["available"] = b.bound - std::min(b.held, b.bound);
+    }
+    if (b.nodes > 0) one["nodes"] = b.nodes;
+    if (!b.held_by.empty()) one["held_by"] = b.held_by;
+    if (b.until) one["until"] = seconds(b.until.us);
+    if (const std::string_view remedy = model::help(b.kind); !remedy.empty()) one["help"] = remedy;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 void add_state(Json& j, const JobRow& row) {
   const wire::Job& job = *row.job;
   j["job_state"] = Json::array({model::long_name(state_of(job))});
   j["state_reason"] = reason_word(job);
   j["state_description"] = reason_detail(job);
+  j["state_blockers"] = blockers(job.status().waiting());
   j["exit_code"] = exit_code(job);
   j["submit_time"] = seconds(job.status().submitted_us());
   j["eligible_time"] = seconds(job.status().eligible_us());

@@ -157,7 +157,6 @@ struct Claim {
 /// kPending
 struct Waiting {
   WaitReason reason = WaitReason::kNone;
-  std::string detail;     ///< Every thing in the way, for people.
   base::Time not_before;  ///< Back-off after a failed launch.
   base::Time estimated_start;
   std::optional<Claim> claim;

@@ -100,7 +100,7 @@ std::string_view short_name(JobState s);
 base::Result<JobState> parse_job_state(std::string_view text);
 std::string_view name(JobEvent e);
 
-/// Why a job waits; `squeue %r`.
+/// Why a job waits; `squeue %r`. Those that no version has produced are only read: their numbers are not given again.
 enum class WaitReason : uint8_t {
   kNone,
   kPriority,
@@ -109,18 +109,18 @@ enum class WaitReason : uint8_t {
   kJobHeldUser,
   kJobHeldAdmin,
   kPartitionDown,
-  kPartitionInactive,
+  kPartitionInactive,  ///< Never produced: a partition that is not up is down.
   kReqNodeNotAvail,
   kQosLimit,
   kCleaning,
   kLaunchBackoff,
-  kNodeUnreachable,
-  kPartitionTimeLimit,
-  kPartitionNodeLimit,
-  kController,
+  kNodeUnreachable,     ///< Never produced: kReqNodeNotAvail.
+  kPartitionTimeLimit,  ///< No partition that is up is long enough.
+  kPartitionNodeLimit,  ///< Never produced: such a job is refused.
+  kController,          ///< Never produced.
   kReservation,
   kDeadline,
-  kDependency,
+  kDependency,  ///< For jobs that wait for others: no version produces it yet.
 };
 /// Slurm's word: "Resources", "BeginTime", "JobHeldUser", ...
 std::string_view name(WaitReason r);

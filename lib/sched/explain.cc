@@ -1,4 +1,4 @@
-// Explanations: the census of a failed placement in words, and why a request can never run.
+// Explanations: the census of a failed placement as blockers, and why a request can never run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,44 +18,9 @@ namespace {
 using model::GpuCounting;
 using model::Request;
 
-std::string clause_words(Clause clause, uint32_t n) {
-  const bool one = n == 1;
-  switch (clause) {
-    case Clause::kNodeList:
-      return one ? "is not in --nodelist" : "are not in --nodelist";
-    case Clause::kExcluded:
-      return one ? "is excluded by --exclude" : "are excluded by --exclude";
-    case Clause::kFeatures:
-      return one ? "lacks the features asked" : "lack the features asked";
-    case Clause::kGpuType:
-      return one ? "has no GPU of the type asked" : "have no GPU of the type asked";
-    case Clause::kUnregistered:
-      return one ? "has never registered" : "have never registered";
-    case Clause::kUnusable:
-      return one ? "is not available" : "are not available";
-    case Clause::kGpus:
-      return one ? "has too few free GPUs" : "have too few free GPUs";
-    case Clause::kCores:
-      return one ? "has too few free cores" : "have too few free cores";
-    case Clause::kMemory:
-      return one ? "has too little free memory" : "have too little free memory";
-    case Clause::kExclusive:
-      return one ? "is not empty (exclusive)" : "are not empty (exclusive)";
-    case Clause::kReserved:
-      return one ? "is outside the reservation" : "are outside the reservation";
-    case Clause::kSharing:
-      return one ? "is in a partition without shared GPUs" : "are in a partition without shared GPUs";
-    case Clause::kLocality:
-      return one ? "has no free GPUs so close together" : "have no free GPUs so close together";
-    case Clause::kNodes:
-      return "";
-  }
-  return "";
-}
-
 /// The clauses of a request that look at one node, from the one that users mean first to the finest.
 struct NodeClause {
-  Clause clause;
+  BlockerKind clause;
   std::string asked;
 };
 
@@ -163,41 +128,41 @@ std::string feature_hint(const Capacity& capacity, const PartitionFacts& partiti
 }
 
 /// The refusal for the clause that ruled out the most nodes.
-base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r, Clause clause) {
+base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r, BlockerKind clause) {
   const Largest most = largest(capacity, partition, r);
   const std::string& p = partition.name;
   const uint32_t least_tasks = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
   switch (clause) {
-    case Clause::kGpus:
+    case BlockerKind::kGpus:
       return base::invalid(fmt::format("{} on one node asked; the largest node in partition {} has {}",
                                        gpu_words(r, gpus_on_one_node(r)), p, most.gpus),
                            "ask for fewer GPUs per node and more nodes");
-    case Clause::kCores:
+    case BlockerKind::kCores:
       return base::invalid(fmt::format("{} CPUs on one node asked; the largest node in partition {} offers {}",
                                        uint64_t{least_tasks} * r.cpus_per_task, p, most.cpus),
                            "lower --cpus-per-task or --ntasks-per-node");
-    case Clause::kMemory:
+    case BlockerKind::kMemory:
       return base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
                                        r.mem_per_node_mb > 0 ? base::format_memory_mb(r.mem_per_node_mb)
                                                              : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
                                        p, base::format_memory_mb(most.mem_mb)),
                            "lower --mem or --mem-per-cpu");
-    case Clause::kSharing:
+    case BlockerKind::kGpuSharing:
       return base::invalid(fmt::format("part of a GPU asked; partition {} does not share GPUs", p),
                            "ask for whole GPUs, or an administrator may set allow_shared_gpus");
-    case Clause::kLocality:
+    case BlockerKind::kLocality:
       return base::invalid(fmt::format("--locality={} asked; no node of partition {} has {} so close together",
                                        model::format_locality(r.locality), p, gpu_words(r, gpus_on_one_node(r))),
                            "ask for a wider locality or fewer GPUs");
-    case Clause::kGpuType:
+    case BlockerKind::kGpuType:
       return unknown_type(capacity, partition, r);
-    case Clause::kFeatures:
+    case BlockerKind::kFeatures:
       return base::invalid(fmt::format("no node of partition {} has the features {}", p,
                                        base::printable(model::format_features(r.features))),
                            feature_hint(capacity, partition, r));
-    case Clause::kExcluded:
+    case BlockerKind::kExcludedNode:
       return base::invalid(fmt::format("--exclude leaves no node of partition {}", p));
-    case Clause::kNodeList:
+    case BlockerKind::kNodeList:
       return base::invalid(fmt::format("a node of --nodelist is not in partition {}", p));
     default:
       return base::invalid(fmt::format("partition {} cannot hold this job", p));
@@ -244,17 +209,28 @@ base::Status check_names(const Capacity& capacity, const PartitionFacts& partiti
 
 }  // namespace
 
+model::Blockers blockers_of(const Census& census, const std::string& partition) {
+  using model::Blocker, model::BlockerScope;
+  model::Blockers out;
+  out.push_back(Blocker{.kind = BlockerKind::kNodes,
+                        .scope = BlockerScope::kPartition,
+                        .where = partition,
+                        .resource = "node",
+                        .asked = census.needed_nodes,
+                        .bound = census.nodes,
+                        .held = census.nodes - std::min(census.fitting, census.nodes)});
+  const auto add = [&](BlockerKind kind, uint32_t nodes, const std::string& held_by) {
+    out.push_back(Blocker{
+        .kind = kind, .scope = BlockerScope::kPartition, .where = partition, .nodes = nodes, .held_by = held_by});
+  };
+  for (const auto& [kind, n] : census.ruled_out)
+    if (kind != BlockerKind::kUnavailableNode) add(kind, n, {});
+  for (const auto& [why, n] : census.unusable_why) add(BlockerKind::kUnavailableNode, n, why);
+  return out;
+}
+
 std::string explain(const Census& census, const std::string& partition) {
-  if (census.nodes == 0) return fmt::format("partition {} has no nodes", partition);
-  std::vector<std::string> parts;
-  for (const auto& [clause, n] : census.ruled_out) {
-    if (clause != Clause::kUnusable) parts.push_back(fmt::format("{} {}", n, clause_words(clause, n)));
-  }
-  for (const auto& [why, n] : census.unusable_why)
-    parts.push_back(fmt::format("{} {} {}", n, n == 1 ? "is" : "are", why));
-  if (census.fitting > 0) parts.push_back(fmt::format("{} could hold a part", census.fitting));
-  return fmt::format("needs {} node{}; of {} in partition {}: {}", census.needed_nodes,
-                     census.needed_nodes == 1 ? "" : "s", census.nodes, partition, base::join(parts, ", "));
+  return model::words(blockers_of(census, partition));
 }
 
 namespace {
@@ -279,7 +255,7 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
   const Placement placement = ever(capacity, partition, request);
   if (placement.allocation) return {};
   const Census& census = placement.census;
-  const auto it = census.ruled_out.find(Clause::kUnregistered);
+  const auto it = census.ruled_out.find(BlockerKind::kUnregisteredNode);
   if (it != census.ruled_out.end()) return {};  // a node that was never seen may turn out to hold it
   if (census.nodes == 0) return base::invalid(fmt::format("partition {} has no nodes", partition.name));
   GW_TRY_STATUS(check_links(capacity, partition, request));

@@ -27,13 +27,13 @@ bool Lots::has_names() const {
 
 bool Lots::is_required(const NodeAccount& account) const { return named_.contains(account.facts.name); }
 
-std::optional<Clause> Lots::ask_names(const NodeAccount& account) const {
+std::optional<BlockerKind> Lots::ask_names(const NodeAccount& account) const {
   const model::Request& r = need_.request();
-  if (excluded_.contains(account.facts.name)) return Clause::kExcluded;
+  if (excluded_.contains(account.facts.name)) return BlockerKind::kExcludedNode;
   // With -w and a fixed size the gang is exactly the named nodes.
   if (!r.nodelist.empty() && r.nodelist.size() >= r.max_nodes && r.nodes_given && !is_required(account))
-    return Clause::kNodeList;
-  if (look_.inside != nullptr && !inside_.contains(account.facts.name)) return Clause::kReserved;
+    return BlockerKind::kNodeList;
+  if (look_.inside != nullptr && !inside_.contains(account.facts.name)) return BlockerKind::kReservedNode;
   return std::nullopt;
 }
 
@@ -116,9 +116,9 @@ void Lots::each(bool fullest, const std::function<bool(Lot)>& visit) {
   each_group(fullest, visit);
 }
 
-void Lots::count_out(const NodeAccount& account, Clause clause, uint32_t nodes, Census& census) const {
+void Lots::count_out(const NodeAccount& account, BlockerKind clause, uint32_t nodes, Census& census) const {
   census.ruled_out[clause] += nodes;
-  if (clause == Clause::kUnusable) census.unusable_why[account.facts.unusable_why] += nodes;
+  if (clause == BlockerKind::kUnavailableNode) census.unusable_why[account.facts.unusable_why] += nodes;
 }
 
 std::vector<Lot> Lots::all(Census& census) {
@@ -138,9 +138,9 @@ std::vector<Lot> Lots::all(Census& census) {
   };
   const auto ask = [&](const NodeAccount& account, const NodeBits* nodes) {
     const uint32_t count = nodes != nullptr ? nodes->count() : 1;
-    std::optional<Clause> clause = ask_names(account);
+    std::optional<BlockerKind> clause = ask_names(account);
     if (!clause) clause = need_.ask_static(account.facts, *account.make);
-    if (!clause && look_.against != Against::kEmpty && !account.facts.usable) clause = Clause::kUnusable;
+    if (!clause && look_.against != Against::kEmpty && !account.facts.usable) clause = BlockerKind::kUnavailableNode;
     if (clause) {
       census.nodes += count;
       count_out(account, *clause, count, census);

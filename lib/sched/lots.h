@@ -61,14 +61,14 @@ class Lots {
   std::deque<NodeBits> bits_;
 
   bool has_names() const;
-  std::optional<Clause> ask_names(const NodeAccount& account) const;
+  std::optional<BlockerKind> ask_names(const NodeAccount& account) const;
   bool is_required(const NodeAccount& account) const;
   const Room& room_of(const NodeAccount& account);
   const NodeBits* without_singled(const NodeGroup& group);
   bool visit_node(const NodeAccount& account, const std::function<bool(Lot)>& visit);
   void each_group(bool fullest, const std::function<bool(Lot)>& visit);
   void each_node(const std::function<bool(Lot)>& visit);
-  void count_out(const NodeAccount& account, Clause clause, uint32_t nodes, Census& census) const;
+  void count_out(const NodeAccount& account, BlockerKind clause, uint32_t nodes, Census& census) const;
 };
 
 }  // namespace gw::sched

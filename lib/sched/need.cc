@@ -106,12 +106,12 @@ bool Need::has_features(const NodeFacts& facts) const {
   return has;
 }
 
-std::optional<Clause> Need::ask_static(const NodeFacts& facts, const Make& make) const {
-  if (!request_.features.empty() && !has_features(facts)) return Clause::kFeatures;
-  if (!facts.topology) return Clause::kUnregistered;
+std::optional<BlockerKind> Need::ask_static(const NodeFacts& facts, const Make& make) const {
+  if (!request_.features.empty() && !has_features(facts)) return BlockerKind::kFeatures;
+  if (!facts.topology) return BlockerKind::kUnregisteredNode;
   if (request_.gpus > 0 && !request_.gpu_type.empty() && !make.gpus_by_type.contains(request_.gpu_type))
-    return Clause::kGpuType;
-  if (is_shared() && !partition_.allow_shared_gpus) return Clause::kSharing;
+    return BlockerKind::kGpuType;
+  if (is_shared() && !partition_.allow_shared_gpus) return BlockerKind::kGpuSharing;
   return std::nullopt;
 }
 
@@ -131,16 +131,17 @@ Locality Need::level_of(const Make& make, const Room& room, uint32_t gpus) const
   return level ? *level : Locality::kNode;
 }
 
-std::optional<Clause> Need::misfit(const NodeAccount& account, const Room& room, uint32_t tasks, uint32_t gpus) const {
+std::optional<BlockerKind> Need::misfit(const NodeAccount& account, const Room& room, uint32_t tasks,
+                                        uint32_t gpus) const {
   const Make& make = *account.make;
-  if (is_exclusive() && !room.idle) return Clause::kExclusive;
+  if (is_exclusive() && !room.idle) return BlockerKind::kNotEmpty;
   const uint32_t there = count_gpus(make, room);
   if (gpus == UINT32_MAX) gpus = gpus_for(tasks, there);
-  if (request_.gpus > 0 && (there < gpus || there == 0)) return Clause::kGpus;
-  if (level_ < Locality::kNode && gpus > 0 && level_of(make, room, gpus) > level_) return Clause::kLocality;
+  if (request_.gpus > 0 && (there < gpus || there == 0)) return BlockerKind::kGpus;
+  if (level_ < Locality::kNode && gpus > 0 && level_of(make, room, gpus) > level_) return BlockerKind::kLocality;
   const uint32_t cpus = cpus_for(make, tasks, gpus);
-  if (cpus / make.threads > cores_to_give(make, room, gpus)) return Clause::kCores;
-  if (mem_for(account.facts, make, tasks, cpus, gpus) > room.mem_mb) return Clause::kMemory;
+  if (cpus / make.threads > cores_to_give(make, room, gpus)) return BlockerKind::kCores;
+  if (mem_for(account.facts, make, tasks, cpus, gpus) > room.mem_mb) return BlockerKind::kMemory;
   return std::nullopt;
 }
 

@@ -9,28 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "model/blocker.h"
 #include "sched/capacity.h"
 
 namespace gw::sched {
 
-/// Why a node cannot serve a request, in the order in which the clauses are asked.
-enum class Clause {
-  kNodeList,
-  kExcluded,
-  kReserved,
-  kFeatures,
-  kGpuType,
-  kSharing,
-  kUnregistered,
-  kUnusable,
-  kGpus,
-  kLocality,
-  kCores,
-  kMemory,
-  kExclusive,
-  kNodes,
-};
-constexpr int kClauseCount = 14;
+/// Why a node cannot serve a request: those from kNodeList to kNotEmpty, in the order in which they are asked.
+using model::BlockerKind;
 
 /// A request held against the nodes of one partition.
 class Need {
@@ -69,10 +54,10 @@ class Need {
   base::IndexSet usable_gpus(const Make& make, const base::IndexSet& free) const;
   uint32_t count_gpus(const Make& make, const Room& room) const;
   /// What does not change with use: features, type, sharing.
-  std::optional<Clause> ask_static(const NodeFacts& facts, const Make& make) const;
+  std::optional<BlockerKind> ask_static(const NodeFacts& facts, const Make& make) const;
   /// The first clause that keeps `tasks` tasks, with `gpus` GPUs (UINT32_MAX: as gpus_for() says), out of a room.
-  std::optional<Clause> misfit(const NodeAccount& account, const Room& room, uint32_t tasks,
-                               uint32_t gpus = UINT32_MAX) const;
+  std::optional<BlockerKind> misfit(const NodeAccount& account, const Room& room, uint32_t tasks,
+                                    uint32_t gpus = UINT32_MAX) const;
   /// Most tasks that fit; 0: not even least_tasks().
   uint32_t room_for(const NodeAccount& account, const Room& room) const;
   /// Cores that the request may take of a room when it takes `gpus` GPUs: some are kept back for those left free.

@@ -20,7 +20,7 @@ namespace gw::sched {
 struct Census {
   uint32_t nodes = 0;    ///< Looked at.
   uint32_t fitting = 0;  ///< Could hold at least one task.
-  std::map<Clause, uint32_t> ruled_out;
+  std::map<BlockerKind, uint32_t> ruled_out;
   std::map<std::string, uint32_t> unusable_why;
   uint32_t needed_nodes = 1;
   model::Locality level = model::Locality::kAny;  ///< What the gang held out for.
@@ -61,6 +61,8 @@ Placement place(const Capacity& capacity, const PartitionFacts& partition, const
 /// asked; the largest node in partition small has 4". Nodes that have not registered yet may turn out to hold anything.
 base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request);
 
+/// What is in the way of a placement in a partition, as data.
+model::Blockers blockers_of(const Census& census, const std::string& partition);
 /// For people: "waits for 2 nodes: of 4 in partition main 3 have too few free GPUs, 1 is drained: disk".
 std::string explain(const Census& census, const std::string& partition);
 

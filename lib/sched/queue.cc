@@ -190,7 +190,7 @@ void Queue::forget() {
     c.told = 0;
     c.blocked_at = 0;
     c.blocked_fitting = 0;
-    c.blocked_why.clear();
+    c.blocked_by.clear();
   }
   ready_.clear();
 }

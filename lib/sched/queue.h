@@ -16,6 +16,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/blocker.h"
 #include "model/request.h"
 
 namespace gw::sched {
@@ -107,7 +108,7 @@ struct JobClass {
   uint64_t told = 0;                   ///< Hash of what was last said about why it waits.
   uint64_t blocked_at = 0;       ///< Capacity::gain_version() when its request last found no room at all; 0: not known.
   uint32_t blocked_fitting = 0;  ///< Nodes that could take a part of it then.
-  std::string blocked_why;       ///< What was in the way then.
+  model::Blockers blocked_by;    ///< What was in the way then.
   std::map<uint32_t, size_t> users;  ///< How many jobs of each.
   uint64_t passed_in = 0;            ///< Pass that looked at it last and found that it waits (Cursor); 0: none.
   const PendingJob& shape() const { return members.begin()->second; }

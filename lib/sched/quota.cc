@@ -209,20 +209,34 @@ bool Quotas::is_guaranteed(uint32_t leaf, const Quantities& amounts) const {
   return true;
 }
 
-std::optional<Binding> Quotas::limit_in_way(uint32_t leaf, const Quantities& amounts, uint32_t uid) const {
+template <typename Visit>
+void Quotas::each_limit(uint32_t leaf, const Quantities& amounts, uint32_t uid, const Visit& visit) const {
   for (uint32_t s = leaf; s != kNoSide; s = tree_->side(s).parent) {
     const Side& side = tree_->side(s);
     const auto mine = tree_->has_user_limits() ? tally_.of_users.find({s, uid}) : tally_.of_users.end();
     for (size_t r = 0; r < amounts.size(); ++r) {
       if (amounts[r] == 0) continue;
       const uint64_t held = tally_.held[s][r], own = mine == tally_.of_users.end() ? 0 : mine->second[r];
-      if (side.limit[r] != kNoLimit && held + amounts[r] > side.limit[r])
-        return Binding{s, r, held, side.limit[r], amounts[r]};
-      if (side.user_limit[r] != kNoLimit && own + amounts[r] > side.user_limit[r])
-        return Binding{s, r, own, side.user_limit[r], amounts[r], true, true};
+      if (side.limit[r] != kNoLimit && held + amounts[r] > side.limit[r] &&
+          !visit(Binding{s, r, held, side.limit[r], amounts[r]}))
+        return;
+      if (side.user_limit[r] != kNoLimit && own + amounts[r] > side.user_limit[r] &&
+          !visit(Binding{s, r, own, side.user_limit[r], amounts[r], true, true}))
+        return;
     }
   }
-  return std::nullopt;
+}
+
+std::optional<Binding> Quotas::limit_in_way(uint32_t leaf, const Quantities& amounts, uint32_t uid) const {
+  std::optional<Binding> first;
+  each_limit(leaf, amounts, uid, [&first](const Binding& b) { return first = b, false; });
+  return first;
+}
+
+std::vector<Binding> Quotas::limits_in_way(uint32_t leaf, const Quantities& amounts, uint32_t uid) const {
+  std::vector<Binding> all;
+  each_limit(leaf, amounts, uid, [&all](const Binding& b) { return all.push_back(b), true; });
+  return all;
 }
 
 std::optional<Binding> Quotas::guarantee_in_way(uint32_t leaf, const Quantities& amounts) const {

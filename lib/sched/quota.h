@@ -151,6 +151,8 @@ class Quotas {
   bool is_guaranteed(uint32_t leaf, const Quantities& amounts) const;
   /// The tightest limit that a start would exceed.
   std::optional<Binding> limit_in_way(uint32_t leaf, const Quantities& amounts, uint32_t uid) const;
+  /// All limits that a start would exceed, the tightest first.
+  std::vector<Binding> limits_in_way(uint32_t leaf, const Quantities& amounts, uint32_t uid) const;
   /// Rule 4: what keeps a job out that can never be taken off.
   std::optional<Binding> guarantee_in_way(uint32_t leaf, const Quantities& amounts) const;
 
@@ -176,6 +178,9 @@ class Quotas {
   std::vector<bool> is_over_;  // by side: it holds more than it is due of something, so that somebody may take from it
 
   bool is_over(uint32_t side) const;
+  /// Calls `visit` with each limit that a start would exceed, until it returns false.
+  template <typename Visit>
+  void each_limit(uint32_t leaf, const Quantities& amounts, uint32_t uid, const Visit& visit) const;
   void look_again(uint32_t leaf) {
     for (uint32_t s = leaf; s != kNoSide; s = tree_->side(s).parent) is_over_[s] = is_over(s);
   }

@@ -6,21 +6,21 @@
 namespace gw::sched {
 namespace {
 
-std::optional<Clause> lack(const Room& room, const model::NodeShare& share) {
+std::optional<BlockerKind> lack(const Room& room, const model::NodeShare& share) {
   for (uint32_t gpu = share.gpus.next(0); gpu != UINT32_MAX; gpu = share.gpus.next(gpu + 1)) {
     if (room.gpus.contains(gpu)) continue;
     const auto part = std::find_if(room.shared.begin(), room.shared.end(), [&](auto& s) { return s.gpu == gpu; });
-    if (part == room.shared.end() || part->left < share.gpu_milli) return Clause::kGpus;
+    if (part == room.shared.end() || part->left < share.gpu_milli) return BlockerKind::kGpus;
   }
   for (uint32_t core = share.cores.next(0); core != UINT32_MAX; core = share.cores.next(core + 1))
-    if (!room.cores.contains(core)) return Clause::kCores;
-  return room.mem_mb < share.mem_mb ? std::optional(Clause::kMemory) : std::nullopt;
+    if (!room.cores.contains(core)) return BlockerKind::kCores;
+  return room.mem_mb < share.mem_mb ? std::optional(BlockerKind::kMemory) : std::nullopt;
 }
 
-std::optional<Clause> misfit(const NodeAccount& account, const model::NodeShare& share, const Look& look) {
+std::optional<BlockerKind> misfit(const NodeAccount& account, const model::NodeShare& share, const Look& look) {
   const auto& inside = look.inside;
   if (inside != nullptr && std::find(inside->begin(), inside->end(), share.name) == inside->end())
-    return Clause::kReserved;
+    return BlockerKind::kReservedNode;
   if (look.against == Against::kEmpty) return std::nullopt;
   if (look.against == Against::kNow)
     if (const auto clause = lack(account.free, share)) return clause;
@@ -37,7 +37,7 @@ Placement place_exactly(const Capacity& capacity, const model::Request& request,
   for (const model::NodeShare& share : request.exactly) {
     const NodeAccount* account = capacity.node(share.node);
     if (account == nullptr || !account->facts.usable) {
-      ++census.ruled_out[Clause::kUnusable];
+      ++census.ruled_out[BlockerKind::kUnavailableNode];
       ++census.unusable_why[account == nullptr ? "not known" : account->facts.unusable_why];
     } else if (const auto clause = misfit(*account, share, look)) {
       ++census.ruled_out[*clause];

@@ -162,7 +162,7 @@ base::Result<bool> Engine::carry_out(const sched::Decision& decision) {
     return true;
   }
   const auto& wait = std::get<sched::Wait>(decision);
-  told_[wait.job_class] = wait.detail;
+  told_[wait.job_class] = model::words(wait.blockers);
   return false;
 }
 

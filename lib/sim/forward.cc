@@ -158,7 +158,7 @@ class Forward {
         ++changes_;
         apply(sched::ClaimSet{*c});
       }
-      if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = w->detail;
+      if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = model::words(w->blockers);
       if (const auto* r = std::get_if<sched::Reject>(&decision)) {
         ++changes_;
         out_[r->job].why = r->detail;

@@ -1,5 +1,6 @@
 // The decisions of a pass as a message, and back.
 #include "snapshot/convert.h"
+#include "wire/blockers.h"
 #include "wire/convert.h"
 
 namespace gw::snapshot {
@@ -38,10 +39,10 @@ struct DecisionWriter {
   }
   void operator()(const sched::Claim& d) const { set_claim(to->mutable_claim(), d); }
   void operator()(const sched::Wait& d) const {
-    const auto& [job_class, reason, detail] = d;
+    const auto& [job_class, reason, blockers] = d;
     to->mutable_wait()->set_job_class(job_class);
     to->mutable_wait()->set_reason(static_cast<uint32_t>(reason));
-    if (with_words) to->mutable_wait()->set_detail(detail);
+    if (with_words) wire::set_blockers(*to->mutable_wait()->mutable_blockers(), blockers);
   }
   void operator()(const sched::Reject& d) const {
     const auto& [job, reason, detail] = d;
@@ -97,7 +98,7 @@ Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
     }
     case wire::SnapshotDecision::kWait: {
       GW_TRY(reason, reason_from(w.wait().reason()));
-      return sched::Decision{sched::Wait{w.wait().job_class(), reason, w.wait().detail()}};
+      return sched::Decision{sched::Wait{w.wait().job_class(), reason, wire::blockers_from(w.wait().blockers())}};
     }
     case wire::SnapshotDecision::kReject: {
       GW_TRY(reason, reason_from(w.reject().reason()));

@@ -180,11 +180,10 @@ base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) 
 }
 
 base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lookup) {
-  if (w.reason() > static_cast<uint32_t>(model::WaitReason::kDependency))
-    return fail(ErrorCode::kProtocol, "unknown reason for waiting " + std::to_string(w.reason()));
   model::Waiting out;
-  out.reason = static_cast<model::WaitReason>(w.reason());
-  out.detail = w.detail();
+  // One of a later version keeps nobody from reading the job: why it waits is worked out anew.
+  if (w.reason() <= static_cast<uint32_t>(model::WaitReason::kDependency))
+    out.reason = static_cast<model::WaitReason>(w.reason());
   out.not_before.us = w.not_before_us();
   out.estimated_start.us = w.estimated_start_us();
   if (w.has_claim()) {
@@ -279,12 +278,12 @@ base::Result<model::Outcome> from_wire(const Outcome& w) {
   const uint32_t end = w.end() == 0 ? static_cast<uint32_t>(model::JobState::kCompleted) : w.end();
   if (end >= static_cast<uint32_t>(model::kJobStateCount) || !model::is_end(static_cast<model::JobState>(end)))
     return fail(ErrorCode::kProtocol, "job state " + std::to_string(w.end()) + " is not the end of a run");
-  if (w.reason() > static_cast<uint32_t>(model::EndReason::kPrologFailed))
-    return fail(ErrorCode::kProtocol, "unknown reason for ending " + std::to_string(w.reason()));
   model::Outcome o;
   o.end = static_cast<model::JobState>(end);
   o.requeue = w.requeue();
-  o.reason = static_cast<model::EndReason>(w.reason());
+  // One of a later version is not known here; the words that came with it are kept.
+  if (w.reason() <= static_cast<uint32_t>(model::EndReason::kPrologFailed))
+    o.reason = static_cast<model::EndReason>(w.reason());
   o.detail = w.detail();
   o.exit = {w.exit_code(), w.exit_signo()};
   o.peak_mem_mb = w.peak_mem_mb();
@@ -325,7 +324,6 @@ JobStatus stored_status(const model::Job& job) {
   if (const model::Waiting* waiting = job.waiting()) {
     Waiting* m = w.mutable_waiting();
     m->set_reason(static_cast<uint32_t>(waiting->reason));
-    m->set_detail(waiting->detail);
     m->set_not_before_us(waiting->not_before.us);
     m->set_estimated_start_us(waiting->estimated_start.us);
     if (waiting->claim) set_claim(m->mutable_claim(), *waiting->claim);

@@ -268,7 +268,7 @@ def test_a_session_within_the_guarantee_starts_at_once(department):
     taken = taken_off(department, batch)
     assert len(taken) == 4
     beyond = submit(department, "lab", 8, "--no-requeue")
-    wait_for(lambda: "it can never be taken off, so it starts only within what QOS lab is guaranteed, 32 gpu: "
+    wait_for(lambda: "it can never be preempted, so it starts only within what QOS lab is guaranteed, 32 gpu: "
              "32 held by such jobs, 8 more asked" in department.reason_text(beyond), "rule 4")
     # Nobody gets what they have, not even who is guaranteed it now.
     department.run("gacctmgr", "modify", "qos", "lab", "set", "guaranteed=gpu:0", "--",

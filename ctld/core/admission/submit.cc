@@ -104,7 +104,7 @@ std::optional<sched::Start> try_start(const Core& core, const model::JobSpec& sp
   if (!spec.reservation.empty()) {
     reservations.at(spec.reservation).users.insert(spec.uid);  // it was asked already whether it may
     if (const auto why = sched::why_closed(reservations, pending, core.now, spec.time_limit)) {
-      obstacles.push_back(*why);
+      obstacles.push_back(model::words({*why}));
       return std::nullopt;
     }
     look.reservation = spec.reservation;

@@ -21,10 +21,6 @@ bool awaits_foreign_run(Core& core, Job& job) {
   if (run == nullptr) return false;
   job.attempt = std::max(job.attempt, run->attempt);
   job.waiting()->reason = model::WaitReason::kCleaning;
-  job.waiting()->detail = fmt::format(
-      "its run {}, which a newer state placed, still lives on {}; it ends by itself, or by gcontrol update nodename={} "
-      "foreign=end",
-      run->text(), core.nodes.name_of(run->node), core.nodes.name_of(run->node));
   return true;
 }
 
@@ -74,21 +70,15 @@ void consider(Core& core, Job& job) {
   shun_no_longer_than_due(core, job);
   const Time not_before = std::max(job.spec.begin, waiting.not_before);
   waiting.reason = WaitReason::kNone;
-  waiting.detail.clear();
   if (awaits_foreign_run(core, job)) {
     // said already
   } else if (job.spec.hold_admin) {
     waiting.reason = WaitReason::kJobHeldAdmin;
-    waiting.detail = "held by an administrator or after failed launches: gcontrol release " + job.id.text();
-    if (!job.last_failure.empty()) waiting.detail += "; its last run: " + job.last_failure;
   } else if (job.spec.hold_user) {
     waiting.reason = WaitReason::kJobHeldUser;
-    waiting.detail = "held by its owner: gcontrol release " + job.id.text();
   } else if (not_before > core.now) {
     const bool back_off = waiting.not_before > job.spec.begin;
     waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;
-    waiting.detail = fmt::format("waits until {}{}", base::format_time(not_before),
-                                 back_off ? "; its launch failed: " + job.last_failure : "");
     core.timers.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
   }
   if (waiting.reason != WaitReason::kNone) waiting.claim.reset();

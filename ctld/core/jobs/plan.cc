@@ -140,7 +140,7 @@ void commit_group(Core& core, const sched::Group& group) {
     if (const auto* claim = std::get_if<sched::Claim>(&decision)) keep_for(core, *claim);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(core, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision))
-      core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->detail};
+      core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->blockers};
   }
   if (is_whole || placed.empty()) {
     for (JobId id : placed) prepare_everywhere(core, core.jobs.at(id));

@@ -4,15 +4,52 @@
 #include <fmt/format.h>
 
 #include "ctld/core/jobs/facts.h"
+#include "wire/blockers.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
 
+using model::Blocker;
+using model::BlockerKind;
 using model::Job;
+using model::WaitReason;
 
 namespace {
 
 WaitInfo wait_info(const Core& core, const model::Job& job);
+
+Blocker of_job(BlockerKind kind, const Job& job, std::string held_by = {}, Time until = {}) {
+  return Blocker{.kind = kind,
+                 .scope = model::BlockerScope::kJob,
+                 .where = job.id.text(),
+                 .held_by = std::move(held_by),
+                 .until = until};
+}
+
+/// What keeps a job from the scheduler.
+Blocker own_blocker(const Core& core, const Job& job) {
+  switch (job.waiting()->reason) {
+    case WaitReason::kJobHeldAdmin:
+      return of_job(BlockerKind::kHeldByAdministrator, job, job.last_failure);
+    case WaitReason::kJobHeldUser:
+      return of_job(BlockerKind::kHeldByOwner, job);
+    case WaitReason::kBeginTime:
+      return of_job(BlockerKind::kBeginTime, job, {}, job.spec.begin);
+    case WaitReason::kLaunchBackoff:
+      return of_job(BlockerKind::kLaunchBackoff, job, job.last_failure, job.waiting()->not_before);
+    case WaitReason::kCleaning:
+      break;
+    default:
+      return of_job(BlockerKind::kUnknown, job);
+  }
+  const ForeignRun* run = core.watch.foreign.newest_of(job.id);
+  if (run == nullptr) return of_job(BlockerKind::kNodesNotLeft, job, "an earlier run of it has not left its nodes yet");
+  return of_job(
+      BlockerKind::kNodesNotLeft, job,
+      fmt::format("its run {}, which a newer state placed, still lives on {}; it ends by itself, or by gcontrol "
+                  "update nodename={} foreign=end",
+                  run->text(), core.nodes.name_of(run->node), core.nodes.name_of(run->node)));
+}
 
 /// Why a component waits that itself could start: for another one, or with the first. nullopt: for what the scheduler
 /// says of it.
@@ -23,25 +60,31 @@ std::optional<WaitInfo> wait_for_components(const Core& core, const Job& job) {
     if (one == nullptr || one->id == job.id) continue;
     const std::string other = fmt::format("component {}, job {},", k, one->id.value);
     const model::Waiting* waiting = one->waiting();
-    if (waiting == nullptr) return WaitInfo{model::WaitReason::kCleaning, other + " has not left its nodes yet"};
-    if (waiting->reason == model::WaitReason::kNone) continue;
-    return WaitInfo{waiting->reason, fmt::format("{} cannot start yet: {}", other, waiting->detail)};
+    if (waiting == nullptr)
+      return WaitInfo{WaitReason::kCleaning,
+                      {of_job(BlockerKind::kNodesNotLeft, *one, other + " has not left its nodes yet")}};
+    if (waiting->reason == WaitReason::kNone) continue;
+    const std::string why = model::words({own_blocker(core, *one)});
+    return WaitInfo{waiting->reason,
+                    {of_job(BlockerKind::kOtherComponent, *one, fmt::format("{} cannot start yet: {}", other, why))}};
   }
   const Job& leader = leader_of(core, job);
   if (&leader == &job) return std::nullopt;
-  WaitInfo info = wait_info(core, leader);
-  info.detail = fmt::format("it starts with component 0, job {}: {}", job.spec.het_job.value, info.detail);
-  return info;
+  const WaitInfo info = wait_info(core, leader);
+  return WaitInfo{info.reason,
+                  {of_job(BlockerKind::kOtherComponent, leader,
+                          fmt::format("it starts with component 0, job {}: {}", job.spec.het_job.value,
+                                      model::words(info.blockers)))}};
 }
 
 WaitInfo wait_info(const Core& core, const model::Job& job) {
   const model::Waiting* waiting = job.waiting();
   if (waiting == nullptr) return {};
-  if (waiting->reason != model::WaitReason::kNone) return {waiting->reason, waiting->detail};
+  if (waiting->reason != WaitReason::kNone) return {waiting->reason, {own_blocker(core, job)}};
   if (const auto info = wait_for_components(core, job)) return *info;
   const auto it = core.planning.class_waits.find(class_of(core, job));
   if (it != core.planning.class_waits.end()) return it->second;
-  return {model::WaitReason::kNone, "the scheduler has not looked at it yet"};
+  return {WaitReason::kNone, {of_job(BlockerKind::kNotLookedAt, job)}};
 }
 
 }  // namespace
@@ -50,13 +93,15 @@ wire::Job job_to_wire(const Core& core, const model::Job& job) {
   wire::Job out = wire::to_wire(job, [&core](NodeId id) { return core.nodes.name_of(id); });
   if (job.waiting() != nullptr) {
     const WaitInfo info = wait_info(core, job);
-    out.mutable_status()->mutable_waiting()->set_reason(static_cast<uint32_t>(info.reason));
-    out.mutable_status()->mutable_waiting()->set_detail(info.detail);
+    wire::Waiting& waiting = *out.mutable_status()->mutable_waiting();
+    waiting.set_reason(static_cast<uint32_t>(info.reason));
+    waiting.set_detail(model::words(info.blockers));
+    wire::set_blockers(*waiting.mutable_blockers(), info.blockers);
   }
   if (stands_still(job)) {
     const auto it = core.planning.class_waits.find(class_of(core, job));
     if (it != core.planning.class_waits.end() && !job.placed()->suspension->is_held)
-      out.mutable_status()->mutable_placed()->mutable_suspension()->set_detail(it->second.detail);
+      out.mutable_status()->mutable_placed()->mutable_suspension()->set_detail(model::words(it->second.blockers));
   }
   return out;
 }

@@ -19,7 +19,7 @@ namespace gw::ctld {
 
 struct WaitInfo {
   model::WaitReason reason = model::WaitReason::kNone;
-  std::string detail;
+  model::Blockers blockers;
 };
 
 /// Of the jobs of one QOS, kept over restarts.

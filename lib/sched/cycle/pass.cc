@@ -168,7 +168,8 @@ Pass::Outcome Pass::decide(Progress& progress, Served& served, bool is_blocked, 
   const auto binding = binding_of(session_, served, *served.amounts);
   if (!is_blocked && starts(session_, served, is_known, binding.has_value())) return Outcome::kStarted;
   if (binding || (!is_blocked && served.refused && served.failed.empty())) {
-    if (!is_blocked) tell_bound(session_, *progress.key, *progress.job_class, binding ? *binding : *served.refused);
+    if (!is_blocked)
+      tell_bound(session_, served, *progress.key, *progress.job_class, binding ? *binding : *served.refused);
     return Outcome::kLimited;
   }
   return wait(progress, served, is_blocked, is_known);

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/blocker.h"
 #include "model/job_state.h"
 #include "sched/timeline.h"
 #include "sched/view.h"
@@ -61,7 +62,7 @@ struct Preempt {
 struct Wait {
   ClassKey job_class;
   model::WaitReason reason = model::WaitReason::kNone;
-  std::string detail;  ///< For people: everything that is in the way.
+  model::Blockers blockers;  ///< Everything that is in the way.
 };
 /// End a job that can no longer do what was asked: its deadline cannot be met.
 struct Reject {
@@ -121,9 +122,9 @@ base::Result<bool> plan_to_rest(ClusterView& view, Time now, const Budget& budge
 /// plan, which is a moment old by then.
 constexpr Duration kReservationSlack = base::minutes(1);
 
-/// Why a job may not start now inside the advance reservation that it names, for so long, for people; nullopt: it may.
-std::optional<std::string> why_closed(const AdvanceReservations& reservations, const PendingJob& job, Time now,
-                                      Duration length);
+/// What keeps a job from starting now inside the advance reservation that it names, for so long; nullopt: nothing.
+std::optional<model::Blocker> why_closed(const AdvanceReservations& reservations, const PendingJob& job, Time now,
+                                         Duration length);
 
 /// Puts the present and next occurrences of all advance reservations into a timeline.
 void book_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline);

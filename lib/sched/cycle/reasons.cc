@@ -1,16 +1,17 @@
 // See reasons.h.
 #include "sched/cycle/reasons.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "sched/need.h"
 #include "sched/node_index.h"
 
 namespace gw::sched {
 
+using model::Blocker;
+using model::BlockerScope;
 using model::WaitReason;
 
 namespace {
@@ -18,86 +19,126 @@ namespace {
 /// What keeps a job waiting.
 struct Blockage {
   model::WaitReason reason = model::WaitReason::kResources;
-  std::string detail;
+  model::Blockers blockers;
   bool is_up = false;      ///< Some partition starts jobs.
   bool is_lasting = true;  ///< No planned start of others and no wait for something closer has a part in it.
   uint32_t fitting = 0;    ///< Nodes that could take a part.
 };
 
-void tell(Session& session, JobClass& job_class, const ClassKey& key, WaitReason reason, const std::string& detail) {
-  const uint64_t said = std::hash<std::string>()(detail) * 31 + static_cast<uint64_t>(reason) + 1;
+/// Of what was told: the same again is not said twice.
+uint64_t hash_of(WaitReason reason, const model::Blockers& blockers) {
+  size_t hash = static_cast<size_t>(reason) + 1;
+  const auto mix = [&hash](size_t more) { hash = hash * 31 + more; };
+  const std::hash<std::string> text;
+  for (const Blocker& b : blockers) {
+    mix(static_cast<size_t>(b.kind) * 8 + static_cast<size_t>(b.scope));
+    for (const uint64_t n : {b.asked, b.bound, b.held, uint64_t{b.nodes}, static_cast<uint64_t>(b.until.us)}) mix(n);
+    for (const std::string* t : {&b.where, &b.resource, &b.held_by}) mix(text(*t));
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+void tell(Session& session, JobClass& job_class, const ClassKey& key, WaitReason reason, model::Blockers blockers) {
+  const uint64_t said = hash_of(reason, blockers);
   if (job_class.told == said) return;
   job_class.told = said;
-  session.plan.groups.push_back(Group{{Wait{key, reason, detail}}});
+  session.plan.groups.push_back(Group{{Wait{key, reason, std::move(blockers)}}});
+}
+
+Blocker blocker_of(const QuotaTree& tree, const Binding& binding) {
+  const BlockerKind limit = binding.is_of_user ? BlockerKind::kUserLimit : BlockerKind::kLimit;
+  return Blocker{.kind = binding.is_limit ? limit : BlockerKind::kGuarantee,
+                 .scope = BlockerScope::kQos,
+                 .where = tree.words(binding.side),
+                 .resource = tree.resources()[binding.resource],
+                 .asked = binding.asked,
+                 .bound = binding.bound,
+                 .held = binding.held};
+}
+
+Blocker in_partition(BlockerKind kind, const std::string& partition, std::string held_by = {}) {
+  return Blocker{.kind = kind, .scope = BlockerScope::kPartition, .where = partition, .held_by = std::move(held_by)};
+}
+
+/// Nodes were looked at and too few had a place; or they had, but for what is planned.
+void add_census(Session& session, const Served& served, const PartitionFacts& partition, const Census& census,
+                Look& look, Blockage& blockage) {
+  if (session.backfill.seen_by(served.is_guaranteed).empty()) {
+    blockage.fitting += census.fitting;
+  } else {
+    look.timeline = nullptr;
+    const Placement unplanned = place(session.capacity(), partition, served.job.request, look);
+    blockage.fitting += unplanned.census.fitting;
+    if (unplanned.allocation) {
+      blockage.is_lasting = false;
+      blockage.reason = WaitReason::kPriority;
+      blockage.blockers.push_back(in_partition(BlockerKind::kPlannedStart, partition.name));
+      return;
+    }
+  }
+  const auto unusable = census.ruled_out.find(BlockerKind::kUnavailableNode);
+  if (census.fitting == 0 && unusable != census.ruled_out.end() && unusable->second == census.nodes)
+    blockage.reason = WaitReason::kReqNodeNotAvail;
+  for (Blocker& b : blockers_of(census, partition.name)) blockage.blockers.push_back(std::move(b));
 }
 
 /// Why the job does not start in a partition that is up.
-std::string why_in(Session& session, const Served& served, const PartitionFacts& partition, Blockage& blockage) {
+void ask_in(Session& session, const Served& served, const PartitionFacts& partition, Blockage& blockage) {
   const PendingJob& job = served.job;
   const JobId first = session.first_blocked.at({served.leaf, partition.name});
   if (session.order().is_strict() && first != job.id) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kPriority;
-    return fmt::format("partition {} serves strictly in order: job {} is before it and waits", partition.name,
-                       first.text());
+    blockage.blockers.push_back(in_partition(BlockerKind::kStrictOrder, partition.name, first.text()));
+    return;
   }
   auto look = look_for(session, served, job, partition, job.time_limit);
   const auto known = served.failed.find(partition.name);
   if (!look) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kReservation;
-    return *why_closed(session.view.reservations(), job, session.now, job.time_limit);
+    blockage.blockers.push_back(*why_closed(session.view.reservations(), job, session.now, job.time_limit));
+    return;
   }
   blockage.is_lasting &= look->level == model::Locality::kAny && look->switches == 0 && job.components.empty() &&
                          job.request.exactly.empty();
-  if (known == served.failed.end()) {
-    blockage.is_lasting = false;
-    if (job.components.empty() && allows_time(session.capacity(), job, partition))
-      return "what it would be given there, in whole cores and with the memory that goes with them, is more than its "
-             "quotas leave it";
-    return allows_time(session.capacity(), job, partition)
-               ? "a component of the job finds no room beside the others"
-               : fmt::format("its time limit is longer than partition {} allows", partition.name);
-  }
-  const Census& census = known->second;
-  if (session.backfill.seen_by(served.is_guaranteed).empty()) {
-    blockage.fitting += census.fitting;
-  } else {
-    look->timeline = nullptr;
-    const Placement unplanned = place(session.capacity(), partition, job.request, *look);
-    blockage.fitting += unplanned.census.fitting;
-    if (unplanned.allocation) {
-      blockage.is_lasting = false;
-      blockage.reason = WaitReason::kPriority;
-      return fmt::format(
-          "there is room in partition {}, but it is promised to jobs before it or to a reservation; a shorter --time "
-          "or a --time-min may fit before",
-          partition.name);
-    }
-  }
-  const auto unusable = census.ruled_out.find(Clause::kUnusable);
-  if (census.fitting == 0 && unusable != census.ruled_out.end() && unusable->second == census.nodes)
-    blockage.reason = WaitReason::kReqNodeNotAvail;
-  return explain(census, partition.name);
+  if (known != served.failed.end()) return add_census(session, served, partition, known->second, *look, blockage);
+  blockage.is_lasting = false;
+  const bool is_short = allows_time(session.capacity(), job, partition);
+  const BlockerKind kind = !is_short                ? BlockerKind::kPartitionTimeLimit
+                           : job.components.empty() ? BlockerKind::kQuotaOfWhole
+                                                    : BlockerKind::kComponents;
+  blockage.blockers.push_back(in_partition(kind, partition.name));
 }
 
 void ask_why(Session& session, const Served& served, Blockage& blockage) {
   for (const std::string& name : served.job.partitions) {
     const PartitionFacts* partition = session.capacity().partition(name);
-    if (!blockage.detail.empty()) blockage.detail += "; ";
     if (partition != nullptr && partition->is_up) {
       blockage.is_up = true;
-      blockage.detail += why_in(session, served, *partition, blockage);
+      ask_in(session, served, *partition, blockage);
     } else {
-      blockage.detail += fmt::format("partition {} is {}", name, partition == nullptr ? "gone" : "down");
+      blockage.blockers.push_back(
+          in_partition(partition == nullptr ? BlockerKind::kPartitionGone : BlockerKind::kPartitionDown, name));
     }
   }
 }
 
-/// What the quotas have to do with a wait for room.
-std::string quota_note(const Session& session, const Served& served) {
+/// No partition that is up allows the job's time limit.
+bool is_only_too_long(const model::Blockers& blockers) {
+  const auto is = [](const Blocker& b, BlockerKind kind) { return b.kind == kind; };
+  return std::any_of(blockers.begin(), blockers.end(),
+                     [&](const Blocker& b) { return is(b, BlockerKind::kPartitionTimeLimit); }) &&
+         std::all_of(blockers.begin(), blockers.end(), [&](const Blocker& b) {
+           return is(b, BlockerKind::kPartitionTimeLimit) || is(b, BlockerKind::kPartitionDown) ||
+                  is(b, BlockerKind::kPartitionGone) || b.scope == BlockerScope::kQos;
+         });
+}
+
+/// What the quotas have to do with a wait for a place.
+void add_quotas(const Session& session, const Served& served, model::Blockers& blockers) {
   const QuotaTree& tree = session.quotas().tree();
-  if (tree.is_flat()) return {};
+  if (tree.is_flat()) return;
   const Side& leaf = tree.side(served.leaf);
   const auto has_what_it_lacks = [&](uint32_t side) {
     if (side == served.leaf) return false;
@@ -105,16 +146,16 @@ std::string quota_note(const Session& session, const Served& served) {
       if ((*served.amounts)[r] > 0 && session.quotas().tally().held[side][r] > 0) return true;
     return false;
   };
+  const auto add = [&blockers](BlockerKind kind, std::string where) {
+    blockers.push_back(Blocker{.kind = kind, .scope = BlockerScope::kQos, .where = std::move(where)});
+  };
   const std::vector<uint32_t>& beside = leaf.parent == kNoSide ? leaf.children : tree.side(leaf.parent).children;
   if (leaf.is_own && leaf.parent != 0 && !tree.side(leaf.parent).preempt_children &&
       std::any_of(beside.begin(), beside.end(), has_what_it_lacks))
-    return fmt::format("; QOS {0} has preempt_children off, so its own jobs take nothing from the QOS below it",
-                       tree.side(leaf.parent).name);
+    add(BlockerKind::kPreemptChildren, "QOS " + tree.side(leaf.parent).name);
   for (uint32_t s = served.leaf; s != 0; s = tree.side(s).parent)
     if (session.quotas().standing(s, *served.amounts) == Standing::kBorrowing)
-      return fmt::format("; with it {} would hold more than its fair share, so it waits for what others leave idle",
-                         tree.words(s));
-  return {};
+      return add(BlockerKind::kFairShare, tree.words(s));
 }
 
 }  // namespace
@@ -146,19 +187,13 @@ bool is_still_blocked(const Session& session, const PendingJob& job, const JobCl
   return true;
 }
 
-void tell_bound(Session& session, const ClassKey& key, JobClass& job_class, const Binding& binding) {
-  const QuotaTree& tree = session.quotas().tree();
-  const std::string& name = tree.resources()[binding.resource];
-  const std::string resource = name != kJobResource ? name : binding.bound == 1 ? "job" : "jobs";
-  const auto amount = [&resource](uint64_t n) { return model::format_amount(resource, n); };
-  std::string what =
-      binding.is_limit ? fmt::format("the limit of {}{} is {} {}", binding.is_of_user ? "each user in " : "",
-                                     tree.words(binding.side), amount(binding.bound), resource)
-                       : fmt::format("it can never be taken off, so it starts only within what {} is guaranteed, {} {}",
-                                     tree.words(binding.side), amount(binding.bound), resource);
-  what += fmt::format(": {} held{}, {} more asked", amount(binding.held), binding.is_limit ? "" : " by such jobs",
-                      amount(binding.asked));
-  tell(session, job_class, key, WaitReason::kQosLimit, what);
+void tell_bound(Session& session, const Served& served, const ClassKey& key, JobClass& job_class,
+                const Binding& binding) {
+  std::vector<Binding> all = session.quotas().limits_in_way(served.leaf, *served.amounts, served.job.uid);
+  if (all.empty()) all.push_back(binding);  // by what it would really be given, or by its guarantee
+  model::Blockers blockers;
+  for (const Binding& each : all) blockers.push_back(blocker_of(session.quotas().tree(), each));
+  tell(session, job_class, key, WaitReason::kQosLimit, std::move(blockers));
 }
 
 void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known) {
@@ -166,7 +201,7 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
   Blockage blockage;
   if (is_known) {
     blockage.is_up = true;
-    blockage.detail = job_class.blocked_why;
+    blockage.blockers = job_class.blocked_by;
   } else {
     ask_why(session, served, blockage);
     const model::Request& r = job.request;
@@ -174,18 +209,20 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
                           r.exclude.empty() && job.reservation.empty();
     job_class.blocked_at = is_plain ? session.capacity().gain_version() : 0;
     job_class.blocked_fitting = blockage.fitting;
-    job_class.blocked_why = blockage.detail;
+    job_class.blocked_by = blockage.blockers;
   }
-  blockage.detail += quota_note(session, served);
+  add_quotas(session, served, blockage.blockers);
   const bool behind = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
     const auto it = session.first_blocked.find({served.leaf, name});
     return it != session.first_blocked.end() && it->second != job.id;
   });
   if (!blockage.is_up)
     blockage.reason = WaitReason::kPartitionDown;
+  else if (is_only_too_long(blockage.blockers))
+    blockage.reason = WaitReason::kPartitionTimeLimit;
   else if (behind && blockage.reason == WaitReason::kResources)
     blockage.reason = WaitReason::kPriority;
-  tell(session, job_class, key, blockage.reason, blockage.detail);
+  tell(session, job_class, key, blockage.reason, std::move(blockage.blockers));
 }
 
 }  // namespace gw::sched

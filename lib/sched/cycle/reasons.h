@@ -9,8 +9,9 @@ namespace gw::sched {
 /// it cannot have any now?
 bool is_still_blocked(const Session& session, const PendingJob& job, const JobClass& job_class);
 
-/// A limit or a guarantee of the quotas keeps the class waiting.
-void tell_bound(Session& session, const ClassKey& key, JobClass& job_class, const Binding& binding);
+/// Limits, or a guarantee, of the quotas keep the served job's class waiting: `binding`, and whatever else does.
+void tell_bound(Session& session, const Served& served, const ClassKey& key, JobClass& job_class,
+                const Binding& binding);
 
 /// No place: all that blocks the served job's class. `is_known`: is_still_blocked() said so.
 void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known);

@@ -1,27 +1,30 @@
 // What advance reservations allow. See plan.h.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "sched/cycle/plan.h"
 
 namespace gw::sched {
 
-std::optional<std::string> why_closed(const AdvanceReservations& reservations, const PendingJob& job, Time now,
-                                      Duration length) {
+std::optional<model::Blocker> why_closed(const AdvanceReservations& reservations, const PendingJob& job, Time now,
+                                         Duration length) {
+  using model::BlockerKind;
+  const auto closed = [&job](BlockerKind kind, Time until = {}, Duration asked = {}) {
+    return model::Blocker{.kind = kind,
+                          .scope = model::BlockerScope::kReservation,
+                          .where = job.reservation,
+                          .asked = asked == base::kUnlimited ? UINT64_MAX : static_cast<uint64_t>(asked.seconds()),
+                          .until = until};
+  };
   const auto it = reservations.find(job.reservation);
-  if (it == reservations.end())
-    return fmt::format("reservation {} has ended or was deleted; take it off with gcontrol update Reservation=",
-                       job.reservation);
+  if (it == reservations.end()) return closed(BlockerKind::kReservationGone);
   const AdvanceReservation& r = it->second;
-  if (r.maintenance) return fmt::format("reservation {} is for maintenance: nobody runs in it", r.name);
-  if (!r.users.contains(job.uid)) return fmt::format("reservation {} is not open to its user", r.name);
+  if (r.maintenance) return closed(BlockerKind::kReservationMaintenance);
+  if (!r.users.contains(job.uid)) return closed(BlockerKind::kReservationUsers);
   const model::Occurrence o = r.at(now);
-  if (o.to <= now) return fmt::format("reservation {} has ended", r.name);
-  if (now < o.from) return fmt::format("reservation {} begins at {}", r.name, base::format_time(o.from));
+  if (o.to <= now) return closed(BlockerKind::kReservationEnded);
+  if (now < o.from) return closed(BlockerKind::kReservationBegins, o.from);
   if (o.to != Time::never() && now + length > o.to + kReservationSlack)
-    return fmt::format("reservation {} ends at {}, before the job's time limit of {}", r.name, base::format_time(o.to),
-                       base::format_duration(length));
+    return closed(BlockerKind::kReservationEnds, o.to, length);
   return std::nullopt;
 }
 
@@ -54,7 +57,7 @@ base::Status check_reservations(const AdvanceReservations& reservations, const P
   const model::Occurrence run{now, std::max(now + base::microseconds(1), now + length - kReservationSlack)};
   if (!job.reservation.empty())
     if (const auto why = why_closed(reservations, job, now, length))
-      return base::fail(base::ErrorCode::kConflict, *why);
+      return base::fail(base::ErrorCode::kConflict, model::words({*why}));
   for (const auto& [name, r] : reservations) {
     const bool is_inside = name == job.reservation;
     if (!is_inside && !r.at(now).overlaps(run)) continue;

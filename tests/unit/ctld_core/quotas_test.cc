@@ -288,8 +288,10 @@ TEST(Quotas, SoManyRunAtOnceAndSoMuchOfEachUser) {
   list.mutable_list_jobs()->mutable_filter()->add_ids(jobs[2].value);
   list.mutable_list_jobs()->mutable_filter()->add_ids(jobs[4].value);
   const wire::ApiReply shown = t.ask(0, list);
-  EXPECT_EQ(shown.list_jobs().jobs(0).status().waiting().detail(),
-            "the limit of each user in QOS q is 2 gpu: 2 held, 1 more asked");
+  EXPECT_EQ(
+      shown.list_jobs().jobs(0).status().waiting().detail(),
+      "the limit of each user in QOS q is 2 gpu: 2 held, 1 more asked; the limit of QOS q is 3 jobs: 3 held, 1 more "
+      "asked");
   EXPECT_EQ(shown.list_jobs().jobs(1).status().waiting().detail(),
             "the limit of QOS q is 3 jobs: 3 held, 1 more asked");
 }

@@ -71,7 +71,7 @@ TEST(Plan, BlockedClassIsToldOnceAndPassedBy) {
   EXPECT_EQ(started(first), (std::vector<uint32_t>{2}));
   ASSERT_EQ(waits(first).size(), 1U);
   EXPECT_EQ(waits(first)[0].reason, model::WaitReason::kResources);
-  EXPECT_NE(waits(first)[0].detail.find("needs 2 nodes; of 1 in partition main"), std::string::npos);
+  EXPECT_NE(model::words(waits(first)[0].blockers).find("needs 2 nodes; of 1 in partition main"), std::string::npos);
   EXPECT_TRUE(waits(plan(c.view, {}, {})).empty());
 }
 
@@ -82,6 +82,27 @@ TEST(Plan, BehindABlockedJobTheReasonIsPriority) {
   const auto told = waits(plan(c.view, {}, {}));
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[1].reason, model::WaitReason::kPriority);
+}
+
+TEST(Plan, WhoseLimitNoPartitionThatIsUpAllowsIsToldSo) {
+  Cluster c(1, machine(16, 8, 64'000));
+  PartitionFacts shorter = c.partition();
+  shorter.max_time = base::minutes(10);
+  c.apply(PartitionSet{shorter});
+  PartitionFacts longer = shorter;
+  longer.name = "long";
+  longer.max_time = base::hours(10);
+  longer.is_up = false;
+  c.apply(PartitionSet{longer});
+  PendingJob job = pending(1, gang(1, 8));
+  job.partitions = {"main", "long"};
+  job.time_limit = base::hours(1);
+  c.apply(JobQueued{job});
+  const auto told = waits(plan(c.view, {}, {}));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].reason, model::WaitReason::kPartitionTimeLimit);
+  EXPECT_EQ(model::words(told[0].blockers),
+            "its time limit is longer than partition main allows; partition long is down");
 }
 
 TEST(Plan, BudgetOfStartsIsKept) {

@@ -101,7 +101,7 @@ TEST(Snapshot, DamageIsToldByTheErrorAlone) {
 TEST(Snapshot, TheHashIsOfDecisionsNotOfWords) {
   Scene scene;
   const std::string before = plan_hash(scene.plan);
-  std::get<sched::Wait>(scene.plan.groups[0].decisions[0]).detail = "in other words";
+  std::get<sched::Wait>(scene.plan.groups[0].decisions[0]).blockers.clear();
   EXPECT_EQ(plan_hash(scene.plan), before);
   std::get<sched::Wait>(scene.plan.groups[0].decisions[0]).reason = model::WaitReason::kPriority;
   EXPECT_NE(plan_hash(scene.plan), before);

@@ -22,6 +22,8 @@ const std::map<std::string, std::string> kLeftOut = {
     {"Placed.lease_over_us", "of versions without a contract: their rows are read, and none is written"},
     {"StateMark.next_job", "between nodes and the controller only; a run does not keep it"},
     {"Suspension.detail", "shown only: made when somebody asks"},
+    {"Waiting.detail", "shown only: made when somebody asks"},
+    {"Waiting.blockers", "shown only: made when somebody asks"},
     {"Waiting.priority", "shown only: made when somebody asks"},
     {"Partition.is_gone", "of the controller's book of partitions, not of the partition"},
     {"Partition.is_made", "of the controller's book of partitions, not of the partition"},
