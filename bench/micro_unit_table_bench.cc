@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "sched/unit_table.h"
+#include "sched/units/unit_table.h"
 #include "tests/unit/sched/unit_machines.h"
 #include "topo/generate.h"
 #include "topo/reader.h"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "model/topology.h"
-#include "sched/fragmentation.h"
-#include "sched/place.h"
-#include "sched/view.h"
+#include "sched/place/fragmentation.h"
+#include "sched/place/place.h"
+#include "sched/view/view.h"
 
 namespace {
 
@@ -126,15 +126,15 @@ Result run(const std::vector<Row>& nodes, const std::vector<Task>& list, const s
     demand += tasks.back().gpu_milli;
   }
   std::shuffle(tasks.begin(), tasks.end(), random);
-  sched::Look look;
-  look.workload = &workload;
-  look.candidates = 0;
+  sched::PlacementOptions options;
+  options.workload = &workload;
+  options.candidates = 0;
   const sched::PartitionFacts& partition = *cluster.capacity.partition("main");
   Result out;
   uint64_t arrived = 0, given = 0;
   uint32_t id = 0;
   for (const Task& t : tasks) {
-    auto p = sched::place(cluster.capacity, partition, t.request, look);
+    auto p = sched::place(cluster.capacity, partition, t.request, options);
     if (p.allocation) {
       (void)cluster.capacity.allocate(base::JobId(++id), "main", *p.allocation, {}, base::Time::never());
       given += t.gpu_milli;

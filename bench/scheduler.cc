@@ -9,8 +9,8 @@
 
 #include "bench/cluster.h"
 #include "sched/cycle/plan.h"
-#include "sched/place.h"
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
+#include "sched/place/place.h"
 #include "snapshot/snapshot.h"
 
 namespace {
@@ -30,13 +30,13 @@ void place(uint32_t nodes, bool mixed) {
   const auto begin = Clock::now();
   uint32_t id = 0, failures = 0;
   uint64_t used = 0;
-  sched::Look look;
-  look.workload = &c.view.workload();
+  sched::PlacementOptions options;
+  options.workload = &c.view.workload();
   while (failures < 64) {
     const uint32_t n = mixed ? sizes[random() % std::size(sizes)] : 1;
     const model::Request r = gpus(n);
     c.view.workload().add(sched::Workload::shape_of(r));
-    auto p = sched::place(c.view.capacity(), *c.view.capacity().partition("main"), r, look);
+    auto p = sched::place(c.view.capacity(), *c.view.capacity().partition("main"), r, options);
     if (!p.allocation) {
       ++failures;
       if (!mixed) break;

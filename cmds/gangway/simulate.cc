@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "config/scenario.h"
-#include "sched/order.h"
+#include "sched/queue/order.h"
 #include "sim/scenario.h"
 
 namespace gw::cmds {

@@ -8,7 +8,7 @@
 
 #include "base/bitset.h"
 #include "base/text.h"
-#include "sched/unit_table.h"
+#include "sched/units/unit_table.h"
 
 namespace gw::cmds {
 namespace {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "sched/view.h"
+#include "sched/view/view.h"
 #include "store/rows.h"
 #include "wire/api.pb.h"
 #include "wire/node.pb.h"

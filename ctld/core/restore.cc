@@ -28,7 +28,7 @@
 #include "ctld/core/shared/publish.h"
 #include "ctld/core/steps/restore.h"
 #include "model/suspension.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "model/cluster.h"
 #include "model/network.h"
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::ctld {
 

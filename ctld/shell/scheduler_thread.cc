@@ -57,10 +57,10 @@ void SchedulerThread::record_next(RecordFn on_record) {
   wake_.notify_one();
 }
 
-void SchedulerThread::inspect(InspectFn look) {
+void SchedulerThread::inspect(InspectFn options) {
   {
     const std::lock_guard lock(mutex_);
-    inspectors_.push_back(std::move(look));
+    inspectors_.push_back(std::move(options));
   }
   wake_.notify_one();
 }

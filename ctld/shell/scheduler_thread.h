@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 #include "io/loop.h"
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 
 namespace gw::ctld {
 
@@ -53,7 +53,7 @@ class SchedulerThread {
   /// The next pass is made at once and from scratch, and recorded; `on_record` is called on the loop.
   void record_next(RecordFn on_record);
   /// Between two passes.
-  void inspect(InspectFn look);
+  void inspect(InspectFn options);
 
  private:
   io::Loop& loop_;
@@ -73,7 +73,7 @@ class SchedulerThread {
   bool is_stopping_ = false;
   PassReport counts_;
   sched::ClusterView view_;                                   // the thread's own
-  std::vector<sched::Reserve> promised_;                      // as last delivered
+  std::vector<sched::PlannedStart> promised_;                 // as last delivered
   std::vector<sched::WouldMove> would_move_;                  // likewise
   std::vector<sched::WouldMove> moves_of_round_;              // of its passes so far
   std::vector<sched::PartitionFragmentation> fragmentation_;  // likewise

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::plugin {
 

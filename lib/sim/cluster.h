@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "config/scenario.h"
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::sim {
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "sched/cycle/plan.h"
-#include "sched/fragmentation.h"
-#include "sched/usage.h"
+#include "sched/place/fragmentation.h"
+#include "sched/quota/usage.h"
 #include "sim/cluster.h"
 
 namespace gw::sim {

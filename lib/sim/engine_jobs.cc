@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sched/place.h"
+#include "sched/place/place.h"
 #include "sim/engine.h"
 
 namespace gw::sim {
@@ -51,7 +51,7 @@ base::Result<model::Allocation> Engine::allocation_at(const SimJob& job, const s
     auto placed = sched::place(view_.capacity(), *view_.capacity().partition(partition), part);
     if (!placed.allocation)
       return base::invalid(fmt::format("job {} does not fit on {}, where it is said to run: {}", job.name, node,
-                                       sched::explain(placed.census, partition)));
+                                       sched::explain(placed.diagnosis, partition)));
     all.shares.push_back(std::move(placed.allocation->shares.front()));
   }
   return all;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 
 namespace gw::sim {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/time.h"
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::sim {
 

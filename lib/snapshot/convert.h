@@ -2,7 +2,7 @@
 // what is written: a new member that nobody writes does not compile.
 #pragma once
 
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 #include "wire/snapshot.pb.h"
 
 namespace gw::snapshot {

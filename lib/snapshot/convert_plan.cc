@@ -165,7 +165,7 @@ wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
     wire::SnapshotGroup* to = w.add_groups();
     for (const sched::Decision& d : group.decisions) std::visit(DecisionWriter{to->add_decisions(), with_words}, d);
   }
-  for (const sched::Reserve& r : reservations) {
+  for (const sched::PlannedStart& r : reservations) {
     const auto& [job, partition, start, nodes] = r;
     wire::SnapshotPromise* to = w.add_promises();
     to->set_job(job.value);

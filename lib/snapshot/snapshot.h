@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 
 namespace gw::snapshot {
 

@@ -1,7 +1,7 @@
 // What several orders share.
 #pragma once
 
-#include "sched/order.h"
+#include "sched/queue/order.h"
 
 namespace gw::sched {
 

@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 #include "tests/prop/quota_world.h"
 #include "tests/unit/sim/small.h"
 

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 #include "tests/prop/quota_twin.h"
 
 namespace gw::prop {
@@ -54,12 +54,12 @@ sched::Quantities quantities(const sched::QuotaTree& tree, const oracle::Job& jo
 
 void check_shares(const World& world, const sched::QuotaTree& tree, const sched::Shares& shares) {
   const Shares expected = oracle::fair_shares(world);
-  for (uint32_t s = 1; s < tree.sides().size(); ++s) {
-    const std::string& name = tree.side(s).name;
+  for (uint32_t s = 1; s < tree.nodes().size(); ++s) {
+    const std::string& name = tree.qos(s).name;
     for (size_t r = 0; r < tree.width(); ++r) {
       const std::string& resource = tree.resources()[r];
       const bool has_line = oracle::has_line(world, name, resource);
-      RC_ASSERT(tree.side(s).has_line[r] == has_line);
+      RC_ASSERT(tree.qos(s).has_line[r] == has_line);
       RC_ASSERT(static_cast<int64_t>(shares.guaranteed[s][r]) == oracle::guaranteed_of(world, name, resource));
       if (has_line) RC_ASSERT(static_cast<int64_t>(shares.fair[s][r]) == expected.at(name).at(resource));
     }
@@ -72,7 +72,7 @@ RC_GTEST_PROP(Quota, FairSharesEqualBruteForce, ()) {
   const sched::QuotaTree tree(Twin::tree_of(world));
   sched::Quantities capacity;
   for (const std::string& r : tree.resources()) capacity.push_back(static_cast<uint64_t>(capacity_of(world, r)));
-  std::vector<sched::Quantities> demand(tree.sides().size(), tree.none());
+  std::vector<sched::Quantities> demand(tree.nodes().size(), tree.none());
   for (const oracle::Job& job : world.jobs)
     if (job.running || is_within_limits(world, job))
       sched::add_to(demand[tree.leaf_of(job.qos)], quantities(tree, job));
@@ -152,22 +152,22 @@ void check_state(const World& before, const World& after) {
 /// not idle, and what nobody claims. And the shares use up what there is, as far as anybody wants it.
 void check_lending(const World& world, const sched::Quotas& quotas) {
   const sched::QuotaTree& tree = quotas.tree();
-  for (uint32_t s = 0; s < tree.sides().size(); ++s) {
-    if (tree.side(s).children.empty()) continue;
+  for (uint32_t s = 0; s < tree.nodes().size(); ++s) {
+    if (tree.qos(s).children.empty()) continue;
     const auto amount = [](const std::vector<sched::Quantities>& table, uint32_t side) {
       return static_cast<int64_t>(table[side][0]);
     };
     const int64_t due = amount(quotas.shares().fair, s), has = amount(quotas.tally().held, s);
     int64_t borrowed = 0, lent = 0, shares = 0, wanted = 0, at_least = 0;
     bool all_claim = true;
-    for (uint32_t c : tree.side(s).children) {
-      const int64_t fair = amount(quotas.shares().fair, c), holds = held(world, tree.side(c).name, "gpu");
+    for (uint32_t c : tree.qos(s).children) {
+      const int64_t fair = amount(quotas.shares().fair, c), holds = held(world, tree.qos(c).name, "gpu");
       borrowed += std::max<int64_t>(0, holds - fair);
       lent += std::max<int64_t>(0, fair - holds);
       shares += fair;
       wanted += amount(quotas.shares().demand, c);
       at_least += std::min(amount(quotas.shares().guaranteed, c), amount(quotas.shares().demand, c));
-      all_claim &= tree.side(c).weight > 0;
+      all_claim &= tree.qos(c).weight > 0;
     }
     const int64_t idle = due - has, unclaimed = due - shares;
     RC_ASSERT(borrowed + idle == lent + unclaimed);
@@ -340,10 +340,10 @@ RC_GTEST_PROP(Quota, WhoeverWantsItsShareHasItAtRest, ()) {
   const sched::Quotas quotas(twin.view().quota());
   const sched::QuotaTree& tree = quotas.tree();
   bool all_claim = true;
-  for (uint32_t s = 1; s < tree.sides().size(); ++s) all_claim &= tree.side(s).weight > 0;
-  for (uint32_t s = 1; s < tree.sides().size(); ++s) {
-    const auto has = static_cast<uint64_t>(held(twin.world(), tree.side(s).name, "gpu"));
-    RC_LOG() << tree.side(s).name << " has " << has << " of " << quotas.shares().fair[s][0] << "\n";
+  for (uint32_t s = 1; s < tree.nodes().size(); ++s) all_claim &= tree.qos(s).weight > 0;
+  for (uint32_t s = 1; s < tree.nodes().size(); ++s) {
+    const auto has = static_cast<uint64_t>(held(twin.world(), tree.qos(s).name, "gpu"));
+    RC_LOG() << tree.qos(s).name << " has " << has << " of " << quotas.shares().fair[s][0] << "\n";
     RC_ASSERT(has >= quotas.shares().fair[s][0]);
     if (all_claim) RC_ASSERT(has == quotas.shares().fair[s][0]);
   }

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "sched/cycle/plan.h"
-#include "sched/earliest.h"
-#include "sched/place.h"
+#include "sched/place/earliest.h"
+#include "sched/place/place.h"
 #include "tests/unit/sched/cluster_builder.h"
 
 namespace gw::sched {
@@ -183,7 +183,7 @@ std::map<std::string, Held> held_at(Time t, const Run& run, const Plan& p) {
       out[share.name].gpus += share.gpus.size();
       out[share.name].mem_mb += share.mem_mb;
     }
-  for (const Reserve& r : p.reservations) {
+  for (const PlannedStart& r : p.reservations) {
     const PendingJob& job = run.jobs.at(r.job);
     if (t < r.start || r.start + job.time_limit <= t) continue;
     for (const std::string& node : r.nodes) {
@@ -199,7 +199,7 @@ RC_GTEST_PROP(Sched, NoStartIsInTheWayOfAPromise, ()) {
   Run run(random_jobs());
   do {
     const Plan p = run.plan_and_start();
-    for (const Reserve& r : p.reservations) {
+    for (const PlannedStart& r : p.reservations) {
       RC_ASSERT(r.nodes.size() >= run.jobs.at(r.job).request.min_nodes || run.jobs.at(r.job).request.tasks_given);
       for (const auto& [node, held] : held_at(r.start, run, p)) {  // what is held grows at such moments only
         RC_ASSERT(held.gpus <= small().gpus.size());
@@ -226,7 +226,7 @@ RC_GTEST_PROP(Sched, ThoseBehindChangeNothingForThoseBefore, ()) {
     Plan p = run.plan_and_start();
     std::vector<Start> starts = starts_of(p);
     std::erase_if(starts, [&](const Start& s) { return is_behind(run.jobs.at(s.job)); });
-    std::erase_if(p.reservations, [&](const Reserve& r) { return is_behind(run.jobs.at(r.job)); });
+    std::erase_if(p.reservations, [&](const PlannedStart& r) { return is_behind(run.jobs.at(r.job)); });
     const std::vector<Start> same = starts_of(expected);
     RC_ASSERT(starts.size() == same.size());
     for (size_t i = 0; i < starts.size(); ++i) {
@@ -257,7 +257,7 @@ RC_GTEST_PROP(Sched, EveryPromiseHoldsWhereThePlaceDoesNotMatter, ()) {
   Run run(jobs, kind == 2 ? kNodes : 1, *rc::gen::inRange(1U, 17U));
   std::map<JobId, Time> promised;
   do
-    for (const Reserve& r : run.plan_and_start().reservations) promised.try_emplace(r.job, r.start);
+    for (const PlannedStart& r : run.plan_and_start().reservations) promised.try_emplace(r.job, r.start);
   while (run.step());
   for (const auto& [job, when] : promised) {
     RC_ASSERT(run.started.contains(job));
@@ -308,8 +308,8 @@ struct Scene {
   }
   const NodeAccount& node() const { return *cluster.view.capacity().node(NodeId(1)); }
   /// What is free in the second after `t`.
-  Room tick(int t) const {
-    Room room{node().facts.cores, node().facts.gpus, {}, node().facts.mem_mb, true};
+  FreeResources tick(int t) const {
+    FreeResources room{node().facts.cores, node().facts.gpus, {}, node().facts.mem_mb, true};
     const auto hold = [&](const base::IndexSet& cores, const base::IndexSet& gpus, uint64_t mem) {
       room.cores -= cores;
       room.gpus -= gpus;
@@ -330,14 +330,14 @@ struct Scene {
 RC_GTEST_PROP(Timeline, EqualsBruteForce, ()) {
   const Scene scene;
   const int from = *rc::gen::inRange(0, 12), length = *rc::gen::inRange(1, 8);
-  Room expected = scene.tick(from);
+  FreeResources expected = scene.tick(from);
   for (int t = from; t < from + length; ++t) {
-    const Room now = scene.tick(t);
+    const FreeResources now = scene.tick(t);
     expected.cores &= now.cores;
     expected.gpus &= now.gpus;
     expected.mem_mb = std::min(expected.mem_mb, now.mem_mb);
   }
-  const Room room = scene.timeline.room_during(scene.node(), {at(from), at(from + length)}, "");
+  const FreeResources room = scene.timeline.free_during(scene.node(), {at(from), at(from + length)}, "");
   RC_ASSERT(room.cores == expected.cores);
   RC_ASSERT(room.gpus == expected.gpus);
   RC_ASSERT(room.mem_mb == expected.mem_mb);
@@ -350,17 +350,17 @@ RC_GTEST_PROP(Earliest, EqualsBruteForce, ()) {
   r.mem_per_node_mb = static_cast<uint64_t>(*rc::gen::inRange(1, 32)) * 1'000;
   const int length = *rc::gen::inRange(1, 8);
   const PartitionFacts& partition = scene.cluster.partition();
-  Look look;
-  look.timeline = &scene.timeline;
-  const auto found = earliest(scene.cluster.view.capacity(), partition, r, look, at(0), base::seconds(length));
+  PlacementOptions options;
+  options.timeline = &scene.timeline;
+  const auto found = earliest(scene.cluster.view.capacity(), partition, r, options, at(0), base::seconds(length));
   std::optional<Time> expected;
-  const Need need(r, partition);
+  const NodeFilter filter(r, partition);
   for (int t = 0; t < 40 && !expected; ++t) {
     bool fits = true;
     base::IndexSet gpus = base::IndexSet::first(4), cores = base::IndexSet::first(8);
     uint64_t mem = UINT64_MAX;
     for (int u = t; u < t + length; ++u) {
-      const Room room = scene.tick(u);
+      const FreeResources room = scene.tick(u);
       gpus &= room.gpus;
       cores &= room.cores;
       mem = std::min(mem, room.mem_mb);

@@ -8,7 +8,7 @@
 #include <array>
 #include <map>
 
-#include "sched/unit_table.h"
+#include "sched/units/unit_table.h"
 #include "tests/unit/sched/random_machines.h"
 
 namespace gw::sched {

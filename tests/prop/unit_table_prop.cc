@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-#include "sched/unit_table.h"
+#include "sched/units/unit_table.h"
 #include "tests/unit/sched/random_machines.h"
 #include "topo/generate.h"
 #include "topo/reader.h"

@@ -9,8 +9,8 @@
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/reservation_rules.h"
 #include "ctld/core/rows/spec_rules.h"
-#include "sched/place.h"
-#include "sched/quota_tree.h"
+#include "sched/place/place.h"
+#include "sched/quota/quota_tree.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "ctld/core/names.h"
-#include "sched/place.h"
+#include "sched/place/place.h"
 
 namespace gw::ctld {
 

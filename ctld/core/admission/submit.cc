@@ -19,8 +19,8 @@
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/replies.h"
 #include "ctld/core/steps/requests.h"
-#include "sched/place.h"
-#include "sched/quota_tree.h"
+#include "sched/place/place.h"
+#include "sched/quota/quota_tree.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
 
@@ -98,24 +98,24 @@ std::optional<sched::Start> try_start(const Core& core, const model::JobSpec& sp
   sched::AdvanceReservations reservations = core.reservations.told;
   sched::Timeline timeline;
   sched::book_reservations(reservations, core.ledger.capacity(), core.now, timeline);
-  sched::Look look;
-  look.timeline = &timeline;
-  look.span = {core.now, core.now + spec.time_limit};
+  sched::PlacementOptions options;
+  options.timeline = &timeline;
+  options.span = {core.now, core.now + spec.time_limit};
   if (!spec.reservation.empty()) {
     reservations.at(spec.reservation).users.insert(spec.uid);  // it was asked already whether it may
     if (const auto why = sched::why_closed(reservations, pending, core.now, spec.time_limit)) {
       obstacles.push_back(model::words({*why}));
       return std::nullopt;
     }
-    look.reservation = spec.reservation;
-    look.inside = &reservations.at(spec.reservation).nodes;
+    options.reservation = spec.reservation;
+    options.inside = &reservations.at(spec.reservation).nodes;
   }
   for (const std::string& name : spec.partitions) {
     const sched::PartitionFacts* facts = core.ledger.capacity().partition(name);
     if (facts == nullptr) continue;
-    sched::Placement placement = sched::place(core.ledger.capacity(), *facts, model::least_of(spec.request), look);
+    sched::Placement placement = sched::place(core.ledger.capacity(), *facts, model::least_of(spec.request), options);
     if (placement.allocation) return sched::Start{{}, name, std::move(*placement.allocation), spec.time_limit};
-    obstacles.push_back(sched::explain(placement.census, name));
+    obstacles.push_back(sched::explain(placement.diagnosis, name));
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 

@@ -21,14 +21,15 @@ Metrics metrics(const Core& core) {
     ++m.nodes[base::to_lower(node_state(core, node))];
     m.gpus_missing += missing_gpus(node);
     const sched::NodeAccount* account = core.ledger.capacity().node(id);
-    if (account == nullptr || !account->make) continue;
-    m.gpus += account->make->all_gpus;
+    if (account == nullptr || !account->node_class) continue;
+    m.gpus += account->node_class->all_gpus;
     // What is neither free nor offline is held. A node that takes no jobs may still run some.
     double held = 0;
     for (const sched::Occupant& o : account->occupants)
       held += static_cast<double>(uint64_t{o.gpus.size()} * o.gpu_milli) / model::kWholeGpu;
     m.gpus_used += held;
-    m.gpus_offline += account->facts.usable ? account->make->all_gpus - account->make->gpus : account->make->all_gpus;
+    m.gpus_offline += account->facts.usable ? account->node_class->all_gpus - account->node_class->gpus
+                                            : account->node_class->all_gpus;
   }
   return m;
 }

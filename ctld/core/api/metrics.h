@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "ctld/core/tables/planning.h"
 #include "model/job_state.h"
-#include "sched/fragmentation.h"
+#include "sched/place/fragmentation.h"
 
 namespace gw::ctld {
 

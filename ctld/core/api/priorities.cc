@@ -9,8 +9,8 @@
 #include "ctld/core/api/job_cursor.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/shared/listing.h"
-#include "sched/order_facts.h"
-#include "sched/quota_tree.h"
+#include "sched/queue/order_facts.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 

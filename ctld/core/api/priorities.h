@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctld/core/core.h"
-#include "sched/order_facts.h"
+#include "sched/queue/order_facts.h"
 
 namespace gw::ctld {
 

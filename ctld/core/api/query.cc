@@ -18,7 +18,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/permissions.h"
-#include "sched/order_facts.h"
+#include "sched/queue/order_facts.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {

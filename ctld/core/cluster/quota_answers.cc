@@ -1,13 +1,13 @@
 // See quota_answers.h.
 #include "ctld/core/cluster/quota_answers.h"
 
-#include "sched/quota_report.h"
+#include "sched/view/quota_report.h"
 
 namespace gw::ctld {
 namespace {
 
 void add_lines(const sched::QuotaReport& report, uint32_t s, wire::QuotaSide& out) {
-  const sched::Side& side = report.tree.side(s);
+  const sched::QosNode& side = report.tree.qos(s);
   for (size_t r = 0; r < report.tree.width(); ++r) {
     if (!side.has_line[r] && side.limit[r] == sched::kNoLimit) continue;
     wire::QuotaSide::Line& line = *out.add_lines();
@@ -27,11 +27,11 @@ void add_lines(const sched::QuotaReport& report, uint32_t s, wire::QuotaSide& ou
 
 void show_shares(const sched::ClusterView& view, base::Time now, wire::ShowSharesReply& out) {
   const sched::QuotaReport report = sched::report_quotas(view);
-  for (uint32_t s = 0; s < report.tree.sides().size(); ++s) {
-    const sched::Side& side = report.tree.side(s);
+  for (uint32_t s = 0; s < report.tree.nodes().size(); ++s) {
+    const sched::QosNode& side = report.tree.qos(s);
     wire::QuotaSide& shown = *out.add_sides();
     shown.set_name(side.name);
-    if (side.parent != sched::kNoSide) shown.set_parent(report.tree.side(side.parent).name);
+    if (side.parent != sched::kNoQos) shown.set_parent(report.tree.qos(side.parent).name);
     shown.set_depth(side.depth);
     shown.set_running(report.running[s]);
     shown.set_waiting(report.waiting[s]);
@@ -43,8 +43,8 @@ void show_shares(const sched::ClusterView& view, base::Time now, wire::ShowShare
   for (const sched::Loan& loan : report.loans) {
     wire::QuotaLoan& shown = *out.add_loans();
     shown.set_resource(report.tree.resources()[loan.resource]);
-    shown.set_from(report.tree.side(loan.from).name);
-    shown.set_to(report.tree.side(loan.to).name);
+    shown.set_from(report.tree.qos(loan.from).name);
+    shown.set_to(report.tree.qos(loan.to).name);
     shown.set_amount(loan.amount);
   }
   out.set_reclaim(std::string(model::name(view.policy().reclaim)));

@@ -1,7 +1,7 @@
 // Answers about quotas from the scheduler's view. Pure; runs in the scheduler's thread.
 #pragma once
 
-#include "sched/view.h"
+#include "sched/view/view.h"
 #include "wire/api.pb.h"
 
 namespace gw::ctld {

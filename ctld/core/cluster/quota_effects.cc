@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "ctld/core/jobs/facts.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 
@@ -29,8 +29,8 @@ using Over = std::map<std::string, std::string>;  // QOS -> how far it is above
 /// Guarantees, and limits, that are exceeded.
 Over exceeded(const Use& use) {
   Over out;
-  for (uint32_t s = 1; s < use.tree.sides().size(); ++s) {
-    const sched::Side& side = use.tree.side(s);
+  for (uint32_t s = 1; s < use.tree.nodes().size(); ++s) {
+    const sched::QosNode& side = use.tree.qos(s);
     if (side.is_own) continue;
     for (size_t r = 0; r < use.tree.width(); ++r) {
       const std::string& resource = use.tree.resources()[r];
@@ -50,8 +50,8 @@ Over exceeded(const Use& use) {
 std::set<JobId> reclaimable(const Use& use, const Over& over) {
   std::set<JobId> out;
   for (const auto& [leaf, jobs] : use.takeable)
-    for (uint32_t s = leaf; s != sched::kNoSide; s = use.tree.side(s).parent)
-      if (over.contains(use.tree.side(s).name)) out.insert(jobs.begin(), jobs.end());
+    for (uint32_t s = leaf; s != sched::kNoQos; s = use.tree.qos(s).parent)
+      if (over.contains(use.tree.qos(s).name)) out.insert(jobs.begin(), jobs.end());
   return out;
 }
 

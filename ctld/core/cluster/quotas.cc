@@ -16,7 +16,7 @@
 #include "ctld/core/jobs/usage.h"
 #include "ctld/core/shared/held.h"
 #include "ctld/core/shared/replies.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 #include "wire/convert.h"
 #include "wire/row_bytes.h"
 

@@ -11,7 +11,7 @@
 #include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/usage.h"
 #include "model/find_on.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 

@@ -6,7 +6,7 @@
 
 #include "model/find_on.h"
 #include "model/suspension.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 

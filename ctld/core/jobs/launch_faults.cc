@@ -8,7 +8,7 @@
 
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/shared/publish.h"
-#include "sched/place.h"
+#include "sched/place/place.h"
 
 namespace gw::ctld {
 

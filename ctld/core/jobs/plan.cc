@@ -17,8 +17,8 @@
 #include "ctld/core/jobs/transition.h"
 #include "ctld/core/jobs/usage.h"
 #include "ctld/core/rows/contract.h"
-#include "sched/place.h"
-#include "sched/quota_tree.h"
+#include "sched/place/place.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 
@@ -169,7 +169,7 @@ void on_plan(Core& core, const sched::Plan& plan) {
   if (core.planning.class_waits.size() > 10'000 + 2 * core.jobs.live()) forget_old_waits(core);
   if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
     core.planning.estimates.clear();
-    for (const sched::Reserve& r : plan.reservations) core.planning.estimates[r.job] = r;
+    for (const sched::PlannedStart& r : plan.reservations) core.planning.estimates[r.job] = r;
   }
 }
 

@@ -17,7 +17,7 @@
 #include "ctld/core/jobs/transition.h"
 #include "ctld/core/jobs/usage.h"
 #include "model/suspension.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 

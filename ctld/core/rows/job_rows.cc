@@ -8,7 +8,7 @@
 #include "ctld/core/rows/contract.h"
 #include "ctld/core/rows/spec_rules.h"
 #include "model/suspension.h"
-#include "sched/queue.h"
+#include "sched/queue/queue.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/counted.h"
-#include "sched/quota_tree.h"
+#include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
 

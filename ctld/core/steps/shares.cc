@@ -103,7 +103,7 @@ class Division {
     return share.cores.empty() ? 1 : std::max(share.cpus / share.cores.size(), 1U);
   }
 
-  uint32_t room_for(const NodeShare& share, uint32_t cpus, uint32_t gpus) const {
+  uint32_t most_tasks_in(const NodeShare& share, uint32_t cpus, uint32_t gpus) const {
     uint32_t most = request_.overcommit ? kMostTasksOnNode : cpus / cpus_per_task();
     if (request_.gpus_per_task > 0) most = std::min(most, gpus / request_.gpus_per_task);
     if (request_.tasks_per_node > 0) most = std::min(most, request_.tasks_per_node);
@@ -122,9 +122,9 @@ class Division {
         c.parts[core] = threads_per_core(share) - std::min(used, threads_per_core(share));
       }
     }
-    c.most = room_for(share, share.cpus, share.gpus.size());
-    c.room = room_for(share, c.cores.size() * threads_per_core(share), c.gpus.size());
-    for (const auto& [core, left] : c.parts) c.room = std::max(c.room, room_for(share, left, c.gpus.size()));
+    c.most = most_tasks_in(share, share.cpus, share.gpus.size());
+    c.room = most_tasks_in(share, c.cores.size() * threads_per_core(share), c.gpus.size());
+    for (const auto& [core, left] : c.parts) c.room = std::max(c.room, most_tasks_in(share, left, c.gpus.size()));
     const bool is_touched = c.cores.size() < share.cores.size() || c.gpus.size() < share.gpus.size();
     if (request_.whole && is_touched) c.room = 0;
     return c;

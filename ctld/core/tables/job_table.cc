@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sched/queue.h"
+#include "sched/queue/queue.h"
 
 namespace gw::ctld {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ctld/core/tables/scheduler_feed.h"
-#include "sched/capacity.h"
+#include "sched/ledger/capacity.h"
 
 namespace gw::ctld {
 

@@ -13,7 +13,7 @@
 #include "model/job.h"
 #include "model/qos.h"
 #include "sched/cycle/plan.h"
-#include "sched/fragmentation.h"
+#include "sched/place/fragmentation.h"
 
 namespace gw::ctld {
 
@@ -32,9 +32,9 @@ struct Planning {
   std::vector<model::Qos> tree;  ///< Of quotas, as the scheduler was told.
   uint64_t quota_epoch = 0;      ///< When that, or the QOS of a job, changed last.
   std::map<sched::ClassKey, WaitInfo> class_waits;
-  base::Time planned;                               ///< When the latest plan was made, by which classes are named.
-  std::map<base::JobId, sched::Reserve> estimates;  ///< Of the last plan.
-  std::vector<sched::WouldMove> found_moves;        ///< By the dry runs of the last plan.
+  base::Time planned;                                    ///< When the latest plan was made, by which classes are named.
+  std::map<base::JobId, sched::PlannedStart> estimates;  ///< Of the last plan.
+  std::vector<sched::WouldMove> found_moves;             ///< By the dry runs of the last plan.
   std::map<base::JobId, std::set<std::string>> told_moves;   ///< Of jobs that wait: what dry runs found.
   std::vector<sched::PartitionFragmentation> fragmentation;  ///< At the last pass.
   std::map<std::string, PreemptionFigures> preemptions;      ///< By QOS.

@@ -9,7 +9,7 @@
 
 #include "model/reservation.h"
 #include "sched/cycle/plan.h"
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::ctld {
 

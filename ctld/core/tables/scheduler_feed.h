@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::ctld {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/time.h"
-#include "sched/usage.h"
-#include "sched/view.h"
+#include "sched/quota/usage.h"
+#include "sched/view/view.h"
 #include "store/rows.h"
 
 namespace gw::ctld {

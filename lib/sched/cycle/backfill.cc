@@ -41,11 +41,11 @@ std::optional<PartStart> earliest_part(Session& session, const Served& served, c
   for (const std::string& name : component.partitions) {
     const PartitionFacts* p = open_partition(session, job, name);
     if (p == nullptr) continue;
-    auto look = look_for(session, served, job, *p, job.time_limit);
-    if (!look) continue;
-    look->timeline = &timeline;
+    auto options = options_for(session, served, job, *p, job.time_limit);
+    if (!options) continue;
+    options->timeline = &timeline;
     ++session.plan.placements;
-    auto start = earliest(session.capacity(), *p, component.request, *look, from, job.time_limit);
+    auto start = earliest(session.capacity(), *p, component.request, *options, from, job.time_limit);
     if (start && (!best || start->when < best->start.when)) best = PartStart{name, std::move(*start)};
   }
   return best;
@@ -81,7 +81,7 @@ void plan_together(Session& session, const Served& served) {
   for (const std::string& name : served.job.partitions) session.backfill.count_planned(name);
   const auto parts = earliest_together(session, served);
   if (!parts) return;
-  Reserve kept{served.job.id, parts->front().partition, parts->front().start.when, {}};
+  PlannedStart kept{served.job.id, parts->front().partition, parts->front().start.when, {}};
   for (const PartStart& part : *parts) {
     session.backfill.keep(served.job, part.start, served.is_guaranteed);
     for (const std::string& node : part.start.allocation.node_names()) kept.nodes.push_back(node);
@@ -127,13 +127,13 @@ void plan_start(Session& session, const Served& served) {
     const PartitionFacts* p = open_partition(session, job, name);
     if (p == nullptr || session.backfill.planned_in(name) >= session.view.policy().reservations) continue;
     session.backfill.count_planned(name);
-    auto look = look_for(session, served, job, *p, job.time_limit);
-    if (!look) continue;
+    auto options = options_for(session, served, job, *p, job.time_limit);
+    if (!options) continue;
     ++session.plan.placements;
     // A wait for locality ends some time: what was found under it is not kept.
-    const bool is_plain = look->level == model::Locality::kAny && look->reservation.empty();
+    const bool is_plain = options->level == model::Locality::kAny && options->reservation.empty();
     ReadyTimes* const known = is_plain ? &session.queue.ready_times(job, name) : nullptr;
-    auto start = earliest(session.capacity(), *p, job.request, *look, session.now, job.time_limit, known);
+    auto start = earliest(session.capacity(), *p, job.request, *options, session.now, job.time_limit, known);
     if (!start || (best && best->when <= start->when)) continue;
     best = std::move(start);
     where = name;
@@ -141,7 +141,7 @@ void plan_start(Session& session, const Served& served) {
   if (!best) return;
   session.backfill.keep(job, *best, served.is_guaranteed);
   session.change_at(best->when);
-  session.plan.reservations.push_back(Reserve{job.id, where, best->when, best->allocation.node_names()});
+  session.plan.reservations.push_back(PlannedStart{job.id, where, best->when, best->allocation.node_names()});
 }
 
 }  // namespace gw::sched

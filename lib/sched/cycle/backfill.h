@@ -9,8 +9,8 @@
 #include <string>
 
 #include "sched/cycle/plan.h"
-#include "sched/earliest.h"
-#include "sched/timeline.h"
+#include "sched/ledger/timeline.h"
+#include "sched/place/earliest.h"
 
 namespace gw::sched {
 

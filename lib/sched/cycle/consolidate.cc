@@ -63,9 +63,9 @@ bool place_again(Session& session, const Served& served, JobId mover, Group& gro
   const PartitionFacts& facts = *session.capacity().partition(partition);
   const Duration grace = grace_of(session, mover);
   const Duration length = running.time_limit == base::kUnlimited ? base::kUnlimited : grace + running.time_limit;
-  const auto look = look_for(session, served, running, facts, length);
-  if (!look) return false;
-  Placement placement = session.place(facts, running.request, *look);
+  const auto options = options_for(session, served, running, facts, length);
+  if (!options) return false;
+  Placement placement = session.place(facts, running.request, *options);
   if (!placement.allocation ||
       !session.trial.place(mover, partition, *placement.allocation, session.now, session.now + length))
     return false;
@@ -97,7 +97,7 @@ void keep_places(Session& session, const Served& served, Duration grace, const G
     session.backfill.keep(is_mover ? *session.view.running().at(start.job) : job,
                           FutureStart{session.now, start.allocation}, true);  // nobody takes it
     session.plan.reservations.push_back(
-        Reserve{start.job, start.partition, session.now + grace, start.allocation.node_names()});
+        PlannedStart{start.job, start.partition, session.now + grace, start.allocation.node_names()});
     group.decisions.emplace_back(Claim{start.job, start.partition, start.allocation, session.now + grace});
   }
 }

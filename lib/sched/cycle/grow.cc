@@ -33,12 +33,12 @@ std::optional<model::Allocation> place_piece(Session& session, const PendingJob&
   if (session.quotas().limit_in_way(leaf, least, gang.uid)) return std::nullopt;
   const bool has_end = holding.expected_end != Time::never();
   const Served served{piece, leaf, nullptr, session.quotas().is_guaranteed(leaf, least)};
-  auto look =
-      look_for(session, served, piece, partition, has_end ? holding.expected_end - session.now : base::kUnlimited);
-  if (!look) return std::nullopt;
+  auto options =
+      options_for(session, served, piece, partition, has_end ? holding.expected_end - session.now : base::kUnlimited);
+  if (!options) return std::nullopt;
   model::Request request = piece.request;
   const auto try_placing = [&]() -> std::optional<model::Allocation> {
-    auto placed = session.place(partition, request, *look);
+    auto placed = session.place(partition, request, *options);
     if (!placed.allocation) return std::nullopt;
     const Quantities amounts = tree.count_piece(*placed.allocation, session.capacity());
     if (session.quotas().limit_in_way(leaf, amounts, gang.uid)) return std::nullopt;
@@ -48,10 +48,10 @@ std::optional<model::Allocation> place_piece(Session& session, const PendingJob&
     request.exclude.insert(request.exclude.end(), nodes.begin(), nodes.end());
     return try_placing();
   }
-  if (look->inside == nullptr) {
-    look->inside = &nodes;
+  if (options->inside == nullptr) {
+    options->inside = &nodes;
     if (auto here = try_placing()) return here;
-    look->inside = nullptr;
+    options->inside = nullptr;
   }
   return try_placing();
 }

@@ -92,7 +92,7 @@ void start_nominated(Session& session) {
       continue;
     }
     keep_place(session, claim, *job);
-    session.plan.reservations.push_back(Reserve{id, claim.partition, claim.when, claim.allocation.node_names()});
+    session.plan.reservations.push_back(PlannedStart{id, claim.partition, claim.when, claim.allocation.node_names()});
     session.nominated.insert(id);
     session.block(Served{*job, leaf});
   }

@@ -47,7 +47,7 @@ uint64_t allowance_of_each(const Budget& budget, size_t users) {
 }  // namespace
 
 Pass::Pass(ClusterView& view, Time now, const Budget& budget)
-    : view_(view), session_(view, now, budget), turns_(session_.quotas()) {}
+    : view_(view), session_(view, now, budget), queue_order_(session_.quotas()) {}
 
 Plan Pass::run() {
   open();
@@ -71,7 +71,7 @@ void Pass::open() {
 }
 
 void Pass::serve_queue() {
-  std::vector<Turn> turns;
+  std::vector<ClassHead> turns;
   std::unordered_set<uint32_t> users;
   progress_.reserve(view_.queue().classes().size());
   const QuotaTree& tree = session_.quotas().tree();
@@ -81,13 +81,13 @@ void Pass::serve_queue() {
     if (const auto uid = c.only_user()) users.insert(*uid);
     if (const auto turn = next_turn(progress_.back())) turns.push_back(*turn);
   }
-  turns_.fill(std::move(turns));
+  queue_order_.fill(std::move(turns));
   allowance_ = allowance_of_each(session_.budget, users.size());
   view_.cursor().begin_pass();
   session_.change_at(view_.cursor().next_change());
   (void)session_.trial.take_changed_leaves();  // all have just been ranked
   while (!session_.plan.exhausted) {
-    const auto turn = turns_.pop();
+    const auto turn = queue_order_.pop();
     if (!turn) break;
     serve(*turn);
   }
@@ -103,18 +103,18 @@ void Pass::end() {
 }
 
 /// The class's next job in line; nullopt: it has no more.
-std::optional<Turn> Pass::next_turn(Progress& progress) {
+std::optional<ClassHead> Pass::next_turn(Progress& progress) {
   const JobClass& c = *progress.job_class;
   while (progress.next != c.members.end() && session_.honoured.contains(progress.next->second.id)) ++progress.next;
   if (progress.next == c.members.end()) return std::nullopt;
   const PendingJob& job = progress.next->second;
-  Turn turn{best_tier(view_.capacity(), job), progress.next->first, static_cast<uint32_t>(&progress - progress_.data()),
-            progress.leaf, &progress.amounts};
+  ClassHead turn{best_tier(view_.capacity(), job), progress.next->first,
+                 static_cast<uint32_t>(&progress - progress_.data()), progress.leaf, &progress.amounts};
   turn.rank.key = -session_.order().score(job, session_.facts.context());
   return turn;
 }
 
-void Pass::serve(const Turn& turn) {
+void Pass::serve(const ClassHead& turn) {
   if (session_.starts >= session_.budget.starts || spent_ >= session_.budget.placements) {
     session_.plan.exhausted = true;
     return;
@@ -139,7 +139,7 @@ void Pass::look_at(Progress& progress, Served& served, bool is_passed) {
   const bool is_known = !is_blocked && is_still_blocked(session_, served.job, job_class);
   const bool was_limited = is_passed && job_class.was_limited && !missed_deadline(session_, served.job);
   const Outcome outcome = was_limited ? Outcome::kLimited : decide(progress, served, is_blocked, is_known);
-  for (uint32_t leaf : session_.trial.take_changed_leaves()) turns_.refresh(leaf);
+  for (uint32_t leaf : session_.trial.take_changed_leaves()) queue_order_.refresh(leaf);
   const bool is_waiting = outcome == Outcome::kLimited || outcome == Outcome::kBlocked;
   if (is_waiting && !is_passed) view_.cursor().pass_by(job_class, outcome == Outcome::kLimited);
   if (outcome == Outcome::kLimited) return;  // and so the rest of the class
@@ -148,7 +148,7 @@ void Pass::look_at(Progress& progress, Served& served, bool is_passed) {
     if (!may_plan(session_, served)) return;  // the rest of the class waits like this one
   }
   ++progress.next;
-  if (const auto next = next_turn(progress)) turns_.put(*next);
+  if (const auto next = next_turn(progress)) queue_order_.put(*next);
 }
 
 /// Until a later pass: for those behind it that is as if it were blocked.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sched/cycle/session.h"
-#include "sched/turns.h"
+#include "sched/quota/fair_queue.h"
 
 namespace gw::sched {
 
@@ -33,7 +33,7 @@ class Pass {
 
   ClusterView& view_;
   Session session_;
-  Turns turns_;
+  FairQueue queue_order_;
   std::vector<Progress> progress_;  // by number of the class; made once, so that each stays where it is
   uint64_t spent_ = 0;              // of the budget of placements
   std::unordered_map<uint32_t, uint64_t> spent_by_;  // by users, on classes that are theirs alone
@@ -42,8 +42,8 @@ class Pass {
   void open();
   void serve_queue();
   void end();
-  std::optional<Turn> next_turn(Progress& progress);
-  void serve(const Turn& turn);
+  std::optional<ClassHead> next_turn(Progress& progress);
+  void serve(const ClassHead& turn);
   void look_at(Progress& progress, Served& served, bool is_passed);
   void put_off(const Served& served, uint32_t uid);
   Outcome decide(Progress& progress, Served& served, bool is_blocked, bool is_known);

@@ -14,8 +14,8 @@
 #include <unordered_set>
 
 #include "sched/cycle/pass.h"
-#include "sched/earliest.h"
-#include "sched/place.h"
+#include "sched/place/earliest.h"
+#include "sched/place/place.h"
 
 namespace gw::sched {
 
@@ -69,7 +69,7 @@ base::Status check(const Capacity& capacity, const PendingJob& job, const Start&
     return base::invalid("the time limit is longer than " + start.partition + " allows");
   if (!job.request.exactly.empty()) return check_exactly(capacity, job.request, start);
   if (!meets(job.request, start)) return base::invalid("the allocation no longer meets the request");
-  const Need need(job.request, *partition);
+  const NodeFilter filter(job.request, *partition);
   std::unordered_set<std::string_view> taken;
   for (const model::NodeShare& share : start.allocation.shares) taken.insert(share.name);
   const std::unordered_set<std::string_view> excluded(job.request.exclude.begin(), job.request.exclude.end());
@@ -78,7 +78,7 @@ base::Status check(const Capacity& capacity, const PendingJob& job, const Start&
   for (const model::NodeShare& share : start.allocation.shares) {
     const NodeAccount* account = capacity.node(share.node);
     if (excluded.contains(share.name)) return base::invalid("node " + share.name + " is excluded");
-    if (account != nullptr && need.ask_static(account->facts, *account->make))
+    if (account != nullptr && filter.failed_static_filter(account->facts, *account->node_class))
       return base::invalid("node " + share.name + " is not of the kind asked");
     if (account == nullptr || !account->facts.usable) return base::invalid("node " + share.name + " is not usable");
     GW_TRY_STATUS(capacity.check_free(share));

@@ -13,8 +13,8 @@
 
 #include "model/blocker.h"
 #include "model/job_state.h"
-#include "sched/timeline.h"
-#include "sched/view.h"
+#include "sched/ledger/timeline.h"
+#include "sched/view/view.h"
 
 namespace gw::sched {
 
@@ -34,7 +34,7 @@ struct Start {
   model::Allocation allocation;
   Duration time_limit = base::kUnlimited;  ///< Shortened where the job allows it (--time-min).
 };
-/// An elastic gang grows by this piece, which is taken off like a job of its own: a Preempt of it makes the gang
+/// An elastic gang grows by this piece, which is preempted like a job of its own: a Preempt of it makes the gang
 /// smaller.
 struct Grow {
   JobId gang;
@@ -42,12 +42,12 @@ struct Grow {
   model::Allocation allocation;  ///< One share.
 };
 /// Kept for a blocked job: nothing that starts now may delay it. An estimate, made anew in each plan.
-struct Reserve {
+struct PlannedStart {
   JobId job;
   std::string partition;
   Time start;
   std::vector<std::string> nodes;
-  bool operator==(const Reserve&) const = default;
+  bool operator==(const PlannedStart&) const = default;
 };
 /// Take this running job off; it waits again. Or this piece of an elastic gang, which goes on without it.
 struct Preempt {
@@ -96,7 +96,7 @@ struct Plan {
   std::vector<Group> groups;  ///< In the order in which they were decided.
   /// What is kept for the first blocked jobs of each partition, if all that runs goes on until its limit; jobs that end
   /// sooner bring these starts forward.
-  std::vector<Reserve> reservations;
+  std::vector<PlannedStart> reservations;
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
   bool exhausted = false;               ///< The budget ran out half-way: plan again at once.
   bool put_off = false;                 ///< Classes of some users were put off: plan again at once.

@@ -21,14 +21,15 @@ bool may_take_any(const Session& session, const Served& served) {
 }
 
 std::vector<JobId> victims_for(Session& session, const Served& served, const PartitionFacts& partition,
-                               const Taker& taker) {
-  const auto limited = session.quotas().limit_in_way(taker.leaf, taker.amounts, served.job.uid);
+                               const Preemptor& preemptor) {
+  const auto limited = session.quotas().limit_in_way(preemptor.leaf, preemptor.amounts, served.job.uid);
   const auto useful = [&](const Candidate& c) { return is_of_use(session, served, c, partition, limited); };
   for (const bool keeps_guarantees : {true, false}) {
     const Candidates& candidates = session.victims.candidates(session);
-    Victims rules(session.quotas(), taker, candidates, keeps_guarantees, useful);
-    std::vector<JobId> found = victims_among(session, served, partition, taker, candidates, rules);
-    if (found.empty() && rules.has_found()) found = victims_by_node(session, served, partition, taker, limited, rules);
+    Victims rules(session.quotas(), preemptor, candidates, keeps_guarantees, useful);
+    std::vector<JobId> found = victims_among(session, served, partition, preemptor, candidates, rules);
+    if (found.empty() && rules.has_found())
+      found = victims_by_node(session, served, partition, preemptor, limited, rules);
     if (!found.empty() || !rules.has_spared()) return found;
   }
   return {};
@@ -37,17 +38,17 @@ std::vector<JobId> victims_for(Session& session, const Served& served, const Par
 /// What a job is given may be more than it asks for (whole cores, an exclusive node): the rules go by what it is given.
 std::vector<JobId> victims_by_quota(Session& session, const Served& served, const PartitionFacts& partition) {
   const Policy& policy = session.view.policy();
-  Taker taker{served.leaf, *served.amounts, served.job.priority, policy.reclaim, policy.preempts};
+  Preemptor preemptor{served.leaf, *served.amounts, served.job.priority, policy.reclaim, policy.preempts};
   const Trial::Mark mark = session.trial.mark();
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
-    std::vector<JobId> victims = victims_for(session, served, partition, taker);
+    std::vector<JobId> victims = victims_for(session, served, partition, preemptor);
     if (victims.empty()) return {};
     const auto amounts = given(session, served, partition);
     bool is_more = !amounts;
     for (size_t r = 0; amounts && r < amounts->size(); ++r) {
-      is_more |= (*amounts)[r] > taker.amounts[r];
-      taker.amounts[r] = std::max(taker.amounts[r], (*amounts)[r]);
+      is_more |= (*amounts)[r] > preemptor.amounts[r];
+      preemptor.amounts[r] = std::max(preemptor.amounts[r], (*amounts)[r]);
     }
     if (!is_more) return victims;
     session.trial.rollback(mark);
@@ -80,7 +81,7 @@ std::vector<JobId> outranked(const Session& session, const Served& served, const
       continue;
     const Holding& holding = session.capacity().holdings().at(id);
     if (holding.partition != partition.name || running->priority > job.priority) continue;
-    if (session.now < holding.started + tree.side(served.leaf).min_runtime) continue;
+    if (session.now < holding.started + tree.qos(served.leaf).min_runtime) continue;
     // Who would be served before the job again takes the place back as soon as it has left it.
     if (best_tier(session.capacity(), *running) > tier) continue;
     const double score =
@@ -135,7 +136,7 @@ int rule_of(const Session& session, const Served& served, JobId victim) {
   const uint32_t leaf = tree.leaf_of(running.qos);
   if (leaf == served.leaf) return session.view.policy().preempts && running.priority < served.job.priority ? 7 : 0;
   const uint32_t parting = tree.common(leaf, served.leaf);
-  return tree.side(parting).preempt_children && tree.side(tree.towards(parting, served.leaf)).is_own ? 6 : 5;
+  return tree.qos(parting).preempt_children && tree.qos(tree.towards(parting, served.leaf)).is_own ? 6 : 5;
 }
 
 /// Where the job will be once all that were evicted for it have left, and stay until its end.
@@ -144,9 +145,9 @@ std::optional<Claim> nomination(Session& session, const Served& served, const Pa
   const PendingJob& job = served.job;
   const Duration length = job.time_limit == base::kUnlimited ? base::kUnlimited : grace + job.time_limit;
   if (job.deadline && session.now + length > job.deadline) return std::nullopt;
-  const auto look = look_for(session, served, job, partition, length);
-  if (!look) return std::nullopt;
-  auto placement = session.place(partition, job.request, *look);
+  const auto options = options_for(session, served, job, partition, length);
+  if (!options) return std::nullopt;
+  auto placement = session.place(partition, job.request, *options);
   if (!placement.allocation ||
       binding_of(session, served, session.quotas().tree().count(*placement.allocation, session.capacity())))
     return std::nullopt;
@@ -170,7 +171,7 @@ bool start_after_grace(Session& session, const Served& served, const PartitionFa
   session.trial.count(served.leaf, session.quotas().tree().count(kept->allocation, session.capacity()), job.preemptible,
                       job.uid);
   session.backfill.keep(job, FutureStart{session.now, kept->allocation}, true);  // nobody takes it
-  session.plan.reservations.push_back(Reserve{job.id, partition.name, kept->when, kept->allocation.node_names()});
+  session.plan.reservations.push_back(PlannedStart{job.id, partition.name, kept->when, kept->allocation.node_names()});
   group.decisions.emplace_back(std::move(*kept));
   session.plan.groups.push_back(std::move(group));
   return true;
@@ -203,11 +204,11 @@ bool start_in_place_of(Session& session, Served& served, const PartitionFacts& p
 }  // namespace
 
 std::vector<JobId> victims_among(Session& session, const Served& served, const PartitionFacts& partition,
-                                 const Taker& taker, const Candidates& listed, Victims& rules) {
+                                 const Preemptor& preemptor, const Candidates& listed, Victims& rules) {
   for (const bool by_priority : {true, false}) {
     Victims victims = rules.among(listed, by_priority);
-    VictimSearch search{session, served, partition, &taker};
-    if (by_priority && taker.preempts) search.lines.emplace(session.quotas(), taker);
+    VictimSearch search{session, served, partition, &preemptor};
+    if (by_priority && preemptor.preempts) search.lines.emplace(session.quotas(), preemptor);
     std::vector<JobId> found = find_victims(search, [&victims] { return victims.next(); });
     rules.add_what_was_seen(victims);
     if (!found.empty() || !search.is_beyond) return found;

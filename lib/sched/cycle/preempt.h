@@ -14,11 +14,11 @@ bool preempt(Session& session, Served& served);
 /// for the job, the same order is followed on few nodes. A gang that needs nodes to itself must not spend what may be
 /// taken on the cheapest jobs of every node. `rules` are those that found too little; whoever goes may go by them.
 std::vector<JobId> victims_by_node(Session& session, const Served& served, const PartitionFacts& partition,
-                                   const Taker& taker, const std::optional<Binding>& limited, Victims& rules);
+                                   const Preemptor& preemptor, const std::optional<Binding>& limited, Victims& rules);
 
 /// Victims among those listed, by the rules. If they leave a place, but rule 7 does not allow it, nobody goes by
 /// rule 7.
 std::vector<JobId> victims_among(Session& session, const Served& served, const PartitionFacts& partition,
-                                 const Taker& taker, const Candidates& listed, Victims& rules);
+                                 const Preemptor& preemptor, const Candidates& listed, Victims& rules);
 
 }  // namespace gw::sched

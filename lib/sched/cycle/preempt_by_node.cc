@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "sched/cycle/preempt.h"
-#include "sched/need.h"
-#include "sched/node_index.h"
+#include "sched/ledger/node_index.h"
+#include "sched/place/node_filter.h"
 
 namespace gw::sched {
 namespace {
@@ -26,7 +26,7 @@ uint64_t gpus_of(const base::IndexSet& gpus, uint32_t milli) { return uint64_t{g
 uint64_t free_gpus(const Capacity& capacity, const std::string& partition) {
   uint64_t sum = 0;
   for (NodeId id : capacity.partition_nodes(partition)) {
-    const Room& room = capacity.node(id)->free;
+    const FreeResources& room = capacity.node(id)->free;
     sum += gpus_of(room.gpus, model::kWholeGpu);
     for (const SharedGpu& shared : room.shared) sum += shared.left;
   }
@@ -46,13 +46,13 @@ struct Clearings {
 };
 
 /// Whether the served job could use a node at all.
-bool is_usable(const Session& session, const Need& need, const PartitionFacts& partition, NodeId id) {
+bool is_usable(const Session& session, const NodeFilter& filter, const PartitionFacts& partition, NodeId id) {
   const NodeAccount* node = session.capacity().node(id);
   return node != nullptr && session.capacity().index(partition.name)->position(id) != UINT32_MAX &&
-         !need.ask_static(node->facts, *node->make);
+         !filter.failed_static_filter(node->facts, *node->node_class);
 }
 
-void add_candidate(const Session& session, const Need& need, const PartitionFacts& partition, uint32_t leaf,
+void add_candidate(const Session& session, const NodeFilter& filter, const PartitionFacts& partition, uint32_t leaf,
                    const Candidate& c, bool may_go, Clearings& clearings) {
   std::set<NodeId> nodes;
   for (JobId part : session.trial.parts_left(c.job)) {
@@ -60,7 +60,7 @@ void add_candidate(const Session& session, const Need& need, const PartitionFact
     for (NodeId id : session.capacity().holdings().at(part).nodes) nodes.insert(id);
   }
   for (NodeId id : nodes) {
-    if (!is_usable(session, need, partition, id)) continue;
+    if (!is_usable(session, filter, partition, id)) continue;
     Clearing& clearing = clearings.found[id];
     clearing.node = id;
     clearing.candidates.emplace_back(leaf, &c);
@@ -73,13 +73,13 @@ void add_candidate(const Session& session, const Need& need, const PartitionFact
 /// First those where the least stays, then where the least is lost.
 std::vector<Clearing> clearings_of(Session& session, const Served& served, const PartitionFacts& partition,
                                    const std::optional<Binding>& limited, Victims& rules) {
-  const Need need(served.job.request, partition);
+  const NodeFilter filter(served.job.request, partition);
   const Candidates& candidates = session.victims.candidates(session);
   Clearings clearings;
   for (uint32_t leaf = 0; leaf < candidates.size(); ++leaf)
     for (const Candidate& c : candidates[leaf])
       if (is_of_use(session, served, c, partition, limited))
-        add_candidate(session, need, partition, leaf, c, rules.may_go_first(leaf, c), clearings);
+        add_candidate(session, filter, partition, leaf, c, rules.may_go_first(leaf, c), clearings);
   std::vector<Clearing> out;
   for (NodeId id : clearings.clearable) {
     Clearing& clearing = out.emplace_back(std::move(clearings.found.at(id)));
@@ -94,7 +94,7 @@ std::vector<Clearing> clearings_of(Session& session, const Served& served, const
 
 /// Of the first node, of the first two, and so on, until the job fits; after many tries in ever larger steps.
 std::vector<JobId> victims_by_node(Session& session, const Served& served, const PartitionFacts& partition,
-                                   const Taker& taker, const std::optional<Binding>& limited, Victims& rules) {
+                                   const Preemptor& preemptor, const std::optional<Binding>& limited, Victims& rules) {
   const std::vector<Clearing> nodes = clearings_of(session, served, partition, limited, rules);
   const Candidates& candidates = session.victims.candidates(session);
   Candidates listed(candidates.size());
@@ -115,8 +115,8 @@ std::vector<JobId> victims_by_node(Session& session, const Served& served, const
       for (const Candidate& piece : candidates[leaf])
         if (piece.gang == c->job) list(leaf, piece);
     }
-    if (gpus < taker.amounts[kGpu] || (count < next && count < nodes.size())) continue;
-    std::vector<JobId> found = victims_among(session, served, partition, taker, listed, rules);
+    if (gpus < preemptor.amounts[kGpu] || (count < next && count < nodes.size())) continue;
+    std::vector<JobId> found = victims_among(session, served, partition, preemptor, listed, rules);
     if (!found.empty()) return found;
     next = count + (++tries < kExact ? 1 : count / 8 + 1);
   }

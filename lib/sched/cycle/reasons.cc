@@ -5,8 +5,8 @@
 #include <functional>
 #include <utility>
 
-#include "sched/need.h"
-#include "sched/node_index.h"
+#include "sched/ledger/node_index.h"
+#include "sched/place/node_filter.h"
 
 namespace gw::sched {
 
@@ -61,14 +61,14 @@ Blocker in_partition(BlockerKind kind, const std::string& partition, std::string
 }
 
 /// Nodes were looked at and too few had a place; or they had, but for what is planned.
-void add_census(Session& session, const Served& served, const PartitionFacts& partition, const Census& census,
-                Look& look, Blockage& blockage) {
+void add_diagnosis(Session& session, const Served& served, const PartitionFacts& partition, const Diagnosis& diagnosis,
+                   PlacementOptions& options, Blockage& blockage) {
   if (session.backfill.seen_by(served.is_guaranteed).empty()) {
-    blockage.fitting += census.fitting;
+    blockage.fitting += diagnosis.fitting;
   } else {
-    look.timeline = nullptr;
-    const Placement unplanned = place(session.capacity(), partition, served.job.request, look);
-    blockage.fitting += unplanned.census.fitting;
+    options.timeline = nullptr;
+    const Placement unplanned = place(session.capacity(), partition, served.job.request, options);
+    blockage.fitting += unplanned.diagnosis.fitting;
     if (unplanned.allocation) {
       blockage.is_lasting = false;
       blockage.reason = WaitReason::kPriority;
@@ -76,10 +76,10 @@ void add_census(Session& session, const Served& served, const PartitionFacts& pa
       return;
     }
   }
-  const auto unusable = census.ruled_out.find(BlockerKind::kUnavailableNode);
-  if (census.fitting == 0 && unusable != census.ruled_out.end() && unusable->second == census.nodes)
+  const auto unusable = diagnosis.ruled_out.find(BlockerKind::kUnavailableNode);
+  if (diagnosis.fitting == 0 && unusable != diagnosis.ruled_out.end() && unusable->second == diagnosis.nodes)
     blockage.reason = WaitReason::kReqNodeNotAvail;
-  for (Blocker& b : blockers_of(census, partition.name)) blockage.blockers.push_back(std::move(b));
+  for (Blocker& b : blockers_of(diagnosis, partition.name)) blockage.blockers.push_back(std::move(b));
 }
 
 /// Why the job does not start in a partition that is up.
@@ -92,17 +92,17 @@ void ask_in(Session& session, const Served& served, const PartitionFacts& partit
     blockage.blockers.push_back(in_partition(BlockerKind::kStrictOrder, partition.name, first.text()));
     return;
   }
-  auto look = look_for(session, served, job, partition, job.time_limit);
+  auto options = options_for(session, served, job, partition, job.time_limit);
   const auto known = served.failed.find(partition.name);
-  if (!look) {
+  if (!options) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kReservation;
     blockage.blockers.push_back(*why_closed(session.view.reservations(), job, session.now, job.time_limit));
     return;
   }
-  blockage.is_lasting &= look->level == model::Locality::kAny && look->switches == 0 && job.components.empty() &&
+  blockage.is_lasting &= options->level == model::Locality::kAny && options->switches == 0 && job.components.empty() &&
                          job.request.exactly.empty();
-  if (known != served.failed.end()) return add_census(session, served, partition, known->second, *look, blockage);
+  if (known != served.failed.end()) return add_diagnosis(session, served, partition, known->second, *options, blockage);
   blockage.is_lasting = false;
   const bool is_short = allows_time(session.capacity(), job, partition);
   const BlockerKind kind = !is_short                ? BlockerKind::kPartitionTimeLimit
@@ -139,7 +139,7 @@ bool is_only_too_long(const model::Blockers& blockers) {
 void add_quotas(const Session& session, const Served& served, model::Blockers& blockers) {
   const QuotaTree& tree = session.quotas().tree();
   if (tree.is_flat()) return;
-  const Side& leaf = tree.side(served.leaf);
+  const QosNode& leaf = tree.qos(served.leaf);
   const auto has_what_it_lacks = [&](uint32_t side) {
     if (side == served.leaf) return false;
     for (size_t r = 0; r < served.amounts->size(); ++r)
@@ -149,11 +149,11 @@ void add_quotas(const Session& session, const Served& served, model::Blockers& b
   const auto add = [&blockers](BlockerKind kind, std::string where) {
     blockers.push_back(Blocker{.kind = kind, .scope = BlockerScope::kQos, .where = std::move(where)});
   };
-  const std::vector<uint32_t>& beside = leaf.parent == kNoSide ? leaf.children : tree.side(leaf.parent).children;
-  if (leaf.is_own && leaf.parent != 0 && !tree.side(leaf.parent).preempt_children &&
+  const std::vector<uint32_t>& beside = leaf.parent == kNoQos ? leaf.children : tree.qos(leaf.parent).children;
+  if (leaf.is_own && leaf.parent != 0 && !tree.qos(leaf.parent).preempt_children &&
       std::any_of(beside.begin(), beside.end(), has_what_it_lacks))
-    add(BlockerKind::kPreemptChildren, "QOS " + tree.side(leaf.parent).name);
-  for (uint32_t s = served.leaf; s != 0; s = tree.side(s).parent)
+    add(BlockerKind::kPreemptChildren, "QOS " + tree.qos(leaf.parent).name);
+  for (uint32_t s = served.leaf; s != 0; s = tree.qos(s).parent)
     if (session.quotas().standing(s, *served.amounts) == Standing::kBorrowing)
       return add(BlockerKind::kFairShare, tree.words(s));
 }
@@ -164,7 +164,7 @@ bool is_still_blocked(const Session& session, const PendingJob& job, const JobCl
   if (job_class.blocked_at == 0 || job_class.told == 0 || session.trial.has_evicted()) return false;
   const auto gained = session.capacity().gained_since(job_class.blocked_at);
   if (!gained || gained->size() > 256) return false;
-  const bool one = Need(job.request, PartitionFacts{}).is_one_node();
+  const bool one = NodeFilter(job.request, PartitionFacts{}).is_one_node();
   uint32_t fitting = one ? 0 : job_class.blocked_fitting;
   const uint32_t needed = one ? 1 : std::max(job.request.min_nodes, 1U);
   if (fitting >= needed) return false;
@@ -172,10 +172,10 @@ bool is_still_blocked(const Session& session, const PendingJob& job, const JobCl
     return std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
       const PartitionFacts* p = session.capacity().partition(name);
       if (p == nullptr || session.capacity().index(name)->position(account.facts.id) == UINT32_MAX) return false;
-      const Need need(job.request, *p);
-      if (need.ask_static(account.facts, *account.make)) return false;
-      return !(one ? need.misfit(account, account.free, need.all_tasks(1), need.all_gpus())
-                   : need.misfit(account, account.free, need.least_tasks()));
+      const NodeFilter filter(job.request, *p);
+      if (filter.failed_static_filter(account.facts, *account.node_class)) return false;
+      return !(one ? filter.failed_filter(account, account.free, filter.all_tasks(1), filter.all_gpus())
+                   : filter.failed_filter(account, account.free, filter.least_tasks()));
     });
   };
   std::set<NodeId> seen;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sched/closeness.h"
+#include "sched/place/closeness.h"
 
 namespace gw::sched {
 
@@ -27,9 +27,10 @@ void Session::block(const Served& served) {
   for (const std::string& name : served.job.partitions) first_blocked.try_emplace({served.leaf, name}, served.job.id);
 }
 
-Placement Session::place(const PartitionFacts& partition, const model::Request& request, const Look& look) {
+Placement Session::place(const PartitionFacts& partition, const model::Request& request,
+                         const PlacementOptions& options) {
   ++plan.placements;
-  return sched::place(capacity(), partition, request, look);
+  return sched::place(capacity(), partition, request, options);
 }
 
 bool allows_time(const Capacity& capacity, const PendingJob& job, const PartitionFacts& partition) {
@@ -38,13 +39,6 @@ bool allows_time(const Capacity& capacity, const PendingJob& job, const Partitio
     const PartitionFacts* p = capacity.partition(name);
     return p != nullptr && job.time_limit <= p->max_time;
   });
-}
-
-int32_t best_tier(const Capacity& capacity, const PendingJob& job) {
-  int32_t best = INT32_MIN;
-  for (const std::string& name : job.partitions)
-    if (const PartitionFacts* p = capacity.partition(name)) best = std::max(best, p->tier);
-  return best;
 }
 
 bool is_open(const Session& session, const Served& served, const std::string& partition) {
@@ -64,24 +58,24 @@ Closeness wanted_closeness(Session& session, const PendingJob& job) {
 
 }  // namespace
 
-std::optional<Look> look_for(Session& session, const Served& served, const PendingJob& job,
-                             const PartitionFacts& partition, Duration length) {
-  Look look;
-  look.timeline = &session.backfill.seen_by(served.is_guaranteed);
-  look.span = {session.now, session.now + length};
+std::optional<PlacementOptions> options_for(Session& session, const Served& served, const PendingJob& job,
+                                            const PartitionFacts& partition, Duration length) {
+  PlacementOptions options;
+  options.timeline = &session.backfill.seen_by(served.is_guaranteed);
+  options.span = {session.now, session.now + length};
   const Closeness close = wanted_closeness(session, job);
-  look.level = close.level;
-  look.switches = close.switches;
+  options.level = close.level;
+  options.switches = close.switches;
   const Policy& policy = session.view.policy();
-  look.fit = partition.fit == model::Fit::kDefault ? policy.fit : partition.fit;
-  look.candidates = policy.candidates;
-  look.workload = &session.view.workload();
-  if (job.reservation.empty()) return look;
+  options.fit = partition.fit == model::Fit::kDefault ? policy.fit : partition.fit;
+  options.candidates = policy.candidates;
+  options.workload = &session.view.workload();
+  if (job.reservation.empty()) return options;
   const auto r = session.view.reservations().find(job.reservation);
   if (why_closed(session.view.reservations(), job, session.now, length)) return std::nullopt;
-  look.reservation = job.reservation;
-  look.inside = &r->second.nodes;
-  return look;
+  options.reservation = job.reservation;
+  options.inside = &r->second.nodes;
+  return options;
 }
 
 Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length) {
@@ -97,9 +91,9 @@ std::optional<Binding> binding_of(const Session& session, const Served& served, 
 }
 
 std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition) {
-  const auto look = look_for(session, served, served.job, partition, served.job.time_limit);
-  if (!look) return std::nullopt;
-  const Placement placement = session.place(partition, served.job.request, *look);
+  const auto options = options_for(session, served, served.job, partition, served.job.time_limit);
+  if (!options) return std::nullopt;
+  const Placement placement = session.place(partition, served.job.request, *options);
   if (!placement.allocation) return std::nullopt;
   return session.quotas().tree().count(*placement.allocation, session.capacity());
 }

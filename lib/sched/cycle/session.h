@@ -14,19 +14,19 @@
 #include "sched/cycle/plan.h"
 #include "sched/cycle/trial.h"
 #include "sched/cycle/victim_pool.h"
-#include "sched/order_facts.h"
-#include "sched/place.h"
+#include "sched/place/place.h"
+#include "sched/queue/order_facts.h"
 
 namespace gw::sched {
 
 /// The job that is looked at, as the quotas see it, and what was found out about it so far.
 struct Served {
   const PendingJob& job;
-  uint32_t leaf = 0;                          ///< Of the tree of quotas.
-  const Quantities* amounts = nullptr;        ///< That it counts at the least; null: a piece of an elastic gang.
-  bool is_guaranteed = true;                  ///< With it every QOS above it stays within its guarantee.
-  std::optional<Binding> refused = {};        ///< What of the quotas the last placement would have exceeded.
-  std::map<std::string, Census> failed = {};  ///< Partitions that have no place for it now.
+  uint32_t leaf = 0;                             ///< Of the tree of quotas.
+  const Quantities* amounts = nullptr;           ///< That it counts at the least; null: a piece of an elastic gang.
+  bool is_guaranteed = true;                     ///< With it every QOS above it stays within its guarantee.
+  std::optional<Binding> refused = {};           ///< What of the quotas the last placement would have exceeded.
+  std::map<std::string, Diagnosis> failed = {};  ///< Partitions that have no place for it now.
 };
 
 struct Session {
@@ -58,7 +58,7 @@ struct Session {
   /// The job waits: those behind it in a strict order wait as well.
   void block(const Served& served);
   /// Holds a request against the nodes of a partition: a step of the budget.
-  Placement place(const PartitionFacts& partition, const model::Request& request, const Look& look);
+  Placement place(const PartitionFacts& partition, const model::Request& request, const PlacementOptions& options);
 };
 
 /// A limit longer than the partition's keeps a job out of it, unless no partition that it names is long enough: then an
@@ -70,8 +70,8 @@ bool is_open(const Session& session, const Served& served, const std::string& pa
 
 /// The circumstances under which a job is placed now for so long. nullopt: not now, whatever is free: it is outside its
 /// reservation's time.
-std::optional<Look> look_for(Session& session, const Served& served, const PendingJob& job,
-                             const PartitionFacts& partition, Duration length);
+std::optional<PlacementOptions> options_for(Session& session, const Served& served, const PendingJob& job,
+                                            const PartitionFacts& partition, Duration length);
 
 /// Of the length what the job's reservation leaves of it.
 Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length);

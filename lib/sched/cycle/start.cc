@@ -24,14 +24,14 @@ std::optional<std::string> missed_deadline(Session& session, const PendingJob& j
 bool place_part(Session& session, Served& served, const Component& part, const std::string& partition, Duration length,
                 Group& group) {
   const PartitionFacts& facts = *session.capacity().partition(partition);
-  auto look = look_for(session, served, served.job, facts, length);
-  if (!look) return false;
+  auto options = options_for(session, served, served.job, facts, length);
+  if (!options) return false;
   length = cut_to_reservation(session, served.job, length);
-  look->span.to = session.now + length;
-  if (part.request.fit != model::Fit::kDefault) look->fit = part.request.fit;
-  Placement placement = session.place(facts, part.request, *look);
+  options->span.to = session.now + length;
+  if (part.request.fit != model::Fit::kDefault) options->fit = part.request.fit;
+  Placement placement = session.place(facts, part.request, *options);
   if (!placement.allocation) {
-    if (part.id == served.job.id) served.failed[partition] = std::move(placement.census);
+    if (part.id == served.job.id) served.failed[partition] = std::move(placement.diagnosis);
     return false;
   }
   if (!session.trial.place(part.id, partition, *placement.allocation, session.now, session.now + length)) return false;

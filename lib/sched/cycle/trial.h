@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "sched/quota.h"
-#include "sched/view.h"
+#include "sched/quota/quota.h"
+#include "sched/view/view.h"
 
 namespace gw::sched {
 

@@ -32,7 +32,7 @@ bool is_preemptible(const Session& session, JobId id, const PendingJob& running)
 
 const Candidates& VictimPool::candidates(const Session& session) {
   if (candidates_) return *candidates_;
-  candidates_.emplace(session.quotas().tree().sides().size());
+  candidates_.emplace(session.quotas().tree().nodes().size());
   for (const auto& [id, running] : session.view.running()) {
     if (!is_preemptible(session, id, *running)) continue;
     const QuotaLedger::Holder& holder = *session.view.quota().holder(id);

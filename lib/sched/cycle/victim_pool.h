@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "sched/victims.h"
+#include "sched/quota/victims.h"
 
 namespace gw::sched {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sched/need.h"
-#include "sched/node_index.h"
+#include "sched/ledger/node_index.h"
+#include "sched/place/node_filter.h"
 
 namespace gw::sched {
 namespace {
@@ -16,7 +16,7 @@ const QuotaLedger::Holder& holder_of(const VictimSearch& search, JobId id) {
 
 /// Would the victim go by rule 7?
 bool is_rival(const VictimSearch& search, JobId victim) {
-  return search.lines && holder_of(search, victim).leaf == search.taker->leaf;
+  return search.lines && holder_of(search, victim).leaf == search.preemptor->leaf;
 }
 
 bool has_rival(const VictimSearch& search, const std::vector<JobId>& victims) {
@@ -30,13 +30,13 @@ bool is_enough(const VictimSearch& search, bool has_rivals) {
 
 /// Would `kept` be allowed, one after the other, if `spared` stayed?
 bool are_still_allowed(const VictimSearch& search, const std::vector<JobId>& kept, const std::vector<JobId>& spared) {
-  const Taker& taker = *search.taker;
+  const Preemptor& preemptor = *search.preemptor;
   const QuotaTree& tree = search.session.quotas().tree();
-  const auto level = [&](JobId id) { return tree.common(holder_of(search, id).leaf, taker.leaf); };
-  // Who is beside the taker at one level loses nothing by what others at that level, or above it, keep.
+  const auto level = [&](JobId id) { return tree.common(holder_of(search, id).leaf, preemptor.leaf); };
+  // Who is beside the preemptor at one level loses nothing by what others at that level, or above it, keep.
   const auto matters = [&](JobId id) {
     return std::any_of(kept.begin(), kept.end(),
-                       [&](JobId other) { return tree.side(level(other)).depth < tree.side(level(id)).depth; });
+                       [&](JobId other) { return tree.qos(level(other)).depth < tree.qos(level(id)).depth; });
   };
   if (std::none_of(spared.begin(), spared.end(), matters)) return true;
   std::vector<Taken> victims;
@@ -49,7 +49,7 @@ bool are_still_allowed(const VictimSearch& search, const std::vector<JobId>& kep
       all_run.start(holder.leaf, holder.amounts, holder.preemptible);
     }
   }
-  return are_allowed(std::move(all_run), taker, victims);
+  return are_allowed(std::move(all_run), preemptor, victims);
 }
 
 /// From the last on each is spared if the job still fits without it. Where a whole stride can be spared, so can each of
@@ -68,7 +68,7 @@ void spare_the_unneeded(const VictimSearch& search, std::vector<JobId>& victims)
     const bool may_stay = std::all_of(tried.begin(), tried.end(), [&trial](JobId id) { return trial.may_stay(id); });
     const bool has_rivals = has_rival(search, kept) || (stride > 1 && has_rival(search, tried));
     if (may_stay && is_enough(search, has_rivals) &&
-        (search.taker == nullptr || are_still_allowed(search, kept, tried))) {
+        (search.preemptor == nullptr || are_still_allowed(search, kept, tried))) {
       victims.resize(victims.size() - stride);
       stride *= 2;
       continue;
@@ -129,14 +129,14 @@ bool is_of_use(Session& session, const Served& served, const Candidate& candidat
   const QuotaTree& tree = session.quotas().tree();
   const uint32_t leaf = tree.leaf_of(running.qos);
   const Time started = candidate.gang ? capacity.holdings().at(candidate.gang).started : candidate.started;
-  if (const Time free_from = started + tree.side(leaf).min_runtime; session.now < free_from) {
+  if (const Time free_from = started + tree.qos(leaf).min_runtime; session.now < free_from) {
     session.change_at(free_from);
     return false;
   }
   const bool is_limited = limited && (!limited->is_of_user || running.uid == served.job.uid);
   if (is_limited && tree.common(leaf, limited->side) == limited->side) return true;
   const NodeIndex& index = *capacity.index(partition.name);
-  const Need need(served.job.request, partition);
+  const NodeFilter filter(served.job.request, partition);
   const auto& exactly = served.job.request.exactly;
   const auto is_elsewhere = [&](NodeId id) {
     return std::none_of(exactly.begin(), exactly.end(), [&](const auto& share) { return share.node == id; });
@@ -145,7 +145,8 @@ bool is_of_use(Session& session, const Served& served, const Candidate& candidat
     for (NodeId id : capacity.holdings().at(part).nodes) {
       const NodeAccount* node = capacity.node(id);
       if (!exactly.empty() && is_elsewhere(id)) continue;
-      if (node != nullptr && index.position(id) != UINT32_MAX && !need.ask_static(node->facts, *node->make))
+      if (node != nullptr && index.position(id) != UINT32_MAX &&
+          !filter.failed_static_filter(node->facts, *node->node_class))
         return true;
     }
   }
@@ -164,7 +165,7 @@ bool fits_soon(Session& session, const Served& served, const PartitionFacts& par
 
 Duration grace_of(const Session& session, JobId victim) {
   const QuotaTree& tree = session.quotas().tree();
-  if (const auto& grace = tree.side(tree.leaf_of(session.view.running().at(victim)->qos)).grace) return *grace;
+  if (const auto& grace = tree.qos(tree.leaf_of(session.view.running().at(victim)->qos)).grace) return *grace;
   const PartitionFacts* partition = session.capacity().partition(session.trial.holding_of(victim).partition);
   return partition != nullptr && partition->grace ? *partition->grace : session.view.policy().grace;
 }

@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "sched/cycle/session.h"
-#include "sched/victims.h"
+#include "sched/quota/victims.h"
 
 namespace gw::sched {
 
 /// The next job to evict, or nobody.
 using NextVictim = std::function<std::optional<JobId>()>;
 
-/// For whom a place is sought. By the rules of the quotas if there is a taker.
+/// For whom a place is sought. By the rules of the quotas if there is a preemptor.
 struct VictimSearch {
   Session& session;
   const Served& served;
   const PartitionFacts& partition;
-  const Taker* taker = nullptr;
+  const Preemptor* preemptor = nullptr;
   std::optional<Lines> lines = std::nullopt;  ///< To be kept if anybody goes by rule 7.
   bool is_beyond = false;                     ///< There was a place, but the lines were not kept.
 };

@@ -76,7 +76,7 @@ void add_view(const sched::ClusterView& view, Promises& out) {
   for (const model::Qos& qos : view.quota().tree().list())
     out["qos " + qos.name] = wire::to_wire(qos).SerializeAsString();
   const sched::QuotaTree& tree = view.quota().tree();
-  for (uint32_t side = 0; side < tree.sides().size(); ++side) {
+  for (uint32_t side = 0; side < tree.nodes().size(); ++side) {
     std::string& text = out["demand of " + tree.words(side)];
     for (const uint64_t amount : view.quota().waiting()[side]) text += std::to_string(amount) + " ";
   }

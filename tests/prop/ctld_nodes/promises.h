@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ctld/core/controller.h"
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::ctld::testing {
 

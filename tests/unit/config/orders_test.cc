@@ -10,7 +10,7 @@
 #include <set>
 
 #include "config/config.h"
-#include "sched/order.h"
+#include "sched/queue/order.h"
 
 namespace gw::config {
 namespace {

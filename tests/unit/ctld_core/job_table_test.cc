@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sched/queue.h"
+#include "sched/queue/queue.h"
 
 namespace gw::ctld {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "sched/order_facts.h"
+#include "sched/queue/order_facts.h"
 #include "world.h"
 
 namespace gw::ctld {

@@ -4,7 +4,7 @@
 
 #include "cluster_builder.h"
 #include "sched/cycle/plan.h"
-#include "sched/place.h"
+#include "sched/place/place.h"
 
 namespace gw::sched {
 namespace {

@@ -33,9 +33,9 @@ struct Lent : Cluster {
     tree[1].guaranteed["gpu"] = 16'000;
     apply(QosSet{tree});
     for (const uint32_t id : {1U, 2U, 3U}) start_on(id, id, id != 1);
-    PendingJob taker = pending(kTaker, gang(2, 8));
-    taker.qos = "owner";
-    apply(JobQueued{taker});
+    PendingJob preemptor = pending(kTaker, gang(2, 8));
+    preemptor.qos = "owner";
+    apply(JobQueued{preemptor});
     decide();
   }
   static PendingJob lent(uint32_t id, bool preemptible = true) {
@@ -135,7 +135,7 @@ TEST(Claims, ExpireWhereTheOthersDoNotLeaveInTime) {
   const auto waits_for_claim = [&c] {
     const Plan p = c.decide();
     return std::any_of(p.reservations.begin(), p.reservations.end(),
-                       [&](const Reserve& r) { return r.job == JobId(kTaker) && r.start == c.claim.when; });
+                       [&](const PlannedStart& r) { return r.job == JobId(kTaker) && r.start == c.claim.when; });
   };
   c.now = c.claim.when + kClaimPatience;
   EXPECT_TRUE(waits_for_claim());

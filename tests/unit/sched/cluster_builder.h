@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "sched/view.h"
+#include "sched/view/view.h"
 
 namespace gw::sched::testing {
 

@@ -1,11 +1,11 @@
 // Passes that cannot look at everybody: nobody's classes keep another's from being looked at, and the next pass goes on
 // where the last one stopped. And what makes a class.
-#include "sched/cursor.h"
+#include "sched/view/cursor.h"
 
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 
 namespace gw::sched {
 namespace {

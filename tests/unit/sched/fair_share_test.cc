@@ -1,6 +1,6 @@
 // Rule 2 over time: past use in the division of a surplus, worked out by hand. Without past use the shares are those of
 // the brute-force oracle (tests/prop/quota_prop.cc).
-#include "sched/fair_share.h"
+#include "sched/quota/fair_share.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ struct Siblings {
     ledger.set_tree(QuotaTree(list));
     ledger.set_past(strength, use);
     const QuotaTree& tree = ledger.tree();
-    std::vector<Quantities> demand(tree.sides().size(), tree.none());
+    std::vector<Quantities> demand(tree.nodes().size(), tree.none());
     for (const model::Qos& q : list)
       demand[tree.leaf_of(q.name)][0] = (wants.contains(q.name) ? wants.at(q.name) : 80) * model::kWholeGpu;
     const Shares shares = divide(tree, Quantities{80 * model::kWholeGpu}, demand, ledger.past());

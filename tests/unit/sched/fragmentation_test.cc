@@ -1,5 +1,5 @@
 // The measure of fragmentation by partition and type of GPU, for ginfo and monitoring.
-#include "sched/fragmentation.h"
+#include "sched/place/fragmentation.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ TaskShape task(uint32_t gpus, uint32_t cpus = 0) {
 
 /// Takes the first free GPUs and cores of a node.
 void take(Cluster& c, uint32_t job, uint32_t node, uint32_t gpus, uint32_t cores) {
-  const Room& free = c.view.capacity().node(NodeId(node))->free;
+  const FreeResources& free = c.view.capacity().node(NodeId(node))->free;
   model::NodeShare share;
   share.node = NodeId(node);
   share.name = "n" + std::to_string(node);

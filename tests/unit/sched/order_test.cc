@@ -1,5 +1,5 @@
 // The orders: who is served next, and what multifactor's parts add up to.
-#include "sched/order.h"
+#include "sched/queue/order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Placement of one gang: what fits, how it is dealt out, which indices, and why not.
-#include "sched/place.h"
+#include "sched/place/place.h"
 
 #include <gtest/gtest.h>
 
@@ -223,7 +223,7 @@ TEST(CouldEverRun, BusyAndDrainedNodesCount) {
   EXPECT_TRUE(could_ever_run(c.view.capacity(), c.partition(), gang(1, 8)));
   const Placement now = place(c.view.capacity(), c.partition(), gang(1, 8));
   EXPECT_FALSE(now.allocation);
-  EXPECT_NE(explain(now.census, "main").find("1 is drained: disk"), std::string::npos);
+  EXPECT_NE(explain(now.diagnosis, "main").find("1 is drained: disk"), std::string::npos);
 }
 
 TEST(Capacity, GivesNothingTwiceAndTakesEachShareBackOnce) {

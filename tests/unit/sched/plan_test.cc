@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
-#include "sched/snapshot.h"
+#include "sched/cycle/snapshot.h"
 
 namespace gw::sched {
 namespace {

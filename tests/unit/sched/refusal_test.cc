@@ -1,7 +1,7 @@
 // Hints of refusals: what may be meant, or what there is.
 #include <gtest/gtest.h>
 
-#include "sched/place.h"
+#include "sched/place/place.h"
 #include "tests/unit/sched/cluster_builder.h"
 
 namespace gw::sched {

@@ -4,7 +4,7 @@
 #include "cluster_builder.h"
 #include "model/suspension.h"
 #include "sched/cycle/plan.h"
-#include "sched/resume.h"
+#include "sched/place/resume.h"
 
 namespace gw::sched {
 namespace {
@@ -145,8 +145,8 @@ TEST(Suspend, ItNeedsItsPlaceForAllOfItsRest) {
   s.apply(JobQueued{rest});
   const model::Request& request = rest.request;
   Timeline timeline;
-  Look look;
-  look.timeline = &timeline;
+  PlacementOptions options;
+  options.timeline = &timeline;
   timeline.add(NodeId(1), Booking{{base::Time{base::minutes(5).us}, base::Time{base::minutes(8).us}},
                                   JobId(7),
                                   {},
@@ -155,9 +155,9 @@ TEST(Suspend, ItNeedsItsPlaceForAllOfItsRest) {
                                   model::kWholeGpu,
                                   0,
                                   false});
-  look.span = {base::Time{1}, base::Time{1} + rest.time_limit};
-  EXPECT_FALSE(place(s.view.capacity(), s.partition(), request, look).allocation);
-  const auto start = earliest(s.view.capacity(), s.partition(), request, look, base::Time{1}, rest.time_limit);
+  options.span = {base::Time{1}, base::Time{1} + rest.time_limit};
+  EXPECT_FALSE(place(s.view.capacity(), s.partition(), request, options).allocation);
+  const auto start = earliest(s.view.capacity(), s.partition(), request, options, base::Time{1}, rest.time_limit);
   ASSERT_TRUE(start);
   EXPECT_EQ(start->when, base::Time{base::minutes(8).us}) << "when what is promised there is over";
 }

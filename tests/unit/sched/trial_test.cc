@@ -84,7 +84,7 @@ std::string state_of(const Trial& trial) {
   }
   for (const auto& [id, text] : held) out << id << '=' << text << '\n';
   for (NodeId id : capacity.partition_nodes("main")) {
-    const Room& free = capacity.node(id)->free;
+    const FreeResources& free = capacity.node(id)->free;
     out << id.value << ": " << free.cores.text() << ' ' << free.gpus.text() << ' ' << free.mem_mb << '\n';
   }
   const Tally& tally = trial.quotas().tally();

@@ -1,5 +1,5 @@
 // Choices inside a node, by examples. The property tests search for better ones.
-#include "sched/unit_table.h"
+#include "sched/units/unit_table.h"
 
 #include <gtest/gtest.h>
 

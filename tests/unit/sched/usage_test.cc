@@ -1,5 +1,5 @@
 // Use that fades: against the closed form, and however it is cut.
-#include "sched/usage.h"
+#include "sched/quota/usage.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "cmds/batch_options.h"
 #include "cmds/run_options.h"
 #include "ctld/core/steps/shares.h"
-#include "sched/place.h"
+#include "sched/place/place.h"
 #include "tests/unit/sched/cluster_builder.h"
 #include "topo/load.h"
 #include "wire/convert.h"
@@ -132,7 +132,7 @@ class Life {
 
   base::Status give() {
     const auto placed = sched::place(cluster_.view.capacity(), cluster_.partition(), spec_.request);
-    if (!placed.allocation) return base::invalid("it does not fit: " + sched::explain(placed.census, "main"));
+    if (!placed.allocation) return base::invalid("it does not fit: " + sched::explain(placed.diagnosis, "main"));
     job_ = *placed.allocation;
     return {};
   }

@@ -1,5 +1,5 @@
 // A plug-in with one fault, which the build chooses.
-#include "sched/order.h"
+#include "sched/queue/order.h"
 
 namespace {
 

@@ -1,0 +1,287 @@
+// Explanations: the diagnosis of a failed placement as blockers, and why a request can never run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "sched/place/place.h"
+
+namespace gw::sched {
+namespace {
+
+using model::GpuCounting;
+using model::Request;
+
+/// The clauses of a request that look at one node, from the one that users mean first to the finest.
+struct NodeClause {
+  BlockerKind clause;
+  std::string asked;
+};
+
+uint32_t gpus_on_one_node(const Request& r) {
+  const uint32_t least_tasks = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
+  switch (r.gpu_counting) {
+    case GpuCounting::kPerNode:
+      return r.gpus;
+    case GpuCounting::kPerTask:
+      return r.gpus * least_tasks;
+    case GpuCounting::kPerJob:
+      return r.nodes_given && r.max_nodes == 1 ? r.gpus : 1;
+    case GpuCounting::kNone:
+      return 0;
+  }
+  return 0;
+}
+
+std::string gpu_words(const Request& r, uint32_t n) {
+  return fmt::format("{} {}GPU{}", n, r.gpu_type.empty() ? "" : r.gpu_type + " ", n == 1 ? "" : "s");
+}
+
+struct Largest {
+  uint32_t gpus = 0, cores = 0, cpus = 0;
+  uint64_t mem_mb = 0;
+};
+
+/// GPUs of a node that are of the type asked for.
+uint32_t matching_gpus(const NodeAccount& a, const Request& r) {
+  const auto& gpus = a.facts.topology->gpus;  // those offline too: they may come back
+  return static_cast<uint32_t>(std::count_if(
+      gpus.begin(), gpus.end(), [&](const model::Gpu& g) { return r.gpu_type.empty() || g.type == r.gpu_type; }));
+}
+
+/// The most GPUs of the type asked for that `nodes` nodes of the partition have together.
+uint64_t most_gpus(const Capacity& capacity, const PartitionFacts& partition, const Request& r, size_t nodes) {
+  std::vector<uint32_t> counts;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (a.facts.topology) counts.push_back(matching_gpus(a, r));
+  }
+  std::sort(counts.begin(), counts.end(), std::greater<>());
+  counts.resize(std::min(nodes, counts.size()));
+  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
+
+Largest largest(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  Largest out;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (!a.facts.topology) continue;
+    out.gpus = std::max(out.gpus, matching_gpus(a, r));
+    out.cpus = std::max(out.cpus, a.facts.cores.size() * a.threads());
+    out.mem_mb = std::max(out.mem_mb, a.facts.mem_mb);
+  }
+  return out;
+}
+
+std::string counted(uint64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
+std::vector<std::string> known_types(const Capacity& capacity, const PartitionFacts& partition) {
+  std::vector<std::string> types;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (!a.facts.topology) continue;
+    for (const model::Gpu& g : a.facts.topology->gpus)
+      if (std::find(types.begin(), types.end(), g.type) == types.end()) types.push_back(g.type);
+  }
+  std::sort(types.begin(), types.end());
+  return types;
+}
+
+base::Status unknown_type(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  const std::vector<std::string> types = known_types(capacity, partition);
+  return base::invalid(fmt::format("GPU type {} asked; partition {} has {}", r.gpu_type, partition.name,
+                                   types.empty() ? "no GPUs" : base::join(types, ", ")),
+                       base::did_you_mean(base::to_lower(r.gpu_type), types));
+}
+
+/// A number out of range is near to many names: the list of those that there are says more than one of them.
+base::Status unknown_node(const PartitionFacts& partition, std::string_view option, const std::string& name) {
+  const std::string meant = base::did_you_mean(name, partition.nodes);
+  const std::string has = fmt::format("partition {} has {}", partition.name, base::compress_hostlist(partition.nodes));
+  return base::invalid(fmt::format("{} names the unknown node {}", option, base::printable(name)),
+                       meant.empty() ? has : meant + " " + has);
+}
+
+/// What may be meant by features that no node has, else the features that there are.
+std::string feature_hint(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  std::set<std::string> there;
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const std::vector<std::string>& features = capacity.node(id)->facts.features;
+    there.insert(features.begin(), features.end());
+  }
+  const std::vector<std::string> known(there.begin(), there.end());
+  int looked_at = 0;
+  constexpr int kMost = 20;
+  for (const model::FeatureSet& set : r.features)
+    for (const std::string& asked : set) {
+      if (there.contains(asked)) continue;
+      if (++looked_at > kMost) break;
+      if (std::string hint = base::did_you_mean(asked, known); !hint.empty()) return hint;
+    }
+  return known.empty() ? "its nodes have none" : "its nodes have " + base::join(known, ", ");
+}
+
+/// The refusal for the clause that ruled out the most nodes.
+base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r, BlockerKind clause) {
+  const Largest most = largest(capacity, partition, r);
+  const std::string& p = partition.name;
+  const uint32_t least_tasks = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
+  switch (clause) {
+    case BlockerKind::kGpus:
+      return base::invalid(fmt::format("{} on one node asked; the largest node in partition {} has {}",
+                                       gpu_words(r, gpus_on_one_node(r)), p, most.gpus),
+                           "ask for fewer GPUs per node and more nodes");
+    case BlockerKind::kCores:
+      return base::invalid(fmt::format("{} CPUs on one node asked; the largest node in partition {} offers {}",
+                                       uint64_t{least_tasks} * r.cpus_per_task, p, most.cpus),
+                           "lower --cpus-per-task or --ntasks-per-node");
+    case BlockerKind::kMemory:
+      return base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
+                                       r.mem_per_node_mb > 0 ? base::format_memory_mb(r.mem_per_node_mb)
+                                                             : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
+                                       p, base::format_memory_mb(most.mem_mb)),
+                           "lower --mem or --mem-per-cpu");
+    case BlockerKind::kGpuSharing:
+      return base::invalid(fmt::format("part of a GPU asked; partition {} does not share GPUs", p),
+                           "ask for whole GPUs, or an administrator may set allow_shared_gpus");
+    case BlockerKind::kLocality:
+      return base::invalid(fmt::format("--locality={} asked; no node of partition {} has {} so close together",
+                                       model::format_locality(r.locality), p, gpu_words(r, gpus_on_one_node(r))),
+                           "ask for a wider locality or fewer GPUs");
+    case BlockerKind::kGpuType:
+      return unknown_type(capacity, partition, r);
+    case BlockerKind::kFeatures:
+      return base::invalid(fmt::format("no node of partition {} has the features {}", p,
+                                       base::printable(model::format_features(r.features))),
+                           feature_hint(capacity, partition, r));
+    case BlockerKind::kExcludedNode:
+      return base::invalid(fmt::format("--exclude leaves no node of partition {}", p));
+    case BlockerKind::kNodeList:
+      return base::invalid(fmt::format("a node of --nodelist is not in partition {}", p));
+    default:
+      return base::invalid(fmt::format("partition {} cannot hold this job", p));
+  }
+}
+
+bool has_links(const NodeAccount& a) {
+  const auto& links = a.facts.topology->gpu_links;
+  return std::any_of(links.begin(), links.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](uint64_t mbps) { return mbps > 0; });
+  });
+}
+
+/// --locality=nvlink to the end, where nothing is linked: that and nothing else is in the way.
+base::Status check_links(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  if (r.locality.empty() || r.locality.back().wait != base::kUnlimited ||
+      r.locality.back().level != model::Locality::kNvlink)
+    return {};
+  for (NodeId id : capacity.partition_nodes(partition.name)) {
+    const NodeAccount& a = *capacity.node(id);
+    if (!a.facts.topology || has_links(a)) return {};
+  }
+  return base::invalid(fmt::format("--locality={} asked; no node of partition {} has links between its GPUs",
+                                   model::format_locality(r.locality), partition.name),
+                       "pcie, numa and node ask for GPUs close together without NVLink or xGMI");
+}
+
+base::Status check_names(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  if (r.nodelist.empty() && r.exclude.empty()) return {};
+  const std::unordered_set<std::string_view> there(partition.nodes.begin(), partition.nodes.end());
+  const std::unordered_set<std::string_view> excluded(r.exclude.begin(), r.exclude.end());
+  for (const std::string& name : r.nodelist) {
+    if (!capacity.id_of(name)) return unknown_node(partition, "-w/--nodelist", name);
+    if (!there.contains(name))
+      return base::invalid(fmt::format("node {} of --nodelist is not in partition {}", name, partition.name));
+    if (excluded.contains(name)) return base::invalid("node " + name + " stands in --nodelist and in --exclude");
+  }
+  for (const std::string& name : r.exclude)
+    if (!capacity.id_of(name)) return unknown_node(partition, "-x/--exclude", name);
+  if (r.nodes_given && r.nodelist.size() > r.max_nodes)
+    return base::invalid(fmt::format("--nodelist names {} nodes, --nodes allows {}", r.nodelist.size(), r.max_nodes));
+  return {};
+}
+
+}  // namespace
+
+model::Blockers blockers_of(const Diagnosis& diagnosis, const std::string& partition) {
+  using model::Blocker, model::BlockerScope;
+  model::Blockers out;
+  out.push_back(Blocker{.kind = BlockerKind::kNodes,
+                        .scope = BlockerScope::kPartition,
+                        .where = partition,
+                        .resource = "node",
+                        .asked = diagnosis.needed_nodes,
+                        .bound = diagnosis.nodes,
+                        .held = diagnosis.nodes - std::min(diagnosis.fitting, diagnosis.nodes)});
+  const auto add = [&](BlockerKind kind, uint32_t nodes, const std::string& held_by) {
+    out.push_back(Blocker{
+        .kind = kind, .scope = BlockerScope::kPartition, .where = partition, .nodes = nodes, .held_by = held_by});
+  };
+  for (const auto& [kind, n] : diagnosis.ruled_out)
+    if (kind != BlockerKind::kUnavailableNode) add(kind, n, {});
+  for (const auto& [why, n] : diagnosis.unusable_why) add(BlockerKind::kUnavailableNode, n, why);
+  return out;
+}
+
+std::string explain(const Diagnosis& diagnosis, const std::string& partition) {
+  return model::words(blockers_of(diagnosis, partition));
+}
+
+namespace {
+
+Placement ever(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
+  PlacementOptions options;
+  options.against = Against::kEmpty;
+  // What the last step of --locality leaves open is all that must ever be met.
+  if (!request.locality.empty() && request.locality.back().wait == base::kUnlimited)
+    options.level = request.locality.back().level;
+  if (request.switches_wait == base::kUnlimited) options.switches = request.max_switches;
+  return place(capacity, partition, request, options);
+}
+
+}  // namespace
+
+base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
+  GW_TRY_STATUS(check_names(capacity, partition, request));
+  if (partition.max_nodes > 0 && request.min_nodes > partition.max_nodes)
+    return base::invalid(fmt::format("{} nodes asked; partition {} allows {} a job", request.min_nodes, partition.name,
+                                     partition.max_nodes));
+  const Placement placement = ever(capacity, partition, request);
+  if (placement.allocation) return {};
+  const Diagnosis& diagnosis = placement.diagnosis;
+  const auto it = diagnosis.ruled_out.find(BlockerKind::kUnregisteredNode);
+  if (it != diagnosis.ruled_out.end()) return {};  // a node that was never seen may turn out to hold it
+  if (diagnosis.nodes == 0) return base::invalid(fmt::format("partition {} has no nodes", partition.name));
+  GW_TRY_STATUS(check_links(capacity, partition, request));
+  if (diagnosis.fitting == 0) {
+    const auto worst = std::max_element(diagnosis.ruled_out.begin(), diagnosis.ruled_out.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+    return refuse(capacity, partition, request, worst->first);
+  }
+  if (request.min_nodes > diagnosis.fitting)
+    return base::invalid(fmt::format("{} nodes asked; partition {} has {} that can hold a part of this job",
+                                     request.min_nodes, partition.name, diagnosis.fitting),
+                         "ask for fewer nodes");
+  if (request.gpu_counting == GpuCounting::kPerJob) {
+    const size_t nodes = request.nodes_given ? request.max_nodes : diagnosis.nodes;
+    return base::invalid(
+        fmt::format(
+            "{} asked on {}; partition {} has {} there at most", gpu_words(request, request.gpus),
+            request.nodes_given ? "at most " + counted(request.max_nodes, "node") : std::string("any number of nodes"),
+            partition.name, most_gpus(capacity, partition, request, nodes)),
+        "ask for fewer GPUs, or for fewer CPUs or less memory with each");
+  }
+  const size_t most_nodes = request.nodes_given ? request.max_nodes : diagnosis.fitting;
+  return base::invalid(
+      fmt::format("{} asked on at most {}; partition {} cannot hold {}", counted(request.tasks, "task"),
+                  counted(most_nodes, "node"), partition.name, request.tasks == 1 ? "it" : "them"),
+      "ask for fewer tasks, or more nodes");
+}
+
+}  // namespace gw::sched

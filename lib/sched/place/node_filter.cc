@@ -1,0 +1,163 @@
+// Arithmetic of one request on one node.
+#include "sched/place/node_filter.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "sched/units/unit_table.h"
+
+namespace gw::sched {
+
+using model::GpuCounting;
+using model::Locality;
+
+uint32_t NodeFilter::least_tasks() const {
+  return request_.tasks_per_node > 0 && !request_.tasks_given ? request_.tasks_per_node : 1;
+}
+
+bool NodeFilter::is_one_node() const {
+  if (request_.nodes_given) return request_.max_nodes == 1;
+  return may_be_one_node() && all_tasks(1) == 1 && request_.gpu_counting != GpuCounting::kPerJob;
+}
+
+bool NodeFilter::may_be_one_node() const {
+  if (request_.nodes_given) return request_.max_nodes == 1;
+  return request_.nodelist.size() <= 1 && request_.min_nodes <= 1 && most_tasks() >= all_tasks(1);
+}
+
+uint32_t NodeFilter::most_tasks() const {
+  const uint32_t cap = request_.tasks_per_node > 0 ? request_.tasks_per_node : request_.tasks;
+  return std::max(cap, least_tasks());
+}
+
+uint32_t NodeFilter::gpus_for(uint32_t tasks, uint32_t there) const {
+  switch (request_.gpu_counting) {
+    case GpuCounting::kNone:
+      return 0;
+    case GpuCounting::kPerNode:
+      return request_.gpus;
+    case GpuCounting::kPerTask:
+      return tasks * request_.gpus;
+    case GpuCounting::kPerJob:
+      return std::min({1U, there, request_.gpus});
+  }
+  return 0;
+}
+
+uint32_t NodeFilter::cpus_for(const NodeClass& node_class, uint32_t tasks, uint32_t gpus) const {
+  const uint64_t per_gpu = request_.cpus_per_gpu > 0 ? request_.cpus_per_gpu : partition_.default_cpus_per_gpu;
+  uint64_t asked = std::max<uint64_t>(uint64_t{tasks} * request_.cpus_per_task, uint64_t{gpus} * per_gpu);
+  const uint64_t threads = node_class.threads;
+  if (request_.cpus_by_gpus && per_gpu == 0)
+    asked = std::max(asked, part_of_gpus(node_class, node_class.cores, gpus) * threads);
+  return static_cast<uint32_t>(std::min<uint64_t>((asked + threads - 1) / threads * threads, UINT32_MAX));
+}
+
+// A tenth stays for jobs without GPUs, so that a node full of GPU jobs does not starve them.
+uint64_t NodeFilter::part_of_gpus(const NodeClass& node_class, uint64_t amount, uint32_t gpus) const {
+  if (node_class.all_gpus == 0) return 0;
+  const uint64_t part = is_shared() ? request_.gpu_milli : model::kWholeGpu;
+  return amount * gpus * part / model::kWholeGpu / node_class.all_gpus * 9 / 10;
+}
+
+uint64_t NodeFilter::mem_for(const NodeFacts& facts, const NodeClass& node_class, uint32_t tasks, uint32_t cpus,
+                             uint32_t gpus) const {
+  if (request_.mem_all) return facts.mem_mb;
+  if (request_.mem_per_node_mb > 0) return request_.mem_per_node_mb;
+  if (request_.mem_per_cpu_mb > 0) return request_.mem_per_cpu_mb * cpus;
+  if (request_.mem_per_gpu_mb > 0) return request_.mem_per_gpu_mb * gpus;
+  if (request_.mem_per_task_mb > 0) return request_.mem_per_task_mb * tasks;
+  if (request_.mem_none) return 0;
+  const uint64_t by_partition =
+      std::max(partition_.default_mem_per_cpu_mb * cpus, partition_.default_mem_per_gpu_mb * gpus);
+  if (by_partition > 0) return by_partition;
+  // Nobody said: the cores' share of the node's memory, with GPUs nine tenths of theirs if that is more, so that no job
+  // can take memory out of proportion unasked.
+  const uint64_t cores = std::max<uint32_t>(node_class.cores, 1);
+  const uint64_t by_cores = facts.mem_mb * (cpus / node_class.threads) / cores;
+  return std::max(by_cores, part_of_gpus(node_class, facts.mem_mb, gpus));
+}
+
+base::IndexSet NodeFilter::usable_gpus(const NodeClass& node_class, const base::IndexSet& free) const {
+  if (request_.gpu_type.empty()) return free;
+  const auto it = node_class.gpus_by_type.find(request_.gpu_type);
+  if (it == node_class.gpus_by_type.end()) return {};
+  base::IndexSet out = free;
+  out &= it->second;
+  return out;
+}
+
+uint32_t NodeFilter::count_gpus(const NodeClass& node_class, const FreeResources& room) const {
+  if (request_.gpus == 0) return 0;
+  uint32_t n = request_.gpu_type.empty() ? room.gpus.size() : usable_gpus(node_class, room.gpus).size();
+  if (!is_shared()) return n;
+  for (const SharedGpu& s : room.shared) n += s.left >= request_.gpu_milli;
+  return n;
+}
+
+/// Most nodes have the features of others: each set of them is held against the request once.
+bool NodeFilter::has_features(const NodeFacts& facts) const {
+  const auto known = features_.find(facts.features);
+  if (known != features_.end()) return known->second;
+  const std::set<std::string_view> there(facts.features.begin(), facts.features.end());
+  const bool has = std::any_of(request_.features.begin(), request_.features.end(), [&](const model::FeatureSet& all) {
+    return std::all_of(all.begin(), all.end(), [&](const std::string& f) { return there.contains(f); });
+  });
+  features_.emplace(facts.features, has);
+  return has;
+}
+
+std::optional<BlockerKind> NodeFilter::failed_static_filter(const NodeFacts& facts, const NodeClass& node_class) const {
+  if (!request_.features.empty() && !has_features(facts)) return BlockerKind::kFeatures;
+  if (!facts.topology) return BlockerKind::kUnregisteredNode;
+  if (request_.gpus > 0 && !request_.gpu_type.empty() && !node_class.gpus_by_type.contains(request_.gpu_type))
+    return BlockerKind::kGpuType;
+  if (is_shared() && !partition_.allow_shared_gpus) return BlockerKind::kGpuSharing;
+  return std::nullopt;
+}
+
+uint32_t NodeFilter::cores_to_give(const NodeClass& node_class, const FreeResources& room, uint32_t gpus) const {
+  const uint32_t free = room.cores.size();
+  if (is_exclusive() || node_class.gpus == 0 || partition_.cores_per_gpu_kept == 0) return free;
+  const uint32_t each = node_class.cores / node_class.gpus;
+  const uint32_t kept = std::min(partition_.cores_per_gpu_kept, each == 0 ? 0 : each - 1);
+  const uint32_t whole = room.gpus.size();
+  const uint32_t stay = is_shared() || whole <= gpus ? 0 : (whole - gpus) * kept;
+  return free > stay ? free - stay : 0;
+}
+
+Locality NodeFilter::level_of(const NodeClass& node_class, const FreeResources& room, uint32_t gpus) const {
+  if (gpus <= 1 || is_shared()) return Locality::kGpu;
+  const auto level = node_class.units->level(usable_gpus(node_class, room.gpus), gpus);
+  return level ? *level : Locality::kNode;
+}
+
+std::optional<BlockerKind> NodeFilter::failed_filter(const NodeAccount& account, const FreeResources& room,
+                                                     uint32_t tasks, uint32_t gpus) const {
+  const NodeClass& node_class = *account.node_class;
+  if (is_exclusive() && !room.idle) return BlockerKind::kNotEmpty;
+  const uint32_t there = count_gpus(node_class, room);
+  if (gpus == UINT32_MAX) gpus = gpus_for(tasks, there);
+  if (request_.gpus > 0 && (there < gpus || there == 0)) return BlockerKind::kGpus;
+  if (level_ < Locality::kNode && gpus > 0 && level_of(node_class, room, gpus) > level_) return BlockerKind::kLocality;
+  const uint32_t cpus = cpus_for(node_class, tasks, gpus);
+  if (cpus / node_class.threads > cores_to_give(node_class, room, gpus)) return BlockerKind::kCores;
+  if (mem_for(account.facts, node_class, tasks, cpus, gpus) > room.mem_mb) return BlockerKind::kMemory;
+  return std::nullopt;
+}
+
+uint32_t NodeFilter::most_tasks_in(const NodeAccount& account, const FreeResources& room) const {
+  uint32_t low = least_tasks(), high = most_tasks();
+  if (failed_filter(account, room, low)) return 0;
+  while (low < high) {  // the largest number of tasks that fits; fitting is monotone
+    const uint32_t middle = low + (high - low + 1) / 2;
+    if (failed_filter(account, room, middle))
+      high = middle - 1;
+    else
+      low = middle;
+  }
+  return low;
+}
+
+}  // namespace gw::sched
