@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "noded/step/step_task.h"
+#include "noded/step/start/step_task.h"
 #include "scene.h"
 
 namespace gw::noded::step {
