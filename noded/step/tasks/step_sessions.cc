@@ -15,12 +15,12 @@ using base::ErrorCode;
 
 /// The session of a client that may control the step: of the one that owns it, or of one that has not said yet what it
 /// wants, or has been refused.
-class StepSessions::Controller : public stream::Handler {
+class StepSessions::ControlSession : public stream::Handler {
  public:
-  Controller(StepSessions& step, stream::Session& session) : step_(step), session_(session) {}
-  ~Controller() override { step_.events_.wake(); }  // the shepherd may wait for it
-  Controller(const Controller&) = delete;
-  Controller& operator=(const Controller&) = delete;
+  ControlSession(StepSessions& step, stream::Session& session) : step_(step), session_(session) {}
+  ~ControlSession() override { step_.events_.wake(); }  // the shepherd may wait for it
+  ControlSession(const ControlSession&) = delete;
+  ControlSession& operator=(const ControlSession&) = delete;
 
   stream::Session& session() { return session_; }
   bool is_owner() const { return step_.parts_.audience.owner() == &session_; }
@@ -83,12 +83,12 @@ class StepSessions::Controller : public stream::Handler {
 };
 
 /// One that may only watch: what it says is not asked for, so that its session ends if it says something.
-class StepSessions::Watcher : public stream::Handler {
+class StepSessions::WatchSession : public stream::Handler {
  public:
-  Watcher(StepSessions& step, stream::Session& session) : step_(step), session_(session) {}
-  ~Watcher() override { step_.events_.wake(); }
-  Watcher(const Watcher&) = delete;
-  Watcher& operator=(const Watcher&) = delete;
+  WatchSession(StepSessions& step, stream::Session& session) : step_(step), session_(session) {}
+  ~WatchSession() override { step_.events_.wake(); }
+  WatchSession(const WatchSession&) = delete;
+  WatchSession& operator=(const WatchSession&) = delete;
 
   size_t on_bytes(stream::ChannelId, std::string_view bytes) override { return bytes.size(); }
   void on_end(stream::ChannelId) override {}
@@ -145,7 +145,7 @@ base::Result<std::shared_ptr<stream::Handler>> StepSessions::welcome(const auth:
   if (ticket.rights != auth::Rights::kFull) return watch(session);
   GW_TRY_STATUS(session.open_receive(wire::kOrderChannel));
   GW_TRY_STATUS(session.open_receive(wire::kInputChannel));
-  return std::shared_ptr<stream::Handler>(std::make_shared<Controller>(*this, session));
+  return std::shared_ptr<stream::Handler>(std::make_shared<ControlSession>(*this, session));
 }
 
 base::Result<std::shared_ptr<stream::Handler>> StepSessions::watch(stream::Session& session) {
@@ -158,7 +158,7 @@ base::Result<std::shared_ptr<stream::Handler>> StepSessions::watch(stream::Sessi
     parts_.audience.remove_watcher(session);
     return tl::unexpected(opened.error());
   }
-  return std::shared_ptr<stream::Handler>(std::make_shared<Watcher>(*this, session));
+  return std::shared_ptr<stream::Handler>(std::make_shared<WatchSession>(*this, session));
 }
 
 base::Status StepSessions::may_join() const {
@@ -169,13 +169,13 @@ base::Status StepSessions::may_join() const {
 }
 
 /// It may be joined here: who means to take a step over knows that of all nodes before he does.
-void StepSessions::look(Controller& client) {
+void StepSessions::look(ControlSession& client) {
   if (const base::Status may = may_join(); !may) return client.refuse(may.error());
   static_cast<void>(client.session().send_control(stream::StepState{stream::StepState::Phase::kStarting, {}}));
 }
 
 /// Who joins has the step from now on: it gets the last of a terminal's output, and what else is printed from now on.
-void StepSessions::join(Controller& client) {
+void StepSessions::join(ControlSession& client) {
   if (client.is_owner()) return;
   if (const base::Status may = may_join(); !may) return client.refuse(may.error());
   // Who comes back for a step that is kept may have left his old terminal where he cannot reach it.
@@ -228,7 +228,7 @@ void StepSessions::on_stranger_gone(const base::Error& reason) {
 
 // --- orders ---
 
-void StepSessions::on_order(Controller& client, const std::string& frame) {
+void StepSessions::on_order(ControlSession& client, const std::string& frame) {
   wire::StepOrder order;
   if (!order.ParseFromString(frame)) return client.break_off({ErrorCode::kProtocol, "an order cannot be read", ""});
   if (order.has_look()) return look(client);

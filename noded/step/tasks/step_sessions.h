@@ -49,8 +49,8 @@ class StepSessions {
   void on_tasks_end() { terminal_size_.stop(); }
 
  private:
-  class Controller;
-  class Watcher;
+  class ControlSession;
+  class WatchSession;
 
   io::Loop& loop_;
   const wire::StepSpec& spec_;
@@ -68,12 +68,12 @@ class StepSessions {
   /// The first client that orders something has the step.
   bool is_free() const { return launch_.is_awaited() && parts_.audience.owner() == nullptr; }
   base::Status may_join() const;
-  void look(Controller& client);
-  void join(Controller& client);
+  void look(ControlSession& client);
+  void join(ControlSession& client);
   void say_joined(stream::Session& session) const;
   void on_owner_gone(const base::Error& reason);
   void on_stranger_gone(const base::Error& reason);
-  void on_order(Controller& client, const std::string& frame);
+  void on_order(ControlSession& client, const std::string& frame);
   void on_control(const stream::Control& control);
 };
 
