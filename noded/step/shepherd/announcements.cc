@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "noded/step/state/protocol.h"
+#include "noded/step/state/step_protocol.h"
 
 namespace gw::noded::step {
 namespace {

@@ -23,8 +23,8 @@
 #include "noded/step/proc/step_clock.h"
 #include "noded/step/proc/tree.h"
 #include "noded/step/shepherd/shepherd.h"
-#include "noded/step/state/protocol.h"
 #include "noded/step/state/step_folder.h"
+#include "noded/step/state/step_protocol.h"
 
 namespace gw::noded::step {
 namespace {
