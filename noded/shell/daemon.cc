@@ -9,10 +9,10 @@
 #include <csignal>
 
 #include "base/check.h"
-#include "noded/step/plugin_loader.h"
-#include "noded/step/shepherd.h"
-#include "noded/step/state_dir.h"
-#include "noded/step/sweep.h"
+#include "noded/step/contain/contain_spec.h"
+#include "noded/step/contain/plugin_loader.h"
+#include "noded/step/contain/sweep.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded {
 

@@ -18,7 +18,7 @@
 #include "noded/shell/state_folder.h"
 #include "noded/shell/users.h"
 #include "noded/shell/worker.h"
-#include "noded/step/lease_timer.h"
+#include "noded/step/proc/lease_timer.h"
 
 namespace gw::noded {
 

@@ -5,9 +5,9 @@
 
 #include "base/bitset.h"
 #include "noded/shell/daemon.h"
-#include "noded/step/plugin_loader.h"
-#include "noded/step/shepherd.h"
-#include "noded/step/usage.h"
+#include "noded/step/contain/contain_spec.h"
+#include "noded/step/contain/plugin_loader.h"
+#include "noded/step/tasks/step_usage.h"
 #include "topo/gpu_sampler.h"
 
 namespace gw::noded {

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "noded/shell/step_name.h"
-#include "noded/step/channel.h"
+#include "noded/step/state/channel.h"
 
 namespace gw::noded {
 

@@ -2,7 +2,7 @@
 // Invariants: see message_stream.h.
 #include "noded/shell/message_stream.h"
 
-#include "noded/step/channel.h"
+#include "noded/step/state/channel.h"
 
 namespace gw::noded {
 

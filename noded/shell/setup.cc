@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "noded/shell/own_address.h"
-#include "noded/step/plugin_loader.h"
+#include "noded/step/contain/plugin_loader.h"
 #include "noded/step/proc/files.h"
 #include "topo/gres.h"
 #include "topo/load.h"

@@ -18,9 +18,9 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "noded/shell/step_name.h"
-#include "noded/step/channel.h"
 #include "noded/step/proc/files.h"
-#include "noded/step/state_dir.h"
+#include "noded/step/state/channel.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded {
 

@@ -1,7 +1,7 @@
 // Kernel files that users put their own words into (a process's name, a mount point), and the events that a task tells
 // its shepherd. The first byte says which.
 #include "noded/step/proc/tree.h"
-#include "noded/step/task.h"
+#include "noded/step/start/task.h"
 #include "plugins/contain/support/group.h"
 #include "plugins/contain/support/mounts.h"
 #include "tests/fuzz/fuzz.h"

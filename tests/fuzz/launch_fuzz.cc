@@ -4,8 +4,8 @@
 
 #include "base/screen_modes.h"
 #include "cmds/run_multi.h"
-#include "noded/step/step_order.h"
-#include "noded/step/task_env.h"
+#include "noded/step/start/task_env.h"
+#include "noded/step/tasks/step_order.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gw::fuzz {

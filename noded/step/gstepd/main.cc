@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <string>
 
-#include "noded/step/launcher.h"
-#include "noded/step/plugin_loader.h"
+#include "noded/step/bcast/receiver.h"
+#include "noded/step/contain/plugin_loader.h"
+#include "noded/step/contain/sweep.h"
 #include "noded/step/proc/files.h"
-#include "noded/step/receiver.h"
-#include "noded/step/sweep.h"
+#include "noded/step/shepherd/step_launcher.h"
 #include "wire/bcast.h"
 
 namespace {

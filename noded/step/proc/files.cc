@@ -7,12 +7,12 @@
 
 #include <cerrno>
 
-#include "noded/step/proc/fd.h"
+#include "noded/step/proc/owned_fd.h"
 
 namespace gw::noded::step::proc {
 
 base::Result<std::string> read_file(const std::string& path, size_t max_bytes) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const OwnedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return base::fail_errno(path, errno);
   std::string text;
   char chunk[4096];
@@ -28,7 +28,7 @@ base::Result<std::string> read_file(const std::string& path, size_t max_bytes) {
 }
 
 base::Status write_control(const std::string& path, std::string_view text) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const OwnedFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd) return base::fail_errno(path, errno);
   if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return base::fail_errno("writing \"" + std::string(text) + "\" to " + path, errno);
@@ -48,7 +48,7 @@ base::Status write_all(int fd, std::string_view bytes, const std::string& contex
 base::Status replace_file(const std::string& dir, const std::string& name, std::string_view bytes, bool sync) {
   const std::string path = dir + "/" + name;
   const std::string temporary = path + ".new";
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const OwnedFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd) return base::fail_errno(temporary, errno);
   GW_TRY_STATUS(write_all(fd.get(), bytes, temporary));
   if (sync && ::fdatasync(fd.get()) != 0) return base::fail_errno("syncing " + temporary, errno);

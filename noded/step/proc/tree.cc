@@ -11,8 +11,8 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "noded/step/proc/fd.h"
 #include "noded/step/proc/files.h"
+#include "noded/step/proc/owned_fd.h"
 
 namespace gw::noded::step::proc {
 namespace {
@@ -35,9 +35,9 @@ std::vector<Process> all_processes() {
   return found;
 }
 
-Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+OwnedFd open_pidfd(pid_t pid) { return OwnedFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
-void send(const Fd& pidfd, pid_t pid, int signo) {
+void send(const OwnedFd& pidfd, pid_t pid, int signo) {
   if (pidfd) {
     ::syscall(SYS_pidfd_send_signal, pidfd.get(), signo, nullptr, 0);
   } else {
@@ -108,7 +108,7 @@ std::vector<Process> descendants(pid_t root, const std::set<pid_t>& except) {
 
 void signal_each(std::span<const Process> processes, int signo) {
   for (const Process& p : processes) {
-    const Fd pidfd = open_pidfd(p.pid);
+    const OwnedFd pidfd = open_pidfd(p.pid);
     const auto now = inspect(p.pid);
     if (now && now->start_ticks == p.start_ticks) send(pidfd, p.pid, signo);
   }

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "noded/step/proc/fd.h"
+#include "noded/step/proc/owned_fd.h"
 
 namespace gw::contain {
 namespace {
@@ -74,7 +74,7 @@ base::Status deny_by_program(int group_fd, std::span<const Device> denied) {
   load.insns = reinterpret_cast<uint64_t>(program.data());
   load.insn_cnt = static_cast<uint32_t>(program.size());
   load.license = reinterpret_cast<uint64_t>(license);
-  const noded::step::proc::Fd loaded(static_cast<int>(bpf(BPF_PROG_LOAD, load)));
+  const noded::step::proc::OwnedFd loaded(static_cast<int>(bpf(BPF_PROG_LOAD, load)));
   if (!loaded) return base::fail_errno("loading the device program", errno);
   bpf_attr attach;
   std::memset(&attach, 0, sizeof attach);

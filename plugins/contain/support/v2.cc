@@ -43,7 +43,7 @@ base::Status need_file(const Group& group, const char* file) {
 }
 
 base::Status probe_devices(const Group& group) {
-  const proc::Fd fd(::open(group.dir().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const proc::OwnedFd fd(::open(group.dir().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return base::fail_errno(group.dir(), errno);
   return deny_by_program(fd.get(), {});
 }

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "noded/step/containment.h"
-#include "noded/step/proc/fd.h"
+#include "noded/step/proc/owned_fd.h"
 #include "plugins/contain/support/group.h"
 #include "plugins/contain/support/mounts.h"
 
@@ -40,7 +40,7 @@ class V2Group {
   Group group_;
   Group parent_;              // whose limits hold for it; usually none
   uint64_t ooms_before_ = 0;  // in the parent
-  noded::step::proc::Fd fd_;
+  noded::step::proc::OwnedFd fd_;
 
   std::set<std::string> needed(const noded::step::ContainSpec& spec) const;
   base::Status set_limits(const noded::step::ContainSpec& spec);

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "noded/step/plugin_loader.h"
+#include "noded/step/contain/plugin_loader.h"
 #include "noded/step/proc/tree.h"
 #include "plugins/contain/support/devices.h"
 #include "plugins/contain/support/group.h"

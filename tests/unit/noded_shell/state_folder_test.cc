@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "noded/shell/step_name.h"
-#include "noded/step/state_dir.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded {
 namespace {

@@ -1,5 +1,5 @@
 // Binding of tasks: what the kernel has, what is said of it, and what cannot be.
-#include "noded/step/binding.h"
+#include "noded/step/start/binding.h"
 
 #include <gmock/gmock.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // A file that is there whole or not at all.
-#include "noded/step/destination.h"
+#include "noded/step/bcast/destination.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,11 +15,11 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "noded/step/launcher.h"
-#include "noded/step/plugin_loader.h"
+#include "noded/step/contain/plugin_loader.h"
 #include "noded/step/proc/files.h"
+#include "noded/step/proc/step_clock.h"
 #include "noded/step/proc/tree.h"
-#include "noded/step/step_clock.h"
+#include "noded/step/shepherd/step_launcher.h"
 
 namespace gw::noded::step {
 namespace {
@@ -224,7 +224,7 @@ std::optional<wire::ShepherdGone> wait_gone(LauncherPeer& peer, uint32_t job) {
 
 std::string wait_line(const std::string& path) {
   const int64_t until = monotonic_us() + int64_t{kDeadlineMs} * 1000;
-  const proc::Fd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  const proc::OwnedFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   ::inotify_add_watch(watch.get(), path.substr(0, path.rfind('/')).c_str(), IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO);
   for (;;) {
     const std::string text = proc::read_file(path).value_or("");
@@ -238,7 +238,7 @@ std::string wait_line(const std::string& path) {
 }
 
 bool wait_dead(pid_t pid) {
-  const proc::Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const proc::OwnedFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!fd) return true;
   pollfd ready{fd.get(), POLLIN, 0};
   return ::poll(&ready, 1, kDeadlineMs) == 1;

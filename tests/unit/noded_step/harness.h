@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "noded/step/channel.h"
+#include "noded/step/state/channel.h"
 #include "wire/step.pb.h"
 
 namespace gw::noded::step {
@@ -18,7 +18,7 @@ constexpr int kDeadlineMs = 20'000;
 template <typename Message>
 class Peer {
  public:
-  explicit Peer(const std::string& path) : channel_(connect_to(path).value_or(proc::Fd()), 16 << 20) {}
+  explicit Peer(const std::string& path) : channel_(connect_to(path).value_or(proc::OwnedFd()), 16 << 20) {}
 
   bool is_open() const { return channel_.is_open(); }
   template <typename Request>

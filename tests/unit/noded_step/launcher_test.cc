@@ -1,6 +1,4 @@
 // The launcher: what it refuses, what it tells a daemon that was away, and how it leaves.
-#include "noded/step/launcher.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,10 +9,11 @@
 #include <filesystem>
 
 #include "harness.h"
+#include "noded/step/contain/sweep.h"
 #include "noded/step/proc/files.h"
 #include "noded/step/proc/tree.h"
-#include "noded/step/state_dir.h"
-#include "noded/step/sweep.h"
+#include "noded/step/shepherd/step_launcher.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded::step {
 namespace {

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "io/listener.h"
-#include "noded/step/listen_place.h"
+#include "noded/step/state/listen_place.h"
 #include "scene.h"
 
 namespace gw::noded::step {

@@ -1,5 +1,5 @@
 // PMIx for the tasks of a step: what tasks are told, what is refused, and who starts the helper.
-#include "noded/step/mpi.h"
+#include "noded/step/tasks/mpi.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

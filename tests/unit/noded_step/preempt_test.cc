@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness.h"
-#include "noded/step/state_dir.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded::step {
 namespace {

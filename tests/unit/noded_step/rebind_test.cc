@@ -1,9 +1,9 @@
 // Tasks that run are moved to other processors, with all that they have begun.
-#include "noded/step/rebind.h"
+#include "noded/step/tasks/rebind.h"
 
 #include <gtest/gtest.h>
 
-#include "noded/step/binding.h"
+#include "noded/step/start/binding.h"
 #include "scene.h"
 
 namespace gw::noded::step {

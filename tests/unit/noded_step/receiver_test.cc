@@ -1,5 +1,5 @@
 // What a receiver of gbcast makes of frames that a sender in order would not send.
-#include "noded/step/receiver.h"
+#include "noded/step/bcast/receiver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

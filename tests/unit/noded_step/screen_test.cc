@@ -1,5 +1,5 @@
 // What is kept of a terminal's output for who comes next.
-#include "noded/step/screen.h"
+#include "noded/step/tasks/screen.h"
 
 #include <gtest/gtest.h>
 

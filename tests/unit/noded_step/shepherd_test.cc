@@ -9,11 +9,11 @@
 
 #include "harness.h"
 #include "model/job_state.h"
-#include "noded/step/plugin_loader.h"
+#include "noded/step/contain/plugin_loader.h"
 #include "noded/step/proc/files.h"
+#include "noded/step/proc/step_clock.h"
 #include "noded/step/proc/tree.h"
-#include "noded/step/state_dir.h"
-#include "noded/step/step_clock.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded::step {
 namespace {
@@ -124,7 +124,7 @@ TEST_P(ShepherdOf, LeavesOtherStepsAloneWhenAShepherdDies) {
   EXPECT_EQ(wait_line(node.dir() + "/up"), "up");
   ::kill(victim_shepherd, SIGKILL);
   ASSERT_TRUE(wait_gone(node.launcher(), victim.job()));
-  const proc::Fd fifo(::open((node.dir() + "/fifo").c_str(), O_WRONLY | O_CLOEXEC));
+  const proc::OwnedFd fifo(::open((node.dir() + "/fifo").c_str(), O_WRONLY | O_CLOEXEC));
   ASSERT_TRUE(proc::write_all(fifo.get(), "go\n", "fifo"));
   const auto exit = wait_exit(peer);
   ASSERT_TRUE(exit);
@@ -200,7 +200,7 @@ TEST(Shepherd, OutlivesALauncherKilled) {
   EXPECT_EQ(wait_line(node.dir() + "/up"), "up");
   const pid_t shepherd = node.shepherd();
   node.kill_launcher();
-  const proc::Fd fifo(::open((node.dir() + "/fifo").c_str(), O_WRONLY | O_CLOEXEC));
+  const proc::OwnedFd fifo(::open((node.dir() + "/fifo").c_str(), O_WRONLY | O_CLOEXEC));
   ASSERT_TRUE(proc::write_all(fifo.get(), "go\n", "fifo"));
   const auto exit = wait_exit(peer);
   ASSERT_TRUE(exit);

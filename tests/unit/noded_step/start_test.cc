@@ -12,9 +12,9 @@
 #include "base/text.h"
 #include "harness.h"
 #include "model/job_state.h"
-#include "noded/step/exec_script.h"
-#include "noded/step/limits.h"
-#include "noded/step/task.h"
+#include "noded/step/start/exec_script.h"
+#include "noded/step/start/task.h"
+#include "noded/step/start/task_limits.h"
 
 namespace gw::noded::step {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "noded/step/step_task.h"
+#include "noded/step/start/step_task.h"
 #include "scene.h"
 
 namespace gw::noded::step {
@@ -300,6 +300,7 @@ TEST(StepTasks, SignalsGoToOneOrAll) {
   const std::string body = "trap 'echo usr1; exit 5' USR1; echo up; while :; do sleep 0.01; done";
   StepClient& client = s.run(launch_of({{"sh", "-c", body}, {"sh", "-c", body}, {"sh", "-c", body}}));
   for (uint32_t i = 0; i < 3; ++i) EXPECT_TRUE(client.wait_text(wire::output_channel(i), "up\n"));
+  ASSERT_TRUE(client.wait_state(Phase::kRunning));  // a task may print before its start is known
   client.control(stream::Signal{1, SIGUSR1});
   EXPECT_TRUE(client.wait([&] { return client.ended(1).has_value(); }));
   EXPECT_FALSE(client.ended(0));

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "harness.h"
-#include "noded/step/state_dir.h"
-#include "noded/step/step_clock.h"
+#include "noded/step/proc/step_clock.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded::step {
 namespace {

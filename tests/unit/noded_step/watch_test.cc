@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "noded/step/audience.h"
+#include "noded/step/tasks/audience.h"
 #include "scene.h"
 
 namespace gw::noded::step {
