@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/job_view.h"
+#include "client/show/job_view.h"
 #include "model/job_state.h"
 
 namespace gw::attach {

@@ -3,7 +3,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
-#include "client/job_view.h"
+#include "client/show/job_view.h"
 #include "model/request.h"
 
 namespace gw::attach {

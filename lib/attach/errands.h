@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "client/connection.h"
+#include "client/conn/connection.h"
 #include "io/loop.h"
 
 namespace gw::attach {
