@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cmds/request/job_values.h"
 #include "cmds/request/locality_options.h"
+#include "cmds/shared/commands.h"
 
 namespace gw::cmds {
 namespace {
