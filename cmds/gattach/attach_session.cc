@@ -86,7 +86,7 @@ Status AttachSession::begin(const wire::Step& step) {
 }
 
 void AttachSession::on_joined() {
-  is_joined_ = true;
+  stage_.change_if<Joining>(Joined{});
   if (options_.layout) return print_layout();
   if (const auto screen = client_->screen()) enter_terminal(*screen);
 }
@@ -106,16 +106,24 @@ void AttachSession::print_layout() {
   std::vector<std::string> nodes;
   for (const auto& node : client_->node_names()) nodes.push_back(node);
   const int code = printed(layout_text(nodes, client_->layout()));
-  is_leaving_ = true;
+  depart(code);
+}
+
+bool AttachSession::has_joined() const {
+  const Leaving* leaving = stage_.in<Leaving>();
+  return stage_.is<Joined>() || (leaving != nullptr && leaving->had_joined);
+}
+
+void AttachSession::depart(int code) {
+  stage_.change_if<Joining, Joined>(Leaving{has_joined()});
   client_->depart(code);
 }
 
 void AttachSession::leave(int code) {
-  if (!client_ || client_->is_too_early() || is_over_) return finish(code);
-  is_leaving_ = true;
+  if (!client_ || client_->is_too_early() || stage_.is<FindingCodes>()) return finish(code);
   leave_terminal(true);
   if (!options_.layout) say(false, fmt::format("left step {}, which goes on", name_));
-  client_->depart(code);
+  depart(code);
 }
 
 // --- signals ---
@@ -142,7 +150,7 @@ void AttachSession::watch_signals() {
 }
 
 void AttachSession::on_interrupt() {
-  if (!is_joined_ || is_over_) return finish(128 + SIGINT);
+  if (!has_joined()) return finish(128 + SIGINT);
   if (only_looks() || interrupts_.next(io::Loop::monotonic()) != attach::Interrupts::Act::kShow)
     return leave(client::kExitOk);
   for (const std::string& line : client_->tasks().state_lines(client_->step())) say(false, line);
@@ -152,7 +160,7 @@ void AttachSession::on_interrupt() {
 void AttachSession::on_end(int signo) { leave(128 + signo); }
 
 void AttachSession::on_resized() {
-  if (!is_joined_) return;
+  if (!has_joined()) return;
   if (const auto size = attach::terminal_size(STDIN_FILENO)) client_->resize(size->rows, size->columns);
 }
 
@@ -188,12 +196,11 @@ void AttachSession::on_done(int code) {
 /// Tasks that ended while this came told nobody here, and the controller may hear of them only now.
 void AttachSession::find_codes(int code) {
   constexpr base::Duration kLong = base::seconds(1);
-  is_over_ = true;
+  stage_.change_if<Joining, Joined>(FindingCodes{
+      loop_.after(kLong, [this] { say(false, "waiting for the controller to know how step " + name_ + " ended"); })});
   leave_terminal(false);
-  slow_timer_ =
-      loop_.after(kLong, [this] { say(false, "waiting for the controller to know how step " + name_ + " ended"); });
   end_of_step_.find(ticket_, step_, [this, code](const attach::EndOfStep::Found& found) {
-    slow_timer_.cancel();
+    if (FindingCodes* finding = stage_.in<FindingCodes>()) finding->slow_timer.cancel();
     const int worst = std::max(code, found.code);
     if (found.is_known) return on_end_of_step(worst);
     say(true, "the controller does not say how all tasks of step " + name_ + " ended");
@@ -203,7 +210,7 @@ void AttachSession::find_codes(int code) {
 
 void AttachSession::on_end_of_step(int code) {
   const bool is_lost = client_->has_lost();
-  if (is_leaving_ || (!is_lost && code <= 128)) return finish(code);
+  if (stage_.is<Leaving>() || (!is_lost && code <= 128)) return finish(code);
   leave_terminal(false);
   end_of_job_.ask(ticket_.job_id(), is_lost, [this, code](const std::string& text) {
     if (!text.empty()) say(true, text);

@@ -14,6 +14,7 @@
 #include "attach/step_client.h"
 #include "attach/step_end.h"
 #include "attach/tickets.h"
+#include "base/state_machine.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
@@ -30,6 +31,19 @@ class AttachSession {
   std::optional<int> run();
 
  private:
+  struct Joining {};
+  struct Joined {};
+  /// Its tasks go on without this.
+  struct Leaving {
+    bool had_joined = false;
+  };
+  /// The step is over, and the controller is asked how tasks ended that ended before or while this came.
+  struct FindingCodes {
+    io::Timer slow_timer;
+  };
+  using Stages = base::Transitions<base::From<Joining>::To<Joined, Leaving, FindingCodes>,
+                                   base::From<Joined>::To<Leaving, FindingCodes>>;
+
   client::Program program_;
   AttachOptions options_;
   io::Loop loop_;
@@ -45,13 +59,13 @@ class AttachSession {
   std::optional<attach::RawTerminal> raw_;
   std::unique_ptr<attach::StepClient> client_;
   std::optional<int> exit_code_;
-  bool is_joined_ = false;
-  bool is_leaving_ = false;
-  bool is_over_ = false;  // and nothing is waited for but the controller's word
-  io::Timer retry_timer_, slow_timer_;
+  base::StateMachine<Stages, Joining, Joined, Leaving, FindingCodes> stage_;
+  io::Timer retry_timer_;
   wire::Step step_;  // as it was when the ticket came: without nodes
 
   bool only_looks() const { return options_.watch || options_.layout; }
+  bool has_joined() const;
+  void depart(int code);
   void on_ticket(base::Result<wire::ApiReply> reply);
   base::Status begin(const wire::Step& step);
   attach::StepOptions step_options() const;

@@ -85,7 +85,7 @@ void RunSession::ask_for_allocation() {
   *first.mutable_step() = wire::to_wire(plan_.step);
   first.set_client_key(std::string(auth::view(key_.public_key())));
   allocation_.request(std::move(plan_.submit), [this](Result<wire::Job> job) {
-    if (is_cancelling_) return;
+    if (stage_.is<GivingUp>()) return;
     if (!job) return fail(job.error());
     const JobFacts facts = facts_of_job(*job);
     plan_.step.min_nodes = plan_.step.max_nodes = static_cast<uint32_t>(facts.nodes.size());
@@ -117,21 +117,19 @@ void RunSession::create_step(uint32_t job) {
   *create.mutable_step() = wire::to_wire(plan_.step);
   create.set_client_key(std::string(auth::view(key_.public_key())));
   create.set_immediate(!has_own_allocation() && plan_.options.immediate_seconds.has_value());
-  is_creating_ = true;
-  timer_ = loop_.after(base::seconds(1), [this, job] {
+  stage_.change_if<Asking>(Creating{loop_.after(base::seconds(1), [this, job] {
     say(false,
         fmt::format("job {}: step creation waits for cores or GPUs that other steps have, or for its nodes", job));
-  });
+  })});
   line_.call(std::move(request), [this](Result<wire::ApiReply> reply) { on_step(std::move(reply)); });
 }
 
 void RunSession::on_step(Result<wire::ApiReply> reply) {
-  is_creating_ = false;
-  if (is_cancelling_) {
-    if (reply && !has_own_allocation()) end_step(reply->step().step());
+  if (const GivingUp* giving_up = stage_.in<GivingUp>()) {
+    if (reply && !has_own_allocation()) end_step(reply->step().step(), giving_up->code);
     return;
   }
-  timer_.cancel();
+  stage_.change_if<Creating>(Answered{});
   if (!reply) {
     base::Error error = reply.error();
     error.what = "Unable to create step: " + error.what;
@@ -152,7 +150,8 @@ void RunSession::watch_allocation() {
     const auto state = client::state_of(job);
     is_end_told_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
     if (is_end_told_) say(true, attach::end_text(job));
-    timer_ = loop_.after(kAfterTheJob, [this] { client_->kill(); });
+    if (Answered* answered = stage_.in<Answered>())
+      answered->kill_timer = loop_.after(kAfterTheJob, [this] { client_->kill(); });
   });
 }
 
@@ -246,14 +245,16 @@ void RunSession::fail(const base::Error& error) {
 
 /// Before any task runs: takes back what was asked for.
 void RunSession::give_up(int code) {
-  if (std::exchange(is_cancelling_, true)) return finish(code);
-  given_up_ = code;
+  if (stage_.is<GivingUp>()) return finish(code);
   const bool has_step = step_.nodes_size() > 0;
   // One that has not come within a second waits for other steps, and is forgotten with the connection.
-  const bool may_come = is_creating_ && timer_.is_active();
+  const Creating* creating = stage_.in<Creating>();
+  const bool may_come = creating != nullptr && creating->slow_timer.is_active();
+  stage_.change_if<Asking, Creating, Answered>(GivingUp{code, {}});
   const bool may_have_job = allocation_.job() != 0 || allocation_.is_asked();
   if (has_own_allocation() ? !may_have_job : !has_step && !may_come) return finish(code);
-  timer_ = loop_.after(base::seconds(has_step || has_own_allocation() ? 5 : 1), [this, code] { finish(code); });
+  stage_.in<GivingUp>()->limit_timer =
+      loop_.after(base::seconds(has_step || has_own_allocation() ? 5 : 1), [this, code] { finish(code); });
   if (has_own_allocation())
     return allocation_.cancel([this, code] {
       const bool is_interrupted = code > 128;  // else an error has said why
@@ -261,14 +262,14 @@ void RunSession::give_up(int code) {
         say(false, fmt::format("job {} has been cancelled", allocation_.job()));
       finish(code);
     });
-  if (has_step) end_step(step_);
+  if (has_step) end_step(step_, code);
 }
 
-void RunSession::end_step(const wire::Step& step) {
+void RunSession::end_step(const wire::Step& step, int code) {
   wire::ApiRequest request;
   request.mutable_signal_step()->set_job_id(step.job());
   request.mutable_signal_step()->set_step(step.step());
-  queries_.call(std::move(request), [this](const Result<wire::ApiReply>&) { finish(given_up_); });
+  queries_.call(std::move(request), [this, code](const Result<wire::ApiReply>&) { finish(code); });
 }
 
 /// The tasks are kept, and go on.

@@ -14,6 +14,7 @@
 #include "attach/raw_terminal.h"
 #include "attach/step_client.h"
 #include "attach/tickets.h"
+#include "base/state_machine.h"
 #include "cmds/grun/run_launch.h"
 #include "cmds/grun/run_options.h"
 #include "cmds/shared/commands.h"
@@ -42,6 +43,24 @@ class RunSession {
   int run();
 
  private:
+  /// For an allocation, or what the one that is there has.
+  struct Asking {};
+  /// The step was asked for.
+  struct Creating {
+    io::Timer slow_timer;
+  };
+  /// The controller has made it, or refused it.
+  struct Answered {
+    io::Timer kill_timer, interrupt_timer;
+  };
+  /// What was asked for is taken back.
+  struct GivingUp {
+    int code = 0;
+    io::Timer limit_timer;
+  };
+  using Stages = base::Transitions<base::From<Asking>::To<Creating, GivingUp>,
+                                   base::From<Creating>::To<Answered, GivingUp>, base::From<Answered>::To<GivingUp>>;
+
   client::Program program_;
   RunPlan plan_;
   io::Loop loop_;
@@ -57,11 +76,8 @@ class RunSession {
   std::optional<attach::RawTerminal> raw_;
   std::unique_ptr<attach::StepClient> client_;
   std::optional<int> exit_code_;
-  bool is_cancelling_ = false;
   bool is_end_told_ = false;  // of its own allocation
-  bool is_creating_ = false;  // a step was asked for, and there is no answer yet
-  int given_up_ = 0;          // the exit code, while what was asked for is taken back
-  io::Timer timer_, interrupt_timer_;
+  base::StateMachine<Stages, Asking, Creating, Answered, GivingUp> stage_;
 
   bool has_own_allocation() const { return plan_.job.id == 0; }
   void ask_for_allocation();
@@ -86,7 +102,7 @@ class RunSession {
   void on_stop(int signo);
   void on_continue(int signo);
   void give_up(int code);
-  void end_step(const wire::Step& step);
+  void end_step(const wire::Step& step, int code);
   void leave(int code);
 
   void say(bool is_error, const std::string& text) const;

@@ -47,7 +47,8 @@ void RunSession::on_interrupt(int) {
   }
   say(false, "sending Ctrl-C to step " + client_->step());
   client_->signal(SIGINT);
-  interrupt_timer_ = loop_.after(kAfterInterrupt, [this] { client_->end(kGrace); });
+  if (Answered* answered = stage_.in<Answered>())
+    answered->interrupt_timer = loop_.after(kAfterInterrupt, [this] { client_->end(kGrace); });
 }
 
 void RunSession::on_quit(int) {
