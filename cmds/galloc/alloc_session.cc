@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "attach/allocation_env.h"
+#include "attach/control/allocation_env.h"
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "client/show/job_view.h"

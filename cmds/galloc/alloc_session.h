@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "attach/allocation.h"
+#include "attach/control/allocation.h"
 #include "cmds/galloc/alloc_options.h"
 #include "cmds/shared/commands.h"
 

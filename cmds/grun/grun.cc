@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "attach/raw_terminal.h"
+#include "attach/local/raw_terminal.h"
 #include "base/text.h"
 #include "cmds/grun/run_session.h"
 #include "cmds/request/batch_script.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attach/step_client.h"
+#include "attach/step/step_client.h"
 #include "cmds/grun/run_options.h"
 #include "wire/job.pb.h"
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "attach/allocation.h"
-#include "attach/interrupts.h"
-#include "attach/raw_terminal.h"
-#include "attach/step_client.h"
-#include "attach/tickets.h"
+#include "attach/control/allocation.h"
+#include "attach/control/tickets.h"
+#include "attach/local/interrupts.h"
+#include "attach/local/raw_terminal.h"
+#include "attach/step/step_client.h"
 #include "base/state_machine.h"
 #include "cmds/grun/run_launch.h"
 #include "cmds/grun/run_options.h"

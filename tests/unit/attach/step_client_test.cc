@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "attach/tickets.h"
+#include "attach/control/tickets.h"
 #include "tests/unit/attach/fake_step.h"
 
 namespace gw::attach {

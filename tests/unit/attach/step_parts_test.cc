@@ -4,8 +4,8 @@
 
 #include <csignal>
 
-#include "attach/node_contact.h"
-#include "attach/step_verdict.h"
+#include "attach/step/node_contact.h"
+#include "attach/step/step_verdict.h"
 
 namespace gw::attach {
 namespace {

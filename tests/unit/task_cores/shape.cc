@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "attach/allocation_env.h"
+#include "attach/control/allocation_env.h"
 #include "base/text.h"
 #include "bind/claims.h"
 #include "bind/places.h"
