@@ -7,8 +7,9 @@ namespace gw::attach {
 
 void StepStart::release_if_ready() {
   if (options_.part == Part::kWatch) return;
+  if (!state_.is<Gathering>()) return;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const StepNode& n) { return n.is_awaited(); })) return;
-  if (!state_.change_if<Gathering>(Released{})) return;
+  state_.change_if<Gathering>(Released{});
   wire::StepOrder order;
   if (options_.part == Part::kJoin) {
     order.mutable_join();
@@ -22,6 +23,7 @@ void StepStart::release_if_ready() {
 }
 
 bool StepStart::begin_running() {
+  if (is_running()) return false;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const StepNode& n) { return !n.has_run(); })) return false;
   return state_.change_if<Gathering, Released>(Running{});
 }
