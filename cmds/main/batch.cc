@@ -8,8 +8,8 @@
 #include <csignal>
 #include <cstring>
 
-#include "client/files_only.h"
-#include "cmds/commands.h"
+#include "client/conn/files_only.h"
+#include "cmds/shared/commands.h"
 
 namespace gw::cmds {
 namespace {

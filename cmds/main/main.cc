@@ -3,8 +3,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "client/program.h"
-#include "cmds/commands.h"
+#include "client/conn/program.h"
+#include "cmds/main/dispatch.h"
 
 int main(int argc, char** argv) {
   gw::client::hold_standard_streams();

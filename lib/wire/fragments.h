@@ -1,4 +1,5 @@
-// Answers that are too long for one frame, cut into fragments. Pure. client/reply_assembly.h puts them together again.
+// Answers that are too long for one frame, cut into fragments. Pure. client/conn/reply_assembly.h puts them together
+// again.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
 // Every attribute of a job that somebody may say, described once: a row names it wherever it is met, and for an
 // attribute that is one member and one field the row is all there is. To add such a one: a member of model::JobSpec,
 // its fields in job.proto (JobSpec, and UpdateJobRequest where it can be changed), and a row here; docs/limits.md shows
-// its bound. What a row does not do is done by hand: values of a form of their own (cmds/batch_options.cc reads them,
-// cmds/control_update.cc too, wire/convert.cc carries them, wire/bounds_*.cc bounds them), the layout of what is shown
-// (`Shown::kByHand`: client/job_text.cc, json.cc, job_fields.cc), and updates with a rule of their own
+// its bound. What a row does not do is done by hand: values of a form of their own (cmds/request/job_options.cc reads
+// them, cmds/gcontrol/control_update.cc too, wire/convert.cc carries them, wire/bounds_*.cc bounds them), the layout of
+// what is shown
+// (`Shown::kByHand`: client/show/job_text.cc, show_json.cc, job_fields.cc), and updates with a rule of their own
 // (ctld/core/admission/update_job.cc).
 // Invariants: options, keys and columns are unique; the rows stand in the order of help and man pages, those of
 // Commands::kAsking first; what is kept in one field has a bound.
@@ -47,7 +48,7 @@ struct JobColumn {
 /// Where show job, JSON and gqueue show it.
 enum class Shown : uint8_t {
   kByRow,   ///< Under the row's names (of those that it has) with what the field holds, behind the comment.
-  kByHand,  ///< Where, and as what, client/job_text.cc, json.cc and job_fields.cc say.
+  kByHand,  ///< Where, and as what, client/show/job_text.cc, show_json.cc and job_fields.cc say.
 };
 
 struct JobAttribute {

@@ -1,7 +1,7 @@
 // The words of `gacctmgr`, one a line, to one change of the tree of quotas. The first byte says by which name it is
 // called.
 #include "base/text.h"
-#include "cmds/acct.h"
+#include "cmds/gacctmgr/acct.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gw::fuzz {

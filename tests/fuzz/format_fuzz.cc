@@ -1,6 +1,6 @@
 // Column formats of gqueue: -o, -O and -S, and the lines that they give. The first byte says which.
-#include "client/format.h"
-#include "client/job_fields.h"
+#include "client/show/format.h"
+#include "client/show/job_fields.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gw::fuzz {

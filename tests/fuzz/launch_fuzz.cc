@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/screen_modes.h"
-#include "cmds/run_multi.h"
+#include "cmds/grun/run_multi.h"
 #include "noded/step/start/task_env.h"
 #include "noded/step/tasks/step_order.h"
 #include "tests/fuzz/fuzz.h"

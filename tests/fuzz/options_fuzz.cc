@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cmds/batch_components.h"
+#include "cmds/gbatch/batch_components.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gw::fuzz {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "bind/words.h"
-#include "cmds/batch_gpus.h"
-#include "cmds/batch_locality.h"
-#include "cmds/batch_options.h"
+#include "cmds/request/gpu_options.h"
+#include "cmds/request/job_options.h"
+#include "cmds/request/locality_options.h"
 #include "model/output_path.h"
 #include "model/request.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,9 +1,9 @@
 // Batch scripts: the directives are read by gbatch's own table, and make a request that holds together.
 #include <algorithm>
 
-#include "client/directives.h"
-#include "cmds/batch_components.h"
-#include "cmds/batch_script.h"
+#include "client/options/directives.h"
+#include "cmds/gbatch/batch_components.h"
+#include "cmds/request/batch_script.h"
 #include "tests/fuzz/fuzz.h"
 #include "wire/convert.h"
 

@@ -1,8 +1,8 @@
 // What people are shown of jobs and nodes whose fields hold anything: never a byte that their terminal would obey. The
 // first byte says what the rest is.
-#include "client/info_fields.h"
-#include "client/job_fields.h"
-#include "client/job_text.h"
+#include "client/show/info_fields.h"
+#include "client/show/job_fields.h"
+#include "client/show/job_text.h"
 #include "tests/fuzz/records.h"
 
 namespace gw::fuzz {

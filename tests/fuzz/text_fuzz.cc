@@ -2,8 +2,8 @@
 #include "base/screen_queries.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "client/display.h"
-#include "cmds/batch_script.h"
+#include "client/show/display.h"
+#include "cmds/request/batch_script.h"
 #include "model/step.h"
 #include "tests/fuzz/fuzz.h"
 

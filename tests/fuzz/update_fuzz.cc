@@ -1,6 +1,6 @@
 // `gcontrol update`: KEY=VALUE words, one a line, to a request.
 #include "base/text.h"
-#include "cmds/control.h"
+#include "cmds/gcontrol/control_verbs.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gw::fuzz {

@@ -1,5 +1,5 @@
 // The key that leaves a terminal.
-#include "attach/detach_key.h"
+#include "attach/local/detach_key.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "attach/step_client.h"
+#include "attach/step/step_client.h"
 #include "stream/server.h"
 #include "wire/frame.h"
 #include "wire/step_channels.h"

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "attach/interrupts.h"
+#include "attach/local/interrupts.h"
 #include "attach/ranks.h"
 #include "tests/unit/attach/fake_step.h"
 

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "attach/tickets.h"
+#include "attach/control/tickets.h"
 #include "tests/unit/attach/fake_step.h"
 
 namespace gw::attach {
@@ -364,6 +364,38 @@ TEST(StepClient, WhatIsTypedGoesToAStepOnceItIsJoined) {
   EXPECT_TRUE(step.wait([&] { return step.nodes[0]->input == "precious\n" && step.nodes[1]->input == "precious\n"; }));
   for (auto& node : step.nodes) node->over(0);
   EXPECT_EQ(step.finish(), 0);
+}
+
+TEST(StepClient, WhoWatchesSaysNothingWhereANodesTasksHaveEnded) {
+  FakeStep step(2);
+  step.options.part = Part::kWatch;
+  step.make({1, 1});
+  bool is_running = false;
+  step.client->on_running([&] { is_running = true; });
+  step.start();
+  ASSERT_TRUE(step.wait([&] { return step.nodes[0]->session != nullptr && step.nodes[1]->session != nullptr; }));
+  step.nodes[0]->tell_joined({0});
+  ASSERT_TRUE(step.wait([&] { return step.client->layout()[0].front() == 0; }));
+  step.nodes[1]->session->close({base::ErrorCode::kConflict, wire::kTasksHaveEnded, ""});
+  ASSERT_TRUE(step.wait([&] { return is_running; }));
+  step.nodes[0]->over(4);
+  EXPECT_EQ(step.finish(), 4);
+  EXPECT_TRUE(step.client->misses_ends());
+}
+
+TEST(StepClient, WhoDepartsIsDoneWhateverIsAskedForThen) {
+  FakeStep step;
+  step.nodes[0]->at_go = [](FakeNode& n) { n.run(); };
+  step.make({1});
+  step.start();
+  ASSERT_TRUE(step.wait([&] { return step.client->is_running(); }));
+  step.client->depart(7);
+  ASSERT_TRUE(step.wait([turns = 0]() mutable { return turns++ > 0; }));
+  step.client->end(kTestLimit);
+  step.client->kill();
+  EXPECT_EQ(step.finish(), 7);
+  EXPECT_TRUE(step.client->has_departed());
+  EXPECT_FALSE(step.nodes[0]->has_end);
 }
 
 // --- on the way ---

@@ -1,5 +1,5 @@
 // How a step ended, from a controller that knows it only after a while.
-#include "attach/step_end.h"
+#include "attach/control/step_end.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "client/job_view.h"
+#include "client/show/job_view.h"
 #include "model/job.h"
 #include "wire/convert.h"
 

@@ -1,5 +1,5 @@
 // Retries over a scripted channel, with a clock that only sleep() moves.
-#include "client/connection.h"
+#include "client/conn/connection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Directives in scripts: where they stop, quotes and comments, places in errors, #PBS.
-#include "client/directives.h"
+#include "client/options/directives.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // Width and cutting of UTF-8 text, alone and in the cells of a table.
-#include "client/display.h"
+#include "client/show/display.h"
 
 #include <gtest/gtest.h>
 
 #include "base/utf8.h"
-#include "client/format.h"
+#include "client/show/format.h"
 
 namespace gw::client {
 namespace {

@@ -1,6 +1,6 @@
 // What a statically linked command can find out by files alone. It sets the process's name service: each case is a
 // process.
-#include "client/files_only.h"
+#include "client/conn/files_only.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // Output formats over real job fields, against squeue's text.
-#include "client/format.h"
+#include "client/show/format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/job_fields.h"
+#include "client/show/job_fields.h"
 #include "tests/unit/client/build_job.h"
 
 namespace gw::client {

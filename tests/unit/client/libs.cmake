@@ -1,1 +1,1 @@
-set(apart files_only_test.cc step_test.cc)
+set(apart files_only_test.cc step_text_test.cc)

@@ -1,8 +1,8 @@
 // The option engine: getopt_long's rules, errors, environment input and generated pages.
-#include "client/options.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "client/options/option_table.h"
 
 namespace gw::client {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "client/fragmentation_text.h"
-#include "client/job_fields.h"
-#include "client/prio_fields.h"
+#include "client/show/fragmentation_text.h"
+#include "client/show/job_fields.h"
+#include "client/show/prio_fields.h"
 #include "tests/unit/client/build_job.h"
 
 namespace gw::client {

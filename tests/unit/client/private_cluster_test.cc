@@ -1,5 +1,5 @@
 // What is said when there is no configuration: a private cluster that runs is named.
-#include "client/private_cluster.h"
+#include "client/conn/private_cluster.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

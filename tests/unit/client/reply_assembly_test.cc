@@ -1,5 +1,5 @@
 // Answers in pieces and fragments: whole, or an error.
-#include "client/reply_assembly.h"
+#include "client/conn/reply_assembly.h"
 
 #include <gtest/gtest.h>
 

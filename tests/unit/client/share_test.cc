@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "client/display.h"
-#include "client/share_text.h"
+#include "client/show/display.h"
+#include "client/show/share_text.h"
 
 namespace gw::client {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "client/info_fields.h"
-#include "client/job_text.h"
-#include "client/json.h"
-#include "client/partition_text.h"
+#include "client/show/info_fields.h"
+#include "client/show/job_text.h"
+#include "client/show/partition_text.h"
+#include "client/show/show_json.h"
 #include "model/cluster.h"
 #include "model/partition_keys.h"
 #include "tests/unit/client/build_job.h"

@@ -1,5 +1,5 @@
 // What gstat prints.
-#include "client/use_text.h"
+#include "client/show/use_text.h"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "client/display.h"
-#include "client/info_fields.h"
-#include "client/job_fields.h"
-#include "client/step_fields.h"
+#include "client/show/display.h"
+#include "client/show/info_fields.h"
+#include "client/show/job_fields.h"
+#include "client/show/step_fields.h"
 #include "tests/unit/client/build_job.h"
 
 namespace gw::client {

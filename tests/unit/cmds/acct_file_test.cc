@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cmds/acct.h"
+#include "cmds/gacctmgr/acct.h"
 #include "wire/convert.h"
 
 namespace gw::cmds {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/attribute_text.h"
-#include "cmds/batch_options.h"
-#include "cmds/control.h"
+#include "client/show/attribute_text.h"
+#include "cmds/gcontrol/control_verbs.h"
+#include "cmds/request/job_options.h"
 
 namespace gw::cmds {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "cmds/batch_components.h"
+#include "cmds/gbatch/batch_components.h"
 
 namespace gw::cmds {
 namespace {

@@ -1,9 +1,8 @@
 // Job ids, `gcontrol update` words and shortened commands.
-#include "cmds/control.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmds/gcontrol/control_verbs.h"
 #include "model/cluster.h"
 
 namespace gw::cmds {

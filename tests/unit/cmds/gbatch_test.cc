@@ -4,9 +4,9 @@
 
 #include <csignal>
 
-#include "client/directives.h"
-#include "cmds/batch_options.h"
-#include "cmds/batch_script.h"
+#include "client/options/directives.h"
+#include "cmds/gbatch/batch_table.h"
+#include "cmds/request/batch_script.h"
 
 namespace gw::cmds {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 
-#include "cmds/run_launch.h"
-#include "cmds/run_multi.h"
-#include "cmds/run_options.h"
+#include "cmds/grun/run_launch.h"
+#include "cmds/grun/run_multi.h"
+#include "cmds/grun/run_options.h"
 
 namespace gw::cmds {
 namespace {

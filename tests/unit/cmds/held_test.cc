@@ -1,7 +1,7 @@
 // gcontrol delete HeldAside=KIND:NAME: which words name a row.
 #include <gtest/gtest.h>
 
-#include "cmds/control.h"
+#include "cmds/gcontrol/control_verbs.h"
 
 namespace gw::cmds {
 namespace {

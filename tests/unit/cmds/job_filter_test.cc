@@ -1,12 +1,12 @@
 // Filters of jobs, and names that nobody knows, against a controller that answers from a small table.
-#include "cmds/job_filter.h"
+#include "cmds/shared/job_filter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cmds/control.h"
-#include "cmds/faults.h"
+#include "cmds/gcontrol/control_verbs.h"
+#include "cmds/shared/job_faults.h"
 
 namespace gw::cmds {
 namespace {

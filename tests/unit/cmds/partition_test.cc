@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cmds/control.h"
+#include "cmds/gcontrol/control_verbs.h"
 #include "model/cluster.h"
 
 namespace gw::cmds {

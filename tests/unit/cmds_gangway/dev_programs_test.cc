@@ -1,5 +1,5 @@
 // Commands for users who cannot reach those that made the cluster.
-#include "cmds/gangway/dev_programs.h"
+#include "cmds/gangway/dev/dev_programs.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Names, paths and the configuration of private clusters.
-#include "cmds/gangway/dev.h"
+#include "cmds/gangway/dev/dev.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <set>
 
-#include "cmds/gangway/dev_config.h"
-#include "cmds/gangway/dev_layout.h"
+#include "cmds/gangway/dev/dev_config.h"
+#include "cmds/gangway/dev/dev_layout.h"
 #include "config/config.h"
 
 namespace gw::cmds {

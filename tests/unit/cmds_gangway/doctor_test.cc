@@ -1,5 +1,5 @@
 // What the checks of `gangway doctor` make of what they see.
-#include "cmds/gangway/doctor.h"
+#include "cmds/gangway/verbs/doctor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The network, as the configuration shows it and as it is drawn.
-#include "cmds/gangway/network_tree.h"
+#include "cmds/gangway/topo/network_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Finding daemons by pid files: a pid file that names a stranger must never lead to a signal.
-#include "cmds/gangway/process.h"
+#include "cmds/gangway/shared/process.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

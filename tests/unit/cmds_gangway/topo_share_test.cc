@@ -1,5 +1,5 @@
 // A job's part of a node in units: GPUs, cores near them, NICs, NUMA nodes.
-#include "cmds/gangway/topo_share.h"
+#include "cmds/gangway/topo/topo_share.h"
 
 #include <gtest/gtest.h>
 

@@ -5,12 +5,12 @@
 
 #include <map>
 
-#include "attach/allocation_env.h"
+#include "attach/control/allocation_env.h"
 #include "base/text.h"
 #include "bind/claims.h"
 #include "bind/places.h"
-#include "cmds/batch_options.h"
-#include "cmds/run_options.h"
+#include "cmds/gbatch/batch_table.h"
+#include "cmds/grun/run_options.h"
 #include "ctld/core/steps/shares.h"
 #include "sched/place/place.h"
 #include "tests/unit/sched/cluster_builder.h"

@@ -1,0 +1,72 @@
+// The verbs of gacctmgr, and how its words become one change of the tree of quotas.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/show/quota_text.h"
+#include "cmds/shared/commands.h"
+
+namespace gw::cmds {
+
+/// Options of gacctmgr.
+struct AcctOptions {
+  client::QuotaTableStyle style;
+  bool quiet = false, json = false, dry_run = false, force = false, ignored = false;
+};
+
+/// What the words name. An account is a second name of a QOS.
+enum class AcctEntity { kNone, kQos, kAccount, kUser, kAssociation, kTree };
+/// Unambiguous beginnings, in any case, also of the plural.
+AcctEntity acct_entity(std::string_view word);
+/// "add", "modify", "delete", "show", "dump", "load" for these and their other names and beginnings; empty: none.
+std::string acct_verb(std::string_view word);
+
+/// What may be wrong with an entity's or verb's word, and what there is.
+base::Error unknown_entity(std::string_view word);
+base::Error unknown_verb_of_acct(std::string_view word);
+
+/// The words of a command line, without options, split at each `--`.
+using Segments = std::vector<std::vector<std::string>>;
+
+struct QuotaChanges {
+  wire::ChangeQuotasRequest request;
+  std::vector<std::string> notes;  ///< Words of Slurm that have no meaning here.
+};
+/// The one transaction that all segments mean together. A segment without a verb has that of the one before.
+/// `is_slurm`: called as sacctmgr, where 0 bounds and -1 does not. Errors: unknown words (did you mean), bad values,
+/// users whom this host does not know, nothing to change.
+base::Result<QuotaChanges> quota_changes(const Segments& segments, bool is_slurm);
+
+/// Does the KEY=VALUE words to `patch`. Errors as above.
+base::Status patch_from_words(std::span<const std::string> words, bool is_slurm, wire::QosPatch& patch,
+                              std::vector<std::string>& notes);
+/// Is there such a user, or such a @group, on this host?
+base::Status check_role_name(const std::string& name);
+
+/// KEY=VALUE; the key in lower case and without underscores.
+struct AcctSetting {
+  std::string key;
+  std::string value;
+  char sign = 0;  ///< '+' and '-' for `KEY+=` and `KEY-=`.
+};
+base::Result<AcctSetting> parse_acct_setting(std::string_view word);
+/// The names between commas. Errors: an empty one.
+base::Result<std::vector<std::string>> name_list(std::string_view what, std::string_view text);
+
+/// What the words behind `show ENTITY` ask for.
+base::Result<client::QuotaQuery> acct_query(Args words);
+int acct_show(const client::Program& program, const AcctOptions& o, AcctEntity entity, Args words);
+/// Sends the changes and prints what the controller says.
+int acct_change(const client::Program& program, const AcctOptions& o, QuotaChanges changes);
+int acct_dump(const client::Program& program, const AcctOptions& o, Args words);
+int acct_load(const client::Program& program, const AcctOptions& o, Args words);
+
+/// The request that gives the controller the whole tree of a file, parents first.
+base::Result<wire::ChangeQuotasRequest> load_request(std::string_view text, const std::string& path);
+/// The text of the file that the controller's tree makes.
+std::string dump_text(const wire::ListQuotasReply& list);
+
+}  // namespace gw::cmds

@@ -1,0 +1,111 @@
+// gacctmgr show, and what the controller says to a change. See acct.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cmds/gacctmgr/acct.h"
+#include "model/qos.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::invalid;
+using base::Result;
+using client::Program;
+
+/// Words of Slurm that add columns or rows which are there anyway.
+constexpr std::string_view kIgnored[] = {"where", "set", "withassoc", "withassocs", "wopinfo", "wopi", "withcoord"};
+
+/// KEY=VALUE of a query.
+base::Status take_setting(client::QuotaQuery& query, const std::string& word) {
+  GW_TRY(setting, parse_acct_setting(word));
+  const std::string& key = setting.key;
+  if (key == "format") return query.format = setting.value, base::Status{};
+  if (key == "cluster" || key == "clusters") return {};
+  const bool is_qos = key == "account" || key == "accounts" || key == "qos";
+  if (!is_qos && key != "name" && key != "names" && key != "user" && key != "users") {
+    const std::vector<std::string> known = {"format", "name", "user", "account", "qos"};
+    std::string hint = base::did_you_mean(key, known);
+    return invalid(fmt::format("unknown key \"{}\" of show", base::printable(key, 60)),
+                   hint.empty() ? "known: " + base::join(known, ", ") : std::move(hint));
+  }
+  GW_TRY(names, name_list(key, setting.value));
+  auto& to = is_qos ? query.qos : query.names;
+  to.insert(to.end(), names.begin(), names.end());
+  return {};
+}
+
+/// Those named, or all.
+wire::ListQuotasReply narrowed(const wire::ListQuotasReply& list, const std::vector<std::string>& names) {
+  wire::ListQuotasReply out = list;
+  out.clear_qos();
+  for (const wire::Qos& q : list.qos())
+    if (names.empty() || std::find(names.begin(), names.end(), q.name()) != names.end()) *out.add_qos() = q;
+  return out;
+}
+
+Result<std::string> shown(const AcctOptions& o, AcctEntity entity, client::QuotaQuery query,
+                          const wire::ListQuotasReply& list) {
+  const bool is_of_qos = entity == AcctEntity::kQos || entity == AcctEntity::kAccount || entity == AcctEntity::kTree;
+  if (is_of_qos) query.names.insert(query.names.end(), query.qos.begin(), query.qos.end());
+  if (o.json) return client::quotas_json(is_of_qos ? narrowed(list, query.names) : list);
+  if (entity == AcctEntity::kTree) query.tree = true;
+  if (is_of_qos) return client::qos_table(list, query, o.style);
+  if (entity == AcctEntity::kUser) return client::user_table(list, query, o.style);
+  return client::association_table(list, query, o.style);
+}
+
+}  // namespace
+
+Result<client::QuotaQuery> acct_query(Args words) {
+  client::QuotaQuery query;
+  for (const std::string& word : words) {
+    const auto is = [&](std::string_view one) { return base::iequals(word, one); };
+    if (is("tree")) {
+      query.tree = true;
+    } else if (is("withassoc") || is("withassocs")) {
+      query.associations = true;
+    } else if (std::any_of(std::begin(kIgnored), std::end(kIgnored), is)) {
+      continue;
+    } else if (word.find('=') != std::string::npos) {
+      GW_TRY_STATUS(take_setting(query, word));
+    } else {
+      GW_TRY(names, name_list("show", word));
+      query.names.insert(query.names.end(), names.begin(), names.end());
+    }
+  }
+  return query;
+}
+
+int acct_show(const Program& program, const AcctOptions& o, AcctEntity entity, Args words) {
+  auto query = acct_query(words);
+  if (!query) return failed(program, query.error());
+  wire::ApiRequest request;
+  request.mutable_list_quotas();
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  auto text = shown(o, entity, std::move(*query), reply->list_quotas());
+  return text ? printed(*text) : failed(program, text.error());
+}
+
+int acct_change(const Program& program, const AcctOptions& o, QuotaChanges changes) {
+  for (const std::string& note : changes.notes) client::print_note(program, note);
+  changes.request.set_dry_run(o.dry_run);
+  changes.request.set_force(o.force);
+  wire::ApiRequest request;
+  *request.mutable_change_quotas() = std::move(changes.request);
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const wire::ChangeQuotasReply& told = reply->change_quotas();
+  if (o.json) return printed(client::quota_changes_json(told, o.dry_run));
+  if (o.quiet) return client::kExitOk;
+  std::string out;
+  for (const std::string& line : told.changes()) out += base::printable(line, SIZE_MAX) + "\n";
+  for (const std::string& line : told.effects()) out += base::printable(line, SIZE_MAX) + "\n";
+  if (out.empty()) out = "nothing to change\n";
+  if (o.dry_run) out += "(--dry-run: nothing was changed)\n";
+  return printed(out);
+}
+
+}  // namespace gw::cmds

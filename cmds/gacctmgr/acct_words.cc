@@ -1,0 +1,356 @@
+// The words of gacctmgr as one change of the tree of quotas. See acct.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "cmds/gacctmgr/acct.h"
+#include "model/qos.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::invalid;
+using base::Result;
+using base::Status;
+using wire::QuotaChange;
+using Text = std::string_view;
+using Words = std::vector<std::string>;
+
+struct EntityWord {
+  Text name;
+  AcctEntity entity;
+};
+constexpr EntityWord kEntities[] = {{"qos", AcctEntity::kQos},
+                                    {"accounts", AcctEntity::kAccount},
+                                    {"users", AcctEntity::kUser},
+                                    {"associations", AcctEntity::kAssociation},
+                                    {"tree", AcctEntity::kTree}};
+constexpr std::pair<Text, Text> kVerbs[] = {
+    {"add", "add"},       {"create", "add"}, {"modify", "modify"}, {"update", "modify"}, {"delete", "delete"},
+    {"remove", "delete"}, {"show", "show"},  {"list", "show"},     {"dump", "dump"},     {"load", "load"}};
+/// Of Slurm, and not here.
+constexpr Text kEntitiesNotHere[] = {"cluster",  "configuration", "coordinator", "event",    "federation",
+                                     "instance", "problem",       "reservation", "resource", "runawayjobs",
+                                     "stats",    "transaction",   "tres",        "wckey",    "config"};
+constexpr Text kVerbsNotHere[] = {"archive", "clear", "ping", "reconfigure", "shutdown"};
+
+Text entity_name(AcctEntity entity) {
+  return entity == AcctEntity::kUser ? "user" : entity == AcctEntity::kAccount ? "account" : "qos";
+}
+
+/// What a segment says before it is known what of: names, and KEY=VALUE words.
+struct Clause {
+  Words names, settings;
+};
+
+bool is_word(const std::string& text, Text word) { return base::iequals(text, word); }
+
+/// name=, names=, and the entity's own word choose.
+bool chooses(const std::string& key, AcctEntity entity) {
+  const std::string own(entity_name(entity));
+  return key == "name" || key == "names" || key == own || key == own + "s";
+}
+
+/// A word that says which: a name, names between commas, or name=NAMES.
+Status take_names(const std::string& word, AcctEntity entity, Words& to) {
+  std::string value = word;
+  if (word.find('=') != std::string::npos) {
+    GW_TRY(setting, parse_acct_setting(word));
+    if (!chooses(setting.key, entity) || setting.sign != 0)
+      return invalid(fmt::format("{}= does not say which {}", base::printable(setting.key, 60), entity_name(entity)),
+                     "only name=NAMES does; what is to change stands behind `set`");
+    value = setting.value;
+  }
+  GW_TRY(names, name_list(entity_name(entity), value));
+  to.insert(to.end(), names.begin(), names.end());
+  return {};
+}
+
+Status need_names(const Clause& clause, Text verb, AcctEntity entity) {
+  if (!clause.names.empty()) return {};
+  return invalid(fmt::format("{} {}: no name given", verb, entity_name(entity)),
+                 fmt::format("such as: {} {} NAME", verb, entity_name(entity)));
+}
+
+/// NAMES KEY=VALUE...
+Result<Clause> add_clause(std::span<const std::string> words, AcctEntity entity) {
+  Clause out;
+  for (const std::string& word : words) {
+    if (is_word(word, "set")) continue;
+    const bool is_setting = word.find('=') != std::string::npos;
+    GW_TRY(key, is_setting ? parse_acct_setting(word) : Result<AcctSetting>(AcctSetting{"name", word, 0}));
+    // `add user bob account=x`: an account is no name of a user, and a user none of a QOS.
+    if (!is_setting || key.key == "name" || key.key == "names") {
+      GW_TRY_STATUS(take_names(word, entity, out.names));
+    } else {
+      out.settings.push_back(word);
+    }
+  }
+  GW_TRY_STATUS(need_names(out, "add", entity));
+  return out;
+}
+
+/// [where] NAMES set KEY=VALUE...
+Result<Clause> modify_clause(std::span<const std::string> words, AcctEntity entity) {
+  Clause out;
+  bool has_set = false;
+  for (const std::string& word : words) {
+    if (has_set)
+      out.settings.push_back(word);
+    else if (is_word(word, "set"))
+      has_set = true;
+    else if (!is_word(word, "where"))
+      GW_TRY_STATUS(take_names(word, entity, out.names));
+  }
+  GW_TRY_STATUS(need_names(out, "modify", entity));
+  if (out.settings.empty())
+    return invalid("No changes specified", fmt::format("such as: modify {} {} set KEY=VALUE", entity_name(entity),
+                                                       base::printable(out.names.front(), 60)));
+  return out;
+}
+
+/// [where] NAMES [KEY=VALUE...]
+Result<Clause> delete_clause(std::span<const std::string> words, AcctEntity entity) {
+  Clause out;
+  for (const std::string& word : words) {
+    if (is_word(word, "where")) continue;
+    const bool is_setting = word.find('=') != std::string::npos;
+    GW_TRY(key, is_setting ? parse_acct_setting(word) : Result<AcctSetting>(AcctSetting{"name", word, 0}));
+    if (!is_setting || chooses(key.key, entity)) {
+      GW_TRY_STATUS(take_names(word, entity, out.names));
+    } else {
+      out.settings.push_back(word);
+    }
+  }
+  GW_TRY_STATUS(need_names(out, "delete", entity));
+  return out;
+}
+
+base::Error unknown_setting(const std::string& key, Text of, std::vector<std::string> known) {
+  const std::string close = base::nearest(key, known);
+  return {base::ErrorCode::kInvalid, fmt::format("unknown key \"{}\" of {}", base::printable(key, 60), of),
+          close.empty() ? "known: " + base::join(known, ", ") : "did you mean \"" + close + "\"?"};
+}
+
+/// Puts segment after segment into one request.
+class Maker {
+ public:
+  explicit Maker(bool is_slurm) : is_slurm_(is_slurm) {}
+
+  Status take(std::span<const std::string> words) {
+    GW_TRY(verb, verb_of(words));
+    if (verb != "add" && verb != "modify" && verb != "delete")
+      return invalid(fmt::format("{} stands alone", verb), "-- is between changes: add, modify, delete");
+    if (words.empty()) return invalid(fmt::format("{}: of what?", verb), "qos, account or user");
+    const AcctEntity entity = acct_entity(words.front());
+    if (entity == AcctEntity::kNone) return tl::unexpected(unknown_entity(words.front()));
+    if (entity == AcctEntity::kAssociation || entity == AcctEntity::kTree)
+      return invalid(fmt::format("{} cannot be changed", base::printable(words.front(), 60)),
+                     "change the qos, account or user");
+    words = words.subspan(1);
+    if (verb == "add") return add(words, entity);
+    return verb == "modify" ? modify(words, entity) : remove(words, entity);
+  }
+
+  Result<QuotaChanges> finish() {
+    if (out_.request.changes().empty()) return invalid("No changes specified");
+    return std::move(out_);
+  }
+
+ private:
+  bool is_slurm_;
+  std::string verb_;
+  QuotaChanges out_;
+
+  /// The verb of a segment, taken off it; without one, that of the segment before.
+  Result<std::string> verb_of(std::span<const std::string>& words) {
+    if (words.empty())
+      return invalid("a -- with nothing before or behind it", "it parts changes: modify qos NAME set KEY=VALUE");
+    const std::string verb = acct_verb(words.front());
+    if (!verb.empty()) {
+      words = words.subspan(1);
+      verb_ = verb;
+    } else if (verb_.empty() || acct_entity(words.front()) == AcctEntity::kNone) {
+      return tl::unexpected(unknown_verb_of_acct(words.front()));
+    }
+    return verb_;
+  }
+
+  QuotaChange& change(QuotaChange::What what, const std::string& name) {
+    QuotaChange& out = *out_.request.add_changes();
+    out.set_what(what);
+    out.set_name(name);
+    return out;
+  }
+
+  QuotaChange& user_change(QuotaChange::What what, const std::string& name) {
+    QuotaChange& out = change(what, name);
+    out.set_is_user(true);
+    return out;
+  }
+
+  Status change_qos(QuotaChange::What what, const Clause& clause) {
+    wire::QosPatch patch;
+    GW_TRY_STATUS(patch_from_words(clause.settings, is_slurm_, patch, out_.notes));
+    for (const std::string& name : clause.names) *change(what, name).mutable_qos() = patch;
+    return {};
+  }
+
+  Status add(std::span<const std::string> words, AcctEntity entity) {
+    GW_TRY(clause, add_clause(words, entity));
+    return entity == AcctEntity::kUser ? add_users(clause) : change_qos(QuotaChange::kAdd, clause);
+  }
+
+  Status modify(std::span<const std::string> words, AcctEntity entity) {
+    GW_TRY(clause, modify_clause(words, entity));
+    return entity == AcctEntity::kUser ? modify_users(clause) : change_qos(QuotaChange::kModify, clause);
+  }
+
+  Status remove(std::span<const std::string> words, AcctEntity entity) {
+    GW_TRY(clause, delete_clause(words, entity));
+    if (entity == AcctEntity::kUser) return delete_users(clause);
+    std::string target;
+    for (const std::string& word : clause.settings) {
+      GW_TRY(setting, parse_acct_setting(word));
+      if (setting.key != "moveto") return tl::unexpected(unknown_setting(setting.key, "delete", {"name", "move_to"}));
+      if (setting.value.empty()) return invalid("move_to: a QOS is missing");
+      target = setting.value;
+    }
+    for (const std::string& name : clause.names) change(QuotaChange::kDelete, name).set_move_to(target);
+    return {};
+  }
+
+  // ---- Users
+
+  struct UserSettings {
+    Words qos;
+    std::optional<std::string> default_qos;
+  };
+
+  Result<UserSettings> user_settings(const Clause& clause) {
+    UserSettings out;
+    for (const std::string& word : clause.settings) {
+      GW_TRY(setting, parse_acct_setting(word));
+      const std::string& key = setting.key;
+      if (key == "cluster" || key == "clusters") {
+        out_.notes.push_back(key + "= has no meaning here and is not kept");
+      } else if (key == "account" || key == "accounts" || key == "qos") {
+        GW_TRY(names, name_list(key, setting.value));
+        out.qos.insert(out.qos.end(), names.begin(), names.end());
+      } else if (key == "defaultaccount" || key == "defaultqos") {
+        out.default_qos = base::iequals(setting.value, "none") || setting.value == "-1" ? "" : setting.value;
+      } else {
+        return tl::unexpected(unknown_setting(key, "a user", {"account", "qos", "default_qos", "default_account"}));
+      }
+    }
+    return out;
+  }
+
+  static Status check_users(const Words& names) {
+    for (const std::string& name : names) GW_TRY_STATUS(check_role_name(name));
+    return {};
+  }
+
+  void set_default(const Words& users, const std::string& qos) {
+    for (const std::string& user : users) user_change(QuotaChange::kModify, user).set_default_qos(qos);
+  }
+
+  Status add_users(const Clause& clause) {
+    GW_TRY(settings, user_settings(clause));
+    GW_TRY_STATUS(check_users(clause.names));
+    if (settings.qos.empty() && !settings.default_qos)
+      return invalid("add user: to which QOS?", "add account=QOS, or default_qos=QOS");
+    for (const std::string& qos : settings.qos) {
+      wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
+      for (const std::string& name : clause.names) users.add_add(name);
+    }
+    if (settings.default_qos) set_default(clause.names, *settings.default_qos);
+    return {};
+  }
+
+  Status modify_users(const Clause& clause) {
+    GW_TRY(settings, user_settings(clause));
+    if (!settings.qos.empty())
+      return invalid("modify user: account= cannot be changed",
+                     "add user NAME account=QOS, delete user NAME account=QOS");
+    if (!settings.default_qos) return invalid("No changes specified", "known: default_qos, default_account");
+    if (!settings.default_qos->empty()) GW_TRY_STATUS(check_users(clause.names));
+    set_default(clause.names, *settings.default_qos);
+    return {};
+  }
+
+  Status delete_users(const Clause& clause) {
+    GW_TRY(settings, user_settings(clause));
+    if (settings.default_qos)
+      return invalid("delete user: default_qos= is no choice", "modify user NAME set default_qos=");
+    for (const std::string& qos : settings.qos) {
+      wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
+      for (const std::string& name : clause.names) users.add_drop(name);
+    }
+    if (settings.qos.empty())
+      for (const std::string& name : clause.names) user_change(QuotaChange::kDelete, name);
+    return {};
+  }
+};
+
+template <typename Rows>
+bool is_beginning_of_one(const std::string& lower, const Rows& rows) {
+  return lower.size() >= 3 &&
+         std::any_of(std::begin(rows), std::end(rows), [&](Text row) { return row.starts_with(lower); });
+}
+
+}  // namespace
+
+AcctEntity acct_entity(Text word) {
+  const std::string lower = base::to_lower(word);
+  AcctEntity found = AcctEntity::kNone;
+  for (const EntityWord& e : kEntities) {
+    if (lower.empty() || !e.name.starts_with(lower)) continue;
+    if (found != AcctEntity::kNone) return AcctEntity::kNone;
+    found = e.entity;
+  }
+  return found;
+}
+
+std::string acct_verb(Text word) {
+  const std::string lower = base::to_lower(word);
+  std::string found;
+  for (const auto& [name, verb] : kVerbs) {
+    if (lower.empty() || !name.starts_with(lower)) continue;
+    if (name == lower) return std::string(verb);
+    if (!found.empty() && found != verb) return {};
+    found = verb;
+  }
+  return found;
+}
+
+base::Error unknown_entity(Text word) {
+  const std::string lower = base::to_lower(word), shown = base::printable(word, 60);
+  if (is_beginning_of_one(lower, kEntitiesNotHere))
+    return {base::ErrorCode::kInvalid, shown + " is not supported in this version", "there are qos, account and user"};
+  const std::vector<std::string> known = {"qos", "account", "user", "associations", "tree"};
+  std::string hint = base::did_you_mean(lower, known);
+  return {base::ErrorCode::kInvalid, "no such thing: " + shown,
+          hint.empty() ? "one of " + base::join(known, ", ") : std::move(hint)};
+}
+
+base::Error unknown_verb_of_acct(Text word) {
+  const std::string lower = base::to_lower(word), shown = base::printable(word, 60);
+  if (is_beginning_of_one(lower, kVerbsNotHere))
+    return {base::ErrorCode::kInvalid, "command " + shown + " is not supported in this version", {}};
+  std::vector<std::string> known;
+  for (const auto& [name, verb] : kVerbs) known.emplace_back(name);
+  std::string hint = base::did_you_mean(lower, known);
+  return {base::ErrorCode::kInvalid, "invalid keyword: " + shown,
+          hint.empty() ? "commands: " + base::join(known, ", ") : std::move(hint)};
+}
+
+Result<QuotaChanges> quota_changes(const Segments& segments, bool is_slurm) {
+  Maker maker(is_slurm);
+  for (const Words& words : segments) GW_TRY_STATUS(maker.take(words));
+  return maker.finish();
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,190 @@
+// galloc (salloc): asks for an allocation, runs a command or a shell in it, and gives it back.
+// Invariants: what is wrong with the call is said before the controller is asked; the exit code is that of the command.
+#include <fmt/format.h>
+#include <limits.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "cmds/galloc/alloc_session.h"
+#include "cmds/request/batch_script.h"
+#include "cmds/request/job_values.h"
+#include "cmds/request/waiting_options.h"
+#include "wire/convert.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::Result;
+using base::Status;
+using client::Arg;
+using client::kPlain;
+using client::kRaw;
+using client::Option;
+using client::Program;
+using Text = std::string_view;
+
+constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},
+                                                {"dependency", 'd'},
+                                                {"licenses", 'L'},
+                                                {"core-spec", 'S'},
+                                                {"extra-node-info", 'B'},
+                                                {"nodefile", 'F'},
+                                                {"get-user-env", 0, Arg::kOptional},
+                                                {"gid"},
+                                                {"uid"},
+                                                {"no-kill", 'k', Arg::kOptional},
+                                                {"kill-command", 'K', Arg::kOptional},
+                                                {"hold", 'H', Arg::kNone},
+                                                {"oversubscribe", 's', Arg::kNone},
+                                                {"contiguous", 0, Arg::kNone}};
+
+Result<std::string> present_dir() {
+  char here[PATH_MAX];
+  if (::getcwd(here, sizeof here) == nullptr)
+    return base::fail_errno("the current directory cannot be found", errno, "change to another, or use --chdir");
+  return std::string(here);
+}
+
+std::string user_shell() {
+  if (const char* shell = std::getenv("SHELL"); shell != nullptr && *shell == '/') return shell;
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry != nullptr && entry->pw_shell != nullptr && *entry->pw_shell != '\0' ? entry->pw_shell : "/bin/sh";
+}
+
+/// What is run: the words given, else the user's shell here or on the first node.
+std::vector<std::string> command_of(const AllocOptions& o, std::vector<std::string> words) {
+  if (words.empty()) words.push_back(user_shell());
+  if (!o.shell_on_node) return words;
+  std::vector<std::string> all{"grun", "-N1", "-n1", "--overlap", "--pty"};
+  if (!o.chdir.empty()) all.push_back("--chdir=" + o.chdir);
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+Result<wire::SubmitRequest> make_request(const Program& program, AllocOptions& o, Args args,
+                                         std::vector<std::string>& notes, const std::string& command) {
+  GW_TRY_STATUS(complete(o.job, notes));
+  GW_TRY_STATUS(check_signal_of_steps(o.job.spec));
+  GW_TRY(dir, present_dir());
+  model::JobSpec& spec = o.job.spec;
+  if (spec.name.empty()) spec.name = command.substr(command.rfind('/') + 1);
+  spec.kind = model::JobKind::kAllocation;
+  spec.attended = !o.no_shell;
+  spec.not_preemptible = !o.preemptible;
+  spec.requeue = false;
+  spec.launch.work_dir = std::move(dir);
+  spec.launch.umask = present_umask();
+  spec.launch.slurm_names = program.is_slurm;
+  spec.submit_host = host_name();
+  spec.submit_line = submit_line(program.name, args);
+  wire::SubmitRequest submit;
+  *submit.mutable_spec() = wire::to_wire(spec);
+  return submit;
+}
+
+}  // namespace
+
+std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, base::Time now) {
+  std::vector<Option> t;
+  t.reserve(96);
+  add_allocation_options(t, o.job, now);
+  t.push_back(
+      {"chdir", 'D', Arg::kRequired, "DIR", "run the command there", {}, kRaw, text_of_job(o.chdir, "-D/--chdir")});
+  t.push_back({"no-shell",
+               0,
+               Arg::kNone,
+               {},
+               "leave at once; the allocation stays until gcancel or its time limit",
+               {},
+               kPlain,
+               sets(o.no_shell)});
+  t.push_back({"shell-on-node",
+               0,
+               Arg::kNone,
+               {},
+               "run the command on the first node",
+               "SHELL_ON_NODE",
+               kPlain,
+               sets(o.shell_on_node)});
+  add_waiting_options(t, o.immediate_seconds, o.preemptible);
+  t.push_back(
+      {"bell", 0, Arg::kNone, {}, "ring the terminal's bell when it starts", "BELL", kPlain, [&o](Text) -> Status {
+         o.bell = true;
+         return {};
+       }});
+  t.push_back({"no-bell",
+               0,
+               Arg::kNone,
+               {},
+               "never ring (default: after 10 s of waiting)",
+               "NO_BELL",
+               kPlain,
+               [&o](Text) -> Status {
+                 o.bell = false;
+                 return {};
+               }});
+  t.push_back({"quiet", 'Q', Arg::kNone, {}, "no notes", {}, kPlain, sets(o.quiet)});
+  t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", {}, kPlain, sets(o.ignored)});
+  client::add_common_options(t, flags);
+  client::add_unsupported(t, kUnsupported);
+  return t;
+}
+
+client::CommandDoc alloc_doc() {
+  client::CommandDoc d;
+  d.summary = "get an allocation and run a command in it";
+  d.synopsis = "[OPTIONS] [COMMAND [ARGUMENTS]]";
+  d.description =
+      "Asks for resources with the same options as gbatch, waits until they are there, then runs the command, or the "
+      "user's shell, on this machine, with the variables of the allocation; grun in it runs steps on the nodes. When "
+      "the command has ended the allocation is given back. After a second of waiting it says why, and again when that "
+      "changes; ctrl-C then cancels it.\n\n"
+      "An allocation does not make way for others, and so starts only within what its QOS is guaranteed, unless "
+      "--preemptible is given.";
+  d.exit_codes = {{"N", "the exit code of the command"},
+                  {"128+N", "the command was ended by signal N"},
+                  {"1", "refused, a bad option, or the controller is out of reach"},
+                  {"127, 126", "the command was not found, or cannot be executed"},
+                  {"130", "interrupted while it waited; the job was cancelled"}};
+  d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},
+                   {"SHELL", "what is run if no command is given"}};
+  d.examples = {{"galloc -N1 --gpus-per-node=1", "a shell with a GPU on a node, to use by grun"},
+                {"galloc --gpus=1 --shell-on-node", "a shell on the node itself"},
+                {"galloc -n4 grun ./program", "four tasks"}};
+  d.env_prefixes = {"SALLOC_", "GALLOC_"};
+  return d;
+}
+
+int run_galloc(const Program& program, Args args) {
+  AllocOptions o;
+  client::CommonFlags flags;
+  const auto table = alloc_table(o, flags, base::SystemClock().now());
+  const Status read =
+      client::read_environment(table, alloc_doc().env_prefixes, [](const char* n) { return std::getenv(n); });
+  Parsed parsed =
+      parse_command(program, alloc_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
+  if (parsed.exit) return *parsed.exit;
+  if (!read) return failed(program, read.error());
+  if (!parsed.operands.empty() && parsed.operands.front() == ":")
+    return failed(program, {base::ErrorCode::kInvalid,
+                            "\":\" separates the components of a heterogeneous allocation, which is not supported in "
+                            "this version",
+                            "make one allocation that fits all parts; a batch job may have components: gbatch A : B"});
+  std::vector<std::string> notes;
+  std::vector<std::string> command = command_of(o, std::move(parsed.operands));
+  auto submit = make_request(program, o, args, notes, o.shell_on_node ? "interactive" : command.front());
+  if (!submit) return failed(program, submit.error());
+  if (!o.quiet)
+    for (const std::string& note : notes) client::print_note(program, "warning: " + note);
+  auto config = client::load_config();
+  if (!config) return failed(program, config.error());
+  const int code =
+      AllocSession(program, std::move(*config), std::move(o), std::move(command), std::move(*submit)).run();
+  std::fflush(nullptr);
+  std::_Exit(code);  // a request that is still under way has a thread
+}
+
+}  // namespace gw::cmds

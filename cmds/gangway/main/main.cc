@@ -1,0 +1,29 @@
+// gangway VERB: the table of verbs, and the entry point.
+#include <csignal>
+
+#include "cmds/gangway/shared/verbs.h"
+
+namespace gw::cmds {
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"backup", "FILE", "write a copy of the controller's state", backup_verb},
+    {"checkpointed", "[JOBID]", "tell that a job's work is saved as of now", checkpointed_verb},
+    {"config", "check FILE | dump", "check a configuration, or print one", config_verb},
+    {"dev", "up|down|status|env|run", "a private cluster on this machine", dev_verb},
+    {"doctor", "", "check this host: MUNGE, clock, ports, disk", doctor_verb},
+    {"logs", "[-f] JOB", "show a job's output", logs_verb},
+    {"quota", "explain A B", "say why a QOS may take from another, or not", quota_verb},
+    {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},
+    {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links", topo_verb},
+};
+
+}  // namespace
+}  // namespace gw::cmds
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  return gw::cmds::run_verb({"gangway", false}, "Gangway: a batch queue system for GPU clusters.", gw::cmds::kVerbs,
+                            args);
+}

@@ -1,0 +1,110 @@
+// gangway quota explain A B.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cmds/gangway/shared/ask_controller.h"
+#include "cmds/gangway/shared/verbs.h"
+#include "cmds/gangway/verbs/quota_words.h"
+#include "model/qos.h"
+
+namespace gw::cmds {
+namespace {
+
+constexpr int kMayNot = 2;
+
+const client::CommandDoc kExplainDoc = {
+    "say whether one QOS may take from another now, and which rule says so",
+    "[OPTIONS] A B",
+    "A and B are names of QOS (cluster: the root), or numbers of jobs, which stand for their QOS. The answer is about "
+    "this moment: what A holds and is due, and what B holds beyond its own due. The rules have the numbers of the page "
+    "of rules (docs/quotas.md). Whether a certain job is taken depends also on its node, on min_runtime and on whether "
+    "it "
+    "can be taken at all.",
+    {{"0", "A may take from B"}, {"1", "bad words, no such QOS or job, or no answer"}, {"2", "A may not take from B"}},
+    {{"GANGWAY_CONF", "path of the configuration"}},
+    {{"gangway quota explain team-a team-b", "may jobs of team-a make those of team-b go?"},
+     {"gangway quota explain 4711 team-b", "may job 4711?"},
+     {"gangway quota explain team-a team-b > /dev/null && echo yes", "in a script"}},
+    {},
+};
+
+int explain(const Invocation& call) {
+  bool json = false;
+  std::vector<std::string> operands;
+  if (const auto code =
+          parse_verb(call, kExplainDoc, {flag("json", 0, "as JSON, with schema_version", json)}, operands))
+    return *code;
+  const auto asked = explain_request(operands);
+  if (!asked) return failed(call.program, asked.error());
+  wire::ApiRequest request;
+  *request.mutable_explain_quota() = *asked;
+  const auto reply = ask_controller(call.program, request);
+  if (!reply) return failed(call.program, reply.error());
+  const wire::ExplainQuotaReply& told = reply->explain_quota();
+  const std::string text =
+      json ? explain_json(operands[0], operands[1], told) : explain_text(operands[0], operands[1], told);
+  if (!client::print_out(text)) return client::kExitFailed;
+  return told.may() ? client::kExitOk : kMayNot;
+}
+
+constexpr Verb kVerbs[] = {
+    {"explain", "A B", "say whether A may take from B now, and which rule says so", explain},
+};
+
+/// All digits: a job.
+base::Status take_side(const std::string& word, const auto& set_qos, const auto& set_job) {
+  if (word.empty()) return base::invalid("an empty name", "give the name of a QOS, or the number of a job");
+  if (word.find_first_not_of("0123456789") != std::string::npos) return set_qos(word), base::Status{};
+  GW_TRY(id, base::parse_int(word, 1, UINT32_MAX, "job id"));
+  return set_job(static_cast<uint32_t>(id)), base::Status{};
+}
+
+std::string told_side(const std::string& word) {
+  const bool is_job = word.find_first_not_of("0123456789") == std::string::npos;
+  return (is_job ? "job " : "") + base::printable(word);
+}
+
+}  // namespace
+
+base::Result<wire::ExplainQuotaRequest> explain_request(const std::vector<std::string>& words) {
+  if (words.size() != 2)
+    return base::invalid("two names are needed: who would take, and from whom", "gangway quota explain team-a team-b");
+  wire::ExplainQuotaRequest out;
+  GW_TRY_STATUS(take_side(
+      words[0], [&](const std::string& qos) { out.set_taker(qos); }, [&](uint32_t id) { out.set_taker_job(id); }));
+  GW_TRY_STATUS(take_side(
+      words[1], [&](const std::string& qos) { out.set_from(qos); }, [&](uint32_t id) { out.set_from_job(id); }));
+  return out;
+}
+
+std::string explain_text(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told) {
+  const std::string rule = told.rule() == 0 ? "" : fmt::format(" (rule {})", told.rule());
+  std::string out;
+  if (told.may()) {
+    const std::string amount =
+        told.gpu_milli() == 0 ? "" : fmt::format("up to {} of gpu ", model::format_amount("gpu", told.gpu_milli()));
+    out = fmt::format("yes: {} may take {}from {} now{}\n", told_side(taker), amount, told_side(from), rule);
+  } else {
+    out = fmt::format("no: {} may not take from {} now{}\n", told_side(taker), told_side(from), rule);
+  }
+  for (const std::string& line : told.lines()) out += "  " + base::printable(line, SIZE_MAX) + "\n";
+  return out;
+}
+
+std::string explain_json(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told) {
+  nlohmann::ordered_json j;
+  j["schema_version"] = 1;
+  j["taker"] = taker;
+  j["from"] = from;
+  j["may"] = told.may();
+  j["rule"] = told.rule() == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(told.rule());
+  j["gpus"] = static_cast<double>(told.gpu_milli()) / 1000;
+  j["lines"] = std::vector<std::string>(told.lines().begin(), told.lines().end());
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int quota_verb(const Invocation& call) { return run_verb(call.program, "Questions about quotas.", kVerbs, call.args); }
+
+}  // namespace gw::cmds

@@ -1,0 +1,111 @@
+// Components of a heterogeneous job.
+#include "cmds/gbatch/batch_components.h"
+
+#include <algorithm>
+
+#include "wire/job_attributes.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::Result;
+using client::Directive;
+
+tl::unexpected<base::Error> too_many() {
+  return base::invalid("a heterogeneous job has at most " + std::to_string(kMaxComponents) + " components");
+}
+
+/// `hetjob`, or its older name.
+bool is_separator(const Directive& d) {
+  return d.kind != "#PBS" && d.words.size() == 1 && (d.words[0] == "hetjob" || d.words[0] == "packjob");
+}
+
+std::vector<std::vector<Directive>> by_component(const std::vector<Directive>& all) {
+  std::vector<std::vector<Directive>> groups(1);
+  for (const Directive& d : all) {
+    if (is_separator(d))
+      groups.emplace_back();
+    else
+      groups.back().push_back(d);
+  }
+  return groups;
+}
+
+/// Takes from `own` what a component has for itself.
+void take_resources(BatchOptions& to, const BatchOptions& own) {
+  to.gpus = own.gpus;
+  to.spec.request = own.spec.request;
+  to.spec.partitions = own.spec.partitions;
+  wire::take_own_of_component(own.spec, to.spec);
+}
+
+/// What is said for the whole job: all directives, then the environment, then the whole command line.
+Result<BatchOptions> read_common(const Sources& s) {
+  BatchOptions o;
+  client::CommonFlags flags;
+  const auto table = batch_table(o, flags, s.now);
+  std::vector<Directive> said;
+  std::copy_if(s.directives.begin(), s.directives.end(), std::back_inserter(said),
+               [](const Directive& d) { return !is_separator(d); });
+  GW_TRY_STATUS(client::apply_directives(table, said, s.label));
+  GW_TRY_STATUS(client::read_environment(table, batch_doc().env_prefixes, s.environment));
+  for (const std::vector<std::string>& words : s.command_line) {
+    auto operands = client::parse_options(table, words, {.stop_at_operand = true});
+    if (!operands) return tl::unexpected(operands.error());
+  }
+  o.given = {};
+  return o;
+}
+
+base::Status read_one(BatchOptions& o, const Sources& s, std::span<const Directive> directives,
+                      std::span<const std::string> words) {
+  client::CommonFlags flags;
+  const auto table = batch_table(o, flags, s.now);
+  GW_TRY_STATUS(client::apply_directives(table, directives, s.label));
+  GW_TRY_STATUS(end_of_source(o));
+  GW_TRY_STATUS(client::read_environment(table, batch_doc().env_prefixes, s.environment));
+  GW_TRY_STATUS(end_of_source(o));
+  auto operands = client::parse_options(table, words, {.stop_at_operand = true});
+  if (!operands) return tl::unexpected(operands.error());
+  return end_of_source(o);
+}
+
+}  // namespace
+
+Result<CommandLine> split_components(const std::vector<client::Option>& table, std::span<const std::string> args) {
+  CommandLine line;
+  while (true) {
+    GW_TRY(operands, client::parse_options(table, args, {.stop_at_operand = true}));
+    line.components.emplace_back(args.begin(), args.end() - static_cast<std::ptrdiff_t>(operands.size()));
+    line.operands = std::move(operands);
+    if (line.operands.empty() || line.operands.front() != ":") return line;
+    if (line.components.size() == kMaxComponents) return too_many();
+    args = args.last(line.operands.size() - 1);
+  }
+}
+
+Result<std::vector<BatchOptions>> read_components(const Sources& sources) {
+  const std::vector<std::vector<Directive>> directives = by_component(sources.directives);
+  const size_t count = std::max({directives.size(), sources.command_line.size(), size_t{1}});
+  if (count > kMaxComponents) return too_many();
+  std::vector<BatchOptions> components;
+  for (size_t i = 0; i < count; ++i) {
+    BatchOptions o;
+    if (!components.empty()) o.spec.request.exclude = components.back().spec.request.exclude;  // as in Slurm
+    const std::span<const Directive> said =
+        i < directives.size() ? std::span(directives[i]) : std::span<const Directive>();
+    const std::span<const std::string> words =
+        i < sources.command_line.size() ? std::span(sources.command_line[i]) : std::span<const std::string>();
+    GW_TRY_STATUS(read_one(o, sources, said, words));
+    components.push_back(std::move(o));
+  }
+  GW_TRY(common, read_common(sources));
+  for (BatchOptions& o : components) {
+    BatchOptions whole = common;
+    take_resources(whole, o);
+    o = std::move(whole);
+  }
+  return components;
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,39 @@
+// The components of a job as they were written: one, or several of a heterogeneous job, separated by `:` on the command
+// line and by `#SBATCH hetjob` in the script.
+// Invariants: there is at least one component; directives, then environment, then command line, later ones win. What
+// says how many resources, and of what kind, is a component's own; everything else (name, times, files, ...) is said
+// for the whole job, in whatever component it stands, and all components have it alike.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/options/directives.h"
+#include "cmds/gbatch/batch_table.h"
+
+namespace gw::cmds {
+
+constexpr size_t kMaxComponents = 128;
+
+/// The command line, taken apart.
+struct CommandLine {
+  std::vector<std::vector<std::string>> components;  ///< Options of each component, as words.
+  std::vector<std::string> operands;                 ///< Script and its arguments.
+};
+/// Finds the ends of the components by the table; its handlers run. Errors: a bad option, too many components.
+base::Result<CommandLine> split_components(const std::vector<client::Option>& table, std::span<const std::string> args);
+
+/// Everything that was said of the components: from the script's directives, the environment and the command line.
+struct Sources {
+  std::vector<client::Directive> directives;
+  std::string label;  ///< Of the script, for messages.
+  client::GetEnv environment;
+  std::vector<std::vector<std::string>> command_line;
+  base::Time now;
+};
+/// Reads them; as many components as the longer of script and command line has. Errors: a bad option, with its place;
+/// options that exclude each other; too many components.
+base::Result<std::vector<BatchOptions>> read_components(const Sources& sources);
+
+}  // namespace gw::cmds

@@ -1,0 +1,168 @@
+// The option table and the pages of gbatch: the attributes of a job, and what only gbatch itself does.
+#include "cmds/gbatch/batch_table.h"
+
+#include <span>
+
+#include "cmds/shared/commands.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::Status;
+using client::Arg;
+using client::kDirective;
+using client::kRaw;
+using client::Option;
+using wire::JobAttribute;
+using Text = std::string_view;
+
+/// Attributes that this version does not have.
+void add_missing_attributes(std::vector<Option>& t) {
+  for (const JobAttribute& a : wire::kJobAttributes) {
+    const client::Unsupported row = {wire::option_name(a), wire::option_letter(a)};
+    if (a.commands == wire::Commands::kNone) client::add_unsupported(t, std::span(&row, 1));
+  }
+}
+
+void add_behaviour(std::vector<Option>& t, BatchOptions& o) {
+  t.push_back(
+      {"wrap", 0, Arg::kRequired, "COMMAND", "run this line under /bin/sh instead of a script", {}, kRaw, [&o](Text v) {
+         o.wrap = std::string(v);
+         return Status{};
+       }});
+  t.push_back({"parsable", 0, Arg::kNone, {}, "print the job id alone", {}, client::kPlain, sets(o.parsable)});
+  t.push_back({"wait",
+               'W',
+               Arg::kNone,
+               {},
+               "wait for the end and exit with the job's code (128+signal)",
+               "WAIT",
+               kDirective,
+               sets(o.wait)});
+  t.push_back({"test-only",
+               0,
+               Arg::kNone,
+               {},
+               "check only: where it would run, or what is in the way",
+               {},
+               client::kPlain,
+               sets(o.test_only)});
+  t.push_back(
+      {"ignore-pbs", 0, Arg::kNone, {}, "leave out #PBS lines", "IGNORE_PBS", client::kPlain, sets(o.ignore_pbs)});
+  t.push_back({"quiet", 'Q', Arg::kNone, {}, "no warnings and notes", {}, kDirective, sets(o.quiet)});
+  t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", "DEBUG", kDirective, [&o](Text) {
+                 ++o.verbose;
+                 return Status{};
+               }});
+}
+
+/// Slurm's options that later versions may bring, beside attributes that have a row already. Flags among them say so
+/// with Arg::kNone.
+constexpr client::Unsupported kUnsupported[] = {
+    {"array", 'a'},
+    {"dependency", 'd'},
+    {"licenses", 'L'},
+    {"clusters", 'M'},
+    {"cluster"},
+    {"distribution", 'm'},
+    {"mail-type"},
+    {"mail-user"},
+    {"delay-boot"},
+    {"core-spec", 'S'},
+    {"thread-spec"},
+    {"extra-node-info", 'B'},
+    {"sockets-per-node"},
+    {"cores-per-socket"},
+    {"threads-per-core"},
+    {"ntasks-per-core"},
+    {"ntasks-per-socket"},
+    {"ntasks-per-gpu"},
+    {"gpus-per-socket"},
+    {"gpu-freq"},
+    {"mem-bind"},
+    {"hint"},
+    {"mincpus"},
+    {"tmp"},
+    {"cpu-freq"},
+    {"bb"},
+    {"bbf"},
+    {"container"},
+    {"container-id"},
+    {"export-file"},
+    {"get-user-env", 0, Arg::kOptional},
+    {"gid"},
+    {"uid"},
+    {"network"},
+    {"power"},
+    {"prefer"},
+    {"profile"},
+    {"propagate", 0, Arg::kOptional},
+    {"acctg-freq"},
+    {"admin-comment"},
+    {"extra"},
+    {"mcs-label"},
+    {"nodefile", 'F'},
+    {"tres-per-task"},
+    {"tres-bind"},
+    {"wait-all-nodes"},
+    {"kill-on-invalid-dep"},
+    {"no-kill", 'k', Arg::kOptional},
+    {"overcommit", 'O', Arg::kNone},
+    {"oversubscribe", 's', Arg::kNone},
+    {"contiguous", 0, Arg::kNone},
+    {"reboot", 0, Arg::kNone},
+    {"spread-job", 0, Arg::kNone},
+    {"use-min-nodes", 0, Arg::kNone},
+};
+
+}  // namespace
+
+std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, base::Time now) {
+  std::vector<Option> t;
+  t.reserve(128);
+  add_allocation_options(t, o, now);
+  add_attributes(t, o, wire::Commands::kBatch);
+  add_behaviour(t, o);
+  client::add_common_options(t, flags);
+  client::add_unsupported(t, kUnsupported);
+  add_missing_attributes(t);
+  return t;
+}
+
+client::CommandDoc batch_doc() {
+  client::CommandDoc d;
+  d.summary = "submit a batch script";
+  d.synopsis = "[OPTIONS] [: OPTIONS]... [SCRIPT [ARGUMENTS]]";
+  d.description =
+      "Submits a batch script, which then runs once, on the first of its nodes. The script is copied at submission; "
+      "without one it is "
+      "read from standard input. Options also stand in the script, as #GBATCH or #SBATCH lines before its first "
+      "command; the command "
+      "line comes before the environment, which comes before these lines. #PBS lines are understood where they are "
+      "plain.\n\n"
+      "A heterogeneous job has several components that start together; the script runs in the first. They are "
+      "separated "
+      "by `:` on the command line and by a line #SBATCH hetjob in the script. Options that describe the job as a whole "
+      "(name, account, times, files, ...) hold for the later components too, unless given anew; sizes do not.\n\n"
+      "--locality says how close the parts of the job must be. gpu to node hold on each node: one GPU, all GPUs linked "
+      "in pairs (NVLink, xGMI), one PCIe switch, one NUMA node, one node; leaf and block for all nodes together. "
+      "leaf@10m,block@1h waits ten minutes for one leaf switch, then an hour for one block, then takes any. Without "
+      "it the closest that is free is taken at once.\n\n"
+      "--gres=shard:250 asks for 250 thousandths of one GPU, where the partition allows it. Other jobs may have the "
+      "rest. Nothing keeps jobs that share a GPU apart: not its memory, not its time, not its faults.";
+  d.exit_codes = {{"0", "submitted (with --wait: the job's own code)"},
+                  {"1", "refused, or the script cannot be used, or the controller is out of reach"},
+                  {"128+N", "with --wait: the job ended by signal N"},
+                  {"255", "a bad option or directive"}};
+  d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},
+                   {"GANGWAY_TIMEOUT", "seconds to keep trying to reach the controller (60)"}};
+  d.examples = {{"gbatch -N2 --gpus-per-node=8 -t 2:00:00 train.sh", "two whole nodes of eight GPUs for two hours"},
+                {"gbatch -N4 --gpus-per-node=8 --locality=leaf@30m,block train.sh",
+                 "four nodes at one leaf switch; after half an hour also of one block"},
+                {"gbatch -n1 --gpus=1 : -n8 -p cpu both.sh", "two components that start together"},
+                {"gbatch --wait --wrap 'nvidia-smi'", "run one line and wait for it"}};
+  d.env_prefixes = {"SBATCH_", "GBATCH_"};
+  return d;
+}
+
+}  // namespace gw::cmds

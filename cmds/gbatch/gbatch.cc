@@ -1,0 +1,226 @@
+// gbatch (sbatch): submits a batch script, or tests whether it could run, and may wait for its end.
+// Invariant: on success stdout holds the one line that says the job's number, and stderr holds nothing but warnings.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "client/options/directives.h"
+#include "client/show/job_view.h"
+#include "cmds/gbatch/batch_components.h"
+#include "cmds/gbatch/batch_table.h"
+#include "cmds/request/batch_script.h"
+#include "cmds/shared/commands.h"
+#include "cmds/shared/last_words.h"
+#include "wire/convert.h"
+
+namespace gw::cmds {
+namespace {
+
+using client::kExitBatchUsage;
+using client::kExitFailed;
+using client::kExitOk;
+using client::Program;
+
+/// A refusal together with the code to leave with.
+struct Refusal {
+  base::Error error;
+  int code;
+};
+template <typename T>
+using Step = tl::expected<T, Refusal>;
+
+tl::unexpected<Refusal> refuse(const base::Error& error, int code) { return tl::unexpected(Refusal{error, code}); }
+
+/// The command line, and what had to be known of it before the script was read.
+struct Invocation {
+  CommandLine line;
+  BatchOptions early;
+};
+
+base::Result<std::string> current_directory() {
+  char path[PATH_MAX];
+  if (::getcwd(path, sizeof path) == nullptr)
+    return base::fail_errno("the current directory cannot be found", errno, "change to another, or use --chdir");
+  return std::string(path);
+}
+
+base::Status fill_launch(const Program& program, BatchOptions& o, const Script& script, const Invocation& inv,
+                         Args args) {
+  model::Launch& l = o.spec.launch;
+  if (!o.chdir.starts_with('/')) {
+    GW_TRY(here, current_directory());
+    o.chdir = o.chdir.empty() ? here : here + "/" + o.chdir;
+  }
+  l.work_dir = o.chdir;
+  if (inv.line.operands.size() > 1) l.args.assign(inv.line.operands.begin() + 1, inv.line.operands.end());
+  l.umask = present_umask();
+  l.limits = model::Limits(present_limits());
+  l.slurm_names = program.is_slurm;
+  l.command = script.path;
+  o.spec.submit_host = host_name();
+  o.spec.submit_line = submit_line(program.name, args);
+  if (o.spec.name.empty()) {
+    const size_t slash = script.label.rfind('/');
+    o.spec.name =
+        script.label == "stdin" ? program.name : script.label.substr(slash == std::string::npos ? 0 : slash + 1);
+  }
+  return {};
+}
+
+Step<Script> get_script(const Invocation& inv) {
+  if (inv.early.wrap) {
+    if (!inv.line.operands.empty())
+      return refuse({base::ErrorCode::kInvalid, "Script arguments are not permitted with the --wrap option", {}},
+                    kExitFailed);
+    if (base::trim(*inv.early.wrap).empty())
+      return refuse({base::ErrorCode::kInvalid, "--wrap: the command is empty", {}}, kExitFailed);
+    return wrapped_script(*inv.early.wrap);
+  }
+  auto script = load_script(inv.line.operands.empty() ? std::string() : inv.line.operands.front());
+  if (!script) return refuse(script.error(), kExitFailed);
+  if (auto fine = check_script(script->bytes); !fine) return refuse(fine.error(), kExitFailed);
+  return *script;
+}
+
+base::Result<std::vector<BatchOptions>> read_job(const Script& script, const Invocation& inv) {
+  GW_TRY(directives, client::read_directives(script.bytes, script.label, inv.early.ignore_pbs));
+  return read_components({std::move(directives), script.label, [](const char* name) { return std::getenv(name); },
+                          inv.line.components, base::SystemClock().now()});
+}
+
+Step<wire::SubmitRequest> submission(const Program& program, std::vector<BatchOptions>& components,
+                                     const Script& script, const Invocation& inv, Args args,
+                                     std::vector<std::string>& notes) {
+  wire::SubmitRequest submit;
+  for (BatchOptions& o : components) {
+    if (auto done = complete(o, notes); !done) return refuse(done.error(), kExitFailed);
+    if (auto done = fill_launch(program, o, script, inv, args); !done) return refuse(done.error(), kExitFailed);
+    *(&o == &components.front() ? submit.mutable_spec() : submit.add_components()) = wire::to_wire(o.spec);
+  }
+  const BatchOptions& first = components.front();
+  auto environment = export_environment(first.export_form, present_environment());
+  if (!environment) return refuse(environment.error(), kExitBatchUsage);
+  struct stat st {};
+  if (::stat(first.spec.launch.work_dir.c_str(), &st) != 0)
+    notes.push_back("work directory " + base::printable(first.spec.launch.work_dir) + " does not exist on this host");
+  submit.set_script(script.bytes);
+  submit.set_environment(*environment);
+  submit.set_test_only(first.test_only);
+  return submit;
+}
+
+/// `options` becomes those of the first component, which speak for the whole job.
+Step<wire::ApiRequest> make_request(const Program& program, BatchOptions& options, const Invocation& inv, Args args,
+                                    std::vector<std::string>& notes) {
+  // Whoever forgot the script's name would wonder what it waits for.
+  if (!inv.early.wrap && inv.line.operands.empty() && ::isatty(STDIN_FILENO) == 1)
+    client::print_note(program, "reading the script from the terminal; ctrl-D ends it");
+  auto script = get_script(inv);
+  if (!script) return tl::unexpected(script.error());
+  auto components = read_job(*script, inv);
+  if (!components) return refuse(components.error(), kExitBatchUsage);
+  auto submit = submission(program, *components, *script, inv, args, notes);
+  if (!submit) return tl::unexpected(submit.error());
+  options = std::move(components->front());
+  wire::ApiRequest request;
+  *request.mutable_submit() = std::move(*submit);
+  return request;
+}
+
+int exit_code_of(const Program& program, const wire::Job& job, bool quiet) {
+  const wire::Outcome& o = job.status().ended().outcome();
+  const model::JobState state = client::state_of(job);
+  if (state != model::JobState::kCompleted && !quiet) {
+    const std::string detail = client::reason_detail(job);
+    std::string how;
+    if (o.exit_signo() > 0)
+      how = fmt::format(" by signal {}", o.exit_signo());
+    else if (o.exit_code() != 0)
+      how = fmt::format(" with exit code {}", o.exit_code());
+    client::print_note(program, fmt::format("job {} ended {}{}{}{}", job.id(), model::long_name(state), how,
+                                            detail.empty() ? "" : ": ", base::printable(detail, 1000)));
+  }
+  if (o.exit_signo() > 0) return 128 + o.exit_signo();
+  if (o.exit_code() != 0) return o.exit_code();
+  return state == model::JobState::kCompleted ? kExitOk : kExitFailed;
+}
+
+/// Before the id is printed: whoever has read it and ends this program is told.
+void promise_last_words(const Program& program, uint32_t id) {
+  const char prefix = program.is_slurm ? 's' : 'g';
+  say_when_interrupted(
+      program,
+      fmt::format("no longer waiting; job {0} goes on: {1}queue -j {0} shows it, {1}cancel {0} ends it", id, prefix));
+}
+
+int wait_for(const Program& program, client::Connection& connection, uint32_t id, bool quiet) {
+  wire::ApiRequest request;
+  request.mutable_wait_job()->set_id(id);
+  auto reply = connection.call(std::move(request));
+  if (!reply)
+    return failed(program, {reply.error().code, fmt::format("waiting for job {}: {}", id, reply.error().what),
+                            reply.error().hint});
+  return exit_code_of(program, reply->wait_job().job(), quiet);
+}
+
+int report(const Program& program, client::Connection& connection, const BatchOptions& o,
+           const wire::SubmitReply& reply) {
+  if (!o.quiet)
+    for (const std::string& warning : reply.warnings()) client::print_note(program, "warning: " + warning);
+  if (o.test_only) {
+    client::print_note(program, reply.test_verdict().empty() ? "the job could run" : reply.test_verdict());
+    return kExitOk;
+  }
+  promise_last_words(program, reply.job_id());
+  const int code = printed(o.parsable ? fmt::format("{}\n", reply.job_id())
+                                      : fmt::format("Submitted batch job {}\n", reply.job_id()));
+  return o.wait ? wait_for(program, connection, reply.job_id(), o.quiet) : code;
+}
+
+int submit(const Program& program, const BatchOptions& o, wire::ApiRequest request) {
+  const auto text = [&](const base::Error& e) {
+    return base::Error{e.code, (o.test_only ? "allocation failure: " : "Batch job submission failed: ") + e.what,
+                       e.hint};
+  };
+  auto connection = client::connect(program);
+  if (!connection) return failed(program, text(connection.error()));
+  if (o.verbose > 0 && !o.quiet)
+    client::print_note(program, fmt::format("sending a script of {} bytes and an environment of {} bytes",
+                                            request.submit().script().size(), request.submit().environment().size()));
+  if (!o.test_only)
+    say_when_interrupted(program,
+                         fmt::format("interrupted before the controller answered: {}queue --me shows whether it "
+                                     "took the job",
+                                     program.is_slurm ? 's' : 'g'));
+  auto reply = connection->call(std::move(request));
+  if (!reply) return failed(program, text(reply.error()));
+  return report(program, *connection, o, reply->submit());
+}
+
+}  // namespace
+
+int run_gbatch(const Program& program, Args args) {
+  Invocation inv;
+  client::CommonFlags flags;
+  const auto early_table = batch_table(inv.early, flags, base::SystemClock().now());
+  Parsed parsed =
+      parse_command(program, batch_doc(), early_table, flags, args, kExitBatchUsage, {.stop_at_operand = true});
+  if (parsed.exit) return *parsed.exit;
+  auto line = split_components(early_table, args);
+  if (!line) return failed(program, line.error(), kExitBatchUsage);
+  inv.line = std::move(*line);
+  BatchOptions options;
+  std::vector<std::string> notes;
+  auto request = make_request(program, options, inv, args, notes);
+  if (!request) return failed(program, request.error().error, request.error().code);
+  if (!options.quiet)
+    for (const std::string& note : notes) client::print_note(program, "warning: " + note);
+  return submit(program, options, std::move(*request));
+}
+
+}  // namespace gw::cmds

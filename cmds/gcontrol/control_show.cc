@@ -1,0 +1,256 @@
+// gcontrol show ... and write batch_script.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "client/show/partition_text.h"
+#include "client/show/show_json.h"
+#include "cmds/gcontrol/control_step.h"
+#include "cmds/gcontrol/control_verbs.h"
+#include "io/fd.h"
+
+namespace gw::cmds {
+namespace {
+
+using client::Program;
+using Text = std::string_view;
+
+std::string history_text(const wire::ShowJobReply& reply) {
+  std::string out = "   History:\n";
+  for (const wire::HistoryEvent& e : reply.history())
+    out +=
+        fmt::format("     {} {:<16} {}\n", base::format_time({e.time_us()}), e.kind(), base::printable(e.text(), 1000));
+  return out + "\n";
+}
+
+int unknown_job(const Program& program, uint32_t id) {
+  if (program.is_slurm) {
+    client::print_note({"slurm_load_jobs error", true}, "Invalid job id specified");
+    return client::kExitFailed;
+  }
+  return failed(program, {base::ErrorCode::kNotFound, fmt::format("Invalid job id specified: {}", id), {}});
+}
+
+int show_jobs(const Program& program, const ControlOptions& o, const std::vector<uint32_t>& ids);
+
+int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
+  wire::ApiRequest request;
+  request.mutable_show_job()->set_id(id);
+  request.mutable_show_job()->set_history(o.history);
+  auto reply = ask(program, std::move(request));
+  if (!reply)
+    return reply.error().code == base::ErrorCode::kNotFound ? unknown_job(program, id) : failed(program, reply.error());
+  const wire::ShowJobReply& shown = reply->show_job();
+  if (o.json) return printed(client::job_json(shown));
+  if (shown.job().spec().het_job() == id && !o.history) return show_jobs(program, o, {id});  // with its components
+  std::string out = client::show_job_text({&shown.job(), {shown.now_us()}}, o.style);
+  if (o.history) {
+    while (!o.style.one_line && out.ends_with("\n\n")) out.pop_back();
+    out += history_text(shown);
+  }
+  return printed(out);
+}
+
+int show_jobs(const Program& program, const ControlOptions& o, const std::vector<uint32_t>& ids) {
+  wire::ApiRequest request;
+  request.mutable_list_jobs()->mutable_filter()->set_all_states(true);
+  request.mutable_list_jobs()->mutable_filter()->mutable_ids()->Assign(ids.begin(), ids.end());
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const wire::ListJobsReply& list = reply->list_jobs();
+  if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us()));
+  std::string out;
+  for (const wire::Job& job : list.jobs()) out += client::show_job_text({&job, {list.now_us()}}, o.style);
+  if (out.empty() && ids.empty()) out = "No jobs in the system\n";
+  const int code = printed(out);
+  return list.unknown_ids().empty() ? code : unknown_job(program, list.unknown_ids(0));
+}
+
+int show_job(const Program& program, const ControlOptions& o, Args words) {
+  std::vector<uint32_t> ids;
+  for (const std::string& word : words)
+    if (auto done = parse_job_ids(word, ids); !done) return failed(program, done.error());
+  return ids.size() == 1 ? show_one_job(program, o, ids.front()) : show_jobs(program, o, ids);
+}
+
+int show_node(const Program& program, const ControlOptions& o, Args words) {
+  wire::ApiRequest request;
+  wire::ListNodesRequest& list = *request.mutable_list_nodes();
+  list.set_topology(o.json);
+  for (const std::string& word : words) {
+    auto names = base::expand_hostlist(word);
+    if (!names) return failed(program, names.error());
+    for (const std::string& name : *names) list.add_names(name);
+  }
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  if (o.json) return printed(client::nodes_json(reply->list_nodes()));
+  std::string out;
+  for (const wire::Node& n : reply->list_nodes().nodes())
+    out += client::show_node_text(n, {reply->list_nodes().now_us()}, o.style);
+  return printed(out.empty() ? "No nodes in the system\n" : out);
+}
+
+int show_partition(const Program& program, const ControlOptions& o, Args words) {
+  wire::ApiRequest request;
+  auto& names = *request.mutable_list_partitions()->mutable_names();
+  for (const std::string& word : words)
+    for (const std::string& name : base::split(word, ',')) *names.Add() = name;
+  request.mutable_list_partitions()->set_effective(o.effective);
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  if (o.effective) {
+    const auto text =
+        o.json ? client::effective_json(reply->list_partitions()) : client::effective_text(reply->list_partitions());
+    return text ? printed(*text) : failed(program, text.error());
+  }
+  if (o.json) return printed(client::partitions_json(reply->list_partitions()));
+  std::string out;
+  for (const wire::Partition& p : reply->list_partitions().partitions()) out += client::show_partition_text(p, o.style);
+  return printed(out.empty() ? "No partitions in the system\n" : out);
+}
+
+/// The lines that clients of Slurm read, by Slurm's names.
+std::string slurm_config_lines(const wire::ShowConfigReply& c) {
+  std::string cluster = "gangway", age = "300";
+  for (const wire::ConfigEntry& e : c.entries()) {
+    if (e.key() == "cluster") cluster = e.value();
+    if (e.key() != "jobs.min_job_age") continue;
+    if (auto d = base::parse_duration(e.value())) age = std::to_string(d->seconds());
+  }
+  const auto line = [](Text key, Text value) { return fmt::format("{:<23} = {}\n", key, value); };
+  return line("AuthType", "auth/munge") + line("BOOT_TIME", base::format_time({c.boot_us()})) +
+         line("ClusterName", cluster) + line("GresTypes", "gpu") + line("MaxArraySize", "1001") +
+         line("MinJobAge", age + " sec") + line("ProctrackType", "proctrack/cgroup") +
+         line("SLURM_VERSION", "23.11.4") + line("SelectType", "select/cons_tres");
+}
+
+int show_config(const Program& program, const ControlOptions& o, Args words) {
+  if (!words.empty()) return refuse_operand(program, words.front(), "show config takes no arguments");
+  wire::ApiRequest request;
+  request.mutable_show_config();
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const wire::ShowConfigReply& c = reply->show_config();
+  if (o.json) return printed(client::config_json(c));
+  std::string out = fmt::format("Configuration data as of {}\n", base::format_time({c.now_us()}));
+  if (program.is_slurm) out += slurm_config_lines(c);
+  for (const wire::ConfigEntry& e : c.entries()) out += fmt::format("{:<23} = {}\n", e.key(), e.value());
+  return printed(out);
+}
+
+int show_hostnames(const Program& program, const ControlOptions&, Args words) {
+  std::string list = base::join(words, ",");
+  for (const char* variable : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+    if (const char* value = std::getenv(variable); list.empty() && value != nullptr) list = value;
+  if (list.empty())
+    return failed(program, {base::ErrorCode::kInvalid, "no host list given, and SLURM_JOB_NODELIST is not set", {}});
+  auto names = base::expand_hostlist(list);
+  if (!names) return failed(program, names.error());
+  std::string out;
+  for (const std::string& name : *names) out += name + "\n";
+  return printed(out);
+}
+
+template <bool kSorted>
+int show_hostlist(const Program& program, const ControlOptions&, Args words) {
+  if (words.empty()) return failed(program, {base::ErrorCode::kInvalid, "no host names given", {}});
+  auto list = make_hostlist(base::join(words, ","), kSorted);
+  return list ? printed(*list + "\n") : failed(program, list.error());
+}
+
+struct Entity {
+  Text name;
+  int (*run)(const Program&, const ControlOptions&, Args);
+};
+constexpr Entity kEntities[] = {
+    {"job", show_job},
+    {"jobs", show_job},
+    {"node", show_node},
+    {"nodes", show_node},
+    {"partition", show_partition},
+    {"partitions", show_partition},
+    {"config", show_config},
+    {"hostnames", show_hostnames},
+    {"hostlist", show_hostlist<false>},
+    {"hostlistsorted", show_hostlist<true>},
+    {"reservation", show_reservations},
+    {"reservations", show_reservations},
+    {"step", show_steps},
+    {"steps", show_steps},
+    {"heldaside", show_held},
+};
+
+}  // namespace
+
+base::Result<std::string> make_hostlist(const std::string& text, bool sorted) {
+  std::vector<std::string> names;
+  if (text.find('/') != std::string::npos) {  // a file with a name on each line, as Slurm takes it
+    std::ifstream file(text);
+    if (!file) return base::fail_errno("cannot read " + base::printable(text), errno);
+    for (std::string line; std::getline(file, line);)
+      if (!base::trim(line).empty()) names.emplace_back(base::trim(line));
+  } else {
+    GW_TRY(expanded, base::expand_hostlist(text));
+    names = std::move(expanded);
+  }
+  if (sorted) base::sort_hostlist(names);
+  return base::compress_hostlist(names);
+}
+
+int control_show(const Program& program, const ControlOptions& o, Args words) {
+  if (words.empty())
+    return failed(program, {base::ErrorCode::kInvalid, "show what?",
+                            "job, step, node, partition, reservation, heldaside, config, hostnames, hostlist"});
+  // `show job=7` and `show jobid 7` are as good as `show job 7`.
+  std::vector<std::string> rest(words.begin() + 1, words.end());
+  std::string word = base::to_lower(words.front());
+  if (const size_t equals = word.find('='); equals != std::string::npos) {
+    rest.insert(rest.begin(), words.front().substr(equals + 1));
+    word.resize(equals);
+  }
+  for (Text suffix : {"id", "name"})
+    if (word == "job" + std::string(suffix) || word == "node" + std::string(suffix) ||
+        word == "step" + std::string(suffix) || word == "partition" + std::string(suffix) ||
+        word == "reservation" + std::string(suffix))
+      word.resize(word.size() - suffix.size());
+  std::vector<Text> names;
+  for (const Entity& e : kEntities)
+    if (e.name.back() != 's' || e.name == word || e.name == "hostnames") names.push_back(e.name);
+  const std::string name = match_word(word, names);
+  for (const Entity& e : kEntities)
+    if (e.name == name) return e.run(program, o, rest);
+  std::vector<std::string> known(names.begin(), names.end());
+  const std::string hint = base::did_you_mean(word, known);
+  return failed(program, {base::ErrorCode::kInvalid, "invalid entity: " + base::printable(words.front()),
+                          hint.empty() ? "entities: " + base::join(known, ", ") : hint});
+}
+
+int control_write(const Program& program, const ControlOptions&, Args words) {
+  std::vector<uint32_t> ids;
+  if (words.size() < 2 || words.size() > 3 || !base::iequals(words[0], "batch_script") ||
+      !parse_job_ids(words[1], ids) || ids.size() != 1)
+    return failed(program, {base::ErrorCode::kInvalid, "write: expected batch_script JOB_ID [FILE]", {}});
+  wire::ApiRequest request;
+  request.mutable_show_job()->set_id(ids.front());
+  request.mutable_show_job()->set_script(true);
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const std::string& script = reply->show_job().script();
+  if (words.size() == 3 && words[2] == "-") return printed(script);
+  const std::string path =
+      words.size() == 3 ? words[2] : fmt::format("{}-{}.sh", program.is_slurm ? "slurm" : "gangway", ids.front());
+  const io::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (fd.get() < 0 || ::write(fd.get(), script.data(), script.size()) != static_cast<ssize_t>(script.size()))
+    return failed(program, base::fail_errno("cannot write " + base::printable(path), errno).value());
+  return printed(fmt::format("batch script for job {} written to {}\n", ids.front(), path));
+}
+
+}  // namespace gw::cmds

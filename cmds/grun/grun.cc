@@ -1,0 +1,179 @@
+// grun (srun): runs a command as the tasks of a step, in an allocation that is there or in a new one.
+// Invariants: what is wrong with the call is said before the controller is asked; the exit code is that of the tasks.
+#include <fmt/format.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "attach/local/raw_terminal.h"
+#include "base/text.h"
+#include "cmds/grun/run_session.h"
+#include "cmds/request/batch_script.h"
+#include "cmds/request/waiting_options.h"
+#include "cmds/shared/commands.h"
+#include "model/job_variables.h"
+#include "wire/convert.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::Result;
+using base::Status;
+using client::Program;
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+Result<std::string> work_dir(const std::string& chdir) {
+  if (chdir.starts_with('/')) return chdir;
+  char here[PATH_MAX];
+  if (::getcwd(here, sizeof here) == nullptr)
+    return base::fail_errno("the current directory cannot be found", errno, "change to another, or use --chdir");
+  return chdir.empty() ? std::string(here) : std::string(here) + "/" + chdir;
+}
+
+/// Without what the job, step or task that this runs in was told: the step has its own. Of a step of another job that
+/// goes also for what tells of the array.
+std::vector<std::string> environment_of_steps(uint32_t job) {
+  std::vector<std::string> lines = present_environment();
+  const uint32_t enclosing = facts_of_environment(environment).id;
+  if (enclosing == 0) return lines;
+  std::erase_if(lines, [&](const std::string& line) {
+    const std::string_view name = std::string_view(line).substr(0, line.find('='));
+    const bool is_same_job = job == 0 || job == enclosing;
+    return model::is_job_variable(name) && !(is_same_job && model::is_kept_in_steps(name));
+  });
+  return lines;
+}
+
+Result<LaunchContext> make_context(const RunOptions& o) {
+  LaunchContext c;
+  GW_TRY(block, export_environment(o.job.export_form, environment_of_steps(o.job_id)));
+  c.environment = base::split(block, '\0');
+  std::erase_if(c.environment, [](const std::string& line) { return line.empty(); });
+  GW_TRY(dir, work_dir(o.job.chdir));
+  c.work_dir = std::move(dir);
+  c.limits = present_limits();
+  c.umask = present_umask();
+  c.environment.push_back(fmt::format("SLURM_UMASK={:04o}", c.umask));
+  const char* user = environment("USER");
+  c.user = user == nullptr ? std::to_string(::getuid()) : user;
+  if (const auto size = o.pty ? attach::terminal_size(STDIN_FILENO) : std::nullopt) {
+    c.rows = size->rows;
+    c.columns = size->columns;
+  }
+  return c;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return base::fail_errno("cannot read " + base::printable(path), errno);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string name_of(const RunOptions& o, const std::vector<std::string>& operands) {
+  if (!o.job.spec.name.empty() || operands.empty()) return o.job.spec.name;
+  const std::string& command = operands.front();
+  return command.substr(command.rfind('/') + 1);
+}
+
+Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::vector<std::string>& notes) {
+  RunOptions& o = plan.options;
+  GW_TRY(step, step_outside(o, notes));
+  plan.step = std::move(step);
+  model::JobSpec& spec = o.job.spec;
+  spec.kind = model::JobKind::kStep;
+  spec.attended = !o.keep;
+  spec.not_preemptible = !o.preemptible;
+  spec.requeue = false;
+  spec.launch.work_dir = plan.context.work_dir;
+  spec.launch.umask = plan.context.umask;
+  spec.launch.slurm_names = program.is_slurm;
+  spec.submit_host = host_name();
+  spec.submit_line = submit_line(program.name, args);
+  *plan.submit.mutable_spec() = wire::to_wire(spec);
+  plan.submit.set_test_only(o.test_only);
+  return {};
+}
+
+Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<std::string>& notes) {
+  RunOptions& o = plan.options;
+  GW_TRY(context, make_context(o));
+  plan.context = std::move(context);
+  plan.context.slurm_texts = program.is_slurm;
+  GW_TRY_STATUS(check_signal_of_steps(o.job.spec));
+  if (o.multi_prog) {
+    GW_TRY(text, read_file(plan.operands.front()));
+    plan.multi_prog = std::move(text);
+  }
+  o.job.spec.name = name_of(o, plan.operands);
+  const JobFacts facts = facts_of_environment(environment);
+  plan.job.id = o.job_id != 0 ? o.job_id : facts.id;
+  plan.context.is_inside = plan.job.id != 0;
+  if (plan.job.id == 0) return plan_allocation(program, plan, args, notes);
+  plan.knows_size = plan.job.id == facts.id;
+  if (!plan.knows_size) return {};
+  plan.job = facts;
+  GW_TRY(step, step_inside(o, facts));
+  plan.step = std::move(step);
+  return {};
+}
+
+/// As in Slurm a colon by itself separates components wherever it stands, also among the program's arguments.
+Status check_one_component(const std::vector<std::string>& operands) {
+  if (std::find(operands.begin(), operands.end(), ":") == operands.end()) return {};
+  return base::invalid("\":\" separates the components of a heterogeneous step, which is not supported in this version",
+                       "start each part as a step of its own: grun A & grun B & wait; as an argument of the program, "
+                       "quote it with others: sh -c \"program :\"");
+}
+
+int test_only(const Program& program, RunPlan plan) {
+  if (plan.job.id != 0) return client::kExitOk;
+  wire::ApiRequest request;
+  *request.mutable_submit() = std::move(plan.submit);
+  auto reply = ask(program, std::move(request));
+  if (!reply)
+    return failed(program, {reply.error().code, "allocation failure: " + reply.error().what, reply.error().hint});
+  const std::string& verdict = reply->submit().test_verdict();
+  client::print_note(program, verdict.empty() ? "the job could run" : verdict);
+  return client::kExitOk;
+}
+
+}  // namespace
+
+int run_grun(const Program& program, Args args) {
+  RunPlan plan;
+  RunOptions& o = plan.options;
+  client::CommonFlags flags;
+  const auto table = run_table(o, flags, base::SystemClock().now());
+  const bool is_inside = facts_of_environment(environment).id != 0;
+  const Status read = read_run_environment(table, environment, is_inside);
+  Parsed parsed = parse_command(program, run_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
+  if (parsed.exit) return *parsed.exit;
+  if (!read) return failed(program, read.error());
+  if (const Status job = check_job_of_environment(environment); !job && o.job_id == 0)
+    return failed(program, job.error());
+  if (o.mpi_list) return printed("MPI plugin types are...\n\tpmix\n\tnone\n");
+  plan.operands = std::move(parsed.operands);
+  if (plan.operands.empty())
+    return failed(program, {base::ErrorCode::kInvalid, "No command given to execute.", "name a program"});
+  if (const Status one = check_one_component(plan.operands); !one) return failed(program, one.error());
+  std::vector<std::string> notes;
+  if (Status made = make_plan(program, plan, args, notes); !made) return failed(program, made.error());
+  if (!o.quiet)
+    for (const std::string& note : notes) client::print_note(program, "warning: " + note);
+  if (o.test_only) return test_only(program, std::move(plan));
+  auto config = client::load_config();
+  if (!config) return failed(program, config.error());
+  const int code = RunSession(program, std::move(*config), std::move(plan)).run();
+  std::fflush(nullptr);
+  std::_Exit(code);  // a request that is still under way has a thread
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,68 @@
+// Values of grun's options.
+#include "cmds/grun/run_values.h"
+
+#include "base/text.h"
+#include "bind/words.h"
+#include "cmds/request/locality_options.h"
+
+namespace gw::cmds {
+
+using base::invalid;
+using base::Status;
+
+Status set_cpu_bind(RunOptions& o, std::string_view value) {
+  if (value.empty()) return invalid("option --cpu-bind needs a value");
+  GW_TRY(words, bind::parse_cpu(value));
+  static_cast<void>(words);
+  o.cpu_bind = base::to_lower(value);
+  return {};
+}
+
+Status set_gpu_bind(RunOptions& o, std::string_view value) {
+  GW_TRY(words, parse_gpu_bind(value));
+  o.job.spec.gpu_bind = words;
+  return {};
+}
+
+Status set_mem_bind(RunOptions& o, std::string_view value) {
+  if (value.empty()) return invalid("option --mem-bind needs a value");
+  GW_TRY(words, bind::parse_mem(value));
+  static_cast<void>(words);
+  o.mem_bind = base::to_lower(value);
+  return {};
+}
+
+Status set_distribution(RunOptions& o, std::string_view value) {
+  const std::string nodes = base::to_lower(value.substr(0, value.find_first_of(":,")));
+  if (nodes == "block" || nodes == "*")
+    o.distribution = attach::Distribution::kBlock;
+  else if (nodes == "cyclic")
+    o.distribution = attach::Distribution::kCyclic;
+  else
+    return invalid("option -m/--distribution: \"" + base::printable(value, 40) + "\" is not supported",
+                   "choose block or cyclic");
+  return {};
+}
+
+Status set_mpi(RunOptions& o, std::string_view value) {
+  // Slurm's names with a version mean whatever version there is.
+  const bool is_pmix = base::iequals(value, "pmix") || base::to_lower(value).starts_with("pmix_v");
+  if (is_pmix || base::iequals(value, "none")) {
+    o.pmix = is_pmix;
+    return {};
+  }
+  if (base::iequals(value, "list")) {
+    o.mpi_list = true;
+    return {};
+  }
+  return invalid("option --mpi: there is no \"" + base::printable(value, 40) + "\"", "--mpi=list names what there is");
+}
+
+Status set_switch(bool& field, std::string_view value, std::string_view option) {
+  if (!value.empty() && value != "0" && value != "1")
+    return invalid("option " + std::string(option) + " takes 0 or 1, not \"" + base::printable(value, 40) + "\"");
+  field = value != "0";
+  return {};
+}
+
+}  // namespace gw::cmds

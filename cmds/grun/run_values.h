@@ -1,0 +1,22 @@
+// Values of grun's options that other commands do not have: read and checked. Each error names its option.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "cmds/grun/run_options.h"
+
+namespace gw::cmds {
+
+/// --cpu-bind, --gpu-bind and --mem-bind: words of bind/words.h.
+base::Status set_cpu_bind(RunOptions& o, std::string_view value);
+base::Status set_gpu_bind(RunOptions& o, std::string_view value);
+base::Status set_mem_bind(RunOptions& o, std::string_view value);
+/// -m/--distribution: block|cyclic, and after a colon words about sockets, which say nothing here.
+base::Status set_distribution(RunOptions& o, std::string_view value);
+/// --mpi: pmix|none|list.
+base::Status set_mpi(RunOptions& o, std::string_view value);
+/// Of an option whose value is "0" or "1", and which stands for 1 without one.
+base::Status set_switch(bool& field, std::string_view value, std::string_view option);
+
+}  // namespace gw::cmds

@@ -1,0 +1,59 @@
+// The table of commands: which one a name means.
+#include "cmds/main/dispatch.h"
+
+#include <array>
+
+#include "cmds/shared/commands.h"
+
+namespace gw::cmds {
+namespace {
+
+using client::Program;
+
+struct Entry {
+  std::string_view own_name;
+  std::string_view slurm_name;
+  int (*run)(const Program&, Args);
+};
+constexpr std::array<Entry, 13> kCommands = {{
+    {"gbatch", "sbatch", run_gbatch},
+    {"galloc", "salloc", run_galloc},
+    {"grun", "srun", run_grun},
+    {"gattach", "sattach", run_gattach},
+    {"gstat", "sstat", run_gstat},
+    {"gbcast", "sbcast", run_gbcast},
+    {"gqueue", "squeue", run_gqueue},
+    {"gcancel", "scancel", run_gcancel},
+    {"ginfo", "sinfo", run_ginfo},
+    {"gcontrol", "scontrol", run_gcontrol},
+    {"gprio", "sprio", run_gprio},
+    {"gacctmgr", "sacctmgr", run_gacctmgr},
+    {"gshare", "sshare", run_gshare},
+}};
+
+const Entry* find(std::string_view name) {
+  for (const Entry& e : kCommands)
+    if (e.own_name == name || e.slurm_name == name) return &e;
+  return nullptr;
+}
+
+}  // namespace
+
+int run_by_name(const std::vector<std::string>& argv) {
+  Args args(argv);
+  if (args.empty()) return client::kExitFailed;
+  Program program = client::program_from(args.front());
+  const Entry* entry = find(program.name);
+  if (entry == nullptr && args.size() > 1) {
+    args = args.subspan(1);
+    program = client::program_from(args.front());
+    entry = find(program.name);
+  }
+  if (entry != nullptr) return entry->run(program, args.subspan(1));
+  std::string names;
+  for (const Entry& e : kCommands) names += " " + std::string(e.own_name);
+  client::print_error({"gangway-commands", false}, "call this program as one of:" + names);
+  return client::kExitFailed;
+}
+
+}  // namespace gw::cmds

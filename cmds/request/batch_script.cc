@@ -1,0 +1,97 @@
+// Scripts of gbatch.
+#include "cmds/request/batch_script.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "io/fd.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::invalid;
+
+base::Result<std::string> read_all(int fd, const std::string& label) {
+  std::string bytes;
+  char buffer[64 * 1024];
+  while (true) {
+    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return base::fail_errno("Unable to read batch script " + base::printable(label), errno);
+    if (n == 0) return bytes;
+    bytes.append(buffer, static_cast<size_t>(n));
+    if (bytes.size() > kMaxScript) return bytes;  // check_script refuses it
+  }
+}
+
+/// The operand itself, or where PATH has it.
+std::string find_script(const std::string& operand) {
+  if (operand.find('/') != std::string::npos || ::access(operand.c_str(), F_OK) == 0) return operand;
+  const char* path = std::getenv("PATH");
+  for (const std::string& dir : base::split(path == nullptr ? "" : path, ':')) {
+    const std::string candidate = dir + "/" + operand;
+    if (!dir.empty() && ::access(candidate.c_str(), R_OK) == 0) return candidate;
+  }
+  return operand;
+}
+
+std::string absolute(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string text = real;
+  std::free(real);
+  return text;
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
+
+}  // namespace
+
+base::Result<Script> load_script(const std::string& operand) {
+  if (operand.empty() || operand == "-" || operand == "/dev/stdin") {
+    GW_TRY(bytes, read_all(STDIN_FILENO, "stdin"));
+    return Script{std::move(bytes), {}, "stdin"};
+  }
+  const std::string path = find_script(operand);
+  const io::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) return base::fail_errno("Unable to open file " + base::printable(path), errno);
+  struct stat st {};
+  if (::fstat(fd.get(), &st) == 0 && S_ISDIR(st.st_mode))
+    return invalid("Unable to open file " + base::printable(path) + ": it is a directory");
+  if (::fcntl(fd.get(), F_SETFL, 0) != 0)
+    return base::fail_errno("Unable to read batch script " + base::printable(path), errno);
+  GW_TRY(bytes, read_all(fd.get(), path));
+  return Script{std::move(bytes), absolute(path), path};
+}
+
+Script wrapped_script(const std::string& command) {
+  return {"#!/bin/sh\n# This script was made from --wrap.\n\n" + command + "\n", {}, "wrap"};
+}
+
+base::Status check_script(std::string_view bytes) {
+  if (bytes.empty()) return invalid("Batch script is empty!", "name a script, or use --wrap=COMMAND");
+  if (bytes.size() > kMaxScript)
+    return invalid("Batch script is larger than " + std::to_string(kMaxScript >> 20) + " MiB",
+                   "keep data out of the script");
+  if (is_blank(bytes)) return invalid("Batch script contains only whitespace!");
+  if (bytes.find('\0') != std::string_view::npos)
+    return invalid("Batch script contains NUL characters: it looks like a program or data file",
+                   "submit programs with --wrap");
+  if (!bytes.starts_with("#!"))
+    return invalid(
+        "This does not look like a batch script: the first line must start with #! followed by the path to an "
+        "interpreter",
+        "for instance: #!/bin/sh");
+  if (bytes.find("\r\n") != std::string_view::npos)
+    return invalid("Batch script contains DOS line breaks (\\r\\n) instead of expected UNIX line breaks (\\n)",
+                   "convert it with: sed -i 's/\\r$//' SCRIPT");
+  return {};
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,70 @@
+// The options of gbatch, galloc and grun that say what a job is, and the job that they describe.
+// Invariant: options given later win; nothing here touches the network or the file system.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "client/options/option_table.h"
+#include "cmds/request/gpu_options.h"
+#include "model/job.h"
+#include "wire/job_attributes.h"
+
+namespace gw::cmds {
+
+/// The controller puts the partition's default in the place of a time limit of zero; none at all is kUnlimited.
+inline model::JobSpec spec_without_a_time() {
+  model::JobSpec spec;
+  spec.time_limit = {};
+  return spec;
+}
+
+/// Everything that gbatch was told of a job, or of one component of a heterogeneous job.
+struct BatchOptions {
+  /// What one source (directives, environment, command line) has given of options that exclude each other.
+  struct Given {
+    bool cpus_per_task = false, cpus_per_gpu = false;
+  };
+
+  base::Time now;                               ///< When gbatch was started.
+  model::JobSpec spec = spec_without_a_time();  ///< A time limit of zero: not said.
+  GpuOptions gpus;
+  Given given;
+  bool says_cpus = false;  ///< Some source has given one of them.
+  std::string chdir;
+  std::string export_form;  ///< --export as written; empty: ALL.
+  std::optional<std::string> wrap;
+  bool parsable = false;
+  bool wait = false;
+  bool test_only = false;
+  bool quiet = false;
+  bool ignore_pbs = false;
+  uint32_t verbose = 0;
+};
+
+/// The option of an attribute. Its handler writes into `options`; both must outlive it.
+client::Option attribute_option(const wire::JobAttribute& attribute, BatchOptions& options);
+
+/// Options of the attributes that these commands take, in the order of the attributes.
+void add_attributes(std::vector<client::Option>& table, BatchOptions& options, wire::Commands commands);
+
+/// The rows that say what resources are asked for and as whom: those of every command that asks for some.
+void add_allocation_options(std::vector<client::Option>& table, BatchOptions& options, base::Time now);
+
+/// To be called after each source but the last: what it gave replaces what excludes it from an earlier source. Errors:
+/// options that exclude each other in one source.
+base::Status end_of_source(BatchOptions& options);
+
+/// Completes the request after the last option: GPUs into one way of counting, then model::normalise; times
+/// are checked against each other. A note for the
+/// user (Slurm's "can't run 1 processes on 2 nodes") is added to `notes`.
+base::Status complete(BatchOptions& options, std::vector<std::string>& notes);
+
+/// [B:]SIG[@SECONDS]; SIG a number or a name with or without SIG.
+base::Result<model::WarnSignal> parse_warn_signal(std::string_view text);
+/// "USR1", "SIGUSR1", "10". Errors: unknown.
+base::Result<int> parse_signal(std::string_view text, std::string_view option);
+
+}  // namespace gw::cmds

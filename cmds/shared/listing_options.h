@@ -1,0 +1,54 @@
+// What gqueue and ginfo share: options of a table, its format, its text, and showing it again and again.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/options/option_table.h"
+#include "client/show/format.h"
+#include "cmds/shared/commands.h"
+
+namespace gw::cmds {
+
+/// How a table is shown.
+struct ListingOptions {
+  std::string format, long_format, sort;
+  bool no_header = false, is_long = false, json = false;
+  int64_t iterate_seconds = 0;  ///< 0: once.
+};
+
+/// What differs between the commands.
+struct ListingWords {
+  std::string_view format, long_format, sort;  ///< Help of -o, -O, -S.
+  std::string_view long_variable;              ///< Environment input of -O; empty: none.
+};
+/// Adds --format, --Format, --noheader, --long, --sort, --json and --iterate.
+void add_listing_options(std::vector<client::Option>& table, ListingOptions& o, const ListingWords& words);
+
+/// The columns: those of -O, else of -o, else `standard`.
+base::Result<client::Format> make_format(const ListingOptions& o, std::string_view standard,
+                                         std::span<const client::FieldName> fields);
+
+/// "Fri Jan 15 08:00:00 2027", local, with its newline: what stands above long and repeated listings.
+std::string date_line(base::Time now);
+
+/// The whole table, rows as they come.
+template <typename Row>
+std::string render_listing(const ListingOptions& o, client::Format format,
+                           const std::vector<client::Field<Row>>& fields, const std::vector<Row>& rows,
+                           base::Time now) {
+  client::fit_columns(format, fields, rows);
+  std::string out;
+  if (!o.no_header) {
+    if (o.is_long || o.iterate_seconds != 0) out += date_line(now);
+    out += client::render_header(format, fields);
+  }
+  for (const Row& row : rows) client::render_row(out, format, fields, row);
+  return out;
+}
+
+/// Calls `show` once, or every so many seconds until it fails; returns its exit code.
+int show_repeatedly(int64_t seconds, const std::function<int()>& show);
+
+}  // namespace gw::cmds

@@ -1,0 +1,149 @@
+// Waiting for an allocation.
+#include "attach/control/allocation.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "client/show/job_view.h"
+#include "model/job_state.h"
+
+namespace gw::attach {
+namespace {
+
+constexpr base::Duration kLook = base::seconds(1);
+constexpr base::Duration kEndLook = base::milliseconds(100);
+constexpr base::Duration kEndLimit = base::seconds(3);
+
+}  // namespace
+
+std::string end_text(const wire::Job& job) {
+  const std::string detail = client::reason_detail(job);
+  return fmt::format("job {} ended {}{}{}", job.id(), model::long_name(client::state_of(job)),
+                     detail.empty() ? "" : ": ", base::printable(detail, 1000));
+}
+
+void Allocation::request(wire::SubmitRequest submit, StartedFn fn) {
+  started_fn_ = std::move(fn);
+  wire::ApiRequest request;
+  *request.mutable_submit() = std::move(submit);
+  is_asked_ = true;
+  line_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) {
+    is_asked_ = false;
+    const io::Callback cancelled = std::exchange(cancelled_fn_, {});
+    if (!reply && cancelled) return cancelled();
+    if (!reply) return finish(base::pass(reply));
+    for (const std::string& warning : reply->submit().warnings()) note("warning: " + warning);
+    job_ = reply->submit().job_id();
+    cancelled ? cancel(cancelled) : wait_for_start();
+  });
+}
+
+void Allocation::wait_for_start() {
+  if (limit_)
+    limit_timer_ = loop_.after(*limit_, [this] {
+      cancel([this] {
+        finish(base::fail(base::ErrorCode::kUnavailable,
+                          fmt::format("Unable to allocate resources: job {} did not start in time", job_)));
+      });
+    });
+  look_timer_ = loop_.after(kLook, [this] { look(); });
+  wire::ApiRequest request;
+  wire::WaitJobRequest& wait = *request.mutable_wait_job();
+  wait.set_id(job_);
+  wait.set_until_started(true);
+  wait.set_attend(is_attended_);
+  line_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) { on_started(std::move(reply)); });
+}
+
+void Allocation::look() {
+  wire::ApiRequest request;
+  request.mutable_show_job()->set_id(job_);
+  queries_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) {
+    if (!started_fn_) return;
+    if (reply) tell_reason(reply->show_job().job());
+    look_timer_ = loop_.after(kLook, [this] { look(); });
+  });
+}
+
+void Allocation::tell_reason(const wire::Job& job) {
+  if (client::state_of(job) != model::JobState::kPending) return;
+  const std::string reason = client::reason_word(job);
+  if (has_waited_ && reason == said_reason_) return;
+  const std::string detail = client::reason_detail(job);
+  note(fmt::format("job {} {}waiting for resources: {}{}{}", job_, has_waited_ ? "" : "queued and ", reason,
+                   detail.empty() ? "" : ": ", base::printable(detail, 500)));
+  has_waited_ = true;
+  said_reason_ = reason;
+}
+
+void Allocation::on_started(base::Result<wire::ApiReply> reply) {
+  if (!reply) return finish(base::pass(reply));
+  wire::Job job = std::move(*reply->mutable_wait_job()->mutable_job());
+  if (model::is_end(client::state_of(job)))
+    return finish(base::fail(base::ErrorCode::kConflict, end_text(job) + " before it ran"));
+  if (has_waited_) note(fmt::format("job {} has been allocated resources", job_));
+  finish(std::move(job));
+}
+
+void Allocation::finish(base::Result<wire::Job> result) {
+  look_timer_.cancel();
+  limit_timer_.cancel();
+  if (const auto fn = std::exchange(started_fn_, {})) fn(std::move(result));
+}
+
+void Allocation::watch(EndedFn fn) {
+  wire::ApiRequest request;
+  request.mutable_wait_job()->set_id(job_);
+  request.mutable_wait_job()->set_attend(is_attended_);
+  line_.call(std::move(request), [fn = std::move(fn)](base::Result<wire::ApiReply> reply) {
+    if (reply) fn(reply->wait_job().job());
+  });
+}
+
+void Allocation::cancel(io::Callback fn) {
+  if (is_asked_) {
+    cancelled_fn_ = std::move(fn);
+    return;
+  }
+  wire::ApiRequest request;
+  request.mutable_cancel()->mutable_filter()->add_ids(job_);
+  queries_.call(std::move(request), [fn = std::move(fn)](const base::Result<wire::ApiReply>&) { fn(); });
+}
+
+void EndOfJob::ask(uint32_t job, bool is_lost, std::function<void(const std::string& text)> fn) {
+  job_ = job;
+  is_lost_ = is_lost;
+  fn_ = std::move(fn);
+  limit_ = loop_.after(kEndLimit, [this] { answer({}); });
+  look();
+}
+
+void EndOfJob::look() {
+  wire::ApiRequest request;
+  request.mutable_show_job()->set_id(job_);
+  queries_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) {
+    if (!fn_) return;
+    reply ? on_job(reply->show_job().job()) : answer({});
+  });
+}
+
+void EndOfJob::on_job(const wire::Job& job) {
+  using model::JobState;
+  const JobState state = client::state_of(job);
+  if (state == JobState::kCompleting) {
+    again_ = loop_.after(kEndLook, [this] { look(); });
+    return;
+  }
+  const bool is_by_itself = state == JobState::kCompleted || (state == JobState::kFailed && !is_lost_);
+  answer(model::is_end(state) && !is_by_itself ? end_text(job) : std::string());
+}
+
+void EndOfJob::answer(const std::string& text) {
+  limit_.cancel();
+  again_.cancel();
+  if (const auto fn = std::exchange(fn_, {})) fn(text);
+}
+
+}  // namespace gw::attach

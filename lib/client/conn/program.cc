@@ -1,0 +1,73 @@
+// Names, versions and messages of the commands.
+#include "client/conn/program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace gw::client {
+namespace {
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+}  // namespace
+
+Program program_from(std::string_view argv0) {
+  const size_t slash = argv0.rfind('/');
+  if (slash != std::string_view::npos) argv0.remove_prefix(slash + 1);
+  return {std::string(argv0), !argv0.empty() && argv0.front() == 's'};
+}
+
+void hold_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != fd) ::close(opened);  // one below is closed too: it cannot be opened
+  }
+}
+
+// Clients pick their behaviour by this number: 23.11 is the oldest release whose JSON has list-valued states and for
+// which PRRTE passes --external-launcher, both of which Gangway follows; a newer number would promise options that are
+// not there.
+std::string version_line(const Program& program) {
+  const std::string own = std::string("gangway ") + GANGWAY_VERSION;
+  return program.is_slurm ? "slurm-wlm 23.11.4 (" + own + ")" : own;
+}
+
+void print_error(const Program& program, std::string_view text) {
+  write_all(STDERR_FILENO, fmt::format("{}: error: {}\n", program.name, text));
+}
+void print_error(const Program& program, const base::Error& error) { print_error(program, error.text()); }
+void print_note(const Program& program, std::string_view text) {
+  write_all(STDERR_FILENO, fmt::format("{}: {}\n", program.name, text));
+}
+
+bool print_out(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+bool use_colour(int fd) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  if (term == nullptr || std::string_view(term) == "dumb") return false;
+  return ::isatty(fd) == 1;
+}
+
+}  // namespace gw::client

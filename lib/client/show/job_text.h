@@ -1,0 +1,21 @@
+// A job, node or partition as `scontrol show` prints it: Key=Value words in Slurm's layout.
+// Invariant: values from users are printable: no value breaks a line.
+#pragma once
+
+#include <string>
+
+#include "client/show/job_view.h"
+
+namespace gw::client {
+
+struct ShowStyle {
+  bool one_line = false;  ///< -o: a record is one line.
+  bool detail = false;    ///< -d: shares node by node.
+};
+
+/// Ends with a blank line (one newline with one_line).
+std::string show_job_text(const JobRow& row, ShowStyle style);
+std::string show_node_text(const wire::Node& node, base::Time now, ShowStyle style);
+std::string show_partition_text(const wire::Partition& p, ShowStyle style);
+
+}  // namespace gw::client

@@ -1,0 +1,114 @@
+// See quota_fields.h.
+#include "client/show/quota_fields.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/time.h"
+
+namespace gw::client {
+namespace {
+
+std::string length(base::Duration d) { return d.us == 0 ? "" : base::format_duration(d); }
+std::string count(uint32_t n) { return n == 0 ? "" : std::to_string(n); }
+
+/// As Slurm writes it: "cpu=96,gres/gpu=8".
+std::string tres(const model::Amounts& amounts) {
+  std::vector<std::string> parts;
+  for (const auto& [resource, amount] : amounts)
+    parts.push_back(fmt::format("{}{}={}", resource.starts_with("gpu") ? "gres/" : "", resource,
+                                model::format_amount(resource, amount)));
+  return base::join(parts, ",");
+}
+
+std::vector<TableField<QosRow>> qos_limits() {
+  using R = QosRow;
+  return {
+      {{"limit"}, "Limit", [](const R& r) { return model::format_amounts(r.qos->limit); }},
+      {{"grptres"}, "GrpTRES", [](const R& r) { return tres(r.qos->limit); }},
+      {{"max_wall", "maxwalldurationperjob"}, "MaxWall", [](const R& r) { return length(r.qos->max_wall); }, true},
+      {{"max_jobs"}, "MaxJobs", [](const R& r) { return count(r.qos->max_jobs); }, true},
+      {{"grpjobs"}, "GrpJobs", [](const R& r) { return count(r.qos->max_jobs); }, true},
+      {{"max_submit", "maxsubmitjobs"}, "MaxSubmit", [](const R& r) { return count(r.qos->max_submit); }, true},
+      {{"grpsubmitjobs"}, "GrpSubmit", [](const R& r) { return count(r.qos->max_submit); }, true},
+      {{"max_jobs_per_user", "maxjobspu"},
+       "MaxJobsPU",
+       [](const R& r) { return count(r.qos->max_jobs_per_user); },
+       true},
+      {{"max_submit_per_user", "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser"},
+       "MaxSubmitPU",
+       [](const R& r) { return count(r.qos->max_submit_per_user); },
+       true},
+      {{"limit_per_user"}, "LimitPU", [](const R& r) { return model::format_amounts(r.qos->limit_per_user); }},
+      {{"maxtrespu", "maxtresperuser"}, "MaxTRESPU", [](const R& r) { return tres(r.qos->limit_per_user); }},
+  };
+}
+
+}  // namespace
+
+const std::vector<TableField<QosRow>>& qos_fields() {
+  using R = QosRow;
+  static const auto kFields = [] {
+    const auto parent = [](const R& r) {
+      return r.qos->name == model::kRootQos ? "" : r.qos->parent.empty() ? std::string(model::kRootQos) : r.qos->parent;
+    };
+    const auto weight = [](const R& r) { return std::to_string(r.qos->weight); };
+    const auto grace = [](const R& r) { return r.qos->grace ? base::format_duration(*r.qos->grace) : ""; };
+    const auto description = [](const R& r) { return r.qos->description; };
+    std::vector<TableField<R>> t = {
+        {{"name"}, "Name", [](const R& r) { return std::string(2 * r.indent, ' ') + r.qos->name; }},
+        {{"account", "qos"}, "Account", [](const R& r) { return r.qos->name; }},
+        {{"parent", "parentname"}, "Parent", parent},
+        {{"description"}, "Descr", description},
+        {{"guaranteed"}, "Guaranteed", [](const R& r) { return model::format_amounts(r.qos->guaranteed); }},
+        {{"weight"}, "Weight", weight, true},
+        {{"fairshare", "share"}, "Share", weight, true},
+        {{"priority"}, "Priority", [](const R& r) { return std::to_string(r.qos->priority); }, true},
+        {{"preempt_children"}, "Preempts", [](const R& r) { return r.qos->preempt_children ? "yes" : ""; }},
+        {{"min_runtime", "preemptexempttime"},
+         "MinRuntime",
+         [](const R& r) { return length(r.qos->min_runtime); },
+         true},
+        {{"grace", "gracetime"}, "Grace", grace, true},
+        {{"users"}, "Users", [](const R& r) { return base::join(r.qos->users, ","); }},
+        {{"operators"}, "Operators", [](const R& r) { return base::join(r.qos->operators, ","); }},
+    };
+    for (TableField<R>& field : qos_limits()) t.push_back(std::move(field));
+    return t;
+  }();
+  return kFields;
+}
+
+const std::vector<TableField<UserRow>>& user_fields() {
+  using R = UserRow;
+  static const std::vector<TableField<R>> kFields = {
+      {{"user", "name"}, "User", [](const R& r) { return r.name; }},
+      {{"default_qos"}, "DefaultQOS", [](const R& r) { return r.default_qos; }},
+      {{"defaultaccount"}, "Def Acct", [](const R& r) { return r.default_qos; }},
+      {{"qos", "accounts"}, "QOS", [](const R& r) { return base::join(r.qos, ","); }},
+      {{"operates", "coordinators"}, "Operates", [](const R& r) { return base::join(r.operates, ","); }},
+  };
+  return kFields;
+}
+
+const std::vector<TableField<AssociationRow>>& association_fields() {
+  using R = AssociationRow;
+  static const std::vector<TableField<R>> kFields = {
+      {{"account"}, "Account", [](const R& r) { return r.qos->name; }},
+      {{"user"}, "User", [](const R& r) { return r.user; }},
+      {{"role"}, "Role", [](const R& r) { return !r.is_operator ? "user"
+                                                 : r.is_user    ? "user,operator"
+                                                                : "operator"; }},
+      {{"qos"}, "QOS", [](const R& r) { return r.qos->name; }},
+      {{"default_qos", "defaultaccount"}, "DefaultQOS", [](const R& r) { return r.default_qos; }},
+      {{"fairshare", "share"}, "Share", [](const R& r) { return std::to_string(r.qos->weight); }, true},
+      {{"priority"}, "Priority", [](const R& r) { return std::to_string(r.qos->priority); }, true},
+      {{"limit"}, "Limit", [](const R& r) { return model::format_amounts(r.qos->limit); }},
+      {{"grptres"}, "GrpTRES", [](const R& r) { return tres(r.qos->limit); }},
+      {{"max_wall"}, "MaxWall", [](const R& r) { return length(r.qos->max_wall); }, true},
+      {{"max_jobs", "grpjobs"}, "MaxJobs", [](const R& r) { return count(r.qos->max_jobs); }, true},
+  };
+  return kFields;
+}
+
+}  // namespace gw::client

@@ -1,0 +1,318 @@
+// See quota_text.h.
+#include "client/show/quota_text.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+#include "client/show/format.h"
+#include "client/show/quota_fields.h"
+#include "client/show/show_json.h"
+#include "config/quota_file.h"
+#include "wire/convert.h"
+
+namespace gw::client {
+namespace {
+
+using base::Result;
+using Json = nlohmann::ordered_json;
+using model::Qos;
+using Text = std::string_view;
+
+// ---- Columns
+
+std::string plain(Text name) {
+  std::string out = base::to_lower(name);
+  std::erase(out, '_');
+  return out;
+}
+
+/// The field of this name, or the only one that begins so.
+template <typename Row>
+Result<size_t> find_field(const std::vector<TableField<Row>>& fields, const std::string& name) {
+  std::optional<size_t> begun;
+  std::vector<std::string> known;
+  bool is_ambiguous = false;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    known.emplace_back(fields[i].names.front());
+    for (Text one : fields[i].names) {
+      if (plain(one) == plain(name)) return i;
+      if (name.empty() || !plain(one).starts_with(plain(name))) continue;
+      is_ambiguous |= begun && *begun != i;
+      begun = i;
+    }
+  }
+  if (begun && !is_ambiguous) return *begun;
+  std::string hint = base::did_you_mean(base::to_lower(name), known);
+  return base::invalid(
+      fmt::format("{} field \"{}\"", is_ambiguous ? "ambiguous" : "unknown", base::printable(name, 60)),
+      hint.empty() ? "known: " + base::join(known, ", ") : std::move(hint));
+}
+
+/// Slurm's: a field is right-aligned, unless its width is written with a minus.
+template <typename Row>
+Result<Format> parse_fields(Text text, const std::vector<TableField<Row>>& fields) {
+  constexpr int64_t kWidest = 9999;
+  Format out;
+  for (const std::string& part : base::split(text, ',')) {
+    if (part.empty()) continue;
+    const size_t percent = std::min(part.find('%'), part.size());
+    GW_TRY(index, find_field(fields, part.substr(0, percent)));
+    Column column{index, 0, fields[index].is_right, true, " "};
+    if (percent != part.size()) {
+      GW_TRY(width, base::parse_int(part.substr(percent + 1), -kWidest, kWidest, "format"));
+      column.is_auto = width == 0;
+      column.is_right = width > 0;
+      column.width = static_cast<uint32_t>(std::abs(width));
+    }
+    out.columns.push_back(column);
+  }
+  if (out.columns.empty()) return base::invalid("format: no field is named");
+  return out;
+}
+
+void end_line(std::string& out) {
+  out.erase(out.find_last_not_of(' ') + 1);
+  out += '\n';
+}
+
+template <typename Row>
+std::string delimited(const Format& format, const std::vector<TableField<Row>>& fields, const std::vector<Row>& rows,
+                      QuotaTableStyle style) {
+  std::string out;
+  const auto line = [&](const auto& cell) {
+    for (size_t i = 0; i < format.columns.size(); ++i) {
+      if (i > 0) out += '|';
+      out += cell(fields[format.columns[i].field]);
+    }
+    out += style.parsable2 ? "\n" : "|\n";
+  };
+  if (!style.no_header) line([](const TableField<Row>& f) { return std::string(f.header); });
+  for (const Row& row : rows) line([&](const TableField<Row>& f) { return base::printable(f.text(row), SIZE_MAX); });
+  return out;
+}
+
+template <typename Row>
+std::string render(Format format, const std::vector<TableField<Row>>& fields, const std::vector<Row>& rows,
+                   QuotaTableStyle style) {
+  if (style.parsable || style.parsable2) return delimited(format, fields, rows, style);
+  const auto cell = [&](const Column& c, const Row& row) {
+    return base::printable(fields[c.field].text(row), SIZE_MAX);
+  };
+  for (Column& c : format.columns) {
+    if (!c.is_auto) continue;
+    size_t width = fields[c.field].header.size();
+    for (const Row& row : rows) width = std::max(width, display_width(cell(c, row)));
+    c.width = static_cast<uint32_t>(width);
+  }
+  std::string out;
+  const auto line = [&](const auto& text) {
+    std::string one;
+    for (const Column& c : format.columns) append_cell(one, c, text(c));
+    end_line(one);
+    out += one;
+  };
+  if (!style.no_header) line([&](const Column& c) { return fields[c.field].header; });
+  if (!style.no_header && style.is_slurm) line([](const Column& c) { return std::string(c.width, '-'); });
+  for (const Row& row : rows) line([&](const Column& c) { return cell(c, row); });
+  return out;
+}
+
+template <typename Row>
+Result<std::string> table(const QuotaQuery& query, Text usual, const std::vector<TableField<Row>>& fields,
+                          const std::vector<Row>& rows, QuotaTableStyle style) {
+  GW_TRY(format, parse_fields(query.format.empty() ? usual : Text(query.format), fields));
+  return render(std::move(format), fields, rows, style);
+}
+
+// ---- Rows
+
+std::vector<Qos> tree_of(const wire::ListQuotasReply& list) {
+  std::vector<Qos> out;
+  for (const wire::Qos& q : list.qos()) out.push_back(wire::from_wire(q));
+  return out;
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Scripts ask sacctmgr whether there is a name, and take an empty table for no.
+base::Status check_names(const std::vector<std::string>& asked, const std::vector<std::string>& known, Text what,
+                         bool is_slurm) {
+  if (is_slurm) return {};
+  for (const std::string& name : asked)
+    if (!holds(known, name))
+      return base::fail(base::ErrorCode::kNotFound, fmt::format("no {} \"{}\"", what, base::printable(name, 60)),
+                        base::did_you_mean(name, known));
+  return {};
+}
+
+/// With `tree` what is below a chosen QOS is chosen, too.
+std::vector<QosRow> qos_rows(const std::vector<Qos>& tree, const QuotaQuery& query, bool indents) {
+  std::vector<QosRow> out;
+  size_t chosen_depth = SIZE_MAX;
+  for (const config::TreePlace& place : config::tree_order(tree)) {
+    const Qos& q = tree[place.index];
+    if (place.depth <= chosen_depth) chosen_depth = SIZE_MAX;
+    const bool is_named = query.names.empty() || holds(query.names, q.name);
+    if (is_named && query.tree && chosen_depth == SIZE_MAX) chosen_depth = place.depth;
+    if (!is_named && chosen_depth == SIZE_MAX) continue;
+    out.push_back({&q, indents && place.depth > 0 ? place.depth - 1 : 0});
+  }
+  return out;
+}
+
+std::vector<UserRow> user_rows(const wire::ListQuotasReply& list, const std::vector<Qos>& tree) {
+  std::map<std::string, UserRow> rows;
+  const auto row = [&](const std::string& name) -> UserRow& {
+    rows[name].name = name;
+    return rows[name];
+  };
+  for (const wire::QuotaUser& user : list.users()) row(user.name()).default_qos = user.default_qos();
+  for (const config::TreePlace& place : config::tree_order(tree)) {
+    const Qos& q = tree[place.index];
+    for (const std::string& name : q.users) row(name).qos.push_back(q.name);
+    for (const std::string& name : q.operators) row(name).operates.push_back(q.name);
+  }
+  std::vector<UserRow> out;
+  for (auto& [name, one] : rows) out.push_back(std::move(one));
+  return out;
+}
+
+std::set<std::string> groups_of(const std::string& user) {
+  const passwd* entry = ::getpwnam(user.c_str());
+  if (entry == nullptr) return {};
+  const gid_t own = entry->pw_gid;
+  int count_of_groups = 1024;
+  std::vector<gid_t> ids(static_cast<size_t>(count_of_groups));
+  if (::getgrouplist(user.c_str(), own, ids.data(), &count_of_groups) < 0) return {};
+  std::set<std::string> out;
+  for (int i = 0; i < count_of_groups; ++i)
+    if (const group* g = ::getgrgid(ids[static_cast<size_t>(i)])) out.insert(g->gr_name);
+  return out;
+}
+
+std::vector<AssociationRow> association_rows(const wire::ListQuotasReply& list, const std::vector<Qos>& tree,
+                                             const QuotaQuery& query) {
+  std::map<std::string, std::string> defaults;
+  for (const wire::QuotaUser& user : list.users()) defaults[user.name()] = user.default_qos();
+  std::set<std::string> groups;
+  for (const std::string& name : query.names)
+    if (!name.starts_with('@')) groups.merge(groups_of(name));
+  const auto is_wanted = [&](const std::string& name) {
+    return query.names.empty() || holds(query.names, name) ||
+           (name.starts_with('@') && groups.contains(name.substr(1)));
+  };
+  std::vector<AssociationRow> out;
+  for (const config::TreePlace& place : config::tree_order(tree)) {
+    const Qos& q = tree[place.index];
+    if (!query.qos.empty() && !holds(query.qos, q.name)) continue;
+    std::vector<std::string> names = q.users;
+    std::copy_if(q.operators.begin(), q.operators.end(), std::back_inserter(names),
+                 [&](const std::string& name) { return !holds(q.users, name); });
+    for (const std::string& name : names)
+      if (is_wanted(name)) out.push_back({name, defaults[name], &q, holds(q.users, name), holds(q.operators, name)});
+  }
+  return out;
+}
+
+// ---- JSON
+
+Json amounts_json(const model::Amounts& amounts) {
+  Json out = Json::object();
+  for (const auto& [resource, amount] : amounts) {
+    if (resource.starts_with("gpu"))
+      out[resource] = static_cast<double>(amount) / 1000;
+    else
+      out[resource] = amount;
+  }
+  return out;
+}
+
+Json qos_json(const Qos& q) {
+  return {{"name", q.name},
+          {"parent", q.parent},
+          {"description", q.description},
+          {"guaranteed", amounts_json(q.guaranteed)},
+          {"limit", amounts_json(q.limit)},
+          {"weight", q.weight},
+          {"priority", q.priority},
+          {"preempt_children", q.preempt_children},
+          {"min_runtime", q.min_runtime.seconds()},
+          {"grace", q.grace ? Json(q.grace->seconds()) : Json(nullptr)},
+          {"max_wall", q.max_wall.seconds()},
+          {"max_jobs", q.max_jobs},
+          {"max_submit", q.max_submit},
+          {"max_jobs_per_user", q.max_jobs_per_user},
+          {"max_submit_per_user", q.max_submit_per_user},
+          {"limit_per_user", amounts_json(q.limit_per_user)},
+          {"users", q.users},
+          {"operators", q.operators}};
+}
+
+std::string finished(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+Result<std::string> qos_table(const wire::ListQuotasReply& list, const QuotaQuery& query, QuotaTableStyle style) {
+  const std::vector<Qos> tree = tree_of(list);
+  std::vector<std::string> known;
+  for (const Qos& q : tree) known.push_back(q.name);
+  GW_TRY_STATUS(check_names(query.names, known, "QOS", style.is_slurm));
+  const bool is_parsable = style.parsable || style.parsable2;
+  const bool indents = query.tree || (query.names.empty() && !is_parsable && !style.is_slurm);
+  constexpr Text kUsual = "Name,Guaranteed,Limit,Weight,Priority,Users,Operators";
+  constexpr Text kFlat = "Name,Parent,Guaranteed,Limit,Weight,Priority,Users,Operators";
+  return table(query, indents && !is_parsable ? kUsual : kFlat, qos_fields(), qos_rows(tree, query, indents), style);
+}
+
+Result<std::string> user_table(const wire::ListQuotasReply& list, const QuotaQuery& query, QuotaTableStyle style) {
+  if (query.associations) return association_table(list, query, style);
+  const std::vector<Qos> tree = tree_of(list);
+  std::vector<UserRow> rows = user_rows(list, tree);
+  std::vector<std::string> known;
+  for (const UserRow& row : rows) known.push_back(row.name);
+  GW_TRY_STATUS(check_names(query.names, known, "role or default QOS of a user", style.is_slurm));
+  if (!query.names.empty()) std::erase_if(rows, [&](const UserRow& r) { return !holds(query.names, r.name); });
+  return table(query, "User,DefaultQOS,QOS,Operates", user_fields(), rows, style);
+}
+
+Result<std::string> association_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
+                                      QuotaTableStyle style) {
+  const std::vector<Qos> tree = tree_of(list);
+  return table(query, "Account,User,Role,DefaultQOS,Share,Limit", association_fields(),
+               association_rows(list, tree, query), style);
+}
+
+std::string quotas_json(const wire::ListQuotasReply& list) {
+  Json j;
+  j["schema_version"] = kSchemaVersion;
+  j["qos"] = Json::array();
+  const std::vector<Qos> tree = tree_of(list);
+  for (const config::TreePlace& place : config::tree_order(tree)) j["qos"].push_back(qos_json(tree[place.index]));
+  j["users"] = Json::array();
+  for (const UserRow& row : user_rows(list, tree))
+    j["users"].push_back(
+        {{"name", row.name}, {"default_qos", row.default_qos}, {"qos", row.qos}, {"operates", row.operates}});
+  j["default_qos"] = list.default_qos();
+  j["last_update"] = list.now_us() / 1'000'000;
+  return finished(j);
+}
+
+std::string quota_changes_json(const wire::ChangeQuotasReply& reply, bool dry_run) {
+  Json j;
+  j["schema_version"] = kSchemaVersion;
+  j["dry_run"] = dry_run;
+  j["changes"] = std::vector<std::string>(reply.changes().begin(), reply.changes().end());
+  j["effects"] = std::vector<std::string>(reply.effects().begin(), reply.effects().end());
+  return finished(j);
+}
+
+}  // namespace gw::client
