@@ -15,7 +15,9 @@ import tempfile
 
 import pytest
 from cluster import BIN, copy_of_build, is_alive, wait_for
-from conftest import QUICK
+from conftest import QUICK, needs_root
+
+pytestmark = needs_root  # who may use a reservation
 
 LONG = 90  # seconds; eight nodes on a busy machine
 CONFIG = QUICK + """

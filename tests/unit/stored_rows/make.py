@@ -2,9 +2,9 @@
 """Writes the database of a controller as text: what the test stored_rows restores.
 
 Usage (root): GANGWAY_BIN=BUILD/bin tests/unit/stored_rows/make.py > tests/unit/stored_rows/schema_8.sql
-A private cluster of that build gets something of each kind (tests/e2e/test_takeover.py);
-then its controller is ended, and each table is written as SQL. Invariant: environments are left out, and nothing in the
-rows names this machine's folders but the cluster's own, which is gone.
+A private cluster of that build gets something of each kind (tests/e2e/test_takeover.py); then its controller is ended, and
+each table is written as SQL. Invariant: environments are left out, and nothing in the rows names this machine's folders but
+the cluster's own, which is gone.
 """
 
 import os
@@ -69,4 +69,5 @@ def main():
         cluster.down()
 
 
-main()
+if __name__ == "__main__":
+    main()
