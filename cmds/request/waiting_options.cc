@@ -15,7 +15,7 @@ void add_waiting_options(std::vector<client::Option>& t, std::optional<uint32_t>
                0,
                client::Arg::kNone,
                {},
-               "a new allocation may be taken off for others, and may borrow",
+               "a new allocation may be preempted for others, and may borrow",
                {},
                client::kPlain,
                sets(preemptible)});

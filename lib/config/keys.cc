@@ -159,7 +159,7 @@ const Key<Config> kConfigKeys[] = {
       -kMaxWeight, kMaxWeight},
      [](Config& c) -> Ref { return &c.order_weights; }},
     {{"scheduler.consolidate", Kind::kChoice, kLive,
-      "In partitions that do not say: are jobs that can be taken off moved to other nodes where a blocked job fits "
+      "In partitions that do not say: are jobs that can be preempted moved to other nodes where a blocked job fits "
       "then? off, dry_run (what would be moved is only told, in the log and in the blocked job's history), on.",
       0, 0, "off|dry_run|on"},
      [](Config& c) -> Ref { return &c.consolidate; }},
@@ -292,7 +292,7 @@ const Key<PartitionEntry> kPartitionKeys[] = {
     {{"allow_groups", Kind::kTexts, kLive, "Only members of these groups may submit. Empty: everybody."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_groups; }},
     {{"consolidate", Kind::kChoice, kLive,
-      "Are jobs that can be taken off moved to other nodes where a blocked job fits then? dry_run only tells what "
+      "Are jobs that can be preempted moved to other nodes where a blocked job fits then? dry_run only tells what "
       "would "
       "be moved; default: as scheduler.consolidate says. true and false are on and off. See scheduler.moves_per_hour.",
       0, 0, "default|off|dry_run|on"},
@@ -313,7 +313,7 @@ const Key<PartitionEntry> kPartitionKeys[] = {
       0, 30 * kDay},
      [](PartitionEntry& e) -> Ref { return &e.p.lease; }},
     {{"grace", Kind::kDuration, kLive,
-      "How long a job that is taken off still runs, where no QOS says. Empty: jobs.kill_wait.", 0, kDay},
+      "How long a job that is preempted still runs, where no QOS says. Empty: jobs.kill_wait.", 0, kDay},
      [](PartitionEntry& e) -> Ref { return &e.p.grace; }},
 };
 
@@ -333,11 +333,11 @@ const Key<model::Qos> kQosKeys[] = {
      [](model::Qos& q) -> Ref { return &q.limit; }},
     {{"preempt_children", Kind::kBool, kSeed, "Its own jobs take from the QOS below it, even within their guarantees."},
      [](model::Qos& q) -> Ref { return &q.preempt_children; }},
-    {{"min_runtime", Kind::kDuration, kSeed, "Nobody is taken off so soon after its start; 0s: as above it.", 0,
+    {{"min_runtime", Kind::kDuration, kSeed, "Nobody is preempted so soon after its start; 0s: as above it.", 0,
       30 * kDay},
      [](model::Qos& q) -> Ref { return &q.min_runtime; }},
     {{"grace", Kind::kDuration, kSeed,
-      "How long a job that is taken off still runs. Empty: as above it, else jobs.kill_wait.", 0, 30 * kDay},
+      "How long a job that is preempted still runs. Empty: as above it, else jobs.kill_wait.", 0, 30 * kDay},
      [](model::Qos& q) -> Ref { return &q.grace; }},
     {{"max_wall", Kind::kDuration, kSeed, "Longest time limit of its jobs and of those below it; 0s: none.", 0, kYear},
      [](model::Qos& q) -> Ref { return &q.max_wall; }},

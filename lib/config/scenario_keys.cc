@@ -94,7 +94,7 @@ const Key<PolicyLine> kPolicyLines[] = {
         "Nodes of different state that are compared for a task; 32 if not given, 0: all.", 0, kAnyU32),
     text<PolicyLine>(
         "grace", [](PolicyLine& p) -> Ref { return &p.grace; },
-        "How long a job that is taken off still runs; 0s if not given."),
+        "How long a job that is preempted still runs; 0s if not given."),
     choice<PolicyLine>(
         "reclaim", [](PolicyLine& p) -> Ref { return &p.reclaim; },
         "What a QOS may take back from another; fair_share if not given. See quotas.md.", "guaranteed|fair_share|none"),
@@ -121,10 +121,10 @@ const Key<QosLine> kQosLines[] = {
         -kBillion, kBillion),
     text<QosLine>(
         "min_runtime", [](QosLine& q) -> Ref { return &q.min_runtime; },
-        "Nobody is taken off so soon after its start; as above it if not given."),
+        "Nobody is preempted so soon after its start; as above it if not given."),
     text<QosLine>(
         "grace", [](QosLine& q) -> Ref { return &q.grace; },
-        "How long its jobs still run when they are taken off; as above it, or the policy's, if not given."),
+        "How long its jobs still run when they are preempted; as above it, or the policy's, if not given."),
     of<QosLine>(
         Kind::kBool, "preempt_children", [](QosLine& q) -> Ref { return &q.preempt_children; },
         "Jobs of this QOS itself may take from its descendants."),
@@ -252,7 +252,7 @@ const Key<JobLine> kJobLines[] = {
         "nice", [](JobLine& j) -> Ref { return &j.nice; }, "Lowers what the order computes.", -1'000'000, 1'000'000),
     of<JobLine>(
         Kind::kBool, "preemptible", [](JobLine& j) -> Ref { return &j.preemptible; },
-        "It may be taken off for others; true if not given."),
+        "It may be preempted for others; true if not given."),
     number<JobLine>(
         "min_tasks", [](JobLine& j) -> Ref { return &j.min_tasks; }, "Smallest size of an elastic gang.", 1, 1'000'000),
     of<JobLine>(

@@ -85,7 +85,7 @@ struct Partition {
   Fit fit = Fit::kDefault;          ///< kDefault: the scheduler's.
   uint32_t cores_per_gpu_kept = 1;  ///< Cores that jobs without GPUs leave to each free GPU; at most cores / GPUs - 1.
   bool allow_shared_gpus = false;   ///< Jobs may ask for parts of a GPU.
-  bool share_suspended_gpus = false;                ///< Others may use the GPUs of a job that stands still.
+  bool share_suspended_gpus = false;                ///< Others may use the GPUs of a job that is suspended.
   Consolidate consolidate = Consolidate::kDefault;  ///< kDefault: the cluster's.
   std::string default_qos;                          ///< Of jobs that name none, of users who have none of their own.
   std::vector<std::string> allow_users, allow_groups, allow_qos, deny_users;  ///< Empty allow: everybody.

@@ -42,12 +42,12 @@ class Limits {
   std::shared_ptr<const Table> table_;
 };
 
-/// What becomes of a job that is taken off for another.
+/// What becomes of a job that is preempted for another.
 enum class OnPreempt : uint8_t {
   kRequeue,     ///< It waits again and runs again from the start, or from what it saved by itself.
   kCancel,      ///< It ends.
   kCheckpoint,  ///< It waits again; ending with exit code 0 or `gangway checkpointed` says that its work was saved.
-  kSuspend,     ///< It stands still, keeps its memory, and goes on where it is; as kRequeue where that makes no room.
+  kSuspend,     ///< It is suspended, keeps its memory, and goes on where it is; as kRequeue where that makes no room.
 };
 /// In the order of their numbers.
 inline constexpr std::array kOnPreempt = {OnPreempt::kRequeue, OnPreempt::kCancel, OnPreempt::kCheckpoint,
@@ -171,16 +171,16 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-/// Why a job stands still, or is about to.
+/// Why a job is suspended, or is about to.
 struct Suspension {
   base::JobId holder;         ///< Under which the scheduler knows what it still holds; none: it still runs.
-  base::Time since;           ///< When all of it stood still.
+  base::Time since;           ///< When all of it was suspended.
   uint32_t for_job = 0;       ///< It makes way for this one; 0: somebody asked for it.
   uint32_t rule = 0;          ///< Of the quotas, by which it makes way.
   bool is_held = false;       ///< Until somebody lets it go on.
   std::string who = {};       ///< Asked for it, for people.
   base::Time freeze_at = {};  ///< Until then it still runs, having been told.
-  bool shares_gpus = false;   ///< Others may use its GPUs while it stands still.
+  bool shares_gpus = false;   ///< Others may use its GPUs while it is suspended.
   bool operator==(const Suspension&) const = default;
 };
 
@@ -205,7 +205,7 @@ struct Placed {
   uint32_t next_step = 0;           ///< Number of the next step.
   uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.
   base::Duration stood_still = {};  ///< In this run, without the present suspension.
-  /// When the run began, had it never stood still: what time limits and elapsed time count from.
+  /// When the run began, had it never was suspended: what time limits and elapsed time count from.
   base::Time running_since() const { return started + stood_still; }
   bool operator==(const Placed&) const = default;
 };

@@ -41,7 +41,7 @@ struct Qos {
   uint32_t weight = 1;   ///< Its part of what nobody is guaranteed; 0: no claim on it.
   int64_t priority = 0;  ///< Higher gets what nobody is guaranteed first.
   bool preempt_children = false;        ///< Jobs of this QOS itself may take from its descendants.
-  base::Duration min_runtime = {};      ///< Nobody is taken off so soon after its start; zero: as above it.
+  base::Duration min_runtime = {};      ///< Nobody is preempted so soon after its start; zero: as above it.
   std::optional<base::Duration> grace;  ///< How long its victims still run; not given: as above it, else the policy's.
   base::Duration max_wall = {};         ///< Time limits of its jobs, and of those below it; zero: none.
   uint32_t max_jobs = 0;    ///< That run at once, with those below it; 0: no bound, and so for all of these.

@@ -123,7 +123,7 @@ constexpr FieldBound kDone[] = {
 };
 constexpr MessageBounds kDoneBounds = {"Done", {}, kDone};
 constexpr FieldBound kSuspended[] = {u32(1, "job"), u32(2, "attempt"), u32(3, "round"),
-                                     text(4, "problem", kWords, "why a run did not stand still")};
+                                     text(4, "problem", kWords, "why a run was not suspended")};
 constexpr MessageBounds kSuspendedBounds = {"Suspended", {}, kSuspended};
 
 constexpr FieldBound kTaskUsage[] = {u32(1, "rank"),    u32(2, "pid"),      i64(3, "cpu_us", kPast, INT64_MAX),

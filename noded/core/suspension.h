@@ -14,7 +14,7 @@ void on_suspended(Core& core, Run& run, const wire::StepSuspended& message);
 
 /// Something of the job has changed: maybe all that is left of it stands now, and the controller is to hear of it.
 void check_suspended(Core& core, Run& job);
-/// Tells the shepherd, which may have missed it, whether the run is to stand still.
+/// Tells the shepherd, which may have missed it, whether the run is to be suspended.
 void repeat_suspension(Core& core, const Run& run);
 
 }  // namespace gw::noded

@@ -110,7 +110,7 @@ def test_a_job_may_rather_end_than_wait_again(make_cluster):
     cluster.wait_state(loan.id, "PREEMPTED")
     detail = loan.detail()
     assert (detail["Preemptions"], detail["Restarts"], detail["ExitCode"]) == ("1", "0", "3:0")
-    assert f"taken off for job {due}" in detail["ReasonDetail"] + cluster.reason_text(loan.id)
+    assert f"preempted for job {due}" in detail["ReasonDetail"] + cluster.reason_text(loan.id)
     cluster.wait_state(due, "RUNNING")
     assert loan.runs() == ["0 0 cancel"]
 

@@ -28,7 +28,7 @@ def test_an_idle_share_is_lent_and_comes_back(make_cluster):
     wait_for(lambda: cluster.state(lent) == "PENDING" or cluster.show(lent, "%r") == "None", "the loan taken back")
     assert cluster.state(own) == "RUNNING"
     history = cluster.run("gcontrol", "show", "job", str(lent), "--history").stdout
-    assert f"taken off for job {due} (rule 5 of the quotas)" in history
+    assert f"preempted for job {due} (rule 5 of the quotas)" in history
     cluster.wait_state(due, "COMPLETED")
     cluster.wait_state(lent, "RUNNING")  # what is idle again is lent again
 

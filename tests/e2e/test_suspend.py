@@ -1,4 +1,4 @@
-"""Jobs that stand still, with real daemons and processes: for another job, by hand, and over crashes."""
+"""Jobs that are suspended, with real daemons and processes: for another job, by hand, and over crashes."""
 
 import json
 
@@ -70,7 +70,7 @@ def test_a_job_stands_still_for_another_and_goes_on_with_its_memory(make_cluster
     goes_on(cluster, stood)
     assert "Suspended=" not in cluster.reason_text(job)
     history = cluster.run("gcontrol", "show", "job", job, "--history").stdout
-    assert history.index("is to stand still") < history.index("suspended") < history.index("goes on")
+    assert history.index("is to be suspended") < history.index("suspended") < history.index("goes on")
     finish(cluster, job)
 
 

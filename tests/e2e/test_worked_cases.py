@@ -109,7 +109,7 @@ def test_a_job_of_the_department_takes_the_least_from_its_teams(department):
     assert jobs_in(department, "RUNNING") == {boss, *first, *second} - taken
     for job in taken:
         history = department.run("gcontrol", "show", "job", job, "--history").stdout
-        assert f"taken off for job {boss} (rule 6 of the quotas)" in history
+        assert f"preempted for job {boss} (rule 6 of the quotas)" in history
     # What it took is not taken back.
     done = department.run("gangway", "quota", "explain", "quota1.1", "quota1", check=False)
     assert done.returncode == 2 and "its own jobs make way for nobody below it" in done.stdout
@@ -256,7 +256,7 @@ until [ -e {leave} ] && [ "$is_told" ]; do sleep 0.1; done
     assert where[mover] != where[large]
 
 
-# ---- 4: sessions that can never be taken off
+# ---- 4: sessions that can never be preempted
 
 
 def test_a_session_within_the_guarantee_starts_at_once(department):

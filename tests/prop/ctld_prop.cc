@@ -30,7 +30,7 @@ class Chaos {
   Chaos() : world_(3, settings()) {
     for (const auto& config : world_.settings.nodes) nodes_.push_back({config.name, false, 1, {}, {}, 0});
   }
-  /// Who is more urgent takes others off, of whom some stand still rather than end.
+  /// Who is more urgent preempts others, of whom some are suspended rather than end.
   static Settings settings() {
     Settings s;
     model::Partition& p = s.partitions.emplace_back();
@@ -310,7 +310,7 @@ class Chaos {
       node.frozen.insert(key);
     world_.say(node.name, m);
   }
-  /// After all has been heard: who is to run runs, and who is to stand still stands still.
+  /// After all has been heard: who is to run runs, and who is to be suspended is suspended.
   void check_pace(const model::Job& job) const {
     if (job.state != model::JobState::kRunning && job.state != model::JobState::kSuspended) return;
     const bool stands = job.placed()->suspension.has_value();

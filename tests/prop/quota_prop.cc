@@ -130,7 +130,7 @@ void check_steps(World world, const World& after, const std::vector<Step>& steps
   RC_ASSERT(at == steps.size());
 }
 
-/// Nothing is started beyond a limit, and what can never be taken off only within guarantees.
+/// Nothing is started beyond a limit, and what can never be preempted only within guarantees.
 void check_state(const World& before, const World& after) {
   for (const oracle::Qos& q : after.qos)
     for (const auto& [resource, limit] : q.limit)
@@ -301,7 +301,7 @@ RC_GTEST_PROP(Quota, StepByStepEqualsFromScratchAsUseIsTold, ()) {
 
 // ---- What is lent comes back
 
-/// Jobs of one GPU each, which can all be taken off at once: whoever wants its share gets it, to the GPU.
+/// Jobs of one GPU each, which can all be preempted at once: whoever wants its share gets it, to the GPU.
 World draw_small_jobs() {
   World world;
   world.nodes.assign(static_cast<size_t>(draw(1, 3)), {{"gpu", 4000}, {"cpu", 32}, {"mem", 32'000}});

@@ -1,5 +1,5 @@
 // Checker 1: no core, no GPU and no byte of memory of a node is held twice.
-// Whose processes may run holds all that it was given. Who stands still keeps its memory, and its GPUs where the
+// Whose processes may run holds all that it was given. Who is suspended keeps its memory, and its GPUs where the
 // partition does not lend them. A share without a process here is held all the same, unless the run has a lease, by
 // which it may be over without a word.
 #pragma once
@@ -16,7 +16,7 @@ namespace gw::sim_cluster {
 
 class UseChecker final : public Checker {
  public:
-  /// `lending`: partitions that lend the GPUs of those that stand still.
+  /// `lending`: partitions that lend the GPUs of those that are suspended.
   UseChecker(std::map<std::string, model::NodeTopology> nodes, std::set<std::string> lending)
       : nodes_(std::move(nodes)), lending_(std::move(lending)) {}
   void on_node_heard(const std::string& node, const wire::ControllerToNode& message) override;
@@ -38,7 +38,7 @@ class UseChecker final : public Checker {
   std::set<std::string> lending_;
   std::map<RunKey, std::string> partition_of_;
   std::map<Place, wire::NodeShare> shares_;
-  std::set<Place> standing_;  // who said that it stands still
+  std::set<Place> standing_;  // who said that it is suspended
 };
 
 }  // namespace gw::sim_cluster

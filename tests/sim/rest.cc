@@ -33,7 +33,7 @@ wire::ApiRequest unbounded(const std::string& qos) {
   change.mutable_qos()->set_max_jobs(0);
   wire::QosAmount& all = *change.mutable_qos()->mutable_guaranteed()->add_set();
   all.set_resource("gpu");
-  all.set_amount(1'000'000);  // who can never be taken off needs it
+  all.set_amount(1'000'000);  // who can never be preempted needs it
   r.mutable_change_quotas()->set_force(true);
   return r;
 }

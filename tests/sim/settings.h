@@ -16,7 +16,7 @@ model::NodeTopology draw_topology(Random& random);
 ctld::Settings draw_settings(Random& random, uint32_t nodes);
 /// Another configuration for the same nodes.
 ctld::Settings change_settings(Random& random, ctld::Settings settings);
-/// Names of the partitions that lend the GPUs of jobs that stand still.
+/// Names of the partitions that lend the GPUs of jobs that are suspended.
 std::vector<std::string> lending_partitions(const ctld::Settings& settings);
 
 }  // namespace gw::sim_cluster

@@ -48,7 +48,7 @@ std::vector<std::string> expected_sights() {
           "Suspend",
           "Suspend of one that makes way",
           "Resume",
-          "stands still",
+          "is suspended",
           "cannot be frozen",
           "ended by its lease",
           "launch failed",
@@ -102,7 +102,7 @@ void SightChecker::on_sent(const std::string&, const wire::ControllerToNode& mes
 }
 
 void SightChecker::on_node_said(const Machine&, const wire::NodeToController& message) {
-  if (message.has_suspended()) ++seen_[message.suspended().problem().empty() ? "stands still" : "cannot be frozen"];
+  if (message.has_suspended()) ++seen_[message.suspended().problem().empty() ? "is suspended" : "cannot be frozen"];
   if (message.has_prepare_failed()) ++seen_["launch failed"];
   if (message.has_done() && message.done().lease_expired()) ++seen_["ended by its lease"];
   if (message.has_batch_exited() &&

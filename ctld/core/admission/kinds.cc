@@ -33,7 +33,7 @@ base::Status check_preemption(const model::JobSpec& spec, std::vector<std::strin
     return base::invalid(fmt::format("--resize-signal: signal {} does not exist", spec.resize_signo));
   const bool says_nothing = spec.on_preempt == OnPreempt::kCheckpoint || spec.on_preempt == OnPreempt::kSuspend;
   if (!spec.requeue && says_nothing)
-    warnings.push_back(fmt::format("--on-preempt={} says nothing beside --no-requeue: the job is never taken off",
+    warnings.push_back(fmt::format("--on-preempt={} says nothing beside --no-requeue: the job is never preempted",
                                    model::name(spec.on_preempt)));
   if (spec.on_preempt == OnPreempt::kSuspend && !can_stand_still(spec))
     warnings.push_back("--on-preempt=suspend: a job that is elastic, or in a reservation, is requeued instead");

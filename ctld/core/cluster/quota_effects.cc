@@ -16,7 +16,7 @@ using model::Qos;
 
 namespace {
 
-/// What the sides of a tree hold, and by which jobs that can be taken off.
+/// What the sides of a tree hold, and by which jobs that can be preempted.
 struct Use {
   sched::QuotaTree tree;
   sched::Tally tally;

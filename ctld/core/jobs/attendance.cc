@@ -62,7 +62,7 @@ void absence_due(Core& core, Job& job) {
   if (model::is_end(job.state) || core.clients.attendants.contains(job.id)) return;
   const bool lacks_step = job.spec.kind == JobKind::kStep && job.state == JobState::kRunning &&
                           job.placed()->next_step == 0 && job.placed()->started + kStepDue <= core.now;
-  // While it stands still nobody can be expected to ask.
+  // While it is suspended nobody can be expected to ask.
   const bool stands = job.spec.kind == JobKind::kStep && job.state == JobState::kSuspended;
   if (stands && !job.spec.attended) await_step(core, job);
   if (!job.spec.attended && !lacks_step) return;

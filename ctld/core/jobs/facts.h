@@ -32,7 +32,7 @@ model::Job* current_run(Core& core, uint32_t job, uint32_t attempt);
 bool was_preempted(const model::Outcome& outcome);
 /// What the job holds now.
 model::Allocation held_by(const model::Job& job);
-/// Those whose parts would have to stand still together cannot; nor those in a reservation, which may be over by then.
+/// Those whose parts would have to be suspended together cannot; nor those in a reservation, which may be over by then.
 bool can_stand_still(const model::JobSpec& spec);
 /// Its processes are frozen, and it waits to go on.
 inline bool stands_still(const model::Job& job) { return job.state == model::JobState::kSuspended; }

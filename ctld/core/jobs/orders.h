@@ -1,4 +1,4 @@
-// What nodes are told of a job's run: to prepare it, to go, to stop, to stand still, to go on. Each order is made from
+// What nodes are told of a job's run: to prepare it, to go, to stop, to be suspended, to go on. Each order is made from
 // the run's contract and placement, never from present settings, so that it can be said again word for word. Invariant:
 // an order that overtakes what waits for the disk is one for a run that is durable itself (docs/adr/0006): after a
 // crash the controller finds the run again, hears from the nodes that it has ended, and records that. A run whose

@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t kMostTold = 100;  // sets of moves for one job
 
-/// After a start the nodes come back one by one: who runs on the first is not taken off for what fits on the next.
+/// After a start the nodes come back one by one: who runs on the first is not preempted for what fits on the next.
 bool can_take_anybody(const Core& core) {
   const bool are_all_there = std::all_of(core.nodes.all().begin(), core.nodes.all().end(),
                                          [](const auto& node) { return node.second.connected; });
@@ -103,7 +103,7 @@ void preempt(Core& core, const sched::Preempt& victim) {
   if (const auto whole = core.placements.job_of(victim.job)) job = core.jobs.find(*whole);
   if (job == nullptr) return;
   if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(core, victim);
-  if (victim.job == job->id && stands_still(*job)) return;  // decided before it stood still
+  if (victim.job == job->id && stands_still(*job)) return;  // decided before it was suspended
   if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
   const auto rule = static_cast<uint32_t>(victim.rule);
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};

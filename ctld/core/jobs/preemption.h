@@ -1,19 +1,19 @@
 // Jobs that make way for others: who is told to go, whose place is kept for whom, and what a dry run of moves has
-// found. Invariant: after a start nobody is taken off before all nodes are back, or had the time to come back.
+// found. Invariant: after a start nobody is preempted before all nodes are back, or had the time to come back.
 #pragma once
 
 #include "ctld/core/core.h"
 
 namespace gw::ctld {
 
-/// Nobody is taken off for a job that no longer waits for room.
+/// Nobody is preempted for a job that no longer waits for room.
 bool can_make_room(const Core& core, const sched::Group& group);
 /// What a dry run of consolidation found, once for each blocked job and set of moves. Like a move it waits until all
 /// nodes are back; the scheduler says it once, so it is kept until then.
 void tell_moves(Core& core);
 /// What others leave for a job is its own, also after a restart.
 void keep_for(Core& core, const sched::Claim& claim);
-/// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or stand still.
+/// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or be suspended.
 void preempt(Core& core, const sched::Preempt& preempt);
 
 }  // namespace gw::ctld

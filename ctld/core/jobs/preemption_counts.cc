@@ -36,7 +36,7 @@ uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
 Outcome preempted(const Job& job, uint32_t beneficiary, uint32_t rule, bool is_move) {
   Outcome outcome;
   outcome.end = JobState::kPreempted;
-  outcome.detail = fmt::format("{} job {}{}", is_move ? "moved to make room for" : "taken off for", beneficiary,
+  outcome.detail = fmt::format("{} job {}{}", is_move ? "moved to make room for" : "preempted for", beneficiary,
                                rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", rule));
   // spec.requeue may have changed since it started: then it goes for good, too.
   outcome.requeue = job.spec.requeue && job.spec.on_preempt != OnPreempt::kCancel;

@@ -53,7 +53,7 @@ void wait_to_go_on(Core& core, const Job& job) {
     core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
 }
 
-/// All of it stands still: what it gives away is free.
+/// All of it is suspended: what it gives away is free.
 void stand_still(Core& core, Job& job) {
   if (!advance(core, job, JobEvent::kSuspend)) return;
   model::Placed& placed = *job.placed();
@@ -72,11 +72,11 @@ void stand_still(Core& core, Job& job) {
   wait_to_go_on(core, job);
 }
 
-/// It could not be made to stand still.
+/// It could not be suspended.
 void run_on(Core& core, Job& job, const std::string& why) {
   model::Placed& placed = *job.placed();
   const Suspension was = *placed.suspension;
-  core.out.job_event(job, "cannot stand still", why);
+  core.out.job_event(job, "cannot be suspended", why);
   placed.suspension.reset();
   placed.waiting_for.clear();
   if (was.for_job == 0) {
@@ -90,7 +90,7 @@ void run_on(Core& core, Job& job, const std::string& why) {
   stop(core, job, std::move(outcome));
 }
 
-/// Its time limit does not count while a job stands still, and it keeps what it keeps: not for its owner to ask for.
+/// Its time limit does not count while a job is suspended, and it keeps what it keeps: not for its owner to ask for.
 base::Status may_suspend(const Core& core, const Caller& caller, const Job& job) {
   if (is_admin(core.settings, caller) || is_operator(core.quotas, caller, job.spec.qos)) return {};
   return base::fail(base::ErrorCode::kDenied,
@@ -119,7 +119,7 @@ bool suspend(Core& core, Job& job, Suspension why, Duration grace) {
   placed.suspension->freeze_at = is_told ? core.now + grace : core.now;
   if (makes_way) expect_end(core, job, placed.suspension->freeze_at, true);
   core.rows.run(job);
-  core.out.job_event(job, "is to stand still", why_suspended(*placed.suspension));
+  core.out.job_event(job, "is to be suspended", why_suspended(*placed.suspension));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(core, job, node);
   core.timers.set(
       {placed.suspension->freeze_at + core.settings.start_timeout, TimerKind::kSuspension, job.id.value, job.attempt});

@@ -1,7 +1,7 @@
-// Jobs that stand still: their processes are frozen, their memory stays, and they go on where they were when what they
+// Jobs that are suspended: their processes are frozen, their memory stays, and they go on where they were when what they
 // gave away is free again. A job is suspended because it makes way for another and would rather not be ended, or
 // because an administrator says so.
-// Invariants: from when all nodes have said that the job stands still until it goes on, the scheduler knows what it
+// Invariants: from when all nodes have said that the job is suspended until it goes on, the scheduler knows what it
 // still holds under an id of its own (Suspension::holder), and the job itself as one that waits for the rest; its time
 // limit does not count that time; a node that cannot freeze it makes it run on, or, where others need the room, end.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace gw::ctld {
 
-/// False: it cannot stand still at all.
+/// False: it cannot be suspended at all.
 bool suspend(Core& core, model::Job& job, model::Suspension why, base::Duration grace);
 /// A node that was away may have missed what it was told last; said again it changes nothing.
 void repeat_suspension(Core& core, const model::Job& job, NodeId node);

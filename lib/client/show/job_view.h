@@ -37,9 +37,9 @@ base::Time expected_start(const wire::Job& job);
 int64_t priority_of(const wire::Job& job);
 base::Time end_of(const wire::Job& job);
 base::Duration run_time(const JobRow& row);
-/// So long the run stood still, without a suspension that lasts still.
+/// So long the run was suspended, without a suspension that lasts still.
 base::Duration stood_still(const wire::Job& job);
-/// Since when it stands still; zero: it does not.
+/// Since when it is suspended; zero: it does not.
 base::Time suspended_at(const wire::Job& job);
 /// "for job 7; waits: needs 1 node; ..."
 std::string why_suspended(const wire::Job& job);
@@ -74,7 +74,7 @@ std::string locality_of(const wire::Job& job);
 std::string switches_of(const wire::Job& job);
 /// "best"
 std::string fit_of(const wire::Job& job);
-/// "requeue", "cancel", "checkpoint": what becomes of it when it is taken off for another.
+/// "requeue", "cancel", "checkpoint": what becomes of it when it is preempted for another.
 std::string_view on_preempt_of(const wire::Job& job);
 /// Seconds of whole GPUs whose work it lost by that.
 double lost_gpu_seconds(const wire::Job& job);

@@ -70,7 +70,7 @@ base::Duration run_time(const StepRow& row) {
   const base::Time suspended = row.job == nullptr ? base::Time{} : suspended_at(*row.job);
   const base::Time until = suspended ? std::min(suspended, row.now) : row.now;
   const base::Duration age = std::max(until - start, base::Duration{});
-  // Nobody notes during which steps a job stood still; none of them ran longer than the job.
+  // Nobody notes during which steps a job was suspended; none of them ran longer than the job.
   return row.job == nullptr ? age : std::min(age, run_time(JobRow{row.job, row.now}));
 }
 

@@ -56,7 +56,7 @@ struct Preempt {
   Duration grace = {};   ///< So long it may still run.
   int rule = 0;          ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
   bool is_move = false;  ///< It gets another place at once: a Start of it follows in the group, or with grace a Claim.
-  bool is_suspended = false;  ///< It stands still and keeps its memory: the room that it leaves is enough.
+  bool is_suspended = false;  ///< It is suspended and keeps its memory: the room that it leaves is enough.
 };
 /// All jobs of this class wait. Told when it changes.
 struct Wait {

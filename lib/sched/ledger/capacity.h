@@ -57,7 +57,7 @@ struct PartitionFacts {
   uint32_t default_cpus_per_gpu = 0;
   uint32_t cores_per_gpu_kept = 0;  ///< Cores kept back for each free GPU, at most cores / GPUs - 1.
   bool allow_shared_gpus = false;
-  bool share_suspended_gpus = false;      ///< Others may use the GPUs of a job that stands still.
+  bool share_suspended_gpus = false;      ///< Others may use the GPUs of a job that is suspended.
   model::Fit fit = model::Fit::kDefault;  ///< kDefault: the policy's.
   /// Jobs are moved so that one that is blocked can start; kDefault: they are not.
   model::Consolidate consolidate = model::Consolidate::kDefault;

@@ -17,7 +17,7 @@ void log_note(const wire::StepSpec& spec, const std::string& text) {
 std::string on_preempt_of(const wire::StepSpec& spec) {
   constexpr std::string_view kVariable = "GANGWAY_ON_PREEMPT=";
   for (const std::string& line : spec.env())
-    for (const char* what : {"cancel", "checkpoint"})  // who would rather stand still, and must end, is requeued
+    for (const char* what : {"cancel", "checkpoint"})  // who would rather be suspended, and must end, is requeued
       if (line.starts_with(kVariable) && line.substr(kVariable.size()) == what) return what;
   return "requeue";
 }

@@ -1,4 +1,4 @@
-// The suspension of a step that runs: it is warned if it asked for that, stands still after its grace, and goes on.
+// The suspension of a step that runs: it is warned if it asked for that, is suspended after its grace, and goes on.
 // Invariants: an order of an earlier round than the last changes nothing; only a step that the containment has frozen
 // is reported as suspended without a problem.
 #pragma once
@@ -19,7 +19,7 @@ struct SuspensionStates {
   struct Suspending {
     int64_t freeze_at = 0;
   };
-  /// It stands still, or could not be made to.
+  /// It is suspended, or could not be made to.
   struct Suspended {
     std::string problem;
   };
@@ -37,7 +37,7 @@ class StepSuspension : private SuspensionStates {
 
   void suspend(const wire::StepSuspend& request);
   void resume(const wire::StepResume& request);
-  /// When it stands still; 0 if that is not to come.
+  /// When it is suspended; 0 if that is not to come.
   int64_t freeze_at() const;
   void on_timer(int64_t now);
 

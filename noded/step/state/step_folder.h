@@ -33,7 +33,7 @@ std::optional<wire::Stop> read_order(const std::string& dir);
 /// Tells the job that it makes way for another: a file (JSON) that appears whole, for its user alone to read.
 /// `what` becomes of it then: "requeue", "cancel", "checkpoint" or "suspend". Errors: errno.
 base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what);
-/// It stood still, and goes on.
+/// It was suspended, and goes on.
 void remove_preempt_file(const std::string& dir);
 /// It has been carried out: a later end has an order of its own, or none.
 void remove_order(const std::string& dir);

@@ -93,7 +93,7 @@ void SimCluster::check_nodes() const {
 }
 
 /// Beside what runs: a share that is prepared, or one of a gang whose script runs elsewhere, and not one that the job
-/// gave away since it stands still.
+/// gave away since it is suspended.
 bool SimCluster::holds_all(RunKey key, const Machine::Use& use) const {
   if (!shell_.is_up()) return false;
   const auto job = shell_.core().jobs().find(JobId(key.job));
@@ -103,7 +103,7 @@ bool SimCluster::holds_all(RunKey key, const Machine::Use& use) const {
   return job->second.attempt == key.attempt && !placed.suspension && !may_be_over;
 }
 
-/// What stands still gives its cores and GPUs to others; what has no process here may be over, with its lease.
+/// What is suspended gives its cores and GPUs to others; what has no process here may be over, with its lease.
 void SimCluster::check_use(const Machine& machine) const {
   base::IndexSet cores, gpus;
   for (const auto& [key, use] : machine.in_use()) {

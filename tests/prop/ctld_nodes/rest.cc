@@ -17,7 +17,7 @@ std::string text_of(const model::Job& job) {
   if (job.spec.is_het()) out += "; component of " + job.spec.het_job.text();
   if (job.placed() != nullptr)
     for (const model::NodeShare& share : job.placed()->allocation.shares) out += " " + share.name;
-  if (job.placed() != nullptr && job.placed()->suspension) out += "; is to stand still";
+  if (job.placed() != nullptr && job.placed()->suspension) out += "; is to be suspended";
   if (job.spec.kind != model::JobKind::kBatch) out += "; without a script";
   if (job.spec.request.elastic) out += "; elastic";
   if (job.waiting() != nullptr) out += fmt::format("; waits: {}", model::name(job.waiting()->reason));
@@ -70,7 +70,7 @@ void SimCluster::lift_obstacles() {
     change.set_name(qos.name);
     wire::QosAmount& all = *change.mutable_qos()->mutable_guaranteed()->add_set();
     all.set_resource("gpu");
-    all.set_amount(24'000);  // who can never be taken off needs it
+    all.set_amount(24'000);  // who can never be preempted needs it
     change.mutable_qos()->mutable_limit()->set_clear(true);
     change.mutable_qos()->mutable_limit_per_user()->set_clear(true);
     change.mutable_qos()->set_max_jobs(0);

@@ -61,8 +61,8 @@ class Machine {
   struct Use {
     wire::NodeShare share;
     bool has_processes = false;
-    bool has_begun = false;  ///< Something of it runs, or stands still.
-    bool runs = false;       ///< Something of it does not stand still.
+    bool has_begun = false;  ///< Something of it runs, or is suspended.
+    bool runs = false;       ///< Something of it is not suspended.
   };
   /// One run that is there: what is left of it, and what it was given.
   struct Seen {

@@ -26,7 +26,7 @@ Settings with_shared_gpus() {
   return s;
 }
 
-/// One node of eight GPUs. A job runs on it for 100 seconds, then it is taken off for another one.
+/// One node of eight GPUs. A job runs on it for 100 seconds, then it is preempted for another one.
 struct Victim : World {
   JobId id, other;
 
@@ -389,7 +389,7 @@ TEST(Preemption, WhatCannotBeIsRefusedAtSubmission) {
     EXPECT_THAT(w.last_error, HasSubstr("--preempt-signal"));
   }
   EXPECT_TRUE(w.enter(OnPreempt::kCheckpoint, gang(1), false));
-  EXPECT_THAT(w.warnings, ::testing::ElementsAre(HasSubstr("never taken off")));
+  EXPECT_THAT(w.warnings, ::testing::ElementsAre(HasSubstr("never preempted")));
 }
 
 TEST(Preemption, ComponentsGoTogetherAndSaveTogether) {

@@ -51,7 +51,7 @@ struct Tree : World {
   JobId last_job;
 };
 
-/// A plan is a moment old when it is carried out: nobody starts, or is taken off, by quotas that are others by now.
+/// A plan is a moment old when it is carried out: nobody starts, or is preempted, by quotas that are others by now.
 TEST(Quotas, APlanForOtherQuotasIsNotCarriedOut) {
   Tree t;
   ASSERT_EQ(t.change(qos("q", 8)), "");

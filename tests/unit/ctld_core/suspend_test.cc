@@ -1,4 +1,4 @@
-// Jobs that stand still: what their nodes are told, what is free meanwhile, and how they go on, over failures and
+// Jobs that are suspended: what their nodes are told, what is free meanwhile, and how they go on, over failures and
 // restarts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Settings preempting(bool shares_gpus) {
   return s;
 }
 
-/// A gang on all nodes that would rather stand still than end; it has run for 100 of its 1,000 seconds.
+/// A gang on all nodes that would rather be suspended than end; it has run for 100 of its 1,000 seconds.
 struct Still : World {
   uint32_t nodes;
   JobId id;
@@ -116,7 +116,7 @@ TEST(Suspend, ItMakesWayAndGoesOnWhereItWas) {
   EXPECT_EQ(told.grace_us(), 0) << "who is not told needs no time";
   EXPECT_EQ(w.last("n0", ToNodeKind::kStop), nullptr);
   w.froze(0);
-  EXPECT_EQ(w.state(w.id), JobState::kRunning) << "not all of it stands still";
+  EXPECT_EQ(w.state(w.id), JobState::kRunning) << "not all of it is suspended";
   EXPECT_EQ(w.state(other), JobState::kPending);
   w.froze(1);
   EXPECT_EQ(w.state(w.id), JobState::kSuspended);

@@ -1,4 +1,4 @@
-// A step that stands still: frozen after it was told, or at once; goes on where it was; ends also when it is frozen.
+// A step that is suspended: frozen after it was told, or at once; goes on where it was; ends also when it is frozen.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>

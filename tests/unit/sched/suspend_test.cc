@@ -1,4 +1,4 @@
-// Suspension in the scheduler: who stands still instead of being ended, and where a suspended job goes on.
+// Suspension in the scheduler: who is suspended instead of being ended, and where a suspended job goes on.
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
@@ -14,7 +14,7 @@ using testing::gang;
 using testing::machine;
 using testing::pending;
 
-/// Two nodes of eight GPUs; on the first one runs that would rather stand still. Higher priorities take from lower.
+/// Two nodes of eight GPUs; on the first one runs that would rather be suspended. Higher priorities take from lower.
 struct Scene : Cluster {
   static constexpr uint32_t kRuns = 1, kOther = 9;
   PendingJob runs = pending(kRuns, gang(1, 8));
@@ -35,7 +35,7 @@ struct Scene : Cluster {
     place = std::get<Start>(first.groups.at(0).decisions.at(0)).allocation;
     apply(JobPlaced{JobId(kRuns), "main", place, {}, base::Time::never(), std::make_shared<const PendingJob>(runs)});
   }
-  /// As the controller does when all of it stands still.
+  /// As the controller does when all of it is suspended.
   void suspend() {
     const JobId holder(kFirstPiece);
     apply(ShareReleased{JobId(kRuns), NodeId(1)});

@@ -22,7 +22,7 @@ struct Broken {
 };
 class BrokenExpectations : public ::testing::TestWithParam<Broken> {
  protected:
-  // r runs on n0 and n1 and is taken off by s; w waits for good; e ends after 10 minutes.
+  // r runs on n0 and n1 and is preempted by s; w waits for good; e ends after 10 minutes.
   const std::string situation_ = R"(
 policy: {order: srtf}
 nodes: [{name: "n[0-1]", gpus: 4}, {name: m0, gpus: 1}]
