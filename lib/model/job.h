@@ -91,6 +91,7 @@ struct JobSpec {
   base::Time deadline;           ///< Must have ended by then; zero: none.
   std::string reservation;       ///< Runs inside this advance reservation; empty: outside all.
   std::string gpu_bind;          ///< --gpu-bind in Slurm's words; empty: not given.
+  std::string wckey;             ///< A word to sort usage by; empty: none.
   std::string gres_flags;        ///< --gres-flags in Slurm's words; empty: not given.
   int64_t priority = 0;          ///< As submitted; only administrators raise it.
   int32_t nice = 0;

@@ -105,6 +105,8 @@ TEST(AttributeRow, IsShownWhereItIsSaid) {
   EXPECT_EQ(client::attribute_text(kRows[1], spec), "-5");
   EXPECT_EQ(client::attribute_text(kRows[2], spec), "1");
   EXPECT_EQ(client::attribute_text(wire::attribute("wckey"), spec), "");
+  spec.set_wckey("night");
+  EXPECT_EQ(client::attribute_text(wire::attribute("wckey"), spec), "night");
 }
 
 TEST(AttributeRow, GcontrolNamesTheKeys) {
