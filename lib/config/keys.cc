@@ -150,8 +150,7 @@ const Key<Config> kConfigKeys[] = {
      [](Config& c) -> Ref { return &c.fence_program; }},
 
     {{"scheduler.order", Kind::kName, kLive,
-      "Which job is next: fifo (nothing passes the first that is blocked), fifo_skip, multifactor, shortest, srtf, or "
-      "the name of a plug-in."},
+      "Which job is next: an order of docs/scheduler.md, or the name of a plug-in."},
      [](Config& c) -> Ref { return &c.order; }},
     {{"scheduler.order_weights", Kind::kWeights, kLive,
       "Weights of that order by name, such as {age: 1000, fair_share: 10000}; multifactor has age (full after "

@@ -72,7 +72,7 @@ const Key<NodeLine> kNodeLines[] = {
 const Key<PolicyLine> kPolicyLines[] = {
     of<PolicyLine>(
         Kind::kName, "order", [](PolicyLine& p) -> Ref { return &p.order; },
-        "fifo (strict), fifo_skip (what is blocked is passed by; the default), multifactor, shortest, srtf."),
+        "Which job is next: an order of docs/scheduler.md; fifo_skip if not given."),
     {{"order_weights", Kind::kWeights, kLive, "Weights of that order, such as {age: 1000}.", -kBillion, kBillion},
      [](PolicyLine& p) -> Ref { return &p.order_weights; }},
     text<PolicyLine>(
