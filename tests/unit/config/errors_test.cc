@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
     Scheduler, Mistakes,
     ::testing::Values(
         Mistake{"scheduler: {order: multifacter}", "f:2:20: no order \"multifacter\" (did you mean \"multifactor\"?)"},
-        Mistake{"scheduler: {order: roundrobin}", "(one of fifo, fifo_skip, multifactor, shortest, srtf)"},
+        Mistake{"scheduler: {order: roundrobin}", "(one of fifo, fifo_skip, lifo, multifactor, shortest, srtf)"},
         Mistake{"scheduler: {order: multifactor, order_weights: {fairshare: 1}}",
                 "f:2:48: no weight \"fairshare\" (did you mean \"fair_share\"?)"},
         Mistake{"scheduler: {fit: bst}", "f:2:18: scheduler.fit: \"bst\" is none of best, worst, spread"},

@@ -40,6 +40,20 @@ TEST(Order, ShortestPrefersTheKnownRemainingTimeOverTheLimit) {
   EXPECT_LT(order->score(a, context({})), order->score(b, context({})));
 }
 
+TEST(Order, LifoServesTheLatestSubmissionFirst) {
+  const auto order = *make_order("lifo");
+  PendingJob older = testing::pending(1, testing::tasks(1)), newer = older;
+  older.submitted = Time{0} + base::hours(480'000);
+  newer.submitted = older.submitted + base::seconds(1);
+  EXPECT_GT(order->score(newer, context({})), order->score(older, context({})));
+  EXPECT_LT(order->key(newer), order->key(older));
+  older.nice = -1;  // raises it
+  EXPECT_LT(order->score(newer, context({})), order->score(older, context({})));
+  double sum = 0;
+  for (const ScorePart& part : order->parts(older, context({}))) sum += part.product();
+  EXPECT_DOUBLE_EQ(sum, order->score(older, context({})));
+}
+
 TEST(Order, MultifactorIsTheSumOfItsParts) {
   const auto order = *make_order("multifactor", {{"age", 50}, {"max_age_hours", 2}, {"fair_share", 100}});
   PendingJob job = testing::pending(1, testing::gang(2, 5));
