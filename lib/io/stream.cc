@@ -63,8 +63,8 @@ void Stream::on_readable() {
   if (n < 0 && is_temporary(errno)) return;
   if (n < 0) return lose(errno);
   was_ended_by_peer_ |= n == 0;
-  if (n == 0) return close(is_closing_ ? close_reason_ : "connection closed by the other side");
-  if (is_closing_ || !data_fn_) return;
+  if (n == 0) return close(closing_ ? *closing_ : "connection closed by the other side");
+  if (closing_ || !data_fn_) return;
   const auto fn = data_fn_;
   (*fn)({buffer.data(), static_cast<size_t>(n)});
 }
@@ -76,11 +76,11 @@ bool Stream::has_unread() const {
 
 void Stream::lose(int error) {
   was_ended_by_peer_ |= error == ECONNRESET || error == EPIPE;
-  close(is_closing_ ? close_reason_ : fmt::format("connection lost: {}", std::strerror(error)));
+  close(closing_ ? *closing_ : fmt::format("connection lost: {}", std::strerror(error)));
 }
 
 void Stream::send(std::string_view bytes) {
-  if (is_closed() || is_closing_ || bytes.empty()) return;
+  if (is_closed() || closing_ || bytes.empty()) return;
   if (bytes.size() > max_out_bytes_ - std::min(max_out_bytes_, pending_out_bytes())) {
     return close(fmt::format("the other side reads too slowly: {} bytes wait, {} more would exceed the bound of {}",
                              pending_out_bytes(), bytes.size(), max_out_bytes_));
@@ -124,16 +124,15 @@ void Stream::flush() {
   if (out_.capacity() > kKeepCapacity) out_.shrink_to_fit();
   // Then waits for the other side's end: closing with unread input would reset the connection, and our last words with
   // it.
-  if (is_closing_) shutdown(fd_.get(), SHUT_WR);
-  if (drained_fn_ && !is_closing_) drained_fn_();
+  if (closing_) shutdown(fd_.get(), SHUT_WR);
+  if (drained_fn_ && !closing_) drained_fn_();
 }
 
 void Stream::close_after_flush(std::string reason) {
-  if (is_closed() || is_closing_) return;
-  is_closing_ = true;
-  close_reason_ = std::move(reason);
+  if (is_closed() || closing_) return;
+  closing_ = std::move(reason);
   loop_.hold(shared_from_this());
-  linger_ = loop_.after(kLinger, [this] { close(close_reason_); });
+  linger_ = loop_.after(kLinger, [this] { close(*closing_); });
   is_reading_ = true;
   start_reading();
   schedule_flush();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,9 +81,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Watch read_watch_;
   Watch write_watch_;
   Timer linger_;
-  std::string close_reason_;
+  std::optional<std::string> closing_;  // why, since close_after_flush() was called
   bool is_flush_scheduled_ = false;
-  bool is_closing_ = false;  // close_after_flush was called
   bool is_reading_ = true;
   bool was_ended_by_peer_ = false;
   std::vector<std::shared_ptr<void>> tokens_;

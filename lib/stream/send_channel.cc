@@ -2,7 +2,6 @@
 #include "stream/send_channel.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.h"
 
@@ -19,8 +18,8 @@ tl::unexpected<base::Error> bad_credit(const Credit& credit, std::string_view wh
 size_t SendChannel::room() const { return replay_bytes_ - std::min(replay_bytes_, held_.size()); }
 
 size_t SendChannel::write(std::string_view bytes) {
-  GW_CHECK(is_open_ && !is_ended_);
-  if (is_unwanted_) return bytes.size();
+  GW_CHECK(writing_ == Writing::kOpen);
+  if (is_unwanted()) return bytes.size();
   const auto fits = bytes.substr(0, room());
   held_.append(fits);
   is_starved_ = fits.size() < bytes.size();
@@ -28,25 +27,28 @@ size_t SendChannel::write(std::string_view bytes) {
 }
 
 bool SendChannel::take_writable() {
-  if (is_unwanted_ && !std::exchange(is_unwanted_told_, true)) is_starved_ = true;
-  if (!is_starved_ || (!is_unwanted_ && room() < (replay_bytes_ + 1) / 2)) return false;
+  if (wish_ == Wish::kUnwanted) {
+    wish_ = Wish::kUnwantedTold;
+    is_starved_ = true;
+  }
+  if (!is_starved_ || (!is_unwanted() && room() < (replay_bytes_ + 1) / 2)) return false;
   is_starved_ = false;
   return true;
 }
 
 base::Status SendChannel::on_credit(const Credit& credit) {
   if (credit.taken > sent_) return bad_credit(credit, "acknowledges what was not sent");
-  if (is_unwanted_) return {};
+  if (is_unwanted()) return {};
   if (credit.taken < held_.begin()) return bad_credit(credit, "takes an acknowledgement back");
-  if (credit.is_end_taken && (!was_end_sent_ || credit.taken != held_.end())) {
+  if (credit.is_end_taken && (end_ == EndStage::kUnsent || credit.taken != held_.end())) {
     return bad_credit(credit, "acknowledges an end that was not sent");
   }
   has_credit_ = true;
   held_.drop_to(credit.taken);
   credit_end_ = credit.taken + credit.window;
-  is_end_taken_ |= credit.is_end_taken;
+  if (credit.is_end_taken) end_ = EndStage::kTaken;
   if (credit.is_unwanted) {
-    is_unwanted_ = true;
+    wish_ = Wish::kUnwanted;
     held_.drop_to(held_.end());
   }
   return {};
@@ -60,18 +62,18 @@ base::Status SendChannel::on_resume(const Credit& credit, uint64_t received) {
 
 void SendChannel::on_disconnect() {
   has_credit_ = false;
-  is_end_sent_ = false;
+  if (end_ == EndStage::kSent) end_ = EndStage::kSentBefore;
   sent_ = held_.begin();
 }
 
 size_t SendChannel::sendable_bytes() const {
-  if (!has_credit_ || is_unwanted_) return 0;
+  if (!has_credit_ || is_unwanted()) return 0;
   const uint64_t end = std::min(held_.end(), credit_end_);
   return end > sent_ ? static_cast<size_t>(end - sent_) : 0;
 }
 
 bool SendChannel::can_send_end() const {
-  return has_credit_ && is_ended_ && !is_end_sent_ && !is_end_taken_ && !is_unwanted_ && sent_ == held_.end();
+  return has_credit_ && is_ended() && end_ < EndStage::kSent && !is_unwanted() && sent_ == held_.end();
 }
 
 void SendChannel::pop(ChannelId id, std::string& message) {
@@ -86,7 +88,7 @@ void SendChannel::pop(ChannelId id, std::string& message) {
   }
   GW_CHECK(can_send_end());
   message = encode(End{id, held_.end()});
-  is_end_sent_ = was_end_sent_ = true;
+  end_ = EndStage::kSent;
 }
 
 }  // namespace gw::stream

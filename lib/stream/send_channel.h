@@ -17,17 +17,17 @@ class SendChannel {
  public:
   explicit SendChannel(size_t replay_bytes) : replay_bytes_(replay_bytes) {}
 
-  void open() { is_open_ = true; }
-  bool is_open() const { return is_open_; }
+  void open() { writing_ = Writing::kOpen; }
+  bool is_open() const { return writing_ != Writing::kUnopened; }
   /// Takes as much as there is room for, and says how much that was. All, unseen, once the other side wants no more.
   size_t write(std::string_view bytes);
   size_t room() const;
   /// Nothing will be written any more.
-  void end() { is_ended_ = true; }
-  bool is_ended() const { return is_ended_; }
-  bool is_unwanted() const { return is_unwanted_; }
+  void end() { writing_ = Writing::kEnded; }
+  bool is_ended() const { return writing_ == Writing::kEnded; }
+  bool is_unwanted() const { return wish_ != Wish::kWanted; }
   /// The other side has taken everything, the end included.
-  bool is_drained() const { return is_ended_ && (is_end_taken_ || is_unwanted_); }
+  bool is_drained() const { return is_ended() && (end_ == EndStage::kTaken || is_unwanted()); }
   /// True once after write() took less than it was given and half of the room is free again; and once when the other
   /// side wants no more.
   bool take_writable();
@@ -45,19 +45,21 @@ class SendChannel {
   size_t memory_bytes() const { return held_.capacity(); }
 
  private:
+  enum class Writing : uint8_t { kUnopened, kOpen, kEnded };
+  /// How far the end has come: sent on an earlier connection, on this one, taken by the other side's program.
+  enum class EndStage : uint8_t { kUnsent, kSentBefore, kSent, kTaken };
+  /// Whether the other side wants more, and whether the writer was told that it does not.
+  enum class Wish : uint8_t { kWanted, kUnwanted, kUnwantedTold };
+
   size_t replay_bytes_;
   ByteQueue held_;           // from what was taken to what was written
   uint64_t sent_ = 0;        // on this connection
   uint64_t ever_sent_ = 0;   // on any
   uint64_t credit_end_ = 0;  // bytes before may be sent
-  bool is_open_ = false;
-  bool is_ended_ = false;
-  bool is_end_sent_ = false;  // on this connection
-  bool was_end_sent_ = false;
-  bool is_end_taken_ = false;
-  bool is_unwanted_ = false;
-  bool is_unwanted_told_ = false;
-  bool is_starved_ = false;
+  Writing writing_ = Writing::kUnopened;
+  EndStage end_ = EndStage::kUnsent;
+  Wish wish_ = Wish::kWanted;
+  bool is_starved_ = false;  // write() took less than it was given
   bool has_credit_ = false;  // the other side has said that it receives this channel
 
   size_t sendable_bytes() const;

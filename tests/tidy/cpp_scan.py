@@ -29,11 +29,14 @@ class Function(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class or struct: how many methods it declares, and how many members of its own an object has."""
+    """A class or struct: how many methods it declares, how many members of its own an object has, how many of these are
+    booleans, and whether some of it is private."""
     line: int
     name: str
     methods: int
     members: int
+    booleans: int
+    is_closed: bool
 
 
 class Scan(NamedTuple):
@@ -192,11 +195,14 @@ def classes(code: str) -> Iterator[Class]:
         head = CLASS_HEAD.search(code[head_start:at].strip()) if kind == 'scope' else None
         if not head:
             continue
-        methods = members = 0
+        methods = members = booleans = 0
         for text in declarations(code[at + 1:close]):
             before_value = re.split(r'(?<![=!<>])=(?!=)', text)[0]
             if '(' in before_value or 'operator' in text:
                 methods += not text.startswith(('friend', 'static_assert', 'using'))
             elif not NO_MEMBER.match(text):
-                members += strip_groups(text, '()').count(',') + 1
-        yield Class(line_of(code, at), head.group(1), methods, members)
+                named = strip_groups(text, '()').count(',') + 1
+                members += named
+                booleans += named if re.match(r'(?:mutable\s+)?bool\b', text) else 0
+        is_closed = re.search(r'\b(?:private|protected)\s*:(?!:)', strip_groups(code[at + 1:close], '{}')) is not None
+        yield Class(line_of(code, at), head.group(1), methods, members, booleans, is_closed)

@@ -50,8 +50,14 @@ PROGRAM_LAYERS = {
     'plugins/contain': {'base', 'model', 'noded/step'},
     'plugins': {'base', 'model', 'sched'},
 }
-# The folders of the controller's core, from below: each may include those before it, and the files that lie above none.
-CORE_FOLDERS = ('tables', 'rows', 'shared', 'jobs', 'steps', 'nodes', 'cluster', 'admission', 'api')
+# The folders of a layer, from below: each may include those before it, and the layer's own files that lie above none.
+FOLDER_ORDER = {
+    'ctld/core': ('tables', 'rows', 'shared', 'jobs', 'steps', 'nodes', 'cluster', 'admission', 'api'),
+    'lib/attach': ('local', 'control', 'step'),
+    'lib/client': ('conn', 'options', 'show'),
+    'lib/sched': ('units', 'ledger', 'place', 'queue', 'quota', 'view', 'cycle'),
+    'noded/step': ('proc', 'state', 'contain', 'start', 'tasks', 'bcast', 'shepherd'),
+}
 # Single headers that a layer may use of another one.
 EXTRA_HEADERS = {'ctld/core': {'store/rows.h'}}
 PURE = ('lib/sched', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
@@ -77,13 +83,21 @@ MAX_FILE = 800
 LONG_FILE = 400
 MAX_LONG_SHARE = 0.10
 MAX_BYTES = 1 << 20
-# Of the daemons' cores, which are small machines over tables: methods and members of a class, sources of a folder.
+# The daemons' cores, which are small machines over tables: no circles of units.
 CORES = ('ctld/core', 'noded/core')
+# Of the product: methods, members and booleans of a class, sources of a folder.
 MAX_METHODS = 40
 MAX_MEMBERS = 20
+MAX_BOOLEANS = 3
 MAX_FOLDER = 25
+# A record is open and has some small helpers at most: a table of fields, which grouping would only give longer names.
+RECORD_METHODS = 5
+# Classes that are larger, each with its reason.
+LARGE_CLASSES = {
+}
 CPP = ('.h', '.cc')
 CODE = CPP + ('.py', '.sh', '.proto')
+TOUR = 'docs/code-tour.md'
 PRODUCT = ('lib', 'ctld', 'noded', 'cmds', 'plugins')
 SNAKE = re.compile(r'^[a-z0-9_]+(\.[a-z0-9]+)+$')
 # Written so that this file does not hold the words that it forbids.
@@ -127,8 +141,8 @@ class Source:
     def find(self, line: int, what: str, rule: str) -> Finding:
         return Finding(self.path, line, what, rule)
 
-    def is_in(self, folder: str) -> bool:
-        return self.path.startswith(folder + '/')
+    def is_in(self, *folders: str) -> bool:
+        return any(self.path.startswith(folder + '/') for folder in folders)
 
 
 def list_files(root: Path) -> list:
@@ -174,19 +188,24 @@ def check_project_include(source: Source, line: int, include: str):
             yield source.find(line, f'{layer} may not include "{include}"', 'include')
 
 
-def check_core_folder(source: Source, line: int, include: str):
-    """Within the controller's core a folder looks down, never up."""
-    here = re.match(r'ctld/core/(\w+)/', source.path)
-    there = re.match(r'ctld/core/(\w+)/', include)
-    if not here or not there:
-        return
-    for folder in (here[1], there[1]):
-        if folder not in CORE_FOLDERS:
-            yield source.find(line, f'folder ctld/core/{folder} has no place in the order of folders', 'include')
-            return
-    if CORE_FOLDERS.index(there[1]) > CORE_FOLDERS.index(here[1]):
-        yield source.find(line, f'ctld/core/{here[1]} lies below ctld/core/{there[1]}, so it may not include "{include}"',
-                          'include')
+def folder_within(layer: str, path: str):
+    """The folder of a layer that a file or an include lies in; None: it lies above all folders, or elsewhere."""
+    found = re.match(re.escape(layer) + r'/(\w+)/', path) or re.match(re.escape(layer.removeprefix('lib/')) + r'/(\w+)/', path)
+    return found[1] if found else None
+
+
+def check_folder_order(source: Source, line: int, include: str):
+    """Within a layer a folder looks down, never up."""
+    for layer, order in FOLDER_ORDER.items():
+        here = folder_within(layer, source.path) if source.is_in(layer) else None
+        there = folder_within(layer, include)
+        if not here or not there or source.path.endswith('main.cc'):
+            continue
+        unknown = [folder for folder in (here, there) if folder not in order]
+        if unknown:
+            yield source.find(line, f'folder {layer}/{unknown[0]} has no place in the order of folders', 'include')
+        elif order.index(there) > order.index(here):
+            yield source.find(line, f'{layer}/{here} lies below {layer}/{there}, so it may not include "{include}"', 'include')
 
 
 def check_home(source: Source, line: int, include: str):
@@ -206,7 +225,7 @@ def check_includes(source: Source):
         include = match.group(1).removeprefix('lib/')
         if not source.is_test and not source.is_in('bench'):
             yield from check_project_include(source, number, include)
-            yield from check_core_folder(source, number, include)
+            yield from check_folder_order(source, number, include)
         yield from check_home(source, number, include)
         if any(source.is_in(folder) for folder in PURE) and IMPURE_HEADER.match(include):
             yield source.find(number, f'<{include}> in a folder without side effects', 'pure')
@@ -323,13 +342,15 @@ def check_stray(source: Source):
 
 
 def check_classes(source: Source):
-    if not source.is_cpp or not any(source.is_in(core) for core in CORES):
+    if not source.is_cpp or not source.is_in(*PRODUCT):
         return
     for found in cpp_scan.classes(source.scan.code):
-        # A record without methods is a table of fields: grouping them would only make names longer.
-        if found.methods > MAX_METHODS or found.methods and found.members > MAX_MEMBERS:
-            what = (f'{found.name} has {found.methods} methods and {found.members} members: at most {MAX_METHODS} and '
-                    f'{MAX_MEMBERS}')
+        is_record = not found.is_closed and found.methods <= RECORD_METHODS
+        over = (found.methods > MAX_METHODS, not is_record and found.members > MAX_MEMBERS,
+                not is_record and found.booleans > MAX_BOOLEANS)
+        if any(over) and (source.path, found.name) not in LARGE_CLASSES:
+            what = (f'{found.name} has {found.methods} methods and {found.members} members, {found.booleans} of them '
+                    f'booleans: at most {MAX_METHODS}, {MAX_MEMBERS} and {MAX_BOOLEANS}')
             yield source.find(found.line, what, 'class')
 
 
@@ -388,7 +409,7 @@ def check_twice(sources: list):
 def check_folders(sources: list):
     counts: dict = {}
     for source in sources:
-        if source.suffix == '.cc' and any(source.is_in(core) for core in CORES):
+        if source.suffix == '.cc' and source.is_in(*PRODUCT):
             folder = source.path.rsplit('/', 1)[0]
             counts[folder] = counts.get(folder, 0) + 1
     for folder, count in sorted(counts.items()):
@@ -433,7 +454,25 @@ def check_cycles(sources: list):
             yield Finding(cycle[0], 1, 'a circle of units: ' + ' -> '.join(cycle + cycle[:1]), 'circle')
 
 
-TREE_RULES = (check_medians, check_long_share, check_twice, check_folders, check_cycles)
+def check_places(sources: list):
+    """Each file that the code tour names is there, and each function is in a file that its row or paragraph names."""
+    texts = {s.path: s.text for s in sources if s.path != TOUR}
+    for tour in (s for s in sources if s.path == TOUR):
+        files: list = []
+        for number, line in enumerate(tour.lines, 1):
+            if not line or re.match(r'\d+\.|\|', line):
+                files = []
+            names = re.findall(r'`([\w-]+/[\w./-]*)`', line)
+            for name in names:
+                if not any(path == name or path.startswith(name.rstrip('/') + '/') for path in texts):
+                    yield tour.find(number, f'{name} is not there', 'place')
+            files += names
+            for function in re.findall(r'`(\w+)\(\)`', line):
+                if not any(re.search(rf'\b{function}\(', texts.get(name, '')) for name in files):
+                    yield tour.find(number, f'{function}() is in none of the files named: {", ".join(files)}', 'place')
+
+
+TREE_RULES = (check_medians, check_long_share, check_twice, check_folders, check_cycles, check_places)
 
 
 def check_tree(root: Path) -> list:

@@ -82,8 +82,13 @@ BAD = [
     ('include', 'ctld/core/corner/b.cc', '#include "ctld/core/tables/ledger.h"\n', 'no place in the order'),
     ('class', 'ctld/core/b.h', '#pragma once\nclass B {\n' + '  void f(int a, std::map<int, int> b = {});\n' * 41 + '};\n',
      'B has 41 methods and 0 members'),
-    ('class', 'noded/core/b.h', '#pragma once\nstruct B {\n  void f() { g(); }\n  std::map<int, int> a;\n' +
+    ('class', 'noded/core/b.h', '#pragma once\nclass B {\n  void f() { g(); }\n private:\n  std::map<int, int> a;\n' +
      '  int b = 0, c{1};\n' * 10 + '};\n', 'B has 1 methods and 21 members'),
+    ('class', 'lib/base/b.h', '#pragma once\nclass B {\n  void f();\n private:\n  bool a_ = false, b_ = false;\n' +
+     '  bool c_, d_;\n};\n', '4 of them booleans'),
+    ('include', 'lib/sched/units/b.cc', '#include "sched/place/place.h"\n', 'lies below lib/sched/place'),
+    ('place', 'docs/code-tour.md', '1. `lib/base/none.cc` does it.\n', 'lib/base/none.cc is not there'),
+    ('place', 'docs/code-tour.md', '| x | `f()` in `docs/code-tour.md` |\n', 'f() is in none of the files'),
     ('stray', 'docs/b.txt', 'x' * (1 << 20) + 'x\n', 'bytes, more than'),
     ('stray', 'docs/b.bin', 'a\0b', 'binary'),
 ]
@@ -96,6 +101,7 @@ GOOD = {
     'long class': 'class C {\n' + 'void f() { g(); }\n' * 80 + '};\n',
     'class within limits': 'class D {\n public:\n  using T = std::map<int, int>;\n  static constexpr int kMost = 2;\n' +
                            '  int f();\n' * 40 + '  int a_;\n' * 20 + '};\n',
+    'record': 'struct R {\n  bool a = false, b = false, c = false, d = false;\n' + '  int e;\n' * 30 + '  int f() const;\n};\n',
     'seventy lines': long_function(70) + 'void g() {}\n' * 3,
     'words within words': 'int TO' 'DOS_like, XX' 'XX; // mktemp a.XX' 'XXXX\n',
 }

@@ -162,7 +162,7 @@ void add_quotas(const Session& session, const Served& served, model::Blockers& b
 
 bool is_still_blocked(const Session& session, const PendingJob& job, const JobClass& job_class) {
   if (job_class.blocked_at == 0 || job_class.told == 0 || session.trial.has_evicted()) return false;
-  const auto gained = session.capacity().gained_since(job_class.blocked_at);
+  const auto gained = session.capacity().gains().since(job_class.blocked_at);
   if (!gained || gained->size() > 256) return false;
   const bool one = NodeFilter(job.request, PartitionFacts{}).is_one_node();
   uint32_t fitting = one ? 0 : job_class.blocked_fitting;
@@ -207,7 +207,7 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
     const model::Request& r = job.request;
     const bool is_plain = blockage.is_up && blockage.is_lasting && !session.order().is_strict() && r.nodelist.empty() &&
                           r.exclude.empty() && job.reservation.empty();
-    job_class.blocked_at = is_plain ? session.capacity().gain_version() : 0;
+    job_class.blocked_at = is_plain ? session.capacity().gains().version() : 0;
     job_class.blocked_fitting = blockage.fitting;
     job_class.blocked_by = blockage.blockers;
   }

@@ -53,7 +53,6 @@ Capacity Capacity::copy() const {
   out.versions_ = versions_;
   out.version_ = version_;
   out.gains_ = gains_;
-  out.gains_begin_ = gains_begin_;
   out.next_class_ = next_class_;
   out.indexes_of_.resize(nodes_.size());
   for (const auto& [name, partition] : partitions_) out.rebuild_members(name);
@@ -104,32 +103,13 @@ void Capacity::set_node(const NodeFacts& facts) {
   if (!account->node_class || !offers_the_same(account->facts, facts)) account->node_class = class_of(facts);
   account->facts = facts;
   count_size(*account, 1);
-  gain(facts.id);
+  gains_.add(facts.id);
   ids_[facts.name] = facts.id;
   recount(*account);
   if (!is_new) return;
   for (const auto& [name, partition] : partitions_)
     if (std::find(partition.nodes.begin(), partition.nodes.end(), facts.name) != partition.nodes.end())
       rebuild_members(name);
-}
-
-void Capacity::gain(NodeId node) {
-  constexpr size_t kRemembered = 8192;
-  if (gains_.size() == kRemembered) {
-    gains_.erase(gains_.begin(), gains_.begin() + kRemembered / 2);
-    gains_begin_ += kRemembered / 2;
-  }
-  gains_.push_back(node);
-}
-
-void Capacity::gain_anywhere() {
-  gains_begin_ += gains_.size() + 1;
-  gains_.clear();
-}
-
-std::optional<std::span<const NodeId>> Capacity::gained_since(uint64_t version) const {
-  if (version < gains_begin_ || version > gain_version()) return std::nullopt;
-  return std::span<const NodeId>(gains_).subspan(version - gains_begin_);
 }
 
 void Capacity::count_size(const NodeAccount& account, int64_t sign) {
@@ -153,7 +133,7 @@ void Capacity::set_partition(const PartitionFacts& facts) {
   const auto old = partitions_.find(facts.name);
   const bool same_nodes = old != partitions_.end() && old->second.nodes == facts.nodes;
   partitions_[facts.name] = facts;
-  gain_anywhere();
+  gains_.add_anywhere();
   if (!same_nodes) rebuild_members(facts.name);
 }
 
@@ -166,7 +146,7 @@ void Capacity::remove_partition(const std::string& name) {
 
 void Capacity::set_network(const model::Network& network) {
   network_ = network;
-  gain_anywhere();
+  gains_.add_anywhere();
   for (const auto& [name, partition] : partitions_) rebuild_members(name);
 }
 
@@ -286,7 +266,7 @@ void Capacity::release(JobId job, NodeId node) {
   const auto at = model::find_on(nodes, node, [](NodeId id) { return id; });
   if (at == nodes.end()) return;
   nodes.erase(at);
-  gain(node);
+  gains_.add(node);
   if (nodes.empty()) {
     jobs_with_end_ -= it->second.expected_end != base::Time::never();
     holdings_.erase(it);

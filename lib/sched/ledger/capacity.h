@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "model/network.h"
 #include "model/request.h"
 #include "sched/ledger/free_resources.h"
+#include "sched/ledger/gains.h"
 
 namespace gw::sched {
 
@@ -164,11 +164,8 @@ class Capacity {
   const ClusterSize& size() const { return size_; }
   /// Jobs whose end can be foreseen.
   size_t jobs_with_end() const { return jobs_with_end_; }
-  /// Counts the changes that could let a job start that could not before.
-  uint64_t gain_version() const { return gains_begin_ + gains_.size(); }
-  /// Nodes on which something was gained after `version`, with repetitions. nullopt: too long ago, or not a matter of
-  /// single nodes: anything may have changed.
-  std::optional<std::span<const NodeId>> gained_since(uint64_t version) const;
+  /// Where something became free.
+  const Gains& gains() const { return gains_; }
   const model::Network& network() const { return network_; }
   /// Changes with every change of a node's account; by node id.
   const std::vector<uint64_t>& versions() const { return versions_; }
@@ -191,16 +188,12 @@ class Capacity {
   size_t jobs_with_end_ = 0;
   std::vector<uint64_t> versions_;  // by node id
   uint64_t version_ = 0;
-  std::vector<NodeId> gains_;  // of the latest versions, one each
-  uint64_t gains_begin_ = 1;   // version before gains_[0]
+  Gains gains_;
   uint32_t next_class_ = 0;
 
   NodeAccount* find(NodeId id);
-  void gain(NodeId node);
-  void gain_anywhere();
   void count_size(const NodeAccount& account, int64_t sign);
   std::shared_ptr<const NodeClass> class_of(const NodeFacts& facts);
-  void occupy(NodeAccount& account, Occupant occupant);
   void rebuild_members(const std::string& partition);
   /// Works out what is free from facts and occupants, and tells the indexes.
   void recount(NodeAccount& account);

@@ -106,11 +106,11 @@ struct Rank {
 struct JobClass {
   std::map<Rank, PendingJob> members;  ///< Best first. Never empty.
   uint64_t told = 0;                   ///< Hash of what was last said about why it waits.
-  uint64_t blocked_at = 0;       ///< Capacity::gain_version() when its request last found no room at all; 0: not known.
-  uint32_t blocked_fitting = 0;  ///< Nodes that could take a part of it then.
-  model::Blockers blocked_by;    ///< What was in the way then.
-  std::map<uint32_t, size_t> users;  ///< How many jobs of each.
-  uint64_t passed_in = 0;            ///< Pass that looked at it last and found that it waits (Cursor); 0: none.
+  uint64_t blocked_at = 0;             ///< Gains::version() when its request last found no room at all; 0: not known.
+  uint32_t blocked_fitting = 0;        ///< Nodes that could take a part of it then.
+  model::Blockers blocked_by;          ///< What was in the way then.
+  std::map<uint32_t, size_t> users;    ///< How many jobs of each.
+  uint64_t passed_in = 0;              ///< Pass that looked at it last and found that it waits (Cursor); 0: none.
   const PendingJob& shape() const { return members.begin()->second; }
   bool was_limited = false;  ///< What it found then was a limit, not a want of room.
   /// Whose jobs they all are; nullopt: of several.

@@ -32,7 +32,7 @@ std::optional<JobId> Victims::next() {
   const Candidate* victim = pick(0, std::nullopt);
   if (victim == nullptr && std::exchange(only_pieces_, false)) victim = pick(0, std::nullopt);
   if (victim == nullptr) return std::nullopt;
-  has_found_ = true;
+  seen_.has_found = true;
   return victim->job;
 }
 
@@ -48,7 +48,7 @@ bool Victims::may_take(uint32_t leaf, const Candidate& candidate, const Parting&
       trial_.may_take(preemptor_.leaf, preemptor_.amounts, parting.from, preemptor_.reclaim, &candidate.amounts);
   if (!permit) return false;
   if (trial_.leaves_guarantees(leaf, parting.at, candidate.amounts)) return true;
-  if (keeps_guarantees_) has_spared_ = true;
+  if (keeps_guarantees_) seen_.has_spared = true;
   return !keeps_guarantees_ && !is_to_borrow(*permit);
 }
 

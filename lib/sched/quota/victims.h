@@ -80,12 +80,12 @@ class Victims {
     return out;
   }
   void add_what_was_seen(const Victims& others) {
-    has_spared_ |= others.has_spared_;
-    has_found_ |= others.has_found_;
+    seen_.has_spared |= others.seen_.has_spared;
+    seen_.has_found |= others.seen_.has_found;
   }
-  bool has_found() const { return has_found_; }
+  bool has_found() const { return seen_.has_found; }
   /// Did round one leave anybody out?
-  bool has_spared() const { return has_spared_; }
+  bool has_spared() const { return seen_.has_spared; }
 
  private:
   Quotas trial_;
@@ -95,8 +95,11 @@ class Victims {
   const std::function<bool(const Candidate&)> is_of_use_;
   std::vector<size_t> next_;  // by QOS: everybody before has been dealt with
   std::set<JobId> gone_;
-  bool has_spared_ = false;
-  bool has_found_ = false;
+  /// What became of those that were picked, over all searches by the same rules.
+  struct Seen {
+    bool has_spared = false;
+    bool has_found = false;
+  } seen_;
   bool only_pieces_ = false;  // first of all
   bool by_priority_ = true;   // rule 7
 
