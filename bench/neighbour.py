@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """What a user notices of another who abuses the controller: submission, start and listing, quiet and beside the abuse.
 
-Usage (root): bench/neighbour.py [--build build/release] [--runs 40] [--victim daemon] [--abuser games]
-Starts a private cluster of its own, measures the victim's commands alone, then beside floods of listings, pings, jobs,
-large scripts and filters of the abuser, and prints p50 and p95 of both and their ratio as JSON lines. Target: each p95 at
-most three times the quiet one. The abuser's programs compete for the same cores as the controller does: on a machine with
-few cores `--nice` gives the abuser's side the lowest priority, so that the controller's own fairness is what is measured.
-Invariant: everything it starts is ended, also on errors.
+Usage (root): bench/neighbour.py [--build build/release] [--rounds 4] [--runs 15] [--warm 5] [--nice] [--weight]
+Starts two private clusters and measures the victim's commands on the first one in three ways: alone; while the abuser floods
+the *second* cluster with listings, pings, jobs, large scripts and filters; and while he floods the first. The abuser's
+programs, and the daemons that serve him, take the same cores in both: what the second measurement is slower by is the
+machine's part, the rest is the controller's. The three take turns, so that whatever else the machine does is in all of
+them. Prints p50 and p95 of each and ratios as JSON lines. Target: each p95 beside the abuse at most three times the quiet
+one. With `--nice` the abuser's programs have the lowest priority, as if they ran elsewhere; with `--weight` the controllers
+and munged have the weight that the unit file gives a controller. Invariant: everything it starts is ended, also on errors.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -32,10 +35,13 @@ def parse_arguments():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     parser.add_argument('--build', type=pathlib.Path, default=here.parent / 'build/release')
-    parser.add_argument('--runs', type=int, default=40)
+    parser.add_argument('--rounds', type=int, default=4)
+    parser.add_argument('--runs', type=int, default=15, help='of each command, in each part of a round')
     parser.add_argument('--victim', default='daemon')
     parser.add_argument('--abuser', default='games')
+    parser.add_argument('--warm', type=float, default=5, help='seconds of abuse before a measurement')
     parser.add_argument('--nice', action='store_true', help="the abuser's programs run at the lowest priority")
+    parser.add_argument('--weight', action='store_true', help='controllers and munged have ten times the weight of others')
     return parser.parse_args()
 
 
@@ -72,34 +78,76 @@ def starts(prefix, env, folder, runs):
     return times
 
 
-def measure(options, env, folder):
-    """The victim's three figures."""
+def measure(options, env, folder, figures):
+    """Adds to the victim's three figures."""
     prefix = as_user(options.victim)
-    return {'submit': timed([*prefix, 'gbatch', '-H', '-n1', '--wrap=true'], env, folder, options.runs),
-            'list': timed([*prefix, 'gqueue', '-u', options.victim], env, folder, options.runs),
-            'start': starts(prefix, env, folder, options.runs)}
+    figures['submit'] += timed([*prefix, 'gbatch', '-H', '-n1', '--wrap=true'], env, folder, options.runs)
+    figures['list'] += timed([*prefix, 'gqueue', '-u', options.victim], env, folder, options.runs)
+    figures['start'] += starts(prefix, env, folder, options.runs)
 
 
-def begin_abuse(options, env, folder):
+LOWEST, TENFOLD = 19, -10
+
+
+def set_priority(pid, nice):
+    """Of a whole session: where the kernel groups sessions, the niceness of a process counts within its own only."""
+    path = pathlib.Path(f'/proc/{pid}/autogroup')
+    if path.exists():
+        path.write_text(str(nice), encoding='ascii')
+
+
+@contextlib.contextmanager
+def abuse(options, env, folder):
     """One loop for each abuse, each in a session of its own."""
-    nice = ['nice', '-n19'] if options.nice else []
     loops = []
-    for words in ABUSES:
-        loops.append(subprocess.Popen([*as_user(options.abuser), *nice, 'bash', '-c', f'while :; do {words}; done'],
-                                      env={**env, 'GANGWAY_TIMEOUT': '2'}, cwd=folder, stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True))
-    return loops
+    try:
+        for words in ABUSES:
+            nice = ['nice', '-n19'] if options.nice else []
+            loops.append(subprocess.Popen([*as_user(options.abuser), *nice, 'bash', '-c', f'while :; do {words}; done'],
+                                          env={**env, 'GANGWAY_TIMEOUT': '2'}, cwd=folder, stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True))
+            if options.nice:
+                set_priority(loops[-1].pid, LOWEST)
+        time.sleep(options.warm)  # until the floods run
+        yield
+    finally:
+        for loop in loops:
+            os.killpg(loop.pid, signal.SIGKILL)
+            loop.wait()
 
 
-def report(quiet, beside, load):
+@contextlib.contextmanager
+def private_cluster(options, folder):
+    """The environment of a cluster of four nodes that is taken down in the end."""
+    gangway = options.build / 'bin/gangway'
+    up = [gangway, 'dev', 'up', '--dir', folder, '--nodes', '4']
+    try:
+        subprocess.run(up, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if options.weight:
+            for daemon in ('gctld', 'munged'):
+                set_priority(int((folder / f'run/{daemon}.pid').read_text()), TENFOLD)
+        text = subprocess.run([gangway, 'dev', 'env', '--dir', folder], check=True, capture_output=True, text=True).stdout
+        env = dict(os.environ)
+        for line in text.splitlines():
+            name, value = line.removeprefix('export ').split('=', 1)
+            env[name] = os.path.expandvars(value.strip('"\''))
+        env['PATH'] = f'{options.build.resolve() / "bin"}:{os.environ["PATH"]}'
+        yield env
+    finally:
+        subprocess.run([gangway, 'dev', 'down', '--dir', folder], check=False, stdout=subprocess.DEVNULL)
+
+
+def report(parts, load):
     """A JSON line a figure; whether all are within the target."""
     is_met = True
-    for name, alone in quiet.items():
+    for name, alone in parts['quiet'].items():
         line = {'bench': 'neighbour', 'figure': name, 'runs': len(alone), 'load1': load}
-        for what, times in (('quiet', alone), ('beside', beside[name])):
-            line[f'{what}_p50_ms'] = round(workloads.percentile(times, 50), 1)
-            line[f'{what}_p95_ms'] = round(workloads.percentile(times, 95), 1)
+        for what, figures in parts.items():
+            line[f'{what}_p50_ms'] = round(workloads.percentile(figures[name], 50), 1)
+            line[f'{what}_p95_ms'] = round(workloads.percentile(figures[name], 95), 1)
         line['ratio_p95'] = round(line['beside_p95_ms'] / line['quiet_p95_ms'], 2)
+        line['machine_ratio_p95'] = round(line['elsewhere_p95_ms'] / line['quiet_p95_ms'], 2)
+        line['controller_ratio_p95'] = round(line['beside_p95_ms'] / line['elsewhere_p95_ms'], 2)
         is_met &= line['ratio_p95'] <= 3
         print(json.dumps(line), flush=True)
     return is_met
@@ -113,27 +161,18 @@ def main():
     folder = root / 'work'
     folder.mkdir()
     folder.chmod(0o1777)
-    gangway = options.build / 'bin/gangway'
-    loops = []
     try:
-        subprocess.run([gangway, 'dev', 'up', '--dir', root / 'd', '--nodes', '4'], check=True, stdout=subprocess.DEVNULL)
-        text = subprocess.run([gangway, 'dev', 'env', '--dir', root / 'd'], check=True, capture_output=True, text=True).stdout
-        env = dict(os.environ)
-        for line in text.splitlines():
-            name, value = line.removeprefix('export ').split('=', 1)
-            env[name] = os.path.expandvars(value.strip('"\''))
-        env['PATH'] = f'{options.build.resolve() / "bin"}:{os.environ["PATH"]}'
-        load = round(os.getloadavg()[0], 2)
-        quiet = measure(options, env, folder)
-        loops = begin_abuse(options, env, folder)
-        time.sleep(3)  # until the floods run
-        beside = measure(options, env, folder)
-        return 0 if report(quiet, beside, load) else 1
+        with private_cluster(options, root / 'a') as env, private_cluster(options, root / 'b') as other:
+            load = round(os.getloadavg()[0], 2)
+            parts = {part: {'submit': [], 'list': [], 'start': []} for part in ('quiet', 'elsewhere', 'beside')}
+            for _ in range(options.rounds):
+                measure(options, env, folder, parts['quiet'])
+                with abuse(options, other, folder):
+                    measure(options, env, folder, parts['elsewhere'])
+                with abuse(options, env, folder):
+                    measure(options, env, folder, parts['beside'])
+        return 0 if report(parts, load) else 1
     finally:
-        for loop in loops:
-            os.killpg(loop.pid, signal.SIGKILL)
-            loop.wait()
-        subprocess.run([gangway, 'dev', 'down', '--dir', root / 'd'], check=False, stdout=subprocess.DEVNULL)
         subprocess.run(['rm', '-rf', '--one-file-system', root], check=False)
 
 

@@ -65,7 +65,7 @@ void Server::want_turn(ConnId conn, const Client& client) {
 }
 
 void Server::serve() {
-  constexpr base::Duration kRound = base::milliseconds(5);
+  constexpr base::Duration kRound = base::milliseconds(1);  // who comes waits for it at each step of the handshake
   const base::Duration until = io::Loop::monotonic() + kRound;
   do {
     const std::optional<ConnId> conn = turns_.next();

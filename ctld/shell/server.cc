@@ -305,7 +305,7 @@ void Server::tick() {
 
 void Server::release(std::vector<Outgoing> out) {
   // A long list leaves holes all over the heap: give them back once it has been sent.
-  constexpr uint32_t kLong = 4;
+  constexpr uint32_t kLong = 16;
   const bool is_end_of_long = std::any_of(out.begin(), out.end(), [](const Outgoing& effect) {
     const Reply* reply = std::get_if<Reply>(&effect);
     return reply != nullptr && reply->reply.piece() >= kLong && !reply->reply.more();

@@ -286,12 +286,8 @@ void ping(Core& core, ConnId conn, const wire::ApiRequest& request) {
   p.set_nodes_up(core.nodes.connected());
   p.set_held_aside(core.stored.held.rows().size());
   p.set_store_state(core.stored.fault.empty() ? "ok" : core.stored.fault);
-  uint64_t running = 0, pending = 0;
-  for (const auto& [id, job] : core.jobs.all()) {
-    running += model::is_active(job.state);
-    pending += job.state == model::JobState::kPending;
-  }
-  p.set_running(running);
+  const uint64_t pending = core.jobs.counts()[static_cast<size_t>(model::JobState::kPending)];
+  p.set_running(core.jobs.live() - pending);
   p.set_pending(pending);
   out.set_id(request.id());
   core.out.send(Reply{conn, std::move(out), /*at_once=*/true});

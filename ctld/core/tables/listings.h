@@ -32,7 +32,8 @@ class ListPiece {
   bool is_full() const { return bytes_ >= kBytes || rows_ >= kRows || looks_ >= kLooks; }
 
  private:
-  static constexpr size_t kBytes = 512 << 10, kRows = 1'000, kLooks = 50'000;
+  // A turn of about a millisecond: others' requests wait for it.
+  static constexpr size_t kBytes = 128 << 10, kRows = 200, kLooks = 10'000;
   size_t bytes_ = 0, rows_ = 0, looks_ = 0;
 };
 

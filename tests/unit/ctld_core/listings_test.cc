@@ -86,6 +86,17 @@ TEST_F(Listing, ComesInNumberedPiecesOneAtATime) {
   EXPECT_EQ(w.replies[kConn].size(), pieces.size());
 }
 
+/// Others wait for the turn in which a piece is made.
+TEST_F(Listing, APieceIsAShortTurn) {
+  ask(w, all_jobs());
+  std::vector<wire::ApiReply> pieces;
+  ASSERT_TRUE(take_rest(w, pieces));
+  for (const wire::ApiReply& piece : pieces) {
+    EXPECT_LE(piece.list_jobs().jobs_size(), 200);
+    EXPECT_LE(piece.ByteSizeLong(), size_t{160} << 10);
+  }
+}
+
 TEST_F(Listing, JobsThatComeAndGoMeanwhileTakeNoOtherFromTheList) {
   ask(w, all_jobs());
   std::set<uint32_t> gone;

@@ -28,10 +28,20 @@ uint64_t waiting(const World& w) {
   return n;
 }
 
-void expect_right(const World& w, const char* when) {
+void expect_right(World& w, const char* when) {
   const Metrics m = w.core->metrics(w.now);
   EXPECT_EQ(m.jobs, counted(w)) << when;
   EXPECT_EQ(m.queue_length, waiting(w)) << when;
+  uint64_t pending = 0, running = 0;
+  for (const auto& [id, job] : w.core->jobs()) {
+    pending += job.state == model::JobState::kPending;
+    running += model::is_active(job.state);
+  }
+  wire::ApiRequest ping;
+  ping.mutable_ping();
+  const wire::ApiReply reply = w.ask(1000, ping);
+  EXPECT_EQ(reply.ping().pending(), pending) << when;
+  EXPECT_EQ(reply.ping().running(), running) << when;
 }
 
 TEST(Metrics, CountJobsThroughTheirLives) {
