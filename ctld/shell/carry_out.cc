@@ -16,9 +16,9 @@
 namespace gw::ctld {
 
 /// An answer that cannot be sent whole ends the connection: its client must not take a part for the whole.
-void Server::carry_out(Reply& reply) {
-  const auto it = clients_.find(reply.conn);
-  if (it == clients_.end()) return;  // it left: a retry gets the answer that was kept
+void Server::EffectRunner::carry_out(Reply& reply) {
+  const auto it = server_.queue_.clients.find(reply.conn);
+  if (it == server_.queue_.clients.end()) return;  // it left: a retry gets the answer that was kept
   Client& client = it->second;
   std::string bytes = reply.bytes.empty() ? reply.reply.SerializeAsString() : std::move(reply.bytes);
   for (const std::string& frame : wire::in_frames(std::move(bytes), reply.reply.id(), link::kMaxMessage)) {
@@ -32,7 +32,7 @@ void Server::carry_out(Reply& reply) {
   client.is_piece_on_its_way = true;
 }
 
-void Server::answer_error(ConnId conn, uint64_t request_id, const base::Error& error) {
+void Server::EffectRunner::answer_error(ConnId conn, uint64_t request_id, const base::Error& error) {
   Reply reply;
   reply.conn = conn;
   reply.reply.set_id(request_id);
@@ -40,23 +40,23 @@ void Server::answer_error(ConnId conn, uint64_t request_id, const base::Error& e
   carry_out(reply);
 }
 
-void Server::carry_out(ToNode& message) {
-  const auto it = nodes_.find(message.link);
-  if (it == nodes_.end()) return;  // the node is told again when it is back
+void Server::EffectRunner::carry_out(ToNode& message) {
+  const auto it = server_.nodes_.links.find(message.link);
+  if (it == server_.nodes_.links.end()) return;  // the node is told again when it is back
   if (message.message.has_start_step()) {
-    const auth::Bytes32& key = ticket_key_->public_key();
+    const auth::Bytes32& key = server_.ticket_key_->public_key();
     message.message.mutable_start_step()->set_ticket_key(std::string(key.begin(), key.end()));
   }
   if (message.script_hash.empty()) return send_to(*it->second, message);
-  const std::string* script = blobs_->find(message.script_hash);
-  const std::string* environment = blobs_->find(message.env_hash);
+  const std::string* script = server_.disk_.blobs->find(message.script_hash);
+  const std::string* environment = server_.disk_.blobs->find(message.env_hash);
   if (script == nullptr || environment == nullptr) return fetch_launch(message);
   put_launch(message, *script, *environment);
   send_to(*it->second, message);
 }
 
 /// Of two settings of a variable the last one holds.
-void Server::put_launch(ToNode& message, const std::string& script, const std::string& environment) {
+void Server::EffectRunner::put_launch(ToNode& message, const std::string& script, const std::string& environment) {
   wire::Prepare& prepare = *message.message.mutable_prepare();
   prepare.set_script(script);
   prepare.set_environment(environment + '\0' + prepare.environment());
@@ -64,26 +64,26 @@ void Server::put_launch(ToNode& message, const std::string& script, const std::s
 }
 
 /// Later messages may go to the node before this one: a node that is told to stop a run refuses to start it afterwards.
-void Server::fetch_launch(const ToNode& message) {
+void Server::EffectRunner::fetch_launch(const ToNode& message) {
   constexpr uint32_t kNobody = UINT32_MAX;
-  reading_->ask(kNobody, [this, message]() -> Worker::Then {
-    auto script = reader_->blob(message.script_hash);
-    auto environment = reader_->blob(message.env_hash);
+  server_.disk_.reading->ask(kNobody, [this, message]() -> Worker::Then {
+    auto script = server_.disk_.reader->blob(message.script_hash);
+    auto environment = server_.disk_.reader->blob(message.env_hash);
     return
         [this, message = ToNode(message), script = std::move(script), environment = std::move(environment)]() mutable {
           if (!script || !environment) {
             const base::Error& why = (script ? environment : script).error();
             return fail_prepare(message, why, why.code == base::ErrorCode::kNotFound);
           }
-          blobs_->put(message.script_hash, *script);
-          blobs_->put(message.env_hash, *environment);
+          server_.disk_.blobs->put(message.script_hash, *script);
+          server_.disk_.blobs->put(message.env_hash, *environment);
           put_launch(message, *script, *environment);
           carry_out(message);
         };
   });
 }
 
-void Server::send_to(link::SecureLink& link, const ToNode& message) {
+void Server::EffectRunner::send_to(link::SecureLink& link, const ToNode& message) {
   const base::Status sent = link.send(message.message.SerializeAsString());
   if (sent) return;
   spdlog::warn("message to a node not sent: {}", sent.error().text());
@@ -92,34 +92,34 @@ void Server::send_to(link::SecureLink& link, const ToNode& message) {
     fail_prepare(message, sent.error(), true);
 }
 
-void Server::fail_prepare(const ToNode& message, const base::Error& why, bool is_final) {
+void Server::EffectRunner::fail_prepare(const ToNode& message, const base::Error& why, bool is_final) {
   const wire::Prepare& prepare = message.message.prepare();
   spdlog::error("job {} cannot be sent to its nodes: {}", prepare.job(), why.text());
   // Not from inside the release of effects.
-  loop_.defer([this, job = JobId(prepare.job()), attempt = prepare.attempt(), text = why.text(), is_final] {
-    core_->on_prepare_unsent(read_clocks(), job, attempt, text, is_final);
-    pump();
+  server_.loop_.defer([this, job = JobId(prepare.job()), attempt = prepare.attempt(), text = why.text(), is_final] {
+    server_.core_->on_prepare_unsent(server_.read_clocks(), job, attempt, text, is_final);
+    server_.pump();
   });
 }
 
-void Server::carry_out(CloseLink& close) {
-  const auto it = nodes_.find(close.link);
-  if (it != nodes_.end()) it->second->close(close.reason);
+void Server::EffectRunner::carry_out(CloseLink& close) {
+  const auto it = server_.nodes_.links.find(close.link);
+  if (it != server_.nodes_.links.end()) it->second->close(close.reason);
 }
 
-void Server::carry_out(ReadJob& read) {
-  const auto it = clients_.find(read.conn);
-  if (it == clients_.end()) return;
+void Server::EffectRunner::carry_out(ReadJob& read) {
+  const auto it = server_.queue_.clients.find(read.conn);
+  if (it == server_.queue_.clients.end()) return;
   ++it->second.reads;
-  reading_->ask(read.reader_uid, [this, read]() mutable -> Worker::Then {
-    const base::Status done = complete(*reader_, read);
+  server_.disk_.reading->ask(read.reader_uid, [this, read]() mutable -> Worker::Then {
+    const base::Status done = complete(*server_.disk_.reader, read);
     return [this, read = std::move(read), done]() mutable { answer_read(read, done); };
   });
 }
 
-void Server::answer_read(ReadJob& read, const base::Status& done) {
-  const auto it = clients_.find(read.conn);
-  if (it == clients_.end()) return;
+void Server::EffectRunner::answer_read(ReadJob& read, const base::Status& done) {
+  const auto it = server_.queue_.clients.find(read.conn);
+  if (it == server_.queue_.clients.end()) return;
   --it->second.reads;
   if (!done) {
     base::Error error = done.error();
@@ -131,10 +131,10 @@ void Server::answer_read(ReadJob& read, const base::Status& done) {
     reply.reply = std::move(read.reply);
     carry_out(reply);
   }
-  want_turn(it->first, it->second);
+  server_.want_turn(it->first, it->second);
 }
 
-void Server::carry_out(SignTicket& asked) {
+void Server::EffectRunner::carry_out(SignTicket& asked) {
   auth::Ticket ticket;
   ticket.rights = asked.watch ? auth::Rights::kWatch : auth::Rights::kFull;
   ticket.uid = asked.uid;
@@ -148,16 +148,16 @@ void Server::carry_out(SignTicket& asked) {
     return answer_error(asked.conn, asked.reply.id(), {base::ErrorCode::kInvalid, "the key of the client is cut", ""});
   std::copy(asked.client_key.begin(), asked.client_key.end(), ticket.client_key.begin());
   ticket.nonce = auth::random_nonce();
-  asked.reply.mutable_step()->set_ticket(auth::sign_ticket(*ticket_key_, ticket));
+  asked.reply.mutable_step()->set_ticket(auth::sign_ticket(*server_.ticket_key_, ticket));
   Reply reply;
   reply.conn = asked.conn;
   reply.reply = std::move(asked.reply);
   carry_out(reply);
 }
 
-void Server::carry_out(MakeBackup& backup) {
-  const base::Status begun =
-      backups_->start(backup.path, [this, conn = backup.conn, id = backup.request_id](const auto& done) {
+void Server::EffectRunner::carry_out(MakeBackup& backup) {
+  const base::Status begun = server_.keeping_.backups->start(
+      backup.path, [this, conn = backup.conn, id = backup.request_id](const auto& done) {
         if (!done) return answer_error(conn, id, done.error());
         Reply reply;
         reply.conn = conn;
@@ -168,54 +168,56 @@ void Server::carry_out(MakeBackup& backup) {
   if (!begun) answer_error(backup.conn, backup.request_id, begun.error());
 }
 
-void Server::carry_out(TakeSnapshot& take) {
-  const base::Status begun = snapshots_->start([this, conn = take.conn, id = take.request_id](const auto& bytes) {
-    if (!bytes) return answer_error(conn, id, bytes.error());
-    constexpr size_t kPiece = 1 << 20;
-    std::vector<Outgoing> pieces;
-    for (size_t at = 0; at < bytes->size(); at += kPiece) {
-      wire::ApiReply piece;
-      piece.set_id(id);
-      piece.set_piece(static_cast<uint32_t>(at / kPiece + 1));
-      piece.set_more(at + kPiece < bytes->size());
-      piece.mutable_snapshot()->add_pieces(bytes->substr(at, kPiece));
-      pieces.push_back(Reply{conn, {}, false, piece.SerializeAsString()});
-    }
-    committer_->add({}, std::move(pieces));  // what it shows may not be durable yet
-  });
+void Server::EffectRunner::carry_out(TakeSnapshot& take) {
+  const base::Status begun =
+      server_.planning_.snapshots->start([this, conn = take.conn, id = take.request_id](const auto& bytes) {
+        if (!bytes) return answer_error(conn, id, bytes.error());
+        constexpr size_t kPiece = 1 << 20;
+        std::vector<Outgoing> pieces;
+        for (size_t at = 0; at < bytes->size(); at += kPiece) {
+          wire::ApiReply piece;
+          piece.set_id(id);
+          piece.set_piece(static_cast<uint32_t>(at / kPiece + 1));
+          piece.set_more(at + kPiece < bytes->size());
+          piece.mutable_snapshot()->add_pieces(bytes->substr(at, kPiece));
+          pieces.push_back(Reply{conn, {}, false, piece.SerializeAsString()});
+        }
+        server_.keeping_.committer->add({}, std::move(pieces));  // what it shows may not be durable yet
+      });
   if (!begun) answer_error(take.conn, take.request_id, begun.error());
 }
 
-void Server::carry_out(AskScheduler& ask) {
-  scheduler_->inspect([this, ask](const sched::ClusterView& view, base::Time now) -> std::function<void()> {
-    wire::ApiReply answer = answer_from(view, now, ask.request);
-    answer.set_id(ask.request.id());
-    return [this, conn = ask.conn, id = ask.request.id(), bytes = answer.SerializeAsString()] {
-      std::vector<Outgoing> out;
-      Reply answered{conn, {}, false, bytes};
-      answered.reply.set_id(id);
-      out.push_back(std::move(answered));
-      committer_->add({}, std::move(out));  // what it shows may not be durable yet
-    };
-  });
-}
-
-void Server::carry_out(Fence& fence) {
-  if (!fencing_.insert(fence.node).second) return;  // the last attempt is still under way
-  programs_.add(
-      [this, node = fence.node, since = fence.since, program = config_.fence_program, poster = loop_.poster()] {
-        const ProgramResult result = run_program(program, {node}, base::seconds(60));
-        poster.post([this, node, since, result] {
-          fencing_.erase(node);
-          core_->on_fenced(read_clocks(), node, since, result.exit_code == 0, result.text);
-          pump();
-        });
+void Server::EffectRunner::carry_out(AskScheduler& ask) {
+  server_.planning_.scheduler->inspect(
+      [this, ask](const sched::ClusterView& view, base::Time now) -> std::function<void()> {
+        wire::ApiReply answer = answer_from(view, now, ask.request);
+        answer.set_id(ask.request.id());
+        return [this, conn = ask.conn, id = ask.request.id(), bytes = answer.SerializeAsString()] {
+          std::vector<Outgoing> out;
+          Reply answered{conn, {}, false, bytes};
+          answered.reply.set_id(id);
+          out.push_back(std::move(answered));
+          server_.keeping_.committer->add({}, std::move(out));  // what it shows may not be durable yet
+        };
       });
 }
 
-void Server::carry_out(Reload& reload) {
+void Server::EffectRunner::carry_out(Fence& fence) {
+  if (!server_.fencing_.under_way.insert(fence.node).second) return;  // the last attempt is still under way
+  server_.fencing_.programs.add([this, node = fence.node, since = fence.since, program = server_.config_.fence_program,
+                                 poster = server_.loop_.poster()] {
+    const ProgramResult result = run_program(program, {node}, base::seconds(60));
+    poster.post([this, node, since, result] {
+      server_.fencing_.under_way.erase(node);
+      server_.core_->on_fenced(server_.read_clocks(), node, since, result.exit_code == 0, result.text);
+      server_.pump();
+    });
+  });
+}
+
+void Server::EffectRunner::carry_out(Reload& reload) {
   constexpr uint32_t kNobody = UINT32_MAX;
-  loading_->ask(kNobody, [this, reload, path = config_.path]() -> Worker::Then {
+  server_.disk_.loading->ask(kNobody, [this, reload, path = server_.config_.path]() -> Worker::Then {
     auto fresh = config::load(path);
     base::Result<Settings> settings =
         fresh ? settings_of(*fresh) : base::Result<Settings>(tl::unexpected(fresh.error()));
@@ -227,10 +229,10 @@ void Server::carry_out(Reload& reload) {
   });
 }
 
-void Server::reconfigure(const Reload& reload, config::Config fresh, Settings settings) {
+void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fresh, Settings settings) {
   std::vector<std::string> warnings = fresh.warnings;
-  const std::vector<std::string> changes = config::diff(config_, fresh);
-  for (const std::string& key : config::restart_needed(config_, fresh))
+  const std::vector<std::string> changes = config::diff(server_.config_, fresh);
+  for (const std::string& key : config::restart_needed(server_.config_, fresh))
     warnings.push_back(key + " takes effect when gctld is started again");
   if (reload.check_only) {
     Reply reply;
@@ -242,12 +244,12 @@ void Server::reconfigure(const Reload& reload, config::Config fresh, Settings se
     return carry_out(reply);
   }
   spdlog::info("configuration read again: {} changes", changes.size());
-  config_ = std::move(fresh);
-  core_->on_reconfigured(read_clocks(), std::move(settings), reload, changes, warnings);
-  pump();
+  server_.config_ = std::move(fresh);
+  server_.core_->on_reconfigured(server_.read_clocks(), std::move(settings), reload, changes, warnings);
+  server_.pump();
 }
 
-void Server::carry_out(Note& note) {
+void Server::EffectRunner::carry_out(Note& note) {
   if (note.is_warning)
     spdlog::warn("{}", note.text);
   else

@@ -9,12 +9,12 @@
 namespace gw::ctld {
 
 void Server::on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& link) {
-  Client& client = clients_[conn];
+  Client& client = queue_.clients[conn];
   client.link = link;
   link->on_message([this, conn](std::string_view bytes) { on_client_message(conn, bytes); });
   link->on_drained([this, conn] { on_client_drained(conn); });
   link->on_closed([this, conn](const std::string&) {
-    clients_.erase(conn);
+    queue_.clients.erase(conn);
     core_->on_client_gone(read_clocks(), conn);
     pump();
   });
@@ -23,8 +23,8 @@ void Server::on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& lin
 }
 
 void Server::on_known(ConnId conn, const base::Result<Caller>& caller) {
-  const auto it = clients_.find(conn);
-  if (it == clients_.end()) return;
+  const auto it = queue_.clients.find(conn);
+  if (it == queue_.clients.end()) return;
   if (!caller) return it->second.link->close(caller.error().text());  // a client tries again by itself
   it->second.caller = *caller;
   it->second.is_known = true;
@@ -34,8 +34,8 @@ void Server::on_known(ConnId conn, const base::Result<Caller>& caller) {
 /// What was read already comes even though reading has stopped: it is taken as long as the user's share of the memory
 /// lasts, and a little beyond it, so that a ping gets through while the disk hangs.
 void Server::on_client_message(ConnId conn, std::string_view bytes) {
-  const auto it = clients_.find(conn);
-  if (it == clients_.end()) return;
+  const auto it = queue_.clients.find(conn);
+  if (it == queue_.clients.end()) return;
   Client& client = it->second;
   constexpr size_t kOverhead = 256, kLittle = 4096;
   const uint32_t uid = client.link->peer().uid;
@@ -50,8 +50,8 @@ void Server::on_client_message(ConnId conn, std::string_view bytes) {
 }
 
 void Server::on_client_drained(ConnId conn) {
-  const auto it = clients_.find(conn);
-  if (it == clients_.end() || !std::exchange(it->second.is_piece_on_its_way, false)) return;
+  const auto it = queue_.clients.find(conn);
+  if (it == queue_.clients.end() || !std::exchange(it->second.is_piece_on_its_way, false)) return;
   it->second.is_piece_wanted = true;
   want_turn(conn, it->second);
 }
@@ -59,8 +59,8 @@ void Server::on_client_drained(ConnId conn) {
 void Server::want_turn(ConnId conn, const Client& client) {
   if (!client.is_known || client.reads > 0) return;
   if (core_->is_listing(conn) ? !client.is_piece_wanted : client.inbox.empty()) return;
-  turns_.want(client.caller.uid, conn);
-  if (std::exchange(is_serving_, true)) return;
+  queue_.turns.want(client.caller.uid, conn);
+  if (std::exchange(queue_.is_serving, true)) return;
   loop_.defer([this] { serve(); });
 }
 
@@ -68,17 +68,17 @@ void Server::serve() {
   constexpr base::Duration kRound = base::milliseconds(1);  // who comes waits for it at each step of the handshake
   const base::Duration until = io::Loop::monotonic() + kRound;
   do {
-    const std::optional<ConnId> conn = turns_.next();
+    const std::optional<ConnId> conn = queue_.turns.next();
     if (!conn) break;
     serve_one(*conn);
   } while (io::Loop::monotonic() < until);
-  is_serving_ = !turns_.empty();
-  if (is_serving_) loop_.defer([this] { serve(); });
+  queue_.is_serving = !queue_.turns.empty();
+  if (queue_.is_serving) loop_.defer([this] { serve(); });
 }
 
 void Server::serve_one(ConnId conn) {
-  const auto it = clients_.find(conn);
-  if (it == clients_.end() || it->second.link->is_closed()) return;
+  const auto it = queue_.clients.find(conn);
+  if (it == queue_.clients.end() || it->second.link->is_closed()) return;
   Client& client = it->second;
   if (std::exchange(client.is_piece_wanted, false)) {
     const Request size{client.link->peer().uid, 0};

@@ -47,41 +47,7 @@ std::string random_name() {
   return text;
 }
 
-}  // namespace
-
-Server::Server(config::Config config) : config_(std::move(config)), authenticator_(config_.munge_socket) {}
-
-Server::~Server() {
-  // The threads end before what they post to.
-  http_.reset();
-  listener_.reset();
-  snapshots_.reset();
-  scheduler_.reset();
-  backups_.reset();
-  retention_.reset();
-  committer_.reset();
-  reading_.reset();
-  loading_.reset();
-  users_.reset();
-  auth_pool_.reset();
-}
-
-base::Result<std::unique_ptr<Server>> Server::start(config::Config config) {
-  std::unique_ptr<Server> server(new Server(std::move(config)));
-  server->warn_about_munge();
-  GW_TRY_STATUS(server->open_store());
-  GW_TRY_STATUS(server->listen());
-  server->loop_.on_signal(SIGTERM, [s = server.get()] { s->loop_.stop(); });
-  server->loop_.on_signal(SIGINT, [s = server.get()] { s->loop_.stop(); });
-  server->loop_.on_signal(SIGHUP, [s = server.get()] {
-    Reload reload;
-    s->carry_out(reload);
-  });
-  server->pump();
-  return server;
-}
-
-void Server::warn_about_munge() const {
+void warn_about_munge() {
   const auto version = auth::munged_version();
   if (!version)
     spdlog::warn("the version of munged is not known: {}", version.error().text());
@@ -90,6 +56,40 @@ void Server::warn_about_munge() const {
         "munged {} may leak its key to local users (CVE-2026-25506, fixed in 0.5.18; distributions back-port "
         "the fix: check your package's changelog)",
         *version);
+}
+
+}  // namespace
+
+Server::Server(config::Config config) : config_(std::move(config)), authenticator_(config_.munge_socket) {}
+
+Server::~Server() {
+  // The threads end before what they post to.
+  metrics_.http.reset();
+  door_.listener.reset();
+  planning_.snapshots.reset();
+  planning_.scheduler.reset();
+  keeping_.backups.reset();
+  keeping_.retention.reset();
+  keeping_.committer.reset();
+  disk_.reading.reset();
+  disk_.loading.reset();
+  users_.reset();
+  door_.auth_pool.reset();
+}
+
+base::Result<std::unique_ptr<Server>> Server::start(config::Config config) {
+  std::unique_ptr<Server> server(new Server(std::move(config)));
+  warn_about_munge();
+  GW_TRY_STATUS(server->open_store());
+  GW_TRY_STATUS(server->listen());
+  server->loop_.on_signal(SIGTERM, [s = server.get()] { s->loop_.stop(); });
+  server->loop_.on_signal(SIGINT, [s = server.get()] { s->loop_.stop(); });
+  server->loop_.on_signal(SIGHUP, [s = server.get()] {
+    Reload reload;
+    s->effects_.carry_out(reload);
+  });
+  server->pump();
+  return server;
 }
 
 base::Status Server::open_store() {
@@ -108,50 +108,52 @@ base::Status Server::open_store() {
   const auto topologies = read_topologies(snapshot.nodes, core_->topologies(), std::thread::hardware_concurrency());
   GW_TRY_STATUS(core_->restore(snapshot, now));
   spdlog::info("recovered {} without an end", base::counted(snapshot.jobs.size(), "job"));
-  backups_ = std::make_unique<Backups>(
+  keeping_.backups = std::make_unique<Backups>(
       loop_, [store = opened.store.get()](const std::string& path, const std::function<bool()>& keep_going) {
         return store->backup(path, keep_going);
       });
   GW_TRY(reader, store::open_reader(config_.state_dir));
-  reader_ = std::move(reader);
-  blobs_ = std::make_unique<Blobs>();
-  reading_ = std::make_unique<Worker>(loop_);
-  loading_ = std::make_unique<Worker>(loop_);
-  committer_ = std::make_unique<Committer>(
+  disk_.reader = std::move(reader);
+  disk_.blobs = std::make_unique<Blobs>();
+  disk_.reading = std::make_unique<Worker>(loop_);
+  disk_.loading = std::make_unique<Worker>(loop_);
+  keeping_.committer = std::make_unique<Committer>(
       loop_, std::move(opened.store), [this](std::vector<Outgoing> out) { release(std::move(out)); },
       [this](const std::string& why) {
         core_->on_store_state(why);
-        if (why.empty()) scheduler_->nudge();
+        if (why.empty()) planning_.scheduler->nudge();
         pump();
       });
-  retention_ = std::make_unique<RecordRetention>(loop_, *committer_, config_, [this] { return clock_.now(); });
-  committer_->on_owed([this] { return core_->take_late_rows(); });
-  scheduler_ = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
-                                                 [this](const sched::Plan& plan, const PassReport& report) {
-                                                   core_->on_fragmentation(report.fragmentation);
-                                                   core_->on_plan(read_clocks(), plan);
-                                                   pump();
-                                                 });
-  snapshots_ = std::make_unique<Snapshots>(loop_, *scheduler_, GANGWAY_VERSION, config_.cluster);
+  keeping_.retention =
+      std::make_unique<RecordRetention>(loop_, *keeping_.committer, config_, [this] { return clock_.now(); });
+  keeping_.committer->on_owed([this] { return core_->take_late_rows(); });
+  planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
+                                                          [this](const sched::Plan& plan, const PassReport& report) {
+                                                            core_->on_fragmentation(report.fragmentation);
+                                                            core_->on_plan(read_clocks(), plan);
+                                                            pump();
+                                                          });
+  planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
   users_ = std::make_unique<UserDirectory>(loop_);
   return {};
 }
 
 base::Status Server::listen() {
-  auth_pool_ = std::make_unique<link::AuthPool>(authenticator_, loop_);
+  door_.auth_pool = std::make_unique<link::AuthPool>(authenticator_, loop_);
   link::ServerOptions options;
   const std::string host = config_.listen.empty() ? listen_host(config_.controller_host) : config_.listen;
   options.address = io::Address{host, config_.controller_port, {}}.text();
   options.name = config_.cluster + "/gctld";
   options.exempt_uid = config_.controller_uid;
   GW_TRY(listener, link::LinkServer::start(
-                       loop_, *auth_pool_, options, [this](const auto& l) { on_link(l); },
+                       loop_, *door_.auth_pool, options, [this](const auto& l) { on_link(l); },
                        [](const std::string& address, const base::Error& error) {
                          spdlog::warn("connection from {} refused: {}", address.empty() ? "anywhere" : address,
                                       error.text());
                        }));
-  listener_ = std::move(listener);
-  spdlog::info("gctld {} of cluster {} serves at {}", GANGWAY_VERSION, config_.cluster, listener_->bound_address());
+  door_.listener = std::move(listener);
+  spdlog::info("gctld {} of cluster {} serves at {}", GANGWAY_VERSION, config_.cluster,
+               door_.listener->bound_address());
   return serve_metrics();
 }
 
@@ -160,27 +162,27 @@ base::Status Server::serve_metrics() {
   GW_TRY(http, io::HttpServer::open(
                    loop_, config_.metrics_listen,
                    {{"/metrics", {"text/plain; version=0.0.4; charset=utf-8", [this] { return metrics_text(); }}}}));
-  http_ = std::move(http);
-  spdlog::info("figures for monitoring at http://{}/metrics", http_->bound_address());
+  metrics_.http = std::move(http);
+  spdlog::info("figures for monitoring at http://{}/metrics", metrics_.http->bound_address());
   return {};
 }
 
 /// Made at most once a second, however many ask.
 const std::string& Server::metrics_text() {
   const base::Time now = clock_.now();
-  if (!metrics_text_.empty() && now - metrics_made_ < base::seconds(1)) return metrics_text_;
+  if (!metrics_.text.empty() && now - metrics_.made < base::seconds(1)) return metrics_.text;
   Metrics m = core_->metrics(now);
-  const PassReport report = scheduler_->counts();
+  const PassReport report = planning_.scheduler->counts();
   m.passes = report.passes;
   m.steps = report.steps;
   m.last_pass = report.last;
-  m.commits = committer_->commits();
+  m.commits = keeping_.committer->commits();
   const io::Loop::Figures loop = loop_.figures();
   m.loop_busy = loop.busy;
   m.loop_cpu = loop.cpu;
   m.loop_longest = loop.longest;
-  metrics_made_ = now;
-  return metrics_text_ = ctld::metrics_text(m);
+  metrics_.made = now;
+  return metrics_.text = ctld::metrics_text(m);
 }
 
 base::Time Server::read_clocks() {
@@ -205,19 +207,19 @@ void Server::handle_request(ConnId conn, Client& client, std::string_view bytes)
   auto received = wire::receive_request(bytes);
   if (!received && received.error().code == base::ErrorCode::kProtocol)
     return client.link->close(received.error().text());
-  if (!received) return answer_error(conn, wire::request_id(bytes), received.error());
+  if (!received) return effects_.answer_error(conn, wire::request_id(bytes), received.error());
   wire::ApiRequest& request = *received;
   const Request size{client.link->peer().uid, bytes.size()};
   // An administrator's ping tells what is wrong.
   if (const base::Status taken = held_.admit(size.uid); !taken && !request.has_ping())
-    return answer_error(conn, request.id(), taken.error());
+    return effects_.answer_error(conn, request.id(), taken.error());
   if (request.has_submit()) {
     // Named by their contents, so that nobody can refer to somebody else's script.
     wire::Launch& launch = *request.mutable_submit()->mutable_spec()->mutable_launch();
     launch.set_script_hash(content_hash(request.submit().script()));
     launch.set_env_hash(content_hash(request.submit().environment()));
-    blobs_->put(launch.script_hash(), request.submit().script());
-    blobs_->put(launch.env_hash(), request.submit().environment());
+    disk_.blobs->put(launch.script_hash(), request.submit().script());
+    disk_.blobs->put(launch.env_hash(), request.submit().environment());
   }
   // Who waits for the end of a job may be silent for days.
   if (request.has_wait_job()) client.link->set_idle_timeout(base::Duration{0});
@@ -227,24 +229,24 @@ void Server::handle_request(ConnId conn, Client& client, std::string_view bytes)
 }
 
 void Server::on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link) {
-  nodes_[id] = link;
-  newcomers_.came(id, link);
+  nodes_.links[id] = link;
+  nodes_.newcomers.came(id, link);
   link->set_idle_timeout(base::Duration{0});  // the core watches its heartbeats
   link->on_message([this, id, who = link->peer()](std::string_view bytes) {
     auto received = wire::receive_node_message(bytes, core_->topologies());
     if (!received) {
       spdlog::warn("a message of the node at {} is refused: {}", who.host, received.error().text());
       CloseLink close{id, received.error().text()};
-      return carry_out(close);
+      return effects_.carry_out(close);
     }
-    newcomers_.heard(id);
+    nodes_.newcomers.heard(id);
     const NodePeer peer{who.uid, who.host, std::move(received->topology)};
     core_->on_node_message(read_clocks(), id, peer, received->message);
     pump();
   });
   link->on_closed([this, id](const std::string& reason) {
-    nodes_.erase(id);
-    newcomers_.heard(id);
+    nodes_.links.erase(id);
+    nodes_.newcomers.heard(id);
     core_->on_node_gone(read_clocks(), id, reason);
     pump();
   });
@@ -252,37 +254,37 @@ void Server::on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link) {
 
 void Server::pump(const Request* request) {
   Effects effects = core_->take_effects_early();
-  scheduler_->feed(std::move(effects.deltas));
+  planning_.scheduler->feed(std::move(effects.deltas));
   std::vector<Outgoing> held;
   for (Outgoing& out : effects.out) {
     Reply* reply = std::get_if<Reply>(&out);
     Note* note = std::get_if<Note>(&out);
     ToNode* message = std::get_if<ToNode>(&out);
     if (reply != nullptr && reply->at_once)
-      carry_out(*reply);
+      effects_.carry_out(*reply);
     else if (message != nullptr && message->at_once)
-      carry_out(*message);
+      effects_.carry_out(*message);
     else if (note != nullptr)
-      carry_out(*note);
+      effects_.carry_out(*note);
     else
       held.push_back(std::move(out));
   }
   HeldMemory::Charge charge;
   const bool owes = core_->has_late_rows();
-  if (request != nullptr && !(effects.writes.empty() && !owes && committer_->is_idle()))
+  if (request != nullptr && !(effects.writes.empty() && !owes && keeping_.committer->is_idle()))
     charge = held_.charge(request->uid, request->bytes + memory_of(held));
-  committer_->add(std::move(effects.writes), std::move(held), std::move(charge), owes);
+  keeping_.committer->add(std::move(effects.writes), std::move(held), std::move(charge), owes);
   rearm();
 }
 
 void Server::rearm() {
   const base::Time next = core_->next_wakeup();
-  if (next == tick_at_) return;
-  tick_at_ = next;
-  if (next == base::Time::never()) return tick_.cancel();
+  if (next == ticks_.at) return;
+  ticks_.at = next;
+  if (next == base::Time::never()) return ticks_.timer.cancel();
   const base::Duration wait = std::max(next - clock_.now(), base::Duration{0});
-  tick_ = loop_.after(std::min(wait, base::hours(1)), [this] {
-    tick_at_ = base::Time::never();
+  ticks_.timer = loop_.after(std::min(wait, base::hours(1)), [this] {
+    ticks_.at = base::Time::never();
     tick();
   });
 }
@@ -291,11 +293,12 @@ void Server::rearm() {
 void Server::tick() {
   const base::Time now = read_clocks();
   for (const LinkId link : core_->silent_links(now))
-    if (const auto it = nodes_.find(link); it != nodes_.end() && it->second->has_unread()) core_->on_heard(now, link);
+    if (const auto it = nodes_.links.find(link); it != nodes_.links.end() && it->second->has_unread())
+      core_->on_heard(now, link);
   std::optional<base::Time> heard_until;
   if (core_->looks_for_absent(now)) {
     const base::Duration here = io::Loop::monotonic();
-    const link::LinkServer::Arrivals arrivals = newcomers_.arrivals(*listener_);
+    const link::LinkServer::Arrivals arrivals = nodes_.newcomers.arrivals(*door_.listener);
     heard_until = now - (here - arrivals.heard_until);
     if (arrivals.turned_away.us > 0) core_->on_turned_away(now - (here - arrivals.turned_away));
   }
@@ -310,10 +313,10 @@ void Server::release(std::vector<Outgoing> out) {
     const Reply* reply = std::get_if<Reply>(&effect);
     return reply != nullptr && reply->reply.piece() >= kLong && !reply->reply.more();
   });
-  for (Outgoing& effect : out) std::visit([this](auto& e) { carry_out(e); }, effect);
+  for (Outgoing& effect : out) std::visit([this](auto& e) { effects_.carry_out(e); }, effect);
   if (!is_end_of_long) return;
   out.clear();
-  trim_ = loop_.after(base::milliseconds(200), [] { malloc_trim(0); });
+  ticks_.trim = loop_.after(base::milliseconds(200), [] { malloc_trim(0); });
 }
 
 }  // namespace gw::ctld

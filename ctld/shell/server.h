@@ -47,41 +47,103 @@ class Server {
 
   /// Serves until SIGTERM or SIGINT.
   void run();
-  uint16_t port() const { return listener_->bound_port(); }
+  uint16_t port() const { return door_.listener->bound_port(); }
 
  private:
+  /// Carries the core's effects out (carry_out.cc), with all that the server has.
+  class EffectRunner {
+   public:
+    explicit EffectRunner(Server& server) : server_(server) {}
+    void carry_out(Reply& reply);
+    void carry_out(ToNode& message);
+    void carry_out(CloseLink& close);
+    void carry_out(ReadJob& read);
+    void carry_out(SignTicket& ticket);
+    void carry_out(MakeBackup& backup);
+    void carry_out(TakeSnapshot& take);
+    void carry_out(AskScheduler& ask);
+    void carry_out(Fence& fence);
+    void carry_out(Reload& reload);
+    void carry_out(Note& note);
+    void answer_error(ConnId conn, uint64_t request_id, const base::Error& error);
+
+   private:
+    Server& server_;
+
+    static void put_launch(ToNode& message, const std::string& script, const std::string& environment);
+    void fetch_launch(const ToNode& message);
+    void send_to(link::SecureLink& link, const ToNode& message);
+    void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
+    void answer_read(ReadJob& read, const base::Status& done);
+    void reconfigure(const Reload& reload, config::Config fresh, Settings settings);
+  };
+
+  /// The database that is read, and the threads that read it and the configuration.
+  struct Disk {
+    std::unique_ptr<store::Reader> reader;  ///< Of the thread `reading`.
+    std::unique_ptr<Worker> reading;        ///< The database.
+    std::unique_ptr<Worker> loading;        ///< The configuration.
+    std::unique_ptr<Blobs> blobs;
+  };
+  /// What becomes durable, and what is kept of it.
+  struct Keeping {
+    std::unique_ptr<Committer> committer;
+    std::unique_ptr<Backups> backups;
+    std::unique_ptr<RecordRetention> retention;
+  };
+  struct Planning {
+    std::unique_ptr<SchedulerThread> scheduler;
+    std::unique_ptr<Snapshots> snapshots;
+  };
+  /// Where everybody connects.
+  struct Door {
+    std::unique_ptr<link::AuthPool> auth_pool;
+    std::unique_ptr<link::LinkServer> listener;
+  };
+  struct MetricsPage {
+    std::unique_ptr<io::HttpServer> http;
+    std::string text;  ///< As last made.
+    base::Time made;
+  };
+  /// Clients, and whose request is next.
+  struct RequestQueue {
+    std::unordered_map<ConnId, Client> clients;
+    Turns turns;
+    bool is_serving = false;
+  };
+  struct Nodes {
+    std::unordered_map<LinkId, std::shared_ptr<link::SecureLink>> links;
+    Newcomers newcomers;
+  };
+  struct Ticks {
+    io::Timer timer;
+    io::Timer trim;
+    base::Time at = base::Time::never();
+  };
+  struct Fencing {
+    ProgramPool programs;
+    std::set<std::string> under_way;  ///< Nodes that a program runs for, or is to.
+  };
+
   config::Config config_;
   SteadyClock clock_;
   io::Loop loop_;
   auth::MungeAuthenticator authenticator_;
   HeldMemory held_{HeldMemory::Limits{}};
-  std::unique_ptr<store::Reader> reader_;  // of the thread `reading_`
-  std::unique_ptr<Worker> reading_;        // the database
-  std::unique_ptr<Worker> loading_;        // the configuration
-  std::unique_ptr<Blobs> blobs_;
+  Disk disk_;
   std::optional<auth::SigningKey> ticket_key_;
   std::unique_ptr<Controller> core_;
-  std::unique_ptr<Committer> committer_;
-  std::unique_ptr<Backups> backups_;
-  std::unique_ptr<RecordRetention> retention_;
-  std::unique_ptr<SchedulerThread> scheduler_;
-  std::unique_ptr<Snapshots> snapshots_;
+  Keeping keeping_;
+  Planning planning_;
   std::unique_ptr<UserDirectory> users_;
-  std::unique_ptr<link::AuthPool> auth_pool_;
-  std::unique_ptr<link::LinkServer> listener_;
-  std::unique_ptr<io::HttpServer> http_;
-  std::string metrics_text_;  // as last made
-  base::Time metrics_made_;
-  std::unordered_map<ConnId, Client> clients_;
-  Turns turns_;
-  bool is_serving_ = false;
-  std::unordered_map<LinkId, std::shared_ptr<link::SecureLink>> nodes_;
-  Newcomers newcomers_;
-  uint64_t next_number_ = 1;
-  io::Timer tick_, trim_;
-  base::Time tick_at_ = base::Time::never();
-  ProgramPool programs_;           // for fencing
-  std::set<std::string> fencing_;  // nodes that a program runs for, or is to
+  Door door_;
+  MetricsPage metrics_;
+  RequestQueue queue_;
+  Nodes nodes_;
+  uint64_t next_number_ = 1;  // of a connection
+  Ticks ticks_;
+  Fencing fencing_;
+  EffectRunner effects_{*this};
 
   explicit Server(config::Config config);
   base::Status open_store();
@@ -90,7 +152,6 @@ class Server {
   base::Status listen();
   base::Status serve_metrics();
   const std::string& metrics_text();
-  void warn_about_munge() const;
 
   void on_link(const std::shared_ptr<link::SecureLink>& link);
   void on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& link);
@@ -115,24 +176,6 @@ class Server {
   void rearm();
   void tick();
   void release(std::vector<Outgoing> out);
-  void carry_out(Reply& reply);
-  void carry_out(ToNode& message);
-  static void put_launch(ToNode& message, const std::string& script, const std::string& environment);
-  void fetch_launch(const ToNode& message);
-  void send_to(link::SecureLink& link, const ToNode& message);
-  void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
-  void carry_out(CloseLink& close);
-  void carry_out(ReadJob& read);
-  void carry_out(SignTicket& ticket);
-  void carry_out(MakeBackup& backup);
-  void carry_out(TakeSnapshot& take);
-  void carry_out(AskScheduler& ask);
-  void carry_out(Fence& fence);
-  void carry_out(Reload& reload);
-  void carry_out(Note& note);
-  void answer_read(ReadJob& read, const base::Status& done);
-  void reconfigure(const Reload& reload, config::Config fresh, Settings settings);
-  void answer_error(ConnId conn, uint64_t request_id, const base::Error& error);
 };
 
 }  // namespace gw::ctld
