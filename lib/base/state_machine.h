@@ -31,6 +31,10 @@ struct Transitions {
 template <typename Table, typename... States>
 class StateMachine {
  public:
+  template <typename Old, typename New>
+  static constexpr bool kMayGo = Table::template kAllows<Old, New>;
+
+  /// The data of this state; null in any other.
   template <typename State>
   State* in() {
     return std::get_if<State>(&state_);
@@ -42,6 +46,18 @@ class StateMachine {
   template <typename State>
   const State* in() const {
     return std::get_if<State>(&state_);
+  }
+  /// Leaves `Old`, in which it must be, for the state that `make` makes of it, so that data moves along. `make` calls
+  /// nobody who could ask for the state meanwhile.
+  template <typename Old, typename Make, typename New = std::invoke_result_t<Make, Old>>
+  New& leave(Make&& make) requires(Table::template kAllows<Old, New>) {
+    New next = std::forward<Make>(make)(std::move(std::get<Old>(state_)));
+    return state_.template emplace<New>(std::move(next));
+  }
+  /// The same where nothing is taken along: the new state is made of `values`.
+  template <typename Old, typename New, typename... Values>
+  New& go(Values&&... values) requires(Table::template kAllows<Old, New>) {
+    return leave<Old>([&](const Old&) { return New{std::forward<Values>(values)...}; });
   }
   /// `old` is the present state, as in() gave it; it is gone afterwards.
   template <typename Old, typename New>

@@ -60,9 +60,9 @@ int Shepherd::run() {
   signals_ = take_signals();
   look_at_ = monotonic_us();
   set_up();
-  while (!state_.in<Leaving>()) poll_once();
+  while (!state_.is<Leaving>()) poll_once();
   const base::Status removed = remove_state_dir(spec_.dir());
-  return removed && state_.get<Leaving>()->has_removed_groups ? 0 : 1;
+  return removed && state_.in<Leaving>()->has_removed_groups ? 0 : 1;
 }
 
 // --- setting up ---
@@ -121,7 +121,7 @@ void Shepherd::fail_start(model::EndReason reason, const std::string& detail) {
   exit.set_detail(detail);
   exit.set_never_started(true);
   // Once it is ready only the script can be at fault; a limit too low for our own code is the user's doing, too.
-  exit.set_node_fault(state_.in<Configuring>() && reason == model::EndReason::kLaunchFailed &&
+  exit.set_node_fault(state_.is<Configuring>() && reason == model::EndReason::kLaunchFailed &&
                       !processes_.memory().oom);
   record_exit_now(std::move(exit));
   announcements_.withdraw_ready();
@@ -178,9 +178,9 @@ int64_t Shepherd::next_timer() const {
   const auto add = [&next](int64_t at) {
     if (at > 0 && (next == 0 || at < next)) next = at;
   };
-  if (const auto* running = state_.get<Running>()) add(running->suspension.freeze_at());
-  if (const auto* completing = state_.get<Completing>()) add(completing->next_pass_at);
-  if (const auto* clean = state_.get<Clean>()) add(clean->next_try_at);
+  if (const auto* running = state_.in<Running>()) add(running->suspension.freeze_at());
+  if (const auto* completing = state_.in<Completing>()) add(completing->next_pass_at);
+  if (const auto* clean = state_.in<Clean>()) add(clean->next_try_at);
   if (!is_forgotten()) add(look_at_);
   return next;
 }
@@ -188,8 +188,8 @@ int64_t Shepherd::next_timer() const {
 void Shepherd::on_timers(int64_t now) {
   look_for_folder(now);
   if (base::boot_time_now() >= lease_.over_at()) end_by_lease();
-  if (auto* running = state_.get<Running>()) running->suspension.on_timer(now);
-  const auto* completing = state_.get<Completing>();
+  if (auto* running = state_.in<Running>()) running->suspension.on_timer(now);
+  const auto* completing = state_.in<Completing>();
   if (completing != nullptr && completing->next_pass_at > 0 && now >= completing->next_pass_at) kill_pass(now);
 }
 
@@ -204,13 +204,13 @@ void Shepherd::look_for_folder(int64_t now) {
 // --- leaving ---
 
 bool Shepherd::is_forgotten() const {
-  if (const auto* completing = state_.get<Completing>()) return completing->is_forgotten;
-  const auto* clean = state_.get<Clean>();
+  if (const auto* completing = state_.in<Completing>()) return completing->is_forgotten;
+  const auto* clean = state_.in<Clean>();
   return clean != nullptr && clean->is_forgotten;
 }
 
 void Shepherd::try_leave() {
-  auto* clean = state_.get<Clean>();
+  auto* clean = state_.in<Clean>();
   if (clean == nullptr || !clean->is_forgotten || processes_.has_children()) return;
   if (tasks_ && !tasks_->may_leave()) return;
   const bool has_removed_groups = processes_.remove().has_value();

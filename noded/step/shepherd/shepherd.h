@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 
+#include "base/state_machine.h"
 #include "noded/step/containment.h"
 #include "noded/step/proc/owned_fd.h"
 #include "noded/step/shepherd/announcements.h"
@@ -20,7 +21,6 @@
 #include "noded/step/shepherd/step_lease.h"
 #include "noded/step/shepherd/step_processes.h"
 #include "noded/step/shepherd/step_suspension.h"
-#include "noded/step/states.h"
 #include "noded/step/tasks/mpi.h"
 #include "wire/step.pb.h"
 
@@ -62,10 +62,12 @@ struct ShepherdStates {
   struct Leaving {
     bool has_removed_groups = false;
   };
-  using Machine = States<
-      Arrows<Arrow<Configuring, Ready>, Arrow<Configuring, Exited>, Arrow<Configuring, Completing>,
-             Arrow<Ready, Running>, Arrow<Ready, Exited>, Arrow<Ready, Completing>, Arrow<Running, Exited>,
-             Arrow<Running, Completing>, Arrow<Exited, Completing>, Arrow<Completing, Clean>, Arrow<Clean, Leaving>>,
+  using Machine = base::StateMachine<
+      base::Transitions<
+          base::From<Configuring>::To<Ready>, base::From<Configuring>::To<Exited>,
+          base::From<Configuring>::To<Completing>, base::From<Ready>::To<Running>, base::From<Ready>::To<Exited>,
+          base::From<Ready>::To<Completing>, base::From<Running>::To<Exited>, base::From<Running>::To<Completing>,
+          base::From<Exited>::To<Completing>, base::From<Completing>::To<Clean>, base::From<Clean>::To<Leaving>>,
       Configuring, Ready, Running, Exited, Completing, Clean, Leaving>;
 };
 

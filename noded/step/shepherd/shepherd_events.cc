@@ -37,23 +37,23 @@ void Shepherd::reap() {
 
 void Shepherd::on_task_events() {
   const bool is_over = batch_.read([this](const TaskEvent& event) { on_task_event(event); });
-  if (is_over && state_.in<Ready>()) on_exec_done(batch_.pid());
+  if (is_over && state_.is<Ready>()) on_exec_done(batch_.pid());
 }
 
 void Shepherd::on_task_event(const TaskEvent& event) {
   if (event.kind == TaskEventKind::kNote) return log_note(spec_, event.text);
   if (event.kind == TaskEventKind::kFailed) {
-    if (state_.in<Configuring, Ready, Running>()) fail_start(event.reason, event.text);
+    if (state_.is<Configuring, Ready, Running>()) fail_start(event.reason, event.text);
     return;
   }
-  if (!state_.in<Configuring>()) return;
+  if (!state_.is<Configuring>()) return;
   set_ready();
-  if (state_.get<Ready>()->is_go_given) on_go();
+  if (state_.in<Ready>()->is_go_given) on_go();
 }
 
 void Shepherd::on_step_news() {
   if (!tasks_) return;
-  if (const auto pid = tasks_->take_started(); pid && state_.in<Ready>()) on_exec_done(static_cast<pid_t>(*pid));
+  if (const auto pid = tasks_->take_started(); pid && state_.is<Ready>()) on_exec_done(static_cast<pid_t>(*pid));
   auto exit = tasks_->take_exit();
   if (!exit || announcements_.has_exit()) return;
   tell_memory(*exit);
@@ -62,7 +62,7 @@ void Shepherd::on_step_news() {
 
 void Shepherd::on_exec_done(pid_t task) {
   // A waiting task whose pipe closed without Go has died before it could execve.
-  if (!tasks_ && spec_.wait_for_go() && !state_.get<Ready>()->is_go_given) return;
+  if (!tasks_ && spec_.wait_for_go() && !state_.in<Ready>()->is_go_given) return;
   std::optional<wire::StepSuspend> suspend;
   state_.leave<Ready>([&](Ready before) {
     suspend = std::move(before.suspend);
@@ -79,7 +79,7 @@ void Shepherd::on_exec_done(pid_t task) {
 void Shepherd::on_task_exit(int status) {
   if (announcements_.has_exit()) return;
   if (!announcements_.has_started()) {
-    if (state_.in<Configuring, Ready>())
+    if (state_.is<Configuring, Ready>())
       fail_start(model::EndReason::kLaunchFailed,
                  "the task died before its script started (status " + std::to_string(status) + ")");
     return;  // stopped before it began: there is no exit to tell
@@ -109,12 +109,12 @@ void Shepherd::record_exit_now(wire::StepExit exit) {
   exit.set_limit_mem_mb(spec_.containment().mem_limit_mb());
   if (const base::Status recorded = record_exit(spec_.dir(), exit); !recorded)
     exit.set_detail(exit.detail() + (exit.detail().empty() ? "" : "; ") + "exit record: " + recorded.error().text());
-  if (state_.in<Configuring>()) {
+  if (state_.is<Configuring>()) {
     announcements_.keep_ready(ready_message());
     state_.go<Configuring, Exited>();
   }
-  if (state_.in<Ready>()) state_.go<Ready, Exited>();
-  if (state_.in<Running>()) state_.go<Running, Exited>();
+  if (state_.is<Ready>()) state_.go<Ready, Exited>();
+  if (state_.is<Running>()) state_.go<Running, Exited>();
   announcements_.say_exit(exit);
 }
 
@@ -157,8 +157,8 @@ void Shepherd::on_places(const wire::StepPlaces& places) {
 }
 
 void Shepherd::on_go() {
-  if (auto* configuring = state_.get<Configuring>()) configuring->is_go_given = true;
-  auto* ready = state_.get<Ready>();
+  if (auto* configuring = state_.in<Configuring>()) configuring->is_go_given = true;
+  auto* ready = state_.in<Ready>();
   if (ready == nullptr || tasks_) return;  // tasks of a client go when it says so
   ready->is_go_given = true;
   batch_.let_go();
@@ -173,18 +173,18 @@ void Shepherd::on_signal_request(const wire::StepSignal& request) {
 }
 
 void Shepherd::on_suspend(const wire::StepSuspend& request) {
-  if (auto* configuring = state_.get<Configuring>()) configuring->suspend = request;
-  if (auto* ready = state_.get<Ready>()) ready->suspend = request;
-  if (auto* running = state_.get<Running>()) running->suspension.suspend(request);
+  if (auto* configuring = state_.in<Configuring>()) configuring->suspend = request;
+  if (auto* ready = state_.in<Ready>()) ready->suspend = request;
+  if (auto* running = state_.in<Running>()) running->suspension.suspend(request);
 }
 
 void Shepherd::on_resume(const wire::StepResume& request) {
   const auto drop = [&](std::optional<wire::StepSuspend>& early) {
     if (early && early->round() <= request.round()) early.reset();
   };
-  if (auto* configuring = state_.get<Configuring>()) drop(configuring->suspend);
-  if (auto* ready = state_.get<Ready>()) drop(ready->suspend);
-  if (auto* running = state_.get<Running>()) running->suspension.resume(request);
+  if (auto* configuring = state_.in<Configuring>()) drop(configuring->suspend);
+  if (auto* ready = state_.in<Ready>()) drop(ready->suspend);
+  if (auto* running = state_.in<Running>()) running->suspension.resume(request);
 }
 
 void Shepherd::on_usage_query(uint64_t id) {
@@ -200,40 +200,40 @@ void Shepherd::on_usage_query(uint64_t id) {
 }
 
 void Shepherd::on_forget() {
-  if (auto* clean = state_.get<Clean>()) {
+  if (auto* clean = state_.in<Clean>()) {
     clean->is_forgotten = true;
     return;
   }
   wire::StepStop kill;
   kill.set_kill_now(true);
   on_stop(kill);
-  state_.get<Completing>()->is_forgotten = true;
+  state_.in<Completing>()->is_forgotten = true;
 }
 
 // --- the end ---
 
 void Shepherd::begin_completing() {
-  if (state_.in<Configuring>()) {
+  if (state_.is<Configuring>()) {
     announcements_.keep_ready(ready_message());
     state_.go<Configuring, Completing>();
   }
-  if (state_.in<Ready>()) state_.go<Ready, Completing>();
-  if (state_.in<Running>()) state_.go<Running, Completing>();
-  if (state_.in<Exited>()) state_.go<Exited, Completing>();
+  if (state_.is<Ready>()) state_.go<Ready, Completing>();
+  if (state_.is<Running>()) state_.go<Running, Completing>();
+  if (state_.is<Exited>()) state_.go<Exited, Completing>();
   lease_.stop();
 }
 
 void Shepherd::on_stop(const wire::StepStop& request) {
-  if (state_.in<Clean>()) return;
+  if (state_.is<Clean>()) return;
   const int64_t now = monotonic_us();
-  const bool is_first = !state_.in<Completing>();
+  const bool is_first = !state_.is<Completing>();
   begin_completing();
   reap();
   if (tasks_) tasks_->on_stop();
   on_step_news();
   if (!is_first && !request.kill_now()) return;
   const bool at_once = request.kill_now() || request.grace_us() <= 0 || !announcements_.has_started();
-  state_.get<Completing>()->next_pass_at = at_once ? now : now + request.grace_us();
+  state_.in<Completing>()->next_pass_at = at_once ? now : now + request.grace_us();
   if (at_once || processes_.is_empty()) return;
   // One that makes way for another finds out why before the signal comes that begins its grace.
   processes_.signal(signal_of(tell_order(spec_, request.grace_us(), on_preempt_)).value_or(SIGTERM));
@@ -243,7 +243,7 @@ void Shepherd::on_stop(const wire::StepStop& request) {
 
 /// What is killed from here on is killed for that.
 void Shepherd::end_by_lease() {
-  if (state_.in<Completing, Clean>()) return;
+  if (state_.is<Completing, Clean>()) return;
   if (!announcements_.has_exit()) {
     wire::StepExit exit;
     exit.set_reason(static_cast<uint32_t>(model::EndReason::kLeaseExpired));
@@ -260,7 +260,7 @@ void Shepherd::end_by_lease() {
 }
 
 void Shepherd::kill_pass(int64_t now) {
-  auto& completing = *state_.get<Completing>();
+  auto& completing = *state_.in<Completing>();
   if (completing.give_up_at == 0) completing.give_up_at = now + kSurvivalLimit;
   processes_.kill();
   reap();
@@ -285,7 +285,7 @@ void Shepherd::report_survivors() {
 }
 
 void Shepherd::check_clean() {
-  if (!state_.in<Completing>()) return;
+  if (!state_.is<Completing>()) return;
   reap();
   on_step_news();
   if (!processes_.is_empty()) return;

@@ -12,18 +12,18 @@ namespace gw::noded::step {
 void StepSuspension::suspend(const wire::StepSuspend& request) {
   if (request.round() < round_) return;
   round_ = request.round();
-  if (const auto* suspended = state_.get<Suspended>(); suspended != nullptr && suspended->problem.empty())
+  if (const auto* suspended = state_.in<Suspended>(); suspended != nullptr && suspended->problem.empty())
     return freeze();  // says so again
   announcements_.withdraw_suspended();
   const std::optional<wire::Stop> order = tell_order(spec_, request.grace_us(), "suspend");
   remove_order(spec_.dir());
   const std::optional<int> signo = signal_of(order);
   if (!signo || request.grace_us() <= 0) return freeze();
-  if (!state_.in<Suspending>()) processes_.signal(*signo);
+  if (!state_.is<Suspending>()) processes_.signal(*signo);
   const int64_t freeze_at = monotonic_us() + request.grace_us();
-  if (state_.in<Going>()) state_.go<Going, Suspending>(freeze_at);
-  if (state_.in<Suspended>()) state_.go<Suspended, Suspending>(freeze_at);
-  state_.get<Suspending>()->freeze_at = freeze_at;
+  if (state_.is<Going>()) state_.go<Going, Suspending>(freeze_at);
+  if (state_.is<Suspended>()) state_.go<Suspended, Suspending>(freeze_at);
+  state_.in<Suspending>()->freeze_at = freeze_at;
 }
 
 void StepSuspension::freeze() {
@@ -31,9 +31,9 @@ void StepSuspension::freeze() {
   wire::StepSuspended said;
   said.set_round(round_);
   if (!frozen) said.set_problem(frozen.error().text());
-  if (state_.in<Going>())
+  if (state_.is<Going>())
     state_.go<Going, Suspended>(said.problem());
-  else if (state_.in<Suspending>())
+  else if (state_.is<Suspending>())
     state_.go<Suspending, Suspended>(said.problem());
   else
     state_.go<Suspended, Suspended>(said.problem());
@@ -43,8 +43,8 @@ void StepSuspension::freeze() {
 void StepSuspension::resume(const wire::StepResume& request) {
   if (request.round() < round_) return;
   round_ = request.round();
-  if (state_.in<Going>()) return;
-  if (state_.in<Suspending>())
+  if (state_.is<Going>()) return;
+  if (state_.is<Suspending>())
     state_.go<Suspending, Going>();
   else
     state_.go<Suspended, Going>();
@@ -56,12 +56,12 @@ void StepSuspension::resume(const wire::StepResume& request) {
 }
 
 int64_t StepSuspension::freeze_at() const {
-  const auto* suspending = state_.get<Suspending>();
+  const auto* suspending = state_.in<Suspending>();
   return suspending == nullptr ? 0 : suspending->freeze_at;
 }
 
 void StepSuspension::on_timer(int64_t now) {
-  if (state_.in<Suspending>() && now >= freeze_at()) freeze();
+  if (state_.is<Suspending>() && now >= freeze_at()) freeze();
 }
 
 }  // namespace gw::noded::step

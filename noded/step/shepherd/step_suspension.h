@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "base/state_machine.h"
 #include "noded/step/shepherd/announcements.h"
 #include "noded/step/shepherd/step_processes.h"
-#include "noded/step/states.h"
 
 namespace gw::noded::step {
 
@@ -23,10 +23,12 @@ struct SuspensionStates {
   struct Suspended {
     std::string problem;
   };
-  using Machine = States<
-      Arrows<Arrow<Going, Suspending>, Arrow<Going, Suspended>, Arrow<Suspending, Suspended>, Arrow<Suspending, Going>,
-             Arrow<Suspended, Suspending>, Arrow<Suspended, Suspended>, Arrow<Suspended, Going>>,
-      Going, Suspending, Suspended>;
+  using Machine =
+      base::StateMachine<base::Transitions<base::From<Going>::To<Suspending>, base::From<Going>::To<Suspended>,
+                                           base::From<Suspending>::To<Suspended>, base::From<Suspending>::To<Going>,
+                                           base::From<Suspended>::To<Suspending>, base::From<Suspended>::To<Suspended>,
+                                           base::From<Suspended>::To<Going>>,
+                         Going, Suspending, Suspended>;
 };
 
 class StepSuspension : private SuspensionStates {

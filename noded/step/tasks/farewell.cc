@@ -14,24 +14,24 @@ Farewell::Farewell(io::Loop& loop, Audience& audience, int64_t settle_limit_us, 
       asks_(std::move(asks)) {}
 
 void Farewell::advance(bool is_drained) {
-  if (state_.in<Draining>() && is_drained)
+  if (state_.is<Draining>() && is_drained)
     state_.leave<Draining>([](Draining before) { return Settling{std::move(before.patience)}; });
-  if (state_.in<Settling>() && audience_.is_settled()) {
+  if (state_.is<Settling>() && audience_.is_settled()) {
     state_.leave<Settling>([](Settling before) { return Closing{std::move(before.patience)}; });
     audience_.say_to_owner(stream::StepState{stream::StepState::Phase::kEnded, {}});
   }
-  if (state_.in<Closing>() && audience_.is_settled()) {
+  if (state_.is<Closing>() && audience_.is_settled()) {
     state_.go<Closing, Over>();
     if (audience_.owner() != nullptr) audience_.owner()->close({ErrorCode::kUnavailable, wire::kStepOver, ""});
   }
-  if (state_.in<Closing, Over>()) audience_.dismiss_watchers();
-  if (state_.in<Over>() || (is_stopped_ && has_begun())) tell_exit();
+  if (state_.is<Closing, Over>()) audience_.dismiss_watchers();
+  if (state_.is<Over>() || (is_stopped_ && has_begun())) tell_exit();
 }
 
 io::Timer* Farewell::patience() {
-  if (auto* draining = state_.get<Draining>()) return &draining->patience;
-  if (auto* settling = state_.get<Settling>()) return &settling->patience;
-  if (auto* closing = state_.get<Closing>()) return &closing->patience;
+  if (auto* draining = state_.in<Draining>()) return &draining->patience;
+  if (auto* settling = state_.in<Settling>()) return &settling->patience;
+  if (auto* closing = state_.in<Closing>()) return &closing->patience;
   return nullptr;
 }
 
@@ -47,7 +47,7 @@ void Farewell::await_owner(size_t untaken_before) {
 }
 
 void Farewell::tell_exit() {
-  if (!telling_.in<Untold>()) return;
+  if (!telling_.is<Untold>()) return;
   auto exit = asks_.exit(is_stopped_);
   if (!exit) return;  // stopped before it began
   telling_.go<Untold, Told>(std::move(*exit));
@@ -55,7 +55,7 @@ void Farewell::tell_exit() {
 }
 
 std::optional<wire::StepExit> Farewell::take_exit() {
-  auto* told = telling_.get<Told>();
+  auto* told = telling_.in<Told>();
   if (told == nullptr) return std::nullopt;
   std::optional<wire::StepExit> exit = std::move(told->exit);
   telling_.go<Told, Fetched>();
@@ -63,8 +63,8 @@ std::optional<wire::StepExit> Farewell::take_exit() {
 }
 
 bool Farewell::may_leave(size_t sessions) {
-  if (sessions == 0 || leaving_.in<Parted>()) return true;
-  if (leaving_.in<Staying>()) leaving_.go<Staying, Parting>(loop_.after(kFarewell, [this] { say_last_word(); }));
+  if (sessions == 0 || leaving_.is<Parted>()) return true;
+  if (leaving_.is<Staying>()) leaving_.go<Staying, Parting>(loop_.after(kFarewell, [this] { say_last_word(); }));
   return false;
 }
 
@@ -74,7 +74,7 @@ void Farewell::say_last_word() {
   const base::Error why{ErrorCode::kTimeout, "the step is over, and not all of its output was taken", ""};
   if (audience_.owner() != nullptr) audience_.owner()->close(why);
   audience_.close_watchers(why);
-  leaving_.get<LastWord>()->moment = loop_.after(kMoment, [this] {
+  leaving_.in<LastWord>()->moment = loop_.after(kMoment, [this] {
     leaving_.go<LastWord, Parted>();
     asks_.wake();
   });

@@ -8,8 +8,8 @@
 #include <optional>
 #include <variant>
 
+#include "base/state_machine.h"
 #include "io/loop.h"
-#include "noded/step/states.h"
 #include "noded/step/tasks/audience.h"
 #include "wire/step.pb.h"
 
@@ -39,8 +39,9 @@ struct FarewellStates {
   /// It has been told, or is not there.
   struct Over {};
   using Machine =
-      States<Arrows<Arrow<NotYet, Draining>, Arrow<Draining, Settling>, Arrow<Settling, Closing>, Arrow<Closing, Over>>,
-             NotYet, Draining, Settling, Closing, Over>;
+      base::StateMachine<base::Transitions<base::From<NotYet>::To<Draining>, base::From<Draining>::To<Settling>,
+                                           base::From<Settling>::To<Closing>, base::From<Closing>::To<Over>>,
+                         NotYet, Draining, Settling, Closing, Over>;
 
   /// The step's end has not been told to the shepherd, waits to be fetched by it, or has been.
   struct Untold {};
@@ -48,7 +49,8 @@ struct FarewellStates {
     wire::StepExit exit;
   };
   struct Fetched {};
-  using Telling = States<Arrows<Arrow<Untold, Told>, Arrow<Told, Fetched>>, Untold, Told, Fetched>;
+  using Telling = base::StateMachine<base::Transitions<base::From<Untold>::To<Told>, base::From<Told>::To<Fetched>>,
+                                     Untold, Told, Fetched>;
 
   /// The shepherd does not mean to leave yet; it does, and sessions get a moment; they are closed, and the word of it
   /// goes out; it may leave.
@@ -60,8 +62,10 @@ struct FarewellStates {
     io::Timer moment;
   };
   struct Parted {};
-  using Leaving = States<Arrows<Arrow<Staying, Parting>, Arrow<Parting, LastWord>, Arrow<LastWord, Parted>>, Staying,
-                         Parting, LastWord, Parted>;
+  using Leaving =
+      base::StateMachine<base::Transitions<base::From<Staying>::To<Parting>, base::From<Parting>::To<LastWord>,
+                                           base::From<LastWord>::To<Parted>>,
+                         Staying, Parting, LastWord, Parted>;
 };
 
 class Farewell : private FarewellStates {
@@ -78,7 +82,7 @@ class Farewell : private FarewellStates {
   Farewell(const Farewell&) = delete;
   Farewell& operator=(const Farewell&) = delete;
 
-  bool has_begun() const { return !state_.in<NotYet>(); }
+  bool has_begun() const { return !state_.is<NotYet>(); }
   /// The last task has ended.
   void begin() { state_.go<NotYet, Draining>(); }
   /// The owner is waited for from now on, and no longer than it takes something.

@@ -41,7 +41,7 @@ TaskLaunch::TaskLaunch(io::Loop& loop, const wire::StepSpec& spec, Containment& 
 
 void TaskLaunch::await() {
   const int64_t limit_us = spec_.access().launch_limit_us();
-  state_.get<Awaiting>()->limit = loop_.after(limit_us > 0 ? base::microseconds(limit_us) : kLaunchLimit, [this] {
+  state_.in<Awaiting>()->limit = loop_.after(limit_us > 0 ? base::microseconds(limit_us) : kLaunchLimit, [this] {
     fail({base::ErrorCode::kTimeout, "no client said what to run", ""}, 1);
   });
 }
@@ -49,7 +49,7 @@ void TaskLaunch::await() {
 // --- the start ---
 
 void TaskLaunch::launch(wire::LaunchTasks order) {
-  if (!state_.in<Awaiting>()) return end("a step is launched once, and this one was launched before", kEndGrace);
+  if (!state_.is<Awaiting>()) return end("a step is launched once, and this one was launched before", kEndGrace);
   base::Status done = check_launch(order, spec_.access());
   if (done) done = start(std::move(order));
   if (!done) fail(done.error(), 1);
@@ -74,8 +74,8 @@ base::Status TaskLaunch::start(wire::LaunchTasks order) {
 }
 
 void TaskLaunch::go(wire::GoTasks order) {
-  if (auto* awaiting = state_.get<Awaiting>()) awaiting->go = std::move(order);
-  if (auto* starting = state_.get<Starting>()) {
+  if (auto* awaiting = state_.in<Awaiting>()) awaiting->go = std::move(order);
+  if (auto* starting = state_.in<Starting>()) {
     starting->go = std::move(order);
     if (starting->stands) let_go(*starting);
   }
@@ -123,7 +123,7 @@ void TaskLaunch::on_failed(StepTask& task, const TaskEvent& event) {
 
 /// All tasks can start.
 void TaskLaunch::on_stand() {
-  auto* starting = state_.get<Starting>();
+  auto* starting = state_.in<Starting>();
   if (starting == nullptr || starting->stands) return;
   starting->stands = true;
   say(StatePhase::kStarting, parts_.mpi.address());
@@ -148,8 +148,8 @@ void TaskLaunch::on_running(StepTask& task) {
   task.state = StepTask::State::kRunning;
   has_run_ = true;
   parts_.audience.say(stream::TaskStarted{task.rank, static_cast<uint32_t>(task.pid)});
-  if (!state_.in<Starting, CalledOff>() || !parts_.tasks.have_all_run()) return;
-  if (state_.in<Starting>())
+  if (!state_.is<Starting, CalledOff>() || !parts_.tasks.have_all_run()) return;
+  if (state_.is<Starting>())
     state_.leave<Starting>([this](const Starting& start) { return run_of(start.plan.launch); });
   else
     state_.leave<CalledOff>([this](CalledOff off) {
@@ -194,8 +194,8 @@ bool TaskLaunch::on_child(pid_t pid, int status) {
 void TaskLaunch::on_starter_end(int status) {
   read_events();
   starter_.reset();
-  const auto* off = state_.get<CalledOff>();
-  const Starting* const start = off != nullptr ? &off->start : state_.get<Starting>();
+  const auto* off = state_.in<CalledOff>();
+  const Starting* const start = off != nullptr ? &off->start : state_.in<Starting>();
   has_run_ |= WIFSIGNALED(status) && start != nullptr && start->stands && start->go;
   for (StepTask& task : parts_.tasks) {
     const bool never_was = task.pid == 0 && task.state != StepTask::State::kEnded;
@@ -232,13 +232,13 @@ void TaskLaunch::fail(const base::Error& error, int code) {
 
 /// True if nobody had ended it before.
 bool TaskLaunch::begin_end() {
-  if (state_.in<Awaiting>())
+  if (state_.is<Awaiting>())
     state_.go<Awaiting, Ended>();
-  else if (state_.in<Starting>())
+  else if (state_.is<Starting>())
     state_.leave<Starting>([](Starting start) { return CalledOff{std::move(start), {}}; });
-  else if (state_.in<Running>())
+  else if (state_.is<Running>())
     state_.leave<Running>([](Running run) { return Ending{std::move(run), {}}; });
-  else if (state_.in<Done>())
+  else if (state_.is<Done>())
     state_.go<Done, Ended>();
   else
     return false;
@@ -251,7 +251,7 @@ void TaskLaunch::end(const std::string& why, base::Duration grace) {
   if (!has_living()) return events_.changed();
   if (grace.us > 0) {
     // All that is in the group, as when the node daemon ends it; before the last execve that may be our own code.
-    state_.in<Ending>() ? contain_.signal_all(SIGTERM) : parts_.tasks.signal(stream::kAllTasks, SIGTERM);
+    state_.is<Ending>() ? contain_.signal_all(SIGTERM) : parts_.tasks.signal(stream::kAllTasks, SIGTERM);
     parts_.tasks.signal(stream::kAllTasks, SIGCONT);  // who is stopped would not see it
   }
   io::Timer* const kill = kill_timer();
@@ -267,7 +267,7 @@ void TaskLaunch::stop() {
 
 /// No further task is to be started.
 void TaskLaunch::call_off() {
-  auto* off = state_.get<CalledOff>();
+  auto* off = state_.in<CalledOff>();
   if (off == nullptr || !starter_) return;
   const bool may_start = off->start.stands && off->start.go;
   off->start.plan.go.write_end.reset();
@@ -275,8 +275,8 @@ void TaskLaunch::call_off() {
 }
 
 io::Timer* TaskLaunch::kill_timer() {
-  if (auto* off = state_.get<CalledOff>()) return &off->kill;
-  if (auto* ending = state_.get<Ending>()) return &ending->kill;
+  if (auto* off = state_.in<CalledOff>()) return &off->kill;
+  if (auto* ending = state_.in<Ending>()) return &ending->kill;
   return nullptr;
 }
 
@@ -290,14 +290,14 @@ void TaskLaunch::kill_pass() {
 
 void TaskLaunch::settle() {
   if (has_living()) return;
-  if (state_.in<Running>()) state_.go<Running, Done>();
-  if (state_.in<CalledOff>()) state_.go<CalledOff, Ended>();
-  if (state_.in<Ending>()) state_.go<Ending, Ended>();
+  if (state_.is<Running>()) state_.go<Running, Done>();
+  if (state_.is<CalledOff>()) state_.go<CalledOff, Ended>();
+  if (state_.is<Ending>()) state_.go<Ending, Ended>();
 }
 
 bool TaskLaunch::may_run_on() const {
-  const auto* starting = state_.get<Starting>();
-  const auto* off = state_.get<CalledOff>();
+  const auto* starting = state_.in<Starting>();
+  const auto* off = state_.in<CalledOff>();
   if (off != nullptr) starting = &off->start;
   return manner_.is_kept && (starting == nullptr || starting->go);
 }

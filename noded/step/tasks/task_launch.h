@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "base/state_machine.h"
 #include "io/loop.h"
-#include "noded/step/states.h"
 #include "noded/step/tasks/audience.h"
 #include "noded/step/tasks/starter_watch.h"
 #include "noded/step/tasks/step_mpi.h"
@@ -57,9 +57,12 @@ struct TaskLaunchStates {
   struct Done {};
   /// Nothing runs, and nothing will: the step was ended.
   struct Ended {};
-  using Machine = States<Arrows<Arrow<Awaiting, Starting>, Arrow<Awaiting, Ended>, Arrow<Starting, Running>,
-                                Arrow<Starting, CalledOff>, Arrow<CalledOff, Ending>, Arrow<CalledOff, Ended>,
-                                Arrow<Running, Ending>, Arrow<Running, Done>, Arrow<Ending, Ended>, Arrow<Done, Ended>>,
+  using Machine =
+      base::StateMachine<base::Transitions<base::From<Awaiting>::To<Starting>, base::From<Awaiting>::To<Ended>,
+                                           base::From<Starting>::To<Running>, base::From<Starting>::To<CalledOff>,
+                                           base::From<CalledOff>::To<Ending>, base::From<CalledOff>::To<Ended>,
+                                           base::From<Running>::To<Ending>, base::From<Running>::To<Done>,
+                                           base::From<Ending>::To<Ended>, base::From<Done>::To<Ended>>,
                          Awaiting, Starting, Running, CalledOff, Ending, Done, Ended>;
 };
 
@@ -102,11 +105,11 @@ class TaskLaunch : private TaskLaunchStates {
   void settle();
 
   // --- how far it has come
-  bool is_awaited() const { return state_.in<Awaiting>(); }
-  bool has_all_started() const { return !state_.in<Awaiting, Starting, CalledOff>(); }
-  bool is_running() const { return state_.in<Running>(); }
-  bool is_ending() const { return state_.in<CalledOff, Ending, Ended>(); }
-  bool is_over() const { return state_.in<Done, Ended>(); }
+  bool is_awaited() const { return state_.is<Awaiting>(); }
+  bool has_all_started() const { return !state_.is<Awaiting, Starting, CalledOff>(); }
+  bool is_running() const { return state_.is<Running>(); }
+  bool is_ending() const { return state_.is<CalledOff, Ending, Ended>(); }
+  bool is_over() const { return state_.is<Done, Ended>(); }
   /// An owner that goes away leaves it running.
   bool may_run_on() const;
   /// It was launched so that others may take it over.

@@ -23,8 +23,8 @@ TaskStreams::TaskStreams(io::Loop& loop, Audience& audience, std::function<void(
     : loop_(loop), audience_(audience), on_done_(std::move(on_done)) {}
 
 TaskPipes* TaskStreams::pipes() const {
-  if (const auto* flowing = state_.get<Flowing>()) return flowing->pipes.get();
-  if (const auto* draining = state_.get<Draining>()) return draining->pipes.get();
+  if (const auto* flowing = state_.in<Flowing>()) return flowing->pipes.get();
+  if (const auto* draining = state_.in<Draining>()) return draining->pipes.get();
   return nullptr;
 }
 
@@ -47,7 +47,7 @@ base::Result<std::vector<TaskEnds>> TaskStreams::open(const wire::LaunchTasks& l
 }
 
 void TaskStreams::begin() {
-  Flowing& flowing = *state_.get<Flowing>();
+  Flowing& flowing = *state_.in<Flowing>();
   if (flowing.is_input_over) flowing.pipes->input.end();
   pull_input();
 }
@@ -115,7 +115,7 @@ void TaskStreams::add_output(TaskPipes& pipes, proc::OwnedFd fd, stream::Channel
 // --- while the tasks run ---
 
 size_t TaskStreams::on_input(std::string_view bytes) {
-  if (state_.in<Unopened>()) return 0;  // until there is somebody to read it
+  if (state_.is<Unopened>()) return 0;  // until there is somebody to read it
   TaskPipes* const open = pipes();
   if (open != nullptr && open->input.has_readers()) return open->input.write(bytes);
   if (audience_.owner() != nullptr) audience_.owner()->refuse(wire::kInputChannel);
@@ -123,7 +123,7 @@ size_t TaskStreams::on_input(std::string_view bytes) {
 }
 
 void TaskStreams::on_input_end() {
-  if (auto* unopened = state_.get<Unopened>()) unopened->is_input_over = true;
+  if (auto* unopened = state_.in<Unopened>()) unopened->is_input_over = true;
   if (TaskPipes* const open = pipes()) open->input.end();
 }
 
@@ -149,7 +149,7 @@ std::vector<stream::ChannelId> TaskStreams::open_outputs() const {
 }
 
 int TaskStreams::terminal() const {
-  const auto* flowing = state_.get<Flowing>();
+  const auto* flowing = state_.in<Flowing>();
   return flowing == nullptr ? -1 : flowing->terminal;
 }
 
@@ -157,7 +157,7 @@ int TaskStreams::terminal() const {
 
 // The pipes stay as they are: this may be called by one of them.
 void TaskStreams::drain() {
-  if (state_.in<Unopened>()) {
+  if (state_.is<Unopened>()) {
     state_.go<Unopened, Draining>();
     return;
   }

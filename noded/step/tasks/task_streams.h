@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/state_machine.h"
 #include "io/loop.h"
 #include "noded/step/start/step_task.h"
-#include "noded/step/states.h"
 #include "noded/step/tasks/audience.h"
 #include "noded/step/tasks/task_io.h"
 
@@ -44,7 +44,9 @@ struct TaskStreamStates {
     std::unique_ptr<TaskPipes> pipes;  // none if no launch came
     io::Timer linger;
   };
-  using Machine = States<Arrows<Arrow<Unopened, Flowing>, Arrow<Unopened, Draining>, Arrow<Flowing, Draining>>,
+  using Machine =
+      base::StateMachine<base::Transitions<base::From<Unopened>::To<Flowing>, base::From<Unopened>::To<Draining>,
+                                           base::From<Flowing>::To<Draining>>,
                          Unopened, Flowing, Draining>;
 };
 

@@ -1,11 +1,10 @@
 // Machines whose states own their data: what compiles, and what moves along.
-#include "noded/step/states.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
+#include "base/state_machine.h"
 #include "noded/step/shepherd/shepherd.h"
 #include "noded/step/tasks/farewell.h"
 #include "noded/step/tasks/task_launch.h"
@@ -22,7 +21,9 @@ struct Busy {
   const int& wage;            // nor assigned
 };
 struct Retired {};
-using Worker = States<Arrows<Arrow<Idle, Busy>, Arrow<Busy, Idle>, Arrow<Busy, Retired>>, Idle, Busy, Retired>;
+using Worker = base::StateMachine<
+    base::Transitions<base::From<Idle>::To<Busy>, base::From<Busy>::To<Idle>, base::From<Busy>::To<Retired>>, Idle,
+    Busy, Retired>;
 
 template <typename From, typename To>
 concept WorkerMayGo = requires(Worker worker) {
@@ -42,20 +43,20 @@ static_assert(!WorkerMayLeave<Idle, Retire>, "nor by a function");
 TEST(States, DataBelongsToTheStateAndMovesAlong) {
   const int wage = 7;
   Worker worker;
-  EXPECT_TRUE((worker.in<Idle>()));
-  EXPECT_EQ(worker.get<Busy>(), nullptr);
-  worker.get<Idle>()->name = "ada";
+  EXPECT_TRUE((worker.is<Idle>()));
+  EXPECT_EQ(worker.in<Busy>(), nullptr);
+  worker.in<Idle>()->name = "ada";
   std::string before;
   worker.leave<Idle>([&](Idle idle) {
     before = std::move(idle.name);
     return Busy{std::make_unique<int>(3), wage};
   });
   EXPECT_EQ(before, "ada");
-  EXPECT_EQ(worker.get<Idle>(), nullptr);
-  ASSERT_TRUE((worker.in<Retired, Busy>()));
-  EXPECT_EQ(*worker.get<Busy>()->work + worker.get<Busy>()->wage, 10);
+  EXPECT_EQ(worker.in<Idle>(), nullptr);
+  ASSERT_TRUE((worker.is<Retired, Busy>()));
+  EXPECT_EQ(*worker.in<Busy>()->work + worker.in<Busy>()->wage, 10);
   worker.go<Busy, Idle>("eve");
-  EXPECT_EQ(worker.get<Idle>()->name, "eve");
+  EXPECT_EQ(worker.in<Idle>()->name, "eve");
 }
 
 TEST(States, LeavingAStateThatItIsNotInThrows) {
