@@ -19,11 +19,11 @@ Committer::~Committer() {
   *alive_ = false;
   fetch_owed();
   {
-    const std::lock_guard lock(mutex_);
-    std::move(open_writes_.begin(), open_writes_.end(), std::back_inserter(next_));
-    is_stopping_ = true;
+    const std::lock_guard lock(shared_.mutex);
+    std::move(open_.writes.begin(), open_.writes.end(), std::back_inserter(shared_.next));
+    shared_.is_stopping = true;
   }
-  wake_.notify_all();
+  shared_.wake.notify_all();
   thread_.join();
 }
 
@@ -32,54 +32,54 @@ void Committer::add(store::Batch writes, std::vector<Outgoing> out, HeldMemory::
     if (!out.empty()) release_(std::move(out));
     return;
   }
-  is_owed_ |= owes;
-  if (!writes.empty()) open_writes_.push_back(std::move(writes));
-  open_out_.insert(open_out_.end(), std::make_move_iterator(out.begin()), std::make_move_iterator(out.end()));
-  if (charge) open_charges_.push_back(std::move(charge));
+  open_.is_owed |= owes;
+  if (!writes.empty()) open_.writes.push_back(std::move(writes));
+  open_.out.insert(open_.out.end(), std::make_move_iterator(out.begin()), std::make_move_iterator(out.end()));
+  if (charge) open_.charges.push_back(std::move(charge));
   if (!in_flight_ && has_open_writes()) begin();
 }
 
 /// What was owed may have come to nothing.
 void Committer::begin() {
   fetch_owed();
-  if (!open_writes_.empty()) return launch();
-  const std::vector<HeldMemory::Charge> charges = std::exchange(open_charges_, {});  // until `ready` has been released
-  std::vector<Outgoing> ready = std::exchange(open_out_, {});
+  if (!open_.writes.empty()) return launch();
+  const std::vector<HeldMemory::Charge> charges = std::exchange(open_.charges, {});  // until `ready` has been released
+  std::vector<Outgoing> ready = std::exchange(open_.out, {});
   if (!ready.empty()) release_(std::move(ready));
 }
 
 void Committer::fetch_owed() {
-  if (!std::exchange(is_owed_, false)) return;
+  if (!std::exchange(open_.is_owed, false)) return;
   GW_CHECK(owed_fn_ != nullptr);
-  if (store::Batch rows = owed_fn_(); !rows.empty()) open_writes_.push_back(std::move(rows));
+  if (store::Batch rows = owed_fn_(); !rows.empty()) open_.writes.push_back(std::move(rows));
 }
 
 void Committer::launch() {
   in_flight_ = true;
-  flying_out_ = std::exchange(open_out_, {});
-  flying_charges_ = std::exchange(open_charges_, {});
+  flying_.out = std::exchange(open_.out, {});
+  flying_.charges = std::exchange(open_.charges, {});
   {
-    const std::lock_guard lock(mutex_);
-    next_ = std::exchange(open_writes_, {});
+    const std::lock_guard lock(shared_.mutex);
+    shared_.next = std::exchange(open_.writes, {});
   }
-  wake_.notify_one();
+  shared_.wake.notify_one();
 }
 
 void Committer::on_durable() {
   ++commits_;
   in_flight_ = false;
-  std::vector<Outgoing> out = std::exchange(flying_out_, {});
-  const std::vector<HeldMemory::Charge> charges = std::exchange(flying_charges_, {});  // until `out` has been released
+  std::vector<Outgoing> out = std::exchange(flying_.out, {});
+  const std::vector<HeldMemory::Charge> charges = std::exchange(flying_.charges, {});  // until `out` has been released
   if (is_faulty_) {
     is_faulty_ = false;
     on_fault_("");
   }
   // What came meanwhile and writes nothing depended on this group alone.
   fetch_owed();
-  if (open_writes_.empty()) {
-    out.insert(out.end(), std::make_move_iterator(open_out_.begin()), std::make_move_iterator(open_out_.end()));
-    open_out_.clear();
-    open_charges_.clear();
+  if (open_.writes.empty()) {
+    out.insert(out.end(), std::make_move_iterator(open_.out.begin()), std::make_move_iterator(open_.out.end()));
+    open_.out.clear();
+    open_.charges.clear();
   } else {
     launch();
   }
@@ -102,22 +102,22 @@ bool Committer::commit(const std::vector<store::Batch>& writes) {
       is_faulty_ = true;
       on_fault_(why);
     });
-    std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, kRetry, [this] { return is_stopping_; })) return false;
+    std::unique_lock lock(shared_.mutex);
+    if (shared_.wake.wait_for(lock, kRetry, [this] { return shared_.is_stopping; })) return false;
   }
 }
 
 void Committer::retire(store::RetireOrder order, RetiredFn fn) {
   {
-    const std::lock_guard lock(mutex_);
-    retiring_.emplace(std::move(order), std::move(fn));
+    const std::lock_guard lock(shared_.mutex);
+    shared_.retiring.emplace(std::move(order), std::move(fn));
   }
-  wake_.notify_one();
+  shared_.wake.notify_one();
 }
 
 void Committer::retire_some(std::unique_lock<std::mutex> lock) {
-  const auto [order, fn] = std::move(*retiring_);
-  retiring_.reset();
+  const auto [order, fn] = std::move(*shared_.retiring);
+  shared_.retiring.reset();
   lock.unlock();
   poster_.post([alive = alive_, fn = fn, gone = store_->retire(order)] {
     if (*alive) fn(gone);
@@ -128,14 +128,14 @@ void Committer::work() {
   while (true) {
     std::vector<store::Batch> writes;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return is_stopping_ || !next_.empty() || retiring_; });
-      if (next_.empty() && is_stopping_) return;
-      if (next_.empty()) {
+      std::unique_lock lock(shared_.mutex);
+      shared_.wake.wait(lock, [this] { return shared_.is_stopping || !shared_.next.empty() || shared_.retiring; });
+      if (shared_.next.empty() && shared_.is_stopping) return;
+      if (shared_.next.empty()) {
         retire_some(std::move(lock));
         continue;
       }
-      writes = std::exchange(next_, {});
+      writes = std::exchange(shared_.next, {});
     }
     if (!commit(writes)) return;
   }

@@ -45,32 +45,46 @@ class Committer {
   /// Transactions that became durable.
   uint64_t commits() const { return commits_; }
   /// Nothing is under way or waits.
-  bool is_idle() const { return !in_flight_ && !has_open_writes() && open_out_.empty(); }
+  bool is_idle() const { return !in_flight_ && !has_open_writes() && open_.out.empty(); }
 
  private:
+  /// What is added while a group is under way: the next group.
+  struct Open {
+    std::vector<store::Batch> writes;
+    std::vector<Outgoing> out;
+    std::vector<HeldMemory::Charge> charges;
+    bool is_owed = false;  ///< More writes belong to it.
+  };
+  /// What depends on the group that is under way.
+  struct Flying {
+    std::vector<Outgoing> out;
+    std::vector<HeldMemory::Charge> charges;
+  };
+  /// What the loop and the thread share, under the mutex.
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::vector<store::Batch> next;  ///< At most one group.
+    std::optional<std::pair<store::RetireOrder, RetiredFn>> retiring;
+    bool is_stopping = false;
+  };
+
   io::Poster poster_;
   std::unique_ptr<store::Store> store_;
   ReleaseFn release_;
   FaultFn on_fault_;
   // on the loop
-  std::vector<store::Batch> open_writes_;
-  std::vector<Outgoing> open_out_, flying_out_;
-  std::vector<HeldMemory::Charge> open_charges_, flying_charges_;
+  Open open_;
+  Flying flying_;
   uint64_t commits_ = 0;
   std::function<store::Batch()> owed_fn_;
-  bool is_owed_ = false;
   bool in_flight_ = false;
   bool is_faulty_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  // shared with the thread
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<store::Batch> next_;  // at most one group
-  std::optional<std::pair<store::RetireOrder, RetiredFn>> retiring_;
-  bool is_stopping_ = false;
+  Shared shared_;
   std::thread thread_;
 
-  bool has_open_writes() const { return is_owed_ || !open_writes_.empty(); }
+  bool has_open_writes() const { return open_.is_owed || !open_.writes.empty(); }
   void fetch_owed();
   void begin();
   void launch();

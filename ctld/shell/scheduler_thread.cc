@@ -17,18 +17,19 @@ SchedulerThread::SchedulerThread(io::Loop& loop, std::unique_ptr<base::Clock> cl
 SchedulerThread::~SchedulerThread() {
   *alive_ = false;
   {
-    const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
+    const std::lock_guard lock(shared_.mutex);
+    shared_.is_stopping = true;
   }
-  wake_.notify_all();
+  shared_.wake.notify_all();
   thread_.join();
 }
 
 void SchedulerThread::feed(std::vector<sched::Delta> deltas) {
   if (deltas.empty()) return;
   {
-    const std::lock_guard lock(mutex_);
-    deltas_.insert(deltas_.end(), std::make_move_iterator(deltas.begin()), std::make_move_iterator(deltas.end()));
+    const std::lock_guard lock(shared_.mutex);
+    shared_.deltas.insert(shared_.deltas.end(), std::make_move_iterator(deltas.begin()),
+                          std::make_move_iterator(deltas.end()));
   }
   // Once for all of a round: ten thousand nodes that come back are not as many reasons to begin a pass.
   if (std::exchange(is_wake_due_, true)) return;
@@ -36,41 +37,41 @@ void SchedulerThread::feed(std::vector<sched::Delta> deltas) {
     if (!*alive) return;
     is_wake_due_ = false;
     ++wakes_;
-    wake_.notify_one();
+    shared_.wake.notify_one();
   });
 }
 
 void SchedulerThread::nudge() {
   {
-    const std::lock_guard lock(mutex_);
-    is_nudged_ = true;
+    const std::lock_guard lock(shared_.mutex);
+    shared_.is_nudged = true;
   }
-  wake_.notify_one();
+  shared_.wake.notify_one();
 }
 
 void SchedulerThread::record_next(RecordFn on_record) {
   {
-    const std::lock_guard lock(mutex_);
-    recorders_.push_back(std::move(on_record));
-    is_nudged_ = true;
+    const std::lock_guard lock(shared_.mutex);
+    shared_.recorders.push_back(std::move(on_record));
+    shared_.is_nudged = true;
   }
-  wake_.notify_one();
+  shared_.wake.notify_one();
 }
 
 void SchedulerThread::inspect(InspectFn options) {
   {
-    const std::lock_guard lock(mutex_);
-    inspectors_.push_back(std::move(options));
+    const std::lock_guard lock(shared_.mutex);
+    shared_.inspectors.push_back(std::move(options));
   }
-  wake_.notify_one();
+  shared_.wake.notify_one();
 }
 
 /// Answers those who asked to look at the view.
 void SchedulerThread::look_for_others() {
   std::vector<InspectFn> inspectors;
   {
-    const std::lock_guard lock(mutex_);
-    inspectors = std::exchange(inspectors_, {});
+    const std::lock_guard lock(shared_.mutex);
+    inspectors = std::exchange(shared_.inspectors, {});
   }
   for (const InspectFn& look : inspectors)
     poster_.post([alive = alive_, then = look(view_, clock_->now())] {
@@ -79,38 +80,39 @@ void SchedulerThread::look_for_others() {
 }
 
 PassReport SchedulerThread::counts() const {
-  const std::lock_guard lock(mutex_);
-  return counts_;
+  const std::lock_guard lock(shared_.mutex);
+  return shared_.counts;
 }
 
 void SchedulerThread::deliver(sched::Plan plan, PassReport report) {
-  auto shared = std::make_shared<sched::Plan>(std::move(plan));
-  poster_.post([this, alive = alive_, shared, report = std::move(report)] {
+  auto decided = std::make_shared<sched::Plan>(std::move(plan));
+  poster_.post([this, alive = alive_, decided, report = std::move(report)] {
     if (!*alive) return;
-    on_plan_(*shared, report);  // feeds the deltas that answer it
+    on_plan_(*decided, report);  // feeds the deltas that answer it
     {
-      const std::lock_guard lock(mutex_);
-      is_in_flight_ = false;
-      is_nudged_ |= !shared->is_whole();
+      const std::lock_guard lock(shared_.mutex);
+      shared_.is_in_flight = false;
+      shared_.is_nudged |= !decided->is_whole();
     }
-    wake_.notify_one();
+    shared_.wake.notify_one();
   });
 }
 
 bool SchedulerThread::next(base::Time until, Task& task) {
-  std::unique_lock lock(mutex_);
-  wake_.wait(lock, [this] { return is_stopping_ || !is_in_flight_; });  // whatever the time: one plan at a time
-  const auto ready = [this] { return is_asked(); };
+  std::unique_lock lock(shared_.mutex);
+  // Whatever the time: one plan at a time.
+  shared_.wake.wait(lock, [this] { return shared_.is_stopping || !shared_.is_in_flight; });
+  const auto ready = [this] { return shared_.is_asked(); };
   if (until == base::Time::never()) {
-    wake_.wait(lock, ready);
+    shared_.wake.wait(lock, ready);
   } else {
     const base::Duration left = std::clamp(until - clock_->now(), base::Duration{}, base::hours(1));
-    wake_.wait_for(lock, std::chrono::microseconds(left.us + 1000), ready);
+    shared_.wake.wait_for(lock, std::chrono::microseconds(left.us + 1000), ready);
   }
-  task.deltas = std::exchange(deltas_, {});
-  task.recorders = std::exchange(recorders_, {});
-  task.is_pass_due = std::exchange(is_nudged_, false) || !task.deltas.empty() || until <= clock_->now();
-  return !is_stopping_;
+  task.deltas = std::exchange(shared_.deltas, {});
+  task.recorders = std::exchange(shared_.recorders, {});
+  task.is_pass_due = std::exchange(shared_.is_nudged, false) || !task.deltas.empty() || until <= clock_->now();
+  return !shared_.is_stopping;
 }
 
 /// Copies what the pass sees; turning it into bytes is left to another thread, since that takes longer.
@@ -134,15 +136,16 @@ sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<
   sched::Plan plan =
       recorders.empty() ? sched::plan(view_, now, budget) : plan_recorded(now, budget, std::move(recorders));
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begun);
-  const std::lock_guard lock(mutex_);
-  ++counts_.passes;
-  counts_.steps += plan.placements;
-  counts_.last = base::microseconds(took.count());
+  const std::lock_guard lock(shared_.mutex);
+  ++shared_.counts.passes;
+  shared_.counts.steps += plan.placements;
+  shared_.counts.last = base::microseconds(took.count());
   return plan;
 }
 
 bool SchedulerThread::is_as_told(const sched::Plan& plan, const PassReport& report) const {
-  return plan.reservations == promised_ && plan.would_move == would_move_ && report.fragmentation == fragmentation_;
+  return plan.reservations == told_.promised && plan.would_move == told_.would_move &&
+         report.fragmentation == told_.fragmentation;
 }
 
 /// Each job is looked at once in a round, whose passes tell their moves together.
@@ -171,15 +174,15 @@ void SchedulerThread::work() {
       if (!plan.is_whole()) nudge();  // nothing to say yet: it goes on where it stopped
       continue;
     }
-    promised_ = plan.reservations;
-    would_move_ = plan.would_move;
-    fragmentation_ = report.fragmentation;
+    told_.promised = plan.reservations;
+    told_.would_move = plan.would_move;
+    told_.fragmentation = report.fragmentation;
     {
-      const std::lock_guard lock(mutex_);
-      is_in_flight_ = true;
-      report.passes = counts_.passes;
-      report.steps = counts_.steps;
-      report.last = counts_.last;
+      const std::lock_guard lock(shared_.mutex);
+      shared_.is_in_flight = true;
+      report.passes = shared_.counts.passes;
+      report.steps = shared_.counts.steps;
+      report.last = shared_.counts.last;
     }
     deliver(std::move(plan), std::move(report));
   }

@@ -56,6 +56,27 @@ class SchedulerThread {
   void inspect(InspectFn options);
 
  private:
+  /// What the loop and the thread share, under the mutex.
+  struct Shared {
+    mutable std::mutex mutex;
+    std::condition_variable wake;
+    std::vector<sched::Delta> deltas;
+    std::vector<RecordFn> recorders;
+    std::vector<InspectFn> inspectors;
+    bool is_nudged = false;
+    bool is_in_flight = false;
+    bool is_stopping = false;
+    PassReport counts;
+
+    bool is_asked() const { return is_stopping || is_nudged || !deltas.empty() || !inspectors.empty(); }
+  };
+  /// What was delivered last, beside decisions.
+  struct Told {
+    std::vector<sched::PlannedStart> promised;
+    std::vector<sched::WouldMove> would_move;
+    std::vector<sched::PartitionFragmentation> fragmentation;
+  };
+
   io::Loop& loop_;
   io::Poster poster_;
   uint64_t wakes_ = 0;
@@ -63,20 +84,10 @@ class SchedulerThread {
   std::unique_ptr<base::Clock> clock_;  // the thread's own
   PlanFn on_plan_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<sched::Delta> deltas_;
-  std::vector<RecordFn> recorders_;
-  std::vector<InspectFn> inspectors_;
-  bool is_nudged_ = false;
-  bool is_in_flight_ = false;
-  bool is_stopping_ = false;
-  PassReport counts_;
-  sched::ClusterView view_;                                   // the thread's own
-  std::vector<sched::PlannedStart> promised_;                 // as last delivered
-  std::vector<sched::WouldMove> would_move_;                  // likewise
-  std::vector<sched::WouldMove> moves_of_round_;              // of its passes so far
-  std::vector<sched::PartitionFragmentation> fragmentation_;  // likewise
+  Shared shared_;
+  sched::ClusterView view_;                       // the thread's own
+  Told told_;                                     // likewise
+  std::vector<sched::WouldMove> moves_of_round_;  // of its passes so far
   std::thread thread_;
 
   void work();
@@ -87,7 +98,6 @@ class SchedulerThread {
     bool is_pass_due = true;  // else somebody only wants to look
   };
   bool next(base::Time until, Task& task);
-  bool is_asked() const { return is_stopping_ || is_nudged_ || !deltas_.empty() || !inspectors_.empty(); }
   sched::Plan plan_recorded(base::Time now, const sched::Budget& budget, std::vector<RecordFn> recorders);
   void look_for_others();
   void add_moves_of_round(sched::Plan& plan);

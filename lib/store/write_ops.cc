@@ -45,40 +45,40 @@ constexpr char kPutQuotaUserSql[] =
 base::Result<WriteOps> WriteOps::prepare(Database& db) {
   WriteOps ops(db);
   const std::pair<Statement*, const char*> all[] = {
-      {&ops.put_job_, kPutJobSql},
-      {&ops.put_status_, kPutStatusSql},
-      {&ops.insert_ended_, kInsertEndedSql},
-      {&ops.delete_job_, "DELETE FROM jobs WHERE id=?1"},
-      {&ops.put_blob_, "INSERT OR IGNORE INTO blobs(hash,bytes) VALUES(?1,?2)"},
-      {&ops.put_blob_facts_,
+      {&ops.jobs_.put, kPutJobSql},
+      {&ops.jobs_.put_status, kPutStatusSql},
+      {&ops.jobs_.insert_ended, kInsertEndedSql},
+      {&ops.jobs_.drop, "DELETE FROM jobs WHERE id=?1"},
+      {&ops.blobs_.put, "INSERT OR IGNORE INTO blobs(hash,bytes) VALUES(?1,?2)"},
+      {&ops.blobs_.put_facts,
        "INSERT INTO blob_facts(hash,bytes,environment,released) VALUES(?1,?2,?3,0) ON CONFLICT(hash) DO UPDATE SET "
        "released=0"},
-      {&ops.release_blob_, "UPDATE blob_facts SET released=?2 WHERE hash=?1"},
-      {&ops.drop_blob_, "DELETE FROM blobs WHERE hash=?1"},
-      {&ops.drop_blob_facts_, "DELETE FROM blob_facts WHERE hash=?1"},
-      {&ops.put_node_, kPutNodeSql},
-      {&ops.put_partition_, kPutPartitionSql},
-      {&ops.put_reservation_, kPutReservationSql},
-      {&ops.drop_reservation_, "DELETE FROM reservations WHERE name=?1"},
-      {&ops.put_qos_, kPutQosSql},
-      {&ops.drop_qos_, "DELETE FROM qos WHERE name=?1"},
-      {&ops.put_quota_user_, kPutQuotaUserSql},
-      {&ops.drop_quota_user_, "DELETE FROM quota_users WHERE name=?1"},
-      {&ops.put_reply_, "INSERT OR IGNORE INTO replies(uid,client_id,reply,at) VALUES(?1,?2,?3,?4)"},
-      {&ops.drop_reply_, "DELETE FROM replies WHERE uid=?1 AND client_id=?2"},
-      {&ops.drop_replies_, "DELETE FROM replies WHERE at<?1"},
-      {&ops.put_usage_,
+      {&ops.blobs_.release, "UPDATE blob_facts SET released=?2 WHERE hash=?1"},
+      {&ops.blobs_.drop, "DELETE FROM blobs WHERE hash=?1"},
+      {&ops.blobs_.drop_facts, "DELETE FROM blob_facts WHERE hash=?1"},
+      {&ops.cluster_.put_node, kPutNodeSql},
+      {&ops.cluster_.put_partition, kPutPartitionSql},
+      {&ops.cluster_.put_reservation, kPutReservationSql},
+      {&ops.cluster_.drop_reservation, "DELETE FROM reservations WHERE name=?1"},
+      {&ops.quotas_.put_qos, kPutQosSql},
+      {&ops.quotas_.drop_qos, "DELETE FROM qos WHERE name=?1"},
+      {&ops.quotas_.put_user, kPutQuotaUserSql},
+      {&ops.quotas_.drop_user, "DELETE FROM quota_users WHERE name=?1"},
+      {&ops.replies_.put, "INSERT OR IGNORE INTO replies(uid,client_id,reply,at) VALUES(?1,?2,?3,?4)"},
+      {&ops.replies_.drop, "DELETE FROM replies WHERE uid=?1 AND client_id=?2"},
+      {&ops.replies_.drop_before, "DELETE FROM replies WHERE at<?1"},
+      {&ops.usage_.put,
        "INSERT INTO usage(kind,name,amount,at) VALUES(?1,?2,?3,?4) ON CONFLICT(kind,name) DO UPDATE SET "
        "amount=?3,at=?4"},
-      {&ops.drop_usage_, "DELETE FROM usage WHERE kind=?1 AND name=?2"},
-      {&ops.put_step_,
+      {&ops.usage_.drop, "DELETE FROM usage WHERE kind=?1 AND name=?2"},
+      {&ops.steps_.put,
        "INSERT INTO steps(job,step,bytes) VALUES(?1,?2,?3) ON CONFLICT(job,step) DO UPDATE SET bytes=?3"},
-      {&ops.drop_step_, "DELETE FROM steps WHERE job=?1 AND step=?2"},
-      {&ops.put_run_node_,
+      {&ops.steps_.drop, "DELETE FROM steps WHERE job=?1 AND step=?2"},
+      {&ops.runs_.put_node,
        "INSERT INTO run_nodes(job,step,node,attempt,bytes) VALUES(?1,?2,?3,?4,?5) ON CONFLICT(job,step,node) DO UPDATE "
        "SET attempt=?4,bytes=?5"},
-      {&ops.drop_run_node_, "DELETE FROM run_nodes WHERE job=?1 AND step=?2 AND node=?3"},
-      {&ops.drop_run_, "DELETE FROM run_nodes WHERE job=?1 AND step=?2"},
+      {&ops.runs_.drop_node, "DELETE FROM run_nodes WHERE job=?1 AND step=?2 AND node=?3"},
+      {&ops.runs_.drop, "DELETE FROM run_nodes WHERE job=?1 AND step=?2"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
@@ -111,105 +111,105 @@ base::Status WriteOps::drop(Statement& s, const std::string& name) {
 }
 
 base::Status WriteOps::on(const PutJob& op) {
-  bind_job(put_job_, op.row);
-  put_job_.bind_blob(kSpecIndex, op.row.spec);
-  return run(put_job_);
+  bind_job(jobs_.put, op.row);
+  jobs_.put.bind_blob(kSpecIndex, op.row.spec);
+  return run(jobs_.put);
 }
 
 base::Status WriteOps::on(const PutJobStatus& op) {
-  bind_job(put_status_, op.row);
-  GW_TRY_STATUS(run(put_status_));
+  bind_job(jobs_.put_status, op.row);
+  GW_TRY_STATUS(run(jobs_.put_status));
   if (db_->changed() == 1) return {};
   return base::fail(base::ErrorCode::kInternal, fmt::format("status of job {}, which is not stored", op.row.id.value));
 }
 
 base::Status WriteOps::on(const EndJob& op) {
-  bind_job(insert_ended_, op.row);
-  insert_ended_.bind_blob(kSpecIndex, op.row.spec);
-  GW_TRY_STATUS(run(insert_ended_));
-  delete_job_.bind(op.row.id.value);
-  return run(delete_job_);
+  bind_job(jobs_.insert_ended, op.row);
+  jobs_.insert_ended.bind_blob(kSpecIndex, op.row.spec);
+  GW_TRY_STATUS(run(jobs_.insert_ended));
+  jobs_.drop.bind(op.row.id.value);
+  return run(jobs_.drop);
 }
 
 base::Status WriteOps::on(const PutBlob& op) {
-  GW_TRY_STATUS(put(put_blob_, op.hash, op.bytes));
-  put_blob_facts_.bind(std::string_view(op.hash), static_cast<uint64_t>(op.bytes.size()), int32_t{op.is_environment});
-  return run(put_blob_facts_);
+  GW_TRY_STATUS(put(blobs_.put, op.hash, op.bytes));
+  blobs_.put_facts.bind(std::string_view(op.hash), static_cast<uint64_t>(op.bytes.size()), int32_t{op.is_environment});
+  return run(blobs_.put_facts);
 }
 
 base::Status WriteOps::on(const ReleaseBlob& op) {
-  release_blob_.bind(std::string_view(op.hash), op.at.us);
-  return run(release_blob_);
+  blobs_.release.bind(std::string_view(op.hash), op.at.us);
+  return run(blobs_.release);
 }
 
 base::Status WriteOps::on(const DropBlob& op) {
-  GW_TRY_STATUS(drop(drop_blob_, op.hash));
-  return drop(drop_blob_facts_, op.hash);
+  GW_TRY_STATUS(drop(blobs_.drop, op.hash));
+  return drop(blobs_.drop_facts, op.hash);
 }
 
-base::Status WriteOps::on(const PutNode& op) { return put(put_node_, op.name, op.bytes); }
-base::Status WriteOps::on(const PutPartition& op) { return put(put_partition_, op.name, op.bytes); }
-base::Status WriteOps::on(const PutReservation& op) { return put(put_reservation_, op.name, op.bytes); }
+base::Status WriteOps::on(const PutNode& op) { return put(cluster_.put_node, op.name, op.bytes); }
+base::Status WriteOps::on(const PutPartition& op) { return put(cluster_.put_partition, op.name, op.bytes); }
+base::Status WriteOps::on(const PutReservation& op) { return put(cluster_.put_reservation, op.name, op.bytes); }
 base::Status WriteOps::on(const PutMeta& op) { return put(put_meta_, op.key, op.value); }
 
-base::Status WriteOps::on(const PutQos& op) { return put(put_qos_, op.name, op.bytes); }
-base::Status WriteOps::on(const PutQuotaUser& op) { return put(put_quota_user_, op.name, op.bytes); }
-base::Status WriteOps::on(const DropReservation& op) { return drop(drop_reservation_, op.name); }
-base::Status WriteOps::on(const DropQos& op) { return drop(drop_qos_, op.name); }
-base::Status WriteOps::on(const DropQuotaUser& op) { return drop(drop_quota_user_, op.name); }
+base::Status WriteOps::on(const PutQos& op) { return put(quotas_.put_qos, op.name, op.bytes); }
+base::Status WriteOps::on(const PutQuotaUser& op) { return put(quotas_.put_user, op.name, op.bytes); }
+base::Status WriteOps::on(const DropReservation& op) { return drop(cluster_.drop_reservation, op.name); }
+base::Status WriteOps::on(const DropQos& op) { return drop(quotas_.drop_qos, op.name); }
+base::Status WriteOps::on(const DropQuotaUser& op) { return drop(quotas_.drop_user, op.name); }
 
 base::Status WriteOps::on(const PutStep& op) {
-  put_step_.bind(op.job.value, op.step);
-  put_step_.bind_blob(3, op.bytes);
-  return run(put_step_);
+  steps_.put.bind(op.job.value, op.step);
+  steps_.put.bind_blob(3, op.bytes);
+  return run(steps_.put);
 }
 
 base::Status WriteOps::on(const DropStep& op) {
-  drop_step_.bind(op.job.value, op.step);
-  return run(drop_step_);
+  steps_.drop.bind(op.job.value, op.step);
+  return run(steps_.drop);
 }
 
 base::Status WriteOps::on(const PutRunNode& op) {
-  put_run_node_.bind(op.job.value, op.step, std::string_view(op.node), op.attempt);
-  put_run_node_.bind_blob(5, op.bytes);
-  return run(put_run_node_);
+  runs_.put_node.bind(op.job.value, op.step, std::string_view(op.node), op.attempt);
+  runs_.put_node.bind_blob(5, op.bytes);
+  return run(runs_.put_node);
 }
 
 base::Status WriteOps::on(const DropRunNode& op) {
-  drop_run_node_.bind(op.job.value, op.step, std::string_view(op.node));
-  return run(drop_run_node_);
+  runs_.drop_node.bind(op.job.value, op.step, std::string_view(op.node));
+  return run(runs_.drop_node);
 }
 
 base::Status WriteOps::on(const DropRun& op) {
-  drop_run_.bind(op.job.value, op.step);
-  return run(drop_run_);
+  runs_.drop.bind(op.job.value, op.step);
+  return run(runs_.drop);
 }
 
 base::Status WriteOps::on(const PutReply& op) {
-  put_reply_.bind(op.uid, std::string_view(op.client_id));
-  put_reply_.bind_blob(3, op.reply);
-  put_reply_.bind_one(4, op.at.us);
-  return run(put_reply_);
+  replies_.put.bind(op.uid, std::string_view(op.client_id));
+  replies_.put.bind_blob(3, op.reply);
+  replies_.put.bind_one(4, op.at.us);
+  return run(replies_.put);
 }
 
 base::Status WriteOps::on(const DropReply& op) {
-  drop_reply_.bind(op.uid, std::string_view(op.client_id));
-  return run(drop_reply_);
+  replies_.drop.bind(op.uid, std::string_view(op.client_id));
+  return run(replies_.drop);
 }
 
 base::Status WriteOps::on(const DropReplies& op) {
-  drop_replies_.bind(op.before.us);
-  return run(drop_replies_);
+  replies_.drop_before.bind(op.before.us);
+  return run(replies_.drop_before);
 }
 
 base::Status WriteOps::on(const PutUsage& op) {
-  put_usage_.bind(std::string_view(op.kind), std::string_view(op.name), op.amount, op.at.us);
-  return run(put_usage_);
+  usage_.put.bind(std::string_view(op.kind), std::string_view(op.name), op.amount, op.at.us);
+  return run(usage_.put);
 }
 
 base::Status WriteOps::on(const DropUsage& op) {
-  drop_usage_.bind(std::string_view(op.kind), std::string_view(op.name));
-  return run(drop_usage_);
+  usage_.drop.bind(std::string_view(op.kind), std::string_view(op.name));
+  return run(usage_.drop);
 }
 
 base::Status WriteOps::on(const HoldAside& op) { return hold_aside(*db_, op); }

@@ -51,11 +51,41 @@ class WriteOps {
   base::Status on(const DropHeld& op);
   base::Status on(const Event& op);
 
+  struct JobStatements {
+    Statement put, put_status, insert_ended, drop;
+  };
+  struct BlobStatements {
+    Statement put, put_facts, release, drop, drop_facts;
+  };
+  struct ClusterStatements {
+    Statement put_node, put_partition, put_reservation, drop_reservation;
+  };
+  struct QuotaStatements {
+    Statement put_qos, drop_qos, put_user, drop_user;
+  };
+  struct StepStatements {
+    Statement put, drop;
+  };
+  struct RunStatements {
+    Statement put_node, drop_node, drop;
+  };
+  struct ReplyStatements {
+    Statement put, drop, drop_before;
+  };
+  struct UsageStatements {
+    Statement put, drop;
+  };
+
   Database* db_;
-  Statement put_job_, put_status_, insert_ended_, delete_job_, put_blob_, put_blob_facts_, release_blob_, drop_blob_,
-      drop_blob_facts_, put_node_, put_partition_, put_reservation_, put_step_, drop_step_, drop_reservation_, put_qos_,
-      drop_qos_, put_quota_user_, drop_quota_user_, put_reply_, drop_reply_, drop_replies_, put_usage_, drop_usage_,
-      put_meta_, put_event_, put_run_node_, drop_run_node_, drop_run_;
+  JobStatements jobs_;
+  BlobStatements blobs_;
+  ClusterStatements cluster_;
+  QuotaStatements quotas_;
+  StepStatements steps_;
+  RunStatements runs_;
+  ReplyStatements replies_;
+  UsageStatements usage_;
+  Statement put_meta_, put_event_;
 };
 
 /// The columns of a job row in the order that read_job() expects. A macro, so that every statement is one literal.

@@ -24,7 +24,8 @@ uint64_t random_session_id() {
   return id == 0 ? 1 : id;
 }
 
-Session::Session(SessionOptions options) : options_(options) {
+Session::Session(SessionOptions options)
+    : options_(options), senders_(options.replay_bytes), receivers_(options.window_bytes) {
   GW_CHECK(options_.own_id != 0 && options_.window_bytes > 0 && options_.replay_bytes > 0);
 }
 
@@ -32,74 +33,61 @@ void Session::notify() {
   if (output_fn_) output_fn_();
 }
 
-Status Session::open_send(ChannelId channel) {
-  const auto found = senders_.find(channel);
-  if (found != senders_.end() && found->second.channel.is_open()) {
-    return base::invalid("channel " + std::to_string(channel) + " is open already");
-  }
-  if (found == senders_.end() && senders_.size() >= kMaxChannels) return base::invalid("too many channels");
-  senders_.try_emplace(channel, Sender{SendChannel(options_.replay_bytes), false}).first->second.channel.open();
-  return {};
-}
+Status Session::open_send(ChannelId channel) { return senders_.open(channel); }
 
 Status Session::open_receive(ChannelId channel) {
-  if (receivers_.size() >= kMaxChannels) return base::invalid("too many channels");
-  const auto [entry, is_new] = receivers_.try_emplace(channel, Receiver{ReceiveChannel(options_.window_bytes), false});
-  if (!is_new) return base::invalid("channel " + std::to_string(channel) + " is open already");
-  queue_credit(channel, entry->second);
+  GW_TRY(receiver, receivers_.open(channel));
+  queue_credit(channel, *receiver);
   return {};
 }
 
 size_t Session::write(ChannelId channel, std::string_view bytes) {
-  const auto found = senders_.find(channel);
-  GW_CHECK(found != senders_.end());
+  Sender* sender = senders_.find(channel);
+  GW_CHECK(sender != nullptr);
   if (is_closed()) return bytes.size();
-  const size_t n = found->second.channel.write(bytes);
-  queue_send(channel, found->second);
+  const size_t n = sender->channel.write(bytes);
+  queue_send(channel, *sender);
   return n;
 }
 
 size_t Session::room(ChannelId channel) const {
-  const auto found = senders_.find(channel);
-  return found == senders_.end() ? 0 : found->second.channel.room();
+  const Sender* sender = senders_.find(channel);
+  return sender == nullptr ? 0 : sender->channel.room();
 }
 
 void Session::end(ChannelId channel) {
-  const auto found = senders_.find(channel);
-  GW_CHECK(found != senders_.end() && found->second.channel.is_open());
-  SendChannel& sender = found->second.channel;
-  if (sender.is_ended()) return;
-  sender.end();
-  if (!sender.is_drained()) ++undrained_;
-  queue_send(channel, found->second);
+  Sender* sender = senders_.find(channel);
+  GW_CHECK(sender != nullptr && sender->channel.is_open());
+  if (sender->channel.is_ended()) return;
+  senders_.end(sender->channel);
+  queue_send(channel, *sender);
 }
 
 bool Session::is_unwanted(ChannelId channel) const {
-  const auto found = senders_.find(channel);
-  return found != senders_.end() && found->second.channel.is_unwanted();
+  const Sender* sender = senders_.find(channel);
+  return sender != nullptr && sender->channel.is_unwanted();
 }
 
 void Session::pull(ChannelId channel) {
-  const auto found = receivers_.find(channel);
-  if (found != receivers_.end() && !is_closed()) offer(channel, found->second);
+  Receiver* receiver = receivers_.find(channel);
+  if (receiver != nullptr && !is_closed()) offer(channel, *receiver);
 }
 
 void Session::refuse(ChannelId channel) {
-  const auto found = receivers_.find(channel);
-  if (found == receivers_.end() || is_closed()) return;
-  found->second.channel.refuse();
-  queue_credit(channel, found->second);
+  Receiver* receiver = receivers_.find(channel);
+  if (receiver == nullptr || is_closed()) return;
+  receiver->channel.refuse();
+  queue_credit(channel, *receiver);
 }
 
 Status Session::send_control(const Control& control) {
   GW_CHECK(sender_of(control) == options_.side);
   if (is_closed()) return base::fail(ErrorCode::kConflict, "the session is closed");
   std::string body = encode_control(control);
-  if (control_bytes_ + body.size() > options_.max_control_bytes) {
+  if (controls_.memory_bytes() + body.size() > options_.max_control_bytes) {
     return base::fail(ErrorCode::kUnavailable, "too many messages wait for the other side");
   }
-  control_bytes_ += body.size();
-  controls_.push_back(std::move(body));
+  controls_.push(std::move(body));
   notify();
   return {};
 }
@@ -128,28 +116,18 @@ void Session::connect() {
 
 void Session::disconnect() {
   phase_ = Phase::kDetached;
-  is_resume_due_ = is_close_due_ = is_control_ack_due_ = false;
-  send_queue_.clear();
-  credit_queue_.clear();
-  for (auto& [id, sender] : senders_) {
-    sender.is_queued = false;
-    sender.channel.on_disconnect();
-  }
-  for (auto& [id, receiver] : receivers_) receiver.is_queued = false;
+  is_resume_due_ = is_close_due_ = false;
+  controls_.on_disconnect();
+  senders_.on_disconnect();
+  receivers_.on_disconnect();
 }
 
 void Session::queue_send(ChannelId id, Sender& sender) {
-  if (phase_ != Phase::kReady || sender.is_queued || !sender.channel.has_output()) return;
-  sender.is_queued = true;
-  send_queue_.push_back(id);
-  notify();
+  if (phase_ == Phase::kReady && senders_.queue(id, sender)) notify();
 }
 
 void Session::queue_credit(ChannelId id, Receiver& receiver) {
-  if (phase_ != Phase::kReady || receiver.is_queued || !receiver.channel.is_credit_due(peer_replay_bytes_)) return;
-  receiver.is_queued = true;
-  credit_queue_.push_back(id);
-  notify();
+  if (phase_ == Phase::kReady && receivers_.queue_credit(id, receiver)) notify();
 }
 
 bool Session::pop(std::string& message) {
@@ -162,67 +140,19 @@ bool Session::pop(std::string& message) {
   if (is_closed()) return false;
   if (is_resume_due_) {
     is_resume_due_ = false;
-    message = make_resume();
+    message =
+        encode(Resume{options_.own_id, peer_id_, options_.replay_bytes, controls_.expected(), receivers_.positions()});
     return true;
   }
   if (phase_ != Phase::kReady) return false;
-  return pop_control(message) || pop_credit(message) || pop_bytes(message);
-}
-
-std::string Session::make_resume() {
-  Resume m{options_.own_id, peer_id_, options_.replay_bytes, expected_control_, {}};
-  m.channels.reserve(receivers_.size());
-  for (auto& [id, receiver] : receivers_) {
-    const Credit credit = receiver.channel.credit(id);
-    receiver.channel.on_told(credit);
-    m.channels.push_back({credit, receiver.channel.received()});
-  }
-  return encode(m);
-}
-
-bool Session::pop_control(std::string& message) {
-  if (is_control_ack_due_) {
-    is_control_ack_due_ = false;
-    message = encode(ControlAck{expected_control_});
-    return true;
-  }
-  if (next_control_ == first_control_ + controls_.size()) return false;
-  message = encode(ControlMessage{next_control_, controls_[static_cast<size_t>(next_control_ - first_control_)]});
-  controls_sent_ = std::max(controls_sent_, ++next_control_);
-  return true;
-}
-
-bool Session::pop_credit(std::string& message) {
-  if (credit_queue_.empty()) return false;
-  const ChannelId id = credit_queue_.front();
-  credit_queue_.pop_front();
-  Receiver& receiver = receivers_.at(id);
-  receiver.is_queued = false;
-  const Credit credit = receiver.channel.credit(id);
-  receiver.channel.on_told(credit);
-  message = encode(credit);
-  return true;
-}
-
-bool Session::pop_bytes(std::string& message) {
-  while (!send_queue_.empty()) {
-    const ChannelId id = send_queue_.front();
-    send_queue_.pop_front();
-    Sender& sender = senders_.at(id);
-    sender.is_queued = false;
-    if (!sender.channel.has_output()) continue;
-    sender.channel.pop(id, message);
-    queue_send(id, sender);
-    return true;
-  }
-  return false;
+  if (controls_.pop(message) || receivers_.pop_credit(message)) return true;
+  const std::optional<ChannelId> sent = senders_.pop(message);
+  if (sent) queue_send(*sent, *senders_.find(*sent));
+  return sent.has_value();
 }
 
 size_t Session::memory_bytes() const {
-  size_t bytes = control_bytes_;
-  for (const auto& [id, sender] : senders_) bytes += sender.channel.memory_bytes();
-  for (const auto& [id, receiver] : receivers_) bytes += receiver.channel.memory_bytes();
-  return bytes;
+  return controls_.memory_bytes() + senders_.memory_bytes() + receivers_.memory_bytes();
 }
 
 }  // namespace gw::stream

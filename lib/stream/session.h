@@ -11,18 +11,17 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "stream/control.h"
+#include "stream/controls.h"
 #include "stream/message.h"
-#include "stream/receive_channel.h"
-#include "stream/send_channel.h"
+#include "stream/receivers.h"
+#include "stream/senders.h"
 
 namespace gw::stream {
 
@@ -94,7 +93,7 @@ class Session {
   /// Only if closed.
   const base::Error& close_reason() const { return *close_reason_; }
   /// All control messages and all of each ended channel have been taken by the other side.
-  bool is_settled() const { return controls_.empty() && undrained_ == 0; }
+  bool is_settled() const { return controls_.is_settled() && senders_.are_drained(); }
 
   /// A new connection; it takes the place of an earlier one.
   void connect();
@@ -112,14 +111,8 @@ class Session {
 
  private:
   enum class Phase { kDetached, kResuming, kReady };
-  struct Sender {
-    SendChannel channel;
-    bool is_queued = false;
-  };
-  struct Receiver {
-    ReceiveChannel channel;
-    bool is_queued = false;
-  };
+  using Sender = Senders::Sender;
+  using Receiver = Receivers::Receiver;
 
   SessionOptions options_;
   Handler* handler_ = nullptr;
@@ -127,39 +120,19 @@ class Session {
   Phase phase_ = Phase::kDetached;
   bool is_resume_due_ = false;
   bool is_close_due_ = false;
-  size_t undrained_ = 0;  // channels that have ended and are not drained
   std::optional<base::Error> close_reason_;
   uint64_t peer_id_ = 0;
-  uint32_t peer_replay_bytes_ = 0;
-
-  std::map<ChannelId, Sender> senders_;
-  std::map<ChannelId, Receiver> receivers_;
-  std::deque<ChannelId> send_queue_;    // those with something to send, in turn
-  std::deque<ChannelId> credit_queue_;  // those whose credit is to be told
-
-  std::deque<std::string> controls_;  // not acknowledged, encoded
-  uint64_t first_control_ = 0;        // number of the first of them
-  uint64_t next_control_ = 0;         // number of the next to send on this connection
-  uint64_t controls_sent_ = 0;        // numbers ever sent are below
-  size_t control_bytes_ = 0;
-  uint64_t expected_control_ = 0;
-  bool is_control_ack_due_ = false;
+  Senders senders_;
+  Receivers receivers_;
+  Controls controls_;
 
   void notify();
   void queue_send(ChannelId id, Sender& sender);
   void queue_credit(ChannelId id, Receiver& receiver);
-  bool pop_control(std::string& message);
-  bool pop_credit(std::string& message);
-  bool pop_bytes(std::string& message);
-  std::string make_resume();
   void finish(base::Error reason);
   void offer(ChannelId id, Receiver& receiver);
   void hand_over_end(ChannelId id, Receiver& receiver);
   void after_credit(ChannelId id, Sender& sender);
-  template <typename Apply>
-  base::Status apply_credit(const Credit& credit, Apply apply);
-  base::Status drop_controls(uint64_t next);
-  base::Result<Sender*> sender_for_credit(ChannelId id);
   void tell_if_settled(bool was_settled);
 
   base::Status handle(const Resume& m);

@@ -37,26 +37,21 @@ Status Session::handle(const Resume& m) {
   if (peer_id_ != 0 && peer_id_ != m.own_id) return broken("the other side has lost what it knew of the session");
   const bool was_settled = is_settled();
   peer_id_ = m.own_id;
-  peer_replay_bytes_ = m.replay_bytes;
-  GW_TRY_STATUS(drop_controls(m.next_control));
-  next_control_ = m.next_control;
-  for (const auto& entry : m.channels) {
-    const auto apply = [&entry](SendChannel& channel) { return channel.on_resume(entry.credit, entry.received); };
-    GW_TRY_STATUS(apply_credit(entry.credit, apply));
-  }
+  receivers_.set_peer_replay_bytes(m.replay_bytes);
+  GW_TRY_STATUS(controls_.on_resume(m.next_control));
+  for (const auto& entry : m.channels) GW_TRY_STATUS(senders_.on_resume(entry));
   phase_ = Phase::kReady;
-  if (next_control_ < first_control_ + controls_.size()) notify();
-  for (auto& [id, receiver] : receivers_) queue_credit(id, receiver);
-  for (auto& [id, sender] : senders_) after_credit(id, sender);
+  if (controls_.has_output()) notify();
+  for (auto& [id, receiver] : receivers_.all()) queue_credit(id, receiver);
+  for (auto& [id, sender] : senders_.all()) after_credit(id, sender);
   tell_if_settled(was_settled);
   return {};
 }
 
 Status Session::handle(const Data& m) {
-  const auto found = receivers_.find(m.channel);
-  if (found == receivers_.end()) return broken("bytes came on a channel that was not asked for");
-  Receiver& receiver = found->second;
-  ReceiveChannel& channel = receiver.channel;
+  Receiver* receiver = receivers_.find(m.channel);
+  if (receiver == nullptr) return broken("bytes came on a channel that was not asked for");
+  ReceiveChannel& channel = receiver->channel;
   GW_TRY_STATUS(channel.check_data(m.channel, m.offset, m.bytes.size()));
   size_t taken = 0;
   if (!channel.is_held() && !channel.is_unwanted()) {
@@ -66,15 +61,15 @@ Status Session::handle(const Data& m) {
     GW_CHECK(taken <= m.bytes.size());
   }
   channel.on_data(taken, m.bytes.substr(taken));
-  queue_credit(m.channel, receiver);
+  queue_credit(m.channel, *receiver);
   return {};
 }
 
 Status Session::handle(const End& m) {
-  const auto found = receivers_.find(m.channel);
-  if (found == receivers_.end()) return broken("an end came of a channel that was not asked for");
-  GW_TRY_STATUS(found->second.channel.on_end(m.channel, m.offset));
-  hand_over_end(m.channel, found->second);
+  Receiver* receiver = receivers_.find(m.channel);
+  if (receiver == nullptr) return broken("an end came of a channel that was not asked for");
+  GW_TRY_STATUS(receiver->channel.on_end(m.channel, m.offset));
+  hand_over_end(m.channel, *receiver);
   return {};
 }
 
@@ -98,29 +93,10 @@ void Session::hand_over_end(ChannelId id, Receiver& receiver) {
   queue_credit(id, receiver);
 }
 
-// A receiver may ask for a channel before this end has opened it.
-base::Result<Session::Sender*> Session::sender_for_credit(ChannelId id) {
-  auto found = senders_.find(id);
-  if (found == senders_.end()) {
-    if (senders_.size() >= kMaxChannels) return broken("too many channels are asked for");
-    found = senders_.try_emplace(id, Sender{SendChannel(options_.replay_bytes), false}).first;
-  }
-  return &found->second;
-}
-
-template <typename Apply>
-Status Session::apply_credit(const Credit& credit, Apply apply) {
-  GW_TRY(sender, sender_for_credit(credit.channel));
-  const bool was_drained = sender->channel.is_drained();
-  GW_TRY_STATUS(apply(sender->channel));
-  if (!was_drained && sender->channel.is_drained()) --undrained_;
-  return {};
-}
-
 Status Session::handle(const Credit& m) {
   const bool was_settled = is_settled();
-  GW_TRY_STATUS(apply_credit(m, [&m](SendChannel& channel) { return channel.on_credit(m); }));
-  after_credit(m.channel, senders_.at(m.channel));
+  GW_TRY_STATUS(senders_.on_credit(m));
+  after_credit(m.channel, *senders_.find(m.channel));
   tell_if_settled(was_settled);
   return {};
 }
@@ -135,35 +111,22 @@ void Session::tell_if_settled(bool was_settled) {
 }
 
 Status Session::handle(const ControlMessage& m) {
-  if (m.number != expected_control_) return broken("a control message is missing or came twice");
+  if (m.number != controls_.expected()) return broken("a control message is missing or came twice");
   GW_TRY(control, decode_control(m.body));
   if (sender_of(control) == options_.side) return broken("a control message came from the wrong side");
   if (!options_.may_control) {
     return base::fail(ErrorCode::kDenied, "this ticket lets you watch, not send signals or a terminal's size");
   }
-  ++expected_control_;
-  is_control_ack_due_ = true;
+  controls_.on_received();
   notify();
   handler_->on_control(control);
   return {};
 }
 
 Status Session::handle(const ControlAck& m) {
-  if (m.next > next_control_) return broken("acknowledges control messages that were not sent again yet");
   const bool was_settled = is_settled();
-  GW_TRY_STATUS(drop_controls(m.next));
+  GW_TRY_STATUS(controls_.on_ack(m.next));
   tell_if_settled(was_settled);
-  return {};
-}
-
-Status Session::drop_controls(uint64_t next) {
-  if (next < first_control_ || next > controls_sent_)
-    return broken("acknowledges control messages that it cannot have");
-  while (first_control_ < next) {
-    control_bytes_ -= controls_.front().size();
-    controls_.pop_front();
-    ++first_control_;
-  }
   return {};
 }
 

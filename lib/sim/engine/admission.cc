@@ -1,0 +1,80 @@
+// See admission.h.
+#include "sim/engine/admission.h"
+
+#include <algorithm>
+
+#include "sched/place/place.h"
+
+namespace gw::sim {
+namespace {
+
+/// Empty: it can run.
+std::string why_never(const World& world, const sched::PendingJob& job) {
+  std::string why;
+  const sched::Capacity& capacity = world.view.capacity();
+  const auto can_run = [&](const model::Request& request, const std::vector<std::string>& partitions) {
+    for (const std::string& name : partitions) {
+      const auto status = sched::could_ever_run(capacity, *capacity.partition(name), request);
+      if (status) return true;
+      if (why.empty()) why = status.error().what;
+    }
+    return false;
+  };
+  if (!can_run(job.request, job.partitions)) return why;
+  for (const sched::Component& part : job.components)
+    if (!can_run(part.request, part.partitions)) return why;
+  return {};
+}
+
+}  // namespace
+
+void sort_arrivals(World& world) {
+  std::vector<uint32_t>& arrivals = world.timetable.arrivals;
+  for (uint32_t i = 0; i < world.jobs.size(); ++i)
+    if (!world.jobs[i].running) arrivals.push_back(i);
+  const auto when = [&world](uint32_t i) { return std::max(world.jobs[i].job.submitted, kStart); };
+  std::stable_sort(arrivals.begin(), arrivals.end(), [&](uint32_t a, uint32_t b) { return when(a) < when(b); });
+}
+
+void admit(World& world, uint32_t job) {
+  Record& record = world.records[job];
+  sched::PendingJob& pending = world.jobs[job].job;
+  record.phase = Phase::kPending;
+  record.submitted = pending.submitted;
+  world.progress[job].contention_at_submit = world.measures.contention;
+  world.timetable.last_event = world.now;
+  ++world.changes;
+  const sched::ClassKey key = sched::class_key(pending);
+  auto& never = world.reasons.never;
+  auto known = never.find(key);
+  if (known == never.end()) known = never.emplace(key, why_never(world, pending)).first;
+  if (!known->second.empty()) {
+    record.is_refused = true;
+    record.why = "can never run: " + known->second;
+    return;
+  }
+  ++world.measures.current.pending;
+  world.progress[job].pending_since = pending.submitted;
+  pending.eligible = pending.submitted;
+  queue_job(world, job);
+}
+
+void queue_job(World& world, uint32_t job) {
+  sched::PendingJob& pending = world.jobs[job].job;
+  const Progress& progress = world.progress[job];
+  if (world.jobs[job].tells_work) pending.remaining = progress.left + progress.cost;
+  world.tell(sched::JobQueued{pending});
+}
+
+void explain_waits(World& world) {
+  const Reasons& reasons = world.reasons;
+  for (uint32_t i = 0; i < world.jobs.size(); ++i) {
+    Record& record = world.records[i];
+    if (record.phase != Phase::kPending || record.is_refused) continue;
+    const bool is_split = world.view.splits_by_user();
+    const auto told = reasons.told.find(sched::class_key(world.jobs[i].job, is_split, reasons.planned));
+    if (told != reasons.told.end()) record.why = told->second;
+  }
+}
+
+}  // namespace gw::sim

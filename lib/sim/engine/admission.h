@@ -1,0 +1,17 @@
+// Jobs arrive and wait.
+#pragma once
+
+#include "sim/engine/world.h"
+
+namespace gw::sim {
+
+/// Puts those that do not run at the start into the order of their arrival.
+void sort_arrivals(World& world);
+/// It arrives: it waits, or is refused because it could never run.
+void admit(World& world, uint32_t job);
+/// It waits from now on, whether it has just arrived or was taken off.
+void queue_job(World& world, uint32_t job);
+/// Tells in their records why jobs wait.
+void explain_waits(World& world);
+
+}  // namespace gw::sim

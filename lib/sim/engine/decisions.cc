@@ -1,0 +1,76 @@
+// See decisions.h.
+#include "sim/engine/decisions.h"
+
+#include "sched/place/place.h"
+#include "sim/engine/gangs.h"
+#include "sim/engine/runs.h"
+
+namespace gw::sim {
+namespace {
+
+base::Result<bool> on_decision(World& world, const sched::Start& start) {
+  if (start.job.value > world.jobs.size()) {  // a component: its job's own start is in the same group
+    const auto [owner, component] = world.ids.components[start.job.value - world.jobs.size() - 1];
+    world.records[owner].components[component] = start.allocation;
+    give(world, start.job, start.allocation, start.partition, start.time_limit);
+    return true;
+  }
+  const uint32_t job = start.job.value - 1;
+  const SimJob& spec = world.jobs[job];
+  Record& record = world.records[job];
+  if (record.phase != Phase::kPending)
+    return base::fail(base::ErrorCode::kInternal, "the scheduler starts job " + spec.name + ", which does not wait");
+  if (const auto good = sched::check(world.view.capacity(), spec.job, start); !good)
+    return base::fail(base::ErrorCode::kInternal,
+                      "a start of job " + spec.name + " that does not hold: " + good.error().what);
+  record.phase = Phase::kRunning;
+  record.waited = record.waited + (world.now - world.progress[job].pending_since);
+  record.started = world.now;
+  record.partition = start.partition;
+  record.allocation = start.allocation;
+  --world.measures.current.pending;
+  ++world.measures.current.running;
+  give(world, start.job, start.allocation, start.partition, start.time_limit);
+  begin_run(world, job, start.time_limit);
+  return true;
+}
+
+base::Result<bool> on_decision(World& world, const sched::Grow& grow) {
+  add_piece(world, grow.gang.value - 1, grow.piece, grow.allocation);
+  return true;
+}
+
+base::Result<bool> on_decision(World& world, const sched::Preempt& preempt) {
+  if (preempt.job.value >= sched::kFirstPiece) {
+    shrink(world, preempt.job, preempt.grace);
+    return true;
+  }
+  const uint32_t job = preempt.job.value - 1;
+  if (world.progress[job].is_leaving) return false;
+  if (preempt.is_move) world.tell(sched::JobMoved{preempt.job, world.now});
+  preempt_run(world, job, preempt.grace, preempt.is_move);
+  return true;
+}
+
+base::Result<bool> on_decision(World& world, const sched::Claim& claim) {
+  world.tell(sched::ClaimSet{claim});
+  return true;
+}
+
+base::Result<bool> on_decision(World& world, const sched::Reject& refusal) {
+  reject(world, refusal.job.value - 1, refusal.detail);
+  return true;
+}
+
+base::Result<bool> on_decision(World& world, const sched::Wait& wait) {
+  world.reasons.told[wait.job_class] = model::words(wait.blockers);
+  return false;
+}
+
+}  // namespace
+
+base::Result<bool> carry_out(World& world, const sched::Decision& decision) {
+  return std::visit([&world](const auto& what) { return on_decision(world, what); }, decision);
+}
+
+}  // namespace gw::sim

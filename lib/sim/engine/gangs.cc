@@ -1,0 +1,71 @@
+// See gangs.h.
+#include "sim/engine/gangs.h"
+
+#include <memory>
+
+#include "sim/engine/runs.h"
+#include "sim/engine/usage.h"
+
+namespace gw::sim {
+namespace {
+
+/// It has other pieces now: what it held until now is booked, and it holds what its parts hold together.
+void resize(World& world, uint32_t job) {
+  ++world.changes;
+  change_rate(world, job, -1);
+  book(world, job, {});
+  std::map<base::NodeId, model::NodeShare> shares;
+  const auto add = [&shares](const model::Allocation& allocation) {
+    for (const model::NodeShare& share : allocation.shares) {
+      const auto [it, is_new] = shares.try_emplace(share.node, share);
+      if (is_new) continue;
+      model::NodeShare& sum = it->second;
+      sum.tasks += share.tasks;
+      sum.cpus += share.cpus;
+      sum.cores |= share.cores;
+      sum.gpus |= share.gpus;
+      sum.mem_mb += share.mem_mb;
+    }
+  };
+  add(world.progress[job].least);
+  for (const auto& [piece, allocation] : world.progress[job].pieces) add(allocation);
+  model::Allocation& all = world.records[job].allocation;
+  all.shares.clear();
+  for (auto& [node, share] : shares) all.shares.push_back(std::move(share));
+  change_rate(world, job, 1);
+}
+
+}  // namespace
+
+void add_piece(World& world, uint32_t job, base::JobId piece, const model::Allocation& allocation) {
+  const sched::PendingJob& gang = world.jobs[job].job;
+  const sched::Holding& holding = world.view.capacity().holdings().at(gang.id);
+  const uint32_t tasks = allocation.shares.front().tasks;
+  auto part = std::make_shared<const sched::PendingJob>(sched::piece_of(gang, piece, tasks));
+  world.tell(sched::JobPlaced{piece, holding.partition, allocation, world.now, holding.expected_end, std::move(part)});
+  count(world.measures, allocation, true);
+  world.ids.gang_of[piece] = job;
+  world.progress[job].pieces[piece] = allocation;
+  resize(world, job);
+}
+
+void shrink(World& world, base::JobId piece, Duration grace) {
+  const uint32_t job = world.ids.gang_of.at(piece);
+  const Progress& progress = world.progress[job];
+  for (const model::NodeShare& share : progress.pieces.at(piece).shares)
+    world.records[job].given_back_milli += uint64_t{share.gpus.size()} * share.gpu_milli;
+  if (grace <= Duration{}) return drop_piece(world, job, piece);
+  ++world.changes;
+  world.timetable.endings.push({world.now + grace, job, progress.run, true, piece});
+  world.tell(sched::EndExpected{piece, world.now + grace, true});
+}
+
+void drop_piece(World& world, uint32_t job, base::JobId piece) {
+  auto& pieces = world.progress[job].pieces;
+  release(world, piece, pieces.at(piece));
+  pieces.erase(piece);
+  world.ids.gang_of.erase(piece);
+  resize(world, job);
+}
+
+}  // namespace gw::sim

@@ -1,0 +1,52 @@
+// A job of the simulation, and what became of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sched/cycle/plan.h"
+#include "sim/cluster.h"
+
+namespace gw::sim {
+
+/// A job of the simulation. Its position in the list is its number.
+struct SimJob {
+  std::string name;
+  sched::PendingJob job;             ///< Ids are given by the engine; `submitted` in the future: it arrives then.
+  Duration work = base::kUnlimited;  ///< How long it runs if nothing ends it.
+  bool tells_work = false;           ///< Orders are told how much of it is left.
+  struct Running {
+    std::vector<std::string> at;  ///< A node per task.
+    Time started;
+  };
+  std::optional<Running> running;  ///< It runs at the start.
+};
+
+enum class Phase : uint8_t { kFuture, kPending, kRunning, kEnded };
+
+/// What became of a job.
+struct Record {
+  Phase phase = Phase::kFuture;
+  bool is_refused = false;  ///< It could never run, which is told at submission.
+  bool ran_at_start = false;
+  bool is_elastic = false;
+  Time submitted;  ///< When it arrived.
+  Time started;    ///< Of its latest run; zero: never.
+  Time ended;
+  Duration waited = {};  ///< In all, before the first start and after each time it was taken off.
+  uint32_t taken_off = 0;
+  uint32_t moves = 0;
+  uint64_t given_back_milli = 0;  ///< Of GPUs that an elastic gang gave back in order to go on smaller.
+  double held_gpu_s = 0;          ///< GPU-seconds held in all runs.
+  double held_cpu_s = 0;
+  double lost_gpu_s = 0;  ///< GPU-seconds of work lost and of restart costs.
+  double contention = 0;  ///< Jobs in the system, on average over its stay.
+  std::string partition;
+  model::Allocation allocation;               ///< Of its latest run.
+  std::vector<model::Allocation> components;  ///< Likewise.
+  model::Allocation first_allocation;         ///< Of a job that ran at the start.
+  std::string why;                            ///< Why it waits, or why it ended other than by itself.
+};
+
+}  // namespace gw::sim

@@ -1,0 +1,156 @@
+// See runs.h.
+#include "sim/engine/runs.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "sim/engine/admission.h"
+#include "sim/engine/usage.h"
+
+namespace gw::sim {
+namespace {
+
+std::vector<base::JobId> ids_of(const World& world, uint32_t job) {
+  std::vector<base::JobId> ids = {world.jobs[job].job.id};
+  for (const sched::Component& part : world.jobs[job].job.components) ids.push_back(part.id);
+  for (const auto& [piece, allocation] : world.progress[job].pieces) ids.push_back(piece);
+  return ids;
+}
+
+void leave_nodes(World& world, uint32_t job) {
+  ++world.changes;
+  change_rate(world, job, -1);
+  Progress& progress = world.progress[job];
+  for (const auto& [piece, allocation] : progress.pieces) {
+    release(world, piece, allocation);
+    world.ids.gang_of.erase(piece);
+  }
+  progress.pieces.clear();
+  const sched::PendingJob& facts = world.jobs[job].job;
+  release(world, facts.id, progress.least);
+  const Record& record = world.records[job];
+  for (size_t c = 0; c < record.components.size(); ++c) release(world, facts.components[c].id, record.components[c]);
+}
+
+void leave_system(World& world, uint32_t job, std::string why) {
+  Record& record = world.records[job];
+  record.phase = Phase::kEnded;
+  record.ended = world.timetable.last_event = world.now;
+  record.why = std::move(why);
+  ++world.changes;
+  const double stay = static_cast<double>((world.now - record.submitted).us) / 1e6;
+  const double met = world.measures.contention - world.progress[job].contention_at_submit;
+  record.contention = stay > 0 ? met / stay : 1;
+}
+
+}  // namespace
+
+void give(World& world, base::JobId id, const model::Allocation& allocation, const std::string& partition,
+          Duration limit) {
+  const bool is_component = id.value > world.jobs.size();
+  const uint32_t owner = is_component ? world.ids.components[id.value - world.jobs.size() - 1].first : id.value - 1;
+  auto ranked = std::make_shared<sched::PendingJob>(world.jobs[owner].job);
+  if (is_component) *ranked = sched::component_of(*ranked, id);
+  const Time since = is_component ? world.now : world.records[owner].started;
+  count(world.measures, allocation, true);
+  world.tell(sched::JobPlaced{id, partition, allocation, since, since + limit, std::move(ranked)});
+}
+
+void begin_run(World& world, uint32_t job, Duration limit) {
+  Progress& progress = world.progress[job];
+  ++progress.run;
+  ++world.changes;
+  progress.is_leaving = false;
+  const Time started = world.records[job].started;
+  progress.size_since = started;
+  progress.least = world.records[job].allocation;
+  const Duration left = progress.left == base::kUnlimited ? progress.left : progress.left + progress.cost;
+  const Duration run = std::min(limit, left);
+  if (run != base::kUnlimited)
+    world.timetable.endings.push({std::max(started + run, kStart), job, progress.run, false});
+  change_rate(world, job, 1);
+}
+
+void preempt_run(World& world, uint32_t job, Duration grace, bool is_move) {
+  Progress& progress = world.progress[job];
+  progress.is_moving = is_move;
+  if (grace <= Duration{}) return take_off(world, job);
+  progress.is_leaving = true;
+  ++world.changes;
+  world.timetable.endings.push({world.now + grace, job, progress.run, true});
+  for (const base::JobId id : ids_of(world, job)) world.tell(sched::EndExpected{id, world.now + grace, true});
+}
+
+void take_off(World& world, uint32_t job) {
+  Record& record = world.records[job];
+  Progress& progress = world.progress[job];
+  const Duration ran = world.now - record.started;
+  const Duration overhead = std::min(ran, progress.cost);
+  const bool keeps_work = world.keeps_work || progress.is_moving;
+  const Duration lost = keeps_work ? overhead : ran;
+  if (keeps_work && progress.left != base::kUnlimited) progress.left = progress.left - (ran - overhead);
+  book(world, job, lost);
+  leave_nodes(world, job);
+  --world.measures.current.running;
+  ++world.measures.current.pending;
+  ++(std::exchange(progress.is_moving, false) ? record.moves : record.taken_off);
+  record.phase = Phase::kPending;
+  progress.cost = world.restart_cost;
+  progress.pending_since = world.now;
+  world.jobs[job].job.eligible = world.now;
+  queue_job(world, job);
+}
+
+void end_run(World& world, uint32_t job) {
+  const Progress& progress = world.progress[job];
+  const Duration ran = world.now - world.records[job].started;
+  const bool is_cut = progress.left == base::kUnlimited || ran < progress.left + progress.cost;
+  book(world, job, std::min(ran, progress.cost));
+  leave_nodes(world, job);
+  --world.measures.current.running;
+  leave_system(world, job, is_cut ? "time limit" : "");
+}
+
+void reject(World& world, uint32_t job, std::string why) {
+  Record& record = world.records[job];
+  world.tell(sched::JobUnqueued{world.jobs[job].job.id});
+  record.waited = record.waited + (world.now - world.progress[job].pending_since);
+  --world.measures.current.pending;
+  leave_system(world, job, std::move(why));
+}
+
+void release(World& world, base::JobId id, const model::Allocation& allocation) {
+  count(world.measures, allocation, false);
+  for (const model::NodeShare& share : allocation.shares) world.tell(sched::ShareReleased{id, share.node});
+}
+
+void book(World& world, uint32_t job, Duration lost) {
+  uint64_t milli = 0, cpus = 0;
+  const auto add = [&](const model::Allocation& allocation) {
+    for (const model::NodeShare& share : allocation.shares) milli += uint64_t{share.gpus.size()} * share.gpu_milli;
+    cpus += allocation.total_cpus();
+  };
+  Record& record = world.records[job];
+  add(record.allocation);
+  for (const model::Allocation& part : record.components) add(part);
+  const double gpus = static_cast<double>(milli) / model::kWholeGpu;
+  Time& since = world.progress[job].size_since;
+  const double held_s = static_cast<double>((world.now - since).us) / 1e6;
+  since = world.now;
+  record.held_gpu_s += gpus * held_s;
+  record.held_cpu_s += static_cast<double>(cpus) * held_s;
+  record.lost_gpu_s += gpus * static_cast<double>(lost.us) / 1e6;
+}
+
+void drop_stale_endings(World& world) {
+  auto& endings = world.timetable.endings;
+  while (!endings.empty()) {
+    const Ending& top = endings.top();
+    const bool is_there = !top.piece || world.ids.gang_of.contains(top.piece);
+    const bool is_running = world.records[top.job].phase == Phase::kRunning;
+    if (is_there && is_running && world.progress[top.job].run == top.run) return;
+    endings.pop();
+  }
+}
+
+}  // namespace gw::sim

@@ -1,0 +1,110 @@
+// What the machines of the engine share: jobs and what became of them, what comes when, what the scheduler is told, and
+// what is measured. Machines are free functions over it: admission.h (arrivals and the queue), runs.h (starts and
+// ends), gangs.h (elastic gangs), usage.h (use that counts), at_start.h, decisions.h. Invariant: the view changes by
+// tell() alone, as the controller's does by deltas.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sched/quota/usage.h"
+#include "sim/engine/job.h"
+#include "sim/engine/measures.h"
+
+namespace gw::sim {
+
+struct EngineOptions {
+  std::optional<Time> until;   ///< The clock goes no further.
+  bool keeps_work = false;     ///< A job that is taken off goes on where it was.
+  Duration restart_cost = {};  ///< What each restart adds to its run.
+  sched::Budget budget;
+  /// Looks at the scheduler's view after each instant; an error ends the run. For checks of its invariants.
+  std::function<base::Status(const sched::ClusterView&, Time now)> watch = {};
+};
+
+/// What only the engine knows of a job.
+struct Progress {
+  Duration left;       ///< Of its work.
+  Duration cost = {};  ///< Of this run's restart.
+  Time pending_since;
+  uint32_t run = 0;        ///< Number of the present or last run.
+  bool is_moving = false;  ///< It gets another place.
+  bool is_leaving = false;
+  double contention_at_submit = 0;
+  Time size_since;          ///< An elastic gang has had its present size since then.
+  model::Allocation least;  ///< What it started with: an elastic gang has its pieces beside that.
+  std::map<base::JobId, model::Allocation> pieces = {};
+};
+
+/// A run that ends, or that must be gone.
+struct Ending {
+  Time at;
+  uint32_t job = 0;
+  uint32_t run = 0;  ///< It is stale if the job has another run by now.
+  bool is_eviction = false;
+  base::JobId piece = {};  ///< Of an elastic gang: only this one must be gone.
+  bool operator>(const Ending& o) const {
+    return std::tie(at, job, run, piece) > std::tie(o.at, o.job, o.run, o.piece);
+  }
+};
+
+/// What comes, and when.
+struct Timetable {
+  std::vector<uint32_t> arrivals;  ///< In order of time.
+  size_t next_arrival = 0;
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
+  Time timer = Time::never();  ///< When the scheduler wants to be called again.
+  Time last_event = kStart;    ///< A job arrived, or ended.
+
+  bool has_arrivals() const { return next_arrival < arrivals.size(); }
+};
+
+/// Whose the ids are that are not those of jobs.
+struct PartIds {
+  std::vector<std::pair<uint32_t, uint32_t>> components;  ///< Job and component of the ids above those of jobs.
+  std::map<base::JobId, uint32_t> gang_of;                ///< The jobs that the pieces of elastic gangs belong to.
+};
+
+/// Of the classes of jobs.
+struct Reasons {
+  std::unordered_map<sched::ClassKey, std::string> never;  ///< Why they can never run; empty: they can.
+  std::map<sched::ClassKey, std::string> told;             ///< Why they wait.
+  Time planned;                                            ///< When the latest plan was made.
+};
+
+struct UsageMeters {
+  sched::UsageMeter<uint32_t> by_user;    ///< If the order looks at them.
+  sched::UsageMeter<std::string> by_qos;  ///< If it counts in their shares.
+};
+
+struct World {
+  World(const Cluster& facts, std::vector<SimJob> all, const EngineOptions& options);
+
+  const Cluster& cluster;
+  std::vector<SimJob> jobs;
+  std::vector<Record> records;
+  std::vector<Progress> progress;
+  PartIds ids;
+  bool keeps_work;        ///< See EngineOptions.
+  Duration restart_cost;  ///< Likewise.
+  Time now = kStart;
+  Timetable timetable;
+  sched::ClusterView view;
+  uint64_t epoch = 0;
+  Reasons reasons;
+  UsageMeters usage;
+  Measures measures;
+  uint64_t changes = 0;  ///< Arrivals, starts, ends, evictions so far.
+
+  /// The scheduler is told.
+  void tell(sched::DeltaKind kind);
+};
+
+}  // namespace gw::sim
