@@ -237,10 +237,10 @@ def test_ports_that_the_guide_does_not_name_are_closed(hosts):
     if not all(host.has_firewall for host in hosts.all):
         pytest.skip("nft is not permitted here")
     script = "import socket; socket.create_connection(('10.77.0.2', {}), timeout={})"
-    server = hosts.node.popen("python3", "-c", "import socket; s = [socket.create_server(('', p)) for p in (60000, 61999)]; "
+    server = hosts.node.popen("python3", "-c", "import socket; s = [socket.create_server(('', p)) for p in (20000, 61999)]; "
                               "print('listens', flush=True); s[1].accept()")
     assert server.stdout.readline() == "listens\n"
-    closed = hosts.head.run("python3", "-c", script.format(60000, 1), check=False)
+    closed = hosts.head.run("python3", "-c", script.format(20000, 1), check=False)
     assert closed.returncode != 0 and "timed out" in closed.stderr
     hosts.head.run("python3", "-c", script.format(61999, 60))
     assert server.wait(60) == 0

@@ -155,7 +155,7 @@ def with_other_decision(data, job):
     wordless = []
     for number, kind, value in moved:
         if number == 1:
-            value = message([(n, k, message([(dn, dk, message([f for f in fields(dv) if not (dn in (3, 4) and f[0] == 3)]))
+            value = message([(n, k, message([(dn, dk, message([f for f in fields(dv) if (dn, f[0]) not in ((3, 4), (4, 3))]))
                                              for dn, dk, dv in fields(v)])) for n, k, v in fields(value)])
         wordless.append((number, kind, value))
     new = {7: message(moved), 8: blake(message(wordless))}

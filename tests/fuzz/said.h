@@ -80,6 +80,7 @@ std::string answers_of(const ctld::Settings& settings, const Ask& ask) {
                                                                "reason",
                                                                "reason_user",
                                                                "detail",
+                                                               "blockers",
                                                                "estimated_start_us",
                                                                "unreachable",
                                                                "fragmentation",

@@ -165,7 +165,7 @@ model::Job job() {
   j.spec = spec();
   j.state = static_cast<JobState>(number(model::kJobStateCount));
   if (j.state == JobState::kPending) {
-    model::Waiting waiting{static_cast<model::WaitReason>(number(16)), bytes(), {micros()}, {micros()}, {}};
+    model::Waiting waiting{static_cast<model::WaitReason>(number(16)), {micros()}, {micros()}, {}};
     if (coin()) waiting.claim = model::Claim{text(), allocation(), {micros()}};
     j.phase = waiting;
   } else if (model::is_end(j.state)) {

@@ -92,9 +92,6 @@ MAX_BOOLEANS = 3
 MAX_FOLDER = 25
 # A record is open and has some small helpers at most: a table of fields, which grouping would only give longer names.
 RECORD_METHODS = 5
-# Classes that are larger, each with its reason.
-LARGE_CLASSES = {
-}
 CPP = ('.h', '.cc')
 CODE = CPP + ('.py', '.sh', '.proto')
 TOUR = 'docs/code-tour.md'
@@ -348,7 +345,7 @@ def check_classes(source: Source):
         is_record = not found.is_closed and found.methods <= RECORD_METHODS
         over = (found.methods > MAX_METHODS, not is_record and found.members > MAX_MEMBERS,
                 not is_record and found.booleans > MAX_BOOLEANS)
-        if any(over) and (source.path, found.name) not in LARGE_CLASSES:
+        if any(over):
             what = (f'{found.name} has {found.methods} methods and {found.members} members, {found.booleans} of them '
                     f'booleans: at most {MAX_METHODS}, {MAX_MEMBERS} and {MAX_BOOLEANS}')
             yield source.find(found.line, what, 'class')
