@@ -68,24 +68,15 @@ inline std::vector<wire::ApiRequest> every_question() {
 /// `settings`, a start takes what that says, but for their state, which is in the fingerprint.
 template <typename Ask>
 std::string answers_of(const ctld::Settings& settings, const Ask& ask) {
-  static const std::set<std::string, std::less<>> kChanging = {"now_us",
-                                                               "tier",
-                                                               "peer_address",
-                                                               "boot_us",
-                                                               "last_seen_us",
-                                                               "state",
-                                                               "since_us",
-                                                               "connected",
-                                                               "address",
-                                                               "reason",
-                                                               "reason_user",
-                                                               "detail",
-                                                               "blockers",
-                                                               "estimated_start_us",
-                                                               "unreachable",
-                                                               "fragmentation",
-                                                               "schedulable_cpus",
-                                                               "started_us"};
+  static const std::set<std::string, std::less<>> kChanging = {"now_us",           "tier",
+                                                               "peer_address",     "boot_us",
+                                                               "last_seen_us",     "state",
+                                                               "since_us",         "connected",
+                                                               "address",          "reason",
+                                                               "reason_user",      "detail",
+                                                               "blockers",         "estimated_start_us",
+                                                               "unreachable",      "fragmentation",
+                                                               "schedulable_cpus", "started_us"};
   std::string out;
   for (const wire::ApiRequest& question : every_question()) {
     wire::ApiReply reply = ask(question);

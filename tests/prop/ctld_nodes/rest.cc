@@ -20,7 +20,7 @@ std::string text_of(const model::Job& job) {
   if (job.placed() != nullptr && job.placed()->suspension) out += "; is to be suspended";
   if (job.spec.kind != model::JobKind::kBatch) out += "; without a script";
   if (job.spec.request.elastic) out += "; elastic";
-  if (job.waiting() != nullptr) out += fmt::format("; waits: {}", model::name(job.waiting()->reason));
+  if (job.waiting() != nullptr) out += "; waits: " + std::string(model::name(job.waiting()->reason));
   return out;
 }
 
