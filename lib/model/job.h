@@ -206,7 +206,7 @@ struct Placed {
   uint32_t next_step = 0;           ///< Number of the next step.
   uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.
   base::Duration stood_still = {};  ///< In this run, without the present suspension.
-  /// When the run began, had it never was suspended: what time limits and elapsed time count from.
+  /// When the run began, had it never been suspended: what time limits and elapsed time count from.
   base::Time running_since() const { return started + stood_still; }
   bool operator==(const Placed&) const = default;
 };

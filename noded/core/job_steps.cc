@@ -80,7 +80,7 @@ void begin_step(Core& core, const wire::StartStep& message, const Run& job) {
   Run& run = core.runs.add(make_step_record(core.config.node, message, job.record));
   run.stage = Stage::kLookup;
   run.start = std::make_shared<const wire::StartStep>(message);
-  run.suspension.order = job.suspension.order;  // where the job is suspended, so does what is new in it
+  run.suspension.order = job.suspension.order;  // where the job is suspended, so is what is new in it
   core.out.add(LookupUser{run.key, message.job().spec().uid()});
   places_changed(core, job.key);
 }

@@ -16,6 +16,9 @@ using model::WaitReason;
 
 namespace {
 
+/// A job may name a thousand partitions: after so many blockers no further partition is told of.
+constexpr size_t kMostBlockers = 64;
+
 /// What keeps a job waiting.
 struct Blockage {
   model::WaitReason reason = model::WaitReason::kResources;
@@ -113,6 +116,10 @@ void ask_in(Session& session, const Served& served, const PartitionFacts& partit
 
 void ask_why(Session& session, const Served& served, Blockage& blockage) {
   for (const std::string& name : served.job.partitions) {
+    if (blockage.blockers.size() >= kMostBlockers && blockage.is_up) {
+      blockage.is_lasting = false;  // what keeps it out of the others is not known
+      return;
+    }
     const PartitionFacts* partition = session.capacity().partition(name);
     if (partition != nullptr && partition->is_up) {
       blockage.is_up = true;

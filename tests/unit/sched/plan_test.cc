@@ -105,6 +105,23 @@ TEST(Plan, WhoseLimitNoPartitionThatIsUpAllowsIsToldSo) {
             "its time limit is longer than partition main allows; partition long is down");
 }
 
+TEST(Plan, WhatIsToldOfAThousandPartitionsIsBounded) {
+  Cluster c(1, machine(16, 8, 64'000));
+  PendingJob job = pending(1, gang(2, 8));
+  job.partitions.clear();
+  for (int i = 0; i < 1000; ++i) {
+    PartitionFacts p = c.partition();
+    p.name = "p" + std::to_string(i);
+    c.apply(PartitionSet{p});
+    job.partitions.push_back(p.name);
+  }
+  c.apply(JobQueued{job});
+  const auto told = waits(plan(c.view, {}, {}));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_GE(told[0].blockers.size(), 64U);
+  EXPECT_LE(told[0].blockers.size(), 80U);
+}
+
 TEST(Plan, BudgetOfStartsIsKept) {
   Cluster c(2, machine(16, 8, 64'000));
   for (uint32_t id = 1; id <= 10; ++id) c.apply(JobQueued{pending(id, gang(1, 1))});
