@@ -198,8 +198,8 @@ void restore_job(Core& core, model::Job& job) {
     }
     if (placed.suspension) restore_suspension(core, job, held);
     if (job.state == model::JobState::kCompleting) expect_end(core, job, told_end(placed), true);
-    if (const auto& c = placed.moves_to)
-      core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+    if (const auto& n = placed.moves_to)
+      core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
     const bool is_less = placed.suspension && placed.suspension->holder;
     charge_again(core, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }

@@ -148,11 +148,11 @@ struct Outcome {
 };
 
 /// What is kept for a job for which others are leaving.
-struct Claim {
+struct Nomination {
   std::string partition;
   Allocation allocation;
   base::Time when;  ///< By then they should be gone.
-  bool operator==(const Claim&) const = default;
+  bool operator==(const Nomination&) const = default;
 };
 
 /// kPending
@@ -160,7 +160,7 @@ struct Waiting {
   WaitReason reason = WaitReason::kNone;
   base::Time not_before;  ///< Back-off after a failed launch.
   base::Time estimated_start;
-  std::optional<Claim> claim;
+  std::optional<Nomination> nomination;
   bool operator==(const Waiting&) const = default;
 };
 
@@ -200,7 +200,7 @@ struct Placed {
   Contract contract;
   base::Duration uncut_limit = {};  ///< The time limit before it was cut (time_min) for this run; zero: it was not.
   std::map<base::NodeId, Piece> pieces;  ///< Of an elastic gang.
-  std::optional<Claim> moves_to;         ///< Of one that is moved: what is kept for it until it has left this place.
+  std::optional<Nomination> moves_to;    ///< Of one that is moved: what is kept for it until it has left this place.
   bool preemptible = true;               ///< When it was placed: what it may keep does not change while it has it.
   std::optional<Suspension> suspension;
   uint32_t next_step = 0;           ///< Number of the next step.

@@ -154,9 +154,9 @@ class Forward {
       if (const auto* s = std::get_if<sched::Start>(&decision)) start(*s);
       if (const auto* g = std::get_if<sched::Grow>(&decision)) grow(*g);
       if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job, p->grace);
-      if (const auto* c = std::get_if<sched::Claim>(&decision)) {
+      if (const auto* n = std::get_if<sched::Nomination>(&decision)) {
         ++changes_;
-        apply(sched::ClaimSet{*c});
+        apply(sched::NominationSet{*n});
       }
       if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = model::words(w->blockers);
       if (const auto* r = std::get_if<sched::Reject>(&decision)) {

@@ -432,7 +432,8 @@ Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
 
 wire::SnapshotInput to_wire(const sched::PassInput& input) {
   const auto& [now, budget, epoch, nodes, partitions, network, policy, order, queue, running, reservations, usage,
-               qos_usage, workload, qos, claims, moves, has_run_out, put_off, passed, limited, next_change] = input;
+               qos_usage, workload, qos, nominations, moves, has_run_out, put_off, passed, limited, next_change] =
+      input;
   wire::SnapshotInput w;
   w.set_now_us(now.us);
   w.set_placements(budget.placements);
@@ -459,7 +460,7 @@ wire::SnapshotInput to_wire(const sched::PassInput& input) {
   }
   for (const sched::Workload::Entry& entry : workload) set_shape(w.add_workload(), entry);
   for (const model::Qos& q : qos) *w.add_qos() = wire::to_wire(q);
-  for (const sched::Claim& claim : claims) set_claim(w.add_claims(), claim);
+  for (const sched::Nomination& nomination : nominations) set_nomination(w.add_nominations(), nomination);
   for (const base::Time at : moves) w.add_moves_us(at.us);
   w.set_has_run_out(has_run_out);
   for (const uint32_t uid : put_off) w.add_put_off(uid);
@@ -491,7 +492,7 @@ Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
   for (const wire::SnapshotShape& s : w.workload())
     out.workload.push_back({{s.gpus(), s.gpu_milli(), s.cpus(), s.mem_mb(), s.gpu_type()}, s.count()});
   GW_TRY_STATUS(read_list(w.qos(), qos_from, out.qos));
-  GW_TRY_STATUS(read_list(w.claims(), claim_from, out.claims));
+  GW_TRY_STATUS(read_list(w.nominations(), nomination_from, out.nominations));
   for (const int64_t us : w.moves_us()) {
     GW_TRY(at, time_from(us));
     out.moves.push_back(at);

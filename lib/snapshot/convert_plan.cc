@@ -37,7 +37,7 @@ struct DecisionWriter {
     to->mutable_preempt()->set_is_move(is_move);
     to->mutable_preempt()->set_is_suspended(is_suspended);
   }
-  void operator()(const sched::Claim& d) const { set_claim(to->mutable_claim(), d); }
+  void operator()(const sched::Nomination& d) const { set_nomination(to->mutable_nomination(), d); }
   void operator()(const sched::Wait& d) const {
     const auto& [job_class, reason, blockers] = d;
     to->mutable_wait()->set_job_class(job_class);
@@ -92,9 +92,9 @@ Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
                                             grace, static_cast<int>(w.preempt().rule()), w.preempt().is_move(),
                                             w.preempt().is_suspended()}};
     }
-    case wire::SnapshotDecision::kClaim: {
-      GW_TRY(claim, claim_from(w.claim()));
-      return sched::Decision{std::move(claim)};
+    case wire::SnapshotDecision::kNomination: {
+      GW_TRY(nomination, nomination_from(w.nomination()));
+      return sched::Decision{std::move(nomination)};
     }
     case wire::SnapshotDecision::kWait: {
       GW_TRY(reason, reason_from(w.wait().reason()));
@@ -135,25 +135,25 @@ Result<model::NodeShare> share_from(const wire::SnapshotShare& from) {
   return std::move(share);
 }
 
-void set_claim(wire::SnapshotClaim* to, const sched::Claim& claim) {
-  const auto& [job, partition, allocation, when] = claim;
+void set_nomination(wire::SnapshotNomination* to, const sched::Nomination& nomination) {
+  const auto& [job, partition, allocation, when] = nomination;
   to->set_job(job.value);
   to->set_partition(partition);
   for (const model::NodeShare& share : allocation.shares) set_share(to->add_shares(), share);
   to->set_when_us(when.us);
 }
 
-Result<sched::Claim> claim_from(const wire::SnapshotClaim& from) {
-  sched::Claim claim;
-  claim.job = base::JobId(from.job());
-  claim.partition = from.partition();
+Result<sched::Nomination> nomination_from(const wire::SnapshotNomination& from) {
+  sched::Nomination nomination;
+  nomination.job = base::JobId(from.job());
+  nomination.partition = from.partition();
   for (const wire::SnapshotShare& s : from.shares()) {
     GW_TRY(share, share_from(s));
-    claim.allocation.shares.push_back(std::move(share));
+    nomination.allocation.shares.push_back(std::move(share));
   }
   GW_TRY(when, time_from(from.when_us()));
-  claim.when = when;
-  return claim;
+  nomination.when = when;
+  return nomination;
 }
 
 wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {

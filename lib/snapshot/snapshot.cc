@@ -73,7 +73,7 @@ struct LineWriter {
   std::string operator()(const sched::Preempt& d) const {
     return fmt::format("{} {} for {}", d.is_move ? "move" : "preempt", d.job.value, d.beneficiary.value);
   }
-  std::string operator()(const sched::Claim& d) const {
+  std::string operator()(const sched::Nomination& d) const {
     return fmt::format("keep for {} in {} by {} on {}", d.job.value, d.partition, base::format_time(d.when),
                        base::compress_hostlist(d.allocation.node_names()));
   }

@@ -36,15 +36,15 @@ std::string name_of(base::NodeId id, const model::Allocation& a, const NodeNamer
   return namer ? namer(id) : std::string();
 }
 
-void set_claim(Claim* w, const model::Claim& claim) {
-  w->set_partition(claim.partition);
-  add_shares(w, claim.allocation);
-  w->set_when_us(claim.when.us);
+void set_nomination(Nomination* w, const model::Nomination& nomination) {
+  w->set_partition(nomination.partition);
+  add_shares(w, nomination.allocation);
+  w->set_when_us(nomination.when.us);
 }
 
-base::Result<model::Claim> claim_from(const Claim& w, const NodeLookup& lookup) {
+base::Result<model::Nomination> nomination_from(const Nomination& w, const NodeLookup& lookup) {
   GW_TRY(allocation, shares_of(w, lookup));
-  return model::Claim{w.partition(), std::move(allocation), {w.when_us()}};
+  return model::Nomination{w.partition(), std::move(allocation), {w.when_us()}};
 }
 
 void set_suspension(Placed* w, const model::Placed& p) {
@@ -114,7 +114,7 @@ void set_placed(Placed* w, const model::Placed& p) {
   set_contract(w->mutable_contract(), p.contract);
   w->set_uncut_limit_us(p.uncut_limit.us);
   w->set_saved_us(p.saved.us);
-  if (p.moves_to) set_claim(w->mutable_moves_to(), *p.moves_to);
+  if (p.moves_to) set_nomination(w->mutable_moves_to(), *p.moves_to);
   set_suspension(w, p);
 }
 
@@ -161,7 +161,7 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
     for (const Piece& piece : w.pieces())
       p.pieces[lookup(piece.node())] = {base::JobId(piece.id()), {piece.until_us()}, piece.is_ready()};
   if (w.has_moves_to()) {
-    GW_TRY(place, claim_from(w.moves_to(), lookup));
+    GW_TRY(place, nomination_from(w.moves_to(), lookup));
     p.moves_to = std::move(place);
   }
   p.suspension = suspension_from(w);
@@ -186,9 +186,9 @@ base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lo
     out.reason = static_cast<model::WaitReason>(w.reason());
   out.not_before.us = w.not_before_us();
   out.estimated_start.us = w.estimated_start_us();
-  if (w.has_claim()) {
-    GW_TRY(claim, claim_from(w.claim(), lookup));
-    out.claim = std::move(claim);
+  if (w.has_nomination()) {
+    GW_TRY(nomination, nomination_from(w.nomination(), lookup));
+    out.nomination = std::move(nomination);
   }
   return out;
 }
@@ -326,7 +326,7 @@ JobStatus stored_status(const model::Job& job) {
     m->set_reason(static_cast<uint32_t>(waiting->reason));
     m->set_not_before_us(waiting->not_before.us);
     m->set_estimated_start_us(waiting->estimated_start.us);
-    if (waiting->claim) set_claim(m->mutable_claim(), *waiting->claim);
+    if (waiting->nomination) set_nomination(m->mutable_nomination(), *waiting->nomination);
   } else if (const model::Placed* placed = job.placed()) {
     set_placed(w.mutable_placed(), *placed);
   } else if (const model::Ended* ended = job.ended()) {

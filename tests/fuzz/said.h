@@ -121,13 +121,13 @@ inline std::string said_of(const sched::ClusterView& view, const ctld::Controlle
   for (const auto& [key, members] : view.queue().classes())
     for (const auto& [rank, job] : members.members) out += "waits: " + said_of(job) + "\n";
   for (const auto& [id, job] : view.running()) out += fmt::format("runs {}: {}\n", id.value, job ? said_of(*job) : "");
-  std::set<std::string> claims;
-  for (const auto& [epoch, c] : view.claims())
-    claims.insert(fmt::format("claim {} {} {} {}", c.job.value, c.partition, c.when.us,
-                              fmt::join(c.allocation.node_names(), ",")));
+  std::set<std::string> nominations;
+  for (const auto& [epoch, c] : view.nominations())
+    nominations.insert(fmt::format("nomination {} {} {} {}", c.job.value, c.partition, c.when.us,
+                                   fmt::join(c.allocation.node_names(), ",")));
   for (const auto& [gang, pieces] : view.gangs()) out += fmt::format("gang {}: {}\n", gang.value, pieces.size());
   for (const auto& [uid, use] : view.usage()) out += fmt::format("use {} {}\n", uid, use);
-  return fmt::format("{}{}\n", out, fmt::join(claims, "\n"));
+  return fmt::format("{}{}\n", out, fmt::join(nominations, "\n"));
 }
 
 /// Of jobs only those whose moment does not depend on when the controller began.

@@ -370,7 +370,8 @@ class Departures {
       for (const sched::Group& group : plan.groups) carry_out(group);
       RC_ASSERT(twin_.view().capacity().audit().has_value());
       check_state(before, twin_.world());
-      for (const auto& [job, claim] : claims_) RC_ASSERT(!claim.waits_for.empty());  // else it should have started
+      for (const auto& [job, nomination] : nominations_)
+        RC_ASSERT(!nomination.waits_for.empty());  // else it should have started
       int64_t next = leaving_.empty() ? INT64_MAX : leaving_.begin()->first - twin_.world().now_s;
       if (!steps.empty()) {
         ++pass;
@@ -387,13 +388,13 @@ class Departures {
 
  private:
   struct Kept {
-    sched::Claim claim;
+    sched::Nomination nomination;
     std::set<int> waits_for;
   };
   Twin& twin_;
   const int64_t grace_;
   std::multimap<int64_t, std::pair<int, NodeId>> leaving_;  // by second
-  std::map<int, Kept> claims_;
+  std::map<int, Kept> nominations_;
 
   void let_go() {
     while (!leaving_.empty() && leaving_.begin()->first <= twin_.world().now_s) {
@@ -402,7 +403,7 @@ class Departures {
       twin_.release(id, node);
       if (twin_.view().capacity().holdings().contains(JobId(static_cast<uint32_t>(id)))) continue;
       twin_.queue(id);
-      for (auto& [job, kept] : claims_) kept.waits_for.erase(id);
+      for (auto& [job, kept] : nominations_) kept.waits_for.erase(id);
     }
   }
 
@@ -410,18 +411,18 @@ class Departures {
     std::set<int> victims;
     for (const sched::Decision& d : group.decisions) {
       if (const auto* p = std::get_if<sched::Preempt>(&d)) send_off(*p, victims);
-      if (const auto* c = std::get_if<sched::Claim>(&d)) {
-        twin_.claim(*c);
-        RC_ASSERT(claims_.try_emplace(static_cast<int>(c->job.value), Kept{*c, waits_for(*c, victims)}).second);
+      if (const auto* n = std::get_if<sched::Nomination>(&d)) {
+        twin_.nominate(*n);
+        RC_ASSERT(nominations_.try_emplace(static_cast<int>(n->job.value), Kept{*n, waits_for(*n, victims)}).second);
       }
       if (const auto* s = std::get_if<sched::Start>(&d)) start(*s);
     }
   }
 
   /// Its own victims, and whoever leaves the same nodes for another.
-  std::set<int> waits_for(const sched::Claim& claim, std::set<int> victims) const {
+  std::set<int> waits_for(const sched::Nomination& nomination, std::set<int> victims) const {
     for (const auto& [when, who] : leaving_)
-      for (const model::NodeShare& share : claim.allocation.shares)
+      for (const model::NodeShare& share : nomination.allocation.shares)
         if (share.node == who.second) victims.insert(who.first);
     return victims;
   }
@@ -437,10 +438,10 @@ class Departures {
 
   /// In the place that is kept for it, or sooner elsewhere.
   void start(const sched::Start& start) {
-    const auto kept = claims_.find(static_cast<int>(start.job.value));
-    if (kept != claims_.end() && kept->second.waits_for.empty())
-      RC_ASSERT(start.allocation == kept->second.claim.allocation);
-    if (kept != claims_.end()) claims_.erase(kept);
+    const auto kept = nominations_.find(static_cast<int>(start.job.value));
+    if (kept != nominations_.end() && kept->second.waits_for.empty())
+      RC_ASSERT(start.allocation == kept->second.nomination.allocation);
+    if (kept != nominations_.end()) nominations_.erase(kept);
     twin_.start(start);
   }
 };

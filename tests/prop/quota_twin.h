@@ -40,7 +40,7 @@ inline std::vector<Step> steps_of(const sched::Plan& plan) {
     for (const sched::Decision& d : group.decisions) {
       if (const auto* p = std::get_if<sched::Preempt>(&d)) step.taken.push_back(static_cast<int>(p->job.value));
       if (const auto* s = std::get_if<sched::Start>(&d)) step.starts = static_cast<int>(s->job.value);
-      if (const auto* c = std::get_if<sched::Claim>(&d)) step.starts = static_cast<int>(c->job.value);
+      if (const auto* n = std::get_if<sched::Nomination>(&d)) step.starts = static_cast<int>(n->job.value);
     }
     if (step != Step{}) out.push_back(step);
   }
@@ -111,7 +111,7 @@ class Twin {
   void send_off(int id, Time until) {
     cluster_.apply(sched::EndExpected{JobId(static_cast<uint32_t>(id)), until, true});
   }
-  void claim(const sched::Claim& claim) { cluster_.apply(sched::ClaimSet{claim}); }
+  void nominate(const sched::Nomination& nomination) { cluster_.apply(sched::NominationSet{nomination}); }
 
   sched::PendingJob pending_of(const oracle::Job& job) const {
     model::Request r =

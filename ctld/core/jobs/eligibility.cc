@@ -81,7 +81,7 @@ void consider(Core& core, Job& job) {
     waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;
     core.timers.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
   }
-  if (waiting.reason != WaitReason::kNone) waiting.claim.reset();
+  if (waiting.reason != WaitReason::kNone) waiting.nomination.reset();
   if (job.spec.is_het()) return consider_components(core, job);
   if (waiting.reason != WaitReason::kNone) {
     if (job.eligible)
@@ -91,7 +91,8 @@ void consider(Core& core, Job& job) {
   if (!job.eligible) job.eligible = core.now;
   if (!job.spec.reservation.empty()) admit_to_reservation(core, job);
   core.feed.tell(sched::JobQueued{pending_of(core, job)});
-  if (const auto& c = waiting.claim) core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  if (const auto& n = waiting.nomination)
+    core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
 }
 
 }  // namespace gw::ctld

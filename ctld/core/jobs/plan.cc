@@ -137,7 +137,7 @@ void commit_group(Core& core, const sched::Group& group) {
     }
     if (const auto* grow = std::get_if<sched::Grow>(&decision)) commit_growth(core, *grow);
     if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(core, *victim);
-    if (const auto* claim = std::get_if<sched::Claim>(&decision)) keep_for(core, *claim);
+    if (const auto* nomination = std::get_if<sched::Nomination>(&decision)) nominate(core, *nomination);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(core, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision))
       core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->blockers};

@@ -79,23 +79,23 @@ void tell_moves(Core& core) {
   for (const sched::WouldMove& moves : std::exchange(core.planning.found_moves, {})) tell_move(core, moves);
 }
 
-void keep_for(Core& core, const sched::Claim& claim) {
-  Job* job = core.jobs.find(claim.job);
+void nominate(Core& core, const sched::Nomination& nomination) {
+  Job* job = core.jobs.find(nomination.job);
   if (job == nullptr) return;
-  const model::Claim kept{claim.partition, claim.allocation, claim.when};
+  const model::Nomination kept{nomination.partition, nomination.allocation, nomination.when};
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
     if (job->state != JobState::kCompleting && !stands_still(*job)) return;
     job->placed()->moves_to = kept;
     core.rows.job(*job);
-    core.feed.tell(sched::ClaimSet{claim});
+    core.feed.tell(sched::NominationSet{nomination});
     return;
   }
   if (job->waiting() == nullptr) return;
-  job->waiting()->claim = kept;
+  job->waiting()->nomination = kept;
   core.rows.job(*job);
-  core.out.job_event(*job, "claimed",
-                     fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
-  core.feed.tell(sched::ClaimSet{claim});
+  core.out.job_event(*job, "nominated",
+                     fmt::format("others leave {} for it", base::join(nomination.allocation.node_names(), ",")));
+  core.feed.tell(sched::NominationSet{nomination});
 }
 
 void preempt(Core& core, const sched::Preempt& victim) {

@@ -12,7 +12,7 @@ bool can_make_room(const Core& core, const sched::Group& group);
 /// nodes are back; the scheduler says it once, so it is kept until then.
 void tell_moves(Core& core);
 /// What others leave for a job is its own, also after a restart.
-void keep_for(Core& core, const sched::Claim& claim);
+void nominate(Core& core, const sched::Nomination& nomination);
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or be suspended.
 void preempt(Core& core, const sched::Preempt& preempt);
 

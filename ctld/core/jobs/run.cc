@@ -49,7 +49,7 @@ void requeue(Core& core, Job& job) {
   if (!advance(core, job, JobEvent::kRequeue)) return;
   if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
-  waiting.claim = std::move(job.placed()->moves_to);
+  waiting.nomination = std::move(job.placed()->moves_to);
   job.phase = std::move(waiting);
   job.eligible = {};
   job.last_failure = outcome.detail;

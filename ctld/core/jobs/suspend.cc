@@ -49,8 +49,8 @@ void hold_remains(Core& core, const Job& job, const model::Allocation& kept) {
 void wait_to_go_on(Core& core, const Job& job) {
   if (job.placed()->suspension->is_held) return core.feed.tell(sched::JobUnqueued{job.id});
   core.feed.tell(sched::JobQueued{pending_of(core, job)});
-  if (const auto& c = job.placed()->moves_to)
-    core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  if (const auto& n = job.placed()->moves_to)
+    core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
 }
 
 /// All of it is suspended: what it gives away is free.

@@ -98,7 +98,7 @@ void keep_places(Session& session, const Served& served, Duration grace, const G
                           FutureStart{session.now, start.allocation}, true);  // nobody takes it
     session.plan.reservations.push_back(
         PlannedStart{start.job, start.partition, session.now + grace, start.allocation.node_names()});
-    group.decisions.emplace_back(Claim{start.job, start.partition, start.allocation, session.now + grace});
+    group.decisions.emplace_back(Nomination{start.job, start.partition, start.allocation, session.now + grace});
   }
 }
 

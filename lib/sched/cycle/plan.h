@@ -53,9 +53,10 @@ struct PlannedStart {
 struct Preempt {
   JobId job;
   JobId beneficiary;
-  Duration grace = {};   ///< So long it may still run.
-  int rule = 0;          ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
-  bool is_move = false;  ///< It gets another place at once: a Start of it follows in the group, or with grace a Claim.
+  Duration grace = {};  ///< So long it may still run.
+  int rule = 0;         ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
+  /// It gets another place at once: a Start of it follows in the group, or with grace a Nomination.
+  bool is_move = false;
   bool is_suspended = false;  ///< It is suspended and keeps its memory: the room that it leaves is enough.
 };
 /// All jobs of this class wait. Told when it changes.
@@ -70,7 +71,7 @@ struct Reject {
   model::WaitReason reason = model::WaitReason::kNone;
   std::string detail;
 };
-using Decision = std::variant<Start, Grow, Preempt, Claim, Wait, Reject>;
+using Decision = std::variant<Start, Grow, Preempt, Nomination, Wait, Reject>;
 /// Decisions that hold together or fall together.
 struct Group {
   std::vector<Decision> decisions;
@@ -138,7 +139,7 @@ base::Status check_reservations(const AdvanceReservations& reservations, const P
 /// free in its own ledger, request met. The error says what no longer holds.
 base::Status check(const Capacity& capacity, const PendingJob& job, const Start& start);
 
-/// So long after the last of its victims should have left a claim still holds.
-constexpr Duration kClaimPatience = base::minutes(2);
+/// So long after the last of its victims should have left a nomination still holds.
+constexpr Duration kNominationPatience = base::minutes(2);
 
 }  // namespace gw::sched

@@ -140,8 +140,8 @@ int rule_of(const Session& session, const Served& served, JobId victim) {
 }
 
 /// Where the job will be once all that were evicted for it have left, and stay until its end.
-std::optional<Claim> nomination(Session& session, const Served& served, const PartitionFacts& partition,
-                                Duration grace) {
+std::optional<Nomination> nomination(Session& session, const Served& served, const PartitionFacts& partition,
+                                     Duration grace) {
   const PendingJob& job = served.job;
   const Duration length = job.time_limit == base::kUnlimited ? base::kUnlimited : grace + job.time_limit;
   if (job.deadline && session.now + length > job.deadline) return std::nullopt;
@@ -151,7 +151,7 @@ std::optional<Claim> nomination(Session& session, const Served& served, const Pa
   if (!placement.allocation ||
       binding_of(session, served, session.quotas().tree().count(*placement.allocation, session.capacity())))
     return std::nullopt;
-  return Claim{job.id, partition.name, std::move(*placement.allocation), session.now + grace};
+  return Nomination{job.id, partition.name, std::move(*placement.allocation), session.now + grace};
 }
 
 /// The victims leave first: they run on in the trial, which is as it was at `mark`, and the place is kept for the job.

@@ -59,7 +59,7 @@ void Trial::send_off(const QuotaLedger::Holder& holder) {
 }
 
 void Trial::undo(const SentOff& step) {
-  quotas_.claim(step.holder->leaf, step.holder->amounts, step.holder->preemptible);
+  quotas_.count(step.holder->leaf, step.holder->amounts, step.holder->preemptible);
   changed_leaves_.insert(step.holder->leaf);
 }
 
@@ -127,7 +127,7 @@ void Trial::undo(Spared& step) {
 void Trial::let_leave(JobId part) {
   take_part(part);
   const QuotaLedger::Holder& gone = holder(part);
-  quotas_.claim(gone.leaf, gone.amounts, gone.preemptible);  // it was no longer counted: stop() takes both
+  quotas_.count(gone.leaf, gone.amounts, gone.preemptible);  // it was no longer counted: stop() takes both
   quotas_.stop(gone);
   changed_leaves_.insert(gone.leaf);
   log_.emplace_back(Left{part});

@@ -144,7 +144,7 @@ void Tally::start(const QuotaTree& tree, uint32_t leaf, const Quantities& amount
   if (tree.has_user_limits())
     for (uint32_t s = leaf; s != kNoQos; s = tree.qos(s).parent)
       add_to(of_users.try_emplace({s, uid}, tree.none()).first->second, amounts);
-  claim(tree, leaf, amounts, preemptible);
+  count(tree, leaf, amounts, preemptible);
 }
 
 void Tally::stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid) {
@@ -164,7 +164,7 @@ void Tally::send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amo
   if (!preemptible) on_path(tree, firm, leaf, amounts, false);
 }
 
-void Tally::claim(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
+void Tally::count(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
   on_path(tree, counted, leaf, amounts, true);
   if (!preemptible) on_path(tree, firm, leaf, amounts, true);
 }

@@ -44,8 +44,8 @@ struct Tally {
   void leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, uint32_t uid = 0);
   /// It was told to go: it still holds, but no longer counts.
   void send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
-  /// Others leave for it: it counts, but does not hold yet.
-  void claim(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
+  /// It counts, but need not hold anything yet: others leave for it.
+  void count(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
 };
 
 /// The ledger that the scheduler's view keeps: what each QOS holds, and what waits there.
@@ -137,8 +137,8 @@ class Quotas {
     tally_.send_off(*tree_, leaf, amounts, preemptible);
     look_again(leaf);
   }
-  void claim(uint32_t leaf, const Quantities& amounts, bool preemptible) {
-    tally_.claim(*tree_, leaf, amounts, preemptible);
+  void count(uint32_t leaf, const Quantities& amounts, bool preemptible) {
+    tally_.count(*tree_, leaf, amounts, preemptible);
     look_again(leaf);
   }
 

@@ -28,7 +28,7 @@ struct ClusterView::Applier {
   void operator()(const JobQueued& d) const {
     if (const PendingJob* before = view.queue_.find(d.job.id)) {
       view.quota_.remove_waiting(*before);
-      if (class_key(*before) != class_key(d.job)) view.drop_claim(d.job.id);  // it was for what it asked before
+      if (class_key(*before) != class_key(d.job)) view.drop_nomination(d.job.id);  // it was for what it asked before
     } else {
       view.workload_.add(Workload::shape_of(d.job.request));
     }
@@ -37,10 +37,10 @@ struct ClusterView::Applier {
   }
   void operator()(const JobUnqueued& d) const { view.unqueue(d.id); }
   void operator()(const QosSet& d) const { view.set_tree(d.tree); }
-  void operator()(const ClaimSet& d) const {
+  void operator()(const NominationSet& d) const {
     // One that moves still runs where it was.
-    if (view.queue_.find(d.claim.job) != nullptr || view.running_.contains(d.claim.job))
-      view.claims_[view.claim_of_.try_emplace(d.claim.job, view.epoch_).first->second] = d.claim;
+    if (view.queue_.find(d.nomination.job) != nullptr || view.running_.contains(d.nomination.job))
+      view.nominations_[view.nomination_of_.try_emplace(d.nomination.job, view.epoch_).first->second] = d.nomination;
   }
   void operator()(const JobPlaced& d) const {
     view.unqueue(d.id);
@@ -106,12 +106,12 @@ void ClusterView::set_policy(const Policy& policy) {
 void ClusterView::unqueue(JobId id) {
   if (const PendingJob* job = queue_.find(id)) quota_.remove_waiting(*job);
   queue_.remove(id);
-  drop_claim(id);
+  drop_nomination(id);
 }
 
-void ClusterView::drop_claim(JobId id) {
-  const auto made = claim_of_.extract(id);
-  if (made) claims_.erase(made.mapped());
+void ClusterView::drop_nomination(JobId id) {
+  const auto made = nomination_of_.extract(id);
+  if (made) nominations_.erase(made.mapped());
 }
 
 void ClusterView::hold(JobId id, const model::Allocation& allocation) {

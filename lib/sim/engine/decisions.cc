@@ -52,8 +52,8 @@ base::Result<bool> on_decision(World& world, const sched::Preempt& preempt) {
   return true;
 }
 
-base::Result<bool> on_decision(World& world, const sched::Claim& claim) {
-  world.tell(sched::ClaimSet{claim});
+base::Result<bool> on_decision(World& world, const sched::Nomination& nomination) {
+  world.tell(sched::NominationSet{nomination});
   return true;
 }
 

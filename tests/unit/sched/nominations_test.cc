@@ -1,4 +1,4 @@
-// Claims: what others leave for a job is kept for it, as long as it can still become what the job was promised.
+// Nominations: what others leave for a job is kept for it, as long as it can still become what the job was promised.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr uint32_t kTaker = 10;
 /// Three nodes of eight GPUs. A lender's jobs 1 to 3 hold one each; job 10, of two nodes, takes two of them.
 struct Lent : Cluster {
   base::Time now = base::Time{1'000'000'000};
-  Claim claim;
+  Nomination nomination;
   std::vector<uint32_t> victims;
 
   Lent() : Cluster(3, machine(16, 8, 64'000)) {
@@ -56,7 +56,7 @@ struct Lent : Cluster {
     auto job = std::make_shared<const PendingJob>(lent(id, preemptible));
     apply(JobPlaced{JobId(id), "main", {{share}}, now, base::Time::never(), std::move(job)});
   }
-  /// Plans; who is told to go goes, and what is claimed is kept.
+  /// Plans; who is told to go goes, and what is nominated for a job is kept.
   Plan decide() {
     Plan p = plan(view, now, {});
     victims.clear();
@@ -66,7 +66,7 @@ struct Lent : Cluster {
           victims.push_back(v->job.value);
           apply(EndExpected{v->job, now + v->grace, true});
         }
-        if (const auto* c = std::get_if<Claim>(&d)) apply(ClaimSet{claim = *c});
+        if (const auto* n = std::get_if<Nomination>(&d)) apply(NominationSet{nomination = *n});
       }
     }
     return p;
@@ -86,7 +86,7 @@ struct Lent : Cluster {
   }
 };
 
-TEST(Claims, AreKeptWhileOthersLeaveAndHonouredThen) {
+TEST(Nominations, AreKeptWhileOthersLeaveAndHonouredThen) {
   Lent c;
   ASSERT_EQ(c.victims, (std::vector<uint32_t>{3, 2}));
   c.leave(3);
@@ -97,14 +97,14 @@ TEST(Claims, AreKeptWhileOthersLeaveAndHonouredThen) {
   c.leave(2);
   p = c.decide();
   ASSERT_TRUE(c.starts(p, kTaker));
-  EXPECT_EQ(std::get<Start>(p.groups[0].decisions[0]).allocation, c.claim.allocation);
+  EXPECT_EQ(std::get<Start>(p.groups[0].decisions[0]).allocation, c.nomination.allocation);
 }
 
-TEST(Claims, ThatSomebodyElseGotHoldOfAreNotWaitedFor) {
+TEST(Nominations, ThatSomebodyElseGotHoldOfAreNotWaitedFor) {
   Lent c;
   c.leave(2);
   c.leave(3);
-  c.set_node(3, false);  // one node is out of reach for a moment: the claim falls
+  c.set_node(3, false);  // one node is out of reach for a moment: the nomination falls
   c.apply(JobQueued{Lent::lent(4)});
   ASSERT_TRUE(c.starts(c.decide(), 4));
   c.start_on(4, 2);
@@ -112,12 +112,12 @@ TEST(Claims, ThatSomebodyElseGotHoldOfAreNotWaitedFor) {
   c.now = c.now + base::seconds(1);
   c.decide();
   EXPECT_EQ(c.victims, (std::vector<uint32_t>{4}));
-  EXPECT_EQ(c.claim.when, c.now + base::seconds(40));
+  EXPECT_EQ(c.nomination.when, c.now + base::seconds(40));
   c.apply(ShareReleased{JobId(4), NodeId(2)});
   EXPECT_TRUE(c.starts(c.decide(), kTaker));
 }
 
-TEST(Claims, OnAGpuThatIsGoneAreNotWaitedFor) {
+TEST(Nominations, OnAGpuThatIsGoneAreNotWaitedFor) {
   Lent c;
   c.leave(2);
   c.leave(3);
@@ -129,22 +129,22 @@ TEST(Claims, OnAGpuThatIsGoneAreNotWaitedFor) {
 }
 
 /// Who was told to leave and does not must not bind the job to this place for ever.
-TEST(Claims, ExpireWhereTheOthersDoNotLeaveInTime) {
+TEST(Nominations, ExpireWhereTheOthersDoNotLeaveInTime) {
   Lent c;
   c.leave(2);
-  const auto waits_for_claim = [&c] {
+  const auto waits_for_nomination = [&c] {
     const Plan p = c.decide();
     return std::any_of(p.reservations.begin(), p.reservations.end(),
-                       [&](const PlannedStart& r) { return r.job == JobId(kTaker) && r.start == c.claim.when; });
+                       [&](const PlannedStart& r) { return r.job == JobId(kTaker) && r.start == c.nomination.when; });
   };
-  c.now = c.claim.when + kClaimPatience;
-  EXPECT_TRUE(waits_for_claim());
+  c.now = c.nomination.when + kNominationPatience;
+  EXPECT_TRUE(waits_for_nomination());
   c.now = c.now + base::seconds(1);
-  EXPECT_FALSE(waits_for_claim());
+  EXPECT_FALSE(waits_for_nomination());
 }
 
 /// The limit came after the others had been told to go.
-TEST(Claims, AreNotHonouredBeyondALimit) {
+TEST(Nominations, AreNotHonouredBeyondALimit) {
   Lent c;
   std::vector<model::Qos> tree = c.view.quota().tree().list();
   tree[1].guaranteed.clear();
