@@ -57,8 +57,8 @@ void fire(Core& core, const Timer& timer) {
       return start_timeout_due(core, *job);
     case TimerKind::kLeaseOver:
       return lease_over_due(core, *job, timer.node);
-    case TimerKind::kPiece:
-      return pieces_due(core, *job);
+    case TimerKind::kExtension:
+      return extensions_due(core, *job);
     case TimerKind::kSuspension:
       return suspension_due(core, *job);
     case TimerKind::kEnvironment:

@@ -165,16 +165,16 @@ struct Waiting {
 };
 
 /// A node that an elastic gang has above its smallest size.
-struct Piece {
+struct Extension {
   base::JobId id;         ///< Under which the scheduler knows it.
   base::Time until;       ///< It leaves then; zero: it stays.
   bool is_ready = false;  ///< The node has prepared its share.
-  bool operator==(const Piece&) const = default;
+  bool operator==(const Extension&) const = default;
 };
 
 /// Why a job is suspended, or is about to.
 struct Suspension {
-  base::JobId holder;         ///< Under which the scheduler knows what it still holds; none: it still runs.
+  base::JobId kept_id;        ///< Under which the scheduler knows what it keeps; none: it still runs.
   base::Time since;           ///< When all of it was suspended.
   uint32_t for_job = 0;       ///< It makes way for this one; 0: somebody asked for it.
   uint32_t rule = 0;          ///< Of the quotas, by which it makes way.
@@ -187,7 +187,7 @@ struct Suspension {
 
 /// kConfiguring, kRunning, kSuspended, kCompleting
 struct Placed {
-  Allocation allocation;  ///< The pieces are among it.
+  Allocation allocation;  ///< The extensions are among it.
   std::string partition;  ///< The one of spec.partitions it runs in.
   base::Time placed;
   base::Time started;                  ///< Zero while configuring.
@@ -199,9 +199,9 @@ struct Placed {
   base::Time saved;                    ///< Since when its work is lost if it ends now; zero: since the start.
   Contract contract;
   base::Duration uncut_limit = {};  ///< The time limit before it was cut (time_min) for this run; zero: it was not.
-  std::map<base::NodeId, Piece> pieces;  ///< Of an elastic gang.
-  std::optional<Nomination> moves_to;    ///< Of one that is moved: what is kept for it until it has left this place.
-  bool preemptible = true;               ///< When it was placed: what it may keep does not change while it has it.
+  std::map<base::NodeId, Extension> extensions;  ///< Of an elastic gang.
+  std::optional<Nomination> moves_to;  ///< Of one that is moved: what is kept for it until it has left this place.
+  bool preemptible = true;             ///< When it was placed: what it may keep does not change while it has it.
   std::optional<Suspension> suspension;
   uint32_t next_step = 0;           ///< Number of the next step.
   uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.

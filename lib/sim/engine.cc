@@ -96,8 +96,8 @@ void Engine::end_what_is_due() {
   for (drop_stale_endings(world_); !endings.empty() && endings.top().at <= now(); drop_stale_endings(world_)) {
     const Ending due = endings.top();
     endings.pop();
-    if (due.piece)
-      drop_piece(world_, due.job, due.piece);
+    if (due.extension)
+      drop_extension(world_, due.job, due.extension);
     else if (due.is_eviction)
       take_off(world_, due.job);
     else

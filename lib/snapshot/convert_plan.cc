@@ -23,9 +23,9 @@ struct DecisionWriter {
     w->set_time_limit_us(time_limit.us);
   }
   void operator()(const sched::Grow& d) const {
-    const auto& [gang, piece, allocation] = d;
+    const auto& [gang, extension, allocation] = d;
     to->mutable_grow()->set_gang(gang.value);
-    to->mutable_grow()->set_piece(piece.value);
+    to->mutable_grow()->set_extension(extension.value);
     for (const model::NodeShare& share : allocation.shares) set_share(to->mutable_grow()->add_shares(), share);
   }
   void operator()(const sched::Preempt& d) const {
@@ -72,7 +72,7 @@ Result<sched::Decision> start_from(const wire::SnapshotStart& w) {
 }
 
 Result<sched::Decision> grow_from(const wire::SnapshotGrow& w) {
-  sched::Grow grow{base::JobId(w.gang()), base::JobId(w.piece()), {}};
+  sched::Grow grow{base::JobId(w.gang()), base::JobId(w.extension()), {}};
   for (const wire::SnapshotShare& s : w.shares()) {
     GW_TRY(share, share_from(s));
     grow.allocation.shares.push_back(std::move(share));

@@ -125,7 +125,8 @@ inline std::string said_of(const sched::ClusterView& view, const ctld::Controlle
   for (const auto& [epoch, c] : view.nominations())
     nominations.insert(fmt::format("nomination {} {} {} {}", c.job.value, c.partition, c.when.us,
                                    fmt::join(c.allocation.node_names(), ",")));
-  for (const auto& [gang, pieces] : view.gangs()) out += fmt::format("gang {}: {}\n", gang.value, pieces.size());
+  for (const auto& [gang, extensions] : view.gangs())
+    out += fmt::format("gang {}: {}\n", gang.value, extensions.size());
   for (const auto& [uid, use] : view.usage()) out += fmt::format("use {} {}\n", uid, use);
   return fmt::format("{}{}\n", out, fmt::join(nominations, "\n"));
 }

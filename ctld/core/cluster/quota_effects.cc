@@ -75,13 +75,13 @@ std::vector<std::string> effects_of(const Core& core, const QuotaBook& after,
     if (job == nullptr || job->state == model::JobState::kCompleting) continue;
     const model::Allocation held = core.ledger.capacity().allocation_of(id);
     const std::string& qos = job->spec.qos;
-    const bool is_piece = gang.has_value();
-    const bool is_takeable = !is_piece && pending_of(core, *job).preemptible;
+    const bool is_extension = gang.has_value();
+    const bool is_takeable = !is_extension && pending_of(core, *job).preemptible;
     for (Use* use : {&old_use, &new_use}) {
       const uint32_t leaf = use->tree.leaf_of(use == &old_use ? qos : moved(qos, request));
       use->tally.start(use->tree, leaf,
-                       is_piece ? use->tree.count_piece(held, core.ledger.capacity())
-                                : use->tree.count(held, core.ledger.capacity()),
+                       is_extension ? use->tree.count_extension(held, core.ledger.capacity())
+                                    : use->tree.count(held, core.ledger.capacity()),
                        true);
       if (is_takeable) use->takeable[leaf].push_back(id);
     }

@@ -102,7 +102,7 @@ void move_to_qos(Core& core, model::Job& job, const std::string& to) {
   core.planning.quota_epoch = core.feed.epoch() + 1;  // what follows tells the scheduler
   if (rate != 0) charge(core, job, rate);
   if (job.waiting() != nullptr) consider(core, job);
-  if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->holder)
+  if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->kept_id)
     tell_of_suspended(core, job);
   tell_of_running(core, job);
   core.rows.job_and_spec(job);
@@ -211,10 +211,10 @@ void tell_of_running(Core& core, const model::Job& job) {
   if (core.ledger.capacity().holdings().contains(job.id))
     core.feed.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(core, job))});
   if (job.placed() == nullptr) return;
-  for (const auto& [node, piece] : job.placed()->pieces)
-    if (const auto* part = share_on(job, node); part != nullptr && core.placements.job_of(piece.id))
-      core.feed.tell(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(sched::piece_of(
-                                                         pending_of(core, job), piece.id, part->tasks))});
+  for (const auto& [node, extension] : job.placed()->extensions)
+    if (const auto* part = share_on(job, node); part != nullptr && core.placements.job_of(extension.id))
+      core.feed.tell(sched::RunningChanged{extension.id, std::make_shared<const sched::PendingJob>(sched::extension_of(
+                                                             pending_of(core, job), extension.id, part->tasks))});
 }
 
 void change_quotas(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {

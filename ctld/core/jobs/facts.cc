@@ -10,10 +10,10 @@
 
 namespace gw::ctld {
 
+using model::Extension;
 using model::Job;
 using model::JobState;
 using model::Outcome;
-using model::Piece;
 using model::Qos;
 
 namespace {
@@ -53,16 +53,16 @@ sched::ClassKey class_of(const Core& core, const model::Job& job) {
 }
 
 JobId holder_on(const Job& job, NodeId node) {
-  const auto& pieces = job.placed()->pieces;
-  if (const auto it = pieces.find(node); it != pieces.end()) return it->second.id;
+  const auto& extensions = job.placed()->extensions;
+  if (const auto it = extensions.find(node); it != extensions.end()) return it->second.id;
   const auto& suspension = job.placed()->suspension;
-  return suspension && suspension->holder ? suspension->holder : job.id;
+  return suspension && suspension->kept_id ? suspension->kept_id : job.id;
 }
 
 uint32_t generation_on(const Job& job, NodeId node) {
-  const auto& pieces = job.placed()->pieces;
-  const auto it = pieces.find(node);
-  return it == pieces.end() ? 0 : it->second.id.value;
+  const auto& extensions = job.placed()->extensions;
+  const auto it = extensions.find(node);
+  return it == extensions.end() ? 0 : it->second.id.value;
 }
 
 const model::NodeShare* share_on(const Job& job, NodeId node) {
@@ -148,7 +148,7 @@ bool was_preempted(const Outcome& outcome) { return outcome.preempted_for != 0 |
 
 model::Allocation held_by(const Job& job) {
   const model::Placed& placed = *job.placed();
-  if (!placed.suspension || !placed.suspension->holder) return placed.allocation;
+  if (!placed.suspension || !placed.suspension->kept_id) return placed.allocation;
   return model::kept_in_suspension(placed.allocation, placed.suspension->shares_gpus);
 }
 

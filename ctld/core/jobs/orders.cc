@@ -47,7 +47,7 @@ void tell_preemption(const Job& job, wire::Stop& out) {
 /// Is what is said to this node about this run to go out before what waits for the disk?
 bool overtakes(const Core& core, const model::Job& job, NodeId node) {
   if (core.stored.fault.empty() || job.placed() == nullptr || !job.placed()->started) return false;
-  if (job.placed()->pieces.contains(node)) return false;  // it may have joined the gang in what waits
+  if (job.placed()->extensions.contains(node)) return false;  // it may have joined the gang in what waits
   return true;
 }
 
@@ -71,8 +71,9 @@ void tell_size(Core& core, const Job& job) {
   r.set_job(job.id.value);
   r.set_attempt(job.attempt);
   for (const model::NodeShare& share : placed.allocation.shares) {
-    const auto piece = placed.pieces.find(share.node);
-    if (piece == placed.pieces.end() || (piece->second.is_ready && !piece->second.until)) r.add_nodes(share.name);
+    const auto extension = placed.extensions.find(share.node);
+    if (extension == placed.extensions.end() || (extension->second.is_ready && !extension->second.until))
+      r.add_nodes(share.name);
   }
   r.set_signo(job.spec.resize_signo);
   r.set_uid(job.spec.uid);

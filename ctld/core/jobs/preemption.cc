@@ -102,7 +102,7 @@ void preempt(Core& core, const sched::Preempt& victim) {
   Job* job = core.jobs.find(victim.job);
   if (const auto whole = core.placements.job_of(victim.job)) job = core.jobs.find(*whole);
   if (job == nullptr) return;
-  if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(core, victim);
+  if (victim.job.value >= sched::kFirstHoldingId && !stands_still(*job)) return shrink(core, victim);
   if (victim.job == job->id && stands_still(*job)) return;  // decided before it was suspended
   if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
   const auto rule = static_cast<uint32_t>(victim.rule);

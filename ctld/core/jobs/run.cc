@@ -157,7 +157,7 @@ void share_gone(Core& core, Job& job, NodeId node) {
   if (core.placements.take(node, job.id)) {
     const JobId holder = holder_on(job, node);
     core.ledger.release(holder, node);
-    core.placements.drop_holder(holder);
+    core.placements.drop_holding(holder);
     discharge(core, job, node);
   }
   model::Placed* placed = job.placed();

@@ -37,13 +37,13 @@ std::string why_suspended(const Suspension& s) {
 }
 
 /// What a suspended job keeps of those nodes is held under the id for it.
-void hold_remains(Core& core, const Job& job, const model::Allocation& kept) {
+void hold_kept(Core& core, const Job& job, const model::Allocation& kept) {
   const model::Placed& placed = *job.placed();
-  const JobId holder = placed.suspension->holder;
-  core.placements.set_holder(holder, job.id);
+  const JobId holder = placed.suspension->kept_id;
+  core.placements.set_holding(holder, job.id);
   const Time begun = placed.running_since();
-  auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(core, job), holder));
-  (void)core.ledger.hold({holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
+  auto kept_part = std::make_shared<const sched::PendingJob>(sched::kept_part_of(pending_of(core, job), holder));
+  (void)core.ledger.hold({holder, placed.partition, kept, begun, Time::never(), std::move(kept_part)});
 }
 
 void wait_to_go_on(Core& core, const Job& job) {
@@ -62,9 +62,9 @@ void stand_still(Core& core, Job& job) {
   s.since = core.now;
   const auto partition = core.partitions.all.find(placed.partition);
   s.shares_gpus = partition != core.partitions.all.end() && partition->second.share_suspended_gpus;
-  s.holder = core.jobs.take_holder();
+  s.kept_id = core.jobs.take_holding_id();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(job.id, share.node);
-  hold_remains(core, job, held_by(job));
+  hold_kept(core, job, held_by(job));
   charge(core, job, sched::usage_rate(held_by(job)) - before);
   if (s.for_job != 0) count_preempted_run(core, job, 0);
   core.rows.job(job);
@@ -146,9 +146,9 @@ void on_suspended(Core& core, NodeId node, const wire::Suspended& m) {
 }
 
 void tell_of_suspended(Core& core, const Job& job) {
-  const JobId holder = job.placed()->suspension->holder;
-  auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(core, job), holder));
-  core.feed.tell(sched::RunningChanged{holder, std::move(remains)});
+  const JobId holder = job.placed()->suspension->kept_id;
+  auto kept_part = std::make_shared<const sched::PendingJob>(sched::kept_part_of(pending_of(core, job), holder));
+  core.feed.tell(sched::RunningChanged{holder, std::move(kept_part)});
   if (stands_still(job) && !job.placed()->suspension->is_held) wait_to_go_on(core, job);
 }
 
@@ -169,8 +169,8 @@ bool go_on(Core& core, Job& job) {
   if (placed.saved) placed.saved = placed.saved + stood;
   placed.suspension.reset();
   placed.moves_to.reset();
-  for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(was.holder, share.node);
-  core.placements.drop_holder(was.holder);
+  for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(was.kept_id, share.node);
+  core.placements.drop_holding(was.kept_id);
   const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
   (void)core.ledger.hold({job.id, placed.partition, placed.allocation, begun, end,
                           std::make_shared<const sched::PendingJob>(pending_of(core, job))});
@@ -194,7 +194,7 @@ void suspension_due(Core& core, Job& job) {
 
 void restore_suspension(Core& core, const Job& job, const model::Allocation& held) {
   const Suspension& s = *job.placed()->suspension;
-  if (!s.holder) {
+  if (!s.kept_id) {
     if (job.state == JobState::kRunning) {
       if (s.for_job != 0) expect_end(core, job, s.freeze_at, true);
       core.timers.set({std::max(core.now, s.freeze_at) + core.settings.start_timeout, TimerKind::kSuspension,
@@ -202,7 +202,7 @@ void restore_suspension(Core& core, const Job& job, const model::Allocation& hel
     }
     return;
   }
-  hold_remains(core, job, model::kept_in_suspension(held, s.shares_gpus));
+  hold_kept(core, job, model::kept_in_suspension(held, s.shares_gpus));
   if (stands_still(job)) wait_to_go_on(core, job);
 }
 

@@ -33,7 +33,7 @@ std::string_view words_for(Kin kin) {
 uint32_t first_unknown_job(const wire::Register& m) {
   uint32_t next = m.seen().next_job();
   for (const wire::RunState& run : m.runs()) next = std::max(next, run.job() == UINT32_MAX ? 0 : run.job() + 1);
-  return next < sched::kFirstPiece ? next : 0;  // no job has such an id
+  return next < sched::kFirstHoldingId ? next : 0;  // no job has such an id
 }
 
 /// It is the very run that the state has there, however long ago it was placed.

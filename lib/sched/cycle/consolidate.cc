@@ -33,7 +33,7 @@ size_t moves_left(Session& session, const PartitionFacts& partition) {
 bool can_be_moved(const Session& session, const Candidate& c, const PartitionFacts& partition) {
   const PendingJob& running = *session.view.running().at(c.job);
   return running.may_move && session.capacity().holdings().at(c.job).partition == partition.name &&
-         running.components.empty() && running.reservation.empty() && session.view.pieces_of(c.job).empty();
+         running.components.empty() && running.reservation.empty() && session.view.extensions_of(c.job).empty();
 }
 
 /// Those that could stand elsewhere: on nodes that could take a part of the job, the emptiest node first, and there the

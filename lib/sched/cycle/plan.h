@@ -34,11 +34,11 @@ struct Start {
   model::Allocation allocation;
   Duration time_limit = base::kUnlimited;  ///< Shortened where the job allows it (--time-min).
 };
-/// An elastic gang grows by this piece, which is preempted like a job of its own: a Preempt of it makes the gang
+/// An elastic gang grows by this extension, which is preempted like a job of its own: a Preempt of it makes the gang
 /// smaller.
 struct Grow {
   JobId gang;
-  JobId piece;
+  JobId extension;
   model::Allocation allocation;  ///< One share.
 };
 /// Kept for a blocked job: nothing that starts now may delay it. An estimate, made anew in each plan.
@@ -49,7 +49,7 @@ struct PlannedStart {
   std::vector<std::string> nodes;
   bool operator==(const PlannedStart&) const = default;
 };
-/// Take this running job off; it waits again. Or this piece of an elastic gang, which goes on without it.
+/// Take this running job off; it waits again. Or this extension of an elastic gang, which goes on without it.
 struct Preempt {
   JobId job;
   JobId beneficiary;

@@ -111,7 +111,7 @@ std::vector<JobId> victims_by_node(Session& session, const Served& served, const
   for (size_t count = 1, next = 1; count <= nodes.size(); ++count) {
     for (const auto& [leaf, c] : nodes[count - 1].candidates) {
       // A gang goes with all of it, wherever its pieces are.
-      if (!list(leaf, *c) || c->gang || session.view.pieces_of(c->job).empty()) continue;
+      if (!list(leaf, *c) || c->gang || session.view.extensions_of(c->job).empty()) continue;
       for (const Candidate& piece : candidates[leaf])
         if (piece.gang == c->job) list(leaf, piece);
     }

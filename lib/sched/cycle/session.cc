@@ -14,7 +14,7 @@ Session::Session(ClusterView& cluster, Time time, const Budget& most)
       budget(most),
       facts(time, cluster.capacity(), cluster.usage()),
       trial(cluster),
-      next_piece(cluster.next_piece()) {
+      next_extension(cluster.next_extension()) {
   plan.epoch = view.epoch();
   plan.at = now;
 }

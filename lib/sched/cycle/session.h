@@ -22,10 +22,10 @@ namespace gw::sched {
 /// The job that is looked at, as the quotas see it, and what was found out about it so far.
 struct Served {
   const PendingJob& job;
-  uint32_t leaf = 0;                             ///< Of the tree of quotas.
-  const Quantities* amounts = nullptr;           ///< That it counts at the least; null: a piece of an elastic gang.
-  bool is_guaranteed = true;                     ///< With it every QOS above it stays within its guarantee.
-  std::optional<Binding> refused = {};           ///< What of the quotas the last placement would have exceeded.
+  uint32_t leaf = 0;                    ///< Of the tree of quotas.
+  const Quantities* amounts = nullptr;  ///< That it counts at the least; null: an extension of an elastic gang.
+  bool is_guaranteed = true;            ///< With it every QOS above it stays within its guarantee.
+  std::optional<Binding> refused = {};  ///< What of the quotas the last placement would have exceeded.
   std::map<std::string, Diagnosis> failed = {};  ///< Partitions that have no place for it now.
 };
 
@@ -43,7 +43,7 @@ struct Session {
   Plan plan;
   uint64_t starts = 0;
   size_t moved = 0;            ///< Jobs, by consolidation in this pass.
-  JobId next_piece;            ///< Of an elastic gang that grows.
+  JobId next_extension;        ///< Of an elastic gang that grows.
   std::set<JobId> nominated;   ///< Others are leaving for them.
   std::set<JobId> honoured;    ///< They started where others have left for them.
   std::set<JobId> told_to_go;  ///< They leave within their grace.

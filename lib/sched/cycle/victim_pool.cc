@@ -15,7 +15,7 @@ Candidate candidate_of(const Session& session, const PendingJob& running, const 
     if (const auto* more = ledger.holder(part.id)) add_to(c.amounts, more->amounts);
   const Time since = std::max(c.started, running.saved);
   uint64_t gpus = c.amounts[kGpu];
-  for (JobId piece : session.view.pieces_of(running.id)) gpus += ledger.holder(piece)->amounts[kGpu];
+  for (JobId piece : session.view.extensions_of(running.id)) gpus += ledger.holder(piece)->amounts[kGpu];
   c.gang = running.gang;  // what a piece has done its gang keeps
   if (!c.gang) c.lost = gpus * static_cast<uint64_t>(std::max(session.now - since, Duration{}).seconds());
   return c;

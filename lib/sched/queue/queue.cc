@@ -124,9 +124,9 @@ ClassKey class_key(const PendingJob& job, bool by_user, std::optional<Time> now)
   return w.take();
 }
 
-PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks) {
+PendingJob extension_of(const PendingJob& gang, JobId extension, uint32_t tasks) {
   PendingJob out = gang;
-  out.id = piece;
+  out.id = extension;
   out.request = model::growth_of(gang.request, tasks);
   out.preemptible = true;
   out.may_move = false;
@@ -135,7 +135,7 @@ PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks) {
   return out;
 }
 
-PendingJob remains_of(const PendingJob& job, JobId holder) {
+PendingJob kept_part_of(const PendingJob& job, JobId holder) {
   PendingJob out = job;
   out.id = holder;
   out.suspended = job.id;

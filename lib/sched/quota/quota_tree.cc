@@ -175,12 +175,12 @@ Quantities QuotaTree::count(const model::NodeShare& share, const Capacity& capac
 }
 
 Quantities QuotaTree::count(const model::Allocation& allocation, const Capacity& capacity) const {
-  Quantities out = count_piece(allocation, capacity);
+  Quantities out = count_extension(allocation, capacity);
   count_job(out);
   return out;
 }
 
-Quantities QuotaTree::count_piece(const model::Allocation& allocation, const Capacity& capacity) const {
+Quantities QuotaTree::count_extension(const model::Allocation& allocation, const Capacity& capacity) const {
   Quantities out = none();
   for (const model::NodeShare& share : allocation.shares) add_to(out, count(share, capacity));
   return out;
@@ -196,8 +196,8 @@ Quantities QuotaTree::count_growth(const model::Request& request, uint32_t tasks
   return out;
 }
 
-Quantities QuotaTree::count_remains(const model::Allocation& allocation, const Capacity& capacity) const {
-  Quantities out = count_piece(allocation, capacity);
+Quantities QuotaTree::count_kept(const model::Allocation& allocation, const Capacity& capacity) const {
+  Quantities out = count_extension(allocation, capacity);
   for (size_t r = 0; r < width(); ++r)
     if (resources_[r] == "node") out[r] = 0;
   return out;

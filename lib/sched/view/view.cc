@@ -67,10 +67,10 @@ struct ClusterView::Applier {
   }
   void operator()(const EndExpected& d) const {
     view.capacity_.set_expected_end(d.id, d.when);
-    for (JobId piece : view.pieces_of(d.id)) {
-      const QuotaLedger::Holder* holder = view.quota_.holder(piece);
+    for (JobId extension : view.extensions_of(d.id)) {
+      const QuotaLedger::Holder* holder = view.quota_.holder(extension);
       const bool leaves = holder != nullptr && holder->is_leaving;  // then it has an end of its own
-      if (!d.is_leaving && !leaves) view.capacity_.set_expected_end(piece, d.when);
+      if (!d.is_leaving && !leaves) view.capacity_.set_expected_end(extension, d.when);
     }
     if (d.is_leaving) view.set_leaving(d.id);
   }
@@ -121,15 +121,15 @@ void ClusterView::hold(JobId id, const model::Allocation& allocation) {
   const PendingJob& known = *job->second;
   Quantities amounts;
   if (known.suspended)
-    amounts = tree.count_remains(allocation, capacity_);
+    amounts = tree.count_kept(allocation, capacity_);
   else if (known.gang)
-    amounts = tree.count_piece(allocation, capacity_);
+    amounts = tree.count_extension(allocation, capacity_);
   else
     amounts = tree.count(allocation, capacity_);
   quota_.hold(id, known.qos, known.uid, known.preemptible, amounts);
 }
 
-const std::set<JobId>& ClusterView::pieces_of(JobId gang) const {
+const std::set<JobId>& ClusterView::extensions_of(JobId gang) const {
   static const std::set<JobId> kNone;
   const auto it = gangs_.find(gang);
   return it == gangs_.end() ? kNone : it->second;
@@ -137,9 +137,9 @@ const std::set<JobId>& ClusterView::pieces_of(JobId gang) const {
 
 uint32_t ClusterView::present_tasks(JobId gang) const {
   uint32_t tasks = running_.at(gang)->request.tasks;
-  for (JobId piece : pieces_of(gang))
-    if (const QuotaLedger::Holder* holder = quota_.holder(piece); holder != nullptr && !holder->is_leaving)
-      tasks += running_.at(piece)->request.tasks;
+  for (JobId extension : extensions_of(gang))
+    if (const QuotaLedger::Holder* holder = quota_.holder(extension); holder != nullptr && !holder->is_leaving)
+      tasks += running_.at(extension)->request.tasks;
   return tasks;
 }
 
@@ -166,7 +166,7 @@ void ClusterView::add_running(JobId id, std::shared_ptr<const PendingJob> job) {
   if (job->most_tasks > 0) gangs_.try_emplace(id);
   if (job->gang) {
     gangs_[job->gang].insert(id);
-    next_piece_ = std::max(next_piece_, JobId(id.value + 1));
+    next_extension_ = std::max(next_extension_, JobId(id.value + 1));
   }
   running_[id] = std::move(job);
 }
@@ -179,9 +179,9 @@ void ClusterView::remove_running(JobId id) {
     if (--count->second == 0) running_priorities_.erase(count);
   }
   if (const JobId gang = it->second->gang) {
-    std::set<JobId>& pieces = gangs_[gang];
-    pieces.erase(id);
-    if (pieces.empty() && !running_.contains(gang)) gangs_.erase(gang);
+    std::set<JobId>& extensions = gangs_[gang];
+    extensions.erase(id);
+    if (extensions.empty() && !running_.contains(gang)) gangs_.erase(gang);
   } else if (const auto own = gangs_.find(id); own != gangs_.end() && own->second.empty()) {
     gangs_.erase(own);
   }
@@ -203,7 +203,7 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
     for (const auto& [rank, job] : job_class.members) quota_.add_waiting(job);
   for (const auto& [id, holding] : capacity_.holdings()) hold(id, capacity_.allocation_of(id));
   for (JobId id : leaving) quota_.set_leaving(id);
-  for (const auto& [gang, pieces] : gangs_) count_growth(gang);
+  for (const auto& [gang, extensions] : gangs_) count_growth(gang);
   set_past();
   queue_.forget();
 }

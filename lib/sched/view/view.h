@@ -174,14 +174,14 @@ class ClusterView {
   const Nominations& nominations() const { return nominations_; }
   /// Running jobs as they were queued.
   const std::map<JobId, std::shared_ptr<const PendingJob>>& running() const { return running_; }
-  /// Running elastic gangs that are known to be, and of each the pieces above its smallest size.
+  /// Running elastic gangs that are known to be, and of each the extensions above its smallest size.
   const std::map<JobId, std::set<JobId>>& gangs() const { return gangs_; }
-  /// The pieces of a gang; none for any other job.
-  const std::set<JobId>& pieces_of(JobId gang) const;
+  /// The extensions of a gang; none for any other job.
+  const std::set<JobId>& extensions_of(JobId gang) const;
   /// Tasks that a running elastic gang has now; those that were told to go do not count.
   uint32_t present_tasks(JobId gang) const;
-  /// Never the id of a piece so far.
-  JobId next_piece() const { return next_piece_; }
+  /// Never the id of an extension so far.
+  JobId next_extension() const { return next_extension_; }
   /// Of the running jobs that can be preempted; the highest number there is if there are none.
   int64_t lowest_running_priority() const {
     return running_priorities_.empty() ? INT64_MAX : running_priorities_.begin()->first;
@@ -215,7 +215,7 @@ class ClusterView {
   std::vector<Time> moves_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
   std::map<JobId, std::set<JobId>> gangs_;
-  JobId next_piece_{kFirstPiece};
+  JobId next_extension_{kFirstHoldingId};
   std::map<int64_t, size_t> running_priorities_;  // how many of each, of those that can be preempted
   Workload workload_;
   QuotaLedger quota_;

@@ -36,12 +36,12 @@ base::Result<bool> on_decision(World& world, const sched::Start& start) {
 }
 
 base::Result<bool> on_decision(World& world, const sched::Grow& grow) {
-  add_piece(world, grow.gang.value - 1, grow.piece, grow.allocation);
+  add_extension(world, grow.gang.value - 1, grow.extension, grow.allocation);
   return true;
 }
 
 base::Result<bool> on_decision(World& world, const sched::Preempt& preempt) {
-  if (preempt.job.value >= sched::kFirstPiece) {
+  if (preempt.job.value >= sched::kFirstHoldingId) {
     shrink(world, preempt.job, preempt.grace);
     return true;
   }

@@ -13,7 +13,7 @@ namespace {
 std::vector<base::JobId> ids_of(const World& world, uint32_t job) {
   std::vector<base::JobId> ids = {world.jobs[job].job.id};
   for (const sched::Component& part : world.jobs[job].job.components) ids.push_back(part.id);
-  for (const auto& [piece, allocation] : world.progress[job].pieces) ids.push_back(piece);
+  for (const auto& [extension, allocation] : world.progress[job].extensions) ids.push_back(extension);
   return ids;
 }
 
@@ -21,11 +21,11 @@ void leave_nodes(World& world, uint32_t job) {
   ++world.changes;
   change_rate(world, job, -1);
   Progress& progress = world.progress[job];
-  for (const auto& [piece, allocation] : progress.pieces) {
-    release(world, piece, allocation);
-    world.ids.gang_of.erase(piece);
+  for (const auto& [extension, allocation] : progress.extensions) {
+    release(world, extension, allocation);
+    world.ids.gang_of.erase(extension);
   }
-  progress.pieces.clear();
+  progress.extensions.clear();
   const sched::PendingJob& facts = world.jobs[job].job;
   release(world, facts.id, progress.least);
   const Record& record = world.records[job];
@@ -146,7 +146,7 @@ void drop_stale_endings(World& world) {
   auto& endings = world.timetable.endings;
   while (!endings.empty()) {
     const Ending& top = endings.top();
-    const bool is_there = !top.piece || world.ids.gang_of.contains(top.piece);
+    const bool is_there = !top.extension || world.ids.gang_of.contains(top.extension);
     const bool is_running = world.records[top.job].phase == Phase::kRunning;
     if (is_there && is_running && world.progress[top.job].run == top.run) return;
     endings.pop();

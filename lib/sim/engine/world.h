@@ -39,8 +39,8 @@ struct Progress {
   bool is_leaving = false;
   double contention_at_submit = 0;
   Time size_since;          ///< An elastic gang has had its present size since then.
-  model::Allocation least;  ///< What it started with: an elastic gang has its pieces beside that.
-  std::map<base::JobId, model::Allocation> pieces = {};
+  model::Allocation least;  ///< What it started with: an elastic gang has its extensions beside that.
+  std::map<base::JobId, model::Allocation> extensions = {};
 };
 
 /// A run that ends, or that must be gone.
@@ -49,9 +49,9 @@ struct Ending {
   uint32_t job = 0;
   uint32_t run = 0;  ///< It is stale if the job has another run by now.
   bool is_eviction = false;
-  base::JobId piece = {};  ///< Of an elastic gang: only this one must be gone.
+  base::JobId extension = {};  ///< Of an elastic gang: only this one must be gone.
   bool operator>(const Ending& o) const {
-    return std::tie(at, job, run, piece) > std::tie(o.at, o.job, o.run, o.piece);
+    return std::tie(at, job, run, extension) > std::tie(o.at, o.job, o.run, o.extension);
   }
 };
 
@@ -69,7 +69,7 @@ struct Timetable {
 /// Whose the ids are that are not those of jobs.
 struct PartIds {
   std::vector<std::pair<uint32_t, uint32_t>> components;  ///< Job and component of the ids above those of jobs.
-  std::map<base::JobId, uint32_t> gang_of;                ///< The jobs that the pieces of elastic gangs belong to.
+  std::map<base::JobId, uint32_t> gang_of;                ///< The jobs that the extensions of elastic gangs belong to.
 };
 
 /// Of the classes of jobs.

@@ -409,7 +409,7 @@ TEST(Suspend, ARestartWhileItEndsKeepsThatItLeaves) {
   ASSERT_TRUE(w.restored);
   bool is_leaving = false;
   for (const auto& [id, holder] : w.view.quota().holders())
-    is_leaving |= id.value >= sched::kFirstPiece && holder.is_leaving;
+    is_leaving |= id.value >= sched::kFirstHoldingId && holder.is_leaving;
   EXPECT_TRUE(is_leaving);
 }
 

@@ -121,9 +121,9 @@ TEST(Placements, AJobIsWhereItWasPut) {
   EXPECT_TRUE(placements.take(NodeId(1), JobId(5)));
   EXPECT_FALSE(placements.take(NodeId(1), JobId(5))) << "once";
   EXPECT_TRUE(placements.by_node().empty());
-  placements.set_holder(JobId(100), JobId(5));
+  placements.set_holding(JobId(100), JobId(5));
   EXPECT_EQ(placements.job_of(JobId(100)), JobId(5));
-  placements.drop_holder(JobId(100));
+  placements.drop_holding(JobId(100));
   EXPECT_FALSE(placements.job_of(JobId(100)));
 }
 
