@@ -104,7 +104,7 @@ struct JobSpec {
   bool requeue = true;  ///< May run again after its node failed.
   JobKind kind = JobKind::kBatch;
   bool attended = false;         ///< Ends when the client that asked for it is gone.
-  bool not_preemptible = false;  ///< Never makes way for others, and so never borrows.
+  bool not_preemptible = false;  ///< Is never preempted, and so never borrows.
   WarnSignal warn;
   OnPreempt on_preempt = OnPreempt::kRequeue;
   int preempt_signo = 0;  ///< Told at the beginning of the grace; 0: SIGTERM.
@@ -142,7 +142,7 @@ struct Outcome {
   uint32_t cancelled_by = 0;            ///< uid, with kCancelled.
   base::Time ended;                     ///< When the run itself was over.
   std::optional<base::Duration> grace;  ///< Given to it to end by itself; not given: the cluster's.
-  uint32_t preempted_for = 0;           ///< Job that it made way for; 0: none.
+  uint32_t preempted_for = 0;           ///< Job that it was preempted for; 0: none.
   uint32_t preempt_rule = 0;            ///< Of the quotas, by which it was taken; 0: by the order.
   bool operator==(const Outcome&) const = default;
 };
@@ -176,8 +176,8 @@ struct Extension {
 struct Suspension {
   base::JobId kept_id;        ///< Under which the scheduler knows what it keeps; none: it still runs.
   base::Time since;           ///< When all of it was suspended.
-  uint32_t for_job = 0;       ///< It makes way for this one; 0: somebody asked for it.
-  uint32_t rule = 0;          ///< Of the quotas, by which it makes way.
+  uint32_t for_job = 0;       ///< It is preempted for this one; 0: somebody asked for it.
+  uint32_t rule = 0;          ///< Of the quotas, by which it is preempted.
   bool is_held = false;       ///< Until somebody lets it go on.
   std::string who = {};       ///< Asked for it, for people.
   base::Time freeze_at = {};  ///< Until then it still runs, having been told.

@@ -88,7 +88,7 @@ class Forward {
   std::map<JobId, std::vector<JobId>> parts_;  // ids under which a running job holds resources
   std::set<std::pair<Time, JobId>> ends_;
   std::map<JobId, Time> end_of_;
-  std::set<JobId> leaving_;  // made way for others; they wait again when their grace is over
+  std::set<JobId> leaving_;  // preempted; they wait again when their grace is over
   std::map<JobId, Forecast> out_;
   std::map<sched::ClassKey, std::string> told_;
   std::map<JobId, JobId> kept_;  // of suspended jobs

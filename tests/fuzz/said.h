@@ -138,7 +138,7 @@ inline std::string said_of(const ctld::Timers& timers, const ctld::Controller& c
   timers.each_due(base::Time{INT64_MAX - 1}, [&](const ctld::Timer& t) {
     const auto job = core.jobs().find(base::JobId(static_cast<uint32_t>(t.id)));
     const bool is_of_run =
-        t.kind == Kind::kJobWarn || t.kind == Kind::kJobLimit;  // they stay behind when it stands still
+        t.kind == Kind::kJobWarn || t.kind == Kind::kJobLimit;  // they stay behind when it is suspended
     if (job == core.jobs().end() || (is_of_run && job->second.state != model::JobState::kRunning)) return;
     const bool is_of_state = t.kind == Kind::kJobEligible || t.kind == Kind::kJobWarn || t.kind == Kind::kJobLimit ||
                              t.kind == Kind::kJobPurge;

@@ -143,7 +143,7 @@ class Scene {
     const auto* s = std::get_if<sched::Start>(&d);
     if (s == nullptr || !view.capacity().check_free(s->allocation.shares.front())) return;
     for (const model::NodeShare& share : s->allocation.shares)
-      if (!view.capacity().check_free(share)) return;  // what was to make way for it is still there
+      if (!view.capacity().check_free(share)) return;  // its victim is still there
     const PendingJob* queued = view.queue().find(s->job);
     const auto job = queued == nullptr ? nullptr : std::make_shared<const PendingJob>(*queued);
     apply(sched::JobPlaced{s->job, s->partition, s->allocation, now, now + s->time_limit, job});

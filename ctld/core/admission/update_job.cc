@@ -145,9 +145,9 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
     consider(core, job);
   else if (job.state == model::JobState::kRunning)
     arm_limits(core, job);
-  else if (stands_still(job))
+  else if (is_suspended(job))
     tell_of_suspended(core, job);
-  if (job.placed() != nullptr && !stands_still(job)) tell_of_running(core, job);
+  if (job.placed() != nullptr && !is_suspended(job)) tell_of_running(core, job);
   if (is_elsewhere) core.planning.quota_epoch = core.feed.epoch();
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(core, job,

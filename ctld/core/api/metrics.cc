@@ -65,10 +65,10 @@ void add_fragmentation(Text& t, const Metrics& m) {
 }
 
 void add_preemptions(Text& t, const Metrics& m) {
-  t.metric("preemptions_total", "counter", "Runs that made way for others, by the QOS they were at.");
+  t.metric("preemptions_total", "counter", "Preempted runs, by the QOS that they were at.");
   for (const auto& [qos, p] : m.preemptions) t.value(p.count, fmt::format("qos=\"{}\"", label(qos)));
   t.metric("qos_lost_gpu_seconds_total", "counter",
-           "Seconds of whole GPUs whose work was lost because its run made way for others.");
+           "Seconds of whole GPUs whose work was lost because its run was preempted.");
   for (const auto& [qos, p] : m.preemptions)
     t.value(static_cast<double>(p.lost_gpu_ms) / 1e3, fmt::format("qos=\"{}\"", label(qos)));
 }

@@ -130,9 +130,9 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
   out.preemptible = !job.spec.not_preemptible && (job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel);
   if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;
-  if (stands_still(job))
+  if (is_suspended(job))
     ask_for_the_rest(job, out);
-  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_stand_still(job.spec))
+  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_be_suspended(job.spec))
     out.suspends = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
   if (job.spec.het_job == job.id) add_components(core, job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
@@ -152,7 +152,7 @@ model::Allocation held_by(const Job& job) {
   return model::kept_in_suspension(placed.allocation, placed.suspension->shares_gpus);
 }
 
-bool can_stand_still(const model::JobSpec& spec) {
+bool can_be_suspended(const model::JobSpec& spec) {
   return !spec.is_het() && !spec.request.elastic && spec.reservation.empty();
 }
 

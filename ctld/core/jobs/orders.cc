@@ -34,7 +34,7 @@ void tell_components(const Core& core, const Job& leader, wire::Prepare& out) {
   }
 }
 
-/// What a Stop says of why and until when, where the job makes way for another.
+/// What a Stop says of why and until when, where the job is preempted.
 void tell_preemption(const Job& job, wire::Stop& out) {
   const Outcome& outcome = *job.placed()->outcome;
   if (!was_preempted(outcome)) return;
@@ -145,7 +145,7 @@ void send_stop(Core& core, const Job& job, NodeId node, bool kill_now) {
   s.set_grace_us(outcome.grace.value_or(job.placed()->contract.kill_wait).us);
   s.set_generation(generation_on(job, node));
   s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
-  // Without grace it was killed on purpose; one that makes way finds out why first, unless this is said.
+  // Without grace it was killed on purpose; a preempted one finds out why first, unless this is said.
   s.set_kill_now(kill_now || (outcome.grace == base::Duration{} && outcome.preempted_for == 0));
   tell_preemption(job, s);
   if (overtakes(core, job, node)) send_to_node(core, node, message, nullptr, true);
@@ -170,7 +170,7 @@ void send_suspend(Core& core, const Job& job, NodeId node) {
   s.set_attempt(job.attempt);
   s.set_round(job.placed()->suspensions);
   const Duration left = std::max(why.freeze_at - core.now, Duration{});
-  if (left.us > 0 && !stands_still(job)) {
+  if (left.us > 0 && !is_suspended(job)) {
     s.set_grace_us(left.us);
     s.set_signo(job.spec.preempt_signo);
   }

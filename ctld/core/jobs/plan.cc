@@ -41,7 +41,7 @@ bool is_only_told(const sched::Group& group) {
 void forget_old_waits(Core& core) {
   std::set<sched::ClassKey> in_use;
   for (const auto& [id, job] : core.jobs.all())
-    if (job.waiting() != nullptr || stands_still(job)) in_use.insert(class_of(core, job));
+    if (job.waiting() != nullptr || is_suspended(job)) in_use.insert(class_of(core, job));
   std::erase_if(core.planning.class_waits, [&](const auto& entry) { return !in_use.contains(entry.first); });
 }
 

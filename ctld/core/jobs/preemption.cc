@@ -65,7 +65,7 @@ bool can_make_room(const Core& core, const sched::Group& group) {
     if (victim == nullptr) return true;
     const model::Job* job = core.jobs.find(victim->beneficiary);
     if (!core.stored.fault.empty() || job == nullptr) return false;
-    if (stands_still(*job)) return !job->placed()->suspension->is_held;
+    if (is_suspended(*job)) return !job->placed()->suspension->is_held;
     return job->waiting() != nullptr && !job->is_held() && job->waiting()->reason == WaitReason::kNone;
   });
 }
@@ -84,7 +84,7 @@ void nominate(Core& core, const sched::Nomination& nomination) {
   if (job == nullptr) return;
   const model::Nomination kept{nomination.partition, nomination.allocation, nomination.when};
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
-    if (job->state != JobState::kCompleting && !stands_still(*job)) return;
+    if (job->state != JobState::kCompleting && !is_suspended(*job)) return;
     job->placed()->moves_to = kept;
     core.rows.job(*job);
     core.feed.tell(sched::NominationSet{nomination});
@@ -102,15 +102,15 @@ void preempt(Core& core, const sched::Preempt& victim) {
   Job* job = core.jobs.find(victim.job);
   if (const auto whole = core.placements.job_of(victim.job)) job = core.jobs.find(*whole);
   if (job == nullptr) return;
-  if (victim.job.value >= sched::kFirstHoldingId && !stands_still(*job)) return shrink(core, victim);
-  if (victim.job == job->id && stands_still(*job)) return;  // decided before it was suspended
+  if (victim.job.value >= sched::kFirstHoldingId && !is_suspended(*job)) return shrink(core, victim);
+  if (victim.job == job->id && is_suspended(*job)) return;  // decided before it was suspended
   if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
   const auto rule = static_cast<uint32_t>(victim.rule);
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
   if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return;
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
   if (victim.is_move) core.feed.tell(sched::JobMoved{job->id, core.now});
-  const bool had_grace = stands_still(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
+  const bool had_grace = is_suspended(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
   outcome.grace = had_grace ? Duration{} : victim.grace;
   outcome.ended = core.now;
   stop(core, *job, std::move(outcome));

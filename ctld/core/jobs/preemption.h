@@ -1,4 +1,4 @@
-// Jobs that make way for others: who is told to go, whose place is kept for whom, and what a dry run of moves has
+// Preemption: who is told to go, whose place is kept for whom, and what a dry run of moves has
 // found. Invariant: after a start nobody is preempted before all nodes are back, or had the time to come back.
 #pragma once
 

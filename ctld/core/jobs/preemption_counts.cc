@@ -87,7 +87,7 @@ void restore_preemptions(Core& core, const store::Snapshot& snapshot) {
       core.planning.preemptions[row.name.substr(kMetaPrefix.size())] = {static_cast<uint64_t>(*count),
                                                                         static_cast<uint64_t>(*lost)};
     else
-      hold_named(core, store::RowKind::kSetting, row.name, "it is no count of runs that made way");
+      hold_named(core, store::RowKind::kSetting, row.name, "it is no count of preempted runs");
   }
 }
 

@@ -127,7 +127,7 @@ void go(Core& core, Job& job) {
 }
 
 void stop(Core& core, Job& job, Outcome outcome) {
-  if (stands_still(job)) {
+  if (is_suspended(job)) {
     core.feed.tell(sched::JobUnqueued{job.id});
     job.placed()->moves_to.reset();  // that was for going on, without its memory
   }

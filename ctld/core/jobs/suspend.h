@@ -1,5 +1,5 @@
 // Jobs that are suspended: their processes are frozen, their memory stays, and they go on where they were when what
-// they gave away is free again. A job is suspended because it makes way for another and would rather not be ended, or
+// they gave away is free again. A job is suspended because it is preempted and would rather not be ended, or
 // because an administrator says so.
 // Invariants: from when all nodes have said that the job is suspended until it goes on, the scheduler knows what it
 // still holds under an id of its own (Suspension::kept_id), and the job itself as one that waits for the rest; its time

@@ -24,7 +24,7 @@ struct WaitInfo {
 
 /// Of the jobs of one QOS, kept over restarts.
 struct PreemptionFigures {
-  uint64_t count = 0;        ///< Runs that made way for others.
+  uint64_t count = 0;        ///< Preempted runs.
   uint64_t lost_gpu_ms = 0;  ///< Milliseconds of whole GPUs whose work was lost by that.
 };
 

@@ -174,7 +174,7 @@ struct Page {
   std::vector<std::string> bars, notes;         // of the lines behind the header
 };
 
-/// Held and counted differ while some make way for others.
+/// Held and counted differ while some are being preempted.
 std::string note_of(const Line& line) {
   const auto text = [&](uint64_t amount) { return model::format_amount(line.resource(), amount); };
   if (line.held() > line.counted())

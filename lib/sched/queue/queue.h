@@ -38,7 +38,7 @@ struct Component {
   std::vector<std::string> partitions;
 };
 
-/// May a job that makes way be suspended instead of being ended, and is it told before?
+/// May a preempted job be suspended instead of being ended, and is it told before?
 enum class Suspends : uint8_t { kNo, kAtOnce, kAfterGrace };
 
 /// A job that is not held, not in the future and not backing off; or a suspended one, which waits to go on.

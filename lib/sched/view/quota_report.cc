@@ -204,7 +204,7 @@ class Explainer {
                                      model::format_amount(tree_.resources()[limit->resource], limit->bound),
                                      tree_.resources()[limit->resource])});
     if (tree_.qos(parting_).preempt_children && tree_.qos(other_).is_own)
-      return verdict({6, fmt::format("preempt_children is on at {}: its own jobs make way for nobody below it",
+      return verdict({6, fmt::format("preempt_children is on at {}: its own jobs are preempted for nobody below it",
                                      tree_.words(parting_))});
     if (tree_.qos(own_).is_own && parting_ != 0 && !tree_.qos(parting_).preempt_children)
       out_.lines.push_back(

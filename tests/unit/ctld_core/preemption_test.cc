@@ -1,4 +1,4 @@
-// Jobs that make way for others: what their nodes are told, what becomes of them, what is counted.
+// Preempted jobs: what their nodes are told, what becomes of them, what is counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

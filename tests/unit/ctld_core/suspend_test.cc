@@ -470,7 +470,7 @@ TEST(Suspend, AShorterLimitOfItsPartitionDoesNotKeepItForEver) {
 TEST(Suspend, OneThatMakesWayGoesOnByItself) {
   Still w;
   const JobId other = w.make_way();
-  EXPECT_THAT(w.act(wire::kResume), HasSubstr("makes way for job"));
+  EXPECT_THAT(w.act(wire::kResume), HasSubstr("is preempted for job"));
   EXPECT_EQ(w.act(wire::kSuspend), "");
   w.finish(other);
   EXPECT_EQ(w.state(w.id), JobState::kSuspended) << "held by now";

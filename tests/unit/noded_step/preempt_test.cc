@@ -1,4 +1,4 @@
-// A step that makes way for another: told why in a file, then by a signal of its own; killed when its grace is over.
+// A preempted step: told why in a file, then by a signal of its own; killed when its grace is over.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
