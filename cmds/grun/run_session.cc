@@ -148,8 +148,8 @@ void RunSession::on_step(Result<wire::ApiReply> reply) {
 void RunSession::watch_allocation() {
   allocation_.watch([this](const wire::Job& job) {
     const auto state = client::state_of(job);
-    is_end_told_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
-    if (is_end_told_) say(true, attach::end_text(job));
+    has_reported_end_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
+    if (has_reported_end_) say(true, attach::end_text(job));
     if (Answered* answered = stage_.in<Answered>())
       answered->kill_timer = loop_.after(kAfterTheJob, [this] { client_->kill(); });
   });
@@ -285,7 +285,7 @@ void RunSession::on_done(int code) {
   if (!is_lost && (has_own_allocation() || code <= 128)) return finish(code);
   leave_terminal(false);
   end_of_job_.ask(step_.job(), is_lost, [this, code](const std::string& text) {
-    if (!text.empty() && !is_end_told_) say(true, text);
+    if (!text.empty() && !has_reported_end_) say(true, text);
     finish(code);
   });
 }

@@ -14,7 +14,7 @@
 #include "ctld/core/cluster/pools.h"
 #include "ctld/core/cluster/quotas.h"
 #include "ctld/core/cluster/reservations.h"
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/elastic.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
@@ -158,15 +158,15 @@ void restore_cluster(Core& core, const store::Snapshot& snapshot) {
 }
 
 /// Of a run that was told to end: by when it should have.
-Time told_end(const model::Placed& placed) {
+Time reported_end(const model::Placed& placed) {
   return placed.kill_sent + placed.outcome->grace.value_or(placed.contract.kill_wait);
 }
 
 void restore_job(Core& core, model::Job& job) {
-  await_attendant(core, job);
+  await_client(core, job);
   if (job.waiting() != nullptr) {
     const auto before = std::pair(job.eligible, job.waiting()->reason);
-    consider(core, job);
+    update_eligibility(core, job);
     // Its time to begin has come while nobody was there: since when it could have run is kept from now on.
     if (before != std::pair(job.eligible, job.waiting()->reason)) core.rows.job(job);
     return;
@@ -197,7 +197,7 @@ void restore_job(Core& core, model::Job& job) {
                        TimerKind::kExtension, job.id.value, job.attempt});
     }
     if (placed.suspension) restore_suspension(core, job, held);
-    if (job.state == model::JobState::kCompleting) expect_end(core, job, told_end(placed), true);
+    if (job.state == model::JobState::kCompleting) expect_end(core, job, reported_end(placed), true);
     if (const auto& n = placed.moves_to)
       core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
     const bool is_less = placed.suspension && placed.suspension->kept_id;
@@ -238,7 +238,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   for (const store::JobRow& row : snapshot.jobs)
     if (model::Job* job = core.jobs.find(row.id); job != nullptr && job->ended() == nullptr) restore_job(core, *job);
   restore_replies(core, snapshot);
-  restore_books(core, snapshot);
+  restore_charges(core, snapshot);
   publish_usage(core);
   arm_usage(core);
   return core.ledger.capacity().audit();

@@ -126,7 +126,7 @@ base::Status Server::open_store() {
       });
   keeping_.retention =
       std::make_unique<RecordRetention>(loop_, *keeping_.committer, config_, [this] { return clock_.now(); });
-  keeping_.committer->on_owed([this] { return core_->take_late_rows(); });
+  keeping_.committer->on_owed([this] { return core_->take_coalesced_rows(); });
   planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
                                                           [this](const sched::Plan& plan, const PassReport& report) {
                                                             core_->on_fragmentation(report.fragmentation);
@@ -270,7 +270,7 @@ void Server::pump(const Request* request) {
       held.push_back(std::move(out));
   }
   HeldMemory::Charge charge;
-  const bool owes = core_->has_late_rows();
+  const bool owes = core_->has_coalesced_rows();
   if (request != nullptr && !(effects.writes.empty() && !owes && keeping_.committer->is_idle()))
     charge = held_.charge(request->uid, request->bytes + memory_of(held));
   keeping_.committer->add(std::move(effects.writes), std::move(held), std::move(charge), owes);

@@ -24,11 +24,11 @@
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/program_pool.h"
 #include "ctld/shell/record_retention.h"
+#include "ctld/shell/round_robin.h"
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
 #include "ctld/shell/steady_clock.h"
 #include "ctld/shell/ticket_key.h"
-#include "ctld/shell/turns.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
 #include "io/http.h"
@@ -108,7 +108,7 @@ class Server {
   /// Clients, and whose request is next.
   struct RequestQueue {
     std::unordered_map<ConnId, Client> clients;
-    Turns turns;
+    RoundRobin turns;
     bool is_serving = false;
   };
   struct Nodes {

@@ -153,15 +153,15 @@ std::string of_itself(const Blocker& b) {
   switch (b.kind) {
     case BlockerKind::kPlannedStart:
       return fmt::format(
-          "there is room in partition {}, but it is promised to jobs before it or to a reservation; "
-          "a shorter --time or a --time-min may fit before",
+          "partition {} has free resources, but they are kept for planned starts of jobs before it or for a "
+          "reservation; a shorter --time or a --time-min may fit before",
           b.where);
     case BlockerKind::kStrictOrder:
       return fmt::format("partition {} serves strictly in order: job {} is before it and waits", b.where, b.held_by);
     case BlockerKind::kPartitionTimeLimit:
       return fmt::format("its time limit is longer than partition {} allows", b.where);
     case BlockerKind::kComponents:
-      return "a component of the job finds no room beside the others";
+      return "a component of the job does not fit beside the others";
     case BlockerKind::kQuotaOfWhole:
       return "what it would be given there, in whole cores and with the memory that goes with them, is more than its "
              "quotas leave it";

@@ -70,7 +70,7 @@ class Forward {
 
   std::vector<Forecast> take() {
     for (const auto& [key, job_class] : view_.queue().classes())
-      if (const auto told = told_.find(key); told != told_.end())
+      if (const auto told = wait_words_.find(key); told != wait_words_.end())
         for (const auto& [rank, job] : job_class.members) out_[job.id].why = told->second;
     std::vector<Forecast> list;
     for (auto& [id, forecast] : out_) list.push_back(std::move(forecast));
@@ -90,7 +90,7 @@ class Forward {
   std::map<JobId, Time> end_of_;
   std::set<JobId> leaving_;  // preempted; they wait again when their grace is over
   std::map<JobId, Forecast> out_;
-  std::map<sched::ClassKey, std::string> told_;
+  std::map<sched::ClassKey, std::string> wait_words_;
   std::map<JobId, JobId> kept_;  // of suspended jobs
 
   void apply(sched::DeltaKind kind) { view_.apply(sched::Delta{view_.epoch() + 1, std::move(kind)}); }
@@ -158,7 +158,7 @@ class Forward {
         ++changes_;
         apply(sched::NominationSet{*n});
       }
-      if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = model::words(w->blockers);
+      if (const auto* w = std::get_if<sched::Wait>(&decision)) wait_words_[w->job_class] = model::words(w->blockers);
       if (const auto* r = std::get_if<sched::Reject>(&decision)) {
         ++changes_;
         out_[r->job].why = r->detail;

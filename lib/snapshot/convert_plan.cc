@@ -167,7 +167,7 @@ wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
   }
   for (const sched::PlannedStart& r : reservations) {
     const auto& [job, partition, start, nodes] = r;
-    wire::SnapshotPromise* to = w.add_promises();
+    wire::SnapshotPlannedStart* to = w.add_planned_starts();
     to->set_job(job.value);
     to->set_partition(partition);
     to->set_start_us(start.us);
@@ -187,7 +187,7 @@ Result<sched::Plan> from_wire(const wire::SnapshotPlan& w) {
       group.decisions.push_back(std::move(decision));
     }
   }
-  for (const wire::SnapshotPromise& p : w.promises()) {
+  for (const wire::SnapshotPlannedStart& p : w.planned_starts()) {
     GW_TRY(start, time_from(p.start_us()));
     plan.reservations.push_back({base::JobId(p.job()), p.partition(), start, {p.nodes().begin(), p.nodes().end()}});
   }

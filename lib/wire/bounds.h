@@ -28,7 +28,7 @@ struct FieldBound {
   int64_t least = 0;   ///< Of a number: the smallest value; of a message: nothing.
   uint64_t most = 0;   ///< Of a number: the largest value; of a text: bytes; of a message: bytes, 0 for no bound.
   bool or_unlimited = false;  ///< Of a length of time: INT64_MAX too, which stands for UNLIMITED.
-  std::string_view said;      ///< What users call it; empty: nobody writes it, it is not in docs/limits.md.
+  std::string_view label;     ///< What users call it; empty: nobody writes it, it is not in docs/limits.md.
   std::string_view hint;      ///< How to mend it, where the bound alone does not say so.
   const MessageBounds* inside = nullptr;
 };

@@ -75,7 +75,7 @@ constexpr FieldBound kUpdateJob[] = {
     u32(20, "max_switches", kNodes, "Switches"),
     length(21, "switches_wait_us", "wait of Switches"),
 };
-constexpr auto kWholeUpdateJob = with_attributes<bound_as_said>(kUpdateJob);
+constexpr auto kWholeUpdateJob = with_attributes<bound_of_update>(kUpdateJob);
 constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kWholeUpdateJob};
 constexpr FieldBound kJobAction[] = {ids(1, "ids"), choice(2, "action", 100)};
 constexpr MessageBounds kJobActionBounds = {"JobActionRequest", {}, kJobAction};

@@ -7,22 +7,22 @@ namespace gw::wire {
 
 bool says_where_to_run(const UpdateJobRequest& update) {
   for (const JobAttribute& a : kJobAttributes)
-    if (a.update.only_pending && a.update.said.is_said(update)) return true;
+    if (a.update.only_pending && a.update.field.is_set(update)) return true;
   return false;
 }
 
 void clear_own_of_component(UpdateJobRequest& update) {
   for (const JobAttribute& a : kJobAttributes)
-    if (a.is_per_component && a.update.said.clear != nullptr) a.update.said.clear(update);
+    if (a.is_per_component && a.update.field.clear != nullptr) a.update.field.clear(update);
 }
 
 base::Status take_plain(const UpdateJobRequest& update, bool is_admin, model::JobSpec& spec) {
   for (const JobAttribute& a : kJobAttributes) {
     const JobUpdate& u = a.update;
-    if (u.who == Updater::kNobody || u.by_hand || !u.said.is_said(update)) continue;
+    if (u.who == Updater::kNobody || u.by_hand || !u.field.is_set(update)) continue;
     if (u.who == Updater::kAdmin && !is_admin)
       return base::fail(base::ErrorCode::kDenied, "only administrators may change " + std::string(u.key));
-    a.kept.set(spec, u.said.get(update));
+    a.kept.set(spec, u.field.get(update));
   }
   return {};
 }

@@ -246,7 +246,7 @@ until [ -e {leave} ] && [ "$is_told" ]; do sleep 0.1; done
     wait_for(lambda: set(moving.node_states().values()) <= {"mixed", "completing"}, "the nodes")
     # Twenty-two GPUs are free, or will be; eleven of them are kept.
     others = [submit(moving, "any", 1) for _ in range(22)]
-    wait_for(lambda: "promised" in moving.reason_text(others[-1]), "what is free is kept")
+    wait_for(lambda: "planned starts" in moving.reason_text(others[-1]), "what is free is kept")
     run = jobs_in(moving, "RUNNING")
     assert run > set(jobs) - {mover} and not run & {large, mover}
     leave.touch()

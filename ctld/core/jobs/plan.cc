@@ -159,15 +159,15 @@ void commit_group(Core& core, const sched::Group& group) {
 }  // namespace
 
 void on_plan(Core& core, const sched::Plan& plan) {
-  core.planning.found_moves = plan.would_move;
-  tell_moves(core);
+  core.planning.dry_run_moves = plan.would_move;
+  report_moves(core);
   core.planning.planned = plan.at;
-  // One made for other quotas starts nobody beyond the present ones; what it promises, and why it lets others wait, is
-  // said once, so it is kept.
+  // One made for other quotas starts nobody beyond the present ones; what starts it plans, and why it lets others wait,
+  // is said once, so it is kept.
   for (const sched::Group& group : plan.groups)
     if (plan.epoch >= core.planning.quota_epoch || is_only_told(group)) commit_group(core, group);
   if (core.planning.class_waits.size() > 10'000 + 2 * core.jobs.live()) forget_old_waits(core);
-  if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
+  if (!plan.exhausted) {  // of a plan that stopped half-way the planned starts are not complete
     core.planning.estimates.clear();
     for (const sched::PlannedStart& r : plan.reservations) core.planning.estimates[r.job] = r;
   }

@@ -34,7 +34,7 @@ bool can_take_anybody(const Core& core) {
   return are_all_there || core.now >= core.watch.boot + core.settings.node_timeout;
 }
 
-void tell_move(Core& core, const sched::WouldMove& found) {
+void report_move(Core& core, const sched::WouldMove& found) {
   const Job* job = core.jobs.find(found.job);
   if (job == nullptr || job->waiting() == nullptr || job->is_held()) return;
   std::vector<std::string> moves;
@@ -47,7 +47,7 @@ void tell_move(Core& core, const sched::WouldMove& found) {
   }
   const std::string text = fmt::format("would start in {} on {} if moved: {} (consolidate is dry_run)", found.partition,
                                        base::compress_hostlist(found.nodes), base::join(moves, "; "));
-  std::set<std::string>& told = core.planning.told_moves[found.job];
+  std::set<std::string>& told = core.planning.reported_moves[found.job];
   if (told.size() >= kMostTold || !told.insert(text).second) return;
   core.out.job_event(*job, "would move", text);
   core.out.note(fmt::format("job {} {}", found.job.value, text));
@@ -70,13 +70,13 @@ bool can_make_room(const Core& core, const sched::Group& group) {
   });
 }
 
-void tell_moves(Core& core) {
-  std::erase_if(core.planning.told_moves, [&core](const auto& told) {
+void report_moves(Core& core) {
+  std::erase_if(core.planning.reported_moves, [&core](const auto& told) {
     const model::Job* job = core.jobs.find(told.first);
     return job == nullptr || job->waiting() == nullptr;
   });
-  if (core.planning.found_moves.empty() || !can_take_anybody(core) || !core.stored.fault.empty()) return;
-  for (const sched::WouldMove& moves : std::exchange(core.planning.found_moves, {})) tell_move(core, moves);
+  if (core.planning.dry_run_moves.empty() || !can_take_anybody(core) || !core.stored.fault.empty()) return;
+  for (const sched::WouldMove& moves : std::exchange(core.planning.dry_run_moves, {})) report_move(core, moves);
 }
 
 void nominate(Core& core, const sched::Nomination& nomination) {

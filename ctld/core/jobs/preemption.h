@@ -10,7 +10,7 @@ namespace gw::ctld {
 bool can_make_room(const Core& core, const sched::Group& group);
 /// What a dry run of consolidation found, once for each blocked job and set of moves. Like a move it waits until all
 /// nodes are back; the scheduler says it once, so it is kept until then.
-void tell_moves(Core& core);
+void report_moves(Core& core);
 /// What others leave for a job is its own, also after a restart.
 void nominate(Core& core, const sched::Nomination& nomination);
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or be suspended.

@@ -58,7 +58,7 @@ void requeue(Core& core, Job& job) {
   else if (!was_preempted(outcome))
     launch_failed(core, job);
   core.out.job_event(job, "requeued", outcome.detail);
-  consider(core, job);
+  update_eligibility(core, job);
   core.rows.job(job);
   if (uncut.us != 0) core.rows.job_and_spec(job);
 }
@@ -182,7 +182,7 @@ void end(Core& core, Job& job, Outcome outcome) {
   ended.ended = outcome.ended;
   ended.outcome = std::move(outcome);
   job.phase = std::move(ended);
-  core.clients.books.end(job.id);
+  core.clients.charges.end(job.id);
   core.timers.set(
       {job.ended()->ended + core.settings.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});
   core.clients.attendants.erase(job.id);

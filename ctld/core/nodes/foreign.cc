@@ -97,7 +97,7 @@ void foreign_gone(Core& core, NodeId id, uint32_t job_id, uint32_t attempt) {
   }
   Job* job = core.jobs.find(JobId(job_id));
   if (job == nullptr || job->waiting() == nullptr) return;
-  consider(core, *job);
+  update_eligibility(core, *job);
   core.rows.job(*job);
 }
 
@@ -158,12 +158,12 @@ void look_who_is_heard(Core& core) {
   for (const auto& [id, node] : core.nodes.all()) publish_node(core, node);
 }
 
-void consider_jobs_of_foreign(Core& core, NodeId node) {
+void update_jobs_of_foreign(Core& core, NodeId node) {
   const std::vector<ForeignRun> runs = core.watch.foreign.on(node);
   for (const ForeignRun& run : runs) {
     Job* job = core.jobs.find(JobId(run.job));
     if (run.kin != Kin::kNewer || job == nullptr || job->waiting() == nullptr) continue;
-    consider(core, *job);
+    update_eligibility(core, *job);
     core.rows.job(*job);
   }
 }

@@ -183,9 +183,9 @@ void register_node(Core& core, LinkId link, const NodePeer& peer, const wire::Re
   arm_beat(core, node.id);
   reconcile(core, node, m, rebooted, seen);
   end_left_behind(core, node.id);
-  consider_jobs_of_foreign(core, node.id);
+  update_jobs_of_foreign(core, node.id);
   look_who_is_heard(core);
-  tell_moves(core);
+  report_moves(core);
 }
 
 }  // namespace gw::ctld

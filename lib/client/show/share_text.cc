@@ -180,7 +180,7 @@ std::string note_of(const Line& line) {
   if (line.held() > line.counted())
     return fmt::format("holds {}, {} on the way out", text(line.held()), text(line.held() - line.counted()));
   if (line.held() < line.counted())
-    return fmt::format("holds {}, {} promised", text(line.held()), text(line.counted() - line.held()));
+    return fmt::format("holds {}, {} nominated", text(line.held()), text(line.counted() - line.held()));
   return {};
 }
 

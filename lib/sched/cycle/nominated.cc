@@ -8,8 +8,8 @@
 namespace gw::sched {
 namespace {
 
-/// Can what was freed, and what is being freed, still become what the job was promised? If somebody who stays has got
-/// hold of it, or a node, a GPU or the partition is gone, nothing is waited for: the job is planned anew.
+/// Can what was freed, and what is being freed, still become the place that the job was nominated for? If somebody who
+/// stays has got hold of it, or a node, a GPU or the partition is gone, nothing is waited for: the job is planned anew.
 bool still_holds(const Session& session, const Nomination& nomination, const PendingJob& job) {
   const PartitionFacts* partition = session.capacity().partition(nomination.partition);
   if (session.now > nomination.when + kNominationPatience || partition == nullptr || !partition->is_up) return false;

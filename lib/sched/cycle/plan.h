@@ -128,7 +128,7 @@ std::optional<model::Blocker> why_closed(const AdvanceReservations& reservations
                                          Duration length);
 
 /// Puts the present and next occurrences of all advance reservations into a timeline.
-void book_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline);
+void add_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline);
 
 /// Does a start keep to the advance reservations? Asked by the controller before it commits a decision: the job's own
 /// is open, and none of the nodes is kept for others while it runs.

@@ -1,4 +1,4 @@
-// See turns.h.
+// See fair_queue.h.
 #include "sched/quota/fair_queue.h"
 
 #include <algorithm>

@@ -32,7 +32,7 @@ struct Ratio {
 /// Sums by QOS; what a QOS has is what its children have together.
 struct Tally {
   std::vector<Quantities> held;
-  /// Held by those that stay, or promised to those for whom others are leaving.
+  /// Held by those that stay, or kept for those for whom others are leaving.
   std::vector<Quantities> counted;
   std::vector<Quantities> firm;                                  ///< Of `counted`, by jobs that can never be preempted.
   std::map<std::pair<uint32_t, uint32_t>, Quantities> of_users;  ///< Held by (QOS, uid), where users have limits.
@@ -143,10 +143,10 @@ class Quotas {
   }
 
   /// Rule 3. All resources with a line.
-  Standing standing(uint32_t side, const Quantities& with) const;
+  Standing standing(uint32_t qos, const Quantities& with) const;
   /// The largest part of its fair share, over all resources with a line.
-  Ratio dominant(uint32_t side) const { return dominant(side, tree_->none()); }
-  Ratio dominant(uint32_t side, const Quantities& with) const;
+  Ratio dominant(uint32_t qos) const { return dominant(qos, tree_->none()); }
+  Ratio dominant(uint32_t qos, const Quantities& with) const;
   /// Would the job be within the guarantees of all QOS above it?
   bool is_guaranteed(uint32_t leaf, const Quantities& amounts) const;
   /// The tightest limit that a start would exceed.
@@ -157,10 +157,10 @@ class Quotas {
   std::optional<Binding> guarantee_in_way(uint32_t leaf, const Quantities& amounts) const;
 
   /// Rule 5: does the QOS stay within what it is due, in what the job asks for? `by` is not kNone.
-  bool stays_within(uint32_t side, const Quantities& amounts, Reclaim by) const;
+  bool stays_within(uint32_t qos, const Quantities& amounts, Reclaim by) const;
   /// Rule 5: does the QOS hold more than it is due of anything that the job asks for, `own` is due a part of, and the
   /// victim, if there is one, holds some of?
-  bool is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+  bool is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                 const Quantities* victim = nullptr) const;
   /// Rules 5 and 6: may a job at `preemptor` take a victim, or else anybody, of the QOS `from`, whose parent is above
   /// both and not `preemptor`'s leaf?
@@ -177,7 +177,7 @@ class Quotas {
   Tally tally_;
   std::vector<bool> is_over_;  // by QOS: it holds more than it is due of something, so that somebody may take from it
 
-  bool is_over(uint32_t side) const;
+  bool is_over(uint32_t qos) const;
   /// Calls `visit` with each limit that a start would exceed, until it returns false.
   template <typename Visit>
   void each_limit(uint32_t leaf, const Quantities& amounts, uint32_t uid, const Visit& visit) const;

@@ -63,13 +63,13 @@ class QuotaTree {
   bool has_user_limits() const { return has_user_limits_; }
   /// Where jobs of a QOS run: at itself, or at its implicit child. A name that is not in the tree means the root.
   uint32_t leaf_of(const std::string& qos) const;
-  std::optional<uint32_t> find(const std::string& side) const;
+  std::optional<uint32_t> find(const std::string& qos) const;
   /// The deepest QOS above both, which may be one of them.
   uint32_t common(uint32_t a, uint32_t b) const;
   /// The child of `above` on the way to `below`, which is really below it.
   uint32_t towards(uint32_t above, uint32_t below) const;
   /// "QOS team-a", "jobs of QOS dept itself", "the cluster"
-  std::string words(uint32_t side) const;
+  std::string words(uint32_t qos) const;
 
   Quantities none() const { return Quantities(width(), 0); }
   /// What an allocation counts. `capacity` tells the types of GPUs.
@@ -97,7 +97,7 @@ class QuotaTree {
   void collect_resources();
   void add_below(uint32_t parent, const std::string& parent_name);
   QosNode inherit(uint32_t parent) const;
-  void set_lines(const model::Qos& qos, QosNode& side) const;
+  void set_lines(const model::Qos& qos, QosNode& node) const;
   void add_own(uint32_t parent);
   void count_request(const model::Request& request, Quantities& out) const;
   void count_exactly(const model::Request& request, Quantities& out) const;

@@ -9,11 +9,11 @@
 namespace gw::sim {
 namespace {
 
-/// It has other extensions now: what it held until now is booked, and it holds what its parts hold together.
+/// It has other extensions now: what it held until now is accounted for, and it holds what its parts hold together.
 void resize(World& world, uint32_t job) {
   ++world.changes;
   change_rate(world, job, -1);
-  book(world, job, {});
+  account_for(world, job, {});
   std::map<base::NodeId, model::NodeShare> shares;
   const auto add = [&shares](const model::Allocation& allocation) {
     for (const model::NodeShare& share : allocation.shares) {

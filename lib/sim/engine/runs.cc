@@ -89,7 +89,7 @@ void take_off(World& world, uint32_t job) {
   const bool keeps_work = world.keeps_work || progress.is_moving;
   const Duration lost = keeps_work ? overhead : ran;
   if (keeps_work && progress.left != base::kUnlimited) progress.left = progress.left - (ran - overhead);
-  book(world, job, lost);
+  account_for(world, job, lost);
   leave_nodes(world, job);
   --world.measures.current.running;
   ++world.measures.current.pending;
@@ -105,7 +105,7 @@ void end_run(World& world, uint32_t job) {
   const Progress& progress = world.progress[job];
   const Duration ran = world.now - world.records[job].started;
   const bool is_cut = progress.left == base::kUnlimited || ran < progress.left + progress.cost;
-  book(world, job, std::min(ran, progress.cost));
+  account_for(world, job, std::min(ran, progress.cost));
   leave_nodes(world, job);
   --world.measures.current.running;
   leave_system(world, job, is_cut ? "time limit" : "");
@@ -124,7 +124,7 @@ void release(World& world, base::JobId id, const model::Allocation& allocation) 
   for (const model::NodeShare& share : allocation.shares) world.tell(sched::ShareReleased{id, share.node});
 }
 
-void book(World& world, uint32_t job, Duration lost) {
+void account_for(World& world, uint32_t job, Duration lost) {
   uint64_t milli = 0, cpus = 0;
   const auto add = [&](const model::Allocation& allocation) {
     for (const model::NodeShare& share : allocation.shares) milli += uint64_t{share.gpus.size()} * share.gpu_milli;

@@ -24,8 +24,8 @@ void reject(World& world, uint32_t job, std::string why);
 
 /// For what is a part of a run: releases what the id holds.
 void release(World& world, base::JobId id, const model::Allocation& allocation);
-/// Books what the job held since its size last changed, and how much of its work is lost.
-void book(World& world, uint32_t job, Duration lost);
+/// Accounts for what the job held since its size last changed, and how much of its work is lost.
+void account_for(World& world, uint32_t job, Duration lost);
 
 /// Endings that come next are of runs that are still there.
 void drop_stale_endings(World& world);

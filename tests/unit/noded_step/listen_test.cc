@@ -62,7 +62,7 @@ TEST(Listen, AHelperThatFindsNoneNamesTheKey) {
   launch.mutable_pmix()->set_secret(std::string(32, 's'));
   launch.mutable_pmix()->set_nodes("n[0-1]");
   for (int i = 0; i < 2; ++i) launch.mutable_pmix()->add_tasks(1);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_closed());
   EXPECT_THAT(client.state(Phase::kEnding).value_or(""), HasSubstr("node_daemon.step_ports"));
   s.leave();

@@ -1,4 +1,5 @@
-// Nominations: what others leave for a job is kept for it, as long as it can still become what the job was promised.
+// Nominations: what others leave for a job is kept for it, as long as it can still become the place that the job was
+// nominated for.
 #include <gtest/gtest.h>
 
 #include <algorithm>

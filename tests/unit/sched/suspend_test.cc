@@ -159,7 +159,7 @@ TEST(Suspend, ItNeedsItsPlaceForAllOfItsRest) {
   EXPECT_FALSE(place(s.view.capacity(), s.partition(), request, options).allocation);
   const auto start = earliest(s.view.capacity(), s.partition(), request, options, base::Time{1}, rest.time_limit);
   ASSERT_TRUE(start);
-  EXPECT_EQ(start->when, base::Time{base::minutes(8).us}) << "when what is promised there is over";
+  EXPECT_EQ(start->when, base::Time{base::minutes(8).us}) << "when what is booked there is over";
 }
 
 TEST(Suspend, WhatItKeepsCountsNeitherAsAJobNorAsANode) {

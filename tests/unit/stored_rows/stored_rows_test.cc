@@ -273,7 +273,7 @@ TEST_F(StoredRows, WhatAdministratorsSaidHolds) {
   EXPECT_EQ(made.tier, 3);
   EXPECT_EQ(made.max_time, base::minutes(90));
   EXPECT_TRUE(made.share_suspended_gpus);
-  EXPECT_EQ(core.partitions.said.at("made").at("max_time").user, "root");
+  EXPECT_EQ(core.partitions.origins.at("made").at("max_time").user, "root");
   EXPECT_EQ(core.nodes.find("n7")->admin, model::NodeAdmin::kDrain);
   EXPECT_EQ(core.nodes.find("n7")->reason, "as it was");
   const model::Reservation& course = core.reservations.all.at("course");

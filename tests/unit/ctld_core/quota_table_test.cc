@@ -1,5 +1,5 @@
 // Changes of the tree of quotas: what is taken over, and what is refused with which words.
-#include "ctld/core/tables/quota_book.h"
+#include "ctld/core/tables/quota_table.h"
 
 #include <gtest/gtest.h>
 
@@ -42,8 +42,8 @@ Caller someone(const std::string& name, std::vector<std::string> groups = {}) {
   return {1000, 1000, name, "g", std::move(groups)};
 }
 
-struct Book {
-  QuotaBook book;
+struct Quotas {
+  QuotaTable table;
   std::vector<std::string> lines;
   QuotaBounds bounds{{{"gpu", 128 * kOneGpu}, {"cpu", 1000}}, base::seconds(30)};
 
@@ -55,46 +55,46 @@ struct Book {
     request.set_force(force);
     request.set_replace(replace);
     const Caller caller = someone(user);
-    auto after = changed(book, request, {caller, user.empty()}, bounds, lines);
+    auto after = changed(table, request, {caller, user.empty()}, bounds, lines);
     if (!after) return after.error().what;
-    book = std::move(*after);
+    table = std::move(*after);
     return {};
   }
 };
 
-Book two_teams() {
-  Book b;
+Quotas two_teams() {
+  Quotas b;
   EXPECT_EQ(b({guaranteed(kAdd, "q", 128), guaranteed(kAdd, "q.1", 48, "q"), guaranteed(kAdd, "q.2", 80, "q")}), "");
   return b;
 }
 
-TEST(QuotaBook, SeveralChangesHoldTogetherOrFallTogether) {
-  Book b = two_teams();
-  const QuotaBook before = b.book;
+TEST(QuotaTable, SeveralChangesHoldTogetherOrFallTogether) {
+  Quotas b = two_teams();
+  const QuotaTable before = b.table;
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 56)}),
             "the guarantees below QOS q add up to 136 gpu, but it has 128: q.1 56, q.2 80");
-  EXPECT_EQ(b.book, before);
+  EXPECT_EQ(b.table, before);
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 56), guaranteed(kModify, "q.9", 72)}), "invalid QOS specified: q.9");
-  EXPECT_EQ(b.book, before);
+  EXPECT_EQ(b.table, before);
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 56), guaranteed(kModify, "q.2", 72)}), "");
-  EXPECT_EQ(b.book.qos.at("q.1").guaranteed.at("gpu"), 56 * kOneGpu);
+  EXPECT_EQ(b.table.qos.at("q.1").guaranteed.at("gpu"), 56 * kOneGpu);
   EXPECT_EQ(b.lines.back(), "QOS q.2: guaranteed gpu:80 -> gpu:72");
 }
 
-TEST(QuotaBook, NoMoreThanTheNodesHaveUnlessForced) {
-  Book b;
+TEST(QuotaTable, NoMoreThanTheNodesHaveUnlessForced) {
+  Quotas b;
   EXPECT_EQ(b({guaranteed(kAdd, "q", 129)}), "the guarantees below cluster add up to 129 gpu, but it has 128: q 129");
   EXPECT_EQ(b({guaranteed(kAdd, "q", 129)}, {}, true), "");
   wire::QuotaChange type = change(kAdd, "r");
   wire::QosAmount& a = *type.mutable_qos()->mutable_guaranteed()->add_set();
   a.set_resource("gpu:h200");
   a.set_amount(kOneGpu);
-  Book c;
+  Quotas c;
   EXPECT_EQ(c({type}), "the guarantees below cluster add up to 1 gpu:h200, but it has 0: r 1");
 }
 
-TEST(QuotaBook, RefusesWhatMakesNoTree) {
-  Book b = two_teams();
+TEST(QuotaTable, RefusesWhatMakesNoTree) {
+  Quotas b = two_teams();
   const auto below = [](const std::string& name, const std::string& parent) {
     wire::QuotaChange out = change(kModify, name);
     out.mutable_qos()->set_parent(parent);
@@ -118,8 +118,8 @@ TEST(QuotaBook, RefusesWhatMakesNoTree) {
   EXPECT_EQ(b({named("q", "a:b")}), "QOS q: users: \"a:b\" is not a user or @group");
 }
 
-TEST(QuotaBook, OperatorsChangeWhatIsBelowThemOnly) {
-  Book b = two_teams();
+TEST(QuotaTable, OperatorsChangeWhatIsBelowThemOnly) {
+  Quotas b = two_teams();
   ASSERT_EQ(b({named("q", "ann", true), guaranteed(kAdd, "other", 0)}), "");
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 40)}, "ann"), "");
   EXPECT_EQ(b({guaranteed(kAdd, "q.1.x", 8, "q.1")}, "ann"), "");
@@ -138,8 +138,8 @@ TEST(QuotaBook, OperatorsChangeWhatIsBelowThemOnly) {
             "user bob may not change QOS other");
 }
 
-TEST(QuotaBook, OperatorsGrantNothingThatTheyDoNotHold) {
-  Book b = two_teams();
+TEST(QuotaTable, OperatorsGrantNothingThatTheyDoNotHold) {
+  Quotas b = two_teams();
   ASSERT_EQ(b({named("q", "ann", true)}), "");
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 49)}, "ann"),
             "the guarantees below QOS q add up to 129 gpu, but it has 128: q.1 49, q.2 80");
@@ -158,25 +158,25 @@ TEST(QuotaBook, OperatorsGrantNothingThatTheyDoNotHold) {
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 47)}, "ann"), "") << "and what is there already stays";
 }
 
-TEST(QuotaBook, WhoMaySubmitWhere) {
-  Book b = two_teams();
-  EXPECT_TRUE(may_submit(b.book, someone("bob"), "q.1")) << "nobody is named: open";
+TEST(QuotaTable, WhoMaySubmitWhere) {
+  Quotas b = two_teams();
+  EXPECT_TRUE(may_submit(b.table, someone("bob"), "q.1")) << "nobody is named: open";
   ASSERT_EQ(b({named("q.1", "bob"), named("q.2", "@ml"), named("q.2", "ann", true)}), "");
-  EXPECT_TRUE(may_submit(b.book, someone("bob"), "q.1"));
-  EXPECT_FALSE(may_submit(b.book, someone("bob"), "q.2"));
-  EXPECT_TRUE(may_submit(b.book, someone("carl", {"ml"}), "q.2"));
-  EXPECT_TRUE(may_submit(b.book, someone("ann"), "q.2")) << "operators too";
-  EXPECT_TRUE(may_submit(b.book, someone("bob"), "q")) << "roles reach down, not up";
+  EXPECT_TRUE(may_submit(b.table, someone("bob"), "q.1"));
+  EXPECT_FALSE(may_submit(b.table, someone("bob"), "q.2"));
+  EXPECT_TRUE(may_submit(b.table, someone("carl", {"ml"}), "q.2"));
+  EXPECT_TRUE(may_submit(b.table, someone("ann"), "q.2")) << "operators too";
+  EXPECT_TRUE(may_submit(b.table, someone("bob"), "q")) << "roles reach down, not up";
   ASSERT_EQ(b({named("q", "dora")}), "");
-  EXPECT_TRUE(may_submit(b.book, someone("dora"), "q.1"));
-  EXPECT_FALSE(may_submit(b.book, someone("bob"), "q"));
+  EXPECT_TRUE(may_submit(b.table, someone("dora"), "q.1"));
+  EXPECT_FALSE(may_submit(b.table, someone("bob"), "q"));
   ASSERT_EQ(b({named("cluster", "erik")}), "");
-  EXPECT_TRUE(may_submit(b.book, someone("erik"), "q.2"));
-  EXPECT_FALSE(may_submit(b.book, someone("bob"), "cluster"));
+  EXPECT_TRUE(may_submit(b.table, someone("erik"), "q.2"));
+  EXPECT_FALSE(may_submit(b.table, someone("bob"), "cluster"));
 }
 
-TEST(QuotaBook, UsersAndTheirDefaults) {
-  Book b = two_teams();
+TEST(QuotaTable, UsersAndTheirDefaults) {
+  Quotas b = two_teams();
   wire::QuotaChange user = change(kAdd, "bob");
   user.set_is_user(true);
   EXPECT_EQ(b({user}), "user bob: nothing to change");
@@ -184,11 +184,11 @@ TEST(QuotaBook, UsersAndTheirDefaults) {
   EXPECT_EQ(b({user}), "invalid QOS specified: nowhere");
   user.set_default_qos("q.1");
   EXPECT_EQ(b({user, named("q.1", "bob")}), "");
-  EXPECT_EQ(b.book.users.at("bob").default_qos, "q.1");
+  EXPECT_EQ(b.table.users.at("bob").default_qos, "q.1");
   wire::QuotaChange gone = change(kDelete, "q.1");
   gone.set_move_to("q.2");
   EXPECT_EQ(b({gone}), "");
-  EXPECT_EQ(b.book.users.at("bob").default_qos, "q.2");
+  EXPECT_EQ(b.table.users.at("bob").default_qos, "q.2");
   wire::QuotaChange bye = change(kDelete, "bob");
   bye.set_is_user(true);
   EXPECT_EQ(b({bye}, "ann"), "only administrators may delete a user");
@@ -196,10 +196,10 @@ TEST(QuotaBook, UsersAndTheirDefaults) {
   EXPECT_EQ(b({bye}), "user bob has no default QOS and no role");
 }
 
-TEST(QuotaBook, AWholeTreeTakesThePlaceOfTheOld) {
-  Book b = two_teams();
+TEST(QuotaTable, AWholeTreeTakesThePlaceOfTheOld) {
+  Quotas b = two_teams();
   EXPECT_EQ(b({guaranteed(kAdd, "new", 10)}, {}, false, true), "");
-  EXPECT_EQ(b.book.qos.size(), 1);
+  EXPECT_EQ(b.table.qos.size(), 1);
   EXPECT_EQ(base::join(b.lines, "|").find("QOS q.1 deleted") != std::string::npos, true);
 }
 

@@ -1,5 +1,5 @@
-// See job_books.h.
-#include "ctld/core/tables/job_books.h"
+// See job_charges.h.
+#include "ctld/core/tables/job_charges.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@ namespace gw::ctld {
 
 using base::JobId;
 
-void JobBooks::add(JobId id, uint32_t uid, size_t row_bytes, const BlobUse& script, const BlobUse& environment) {
+void JobCharges::add(JobId id, uint32_t uid, size_t row_bytes, const BlobUse& script, const BlobUse& environment) {
   Entry& entry = jobs_[id];
   entry.uid = uid;
   entry.row_bytes = row_bytes;
@@ -17,14 +17,14 @@ void JobBooks::add(JobId id, uint32_t uid, size_t row_bytes, const BlobUse& scri
   users_[uid].bytes += row_bytes;
 }
 
-const std::string* JobBooks::use(uint32_t uid, const BlobUse& blob) {
+const std::string* JobCharges::use(uint32_t uid, const BlobUse& blob) {
   if (blob.hash.empty()) return nullptr;
   const auto [it, is_new] = blobs_.try_emplace(blob.hash, Blob{blob.bytes, {}});
   if (it->second.users[uid]++ == 0) users_[uid].bytes += it->second.bytes;
   return &it->first;
 }
 
-BlobUse JobBooks::leave(uint32_t uid, const std::string* hash) {
+BlobUse JobCharges::leave(uint32_t uid, const std::string* hash) {
   if (hash == nullptr) return {};
   const auto it = blobs_.find(*hash);
   const auto mine = it->second.users.find(uid);
@@ -38,26 +38,26 @@ BlobUse JobBooks::leave(uint32_t uid, const std::string* hash) {
   return gone;
 }
 
-void JobBooks::resize(JobId id, size_t row_bytes) {
+void JobCharges::resize(JobId id, size_t row_bytes) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return;
   users_[it->second.uid].bytes += row_bytes - it->second.row_bytes;
   it->second.row_bytes = row_bytes;
 }
 
-void JobBooks::end(JobId id) {
+void JobCharges::end(JobId id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end() || !std::exchange(it->second.is_live, false)) return;
   --users_[it->second.uid].jobs;
 }
 
-BlobUse JobBooks::release_environment(JobId id) {
+BlobUse JobCharges::release_environment(JobId id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return {};
   return leave(it->second.uid, std::exchange(it->second.environment, nullptr));
 }
 
-BlobUse JobBooks::remove(JobId id) {
+BlobUse JobCharges::remove(JobId id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return {};
   end(id);
@@ -69,22 +69,22 @@ BlobUse JobBooks::remove(JobId id) {
   return gone;
 }
 
-void JobBooks::tidy(uint32_t uid) {
+void JobCharges::tidy(uint32_t uid) {
   const auto it = users_.find(uid);
   if (it != users_.end() && it->second.jobs == 0 && it->second.bytes == 0) users_.erase(it);
 }
 
-JobBooks::Of JobBooks::of(uint32_t uid) const {
+JobCharges::Of JobCharges::of(uint32_t uid) const {
   const auto it = users_.find(uid);
   return it == users_.end() ? Of{} : it->second;
 }
 
-size_t JobBooks::row_bytes(JobId id) const {
+size_t JobCharges::row_bytes(JobId id) const {
   const auto it = jobs_.find(id);
   return it == jobs_.end() ? 0 : it->second.row_bytes;
 }
 
-size_t JobBooks::would_add(uint32_t uid, const BlobUse& blob) const {
+size_t JobCharges::would_add(uint32_t uid, const BlobUse& blob) const {
   if (blob.hash.empty()) return 0;
   const auto it = blobs_.find(blob.hash);
   return it != blobs_.end() && it->second.users.contains(uid) ? 0 : blob.bytes;

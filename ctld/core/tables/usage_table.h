@@ -15,9 +15,9 @@
 
 namespace gw::ctld {
 
-class UsageBook {
+class UsageTable {
  public:
-  explicit UsageBook(base::Duration half_life) : users_(half_life), qos_(half_life) {}
+  explicit UsageTable(base::Duration half_life) : users_(half_life), qos_(half_life) {}
 
   /// They hold so much more from now on, or less.
   void change_rate(base::Time now, uint32_t uid, const std::string& qos, int64_t rate) {
@@ -44,7 +44,7 @@ class UsageBook {
   const std::map<uint32_t, sched::Used>& users() const { return users_.holders(); }
   const std::map<std::string, sched::Used>& qos() const { return qos_.holders(); }
   /// GPU-seconds of users, as the scheduler was told.
-  const std::map<uint32_t, double>& told_users() const { return told_.usage; }
+  const std::map<uint32_t, double>& last_sent_users() const { return last_sent_.usage; }
   /// What the scheduler is to be told as of `at`, of those that count; nothing if it knows that.
   std::optional<sched::UsageSet> news(base::Time at, bool do_users_count, bool does_qos_count);
   /// Rows of what changed since the last call.
@@ -53,7 +53,7 @@ class UsageBook {
  private:
   sched::UsageMeter<uint32_t> users_;
   sched::UsageMeter<std::string> qos_;
-  sched::UsageSet told_;
+  sched::UsageSet last_sent_;
 };
 
 }  // namespace gw::ctld

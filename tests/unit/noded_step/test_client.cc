@@ -1,5 +1,5 @@
 // A client of a step on one node.
-#include "step_client.h"
+#include "test_client.h"
 
 #include <gtest/gtest.h>
 
@@ -39,12 +39,12 @@ wire::LaunchTasks launch_of(const std::vector<std::vector<std::string>>& tasks) 
   return launch;
 }
 
-std::shared_ptr<StepClient> StepClient::of(const wire::StepSpec& spec, ShepherdPeer& peer,
+std::shared_ptr<TestClient> TestClient::of(const wire::StepSpec& spec, ShepherdPeer& peer,
                                            const auth::SigningKey& controller,
                                            std::function<void(auth::Ticket&)> change) {
   const auto ready = peer.wait([](const wire::FromShepherd& m) { return m.has_ready() || m.has_exit(); });
   EXPECT_TRUE(ready && ready->has_ready());
-  const auto self = std::make_shared<StepClient>();
+  const auto self = std::make_shared<TestClient>();
   stream::ClientOptions options;
   options.attempt_limit = base::milliseconds(kDeadlineMs);
   options.first_delay = base::milliseconds(1);
@@ -75,7 +75,7 @@ std::shared_ptr<StepClient> StepClient::of(const wire::StepSpec& spec, ShepherdP
   return self;
 }
 
-void StepClient::launch(const wire::LaunchTasks& launch) {
+void TestClient::launch(const wire::LaunchTasks& launch) {
   for (int place = 0; place < launch.tasks_size(); ++place) {
     const uint32_t at = static_cast<uint32_t>(place);
     const bool is_terminal = launch.pty() && place == 0;
@@ -89,12 +89,12 @@ void StepClient::launch(const wire::LaunchTasks& launch) {
   order(message);
 }
 
-void StepClient::expect_output(stream::ChannelId channel) {
+void TestClient::expect_output(stream::ChannelId channel) {
   outputs_.insert(channel);
   EXPECT_TRUE(session().open_receive(channel));
 }
 
-void StepClient::join(const std::set<stream::ChannelId>& outputs) {
+void TestClient::join(const std::set<stream::ChannelId>& outputs) {
   for (const stream::ChannelId channel : outputs) expect_output(channel);
   wire::StepOrder message;
   message.mutable_join();
@@ -102,34 +102,34 @@ void StepClient::join(const std::set<stream::ChannelId>& outputs) {
   start();
 }
 
-std::optional<stream::Joined> StepClient::joined() const {
+std::optional<stream::Joined> TestClient::joined() const {
   for (const stream::Control& control : controls)
     if (const auto* found = std::get_if<stream::Joined>(&control)) return *found;
   return std::nullopt;
 }
 
-void StepClient::order(const wire::StepOrder& message) {
+void TestClient::order(const wire::StepOrder& message) {
   std::string frame;
   wire::append_frame(frame, message.SerializeAsString());
   EXPECT_EQ(session().write(wire::kOrderChannel, frame), frame.size());
 }
 
-void StepClient::send_input(std::string bytes, bool ends_then) {
+void TestClient::send_input(std::string bytes, bool ends_then) {
   input_ += bytes;
   input_ends_ = ends_then;
   push_input();
 }
 
-void StepClient::push_input() {
+void TestClient::push_input() {
   input_.erase(0, session().write(wire::kInputChannel, input_));
   if (input_.empty() && input_ends_) session().end(wire::kInputChannel);
 }
 
-void StepClient::on_writable(stream::ChannelId channel) {
+void TestClient::on_writable(stream::ChannelId channel) {
   if (channel == wire::kInputChannel) push_input();
 }
 
-size_t StepClient::on_bytes(stream::ChannelId channel, std::string_view bytes) {
+size_t TestClient::on_bytes(stream::ChannelId channel, std::string_view bytes) {
   bytes = bytes.substr(0, appetite);
   appetite -= bytes.size();
   counts[channel] += bytes.size();
@@ -137,34 +137,34 @@ size_t StepClient::on_bytes(stream::ChannelId channel, std::string_view bytes) {
   return bytes.size();
 }
 
-void StepClient::go_away() {
+void TestClient::go_away() {
   session().close({base::ErrorCode::kUnavailable, "enough", ""});
   EXPECT_TRUE(wait_closed());
 }
 
-bool StepClient::wait_over() {
+bool TestClient::wait_over() {
   EXPECT_TRUE(wait_closed());
   EXPECT_EQ(ends, outputs_);
   EXPECT_TRUE(state(stream::StepState::Phase::kEnded));
   return closed == "over";
 }
 
-bool StepClient::wait_state(stream::StepState::Phase phase) {
+bool TestClient::wait_state(stream::StepState::Phase phase) {
   return wait([this, phase] { return state(phase).has_value() || closed; }) && state(phase).has_value();
 }
 
-bool StepClient::wait_text(stream::ChannelId channel, const std::string& text) {
+bool TestClient::wait_text(stream::ChannelId channel, const std::string& text) {
   return wait([&] { return received[channel].find(text) != std::string::npos || closed; }) &&
          received[channel].find(text) != std::string::npos;
 }
 
-std::optional<stream::TaskEnded> StepClient::ended(uint32_t rank) const {
+std::optional<stream::TaskEnded> TestClient::ended(uint32_t rank) const {
   for (const stream::Control& control : controls)
     if (const auto* end = std::get_if<stream::TaskEnded>(&control); end != nullptr && end->task == rank) return *end;
   return std::nullopt;
 }
 
-std::optional<std::string> StepClient::state(stream::StepState::Phase phase) const {
+std::optional<std::string> TestClient::state(stream::StepState::Phase phase) const {
   for (const stream::Control& control : controls)
     if (const auto* state = std::get_if<stream::StepState>(&control); state != nullptr && state->phase == phase)
       return state->text;

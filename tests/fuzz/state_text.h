@@ -91,7 +91,7 @@ std::string answers_of(const ctld::Settings& settings, const Ask& ask) {
   return out;
 }
 
-inline std::string said_of(const sched::Capacity& ledger, const ctld::Controller& core) {
+inline std::string text_of(const sched::Capacity& ledger, const ctld::Controller& core) {
   std::vector<std::string> lines;
   for (const auto& [id, node] : core.nodes()) {
     const sched::NodeAccount* account = ledger.node(id);
@@ -107,7 +107,7 @@ inline std::string said_of(const sched::Capacity& ledger, const ctld::Controller
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
-inline std::string said_of(const sched::PendingJob& job) {
+inline std::string text_of(const sched::PendingJob& job) {
   return fmt::format("{} of {} in {} by {} {} {} {}; {} {} {} {} {} {} {} {}; {} {} {} {} {}", job.id.value,
                      fmt::join(job.partitions, ","), job.qos, job.uid, job.priority, job.nice, job.qos_priority,
                      job.submitted.us, job.eligible.us, job.saved.us, job.time_limit.us, job.time_min.us,
@@ -116,11 +116,11 @@ inline std::string said_of(const sched::PendingJob& job) {
 }
 
 /// What the scheduler knows.
-inline std::string said_of(const sched::ClusterView& view, const ctld::Controller& core) {
-  std::string out = said_of(view.capacity(), core);
+inline std::string text_of(const sched::ClusterView& view, const ctld::Controller& core) {
+  std::string out = text_of(view.capacity(), core);
   for (const auto& [key, members] : view.queue().classes())
-    for (const auto& [rank, job] : members.members) out += "waits: " + said_of(job) + "\n";
-  for (const auto& [id, job] : view.running()) out += fmt::format("runs {}: {}\n", id.value, job ? said_of(*job) : "");
+    for (const auto& [rank, job] : members.members) out += "waits: " + text_of(job) + "\n";
+  for (const auto& [id, job] : view.running()) out += fmt::format("runs {}: {}\n", id.value, job ? text_of(*job) : "");
   std::set<std::string> nominations;
   for (const auto& [epoch, c] : view.nominations())
     nominations.insert(fmt::format("nomination {} {} {} {}", c.job.value, c.partition, c.when.us,
@@ -132,7 +132,7 @@ inline std::string said_of(const sched::ClusterView& view, const ctld::Controlle
 }
 
 /// Of jobs only those whose moment does not depend on when the controller began.
-inline std::string said_of(const ctld::Timers& timers, const ctld::Controller& core) {
+inline std::string text_of(const ctld::Timers& timers, const ctld::Controller& core) {
   using Kind = ctld::TimerKind;
   std::set<std::string> lines;
   timers.each_due(base::Time{INT64_MAX - 1}, [&](const ctld::Timer& t) {

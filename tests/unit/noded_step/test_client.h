@@ -27,10 +27,10 @@ wire::StepSpec with_access(wire::StepSpec spec, const auth::SigningKey& controll
 wire::LaunchTasks launch_of(const std::vector<std::vector<std::string>>& tasks);
 inline wire::LaunchTasks launch_sh(const std::string& body) { return launch_of({{"/bin/sh", "-c", body}}); }
 
-class StepClient : public stream::Handler {
+class TestClient : public stream::Handler {
  public:
   /// Waits until the step is ready. `change` may spoil the ticket.
-  static std::shared_ptr<StepClient> of(
+  static std::shared_ptr<TestClient> of(
       const wire::StepSpec& spec, ShepherdPeer& peer, const auth::SigningKey& controller,
       std::function<void(auth::Ticket&)> change = [](auth::Ticket&) {});
 

@@ -1,5 +1,5 @@
-// See usage_book.h.
-#include "ctld/core/tables/usage_book.h"
+// See usage_table.h.
+#include "ctld/core/tables/usage_table.h"
 
 #include "base/text.h"
 
@@ -20,7 +20,7 @@ void add_row(const char* kind, std::string name, const std::map<Key, sched::Used
 
 }  // namespace
 
-bool UsageBook::restore(const store::PutUsage& row) {
+bool UsageTable::restore(const store::PutUsage& row) {
   const auto uid = base::parse_int(row.name, 0, UINT32_MAX, "uid");
   const bool is_sound = row.amount >= 0 && row.at.us >= 0 && (row.kind == kQos || (row.kind == kUser && uid));
   if (!is_sound) return false;
@@ -31,16 +31,16 @@ bool UsageBook::restore(const store::PutUsage& row) {
   return true;
 }
 
-std::optional<sched::UsageSet> UsageBook::news(base::Time at, bool do_users_count, bool does_qos_count) {
+std::optional<sched::UsageSet> UsageTable::news(base::Time at, bool do_users_count, bool does_qos_count) {
   sched::UsageSet use;
   if (do_users_count) use.usage = users_.at(at);
   if (does_qos_count) use.qos = qos_.at(at);
-  if (use.usage == told_.usage && use.qos == told_.qos) return std::nullopt;
-  told_ = use;
+  if (use.usage == last_sent_.usage && use.qos == last_sent_.qos) return std::nullopt;
+  last_sent_ = use;
   return use;
 }
 
-store::Batch UsageBook::take_rows() {
+store::Batch UsageTable::take_rows() {
   store::Batch rows;
   for (const uint32_t uid : users_.take_changed()) add_row(kUser, std::to_string(uid), users_.holders(), uid, rows);
   for (const std::string& qos : qos_.take_changed()) add_row(kQos, qos, qos_.holders(), qos, rows);

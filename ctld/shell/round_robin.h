@@ -13,7 +13,7 @@
 
 namespace gw::ctld {
 
-class Turns {
+class RoundRobin {
  public:
   /// This connection wants a turn; one that stands in line already stays where it is.
   void want(uint32_t uid, ConnId conn) {

@@ -1,5 +1,5 @@
 // Whose turn it is.
-#include "ctld/shell/turns.h"
+#include "ctld/shell/round_robin.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 namespace gw::ctld {
 namespace {
 
-std::vector<ConnId> all(Turns& turns) {
+std::vector<ConnId> all(RoundRobin& turns) {
   std::vector<ConnId> out;
   while (const auto conn = turns.next()) out.push_back(*conn);
   return out;
 }
 
-TEST(Turns, AFloodOfOneUserDelaysTheOthersByOneTurnEach) {
-  Turns turns;
+TEST(RoundRobin, AFloodOfOneUserDelaysTheOthersByOneTurnEach) {
+  RoundRobin turns;
   for (ConnId conn = 100; conn < 1100; ++conn) turns.want(1, conn);
   turns.want(2, 7);
   turns.want(3, 8);
@@ -24,8 +24,8 @@ TEST(Turns, AFloodOfOneUserDelaysTheOthersByOneTurnEach) {
   EXPECT_EQ((std::vector<ConnId>{order[0], order[1], order[2], order[3]}), (std::vector<ConnId>{100, 7, 8, 101}));
 }
 
-TEST(Turns, WhoWantsAgainStandsBehindTheOthers) {
-  Turns turns;
+TEST(RoundRobin, WhoWantsAgainStandsBehindTheOthers) {
+  RoundRobin turns;
   turns.want(1, 10);
   turns.want(1, 11);
   turns.want(2, 20);
@@ -37,8 +37,8 @@ TEST(Turns, WhoWantsAgainStandsBehindTheOthers) {
   EXPECT_EQ(order, (std::vector<ConnId>{10, 20, 11, 20, 10, 20}));
 }
 
-TEST(Turns, WantingTwiceIsOneTurn) {
-  Turns turns;
+TEST(RoundRobin, WantingTwiceIsOneTurn) {
+  RoundRobin turns;
   turns.want(1, 10);
   turns.want(1, 10);
   EXPECT_EQ(all(turns), std::vector<ConnId>{10});

@@ -7,15 +7,15 @@
 namespace gw::ctld {
 
 /// The job ends soon after this connection does, if it asked for that.
-void attend(Core& core, ConnId conn, const model::Job& job);
+void tie_to_client(Core& core, ConnId conn, const model::Job& job);
 /// The clients of these jobs have a while to come back.
 void client_left(Core& core, ConnId conn);
 /// After a restart of the controller clients have longer to come back.
-void await_attendant(Core& core, const model::Job& job);
+void await_client(Core& core, const model::Job& job);
 /// A job that is one step ends unless somebody asks for its step in time.
 void await_step(Core& core, const model::Job& job);
 /// Nobody has come back for the job: it ends.
-void absence_due(Core& core, model::Job& job);
+void client_absence_due(Core& core, model::Job& job);
 /// The client of an allocation says that it is done, and how it ended.
 void end_allocation(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 /// A job that is one step comes to what its step came to.

@@ -1,5 +1,5 @@
-// See attendance.h.
-#include "ctld/core/jobs/attendance.h"
+// See allocation_end.h.
+#include "ctld/core/jobs/allocation_end.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ Outcome ended_by_client(Time now, int code, int signo) {
 
 }  // namespace
 
-void attend(Core& core, ConnId conn, const Job& job) {
+void tie_to_client(Core& core, ConnId conn, const Job& job) {
   if (job.spec.attended) core.clients.attendants[job.id] = conn;
 }
 
@@ -50,7 +50,7 @@ void client_left(Core& core, ConnId conn) {
   });
 }
 
-void await_attendant(Core& core, const Job& job) {
+void await_client(Core& core, const Job& job) {
   if (job.spec.attended) core.timers.set({core.now + kAbsenceAtRestart, TimerKind::kAbsence, job.id.value, 0});
 }
 
@@ -58,7 +58,7 @@ void await_step(Core& core, const Job& job) {
   core.timers.set({core.now + kStepDue, TimerKind::kAbsence, job.id.value, 0});
 }
 
-void absence_due(Core& core, Job& job) {
+void client_absence_due(Core& core, Job& job) {
   if (model::is_end(job.state) || core.clients.attendants.contains(job.id)) return;
   const bool lacks_step = job.spec.kind == JobKind::kStep && job.state == JobState::kRunning &&
                           job.placed()->next_step == 0 && job.placed()->started + kStepDue <= core.now;

@@ -1,6 +1,7 @@
 // What jobs keep in the store, and whom it is charged to: a job's own row, its script and its environment. A script
 // that several jobs of a user have is charged once to each such user. Pure. Invariants: what a user is charged is the
-// sum of the rows of his jobs and of the blobs that they use; a blob is used as long as a job in the books has it.
+// sum of the rows of his jobs and of the blobs that they use; a blob is used as long as a job that is charged for has
+// it.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@ struct BlobUse {
   size_t bytes = 0;
 };
 
-class JobBooks {
+class JobCharges {
  public:
-  /// What a user has in the books.
+  /// What a user is charged with.
   struct Of {
     size_t jobs = 0;  ///< That have not ended.
     size_t bytes = 0;
@@ -34,8 +35,8 @@ class JobBooks {
   void end(base::JobId id);
   /// The job needs its environment no more. Gives it if no job uses it now, else nothing (an empty hash).
   BlobUse release_environment(base::JobId id);
-  /// The job, whose environment was released before, leaves the books. Gives its script if no job uses it now, else
-  /// nothing.
+  /// The job, whose environment was released before, is not charged for any more. Gives its script if no job uses it
+  /// now, else nothing.
   BlobUse remove(base::JobId id);
 
   Of of(uint32_t uid) const;

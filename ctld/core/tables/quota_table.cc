@@ -1,5 +1,5 @@
-// See quota_book.h.
-#include "ctld/core/tables/quota_book.h"
+// See quota_table.h.
+#include "ctld/core/tables/quota_table.h"
 
 #include <fmt/format.h>
 
@@ -19,14 +19,14 @@ using model::Amounts;
 using model::kRootQos;
 using model::Qos;
 
-std::vector<Qos> QuotaBook::tree() const {
+std::vector<Qos> QuotaTable::tree() const {
   std::vector<Qos> out;
   for (const auto& [name, one] : qos)
     if (name != kRootQos) out.push_back(one);
   return out;
 }
 
-std::vector<std::string> QuotaBook::path(const std::string& name) const {
+std::vector<std::string> QuotaTable::path(const std::string& name) const {
   std::vector<std::string> out;
   for (auto at = qos.find(name); at != qos.end() && at->first != kRootQos && out.size() <= qos.size();
        at = qos.find(at->second.parent))
@@ -35,7 +35,7 @@ std::vector<std::string> QuotaBook::path(const std::string& name) const {
   return out;
 }
 
-std::vector<std::string> QuotaBook::below(const std::string& name) const {
+std::vector<std::string> QuotaTable::below(const std::string& name) const {
   std::vector<std::string> out;
   for (const auto& [other, one] : qos) {
     const std::vector<std::string> way = path(other);
@@ -46,21 +46,21 @@ std::vector<std::string> QuotaBook::below(const std::string& name) const {
 
 namespace {
 
-bool holds_on_path(const QuotaBook& book, const std::string& qos, const auto& holds) {
-  for (const std::string& name : book.path(qos))
-    if (const auto it = book.qos.find(name); it != book.qos.end() && holds(it->second)) return true;
+bool holds_on_path(const QuotaTable& table, const std::string& qos, const auto& holds) {
+  for (const std::string& name : table.path(qos))
+    if (const auto it = table.qos.find(name); it != table.qos.end() && holds(it->second)) return true;
   return false;
 }
 
 }  // namespace
 
-bool is_operator(const QuotaBook& book, const Caller& caller, const std::string& qos) {
-  return holds_on_path(book, qos, [&](const Qos& q) { return is_named(q.operators, caller); });
+bool is_operator(const QuotaTable& table, const Caller& caller, const std::string& qos) {
+  return holds_on_path(table, qos, [&](const Qos& q) { return is_named(q.operators, caller); });
 }
 
-bool may_submit(const QuotaBook& book, const Caller& caller, const std::string& qos) {
-  if (!holds_on_path(book, qos, [](const Qos& q) { return !q.users.empty(); })) return true;
-  return holds_on_path(book, qos,
+bool may_submit(const QuotaTable& table, const Caller& caller, const std::string& qos) {
+  if (!holds_on_path(table, qos, [](const Qos& q) { return !q.users.empty(); })) return true;
+  return holds_on_path(table, qos,
                        [&](const Qos& q) { return is_named(q.users, caller) || is_named(q.operators, caller); });
 }
 
@@ -68,26 +68,26 @@ namespace {
 
 constexpr size_t kMostQos = 10'000, kMostUsers = 100'000;
 
-/// One request on its way through a copy of the book.
+/// One request on its way through a copy of the table.
 class Change {
  public:
-  Change(const QuotaBook& book, const QuotaAuthor& author, const QuotaBounds& bounds, std::vector<std::string>& lines)
-      : before_(book), book_(book), author_(author), bounds_(bounds), lines_(lines) {}
+  Change(const QuotaTable& table, const QuotaAuthor& author, const QuotaBounds& bounds, std::vector<std::string>& lines)
+      : before_(table), table_(table), author_(author), bounds_(bounds), lines_(lines) {}
 
-  base::Result<QuotaBook> run(const wire::ChangeQuotasRequest& request) {
+  base::Result<QuotaTable> run(const wire::ChangeQuotasRequest& request) {
     if ((request.force() || request.replace()) && !author_.is_admin)
       return base::fail(ErrorCode::kDenied, "only administrators may force a change or load a whole tree");
     if (request.changes().empty() && !request.replace()) return base::invalid("no change is asked for");
-    if (request.replace()) book_ = {};
+    if (request.replace()) table_ = {};
     for (const wire::QuotaChange& change : request.changes()) GW_TRY_STATUS(take(change));
     GW_TRY_STATUS(check(request.force()));
     if (request.replace()) tell_replaced();
-    return std::move(book_);
+    return std::move(table_);
   }
 
  private:
-  const QuotaBook& before_;
-  QuotaBook book_;
+  const QuotaTable& before_;
+  QuotaTable table_;
   const QuotaAuthor& author_;
   const QuotaBounds& bounds_;
   std::vector<std::string>& lines_;
@@ -114,25 +114,25 @@ class Change {
   }
 
   base::Result<Qos*> find(const std::string& name) {
-    if (const auto it = book_.qos.find(name); it != book_.qos.end()) return &it->second;
-    return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", name, keys_of(book_.qos)));
+    if (const auto it = table_.qos.find(name); it != table_.qos.end()) return &it->second;
+    return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", name, keys_of(table_.qos)));
   }
 
   Status add(const wire::QuotaChange& change) {
     const std::string& name = change.name();
     if (name == kRootQos) return modify(change);
     GW_TRY_STATUS(base::check_name(name));
-    if (book_.qos.contains(name))
+    if (table_.qos.contains(name))
       return base::fail(ErrorCode::kConflict, fmt::format("QOS {} exists already", name),
                         fmt::format("change it with: gacctmgr modify qos {} set ...", name));
-    if (book_.qos.size() >= kMostQos) return base::invalid(fmt::format("there are {} QOS", kMostQos));
+    if (table_.qos.size() >= kMostQos) return base::invalid(fmt::format("there are {} QOS", kMostQos));
     Qos q;
     q.name = name;
     GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
     GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
     GW_TRY_STATUS(check_grants(q, change.qos()));
     lines_.push_back(added(q));
-    book_.qos[name] = std::move(q);
+    table_.qos[name] = std::move(q);
     return {};
   }
 
@@ -175,7 +175,7 @@ class Change {
   }
 
   bool is_open(const std::string& name) const {
-    return !holds_on_path(book_, name, [](const Qos& q) { return !q.users.empty(); });
+    return !holds_on_path(table_, name, [](const Qos& q) { return !q.users.empty(); });
   }
 
   /// The root has no amounts: it is what the cluster is.
@@ -183,7 +183,7 @@ class Change {
     if (!author_.is_admin) return base::fail(ErrorCode::kDenied, "only administrators may change the root of the tree");
     Qos root;
     root.name = kRootQos;
-    if (const auto it = book_.qos.find(root.name); it != book_.qos.end()) root = it->second;
+    if (const auto it = table_.qos.find(root.name); it != table_.qos.end()) root = it->second;
     Qos q = root;
     GW_TRY_STATUS(patch_qos(q, patch));
     Qos allowed = root;
@@ -194,9 +194,9 @@ class Change {
     const std::string what = differences(root, q);
     lines_.push_back(fmt::format("{}: {}", kRootQos, what.empty() ? "nothing changed" : what));
     if (q.users.empty() && q.operators.empty())
-      book_.qos.erase(q.name);
+      table_.qos.erase(q.name);
     else
-      book_.qos[q.name] = std::move(q);
+      table_.qos[q.name] = std::move(q);
     return {};
   }
 
@@ -208,16 +208,16 @@ class Change {
     };
     for (const auto& line : q.guaranteed) {
       const std::string& resource = line.first;
-      const bool has_line = resource == "gpu" || holds_on_path(book_, q.parent, [&](const Qos& above) {
+      const bool has_line = resource == "gpu" || holds_on_path(table_, q.parent, [&](const Qos& above) {
                               return above.guaranteed.contains(resource);
                             });
       if (!has_line) return denied(fmt::format("nothing above it is guaranteed {}", resource));
     }
     Duration min_runtime, grace = bounds_.grace;
-    const std::vector<std::string> way = book_.path(q.parent);
+    const std::vector<std::string> way = table_.path(q.parent);
     for (auto name = way.rbegin(); name != way.rend(); ++name) {
-      const auto above = book_.qos.find(*name);
-      if (above == book_.qos.end()) continue;
+      const auto above = table_.qos.find(*name);
+      if (above == table_.qos.end()) continue;
       if (above->second.min_runtime.us > 0) min_runtime = above->second.min_runtime;
       if (above->second.grace) grace = *above->second.grace;
     }
@@ -233,20 +233,20 @@ class Change {
     if (name == kRootQos) return base::invalid("the root of the tree cannot be deleted");
     GW_TRY(found, find(name));
     GW_TRY_STATUS(check_author(found->parent, "QOS " + name));
-    const std::vector<std::string> below = book_.below(name);
+    const std::vector<std::string> below = table_.below(name);
     if (!below.empty())
       return base::fail(ErrorCode::kConflict,
                         fmt::format("QOS {} has {} below it: {}", name, below.size(), base::join(below, ", ")),
                         "delete those first, or give them another parent");
     if (!change.move_to().empty()) GW_TRY_STATUS(check_target(name, change.move_to()));
-    for (auto& [user, record] : book_.users) {
+    for (auto& [user, record] : table_.users) {
       if (record.default_qos != name) continue;
       lines_.push_back(fmt::format("user {}: default QOS {} -> {}", user, name,
                                    change.move_to().empty() ? "none" : change.move_to()));
       record.default_qos = change.move_to();
     }
-    std::erase_if(book_.users, [](const auto& user) { return user.second.default_qos.empty(); });
-    book_.qos.erase(name);
+    std::erase_if(table_.users, [](const auto& user) { return user.second.default_qos.empty(); });
+    table_.qos.erase(name);
     lines_.push_back(fmt::format("QOS {} deleted", name));
     return {};
   }
@@ -263,23 +263,23 @@ class Change {
   Status take_user(const wire::QuotaChange& change) {
     const std::string& name = change.name();
     GW_TRY_STATUS(check_user_name(name));
-    const auto it = book_.users.find(name);
+    const auto it = table_.users.find(name);
     if (change.what() == wire::QuotaChange::kDelete) return remove_user(name);
     if (!change.has_default_qos()) return base::invalid(fmt::format("user {}: nothing to change", name));
     const std::string& to = change.default_qos();
     if (!to.empty()) GW_TRY_STATUS(find(to).map([](Qos*) {}));
     if (to == kRootQos) return base::invalid(fmt::format("the root of the tree ({}) is nobody's default QOS", to));
-    for (const std::string& qos : {to, it == book_.users.end() ? std::string() : it->second.default_qos})
+    for (const std::string& qos : {to, it == table_.users.end() ? std::string() : it->second.default_qos})
       if (!qos.empty() && !author_.is_admin && !is_operator(before_, author_.caller, qos))
         return base::fail(ErrorCode::kDenied,
                           fmt::format("user {} is no operator of QOS {}", author_.caller.user, qos));
     lines_.push_back(fmt::format("user {}: default QOS {} -> {}", name,
-                                 it == book_.users.end() ? "none" : it->second.default_qos, to.empty() ? "none" : to));
+                                 it == table_.users.end() ? "none" : it->second.default_qos, to.empty() ? "none" : to));
     if (to.empty())
-      book_.users.erase(name);
+      table_.users.erase(name);
     else
-      book_.users[name] = {name, to};
-    if (book_.users.size() > kMostUsers) return base::invalid(fmt::format("more than {} users", kMostUsers));
+      table_.users[name] = {name, to};
+    if (table_.users.size() > kMostUsers) return base::invalid(fmt::format("more than {} users", kMostUsers));
     return {};
   }
 
@@ -287,9 +287,9 @@ class Change {
     if (!author_.is_admin)
       return base::fail(ErrorCode::kDenied, "only administrators may delete a user",
                         fmt::format("take a role away: gacctmgr modify qos QOS set users-={}", name));
-    size_t roles = book_.users.erase(name);
+    size_t roles = table_.users.erase(name);
     std::vector<std::string> closed;
-    for (auto& [qos, one] : book_.qos) {
+    for (auto& [qos, one] : table_.qos) {
       const bool was_open = is_open(qos);
       const size_t gone = std::erase(one.users, name);
       if (gone > 0 && !was_open) closed.push_back(qos);
@@ -303,7 +303,7 @@ class Change {
   }
 
   Status check(bool is_forced) const {
-    const std::vector<Qos> tree = book_.tree();
+    const std::vector<Qos> tree = table_.tree();
     if (const auto fault = model::check_qos_tree(tree)) return tl::unexpected(fault->error);
     if (is_forced) return {};
     Amounts capacity = bounds_.capacity;
@@ -320,7 +320,7 @@ class Change {
   /// What differs between the trees, and not how the new one was put together.
   void tell_replaced() {
     lines_.clear();
-    for (const auto& [name, q] : book_.qos) {
+    for (const auto& [name, q] : table_.qos) {
       const auto old = before_.qos.find(name);
       if (old == before_.qos.end())
         lines_.push_back(added(q));
@@ -328,17 +328,19 @@ class Change {
         lines_.push_back(fmt::format("QOS {}: {}", name, differences(old->second, q)));
     }
     for (const auto& [name, q] : before_.qos)
-      if (!book_.qos.contains(name)) lines_.push_back(fmt::format("QOS {} deleted", name));
-    if (book_.users != before_.users) lines_.push_back(fmt::format("{} users have a default QOS", book_.users.size()));
+      if (!table_.qos.contains(name)) lines_.push_back(fmt::format("QOS {} deleted", name));
+    if (table_.users != before_.users)
+      lines_.push_back(fmt::format("{} users have a default QOS", table_.users.size()));
     if (lines_.empty()) lines_.push_back("nothing changed");
   }
 };
 
 }  // namespace
 
-base::Result<QuotaBook> changed(const QuotaBook& book, const wire::ChangeQuotasRequest& request,
-                                const QuotaAuthor& author, const QuotaBounds& bounds, std::vector<std::string>& lines) {
-  return Change(book, author, bounds, lines).run(request);
+base::Result<QuotaTable> changed(const QuotaTable& table, const wire::ChangeQuotasRequest& request,
+                                 const QuotaAuthor& author, const QuotaBounds& bounds,
+                                 std::vector<std::string>& lines) {
+  return Change(table, author, bounds, lines).run(request);
 }
 
 }  // namespace gw::ctld
