@@ -33,7 +33,7 @@ size_t memory_of(const std::vector<Outgoing>& held) {
   for (const Outgoing& out : held) {
     bytes += kEach;
     if (const Reply* reply = std::get_if<Reply>(&out)) bytes += reply->bytes.size() + reply->reply.ByteSizeLong();
-    if (const ReadJob* read = std::get_if<ReadJob>(&out)) bytes += read->reply.ByteSizeLong();
+    if (const ReadStored* read = std::get_if<ReadStored>(&out)) bytes += read->reply.ByteSizeLong();
   }
   return bytes;
 }

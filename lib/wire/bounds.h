@@ -52,6 +52,8 @@ constexpr size_t kMostSpecBytes = 256 << 10;
 constexpr uint32_t kMostNodeNames = 100'000;
 /// Job ids that a request names.
 constexpr uint32_t kMostJobIds = 100'000;
+/// Events that an answer has at most: the newest.
+constexpr uint32_t kMostEvents = 10'000;
 
 /// Errors: kProtocol if the bytes are no message (cut off, a wrong type of field, a field twice that is no list);
 /// kInvalid, naming field, size and bound, if one is exceeded.

@@ -19,6 +19,7 @@
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/permissions.h"
 #include "sched/queue/order_facts.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -125,10 +126,10 @@ void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
 
 void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::ShowJobRequest& q = request.show_job();
-  ReadJob read;
+  ReadStored read;
   read.conn = conn;
   read.job = JobId(q.id());
-  read.history = q.history();
+  if (q.history()) read.events = {.job = read.job, .most = wire::kMostEvents};
   read.script = q.script();
   read.environment = q.environment();
   read.reader_uid = caller.uid;

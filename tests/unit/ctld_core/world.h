@@ -182,7 +182,7 @@ class World {
       if (auto* m = std::get_if<ToNode>(&out)) to_node[m->link].push_back(m->message);
       if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
       if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);
-      if (auto* r = std::get_if<ReadJob>(&out)) reads.push_back(*r);
+      if (auto* r = std::get_if<ReadStored>(&out)) reads.push_back(*r);
       if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
     }
   }
@@ -354,7 +354,7 @@ class World {
   std::map<std::string, LinkId> links;
   std::vector<LinkId> closed;
   std::vector<std::string> fenced;
-  std::vector<ReadJob> reads;
+  std::vector<ReadStored> reads;
   std::vector<std::pair<bool, std::string>> notes;  // for the log: whether it is a warning
   std::string last_error;
   std::function<void(const Effects&)> on_effects;  ///< Sees them first.
