@@ -20,7 +20,7 @@ struct KindFacts {
 
 constexpr std::string_view kFewer = "ask for less on one node, or for more nodes";
 constexpr std::string_view kRelease = "gcontrol release";
-constexpr size_t kKinds = static_cast<size_t>(BlockerKind::kNotLookedAt) + 1;
+constexpr size_t kKinds = static_cast<size_t>(kLastBlockerKind) + 1;
 /// In the order of BlockerKind.
 constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"unknown", "is ruled out", "are ruled out", ""},

@@ -59,6 +59,7 @@ enum class BlockerKind : uint8_t {
   kOtherComponent,  ///< `held_by`: which, and why.
   kNotLookedAt,     ///< The scheduler has not come to it yet.
 };
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kNotLookedAt;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

@@ -1,9 +1,17 @@
 // What rows of job attributes do to updates and components. See the header.
 #include "wire/job_attributes.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace gw::wire {
+
+static_assert(std::all_of(kJobAttributes.begin(), kJobAttributes.end(),
+                          [](const JobAttribute& a) {
+                            return a.since == model::kFirstVersion || a.kept.to_wire != nullptr;
+                          }),
+              "whether a job says it cannot be told: least_version() has to ask for it by hand");
 
 bool says_where_to_run(const UpdateJobRequest& update) {
   for (const JobAttribute& a : kJobAttributes)
@@ -34,6 +42,17 @@ std::string keys_while_running() {
   const std::string last = keys.back();
   keys.pop_back();
   return base::join(keys, ", ") + " and " + last;
+}
+
+model::Version least_version(const model::JobSpec& spec, std::span<const JobAttribute> attributes) {
+  model::Version least = model::kFirstVersion;
+  for (const JobAttribute& a : attributes) {
+    if (a.since <= least || a.kept.to_wire == nullptr) continue;
+    JobSpec said;
+    a.kept.to_wire(spec, said);
+    if (a.kept.get(said) != a.kept.get(JobSpec())) least = a.since;
+  }
+  return least;
 }
 
 void take_own_of_component(const model::JobSpec& own, model::JobSpec& spec) {

@@ -12,10 +12,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "model/version.h"
 #include "wire/attribute_fields.h"
 #include "wire/bounds_rows.h"
 
@@ -70,6 +72,9 @@ struct JobAttribute {
   int64_t least = 0;  ///< Of a number that is kept.
   uint64_t most = 0;  ///< Of a number that is kept; of a text: bytes.
   std::string_view hint = {};
+  /// The version whose node daemon first understood it: to an earlier one no job goes that says it. Of an attribute
+  /// that is kept in one field, and that node daemons look at.
+  model::Version since = model::kFirstVersion;
 };
 
 namespace attributes {
@@ -703,6 +708,8 @@ void clear_own_of_component(UpdateJobRequest& update);
 base::Status take_plain(const UpdateJobRequest& update, bool is_admin, model::JobSpec& spec);
 /// "JobName, Comment, ... and Requeue": what can change also once the job runs.
 std::string keys_while_running();
+/// The version that the node daemons of a job must have at least: the latest of the attributes that it says.
+model::Version least_version(const model::JobSpec& spec, std::span<const JobAttribute> attributes = kJobAttributes);
 /// Takes from `own` what a component has for itself, of what is kept in one field.
 void take_own_of_component(const model::JobSpec& own, model::JobSpec& spec);
 

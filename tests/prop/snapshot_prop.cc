@@ -98,6 +98,7 @@ class Scene {
       sched::NodeFacts facts = sched::testing::node_facts(id, id % 2 == 0 ? large : small);
       if (one_in(3)) facts.features = {"ib"};
       if (one_in(6)) facts.gpus.erase(0);
+      if (one_in(2)) facts.version = static_cast<uint32_t>(pick(0, 2));
       if (one_in(8)) facts.usable = false, facts.unusable_why = "drained: \xff";
       apply(sched::NodeSet{facts});
     }

@@ -7,6 +7,7 @@
 #include "model/find_on.h"
 #include "model/suspension.h"
 #include "sched/quota/quota_tree.h"
+#include "wire/job_attributes.h"
 
 namespace gw::ctld {
 
@@ -101,6 +102,7 @@ const Job& leader_of(const Core& core, const Job& job) {
 
 model::Request asked_now(const Job& job) {
   model::Request r = job.spec.request;
+  r.least_version = wire::least_version(job.spec);
   r.exclude.insert(r.exclude.end(), job.shuns.begin(), job.shuns.end());
   return r;
 }

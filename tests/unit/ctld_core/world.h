@@ -211,6 +211,7 @@ class World {
     *r.mutable_topology() = wire::to_wire(eight_gpus());
     for (const auto& run : runs) *r.add_runs() = run;
     r.set_address(own_address);
+    r.set_version(daemon_version);
     const auto received = wire::receive_node_message(m.SerializeAsString(), core->topologies());
     core->on_node_message(now, link, NodePeer{0, from, received->topology}, received->message);
     links[node] = link;
@@ -358,6 +359,7 @@ class World {
   std::vector<std::pair<bool, std::string>> notes;  // for the log: whether it is a warning
   std::string last_error;
   std::function<void(const Effects&)> on_effects;  ///< Sees them first.
+  std::string daemon_version;                      ///< Of the node daemons that register.
   uint32_t starts = 1;                             // of the controller; each has a name of its own
   LinkId last_link = 0;
   ConnId last_conn = 0;

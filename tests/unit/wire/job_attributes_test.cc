@@ -105,6 +105,22 @@ TEST(JobAttributes, WhereItRunsCanOnlyBeSaidWhileItWaits) {
   EXPECT_THAT(keys_while_running(), testing::Not(testing::HasSubstr("QOS")));
 }
 
+/// Of what this version knows nothing is newer than its first node daemons.
+TEST(JobAttributes, TheLatestThatIsSaidDecidesWhichNodeDaemonsDo) {
+  std::vector<JobAttribute> rows(kJobAttributes.begin(), kJobAttributes.end());
+  for (JobAttribute& a : rows) {
+    if (a.name == "comment") a.since = model::version(0, 3, 0);
+    if (a.name == "preempt_signo") a.since = model::version(0, 2, 0);
+  }
+  model::JobSpec spec;
+  EXPECT_EQ(least_version(spec, rows), model::kFirstVersion);
+  spec.preempt_signo = 10;
+  EXPECT_EQ(least_version(spec, rows), model::version(0, 2, 0));
+  spec.comment = "x";
+  EXPECT_EQ(least_version(spec, rows), model::version(0, 3, 0));
+  EXPECT_EQ(least_version(spec), model::kFirstVersion);
+}
+
 TEST(JobAttributes, ComponentsHaveTheirSizesForThemselves) {
   UpdateJobRequest update;
   update.set_comment("c");
