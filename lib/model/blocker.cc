@@ -65,6 +65,8 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"nodes_not_left", "", "", ""},
     {"other_component", "", "", ""},
     {"not_looked_at", "", "", ""},
+    {"old_node_daemon", "has a node daemon that is too old for it", "have node daemons that are too old for it",
+     "have their node daemons upgraded: gcontrol show node tells the version of each"},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -75,7 +77,10 @@ const KindFacts& facts_of(BlockerKind kind) {
   return kFacts[i];
 }
 
-bool rules_nodes_out(const Blocker& b) { return b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty; }
+bool rules_nodes_out(const Blocker& b) {
+  return (b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty) ||
+         b.kind == BlockerKind::kOldNodeDaemon;
+}
 
 /// "3 have too few free GPUs"
 std::string of_nodes(const Blocker& b) {
