@@ -164,10 +164,9 @@ void ClusterView::add_running(JobId id, std::shared_ptr<const PendingJob> job) {
   remove_running(id);
   if (job->preemptible) ++running_priorities_[job->priority];
   if (job->most_tasks > 0) gangs_.try_emplace(id);
-  if (job->gang) {
-    gangs_[job->gang].insert(id);
-    next_piece_ = std::max(next_piece_, JobId(id.value + 1));
-  }
+  if (job->gang) gangs_[job->gang].insert(id);
+  // What stays of a suspended job has its number from the same ones.
+  if (id.value >= kFirstPiece) next_piece_ = std::max(next_piece_, JobId(id.value + 1));
   running_[id] = std::move(job);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
+#include "model/suspension.h"
 #include "sched/cycle/plan.h"
 
 namespace gw::sched {
@@ -49,6 +50,21 @@ TEST(Elastic, IsOneJobHoweverManyPiecesItHas) {
   EXPECT_EQ(c.carry_out(), 2U);
   EXPECT_EQ(c.view.present_tasks(JobId(1)), 3U);
   EXPECT_EQ(c.carry_out(), 0U);
+}
+
+/// What stays of a suspended job has an id from the numbers of pieces.
+TEST(Elastic, GrowsWhileAnotherJobIsSuspended) {
+  for (const uint32_t holder : {kFirstPiece, kFirstPiece + 1, kFirstPiece + 7}) {
+    Alone c;
+    const PendingJob other = pending(2, testing::gang(1, 1));
+    const auto whole = place(c.view.capacity(), c.partition(), other.request).allocation;
+    ASSERT_TRUE(whole);
+    const auto remains = std::make_shared<const PendingJob>(remains_of(other, JobId(holder)));
+    c.apply(
+        JobPlaced{JobId(holder), "main", model::kept_in_suspension(*whole, true), {}, base::Time::never(), remains});
+    EXPECT_EQ(c.carry_out(), 2U) << holder;
+    EXPECT_EQ(c.view.present_tasks(JobId(1)), 3U) << holder;
+  }
 }
 
 TEST(Elastic, WhatLeavesCountsNoMore) {
