@@ -62,14 +62,15 @@ bool place_again(Session& session, const Served& served, JobId mover, Group& gro
   const std::string partition = session.trial.holding_of(mover).partition;
   const PartitionFacts& facts = *session.capacity().partition(partition);
   const Duration grace = grace_of(session, mover);
-  const Duration length = running.time_limit == base::kUnlimited ? base::kUnlimited : grace + running.time_limit;
+  const Duration limit = cut_length(session, running, running.time_limit);
+  const Duration length = limit == base::kUnlimited ? base::kUnlimited : grace + limit;
   const auto options = options_for(session, served, running, facts, length);
   if (!options) return false;
   Placement placement = session.place(facts, running.request, *options);
   if (!placement.allocation ||
       !session.trial.place(mover, partition, *placement.allocation, session.now, session.now + length))
     return false;
-  group.decisions.emplace_back(Start{mover, partition, std::move(*placement.allocation), running.time_limit});
+  group.decisions.emplace_back(Start{mover, partition, std::move(*placement.allocation), limit});
   return true;
 }
 

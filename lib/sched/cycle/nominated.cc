@@ -81,10 +81,10 @@ void start_nominated(Session& session) {
     if (job == nullptr || !still_holds(session, claim, *job) || missed_deadline(session, *job)) continue;
     const uint32_t leaf = session.quotas().tree().leaf_of(job->qos);
     const Quantities amounts = session.quotas().tree().count(claim.allocation, session.capacity());
-    Start start{id, claim.partition, claim.allocation, job->time_limit};
-    const bool starts =
-        may_start(session, claim, *job, start, leaf, amounts) &&
-        session.trial.place(id, claim.partition, claim.allocation, session.now, session.now + job->time_limit);
+    const Duration length = cut_length(session, *job, job->time_limit);
+    Start start{id, claim.partition, claim.allocation, length};
+    const bool starts = may_start(session, claim, *job, start, leaf, amounts) &&
+                        session.trial.place(id, claim.partition, claim.allocation, session.now, session.now + length);
     session.trial.count(leaf, amounts, job->preemptible, job->uid);  // to limits and shares it is as if it ran already
     if (starts) {
       decide_start(session, Group{{std::move(start)}});

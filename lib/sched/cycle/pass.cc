@@ -142,7 +142,10 @@ void Pass::look_at(Progress& progress, Served& served, bool is_passed) {
   for (uint32_t leaf : session_.trial.take_changed_leaves()) queue_order_.refresh(leaf);
   const bool is_waiting = outcome == Outcome::kLimited || outcome == Outcome::kBlocked;
   if (is_waiting && !is_passed) view_.cursor().pass_by(job_class, outcome == Outcome::kLimited);
-  if (outcome == Outcome::kLimited) return;  // and so the rest of the class
+  if (outcome == Outcome::kLimited) {  // and so the rest of the class
+    if (session_.order().is_strict()) session_.block(served);
+    return;
+  }
   if (outcome == Outcome::kBlocked) {
     progress.is_blocked = true;
     if (!may_plan(session_, served)) return;  // the rest of the class waits like this one

@@ -56,11 +56,19 @@ Closeness wanted_closeness(Session& session, const PendingJob& job) {
   return wanted;
 }
 
+/// A job that says how short it may run, or has no limit of its own, is ended at its deadline. Others start only where
+/// all of their limit lies before it.
+Duration cut_to_deadline(const PendingJob& job, Time now, Duration length) {
+  const bool is_cut = job.deadline > now && (job.time_min.us > 0 || job.time_limit == base::kUnlimited);
+  return is_cut ? std::min(length, job.deadline - now) : length;
+}
+
 }  // namespace
 
 std::optional<PlacementOptions> options_for(Session& session, const Served& served, const PendingJob& job,
                                             const PartitionFacts& partition, Duration length) {
   PlacementOptions options;
+  length = cut_to_deadline(job, session.now, length);
   options.timeline = &session.backfill.seen_by(served.is_guaranteed);
   options.span = {session.now, session.now + length};
   const Closeness close = wanted_closeness(session, job);
@@ -78,7 +86,8 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
   return options;
 }
 
-Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length) {
+Duration cut_length(const Session& session, const PendingJob& job, Duration length) {
+  length = cut_to_deadline(job, session.now, length);
   const auto r = session.view.reservations().find(job.reservation);
   if (r == session.view.reservations().end()) return length;
   const Time end = r->second.at(session.now).to;

@@ -73,8 +73,8 @@ bool is_open(const Session& session, const Served& served, const std::string& pa
 std::optional<PlacementOptions> options_for(Session& session, const Served& served, const PendingJob& job,
                                             const PartitionFacts& partition, Duration length);
 
-/// Of the length what the job's reservation leaves of it.
-Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length);
+/// Of the length what the job's reservation leaves of it, and its deadline where it may run shorter than its limit.
+Duration cut_length(const Session& session, const PendingJob& job, Duration length);
 
 /// What of the quotas keeps so much of the served job out.
 std::optional<Binding> binding_of(const Session& session, const Served& served, const Quantities& amounts);
