@@ -1,7 +1,7 @@
 // What the machines of the engine share: jobs and what became of them, what comes when, what the scheduler is told, and
 // what is measured. Machines are free functions over it: admission.h (arrivals and the queue), runs.h (starts and
-// ends), gangs.h (elastic gangs), usage.h (use that counts), at_start.h, decisions.h. Invariant: the view changes by
-// tell() alone, as the controller's does by deltas.
+// ends), gangs.h (elastic gangs), suspension.h, usage.h (use that counts), at_start.h, decisions.h. Invariant: the view
+// changes by tell() alone, as the controller's does by deltas.
 #pragma once
 
 #include <functional>
@@ -27,6 +27,8 @@ struct EngineOptions {
   sched::Budget budget;
   /// Looks at the scheduler's view after each instant; an error ends the run. For checks of its invariants.
   std::function<base::Status(const sched::ClusterView&, Time now)> watch = {};
+  /// Told after each instant how many jobs have left for good.
+  std::function<void(uint64_t left, Time now)> tell = {};
 };
 
 /// What only the engine knows of a job.
@@ -37,6 +39,11 @@ struct Progress {
   uint32_t run = 0;        ///< Number of the present or last run.
   bool is_moving = false;  ///< It gets another place.
   bool is_leaving = false;
+  bool is_suspending = false;  ///< When it must be gone it stands still instead.
+  base::JobId remains = {};    ///< While it is suspended: under that id it holds what it keeps.
+  Time runs_since;             ///< Its start, or when it went on last.
+  Duration limit = {};         ///< What of the time limit was left then.
+  Duration done = {};          ///< Work of this run before that.
   double contention_at_submit = 0;
   Time size_since;          ///< An elastic gang has had its present size since then.
   model::Allocation least;  ///< What it started with: an elastic gang has its pieces beside that.
@@ -70,6 +77,8 @@ struct Timetable {
 struct PartIds {
   std::vector<std::pair<uint32_t, uint32_t>> components;  ///< Job and component of the ids above those of jobs.
   std::map<base::JobId, uint32_t> gang_of;                ///< The jobs that the pieces of elastic gangs belong to.
+  std::map<base::JobId, uint32_t> remains_of;             ///< The suspended jobs, by the id of what they still hold.
+  base::JobId next_remains{sched::kFirstPiece + (uint32_t{1} << 30)};  ///< Far above those of pieces.
 };
 
 /// Of the classes of jobs.
