@@ -41,7 +41,8 @@ class Division {
   Division(const QuotaTree& tree, const Past& past, Shares& shares, size_t resource)
       : tree_(tree), past_(past), shares_(shares), r_(resource) {}
 
-  void among(const std::vector<uint32_t>& children, uint64_t what) {
+  /// Returns whether there is enough for what is guaranteed and wanted.
+  bool among(const std::vector<uint32_t>& children, uint64_t what) {
     for (uint32_t c : children)
       if (tree_.qos(c).has_line[r_]) members_.push_back(c);
     uint64_t given = 0;
@@ -54,6 +55,7 @@ class Division {
     std::set<int64_t, std::greater<>> priorities;
     for (uint32_t c : members_) priorities.insert(tree_.qos(c).priority);
     for (int64_t priority : priorities) rest = give(priority, unit, rest);
+    return given <= what;
   }
 
  private:
@@ -171,9 +173,10 @@ Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vect
   set_demand(tree, leaf_demand, out);
   out.fair.assign(tree.nodes().size(), tree.none());
   out.fair[0] = capacity;
+  out.is_short.assign(tree.nodes().size(), false);
   for (uint32_t s = 0; s < tree.nodes().size(); ++s)
     for (size_t r = 0; r < tree.width(); ++r)
-      Division(tree, past, out, r).among(tree.qos(s).children, to_divide(tree, out, s, r));
+      if (!Division(tree, past, out, r).among(tree.qos(s).children, to_divide(tree, out, s, r))) out.is_short[s] = true;
   return out;
 }
 
