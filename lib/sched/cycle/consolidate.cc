@@ -36,6 +36,24 @@ bool can_be_moved(const Session& session, const Candidate& c, const PartitionFac
          running.components.empty() && running.reservation.empty() && session.view.pieces_of(c.job).empty();
 }
 
+/// Is it within what its QOS, or one above it that is not the served job's, too, is guaranteed?
+bool is_guaranteed_beside(const Session& session, const Served& served, const Candidate& c) {
+  const Quotas& quotas = session.quotas();
+  const QuotaTree& tree = quotas.tree();
+  const uint32_t leaf = session.view.quota().holder(c.job)->leaf, parting = tree.common(leaf, served.leaf);
+  const auto keeps_within = [&](uint32_t side) {
+    for (size_t r = 0; r < c.amounts.size(); ++r)
+      if (c.amounts[r] > 0 && tree.qos(side).has_line[r] &&
+          quotas.tally().counted[side][r] > quotas.shares().guaranteed[side][r])
+        return false;
+    return true;
+  };
+  if (leaf == served.leaf) return keeps_within(leaf);
+  for (uint32_t side = leaf; side != parting; side = tree.qos(side).parent)
+    if (keeps_within(side)) return true;
+  return false;
+}
+
 /// Those that could stand elsewhere: on nodes that could take a part of the job, the emptiest node first, and there the
 /// smallest job, the least work lost, the youngest.
 std::vector<Candidate> movable(Session& session, const Served& served, const PartitionFacts& partition) {
@@ -43,6 +61,7 @@ std::vector<Candidate> movable(Session& session, const Served& served, const Par
   for (const std::vector<Candidate>& list : session.victims.candidates(session)) {
     for (const Candidate& c : list) {
       if (!can_be_moved(session, c, partition) || !is_of_use(session, served, c, partition, std::nullopt)) continue;
+      if (!served.is_guaranteed && is_guaranteed_beside(session, served, c)) continue;  // not for a borrower's sake
       size_t free = 0;
       for (NodeId id : session.capacity().holdings().at(c.job).nodes)
         if (const NodeAccount* node = session.capacity().node(id))
@@ -59,6 +78,7 @@ std::vector<Candidate> movable(Session& session, const Served& served, const Par
 /// Finds a place for one that was evicted to be moved.
 bool place_again(Session& session, const Served& served, JobId mover, Group& group) {
   const PendingJob& running = *session.view.running().at(mover);
+  if (missed_deadline(session, running)) return false;  // it begins anew
   const std::string partition = session.trial.holding_of(mover).partition;
   const PartitionFacts& facts = *session.capacity().partition(partition);
   const Duration grace = grace_of(session, mover);

@@ -21,11 +21,16 @@ struct Attempt {
   bool is_vain_if_known;  ///< Not tried where it is known that no node has gained what the job lacks.
   bool is_vain_if_bound;  ///< Not tried where a limit is in the way: only who is preempted makes it smaller.
 };
+/// Nobody is taken for a closeness that is only preferred.
+bool preempt_unless_it_holds_out(Session& session, Served& served) {
+  return !only_holds_out(session, served) && preempt(session, served);
+}
+
 constexpr std::array kAttempts = {
     Attempt{start_now, true, true},
     Attempt{start_shortened, true, true},
     Attempt{consolidate, false, true},
-    Attempt{preempt, false, false},
+    Attempt{preempt_unless_it_holds_out, false, false},
 };
 
 bool starts(Session& session, Served& served, bool is_known, bool is_bound) {

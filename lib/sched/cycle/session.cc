@@ -51,7 +51,9 @@ namespace {
 
 /// How close together the job's parts must be by now.
 Closeness wanted_closeness(Session& session, const PendingJob& job) {
-  const Closeness wanted = closeness_of(job.request, job.eligible, session.now);
+  Closeness wanted = closeness_of(job.request, job.eligible, session.now);
+  if (session.settles)
+    while (wanted.until != Time::never()) wanted = closeness_of(job.request, job.eligible, wanted.until);
   if (wanted.until != Time::never()) session.change_at(wanted.until);
   return wanted;
 }
@@ -111,6 +113,17 @@ bool fits(Session& session, const Served& served, const PartitionFacts& partitio
   if (session.quotas().limit_in_way(served.leaf, *served.amounts, served.job.uid)) return false;
   const auto amounts = given(session, served, partition);
   return amounts && !binding_of(session, served, *amounts);
+}
+
+bool only_holds_out(Session& session, const Served& served) {
+  const PendingJob& job = served.job;
+  if (closeness_of(job.request, job.eligible, session.now).until == Time::never()) return false;
+  session.settles = true;
+  const bool would_start = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
+    return is_open(session, served, name) && fits(session, served, *session.capacity().partition(name));
+  });
+  session.settles = false;
+  return would_start;
 }
 
 }  // namespace gw::sched

@@ -43,6 +43,7 @@ struct Session {
   Plan plan;
   uint64_t starts = 0;
   size_t moved = 0;            ///< Jobs, by consolidation in this pass.
+  bool settles = false;        ///< It is asked what there is for jobs that no longer hold out for something closer.
   JobId next_piece;            ///< Of an elastic gang that grows.
   std::set<JobId> nominated;   ///< Others are leaving for them.
   std::set<JobId> honoured;    ///< They started where others have left for them.
@@ -84,5 +85,8 @@ std::optional<Quantities> given(Session& session, const Served& served, const Pa
 
 /// Would it start there now, by nodes and quotas?
 bool fits(Session& session, const Served& served, const PartitionFacts& partition);
+
+/// It waits for nothing but a closeness that it prefers: farther apart it would start now.
+bool only_holds_out(Session& session, const Served& served);
 
 }  // namespace gw::sched
