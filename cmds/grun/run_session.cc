@@ -191,6 +191,7 @@ Status RunSession::open_input() {
 Status RunSession::begin() {
   const RunOptions& o = plan_.options;
   GW_TRY(words, commands());
+  read_terminal_size();
   GW_TRY(plans, make_plans(step_, o, words, plan_.context));
   if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);
   GW_TRY(out, open_output(o.output, STDOUT_FILENO, "standard output"));
@@ -223,6 +224,14 @@ Status RunSession::begin() {
   GW_TRY_STATUS(open_input());
   enter_terminal();
   return client_->start([this](size_t) { return tickets_->for_node(); });
+}
+
+/// As late as may be, since it may have changed while the step waited. What changes from here on comes with SIGWINCH.
+void RunSession::read_terminal_size() {
+  const auto size = plan_.options.pty ? attach::terminal_size(STDIN_FILENO) : std::nullopt;
+  if (!size) return;
+  plan_.context.rows = size->rows;
+  plan_.context.columns = size->columns;
 }
 
 void RunSession::enter_terminal() {

@@ -89,6 +89,7 @@ class RunSession {
   base::Result<Commands> commands() const;
   base::Result<attach::Sink*> open_output(const Redirect& redirect, int otherwise, const char* name);
   base::Status open_input();
+  void read_terminal_size();
   void enter_terminal();
   void watch_allocation();
 

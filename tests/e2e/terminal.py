@@ -25,11 +25,11 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             try:
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
                 os.chdir(cwd)
                 os.execvpe(argv[0], argv, env)
             finally:
                 os._exit(127)
-        self.resize(rows, columns)
 
     def resize(self, rows, columns):
         self.screen.resize(rows, columns)
