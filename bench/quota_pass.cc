@@ -101,12 +101,12 @@ void reclaim(uint32_t nodes, uint32_t qos, base::Duration grace) {
   const double begin = Clock::now();
   const sched::Plan plan = sched::plan(c.view, now + base::seconds(60), bench::unbounded());
   const double pass = since(begin);
-  uint32_t started = 0, taken = 0, claims = 0;
+  uint32_t started = 0, taken = 0, nominations = 0;
   for (const auto& group : plan.groups)
-    for (const auto& d : group.decisions) claims += std::holds_alternative<sched::Claim>(d);
+    for (const auto& d : group.decisions) nominations += std::holds_alternative<sched::Nomination>(d);
   commit(c, plan, now, started, taken);
-  std::printf("reclaim nodes=%u gangs=%u qos=%zu takers=%u taken=%u started=%u claims=%u pass=%.3fs\n", nodes,
-              nodes / kGangNodes, list.size(), teams - teams / 2, taken, started, claims, pass);
+  std::printf("reclaim nodes=%u gangs=%u qos=%zu takers=%u taken=%u started=%u nominations=%u pass=%.3fs\n", nodes,
+              nodes / kGangNodes, list.size(), teams - teams / 2, taken, started, nominations, pass);
 }
 
 /// Passes over a queue for which there is no room, all of it in QOS that have what they are due.

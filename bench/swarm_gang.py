@@ -2,7 +2,7 @@
 """A gang on all nodes of a large cluster: what each part of its life costs the controller's event loop.
 
 A controller and processes that play the nodes (bench_swarm) by the real protocols; nothing is executed. The gang is placed, its nodes
-are cut off and come back, the controller is killed and started again, the gang stands still and goes on, and is cancelled; the
+are cut off and come back, the controller is killed and started again, the gang is suspended and goes on, and is cancelled; the
 controller is stopped for longer than nodes may be silent. One JSON line for each: processor time and working time of the loop, its
 longest turn, seconds until all was done, and nodes that were given up although they had spoken.
 """

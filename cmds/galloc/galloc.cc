@@ -142,7 +142,7 @@ client::CommandDoc alloc_doc() {
       "user's shell, on this machine, with the variables of the allocation; grun in it runs steps on the nodes. When "
       "the command has ended the allocation is given back. After a second of waiting it says why, and again when that "
       "changes; ctrl-C then cancels it.\n\n"
-      "An allocation does not make way for others, and so starts only within what its QOS is guaranteed, unless "
+      "An allocation is not preempted for others, and so starts only within what its QOS is guaranteed, unless "
       "--preemptible is given.";
   d.exit_codes = {{"N", "the exit code of the command"},
                   {"128+N", "the command was ended by signal N"},

@@ -151,7 +151,7 @@ int exit_code_of(const Program& program, const wire::Job& job, bool quiet) {
 }
 
 /// Before the id is printed: whoever has read it and ends this program is told.
-void promise_last_words(const Program& program, uint32_t id) {
+void explain_when_interrupted(const Program& program, uint32_t id) {
   const char prefix = program.is_slurm ? 's' : 'g';
   say_when_interrupted(
       program,
@@ -176,7 +176,7 @@ int report(const Program& program, client::Connection& connection, const BatchOp
     client::print_note(program, reply.test_verdict().empty() ? "the job could run" : reply.test_verdict());
     return kExitOk;
   }
-  promise_last_words(program, reply.job_id());
+  explain_when_interrupted(program, reply.job_id());
   const int code = printed(o.parsable ? fmt::format("{}\n", reply.job_id())
                                       : fmt::format("Submitted batch job {}\n", reply.job_id()));
   return o.wait ? wait_for(program, connection, reply.job_id(), o.quiet) : code;

@@ -189,7 +189,7 @@ model::Partition partition_of(const std::string& name, const Change& c, std::vec
 }
 
 /// The keys of a new partition that are said; the others are left to the cluster's defaults.
-std::vector<const char*> keys_said(const Change& c) {
+std::vector<const char*> keys_given(const Change& c) {
   std::vector<const char*> keys = {"nodes"};
   const auto add = [&keys](bool is_said, const char* key) {
     if (is_said) keys.push_back(key);
@@ -259,7 +259,7 @@ base::Result<wire::ApiRequest> partition_creation(Args words) {
   wire::ApiRequest request;
   wire::Partition& made = *request.mutable_create_partition()->mutable_partition();
   made = wire::to_wire(partition_of(name, change, std::move(nodes)));
-  for (const char* key : keys_said(change)) made.add_origins()->set_key(key);
+  for (const char* key : keys_given(change)) made.add_origins()->set_key(key);
   return request;
 }
 

@@ -1,4 +1,4 @@
-// gcontrol create, delete, update and show of advance reservations.
+// gcontrol create, delete, update and show of reservations.
 #include <fmt/format.h>
 #include <pwd.h>
 

@@ -22,14 +22,6 @@ namespace {
 using client::Program;
 using Text = std::string_view;
 
-std::string history_text(const wire::ShowJobReply& reply) {
-  std::string out = "   History:\n";
-  for (const wire::HistoryEvent& e : reply.history())
-    out +=
-        fmt::format("     {} {:<16} {}\n", base::format_time({e.time_us()}), e.kind(), base::printable(e.text(), 1000));
-  return out + "\n";
-}
-
 int unknown_job(const Program& program, uint32_t id) {
   if (program.is_slurm) {
     client::print_note({"slurm_load_jobs error", true}, "Invalid job id specified");
@@ -186,6 +178,8 @@ constexpr Entity kEntities[] = {
     {"step", show_steps},
     {"steps", show_steps},
     {"heldaside", show_held},
+    {"event", show_events},
+    {"events", show_events},
 };
 
 }  // namespace
@@ -208,7 +202,7 @@ base::Result<std::string> make_hostlist(const std::string& text, bool sorted) {
 int control_show(const Program& program, const ControlOptions& o, Args words) {
   if (words.empty())
     return failed(program, {base::ErrorCode::kInvalid, "show what?",
-                            "job, step, node, partition, reservation, heldaside, config, hostnames, hostlist"});
+                            "job, step, node, partition, reservation, events, heldaside, config, hostnames, hostlist"});
   // `show job=7` and `show jobid 7` are as good as `show job 7`.
   std::vector<std::string> rest(words.begin() + 1, words.end());
   std::string word = base::to_lower(words.front());

@@ -139,7 +139,7 @@ std::vector<Key<U>> job_keys(base::Time now) {
     const auto* by_hand = std::find_if(std::begin(kUpdateReaders), std::end(kUpdateReaders),
                                        [&](const UpdateReader& r) { return r.attribute == &a; });
     const bool is_by_hand = by_hand != std::end(kUpdateReaders);
-    GW_CHECK(is_by_hand || a.update.said.set != nullptr);
+    GW_CHECK(is_by_hand || a.update.field.set != nullptr);
     const auto set = [=, &a](U& update, const std::string& value) {
       return is_by_hand ? by_hand->set(update, value, now) : update_by_row(a, update, value);
     };
@@ -241,20 +241,20 @@ base::Result<wire::ApiRequest> node_update(const std::string& names_text, const 
 }  // namespace
 
 base::Status update_by_row(const JobAttribute& a, wire::UpdateJobRequest& update, const std::string& value) {
-  const wire::SaidField& said = a.update.said;
+  const wire::UpdateField& field = a.update.field;
   const std::string key(a.update.key);
   switch (a.kept.form) {
     case wire::Form::kText:
-      said.set(update, value);
+      field.set(update, value);
       return {};
     case wire::Form::kFlag: {
       GW_TRY(yes, yes_or_no(key, value));
-      said.set(update, yes);
+      field.set(update, yes);
       return {};
     }
     case wire::Form::kNumber: {
       GW_TRY(number, base::parse_int(value, a.least, static_cast<int64_t>(a.most), key));
-      said.set(update, number);
+      field.set(update, number);
       return {};
     }
     case wire::Form::kLength:

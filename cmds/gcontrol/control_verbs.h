@@ -32,6 +32,12 @@ bool is_about_held(Args words);
 /// HeldAside=KIND:NAME as a request. Errors: something else.
 base::Result<wire::ApiRequest> held_deletion(Args words);
 int delete_held(const client::Program& program, Args words);
+/// What happened, and who did it: of a job, of a node, or all.
+int show_events(const client::Program& program, const ControlOptions& o, Args words);
+/// The words of `show events` as a request. Errors: unknown keys (did you mean), bad values, a job and a node.
+base::Result<wire::ApiRequest> events_request(Args words);
+/// The lines of `show job --history`.
+std::string history_text(const wire::ShowJobReply& reply);
 /// Asks the controller for a snapshot of its scheduler and writes it to a new file.
 int control_snapshot(const client::Program& program, const ControlOptions& o, Args words);
 int control_write(const client::Program& program, const ControlOptions& o, Args words);

@@ -47,6 +47,7 @@ client::CommandDoc doc() {
   d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS]";
   static const std::string description =
       "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | heldaside | "
+      "events [job=ID|node=NAME] [last=COUNT] | "
       "config | "
       "hostnames [LIST] | hostlist "
       "NAMES | hostlistsorted "
@@ -65,6 +66,8 @@ client::CommandDoc doc() {
       "[PartitionName=NAME] Users=NAMES Accounts=NAMES Flags=MAINT,HOURLY,DAILY,WEEKLY,IGNORE_JOBS,OVERLAP; "
       "update ReservationName=NAME with the same keys (Users+=NAME and Users-=NAME change a list); "
       "delete ReservationName=NAME\n\n"
+      "show events: what happened of late, oldest first, with its time, what it is about and who did it (-: the "
+      "controller itself); the last 100 unless last= says how many\n\n"
       "show heldaside: rows of the controller's state that could not be read when it started, and why; delete "
       "HeldAside=KIND:NAME: one of them goes, and what still runs of it is ended; administrators only\n\n"
       "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; reconfigure; "
@@ -81,6 +84,7 @@ client::CommandDoc doc() {
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};
   d.examples = {
       {"gcontrol show job 7 --history", "what happened to job 7"},
+      {"gcontrol show events node=n3 last=20", "what happened to n3 of late"},
       {"gcontrol update NodeName=n3 State=DRAIN Reason=\"fan broken\"", "no new jobs for n3"},
       {"gcontrol create ReservationName=course StartTime=2027-03-01T09:00 Duration=2:00:00 NodeCnt=2 Users=ann,ben",
        "two nodes for a course"},

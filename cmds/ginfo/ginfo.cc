@@ -41,7 +41,7 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
   flag("summarize", 's', "a line for each partition", o.summary);
   flag("list-reasons", 'R', "why nodes are down or drained, and warnings", o.reasons);
   flag("exact", 'e', "do not put nodes of different sizes on one line", o.exact);
-  flag("reservation", 'T', "advance reservations", o.reservations);
+  flag("reservation", 'T', "reservations", o.reservations);
   flag("fragmentation", 0, "free GPUs that recent jobs could not use, and the largest gang startable now",
        o.fragmentation);
   flag("dead", 'd', "nodes that do not answer", o.dead);

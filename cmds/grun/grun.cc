@@ -10,7 +10,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "attach/local/raw_terminal.h"
 #include "base/text.h"
 #include "cmds/grun/run_session.h"
 #include "cmds/request/batch_script.h"
@@ -62,10 +61,6 @@ Result<LaunchContext> make_context(const RunOptions& o) {
   c.environment.push_back(fmt::format("SLURM_UMASK={:04o}", c.umask));
   const char* user = environment("USER");
   c.user = user == nullptr ? std::to_string(::getuid()) : user;
-  if (const auto size = o.pty ? attach::terminal_size(STDIN_FILENO) : std::nullopt) {
-    c.rows = size->rows;
-    c.columns = size->columns;
-  }
   return c;
 }
 

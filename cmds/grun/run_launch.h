@@ -20,7 +20,7 @@ struct LaunchContext {
   std::map<std::string, uint64_t> limits;
   uint32_t umask = 022;
   std::string user;
-  uint32_t rows = 0, columns = 0;  ///< Of the terminal.
+  uint32_t rows = 0, columns = 0;  ///< Of the terminal, as the step is launched.
   bool slurm_texts = false;
   bool is_inside = false;  ///< A job that there is already: limits are those of the step.
 };

@@ -148,8 +148,8 @@ void RunSession::on_step(Result<wire::ApiReply> reply) {
 void RunSession::watch_allocation() {
   allocation_.watch([this](const wire::Job& job) {
     const auto state = client::state_of(job);
-    is_end_told_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
-    if (is_end_told_) say(true, attach::end_text(job));
+    has_reported_end_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
+    if (has_reported_end_) say(true, attach::end_text(job));
     if (Answered* answered = stage_.in<Answered>())
       answered->kill_timer = loop_.after(kAfterTheJob, [this] { client_->kill(); });
   });
@@ -191,6 +191,7 @@ Status RunSession::open_input() {
 Status RunSession::begin() {
   const RunOptions& o = plan_.options;
   GW_TRY(words, commands());
+  read_terminal_size();
   GW_TRY(plans, make_plans(step_, o, words, plan_.context));
   if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);
   GW_TRY(out, open_output(o.output, STDOUT_FILENO, "standard output"));
@@ -223,6 +224,14 @@ Status RunSession::begin() {
   GW_TRY_STATUS(open_input());
   enter_terminal();
   return client_->start([this](size_t) { return tickets_->for_node(); });
+}
+
+/// As late as may be, since it may have changed while the step waited. What changes from here on comes with SIGWINCH.
+void RunSession::read_terminal_size() {
+  const auto size = plan_.options.pty ? attach::terminal_size(STDIN_FILENO) : std::nullopt;
+  if (!size) return;
+  plan_.context.rows = size->rows;
+  plan_.context.columns = size->columns;
 }
 
 void RunSession::enter_terminal() {
@@ -285,7 +294,7 @@ void RunSession::on_done(int code) {
   if (!is_lost && (has_own_allocation() || code <= 128)) return finish(code);
   leave_terminal(false);
   end_of_job_.ask(step_.job(), is_lost, [this, code](const std::string& text) {
-    if (!text.empty() && !is_end_told_) say(true, text);
+    if (!text.empty() && !has_reported_end_) say(true, text);
     finish(code);
   });
 }

@@ -76,7 +76,7 @@ class RunSession {
   std::optional<attach::RawTerminal> raw_;
   std::unique_ptr<attach::StepClient> client_;
   std::optional<int> exit_code_;
-  bool is_end_told_ = false;  // of its own allocation
+  bool has_reported_end_ = false;  // of its own allocation
   base::StateMachine<Stages, Asking, Creating, Answered, GivingUp> stage_;
 
   bool has_own_allocation() const { return plan_.job.id == 0; }
@@ -89,6 +89,7 @@ class RunSession {
   base::Result<Commands> commands() const;
   base::Result<attach::Sink*> open_output(const Redirect& redirect, int otherwise, const char* name);
   base::Status open_input();
+  void read_terminal_size();
   void enter_terminal();
   void watch_allocation();
 

@@ -69,7 +69,7 @@ client::CommandDoc doc() {
       "it is guaranteed and limited to, its fair share of what is there now, what is in use, how much of that is "
       "borrowed beyond the guarantee, how much of the guarantee others use, and its running and waiting jobs. A name "
       "with a slash behind it stands for the jobs of an inner QOS itself.\n\n"
-      "All of a bar is the guarantee, or what is in use if that is more. While some make way for others, what is in "
+      "All of a bar is the guarantee, or what is in use if that is more. While some are being preempted, what is in "
       "use "
       "already counts those who come in place of those who go; what is held is written behind the bar then. A dash "
       "under "

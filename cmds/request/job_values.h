@@ -37,7 +37,7 @@ base::Status set_begin(model::JobSpec& spec, std::string_view value, base::Time 
 base::Status set_time_min(model::JobSpec& spec, std::string_view value);
 /// A point in time to come.
 base::Status set_deadline(model::JobSpec& spec, std::string_view value, base::Time now);
-/// The name of one advance reservation.
+/// The name of one reservation.
 base::Status set_reservation(model::JobSpec& spec, std::string_view value);
 /// A nice value; 100 without one.
 base::Status set_nice(model::JobSpec& spec, std::string_view value);

@@ -123,7 +123,7 @@ void add_job_filters(std::vector<client::Option>& t, JobFilters& f, const JobFil
   list("name", 'n', "NAMES", "jobs of these names", variables.names, f.names, "-n/--name");
   list("account", 'A', "NAMES", "jobs of these accounts", "ACCOUNT", f.accounts, "-A/--account");
   list("qos", 'q', "NAMES", "jobs of these QOS", "QOS", f.qos, "-q/--qos");
-  list("reservation", 'R', "NAMES", "jobs of these advance reservations", {}, f.reservations, "-R/--reservation");
+  list("reservation", 'R', "NAMES", "jobs of these reservations", {}, f.reservations, "-R/--reservation");
   t.push_back(
       {"nodelist", 'w', Arg::kRequired, "NODES", "jobs on these nodes", {}, client::kPlain, host_lists(f.nodes)});
 }

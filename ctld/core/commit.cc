@@ -34,12 +34,12 @@ Effects take_effects_early(Core& core) {
 
 Effects take_effects(Core& core) {
   Effects out = take_effects_early(core);
-  store::Batch late = take_late_rows(core);
+  store::Batch late = take_coalesced_rows(core);
   std::move(late.begin(), late.end(), std::back_inserter(out.writes));
   return out;
 }
 
-store::Batch take_late_rows(Core& core) {
+store::Batch take_coalesced_rows(Core& core) {
   store::Batch out;
   if (std::exchange(core.stored.commit_saved, core.stored.lineage.commit()) != core.stored.lineage.commit())
     out.push_back(core.stored.lineage.commit_row());

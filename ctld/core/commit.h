@@ -7,9 +7,9 @@ namespace gw::ctld {
 
 Effects take_effects_early(Core& core);
 Effects take_effects(Core& core);
-store::Batch take_late_rows(Core& core);
-/// take_late_rows() has something to give.
-inline bool has_late_rows(const Core& core) {
+store::Batch take_coalesced_rows(Core& core);
+/// take_coalesced_rows() has something to give.
+inline bool has_coalesced_rows(const Core& core) {
   return core.rows.has_coalesced() || core.stored.commit_saved != core.stored.lineage.commit();
 }
 

@@ -67,11 +67,11 @@ class Controller {
   Time next_wakeup() const { return core_.timers.next(); }
   /// With all that is to be written.
   Effects take_effects() { return ctld::take_effects(core_); }
-  /// Without the rows that take_late_rows() gives. They are owed to the group of writes that these effects are in.
+  /// Without the rows that take_coalesced_rows() gives. They are owed to the group of writes that these effects are in.
   Effects take_effects_early() { return ctld::take_effects_early(core_); }
-  bool has_late_rows() const { return ctld::has_late_rows(core_); }
+  bool has_coalesced_rows() const { return ctld::has_coalesced_rows(core_); }
   /// Rows that one node after another changes: as they are now, each once, however often they changed.
-  store::Batch take_late_rows() { return ctld::take_late_rows(core_); }
+  store::Batch take_coalesced_rows() { return ctld::take_coalesced_rows(core_); }
 
   const std::map<JobId, model::Job>& jobs() const { return core_.jobs.all(); }
   const std::map<NodeId, model::Node>& nodes() const { return core_.nodes.all(); }

@@ -20,14 +20,14 @@
 #include "ctld/core/tables/partition_table.h"
 #include "ctld/core/tables/placements.h"
 #include "ctld/core/tables/planning.h"
-#include "ctld/core/tables/quota_book.h"
+#include "ctld/core/tables/quota_table.h"
 #include "ctld/core/tables/reservation_table.h"
 #include "ctld/core/tables/row_marks.h"
 #include "ctld/core/tables/scheduler_feed.h"
 #include "ctld/core/tables/step_table.h"
 #include "ctld/core/tables/stored.h"
 #include "ctld/core/tables/timers.h"
-#include "ctld/core/tables/usage_book.h"
+#include "ctld/core/tables/usage_table.h"
 #include "wire/topologies.h"
 
 namespace gw::ctld {
@@ -66,8 +66,8 @@ struct Core {
   Placements placements;
   PartitionTable partitions;
   ReservationTable reservations;
-  QuotaBook quotas;
-  UsageBook usage;
+  QuotaTable quotas;
+  UsageTable usage;
   Stored stored;
   NodeWatch watch;
   Planning planning;

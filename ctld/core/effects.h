@@ -39,15 +39,19 @@ struct CloseLink {
   LinkId link = 0;
   std::string reason;
 };
-/// Answer `show_job` with what only the store has; `reply` holds the rest. Without a job in it the shell looks among
-/// the ended ones; then `may_read` says who may see script and environment.
-struct ReadJob {
+/// Answer with what only the store has; `reply` holds the rest. A `show_job` without a job in it: the shell looks among
+/// the ended ones; then `reader_uid` says who may see script and environment.
+struct ReadStored {
   ConnId conn = 0;
-  wire::ApiReply reply;
-  base::JobId job;
-  bool history = false, script = false, environment = false;
+  wire::ApiReply reply = {};
+  base::JobId job = {};
+  store::EventFilter events = {};  ///< None are read if it asks for none.
+  base::Error if_no_events =
+      {};  ///< The answer to a list of events that would be empty; without words: the empty list.
+  bool script = false, environment = false;
   uint32_t reader_uid = 0;
   bool reader_is_admin = false;
+  std::string bytes = {};  ///< All of `reply` when it is whole, serialised.
 };
 /// Answer with a ticket for a step (auth/ticket.h), which the shell signs and puts into `reply`.
 struct SignTicket {
@@ -91,7 +95,7 @@ struct Note {
   std::string text;
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadJob, SignTicket, MakeBackup, TakeSnapshot, AskScheduler,
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, SignTicket, MakeBackup, TakeSnapshot, AskScheduler,
                               Fence, Reload, Note>;
 
 struct Effects {

@@ -14,7 +14,7 @@
 #include "ctld/core/cluster/pools.h"
 #include "ctld/core/cluster/quotas.h"
 #include "ctld/core/cluster/reservations.h"
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/elastic.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
@@ -38,30 +38,30 @@ using store::RowKind;
 
 namespace {
 
-/// From which numbers jobs and pieces go on: above all that any row names, if the count itself is lost.
+/// From which numbers jobs and extensions go on: above all that any row names, if the count itself is lost.
 void restore_counts(Core& core, const store::Snapshot& snapshot) {
   bool is_lost = core.stored.held.find(store::word_of(RowKind::kSetting), "next_job") != nullptr;
   for (const store::NamedBytes& meta : snapshot.meta) {
     if (meta.name != "next_job" && meta.name != "next_piece") continue;
-    const bool is_piece = meta.name == "next_piece";
-    const auto next = base::parse_int(meta.bytes, is_piece ? sched::kFirstPiece : 1,
-                                      is_piece ? UINT32_MAX : int64_t{sched::kFirstPiece}, meta.name);
+    const bool is_holding = meta.name == "next_piece";
+    const auto next = base::parse_int(meta.bytes, is_holding ? sched::kFirstHoldingId : 1,
+                                      is_holding ? UINT32_MAX : int64_t{sched::kFirstHoldingId}, meta.name);
     if (next) {
       const JobId id(static_cast<uint32_t>(*next));
-      is_piece ? core.jobs.restore_next_holder(id) : core.jobs.restore_next(id);
+      is_holding ? core.jobs.restore_next_holding_id(id) : core.jobs.restore_next(id);
       continue;
     }
     hold_named(core, RowKind::kSetting, meta.name, "it is no number of a job");
-    is_lost |= !is_piece;
-    // Nodes remember pieces of before: a number is left out for each that there can have been.
+    is_lost |= !is_holding;
+    // Nodes remember extensions of before: a number is left out for each that there can have been.
     constexpr uint32_t kLeap = uint32_t{1} << 24;
-    if (is_piece) core.jobs.skip_holders_to(JobId(sched::kFirstPiece + kLeap));
+    if (is_holding) core.jobs.skip_holding_ids_to(JobId(sched::kFirstHoldingId + kLeap));
   }
   uint32_t last = is_lost ? snapshot.last_job.value : 0;
   for (const store::JobRow& row : snapshot.jobs) last = std::max(last, row.id.value);
   for (const store::JobRow& row : snapshot.recently_ended) last = std::max(last, row.id.value);
   for (const auto& [key, row] : core.stored.held.rows()) last = std::max(last, job_of_held(row));
-  if (last >= sched::kFirstPiece - 1 || last < core.jobs.next().value) return;
+  if (last >= sched::kFirstHoldingId - 1 || last < core.jobs.next().value) return;
   core.jobs.skip_to(JobId(last + 1));
 }
 
@@ -158,15 +158,15 @@ void restore_cluster(Core& core, const store::Snapshot& snapshot) {
 }
 
 /// Of a run that was told to end: by when it should have.
-Time told_end(const model::Placed& placed) {
+Time reported_end(const model::Placed& placed) {
   return placed.kill_sent + placed.outcome->grace.value_or(placed.contract.kill_wait);
 }
 
 void restore_job(Core& core, model::Job& job) {
-  await_attendant(core, job);
+  await_client(core, job);
   if (job.waiting() != nullptr) {
     const auto before = std::pair(job.eligible, job.waiting()->reason);
-    consider(core, job);
+    update_eligibility(core, job);
     // Its time to begin has come while nobody was there: since when it could have run is kept from now on.
     if (before != std::pair(job.eligible, job.waiting()->reason)) core.rows.job(job);
     return;
@@ -189,18 +189,18 @@ void restore_job(Core& core, model::Job& job) {
     taken = core.ledger.hold({job.id, placed.partition, own, begun, expected_end,
                               std::make_shared<const sched::PendingJob>(pending_of(core, job))});
   if (taken) {
-    for (const auto& [node, piece] : placed.pieces) {
+    for (const auto& [node, extension] : placed.extensions) {
       const model::NodeShare* share = share_on(job, node);
       if (share == nullptr || !core.placements.is_on(node, job.id)) continue;
-      emit_piece(core, job, piece, *share, begun);
-      core.timers.set({piece.until ? piece.until : core.now + core.settings.start_timeout, TimerKind::kPiece,
-                       job.id.value, job.attempt});
+      emit_extension(core, job, extension, *share, begun);
+      core.timers.set({extension.until ? extension.until : core.now + core.settings.start_timeout,
+                       TimerKind::kExtension, job.id.value, job.attempt});
     }
     if (placed.suspension) restore_suspension(core, job, held);
-    if (job.state == model::JobState::kCompleting) expect_end(core, job, told_end(placed), true);
-    if (const auto& c = placed.moves_to)
-      core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
-    const bool is_less = placed.suspension && placed.suspension->holder;
+    if (job.state == model::JobState::kCompleting) expect_end(core, job, reported_end(placed), true);
+    if (const auto& n = placed.moves_to)
+      core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
+    const bool is_less = placed.suspension && placed.suspension->kept_id;
     charge_again(core, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }
   if (job.state == model::JobState::kConfiguring)
@@ -238,7 +238,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   for (const store::JobRow& row : snapshot.jobs)
     if (model::Job* job = core.jobs.find(row.id); job != nullptr && job->ended() == nullptr) restore_job(core, *job);
   restore_replies(core, snapshot);
-  restore_books(core, snapshot);
+  restore_charges(core, snapshot);
   publish_usage(core);
   arm_usage(core);
   return core.ledger.capacity().audit();

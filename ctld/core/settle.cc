@@ -1,7 +1,7 @@
 // See settle.h.
 #include "ctld/core/settle.h"
 
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/reports.h"
 

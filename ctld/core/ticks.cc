@@ -6,7 +6,7 @@
 
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/cluster/reservations.h"
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/elastic.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/preemption.h"
@@ -41,12 +41,12 @@ void fire(Core& core, const Timer& timer) {
     return;
   }
   Job* job = core.jobs.find(JobId(static_cast<uint32_t>(timer.id)));
-  if (job != nullptr && timer.kind == TimerKind::kAbsence) return absence_due(core, *job);
+  if (job != nullptr && timer.kind == TimerKind::kAbsence) return client_absence_due(core, *job);
   if (job == nullptr || job->attempt != timer.attempt) return;
   switch (timer.kind) {
     case TimerKind::kJobEligible:
       if (job->waiting() == nullptr) return;
-      consider(core, *job);
+      update_eligibility(core, *job);
       core.rows.job(*job);
       return;
     case TimerKind::kJobLimit:
@@ -57,8 +57,8 @@ void fire(Core& core, const Timer& timer) {
       return start_timeout_due(core, *job);
     case TimerKind::kLeaseOver:
       return lease_over_due(core, *job, timer.node);
-    case TimerKind::kPiece:
-      return pieces_due(core, *job);
+    case TimerKind::kExtension:
+      return extensions_due(core, *job);
     case TimerKind::kSuspension:
       return suspension_due(core, *job);
     case TimerKind::kEnvironment:
@@ -81,7 +81,7 @@ void on_tick(Core& core, std::optional<Time> heard_until) {
   core.watch.heard_until = std::max(core.watch.heard_until, heard_until.value_or(core.now));
   Timer timer;
   while (core.timers.take_due(core.now, timer)) fire(core, timer);
-  if (!core.planning.found_moves.empty()) tell_moves(core);
+  if (!core.planning.dry_run_moves.empty()) report_moves(core);
 }
 
 }  // namespace gw::ctld

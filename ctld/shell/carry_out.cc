@@ -107,28 +107,31 @@ void Server::EffectRunner::carry_out(CloseLink& close) {
   if (it != server_.nodes_.links.end()) it->second->close(close.reason);
 }
 
-void Server::EffectRunner::carry_out(ReadJob& read) {
+void Server::EffectRunner::carry_out(ReadStored& read) {
   const auto it = server_.queue_.clients.find(read.conn);
   if (it == server_.queue_.clients.end()) return;
   ++it->second.reads;
   server_.disk_.reading->ask(read.reader_uid, [this, read]() mutable -> Worker::Then {
     const base::Status done = complete(*server_.disk_.reader, read);
+    if (done) read.bytes = read.reply.SerializeAsString();  // it may be long: here, not on the loop
     return [this, read = std::move(read), done]() mutable { answer_read(read, done); };
   });
 }
 
-void Server::EffectRunner::answer_read(ReadJob& read, const base::Status& done) {
+void Server::EffectRunner::answer_read(ReadStored& read, const base::Status& done) {
   const auto it = server_.queue_.clients.find(read.conn);
   if (it == server_.queue_.clients.end()) return;
   --it->second.reads;
   if (!done) {
     base::Error error = done.error();
-    if (error.code == base::ErrorCode::kNotFound) error.what = "invalid job id specified: " + read.job.text();
+    if (error.code == base::ErrorCode::kNotFound && read.job)
+      error.what = "invalid job id specified: " + read.job.text();
     answer_error(read.conn, read.reply.id(), error);
   } else {
     Reply reply;
     reply.conn = read.conn;
-    reply.reply = std::move(read.reply);
+    reply.reply.set_id(read.reply.id());
+    reply.bytes = std::move(read.bytes);
     carry_out(reply);
   }
   server_.want_turn(it->first, it->second);

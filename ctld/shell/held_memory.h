@@ -26,15 +26,15 @@ class HeldMemory {
   /// kUnavailable, after which a client tries again by itself.
   base::Status admit(uint32_t uid) const;
   [[nodiscard]] Charge charge(uint32_t uid, size_t bytes);
-  size_t used() const { return books_->total; }
+  size_t used() const { return sums_->total; }
 
  private:
-  struct Books {
+  struct Sums {
     size_t total = 0;
     std::unordered_map<uint32_t, size_t> by_uid;  // of users who hold something
   };
   Limits limits_;
-  std::shared_ptr<Books> books_ = std::make_shared<Books>();
+  std::shared_ptr<Sums> sums_ = std::make_shared<Sums>();
 };
 
 }  // namespace gw::ctld

@@ -6,7 +6,7 @@
 namespace gw::ctld {
 namespace {
 
-base::Status take_ended(store::Reader& reader, const ReadJob& read, wire::ShowJobReply& show) {
+base::Status take_ended(store::Reader& reader, const ReadStored& read, wire::ShowJobReply& show) {
   GW_TRY(row, reader.ended_job(read.job));
   if ((read.script || read.environment) && row.uid != read.reader_uid && !read.reader_is_admin)
     return base::fail(base::ErrorCode::kDenied,
@@ -27,9 +27,30 @@ base::Result<std::string> blob(store::Reader& reader, const std::string& hash, s
                     fmt::format("retention.{} says for how long it is", key));
 }
 
+base::Status take_events(store::Reader& reader, const store::EventFilter& filter,
+                         google::protobuf::RepeatedPtrField<wire::HistoryEvent>& to) {
+  GW_TRY(rows, reader.events(filter));
+  for (const store::EventRow& row : rows) {
+    wire::HistoryEvent& event = *to.Add();
+    event.set_seq(row.seq);
+    event.set_time_us(row.event.at.us);
+    event.set_kind(row.event.kind);
+    event.set_text(row.event.text);
+    event.set_job(row.event.job.value);
+    event.set_node(row.event.node);
+    if (row.event.uid) event.set_uid(*row.event.uid);
+  }
+  return {};
+}
+
 }  // namespace
 
-base::Status complete(store::Reader& reader, ReadJob& read) {
+base::Status complete(store::Reader& reader, ReadStored& read) {
+  if (read.reply.has_list_events()) {
+    auto& events = *read.reply.mutable_list_events()->mutable_events();
+    GW_TRY_STATUS(take_events(reader, read.events, events));
+    return events.empty() && !read.if_no_events.what.empty() ? tl::unexpected(read.if_no_events) : base::Status{};
+  }
   wire::ShowJobReply& show = *read.reply.mutable_show_job();
   if (!show.has_job()) GW_TRY_STATUS(take_ended(reader, read, show));
   const wire::Launch& launch = show.job().spec().launch();
@@ -41,17 +62,7 @@ base::Status complete(store::Reader& reader, ReadJob& read) {
     GW_TRY(environment, blob(reader, launch.env_hash(), "environment", "environments"));
     show.set_environment(environment);
   }
-  if (!read.history) return {};
-  constexpr size_t kMaxLines = 10'000;
-  GW_TRY(lines, reader.history(read.job, kMaxLines));
-  for (const store::EventRow& line : lines) {
-    wire::HistoryEvent& event = *show.add_history();
-    event.set_seq(line.seq);
-    event.set_time_us(line.event.at.us);
-    event.set_kind(line.event.kind);
-    event.set_text(line.event.text);
-  }
-  return {};
+  return read.events.most > 0 ? take_events(reader, read.events, *show.mutable_history()) : base::Status{};
 }
 
 }  // namespace gw::ctld

@@ -1,4 +1,4 @@
-// The answer to `show_job` from the database: ended jobs, scripts, environments, history.
+// Answers from the database: ended jobs, scripts, environments, events.
 #pragma once
 
 #include "base/result.h"
@@ -8,6 +8,6 @@
 namespace gw::ctld {
 
 /// Puts what only the store has into the reply. Errors: kNotFound, kDenied, a damaged record.
-base::Status complete(store::Reader& reader, ReadJob& read);
+base::Status complete(store::Reader& reader, ReadStored& read);
 
 }  // namespace gw::ctld

@@ -139,13 +139,14 @@ sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<
   const std::lock_guard lock(shared_.mutex);
   ++shared_.counts.passes;
   shared_.counts.steps += plan.placements;
+  shared_.counts.cut_searches += plan.cut_searches;
   shared_.counts.last = base::microseconds(took.count());
   return plan;
 }
 
-bool SchedulerThread::is_as_told(const sched::Plan& plan, const PassReport& report) const {
-  return plan.reservations == told_.promised && plan.would_move == told_.would_move &&
-         report.fragmentation == told_.fragmentation;
+bool SchedulerThread::is_as_last_report(const sched::Plan& plan, const PassReport& report) const {
+  return plan.reservations == last_report_.planned_starts && plan.would_move == last_report_.would_move &&
+         report.fragmentation == last_report_.fragmentation;
 }
 
 /// Each job is looked at once in a round, whose passes tell their moves together.
@@ -170,18 +171,19 @@ void SchedulerThread::work() {
     sched::Plan plan = make_plan(budget, std::exchange(task.recorders, {}));
     next_change = plan.next_change_at;
     add_moves_of_round(plan);
-    if (plan.groups.empty() && (!plan.is_whole() || is_as_told(plan, report))) {
+    if (plan.groups.empty() && (!plan.is_whole() || is_as_last_report(plan, report))) {
       if (!plan.is_whole()) nudge();  // nothing to say yet: it goes on where it stopped
       continue;
     }
-    told_.promised = plan.reservations;
-    told_.would_move = plan.would_move;
-    told_.fragmentation = report.fragmentation;
+    last_report_.planned_starts = plan.reservations;
+    last_report_.would_move = plan.would_move;
+    last_report_.fragmentation = report.fragmentation;
     {
       const std::lock_guard lock(shared_.mutex);
       shared_.is_in_flight = true;
       report.passes = shared_.counts.passes;
       report.steps = shared_.counts.steps;
+      report.cut_searches = shared_.counts.cut_searches;
       report.last = shared_.counts.last;
     }
     deliver(std::move(plan), std::move(report));

@@ -26,6 +26,7 @@ struct PassRecord {
 struct PassReport {
   uint64_t passes = 0;                                       ///< Since the start, this one included.
   uint64_t steps = 0;                                        ///< Of all of them: requests held against the nodes.
+  uint64_t cut_searches = 0;                                 ///< For victims, of all of them: sets were left out.
   base::Duration last = {};                                  ///< How long the last one took.
   std::vector<sched::PartitionFragmentation> fragmentation;  ///< Of what the pass saw, before its own starts.
 };
@@ -71,8 +72,8 @@ class SchedulerThread {
     bool is_asked() const { return is_stopping || is_nudged || !deltas.empty() || !inspectors.empty(); }
   };
   /// What was delivered last, beside decisions.
-  struct Told {
-    std::vector<sched::PlannedStart> promised;
+  struct Report {
+    std::vector<sched::PlannedStart> planned_starts;
     std::vector<sched::WouldMove> would_move;
     std::vector<sched::PartitionFragmentation> fragmentation;
   };
@@ -86,7 +87,7 @@ class SchedulerThread {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Shared shared_;
   sched::ClusterView view_;                       // the thread's own
-  Told told_;                                     // likewise
+  Report last_report_;                            // likewise
   std::vector<sched::WouldMove> moves_of_round_;  // of its passes so far
   std::thread thread_;
 
@@ -101,7 +102,7 @@ class SchedulerThread {
   sched::Plan plan_recorded(base::Time now, const sched::Budget& budget, std::vector<RecordFn> recorders);
   void look_for_others();
   void add_moves_of_round(sched::Plan& plan);
-  bool is_as_told(const sched::Plan& plan, const PassReport& report) const;
+  bool is_as_last_report(const sched::Plan& plan, const PassReport& report) const;
   void deliver(sched::Plan plan, PassReport report);
   sched::Plan make_plan(const sched::Budget& budget, std::vector<RecordFn> recorders);
 };

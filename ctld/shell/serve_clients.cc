@@ -1,6 +1,6 @@
-// Clients' connections: messages wait in the inbox of their connection, and are served in turn (turns.h), a bounded
-// time between two looks at the sockets. A connection whose list is under way gets the next piece in its turn, when the
-// former one has been written; its other requests wait.
+// Clients' connections: messages wait in the inbox of their connection and are served in turn (round_robin.h), for a
+// bounded time between two looks at the sockets. A connection whose list is under way gets the next piece in its turn,
+// when the former one has been written; its other requests wait.
 #include <algorithm>
 #include <utility>
 

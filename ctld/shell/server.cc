@@ -33,7 +33,7 @@ size_t memory_of(const std::vector<Outgoing>& held) {
   for (const Outgoing& out : held) {
     bytes += kEach;
     if (const Reply* reply = std::get_if<Reply>(&out)) bytes += reply->bytes.size() + reply->reply.ByteSizeLong();
-    if (const ReadJob* read = std::get_if<ReadJob>(&out)) bytes += read->reply.ByteSizeLong();
+    if (const ReadStored* read = std::get_if<ReadStored>(&out)) bytes += read->reply.ByteSizeLong();
   }
   return bytes;
 }
@@ -126,7 +126,7 @@ base::Status Server::open_store() {
       });
   keeping_.retention =
       std::make_unique<RecordRetention>(loop_, *keeping_.committer, config_, [this] { return clock_.now(); });
-  keeping_.committer->on_owed([this] { return core_->take_late_rows(); });
+  keeping_.committer->on_owed([this] { return core_->take_coalesced_rows(); });
   planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
                                                           [this](const sched::Plan& plan, const PassReport& report) {
                                                             core_->on_fragmentation(report.fragmentation);
@@ -175,6 +175,7 @@ const std::string& Server::metrics_text() {
   const PassReport report = planning_.scheduler->counts();
   m.passes = report.passes;
   m.steps = report.steps;
+  m.cut_searches = report.cut_searches;
   m.last_pass = report.last;
   m.commits = keeping_.committer->commits();
   const io::Loop::Figures loop = loop_.figures();
@@ -270,7 +271,7 @@ void Server::pump(const Request* request) {
       held.push_back(std::move(out));
   }
   HeldMemory::Charge charge;
-  const bool owes = core_->has_late_rows();
+  const bool owes = core_->has_coalesced_rows();
   if (request != nullptr && !(effects.writes.empty() && !owes && keeping_.committer->is_idle()))
     charge = held_.charge(request->uid, request->bytes + memory_of(held));
   keeping_.committer->add(std::move(effects.writes), std::move(held), std::move(charge), owes);

@@ -24,11 +24,11 @@
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/program_pool.h"
 #include "ctld/shell/record_retention.h"
+#include "ctld/shell/round_robin.h"
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
 #include "ctld/shell/steady_clock.h"
 #include "ctld/shell/ticket_key.h"
-#include "ctld/shell/turns.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
 #include "io/http.h"
@@ -57,7 +57,7 @@ class Server {
     void carry_out(Reply& reply);
     void carry_out(ToNode& message);
     void carry_out(CloseLink& close);
-    void carry_out(ReadJob& read);
+    void carry_out(ReadStored& read);
     void carry_out(SignTicket& ticket);
     void carry_out(MakeBackup& backup);
     void carry_out(TakeSnapshot& take);
@@ -74,7 +74,7 @@ class Server {
     void fetch_launch(const ToNode& message);
     void send_to(link::SecureLink& link, const ToNode& message);
     void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
-    void answer_read(ReadJob& read, const base::Status& done);
+    void answer_read(ReadStored& read, const base::Status& done);
     void reconfigure(const Reload& reload, config::Config fresh, Settings settings);
   };
 
@@ -108,7 +108,7 @@ class Server {
   /// Clients, and whose request is next.
   struct RequestQueue {
     std::unordered_map<ConnId, Client> clients;
-    Turns turns;
+    RoundRobin turns;
     bool is_serving = false;
   };
   struct Nodes {

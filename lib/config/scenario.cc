@@ -67,6 +67,8 @@ std::string_view name(JobPhase phase) {
       return "pending";
     case JobPhase::kRunning:
       return "running";
+    case JobPhase::kSuspended:
+      return "suspended";
     case JobPhase::kEnded:
       return "ended";
   }

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/cluster.h"
+#include "model/job.h"
 #include "model/network.h"
 #include "model/request.h"
 
@@ -97,6 +98,7 @@ struct ScenarioJob {
   int64_t priority = 50;
   int32_t nice = 0;
   bool preemptible = true;
+  model::OnPreempt on_preempt = model::OnPreempt::kRequeue;
   std::vector<std::string> at;            ///< Of a running job: a node per task. Empty: it waits.
   std::optional<base::Duration> started;  ///< Of a running job; not given: just before the start.
   std::optional<base::Duration> submit;   ///< Not given: at the start; of a running job: when it started.
@@ -108,7 +110,7 @@ struct ScenarioJob {
   bool is_running() const { return !at.empty(); }
 };
 
-enum class JobPhase : uint8_t { kPending, kRunning, kEnded };
+enum class JobPhase : uint8_t { kPending, kRunning, kSuspended, kEnded };
 std::string_view name(JobPhase phase);
 
 /// What a job must have come to.
@@ -121,6 +123,7 @@ struct JobExpectation {
   std::optional<base::Duration> started_at, ended_at;
   std::optional<bool> moved;
   std::optional<std::string> partition;
+  std::optional<uint32_t> preemptions;
 };
 
 struct Expectations {
@@ -128,6 +131,7 @@ struct Expectations {
   std::optional<std::vector<std::string>> evicted;
   std::optional<uint32_t> gpus_evicted_max;
   std::optional<uint32_t> moves_max;
+  std::optional<uint32_t> preemptions_max;
 };
 
 struct Scenario {

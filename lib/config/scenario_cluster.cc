@@ -165,10 +165,14 @@ void read_one_qos(const Value& item, std::map<std::string, uint32_t>& lines, Sce
   qos.parent = line.parent == "cluster" ? "" : line.parent;
   qos.guaranteed = read_amounts(item, "guaranteed", reading);
   qos.limit = read_amounts(item, "limit", reading);
+  qos.limit_per_user = read_amounts(item, "limit_per_user", reading);
   qos.weight = line.weight;
   qos.priority = line.priority;
   qos.min_runtime = read_offset(line.min_runtime, false, {}, item, "min_runtime", reading);
   if (!line.grace.empty()) qos.grace = read_offset(line.grace, false, {}, item, "grace", reading);
+  qos.max_wall = read_offset(line.max_wall, false, {}, item, "max_wall", reading);
+  qos.max_jobs = line.max_jobs;
+  qos.max_jobs_per_user = line.max_jobs_per_user;
   qos.preempt_children = line.preempt_children;
   c.qos.push_back(std::move(qos));
 }

@@ -120,6 +120,7 @@ class JobReader {
     for (const auto& p : c.partitions) partitions_.push_back(p.name);
     for (const auto& q : c.qos) qos_.push_back(q.name);
     qos_.push_back("cluster");
+    tree_ = {c.qos.begin(), c.qos.end()};
     for (const auto& r : c.reservations) reservations_.push_back(r.name);
   }
 
@@ -142,6 +143,7 @@ class JobReader {
     job.asks = request_of(ask, item);
     set_components(item, job);
     set_identity(line, item, job);
+    set_on_preempt(line, item, job);
     set_times(line, item, job);
     set_start(line, item, job);
     set_elastic(line, item, job);
@@ -219,6 +221,17 @@ class JobReader {
     if (has(item, "time_limit")) return;  // UNLIMITED too is an answer
     for (const auto& p : scenario_.cluster.partitions)
       if (p.name == job.asks.partitions.front()) job.time_limit = p.default_time;
+    if (const model::Qos* qos = model::shortest_wall(tree_, job.qos))
+      job.time_limit = std::min(job.time_limit, qos->max_wall);
+  }
+
+  void set_on_preempt(const JobLine& line, const Value& item, ScenarioJob& job) {
+    if (line.on_preempt.empty()) return;
+    for (const model::OnPreempt what : model::kOnPreempt)
+      if (model::name(what) == line.on_preempt) job.on_preempt = what;
+    if (!job.preemptible)
+      reading_.problems.error(place_of(item, "on_preempt"), "on_preempt of a job that is never preempted",
+                              "leave out on_preempt or `preemptible: false`");
   }
 
   void set_start(const JobLine& line, const Value& item, ScenarioJob& job) {
@@ -267,12 +280,13 @@ class JobReader {
   const Reading& reading_;
   std::map<std::string, uint32_t> lines_;
   std::vector<std::string> nodes_, partitions_, qos_, reservations_;
+  std::vector<model::Qos> tree_;
 };
 
 // ---- Expectations
 
 std::optional<JobPhase> phase_of(const std::string& text) {
-  for (JobPhase phase : {JobPhase::kPending, JobPhase::kRunning, JobPhase::kEnded})
+  for (JobPhase phase : {JobPhase::kPending, JobPhase::kRunning, JobPhase::kSuspended, JobPhase::kEnded})
     if (name(phase) == text) return phase;
   return std::nullopt;
 }
@@ -290,6 +304,7 @@ JobExpectation read_expectation(const Value& job, const Value& map, const Readin
   if (has(map, "tasks")) e.tasks = line.tasks;
   if (has(map, "moved")) e.moved = line.moved;
   if (has(map, "partition")) e.partition = line.partition;
+  if (has(map, "preemptions")) e.preemptions = line.preemptions;
   if (!line.started_at.empty()) e.started_at = read_offset(line.started_at, true, {}, map, "started_at", reading);
   if (!line.ended_at.empty()) e.ended_at = read_offset(line.ended_at, true, {}, map, "ended_at", reading);
   return e;
@@ -315,7 +330,12 @@ void read_expected_word(const Value& word, const Value& value, Scenario& scenari
   }
   uint32_t number = 0;
   read_value({word.text, Kind::kNumber, Reload::kLive, "", 0, 1'000'000'000}, &number, value, reading.problems);
-  (word.text == kExpectWords[1] ? scenario.expect.gpus_evicted_max : scenario.expect.moves_max) = number;
+  Expectations& expect = scenario.expect;
+  const std::pair<std::string_view, std::optional<uint32_t>*> bounds[] = {{kExpectWords[1], &expect.gpus_evicted_max},
+                                                                          {kExpectWords[2], &expect.moves_max},
+                                                                          {kExpectWords[3], &expect.preemptions_max}};
+  for (const auto& [name, bound] : bounds)
+    if (name == word.text) *bound = number;
 }
 
 }  // namespace

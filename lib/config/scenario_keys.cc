@@ -125,6 +125,17 @@ const Key<QosLine> kQosLines[] = {
     text<QosLine>(
         "grace", [](QosLine& q) -> Ref { return &q.grace; },
         "How long its jobs still run when they are preempted; as above it, or the policy's, if not given."),
+    text<QosLine>(
+        "max_wall", [](QosLine& q) -> Ref { return &q.max_wall; },
+        "Longest time limit of its jobs and of those below it; a job without a time limit gets it, one with a longer "
+        "one "
+        "can never run; none if not given."),
+    number<QosLine>(
+        "max_jobs", [](QosLine& q) -> Ref { return &q.max_jobs; },
+        "Jobs that run at once, with those below it; 0: no bound.", 0, kBillion),
+    number<QosLine>(
+        "max_jobs_per_user", [](QosLine& q) -> Ref { return &q.max_jobs_per_user; },
+        "The same as max_jobs, of each user.", 0, kBillion),
     of<QosLine>(
         Kind::kBool, "preempt_children", [](QosLine& q) -> Ref { return &q.preempt_children; },
         "Jobs of this QOS itself may take from its descendants."),
@@ -221,7 +232,7 @@ const Key<JobLine> kJobLines[] = {
         Kind::kName, "qos", [](JobLine& j) -> Ref { return &j.qos; }, "Its QOS; the root if not given."),
     of<JobLine>(
         Kind::kName, "user", [](JobLine& j) -> Ref { return &j.user; },
-        "Whose it is, for `reservations` and orders that look at users."),
+        "Whose it is, for `reservations`, limits of each user and orders that look at users."),
     choice<JobLine>(
         "state", [](JobLine& j) -> Ref { return &j.state; }, "At the start; pending if not given.", "pending|running"),
     of<JobLine>(
@@ -253,6 +264,10 @@ const Key<JobLine> kJobLines[] = {
     of<JobLine>(
         Kind::kBool, "preemptible", [](JobLine& j) -> Ref { return &j.preemptible; },
         "It may be preempted for others; true if not given."),
+    choice<JobLine>(
+        "on_preempt", [](JobLine& j) -> Ref { return &j.on_preempt; },
+        "What becomes of it when it is preempted; requeue if not given. See below.",
+        "requeue|checkpoint|suspend|cancel"),
     number<JobLine>(
         "min_tasks", [](JobLine& j) -> Ref { return &j.min_tasks; }, "Smallest size of an elastic gang.", 1, 1'000'000),
     of<JobLine>(
@@ -262,7 +277,7 @@ const Key<JobLine> kJobLines[] = {
 
 const Key<ExpectLine> kExpectLines[] = {
     choice<ExpectLine>(
-        "state", [](ExpectLine& e) -> Ref { return &e.state; }, "At the end.", "running|pending|ended"),
+        "state", [](ExpectLine& e) -> Ref { return &e.state; }, "At the end.", "running|pending|suspended|ended"),
     of<ExpectLine>(
         Kind::kHosts, "at", [](ExpectLine& e) -> Ref { return &e.at; },
         "A node for each task, in any order; of an ended job: where it ran last."),
@@ -279,6 +294,9 @@ const Key<ExpectLine> kExpectLines[] = {
     of<ExpectLine>(
         Kind::kBool, "moved", [](ExpectLine& e) -> Ref { return &e.moved; },
         "It runs, and at least one task is on another node than at the start."),
+    number<ExpectLine>(
+        "preemptions", [](ExpectLine& e) -> Ref { return &e.preemptions; },
+        "How often it was preempted; moves are not counted.", 0, kBillion),
 };
 
 // What a simulation has no use for: who may submit, leases.
@@ -286,9 +304,9 @@ constexpr std::string_view kNotSimulated[] = {"allow_users", "allow_groups", "al
                                               "deny_users",  "lease",        "grace"};
 
 // Times are texts in the table, since they have signs; read_offset() reads them.
-constexpr std::string_view kTimes[] = {"usage_half_life", "grace",    "min_runtime", "start",   "end",
-                                       "duration",        "every",    "started",     "submit",  "submitted",
-                                       "run_time",        "deadline", "started_at",  "ended_at"};
+constexpr std::string_view kTimes[] = {
+    "usage_half_life", "grace",  "min_runtime", "max_wall", "start",    "end",        "duration", "every",
+    "started",         "submit", "submitted",   "run_time", "deadline", "started_at", "ended_at"};
 
 std::string value_text(const KeyInfo& key) {
   const bool is_time = std::find(std::begin(kTimes), std::end(kTimes), key.name) != std::end(kTimes);

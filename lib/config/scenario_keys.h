@@ -33,8 +33,8 @@ struct PolicyLine {
   bool consolidate = false, preempt = false;
 };
 struct QosLine {
-  std::string name, parent, description, min_runtime, grace;
-  uint32_t weight = 1;
+  std::string name, parent, description, min_runtime, grace, max_wall;
+  uint32_t weight = 1, max_jobs = 0, max_jobs_per_user = 0;
   int64_t priority = 0;
   bool preempt_children = false;
 };
@@ -56,7 +56,7 @@ struct AskLine {
 };
 struct JobLine {
   std::vector<std::string> names;
-  std::string qos, user, state = "pending", reservation;
+  std::string qos, user, state = "pending", reservation, on_preempt;
   std::string started, submit, submitted, run_time, deadline;
   uint32_t min_tasks = 0;
   int64_t priority = 50;
@@ -68,7 +68,7 @@ struct JobLine {
 struct ExpectLine {
   std::string state, started_at, ended_at, partition;
   std::vector<std::string> at;
-  uint32_t nodes = 0, tasks = 0;
+  uint32_t nodes = 0, tasks = 0, preemptions = 0;
   bool moved = false;
 };
 
@@ -90,9 +90,9 @@ inline constexpr std::string_view kClusterParts[] = {"name",       "policy", "no
                                                      "partitions", "qos",    "reservations"};
 inline constexpr std::string_view kScenarioParts[] = {"name", "policy",       "nodes", "network", "partitions",
                                                       "qos",  "reservations", "jobs",  "until",   "expect"};
-inline constexpr std::string_view kQosMaps[] = {"guaranteed", "limit"};
+inline constexpr std::string_view kQosMaps[] = {"guaranteed", "limit", "limit_per_user"};
 inline constexpr std::string_view kJobLists[] = {"hetjob"};
-inline constexpr std::string_view kExpectWords[] = {"evicted", "gpus_evicted_max", "moves_max"};
+inline constexpr std::string_view kExpectWords[] = {"evicted", "gpus_evicted_max", "moves_max", "preemptions_max"};
 
 /// A key with the place that its value goes to.
 struct Bound {

@@ -2,7 +2,7 @@
 // served, and nothing is ever changed by a request.
 // Invariants: a connection carries one request and is closed after the answer; its head is bounded in size and time,
 // and so is the number of connections; requests with a body, other methods and other paths are refused. Who connects is
-// served at once: where connections are many, the one that has been silent longest makes way.
+// served at once: where connections are many, the one that has been silent longest is closed.
 #pragma once
 
 #include <functional>

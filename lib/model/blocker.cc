@@ -20,7 +20,7 @@ struct KindFacts {
 
 constexpr std::string_view kFewer = "ask for less on one node, or for more nodes";
 constexpr std::string_view kRelease = "gcontrol release";
-constexpr size_t kKinds = static_cast<size_t>(BlockerKind::kNotLookedAt) + 1;
+constexpr size_t kKinds = static_cast<size_t>(kLastBlockerKind) + 1;
 /// In the order of BlockerKind.
 constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"unknown", "is ruled out", "are ruled out", ""},
@@ -65,6 +65,8 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"nodes_not_left", "", "", ""},
     {"other_component", "", "", ""},
     {"not_looked_at", "", "", ""},
+    {"old_node_daemon", "has a node daemon that is too old for it", "have node daemons that are too old for it",
+     "have their node daemons upgraded: gcontrol show node tells the version of each"},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -75,7 +77,10 @@ const KindFacts& facts_of(BlockerKind kind) {
   return kFacts[i];
 }
 
-bool rules_nodes_out(const Blocker& b) { return b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty; }
+bool rules_nodes_out(const Blocker& b) {
+  return (b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty) ||
+         b.kind == BlockerKind::kOldNodeDaemon;
+}
 
 /// "3 have too few free GPUs"
 std::string of_nodes(const Blocker& b) {
@@ -153,15 +158,15 @@ std::string of_itself(const Blocker& b) {
   switch (b.kind) {
     case BlockerKind::kPlannedStart:
       return fmt::format(
-          "there is room in partition {}, but it is promised to jobs before it or to a reservation; "
-          "a shorter --time or a --time-min may fit before",
+          "partition {} has free resources, but they are kept for planned starts of jobs before it or for a "
+          "reservation; a shorter --time or a --time-min may fit before",
           b.where);
     case BlockerKind::kStrictOrder:
       return fmt::format("partition {} serves strictly in order: job {} is before it and waits", b.where, b.held_by);
     case BlockerKind::kPartitionTimeLimit:
       return fmt::format("its time limit is longer than partition {} allows", b.where);
     case BlockerKind::kComponents:
-      return "a component of the job finds no room beside the others";
+      return "a component of the job does not fit beside the others";
     case BlockerKind::kQuotaOfWhole:
       return "what it would be given there, in whole cores and with the memory that goes with them, is more than its "
              "quotas leave it";

@@ -58,7 +58,10 @@ enum class BlockerKind : uint8_t {
   kNodesNotLeft,    ///< An earlier attempt of it, or of another component, is still on its nodes.
   kOtherComponent,  ///< `held_by`: which, and why.
   kNotLookedAt,     ///< The scheduler has not come to it yet.
+  // Rules nodes out, as those from kNodeList to kNotEmpty do.
+  kOldNodeDaemon,  ///< It does not understand all that the job says of itself.
 };
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kOldNodeDaemon;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

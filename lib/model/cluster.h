@@ -91,7 +91,7 @@ struct Partition {
   std::vector<std::string> allow_users, allow_groups, allow_qos, deny_users;  ///< Empty allow: everybody.
   bool exclusive = false;                                                     ///< Whole nodes only.
   base::Duration lease = {};            ///< Zero: none. A node cut off for so long ends its jobs itself.
-  std::optional<base::Duration> grace;  ///< Of those that make way, unless their QOS says; nullopt: the cluster's.
+  std::optional<base::Duration> grace;  ///< Of those that are preempted, unless their QOS says; nullopt: the cluster's.
   bool operator==(const Partition&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// What a run was promised when it was placed.
+// What holds for a run from its placement on.
 // Invariant: every order about a run is made from its contract, never from settings that may have changed meanwhile: a
 // node that counts another lease than its controller lets a job run twice.
 #pragma once

@@ -104,7 +104,7 @@ struct JobSpec {
   bool requeue = true;  ///< May run again after its node failed.
   JobKind kind = JobKind::kBatch;
   bool attended = false;         ///< Ends when the client that asked for it is gone.
-  bool not_preemptible = false;  ///< Never makes way for others, and so never borrows.
+  bool not_preemptible = false;  ///< Is never preempted, and so never borrows.
   WarnSignal warn;
   OnPreempt on_preempt = OnPreempt::kRequeue;
   int preempt_signo = 0;  ///< Told at the beginning of the grace; 0: SIGTERM.
@@ -142,17 +142,17 @@ struct Outcome {
   uint32_t cancelled_by = 0;            ///< uid, with kCancelled.
   base::Time ended;                     ///< When the run itself was over.
   std::optional<base::Duration> grace;  ///< Given to it to end by itself; not given: the cluster's.
-  uint32_t preempted_for = 0;           ///< Job that it made way for; 0: none.
+  uint32_t preempted_for = 0;           ///< Job that it was preempted for; 0: none.
   uint32_t preempt_rule = 0;            ///< Of the quotas, by which it was taken; 0: by the order.
   bool operator==(const Outcome&) const = default;
 };
 
 /// What is kept for a job for which others are leaving.
-struct Claim {
+struct Nomination {
   std::string partition;
   Allocation allocation;
   base::Time when;  ///< By then they should be gone.
-  bool operator==(const Claim&) const = default;
+  bool operator==(const Nomination&) const = default;
 };
 
 /// kPending
@@ -160,24 +160,24 @@ struct Waiting {
   WaitReason reason = WaitReason::kNone;
   base::Time not_before;  ///< Back-off after a failed launch.
   base::Time estimated_start;
-  std::optional<Claim> claim;
+  std::optional<Nomination> nomination;
   bool operator==(const Waiting&) const = default;
 };
 
 /// A node that an elastic gang has above its smallest size.
-struct Piece {
+struct Extension {
   base::JobId id;         ///< Under which the scheduler knows it.
   base::Time until;       ///< It leaves then; zero: it stays.
   bool is_ready = false;  ///< The node has prepared its share.
-  bool operator==(const Piece&) const = default;
+  bool operator==(const Extension&) const = default;
 };
 
 /// Why a job is suspended, or is about to.
 struct Suspension {
-  base::JobId holder;         ///< Under which the scheduler knows what it still holds; none: it still runs.
+  base::JobId kept_id;        ///< Under which the scheduler knows what it keeps; none: it still runs.
   base::Time since;           ///< When all of it was suspended.
-  uint32_t for_job = 0;       ///< It makes way for this one; 0: somebody asked for it.
-  uint32_t rule = 0;          ///< Of the quotas, by which it makes way.
+  uint32_t for_job = 0;       ///< It is preempted for this one; 0: somebody asked for it.
+  uint32_t rule = 0;          ///< Of the quotas, by which it is preempted.
   bool is_held = false;       ///< Until somebody lets it go on.
   std::string who = {};       ///< Asked for it, for people.
   base::Time freeze_at = {};  ///< Until then it still runs, having been told.
@@ -187,7 +187,7 @@ struct Suspension {
 
 /// kConfiguring, kRunning, kSuspended, kCompleting
 struct Placed {
-  Allocation allocation;  ///< The pieces are among it.
+  Allocation allocation;  ///< The extensions are among it.
   std::string partition;  ///< The one of spec.partitions it runs in.
   base::Time placed;
   base::Time started;                  ///< Zero while configuring.
@@ -199,9 +199,9 @@ struct Placed {
   base::Time saved;                    ///< Since when its work is lost if it ends now; zero: since the start.
   Contract contract;
   base::Duration uncut_limit = {};  ///< The time limit before it was cut (time_min) for this run; zero: it was not.
-  std::map<base::NodeId, Piece> pieces;  ///< Of an elastic gang.
-  std::optional<Claim> moves_to;         ///< Of one that is moved: what is kept for it until it has left this place.
-  bool preemptible = true;               ///< When it was placed: what it may keep does not change while it has it.
+  std::map<base::NodeId, Extension> extensions;  ///< Of an elastic gang.
+  std::optional<Nomination> moves_to;  ///< Of one that is moved: what is kept for it until it has left this place.
+  bool preemptible = true;             ///< When it was placed: what it may keep does not change while it has it.
   std::optional<Suspension> suspension;
   uint32_t next_step = 0;           ///< Number of the next step.
   uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.

@@ -162,6 +162,18 @@ std::optional<QosFault> check_qos_tree(const std::vector<Qos>& tree) {
   return std::nullopt;
 }
 
+const Qos* shortest_wall(const std::vector<Qos>& tree, const std::string& qos) {
+  const auto named = [&tree](const std::string& name) {
+    const auto it = std::find_if(tree.begin(), tree.end(), [&name](const Qos& q) { return q.name == name; });
+    return it == tree.end() ? nullptr : &*it;
+  };
+  const Qos* shortest = nullptr;
+  size_t levels = tree.size();  // there may be a loop
+  for (const Qos* q = named(qos); q != nullptr && levels-- > 0; q = named(q->parent))
+    if (q->max_wall.us > 0 && (shortest == nullptr || q->max_wall < shortest->max_wall)) shortest = q;
+  return shortest;
+}
+
 std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amounts& capacity) {
   const ByName index = by_name(tree);
   Children children;

@@ -74,6 +74,9 @@ struct QosFault {
 };
 /// Checks names, parents and loops, and tells the first fault.
 std::optional<QosFault> check_qos_tree(const std::vector<Qos>& tree);
+/// Of a QOS and those above it the one whose max_wall is the shortest; null: none has one. The tree need not be
+/// checked.
+const Qos* shortest_wall(const std::vector<Qos>& tree, const std::string& qos);
 /// Rule 1: guarantees of children that add up to more than their parent's. The tree passed check_qos_tree(). `capacity`
 /// is what the root has; a resource that it does not name is not checked there.
 std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amounts& capacity);

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/version.h"
 
 namespace gw::model {
 
@@ -97,6 +98,8 @@ struct Request {
   /// nodes if `elastic`, else the gang is whole or does not run.
   uint32_t min_tasks = 0;
   bool elastic = false;  ///< --elastic: grows and shrinks while it runs.
+  /// Of the node daemon, so that it understands all that the job says of itself. Worked out, never asked for.
+  Version least_version = 0;
   /// Of a suspended job: what it needs to go on, there and nowhere else. Empty: wherever the rest is met.
   std::vector<NodeShare> exactly;
   bool operator==(const Request&) const = default;

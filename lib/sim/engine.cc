@@ -87,6 +87,7 @@ base::Status Engine::settle() {
     drop_stale_endings(world_);
   } while (!endings.empty() && endings.top().at <= now());
   sample(world_.measures, world_.view, now());
+  if (options_.tell) options_.tell(world_.measures.left, now());
   if (options_.watch) GW_TRY_STATUS(options_.watch(world_.view, now()));
   return {};
 }
@@ -96,10 +97,10 @@ void Engine::end_what_is_due() {
   for (drop_stale_endings(world_); !endings.empty() && endings.top().at <= now(); drop_stale_endings(world_)) {
     const Ending due = endings.top();
     endings.pop();
-    if (due.piece)
-      drop_piece(world_, due.job, due.piece);
+    if (due.extension)
+      drop_extension(world_, due.job, due.extension);
     else if (due.is_eviction)
-      take_off(world_, due.job);
+      make_way(world_, due.job);
     else
       end_run(world_, due.job);
   }

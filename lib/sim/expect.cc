@@ -43,8 +43,8 @@ class Checker {
 
   void check(const JobExpectation& e) {
     const Subject s = find(e.job);
-    const bool has_place = s.record->phase == Phase::kRunning || s.record->phase == Phase::kEnded;
-    const std::vector<std::string> at = has_place ? task_nodes(*s.allocation) : std::vector<std::string>{};
+    const bool is_placed = has_place(*s.record);
+    const std::vector<std::string> at = is_placed ? task_nodes(*s.allocation) : std::vector<std::string>{};
     const std::set<std::string> nodes(at.begin(), at.end());
     if (e.state && *e.state != phase_of(*s.record)) tell_state(e, *s.record);
     if (e.at) {
@@ -56,8 +56,9 @@ class Checker {
     if (e.tasks) compare(e, "tasks", std::to_string(*e.tasks), std::to_string(at.size()));
     if (e.started_at) compare(e, "started_at", format_offset(*e.started_at), when(s.record->started));
     if (e.ended_at) compare(e, "ended_at", format_offset(*e.ended_at), when(s.record->ended));
-    if (e.partition) compare(e, "partition", *e.partition, has_place ? s.record->partition : "none");
+    if (e.partition) compare(e, "partition", *e.partition, is_placed ? s.record->partition : "none");
     if (e.moved) compare(e, "moved", *e.moved ? "true" : "false", is_moved(*s.record) ? "true" : "false");
+    if (e.preemptions) compare(e, "preemptions", std::to_string(*e.preemptions), std::to_string(s.record->taken_off));
   }
 
   void check_whole(const config::Scenario& scenario) {
@@ -65,15 +66,16 @@ class Checker {
     const auto tell = [&](const std::string& what) { failures_.push_back(scenario.place.says(what)); };
     std::vector<std::string> evicted;
     uint64_t gpus = 0;
-    uint32_t moves = 0;
+    uint32_t moves = 0, preemptions = 0;
     for (size_t i = 0; i < jobs_.size(); ++i) {
       moves += is_moved(records_[i]);
+      preemptions += records_[i].taken_off;
       if (!is_evicted(records_[i])) {
         gpus += records_[i].given_back_milli;
         continue;
       }
       evicted.push_back(jobs_[i].name);
-      gpus += gpu_milli(records_[i].first_allocation);
+      gpus += gpu_milli(records_[i].first_allocation) - gpu_milli(records_[i].kept);
     }
     if (expect.evicted && !is_same_set(*expect.evicted, evicted))
       tell(fmt::format("evicted: expected [{}], got [{}]", base::join(*expect.evicted, ", "),
@@ -83,6 +85,8 @@ class Checker {
                        static_cast<double>(gpus) / model::kWholeGpu));
     if (expect.moves_max && moves > *expect.moves_max)
       tell(fmt::format("moves_max: expected at most {}, got {}", *expect.moves_max, moves));
+    if (expect.preemptions_max && preemptions > *expect.preemptions_max)
+      tell(fmt::format("preemptions_max: expected at most {}, got {}", *expect.preemptions_max, preemptions));
   }
 
   std::vector<std::string> take() { return std::move(failures_); }
@@ -145,8 +149,13 @@ std::vector<std::string> task_nodes(const model::Allocation& allocation) {
   return nodes;
 }
 
+bool has_place(const Record& record) {
+  return record.phase == Phase::kRunning || record.phase == Phase::kEnded || record.is_suspended;
+}
+
 config::JobPhase phase_of(const Record& record) {
   if (record.phase == Phase::kRunning) return config::JobPhase::kRunning;
+  if (record.is_suspended) return config::JobPhase::kSuspended;
   return record.phase == Phase::kEnded ? config::JobPhase::kEnded : config::JobPhase::kPending;
 }
 

@@ -70,7 +70,7 @@ class Forward {
 
   std::vector<Forecast> take() {
     for (const auto& [key, job_class] : view_.queue().classes())
-      if (const auto told = told_.find(key); told != told_.end())
+      if (const auto told = wait_words_.find(key); told != wait_words_.end())
         for (const auto& [rank, job] : job_class.members) out_[job.id].why = told->second;
     std::vector<Forecast> list;
     for (auto& [id, forecast] : out_) list.push_back(std::move(forecast));
@@ -88,10 +88,10 @@ class Forward {
   std::map<JobId, std::vector<JobId>> parts_;  // ids under which a running job holds resources
   std::set<std::pair<Time, JobId>> ends_;
   std::map<JobId, Time> end_of_;
-  std::set<JobId> leaving_;  // made way for others; they wait again when their grace is over
+  std::set<JobId> leaving_;  // preempted; they wait again when their grace is over
   std::map<JobId, Forecast> out_;
-  std::map<sched::ClassKey, std::string> told_;
-  std::map<JobId, JobId> remains_;  // of suspended jobs
+  std::map<sched::ClassKey, std::string> wait_words_;
+  std::map<JobId, JobId> kept_;  // of suspended jobs
 
   void apply(sched::DeltaKind kind) { view_.apply(sched::Delta{view_.epoch() + 1, std::move(kind)}); }
 
@@ -101,8 +101,8 @@ class Forward {
   }
 
   void add_running(const sched::RunningJob& r) {
-    if (r.job && r.job->gang) return add_piece(r.job->gang, r.id);
-    if (r.job && r.job->suspended) return add_remains(r);
+    if (r.job && r.job->gang) return add_extension(r.job->gang, r.id);
+    if (r.job && r.job->suspended) return add_kept(r);
     parts_[r.id].push_back(r.id);
     if (r.expected_end != Time::never()) set_end(r.id, std::max(r.expected_end, now_));
     if (!r.job || r.job->whole) return;
@@ -116,9 +116,9 @@ class Forward {
 
   /// What a suspended job keeps: it goes with the job, once that has gone on. Who is suspended from now on is forecast
   /// as if it were requeued.
-  void add_remains(const sched::RunningJob& r) {
+  void add_kept(const sched::RunningJob& r) {
     parts_[r.id] = {r.id};
-    remains_[r.job->suspended] = r.id;
+    kept_[r.job->suspended] = r.id;
   }
 
   /// A component comes and goes with its job.
@@ -154,11 +154,11 @@ class Forward {
       if (const auto* s = std::get_if<sched::Start>(&decision)) start(*s);
       if (const auto* g = std::get_if<sched::Grow>(&decision)) grow(*g);
       if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job, p->grace);
-      if (const auto* c = std::get_if<sched::Claim>(&decision)) {
+      if (const auto* n = std::get_if<sched::Nomination>(&decision)) {
         ++changes_;
-        apply(sched::ClaimSet{*c});
+        apply(sched::NominationSet{*n});
       }
-      if (const auto* w = std::get_if<sched::Wait>(&decision)) told_[w->job_class] = model::words(w->blockers);
+      if (const auto* w = std::get_if<sched::Wait>(&decision)) wait_words_[w->job_class] = model::words(w->blockers);
       if (const auto* r = std::get_if<sched::Reject>(&decision)) {
         ++changes_;
         out_[r->job].why = r->detail;
@@ -177,7 +177,7 @@ class Forward {
     if (!is_first) placed = std::make_shared<const sched::PendingJob>(sched::component_of(*placed, s.job));
     apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, end, std::move(placed)});
     parts_[job].push_back(s.job);
-    if (const auto kept = remains_.extract(job)) parts_[job].push_back(kept.mapped());
+    if (const auto kept = kept_.extract(job)) parts_[job].push_back(kept.mapped());
     Forecast& forecast = out_[job];
     const std::vector<std::string> nodes = s.allocation.node_names();
     forecast.nodes.insert(forecast.nodes.end(), nodes.begin(), nodes.end());
@@ -192,17 +192,18 @@ class Forward {
     ++changes_;
     const sched::Holding& holding = view_.capacity().holdings().at(g.gang);
     const model::NodeShare& share = g.allocation.shares.front();
-    auto piece = std::make_shared<const sched::PendingJob>(
-        sched::piece_of(*jobs_.at(g.gang), g.piece, std::max(share.tasks, 1U)));
-    apply(sched::JobPlaced{g.piece, holding.partition, g.allocation, now_, holding.expected_end, std::move(piece)});
-    add_piece(g.gang, g.piece);
+    auto extension = std::make_shared<const sched::PendingJob>(
+        sched::extension_of(*jobs_.at(g.gang), g.extension, std::max(share.tasks, 1U)));
+    apply(sched::JobPlaced{g.extension, holding.partition, g.allocation, now_, holding.expected_end,
+                           std::move(extension)});
+    add_extension(g.gang, g.extension);
     out_[g.gang].nodes.push_back(share.name);
   }
 
   /// It goes with its gang, or alone.
-  void add_piece(JobId gang, JobId piece) {
-    parts_[gang].push_back(piece);
-    parts_[piece] = {piece};
+  void add_extension(JobId gang, JobId extension) {
+    parts_[gang].push_back(extension);
+    parts_[extension] = {extension};
   }
 
   void preempt(JobId job, Duration grace) {

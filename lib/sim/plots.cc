@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "sim/expect.h"
 #include "sim/svg.h"
+#include "sim/waits.h"
 
 namespace gw::sim {
 namespace {
@@ -66,27 +67,6 @@ void mark_percentile(Svg& svg, const Frame& frame, const std::vector<double>& so
            is_at_edge ? "end" : "start", 12, ink::kOrange);
 }
 
-/// 1, 2, 3-4, 5-8, 9-16, ...: the upper end of each.
-uint32_t size_group(uint32_t gpus) {
-  uint32_t group = 1;
-  while (group < gpus) group *= 2;
-  return gpus == 0 ? 0 : group;
-}
-
-std::string group_name(uint32_t group) {
-  return group <= 2 ? std::to_string(group) : fmt::format("{}-{}", group / 2 + 1, group);
-}
-
-std::map<uint32_t, std::vector<double>> waits_by_size(const Replay& replay) {
-  std::map<uint32_t, std::vector<double>> groups;
-  for (size_t i = 0; i < replay.trace.jobs.size(); ++i) {
-    const Record& r = replay.engine->records()[i];
-    if (r.phase == Phase::kEnded) groups[size_group(replay.trace.jobs[i].gpus)].push_back(in_seconds(r.waited));
-  }
-  for (auto& [group, waits] : groups) std::sort(waits.begin(), waits.end());
-  return groups;
-}
-
 void draw_waits(Svg& svg, const Frame& frame, double place, const std::vector<double>& waits) {
   const auto height = [&](double part) { return frame.at(place, std::max(percentile(waits, part), 1.0)); };
   const Point low = height(0.25), middle = height(0.5), high = height(0.75), top = height(0.95);
@@ -141,7 +121,7 @@ std::string wait_plot(const Replay& replay) {
   for (const auto& [group, waits] : groups) longest = std::max(longest, percentile(waits, 0.95));
   Axis x{0, static_cast<double>(groups.size()), false, "GPUs asked for (below: jobs)", {}};
   double place = 0.5;
-  for (const auto& [group, waits] : groups) x.ticks.push_back({std::exchange(place, place + 1), group_name(group)});
+  for (const auto& [group, waits] : groups) x.ticks.push_back({std::exchange(place, place + 1), size_words(group)});
   Svg svg(kChartWidth, kChartHeight);
   const Frame frame(svg, "Wait by job size", subtitle(replay) + "; line: median, box: middle half, whisker: 95 of 100",
                     x, log_time_axis("time waited (log scale, from 1 s)", 1, longest));

@@ -117,7 +117,7 @@ class JobMaker {
  public:
   JobMaker(const config::ScenarioCluster& written, const Cluster& cluster, const ReplayOptions& options,
            const std::string& path)
-      : written_(written), options_(options), path_(path), largest_(largest_of(cluster)) {
+      : written_(written), cluster_(cluster), options_(options), path_(path), largest_(largest_of(cluster)) {
     for (const auto& q : written.qos) qos_.push_back(q.name);
     for (const auto& p : written.partitions) partitions_.push_back(p.name);
     tells_work_ = cluster.policy.order && cluster.policy.order->looks_at_durations();
@@ -142,12 +142,15 @@ class JobMaker {
     for (const model::Partition& partition : written_.partitions)
       if (partition.name == p.partitions.front() && p.time_limit == base::kUnlimited)
         p.time_limit = partition.default_time;
+    const model::Qos* wall = model::shortest_wall(cluster_.qos, p.qos);
+    if (wall != nullptr && row.time_limit == base::kUnlimited) p.time_limit = std::min(p.time_limit, wall->max_wall);
     job.tells_work = tells_work_ && p.time_limit == base::kUnlimited;
     return job;
   }
 
  private:
   const config::ScenarioCluster& written_;
+  const Cluster& cluster_;
   const ReplayOptions& options_;
   const std::string& path_;
   const Largest largest_;
@@ -168,6 +171,21 @@ base::Status set_fit(const ReplayOptions& options, config::ScenarioCluster& writ
   return {};
 }
 
+base::Status set_order(const ReplayOptions& options, const sched::MakeOrder& make_order,
+                       config::ScenarioCluster& written) {
+  config::ScenarioPolicy& policy = written.policy;
+  if (options.order.empty() && options.order_weights.empty()) return {};
+  // The file's weights are for the file's order.
+  const bool is_other = policy.order && !options.order.empty() && *policy.order != options.order;
+  if (is_other) policy.order_weights.clear();
+  if (!options.order.empty()) policy.order = options.order;
+  if (!options.order_weights.empty()) policy.order_weights = options.order_weights;
+  const auto known = make_order(policy.order.value_or("fifo_skip"), policy.order_weights);
+  if (known) return {};
+  const std::string_view option = options.order_weights.empty() ? "--order" : "--order-weights";
+  return base::invalid(fmt::format("{}: {}", option, known.error().what), known.error().hint);
+}
+
 void warn_of_unfinished(Replay& replay) {
   constexpr uint64_t kShown = 5;
   uint64_t refused = 0;
@@ -186,13 +204,7 @@ base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace,
                             const sched::MakeOrder& make_order) {
   config::ScenarioCluster written = cluster;
   GW_TRY_STATUS(set_fit(options, written));
-  if (!options.order.empty()) {
-    // The file's weights are for the file's order.
-    if (written.policy.order && *written.policy.order != options.order) written.policy.order_weights.clear();
-    const auto known = make_order(options.order, written.policy.order_weights);
-    if (!known) return base::invalid("--order: " + known.error().what, known.error().hint);
-    written.policy.order = options.order;
-  }
+  GW_TRY_STATUS(set_order(options, make_order, written));
   Users users;
   GW_TRY(built, build_cluster(written, load, users, make_order));
   add_type_features(built);
@@ -211,6 +223,8 @@ base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace,
   EngineOptions engine_options;
   engine_options.keeps_work = !options.lose_work;
   engine_options.restart_cost = options.preempt_cost;
+  if (options.tell)
+    engine_options.tell = [&options, all = jobs.size()](uint64_t left, Time now) { options.tell(left, all, now); };
   out.cluster = std::make_shared<const Cluster>(std::move(built));
   auto engine = std::make_shared<Engine>(*out.cluster, std::move(jobs), engine_options);
   GW_TRY_STATUS(engine->run());

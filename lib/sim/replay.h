@@ -1,6 +1,7 @@
 // Replays a trace on a cluster.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct ReplayOptions {
   std::string fit;    ///< best, worst, spread; count: GPUs are counted, wherever they are; empty: the cluster's.
   Duration preempt_cost = {};
   bool lose_work = false;
+  sched::Weights order_weights = {};  ///< Of the order, instead of the cluster's; empty: the cluster's.
+  std::function<void(uint64_t left, uint64_t jobs, Time now)> tell = {};  ///< After each instant: jobs that are done.
 };
 
 struct Replay {

@@ -1,13 +1,17 @@
-// A replay as text, JSON and CSV. Numbers are rounded, so that equal input gives equal bytes. See replay.h.
+// A replay as text, JSON and CSV, and several as a sweep. Numbers are rounded, so that equal input gives equal bytes.
+// See replay.h and sweep.h.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/counted.h"
 #include "base/hostlist.h"
 #include "sim/expect.h"
 #include "sim/replay.h"
+#include "sim/sweep.h"
+#include "sim/waits.h"
 
 namespace gw::sim {
 namespace {
@@ -27,6 +31,7 @@ ordered_json to_json(const Summary& s) {
                       {"mean_wait_s", rounded(s.mean_wait_s)},
                       {"median_wait_s", rounded(s.median_wait_s)},
                       {"p95_wait_s", rounded(s.p95_wait_s)},
+                      {"max_wait_s", rounded(s.max_wait_s)},
                       {"makespan_s", rounded(s.makespan_s)},
                       {"utilisation", rounded(s.utilisation, 1e6)}};
   if (s.fragmentation >= 0) out["fragmentation"] = rounded(s.fragmentation, 1e6);
@@ -55,12 +60,39 @@ std::string lines_of(const Summary& s) {
   line("p95 completion", with_words(s.p95_completion_s));
   line("p99 completion", with_words(s.p99_completion_s));
   line("mean wait", with_words(s.mean_wait_s));
+  line("p95 wait", with_words(s.p95_wait_s));
+  line("longest wait", with_words(s.max_wait_s));
   line("makespan", with_words(s.makespan_s));
   line("utilisation", fmt::format("{:.1f} %", 100 * s.utilisation));
   if (s.fragmentation >= 0) line("fragmentation", fmt::format("{:.1f} % of the free GPUs", 100 * s.fragmentation));
   line("preemptions", std::to_string(s.preemptions));
   line("GPU-seconds lost", fmt::format("{:.0f}", s.gpu_seconds_lost));
   line("finish-time fairness", fmt::format("mean {:.2f}, worst {:.2f}", s.mean_fairness, s.worst_fairness));
+  return out;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::string lines_by_size(const Replay& replay) {
+  std::string out = fmt::format("\n  {:<16}{:>9}{:>14}{:>14}{:>14}{:>14}\n", "GPUs", "ended", "mean wait",
+                                "median wait", "p95 wait", "longest wait");
+  for (const auto& [size, waits] : waits_by_size(replay))
+    out += fmt::format("  {:<16}{:>9}{:>12.0f} s{:>12.0f} s{:>12.0f} s{:>12.0f} s\n", size_words(size), waits.size(),
+                       mean_of(waits), percentile(waits, 0.5), percentile(waits, 0.95), waits.back());
+  return out;
+}
+
+ordered_json by_size_json(const Replay& replay) {
+  ordered_json out = ordered_json::array();
+  for (const auto& [size, waits] : waits_by_size(replay))
+    out.push_back({{"gpus", size_words(size)},
+                   {"finished", waits.size()},
+                   {"mean_wait_s", rounded(mean_of(waits))},
+                   {"median_wait_s", rounded(percentile(waits, 0.5))},
+                   {"p95_wait_s", rounded(percentile(waits, 0.95))},
+                   {"max_wait_s", rounded(waits.back())}});
   return out;
 }
 
@@ -95,7 +127,7 @@ std::string replay_text(const Replay& replay) {
                   base::counted(replay.cluster->nodes.size(), "node"),
                   static_cast<double>(engine.gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
   if (replay.trace.skipped > 0) out += base::counted(replay.trace.skipped, "bad row") + " left out\n";
-  out += lines_of(summarise(engine));
+  out += lines_of(summarise(engine)) + lines_by_size(replay);
   const auto by_qos = summarise_by_qos(engine);
   if (by_qos.size() < 2 && by_qos.contains("")) return out;
   out += fmt::format("\n  {:<16}{:>9}{:>14}{:>14}{:>12}{:>8}{:>8}{:>8}\n", "QOS", "jobs", "mean compl.", "p95 compl.",
@@ -119,7 +151,27 @@ std::string replay_json(const Replay& replay) {
                       {"summary", to_json(summarise(engine))},
                       {"by_qos", ordered_json::object()}};
   for (const auto& [qos, summary] : summarise_by_qos(engine)) out["by_qos"][shown_qos(qos)] = to_json(summary);
+  out["by_size"] = by_size_json(replay);
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string sweep_text(const std::vector<SweepPoint>& points) {
+  std::string out =
+      fmt::format("{:>7}{:>9}{:>14}{:>14}{:>12}{:>12}{:>14}{:>9}{:>13}{:>12}\n", "NODES", "GPUs", "mean compl.",
+                  "p95 compl.", "mean wait", "p95 wait", "longest wait", "use", "preemptions", "unfinished");
+  for (const SweepPoint& p : points)
+    out += fmt::format("{:>7}{:>9g}{:>12.0f} s{:>12.0f} s{:>10.0f} s{:>10.0f} s{:>12.0f} s{:>7.1f} %{:>13}{:>12}\n",
+                       p.nodes, p.gpus, p.summary.mean_completion_s, p.summary.p95_completion_s, p.summary.mean_wait_s,
+                       p.summary.p95_wait_s, p.summary.max_wait_s, 100 * p.summary.utilisation, p.summary.preemptions,
+                       p.summary.unfinished);
+  return out;
+}
+
+std::string sweep_json(const std::vector<SweepPoint>& points) {
+  ordered_json out = {{"schema_version", 1}, {"sweep", ordered_json::array()}};
+  for (const SweepPoint& p : points)
+    out["sweep"].push_back({{"nodes", p.nodes}, {"gpus", p.gpus}, {"summary", to_json(p.summary)}});
+  return out.dump(2) + "\n";
 }
 
 std::string replay_csv(const Replay& replay) {

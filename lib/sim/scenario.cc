@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 // ---- Output
 
 std::string nodes_of(const Record& record) {
-  if (record.phase != Phase::kRunning && record.phase != Phase::kEnded) return "-";
+  if (!has_place(record)) return "-";
   std::vector<std::string> nodes = record.allocation.node_names();
   for (const model::Allocation& part : record.components)
     for (const std::string& node : part.node_names()) nodes.push_back(node);
@@ -49,23 +49,36 @@ ordered_json seconds_json(Time t) {
 }
 
 ordered_json job_json(const SimJob& job, const Record& record) {
-  const bool has_place = record.phase == Phase::kRunning || record.phase == Phase::kEnded;
+  const bool is_placed = has_place(record);
   ordered_json out = {{"name", job.name}, {"state", std::string(name(phase_of(record)))}};
-  out["at"] = has_place ? ordered_json(task_nodes(record.allocation)) : ordered_json::array();
-  out["partition"] = has_place ? record.partition : "";
+  out["at"] = is_placed ? ordered_json(task_nodes(record.allocation)) : ordered_json::array();
+  out["partition"] = is_placed ? record.partition : "";
   out["submitted_s"] = seconds_json(record.submitted);
   out["started_s"] = seconds_json(record.started);
   out["ended_s"] = seconds_json(record.ended);
   out["waited_s"] = static_cast<double>(record.waited.us) / 1e6;
   out["evicted"] = is_evicted(record);
   out["preemptions"] = record.taken_off;
+  out["moves"] = record.moves;
   out["why"] = record.why;
-  out["allocation"] = has_place ? allocation_json(record.allocation) : ordered_json::array();
+  out["allocation"] = is_placed ? allocation_json(record.allocation) : ordered_json::array();
   if (!record.components.empty()) {
     out["components"] = ordered_json::array();
     for (const model::Allocation& part : record.components) out["components"].push_back(allocation_json(part));
   }
   return out;
+}
+
+// ---- Jobs
+
+/// As the controller tells the scheduler: what cannot stand still is requeued instead.
+void set_on_preempt(const ScenarioJob& written, SimJob& job) {
+  using model::OnPreempt;
+  const bool is_plain = written.components.empty() && written.min_tasks == 0 && written.reservation.empty();
+  job.saves_work = written.on_preempt == OnPreempt::kCheckpoint;
+  job.ends_preempted = written.on_preempt == OnPreempt::kCancel;
+  job.job.may_move = !job.ends_preempted;
+  if (written.on_preempt == OnPreempt::kSuspend && is_plain) job.job.suspends = sched::Suspends::kAtOnce;
 }
 
 }  // namespace
@@ -96,6 +109,7 @@ std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
     if (written.deadline) p.deadline = kStart + *written.deadline;
     p.reservation = written.reservation;
     p.preemptible = written.preemptible;
+    set_on_preempt(written, job);
     for (const config::ScenarioRequest& part : written.components)
       p.components.push_back({{}, part.request, part.partitions});
     // Those that run started before the clock did, in the order of the file.

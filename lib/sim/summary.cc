@@ -56,6 +56,7 @@ class Gatherer {
     sum_.mean_wait_s = mean(waits_);
     sum_.median_wait_s = percentile(waits_, 0.5);
     sum_.p95_wait_s = percentile(waits_, 0.95);
+    sum_.max_wait_s = percentile(waits_, 1);
     sum_.mean_fairness = mean(fairness_);
     for (double f : fairness_) sum_.worst_fairness = std::max(sum_.worst_fairness, f);
     const double time = whole.first < whole.last ? in_seconds(whole.last - whole.first) : 0;

@@ -18,7 +18,7 @@ struct Summary {
   uint64_t finished = 0;
   uint64_t unfinished = 0;  ///< Still there at the end, or never able to run.
   double mean_completion_s = 0, median_completion_s = 0, p95_completion_s = 0, p99_completion_s = 0;
-  double mean_wait_s = 0, median_wait_s = 0, p95_wait_s = 0;
+  double mean_wait_s = 0, median_wait_s = 0, p95_wait_s = 0, max_wait_s = 0;
   double makespan_s = 0;      ///< From the first submission to the last end.
   double utilisation = 0;     ///< GPU-seconds held / what there was in that time; CPUs in a cluster without GPUs.
   double fragmentation = -1;  ///< Part of the free GPUs that was of no use; negative: not told.

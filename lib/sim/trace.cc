@@ -19,7 +19,7 @@ namespace {
 using base::Duration;
 using base::Result;
 
-constexpr size_t kMaxTold = 100;
+constexpr size_t kMaxErrors = 100;
 constexpr double kMaxSeconds = 1e11;
 constexpr size_t kNoField = SIZE_MAX;
 
@@ -114,7 +114,7 @@ class Reader {
   size_t width_ = 0;
   uint32_t rows_ = 0, bad_rows_ = 0;
   bool has_wall_clock_ = false;
-  std::vector<std::string> told_;
+  std::vector<std::string> errors_;
   std::unordered_map<std::string, uint32_t> lines_;
   Trace trace_;
 
@@ -305,13 +305,13 @@ void Reader::read_row(const std::vector<std::string_view>& fields, uint32_t line
 
 void Reader::tell(uint32_t line, const std::string& what) {
   ++bad_rows_;
-  if (told_.size() < kMaxTold) told_.push_back(fmt::format("{}:{}: {}", path_, line, what));
+  if (errors_.size() < kMaxErrors) errors_.push_back(fmt::format("{}:{}: {}", path_, line, what));
 }
 
 Result<Trace> Reader::finish() {
   if (bad_rows_ > 0 && !options_.skip_bad) {
-    if (bad_rows_ > told_.size()) told_.push_back(fmt::format("and {} more bad rows", bad_rows_ - told_.size()));
-    return base::invalid(base::join(told_, "\n"), "--skip-bad leaves such rows out");
+    if (bad_rows_ > errors_.size()) errors_.push_back(fmt::format("and {} more bad rows", bad_rows_ - errors_.size()));
+    return base::invalid(base::join(errors_, "\n"), "--skip-bad leaves such rows out");
   }
   trace_.skipped = bad_rows_;
   std::stable_sort(trace_.jobs.begin(), trace_.jobs.end(),

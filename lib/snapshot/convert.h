@@ -19,8 +19,8 @@ base::Result<sched::Plan> from_wire(const wire::SnapshotPlan& plan);
 void set_share(wire::SnapshotShare* to, const model::NodeShare& share);
 base::Result<model::NodeShare> share_from(const wire::SnapshotShare& from);
 
-void set_claim(wire::SnapshotClaim* to, const sched::Claim& claim);
-base::Result<sched::Claim> claim_from(const wire::SnapshotClaim& from);
+void set_nomination(wire::SnapshotNomination* to, const sched::Nomination& nomination);
+base::Result<sched::Nomination> nomination_from(const wire::SnapshotNomination& from);
 
 /// Errors: so far from any time or length of time that sums of them would overflow.
 base::Result<base::Time> time_from(int64_t us);

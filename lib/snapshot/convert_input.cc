@@ -106,7 +106,7 @@ class Topologies {
 };
 
 void set_node(wire::SnapshotNode* w, const sched::NodeFacts& node, Topologies& topologies) {
-  const auto& [id, name, topology, features, weight, cores, gpus, mem_mb, usable, unusable_why] = node;
+  const auto& [id, name, topology, features, weight, cores, gpus, mem_mb, version, usable, unusable_why] = node;
   w->set_id(id.value);
   w->set_name(name);
   w->set_topology(topologies.add(topology));
@@ -115,6 +115,7 @@ void set_node(wire::SnapshotNode* w, const sched::NodeFacts& node, Topologies& t
   w->set_cores(cores.text());
   w->set_gpus(gpus.text());
   w->set_mem_mb(mem_mb);
+  w->set_version(version);
   w->set_usable(usable);
   w->set_unusable_why(unusable_why);
 }
@@ -143,6 +144,7 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
   node.cores = std::move(cores);
   node.gpus = std::move(gpus);
   node.mem_mb = w.mem_mb();
+  node.version = w.version();
   node.usable = w.usable();
   node.unusable_why = w.unusable_why();
   return node;
@@ -224,6 +226,7 @@ void set_request(wire::SnapshotRequest* w, const model::Request& r) {
   *w->mutable_base() = wire::to_wire(r);
   w->set_mem_none(r.mem_none);
   w->set_mem_per_task_mb(r.mem_per_task_mb);
+  w->set_least_version(r.least_version);
   for (const model::NodeShare& share : r.exactly) set_share(w->add_exactly(), share);
 }
 
@@ -231,6 +234,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
   GW_TRY(r, wire::from_wire(w.base()));
   r.mem_none = w.mem_none();
   r.mem_per_task_mb = w.mem_per_task_mb();
+  r.least_version = w.least_version();
   for (const wire::SnapshotShare& s : w.exactly()) {
     GW_TRY(share, share_from(s));
     r.exactly.push_back(std::move(share));
@@ -432,7 +436,8 @@ Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
 
 wire::SnapshotInput to_wire(const sched::PassInput& input) {
   const auto& [now, budget, epoch, nodes, partitions, network, policy, order, queue, running, reservations, usage,
-               qos_usage, workload, qos, claims, moves, has_run_out, put_off, passed, limited, next_change] = input;
+               qos_usage, workload, qos, nominations, moves, has_run_out, put_off, passed, limited, next_change] =
+      input;
   wire::SnapshotInput w;
   w.set_now_us(now.us);
   w.set_placements(budget.placements);
@@ -459,7 +464,7 @@ wire::SnapshotInput to_wire(const sched::PassInput& input) {
   }
   for (const sched::Workload::Entry& entry : workload) set_shape(w.add_workload(), entry);
   for (const model::Qos& q : qos) *w.add_qos() = wire::to_wire(q);
-  for (const sched::Claim& claim : claims) set_claim(w.add_claims(), claim);
+  for (const sched::Nomination& nomination : nominations) set_nomination(w.add_nominations(), nomination);
   for (const base::Time at : moves) w.add_moves_us(at.us);
   w.set_has_run_out(has_run_out);
   for (const uint32_t uid : put_off) w.add_put_off(uid);
@@ -491,7 +496,7 @@ Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
   for (const wire::SnapshotShape& s : w.workload())
     out.workload.push_back({{s.gpus(), s.gpu_milli(), s.cpus(), s.mem_mb(), s.gpu_type()}, s.count()});
   GW_TRY_STATUS(read_list(w.qos(), qos_from, out.qos));
-  GW_TRY_STATUS(read_list(w.claims(), claim_from, out.claims));
+  GW_TRY_STATUS(read_list(w.nominations(), nomination_from, out.nominations));
   for (const int64_t us : w.moves_us()) {
     GW_TRY(at, time_from(us));
     out.moves.push_back(at);

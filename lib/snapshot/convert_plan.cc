@@ -23,9 +23,9 @@ struct DecisionWriter {
     w->set_time_limit_us(time_limit.us);
   }
   void operator()(const sched::Grow& d) const {
-    const auto& [gang, piece, allocation] = d;
+    const auto& [gang, extension, allocation] = d;
     to->mutable_grow()->set_gang(gang.value);
-    to->mutable_grow()->set_piece(piece.value);
+    to->mutable_grow()->set_extension(extension.value);
     for (const model::NodeShare& share : allocation.shares) set_share(to->mutable_grow()->add_shares(), share);
   }
   void operator()(const sched::Preempt& d) const {
@@ -37,7 +37,7 @@ struct DecisionWriter {
     to->mutable_preempt()->set_is_move(is_move);
     to->mutable_preempt()->set_is_suspended(is_suspended);
   }
-  void operator()(const sched::Claim& d) const { set_claim(to->mutable_claim(), d); }
+  void operator()(const sched::Nomination& d) const { set_nomination(to->mutable_nomination(), d); }
   void operator()(const sched::Wait& d) const {
     const auto& [job_class, reason, blockers] = d;
     to->mutable_wait()->set_job_class(job_class);
@@ -72,7 +72,7 @@ Result<sched::Decision> start_from(const wire::SnapshotStart& w) {
 }
 
 Result<sched::Decision> grow_from(const wire::SnapshotGrow& w) {
-  sched::Grow grow{base::JobId(w.gang()), base::JobId(w.piece()), {}};
+  sched::Grow grow{base::JobId(w.gang()), base::JobId(w.extension()), {}};
   for (const wire::SnapshotShare& s : w.shares()) {
     GW_TRY(share, share_from(s));
     grow.allocation.shares.push_back(std::move(share));
@@ -92,9 +92,9 @@ Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
                                             grace, static_cast<int>(w.preempt().rule()), w.preempt().is_move(),
                                             w.preempt().is_suspended()}};
     }
-    case wire::SnapshotDecision::kClaim: {
-      GW_TRY(claim, claim_from(w.claim()));
-      return sched::Decision{std::move(claim)};
+    case wire::SnapshotDecision::kNomination: {
+      GW_TRY(nomination, nomination_from(w.nomination()));
+      return sched::Decision{std::move(nomination)};
     }
     case wire::SnapshotDecision::kWait: {
       GW_TRY(reason, reason_from(w.wait().reason()));
@@ -135,31 +135,32 @@ Result<model::NodeShare> share_from(const wire::SnapshotShare& from) {
   return std::move(share);
 }
 
-void set_claim(wire::SnapshotClaim* to, const sched::Claim& claim) {
-  const auto& [job, partition, allocation, when] = claim;
+void set_nomination(wire::SnapshotNomination* to, const sched::Nomination& nomination) {
+  const auto& [job, partition, allocation, when] = nomination;
   to->set_job(job.value);
   to->set_partition(partition);
   for (const model::NodeShare& share : allocation.shares) set_share(to->add_shares(), share);
   to->set_when_us(when.us);
 }
 
-Result<sched::Claim> claim_from(const wire::SnapshotClaim& from) {
-  sched::Claim claim;
-  claim.job = base::JobId(from.job());
-  claim.partition = from.partition();
+Result<sched::Nomination> nomination_from(const wire::SnapshotNomination& from) {
+  sched::Nomination nomination;
+  nomination.job = base::JobId(from.job());
+  nomination.partition = from.partition();
   for (const wire::SnapshotShare& s : from.shares()) {
     GW_TRY(share, share_from(s));
-    claim.allocation.shares.push_back(std::move(share));
+    nomination.allocation.shares.push_back(std::move(share));
   }
   GW_TRY(when, time_from(from.when_us()));
-  claim.when = when;
-  return claim;
+  nomination.when = when;
+  return nomination;
 }
 
 wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
-  // How many steps it took is no part of what was decided, nor is what was only tried.
+  // How many steps it took is no part of what was decided, nor is what was left out or only tried.
   // Nor whether others are to be looked at after it.
-  const auto& [epoch, at, groups, reservations, placements, exhausted, put_off, next_change_at, would_move] = plan;
+  const auto& [epoch, at, groups, reservations, placements, cut_searches, exhausted, put_off, next_change_at,
+               would_move] = plan;
   wire::SnapshotPlan w;
   for (const sched::Group& group : groups) {
     wire::SnapshotGroup* to = w.add_groups();
@@ -167,7 +168,7 @@ wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
   }
   for (const sched::PlannedStart& r : reservations) {
     const auto& [job, partition, start, nodes] = r;
-    wire::SnapshotPromise* to = w.add_promises();
+    wire::SnapshotPlannedStart* to = w.add_planned_starts();
     to->set_job(job.value);
     to->set_partition(partition);
     to->set_start_us(start.us);
@@ -187,7 +188,7 @@ Result<sched::Plan> from_wire(const wire::SnapshotPlan& w) {
       group.decisions.push_back(std::move(decision));
     }
   }
-  for (const wire::SnapshotPromise& p : w.promises()) {
+  for (const wire::SnapshotPlannedStart& p : w.planned_starts()) {
     GW_TRY(start, time_from(p.start_us()));
     plan.reservations.push_back({base::JobId(p.job()), p.partition(), start, {p.nodes().begin(), p.nodes().end()}});
   }

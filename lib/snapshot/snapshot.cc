@@ -73,8 +73,8 @@ struct LineWriter {
   std::string operator()(const sched::Preempt& d) const {
     return fmt::format("{} {} for {}", d.is_move ? "move" : "preempt", d.job.value, d.beneficiary.value);
   }
-  std::string operator()(const sched::Claim& d) const {
-    return fmt::format("keep for {} in {} by {} on {}", d.job.value, d.partition, base::format_time(d.when),
+  std::string operator()(const sched::Nomination& d) const {
+    return fmt::format("nominate {} in {} by {} on {}", d.job.value, d.partition, base::format_time(d.when),
                        base::compress_hostlist(d.allocation.node_names()));
   }
   std::string operator()(const sched::Wait& d) const {
@@ -136,8 +136,8 @@ std::vector<std::string> decision_lines(const sched::PassInput& input, const sch
   for (const sched::Group& group : plan.groups)
     for (const sched::Decision& d : group.decisions) out.push_back(std::visit(LineWriter{classes}, d));
   for (const sched::PlannedStart& r : plan.reservations)
-    out.push_back(fmt::format("promise {} in {} at {} on {}", r.job.value, r.partition, base::format_time(r.start),
-                              base::compress_hostlist(r.nodes)));
+    out.push_back(fmt::format("planned start {} in {} at {} on {}", r.job.value, r.partition,
+                              base::format_time(r.start), base::compress_hostlist(r.nodes)));
   if (plan.exhausted) out.emplace_back("plan again at once");
   return out;
 }

@@ -32,12 +32,12 @@ base::Result<std::string> encode(const sched::PassInput& input, const sched::Pla
 /// Errors: no snapshot, another schema version, changed since it was written (a hash does not match its part), damaged.
 base::Result<Snapshot> decode(std::string_view bytes);
 
-/// Hash of the decisions, in hex: groups in their order, promises, and when to plan again. Without words for people:
-/// they tell times in the time zone of the program. Equal decisions, equal hash.
+/// Hash of the decisions, in hex: groups in their order, planned starts, and when to plan again. Without words for
+/// people: they tell times in the time zone of the program. Equal decisions, equal hash.
 std::string plan_hash(const sched::Plan& plan);
 
-/// One line a decision or promise ("start 7 on n0 n1 in train"), without words for people; equal decisions give equal
-/// lines. Classes of waiting jobs are named by their first job, as `input` has them.
+/// One line a decision or planned start ("start 7 on n0 n1 in train"), without words for people; equal decisions give
+/// equal lines. Classes of waiting jobs are named by their first job, as `input` has them.
 std::vector<std::string> decision_lines(const sched::PassInput& input, const sched::Plan& plan);
 
 }  // namespace gw::snapshot

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -195,7 +196,7 @@ struct Event {
   std::string node;
   std::string kind;
   std::string text;
-  uint32_t uid = 0;
+  std::optional<uint32_t> uid = {};  ///< Who did it; none: the controller itself.
 };
 
 using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, ReleaseBlob, DropBlob, PutNode, PutPartition,
@@ -218,6 +219,13 @@ struct BlobRow {
 struct EventRow {
   uint64_t seq = 0;
   Event event;
+};
+/// Which events are read: those of a job, those of a node, or all; of them the newest.
+struct EventFilter {
+  base::JobId job = {};   ///< Zero: of any.
+  std::string node = {};  ///< Empty: of any. Not beside a job.
+  size_t most = 0;
+  size_t most_text = SIZE_MAX;  ///< Bytes of each text; what is longer is cut.
 };
 
 /// Everything that a controller needs to go on after a restart.

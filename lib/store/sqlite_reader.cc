@@ -13,6 +13,10 @@ namespace {
 
 using base::ErrorCode;
 
+// At most ?1 of them, with at most ?2 bytes of each text.
+#define GW_NEWEST_EVENTS(which) \
+  "SELECT seq,at,job,node,kind,substr(CAST(text AS BLOB),1,?2),uid FROM events " which " ORDER BY seq DESC LIMIT ?1"
+
 // Ends a statement's run, and with it the read transaction, on every way out.
 class Run {
  public:
@@ -30,22 +34,33 @@ class SqliteReader final : public Reader {
   explicit SqliteReader(Database db) : db_(std::move(db)) {}
 
   base::Status prepare() {
-    GW_TRY(history, db_.prepare("SELECT seq,at,job,node,kind,text,uid FROM events WHERE job=?1 AND job<>0 "
-                                "ORDER BY seq DESC LIMIT ?2"));
+    GW_TRY(all, db_.prepare(GW_NEWEST_EVENTS("")));
+    GW_TRY(of_job, db_.prepare(GW_NEWEST_EVENTS("WHERE job=?3 AND job<>0")));
+    GW_TRY(of_node, db_.prepare(GW_NEWEST_EVENTS("WHERE node=?3 AND node<>''")));
     GW_TRY(ended, db_.prepare("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE id=?1"));
     GW_TRY(blob, db_.prepare("SELECT bytes FROM blobs WHERE hash=?1"));
-    history_ = std::move(history);
+    all_events_ = std::move(all);
+    events_of_job_ = std::move(of_job);
+    events_of_node_ = std::move(of_node);
     ended_ = std::move(ended);
     blob_ = std::move(blob);
     return {};
   }
 
-  base::Result<std::vector<EventRow>> history(base::JobId job, size_t max) override {
-    Run run(history_);
-    history_.bind(job.value, static_cast<int64_t>(std::min<size_t>(max, INT64_MAX)));
+  base::Result<std::vector<EventRow>> events(const EventFilter& filter) override {
+    Statement& s = filter.job ? events_of_job_ : filter.node.empty() ? all_events_ : events_of_node_;
+    Run run(s);
+    const auto bounded = [](size_t n) { return static_cast<int64_t>(std::min<size_t>(n, INT32_MAX)); };
+    const int64_t most = bounded(filter.most), most_text = bounded(filter.most_text);
+    if (filter.job)
+      s.bind(most, most_text, filter.job.value);
+    else if (filter.node.empty())
+      s.bind(most, most_text);
+    else
+      s.bind(most, most_text, std::string_view(filter.node));
     std::vector<EventRow> rows;
     int code;
-    while ((code = history_.step()) == SQLITE_ROW) rows.push_back(read_event());
+    while ((code = s.step()) == SQLITE_ROW) rows.push_back(read_event(s));
     if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_.error(code));
     std::reverse(rows.begin(), rows.end());
     return rows;
@@ -70,16 +85,14 @@ class SqliteReader final : public Reader {
   }
 
  private:
-  EventRow read_event() const {
-    const Statement& s = history_;
-    Event event{{s.integer(1)}, base::JobId(static_cast<uint32_t>(s.integer(2))),
-                s.bytes(3),     s.bytes(4),
-                s.bytes(5),     static_cast<uint32_t>(s.integer(6))};
+  static EventRow read_event(const Statement& s) {
+    Event event{{s.integer(1)}, base::JobId(static_cast<uint32_t>(s.integer(2))),   s.bytes(3), s.bytes(4),
+                s.bytes(5),     user_of_column(static_cast<uint32_t>(s.integer(6)))};
     return {static_cast<uint64_t>(s.integer(0)), std::move(event)};
   }
 
   Database db_;
-  Statement history_, ended_, blob_;
+  Statement all_events_, events_of_job_, events_of_node_, ended_, blob_;
 };
 
 }  // namespace

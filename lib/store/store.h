@@ -19,8 +19,8 @@ namespace gw::store {
 class Reader {
  public:
   virtual ~Reader() = default;
-  /// Lines of a job's life, oldest first, at most `max` (the newest ones).
-  virtual base::Result<std::vector<EventRow>> history(base::JobId job, size_t max) = 0;
+  /// The events that the filter selects, oldest first.
+  virtual base::Result<std::vector<EventRow>> events(const EventFilter& filter) = 0;
   /// An ended job that is no longer in memory. Error kNotFound.
   virtual base::Result<JobRow> ended_job(base::JobId id) = 0;
   virtual base::Result<std::string> blob(const std::string& hash) = 0;

@@ -218,7 +218,7 @@ base::Status WriteOps::on(const DropHeld& op) { return drop_held(*db_, op); }
 
 base::Status WriteOps::on(const Event& op) {
   put_event_.bind(op.at.us, op.job.value, std::string_view(op.node), std::string_view(op.kind),
-                  std::string_view(op.text), op.uid);
+                  std::string_view(op.text), column_of_user(op.uid));
   return run(put_event_);
 }
 

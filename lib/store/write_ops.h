@@ -2,6 +2,8 @@
 // Invariant: each operation is exact whatever bytes its names hold; none of them begins or ends a transaction.
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
 #include "store/rows.h"
 #include "store/sqlite_db.h"
@@ -93,5 +95,14 @@ class WriteOps {
   "id,state,uid,user,name,partition,account,qos,nodes,node_count,cpus,gpus,mem_mb,submitted,started,ended,exit_code," \
   "exit_signo,status,spec"
 JobRow read_job(const Statement& s);
+
+/// Who did it, as the column `uid` of events has it. 0 is nobody but the controller; rows of earlier versions say so of
+/// root, too, whose number is therefore another one.
+constexpr uint32_t kRootInEvents = UINT32_MAX;
+constexpr uint32_t column_of_user(std::optional<uint32_t> uid) { return uid == 0U ? kRootInEvents : uid.value_or(0); }
+constexpr std::optional<uint32_t> user_of_column(uint32_t column) {
+  if (column == 0) return std::nullopt;
+  return column == kRootInEvents ? 0 : column;
+}
 
 }  // namespace gw::store

@@ -50,9 +50,9 @@ Credit ReceiveChannel::credit(ChannelId id) const { return {id, held_.begin(), w
 // A quarter of what the other side can have on its way: seldom enough to cost nothing, often enough never to let it
 // stop.
 bool ReceiveChannel::is_credit_due(size_t peer_replay_bytes) const {
-  if (!told_) return true;
-  if (told_->is_end_taken != is_end_taken_ || told_->is_unwanted != is_unwanted_) return true;
-  return held_.begin() - told_->taken >= std::max<size_t>(1, std::min<size_t>(window_, peer_replay_bytes) / 4);
+  if (!last_credit_) return true;
+  if (last_credit_->is_end_taken != is_end_taken_ || last_credit_->is_unwanted != is_unwanted_) return true;
+  return held_.begin() - last_credit_->taken >= std::max<size_t>(1, std::min<size_t>(window_, peer_replay_bytes) / 4);
 }
 
 }  // namespace gw::stream

@@ -37,7 +37,7 @@ class ReceiveChannel {
   bool is_credit_due(size_t peer_replay_bytes) const;
   uint64_t received() const { return held_.end(); }
   /// `credit` was put into a message.
-  void on_told(const Credit& credit) { told_ = credit; }
+  void on_credit_sent(const Credit& credit) { last_credit_ = credit; }
   size_t memory_bytes() const { return held_.capacity(); }
 
   bool is_offering = false;  ///< The program is being called: it is not called again from inside.
@@ -48,7 +48,7 @@ class ReceiveChannel {
   std::optional<uint64_t> end_;
   bool is_end_taken_ = false;
   bool is_unwanted_ = false;
-  std::optional<Credit> told_;
+  std::optional<Credit> last_credit_;
 };
 
 }  // namespace gw::stream

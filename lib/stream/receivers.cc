@@ -20,7 +20,7 @@ std::vector<Resume::Channel> Receivers::positions() {
   all.reserve(receivers_.size());
   for (auto& [id, receiver] : receivers_) {
     const Credit credit = receiver.channel.credit(id);
-    receiver.channel.on_told(credit);
+    receiver.channel.on_credit_sent(credit);
     all.push_back({credit, receiver.channel.received()});
   }
   return all;
@@ -45,7 +45,7 @@ bool Receivers::pop_credit(std::string& message) {
   Receiver& receiver = receivers_.at(id);
   receiver.is_queued = false;
   const Credit credit = receiver.channel.credit(id);
-  receiver.channel.on_told(credit);
+  receiver.channel.on_credit_sent(credit);
   message = encode(credit);
   return true;
 }

@@ -165,7 +165,7 @@ SessionOptions Server::session_options(const auth::Ticket& ticket) const {
 }
 
 Result<Server::Guest*> Server::invite(const auth::Ticket& ticket) {
-  if (sessions_.size() >= options_.max_sessions) {  // one that only waits to say that it has ended makes way
+  if (sessions_.size() >= options_.max_sessions) {  // one that only waits to say that it has ended is dropped
     std::erase_if(sessions_, [](const auto& entry) {
       return entry.second.endpoint->session().is_closed() && !entry.second.endpoint->is_attached();
     });

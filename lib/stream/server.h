@@ -1,7 +1,7 @@
 // The shepherd's side: clients with tickets come, stay, lose their connection and come back.
 // Invariants: a session belongs to one client key; only who proves that key gets it, with a new ticket each time. The
 // numbers of sessions and of connections that have not proved anything are bounded: where these are many, the oldest
-// makes way, so that nobody is kept out by others who say nothing.
+// is dropped, so that nobody is kept out by others who say nothing.
 #pragma once
 
 #include <functional>

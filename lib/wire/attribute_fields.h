@@ -36,9 +36,9 @@ struct KeptField {
 };
 
 /// The part of an update that says an attribute anew.
-struct SaidField {
+struct UpdateField {
   uint32_t number = 0;  ///< Of the field; 0: there are several, or it is of another form than what is kept.
-  bool (*is_said)(const UpdateJobRequest& update) = nullptr;
+  bool (*is_set)(const UpdateJobRequest& update) = nullptr;
   void (*clear)(UpdateJobRequest& update) = nullptr;
   /// Null where `number` is 0.
   void (*set)(UpdateJobRequest& update, const AttributeValue& value) = nullptr;
@@ -124,17 +124,17 @@ consteval KeptField kept(uint32_t number) {
 
 /// Said in parts, or in another form than what is kept: gcontrol and the controller know it by hand.
 template <auto kHas, auto kClear, auto... kFurtherClear>
-consteval SaidField said_by_hand() {
-  SaidField f;
-  f.is_said = [](const UpdateJobRequest& update) { return (update.*kHas)(); };
+consteval UpdateField update_field_by_hand() {
+  UpdateField f;
+  f.is_set = [](const UpdateJobRequest& update) { return (update.*kHas)(); };
   f.clear = [](UpdateJobRequest& update) { ((update.*kClear)(), ..., (update.*kFurtherClear)()); };
   return f;
 }
 
 template <auto kHas, auto kGet, auto kSet, auto kClear>
-consteval SaidField said(uint32_t number) {
+consteval UpdateField update_field(uint32_t number) {
   using Sent = std::remove_cvref_t<decltype((std::declval<const UpdateJobRequest&>().*kGet)())>;
-  SaidField f = said_by_hand<kHas, kClear>();
+  UpdateField f = update_field_by_hand<kHas, kClear>();
   f.number = number;
   f.set = [](UpdateJobRequest& to, const AttributeValue& value) { put<kSet>(to, unpack<Sent>(value)); };
   f.get = [](const UpdateJobRequest& from) { return pack((from.*kGet)()); };

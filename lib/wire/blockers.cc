@@ -24,8 +24,7 @@ model::Blockers blockers_from(const BlockerMessages& from) {
   model::Blockers out;
   for (const Blocker& w : from) {
     model::Blocker& b = out.emplace_back();
-    if (w.kind() <= static_cast<uint32_t>(model::BlockerKind::kNotLookedAt))
-      b.kind = static_cast<model::BlockerKind>(w.kind());
+    if (w.kind() <= static_cast<uint32_t>(model::kLastBlockerKind)) b.kind = static_cast<model::BlockerKind>(w.kind());
     if (w.scope() <= static_cast<uint32_t>(model::BlockerScope::kReservation))
       b.scope = static_cast<model::BlockerScope>(w.scope());
     b.where = w.where();

@@ -32,7 +32,7 @@ int64_t as_signed(FieldType type, uint64_t raw) {
   return static_cast<int64_t>(raw);
 }
 
-std::string_view called(const FieldBound& f) { return f.said.empty() ? f.name : f.said; }
+std::string_view called(const FieldBound& f) { return f.label.empty() ? f.name : f.label; }
 
 tl::unexpected<base::Error> out_of_range(const FieldBound& f, const std::string& value) {
   const std::string range = fmt::format("from {} to {}", f.least, f.most);

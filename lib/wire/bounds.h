@@ -28,7 +28,7 @@ struct FieldBound {
   int64_t least = 0;   ///< Of a number: the smallest value; of a message: nothing.
   uint64_t most = 0;   ///< Of a number: the largest value; of a text: bytes; of a message: bytes, 0 for no bound.
   bool or_unlimited = false;  ///< Of a length of time: INT64_MAX too, which stands for UNLIMITED.
-  std::string_view said;      ///< What users call it; empty: nobody writes it, it is not in docs/limits.md.
+  std::string_view label;     ///< What users call it; empty: nobody writes it, it is not in docs/limits.md.
   std::string_view hint;      ///< How to mend it, where the bound alone does not say so.
   const MessageBounds* inside = nullptr;
 };
@@ -52,6 +52,8 @@ constexpr size_t kMostSpecBytes = 256 << 10;
 constexpr uint32_t kMostNodeNames = 100'000;
 /// Job ids that a request names.
 constexpr uint32_t kMostJobIds = 100'000;
+/// Events that an answer has at most: the newest.
+constexpr uint32_t kMostEvents = 10'000;
 
 /// Errors: kProtocol if the bytes are no message (cut off, a wrong type of field, a field twice that is no list);
 /// kInvalid, naming field, size and bound, if one is exceeded.

@@ -75,7 +75,7 @@ constexpr FieldBound kUpdateJob[] = {
     u32(20, "max_switches", kNodes, "Switches"),
     length(21, "switches_wait_us", "wait of Switches"),
 };
-constexpr auto kWholeUpdateJob = with_attributes<bound_as_said>(kUpdateJob);
+constexpr auto kWholeUpdateJob = with_attributes<bound_of_update>(kUpdateJob);
 constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kWholeUpdateJob};
 constexpr FieldBound kJobAction[] = {ids(1, "ids"), choice(2, "action", 100)};
 constexpr MessageBounds kJobActionBounds = {"JobActionRequest", {}, kJobAction};
@@ -271,6 +271,9 @@ constexpr FieldBound kCheckpointed[] = {u32(1, "job_id")};
 constexpr MessageBounds kCheckpointedBounds = {"CheckpointedRequest", {}, kCheckpointed};
 
 constexpr MessageBounds kShowConfigBounds = {"ShowConfigRequest", {}, {}};
+constexpr FieldBound kListEvents[] = {u32(1, "job"), text(2, "node", kNameBytes, "node of events"),
+                                      u32(3, "last", kMostEvents, "last events")};
+constexpr MessageBounds kListEventsBounds = {"ListEventsRequest", {}, kListEvents};
 constexpr MessageBounds kListHeldAsideBounds = {"ListHeldAsideRequest", {}, {}};
 constexpr FieldBound kDeleteHeldAside[] = {text(1, "kind", kKeyBytes, "kind of a row that is held aside"),
                                            text(2, "name", kPathBytes, "name of a row that is held aside")};
@@ -323,6 +326,7 @@ constexpr FieldBound kApiRequest[] = {
     part(70, "step_usage", kStepUsageBounds),
     part(71, "list_held_aside", kListHeldAsideBounds),
     part(72, "delete_held_aside", kDeleteHeldAsideBounds),
+    part(73, "list_events", kListEventsBounds),
 };
 
 }  // namespace

@@ -10,20 +10,20 @@
 
 namespace gw::wire::rows {
 
-constexpr FieldBound attribute_bound(const JobAttribute& a, uint32_t number, Name said) {
+constexpr FieldBound attribute_bound(const JobAttribute& a, uint32_t number, Name label) {
   switch (a.kept.form) {
     case Form::kText:
-      return text(number, a.name, a.most, said, a.hint);
+      return text(number, a.name, a.most, label, a.hint);
     case Form::kFlag:
       return flag(number, a.name);
     case Form::kLength:
-      return length(number, a.name, said);
+      return length(number, a.name, label);
     case Form::kMoment:
-      return moment(number, a.name, said);
+      return moment(number, a.name, label);
     case Form::kNumber:
       break;
   }
-  FieldBound f = rows::number(number, a.name, a.kept.type, a.least, a.most, said);
+  FieldBound f = rows::number(number, a.name, a.kept.type, a.least, a.most, label);
   f.hint = a.hint;
   return f;
 }
@@ -31,8 +31,8 @@ constexpr FieldBound attribute_bound(const JobAttribute& a, uint32_t number, Nam
 /// As a field of JobSpec; its number is 0 where there is none.
 constexpr FieldBound bound_as_kept(const JobAttribute& a) { return attribute_bound(a, a.kept.number, a.option); }
 /// As a field of UpdateJobRequest.
-constexpr FieldBound bound_as_said(const JobAttribute& a) {
-  return attribute_bound(a, a.update.said.number, a.update.key);
+constexpr FieldBound bound_of_update(const JobAttribute& a) {
+  return attribute_bound(a, a.update.field.number, a.update.key);
 }
 
 /// `own` and a row for each attribute that has a field of its own, by number.

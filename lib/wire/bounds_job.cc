@@ -9,8 +9,8 @@ using namespace rows;
 constexpr uint64_t kTasks = 100'000'000, kStepTasks = 10'000'000, kCpus = 65'536, kJobGpus = 10'000'000;
 constexpr uint64_t kLineBytes = 128 << 10;  // what execve(2) takes as one argument
 
-constexpr FieldBound signal(uint32_t n, Name name, Name said) {
-  FieldBound f = i32(n, name, 0, kSignals, said);
+constexpr FieldBound signal(uint32_t n, Name name, Name label) {
+  FieldBound f = i32(n, name, 0, kSignals, label);
   f.hint = attributes::kSignalHint;
   return f;
 }

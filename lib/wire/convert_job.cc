@@ -36,15 +36,15 @@ std::string name_of(base::NodeId id, const model::Allocation& a, const NodeNamer
   return namer ? namer(id) : std::string();
 }
 
-void set_claim(Claim* w, const model::Claim& claim) {
-  w->set_partition(claim.partition);
-  add_shares(w, claim.allocation);
-  w->set_when_us(claim.when.us);
+void set_nomination(Nomination* w, const model::Nomination& nomination) {
+  w->set_partition(nomination.partition);
+  add_shares(w, nomination.allocation);
+  w->set_when_us(nomination.when.us);
 }
 
-base::Result<model::Claim> claim_from(const Claim& w, const NodeLookup& lookup) {
+base::Result<model::Nomination> nomination_from(const Nomination& w, const NodeLookup& lookup) {
   GW_TRY(allocation, shares_of(w, lookup));
-  return model::Claim{w.partition(), std::move(allocation), {w.when_us()}};
+  return model::Nomination{w.partition(), std::move(allocation), {w.when_us()}};
 }
 
 void set_suspension(Placed* w, const model::Placed& p) {
@@ -55,7 +55,7 @@ void set_suspension(Placed* w, const model::Placed& p) {
   if (!p.suspension) return;
   const model::Suspension& s = *p.suspension;
   Suspension* to = w->mutable_suspension();
-  to->set_holder(s.holder.value);
+  to->set_kept_id(s.kept_id.value);
   to->set_since_us(s.since.us);
   to->set_for_job(s.for_job);
   to->set_rule(s.rule);
@@ -68,8 +68,8 @@ void set_suspension(Placed* w, const model::Placed& p) {
 std::optional<model::Suspension> suspension_from(const Placed& w) {
   if (!w.has_suspension()) return std::nullopt;
   const Suspension& s = w.suspension();
-  return model::Suspension{base::JobId(s.holder()), {s.since_us()}, s.for_job(), s.rule(), s.is_held(), s.who(),
-                           {s.freeze_at_us()},      s.shares_gpus()};
+  return model::Suspension{base::JobId(s.kept_id()), {s.since_us()}, s.for_job(), s.rule(), s.is_held(), s.who(),
+                           {s.freeze_at_us()},       s.shares_gpus()};
 }
 
 void set_contract(Contract* to, const model::Contract& c) {
@@ -85,10 +85,10 @@ model::Contract contract_from(const Placed& w) {
   return {{c.lease_us()}, {c.margin_us()}, {c.kill_wait_us()}, c.allow_root(), from_wire(c.placed_in())};
 }
 
-void set_piece(Piece* w, const model::Piece& piece) {
-  w->set_id(piece.id.value);
-  w->set_until_us(piece.until.us);
-  w->set_is_ready(piece.is_ready);
+void set_extension(Extension* w, const model::Extension& extension) {
+  w->set_id(extension.id.value);
+  w->set_until_us(extension.until.us);
+  w->set_is_ready(extension.is_ready);
 }
 
 /// What each node has of the run and has said.
@@ -96,9 +96,9 @@ void set_nodes(Placed* w, const model::Placed& p, const NodeNamer& namer) {
   add_shares(w, p.allocation);
   for (base::NodeId id : p.waiting_for) w->add_waiting_for(name_of(id, p.allocation, namer));
   for (base::NodeId id : p.unreachable) w->add_unreachable(name_of(id, p.allocation, namer));
-  for (const auto& [node, piece] : p.pieces) {
-    Piece* to = w->add_pieces();
-    set_piece(to, piece);
+  for (const auto& [node, extension] : p.extensions) {
+    Extension* to = w->add_extensions();
+    set_extension(to, extension);
     to->set_node(name_of(node, p.allocation, namer));
   }
 }
@@ -114,7 +114,7 @@ void set_placed(Placed* w, const model::Placed& p) {
   set_contract(w->mutable_contract(), p.contract);
   w->set_uncut_limit_us(p.uncut_limit.us);
   w->set_saved_us(p.saved.us);
-  if (p.moves_to) set_claim(w->mutable_moves_to(), *p.moves_to);
+  if (p.moves_to) set_nomination(w->mutable_moves_to(), *p.moves_to);
   set_suspension(w, p);
 }
 
@@ -158,10 +158,11 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   p.uncut_limit.us = w.uncut_limit_us();
   p.saved.us = w.saved_us();
   if (lookup)
-    for (const Piece& piece : w.pieces())
-      p.pieces[lookup(piece.node())] = {base::JobId(piece.id()), {piece.until_us()}, piece.is_ready()};
+    for (const Extension& extension : w.extensions())
+      p.extensions[lookup(extension.node())] = {
+          base::JobId(extension.id()), {extension.until_us()}, extension.is_ready()};
   if (w.has_moves_to()) {
-    GW_TRY(place, claim_from(w.moves_to(), lookup));
+    GW_TRY(place, nomination_from(w.moves_to(), lookup));
     p.moves_to = std::move(place);
   }
   p.suspension = suspension_from(w);
@@ -186,9 +187,9 @@ base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lo
     out.reason = static_cast<model::WaitReason>(w.reason());
   out.not_before.us = w.not_before_us();
   out.estimated_start.us = w.estimated_start_us();
-  if (w.has_claim()) {
-    GW_TRY(claim, claim_from(w.claim(), lookup));
-    out.claim = std::move(claim);
+  if (w.has_nomination()) {
+    GW_TRY(nomination, nomination_from(w.nomination(), lookup));
+    out.nomination = std::move(nomination);
   }
   return out;
 }
@@ -299,8 +300,8 @@ RunNode run_node(const model::Placed& placed, const model::NodeShare& share) {
   RunNode w;
   *w.mutable_share() = to_wire(share);
   w.set_is_waited_for(placed.waiting_for.contains(share.node));
-  if (const auto piece = placed.pieces.find(share.node); piece != placed.pieces.end())
-    set_piece(w.mutable_piece(), piece->second);
+  if (const auto extension = placed.extensions.find(share.node); extension != placed.extensions.end())
+    set_extension(w.mutable_extension(), extension->second);
   return w;
 }
 
@@ -311,9 +312,9 @@ base::Status add_run_nodes(const std::string& host_list, const RunNodes& nodes, 
     if (row == nodes.end()) return fail(ErrorCode::kNotFound, "nothing is stored of node " + base::printable(name));
     *placed.add_shares() = row->second.share();
     if (row->second.is_waited_for()) placed.add_waiting_for(name);
-    if (!row->second.has_piece()) continue;
-    *placed.add_pieces() = row->second.piece();
-    placed.mutable_pieces()->rbegin()->set_node(name);
+    if (!row->second.has_extension()) continue;
+    *placed.add_extensions() = row->second.extension();
+    placed.mutable_extensions()->rbegin()->set_node(name);
   }
   return {};
 }
@@ -326,7 +327,7 @@ JobStatus stored_status(const model::Job& job) {
     m->set_reason(static_cast<uint32_t>(waiting->reason));
     m->set_not_before_us(waiting->not_before.us);
     m->set_estimated_start_us(waiting->estimated_start.us);
-    if (waiting->claim) set_claim(m->mutable_claim(), *waiting->claim);
+    if (waiting->nomination) set_nomination(m->mutable_nomination(), *waiting->nomination);
   } else if (const model::Placed* placed = job.placed()) {
     set_placed(w.mutable_placed(), *placed);
   } else if (const model::Ended* ended = job.ended()) {

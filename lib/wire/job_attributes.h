@@ -12,10 +12,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "model/version.h"
 #include "wire/attribute_fields.h"
 #include "wire/bounds_rows.h"
 
@@ -36,7 +38,7 @@ struct JobUpdate {
   Updater who = Updater::kNobody;
   bool only_pending = false;  ///< Only while the job waits; after it the job has to fit anew.
   bool by_hand = false;  ///< What it does to the job, and what else must hold, ctld/core/admission/update_job.cc says.
-  SaidField said = {};
+  UpdateField field = {};
 };
 
 /// A column of gqueue: -o by letter, -O by name.
@@ -70,6 +72,9 @@ struct JobAttribute {
   int64_t least = 0;  ///< Of a number that is kept.
   uint64_t most = 0;  ///< Of a number that is kept; of a text: bytes.
   std::string_view hint = {};
+  /// The version whose node daemon first understood it: to an earlier one no job goes that says it. Of an attribute
+  /// that is kept in one field, and that node daemons look at.
+  model::Version since = model::kFirstVersion;
 };
 
 namespace attributes {
@@ -78,8 +83,8 @@ using M = model::JobSpec;
 using W = JobSpec;
 using U = UpdateJobRequest;
 using fields::kept;
-using fields::said;
-using fields::said_by_hand;
+using fields::update_field;
+using fields::update_field_by_hand;
 using rows::kNameBytes;
 using enum Commands;
 using enum Shown;
@@ -96,7 +101,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .variable = "JOB_NAME",
      .is_raw = true,
      .update = {"JobName", "Name", kOwner, false, true,
-                said<&U::has_name, &U::name, &U::mutable_name, &U::clear_name>(U::kNameFieldNumber)},
+                update_field<&U::has_name, &U::name, &U::mutable_name, &U::clear_name>(U::kNameFieldNumber)},
      .show_key = "JobName",
      .json_key = "name",
      .column = {'j', "Name", "NAME"},
@@ -108,7 +113,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .value = "NAMES",
      .help = "partitions, in order of preference",
      .variable = "PARTITION",
-     .update = {"Partition", {}, kOwner, true, true, said_by_hand<&U::has_partition, &U::clear_partition>()},
+     .update = {"Partition", {}, kOwner, true, true, update_field_by_hand<&U::has_partition, &U::clear_partition>()},
      .show_key = "Partition",
      .json_key = "partitions",
      .column = {'P', "Partition", "PARTITION"},
@@ -125,7 +130,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 true,
                 true,
-                said<&U::has_qos, &U::qos, &U::mutable_qos, &U::clear_qos>(U::kQosFieldNumber)},
+                update_field<&U::has_qos, &U::qos, &U::mutable_qos, &U::clear_qos>(U::kQosFieldNumber)},
      .show_key = "QOS",
      .json_key = "qos",
      .column = {'q', "QOS", "QOS"},
@@ -143,7 +148,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 true,
                 false,
-                said<&U::has_account, &U::account, &U::mutable_account, &U::clear_account>(U::kAccountFieldNumber)},
+                update_field<&U::has_account, &U::account, &U::mutable_account, &U::clear_account>(
+                    U::kAccountFieldNumber)},
      .show_key = "Account",
      .json_key = "account",
      .column = {'a', "Account", "ACCOUNT"},
@@ -163,7 +169,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 false,
                 false,
-                said<&U::has_comment, &U::comment, &U::mutable_comment, &U::clear_comment>(U::kCommentFieldNumber)},
+                update_field<&U::has_comment, &U::comment, &U::mutable_comment, &U::clear_comment>(
+                    U::kCommentFieldNumber)},
      .show_key = "Comment",
      .json_key = "comment",
      .column = {'k', "Comment", "COMMENT"},
@@ -181,7 +188,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 false,
                 false,
-                said<&U::has_wckey, &U::wckey, &U::mutable_wckey, &U::clear_wckey>(U::kWckeyFieldNumber)},
+                update_field<&U::has_wckey, &U::wckey, &U::mutable_wckey, &U::clear_wckey>(U::kWckeyFieldNumber)},
      .show_key = "WCKey",
      .json_key = "wckey",
      .column = {'w', "WCKey", "WCKEY"},
@@ -199,7 +206,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 true,
                 true,
-                {.is_said = [](const U& u) { return u.has_min_nodes() || u.has_max_nodes(); },
+                {.is_set = [](const U& u) { return u.has_min_nodes() || u.has_max_nodes(); },
                  .clear =
                      [](U& u) {
                        u.clear_min_nodes();
@@ -316,7 +323,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 true,
                 true,
-                said_by_hand<&U::has_max_switches, &U::clear_max_switches, &U::clear_switches_wait_us>()},
+                update_field_by_hand<&U::has_max_switches, &U::clear_max_switches, &U::clear_switches_wait_us>()},
      .show_key = "Switches",
      .json_key = "max_switches",
      .column = {0, "ReqSwitch", "REQ_SWITCH"},
@@ -334,7 +341,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
     {.option = "--fit",
      .commands = kAsking,
      .value = "best|worst|spread",
-     .help = "take the fullest nodes that do, the emptiest, or one after the other (default: the partition's)",
+     .help =
+         "which of the nodes that fit: the fullest, the emptiest, or one after the other (default: the partition's)",
      .variable = "FIT",
      .show_key = "Fit",
      .json_key = "fit",
@@ -388,7 +396,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .value = "FEATURES",
      .help = "node features: names with &, | and parentheses",
      .variable = "CONSTRAINT",
-     .update = {"Features", {}, kOwner, true, true, said_by_hand<&U::has_features, &U::clear_features>()},
+     .update = {"Features", {}, kOwner, true, true, update_field_by_hand<&U::has_features, &U::clear_features>()},
      .show_key = "Features",
      .json_key = "features",
      .column = {'f', "Feature", "FEATURES"},
@@ -398,7 +406,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .commands = kAsking,
      .value = "NODES",
      .help = "nodes that must be part of it, as n[1-3],x1",
-     .update = {"ReqNodeList", "NodeList", kOwner, true, true, said_by_hand<&U::has_nodelist, &U::clear_nodelist>()},
+     .update = {"ReqNodeList", "NodeList", kOwner, true, true,
+                update_field_by_hand<&U::has_nodelist, &U::clear_nodelist>()},
      .show_key = "ReqNodeList",
      .json_key = "nodelist",
      .column = {'n', "ReqNodes", "REQ_NODES"},
@@ -408,7 +417,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .commands = kAsking,
      .value = "NODES",
      .help = "nodes not to use",
-     .update = {"ExcNodeList", {}, kOwner, true, true, said_by_hand<&U::has_exclude, &U::clear_exclude>()},
+     .update = {"ExcNodeList", {}, kOwner, true, true, update_field_by_hand<&U::has_exclude, &U::clear_exclude>()},
      .show_key = "ExcNodeList",
      .json_key = "exclude",
      .column = {'x', "ExcNodes", "EXC_NODES"},
@@ -437,7 +446,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 false,
                 true,
-                said<&U::has_time_limit_us, &U::time_limit_us, &U::set_time_limit_us, &U::clear_time_limit_us>(
+                update_field<&U::has_time_limit_us, &U::time_limit_us, &U::set_time_limit_us, &U::clear_time_limit_us>(
                     U::kTimeLimitUsFieldNumber)},
      .show_key = "TimeLimit",
      .json_key = "time_limit",
@@ -454,7 +463,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 true,
                 false,
-                said<&U::has_time_min_us, &U::time_min_us, &U::set_time_min_us, &U::clear_time_min_us>(
+                update_field<&U::has_time_min_us, &U::time_min_us, &U::set_time_min_us, &U::clear_time_min_us>(
                     U::kTimeMinUsFieldNumber)},
      .show_key = "TimeMin",
      .json_key = "time_minimum",
@@ -464,13 +473,13 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .option = "--deadline",
      .commands = kAsking,
      .value = "TIME",
-     .help = "must have ended by then: now+1day, 16:00, 2027-01-20T12:34:00; else it does not start",
+     .help = "the time by which it must have ended: now+1day, 16:00, 2027-01-20T12:34:00; otherwise it is not started",
      .update = {"Deadline",
                 {},
                 kOwner,
                 false,
                 true,
-                said<&U::has_deadline_us, &U::deadline_us, &U::set_deadline_us, &U::clear_deadline_us>(
+                update_field<&U::has_deadline_us, &U::deadline_us, &U::set_deadline_us, &U::clear_deadline_us>(
                     U::kDeadlineUsFieldNumber)},
      .show_key = "Deadline",
      .json_key = "deadline",
@@ -480,7 +489,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
     {.option = "--signal",
      .commands = kAsking,
      .value = "[B:]SIG[@SECONDS]",
-     .help = "signal before the time limit (60 s before, unless said)",
+     .help = "signal before the time limit (default: 60 s before)",
      .variable = "SIGNAL",
      .show_key = "Signal",
      .shown = kByHand},
@@ -488,10 +497,10 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .option = "--reservation",
      .commands = kAsking,
      .value = "NAME",
-     .help = "run inside this advance reservation",
+     .help = "run inside this reservation",
      .variable = "RESERVATION",
      .update = {"Reservation", "ReservationName", kOwner, true, false,
-                said<&U::has_reservation, &U::reservation, &U::mutable_reservation, &U::clear_reservation>(
+                update_field<&U::has_reservation, &U::reservation, &U::mutable_reservation, &U::clear_reservation>(
                     U::kReservationFieldNumber)},
      .show_key = "Reservation",
      .json_key = "reservation",
@@ -505,7 +514,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .value = "TIME",
      .help = "not before: now+1hour, 16:00, tomorrow, 2027-01-20T12:34:00",
      .update = {"StartTime", "EligibleTime", kOwner, true, false,
-                said<&U::has_begin_us, &U::begin_us, &U::set_begin_us, &U::clear_begin_us>(U::kBeginUsFieldNumber)},
+                update_field<&U::has_begin_us, &U::begin_us, &U::set_begin_us, &U::clear_begin_us>(
+                    U::kBeginUsFieldNumber)},
      .shown = kByHand,
      .kept = kept<&M::begin, &W::begin_us, &W::set_begin_us>(W::kBeginUsFieldNumber)},
 
@@ -521,7 +531,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 false,
                 true,
-                said<&U::has_nice, &U::nice, &U::set_nice, &U::clear_nice>(U::kNiceFieldNumber)},
+                update_field<&U::has_nice, &U::nice, &U::set_nice, &U::clear_nice>(U::kNiceFieldNumber)},
      .show_key = "Nice",
      .json_key = "nice",
      .column = {'y', "Nice", "NICE"},
@@ -539,7 +549,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 false,
                 true,
-                said<&U::has_priority, &U::priority, &U::set_priority, &U::clear_priority>(U::kPriorityFieldNumber)},
+                update_field<&U::has_priority, &U::priority, &U::set_priority, &U::clear_priority>(
+                    U::kPriorityFieldNumber)},
      .show_key = "Priority",
      .json_key = "priority",
      .column = {'Q', "Priority", "PRIORITY"},
@@ -550,21 +561,21 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
     {.name = "hold_user",
      .option = "-H/--hold",
      .commands = kBatch,
-     .help = "submit held; gcontrol release lets it go",
+     .help = "submit held, until gcontrol release",
      .json_key = "hold",
      .shown = kByHand,
      .kept = kept<&M::hold_user, &W::hold_user, &W::set_hold_user>(W::kHoldUserFieldNumber)},
     {.name = "requeue",
      .option = "--requeue",
      .commands = kBatch,
-     .help = "run again if a node fails, or if it is preempted",
+     .help = "requeue it if a node fails or if it is preempted",
      .variable = "REQUEUE",
      .update = {"Requeue",
                 {},
                 kOwner,
                 false,
                 false,
-                said<&U::has_requeue, &U::requeue, &U::set_requeue, &U::clear_requeue>(U::kRequeueFieldNumber)},
+                update_field<&U::has_requeue, &U::requeue, &U::set_requeue, &U::clear_requeue>(U::kRequeueFieldNumber)},
      .show_key = "Requeue",
      .json_key = "requeue",
      .column = {0, "Requeue", "REQUEUE"},
@@ -572,13 +583,13 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .kept = kept<&M::requeue, &W::requeue, &W::set_requeue>(W::kRequeueFieldNumber)},
     {.option = "--no-requeue",
      .commands = kBatch,
-     .help = "never run again; nor preempted, but with --on-preempt=cancel",
+     .help = "never requeue it, nor preempt it, unless with --on-preempt=cancel",
      .variable = "NO_REQUEUE",
      .shown = kByHand},
     {.option = "--on-preempt",
      .commands = kBatch,
      .value = "requeue|cancel|checkpoint|suspend",
-     .help = "when it is preempted for another job: run again, end, run again having saved its work, or be suspended",
+     .help = "when it is preempted: requeue it, end it, requeue it having saved its work, or suspend it",
      .variable = "ON_PREEMPT",
      .show_key = "OnPreempt",
      .json_key = "on_preempt",
@@ -587,7 +598,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .option = "--preempt-signal",
      .commands = kBatch,
      .value = "SIG",
-     .help = "the signal that tells it so (TERM)",
+     .help = "the signal that warns it of a preemption (TERM)",
      .variable = "PREEMPT_SIGNAL",
      .show_key = "PreemptSignal",
      .json_key = "preempt_signal",
@@ -615,7 +626,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .option = "--resize-signal",
      .commands = kBatch,
      .value = "SIG",
-     .help = "the signal that tells an elastic job's script of other nodes (WINCH)",
+     .help = "the signal to the script of an elastic job when its nodes change (WINCH)",
      .variable = "RESIZE_SIGNAL",
      .json_key = "resize_signal",
      .shown = kByHand,
@@ -703,6 +714,8 @@ void clear_own_of_component(UpdateJobRequest& update);
 base::Status take_plain(const UpdateJobRequest& update, bool is_admin, model::JobSpec& spec);
 /// "JobName, Comment, ... and Requeue": what can change also once the job runs.
 std::string keys_while_running();
+/// The version that the node daemons of a job must have at least: the latest of the attributes that it says.
+model::Version least_version(const model::JobSpec& spec, std::span<const JobAttribute> attributes = kJobAttributes);
 /// Takes from `own` what a component has for itself, of what is kept in one field.
 void take_own_of_component(const model::JobSpec& own, model::JobSpec& spec);
 

@@ -46,6 +46,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kTakeSnapshot:
     case Kind::kListHeldAside:
     case Kind::kDeleteHeldAside:
+    case Kind::kListEvents:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

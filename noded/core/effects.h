@@ -38,7 +38,7 @@ struct ToShepherd {
   wire::ToShepherd message;
 };
 /// Write what the controller said of the end of a run into its step folder, where the shepherd looks when it is told to
-/// stop: a job that makes way for another has a signal of its own, and is told why.
+/// stop: a preempted job has a signal of its own, and is told why.
 struct KeepOrder {
   RunKey run;
   wire::Stop order;

@@ -33,7 +33,7 @@ struct RunKey {
   }
 };
 
-/// In the step folder, by the shepherd: what a job that makes way for another is told.
+/// In the step folder, by the shepherd: what a preempted job is told.
 constexpr char kPreemptFile[] = "preempted";
 /// Likewise, by the node daemon: the nodes that an elastic gang has, one a line.
 constexpr char kHostsFile[] = "nodes";

@@ -62,7 +62,7 @@ void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const
   env["GANGWAY_NODENAME"] = node.name;
 }
 
-/// What Slurm has no variables for. How often the job has made way already the controller says in the environment.
+/// What Slurm has no variables for. How often the job was preempted already the controller says in the environment.
 void put_preemption(Env& env, const NodeFacts& node, const wire::Prepare& p) {
   const uint32_t what = p.spec().on_preempt();
   const bool is_known = what < model::kOnPreempt.size();

@@ -73,7 +73,8 @@ void put_binding(Env& env, const wire::StepRequest& r, const bind::Binding& bind
   if (binding.mem.prefers) put(env, "MEM_BIND_PREFER", "prefer");
 }
 
-/// What the step is told when it makes way lies in its own folder; the list of an elastic gang lies beside its script.
+/// What the step is told when it is preempted lies in its own folder; the list of an elastic gang lies beside its
+/// script.
 void put_files(Env& env, const NodeFacts& node, const wire::StartStep& start) {
   const RunKey step{start.job().job(), start.job().attempt(), start.step()};
   env["GANGWAY_PREEMPT_FILE"] = node.steps_dir + "/" + step.text() + "/" + kPreemptFile;

@@ -49,13 +49,13 @@ void StepPlaces::changed(base::Time now, RunKey job) {
 }
 
 void StepPlaces::knows(RunKey step, const wire::StepAccess& access) {
-  std::vector<std::string>& told = told_[step];
-  told.clear();
-  for (const wire::TaskPlace& place : access.places()) told.push_back(place.cpus());
+  std::vector<std::string>& known = known_[step];
+  known.clear();
+  for (const wire::TaskPlace& place : access.places()) known.push_back(place.cpus());
 }
 
 void StepPlaces::forget(RunKey run) {
-  told_.erase(run);
+  known_.erase(run);
   if (!run.is_step()) paces_.erase(run);
 }
 
@@ -71,11 +71,11 @@ std::vector<std::pair<RunKey, wire::StepPlaces>> StepPlaces::take_due(base::Time
       const wire::StepClaim& claim = it->second.record.claim();
       std::vector<std::string> cpus = cpus_of(bind::bind_tasks(node.topology, claim.share(), claim.request(),
                                                                unclaimed_by_others(node, runs, it->first), true));
-      std::vector<std::string>& told = told_[it->first];
-      if (told == cpus) continue;
+      std::vector<std::string>& known = known_[it->first];
+      if (known == cpus) continue;
       wire::StepPlaces places;
       for (const std::string& one : cpus) places.add_cpus(one);
-      told = std::move(cpus);
+      known = std::move(cpus);
       out.emplace_back(it->first, std::move(places));
     }
   }

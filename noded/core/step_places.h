@@ -27,7 +27,7 @@ class StepPlaces {
   /// The step knows these from its start.
   void knows(RunKey step, const wire::StepAccess& access);
   /// What the step knows is not known any more.
-  void doubt(RunKey step) { told_.erase(step); }
+  void doubt(RunKey step) { known_.erase(step); }
   void forget(RunKey run);
   /// What is to be told now; those out of touch are left for when they can be.
   std::vector<std::pair<RunKey, wire::StepPlaces>> take_due(base::Time now, const NodeFacts& node,
@@ -40,8 +40,8 @@ class StepPlaces {
     base::Time due = base::Time::never();
     base::Time last;
   };
-  std::map<RunKey, Pace> paces_;                     // by job
-  std::map<RunKey, std::vector<std::string>> told_;  // by step
+  std::map<RunKey, Pace> paces_;                      // by job
+  std::map<RunKey, std::vector<std::string>> known_;  // by step
 };
 
 }  // namespace gw::noded

@@ -24,7 +24,7 @@ class Requests {
     quotas();
     steps();
     controller();
-    held_aside();
+    stored();
     return std::move(out_);
   }
 
@@ -156,13 +156,15 @@ class Requests {
     snapshot.mutable_take_snapshot();
     add("take_snapshot", 0, snapshot);
   }
-  void held_aside() {
-    ApiRequest list, gone;
+  void stored() {
+    ApiRequest list, gone, events;
     list.mutable_list_held_aside();
     add("list_held_aside", kFirstUid, list);
     gone.mutable_delete_held_aside()->set_kind("reservation");
     gone.mutable_delete_held_aside()->set_name(kDamaged);
     add("delete_held_aside", 0, gone);
+    events.mutable_list_events()->set_node("n1");
+    add("list_events", kFirstUid, events);
   }
 };
 

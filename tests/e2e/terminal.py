@@ -22,14 +22,18 @@ class Terminal:
         self.stream = pyte.ByteStream(self.screen)
         self.status = None
         self.seen = b""  # all bytes that came
-        self.pid, self.fd = pty.fork()
+        self.fd, inside = pty.openpty()
+        self.resize(rows, columns)  # before the command is there: it never sees another size
+        self.pid = os.fork()
         if self.pid == 0:
             try:
+                os.close(self.fd)
+                os.login_tty(inside)
                 os.chdir(cwd)
                 os.execvpe(argv[0], argv, env)
             finally:
                 os._exit(127)
-        self.resize(rows, columns)
+        os.close(inside)
 
     def resize(self, rows, columns):
         self.screen.resize(rows, columns)

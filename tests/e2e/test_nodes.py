@@ -28,6 +28,32 @@ def test_drain_and_resume(cluster):
     cluster.wait_idle()
 
 
+def test_events_tell_what_happened_when_and_who_did_it(cluster):
+    who = cluster.run("id", "-un").stdout.strip()
+    cluster.run("gcontrol", "update", "nodename=n1", "state=drain", "reason=a look at it")
+    cluster.run("gcontrol", "update", "nodename=n1", "state=resume")
+    job = cluster.submit("exit 0")
+    cluster.wait_state(job, "COMPLETED")
+
+    def events(*words):
+        return cluster.json("gcontrol", "show", "events", *words, "--json")["events"]
+
+    drained, resumed = events("node=n1", "last=2")
+    assert (drained["kind"], drained["node"], drained["user"]) == ("drained", "n1", who), drained
+    assert "a look at it" in drained["text"] and resumed["kind"] == "resumed" and resumed["seq"] > drained["seq"]
+    of_job = events(f"job={job}")
+    assert [event["kind"] for event in of_job] == [
+        event["kind"] for event in cluster.json("gcontrol", "show", "job", job, "--history", "--json")["jobs"][0]["history"]]
+    assert of_job[0]["kind"] == "submitted" and of_job[-1]["kind"] == "ended" and of_job[-1]["user"] is None
+    times = [event["time_us"] for event in events()]
+    assert times == sorted(times) and events("last=3")[-1] == events()[-1]
+    lines = cluster.run("gcontrol", "show", "events", f"job={job}").stdout.splitlines()
+    assert lines[0].split() == ["TIME", "ABOUT", "USER", "EVENT", "TEXT"] and lines[1].split()[1:4] == [f"job={job}", who, "submitted"]
+    unknown = cluster.run("gcontrol", "show", "events", "node=n77", check=False)
+    assert unknown.returncode == 1 and "there are no events of node n77" in unknown.stderr
+    assert "unknown key" in cluster.run("gcontrol", "show", "events", "user=x", check=False).stderr
+
+
 def test_node_that_cannot_launch_is_drained_and_its_jobs_go_elsewhere(cluster):
     steps = (cluster.dir / "run").resolve() / "n0" / "steps"
     aside = steps.with_name("aside")

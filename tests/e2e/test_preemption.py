@@ -1,4 +1,4 @@
-"""Jobs that make way for others, with real daemons: what they are told, what becomes of them, what is counted."""
+"""Preempted jobs, with real daemons: what they are told, what becomes of them, what is counted."""
 
 import datetime
 import json

@@ -46,9 +46,9 @@ def test_a_victim_has_its_grace_and_what_it_leaves_is_kept_over_a_crash(make_clu
     cluster.kill("gctld", signal.SIGKILL)
     cluster.start("gctld")
     wait_for(cluster.ping, "the controller")
-    # Four GPUs of the node are free; they are the claimant's, and not to be lent meanwhile.
+    # Four GPUs of the node are free; they are kept for the nominated job, and not to be lent meanwhile.
     other = submit(cluster, "c", 2)
-    wait_for(lambda: "promised" in cluster.reason_text(other), "why the free GPUs are not lent")
+    wait_for(lambda: "planned starts" in cluster.reason_text(other), "why the free GPUs are not lent")
     assert cluster.state(due) == "PENDING"
     history = cluster.run("gcontrol", "show", "job", str(due), "--history").stdout
     assert "others leave n" in history

@@ -31,7 +31,7 @@ def test_a_reservation_keeps_a_node_for_its_user(cluster):
     done = create(cluster, "ReservationName=course", "StartTime=now", "Duration=60", "Nodes=n0", f"Users={ALICE}")
     assert done.stdout == "Reservation created: course\n"
     outsider = cluster.submit("exit 0", "-w", "n0")
-    wait_for(lambda: "promised" in cluster.reason_text(outsider), "the reason why it waits")
+    wait_for(lambda: "planned starts" in cluster.reason_text(outsider), "the reason why it waits")
     inside = cluster.submit("echo $SLURM_JOB_RESERVATION on $SLURM_JOB_NODELIST", "--reservation=course", "-t", "5",
                             user=ALICE)
     cluster.wait_state(inside, "COMPLETED")

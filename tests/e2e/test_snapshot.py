@@ -38,9 +38,9 @@ def test_the_replay_takes_the_daemons_decisions(busy):
     assert seen["same"] and seen["daemon"] == seen["replay"]
     assert (seen["running"], seen["pending"], seen["nodes"]) == (2, 3, 2)
     waits = [line for line in seen["daemon"]["decisions"] if line.startswith("wait ")]
-    promises = [line for line in seen["daemon"]["decisions"] if line.startswith("promise ")]
+    planned_starts = [line for line in seen["daemon"]["decisions"] if line.startswith("planned start ")]
     assert len(waits) == 2, "equal requests wait as one"
-    assert f"promise {busy.pending[0]} " in promises[0]
+    assert f"planned start {busy.pending[0]} " in planned_starts[0]
     # Looking ahead: the gang of two nodes starts when the longer of the two jobs reaches its limit.
     ahead = {job["job_id"]: job for job in seen["forecast"]}
     assert set(ahead) == set(busy.pending)
@@ -63,7 +63,7 @@ def test_a_decision_that_differs_is_named(busy):
     changed.write_bytes(with_other_decision(file.read_bytes(), busy.pending[0]))
     done = simulate(busy, "--from-live", changed, code=1)
     assert "the daemon decided otherwise" in done.stdout
-    assert f"+ promise {busy.pending[0]} " in done.stdout and f"- promise {busy.pending[0]} " in done.stdout
+    assert f"+ planned start {busy.pending[0]} " in done.stdout and f"- planned start {busy.pending[0]} " in done.stdout
 
 
 @pytest.mark.parametrize("place", [0.3, 0.6, 0.99])
@@ -142,15 +142,15 @@ def blake(data):
 
 
 def with_other_decision(data, job):
-    """The same snapshot with the promise to `job` a minute later, and the hash made anew."""
+    """The same snapshot with the planned start of `job` a minute later, and the hash made anew."""
     file = list(fields(data))
     plan = [(n, k, v) for n, k, v in fields(dict((n, v) for n, k, v in file)[7])]
     moved = []
     for number, kind, value in plan:
         if number == 2:
-            promise = list(fields(value))
-            if (1, 0, job) in promise:
-                value = message([(n, k, v + 60_000_000 if n == 3 else v) for n, k, v in promise])
+            planned_start = list(fields(value))
+            if (1, 0, job) in planned_start:
+                value = message([(n, k, v + 60_000_000 if n == 3 else v) for n, k, v in planned_start])
         moved.append((number, kind, value))
     wordless = []
     for number, kind, value in moved:

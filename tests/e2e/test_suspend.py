@@ -54,7 +54,7 @@ def finish(cluster, job):
     assert cluster.detail(job)["Restarts"] == "0"
 
 
-def test_a_job_stands_still_for_another_and_goes_on_with_its_memory(make_cluster):
+def test_a_job_is_suspended_for_another_and_goes_on_with_its_memory(make_cluster):
     cluster = make_cluster(nodes=1, config=TREE)
     job = counting(cluster)
     due = owner(cluster)

@@ -190,6 +190,8 @@ class Everything:
         new = cluster.submit("exit 0", "-w", "n4", "-t", "5")
         assert new > self.last, "an id was given again"
         cluster.wait_state(new, "COMPLETED")
+        self.blocker.finish()  # its node is the third that the elastic gang asks for
+        wait_for(lambda: self.elastic.told() == ["n2", "n3", "n5"], lambda: f"the gang grows: {self.elastic.told()}", LONG)
         self.owner.finish()
         (cluster.work / "client.go").touch()  # it has cores that a suspended job left
         assert (self.client.stdout.read(), self.client.wait(LONG)) == ("over\n", 5), self.client.stderr.read()
@@ -198,8 +200,6 @@ class Everything:
             stood = job.count()
             cluster.wait_state(job.id, "RUNNING", deadline=LONG)
             job.goes_on(stood)
-        self.blocker.finish()  # its node is the third that the elastic gang asks for
-        wait_for(lambda: self.elastic.told() == ["n2", "n3", "n5"], lambda: f"the gang grows: {self.elastic.told()}", LONG)
         (cluster.work / "inside.go").touch()
         for job in [self.gang, self.steps, self.het, self.elastic, *self.suspended]:
             job.finish()

@@ -1,6 +1,7 @@
 """Shells and full-screen programs on a node, through a real terminal."""
 
 import os
+import time
 
 import pytest
 
@@ -69,6 +70,27 @@ def test_a_shell_on_a_node(terminal):
     t.wait("^C")
     t.type("exit 5\n")
     assert t.wait_exit() == 5
+
+
+def test_a_terminal_that_changes_while_the_step_waits(terminal, shared_cluster):
+    blocker = shared_cluster.submit("sleep 1000", "-N2", "--exclusive", "-t", "60")
+    shared_cluster.wait_state(blocker, "RUNNING")
+    t = terminal("grun", "--pty", "sh", "-c", "stty size; read line", rows=24, columns=80)
+    t.wait("queued and waiting for resources")
+    t.resize(30, 90)
+    shared_cluster.run("gcancel", blocker)
+    t.wait("30 90")
+    t.type("\n")
+    assert t.wait_exit() == 0
+
+
+@pytest.mark.parametrize("delay", [0, 0.01, 0.03, 0.1])
+def test_a_terminal_that_changes_as_the_command_starts(terminal, delay):
+    t = terminal("grun", "--pty", "sh", "-c", 'until [ "$(stty size)" = "30 90" ]; do sleep 0.1; done; echo now', rows=24)
+    time.sleep(delay)
+    t.resize(30, 90)
+    t.wait("now")
+    assert t.wait_exit() == 0
 
 
 def test_a_full_screen_program(terminal, shared_cluster):

@@ -112,7 +112,7 @@ def test_a_job_of_the_department_takes_the_least_from_its_teams(department):
         assert f"preempted for job {boss} (rule 6 of the quotas)" in history
     # What it took is not taken back.
     done = department.run("gangway", "quota", "explain", "quota1.1", "quota1", check=False)
-    assert done.returncode == 2 and "its own jobs make way for nobody below it" in done.stdout
+    assert done.returncode == 2 and "its own jobs are preempted for nobody below it" in done.stdout
 
 
 def test_with_the_switch_off_it_waits_and_says_so(department):
@@ -246,7 +246,7 @@ until [ -e {leave} ] && [ "$is_told" ]; do sleep 0.1; done
     wait_for(lambda: set(moving.node_states().values()) <= {"mixed", "completing"}, "the nodes")
     # Twenty-two GPUs are free, or will be; eleven of them are kept.
     others = [submit(moving, "any", 1) for _ in range(22)]
-    wait_for(lambda: "promised" in moving.reason_text(others[-1]), "what is free is kept")
+    wait_for(lambda: "planned starts" in moving.reason_text(others[-1]), "what is free is kept")
     run = jobs_in(moving, "RUNNING")
     assert run > set(jobs) - {mover} and not run & {large, mover}
     leave.touch()

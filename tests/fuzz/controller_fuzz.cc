@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "tests/fuzz/meddler.h"
 #include "tests/fuzz/records.h"
-#include "tests/fuzz/said.h"
+#include "tests/fuzz/state_text.h"
 #include "tests/unit/ctld_core/world.h"
 
 namespace gw::fuzz {
@@ -127,9 +127,9 @@ class Play {
     FUZZ_CHECK(second.metrics(world_.now).held_aside_rows == world_.core->metrics(world_.now).held_aside_rows);
     sched::ClusterView view;
     for (const sched::Delta& d : second.take_effects().deltas) view.apply(d);
-    check_same(said_of(world_.core->ledger(), *world_.core), said_of(second.ledger(), second));
-    check_same(said_of(world_.view, *world_.core), said_of(view, second));
-    check_same(said_of(world_.core->timers(), *world_.core), said_of(second.timers(), second));
+    check_same(text_of(world_.core->ledger(), *world_.core), text_of(second.ledger(), second));
+    check_same(text_of(world_.view, *world_.core), text_of(view, second));
+    check_same(text_of(world_.core->timers(), *world_.core), text_of(second.timers(), second));
     const std::string live = ask_all(*world_.core);
     check_same(live, ask_all(second));
   }

@@ -91,23 +91,23 @@ bool run(std::string_view input) {
 }
 
 std::vector<std::string> made_inputs() {
-  const auto said = [](const std::string& message) { return make_record(3, 0, message); };
+  const auto sent = [](const std::string& message) { return make_record(3, 0, message); };
   const auto interrupts = [](const std::string& message) { return make_record(131, 0, message); };
-  const std::string begin = std::string(1, '\0') + said(encode(Resume{5, 1, 1000, 0, {{Credit{1, 0, 100}, 0}}}));
+  const std::string begin = std::string(1, '\0') + sent(encode(Resume{5, 1, 1000, 0, {{Credit{1, 0, 100}, 0}}}));
   const std::string data = encode_data_header(0, 0) + "typed";
   const std::string control = encode(ControlMessage{0, encode_control(WindowSize{24, 80})});
   const auth::KeyPair client, shepherd;
   auth::TicketClientHandshake hello(client, shepherd.public_key(), {1, 1});
   return {begin,
-          begin + said(data) + said(encode(End{0, 5})) + said(control) + said(encode(ControlAck{1})),
-          begin + make_record(3, 3, data) + make_record(2, 0) + said(encode(Credit{1, 10, 100})),
-          begin + said(data) + make_record(1, 0) +
-              said(encode(Resume{5, 1, 1000, 1, {{Credit{1, 4, 100}, 8}, {Credit{2, 0, 9, false, true}, 0}}})),
-          begin + make_record(1, 0) + said(encode(Resume{5, 1, 1000, 0, {{Credit{1, 0, 9}, 0}}})) +
-              said(encode(Credit{1, 9, 100})) + said(encode(ControlAck{1})) + make_record(0, 0, "more"),
+          begin + sent(data) + sent(encode(End{0, 5})) + sent(control) + sent(encode(ControlAck{1})),
+          begin + make_record(3, 3, data) + make_record(2, 0) + sent(encode(Credit{1, 10, 100})),
+          begin + sent(data) + make_record(1, 0) +
+              sent(encode(Resume{5, 1, 1000, 1, {{Credit{1, 4, 100}, 8}, {Credit{2, 0, 9, false, true}, 0}}})),
+          begin + make_record(1, 0) + sent(encode(Resume{5, 1, 1000, 0, {{Credit{1, 0, 9}, 0}}})) +
+              sent(encode(Credit{1, 9, 100})) + sent(encode(ControlAck{1})) + make_record(0, 0, "more"),
           begin + make_record(1, 0) + interrupts(encode(Resume{5, 1, 1000, 0, {{Credit{1, 0, 9}, 0}}})) +
               interrupts(encode(Credit{1, 0, 90})) + interrupts(encode(ControlAck{0})) + make_record(2, 0),
-          begin + said(encode(Close{"done"})),
+          begin + sent(encode(Close{"done"})),
           "\1" + *hello.hello(std::string(auth::kTicketBytes, 't'))};
 }
 

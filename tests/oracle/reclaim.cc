@@ -1,7 +1,9 @@
-// Rules 5 to 8: who may take from whom, and which jobs are taken.
+// Rules 5 to 8: who may take from whom, and which jobs are taken: the cheapest of all sets that the rules allow.
 //
 // A job that is taken becomes a waiting one in a copy of the world; fair shares stay those of the world as it was.
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -96,83 +98,136 @@ std::vector<Grant> grants_by(const World& world, const Shares& shares, const Job
   return grants;
 }
 
-// Whether no side that is the victim's and not the taker's would fall below its guarantee in what the victim holds.
-bool leaves_guarantees(const World& world, const Job& taker, const Job& victim) {
-  for (const std::string& side : path_of(world, victim)) {
-    if (stands_in(world, taker, side)) break;
-    for (const std::string& resource : lines_of(world, side)) {
-      const int64_t before = allocated(world, side, resource);
-      const int64_t guaranteed = guaranteed_of(world, side, resource);
-      if (before >= guaranteed && before - need_of(victim, resource) < guaranteed) return false;
-    }
-  }
-  return true;
+// Whether the victim could go by any rule once others are gone, too.
+std::vector<Grant> hopes_of(const World& world, const Shares& shares, const Job& taker, const Job& victim) {
+  if (taker.running || !can_be_taken(world, victim)) return {};
+  if (leaf_of(world, taker) == leaf_of(world, victim)) return grants_by(world, shares, taker, victim);
+  const Parting parting = parting_of(world, taker, victim);
+  const bool commands = preempts_children(world, parting.common);
+  if (world.reclaim == Reclaim::kNone || (commands && is_implicit(parting.other))) return {};
+  return {{commands && is_implicit(parting.own) ? 6 : 5, Reclaim::kNone}};
 }
 
-enum class Round { kOne, kTwo };
+// What the side is due, and so what its jobs can be covered by.
+using Due = std::function<int64_t(const std::string& side, const std::string& resource)>;
 
-// Whether the victim may be taken as things are. Round two lets in those whose going brings a side below its guarantee,
-// but nobody loses what is guaranteed to one who would borrow it.
-bool may_take_in(const World& world, const Shares& shares, const Job& taker, const Job& victim, Round round) {
-  const std::vector<Grant> grants = grants_by(world, shares, taker, victim);
-  if (leaves_guarantees(world, taker, victim)) return !grants.empty();
-  const bool is_by_share_alone = grants == std::vector<Grant>{{5, Reclaim::kFairShare}};
-  return round == Round::kTwo && !grants.empty() && !is_by_share_alone;
+Due due_by(const World& world, const Shares& shares, Reclaim mode) {
+  return [&world, &shares, mode](const std::string& side, const std::string& resource) {
+    return bound_of(world, shares, side, resource, mode);
+  };
 }
 
-std::vector<const Job*> candidates_of(const World& world, const Shares& shares, const Job& taker,
-                                      const std::set<int>& leaving, Round round) {
-  std::vector<const Job*> candidates;
+// Rule 8: those of the side's running jobs that fit into what it is due, one after the other.
+std::set<int> covered_at(const World& world, const std::string& side, const Due& due) {
+  std::set<int> below;
+  for (const std::string& child : children_of(world, side)) below.merge(covered_at(world, child, due));
+  std::vector<const Job*> jobs;
   for (const Job& job : world.jobs) {
-    if (!leaving.contains(job.id) && may_take_in(world, shares, taker, job, round)) candidates.push_back(&job);
+    if (job.running && stands_in(world, job, side)) jobs.push_back(&job);
   }
-  return candidates;
-}
-
-// Whether each of `taken` may be taken in its turn, from `world` on, in which all of them run.
-bool may_take_each(World world, const Shares& shares, int taker, const std::vector<int>& taken, Round round) {
-  return std::all_of(taken.begin(), taken.end(), [&](int id) {
-    const bool may = may_take_in(world, shares, job_of(world, taker), job_of(world, id), round);
-    job_of(world, id).running = false;
-    return may;
-  });
-}
-
-bool is_taken_before(const World& world, const Job& a, const Job& b) {
-  const auto lost = [&](const Job& job) { return Wide{need_of(job, "gpu")} * (world.now_s - job.started_s); };
-  return std::tuple(a.priority, lost(a), -a.started_s, -a.id) < std::tuple(b.priority, lost(b), -b.started_s, -b.id);
-}
-
-// Down from the root by the highest allocated / fair share among the sides that hold candidates, the taker's own
-// included, then the cheapest job of the side.
-const Job& choose(const World& world, const Shares& shares, std::vector<const Job*> candidates) {
-  std::string side;
-  while (!children_of(world, side).empty()) {
-    std::optional<std::string> highest;
-    for (const std::string& child : children_of(world, side)) {  // ordered by name
-      const bool has_one = std::any_of(candidates.begin(), candidates.end(),
-                                       [&](const Job* job) { return stands_in(world, *job, child); });
-      if (!has_one) continue;
-      const auto share = [&](const std::string& name) { return dominant_share(world, shares, name, nullptr); };
-      if (!highest || share(*highest) < share(child)) highest = child;
-    }
-    side = highest.value();
-    std::erase_if(candidates, [&](const Job* job) { return !stands_in(world, *job, side); });
+  const auto rank = [&](const Job* job) {
+    return std::tuple(job->preemptible, !below.contains(job->id), -job->priority, job->started_s, job->id);
+  };
+  std::sort(jobs.begin(), jobs.end(), [&](const Job* a, const Job* b) { return rank(a) < rank(b); });
+  const std::vector<std::string> lines = lines_of(world, side);
+  std::map<std::string, int64_t> sum;
+  std::set<int> covered;
+  for (const Job* job : jobs) {
+    const bool fits = std::all_of(lines.begin(), lines.end(), [&](const std::string& resource) {
+      const int64_t need = need_of(*job, resource);
+      return need == 0 || sum[resource] + need <= due(side, resource);
+    });
+    if (!fits) continue;
+    covered.insert(job->id);
+    for (const std::string& resource : lines) sum[resource] += need_of(*job, resource);
   }
-  return **std::min_element(candidates.begin(), candidates.end(),
-                            [&](const Job* a, const Job* b) { return is_taken_before(world, *a, *b); });
+  return covered;
 }
 
-bool can_start(const World& world, int job) { return fits(world, job) && may_start(world, job); }
+int64_t amount_covered(const World& world, const std::string& side, const std::string& resource, const Due& due) {
+  int64_t sum = 0;
+  for (const int id : covered_at(world, side, due)) sum += need_of(job_of(world, id), resource);
+  return sum;
+}
 
 World with_running(World world, const std::vector<int>& ids, bool running) {
   for (const int id : ids) job_of(world, id).running = running;
   return world;
 }
 
-bool is_any_by_priority(const World& world, int taker, const std::vector<int>& taken) {
-  const std::string own = leaf_of(world, job_of(world, taker));
-  return std::any_of(taken.begin(), taken.end(), [&](int id) { return leaf_of(world, job_of(world, id)) == own; });
+// From the victim's side up to where the paths part.
+std::vector<std::string> own_path_of(const World& world, const Job& taker, const Job& victim) {
+  std::vector<std::string> path;
+  for (const std::string& side : path_of(world, victim)) {
+    if (stands_in(world, taker, side)) break;
+    path.push_back(side);
+  }
+  return path;
+}
+
+// Whether no side of the victims, up to where the paths part, has less covered once they are gone.
+bool keeps_covered(const World& before, const World& after, const Job& taker, const std::vector<int>& group,
+                   const std::vector<int>& taken, const Due& due) {
+  std::set<std::string> sides;
+  for (const int id : group) {
+    for (const std::string& side : own_path_of(before, taker, job_of(before, id))) sides.insert(side);
+  }
+  return std::all_of(sides.begin(), sides.end(), [&](const std::string& side) {
+    const std::vector<std::string> lines = lines_of(before, side);
+    return std::all_of(lines.begin(), lines.end(), [&](const std::string& resource) {
+      const bool is_taken = std::any_of(taken.begin(), taken.end(), [&](int id) {
+        return stands_in(before, job_of(before, id), side) && need_of(job_of(before, id), resource) > 0;
+      });
+      return !is_taken || amount_covered(after, side, resource, due) >= amount_covered(before, side, resource, due);
+    });
+  });
+}
+
+// Rule 5 by one of its comparisons, of all who stand below one side. `after` is without all who are taken.
+bool may_reclaim_all(const World& before, const World& after, const Shares& shares, int taker_id,
+                     const std::vector<int>& group, const std::vector<int>& taken, Reclaim mode) {
+  const Job& taker = job_of(before, taker_id);
+  const Parting parting = parting_of(before, taker, job_of(before, group.front()));
+  const auto bound = [&](const std::string& side, const std::string& resource) {
+    return bound_of(before, shares, side, resource, mode);
+  };
+  for (const std::string& resource : lines_of(before, parting.own)) {
+    const int64_t need = need_of(taker, resource);
+    if (need > 0 && allocated(after, parting.own, resource) + need > bound(parting.own, resource)) return false;
+  }
+  const auto would_be_above = [&](int id) {
+    const std::vector<std::string> lines = lines_of(before, parting.other);
+    return std::any_of(lines.begin(), lines.end(), [&](const std::string& resource) {
+      const int64_t part = need_of(job_of(before, id), resource);
+      return part > 0 && need_of(taker, resource) > 0 && has_line(before, parting.own, resource) &&
+             allocated(after, parting.other, resource) + part > bound(parting.other, resource);
+    });
+  };
+  if (!std::all_of(group.begin(), group.end(), would_be_above)) return false;
+  if (!keeps_covered(before, after, taker, group, taken, due_by(before, shares, Reclaim::kGuaranteed))) return false;
+  if (mode == Reclaim::kGuaranteed) return true;
+  const auto is_last = [&](int id) {
+    return dominant_share(after, shares, parting.own, &taker) <
+           dominant_share(after, shares, parting.other, &job_of(before, id));
+  };
+  return std::any_of(group.begin(), group.end(), is_last) &&
+         keeps_covered(before, after, taker, group, taken, due_by(before, shares, Reclaim::kFairShare));
+}
+
+bool may_take_group(const World& before, const World& after, const Shares& shares, int taker,
+                    const std::vector<int>& group, const std::vector<int>& taken) {
+  if (before.reclaim == Reclaim::kNone) return false;
+  const Parting parting = parting_of(before, job_of(before, taker), job_of(before, group.front()));
+  if (preempts_children(before, parting.common) && is_implicit(parting.own)) return true;
+  if (preempts_children(before, parting.common) && is_implicit(parting.other)) return false;
+  const auto by = [&](Reclaim mode) { return may_reclaim_all(before, after, shares, taker, group, taken, mode); };
+  return by(Reclaim::kGuaranteed) || (before.reclaim == Reclaim::kFairShare && by(Reclaim::kFairShare));
+}
+
+bool can_start(const World& world, int job) { return fits(world, job) && may_start(world, job); }
+
+bool is_by_priority(const World& world, int taker, int victim) {
+  return leaf_of(world, job_of(world, victim)) == leaf_of(world, job_of(world, taker));
 }
 
 // Whether somebody beside or above the side could take back from it.
@@ -183,9 +238,8 @@ bool is_exposed(const World& world, const std::string& side) {
 // Rule 7 exchanges nobody for one who is more easily taken: of the sides above the taker none that is within its
 // guarantee, or its fair share, may be beyond it after the exchange, in what the taker asks for. Where nobody reclaims
 // it is no matter. `before` is as it was before anybody was taken.
-bool keeps_lines(const World& before, const Shares& shares, int taker, const std::vector<int>& taken) {
+bool keeps_lines(const World& before, const World& after, const Shares& shares, int taker) {
   if (before.reclaim == Reclaim::kNone) return true;
-  const World after = with_running(before, taken, false);
   const Job& starter = job_of(before, taker);
   const auto keeps = [&](const std::string& side, const std::string& resource, Reclaim mode) {
     const int64_t bound = bound_of(before, shares, side, resource, mode);
@@ -203,95 +257,70 @@ bool keeps_lines(const World& before, const Shares& shares, int taker, const std
   return true;
 }
 
-bool is_allowed_by_priority(const World& before, const Shares& shares, int taker, const std::vector<int>& taken) {
-  return !is_any_by_priority(before, taker, taken) || keeps_lines(before, shares, taker, taken);
-}
-
-bool is_enough(const World& before, const Shares& shares, int taker, const std::vector<int>& taken) {
-  return can_start(with_running(before, taken, false), taker) && is_allowed_by_priority(before, shares, taker, taken);
-}
-
-// The last one first: who is not needed for the room, nor for that the others may be taken (by leaving the taker's own
-// side it may have made that side stay within). If that leaves nobody who was taken by rule 7, which may have asked for
-// others, once more. `world` is as it was before anybody was taken.
-std::vector<int> give_back(const World& world, const Shares& shares, int taker, std::vector<int> taken, Round round) {
-  const bool was_by_priority = is_any_by_priority(world, taker, taken);
-  for (size_t i = taken.size(); i-- > 0;) {
-    std::vector<int> others = taken;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    const bool suffices = is_enough(world, shares, taker, others);
-    if (suffices && may_take_each(world, shares, taker, others, round)) taken = std::move(others);
-  }
-  const bool is_by_priority = is_any_by_priority(world, taker, taken);
-  return was_by_priority && !is_by_priority ? give_back(world, shares, taker, std::move(taken), round) : taken;
-}
-
-using Nodes = std::set<int>;
-
-bool stands_on(const Job& job, const Nodes& nodes) {
-  return std::any_of(job.at.begin(), job.at.end(), [&](int node) { return nodes.contains(node); });
-}
-
-enum class Rules { kAll, kNotPriority };
-
-// Nobody but those who have a part on one of `nodes`. If they make room, but rule 7 does not allow it, nobody is taken
-// by rule 7.
-std::optional<std::vector<int>> take(const World& before, const Shares& shares, int taker, const std::set<int>& leaving,
-                                     Round round, const Nodes& nodes, Rules rules = Rules::kAll) {
-  World world = before;
-  std::vector<int> taken;
-  while (!is_enough(before, shares, taker, taken)) {
-    std::vector<const Job*> candidates = candidates_of(world, shares, job_of(world, taker), leaving, round);
-    std::erase_if(candidates, [&](const Job* job) {
-      return !stands_on(*job, nodes) || (rules == Rules::kNotPriority && is_any_by_priority(world, taker, {job->id}));
-    });
-    if (candidates.empty() && rules == Rules::kAll && can_start(world, taker))
-      return take(before, shares, taker, leaving, round, nodes, Rules::kNotPriority);
-    if (candidates.empty()) return std::nullopt;
-    taken.push_back(choose(world, shares, candidates).id);
-    job_of(world, taken.back()).running = false;
-  }
-  return give_back(before, shares, taker, std::move(taken), round);
-}
-
-// The nodes of which somebody could be taken as things are: first those where the fewest GPUs stay held, then where the
-// least work is lost, then by number.
-std::vector<int> nodes_in_order(const World& world, const Shares& shares, int taker, const std::set<int>& leaving,
-                                Round round) {
-  const std::vector<const Job*> candidates = candidates_of(world, shares, job_of(world, taker), leaving, round);
-  std::vector<std::tuple<int64_t, Wide, int>> ranked;
-  for (int node = 0; node < std::ssize(world.nodes); ++node) {
-    int64_t stays = 0;
-    Wide lost = 0;
-    bool is_clearable = false;
-    for (const Job& job : world.jobs) {
-      if (!job.running || !stands_on(job, {node})) continue;
-      const bool goes = std::find(candidates.begin(), candidates.end(), &job) != candidates.end();
-      const auto gpu = job.per_task.find("gpu");
-      if (!goes && gpu != job.per_task.end()) stays += std::count(job.at.begin(), job.at.end(), node) * gpu->second;
-      if (goes) lost += Wide{need_of(job, "gpu")} * (world.now_s - job.started_s);
-      is_clearable |= goes;
+bool may_take_set(const World& world, const Shares& shares, int taker, const std::vector<int>& taken) {
+  const World after = with_running(world, taken, false);
+  std::map<std::string, std::vector<int>> groups;  // by the side where the path to the taker is left
+  bool has_rivals = false;
+  for (const int id : taken) {
+    const Job& victim = job_of(world, id);
+    if (!can_be_taken(world, victim)) return false;
+    if (!is_by_priority(world, taker, id)) {
+      groups[parting_of(world, job_of(world, taker), victim).other].push_back(id);
+    } else if (world.preempt && victim.priority < job_of(world, taker).priority) {
+      has_rivals = true;
+    } else {
+      return false;
     }
-    if (is_clearable) ranked.emplace_back(stays, lost, node);
   }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<int> nodes;
-  for (const auto& [stays, lost, node] : ranked) nodes.push_back(node);
-  return nodes;
+  if (has_rivals && !keeps_lines(world, after, shares, taker)) return false;
+  return std::all_of(groups.begin(), groups.end(), [&](const auto& group) {
+    return may_take_group(world, after, shares, taker, group.second, taken);
+  });
 }
 
-// In the order of rule 8 wherever they are; if that makes no room, on the first node, on the first two, and so on.
-std::optional<std::vector<int>> take_in(const World& world, const Shares& shares, int taker,
-                                        const std::set<int>& leaving, Round round) {
-  Nodes nodes;
-  for (int node = 0; node < std::ssize(world.nodes); ++node) nodes.insert(node);
-  if (auto taken = take(world, shares, taker, leaving, round, nodes)) return taken;
-  nodes.clear();
-  for (const int node : nodes_in_order(world, shares, taker, leaving, round)) {
-    nodes.insert(node);
-    if (auto taken = take(world, shares, taker, leaving, round, nodes)) return taken;
+// Covered at no side up to where the paths part; or taken by rule 7.
+bool is_borrowed(const World& world, const Shares& shares, int taker, int victim) {
+  const Due due = due_by(world, shares, Reclaim::kGuaranteed);
+  const std::vector<std::string> path = own_path_of(world, job_of(world, taker), job_of(world, victim));
+  return std::none_of(path.begin(), path.end(),
+                      [&](const std::string& side) { return covered_at(world, side, due).contains(victim); });
+}
+
+// To stop a job and start it again costs so much for each GPU, whenever its work was last saved.
+constexpr int64_t kRestartSeconds = 600;
+
+// By submitted priority, the highest first: what is lost there.
+using Losses = std::map<int64_t, Wide, std::greater<>>;
+
+struct Price {
+  bool has_covered = false;
+  Losses losses;
+  bool operator<(const Price& o) const {
+    const auto before = [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second < b.second;
+    };
+    if (has_covered != o.has_covered) return !has_covered;
+    return std::lexicographical_compare(losses.begin(), losses.end(), o.losses.begin(), o.losses.end(), before);
   }
-  return std::nullopt;
+};
+
+Price price_of(const World& world, const Shares& shares, int taker, const std::vector<int>& taken) {
+  Price price;
+  for (const int id : taken) {
+    const Job& job = job_of(world, id);
+    price.has_covered |= !is_borrowed(world, shares, taker, id);
+    price.losses[job.priority] += Wide{need_of(job, "gpu")} * (world.now_s - job.started_s + kRestartSeconds) + 1;
+  }
+  return price;
+}
+
+// Whom the rules could ever let go for the taker.
+std::vector<int> candidates_of(const World& world, const Shares& shares, int taker, const std::set<int>& leaving) {
+  std::vector<int> out;
+  for (const Job& job : world.jobs) {
+    if (!leaving.contains(job.id) && !hopes_of(world, shares, job_of(world, taker), job).empty()) out.push_back(job.id);
+  }
+  return out;
 }
 
 }  // namespace
@@ -306,14 +335,49 @@ std::optional<Grant> may_take(const World& world, int taker, int victim) {
 }
 
 bool may_take_all(const World& world, int taker, const std::vector<int>& taken) {
+  return may_take_set(world, fair_shares(world), taker, taken);
+}
+
+std::set<int> covered(const World& world, const std::string& side, Reclaim mode) {
   const Shares shares = fair_shares(world);
-  return may_take_each(world, shares, taker, taken, Round::kTwo) && is_allowed_by_priority(world, shares, taker, taken);
+  return covered_at(world, side, due_by(world, shares, mode));
+}
+
+bool is_as_cheap(const World& world, int taker, const std::vector<int>& a, const std::vector<int>& b) {
+  const Shares shares = fair_shares(world);
+  const Price of_a = price_of(world, shares, taker, a), of_b = price_of(world, shares, taker, b);
+  return !(of_a < of_b) && !(of_b < of_a);
 }
 
 std::optional<std::vector<int>> victims(const World& world, int taker, const std::set<int>& leaving) {
+  if (can_start(world, taker)) return std::vector<int>();
   const Shares shares = fair_shares(world);
-  auto taken = take_in(world, shares, taker, leaving, Round::kOne);
-  return taken ? taken : take_in(world, shares, taker, leaving, Round::kTwo);
+  const std::vector<int> candidates = candidates_of(world, shares, taker, leaving);
+  if (!can_start(with_running(world, candidates, false), taker)) return std::nullopt;
+  std::vector<std::pair<Price, std::vector<int>>> sets;
+  for (size_t bits = 1; bits < size_t{1} << candidates.size(); ++bits) {
+    std::vector<int> set;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if ((bits >> i & 1) != 0) set.push_back(candidates[i]);
+    }
+    if (can_start(with_running(world, set, false), taker)) sets.emplace_back(price_of(world, shares, taker, set), set);
+  }
+  const auto youngest_first = [&](const std::vector<int>& set) {
+    std::vector<std::pair<int64_t, int>> out;
+    for (const int id : set) out.emplace_back(-job_of(world, id).started_s, -id);
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  std::sort(sets.begin(), sets.end(), [&](const auto& a, const auto& b) {
+    if (a.first < b.first || b.first < a.first) return a.first < b.first;
+    return youngest_first(a.second) < youngest_first(b.second);
+  });
+  for (auto& [price, set] : sets) {
+    if (!may_take_set(world, shares, taker, set)) continue;
+    std::sort(set.begin(), set.end());
+    return set;
+  }
+  return std::nullopt;
 }
 
 }  // namespace gw::oracle

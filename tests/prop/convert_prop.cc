@@ -149,7 +149,7 @@ model::Placed placed(JobState state) {
   p.contract = {{micros()}, {micros()}, {micros()}, coin(), {}};
   p.uncut_limit.us = micros();
   if (coin()) p.contract.placed_in = {"r" + bytes(), bytes(), number()};
-  if (coin()) p.moves_to = model::Claim{text(), allocation(), {micros()}};
+  if (coin()) p.moves_to = model::Nomination{text(), allocation(), {micros()}};
   if (coin())
     p.suspension =
         model::Suspension{base::JobId(number()), {micros()}, number(), number(10), coin(), text(), {micros()}, coin()};
@@ -166,7 +166,7 @@ model::Job job() {
   j.state = static_cast<JobState>(number(model::kJobStateCount));
   if (j.state == JobState::kPending) {
     model::Waiting waiting{static_cast<model::WaitReason>(number(16)), {micros()}, {micros()}, {}};
-    if (coin()) waiting.claim = model::Claim{text(), allocation(), {micros()}};
+    if (coin()) waiting.nomination = model::Nomination{text(), allocation(), {micros()}};
     j.phase = waiting;
   } else if (model::is_end(j.state)) {
     model::Ended e{outcome(), allocation(), text(), {micros()}, {micros()}, {micros()}};

@@ -73,6 +73,7 @@ std::string partitions_text(Names& names) {
     if (one_in(6)) text += ", exclusive: true";
     if (one_in(4)) text += fmt::format(", max_time: {}m", draw(10, 90));
     if (one_in(4)) text += fmt::format(", consolidate: {}", any_of(std::array{"dry_run", "off", "on"}));
+    if (one_in(2)) text += ", share_suspended_gpus: true";
     text += "}\n";
   }
   return text;
@@ -92,6 +93,10 @@ std::string qos_text(Names& names) {
     if (one_in(5)) text += fmt::format(", min_runtime: {}m", draw(1, 10));
     if (one_in(5)) text += fmt::format(", grace: {}", one_in(2) ? "30s" : "0s");
     if (one_in(5)) text += ", preempt_children: true";
+    if (one_in(6)) text += fmt::format(", max_jobs: {}", draw(1, 4));
+    if (one_in(6)) text += fmt::format(", max_jobs_per_user: {}", draw(1, 2));
+    if (one_in(6)) text += fmt::format(", limit_per_user: {{gpu: {}}}", draw(1, 8));
+    if (one_in(6)) text += fmt::format(", max_wall: {}m", draw(10, 90));
     text += "}\n";
   }
   return text;
@@ -135,7 +140,11 @@ std::string job_text(const Names& names, int64_t number) {
   if (one_in(8)) text += ", time_min: 3";
   if (one_in(8)) text += fmt::format(", deadline: {}m", draw(10, 120));
   if (one_in(3)) text += fmt::format(", priority: {}", draw(49, 51));
-  if (one_in(6)) text += ", preemptible: false";
+  if (one_in(6))
+    text += ", preemptible: false";
+  else if (one_in(3))
+    text +=
+        fmt::format(", on_preempt: {}", any_of(std::array{"suspend", "suspend", "checkpoint", "cancel", "requeue"}));
   return text + asks_text(names) + "}\n";
 }
 
@@ -196,7 +205,7 @@ RC_GTEST_PROP(Engine, RunsEveryWorldToItsEndWithLedgersThatAddUp, ()) {
   if (!cluster) RC_FAIL(cluster.error().text());
   std::vector<sim::SimJob> jobs = sim::jobs_of(scenarios->front(), users);
   for (sim::SimJob& job : jobs)
-    if (one_in(5)) job.job.suspends = one_in(2) ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
+    if (job.job.suspends != sched::Suspends::kNo && one_in(2)) job.job.suspends = sched::Suspends::kAfterGrace;
   sim::EngineOptions options;
   options.until = sim::kStart + base::hours(6);
   options.watch = watch;
@@ -206,7 +215,7 @@ RC_GTEST_PROP(Engine, RunsEveryWorldToItsEndWithLedgersThatAddUp, ()) {
   if (const auto ran = engine.run(); !ran) RC_FAIL(ran.error().text());
   uint64_t held = 0;
   for (const Record& record : engine.records())
-    if (record.phase == Phase::kRunning) held += gpus_of(record);
+    held += record.phase == Phase::kRunning ? gpus_of(record) : record.kept.total_gpus();
   RC_ASSERT(held * model::kWholeGpu == engine.samples().back().busy_gpu_milli);
 }
 

@@ -91,15 +91,40 @@ bool can_start(World world, const std::vector<int>& gone, int id) {
   return oracle::fits(world, id) && oracle::may_start(world, id);
 }
 
-/// Allowed in the order in which they are taken; and with any one of them left out it does not work.
-void check_victims(const World& world, const Step& step) {
+/// Allowed together; with any one of them left out it does not work; and no other set is better.
+void check_victims(const World& world, const Step& step, const std::vector<int>& cheapest) {
   RC_ASSERT(can_start(world, step.taken, step.starts));
   RC_ASSERT(oracle::may_take_all(world, step.starts, step.taken));
-  for (const int id : step.taken) {
-    std::vector<int> others = step.taken;
-    std::erase(others, id);
-    RC_ASSERT(!can_start(world, others, step.starts) || !oracle::may_take_all(world, step.starts, others));
+  if (!oracle::is_as_cheap(world, step.starts, step.taken, cheapest))
+    RC_LOG() << "cheaper: " << show(Step{cheapest, step.starts}) << "\n";
+  RC_ASSERT(oracle::is_as_cheap(world, step.starts, step.taken, cheapest));
+}
+
+/// Within its guarantee at every side, with the job.
+bool is_guaranteed(const World& world, int id) {
+  const oracle::Job& job = job_of(world, id);
+  const std::vector<std::string> sides = sides_of(world);
+  return std::all_of(sides.begin(), sides.end(), [&](const std::string& side) {
+    if (side.empty() || !is_within(world, job, side)) return true;
+    const std::vector<std::string> resources = resources_of(world);
+    return std::all_of(resources.begin(), resources.end(), [&](const std::string& r) {
+      return !oracle::has_line(world, side, r) ||
+             held(world, side, r) + job.tasks * amount_of(job.per_task, r) <= oracle::guaranteed_of(world, side, r);
+    });
+  });
+}
+
+/// With moves: only for a job within its guarantee, at most eight, of nobody of its own QOS; and with those who are
+/// moved still running, the rules let the others go.
+void check_moves(const World& world, const Step& step) {
+  RC_ASSERT(is_guaranteed(world, step.starts));
+  RC_ASSERT(step.moved.size() <= 8);
+  for (const int id : step.moved) {
+    RC_ASSERT(job_of(world, id).running && job_of(world, id).preemptible);
+    RC_ASSERT(job_of(world, id).qos != job_of(world, step.starts).qos);
   }
+  RC_ASSERT(oracle::may_take_all(world, step.starts, step.taken));
+  RC_ASSERT(oracle::may_start(world, step.starts));
 }
 
 /// The rules, step by step, where the scheduler puts each job where it likes. What started or was taken in this plan is
@@ -108,18 +133,27 @@ void check_steps(World world, const World& after, const std::vector<Step>& steps
   std::set<int> blocked, started;
   size_t at = 0;
   for (auto id = oracle::next_job(world, blocked); id; id = oracle::next_job(world, blocked)) {
-    const auto taken = oracle::victims(world, *id, started);
-    if (!taken) {
+    const auto cheapest = oracle::victims(world, *id, started);
+    const bool has_moves = at < steps.size() && steps[at].starts == *id && !steps[at].moved.empty();
+    RC_ASSERT(!(cheapest && has_moves));
+    if (has_moves) {
+      check_moves(world, steps[at]);
+    } else if (!cheapest) {
       for (const oracle::Job& job : world.jobs)
         if (!job.running && is_alike(job, job_of(world, *id))) blocked.insert(job.id);
       continue;
     }
-    const Step expected{*taken, *id};
-    if (at >= steps.size() || steps[at] != expected) RC_LOG() << "expected: " << show(expected) << "\n";
-    RC_ASSERT(at < steps.size());
-    RC_ASSERT(steps[at] == expected);
-    check_victims(world, expected);
-    for (const int victim : *taken) {
+    const bool is_next = at < steps.size() && steps[at].starts == *id;
+    if (!is_next && cheapest) RC_LOG() << "expected: " << show(Step{*cheapest, *id}) << "\n";
+    RC_ASSERT(is_next);
+    const std::vector<int>& taken = steps[at].taken;
+    if (!has_moves) RC_ASSERT(taken.empty() == cheapest->empty());
+    if (!has_moves && !taken.empty()) check_victims(world, steps[at], *cheapest);
+    for (const int id_moved : steps[at].moved) {
+      job_of(world, id_moved) = job_of(after, id_moved);
+      started.insert(id_moved);
+    }
+    for (const int victim : taken) {
       job_of(world, victim).running = false;
       blocked.insert(victim);
     }
@@ -235,7 +269,7 @@ int64_t draw_pace() {
 }
 
 RC_GTEST_PROP(Quota, EveryPlanDecidesWhatTheRulesSay, ()) {
-  const World world = draw_world();
+  const World world = draw_world(10);
   Twin::Options options;
   options.tree_comes_last = one_in(3);
   const int64_t pace = draw_pace();
@@ -370,7 +404,8 @@ class Departures {
       for (const sched::Group& group : plan.groups) carry_out(group);
       RC_ASSERT(twin_.view().capacity().audit().has_value());
       check_state(before, twin_.world());
-      for (const auto& [job, claim] : claims_) RC_ASSERT(!claim.waits_for.empty());  // else it should have started
+      for (const auto& [job, nomination] : nominations_)
+        RC_ASSERT(!nomination.waits_for.empty());  // else it should have started
       int64_t next = leaving_.empty() ? INT64_MAX : leaving_.begin()->first - twin_.world().now_s;
       if (!steps.empty()) {
         ++pass;
@@ -387,13 +422,13 @@ class Departures {
 
  private:
   struct Kept {
-    sched::Claim claim;
+    sched::Nomination nomination;
     std::set<int> waits_for;
   };
   Twin& twin_;
   const int64_t grace_;
   std::multimap<int64_t, std::pair<int, NodeId>> leaving_;  // by second
-  std::map<int, Kept> claims_;
+  std::map<int, Kept> nominations_;
 
   void let_go() {
     while (!leaving_.empty() && leaving_.begin()->first <= twin_.world().now_s) {
@@ -402,7 +437,7 @@ class Departures {
       twin_.release(id, node);
       if (twin_.view().capacity().holdings().contains(JobId(static_cast<uint32_t>(id)))) continue;
       twin_.queue(id);
-      for (auto& [job, kept] : claims_) kept.waits_for.erase(id);
+      for (auto& [job, kept] : nominations_) kept.waits_for.erase(id);
     }
   }
 
@@ -410,18 +445,18 @@ class Departures {
     std::set<int> victims;
     for (const sched::Decision& d : group.decisions) {
       if (const auto* p = std::get_if<sched::Preempt>(&d)) send_off(*p, victims);
-      if (const auto* c = std::get_if<sched::Claim>(&d)) {
-        twin_.claim(*c);
-        RC_ASSERT(claims_.try_emplace(static_cast<int>(c->job.value), Kept{*c, waits_for(*c, victims)}).second);
+      if (const auto* n = std::get_if<sched::Nomination>(&d)) {
+        twin_.nominate(*n);
+        RC_ASSERT(nominations_.try_emplace(static_cast<int>(n->job.value), Kept{*n, waits_for(*n, victims)}).second);
       }
       if (const auto* s = std::get_if<sched::Start>(&d)) start(*s);
     }
   }
 
   /// Its own victims, and whoever leaves the same nodes for another.
-  std::set<int> waits_for(const sched::Claim& claim, std::set<int> victims) const {
+  std::set<int> waits_for(const sched::Nomination& nomination, std::set<int> victims) const {
     for (const auto& [when, who] : leaving_)
-      for (const model::NodeShare& share : claim.allocation.shares)
+      for (const model::NodeShare& share : nomination.allocation.shares)
         if (share.node == who.second) victims.insert(who.first);
     return victims;
   }
@@ -437,10 +472,10 @@ class Departures {
 
   /// In the place that is kept for it, or sooner elsewhere.
   void start(const sched::Start& start) {
-    const auto kept = claims_.find(static_cast<int>(start.job.value));
-    if (kept != claims_.end() && kept->second.waits_for.empty())
-      RC_ASSERT(start.allocation == kept->second.claim.allocation);
-    if (kept != claims_.end()) claims_.erase(kept);
+    const auto kept = nominations_.find(static_cast<int>(start.job.value));
+    if (kept != nominations_.end() && kept->second.waits_for.empty())
+      RC_ASSERT(start.allocation == kept->second.nomination.allocation);
+    if (kept != nominations_.end()) nominations_.erase(kept);
     twin_.start(start);
   }
 };

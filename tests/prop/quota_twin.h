@@ -21,26 +21,32 @@ using base::Time;
 
 inline Time at(int64_t s) { return Time{1'000'000 * (1'000 + s)}; }
 
-/// One group of a plan, waits aside: who was taken, in that order, and who starts (or will, after the grace).
+/// One group of a plan, waits aside: who was taken, who was moved, and who starts (or will, after the grace).
 struct Step {
   std::vector<int> taken;
   int starts = 0;
+  std::vector<int> moved = {};
   bool operator==(const Step&) const = default;
 };
 
 inline std::string show(const Step& step) {
-  return step.taken.empty() ? fmt::format("start {}", step.starts)
-                            : fmt::format("take {} for {}", fmt::join(step.taken, ","), step.starts);
+  if (step.taken.empty() && step.moved.empty()) return fmt::format("start {}", step.starts);
+  return fmt::format("take {} and move {} for {}", fmt::join(step.taken, ","), fmt::join(step.moved, ","), step.starts);
 }
 
 inline std::vector<Step> steps_of(const sched::Plan& plan) {
   std::vector<Step> out;
   for (const sched::Group& group : plan.groups) {
     Step step;
+    const auto add_start = [&step](base::JobId job) {
+      const auto id = static_cast<int>(job.value);
+      if (std::find(step.moved.begin(), step.moved.end(), id) == step.moved.end()) step.starts = id;
+    };
     for (const sched::Decision& d : group.decisions) {
-      if (const auto* p = std::get_if<sched::Preempt>(&d)) step.taken.push_back(static_cast<int>(p->job.value));
-      if (const auto* s = std::get_if<sched::Start>(&d)) step.starts = static_cast<int>(s->job.value);
-      if (const auto* c = std::get_if<sched::Claim>(&d)) step.starts = static_cast<int>(c->job.value);
+      if (const auto* p = std::get_if<sched::Preempt>(&d))
+        (p->is_move ? step.moved : step.taken).push_back(static_cast<int>(p->job.value));
+      if (const auto* s = std::get_if<sched::Start>(&d)) add_start(s->job);
+      if (const auto* c = std::get_if<sched::Nomination>(&d)) add_start(c->job);
     }
     if (step != Step{}) out.push_back(step);
   }
@@ -111,7 +117,7 @@ class Twin {
   void send_off(int id, Time until) {
     cluster_.apply(sched::EndExpected{JobId(static_cast<uint32_t>(id)), until, true});
   }
-  void claim(const sched::Claim& claim) { cluster_.apply(sched::ClaimSet{claim}); }
+  void nominate(const sched::Nomination& nomination) { cluster_.apply(sched::NominationSet{nomination}); }
 
   sched::PendingJob pending_of(const oracle::Job& job) const {
     model::Request r =

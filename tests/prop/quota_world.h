@@ -204,10 +204,10 @@ inline void put_somewhere(World& world, int id) {
   if (!job.running) job.at.clear();
 }
 
-inline void draw_jobs(World& world, const Wild& wild) {
+inline void draw_jobs(World& world, const Wild& wild, int64_t most) {
   std::vector<Amounts> shapes;
   for (int i = 0; i < 5; ++i) shapes.push_back(draw_task(world, wild));
-  const int64_t count = draw_scaled(3, 20);
+  const int64_t count = draw_scaled(3, most);
   const bool has_ranks = one_in(2);
   for (int id = 1; id <= count; ++id) {
     oracle::Job job;
@@ -230,7 +230,8 @@ inline void draw_jobs(World& world, const Wild& wild) {
   }
 }
 
-inline World draw_world(const Wild& wild) {
+/// With at most so many jobs.
+inline World draw_world(const Wild& wild, int64_t most) {
   World world;
   Amounts node;
   constexpr int64_t kGpus[] = {4, 2, 8, 1};
@@ -246,18 +247,18 @@ inline World draw_world(const Wild& wild) {
   world.preempt = one_in(2);
   world.now_s = 1000;
   draw_tree(world, wild);
-  draw_jobs(world, wild);
+  draw_jobs(world, wild, most);
   return world;
 }
 
-inline World draw_world() {
+inline World draw_world(int64_t most = 20) {
   Wild wild;
   wild.has_cpu_lines = one_in(3);
   wild.has_mem_lines = one_in(4);
   wild.is_typed = one_in(4);
   wild.is_overcommitted = one_in(4);
   wild.is_shrunk = one_in(4);
-  return draw_world(wild);
+  return draw_world(wild, most);
 }
 
 // ---- Showing

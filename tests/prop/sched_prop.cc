@@ -1,6 +1,6 @@
 // The scheduler against random clusters and queues: nothing is given twice, gangs are whole, the order of input does
-// not matter, planning step by step equals planning from scratch, promises to the first blocked job hold, and the
-// timeline and the search for the earliest start equal brute force.
+// not matter, planning step by step equals planning from scratch, the planned start of the first blocked job holds, and
+// the timeline and the search for the earliest start equal brute force.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -66,10 +66,10 @@ std::vector<Start> starts_of(const Plan& plan) {
 /// A cluster whose jobs run exactly to their limits, on a clock of its own.
 class Run {
  public:
-  explicit Run(const std::vector<PendingJob>& all, uint32_t nodes = kNodes, uint32_t promises = 16)
+  explicit Run(const std::vector<PendingJob>& all, uint32_t nodes = kNodes, uint32_t planned = 16)
       : cluster(nodes, small()) {
     Policy policy;
-    policy.reservations = promises;
+    policy.reservations = planned;
     feed(PolicySet{policy});
     for (const PendingJob& job : all) {
       jobs[job.id] = job;
@@ -165,13 +165,13 @@ RC_GTEST_PROP(Sched, StepByStepEqualsFromScratch, ()) {
   } while (run.step());
 }
 
-// ---- Promises. Each plan makes them anew, in the order of the queue, and places each job where it likes best.
+// ---- Planned starts. Each plan makes them anew, in the order of the queue, and places each job where it likes best.
 // Therefore the second and later ones may move when one before them is placed elsewhere than in the plan before, within
 // the same time: a part of a node here instead of there, which leaves them less. What holds for all of them is (1) and
 // (2), within one plan; and (3) over time, where the place cannot make that difference. Over time and everywhere it
 // holds for the first (4).
 
-/// How much of a node is held at a moment, by what runs and by promises.
+/// How much of a node is held at a moment, by what runs and by planned starts.
 struct Held {
   uint64_t gpus = 0, mem_mb = 0;
 };
@@ -194,8 +194,8 @@ std::map<std::string, Held> held_at(Time t, const Run& run, const Plan& p) {
   return out;
 }
 
-// (1) Whatever a plan starts leaves room for all that it promises.
-RC_GTEST_PROP(Sched, NoStartIsInTheWayOfAPromise, ()) {
+// (1) Whatever a plan starts leaves room for all planned starts.
+RC_GTEST_PROP(Sched, NoStartIsInTheWayOfAPlannedStart, ()) {
   Run run(random_jobs());
   do {
     const Plan p = run.plan_and_start();
@@ -209,7 +209,7 @@ RC_GTEST_PROP(Sched, NoStartIsInTheWayOfAPromise, ()) {
   } while (run.step());
 }
 
-// (2) What a job gets or is promised does not depend on the jobs behind it.
+// (2) What a job gets or has planned does not depend on the jobs behind it.
 RC_GTEST_PROP(Sched, ThoseBehindChangeNothingForThoseBefore, ()) {
   const std::vector<PendingJob> jobs = random_jobs();
   const PendingJob& last = jobs[static_cast<size_t>(*rc::gen::inRange<int>(0, static_cast<int>(jobs.size())))];
@@ -237,9 +237,9 @@ RC_GTEST_PROP(Sched, ThoseBehindChangeNothingForThoseBefore, ()) {
   } while (run.step());
 }
 
-// (3) Where only how much is free counts, not where, all promises hold to the microsecond, however many are made:
+// (3) Where only how much is free counts, not where, all planned starts hold to the microsecond, however many are made:
 // memory or GPUs of a single node, and gangs of whole nodes.
-RC_GTEST_PROP(Sched, EveryPromiseHoldsWhereThePlaceDoesNotMatter, ()) {
+RC_GTEST_PROP(Sched, EveryPlannedStartHoldsWhereThePlaceDoesNotMatter, ()) {
   std::vector<PendingJob> jobs = random_jobs();
   const int kind = *rc::gen::inRange(0, 3);
   for (PendingJob& job : jobs) {
@@ -255,11 +255,11 @@ RC_GTEST_PROP(Sched, EveryPromiseHoldsWhereThePlaceDoesNotMatter, ()) {
     }
   }
   Run run(jobs, kind == 2 ? kNodes : 1, *rc::gen::inRange(1U, 17U));
-  std::map<JobId, Time> promised;
+  std::map<JobId, Time> planned;
   do
-    for (const PlannedStart& r : run.plan_and_start().reservations) promised.try_emplace(r.job, r.start);
+    for (const PlannedStart& r : run.plan_and_start().reservations) planned.try_emplace(r.job, r.start);
   while (run.step());
-  for (const auto& [job, when] : promised) {
+  for (const auto& [job, when] : planned) {
     RC_ASSERT(run.started.contains(job));
     RC_ASSERT(run.started.at(job) == when);
   }
@@ -268,18 +268,18 @@ RC_GTEST_PROP(Sched, EveryPromiseHoldsWhereThePlaceDoesNotMatter, ()) {
 // (4)
 RC_GTEST_PROP(Sched, NobodyPassesTheFirstBlockedJobToItsHarm, ()) {
   Run run(random_jobs());
-  std::map<JobId, Time> promised;
+  std::map<JobId, Time> planned;
   do {
     const Plan p = run.plan_and_start();
-    if (!p.reservations.empty()) promised.try_emplace(p.reservations.front().job, p.reservations.front().start);
+    if (!p.reservations.empty()) planned.try_emplace(p.reservations.front().job, p.reservations.front().start);
   } while (run.step());
-  for (const auto& [job, when] : promised) {
+  for (const auto& [job, when] : planned) {
     RC_ASSERT(run.started.contains(job));
     RC_ASSERT(run.started.at(job) <= when);
   }
 }
 
-/// A node with random jobs and promises, in ticks of a second.
+/// A node with random jobs and bookings, in ticks of a second.
 struct Scene {
   Scene() : cluster(1, small()) {
     base::IndexSet cores, gpus;
@@ -309,18 +309,18 @@ struct Scene {
   const NodeAccount& node() const { return *cluster.view.capacity().node(NodeId(1)); }
   /// What is free in the second after `t`.
   FreeResources tick(int t) const {
-    FreeResources room{node().facts.cores, node().facts.gpus, {}, node().facts.mem_mb, true};
+    FreeResources free{node().facts.cores, node().facts.gpus, {}, node().facts.mem_mb, true};
     const auto hold = [&](const base::IndexSet& cores, const base::IndexSet& gpus, uint64_t mem) {
-      room.cores -= cores;
-      room.gpus -= gpus;
-      room.mem_mb -= std::min(room.mem_mb, mem);
+      free.cores -= cores;
+      free.gpus -= gpus;
+      free.mem_mb -= std::min(free.mem_mb, mem);
     };
     for (const Occupant& o : node().occupants)
       if (o.end > at(t)) hold(o.cores, o.gpus, o.mem_mb);
     if (timeline.on(NodeId(1)) != nullptr)
       for (const Booking& b : *timeline.on(NodeId(1)))
         if (b.span.from <= at(t) && at(t) < b.span.to) hold(b.cores, b.gpus, b.mem_mb);
-    return room;
+    return free;
   }
 
   Cluster cluster;
@@ -337,10 +337,10 @@ RC_GTEST_PROP(Timeline, EqualsBruteForce, ()) {
     expected.gpus &= now.gpus;
     expected.mem_mb = std::min(expected.mem_mb, now.mem_mb);
   }
-  const FreeResources room = scene.timeline.free_during(scene.node(), {at(from), at(from + length)}, "");
-  RC_ASSERT(room.cores == expected.cores);
-  RC_ASSERT(room.gpus == expected.gpus);
-  RC_ASSERT(room.mem_mb == expected.mem_mb);
+  const FreeResources free = scene.timeline.free_during(scene.node(), {at(from), at(from + length)}, "");
+  RC_ASSERT(free.cores == expected.cores);
+  RC_ASSERT(free.gpus == expected.gpus);
+  RC_ASSERT(free.mem_mb == expected.mem_mb);
 }
 
 RC_GTEST_PROP(Earliest, EqualsBruteForce, ()) {
@@ -360,10 +360,10 @@ RC_GTEST_PROP(Earliest, EqualsBruteForce, ()) {
     base::IndexSet gpus = base::IndexSet::first(4), cores = base::IndexSet::first(8);
     uint64_t mem = UINT64_MAX;
     for (int u = t; u < t + length; ++u) {
-      const FreeResources room = scene.tick(u);
-      gpus &= room.gpus;
-      cores &= room.cores;
-      mem = std::min(mem, room.mem_mb);
+      const FreeResources free = scene.tick(u);
+      gpus &= free.gpus;
+      cores &= free.cores;
+      mem = std::min(mem, free.mem_mb);
     }
     fits = gpus.size() >= r.gpus && cores.size() * 2 >= r.cpus_per_task && mem >= r.mem_per_node_mb;
     if (fits) expected = at(t);

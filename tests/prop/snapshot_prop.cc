@@ -98,6 +98,7 @@ class Scene {
       sched::NodeFacts facts = sched::testing::node_facts(id, id % 2 == 0 ? large : small);
       if (one_in(3)) facts.features = {"ib"};
       if (one_in(6)) facts.gpus.erase(0);
+      if (one_in(2)) facts.version = static_cast<uint32_t>(pick(0, 2));
       if (one_in(8)) facts.usable = false, facts.unusable_why = "drained: \xff";
       apply(sched::NodeSet{facts});
     }
@@ -143,7 +144,7 @@ class Scene {
     const auto* s = std::get_if<sched::Start>(&d);
     if (s == nullptr || !view.capacity().check_free(s->allocation.shares.front())) return;
     for (const model::NodeShare& share : s->allocation.shares)
-      if (!view.capacity().check_free(share)) return;  // what was to make way for it is still there
+      if (!view.capacity().check_free(share)) return;  // its victim is still there
     const PendingJob* queued = view.queue().find(s->job);
     const auto job = queued == nullptr ? nullptr : std::make_shared<const PendingJob>(*queued);
     apply(sched::JobPlaced{s->job, s->partition, s->allocation, now, now + s->time_limit, job});

@@ -3,6 +3,8 @@
 
 import csv
 import json
+import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -58,6 +60,23 @@ CASES = [
     ({}, ['--trace', 't.csv'], 2, [], ['--trace needs --cluster']),
     ({}, ['--cluster', 't.csv'], 2, [], ['--cluster needs --trace']),
     ({}, ['--scenario', 's', '--trace', 't'], 2, [], ['two different things']),
+    ({'c.yaml': CLUSTER, 't.csv': TRACE}, ['--cluster', 'c.yaml', '--trace', 't.csv', '--sweep', 'nodes=2..4:2'], 0,
+     ['NODES', 'longest wait', '      2       16 ', '      4       32 '], []),
+    ({'c.yaml': CLUSTER, 't.csv': TRACE}, ['--cluster', 'c.yaml', '--trace', 't.csv', '--sweep', 'nodes=1..2'], 0,
+     ['      1        8 '], ['warning: 1 node: job c,d can never run']),
+    ({'c.yaml': CLUSTER + 'network: [{switch: s, nodes: "n[0-1]"}]\n', 't.csv': TRACE},
+     ['--cluster', 'c.yaml', '--trace', 't.csv', '--sweep', 'nodes=2..3'], 2, [], ['--sweep: 3 nodes wanted', 'largest cluster']),
+    ({}, ['--sweep', '2..3'], 2, [], ['"2..3" is not a range of cluster sizes (write nodes=40..60']),
+    ({'s.yaml': GOOD}, ['--scenario', 's.yaml', '--sweep', 'nodes=2..3'], 2, [], ['give --cluster FILE and --trace FILE']),
+    ({}, ['--cluster', 'c', '--trace', 't', '--sweep', 'nodes=2..3', '--out', 'x'], 2, [], ['--sweep prints alone']),
+    ({'c.yaml': CLUSTER, 't.csv': TRACE},
+     ['--cluster', 'c.yaml', '--trace', 't.csv', '--order', 'multifactor', '--order-weights', 'age=1,size=2.5'], 0, ['order multifactor'], []),
+    ({'c.yaml': CLUSTER, 't.csv': TRACE},
+     ['--cluster', 'c.yaml', '--trace', 't.csv', '--order', 'multifactor', '--order-weights', 'agee=1'], 2, [],
+     ['--order-weights: unknown weight agee (did you mean "age"?)']),
+    ({}, ['--order-weights', 'age'], 2, [], ['"age" is not a name and a number (write age=1000']),
+    ({}, ['--order-weights', 'age=1,age=2'], 2, [], ['age stands twice']),
+    ({'s.yaml': GOOD}, ['--scenario', 's.yaml', '--order-weights', 'age=1'], 2, [], ['--order-weights goes with --trace']),
     ({}, ['--scale-time', '-1'], 2, [], ['"-1" is not a number above 0']),
     ({}, ['--preempt-cost', '30'], 2, [], ['"30" is not a length of time (write it with its unit']),
     ({}, ['--map', 'x=y'], 2, [], ['no column "x"']),
@@ -135,6 +154,29 @@ class SimulateTest(unittest.TestCase):
             self.assertTrue(root.tag.endswith('svg'))
             texts = [t.text for t in root.iter('{http://www.w3.org/2000/svg}text')]
             self.assertGreater(len(texts), 8, 'title, axis titles, ticks')
+
+    def test_a_terminal_is_told_how_far_it_is(self):
+        rows = ''.join(f'j{i},{i},{3 + i % 90},{1 + i % 7}\n' for i in range(6000))
+        self.write({'c.yaml': CLUSTER, 't.csv': 'job_id,submit_s,duration_s,gpus\n' + rows})
+        ours, theirs = pty.openpty()
+        child = subprocess.Popen([GANGWAY, 'simulate', '--cluster', 'c.yaml', '--trace', 't.csv', '--sweep', 'nodes=2..3'], cwd=self.folder,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        told = b''
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:
+                break  # the other end is closed
+            if not piece:
+                break
+            told += piece
+        os.close(ours)
+        out = child.communicate(timeout=60)[0].decode()
+        self.assertEqual(child.returncode, 0, told)
+        self.assertEqual(len(out.splitlines()), 3, 'a line of titles and one for each size')
+        self.assertRegex(told.decode(), r'3 nodes: \d+ of 6000 jobs done \(\d+ %\), after \d')
+        self.assertTrue(told.endswith(b'\r\x1b[K'), 'nothing of it stays')
 
     def test_equal_input_gives_equal_bytes(self):
         self.replay('one', TZ='America/New_York')

@@ -42,7 +42,7 @@ void GangChecker::on_node_heard(const std::string& node, const wire::ControllerT
   if (!message.has_prepare()) return;
   const wire::Prepare& prepare = message.prepare();
   check_size(prepare);
-  wire::Prepare& kept = told_[{node, {prepare.job(), prepare.attempt()}}];
+  wire::Prepare& kept = orders_[{node, {prepare.job(), prepare.attempt()}}];
   kept = prepare;
   kept.clear_script();
 }
@@ -73,8 +73,8 @@ void GangChecker::check_prepared(const std::string& first, RunKey run, uint32_t 
 
 void GangChecker::on_begun(const std::string& node, RunKey run) {
   if (run.is_step()) return;
-  const auto told = told_.find({node, {run.job, run.attempt}});
-  if (told == told_.end()) fail(kGangs, run.text() + " begins on " + node + ", which was not told of it");
+  const auto told = orders_.find({node, {run.job, run.attempt}});
+  if (told == orders_.end()) fail(kGangs, run.text() + " begins on " + node + ", which was not told of it");
   const wire::Prepare& prepare = told->second;
   check_prepared(node, run, run.job, prepare.gang());
   for (const wire::HetComponent& component : prepare.components())

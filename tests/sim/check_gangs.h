@@ -25,7 +25,7 @@ class GangChecker final : public Checker {
 
   std::map<std::pair<std::string, uint32_t>, wire::Request> asked_;  // by the submission's name, and the component
   std::map<uint32_t, uint32_t> resized_;                             // jobs whose number of nodes somebody changed
-  std::map<std::pair<std::string, Run>, wire::Prepare> told_;        // what the node of the script was told
+  std::map<std::pair<std::string, Run>, wire::Prepare> orders_;      // what the node of the script was told
   std::map<uint32_t, std::map<uint32_t, std::set<std::string>>> prepared_;  // job, attempt, nodes
 };
 

@@ -44,9 +44,9 @@ std::vector<std::string> expected_sights() {
   return {"Prepare of a gang",
           "Prepare of a node that joins a gang",
           "Prepare of a part of a GPU",
-          "Stop of one that makes way",
+          "Stop of a preempted one",
           "Suspend",
-          "Suspend of one that makes way",
+          "Suspend of a preempted one",
           "Resume",
           "is suspended",
           "cannot be frozen",
@@ -95,9 +95,8 @@ void SightChecker::on_sent(const std::string&, const wire::ControllerToNode& mes
     if (prepare.generation() > 0) ++seen_["Prepare of a node that joins a gang"];
     if (prepare.share().has_gpu_milli()) ++seen_["Prepare of a part of a GPU"];
   }
-  if (message.has_stop() && message.stop().preempted_for() != 0) ++seen_["Stop of one that makes way"];
-  if (message.has_suspend())
-    ++seen_[message.suspend().preempted_for() != 0 ? "Suspend of one that makes way" : "Suspend"];
+  if (message.has_stop() && message.stop().preempted_for() != 0) ++seen_["Stop of a preempted one"];
+  if (message.has_suspend()) ++seen_[message.suspend().preempted_for() != 0 ? "Suspend of a preempted one" : "Suspend"];
   if (message.has_resume()) ++seen_["Resume"];
 }
 

@@ -54,7 +54,7 @@ def test_a_job_over_its_memory_in_a_step(cluster):
 COUNT = "i=0; while sleep 0.2; do i=$((i+1)); echo $i > /srv/games/count; done"
 
 
-def test_a_suspended_job_stands_still_and_goes_on(cluster):
+def test_a_suspended_job_does_nothing_and_goes_on(cluster):
     job = cluster.submit("-w", "n1", "--wrap", COUNT)
     wait_for(lambda: cluster.n1.run("cat /srv/games/count", check=False).out.strip(), "the job counts")
     cluster.head.run(f"gcontrol suspend {job}")

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
 
 #include "base/text.h"
+#include "cmds/gangway/simulate/simulate_progress.h"
 #include "config/scenario.h"
 #include "sched/queue/order.h"
 #include "sim/scenario.h"
@@ -42,6 +44,8 @@ const client::CommandDoc kDoc = {
       "replay a trace, with charts in result/"},
      {"gangway simulate --cluster cluster.yaml --trace philly.csv --trace-format philly --fit count",
       "a public trace, GPUs counted wherever they are"},
+     {"gangway simulate --cluster cluster.yaml --trace jobs.csv --sweep nodes=40..60:5",
+      "how long would the same jobs wait on 40, 45, ... 60 nodes?"},
      {"gangway simulate --from-live --forward", "when will the waiting jobs start at the latest?"}},
     {},
 };
@@ -77,6 +81,23 @@ Status set_cost(std::string_view text, base::Duration& cost) {
   return {};
 }
 
+/// "age=1000,size=5"
+Status set_weights(std::string_view text, sched::Weights& weights) {
+  for (const std::string& word : base::split(text, ',')) {
+    const size_t at = word.find('=');
+    double value = 0;
+    const char *from = word.data() + std::min(word.size(), at + 1), *end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(from, end, value);
+    if (at == std::string::npos || at == 0 || error != std::errc() || stop != end || !std::isfinite(value))
+      return base::invalid(fmt::format("--order-weights: \"{}\" is not a name and a number", base::printable(word)),
+                           "write age=1000,size=500");
+    if (!weights.emplace(word.substr(0, at), value).second)
+      return base::invalid(fmt::format("--order-weights: {} stands twice", base::printable(word.substr(0, at))),
+                           "leave one");
+  }
+  return {};
+}
+
 void add_trace_options(std::vector<Option>& table, SimulateOptions& o) {
   table.push_back(text_option("cluster", 0, "FILE", "YAML file of the cluster that the trace runs on", o.cluster));
   table.push_back(text_option("trace", 0, "FILE", "CSV file of jobs", o.trace));
@@ -94,6 +115,8 @@ void add_policy_options(std::vector<Option>& table, SimulateOptions& o) {
   table.push_back(text_option("plugins", 0, "DIR", "folder of orders that are not the project's own", o.plugins));
   table.push_back(
       text_option("order", 0, "NAME", "order of the jobs, instead of the cluster's policy.order", o.replay.order));
+  table.push_back(value_option("order-weights", "NAME=NUMBER,...", "weights of that order, instead of the cluster's",
+                               [&o](std::string_view v) { return set_weights(v, o.replay.order_weights); }));
   table.push_back(
       text_option("fit", 0, "NAME", "best, worst, spread, or count: GPUs are counted wherever they are", o.replay.fit));
   table.push_back(value_option("preempt-cost", "TIME", "what each restart of a preempted job adds to its run (0s)",
@@ -124,6 +147,12 @@ std::vector<Option> option_table(SimulateOptions& o) {
   add_policy_options(table, o);
   table.push_back(text_option("compare", 0, "NEW.yaml",
                               "run once more with the keys of NEW.yaml laid over; who gains, who loses", o.compare));
+  table.push_back(value_option("sweep", "nodes=A..B[:STEP]", "replay on clusters of A to B nodes, a line for each size",
+                               [&o](std::string_view v) -> Status {
+                                 GW_TRY(sweep, sim::parse_sweep(v));
+                                 o.sweep = sweep;
+                                 return {};
+                               }));
   table.push_back(text_option("out", 0, "DIR", "write jobs.csv, summary.json and SVG charts there", o.out));
   table.push_back(flag("json", 0, "as JSON, with schema_version", o.json));
   return table;
@@ -131,6 +160,14 @@ std::vector<Option> option_table(SimulateOptions& o) {
 
 Status check_options(const SimulateOptions& o) {
   const bool has_trace = !o.trace.empty() || !o.cluster.empty();
+  if (o.sweep && (!o.compare.empty() || !o.out.empty()))
+    return base::invalid("--sweep prints alone: neither --compare nor --out goes with it", "leave one of them out");
+  if (o.sweep && (o.from_live || !o.scenarios.empty()))
+    return base::invalid("--sweep replays a trace on clusters of several sizes",
+                         "give --cluster FILE and --trace FILE");
+  if (!o.replay.order_weights.empty() && (o.from_live || !o.scenarios.empty()))
+    return base::invalid("--order-weights goes with --trace",
+                         "write policy: {order_weights: {NAME: NUMBER}} to the file");
   if (o.from_live && (has_trace || !o.scenarios.empty() || !o.out.empty()))
     return base::invalid("--from-live goes with neither --scenario nor --trace", "give one of them");
   if (!o.compare.empty() && !o.out.empty()) return base::invalid("--compare prints alone: --out does not go with it");
@@ -207,8 +244,12 @@ int run_replay(const client::Program& program, const SimulateOptions& options) {
   if (!trace_text) return wrong(program, trace_text.error());
   auto trace = sim::read_trace(*trace_text, options.trace, options.trace_options);
   if (!trace) return wrong(program, trace.error());
-  const auto replay = sim::replay(file->cluster, std::move(*trace), options.trace, options.replay,
+  const ProgressLine progress;
+  sim::ReplayOptions replay_options = options.replay;
+  replay_options.tell = progress.teller();
+  const auto replay = sim::replay(file->cluster, std::move(*trace), options.trace, replay_options,
                                   topology_loader(options.cluster), order_maker(options));
+  progress.clear();
   if (!replay) return wrong(program, replay.error());
   warn(program, replay->warnings);
   if (!options.out.empty()) {
@@ -236,6 +277,7 @@ int simulate_verb(const Invocation& call) {
   setenv("TZ", "UTC0", 1);  // Times in explanations count from the start, wherever this runs.
   tzset();
   if (!options.compare.empty()) return run_compare(call.program, options);
+  if (options.sweep) return run_sweep(call.program, options);
   return options.scenarios.empty() ? run_replay(call.program, options) : run_scenarios(call.program, options);
 }
 

@@ -1,6 +1,7 @@
 // Inside of `gangway simulate`: files in and out, and the things that it does.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "plugin/orders.h"
 #include "sim/cluster.h"
 #include "sim/replay.h"
+#include "sim/sweep.h"
 #include "sim/trace.h"
 #include "snapshot/snapshot.h"
 
@@ -28,6 +30,7 @@ struct SimulateOptions {
   std::string plugins;  ///< Folder of further plug-ins.
   sim::TraceOptions trace_options;
   sim::ReplayOptions replay;
+  std::optional<sim::Sweep> sweep;  ///< Over sizes of the cluster.
   bool json = false;
 };
 
@@ -50,5 +53,6 @@ base::Result<snapshot::Snapshot> load_snapshot(const client::Program& program, c
 int run_compare(const client::Program& program, const SimulateOptions& options);
 int run_live(const client::Program& program, const SimulateOptions& options);
 int run_replay(const client::Program& program, const SimulateOptions& options);
+int run_sweep(const client::Program& program, const SimulateOptions& options);
 
 }  // namespace gw::cmds

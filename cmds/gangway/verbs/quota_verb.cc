@@ -24,7 +24,7 @@ const client::CommandDoc kExplainDoc = {
     "can be taken at all.",
     {{"0", "A may take from B"}, {"1", "bad words, no such QOS or job, or no answer"}, {"2", "A may not take from B"}},
     {{"GANGWAY_CONF", "path of the configuration"}},
-    {{"gangway quota explain team-a team-b", "may jobs of team-a make those of team-b go?"},
+    {{"gangway quota explain team-a team-b", "may jobs of team-a preempt those of team-b?"},
      {"gangway quota explain 4711 team-b", "may job 4711?"},
      {"gangway quota explain team-a team-b > /dev/null && echo yes", "in a script"}},
     {},
@@ -42,11 +42,11 @@ int explain(const Invocation& call) {
   *request.mutable_explain_quota() = *asked;
   const auto reply = ask_controller(call.program, request);
   if (!reply) return failed(call.program, reply.error());
-  const wire::ExplainQuotaReply& told = reply->explain_quota();
+  const wire::ExplainQuotaReply& answer = reply->explain_quota();
   const std::string text =
-      json ? explain_json(operands[0], operands[1], told) : explain_text(operands[0], operands[1], told);
+      json ? explain_json(operands[0], operands[1], answer) : explain_text(operands[0], operands[1], answer);
   if (!client::print_out(text)) return client::kExitFailed;
-  return told.may() ? client::kExitOk : kMayNot;
+  return answer.may() ? client::kExitOk : kMayNot;
 }
 
 constexpr Verb kVerbs[] = {
@@ -54,14 +54,14 @@ constexpr Verb kVerbs[] = {
 };
 
 /// All digits: a job.
-base::Status take_side(const std::string& word, const auto& set_qos, const auto& set_job) {
+base::Status take_name(const std::string& word, const auto& set_qos, const auto& set_job) {
   if (word.empty()) return base::invalid("an empty name", "give the name of a QOS, or the number of a job");
   if (word.find_first_not_of("0123456789") != std::string::npos) return set_qos(word), base::Status{};
   GW_TRY(id, base::parse_int(word, 1, UINT32_MAX, "job id"));
   return set_job(static_cast<uint32_t>(id)), base::Status{};
 }
 
-std::string told_side(const std::string& word) {
+std::string shown_name(const std::string& word) {
   const bool is_job = word.find_first_not_of("0123456789") == std::string::npos;
   return (is_job ? "job " : "") + base::printable(word);
 }
@@ -72,36 +72,36 @@ base::Result<wire::ExplainQuotaRequest> explain_request(const std::vector<std::s
   if (words.size() != 2)
     return base::invalid("two names are needed: who would take, and from whom", "gangway quota explain team-a team-b");
   wire::ExplainQuotaRequest out;
-  GW_TRY_STATUS(take_side(
+  GW_TRY_STATUS(take_name(
       words[0], [&](const std::string& qos) { out.set_taker(qos); }, [&](uint32_t id) { out.set_taker_job(id); }));
-  GW_TRY_STATUS(take_side(
+  GW_TRY_STATUS(take_name(
       words[1], [&](const std::string& qos) { out.set_from(qos); }, [&](uint32_t id) { out.set_from_job(id); }));
   return out;
 }
 
-std::string explain_text(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told) {
-  const std::string rule = told.rule() == 0 ? "" : fmt::format(" (rule {})", told.rule());
+std::string explain_text(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& reply) {
+  const std::string rule = reply.rule() == 0 ? "" : fmt::format(" (rule {})", reply.rule());
   std::string out;
-  if (told.may()) {
+  if (reply.may()) {
     const std::string amount =
-        told.gpu_milli() == 0 ? "" : fmt::format("up to {} of gpu ", model::format_amount("gpu", told.gpu_milli()));
-    out = fmt::format("yes: {} may take {}from {} now{}\n", told_side(taker), amount, told_side(from), rule);
+        reply.gpu_milli() == 0 ? "" : fmt::format("up to {} of gpu ", model::format_amount("gpu", reply.gpu_milli()));
+    out = fmt::format("yes: {} may take {}from {} now{}\n", shown_name(taker), amount, shown_name(from), rule);
   } else {
-    out = fmt::format("no: {} may not take from {} now{}\n", told_side(taker), told_side(from), rule);
+    out = fmt::format("no: {} may not take from {} now{}\n", shown_name(taker), shown_name(from), rule);
   }
-  for (const std::string& line : told.lines()) out += "  " + base::printable(line, SIZE_MAX) + "\n";
+  for (const std::string& line : reply.lines()) out += "  " + base::printable(line, SIZE_MAX) + "\n";
   return out;
 }
 
-std::string explain_json(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told) {
+std::string explain_json(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& reply) {
   nlohmann::ordered_json j;
   j["schema_version"] = 1;
   j["taker"] = taker;
   j["from"] = from;
-  j["may"] = told.may();
-  j["rule"] = told.rule() == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(told.rule());
-  j["gpus"] = static_cast<double>(told.gpu_milli()) / 1000;
-  j["lines"] = std::vector<std::string>(told.lines().begin(), told.lines().end());
+  j["may"] = reply.may();
+  j["rule"] = reply.rule() == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(reply.rule());
+  j["gpus"] = static_cast<double>(reply.gpu_milli()) / 1000;
+  j["lines"] = std::vector<std::string>(reply.lines().begin(), reply.lines().end());
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -53,7 +53,7 @@ base::Status admit_jobs(const Core& core, const Caller& caller, const wire::Subm
                         const model::JobSpec& spec) {
   if (is_admin(core.settings, caller)) return {};
   const size_t more = 1 + static_cast<size_t>(submit.components_size());
-  const JobBooks::Of mine = core.clients.books.of(caller.uid);
+  const JobCharges::Of mine = core.clients.charges.of(caller.uid);
   if (mine.jobs + more > core.settings.per_user.max_jobs)
     return base::fail(base::ErrorCode::kUnavailable,
                       fmt::format("you have {} jobs that wait or run; one user may have {} (users.max_jobs)", mine.jobs,
@@ -61,14 +61,14 @@ base::Status admit_jobs(const Core& core, const Caller& caller, const wire::Subm
                       "wait until one of your jobs ends");
   size_t bytes = submit.spec().ByteSizeLong();
   for (const wire::JobSpec& component : submit.components()) bytes += component.ByteSizeLong();
-  bytes += core.clients.books.would_add(caller.uid, {spec.launch.script_hash, submit.script().size()});
-  bytes += core.clients.books.would_add(caller.uid, {spec.launch.env_hash, submit.environment().size()});
+  bytes += core.clients.charges.would_add(caller.uid, {spec.launch.script_hash, submit.script().size()});
+  bytes += core.clients.charges.would_add(caller.uid, {spec.launch.env_hash, submit.environment().size()});
   return admit_growth(core, caller, caller.uid, 0, bytes);
 }
 
 base::Status admit_growth(const Core& core, const Caller& caller, uint32_t uid, size_t before, size_t after) {
   if (after <= before || is_admin(core.settings, caller)) return {};
-  const size_t stored = core.clients.books.of(uid).bytes;
+  const size_t stored = core.clients.charges.of(uid).bytes;
   if (stored - std::min(stored, before) + after <= core.settings.per_user.max_stored_bytes) return {};
   return base::fail(
       base::ErrorCode::kUnavailable,
@@ -78,21 +78,22 @@ base::Status admit_growth(const Core& core, const Caller& caller, uint32_t uid, 
       "wait until one of your jobs ends, or give shorter scripts, comments and environments (--export=NONE)");
 }
 
-void book_job(Core& core, const model::Job& job, size_t row_bytes, const BlobUse& script, const BlobUse& environment) {
+void charge_job(Core& core, const model::Job& job, size_t row_bytes, const BlobUse& script,
+                const BlobUse& environment) {
   core.stored.scripts.remove(script.hash);
   const bool has_blobs = job.spec.kind == model::JobKind::kBatch;
-  core.clients.books.add(job.id, job.spec.uid, row_bytes, has_blobs ? script : BlobUse{},
-                         has_blobs ? environment : BlobUse{});
+  core.clients.charges.add(job.id, job.spec.uid, row_bytes, has_blobs ? script : BlobUse{},
+                           has_blobs ? environment : BlobUse{});
 }
 
 void environment_due(Core& core, JobId id) {
-  const BlobUse gone = core.clients.books.release_environment(id);
-  if (!gone.hash.empty() && !core.clients.books.uses(gone.hash)) core.out.write(store::DropBlob{gone.hash});
+  const BlobUse gone = core.clients.charges.release_environment(id);
+  if (!gone.hash.empty() && !core.clients.charges.uses(gone.hash)) core.out.write(store::DropBlob{gone.hash});
 }
 
 void job_left_memory(Core& core, JobId id) {
   environment_due(core, id);
-  const BlobUse script = core.clients.books.remove(id);
+  const BlobUse script = core.clients.charges.remove(id);
   if (script.hash.empty()) return;
   core.out.write(store::ReleaseBlob{script.hash, core.now});
   if (core.stored.scripts.empty()) arm_scripts(core);
@@ -102,11 +103,11 @@ void job_left_memory(Core& core, JobId id) {
 void drop_scripts(Core& core) {
   constexpr size_t kBite = 100;
   for (std::string& hash : core.stored.scripts.take_due(core.now, script_limits(core), kBite))
-    if (!core.clients.books.uses(hash)) core.out.write(store::DropBlob{std::move(hash)});  // as an environment
+    if (!core.clients.charges.uses(hash)) core.out.write(store::DropBlob{std::move(hash)});  // as an environment
   if (!core.stored.scripts.empty()) arm_scripts(core);
 }
 
-void restore_books(Core& core, const store::Snapshot& snapshot) {
+void restore_charges(Core& core, const store::Snapshot& snapshot) {
   std::unordered_map<std::string, const store::BlobRow*> blobs;
   for (const store::BlobRow& blob : snapshot.blobs) blobs[blob.hash] = &blob;
   const auto use_of = [&](const std::string& hash) {
@@ -119,15 +120,15 @@ void restore_books(Core& core, const store::Snapshot& snapshot) {
       const bool is_live = rows == &snapshot.jobs;
       if (job == nullptr || is_live == (job->ended() != nullptr)) continue;
       const model::Launch& launch = job->spec.launch;
-      core.clients.books.add(job->id, job->spec.uid, row.spec.size(), use_of(launch.script_hash),
-                             use_of(launch.env_hash));
+      core.clients.charges.add(job->id, job->spec.uid, row.spec.size(), use_of(launch.script_hash),
+                               use_of(launch.env_hash));
       if (job->ended() == nullptr) continue;
-      core.clients.books.end(job->id);
+      core.clients.charges.end(job->id);
       core.timers.set({job->ended()->ended + core.settings.retention.environments, TimerKind::kEnvironment,
                        job->id.value, job->attempt});
     }
   for (const store::BlobRow& blob : snapshot.blobs) {
-    if (core.clients.books.uses(blob.hash) || (blob.released.us == 0 && core.stored.held.has_jobs())) continue;
+    if (core.clients.charges.uses(blob.hash) || (blob.released.us == 0 && core.stored.held.has_jobs())) continue;
     if (blob.is_environment) {
       core.out.write(store::DropBlob{blob.hash});
       continue;

@@ -17,7 +17,7 @@ base::Status admit_jobs(const Core& core, const Caller& caller, const wire::Subm
 /// May what this user has in the store grow by so much?
 base::Status admit_growth(const Core& core, const Caller& caller, uint32_t uid, size_t before, size_t after);
 /// A job was entered: its row, its script and its environment count for its user.
-void book_job(Core& core, const model::Job& job, size_t row_bytes, const BlobUse& script, const BlobUse& environment);
+void charge_job(Core& core, const model::Job& job, size_t row_bytes, const BlobUse& script, const BlobUse& environment);
 /// The environment of an ended job, which may hold secrets, is deleted unless another job has the same.
 void environment_due(Core& core, JobId id);
 /// Its script stays in the store for a while, for whoever asks by the job's number.
@@ -26,6 +26,6 @@ void job_left_memory(Core& core, JobId id);
 void drop_scripts(Core& core);
 /// Blobs that no job in memory uses: environments go, scripts count from when they were last used. Those that a job may
 /// need whose row cannot be read stay.
-void restore_books(Core& core, const store::Snapshot& snapshot);
+void restore_charges(Core& core, const store::Snapshot& snapshot);
 
 }  // namespace gw::ctld

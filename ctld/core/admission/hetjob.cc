@@ -55,7 +55,7 @@ base::Status check_together(Core& core, const std::vector<const model::JobSpec*>
     }
     if (!fits) {
       verdict = base::invalid(
-          fmt::format("component {} finds no room beside those before it, even on an empty cluster", placed),
+          fmt::format("component {} does not fit beside those before it, even on an empty cluster", placed),
           "ask for less, or submit the components as jobs of their own");
       break;
     }

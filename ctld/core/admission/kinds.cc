@@ -35,7 +35,7 @@ base::Status check_preemption(const model::JobSpec& spec, std::vector<std::strin
   if (!spec.requeue && says_nothing)
     warnings.push_back(fmt::format("--on-preempt={} says nothing beside --no-requeue: the job is never preempted",
                                    model::name(spec.on_preempt)));
-  if (spec.on_preempt == OnPreempt::kSuspend && !can_stand_still(spec))
+  if (spec.on_preempt == OnPreempt::kSuspend && !can_be_suspended(spec))
     warnings.push_back("--on-preempt=suspend: a job that is elastic, or in a reservation, is requeued instead");
   return {};
 }

@@ -14,7 +14,7 @@
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/cluster/reservation_rules.h"
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/replies.h"
@@ -97,7 +97,7 @@ std::optional<sched::Start> try_start(const Core& core, const model::JobSpec& sp
   pending.reservation = spec.reservation;
   sched::AdvanceReservations reservations = core.reservations.told;
   sched::Timeline timeline;
-  sched::book_reservations(reservations, core.ledger.capacity(), core.now, timeline);
+  sched::add_reservations(reservations, core.ledger.capacity(), core.now, timeline);
   sched::PlacementOptions options;
   options.timeline = &timeline;
   options.span = {core.now, core.now + spec.time_limit};
@@ -167,12 +167,12 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     spec.het_offset = static_cast<uint32_t>(entered.size());
     spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
     entered.push_back(&core.jobs.enter(core.now, std::move(spec)));
-    consider(core, *entered.back());
+    update_eligibility(core, *entered.back());
   }
   for (const model::Job* job : entered) {
-    book_job(core, *job, wire::to_wire(job->spec).ByteSizeLong(),
-             {job->spec.launch.script_hash, request.script().size()},
-             {job->spec.launch.env_hash, request.environment().size()});
+    charge_job(core, *job, wire::to_wire(job->spec).ByteSizeLong(),
+               {job->spec.launch.script_hash, request.script().size()},
+               {job->spec.launch.env_hash, request.environment().size()});
     core.rows.job_and_spec(*job);
     core.out.job_event(*job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),
                        job->spec.uid);
@@ -202,7 +202,7 @@ void submit(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
         conn, request.id(),
         {base::ErrorCode::kConflict, "all job numbers are used up", "begin with a new state folder"});
   const JobId id = enter(core, submit, std::move(*spec), std::move(*components));
-  attend(core, conn, core.jobs.at(id));
+  tie_to_client(core, conn, core.jobs.at(id));
   if (*first_step) core.clients.waiting_steps[id].push_back(std::move(**first_step));
   wire::ApiReply out;
   out.mutable_submit()->set_job_id(id.value);

@@ -142,17 +142,17 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
   if (job.placed() != nullptr && spec.time_limit != job.spec.time_limit) job.placed()->uncut_limit = {};
   core.jobs.change_spec(job, std::move(spec));
   if (job.waiting() != nullptr)
-    consider(core, job);
+    update_eligibility(core, job);
   else if (job.state == model::JobState::kRunning)
     arm_limits(core, job);
-  else if (stands_still(job))
+  else if (is_suspended(job))
     tell_of_suspended(core, job);
-  if (job.placed() != nullptr && !stands_still(job)) tell_of_running(core, job);
+  if (job.placed() != nullptr && !is_suspended(job)) tell_of_running(core, job);
   if (is_elsewhere) core.planning.quota_epoch = core.feed.epoch();
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(core, job,
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
-  core.clients.books.resize(job.id, wire::to_wire(job.spec).ByteSizeLong());
+  core.clients.charges.resize(job.id, wire::to_wire(job.spec).ByteSizeLong());
   core.rows.job_and_spec(job);
   core.out.job_event(job, "updated", "by " + caller.user, caller.uid);
 }
@@ -170,7 +170,7 @@ base::Status update_with_components(Core& core, const Caller& caller, Job& job, 
   }
   size_t before = 0, after = 0;
   for (const auto& [one, spec] : updated) {
-    before += core.clients.books.row_bytes(one->id);
+    before += core.clients.charges.row_bytes(one->id);
     after += wire::to_wire(spec).ByteSizeLong();
   }
   GW_TRY_STATUS(admit_growth(core, caller, job.spec.uid, before, after));

@@ -22,7 +22,7 @@ void checkpointed(Core& core, ConnId conn, const Caller& caller, const wire::Api
   const model::Placed* placed = job->placed();
   // Whoever was told to go may still save its work, as long as it has its grace.
   const bool runs =
-      placed != nullptr && placed->started && !stands_still(*job) &&
+      placed != nullptr && placed->started && !is_suspended(*job) &&
       (!placed->outcome || core.now <= placed->kill_sent + placed->outcome->grace.value_or(placed->contract.kill_wait));
   if (!runs)
     return core.out.refuse(conn, request.id(),

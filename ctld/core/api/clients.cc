@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/steps/requests.h"
 
 namespace gw::ctld {

@@ -29,7 +29,7 @@ base::Status hold(Core& core, const Caller& caller, Job& job, bool by_admin) {
                       "use requeuehold to stop it and hold it");
   // An administrator who holds an own job holds it as a user, so that it can be released as one.
   (by_admin && caller.uid != job.spec.uid ? job.spec.hold_admin : job.spec.hold_user) = true;
-  consider(core, job);
+  update_eligibility(core, job);
   core.rows.job_and_spec(job);
   core.out.job_event(job, "held", "by " + caller.user, caller.uid);
   return {};
@@ -44,7 +44,7 @@ base::Status release(Core& core, const Caller& caller, Job& job) {
   job.waiting()->not_before = {};
   job.launch_failures = 0;
   for (Job* other : siblings(core, job)) other->launch_failures = 0;
-  consider(core, job);
+  update_eligibility(core, job);
   core.rows.job_and_spec(job);
   core.out.job_event(job, "released", "by " + caller.user, caller.uid);
   return {};

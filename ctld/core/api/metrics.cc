@@ -65,10 +65,10 @@ void add_fragmentation(Text& t, const Metrics& m) {
 }
 
 void add_preemptions(Text& t, const Metrics& m) {
-  t.metric("preemptions_total", "counter", "Runs that made way for others, by the QOS they were at.");
+  t.metric("preemptions_total", "counter", "Preempted runs, by the QOS that they were at.");
   for (const auto& [qos, p] : m.preemptions) t.value(p.count, fmt::format("qos=\"{}\"", label(qos)));
   t.metric("qos_lost_gpu_seconds_total", "counter",
-           "Seconds of whole GPUs whose work was lost because its run made way for others.");
+           "Seconds of whole GPUs whose work was lost because its run was preempted.");
   for (const auto& [qos, p] : m.preemptions)
     t.value(static_cast<double>(p.lost_gpu_ms) / 1e3, fmt::format("qos=\"{}\"", label(qos)));
 }
@@ -95,6 +95,8 @@ std::string metrics_text(const Metrics& m) {
   add_preemptions(t, m);
   t.single("scheduler_passes_total", "counter", "Passes of the scheduler.", m.passes);
   t.single("scheduler_steps_total", "counter", "Requests that the scheduler held against the nodes.", m.steps);
+  t.single("scheduler_cut_searches_total", "counter",
+           "Searches for victims in places with so many candidates that not every set was looked at.", m.cut_searches);
   t.single("scheduler_last_pass_seconds", "gauge", "How long the last pass took.",
            static_cast<double>(m.last_pass.us) / 1e6);
   t.single("store_commits_total", "counter", "Durable commits.", m.commits);

@@ -32,6 +32,7 @@ struct Metrics {
   bool is_store_writable = true;
   // added by the shell
   uint64_t passes = 0;
+  uint64_t cut_searches = 0;
   uint64_t steps = 0;
   base::Duration last_pass = {};
   uint64_t commits = 0;

@@ -77,7 +77,7 @@ void show_priority(const Core& core, const sched::OrderFacts& facts, const model
 
 void list_priorities(Core& core, ConnId conn, const wire::ApiRequest& request) {
   auto fill = [&core, cursor = JobCursor(request.list_priorities().filter())](Time at, ListPiece& piece) mutable {
-    const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.told_users());
+    const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
     wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
     list.set_now_us(at.us);
     while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {

@@ -12,13 +12,14 @@
 #include "ctld/core/api/priorities.h"
 #include "ctld/core/cluster/partitions.h"
 #include "ctld/core/cluster/reservation_rules.h"
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/wait_reasons.h"
 #include "ctld/core/names.h"
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/permissions.h"
 #include "sched/queue/order_facts.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -108,7 +109,7 @@ void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
   add_components_of_leaders(core, filter);
   begin_list(
       core, conn, request.id(), [&core, cursor = JobCursor(std::move(filter))](Time at, ListPiece& piece) mutable {
-        const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.told_users());
+        const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
         wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
         list.set_now_us(at.us);
         while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
@@ -125,10 +126,10 @@ void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
 
 void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::ShowJobRequest& q = request.show_job();
-  ReadJob read;
+  ReadStored read;
   read.conn = conn;
   read.job = JobId(q.id());
-  read.history = q.history();
+  if (q.history()) read.events = {.job = read.job, .most = wire::kMostEvents};
   read.script = q.script();
   read.environment = q.environment();
   read.reader_uid = caller.uid;
@@ -139,7 +140,7 @@ void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(core, caller, *job)))
       return core.out.refuse(conn, request.id(), denied_job(*job));
     *read.reply.mutable_show_job()->mutable_job() = job_to_wire(core, *job);
-    show_priority(core, {core.now, core.ledger.capacity(), core.usage.told_users()}, *job,
+    show_priority(core, {core.now, core.ledger.capacity(), core.usage.last_sent_users()}, *job,
                   *read.reply.mutable_show_job()->mutable_job());
     if (!q.history() && !q.script() && !q.environment())
       return core.out.reply(conn, request.id(), std::move(read.reply));
@@ -153,7 +154,7 @@ void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
   if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
   const bool until_started = request.wait_job().until_started();
   const bool has_ended = model::is_end(job->state);
-  if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) attend(core, conn, *job);
+  if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) tie_to_client(core, conn, *job);
   const bool has_started = job->placed() != nullptr && job->placed()->started;
   if (!has_ended && !(until_started && has_started)) {
     constexpr int64_t kMostWaits = 100;

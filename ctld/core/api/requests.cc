@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/admission/submit.h"
 #include "ctld/core/admission/update_job.h"
@@ -62,6 +63,38 @@ void ask_shell(Core& core, ConnId conn, const wire::ApiRequest& request) {
     core.out.send(TakeSnapshot{conn, request.id()});
 }
 
+/// Which they are the store alone knows. A job or a node that nothing is known of is most likely a slip.
+void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  constexpr uint32_t kUsual = 100;
+  constexpr size_t kTextBytes = 1000;
+  const wire::ListEventsRequest& q = request.list_events();
+  if (q.job() != 0 && !q.node().empty())
+    return core.out.refuse(conn, request.id(),
+                           base::Error{ErrorCode::kInvalid, "events of a job or of a node, not of both", ""});
+  ReadStored read{.conn = conn, .reader_uid = caller.uid};
+  read.events = {JobId(q.job()), q.node(), q.last() == 0 ? kUsual : q.last(), kTextBytes};
+  if (q.job() != 0 && !core.jobs.contains(JobId(q.job())))
+    read.if_no_events = {ErrorCode::kNotFound, "there are no events of job " + read.events.job.text(),
+                         "retention.events says for how long they are kept"};
+  if (!q.node().empty() && core.nodes.find(q.node()) == nullptr)
+    read.if_no_events = {ErrorCode::kNotFound, "there are no events of node " + base::printable(q.node()),
+                         name_hint(q.node(), core.nodes.names())};
+  read.reply.set_id(request.id());
+  read.reply.mutable_list_events()->set_now_us(core.now.us);
+  core.out.send(std::move(read));
+}
+
+void reservation_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_list_reservations())
+    list_reservations(core, conn, request);
+  else if (request.has_create_reservation())
+    create_reservation(core, conn, caller, request);
+  else if (request.has_update_reservation())
+    update_reservation(core, conn, caller, request);
+  else
+    delete_reservation(core, conn, caller, request);
+}
+
 void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   using Kind = wire::ApiRequest;
   switch (request.kind_case()) {
@@ -90,13 +123,10 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kListPriorities:
       return list_priorities(core, conn, request);
     case Kind::kListReservations:
-      return list_reservations(core, conn, request);
     case Kind::kCreateReservation:
-      return create_reservation(core, conn, caller, request);
     case Kind::kUpdateReservation:
-      return update_reservation(core, conn, caller, request);
     case Kind::kDeleteReservation:
-      return delete_reservation(core, conn, caller, request);
+      return reservation_request(core, conn, caller, request);
     case Kind::kChangeQuotas:
       return change_quotas(core, conn, caller, request);
     case Kind::kListQuotas:
@@ -121,6 +151,8 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kListHeldAside:
     case Kind::kDeleteHeldAside:
       return held_request(core, conn, caller, request);
+    case Kind::kListEvents:
+      return list_events(core, conn, caller, request);
     case Kind::kShowConfig:
       return show_config(core, conn, request);
     case Kind::kReconfigure:

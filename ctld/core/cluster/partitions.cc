@@ -52,14 +52,14 @@ Status check_partition_values(const Core& core, Partition& p) {
 
 void keep_partition(Core& core, const Caller& caller, const Partition& p, const model::KeyNames& keys,
                     std::string_view what) {
-  const PartitionTable::Said by{caller.user, caller.uid, core.now};
+  const PartitionTable::Origin by{caller.user, caller.uid, core.now};
   for (auto& [name, other] : core.partitions.all) {
     if (!p.is_default || !other.is_default || name == p.name) continue;
     other.is_default = false;
-    core.partitions.said[name]["default"] = by;
+    core.partitions.origins[name]["default"] = by;
   }
   core.partitions.all[p.name] = p;
-  for (const std::string& key : keys) core.partitions.said[p.name][key] = by;
+  for (const std::string& key : keys) core.partitions.origins[p.name][key] = by;
   const auto made = core.partitions.made.find(p.name);
   if (made != core.partitions.made.end()) made->second = p;
   publish_partition(core, p);
@@ -127,9 +127,9 @@ wire::KeyOrigin origin_of(const Core& core, const std::string& partition, const 
     out.set_kind(static_cast<uint32_t>(kind));
     return true;
   };
-  const auto keys = core.partitions.said.find(partition);
-  const PartitionTable::Said* said = nullptr;
-  if (keys != core.partitions.said.end())
+  const auto keys = core.partitions.origins.find(partition);
+  const PartitionTable::Origin* said = nullptr;
+  if (keys != core.partitions.origins.end())
     if (const auto it = keys->second.find(key.name); it != keys->second.end()) said = &it->second;
   if (said != nullptr && !is_open) {
     out.set_kind(static_cast<uint32_t>(model::OriginKind::kCommand));
@@ -165,7 +165,7 @@ Partition over_defaults(const Core& core, const Partition& own, const model::Key
 void store_partition(Core& core, const Partition& p) {
   wire::Partition row = wire::to_wire(p);
   row.set_is_made(core.partitions.made.contains(p.name));
-  for (const auto& [key, said] : core.partitions.said[p.name]) {
+  for (const auto& [key, said] : core.partitions.origins[p.name]) {
     wire::KeyOrigin& origin = *row.add_origins();
     origin.set_key(key);
     origin.set_by(said.user);
@@ -175,7 +175,7 @@ void store_partition(Core& core, const Partition& p) {
   core.out.write(store::PutPartition{p.name, wire::row_bytes(row)});
 }
 
-model::KeyNames said_in(const wire::Partition& w, const Partition& p) {
+model::KeyNames keys_given(const wire::Partition& w, const Partition& p) {
   model::KeyNames keys;
   for (const wire::KeyOrigin& origin : w.origins())
     if (model::partition_key(origin.key()) != nullptr) keys.insert(origin.key());
@@ -185,7 +185,7 @@ model::KeyNames said_in(const wire::Partition& w, const Partition& p) {
 void create_partition(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   auto given = wire::from_wire(request.create_partition().partition());
   if (!given) return core.out.refuse(conn, request.id(), given.error());
-  const model::KeyNames keys = said_in(request.create_partition().partition(), *given);
+  const model::KeyNames keys = keys_given(request.create_partition().partition(), *given);
   Partition p = over_defaults(core, *given, keys);
   Status done = base::check_name(p.name);
   if (done && core.partitions.all.contains(p.name))
@@ -195,7 +195,7 @@ void create_partition(Core& core, ConnId conn, const Caller& caller, const wire:
   if (!done) return core.out.refuse(conn, request.id(), done.error());
   core.partitions.gone.erase(p.name);
   core.partitions.made[p.name] = p;
-  core.partitions.said.erase(p.name);
+  core.partitions.origins.erase(p.name);
   keep_partition(core, caller, p, keys, "created");
   wire::ApiReply out;
   out.mutable_ok();
@@ -220,7 +220,7 @@ void delete_partition(Core& core, ConnId conn, const Caller& caller, const wire:
          "set it to DRAIN and let them end, or move those that wait: gcontrol update JobId=ID Partition=OTHER"});
   core.partitions.all.erase(name);
   core.partitions.made.erase(name);
-  core.partitions.said.erase(name);
+  core.partitions.origins.erase(name);
   core.partitions.gone.insert(name);
   withdraw_partition(core, name);
   wire::Partition row;

@@ -17,7 +17,7 @@ model::Partition over_defaults(const Core& core, const model::Partition& own, co
 /// What commands gave the partition is written.
 void store_partition(Core& core, const model::Partition& p);
 /// What a creation, or the row of one, says; without a list of it: what is not as built in.
-model::KeyNames said_in(const wire::Partition& w, const model::Partition& p);
+model::KeyNames keys_given(const wire::Partition& w, const model::Partition& p);
 /// A partition of an administrator's making.
 void create_partition(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 /// Jobs that wait for it alone keep it from being deleted.

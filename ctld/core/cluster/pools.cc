@@ -22,14 +22,14 @@ void configure_pools(Core& core) {
   core.partitions.all.clear();
   for (const auto& [name, own] : core.partitions.made) {
     model::KeyNames said;
-    for (const auto& [key, by] : core.partitions.said[name]) said.insert(key);
+    for (const auto& [key, by] : core.partitions.origins[name]) said.insert(key);
     core.partitions.all[name] = over_defaults(core, own, said);
   }
   for (const model::Partition& configured : core.settings.partitions) {
     if (core.partitions.gone.contains(configured.name)) continue;
     model::Partition& p = core.partitions.all[configured.name] = configured;
     // An administrator's word on the state outlives a reload; limits come from the file.
-    PartitionTable::SaidKeys& said = core.partitions.said[p.name];
+    PartitionTable::KeyOrigins& said = core.partitions.origins[p.name];
     std::erase_if(said, [](const auto& key) { return key.first != "state"; });
     const bool was_made = core.partitions.made.erase(p.name) > 0;  // the file has it now
     if (const auto it = before.find(p.name); it != before.end() && said.contains("state")) p.state = it->second.state;
@@ -39,7 +39,7 @@ void configure_pools(Core& core) {
   for (const auto& [name, p] : before) {
     if (core.partitions.all.contains(name)) continue;
     withdraw_partition(core, name);
-    core.partitions.said.erase(name);
+    core.partitions.origins.erase(name);
   }
 }
 
@@ -99,10 +99,10 @@ void restore_partitions(Core& core, const store::Snapshot& snapshot) {
     if (stored.is_gone()) core.partitions.gone.insert(row.name);
     for (const wire::KeyOrigin& origin : stored.origins())
       if (stored.is_made() || origin.key() == "state")
-        core.partitions.said[row.name][origin.key()] =
-            PartitionTable::Said{origin.by(), origin.by_uid(), Time{origin.at_us()}};
+        core.partitions.origins[row.name][origin.key()] =
+            PartitionTable::Origin{origin.by(), origin.by_uid(), Time{origin.at_us()}};
     if (!stored.is_made()) continue;
-    for (const std::string& key : said_in(stored, *p)) core.partitions.said[row.name].try_emplace(key);
+    for (const std::string& key : keys_given(stored, *p)) core.partitions.origins[row.name].try_emplace(key);
     core.partitions.made[row.name] = std::move(*p);
   }
   configure_pools(core);
@@ -113,10 +113,10 @@ void restore_partitions(Core& core, const store::Snapshot& snapshot) {
     if (it == core.partitions.all.end() || is_held || !stored.ParseFromString(row.bytes)) continue;
     if (stored.state() > static_cast<uint32_t>(model::PartitionState::kInactive)) continue;
     // Rows of old have no list of what was said.
-    const bool was_said = core.partitions.said[row.name].contains("state");
+    const bool was_said = core.partitions.origins[row.name].contains("state");
     if (!was_said && stored.origins_size() > 0) continue;
     const auto state = static_cast<model::PartitionState>(stored.state());
-    if (!was_said && it->second.state != state) core.partitions.said[row.name].try_emplace("state");
+    if (!was_said && it->second.state != state) core.partitions.origins[row.name].try_emplace("state");
     it->second.state = state;
     publish_partition(core, it->second);
   }

@@ -7,14 +7,14 @@ namespace gw::ctld {
 namespace {
 
 void add_lines(const sched::QuotaReport& report, uint32_t s, wire::QuotaSide& out) {
-  const sched::QosNode& side = report.tree.qos(s);
+  const sched::QosNode& node = report.tree.qos(s);
   for (size_t r = 0; r < report.tree.width(); ++r) {
-    if (!side.has_line[r] && side.limit[r] == sched::kNoLimit) continue;
+    if (!node.has_line[r] && node.limit[r] == sched::kNoLimit) continue;
     wire::QuotaSide::Line& line = *out.add_lines();
     line.set_resource(report.tree.resources()[r]);
-    line.set_has_line(side.has_line[r]);
+    line.set_has_line(node.has_line[r]);
     line.set_guaranteed(report.shares.guaranteed[s][r]);
-    if (side.limit[r] != sched::kNoLimit) line.set_limit(side.limit[r]);
+    if (node.limit[r] != sched::kNoLimit) line.set_limit(node.limit[r]);
     line.set_fair(report.shares.fair[s][r]);
     line.set_demand(report.shares.demand[s][r]);
     line.set_held(report.tally.held[s][r]);
@@ -28,16 +28,16 @@ void add_lines(const sched::QuotaReport& report, uint32_t s, wire::QuotaSide& ou
 void show_shares(const sched::ClusterView& view, base::Time now, wire::ShowSharesReply& out) {
   const sched::QuotaReport report = sched::report_quotas(view);
   for (uint32_t s = 0; s < report.tree.nodes().size(); ++s) {
-    const sched::QosNode& side = report.tree.qos(s);
+    const sched::QosNode& node = report.tree.qos(s);
     wire::QuotaSide& shown = *out.add_sides();
-    shown.set_name(side.name);
-    if (side.parent != sched::kNoQos) shown.set_parent(report.tree.qos(side.parent).name);
-    shown.set_depth(side.depth);
+    shown.set_name(node.name);
+    if (node.parent != sched::kNoQos) shown.set_parent(report.tree.qos(node.parent).name);
+    shown.set_depth(node.depth);
     shown.set_running(report.running[s]);
     shown.set_waiting(report.waiting[s]);
-    shown.set_weight(side.weight);
-    shown.set_priority(side.priority);
-    shown.set_preempt_children(side.preempt_children);
+    shown.set_weight(node.weight);
+    shown.set_priority(node.priority);
+    shown.set_preempt_children(node.preempt_children);
     add_lines(report, s, shown);
   }
   for (const sched::Loan& loan : report.loans) {

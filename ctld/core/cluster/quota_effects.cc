@@ -16,7 +16,7 @@ using model::Qos;
 
 namespace {
 
-/// What the sides of a tree hold, and by which jobs that can be preempted.
+/// What the QOS of a tree hold, and by which jobs that can be preempted.
 struct Use {
   sched::QuotaTree tree;
   sched::Tally tally;
@@ -30,18 +30,18 @@ using Over = std::map<std::string, std::string>;  // QOS -> how far it is above
 Over exceeded(const Use& use) {
   Over out;
   for (uint32_t s = 1; s < use.tree.nodes().size(); ++s) {
-    const sched::QosNode& side = use.tree.qos(s);
-    if (side.is_own) continue;
+    const sched::QosNode& node = use.tree.qos(s);
+    if (node.is_own) continue;
     for (size_t r = 0; r < use.tree.width(); ++r) {
       const std::string& resource = use.tree.resources()[r];
       const uint64_t has = use.tally.counted[s][r];
       const auto text = [&](uint64_t amount) { return model::format_amount(resource, amount); };
-      if (has > side.limit[r])
-        out[side.name] += fmt::format("; holds {} {}, its limit is {}: no more of it starts", text(has), resource,
-                                      text(side.limit[r]));
-      else if (side.has_line[r] && has > side.guaranteed[r])
-        out[side.name] += fmt::format("; holds {} {}, guaranteed {}: {} borrowed", text(has), resource,
-                                      text(side.guaranteed[r]), text(has - side.guaranteed[r]));
+      if (has > node.limit[r])
+        out[node.name] += fmt::format("; holds {} {}, its limit is {}: no more of it starts", text(has), resource,
+                                      text(node.limit[r]));
+      else if (node.has_line[r] && has > node.guaranteed[r])
+        out[node.name] += fmt::format("; holds {} {}, guaranteed {}: {} borrowed", text(has), resource,
+                                      text(node.guaranteed[r]), text(has - node.guaranteed[r]));
     }
   }
   return out;
@@ -66,7 +66,7 @@ std::string moved(std::string qos, const wire::ChangeQuotasRequest& request) {
 
 }  // namespace
 
-std::vector<std::string> effects_of(const Core& core, const QuotaBook& after,
+std::vector<std::string> effects_of(const Core& core, const QuotaTable& after,
                                     const wire::ChangeQuotasRequest& request) {
   Use old_use(core.quotas.tree()), new_use(after.tree());
   for (const auto& [id, holding] : core.ledger.capacity().holdings()) {
@@ -75,13 +75,13 @@ std::vector<std::string> effects_of(const Core& core, const QuotaBook& after,
     if (job == nullptr || job->state == model::JobState::kCompleting) continue;
     const model::Allocation held = core.ledger.capacity().allocation_of(id);
     const std::string& qos = job->spec.qos;
-    const bool is_piece = gang.has_value();
-    const bool is_takeable = !is_piece && pending_of(core, *job).preemptible;
+    const bool is_extension = gang.has_value();
+    const bool is_takeable = !is_extension && pending_of(core, *job).preemptible;
     for (Use* use : {&old_use, &new_use}) {
       const uint32_t leaf = use->tree.leaf_of(use == &old_use ? qos : moved(qos, request));
       use->tally.start(use->tree, leaf,
-                       is_piece ? use->tree.count_piece(held, core.ledger.capacity())
-                                : use->tree.count(held, core.ledger.capacity()),
+                       is_extension ? use->tree.count_extension(held, core.ledger.capacity())
+                                    : use->tree.count(held, core.ledger.capacity()),
                        true);
       if (is_takeable) use->takeable[leaf].push_back(id);
     }

@@ -31,11 +31,11 @@ namespace {
 constexpr char kSeeded[] = "quotas_seeded";
 
 /// The tree of the configuration. A default QOS that it does not list is none: its jobs run at the root.
-QuotaBook seed_of(const Settings& settings) {
-  QuotaBook book;
+QuotaTable seed_of(const Settings& settings) {
+  QuotaTable table;
   for (const Qos& qos : settings.qos)
-    if (!settings.default_qos_implied || qos.name != settings.default_qos) book.qos[qos.name] = qos;
-  return book;
+    if (!settings.default_qos_implied || qos.name != settings.default_qos) table.qos[qos.name] = qos;
+  return table;
 }
 
 wire::QuotaUser to_wire(const model::QuotaUser& user) {
@@ -59,7 +59,7 @@ void publish_quotas(Core& core) {
 }
 
 /// The rows that differ.
-void save_quotas(Core& core, const QuotaBook& before, const QuotaBook& after) {
+void save_quotas(Core& core, const QuotaTable& before, const QuotaTable& after) {
   for (const auto& [name, qos] : after.qos) {
     const auto old = before.qos.find(name);
     if (old == before.qos.end() || old->second != qos)
@@ -101,15 +101,15 @@ void move_to_qos(Core& core, model::Job& job, const std::string& to) {
   core.jobs.change_qos(job, to);
   core.planning.quota_epoch = core.feed.epoch() + 1;  // what follows tells the scheduler
   if (rate != 0) charge(core, job, rate);
-  if (job.waiting() != nullptr) consider(core, job);
-  if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->holder)
+  if (job.waiting() != nullptr) update_eligibility(core, job);
+  if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->kept_id)
     tell_of_suspended(core, job);
   tell_of_running(core, job);
   core.rows.job_and_spec(job);
 }
 
 /// Jobs of deleted QOS go where the request says. Error: there are some, and it says nothing.
-Status check_moves(const Core& core, const wire::ChangeQuotasRequest& request, const QuotaBook& after) {
+Status check_moves(const Core& core, const wire::ChangeQuotasRequest& request, const QuotaTable& after) {
   std::map<std::string, std::string> targets;
   for (const wire::QuotaChange& change : request.changes())
     if (change.what() == wire::QuotaChange::kDelete && !change.is_user()) targets[change.name()] = change.move_to();
@@ -127,8 +127,8 @@ Status check_moves(const Core& core, const wire::ChangeQuotasRequest& request, c
 }
 
 /// Error: a partition would name a QOS that is deleted.
-Status check_partitions(const std::map<std::string, model::Partition>& partitions, const QuotaBook& before,
-                        const QuotaBook& after) {
+Status check_partitions(const std::map<std::string, model::Partition>& partitions, const QuotaTable& before,
+                        const QuotaTable& after) {
   for (const auto& [name, p] : partitions) {
     std::vector<std::string> named = p.allow_qos;
     named.push_back(p.default_qos);
@@ -157,14 +157,14 @@ void carry_out_moves(Core& core, const Caller& caller, const wire::ChangeQuotasR
 }
 
 /// The priority of a QOS is one of the things that some orders rank its jobs by.
-void order_anew(Core& core, const QuotaBook& before) {
+void order_anew(Core& core, const QuotaTable& before) {
   std::set<std::string> others;
   for (const auto& [name, qos] : core.quotas.qos)
     if (const auto old = before.qos.find(name); old != before.qos.end() && old->second.priority != qos.priority)
       others.insert(name);
   if (others.empty()) return;
   core.jobs.each([&](model::Job& job) {
-    if (job.waiting() != nullptr && others.contains(job.spec.qos)) consider(core, job);
+    if (job.waiting() != nullptr && others.contains(job.spec.qos)) update_eligibility(core, job);
   });
 }
 
@@ -183,7 +183,7 @@ void restore_quotas(Core& core, const store::Snapshot& snapshot) {
     core.out.write(store::PutMeta{kSeeded, "1"});
     return;
   }
-  QuotaBook stored;
+  QuotaTable stored;
   for (const store::NamedBytes& row : snapshot.qos) {
     wire::Qos qos;
     if (qos.ParseFromString(row.bytes) && qos.name() == row.name)
@@ -211,10 +211,10 @@ void tell_of_running(Core& core, const model::Job& job) {
   if (core.ledger.capacity().holdings().contains(job.id))
     core.feed.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(core, job))});
   if (job.placed() == nullptr) return;
-  for (const auto& [node, piece] : job.placed()->pieces)
-    if (const auto* part = share_on(job, node); part != nullptr && core.placements.job_of(piece.id))
-      core.feed.tell(sched::RunningChanged{piece.id, std::make_shared<const sched::PendingJob>(sched::piece_of(
-                                                         pending_of(core, job), piece.id, part->tasks))});
+  for (const auto& [node, extension] : job.placed()->extensions)
+    if (const auto* part = share_on(job, node); part != nullptr && core.placements.job_of(extension.id))
+      core.feed.tell(sched::RunningChanged{extension.id, std::make_shared<const sched::PendingJob>(sched::extension_of(
+                                                             pending_of(core, job), extension.id, part->tasks))});
 }
 
 void change_quotas(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -231,7 +231,7 @@ void change_quotas(Core& core, ConnId conn, const Caller& caller, const wire::Ap
   for (const std::string& line : lines) told.add_changes(line);
   for (const std::string& line : effects_of(core, *after, wanted)) told.add_effects(line);
   if (wanted.dry_run()) return core.out.reply(conn, request.id(), std::move(out));
-  const QuotaBook before = std::exchange(core.quotas, std::move(*after));
+  const QuotaTable before = std::exchange(core.quotas, std::move(*after));
   save_quotas(core, before, core.quotas);
   publish_quotas(core);
   carry_out_moves(core, caller, wanted);

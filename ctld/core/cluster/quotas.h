@@ -1,6 +1,6 @@
 // The tree of quotas in the controller: where it comes from, who changes it, and what each job may submit to.
-// Invariants: the rows of the store, book_ and what the scheduler was told are one and the same tree; a request that
-// changes it is one transaction.
+// Invariants: the rows of the store, core.quotas and what the scheduler was told are one and the same tree; a request
+// that changes it is one transaction.
 #pragma once
 
 #include "ctld/core/core.h"

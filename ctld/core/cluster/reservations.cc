@@ -210,7 +210,7 @@ void keep_reservation(Core& core, const Caller& caller, const Reservation& r, co
                  fmt::format("{} by {}: {}", r.name, caller.user, describe_occurrence(r, core.now)), caller.uid);
 }
 
-void drop_reservation(Core& core, const std::string& name, const std::string& why, uint32_t uid) {
+void drop_reservation(Core& core, const std::string& name, const std::string& why, std::optional<uint32_t> uid) {
   index_reservation(core, name, {});
   core.reservations.all.erase(name);
   core.reservations.told.erase(name);
@@ -262,7 +262,7 @@ void reservations_due(Core& core) {
   std::vector<std::string> over;
   for (const auto& [name, r] : core.reservations.all)
     if (r.is_over(core.now)) over.push_back(name);
-  for (const std::string& name : over) drop_reservation(core, name, "ended", 0);
+  for (const std::string& name : over) drop_reservation(core, name, "ended", {});
 }
 
 void create_reservation(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {

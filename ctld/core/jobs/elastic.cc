@@ -15,30 +15,30 @@
 
 namespace gw::ctld {
 
+using model::Extension;
 using model::Job;
 using model::JobState;
-using model::Piece;
 
 namespace {
 
-Piece* piece_on(Job& job, NodeId node) {
+Extension* extension_on(Job& job, NodeId node) {
   if (job.placed() == nullptr) return nullptr;
-  auto& pieces = job.placed()->pieces;
-  const auto it = pieces.find(node);
-  return it == pieces.end() ? nullptr : &it->second;
+  auto& extensions = job.placed()->extensions;
+  const auto it = extensions.find(node);
+  return it == extensions.end() ? nullptr : &it->second;
 }
 
 }  // namespace
 
-void emit_piece(Core& core, const Job& job, const Piece& piece, const model::NodeShare& share, Time since) {
-  core.placements.set_holder(piece.id, job.id);
+void emit_extension(Core& core, const Job& job, const Extension& extension, const model::NodeShare& share, Time since) {
+  core.placements.set_holding(extension.id, job.id);
   const auto gang =
-      core.ledger.capacity().holdings().find(job.id);  // of one that ends, the pieces may be the last to go
+      core.ledger.capacity().holdings().find(job.id);  // of one that ends, the extensions may be the last to go
   const Time end = gang == core.ledger.capacity().holdings().end() ? Time::never() : gang->second.expected_end;
   auto part = std::make_shared<const sched::PendingJob>(
-      sched::piece_of(pending_of(core, job), piece.id, std::max(share.tasks, 1U)));
-  (void)core.ledger.hold({piece.id, job.placed()->partition, {{share}}, since, end, std::move(part)});
-  if (piece.until) core.ledger.expect_end(piece.id, piece.until, true);
+      sched::extension_of(pending_of(core, job), extension.id, std::max(share.tasks, 1U)));
+  (void)core.ledger.hold({extension.id, job.placed()->partition, {{share}}, since, end, std::move(part)});
+  if (extension.until) core.ledger.expect_end(extension.id, extension.until, true);
 }
 
 void commit_growth(Core& core, const sched::Grow& grow) {
@@ -46,41 +46,42 @@ void commit_growth(Core& core, const sched::Grow& grow) {
   if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !core.stored.fault.empty())
     return;
   model::Placed& placed = *job->placed();
-  const bool is_one = grow.allocation.shares.size() == 1 && grow.piece.value >= sched::kFirstPiece;
+  const bool is_one = grow.allocation.shares.size() == 1 && grow.extension.value >= sched::kFirstHoldingId;
   if (!is_one || !core.ledger.capacity().holdings().contains(job->id)) return;
   const model::NodeShare& share = grow.allocation.shares.front();
   uint32_t tasks = share.tasks;
   for (const model::NodeShare& other : placed.allocation.shares) tasks += other.tasks;
   if (core.placements.is_on(share.node, job->id)) return;
   const Time end = core.ledger.capacity().holdings().at(job->id).expected_end;
-  const sched::Start start{grow.piece, placed.partition, grow.allocation,
+  const sched::Start start{grow.extension, placed.partition, grow.allocation,
                            end == Time::never() ? base::kUnlimited : end - core.now};
-  const sched::PendingJob piece = sched::piece_of(pending_of(core, *job), grow.piece, std::max(share.tasks, 1U));
-  if (tasks > model::most_tasks(job->spec.request) || !sched::check(core.ledger.capacity(), piece, start) ||
-      !sched::check_reservations(core.reservations.told, piece, start, core.now))
+  const sched::PendingJob extension =
+      sched::extension_of(pending_of(core, *job), grow.extension, std::max(share.tasks, 1U));
+  if (tasks > model::most_tasks(job->spec.request) || !sched::check(core.ledger.capacity(), extension, start) ||
+      !sched::check_reservations(core.reservations.told, extension, start, core.now))
     return;
   // By an id of our own: the scheduler's begin anew with each start, but nodes remember stays of before.
-  const JobId id = core.jobs.take_holder();
+  const JobId id = core.jobs.take_holding_id();
   auto& shares = placed.allocation.shares;  // the script's own first, the others as people list nodes
   shares.insert(std::upper_bound(shares.begin() + 1, shares.end(), share,
                                  [](const auto& a, const auto& b) { return a.node < b.node; }),
                 share);
-  Piece& piece_kept = placed.pieces[share.node] = Piece{id, {}, false};
+  Extension& extension_kept = placed.extensions[share.node] = Extension{id, {}, false};
   core.placements.put(share.node, job->id);
-  emit_piece(core, *job, piece_kept, share, core.now);
+  emit_extension(core, *job, extension_kept, share, core.now);
   charge(core, *job, sched::usage_rate(share));
   core.rows.job_coalesced(*job);
   core.rows.run_node(*job, share.node);
   core.out.job_event(*job, "grows", fmt::format("{} joins it", share.name));
   send_prepare(core, *job, share.node);
-  core.timers.set({core.now + core.settings.start_timeout, TimerKind::kPiece, job->id.value, job->attempt});
+  core.timers.set({core.now + core.settings.start_timeout, TimerKind::kExtension, job->id.value, job->attempt});
 }
 
-bool piece_ready(Core& core, Job& job, NodeId node) {
-  Piece* piece = piece_on(job, node);
-  if (piece == nullptr || job.state != JobState::kRunning) return false;
-  if (!piece->until) send_go(core, job, node);
-  if (std::exchange(piece->is_ready, true)) return true;
+bool extension_ready(Core& core, Job& job, NodeId node) {
+  Extension* extension = extension_on(job, node);
+  if (extension == nullptr || job.state != JobState::kRunning) return false;
+  if (!extension->until) send_go(core, job, node);
+  if (std::exchange(extension->is_ready, true)) return true;
   core.rows.run_node(job, node);
   tell_size(core, job);
   return true;
@@ -90,54 +91,55 @@ void shrink(Core& core, const sched::Preempt& victim) {
   const auto gang = core.placements.job_of(victim.job);
   Job* job = gang ? core.jobs.find(*gang) : nullptr;
   if (job == nullptr || job->state != JobState::kRunning) return;
-  for (auto& [node, piece] : job->placed()->pieces) {
-    if (piece.id != victim.job || piece.until) continue;
-    piece.until = core.now + victim.grace;
-    core.ledger.expect_end(piece.id, piece.until, true);
+  for (auto& [node, extension] : job->placed()->extensions) {
+    if (extension.id != victim.job || extension.until) continue;
+    extension.until = core.now + victim.grace;
+    core.ledger.expect_end(extension.id, extension.until, true);
     core.out.job_event(*job, "shrinks",
                        fmt::format("{} leaves it for job {}{}", core.nodes.name_of(node), victim.beneficiary.value,
                                    victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
     core.rows.run_node(*job, node);
     tell_size(core, *job);
     if (victim.grace.us <= 0) return clear_node(core, *job, node);
-    core.timers.set({piece.until, TimerKind::kPiece, job->id.value, job->attempt});
+    core.timers.set({extension.until, TimerKind::kExtension, job->id.value, job->attempt});
     return;
   }
 }
 
-void pieces_due(Core& core, Job& job) {
+void extensions_due(Core& core, Job& job) {
   if (job.state != JobState::kRunning) return;
-  for (auto& [node, piece] : job.placed()->pieces) {
-    const auto holding = core.ledger.capacity().holdings().find(piece.id);
+  for (auto& [node, extension] : job.placed()->extensions) {
+    const auto holding = core.ledger.capacity().holdings().find(extension.id);
     const Time begun = holding == core.ledger.capacity().holdings().end() ? Time{} : holding->second.started;
-    if (!piece.until && !piece.is_ready && core.now >= begun + core.settings.start_timeout) {
-      piece.until = core.now;
-      core.ledger.expect_end(piece.id, core.now, true);
+    if (!extension.until && !extension.is_ready && core.now >= begun + core.settings.start_timeout) {
+      extension.until = core.now;
+      core.ledger.expect_end(extension.id, core.now, true);
       core.out.job_event(job, "shrinks", fmt::format("{} was not ready in time", core.nodes.name_of(node)));
       core.rows.run_node(job, node);
     }
-    if (piece.until && piece.until <= core.now) clear_node(core, job, node);
+    if (extension.until && extension.until <= core.now) clear_node(core, job, node);
   }
 }
 
-bool repeat_to_piece(Core& core, Job& job, NodeId node, bool has_run) {
-  const Piece* piece = piece_on(job, node);
-  if (piece == nullptr || job.state != JobState::kRunning) return false;
-  if (piece->until && piece->until <= core.now) return clear_node(core, job, node), true;
-  if (has_run) return piece_ready(core, job, node);
-  if (piece->is_ready || piece->until) return false;
+bool repeat_to_extension(Core& core, Job& job, NodeId node, bool has_run) {
+  const Extension* extension = extension_on(job, node);
+  if (extension == nullptr || job.state != JobState::kRunning) return false;
+  if (extension->until && extension->until <= core.now) return clear_node(core, job, node), true;
+  if (has_run) return extension_ready(core, job, node);
+  if (extension->is_ready || extension->until) return false;
   send_prepare(core, job, node);
   return true;
 }
 
-bool piece_gone(Core& core, Job& job, NodeId node, const std::string& why) {
-  Piece* piece = piece_on(job, node);
-  if (piece == nullptr || job.state != JobState::kRunning) return false;
-  const bool was_told = static_cast<bool>(piece->until);
-  if (!was_told) piece->until = core.now;  // steps that waited for those that end with the node must not begin there
+bool extension_gone(Core& core, Job& job, NodeId node, const std::string& why) {
+  Extension* extension = extension_on(job, node);
+  if (extension == nullptr || job.state != JobState::kRunning) return false;
+  const bool was_told = static_cast<bool>(extension->until);
+  if (!was_told)
+    extension->until = core.now;  // steps that waited for those that end with the node must not begin there
   share_gone(core, job, node);
   model::Placed& placed = *job.placed();
-  placed.pieces.erase(node);
+  placed.extensions.erase(node);
   auto& shares = placed.allocation.shares;
   if (const auto share = model::find_on(shares, node, [](const auto& s) { return s.node; }); share != shares.end()) {
     core.rows.run_left(job, share->name);

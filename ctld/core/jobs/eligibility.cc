@@ -32,7 +32,7 @@ void admit_to_reservation(Core& core, const model::Job& job) {
 }
 
 /// Puts the leader before the scheduler once every component waits for nothing else.
-void consider_components(Core& core, Job& job) {
+void update_components(Core& core, Job& job) {
   Job* leader = core.jobs.find(job.spec.het_job);
   if (leader == nullptr || leader->waiting() == nullptr) return;
   std::vector<Job*> all = siblings(core, *leader);
@@ -65,7 +65,7 @@ void shun_no_longer_than_due(Core& core, Job& job) {
 
 }  // namespace
 
-void consider(Core& core, Job& job) {
+void update_eligibility(Core& core, Job& job) {
   model::Waiting& waiting = *job.waiting();
   shun_no_longer_than_due(core, job);
   const Time not_before = std::max(job.spec.begin, waiting.not_before);
@@ -81,8 +81,8 @@ void consider(Core& core, Job& job) {
     waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;
     core.timers.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
   }
-  if (waiting.reason != WaitReason::kNone) waiting.claim.reset();
-  if (job.spec.is_het()) return consider_components(core, job);
+  if (waiting.reason != WaitReason::kNone) waiting.nomination.reset();
+  if (job.spec.is_het()) return update_components(core, job);
   if (waiting.reason != WaitReason::kNone) {
     if (job.eligible)
       core.feed.tell(sched::JobUnqueued{job.id});  // the scheduler need not hear of a job that it never had
@@ -91,7 +91,8 @@ void consider(Core& core, Job& job) {
   if (!job.eligible) job.eligible = core.now;
   if (!job.spec.reservation.empty()) admit_to_reservation(core, job);
   core.feed.tell(sched::JobQueued{pending_of(core, job)});
-  if (const auto& c = waiting.claim) core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  if (const auto& n = waiting.nomination)
+    core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
 }
 
 }  // namespace gw::ctld

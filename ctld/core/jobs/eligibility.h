@@ -1,4 +1,4 @@
-// From submission to the scheduler: what keeps a job that waits from being considered, and until when.
+// From submission to the scheduler: what keeps a pending job from being scheduled, and until when.
 #pragma once
 
 #include "ctld/core/core.h"
@@ -6,6 +6,6 @@
 namespace gw::ctld {
 
 /// Puts a pending job before the scheduler, or says why not yet. The caller saves it.
-void consider(Core& core, model::Job& job);
+void update_eligibility(Core& core, model::Job& job);
 
 }  // namespace gw::ctld

@@ -7,13 +7,14 @@
 #include "model/find_on.h"
 #include "model/suspension.h"
 #include "sched/quota/quota_tree.h"
+#include "wire/job_attributes.h"
 
 namespace gw::ctld {
 
+using model::Extension;
 using model::Job;
 using model::JobState;
 using model::Outcome;
-using model::Piece;
 using model::Qos;
 
 namespace {
@@ -53,16 +54,16 @@ sched::ClassKey class_of(const Core& core, const model::Job& job) {
 }
 
 JobId holder_on(const Job& job, NodeId node) {
-  const auto& pieces = job.placed()->pieces;
-  if (const auto it = pieces.find(node); it != pieces.end()) return it->second.id;
+  const auto& extensions = job.placed()->extensions;
+  if (const auto it = extensions.find(node); it != extensions.end()) return it->second.id;
   const auto& suspension = job.placed()->suspension;
-  return suspension && suspension->holder ? suspension->holder : job.id;
+  return suspension && suspension->kept_id ? suspension->kept_id : job.id;
 }
 
 uint32_t generation_on(const Job& job, NodeId node) {
-  const auto& pieces = job.placed()->pieces;
-  const auto it = pieces.find(node);
-  return it == pieces.end() ? 0 : it->second.id.value;
+  const auto& extensions = job.placed()->extensions;
+  const auto it = extensions.find(node);
+  return it == extensions.end() ? 0 : it->second.id.value;
 }
 
 const model::NodeShare* share_on(const Job& job, NodeId node) {
@@ -101,6 +102,7 @@ const Job& leader_of(const Core& core, const Job& job) {
 
 model::Request asked_now(const Job& job) {
   model::Request r = job.spec.request;
+  r.least_version = wire::least_version(job.spec);
   r.exclude.insert(r.exclude.end(), job.shuns.begin(), job.shuns.end());
   return r;
 }
@@ -130,9 +132,9 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
   out.preemptible = !job.spec.not_preemptible && (job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel);
   if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;
-  if (stands_still(job))
+  if (is_suspended(job))
     ask_for_the_rest(job, out);
-  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_stand_still(job.spec))
+  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_be_suspended(job.spec))
     out.suspends = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
   if (job.spec.het_job == job.id) add_components(core, job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
@@ -148,11 +150,11 @@ bool was_preempted(const Outcome& outcome) { return outcome.preempted_for != 0 |
 
 model::Allocation held_by(const Job& job) {
   const model::Placed& placed = *job.placed();
-  if (!placed.suspension || !placed.suspension->holder) return placed.allocation;
+  if (!placed.suspension || !placed.suspension->kept_id) return placed.allocation;
   return model::kept_in_suspension(placed.allocation, placed.suspension->shares_gpus);
 }
 
-bool can_stand_still(const model::JobSpec& spec) {
+bool can_be_suspended(const model::JobSpec& spec) {
   return !spec.is_het() && !spec.request.elastic && spec.reservation.empty();
 }
 

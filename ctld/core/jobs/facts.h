@@ -28,13 +28,13 @@ model::Request asked_now(const model::Job& job);
 sched::PendingJob pending_of(const Core& core, const model::Job& job);
 /// The job if this is its present attempt and it is placed; else null.
 model::Job* current_run(Core& core, uint32_t job, uint32_t attempt);
-/// Did the run end to make way for another job?
+/// Did the run end because it was preempted?
 bool was_preempted(const model::Outcome& outcome);
 /// What the job holds now.
 model::Allocation held_by(const model::Job& job);
 /// Those whose parts would have to be suspended together cannot; nor those in a reservation, which may be over by then.
-bool can_stand_still(const model::JobSpec& spec);
+bool can_be_suspended(const model::JobSpec& spec);
 /// Its processes are frozen, and it waits to go on.
-inline bool stands_still(const model::Job& job) { return job.state == model::JobState::kSuspended; }
+inline bool is_suspended(const model::Job& job) { return job.state == model::JobState::kSuspended; }
 
 }  // namespace gw::ctld

@@ -16,10 +16,10 @@ void arm_limits(Core& core, const Job& job) {
 
 void expect_end(Core& core, const Job& job, Time when, bool is_leaving) {
   const auto& suspension = job.placed()->suspension;
-  const JobId holder = suspension && suspension->holder ? suspension->holder : job.id;
+  const JobId holder = suspension && suspension->kept_id ? suspension->kept_id : job.id;
   core.ledger.expect_end(holder, when, is_leaving);
-  for (const auto& [node, piece] : job.placed()->pieces)
-    if (!piece.until) core.ledger.expect_end(piece.id, when, is_leaving);
+  for (const auto& [node, extension] : job.placed()->extensions)
+    if (!extension.until) core.ledger.expect_end(extension.id, when, is_leaving);
 }
 
 }  // namespace gw::ctld

@@ -34,7 +34,7 @@ void tell_components(const Core& core, const Job& leader, wire::Prepare& out) {
   }
 }
 
-/// What a Stop says of why and until when, where the job makes way for another.
+/// What a Stop says of why and until when, where the job is preempted.
 void tell_preemption(const Job& job, wire::Stop& out) {
   const Outcome& outcome = *job.placed()->outcome;
   if (!was_preempted(outcome)) return;
@@ -47,7 +47,7 @@ void tell_preemption(const Job& job, wire::Stop& out) {
 /// Is what is said to this node about this run to go out before what waits for the disk?
 bool overtakes(const Core& core, const model::Job& job, NodeId node) {
   if (core.stored.fault.empty() || job.placed() == nullptr || !job.placed()->started) return false;
-  if (job.placed()->pieces.contains(node)) return false;  // it may have joined the gang in what waits
+  if (job.placed()->extensions.contains(node)) return false;  // it may have joined the gang in what waits
   return true;
 }
 
@@ -71,8 +71,9 @@ void tell_size(Core& core, const Job& job) {
   r.set_job(job.id.value);
   r.set_attempt(job.attempt);
   for (const model::NodeShare& share : placed.allocation.shares) {
-    const auto piece = placed.pieces.find(share.node);
-    if (piece == placed.pieces.end() || (piece->second.is_ready && !piece->second.until)) r.add_nodes(share.name);
+    const auto extension = placed.extensions.find(share.node);
+    if (extension == placed.extensions.end() || (extension->second.is_ready && !extension->second.until))
+      r.add_nodes(share.name);
   }
   r.set_signo(job.spec.resize_signo);
   r.set_uid(job.spec.uid);
@@ -144,7 +145,7 @@ void send_stop(Core& core, const Job& job, NodeId node, bool kill_now) {
   s.set_grace_us(outcome.grace.value_or(job.placed()->contract.kill_wait).us);
   s.set_generation(generation_on(job, node));
   s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
-  // Without grace it was killed on purpose; one that makes way finds out why first, unless this is said.
+  // Without grace it was killed on purpose; a preempted one finds out why first, unless this is said.
   s.set_kill_now(kill_now || (outcome.grace == base::Duration{} && outcome.preempted_for == 0));
   tell_preemption(job, s);
   if (overtakes(core, job, node)) send_to_node(core, node, message, nullptr, true);
@@ -169,7 +170,7 @@ void send_suspend(Core& core, const Job& job, NodeId node) {
   s.set_attempt(job.attempt);
   s.set_round(job.placed()->suspensions);
   const Duration left = std::max(why.freeze_at - core.now, Duration{});
-  if (left.us > 0 && !stands_still(job)) {
+  if (left.us > 0 && !is_suspended(job)) {
     s.set_grace_us(left.us);
     s.set_signo(job.spec.preempt_signo);
   }

@@ -41,7 +41,7 @@ bool is_only_told(const sched::Group& group) {
 void forget_old_waits(Core& core) {
   std::set<sched::ClassKey> in_use;
   for (const auto& [id, job] : core.jobs.all())
-    if (job.waiting() != nullptr || stands_still(job)) in_use.insert(class_of(core, job));
+    if (job.waiting() != nullptr || is_suspended(job)) in_use.insert(class_of(core, job));
   std::erase_if(core.planning.class_waits, [&](const auto& entry) { return !in_use.contains(entry.first); });
 }
 
@@ -137,7 +137,7 @@ void commit_group(Core& core, const sched::Group& group) {
     }
     if (const auto* grow = std::get_if<sched::Grow>(&decision)) commit_growth(core, *grow);
     if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(core, *victim);
-    if (const auto* claim = std::get_if<sched::Claim>(&decision)) keep_for(core, *claim);
+    if (const auto* nomination = std::get_if<sched::Nomination>(&decision)) nominate(core, *nomination);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(core, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision))
       core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->blockers};
@@ -159,15 +159,15 @@ void commit_group(Core& core, const sched::Group& group) {
 }  // namespace
 
 void on_plan(Core& core, const sched::Plan& plan) {
-  core.planning.found_moves = plan.would_move;
-  tell_moves(core);
+  core.planning.dry_run_moves = plan.would_move;
+  report_moves(core);
   core.planning.planned = plan.at;
-  // One made for other quotas starts nobody beyond the present ones; what it promises, and why it lets others wait, is
-  // said once, so it is kept.
+  // One made for other quotas starts nobody beyond the present ones; what starts it plans, and why it lets others wait,
+  // is said once, so it is kept.
   for (const sched::Group& group : plan.groups)
     if (plan.epoch >= core.planning.quota_epoch || is_only_told(group)) commit_group(core, group);
   if (core.planning.class_waits.size() > 10'000 + 2 * core.jobs.live()) forget_old_waits(core);
-  if (!plan.exhausted) {  // of a plan that stopped half-way the promises are not complete
+  if (!plan.exhausted) {  // of a plan that stopped half-way the planned starts are not complete
     core.planning.estimates.clear();
     for (const sched::PlannedStart& r : plan.reservations) core.planning.estimates[r.job] = r;
   }

@@ -34,7 +34,7 @@ bool can_take_anybody(const Core& core) {
   return are_all_there || core.now >= core.watch.boot + core.settings.node_timeout;
 }
 
-void tell_move(Core& core, const sched::WouldMove& found) {
+void report_move(Core& core, const sched::WouldMove& found) {
   const Job* job = core.jobs.find(found.job);
   if (job == nullptr || job->waiting() == nullptr || job->is_held()) return;
   std::vector<std::string> moves;
@@ -47,7 +47,7 @@ void tell_move(Core& core, const sched::WouldMove& found) {
   }
   const std::string text = fmt::format("would start in {} on {} if moved: {} (consolidate is dry_run)", found.partition,
                                        base::compress_hostlist(found.nodes), base::join(moves, "; "));
-  std::set<std::string>& told = core.planning.told_moves[found.job];
+  std::set<std::string>& told = core.planning.reported_moves[found.job];
   if (told.size() >= kMostTold || !told.insert(text).second) return;
   core.out.job_event(*job, "would move", text);
   core.out.note(fmt::format("job {} {}", found.job.value, text));
@@ -65,52 +65,52 @@ bool can_make_room(const Core& core, const sched::Group& group) {
     if (victim == nullptr) return true;
     const model::Job* job = core.jobs.find(victim->beneficiary);
     if (!core.stored.fault.empty() || job == nullptr) return false;
-    if (stands_still(*job)) return !job->placed()->suspension->is_held;
+    if (is_suspended(*job)) return !job->placed()->suspension->is_held;
     return job->waiting() != nullptr && !job->is_held() && job->waiting()->reason == WaitReason::kNone;
   });
 }
 
-void tell_moves(Core& core) {
-  std::erase_if(core.planning.told_moves, [&core](const auto& told) {
+void report_moves(Core& core) {
+  std::erase_if(core.planning.reported_moves, [&core](const auto& told) {
     const model::Job* job = core.jobs.find(told.first);
     return job == nullptr || job->waiting() == nullptr;
   });
-  if (core.planning.found_moves.empty() || !can_take_anybody(core) || !core.stored.fault.empty()) return;
-  for (const sched::WouldMove& moves : std::exchange(core.planning.found_moves, {})) tell_move(core, moves);
+  if (core.planning.dry_run_moves.empty() || !can_take_anybody(core) || !core.stored.fault.empty()) return;
+  for (const sched::WouldMove& moves : std::exchange(core.planning.dry_run_moves, {})) report_move(core, moves);
 }
 
-void keep_for(Core& core, const sched::Claim& claim) {
-  Job* job = core.jobs.find(claim.job);
+void nominate(Core& core, const sched::Nomination& nomination) {
+  Job* job = core.jobs.find(nomination.job);
   if (job == nullptr) return;
-  const model::Claim kept{claim.partition, claim.allocation, claim.when};
+  const model::Nomination kept{nomination.partition, nomination.allocation, nomination.when};
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
-    if (job->state != JobState::kCompleting && !stands_still(*job)) return;
+    if (job->state != JobState::kCompleting && !is_suspended(*job)) return;
     job->placed()->moves_to = kept;
     core.rows.job(*job);
-    core.feed.tell(sched::ClaimSet{claim});
+    core.feed.tell(sched::NominationSet{nomination});
     return;
   }
   if (job->waiting() == nullptr) return;
-  job->waiting()->claim = kept;
+  job->waiting()->nomination = kept;
   core.rows.job(*job);
-  core.out.job_event(*job, "claimed",
-                     fmt::format("others leave {} for it", base::join(claim.allocation.node_names(), ",")));
-  core.feed.tell(sched::ClaimSet{claim});
+  core.out.job_event(*job, "nominated",
+                     fmt::format("others leave {} for it", base::join(nomination.allocation.node_names(), ",")));
+  core.feed.tell(sched::NominationSet{nomination});
 }
 
 void preempt(Core& core, const sched::Preempt& victim) {
   Job* job = core.jobs.find(victim.job);
   if (const auto whole = core.placements.job_of(victim.job)) job = core.jobs.find(*whole);
   if (job == nullptr) return;
-  if (victim.job.value >= sched::kFirstPiece && !stands_still(*job)) return shrink(core, victim);
-  if (victim.job == job->id && stands_still(*job)) return;  // decided before it was suspended
+  if (victim.job.value >= sched::kFirstHoldingId && !is_suspended(*job)) return shrink(core, victim);
+  if (victim.job == job->id && is_suspended(*job)) return;  // decided before it was suspended
   if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
   const auto rule = static_cast<uint32_t>(victim.rule);
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
   if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return;
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
   if (victim.is_move) core.feed.tell(sched::JobMoved{job->id, core.now});
-  const bool had_grace = stands_still(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
+  const bool had_grace = is_suspended(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
   outcome.grace = had_grace ? Duration{} : victim.grace;
   outcome.ended = core.now;
   stop(core, *job, std::move(outcome));

@@ -1,4 +1,4 @@
-// Jobs that make way for others: who is told to go, whose place is kept for whom, and what a dry run of moves has
+// Preemption: who is told to go, whose place is kept for whom, and what a dry run of moves has
 // found. Invariant: after a start nobody is preempted before all nodes are back, or had the time to come back.
 #pragma once
 
@@ -10,9 +10,9 @@ namespace gw::ctld {
 bool can_make_room(const Core& core, const sched::Group& group);
 /// What a dry run of consolidation found, once for each blocked job and set of moves. Like a move it waits until all
 /// nodes are back; the scheduler says it once, so it is kept until then.
-void tell_moves(Core& core);
+void report_moves(Core& core);
 /// What others leave for a job is its own, also after a restart.
-void keep_for(Core& core, const sched::Claim& claim);
+void nominate(Core& core, const sched::Nomination& nomination);
 /// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or be suspended.
 void preempt(Core& core, const sched::Preempt& preempt);
 

@@ -67,7 +67,7 @@ void count_preemption(Core& core, Job& job, const Outcome& outcome) {
 
 void count_preempted_run(Core& core, Job& job, uint64_t lost) {
   const auto& s = job.placed()->suspension;
-  const bool is_counted = job.state == JobState::kCompleting && s && s->holder && s->for_job != 0;
+  const bool is_counted = job.state == JobState::kCompleting && s && s->kept_id && s->for_job != 0;
   if (!is_counted) ++job.preemptions;
   job.lost_gpu_ms += lost;
   PreemptionFigures& figures = core.planning.preemptions[job.spec.qos];
@@ -87,7 +87,7 @@ void restore_preemptions(Core& core, const store::Snapshot& snapshot) {
       core.planning.preemptions[row.name.substr(kMetaPrefix.size())] = {static_cast<uint64_t>(*count),
                                                                         static_cast<uint64_t>(*lost)};
     else
-      hold_named(core, store::RowKind::kSetting, row.name, "it is no count of runs that made way");
+      hold_named(core, store::RowKind::kSetting, row.name, "it is no count of preempted runs");
   }
 }
 

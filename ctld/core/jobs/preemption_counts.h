@@ -1,4 +1,4 @@
-// What preemption costs: each run that made way counts once, with the work that is lost, for its job and its QOS.
+// What preemption costs: each preempted run counts once, with the work that is lost, for its job and its QOS.
 // Invariant: a preemption is no failure: it changes neither the count of failed launches nor the back-off.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace gw::ctld {
 
-/// How a job ends that makes way.
+/// How a preempted job ends.
 model::Outcome preempted(const model::Job& job, uint32_t beneficiary, uint32_t rule, bool is_move);
 /// A job that was asked to save its work ended by itself with exit code 0: it has.
 void take_exit_as_saved(Core& core, model::Job& job, const model::Outcome& reported);

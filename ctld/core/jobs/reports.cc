@@ -25,7 +25,7 @@ using model::Outcome;
 
 void on_prepared(Core& core, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(core, m.job(), m.attempt());
-  if (job == nullptr || piece_ready(core, *job, node)) return;
+  if (job == nullptr || extension_ready(core, *job, node)) return;
   // The node lost what it was told after it had prepared: it is told again.
   // Or it has come late to an elastic gang that went on without it.
   if (job->state == JobState::kRunning && !core.placements.is_on(node, job->id)) return clear_node(core, *job, node);
@@ -47,7 +47,7 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || !core.placements.is_on(node, job->id)) return;
   const std::string why = base::printable(m.detail(), 200);
-  if (job->state == JobState::kRunning && piece_gone(core, *job, node, why)) {
+  if (job->state == JobState::kRunning && extension_gone(core, *job, node, why)) {
     if (m.node_fault()) count_launch_fault(core, core.nodes.at(node), job->id, why);
     return;
   }
@@ -157,7 +157,7 @@ void on_done(Core& core, NodeId node, const wire::Done& m) {
 
 void node_lost_job(Core& core, Job& job, NodeId node, const std::string& why, EndReason reason) {
   const JobId id = job.id;
-  if (piece_gone(core, job, node, why)) return;
+  if (extension_gone(core, job, node, why)) return;
   if (job.state != JobState::kCompleting) {
     Outcome outcome;
     outcome.end = JobState::kNodeFail;

@@ -49,7 +49,7 @@ void requeue(Core& core, Job& job) {
   if (!advance(core, job, JobEvent::kRequeue)) return;
   if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
-  waiting.claim = std::move(job.placed()->moves_to);
+  waiting.nomination = std::move(job.placed()->moves_to);
   job.phase = std::move(waiting);
   job.eligible = {};
   job.last_failure = outcome.detail;
@@ -58,7 +58,7 @@ void requeue(Core& core, Job& job) {
   else if (!was_preempted(outcome))
     launch_failed(core, job);
   core.out.job_event(job, "requeued", outcome.detail);
-  consider(core, job);
+  update_eligibility(core, job);
   core.rows.job(job);
   if (uncut.us != 0) core.rows.job_and_spec(job);
 }
@@ -127,7 +127,7 @@ void go(Core& core, Job& job) {
 }
 
 void stop(Core& core, Job& job, Outcome outcome) {
-  if (stands_still(job)) {
+  if (is_suspended(job)) {
     core.feed.tell(sched::JobUnqueued{job.id});
     job.placed()->moves_to.reset();  // that was for going on, without its memory
   }
@@ -157,7 +157,7 @@ void share_gone(Core& core, Job& job, NodeId node) {
   if (core.placements.take(node, job.id)) {
     const JobId holder = holder_on(job, node);
     core.ledger.release(holder, node);
-    core.placements.drop_holder(holder);
+    core.placements.drop_holding(holder);
     discharge(core, job, node);
   }
   model::Placed* placed = job.placed();
@@ -182,7 +182,7 @@ void end(Core& core, Job& job, Outcome outcome) {
   ended.ended = outcome.ended;
   ended.outcome = std::move(outcome);
   job.phase = std::move(ended);
-  core.clients.books.end(job.id);
+  core.clients.charges.end(job.id);
   core.timers.set(
       {job.ended()->ended + core.settings.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});
   core.clients.attendants.erase(job.id);

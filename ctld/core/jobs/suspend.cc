@@ -32,29 +32,29 @@ namespace {
 
 std::string why_suspended(const Suspension& s) {
   if (s.for_job == 0) return "by " + s.who;
-  return fmt::format("makes way for job {}{}", s.for_job,
+  return fmt::format("is preempted for job {}{}", s.for_job,
                      s.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", s.rule));
 }
 
 /// What a suspended job keeps of those nodes is held under the id for it.
-void hold_remains(Core& core, const Job& job, const model::Allocation& kept) {
+void hold_kept(Core& core, const Job& job, const model::Allocation& kept) {
   const model::Placed& placed = *job.placed();
-  const JobId holder = placed.suspension->holder;
-  core.placements.set_holder(holder, job.id);
+  const JobId holder = placed.suspension->kept_id;
+  core.placements.set_holding(holder, job.id);
   const Time begun = placed.running_since();
-  auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(core, job), holder));
-  (void)core.ledger.hold({holder, placed.partition, kept, begun, Time::never(), std::move(remains)});
+  auto kept_part = std::make_shared<const sched::PendingJob>(sched::kept_part_of(pending_of(core, job), holder));
+  (void)core.ledger.hold({holder, placed.partition, kept, begun, Time::never(), std::move(kept_part)});
 }
 
 void wait_to_go_on(Core& core, const Job& job) {
   if (job.placed()->suspension->is_held) return core.feed.tell(sched::JobUnqueued{job.id});
   core.feed.tell(sched::JobQueued{pending_of(core, job)});
-  if (const auto& c = job.placed()->moves_to)
-    core.feed.tell(sched::ClaimSet{{job.id, c->partition, c->allocation, c->when}});
+  if (const auto& n = job.placed()->moves_to)
+    core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
 }
 
 /// All of it is suspended: what it gives away is free.
-void stand_still(Core& core, Job& job) {
+void set_suspended(Core& core, Job& job) {
   if (!advance(core, job, JobEvent::kSuspend)) return;
   model::Placed& placed = *job.placed();
   Suspension& s = *placed.suspension;
@@ -62,9 +62,9 @@ void stand_still(Core& core, Job& job) {
   s.since = core.now;
   const auto partition = core.partitions.all.find(placed.partition);
   s.shares_gpus = partition != core.partitions.all.end() && partition->second.share_suspended_gpus;
-  s.holder = core.jobs.take_holder();
+  s.kept_id = core.jobs.take_holding_id();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(job.id, share.node);
-  hold_remains(core, job, held_by(job));
+  hold_kept(core, job, held_by(job));
   charge(core, job, sched::usage_rate(held_by(job)) - before);
   if (s.for_job != 0) count_preempted_run(core, job, 0);
   core.rows.job(job);
@@ -101,8 +101,8 @@ base::Status may_suspend(const Core& core, const Caller& caller, const Job& job)
 
 bool suspend(Core& core, Job& job, Suspension why, Duration grace) {
   model::Placed& placed = *job.placed();
-  if (job.state != JobState::kRunning || !can_stand_still(job.spec)) return false;
-  if (placed.suspension) {  // somebody asked for it already; now it makes way, too
+  if (job.state != JobState::kRunning || !can_be_suspended(job.spec)) return false;
+  if (placed.suspension) {  // somebody asked for it already; now it is preempted, too
     if (placed.suspension->for_job != 0) return false;
     placed.suspension->for_job = why.for_job;
     placed.suspension->rule = why.rule;
@@ -110,14 +110,14 @@ bool suspend(Core& core, Job& job, Suspension why, Duration grace) {
     core.rows.job(job);
     return true;
   }
-  const bool makes_way = why.for_job != 0;
+  const bool is_preempted = why.for_job != 0;
   placed.suspension = std::move(why);
   ++placed.suspensions;
   placed.waiting_for.clear();
   for (const model::NodeShare& share : placed.allocation.shares) placed.waiting_for.insert(share.node);
-  const bool is_told = makes_way && job.spec.preempt_signo != 0;
+  const bool is_told = is_preempted && job.spec.preempt_signo != 0;
   placed.suspension->freeze_at = is_told ? core.now + grace : core.now;
-  if (makes_way) expect_end(core, job, placed.suspension->freeze_at, true);
+  if (is_preempted) expect_end(core, job, placed.suspension->freeze_at, true);
   core.rows.run(job);
   core.out.job_event(job, "is to be suspended", why_suspended(*placed.suspension));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(core, job, node);
@@ -142,18 +142,18 @@ void on_suspended(Core& core, NodeId node, const wire::Suspended& m) {
     return run_on(core, *job, fmt::format("{}: {}", core.nodes.name_of(node), base::printable(m.problem(), 200)));
   placed.waiting_for.erase(node);
   core.rows.run_node(*job, node);
-  if (placed.waiting_for.empty()) stand_still(core, *job);
+  if (placed.waiting_for.empty()) set_suspended(core, *job);
 }
 
 void tell_of_suspended(Core& core, const Job& job) {
-  const JobId holder = job.placed()->suspension->holder;
-  auto remains = std::make_shared<const sched::PendingJob>(sched::remains_of(pending_of(core, job), holder));
-  core.feed.tell(sched::RunningChanged{holder, std::move(remains)});
-  if (stands_still(job) && !job.placed()->suspension->is_held) wait_to_go_on(core, job);
+  const JobId holder = job.placed()->suspension->kept_id;
+  auto kept_part = std::make_shared<const sched::PendingJob>(sched::kept_part_of(pending_of(core, job), holder));
+  core.feed.tell(sched::RunningChanged{holder, std::move(kept_part)});
+  if (is_suspended(job) && !job.placed()->suspension->is_held) wait_to_go_on(core, job);
 }
 
 bool can_go_on(const Core& core, const Job& job, const sched::Start& start) {
-  if (!stands_still(job) || job.placed()->suspension->is_held || !core.stored.fault.empty()) return false;
+  if (!is_suspended(job) || job.placed()->suspension->is_held || !core.stored.fault.empty()) return false;
   const sched::PendingJob pending = pending_of(core, job);
   return sched::check(core.ledger.capacity(), pending, start) &&
          sched::check_reservations(core.reservations.told, pending, start, core.now);
@@ -169,8 +169,8 @@ bool go_on(Core& core, Job& job) {
   if (placed.saved) placed.saved = placed.saved + stood;
   placed.suspension.reset();
   placed.moves_to.reset();
-  for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(was.holder, share.node);
-  core.placements.drop_holder(was.holder);
+  for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(was.kept_id, share.node);
+  core.placements.drop_holding(was.kept_id);
   const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
   (void)core.ledger.hold({job.id, placed.partition, placed.allocation, begun, end,
                           std::make_shared<const sched::PendingJob>(pending_of(core, job))});
@@ -194,7 +194,7 @@ void suspension_due(Core& core, Job& job) {
 
 void restore_suspension(Core& core, const Job& job, const model::Allocation& held) {
   const Suspension& s = *job.placed()->suspension;
-  if (!s.holder) {
+  if (!s.kept_id) {
     if (job.state == JobState::kRunning) {
       if (s.for_job != 0) expect_end(core, job, s.freeze_at, true);
       core.timers.set({std::max(core.now, s.freeze_at) + core.settings.start_timeout, TimerKind::kSuspension,
@@ -202,13 +202,13 @@ void restore_suspension(Core& core, const Job& job, const model::Allocation& hel
     }
     return;
   }
-  hold_remains(core, job, model::kept_in_suspension(held, s.shares_gpus));
-  if (stands_still(job)) wait_to_go_on(core, job);
+  hold_kept(core, job, model::kept_in_suspension(held, s.shares_gpus));
+  if (is_suspended(job)) wait_to_go_on(core, job);
 }
 
 base::Status suspend_on_request(Core& core, const Caller& caller, Job& job) {
   GW_TRY_STATUS(may_suspend(core, caller, job));
-  if (stands_still(job)) {
+  if (is_suspended(job)) {
     if (std::exchange(job.placed()->suspension->is_held, true))
       return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is suspended already", job.id.value));
     job.placed()->moves_to.reset();
@@ -235,16 +235,16 @@ base::Status suspend_on_request(Core& core, const Caller& caller, Job& job) {
 base::Status resume_on_request(Core& core, const Caller& caller, Job& job) {
   GW_TRY_STATUS(may_suspend(core, caller, job));
   const bool is_under_way = job.state == JobState::kRunning && job.placed()->suspension;
-  if (!stands_still(job) && !is_under_way)
+  if (!is_suspended(job) && !is_under_way)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not suspended", job.id.value),
                       job.is_held() ? "it is held: gcontrol release " + job.id.text() : "");
   if (!std::exchange(job.placed()->suspension->is_held, false))
     return base::fail(base::ErrorCode::kConflict,
-                      fmt::format("job {} makes way for job {}: it goes on by itself when its place is free again",
+                      fmt::format("job {} is preempted for job {}: it goes on by itself when its place is free again",
                                   job.id.value, job.placed()->suspension->for_job));
   core.out.job_event(job, "resumed", "by " + caller.user, caller.uid);
   core.rows.job(job);
-  if (stands_still(job))
+  if (is_suspended(job))
     wait_to_go_on(core, job);
   else if (job.placed()->suspension->for_job == 0)
     run_on(core, job, "resumed by " + caller.user);

@@ -1,8 +1,8 @@
 // Jobs that are suspended: their processes are frozen, their memory stays, and they go on where they were when what
-// they gave away is free again. A job is suspended because it makes way for another and would rather not be ended, or
+// they gave away is free again. A job is suspended because it is preempted and would rather not be ended, or
 // because an administrator says so.
 // Invariants: from when all nodes have said that the job is suspended until it goes on, the scheduler knows what it
-// still holds under an id of its own (Suspension::holder), and the job itself as one that waits for the rest; its time
+// still holds under an id of its own (Suspension::kept_id), and the job itself as one that waits for the rest; its time
 // limit does not count that time; a node that cannot freeze it makes it run on, or, where others need the room, end.
 #pragma once
 

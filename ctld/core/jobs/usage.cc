@@ -24,7 +24,7 @@ void discharge(Core& core, const model::Job& job, NodeId node) {
   if (share == nullptr) return;
   model::Allocation held{{*share}};
   const auto& suspension = job.placed()->suspension;
-  if (suspension && suspension->holder) held = model::kept_in_suspension(held, suspension->shares_gpus);
+  if (suspension && suspension->kept_id) held = model::kept_in_suspension(held, suspension->shares_gpus);
   charge(core, job, -sched::usage_rate(held));
 }
 

@@ -98,7 +98,7 @@ wire::Job job_to_wire(const Core& core, const model::Job& job) {
     waiting.set_detail(model::words(info.blockers));
     wire::set_blockers(*waiting.mutable_blockers(), info.blockers);
   }
-  if (stands_still(job)) {
+  if (is_suspended(job)) {
     const auto it = core.planning.class_waits.find(class_of(core, job));
     if (it != core.planning.class_waits.end() && !job.placed()->suspension->is_held)
       out.mutable_status()->mutable_placed()->mutable_suspension()->set_detail(model::words(it->second.blockers));

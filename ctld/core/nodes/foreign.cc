@@ -33,7 +33,7 @@ std::string_view words_for(Kin kin) {
 uint32_t first_unknown_job(const wire::Register& m) {
   uint32_t next = m.seen().next_job();
   for (const wire::RunState& run : m.runs()) next = std::max(next, run.job() == UINT32_MAX ? 0 : run.job() + 1);
-  return next < sched::kFirstPiece ? next : 0;  // no job has such an id
+  return next < sched::kFirstHoldingId ? next : 0;  // no job has such an id
 }
 
 /// It is the very run that the state has there, however long ago it was placed.
@@ -97,7 +97,7 @@ void foreign_gone(Core& core, NodeId id, uint32_t job_id, uint32_t attempt) {
   }
   Job* job = core.jobs.find(JobId(job_id));
   if (job == nullptr || job->waiting() == nullptr) return;
-  consider(core, *job);
+  update_eligibility(core, *job);
   core.rows.job(*job);
 }
 
@@ -158,12 +158,12 @@ void look_who_is_heard(Core& core) {
   for (const auto& [id, node] : core.nodes.all()) publish_node(core, node);
 }
 
-void consider_jobs_of_foreign(Core& core, NodeId node) {
+void update_jobs_of_foreign(Core& core, NodeId node) {
   const std::vector<ForeignRun> runs = core.watch.foreign.on(node);
   for (const ForeignRun& run : runs) {
     Job* job = core.jobs.find(JobId(run.job));
     if (run.kin != Kin::kNewer || job == nullptr || job->waiting() == nullptr) continue;
-    consider(core, *job);
+    update_eligibility(core, *job);
     core.rows.job(*job);
   }
 }

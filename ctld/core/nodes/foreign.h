@@ -15,7 +15,7 @@ void want_foreign(const Core& core, NodeId node, const wire::Register& m, wire::
 /// Some node has registered, or the time is over.
 void look_who_is_heard(Core& core);
 /// Jobs that the state takes for waiting may have runs on the node.
-void consider_jobs_of_foreign(Core& core, NodeId node);
+void update_jobs_of_foreign(Core& core, NodeId node);
 /// A message about a foreign run, which may have the number of one of ours. False: it is about none.
 bool foreign_message(Core& core, NodeId node, const wire::NodeToController& message);
 /// Tells the node to end a run that the state does not know.

@@ -111,7 +111,8 @@ void reconcile(Core& core, Node& node, const wire::Register& m, bool rebooted, K
     job.placed()->unreachable.erase(id);
     const auto run = has.find({job_id.value, job.attempt});
     const bool has_run = run != has.end();
-    if (!(has_run && run->second >= wire::kRunEnding) && !rebooted && repeat_to_piece(core, job, id, has_run)) continue;
+    if (!(has_run && run->second >= wire::kRunEnding) && !rebooted && repeat_to_extension(core, job, id, has_run))
+      continue;
     if (job.state == JobState::kRunning && job.spec.request.elastic &&
         id == job.placed()->allocation.shares.front().node)
       tell_size(core, job);
@@ -182,9 +183,9 @@ void register_node(Core& core, LinkId link, const NodePeer& peer, const wire::Re
   arm_beat(core, node.id);
   reconcile(core, node, m, rebooted, seen);
   end_left_behind(core, node.id);
-  consider_jobs_of_foreign(core, node.id);
+  update_jobs_of_foreign(core, node.id);
   look_who_is_heard(core);
-  tell_moves(core);
+  report_moves(core);
 }
 
 }  // namespace gw::ctld

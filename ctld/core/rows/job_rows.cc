@@ -26,7 +26,7 @@ Status fail(std::string why) { return base::fail(base::ErrorCode::kInternal, std
 
 /// A row has some of its job twice: in columns and in messages.
 Status check_columns(const store::JobRow& row, const Job& job) {
-  if (!job.id || job.id.value >= sched::kFirstPiece) return fail("no job has such a number");
+  if (!job.id || job.id.value >= sched::kFirstHoldingId) return fail("no job has such a number");
   if (row.uid != job.spec.uid) return fail("its options are those of another user");
   if (row.state != static_cast<uint32_t>(job.state)) return fail("its state and its status do not agree");
   if (job.spec.partitions.empty()) return fail("its options name no partition");
@@ -61,7 +61,7 @@ class Holdings {
     if (job.placed() == nullptr) return {};
     const model::Placed& placed = *job.placed();
     GW_TRY_STATUS(check_ids(job));
-    const bool is_less = placed.suspension && placed.suspension->holder;
+    const bool is_less = placed.suspension && placed.suspension->kept_id;
     model::Allocation held;
     for (const model::NodeShare& share : placed.allocation.shares)
       if (job.state != model::JobState::kCompleting || placed.waiting_for.contains(share.node))
@@ -69,8 +69,8 @@ class Holdings {
     if (is_less) held = model::kept_in_suspension(held, placed.suspension->shares_gpus);
     for (const model::NodeShare& share : held.shares) GW_TRY_STATUS(check(share));
     for (const model::NodeShare& share : held.shares) enter(share);
-    for (const auto& [node, piece] : placed.pieces) ids_.insert(piece.id.value);
-    if (is_less) ids_.insert(placed.suspension->holder.value);
+    for (const auto& [node, extension] : placed.extensions) ids_.insert(extension.id.value);
+    if (is_less) ids_.insert(placed.suspension->kept_id.value);
     return {};
   }
 
@@ -93,12 +93,13 @@ class Holdings {
     for (const NodeId node : placed.waiting_for)
       if (!nodes.contains(node)) return fail("it waits for a node that it does not have");
     std::set<uint32_t> own;
-    for (const auto& [node, piece] : placed.pieces)
-      if (!own.insert(piece.id.value).second || piece.id.value < sched::kFirstPiece || ids_.contains(piece.id.value))
-        return fail(fmt::format("what it holds has the number {} of something else", piece.id.value));
-    if (!placed.suspension || !placed.suspension->holder) return {};
-    const uint32_t holder = placed.suspension->holder.value;
-    if (holder < sched::kFirstPiece || ids_.contains(holder) || !own.insert(holder).second)
+    for (const auto& [node, extension] : placed.extensions)
+      if (!own.insert(extension.id.value).second || extension.id.value < sched::kFirstHoldingId ||
+          ids_.contains(extension.id.value))
+        return fail(fmt::format("what it holds has the number {} of something else", extension.id.value));
+    if (!placed.suspension || !placed.suspension->kept_id) return {};
+    const uint32_t holder = placed.suspension->kept_id.value;
+    if (holder < sched::kFirstHoldingId || ids_.contains(holder) || !own.insert(holder).second)
       return fail(fmt::format("what it holds has the number {} of something else", holder));
     return {};
   }

@@ -27,6 +27,7 @@ sched::NodeFacts facts_of(const Core& core, const Node& node) {
   facts.topology = node.topology;
   facts.features = node.config.features;
   facts.weight = node.config.weight;
+  facts.version = model::parse_version(node.version);
   if (node.topology) {
     const auto cores = static_cast<uint32_t>(node.topology->cores.size());
     // The first cores are kept for the system.

@@ -22,10 +22,10 @@ constexpr uint32_t kMostSteps = 4'000'000'000;
 /// Not what is still to join an elastic gang, or about to leave it.
 model::Allocation usable_by_steps(const Job& job) {
   model::Allocation usable = job.placed()->allocation;
-  const auto& pieces = job.placed()->pieces;
+  const auto& extensions = job.placed()->extensions;
   std::erase_if(usable.shares, [&](const model::NodeShare& share) {
-    const auto piece = pieces.find(share.node);
-    return piece != pieces.end() && (!piece->second.is_ready || piece->second.until);
+    const auto extension = extensions.find(share.node);
+    return extension != extensions.end() && (!extension->second.is_ready || extension->second.until);
   });
   return usable;
 }

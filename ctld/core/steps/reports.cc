@@ -7,7 +7,7 @@
 
 #include "base/reach.h"
 #include "base/text.h"
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/orders.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "ctld/core/jobs/attendance.h"
+#include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/signals.h"
 #include "ctld/core/shared/links.h"
 #include "ctld/core/shared/listing.h"

@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "ctld/core/effects.h"
-#include "ctld/core/tables/job_books.h"
+#include "ctld/core/tables/job_charges.h"
 #include "ctld/core/tables/kept_replies.h"
 #include "ctld/core/tables/listings.h"
 #include "ctld/core/tables/request_rate.h"
@@ -49,7 +49,7 @@ struct Clients {
 
   KeptReplies kept_replies;
   RequestRate request_rate;
-  JobBooks books;
+  JobCharges charges;
   Listings listings;
   std::multimap<base::JobId, Waiter> waiters;
   std::multimap<StepKey, Waiter> step_waiters;

@@ -11,7 +11,7 @@ namespace gw::ctld {
 using base::JobId;
 using model::Job;
 
-JobTable::JobTable() : next_holder_(sched::kFirstPiece) {}
+JobTable::JobTable() : next_holding_id_(sched::kFirstHoldingId) {}
 
 const Job* JobTable::find(JobId id) const {
   const auto it = jobs_.find(id);
@@ -93,28 +93,29 @@ size_t JobTable::submitted_to(const std::string& qos, uint32_t uid) const {
   return mine == of_users->second.end() ? 0 : mine->second;
 }
 
-bool JobTable::has_numbers_for(size_t more) const { return next_.value + more <= sched::kFirstPiece; }
+bool JobTable::has_numbers_for(size_t more) const { return next_.value + more <= sched::kFirstHoldingId; }
 
 void JobTable::skip_to(JobId next) {
   next_ = next;
   is_next_new_ = true;
 }
 
-JobId JobTable::take_holder() {
-  const JobId id = next_holder_;
-  skip_holders_to(JobId(id.value + 1));
+JobId JobTable::take_holding_id() {
+  const JobId id = next_holding_id_;
+  skip_holding_ids_to(JobId(id.value + 1));
   return id;
 }
 
-void JobTable::skip_holders_to(JobId next) {
-  next_holder_ = next;
-  is_next_holder_new_ = true;
+void JobTable::skip_holding_ids_to(JobId next) {
+  next_holding_id_ = next;
+  is_next_holding_id_new_ = true;
 }
 
 store::Batch JobTable::take_rows() {
   store::Batch rows;
   if (std::exchange(is_next_new_, false)) rows.push_back(store::PutMeta{"next_job", next_.text()});
-  if (std::exchange(is_next_holder_new_, false)) rows.push_back(store::PutMeta{"next_piece", next_holder_.text()});
+  if (std::exchange(is_next_holding_id_new_, false))
+    rows.push_back(store::PutMeta{"next_piece", next_holding_id_.text()});
   return rows;
 }
 

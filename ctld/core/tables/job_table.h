@@ -67,19 +67,19 @@ class JobTable {
   void skip_to(base::JobId next);
   /// An id of its own for what a job holds beside its first share: a node that an elastic gang got later, or what a
   /// suspended job keeps.
-  base::JobId take_holder();
-  void skip_holders_to(base::JobId next);
+  base::JobId take_holding_id();
+  void skip_holding_ids_to(base::JobId next);
   /// As the store has them.
   void restore_next(base::JobId next) { next_ = next; }
-  void restore_next_holder(base::JobId next) { next_holder_ = next; }
+  void restore_next_holding_id(base::JobId next) { next_holding_id_ = next; }
   /// Rows of the numbers that were given since the last call.
   store::Batch take_rows();
 
  private:
   Map jobs_;
   base::JobId next_{1};
-  base::JobId next_holder_;
-  bool is_next_new_ = false, is_next_holder_new_ = false;  // not in the store yet
+  base::JobId next_holding_id_;
+  bool is_next_new_ = false, is_next_holding_id_new_ = false;  // not in the store yet
   size_t live_ = 0;
   uint64_t misfits_ = 0;
   Counts counts_{};

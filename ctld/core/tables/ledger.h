@@ -12,7 +12,7 @@
 
 namespace gw::ctld {
 
-/// What somebody gets: a job, the piece of an elastic gang, or what a suspended job keeps.
+/// What somebody gets: a job, an extension of an elastic gang, or what a suspended job keeps.
 struct Placement {
   base::JobId holder;
   std::string partition;

@@ -1,8 +1,8 @@
 // Long lists on their way to clients, made piece by piece: the next piece is made when the former has been written to
 // the client, so that a list neither holds the controller up nor takes memory for a client that does not read.
-// What is promised: rows come in order; each is as of the moment when its piece was made; a row that was there all the
-// time from the first piece to the last is in the list, once. Invariants: pieces are numbered from 1; a list ends with
-// a piece that says so, or with an error; a connection has at most one list under way.
+// What a list guarantees: rows come in order; each is as of the moment when its piece was made; a row that was there
+// all the time from the first piece to the last is in the list, once. Invariants: pieces are numbered from 1; a list
+// ends with a piece that says so, or with an error; a connection has at most one list under way.
 #pragma once
 
 #include <cstddef>

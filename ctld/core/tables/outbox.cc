@@ -30,17 +30,17 @@ void Outbox::refuse_at_once(ConnId conn, uint64_t request_id, const base::Error&
   out_.push_back(std::move(message));
 }
 
-void Outbox::job_event(const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid) {
+void Outbox::job_event(const model::Job& job, const std::string& kind, const std::string& text, Actor uid) {
   write(store::Event{now_, job.id, {}, kind, text, uid});
   note(fmt::format("job {}: {}{}{}", job.id.value, kind, text.empty() ? "" : ": ", base::printable(text, kLineBytes)));
 }
 
-void Outbox::event(const std::string& kind, const std::string& text, uint32_t uid) {
+void Outbox::event(const std::string& kind, const std::string& text, Actor uid) {
   write(store::Event{now_, {}, {}, kind, text, uid});
   note(kind + ": " + base::printable(text, kLineBytes));
 }
 
-void Outbox::node_event(const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid) {
+void Outbox::node_event(const model::Node& node, const std::string& kind, const std::string& text, Actor uid) {
   write(store::Event{now_, {}, node.config.name, kind, text, uid});
   note(fmt::format("node {}: {}: {}", node.config.name, kind, text), kind != "registered");
 }

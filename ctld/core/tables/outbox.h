@@ -3,6 +3,7 @@
 // which may overtake them).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,10 +30,11 @@ class Outbox {
   /// A line for the log.
   void note(std::string text, bool is_warning = false) { out_.push_back(Note{is_warning, std::move(text)}); }
   /// Something happened to a job, a node, or to what is nobody's (a partition, a reservation, the quotas): a row of the
-  /// history and a line for the log. `uid`: who did it; 0 for the controller itself.
-  void job_event(const model::Job& job, const std::string& kind, const std::string& text, uint32_t uid = 0);
-  void node_event(const model::Node& node, const std::string& kind, const std::string& text, uint32_t uid = 0);
-  void event(const std::string& kind, const std::string& text, uint32_t uid);
+  /// history and a line for the log. `uid`: who did it; none: the controller itself.
+  using Actor = std::optional<uint32_t>;
+  void job_event(const model::Job& job, const std::string& kind, const std::string& text, Actor uid = {});
+  void node_event(const model::Node& node, const std::string& kind, const std::string& text, Actor uid = {});
+  void event(const std::string& kind, const std::string& text, Actor uid);
 
   bool has_writes() const { return !writes_.empty(); }
   /// What is still to be sent; to be marked before it goes.

@@ -14,17 +14,17 @@ namespace gw::ctld {
 
 struct PartitionTable {
   /// By whom and when a command gave a partition the value of a key.
-  struct Said {
+  struct Origin {
     std::string user;
     uint32_t uid = 0;
     base::Time at;
   };
-  using SaidKeys = std::map<std::string, Said, std::less<>>;
+  using KeyOrigins = std::map<std::string, Origin, std::less<>>;
 
   std::map<std::string, model::Partition> all;   ///< In force.
   std::map<std::string, model::Partition> made;  ///< By commands.
   std::set<std::string> gone;                    ///< By commands; the configuration may have them.
-  std::map<std::string, SaidKeys> said;          ///< By partition.
+  std::map<std::string, KeyOrigins> origins;     ///< By partition.
 };
 
 }  // namespace gw::ctld

@@ -31,8 +31,8 @@ class Placements {
     return true;
   }
 
-  void set_holder(base::JobId holder, base::JobId job) { job_of_[holder] = job; }
-  void drop_holder(base::JobId holder) { job_of_.erase(holder); }
+  void set_holding(base::JobId holder, base::JobId job) { job_of_[holder] = job; }
+  void drop_holding(base::JobId holder) { job_of_.erase(holder); }
   /// The job that this id holds something for; none: it is no such id.
   std::optional<base::JobId> job_of(base::JobId holder) const {
     const auto it = job_of_.find(holder);

@@ -24,7 +24,7 @@ struct WaitInfo {
 
 /// Of the jobs of one QOS, kept over restarts.
 struct PreemptionFigures {
-  uint64_t count = 0;        ///< Runs that made way for others.
+  uint64_t count = 0;        ///< Preempted runs.
   uint64_t lost_gpu_ms = 0;  ///< Milliseconds of whole GPUs whose work was lost by that.
 };
 
@@ -34,11 +34,11 @@ struct Planning {
   std::map<sched::ClassKey, WaitInfo> class_waits;
   base::Time planned;                                    ///< When the latest plan was made, by which classes are named.
   std::map<base::JobId, sched::PlannedStart> estimates;  ///< Of the last plan.
-  std::vector<sched::WouldMove> found_moves;             ///< By the dry runs of the last plan.
-  std::map<base::JobId, std::set<std::string>> told_moves;   ///< Of jobs that wait: what dry runs found.
-  std::vector<sched::PartitionFragmentation> fragmentation;  ///< At the last pass.
-  std::map<std::string, PreemptionFigures> preemptions;      ///< By QOS.
-  bool is_usage_armed = false;                               ///< A timer is set to tell of use.
+  std::vector<sched::WouldMove> dry_run_moves;           ///< By the dry runs of the last plan.
+  std::map<base::JobId, std::set<std::string>> reported_moves;  ///< Of jobs that wait: what dry runs found.
+  std::vector<sched::PartitionFragmentation> fragmentation;     ///< At the last pass.
+  std::map<std::string, PreemptionFigures> preemptions;         ///< By QOS.
+  bool is_usage_armed = false;                                  ///< A timer is set to tell of use.
 };
 
 }  // namespace gw::ctld

@@ -28,7 +28,7 @@ enum class TimerKind : uint8_t {
   kReplies,       ///< forget old answers
   kReservation,   ///< a reservation is over
   kUsage,         ///< the scheduler is told of use
-  kPiece,         ///< a node should have joined an elastic gang, or left it
+  kExtension,     ///< a node should have joined an elastic gang, or left it
   kSuspension,    ///< the job should be suspended
   kStepUse,       ///< nodes should have said what steps use
   kAllHeard,      ///< all nodes should have said what they run

@@ -70,12 +70,12 @@ void Allocation::look() {
 void Allocation::tell_reason(const wire::Job& job) {
   if (client::state_of(job) != model::JobState::kPending) return;
   const std::string reason = client::reason_word(job);
-  if (has_waited_ && reason == said_reason_) return;
+  if (has_waited_ && reason == last_reason_) return;
   const std::string detail = client::reason_detail(job);
   note(fmt::format("job {} {}waiting for resources: {}{}{}", job_, has_waited_ ? "" : "queued and ", reason,
                    detail.empty() ? "" : ": ", base::printable(detail, 500)));
   has_waited_ = true;
-  said_reason_ = reason;
+  last_reason_ = reason;
 }
 
 void Allocation::on_started(base::Result<wire::ApiReply> reply) {

@@ -50,7 +50,7 @@ class Allocation {
   bool is_asked_ = false;
   io::Callback cancelled_fn_;  // while the id is on its way
   bool has_waited_ = false;
-  std::string said_reason_;
+  std::string last_reason_;
   io::Timer look_timer_, limit_timer_;
 
   void wait_for_start();

@@ -25,7 +25,7 @@ void EndOfStep::find(wire::TicketRequest ticket, const wire::Step& seen, FoundFn
   ticket_ = std::move(ticket);
   seen_ = seen;
   fn_ = std::move(fn);
-  found_.code = code_of(seen);
+  end_.code = code_of(seen);
   pause_ = kFirstPause;
   limit_timer_ = loop_.after(limit_, [this] { answer(); });
   look();
@@ -48,7 +48,7 @@ void EndOfStep::on_ticket(const base::Result<wire::ApiReply>& reply) {
   // Another attempt of the job may have a step of this number.
   const wire::Step& now = reply->step().step();
   if (now.attempt() != seen_.attempt()) return read_history();
-  found_.code = std::max(found_.code, code_of(now));
+  end_.code = std::max(end_.code, code_of(now));
   again_ = loop_.after(pause_, [this] { look(); });
   pause_ = std::min(kLongestPause, pause_ + pause_);
 }
@@ -73,7 +73,7 @@ void EndOfStep::on_history(const wire::ShowJobReply& shown) {
     const auto exit = model::exit_in(event.text(), name);
     if (!exit) continue;
     first_us = event.time_us();
-    found_ = {std::max(code_of(seen_), code_of(*exit)), true};
+    end_ = {std::max(code_of(seen_), code_of(*exit)), true};
   }
   answer();
 }
@@ -81,7 +81,7 @@ void EndOfStep::on_history(const wire::ShowJobReply& shown) {
 void EndOfStep::answer() {
   limit_timer_.cancel();
   again_.cancel();
-  if (const auto fn = std::exchange(fn_, {})) fn(found_);
+  if (const auto fn = std::exchange(fn_, {})) fn(end_);
 }
 
 }  // namespace gw::attach

@@ -37,7 +37,7 @@ class EndOfStep {
   base::Duration limit_;
   wire::TicketRequest ticket_;
   wire::Step seen_;
-  Found found_;
+  Found end_;
   FoundFn fn_;
   base::Duration pause_;
   io::Timer again_, limit_timer_;

@@ -40,7 +40,8 @@ class StepClient final {
   base::Status start(const AskFor& ask);
 
   void signal(int signo) { machines_.nodes.signal(signo); }
-  void resize(uint16_t rows, uint16_t columns) { machines_.nodes.resize(rows, columns); }
+  /// At any time: before the tasks run too.
+  void resize(uint16_t rows, uint16_t columns) { machines_.start.resize({rows, columns}); }
   /// SIGTERM to all tasks, SIGKILL after the grace.
   void end(base::Duration grace) { machines_.farewell.end(grace); }
   /// SIGKILL, and what they still print is dropped.

@@ -88,7 +88,7 @@ void StepFarewell::give_up_sessions() {
   check();
 }
 
-// A session that its step daemon has not closed yet is waited for: what it does not know to be taken it would keep.
+// A session that its shepherd has not closed yet is waited for: what it does not know to be taken it would keep.
 void StepFarewell::check() {
   if (!is_waiting()) return;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const StepNode& n) { return !n.is_closed() && !n.is_over(); }))

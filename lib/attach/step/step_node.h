@@ -1,4 +1,4 @@
-// One node of a step as its client knows it: how far its tasks are, who they are, and the session with its step daemon.
+// One node of a step as its client knows it: how far its tasks are, who they are, and the session with its shepherd.
 // Invariant: a node only goes on (awaited, ready, running, ended, closed); what it says late changes nothing.
 #pragma once
 

@@ -19,7 +19,7 @@ enum class Part : uint8_t {
   kWatch,   ///< Sees what runs, and is heard in nothing.
 };
 
-/// One node's part: where its step daemon is, and what to launch there (`go` is set here). Of a step that runs the
+/// One node's part: where its shepherd is, and what to launch there (`go` is set here). Of a step that runs the
 /// number of tasks is what counts.
 struct NodePlan {
   std::string node;

@@ -21,7 +21,7 @@ void StepReports::tell_killed() {
 }
 
 void StepReports::tell_limit(const std::string& text) {
-  if (!std::exchange(is_limit_told_, true)) say(true, "step " + options_.step + ": " + text);
+  if (!std::exchange(has_reported_limit_, true)) say(true, "step " + options_.step + ": " + text);
 }
 
 }  // namespace gw::attach

@@ -41,7 +41,7 @@ class StepReports {
   TaskTable tasks_;
   SayFn say_fn_;
   io::Timer timer_;
-  bool is_limit_told_ = false;
+  bool has_reported_limit_ = false;
 };
 
 }  // namespace gw::attach

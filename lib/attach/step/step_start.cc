@@ -25,7 +25,14 @@ void StepStart::release_if_ready() {
 bool StepStart::begin_running() {
   if (is_running()) return false;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const StepNode& n) { return !n.has_run(); })) return false;
-  return state_.change_if<Gathering, Released>(Running{});
+  if (!state_.change_if<Gathering, Released>(Running{})) return false;
+  if (early_size_) resize(*early_size_);
+  return true;
+}
+
+void StepStart::resize(stream::WindowSize size) {
+  if (is_running()) return nodes_.resize(size.rows, size.columns);
+  early_size_ = size;
 }
 
 }  // namespace gw::attach

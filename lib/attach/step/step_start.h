@@ -1,6 +1,9 @@
 // The start of a step on all its nodes as one.
-// Invariant: no task runs before every node stands ready. Who watches says nothing to that.
+// Invariants: no task runs before every node stands ready. Who watches says nothing to that. A size that is told before
+// the tasks' terminal is there reaches it all the same.
 #pragma once
+
+#include <optional>
 
 #include "attach/step/step_nodes.h"
 #include "base/state_machine.h"
@@ -17,6 +20,9 @@ class StepStart {
   /// True when it turns out that every task runs, or has run: once.
   bool begin_running();
   bool is_running() const { return state_.is<Running>(); }
+  /// Of the user's terminal. Before every task runs, the last one is kept for then: a node that has no terminal yet
+  /// drops it.
+  void resize(stream::WindowSize size);
 
  private:
   struct Gathering {};
@@ -27,6 +33,7 @@ class StepStart {
   const StepOptions& options_;
   StepNodes& nodes_;
   base::StateMachine<Table, Gathering, Released, Running> state_;
+  std::optional<stream::WindowSize> early_size_;
 };
 
 }  // namespace gw::attach

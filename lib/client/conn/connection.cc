@@ -38,7 +38,7 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   const Duration start = patience_.now();
   reachable_until_ = start + timeout_;
   tell_at_ = start + kTellAfter;
-  said_ = false;
+  has_reported_ = false;
   for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
     auto reply = attempt(bytes, request.id(), waits);
     if (reply && reply->error().retry_after_ms() > 0 && wait_as_told(reply->error())) continue;
@@ -71,7 +71,7 @@ base::Result<wire::ApiReply> Connection::attempt(const std::string& bytes, uint6
     const Duration now = patience_.now();
     const Duration left = reachable_until_ - now;
     const Duration until_told = tell_at_ - now;
-    auto channel = dialer_(said_ ? left : std::max(std::min(left, until_told), kFirstPause));
+    auto channel = dialer_(has_reported_ ? left : std::max(std::min(left, until_told), kFirstPause));
     if (!channel) return base::pass(channel);
     channel_ = std::move(*channel);
   }
@@ -83,7 +83,7 @@ base::Result<wire::ApiReply> Connection::receive_reply(uint64_t id, bool waits) 
   ReplyAssembly assembly(id);
   while (true) {
     const Duration now = patience_.now();
-    const bool will_tell = !said_ && !waits;
+    const bool will_tell = !has_reported_ && !waits;
     const Duration until = will_tell ? std::max(tell_at_ - now, base::milliseconds(1))
                            : waits   ? base::hours(1)
                                      : reachable_until_ - now;
@@ -101,8 +101,8 @@ base::Result<wire::ApiReply> Connection::receive_reply(uint64_t id, bool waits) 
 }
 
 void Connection::say_waiting(const base::Error& why) {
-  if (said_) return;
-  said_ = true;
+  if (has_reported_) return;
+  has_reported_ = true;
   print_note(program_, fmt::format("waiting for controller {}: {}", where_, why.text()));
 }
 

@@ -57,7 +57,7 @@ class Connection {
   uint64_t next_id_ = 1;
   base::Duration reachable_until_{};  // give up then
   base::Duration tell_at_{};          // say then that it takes long
-  bool said_ = false;
+  bool has_reported_ = false;
 };
 
 /// The part of the configuration that a command needs. $GANGWAY_CONF names the file.

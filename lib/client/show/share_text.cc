@@ -174,13 +174,13 @@ struct Page {
   std::vector<std::string> bars, notes;         // of the lines behind the header
 };
 
-/// Held and counted differ while some make way for others.
+/// Held and counted differ while some are being preempted.
 std::string note_of(const Line& line) {
   const auto text = [&](uint64_t amount) { return model::format_amount(line.resource(), amount); };
   if (line.held() > line.counted())
     return fmt::format("holds {}, {} on the way out", text(line.held()), text(line.held() - line.counted()));
   if (line.held() < line.counted())
-    return fmt::format("holds {}, {} promised", text(line.held()), text(line.counted() - line.held()));
+    return fmt::format("holds {}, {} nominated", text(line.held()), text(line.counted() - line.held()));
   return {};
 }
 

@@ -272,6 +272,14 @@ Json partition_object(const wire::Partition& p) {
           {"total_gpus", p.total_gpus()}};
 }
 
+Json event_object(const wire::HistoryEvent& e) {
+  return {{"time_us", e.time_us()},
+          {"kind", e.kind()},
+          {"text", e.text()},
+          {"seq", e.seq()},
+          {"uid", e.has_uid() ? Json(e.uid()) : Json(nullptr)}};
+}
+
 template <typename Items, typename Make>
 Json list_of(const Items& items, Make make) {
   Json list = Json::array();
@@ -293,10 +301,7 @@ std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs,
 std::string job_json(const wire::ShowJobReply& reply) {
   Json j = headed();
   Json job = job_object(reply.job(), reply.now_us());
-  if (reply.history_size() != 0)
-    job["history"] = list_of(reply.history(), [](const wire::HistoryEvent& e) {
-      return Json{{"time_us", e.time_us()}, {"kind", e.kind()}, {"text", e.text()}, {"seq", e.seq()}};
-    });
+  if (reply.history_size() != 0) job["history"] = list_of(reply.history(), event_object);
   j["jobs"] = Json::array({std::move(job)});
   j["last_update"] = seconds(reply.now_us());
   return finished(std::move(j));
@@ -335,6 +340,20 @@ std::string config_json(const wire::ShowConfigReply& reply) {
     return Json{
         {"name", q.name()}, {"parent", q.parent()}, {"description", q.description()}, {"priority", q.priority()}};
   });
+  return finished(std::move(j));
+}
+
+std::string events_json(const wire::ListEventsReply& reply,
+                        const std::function<std::string(const wire::HistoryEvent&)>& user_of) {
+  Json j = headed();
+  j["events"] = list_of(reply.events(), [&](const wire::HistoryEvent& e) {
+    Json event = event_object(e);
+    event["job"] = e.job() == 0 ? Json(nullptr) : Json(e.job());
+    event["node"] = e.node().empty() ? Json(nullptr) : Json(e.node());
+    event["user"] = e.has_uid() ? Json(user_of(e)) : Json(nullptr);
+    return event;
+  });
+  j["last_update"] = seconds(reply.now_us());
   return finished(std::move(j));
 }
 

@@ -2,6 +2,7 @@
 // added.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "wire/api.pb.h"
@@ -19,6 +20,9 @@ std::string partitions_json(const wire::ListPartitionsReply& reply);
 /// Nodes and partitions together, as ginfo shows them.
 std::string info_json(const wire::ListNodesReply& nodes, const wire::ListPartitionsReply& partitions);
 std::string config_json(const wire::ShowConfigReply& reply);
+/// What happened, oldest first. `user_of`: who did it, by name; uid is null where it was the controller.
+std::string events_json(const wire::ListEventsReply& reply,
+                        const std::function<std::string(const wire::HistoryEvent&)>& user_of);
 std::string ping_json(const wire::PingReply& reply);
 
 }  // namespace gw::client

@@ -55,8 +55,8 @@ model::JobState state_of(const StepRow& row) {
   if (row.step == nullptr) return state_of(*row.job);
   if (row.step->is_ending()) return model::JobState::kCompleting;
   if (row.step->started_us() == 0) return model::JobState::kPending;
-  const bool stands_still = row.job != nullptr && state_of(*row.job) == model::JobState::kSuspended;
-  return stands_still ? model::JobState::kSuspended : model::JobState::kRunning;
+  const bool is_suspended = row.job != nullptr && state_of(*row.job) == model::JobState::kSuspended;
+  return is_suspended ? model::JobState::kSuspended : model::JobState::kRunning;
 }
 
 base::Time start_of(const StepRow& row) {

@@ -93,7 +93,7 @@ void plan_together(Session& session, const Served& served) {
 }  // namespace
 
 void Backfill::open(const AdvanceReservations& reservations, const Capacity& capacity, Time now, bool has_quotas) {
-  book_reservations(reservations, capacity, now, all_);
+  add_reservations(reservations, capacity, now, all_);
   has_quotas_ = has_quotas;
   if (has_quotas_) firm_ = all_;
 }

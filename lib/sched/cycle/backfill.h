@@ -1,7 +1,7 @@
-// Backfill: the first blocked jobs of each partition are promised their earliest start, and nothing that starts now may
-// delay it. This owns the timelines of what is planned: one with everything, and one that a job within its guarantee
-// sees, to which planned starts of borrowers yield (rule 11 of docs/quotas.md).
-// Source: conservative backfill, as in earliest.h.
+// Backfill: the first blocked jobs of each partition have a planned start, the earliest there is, and nothing that
+// starts now may delay it. This owns the timelines of what is planned: one with everything, and one that a job within
+// its guarantee sees, to which planned starts of borrowers yield (rule 11 of docs/quotas.md). Source: conservative
+// backfill, as in earliest.h.
 #pragma once
 
 #include <map>

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sched/cycle/moves.h"
 #include "sched/cycle/start.h"
 #include "sched/cycle/victim_search.h"
 
@@ -14,63 +15,42 @@ namespace {
 
 using model::Consolidate;
 
-constexpr size_t kMostMoves = 8;     // for one job
 constexpr size_t kMostSingles = 64;  // jobs tried alone
 
-/// So many jobs may still be moved within the hour. What is only told counts among itself.
-size_t moves_left(Session& session, const PartitionFacts& partition) {
-  const std::vector<Time>& moves = session.view.moves();
-  const auto recent =
-      std::find_if(moves.begin(), moves.end(), [&session](Time t) { return session.now < t + base::hours(1); });
-  size_t used = static_cast<size_t>(moves.end() - recent) + session.moved;
-  if (partition.consolidate == Consolidate::kDryRun)
-    for (const WouldMove& told : session.plan.would_move) used += told.moves.size();
-  const size_t most = session.view.policy().moves_per_hour;
-  if (used >= most && recent != moves.end()) session.change_at(*recent + base::hours(1));
-  return most - std::min(used, most);
-}
-
-bool can_be_moved(const Session& session, const Candidate& c, const PartitionFacts& partition) {
-  const PendingJob& running = *session.view.running().at(c.job);
-  return running.may_move && session.capacity().holdings().at(c.job).partition == partition.name &&
-         running.components.empty() && running.reservation.empty() && session.view.pieces_of(c.job).empty();
+/// Is it within what its QOS, or one above it that is not the served job's, too, is guaranteed?
+bool is_guaranteed_beside(const Session& session, const Served& served, const Candidate& c) {
+  const Quotas& quotas = session.quotas();
+  const QuotaTree& tree = quotas.tree();
+  const uint32_t leaf = session.view.quota().holder(c.job)->leaf, parting = tree.common(leaf, served.leaf);
+  const auto keeps_within = [&](uint32_t side) {
+    for (size_t r = 0; r < c.amounts.size(); ++r)
+      if (c.amounts[r] > 0 && tree.qos(side).has_line[r] &&
+          quotas.tally().counted[side][r] > quotas.shares().guaranteed[side][r])
+        return false;
+    return true;
+  };
+  if (leaf == served.leaf) return keeps_within(leaf);
+  for (uint32_t side = leaf; side != parting; side = tree.qos(side).parent)
+    if (keeps_within(side)) return true;
+  return false;
 }
 
 /// Those that could stand elsewhere: on nodes that could take a part of the job, the emptiest node first, and there the
 /// smallest job, the least work lost, the youngest.
 std::vector<Candidate> movable(Session& session, const Served& served, const PartitionFacts& partition) {
   std::vector<std::pair<std::tuple<int64_t, uint64_t, uint64_t, int64_t, uint32_t>, Candidate>> ranked;
-  for (const std::vector<Candidate>& list : session.victims.candidates(session)) {
-    for (const Candidate& c : list) {
-      if (!can_be_moved(session, c, partition) || !is_of_use(session, served, c, partition, std::nullopt)) continue;
-      size_t free = 0;
-      for (NodeId id : session.capacity().holdings().at(c.job).nodes)
-        if (const NodeAccount* node = session.capacity().node(id))
-          free = std::max<size_t>(free, node->free.gpus.size());
-      ranked.push_back({{-static_cast<int64_t>(free), c.amounts[kGpu], c.lost, -c.started.us, c.job.value}, c});
-    }
+  for (const Candidate& c : session.victims.candidates(session)) {
+    if (!is_of_use(session, served, c, partition) || !can_be_moved(session, c, partition)) continue;
+    if (!served.is_guaranteed && is_guaranteed_beside(session, served, c)) continue;  // not for a borrower's sake
+    size_t free = 0;
+    for (NodeId id : session.capacity().holdings().at(c.job).nodes)
+      if (const NodeAccount* node = session.capacity().node(id)) free = std::max<size_t>(free, node->free.gpus.size());
+    ranked.push_back({{-static_cast<int64_t>(free), c.amounts[kGpu], c.lost, -c.started.us, c.job.value}, c});
   }
   std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Candidate> out;
   for (auto& [rank, c] : ranked) out.push_back(std::move(c));
   return out;
-}
-
-/// Finds a place for one that was evicted to be moved.
-bool place_again(Session& session, const Served& served, JobId mover, Group& group) {
-  const PendingJob& running = *session.view.running().at(mover);
-  const std::string partition = session.trial.holding_of(mover).partition;
-  const PartitionFacts& facts = *session.capacity().partition(partition);
-  const Duration grace = grace_of(session, mover);
-  const Duration length = running.time_limit == base::kUnlimited ? base::kUnlimited : grace + running.time_limit;
-  const auto options = options_for(session, served, running, facts, length);
-  if (!options) return false;
-  Placement placement = session.place(facts, running.request, *options);
-  if (!placement.allocation ||
-      !session.trial.place(mover, partition, *placement.allocation, session.now, session.now + length))
-    return false;
-  group.decisions.emplace_back(Start{mover, partition, std::move(*placement.allocation), running.time_limit});
-  return true;
 }
 
 void tell_moves(Session& session, const Served& served, const std::string& partition, const Group& placed) {
@@ -83,23 +63,6 @@ void tell_moves(Session& session, const Served& served, const std::string& parti
       told.moves.push_back({start.job, start.allocation.node_names()});
   }
   session.plan.would_move.push_back(std::move(told));
-}
-
-/// Nobody has left yet: the movers stand where they stood, and what everybody will have is kept for them.
-void keep_places(Session& session, const Served& served, Duration grace, const Group& placed, Group& group) {
-  const PendingJob& job = served.job;
-  for (const Decision& d : placed.decisions) {
-    const Start& start = std::get<Start>(d);
-    const bool is_mover = start.job != job.id;
-    if (!is_mover)
-      session.trial.count(served.leaf, session.quotas().tree().count(start.allocation, session.capacity()),
-                          job.preemptible, job.uid);
-    session.backfill.keep(is_mover ? *session.view.running().at(start.job) : job,
-                          FutureStart{session.now, start.allocation}, true);  // nobody takes it
-    session.plan.reservations.push_back(
-        PlannedStart{start.job, start.partition, session.now + grace, start.allocation.node_names()});
-    group.decisions.emplace_back(Claim{start.job, start.partition, start.allocation, session.now + grace});
-  }
 }
 
 /// The movers are evicted since `mark`, and everybody has found a place in `placed`.
@@ -119,7 +82,6 @@ void decide_moves(Session& session, const Served& served, const std::vector<JobI
     std::move(placed.decisions.begin(), placed.decisions.end(), std::back_inserter(group.decisions));
   }
   session.told_to_go.insert(movers.begin(), movers.end());
-  session.victims.strike(session, movers);
   session.moved += movers.size();
   decide_start(session, std::move(group));
 }

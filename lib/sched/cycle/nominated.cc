@@ -8,11 +8,11 @@
 namespace gw::sched {
 namespace {
 
-/// Can what was freed, and what is being freed, still become what the job was promised? If somebody who stays has got
-/// hold of it, or a node, a GPU or the partition is gone, nothing is waited for: the job is planned anew.
-bool still_holds(const Session& session, const Claim& claim, const PendingJob& job) {
-  const PartitionFacts* partition = session.capacity().partition(claim.partition);
-  if (session.now > claim.when + kClaimPatience || partition == nullptr || !partition->is_up) return false;
+/// Can what was freed, and what is being freed, still become the place that the job was nominated for? If somebody who
+/// stays has got hold of it, or a node, a GPU or the partition is gone, nothing is waited for: the job is planned anew.
+bool still_holds(const Session& session, const Nomination& nomination, const PendingJob& job) {
+  const PartitionFacts* partition = session.capacity().partition(nomination.partition);
+  if (session.now > nomination.when + kNominationPatience || partition == nullptr || !partition->is_up) return false;
   const auto leaves = [&session](JobId id) {
     const QuotaLedger::Holder* holder = session.view.quota().holder(id);
     return holder != nullptr && holder->is_leaving;
@@ -24,7 +24,7 @@ bool still_holds(const Session& session, const Claim& claim, const PendingJob& j
     return account != nullptr && account->facts.usable &&
            session.capacity().check_free_without(share, leaves, wholly).has_value();
   };
-  const std::vector<model::NodeShare>& shares = claim.allocation.shares;
+  const std::vector<model::NodeShare>& shares = nomination.allocation.shares;
   return std::all_of(shares.begin(), shares.end(), is_there);
 }
 
@@ -50,21 +50,21 @@ bool is_free_beside_planned(const Session& session, const model::NodeShare& shar
 }
 
 /// It is kept for the job, and nobody takes what others had to leave for.
-void keep_place(Session& session, const Claim& claim, const PendingJob& job) {
-  session.backfill.keep(job, FutureStart{session.now, claim.allocation}, true);
-  session.change_at(claim.when + kClaimPatience + base::microseconds(1));
+void keep_place(Session& session, const Nomination& nomination, const PendingJob& job) {
+  session.backfill.keep(job, FutureStart{session.now, nomination.allocation}, true);
+  session.change_at(nomination.when + kNominationPatience + base::microseconds(1));
 }
 
 /// Of one that moves and has not left its old place yet.
-void keep_for_mover(Session& session, const Claim& claim) {
-  const auto running = session.view.running().find(claim.job);
-  if (running == session.view.running().end() || !still_holds(session, claim, *running->second)) return;
-  keep_place(session, claim, *running->second);
+void keep_for_mover(Session& session, const Nomination& nomination) {
+  const auto running = session.view.running().find(nomination.job);
+  if (running == session.view.running().end() || !still_holds(session, nomination, *running->second)) return;
+  keep_place(session, nomination, *running->second);
 }
 
-bool may_start(const Session& session, const Claim& claim, const PendingJob& job, const Start& start, uint32_t leaf,
-               const Quantities& amounts) {
-  const std::vector<model::NodeShare>& shares = claim.allocation.shares;
+bool may_start(const Session& session, const Nomination& nomination, const PendingJob& job, const Start& start,
+               uint32_t leaf, const Quantities& amounts) {
+  const std::vector<model::NodeShare>& shares = nomination.allocation.shares;
   return !session.quotas().limit_in_way(leaf, amounts, job.uid) && check(session.capacity(), job, start) &&
          check_reservations(session.view.reservations(), job, start, session.now) &&
          std::all_of(shares.begin(), shares.end(),
@@ -74,25 +74,27 @@ bool may_start(const Session& session, const Claim& claim, const PendingJob& job
 }  // namespace
 
 void start_nominated(Session& session) {
-  for (const auto& [made, claim] : session.view.claims()) {
-    const JobId id = claim.job;
+  for (const auto& [made, nomination] : session.view.nominations()) {
+    const JobId id = nomination.job;
     const PendingJob* job = session.queue.find(id);
-    if (job == nullptr) keep_for_mover(session, claim);
-    if (job == nullptr || !still_holds(session, claim, *job) || missed_deadline(session, *job)) continue;
+    if (job == nullptr) keep_for_mover(session, nomination);
+    if (job == nullptr || !still_holds(session, nomination, *job) || missed_deadline(session, *job)) continue;
     const uint32_t leaf = session.quotas().tree().leaf_of(job->qos);
-    const Quantities amounts = session.quotas().tree().count(claim.allocation, session.capacity());
-    Start start{id, claim.partition, claim.allocation, job->time_limit};
+    const Quantities amounts = session.quotas().tree().count(nomination.allocation, session.capacity());
+    const Duration length = cut_length(session, *job, job->time_limit);
+    Start start{id, nomination.partition, nomination.allocation, length};
     const bool starts =
-        may_start(session, claim, *job, start, leaf, amounts) &&
-        session.trial.place(id, claim.partition, claim.allocation, session.now, session.now + job->time_limit);
+        may_start(session, nomination, *job, start, leaf, amounts) &&
+        session.trial.place(id, nomination.partition, nomination.allocation, session.now, session.now + length);
     session.trial.count(leaf, amounts, job->preemptible, job->uid);  // to limits and shares it is as if it ran already
     if (starts) {
       decide_start(session, Group{{std::move(start)}});
       session.honoured.insert(id);
       continue;
     }
-    keep_place(session, claim, *job);
-    session.plan.reservations.push_back(PlannedStart{id, claim.partition, claim.when, claim.allocation.node_names()});
+    keep_place(session, nomination, *job);
+    session.plan.reservations.push_back(
+        PlannedStart{id, nomination.partition, nomination.when, nomination.allocation.node_names()});
     session.nominated.insert(id);
     session.block(Served{*job, leaf});
   }

@@ -21,11 +21,16 @@ struct Attempt {
   bool is_vain_if_known;  ///< Not tried where it is known that no node has gained what the job lacks.
   bool is_vain_if_bound;  ///< Not tried where a limit is in the way: only who is preempted makes it smaller.
 };
+/// Nobody is taken for a closeness that is only preferred.
+bool preempt_unless_it_holds_out(Session& session, Served& served) {
+  return !only_holds_out(session, served) && preempt(session, served);
+}
+
 constexpr std::array kAttempts = {
     Attempt{start_now, true, true},
     Attempt{start_shortened, true, true},
     Attempt{consolidate, false, true},
-    Attempt{preempt, false, false},
+    Attempt{preempt_unless_it_holds_out, false, false},
 };
 
 bool starts(Session& session, Served& served, bool is_known, bool is_bound) {
@@ -142,7 +147,10 @@ void Pass::look_at(Progress& progress, Served& served, bool is_passed) {
   for (uint32_t leaf : session_.trial.take_changed_leaves()) queue_order_.refresh(leaf);
   const bool is_waiting = outcome == Outcome::kLimited || outcome == Outcome::kBlocked;
   if (is_waiting && !is_passed) view_.cursor().pass_by(job_class, outcome == Outcome::kLimited);
-  if (outcome == Outcome::kLimited) return;  // and so the rest of the class
+  if (outcome == Outcome::kLimited) {  // and so the rest of the class
+    if (session_.order().is_strict()) session_.block(served);
+    return;
+  }
   if (outcome == Outcome::kBlocked) {
     progress.is_blocked = true;
     if (!may_plan(session_, served)) return;  // the rest of the class waits like this one

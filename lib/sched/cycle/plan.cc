@@ -1,6 +1,6 @@
 // One pass: classes in the order of their best job; each is placed until it blocks. What blocks is passed by (unless
-// the order is strict), and the first blocked jobs of each partition are promised their earliest start, which later
-// ones respect: backfill.
+// the order is strict), and the first blocked jobs of each partition have a planned start, the earliest there is, which
+// later ones respect: backfill.
 #include "sched/cycle/plan.h"
 
 #include <fmt/format.h>

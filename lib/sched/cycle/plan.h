@@ -34,11 +34,11 @@ struct Start {
   model::Allocation allocation;
   Duration time_limit = base::kUnlimited;  ///< Shortened where the job allows it (--time-min).
 };
-/// An elastic gang grows by this piece, which is preempted like a job of its own: a Preempt of it makes the gang
+/// An elastic gang grows by this extension, which is preempted like a job of its own: a Preempt of it makes the gang
 /// smaller.
 struct Grow {
   JobId gang;
-  JobId piece;
+  JobId extension;
   model::Allocation allocation;  ///< One share.
 };
 /// Kept for a blocked job: nothing that starts now may delay it. An estimate, made anew in each plan.
@@ -49,13 +49,14 @@ struct PlannedStart {
   std::vector<std::string> nodes;
   bool operator==(const PlannedStart&) const = default;
 };
-/// Take this running job off; it waits again. Or this piece of an elastic gang, which goes on without it.
+/// Take this running job off; it waits again. Or this extension of an elastic gang, which goes on without it.
 struct Preempt {
   JobId job;
   JobId beneficiary;
-  Duration grace = {};   ///< So long it may still run.
-  int rule = 0;          ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
-  bool is_move = false;  ///< It gets another place at once: a Start of it follows in the group, or with grace a Claim.
+  Duration grace = {};  ///< So long it may still run.
+  int rule = 0;         ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
+  /// It gets another place at once: a Start of it follows in the group, or with grace a Nomination.
+  bool is_move = false;
   bool is_suspended = false;  ///< It is suspended and keeps its memory: the room that it leaves is enough.
 };
 /// All jobs of this class wait. Told when it changes.
@@ -70,7 +71,7 @@ struct Reject {
   model::WaitReason reason = model::WaitReason::kNone;
   std::string detail;
 };
-using Decision = std::variant<Start, Grow, Preempt, Claim, Wait, Reject>;
+using Decision = std::variant<Start, Grow, Preempt, Nomination, Wait, Reject>;
 /// Decisions that hold together or fall together.
 struct Group {
   std::vector<Decision> decisions;
@@ -98,6 +99,7 @@ struct Plan {
   /// sooner bring these starts forward.
   std::vector<PlannedStart> reservations;
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
+  uint64_t cut_searches = 0;            ///< Searches for victims that had to leave possible sets out.
   bool exhausted = false;               ///< The budget ran out half-way: plan again at once.
   bool put_off = false;                 ///< Classes of some users were put off: plan again at once.
   Time next_change_at = Time::never();  ///< First moment at which time alone could change an answer.
@@ -127,7 +129,7 @@ std::optional<model::Blocker> why_closed(const AdvanceReservations& reservations
                                          Duration length);
 
 /// Puts the present and next occurrences of all advance reservations into a timeline.
-void book_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline);
+void add_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline);
 
 /// Does a start keep to the advance reservations? Asked by the controller before it commits a decision: the job's own
 /// is open, and none of the nodes is kept for others while it runs.
@@ -138,7 +140,7 @@ base::Status check_reservations(const AdvanceReservations& reservations, const P
 /// free in its own ledger, request met. The error says what no longer holds.
 base::Status check(const Capacity& capacity, const PendingJob& job, const Start& start);
 
-/// So long after the last of its victims should have left a claim still holds.
-constexpr Duration kClaimPatience = base::minutes(2);
+/// So long after the last of its victims should have left a nomination still holds.
+constexpr Duration kNominationPatience = base::minutes(2);
 
 }  // namespace gw::sched

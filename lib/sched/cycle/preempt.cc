@@ -2,11 +2,15 @@
 #include "sched/cycle/preempt.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
 #include "model/suspension.h"
+#include "sched/cycle/moves.h"
+#include "sched/cycle/reclaim.h"
 #include "sched/cycle/start.h"
+#include "sched/cycle/victim_search.h"
 
 namespace gw::sched {
 namespace {
@@ -20,37 +24,22 @@ bool may_take_any(const Session& session, const Served& served) {
   return session.quotas().may_take_from_any(served.leaf, *served.amounts, policy.reclaim);
 }
 
-std::vector<JobId> victims_for(Session& session, const Served& served, const PartitionFacts& partition,
-                               const Preemptor& preemptor) {
-  const auto limited = session.quotas().limit_in_way(preemptor.leaf, preemptor.amounts, served.job.uid);
-  const auto useful = [&](const Candidate& c) { return is_of_use(session, served, c, partition, limited); };
-  for (const bool keeps_guarantees : {true, false}) {
-    const Candidates& candidates = session.victims.candidates(session);
-    Victims rules(session.quotas(), preemptor, candidates, keeps_guarantees, useful);
-    std::vector<JobId> found = victims_among(session, served, partition, preemptor, candidates, rules);
-    if (found.empty() && rules.has_found())
-      found = victims_by_node(session, served, partition, preemptor, limited, rules);
-    if (!found.empty() || !rules.has_spared()) return found;
-  }
-  return {};
-}
-
 /// What a job is given may be more than it asks for (whole cores, an exclusive node): the rules go by what it is given.
-std::vector<JobId> victims_by_quota(Session& session, const Served& served, const PartitionFacts& partition) {
+Evicted victims_by_quota(Session& session, const Served& served, const PartitionFacts& partition) {
   const Policy& policy = session.view.policy();
   Preemptor preemptor{served.leaf, *served.amounts, served.job.priority, policy.reclaim, policy.preempts};
   const Trial::Mark mark = session.trial.mark();
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
-    std::vector<JobId> victims = victims_for(session, served, partition, preemptor);
-    if (victims.empty()) return {};
+    Evicted found = victims_by_rules(session, served, partition, preemptor);
+    if (found.victims.empty()) return {};
     const auto amounts = given(session, served, partition);
     bool is_more = !amounts;
     for (size_t r = 0; amounts && r < amounts->size(); ++r) {
       is_more |= (*amounts)[r] > preemptor.amounts[r];
       preemptor.amounts[r] = std::max(preemptor.amounts[r], (*amounts)[r]);
     }
-    if (!is_more) return victims;
+    if (!is_more) return found;
     session.trial.rollback(mark);
     if (!amounts) return {};
   }
@@ -140,34 +129,41 @@ int rule_of(const Session& session, const Served& served, JobId victim) {
 }
 
 /// Where the job will be once all that were evicted for it have left, and stay until its end.
-std::optional<Claim> nomination(Session& session, const Served& served, const PartitionFacts& partition,
-                                Duration grace) {
+std::optional<Nomination> nomination(Session& session, const Served& served, const PartitionFacts& partition,
+                                     Duration grace) {
   const PendingJob& job = served.job;
   const Duration length = job.time_limit == base::kUnlimited ? base::kUnlimited : grace + job.time_limit;
-  if (job.deadline && session.now + length > job.deadline) return std::nullopt;
+  if (misses_deadline(session, job, grace)) return std::nullopt;
   const auto options = options_for(session, served, job, partition, length);
   if (!options) return std::nullopt;
   auto placement = session.place(partition, job.request, *options);
   if (!placement.allocation ||
       binding_of(session, served, session.quotas().tree().count(*placement.allocation, session.capacity())))
     return std::nullopt;
-  return Claim{job.id, partition.name, std::move(*placement.allocation), session.now + grace};
+  return Nomination{job.id, partition.name, std::move(*placement.allocation), session.now + grace};
+}
+
+/// Those that go for good no longer count; the moved ones do, since a place is kept for them.
+void send_off(Session& session, const Evicted& evicted) {
+  for (JobId id : evicted.victims) {
+    const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
+    for (JobId part : session.trial.parts_left(id)) {
+      const QuotaLedger::Holder& holder = *session.view.quota().holder(part);
+      if (holder.is_leaving || !session.told_to_go.insert(part).second)
+        continue;  // an extension, evicted before its gang
+      if (!is_moved) session.trial.send_off(holder);
+    }
+  }
 }
 
 /// The victims leave first: they run on in the trial, which is as it was at `mark`, and the place is kept for the job.
-bool start_after_grace(Session& session, const Served& served, const PartitionFacts& partition,
-                       const std::vector<JobId>& victims, Duration grace, Trial::Mark mark, Group group) {
+bool start_after_grace(Session& session, const Served& served, const PartitionFacts& partition, const Evicted& evicted,
+                       Duration grace, Trial::Mark mark, Group group) {
   auto kept = nomination(session, served, partition, grace);
   session.trial.rollback(mark);
   if (!kept) return false;
   const PendingJob& job = served.job;
-  for (JobId id : victims) {
-    for (JobId part : session.trial.parts_left(id)) {
-      const QuotaLedger::Holder& holder = *session.view.quota().holder(part);
-      if (holder.is_leaving || !session.told_to_go.insert(part).second) continue;  // a piece, evicted before its gang
-      session.trial.send_off(holder);
-    }
-  }
+  send_off(session, evicted);
   session.trial.count(served.leaf, session.quotas().tree().count(kept->allocation, session.capacity()), job.preemptible,
                       job.uid);
   session.backfill.keep(job, FutureStart{session.now, kept->allocation}, true);  // nobody takes it
@@ -177,44 +173,65 @@ bool start_after_grace(Session& session, const Served& served, const PartitionFa
   return true;
 }
 
+/// Some of the victims start again elsewhere: everybody's place is found now, and kept while the victims leave.
+bool start_with_moves(Session& session, Served& served, const PartitionFacts& partition, const Evicted& evicted,
+                      Trial::Mark mark) {
+  Group group, placed;
+  Duration grace = {};
+  for (JobId id : evicted.victims) {
+    const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
+    grace = std::max(grace, grace_of(session, id));
+    if (session.trial.may_stay(id))
+      group.decisions.emplace_back(
+          Preempt{id, served.job.id, grace_of(session, id), is_moved ? 0 : rule_of(session, served, id), is_moved});
+  }
+  const Duration limit = served.job.time_limit;
+  const bool is_found =
+      place_gang(session, served, partition.name, limit == base::kUnlimited ? limit : grace + limit, placed) &&
+      std::all_of(evicted.moved.begin(), evicted.moved.end(),
+                  [&](JobId id) { return place_again(session, served, id, placed); });
+  if (!is_found) {
+    session.trial.rollback(mark);
+    return false;
+  }
+  session.moved += evicted.moved.size();
+  if (grace.us > 0) {
+    session.trial.rollback(mark);
+    send_off(session, evicted);
+    keep_places(session, served, grace, placed, group);
+    session.plan.groups.push_back(std::move(group));
+    return true;
+  }
+  for (JobId id : evicted.moved) session.trial.count(*session.view.quota().holder(id));
+  session.told_to_go.insert(evicted.moved.begin(), evicted.moved.end());
+  std::move(placed.decisions.begin(), placed.decisions.end(), std::back_inserter(group.decisions));
+  decide_start(session, std::move(group));
+  return true;
+}
+
 /// The victims are evicted in the trial since `mark`.
-bool start_in_place_of(Session& session, Served& served, const PartitionFacts& partition,
-                       const std::vector<JobId>& victims, Trial::Mark mark) {
+bool start_in_place_of(Session& session, Served& served, const PartitionFacts& partition, const Evicted& evicted,
+                       Trial::Mark mark) {
+  if (!evicted.moved.empty()) return start_with_moves(session, served, partition, evicted, mark);
   Group group;
   Duration grace = {};
-  for (JobId id : victims) {
+  for (JobId id : evicted.victims) {
     const bool is_suspended = leaves_enough_suspended(session, served, id, partition);
     const Duration own = is_suspended ? grace_before_suspension(session, id) : grace_of(session, id);
     grace = std::max(grace, own);
     if (session.trial.may_stay(id))
       group.decisions.emplace_back(Preempt{id, served.job.id, own, rule_of(session, served, id), false, is_suspended});
   }
-  if (grace.us > 0) {
-    if (!start_after_grace(session, served, partition, victims, grace, mark, std::move(group))) return false;
-  } else if (place_gang(session, served, partition.name, served.job.time_limit, group)) {
+  if (grace.us > 0) return start_after_grace(session, served, partition, evicted, grace, mark, std::move(group));
+  if (place_gang(session, served, partition.name, served.job.time_limit, group)) {
     decide_start(session, std::move(group));
-  } else {
-    session.trial.rollback(mark);
-    return false;
+    return true;
   }
-  session.victims.strike(session, victims);
-  return true;
+  session.trial.rollback(mark);
+  return false;
 }
 
 }  // namespace
-
-std::vector<JobId> victims_among(Session& session, const Served& served, const PartitionFacts& partition,
-                                 const Preemptor& preemptor, const Candidates& listed, Victims& rules) {
-  for (const bool by_priority : {true, false}) {
-    Victims victims = rules.among(listed, by_priority);
-    VictimSearch search{session, served, partition, &preemptor};
-    if (by_priority && preemptor.preempts) search.lines.emplace(session.quotas(), preemptor);
-    std::vector<JobId> found = find_victims(search, [&victims] { return victims.next(); });
-    rules.add_what_was_seen(victims);
-    if (!found.empty() || !search.is_beyond) return found;
-  }
-  return {};
-}
 
 bool preempt(Session& session, Served& served) {
   const PendingJob& job = served.job;
@@ -227,10 +244,10 @@ bool preempt(Session& session, Served& served) {
     const PartitionFacts& partition = *session.capacity().partition(name);
     if (fits_soon(session, served, partition)) return false;
     const Trial::Mark mark = session.trial.mark();
-    std::vector<JobId> victims;
-    if (by_rules) victims = victims_by_quota(session, served, partition);
-    if (victims.empty()) victims = victims_by_order(session, served, partition);
-    if (!victims.empty() && start_in_place_of(session, served, partition, victims, mark)) return true;
+    Evicted evicted;
+    if (by_rules) evicted = victims_by_quota(session, served, partition);
+    if (evicted.victims.empty()) evicted.victims = victims_by_order(session, served, partition);
+    if (!evicted.victims.empty() && start_in_place_of(session, served, partition, evicted, mark)) return true;
   }
   return false;
 }

@@ -28,8 +28,7 @@ std::optional<model::Blocker> why_closed(const AdvanceReservations& reservations
   return std::nullopt;
 }
 
-void book_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now,
-                       Timeline& timeline) {
+void add_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline) {
   // What lies further ahead comes into sight as time goes on; a job that runs longer than from one occurrence to the
   // next is in the way of the next one anyhow.
   constexpr int kAhead = 3;

@@ -14,7 +14,7 @@ Session::Session(ClusterView& cluster, Time time, const Budget& most)
       budget(most),
       facts(time, cluster.capacity(), cluster.usage()),
       trial(cluster),
-      next_piece(cluster.next_piece()) {
+      next_extension(cluster.next_extension()) {
   plan.epoch = view.epoch();
   plan.at = now;
 }
@@ -51,9 +51,18 @@ namespace {
 
 /// How close together the job's parts must be by now.
 Closeness wanted_closeness(Session& session, const PendingJob& job) {
-  const Closeness wanted = closeness_of(job.request, job.eligible, session.now);
+  Closeness wanted = closeness_of(job.request, job.eligible, session.now);
+  if (session.settles)
+    while (wanted.until != Time::never()) wanted = closeness_of(job.request, job.eligible, wanted.until);
   if (wanted.until != Time::never()) session.change_at(wanted.until);
   return wanted;
+}
+
+/// A job that says how short it may run, or has no limit of its own, is ended at its deadline. Others start only where
+/// all of their limit lies before it.
+Duration cut_to_deadline(const PendingJob& job, Time now, Duration length) {
+  const bool is_cut = job.deadline > now && (job.time_min.us > 0 || job.time_limit == base::kUnlimited);
+  return is_cut ? std::min(length, job.deadline - now) : length;
 }
 
 }  // namespace
@@ -61,6 +70,7 @@ Closeness wanted_closeness(Session& session, const PendingJob& job) {
 std::optional<PlacementOptions> options_for(Session& session, const Served& served, const PendingJob& job,
                                             const PartitionFacts& partition, Duration length) {
   PlacementOptions options;
+  length = cut_to_deadline(job, session.now, length);
   options.timeline = &session.backfill.seen_by(served.is_guaranteed);
   options.span = {session.now, session.now + length};
   const Closeness close = wanted_closeness(session, job);
@@ -78,11 +88,17 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
   return options;
 }
 
-Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length) {
+Duration cut_length(const Session& session, const PendingJob& job, Duration length) {
+  length = cut_to_deadline(job, session.now, length);
   const auto r = session.view.reservations().find(job.reservation);
   if (r == session.view.reservations().end()) return length;
   const Time end = r->second.at(session.now).to;
   return end == Time::never() || end <= session.now ? length : std::min(length, end - session.now);
+}
+
+bool misses_deadline(const Session& session, const PendingJob& job, Duration later) {
+  const Duration least = job.time_min.us > 0 ? job.time_min : job.time_limit;
+  return job.deadline && least != base::kUnlimited && session.now + later + least > job.deadline;
 }
 
 std::optional<Binding> binding_of(const Session& session, const Served& served, const Quantities& amounts) {
@@ -90,18 +106,34 @@ std::optional<Binding> binding_of(const Session& session, const Served& served, 
   return served.job.preemptible ? std::nullopt : session.quotas().guarantee_in_way(served.leaf, amounts);
 }
 
-std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition) {
-  const auto options = options_for(session, served, served.job, partition, served.job.time_limit);
+std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition,
+                                const std::vector<NodeId>* only, Duration grace) {
+  const Duration limit = served.job.time_limit;
+  const Duration length = limit == base::kUnlimited ? limit : grace + limit;
+  auto options = options_for(session, served, served.job, partition, length);
   if (!options) return std::nullopt;
+  options->only = only;
   const Placement placement = session.place(partition, served.job.request, *options);
   if (!placement.allocation) return std::nullopt;
   return session.quotas().tree().count(*placement.allocation, session.capacity());
 }
 
-bool fits(Session& session, const Served& served, const PartitionFacts& partition) {
+bool fits(Session& session, const Served& served, const PartitionFacts& partition, const std::vector<NodeId>* only,
+          Duration grace) {
   if (session.quotas().limit_in_way(served.leaf, *served.amounts, served.job.uid)) return false;
-  const auto amounts = given(session, served, partition);
+  const auto amounts = given(session, served, partition, only, grace);
   return amounts && !binding_of(session, served, *amounts);
+}
+
+bool only_holds_out(Session& session, const Served& served) {
+  const PendingJob& job = served.job;
+  if (closeness_of(job.request, job.eligible, session.now).until == Time::never()) return false;
+  session.settles = true;
+  const bool would_start = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
+    return is_open(session, served, name) && fits(session, served, *session.capacity().partition(name));
+  });
+  session.settles = false;
+  return would_start;
 }
 
 }  // namespace gw::sched

@@ -22,10 +22,10 @@ namespace gw::sched {
 /// The job that is looked at, as the quotas see it, and what was found out about it so far.
 struct Served {
   const PendingJob& job;
-  uint32_t leaf = 0;                             ///< Of the tree of quotas.
-  const Quantities* amounts = nullptr;           ///< That it counts at the least; null: a piece of an elastic gang.
-  bool is_guaranteed = true;                     ///< With it every QOS above it stays within its guarantee.
-  std::optional<Binding> refused = {};           ///< What of the quotas the last placement would have exceeded.
+  uint32_t leaf = 0;                    ///< Of the tree of quotas.
+  const Quantities* amounts = nullptr;  ///< That it counts at the least; null: an extension of an elastic gang.
+  bool is_guaranteed = true;            ///< With it every QOS above it stays within its guarantee.
+  std::optional<Binding> refused = {};  ///< What of the quotas the last placement would have exceeded.
   std::map<std::string, Diagnosis> failed = {};  ///< Partitions that have no place for it now.
 };
 
@@ -43,7 +43,8 @@ struct Session {
   Plan plan;
   uint64_t starts = 0;
   size_t moved = 0;            ///< Jobs, by consolidation in this pass.
-  JobId next_piece;            ///< Of an elastic gang that grows.
+  bool settles = false;        ///< It is asked what there is for jobs that no longer hold out for something closer.
+  JobId next_extension;        ///< Of an elastic gang that grows.
   std::set<JobId> nominated;   ///< Others are leaving for them.
   std::set<JobId> honoured;    ///< They started where others have left for them.
   std::set<JobId> told_to_go;  ///< They leave within their grace.
@@ -73,16 +74,25 @@ bool is_open(const Session& session, const Served& served, const std::string& pa
 std::optional<PlacementOptions> options_for(Session& session, const Served& served, const PendingJob& job,
                                             const PartitionFacts& partition, Duration length);
 
-/// Of the length what the job's reservation leaves of it.
-Duration cut_to_reservation(const Session& session, const PendingJob& job, Duration length);
+/// Of the length what the job's reservation leaves of it, and its deadline where it may run shorter than its limit.
+Duration cut_length(const Session& session, const PendingJob& job, Duration length);
+
+/// Would the job miss its deadline if it began so much later than now, run as short as it may?
+bool misses_deadline(const Session& session, const PendingJob& job, Duration later);
 
 /// What of the quotas keeps so much of the served job out.
 std::optional<Binding> binding_of(const Session& session, const Served& served, const Quantities& amounts);
 
-/// What the served job would be given in the partition now; nullopt: it has no place there.
-std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition);
+/// What the served job would be given in the partition now; nullopt: it has no place there. `only`: on no other nodes
+/// than these; null: anywhere in the partition. `grace`: the place is kept for it for so long before it starts.
+std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition,
+                                const std::vector<NodeId>* only = nullptr, Duration grace = {});
 
 /// Would it start there now, by nodes and quotas?
-bool fits(Session& session, const Served& served, const PartitionFacts& partition);
+bool fits(Session& session, const Served& served, const PartitionFacts& partition,
+          const std::vector<NodeId>* only = nullptr, Duration grace = {});
+
+/// It waits for nothing but a closeness that it prefers: farther apart it would start now.
+bool only_holds_out(Session& session, const Served& served);
 
 }  // namespace gw::sched

@@ -150,8 +150,8 @@ base::Status check_quotas(const PassInput& input) {
       for (const auto& [resource, amount] : *amounts)
         if (amount > kMany || !model::parse_resource(resource))
           return base::invalid(fmt::format("QOS {} has an amount that no QOS can have", q.name));
-  for (const Claim& claim : input.claims)
-    if (!claim.job) return base::invalid("a claim is for no job");
+  for (const Nomination& nomination : input.nominations)
+    if (!nomination.job) return base::invalid("a nomination is for no job");
   return {};
 }
 
@@ -185,7 +185,7 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   out.qos_usage = view.qos_usage();
   out.workload = view.workload().entries();
   out.qos = view.quota().tree().list();
-  for (const auto& [made, claim] : view.claims()) out.claims.push_back(claim);
+  for (const auto& [made, nomination] : view.nominations()) out.nominations.push_back(nomination);
   out.moves = view.moves();
   take_cursor(view, out);
   return out;
@@ -211,7 +211,7 @@ base::Result<std::unique_ptr<ClusterView>> restore_view(const PassInput& input) 
   }
   GW_TRY_STATUS(view->capacity().audit());
   for (const PendingJob& job : input.queue) apply(JobQueued{job});
-  for (const Claim& claim : input.claims) apply(ClaimSet{claim});
+  for (const Nomination& nomination : input.nominations) apply(NominationSet{nomination});
   for (const Time at : input.moves) apply(JobMoved{{}, at});
   apply(UsageSet{input.usage, input.qos_usage});
   view->workload() = Workload::exact(input.workload);

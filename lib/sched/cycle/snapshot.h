@@ -40,7 +40,7 @@ struct PassInput {
   std::map<std::string, double> qos_usage;
   std::vector<Workload::Entry> workload;  ///< Of recent submissions, in the view's own order.
   std::vector<model::Qos> qos;            ///< The tree of quotas, by name.
-  std::vector<Claim> claims;              ///< In the order in which they were made.
+  std::vector<Nomination> nominations;    ///< In the order in which they were made.
   std::vector<Time> moves;                ///< Of the last hour.
   /// Where the passes before have stopped (Cursor): whether they ran out of steps, whose classes were put off, and the
   /// first jobs of the classes that were looked at since and wait; and when, as far as they saw, time alone could

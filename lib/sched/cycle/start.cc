@@ -26,7 +26,7 @@ bool place_part(Session& session, Served& served, const Component& part, const s
   const PartitionFacts& facts = *session.capacity().partition(partition);
   auto options = options_for(session, served, served.job, facts, length);
   if (!options) return false;
-  length = cut_to_reservation(session, served.job, length);
+  length = cut_length(session, served.job, length);
   options->span.to = session.now + length;
   if (part.request.fit != model::Fit::kDefault) options->fit = part.request.fit;
   Placement placement = session.place(facts, part.request, *options);

@@ -59,7 +59,7 @@ void Trial::send_off(const QuotaLedger::Holder& holder) {
 }
 
 void Trial::undo(const SentOff& step) {
-  quotas_.claim(step.holder->leaf, step.holder->amounts, step.holder->preemptible);
+  quotas_.count(step.holder->leaf, step.holder->amounts, step.holder->preemptible);
   changed_leaves_.insert(step.holder->leaf);
 }
 
@@ -76,7 +76,7 @@ void Trial::give_part_back(JobId part, const Part& was) {
 }
 
 void Trial::evict(JobId job) {
-  std::vector<JobId> with = parts_left(job);  // pieces may have been evicted before their gang
+  std::vector<JobId> with = parts_left(job);  // extensions may have been evicted before their gang
   for (JobId part : with) {
     take_part(part);
     quotas_.stop(holder(part));
@@ -127,7 +127,7 @@ void Trial::undo(Spared& step) {
 void Trial::let_leave(JobId part) {
   take_part(part);
   const QuotaLedger::Holder& gone = holder(part);
-  quotas_.claim(gone.leaf, gone.amounts, gone.preemptible);  // it was no longer counted: stop() takes both
+  quotas_.count(gone.leaf, gone.amounts, gone.preemptible);  // it was no longer counted: stop() takes both
   quotas_.stop(gone);
   changed_leaves_.insert(gone.leaf);
   log_.emplace_back(Left{part});
@@ -147,7 +147,7 @@ bool Trial::suspend(JobId job, const model::Allocation& kept) {
   if (!capacity_->allocate(job, was.partition, kept, was.started, Time::never(), true)) return false;
   log_.emplace_back(Placed{job});
   const QuotaLedger::Holder& who = holder(job);
-  count(who.leaf, quotas_.tree().count_remains(kept, *capacity_), who.preemptible, who.uid);
+  count(who.leaf, quotas_.tree().count_kept(kept, *capacity_), who.preemptible, who.uid);
   return true;
 }
 
@@ -164,7 +164,7 @@ std::vector<JobId> Trial::parts_of(JobId job) const {
   std::vector<JobId> parts = {job};
   for (const Component& c : view_.running().at(job)->components)
     if (capacity_->holdings().contains(c.id) || is_evicted(c.id)) parts.push_back(c.id);
-  for (JobId piece : view_.pieces_of(job)) parts.push_back(piece);
+  for (JobId extension : view_.extensions_of(job)) parts.push_back(extension);
   return parts;
 }
 
@@ -174,8 +174,8 @@ std::vector<JobId> Trial::parts_left(JobId job) const {
   return parts;
 }
 
-bool Trial::may_stay(JobId piece) const {
-  const JobId gang = view_.running().at(piece)->gang;
+bool Trial::may_stay(JobId extension) const {
+  const JobId gang = view_.running().at(extension)->gang;
   return !gang || !is_evicted(gang);
 }
 

@@ -49,7 +49,7 @@ class Trial {
   /// A running job was told to go: it holds what it holds, but no longer counts (Quotas::send_off).
   void send_off(const QuotaLedger::Holder& holder);
 
-  /// A running job goes, with its components and with the pieces of an elastic gang that are still there.
+  /// A running job goes, with its components and with the extensions of an elastic gang that are still there.
   void evict(JobId job);
   /// It stays after all. A step forward in the log, as eviction is: whoever rolls back past it evicts the job again.
   void spare(JobId job);
@@ -67,12 +67,12 @@ class Trial {
   /// The parts that went when the job was evicted.
   std::vector<JobId> evicted_with(JobId job) const;
   /// The ids under which a running job holds something, or did before it was evicted: its own, those of its components
-  /// and of its pieces.
+  /// and of its extensions.
   std::vector<JobId> parts_of(JobId job) const;
   /// Without those that are evicted.
   std::vector<JobId> parts_left(JobId job) const;
-  /// A piece goes with its elastic gang: it cannot stay alone.
-  bool may_stay(JobId piece) const;
+  /// An extension goes with its elastic gang: it cannot stay alone.
+  bool may_stay(JobId extension) const;
 
   /// Leaves of the tree whose sums have changed since this was last asked, also if they were rolled back.
   std::set<uint32_t> take_changed_leaves() { return std::exchange(changed_leaves_, {}); }

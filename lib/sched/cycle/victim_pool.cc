@@ -2,23 +2,59 @@
 #include "sched/cycle/victim_pool.h"
 
 #include <algorithm>
+#include <set>
 
+#include "sched/cycle/loss.h"
 #include "sched/cycle/session.h"
 
 namespace gw::sched {
 namespace {
 
+/// With all its components; a gang without its extensions.
+Quantities amounts_of(const Session& session, const PendingJob& running, const QuotaLedger::Holder& holder) {
+  Quantities amounts = holder.amounts;
+  for (const Component& part : running.components)
+    if (const auto* more = session.view.quota().holder(part.id)) add_to(amounts, more->amounts);
+  return amounts;
+}
+
 Candidate candidate_of(const Session& session, const PendingJob& running, const QuotaLedger::Holder& holder) {
   const QuotaLedger& ledger = session.view.quota();
-  Candidate c{running.id, running.priority, 0, session.capacity().holdings().at(running.id).started, holder.amounts};
-  for (const Component& part : running.components)
-    if (const auto* more = ledger.holder(part.id)) add_to(c.amounts, more->amounts);
+  const Holding& holding = session.capacity().holdings().at(running.id);
+  Candidate c{running.id, holder.leaf, running.priority, 0, holding.started, amounts_of(session, running, holder)};
   const Time since = std::max(c.started, running.saved);
   uint64_t gpus = c.amounts[kGpu];
-  for (JobId piece : session.view.pieces_of(running.id)) gpus += ledger.holder(piece)->amounts[kGpu];
-  c.gang = running.gang;  // what a piece has done its gang keeps
+  for (JobId more : session.view.extensions_of(running.id)) gpus += ledger.holder(more)->amounts[kGpu];
+  c.gang = running.gang;  // what an extension has done its gang keeps
   if (!c.gang) c.lost = gpus * static_cast<uint64_t>(std::max(session.now - since, Duration{}).seconds());
+  c.loss = c.lost + (c.gang ? 0 : c.amounts[kGpu] * kRestartSeconds) + 1;
+  c.beyond = session.quotas().dominant(holder.leaf);
   return c;
+}
+
+void add_running(const Session& session, const PendingJob& running, Cover& cover) {
+  const QuotaLedger::Holder* holder = session.view.quota().holder(running.id);
+  const auto holding = session.capacity().holdings().find(running.gang ? running.gang : running.id);
+  const bool is_gone = holder == nullptr || holder->is_leaving || session.trial.is_evicted(running.id);
+  if (is_gone || holding == session.capacity().holdings().end()) return;
+  cover.add(CoverEntry{running.id, holder->leaf, amounts_of(session, running, *holder), !running.preemptible,
+                       running.priority, holding->second.started, running.gang});
+}
+
+/// Others leave for it, or it starts in this pass.
+void add_coming(const Session& session, JobId id, const model::Allocation& allocation, Cover& cover) {
+  const PendingJob* job = session.queue.find(id);
+  const auto mover = session.view.running().find(id);  // it has not left its old place yet
+  if (job == nullptr && mover != session.view.running().end()) job = mover->second.get();
+  if (job == nullptr) return;
+  const QuotaTree& tree = session.quotas().tree();
+  cover.add(CoverEntry{id,
+                       tree.leaf_of(job->qos),
+                       tree.count(allocation, session.capacity()),
+                       !job->preemptible,
+                       job->priority,
+                       session.now,
+                       {}});
 }
 
 }  // namespace
@@ -30,25 +66,95 @@ bool is_preemptible(const Session& session, JobId id, const PendingJob& running)
          session.capacity().holdings().contains(id);
 }
 
-const Candidates& VictimPool::candidates(const Session& session) {
-  if (candidates_) return *candidates_;
-  candidates_.emplace(session.quotas().tree().nodes().size());
-  for (const auto& [id, running] : session.view.running()) {
-    if (!is_preemptible(session, id, *running)) continue;
-    const QuotaLedger::Holder& holder = *session.view.quota().holder(id);
-    (*candidates_)[holder.leaf].push_back(candidate_of(session, *running, holder));
+void VictimPool::list(const Session& session) {
+  if (candidates_) return;
+  candidates_.emplace();
+  for (const auto& [id, running] : session.view.running())
+    if (is_preemptible(session, id, *running))
+      candidates_->push_back(candidate_of(session, *running, *session.view.quota().holder(id)));
+  std::sort(candidates_->begin(), candidates_->end(), goes_before);
+  nodes_of_.resize(candidates_->size());
+  for (size_t i = 0; i < candidates_->size(); ++i) {
+    const Candidate& c = (*candidates_)[i];
+    by_rate_.push_back(&c);
+    std::set<NodeId> nodes;
+    for (JobId part : session.trial.parts_left(c.job)) {
+      if (part != c.job && session.view.extensions_of(c.job).contains(part)) continue;  // a candidate of its own
+      const Holding& holding = session.capacity().holdings().at(part);
+      nodes.insert(holding.nodes.begin(), holding.nodes.end());
+    }
+    for (NodeId node : nodes) on_[node].push_back(&c);
+    nodes_of_[i].assign(nodes.begin(), nodes.end());
   }
-  for (std::vector<Candidate>& list : *candidates_)
-    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.rank() < b.rank(); });
+  ranked_ = by_rate_;
+  std::stable_sort(by_rate_.begin(), by_rate_.end(), [](const Candidate* a, const Candidate* b) {
+    if (a->priority != b->priority) return a->priority < b->priority;
+    const uint64_t of_a = a->amounts[kGpu], of_b = b->amounts[kGpu];
+    return of_a == 0 || of_b == 0 ? of_a < of_b : a->loss * of_b < b->loss * of_a;
+  });
+}
+
+const std::vector<Candidate>& VictimPool::candidates(const Session& session) {
+  list(session);
   return *candidates_;
 }
 
-void VictimPool::strike(const Session& session, const std::vector<JobId>& gone) {
-  if (!candidates_) return;
-  for (JobId id : gone)
-    for (JobId part : session.trial.parts_of(id))
-      if (const QuotaLedger::Holder* holder = session.view.quota().holder(part))
-        std::erase_if((*candidates_)[holder->leaf], [part](const Candidate& c) { return c.job == part; });
+const std::vector<const Candidate*>& VictimPool::on(const Session& session, NodeId node) {
+  list(session);
+  static const std::vector<const Candidate*> kNobody;
+  const auto it = on_.find(node);
+  return it == on_.end() ? kNobody : it->second;
+}
+
+const std::vector<NodeId>& VictimPool::nodes_of(const Session& session, const Candidate& candidate) {
+  list(session);
+  return nodes_of_[static_cast<size_t>(&candidate - candidates_->data())];
+}
+
+const std::vector<const Candidate*>& VictimPool::ranked(const Session& session) {
+  list(session);
+  return ranked_;
+}
+
+const std::vector<const Candidate*>& VictimPool::by_rate(const Session& session) {
+  list(session);
+  return by_rate_;
+}
+
+Covers& VictimPool::covers(const Session& session) {
+  if (!covers_) label(session);
+  label_decisions(session);
+  return *covers_;
+}
+
+void VictimPool::label(const Session& session) {
+  const Shares& shares = session.quotas().shares();
+  const QuotaTree& tree = session.quotas().tree();
+  covers_.emplace(Covers{Cover(tree, shares.guaranteed), std::nullopt});
+  if (session.view.policy().reclaim == Reclaim::kFairShare) covers_->fair.emplace(tree, shares.fair);
+  const auto add = [&](Cover& cover) {
+    for (const auto& [id, running] : session.view.running()) add_running(session, *running, cover);
+    for (const auto& [made, n] : session.view.nominations()) add_coming(session, n.job, n.allocation, cover);
+  };
+  add(covers_->guaranteed);
+  if (covers_->fair) add(*covers_->fair);
+}
+
+/// Those who go no longer count, those who come do.
+void VictimPool::label_decisions(const Session& session) {
+  const std::vector<Group>& groups = session.plan.groups;
+  const auto follow = [&](const Group& group, Cover& cover) {
+    for (const Decision& d : group.decisions) {
+      if (const auto* p = std::get_if<Preempt>(&d); p != nullptr && !p->is_move)
+        for (JobId part : session.trial.parts_of(p->job)) cover.remove(part);
+      if (const auto* s = std::get_if<Start>(&d)) add_coming(session, s->job, s->allocation, cover);
+      if (const auto* c = std::get_if<Nomination>(&d)) add_coming(session, c->job, c->allocation, cover);
+    }
+  };
+  for (; labelled_groups_ < groups.size(); ++labelled_groups_) {
+    follow(groups[labelled_groups_], covers_->guaranteed);
+    if (covers_->fair) follow(groups[labelled_groups_], *covers_->fair);
+  }
 }
 
 const std::vector<JobId>& VictimPool::leaving(const Session& session) {

@@ -1,11 +1,13 @@
-// The running jobs that a pass may preempt or move, listed once and kept true as decisions take them: by the leaf of
-// the tree of quotas where they run, in the order of rule 8 (docs/quotas.md).
+// The running jobs that a pass may preempt or move, listed once and kept true as decisions take them: in the order of
+// rule 8 (docs/quotas.md), by the node where they run, and with the labels of all running jobs. Invariant: the list
+// never moves, so that pointers into it hold for the pass.
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
-#include "sched/quota/victims.h"
+#include "sched/quota/permission.h"
 
 namespace gw::sched {
 
@@ -14,16 +16,34 @@ struct Session;
 
 class VictimPool {
  public:
-  /// Everybody who could be preempted, the rules aside.
-  const Candidates& candidates(const Session& session);
+  /// Everybody who could be preempted when the pass began, the rules aside; in the order of rule 8. Those that were
+  /// taken since are no longer preemptible (is_preemptible()).
+  const std::vector<Candidate>& candidates(const Session& session);
+  /// The same as pointers.
+  const std::vector<const Candidate*>& ranked(const Session& session);
+  /// Those of them that hold something on a node.
+  const std::vector<const Candidate*>& on(const Session& session, NodeId node);
+  /// The nodes on which a candidate holds something; those of its extensions are theirs.
+  const std::vector<NodeId>& nodes_of(const Session& session, const Candidate& candidate);
+  /// The candidates by submitted priority and by what each GPU of theirs would lose; those without GPUs first.
+  const std::vector<const Candidate*>& by_rate(const Session& session);
+  /// The labels of all running jobs, with what the pass has decided so far.
+  Covers& covers(const Session& session);
   /// Those that were told to go before this pass and still hold something.
   const std::vector<JobId>& leaving(const Session& session);
-  /// A decision took them: they, and what goes with them, are nobody's candidates for the rest of the pass.
-  void strike(const Session& session, const std::vector<JobId>& gone);
 
  private:
-  std::optional<Candidates> candidates_;
+  std::optional<std::vector<Candidate>> candidates_;
+  std::unordered_map<NodeId, std::vector<const Candidate*>> on_;
+  std::vector<std::vector<NodeId>> nodes_of_;  // by candidate
+  std::vector<const Candidate*> by_rate_, ranked_;
   std::optional<std::vector<JobId>> leaving_;
+  std::optional<Covers> covers_;
+  size_t labelled_groups_ = 0;  // of the plan, that are in the labels
+
+  void list(const Session& session);
+  void label(const Session& session);
+  void label_decisions(const Session& session);
 };
 
 /// Could anybody preempt this running job, the rules aside?

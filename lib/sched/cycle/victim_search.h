@@ -1,7 +1,7 @@
-// The search for victims, by trial: they are evicted one after the other until the served job fits, then every one that
-// is not needed is spared, the last evicted first, so that the set is irreducible. Both go in growing strides: evicting
-// more never makes a job fit less, and the victims that may be evicted do not depend on what fits. Preemption by the
-// rules, by the order's right, and consolidation share it: they differ in who comes next and in what must hold besides.
+// The search for victims in a given order, by trial: they are evicted one after the other until the served job fits,
+// then every one that is not needed is spared, the last evicted first, so that the set is irreducible. Both go in
+// growing strides: evicting more never makes a job fit less. Preemption by the order's right and consolidation use it;
+// by the rules of the quotas reclaim.h searches.
 #pragma once
 
 #include <functional>
@@ -9,35 +9,32 @@
 #include <vector>
 
 #include "sched/cycle/session.h"
-#include "sched/quota/victims.h"
+#include "sched/quota/permission.h"
 
 namespace gw::sched {
 
 /// The next job to evict, or nobody.
 using NextVictim = std::function<std::optional<JobId>()>;
 
-/// For whom a place is sought. By the rules of the quotas if there is a preemptor.
+/// For whom a place is sought.
 struct VictimSearch {
   Session& session;
   const Served& served;
   const PartitionFacts& partition;
-  const Preemptor* preemptor = nullptr;
-  std::optional<Lines> lines = std::nullopt;  ///< To be kept if anybody goes by rule 7.
-  bool is_beyond = false;                     ///< There was a place, but the lines were not kept.
 };
 
 /// Those that were evicted so that the served job fits: they are so still. Nobody if it does not; then nothing has
-/// changed. Whether it fits is asked before the first goes by rule 7: up to there, and again from there on, evicting
-/// more never makes it fit less.
+/// changed.
 std::vector<JobId> find_victims(VictimSearch& search, const NextVictim& next);
 
 /// Those of a list, one after the other.
 NextVictim one_after_the_other(const std::vector<JobId>& list);
 
-/// Could evicting the candidate help the served job: does it run where the job could, or hold what a limit keeps from
-/// it? `limited`: that limit.
-bool is_of_use(Session& session, const Served& served, const Candidate& candidate, const PartitionFacts& partition,
-               const std::optional<Binding>& limited);
+/// Can it be preempted now: not within `min_runtime` of its start?
+bool is_ripe(Session& session, const Candidate& candidate);
+
+/// Could evicting the candidate help the served job: does it run where the job could?
+bool is_of_use(Session& session, const Served& served, const Candidate& candidate, const PartitionFacts& partition);
 
 /// Those that were told to go before, or that are being cleaned up after, leave enough: nobody has to be evicted.
 bool fits_soon(Session& session, const Served& served, const PartitionFacts& partition);

@@ -37,11 +37,12 @@ struct NodeFacts {
   std::shared_ptr<const model::NodeTopology> topology;
   std::vector<std::string> features;
   uint32_t weight = 1;
-  base::IndexSet cores;      ///< Given to jobs at all (without reserved ones).
-  base::IndexSet gpus;       ///< Without those that are offline.
-  uint64_t mem_mb = 0;       ///< Without what is reserved.
-  bool usable = false;       ///< Connected, up, not draining.
-  std::string unusable_why;  ///< "drained: disk", "not responding", "down"; empty if usable.
+  base::IndexSet cores;        ///< Given to jobs at all (without reserved ones).
+  base::IndexSet gpus;         ///< Without those that are offline.
+  uint64_t mem_mb = 0;         ///< Without what is reserved.
+  model::Version version = 0;  ///< Of its node daemon; 0: not known, and nothing is ruled out by it.
+  bool usable = false;         ///< Connected, up, not draining.
+  std::string unusable_why;    ///< "drained: disk", "not responding", "down"; empty if usable.
 };
 
 struct PartitionFacts {

@@ -9,7 +9,7 @@ namespace {
 
 using base::Time;
 
-/// Is this promise in the way of a job inside `reservation`?
+/// Is this booking in the way of a job inside `reservation`?
 bool is_against(const Booking& b, const std::string& reservation) { return !b.whole || b.reservation != reservation; }
 
 /// A use of memory and of parts of GPUs over time, for peaks.

@@ -14,7 +14,7 @@ struct FutureStart {
   model::Allocation allocation;
 };
 
-/// From when on each node could take its part, as far as nothing is promised there; by node id. Kept from one plan to
+/// From when on each node could take its part, as far as nothing is booked there; by node id. Kept from one plan to
 /// the next for one request: a node is asked again only when its account has changed.
 struct ReadyTimes {
   struct Entry {
@@ -25,7 +25,7 @@ struct ReadyTimes {
 };
 
 /// First moment after `now` at which `request` can be placed for `length`, if running jobs end when they are expected
-/// to and the promises of options.timeline are kept. nullopt: never, because what is in the way has no end or the nodes
+/// to and the bookings of options.timeline are kept. nullopt: never, because what is in the way has no end or the nodes
 /// are not there. `look` gives the other circumstances; its span and `against` are replaced. `known`: of the same
 /// request, partition, level and length.
 std::optional<FutureStart> earliest(const Capacity& capacity, const PartitionFacts& partition,

@@ -27,7 +27,8 @@ FeasibleNodes::FeasibleNodes(const Capacity& capacity, const PartitionFacts& par
 }
 
 bool FeasibleNodes::has_names() const {
-  return !filter_.request().nodelist.empty() || !filter_.request().exclude.empty() || options_.inside != nullptr;
+  return !filter_.request().nodelist.empty() || !filter_.request().exclude.empty() || options_.inside != nullptr ||
+         options_.only != nullptr;
 }
 
 bool FeasibleNodes::is_required(const NodeAccount& account) const { return named_.contains(account.facts.name); }
@@ -46,23 +47,23 @@ const FreeResources& FeasibleNodes::free_on(const NodeAccount& account) {
   if (options_.against == Against::kNow && !singled_bits_.contains(index_->position(account.facts.id)))
     return account.free;
   if (options_.against == Against::kEmpty) {
-    FreeResources room;
-    room.cores = account.facts.cores;
+    FreeResources free;
+    free.cores = account.facts.cores;
     // One that is offline comes back: it is no reason to refuse a job for ever.
     if (account.facts.topology)
-      room.gpus = base::IndexSet::first(static_cast<uint32_t>(account.facts.topology->gpus.size()));
-    room.mem_mb = account.facts.mem_mb;
-    return rooms_.emplace_back(std::move(room));
+      free.gpus = base::IndexSet::first(static_cast<uint32_t>(account.facts.topology->gpus.size()));
+    free.mem_mb = account.facts.mem_mb;
+    return free_.emplace_back(std::move(free));
   }
   if (options_.timeline == nullptr) return account.free;
-  FreeResources room = options_.timeline->free_during(account, options_.span, options_.reservation);
+  FreeResources free = options_.timeline->free_during(account, options_.span, options_.reservation);
   if (options_.against == Against::kNow) {  // who outstays his end is still there
-    room.cores &= account.free.cores;
-    room.gpus &= account.free.gpus;
-    room.mem_mb = std::min(room.mem_mb, account.free.mem_mb);
-    room.idle = room.idle && account.free.idle;
+    free.cores &= account.free.cores;
+    free.gpus &= account.free.gpus;
+    free.mem_mb = std::min(free.mem_mb, account.free.mem_mb);
+    free.idle = free.idle && account.free.idle;
   }
-  return rooms_.emplace_back(std::move(room));
+  return free_.emplace_back(std::move(free));
 }
 
 const NodeBits* FeasibleNodes::without_singled(const NodeGroup& group) {
@@ -134,17 +135,17 @@ void FeasibleNodes::count_out(const NodeAccount& account, BlockerKind clause, ui
 std::vector<FeasibleGroup> FeasibleNodes::all(Diagnosis& diagnosis) {
   std::vector<FeasibleGroup> out;
   if (index_ == nullptr) return out;
-  const auto take = [&](FeasibleGroup lot) {
-    const uint32_t nodes = lot.nodes != nullptr ? lot.nodes->count() : 1;
+  const auto take = [&](FeasibleGroup group) {
+    const uint32_t nodes = group.nodes != nullptr ? group.nodes->count() : 1;
     diagnosis.nodes += nodes;
-    if (const auto clause = filter_.failed_filter(*lot.account, *lot.room, filter_.least_tasks())) {
-      count_out(*lot.account, *clause, nodes, diagnosis);
+    if (const auto clause = filter_.failed_filter(*group.account, *group.free, filter_.least_tasks())) {
+      count_out(*group.account, *clause, nodes, diagnosis);
       return;
     }
-    lot.max_tasks = filter_.most_tasks_in(*lot.account, *lot.room);
-    lot.gpus = filter_.count_gpus(*lot.account->node_class, *lot.room);
+    group.max_tasks = filter_.most_tasks_in(*group.account, *group.free);
+    group.gpus = filter_.count_gpus(*group.account->node_class, *group.free);
     diagnosis.fitting += nodes;
-    out.push_back(lot);
+    out.push_back(group);
   };
   const auto ask = [&](const NodeAccount& account, const NodeBits* nodes) {
     const uint32_t count = nodes != nullptr ? nodes->count() : 1;

@@ -17,7 +17,7 @@ namespace gw::sched {
 
 struct FeasibleGroup {
   const NodeAccount* account = nullptr;  ///< One of the nodes; all are like it.
-  const FreeResources* room = nullptr;
+  const FreeResources* free = nullptr;
   const NodeBits* nodes = nullptr;  ///< Positions; null: only `position`.
   uint32_t position = 0;
   bool required = false;   ///< Named by -w.
@@ -55,10 +55,10 @@ class FeasibleNodes {
   const PlacementOptions& options_;
   const NodeIndex* index_;
   std::unordered_set<std::string_view> named_, excluded_, inside_;  // of the request and of the look
-  std::vector<NodeId> singled_;  // promised to others within the span: looked at one by one
+  std::vector<NodeId> singled_;  // booked for others within the span: looked at one by one
   NodeBits singled_bits_;
   std::set<const NodeGroup*> thinned_;  // groups of the nodes singled out
-  std::deque<FreeResources> rooms_;
+  std::deque<FreeResources> free_;
   std::deque<NodeBits> bits_;
 
   bool has_names() const;

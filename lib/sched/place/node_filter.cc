@@ -111,6 +111,7 @@ bool NodeFilter::has_features(const NodeFacts& facts) const {
 std::optional<BlockerKind> NodeFilter::failed_static_filter(const NodeFacts& facts, const NodeClass& node_class) const {
   if (!request_.features.empty() && !has_features(facts)) return BlockerKind::kFeatures;
   if (!facts.topology) return BlockerKind::kUnregisteredNode;
+  if (facts.version != 0 && facts.version < request_.least_version) return BlockerKind::kOldNodeDaemon;
   if (request_.gpus > 0 && !request_.gpu_type.empty() && !node_class.gpus_by_type.contains(request_.gpu_type))
     return BlockerKind::kGpuType;
   if (is_shared() && !partition_.allow_shared_gpus) return BlockerKind::kGpuSharing;

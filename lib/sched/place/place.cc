@@ -23,7 +23,7 @@ using model::Request;
 
 /// One node of the gang.
 struct Pick {
-  const FeasibleGroup* lot = nullptr;
+  const FeasibleGroup* group = nullptr;
   uint32_t position = 0;
 };
 
@@ -54,7 +54,7 @@ class Placer {
         request_(request),
         options_(options),
         filter_(request, partition, std::min(options.level, Locality::kNode)),
-        lots_(capacity, partition, filter_, options) {}
+        groups_(capacity, partition, filter_, options) {}
 
   Placement run();
 
@@ -63,16 +63,16 @@ class Placer {
   const Request& request_;
   const PlacementOptions& options_;
   const NodeFilter filter_;
-  FeasibleNodes lots_;
+  FeasibleNodes groups_;
   std::vector<FeasibleGroup> all_;        // filled for gangs of several nodes
   std::vector<FeasibleGroup*> by_merit_;  // of all_
 
   uint32_t all_tasks(uint32_t nodes) const { return filter_.all_tasks(nodes); }
-  Merit merit(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus) const;
+  Merit merit(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
   bool looks_at_fragmentation() const;
-  int64_t harm(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus) const;
-  int64_t harm_on(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu) const;
-  Leftover after(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu,
+  int64_t harm(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
+  int64_t harm_on(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, uint32_t gpu) const;
+  Leftover after(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, uint32_t gpu,
                  std::vector<SharedGpu>& shared) const;
   std::optional<model::Allocation> place_single();
   std::optional<model::Allocation> place_gang();
@@ -86,22 +86,23 @@ class Placer {
   uint32_t fewest_nodes(const Range& range) const;
   std::vector<uint32_t> sizes() const;
   std::vector<uint32_t> domains_at(uint32_t level, uint32_t nodes) const;
-  std::vector<uint32_t> deal(const std::vector<uint32_t>& room, uint32_t amount, bool even) const;
+  std::vector<uint32_t> deal(const std::vector<uint32_t>& most, uint32_t amount, bool even) const;
   std::optional<model::Allocation> allocate(const std::vector<Pick>& picks) const;
-  NodeShare share(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus) const;
-  void choose_gpus(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus, NodeShare& out) const;
-  uint32_t shared_gpu(const FeasibleGroup& lot, uint32_t tasks) const;
+  NodeShare share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
+  void choose_gpus(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, NodeShare& out) const;
+  uint32_t shared_gpu(const FeasibleGroup& group, uint32_t tasks) const;
 };
 
 /// Free GPUs of a room after this job's part of it; on a shared GPU `gpu`.
-Leftover Placer::after(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu,
+Leftover Placer::after(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, uint32_t gpu,
                        std::vector<SharedGpu>& shared) const {
-  const NodeClass& node_class = *lot.account->node_class;
-  const FreeResources& room = *lot.room;
-  const uint32_t cpus = filter_.cpus_for(node_class, tasks, gpus), free = room.cores.size() * node_class.threads;
-  const uint64_t mem = filter_.mem_for(lot.account->facts, node_class, tasks, cpus, gpus);
-  Leftover out{room.gpus.size(), nullptr, 0, free - std::min(free, cpus), room.mem_mb - std::min(room.mem_mb, mem)};
-  shared = room.shared;
+  const NodeClass& node_class = *group.account->node_class;
+  const FreeResources& free = *group.free;
+  const uint32_t cpus = filter_.cpus_for(node_class, tasks, gpus), free_cpus = free.cores.size() * node_class.threads;
+  const uint64_t mem = filter_.mem_for(group.account->facts, node_class, tasks, cpus, gpus);
+  Leftover out{free.gpus.size(), nullptr, 0, free_cpus - std::min(free_cpus, cpus),
+               free.mem_mb - std::min(free.mem_mb, mem)};
+  shared = free.shared;
   if (!filter_.is_shared()) {
     out.whole -= std::min(out.whole, gpus);
   } else if (const auto it = std::find_if(shared.begin(), shared.end(), [&](const auto& s) { return s.gpu == gpu; });
@@ -122,35 +123,36 @@ bool Placer::looks_at_fragmentation() const {
 }
 
 /// How much more of the free GPUs the usual jobs cannot use afterwards, one of them or many, in 1/64 thousandths.
-int64_t Placer::harm(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus) const {
-  if (!looks_at_fragmentation() || lot.account->node_class->gpus == 0) return 0;
-  const uint32_t gpu = filter_.is_shared() ? shared_gpu(lot, tasks) : UINT32_MAX;
-  return harm_on(lot, tasks, gpus, gpu);
+int64_t Placer::harm(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const {
+  if (!looks_at_fragmentation() || group.account->node_class->gpus == 0) return 0;
+  const uint32_t gpu = filter_.is_shared() ? shared_gpu(group, tasks) : UINT32_MAX;
+  return harm_on(group, tasks, gpus, gpu);
 }
 
-int64_t Placer::harm_on(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus, uint32_t gpu) const {
+int64_t Placer::harm_on(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, uint32_t gpu) const {
   std::vector<SharedGpu> shared;
-  const Leftover left = after(lot, tasks, gpus, gpu, shared);
-  const Leftover before = leftover_of(*lot.account, *lot.room);
+  const Leftover left = after(group, tasks, gpus, gpu, shared);
+  const Leftover before = leftover_of(*group.account, *group.free);
   const auto cost = [&](const Leftover& l) {
-    return fragmented_milli(*options_.workload, *lot.account, l) + stranded_milli(*options_.workload, *lot.account, l);
+    return fragmented_milli(*options_.workload, *group.account, l) +
+           stranded_milli(*options_.workload, *group.account, l);
   };
   return std::llround(64 * (cost(left) - cost(before)));
 }
 
-Merit Placer::merit(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus) const {
-  const NodeAccount& a = *lot.account;
+Merit Placer::merit(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const {
+  const NodeAccount& a = *group.account;
   Merit m;
-  m.not_required = !lot.required;
+  m.not_required = !group.required;
   m.weight = a.facts.weight;
   m.spared = request_.gpus == 0 ? a.node_class->gpus : 0;
-  m.level = filter_.level_of(*a.node_class, *lot.room, gpus);
-  m.harm = harm(lot, tasks, gpus);
+  m.level = filter_.level_of(*a.node_class, *group.free, gpus);
+  m.harm = harm(group, tasks, gpus);
   const int64_t sign = options_.fit == Fit::kBest || options_.fit == Fit::kDefault ? 1 : -1;
-  m.gpus = options_.fit == Fit::kSpread ? a.jobs() : sign * lot.room->gpus.size();
-  m.cores = sign * lot.room->cores.size();
-  m.mem_mb = sign * static_cast<int64_t>(lot.room->mem_mb);
-  m.position = lot.next(0);
+  m.gpus = options_.fit == Fit::kSpread ? a.jobs() : sign * group.free->gpus.size();
+  m.cores = sign * group.free->cores.size();
+  m.mem_mb = sign * static_cast<int64_t>(group.free->mem_mb);
+  m.position = group.next(0);
   return m;
 }
 
@@ -163,14 +165,14 @@ std::optional<model::Allocation> Placer::place_single() {
   // Groups come fullest first, so a few good ones are enough; jobs without GPUs have to see them all to spare GPU
   // nodes.
   const bool can_stop = options_.candidates > 0 && request_.gpus > 0 && options_.against == Against::kNow;
-  lots_.each(options_.fit == Fit::kBest || options_.fit == Fit::kDefault, [&](FeasibleGroup lot) {
-    if (filter_.failed_filter(*lot.account, *lot.room, tasks, asked)) return true;
-    const Merit m = merit(lot, tasks, asked == UINT32_MAX ? filter_.gpus_for(tasks, lot.room->gpus.size()) : asked);
+  groups_.each(options_.fit == Fit::kBest || options_.fit == Fit::kDefault, [&](FeasibleGroup group) {
+    if (filter_.failed_filter(*group.account, *group.free, tasks, asked)) return true;
+    const Merit m = merit(group, tasks, asked == UINT32_MAX ? filter_.gpus_for(tasks, group.free->gpus.size()) : asked);
     if (!best || m < best_merit) {
-      best = lot;
+      best = group;
       best_merit = m;
     }
-    lots_.stop_after_weight = std::min(lots_.stop_after_weight, best_merit.weight);
+    groups_.stop_after_weight = std::min(groups_.stop_after_weight, best_merit.weight);
     return !can_stop || ++seen < options_.candidates;
   });
   if (!best) return std::nullopt;
@@ -181,9 +183,9 @@ std::optional<model::Allocation> Placer::place_single() {
 bool Placer::holds(const std::vector<Pick>& picks) const {
   uint64_t tasks = 0, gpus = 0, required = 0;
   for (const Pick& p : picks) {
-    tasks += p.lot->max_tasks;
-    gpus += p.lot->gpus;
-    required += p.lot->required;
+    tasks += p.group->max_tasks;
+    gpus += p.group->gpus;
+    required += p.group->required;
   }
   return required == request_.nodelist.size() && tasks >= all_tasks(static_cast<uint32_t>(picks.size())) &&
          (request_.gpu_counting != GpuCounting::kPerJob || gpus >= request_.gpus);
@@ -193,10 +195,10 @@ std::vector<Pick> Placer::first_of(const std::vector<const FeasibleGroup*>& orde
                                    uint32_t nodes) const {
   std::vector<Pick> out;
   out.reserve(nodes);
-  for (const FeasibleGroup* lot : order) {
-    for (uint32_t p = lot->next(range.first); p < range.last; p = lot->next(p + 1)) {
+  for (const FeasibleGroup* group : order) {
+    for (uint32_t p = group->next(range.first); p < range.last; p = group->next(p + 1)) {
       if (out.size() == nodes) return out;
-      out.push_back({lot, p});
+      out.push_back({group, p});
     }
   }
   return out;
@@ -212,24 +214,24 @@ std::optional<std::vector<Pick>> Placer::pick(const Range& range, uint32_t nodes
       even, [&](const FeasibleGroup* l) { return !l->required && (l->max_tasks < tasks_each || l->gpus < gpus_each); });
   std::vector<Pick> picks = first_of(even, range, nodes);
   if (picks.size() == nodes && holds(picks)) return picks;
-  std::vector<const FeasibleGroup*> roomy(by_merit_.begin(), by_merit_.end());
+  std::vector<const FeasibleGroup*> by_size(by_merit_.begin(), by_merit_.end());
   const bool by_gpus = request_.gpu_counting == GpuCounting::kPerJob;
-  std::stable_sort(roomy.begin(), roomy.end(), [&](const FeasibleGroup* a, const FeasibleGroup* b) {
+  std::stable_sort(by_size.begin(), by_size.end(), [&](const FeasibleGroup* a, const FeasibleGroup* b) {
     const auto key = [&](const FeasibleGroup* l) {
       return std::tuple(!l->required, by_gpus ? ~l->gpus : 0, ~l->max_tasks);
     };
     return key(a) < key(b);
   });
-  picks = first_of(roomy, range, nodes);
+  picks = first_of(by_size, range, nodes);
   if (picks.size() == nodes && holds(picks)) return picks;
   return std::nullopt;
 }
 
 /// Fewest nodes of the range that hold the gang; UINT32_MAX: all of them do not.
 uint32_t Placer::fewest_nodes(const Range& range) const {
-  std::vector<const FeasibleGroup*> roomy(by_merit_.begin(), by_merit_.end());
+  std::vector<const FeasibleGroup*> by_size(by_merit_.begin(), by_merit_.end());
   const bool by_gpus = request_.gpu_counting == GpuCounting::kPerJob;
-  std::stable_sort(roomy.begin(), roomy.end(), [&](const FeasibleGroup* a, const FeasibleGroup* b) {
+  std::stable_sort(by_size.begin(), by_size.end(), [&](const FeasibleGroup* a, const FeasibleGroup* b) {
     const auto key = [&](const FeasibleGroup* l) {
       return std::tuple(!l->required, by_gpus ? ~l->gpus : 0, ~l->max_tasks);
     };
@@ -237,17 +239,17 @@ uint32_t Placer::fewest_nodes(const Range& range) const {
   });
   const uint64_t tasks = all_tasks(1), gpus = by_gpus ? request_.gpus : 0;
   uint64_t have_tasks = 0, have_gpus = 0, nodes = 0;
-  for (const FeasibleGroup* lot : roomy) {
-    const uint64_t there = lot->count_in(range.first, range.last);
+  for (const FeasibleGroup* group : by_size) {
+    const uint64_t there = group->count_in(range.first, range.last);
     if (there == 0) continue;
     const auto more = [&](uint64_t filter, uint64_t have, uint64_t each) -> uint64_t {
       return filter <= have ? 0 : (each == 0 ? UINT64_MAX : (filter - have + each - 1) / each);
     };
-    const uint64_t take = std::max(more(tasks, have_tasks, lot->max_tasks), more(gpus, have_gpus, lot->gpus));
+    const uint64_t take = std::max(more(tasks, have_tasks, group->max_tasks), more(gpus, have_gpus, group->gpus));
     if (take <= there) return static_cast<uint32_t>(std::max<uint64_t>({nodes + take, request_.nodelist.size(), 1}));
     nodes += there;
-    have_tasks += there * lot->max_tasks;
-    have_gpus += there * lot->gpus;
+    have_tasks += there * group->max_tasks;
+    have_gpus += there * group->gpus;
   }
   return UINT32_MAX;
 }
@@ -255,7 +257,7 @@ uint32_t Placer::fewest_nodes(const Range& range) const {
 /// Sizes to try, best first.
 std::vector<uint32_t> Placer::sizes() const {
   uint32_t available = 0;
-  for (const FeasibleGroup& lot : all_) available += lot.count_in(0, UINT32_MAX);
+  for (const FeasibleGroup& group : all_) available += group.count_in(0, UINT32_MAX);
   const auto named = static_cast<uint32_t>(request_.nodelist.size());
   const uint32_t least = std::max<uint32_t>({request_.min_nodes, named, 1});
   uint32_t most = request_.nodes_given ? request_.max_nodes : available;
@@ -275,13 +277,13 @@ std::vector<uint32_t> Placer::sizes() const {
 
 /// Domains of a level that have enough nodes, the fullest first.
 std::vector<uint32_t> Placer::domains_at(uint32_t level, uint32_t nodes) const {
-  const std::vector<Domain>& domains = lots_.index().domains();
+  const std::vector<Domain>& domains = groups_.index().domains();
   NodeBits fitting;
-  for (const FeasibleGroup& lot : all_) {
-    if (lot.nodes != nullptr)
-      fitting |= *lot.nodes;
+  for (const FeasibleGroup& group : all_) {
+    if (group.nodes != nullptr)
+      fitting |= *group.nodes;
     else
-      fitting.insert(lot.position);
+      fitting.insert(group.position);
   }
   std::vector<uint32_t> out;
   for (uint32_t d = 0; d < domains.size(); ++d)
@@ -295,7 +297,7 @@ std::vector<uint32_t> Placer::domains_at(uint32_t level, uint32_t nodes) const {
 
 std::optional<std::vector<Pick>> Placer::pick_at_level(uint32_t level, uint32_t nodes) {
   for (uint32_t d : domains_at(level, nodes)) {
-    const Domain& domain = lots_.index().domains()[d];
+    const Domain& domain = groups_.index().domains()[d];
     if (auto picks = pick({domain.first, domain.last}, nodes)) return picks;
   }
   return std::nullopt;
@@ -303,12 +305,12 @@ std::optional<std::vector<Pick>> Placer::pick_at_level(uint32_t level, uint32_t 
 
 /// At most options_.switches leaves: those that give most nodes first.
 std::optional<std::vector<Pick>> Placer::pick_over_switches(uint32_t nodes) {
-  const std::vector<Domain>& domains = lots_.index().domains();
+  const std::vector<Domain>& domains = groups_.index().domains();
   std::vector<std::pair<uint32_t, uint32_t>> leaves;  // nodes there, domain
   for (uint32_t d = 0; d < domains.size(); ++d) {
     if (domains[d].level != 0) continue;
     uint32_t there = 0;
-    for (const FeasibleGroup& lot : all_) there += lot.count_in(domains[d].first, domains[d].last);
+    for (const FeasibleGroup& group : all_) there += group.count_in(domains[d].first, domains[d].last);
     if (there > 0) leaves.emplace_back(there, d);
   }
   std::stable_sort(leaves.begin(), leaves.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -327,12 +329,12 @@ std::optional<std::vector<Pick>> Placer::pick_over_switches(uint32_t nodes) {
 std::optional<std::vector<Pick>> Placer::pick_segments(uint32_t nodes) {
   if (nodes % request_.segment != 0) return std::nullopt;
   if (auto picks = pick_at_level(1, nodes)) return picks;
-  const std::vector<Domain>& domains = lots_.index().domains();
+  const std::vector<Domain>& domains = groups_.index().domains();
   const std::vector<const FeasibleGroup*> order(by_merit_.begin(), by_merit_.end());
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // whole segments there, domain
   for (uint32_t d : domains_at(1, request_.segment)) {
     uint32_t there = 0;
-    for (const FeasibleGroup& lot : all_) there += lot.count_in(domains[d].first, domains[d].last);
+    for (const FeasibleGroup& group : all_) there += group.count_in(domains[d].first, domains[d].last);
     blocks.emplace_back(there / request_.segment, d);
   }
   std::stable_sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -348,7 +350,7 @@ std::optional<std::vector<Pick>> Placer::pick_segments(uint32_t nodes) {
 
 std::optional<std::vector<Pick>> Placer::pick_in_network() {
   uint32_t top = 0;
-  for (const Domain& d : lots_.index().domains()) top = std::max(top, d.level + 1);
+  for (const Domain& d : groups_.index().domains()) top = std::max(top, d.level + 1);
   // Without a network nothing is known of distances: every node counts as near.
   uint32_t widest = top + 1;
   if (top > 0 && options_.level <= Locality::kBlock) widest = options_.level == Locality::kBlock ? 2 : 1;
@@ -377,31 +379,31 @@ std::optional<model::Allocation> Placer::place_gang() {
   const auto required = std::count_if(all_.begin(), all_.end(), [](const FeasibleGroup& l) { return l.required; });
   if (static_cast<size_t>(required) != request_.nodelist.size()) return std::nullopt;
   std::vector<std::pair<Merit, FeasibleGroup*>> order;
-  for (FeasibleGroup& lot : all_) {
+  for (FeasibleGroup& group : all_) {
     const uint32_t tasks = request_.nodes_given
-                               ? std::min(lot.max_tasks, (all_tasks(1) + request_.max_nodes - 1) / request_.max_nodes)
-                               : lot.max_tasks;
-    order.emplace_back(merit(lot, tasks, std::min(filter_.gpus_for(tasks, lot.gpus), lot.gpus)), &lot);
+                               ? std::min(group.max_tasks, (all_tasks(1) + request_.max_nodes - 1) / request_.max_nodes)
+                               : group.max_tasks;
+    order.emplace_back(merit(group, tasks, std::min(filter_.gpus_for(tasks, group.gpus), group.gpus)), &group);
   }
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   by_merit_.clear();
-  for (const auto& [m, lot] : order) by_merit_.push_back(lot);
+  for (const auto& [m, group] : order) by_merit_.push_back(group);
   const auto picks = pick_in_network();
   return picks ? allocate(*picks) : std::nullopt;
 }
 
-std::vector<uint32_t> Placer::deal(const std::vector<uint32_t>& room, uint32_t amount, bool even) const {
-  std::vector<uint32_t> out(room.size(), 0);
+std::vector<uint32_t> Placer::deal(const std::vector<uint32_t>& most, uint32_t amount, bool even) const {
+  std::vector<uint32_t> out(most.size(), 0);
   uint32_t left = amount;
-  for (size_t i = 0; i < room.size() && left > 0; ++i) {  // one each first: no node of a gang is empty
-    if (room[i] == 0) continue;
+  for (size_t i = 0; i < most.size() && left > 0; ++i) {  // one each first: no node of a gang is empty
+    if (most[i] == 0) continue;
     out[i] = 1;
     --left;
   }
   while (left > 0) {
     bool progress = false;
-    for (size_t i = 0; i < room.size() && left > 0; ++i) {
-      const uint32_t step = even ? std::min(1U, room[i] - out[i]) : std::min(left, room[i] - out[i]);
+    for (size_t i = 0; i < most.size() && left > 0; ++i) {
+      const uint32_t step = even ? std::min(1U, most[i] - out[i]) : std::min(left, most[i] - out[i]);
       out[i] += step;
       left -= step;
       progress |= step > 0;
@@ -413,18 +415,18 @@ std::vector<uint32_t> Placer::deal(const std::vector<uint32_t>& room, uint32_t a
 
 /// Which GPU a job that asks for a part of one takes: where fragmentation grows least, then with the least left. A
 /// whole one only if it is better than any that is shared already. UINT32_MAX: none.
-uint32_t Placer::shared_gpu(const FeasibleGroup& lot, uint32_t tasks) const {
-  const FreeResources& room = *lot.room;
+uint32_t Placer::shared_gpu(const FeasibleGroup& group, uint32_t tasks) const {
+  const FreeResources& free = *group.free;
   std::vector<SharedGpu> options;
-  for (const SharedGpu& s : room.shared)
+  for (const SharedGpu& s : free.shared)
     if (s.left >= request_.gpu_milli) options.push_back(s);
-  if (const uint32_t whole = room.gpus.next(0); whole != UINT32_MAX) options.push_back({whole, model::kWholeGpu});
+  if (const uint32_t whole = free.gpus.next(0); whole != UINT32_MAX) options.push_back({whole, model::kWholeGpu});
   std::sort(options.begin(), options.end(), [](const SharedGpu& a, const SharedGpu& b) { return a.left < b.left; });
   uint32_t best = options.empty() ? UINT32_MAX : options.front().gpu;
   if (!looks_at_fragmentation() || options.size() < 2) return best;
   int64_t least = INT64_MAX;
   for (const SharedGpu& s : options) {
-    const int64_t harm = harm_on(lot, tasks, 1, s.gpu);
+    const int64_t harm = harm_on(group, tasks, 1, s.gpu);
     if (harm >= least) continue;
     least = harm;
     best = s.gpu;
@@ -432,35 +434,35 @@ uint32_t Placer::shared_gpu(const FeasibleGroup& lot, uint32_t tasks) const {
   return best;
 }
 
-void Placer::choose_gpus(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus, NodeShare& out) const {
+void Placer::choose_gpus(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, NodeShare& out) const {
   if (gpus == 0) return;
-  const NodeAccount& account = *lot.account;
-  const FreeResources& room = *lot.room;
+  const NodeAccount& account = *group.account;
+  const FreeResources& free = *group.free;
   if (filter_.is_shared()) {
     out.gpu_milli = request_.gpu_milli;
-    if (const uint32_t gpu = shared_gpu(lot, tasks); gpu != UINT32_MAX) out.gpus.insert(gpu);
+    if (const uint32_t gpu = shared_gpu(group, tasks); gpu != UINT32_MAX) out.gpus.insert(gpu);
     return;
   }
-  const GpuChoice* choice = account.node_class->units->gpus(filter_.usable_gpus(*account.node_class, room.gpus), gpus);
+  const GpuChoice* choice = account.node_class->units->gpus(filter_.usable_gpus(*account.node_class, free.gpus), gpus);
   if (choice != nullptr) out.gpus = choice->gpus;
 }
 
-NodeShare Placer::share(const FeasibleGroup& lot, uint32_t tasks, uint32_t gpus) const {
-  const NodeAccount& account = *lot.account;
-  const FreeResources& room = *lot.room;
+NodeShare Placer::share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const {
+  const NodeAccount& account = *group.account;
+  const FreeResources& free = *group.free;
   NodeShare out;
   out.node = account.facts.id;
   out.name = account.facts.name;
   out.tasks = tasks;
   const uint32_t cpus = filter_.cpus_for(*account.node_class, tasks, gpus);
   if (filter_.is_exclusive()) {
-    out.gpus = room.gpus;
-    out.cores = room.cores;
+    out.gpus = free.gpus;
+    out.cores = free.cores;
   } else {
-    choose_gpus(lot, tasks, gpus, out);
-    base::IndexSet left = room.gpus;
+    choose_gpus(group, tasks, gpus, out);
+    base::IndexSet left = free.gpus;
     left -= out.gpus;
-    out.cores = account.node_class->units->cores(room.cores, cpus / account.node_class->threads, out.gpus, left);
+    out.cores = account.node_class->units->cores(free.cores, cpus / account.node_class->threads, out.gpus, left);
   }
   for (uint32_t c = out.cores.next(0); c != UINT32_MAX; c = out.cores.next(c + 1))
     out.cpus += static_cast<uint32_t>(account.facts.topology->cores[c].pus.size());
@@ -473,24 +475,24 @@ std::optional<model::Allocation> Placer::allocate(const std::vector<Pick>& picks
   const bool per_job = request_.gpu_counting == GpuCounting::kPerJob;
   std::vector<uint32_t> tasks{all_tasks(nodes)}, gpus{per_job ? request_.gpus : 0};
   if (nodes > 1) {
-    std::vector<uint32_t> task_room, gpu_room;
+    std::vector<uint32_t> most_tasks, most_gpus;
     for (const Pick& p : picks) {
-      task_room.push_back(p.lot->max_tasks);
-      gpu_room.push_back(p.lot->gpus);
+      most_tasks.push_back(p.group->max_tasks);
+      most_gpus.push_back(p.group->gpus);
     }
-    tasks = deal(task_room, tasks[0], request_.nodes_given || options_.fit == Fit::kSpread);
-    gpus = per_job ? deal(gpu_room, request_.gpus, request_.nodes_given) : std::vector<uint32_t>(nodes, 0);
+    tasks = deal(most_tasks, tasks[0], request_.nodes_given || options_.fit == Fit::kSpread);
+    gpus = per_job ? deal(most_gpus, request_.gpus, request_.nodes_given) : std::vector<uint32_t>(nodes, 0);
   }
   model::Allocation out;
   for (uint32_t i = 0; i < nodes; ++i) {
     // A group's sample stands for its nodes in what they can hold; which cores and GPUs are free is each node's own
     // affair.
-    FeasibleGroup lot = *picks[i].lot;
-    lot.account = &lots_.index().at(picks[i].position);
-    if (lot.nodes != nullptr) lot.room = &lot.account->free;
-    if (!per_job) gpus[i] = filter_.gpus_for(tasks[i], picks[i].lot->gpus);
-    if (tasks[i] == 0 || filter_.failed_filter(*lot.account, *lot.room, tasks[i], gpus[i])) return std::nullopt;
-    out.shares.push_back(share(lot, tasks[i], gpus[i]));
+    FeasibleGroup group = *picks[i].group;
+    group.account = &groups_.index().at(picks[i].position);
+    if (group.nodes != nullptr) group.free = &group.account->free;
+    if (!per_job) gpus[i] = filter_.gpus_for(tasks[i], picks[i].group->gpus);
+    if (tasks[i] == 0 || filter_.failed_filter(*group.account, *group.free, tasks[i], gpus[i])) return std::nullopt;
+    out.shares.push_back(share(group, tasks[i], gpus[i]));
   }
   // The script runs on the first node: in the order in which people list nodes, not in the order of choice.
   std::sort(out.shares.begin(), out.shares.end(),
@@ -505,7 +507,7 @@ Placement Placer::run() {
   if (out.allocation) return out;
   out.diagnosis.level = options_.level;
   out.diagnosis.needed_nodes = std::max<uint32_t>(request_.min_nodes, 1);
-  all_ = lots_.all(out.diagnosis);
+  all_ = groups_.all(out.diagnosis);
   if (!filter_.is_one_node()) out.allocation = place_gang();
   return out;
 }

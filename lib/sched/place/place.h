@@ -28,7 +28,7 @@ struct Diagnosis {
 
 /// Against which state of the nodes a request is held.
 enum class Against {
-  kNow,    ///< What is free and usable now, and stays unpromised as long as the job may run.
+  kNow,    ///< What is free and usable now, and booked for nobody as long as the job may run.
   kLater,  ///< What is free throughout `span`, which begins later.
   kEmpty,  ///< All nodes idle and up: could it ever run?
 };
@@ -36,7 +36,7 @@ enum class Against {
 /// Circumstances of a placement.
 struct PlacementOptions {
   Against against = Against::kNow;
-  const Timeline* timeline = nullptr;                ///< Promises to keep; null: none.
+  const Timeline* timeline = nullptr;                ///< Bookings to keep; null: none.
   Span span = {{}, base::Time::never()};             ///< How long the job may be there.
   std::string reservation;                           ///< The advance reservation that the job runs inside; empty: none.
   const std::vector<std::string>* inside = nullptr;  ///< Only these nodes: those of the advance reservation.
@@ -45,7 +45,7 @@ struct PlacementOptions {
   model::Fit fit = model::Fit::kBest;
   const Workload* workload = nullptr;         ///< For fragmentation; null: not looked at.
   uint32_t candidates = 32;                   ///< As Policy::candidates.
-  const std::vector<NodeId>* only = nullptr;  ///< Later: nodes worth looking at; null: all of the partition.
+  const std::vector<NodeId>* only = nullptr;  ///< No other nodes than these; null: all of the partition.
 };
 
 struct Placement {

@@ -62,7 +62,7 @@ void write(Writer& w, const model::Request& r) {
   w.number(static_cast<uint64_t>(r.fit));
   w.number((r.mem_all ? 1U : 0U) | (r.mem_none ? 2U : 0U) | (r.exclusive ? 4U : 0U) | (r.nodes_given ? 8U : 0U) |
            (r.tasks_given ? 16U : 0U) | (r.elastic ? 32U : 0U) | (r.cpus_by_gpus ? 64U : 0U));
-  w.number(r.min_tasks).number(r.exactly.size());
+  w.number(r.least_version).number(r.min_tasks).number(r.exactly.size());
   for (const model::NodeShare& share : r.exactly)
     w.number(share.node.value).text(share.cores.text()).text(share.gpus.text()).number(share.gpu_milli);
 }
@@ -124,9 +124,9 @@ ClassKey class_key(const PendingJob& job, bool by_user, std::optional<Time> now)
   return w.take();
 }
 
-PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks) {
+PendingJob extension_of(const PendingJob& gang, JobId extension, uint32_t tasks) {
   PendingJob out = gang;
-  out.id = piece;
+  out.id = extension;
   out.request = model::growth_of(gang.request, tasks);
   out.preemptible = true;
   out.may_move = false;
@@ -135,7 +135,7 @@ PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks) {
   return out;
 }
 
-PendingJob remains_of(const PendingJob& job, JobId holder) {
+PendingJob kept_part_of(const PendingJob& job, JobId holder) {
   PendingJob out = job;
   out.id = holder;
   out.suspended = job.id;

@@ -38,7 +38,7 @@ struct Component {
   std::vector<std::string> partitions;
 };
 
-/// May a job that makes way be suspended instead of being ended, and is it told before?
+/// May a preempted job be suspended instead of being ended, and is it told before?
 enum class Suspends : uint8_t { kNo, kAtOnce, kAfterGrace };
 
 /// A job that is not held, not in the future and not backing off; or a suspended one, which waits to go on.
@@ -66,20 +66,20 @@ struct PendingJob {
   JobId whole;                        ///< Of a component that runs: its job. None: it is no component.
   /// Of an elastic gang, whose `request` is for its smallest size: it grows to so many tasks. 0: it is not elastic.
   uint32_t most_tasks = 0;
-  bool grows_by_node = false;         ///< Only onto nodes that it is not on yet.
-  JobId gang;                         ///< Of a piece of an elastic gang above its smallest size, which runs: the gang.
+  bool grows_by_node = false;  ///< Only onto nodes that it is not on yet.
+  JobId gang;                  ///< Of an extension of an elastic gang above its smallest size, which runs: the gang.
   Suspends suspends = Suspends::kNo;  ///< While it runs.
   JobId suspended;                    ///< Of what a suspended job still holds: the job.
 };
 
-/// Ids from here on are those of pieces of elastic gangs, and of what suspended jobs hold; no job has one.
-constexpr uint32_t kFirstPiece = uint32_t{1} << 31;
+/// Ids from here on are those of extensions of elastic gangs and of what suspended jobs keep; no job has one.
+constexpr uint32_t kFirstHoldingId = uint32_t{1} << 31;
 
-/// A piece of a running elastic gang. It can be preempted even where the gang cannot.
-PendingJob piece_of(const PendingJob& gang, JobId piece, uint32_t tasks);
+/// An extension of a running elastic gang. It can be preempted even where the gang cannot.
+PendingJob extension_of(const PendingJob& gang, JobId extension, uint32_t tasks);
 
 /// What a suspended job still holds, as if that were a running job. It can be preempted like the job itself.
-PendingJob remains_of(const PendingJob& job, JobId holder);
+PendingJob kept_part_of(const PendingJob& job, JobId holder);
 
 /// A component of a heterogeneous job as it runs.
 PendingJob component_of(const PendingJob& job, JobId component);

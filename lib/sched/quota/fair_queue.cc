@@ -1,4 +1,4 @@
-// See turns.h.
+// See fair_queue.h.
 #include "sched/quota/fair_queue.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@ namespace gw::sched {
 
 bool FairQueue::Entry::operator<(const Entry& o) const {
   if (standing != o.standing) return standing < o.standing;
+  if (priority != o.priority) return priority > o.priority;
   if (!(with == o.with)) return with < o.with;
   if (!(without == o.without)) return without < o.without;
   if (best < o.best) return true;
@@ -29,9 +30,14 @@ bool FairQueue::rank(uint32_t side) {
   std::set<Entry>& siblings = lines_[quotas_.tree().qos(side).parent].entries;
   const ClassHead* best = best_at(side);
   std::optional<Entry> now;
-  if (best != nullptr)
-    now = Entry{quotas_.standing(side, *best->amounts), quotas_.dominant(side, *best->amounts), quotas_.dominant(side),
-                *best, side};
+  if (best != nullptr) {
+    const QosNode& qos = quotas_.tree().qos(side);
+    const Standing standing = quotas_.standing(side, *best->amounts);
+    const bool counts = standing == Standing::kGuaranteed && quotas_.shares().is_short[qos.parent];
+    now = Entry{
+        standing, counts ? qos.priority : 0, quotas_.dominant(side, *best->amounts), quotas_.dominant(side), *best,
+        side};
+  }
   if (now == line.own) return false;
   if (line.own) siblings.erase(*line.own);
   line.own = now;

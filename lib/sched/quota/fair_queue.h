@@ -1,9 +1,8 @@
 // Whose turn it is, level by level through the tree of quotas (rule 3): at each level first who stays within its
-// guarantee, then within its fair share, then who has the smallest part of what it is due; between equals the jobs
-// themselves are compared. At a QOS without children the partition's tier, submitted priority and the order plug-in
-// decide.
-// Invariants: there is at most one turn of each class; each QOS stands in its parent's list as it stood when it, or
-// what it holds, last changed.
+// guarantee (where there is too little for all guarantees by priority of the QOS), then within its fair share, then who
+// has the smallest part of what it is due; between equals the jobs themselves are compared. At a QOS without children
+// the partition's tier, submitted priority and the order plug-in decide. Invariants: there is at most one turn of each
+// class; each QOS stands in its parent's list as it stood when it, or what it holds, last changed.
 #pragma once
 
 #include <optional>
@@ -41,6 +40,7 @@ class FairQueue {
   /// A child as its parent ranks it.
   struct Entry {
     Standing standing = Standing::kGuaranteed;
+    int64_t priority = 0;  ///< Of the QOS, where it counts.
     Ratio with, without;
     ClassHead best;
     uint32_t side = 0;

@@ -41,7 +41,8 @@ class Division {
   Division(const QuotaTree& tree, const Past& past, Shares& shares, size_t resource)
       : tree_(tree), past_(past), shares_(shares), r_(resource) {}
 
-  void among(const std::vector<uint32_t>& children, uint64_t what) {
+  /// Returns whether there is enough for what is guaranteed and wanted.
+  bool among(const std::vector<uint32_t>& children, uint64_t what) {
     for (uint32_t c : children)
       if (tree_.qos(c).has_line[r_]) members_.push_back(c);
     uint64_t given = 0;
@@ -54,6 +55,7 @@ class Division {
     std::set<int64_t, std::greater<>> priorities;
     for (uint32_t c : members_) priorities.insert(tree_.qos(c).priority);
     for (int64_t priority : priorities) rest = give(priority, unit, rest);
+    return given <= what;
   }
 
  private:
@@ -63,7 +65,7 @@ class Division {
   const size_t r_;
   std::vector<uint32_t> members_;
 
-  uint64_t& fair(uint32_t side) { return shares_.fair[side][r_]; }
+  uint64_t& fair(uint32_t qos) { return shares_.fair[qos][r_]; }
 
   /// Whole GPUs, unless parts of GPUs are asked for.
   uint64_t unit_of(uint64_t what) const {
@@ -76,23 +78,23 @@ class Division {
 
   uint64_t give(int64_t priority, uint64_t unit, uint64_t rest) {
     std::vector<Claimant> claimants;
-    std::vector<uint32_t> sides;
+    std::vector<uint32_t> children;
     for (uint32_t c : members_) {
-      const QosNode& side = tree_.qos(c);
-      if (side.priority != priority) continue;
+      const QosNode& node = tree_.qos(c);
+      if (node.priority != priority) continue;
       const uint64_t used = past_.used.empty() ? 0 : past_.used[c];
-      claimants.push_back({(shares_.demand[c][r_] - fair(c)) / unit, side.weight, 0, used});
-      sides.push_back(c);
+      claimants.push_back({(shares_.demand[c][r_] - fair(c)) / unit, node.weight, 0, used});
+      children.push_back(c);
     }
     weigh_past(claimants, past_.strength);
     rest = fill(rest, claimants);
-    for (size_t i = 0; i < sides.size(); ++i) fair(sides[i]) += claimants[i].gets * unit;
+    for (size_t i = 0; i < children.size(); ++i) fair(children[i]) += claimants[i].gets * unit;
     return rest;
   }
 };
 
 void set_guarantees(const QuotaTree& tree, const Quantities& capacity, Shares& out) {
-  for (const QosNode& side : tree.nodes()) out.guaranteed.push_back(side.guaranteed);
+  for (const QosNode& node : tree.nodes()) out.guaranteed.push_back(node.guaranteed);
   out.guaranteed[0] = capacity;
   const std::vector<uint32_t>& children = tree.qos(0).children;
   if (children.empty()) return;
@@ -109,17 +111,17 @@ void set_guarantees(const QuotaTree& tree, const Quantities& capacity, Shares& o
 void set_demand(const QuotaTree& tree, const std::vector<Quantities>& leaf_demand, Shares& out) {
   out.demand = leaf_demand;
   for (auto s = static_cast<uint32_t>(tree.nodes().size()); s-- > 0;) {
-    const QosNode& side = tree.qos(s);
+    const QosNode& node = tree.qos(s);
     Quantities& demand = out.demand[s];
-    for (size_t r = 0; r < tree.width(); ++r) demand[r] = std::min(demand[r], side.limit[r]);
-    if (side.parent != kNoQos) add_to(out.demand[side.parent], demand);
+    for (size_t r = 0; r < tree.width(); ++r) demand[r] = std::min(demand[r], node.limit[r]);
+    if (node.parent != kNoQos) add_to(out.demand[node.parent], demand);
   }
 }
 
 /// What is divided at a QOS that has no line itself: what the nearest one above has that does, or everything.
-uint64_t to_divide(const QuotaTree& tree, const Shares& shares, uint32_t side, size_t resource) {
-  while (side != 0 && !tree.qos(side).has_line[resource]) side = tree.qos(side).parent;
-  return shares.fair[side][resource];
+uint64_t to_divide(const QuotaTree& tree, const Shares& shares, uint32_t qos, size_t resource) {
+  while (qos != 0 && !tree.qos(qos).has_line[resource]) qos = tree.qos(qos).parent;
+  return shares.fair[qos][resource];
 }
 
 }  // namespace
@@ -171,9 +173,10 @@ Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vect
   set_demand(tree, leaf_demand, out);
   out.fair.assign(tree.nodes().size(), tree.none());
   out.fair[0] = capacity;
+  out.is_short.assign(tree.nodes().size(), false);
   for (uint32_t s = 0; s < tree.nodes().size(); ++s)
     for (size_t r = 0; r < tree.width(); ++r)
-      Division(tree, past, out, r).among(tree.qos(s).children, to_divide(tree, out, s, r));
+      if (!Division(tree, past, out, r).among(tree.qos(s).children, to_divide(tree, out, s, r))) out.is_short[s] = true;
   return out;
 }
 

@@ -12,6 +12,7 @@ struct Shares {
   std::vector<Quantities> guaranteed;  ///< As the tree says; of the root and its implicit child by what there is.
   std::vector<Quantities> fair;        ///< 0 where there is no line; of the root: everything.
   std::vector<Quantities> demand;      ///< Cut to the limit at every level.
+  std::vector<bool> is_short;          ///< There is less than its children are guaranteed and want.
 };
 
 /// What was used before, and how much that counts.

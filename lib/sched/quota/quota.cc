@@ -144,7 +144,7 @@ void Tally::start(const QuotaTree& tree, uint32_t leaf, const Quantities& amount
   if (tree.has_user_limits())
     for (uint32_t s = leaf; s != kNoQos; s = tree.qos(s).parent)
       add_to(of_users.try_emplace({s, uid}, tree.none()).first->second, amounts);
-  claim(tree, leaf, amounts, preemptible);
+  count(tree, leaf, amounts, preemptible);
 }
 
 void Tally::stop(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible, uint32_t uid) {
@@ -164,7 +164,7 @@ void Tally::send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amo
   if (!preemptible) on_path(tree, firm, leaf, amounts, false);
 }
 
-void Tally::claim(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
+void Tally::count(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible) {
   on_path(tree, counted, leaf, amounts, true);
   if (!preemptible) on_path(tree, firm, leaf, amounts, true);
 }
@@ -180,24 +180,24 @@ Quotas::Quotas(const QuotaLedger& ledger) : tree_(&ledger.tree()), tally_(ledger
   for (uint32_t s = 0; s < demand.size(); ++s) is_over_[s] = is_over(s);
 }
 
-Standing Quotas::standing(uint32_t side, const Quantities& with) const {
-  const QosNode& s = tree_->qos(side);
+Standing Quotas::standing(uint32_t qos, const Quantities& with) const {
+  const QosNode& s = tree_->qos(qos);
   bool is_guaranteed = true, is_fair = true;
   for (size_t r = 0; r < with.size(); ++r) {
     if (!s.has_line[r]) continue;
-    const uint64_t would = tally_.counted[side][r] + with[r];
-    is_guaranteed &= would <= shares_->guaranteed[side][r];
-    is_fair &= would <= shares_->fair[side][r];
+    const uint64_t would = tally_.counted[qos][r] + with[r];
+    is_guaranteed &= would <= shares_->guaranteed[qos][r];
+    is_fair &= would <= shares_->fair[qos][r];
   }
   return is_guaranteed ? Standing::kGuaranteed : is_fair ? Standing::kFair : Standing::kBorrowing;
 }
 
-Ratio Quotas::dominant(uint32_t side, const Quantities& with) const {
-  const QosNode& s = tree_->qos(side);
+Ratio Quotas::dominant(uint32_t qos, const Quantities& with) const {
+  const QosNode& s = tree_->qos(qos);
   Ratio most;
   for (size_t r = 0; r < with.size(); ++r) {
     if (!s.has_line[r]) continue;
-    const Ratio here = Ratio::make(tally_.counted[side][r] + with[r], shares_->fair[side][r]);
+    const Ratio here = Ratio::make(tally_.counted[qos][r] + with[r], shares_->fair[qos][r]);
     if (most < here) most = here;
   }
   return most;
@@ -212,16 +212,16 @@ bool Quotas::is_guaranteed(uint32_t leaf, const Quantities& amounts) const {
 template <typename Visit>
 void Quotas::each_limit(uint32_t leaf, const Quantities& amounts, uint32_t uid, const Visit& visit) const {
   for (uint32_t s = leaf; s != kNoQos; s = tree_->qos(s).parent) {
-    const QosNode& side = tree_->qos(s);
+    const QosNode& node = tree_->qos(s);
     const auto mine = tree_->has_user_limits() ? tally_.of_users.find({s, uid}) : tally_.of_users.end();
     for (size_t r = 0; r < amounts.size(); ++r) {
       if (amounts[r] == 0) continue;
       const uint64_t held = tally_.held[s][r], own = mine == tally_.of_users.end() ? 0 : mine->second[r];
-      if (side.limit[r] != kNoLimit && held + amounts[r] > side.limit[r] &&
-          !visit(Binding{s, r, held, side.limit[r], amounts[r]}))
+      if (node.limit[r] != kNoLimit && held + amounts[r] > node.limit[r] &&
+          !visit(Binding{s, r, held, node.limit[r], amounts[r]}))
         return;
-      if (side.user_limit[r] != kNoLimit && own + amounts[r] > side.user_limit[r] &&
-          !visit(Binding{s, r, own, side.user_limit[r], amounts[r], true, true}))
+      if (node.user_limit[r] != kNoLimit && own + amounts[r] > node.user_limit[r] &&
+          !visit(Binding{s, r, own, node.user_limit[r], amounts[r], true, true}))
         return;
     }
   }
@@ -241,32 +241,51 @@ std::vector<Binding> Quotas::limits_in_way(uint32_t leaf, const Quantities& amou
 
 std::optional<Binding> Quotas::guarantee_in_way(uint32_t leaf, const Quantities& amounts) const {
   for (uint32_t s = leaf; s != 0 && s != kNoQos; s = tree_->qos(s).parent) {
-    const QosNode& side = tree_->qos(s);
-    if (side.is_own && tree_->qos(side.parent).preempt_children) continue;
+    const QosNode& node = tree_->qos(s);
+    if (node.is_own && tree_->qos(node.parent).preempt_children) continue;
     for (size_t r = 0; r < amounts.size(); ++r)
-      if (amounts[r] > 0 && side.has_line[r] && tally_.firm[s][r] + amounts[r] > shares_->guaranteed[s][r])
+      if (amounts[r] > 0 && node.has_line[r] && tally_.firm[s][r] + amounts[r] > shares_->guaranteed[s][r])
         return Binding{s, r, tally_.firm[s][r], shares_->guaranteed[s][r], amounts[r], false};
   }
   return std::nullopt;
 }
 
-bool Quotas::stays_within(uint32_t side, const Quantities& amounts, Reclaim by) const {
-  const QosNode& s = tree_->qos(side);
-  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
+bool Quotas::stays_within(uint32_t qos, const Quantities& amounts, Reclaim by) const {
+  const QosNode& s = tree_->qos(qos);
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
   for (size_t r = 0; r < amounts.size(); ++r)
-    if (amounts[r] > 0 && s.has_line[r] && tally_.counted[side][r] + amounts[r] > due[r]) return false;
+    if (amounts[r] > 0 && s.has_line[r] && tally_.counted[qos][r] + amounts[r] > due[r]) return false;
   return true;
 }
 
-bool Quotas::is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                       const Quantities* victim) const {
+  const QosNode &s = tree_->qos(qos), &o = tree_->qos(own);
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
+  for (size_t r = 0; r < amounts.size(); ++r) {
+    const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && (victim == nullptr || (*victim)[r] > 0);
+    if (matters && tally_.counted[qos][r] > due[r]) return true;
+  }
+  return false;
+}
+
+bool Quotas::would_be_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+                            const Quantities& victim) const {
   const QosNode &s = tree_->qos(side), &o = tree_->qos(own);
   const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
   for (size_t r = 0; r < amounts.size(); ++r) {
-    const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && (victim == nullptr || (*victim)[r] > 0);
-    if (matters && tally_.counted[side][r] > due[r]) return true;
+    const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && victim[r] > 0;
+    if (matters && tally_.counted[side][r] + victim[r] > due[r]) return true;
   }
   return false;
+}
+
+bool Quotas::could_stay_within(uint32_t side, const Quantities& amounts, Reclaim by) const {
+  const QosNode& s = tree_->qos(side);
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
+  for (size_t r = 0; r < amounts.size(); ++r)
+    if (amounts[r] > 0 && s.has_line[r] && amounts[r] > due[r]) return false;
+  return true;
 }
 
 std::optional<Permit> Quotas::may_take(uint32_t preemptor, const Quantities& amounts, uint32_t from, Reclaim reclaim,
@@ -285,17 +304,17 @@ std::optional<Permit> Quotas::may_take(uint32_t preemptor, const Quantities& amo
   return std::nullopt;
 }
 
-bool Quotas::is_over(uint32_t side) const {
+bool Quotas::is_over(uint32_t qos) const {
   for (size_t r = 0; r < tree_->width(); ++r)
-    if (tally_.counted[side][r] > std::min(shares_->guaranteed[side][r], shares_->fair[side][r])) return true;
+    if (tally_.counted[qos][r] > std::min(shares_->guaranteed[qos][r], shares_->fair[qos][r])) return true;
   return false;
 }
 
 bool Quotas::may_take_from_any(uint32_t preemptor, const Quantities& amounts, Reclaim reclaim) const {
   for (uint32_t own = preemptor; own != 0; own = tree_->qos(own).parent) {
     const QosNode& parting = tree_->qos(tree_->qos(own).parent);
-    for (uint32_t side : parting.children)
-      if (side != own && (is_over_[side] || parting.preempt_children) && may_take(preemptor, amounts, side, reclaim))
+    for (uint32_t qos : parting.children)
+      if (qos != own && (is_over_[qos] || parting.preempt_children) && may_take(preemptor, amounts, qos, reclaim))
         return true;
   }
   return false;
@@ -303,9 +322,9 @@ bool Quotas::may_take_from_any(uint32_t preemptor, const Quantities& amounts, Re
 
 bool Quotas::leaves_guarantees(uint32_t leaf, uint32_t above, const Quantities& amounts) const {
   for (uint32_t s = leaf; s != above; s = tree_->qos(s).parent) {
-    const QosNode& side = tree_->qos(s);
+    const QosNode& node = tree_->qos(s);
     for (size_t r = 0; r < amounts.size(); ++r) {
-      if (amounts[r] == 0 || !side.has_line[r]) continue;
+      if (amounts[r] == 0 || !node.has_line[r]) continue;
       const uint64_t has = tally_.counted[s][r], due = shares_->guaranteed[s][r];
       if (has >= due && has - std::min(has, amounts[r]) < due) return false;
     }

@@ -32,7 +32,7 @@ struct Ratio {
 /// Sums by QOS; what a QOS has is what its children have together.
 struct Tally {
   std::vector<Quantities> held;
-  /// Held by those that stay, or promised to those for whom others are leaving.
+  /// Held by those that stay, or kept for those for whom others are leaving.
   std::vector<Quantities> counted;
   std::vector<Quantities> firm;                                  ///< Of `counted`, by jobs that can never be preempted.
   std::map<std::pair<uint32_t, uint32_t>, Quantities> of_users;  ///< Held by (QOS, uid), where users have limits.
@@ -44,8 +44,8 @@ struct Tally {
   void leave(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, uint32_t uid = 0);
   /// It was told to go: it still holds, but no longer counts.
   void send_off(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
-  /// Others leave for it: it counts, but does not hold yet.
-  void claim(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
+  /// It counts, but need not hold anything yet: others leave for it.
+  void count(const QuotaTree& tree, uint32_t leaf, const Quantities& amounts, bool preemptible);
 };
 
 /// The ledger that the scheduler's view keeps: what each QOS holds, and what waits there.
@@ -137,16 +137,16 @@ class Quotas {
     tally_.send_off(*tree_, leaf, amounts, preemptible);
     look_again(leaf);
   }
-  void claim(uint32_t leaf, const Quantities& amounts, bool preemptible) {
-    tally_.claim(*tree_, leaf, amounts, preemptible);
+  void count(uint32_t leaf, const Quantities& amounts, bool preemptible) {
+    tally_.count(*tree_, leaf, amounts, preemptible);
     look_again(leaf);
   }
 
   /// Rule 3. All resources with a line.
-  Standing standing(uint32_t side, const Quantities& with) const;
+  Standing standing(uint32_t qos, const Quantities& with) const;
   /// The largest part of its fair share, over all resources with a line.
-  Ratio dominant(uint32_t side) const { return dominant(side, tree_->none()); }
-  Ratio dominant(uint32_t side, const Quantities& with) const;
+  Ratio dominant(uint32_t qos) const { return dominant(qos, tree_->none()); }
+  Ratio dominant(uint32_t qos, const Quantities& with) const;
   /// Would the job be within the guarantees of all QOS above it?
   bool is_guaranteed(uint32_t leaf, const Quantities& amounts) const;
   /// The tightest limit that a start would exceed.
@@ -157,19 +157,24 @@ class Quotas {
   std::optional<Binding> guarantee_in_way(uint32_t leaf, const Quantities& amounts) const;
 
   /// Rule 5: does the QOS stay within what it is due, in what the job asks for? `by` is not kNone.
-  bool stays_within(uint32_t side, const Quantities& amounts, Reclaim by) const;
+  bool stays_within(uint32_t qos, const Quantities& amounts, Reclaim by) const;
   /// Rule 5: does the QOS hold more than it is due of anything that the job asks for, `own` is due a part of, and the
   /// victim, if there is one, holds some of?
-  bool is_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+  bool is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                 const Quantities* victim = nullptr) const;
+  /// The same of a victim who is gone: would the QOS be above, with it alone back?
+  bool would_be_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+                      const Quantities& victim) const;
+  /// Could it stay within what it is due, if nothing else of its own ran?
+  bool could_stay_within(uint32_t side, const Quantities& amounts, Reclaim by) const;
+  /// Does what is left keep every QOS from `leaf` up to, without, `above` at its guarantee?
+  bool leaves_guarantees(uint32_t leaf, uint32_t above, const Quantities& amounts) const;
   /// Rules 5 and 6: may a job at `preemptor` take a victim, or else anybody, of the QOS `from`, whose parent is above
   /// both and not `preemptor`'s leaf?
   std::optional<Permit> may_take(uint32_t preemptor, const Quantities& amounts, uint32_t from, Reclaim reclaim,
                                  const Quantities* victim = nullptr) const;
   /// The same of any QOS beside the way up from the preemptor.
   bool may_take_from_any(uint32_t preemptor, const Quantities& amounts, Reclaim reclaim) const;
-  /// Rule 8, round one: does what is left keep every QOS from `leaf` up to, without, `above` at its guarantee?
-  bool leaves_guarantees(uint32_t leaf, uint32_t above, const Quantities& amounts) const;
 
  private:
   const QuotaTree* tree_;
@@ -177,7 +182,7 @@ class Quotas {
   Tally tally_;
   std::vector<bool> is_over_;  // by QOS: it holds more than it is due of something, so that somebody may take from it
 
-  bool is_over(uint32_t side) const;
+  bool is_over(uint32_t qos) const;
   /// Calls `visit` with each limit that a start would exceed, until it returns false.
   template <typename Visit>
   void each_limit(uint32_t leaf, const Quantities& amounts, uint32_t uid, const Visit& visit) const;

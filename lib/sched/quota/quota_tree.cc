@@ -51,30 +51,30 @@ void QuotaTree::collect_resources() {
 
 QosNode QuotaTree::inherit(uint32_t parent) const {
   const QosNode& above = nodes_[parent];
-  QosNode side;
-  side.parent = parent;
-  side.depth = above.depth + 1;
-  side.min_runtime = above.min_runtime;
-  side.grace = above.grace;
-  side.has_line = above.has_line;
-  side.guaranteed = none();
-  side.limit.assign(width(), kNoLimit);
-  side.user_limit = side.limit;
-  return side;
+  QosNode node;
+  node.parent = parent;
+  node.depth = above.depth + 1;
+  node.min_runtime = above.min_runtime;
+  node.grace = above.grace;
+  node.has_line = above.has_line;
+  node.guaranteed = none();
+  node.limit.assign(width(), kNoLimit);
+  node.user_limit = node.limit;
+  return node;
 }
 
-void QuotaTree::set_lines(const model::Qos& qos, QosNode& side) const {
+void QuotaTree::set_lines(const model::Qos& qos, QosNode& node) const {
   for (size_t r = 0; r < width(); ++r) {
     if (const auto g = qos.guaranteed.find(resources_[r]); g != qos.guaranteed.end()) {
-      side.has_line[r] = true;
-      side.guaranteed[r] = g->second;
+      node.has_line[r] = true;
+      node.guaranteed[r] = g->second;
     }
-    if (const auto l = qos.limit.find(resources_[r]); l != qos.limit.end()) side.limit[r] = l->second;
+    if (const auto l = qos.limit.find(resources_[r]); l != qos.limit.end()) node.limit[r] = l->second;
     if (const auto l = qos.limit_per_user.find(resources_[r]); l != qos.limit_per_user.end())
-      side.user_limit[r] = l->second;
+      node.user_limit[r] = l->second;
     if (resources_[r] != kJobResource) continue;
-    if (qos.max_jobs > 0) side.limit[r] = qos.max_jobs;
-    if (qos.max_jobs_per_user > 0) side.user_limit[r] = qos.max_jobs_per_user;
+    if (qos.max_jobs > 0) node.limit[r] = qos.max_jobs;
+    if (qos.max_jobs_per_user > 0) node.user_limit[r] = qos.max_jobs_per_user;
   }
 }
 
@@ -82,18 +82,18 @@ void QuotaTree::add_below(uint32_t parent, const std::string& parent_name) {
   std::vector<std::pair<uint32_t, std::string>> inner;
   for (const model::Qos& q : list_) {
     if (q.parent != parent_name) continue;
-    QosNode side = inherit(parent);
-    side.name = q.name;
-    side.weight = q.weight;
-    side.priority = q.priority;
-    side.preempt_children = q.preempt_children;
-    if (q.min_runtime.us > 0) side.min_runtime = q.min_runtime;
-    if (q.grace) side.grace = q.grace;
-    set_lines(q, side);
+    QosNode node = inherit(parent);
+    node.name = q.name;
+    node.weight = q.weight;
+    node.priority = q.priority;
+    node.preempt_children = q.preempt_children;
+    if (q.min_runtime.us > 0) node.min_runtime = q.min_runtime;
+    if (q.grace) node.grace = q.grace;
+    set_lines(q, node);
     const auto index = static_cast<uint32_t>(nodes_.size());
     index_[q.name] = index;
     nodes_[parent].children.push_back(index);
-    nodes_.push_back(std::move(side));
+    nodes_.push_back(std::move(node));
     if (std::any_of(list_.begin(), list_.end(), [&](const auto& o) { return o.parent == q.name; }))
       inner.emplace_back(index, q.name);
   }
@@ -127,8 +127,8 @@ uint32_t QuotaTree::leaf_of(const std::string& qos) const {
   return index_.at(nodes_[it->second].name + "/");
 }
 
-std::optional<uint32_t> QuotaTree::find(const std::string& side) const {
-  const auto it = index_.find(side);
+std::optional<uint32_t> QuotaTree::find(const std::string& qos) const {
+  const auto it = index_.find(qos);
   return it == index_.end() ? std::nullopt : std::optional(it->second);
 }
 
@@ -145,9 +145,9 @@ uint32_t QuotaTree::towards(uint32_t above, uint32_t below) const {
   return below;
 }
 
-std::string QuotaTree::words(uint32_t side) const {
-  const QosNode& s = nodes_[side];
-  if (side == 0) return "the cluster";
+std::string QuotaTree::words(uint32_t qos) const {
+  const QosNode& s = nodes_[qos];
+  if (qos == 0) return "the cluster";
   if (!s.is_own) return "QOS " + s.name;
   return s.parent == 0 ? "jobs without a QOS" : fmt::format("jobs of QOS {} itself", nodes_[s.parent].name);
 }
@@ -175,12 +175,12 @@ Quantities QuotaTree::count(const model::NodeShare& share, const Capacity& capac
 }
 
 Quantities QuotaTree::count(const model::Allocation& allocation, const Capacity& capacity) const {
-  Quantities out = count_piece(allocation, capacity);
+  Quantities out = count_extension(allocation, capacity);
   count_job(out);
   return out;
 }
 
-Quantities QuotaTree::count_piece(const model::Allocation& allocation, const Capacity& capacity) const {
+Quantities QuotaTree::count_extension(const model::Allocation& allocation, const Capacity& capacity) const {
   Quantities out = none();
   for (const model::NodeShare& share : allocation.shares) add_to(out, count(share, capacity));
   return out;
@@ -196,8 +196,8 @@ Quantities QuotaTree::count_growth(const model::Request& request, uint32_t tasks
   return out;
 }
 
-Quantities QuotaTree::count_remains(const model::Allocation& allocation, const Capacity& capacity) const {
-  Quantities out = count_piece(allocation, capacity);
+Quantities QuotaTree::count_kept(const model::Allocation& allocation, const Capacity& capacity) const {
+  Quantities out = count_extension(allocation, capacity);
   for (size_t r = 0; r < width(); ++r)
     if (resources_[r] == "node") out[r] = 0;
   return out;

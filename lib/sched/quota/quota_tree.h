@@ -63,22 +63,22 @@ class QuotaTree {
   bool has_user_limits() const { return has_user_limits_; }
   /// Where jobs of a QOS run: at itself, or at its implicit child. A name that is not in the tree means the root.
   uint32_t leaf_of(const std::string& qos) const;
-  std::optional<uint32_t> find(const std::string& side) const;
+  std::optional<uint32_t> find(const std::string& qos) const;
   /// The deepest QOS above both, which may be one of them.
   uint32_t common(uint32_t a, uint32_t b) const;
   /// The child of `above` on the way to `below`, which is really below it.
   uint32_t towards(uint32_t above, uint32_t below) const;
   /// "QOS team-a", "jobs of QOS dept itself", "the cluster"
-  std::string words(uint32_t side) const;
+  std::string words(uint32_t qos) const;
 
   Quantities none() const { return Quantities(width(), 0); }
   /// What an allocation counts. `capacity` tells the types of GPUs.
   Quantities count(const model::Allocation& allocation, const Capacity& capacity) const;
   Quantities count(const model::NodeShare& share, const Capacity& capacity) const;
-  /// Likewise, of a piece of an elastic gang, which is no job of its own.
-  Quantities count_piece(const model::Allocation& allocation, const Capacity& capacity) const;
+  /// Likewise, of an extension of an elastic gang, which is no job of its own.
+  Quantities count_extension(const model::Allocation& allocation, const Capacity& capacity) const;
   /// Of what a suspended job still holds: neither a job nor nodes, which it counts again when it goes on.
-  Quantities count_remains(const model::Allocation& allocation, const Capacity& capacity) const;
+  Quantities count_kept(const model::Allocation& allocation, const Capacity& capacity) const;
   /// What an elastic gang counts for so many tasks more.
   Quantities count_growth(const model::Request& request, uint32_t tasks) const;
   /// What a waiting job will count at the least, with all its components.
@@ -97,7 +97,7 @@ class QuotaTree {
   void collect_resources();
   void add_below(uint32_t parent, const std::string& parent_name);
   QosNode inherit(uint32_t parent) const;
-  void set_lines(const model::Qos& qos, QosNode& side) const;
+  void set_lines(const model::Qos& qos, QosNode& node) const;
   void add_own(uint32_t parent);
   void count_request(const model::Request& request, Quantities& out) const;
   void count_exactly(const model::Request& request, Quantities& out) const;

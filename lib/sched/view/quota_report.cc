@@ -14,8 +14,8 @@ constexpr uint32_t kNobody = UINT32_MAX;
 std::vector<uint32_t> by_amount(const QuotaTree& tree, uint32_t parent, size_t resource,
                                 const std::vector<Quantities>& amounts) {
   std::vector<uint32_t> out;
-  for (uint32_t side : tree.qos(parent).children)
-    if (amounts[side][resource] > 0) out.push_back(side);
+  for (uint32_t qos : tree.qos(parent).children)
+    if (amounts[qos][resource] > 0) out.push_back(qos);
   std::stable_sort(out.begin(), out.end(),
                    [&](uint32_t a, uint32_t b) { return amounts[a][resource] > amounts[b][resource]; });
   return out;
@@ -52,14 +52,14 @@ std::vector<Loan> loans_below(const QuotaTree& tree, uint32_t parent, size_t res
 
 QuotaReport report_quotas(const ClusterView& view) {
   const Quotas quotas(view.quota());
-  const size_t sides = quotas.tree().nodes().size();
+  const size_t size = quotas.tree().nodes().size();
   QuotaReport report{quotas.tree(), quotas.shares(), quotas.tally(), {}, {}, {}, {}, {}};
-  report.borrowed.assign(sides, report.tree.none());
+  report.borrowed.assign(size, report.tree.none());
   report.lent = report.borrowed;
-  report.running.assign(sides, 0);
-  report.waiting.assign(sides, 0);
+  report.running.assign(size, 0);
+  report.waiting.assign(size, 0);
   std::vector<Quantities> spare = report.borrowed;
-  for (uint32_t s = 1; s < sides; ++s) {
+  for (uint32_t s = 1; s < size; ++s) {
     for (size_t r = 0; r < report.tree.width(); ++r) {
       if (!report.tree.qos(s).has_line[r]) continue;
       const uint64_t has = report.tally.counted[s][r], due = report.shares.guaranteed[s][r];
@@ -67,7 +67,7 @@ QuotaReport report_quotas(const ClusterView& view) {
       spare[s][r] = due - std::min(has, due);
     }
   }
-  for (uint32_t s = 0; s < sides; ++s)
+  for (uint32_t s = 0; s < size; ++s)
     for (size_t r = 0; r < report.tree.width(); ++r)
       for (const Loan& loan : loans_below(report.tree, s, r, report.borrowed, spare)) {
         report.lent[loan.from][r] += loan.amount;
@@ -157,11 +157,11 @@ class Explainer {
     return std::nullopt;
   }
 
-  std::string standing_of(uint32_t side) const {
+  std::string standing_of(uint32_t qos) const {
     const Shares& shares = quotas_.shares();
-    return fmt::format("{}: holds {} gpu, guaranteed {}, fair share {} with the job", tree_.words(side),
-                       gpus(quotas_.tally().counted[side][kGpu]), gpus(shares.guaranteed[side][kGpu]),
-                       gpus(shares.fair[side][kGpu]));
+    return fmt::format("{}: holds {} gpu, guaranteed {}, fair share {} with the job", tree_.words(qos),
+                       gpus(quotas_.tally().counted[qos][kGpu]), gpus(shares.guaranteed[qos][kGpu]),
+                       gpus(shares.fair[qos][kGpu]));
   }
 
   void say_standing() {
@@ -204,7 +204,7 @@ class Explainer {
                                      model::format_amount(tree_.resources()[limit->resource], limit->bound),
                                      tree_.resources()[limit->resource])});
     if (tree_.qos(parting_).preempt_children && tree_.qos(other_).is_own)
-      return verdict({6, fmt::format("preempt_children is on at {}: its own jobs make way for nobody below it",
+      return verdict({6, fmt::format("preempt_children is on at {}: its own jobs are preempted for nobody below it",
                                      tree_.words(parting_))});
     if (tree_.qos(own_).is_own && parting_ != 0 && !tree_.qos(parting_).preempt_children)
       out_.lines.push_back(

@@ -28,7 +28,7 @@ struct ClusterView::Applier {
   void operator()(const JobQueued& d) const {
     if (const PendingJob* before = view.queue_.find(d.job.id)) {
       view.quota_.remove_waiting(*before);
-      if (class_key(*before) != class_key(d.job)) view.drop_claim(d.job.id);  // it was for what it asked before
+      if (class_key(*before) != class_key(d.job)) view.drop_nomination(d.job.id);  // it was for what it asked before
     } else {
       view.workload_.add(Workload::shape_of(d.job.request));
     }
@@ -37,10 +37,10 @@ struct ClusterView::Applier {
   }
   void operator()(const JobUnqueued& d) const { view.unqueue(d.id); }
   void operator()(const QosSet& d) const { view.set_tree(d.tree); }
-  void operator()(const ClaimSet& d) const {
+  void operator()(const NominationSet& d) const {
     // One that moves still runs where it was.
-    if (view.queue_.find(d.claim.job) != nullptr || view.running_.contains(d.claim.job))
-      view.claims_[view.claim_of_.try_emplace(d.claim.job, view.epoch_).first->second] = d.claim;
+    if (view.queue_.find(d.nomination.job) != nullptr || view.running_.contains(d.nomination.job))
+      view.nominations_[view.nomination_of_.try_emplace(d.nomination.job, view.epoch_).first->second] = d.nomination;
   }
   void operator()(const JobPlaced& d) const {
     view.unqueue(d.id);
@@ -67,10 +67,10 @@ struct ClusterView::Applier {
   }
   void operator()(const EndExpected& d) const {
     view.capacity_.set_expected_end(d.id, d.when);
-    for (JobId piece : view.pieces_of(d.id)) {
-      const QuotaLedger::Holder* holder = view.quota_.holder(piece);
+    for (JobId extension : view.extensions_of(d.id)) {
+      const QuotaLedger::Holder* holder = view.quota_.holder(extension);
       const bool leaves = holder != nullptr && holder->is_leaving;  // then it has an end of its own
-      if (!d.is_leaving && !leaves) view.capacity_.set_expected_end(piece, d.when);
+      if (!d.is_leaving && !leaves) view.capacity_.set_expected_end(extension, d.when);
     }
     if (d.is_leaving) view.set_leaving(d.id);
   }
@@ -106,12 +106,12 @@ void ClusterView::set_policy(const Policy& policy) {
 void ClusterView::unqueue(JobId id) {
   if (const PendingJob* job = queue_.find(id)) quota_.remove_waiting(*job);
   queue_.remove(id);
-  drop_claim(id);
+  drop_nomination(id);
 }
 
-void ClusterView::drop_claim(JobId id) {
-  const auto made = claim_of_.extract(id);
-  if (made) claims_.erase(made.mapped());
+void ClusterView::drop_nomination(JobId id) {
+  const auto made = nomination_of_.extract(id);
+  if (made) nominations_.erase(made.mapped());
 }
 
 void ClusterView::hold(JobId id, const model::Allocation& allocation) {
@@ -121,15 +121,15 @@ void ClusterView::hold(JobId id, const model::Allocation& allocation) {
   const PendingJob& known = *job->second;
   Quantities amounts;
   if (known.suspended)
-    amounts = tree.count_remains(allocation, capacity_);
+    amounts = tree.count_kept(allocation, capacity_);
   else if (known.gang)
-    amounts = tree.count_piece(allocation, capacity_);
+    amounts = tree.count_extension(allocation, capacity_);
   else
     amounts = tree.count(allocation, capacity_);
   quota_.hold(id, known.qos, known.uid, known.preemptible, amounts);
 }
 
-const std::set<JobId>& ClusterView::pieces_of(JobId gang) const {
+const std::set<JobId>& ClusterView::extensions_of(JobId gang) const {
   static const std::set<JobId> kNone;
   const auto it = gangs_.find(gang);
   return it == gangs_.end() ? kNone : it->second;
@@ -137,9 +137,9 @@ const std::set<JobId>& ClusterView::pieces_of(JobId gang) const {
 
 uint32_t ClusterView::present_tasks(JobId gang) const {
   uint32_t tasks = running_.at(gang)->request.tasks;
-  for (JobId piece : pieces_of(gang))
-    if (const QuotaLedger::Holder* holder = quota_.holder(piece); holder != nullptr && !holder->is_leaving)
-      tasks += running_.at(piece)->request.tasks;
+  for (JobId extension : extensions_of(gang))
+    if (const QuotaLedger::Holder* holder = quota_.holder(extension); holder != nullptr && !holder->is_leaving)
+      tasks += running_.at(extension)->request.tasks;
   return tasks;
 }
 
@@ -164,10 +164,9 @@ void ClusterView::add_running(JobId id, std::shared_ptr<const PendingJob> job) {
   remove_running(id);
   if (job->preemptible) ++running_priorities_[job->priority];
   if (job->most_tasks > 0) gangs_.try_emplace(id);
-  if (job->gang) {
-    gangs_[job->gang].insert(id);
-    next_piece_ = std::max(next_piece_, JobId(id.value + 1));
-  }
+  if (job->gang) gangs_[job->gang].insert(id);
+  // What stays of a suspended job has its number from the same ones.
+  if (id.value >= kFirstHoldingId) next_extension_ = std::max(next_extension_, JobId(id.value + 1));
   running_[id] = std::move(job);
 }
 
@@ -179,9 +178,9 @@ void ClusterView::remove_running(JobId id) {
     if (--count->second == 0) running_priorities_.erase(count);
   }
   if (const JobId gang = it->second->gang) {
-    std::set<JobId>& pieces = gangs_[gang];
-    pieces.erase(id);
-    if (pieces.empty() && !running_.contains(gang)) gangs_.erase(gang);
+    std::set<JobId>& extensions = gangs_[gang];
+    extensions.erase(id);
+    if (extensions.empty() && !running_.contains(gang)) gangs_.erase(gang);
   } else if (const auto own = gangs_.find(id); own != gangs_.end() && own->second.empty()) {
     gangs_.erase(own);
   }
@@ -203,7 +202,7 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
     for (const auto& [rank, job] : job_class.members) quota_.add_waiting(job);
   for (const auto& [id, holding] : capacity_.holdings()) hold(id, capacity_.allocation_of(id));
   for (JobId id : leaving) quota_.set_leaving(id);
-  for (const auto& [gang, pieces] : gangs_) count_growth(gang);
+  for (const auto& [gang, extensions] : gangs_) count_growth(gang);
   set_past();
   queue_.forget();
 }

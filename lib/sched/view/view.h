@@ -59,15 +59,15 @@ using AdvanceReservations = std::map<std::string, AdvanceReservation>;
 
 /// What is free and what is being freed for a job, from the decision to take it until the job starts (durable in the
 /// controller). It falls if the job starts elsewhere or goes, if a node goes, and if it cannot start in time.
-struct Claim {
+struct Nomination {
   JobId job;
   std::string partition;
   model::Allocation allocation;
   Time when;  ///< By then everybody should have left.
-  bool operator==(const Claim&) const = default;
+  bool operator==(const Nomination&) const = default;
 };
 /// By the epoch at which they were made: each was made so that it could start even if those before it had started.
-using Claims = std::map<uint64_t, Claim>;
+using Nominations = std::map<uint64_t, Nomination>;
 
 struct NodeSet {
   NodeFacts facts;
@@ -97,8 +97,8 @@ struct JobUnqueued {
 struct QosSet {
   std::vector<model::Qos> tree;  ///< Passed check_qos_tree().
 };
-struct ClaimSet {
-  Claim claim;
+struct NominationSet {
+  Nomination nomination;
 };
 /// A decision was committed, or a running job was recovered.
 struct JobPlaced {
@@ -144,7 +144,7 @@ struct UsageSet {
 };
 
 using DeltaKind = std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued,
-                               JobUnqueued, QosSet, ClaimSet, JobPlaced, JobMoved, RunningChanged, EndExpected,
+                               JobUnqueued, QosSet, NominationSet, JobPlaced, JobMoved, RunningChanged, EndExpected,
                                ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
 /// One change, numbered by the controller from 1 on without gaps.
 struct Delta {
@@ -171,17 +171,17 @@ class ClusterView {
   /// Jobs of different users are of different classes.
   bool splits_by_user() const { return order().looks_at_users() || quota_.tree().has_user_limits(); }
   const QuotaLedger& quota() const { return quota_; }
-  const Claims& claims() const { return claims_; }
+  const Nominations& nominations() const { return nominations_; }
   /// Running jobs as they were queued.
   const std::map<JobId, std::shared_ptr<const PendingJob>>& running() const { return running_; }
-  /// Running elastic gangs that are known to be, and of each the pieces above its smallest size.
+  /// Running elastic gangs that are known to be, and of each the extensions above its smallest size.
   const std::map<JobId, std::set<JobId>>& gangs() const { return gangs_; }
-  /// The pieces of a gang; none for any other job.
-  const std::set<JobId>& pieces_of(JobId gang) const;
+  /// The extensions of a gang; none for any other job.
+  const std::set<JobId>& extensions_of(JobId gang) const;
   /// Tasks that a running elastic gang has now; those that were told to go do not count.
   uint32_t present_tasks(JobId gang) const;
-  /// Never the id of a piece so far.
-  JobId next_piece() const { return next_piece_; }
+  /// Never the id of an extension so far.
+  JobId next_extension() const { return next_extension_; }
   /// Of the running jobs that can be preempted; the highest number there is if there are none.
   int64_t lowest_running_priority() const {
     return running_priorities_.empty() ? INT64_MAX : running_priorities_.begin()->first;
@@ -200,7 +200,7 @@ class ClusterView {
   void set_tree(const std::vector<model::Qos>& list);
   void set_past() { quota_.set_past(policy_.fairness_over_time, qos_usage_); }
   void unqueue(JobId id);
-  void drop_claim(JobId id);
+  void drop_nomination(JobId id);
   void hold(JobId id, const model::Allocation& allocation);
   void add_running(JobId id, std::shared_ptr<const PendingJob> job);
   void remove_running(JobId id);
@@ -215,12 +215,12 @@ class ClusterView {
   std::vector<Time> moves_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
   std::map<JobId, std::set<JobId>> gangs_;
-  JobId next_piece_{kFirstPiece};
+  JobId next_extension_{kFirstHoldingId};
   std::map<int64_t, size_t> running_priorities_;  // how many of each, of those that can be preempted
   Workload workload_;
   QuotaLedger quota_;
-  Claims claims_;
-  std::map<JobId, uint64_t> claim_of_;  // when the job's was made
+  Nominations nominations_;
+  std::map<JobId, uint64_t> nomination_of_;  // when the job's was made
   uint64_t epoch_ = 0;
   Cursor cursor_;
 };

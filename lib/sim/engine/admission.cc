@@ -1,9 +1,13 @@
 // See admission.h.
 #include "sim/engine/admission.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/text.h"
 #include "sched/place/place.h"
+#include "sim/engine/suspension.h"
 
 namespace gw::sim {
 namespace {
@@ -11,6 +15,10 @@ namespace {
 /// Empty: it can run.
 std::string why_never(const World& world, const sched::PendingJob& job) {
   std::string why;
+  const model::Qos* wall = model::shortest_wall(world.cluster.qos, job.qos);
+  if (wall != nullptr && job.time_limit > wall->max_wall)
+    return fmt::format("the time limit {} is longer than QOS {} allows: {}", base::format_duration(job.time_limit),
+                       wall->name, base::format_duration(wall->max_wall));
   const sched::Capacity& capacity = world.view.capacity();
   const auto can_run = [&](const model::Request& request, const std::vector<std::string>& partitions) {
     for (const std::string& name : partitions) {
@@ -50,6 +58,7 @@ void admit(World& world, uint32_t job) {
   if (known == never.end()) known = never.emplace(key, why_never(world, pending)).first;
   if (!known->second.empty()) {
     record.is_refused = true;
+    ++world.measures.left;
     record.why = "can never run: " + known->second;
     return;
   }
@@ -60,10 +69,9 @@ void admit(World& world, uint32_t job) {
 }
 
 void queue_job(World& world, uint32_t job) {
-  sched::PendingJob& pending = world.jobs[job].job;
   const Progress& progress = world.progress[job];
-  if (world.jobs[job].tells_work) pending.remaining = progress.left + progress.cost;
-  world.tell(sched::JobQueued{pending});
+  if (world.jobs[job].tells_work) world.jobs[job].job.remaining = progress.left + progress.cost;
+  world.tell(sched::JobQueued{what_waits(world, job)});
 }
 
 void explain_waits(World& world) {
@@ -72,7 +80,7 @@ void explain_waits(World& world) {
     Record& record = world.records[i];
     if (record.phase != Phase::kPending || record.is_refused) continue;
     const bool is_split = world.view.splits_by_user();
-    const auto told = reasons.told.find(sched::class_key(world.jobs[i].job, is_split, reasons.planned));
+    const auto told = reasons.told.find(sched::class_key(what_waits(world, i), is_split, reasons.planned));
     if (told != reasons.told.end()) record.why = told->second;
   }
 }

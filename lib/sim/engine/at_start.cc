@@ -72,8 +72,8 @@ base::Status place_running(World& world, uint32_t job) {
   give(world, spec.job.id, allocation, partition, spec.job.time_limit);
   begin_run(world, job, spec.job.time_limit);
   for (size_t i = least; i < at.size(); ++i) {
-    GW_TRY(piece, allocation_at(capacity, spec, partition, at.subspan(i, 1)));
-    add_piece(world, job, world.view.next_piece(), piece);
+    GW_TRY(extension, allocation_at(capacity, spec, partition, at.subspan(i, 1)));
+    add_extension(world, job, world.view.next_extension(), extension);
   }
   record.first_allocation = record.allocation;
   return {};

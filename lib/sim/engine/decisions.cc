@@ -4,6 +4,7 @@
 #include "sched/place/place.h"
 #include "sim/engine/gangs.h"
 #include "sim/engine/runs.h"
+#include "sim/engine/suspension.h"
 
 namespace gw::sim {
 namespace {
@@ -20,40 +21,44 @@ base::Result<bool> on_decision(World& world, const sched::Start& start) {
   Record& record = world.records[job];
   if (record.phase != Phase::kPending)
     return base::fail(base::ErrorCode::kInternal, "the scheduler starts job " + spec.name + ", which does not wait");
-  if (const auto good = sched::check(world.view.capacity(), spec.job, start); !good)
+  if (const auto good = sched::check(world.view.capacity(), what_waits(world, job), start); !good)
     return base::fail(base::ErrorCode::kInternal,
                       "a start of job " + spec.name + " that does not hold: " + good.error().what);
   record.phase = Phase::kRunning;
   record.waited = record.waited + (world.now - world.progress[job].pending_since);
+  --world.measures.current.pending;
+  ++world.measures.current.running;
+  if (record.is_suspended) return go_on(world, job), true;
   record.started = world.now;
   record.partition = start.partition;
   record.allocation = start.allocation;
-  --world.measures.current.pending;
-  ++world.measures.current.running;
   give(world, start.job, start.allocation, start.partition, start.time_limit);
   begin_run(world, job, start.time_limit);
   return true;
 }
 
 base::Result<bool> on_decision(World& world, const sched::Grow& grow) {
-  add_piece(world, grow.gang.value - 1, grow.piece, grow.allocation);
+  add_extension(world, grow.gang.value - 1, grow.extension, grow.allocation);
   return true;
 }
 
 base::Result<bool> on_decision(World& world, const sched::Preempt& preempt) {
-  if (preempt.job.value >= sched::kFirstPiece) {
+  const auto kept = world.ids.kept_part_of.find(preempt.job);
+  const bool is_suspended = kept != world.ids.kept_part_of.end();
+  if (!is_suspended && preempt.job.value >= sched::kFirstHoldingId) {
     shrink(world, preempt.job, preempt.grace);
     return true;
   }
-  const uint32_t job = preempt.job.value - 1;
+  const uint32_t job = is_suspended ? kept->second : preempt.job.value - 1;
   if (world.progress[job].is_leaving) return false;
   if (preempt.is_move) world.tell(sched::JobMoved{preempt.job, world.now});
-  preempt_run(world, job, preempt.grace, preempt.is_move);
+  const Going how = preempt.is_move ? Going::kMoved : preempt.is_suspended ? Going::kSuspended : Going::kTakenOff;
+  preempt_run(world, job, preempt.grace, how);
   return true;
 }
 
-base::Result<bool> on_decision(World& world, const sched::Claim& claim) {
-  world.tell(sched::ClaimSet{claim});
+base::Result<bool> on_decision(World& world, const sched::Nomination& nomination) {
+  world.tell(sched::NominationSet{nomination});
   return true;
 }
 

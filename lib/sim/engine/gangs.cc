@@ -9,11 +9,11 @@
 namespace gw::sim {
 namespace {
 
-/// It has other pieces now: what it held until now is booked, and it holds what its parts hold together.
+/// It has other extensions now: what it held until now is accounted for, and it holds what its parts hold together.
 void resize(World& world, uint32_t job) {
   ++world.changes;
   change_rate(world, job, -1);
-  book(world, job, {});
+  account_for(world, job, {});
   std::map<base::NodeId, model::NodeShare> shares;
   const auto add = [&shares](const model::Allocation& allocation) {
     for (const model::NodeShare& share : allocation.shares) {
@@ -28,7 +28,7 @@ void resize(World& world, uint32_t job) {
     }
   };
   add(world.progress[job].least);
-  for (const auto& [piece, allocation] : world.progress[job].pieces) add(allocation);
+  for (const auto& [extension, allocation] : world.progress[job].extensions) add(allocation);
   model::Allocation& all = world.records[job].allocation;
   all.shares.clear();
   for (auto& [node, share] : shares) all.shares.push_back(std::move(share));
@@ -37,34 +37,35 @@ void resize(World& world, uint32_t job) {
 
 }  // namespace
 
-void add_piece(World& world, uint32_t job, base::JobId piece, const model::Allocation& allocation) {
+void add_extension(World& world, uint32_t job, base::JobId extension, const model::Allocation& allocation) {
   const sched::PendingJob& gang = world.jobs[job].job;
   const sched::Holding& holding = world.view.capacity().holdings().at(gang.id);
   const uint32_t tasks = allocation.shares.front().tasks;
-  auto part = std::make_shared<const sched::PendingJob>(sched::piece_of(gang, piece, tasks));
-  world.tell(sched::JobPlaced{piece, holding.partition, allocation, world.now, holding.expected_end, std::move(part)});
+  auto part = std::make_shared<const sched::PendingJob>(sched::extension_of(gang, extension, tasks));
+  world.tell(
+      sched::JobPlaced{extension, holding.partition, allocation, world.now, holding.expected_end, std::move(part)});
   count(world.measures, allocation, true);
-  world.ids.gang_of[piece] = job;
-  world.progress[job].pieces[piece] = allocation;
+  world.ids.gang_of[extension] = job;
+  world.progress[job].extensions[extension] = allocation;
   resize(world, job);
 }
 
-void shrink(World& world, base::JobId piece, Duration grace) {
-  const uint32_t job = world.ids.gang_of.at(piece);
+void shrink(World& world, base::JobId extension, Duration grace) {
+  const uint32_t job = world.ids.gang_of.at(extension);
   const Progress& progress = world.progress[job];
-  for (const model::NodeShare& share : progress.pieces.at(piece).shares)
+  for (const model::NodeShare& share : progress.extensions.at(extension).shares)
     world.records[job].given_back_milli += uint64_t{share.gpus.size()} * share.gpu_milli;
-  if (grace <= Duration{}) return drop_piece(world, job, piece);
+  if (grace <= Duration{}) return drop_extension(world, job, extension);
   ++world.changes;
-  world.timetable.endings.push({world.now + grace, job, progress.run, true, piece});
-  world.tell(sched::EndExpected{piece, world.now + grace, true});
+  world.timetable.endings.push({world.now + grace, job, progress.run, true, extension});
+  world.tell(sched::EndExpected{extension, world.now + grace, true});
 }
 
-void drop_piece(World& world, uint32_t job, base::JobId piece) {
-  auto& pieces = world.progress[job].pieces;
-  release(world, piece, pieces.at(piece));
-  pieces.erase(piece);
-  world.ids.gang_of.erase(piece);
+void drop_extension(World& world, uint32_t job, base::JobId extension) {
+  auto& extensions = world.progress[job].extensions;
+  release(world, extension, extensions.at(extension));
+  extensions.erase(extension);
+  world.ids.gang_of.erase(extension);
   resize(world, job);
 }
 

@@ -1,4 +1,4 @@
-// Elastic gangs: pieces come and go while the gang runs.
+// Elastic gangs: extensions come and go while the gang runs.
 // Invariant: the record of a gang says what all its parts hold together.
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace gw::sim {
 
-void add_piece(World& world, uint32_t job, base::JobId piece, const model::Allocation& allocation);
-/// The gang gives a piece back after the grace period, in order to go on smaller.
-void shrink(World& world, base::JobId piece, Duration grace);
-void drop_piece(World& world, uint32_t job, base::JobId piece);
+void add_extension(World& world, uint32_t job, base::JobId extension, const model::Allocation& allocation);
+/// The gang gives an extension back after the grace period, in order to go on smaller.
+void shrink(World& world, base::JobId extension, Duration grace);
+void drop_extension(World& world, uint32_t job, base::JobId extension);
 
 }  // namespace gw::sim

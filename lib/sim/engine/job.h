@@ -16,6 +16,8 @@ struct SimJob {
   sched::PendingJob job;             ///< Ids are given by the engine; `submitted` in the future: it arrives then.
   Duration work = base::kUnlimited;  ///< How long it runs if nothing ends it.
   bool tells_work = false;           ///< Orders are told how much of it is left.
+  bool saves_work = false;           ///< Preempted, it goes on where it was.
+  bool ends_preempted = false;       ///< Preempted, it does not come back.
   struct Running {
     std::vector<std::string> at;  ///< A node per task.
     Time started;
@@ -31,8 +33,9 @@ struct Record {
   bool is_refused = false;  ///< It could never run, which is told at submission.
   bool ran_at_start = false;
   bool is_elastic = false;
-  Time submitted;  ///< When it arrived.
-  Time started;    ///< Of its latest run; zero: never.
+  bool is_suspended = false;  ///< It waits to go on where it stands.
+  Time submitted;             ///< When it arrived.
+  Time started;               ///< Of its latest run; zero: never.
   Time ended;
   Duration waited = {};  ///< In all, before the first start and after each time it was taken off.
   uint32_t taken_off = 0;
@@ -46,6 +49,7 @@ struct Record {
   model::Allocation allocation;               ///< Of its latest run.
   std::vector<model::Allocation> components;  ///< Likewise.
   model::Allocation first_allocation;         ///< Of a job that ran at the start.
+  model::Allocation kept;                     ///< While it is suspended: what it still holds.
   std::string why;                            ///< Why it waits, or why it ended other than by itself.
 };
 

@@ -25,6 +25,7 @@ struct Measures {
   uint64_t gpu_milli = 0, cpus = 0;  ///< Of the cluster.
   std::vector<Sample> samples;
   Sample current;
+  uint64_t left = 0;      ///< Jobs that have ended, or could never run.
   double contention = 0;  ///< Job-seconds in the system so far.
   sched::Workload workload;
   std::vector<double> fragmented;     ///< By node id.

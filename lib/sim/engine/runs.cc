@@ -5,27 +5,30 @@
 #include <memory>
 
 #include "sim/engine/admission.h"
+#include "sim/engine/suspension.h"
 #include "sim/engine/usage.h"
 
 namespace gw::sim {
 namespace {
 
 std::vector<base::JobId> ids_of(const World& world, uint32_t job) {
+  if (world.records[job].is_suspended) return {world.progress[job].kept_id};
   std::vector<base::JobId> ids = {world.jobs[job].job.id};
   for (const sched::Component& part : world.jobs[job].job.components) ids.push_back(part.id);
-  for (const auto& [piece, allocation] : world.progress[job].pieces) ids.push_back(piece);
+  for (const auto& [extension, allocation] : world.progress[job].extensions) ids.push_back(extension);
   return ids;
 }
 
 void leave_nodes(World& world, uint32_t job) {
   ++world.changes;
   change_rate(world, job, -1);
+  if (world.records[job].is_suspended) return leave_kept_part(world, job);
   Progress& progress = world.progress[job];
-  for (const auto& [piece, allocation] : progress.pieces) {
-    release(world, piece, allocation);
-    world.ids.gang_of.erase(piece);
+  for (const auto& [extension, allocation] : progress.extensions) {
+    release(world, extension, allocation);
+    world.ids.gang_of.erase(extension);
   }
-  progress.pieces.clear();
+  progress.extensions.clear();
   const sched::PendingJob& facts = world.jobs[job].job;
   release(world, facts.id, progress.least);
   const Record& record = world.records[job];
@@ -38,6 +41,7 @@ void leave_system(World& world, uint32_t job, std::string why) {
   record.ended = world.timetable.last_event = world.now;
   record.why = std::move(why);
   ++world.changes;
+  ++world.measures.left;
   const double stay = static_cast<double>((world.now - record.submitted).us) / 1e6;
   const double met = world.measures.contention - world.progress[job].contention_at_submit;
   record.contention = stay > 0 ? met / stay : 1;
@@ -58,54 +62,74 @@ void give(World& world, base::JobId id, const model::Allocation& allocation, con
 
 void begin_run(World& world, uint32_t job, Duration limit) {
   Progress& progress = world.progress[job];
+  progress.least = world.records[job].allocation;
+  progress.done = {};
+  run_from(world, job, world.records[job].started, limit);
+}
+
+void run_from(World& world, uint32_t job, Time since, Duration limit) {
+  Progress& progress = world.progress[job];
   ++progress.run;
   ++world.changes;
-  progress.is_leaving = false;
-  const Time started = world.records[job].started;
-  progress.size_since = started;
-  progress.least = world.records[job].allocation;
+  progress.is_leaving = progress.is_suspending = false;
+  progress.size_since = progress.runs_since = since;
+  progress.limit = limit;
   const Duration left = progress.left == base::kUnlimited ? progress.left : progress.left + progress.cost;
   const Duration run = std::min(limit, left);
-  if (run != base::kUnlimited)
-    world.timetable.endings.push({std::max(started + run, kStart), job, progress.run, false});
+  if (run != base::kUnlimited) world.timetable.endings.push({std::max(since + run, kStart), job, progress.run, false});
   change_rate(world, job, 1);
 }
 
-void preempt_run(World& world, uint32_t job, Duration grace, bool is_move) {
+void preempt_run(World& world, uint32_t job, Duration grace, Going how) {
   Progress& progress = world.progress[job];
-  progress.is_moving = is_move;
-  if (grace <= Duration{}) return take_off(world, job);
+  progress.is_moving = how == Going::kMoved;
+  progress.is_suspending = how == Going::kSuspended;
+  if (grace <= Duration{}) return make_way(world, job);
   progress.is_leaving = true;
+  if (world.records[job].is_suspended) world.tell(sched::JobUnqueued{world.jobs[job].job.id});
   ++world.changes;
   world.timetable.endings.push({world.now + grace, job, progress.run, true});
   for (const base::JobId id : ids_of(world, job)) world.tell(sched::EndExpected{id, world.now + grace, true});
 }
 
+void make_way(World& world, uint32_t job) {
+  world.progress[job].is_suspending ? stand_still(world, job) : take_off(world, job);
+}
+
 void take_off(World& world, uint32_t job) {
   Record& record = world.records[job];
+  const SimJob& spec = world.jobs[job];
   Progress& progress = world.progress[job];
-  const Duration ran = world.now - record.started;
+  const bool stood = record.is_suspended;
+  const Duration ran = stood ? Duration{} : world.now - progress.runs_since;
   const Duration overhead = std::min(ran, progress.cost);
-  const bool keeps_work = world.keeps_work || progress.is_moving;
-  const Duration lost = keeps_work ? overhead : ran;
-  if (keeps_work && progress.left != base::kUnlimited) progress.left = progress.left - (ran - overhead);
-  book(world, job, lost);
+  const bool keeps_work = !spec.ends_preempted && (world.keeps_work || spec.saves_work || progress.is_moving);
+  if (progress.left != base::kUnlimited)
+    progress.left = keeps_work ? progress.left - (ran - overhead) : progress.left + progress.done;
+  account_for(world, job, keeps_work ? overhead : ran + progress.done);
+  progress.done = {};
   leave_nodes(world, job);
-  --world.measures.current.running;
-  ++world.measures.current.pending;
   ++(std::exchange(progress.is_moving, false) ? record.moves : record.taken_off);
-  record.phase = Phase::kPending;
+  if (!stood) {
+    --world.measures.current.running;
+    ++world.measures.current.pending;
+    record.phase = Phase::kPending;
+    progress.pending_since = world.now;
+  }
+  if (spec.ends_preempted) {
+    --world.measures.current.pending;
+    return leave_system(world, job, "preempted");
+  }
   progress.cost = world.restart_cost;
-  progress.pending_since = world.now;
   world.jobs[job].job.eligible = world.now;
   queue_job(world, job);
 }
 
 void end_run(World& world, uint32_t job) {
   const Progress& progress = world.progress[job];
-  const Duration ran = world.now - world.records[job].started;
+  const Duration ran = world.now - progress.runs_since;
   const bool is_cut = progress.left == base::kUnlimited || ran < progress.left + progress.cost;
-  book(world, job, std::min(ran, progress.cost));
+  account_for(world, job, std::min(ran, progress.cost));
   leave_nodes(world, job);
   --world.measures.current.running;
   leave_system(world, job, is_cut ? "time limit" : "");
@@ -124,31 +148,37 @@ void release(World& world, base::JobId id, const model::Allocation& allocation) 
   for (const model::NodeShare& share : allocation.shares) world.tell(sched::ShareReleased{id, share.node});
 }
 
-void book(World& world, uint32_t job, Duration lost) {
-  uint64_t milli = 0, cpus = 0;
-  const auto add = [&](const model::Allocation& allocation) {
-    for (const model::NodeShare& share : allocation.shares) milli += uint64_t{share.gpus.size()} * share.gpu_milli;
-    cpus += allocation.total_cpus();
+void account_for(World& world, uint32_t job, Duration lost) {
+  struct Sum {
+    uint64_t milli = 0, cpus = 0;
+    void add(const model::Allocation& allocation) {
+      for (const model::NodeShare& share : allocation.shares) milli += uint64_t{share.gpus.size()} * share.gpu_milli;
+      cpus += allocation.total_cpus();
+    }
+    double gpus() const { return static_cast<double>(milli) / model::kWholeGpu; }
   };
   Record& record = world.records[job];
-  add(record.allocation);
-  for (const model::Allocation& part : record.components) add(part);
-  const double gpus = static_cast<double>(milli) / model::kWholeGpu;
+  Sum whole;
+  whole.add(record.allocation);
+  for (const model::Allocation& part : record.components) whole.add(part);
+  Sum held = whole;
+  if (record.is_suspended) (held = {}).add(record.kept);
   Time& since = world.progress[job].size_since;
   const double held_s = static_cast<double>((world.now - since).us) / 1e6;
   since = world.now;
-  record.held_gpu_s += gpus * held_s;
-  record.held_cpu_s += static_cast<double>(cpus) * held_s;
-  record.lost_gpu_s += gpus * static_cast<double>(lost.us) / 1e6;
+  record.held_gpu_s += held.gpus() * held_s;
+  record.held_cpu_s += static_cast<double>(held.cpus) * held_s;
+  record.lost_gpu_s += whole.gpus() * static_cast<double>(lost.us) / 1e6;
 }
 
 void drop_stale_endings(World& world) {
   auto& endings = world.timetable.endings;
   while (!endings.empty()) {
     const Ending& top = endings.top();
-    const bool is_there = !top.piece || world.ids.gang_of.contains(top.piece);
-    const bool is_running = world.records[top.job].phase == Phase::kRunning;
-    if (is_there && is_running && world.progress[top.job].run == top.run) return;
+    const bool is_there = !top.extension || world.ids.gang_of.contains(top.extension);
+    const Record& record = world.records[top.job];
+    const bool holds = record.phase == Phase::kRunning || record.is_suspended;
+    if (is_there && holds && world.progress[top.job].run == top.run) return;
     endings.pop();
   }
 }

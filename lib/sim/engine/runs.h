@@ -13,8 +13,14 @@ void give(World& world, base::JobId id, const model::Allocation& allocation, con
           Duration limit);
 /// The job and its components have been given what they start with.
 void begin_run(World& world, uint32_t job, Duration limit);
+/// It runs, or runs on, since then, and may for so long.
+void run_from(World& world, uint32_t job, Time since, Duration limit);
+/// How a job makes way: it gives all back, gets another place, or stands still.
+enum class Going : uint8_t { kTakenOff, kMoved, kSuspended };
 /// It must be gone after the grace period, and comes back to the queue.
-void preempt_run(World& world, uint32_t job, Duration grace, bool is_move);
+void preempt_run(World& world, uint32_t job, Duration grace, Going how);
+/// The grace period is over.
+void make_way(World& world, uint32_t job);
 /// Gives everything back, and counts what is lost with it.
 void take_off(World& world, uint32_t job);
 /// Its work is done, or its time is over.
@@ -24,8 +30,8 @@ void reject(World& world, uint32_t job, std::string why);
 
 /// For what is a part of a run: releases what the id holds.
 void release(World& world, base::JobId id, const model::Allocation& allocation);
-/// Books what the job held since its size last changed, and how much of its work is lost.
-void book(World& world, uint32_t job, Duration lost);
+/// Accounts for what the job held since its size last changed, and how much of its work is lost.
+void account_for(World& world, uint32_t job, Duration lost);
 
 /// Endings that come next are of runs that are still there.
 void drop_stale_endings(World& world);

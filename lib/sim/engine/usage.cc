@@ -27,7 +27,7 @@ void change_rate(World& world, uint32_t job, int sign) {
   const bool by_user = world.view.order().looks_at_users(), by_qos = counts_past(world);
   if (!by_user && !by_qos) return;
   const Record& record = world.records[job];
-  int64_t rate = sched::usage_rate(record.allocation);
+  int64_t rate = sched::usage_rate(record.is_suspended ? record.kept : record.allocation);
   for (const model::Allocation& part : record.components) rate += sched::usage_rate(part);
   const sched::PendingJob& facts = world.jobs[job].job;
   if (by_user) world.usage.by_user.change_rate(facts.uid, sign * rate, world.now);

@@ -1,7 +1,7 @@
 // What the machines of the engine share: jobs and what became of them, what comes when, what the scheduler is told, and
 // what is measured. Machines are free functions over it: admission.h (arrivals and the queue), runs.h (starts and
-// ends), gangs.h (elastic gangs), usage.h (use that counts), at_start.h, decisions.h. Invariant: the view changes by
-// tell() alone, as the controller's does by deltas.
+// ends), gangs.h (elastic gangs), suspension.h, usage.h (use that counts), at_start.h, decisions.h. Invariant: the view
+// changes by tell() alone, as the controller's does by deltas.
 #pragma once
 
 #include <functional>
@@ -27,6 +27,8 @@ struct EngineOptions {
   sched::Budget budget;
   /// Looks at the scheduler's view after each instant; an error ends the run. For checks of its invariants.
   std::function<base::Status(const sched::ClusterView&, Time now)> watch = {};
+  /// Told after each instant how many jobs have left for good.
+  std::function<void(uint64_t left, Time now)> tell = {};
 };
 
 /// What only the engine knows of a job.
@@ -37,10 +39,15 @@ struct Progress {
   uint32_t run = 0;        ///< Number of the present or last run.
   bool is_moving = false;  ///< It gets another place.
   bool is_leaving = false;
+  bool is_suspending = false;  ///< When it must be gone it stands still instead.
+  base::JobId kept_id = {};    ///< While it is suspended: under that id it holds what it keeps.
+  Time runs_since;             ///< Its start, or when it went on last.
+  Duration limit = {};         ///< What of the time limit was left then.
+  Duration done = {};          ///< Work of this run before that.
   double contention_at_submit = 0;
   Time size_since;          ///< An elastic gang has had its present size since then.
-  model::Allocation least;  ///< What it started with: an elastic gang has its pieces beside that.
-  std::map<base::JobId, model::Allocation> pieces = {};
+  model::Allocation least;  ///< What it started with: an elastic gang has its extensions beside that.
+  std::map<base::JobId, model::Allocation> extensions = {};
 };
 
 /// A run that ends, or that must be gone.
@@ -49,9 +56,9 @@ struct Ending {
   uint32_t job = 0;
   uint32_t run = 0;  ///< It is stale if the job has another run by now.
   bool is_eviction = false;
-  base::JobId piece = {};  ///< Of an elastic gang: only this one must be gone.
+  base::JobId extension = {};  ///< Of an elastic gang: only this one must be gone.
   bool operator>(const Ending& o) const {
-    return std::tie(at, job, run, piece) > std::tie(o.at, o.job, o.run, o.piece);
+    return std::tie(at, job, run, extension) > std::tie(o.at, o.job, o.run, o.extension);
   }
 };
 
@@ -69,7 +76,9 @@ struct Timetable {
 /// Whose the ids are that are not those of jobs.
 struct PartIds {
   std::vector<std::pair<uint32_t, uint32_t>> components;  ///< Job and component of the ids above those of jobs.
-  std::map<base::JobId, uint32_t> gang_of;                ///< The jobs that the pieces of elastic gangs belong to.
+  std::map<base::JobId, uint32_t> gang_of;                ///< The jobs that the extensions of elastic gangs belong to.
+  std::map<base::JobId, uint32_t> kept_part_of;           ///< The suspended jobs, by the id of what they still hold.
+  base::JobId next_kept_id{sched::kFirstHoldingId + (uint32_t{1} << 30)};  ///< Far above those of extensions.
 };
 
 /// Of the classes of jobs.

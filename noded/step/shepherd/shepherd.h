@@ -83,7 +83,7 @@ class Shepherd : private ShepherdStates {
   int run();
 
  private:
-  std::string on_preempt_;  // what becomes of the job if it makes way for another
+  std::string on_preempt_;  // what becomes of the job if it is preempted
   wire::StepSpec spec_;     // script, arguments and environment are let go once the task runs
   MpiSupport mpi_;
   proc::OwnedFd signals_;

@@ -235,7 +235,7 @@ void Shepherd::on_stop(const wire::StepStop& request) {
   const bool at_once = request.kill_now() || request.grace_us() <= 0 || !announcements_.has_started();
   state_.in<Completing>()->next_pass_at = at_once ? now : now + request.grace_us();
   if (at_once || processes_.is_empty()) return;
-  // One that makes way for another finds out why before the signal comes that begins its grace.
+  // A preempted one finds out why before the signal comes that begins its grace.
   processes_.signal(signal_of(tell_order(spec_, request.grace_us(), on_preempt_)).value_or(SIGTERM));
   static_cast<void>(processes_.thaw());
   processes_.signal(SIGCONT);  // a stopped process would not see it

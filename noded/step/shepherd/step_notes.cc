@@ -29,7 +29,7 @@ std::optional<wire::Stop> tell_order(const wire::StepSpec& spec, int64_t grace_u
   order->set_grace_us(grace_us);
   order->set_until_us(wall_us() + grace_us);
   if (const base::Status told = write_preempt_file(spec, *order, what); !told)
-    log_note(spec, "the job is not told why it makes way: " + told.error().text());
+    log_note(spec, "the job is not told why it is preempted: " + told.error().text());
   return order;
 }
 

@@ -14,7 +14,7 @@
 
 namespace gw::noded::step {
 
-/// What a job that makes way for another is told; nothing is there before.
+/// What a preempted job is told; nothing is there before.
 constexpr char kPreemptFile[] = "preempted";
 constexpr char kHostsFile[] = "nodes";
 
@@ -30,7 +30,7 @@ base::Result<std::string> write_hosts(const wire::StepSpec& spec);
 /// both may be started again in between.
 base::Status record_order(const std::string& dir, const wire::Stop& order);
 std::optional<wire::Stop> read_order(const std::string& dir);
-/// Tells the job that it makes way for another: a file (JSON) that appears whole, for its user alone to read.
+/// Tells the job that it is preempted: a file (JSON) that appears whole, for its user alone to read.
 /// `what` becomes of it then: "requeue", "cancel", "checkpoint" or "suspend". Errors: errno.
 base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what);
 /// It was suspended, and goes on.

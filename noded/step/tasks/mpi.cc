@@ -78,20 +78,20 @@ void MpiProbe::start() {
   if (!pipe || ::access(program.c_str(), X_OK) != 0) return;
   pid_ = ::fork();
   if (pid_ == 0) print_environment(program, pipe->write_end.get());
-  said_ = std::move(pipe->read_end);
+  report_ = std::move(pipe->read_end);
 }
 
 const MpiSupport& MpiProbe::result() {
-  if (result_ && !said_) return *result_;
+  if (result_ && !report_) return *result_;
   MpiSupport& support = result_.emplace();
   support.program = program_path();
   if (pid_ <= 0) {
     support.problem = support.program + " is not there";
     return support;
   }
-  for (const std::string& line : base::split(read_all(said_.get()), '\n'))
+  for (const std::string& line : base::split(read_all(report_.get()), '\n'))
     if (line.find('=') != std::string::npos) support.environment.push_back(line);
-  said_.reset();
+  report_.reset();
   const auto has_port = [](const std::string& line) { return line.find(kUri) != std::string::npos; };
   if (std::any_of(support.environment.begin(), support.environment.end(), has_port)) return support;
   support.problem = support.program + " --environment fails";

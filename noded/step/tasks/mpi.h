@@ -41,7 +41,7 @@ class MpiProbe {
 
  private:
   pid_t pid_ = 0;
-  proc::OwnedFd said_;
+  proc::OwnedFd report_;
   std::optional<MpiSupport> result_;
 };
 

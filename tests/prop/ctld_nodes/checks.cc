@@ -67,8 +67,8 @@ void SimCluster::check_time() const {
 bool SimCluster::holds(const model::Job& job, const std::string& node) const {
   if (job.placed() == nullptr) return false;
   std::set<JobId> holders = {job.id};
-  for (const auto& [at, piece] : job.placed()->pieces) holders.insert(piece.id);
-  if (job.placed()->suspension) holders.insert(job.placed()->suspension->holder);
+  for (const auto& [at, extension] : job.placed()->extensions) holders.insert(extension.id);
+  if (job.placed()->suspension) holders.insert(job.placed()->suspension->kept_id);
   for (const JobId holder : holders)
     if (shell_.core().ledger().share_of(holder, shell_.core().ledger().id_of(node))) return true;
   return false;

@@ -66,10 +66,10 @@ void add_timers(const Controller& core, Time oldest_end, Promises& out) {
 void add_view(const sched::ClusterView& view, Promises& out) {
   for (const auto& [key, members] : view.queue().classes())
     for (const auto& [order, job] : members.members) out["queued job " + job.id.text()] = "qos " + job.qos;
-  for (const auto& [epoch, claim] : view.claims()) {
-    std::string& text = out["claim of job " + claim.job.text()];
-    text = "in " + claim.partition + " by " + std::to_string(claim.when.us) + ": ";
-    for (const model::NodeShare& share : claim.allocation.shares) text += text_of(share);
+  for (const auto& [epoch, nomination] : view.nominations()) {
+    std::string& text = out["nomination of job " + nomination.job.text()];
+    text = "in " + nomination.partition + " by " + std::to_string(nomination.when.us) + ": ";
+    for (const model::NodeShare& share : nomination.allocation.shares) text += text_of(share);
   }
   for (const auto& [id, job] : view.running())
     out["running " + id.text()] = "qos " + job->qos + (job->preemptible ? "" : ", may keep what it has");

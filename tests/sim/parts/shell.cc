@@ -73,7 +73,7 @@ void SimShell::pump() {
     (waits ? held : at_once).push_back(std::move(out));
   }
   release(std::move(at_once));
-  if (is_up()) add(std::move(effects.writes), std::move(held), core_->has_late_rows());
+  if (is_up()) add(std::move(effects.writes), std::move(held), core_->has_coalesced_rows());
 }
 
 // The rest is the Committer's.
@@ -94,7 +94,7 @@ void SimShell::begin() {
 
 void SimShell::fetch_owed() {
   if (!std::exchange(is_owed_, false)) return;
-  if (store::Batch rows = core_->take_late_rows(); !rows.empty()) open_writes_.push_back(std::move(rows));
+  if (store::Batch rows = core_->take_coalesced_rows(); !rows.empty()) open_writes_.push_back(std::move(rows));
 }
 
 void SimShell::launch() {

@@ -430,6 +430,24 @@ TEST(StepClient, SignalsAndSizesReachTheTasks) {
   EXPECT_EQ(step.finish(), 143);
 }
 
+TEST(StepClient, ASizeOfBeforeTheTasksRunReachesTheirTerminal) {
+  FakeStep step;
+  step.nodes[0]->at_go = [](FakeNode&) {};  // it starts them, and has no terminal yet
+  step.make({1});
+  step.start();
+  ASSERT_TRUE(step.wait([&] { return step.nodes[0]->has_go; }));
+  step.client->resize(40, 90);
+  step.client->resize(50, 100);
+  step.client->signal(SIGUSR1);
+  ASSERT_TRUE(step.wait([&] { return !step.nodes[0]->controls.empty(); }));
+  step.nodes[0]->run();
+  ASSERT_TRUE(step.wait([&] { return step.nodes[0]->controls.size() == 2; }));
+  EXPECT_THAT(step.nodes[0]->controls, ElementsAre(stream::Control(stream::Signal{stream::kAllTasks, SIGUSR1}),
+                                                   stream::Control(stream::WindowSize{50, 100})));
+  step.client->end({});
+  EXPECT_EQ(step.finish(), 143);
+}
+
 TEST(StepClient, StreamsThatLeadElsewhereAreNotWaitedFor) {
   FakeStep step;
   step.make({1});

@@ -127,7 +127,7 @@ TEST(Share, SaysWhenSomeAreOnTheirWay) {
   reply.mutable_sides(2)->mutable_lines(0)->set_held(8'000);
   const std::string text = drawn(view(), reply);
   EXPECT_THAT(text, HasSubstr("+++  holds 24, 4 on the way out\n"));
-  EXPECT_THAT(text, HasSubstr("...  holds 8, 4 promised\n"));
+  EXPECT_THAT(text, HasSubstr("...  holds 8, 4 nominated\n"));
 }
 
 TEST(Share, QosWithWhatIsBelowThem) {

@@ -1,4 +1,5 @@
 // scontrol show job / node / partition, JSON, and ginfo's grouping.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -376,6 +377,26 @@ TEST(ShowPartition, EffectiveJsonHasTypedValues) {
   EXPECT_THAT(flat, HasSubstr("\"key\":\"scheduler.fit\""));
   EXPECT_THAT(flat, HasSubstr("\"grace\":{\"value\":5,"));
   EXPECT_THAT(flat, HasSubstr("\"exclusive\":{\"value\":false,"));
+}
+
+TEST(ShowJson, EventsNameWhatTheyAreAboutAndWhoDidIt) {
+  wire::ListEventsReply reply;
+  wire::HistoryEvent& drained = *reply.add_events();
+  drained.set_seq(3);
+  drained.set_time_us(1'800'000'000'000'001);
+  drained.set_node("n1");
+  drained.set_kind("drained");
+  drained.set_text("by root: \xff");
+  drained.set_uid(0);
+  wire::HistoryEvent& ended = *reply.add_events();
+  ended.set_job(7);
+  ended.set_kind("ended");
+  const std::string json =
+      events_json(reply, [](const wire::HistoryEvent& e) { return fmt::format("user{}", e.uid()); });
+  EXPECT_THAT(json, HasSubstr("\"schema_version\": 1"));
+  EXPECT_THAT(json, HasSubstr("\"time_us\": 1800000000000001,"));
+  EXPECT_THAT(json, HasSubstr("\"uid\": 0,\n      \"job\": null,\n      \"node\": \"n1\",\n      \"user\": \"user0\""));
+  EXPECT_THAT(json, HasSubstr("\"uid\": null,\n      \"job\": 7,\n      \"node\": null,\n      \"user\": null"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr wire::JobAttribute kRows[] = {
                 wire::Updater::kOwner,
                 false,
                 false,
-                wire::fields::said<&U::has_comment, &U::comment, &U::mutable_comment, &U::clear_comment>(
+                wire::fields::update_field<&U::has_comment, &U::comment, &U::mutable_comment, &U::clear_comment>(
                     U::kCommentFieldNumber)},
      .kept = wire::fields::kept<&M::comment, &W::comment, &W::mutable_comment>(W::kCommentFieldNumber),
      .most = 10},
@@ -39,7 +39,7 @@ constexpr wire::JobAttribute kRows[] = {
                 wire::Updater::kOwner,
                 false,
                 false,
-                wire::fields::said<&U::has_nice, &U::nice, &U::set_nice, &U::clear_nice>(U::kNiceFieldNumber)},
+                wire::fields::update_field<&U::has_nice, &U::nice, &U::set_nice, &U::clear_nice>(U::kNiceFieldNumber)},
      .kept = wire::fields::kept<&M::nice, &W::nice, &W::set_nice>(W::kNiceFieldNumber),
      .least = -1,
      .most = 7},
@@ -51,7 +51,7 @@ constexpr wire::JobAttribute kRows[] = {
                 wire::Updater::kOwner,
                 false,
                 false,
-                wire::fields::said<&U::has_requeue, &U::requeue, &U::set_requeue, &U::clear_requeue>(
+                wire::fields::update_field<&U::has_requeue, &U::requeue, &U::set_requeue, &U::clear_requeue>(
                     U::kRequeueFieldNumber)},
      .kept = wire::fields::kept<&M::requeue, &W::requeue, &W::set_requeue>(W::kRequeueFieldNumber)},
 };

@@ -1,7 +1,7 @@
 // What each user may take of the controller: requests, kept answers, jobs, bytes; and what ended jobs leave behind.
 #include <gtest/gtest.h>
 
-#include "ctld/core/tables/job_books.h"
+#include "ctld/core/tables/job_charges.h"
 #include "ctld/core/tables/kept_replies.h"
 #include "ctld/core/tables/kept_scripts.h"
 #include "ctld/core/tables/request_rate.h"
@@ -74,30 +74,30 @@ TEST(KeptReplies, AreBoundedInBytesToo) {
   EXPECT_EQ(kept.oldest(), base::Time::never());
 }
 
-TEST(JobBooks, ASharedScriptIsChargedOnceToEachUser) {
-  JobBooks books;
+TEST(JobCharges, ASharedScriptIsChargedOnceToEachUser) {
+  JobCharges charges;
   const BlobUse script{"s", 1000}, environment{"e", 100};
-  books.add(JobId(1), 7, 10, script, environment);
-  books.add(JobId(2), 7, 20, script, {});
-  books.add(JobId(3), 8, 30, script, {});
-  EXPECT_EQ(books.of(7).bytes, 1130u);
-  EXPECT_EQ(books.of(7).jobs, 2u);
-  EXPECT_EQ(books.of(8).bytes, 1030u);
-  EXPECT_EQ(books.would_add(7, script), 0u);
-  EXPECT_EQ(books.would_add(9, script), 1000u);
-  books.resize(JobId(2), 25);
-  EXPECT_EQ(books.of(7).bytes, 1135u);
-  books.end(JobId(1));
-  EXPECT_EQ(books.of(7).jobs, 1u);
-  EXPECT_EQ(books.release_environment(JobId(1)).hash, "e");
-  EXPECT_EQ(books.of(7).bytes, 1035u);
-  EXPECT_EQ(books.remove(JobId(1)).hash, "") << "others use the script";
-  EXPECT_EQ(books.remove(JobId(2)).hash, "");
-  EXPECT_EQ(books.of(7).bytes, 0u);
-  const BlobUse last = books.remove(JobId(3));
+  charges.add(JobId(1), 7, 10, script, environment);
+  charges.add(JobId(2), 7, 20, script, {});
+  charges.add(JobId(3), 8, 30, script, {});
+  EXPECT_EQ(charges.of(7).bytes, 1130u);
+  EXPECT_EQ(charges.of(7).jobs, 2u);
+  EXPECT_EQ(charges.of(8).bytes, 1030u);
+  EXPECT_EQ(charges.would_add(7, script), 0u);
+  EXPECT_EQ(charges.would_add(9, script), 1000u);
+  charges.resize(JobId(2), 25);
+  EXPECT_EQ(charges.of(7).bytes, 1135u);
+  charges.end(JobId(1));
+  EXPECT_EQ(charges.of(7).jobs, 1u);
+  EXPECT_EQ(charges.release_environment(JobId(1)).hash, "e");
+  EXPECT_EQ(charges.of(7).bytes, 1035u);
+  EXPECT_EQ(charges.remove(JobId(1)).hash, "") << "others use the script";
+  EXPECT_EQ(charges.remove(JobId(2)).hash, "");
+  EXPECT_EQ(charges.of(7).bytes, 0u);
+  const BlobUse last = charges.remove(JobId(3));
   EXPECT_EQ(last.hash, "s");
   EXPECT_EQ(last.bytes, 1000u);
-  EXPECT_FALSE(books.uses("s"));
+  EXPECT_FALSE(charges.uses("s"));
 }
 
 TEST(KeptScripts, GoByAgeAndWhenThereAreTooManyBytes) {

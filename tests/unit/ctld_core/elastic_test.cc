@@ -62,8 +62,8 @@ struct Gang : World {
   void take(const std::string& node, base::Duration grace = kLeavingGrace) {
     sched::Plan plan;
     const JobId other = submit(1000, gang(1));
-    for (const auto& [at, piece] : job(id).placed()->pieces)
-      if (share(at) == node) plan.groups.push_back({{sched::Preempt{piece.id, other, grace, 5}}});
+    for (const auto& [at, extension] : job(id).placed()->extensions)
+      if (share(at) == node) plan.groups.push_back({{sched::Preempt{extension.id, other, grace, 5}}});
     ASSERT_FALSE(plan.groups.empty());
     plan.epoch = view.epoch();
     core->on_plan(now, plan);
@@ -127,11 +127,11 @@ TEST(Elastic, AChangedTimeLimitLeavesTheEndOfANodeThatLeavesAlone) {
   const wire::ApiReply reply = w.ask(0, r);
   ASSERT_EQ(reply.jobs().faults_size(), 0) << reply.error().what();
   size_t leaving = 0;
-  for (const auto& [node, piece] : w.job(w.id).placed()->pieces) {
-    const Time in_ledger = w.core->ledger().holdings().at(piece.id).expected_end;
-    EXPECT_EQ(w.view.capacity().holdings().at(piece.id).expected_end, in_ledger);
-    leaving += static_cast<bool>(piece.until);
-    EXPECT_EQ(in_ledger == w.now + kLeavingGrace, static_cast<bool>(piece.until));
+  for (const auto& [node, extension] : w.job(w.id).placed()->extensions) {
+    const Time in_ledger = w.core->ledger().holdings().at(extension.id).expected_end;
+    EXPECT_EQ(w.view.capacity().holdings().at(extension.id).expected_end, in_ledger);
+    leaving += static_cast<bool>(extension.until);
+    EXPECT_EQ(in_ledger == w.now + kLeavingGrace, static_cast<bool>(extension.until));
   }
   EXPECT_EQ(leaving, 1U);
 }
@@ -291,7 +291,7 @@ TEST(Elastic, HoldsOverARestartOfTheController) {
   w.restart();
   ASSERT_TRUE(w.restored) << w.restored.error().text();
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
-  ASSERT_EQ(w.view.pieces_of(w.id).size(), 2U);
+  ASSERT_EQ(w.view.extensions_of(w.id).size(), 2U);
   EXPECT_EQ(w.view.present_tasks(w.id), 2U);
   for (const char* node : {"n0", "n1", "n2"}) w.connect(node, {World::run(w.id, 1, wire::kRunStarted)});
   EXPECT_EQ(w.state(w.id), JobState::kRunning);

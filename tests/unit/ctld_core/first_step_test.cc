@@ -160,30 +160,30 @@ struct Ending : StepWorld {
   }
 };
 
-TEST(LateRows, AreWrittenOnceHoweverManyNodesChangeThem) {
+TEST(CoalescedRows, AreWrittenOnceHoweverManyNodesChangeThem) {
   Ending w(8);
   for (uint32_t i = 0; i < 7; ++i) {
     w.cleaned_up(i, 100 + i);
     const store::Batch rows = w.core->take_effects_early().writes;
     EXPECT_EQ(count_of<store::PutRunNode>(rows), 1U) << "what this node said";
     EXPECT_EQ(count_of<store::PutJobStatus>(rows), 0U);
-    EXPECT_TRUE(w.core->has_late_rows());
+    EXPECT_TRUE(w.core->has_coalesced_rows());
   }
-  const store::Batch rows = w.core->take_late_rows();
+  const store::Batch rows = w.core->take_coalesced_rows();
   ASSERT_EQ(count_of<store::PutJobStatus>(rows), 1u);
   EXPECT_EQ(std::get<store::PutJobStatus>(rows.back()).row.id, w.id);
   EXPECT_EQ(rows.size(), 2u) << "beside it how far the state has come";
-  EXPECT_FALSE(w.core->has_late_rows());
+  EXPECT_FALSE(w.core->has_coalesced_rows());
 }
 
-TEST(LateRows, OfAJobThatHasEndedMeanwhileAreNotWritten) {
+TEST(CoalescedRows, OfAJobThatHasEndedMeanwhileAreNotWritten) {
   Ending w(2);
   w.cleaned_up(0, 100);
-  ASSERT_TRUE(w.core->has_late_rows());
+  ASSERT_TRUE(w.core->has_coalesced_rows());
   w.cleaned_up(1, 50);
   EXPECT_EQ(w.state(w.id), JobState::kCancelled);
   EXPECT_EQ(w.job(w.id).ended()->outcome.peak_mem_mb, 100U);
-  EXPECT_FALSE(w.core->has_late_rows());
+  EXPECT_FALSE(w.core->has_coalesced_rows());
 }
 
 TEST(FirstStep, IsOfAJobThatIsOneStep) {

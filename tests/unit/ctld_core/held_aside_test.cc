@@ -177,7 +177,7 @@ std::vector<Damage> every_damage() {
        {"usage:x/y"}},
       {"answer", [](auto& s) { s.replies.front().reply = kGarbage; }, {"reply:0/first"}},
       {"numbers of jobs", [](auto& s) { s.meta.at("next_job") = kGarbage; }, {"setting:next_job"}},
-      {"numbers of pieces", [](auto& s) { s.meta["next_piece"] = kGarbage; }, {"setting:next_piece"}},
+      {"numbers of extensions", [](auto& s) { s.meta["next_piece"] = kGarbage; }, {"setting:next_piece"}},
       {"count of commits", [](auto& s) { s.meta.at("commit") = kGarbage; }, {"setting:commit"}},
       {"starts", [](auto& s) { s.meta.at("state_starts") = kGarbage; }, {"setting:state_starts"}},
       {"identity", [](auto& s) { s.meta.at("state_root") = kGarbage; }, {"setting:state_root"}},

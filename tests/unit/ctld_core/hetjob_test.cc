@@ -277,7 +277,7 @@ TEST_F(Components, ABadOneIsRefusedWithItsNumber) {
   submit({1, 9});
   EXPECT_NE(error.find("component 1: 9 nodes asked"), std::string::npos) << error;
   submit({3, 1});
-  EXPECT_NE(error.find("component 1 finds no room beside those before it"), std::string::npos) << error;
+  EXPECT_NE(error.find("component 1 does not fit beside those before it"), std::string::npos) << error;
   EXPECT_TRUE(w.core->jobs().empty());
 }
 

@@ -88,14 +88,14 @@ TEST(JobTable, NumbersThatWereGivenAreWrittenOnce) {
   JobTable jobs;
   EXPECT_TRUE(jobs.take_rows().empty());
   jobs.enter({1}, spec_of(7, "x"));
-  const JobId holder = jobs.take_holder();
-  EXPECT_GE(holder.value, sched::kFirstPiece);
-  EXPECT_NE(jobs.take_holder(), holder);
+  const JobId holder = jobs.take_holding_id();
+  EXPECT_GE(holder.value, sched::kFirstHoldingId);
+  EXPECT_NE(jobs.take_holding_id(), holder);
   const store::Batch rows = jobs.take_rows();
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(std::get<store::PutMeta>(rows[0]).value, jobs.next().text());
   EXPECT_TRUE(jobs.take_rows().empty());
-  jobs.restore_next(JobId(sched::kFirstPiece - 2));
+  jobs.restore_next(JobId(sched::kFirstHoldingId - 2));
   EXPECT_TRUE(jobs.take_rows().empty()) << "the store has it";
   EXPECT_TRUE(jobs.has_numbers_for(2));
   EXPECT_FALSE(jobs.has_numbers_for(3));

@@ -1,5 +1,5 @@
-// Leases and contracts: what a run was promised at its placement holds for all of its life, by a clock of its own, and
-// a lease that runs out is a failure of the node.
+// Leases and contracts: what was settled for a run at its placement holds for all of its life, by a clock of its own,
+// and a lease that runs out is a failure of the node.
 #include <gtest/gtest.h>
 
 #include "ctld/core/rows/contract.h"

@@ -346,10 +346,10 @@ TEST(Lifecycle, SinceWhenAJobCouldRunIsKeptWhereItsTimeCameWhileTheControllerWas
 
 TEST(Lifecycle, NoJobHasANumberThatTheSchedulerUsesForOtherThings) {
   World w(1);
-  w.store.meta["next_job"] = std::to_string(sched::kFirstPiece - 1);
+  w.store.meta["next_job"] = std::to_string(sched::kFirstHoldingId - 1);
   w.restart();
   w.connect_all();
-  EXPECT_EQ(w.submit(1000, gang(1)).value, sched::kFirstPiece - 1);
+  EXPECT_EQ(w.submit(1000, gang(1)).value, sched::kFirstHoldingId - 1);
   EXPECT_FALSE(w.submit(1000, gang(1)));
   EXPECT_EQ(w.last_error, "all job numbers are used up");
 }

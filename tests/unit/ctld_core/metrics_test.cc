@@ -153,6 +153,7 @@ TEST(Metrics, Text) {
   m.fragmentation = {{"gpu", "", {16, 10, 2.5, 8}, 1}, {"gpu", "h100", {8, 2, 2, 0}, 1}, {"cpu", "", {0, 0, 0, 0}, 1}};
   m.passes = 9;
   m.steps = 100;
+  m.cut_searches = 3;
   m.last_pass = base::microseconds(1500);
   m.commits = 12;
   const std::string text = metrics_text(m);
@@ -165,8 +166,9 @@ TEST(Metrics, Text) {
         "gangway_partition_largest_gang_gpus{partition=\"gpu\",gpu_type=\"all\"} 8\n",
         "gangway_partition_gpus_free{partition=\"gpu\",gpu_type=\"h100\"} 2\n",
         "# TYPE gangway_scheduler_passes_total counter\n", "gangway_scheduler_passes_total 9\n",
-        "gangway_scheduler_steps_total 100\n", "gangway_scheduler_last_pass_seconds 0.0015\n",
-        "gangway_store_commits_total 12\n", "gangway_store_writable 1\n"})
+        "gangway_scheduler_steps_total 100\n", "gangway_scheduler_cut_searches_total 3\n",
+        "gangway_scheduler_last_pass_seconds 0.0015\n", "gangway_store_commits_total 12\n",
+        "gangway_store_writable 1\n"})
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_EQ(text.find("partition=\"cpu\""), std::string::npos) << "no GPUs there";
   // Every line is a comment or "name{labels} number", and every name was announced.

@@ -1,4 +1,4 @@
-// Jobs that make way for others: what their nodes are told, what becomes of them, what is counted.
+// Preempted jobs: what their nodes are told, what becomes of them, what is counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -336,15 +336,15 @@ TEST(Preemption, ThePlaceOfOneThatMovesIsKeptOverARestart) {
   ASSERT_EQ(w.state(w.stayer), JobState::kRunning);
   const std::string from = w.where(w.mover), to = w.where(w.stayer);
   const auto by_job = [&w] {
-    std::map<JobId, sched::Claim> out;
-    for (const auto& [made, claim] : w.view.claims()) out[claim.job] = claim;
+    std::map<JobId, sched::Nomination> out;
+    for (const auto& [made, nomination] : w.view.nominations()) out[nomination.job] = nomination;
     return out;
   };
-  const auto claims = by_job();
-  ASSERT_TRUE(claims.contains(w.mover) && claims.contains(w.big));
+  const auto nominations = by_job();
+  ASSERT_TRUE(nominations.contains(w.mover) && nominations.contains(w.big));
   w.restart();
   ASSERT_TRUE(w.restored) << w.restored.error().text();
-  EXPECT_EQ(by_job(), claims);
+  EXPECT_EQ(by_job(), nominations);
   w.connect(from, {World::run(w.mover, 1, wire::kRunStarted)});
   w.connect(to, {World::run(w.stayer, 1, wire::kRunStarted)});
   const JobId other = w.submit(1000, gang(1, 5));  // it would fit beside the one that stays
@@ -352,7 +352,7 @@ TEST(Preemption, ThePlaceOfOneThatMovesIsKeptOverARestart) {
   EXPECT_EQ(w.state(other), JobState::kPending);
   w.exited(from, w.mover, 1);
   w.done(from, w.mover);
-  EXPECT_EQ(w.job(w.mover).waiting()->claim->allocation, claims.at(w.mover).allocation);
+  EXPECT_EQ(w.job(w.mover).waiting()->nomination->allocation, nominations.at(w.mover).allocation);
   EXPECT_EQ(w.job(w.mover).last_failure, "moved to make room for job " + w.big.text());
   w.schedule();
   EXPECT_EQ(w.where(w.mover), to);

@@ -89,6 +89,7 @@ class EveryKind {
     add(Grant::kAdmins).mutable_take_snapshot();
     add(Grant::kEverybody).mutable_list_held_aside();
     add(Grant::kAdmins).mutable_delete_held_aside()->set_kind("job");
+    add(Grant::kEverybody).mutable_list_events()->set_node("n0");
   }
 };
 
@@ -196,6 +197,57 @@ TEST(Authorization, OthersScriptsStayHidden) {
     w.ask(1000, r);
     EXPECT_EQ(w.reads.size(), before + 1);
   }
+}
+
+/// What the store is asked for, by whom; and what is said where it has none.
+TEST(Events, AreAskedOfTheStore) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  struct Row {
+    uint32_t job;
+    const char* node;
+    uint32_t last;
+    size_t most;
+    const char* if_none;
+  };
+  const Row table[] = {{0, "", 0, 100, ""},        {0, "", 7, 7, ""},
+                       {id.value, "", 0, 100, ""}, {4711, "", 0, 100, "there are no events of job 4711"},
+                       {0, "n0", 0, 100, ""},      {0, "n9", 0, 100, "there are no events of node n9"}};
+  for (const Row& row : table) {
+    wire::ApiRequest r;
+    r.mutable_list_events()->set_job(row.job);
+    r.mutable_list_events()->set_node(row.node);
+    r.mutable_list_events()->set_last(row.last);
+    w.reads.clear();
+    w.ask(1001, r);
+    ASSERT_EQ(w.reads.size(), 1U);
+    const ReadStored& read = w.reads.front();
+    EXPECT_EQ(read.events.job.value, row.job);
+    EXPECT_EQ(read.events.node, row.node);
+    EXPECT_EQ(read.events.most, row.most);
+    EXPECT_LE(read.events.most_text, 1000U);
+    EXPECT_EQ(read.reader_uid, 1001U);
+    EXPECT_EQ(read.reply.list_events().now_us(), w.now.us);
+    EXPECT_EQ(read.if_no_events.what, row.if_none);
+  }
+  wire::ApiRequest both;
+  both.mutable_list_events()->set_job(id.value);
+  both.mutable_list_events()->set_node("n0");
+  EXPECT_NE(w.ask(1000, both).error().what().find("not of both"), std::string::npos);
+}
+
+TEST(Events, TellRootFromTheController) {
+  World w(1);
+  w.connect_all();
+  EXPECT_EQ(w.store.events.back().kind, "registered");
+  EXPECT_EQ(w.store.events.back().uid, std::nullopt);
+  wire::ApiRequest drain;
+  drain.mutable_update_node()->add_names("n0");
+  drain.mutable_update_node()->set_action(wire::kNodeDrain);
+  drain.mutable_update_node()->set_reason("disk");
+  ASSERT_TRUE(w.ask(0, drain).has_ok());
+  EXPECT_EQ(w.store.events.back().uid, 0U);
 }
 
 TEST(Authorization, IdentityComesFromTheCredential) {

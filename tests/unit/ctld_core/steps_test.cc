@@ -355,7 +355,7 @@ TEST(Steps, OfAJobThatIsOneEndIt) {
   EXPECT_EQ(w.job(w.id).ended()->outcome.exit.text(), "0:9");
 }
 
-TEST(Attendance, AJobWithoutItsClientEnds) {
+TEST(AllocationEnd, AJobWithoutItsClientEnds) {
   StepWorld w(1);
   w.run();
   w.core->on_client_gone(w.now, w.conn);
@@ -475,7 +475,7 @@ TEST(Steps, TooManyOrTooLargeAreRefused) {
   EXPECT_THAT(w.answer(w.conn).error().what(), HasSubstr("1000 steps at once"));
 }
 
-TEST(Attendance, AJobThatIsAStepAndGetsNoneEnds) {
+TEST(AllocationEnd, AJobThatIsAStepAndGetsNoneEnds) {
   StepWorld w(1, model::JobKind::kStep);
   w.run();
   w.tick(base::seconds(70));
@@ -485,7 +485,7 @@ TEST(Attendance, AJobThatIsAStepAndGetsNoneEnds) {
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
 }
 
-TEST(Attendance, AClientThatComesBackKeepsItsJob) {
+TEST(AllocationEnd, AClientThatComesBackKeepsItsJob) {
   StepWorld w(1);
   w.run();
   w.core->on_client_gone(w.now, w.conn);
@@ -505,7 +505,7 @@ TEST(Attendance, AClientThatComesBackKeepsItsJob) {
   EXPECT_EQ(w.state(w.id), JobState::kCompleting);
 }
 
-TEST(Attendance, OneThatWaitsIsCancelled) {
+TEST(AllocationEnd, OneThatWaitsIsCancelled) {
   StepWorld w(1);
   const JobId other = JobId(w.ask_on(++w.last_conn, kAlice,
                                      [] {
@@ -522,7 +522,7 @@ TEST(Attendance, OneThatWaitsIsCancelled) {
   EXPECT_EQ(w.state(other), JobState::kCancelled);
 }
 
-TEST(Attendance, TheClientSaysHowItEnds) {
+TEST(AllocationEnd, TheClientSaysHowItEnds) {
   StepWorld w(1);
   wire::ApiRequest wait;
   wait.mutable_wait_job()->set_id(w.id.value);

@@ -316,14 +316,14 @@ TEST(Suspend, ByHandItMayBeTakenBackOnTheWay) {
   EXPECT_EQ(w.state(w.id), JobState::kSuspended);
 }
 
-TEST(Suspend, AClaimOfItIsForGoingOnAndForNothingElse) {
+TEST(Suspend, ANominationOfItIsForGoingOnAndForNothingElse) {
   Still w;
   const JobId other = w.make_way();
   wire::ApiRequest r;
   r.mutable_update_job()->add_ids(w.id.value);
   sched::Plan plan;
   const auto rest = w.view.queue().find(w.id)->request.exactly;
-  plan.groups.push_back({{sched::Claim{w.id, "main", {rest}, w.now + base::minutes(5)}}});
+  plan.groups.push_back({{sched::Nomination{w.id, "main", {rest}, w.now + base::minutes(5)}}});
   plan.epoch = w.view.epoch();
   w.core->on_plan(w.now, plan);
   w.pump();
@@ -409,7 +409,7 @@ TEST(Suspend, ARestartWhileItEndsKeepsThatItLeaves) {
   ASSERT_TRUE(w.restored);
   bool is_leaving = false;
   for (const auto& [id, holder] : w.view.quota().holders())
-    is_leaving |= id.value >= sched::kFirstPiece && holder.is_leaving;
+    is_leaving |= id.value >= sched::kFirstHoldingId && holder.is_leaving;
   EXPECT_TRUE(is_leaving);
 }
 
@@ -428,7 +428,7 @@ TEST(Suspend, ItTakesItsPlaceBackByTheRules) {
     ASSERT_TRUE(w.restored);
     w.connect("n0", {World::run(w.id, 1, wire::kRunStarted), World::run(guest, 1, wire::kRunStarted)});
     w.schedule();
-    ASSERT_EQ(w.view.claims().size(), 1U) << is_exclusive;
+    ASSERT_EQ(w.view.nominations().size(), 1U) << is_exclusive;
     wire::ApiRequest tiny = Still::request(1, 100, 0);
     tiny.mutable_submit()->mutable_spec()->set_time_limit_us(base::seconds(5).us);
     const JobId other(w.ask(1000, tiny).submit().job_id());
@@ -470,7 +470,7 @@ TEST(Suspend, AShorterLimitOfItsPartitionDoesNotKeepItForEver) {
 TEST(Suspend, OneThatMakesWayGoesOnByItself) {
   Still w;
   const JobId other = w.make_way();
-  EXPECT_THAT(w.act(wire::kResume), HasSubstr("makes way for job"));
+  EXPECT_THAT(w.act(wire::kResume), HasSubstr("is preempted for job"));
   EXPECT_EQ(w.act(wire::kSuspend), "");
   w.finish(other);
   EXPECT_EQ(w.state(w.id), JobState::kSuspended) << "held by now";

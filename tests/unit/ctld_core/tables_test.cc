@@ -4,7 +4,7 @@
 #include "ctld/core/tables/node_table.h"
 #include "ctld/core/tables/placements.h"
 #include "ctld/core/tables/step_table.h"
-#include "ctld/core/tables/usage_book.h"
+#include "ctld/core/tables/usage_table.h"
 
 namespace gw::ctld {
 namespace {
@@ -121,14 +121,14 @@ TEST(Placements, AJobIsWhereItWasPut) {
   EXPECT_TRUE(placements.take(NodeId(1), JobId(5)));
   EXPECT_FALSE(placements.take(NodeId(1), JobId(5))) << "once";
   EXPECT_TRUE(placements.by_node().empty());
-  placements.set_holder(JobId(100), JobId(5));
+  placements.set_holding(JobId(100), JobId(5));
   EXPECT_EQ(placements.job_of(JobId(100)), JobId(5));
-  placements.drop_holder(JobId(100));
+  placements.drop_holding(JobId(100));
   EXPECT_FALSE(placements.job_of(JobId(100)));
 }
 
-TEST(UsageBook, UsersAndQosAreChargedForTheSame) {
-  UsageBook usage{base::hours(1)};
+TEST(UsageTable, UsersAndQosAreChargedForTheSame) {
+  UsageTable usage{base::hours(1)};
   usage.change_rate({0}, 7, "x", 1'000);
   EXPECT_EQ(usage.users().at(7).rate, usage.qos().at("x").rate);
   EXPECT_EQ(usage.take_rows().size(), 2U);
@@ -136,7 +136,7 @@ TEST(UsageBook, UsersAndQosAreChargedForTheSame) {
   ASSERT_TRUE(news);
   EXPECT_TRUE(news->qos.empty()) << "it does not count";
   EXPECT_GT(news->usage.at(7), 0);
-  EXPECT_EQ(usage.told_users(), news->usage);
+  EXPECT_EQ(usage.last_sent_users(), news->usage);
   EXPECT_FALSE(usage.news(base::Time{} + base::hours(1), true, false)) << "known already";
   EXPECT_FALSE(usage.restore({"user", "nobody", 1, {}}));
   EXPECT_FALSE(usage.restore({"user", "8", -1, {}}));

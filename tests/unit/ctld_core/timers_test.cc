@@ -34,9 +34,9 @@ TEST(Timers, ASingleOneThatNeverComesTakesBackTheOneBefore) {
 
 TEST(Timers, OfOtherKindsAJobHasSeveral) {
   Timers timers;
-  timers.set({at(10), TimerKind::kPiece, 7, 1});
-  timers.set({at(20), TimerKind::kPiece, 7, 1});
-  timers.set({at(20), TimerKind::kPiece, 7, 1});
+  timers.set({at(10), TimerKind::kExtension, 7, 1});
+  timers.set({at(20), TimerKind::kExtension, 7, 1});
+  timers.set({at(20), TimerKind::kExtension, 7, 1});
   EXPECT_EQ(timers.size(), 2u);
 }
 

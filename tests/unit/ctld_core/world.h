@@ -182,7 +182,7 @@ class World {
       if (auto* m = std::get_if<ToNode>(&out)) to_node[m->link].push_back(m->message);
       if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
       if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);
-      if (auto* r = std::get_if<ReadJob>(&out)) reads.push_back(*r);
+      if (auto* r = std::get_if<ReadStored>(&out)) reads.push_back(*r);
       if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
     }
   }
@@ -211,6 +211,7 @@ class World {
     *r.mutable_topology() = wire::to_wire(eight_gpus());
     for (const auto& run : runs) *r.add_runs() = run;
     r.set_address(own_address);
+    r.set_version(daemon_version);
     const auto received = wire::receive_node_message(m.SerializeAsString(), core->topologies());
     core->on_node_message(now, link, NodePeer{0, from, received->topology}, received->message);
     links[node] = link;
@@ -354,10 +355,11 @@ class World {
   std::map<std::string, LinkId> links;
   std::vector<LinkId> closed;
   std::vector<std::string> fenced;
-  std::vector<ReadJob> reads;
+  std::vector<ReadStored> reads;
   std::vector<std::pair<bool, std::string>> notes;  // for the log: whether it is a warning
   std::string last_error;
   std::function<void(const Effects&)> on_effects;  ///< Sees them first.
+  std::string daemon_version;                      ///< Of the node daemons that register.
   uint32_t starts = 1;                             // of the controller; each has a name of its own
   LinkId last_link = 0;
   ConnId last_conn = 0;

@@ -23,7 +23,7 @@ TEST(HeldMemory, AllTogetherAreBoundedToo) {
   EXPECT_FALSE(held.admit(1002));
 }
 
-TEST(HeldMemory, AChargeMayOutliveTheBooks) {
+TEST(HeldMemory, AChargeMayOutliveTheSums) {
   HeldMemory::Charge charge;
   {
     HeldMemory held({.per_user = 100, .total = 150});

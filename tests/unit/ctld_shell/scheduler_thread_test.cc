@@ -53,7 +53,7 @@ class Cluster {
   }
   void feed() { thread_.feed(std::exchange(deltas_, {})); }
   bool runs(JobId id) const { return running_.contains(id); }
-  bool would_start_if_moved(JobId id) const { return found_.contains(id); }
+  bool would_start_if_moved(JobId id) const { return would_move_.contains(id); }
   /// Classes of which it was said that they wait.
   size_t waits() const { return waits_; }
   uint64_t wakes() const { return thread_.wakes(); }
@@ -63,8 +63,8 @@ class Cluster {
  private:
   void add(sched::DeltaKind kind) { deltas_.push_back({++epoch_, std::move(kind)}); }
   void on(const sched::Plan& plan) {
-    found_.clear();  // the last word counts
-    for (const sched::WouldMove& moves : plan.would_move) found_.insert(moves.job);
+    would_move_.clear();  // the last word counts
+    for (const sched::WouldMove& moves : plan.would_move) would_move_.insert(moves.job);
     for (const sched::Group& group : plan.groups)
       for (const sched::Decision& decision : group.decisions) {
         waits_ += std::holds_alternative<sched::Wait>(decision) ? 1 : 0;
@@ -82,7 +82,7 @@ class Cluster {
   uint32_t last_ = 0;
   std::vector<sched::Delta> deltas_;
   std::map<JobId, std::shared_ptr<const sched::PendingJob>> jobs_;
-  std::set<JobId> running_, found_;
+  std::set<JobId> running_, would_move_;
   size_t waits_ = 0;
   sched::PartitionFacts main_;
   SchedulerThread thread_;  // last: it ends first

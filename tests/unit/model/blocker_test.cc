@@ -56,7 +56,7 @@ TEST(Blockers, ALimitTellsWhatIsHeldAndAsked) {
 
 TEST(Blockers, EachKindHasANameAndWordsOfItsOwn) {
   std::set<std::string> names, texts;
-  for (int i = 0; i <= static_cast<int>(BlockerKind::kNotLookedAt); ++i) {
+  for (int i = 0; i <= static_cast<int>(kLastBlockerKind); ++i) {
     const auto kind = static_cast<BlockerKind>(i);
     BlockerScope scope = BlockerScope::kPartition;
     if (kind >= BlockerKind::kReservationGone) scope = BlockerScope::kReservation;

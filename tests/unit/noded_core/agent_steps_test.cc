@@ -289,7 +289,7 @@ const std::vector<Case> kCases = {
        {"suspend 7.1 1", "7.1.s1 ! 0 for 0; 7.1.s1 < suspend 1; 7.1.s2 ! 0 for 0; 7.1.s2 < suspend 1"},
        {"stands 7.1.s1 1", "> suspended 7.1 1"},
        {"resume 7.1 1", "7.1.s1 < resume 1; 7.1.s2 < resume 1"}}}},
-    {"a_step_that_cannot_stand_still",
+    {"a_step_that_cannot_be_suspended",
      {kLinked,
       kScript,
       kStep0,

@@ -31,7 +31,7 @@ TEST(Binding, TheKernelHasWhatIsSaid) {
     spec.mutable_access()->mutable_binding()->set_cpu_kind("MAP");
     spec.mutable_access()->mutable_binding()->set_says_cpus(true);
   });
-  StepClient& client = s.run(launch_of({kCpus}));
+  TestClient& client = s.run(launch_of({kCpus}));
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(), "Cpus_allowed_list:\t" + cpu + "\n");
   EXPECT_THAT(client.err(), ContainsRegex("^cpu-bind=MAP - [^,]+, task  0  0 \\[[0-9]+\\]: mask 0x[0-9a-f]+ set\n$"));
@@ -53,7 +53,7 @@ TEST(Binding, AnEmulatedNodeOnlyRecordsIt) {
     manner.set_says_memory(true);
     manner.set_says_gpus(true);
   });
-  StepClient& client = s.run(launch_of({{"sh", "-c", "echo $CUDA_VISIBLE_DEVICES $GANGWAY_NIC"}}));
+  TestClient& client = s.run(launch_of({{"sh", "-c", "echo $CUDA_VISIBLE_DEVICES $GANGWAY_NIC"}}));
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(), "3 mlx5_3\n");
   EXPECT_THAT(client.err(), HasSubstr(": mask 0x3" + std::string(1000, '0') + " would be set (emulated node)\n"));
@@ -67,7 +67,7 @@ TEST(Binding, WhatCannotBeEndsTheStep) {
   Scene s(2, [](wire::StepSpec& spec) { spec.mutable_access()->mutable_places(1)->set_problem("no such core"); });
   wire::LaunchTasks launch = launch_of({{"true"}, {"true"}});
   launch.mutable_tasks(1)->set_rank(5);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.state(Phase::kEnding), "task 5: no such core");
   EXPECT_TRUE(s.leave().never_started());
@@ -75,7 +75,7 @@ TEST(Binding, WhatCannotBeEndsTheStep) {
 
 TEST(Binding, WhatIsNotThereIsPassedOver) {
   Scene s(1, [](wire::StepSpec& spec) { spec.mutable_access()->mutable_places(0)->set_cpus("7000"); });
-  StepClient& client = s.run(launch_of({{"true"}}));
+  TestClient& client = s.run(launch_of({{"true"}}));
   EXPECT_TRUE(client.wait_over());
   EXPECT_TRUE(client.ended(0));
   s.leave();

@@ -20,16 +20,16 @@ std::string own_loopback() {
          std::to_string(1 + pid / 25'000 % 250);
 }
 
-void listen_at(wire::StepSpec& spec, const std::string& ports) {
+void listen_on_ports(wire::StepSpec& spec, const std::string& ports) {
   spec.mutable_access()->set_listen(own_loopback() + ":0");
   spec.mutable_access()->set_ports(ports);
 }
 
 TEST(Listen, AStepTakesAPortOfTheRange) {
   wire::StepSpec spec;
-  listen_at(spec, "61000");
+  listen_on_ports(spec, "61000");
   EXPECT_EQ(listen_place(spec.access()), own_loopback() + ":61000-61000");
-  Scene s(1, [](wire::StepSpec& change) { listen_at(change, "61000-61000"); });
+  Scene s(1, [](wire::StepSpec& change) { listen_on_ports(change, "61000-61000"); });
   ShepherdPeer again(s.spec.dir() + "/sock");
   const auto ready = again.wait([](const wire::FromShepherd& m) { return m.has_ready(); });
   ASSERT_TRUE(ready);
@@ -44,7 +44,7 @@ TEST(Listen, AStepThatFindsNoneNamesTheKey) {
   const auth::SigningKey controller;
   Node node("none");
   wire::StepSpec spec = with_access(node.step(""), controller, 1);
-  listen_at(spec, "61000-61000");
+  listen_on_ports(spec, "61000-61000");
   ShepherdPeer peer = node.launch(spec);
   const auto exit = wait_exit(peer);
   ASSERT_TRUE(exit);
@@ -57,12 +57,12 @@ TEST(Listen, AStepThatFindsNoneNamesTheKey) {
 }
 
 TEST(Listen, AHelperThatFindsNoneNamesTheKey) {
-  Scene s(1, [](wire::StepSpec& spec) { listen_at(spec, "61000"); });  // the shepherd has the only one
+  Scene s(1, [](wire::StepSpec& spec) { listen_on_ports(spec, "61000"); });  // the shepherd has the only one
   wire::LaunchTasks launch = launch_sh("true");
   launch.mutable_pmix()->set_secret(std::string(32, 's'));
   launch.mutable_pmix()->set_nodes("n[0-1]");
   for (int i = 0; i < 2; ++i) launch.mutable_pmix()->add_tasks(1);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_closed());
   EXPECT_THAT(client.state(Phase::kEnding).value_or(""), HasSubstr("node_daemon.step_ports"));
   s.leave();

@@ -51,7 +51,7 @@ TEST(Mpi, ABadOrderEndsTheStepAndSaysWhy) {
   Scene s;
   wire::LaunchTasks launch = with_pmix(launch_sh("true"));
   launch.mutable_pmix()->clear_secret();
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_closed());
   EXPECT_THAT(client.state(Phase::kEnding).value_or(""), HasSubstr("secret"));
   s.leave();
@@ -63,7 +63,7 @@ TEST(Mpi, EachTaskIsToldItsRankAndTheSameServer) {
   wire::LaunchTasks launch = with_pmix(launch_of({words, words}));
   launch.add_env("PMIX_NAMESPACE=of-another-step");
   launch.add_env("PMIX_OTHER=of-another-step");
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_THAT(client.out(0), ::testing::MatchesRegex("0 gangway\\..* gangway-pmix.0;tcp4://127.0.0.1:[0-9]+\n"));
   EXPECT_EQ(client.out(0).substr(1), client.out(1).substr(1));
@@ -76,7 +76,7 @@ TEST(Mpi, OfSeveralNodesEachSaysWhereItIsReachedAndNeedsTheOthers) {
   wire::LaunchTasks launch = launch_sh("true");
   launch.set_go(false);
   *launch.mutable_pmix() = pmix_of("n[0-1]", {1, 1});
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_state(Phase::kStarting));
   EXPECT_THAT(client.state(Phase::kStarting).value_or(""), HasSubstr("127.0.0.1:"));
   wire::StepOrder order;
@@ -108,7 +108,7 @@ void talk_to(const std::string& uri, const std::string& bytes, uid_t user = ::ge
 
 TEST(Mpi, GarbageAtItsPortHarmsNobody) {
   Scene s;
-  StepClient& client = s.run(with_pmix(launch_sh("echo $PMIX_SERVER_URI4; read line; exit 4")));
+  TestClient& client = s.run(with_pmix(launch_sh("echo $PMIX_SERVER_URI4; read line; exit 4")));
   EXPECT_TRUE(client.wait_text(wire::output_channel(0), "\n"));
   std::string noise(100'000, '\0');
   uint32_t x = 1;
@@ -138,7 +138,7 @@ TEST(Mpi, StrangersStartNoHelper) {
   wire::LaunchTasks launch = launch_sh("echo uri $PMIX_SERVER_URI4; read line; exit 4");
   launch.set_go(false);
   *launch.mutable_pmix() = pmix_of("n[0-1]", {1, 1});
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   ASSERT_TRUE(client.wait_state(Phase::kStarting));
   const std::string mesh = client.state(Phase::kStarting).value_or("");
   wire::StepOrder order;

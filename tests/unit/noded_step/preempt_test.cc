@@ -1,4 +1,4 @@
-// A step that makes way for another: told why in a file, then by a signal of its own; killed when its grace is over.
+// A preempted step: told why in a file, then by a signal of its own; killed when its grace is over.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -21,13 +21,13 @@ wire::Stop order(uint32_t beneficiary, int signo) {
   return m;
 }
 
-std::string told_at(const wire::StepSpec& spec) { return spec.dir() + "/" + kPreemptFile; }
+std::string notice_path(const wire::StepSpec& spec) { return spec.dir() + "/" + kPreemptFile; }
 
 /// A step that knows where it is told, and copies what it reads there when the signal comes.
 wire::StepSpec listener(Node& node, const std::string& signal, const std::string& then) {
   wire::StepSpec spec = node.step("trap 'cat $GANGWAY_PREEMPT_FILE > $D/told; " + then + "' " + signal +
                                   "; echo up > $D/up; while :; do sleep 0.05; done");
-  spec.add_env("GANGWAY_PREEMPT_FILE=" + told_at(spec));
+  spec.add_env("GANGWAY_PREEMPT_FILE=" + notice_path(spec));
   return spec;
 }
 
@@ -46,7 +46,7 @@ TEST(Preempt, TheFileIsThereBeforeTheSignal) {
   spec.add_env("GANGWAY_ON_PREEMPT=checkpoint");
   ShepherdPeer peer = node.launch(spec);
   ASSERT_EQ(wait_line(node.dir() + "/up"), "up");
-  EXPECT_NE(::access(told_at(spec).c_str(), F_OK), 0);
+  EXPECT_NE(::access(notice_path(spec).c_str(), F_OK), 0);
   const int64_t before = std::time(nullptr);
   ASSERT_TRUE(record_order(spec.dir(), order(17, SIGUSR1)));
   peer.send(stop(600'000'000));
@@ -66,7 +66,7 @@ TEST(Preempt, TheFileIsThereBeforeTheSignal) {
   ASSERT_NE(::strptime(std::string(told["until"]).c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts), nullptr);
   EXPECT_EQ(::timegm(&parts), until);
   struct stat file {};
-  ASSERT_EQ(::stat(told_at(spec).c_str(), &file), 0);
+  ASSERT_EQ(::stat(notice_path(spec).c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777, 0400U);
   EXPECT_EQ(file.st_uid, spec.uid());
   finish(node, peer, spec);
@@ -114,7 +114,7 @@ TEST(Preempt, OtherEndsLeaveNoFile) {
   const auto exit = wait_exit(peer);
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->code(), 5);
-  EXPECT_NE(::access(told_at(spec).c_str(), F_OK), 0);
+  EXPECT_NE(::access(notice_path(spec).c_str(), F_OK), 0);
   finish(node, peer, spec);
 }
 
@@ -124,7 +124,7 @@ TEST(Preempt, ALinkInTheWayIsNotFollowed) {
   ShepherdPeer peer = node.launch(spec);
   ASSERT_EQ(wait_line(node.dir() + "/up"), "up");
   const std::string precious = node.dir() + "/precious";
-  ASSERT_EQ(::symlink(precious.c_str(), (told_at(spec) + ".new").c_str()), 0);
+  ASSERT_EQ(::symlink(precious.c_str(), (notice_path(spec) + ".new").c_str()), 0);
   ASSERT_TRUE(record_order(spec.dir(), order(17, 0)));
   peer.send(stop(600'000'000));
   ASSERT_TRUE(wait_exit(peer));

@@ -38,7 +38,7 @@ struct Moving {
           spec.mutable_access()->mutable_places(0)->set_cpus(a + "," + b);
           spec.mutable_access()->mutable_binding()->set_only_records(only_records);
         }) {
-    StepClient& client = scene.run(launch_sh("sleep 1000 & echo $$ $!; read line; kill $!"));
+    TestClient& client = scene.run(launch_sh("sleep 1000 & echo $$ $!; read line; kill $!"));
     EXPECT_TRUE(client.wait_text(wire::output_channel(0), "\n"));
     // A task may print before the shepherd has read that it runs, and is moved only once it has.
     EXPECT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));

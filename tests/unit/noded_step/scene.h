@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "step_client.h"
+#include "test_client.h"
 
 namespace gw::noded::step {
 
@@ -18,7 +18,7 @@ struct Scene {
   Node node;
   wire::StepSpec spec;
   std::optional<ShepherdPeer> peer;
-  std::shared_ptr<StepClient> client;
+  std::shared_ptr<TestClient> client;
 
   explicit Scene(
       int places = 1, const std::function<void(wire::StepSpec&)>& change = [](wire::StepSpec&) {},
@@ -26,9 +26,9 @@ struct Scene {
       : node(kind), spec(with_access(node.step(""), controller, places)) {
     change(spec);
     peer.emplace(node.launch(spec));
-    client = StepClient::of(spec, *peer, controller);
+    client = TestClient::of(spec, *peer, controller);
   }
-  StepClient& run(const wire::LaunchTasks& launch) {
+  TestClient& run(const wire::LaunchTasks& launch) {
     client->launch(launch);
     client->start();
     return *client;

@@ -26,7 +26,7 @@ wire::LaunchTasks many(const std::string& script) {
 
 TEST(Starter, TasksThatEndAtOnceAreNotLost) {
   Scene s(kMany);
-  StepClient& client = s.run(many("echo $SLURM_PROCID; exit $SLURM_PROCID"));
+  TestClient& client = s.run(many("echo $SLURM_PROCID; exit $SLURM_PROCID"));
   EXPECT_TRUE(client.wait_over());
   for (uint32_t rank = 0; rank < kMany; ++rank) {
     EXPECT_EQ(client.ended(rank), (stream::TaskEnded{rank, static_cast<uint8_t>(rank), 0}));
@@ -40,7 +40,7 @@ TEST(Starter, EachTaskIsAChildOfTheShepherdInASessionOfItsOwn) {
   // Under sanitizers only when the starter has gone: see spawn_sibling().
   const std::string wait =
       "until [ $(cut -d' ' -f4 /proc/$$/stat) = " + std::to_string(s.node.shepherd()) + " ]; do sleep 0.01; done; ";
-  StepClient& client = s.run(many(wait + "cut -d' ' -f6 /proc/$$/stat; echo $SLURM_TASK_PID; echo $$"));
+  TestClient& client = s.run(many(wait + "cut -d' ' -f6 /proc/$$/stat; echo $SLURM_TASK_PID; echo $$"));
   EXPECT_TRUE(client.wait_over());
   for (uint32_t place = 0; place < kMany; ++place) {
     const std::string out = client.out(place);
@@ -56,7 +56,7 @@ TEST(Starter, NoTaskRunsWhereOneOfTheNodeCannot) {
   wire::TaskStream& output = *launch.mutable_tasks(kMany - 1)->mutable_output();
   output.set_kind(wire::TaskStream::kFile);
   output.set_path("/proc/no/such/file");
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_TRUE(client.state(Phase::kEnding)->starts_with("task 59: output path /proc/no/such/file: "))
       << *client.state(Phase::kEnding);
@@ -80,7 +80,7 @@ TEST(Starter, NoTaskRunsWhereAProgramIsMissing) {
     ASSERT_EQ(::chmod((s.node.dir() + "/script").c_str(), 0755), 0);
     wire::LaunchTasks launch = launch_of({{"/usr/bin/touch", s.node.dir() + "/ran"}, {missing.program}});
     launch.set_work_dir(s.node.dir());
-    StepClient& client = s.run(launch);
+    TestClient& client = s.run(launch);
     EXPECT_TRUE(client.wait_over());
     EXPECT_EQ(client.state(Phase::kEnding), std::string("task 1: ") + missing.text);
     EXPECT_EQ(client.ended(1)->exit_code, missing.code);
@@ -96,7 +96,7 @@ TEST(Starter, LimitsOfMemoryHoldForTheProgramsAlone) {
   constexpr uint64_t kEnough = 16 << 20;
   (*launch.mutable_limits())["AS"] = kEnough;
   for (int i = 0; i < 3000; ++i) launch.add_env("VARIABLE_" + std::to_string(i) + "=some value");
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   for (uint32_t rank = 0; rank < kMany; ++rank) EXPECT_EQ(client.ended(rank), (stream::TaskEnded{rank, 3, 0})) << rank;
   s.leave();
@@ -108,7 +108,7 @@ TEST(Starter, WhatIsKeptEndsIfItsClientGoesBeforeItMayRun) {
   launch.mutable_tasks()->DeleteSubrange(2, launch.tasks_size() - 2);
   launch.set_go(false);
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_state(Phase::kStarting));
   client.go_away();
   EXPECT_TRUE(s.leave().never_started());
@@ -133,7 +133,7 @@ TEST(Starter, MayBeKilled) {
   Scene s(2);
   wire::LaunchTasks launch = launch_of({{"true"}, {"true"}});
   launch.set_go(false);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_state(Phase::kStarting));
   const pid_t starter = starter_of(s.node.shepherd());
   ASSERT_GT(starter, 0);
@@ -148,7 +148,7 @@ TEST(Starter, MayBeCalledOffAtAnyTime) {
   for (const int started : {0, 1, 20}) {
     SCOPED_TRACE(started);
     Scene s(kMany);
-    StepClient& client = s.run(many("trap '' TERM; while :; do sleep 100; done"));
+    TestClient& client = s.run(many("trap '' TERM; while :; do sleep 100; done"));
     const auto is_started = [](const stream::Control& c) { return std::holds_alternative<stream::TaskStarted>(c); };
     EXPECT_TRUE(client.wait(
         [&] { return std::count_if(client.controls.begin(), client.controls.end(), is_started) >= started; }));

@@ -22,7 +22,7 @@ std::string noise(size_t n) {
 
 TEST(StepTasks, EchoesInput) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}}));
   client.send_input("hello\n");
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(), "hello\n");
@@ -36,7 +36,7 @@ TEST(StepTasks, EchoesInput) {
 
 TEST(StepTasks, SaysWhatHappensInOrder) {
   Scene s;
-  StepClient& client = s.run(launch_sh("exit 3"));
+  TestClient& client = s.run(launch_sh("exit 3"));
   EXPECT_TRUE(client.wait_over());
   ASSERT_EQ(client.controls.size(), 5u);
   EXPECT_EQ(std::get<stream::StepState>(client.controls[0]).phase, Phase::kStarting);
@@ -50,7 +50,7 @@ TEST(StepTasks, SaysWhatHappensInOrder) {
 TEST(StepTasks, ManyBytesBothWaysSurviveACut) {
   Scene s;
   const std::string bytes = noise(8 << 20);
-  StepClient& client = s.run(launch_of({{"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}}));
   client.send_input(bytes);
   EXPECT_TRUE(client.wait([&] { return client.out().size() > bytes.size() / 4; }));
   client.cut();
@@ -62,7 +62,7 @@ TEST(StepTasks, ManyBytesBothWaysSurviveACut) {
 
 TEST(StepTasks, AllOutputIsThereAtExit) {
   Scene s;
-  StepClient& client = s.run(launch_sh("head -c 10000000 /dev/zero; echo done >&2"));
+  TestClient& client = s.run(launch_sh("head -c 10000000 /dev/zero; echo done >&2"));
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out().size(), 10'000'000u);
   EXPECT_EQ(client.err(), "done\n");
@@ -71,7 +71,7 @@ TEST(StepTasks, AllOutputIsThereAtExit) {
 
 TEST(StepTasks, ASignalIsReported) {
   Scene s;
-  StepClient& client = s.run(launch_sh("kill -SEGV $$"));
+  TestClient& client = s.run(launch_sh("kill -SEGV $$"));
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.ended(0), (stream::TaskEnded{0, 0, SIGSEGV}));
   const wire::StepExit exit = s.leave();
@@ -101,7 +101,7 @@ TEST_P(StepProgram, ThatCannotRunEndsTheStepWithAText) {
     std::ofstream(s.node.dir() + "/orphan") << "#!/no/such/interpreter\n";
     ::chmod((s.node.dir() + "/orphan").c_str(), 0755);
   }
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.state(Phase::kEnding), "task 1: " + GetParam().text);
   ASSERT_TRUE(client.ended(1));
@@ -149,7 +149,7 @@ TEST(StepTasks, EachHasItsPlaceAndTheJobsVariables) {
   launch.mutable_tasks(0)->set_rank(6);
   launch.mutable_tasks(1)->set_rank(4);
   launch.mutable_tasks(1)->add_env("Y=y");
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(0), "7 6 0 6 0 /client x\n");
   EXPECT_EQ(client.out(1), "7 4 1 4 1 /client x y\n");
@@ -161,7 +161,7 @@ TEST(StepTasks, EachHasItsPlaceAndTheJobsVariables) {
 TEST(StepTasks, InputGoesToAllThatReadIt) {
   Scene s(3);
   const std::string bytes = noise(1 << 20);
-  StepClient& client = s.run(launch_of({{"cat"}, {"head", "-c", "10"}, {"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}, {"head", "-c", "10"}, {"cat"}}));
   client.send_input(bytes);
   EXPECT_TRUE(client.wait_over());
   EXPECT_TRUE(client.out(0) == bytes);
@@ -174,7 +174,7 @@ TEST(StepTasks, InputThatNobodyReadsIsRefused) {
   Scene s;
   wire::LaunchTasks launch = launch_sh("cat; echo end");
   launch.mutable_tasks(0)->mutable_input()->set_kind(wire::TaskStream::kNothing);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   client.send_input(noise(1 << 20));
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(), "end\n");
@@ -191,7 +191,7 @@ TEST(StepTasks, FilesAreOpenedOnTheNode) {
   task.mutable_input()->set_path(s.node.dir() + "/in");
   task.mutable_output()->set_path(s.node.dir() + "/new/out");
   task.mutable_error()->set_path(s.node.dir() + "/new/out");
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(s.node.file("new/out"), "from a file\nerror\n");
   s.leave();
@@ -201,7 +201,7 @@ TEST(StepTasks, ASlowReaderStopsTheWriter) {
   Scene s;
   const std::string count = s.node.dir() + "/count";
   wire::LaunchTasks launch = launch_sh("echo begin >&2; head -c 8000000 /dev/zero; echo yes > " + count);
-  StepClient& client = *s.client;
+  TestClient& client = *s.client;
   client.appetite = 1000;
   s.run(launch);
   // All buffers on the way hold far less than what is written: the writer can only be waiting.
@@ -222,7 +222,7 @@ TEST(StepTasks, TheirTimeLimitEndsThemAfterASignal) {
   launch.set_time_limit_us(2'500'000);
   launch.set_warn_signo(SIGUSR1);
   launch.set_warn_before_us(2'000'000);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(0), "up\nsoon\n");
   EXPECT_EQ(client.ended(1), (stream::TaskEnded{1, 0, SIGUSR1}));
@@ -236,7 +236,7 @@ TEST(StepTasks, AMissingProgramInSlurmsWords) {
   Scene s;
   wire::LaunchTasks launch = launch_of({{"./prog"}});
   launch.set_slurm_texts(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.state(Phase::kEnding), "task 0: execve(): ./prog: No such file or directory");
   EXPECT_EQ(s.leave().code(), ENOENT);
@@ -244,7 +244,7 @@ TEST(StepTasks, AMissingProgramInSlurmsWords) {
 
 TEST(StepTasks, AClientThatTakesNothingAtTheEndIsLeft) {
   Scene s(1, [](wire::StepSpec& spec) { spec.mutable_access()->set_settle_limit_us(50'000); });
-  StepClient& client = *s.client;
+  TestClient& client = *s.client;
   client.appetite = 0;
   s.run(launch_sh("head -c 50000 /dev/zero; exit 3"));
   EXPECT_TRUE(client.wait_closed());
@@ -255,7 +255,7 @@ TEST(StepTasks, AClientThatTakesNothingAtTheEndIsLeft) {
 // Each look finds less than the one before.
 TEST(StepTasks, AClientThatIsOnlySlowAtTheEndGetsAll) {
   Scene s(1, [](wire::StepSpec& spec) { spec.mutable_access()->set_settle_limit_us(1'000'000); });
-  StepClient& client = *s.client;
+  TestClient& client = *s.client;
   client.appetite = 0;
   s.run(launch_sh("head -c 300000 /dev/zero"));
   EXPECT_TRUE(client.wait([&] { return client.ended(0).has_value(); }));
@@ -272,7 +272,7 @@ TEST(StepTasks, AClientThatIsOnlySlowAtTheEndGetsAll) {
 
 TEST(StepTasks, WhoWritesToAClosedOutputGetsSigpipe) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"yes"}}));
+  TestClient& client = s.run(launch_of({{"yes"}}));
   EXPECT_TRUE(client.wait_text(wire::output_channel(0), "y\ny\n"));
   client.session().refuse(wire::output_channel(0));
   EXPECT_TRUE(client.wait_closed());
@@ -284,7 +284,7 @@ TEST(StepTasks, WaitForTheWordToGo) {
   Scene s(2);
   wire::LaunchTasks launch = launch_of({{"echo", "a"}, {"echo", "b"}});
   launch.set_go(false);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_state(Phase::kStarting));
   EXPECT_FALSE(client.state(Phase::kRunning));
   wire::StepOrder go_tasks;
@@ -298,7 +298,7 @@ TEST(StepTasks, WaitForTheWordToGo) {
 TEST(StepTasks, SignalsGoToOneOrAll) {
   Scene s(3);
   const std::string body = "trap 'echo usr1; exit 5' USR1; echo up; while :; do sleep 0.01; done";
-  StepClient& client = s.run(launch_of({{"sh", "-c", body}, {"sh", "-c", body}, {"sh", "-c", body}}));
+  TestClient& client = s.run(launch_of({{"sh", "-c", body}, {"sh", "-c", body}, {"sh", "-c", body}}));
   for (uint32_t i = 0; i < 3; ++i) EXPECT_TRUE(client.wait_text(wire::output_channel(i), "up\n"));
   ASSERT_TRUE(client.wait_state(Phase::kRunning));  // a task may print before its start is known
   client.control(stream::Signal{1, SIGUSR1});
@@ -315,7 +315,7 @@ TEST(StepTasks, OneBadExitEndsThemAllIfAsked) {
   Scene s(2);
   wire::LaunchTasks launch = launch_of({{"sleep", "1000"}, {"sh", "-c", "exit 9"}});
   launch.set_kill_on_bad_exit(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.state(Phase::kEnding), "task 1 exited with code 9");
   const auto other = client.ended(0);  // by SIGKILL if it was not known to run yet
@@ -325,7 +325,7 @@ TEST(StepTasks, OneBadExitEndsThemAllIfAsked) {
 
 TEST(StepTasks, EndsWhenItsClientOrdersIt) {
   Scene s;
-  StepClient& client = s.run(launch_sh("trap '' TERM; echo up; while :; do sleep 1; done"));
+  TestClient& client = s.run(launch_sh("trap '' TERM; echo up; while :; do sleep 1; done"));
   EXPECT_TRUE(client.wait_text(wire::output_channel(0), "up"));
   wire::StepOrder end;
   end.mutable_end()->set_grace_us(1000);
@@ -337,7 +337,7 @@ TEST(StepTasks, EndsWhenItsClientOrdersIt) {
 
 TEST(StepTasks, AProcessLeftBehindHoldsTheOutputOnlyForAWhile) {
   Scene s;
-  StepClient& client = s.run(launch_sh("sleep 1000 & echo out"));
+  TestClient& client = s.run(launch_sh("sleep 1000 & echo out"));
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(), "out\n");
   s.leave();
@@ -392,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(Bad, StepLaunch, ::testing::ValuesIn(kBadLaunches),
 
 TEST(StepTasks, ASecondLaunchEndsTheStep) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"sleep", "1000"}}));
+  TestClient& client = s.run(launch_of({{"sleep", "1000"}}));
   EXPECT_TRUE(client.wait_state(Phase::kRunning));
   client.launch(launch_of({{"true"}}));
   EXPECT_TRUE(client.wait_over());
@@ -418,9 +418,9 @@ class StepTickets : public ::testing::TestWithParam<BadTicket> {};
 
 TEST_P(StepTickets, OfOthersAreRefusedAndDisturbNobody) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}}));
   EXPECT_TRUE(client.wait_state(Phase::kRunning));
-  const auto thief = StepClient::of(s.spec, *s.peer, s.controller, GetParam().spoil);
+  const auto thief = TestClient::of(s.spec, *s.peer, s.controller, GetParam().spoil);
   thief->launch(launch_of({{"true"}}));
   thief->start();
   EXPECT_TRUE(thief->wait_closed());
@@ -444,17 +444,17 @@ INSTANTIATE_TEST_SUITE_P(Bad, StepTickets, ::testing::ValuesIn(kBadTickets),
 
 TEST(StepTasks, ATicketIsGoodOnce) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}}));
   EXPECT_TRUE(client.wait_state(Phase::kRunning));
   const auto same = [expiry = base::SystemClock().now() + auth::kTicketLife](auth::Ticket& t) {
     t.nonce = {};
     t.expiry = expiry;
   };
-  const auto again = StepClient::of(s.spec, *s.peer, s.controller, same);
+  const auto again = TestClient::of(s.spec, *s.peer, s.controller, same);
   again->launch(launch_of({{"true"}}));
   again->start();  // refused for being the second
   EXPECT_TRUE(again->wait_closed());
-  const auto reused = StepClient::of(s.spec, *s.peer, s.controller, same);
+  const auto reused = TestClient::of(s.spec, *s.peer, s.controller, same);
   reused->start();
   EXPECT_TRUE(reused->wait_closed());
   EXPECT_NE(reused->closed->find("used"), std::string::npos) << *reused->closed;
@@ -474,7 +474,7 @@ TEST(StepTasks, NobodyComes) {
 
 TEST(StepTasks, EndWithTheirClient) {
   Scene s;
-  StepClient& client = s.run(launch_sh("trap 'echo bye > " + s.node.dir() +
+  TestClient& client = s.run(launch_sh("trap 'echo bye > " + s.node.dir() +
                                        "/bye; exit 0' TERM; echo up; while :; do "
                                        "sleep 0.01; done"));
   EXPECT_TRUE(client.wait_text(wire::output_channel(0), "up"));
@@ -485,7 +485,7 @@ TEST(StepTasks, EndWithTheirClient) {
 
 TEST(StepTasks, EndWhenTheirClientIsKilled) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"sleep", "1000"}}));
+  TestClient& client = s.run(launch_of({{"sleep", "1000"}}));
   EXPECT_TRUE(client.wait_state(Phase::kRunning));
   client.die();
   EXPECT_EQ(s.leave().signo(), SIGTERM);
@@ -498,7 +498,7 @@ TEST(StepTasks, GoOnWithoutTheirClientIfKept) {
   launch.mutable_tasks(0)->mutable_input()->set_kind(wire::TaskStream::kFile);
   launch.mutable_tasks(0)->mutable_input()->set_path("/dev/null");
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(wire::output_channel(0), "up"));
   client.go_away();
   EXPECT_EQ(wait_line(s.node.dir() + "/end"), "end");
@@ -507,7 +507,7 @@ TEST(StepTasks, GoOnWithoutTheirClientIfKept) {
 
 TEST(StepTasks, AreEndedByTheNodeDaemon) {
   Scene s(2);
-  StepClient& client = s.run(launch_of({{"sleep", "1000"}, {"sleep", "1000"}}));
+  TestClient& client = s.run(launch_of({{"sleep", "1000"}, {"sleep", "1000"}}));
   EXPECT_TRUE(client.wait_state(Phase::kRunning));
   s.peer->send(stop(60'000'000));
   EXPECT_TRUE(client.wait_over());
@@ -528,7 +528,7 @@ TEST(StepTasks, LieWithinTheirJob) {
     spec.mutable_containment()->set_parent(job.containment().group());
     spec.mutable_containment()->set_group(job.containment().group() + "/step_0");
     ShepherdPeer peer = node.launch(spec);
-    const auto client = StepClient::of(spec, peer, controller);
+    const auto client = TestClient::of(spec, peer, controller);
     client->launch(launch_sh("cat /proc/self/cgroup; sleep 1000"));
     client->start();
     EXPECT_TRUE(client->wait_text(wire::output_channel(0), job.containment().group() + "/step_0\n"));
@@ -550,7 +550,7 @@ TEST(StepTasks, AreKilledBeforeTheyStart) {
   Scene s;
   wire::LaunchTasks launch = launch_of({{"true"}});
   launch.set_go(false);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_state(Phase::kStarting));
   s.peer->send(stop(0, true));
   EXPECT_TRUE(wait_clean(*s.peer));
@@ -566,7 +566,7 @@ TEST(StepTasks, SayWhereTheyListenToANewConnection) {
   ASSERT_TRUE(ready);
   EXPECT_FALSE(ready->ready().address().empty());
   EXPECT_EQ(ready->ready().key().size(), 32u);
-  StepClient& client = s.run(launch_of({{"true"}}));
+  TestClient& client = s.run(launch_of({{"true"}}));
   EXPECT_TRUE(client.wait_over());
   s.leave();
 }

@@ -114,7 +114,7 @@ TEST(Suspend, WhatWasSaidThenSaysNothingOfALaterEnd) {
   peer.send(stop(600'000'000));
   const auto exit = wait_exit(peer);
   ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->code(), 9) << "it is cancelled, and makes way for nobody";
+  EXPECT_EQ(exit->code(), 9) << "it is cancelled, and preempted for nobody";
   EXPECT_NE(::access((spec.dir() + "/" + kPreemptFile).c_str(), F_OK), 0);
 }
 

@@ -6,7 +6,7 @@
 
 #include "fake_containment.h"
 #include "model/job_state.h"
-#include "step_client.h"
+#include "test_client.h"
 
 namespace gw::noded::step {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "step_client.h"
+#include "test_client.h"
 
 namespace gw::noded::step {
 namespace {

@@ -20,7 +20,7 @@ wire::LaunchTasks on_terminal(const std::string& body) {
 
 TEST(Terminal, HasANameASizeAndItsUser) {
   Scene s;
-  StepClient& client =
+  TestClient& client =
       s.run(on_terminal("tty; stty size; test -O $(tty) && echo mine; test -t 2 && echo all; "
                         "echo $TERM; ps -o tty= -p $$"));
   EXPECT_TRUE(client.wait_over());
@@ -31,7 +31,7 @@ TEST(Terminal, HasANameASizeAndItsUser) {
 
 TEST(Terminal, CtrlCEndsWhatRunsInFront) {
   Scene s;
-  StepClient& client =
+  TestClient& client =
       s.run(on_terminal("trap 'echo caught' INT; sh -c 'echo up; exec sleep 1000'; echo after; exit 4"));
   EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
   client.send_input("\x03", false);
@@ -43,7 +43,7 @@ TEST(Terminal, CtrlCEndsWhatRunsInFront) {
 
 TEST(Terminal, TakesANewSize) {
   Scene s;
-  StepClient& client = s.run(on_terminal("trap 'stty size; exit 0' WINCH; echo up; while :; do sleep 0.01; done"));
+  TestClient& client = s.run(on_terminal("trap 'stty size; exit 0' WINCH; echo up; while :; do sleep 0.01; done"));
   EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
   client.control(stream::WindowSize{50, 132});
   EXPECT_TRUE(client.wait_over());
@@ -53,7 +53,7 @@ TEST(Terminal, TakesANewSize) {
 
 TEST(Terminal, InputEndsByItsKey) {
   Scene s;
-  StepClient& client = s.run(on_terminal("stty -echo; echo up; cat; echo end"));
+  TestClient& client = s.run(on_terminal("stty -echo; echo up; cat; echo end"));
   EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
   client.send_input("line\n");
   EXPECT_TRUE(client.wait_over());
@@ -66,7 +66,7 @@ TEST(Terminal, IsTheFirstTasksAlone) {
   wire::LaunchTasks launch = launch_of({{"sh", "-c", "test -t 0 && echo terminal"}, {"sh", "-c", "test -t 0 || cat"}});
   launch.set_pty(true);
   launch.mutable_tasks(1)->mutable_input()->set_kind(wire::TaskStream::kNothing);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(0), "terminal\r\n");
   EXPECT_EQ(client.out(1), "");
@@ -77,10 +77,10 @@ TEST(Terminal, GoesOverToWhoComesNextIfKept) {
   Scene s;
   wire::LaunchTasks launch = on_terminal("stty -echo; echo screen; read line; echo got $line");
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "screen"));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
-  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto second = TestClient::of(s.spec, *s.peer, s.controller);
   second->join({kScreen});
   EXPECT_TRUE(second->wait_text(kScreen, "screen"));
   EXPECT_TRUE(client.wait_closed());
@@ -94,11 +94,11 @@ TEST(Terminal, SurvivesItsClientAndShowsItsLastScreen) {
   Scene s;
   wire::LaunchTasks launch = on_terminal("stty -echo; echo first screen; read line; echo got $line");
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "first screen"));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   client.go_away();
-  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto second = TestClient::of(s.spec, *s.peer, s.controller);
   second->join({kScreen});
   EXPECT_TRUE(second->wait_text(kScreen, "first screen"));
   second->send_input("word\n", false);
@@ -111,10 +111,10 @@ TEST(Terminal, IsDrawnAnewForWhoTakesItOver) {
   Scene s;
   wire::LaunchTasks launch = on_terminal("trap 'stty size' WINCH; echo up; while :; do sleep 0.01; done");
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
-  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto second = TestClient::of(s.spec, *s.peer, s.controller);
   second->join({kScreen});
   EXPECT_TRUE(second->wait_text(kScreen, "up\r\n"));
   EXPECT_EQ(second->joined(), (stream::Joined{1, true, 31, 97}));
@@ -131,12 +131,12 @@ TEST(Terminal, TakesInputFromItsNextOwnerAfterAnEndOfInput) {
   Scene s;
   wire::LaunchTasks launch = on_terminal("stty -echo; echo up; cat; echo over; read line; echo got $line");
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_text(kScreen, "up\r\n"));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   client.send_input("");
   EXPECT_TRUE(client.wait_text(kScreen, "over"));
-  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto second = TestClient::of(s.spec, *s.peer, s.controller);
   second->join({kScreen});
   second->send_input("word\n", false);
   EXPECT_TRUE(second->wait_over());

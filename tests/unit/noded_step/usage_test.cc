@@ -18,7 +18,7 @@ TEST(Usage, ATaskCountsWithItsChildren) {
   Scene s(2);
   // 20 MB in the shell, as much in a child of it; the other task holds next to nothing.
   const std::string hold = "x=$(head -c 20000000 /dev/zero | tr '\\0' x); ";
-  StepClient& client = s.run(launch_of(
+  TestClient& client = s.run(launch_of(
       {{"sh", "-c", hold + "(" + hold + "echo up; read line ; :); :"}, {"sh", "-c", "echo up; read line; :"}}));
   ASSERT_TRUE(client.wait_text(wire::output_channel(0), "up"));
   ASSERT_TRUE(client.wait_text(wire::output_channel(1), "up"));
@@ -46,7 +46,7 @@ TEST(Usage, OfAStepThatHasNotBegunIsNothing) {
   ASSERT_TRUE(usage);
   EXPECT_EQ(usage->tasks_size(), 0);
   EXPECT_EQ(usage->mem(), 0u);
-  StepClient& client = s.run(launch_sh("exit 0"));
+  TestClient& client = s.run(launch_sh("exit 0"));
   EXPECT_TRUE(client.wait_over());
   s.leave();
 }

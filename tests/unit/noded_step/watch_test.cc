@@ -10,19 +10,19 @@ namespace {
 
 constexpr stream::ChannelId kOut = wire::output_channel(0), kErr = wire::error_channel(0);
 
-std::shared_ptr<StepClient> watcher(Scene& s, const std::set<stream::ChannelId>& outputs = {kOut, kErr}) {
+std::shared_ptr<TestClient> watcher(Scene& s, const std::set<stream::ChannelId>& outputs = {kOut, kErr}) {
   const auto client =
-      StepClient::of(s.spec, *s.peer, s.controller, [](auth::Ticket& t) { t.rights = auth::Rights::kWatch; });
+      TestClient::of(s.spec, *s.peer, s.controller, [](auth::Ticket& t) { t.rights = auth::Rights::kWatch; });
   for (const stream::ChannelId channel : outputs) client->expect_output(channel);
   client->start();
   return client;
 }
 
-bool is_joined(StepClient& client) { return client.wait_state(stream::StepState::Phase::kRunning); }
+bool is_joined(TestClient& client) { return client.wait_state(stream::StepState::Phase::kRunning); }
 
 TEST(Watch, SeesOutputEndsAndTheEndOfTheStep) {
   Scene s(2);
-  StepClient& client =
+  TestClient& client =
       s.run(launch_of({{"sh", "-c", "read line; echo got $line; echo bad >&2; exit 3"}, {"sh", "-c", "exit 4"}}));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   ASSERT_TRUE(client.wait([&] { return client.ended(1).has_value(); }));
@@ -43,7 +43,7 @@ TEST(Watch, SeesOutputEndsAndTheEndOfTheStep) {
 
 TEST(Watch, OrdersAndInputAreRefusedAndHarmNobody) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}}));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   const auto typing = watcher(s), ordering = watcher(s), signalling = watcher(s), good = watcher(s);
   for (const auto& one : {typing, ordering, signalling, good}) ASSERT_TRUE(is_joined(*one));
@@ -66,7 +66,7 @@ TEST(Watch, ATicketToWatchIsNoneToJoin) {
   Scene s;
   wire::LaunchTasks launch = launch_sh("read line; echo got $line");
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   const auto one = watcher(s);
   ASSERT_TRUE(is_joined(*one));
@@ -82,13 +82,13 @@ TEST(Watch, ATicketToWatchIsNoneToJoin) {
 
 TEST(Watch, WhoTakesNothingIsInNobodysWay) {
   Scene s;
-  StepClient& client = s.run(launch_sh("read line; head -c 10000000 /dev/zero; echo end; read line"));
+  TestClient& client = s.run(launch_sh("read line; head -c 10000000 /dev/zero; echo end; read line"));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
   const auto slow = watcher(s), good = watcher(s);
   ASSERT_TRUE(is_joined(*slow) && is_joined(*good));
   slow->appetite = 0;
   client.send_input("go\n", false);
-  const auto count = [](StepClient& c) { return c.counts[kOut]; };
+  const auto count = [](TestClient& c) { return c.counts[kOut]; };
   ASSERT_TRUE(client.wait([&] { return count(client) >= 10'000'004; }));
   EXPECT_EQ(slow->out(), "");
   slow->appetite = SIZE_MAX;
@@ -105,9 +105,9 @@ TEST(Watch, SixteenAtOnceAndTheOwnerComesIn) {
   Scene s;
   wire::LaunchTasks launch = launch_sh("read line");
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
-  std::vector<std::shared_ptr<StepClient>> crowd;
+  std::vector<std::shared_ptr<TestClient>> crowd;
   for (size_t i = 0; i < Audience::kMostWatchers; ++i) {
     crowd.push_back(watcher(s));
     ASSERT_TRUE(is_joined(*crowd.back()));
@@ -118,7 +118,7 @@ TEST(Watch, SixteenAtOnceAndTheOwnerComesIn) {
   crowd.front()->go_away();
   const auto instead = watcher(s);
   EXPECT_TRUE(is_joined(*instead));
-  const auto owner = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto owner = TestClient::of(s.spec, *s.peer, s.controller);
   owner->join({kOut, kErr});
   EXPECT_TRUE(is_joined(*owner));
   owner->send_input("go\n");
@@ -128,9 +128,9 @@ TEST(Watch, SixteenAtOnceAndTheOwnerComesIn) {
 
 TEST(Join, AStepThatIsNotKeptStaysItsClients) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}}));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
-  const auto other = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto other = TestClient::of(s.spec, *s.peer, s.controller);
   other->join({kOut, kErr});
   EXPECT_TRUE(other->wait_closed());
   EXPECT_EQ(other->closed, "another client has this step, which was not started with --keep");
@@ -142,11 +142,11 @@ TEST(Join, AStepThatIsNotKeptStaysItsClients) {
 
 TEST(Join, BeforeTheLaunchIsRefusedAndDoesNotSpoilIt) {
   Scene s;
-  const auto early = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto early = TestClient::of(s.spec, *s.peer, s.controller);
   early->join({});
   EXPECT_TRUE(early->wait_closed());
   EXPECT_EQ(early->closed, "the step has not started yet");
-  StepClient& client = s.run(launch_sh("echo fine"));
+  TestClient& client = s.run(launch_sh("echo fine"));
   EXPECT_TRUE(client.wait_over());
   EXPECT_EQ(client.out(), "fine\n");
   s.leave();
@@ -157,13 +157,13 @@ TEST(Join, GetsWhatIsPrintedFromThenOn) {
   wire::LaunchTasks launch =
       launch_of({{"sh", "-c", "echo early; read line; echo late $line; exit 6"}, {"sh", "-c", "exit 5"}});
   launch.set_keep(true);
-  StepClient& client = s.run(launch);
+  TestClient& client = s.run(launch);
   ASSERT_TRUE(client.wait_text(kOut, "early"));
   ASSERT_TRUE(is_joined(client));
   const auto is_over = [&](stream::ChannelId channel) { return client.ends.contains(channel); };
   ASSERT_TRUE(client.wait([&] { return is_over(wire::output_channel(1)) && is_over(wire::error_channel(1)); }));
   client.go_away();
-  const auto second = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto second = TestClient::of(s.spec, *s.peer, s.controller);
   second->join({kOut, kErr});
   ASSERT_TRUE(is_joined(*second));
   EXPECT_TRUE(second->wait([&] { return second->ended(1).has_value(); }));
@@ -176,9 +176,9 @@ TEST(Join, GetsWhatIsPrintedFromThenOn) {
 
 TEST(Join, AnUnreadableOrderOfAStrangerHarmsNobody) {
   Scene s;
-  StepClient& client = s.run(launch_of({{"cat"}}));
+  TestClient& client = s.run(launch_of({{"cat"}}));
   ASSERT_TRUE(client.wait_state(stream::StepState::Phase::kRunning));
-  const auto other = StepClient::of(s.spec, *s.peer, s.controller);
+  const auto other = TestClient::of(s.spec, *s.peer, s.controller);
   EXPECT_EQ(other->session().write(wire::kOrderChannel, "\xff\xff\xff\xff garbage"), 12u);
   other->start();
   EXPECT_TRUE(other->wait_closed());

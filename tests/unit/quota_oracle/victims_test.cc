@@ -36,7 +36,7 @@ World teams(int nodes) {
 
 TEST(Victims, TeamIsCutBackToItsGuarantee) {
   EXPECT_EQ(victims(teams(3), 4), Ids{3});
-  EXPECT_EQ(victims(teams(4), 5), (Ids{4, 3}));
+  EXPECT_EQ(victims(teams(4), 5), (Ids{3, 4}));
 }
 
 TEST(Victims, TeamWithinItsGuaranteeKeepsIt) {
@@ -60,14 +60,14 @@ TEST(Victims, LowestPriorityThenLeastLostThenYoungestThenHighestId) {
   world = borrowed({4, 2, 6}, 2);
   for (Job& job : world.jobs) job.started_s = 0;
   EXPECT_EQ(victims(world, 4), Ids{2});  // the fewest GPUs
-  world.jobs[0].started_s = 500;         // 4 * 500 = 2 * 1000 lost: the younger
-  EXPECT_EQ(victims(world, 4), Ids{1});
+  world.jobs[0].started_s = 500;         // 4 * 500 = 2 * 1000 lost, but a restart costs four GPUs more than two
+  EXPECT_EQ(victims(world, 4), Ids{2});
   world = borrowed({2, 2, 2}, 2);
   for (Job& job : world.jobs) job.started_s = 0;
   EXPECT_EQ(victims(world, 4), Ids{3});
 }
 
-TEST(Victims, HighestOfTheSidesFirst) {
+TEST(Victims, WhereverLeastIsLost) {
   World world = cluster(1, 11);
   world.reclaim = Reclaim::kGuaranteed;
   for (const char* name : {"a", "c"}) add_qos(world, name, "", gpus(0));
@@ -75,11 +75,9 @@ TEST(Victims, HighestOfTheSidesFirst) {
   add_running(world, "a", gpus(5), {0});
   for (int i = 0; i < 3; ++i) add_running(world, "c", gpus(2), {0});
   add_job(world, "b", gpus(1));
-  EXPECT_EQ(victims(world, 5), Ids{4});  // c is at 6/5, a at 5/5
-  world.jobs[4].per_task = gpus(3);      // c at 6/4, a at 5/4: job 4, then a is the higher one, and job 4 not needed
-  EXPECT_EQ(gpu_share(world, "a"), 4);
-  EXPECT_EQ(gpu_share(world, "c"), 4);
-  EXPECT_EQ(victims(world, 5), Ids{1});
+  EXPECT_EQ(victims(world, 5), Ids{4});
+  world.jobs[4].per_task = gpus(3);
+  EXPECT_EQ(victims(world, 5), (Ids{3, 4}));  // four GPUs of two jobs, not five of one
 }
 
 // Four nodes, each with a job of four GPUs and two of two; what may be taken are sixteen GPUs.
@@ -96,11 +94,10 @@ World small_jobs_everywhere() {
 
 TEST(Victims, NodeByNodeWhereTheCheapestAreOnAllNodes) {
   World world = small_jobs_everywhere();
-  EXPECT_EQ(victims(world, 13), (Ids{6, 5, 3, 2, 4, 1}));
-  for (const int id : {1, 2, 3}) world.jobs[id - 1].started_s = -1;  // a little more is lost on the first node
-  EXPECT_EQ(victims(world, 13), (Ids{9, 8, 6, 5, 7, 4}));
-  world.jobs[3].preemptible = false;  // the second cannot be cleared
-  EXPECT_EQ(victims(world, 13), (Ids{12, 11, 9, 8, 10, 7}));
+  EXPECT_EQ(victims(world, 13), (Ids{7, 8, 9, 10, 11, 12}));  // the first six are covered, those alone would do as well
+  for (const int id : {7, 8}) world.jobs[id - 1].preemptible = false;
+  // The seventh and eighth are covered first now: of the others, 1 to 3 and 9 may go as far as 16 GPUs stay covered.
+  EXPECT_EQ(victims(world, 13), (Ids{4, 5, 6, 10, 11, 12}));
 }
 
 TEST(Victims, NodeByNodeNobodyWhereOneNodeTooFewCanBeCleared) {
@@ -109,7 +106,7 @@ TEST(Victims, NodeByNodeNobodyWhereOneNodeTooFewCanBeCleared) {
   EXPECT_EQ(victims(world, 13), std::nullopt);
 }
 
-TEST(Victims, EqualSidesByName) {
+TEST(Victims, OfEqualOnesTheHigherId) {
   World world = cluster(1, 8);
   world.reclaim = Reclaim::kGuaranteed;
   for (const char* name : {"c", "a"}) {
@@ -121,7 +118,7 @@ TEST(Victims, EqualSidesByName) {
   EXPECT_EQ(victims(world, 3), Ids{2});
 }
 
-TEST(Victims, DescendsLevelByLevel) {
+TEST(Victims, TheLowestPriorityOfAnyQos) {
   World world = cluster(1, 12);
   world.reclaim = Reclaim::kGuaranteed;
   add_qos(world, "p", "", gpus(0));
@@ -133,26 +130,38 @@ TEST(Victims, DescendsLevelByLevel) {
   add_running(world, "y", gpus(5), {0}).priority = 99;
   add_running(world, "o", gpus(5), {0}).priority = 1;
   add_job(world, "b", gpus(2));
-  // p 7/5, o 5/5; inside p y 5/3 and x 2/2.
-  EXPECT_EQ(gpu_share(world, "p"), 5);
-  EXPECT_EQ(gpu_share(world, "y"), 3);
+  EXPECT_EQ(victims(world, 4), Ids{3});  // although it holds more than x
+}
+
+TEST(Victims, TheLastInOrderIsBorrowed) {
+  World world = borrowed({15, 10, 5}, 10, 20);
+  EXPECT_EQ(covered(world, "a", Reclaim::kGuaranteed), (std::set<int>{1, 3}));  // 10 do not fit beside 15, 5 do
+  EXPECT_EQ(victims(world, 4), Ids{2});
+  world.jobs[0].priority = 1;
+  EXPECT_EQ(covered(world, "a", Reclaim::kGuaranteed), (std::set<int>{2, 3}));
+  EXPECT_EQ(victims(world, 4), Ids{1});
+  world.jobs[0].preemptible = false;  // who is never preempted comes first
+  EXPECT_EQ(covered(world, "a", Reclaim::kGuaranteed), (std::set<int>{1, 3}));
   EXPECT_EQ(victims(world, 4), Ids{2});
 }
 
-TEST(Victims, GuaranteesAreSparedInRoundOne) {
-  World world = borrowed({15, 10, 5}, 10, 20);
-  world.jobs[0].priority = 1;            // the first choice, and 30 - 15 is below 20
-  world.jobs[1].started_s = 990;         // 10 * 10 lost
-  EXPECT_EQ(victims(world, 4), Ids{2});  // 30 - 10 is not
-}
-
-TEST(Victims, GangPartlyAboveGuaranteeIsTakenInRoundTwo) {
-  World world = borrowed({15, 15}, 10, 20);
-  EXPECT_EQ(victims(world, 3), Ids{2});
-  world = borrowed({15, 10, 5}, 10, 20);
-  world.jobs[0].priority = 1;
-  world.jobs[2].started_s = 990;
-  EXPECT_EQ(victims(world, 4), Ids{1});  // round one ends with job 3 alone; round two does not go on from there
+// 12 of 8 are held: of three jobs of 4 the last is borrowed, but any one may go, since the other two are covered then.
+TEST(Victims, ACoveredOneGoesWhereAnotherIsCoveredInItsPlace) {
+  World world = cluster(2, 8);
+  world.reclaim = Reclaim::kGuaranteed;
+  add_qos(world, "a", "", gpus(8));
+  add_qos(world, "b", "", gpus(8));
+  add_running(world, "a", gpus(4), {0});
+  add_running(world, "a", gpus(4), {1}).priority = 40;
+  add_running(world, "a", gpus(4), {1}).priority = 30;
+  add_running(world, "b", gpus(2), {0});
+  add_job(world, "b", gpus(6));
+  EXPECT_TRUE(may_take_all(world, 5, {1}));
+  EXPECT_TRUE(may_take_all(world, 5, {3}));
+  EXPECT_FALSE(may_take_all(world, 5, {1, 3}));
+  EXPECT_EQ(victims(world, 5), Ids{1});  // job 3 leaves four GPUs, too few
+  world.jobs[4].per_task = gpus(4);
+  EXPECT_EQ(victims(world, 5), Ids{3});  // borrowed ones come first
 }
 
 TEST(Victims, NobodyLosesWhatIsGuaranteedToOneWhoBorrows) {
@@ -160,17 +169,15 @@ TEST(Victims, NobodyLosesWhatIsGuaranteedToOneWhoBorrows) {
   world.reclaim = Reclaim::kFairShare;
   add_qos(world, "a", "", gpus(20)).weight = 0;
   add_qos(world, "b", "", gpus(0));
-  add_running(world, "a", gpus(30), {0});
+  for (const int amount : {20, 10}) add_running(world, "a", gpus(amount), {0});
   add_job(world, "b", gpus(20));
-  ASSERT_EQ(may_take(world, 2, 1), (Grant{5, Reclaim::kFairShare}));
-  EXPECT_EQ(victims(world, 2), std::nullopt);
-  EXPECT_FALSE(may_take_all(world, 2, {1}));
-  world.qos[1].guaranteed = gpus(20);
-  EXPECT_EQ(victims(world, 2), Ids{1});
-  EXPECT_TRUE(may_take_all(world, 2, {1}));
+  EXPECT_EQ(victims(world, 3), Ids{2});
+  world.jobs[2].per_task = gpus(21);
+  EXPECT_EQ(victims(world, 3), std::nullopt);
+  EXPECT_FALSE(may_take_all(world, 3, {1, 2}));
 }
 
-TEST(Victims, RoundTwoTakesByFairShareWhoIsNotGuaranteedIt) {
+TEST(Victims, TakesByFairShareWhoIsNotGuaranteedIt) {
   World world = cluster(6, 1);  // on each of the first two nodes one task finds room, on the others none
   world.nodes[0] = {{"gpu", 7 * kGpu}, {"cpu", 1}};
   world.nodes[1] = {{"gpu", 3 * kGpu}, {"cpu", 1}};
@@ -182,7 +189,7 @@ TEST(Victims, RoundTwoTakesByFairShareWhoIsNotGuaranteedIt) {
   add_running(world, "q", gpus(3), {1});
   add_job(world, "x", {{"gpu", 2 * kGpu}, {"cpu", 1}}, 2);
   EXPECT_EQ(grants_of(world, 3, 2), (std::vector<Grant>{{5, Reclaim::kFairShare}}));
-  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
+  EXPECT_EQ(victims(world, 3), (Ids{1, 2}));
 }
 
 TEST(Victims, NoGuaranteeHoldsInsideOneQos) {
@@ -205,7 +212,7 @@ World outranked(int64_t guaranteed, int64_t count) {
 }
 
 TEST(Victims, PriorityTakesMoreToStayWithinTheGuarantee) {
-  EXPECT_EQ(victims(outranked(4, 4), 3), (Ids{2, 1}));
+  EXPECT_EQ(victims(outranked(4, 4), 3), (Ids{1, 2}));
   EXPECT_EQ(victims(outranked(6, 4), 3), Ids{2});
   EXPECT_EQ(victims(outranked(2, 4), 3), Ids{2});  // it is beyond already
 }
@@ -213,11 +220,11 @@ TEST(Victims, PriorityTakesMoreToStayWithinTheGuarantee) {
 TEST(Victims, PriorityTakesNobodyToComeBeyondTheGuarantee) {
   World world = outranked(4, 6);
   EXPECT_EQ(victims(world, 3), std::nullopt);
-  EXPECT_FALSE(may_take_all(world, 3, {2, 1}));
+  EXPECT_FALSE(may_take_all(world, 3, {1, 2}));
   world.reclaim = Reclaim::kNone;
-  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
-  EXPECT_TRUE(may_take_all(world, 3, {2, 1}));
-  EXPECT_EQ(victims(outranked(3, 6), 3), (Ids{2, 1}));
+  EXPECT_EQ(victims(world, 3), (Ids{1, 2}));
+  EXPECT_TRUE(may_take_all(world, 3, {1, 2}));
+  EXPECT_EQ(victims(outranked(3, 6), 3), (Ids{1, 2}));
 }
 
 TEST(Victims, PriorityTakesNobodyToComeBeyondTheFairShare) {
@@ -225,7 +232,7 @@ TEST(Victims, PriorityTakesNobodyToComeBeyondTheFairShare) {
   add_qos(world, "b", "", gpus(0));
   add_job(world, "b", gpus(1));
   EXPECT_EQ(gpu_share(world, "a"), 5);
-  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
+  EXPECT_EQ(victims(world, 3), (Ids{1, 2}));
   world.reclaim = Reclaim::kFairShare;
   EXPECT_EQ(victims(world, 3), std::nullopt);
 }
@@ -233,11 +240,11 @@ TEST(Victims, PriorityTakesNobodyToComeBeyondTheFairShare) {
 TEST(Victims, PriorityInAQosThatOutranksItsChildrenLooksAtTheWholeQos) {
   World world = outranked(6, 6);
   add_qos(world, "c", "a", gpus(3));          // which leaves 3 to a's own jobs
-  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));  // they have 4, beyond that
+  EXPECT_EQ(victims(world, 3), (Ids{1, 2}));  // they have 4, beyond that
   world.qos[1].guaranteed = gpus(2);
   EXPECT_EQ(victims(world, 3), std::nullopt);
   world.qos[0].preempt_children = true;
-  EXPECT_EQ(victims(world, 3), (Ids{2, 1}));
+  EXPECT_EQ(victims(world, 3), (Ids{1, 2}));
 }
 
 // x's own one may go, but in its place x would be beyond its guarantee; p would not.
@@ -258,7 +265,7 @@ TEST(Victims, NobodyByPriorityWhereThatLeadsBeyondTheGuarantee) {
   EXPECT_EQ(victims(world, 3), std::nullopt);
 }
 
-TEST(Victims, RoundOneLooksBelowThePartingToo) {
+TEST(Victims, LabelsBelowThePartingCountToo) {
   World world = cluster(1, 12);
   world.reclaim = Reclaim::kGuaranteed;
   add_qos(world, "p", "", gpus(4));
@@ -270,10 +277,10 @@ TEST(Victims, RoundOneLooksBelowThePartingToo) {
   add_job(world, "b", gpus(4));
   EXPECT_EQ(victims(world, 3), Ids{2});  // x is within its guarantee; y's is all of p's surplus
   world.jobs[1].preemptible = false;
-  EXPECT_EQ(victims(world, 3), Ids{1});  // round two
+  EXPECT_EQ(victims(world, 3), std::nullopt);
 }
 
-TEST(Victims, RoundOneSparesNoCommonSide) {
+TEST(Victims, WhatIsAboveThePartingIsNoMatter) {
   World world = cluster(1, 11);
   world.reclaim = Reclaim::kGuaranteed;
   add_qos(world, "p", "", gpus(11));
@@ -282,27 +289,16 @@ TEST(Victims, RoundOneSparesNoCommonSide) {
   add_running(world, "y", gpus(7), {0}).priority = 1;
   add_running(world, "y", gpus(4), {0}).priority = 2;
   add_job(world, "x", gpus(4));
-  EXPECT_EQ(victims(world, 3), Ids{2});  // y stays at 7 of 5; p, at 7 of 11 for now, gets the taker
+  EXPECT_EQ(victims(world, 3), Ids{1});  // p, at 4 of 11 for now, gets the taker
 }
 
-TEST(Victims, RoundOneLetsGoWhereASideIsBelowAlready) {
-  World world = borrowed({5, 3}, 3, 5);
-  world.nodes[0]["cpu"] = 8;
-  world.jobs[0].priority = 1;  // the first choice, and 8 - 5 is below 5
-  world.jobs[1].per_task["cpu"] = 2;
-  world.qos[0].guaranteed["cpu"] = 3;
-  EXPECT_EQ(victims(world, 3), Ids{2});  // 2 of 3 cpus before, 0 after
-  world.qos[0].guaranteed["cpu"] = 2;
-  EXPECT_EQ(victims(world, 3), Ids{1});  // neither in round one
-}
-
-TEST(Victims, TheLastTakenIsGivenBackFirst) {
+TEST(Victims, TheDearestIsKeptIfItCanBe) {
   World world = borrowed({2, 2, 4}, 6);
   for (int i = 0; i < 3; ++i) world.jobs[i].priority = i;
   EXPECT_EQ(victims(world, 4), (Ids{1, 3}));
 }
 
-TEST(Victims, WhoeverIsNotNeededIsGivenBack) {
+TEST(Victims, NobodyWhoIsNotNeeded) {
   World world = borrowed({2, 6, 2}, 8);
   world.jobs[0].priority = 1;
   world.jobs[1].priority = 2;
@@ -312,7 +308,7 @@ TEST(Victims, WhoeverIsNotNeededIsGivenBack) {
 }
 
 // The job finds room on the second node alone, but p stays within its guarantee only if one of y's jobs goes.
-TEST(Victims, WhoMakesTheOthersAllowedIsNotGivenBack) {
+TEST(Victims, WhoMakesTheOthersAllowedGoesToo) {
   World world = cluster(2, 3);
   world.nodes[1] = gpus(4);
   world.reclaim = Reclaim::kGuaranteed;
@@ -329,7 +325,7 @@ TEST(Victims, WhoMakesTheOthersAllowedIsNotGivenBack) {
   EXPECT_EQ(victims(world, 5), Ids{4});
 }
 
-// The taker's own QOS is one of the branches: the highest goes first, also if that is the taker's.
+// The taker's own branch is one of those that are looked at.
 TEST(Victims, TheOwnBranchHasItsTurnToo) {
   World world = cluster(1, 12);
   world.reclaim = Reclaim::kGuaranteed;
@@ -342,18 +338,18 @@ TEST(Victims, TheOwnBranchHasItsTurnToo) {
   add_job(world, "x", gpus(2));
   ASSERT_EQ(may_take(world, 3, 1), (Grant{5, Reclaim::kGuaranteed}));
   ASSERT_EQ(may_take(world, 3, 2), (Grant{5, Reclaim::kGuaranteed}));
-  EXPECT_EQ(victims(world, 3), Ids{2});  // q is at 6 of 4, p at 6 of 8
+  EXPECT_EQ(victims(world, 3), Ids{2});  // the higher id of two that are equal
   world.qos[3].weight = 10;
   world.jobs.insert(world.jobs.begin() + 1, world.jobs[1]);
   world.jobs[1].id = 4;
   world.jobs[1].qos = "y";
   world.jobs[1].per_task = world.jobs[2].per_task = gpus(3);
-  EXPECT_EQ(victims(world, 3), Ids{4});  // p at 9 of 9, q at 3 of 3: by name
+  EXPECT_EQ(victims(world, 3), Ids{4});
 }
 
-TEST(Victims, AboveIsAskedBeforeEach) {
+TEST(Victims, AsManyAsLeaveTheCoveredAmount) {
   World world = borrowed({4, 4, 4}, 8, 5);
-  EXPECT_EQ(victims(world, 4), (Ids{3, 2}));  // at 12, then at 8
+  EXPECT_EQ(victims(world, 4), (Ids{2, 3}));
   world.qos[0].guaranteed = gpus(8);
   EXPECT_EQ(victims(world, 4), std::nullopt);
 }
@@ -374,7 +370,7 @@ TEST(Victims, InsideOneQosAlsoForItsLimit) {
   add_running(world, "a", gpus(2), {0}).priority = 20;
   add_job(world, "a", gpus(2)).priority = 30;
   ASSERT_TRUE(fits(world, 3));
-  EXPECT_EQ(victims(world, 3), Ids{1});  // round one: what stays in the side is not lost to it
+  EXPECT_EQ(victims(world, 3), Ids{1});
   world.jobs[2].per_task = gpus(5);
   EXPECT_EQ(victims(world, 3), std::nullopt);
 }

@@ -1,5 +1,5 @@
-// Promises and what respects them: backfill, shortened jobs, deadlines, advance reservations, locality waits, strict
-// order, preemption by remaining time, shared GPUs, cores kept for GPUs.
+// Planned starts and what respects them: backfill, shortened jobs, deadlines, advance reservations, locality waits,
+// strict order, preemption by remaining time, shared GPUs, cores kept for GPUs.
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
@@ -64,7 +64,7 @@ class Backfill : public ::testing::Test {
 
 TEST_F(Backfill, WhatEndsInTimePassesTheBlockedJobAndWhatDoesNotWaits) {
   queue(job(1, gang(1, 8), 60));  // holds one node for an hour
-  queue(job(2, gang(2, 8), 60));  // needs both: promised for then
+  queue(job(2, gang(2, 8), 60));  // needs both: planned for then
   queue(job(3, gang(1, 2), 60));  // ends just in time
   queue(job(4, gang(1, 2), 61));  // would delay job 2 by a minute
   const Plan p = run(at(0));
@@ -76,10 +76,10 @@ TEST_F(Backfill, WhatEndsInTimePassesTheBlockedJobAndWhatDoesNotWaits) {
   EXPECT_EQ(p.reservations[1].start, at(120));
 }
 
-TEST_F(Backfill, PromiseIsKeptToTheGpuNotTheNode) {
+TEST_F(Backfill, PlannedStartIsKeptToTheGpuNotTheNode) {
   queue(job(1, gang(2, 7), 60));  // one GPU of each node stays free
   queue(job(2, gang(1, 8), 60));
-  queue(job(3, gang(1, 1), 600));  // fits beside job 2's promise, on the other node
+  queue(job(3, gang(1, 1), 600));  // fits beside job 2's planned start, on the other node
   const Plan p = run(at(0));
   EXPECT_EQ(started, (Ids{1, 3}));
   ASSERT_EQ(p.reservations.size(), 1U);
@@ -87,7 +87,7 @@ TEST_F(Backfill, PromiseIsKeptToTheGpuNotTheNode) {
             c.view.capacity().node(c.view.capacity().holdings().at(JobId(3)).nodes[0])->facts.name);
 }
 
-TEST_F(Backfill, WithoutTimeLimitsNothingIsPromisedAndOthersPass) {
+TEST_F(Backfill, WithoutTimeLimitsNothingIsPlannedAndOthersPass) {
   queue(job(1, gang(1, 8), 0));
   queue(job(2, gang(2, 8), 0));
   queue(job(3, gang(1, 2), 0));

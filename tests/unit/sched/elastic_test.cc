@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"
+#include "model/suspension.h"
 #include "sched/cycle/plan.h"
 
 namespace gw::sched {
@@ -35,8 +36,8 @@ struct Alone : Cluster {
         if (const auto* s = std::get_if<Start>(&d))
           ++count, apply(JobPlaced{s->job, "main", s->allocation, {}, base::Time::never(), job});
         if (const auto* more = std::get_if<Grow>(&d)) {
-          const auto piece = std::make_shared<const PendingJob>(piece_of(gang, more->piece, 1));
-          ++count, apply(JobPlaced{more->piece, "main", more->allocation, {}, base::Time::never(), piece});
+          const auto extension = std::make_shared<const PendingJob>(extension_of(gang, more->extension, 1));
+          ++count, apply(JobPlaced{more->extension, "main", more->allocation, {}, base::Time::never(), extension});
         }
       }
     }
@@ -44,24 +45,39 @@ struct Alone : Cluster {
   }
 };
 
-TEST(Elastic, IsOneJobHoweverManyPiecesItHas) {
+TEST(Elastic, IsOneJobHoweverManyExtensionsItHas) {
   Alone c;
   EXPECT_EQ(c.carry_out(), 2U);
   EXPECT_EQ(c.view.present_tasks(JobId(1)), 3U);
   EXPECT_EQ(c.carry_out(), 0U);
 }
 
+/// What stays of a suspended job has an id from the numbers of pieces.
+TEST(Elastic, GrowsWhileAnotherJobIsSuspended) {
+  for (const uint32_t holder : {kFirstHoldingId, kFirstHoldingId + 1, kFirstHoldingId + 7}) {
+    Alone c;
+    const PendingJob other = pending(2, testing::gang(1, 1));
+    const auto whole = place(c.view.capacity(), c.partition(), other.request).allocation;
+    ASSERT_TRUE(whole);
+    const auto remains = std::make_shared<const PendingJob>(kept_part_of(other, JobId(holder)));
+    c.apply(
+        JobPlaced{JobId(holder), "main", model::kept_in_suspension(*whole, true), {}, base::Time::never(), remains});
+    EXPECT_EQ(c.carry_out(), 2U) << holder;
+    EXPECT_EQ(c.view.present_tasks(JobId(1)), 3U) << holder;
+  }
+}
+
 TEST(Elastic, WhatLeavesCountsNoMore) {
   Alone c;
   c.carry_out();
-  const JobId piece = *c.view.pieces_of(JobId(1)).begin();
-  c.apply(EndExpected{piece, base::Time{1'000'000}, true});
+  const JobId extension = *c.view.extensions_of(JobId(1)).begin();
+  c.apply(EndExpected{extension, base::Time{1'000'000}, true});
   EXPECT_EQ(c.view.present_tasks(JobId(1)), 2U);
-  const NodeId node = c.view.capacity().holdings().at(piece).nodes.front();
-  c.apply(ShareReleased{piece, node});
-  EXPECT_EQ(c.view.pieces_of(JobId(1)).size(), 1U);
+  const NodeId node = c.view.capacity().holdings().at(extension).nodes.front();
+  c.apply(ShareReleased{extension, node});
+  EXPECT_EQ(c.view.extensions_of(JobId(1)).size(), 1U);
   EXPECT_EQ(c.carry_out(), 1U);
-  EXPECT_GT(c.view.pieces_of(JobId(1)).rbegin()->value, piece.value);
+  EXPECT_GT(c.view.extensions_of(JobId(1)).rbegin()->value, extension.value);
 }
 
 }  // namespace

@@ -226,6 +226,34 @@ TEST(CouldEverRun, BusyAndDrainedNodesCount) {
   EXPECT_NE(explain(now.diagnosis, "main").find("1 is drained: disk"), std::string::npos);
 }
 
+/// Nodes that are alike but for their daemons are told apart.
+TEST(Place, NodeDaemonsThatAreTooOldGetNothing) {
+  const auto set_version = [](Cluster& c, uint32_t id, model::Version version) {
+    NodeFacts facts = c.view.capacity().node(NodeId(id))->facts;
+    facts.version = version;
+    c.apply(NodeSet{facts});
+  };
+  Cluster c(3, machine(16, 8, 64'000));
+  model::Request r = gang(1, 8);
+  r.least_version = model::version(0, 2, 0);
+  for (uint32_t id : {1U, 2U, 3U}) set_version(c, id, model::version(0, 1, 9));
+  const Placement none = place(c.view.capacity(), c.partition(), r);
+  EXPECT_FALSE(none.allocation);
+  EXPECT_EQ(none.diagnosis.ruled_out.at(BlockerKind::kOldNodeDaemon), 3U);
+  EXPECT_EQ(explain(none.diagnosis, "main"),
+            "needs 1 node; of 3 in partition main: 3 have node daemons that are too old for it");
+  EXPECT_TRUE(place(c.view.capacity(), c.partition(), gang(3, 8)).allocation) << "others go there";
+  set_version(c, 2, model::version(0, 2, 0));
+  const Placement one = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(one.allocation);
+  EXPECT_EQ(one.allocation->shares.front().name, "n2");
+  r = gang(2, 8);
+  r.least_version = model::version(0, 2, 0);
+  EXPECT_FALSE(place(c.view.capacity(), c.partition(), r).allocation);
+  set_version(c, 3, 0);
+  EXPECT_TRUE(place(c.view.capacity(), c.partition(), r).allocation) << "a version that is not known rules nothing out";
+}
+
 TEST(Capacity, GivesNothingTwiceAndTakesEachShareBackOnce) {
   Cluster c(1, machine(16, 8, 64'000));
   Capacity& capacity = c.view.capacity();

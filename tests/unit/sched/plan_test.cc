@@ -203,28 +203,29 @@ TEST(Queue, EqualRequestsShareAClass) {
   EXPECT_EQ(q.size(), 2U);
 }
 
-std::vector<uint32_t> claimed(const ClusterView& view) {
+std::vector<uint32_t> nominated(const ClusterView& view) {
   std::vector<uint32_t> out;
-  for (const Claim& claim : take_input(view, base::Time{1}, {}).claims) out.push_back(claim.job.value);
+  for (const Nomination& nomination : take_input(view, base::Time{1}, {}).nominations)
+    out.push_back(nomination.job.value);
   return out;
 }
 
-TEST(Claims, StayInTheOrderInWhichTheyWereMade) {
+TEST(Nominations, StayInTheOrderInWhichTheyWereMade) {
   Cluster c(1, machine(16, 8, 64'000));
   for (uint32_t id : {1, 2, 3}) c.apply(JobQueued{pending(id, gang(1, 1))});
-  for (uint32_t id : {3, 1, 2}) c.apply(ClaimSet{{JobId(id), "main", {}, base::Time{9}}});
-  EXPECT_EQ(claimed(c.view), (std::vector<uint32_t>{3, 1, 2}));
+  for (uint32_t id : {3, 1, 2}) c.apply(NominationSet{{JobId(id), "main", {}, base::Time{9}}});
+  EXPECT_EQ(nominated(c.view), (std::vector<uint32_t>{3, 1, 2}));
   c.apply(JobQueued{pending(3, gang(1, 1), 7)});  // changed, but not in what it asks for
-  c.apply(ClaimSet{{JobId(3), "main", {}, base::Time{9}}});
-  EXPECT_EQ(claimed(c.view), (std::vector<uint32_t>{3, 1, 2}));
+  c.apply(NominationSet{{JobId(3), "main", {}, base::Time{9}}});
+  EXPECT_EQ(nominated(c.view), (std::vector<uint32_t>{3, 1, 2}));
   const auto restored = restore_view(take_input(c.view, base::Time{1}, {}));
   ASSERT_TRUE(restored.has_value());
-  EXPECT_EQ(claimed(**restored), (std::vector<uint32_t>{3, 1, 2}));
-  c.apply(JobQueued{pending(3, gang(1, 2))});  // it asks for something else: the claim falls
-  EXPECT_EQ(claimed(c.view), (std::vector<uint32_t>{1, 2}));
-  c.apply(ClaimSet{{JobId(3), "main", {}, base::Time{9}}});
+  EXPECT_EQ(nominated(**restored), (std::vector<uint32_t>{3, 1, 2}));
+  c.apply(JobQueued{pending(3, gang(1, 2))});  // it asks for something else: the nomination falls
+  EXPECT_EQ(nominated(c.view), (std::vector<uint32_t>{1, 2}));
+  c.apply(NominationSet{{JobId(3), "main", {}, base::Time{9}}});
   c.apply(JobUnqueued{JobId(1)});
-  EXPECT_EQ(claimed(c.view), (std::vector<uint32_t>{2, 3}));
+  EXPECT_EQ(nominated(c.view), (std::vector<uint32_t>{2, 3}));
 }
 
 }  // namespace

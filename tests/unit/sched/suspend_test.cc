@@ -37,7 +37,7 @@ struct Scene : Cluster {
   }
   /// As the controller does when all of it is suspended.
   void suspend() {
-    const JobId holder(kFirstPiece);
+    const JobId holder(kFirstHoldingId);
     apply(ShareReleased{JobId(kRuns), NodeId(1)});
     const bool shares = partition().share_suspended_gpus;
     apply(JobPlaced{holder,
@@ -45,7 +45,7 @@ struct Scene : Cluster {
                     model::kept_in_suspension(place, shares),
                     {},
                     base::Time::never(),
-                    std::make_shared<const PendingJob>(remains_of(runs, holder))});
+                    std::make_shared<const PendingJob>(kept_part_of(runs, holder))});
     PendingJob rest = runs;
     rest.request.exactly = model::freed_in_suspension(place, shares).shares;
     apply(JobQueued{rest});
@@ -159,7 +159,7 @@ TEST(Suspend, ItNeedsItsPlaceForAllOfItsRest) {
   EXPECT_FALSE(place(s.view.capacity(), s.partition(), request, options).allocation);
   const auto start = earliest(s.view.capacity(), s.partition(), request, options, base::Time{1}, rest.time_limit);
   ASSERT_TRUE(start);
-  EXPECT_EQ(start->when, base::Time{base::minutes(8).us}) << "when what is promised there is over";
+  EXPECT_EQ(start->when, base::Time{base::minutes(8).us}) << "when what is booked there is over";
 }
 
 TEST(Suspend, WhatItKeepsCountsNeitherAsAJobNorAsANode) {

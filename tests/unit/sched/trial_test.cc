@@ -20,7 +20,7 @@ using testing::machine;
 using testing::pending;
 
 constexpr uint32_t kElastic = 3, kHetjob = 4, kComponent = 5, kLeaving = 6;
-const JobId kPiece(kFirstPiece);
+const JobId kExtension(kFirstHoldingId);
 
 model::Allocation gpus_of(uint32_t node, uint32_t first, uint32_t count) {
   model::NodeShare share{NodeId(node), "n" + std::to_string(node), 1, 2, {}, {}, model::kWholeGpu, 1000};
@@ -31,8 +31,8 @@ model::Allocation gpus_of(uint32_t node, uint32_t first, uint32_t count) {
   return {{share}};
 }
 
-/// Four nodes of eight GPUs and two QOS. Single jobs 1 and 2; an elastic gang with a piece; a heterogeneous job; one
-/// that was told to go. Each node has GPUs left.
+/// Four nodes of eight GPUs and two QOS. Single jobs 1 and 2; an elastic gang with an extension; a heterogeneous job;
+/// one that was told to go. Each node has GPUs left.
 struct Running : Cluster {
   Running() : Cluster(4, machine(16, 8, 64'000)) {
     std::vector<model::Qos> tree(2);
@@ -46,7 +46,7 @@ struct Running : Cluster {
     PendingJob elastic = job(kElastic);
     elastic.most_tasks = 4;
     run(elastic, gpus_of(2, 0, 2));
-    run(piece_of(elastic, kPiece, 1), gpus_of(3, 0, 2));
+    run(extension_of(elastic, kExtension, 1), gpus_of(3, 0, 2));
     PendingJob whole = job(kHetjob);
     whole.components.push_back({JobId(kComponent), gang(1, 2), {"main"}});
     run(whole, gpus_of(3, 2, 2));
@@ -148,7 +148,7 @@ class Steps {
       trial_.set_end(placed_[random_() % placed_.size()], base::Time{static_cast<int64_t>(random_())});
   }
   void evict() {
-    const JobId ids[] = {JobId(1), JobId(2), JobId(kElastic), JobId(kHetjob), kPiece};
+    const JobId ids[] = {JobId(1), JobId(2), JobId(kElastic), JobId(kHetjob), kExtension};
     const JobId id = ids[random_() % 5];
     if (trial_.is_evicted(id)) return;
     trial_.evict(id);
@@ -163,7 +163,7 @@ class Steps {
     const size_t at = random_() % evicted_.size();
     const JobId id = evicted_[at];
     if (!trial_.may_stay(id)) return;
-    // What it held may have been given away since, and a gang that is spared takes its pieces along.
+    // What it held may have been given away since, and a gang that is spared takes its extensions along.
     for (JobId part : trial_.evicted_with(id))
       for (const model::NodeShare& share : trial_.evicted_allocation(part).shares)
         if (!trial_.capacity().check_free(share)) return;
@@ -197,18 +197,18 @@ TEST(Trial, RestoresWhatWasWhateverWasTried) {
   }
 }
 
-TEST(Trial, EvictsAGangWithItsPiecesAndAHetjobWithItsComponents) {
+TEST(Trial, EvictsAGangWithItsExtensionsAndAHetjobWithItsComponents) {
   Running cluster;
   Trial trial(cluster.view);
-  trial.evict(kPiece);
+  trial.evict(kExtension);
   trial.evict(JobId(kElastic));
   trial.evict(JobId(kHetjob));
   EXPECT_EQ(trial.evicted_with(JobId(kElastic)), (std::vector{JobId(kElastic)}));
   EXPECT_EQ(trial.evicted_with(JobId(kHetjob)), (std::vector{JobId(kHetjob), JobId(kComponent)}));
-  EXPECT_FALSE(trial.may_stay(kPiece));
+  EXPECT_FALSE(trial.may_stay(kExtension));
   trial.spare(JobId(kElastic));
-  EXPECT_TRUE(trial.may_stay(kPiece));
-  EXPECT_TRUE(trial.is_evicted(kPiece));
+  EXPECT_TRUE(trial.may_stay(kExtension));
+  EXPECT_TRUE(trial.is_evicted(kExtension));
 }
 
 TEST(Trial, NamesTheLeavesWhoseSumsHaveChanged) {

@@ -108,7 +108,7 @@ TEST(LookAhead, IsAtRestWhenOnlyRecurringReservationsWakeIt) {
   const auto jobs = look_ahead(input, **sched::restore_view(input));
   ASSERT_TRUE(jobs) << jobs.error().what;
   EXPECT_FALSE(jobs->at(1).started);
-  EXPECT_THAT(jobs->at(1).why, HasSubstr("promised"));
+  EXPECT_THAT(jobs->at(1).why, HasSubstr("planned starts"));
 }
 
 }  // namespace

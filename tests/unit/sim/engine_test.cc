@@ -131,7 +131,7 @@ TEST(Engine, AJobThatFitsBetweenNoOccurrencesStaysPending) {
           "24h}]\n"
           "jobs: [{name: a, time_limit: 30h, run_time: 30h, submit: 2h}]");
   EXPECT_EQ(record_of(o, "a").phase, Phase::kPending);
-  EXPECT_THAT(record_of(o, "a").why, HasSubstr("promised"));
+  EXPECT_THAT(record_of(o, "a").why, HasSubstr("planned starts"));
   EXPECT_LE(o.clock, base::hours(2 + 24 + 1)) << "one period without a change is enough";
 }
 

@@ -32,6 +32,52 @@ TEST(Replay, AJobWithMoreGpusThanANodeSpansNodes) {
   EXPECT_EQ(records[2].allocation.total_gpus(), 12u);
 }
 
+TEST(Replay, ALimitOfTimeThatTheQosHasCutsAJobThatNamesNone) {
+  Replayed r;
+  r.cluster = "nodes: [{name: n0, gpus: 8}]\nqos: [{name: top, max_wall: 1m}, {name: a, parent: top}]\n";
+  r.trace = "job_id,submit_s,duration_s,gpus,qos,time_limit_s\ncut,0,100,1,a,\nlong,0,100,1,a,90\nshort,0,100,1,a,30\n";
+  const Replay replay = r.result();
+  EXPECT_EQ(seconds_of(replay.engine->records()[0].ended), 60);
+  EXPECT_TRUE(replay.engine->records()[1].is_refused);
+  EXPECT_EQ(seconds_of(replay.engine->records()[2].ended), 30);
+}
+
+TEST(Replay, WeightsAreThoseOfTheOptionAndOfTheOrderInForce) {
+  Replayed r;
+  r.trace = std::string(kHeader) + "first,0,100,8\nsmall,1,10,1\nlarge,2,10,8\n";
+  r.options.order_weights = {{"size", 1000}};
+  EXPECT_THAT(r.run().error().text(), HasSubstr("--order-weights: this order has no weights, but got size"));
+  r.options.order = "multifactor";
+  EXPECT_EQ(seconds_of(r.result().engine->records()[2].started), 100);
+  r.options.order_weights = {{"size", -1000}};
+  EXPECT_EQ(seconds_of(r.result().engine->records()[1].started), 100);
+  r.options.order_weights = {{"sizes", 1}};
+  EXPECT_THAT(r.run().error().text(), HasSubstr("--order-weights: unknown weight sizes"));
+}
+
+TEST(Replay, TellsHowManyJobsAreDone) {
+  Replayed r;
+  r.trace = std::string(kHeader) + "a,0,100,8\nhuge,50,10,99\nb,60,10,8\n";
+  std::vector<uint64_t> left;
+  r.options.tell = [&left](uint64_t done, uint64_t jobs, Time) {
+    EXPECT_EQ(jobs, 3u);
+    left.push_back(done);
+  };
+  (void)r.result();
+  EXPECT_THAT(left, ElementsAre(0, 1, 1, 2, 3));
+}
+
+TEST(Replay, WaitsAreToldBySize) {
+  Replayed r;
+  r.trace = std::string(kHeader) + "a,0,100,8\nb,0,10,8\nc,0,10,3\nd,200,10,4\n";
+  const Replay replay = r.result();
+  const std::string json = replay_json(replay);
+  EXPECT_THAT(json, HasSubstr("\"gpus\": \"3-4\",\n      \"finished\": 2"));
+  EXPECT_THAT(json, HasSubstr("\"max_wait_s\": 110.0"));
+  EXPECT_THAT(replay_text(replay), HasSubstr("longest wait            110.0 s (1m50s)"));
+  EXPECT_THAT(replay_text(replay), HasSubstr("\n  3-4                     2"));
+}
+
 TEST(Replay, AJobThatFitsANodeGetsOne) {
   // 4 GPUs are free, but on two nodes.
   Replayed r;

@@ -59,13 +59,16 @@ INSTANTIATE_TEST_SUITE_P(
                       Broken{"s: {moved: true}", "s: moved: expected true, got false"},
                       Broken{"evicted: []", "f:2:1: evicted: expected [], got [r]"},
                       Broken{"evicted: [r, e]", "evicted: expected [r, e], got [r]"},
+                      Broken{"s: {state: suspended}", "s: state: expected suspended, got running"},
+                      Broken{"r: {preemptions: 0}", "r: preemptions: expected 0, got 1"},
+                      Broken{"preemptions_max: 0", "f:2:1: preemptions_max: expected at most 0, got 1"},
                       Broken{"gpus_evicted_max: 7", "gpus_evicted_max: expected at most 7, got 8"}));
 
 TEST(Expectations, ThatHoldSayNothing) {
   const auto outcome = run(R"(
 nodes: [{name: "n[0-1]", gpus: 4}]
 jobs: [{name: a, tasks: 3, nodes: 2, gpus_per_task: 2, run_time: 1h}]
-expect: {a: {state: ended, at: [n1, n0, n0], nodes: 2, tasks: 3, started_at: 0s, ended_at: 60m, moved: false}, evicted: [], moves_max: 0}
+expect: {a: {state: ended, at: [n1, n0, n0], nodes: 2, tasks: 3, started_at: 0s, ended_at: 60m, moved: false, preemptions: 0}, evicted: [], moves_max: 0, preemptions_max: 0}
 )");
   EXPECT_THAT(outcome.failures, IsEmpty());
 }

@@ -69,8 +69,8 @@ TEST(Snapshot, DecisionsAsLines) {
   const std::vector<std::string> lines = decision_lines(scene.input, scene.plan);
   ASSERT_EQ(lines.size(), 3);
   EXPECT_EQ(lines[0], "wait 1 (Resources)");
-  EXPECT_THAT(lines[1], HasSubstr("promise 1 in main at "));
-  EXPECT_THAT(lines[2], HasSubstr("promise 2 in main at "));
+  EXPECT_THAT(lines[1], HasSubstr("planned start 1 in main at "));
+  EXPECT_THAT(lines[2], HasSubstr("planned start 2 in main at "));
 }
 
 TEST(Snapshot, EveryByteCounts) {

@@ -103,7 +103,7 @@ TEST_F(StoreTest, WriteErrorLosesNothingAndTheSameStoreGoesOn) {
     EXPECT_EQ(done.error().code, base::ErrorCode::kUnavailable) << done.error().text();
     EXPECT_NE(done.error().what.find(dir_), std::string::npos);
     EXPECT_EQ(load().jobs.size(), 5u);
-    EXPECT_TRUE(r->history(base::JobId(1), 1));
+    EXPECT_TRUE(r->events({.job = base::JobId(1), .most = 1}));
   }
   ASSERT_TRUE(commit(batch));
   EXPECT_EQ(load().jobs.size(), 305u);
@@ -163,7 +163,7 @@ TEST_F(StoreTest, KilledWriterLosesNoAcknowledgedJob) {
     ASSERT_GE(s.jobs.size(), last);
     ASSERT_LE(s.jobs.size(), last + 1u);
     for (uint32_t i = 0; i < last; ++i) expect_equal(s.jobs[i], full_row(i + 1));
-    EXPECT_EQ(reader()->history(base::JobId(last), 5)->size(), 1u) << "the job's batch is whole";
+    EXPECT_EQ(reader()->events({.job = base::JobId(last), .most = 5})->size(), 1u) << "the job's batch is whole";
     store_.reset();
   }
 }

@@ -160,14 +160,14 @@ TEST_F(StoreTest, FirstReplyStaysAndOldOnesGo) {
   EXPECT_EQ(s.replies[0].reply, "of another user");
 }
 
-TEST_F(StoreTest, HistoryGivesTheNewestOldestFirst) {
+TEST_F(StoreTest, EventsAreTheNewestOldestFirst) {
   open();
   base::JobId job(4);
   ASSERT_TRUE(commit({Event{{1}, job, "", "submit", "", 7}, Event{{2}, base::JobId(5), "", "submit", "", 7},
-                      Event{{3}, job, "n1", "start", "on n1", 0}, Event{{4}, {}, "n1", "drain", "why", 0},
-                      Event{{5}, job, "", "end", "", 0}}));
+                      Event{{3}, job, "n1", "start", "on n1", {}}, Event{{4}, {}, "n1", "drain", "why", 0},
+                      Event{{5}, job, "", "end", "", {}}}));
   auto r = reader();
-  auto all = r->history(job, 100).value();
+  auto all = r->events({.job = job, .most = 100}).value();
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].event.kind, "submit");
   EXPECT_EQ(all[0].event.uid, 7u);
@@ -175,11 +175,55 @@ TEST_F(StoreTest, HistoryGivesTheNewestOldestFirst) {
   EXPECT_EQ(all[1].event.text, "on n1");
   EXPECT_EQ(all[1].event.at.us, 3);
   EXPECT_LT(all[0].seq, all[1].seq);
-  auto two = r->history(job, 2).value();
+  auto two = r->events({.job = job, .most = 2}).value();
   ASSERT_EQ(two.size(), 2u);
   EXPECT_EQ(two[0].event.kind, "start");
   EXPECT_EQ(two[1].event.kind, "end");
-  EXPECT_TRUE(r->history({}, 10).value().empty());
+}
+
+TEST_F(StoreTest, EventsOfANodeOrOfAll) {
+  open();
+  ASSERT_TRUE(commit({Event{{1}, base::JobId(4), "", "submit", "", 7}, Event{{2}, {}, "n1", "registered", "", {}},
+                      Event{{3}, {}, "n10", "drained", "", 0}, Event{{4}, {}, "n1", "drained", "by root", 0},
+                      Event{{5}, {}, "", "partition created", "late", 7}}));
+  const auto kinds = [this](const EventFilter& filter) {
+    std::string out;
+    const auto rows = reader()->events(filter).value();
+    for (const EventRow& row : rows) out += row.event.kind + ";";
+    return out;
+  };
+  EXPECT_EQ(kinds({.node = "n1", .most = 10}), "registered;drained;");
+  EXPECT_EQ(kinds({.node = "n1", .most = 1}), "drained;");
+  EXPECT_EQ(kinds({.node = "n", .most = 10}), "");
+  EXPECT_EQ(kinds({.most = 3}), "drained;drained;partition created;");
+  EXPECT_EQ(kinds({.most = 100}), "submit;registered;drained;drained;partition created;");
+}
+
+TEST_F(StoreTest, TextsOfEventsAreCutWhereThatIsAsked) {
+  open();
+  ASSERT_TRUE(commit({Event{{1}, base::JobId(4), "", "placed", std::string("on\0n[0-9]", 9), {}}}));
+  const auto text = [this](size_t most) {
+    return reader()->events({.job = base::JobId(4), .most = 1, .most_text = most}).value().at(0).event.text;
+  };
+  EXPECT_EQ(text(4), std::string("on\0n", 4));
+  EXPECT_EQ(text(9), std::string("on\0n[0-9]", 9));
+  EXPECT_EQ(text(SIZE_MAX), std::string("on\0n[0-9]", 9));
+}
+
+/// Rows of earlier versions say 0 of the controller and of root alike: nothing is said of root that it may not have
+/// done.
+TEST_F(StoreTest, WhoDidItIsKeptAndRootIsNotTheController) {
+  open();
+  ASSERT_TRUE(commit({Event{{1}, {}, "n1", "drained", "", 0}, Event{{2}, {}, "n1", "registered", "", {}},
+                      Event{{3}, {}, "n1", "drained", "", 1000}}));
+  auto db = Database::open(dir_ + "/gangway.db", Database::Mode::kReadWrite);
+  ASSERT_TRUE(db->run("INSERT INTO events(at,job,node,kind,text,uid) VALUES(4,0,'n1','drained','by root',0)"));
+  const auto rows = reader()->events({.node = "n1", .most = 10}).value();
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].event.uid, 0u);
+  EXPECT_EQ(rows[1].event.uid, std::nullopt);
+  EXPECT_EQ(rows[2].event.uid, 1000u);
+  EXPECT_EQ(rows[3].event.uid, std::nullopt);
 }
 
 TEST_F(StoreTest, AnyBytesInNames) {
@@ -194,7 +238,7 @@ TEST_F(StoreTest, AnyBytesInNames) {
     batch.push_back(PutJob{row});
     batch.push_back(PutNode{name, name});
     batch.push_back(PutReply{1, name, name, {1}});
-    batch.push_back(Event{{1}, base::JobId(id), name, name, name, 0});
+    batch.push_back(Event{{1}, base::JobId(id), name, name, name, {}});
   }
   ASSERT_TRUE(commit(batch));
   Snapshot s = load();
@@ -204,7 +248,7 @@ TEST_F(StoreTest, AnyBytesInNames) {
   auto r = reader();
   for (size_t i = 0; i < std::size(names); ++i) {
     EXPECT_EQ(s.jobs[i].name, names[i]);
-    EXPECT_EQ(r->history(s.jobs[i].id, 1).value().at(0).event.text, names[i]);
+    EXPECT_EQ(r->events({.job = s.jobs[i].id, .most = 1}).value().at(0).event.text, names[i]);
   }
 }
 

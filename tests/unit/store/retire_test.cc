@@ -37,8 +37,8 @@ class Retire : public StoreTest {
 TEST_F(Retire, OnlyWhatIsOldGoesTheOldestFirst) {
   EXPECT_EQ(store_->retire({{1005}, {1003}, "", 500}).value(), 4u + 2u);
   EXPECT_EQ(ended(), (std::vector<uint32_t>{5, 6, 7, 8, 9, 10}));
-  EXPECT_EQ(reader()->history(base::JobId(2), 10)->size(), 0u);
-  EXPECT_EQ(reader()->history(base::JobId(3), 10)->size(), 1u);
+  EXPECT_EQ(reader()->events({.job = base::JobId(2), .most = 10})->size(), 0u);
+  EXPECT_EQ(reader()->events({.job = base::JobId(3), .most = 10})->size(), 1u);
   EXPECT_EQ(store_->retire({{1005}, {1003}, "", 500}).value(), 0u);
   EXPECT_EQ(store_->retire({{}, {}, "", 500}).value(), 0u) << "zero: none";
 }

@@ -212,11 +212,11 @@ TEST_F(StoredRows, RunningJobsHaveWhatTheyHad) {
   EXPECT_EQ(job("narrow").spec.qos, "narrow");
   // An elastic gang that has got a second node.
   EXPECT_THAT(nodes_of("elastic"), ElementsAre("n2", "n3"));
-  const auto& pieces = job("elastic").placed()->pieces;
-  ASSERT_EQ(pieces.size(), 1U);
-  EXPECT_EQ(core.nodes.name_of(pieces.begin()->first), "n3");
-  EXPECT_TRUE(pieces.begin()->second.is_ready);
-  EXPECT_GT(pieces.begin()->second.id.value, sched::kFirstPiece - 1);
+  const auto& extensions = job("elastic").placed()->extensions;
+  ASSERT_EQ(extensions.size(), 1U);
+  EXPECT_EQ(core.nodes.name_of(extensions.begin()->first), "n3");
+  EXPECT_TRUE(extensions.begin()->second.is_ready);
+  EXPECT_GT(extensions.begin()->second.id.value, sched::kFirstHoldingId - 1);
 }
 
 TEST_F(StoredRows, ComponentsAreOneJob) {
@@ -238,7 +238,7 @@ TEST_F(StoredRows, SuspendedJobsStandStill) {
     EXPECT_EQ(job(name).state, JobState::kSuspended) << name;
     ASSERT_TRUE(job(name).placed()->suspension) << name;
     EXPECT_TRUE(job(name).placed()->suspension->shares_gpus) << name;
-    EXPECT_GT(job(name).placed()->suspension->holder.value, 0U) << name;
+    EXPECT_GT(job(name).placed()->suspension->kept_id.value, 0U) << name;
     EXPECT_EQ(job(name).placed()->suspensions, 1U) << name;
   }
   EXPECT_EQ(job("patient").placed()->suspension->for_job, job("owner").id.value);
@@ -273,7 +273,7 @@ TEST_F(StoredRows, WhatAdministratorsSaidHolds) {
   EXPECT_EQ(made.tier, 3);
   EXPECT_EQ(made.max_time, base::minutes(90));
   EXPECT_TRUE(made.share_suspended_gpus);
-  EXPECT_EQ(core.partitions.said.at("made").at("max_time").user, "root");
+  EXPECT_EQ(core.partitions.origins.at("made").at("max_time").user, "root");
   EXPECT_EQ(core.nodes.find("n7")->admin, model::NodeAdmin::kDrain);
   EXPECT_EQ(core.nodes.find("n7")->reason, "as it was");
   const model::Reservation& course = core.reservations.all.at("course");

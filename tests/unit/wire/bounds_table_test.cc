@@ -109,8 +109,8 @@ void add_lines(const MessageBounds& bounds, Seen& seen, std::string& lines, std:
   for (const FieldBound& f : bounds.fields) {
     std::string text = f.is_list ? thousands(f.count) : "";
     if (const std::string one = one_text(f); !one.empty()) text += (text.empty() ? "" : ", ") + one;
-    const std::string line = fmt::format("| {} | {} |\n", f.said, text);
-    if (!f.said.empty() && !text.empty() && lines.find(line) == std::string::npos) lines += line;
+    const std::string line = fmt::format("| {} | {} |\n", f.label, text);
+    if (!f.label.empty() && !text.empty() && lines.find(line) == std::string::npos) lines += line;
     if (f.inside == nullptr) continue;
     if (!f.inside->title.empty())
       add_section(*f.inside, seen, below);

@@ -43,11 +43,11 @@ TEST(JobAttributes, SayAllThatTheyPromise) {
     const std::string name(option_name(a));
     EXPECT_EQ(a.kept.number != 0, a.kept.get != nullptr) << name;
     EXPECT_EQ(a.kept.number != 0, !a.name.empty()) << name << ": the field's name, for its bound";
-    EXPECT_EQ(a.update.who != Updater::kNobody, a.update.said.is_said != nullptr) << name;
+    EXPECT_EQ(a.update.who != Updater::kNobody, a.update.field.is_set != nullptr) << name;
     EXPECT_EQ(a.update.who != Updater::kNobody, !a.update.key.empty()) << name;
     // What is not done by hand is done from field to field.
     if (a.update.who != Updater::kNobody && !a.update.by_hand) {
-      EXPECT_TRUE(a.update.said.get != nullptr && a.kept.set != nullptr) << name;
+      EXPECT_TRUE(a.update.field.get != nullptr && a.kept.set != nullptr) << name;
     }
     EXPECT_EQ(a.commands == Commands::kNone, a.help.empty()) << name;
   }
@@ -71,8 +71,8 @@ TEST(JobAttributes, KnowEveryFieldOfAnUpdate) {
     for (const JobAttribute& a : kJobAttributes) {
       if (a.update.who == Updater::kNobody) continue;
       UpdateJobRequest update = saying(messages, field);
-      rows += a.update.said.is_said(update) ? 1 : 0;
-      a.update.said.clear(update);
+      rows += a.update.field.is_set(update) ? 1 : 0;
+      a.update.field.clear(update);
       cleared += update.ByteSizeLong() == 0 ? 1 : 0;
     }
     EXPECT_EQ(cleared, 1) << field.name << ": a row of wire/job_attributes.h says who may update it";
@@ -103,6 +103,22 @@ TEST(JobAttributes, WhereItRunsCanOnlyBeSaidWhileItWaits) {
   EXPECT_TRUE(says_where_to_run(update));
   EXPECT_THAT(keys_while_running(), testing::MatchesRegex("JobName, Comment, .*, Priority and Requeue"));
   EXPECT_THAT(keys_while_running(), testing::Not(testing::HasSubstr("QOS")));
+}
+
+/// Of what this version knows nothing is newer than its first node daemons.
+TEST(JobAttributes, TheLatestThatIsSaidDecidesWhichNodeDaemonsDo) {
+  std::vector<JobAttribute> rows(kJobAttributes.begin(), kJobAttributes.end());
+  for (JobAttribute& a : rows) {
+    if (a.name == "comment") a.since = model::version(0, 3, 0);
+    if (a.name == "preempt_signo") a.since = model::version(0, 2, 0);
+  }
+  model::JobSpec spec;
+  EXPECT_EQ(least_version(spec, rows), model::kFirstVersion);
+  spec.preempt_signo = 10;
+  EXPECT_EQ(least_version(spec, rows), model::version(0, 2, 0));
+  spec.comment = "x";
+  EXPECT_EQ(least_version(spec, rows), model::version(0, 3, 0));
+  EXPECT_EQ(least_version(spec), model::kFirstVersion);
 }
 
 TEST(JobAttributes, ComponentsHaveTheirSizesForThemselves) {

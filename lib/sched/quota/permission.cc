@@ -1,0 +1,163 @@
+// See permission.h.
+#include "sched/quota/permission.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace gw::sched {
+
+bool goes_before(const Candidate& a, const Candidate& b) {
+  const auto rank = [](const Candidate& c) { return std::tuple(!c.gang, c.priority, c.loss); };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (a.beyond < b.beyond || b.beyond < a.beyond) return b.beyond < a.beyond;
+  return std::tuple(-a.started.us, ~a.job.value) < std::tuple(-b.started.us, ~b.job.value);
+}
+
+Lines::Lines(const Quotas& before, const Preemptor& preemptor) {
+  const QuotaTree& tree = before.tree();
+  for (uint32_t q = preemptor.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent) {
+    const QosNode& qos = tree.qos(q);
+    if (qos.is_own && tree.qos(qos.parent).preempt_children) continue;  // nobody beside it takes from it
+    for (size_t r = 0; r < tree.width(); ++r) {
+      if (preemptor.amounts[r] == 0 || !qos.has_line[r]) continue;
+      const uint64_t has = before.tally().counted[q][r];
+      const uint64_t guaranteed = before.shares().guaranteed[q][r], fair = before.shares().fair[q][r];
+      if (preemptor.reclaim != Reclaim::kNone && has <= guaranteed)
+        lines_.push_back({q, r, preemptor.amounts[r], guaranteed});
+      if (preemptor.reclaim == Reclaim::kFairShare && has <= fair) lines_.push_back({q, r, preemptor.amounts[r], fair});
+    }
+  }
+}
+
+bool Lines::are_kept(const Quotas& now) const {
+  return std::all_of(lines_.begin(), lines_.end(), [&](const Line& line) {
+    return now.tally().counted[line.qos][line.resource] + line.asked <= line.most;
+  });
+}
+
+namespace {
+
+constexpr std::array kModes = {Reclaim::kGuaranteed, Reclaim::kFairShare};
+
+/// By guarantee always where anybody reclaims at all.
+bool is_in_force(Reclaim mode, Reclaim policy) {
+  return policy == Reclaim::kFairShare || (policy == Reclaim::kGuaranteed && mode == Reclaim::kGuaranteed);
+}
+
+}  // namespace
+
+Permission::Parting Permission::parting(uint32_t leaf) const {
+  const uint32_t at = tree_.common(leaf, preemptor_.leaf);
+  return {at, tree_.towards(at, preemptor_.leaf), tree_.towards(at, leaf)};
+}
+
+bool Permission::goes_by_priority(const Candidate& candidate) const {
+  return preemptor_.preempts && candidate.priority < preemptor_.priority;
+}
+
+bool Permission::could_go(const Candidate& candidate) const {
+  if (candidate.leaf == preemptor_.leaf) return goes_by_priority(candidate);
+  if (preemptor_.reclaim == Reclaim::kNone) return false;
+  const Parting p = parting(candidate.leaf);
+  if (outranks(p)) return true;
+  if (is_outranked(p)) return false;
+  return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
+    return is_in_force(mode, preemptor_.reclaim) && before_.could_stay_within(p.own, preemptor_.amounts, mode) &&
+           before_.is_above(p.from, p.own, preemptor_.amounts, mode, &candidate.amounts);
+  });
+}
+
+bool Permission::is_borrowed(const Candidate& candidate) {
+  if (candidate.leaf == preemptor_.leaf) return true;
+  const Parting p = parting(candidate.leaf);
+  for (uint32_t q = candidate.leaf; q != p.at; q = tree_.qos(q).parent)
+    if (covers_.guaranteed.is_covered(candidate.job, q)) return false;
+  return true;
+}
+
+bool Permission::could_be_within(const Quotas& now, const Candidate& candidate) const {
+  if (candidate.leaf == preemptor_.leaf) return true;
+  const Parting p = parting(candidate.leaf);
+  return outranks(p) || std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
+           return is_in_force(mode, preemptor_.reclaim) && now.stays_within(p.own, preemptor_.amounts, mode);
+         });
+}
+
+bool Permission::leaves_enough(const std::vector<const Candidate*>& gone) {
+  std::map<uint32_t, Quantities> taken;  // by QOS
+  for (const Candidate* c : gone) {
+    if (c->leaf == preemptor_.leaf) continue;
+    const Parting p = parting(c->leaf);
+    if (outranks(p)) continue;
+    for (uint32_t q = c->leaf; q != p.at; q = tree_.qos(q).parent)
+      add_to(taken.try_emplace(q, tree_.none()).first->second, c->amounts);
+  }
+  return std::all_of(taken.begin(), taken.end(), [&](const auto& each) {
+    const auto& [q, amounts] = each;
+    const Quantities& covered = covers_.guaranteed.covered(q);
+    for (size_t r = 0; r < amounts.size(); ++r)
+      if (amounts[r] > 0 && tree_.qos(q).has_line[r] && amounts[r] + covered[r] > counted_[q][r]) return false;
+    return true;
+  });
+}
+
+bool Permission::may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) const {
+  if (candidate.leaf == preemptor_.leaf) return goes_by_priority(candidate);
+  const Parting p = parting(candidate.leaf);
+  if (outranks(p)) return true;
+  if (keeps_guarantees && !now.leaves_guarantees(candidate.leaf, p.at, candidate.amounts)) return false;
+  return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
+    return is_in_force(mode, preemptor_.reclaim) &&
+           now.is_above(p.from, p.own, preemptor_.amounts, mode, &candidate.amounts);
+  });
+}
+
+bool Permission::allows(const Quotas& after, const std::vector<const Candidate*>& gone, const std::set<JobId>& with) {
+  std::map<Parting, std::vector<const Candidate*>> groups;
+  std::set<JobId> all = with;
+  bool has_rivals = false;
+  for (const Candidate* c : gone) {
+    all.insert(c->job);
+    if (c->leaf != preemptor_.leaf) {
+      groups[parting(c->leaf)].push_back(c);
+    } else if (goes_by_priority(*c)) {
+      has_rivals = true;
+    } else {
+      return false;
+    }
+  }
+  if (has_rivals && !lines_.are_kept(after)) return false;
+  return std::all_of(groups.begin(), groups.end(),
+                     [&](const auto& group) { return allows(after, group.first, group.second, all); });
+}
+
+bool Permission::allows(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
+                        const std::set<JobId>& all) {
+  if (preemptor_.reclaim == Reclaim::kNone) return false;
+  if (outranks(parting)) return true;
+  if (is_outranked(parting)) return false;
+  return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
+    return is_in_force(mode, preemptor_.reclaim) && allows_by(mode, after, parting, gone, all);
+  });
+}
+
+/// Rule 5, by one of its two comparisons.
+bool Permission::allows_by(Reclaim mode, const Quotas& after, const Parting& p,
+                           const std::vector<const Candidate*>& gone, const std::set<JobId>& all) {
+  const Quantities& amounts = preemptor_.amounts;
+  if (!after.stays_within(p.own, amounts, mode)) return false;
+  const auto is_beyond = [&](const Candidate* c) {
+    return after.would_be_above(p.from, p.own, amounts, mode, c->amounts);
+  };
+  if (!std::all_of(gone.begin(), gone.end(), is_beyond)) return false;
+  if (mode == Reclaim::kFairShare) {
+    const Ratio own = after.dominant(p.own, amounts);
+    const auto is_further = [&](const Candidate* last) { return own < after.dominant(p.from, last->amounts); };
+    if (std::none_of(gone.begin(), gone.end(), is_further)) return false;
+    if (covers_.fair && !covers_.fair->keeps_amounts(p.from, all)) return false;
+  }
+  return covers_.guaranteed.keeps_amounts(p.from, all);
+}
+
+}  // namespace gw::sched
