@@ -1,6 +1,7 @@
 // Rules 3 and 4: who is served next, and what may start.
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <tuple>
 
 #include "tests/oracle/quota.h"
@@ -12,7 +13,8 @@ namespace {
 // A side with the job that it would serve next, and how urgent that makes it among its siblings.
 struct Turn {
   const Job* job = nullptr;
-  int band = 2;  // 0 within the guarantee, 1 within the fair share, 2 beyond
+  int band = 2;          // 0 within the guarantee, 1 within the fair share, 2 beyond
+  int64_t priority = 0;  // of the side, where there is too little for all guarantees
   Ratio with;
   Ratio without;
 };
@@ -23,6 +25,7 @@ bool is_before(const Job& a, const Job& b) {
 
 bool is_before(const Turn& a, const Turn& b) {
   if (a.band != b.band) return a.band < b.band;
+  if (a.priority != b.priority) return a.priority > b.priority;
   if (a.with < b.with || b.with < a.with) return a.with < b.with;
   if (a.without < b.without || b.without < a.without) return a.without < b.without;
   return is_before(*a.job, *b.job);
@@ -37,6 +40,19 @@ bool stays_within(const World& world, const std::string& side, const Job& job,
   });
 }
 
+// Whether there is less to divide below the side than its children are guaranteed and want.
+bool is_short(const World& world, const Shares& shares, const std::string& side) {
+  const std::set<std::string> resources = resources_of(world);
+  return std::any_of(resources.begin(), resources.end(), [&](const std::string& resource) {
+    int64_t due = 0;
+    for (const std::string& child : children_of(world, side)) {
+      if (has_line(world, child, resource)) due += amount_of(shares.at(child), resource);
+    }
+    const bool is_divided = !side.empty() && has_line(world, side, resource);
+    return due > (is_divided ? amount_of(shares.at(side), resource) : capacity_of(world, resource));
+  });
+}
+
 Turn turn_of(const World& world, const Shares& shares, const std::string& side, const Job& job) {
   const auto guarantee = [&](const std::string& resource) { return guaranteed_of(world, side, resource); };
   const auto share = [&](const std::string& resource) { return amount_of(shares.at(side), resource); };
@@ -44,6 +60,8 @@ Turn turn_of(const World& world, const Shares& shares, const std::string& side, 
   turn.job = &job;
   if (stays_within(world, side, job, guarantee)) {
     turn.band = 0;
+    const Qos* qos = qos_of(world, side);
+    if (qos != nullptr && is_short(world, shares, parent_of(world, side))) turn.priority = qos->priority;
   } else if (stays_within(world, side, job, share)) {
     turn.band = 1;
   }

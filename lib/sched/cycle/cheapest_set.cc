@@ -12,8 +12,6 @@ namespace {
 
 /// However the candidates of a place lie, no more trials than this are made there.
 constexpr size_t kMostTries = size_t{1} << kMostExact;
-/// So many sets are tried with moves for one job.
-constexpr size_t kMostRelocations = 256;
 
 /// What each GPU of the one costs less than each of the other's, at its priority.
 bool is_cheaper_by_gpu(const Candidate* a, const Candidate* b) {
@@ -53,7 +51,7 @@ std::optional<VictimSet> CheapestSet::search(const PlaceToClear& place, const st
 
 /// The first `undecided` of the candidates are still evicted, and the job fits.
 void CheapestSet::decide(size_t undecided, Branch& branch) {
-  if (relocations_ > kMostRelocations) return;
+  if (is_spent()) return;
   if (has_covered_ && most_moves_ == 0 && !permission_.leaves_enough(branch.gone)) return;
   if (best_) {
     Loss least = least_more(undecided, branch);

@@ -17,6 +17,9 @@ namespace gw::sched {
 /// Places with no more candidates are searched completely.
 constexpr size_t kMostExact = 16;
 
+/// So many sets are tried with moves for one job.
+constexpr size_t kMostRelocations = 256;
+
 /// Where a job could be made to fit.
 struct PlaceToClear {
   const std::vector<NodeId>* nodes = nullptr;  ///< Null: anywhere in the partition.
@@ -45,6 +48,8 @@ class CheapestSet {
   void allow_covered() { has_covered_ = true; }
   /// From now on also if they can be moved: so many, at the least possible loss of `borrowed`.
   void allow_moves(std::vector<const Candidate*> borrowed, size_t most);
+  /// So many sets were tried with moves that no more are.
+  bool is_spent() const { return relocations_ > kMostRelocations; }
   /// GPUs that the job needs, in thousandths, where they can be told by number; else 0.
   uint64_t needs_milli() const { return needs_milli_; }
 

@@ -78,7 +78,6 @@ void decide_moves(Session& session, const Served& served, const std::vector<JobI
     session.trial.rollback(mark);
     keep_places(session, served, grace, placed, group);
   } else {
-    for (JobId id : movers) session.trial.count(*session.view.quota().holder(id));  // as before their eviction
     std::move(placed.decisions.begin(), placed.decisions.end(), std::back_inserter(group.decisions));
   }
   session.told_to_go.insert(movers.begin(), movers.end());

@@ -37,12 +37,15 @@ bool place_again(Session& session, const Served& served, JobId mover, Group& gro
   const Duration grace = grace_of(session, mover);
   const Duration limit = cut_length(session, running, running.time_limit);
   const Duration length = limit == base::kUnlimited ? base::kUnlimited : grace + limit;
+  const QuotaLedger::Holder& holder = *session.view.quota().holder(mover);
+  if (session.quotas().limit_in_way(holder.leaf, holder.amounts, holder.uid)) return false;  // made smaller meanwhile
   const auto options = options_for(session, served, running, facts, length);
   if (!options) return false;
   Placement placement = session.place(facts, running.request, *options);
   if (!placement.allocation ||
       !session.trial.place(mover, partition, *placement.allocation, session.now, session.now + length))
     return false;
+  session.trial.count(holder);
   group.decisions.emplace_back(Start{mover, partition, std::move(*placement.allocation), limit});
   return true;
 }

@@ -16,7 +16,8 @@ size_t moves_left(Session& session, const PartitionFacts& partition);
 /// Can it start again elsewhere in the partition? Not parts of a heterogeneous job, nor elastic gangs with extensions.
 bool can_be_moved(const Session& session, const Candidate& candidate, const PartitionFacts& partition);
 
-/// Finds a place for a job that was evicted to be moved, and adds its Start to the group. `served`: for whom it moves.
+/// Finds a place for a job that was evicted to be moved, counts it there, and adds its Start to the group. `served`:
+/// for whom it moves.
 bool place_again(Session& session, const Served& served, JobId mover, Group& group);
 
 /// Nobody has left yet: the movers stand where they stood, and what everybody in `placed` will have is kept for them.

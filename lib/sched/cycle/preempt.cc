@@ -202,7 +202,6 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
     session.plan.groups.push_back(std::move(group));
     return true;
   }
-  for (JobId id : evicted.moved) session.trial.count(*session.view.quota().holder(id));
   session.told_to_go.insert(evicted.moved.begin(), evicted.moved.end());
   std::move(placed.decisions.begin(), placed.decisions.end(), std::back_inserter(group.decisions));
   decide_start(session, std::move(group));

@@ -90,7 +90,6 @@ class RelocationSearch {
 
   bool move(const Candidate& c) {
     if (!place(c) && !(make_place(c) && place(c))) return false;
-    session_.trial.count(*session_.view.quota().holder(c.job));
     out_.moved.push_back(&c);
     return true;
   }

@@ -97,7 +97,8 @@ bool Permission::leaves_enough(const std::vector<const Candidate*>& gone) {
     const auto& [q, amounts] = each;
     const Quantities& covered = covers_.guaranteed.covered(q);
     for (size_t r = 0; r < amounts.size(); ++r)
-      if (amounts[r] > 0 && tree_.qos(q).has_line[r] && amounts[r] + covered[r] > counted_[q][r]) return false;
+      if (amounts[r] > 0 && tree_.qos(q).has_line[r] && amounts[r] + covered[r] > before_.tally().counted[q][r])
+        return false;
     return true;
   });
 }

@@ -67,12 +67,7 @@ class Permission {
  public:
   /// `before`: as things are, nobody gone.
   Permission(const Quotas& before, const Preemptor& preemptor, Covers& covers)
-      : tree_(before.tree()),
-        before_(before),
-        counted_(before.tally().counted),
-        preemptor_(preemptor),
-        covers_(covers),
-        lines_(before, preemptor) {}
+      : before_(before), tree_(before.tree()), preemptor_(preemptor), covers_(covers), lines_(before, preemptor) {}
 
   /// Could the rules ever let it go, whoever goes with it? A quick look that errs towards yes.
   bool could_go(const Candidate& candidate) const;
@@ -98,9 +93,8 @@ class Permission {
     uint32_t from = kNoQos;  ///< and towards the victim.
     auto operator<=>(const Parting&) const = default;
   };
+  const Quotas before_;  // a copy: the trial's own change as jobs are evicted
   const QuotaTree& tree_;
-  const Quotas& before_;                   // as it is while nobody is gone
-  const std::vector<Quantities> counted_;  // by QOS, before anybody is gone
   const Preemptor& preemptor_;
   Covers& covers_;
   const Lines lines_;
