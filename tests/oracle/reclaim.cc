@@ -210,7 +210,19 @@ bool may_reclaim_all(const World& before, const World& after, const Shares& shar
     return dominant_share(after, shares, parting.own, &taker) <
            dominant_share(after, shares, parting.other, &job_of(before, id));
   };
+  // A side that a borrower brought below its guarantee could take back.
+  const auto keeps_guarantees = [&](int id) {
+    const std::vector<std::string> path = own_path_of(before, taker, job_of(before, id));
+    return std::all_of(path.begin(), path.end(), [&](const std::string& side) {
+      const std::vector<std::string> lines = lines_of(before, side);
+      return std::all_of(lines.begin(), lines.end(), [&](const std::string& resource) {
+        const int64_t had = allocated(before, side, resource), due = guaranteed_of(before, side, resource);
+        return need_of(job_of(before, id), resource) == 0 || allocated(after, side, resource) >= std::min(had, due);
+      });
+    });
+  };
   return std::any_of(group.begin(), group.end(), is_last) &&
+         std::all_of(group.begin(), group.end(), keeps_guarantees) &&
          keeps_covered(before, after, taker, group, taken, due_by(before, shares, Reclaim::kFairShare));
 }
 

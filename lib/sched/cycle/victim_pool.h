@@ -11,6 +11,8 @@
 
 namespace gw::sched {
 
+using base::NodeId;
+
 struct PendingJob;
 struct Session;
 

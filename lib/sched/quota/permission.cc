@@ -143,6 +143,20 @@ bool Permission::allows(const Quotas& after, const Parting& parting, const std::
   });
 }
 
+/// A QOS that a borrower brought below its guarantee could take back.
+bool Permission::keeps_guarantees(const Quotas& after, const Parting& p,
+                                  const std::vector<const Candidate*>& gone) const {
+  return std::all_of(gone.begin(), gone.end(), [&](const Candidate* c) {
+    for (uint32_t q = c->leaf; q != p.at; q = tree_.qos(q).parent)
+      for (size_t r = 0; r < c->amounts.size(); ++r) {
+        if (c->amounts[r] == 0 || !tree_.qos(q).has_line[r]) continue;
+        const uint64_t had = before_.tally().counted[q][r], due = before_.shares().guaranteed[q][r];
+        if (after.tally().counted[q][r] < std::min(had, due)) return false;
+      }
+    return true;
+  });
+}
+
 /// Rule 5, by one of its two comparisons.
 bool Permission::allows_by(Reclaim mode, const Quotas& after, const Parting& p,
                            const std::vector<const Candidate*>& gone, const std::set<JobId>& all) {
@@ -155,7 +169,7 @@ bool Permission::allows_by(Reclaim mode, const Quotas& after, const Parting& p,
   if (mode == Reclaim::kFairShare) {
     const Ratio own = after.dominant(p.own, amounts);
     const auto is_further = [&](const Candidate* last) { return own < after.dominant(p.from, last->amounts); };
-    if (std::none_of(gone.begin(), gone.end(), is_further)) return false;
+    if (std::none_of(gone.begin(), gone.end(), is_further) || !keeps_guarantees(after, p, gone)) return false;
     if (covers_.fair && !covers_.fair->keeps_amounts(p.from, all)) return false;
   }
   return covers_.guaranteed.keeps_amounts(p.from, all);

@@ -105,6 +105,7 @@ class Permission {
   bool goes_by_priority(const Candidate& candidate) const;
   bool allows(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
               const std::set<JobId>& all);
+  bool keeps_guarantees(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone) const;
   bool allows_by(Reclaim mode, const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
                  const std::set<JobId>& all);
 };

@@ -4,6 +4,7 @@
 #include "cluster_builder.h"
 #include "model/suspension.h"
 #include "sched/cycle/plan.h"
+#include "sched/place/place.h"
 
 namespace gw::sched {
 namespace {
@@ -52,7 +53,7 @@ TEST(Elastic, IsOneJobHoweverManyExtensionsItHas) {
   EXPECT_EQ(c.carry_out(), 0U);
 }
 
-/// What stays of a suspended job has an id from the numbers of pieces.
+/// What stays of a suspended job has an id from the numbers of extensions.
 TEST(Elastic, GrowsWhileAnotherJobIsSuspended) {
   for (const uint32_t holder : {kFirstHoldingId, kFirstHoldingId + 1, kFirstHoldingId + 7}) {
     Alone c;

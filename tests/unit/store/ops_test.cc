@@ -1,4 +1,5 @@
 // Every operation's round trip, order, and what readers see of it.
+#include "store/sqlite_db.h"
 #include "store_fixture.h"
 
 namespace gw::store {
