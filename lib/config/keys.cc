@@ -163,7 +163,9 @@ const Key<Config> kConfigKeys[] = {
       0, 0, "off|dry_run|on"},
      [](Config& c) -> Ref { return &c.consolidate; }},
     {{"scheduler.moves_per_hour", Kind::kNumber, kLive,
-      "Most jobs that are moved in an hour, in partitions with consolidate.", 0, 1'000'000},
+      "Most jobs that are moved in an hour: in partitions with consolidate, and anywhere for a job within its "
+      "guarantee.",
+      0, 1'000'000},
      [](Config& c) -> Ref { return &c.moves_per_hour; }},
     {{"scheduler.fit", Kind::kChoice, kLive,
       "Which of the nodes that would do is taken, where neither partition nor job says: best (the fullest), worst (the "
