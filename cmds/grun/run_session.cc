@@ -7,11 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <iterator>
 
 #include "base/text.h"
 #include "client/show/job_view.h"
+#include "cmds/grun/open_file.h"
 #include "cmds/grun/run_multi.h"
 #include "wire/convert.h"
 
@@ -24,23 +23,6 @@ using To = Redirect::To;
 
 /// So long the shepherds may take to say what became of a job that has ended.
 constexpr base::Duration kAfterTheJob = base::seconds(15);
-
-/// A FIFO waits for its other end, and a file server may be away: meanwhile the signals that are handled do what they
-/// do to any program.
-int open_file(const std::string& path, int flags) {
-  constexpr int kSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-  struct sigaction handlers[std::size(kSignals)], standard{};
-  standard.sa_handler = SIG_DFL;
-  for (size_t i = 0; i < std::size(kSignals); ++i) {
-    ::sigaction(kSignals[i], nullptr, &handlers[i]);
-    if (handlers[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &standard, nullptr);
-  }
-  const int fd = ::open(path.c_str(), flags, 0666);
-  const int error = errno;
-  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &handlers[i], nullptr);
-  errno = error;
-  return fd;
-}
 
 JobFacts facts_of_job(const wire::Job& job) {
   JobFacts facts;

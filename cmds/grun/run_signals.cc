@@ -5,6 +5,7 @@
 #include <csignal>
 #include <utility>
 
+#include "cmds/grun/open_file.h"
 #include "cmds/grun/run_session.h"
 
 namespace gw::cmds {
@@ -19,7 +20,11 @@ constexpr base::Duration kGrace = base::seconds(2);
 void RunSession::on_signal(int signo, void (RunSession::*handler)(int)) {
   struct sigaction found {};
   if (::sigaction(signo, nullptr, &found) == 0 && found.sa_handler == SIG_IGN) return;
-  loop_.on_signal(signo, [this, signo, handler] { (this->*handler)(signo); });
+  loop_.on_signal(signo, [this, signo, handler] {
+    note_handled(signo);
+    (this->*handler)(signo);
+  });
+  note_arrivals(signo);
 }
 
 void RunSession::watch_signals() {
