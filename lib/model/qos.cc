@@ -68,14 +68,14 @@ using Children = std::map<std::string, std::vector<const Qos*>>;
 std::optional<QosFault> check_sums(const std::vector<const Qos*>& children, const Amounts& has) {
   Amounts sums;
   for (const Qos* q : children)
-    for (const auto& [resource, amount] : q->guaranteed) sums[resource] += amount;
+    for (const auto& [resource, amount] : guarantees_of(*q)) sums[resource] += amount;
   for (const auto& [resource, sum] : sums) {
     const auto limit = has.find(resource);
     if (limit == has.end() || sum <= limit->second) continue;
     std::string parts;
     for (const Qos* q : children)
-      if (const auto g = q->guaranteed.find(resource); g != q->guaranteed.end())
-        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", q->name, format_amount(resource, g->second));
+      if (const Amounts all = guarantees_of(*q); all.contains(resource))
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", q->name, format_amount(resource, all.at(resource)));
     const std::string& parent = children.front()->parent;
     return fault_of(*children.back(),
                     fmt::format("the guarantees below {} add up to {} {}, but it has {}: {}",
@@ -132,6 +132,22 @@ std::string format_amounts(const Amounts& amounts) {
   return text;
 }
 
+bool names_types_alone(const Qos& qos) {
+  return !qos.guaranteed.contains("gpu") &&
+         std::any_of(qos.guaranteed.begin(), qos.guaranteed.end(),
+                     [](const auto& each) { return each.first.starts_with("gpu:"); });
+}
+
+Amounts guarantees_of(const Qos& qos) {
+  Amounts out = qos.guaranteed;
+  if (!names_types_alone(qos)) return out;
+  uint64_t gpus = 0;
+  for (const auto& [resource, amount] : qos.guaranteed)
+    if (resource.starts_with("gpu:")) gpus += amount;
+  out["gpu"] = gpus;
+  return out;
+}
+
 namespace {
 constexpr std::pair<Reclaim, std::string_view> kReclaims[] = {
     {Reclaim::kNone, "none"}, {Reclaim::kGuaranteed, "guaranteed"}, {Reclaim::kFairShare, "fair_share"}};
@@ -180,7 +196,7 @@ std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amo
   for (const Qos& q : tree) children[q.parent].push_back(&q);
   for (const auto& [name, list] : children) {
     const Qos* parent = find(index, name);
-    Amounts has = parent == nullptr ? capacity : parent->guaranteed;
+    Amounts has = parent == nullptr ? capacity : guarantees_of(*parent);
     // A resource that is named above has a line here, and `gpu` always has: 0 unless given.
     if (parent != nullptr) has.try_emplace("gpu", 0);
     for (const Qos* above = parent; above != nullptr; above = find(index, above->parent))

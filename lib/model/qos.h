@@ -67,6 +67,11 @@ std::string_view name(Reclaim reclaim);
 /// Errors: none of the three, with "did you mean".
 base::Result<Reclaim> parse_reclaim(std::string_view text);
 
+/// The guarantees as the rules of the quotas know them: where only types of GPUs are named, `gpu` is their sum.
+Amounts guarantees_of(const Qos& qos);
+/// Does it name types of GPUs, but no `gpu`? Then other types are not guaranteed to it.
+bool names_types_alone(const Qos& qos);
+
 /// A fault of a tree, and the QOS that it is told of.
 struct QosFault {
   std::string qos;

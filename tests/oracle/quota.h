@@ -63,8 +63,12 @@ struct World {
   int64_t now_s = 0;
 };
 
+// What a QOS is guaranteed: where it names types of GPUs and no "gpu", that is their sum.
+Amounts named_guarantees(const Qos& qos);
+
 // Whether the side has a line for the resource. `gpu` has one everywhere, any other where `guaranteed` names it there
-// or above (below the root). An implicit child has those of its QOS.
+// or above (below the root), and types of GPUs where it names types but no "gpu". An implicit child has those of its
+// QOS.
 bool has_line(const World& world, const std::string& side, const std::string& resource);
 
 // 0 without a line. Of an implicit child: what the children of its QOS leave over. Of the root: the capacity.

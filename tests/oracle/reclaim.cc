@@ -183,6 +183,35 @@ bool keeps_covered(const World& before, const World& after, const Job& taker, co
   });
 }
 
+// Whether the job asks for GPUs, and each task for no more cores and memory than belong to its GPUs on some node.
+bool keeps_to_its_gpus(const World& world, const Job& job) {
+  const int64_t gpus = amount_of(job.per_task, "gpu");
+  return gpus > 0 && std::any_of(world.nodes.begin(), world.nodes.end(), [&](const Amounts& node) {
+           const auto is_theirs = [&](const std::string& resource) {
+             return amount_of(job.per_task, resource) * amount_of(node, "gpu") <= amount_of(node, resource) * gpus;
+           };
+           return gpus <= amount_of(node, "gpu") && is_theirs("cpu") && is_theirs("mem");
+         });
+}
+
+// Rule 5: cores and memory of guaranteed GPUs are lent to jobs without GPUs, but for those that `cpu` or `mem` covers.
+bool lends_cores(const World& world, const Job& taker, const Job& victim, const Due& guarantees) {
+  if (need_of(victim, "gpu") > 0 || !keeps_to_its_gpus(world, taker)) return false;
+  const Parting parting = parting_of(world, taker, victim);
+  const std::vector<std::string> own = lines_of(world, parting.own);
+  const bool is_guaranteed = std::all_of(own.begin(), own.end(), [&](const std::string& resource) {
+    return need_of(taker, resource) <= guarantees(parting.own, resource);
+  });
+  if (!is_guaranteed) return false;
+  const std::vector<std::string> path = own_path_of(world, taker, victim);
+  return std::none_of(path.begin(), path.end(), [&](const std::string& side) {
+    const auto has = [&](const std::string& resource) {
+      return has_line(world, side, resource) && need_of(victim, resource) > 0;
+    };
+    return (has("cpu") || has("mem")) && covered_at(world, side, guarantees).contains(victim.id);
+  });
+}
+
 // Rule 5 by one of its comparisons, of all who stand below one side. `after` is without all who are taken.
 bool may_reclaim_all(const World& before, const World& after, const Shares& shares, int taker_id,
                      const std::vector<int>& group, const std::vector<int>& taken, Reclaim mode) {
@@ -195,7 +224,9 @@ bool may_reclaim_all(const World& before, const World& after, const Shares& shar
     const int64_t need = need_of(taker, resource);
     if (need > 0 && allocated(after, parting.own, resource) + need > bound(parting.own, resource)) return false;
   }
+  const Due guarantees = due_by(before, shares, Reclaim::kGuaranteed);
   const auto would_be_above = [&](int id) {
+    if (mode == Reclaim::kGuaranteed && lends_cores(before, taker, job_of(before, id), guarantees)) return true;
     const std::vector<std::string> lines = lines_of(before, parting.other);
     return std::any_of(lines.begin(), lines.end(), [&](const std::string& resource) {
       const int64_t part = need_of(job_of(before, id), resource);
@@ -204,14 +235,22 @@ bool may_reclaim_all(const World& before, const World& after, const Shares& shar
     });
   };
   if (!std::all_of(group.begin(), group.end(), would_be_above)) return false;
-  if (!keeps_covered(before, after, taker, group, taken, due_by(before, shares, Reclaim::kGuaranteed))) return false;
+  if (!keeps_covered(before, after, taker, group, taken, guarantees)) return false;
   if (mode == Reclaim::kGuaranteed) return true;
   const auto is_last = [&](int id) {
     return dominant_share(after, shares, parting.own, &taker) <
            dominant_share(after, shares, parting.other, &job_of(before, id));
   };
   // A side that a borrower brought below its guarantee could take back.
+  const auto is_larger_than_its_share = [&](int id) {
+    const std::vector<std::string> lines = lines_of(before, parting.other);
+    return std::any_of(lines.begin(), lines.end(), [&](const std::string& resource) {
+      const int64_t need = need_of(job_of(before, id), resource);
+      return need > 0 && need > bound(parting.other, resource);
+    });
+  };
   const auto keeps_guarantees = [&](int id) {
+    if (is_larger_than_its_share(id)) return true;
     const std::vector<std::string> path = own_path_of(before, taker, job_of(before, id));
     return std::all_of(path.begin(), path.end(), [&](const std::string& side) {
       const std::vector<std::string> lines = lines_of(before, side);
@@ -293,6 +332,9 @@ bool may_take_set(const World& world, const Shares& shares, int taker, const std
 // Covered at no side up to where the paths part; or taken by rule 7.
 bool is_borrowed(const World& world, const Shares& shares, int taker, int victim) {
   const Due due = due_by(world, shares, Reclaim::kGuaranteed);
+  if (leaf_of(world, job_of(world, taker)) != leaf_of(world, job_of(world, victim)) &&
+      lends_cores(world, job_of(world, taker), job_of(world, victim), due))
+    return true;
   const std::vector<std::string> path = own_path_of(world, job_of(world, taker), job_of(world, victim));
   return std::none_of(path.begin(), path.end(),
                       [&](const std::string& side) { return covered_at(world, side, due).contains(victim); });

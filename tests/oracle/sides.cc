@@ -19,10 +19,22 @@ int64_t capacity_of(const World& world, const std::string& resource) {
   return sum;
 }
 
+namespace {
+
+bool is_type(const std::string& resource) { return resource.rfind("gpu:", 0) == 0; }
+
+bool names_types_alone(const Qos& qos) {
+  const auto names_type = [](const auto& each) { return is_type(each.first); };
+  return !qos.guaranteed.contains("gpu") && std::any_of(qos.guaranteed.begin(), qos.guaranteed.end(), names_type);
+}
+
+}  // namespace
+
 std::set<std::string> resources_of(const World& world) {
   std::set<std::string> resources = {"gpu"};
   for (const Qos& qos : world.qos) {
     for (const auto& [resource, amount] : qos.guaranteed) resources.insert(resource);
+    if (names_types_alone(qos)) resources.insert("gpu:other");  // of the types that nobody names
   }
   return resources;
 }
@@ -85,10 +97,19 @@ bool stands_in(const World& world, const Job& job, const std::string& side) {
   return side.empty() || std::find(path.begin(), path.end(), side) != path.end();
 }
 
+Amounts named_guarantees(const Qos& qos) {
+  Amounts out = qos.guaranteed;
+  if (!names_types_alone(qos)) return out;
+  for (const auto& [resource, amount] : qos.guaranteed)
+    if (is_type(resource)) out["gpu"] += amount;
+  return out;
+}
+
 bool has_line(const World& world, const std::string& side, const std::string& resource) {
   if (resource == "gpu") return true;
   for (std::string name = owner_of(side); !name.empty(); name = parent_of(world, name)) {
-    if (qos_of(world, name)->guaranteed.contains(resource)) return true;
+    const Qos& qos = *qos_of(world, name);
+    if (qos.guaranteed.contains(resource) || (is_type(resource) && names_types_alone(qos))) return true;
   }
   return false;
 }
@@ -96,7 +117,7 @@ bool has_line(const World& world, const std::string& side, const std::string& re
 int64_t guaranteed_of(const World& world, const std::string& side, const std::string& resource) {
   if (side.empty()) return capacity_of(world, resource);
   if (!has_line(world, side, resource)) return 0;
-  if (!is_implicit(side)) return amount_of(qos_of(world, side)->guaranteed, resource);
+  if (!is_implicit(side)) return amount_of(named_guarantees(*qos_of(world, side)), resource);
   int64_t left = guaranteed_of(world, owner_of(side), resource);
   for (const std::string& child : children_of(world, owner_of(side))) {
     if (!is_implicit(child)) left -= guaranteed_of(world, child, resource);

@@ -125,9 +125,10 @@ inline bool is_within_limits(const World& world, const oracle::Job& job) {
 inline int64_t left_of(const World& world, const std::string& parent, const std::string& resource) {
   const oracle::Qos* above = qos_of(world, parent);
   int64_t left = capacity_of(world, resource);
-  if (above != nullptr && oracle::has_line(world, parent, resource)) left = amount_of(above->guaranteed, resource);
+  if (above != nullptr && oracle::has_line(world, parent, resource))
+    left = amount_of(oracle::named_guarantees(*above), resource);
   for (const oracle::Qos& q : world.qos)
-    if (q.parent == parent) left -= amount_of(q.guaranteed, resource);
+    if (q.parent == parent) left -= amount_of(oracle::named_guarantees(q), resource);
   return std::max<int64_t>(left, 0);
 }
 
@@ -145,6 +146,8 @@ inline void draw_amounts(const World& world, const Wild& wild, oracle::Qos& q) {
     const int64_t unit = unit_of(resource), all = capacity_of(world, resource);
     const int64_t most = wild.is_overcommitted ? all : left_of(world, q.parent, resource);
     if (one_in(2)) q.guaranteed[resource] = draw(0, most / unit) * unit;
+    if (resource == std::string("gpu:a") && q.guaranteed.contains(resource) && !wild.is_overcommitted)
+      q.guaranteed[resource] = std::min(q.guaranteed[resource], left_of(world, q.parent, "gpu") / unit * unit);
     if (one_in(5)) q.limit[resource] = draw(1, std::max<int64_t>(all / unit, 1)) * unit;
   }
 }

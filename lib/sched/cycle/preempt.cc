@@ -11,23 +11,57 @@
 #include "sched/cycle/reclaim.h"
 #include "sched/cycle/start.h"
 #include "sched/cycle/victim_search.h"
+#include "sched/ledger/node_index.h"
+#include "sched/place/fragmentation.h"
 
 namespace gw::sched {
 namespace {
 
 // ---- By the rules of the quotas
 
+/// From jobs without GPUs, if there are any: somewhere above it is within a guarantee.
+bool may_take_cores(const Session& session, const Served& served) {
+  const Quotas& quotas = session.quotas();
+  const bool has_any = (*served.amounts)[kGpu] > 0 && session.view.quota().has_any_without_gpus();
+  if (!has_any || session.view.policy().reclaim == Reclaim::kNone) return false;
+  for (uint32_t q = served.leaf; q != 0 && q != kNoQos; q = quotas.tree().qos(q).parent)
+    if (quotas.could_stay_within(q, *served.amounts, Reclaim::kGuaranteed)) return true;
+  return false;
+}
+
 /// A quick look, before anybody is listed.
-bool may_take_any(const Session& session, const Served& served) {
+bool may_take_any(Session& session, const Served& served) {
   const Policy& policy = session.view.policy();
   if (policy.preempts && session.view.lowest_running_priority() < served.job.priority) return true;
-  return session.quotas().may_take_from_any(served.leaf, *served.amounts, policy.reclaim);
+  if (may_take_cores(session, served)) return true;
+  return session.quotas().may_take_from_any(served.leaf, *served.amounts, policy.reclaim) ||
+         session.victims.has_extensions(session, served.leaf);
+}
+
+/// Does the job ask for GPUs, and on some kind of node of the partition for no more cores and memory than are theirs
+/// there?
+bool keeps_to_its_gpus(const Session& session, const model::Request& request, const PartitionFacts& partition) {
+  const TaskShape shape = Workload::shape_of(request);
+  if (shape.gpus == 0) return false;
+  const auto& groups = session.capacity().index(partition.name)->groups();
+  return std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
+    const NodeAccount* node = group.second.sample;
+    if (node == nullptr || node->node_class == nullptr || node->node_class->gpus < shape.gpus) return false;
+    const NodeClass& kind = *node->node_class;
+    const bool is_whole = partition.exclusive || request.exclusive;
+    if (is_whole && kind.gpus > shape.gpus) return false;
+    const auto theirs = [&](uint64_t all) {
+      return all * shape.gpus * shape.gpu_milli / (uint64_t{kind.all_gpus} * model::kWholeGpu);
+    };
+    return shape.cpus <= theirs(uint64_t{kind.cores} * kind.threads) && shape.mem_mb <= theirs(node->facts.mem_mb);
+  });
 }
 
 /// What a job is given may be more than it asks for (whole cores, an exclusive node): the rules go by what it is given.
 Evicted victims_by_quota(Session& session, const Served& served, const PartitionFacts& partition) {
   const Policy& policy = session.view.policy();
-  Preemptor preemptor{served.leaf, *served.amounts, served.job.priority, policy.reclaim, policy.preempts};
+  Preemptor preemptor{served.leaf,    *served.amounts, served.job.priority,
+                      policy.reclaim, policy.preempts, keeps_to_its_gpus(session, served.job.request, partition)};
   const Trial::Mark mark = session.trial.mark();
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {

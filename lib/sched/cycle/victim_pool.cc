@@ -157,6 +157,17 @@ void VictimPool::label_decisions(const Session& session) {
   }
 }
 
+bool VictimPool::has_extensions(const Session& session, uint32_t leaf) {
+  if (!with_extensions_) {
+    with_extensions_.emplace();
+    for (const auto& [gang, extensions] : session.view.gangs()) {
+      const QuotaLedger::Holder* holder = extensions.empty() ? nullptr : session.view.quota().holder(gang);
+      if (holder != nullptr) with_extensions_->insert(holder->leaf);
+    }
+  }
+  return with_extensions_->contains(leaf);
+}
+
 const std::vector<JobId>& VictimPool::leaving(const Session& session) {
   if (leaving_) return *leaving_;
   leaving_.emplace();

@@ -56,12 +56,31 @@ bool Permission::goes_by_priority(const Candidate& candidate) const {
   return preemptor_.preempts && candidate.priority < preemptor_.priority;
 }
 
-bool Permission::could_go(const Candidate& candidate) const {
-  if (candidate.leaf == preemptor_.leaf) return goes_by_priority(candidate);
+bool Permission::yields(const Candidate& candidate) const {
+  return candidate.gang && candidate.leaf == preemptor_.leaf;
+}
+
+bool Permission::lends_cores(const Candidate& candidate, const Parting& p) {
+  if (!preemptor_.keeps_to_its_gpus || candidate.amounts[kGpu] > 0) return false;
+  if (!before_.could_stay_within(p.own, preemptor_.amounts, Reclaim::kGuaranteed)) return false;
+  for (uint32_t q = candidate.leaf; q != p.at; q = tree_.qos(q).parent) {
+    const auto has_line = [&](size_t r) {
+      const std::string& name = tree_.resources()[r];
+      return tree_.qos(q).has_line[r] && candidate.amounts[r] > 0 && (name == "cpu" || name == "mem");
+    };
+    for (size_t r = 0; r < tree_.width(); ++r)
+      if (has_line(r) && covers_.guaranteed.is_covered(candidate.job, q)) return false;
+  }
+  return true;
+}
+
+bool Permission::could_go(const Candidate& candidate) {
+  if (candidate.leaf == preemptor_.leaf) return yields(candidate) || goes_by_priority(candidate);
   if (preemptor_.reclaim == Reclaim::kNone) return false;
   const Parting p = parting(candidate.leaf);
   if (outranks(p)) return true;
   if (is_outranked(p)) return false;
+  if (lends_cores(candidate, p)) return true;
   return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
     return is_in_force(mode, preemptor_.reclaim) && before_.could_stay_within(p.own, preemptor_.amounts, mode) &&
            before_.is_above(p.from, p.own, preemptor_.amounts, mode, &candidate.amounts);
@@ -71,6 +90,7 @@ bool Permission::could_go(const Candidate& candidate) const {
 bool Permission::is_borrowed(const Candidate& candidate) {
   if (candidate.leaf == preemptor_.leaf) return true;
   const Parting p = parting(candidate.leaf);
+  if (lends_cores(candidate, p)) return true;  // where nothing that it holds has a line it is covered and says nothing
   for (uint32_t q = candidate.leaf; q != p.at; q = tree_.qos(q).parent)
     if (covers_.guaranteed.is_covered(candidate.job, q)) return false;
   return true;
@@ -103,10 +123,11 @@ bool Permission::leaves_enough(const std::vector<const Candidate*>& gone) {
   });
 }
 
-bool Permission::may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) const {
-  if (candidate.leaf == preemptor_.leaf) return goes_by_priority(candidate);
+bool Permission::may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) {
+  if (candidate.leaf == preemptor_.leaf) return yields(candidate) || goes_by_priority(candidate);
   const Parting p = parting(candidate.leaf);
   if (outranks(p)) return true;
+  if (!is_outranked(p) && lends_cores(candidate, p)) return true;
   if (keeps_guarantees && !now.leaves_guarantees(candidate.leaf, p.at, candidate.amounts)) return false;
   return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
     return is_in_force(mode, preemptor_.reclaim) &&
@@ -122,7 +143,7 @@ bool Permission::allows(const Quotas& after, const std::vector<const Candidate*>
     all.insert(c->job);
     if (c->leaf != preemptor_.leaf) {
       groups[parting(c->leaf)].push_back(c);
-    } else if (goes_by_priority(*c)) {
+    } else if (yields(*c) || goes_by_priority(*c)) {
       has_rivals = true;
     } else {
       return false;
@@ -143,10 +164,17 @@ bool Permission::allows(const Quotas& after, const Parting& parting, const std::
   });
 }
 
-/// A QOS that a borrower brought below its guarantee could take back.
+/// Alone within what its side is due by fair share? A job larger than that never takes anything back.
+bool Permission::could_take_back(const Candidate& candidate, uint32_t from) const {
+  return before_.could_stay_within(from, candidate.amounts, Reclaim::kFairShare);
+}
+
+/// A QOS that a borrower brought below its guarantee could take back, unless the only way to keep it is to leave it a
+/// job that is larger than all that is due to it.
 bool Permission::keeps_guarantees(const Quotas& after, const Parting& p,
                                   const std::vector<const Candidate*>& gone) const {
   return std::all_of(gone.begin(), gone.end(), [&](const Candidate* c) {
+    if (!could_take_back(*c, p.from)) return true;
     for (uint32_t q = c->leaf; q != p.at; q = tree_.qos(q).parent)
       for (size_t r = 0; r < c->amounts.size(); ++r) {
         if (c->amounts[r] == 0 || !tree_.qos(q).has_line[r]) continue;
@@ -163,6 +191,7 @@ bool Permission::allows_by(Reclaim mode, const Quotas& after, const Parting& p,
   const Quantities& amounts = preemptor_.amounts;
   if (!after.stays_within(p.own, amounts, mode)) return false;
   const auto is_beyond = [&](const Candidate* c) {
+    if (mode == Reclaim::kGuaranteed && lends_cores(*c, p)) return true;
     return after.would_be_above(p.from, p.own, amounts, mode, c->amounts);
   };
   if (!std::all_of(gone.begin(), gone.end(), is_beyond)) return false;

@@ -36,6 +36,8 @@ struct Preemptor {
   int64_t priority = 0;
   Reclaim reclaim = Reclaim::kFairShare;
   bool preempts = true;  ///< Rule 7.
+  /// It asks for GPUs, and for no more cores and memory than belong to them.
+  bool keeps_to_its_gpus = false;
 };
 
 /// Rule 7: of the QOS above the preemptor none that is within what it is due may be beyond it after the exchange.
@@ -70,7 +72,7 @@ class Permission {
       : before_(before), tree_(before.tree()), preemptor_(preemptor), covers_(covers), lines_(before, preemptor) {}
 
   /// Could the rules ever let it go, whoever goes with it? A quick look that errs towards yes.
-  bool could_go(const Candidate& candidate) const;
+  bool could_go(const Candidate& candidate);
   /// It is covered at no QOS up to where the paths part, or goes by rule 7. Those go first.
   bool is_borrowed(const Candidate& candidate);
   /// Could all of them go, and be covered by others in their place? No more may go of any QOS than it holds beyond what
@@ -81,7 +83,7 @@ class Permission {
   bool could_be_within(const Quotas& now, const Candidate& candidate) const;
   /// May one more go, where those before it are gone from `now`? Less exact than allows(), for long lists.
   /// `keeps_guarantees`: only where its QOS keep what they are guaranteed, whoever is covered by it.
-  bool may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) const;
+  bool may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees);
   /// May these go, and nobody else? `after`: with all of them gone. `with`: extensions that go with their gangs.
   bool allows(const Quotas& after, const std::vector<const Candidate*>& gone, const std::set<JobId>& with = {});
 
@@ -103,9 +105,15 @@ class Permission {
   bool outranks(const Parting& p) const { return tree_.qos(p.at).preempt_children && tree_.qos(p.own).is_own; }
   bool is_outranked(const Parting& p) const { return tree_.qos(p.at).preempt_children && tree_.qos(p.from).is_own; }
   bool goes_by_priority(const Candidate& candidate) const;
+  /// An extension of an elastic gang of the own QOS: what is lent to it goes to whoever waits there.
+  bool yields(const Candidate& candidate) const;
+  /// Cores and memory of GPUs that the preemptor is guaranteed are lent to jobs without GPUs, unless a guarantee of
+  /// `cpu` or `mem` covers them.
+  bool lends_cores(const Candidate& candidate, const Parting& parting);
   bool allows(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
               const std::set<JobId>& all);
   bool keeps_guarantees(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone) const;
+  bool could_take_back(const Candidate& candidate, uint32_t from) const;
   bool allows_by(Reclaim mode, const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
                  const std::set<JobId>& all);
 };

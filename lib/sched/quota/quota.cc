@@ -37,6 +37,7 @@ void QuotaLedger::set_tree(QuotaTree tree) {
   capacity_ = tree_.none();
   waiting_.assign(tree_.nodes().size(), tree_.none());
   holders_.clear();
+  without_gpus_ = 0;
   growth_.clear();
   tally_ = Tally(tree_);
   past_ = {};
@@ -84,7 +85,10 @@ void QuotaLedger::set_growth(JobId gang, const std::string& qos, const Quantitie
 }
 
 void QuotaLedger::hold(JobId job, const std::string& qos, uint32_t uid, bool preemptible, const Quantities& amounts) {
-  const Holder& h = holders_[job] = Holder{tree_.leaf_of(qos), amounts, preemptible, false, uid};
+  Holder& h = holders_[job];
+  without_gpus_ -= h.is_without_gpus ? 1 : 0;
+  h = Holder{tree_.leaf_of(qos), amounts, preemptible, false, uid, amounts[kGpu] == 0};
+  without_gpus_ += h.is_without_gpus ? 1 : 0;
   tally_.start(tree_, h.leaf, amounts, preemptible, uid);
 }
 
@@ -111,6 +115,7 @@ void QuotaLedger::forget(JobId job) {
   const auto it = holders_.find(job);
   if (it == holders_.end()) return;
   release(job, Quantities(it->second.amounts));
+  without_gpus_ -= it->second.is_without_gpus ? 1 : 0;
   holders_.erase(it);
 }
 

@@ -57,6 +57,7 @@ class QuotaLedger {
     bool preemptible = true;
     bool is_leaving = false;  ///< It was told to go: what it holds is nobody's any more.
     uint32_t uid = 0;
+    bool is_without_gpus = false;
   };
 
   const QuotaTree& tree() const { return tree_; }
@@ -66,6 +67,8 @@ class QuotaLedger {
   const Tally& tally() const { return tally_; }
   const Past& past() const { return past_; }
   const Holder* holder(JobId job) const;
+  /// Does anybody hold something, and no GPU?
+  bool has_any_without_gpus() const { return without_gpus_ > 0; }
 
   /// Empties the ledger: everything has to be told again.
   void set_tree(QuotaTree tree);
@@ -88,6 +91,7 @@ class QuotaLedger {
   Quantities capacity_ = tree_.none();
   std::vector<Quantities> waiting_ = {tree_.none()};  // by QOS, of the jobs at it
   std::unordered_map<JobId, Holder> holders_;
+  size_t without_gpus_ = 0;                                  // of the holders, from when they began to hold
   std::map<JobId, std::pair<uint32_t, Quantities>> growth_;  // in waiting_, by leaf
   Tally tally_{tree_};
   Past past_;

@@ -43,6 +43,7 @@ void QuotaTree::collect_resources() {
     if (q.max_jobs > 0 || q.max_jobs_per_user > 0) named.emplace(kJobResource);
     has_user_limits_ |= q.max_jobs_per_user > 0 || !q.limit_per_user.empty();
   }
+  if (std::any_of(list_.begin(), list_.end(), model::names_types_alone)) named.emplace(kOtherGpus);
   named.erase("gpu");
   resources_ = {"gpu"};
   resources_.insert(resources_.end(), named.begin(), named.end());
@@ -64,8 +65,10 @@ QosNode QuotaTree::inherit(uint32_t parent) const {
 }
 
 void QuotaTree::set_lines(const model::Qos& qos, QosNode& node) const {
+  const model::Amounts guaranteed = model::guarantees_of(qos);
   for (size_t r = 0; r < width(); ++r) {
-    if (const auto g = qos.guaranteed.find(resources_[r]); g != qos.guaranteed.end()) {
+    if (model::names_types_alone(qos) && resources_[r].starts_with("gpu:")) node.has_line[r] = true;
+    if (const auto g = guaranteed.find(resources_[r]); g != guaranteed.end()) {
       node.has_line[r] = true;
       node.guaranteed[r] = g->second;
     }
@@ -166,11 +169,8 @@ Quantities QuotaTree::count(const model::NodeShare& share, const Capacity& capac
   }
   if (!has_types_ || account == nullptr || !account->facts.topology) return out;
   const auto& gpus = account->facts.topology->gpus;
-  for (uint32_t g = share.gpus.next(0); g < gpus.size(); g = share.gpus.next(g + 1)) {
-    const std::string name = "gpu:" + base::to_lower(gpus[g].type);
-    for (size_t r = 0; r < width(); ++r)
-      if (resources_[r] == name) out[r] += share.gpu_milli;
-  }
+  for (uint32_t g = share.gpus.next(0); g < gpus.size(); g = share.gpus.next(g + 1))
+    count_type(gpus[g].type, share.gpu_milli, out);
   return out;
 }
 
@@ -203,6 +203,14 @@ Quantities QuotaTree::count_kept(const model::Allocation& allocation, const Capa
   return out;
 }
 
+void QuotaTree::count_type(const std::string& type, uint64_t milli, Quantities& out) const {
+  if (!has_types_ || type.empty()) return;
+  const std::string name = "gpu:" + base::to_lower(type);
+  auto it = std::find(resources_.begin(), resources_.end(), name);
+  if (it == resources_.end()) it = std::find(resources_.begin(), resources_.end(), kOtherGpus);
+  if (it != resources_.end()) out[static_cast<size_t>(it - resources_.begin())] += milli;
+}
+
 void QuotaTree::count_job(Quantities& out) const {
   for (size_t r = 0; r < width(); ++r)
     if (resources_[r] == kJobResource) ++out[r];
@@ -210,11 +218,12 @@ void QuotaTree::count_job(Quantities& out) const {
 
 /// Of a suspended job; the types of its GPUs only as far as it named one.
 void QuotaTree::count_exactly(const model::Request& request, Quantities& out) const {
-  const std::string type = "gpu:" + base::to_lower(request.gpu_type);
   for (const model::NodeShare& share : request.exactly) {
+    const uint64_t milli = uint64_t{share.gpus.size()} * share.gpu_milli;
+    count_type(request.gpu_type, milli, out);
     for (size_t r = 0; r < width(); ++r) {
       const std::string& name = resources_[r];
-      if (name == "gpu" || name == type) out[r] += uint64_t{share.gpus.size()} * share.gpu_milli;
+      if (name == "gpu") out[r] += milli;
       if (name == "cpu") out[r] += share.cpus;
       if (name == "mem") out[r] += share.mem_mb;
       if (name == "node") ++out[r];
@@ -227,11 +236,11 @@ void QuotaTree::count_request(const model::Request& request, Quantities& out) co
   const uint32_t nodes = std::max(request.min_nodes, 1U);
   const uint64_t tasks = request.tasks_given ? request.tasks : std::max(nodes, request.tasks);
   const uint64_t milli = uint64_t{model::total_gpus(request, nodes)} * request.gpu_milli;
-  const std::string type = request.gpu_type.empty() ? "" : "gpu:" + base::to_lower(request.gpu_type);
+  count_type(request.gpu_type, milli, out);
   const uint64_t gpus = milli / model::kWholeGpu;
   for (size_t r = 0; r < width(); ++r) {
     const std::string& name = resources_[r];
-    if (name == "gpu" || name == type) out[r] += milli;
+    if (name == "gpu") out[r] += milli;
     if (name == "node") out[r] += nodes;
     if (name == "cpu") out[r] += std::max(tasks * request.cpus_per_task, gpus * request.cpus_per_gpu);
     if (name == "mem")
@@ -263,10 +272,9 @@ Quantities QuotaTree::count(const NodeFacts& node) const {
     if (name == "cpu") out[r] = uint64_t{node.cores.size()} * node.topology->threads_per_core();
     if (name == "mem") out[r] = node.mem_mb;
     if (name == "node") out[r] = 1;
-    if (!name.starts_with("gpu:")) continue;
-    for (uint32_t g = node.gpus.next(0); g < gpus.size(); g = node.gpus.next(g + 1))
-      if ("gpu:" + base::to_lower(gpus[g].type) == name) out[r] += model::kWholeGpu;
   }
+  for (uint32_t g = node.gpus.next(0); g < gpus.size(); g = node.gpus.next(g + 1))
+    count_type(gpus[g].type, model::kWholeGpu, out);
   return out;
 }
 

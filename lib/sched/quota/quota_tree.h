@@ -25,6 +25,8 @@ constexpr uint64_t kNoLimit = UINT64_MAX;
 /// Jobs that run, where their number is bounded: never a line, only a limit. A job counts 1 until its last node is
 /// free.
 constexpr std::string_view kJobResource = "job";
+/// GPUs of the types that no QOS names; there where a QOS is guaranteed types of GPUs alone.
+constexpr std::string_view kOtherGpus = "gpu:other";
 constexpr uint32_t kNoQos = UINT32_MAX;
 
 struct QosNode {
@@ -102,6 +104,8 @@ class QuotaTree {
   void count_request(const model::Request& request, Quantities& out) const;
   void count_exactly(const model::Request& request, Quantities& out) const;
   void count_job(Quantities& out) const;
+  /// So many GPUs of a type, in its own resource; nothing of a type "" or where none is there.
+  void count_type(const std::string& type, uint64_t milli, Quantities& out) const;
 };
 
 /// a += b, a -= b (never below zero), and a <= b in every place.

@@ -204,7 +204,10 @@ TEST(Lines, GpuEverywhereOthersWhereNamedOrBelow) {
   EXPECT_FALSE(has_line(world, "p", "mem"));
   EXPECT_EQ(guaranteed_of(world, "x/", "cpu"), 6);  // y has a line and no guarantee
   EXPECT_EQ(guaranteed_of(world, "p/", "gpu"), 4 * kGpu);
-  EXPECT_EQ(guaranteed_of(world, "/", "gpu"), 4 * kGpu);
+  EXPECT_EQ(guaranteed_of(world, "z", "gpu"), 2 * kGpu);  // where types alone are named they add up to it
+  EXPECT_EQ(guaranteed_of(world, "/", "gpu"), 2 * kGpu);
+  EXPECT_TRUE(has_line(world, "z", "gpu:a100"));
+  EXPECT_EQ(guaranteed_of(world, "z", "gpu:a100"), 0);
   EXPECT_EQ(guaranteed_of(world, "y", "gpu"), 0);
 }
 
