@@ -97,6 +97,7 @@ wire::QosPatch whole(const model::Qos& qos) {
   p.set_preempt_children(q.preempt_children());
   p.set_min_runtime_us(q.min_runtime_us());
   p.set_grace_us(q.has_grace_us() ? q.grace_us() : -1);
+  p.set_patience_us(q.has_patience_us() ? q.patience_us() : -1);
   p.set_max_wall_us(q.max_wall_us());
   p.set_max_jobs(q.max_jobs());
   p.set_max_submit(q.max_submit());

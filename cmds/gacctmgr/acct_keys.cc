@@ -109,6 +109,12 @@ Status set_grace(QosPatch& patch, const Word& word) {
   return patch.set_grace_us(us), Status{};
 }
 
+Status set_patience(QosPatch& patch, const Word& word) {
+  if (is_inherited(word)) return patch.set_patience_us(-1), Status{};
+  GW_TRY(us, own_length(word));
+  return patch.set_patience_us(us), Status{};
+}
+
 /// Slurm's GraceTime counts seconds.
 Status set_grace_seconds(QosPatch& patch, const Word& word) {
   Word in_seconds = word;
@@ -236,6 +242,7 @@ constexpr QosKey kKeys[] = {
     {"min_runtime", {"preemptexempttime"}, set_min_runtime_minutes},
     {"grace", {}, set_grace},
     {"grace", {"gracetime"}, set_grace_seconds},
+    {"patience", {}, set_patience},
     {"max_wall", {"maxwalldurationperjob", "maxwallpj"}, set_max_wall},
     {"max_jobs", {"grpjobs"}, set_bound<&QosPatch::set_max_jobs>},
     {"max_submit",

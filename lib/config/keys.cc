@@ -167,6 +167,12 @@ const Key<Config> kConfigKeys[] = {
       "guarantee.",
       0, 1'000'000},
      [](Config& c) -> Ref { return &c.moves_per_hour; }},
+    {{"scheduler.patience", Kind::kDuration, kLive,
+      "How long a job waits, where its QOS does not say, before nodes are kept for it that others would take again and "
+      "again: one larger than the fair share of its QOS, or one whose start nobody can foresee; 0s: for ever. See "
+      "quotas.md.",
+      0, kYear},
+     [](Config& c) -> Ref { return &c.patience; }},
     {{"scheduler.fit", Kind::kChoice, kLive,
       "Which of the nodes that would do is taken, where neither partition nor job says: best (the fullest), worst (the "
       "emptiest), spread (one after the other).",
@@ -340,6 +346,9 @@ const Key<model::Qos> kQosKeys[] = {
     {{"grace", Kind::kDuration, kSeed,
       "How long a job that is preempted still runs. Empty: as above it, else jobs.kill_wait.", 0, 30 * kDay},
      [](model::Qos& q) -> Ref { return &q.grace; }},
+    {{"patience", Kind::kDuration, kSeed,
+      "How long its jobs wait before nodes are kept for them, see scheduler.patience. Empty: as above it.", 0, kYear},
+     [](model::Qos& q) -> Ref { return &q.patience; }},
     {{"max_wall", Kind::kDuration, kSeed, "Longest time limit of its jobs and of those below it; 0s: none.", 0, kYear},
      [](model::Qos& q) -> Ref { return &q.max_wall; }},
     {{"max_jobs", Kind::kNumber, kSeed, "Jobs that run at once, with those below it; 0: no bound.", 0, 1'000'000'000},

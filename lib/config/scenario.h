@@ -55,6 +55,7 @@ struct ScenarioPolicy {
   std::optional<uint32_t> reservations;
   std::optional<uint32_t> candidates;
   std::optional<base::Duration> grace;
+  std::optional<base::Duration> patience;
   std::optional<model::Reclaim> reclaim;
   std::optional<bool> consolidate;
   std::optional<bool> preempt;

@@ -170,6 +170,7 @@ void read_one_qos(const Value& item, std::map<std::string, uint32_t>& lines, Sce
   qos.priority = line.priority;
   qos.min_runtime = read_offset(line.min_runtime, false, {}, item, "min_runtime", reading);
   if (!line.grace.empty()) qos.grace = read_offset(line.grace, false, {}, item, "grace", reading);
+  if (!line.patience.empty()) qos.patience = read_offset(line.patience, false, {}, item, "patience", reading);
   qos.max_wall = read_offset(line.max_wall, false, {}, item, "max_wall", reading);
   qos.max_jobs = line.max_jobs;
   qos.max_jobs_per_user = line.max_jobs_per_user;
@@ -228,6 +229,7 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   policy.reservations = given(*map, "reservations", line.reservations);
   policy.candidates = given(*map, "candidates", line.candidates);
   policy.grace = given(*map, "grace", read_offset(line.grace, false, {}, *map, "grace", reading));
+  policy.patience = given(*map, "patience", read_offset(line.patience, false, {}, *map, "patience", reading));
   if (!line.reclaim.empty()) policy.reclaim = *model::parse_reclaim(line.reclaim);  // one of the choices
   policy.consolidate = given(*map, "consolidate", line.consolidate);
   policy.preempt = given(*map, "preempt", line.preempt);

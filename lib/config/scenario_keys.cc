@@ -95,6 +95,9 @@ const Key<PolicyLine> kPolicyLines[] = {
     text<PolicyLine>(
         "grace", [](PolicyLine& p) -> Ref { return &p.grace; },
         "How long a job that is preempted still runs; 0s if not given."),
+    text<PolicyLine>(
+        "patience", [](PolicyLine& p) -> Ref { return &p.patience; },
+        "How long a job waits before nodes are kept for it; 12h if not given, 0s: for ever. See quotas.md."),
     choice<PolicyLine>(
         "reclaim", [](PolicyLine& p) -> Ref { return &p.reclaim; },
         "What a QOS may take back from another; fair_share if not given. See quotas.md.", "guaranteed|fair_share|none"),
@@ -125,6 +128,9 @@ const Key<QosLine> kQosLines[] = {
     text<QosLine>(
         "grace", [](QosLine& q) -> Ref { return &q.grace; },
         "How long its jobs still run when they are preempted; as above it, or the policy's, if not given."),
+    text<QosLine>(
+        "patience", [](QosLine& q) -> Ref { return &q.patience; },
+        "How long its jobs wait before nodes are kept for them; as above it, or the policy's, if not given."),
     text<QosLine>(
         "max_wall", [](QosLine& q) -> Ref { return &q.max_wall; },
         "Longest time limit of its jobs and of those below it; a job without a time limit gets it, one with a longer "
@@ -305,8 +311,8 @@ constexpr std::string_view kNotSimulated[] = {"allow_users", "allow_groups", "al
 
 // Times are texts in the table, since they have signs; read_offset() reads them.
 constexpr std::string_view kTimes[] = {
-    "usage_half_life", "grace",  "min_runtime", "max_wall", "start",    "end",        "duration", "every",
-    "started",         "submit", "submitted",   "run_time", "deadline", "started_at", "ended_at"};
+    "usage_half_life", "grace",   "patience", "min_runtime", "max_wall", "start",    "end",        "duration",
+    "every",           "started", "submit",   "submitted",   "run_time", "deadline", "started_at", "ended_at"};
 
 std::string value_text(const KeyInfo& key) {
   const bool is_time = std::find(std::begin(kTimes), std::end(kTimes), key.name) != std::end(kTimes);

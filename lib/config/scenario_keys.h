@@ -25,7 +25,7 @@ struct NodeLine {
   uint64_t mem_mb = 0;
 };
 struct PolicyLine {
-  std::string order, reclaim, grace, usage_half_life;
+  std::string order, reclaim, grace, patience, usage_half_life;
   std::map<std::string, double> order_weights;
   model::Fit fit = model::Fit::kDefault;
   uint32_t reservations = 0, candidates = 0;
@@ -33,7 +33,7 @@ struct PolicyLine {
   bool consolidate = false, preempt = false;
 };
 struct QosLine {
-  std::string name, parent, description, min_runtime, grace, max_wall;
+  std::string name, parent, description, min_runtime, grace, patience, max_wall;
   uint32_t weight = 1, max_jobs = 0, max_jobs_per_user = 0;
   int64_t priority = 0;
   bool preempt_children = false;

@@ -108,8 +108,9 @@ std::string of_quota(const Blocker& b) {
                              b.where, amount(b.bound), resource)
                : fmt::format("it can never be preempted, so it starts only within what {} is guaranteed, {} {}",
                              b.where, amount(b.bound), resource);
-  return what +
-         fmt::format(": {} held{}, {} more asked", amount(b.held), is_limit ? "" : " by such jobs", amount(b.asked));
+  const std::string kept = b.held_by.empty() ? "" : fmt::format(", and what is left is kept for job {}", b.held_by);
+  return what + fmt::format(": {} held{}, {} more asked{}", amount(b.held), is_limit ? "" : " by such jobs",
+                            amount(b.asked), kept);
 }
 
 std::string of_reservation(const Blocker& b) {

@@ -43,6 +43,8 @@ struct Qos {
   bool preempt_children = false;        ///< Jobs of this QOS itself may take from its descendants.
   base::Duration min_runtime = {};      ///< Nobody is preempted so soon after its start; zero: as above it.
   std::optional<base::Duration> grace;  ///< How long its victims still run; not given: as above it, else the policy's.
+  /// How long its jobs wait before nodes are kept for them; zero: for ever. Not given: as above it, else the policy's.
+  std::optional<base::Duration> patience;
   base::Duration max_wall = {};         ///< Time limits of its jobs, and of those below it; zero: none.
   uint32_t max_jobs = 0;    ///< That run at once, with those below it; 0: no bound, and so for all of these.
   uint32_t max_submit = 0;  ///< That run or wait, with those below it.

@@ -32,7 +32,7 @@ Result<model::Fit> fit_from(uint32_t fit) {
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
   const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, moves, candidates,
-               fairness_over_time] = policy;
+               fairness_over_time, patience] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
@@ -49,6 +49,7 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
   w.set_preempts(preempts);
   w.set_fairness_over_time(fairness_over_time);
   w.set_moves_per_hour(moves);
+  w.set_patience_us(patience.us);
   return w;
 }
 
@@ -72,6 +73,8 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
     return damaged("the weight of past use is out of range");
   policy.fairness_over_time = w.fairness_over_time();
   policy.moves_per_hour = w.moves_per_hour();
+  GW_TRY(patience, duration_from(w.patience_us()));
+  policy.patience = patience;
   return policy;
 }
 

@@ -238,6 +238,7 @@ constexpr FieldBound kQosPatch[] = {
     part(15, "limit_per_user", kAmountsPatchBounds),
     part(16, "users", kNamesPatchBounds),
     part(17, "operators", kNamesPatchBounds),
+    length(18, "patience_us", "patience", INT64_MIN),
 };
 constexpr MessageBounds kQosPatchBounds = {"QosPatch", {}, kQosPatch};
 constexpr FieldBound kQuotaChange[] = {

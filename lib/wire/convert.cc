@@ -335,6 +335,7 @@ Qos to_wire(const model::Qos& q) {
   w.set_preempt_children(q.preempt_children);
   w.set_min_runtime_us(q.min_runtime.us);
   if (q.grace) w.set_grace_us(q.grace->us);
+  if (q.patience) w.set_patience_us(q.patience->us);
   w.set_max_wall_us(q.max_wall.us);
   w.set_max_jobs(q.max_jobs);
   w.set_max_submit(q.max_submit);
@@ -358,6 +359,7 @@ model::Qos from_wire(const Qos& w) {
   q.preempt_children = w.preempt_children();
   q.min_runtime.us = w.min_runtime_us();
   if (w.has_grace_us()) q.grace = base::Duration{w.grace_us()};
+  if (w.has_patience_us()) q.patience = base::Duration{w.patience_us()};
   q.max_wall.us = w.max_wall_us();
   q.max_jobs = w.max_jobs();
   q.max_submit = w.max_submit();

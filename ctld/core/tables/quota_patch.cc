@@ -58,6 +58,14 @@ Status patch_time(Duration& to, int64_t us, std::string_view key) {
   return {};
 }
 
+/// Negative: as above it.
+Status patch_inherited(std::optional<Duration>& to, int64_t us, std::string_view key) {
+  to.reset();
+  if (us < 0) return {};
+  to.emplace();
+  return patch_time(*to, us, key);
+}
+
 Status patch_numbers(Qos& q, const wire::QosPatch& p) {
   if (p.has_priority()) q.priority = p.priority();
   if (q.priority < -kMostPriority || q.priority > kMostPriority) return base::invalid("priority is out of range");
@@ -72,11 +80,9 @@ Status patch_numbers(Qos& q, const wire::QosPatch& p) {
   count(p.has_max_submit_per_user(), p.max_submit_per_user(), q.max_submit_per_user);
   if (p.has_min_runtime_us()) GW_TRY_STATUS(patch_time(q.min_runtime, p.min_runtime_us(), "min_runtime"));
   if (p.has_max_wall_us()) GW_TRY_STATUS(patch_time(q.max_wall, p.max_wall_us(), "max_wall"));
-  if (!p.has_grace_us()) return {};
-  q.grace.reset();
-  if (p.grace_us() < 0) return {};
-  q.grace.emplace();
-  return patch_time(*q.grace, p.grace_us(), "grace");
+  if (p.has_grace_us()) GW_TRY_STATUS(patch_inherited(q.grace, p.grace_us(), "grace"));
+  if (p.has_patience_us()) GW_TRY_STATUS(patch_inherited(q.patience, p.patience_us(), "patience"));
+  return {};
 }
 
 }  // namespace
@@ -106,8 +112,9 @@ std::string differences(const Qos& before, const Qos& after) {
   tell("priority", before.priority, after.priority, number);
   tell("preempt_children", before.preempt_children, after.preempt_children, number);
   tell("min_runtime", before.min_runtime, after.min_runtime, length);
-  tell("grace", before.grace, after.grace,
-       [&](const auto& g) { return g ? base::format_duration(*g) : std::string("as above it"); });
+  const auto inherited = [](const auto& d) { return d ? base::format_duration(*d) : std::string("as above it"); };
+  tell("grace", before.grace, after.grace, inherited);
+  tell("patience", before.patience, after.patience, inherited);
   tell("max_wall", before.max_wall, after.max_wall, length);
   tell("max_jobs", before.max_jobs, after.max_jobs, number);
   tell("max_submit", before.max_submit, after.max_submit, number);

@@ -53,7 +53,9 @@ const std::vector<TableField<QosRow>>& qos_fields() {
       return r.qos->name == model::kRootQos ? "" : r.qos->parent.empty() ? std::string(model::kRootQos) : r.qos->parent;
     };
     const auto weight = [](const R& r) { return std::to_string(r.qos->weight); };
-    const auto grace = [](const R& r) { return r.qos->grace ? base::format_duration(*r.qos->grace) : ""; };
+    const auto inherited = [](const std::optional<base::Duration>& d) { return d ? base::format_duration(*d) : ""; };
+    const auto grace = [=](const R& r) { return inherited(r.qos->grace); };
+    const auto patience = [=](const R& r) { return inherited(r.qos->patience); };
     const auto description = [](const R& r) { return r.qos->description; };
     std::vector<TableField<R>> t = {
         {{"name"}, "Name", [](const R& r) { return std::string(2 * r.indent, ' ') + r.qos->name; }},
@@ -70,6 +72,7 @@ const std::vector<TableField<QosRow>>& qos_fields() {
          [](const R& r) { return length(r.qos->min_runtime); },
          true},
         {{"grace", "gracetime"}, "Grace", grace, true},
+        {{"patience"}, "Patience", patience, true},
         {{"users"}, "Users", [](const R& r) { return base::join(r.qos->users, ","); }},
         {{"operators"}, "Operators", [](const R& r) { return base::join(r.qos->operators, ","); }},
     };

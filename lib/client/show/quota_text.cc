@@ -247,6 +247,7 @@ Json qos_json(const Qos& q) {
           {"preempt_children", q.preempt_children},
           {"min_runtime", q.min_runtime.seconds()},
           {"grace", q.grace ? Json(q.grace->seconds()) : Json(nullptr)},
+          {"patience", q.patience ? Json(q.patience->seconds()) : Json(nullptr)},
           {"max_wall", q.max_wall.seconds()},
           {"max_jobs", q.max_jobs},
           {"max_submit", q.max_submit},

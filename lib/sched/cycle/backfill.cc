@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sched/cycle/patience.h"
 #include "sched/cycle/session.h"
 
 namespace gw::sched {
@@ -108,9 +109,11 @@ uint32_t Backfill::planned_in(const std::string& partition) const {
   return it == planned_in_.end() ? 0 : it->second;
 }
 
-bool may_plan(const Session& session, const Served& served) {
+bool may_plan(Session& session, const Served& served) {
   // Where nothing has an end nothing can be foreseen.
-  if (session.capacity().jobs_with_end() == 0 && session.backfill.seen_by(served.is_guaranteed).empty()) return false;
+  if (session.capacity().jobs_with_end() == 0 && session.backfill.seen_by(served.is_guaranteed).empty() &&
+      !has_lost_patience(session, served))
+    return false;
   const std::vector<std::string>& names = served.job.partitions;
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     const PartitionFacts* p = session.capacity().partition(name);
@@ -138,7 +141,10 @@ void plan_start(Session& session, const Served& served) {
     best = std::move(start);
     where = name;
   }
-  if (!best) return;
+  if (!best) {
+    if (has_lost_patience(session, served)) (void)gather_nodes(session, served);
+    return;
+  }
   session.backfill.keep(job, *best, served.is_guaranteed);
   session.change_at(best->when);
   session.plan.reservations.push_back(PlannedStart{job.id, where, best->when, best->allocation.node_names()});

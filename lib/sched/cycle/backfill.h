@@ -39,8 +39,9 @@ class Backfill {
 };
 
 /// May a start be planned for the job in any of its partitions?
-bool may_plan(const Session& session, const Served& served);
-/// Plans the earliest start of the served job, if one is foreseen.
+bool may_plan(Session& session, const Served& served);
+/// Plans the earliest start of the served job, if one is foreseen; if not, nodes are gathered once its patience is
+/// over.
 void plan_start(Session& session, const Served& served);
 
 }  // namespace gw::sched

@@ -7,6 +7,7 @@
 
 #include "sched/cycle/consolidate.h"
 #include "sched/cycle/grow.h"
+#include "sched/cycle/patience.h"
 #include "sched/cycle/preempt.h"
 #include "sched/cycle/reasons.h"
 #include "sched/cycle/start.h"
@@ -86,16 +87,52 @@ void Pass::serve_queue() {
     if (const auto uid = c.only_user()) users.insert(*uid);
     if (const auto turn = next_turn(progress_.back())) turns.push_back(*turn);
   }
+  const std::vector<ClassHead> impatient = take_impatient(turns);
   queue_order_.fill(std::move(turns));
   allowance_ = allowance_of_each(session_.budget, users.size());
   view_.cursor().begin_pass();
   session_.change_at(view_.cursor().next_change());
   (void)session_.trial.take_changed_leaves();  // all have just been ranked
-  while (!session_.plan.exhausted) {
+  for (bool are_served = impatient.empty(); !session_.plan.exhausted;) {
     const auto turn = queue_order_.pop();
-    if (!turn) break;
-    serve(*turn);
+    if (!are_served && (!turn || !is_guaranteed(*turn))) {
+      are_served = true;
+      for (const ClassHead& first : impatient) serve(first);
+    } else if (!turn) {
+      break;
+    }
+    if (turn) serve(*turn);
   }
+}
+
+bool Pass::is_guaranteed(const ClassHead& turn) const {
+  const Progress& progress = progress_[turn.number];
+  return session_.quotas().is_guaranteed(progress.leaf, progress.amounts);
+}
+
+/// Of each leaf the class whose head has waited longest, of those beyond their fair share that have lost their
+/// patience: they are served before all who are beyond their guarantee.
+std::vector<ClassHead> Pass::take_impatient(std::vector<ClassHead>& turns) {
+  std::map<uint32_t, std::pair<Time, size_t>> first;  // by leaf
+  if (session_.quotas().tree().is_flat()) return {};
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const Progress& progress = progress_[turns[i].number];
+    const PendingJob& job = progress.next->second;
+    const Served served{job, progress.leaf, &progress.amounts};
+    if (session_.now < job.eligible || !exceeds_its_share(session_, progress.leaf, progress.amounts) ||
+        !has_lost_patience(session_, served))
+      continue;
+    const auto [it, is_new] = first.try_emplace(progress.leaf, job.eligible, i);
+    if (!is_new) it->second = std::min(it->second, std::pair(job.eligible, i));
+  }
+  std::vector<std::pair<Time, size_t>> order;
+  for (const auto& [leaf, one] : first) order.push_back(one);
+  std::sort(order.begin(), order.end());
+  std::vector<ClassHead> out;
+  for (const auto& [since, i] : order) out.push_back(turns[i]);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [since, i] : order) turns.erase(turns.begin() + static_cast<ptrdiff_t>(i));
+  return out;
 }
 
 void Pass::end() {
@@ -174,7 +211,16 @@ Pass::Outcome Pass::decide(Progress& progress, Served& served, bool is_blocked, 
     return !is_blocked && start_now(session_, served) ? Outcome::kStarted : Outcome::kNominated;
   }
   const auto binding = binding_of(session_, served, *served.amounts);
-  if (!is_blocked && starts(session_, served, is_known, binding.has_value())) return Outcome::kStarted;
+  const Time until = session_.now + served.job.time_limit;
+  if (const LimitPlan* plan = session_.limits.in_way(session_, served, *served.amounts, until)) {
+    if (!is_blocked) tell_kept_limit(session_, *plan, served, *progress.key, *progress.job_class);
+    return Outcome::kLimited;
+  }
+  if (!is_blocked && starts(session_, served, is_known, binding.has_value())) {
+    session_.limits.take(session_, served, *served.amounts, until);
+    return Outcome::kStarted;
+  }
+  if (binding) session_.limits.keep(session_, served, *binding);
   if (binding || (!is_blocked && served.refused && served.failed.empty())) {
     if (!is_blocked)
       tell_bound(session_, served, *progress.key, *progress.job_class, binding ? *binding : *served.refused);

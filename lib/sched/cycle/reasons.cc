@@ -203,6 +203,16 @@ void tell_bound(Session& session, const Served& served, const ClassKey& key, Job
   tell(session, job_class, key, WaitReason::kQosLimit, std::move(blockers));
 }
 
+void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& served, const ClassKey& key,
+                     JobClass& job_class) {
+  Binding binding = plan.limit;
+  binding.held = session.quotas().tally().held[binding.side][binding.resource];
+  binding.asked = (*served.amounts)[binding.resource];
+  Blocker blocker = blocker_of(session.quotas().tree(), binding);
+  blocker.held_by = plan.job.text();
+  tell(session, job_class, key, WaitReason::kQosLimit, {std::move(blocker)});
+}
+
 void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known) {
   const PendingJob& job = served.job;
   Blockage blockage;

@@ -13,6 +13,10 @@ bool is_still_blocked(const Session& session, const PendingJob& job, const JobCl
 void tell_bound(Session& session, const Served& served, const ClassKey& key, JobClass& job_class,
                 const Binding& binding);
 
+/// What is left under a limit is kept for a job that was before it.
+void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& served, const ClassKey& key,
+                     JobClass& job_class);
+
 /// No place: all that blocks the served job's class. `is_known`: is_still_blocked() said so.
 void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known);
 

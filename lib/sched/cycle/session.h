@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sched/cycle/backfill.h"
+#include "sched/cycle/limit_plan.h"
 #include "sched/cycle/plan.h"
 #include "sched/cycle/trial.h"
 #include "sched/cycle/victim_pool.h"
@@ -39,6 +40,7 @@ struct Session {
   const OrderFacts facts;
   Trial trial;
   Backfill backfill;
+  LimitPlans limits;
   VictimPool victims;
   Plan plan;
   uint64_t starts = 0;

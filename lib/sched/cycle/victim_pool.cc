@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sched/cycle/loss.h"
+#include "sched/cycle/patience.h"
 #include "sched/cycle/session.h"
 
 namespace gw::sched {
@@ -29,6 +30,7 @@ Candidate candidate_of(const Session& session, const PendingJob& running, const 
   if (!c.gang) c.lost = gpus * static_cast<uint64_t>(std::max(session.now - since, Duration{}).seconds());
   c.loss = c.lost + (c.gang ? 0 : c.amounts[kGpu] * kRestartSeconds) + 1;
   c.beyond = session.quotas().dominant(holder.leaf);
+  c.is_settled = is_settled(session, holder.leaf, running, c.started);
   return c;
 }
 

@@ -41,7 +41,8 @@ namespace {
 constexpr std::array kModes = {Reclaim::kGuaranteed, Reclaim::kFairShare};
 
 /// By guarantee always where anybody reclaims at all.
-bool is_in_force(Reclaim mode, Reclaim policy) {
+bool is_in_force(Reclaim mode, Reclaim policy, const Candidate& candidate) {
+  if (mode == Reclaim::kFairShare && candidate.is_settled) return false;
   return policy == Reclaim::kFairShare || (policy == Reclaim::kGuaranteed && mode == Reclaim::kGuaranteed);
 }
 
@@ -82,7 +83,8 @@ bool Permission::could_go(const Candidate& candidate) {
   if (is_outranked(p)) return false;
   if (lends_cores(candidate, p)) return true;
   return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
-    return is_in_force(mode, preemptor_.reclaim) && before_.could_stay_within(p.own, preemptor_.amounts, mode) &&
+    return is_in_force(mode, preemptor_.reclaim, candidate) &&
+           before_.could_stay_within(p.own, preemptor_.amounts, mode) &&
            before_.is_above(p.from, p.own, preemptor_.amounts, mode, &candidate.amounts);
   });
 }
@@ -100,7 +102,7 @@ bool Permission::could_be_within(const Quotas& now, const Candidate& candidate) 
   if (candidate.leaf == preemptor_.leaf) return true;
   const Parting p = parting(candidate.leaf);
   return outranks(p) || std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
-           return is_in_force(mode, preemptor_.reclaim) && now.stays_within(p.own, preemptor_.amounts, mode);
+           return is_in_force(mode, preemptor_.reclaim, candidate) && now.stays_within(p.own, preemptor_.amounts, mode);
          });
 }
 
@@ -130,7 +132,7 @@ bool Permission::may_go_next(const Quotas& now, const Candidate& candidate, bool
   if (!is_outranked(p) && lends_cores(candidate, p)) return true;
   if (keeps_guarantees && !now.leaves_guarantees(candidate.leaf, p.at, candidate.amounts)) return false;
   return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
-    return is_in_force(mode, preemptor_.reclaim) &&
+    return is_in_force(mode, preemptor_.reclaim, candidate) &&
            now.is_above(p.from, p.own, preemptor_.amounts, mode, &candidate.amounts);
   });
 }
@@ -160,7 +162,8 @@ bool Permission::allows(const Quotas& after, const Parting& parting, const std::
   if (outranks(parting)) return true;
   if (is_outranked(parting)) return false;
   return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
-    return is_in_force(mode, preemptor_.reclaim) && allows_by(mode, after, parting, gone, all);
+    const auto is_in = [&](const Candidate* c) { return is_in_force(mode, preemptor_.reclaim, *c); };
+    return std::all_of(gone.begin(), gone.end(), is_in) && allows_by(mode, after, parting, gone, all);
   });
 }
 

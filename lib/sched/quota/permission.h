@@ -24,6 +24,7 @@ struct Candidate {
   JobId gang = {};     ///< Of an extension above an elastic gang's smallest size: the gang.
   uint64_t loss = 1;   ///< As `lost`, with what a restart costs; never 0.
   Ratio beyond = {};   ///< What its QOS holds of its fair share.
+  bool is_settled = false;  ///< It started after its patience: fair shares do not disturb it yet.
 };
 /// The order of rule 8: extensions, then the lowest priority, the least loss, the QOS furthest beyond its fair share,
 /// the youngest.

@@ -57,6 +57,7 @@ QosNode QuotaTree::inherit(uint32_t parent) const {
   node.depth = above.depth + 1;
   node.min_runtime = above.min_runtime;
   node.grace = above.grace;
+  node.patience = above.patience;
   node.has_line = above.has_line;
   node.guaranteed = none();
   node.limit.assign(width(), kNoLimit);
@@ -92,6 +93,7 @@ void QuotaTree::add_below(uint32_t parent, const std::string& parent_name) {
     node.preempt_children = q.preempt_children;
     if (q.min_runtime.us > 0) node.min_runtime = q.min_runtime;
     if (q.grace) node.grace = q.grace;
+    if (q.patience) node.patience = q.patience;
     set_lines(q, node);
     const auto index = static_cast<uint32_t>(nodes_.size());
     index_[q.name] = index;

@@ -40,6 +40,7 @@ struct QosNode {
   bool preempt_children = false;
   base::Duration min_runtime = {};
   std::optional<base::Duration> grace;
+  std::optional<base::Duration> patience;
   std::vector<bool> has_line;
   Quantities guaranteed;  ///< Of the root and of its implicit child: see Shares.
   Quantities limit;

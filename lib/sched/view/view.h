@@ -38,6 +38,9 @@ struct Policy {
   uint32_t candidates = 32;
   /// How much the past use of QOS counts when a surplus is divided: the k of weigh_past(); 0: not at all.
   double fairness_over_time = 0;
+  /// How long a job waits before nodes are kept for it that others would take again and again, unless its QOS says;
+  /// zero: for ever.
+  Duration patience = base::hours(12);
 };
 
 /// An advance reservation: whole nodes, for some users, for a time, once or again and again.

@@ -1,0 +1,74 @@
+// See limit_plan.h.
+#include "sched/cycle/limit_plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sched/cycle/patience.h"
+#include "sched/cycle/session.h"
+
+namespace gw::sched {
+namespace {
+
+bool counts(const QuotaTree& tree, const Binding& limit, uint32_t limited_uid, uint32_t leaf, uint32_t uid) {
+  return tree.common(leaf, limit.side) == limit.side && (!limit.is_of_user || limited_uid == uid);
+}
+
+/// What those that run under the limit leave of it, and when, the first first.
+std::vector<std::pair<Time, uint64_t>> coming_free(const Session& session, const Binding& limit, uint32_t uid) {
+  std::vector<std::pair<Time, uint64_t>> out;
+  const auto& holdings = session.capacity().holdings();
+  for (const auto& [job, holder] : session.view.quota().holders()) {
+    const uint64_t held = holder.amounts[limit.resource];
+    if (held == 0 || !counts(session.quotas().tree(), limit, uid, holder.leaf, holder.uid)) continue;
+    const auto holding = holdings.find(job);
+    if (holding == holdings.end()) continue;
+    out.emplace_back(holder.is_leaving ? session.now : holding->second.expected_end, held);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+void LimitPlans::keep(Session& session, const Served& served, const Binding& limit) {
+  if (!limit.is_limit || session.view.policy().reservations == 0) return;
+  const uint32_t uid = limit.is_of_user ? served.job.uid : 0;
+  const Key key{limit.side, limit.resource, limit.is_of_user, uid};
+  if (plans_.contains(key) || limit.asked > limit.bound) return;
+  LimitPlan plan{limit, uid, served.job.id, served.is_guaranteed, Time::never(), 0};
+  const uint64_t lacks = limit.held + limit.asked - std::min(limit.bound, limit.held + limit.asked);
+  uint64_t freed = 0;
+  for (const auto& [end, amount] : coming_free(session, limit, uid)) {
+    if (end == Time::never() || (freed >= lacks && end > plan.when)) break;
+    freed += amount;
+    if (freed >= lacks) plan.when = end;
+  }
+  if (plan.when != Time::never())
+    plan.spare = limit.bound - std::min(limit.bound, limit.held - std::min(limit.held, freed) + limit.asked);
+  else if (!has_lost_patience(session, served))
+    return;
+  plans_.emplace(key, plan);
+}
+
+const LimitPlan* LimitPlans::in_way(const Session& session, const Served& served, const Quantities& amounts,
+                                    Time until) const {
+  for (const auto& [key, plan] : plans_) {
+    if (plan.job == served.job.id || until <= plan.when || (served.is_guaranteed && !plan.is_guaranteed)) continue;
+    if (amounts[plan.limit.resource] > plan.spare &&
+        counts(session.quotas().tree(), plan.limit, plan.uid, served.leaf, served.job.uid))
+      return &plan;
+  }
+  return nullptr;
+}
+
+void LimitPlans::take(const Session& session, const Served& served, const Quantities& amounts, Time until) {
+  for (auto& [key, plan] : plans_) {
+    if (until <= plan.when || !counts(session.quotas().tree(), plan.limit, plan.uid, served.leaf, served.job.uid))
+      continue;
+    plan.spare -= std::min(plan.spare, amounts[plan.limit.resource]);
+  }
+}
+
+}  // namespace gw::sched

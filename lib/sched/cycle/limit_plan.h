@@ -1,0 +1,44 @@
+// A limit of a QOS as a resource of the timeline: once it has held a job back, the moment is foreseen at which those
+// that run will have left enough of it, and no job behind that one takes so much that it would start later. Source:
+// conservative backfill (backfill.h), of an amount in place of nodes. Invariants: one job is planned for each limit,
+// the first that it held back in this pass; a job within its guarantee yields only to another one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "sched/quota/quota.h"
+
+namespace gw::sched {
+
+struct Session;
+struct Served;
+
+/// The start foreseen of a job that a limit holds back.
+struct LimitPlan {
+  Binding limit;
+  uint32_t uid = 0;  ///< Whose limit it is, of a limit of each user.
+  JobId job;
+  bool is_guaranteed = false;
+  base::Time when;     ///< Time::never(): nobody knows; it has waited its patience.
+  uint64_t spare = 0;  ///< What others may still hold of it then.
+};
+
+class LimitPlans {
+ public:
+  /// Nothing, if somebody was held back by the same limit before, or if nothing is foreseen and the job's patience
+  /// lasts.
+  void keep(Session& session, const Served& served, const Binding& limit);
+  /// The plan that so much, held at `leaf` until then, would delay.
+  const LimitPlan* in_way(const Session& session, const Served& served, const Quantities& amounts,
+                          base::Time until) const;
+  /// It has started: it holds what others could have held beside the plans.
+  void take(const Session& session, const Served& served, const Quantities& amounts, base::Time until);
+
+ private:
+  using Key = std::tuple<uint32_t, size_t, bool, uint32_t>;  // QOS, resource, of each user, uid
+  std::map<Key, LimitPlan> plans_;
+};
+
+}  // namespace gw::sched

@@ -1,0 +1,99 @@
+// See patience.h.
+#include "sched/cycle/patience.h"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "sched/place/node_filter.h"
+
+namespace gw::sched {
+namespace {
+
+/// Nodes of the partition that could be part of the gang, the emptiest first: what is gathered only becomes emptier, so
+/// the next pass finds the same.
+std::vector<const NodeAccount*> by_emptiness(const Session& session, const Served& served,
+                                             const PartitionFacts& partition) {
+  const NodeFilter filter(served.job.request, partition);
+  std::vector<const NodeAccount*> out;
+  for (NodeId id : session.capacity().partition_nodes(partition.name)) {
+    const NodeAccount* node = session.capacity().node(id);
+    if (node != nullptr && node->facts.usable && node->node_class != nullptr &&
+        !filter.failed_static_filter(node->facts, *node->node_class))
+      out.push_back(node);
+  }
+  const auto rank = [](const NodeAccount* node) {
+    return std::tuple(-int64_t{node->free.gpus.size()}, -int64_t{node->free.cores.size()}, node->facts.id);
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  return out;
+}
+
+/// In strides that grow: whether the job fits is asked after the first node, the next two, the next four.
+bool empty_until_fits(Session& session, const Served& served, const PartitionFacts& partition) {
+  const std::vector<const NodeAccount*> nodes = by_emptiness(session, served, partition);
+  size_t next_try = 1;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<JobId> there;
+    for (const Occupant& occupant : nodes[i]->occupants) there.push_back(occupant.job);
+    for (JobId part : there)
+      if (session.view.running().contains(part) && !session.trial.is_evicted(part)) session.trial.evict(part);
+    if (i + 1 < next_try && i + 1 < nodes.size()) continue;
+    if (fits(session, served, partition)) return true;
+    next_try = 2 * (i + 1);
+  }
+  return false;
+}
+
+std::optional<model::Allocation> find_nodes(Session& session, const Served& served, const PartitionFacts& partition) {
+  const Trial::Mark mark = session.trial.mark();
+  std::optional<model::Allocation> out;
+  if (empty_until_fits(session, served, partition)) {
+    const auto options = options_for(session, served, served.job, partition, served.job.time_limit);
+    if (options) out = session.place(partition, served.job.request, *options).allocation;
+  }
+  session.trial.rollback(mark);
+  return out;
+}
+
+}  // namespace
+
+Duration patience_of(const Session& session, uint32_t leaf) {
+  const auto& own = session.quotas().tree().qos(leaf).patience;
+  return own ? *own : session.view.policy().patience;
+}
+
+bool has_lost_patience(Session& session, const Served& served) {
+  const Duration patience = patience_of(session, served.leaf);
+  if (patience.us <= 0) return false;
+  const Time when = served.job.eligible + patience;
+  if (session.now >= when) return true;
+  session.change_at(when);
+  return false;
+}
+
+bool exceeds_its_share(const Session& session, uint32_t leaf, const Quantities& amounts) {
+  const Quotas& quotas = session.quotas();
+  for (uint32_t q = leaf; q != 0 && q != kNoQos; q = quotas.tree().qos(q).parent)
+    if (!quotas.could_stay_within(q, amounts, Reclaim::kFairShare)) return true;
+  return false;
+}
+
+bool is_settled(const Session& session, uint32_t leaf, const PendingJob& running, Time started) {
+  const Duration patience = patience_of(session, leaf);
+  return patience.us > 0 && started - running.eligible >= patience && session.now < started + patience;
+}
+
+bool gather_nodes(Session& session, const Served& served) {
+  if (!served.job.components.empty()) return false;
+  for (const std::string& name : served.job.partitions) {
+    if (!is_open(session, served, name)) continue;
+    auto allocation = find_nodes(session, served, *session.capacity().partition(name));
+    if (!allocation) continue;
+    session.backfill.keep(served.job, FutureStart{session.now, std::move(*allocation)}, served.is_guaranteed);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace gw::sched

@@ -1,0 +1,27 @@
+// What a job gets that has waited its patience: one that can never be within the fair share of its QOS is served before
+// all others that are beyond their guarantee, and then runs as long undisturbed by fair shares; and where no start can
+// be foreseen nodes are gathered for it. Rule 12 of docs/quotas.md. Invariant: guarantees come first; none of this
+// keeps anything from a job within its own.
+#pragma once
+
+#include "sched/cycle/session.h"
+
+namespace gw::sched {
+
+/// Of the jobs at a leaf: what its QOS says, or one above it, else the policy; zero: nobody ever loses it.
+Duration patience_of(const Session& session, uint32_t leaf);
+
+/// Has the served job waited that long?
+bool has_lost_patience(Session& session, const Served& served);
+
+/// Is the job alone more than one of the QOS above it is due by fair share?
+bool exceeds_its_share(const Session& session, uint32_t leaf, const Quantities& amounts);
+
+/// It started after its patience, and fair shares do not disturb it yet.
+bool is_settled(const Session& session, uint32_t leaf, const PendingJob& running, Time started);
+
+/// Keeps nodes for the served job from now on, whose start nobody can foresee: those where it would fit if they were
+/// empty, the emptiest first. Nobody who runs there is preempted. False: it fits nowhere.
+bool gather_nodes(Session& session, const Served& served);
+
+}  // namespace gw::sched
