@@ -66,6 +66,7 @@ bool can_make_room(const Core& core, const sched::Group& group) {
     const model::Job* job = core.jobs.find(victim->beneficiary);
     if (!core.stored.fault.empty() || job == nullptr) return false;
     if (is_suspended(*job)) return !job->placed()->suspension->is_held;
+    if (job->placed() != nullptr && job->state == JobState::kRunning) return job->spec.request.elastic;
     return job->waiting() != nullptr && !job->is_held() && job->waiting()->reason == WaitReason::kNone;
   });
 }

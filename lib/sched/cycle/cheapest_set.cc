@@ -24,7 +24,8 @@ bool is_cheaper_by_gpu(const Candidate* a, const Candidate* b) {
 CheapestSet::CheapestSet(Session& session, const Served& served, const PartitionFacts& partition,
                          const Preemptor& preemptor, Permission& permission)
     : session_(session), served_(served), partition_(partition), permission_(permission) {
-  if (!NodeFilter(served.job.request, partition).is_shared()) needs_milli_ = preemptor.amounts[kGpu];
+  const bool is_plain = served.job.components.empty() && !NodeFilter(served.job.request, partition).is_shared();
+  if (is_plain) needs_milli_ = preemptor.amounts[kGpu];
 }
 
 bool CheapestSet::fits_there(Duration grace) const { return fits(session_, served_, partition_, place_->nodes, grace); }

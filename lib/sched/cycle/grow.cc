@@ -2,9 +2,14 @@
 #include "sched/cycle/grow.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "sched/cycle/preempt.h"
+#include "sched/cycle/victim_search.h"
 
 namespace gw::sched {
 namespace {
@@ -56,6 +61,12 @@ std::optional<model::Allocation> place_extension(Session& session, const Pending
   return try_placing();
 }
 
+/// Tasks of the smallest extension.
+uint32_t smallest_extension(const PendingJob& gang) {
+  const bool is_fixed = gang.request.nodes_given && !gang.request.tasks_given;
+  return is_fixed ? std::max(gang.request.tasks_per_node, 1U) : 1;
+}
+
 /// Adds one extension: a task, or what of at most `tasks` tasks one more node holds. Returns the tasks of it; 0: no
 /// place.
 uint32_t grow_by_extension(Session& session, const PendingJob& gang, uint32_t tasks, std::vector<std::string>& nodes,
@@ -83,37 +94,133 @@ uint32_t grow_by_extension(Session& session, const PendingJob& gang, uint32_t ta
   }
 }
 
-/// Until it is as large as it may be or nothing more fits.
-void grow(Session& session, JobId id) {
-  if (!may_grow(session, id)) return;
-  const PendingJob& gang = *session.view.running().at(id);
-  std::vector<std::string> nodes;
-  for (JobId part : session.trial.parts_left(id))
-    for (NodeId node : session.capacity().holdings().at(part).nodes)
-      nodes.push_back(session.capacity().node(node)->facts.name);
+/// A gang in the course of the pass.
+struct Growing {
+  const PendingJob& gang;
+  uint32_t leaf = 0;
+  uint32_t present = 0;            ///< Tasks.
+  std::vector<std::string> nodes;  ///< Where it is.
   Group group;
-  for (uint32_t present = session.view.present_tasks(id); present < gang.most_tasks;) {
-    const uint32_t more = grow_by_extension(session, gang, gang.most_tasks - present, nodes, group);
-    if (more == 0 || session.plan.placements >= session.budget.placements) break;
-    present += more;
+};
+
+/// Who grows next: the one whose QOS holds least of what it is due, then the higher priority, then the smaller. So
+/// equals grow evenly.
+using Turn = std::tuple<Ratio, int64_t, uint32_t, JobId>;
+
+Turn turn_of(const Session& session, const Growing& g) {
+  return {session.quotas().dominant(g.leaf), -g.gang.priority, g.present, g.gang.id};
+}
+
+std::map<JobId, Growing> growing_gangs(const Session& session) {
+  std::map<JobId, Growing> out;
+  for (const auto& [id, extensions] : session.view.gangs()) {
+    const auto running = session.view.running().find(id);
+    const QuotaLedger::Holder* holder = session.view.quota().holder(id);
+    if (running == session.view.running().end() || holder == nullptr || holder->is_leaving) continue;
+    if (session.told_to_go.contains(id) || !session.capacity().holdings().contains(id)) continue;
+    const PendingJob& gang = *running->second;
+    const uint32_t present = session.view.present_tasks(id);
+    if (present >= gang.most_tasks || !may_grow(session, id)) continue;
+    Growing g{gang, holder->leaf, present, {}, {}};
+    for (JobId part : session.trial.parts_left(id))
+      for (NodeId node : session.capacity().holdings().at(part).nodes)
+        g.nodes.push_back(session.capacity().node(node)->facts.name);
+    out.emplace(id, std::move(g));
   }
-  if (!group.decisions.empty()) session.plan.groups.push_back(std::move(group));
+  return out;
+}
+
+/// By rule 5, as a job that waits would take: for an extension within the guarantee. Returns its tasks; 0: nobody may
+/// be taken, or what those leave who were told before is enough.
+uint32_t take_for_growth(Session& session, Growing& g) {
+  const Policy& policy = session.view.policy();
+  const QuotaTree& tree = session.quotas().tree();
+  const uint32_t size = smallest_extension(g.gang);
+  const Quantities least = tree.count_growth(g.gang.request, size);
+  if (policy.reclaim == Reclaim::kNone || size > g.gang.most_tasks - g.present ||
+      !session.quotas().is_guaranteed(g.leaf, least) ||
+      !session.quotas().may_take_from_any(g.leaf, least, policy.reclaim))
+    return 0;
+  const Holding holding = session.capacity().holdings().at(g.gang.id);
+  const PartitionFacts& partition = *session.capacity().partition(holding.partition);
+  PendingJob extension = extension_of(g.gang, session.next_extension, size);
+  if (holding.expected_end != Time::never()) extension.time_limit = holding.expected_end - session.now;
+  if (g.gang.grows_by_node)
+    extension.request.exclude.insert(extension.request.exclude.end(), g.nodes.begin(), g.nodes.end());
+  const Served served{extension, g.leaf, &least};
+  if (fits_soon(session, served, partition)) return 0;
+  const Trial::Mark mark = session.trial.mark();
+  Preemptor preemptor{g.leaf, least, g.gang.priority, policy.reclaim, false};
+  preemptor.may_move_others = false;
+  const Evicted evicted = victims_by_rules(session, served, partition, preemptor);
+  Duration grace = {};
+  for (JobId id : evicted.victims) grace = std::max(grace, grace_of(session, id));
+  Group placed;
+  if (evicted.victims.empty() || grow_by_extension(session, g.gang, size, g.nodes, placed) != size) {
+    session.trial.rollback(mark);
+    return 0;
+  }
+  Group group;
+  for (JobId id : evicted.victims)
+    if (session.trial.may_stay(id)) group.decisions.emplace_back(Preempt{id, g.gang.id, grace_of(session, id), 5});
+  if (grace.us == 0) {
+    group.decisions.push_back(std::move(placed.decisions.front()));
+  } else {
+    model::Allocation& grown = std::get<Grow>(placed.decisions.front()).allocation;
+    session.trial.rollback(mark);
+    send_off(session, evicted);
+    session.trial.count(g.leaf, tree.count_extension(grown, session.capacity()), true, g.gang.uid);
+    session.backfill.keep(extension, FutureStart{session.now, std::move(grown)}, true);
+  }
+  session.plan.groups.push_back(std::move(group));
+  return size;
+}
+
+/// One extension more, from idle room or from borrowers. False: that was all.
+bool grow_once(Session& session, Growing& g) {
+  if (session.plan.placements >= session.budget.placements) return false;
+  uint32_t more = grow_by_extension(session, g.gang, g.gang.most_tasks - g.present, g.nodes, g.group);
+  if (more == 0) more = take_for_growth(session, g);
+  g.present += more;
+  return more > 0 && g.present < g.gang.most_tasks;
 }
 
 }  // namespace
 
-/// Those that hold the least of what they are due first.
 void grow_gangs(Session& session) {
-  std::vector<std::pair<std::tuple<Ratio, int64_t, JobId>, JobId>> ranked;
-  for (const auto& [gang, extensions] : session.view.gangs()) {
-    const auto running = session.view.running().find(gang);
-    const QuotaLedger::Holder* holder = session.view.quota().holder(gang);
-    if (running == session.view.running().end() || holder == nullptr || holder->is_leaving) continue;
-    if (session.told_to_go.contains(gang) || !session.capacity().holdings().contains(gang)) continue;
-    ranked.push_back({{session.quotas().dominant(holder->leaf), -running->second->priority, gang}, gang});
+  std::map<JobId, Growing> gangs = growing_gangs(session);
+  std::set<Turn> turns;
+  for (const auto& [id, g] : gangs) turns.insert(turn_of(session, g));
+  while (!turns.empty()) {
+    const Turn turn = turns.extract(turns.begin()).value();
+    Growing& g = gangs.at(std::get<JobId>(turn));
+    if (const Turn now = turn_of(session, g); turn < now) {  // another gang of its QOS has grown meanwhile
+      turns.insert(now);
+    } else if (grow_once(session, g)) {
+      turns.insert(turn_of(session, g));
+    }
   }
-  std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [rank, gang] : ranked) grow(session, gang);
+  for (auto& [id, g] : gangs)
+    if (!g.group.decisions.empty()) session.plan.groups.push_back(std::move(g.group));
+}
+
+std::vector<std::pair<PendingJob, model::Allocation>> next_extensions(Session& session, const Waiting& waiting) {
+  std::vector<std::pair<PendingJob, model::Allocation>> out;
+  const JobId first = session.next_extension;
+  for (auto& [id, g] : growing_gangs(session)) {
+    if (waiting.contains({g.leaf, session.capacity().holdings().at(id).partition})) continue;
+    const QuotaTree& tree = session.quotas().tree();
+    while (g.present < g.gang.most_tasks &&
+           session.quotas().is_guaranteed(g.leaf, tree.count_growth(g.gang.request, smallest_extension(g.gang)))) {
+      const uint32_t more = grow_by_extension(session, g.gang, g.gang.most_tasks - g.present, g.nodes, g.group);
+      if (more == 0) break;
+      g.present += more;
+    }
+    for (Decision& d : g.group.decisions)
+      out.emplace_back(extension_of(g.gang, std::get<Grow>(d).extension, 1), std::move(std::get<Grow>(d).allocation));
+  }
+  session.next_extension = first;
+  return out;
 }
 
 }  // namespace gw::sched

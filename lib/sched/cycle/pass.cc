@@ -7,6 +7,7 @@
 
 #include "sched/cycle/consolidate.h"
 #include "sched/cycle/grow.h"
+#include "sched/cycle/kept_places.h"
 #include "sched/cycle/patience.h"
 #include "sched/cycle/preempt.h"
 #include "sched/cycle/reasons.h"
@@ -58,6 +59,7 @@ Pass::Pass(ClusterView& view, Time now, const Budget& budget)
 Plan Pass::run() {
   open();
   start_nominated(session_);
+  keep_places_for_guarantees(session_);
   serve_queue();
   if (!session_.plan.exhausted) grow_gangs(session_);
   end();

@@ -60,8 +60,9 @@ bool keeps_to_its_gpus(const Session& session, const model::Request& request, co
 /// What a job is given may be more than it asks for (whole cores, an exclusive node): the rules go by what it is given.
 Evicted victims_by_quota(Session& session, const Served& served, const PartitionFacts& partition) {
   const Policy& policy = session.view.policy();
-  Preemptor preemptor{served.leaf,    *served.amounts, served.job.priority,
-                      policy.reclaim, policy.preempts, keeps_to_its_gpus(session, served.job.request, partition)};
+  Preemptor preemptor{served.leaf, *served.amounts, served.job.priority, policy.reclaim, policy.preempts};
+  preemptor.may_move_others = served.job.components.empty();
+  preemptor.keeps_to_its_gpus = keeps_to_its_gpus(session, served.job.request, partition);
   const Trial::Mark mark = session.trial.mark();
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
@@ -177,17 +178,28 @@ std::optional<Nomination> nomination(Session& session, const Served& served, con
   return Nomination{job.id, partition.name, std::move(*placement.allocation), session.now + grace};
 }
 
-/// Those that go for good no longer count; the moved ones do, since a place is kept for them.
-void send_off(Session& session, const Evicted& evicted) {
-  for (JobId id : evicted.victims) {
-    const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
-    for (JobId part : session.trial.parts_left(id)) {
-      const QuotaLedger::Holder& holder = *session.view.quota().holder(part);
-      if (holder.is_leaving || !session.told_to_go.insert(part).second)
-        continue;  // an extension, evicted before its gang
-      if (!is_moved) session.trial.send_off(holder);
-    }
+/// Of a job with components no place is stored: until it starts keep_places_for_guarantees() finds it anew in each
+/// pass.
+bool start_together_after_grace(Session& session, Served& served, const PartitionFacts& partition,
+                                const Evicted& evicted, Duration grace, Trial::Mark mark, Group group) {
+  const Duration limit = served.job.time_limit;
+  Group placed;
+  const bool is_found =
+      !misses_deadline(session, served.job, grace) &&
+      place_gang(session, served, partition.name, limit == base::kUnlimited ? limit : grace + limit, placed);
+  session.trial.rollback(mark);
+  if (!is_found) return false;
+  send_off(session, evicted);
+  for (const Decision& d : placed.decisions) {
+    const Start& start = std::get<Start>(d);
+    session.trial.count(served.leaf, session.quotas().tree().count(start.allocation, session.capacity()),
+                        served.job.preemptible, served.job.uid);
+    session.backfill.keep(served.job, FutureStart{session.now, start.allocation}, true);
+    session.plan.reservations.push_back(
+        PlannedStart{start.job, start.partition, session.now + grace, start.allocation.node_names()});
   }
+  session.plan.groups.push_back(std::move(group));
+  return true;
 }
 
 /// The victims leave first: they run on in the trial, which is as it was at `mark`, and the place is kept for the job.
@@ -255,6 +267,8 @@ bool start_in_place_of(Session& session, Served& served, const PartitionFacts& p
     if (session.trial.may_stay(id))
       group.decisions.emplace_back(Preempt{id, served.job.id, own, rule_of(session, served, id), false, is_suspended});
   }
+  if (grace.us > 0 && !served.job.components.empty())
+    return start_together_after_grace(session, served, partition, evicted, grace, mark, std::move(group));
   if (grace.us > 0) return start_after_grace(session, served, partition, evicted, grace, mark, std::move(group));
   if (place_gang(session, served, partition.name, served.job.time_limit, group)) {
     decide_start(session, std::move(group));
@@ -266,9 +280,21 @@ bool start_in_place_of(Session& session, Served& served, const PartitionFacts& p
 
 }  // namespace
 
+void send_off(Session& session, const Evicted& evicted) {
+  for (JobId id : evicted.victims) {
+    const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
+    for (JobId part : session.trial.parts_left(id)) {
+      const QuotaLedger::Holder& holder = *session.view.quota().holder(part);
+      if (holder.is_leaving || !session.told_to_go.insert(part).second)
+        continue;  // an extension, evicted before its gang
+      if (!is_moved) session.trial.send_off(holder);
+    }
+  }
+}
+
 bool preempt(Session& session, Served& served) {
   const PendingJob& job = served.job;
-  if (!job.components.empty() || session.view.running().empty()) return false;
+  if (session.view.running().empty() || (!job.components.empty() && !served.is_guaranteed)) return false;
   if (!job.preemptible && session.quotas().guarantee_in_way(served.leaf, *served.amounts)) return false;
   const bool by_rules = may_take_any(session, served);
   if (!by_rules && !session.order().is_preemptive()) return false;

@@ -3,9 +3,13 @@
 // what it gives away is enough. With a grace period the victims leave first and the place is kept for the job.
 #pragma once
 
+#include "sched/cycle/reclaim.h"
 #include "sched/cycle/session.h"
 
 namespace gw::sched {
+
+/// They were told to go: those that go for good no longer count; the moved ones do, since a place is kept for them.
+void send_off(Session& session, const Evicted& evicted);
 
 /// Starts the served job in the place of others, now or after their grace period.
 bool preempt(Session& session, Served& served);

@@ -93,7 +93,7 @@ class ReclaimSearch {
   /// Only for a job within its guarantee.
   bool open_moves() {
     const size_t most = std::min(moves_left(session_, partition_), kMostMoves);
-    if (!served_.is_guaranteed || most == 0) return false;
+    if (!served_.is_guaranteed || !preemptor_.may_move_others || most == 0) return false;
     std::vector<const Candidate*> borrowed;
     bool has_movable = false;
     for (const Candidate& c : candidates_) {
@@ -153,6 +153,7 @@ class ReclaimSearch {
     if (limited_ || beyond_ != kNoQos)
       for (const Candidate& c : candidates_)
         if (helpers_.size() <= kMostExact && helps_anywhere(c) && may_go(c)) helpers_.push_back(&c);
+    if (!served_.job.components.empty()) return look_anywhere();
     const bool is_one_node = filter_.is_one_node();
     if (is_one_node || (filter_.may_be_one_node() && has_many())) look_at_nodes();
     if (is_one_node && helpers_.empty()) return;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sched/cycle/start.h"
 #include "sched/place/closeness.h"
 
 namespace gw::sched {
@@ -106,10 +107,31 @@ std::optional<Binding> binding_of(const Session& session, const Served& served, 
   return served.job.preemptible ? std::nullopt : session.quotas().guarantee_in_way(served.leaf, amounts);
 }
 
+namespace {
+
+/// With all its components.
+std::optional<Quantities> given_together(Session& session, const Served& served, const PartitionFacts& partition,
+                                         Duration length) {
+  Served again{served.job, served.leaf, served.amounts, served.is_guaranteed};
+  const Trial::Mark mark = session.trial.mark();
+  Group group;
+  std::optional<Quantities> out;
+  if (place_gang(session, again, partition.name, length, group)) {
+    out = session.quotas().tree().none();
+    for (const Decision& d : group.decisions)
+      add_to(*out, session.quotas().tree().count(std::get<Start>(d).allocation, session.capacity()));
+  }
+  session.trial.rollback(mark);
+  return out;
+}
+
+}  // namespace
+
 std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition,
                                 const std::vector<NodeId>* only, Duration grace) {
   const Duration limit = served.job.time_limit;
   const Duration length = limit == base::kUnlimited ? limit : grace + limit;
+  if (!served.job.components.empty()) return given_together(session, served, partition, length);
   auto options = options_for(session, served, served.job, partition, length);
   if (!options) return std::nullopt;
   options->only = only;

@@ -72,12 +72,15 @@ bool is_ripe(Session& session, const Candidate& candidate) {
   return false;
 }
 
-bool is_of_use(Session& session, const Served& served, const Candidate& candidate, const PartitionFacts& partition) {
-  if (!is_ripe(session, candidate)) return false;
+namespace {
+
+/// Does it hold something on a node that could serve a request in one of the partitions?
+bool is_in_way(const Session& session, const model::Request& request, const PartitionFacts& partition,
+               const Candidate& candidate) {
   const Capacity& capacity = session.capacity();
   const NodeIndex& index = *capacity.index(partition.name);
-  const NodeFilter filter(served.job.request, partition);
-  const auto& exactly = served.job.request.exactly;
+  const NodeFilter filter(request, partition);
+  const auto& exactly = request.exactly;
   const auto is_elsewhere = [&](NodeId id) {
     return std::none_of(exactly.begin(), exactly.end(), [&](const auto& share) { return share.node == id; });
   };
@@ -91,6 +94,20 @@ bool is_of_use(Session& session, const Served& served, const Candidate& candidat
     }
   }
   return false;
+}
+
+}  // namespace
+
+bool is_of_use(Session& session, const Served& served, const Candidate& candidate, const PartitionFacts& partition) {
+  if (!is_ripe(session, candidate)) return false;
+  if (is_in_way(session, served.job.request, partition, candidate)) return true;
+  const auto& parts = served.job.components;
+  return std::any_of(parts.begin(), parts.end(), [&](const Component& part) {
+    return std::any_of(part.partitions.begin(), part.partitions.end(), [&](const std::string& name) {
+      const PartitionFacts* p = session.capacity().partition(name);
+      return p != nullptr && is_in_way(session, part.request, *p, candidate);
+    });
+  });
 }
 
 bool fits_soon(Session& session, const Served& served, const PartitionFacts& partition) {

@@ -37,6 +37,7 @@ struct Preemptor {
   int64_t priority = 0;
   Reclaim reclaim = Reclaim::kFairShare;
   bool preempts = true;  ///< Rule 7.
+  bool may_move_others = true;  ///< Rule 8, moves.
   /// It asks for GPUs, and for no more cores and memory than belong to them.
   bool keeps_to_its_gpus = false;
 };
