@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sched/cycle/lend.h"
 #include "sched/cycle/patience.h"
 #include "sched/cycle/session.h"
 
@@ -101,13 +102,58 @@ void Backfill::open(const AdvanceReservations& reservations, const Capacity& cap
 
 void Backfill::keep(const PendingJob& job, const FutureStart& start, bool is_guaranteed) {
   add_start(all_, job, start);
+  without_.clear();
   if (is_guaranteed && has_quotas_) add_start(firm_, job, start);
+}
+
+const Timeline& Backfill::without(const std::set<JobId>& jobs) {
+  const auto [it, is_new] = without_.try_emplace(jobs);
+  if (!is_new) return it->second;
+  for (const auto& [node, bookings] : all_.all())
+    for (const Booking& b : bookings)
+      if (!jobs.contains(b.job)) it->second.add(node, b);
+  return it->second;
 }
 
 uint32_t Backfill::planned_in(const std::string& partition) const {
   const auto it = planned_in_.find(partition);
   return it == planned_in_.end() ? 0 : it->second;
 }
+
+namespace {
+
+/// Those in which a start of the served job may be planned; it counts in them from now on.
+std::vector<const PartitionFacts*> partitions_to_plan(Session& session, const Served& served) {
+  std::vector<const PartitionFacts*> out;
+  for (const std::string& name : served.job.partitions) {
+    const PartitionFacts* p = open_partition(session, served.job, name);
+    if (p == nullptr || session.backfill.planned_in(name) >= session.view.policy().reservations) continue;
+    session.backfill.count_planned(name);
+    out.push_back(p);
+  }
+  return out;
+}
+
+/// The earliest start in one of them. `remembers`: what was found is kept for the next pass, since it is true of the
+/// cluster as it is.
+std::optional<PartStart> foresee(Session& session, const Served& served,
+                                 const std::vector<const PartitionFacts*>& partitions, bool remembers) {
+  const PendingJob& job = served.job;
+  std::optional<PartStart> best;
+  for (const PartitionFacts* p : partitions) {
+    auto options = options_for(session, served, job, *p, job.time_limit);
+    if (!options) continue;
+    ++session.plan.placements;
+    // A wait for locality ends some time: what was found under it is not kept.
+    const bool is_plain = remembers && options->level == model::Locality::kAny && options->reservation.empty();
+    ReadyTimes* const known = is_plain ? &session.queue.ready_times(job, p->name) : nullptr;
+    auto start = earliest(session.capacity(), *p, job.request, *options, session.now, job.time_limit, known);
+    if (start && (!best || start->when < best->start.when)) best = PartStart{p->name, std::move(*start)};
+  }
+  return best;
+}
+
+}  // namespace
 
 bool may_plan(Session& session, const Served& served) {
   // Where nothing has an end nothing can be foreseen.
@@ -124,30 +170,30 @@ bool may_plan(Session& session, const Served& served) {
 void plan_start(Session& session, const Served& served) {
   const PendingJob& job = served.job;
   if (!job.components.empty()) return plan_together(session, served);
-  std::optional<FutureStart> best;
-  std::string where;
-  for (const std::string& name : job.partitions) {
-    const PartitionFacts* p = open_partition(session, job, name);
-    if (p == nullptr || session.backfill.planned_in(name) >= session.view.policy().reservations) continue;
-    session.backfill.count_planned(name);
-    auto options = options_for(session, served, job, *p, job.time_limit);
-    if (!options) continue;
-    ++session.plan.placements;
-    // A wait for locality ends some time: what was found under it is not kept.
-    const bool is_plain = options->level == model::Locality::kAny && options->reservation.empty();
-    ReadyTimes* const known = is_plain ? &session.queue.ready_times(job, name) : nullptr;
-    auto start = earliest(session.capacity(), *p, job.request, *options, session.now, job.time_limit, known);
-    if (!start || (best && best->when <= start->when)) continue;
-    best = std::move(start);
-    where = name;
+  const std::vector<const PartitionFacts*> partitions = partitions_to_plan(session, served);
+  const Trial::Mark mark = session.trial.mark();
+  const std::vector<const Candidate*> lent = evict_lent(session, served);
+  std::optional<PartStart> best;
+  std::vector<JobId> in_its_place;
+  if (!lent.empty()) {
+    best = foresee(session, served, partitions, false);
+    // What could begin now would have been preempted for.
+    if (best && (best->start.when == session.now || !is_guaranteed_at(session, served, best->start.when))) best.reset();
+    if (best) in_its_place = in_place(session, lent, best->start.allocation);
   }
+  session.trial.rollback(mark);
+  const bool is_promised = best.has_value();
+  if (!best) best = foresee(session, served, partitions, true);
   if (!best) {
     if (has_lost_patience(session, served)) (void)gather_nodes(session, served);
     return;
   }
-  session.backfill.keep(job, *best, served.is_guaranteed);
-  session.change_at(best->when);
-  session.plan.reservations.push_back(PlannedStart{job.id, where, best->when, best->allocation.node_names()});
+  const Time when = best->start.when;
+  const bool is_due = served.is_guaranteed || is_promised || is_guaranteed_at(session, served, when);
+  session.backfill.keep(job, best->start, is_due);
+  session.change_at(when);
+  session.plan.reservations.push_back(PlannedStart{job.id, best->partition, when, best->start.allocation.node_names()});
+  if (is_due) promise(session, served, when, in_its_place);
 }
 
 }  // namespace gw::sched

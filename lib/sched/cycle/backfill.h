@@ -6,7 +6,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sched/cycle/plan.h"
 #include "sched/ledger/timeline.h"
@@ -16,6 +19,14 @@ namespace gw::sched {
 
 struct Session;
 struct Served;
+
+/// A job with a planned start, within its guarantee by then: its place is lent meanwhile (lend.h).
+struct Promise {
+  JobId job;
+  uint32_t leaf = 0;
+  Quantities amounts;
+  Time when;
+};
 
 class Backfill {
  public:
@@ -27,6 +38,10 @@ class Backfill {
   const Timeline& all() const { return all_; }
   /// Keeps this for the job from then on, for as long as it may run.
   void keep(const PendingJob& job, const FutureStart& start, bool is_guaranteed);
+  void lend(Promise promise) { promises_.push_back(std::move(promise)); }
+  const std::vector<Promise>& promises() const { return promises_; }
+  /// Everything that is planned, but for these jobs; until something more is kept.
+  const Timeline& without(const std::set<JobId>& jobs);
   /// Jobs that got a planned start in a partition, or could have.
   uint32_t planned_in(const std::string& partition) const;
   void count_planned(const std::string& partition) { ++planned_in_[partition]; }
@@ -36,6 +51,8 @@ class Backfill {
   Timeline firm_;  // without planned starts of borrowers; kept only where there are quotas
   bool has_quotas_ = false;
   std::map<std::string, uint32_t> planned_in_;
+  std::vector<Promise> promises_;
+  std::map<std::set<JobId>, Timeline> without_;
 };
 
 /// May a start be planned for the job in any of its partitions?

@@ -8,6 +8,7 @@
 #include "sched/cycle/consolidate.h"
 #include "sched/cycle/grow.h"
 #include "sched/cycle/kept_places.h"
+#include "sched/cycle/lend.h"
 #include "sched/cycle/patience.h"
 #include "sched/cycle/preempt.h"
 #include "sched/cycle/reasons.h"
@@ -31,6 +32,7 @@ bool preempt_unless_it_holds_out(Session& session, Served& served) {
 constexpr std::array kAttempts = {
     Attempt{start_now, true, true},
     Attempt{start_shortened, true, true},
+    Attempt{start_lent, true, true},
     Attempt{consolidate, false, true},
     Attempt{preempt_unless_it_holds_out, false, false},
 };

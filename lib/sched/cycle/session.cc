@@ -72,7 +72,7 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
                                             const PartitionFacts& partition, Duration length) {
   PlacementOptions options;
   length = cut_to_deadline(job, session.now, length);
-  options.timeline = &session.backfill.seen_by(served.is_guaranteed);
+  options.timeline = session.lending != nullptr ? session.lending : &session.backfill.seen_by(served.is_guaranteed);
   options.span = {session.now, session.now + length};
   const Closeness close = wanted_closeness(session, job);
   options.level = close.level;

@@ -44,7 +44,8 @@ struct Session {
   VictimPool victims;
   Plan plan;
   uint64_t starts = 0;
-  size_t moved = 0;            ///< Jobs, by consolidation in this pass.
+  const Timeline* lending = nullptr;  ///< In place of what is planned, while places that are promised are lent.
+  size_t moved = 0;                   ///< Jobs, by consolidation in this pass.
   bool settles = false;        ///< It is asked what there is for jobs that no longer hold out for something closer.
   JobId next_extension;        ///< Of an elastic gang that grows.
   std::set<JobId> nominated;   ///< Others are leaving for them.

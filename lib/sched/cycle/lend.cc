@@ -1,0 +1,174 @@
+// See lend.h.
+#include "sched/cycle/lend.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "sched/cycle/preempt.h"
+#include "sched/cycle/start.h"
+#include "sched/cycle/victim_search.h"
+
+namespace gw::sched {
+namespace {
+
+/// What a restart costs (rule 8): nothing is lent for less.
+constexpr Duration kShortestLoan = base::minutes(10);
+
+bool reclaims(const Session& session) {
+  return !session.quotas().tree().is_flat() && session.view.policy().reclaim != Reclaim::kNone;
+}
+
+/// As the rules will see it once it runs: borrowed at every QOS up to where the paths part, and above there in what the
+/// lender asks for.
+bool will_be_borrowed(Session& session, const Served& served, const Promise& lender, Cover& cover) {
+  const Quotas& quotas = session.quotas();
+  const QuotaTree& tree = quotas.tree();
+  if (lender.leaf == served.leaf) return false;
+  const uint32_t at = tree.common(lender.leaf, served.leaf);
+  const uint32_t own = tree.towards(at, lender.leaf), from = tree.towards(at, served.leaf);
+  if (tree.qos(at).preempt_children && (tree.qos(own).is_own || tree.qos(from).is_own)) return false;
+  if (!quotas.would_be_above(from, own, lender.amounts, Reclaim::kGuaranteed, *served.amounts)) return false;
+  for (uint32_t q = served.leaf; q != at; q = tree.qos(q).parent)
+    if (cover.is_covered(served.job.id, q)) return false;
+  return true;
+}
+
+/// What it might have to be given before it can be taken off again.
+Duration shortest_loan(const Session& session, const Served& served) {
+  const auto& own = session.quotas().tree().qos(served.leaf);
+  Duration grace = own.grace.value_or(session.view.policy().grace);
+  if (!own.grace)
+    for (const std::string& name : served.job.partitions)
+      if (const PartitionFacts* p = session.capacity().partition(name); p != nullptr && p->grace)
+        grace = std::max(grace, *p->grace);
+  return std::max(kShortestLoan, own.min_runtime) + grace;
+}
+
+/// Those whose place it could leave in time.
+std::set<JobId> possible_lenders(const Session& session, const Served& served) {
+  const Time earliest = session.now + shortest_loan(session, served);
+  std::set<JobId> out;
+  for (const Promise& p : session.backfill.promises())
+    if (earliest <= p.when) out.insert(p.job);
+  return out;
+}
+
+/// Of them those who may take it back.
+std::set<JobId> lenders(Session& session, const Served& served, const std::set<JobId>& possible) {
+  Cover& cover = session.victims.covers(session).guaranteed;
+  cover.add(CoverEntry{served.job.id, served.leaf, *served.amounts, false, served.job.priority, session.now, {}});
+  std::set<JobId> out;
+  for (const Promise& p : session.backfill.promises())
+    if (possible.contains(p.job) && will_be_borrowed(session, served, p, cover)) out.insert(p.job);
+  cover.remove(served.job.id);
+  return out;
+}
+
+bool fits_anywhere(Session& session, const Served& served) {
+  const std::vector<std::string>& names = served.job.partitions;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return is_open(session, served, name) && fits(session, served, *session.capacity().partition(name));
+  });
+}
+
+bool overlaps(const model::NodeShare& a, const model::NodeShare& b) {
+  return a.node == b.node && (a.cores.intersects(b.cores) || a.gpus.intersects(b.gpus));
+}
+
+/// They are evicted. The parts of a job that stand in the place.
+bool stands_in(const Session& session, const Candidate& c, const model::Allocation& place) {
+  const std::vector<JobId> parts = session.trial.parts_of(c.job);
+  return std::any_of(parts.begin(), parts.end(), [&](JobId part) {
+    if (!session.trial.is_evicted(part)) return false;
+    const auto& held = session.trial.evicted_allocation(part).shares;
+    return std::any_of(held.begin(), held.end(), [&](const auto& mine) {
+      return std::any_of(place.shares.begin(), place.shares.end(),
+                         [&](const auto& theirs) { return overlaps(mine, theirs); });
+    });
+  });
+}
+
+}  // namespace
+
+bool start_lent(Session& session, Served& served) {
+  if (session.backfill.promises().empty() || !reclaims(session) || served.is_guaranteed || !served.job.preemptible ||
+      !served.job.components.empty())
+    return false;
+  const std::set<JobId> possible = possible_lenders(session, served);
+  if (possible.empty()) return false;
+  session.lending = &session.backfill.without(possible);
+  const bool is_worth_it = fits_anywhere(session, served);
+  session.lending = nullptr;
+  const std::set<JobId> from = is_worth_it ? lenders(session, served, possible) : std::set<JobId>();
+  if (from.empty()) return false;
+  session.lending = &session.backfill.without(from);
+  const bool starts = start_now(session, served);
+  session.lending = nullptr;
+  return starts;
+}
+
+std::vector<const Candidate*> evict_lent(Session& session, const Served& served) {
+  const PendingJob& job = served.job;
+  if (!reclaims(session) || !job.components.empty()) return {};
+  std::vector<const Candidate*> out;
+  std::optional<Permission> permission;
+  const Preemptor preemptor{served.leaf, *served.amounts, job.priority, Reclaim::kGuaranteed, false};
+  for (const Candidate& c : session.victims.candidates(session)) {
+    if (c.started <= job.eligible || !is_preemptible(session, c.job, *session.view.running().at(c.job))) continue;
+    if (!permission) permission.emplace(session.quotas(), preemptor, session.victims.covers(session));
+    if (c.leaf != served.leaf && permission->could_go(c) && permission->is_borrowed(c)) out.push_back(&c);
+  }
+  for (const Candidate* c : out)
+    if (!session.trial.is_evicted(c->job)) session.trial.evict(c->job);
+  return out;
+}
+
+bool is_guaranteed_at(const Session& session, const Served& served, Time when) {
+  if (!reclaims(session)) return served.is_guaranteed;
+  const Quotas& quotas = session.quotas();
+  const QuotaTree& tree = quotas.tree();
+  std::map<uint32_t, Quantities> leaving;  // by QOS
+  for (const auto& [id, holder] : session.view.quota().holders()) {
+    const auto holding = session.capacity().holdings().find(id);
+    if (holder.is_leaving || holding == session.capacity().holdings().end() || holding->second.expected_end > when)
+      continue;
+    for (uint32_t q = holder.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent)
+      if (tree.common(q, served.leaf) == q) add_to(leaving.try_emplace(q, tree.none()).first->second, holder.amounts);
+  }
+  for (uint32_t q = served.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent) {
+    Quantities then = quotas.tally().counted[q];
+    if (const auto it = leaving.find(q); it != leaving.end()) take_from(then, it->second);
+    for (size_t r = 0; r < then.size(); ++r)
+      if (tree.qos(q).has_line[r] && (*served.amounts)[r] > 0 &&
+          then[r] + (*served.amounts)[r] > quotas.shares().guaranteed[q][r])
+        return false;
+  }
+  return true;
+}
+
+std::vector<JobId> in_place(const Session& session, const std::vector<const Candidate*>& lent,
+                            const model::Allocation& place) {
+  std::vector<JobId> out;
+  for (const Candidate* c : lent)
+    if (stands_in(session, *c, place)) out.push_back(c->job);
+  return out;
+}
+
+void promise(Session& session, const Served& served, Time when, const std::vector<JobId>& lent) {
+  if (!reclaims(session)) return;
+  session.backfill.lend(Promise{served.job.id, served.leaf, *served.amounts, when});
+  Duration grace = {};
+  for (JobId id : lent) grace = std::max(grace, grace_of(session, id));
+  if (lent.empty() || grace.us == 0) return;  // they go when it starts
+  if (session.now + grace < when) return session.change_at(when - grace);
+  Group group;
+  for (JobId id : lent)
+    if (session.trial.may_stay(id)) group.decisions.emplace_back(Preempt{id, served.job.id, grace_of(session, id), 5});
+  send_off(session, Evicted{lent, {}});
+  session.plan.groups.push_back(std::move(group));
+}
+
+}  // namespace gw::sched
