@@ -88,6 +88,7 @@ struct Config {
   model::Consolidate consolidate = model::Consolidate::kOff;  ///< Where the partition does not say.
   uint32_t moves_per_hour = 60;
   base::Duration patience = base::hours(12);
+  base::Duration reclaim_delay_max = base::minutes(15);
   base::Duration usage_half_life = base::hours(7 * 24);  ///< In which use of the cluster counts half.
   double fairness_over_time = 0;
 

@@ -173,6 +173,11 @@ const Key<Config> kConfigKeys[] = {
       "quotas.md.",
       0, kYear},
      [](Config& c) -> Ref { return &c.patience; }},
+    {{"scheduler.reclaim_delay_max", Kind::kDuration, kLive,
+      "Jobs that were preempted before are protected for a while when they run again, each time longer; this is how "
+      "long a waiting job is delayed by it at most. 0s: nobody is protected. See quotas.md.",
+      0, kYear},
+     [](Config& c) -> Ref { return &c.reclaim_delay_max; }},
     {{"scheduler.fit", Kind::kChoice, kLive,
       "Which of the nodes that would do is taken, where neither partition nor job says: best (the fullest), worst (the "
       "emptiest), spread (one after the other).",

@@ -56,6 +56,7 @@ struct ScenarioPolicy {
   std::optional<uint32_t> candidates;
   std::optional<base::Duration> grace;
   std::optional<base::Duration> patience;
+  std::optional<base::Duration> reclaim_delay_max;
   std::optional<model::Reclaim> reclaim;
   std::optional<bool> consolidate;
   std::optional<bool> preempt;

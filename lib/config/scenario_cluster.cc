@@ -230,6 +230,8 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   policy.candidates = given(*map, "candidates", line.candidates);
   policy.grace = given(*map, "grace", read_offset(line.grace, false, {}, *map, "grace", reading));
   policy.patience = given(*map, "patience", read_offset(line.patience, false, {}, *map, "patience", reading));
+  policy.reclaim_delay_max = given(*map, "reclaim_delay_max",
+                                   read_offset(line.reclaim_delay_max, false, {}, *map, "reclaim_delay_max", reading));
   if (!line.reclaim.empty()) policy.reclaim = *model::parse_reclaim(line.reclaim);  // one of the choices
   policy.consolidate = given(*map, "consolidate", line.consolidate);
   policy.preempt = given(*map, "preempt", line.preempt);

@@ -98,6 +98,10 @@ const Key<PolicyLine> kPolicyLines[] = {
     text<PolicyLine>(
         "patience", [](PolicyLine& p) -> Ref { return &p.patience; },
         "How long a job waits before nodes are kept for it; 12h if not given, 0s: for ever. See quotas.md."),
+    text<PolicyLine>(
+        "reclaim_delay_max", [](PolicyLine& p) -> Ref { return &p.reclaim_delay_max; },
+        "How long a waiting job is delayed at most by the protection of jobs that were preempted before; 15m if not "
+        "given, 0s: nobody is protected. See quotas.md."),
     choice<PolicyLine>(
         "reclaim", [](PolicyLine& p) -> Ref { return &p.reclaim; },
         "What a QOS may take back from another; fair_share if not given. See quotas.md.", "guaranteed|fair_share|none"),
@@ -310,9 +314,10 @@ constexpr std::string_view kNotSimulated[] = {"allow_users", "allow_groups", "al
                                               "deny_users",  "lease",        "grace"};
 
 // Times are texts in the table, since they have signs; read_offset() reads them.
-constexpr std::string_view kTimes[] = {
-    "usage_half_life", "grace",   "patience", "min_runtime", "max_wall", "start",    "end",        "duration",
-    "every",           "started", "submit",   "submitted",   "run_time", "deadline", "started_at", "ended_at"};
+constexpr std::string_view kTimes[] = {"usage_half_life", "grace",   "patience",  "reclaim_delay_max", "min_runtime",
+                                       "max_wall",        "start",   "end",       "duration",          "every",
+                                       "started",         "submit",  "submitted", "run_time",          "deadline",
+                                       "started_at",      "ended_at"};
 
 std::string value_text(const KeyInfo& key) {
   const bool is_time = std::find(std::begin(kTimes), std::end(kTimes), key.name) != std::end(kTimes);

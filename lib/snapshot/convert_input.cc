@@ -32,7 +32,7 @@ Result<model::Fit> fit_from(uint32_t fit) {
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
   const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, moves, candidates,
-               fairness_over_time, patience] = policy;
+               fairness_over_time, patience, reclaim_delay_max] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
@@ -50,6 +50,7 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
   w.set_fairness_over_time(fairness_over_time);
   w.set_moves_per_hour(moves);
   w.set_patience_us(patience.us);
+  w.set_reclaim_delay_max_us(reclaim_delay_max.us);
   return w;
 }
 
@@ -75,6 +76,8 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   policy.moves_per_hour = w.moves_per_hour();
   GW_TRY(patience, duration_from(w.patience_us()));
   policy.patience = patience;
+  GW_TRY(delay, duration_from(w.reclaim_delay_max_us()));
+  policy.reclaim_delay_max = delay;
   return policy;
 }
 
@@ -250,7 +253,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
                time_min, deadline, remaining, reservation, preemptible, may_move, components, whole, most_tasks,
-               grows_by_node, gang, suspends, suspended] = job;
+               grows_by_node, gang, preemptions, suspends, suspended] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -273,6 +276,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_most_tasks(most_tasks);
   w->set_grows_by_node(grows_by_node);
   w->set_gang(gang.value);
+  w->set_preemptions(preemptions);
   w->set_suspends(static_cast<uint32_t>(suspends));
   w->set_suspended(suspended.value);
   for (const sched::Component& from : components) {
@@ -324,6 +328,7 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.most_tasks = w.most_tasks();
   job.grows_by_node = w.grows_by_node();
   job.gang = base::JobId(w.gang());
+  job.preemptions = w.preemptions();
   if (w.suspends() > static_cast<uint32_t>(sched::Suspends::kAfterGrace)) return damaged("an unknown way to suspend");
   job.suspends = static_cast<sched::Suspends>(w.suspends());
   job.suspended = base::JobId(w.suspended());

@@ -124,6 +124,7 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.qos_priority = qos == core.quotas.qos.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost);
   out.submitted = job.submitted;
   out.eligible = job.eligible;
+  out.preemptions = job.preemptions;
   if (job.placed() != nullptr) out.saved = job.placed()->saved;
   out.time_limit = job.spec.time_limit;
   out.time_min = job.spec.time_min;

@@ -81,8 +81,17 @@ class ReclaimSearch {
   Standing work_out_standing(const Candidate& c) {
     if (!is_ripe(session_, c) || misses_deadline(session_, served_.job, grace_of(session_, c.job)))
       return Standing::kStays;
+    if (is_protected(c)) return Standing::kStays;
     if (!permission_.could_go(c)) return is_movable(c) ? Standing::kMovable : Standing::kStays;
     return permission_.is_borrowed(c) ? Standing::kBorrowed : Standing::kCovered;
+  }
+
+  /// It was preempted before, and the served job has not waited for long.
+  bool is_protected(const Candidate& c) {
+    const Time until = std::min(c.protected_until, served_.job.eligible + session_.view.policy().reclaim_delay_max);
+    if (session_.now >= until) return false;
+    session_.change_at(until);
+    return true;
   }
 
   /// Jobs of the own QOS are moved by consolidation alone.

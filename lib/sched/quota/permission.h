@@ -20,11 +20,12 @@ struct Candidate {
   int64_t priority = 0;
   uint64_t lost = 0;  ///< Work since the last checkpoint: thousandths of a GPU times seconds.
   base::Time started;
-  Quantities amounts;  ///< Of a gang without its extensions.
-  JobId gang = {};     ///< Of an extension above an elastic gang's smallest size: the gang.
-  uint64_t loss = 1;   ///< As `lost`, with what a restart costs; never 0.
-  Ratio beyond = {};   ///< What its QOS holds of its fair share.
-  bool is_settled = false;  ///< It started after its patience: fair shares do not disturb it yet.
+  Quantities amounts;               ///< Of a gang without its extensions.
+  JobId gang = {};                  ///< Of an extension above an elastic gang's smallest size: the gang.
+  uint64_t loss = 1;                ///< As `lost`, with what a restart costs; never 0.
+  Ratio beyond = {};                ///< What its QOS holds of its fair share.
+  base::Time protected_until = {};  ///< Since it was preempted before; nobody who waits is delayed for long by it.
+  bool is_settled = false;          ///< It started after its patience: fair shares do not disturb it yet.
 };
 /// The order of rule 8: extensions, then the lowest priority, the least loss, the QOS furthest beyond its fair share,
 /// the youngest.
@@ -36,7 +37,7 @@ struct Preemptor {
   Quantities amounts;
   int64_t priority = 0;
   Reclaim reclaim = Reclaim::kFairShare;
-  bool preempts = true;  ///< Rule 7.
+  bool preempts = true;         ///< Rule 7.
   bool may_move_others = true;  ///< Rule 8, moves.
   /// It asks for GPUs, and for no more cores and memory than belong to them.
   bool keeps_to_its_gpus = false;

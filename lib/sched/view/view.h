@@ -41,6 +41,9 @@ struct Policy {
   /// How long a job waits before nodes are kept for it that others would take again and again, unless its QOS says;
   /// zero: for ever.
   Duration patience = base::hours(12);
+  /// So long a waiting job is delayed at most by what protects jobs that were preempted before; zero: nobody is
+  /// protected.
+  Duration reclaim_delay_max = base::minutes(15);
 };
 
 /// An advance reservation: whole nodes, for some users, for a time, once or again and again.

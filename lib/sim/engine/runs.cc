@@ -122,6 +122,7 @@ void take_off(World& world, uint32_t job) {
   }
   progress.cost = world.restart_cost;
   world.jobs[job].job.eligible = world.now;
+  world.jobs[job].job.preemptions = record.taken_off;
   queue_job(world, job);
 }
 
