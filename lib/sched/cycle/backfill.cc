@@ -193,7 +193,7 @@ void plan_start(Session& session, const Served& served) {
   session.backfill.keep(job, best->start, is_due);
   session.change_at(when);
   session.plan.reservations.push_back(PlannedStart{job.id, best->partition, when, best->start.allocation.node_names()});
-  if (is_due) promise(session, served, when, in_its_place);
+  if (is_due) offer_place(session, served, when, in_its_place);
 }
 
 }  // namespace gw::sched

@@ -21,7 +21,7 @@ struct Session;
 struct Served;
 
 /// A job with a planned start, within its guarantee by then: its place is lent meanwhile (lend.h).
-struct Promise {
+struct Lender {
   JobId job;
   uint32_t leaf = 0;
   Quantities amounts;
@@ -38,8 +38,8 @@ class Backfill {
   const Timeline& all() const { return all_; }
   /// Keeps this for the job from then on, for as long as it may run.
   void keep(const PendingJob& job, const FutureStart& start, bool is_guaranteed);
-  void lend(Promise promise) { promises_.push_back(std::move(promise)); }
-  const std::vector<Promise>& promises() const { return promises_; }
+  void add_lender(Lender lender) { lenders_.push_back(std::move(lender)); }
+  const std::vector<Lender>& lenders() const { return lenders_; }
   /// Everything that is planned, but for these jobs; until something more is kept.
   const Timeline& without(const std::set<JobId>& jobs);
   /// Jobs that got a planned start in a partition, or could have.
@@ -51,7 +51,7 @@ class Backfill {
   Timeline firm_;  // without planned starts of borrowers; kept only where there are quotas
   bool has_quotas_ = false;
   std::map<std::string, uint32_t> planned_in_;
-  std::vector<Promise> promises_;
+  std::vector<Lender> lenders_;
   std::map<std::set<JobId>, Timeline> without_;
 };
 

@@ -23,7 +23,7 @@ bool reclaims(const Session& session) {
 
 /// As the rules will see it once it runs: borrowed at every QOS up to where the paths part, and above there in what the
 /// lender asks for.
-bool will_be_borrowed(Session& session, const Served& served, const Promise& lender, Cover& cover) {
+bool will_be_borrowed(Session& session, const Served& served, const Lender& lender, Cover& cover) {
   const Quotas& quotas = session.quotas();
   const QuotaTree& tree = quotas.tree();
   if (lender.leaf == served.leaf) return false;
@@ -51,18 +51,18 @@ Duration shortest_loan(const Session& session, const Served& served) {
 std::set<JobId> possible_lenders(const Session& session, const Served& served) {
   const Time earliest = session.now + shortest_loan(session, served);
   std::set<JobId> out;
-  for (const Promise& p : session.backfill.promises())
-    if (earliest <= p.when) out.insert(p.job);
+  for (const Lender& lender : session.backfill.lenders())
+    if (earliest <= lender.when) out.insert(lender.job);
   return out;
 }
 
 /// Of them those who may take it back.
-std::set<JobId> lenders(Session& session, const Served& served, const std::set<JobId>& possible) {
+std::set<JobId> sure_lenders(Session& session, const Served& served, const std::set<JobId>& possible) {
   Cover& cover = session.victims.covers(session).guaranteed;
   cover.add(CoverEntry{served.job.id, served.leaf, *served.amounts, false, served.job.priority, session.now, {}});
   std::set<JobId> out;
-  for (const Promise& p : session.backfill.promises())
-    if (possible.contains(p.job) && will_be_borrowed(session, served, p, cover)) out.insert(p.job);
+  for (const Lender& lender : session.backfill.lenders())
+    if (possible.contains(lender.job) && will_be_borrowed(session, served, lender, cover)) out.insert(lender.job);
   cover.remove(served.job.id);
   return out;
 }
@@ -94,7 +94,7 @@ bool stands_in(const Session& session, const Candidate& c, const model::Allocati
 }  // namespace
 
 bool start_lent(Session& session, Served& served) {
-  if (session.backfill.promises().empty() || !reclaims(session) || served.is_guaranteed || !served.job.preemptible ||
+  if (session.backfill.lenders().empty() || !reclaims(session) || served.is_guaranteed || !served.job.preemptible ||
       !served.job.components.empty())
     return false;
   const std::set<JobId> possible = possible_lenders(session, served);
@@ -102,7 +102,7 @@ bool start_lent(Session& session, Served& served) {
   session.lending = &session.backfill.without(possible);
   const bool is_worth_it = fits_anywhere(session, served);
   session.lending = nullptr;
-  const std::set<JobId> from = is_worth_it ? lenders(session, served, possible) : std::set<JobId>();
+  const std::set<JobId> from = is_worth_it ? sure_lenders(session, served, possible) : std::set<JobId>();
   if (from.empty()) return false;
   session.lending = &session.backfill.without(from);
   const bool starts = start_now(session, served);
@@ -157,9 +157,9 @@ std::vector<JobId> in_place(const Session& session, const std::vector<const Cand
   return out;
 }
 
-void promise(Session& session, const Served& served, Time when, const std::vector<JobId>& lent) {
+void offer_place(Session& session, const Served& served, Time when, const std::vector<JobId>& lent) {
   if (!reclaims(session)) return;
-  session.backfill.lend(Promise{served.job.id, served.leaf, *served.amounts, when});
+  session.backfill.add_lender(Lender{served.job.id, served.leaf, *served.amounts, when});
   Duration grace = {};
   for (JobId id : lent) grace = std::max(grace, grace_of(session, id));
   if (lent.empty() || grace.us == 0) return;  // they go when it starts

@@ -28,6 +28,6 @@ std::vector<JobId> in_place(const Session& session, const std::vector<const Cand
 
 /// A start of the served job was planned: it lends its place until then. `lent`: who stands in it and can be taken
 /// back; they are told to go once it is time.
-void promise(Session& session, const Served& served, Time when, const std::vector<JobId>& lent);
+void offer_place(Session& session, const Served& served, Time when, const std::vector<JobId>& lent);
 
 }  // namespace gw::sched

@@ -123,9 +123,7 @@ std::vector<ClassHead> Pass::take_impatient(std::vector<ClassHead>& turns) {
     const Progress& progress = progress_[turns[i].number];
     const PendingJob& job = progress.next->second;
     const Served served{job, progress.leaf, &progress.amounts};
-    if (!exceeds_its_share(session_, progress.leaf, progress.amounts) ||
-        !has_lost_patience(session_, served))
-      continue;
+    if (!exceeds_its_share(session_, progress.leaf, progress.amounts) || !has_lost_patience(session_, served)) continue;
     const auto [it, is_new] = first.try_emplace(progress.leaf, waits_since(job), i);
     if (!is_new) it->second = std::min(it->second, std::pair(waits_since(job), i));
   }
