@@ -15,34 +15,38 @@ bool counts(const QuotaTree& tree, const Binding& limit, uint32_t limited_uid, u
   return tree.common(leaf, limit.side) == limit.side && (!limit.is_of_user || limited_uid == uid);
 }
 
-/// What those that run under the limit leave of it, and when, the first first.
-std::vector<std::pair<Time, uint64_t>> coming_free(const Session& session, const Binding& limit, uint32_t uid) {
-  std::vector<std::pair<Time, uint64_t>> out;
-  const auto& holdings = session.capacity().holdings();
-  for (const auto& [job, holder] : session.view.quota().holders()) {
-    const uint64_t held = holder.amounts[limit.resource];
-    if (held == 0 || !counts(session.quotas().tree(), limit, uid, holder.leaf, holder.uid)) continue;
-    const auto holding = holdings.find(job);
-    if (holding == holdings.end()) continue;
-    out.emplace_back(holder.is_leaving ? session.now : holding->second.expected_end, held);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 }  // namespace
 
+void LimitPlans::keep(Session& session, const Served& served) {
+  if (session.view.policy().reservations == 0) return;
+  for (const Binding& limit : session.quotas().limits_in_way(served.leaf, *served.amounts, served.job.uid))
+    keep(session, served, limit);
+}
+
+/// Once a pass: a limit of each user is asked about many users.
+void LimitPlans::list(const Session& session) {
+  if (std::exchange(are_listed_, true)) return;
+  const auto& holdings = session.capacity().holdings();
+  for (const auto& [job, holder] : session.view.quota().holders())
+    if (const auto holding = holdings.find(job); holding != holdings.end())
+      all_.push_back({holder.is_leaving ? session.now : holding->second.expected_end, &holder});
+  std::sort(all_.begin(), all_.end(), [](const Leaver& a, const Leaver& b) { return a.end < b.end; });
+  if (!session.quotas().tree().has_user_limits()) return;
+  for (const Leaver& leaver : all_) of_users_[leaver.holder->uid].push_back(leaver);
+}
+
 void LimitPlans::keep(Session& session, const Served& served, const Binding& limit) {
-  if (!limit.is_limit || session.view.policy().reservations == 0) return;
   const uint32_t uid = limit.is_of_user ? served.job.uid : 0;
   const Key key{limit.side, limit.resource, limit.is_of_user, uid};
   if (plans_.contains(key) || limit.asked > limit.bound) return;
   LimitPlan plan{limit, uid, served.job.id, served.is_guaranteed, Time::never(), 0};
   const uint64_t lacks = limit.held + limit.asked - std::min(limit.bound, limit.held + limit.asked);
   uint64_t freed = 0;
-  for (const auto& [end, amount] : coming_free(session, limit, uid)) {
+  list(session);
+  for (const auto& [end, holder] : limit.is_of_user ? of_users_[uid] : all_) {
     if (end == Time::never() || (freed >= lacks && end > plan.when)) break;
-    freed += amount;
+    if (!counts(session.quotas().tree(), limit, uid, holder->leaf, holder->uid)) continue;
+    freed += holder->amounts[limit.resource];
     if (freed >= lacks) plan.when = end;
   }
   if (plan.when != Time::never())

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "sched/quota/quota.h"
 
@@ -27,10 +28,10 @@ struct LimitPlan {
 
 class LimitPlans {
  public:
-  /// Nothing, if somebody was held back by the same limit before, or if nothing is foreseen and the job's patience
-  /// lasts.
-  void keep(Session& session, const Served& served, const Binding& limit);
-  /// The plan that so much, held at `leaf` until then, would delay.
+  /// Of all limits that hold the served job back. Nothing of one that held somebody back before, nor if nothing is
+  /// foreseen and the job's patience lasts.
+  void keep(Session& session, const Served& served);
+  /// The plan that so much, held by the served job until then, would delay.
   const LimitPlan* in_way(const Session& session, const Served& served, const Quantities& amounts,
                           base::Time until) const;
   /// It has started: it holds what others could have held beside the plans.
@@ -38,7 +39,19 @@ class LimitPlans {
 
  private:
   using Key = std::tuple<uint32_t, size_t, bool, uint32_t>;  // QOS, resource, of each user, uid
+  /// A running job, and when it leaves what it holds.
+  struct Leaver {
+    base::Time end;
+    const QuotaLedger::Holder* holder = nullptr;
+  };
+  using Leavers = std::vector<Leaver>;  // the first first
   std::map<Key, LimitPlan> plans_;
+  bool are_listed_ = false;
+  Leavers all_;
+  std::map<uint32_t, Leavers> of_users_;
+
+  void list(const Session& session);
+  void keep(Session& session, const Served& served, const Binding& limit);
 };
 
 }  // namespace gw::sched

@@ -182,6 +182,7 @@ void Pass::look_at(Progress& progress, Served& served, bool is_passed) {
   const bool is_blocked = progress.is_blocked || is_passed;
   const bool is_known = !is_blocked && is_still_blocked(session_, served.job, job_class);
   const bool was_limited = is_passed && job_class.was_limited && !missed_deadline(session_, served.job);
+  if (was_limited) session_.limits.keep(session_, served);  // before those behind it, as when it was passed
   const Outcome outcome = was_limited ? Outcome::kLimited : decide(progress, served, is_blocked, is_known);
   for (uint32_t leaf : session_.trial.take_changed_leaves()) queue_order_.refresh(leaf);
   const bool is_waiting = outcome == Outcome::kLimited || outcome == Outcome::kBlocked;
@@ -222,7 +223,7 @@ Pass::Outcome Pass::decide(Progress& progress, Served& served, bool is_blocked, 
     session_.limits.take(session_, served, *served.amounts, until);
     return Outcome::kStarted;
   }
-  if (binding) session_.limits.keep(session_, served, *binding);
+  if (binding) session_.limits.keep(session_, served);
   if (binding || (!is_blocked && served.refused && served.failed.empty())) {
     if (!is_blocked)
       tell_bound(session_, served, *progress.key, *progress.job_class, binding ? *binding : *served.refused);

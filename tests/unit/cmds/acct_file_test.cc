@@ -29,6 +29,7 @@ wire::ListQuotasReply tree() {
   team.preempt_children = true;
   team.min_runtime = base::minutes(10);
   team.grace = base::Duration{};
+  team.patience = base::hours(2);
   team.max_wall = base::hours(36);
   team.max_jobs = 1;
   team.max_submit = 2;
@@ -64,6 +65,7 @@ wire::ListQuotasReply taken(const wire::ChangeQuotasRequest& request) {
     q.set_preempt_children(p.preempt_children());
     q.set_min_runtime_us(p.min_runtime_us());
     if (p.has_grace_us() && p.grace_us() >= 0) q.set_grace_us(p.grace_us());
+    if (p.has_patience_us() && p.patience_us() >= 0) q.set_patience_us(p.patience_us());
     q.set_max_wall_us(p.max_wall_us());
     q.set_max_jobs(p.max_jobs());
     q.set_max_submit(p.max_submit());

@@ -78,6 +78,7 @@ TEST(AcctWords, AddQosWithEverything) {
                                      "preempt_children=yes",
                                      "min_runtime=10m",
                                      "grace=2m",
+                                     "patience=3h",
                                      "max_wall=1-0",
                                      "max_jobs=5",
                                      "max_submit=50",
@@ -99,6 +100,7 @@ TEST(AcctWords, AddQosWithEverything) {
   EXPECT_TRUE(p.preempt_children());
   EXPECT_EQ(p.min_runtime_us(), base::minutes(10).us);
   EXPECT_EQ(p.grace_us(), base::minutes(2).us);
+  EXPECT_EQ(p.patience_us(), base::hours(3).us);
   EXPECT_EQ(p.max_wall_us(), base::hours(24).us);
   EXPECT_EQ(p.max_jobs(), 5u);
   EXPECT_EQ(p.max_submit(), 50u);
@@ -144,6 +146,9 @@ TEST(AcctWords, KeysInAnyCaseWithoutUnderscoresAndSlurmsNames) {
 
 TEST(AcctWords, WhatTakesABoundAway) {
   EXPECT_LT(patch({"grace=inherit"}).grace_us(), 0);
+  EXPECT_LT(patch({"patience="}).patience_us(), 0);
+  EXPECT_TRUE(patch({"patience=0s"}).has_patience_us());
+  EXPECT_EQ(patch({"patience=0s"}).patience_us(), 0);
   EXPECT_EQ(patch({"grace=0s"}).grace_us(), 0);
   EXPECT_TRUE(patch({"grace=0s"}).has_grace_us());
   EXPECT_EQ(patch({"min_runtime=inherit"}).min_runtime_us(), 0);

@@ -315,6 +315,25 @@ TEST(Elastic, ANodeThatIsBackAfterTheGraceIsClearedThen) {
   EXPECT_THAT(w.nodes(), ElementsAre("n0", "n1"));
 }
 
+TEST(Elastic, OthersAreTakenSoThatItGrows) {
+  Gang w;
+  const JobId victim = w.submit(1000, gang(1)), plain = w.submit(1000, gang(1));
+  w.schedule();
+  w.prepared("n1", victim);
+  w.prepared("n2", plain);
+  ASSERT_EQ(w.state(plain), JobState::kRunning);
+  const auto take_for = [&](JobId beneficiary) {
+    sched::Plan plan;
+    plan.groups.push_back({{sched::Preempt{victim, beneficiary, kLeavingGrace, 5}}});
+    plan.epoch = w.view.epoch();
+    w.core->on_plan(w.now, plan);
+    w.pump();
+    return w.state(victim);
+  };
+  EXPECT_EQ(take_for(plain), JobState::kRunning) << "it runs, and wants nothing more";
+  EXPECT_EQ(take_for(w.id), JobState::kCompleting);
+}
+
 TEST(Elastic, NonsenseIsRefused) {
   World w(3);
   w.connect_all();

@@ -243,6 +243,29 @@ TEST(Quotas, DefaultsOfUsersAndPartitions) {
   EXPECT_EQ(t.job(t.last_job).spec.qos, "r");
 }
 
+TEST(Quotas, PatienceIsInheritedUntilItIsGiven) {
+  Tree t;
+  ASSERT_EQ(t.change(qos("q", 8)), "");
+  const auto set = [&t](int64_t us) {
+    wire::ApiRequest change;
+    add(change, wire::QuotaChange::kModify, "q").mutable_qos()->set_patience_us(us);
+    return t.change(change);
+  };
+  const auto kept = [&t] {
+    const sched::QuotaTree& tree = t.view.quota().tree();
+    return tree.qos(*tree.find("q")).patience;
+  };
+  EXPECT_FALSE(kept());
+  EXPECT_EQ(set(base::hours(3).us), "");
+  EXPECT_EQ(kept(), base::hours(3));
+  t.restart();
+  EXPECT_EQ(kept(), base::hours(3));
+  EXPECT_EQ(set(0), "");
+  EXPECT_EQ(kept(), base::Duration{});
+  EXPECT_EQ(set(-1), "");
+  EXPECT_FALSE(kept());
+}
+
 TEST(Quotas, CapsOfTimeAndOfJobs) {
   Tree t;
   ASSERT_EQ(t.change(qos("q", 8)), "");

@@ -96,5 +96,19 @@ TEST(Tree, WhatAParentDoesNotNameItHasNone) {
   EXPECT_FALSE(check_guarantees({qos("p"), qos("a", "p", {{"mem", 1'000}})}, {}));
 }
 
+TEST(Tree, TypesAloneAddUpToGpus) {
+  const Qos types = qos("a", "p", {{"gpu:h100", 6'000}, {"gpu:a100", 1'000}});
+  EXPECT_TRUE(names_types_alone(types));
+  EXPECT_EQ(guarantees_of(types).at("gpu"), 7'000U);
+  const Qos both = qos("a", "p", {{"gpu:h100", 6'000}, {"gpu", 8'000}});
+  EXPECT_FALSE(names_types_alone(both));
+  EXPECT_EQ(guarantees_of(both).at("gpu"), 8'000U);
+  EXPECT_FALSE(names_types_alone(qos("c", "p", {{"cpu", 8}})));
+  EXPECT_EQ(guarantees_of(qos("c", "p", {{"cpu", 8}})).count("gpu"), 0U);
+  EXPECT_FALSE(check_guarantees({qos("p", "", {{"gpu", 7'000}}), types}, {}));
+  EXPECT_EQ(check_guarantees({qos("p", "", {{"gpu", 6'000}}), types}, {})->error.what,
+            "the guarantees below QOS p add up to 7 gpu, but it has 6: a 7");
+}
+
 }  // namespace
 }  // namespace gw::model
