@@ -63,6 +63,13 @@ struct Covers {
   std::optional<Cover> fair;
 };
 
+/// By which rules victims may go whose ways part from the preemptor's at one place, if what is covered there is kept.
+struct Grounds {
+  bool by_children = false;                    ///< Rule 6, which asks for nothing else.
+  bool by_guarantee = false, by_fair = false;  ///< The two comparisons of rule 5.
+  bool any() const { return by_children || by_guarantee || by_fair; }
+};
+
 class Permission {
  public:
   /// `before`: as things are, nobody gone.
@@ -82,6 +89,8 @@ class Permission {
   /// May one more go, where those before it are gone from `now`? Less exact than allows(), for long lists.
   /// `keeps_guarantees`: only where its QOS keep what they are guaranteed, whoever is covered by it.
   bool may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) const;
+  /// Of one or more, none of the preemptor's own QOS, all of one parting. `after`: with all of them gone.
+  Grounds grounds(const Quotas& after, const std::vector<const Candidate*>& gone) const;
   /// May these go, and nobody else? `after`: with all of them gone. `with`: extensions that go with their gangs.
   bool allows(const Quotas& after, const std::vector<const Candidate*>& gone, const std::set<JobId>& with = {});
 
@@ -106,8 +115,8 @@ class Permission {
   bool allows(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
               const std::set<JobId>& all);
   bool keeps_guarantees(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone) const;
-  bool allows_by(Reclaim mode, const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
-                 const std::set<JobId>& all);
+  bool is_ground(Reclaim mode, const Quotas& after, const Parting& parting,
+                 const std::vector<const Candidate*>& gone) const;
 };
 
 }  // namespace gw::sched
