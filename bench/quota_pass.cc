@@ -1,11 +1,14 @@
 // Speed of quotas in the scheduler's core: `quota_pass reclaim` times the pass in which many QOS take back what was
-// lent; `quota_pass idle` the passes of a full cluster in which nobody may take, with a tree of quotas and without. One
-// thread, no daemon, no disk.
+// lent; `quota_pass idle` the passes of a full cluster in which nobody may take, with a tree of quotas and without;
+// `quota_pass labels` what the scheduler's thread takes to say of running jobs whether they are covered and who could
+// take them. One thread, no daemon, no disk.
 #include <algorithm>
 #include <cstdio>
 #include <string>
 
 #include "bench/cluster.h"
+#include "sched/view/labels.h"
+#include "sched/view/quota_report.h"
 
 namespace {
 
@@ -156,6 +159,56 @@ void idle(uint32_t nodes, uint32_t qos) {
       with_next / without_next);
 }
 
+/// The best of some runs, in milliseconds.
+template <typename What>
+double best_ms(const What& what) {
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const double begin = Clock::now();
+    what();
+    best = std::min(best, since(begin) * 1e3);
+  }
+  return best;
+}
+
+/// A full cluster of jobs of one to eight GPUs, of which the first half of the teams have all, each half of it lent by
+/// the others. `waits`: everybody has more waiting; else the others want nothing.
+void labels(uint32_t jobs, uint32_t qos, bool waits) {
+  const base::Time now{1'000'000'000};
+  const uint32_t nodes = jobs * 15 / 32;  // 3.75 GPUs each
+  const std::vector<model::Qos> list = tree(qos, uint64_t{8} * nodes / (departments_of(qos) * 24));
+  const uint32_t teams = teams_of(list);
+  Cluster c(nodes);
+  c.apply(sched::QosSet{list});
+  const auto put = [&](uint32_t id, const std::string& name) {
+    sched::PendingJob job = gang(id, name, 1, 1'000 + id);
+    job.request = bench::gpus(1U << (id / teams % 4));
+    c.apply(sched::JobQueued{job});
+  };
+  for (uint32_t i = 0; i < jobs; ++i) put(i + 1, team(i % (teams / 2)));
+  uint32_t started = 0, taken = 0;
+  commit(c, sched::plan(c.view, now, bench::unbounded()), now, started, taken);
+  for (uint32_t i = 0; waits && i < 40 * teams; ++i) put(kWaiting + i, team(i % teams));
+  const base::Time then = now + base::seconds(60);
+  std::vector<sched::JobLabel> all;
+  const double list_all = best_ms([&] { all = sched::Labels(c.view).list({}, true, then); });
+  size_t borrowed = 0, cut = 0, takers = 0;
+  for (const sched::JobLabel& label : all) {
+    borrowed += label.borrowed_at != sched::kNoQos;
+    cut += label.takers.is_cut && label.takers.some.size() < sched::kMostTakers;
+    takers += label.takers.some.size();
+  }
+  const double label_all = best_ms([&] { sched::Labels(c.view).covers().guaranteed.covered(0); });
+  const double list_one = best_ms([&] { (void)sched::Labels(c.view).list({base::JobId(1)}, false, then); });
+  const double report = best_ms([&] { (void)sched::report_quotas(c.view); });
+  const double explain = best_ms([&] { (void)sched::explain_taking(c.view, team(teams - 1), team(0), then); });
+  std::printf(
+      "labels jobs=%u qos=%zu waits=%d borrowed=%zu takers=%.1f cut=%zu label=%.1fms all=%.1fms one=%.1fms "
+      "report=%.1fms explain=%.1fms\n",
+      started, list.size(), waits, borrowed, static_cast<double>(takers) / static_cast<double>(all.size()), cut,
+      label_all, list_all, list_one, report, explain);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -167,8 +220,11 @@ int main(int argc, char** argv) {
     reclaim(n(2, 10'000), n(3, 500), base::seconds(n(4, 30)));
   } else if (what == "idle") {
     idle(n(2, 10'000), n(3, 500));
+  } else if (what == "labels") {
+    for (const bool waits : {false, true}) labels(n(2, 10'000), n(3, 500), waits);
   } else {
-    std::fprintf(stderr, "usage: quota_pass reclaim [NODES QOS GRACE_SECONDS] | idle [NODES QOS]\n");
+    std::fprintf(stderr,
+                 "usage: quota_pass reclaim [NODES QOS GRACE_SECONDS] | idle [NODES QOS] | labels [JOBS QOS]\n");
     return 2;
   }
   return 0;

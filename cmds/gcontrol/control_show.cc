@@ -32,6 +32,14 @@ int unknown_job(const Program& program, uint32_t id) {
 
 int show_jobs(const Program& program, const ControlOptions& o, const std::vector<uint32_t>& ids);
 
+/// None where nobody runs; a controller that cannot tell is no reason to show nothing.
+client::JobLabels labels_of(const Program& program, const google::protobuf::RepeatedPtrField<wire::Job>& jobs) {
+  wire::ApiRequest request;
+  if (!client::ask_for_labels(jobs, *request.mutable_show_shares())) return {};
+  auto reply = ask(program, std::move(request));
+  return reply ? client::JobLabels(std::move(*reply->mutable_show_shares())) : client::JobLabels();
+}
+
 int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(id);
@@ -40,9 +48,12 @@ int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   if (!reply)
     return reply.error().code == base::ErrorCode::kNotFound ? unknown_job(program, id) : failed(program, reply.error());
   const wire::ShowJobReply& shown = reply->show_job();
-  if (o.json) return printed(client::job_json(shown));
+  google::protobuf::RepeatedPtrField<wire::Job> one;
+  *one.Add() = shown.job();
+  const client::JobLabels labels = labels_of(program, one);
+  if (o.json) return printed(client::job_json(shown, labels));
   if (shown.job().spec().het_job() == id && !o.history) return show_jobs(program, o, {id});  // with its components
-  std::string out = client::show_job_text({&shown.job(), {shown.now_us()}}, o.style);
+  std::string out = client::show_job_text({&shown.job(), {shown.now_us()}, labels.of(shown.job())}, o.style);
   if (o.history) {
     while (!o.style.one_line && out.ends_with("\n\n")) out.pop_back();
     out += history_text(shown);
@@ -57,9 +68,11 @@ int show_jobs(const Program& program, const ControlOptions& o, const std::vector
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   const wire::ListJobsReply& list = reply->list_jobs();
-  if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us()));
+  const client::JobLabels labels = labels_of(program, list.jobs());
+  if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us(), labels));
   std::string out;
-  for (const wire::Job& job : list.jobs()) out += client::show_job_text({&job, {list.now_us()}}, o.style);
+  for (const wire::Job& job : list.jobs())
+    out += client::show_job_text({&job, {list.now_us()}, labels.of(job)}, o.style);
   if (out.empty() && ids.empty()) out = "No jobs in the system\n";
   const int code = printed(out);
   return list.unknown_ids().empty() ? code : unknown_job(program, list.unknown_ids(0));

@@ -88,13 +88,17 @@ client::CommandDoc doc() {
       "Lists jobs that have not ended. With --states=all also those that ended in the last minutes "
       "(jobs.min_job_age).\n\n"
       "With --steps lists what runs in them: steps, batch scripts as JOB.batch, and allocations as JOB.extern. The "
-      "other options choose their jobs; formats and orders of the environment are for jobs alone.";
+      "other options choose their jobs; formats and orders of the environment are for jobs alone.\n\n"
+      "The fields Quota and TakenBy of -O say of a running job whether it is covered by what its QOS are guaranteed, "
+      "or "
+      "borrowed and at which of them, and the jobs of which QOS could take it now (docs/quotas.md, rule 8).";
   d.exit_codes = {{"0", "listed"},
                   {"1", "bad option, unknown job id, user, partition, QOS or node, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},
                    {"SLURM_TIME_FORMAT", "%s: times as seconds since the epoch"}};
   d.examples = {{"gqueue --me", "my jobs"},
                 {"gqueue -h -j 7 -o %T", "the state of job 7, alone"},
+                {"gqueue -t R -O JobID,QOS,Quota:24,TakenBy", "who could be preempted, and by whom"},
                 {"gqueue -s --me", "my steps"}};
   d.env_prefixes = {"SQUEUE_", "GQUEUE_"};
   return d;
@@ -182,9 +186,9 @@ std::string render(const QueueOptions& o, const View& view, const std::vector<cl
   return render_listing(o.listing, view.format, fields, rows, now);
 }
 
-std::vector<JobRow> job_rows(const wire::ListJobsReply& reply) {
+std::vector<JobRow> job_rows(const wire::ListJobsReply& reply, const client::JobLabels& labels) {
   std::vector<JobRow> rows;
-  for (const wire::Job& job : reply.jobs()) rows.push_back({&job, {reply.now_us()}});
+  for (const wire::Job& job : reply.jobs()) rows.push_back({&job, {reply.now_us()}, labels.of(job)});
   std::stable_sort(rows.begin(), rows.end(),
                    [](const JobRow& a, const JobRow& b) { return a.job->id() < b.job->id(); });
   return rows;
@@ -208,6 +212,18 @@ std::optional<int> refuse_unknown(const Program& program, client::Connection& co
   return std::nullopt;
 }
 
+/// The labels take a walk over all running jobs, which most listings need not.
+bool shows_labels(const QueueOptions& o, const View& view) {
+  if (o.listing.json) return true;
+  const auto is_label = [](size_t field) {
+    const Text name = client::job_fields()[field].id.name;
+    return name == "Quota" || name == "TakenBy";
+  };
+  return std::any_of(view.format.columns.begin(), view.format.columns.end(),
+                     [&](const client::Column& c) { return is_label(c.field); }) ||
+         std::any_of(view.sort.begin(), view.sort.end(), [&](const client::SortKey& k) { return is_label(k.field); });
+}
+
 int show_jobs(const Program& program, client::Connection& connection, const QueueOptions& o, const View& view,
               const wire::JobFilter& filter) {
   wire::ApiRequest request;
@@ -216,8 +232,15 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
   if (!reply) return failed(program, reply.error());
   const wire::ListJobsReply& list = reply->list_jobs();
   if (const auto code = refuse_unknown(program, connection, filter, list)) return *code;
-  return printed(o.listing.json ? client::jobs_json(list.jobs(), list.now_us())
-                                : render(o, view, client::job_fields(), job_rows(list), {list.now_us()}));
+  client::JobLabels labels;
+  if (wire::ApiRequest more;
+      shows_labels(o, view) && client::ask_for_labels(list.jobs(), *more.mutable_show_shares())) {
+    auto told = connection.call(std::move(more));
+    if (!told) return failed(program, told.error());
+    labels = client::JobLabels(std::move(*told->mutable_show_shares()));
+  }
+  return printed(o.listing.json ? client::jobs_json(list.jobs(), list.now_us(), labels)
+                                : render(o, view, client::job_fields(), job_rows(list, labels), {list.now_us()}));
 }
 
 int show_steps(const Program& program, client::Connection& connection, const QueueOptions& o, const View& view,

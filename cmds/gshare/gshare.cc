@@ -40,7 +40,8 @@ std::vector<client::Option> table(ShareOptions& o, client::CommonFlags& flags) {
                {},
                client::kPlain,
                lists(o.view.resources, "-r/--resource")});
-  flag("long", 'l', "also demand, what is never preempted, and sides without jobs of their own", o.view.is_long);
+  flag("long", 'l', "also demand, what is never preempted, what is covered, and sides without jobs of their own",
+       o.view.is_long);
   flag("noheader", 'n', "no header line, no explanation of the bars", o.view.no_header);
   flag("parsable", 'p', "fields end with |", o.view.parsable);
   flag("parsable2", 'P', "fields separated by |", o.view.parsable2);
@@ -74,6 +75,8 @@ client::CommandDoc doc() {
       "already counts those who come in place of those who go; what is held is written behind the bar then. A dash "
       "under "
       "GUARANTEED and FAIR_SHARE: the resource is not shared out there, only limited.\n\n"
+      "COVERED (with -l) is held by jobs that fit into the guarantee as a whole; the rest of what is in use is held by "
+      "borrowed jobs, which others may take back (docs/quotas.md, rule 8). It may be less than the guarantee.\n\n"
       "Past use plays no part: shares are about what is in use now.";
   d.exit_codes = {{"0", "shown"}, {"1", "bad option, unknown QOS or resource, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}, {"NO_COLOR", "no colours"}};

@@ -286,7 +286,8 @@ constexpr FieldBound kBackup[] = {text(1, "path", kPathBytes, "path of a backup"
 constexpr MessageBounds kBackupBounds = {"BackupRequest", {}, kBackup};
 constexpr MessageBounds kTakeSnapshotBounds = {"TakeSnapshotRequest", {}, {}};
 constexpr MessageBounds kListQuotasBounds = {"ListQuotasRequest", {}, {}};
-constexpr MessageBounds kShowSharesBounds = {"ShowSharesRequest", {}, {}};
+constexpr FieldBound kShowShares[] = {ids(1, "job_ids"), flag(2, "all_jobs")};
+constexpr MessageBounds kShowSharesBounds = {"ShowSharesRequest", {}, kShowShares};
 
 constexpr FieldBound kApiRequest[] = {
     u64(1, "id"),

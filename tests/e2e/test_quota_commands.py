@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from cluster import wait_for
-from quotas import acct, dump, load, refused, restart, running, shares, sides, submit, tree
+from quotas import ALICE, acct, dump, load, refused, restart, running, shares, sides, submit, tree
 
 PAIR = """
 qos:
@@ -356,3 +356,32 @@ def test_explain_says_yes_or_no_with_the_rule(cluster):
 def by_rule(cluster, rule, *words):
     told = json.loads(explain(cluster, "--json", *words)[1])
     return told if told["rule"] == rule else None
+
+
+def test_a_running_job_says_whether_it_is_covered_and_who_could_take_it(cluster):
+    load(cluster, "qos: [{name: a, guaranteed: {gpu: 8}}, {name: b, guaranteed: {gpu: 40}}, {name: idle}]")
+    first, = running(cluster, "a", 8)
+    second, = running(cluster, "a", 8)
+
+    def quota(job):
+        return cluster.json("gcontrol", "show", "job", str(job), "--json")["jobs"][0]["quota"]
+
+    wait_for(lambda: quota(second), "the scheduler has seen it")
+    assert quota(first)["label"] == "covered" and quota(first)["borrowed_at"] is None
+    told = quota(second)
+    assert (told["label"], told["borrowed_at"], told["taken_by"]) == ("borrowed", "a", ["b", "/"]), told
+    text = cluster.run("gcontrol", "show", "job", str(second)).stdout
+    assert "Quota=borrowed at a " in text and "TakenBy=b,/" in text, text
+    assert "Quota=covered " in cluster.run("gcontrol", "show", "job", str(first), user=ALICE).stdout
+    listed = cluster.run("gqueue", "-h", "-O", "JobID:.8,Quota:.20,TakenBy:.8").stdout.splitlines()
+    # Without the first the second would be covered in its place: the one or the other may go.
+    assert [line.split() for line in listed] == [[str(first), "covered", "b,/"], [str(second), "borrowed", "at", "a", "b,/"]]
+    both = {j["job_id"]: j["quota"]["label"] for j in cluster.json("gqueue", "--json")["jobs"]}
+    assert both == {first: "covered", second: "borrowed"}
+    gpus = {s["name"]: s["resources"]["gpu"] for s in shares(cluster)["sides"]}["a"]
+    assert (gpus["covered"], gpus["borrowed_jobs"]) == (8, 8), gpus
+    code, said = explain(cluster, "b", "a")
+    assert code == 0 and "up to 8 of gpu" in said and f"job {second}: 8 gpu, borrowed at QOS a" in said, said
+    assert f"job {first}: 8 gpu, covered" in said
+    pending = submit(cluster, "a", 8, "-N1", "--hold")
+    assert quota(pending) is None  # what waits holds nothing

@@ -18,10 +18,11 @@ const client::CommandDoc kExplainDoc = {
     "say whether one QOS may take from another now, and which rule says so",
     "[OPTIONS] A B",
     "A and B are names of QOS (cluster: the root), or numbers of jobs, which stand for their QOS. The answer is about "
-    "this moment: what A holds and is due, and what B holds beyond its own due. The rules have the numbers of the page "
-    "of rules (docs/quotas.md). Whether a certain job is taken depends also on its node, on min_runtime and on whether "
-    "it "
-    "can be taken at all.",
+    "this moment: what A holds and is due, which running jobs of B are covered by what their QOS are guaranteed and "
+    "which are borrowed, and how many GPUs a job of A could take, by the judgement of the search for victims. It is "
+    "what can be had by taking one job after the other, borrowed ones first, of at most 256; jobs within min_runtime "
+    "of their start are left out. The rules have the numbers of the page of rules (docs/quotas.md). Whether a certain "
+    "job is taken depends also on its node.",
     {{"0", "A may take from B"}, {"1", "bad words, no such QOS or job, or no answer"}, {"2", "A may not take from B"}},
     {{"GANGWAY_CONF", "path of the configuration"}},
     {{"gangway quota explain team-a team-b", "may jobs of team-a preempt those of team-b?"},

@@ -1,6 +1,7 @@
 // See quota_answers.h.
 #include "ctld/core/cluster/quota_answers.h"
 
+#include "sched/view/labels.h"
 #include "sched/view/quota_report.h"
 
 namespace gw::ctld {
@@ -22,6 +23,8 @@ void add_lines(const sched::QuotaReport& report, uint32_t s, wire::QuotaSide& ou
     line.set_firm(report.tally.firm[s][r]);
     line.set_borrowed(report.borrowed[s][r]);
     line.set_lent(report.lent[s][r]);
+    line.set_covered(report.covered[s][r]);
+    if (!report.fair_covered.empty()) line.set_fair_covered(report.fair_covered[s][r]);
   }
 }
 
@@ -51,16 +54,51 @@ void show_shares(const sched::ClusterView& view, base::Time now, wire::ShowShare
   out.set_now_us(now.us);
 }
 
+/// By the name that people know.
+std::string shown_name(const sched::QuotaTree& tree, uint32_t qos) {
+  const std::string& name = tree.qos(qos).name;
+  return name.empty() ? std::string(model::kRootQos) : name;
+}
+
+void show_labels(const sched::ClusterView& view, base::Time now, const wire::ShowSharesRequest& asked,
+                 wire::ShowSharesReply& out) {
+  sched::Labels labels(view);
+  const sched::QuotaTree& tree = view.quota().tree();
+  std::set<base::JobId> jobs;
+  for (uint32_t id : asked.job_ids()) jobs.insert(base::JobId(id));
+  for (const sched::JobLabel& label : labels.list(jobs, asked.all_jobs(), now)) {
+    wire::JobLabel& shown = *out.add_labels();
+    shown.set_job_id(label.job.value);
+    shown.set_is_borrowed(label.borrowed_at != sched::kNoQos);
+    if (shown.is_borrowed()) shown.set_borrowed_at(shown_name(tree, label.borrowed_at));
+    shown.set_has_fair(label.has_fair);
+    shown.set_is_beyond_fair(label.beyond_fair_at != sched::kNoQos);
+    if (shown.is_beyond_fair()) shown.set_beyond_fair_at(shown_name(tree, label.beyond_fair_at));
+    for (uint32_t qos : label.takers.some) shown.add_takers(shown_name(tree, qos));
+    shown.set_takers_cut(label.takers.is_cut);
+    shown.set_extensions(label.extensions);
+    shown.set_borrowed_extensions(label.borrowed_extensions);
+    shown.set_is_never_preempted(label.is_never_preempted);
+    shown.set_protected_until_us(label.protected_until.us);
+  }
+  out.set_reclaim(std::string(model::name(view.policy().reclaim)));
+  out.set_now_us(now.us);
+}
+
 }  // namespace
 
 wire::ApiReply answer_from(const sched::ClusterView& view, base::Time now, const wire::ApiRequest& request) {
   wire::ApiReply out;
   if (request.kind_case() == wire::ApiRequest::kShowShares) {
-    show_shares(view, now, *out.mutable_show_shares());
+    const wire::ShowSharesRequest& shares = request.show_shares();
+    if (shares.all_jobs() || shares.job_ids_size() != 0)
+      show_labels(view, now, shares, *out.mutable_show_shares());
+    else
+      show_shares(view, now, *out.mutable_show_shares());
     return out;
   }
   const wire::ExplainQuotaRequest& asked = request.explain_quota();
-  sched::TakeVerdict verdict = sched::explain_taking(view, asked.taker(), asked.from());
+  sched::TakeVerdict verdict = sched::explain_taking(view, asked.taker(), asked.from(), now);
   wire::ExplainQuotaReply& told = *out.mutable_explain_quota();
   told.set_may(verdict.may);
   told.set_rule(static_cast<uint32_t>(verdict.rule));

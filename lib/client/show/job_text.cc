@@ -75,6 +75,12 @@ void add_state(Record& r, const JobRow& row, bool detail) {
   if (job.spec().preempt_signo() != 0) r.put(key("preempt-signal"), job.spec().preempt_signo());
   if (job.spec().request().elastic()) r.line().put(key("elastic"), elastic_range(job.spec().request()));
   if (suspended_at(job)) r.line().put("Suspended", why_suspended(job));
+  if (row.label == nullptr) return;
+  r.line().put("Quota", quota_text(row.label));
+  if (row.label->has_fair())
+    r.put("FairShare",
+          row.label->is_beyond_fair() ? "beyond at " + base::printable(row.label->beyond_fair_at()) : "within");
+  r.put("TakenBy", takers_text(row.label));
 }
 
 std::string time_min(const wire::Job& job) {

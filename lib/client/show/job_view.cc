@@ -1,6 +1,8 @@
 // Values of a job as they are shown.
 #include "client/show/job_view.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -326,6 +328,25 @@ std::string show_time(base::Time t, std::string_view otherwise) {
     return format != nullptr && std::strcmp(format, "%s") == 0;
   }();
   return in_seconds ? std::to_string(t.seconds()) : base::format_time(t);
+}
+
+std::string quota_text(const wire::JobLabel* label) {
+  if (label == nullptr) return {};
+  std::string out = label->is_borrowed() ? "borrowed at " + base::printable(label->borrowed_at()) : "covered";
+  if (label->borrowed_extensions() > 0)
+    out += fmt::format(", {} of {} extensions borrowed", label->borrowed_extensions(), label->extensions());
+  return out;
+}
+
+std::string takers_text(const wire::JobLabel* label) {
+  if (label == nullptr) return {};
+  if (label->is_never_preempted()) return "none, it is never preempted";
+  if (label->protected_until_us() != 0)
+    return "none until " + show_time({label->protected_until_us()}, "") + ", within min_runtime";
+  if (label->takers().empty()) return label->takers_cut() ? "unknown, too much was asked at once" : "none";
+  std::vector<std::string> names;
+  for (const std::string& name : label->takers()) names.push_back(base::printable(name));
+  return base::join(names, ",") + (label->takers_cut() ? ",..." : "");
 }
 
 }  // namespace gw::client

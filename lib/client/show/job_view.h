@@ -17,7 +17,13 @@ namespace gw::client {
 struct JobRow {
   const wire::Job* job = nullptr;
   base::Time now;
+  const wire::JobLabel* label = nullptr;  ///< Of running jobs, where it was asked for.
 };
+
+/// "covered", "borrowed at dept"; empty without a label.
+std::string quota_text(const wire::JobLabel* label);
+/// "a,b,...", "none"; empty without a label.
+std::string takers_text(const wire::JobLabel* label);
 
 /// Never outside the enum: an unknown number counts as PENDING.
 model::JobState state_of(const wire::Job& job);

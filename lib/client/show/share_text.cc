@@ -40,6 +40,9 @@ bool is_quiet(const QuotaSide& side) {
                      [](const Line& l) { return l.counted() == 0 && l.held() == 0 && l.demand() == 0; });
 }
 
+/// What is held by jobs that are not covered.
+uint64_t beyond(uint64_t held, uint64_t covered) { return held - std::min(held, covered); }
+
 const Line* line_of(const QuotaSide& side, const std::string& resource) {
   for (const Line& line : side.lines())
     if (line.resource() == resource) return &line;
@@ -200,6 +203,7 @@ std::vector<std::string> cells_of(const Row& row, const std::string& resource, b
   if (is_long) out.push_back(there(l.demand()));
   out.push_back(there(l.counted()));
   if (is_long) out.push_back(some(l.firm()));
+  if (is_long) out.push_back(some(l.covered()));
   out.push_back(some(l.borrowed()));
   out.push_back(some(l.lent()));
   out.push_back(std::to_string(side.running()));
@@ -214,6 +218,7 @@ std::vector<std::string> header_of(const std::string& resource, bool has_limits,
   if (is_long) out.emplace_back("DEMAND");
   out.emplace_back("IN_USE");
   if (is_long) out.emplace_back("FIRM");
+  if (is_long) out.emplace_back("COVERED");
   for (const char* name : {"BORROWED", "LENT", "RUNNING", "WAITING"}) out.emplace_back(name);
   return out;
 }
@@ -292,14 +297,20 @@ std::string loans_of(const wire::ShowSharesReply& shares, const std::vector<Row>
 
 // ---- For programs
 
-std::string delimited(const std::vector<Row>& rows, const std::vector<std::string>& resources, const ShareView& view) {
+/// Fair shares cover jobs, too.
+bool has_fair_labels(const wire::ShowSharesReply& shares) {
+  return shares.reclaim() == model::name(model::Reclaim::kFairShare);
+}
+
+std::string delimited(const std::vector<Row>& rows, const std::vector<std::string>& resources, const ShareView& view,
+                      bool has_fair) {
   std::string out;
   const auto line = [&](const std::vector<std::string>& cells) {
     out += base::join(cells, "|") + (view.parsable2 ? "\n" : "|\n");
   };
   if (!view.no_header)
     line({"QOS", "Parent", "Resource", "Guaranteed", "Limit", "FairShare", "Demand", "InUse", "Held", "Firm",
-          "Borrowed", "Lent", "Running", "Waiting", "Weight", "Priority"});
+          "Borrowed", "Lent", "Running", "Waiting", "Weight", "Priority", "Covered", "FairCovered"});
   for (const Row& row : rows)
     for (const std::string& resource : resources) {
       const QuotaSide& s = *row.side;
@@ -310,7 +321,8 @@ std::string delimited(const std::vector<Row>& rows, const std::vector<std::strin
             l->has_line() ? text(l->guaranteed()) : "", l->has_limit() ? text(l->limit()) : "",
             l->has_line() ? text(l->fair()) : "", text(l->demand()), text(l->counted()), text(l->held()),
             text(l->firm()), text(l->borrowed()), text(l->lent()), std::to_string(s.running()),
-            std::to_string(s.waiting()), std::to_string(s.weight()), std::to_string(s.priority())});
+            std::to_string(s.waiting()), std::to_string(s.weight()), std::to_string(s.priority()),
+            l->has_line() ? text(l->covered()) : "", l->has_line() && has_fair ? text(l->fair_covered()) : ""});
     }
   return out;
 }
@@ -320,7 +332,7 @@ Json amount_json(const std::string& resource, uint64_t amount) {
   return amount;
 }
 
-Json line_json(const Line& l) {
+Json line_json(const Line& l, bool has_fair) {
   const auto amount = [&](uint64_t n) { return amount_json(l.resource(), n); };
   return {{"guaranteed", l.has_line() ? amount(l.guaranteed()) : Json(nullptr)},
           {"limit", l.has_limit() ? amount(l.limit()) : Json(nullptr)},
@@ -330,10 +342,13 @@ Json line_json(const Line& l) {
           {"in_use", amount(l.counted())},
           {"firm", amount(l.firm())},
           {"borrowed", amount(l.borrowed())},
-          {"lent", amount(l.lent())}};
+          {"lent", amount(l.lent())},
+          {"covered", l.has_line() ? amount(l.covered()) : Json(nullptr)},
+          {"borrowed_jobs", l.has_line() ? amount(beyond(l.counted(), l.covered())) : Json(nullptr)},
+          {"fair_share_covered", l.has_line() && has_fair ? amount(l.fair_covered()) : Json(nullptr)}};
 }
 
-Json side_json(const QuotaSide& s, const std::vector<std::string>& resources) {
+Json side_json(const QuotaSide& s, const std::vector<std::string>& resources, bool has_fair) {
   Json out = {{"name", s.name().empty() ? std::string(model::kRootQos) : s.name()},
               {"parent",
                s.name().empty() ? Json(nullptr) : Json(s.parent().empty() ? std::string(model::kRootQos) : s.parent())},
@@ -346,7 +361,7 @@ Json side_json(const QuotaSide& s, const std::vector<std::string>& resources) {
               {"preempt_children", s.preempt_children()}};
   out["resources"] = Json::object();
   for (const std::string& resource : resources)
-    if (const Line* line = line_of(s, resource)) out["resources"][resource] = line_json(*line);
+    if (const Line* line = line_of(s, resource)) out["resources"][resource] = line_json(*line, has_fair);
   return out;
 }
 
@@ -355,7 +370,7 @@ Json side_json(const QuotaSide& s, const std::vector<std::string>& resources) {
 Result<std::string> share_text(const wire::ShowSharesReply& shares, const ShareView& view) {
   GW_TRY(resources, resources_of(shares, view));
   GW_TRY(rows, Tree(shares, view).rows());
-  if (view.parsable || view.parsable2) return delimited(rows, resources, view);
+  if (view.parsable || view.parsable2) return delimited(rows, resources, view, has_fair_labels(shares));
   std::string out;
   bool has_bars = false;
   for (const std::string& resource : resources)
@@ -375,7 +390,7 @@ Result<std::string> shares_json(const wire::ShowSharesReply& shares, const Share
   j["schema_version"] = kSchemaVersion;
   j["reclaim"] = shares.reclaim();
   j["sides"] = Json::array();
-  for (const Row& row : rows) j["sides"].push_back(side_json(*row.side, resources));
+  for (const Row& row : rows) j["sides"].push_back(side_json(*row.side, resources, has_fair_labels(shares)));
   j["loans"] = Json::array();
   for (const wire::QuotaLoan& loan : shares.loans())
     if (is_shown(loan, rows, resources))

@@ -174,7 +174,26 @@ void add_resources(Json& j, const wire::Job& job) {
   j[key_of("input")] = stdin_path(job);
 }
 
-Json job_object(const wire::Job& job, int64_t now_us) {
+/// Null: it does not run.
+Json label_object(const wire::JobLabel* label) {
+  if (label == nullptr) return nullptr;
+  Json j;
+  j["label"] = label->is_borrowed() ? "borrowed" : "covered";
+  j["borrowed_at"] = label->is_borrowed() ? Json(label->borrowed_at()) : Json(nullptr);
+  if (label->has_fair()) {
+    j["fair_share_label"] = label->is_beyond_fair() ? "borrowed" : "covered";
+    j["beyond_fair_share_at"] = label->is_beyond_fair() ? Json(label->beyond_fair_at()) : Json(nullptr);
+  }
+  j["never_preempted"] = label->is_never_preempted();
+  j["protected_until"] = label->protected_until_us() != 0 ? Json(seconds(label->protected_until_us())) : Json(nullptr);
+  j["taken_by"] = std::vector<std::string>(label->takers().begin(), label->takers().end());
+  j["taken_by_complete"] = !label->takers_cut();
+  j["extensions"] = label->extensions();
+  j["borrowed_extensions"] = label->borrowed_extensions();
+  return j;
+}
+
+Json job_object(const wire::Job& job, int64_t now_us, const wire::JobLabel* label) {
   Json j;
   j["job_id"] = job.id();
   j["het_job_id"] = job.spec().het_job();
@@ -184,6 +203,7 @@ Json job_object(const wire::Job& job, int64_t now_us) {
   j[key_of("priority")] = priority_of(job);
   add_state(j, {&job, {now_us}});
   add_resources(j, job);
+  j["quota"] = label_object(label);
   return j;
 }
 
@@ -291,16 +311,17 @@ Json headed() { return Json{{"schema_version", kSchemaVersion}}; }
 
 }  // namespace
 
-std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us) {
+std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us,
+                      const JobLabels& labels) {
   Json j = headed();
-  j["jobs"] = list_of(jobs, [&](const wire::Job& job) { return job_object(job, now_us); });
+  j["jobs"] = list_of(jobs, [&](const wire::Job& job) { return job_object(job, now_us, labels.of(job)); });
   j["last_update"] = seconds(now_us);
   return finished(std::move(j));
 }
 
-std::string job_json(const wire::ShowJobReply& reply) {
+std::string job_json(const wire::ShowJobReply& reply, const JobLabels& labels) {
   Json j = headed();
-  Json job = job_object(reply.job(), reply.now_us());
+  Json job = job_object(reply.job(), reply.now_us(), labels.of(reply.job()));
   if (reply.history_size() != 0) job["history"] = list_of(reply.history(), event_object);
   j["jobs"] = Json::array({std::move(job)});
   j["last_update"] = seconds(reply.now_us());

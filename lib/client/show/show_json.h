@@ -5,16 +5,17 @@
 #include <functional>
 #include <string>
 
-#include "wire/api.pb.h"
+#include "client/show/job_labels.h"
 
 namespace gw::client {
 
 constexpr int kSchemaVersion = 1;
 
 /// {"schema_version", "jobs": [...], "last_update"}: names of Slurm's JSON where it has them; job_state is a list.
-std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us);
+std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us,
+                      const JobLabels& labels = {});
 /// One job with its history, if there is any.
-std::string job_json(const wire::ShowJobReply& reply);
+std::string job_json(const wire::ShowJobReply& reply, const JobLabels& labels = {});
 std::string nodes_json(const wire::ListNodesReply& reply);
 std::string partitions_json(const wire::ListPartitionsReply& reply);
 /// Nodes and partitions together, as ginfo shows them.

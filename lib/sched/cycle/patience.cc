@@ -10,11 +10,6 @@
 namespace gw::sched {
 namespace {
 
-/// After the first preemption; doubled by each one more, up to the job's patience.
-constexpr Duration kFirstProtection = base::minutes(10);
-/// Where patience has no end.
-constexpr Duration kLongestProtection = base::hours(12);
-
 /// Nodes of the partition that could be part of the gang, the emptiest first: what is gathered only becomes emptier, so
 /// the next pass finds the same.
 std::vector<const NodeAccount*> by_emptiness(const Session& session, const Served& served,
@@ -63,15 +58,8 @@ std::optional<model::Allocation> find_nodes(Session& session, const Served& serv
 
 }  // namespace
 
-Time waits_since(const PendingJob& job) { return job.preemptions > 0 ? job.submitted : job.eligible; }
-
-Duration patience_of(const Session& session, uint32_t leaf) {
-  const auto& own = session.quotas().tree().qos(leaf).patience;
-  return own ? *own : session.view.policy().patience;
-}
-
 bool has_lost_patience(Session& session, const Served& served) {
-  const Duration patience = patience_of(session, served.leaf);
+  const Duration patience = patience_of(session.view, served.leaf);
   if (patience.us <= 0) return false;
   const Time when = waits_since(served.job) + patience;
   if (session.now >= when) return true;
@@ -84,22 +72,6 @@ bool exceeds_its_share(const Session& session, uint32_t leaf, const Quantities& 
   for (uint32_t q = leaf; q != 0 && q != kNoQos; q = quotas.tree().qos(q).parent)
     if (!quotas.could_stay_within(q, amounts, Reclaim::kFairShare)) return true;
   return false;
-}
-
-Time protected_until(const Session& session, uint32_t leaf, const PendingJob& running, Time started) {
-  if (running.preemptions == 0 || session.view.policy().reclaim_delay_max.us <= 0) return started;
-  const Duration patience = patience_of(session, leaf);
-  const Duration most = patience.us > 0 ? patience : kLongestProtection;
-  Duration length = kFirstProtection;
-  for (uint32_t i = 1; i < running.preemptions && length < most; ++i) length = length * 2;
-  return started + std::min(length, most);
-}
-
-bool is_settled(const Session& session, uint32_t leaf, const PendingJob& running, Time started) {
-  if (session.now < protected_until(session, leaf, running, started)) return true;
-  const Duration patience = patience_of(session, leaf);
-  return patience.us > 0 && running.eligible && started - waits_since(running) >= patience &&
-         session.now < started + patience;
 }
 
 bool gather_nodes(Session& session, const Served& served) {

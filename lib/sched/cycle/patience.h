@@ -5,26 +5,15 @@
 #pragma once
 
 #include "sched/cycle/session.h"
+#include "sched/view/protection.h"
 
 namespace gw::sched {
-
-/// Of the jobs at a leaf: what its QOS says, or one above it, else the policy; zero: nobody ever loses it.
-Duration patience_of(const Session& session, uint32_t leaf);
-
-/// Since it could first start; one that was preempted before has waited since its first submission.
-Time waits_since(const PendingJob& job);
 
 /// Has the served job waited that long?
 bool has_lost_patience(Session& session, const Served& served);
 
 /// Is the job alone more than one of the QOS above it is due by fair share?
 bool exceeds_its_share(const Session& session, uint32_t leaf, const Quantities& amounts);
-
-/// Until when a running job is protected, since it was preempted before; its start: it is not.
-Time protected_until(const Session& session, uint32_t leaf, const PendingJob& running, Time started);
-
-/// It started after its patience or is protected: fair shares do not disturb it yet.
-bool is_settled(const Session& session, uint32_t leaf, const PendingJob& running, Time started);
 
 /// Keeps nodes for the served job from now on, whose start nobody can foresee: those where it would fit if they were
 /// empty, the emptiest first. Nobody who runs there is preempted. False: it fits nowhere.

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "sched/cycle/loss.h"
-#include "sched/cycle/patience.h"
 #include "sched/cycle/session.h"
 
 namespace gw::sched {
@@ -30,8 +29,8 @@ Candidate candidate_of(const Session& session, const PendingJob& running, const 
   if (!c.gang) c.lost = gpus * static_cast<uint64_t>(std::max(session.now - since, Duration{}).seconds());
   c.loss = c.lost + (c.gang ? 0 : c.amounts[kGpu] * kRestartSeconds) + 1;
   c.beyond = session.quotas().dominant(holder.leaf);
-  c.protected_until = protected_until(session, holder.leaf, running, c.started);
-  c.is_settled = is_settled(session, holder.leaf, running, c.started);
+  c.protected_until = protected_until(session.view, holder.leaf, running, c.started);
+  c.is_settled = is_settled(session.view, holder.leaf, running, c.started, session.now);
   return c;
 }
 

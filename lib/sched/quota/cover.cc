@@ -18,8 +18,19 @@ auto rank(const CoverEntry& e) {
 }  // namespace
 
 Cover::Cover(const QuotaTree& tree, const std::vector<Quantities>& due)
-    : tree_(tree), due_(due), levels_(tree.nodes().size()) {
+    : tree_(tree), due_(&due), levels_(tree.nodes().size()) {
   for (Level& level : levels_) level.sum = tree.none();
+}
+
+void Cover::set_due(const std::vector<Quantities>& due) {
+  std::vector<bool> is_other(levels_.size(), false);
+  for (size_t q = levels_.size(); q-- > 0;) {  // a parent stands before its children
+    const auto& children = tree_.qos(static_cast<uint32_t>(q)).children;
+    is_other[q] = due[q] != (*due_)[q] ||
+                  std::any_of(children.begin(), children.end(), [&](uint32_t child) { return is_other[child]; });
+    if (is_other[q]) levels_[q].is_fresh = false;
+  }
+  due_ = &due;
 }
 
 void Cover::add(CoverEntry entry) {
@@ -73,23 +84,51 @@ Cover::Level& Cover::label(uint32_t qos) {
       qos, is_covered_below, [](const Entry&) { return false; },
       [depth](Entry& e, bool is_covered) { e.is_covered[depth] = is_covered; });
   level.is_fresh = true;
+  level.is_counted = false;
   return level;
+}
+
+void Cover::count(uint32_t qos) {
+  Level& level = label(qos);
+  if (std::exchange(level.is_counted, true)) return;
+  const uint32_t depth = tree_.qos(qos).depth;
+  uint32_t behind = 0;
+  for (Entry* e : level.order) {
+    e->behind.resize(e->is_covered.size());
+    e->behind[depth] = behind;
+    if (!e->is_covered[depth]) ++behind;
+  }
+}
+
+std::vector<uint32_t> Cover::standing(JobId job, uint32_t top) {
+  std::vector<uint32_t> out;
+  const auto it = entries_.find(job);
+  if (it == entries_.end()) return out;
+  bool is_anywhere = false;
+  for (uint32_t q = it->second.job.leaf; q != tree_.qos(top).parent; q = tree_.qos(q).parent) {
+    const bool is_here = is_covered(job, q);
+    is_anywhere |= is_here;
+    if (is_anywhere) count(q);
+    out.push_back(is_anywhere ? 2 * it->second.behind[tree_.qos(q).depth] + (is_here ? 1 : 0) : kNowhere);
+  }
+  return out;
 }
 
 template <typename IsCoveredBelow, typename IsGone, typename Visit>
 Quantities Cover::go_through(uint32_t qos, const IsCoveredBelow& is_covered_below, const IsGone& is_gone,
                              const Visit& visit) const {
   const std::vector<bool>& has_line = tree_.qos(qos).has_line;
-  const Quantities& due = due_[qos];
+  const Quantities& due = (*due_)[qos];
   Quantities sum = tree_.none();
-  std::set<JobId> gangs;  // that are covered, of those that have extensions or may have
+  std::set<JobId> gangs;  // that are covered, where anybody has extensions: they come last
+  const bool has_extensions = !levels_[qos].order.empty() && levels_[qos].order.back()->job.gang;
   const auto ask = [&](Entry& entry) {
     const CoverEntry& e = entry.job;
     bool fits = !e.gang || gangs.contains(e.gang);
     for (size_t r = 0; fits && r < due.size(); ++r)
       fits = !has_line[r] || e.amounts[r] == 0 || sum[r] + e.amounts[r] <= due[r];
     if (fits) add_to(sum, e.amounts);
-    if (fits && !e.gang) gangs.insert(e.job);
+    if (fits && has_extensions && !e.gang) gangs.insert(e.job);
     visit(entry, fits);
   };
   // In the order as it stands: those that are never preempted, the others, extensions; of each first who is covered
@@ -113,14 +152,14 @@ bool Cover::holds_any(uint32_t qos, const std::set<JobId>& gone) const {
   });
 }
 
-std::optional<Cover::Covered> Cover::label_without(uint32_t qos, const std::set<JobId>& gone) {
+std::optional<Cover::Covered> Cover::label_without(uint32_t qos, const std::set<JobId>& gone, bool is_told) {
   const Quantities before = label(qos).sum;
   const uint32_t depth = tree_.qos(qos).depth;
   Covered below;
   std::set<uint32_t> changed;  // QOS right below, in which somebody is gone
   for (uint32_t child : tree_.qos(qos).children) {
     if (!holds_any(child, gone)) continue;
-    const auto found = label_without(child, gone);
+    const auto found = label_without(child, gone, true);
     if (!found) return std::nullopt;
     changed.insert(child);
     below.insert(found->begin(), found->end());
@@ -134,7 +173,7 @@ std::optional<Cover::Covered> Cover::label_without(uint32_t qos, const std::set<
   const Quantities after = go_through(
       qos, is_covered_below, [&](const Entry& e) { return gone.contains(e.job.job); },
       [&](Entry& e, bool is_covered) {
-        if (is_covered) covered.insert(&e);
+        if (is_covered && is_told) covered.insert(&e);
       });
   for (JobId job : gone)
     if (const auto it = entries_.find(job); it != entries_.end() && stands_below(it->second, qos))
@@ -152,7 +191,7 @@ bool Cover::keeps_amounts(uint32_t top, const std::set<JobId>& gone) {
       if (is_covered(job, q)) return true;
     return false;
   });
-  return !has_covered || label_without(top, gone).has_value();
+  return !has_covered || label_without(top, gone, false).has_value();
 }
 
 }  // namespace gw::sched

@@ -33,6 +33,9 @@ class Cover {
  public:
   /// `due`: by QOS, the guarantees or the fair shares.
   Cover(const QuotaTree& tree, const std::vector<Quantities>& due);
+  /// Something else is due from now on, which outlives the labels. Labels that do not change cost nothing.
+  void set_due(const std::vector<Quantities>& due);
+  const std::vector<Quantities>& due() const { return *due_; }
   /// Nothing, if the job is there already.
   void add(CoverEntry entry);
   /// Nothing, if it was never added.
@@ -47,30 +50,41 @@ class Cover {
   /// speak of.
   bool keeps_amounts(uint32_t top, const std::set<base::JobId>& gone);
 
+  /// How a job that can be preempted and has no extensions stands at its QOS and those above it up to `top`: kNowhere
+  /// as long as it is covered at none. Of jobs of one QOS that hold the same and stand alike, keeps_amounts() says the
+  /// same of each alone: between them in the order everybody is covered, who would be without the first as well.
+  std::vector<uint32_t> standing(base::JobId job, uint32_t top);
+  static constexpr uint32_t kNowhere = UINT32_MAX;
+  /// Jobs of a QOS and below it.
+  size_t size(uint32_t qos) const { return levels_[qos].order.size(); }
+
  private:
   struct Entry {
     CoverEntry job;
     std::vector<bool> is_covered;  // by depth of the QOS
+    std::vector<uint32_t> behind;  // likewise: how many before it are not covered; empty until it is asked for
   };
   struct Level {
     std::vector<Entry*> order;  // of all jobs here and below, but for what is covered below
     bool is_sorted = true;
     bool is_fresh = true;
+    bool is_counted = false;  // Entry::behind is true
     Quantities sum;
   };
   using Covered = std::unordered_set<const Entry*>;
   const QuotaTree& tree_;
-  const std::vector<Quantities>& due_;
+  const std::vector<Quantities>* due_;
   std::unordered_map<base::JobId, Entry> entries_;
   std::vector<Level> levels_;  // by QOS
 
   Level& label(uint32_t qos);
+  void count(uint32_t qos);
   /// Goes through the order; `visit` is told of each whether it is covered. The sum of those that are.
   template <typename IsCoveredBelow, typename IsGone, typename Visit>
   Quantities go_through(uint32_t qos, const IsCoveredBelow& is_covered_below, const IsGone& is_gone,
                         const Visit& visit) const;
-  /// Who is covered without those who are gone; nullopt: an amount became smaller.
-  std::optional<Covered> label_without(uint32_t qos, const std::set<base::JobId>& gone);
+  /// Who is covered without those who are gone, where that is told; nullopt: an amount became smaller.
+  std::optional<Covered> label_without(uint32_t qos, const std::set<base::JobId>& gone, bool is_told);
   bool holds_any(uint32_t qos, const std::set<base::JobId>& gone) const;
   bool stands_below(const Entry& entry, uint32_t qos) const { return tree_.common(entry.job.leaf, qos) == qos; }
 };

@@ -61,7 +61,7 @@ bool Permission::yields(const Candidate& candidate) const {
   return candidate.gang && candidate.leaf == preemptor_.leaf;
 }
 
-bool Permission::lends_cores(const Candidate& candidate, const Parting& p) {
+bool Permission::lends_cores(const Candidate& candidate, const Parting& p) const {
   if (!preemptor_.keeps_to_its_gpus || candidate.amounts[kGpu] > 0) return false;
   if (!before_.could_stay_within(p.own, preemptor_.amounts, Reclaim::kGuaranteed)) return false;
   for (uint32_t q = candidate.leaf; q != p.at; q = tree_.qos(q).parent) {
@@ -75,7 +75,7 @@ bool Permission::lends_cores(const Candidate& candidate, const Parting& p) {
   return true;
 }
 
-bool Permission::could_go(const Candidate& candidate) {
+bool Permission::could_go(const Candidate& candidate) const {
   if (candidate.leaf == preemptor_.leaf) return yields(candidate) || goes_by_priority(candidate);
   if (preemptor_.reclaim == Reclaim::kNone) return false;
   const Parting p = parting(candidate.leaf);
@@ -125,7 +125,7 @@ bool Permission::leaves_enough(const std::vector<const Candidate*>& gone) {
   });
 }
 
-bool Permission::may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) {
+bool Permission::may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) const {
   if (candidate.leaf == preemptor_.leaf) return yields(candidate) || goes_by_priority(candidate);
   const Parting p = parting(candidate.leaf);
   if (outranks(p)) return true;
@@ -161,10 +161,18 @@ bool Permission::allows(const Quotas& after, const Parting& parting, const std::
   if (preemptor_.reclaim == Reclaim::kNone) return false;
   if (outranks(parting)) return true;
   if (is_outranked(parting)) return false;
-  return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
-    const auto is_in = [&](const Candidate* c) { return is_in_force(mode, preemptor_.reclaim, *c); };
-    return std::all_of(gone.begin(), gone.end(), is_in) && allows_by(mode, after, parting, gone, all);
-  });
+  const auto keeps_fair = [&] { return !covers_.fair || covers_.fair->keeps_amounts(parting.from, all); };
+  return (is_ground(Reclaim::kGuaranteed, after, parting, gone) ||
+          (is_ground(Reclaim::kFairShare, after, parting, gone) && keeps_fair())) &&
+         covers_.guaranteed.keeps_amounts(parting.from, all);
+}
+
+Grounds Permission::grounds(const Quotas& after, const std::vector<const Candidate*>& gone) const {
+  if (preemptor_.reclaim == Reclaim::kNone) return {};
+  const Parting p = parting(gone.front()->leaf);
+  if (outranks(p)) return {true, false, false};
+  if (is_outranked(p)) return {};
+  return {false, is_ground(Reclaim::kGuaranteed, after, p, gone), is_ground(Reclaim::kFairShare, after, p, gone)};
 }
 
 /// Alone within what its side is due by fair share? A job larger than that never takes anything back.
@@ -188,23 +196,21 @@ bool Permission::keeps_guarantees(const Quotas& after, const Parting& p,
   });
 }
 
-/// Rule 5, by one of its two comparisons.
-bool Permission::allows_by(Reclaim mode, const Quotas& after, const Parting& p,
-                           const std::vector<const Candidate*>& gone, const std::set<JobId>& all) {
+/// Rule 5, by one of its two comparisons, labels aside.
+bool Permission::is_ground(Reclaim mode, const Quotas& after, const Parting& p,
+                           const std::vector<const Candidate*>& gone) const {
   const Quantities& amounts = preemptor_.amounts;
-  if (!after.stays_within(p.own, amounts, mode)) return false;
+  const auto is_in = [&](const Candidate* c) { return is_in_force(mode, preemptor_.reclaim, *c); };
+  if (!std::all_of(gone.begin(), gone.end(), is_in) || !after.stays_within(p.own, amounts, mode)) return false;
   const auto is_beyond = [&](const Candidate* c) {
     if (mode == Reclaim::kGuaranteed && lends_cores(*c, p)) return true;
     return after.would_be_above(p.from, p.own, amounts, mode, c->amounts);
   };
   if (!std::all_of(gone.begin(), gone.end(), is_beyond)) return false;
-  if (mode == Reclaim::kFairShare) {
-    const Ratio own = after.dominant(p.own, amounts);
-    const auto is_further = [&](const Candidate* last) { return own < after.dominant(p.from, last->amounts); };
-    if (std::none_of(gone.begin(), gone.end(), is_further) || !keeps_guarantees(after, p, gone)) return false;
-    if (covers_.fair && !covers_.fair->keeps_amounts(p.from, all)) return false;
-  }
-  return covers_.guaranteed.keeps_amounts(p.from, all);
+  if (mode != Reclaim::kFairShare) return true;
+  const Ratio own = after.dominant(p.own, amounts);
+  const auto is_further = [&](const Candidate* last) { return own < after.dominant(p.from, last->amounts); };
+  return std::any_of(gone.begin(), gone.end(), is_further) && keeps_guarantees(after, p, gone);
 }
 
 }  // namespace gw::sched

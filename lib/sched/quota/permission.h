@@ -68,6 +68,13 @@ struct Covers {
   std::optional<Cover> fair;
 };
 
+/// By which rules victims may go whose ways part from the preemptor's at one place, if what is covered there is kept.
+struct Grounds {
+  bool by_children = false;                    ///< Rule 6, which asks for nothing else.
+  bool by_guarantee = false, by_fair = false;  ///< The two comparisons of rule 5.
+  bool any() const { return by_children || by_guarantee || by_fair; }
+};
+
 class Permission {
  public:
   /// `before`: as things are, nobody gone.
@@ -75,7 +82,7 @@ class Permission {
       : before_(before), tree_(before.tree()), preemptor_(preemptor), covers_(covers), lines_(before, preemptor) {}
 
   /// Could the rules ever let it go, whoever goes with it? A quick look that errs towards yes.
-  bool could_go(const Candidate& candidate);
+  bool could_go(const Candidate& candidate) const;
   /// It is covered at no QOS up to where the paths part, or goes by rule 7. Those go first.
   bool is_borrowed(const Candidate& candidate);
   /// Could all of them go, and be covered by others in their place? No more may go of any QOS than it holds beyond what
@@ -86,7 +93,9 @@ class Permission {
   bool could_be_within(const Quotas& now, const Candidate& candidate) const;
   /// May one more go, where those before it are gone from `now`? Less exact than allows(), for long lists.
   /// `keeps_guarantees`: only where its QOS keep what they are guaranteed, whoever is covered by it.
-  bool may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees);
+  bool may_go_next(const Quotas& now, const Candidate& candidate, bool keeps_guarantees) const;
+  /// Of one or more, none of the preemptor's own QOS, all of one parting. `after`: with all of them gone.
+  Grounds grounds(const Quotas& after, const std::vector<const Candidate*>& gone) const;
   /// May these go, and nobody else? `after`: with all of them gone. `with`: extensions that go with their gangs.
   bool allows(const Quotas& after, const std::vector<const Candidate*>& gone, const std::set<JobId>& with = {});
 
@@ -112,13 +121,13 @@ class Permission {
   bool yields(const Candidate& candidate) const;
   /// Cores and memory of GPUs that the preemptor is guaranteed are lent to jobs without GPUs, unless a guarantee of
   /// `cpu` or `mem` covers them.
-  bool lends_cores(const Candidate& candidate, const Parting& parting);
+  bool lends_cores(const Candidate& candidate, const Parting& parting) const;
   bool allows(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
               const std::set<JobId>& all);
   bool keeps_guarantees(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone) const;
   bool could_take_back(const Candidate& candidate, uint32_t from) const;
-  bool allows_by(Reclaim mode, const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
-                 const std::set<JobId>& all);
+  bool is_ground(Reclaim mode, const Quotas& after, const Parting& parting,
+                 const std::vector<const Candidate*>& gone) const;
 };
 
 }  // namespace gw::sched

@@ -177,12 +177,32 @@ void Tally::count(const QuotaTree& tree, uint32_t leaf, const Quantities& amount
 // ---- Trial
 
 Quotas::Quotas(const QuotaLedger& ledger) : tree_(&ledger.tree()), tally_(ledger.tally()) {
+  share_out(ledger, ledger.waiting());
+}
+
+void Quotas::want(const QuotaLedger& ledger, uint32_t leaf, const Quantities& wish) {
   std::vector<Quantities> demand = ledger.waiting();
+  add_to(demand[leaf], wish);
+  share_out(ledger, std::move(demand));
+}
+
+void Quotas::share_out(const QuotaLedger& ledger, std::vector<Quantities> demand) {
   for (uint32_t s = 0; s < demand.size(); ++s)
     if (tree_->qos(s).children.empty()) add_to(demand[s], tally_.held[s]);
   shares_ = std::make_shared<const Shares>(divide(*tree_, ledger.capacity(), demand, ledger.past()));
   is_over_.resize(demand.size());
   for (uint32_t s = 0; s < demand.size(); ++s) is_over_[s] = is_over(s);
+}
+
+// What is wanted bounds a share only where all of it is given, and whether whole GPUs are wanted matters, too.
+bool Quotas::has_enough_waiting(uint32_t leaf, const Quantities& amounts) const {
+  for (uint32_t s = leaf; s != 0 && s != kNoQos; s = tree_->qos(s).parent)
+    for (size_t r = 0; r < amounts.size(); ++r) {
+      const bool is_whole = !tree_->resources()[r].starts_with("gpu") || amounts[r] % model::kWholeGpu == 0;
+      const bool wants_more = tree_->qos(s).has_line[r] && shares_->demand[s][r] > shares_->fair[s][r];
+      if (amounts[r] > 0 && !(is_whole && wants_more)) return false;
+    }
+  return true;
 }
 
 Standing Quotas::standing(uint32_t qos, const Quantities& with) const {

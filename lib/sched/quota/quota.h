@@ -121,6 +121,12 @@ struct Permit {
 class Quotas {
  public:
   explicit Quotas(const QuotaLedger& ledger);
+  /// Shares are as if so much more waited at a QOS: who wants nothing is due nothing of a surplus. Before anything was
+  /// decided; an earlier wish is forgotten.
+  void want(const QuotaLedger& ledger, uint32_t leaf, const Quantities& wish);
+  /// Would the shares be the same, however much more waited at a QOS of what a job asks for? False where that is not
+  /// known.
+  bool has_enough_waiting(uint32_t leaf, const Quantities& amounts) const;
 
   const QuotaTree& tree() const { return *tree_; }
   const Shares& shares() const { return *shares_; }
@@ -185,6 +191,9 @@ class Quotas {
   std::shared_ptr<const Shares> shares_;
   Tally tally_;
   std::vector<bool> is_over_;  // by QOS: it holds more than it is due of something, so that somebody may take from it
+
+  /// `demand`: what waits, by QOS.
+  void share_out(const QuotaLedger& ledger, std::vector<Quantities> demand);
 
   bool is_over(uint32_t qos) const;
   /// Calls `visit` with each limit that a start would exceed, until it returns false.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sched/view/labels.h"
+
 namespace gw::sched {
 namespace {
 
@@ -53,7 +55,7 @@ std::vector<Loan> loans_below(const QuotaTree& tree, uint32_t parent, size_t res
 QuotaReport report_quotas(const ClusterView& view) {
   const Quotas quotas(view.quota());
   const size_t size = quotas.tree().nodes().size();
-  QuotaReport report{quotas.tree(), quotas.shares(), quotas.tally(), {}, {}, {}, {}, {}};
+  QuotaReport report{quotas.tree(), quotas.shares(), quotas.tally(), {}, {}, {}, {}, {}, {}, {}};
   report.borrowed.assign(size, report.tree.none());
   report.lent = report.borrowed;
   report.running.assign(size, 0);
@@ -73,42 +75,44 @@ QuotaReport report_quotas(const ClusterView& view) {
         report.lent[loan.from][r] += loan.amount;
         report.loans.push_back(loan);
       }
+  Labels labels(view);
+  Covers& covers = labels.covers();
+  for (uint32_t s = 0; s < size; ++s) {
+    report.covered.push_back(covers.guaranteed.covered(s));
+    if (covers.fair) report.fair_covered.push_back(covers.fair->covered(s));
+  }
   count_jobs(view, report);
   return report;
 }
 
 namespace {
 
-/// What is there, with jobs of `qos` waiting for as much as the QOS `from` holds: who wants nothing is due nothing of
-/// a surplus, and the question is what a job would get.
-QuotaLedger with_wish(const QuotaLedger& ledger, const std::string& qos, uint32_t from) {
-  QuotaLedger out = ledger;
-  PendingJob wish;
-  wish.qos = qos;
-  wish.request.cpus_per_task = 0;
-  wish.request.gpu_counting = model::GpuCounting::kPerJob;
-  wish.request.gpus = 1;
-  const uint32_t leaf = out.tree().leaf_of(qos);
-  const uint64_t most = out.tally().counted[from][kGpu];
-  for (uint64_t milli = out.waiting()[leaf][kGpu]; milli < most; milli += model::kWholeGpu) out.add_waiting(wish);
+/// As many GPUs as the QOS `from` holds, less what waits at `leaf`: who wants nothing is due nothing of a surplus, and
+/// the question is what a job would get.
+Quantities wish_of(const QuotaLedger& ledger, uint32_t leaf, uint32_t from) {
+  const uint64_t most = ledger.tally().counted[from][kGpu], waits = ledger.waiting()[leaf][kGpu];
+  Quantities out = ledger.tree().none();
+  out[kGpu] = (most - std::min(most, waits) + model::kWholeGpu - 1) / model::kWholeGpu * model::kWholeGpu;
   return out;
 }
 
-/// Asks the rules on behalf of a job that wants ever more GPUs, and takes them one by one.
+/// Asks the rules, by the judgement of the victim search, on behalf of a job that wants ever more GPUs.
 class Explainer {
  public:
-  Explainer(const ClusterView& view, const std::string& qos, uint32_t preemptor, uint32_t from)
-      : ledger_(with_wish(view.quota(), qos, from)),
-        quotas_(ledger_),
+  Explainer(const ClusterView& view, uint32_t preemptor, uint32_t from, Time now)
+      : view_(view),
+        now_(now),
+        labels_(view, preemptor, wish_of(view.quota(), preemptor, from)),
+        quotas_(labels_.quotas()),
         tree_(quotas_.tree()),
-        reclaim_(view.policy().reclaim),
-        preemptor_(preemptor),
         from_(from),
-        parting_(tree_.common(preemptor, from)) {}
+        parting_(tree_.common(preemptor, from)),
+        asking_{preemptor, wanted(model::kWholeGpu), 0, view.policy().reclaim, false},
+        permission_(quotas_, asking_, labels_.covers()) {}
 
   TakeVerdict run() {
     if (const auto why = hopeless()) return verdict(*why);
-    own_ = tree_.towards(parting_, preemptor_);
+    own_ = tree_.towards(parting_, asking_.leaf);
     other_ = tree_.towards(parting_, from_);
     say_standing();
     take();
@@ -125,11 +129,22 @@ class Explainer {
     std::string text;
   };
 
-  const QuotaLedger ledger_;
-  Quotas quotas_;
+  /// Who would go, together, and whether what is covered would be kept: walked for once, when it is asked.
+  struct Gone {
+    std::vector<const Candidate*> candidates;
+    std::set<JobId> parts;
+    std::optional<bool> keeps, keeps_fair = std::nullopt;
+  };
+
+  static constexpr size_t kMostListed = 20;
+  const ClusterView& view_;
+  const Time now_;
+  Labels labels_;
+  const Quotas& quotas_;
   const QuotaTree& tree_;
-  const Reclaim reclaim_;
-  const uint32_t preemptor_, from_, parting_;
+  const uint32_t from_, parting_;
+  Preemptor asking_;  // with ever other amounts
+  Permission permission_;
   uint32_t own_ = 0, other_ = 0;
   TakeVerdict out_;
 
@@ -147,13 +162,14 @@ class Explainer {
   }
 
   std::optional<Why> hopeless() const {
-    if (preemptor_ == from_)
+    if (asking_.leaf == from_)
       return Why{7,
                  "both are one QOS: inside it only a strictly higher submitted priority takes, where "
                  "scheduler.preempt is on, and not to come from within the guarantee or fair share to beyond it"};
     // The root as a leaf has no children; anything else parts somewhere below it.
-    if (parting_ == preemptor_ || parting_ == from_) return Why{5, "one of them is the other's"};
-    if (reclaim_ == Reclaim::kNone) return Why{5, "scheduler.reclaim is none: nobody takes from another QOS"};
+    if (parting_ == asking_.leaf || parting_ == from_) return Why{5, "one of them is the other's"};
+    if (view_.policy().reclaim == Reclaim::kNone)
+      return Why{5, "scheduler.reclaim is none: nobody takes from another QOS"};
     return std::nullopt;
   }
 
@@ -170,19 +186,84 @@ class Explainer {
     out_.lines.push_back(standing_of(other_));
   }
 
-  /// One GPU after the other, as a job that asks for all of them would.
+  /// Takes one running job after the other, as a job that asks for as many GPUs as they hold would.
   void take() {
-    uint64_t most = quotas_.tally().counted[from_][kGpu];
-    Quotas trial = quotas_;
-    for (uint64_t milli = model::kWholeGpu; milli <= most + model::kWholeGpu - 1; milli += model::kWholeGpu) {
-      const auto permit = trial.may_take(preemptor_, wanted(milli), other_, reclaim_);
-      if (!permit || trial.limit_in_way(preemptor_, wanted(milli), kNobody)) break;
-      const uint64_t part = std::min<uint64_t>(model::kWholeGpu, most - out_.gpu_milli);
-      trial.stop(from_, wanted(part), true, kNobody);
-      if (!out_.may) say_permit(*permit);
+    const std::vector<Victim> all = labels_.victims(from_, now_);
+    std::vector<const Victim*> order;
+    for (const bool borrowed : {true, false})
+      for (const Victim& v : all)
+        if (v.all[kGpu] > 0 && permission_.is_borrowed(v.candidate) == borrowed) order.push_back(&v);
+    say_labels(order);
+    if (order.size() > kMostTried) order.resize(kMostTried);
+    Gone gone;
+    Quotas after = quotas_;
+    uint64_t held = 0;
+    for (const Victim* v : order) {
+      Gone more = {gone.candidates, gone.parts, std::nullopt};
+      more.candidates.push_back(&v->candidate);
+      more.parts.insert(v->parts.begin(), v->parts.end());
+      after.stop(v->candidate.leaf, v->all, true);
+      const uint64_t most = most_for(after, more, held + v->all[kGpu]);
+      if (most <= out_.gpu_milli) {
+        after.start(v->candidate.leaf, v->all, true);
+        continue;
+      }
+      if (!out_.may) say_permit(permit_of(after, more));
       out_.may = true;
-      out_.gpu_milli += part;
+      out_.gpu_milli = most;
+      held += v->all[kGpu];
+      gone = std::move(more);
     }
+  }
+
+  bool is_allowed(const Quotas& after, Gone& gone, uint64_t milli, Reclaim mode) {
+    asking_.amounts = wanted(milli);
+    asking_.reclaim = mode;
+    if (after.limit_in_way(asking_.leaf, asking_.amounts, kNobody)) return false;
+    const Grounds grounds = permission_.grounds(after, gone.candidates);
+    if (grounds.by_children || !grounds.any()) return grounds.any();
+    if (!gone.keeps)
+      gone.keeps =
+          permission_.leaves_enough(gone.candidates) && labels_.covers().guaranteed.keeps_amounts(other_, gone.parts);
+    if (!*gone.keeps || grounds.by_guarantee || !labels_.covers().fair) return *gone.keeps;
+    if (!gone.keeps_fair) gone.keeps_fair = labels_.covers().fair->keeps_amounts(other_, gone.parts);
+    return *gone.keeps_fair;
+  }
+
+  /// The most GPUs, in whole ones or all, that a job could ask for in their place.
+  uint64_t most_for(const Quotas& after, Gone& gone, uint64_t held) {
+    const Reclaim reclaim = view_.policy().reclaim;
+    if (is_allowed(after, gone, held, reclaim)) return held;
+    uint64_t least = 0, most = (held + model::kWholeGpu - 1) / model::kWholeGpu;  // allowed, and not
+    while (most - least > 1) {
+      const uint64_t middle = (least + most) / 2;
+      (is_allowed(after, gone, middle * model::kWholeGpu, reclaim) ? least : most) = middle;
+    }
+    return least * model::kWholeGpu;
+  }
+
+  Permit permit_of(const Quotas& after, Gone& gone) {
+    if (tree_.qos(parting_).preempt_children && tree_.qos(own_).is_own) return {6, Reclaim::kNone};
+    const uint64_t least = std::min<uint64_t>(model::kWholeGpu, gone.candidates.front()->amounts[kGpu]);
+    return {5, is_allowed(after, gone, least, Reclaim::kGuaranteed) ? Reclaim::kGuaranteed : Reclaim::kFairShare};
+  }
+
+  /// Which of its jobs are borrowed, and at which QOS first.
+  void say_labels(const std::vector<const Victim*>& victims) {
+    for (size_t i = 0; i < victims.size() && i < kMostListed; ++i) {
+      const Candidate& c = victims[i]->candidate;
+      const uint32_t at = labels_.first_borrowed(labels_.covers().guaranteed, c.job, c.leaf);
+      const std::string label = at == kNoQos ? "covered" : "borrowed at " + tree_.words(at);
+      const bool goes_first = permission_.is_borrowed(c);
+      const JobId shown = view_.running().at(c.job)->suspended;
+      out_.lines.push_back(fmt::format("job {}: {} gpu, {}{}", (shown ? shown : c.job).value,
+                                       gpus(victims[i]->all[kGpu]), label,
+                                       at != kNoQos && !goes_first ? ", covered at a QOS above that" : ""));
+    }
+    if (victims.size() > kMostListed)
+      out_.lines.push_back(fmt::format("and {} more jobs", victims.size() - kMostListed));
+    if (victims.size() > kMostTried)
+      out_.lines.push_back(fmt::format("only the first {} of its jobs are looked at", kMostTried));
   }
 
   void say_permit(const Permit& permit) {
@@ -199,7 +280,7 @@ class Explainer {
 
   TakeVerdict why_not() {
     const Quantities one = wanted(model::kWholeGpu);
-    if (const auto limit = quotas_.limit_in_way(preemptor_, one, kNobody))
+    if (const auto limit = quotas_.limit_in_way(asking_.leaf, one, kNobody))
       return verdict({5, fmt::format("the limit of {} is reached: {} {}", tree_.words(limit->side),
                                      model::format_amount(tree_.resources()[limit->resource], limit->bound),
                                      tree_.resources()[limit->resource])});
@@ -211,28 +292,36 @@ class Explainer {
           fmt::format("preempt_children is off at {}: its own jobs take by rule 5 only", tree_.words(parting_)));
     if (quotas_.tally().counted[from_][kGpu] == 0)
       return verdict({5, fmt::format("{} holds nothing", tree_.words(from_))});
-    const bool by_fair = reclaim_ == Reclaim::kFairShare;
+    const bool by_fair = view_.policy().reclaim == Reclaim::kFairShare;
     const Reclaim by = by_fair ? Reclaim::kFairShare : Reclaim::kGuaranteed;
     const std::string_view line = by_fair ? "fair share" : "guarantee";
     if (!quotas_.stays_within(own_, one, by))
       return verdict({5, fmt::format("with one GPU more {} would be beyond its {}", tree_.words(own_), line)});
     if (!quotas_.is_above(other_, own_, one, by))
       return verdict({5, fmt::format("{} is not above its {}", tree_.words(other_), line)});
-    return verdict({5, fmt::format("with the job {} would hold a larger part of its fair share than {}",
-                                   tree_.words(own_), tree_.words(other_))});
+    if (!quotas_.may_take(asking_.leaf, one, other_, view_.policy().reclaim))
+      return verdict({5, fmt::format("with the job {} would hold a larger part of its fair share than {}",
+                                     tree_.words(own_), tree_.words(other_))});
+    if (labels_.victims(from_, now_).empty() && !labels_.victims(from_, Time::never()).empty())
+      return verdict({8, fmt::format("all jobs of {} that can be preempted are within min_runtime of their start",
+                                     tree_.words(from_))});
+    return verdict(
+        {8, fmt::format("none of its jobs that can be preempted may go: {} would hold or have covered less than "
+                        "it is due",
+                        tree_.words(other_))});
   }
 };
 
 }  // namespace
 
-TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from) {
+TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from, Time now) {
   const QuotaTree& tree = view.quota().tree();
   const auto bare = [](const std::string& qos) { return qos == model::kRootQos ? std::string() : qos; };
   // From an inner QOS means from all that is below it.
   const uint32_t taken = tree.find(bare(from)).value_or(0);
   const uint32_t own = tree.leaf_of(bare(preemptor));
   const bool is_above = tree.common(own, taken) == taken;
-  return Explainer(view, bare(preemptor), own, is_above ? tree.leaf_of(bare(from)) : taken).run();
+  return Explainer(view, own, is_above ? tree.leaf_of(bare(from)) : taken, now).run();
 }
 
 }  // namespace gw::sched

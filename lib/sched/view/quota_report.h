@@ -25,6 +25,9 @@ struct QuotaReport {
   Tally tally;
   std::vector<Quantities> borrowed;  ///< By QOS: counted beyond what is guaranteed, where there is a line.
   std::vector<Quantities> lent;
+  /// Held by jobs that are covered as a whole: by the guarantees, and by the fair shares (empty where those do not
+  /// count).
+  std::vector<Quantities> covered, fair_covered;
   std::vector<Loan> loans;
   std::vector<uint32_t> running, waiting;  ///< Jobs by QOS, with those below.
 };
@@ -35,13 +38,15 @@ QuotaReport report_quotas(const ClusterView& view);
 std::vector<Loan> loans_below(const QuotaTree& tree, uint32_t parent, size_t resource,
                               const std::vector<Quantities>& borrowed, const std::vector<Quantities>& spare);
 
-/// May a job at one QOS take GPUs from another, one GPU after the other?
+/// May a job at one QOS take GPUs from another, one running job after the other, and how many? At least so many: a set
+/// of which no part may go alone is not found, nor one beyond the first kMostTried jobs, borrowed ones first.
 struct TakeVerdict {
   bool may = false;
   int rule = 0;            ///< That allows it, or stands in the way.
   uint64_t gpu_milli = 0;  ///< How much it may take now.
   std::vector<std::string> lines;
 };
-TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from);
+constexpr size_t kMostTried = 256;
+TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from, Time now);
 
 }  // namespace gw::sched

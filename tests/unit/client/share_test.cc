@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 struct Amounts {
-  uint64_t guaranteed = 0, fair = 0, counted = 0, lent = 0;
+  uint64_t guaranteed = 0, fair = 0, counted = 0, lent = 0, covered = 0;
 };
 
 wire::QuotaSide& add_side(wire::ShowSharesReply& reply, const std::string& name, const std::string& parent,
@@ -33,6 +33,8 @@ wire::QuotaSide& add_side(wire::ShowSharesReply& reply, const std::string& name,
   line.set_demand(gpus.counted * 1000);
   line.set_borrowed(gpus.counted > gpus.guaranteed ? (gpus.counted - gpus.guaranteed) * 1000 : 0);
   line.set_lent(gpus.lent * 1000);
+  line.set_covered(gpus.covered * 1000);
+  line.set_fair_covered(gpus.counted * 1000);
   return side;
 }
 
@@ -41,12 +43,12 @@ wire::ShowSharesReply shares() {
   wire::ShowSharesReply reply;
   reply.set_reclaim("fair_share");
   reply.set_now_us(1'800'000'000'000'000);
-  add_side(reply, "", "", {40, 40, 32, 0});
-  add_side(reply, "dept", "", {32, 36, 32, 0}).mutable_lines(0)->set_limit(48'000);
-  wire::QuotaSide& a = add_side(reply, "team-a", "dept", {24, 16, 12, 8});
+  add_side(reply, "", "", {40, 40, 32, 0, 32});
+  add_side(reply, "dept", "", {32, 36, 32, 0, 32}).mutable_lines(0)->set_limit(48'000);
+  wire::QuotaSide& a = add_side(reply, "team-a", "dept", {24, 16, 12, 8, 12});
   a.set_running(2);
   a.set_waiting(1);
-  wire::QuotaSide& b = add_side(reply, "team-b", "dept", {8, 20, 20, 0});
+  wire::QuotaSide& b = add_side(reply, "team-b", "dept", {8, 20, 20, 0, 6});
   b.set_running(5);
   wire::QuotaSide::Line& memory = *b.add_lines();
   memory.set_resource("mem");
@@ -153,7 +155,8 @@ TEST(Share, LongShowsTheOwnJobsOfInnerQosToo) {
   v.is_long = true;
   const std::string text = drawn(v);
   EXPECT_THAT(text, HasSubstr("`-dept/ "));
-  EXPECT_THAT(text, HasSubstr(" DEMAND  IN_USE  FIRM  BORROWED"));
+  EXPECT_THAT(text, HasSubstr(" DEMAND  IN_USE  FIRM  COVERED  BORROWED"));
+  EXPECT_THAT(text, HasSubstr("      20     -        6        12     -  "));
 }
 
 TEST(Share, OtherResources) {
@@ -180,15 +183,15 @@ TEST(Share, DelimitedForScripts) {
   const std::string text = drawn(v);
   EXPECT_TRUE(
       text.starts_with("QOS|Parent|Resource|Guaranteed|Limit|FairShare|Demand|InUse|Held|Firm|Borrowed|Lent|"
-                       "Running|Waiting|Weight|Priority\n"
-                       "cluster||gpu|40||40|32|32|32|0|0|0|0|0|0|0\n"
+                       "Running|Waiting|Weight|Priority|Covered|FairCovered\n"
+                       "cluster||gpu|40||40|32|32|32|0|0|0|0|0|0|0|32|32\n"
                        "dept|cluster|gpu|32|48|36|"))
       << text;
-  EXPECT_THAT(text, HasSubstr("\nteam-b|dept|mem||64G||0M|16G|16G|0M|0M|0M|5|0|0|0\n"));
+  EXPECT_THAT(text, HasSubstr("\nteam-b|dept|mem||64G||0M|16G|16G|0M|0M|0M|5|0|0|0||\n"));
   v.parsable2 = false;
   v.parsable = true;
   v.no_header = true;
-  EXPECT_TRUE(drawn(v).starts_with("cluster||gpu|40||40|32|32|32|0|0|0|0|0|0|0|\n"));
+  EXPECT_TRUE(drawn(v).starts_with("cluster||gpu|40||40|32|32|32|0|0|0|0|0|0|0|32|32|\n"));
 }
 
 TEST(Share, Json) {
@@ -204,6 +207,10 @@ TEST(Share, Json) {
   EXPECT_TRUE(j["sides"][0]["parent"].is_null());
   EXPECT_EQ(j["sides"][3]["name"], "team-b");
   EXPECT_EQ(j["sides"][3]["resources"]["gpu"]["borrowed"], 12.0);
+  EXPECT_EQ(j["sides"][3]["resources"]["gpu"]["covered"], 6.0);
+  EXPECT_EQ(j["sides"][3]["resources"]["gpu"]["borrowed_jobs"], 14.0);  // as a whole, each of them
+  EXPECT_EQ(j["sides"][3]["resources"]["gpu"]["fair_share_covered"], 20.0);
+  EXPECT_TRUE(j["sides"][3]["resources"]["mem"]["covered"].is_null());
   EXPECT_TRUE(j["sides"][3]["resources"]["mem"]["guaranteed"].is_null());
   EXPECT_EQ(j["sides"][3]["resources"]["mem"]["limit"], 65536);
   EXPECT_EQ(j["loans"][0]["to"], "team-b");
