@@ -3,12 +3,17 @@ who lends to whom.
 """
 
 import json
+import pathlib
 import re
+import sys
 import threading
 
 import pytest
 from cluster import wait_for
 from quotas import ALICE, acct, dump, load, refused, restart, running, shares, sides, submit, tree
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scenario"))
+import pages  # noqa: E402
 
 PAIR = """
 qos:
@@ -316,6 +321,20 @@ def explain(cluster, *words):
     done = cluster.run("gangway", "quota", "explain", *words, check=False)
     assert done.stderr == "" or done.returncode == 1, done.stderr
     return done.returncode, done.stdout + done.stderr
+
+
+def test_the_page_of_quotas_shows_what_is_said(cluster):
+    """docs/quotas.md, "How much may a team have now?": its tree, before team-a has submitted anything."""
+    example = (pages.ROOT / "tests/scenario/quota_question_how_much.yaml").read_text()
+    load(cluster, re.search(r"(?ms)^qos:\n.*?(?=^jobs:)", example)[0])
+    running(cluster, "team-b", 8, count=16)
+    wait_for(lambda: sides(cluster)["team-b"]["running"] == 16, "all are counted")
+    shown = [(command, excerpt) for command, excerpt in pages.commands("docs/quotas.md")
+             if command == "gshare" or command.startswith("gangway quota explain team-")]
+    assert len(shown) == 3, shown
+    for command, excerpt in shown:
+        text = cluster.run(*command.split(), check=False).stdout
+        assert pages.is_true(excerpt, text), f"the page:\n{excerpt}\nit prints:\n{text}"
 
 
 def test_explain_says_yes_or_no_with_the_rule(cluster):
