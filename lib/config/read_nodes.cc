@@ -157,6 +157,8 @@ void read_qos(const Value& root, Config& c, Problems& problems) {
   check_parents(items, c, names, problems);
   if (problems.has_errors()) return add_default_qos(root, c, names, problems);
   if (const auto fault = model::check_guarantees(c.qos, {})) problems.error(place_of(root, "qos"), fault->error);
+  for (const model::QosFault& doubt : model::doubtful_guarantees(c.qos))
+    problems.warn(place_of(root, "qos"), doubt.error.what, doubt.error.hint);
   add_default_qos(root, c, names, problems);
 }
 

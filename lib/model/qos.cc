@@ -206,4 +206,36 @@ std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amo
   return std::nullopt;
 }
 
+std::vector<QosFault> doubtful_guarantees(const std::vector<Qos>& tree) {
+  const ByName index = by_name(tree);
+  const auto names_type = [](const Qos& q) {
+    return std::any_of(q.guaranteed.begin(), q.guaranteed.end(),
+                       [](const auto& g) { return g.first.starts_with("gpu:"); });
+  };
+  const bool has_types = std::any_of(tree.begin(), tree.end(), names_type);
+  std::vector<QosFault> out;
+  for (const Qos& q : tree) {
+    if (q.guaranteed.empty()) continue;
+    std::set<std::string> told;
+    for (const Qos* above = find(index, q.parent); above != nullptr; above = find(index, above->parent))
+      for (const auto& [resource, amount] : above->guaranteed)
+        if (!guarantees_of(q).contains(resource) && told.insert(resource).second)
+          out.push_back(
+              fault_of(q,
+                       fmt::format("QOS {} is guaranteed no {}, QOS {} above it is: a job of it that asks for "
+                                   "{} is never within its guarantee",
+                                   q.name, resource, above->name, resource),
+                       fmt::format("give it a part, or take {} away from {}", resource, above->name)));
+    if (const auto gpu = q.guaranteed.find("gpu");
+        has_types && !names_type(q) && gpu != q.guaranteed.end() && gpu->second > 0)
+      out.push_back(
+          fault_of(q,
+                   fmt::format("QOS {}: gpu: {} promises so many GPUs of whatever type, and none of a certain "
+                               "one, while other QOS are guaranteed types",
+                               q.name, format_amount("gpu", gpu->second)),
+                   "name its types, too, if it needs certain ones: gpu:TYPE: N"));
+  }
+  return out;
+}
+
 }  // namespace gw::model

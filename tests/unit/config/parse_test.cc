@@ -270,6 +270,15 @@ TEST(Parse, APartitionThatIsAloneIsTheDefault) {
   EXPECT_THAT(two.warnings[0], HasSubstr("no partition is the default"));
 }
 
+TEST(Parse, GuaranteesThatMayNotBeMeantSoAreTold) {
+  Config c = parsed(
+      "nodes: [n]\npartitions: [{name: p, nodes: n}]\nqos:\n"
+      "  - {name: d, guaranteed: {gpu: 8, cpu: 64}}\n  - {name: t, parent: d, guaranteed: {gpu: 4}}\n");
+  ASSERT_EQ(c.warnings.size(), 1u);
+  EXPECT_THAT(c.warnings[0], HasSubstr("QOS t is guaranteed no cpu, QOS d above it is"));
+  EXPECT_THAT(c.warnings[0], HasSubstr("give it a part, or take cpu away from d"));
+}
+
 TEST(Parse, TextIsTextWhateverItLooksLike) {
   Config c = parsed("cluster: 0123\nnodes: [no, 1e3]\n");
   EXPECT_EQ(c.cluster, "0123");

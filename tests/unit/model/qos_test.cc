@@ -7,6 +7,7 @@
 namespace gw::model {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Qos qos(const std::string& name, const std::string& parent = {}, const Amounts& guaranteed = {}) {
@@ -108,6 +109,25 @@ TEST(Tree, TypesAloneAddUpToGpus) {
   EXPECT_FALSE(check_guarantees({qos("p", "", {{"gpu", 7'000}}), types}, {}));
   EXPECT_EQ(check_guarantees({qos("p", "", {{"gpu", 6'000}}), types}, {})->error.what,
             "the guarantees below QOS p add up to 7 gpu, but it has 6: a 7");
+}
+
+TEST(Tree, WhatMayNotBeMeantSoIsTold) {
+  const auto doubts = [](const std::vector<Qos>& tree) {
+    std::vector<std::string> out;
+    for (const QosFault& fault : doubtful_guarantees(tree)) out.push_back(fault.error.what);
+    return out;
+  };
+  EXPECT_THAT(
+      doubts({qos("p", "", {{"gpu", 8'000}, {"cpu", 8}}), qos("a", "p", {{"gpu", 6'000}}), qos("b", "p")}),
+      ElementsAre("QOS a is guaranteed no cpu, QOS p above it is: a job of it that asks for cpu is never within "
+                  "its guarantee"));
+  EXPECT_THAT(
+      doubts({qos("a", "", {{"gpu:h100", 8'000}}), qos("b", "", {{"gpu", 2'500}}), qos("c", "", {{"cpu", 1}})}),
+      ElementsAre("QOS b: gpu: 2.5 promises so many GPUs of whatever type, and none of a certain one, while other "
+                  "QOS are guaranteed types"));
+  EXPECT_THAT(doubts({qos("p", "", {{"gpu", 8'000}}), qos("a", "p", {{"gpu:h100", 6'000}})}),
+              ElementsAre(HasSubstr("QOS p: gpu: 8")));
+  EXPECT_THAT(doubts({qos("p", "", {{"gpu", 8'000}}), qos("a", "p", {{"gpu", 6'000}})}), ElementsAre());
 }
 
 }  // namespace
