@@ -173,17 +173,23 @@ void plan_start(Session& session, const Served& served) {
   const std::vector<const PartitionFacts*> partitions = partitions_to_plan(session, served);
   const Trial::Mark mark = session.trial.mark();
   const std::vector<const Candidate*> lent = evict_lent(session, served);
-  std::optional<PartStart> best;
+  std::optional<PartStart> over_loans;
   std::vector<JobId> in_its_place;
   if (!lent.empty()) {
-    best = foresee(session, served, partitions, false);
-    // What could begin now would have been preempted for.
-    if (best && (best->start.when == session.now || !is_guaranteed_at(session, served, best->start.when))) best.reset();
-    if (best) in_its_place = in_place(session, lent, best->start.allocation);
+    over_loans = foresee(session, served, partitions, false);
+    if (over_loans) in_its_place = in_place(session, lent, over_loans->start.allocation);
   }
   session.trial.rollback(mark);
-  const bool is_promised = best.has_value();
-  if (!best) best = foresee(session, served, partitions, true);
+  std::optional<PartStart> best = foresee(session, served, partitions, true);
+  const bool is_promised = over_loans &&
+                           over_loans->start.when > session.now &&  // or it would have begun by preemption
+                           (!best || over_loans->start.when < best->start.when) &&
+                           is_guaranteed_at(session, served, over_loans->start.when) &&
+                           can_be_recalled(session, lent, in_its_place, over_loans->start.when);
+  if (is_promised)
+    best = std::move(over_loans);
+  else
+    in_its_place.clear();
   if (!best) {
     if (has_lost_patience(session, served)) (void)gather_nodes(session, served);
     return;

@@ -26,6 +26,7 @@ struct Lender {
   uint32_t leaf = 0;
   Quantities amounts;
   Time when;
+  Time until;
 };
 
 class Backfill {

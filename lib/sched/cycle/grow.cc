@@ -38,6 +38,7 @@ std::optional<model::Allocation> place_extension(Session& session, const Pending
   if (session.quotas().limit_in_way(leaf, least, gang.uid)) return std::nullopt;
   const bool has_end = holding.expected_end != Time::never();
   const Served served{extension, leaf, nullptr, session.quotas().is_guaranteed(leaf, least)};
+  if (session.limits.in_way(session, served, least, holding.expected_end) != nullptr) return std::nullopt;
   auto options = options_for(session, served, extension, partition,
                              has_end ? holding.expected_end - session.now : base::kUnlimited);
   if (!options) return std::nullopt;
@@ -83,8 +84,10 @@ uint32_t grow_by_extension(Session& session, const PendingJob& gang, uint32_t ta
       const Holding holding = session.capacity().holdings().at(gang.id);
       if (!session.trial.place(extension.id, holding.partition, *allocation, session.now, holding.expected_end))
         return 0;
-      session.trial.count(tree.leaf_of(gang.qos), tree.count_extension(*allocation, session.capacity()), true,
-                          gang.uid);
+      const Quantities amounts = tree.count_extension(*allocation, session.capacity());
+      const uint32_t leaf = tree.leaf_of(gang.qos);
+      session.trial.count(leaf, amounts, true, gang.uid);
+      session.limits.take(session, Served{extension, leaf}, amounts, holding.expected_end);
       nodes.push_back(allocation->shares.front().name);
       group.decisions.emplace_back(Grow{gang.id, extension.id, std::move(*allocation)});
       session.next_extension = JobId(session.next_extension.value + 1);
@@ -152,6 +155,7 @@ uint32_t take_for_growth(Session& session, Growing& g) {
   const Trial::Mark mark = session.trial.mark();
   Preemptor preemptor{g.leaf, least, g.gang.priority, policy.reclaim, false};
   preemptor.may_move_others = false;
+  preemptor.is_growth = true;
   const Evicted evicted = victims_by_rules(session, served, partition, preemptor);
   Duration grace = {};
   for (JobId id : evicted.victims) grace = std::max(grace, grace_of(session, id));
@@ -178,11 +182,14 @@ uint32_t take_for_growth(Session& session, Growing& g) {
 
 /// One extension more, from idle room or from borrowers. False: that was all.
 bool grow_once(Session& session, Growing& g) {
-  if (session.plan.placements >= session.budget.placements) return false;
+  // Somebody may have taken it, or a part of it, since it was listed.
+  const bool is_taken = session.trial.is_evicted(g.gang.id) || session.told_to_go.contains(g.gang.id);
+  if (is_taken || !may_grow(session, g.gang.id)) return false;
   uint32_t more = grow_by_extension(session, g.gang, g.gang.most_tasks - g.present, g.nodes, g.group);
   if (more == 0) more = take_for_growth(session, g);
   g.present += more;
-  return more > 0 && g.present < g.gang.most_tasks;
+  // Each has one try at least, however little is left of the budget.
+  return more > 0 && g.present < g.gang.most_tasks && session.plan.placements < session.budget.placements;
 }
 
 }  // namespace
@@ -210,7 +217,7 @@ std::vector<std::pair<PendingJob, model::Allocation>> next_extensions(Session& s
   for (auto& [id, g] : growing_gangs(session)) {
     if (waiting.contains({g.leaf, session.capacity().holdings().at(id).partition})) continue;
     const QuotaTree& tree = session.quotas().tree();
-    while (g.present < g.gang.most_tasks &&
+    while (g.present < g.gang.most_tasks && session.plan.placements < session.budget.placements &&
            session.quotas().is_guaranteed(g.leaf, tree.count_growth(g.gang.request, smallest_extension(g.gang)))) {
       const uint32_t more = grow_by_extension(session, g.gang, g.gang.most_tasks - g.present, g.nodes, g.group);
       if (more == 0) break;

@@ -41,7 +41,10 @@ void keep_places_for_guarantees(Session& session) {
   const QuotaTree& tree = session.quotas().tree();
   if (tree.is_flat() || session.view.policy().reclaim == Reclaim::kNone) return;
   const Trial::Mark mark = session.trial.mark();
-  for (JobId part : session.victims.leaving(session))
+  const uint64_t spent = session.plan.placements;
+  const std::vector<JobId>& leaving = session.victims.leaving(session);
+  if (leaving.empty() && session.view.gangs().empty()) return;
+  for (JobId part : leaving)
     if (!session.trial.is_evicted(part)) session.trial.let_leave(part);
   Kept kept;
   Waiting waiting;
@@ -51,7 +54,9 @@ void keep_places_for_guarantees(Session& session) {
     const uint32_t leaf = tree.leaf_of(job.qos);
     if (!session.view.gangs().empty())
       for (const std::string& name : job.partitions) waiting.emplace(leaf, name);
-    if (job.components.empty() || looked_at == kMostTogether) continue;
+    // Under a strict order who comes first is not known yet.
+    if (job.components.empty() || leaving.empty() || session.order().is_strict() || looked_at == kMostTogether)
+      continue;
     const PendingJob& first = job_class.members.begin()->second;
     const Quantities amounts = tree.count(first);
     if (!session.quotas().is_guaranteed(leaf, amounts) || session.quotas().limit_in_way(leaf, amounts, first.uid))
@@ -62,6 +67,7 @@ void keep_places_for_guarantees(Session& session) {
   if (!session.view.gangs().empty())
     for (auto& extension : next_extensions(session, waiting)) kept.push_back(std::move(extension));
   session.trial.rollback(mark);
+  session.plan.placements = spent;  // what is spent here would be missing in each pass where it is used, in growth
   keep_from_borrowers(session, std::move(kept));
 }
 

@@ -10,6 +10,7 @@
 #include "sched/cycle/preempt.h"
 #include "sched/cycle/start.h"
 #include "sched/cycle/victim_search.h"
+#include "sched/view/protection.h"
 
 namespace gw::sched {
 namespace {
@@ -44,7 +45,9 @@ Duration shortest_loan(const Session& session, const Served& served) {
     for (const std::string& name : served.job.partitions)
       if (const PartitionFacts* p = session.capacity().partition(name); p != nullptr && p->grace)
         grace = std::max(grace, *p->grace);
-  return std::max(kShortestLoan, own.min_runtime) + grace;
+  const Duration protection =
+      protected_until(session.view, served.leaf, served.job, session.now) - session.now;  // if it was preempted before
+  return std::max({kShortestLoan, own.min_runtime, protection}) + grace;
 }
 
 /// Those whose place it could leave in time.
@@ -57,10 +60,13 @@ std::set<JobId> possible_lenders(const Session& session, const Served& served) {
 }
 
 /// Of them those who may take it back.
-std::set<JobId> sure_lenders(Session& session, const Served& served, const std::set<JobId>& possible) {
+const std::set<JobId>& sure_lenders(Session& session, const Served& served, const std::set<JobId>& possible) {
+  const auto [known, is_new] =
+      session.lenders_of.try_emplace({served.leaf, *served.amounts, served.job.priority, possible});
+  if (!is_new) return known->second;
   Cover& cover = session.victims.covers(session).guaranteed;
   cover.add(CoverEntry{served.job.id, served.leaf, *served.amounts, false, served.job.priority, session.now, {}});
-  std::set<JobId> out;
+  std::set<JobId>& out = known->second;
   for (const Lender& lender : session.backfill.lenders())
     if (possible.contains(lender.job) && will_be_borrowed(session, served, lender, cover)) out.insert(lender.job);
   cover.remove(served.job.id);
@@ -117,7 +123,7 @@ std::vector<const Candidate*> evict_lent(Session& session, const Served& served)
   std::optional<Permission> permission;
   const Preemptor preemptor{served.leaf, *served.amounts, job.priority, Reclaim::kGuaranteed, false};
   for (const Candidate& c : session.victims.candidates(session)) {
-    if (c.started <= job.eligible || !is_preemptible(session, c.job, *session.view.running().at(c.job))) continue;
+    if (c.started < job.eligible || !is_preemptible(session, c.job, *session.view.running().at(c.job))) continue;
     if (!permission) permission.emplace(session.quotas(), preemptor, session.victims.covers(session));
     if (c.leaf != served.leaf && permission->could_go(c) && permission->is_borrowed(c)) out.push_back(&c);
   }
@@ -133,13 +139,16 @@ bool is_guaranteed_at(const Session& session, const Served& served, Time when) {
   std::map<uint32_t, Quantities> leaving;  // by QOS
   for (const auto& [id, holder] : session.view.quota().holders()) {
     const auto holding = session.capacity().holdings().find(id);
-    if (holder.is_leaving || holding == session.capacity().holdings().end() || holding->second.expected_end > when)
+    if (holder.is_leaving || session.told_to_go.contains(id) || holding == session.capacity().holdings().end() ||
+        holding->second.expected_end > when)
       continue;
     for (uint32_t q = holder.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent)
       if (tree.common(q, served.leaf) == q) add_to(leaving.try_emplace(q, tree.none()).first->second, holder.amounts);
   }
   for (uint32_t q = served.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent) {
     Quantities then = quotas.tally().counted[q];
+    for (const Lender& other : session.backfill.lenders())  // planned before it
+      if (tree.common(other.leaf, q) == q && other.when <= when && when < other.until) add_to(then, other.amounts);
     if (const auto it = leaving.find(q); it != leaving.end()) take_from(then, it->second);
     for (size_t r = 0; r < then.size(); ++r)
       if (tree.qos(q).has_line[r] && (*served.amounts)[r] > 0 &&
@@ -157,9 +166,19 @@ std::vector<JobId> in_place(const Session& session, const std::vector<const Cand
   return out;
 }
 
+bool can_be_recalled(const Session& session, const std::vector<const Candidate*>& lent,
+                     const std::vector<JobId>& in_place, Time when) {
+  return std::all_of(lent.begin(), lent.end(), [&](const Candidate* c) {
+    if (std::find(in_place.begin(), in_place.end(), c->job) == in_place.end()) return true;
+    const Time started = c->gang ? session.capacity().holdings().at(c->gang).started : c->started;
+    const Time ripe = started + session.quotas().tree().qos(c->leaf).min_runtime;
+    return std::max(ripe, c->protected_until) + grace_of(session, c->job) <= when;
+  });
+}
+
 void offer_place(Session& session, const Served& served, Time when, const std::vector<JobId>& lent) {
   if (!reclaims(session)) return;
-  session.backfill.add_lender(Lender{served.job.id, served.leaf, *served.amounts, when});
+  session.backfill.add_lender(Lender{served.job.id, served.leaf, *served.amounts, when, when + served.job.time_limit});
   Duration grace = {};
   for (JobId id : lent) grace = std::max(grace, grace_of(session, id));
   if (lent.empty() || grace.us == 0) return;  // they go when it starts

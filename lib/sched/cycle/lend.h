@@ -26,6 +26,10 @@ bool is_guaranteed_at(const Session& session, const Served& served, Time when);
 std::vector<JobId> in_place(const Session& session, const std::vector<const Candidate*>& lent,
                             const model::Allocation& place);
 
+/// Will `min_runtime`, protection and grace of those of them that stand in the place be over by then?
+bool can_be_recalled(const Session& session, const std::vector<const Candidate*>& lent,
+                     const std::vector<JobId>& in_place, Time when);
+
 /// A start of the served job was planned: it lends its place until then. `lent`: who stands in it and can be taken
 /// back; they are told to go once it is time.
 void offer_place(Session& session, const Served& served, Time when, const std::vector<JobId>& lent);

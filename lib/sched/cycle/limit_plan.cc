@@ -51,28 +51,43 @@ void LimitPlans::keep(Session& session, const Served& served, const Binding& lim
   }
   if (plan.when != Time::never())
     plan.spare = limit.bound - std::min(limit.bound, limit.held - std::min(limit.held, freed) + limit.asked);
-  else if (!has_lost_patience(session, served))
-    return;
-  plans_.emplace(key, plan);
+  const bool is_foreseen = plan.when != Time::never();
+  plans_.emplace(key, is_foreseen || has_lost_patience(session, served) ? std::optional(plan) : std::nullopt);
 }
 
+template <typename Visit>
+void LimitPlans::each(const Session& session, const Served& served, const Quantities& amounts, const Visit& visit) {
+  const QuotaTree& tree = session.quotas().tree();
+  for (uint32_t q = served.leaf; !plans_.empty() && q != kNoQos; q = tree.qos(q).parent)
+    for (size_t r = 0; r < amounts.size(); ++r)
+      for (const bool is_of_user : {false, true}) {
+        if (amounts[r] == 0) continue;
+        const auto it = plans_.find({q, r, is_of_user, is_of_user ? served.job.uid : 0});
+        if (it != plans_.end() && it->second) visit(*it->second);
+      }
+}
+
+namespace {
+
+/// Would it be gone before the planned job needs what it holds? Not where nobody knows when that is.
+bool ends_before(const LimitPlan& plan, Time until) { return plan.when != Time::never() && until <= plan.when; }
+
+}  // namespace
+
 const LimitPlan* LimitPlans::in_way(const Session& session, const Served& served, const Quantities& amounts,
-                                    Time until) const {
-  for (const auto& [key, plan] : plans_) {
-    if (plan.job == served.job.id || until <= plan.when || (served.is_guaranteed && !plan.is_guaranteed)) continue;
-    if (amounts[plan.limit.resource] > plan.spare &&
-        counts(session.quotas().tree(), plan.limit, plan.uid, served.leaf, served.job.uid))
-      return &plan;
-  }
-  return nullptr;
+                                    Time until) {
+  const LimitPlan* out = nullptr;
+  each(session, served, amounts, [&](const LimitPlan& plan) {
+    const bool yields = plan.job == served.job.id || (served.is_guaranteed && !plan.is_guaranteed);
+    if (!yields && !ends_before(plan, until) && amounts[plan.limit.resource] > plan.spare) out = &plan;
+  });
+  return out;
 }
 
 void LimitPlans::take(const Session& session, const Served& served, const Quantities& amounts, Time until) {
-  for (auto& [key, plan] : plans_) {
-    if (until <= plan.when || !counts(session.quotas().tree(), plan.limit, plan.uid, served.leaf, served.job.uid))
-      continue;
-    plan.spare -= std::min(plan.spare, amounts[plan.limit.resource]);
-  }
+  each(session, served, amounts, [&](LimitPlan& plan) {
+    if (!ends_before(plan, until)) plan.spare -= std::min(plan.spare, amounts[plan.limit.resource]);
+  });
 }
 
 }  // namespace gw::sched

@@ -32,8 +32,7 @@ class LimitPlans {
   /// foreseen and the job's patience lasts.
   void keep(Session& session, const Served& served);
   /// The plan that so much, held by the served job until then, would delay.
-  const LimitPlan* in_way(const Session& session, const Served& served, const Quantities& amounts,
-                          base::Time until) const;
+  const LimitPlan* in_way(const Session& session, const Served& served, const Quantities& amounts, base::Time until);
   /// It has started: it holds what others could have held beside the plans.
   void take(const Session& session, const Served& served, const Quantities& amounts, base::Time until);
 
@@ -44,12 +43,15 @@ class LimitPlans {
     base::Time end;
     const QuotaLedger::Holder* holder = nullptr;
   };
-  using Leavers = std::vector<Leaver>;  // the first first
-  std::map<Key, LimitPlan> plans_;
+  using Leavers = std::vector<Leaver>;             // the first first
+  std::map<Key, std::optional<LimitPlan>> plans_;  // nothing: it is not foreseen, and nobody has lost patience
   bool are_listed_ = false;
   Leavers all_;
   std::map<uint32_t, Leavers> of_users_;
 
+  /// Calls `visit` with the plan of each limit that the served job counts against.
+  template <typename Visit>
+  void each(const Session& session, const Served& served, const Quantities& amounts, const Visit& visit);
   void list(const Session& session);
   void keep(Session& session, const Served& served, const Binding& limit);
 };

@@ -109,9 +109,11 @@ void Pass::serve_queue() {
   }
 }
 
+/// As the root sees it, which compares these first.
 bool Pass::is_guaranteed(const ClassHead& turn) const {
   const Progress& progress = progress_[turn.number];
-  return session_.quotas().is_guaranteed(progress.leaf, progress.amounts);
+  const QuotaTree& tree = session_.quotas().tree();
+  return session_.quotas().standing(tree.towards(0, progress.leaf), progress.amounts) == Standing::kGuaranteed;
 }
 
 /// Of each leaf the class whose head has waited longest, of those beyond their fair share that have lost their
@@ -123,7 +125,9 @@ std::vector<ClassHead> Pass::take_impatient(std::vector<ClassHead>& turns) {
     const Progress& progress = progress_[turns[i].number];
     const PendingJob& job = progress.next->second;
     const Served served{job, progress.leaf, &progress.amounts};
-    if (!exceeds_its_share(session_, progress.leaf, progress.amounts) || !has_lost_patience(session_, served)) continue;
+    if (!exceeds_its_share(session_, progress.leaf, progress.amounts) || has_had_its_part(session_, progress.leaf) ||
+        !has_lost_patience(session_, served))
+      continue;
     const auto [it, is_new] = first.try_emplace(progress.leaf, waits_since(job), i);
     if (!is_new) it->second = std::min(it->second, std::pair(waits_since(job), i));
   }

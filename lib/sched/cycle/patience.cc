@@ -29,6 +29,16 @@ std::vector<const NodeAccount*> by_emptiness(const Session& session, const Serve
   return out;
 }
 
+/// Whoever was told to go counts no longer.
+void make_leave(Session& session, JobId part) {
+  const QuotaLedger::Holder* holder = session.view.quota().holder(part);
+  if (holder == nullptr || session.trial.is_evicted(part)) return;
+  if (holder->is_leaving || session.told_to_go.contains(part))
+    session.trial.let_leave(part);
+  else if (session.view.running().contains(part))
+    session.trial.evict(part);
+}
+
 /// In strides that grow: whether the job fits is asked after the first node, the next two, the next four.
 bool empty_until_fits(Session& session, const Served& served, const PartitionFacts& partition) {
   const std::vector<const NodeAccount*> nodes = by_emptiness(session, served, partition);
@@ -36,8 +46,7 @@ bool empty_until_fits(Session& session, const Served& served, const PartitionFac
   for (size_t i = 0; i < nodes.size(); ++i) {
     std::vector<JobId> there;
     for (const Occupant& occupant : nodes[i]->occupants) there.push_back(occupant.job);
-    for (JobId part : there)
-      if (session.view.running().contains(part) && !session.trial.is_evicted(part)) session.trial.evict(part);
+    for (JobId part : there) make_leave(session, part);
     if (i + 1 < next_try && i + 1 < nodes.size()) continue;
     if (fits(session, served, partition)) return true;
     next_try = 2 * (i + 1);
@@ -60,17 +69,36 @@ std::optional<model::Allocation> find_nodes(Session& session, const Served& serv
 
 bool has_lost_patience(Session& session, const Served& served) {
   const Duration patience = patience_of(session.view, served.leaf);
-  if (patience.us <= 0) return false;
-  const Time when = waits_since(served.job) + patience;
-  if (session.now >= when) return true;
-  session.change_at(when);
-  return false;
+  const Time since = waits_since(served.job);
+  if (patience.us <= 0 || !since) return false;
+  const Time when = since + patience;
+  if (session.now < when) return session.change_at(when), false;
+  const int64_t turns = (session.now - when).us / patience.us;
+  session.change_at(when + patience * (turns + 1));
+  return turns % 2 == 0;
 }
 
 bool exceeds_its_share(const Session& session, uint32_t leaf, const Quantities& amounts) {
   const Quotas& quotas = session.quotas();
   for (uint32_t q = leaf; q != 0 && q != kNoQos; q = quotas.tree().qos(q).parent)
     if (!quotas.could_stay_within(q, amounts, Reclaim::kFairShare)) return true;
+  return false;
+}
+
+bool has_had_its_part(const Session& session, uint32_t leaf) {
+  const Quotas& quotas = session.quotas();
+  const QuotaTree& tree = quotas.tree();
+  const Past& past = session.view.quota().past();
+  for (uint32_t q = leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent) {
+    if (quotas.standing(q, tree.none()) == Standing::kBorrowing) return true;
+    if (past.used.empty()) continue;
+    double weights = 0, used = 0;
+    for (uint32_t child : tree.qos(tree.qos(q).parent).children) {
+      weights += tree.qos(child).weight;
+      used += static_cast<double>(past.used[child]);
+    }
+    if (static_cast<double>(past.used[q]) * weights > used * tree.qos(q).weight) return true;
+  }
   return false;
 }
 

@@ -9,11 +9,16 @@
 
 namespace gw::sched {
 
-/// Has the served job waited that long?
+/// Has the served job waited that long? In turns: for as long as its patience it has, then for as long not, so that one
+/// that can never start does not keep nodes from others for ever.
 bool has_lost_patience(Session& session, const Served& served);
 
 /// Is the job alone more than one of the QOS above it is due by fair share?
 bool exceeds_its_share(const Session& session, uint32_t leaf, const Quantities& amounts);
+
+/// Does a QOS above those jobs hold more than its fair share now, or has it used more than its part where past use
+/// counts? Then nobody else of it is served before others for want of patience.
+bool has_had_its_part(const Session& session, uint32_t leaf);
 
 /// Keeps nodes for the served job from now on, whose start nobody can foresee: those where it would fit if they were
 /// empty, the emptiest first. Nobody who runs there is preempted. False: it fits nowhere.

@@ -82,6 +82,7 @@ class ReclaimSearch {
     if (!is_ripe(session_, c) || misses_deadline(session_, served_.job, grace_of(session_, c.job)))
       return Standing::kStays;
     if (is_protected(c)) return Standing::kStays;
+    if (c.is_settled) session_.change_at(c.settled_until);
     if (!permission_.could_go(c)) return is_movable(c) ? Standing::kMovable : Standing::kStays;
     return permission_.is_borrowed(c) ? Standing::kBorrowed : Standing::kCovered;
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "sched/cycle/backfill.h"
@@ -44,6 +45,8 @@ struct Session {
   VictimPool victims;
   Plan plan;
   uint64_t starts = 0;
+  /// Who lends its place to a job of that leaf, those amounts, that priority, of those that could.
+  std::map<std::tuple<uint32_t, Quantities, int64_t, std::set<JobId>>, std::set<JobId>> lenders_of;
   const Timeline* lending = nullptr;  ///< In place of what is planned, while places that are promised are lent.
   size_t moved = 0;                   ///< Jobs, by consolidation in this pass.
   bool settles = false;        ///< It is asked what there is for jobs that no longer hold out for something closer.

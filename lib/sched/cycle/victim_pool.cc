@@ -29,8 +29,11 @@ Candidate candidate_of(const Session& session, const PendingJob& running, const 
   if (!c.gang) c.lost = gpus * static_cast<uint64_t>(std::max(session.now - since, Duration{}).seconds());
   c.loss = c.lost + (c.gang ? 0 : c.amounts[kGpu] * kRestartSeconds) + 1;
   c.beyond = session.quotas().dominant(holder.leaf);
+  // An extension is lent, whatever its gang has been through; and what a suspended job keeps runs no more.
+  if (c.gang || running.suspended) return c;
   c.protected_until = protected_until(session.view, holder.leaf, running, c.started);
-  c.is_settled = is_settled(session.view, holder.leaf, running, c.started, session.now);
+  c.settled_until = settled_until(session.view, holder.leaf, running, c.started);
+  c.is_settled = session.now < c.settled_until;
   return c;
 }
 

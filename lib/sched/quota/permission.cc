@@ -58,7 +58,7 @@ bool Permission::goes_by_priority(const Candidate& candidate) const {
 }
 
 bool Permission::yields(const Candidate& candidate) const {
-  return candidate.gang && candidate.leaf == preemptor_.leaf;
+  return candidate.gang && candidate.leaf == preemptor_.leaf && !preemptor_.is_growth;
 }
 
 bool Permission::lends_cores(const Candidate& candidate, const Parting& p) const {
@@ -175,17 +175,12 @@ Grounds Permission::grounds(const Quotas& after, const std::vector<const Candida
   return {false, is_ground(Reclaim::kGuaranteed, after, p, gone), is_ground(Reclaim::kFairShare, after, p, gone)};
 }
 
-/// Alone within what its side is due by fair share? A job larger than that never takes anything back.
-bool Permission::could_take_back(const Candidate& candidate, uint32_t from) const {
-  return before_.could_stay_within(from, candidate.amounts, Reclaim::kFairShare);
-}
-
 /// A QOS that a borrower brought below its guarantee could take back, unless the only way to keep it is to leave it a
 /// job that is larger than all that is due to it.
 bool Permission::keeps_guarantees(const Quotas& after, const Parting& p,
                                   const std::vector<const Candidate*>& gone) const {
   return std::all_of(gone.begin(), gone.end(), [&](const Candidate* c) {
-    if (!could_take_back(*c, p.from)) return true;
+    if (!after.could_stay_within(p.from, c->amounts, Reclaim::kFairShare)) return true;
     for (uint32_t q = c->leaf; q != p.at; q = tree_.qos(q).parent)
       for (size_t r = 0; r < c->amounts.size(); ++r) {
         if (c->amounts[r] == 0 || !tree_.qos(q).has_line[r]) continue;

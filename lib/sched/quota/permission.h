@@ -25,7 +25,8 @@ struct Candidate {
   uint64_t loss = 1;                ///< As `lost`, with what a restart costs; never 0.
   Ratio beyond = {};                ///< What its QOS holds of its fair share.
   base::Time protected_until = {};  ///< Since it was preempted before; nobody who waits is delayed for long by it.
-  bool is_settled = false;          ///< It started after its patience: fair shares do not disturb it yet.
+  base::Time settled_until = {};
+  bool is_settled = false;  ///< It started after its patience: fair shares do not disturb it yet.
 };
 /// The order of rule 8: extensions, then the lowest priority, the least loss, the QOS furthest beyond its fair share,
 /// the youngest.
@@ -39,6 +40,7 @@ struct Preemptor {
   Reclaim reclaim = Reclaim::kFairShare;
   bool preempts = true;         ///< Rule 7.
   bool may_move_others = true;  ///< Rule 8, moves.
+  bool is_growth = false;       ///< A gang that grows: extensions of its own QOS are as good as its own.
   /// It asks for GPUs, and for no more cores and memory than belong to them.
   bool keeps_to_its_gpus = false;
 };
@@ -125,7 +127,6 @@ class Permission {
   bool allows(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
               const std::set<JobId>& all);
   bool keeps_guarantees(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone) const;
-  bool could_take_back(const Candidate& candidate, uint32_t from) const;
   bool is_ground(Reclaim mode, const Quotas& after, const Parting& parting,
                  const std::vector<const Candidate*>& gone) const;
 };

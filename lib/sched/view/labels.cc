@@ -126,7 +126,7 @@ Victim Labels::victim_of(const PendingJob& running, const QuotaLedger::Holder& h
   c.started = view_.capacity().holdings().at(running.id).started;
   c.amounts = out.all = whole_amounts(view_, running, holder);
   c.beyond = quotas_.dominant(holder.leaf);
-  c.is_settled = is_settled(view_, holder.leaf, running, c.started, now);
+  c.is_settled = !running.gang && !running.suspended && now < settled_until(view_, holder.leaf, running, c.started);
   out.parts.insert(running.id);
   for (JobId part : view_.extensions_of(running.id)) {
     const QuotaLedger::Holder* more = view_.quota().holder(part);

@@ -21,7 +21,8 @@ Duration patience_of(const ClusterView& view, uint32_t leaf) {
 Time waits_since(const PendingJob& job) { return job.preemptions > 0 ? job.submitted : job.eligible; }
 
 Time protected_until(const ClusterView& view, uint32_t leaf, const PendingJob& running, Time started) {
-  if (running.preemptions == 0 || view.policy().reclaim_delay_max.us <= 0) return started;
+  if (running.preemptions == 0 || running.suspends != Suspends::kNo || view.policy().reclaim_delay_max.us <= 0)
+    return started;
   const Duration patience = patience_of(view, leaf);
   const Duration most = patience.us > 0 ? patience : kLongestProtection;
   Duration length = kFirstProtection;
@@ -29,10 +30,11 @@ Time protected_until(const ClusterView& view, uint32_t leaf, const PendingJob& r
   return started + std::min(length, most);
 }
 
-bool is_settled(const ClusterView& view, uint32_t leaf, const PendingJob& running, Time started, Time now) {
-  if (now < protected_until(view, leaf, running, started)) return true;
+Time settled_until(const ClusterView& view, uint32_t leaf, const PendingJob& running, Time started) {
+  const Time until = protected_until(view, leaf, running, started);
   const Duration patience = patience_of(view, leaf);
-  return patience.us > 0 && running.eligible && started - waits_since(running) >= patience && now < started + patience;
+  const bool was_impatient = patience.us > 0 && running.eligible && started - waits_since(running) >= patience;
+  return was_impatient ? std::max(until, started + patience) : until;
 }
 
 }  // namespace gw::sched

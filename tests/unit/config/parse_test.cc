@@ -272,7 +272,7 @@ TEST(Parse, APartitionThatIsAloneIsTheDefault) {
 
 TEST(Parse, GuaranteesThatMayNotBeMeantSoAreTold) {
   Config c = parsed(
-      "nodes: [n]\npartitions: [{name: p, nodes: n}]\nqos:\n"
+      "nodes: [n]\npartitions: [{name: p, nodes: n, unlimited: true}]\nqos:\n"
       "  - {name: d, guaranteed: {gpu: 8, cpu: 64}}\n  - {name: t, parent: d, guaranteed: {gpu: 4}}\n");
   ASSERT_EQ(c.warnings.size(), 1u);
   EXPECT_THAT(c.warnings[0], HasSubstr("QOS t is guaranteed no cpu, QOS d above it is"));

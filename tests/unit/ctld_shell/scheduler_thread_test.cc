@@ -22,6 +22,9 @@ class Cluster {
   explicit Cluster(uint32_t nodes = 1)
       : thread_(loop, std::make_unique<base::SystemClock>(), [this](const auto& plan, const auto&) { on(plan); }) {
     main_.name = "main";
+    sched::Policy policy;
+    policy.patience = {};  // the jobs wait since 1970
+    add(sched::PolicySet{policy});
     for (uint32_t n = 1; n <= nodes; ++n) {
       main_.nodes.push_back("n" + std::to_string(n));
       add(sched::NodeSet{sched::testing::node_facts(n, machine(16, 8, 64'000))});
