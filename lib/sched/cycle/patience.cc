@@ -10,6 +10,9 @@
 namespace gw::sched {
 namespace {
 
+/// Later ones are noticed when something else happens: one that can never start would wake the scheduler for ever.
+constexpr int64_t kTurnsToWakeFor = 8;
+
 /// Nodes of the partition that could be part of the gang, the emptiest first: what is gathered only becomes emptier, so
 /// the next pass finds the same.
 std::vector<const NodeAccount*> by_emptiness(const Session& session, const Served& served,
@@ -74,7 +77,7 @@ bool has_lost_patience(Session& session, const Served& served) {
   const Time when = since + patience;
   if (session.now < when) return session.change_at(when), false;
   const int64_t turns = (session.now - when).us / patience.us;
-  session.change_at(when + patience * (turns + 1));
+  if (turns < kTurnsToWakeFor) session.change_at(when + patience * (turns + 1));
   return turns % 2 == 0;
 }
 
