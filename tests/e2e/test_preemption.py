@@ -11,7 +11,9 @@ from conftest import QUICK, needs_root
 
 ALICE, BOB = "daemon", "games"  # Ordinary users that every Debian has.
 
+# Nobody is protected, so that the same job can be preempted twice at once.
 TREE = QUICK + """
+scheduler: {reclaim_delay_max: 0s}
 qos:
   - {name: patient, guaranteed: {gpu: 0}, grace: 120s}
   - {name: hasty, guaranteed: {gpu: 0}, grace: 1s}

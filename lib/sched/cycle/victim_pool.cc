@@ -6,6 +6,7 @@
 
 #include "sched/cycle/loss.h"
 #include "sched/cycle/session.h"
+#include "sched/view/protection.h"
 
 namespace gw::sched {
 namespace {
