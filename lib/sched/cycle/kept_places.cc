@@ -16,9 +16,8 @@ constexpr size_t kMostTogether = 16;
 using Kept = std::vector<std::pair<PendingJob, model::Allocation>>;
 
 /// Borrowers see it, those within their guarantee do not: also the job itself, when it is served.
-void keep_from_borrowers(Session& session, Kept kept) {
-  for (auto& [job, allocation] : kept)
-    session.backfill.keep(job, FutureStart{session.now, std::move(allocation)}, false);
+void keep_from_borrowers(Session& session, const Kept& kept) {
+  for (const auto& [job, allocation] : kept) session.backfill.keep(job, FutureStart{session.now, allocation}, false);
 }
 
 /// Places the job with all its components; what is found stays in the trial.
@@ -68,7 +67,7 @@ void keep_places_for_guarantees(Session& session) {
     for (auto& extension : next_extensions(session, waiting)) kept.push_back(std::move(extension));
   session.trial.rollback(mark);
   session.plan.placements = spent;  // what is spent here would be missing in each pass where it is used, in growth
-  keep_from_borrowers(session, std::move(kept));
+  keep_from_borrowers(session, kept);
 }
 
 }  // namespace gw::sched
