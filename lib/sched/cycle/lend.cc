@@ -22,6 +22,28 @@ bool reclaims(const Session& session) {
   return !session.quotas().tree().is_flat() && session.view.policy().reclaim != Reclaim::kNone;
 }
 
+/// At some time: alone it is within the guarantees of all QOS above it.
+bool could_be_guaranteed(const Session& session, const Served& served) {
+  const Quotas& quotas = session.quotas();
+  for (uint32_t q = served.leaf; q != 0 && q != kNoQos; q = quotas.tree().qos(q).parent)
+    if (!quotas.could_stay_within(q, *served.amounts, Reclaim::kGuaranteed)) return false;
+  return true;
+}
+
+/// Is any QOS beside the job's path above its guarantee?
+bool does_anybody_borrow(const Session& session, const Served& served) {
+  const Quotas& quotas = session.quotas();
+  const QuotaTree& tree = quotas.tree();
+  for (uint32_t own = served.leaf; own != 0 && own != kNoQos; own = tree.qos(own).parent) {
+    const std::vector<uint32_t>& beside = tree.qos(tree.qos(own).parent).children;
+    if (std::any_of(beside.begin(), beside.end(), [&](uint32_t q) {
+          return q != own && quotas.is_above(q, own, *served.amounts, Reclaim::kGuaranteed);
+        }))
+      return true;
+  }
+  return false;
+}
+
 /// As the rules will see it once it runs: borrowed at every QOS up to where the paths part, and above there in what the
 /// lender asks for.
 bool will_be_borrowed(Session& session, const Served& served, const Lender& lender, Cover& cover) {
@@ -118,7 +140,9 @@ bool start_lent(Session& session, Served& served) {
 
 std::vector<const Candidate*> evict_lent(Session& session, const Served& served) {
   const PendingJob& job = served.job;
-  if (!reclaims(session) || !job.components.empty()) return {};
+  if (!reclaims(session) || !job.components.empty() || !job.eligible || !could_be_guaranteed(session, served) ||
+      !does_anybody_borrow(session, served) || session.victims.latest_start(session) < job.eligible)
+    return {};
   std::vector<const Candidate*> out;
   std::optional<Permission> permission;
   const Preemptor preemptor{served.leaf, *served.amounts, job.priority, Reclaim::kGuaranteed, false};
@@ -134,28 +158,33 @@ std::vector<const Candidate*> evict_lent(Session& session, const Served& served)
 
 bool is_guaranteed_at(const Session& session, const Served& served, Time when) {
   if (!reclaims(session)) return served.is_guaranteed;
+  if (!could_be_guaranteed(session, served)) return false;
   const Quotas& quotas = session.quotas();
   const QuotaTree& tree = quotas.tree();
-  std::map<uint32_t, Quantities> leaving;  // by QOS
+  std::map<uint32_t, Quantities> then;  // by QOS above the job: what will be counted beside it
+  for (uint32_t q = served.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent)
+    then.emplace(q, quotas.tally().counted[q]);
+  const auto each_above = [&](uint32_t leaf, const auto& visit) {
+    for (uint32_t q = tree.common(leaf, served.leaf); q != 0 && q != kNoQos; q = tree.qos(q).parent) visit(then.at(q));
+  };
+  std::vector<uint32_t> common;  // with the served job's, by leaf: there are fewer QOS than jobs
+  for (uint32_t q = 0; q < tree.nodes().size(); ++q) common.push_back(tree.common(q, served.leaf));
   for (const auto& [id, holder] : session.view.quota().holders()) {
+    if (common[holder.leaf] == 0 || holder.is_leaving || session.told_to_go.contains(id)) continue;
     const auto holding = session.capacity().holdings().find(id);
-    if (holder.is_leaving || session.told_to_go.contains(id) || holding == session.capacity().holdings().end() ||
-        holding->second.expected_end > when)
-      continue;
-    for (uint32_t q = holder.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent)
-      if (tree.common(q, served.leaf) == q) add_to(leaving.try_emplace(q, tree.none()).first->second, holder.amounts);
+    if (holding != session.capacity().holdings().end() && holding->second.expected_end <= when)
+      each_above(holder.leaf, [&](Quantities& amounts) { take_from(amounts, holder.amounts); });
   }
-  for (uint32_t q = served.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent) {
-    Quantities then = quotas.tally().counted[q];
-    for (const Lender& other : session.backfill.lenders())  // planned before it
-      if (tree.common(other.leaf, q) == q && other.when <= when && when < other.until) add_to(then, other.amounts);
-    if (const auto it = leaving.find(q); it != leaving.end()) take_from(then, it->second);
-    for (size_t r = 0; r < then.size(); ++r)
-      if (tree.qos(q).has_line[r] && (*served.amounts)[r] > 0 &&
-          then[r] + (*served.amounts)[r] > quotas.shares().guaranteed[q][r])
+  for (const Lender& other : session.backfill.lenders())  // planned before it
+    if (other.when <= when && when < other.until)
+      each_above(other.leaf, [&](Quantities& amounts) { add_to(amounts, other.amounts); });
+  return std::all_of(then.begin(), then.end(), [&](const auto& each) {
+    for (size_t r = 0; r < each.second.size(); ++r)
+      if (tree.qos(each.first).has_line[r] && (*served.amounts)[r] > 0 &&
+          each.second[r] + (*served.amounts)[r] > quotas.shares().guaranteed[each.first][r])
         return false;
-  }
-  return true;
+    return true;
+  });
 }
 
 std::vector<JobId> in_place(const Session& session, const std::vector<const Candidate*>& lent,

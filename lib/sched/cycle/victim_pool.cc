@@ -163,6 +163,14 @@ void VictimPool::label_decisions(const Session& session) {
   }
 }
 
+Time VictimPool::latest_start(const Session& session) {
+  if (latest_start_) return *latest_start_;
+  latest_start_ = Time{};
+  for (const auto& [id, holding] : session.capacity().holdings())
+    latest_start_ = std::max(*latest_start_, holding.started);
+  return *latest_start_;
+}
+
 bool VictimPool::has_extensions(const Session& session, uint32_t leaf) {
   if (!with_extensions_) {
     with_extensions_.emplace();
