@@ -171,9 +171,10 @@ bool is_guaranteed_at(const Session& session, const Served& served, Time when) {
   for (uint32_t q = 0; q < tree.nodes().size(); ++q) common.push_back(tree.common(q, served.leaf));
   for (const auto& [id, holder] : session.view.quota().holders()) {
     if (common[holder.leaf] == 0 || holder.is_leaving || session.told_to_go.contains(id)) continue;
+    const Quantities& held = holder.amounts;
     const auto holding = session.capacity().holdings().find(id);
     if (holding != session.capacity().holdings().end() && holding->second.expected_end <= when)
-      each_above(holder.leaf, [&](Quantities& amounts) { take_from(amounts, holder.amounts); });
+      each_above(holder.leaf, [&held](Quantities& amounts) { take_from(amounts, held); });
   }
   for (const Lender& other : session.backfill.lenders())  // planned before it
     if (other.when <= when && when < other.until)

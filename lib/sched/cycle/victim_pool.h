@@ -33,7 +33,7 @@ class VictimPool {
   /// The labels of all running jobs, with what the pass has decided so far.
   Covers& covers(const Session& session);
   /// When the youngest of the running jobs began, whoever may preempt it; costs a look at each, once.
-  Time latest_start(const Session& session);
+  base::Time latest_start(const Session& session);
   /// Does an elastic gang at this leaf of the tree hold more than its smallest size?
   bool has_extensions(const Session& session, uint32_t leaf);
   /// Those that were told to go before this pass and still hold something.
@@ -45,7 +45,7 @@ class VictimPool {
   std::vector<std::vector<NodeId>> nodes_of_;  // by candidate
   std::vector<const Candidate*> by_rate_, ranked_;
   std::optional<std::vector<JobId>> leaving_;
-  std::optional<Time> latest_start_;
+  std::optional<base::Time> latest_start_;
   std::optional<std::set<uint32_t>> with_extensions_;  // leaves
   std::optional<Covers> covers_;
   size_t labelled_groups_ = 0;  // of the plan, that are in the labels
