@@ -45,6 +45,8 @@ class Backfill {
   const Timeline& without(const std::set<JobId>& jobs);
   /// Jobs that got a planned start in a partition, or could have.
   uint32_t planned_in(const std::string& partition) const;
+  /// Another job for which nodes are to be gathered; returns how many there are with it.
+  size_t count_gathered() { return ++gathered_; }
   void count_planned(const std::string& partition) { ++planned_in_[partition]; }
 
  private:
@@ -52,6 +54,7 @@ class Backfill {
   Timeline firm_;  // without planned starts of borrowers; kept only where there are quotas
   bool has_quotas_ = false;
   std::map<std::string, uint32_t> planned_in_;
+  size_t gathered_ = 0;
   std::vector<Lender> lenders_;
   std::map<std::set<JobId>, Timeline> without_;
 };

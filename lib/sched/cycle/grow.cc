@@ -74,7 +74,7 @@ uint32_t grow_by_extension(Session& session, const PendingJob& gang, uint32_t ta
                            Group& group) {
   const bool is_fixed = gang.request.nodes_given && !gang.request.tasks_given;
   const uint32_t each = gang.request.tasks_per_node;
-  uint32_t size = is_fixed ? std::max(each, 1U) : 1;
+  uint32_t size = smallest_extension(gang);
   if (gang.grows_by_node && !is_fixed) size = each > 0 ? std::min(tasks, each) : tasks;
   if (size > tasks) return 0;
   const QuotaTree& tree = session.quotas().tree();

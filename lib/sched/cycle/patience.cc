@@ -10,6 +10,8 @@
 namespace gw::sched {
 namespace {
 
+/// In one pass: each costs a look at all nodes of a partition, and what is gathered stands idle.
+constexpr size_t kMostGathered = 4;
 /// Later ones are noticed when something else happens: one that can never start would wake the scheduler for ever.
 constexpr int64_t kTurnsToWakeFor = 8;
 
@@ -106,7 +108,7 @@ bool has_had_its_part(const Session& session, uint32_t leaf) {
 }
 
 bool gather_nodes(Session& session, const Served& served) {
-  if (!served.job.components.empty()) return false;
+  if (!served.job.components.empty() || session.backfill.count_gathered() > kMostGathered) return false;
   for (const std::string& name : served.job.partitions) {
     if (!is_open(session, served, name)) continue;
     auto allocation = find_nodes(session, served, *session.capacity().partition(name));
