@@ -45,9 +45,9 @@ struct Qos {
   std::optional<base::Duration> grace;  ///< How long its victims still run; not given: as above it, else the policy's.
   /// How long its jobs wait before nodes are kept for them; zero: for ever. Not given: as above it, else the policy's.
   std::optional<base::Duration> patience;
-  base::Duration max_wall = {};         ///< Time limits of its jobs, and of those below it; zero: none.
-  uint32_t max_jobs = 0;    ///< That run at once, with those below it; 0: no bound, and so for all of these.
-  uint32_t max_submit = 0;  ///< That run or wait, with those below it.
+  base::Duration max_wall = {};  ///< Time limits of its jobs, and of those below it; zero: none.
+  uint32_t max_jobs = 0;         ///< That run at once, with those below it; 0: no bound, and so for all of these.
+  uint32_t max_submit = 0;       ///< That run or wait, with those below it.
   uint32_t max_jobs_per_user = 0, max_submit_per_user = 0;
   Amounts limit_per_user;              ///< Of what each user's jobs hold together, here and below.
   std::vector<std::string> users;      ///< Names and @groups who may submit here and below; none here or above: all.
