@@ -48,6 +48,7 @@ struct Job {
   bool preemptible = true;
   bool running = false;
   std::vector<int> at;  // of a running job: the node of each task, an index of World::nodes
+  int gang = 0;         // of what a running elastic gang has above its smallest size: the id of the gang
   int64_t started_s = 0;
   int64_t submitted_s = 0;
 };
@@ -110,7 +111,7 @@ std::vector<Grant> grants_of(const World& world, int taker, int victim);
 std::optional<Grant> may_take(const World& world, int taker, int victim);
 
 // The running jobs that are covered at the side: gone through in the order of rule 8, those that fit into what it is
-// due together with those before them.
+// due together with those before them; what extends a gang comes last, and only with the gang.
 std::set<int> covered(const World& world, const std::string& side, Reclaim mode);
 
 // Whether the waiting `taker` may take these, and nobody else: by what is left once all of them are gone. If one is

@@ -100,7 +100,7 @@ void check_victims(const World& world, const Step& step, const std::vector<int>&
   RC_ASSERT(oracle::is_as_cheap(world, step.starts, step.taken, cheapest));
 }
 
-/// Within its guarantee at every side, with the job.
+/// Within its guarantee at every side with the job, in all that it asks for.
 bool is_guaranteed(const World& world, int id) {
   const oracle::Job& job = job_of(world, id);
   const std::vector<std::string> sides = sides_of(world);
@@ -108,7 +108,7 @@ bool is_guaranteed(const World& world, int id) {
     if (side.empty() || !is_within(world, job, side)) return true;
     const std::vector<std::string> resources = resources_of(world);
     return std::all_of(resources.begin(), resources.end(), [&](const std::string& r) {
-      return !oracle::has_line(world, side, r) ||
+      return amount_of(job.per_task, r) == 0 || !oracle::has_line(world, side, r) ||
              held(world, side, r) + job.tasks * amount_of(job.per_task, r) <= oracle::guaranteed_of(world, side, r);
     });
   });

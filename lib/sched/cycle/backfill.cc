@@ -8,12 +8,14 @@
 #include "sched/cycle/lend.h"
 #include "sched/cycle/patience.h"
 #include "sched/cycle/session.h"
+#include "sched/cycle/start.h"
 
 namespace gw::sched {
 namespace {
 
 /// A component's start foreseen.
 struct PartStart {
+  JobId part;
   std::string partition;
   FutureStart start;
 };
@@ -48,43 +50,52 @@ std::optional<PartStart> earliest_part(Session& session, const Served& served, c
     options->timeline = &timeline;
     ++session.plan.placements;
     auto start = earliest(session.capacity(), *p, component.request, *options, from, job.time_limit);
-    if (start && (!best || start->when < best->start.when)) best = PartStart{name, std::move(*start)};
+    if (start && (!best || start->when < best->start.when)) best = PartStart{component.id, name, std::move(*start)};
   }
   return best;
 }
 
 /// First moment at which all components fit beside each other, as far as it is found: each is placed at the earliest
 /// moment that suits those before it, and where it is later they move there.
-std::optional<std::vector<PartStart>> earliest_together(Session& session, const Served& served) {
-  const PendingJob& job = served.job;
-  std::vector<Component> all = {{job.id, job.request, job.partitions}};
-  all.insert(all.end(), job.components.begin(), job.components.end());
+std::optional<std::vector<PartStart>> earliest_in_order(Session& session, const Served& served,
+                                                        const std::vector<Component>& order) {
   Time at = session.now;
   constexpr int kMoves = 64;
   for (int move = 0; move < kMoves; ++move) {
     Timeline timeline = session.backfill.seen_by(served.is_guaranteed);
     std::vector<PartStart> parts;
-    for (const Component& c : all) {
+    for (const Component& c : order) {
       auto part = earliest_part(session, served, c, at, timeline);
       if (!part) return std::nullopt;
       if (part->start.when > at) {
         at = part->start.when;
         break;
       }
-      add_start(timeline, job, part->start);
+      add_start(timeline, served.job, part->start);
       parts.push_back(std::move(*part));
     }
-    if (parts.size() == all.size()) return parts;
+    if (parts.size() == order.size()) return parts;
   }
   return std::nullopt;
+}
+
+/// Of all orders; of equally early ones the first.
+std::optional<std::vector<PartStart>> earliest_together(Session& session, const Served& served) {
+  std::optional<std::vector<PartStart>> best;
+  for (const std::vector<Component>& order : placing_orders(served.job)) {
+    auto parts = earliest_in_order(session, served, order);
+    if (parts && (!best || parts->front().start.when < best->front().start.when)) best = std::move(parts);
+  }
+  return best;
 }
 
 void plan_together(Session& session, const Served& served) {
   for (const std::string& name : served.job.partitions) session.backfill.count_planned(name);
   const auto parts = earliest_together(session, served);
   if (!parts) return;
-  PlannedStart kept{served.job.id, parts->front().partition, parts->front().start.when, {}};
+  PlannedStart kept{served.job.id, {}, parts->front().start.when, {}};
   for (const PartStart& part : *parts) {
+    if (part.part == served.job.id) kept.partition = part.partition;
     session.backfill.keep(served.job, part.start, served.is_guaranteed);
     for (const std::string& node : part.start.allocation.node_names()) kept.nodes.push_back(node);
   }
@@ -148,7 +159,7 @@ std::optional<PartStart> foresee(Session& session, const Served& served,
     const bool is_plain = remembers && options->level == model::Locality::kAny && options->reservation.empty();
     ReadyTimes* const known = is_plain ? &session.queue.ready_times(job, p->name) : nullptr;
     auto start = earliest(session.capacity(), *p, job.request, *options, session.now, job.time_limit, known);
-    if (start && (!best || start->when < best->start.when)) best = PartStart{p->name, std::move(*start)};
+    if (start && (!best || start->when < best->start.when)) best = PartStart{served.job.id, p->name, std::move(*start)};
   }
   return best;
 }

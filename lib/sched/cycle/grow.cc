@@ -106,12 +106,19 @@ struct Growing {
   Group group;
 };
 
-/// Who grows next: the one whose QOS holds least of what it is due, then the higher priority, then the smaller. So
-/// equals grow evenly.
-using Turn = std::tuple<Ratio, int64_t, uint32_t, JobId>;
+/// Who grows next: those within their guarantee, who could take it from the others; then the one whose QOS holds least
+/// of what it is due, then the higher priority, then the smaller. So equals grow evenly.
+using Turn = std::tuple<bool, Ratio, int64_t, uint32_t, JobId>;
 
 Turn turn_of(const Session& session, const Growing& g) {
-  return {session.quotas().dominant(g.leaf), -g.gang.priority, g.present, g.gang.id};
+  const Quantities least = session.quotas().tree().count_growth(g.gang.request, smallest_extension(g.gang));
+  return {!session.quotas().is_guaranteed(g.leaf, least), session.quotas().dominant(g.leaf), -g.gang.priority,
+          g.present, g.gang.id};
+}
+
+/// Some time in this pass.
+bool is_taken(const Session& session, JobId gang) {
+  return session.trial.is_evicted(gang) || session.told_to_go.contains(gang);
 }
 
 std::map<JobId, Growing> growing_gangs(const Session& session) {
@@ -183,8 +190,7 @@ uint32_t take_for_growth(Session& session, Growing& g) {
 /// One extension more, from idle room or from borrowers. False: that was all.
 bool grow_once(Session& session, Growing& g) {
   // Somebody may have taken it, or a part of it, since it was listed.
-  const bool is_taken = session.trial.is_evicted(g.gang.id) || session.told_to_go.contains(g.gang.id);
-  if (is_taken || !may_grow(session, g.gang.id)) return false;
+  if (is_taken(session, g.gang.id) || !may_grow(session, g.gang.id)) return false;
   uint32_t more = grow_by_extension(session, g.gang, g.gang.most_tasks - g.present, g.nodes, g.group);
   if (more == 0) more = take_for_growth(session, g);
   g.present += more;
@@ -208,7 +214,7 @@ void grow_gangs(Session& session) {
     }
   }
   for (auto& [id, g] : gangs)
-    if (!g.group.decisions.empty()) session.plan.groups.push_back(std::move(g.group));
+    if (!g.group.decisions.empty() && !is_taken(session, id)) session.plan.groups.push_back(std::move(g.group));
 }
 
 std::vector<std::pair<PendingJob, model::Allocation>> next_extensions(Session& session, const Waiting& waiting) {

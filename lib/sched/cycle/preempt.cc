@@ -38,22 +38,36 @@ bool may_take_any(Session& session, const Served& served) {
          session.victims.has_extensions(session, served.leaf);
 }
 
-/// Does the job ask for GPUs, and on some kind of node of the partition for no more cores and memory than are theirs
-/// there?
-bool keeps_to_its_gpus(const Session& session, const model::Request& request, const PartitionFacts& partition) {
-  const TaskShape shape = Workload::shape_of(request);
-  if (shape.gpus == 0) return false;
+/// So many pieces of Workload::shape_of() make up the request.
+uint64_t pieces_of(const model::Request& r) {
+  if (r.nodes_given && r.min_nodes > 0) return r.min_nodes;
+  return std::max(1U, r.tasks / std::max(1U, r.tasks_per_node));
+}
+
+/// Does the job with all its components ask for GPUs, and on some kind of node of the partition for no more cores and
+/// memory than are theirs there?
+bool keeps_to_its_gpus(const Session& session, const PendingJob& job, const PartitionFacts& partition) {
+  const TaskShape shape = Workload::shape_of(job.request);
+  uint64_t milli = uint64_t{shape.gpus} * shape.gpu_milli, cpus = shape.cpus, mem_mb = shape.mem_mb;
+  if (!job.components.empty()) {
+    milli *= pieces_of(job.request), cpus *= pieces_of(job.request), mem_mb *= pieces_of(job.request);
+    for (const Component& c : job.components) {
+      const TaskShape part = Workload::shape_of(c.request);
+      milli += pieces_of(c.request) * part.gpus * part.gpu_milli;
+      cpus += pieces_of(c.request) * part.cpus;
+      mem_mb += pieces_of(c.request) * part.mem_mb;
+    }
+  }
+  if (milli == 0) return false;
+  const bool is_whole = partition.exclusive || job.request.exclusive;
   const auto& groups = session.capacity().index(partition.name)->groups();
   return std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
     const NodeAccount* node = group.second.sample;
     if (node == nullptr || node->node_class == nullptr || node->node_class->gpus < shape.gpus) return false;
     const NodeClass& kind = *node->node_class;
-    const bool is_whole = partition.exclusive || request.exclusive;
-    if (is_whole && kind.gpus > shape.gpus) return false;
-    const auto theirs = [&](uint64_t all) {
-      return all * shape.gpus * shape.gpu_milli / (uint64_t{kind.all_gpus} * model::kWholeGpu);
-    };
-    return shape.cpus <= theirs(uint64_t{kind.cores} * kind.threads) && shape.mem_mb <= theirs(node->facts.mem_mb);
+    if (kind.all_gpus == 0 || (is_whole && kind.gpus > shape.gpus)) return false;
+    const auto theirs = [&](uint64_t all) { return all * milli / (uint64_t{kind.all_gpus} * model::kWholeGpu); };
+    return cpus <= theirs(uint64_t{kind.cores} * kind.threads) && mem_mb <= theirs(node->facts.mem_mb);
   });
 }
 
@@ -62,7 +76,7 @@ Evicted victims_by_quota(Session& session, const Served& served, const Partition
   const Policy& policy = session.view.policy();
   Preemptor preemptor{served.leaf, *served.amounts, served.job.priority, policy.reclaim, policy.preempts};
   preemptor.may_move_others = served.job.components.empty();
-  preemptor.keeps_to_its_gpus = keeps_to_its_gpus(session, served.job.request, partition);
+  preemptor.keeps_to_its_gpus = keeps_to_its_gpus(session, served.job, partition);
   const Trial::Mark mark = session.trial.mark();
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "sched/place/fragmentation.h"
 
 namespace gw::sched {
 
@@ -67,18 +70,71 @@ bool start_for(Session& session, Served& served, Duration length) {
   return false;
 }
 
+bool place_in_order(Session& session, Served& served, const std::vector<Component>& order, const std::string& partition,
+                    Duration length, Group& group) {
+  return std::all_of(order.begin(), order.end(), [&](const Component& c) {
+    if (c.id == served.job.id) return place_part(session, served, c, partition, length, group);
+    return std::any_of(c.partitions.begin(), c.partitions.end(), [&](const std::string& name) {
+      return is_open(session, served, name) && place_part(session, served, c, name, length, group);
+    });
+  });
+}
+
+/// The starts in the group, from `first` on, as the parts are listed.
+void list_starts(const PendingJob& job, Group& group, size_t first) {
+  const auto position = [&job](const Decision& d) {
+    const auto is_it = [&d](const Component& c) { return c.id == std::get<Start>(d).job; };
+    const auto at = std::find_if(job.components.begin(), job.components.end(), is_it) - job.components.begin();
+    return std::get<Start>(d).job == job.id ? -1 : at;
+  };
+  std::sort(group.decisions.begin() + static_cast<ptrdiff_t>(first), group.decisions.end(),
+            [&](const Decision& a, const Decision& b) { return position(a) < position(b); });
+}
+
+/// Most of a node's GPUs, then of its cores, then of its memory.
+bool needs_more_of_a_node(const Component& a, const Component& b) {
+  const TaskShape of_a = Workload::shape_of(a.request), of_b = Workload::shape_of(b.request);
+  return std::tuple(of_a.gpus, of_a.cpus, of_a.mem_mb) > std::tuple(of_b.gpus, of_b.cpus, of_b.mem_mb);
+}
+
+bool is_same_order(const std::vector<Component>& a, const std::vector<Component>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.id == y.id; });
+}
+
 }  // namespace
+
+std::vector<std::vector<Component>> placing_orders(const PendingJob& job) {
+  std::vector<Component> listed = {{job.id, job.request, job.partitions}};
+  listed.insert(listed.end(), job.components.begin(), job.components.end());
+  std::vector<std::vector<Component>> out = {listed};
+  std::vector<Component> largest = listed;
+  std::stable_sort(largest.begin(), largest.end(), needs_more_of_a_node);
+  for (auto& other : {std::move(largest), std::vector<Component>(listed.rbegin(), listed.rend())})
+    if (std::none_of(out.begin(), out.end(), [&](const auto& known) { return is_same_order(known, other); }))
+      out.push_back(other);
+  return out;
+}
 
 bool place_gang(Session& session, Served& served, const std::string& partition, Duration length, Group& group) {
   const PendingJob& job = served.job;
-  if (!place_part(session, served, Component{job.id, job.request, {}}, partition, length, group)) return false;
-  for (const Component& c : job.components) {
-    const bool is_placed = std::any_of(c.partitions.begin(), c.partitions.end(), [&](const std::string& name) {
-      return is_open(session, served, name) && place_part(session, served, c, name, length, group);
-    });
-    if (!is_placed) return false;
+  if (job.components.empty())
+    return place_part(session, served, Component{job.id, job.request, {}}, partition, length, group) &&
+           count_gang(session, served, group);
+  const Trial::Mark mark = session.trial.mark();
+  const size_t first = group.decisions.size();
+  std::optional<decltype(served.failed)> failed;  // as the listed order tells it
+  for (const std::vector<Component>& order : placing_orders(job)) {
+    if (place_in_order(session, served, order, partition, length, group)) {
+      list_starts(job, group, first);
+      return count_gang(session, served, group);
+    }
+    session.trial.rollback(mark);
+    if (!failed && group.decisions.size() == first) return false;  // its own part alone has no place
+    group.decisions.erase(group.decisions.begin() + static_cast<ptrdiff_t>(first), group.decisions.end());
+    if (!failed) failed = served.failed;
+    served.failed = *failed;
   }
-  return count_gang(session, served, group);
+  return false;
 }
 
 void decide_start(Session& session, Group group) {

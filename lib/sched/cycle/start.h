@@ -9,8 +9,11 @@ namespace gw::sched {
 /// it.
 bool place_part(Session& session, Served& served, const Component& part, const std::string& partition, Duration length,
                 Group& group);
+/// The parts of a job in the orders in which they are tried, since what one takes another may need: as they are listed,
+/// the job's own first; then those first that need most of a node; then the last first.
+std::vector<std::vector<Component>> placing_orders(const PendingJob& job);
 /// Places the served job, with its first component in `partition` and the others where they may be. False: some of it
-/// has no place, or its quotas refuse what it would really get; then whoever calls rolls back.
+/// has no place in any of the orders, or its quotas refuse what it would really get; then whoever calls rolls back.
 bool place_gang(Session& session, Served& served, const std::string& partition, Duration length, Group& group);
 /// The group is decided, and a gang starts by it.
 void decide_start(Session& session, Group group);

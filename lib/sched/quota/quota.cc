@@ -230,7 +230,7 @@ Ratio Quotas::dominant(uint32_t qos, const Quantities& with) const {
 
 bool Quotas::is_guaranteed(uint32_t leaf, const Quantities& amounts) const {
   for (uint32_t s = leaf; s != 0 && s != kNoQos; s = tree_->qos(s).parent)
-    if (standing(s, amounts) != Standing::kGuaranteed) return false;
+    if (!stays_within(s, amounts, Reclaim::kGuaranteed)) return false;
   return true;
 }
 
