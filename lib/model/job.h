@@ -151,7 +151,8 @@ struct Outcome {
 struct Nomination {
   std::string partition;
   Allocation allocation;
-  base::Time when;  ///< By then they should be gone.
+  base::Time when;                         ///< By then they should be gone.
+  std::vector<KeptPlace> components = {};  ///< Of a heterogeneous job: what is kept for the others, as they are listed.
   bool operator==(const Nomination&) const = default;
 };
 

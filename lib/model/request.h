@@ -131,4 +131,11 @@ struct Allocation {
   std::vector<std::string> node_names() const;
 };
 
+/// What is kept for a component of a heterogeneous job.
+struct KeptPlace {
+  std::string partition;
+  Allocation allocation;
+  bool operator==(const KeptPlace&) const = default;
+};
+
 }  // namespace gw::model

@@ -136,20 +136,41 @@ Result<model::NodeShare> share_from(const wire::SnapshotShare& from) {
 }
 
 void set_nomination(wire::SnapshotNomination* to, const sched::Nomination& nomination) {
-  const auto& [job, partition, allocation, when] = nomination;
+  const auto& [job, partition, allocation, when, components] = nomination;
   to->set_job(job.value);
   to->set_partition(partition);
   for (const model::NodeShare& share : allocation.shares) set_share(to->add_shares(), share);
   to->set_when_us(when.us);
+  for (const model::KeptPlace& part : components) {
+    wire::SnapshotKeptPlace* kept = to->add_components();
+    kept->set_partition(part.partition);
+    for (const model::NodeShare& share : part.allocation.shares) set_share(kept->add_shares(), share);
+  }
 }
+
+namespace {
+
+template <typename Shares>
+Result<model::Allocation> allocation_from(const Shares& shares) {
+  model::Allocation out;
+  for (const wire::SnapshotShare& s : shares) {
+    GW_TRY(share, share_from(s));
+    out.shares.push_back(std::move(share));
+  }
+  return out;
+}
+
+}  // namespace
 
 Result<sched::Nomination> nomination_from(const wire::SnapshotNomination& from) {
   sched::Nomination nomination;
   nomination.job = base::JobId(from.job());
   nomination.partition = from.partition();
-  for (const wire::SnapshotShare& s : from.shares()) {
-    GW_TRY(share, share_from(s));
-    nomination.allocation.shares.push_back(std::move(share));
+  GW_TRY(allocation, allocation_from(from.shares()));
+  nomination.allocation = std::move(allocation);
+  for (const wire::SnapshotKeptPlace& part : from.components()) {
+    GW_TRY(kept, allocation_from(part.shares()));
+    nomination.components.push_back({part.partition(), std::move(kept)});
   }
   GW_TRY(when, time_from(from.when_us()));
   nomination.when = when;

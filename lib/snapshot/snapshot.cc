@@ -75,7 +75,7 @@ struct LineWriter {
   }
   std::string operator()(const sched::Nomination& d) const {
     return fmt::format("nominate {} in {} by {} on {}", d.job.value, d.partition, base::format_time(d.when),
-                       base::compress_hostlist(d.allocation.node_names()));
+                       base::compress_hostlist(d.node_names()));
   }
   std::string operator()(const sched::Wait& d) const {
     const auto it = classes.find(d.job_class);

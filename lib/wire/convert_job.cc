@@ -40,11 +40,21 @@ void set_nomination(Nomination* w, const model::Nomination& nomination) {
   w->set_partition(nomination.partition);
   add_shares(w, nomination.allocation);
   w->set_when_us(nomination.when.us);
+  for (const model::KeptPlace& part : nomination.components) {
+    KeptPlace* kept = w->add_components();
+    kept->set_partition(part.partition);
+    add_shares(kept, part.allocation);
+  }
 }
 
 base::Result<model::Nomination> nomination_from(const Nomination& w, const NodeLookup& lookup) {
   GW_TRY(allocation, shares_of(w, lookup));
-  return model::Nomination{w.partition(), std::move(allocation), {w.when_us()}};
+  model::Nomination out{w.partition(), std::move(allocation), {w.when_us()}};
+  for (const KeptPlace& part : w.components()) {
+    GW_TRY(kept, shares_of(part, lookup));
+    out.components.push_back({part.partition(), std::move(kept)});
+  }
+  return out;
 }
 
 void set_suspension(Placed* w, const model::Placed& p) {

@@ -31,6 +31,13 @@ void admit_to_reservation(Core& core, const model::Job& job) {
   if (told.users.insert(job.spec.uid).second) core.feed.tell(sched::ReservationSet{told});
 }
 
+/// With what is kept for it.
+void tell_queued(Core& core, const Job& job) {
+  core.feed.tell(sched::JobQueued{pending_of(core, job)});
+  if (const auto& n = job.waiting()->nomination)
+    core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when, n->components}});
+}
+
 /// Puts the leader before the scheduler once every component waits for nothing else.
 void update_components(Core& core, Job& job) {
   Job* leader = core.jobs.find(job.spec.het_job);
@@ -49,7 +56,7 @@ void update_components(Core& core, Job& job) {
     if (one != &job) core.rows.job(*one);
   }
   if (!leader->spec.reservation.empty()) admit_to_reservation(core, *leader);
-  core.feed.tell(sched::JobQueued{pending_of(core, *leader)});
+  tell_queued(core, *leader);
 }
 
 /// What was wrong with a node may be mended, and others may be gone. The caller saves the job.
@@ -90,9 +97,7 @@ void update_eligibility(Core& core, Job& job) {
   }
   if (!job.eligible) job.eligible = core.now;
   if (!job.spec.reservation.empty()) admit_to_reservation(core, job);
-  core.feed.tell(sched::JobQueued{pending_of(core, job)});
-  if (const auto& n = waiting.nomination)
-    core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
+  tell_queued(core, job);
 }
 
 }  // namespace gw::ctld

@@ -83,7 +83,7 @@ void report_moves(Core& core) {
 void nominate(Core& core, const sched::Nomination& nomination) {
   Job* job = core.jobs.find(nomination.job);
   if (job == nullptr) return;
-  const model::Nomination kept{nomination.partition, nomination.allocation, nomination.when};
+  const model::Nomination kept{nomination.partition, nomination.allocation, nomination.when, nomination.components};
   if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
     if (job->state != JobState::kCompleting && !is_suspended(*job)) return;
     job->placed()->moves_to = kept;
@@ -95,7 +95,7 @@ void nominate(Core& core, const sched::Nomination& nomination) {
   job->waiting()->nomination = kept;
   core.rows.job(*job);
   core.out.job_event(*job, "nominated",
-                     fmt::format("others leave {} for it", base::join(nomination.allocation.node_names(), ",")));
+                     fmt::format("others leave {} for it", base::join(nomination.node_names(), ",")));
   core.feed.tell(sched::NominationSet{nomination});
 }
 

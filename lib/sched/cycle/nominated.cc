@@ -8,11 +8,29 @@
 namespace gw::sched {
 namespace {
 
-/// Can what was freed, and what is being freed, still become the place that the job was nominated for? If somebody who
-/// stays has got hold of it, or a node, a GPU or the partition is gone, nothing is waited for: the job is planned anew.
-bool still_holds(const Session& session, const Nomination& nomination, const PendingJob& job) {
-  const PartitionFacts* partition = session.capacity().partition(nomination.partition);
-  if (session.now > nomination.when + kNominationPatience || partition == nullptr || !partition->is_up) return false;
+/// Each component of a nominated job, as a job of its own, and its place.
+using Parts = std::vector<std::pair<PendingJob, model::KeptPlace>>;
+
+/// Nothing, if the job has other components by now.
+Parts parts_of(const Nomination& nomination, const PendingJob& job) {
+  Parts out;
+  if (nomination.components.size() != job.components.size()) return out;
+  out.emplace_back(job, model::KeptPlace{nomination.partition, nomination.allocation});
+  out.front().first.components.clear();
+  for (size_t i = 0; i < job.components.size(); ++i) {
+    const Component& c = job.components[i];
+    out.emplace_back(out.front().first, nomination.components[i]);
+    PendingJob& part = out.back().first;
+    part.id = c.id;
+    part.request = c.request;
+    part.partitions = c.partitions;
+  }
+  return out;
+}
+
+bool is_still_there(const Session& session, const PendingJob& job, const model::KeptPlace& place) {
+  const PartitionFacts* partition = session.capacity().partition(place.partition);
+  if (partition == nullptr || !partition->is_up) return false;
   const auto leaves = [&session](JobId id) {
     const QuotaLedger::Holder* holder = session.view.quota().holder(id);
     return holder != nullptr && holder->is_leaving;
@@ -24,8 +42,15 @@ bool still_holds(const Session& session, const Nomination& nomination, const Pen
     return account != nullptr && account->facts.usable &&
            session.capacity().check_free_without(share, leaves, wholly).has_value();
   };
-  const std::vector<model::NodeShare>& shares = nomination.allocation.shares;
-  return std::all_of(shares.begin(), shares.end(), is_there);
+  return std::all_of(place.allocation.shares.begin(), place.allocation.shares.end(), is_there);
+}
+
+/// Can what was freed, and what is being freed, still become the place that the job was nominated for? If somebody who
+/// stays has got hold of it, or a node, a GPU or the partition is gone, nothing is waited for: the job is planned anew.
+bool still_holds(const Session& session, const Nomination& nomination, const Parts& parts) {
+  if (session.now > nomination.when + kNominationPatience || parts.empty()) return false;
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const auto& part) { return is_still_there(session, part.first, part.second); });
 }
 
 /// Beside what is kept for those who were nominated before? Of cores and whole GPUs no two of them have the same, but
@@ -49,52 +74,68 @@ bool is_free_beside_planned(const Session& session, const model::NodeShare& shar
   return true;
 }
 
-/// It is kept for the job, and nobody takes what others had to leave for.
-void keep_place(Session& session, const Nomination& nomination, const PendingJob& job) {
-  session.backfill.keep(job, FutureStart{session.now, nomination.allocation}, true);
-  session.change_at(nomination.when + kNominationPatience + base::microseconds(1));
-}
-
 /// Of one that moves and has not left its old place yet.
 void keep_for_mover(Session& session, const Nomination& nomination) {
   const auto running = session.view.running().find(nomination.job);
-  if (running == session.view.running().end() || !still_holds(session, nomination, *running->second)) return;
-  keep_place(session, nomination, *running->second);
+  if (running == session.view.running().end()) return;
+  const PendingJob& job = *running->second;
+  if (still_holds(session, nomination, parts_of(nomination, job))) keep_place(session, job, nomination);
 }
 
-bool may_start(const Session& session, const Nomination& nomination, const PendingJob& job, const Start& start,
-               uint32_t leaf, const Quantities& amounts) {
-  const std::vector<model::NodeShare>& shares = nomination.allocation.shares;
-  return !session.quotas().limit_in_way(leaf, amounts, job.uid) && check(session.capacity(), job, start) &&
-         check_reservations(session.view.reservations(), job, start, session.now) &&
+bool may_start(const Session& session, const PendingJob& part, const Start& start) {
+  const std::vector<model::NodeShare>& shares = start.allocation.shares;
+  return check(session.capacity(), part, start) &&
+         check_reservations(session.view.reservations(), part, start, session.now) &&
          std::all_of(shares.begin(), shares.end(),
                      [&session](const auto& share) { return is_free_beside_planned(session, share); });
 }
 
+/// All of them in the trial, or nothing.
+bool start_parts(Session& session, const Parts& parts, Duration length, Group& group) {
+  const Trial::Mark mark = session.trial.mark();
+  for (const auto& [part, place] : parts) {
+    Start start{part.id, place.partition, place.allocation, length};
+    if (!may_start(session, part, start) ||
+        !session.trial.place(part.id, place.partition, place.allocation, session.now, session.now + length)) {
+      session.trial.rollback(mark);
+      return false;
+    }
+    group.decisions.emplace_back(std::move(start));
+  }
+  return true;
+}
+
 }  // namespace
+
+void keep_place(Session& session, const PendingJob& job, const Nomination& nomination) {
+  session.backfill.keep(job, FutureStart{session.now, nomination.allocation}, true);
+  for (const model::KeptPlace& part : nomination.components)
+    session.backfill.keep(job, FutureStart{session.now, part.allocation}, true);
+  session.change_at(nomination.when + kNominationPatience + base::microseconds(1));
+}
 
 void start_nominated(Session& session) {
   for (const auto& [made, nomination] : session.view.nominations()) {
     const JobId id = nomination.job;
     const PendingJob* job = session.queue.find(id);
     if (job == nullptr) keep_for_mover(session, nomination);
-    if (job == nullptr || !still_holds(session, nomination, *job) || missed_deadline(session, *job)) continue;
+    if (job == nullptr || missed_deadline(session, *job)) continue;
+    const Parts parts = parts_of(nomination, *job);
+    if (!still_holds(session, nomination, parts)) continue;
     const uint32_t leaf = session.quotas().tree().leaf_of(job->qos);
-    const Quantities amounts = session.quotas().tree().count(nomination.allocation, session.capacity());
-    const Duration length = cut_length(session, *job, job->time_limit);
-    Start start{id, nomination.partition, nomination.allocation, length};
-    const bool starts =
-        may_start(session, nomination, *job, start, leaf, amounts) &&
-        session.trial.place(id, nomination.partition, nomination.allocation, session.now, session.now + length);
+    const Quantities amounts = nomination.amounts(session.quotas().tree(), session.capacity());
+    Group group;
+    const bool starts = !session.quotas().limit_in_way(leaf, amounts, job->uid) &&
+                        start_parts(session, parts, cut_length(session, *job, job->time_limit), group);
     session.trial.count(leaf, amounts, job->preemptible, job->uid);  // to limits and shares it is as if it ran already
     if (starts) {
-      decide_start(session, Group{{std::move(start)}});
+      decide_start(session, std::move(group));
       session.honoured.insert(id);
       continue;
     }
-    keep_place(session, nomination, *job);
+    keep_place(session, *job, nomination);
     session.plan.reservations.push_back(
-        PlannedStart{id, nomination.partition, nomination.when, nomination.allocation.node_names()});
+        PlannedStart{id, nomination.partition, nomination.when, nomination.node_names()});
     session.nominated.insert(id);
     session.block(Served{*job, leaf});
   }

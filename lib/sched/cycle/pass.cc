@@ -61,7 +61,7 @@ Pass::Pass(ClusterView& view, Time now, const Budget& budget)
 Plan Pass::run() {
   open();
   start_nominated(session_);
-  keep_places_for_guarantees(session_);
+  keep_places_for_growth(session_);
   serve_queue();
   if (!session_.plan.exhausted) grow_gangs(session_);
   end();

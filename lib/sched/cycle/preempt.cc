@@ -181,39 +181,20 @@ int rule_of(const Session& session, const Served& served, JobId victim) {
 std::optional<Nomination> nomination(Session& session, const Served& served, const PartitionFacts& partition,
                                      Duration grace) {
   const PendingJob& job = served.job;
-  const Duration length = job.time_limit == base::kUnlimited ? base::kUnlimited : grace + job.time_limit;
   if (misses_deadline(session, job, grace)) return std::nullopt;
-  const auto options = options_for(session, served, job, partition, length);
-  if (!options) return std::nullopt;
-  auto placement = session.place(partition, job.request, *options);
-  if (!placement.allocation ||
-      binding_of(session, served, session.quotas().tree().count(*placement.allocation, session.capacity())))
-    return std::nullopt;
-  return Nomination{job.id, partition.name, std::move(*placement.allocation), session.now + grace};
-}
-
-/// Of a job with components no place is stored: until it starts keep_places_for_guarantees() finds it anew in each
-/// pass.
-bool start_together_after_grace(Session& session, Served& served, const PartitionFacts& partition,
-                                const Evicted& evicted, Duration grace, Trial::Mark mark, Group group) {
-  const Duration limit = served.job.time_limit;
+  Served again{job, served.leaf, served.amounts, served.is_guaranteed};
   Group placed;
-  const bool is_found =
-      !misses_deadline(session, served.job, grace) &&
-      place_gang(session, served, partition.name, limit == base::kUnlimited ? limit : grace + limit, placed);
-  session.trial.rollback(mark);
-  if (!is_found) return false;
-  send_off(session, evicted);
-  for (const Decision& d : placed.decisions) {
-    const Start& start = std::get<Start>(d);
-    session.trial.count(served.leaf, session.quotas().tree().count(start.allocation, session.capacity()),
-                        served.job.preemptible, served.job.uid);
-    session.backfill.keep(served.job, FutureStart{session.now, start.allocation}, true);
-    session.plan.reservations.push_back(
-        PlannedStart{start.job, start.partition, session.now + grace, start.allocation.node_names()});
+  const Duration length = job.time_limit == base::kUnlimited ? base::kUnlimited : grace + job.time_limit;
+  if (!place_gang(session, again, partition.name, length, placed)) return std::nullopt;
+  std::optional<Nomination> out;
+  for (Decision& d : placed.decisions) {
+    Start& start = std::get<Start>(d);
+    if (out)
+      out->components.push_back({start.partition, std::move(start.allocation)});
+    else
+      out = Nomination{job.id, start.partition, std::move(start.allocation), session.now + grace};
   }
-  session.plan.groups.push_back(std::move(group));
-  return true;
+  return out;
 }
 
 /// The victims leave first: they run on in the trial, which is as it was at `mark`, and the place is kept for the job.
@@ -224,10 +205,10 @@ bool start_after_grace(Session& session, const Served& served, const PartitionFa
   if (!kept) return false;
   const PendingJob& job = served.job;
   send_off(session, evicted);
-  session.trial.count(served.leaf, session.quotas().tree().count(kept->allocation, session.capacity()), job.preemptible,
+  session.trial.count(served.leaf, kept->amounts(session.quotas().tree(), session.capacity()), job.preemptible,
                       job.uid);
-  session.backfill.keep(job, FutureStart{session.now, kept->allocation}, true);  // nobody takes it
-  session.plan.reservations.push_back(PlannedStart{job.id, partition.name, kept->when, kept->allocation.node_names()});
+  keep_place(session, job, *kept);
+  session.plan.reservations.push_back(PlannedStart{job.id, partition.name, kept->when, kept->node_names()});
   group.decisions.emplace_back(std::move(*kept));
   session.plan.groups.push_back(std::move(group));
   return true;
@@ -281,8 +262,6 @@ bool start_in_place_of(Session& session, Served& served, const PartitionFacts& p
     if (session.trial.may_stay(id))
       group.decisions.emplace_back(Preempt{id, served.job.id, own, rule_of(session, served, id), false, is_suspended});
   }
-  if (grace.us > 0 && !served.job.components.empty())
-    return start_together_after_grace(session, served, partition, evicted, grace, mark, std::move(group));
   if (grace.us > 0) return start_after_grace(session, served, partition, evicted, grace, mark, std::move(group));
   if (place_gang(session, served, partition.name, served.job.time_limit, group)) {
     decide_start(session, std::move(group));

@@ -28,6 +28,9 @@ bool start_shortened(Session& session, Served& served);
 /// still there.
 void start_nominated(Session& session);
 
+/// What is kept for a nominated job, or for one that moves: nobody else takes it.
+void keep_place(Session& session, const PendingJob& job, const Nomination& nomination);
+
 /// Why the job can no longer end by its deadline; nullopt: it can, or has none.
 std::optional<std::string> missed_deadline(Session& session, const PendingJob& job);
 

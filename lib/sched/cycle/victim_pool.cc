@@ -48,19 +48,30 @@ void add_running(const Session& session, const PendingJob& running, Cover& cover
 }
 
 /// Others leave for it, or it starts in this pass.
-void add_coming(const Session& session, JobId id, const model::Allocation& allocation, Cover& cover) {
+void add_coming(const Session& session, JobId id, const Quantities& amounts, Cover& cover) {
   const PendingJob* job = session.queue.find(id);
   const auto mover = session.view.running().find(id);  // it has not left its old place yet
   if (job == nullptr && mover != session.view.running().end()) job = mover->second.get();
   if (job == nullptr) return;
   const QuotaTree& tree = session.quotas().tree();
-  cover.add(CoverEntry{id,
-                       tree.leaf_of(job->qos),
-                       tree.count(allocation, session.capacity()),
-                       !job->preemptible,
-                       job->priority,
-                       session.now,
-                       {}});
+  cover.add(CoverEntry{id, tree.leaf_of(job->qos), amounts, !job->preemptible, job->priority, session.now, {}});
+}
+
+void add_coming(const Session& session, const Nomination& n, Cover& cover) {
+  add_coming(session, n.job, n.amounts(session.quotas().tree(), session.capacity()), cover);
+}
+
+/// With all its components, whose starts are in the same group.
+void add_coming(const Session& session, const Start& start, const Group& group, Cover& cover) {
+  const QuotaTree& tree = session.quotas().tree();
+  Quantities amounts = tree.count(start.allocation, session.capacity());
+  if (const PendingJob* job = session.queue.find(start.job)) {
+    for (const Component& c : job->components)
+      for (const Decision& d : group.decisions)
+        if (const auto* s = std::get_if<Start>(&d); s != nullptr && s->job == c.id)
+          add_to(amounts, tree.count(s->allocation, session.capacity()));
+  }
+  add_coming(session, start.job, amounts, cover);
 }
 
 }  // namespace
@@ -140,7 +151,7 @@ void VictimPool::label(const Session& session) {
   if (session.view.policy().reclaim == Reclaim::kFairShare) covers_->fair.emplace(tree, shares.fair);
   const auto add = [&](Cover& cover) {
     for (const auto& [id, running] : session.view.running()) add_running(session, *running, cover);
-    for (const auto& [made, n] : session.view.nominations()) add_coming(session, n.job, n.allocation, cover);
+    for (const auto& [made, n] : session.view.nominations()) add_coming(session, n, cover);
   };
   add(covers_->guaranteed);
   if (covers_->fair) add(*covers_->fair);
@@ -153,8 +164,8 @@ void VictimPool::label_decisions(const Session& session) {
     for (const Decision& d : group.decisions) {
       if (const auto* p = std::get_if<Preempt>(&d); p != nullptr && !p->is_move)
         for (JobId part : session.trial.parts_of(p->job)) cover.remove(part);
-      if (const auto* s = std::get_if<Start>(&d)) add_coming(session, s->job, s->allocation, cover);
-      if (const auto* c = std::get_if<Nomination>(&d)) add_coming(session, c->job, c->allocation, cover);
+      if (const auto* s = std::get_if<Start>(&d)) add_coming(session, *s, group, cover);
+      if (const auto* c = std::get_if<Nomination>(&d)) add_coming(session, *c, cover);
     }
   };
   for (; labelled_groups_ < groups.size(); ++labelled_groups_) {

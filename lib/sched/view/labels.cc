@@ -63,7 +63,7 @@ void Labels::add_all() {
     const QuotaTree& tree = quotas_.tree();
     add(CoverEntry{n.job,
                    tree.leaf_of(job->qos),
-                   tree.count(n.allocation, view_.capacity()),
+                   n.amounts(tree, view_.capacity()),
                    !job->preemptible,
                    job->priority,
                    n.when,

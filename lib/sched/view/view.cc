@@ -5,6 +5,19 @@
 
 namespace gw::sched {
 
+std::vector<std::string> Nomination::node_names() const {
+  std::vector<std::string> out = allocation.node_names();
+  for (const model::KeptPlace& part : components)
+    for (std::string& name : part.allocation.node_names()) out.push_back(std::move(name));
+  return out;
+}
+
+Quantities Nomination::amounts(const QuotaTree& tree, const Capacity& capacity) const {
+  Quantities out = tree.count(allocation, capacity);
+  for (const model::KeptPlace& part : components) add_to(out, tree.count(part.allocation, capacity));
+  return out;
+}
+
 struct ClusterView::Applier {
   ClusterView& view;
 

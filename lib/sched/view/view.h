@@ -69,8 +69,12 @@ struct Nomination {
   JobId job;
   std::string partition;
   model::Allocation allocation;
-  Time when;  ///< By then everybody should have left.
+  Time when;                                      ///< By then everybody should have left.
+  std::vector<model::KeptPlace> components = {};  ///< Of a heterogeneous job: for the others, as it lists them.
   bool operator==(const Nomination&) const = default;
+  /// Of all components.
+  std::vector<std::string> node_names() const;
+  Quantities amounts(const QuotaTree& tree, const Capacity& capacity) const;
 };
 /// By the epoch at which they were made: each was made so that it could start even if those before it had started.
 using Nominations = std::map<uint64_t, Nomination>;
