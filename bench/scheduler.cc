@@ -139,7 +139,7 @@ void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
   }
   std::printf(
       "pass nodes=%u jobs=%u shapes=%u started=%u first=%.3fs full=%.3fs next=%.4fs reservations=%zu memory=%.0fMB\n",
-      nodes, jobs, shapes, from_empty, first, full, next, plan.reservations.size(), peak_mb());
+      nodes, jobs, shapes, from_empty, first, full, next, plan.planned_starts.size(), peak_mb());
 }
 
 sched::PendingJob job_of(uint32_t uid, uint32_t id, const model::Request& request, base::Duration limit) {

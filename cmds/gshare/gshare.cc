@@ -40,7 +40,7 @@ std::vector<client::Option> table(ShareOptions& o, client::CommonFlags& flags) {
                {},
                client::kPlain,
                lists(o.view.resources, "-r/--resource")});
-  flag("long", 'l', "also demand, what is never preempted, what is covered, and sides without jobs of their own",
+  flag("long", 'l', "also demand, what is never preempted, what is covered, and those without jobs of their own",
        o.view.is_long);
   flag("noheader", 'n', "no header line, no explanation of the bars", o.view.no_header);
   flag("parsable", 'p', "fields end with |", o.view.parsable);

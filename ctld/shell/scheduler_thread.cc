@@ -145,7 +145,7 @@ sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<
 }
 
 bool SchedulerThread::is_as_last_report(const sched::Plan& plan, const PassReport& report) const {
-  return plan.reservations == last_report_.planned_starts && plan.would_move == last_report_.would_move &&
+  return plan.planned_starts == last_report_.planned_starts && plan.would_move == last_report_.would_move &&
          report.fragmentation == last_report_.fragmentation;
 }
 
@@ -175,7 +175,7 @@ void SchedulerThread::work() {
       if (!plan.is_whole()) nudge();  // nothing to say yet: it goes on where it stopped
       continue;
     }
-    last_report_.planned_starts = plan.reservations;
+    last_report_.planned_starts = plan.planned_starts;
     last_report_.would_move = plan.would_move;
     last_report_.fragmentation = report.fragmentation;
     {

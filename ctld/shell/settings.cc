@@ -54,7 +54,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
     return tl::unexpected(std::move(error));
   }
   s.policy.fit = config.fit;
-  s.policy.reservations = config.reservations;
+  s.policy.max_planned_starts = config.reservations;
   s.policy.candidates = config.candidates;
   s.policy.grace = config.kill_wait;
   s.policy.reclaim = config.reclaim;

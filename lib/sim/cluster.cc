@@ -105,7 +105,7 @@ base::Status set_policy(const config::ScenarioPolicy& written, const sched::Make
     policy.order_weights = written.order_weights;
   }
   if (written.fit != model::Fit::kDefault) policy.fit = written.fit;
-  policy.reservations = written.reservations.value_or(policy.reservations);
+  policy.max_planned_starts = written.reservations.value_or(policy.max_planned_starts);
   policy.candidates = written.candidates.value_or(policy.candidates);
   policy.grace = written.grace.value_or(Duration{});
   policy.reclaim = written.reclaim.value_or(policy.reclaim);

@@ -63,7 +63,7 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   }
   GW_TRY(fit, fit_from(w.fit()));
   policy.fit = fit;
-  policy.reservations = w.reservations();
+  policy.max_planned_starts = w.reservations();
   GW_TRY(grace, duration_from(w.grace_us()));
   policy.grace = grace;
   policy.candidates = w.candidates();

@@ -211,7 +211,7 @@ Result<sched::Plan> from_wire(const wire::SnapshotPlan& w) {
   }
   for (const wire::SnapshotPlannedStart& p : w.planned_starts()) {
     GW_TRY(start, time_from(p.start_us()));
-    plan.reservations.push_back({base::JobId(p.job()), p.partition(), start, {p.nodes().begin(), p.nodes().end()}});
+    plan.planned_starts.push_back({base::JobId(p.job()), p.partition(), start, {p.nodes().begin(), p.nodes().end()}});
   }
   plan.exhausted = w.exhausted();
   GW_TRY(next, time_from(w.next_change_us()));

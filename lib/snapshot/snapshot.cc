@@ -135,7 +135,7 @@ std::vector<std::string> decision_lines(const sched::PassInput& input, const sch
   std::vector<std::string> out;
   for (const sched::Group& group : plan.groups)
     for (const sched::Decision& d : group.decisions) out.push_back(std::visit(LineWriter{classes}, d));
-  for (const sched::PlannedStart& r : plan.reservations)
+  for (const sched::PlannedStart& r : plan.planned_starts)
     out.push_back(fmt::format("planned start {} in {} at {} on {}", r.job.value, r.partition,
                               base::format_time(r.start), base::compress_hostlist(r.nodes)));
   if (plan.exhausted) out.emplace_back("plan again at once");

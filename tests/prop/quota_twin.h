@@ -67,7 +67,7 @@ class Twin {
   Twin(const World& world, const Options& options)
       : world_(world), options_(options), cluster_(node_count(), topology(world, options)) {
     sched::Policy policy;
-    policy.reservations = 0;
+    policy.max_planned_starts = 0;
     policy.grace = options.grace;
     policy.reclaim = world.reclaim == oracle::Reclaim::kNone         ? model::Reclaim::kNone
                      : world.reclaim == oracle::Reclaim::kGuaranteed ? model::Reclaim::kGuaranteed

@@ -69,7 +69,7 @@ class Run {
   explicit Run(const std::vector<PendingJob>& all, uint32_t nodes = kNodes, uint32_t planned = 16)
       : cluster(nodes, small()) {
     Policy policy;
-    policy.reservations = planned;
+    policy.max_planned_starts = planned;
     feed(PolicySet{policy});
     for (const PendingJob& job : all) {
       jobs[job.id] = job;
@@ -147,7 +147,7 @@ RC_GTEST_PROP(Sched, OrderOfInputDoesNotMatter, ()) {
       RC_ASSERT(sa[i].job == sb[i].job);
       RC_ASSERT(sa[i].allocation == sb[i].allocation);
     }
-    RC_ASSERT(a.reservations == b.reservations);
+    RC_ASSERT(a.planned_starts == b.planned_starts);
   } while (one.step() && other.step());
 }
 
@@ -161,7 +161,7 @@ RC_GTEST_PROP(Sched, StepByStepEqualsFromScratch, ()) {
     const auto sa = starts_of(stepped), sb = starts_of(again);
     RC_ASSERT(sa.size() == sb.size());
     for (size_t i = 0; i < sa.size(); ++i) RC_ASSERT(sa[i].allocation == sb[i].allocation);
-    RC_ASSERT(stepped.reservations == again.reservations);
+    RC_ASSERT(stepped.planned_starts == again.planned_starts);
   } while (run.step());
 }
 
@@ -183,7 +183,7 @@ std::map<std::string, Held> held_at(Time t, const Run& run, const Plan& p) {
       out[share.name].gpus += share.gpus.size();
       out[share.name].mem_mb += share.mem_mb;
     }
-  for (const PlannedStart& r : p.reservations) {
+  for (const PlannedStart& r : p.planned_starts) {
     const PendingJob& job = run.jobs.at(r.job);
     if (t < r.start || r.start + job.time_limit <= t) continue;
     for (const std::string& node : r.nodes) {
@@ -199,7 +199,7 @@ RC_GTEST_PROP(Sched, NoStartIsInTheWayOfAPlannedStart, ()) {
   Run run(random_jobs());
   do {
     const Plan p = run.plan_and_start();
-    for (const PlannedStart& r : p.reservations) {
+    for (const PlannedStart& r : p.planned_starts) {
       RC_ASSERT(r.nodes.size() >= run.jobs.at(r.job).request.min_nodes || run.jobs.at(r.job).request.tasks_given);
       for (const auto& [node, held] : held_at(r.start, run, p)) {  // what is held grows at such moments only
         RC_ASSERT(held.gpus <= small().gpus.size());
@@ -226,14 +226,14 @@ RC_GTEST_PROP(Sched, ThoseBehindChangeNothingForThoseBefore, ()) {
     Plan p = run.plan_and_start();
     std::vector<Start> starts = starts_of(p);
     std::erase_if(starts, [&](const Start& s) { return is_behind(run.jobs.at(s.job)); });
-    std::erase_if(p.reservations, [&](const PlannedStart& r) { return is_behind(run.jobs.at(r.job)); });
+    std::erase_if(p.planned_starts, [&](const PlannedStart& r) { return is_behind(run.jobs.at(r.job)); });
     const std::vector<Start> same = starts_of(expected);
     RC_ASSERT(starts.size() == same.size());
     for (size_t i = 0; i < starts.size(); ++i) {
       RC_ASSERT(starts[i].job == same[i].job);
       RC_ASSERT(starts[i].allocation == same[i].allocation);
     }
-    RC_ASSERT(p.reservations == expected.reservations);
+    RC_ASSERT(p.planned_starts == expected.planned_starts);
   } while (run.step());
 }
 
@@ -257,7 +257,7 @@ RC_GTEST_PROP(Sched, EveryPlannedStartHoldsWhereThePlaceDoesNotMatter, ()) {
   Run run(jobs, kind == 2 ? kNodes : 1, *rc::gen::inRange(1U, 17U));
   std::map<JobId, Time> planned;
   do
-    for (const PlannedStart& r : run.plan_and_start().reservations) planned.try_emplace(r.job, r.start);
+    for (const PlannedStart& r : run.plan_and_start().planned_starts) planned.try_emplace(r.job, r.start);
   while (run.step());
   for (const auto& [job, when] : planned) {
     RC_ASSERT(run.started.contains(job));
@@ -271,7 +271,7 @@ RC_GTEST_PROP(Sched, NobodyPassesTheFirstBlockedJobToItsHarm, ()) {
   std::map<JobId, Time> planned;
   do {
     const Plan p = run.plan_and_start();
-    if (!p.reservations.empty()) planned.try_emplace(p.reservations.front().job, p.reservations.front().start);
+    if (!p.planned_starts.empty()) planned.try_emplace(p.planned_starts.front().job, p.planned_starts.front().start);
   } while (run.step());
   for (const auto& [job, when] : planned) {
     RC_ASSERT(run.started.contains(job));

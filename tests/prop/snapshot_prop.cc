@@ -70,7 +70,7 @@ sched::Policy random_policy() {
   policy.order = *sched::make_order(name, policy.order_weights);
   policy.order_version = "v";
   policy.fit = static_cast<model::Fit>(pick(1, 3));
-  policy.reservations = static_cast<uint32_t>(pick(0, 4));
+  policy.max_planned_starts = static_cast<uint32_t>(pick(0, 4));
   policy.candidates = static_cast<uint32_t>(pick(0, 3));
   policy.grace = base::seconds(pick(0, 1) * 5);
   policy.fairness_over_time = 0.7 * pick(0, 2);

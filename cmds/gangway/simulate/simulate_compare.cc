@@ -91,7 +91,7 @@ base::Status lay_over(sched::PassInput& input, const SimulateOptions& options) {
     input.order = cluster.policy.order->name();
   }
   if (written.fit != model::Fit::kDefault) input.policy.fit = cluster.policy.fit;
-  if (written.reservations) input.policy.reservations = *written.reservations;
+  if (written.reservations) input.policy.max_planned_starts = *written.reservations;
   if (written.candidates) input.policy.candidates = *written.candidates;
   if (written.grace) input.policy.grace = *written.grace;
   if (written.reclaim_delay_max) input.policy.reclaim_delay_max = *written.reclaim_delay_max;

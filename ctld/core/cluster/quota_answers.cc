@@ -7,11 +7,11 @@
 namespace gw::ctld {
 namespace {
 
-void add_lines(const sched::QuotaReport& report, uint32_t s, wire::QuotaSide& out) {
+void add_lines(const sched::QuotaReport& report, uint32_t s, wire::QosShare& out) {
   const sched::QosNode& node = report.tree.qos(s);
   for (size_t r = 0; r < report.tree.width(); ++r) {
     if (!node.has_line[r] && node.limit[r] == sched::kNoLimit) continue;
-    wire::QuotaSide::Line& line = *out.add_lines();
+    wire::QosShare::Line& line = *out.add_lines();
     line.set_resource(report.tree.resources()[r]);
     line.set_has_line(node.has_line[r]);
     line.set_guaranteed(report.shares.guaranteed[s][r]);
@@ -32,7 +32,7 @@ void show_shares(const sched::ClusterView& view, base::Time now, wire::ShowShare
   const sched::QuotaReport report = sched::report_quotas(view);
   for (uint32_t s = 0; s < report.tree.nodes().size(); ++s) {
     const sched::QosNode& node = report.tree.qos(s);
-    wire::QuotaSide& shown = *out.add_sides();
+    wire::QosShare& shown = *out.add_qos();
     shown.set_name(node.name);
     if (node.parent != sched::kNoQos) shown.set_parent(report.tree.qos(node.parent).name);
     shown.set_depth(node.depth);

@@ -169,7 +169,7 @@ void on_plan(Core& core, const sched::Plan& plan) {
   if (core.planning.class_waits.size() > 10'000 + 2 * core.jobs.live()) forget_old_waits(core);
   if (!plan.exhausted) {  // of a plan that stopped half-way the planned starts are not complete
     core.planning.estimates.clear();
-    for (const sched::PlannedStart& r : plan.reservations) core.planning.estimates[r.job] = r;
+    for (const sched::PlannedStart& r : plan.planned_starts) core.planning.estimates[r.job] = r;
   }
 }
 

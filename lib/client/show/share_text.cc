@@ -17,13 +17,13 @@ namespace gw::client {
 namespace {
 
 using base::Result;
-using wire::QuotaSide;
+using wire::QosShare;
 using Json = nlohmann::ordered_json;
-using Line = QuotaSide::Line;
+using Line = QosShare::Line;
 
-/// A side on its way to the page, with the branches that lead to it.
+/// A qos on its way to the page, with the branches that lead to it.
 struct Row {
-  const QuotaSide* side = nullptr;
+  const QosShare* qos = nullptr;
   std::string lead;
 };
 
@@ -32,19 +32,19 @@ std::string shown_name(const std::string& name) {
 }
 
 /// The jobs of an inner QOS itself.
-bool is_own(const QuotaSide& side) { return side.name().ends_with('/'); }
+bool is_own(const QosShare& qos) { return qos.name().ends_with('/'); }
 
-bool is_quiet(const QuotaSide& side) {
-  return side.running() == 0 && side.waiting() == 0 &&
-         std::all_of(side.lines().begin(), side.lines().end(),
+bool is_quiet(const QosShare& qos) {
+  return qos.running() == 0 && qos.waiting() == 0 &&
+         std::all_of(qos.lines().begin(), qos.lines().end(),
                      [](const Line& l) { return l.counted() == 0 && l.held() == 0 && l.demand() == 0; });
 }
 
 /// What is held by jobs that are not covered.
 uint64_t beyond(uint64_t held, uint64_t covered) { return held - std::min(held, covered); }
 
-const Line* line_of(const QuotaSide& side, const std::string& resource) {
-  for (const Line& line : side.lines())
+const Line* line_of(const QosShare& qos, const std::string& resource) {
+  for (const Line& line : qos.lines())
     if (line.resource() == resource) return &line;
   return nullptr;
 }
@@ -53,11 +53,11 @@ const Line* line_of(const QuotaSide& side, const std::string& resource) {
 class Tree {
  public:
   Tree(const wire::ShowSharesReply& shares, const ShareView& view) : view_(view) {
-    for (const QuotaSide& side : shares.sides()) {
-      if (side.name().empty()) root_ = &side;
-      by_name_[shown_name(side.name())] = &side;
-      const bool is_hidden = is_own(side) && is_quiet(side) && !view.is_long;
-      if (!side.name().empty() && !is_hidden) children_[side.parent()].push_back(&side);
+    for (const QosShare& qos : shares.qos()) {
+      if (qos.name().empty()) root_ = &qos;
+      by_name_[shown_name(qos.name())] = &qos;
+      const bool is_hidden = is_own(qos) && is_quiet(qos) && !view.is_long;
+      if (!qos.name().empty() && !is_hidden) children_[qos.parent()].push_back(&qos);
     }
   }
 
@@ -67,24 +67,24 @@ class Tree {
       return std::move(rows_);
     }
     std::vector<std::string> known;
-    for (const auto& [name, side] : by_name_)
-      if (!is_own(*side)) known.push_back(name);
+    for (const auto& [name, qos] : by_name_)
+      if (!is_own(*qos)) known.push_back(name);
     for (const std::string& name : view_.qos) {
-      const auto side = by_name_.find(name);
-      if (side == by_name_.end())
+      const auto qos = by_name_.find(name);
+      if (qos == by_name_.end())
         return base::fail(base::ErrorCode::kNotFound, fmt::format("no QOS \"{}\"", base::printable(name, 60)),
                           base::did_you_mean(name, known));
-      take(*side->second, "", "");
+      take(*qos->second, "", "");
     }
     return std::move(rows_);
   }
 
  private:
-  void take(const QuotaSide& side, const std::string& lead, const std::string& below) {
-    if (!seen_.insert(&side).second) return;
-    rows_.push_back({&side, lead});
-    const auto& list = children_[side.name()];
-    for (const QuotaSide* child : list) {
+  void take(const QosShare& qos, const std::string& lead, const std::string& below) {
+    if (!seen_.insert(&qos).second) return;
+    rows_.push_back({&qos, lead});
+    const auto& list = children_[qos.name()];
+    for (const QosShare* child : list) {
       const bool is_last = child == list.back();
       const char* branch = view_.unicode ? (is_last ? "└─" : "├─") : (is_last ? "`-" : "|-");
       const char* trunk = is_last ? "  " : view_.unicode ? "│ " : "| ";
@@ -93,17 +93,17 @@ class Tree {
   }
 
   const ShareView& view_;
-  const QuotaSide* root_ = nullptr;
-  std::map<std::string, const QuotaSide*> by_name_;
-  std::map<std::string, std::vector<const QuotaSide*>> children_;
-  std::set<const QuotaSide*> seen_;
+  const QosShare* root_ = nullptr;
+  std::map<std::string, const QosShare*> by_name_;
+  std::map<std::string, std::vector<const QosShare*>> children_;
+  std::set<const QosShare*> seen_;
   std::vector<Row> rows_;
 };
 
 Result<std::vector<std::string>> resources_of(const wire::ShowSharesReply& shares, const ShareView& view) {
   std::set<std::string> all;
-  for (const QuotaSide& side : shares.sides())
-    for (const Line& line : side.lines()) all.insert(line.resource());
+  for (const QosShare& qos : shares.qos())
+    for (const Line& line : qos.lines()) all.insert(line.resource());
   const std::vector<std::string> known(all.begin(), all.end());
   std::vector<std::string> out;
   for (const std::string& name : view.resources) {
@@ -188,13 +188,13 @@ std::string note_of(const Line& line) {
 }
 
 std::vector<std::string> cells_of(const Row& row, const std::string& resource, bool has_limits, bool is_long) {
-  const QuotaSide& side = *row.side;
-  const Line* line = line_of(side, resource);
+  const QosShare& qos = *row.qos;
+  const Line* line = line_of(qos, resource);
   const auto text = [&](uint64_t amount) { return model::format_amount(resource, amount); };
   const auto shared = [&](uint64_t amount) { return line != nullptr && line->has_line() ? text(amount) : "-"; };
   const auto there = [&](uint64_t amount) { return line != nullptr ? text(amount) : "-"; };
   const auto some = [&](uint64_t amount) { return amount == 0 ? std::string("-") : text(amount); };
-  std::vector<std::string> out = {row.lead + shown_name(side.name())};
+  std::vector<std::string> out = {row.lead + shown_name(qos.name())};
   const Line none;
   const Line& l = line != nullptr ? *line : none;
   out.push_back(shared(l.guaranteed()));
@@ -206,8 +206,8 @@ std::vector<std::string> cells_of(const Row& row, const std::string& resource, b
   if (is_long) out.push_back(some(l.covered()));
   out.push_back(some(l.borrowed()));
   out.push_back(some(l.lent()));
-  out.push_back(std::to_string(side.running()));
-  out.push_back(std::to_string(side.waiting()));
+  out.push_back(std::to_string(qos.running()));
+  out.push_back(std::to_string(qos.waiting()));
   return out;
 }
 
@@ -259,7 +259,7 @@ size_t bar_cells(const std::vector<size_t>& widths, size_t columns) {
 std::string page_of(const std::vector<Row>& rows, const std::string& resource, const ShareView& view, bool& has_bars) {
   bool has_limits = false;
   for (const Row& row : rows)
-    if (const Line* line = line_of(*row.side, resource)) has_limits |= line->has_limit();
+    if (const Line* line = line_of(*row.qos, resource)) has_limits |= line->has_limit();
   Page page;
   page.cells.push_back(header_of(resource, has_limits, view.is_long));
   for (const Row& row : rows) page.cells.push_back(cells_of(row, resource, has_limits, view.is_long));
@@ -267,7 +267,7 @@ std::string page_of(const std::vector<Row>& rows, const std::string& resource, c
   const size_t cells = bar_cells(widths, view.columns);
   has_bars |= cells > 0;
   for (const Row& row : rows) {
-    const Line* line = line_of(*row.side, resource);
+    const Line* line = line_of(*row.qos, resource);
     page.bars.push_back(line == nullptr ? "" : bar_of(*line, view, cells));
     page.notes.push_back(line == nullptr ? "" : note_of(*line));
   }
@@ -278,7 +278,7 @@ std::string page_of(const std::vector<Row>& rows, const std::string& resource, c
 
 bool is_shown(const wire::QuotaLoan& loan, const std::vector<Row>& rows, const std::vector<std::string>& resources) {
   const auto has = [&](const std::string& name) {
-    return std::any_of(rows.begin(), rows.end(), [&](const Row& r) { return r.side->name() == name; });
+    return std::any_of(rows.begin(), rows.end(), [&](const Row& r) { return r.qos->name() == name; });
   };
   const bool is_about = std::find(resources.begin(), resources.end(), loan.resource()) != resources.end();
   return is_about && (has(loan.from()) || has(loan.to()));
@@ -313,7 +313,7 @@ std::string delimited(const std::vector<Row>& rows, const std::vector<std::strin
           "Borrowed", "Lent", "Running", "Waiting", "Weight", "Priority", "Covered", "FairCovered"});
   for (const Row& row : rows)
     for (const std::string& resource : resources) {
-      const QuotaSide& s = *row.side;
+      const QosShare& s = *row.qos;
       const Line* l = line_of(s, resource);
       if (l == nullptr) continue;
       const auto text = [&](uint64_t amount) { return model::format_amount(resource, amount); };
@@ -348,7 +348,7 @@ Json line_json(const Line& l, bool has_fair) {
           {"fair_share_covered", l.has_line() && has_fair ? amount(l.fair_covered()) : Json(nullptr)}};
 }
 
-Json side_json(const QuotaSide& s, const std::vector<std::string>& resources, bool has_fair) {
+Json qos_json(const QosShare& s, const std::vector<std::string>& resources, bool has_fair) {
   Json out = {{"name", s.name().empty() ? std::string(model::kRootQos) : s.name()},
               {"parent",
                s.name().empty() ? Json(nullptr) : Json(s.parent().empty() ? std::string(model::kRootQos) : s.parent())},
@@ -390,7 +390,7 @@ Result<std::string> shares_json(const wire::ShowSharesReply& shares, const Share
   j["schema_version"] = kSchemaVersion;
   j["reclaim"] = shares.reclaim();
   j["sides"] = Json::array();
-  for (const Row& row : rows) j["sides"].push_back(side_json(*row.side, resources, has_fair_labels(shares)));
+  for (const Row& row : rows) j["sides"].push_back(qos_json(*row.qos, resources, has_fair_labels(shares)));
   j["loans"] = Json::array();
   for (const wire::QuotaLoan& loan : shares.loans())
     if (is_shown(loan, rows, resources))

@@ -14,7 +14,7 @@ namespace gw::client {
 struct ShareView {
   std::vector<std::string> resources;  ///< "gpu", "gpu:h100", "cpu", ...; "all": each that there is.
   std::vector<std::string> qos;        ///< These, and what is below them; empty: all.
-  bool is_long = false;                ///< Also sides without jobs of their own, demand and what is never preempted.
+  bool is_long = false;                ///< Also those without jobs of their own, demand and what is never preempted.
   bool no_header = false;
   bool parsable = false, parsable2 = false;  ///< `|` behind, or between, the fields.
   bool unicode = false, colour = false;

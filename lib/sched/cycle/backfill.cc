@@ -100,7 +100,7 @@ void plan_together(Session& session, const Served& served) {
     for (const std::string& node : part.start.allocation.node_names()) kept.nodes.push_back(node);
   }
   session.change_at(kept.start);
-  session.plan.reservations.push_back(std::move(kept));
+  session.plan.planned_starts.push_back(std::move(kept));
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ std::vector<const PartitionFacts*> partitions_to_plan(Session& session, const Se
   std::vector<const PartitionFacts*> out;
   for (const std::string& name : served.job.partitions) {
     const PartitionFacts* p = open_partition(session, served.job, name);
-    if (p == nullptr || session.backfill.planned_in(name) >= session.view.policy().reservations) continue;
+    if (p == nullptr || session.backfill.planned_in(name) >= session.view.policy().max_planned_starts) continue;
     session.backfill.count_planned(name);
     out.push_back(p);
   }
@@ -174,7 +174,7 @@ bool may_plan(Session& session, const Served& served) {
   const std::vector<std::string>& names = served.job.partitions;
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     const PartitionFacts* p = session.capacity().partition(name);
-    return p != nullptr && p->is_up && session.backfill.planned_in(name) < session.view.policy().reservations;
+    return p != nullptr && p->is_up && session.backfill.planned_in(name) < session.view.policy().max_planned_starts;
   });
 }
 
@@ -209,7 +209,8 @@ void plan_start(Session& session, const Served& served) {
   const bool is_due = served.is_guaranteed || is_promised || is_guaranteed_at(session, served, when);
   session.backfill.keep(job, best->start, is_due);
   session.change_at(when);
-  session.plan.reservations.push_back(PlannedStart{job.id, best->partition, when, best->start.allocation.node_names()});
+  session.plan.planned_starts.push_back(
+      PlannedStart{job.id, best->partition, when, best->start.allocation.node_names()});
   if (is_due) offer_place(session, served, when, in_its_place);
 }
 

@@ -22,16 +22,16 @@ bool is_guaranteed_beside(const Session& session, const Served& served, const Ca
   const Quotas& quotas = session.quotas();
   const QuotaTree& tree = quotas.tree();
   const uint32_t leaf = session.view.quota().holder(c.job)->leaf, parting = tree.common(leaf, served.leaf);
-  const auto keeps_within = [&](uint32_t side) {
+  const auto keeps_within = [&](uint32_t qos) {
     for (size_t r = 0; r < c.amounts.size(); ++r)
-      if (c.amounts[r] > 0 && tree.qos(side).has_line[r] &&
-          quotas.tally().counted[side][r] > quotas.shares().guaranteed[side][r])
+      if (c.amounts[r] > 0 && tree.qos(qos).has_line[r] &&
+          quotas.tally().counted[qos][r] > quotas.shares().guaranteed[qos][r])
         return false;
     return true;
   };
   if (leaf == served.leaf) return keeps_within(leaf);
-  for (uint32_t side = leaf; side != parting; side = tree.qos(side).parent)
-    if (keeps_within(side)) return true;
+  for (uint32_t qos = leaf; qos != parting; qos = tree.qos(qos).parent)
+    if (keeps_within(qos)) return true;
   return false;
 }
 
@@ -80,7 +80,7 @@ void decide_moves(Session& session, const Served& served, const std::vector<JobI
   } else {
     std::move(placed.decisions.begin(), placed.decisions.end(), std::back_inserter(group.decisions));
   }
-  session.told_to_go.insert(movers.begin(), movers.end());
+  session.preempted.insert(movers.begin(), movers.end());
   session.moved += movers.size();
   decide_start(session, std::move(group));
 }

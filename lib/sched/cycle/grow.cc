@@ -21,7 +21,7 @@ bool may_grow(const Session& session, JobId gang) {
   if (partition == nullptr || !partition->is_up || holding.expected_end <= session.now) return false;
   const std::set<JobId>& extensions = session.view.extensions_of(gang);
   if (std::any_of(extensions.begin(), extensions.end(), [&session](JobId extension) {
-        return session.trial.is_evicted(extension) || session.told_to_go.contains(extension);
+        return session.trial.is_evicted(extension) || session.preempted.contains(extension);
       }))
     return false;
   return !session.first_blocked.contains({session.view.quota().holder(gang)->leaf, holding.partition});
@@ -118,7 +118,7 @@ Turn turn_of(const Session& session, const Growing& g) {
 
 /// Some time in this pass.
 bool is_taken(const Session& session, JobId gang) {
-  return session.trial.is_evicted(gang) || session.told_to_go.contains(gang);
+  return session.trial.is_evicted(gang) || session.preempted.contains(gang);
 }
 
 std::map<JobId, Growing> growing_gangs(const Session& session) {
@@ -127,7 +127,7 @@ std::map<JobId, Growing> growing_gangs(const Session& session) {
     const auto running = session.view.running().find(id);
     const QuotaLedger::Holder* holder = session.view.quota().holder(id);
     if (running == session.view.running().end() || holder == nullptr || holder->is_leaving) continue;
-    if (session.told_to_go.contains(id) || !session.capacity().holdings().contains(id)) continue;
+    if (session.preempted.contains(id) || !session.capacity().holdings().contains(id)) continue;
     const PendingJob& gang = *running->second;
     const uint32_t present = session.view.present_tasks(id);
     if (present >= gang.most_tasks || !may_grow(session, id)) continue;

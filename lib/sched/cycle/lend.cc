@@ -170,7 +170,7 @@ bool is_guaranteed_at(const Session& session, const Served& served, Time when) {
   std::vector<uint32_t> common;  // with the served job's, by leaf: there are fewer QOS than jobs
   for (uint32_t q = 0; q < tree.nodes().size(); ++q) common.push_back(tree.common(q, served.leaf));
   for (const auto& [id, holder] : session.view.quota().holders()) {
-    if (common[holder.leaf] == 0 || holder.is_leaving || session.told_to_go.contains(id)) continue;
+    if (common[holder.leaf] == 0 || holder.is_leaving || session.preempted.contains(id)) continue;
     const Quantities& held = holder.amounts;
     const auto holding = session.capacity().holdings().find(id);
     if (holding != session.capacity().holdings().end() && holding->second.expected_end <= when)

@@ -12,13 +12,13 @@ namespace gw::sched {
 namespace {
 
 bool counts(const QuotaTree& tree, const Binding& limit, uint32_t limited_uid, uint32_t leaf, uint32_t uid) {
-  return tree.common(leaf, limit.side) == limit.side && (!limit.is_of_user || limited_uid == uid);
+  return tree.common(leaf, limit.qos) == limit.qos && (!limit.is_of_user || limited_uid == uid);
 }
 
 }  // namespace
 
 void LimitPlans::keep(Session& session, const Served& served) {
-  if (session.view.policy().reservations == 0) return;
+  if (session.view.policy().max_planned_starts == 0) return;
   for (const Binding& limit : session.quotas().limits_in_way(served.leaf, *served.amounts, served.job.uid))
     keep(session, served, limit);
 }
@@ -37,7 +37,7 @@ void LimitPlans::list(const Session& session) {
 
 void LimitPlans::keep(Session& session, const Served& served, const Binding& limit) {
   const uint32_t uid = limit.is_of_user ? served.job.uid : 0;
-  const Key key{limit.side, limit.resource, limit.is_of_user, uid};
+  const Key key{limit.qos, limit.resource, limit.is_of_user, uid};
   if (plans_.contains(key) || limit.asked > limit.bound) return;
   LimitPlan plan{limit, uid, served.job.id, served.is_guaranteed, Time::never(), 0};
   const uint64_t lacks = limit.held + limit.asked - std::min(limit.bound, limit.held + limit.asked);

@@ -60,7 +60,7 @@ void keep_places(Session& session, const Served& served, Duration grace, const G
                           job.preemptible, job.uid);
     session.backfill.keep(is_mover ? *session.view.running().at(start.job) : job,
                           FutureStart{session.now, start.allocation}, true);  // nobody takes it
-    session.plan.reservations.push_back(
+    session.plan.planned_starts.push_back(
         PlannedStart{start.job, start.partition, session.now + grace, start.allocation.node_names()});
     group.decisions.emplace_back(Nomination{start.job, start.partition, start.allocation, session.now + grace});
   }

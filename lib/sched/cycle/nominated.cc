@@ -134,7 +134,7 @@ void start_nominated(Session& session) {
       continue;
     }
     keep_place(session, *job, nomination);
-    session.plan.reservations.push_back(
+    session.plan.planned_starts.push_back(
         PlannedStart{id, nomination.partition, nomination.when, nomination.node_names()});
     session.nominated.insert(id);
     session.block(Served{*job, leaf});

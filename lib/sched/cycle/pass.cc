@@ -2,47 +2,18 @@
 #include "sched/cycle/pass.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
-#include "sched/cycle/consolidate.h"
+#include "sched/cycle/attempts.h"
 #include "sched/cycle/grow.h"
 #include "sched/cycle/kept_places.h"
-#include "sched/cycle/lend.h"
 #include "sched/cycle/patience.h"
-#include "sched/cycle/preempt.h"
 #include "sched/cycle/reasons.h"
 #include "sched/cycle/start.h"
 
 namespace gw::sched {
 
 namespace {
-
-/// One way to start the served job, in the order in which they are tried.
-struct Attempt {
-  bool (*start)(Session& session, Served& served);
-  bool is_vain_if_known;  ///< Not tried where it is known that no node has gained what the job lacks.
-  bool is_vain_if_bound;  ///< Not tried where a limit is in the way: only who is preempted makes it smaller.
-};
-/// Nobody is taken for a closeness that is only preferred.
-bool preempt_unless_it_holds_out(Session& session, Served& served) {
-  return !only_holds_out(session, served) && preempt(session, served);
-}
-
-constexpr std::array kAttempts = {
-    Attempt{start_now, true, true},
-    Attempt{start_shortened, true, true},
-    Attempt{start_lent, true, true},
-    Attempt{consolidate, false, true},
-    Attempt{preempt_unless_it_holds_out, false, false},
-};
-
-bool starts(Session& session, Served& served, bool is_known, bool is_bound) {
-  return std::any_of(kAttempts.begin(), kAttempts.end(), [&](const Attempt& attempt) {
-    const bool is_vain = (is_known && attempt.is_vain_if_known) || (is_bound && attempt.is_vain_if_bound);
-    return !is_vain && attempt.start(session, served);
-  });
-}
 
 /// However many users there are, each has so much that something of it is looked at.
 constexpr uint64_t kLeastAllowance = 8;
@@ -91,7 +62,10 @@ void Pass::serve_queue() {
     if (const auto uid = c.only_user()) users.insert(*uid);
     if (const auto turn = next_turn(progress_.back())) turns.push_back(*turn);
   }
-  const std::vector<ClassHead> impatient = take_impatient(turns);
+  const std::vector<ClassHead> impatient = take_impatient(session_, turns, [this](const ClassHead& turn) {
+    const Progress& progress = progress_[turn.number];
+    return Served{progress.next->second, progress.leaf, &progress.amounts};
+  });
   queue_order_.fill(std::move(turns));
   allowance_ = allowance_of_each(session_.budget, users.size());
   view_.cursor().begin_pass();
@@ -114,31 +88,6 @@ bool Pass::is_guaranteed(const ClassHead& turn) const {
   const Progress& progress = progress_[turn.number];
   const QuotaTree& tree = session_.quotas().tree();
   return session_.quotas().standing(tree.towards(0, progress.leaf), progress.amounts) == Standing::kGuaranteed;
-}
-
-/// Of each leaf the class whose head has waited longest, of those beyond their fair share that have lost their
-/// patience: they are served before all who are beyond their guarantee.
-std::vector<ClassHead> Pass::take_impatient(std::vector<ClassHead>& turns) {
-  std::map<uint32_t, std::pair<Time, size_t>> first;  // by leaf
-  if (session_.quotas().tree().is_flat()) return {};
-  for (size_t i = 0; i < turns.size(); ++i) {
-    const Progress& progress = progress_[turns[i].number];
-    const PendingJob& job = progress.next->second;
-    const Served served{job, progress.leaf, &progress.amounts};
-    if (!exceeds_its_share(session_, progress.leaf, progress.amounts) || has_had_its_part(session_, progress.leaf) ||
-        !has_lost_patience(session_, served))
-      continue;
-    const auto [it, is_new] = first.try_emplace(progress.leaf, waits_since(job), i);
-    if (!is_new) it->second = std::min(it->second, std::pair(waits_since(job), i));
-  }
-  std::vector<std::pair<Time, size_t>> order;
-  for (const auto& [leaf, one] : first) order.push_back(one);
-  std::sort(order.begin(), order.end());
-  std::vector<ClassHead> out;
-  for (const auto& [since, i] : order) out.push_back(turns[i]);
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (const auto& [since, i] : order) turns.erase(turns.begin() + static_cast<ptrdiff_t>(i));
-  return out;
 }
 
 void Pass::end() {

@@ -41,7 +41,6 @@ class Pass {
 
   void open();
   void serve_queue();
-  std::vector<ClassHead> take_impatient(std::vector<ClassHead>& turns);
   bool is_guaranteed(const ClassHead& turn) const;
   void end();
   std::optional<ClassHead> next_turn(Progress& progress);

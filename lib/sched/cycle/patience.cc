@@ -2,7 +2,9 @@
 #include "sched/cycle/patience.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sched/place/node_filter.h"
@@ -38,7 +40,7 @@ std::vector<const NodeAccount*> by_emptiness(const Session& session, const Serve
 void make_leave(Session& session, JobId part) {
   const QuotaLedger::Holder* holder = session.view.quota().holder(part);
   if (holder == nullptr || session.trial.is_evicted(part)) return;
-  if (holder->is_leaving || session.told_to_go.contains(part))
+  if (holder->is_leaving || session.preempted.contains(part))
     session.trial.let_leave(part);
   else if (session.view.running().contains(part))
     session.trial.evict(part);
@@ -105,6 +107,28 @@ bool has_had_its_part(const Session& session, uint32_t leaf) {
     if (static_cast<double>(past.used[q]) * weights > used * tree.qos(q).weight) return true;
   }
   return false;
+}
+
+std::vector<ClassHead> take_impatient(Session& session, std::vector<ClassHead>& heads,
+                                      const std::function<Served(const ClassHead&)>& served) {
+  std::map<uint32_t, std::pair<Time, size_t>> first;  // by leaf
+  if (session.quotas().tree().is_flat()) return {};
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const uint32_t leaf = heads[i].leaf;
+    if (!exceeds_its_share(session, leaf, *heads[i].amounts) || has_had_its_part(session, leaf)) continue;
+    const Served one = served(heads[i]);
+    if (!has_lost_patience(session, one)) continue;
+    const auto [it, is_new] = first.try_emplace(leaf, waits_since(one.job), i);
+    if (!is_new) it->second = std::min(it->second, std::pair(waits_since(one.job), i));
+  }
+  std::vector<std::pair<Time, size_t>> order;
+  for (const auto& [leaf, one] : first) order.push_back(one);
+  std::sort(order.begin(), order.end());
+  std::vector<ClassHead> out;
+  for (const auto& [since, i] : order) out.push_back(heads[i]);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [since, i] : order) heads.erase(heads.begin() + static_cast<ptrdiff_t>(i));
+  return out;
 }
 
 bool gather_nodes(Session& session, const Served& served) {

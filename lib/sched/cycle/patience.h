@@ -4,7 +4,11 @@
 // keeps anything from a job within its own.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "sched/cycle/session.h"
+#include "sched/quota/fair_queue.h"
 #include "sched/view/protection.h"
 
 namespace gw::sched {
@@ -19,6 +23,12 @@ bool exceeds_its_share(const Session& session, uint32_t leaf, const Quantities& 
 /// Does a QOS above those jobs hold more than its fair share now, or has it used more than its part where past use
 /// counts? Then nobody else of it is served before others for want of patience.
 bool has_had_its_part(const Session& session, uint32_t leaf);
+
+/// Takes out of the heads of all classes, of each leaf, the one that has waited longest of those beyond their fair
+/// share that have lost their patience: they are served before all who are beyond their guarantee. `served`: a head's
+/// job.
+std::vector<ClassHead> take_impatient(Session& session, std::vector<ClassHead>& heads,
+                                      const std::function<Served(const ClassHead&)>& served);
 
 /// Keeps nodes for the served job from now on, whose start nobody can foresee: those where it would fit if they were
 /// empty, the emptiest first. Nobody who runs there is preempted. False: it fits nowhere.

@@ -97,7 +97,7 @@ struct Plan {
   std::vector<Group> groups;  ///< In the order in which they were decided.
   /// What is kept for the first blocked jobs of each partition, if all that runs goes on until its limit; jobs that end
   /// sooner bring these starts forward.
-  std::vector<PlannedStart> reservations;
+  std::vector<PlannedStart> planned_starts;
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
   uint64_t cut_searches = 0;            ///< Searches for victims that had to leave possible sets out.
   bool exhausted = false;               ///< The budget ran out half-way: plan again at once.

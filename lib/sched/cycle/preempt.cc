@@ -208,7 +208,7 @@ bool start_after_grace(Session& session, const Served& served, const PartitionFa
   session.trial.count(served.leaf, kept->amounts(session.quotas().tree(), session.capacity()), job.preemptible,
                       job.uid);
   keep_place(session, job, *kept);
-  session.plan.reservations.push_back(PlannedStart{job.id, partition.name, kept->when, kept->node_names()});
+  session.plan.planned_starts.push_back(PlannedStart{job.id, partition.name, kept->when, kept->node_names()});
   group.decisions.emplace_back(std::move(*kept));
   session.plan.groups.push_back(std::move(group));
   return true;
@@ -243,7 +243,7 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
     session.plan.groups.push_back(std::move(group));
     return true;
   }
-  session.told_to_go.insert(evicted.moved.begin(), evicted.moved.end());
+  session.preempted.insert(evicted.moved.begin(), evicted.moved.end());
   std::move(placed.decisions.begin(), placed.decisions.end(), std::back_inserter(group.decisions));
   decide_start(session, std::move(group));
   return true;
@@ -278,7 +278,7 @@ void send_off(Session& session, const Evicted& evicted) {
     const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
     for (JobId part : session.trial.parts_left(id)) {
       const QuotaLedger::Holder& holder = *session.view.quota().holder(part);
-      if (holder.is_leaving || !session.told_to_go.insert(part).second)
+      if (holder.is_leaving || !session.preempted.insert(part).second)
         continue;  // an extension, evicted before its gang
       if (!is_moved) session.trial.send_off(holder);
     }

@@ -52,7 +52,7 @@ Blocker blocker_of(const QuotaTree& tree, const Binding& binding) {
   const BlockerKind limit = binding.is_of_user ? BlockerKind::kUserLimit : BlockerKind::kLimit;
   return Blocker{.kind = binding.is_limit ? limit : BlockerKind::kGuarantee,
                  .scope = BlockerScope::kQos,
-                 .where = tree.words(binding.side),
+                 .where = tree.words(binding.qos),
                  .resource = tree.resources()[binding.resource],
                  .asked = binding.asked,
                  .bound = binding.bound,
@@ -147,10 +147,10 @@ void add_quotas(const Session& session, const Served& served, model::Blockers& b
   const QuotaTree& tree = session.quotas().tree();
   if (tree.is_flat()) return;
   const QosNode& leaf = tree.qos(served.leaf);
-  const auto has_what_it_lacks = [&](uint32_t side) {
-    if (side == served.leaf) return false;
+  const auto has_what_it_lacks = [&](uint32_t qos) {
+    if (qos == served.leaf) return false;
     for (size_t r = 0; r < served.amounts->size(); ++r)
-      if ((*served.amounts)[r] > 0 && session.quotas().tally().held[side][r] > 0) return true;
+      if ((*served.amounts)[r] > 0 && session.quotas().tally().held[qos][r] > 0) return true;
     return false;
   };
   const auto add = [&blockers](BlockerKind kind, std::string where) {
@@ -206,7 +206,7 @@ void tell_bound(Session& session, const Served& served, const ClassKey& key, Job
 void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& served, const ClassKey& key,
                      JobClass& job_class) {
   Binding binding = plan.limit;
-  binding.held = session.quotas().tally().held[binding.side][binding.resource];
+  binding.held = session.quotas().tally().held[binding.qos][binding.resource];
   binding.asked = (*served.amounts)[binding.resource];
   Blocker blocker = blocker_of(session.quotas().tree(), binding);
   blocker.held_by = plan.job.text();

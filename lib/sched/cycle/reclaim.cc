@@ -141,7 +141,7 @@ class ReclaimSearch {
     const QuotaTree& tree = session_.quotas().tree();
     const bool is_limited =
         limited_ && (!limited_->is_of_user || session_.view.running().at(c.job)->uid == served_.job.uid);
-    if (is_limited && tree.common(c.leaf, limited_->side) == limited_->side) return true;
+    if (is_limited && tree.common(c.leaf, limited_->qos) == limited_->qos) return true;
     return beyond_ != kNoQos && tree.common(c.leaf, beyond_) == beyond_;
   }
 

@@ -49,11 +49,11 @@ struct Session {
   std::map<std::tuple<uint32_t, Quantities, int64_t, std::set<JobId>>, std::set<JobId>> lenders_of;
   const Timeline* lending = nullptr;  ///< In place of what is planned, while places that are promised are lent.
   size_t moved = 0;                   ///< Jobs, by consolidation in this pass.
-  bool settles = false;        ///< It is asked what there is for jobs that no longer hold out for something closer.
-  JobId next_extension;        ///< Of an elastic gang that grows.
-  std::set<JobId> nominated;   ///< Others are leaving for them.
-  std::set<JobId> honoured;    ///< They started where others have left for them.
-  std::set<JobId> told_to_go;  ///< They leave within their grace.
+  bool settles = false;       ///< It is asked what there is for jobs that no longer hold out for something closer.
+  JobId next_extension;       ///< Of an elastic gang that grows.
+  std::set<JobId> nominated;  ///< Others are leaving for them.
+  std::set<JobId> honoured;   ///< They started where others have left for them.
+  std::set<JobId> preempted;  ///< They leave within their grace.
   /// By leaf of the tree and partition: the first that waits there.
   std::map<std::pair<uint32_t, std::string>, JobId> first_blocked;
 

@@ -79,8 +79,7 @@ void add_coming(const Session& session, const Start& start, const Group& group, 
 bool is_preemptible(const Session& session, JobId id, const PendingJob& running) {
   const QuotaLedger::Holder* holder = session.view.quota().holder(id);
   return running.preemptible && !running.whole && holder != nullptr && !holder->is_leaving &&
-         !session.trial.is_evicted(id) && !session.told_to_go.contains(id) &&
-         session.capacity().holdings().contains(id);
+         !session.trial.is_evicted(id) && !session.preempted.contains(id) && session.capacity().holdings().contains(id);
 }
 
 void VictimPool::list(const Session& session) {

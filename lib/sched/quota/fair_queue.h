@@ -43,7 +43,7 @@ class FairQueue {
     int64_t priority = 0;  ///< Of the QOS, where it counts.
     Ratio with, without;
     ClassHead best;
-    uint32_t side = 0;
+    uint32_t qos = 0;
     bool operator<(const Entry& o) const;
     bool operator==(const Entry& o) const { return !(*this < o) && !(o < *this) && best.number == o.best.number; }
   };
@@ -56,8 +56,8 @@ class FairQueue {
   std::vector<Line> lines_;         // by QOS
   std::optional<uint32_t> behind_;  // where a turn was taken out and the ranks above do not know it yet
 
-  const ClassHead* best_at(uint32_t side) const;
-  bool rank(uint32_t side);
+  const ClassHead* best_at(uint32_t qos) const;
+  bool rank(uint32_t qos);
 };
 
 }  // namespace gw::sched

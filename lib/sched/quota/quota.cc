@@ -294,20 +294,20 @@ bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Rec
   return false;
 }
 
-bool Quotas::would_be_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+bool Quotas::would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                             const Quantities& victim) const {
-  const QosNode &s = tree_->qos(side), &o = tree_->qos(own);
-  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
+  const QosNode &s = tree_->qos(qos), &o = tree_->qos(own);
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
   for (size_t r = 0; r < amounts.size(); ++r) {
     const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && victim[r] > 0;
-    if (matters && tally_.counted[side][r] + victim[r] > due[r]) return true;
+    if (matters && tally_.counted[qos][r] + victim[r] > due[r]) return true;
   }
   return false;
 }
 
-bool Quotas::could_stay_within(uint32_t side, const Quantities& amounts, Reclaim by) const {
-  const QosNode& s = tree_->qos(side);
-  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[side] : shares_->fair[side];
+bool Quotas::could_stay_within(uint32_t qos, const Quantities& amounts, Reclaim by) const {
+  const QosNode& s = tree_->qos(qos);
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
   for (size_t r = 0; r < amounts.size(); ++r)
     if (amounts[r] > 0 && s.has_line[r] && amounts[r] > due[r]) return false;
   return true;

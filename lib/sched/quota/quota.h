@@ -99,7 +99,7 @@ class QuotaLedger {
 
 /// What a limit or a guarantee stands in the way of.
 struct Binding {
-  uint32_t side = 0;
+  uint32_t qos = 0;
   size_t resource = 0;
   uint64_t held = 0;   ///< Without the job.
   uint64_t bound = 0;  ///< The limit or guarantee.
@@ -173,10 +173,10 @@ class Quotas {
   bool is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                 const Quantities* victim = nullptr) const;
   /// The same of a victim who is gone: would the QOS be above, with it alone back?
-  bool would_be_above(uint32_t side, uint32_t own, const Quantities& amounts, Reclaim by,
+  bool would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                       const Quantities& victim) const;
   /// Could it stay within what it is due, if nothing else of its own ran?
-  bool could_stay_within(uint32_t side, const Quantities& amounts, Reclaim by) const;
+  bool could_stay_within(uint32_t qos, const Quantities& amounts, Reclaim by) const;
   /// Does what is left keep every QOS from `leaf` up to, without, `above` at its guarantee?
   bool leaves_guarantees(uint32_t leaf, uint32_t above, const Quantities& amounts) const;
   /// Rules 5 and 6: may a job at `preemptor` take a victim, or else anybody, of the QOS `from`, whose parent is above

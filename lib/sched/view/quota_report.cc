@@ -281,7 +281,7 @@ class Explainer {
   TakeVerdict why_not() {
     const Quantities one = wanted(model::kWholeGpu);
     if (const auto limit = quotas_.limit_in_way(asking_.leaf, one, kNobody))
-      return verdict({5, fmt::format("the limit of {} is reached: {} {}", tree_.words(limit->side),
+      return verdict({5, fmt::format("the limit of {} is reached: {} {}", tree_.words(limit->qos),
                                      model::format_amount(tree_.resources()[limit->resource], limit->bound),
                                      tree_.resources()[limit->resource])});
     if (tree_.qos(parting_).preempt_children && tree_.qos(other_).is_own)

@@ -90,9 +90,9 @@ void Takers::ask_all(std::vector<Kind*> kinds) {
 std::vector<bool> Takers::within(By by) const {
   std::vector<bool> out(tree_.qos(asking_.leaf).depth);
   for (uint32_t own = asking_.leaf; own != 0; own = tree_.qos(own).parent) {
-    const QosNode& side = tree_.qos(own);
-    const bool outranks = side.is_own && tree_.qos(side.parent).preempt_children;
-    out[side.depth - 1] =
+    const QosNode& node = tree_.qos(own);
+    const bool outranks = node.is_own && tree_.qos(node.parent).preempt_children;
+    out[node.depth - 1] =
         outranks || (by != By::kFair && after_.stays_within(own, asking_.amounts, Reclaim::kGuaranteed)) ||
         (by != By::kDue && covers_.fair && after_.stays_within(own, asking_.amounts, Reclaim::kFairShare));
   }

@@ -26,8 +26,8 @@ struct Policy {
   Weights order_weights = {};          ///< What the order was made with, for snapshots.
   std::string order_version = {};      ///< Of its plug-in, for snapshots; empty: the program's own.
   model::Fit fit = model::Fit::kBest;  ///< Where neither partition nor job says.
-  /// Blocked jobs of each partition that get a reservation in a pass.
-  uint32_t reservations = 16;
+  /// Blocked jobs of each partition whose start is planned in a pass.
+  uint32_t max_planned_starts = 16;
   /// How long a job that is preempted for another may still run, unless its QOS says. Zero: what it held is free within
   /// the same plan.
   Duration grace = {};

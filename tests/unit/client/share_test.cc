@@ -18,12 +18,12 @@ struct Amounts {
   uint64_t guaranteed = 0, fair = 0, counted = 0, lent = 0, covered = 0;
 };
 
-wire::QuotaSide& add_side(wire::ShowSharesReply& reply, const std::string& name, const std::string& parent,
+wire::QosShare& add_share(wire::ShowSharesReply& reply, const std::string& name, const std::string& parent,
                           const Amounts& gpus) {
-  wire::QuotaSide& side = *reply.add_sides();
-  side.set_name(name);
-  side.set_parent(parent);
-  wire::QuotaSide::Line& line = *side.add_lines();
+  wire::QosShare& qos = *reply.add_qos();
+  qos.set_name(name);
+  qos.set_parent(parent);
+  wire::QosShare::Line& line = *qos.add_lines();
   line.set_resource("gpu");
   line.set_has_line(true);
   line.set_guaranteed(gpus.guaranteed * 1000);
@@ -35,7 +35,7 @@ wire::QuotaSide& add_side(wire::ShowSharesReply& reply, const std::string& name,
   line.set_lent(gpus.lent * 1000);
   line.set_covered(gpus.covered * 1000);
   line.set_fair_covered(gpus.counted * 1000);
-  return side;
+  return qos;
 }
 
 /// dept has team-a, which lent 8 of its 24 GPUs to team-b; nobody runs at dept itself.
@@ -43,20 +43,20 @@ wire::ShowSharesReply shares() {
   wire::ShowSharesReply reply;
   reply.set_reclaim("fair_share");
   reply.set_now_us(1'800'000'000'000'000);
-  add_side(reply, "", "", {40, 40, 32, 0, 32});
-  add_side(reply, "dept", "", {32, 36, 32, 0, 32}).mutable_lines(0)->set_limit(48'000);
-  wire::QuotaSide& a = add_side(reply, "team-a", "dept", {24, 16, 12, 8, 12});
+  add_share(reply, "", "", {40, 40, 32, 0, 32});
+  add_share(reply, "dept", "", {32, 36, 32, 0, 32}).mutable_lines(0)->set_limit(48'000);
+  wire::QosShare& a = add_share(reply, "team-a", "dept", {24, 16, 12, 8, 12});
   a.set_running(2);
   a.set_waiting(1);
-  wire::QuotaSide& b = add_side(reply, "team-b", "dept", {8, 20, 20, 0, 6});
+  wire::QosShare& b = add_share(reply, "team-b", "dept", {8, 20, 20, 0, 6});
   b.set_running(5);
-  wire::QuotaSide::Line& memory = *b.add_lines();
+  wire::QosShare::Line& memory = *b.add_lines();
   memory.set_resource("mem");
   memory.set_limit(64 << 10);
   memory.set_counted(16 << 10);
   memory.set_held(16 << 10);
-  add_side(reply, "dept/", "dept", {});
-  add_side(reply, "/", "", {8, 4, 0, 0}).set_waiting(1);
+  add_share(reply, "dept/", "dept", {});
+  add_share(reply, "/", "", {8, 4, 0, 0}).set_waiting(1);
   wire::QuotaLoan& loan = *reply.add_loans();
   loan.set_resource("gpu");
   loan.set_from("team-a");
@@ -119,14 +119,14 @@ TEST(Share, BarsFitTheTerminal) {
 
 TEST(Share, WhatIsSmallIsStillSeen) {
   wire::ShowSharesReply reply;
-  add_side(reply, "", "", {1000, 1000, 1, 1});
+  add_share(reply, "", "", {1000, 1000, 1, 1});
   EXPECT_THAT(drawn(view(), reply), HasSubstr("  #-..................\n"));
 }
 
 TEST(Share, SaysWhenSomeAreOnTheirWay) {
   wire::ShowSharesReply reply = shares();
-  reply.mutable_sides(3)->mutable_lines(0)->set_held(24'000);
-  reply.mutable_sides(2)->mutable_lines(0)->set_held(8'000);
+  reply.mutable_qos(3)->mutable_lines(0)->set_held(24'000);
+  reply.mutable_qos(2)->mutable_lines(0)->set_held(8'000);
   const std::string text = drawn(view(), reply);
   EXPECT_THAT(text, HasSubstr("+++  holds 24, 4 on the way out\n"));
   EXPECT_THAT(text, HasSubstr("...  holds 8, 4 nominated\n"));
@@ -220,7 +220,7 @@ TEST(Share, Json) {
 
 TEST(Share, NamesDoNotCommandATerminal) {
   wire::ShowSharesReply reply = shares();
-  reply.mutable_sides(3)->set_name("a\033[2Jb");
+  reply.mutable_qos(3)->set_name("a\033[2Jb");
   EXPECT_THAT(drawn(view(), reply), Not(HasSubstr("\033")));
 }
 

@@ -67,7 +67,7 @@ TEST(QuotaAnswers, LabelsOfTheJobsThatAreNamed) {
   const wire::ShowSharesReply reply = s.ask(request);
   EXPECT_EQ(reply.reclaim(), "fair_share");
   EXPECT_EQ(reply.now_us(), QuotaScene::kNow.us);
-  EXPECT_THAT(reply.sides(), IsEmpty());
+  EXPECT_THAT(reply.qos(), IsEmpty());
   ASSERT_EQ(reply.labels_size(), 1);
   const wire::JobLabel& late = reply.labels(0);
   EXPECT_EQ(late.job_id(), 5U);
@@ -111,9 +111,9 @@ TEST(QuotaAnswers, ATreeSaysWhatIsCovered) {
   QuotaScene s;
   const wire::ShowSharesReply reply = s.ask({});
   EXPECT_THAT(reply.labels(), IsEmpty());
-  ASSERT_EQ(reply.sides_size(), 4);  // the cluster, a, b, and the jobs of the cluster itself
-  EXPECT_EQ(reply.sides(1).name(), "a");
-  const wire::QuotaSide::Line& line = reply.sides(1).lines(0);
+  ASSERT_EQ(reply.qos_size(), 4);  // the cluster, a, b, and the jobs of the cluster itself
+  EXPECT_EQ(reply.qos(1).name(), "a");
+  const wire::QosShare::Line& line = reply.qos(1).lines(0);
   EXPECT_EQ(line.counted(), 20'000U);
   EXPECT_EQ(line.covered(), 8'000U);
   EXPECT_EQ(line.fair_covered(), 20'000U);

@@ -69,11 +69,11 @@ TEST_F(Backfill, WhatEndsInTimePassesTheBlockedJobAndWhatDoesNotWaits) {
   queue(job(4, gang(1, 2), 61));  // would delay job 2 by a minute
   const Plan p = run(at(0));
   EXPECT_EQ(started, (Ids{1, 3}));
-  ASSERT_EQ(p.reservations.size(), 2U);
-  EXPECT_EQ(p.reservations[0].job, JobId(2));
-  EXPECT_EQ(p.reservations[0].start, at(60));
-  EXPECT_EQ(p.reservations[0].nodes, (std::vector<std::string>{"n1", "n2"}));
-  EXPECT_EQ(p.reservations[1].start, at(120));
+  ASSERT_EQ(p.planned_starts.size(), 2U);
+  EXPECT_EQ(p.planned_starts[0].job, JobId(2));
+  EXPECT_EQ(p.planned_starts[0].start, at(60));
+  EXPECT_EQ(p.planned_starts[0].nodes, (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(p.planned_starts[1].start, at(120));
 }
 
 TEST_F(Backfill, PlannedStartIsKeptToTheGpuNotTheNode) {
@@ -82,8 +82,8 @@ TEST_F(Backfill, PlannedStartIsKeptToTheGpuNotTheNode) {
   queue(job(3, gang(1, 1), 600));  // fits beside job 2's planned start, on the other node
   const Plan p = run(at(0));
   EXPECT_EQ(started, (Ids{1, 3}));
-  ASSERT_EQ(p.reservations.size(), 1U);
-  EXPECT_NE(p.reservations[0].nodes[0],
+  ASSERT_EQ(p.planned_starts.size(), 1U);
+  EXPECT_NE(p.planned_starts[0].nodes[0],
             c.view.capacity().node(c.view.capacity().holdings().at(JobId(3)).nodes[0])->facts.name);
 }
 
@@ -93,7 +93,7 @@ TEST_F(Backfill, WithoutTimeLimitsNothingIsPlannedAndOthersPass) {
   queue(job(3, gang(1, 2), 0));
   const Plan p = run(at(0));
   EXPECT_EQ(started, (Ids{1, 3}));
-  EXPECT_TRUE(p.reservations.empty());
+  EXPECT_TRUE(p.planned_starts.empty());
 }
 
 TEST_F(Backfill, StrictOrderLetsNothingPass) {
@@ -154,8 +154,8 @@ TEST_F(Backfill, AdvanceReservationKeepsOthersOutAndLetsItsUsersIn) {
   queue(other);
   const Plan p = run(at(0));
   EXPECT_EQ(started, (Ids{1}));
-  ASSERT_FALSE(p.reservations.empty());
-  EXPECT_EQ(p.reservations[0].start, at(180));
+  ASSERT_FALSE(p.planned_starts.empty());
+  EXPECT_EQ(p.planned_starts[0].start, at(180));
   EXPECT_EQ(p.next_change_at, at(60));
   for (NodeId n : std::vector<NodeId>(c.view.capacity().holdings().at(JobId(1)).nodes))
     c.apply(ShareReleased{JobId(1), n});

@@ -134,7 +134,7 @@ TEST(Cursor, UsersWhoAreThroughAtDifferentTimesComeToRestTogether) {
 TEST(Cursor, TheMomentThatAnEarlierPassSawIsNotForgotten) {
   Flood flood(0);
   Policy policy;
-  policy.reservations = 0;
+  policy.max_planned_starts = 0;
   policy.preempts = true;
   flood.cluster.apply(PolicySet{policy});
   model::Qos q;

@@ -124,7 +124,7 @@ TEST(Nominations, OnAGpuThatIsGoneAreNotWaitedFor) {
   c.leave(3);
   c.set_node(3, true, 7);
   Plan p = c.decide();
-  EXPECT_TRUE(p.reservations.empty());  // there are no two nodes that it could have: nothing is kept for it
+  EXPECT_TRUE(p.planned_starts.empty());  // there are no two nodes that it could have: nothing is kept for it
   c.apply(JobQueued{Lent::lent(4)});
   EXPECT_TRUE(c.starts(c.decide(), 4));
 }
@@ -135,7 +135,7 @@ TEST(Nominations, ExpireWhereTheOthersDoNotLeaveInTime) {
   c.leave(2);
   const auto waits_for_nomination = [&c] {
     const Plan p = c.decide();
-    return std::any_of(p.reservations.begin(), p.reservations.end(),
+    return std::any_of(p.planned_starts.begin(), p.planned_starts.end(),
                        [&](const PlannedStart& r) { return r.job == JobId(kTaker) && r.start == c.nomination.when; });
   };
   c.now = c.nomination.when + kNominationPatience;

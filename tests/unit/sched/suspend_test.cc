@@ -132,9 +132,9 @@ TEST(Suspend, ItGoesOnThereAndNowhereElse) {
   s.apply(JobPlaced{other.id, "main", half, {}, end, std::make_shared<const PendingJob>(other)});
   p = plan(s.view, base::Time{1}, {});
   EXPECT_EQ(started(p, Scene::kRuns), nullptr) << "the other node is empty, but its memory is here";
-  ASSERT_EQ(p.reservations.size(), 1U);
-  EXPECT_EQ(p.reservations[0].start, end);
-  EXPECT_EQ(p.reservations[0].nodes, std::vector<std::string>{"n1"});
+  ASSERT_EQ(p.planned_starts.size(), 1U);
+  EXPECT_EQ(p.planned_starts[0].start, end);
+  EXPECT_EQ(p.planned_starts[0].nodes, std::vector<std::string>{"n1"});
 }
 
 TEST(Suspend, ItNeedsItsPlaceForAllOfItsRest) {
