@@ -60,6 +60,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.policy.reclaim = config.reclaim;
   s.policy.preempts = config.preempts;
   s.policy.moves_per_hour = config.moves_per_hour;
+  s.policy.preemptions_per_hour = config.preemptions_per_hour;
   s.policy.patience = config.patience;
   s.policy.reclaim_delay_max = config.reclaim_delay_max;
   s.policy.fairness_over_time = config.fairness_over_time;

@@ -87,6 +87,7 @@ struct Config {
   bool preempts = false;                                      ///< Inside a QOS, by submitted priority.
   model::Consolidate consolidate = model::Consolidate::kOff;  ///< Where the partition does not say.
   uint32_t moves_per_hour = 60;
+  uint32_t preemptions_per_hour = 600;  ///< Of each QOS, for jobs beyond their guarantee.
   base::Duration patience = base::hours(12);
   base::Duration reclaim_delay_max = base::minutes(15);
   base::Duration usage_half_life = base::hours(7 * 24);  ///< In which use of the cluster counts half.

@@ -178,6 +178,12 @@ const Key<Config> kConfigKeys[] = {
       "long a waiting job is delayed by it at most. 0s: nobody is protected. See quotas.md.",
       0, kYear},
      [](Config& c) -> Ref { return &c.reclaim_delay_max; }},
+    {{"scheduler.preemptions_per_hour", Kind::kNumber, kLive,
+      "Once so many jobs of a QOS were preempted within an hour, no more of them are for a job beyond its guarantee. "
+      "See "
+      "quotas.md.",
+      0, 1'000'000},
+     [](Config& c) -> Ref { return &c.preemptions_per_hour; }},
     {{"scheduler.fit", Kind::kChoice, kLive,
       "Which of the nodes that would do is taken, where neither partition nor job says: best (the fullest), worst (the "
       "emptiest), spread (one after the other).",

@@ -57,6 +57,7 @@ struct ScenarioPolicy {
   std::optional<base::Duration> grace;
   std::optional<base::Duration> patience;
   std::optional<base::Duration> reclaim_delay_max;
+  std::optional<uint32_t> preemptions_per_hour;
   std::optional<model::Reclaim> reclaim;
   std::optional<bool> consolidate;
   std::optional<bool> preempt;

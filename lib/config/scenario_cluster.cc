@@ -232,6 +232,7 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   policy.patience = given(*map, "patience", read_offset(line.patience, false, {}, *map, "patience", reading));
   policy.reclaim_delay_max = given(*map, "reclaim_delay_max",
                                    read_offset(line.reclaim_delay_max, false, {}, *map, "reclaim_delay_max", reading));
+  policy.preemptions_per_hour = given(*map, "preemptions_per_hour", line.preemptions_per_hour);
   if (!line.reclaim.empty()) policy.reclaim = *model::parse_reclaim(line.reclaim);  // one of the choices
   policy.consolidate = given(*map, "consolidate", line.consolidate);
   policy.preempt = given(*map, "preempt", line.preempt);

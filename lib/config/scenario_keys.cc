@@ -92,6 +92,12 @@ const Key<PolicyLine> kPolicyLines[] = {
     number<PolicyLine>(
         "candidates", [](PolicyLine& p) -> Ref { return &p.candidates; },
         "Nodes of different state that are compared for a task; 32 if not given, 0: all.", 0, kAnyU32),
+    number<PolicyLine>(
+        "preemptions_per_hour", [](PolicyLine& p) -> Ref { return &p.preemptions_per_hour; },
+        "Once so many jobs of a QOS were preempted within an hour, no more of them are for a job beyond its guarantee; "
+        "600 "
+        "if not given.",
+        0, 1'000'000),
     text<PolicyLine>(
         "grace", [](PolicyLine& p) -> Ref { return &p.grace; },
         "How long a job that is preempted still runs; 0s if not given."),

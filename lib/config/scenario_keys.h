@@ -28,7 +28,7 @@ struct PolicyLine {
   std::string order, reclaim, grace, patience, reclaim_delay_max, usage_half_life;
   std::map<std::string, double> order_weights;
   model::Fit fit = model::Fit::kDefault;
-  uint32_t reservations = 0, candidates = 0;
+  uint32_t reservations = 0, candidates = 0, preemptions_per_hour = 0;
   double fairness_over_time = 0;
   bool consolidate = false, preempt = false;
 };

@@ -111,6 +111,7 @@ base::Status set_policy(const config::ScenarioPolicy& written, const sched::Make
   policy.reclaim = written.reclaim.value_or(policy.reclaim);
   policy.preempts = written.preempt.value_or(policy.preempts);
   policy.reclaim_delay_max = written.reclaim_delay_max.value_or(policy.reclaim_delay_max);
+  policy.preemptions_per_hour = written.preemptions_per_hour.value_or(policy.preemptions_per_hour);
   policy.patience = written.patience.value_or(policy.patience);
   policy.fairness_over_time = written.fairness_over_time.value_or(policy.fairness_over_time);
   return {};

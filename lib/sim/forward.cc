@@ -149,11 +149,20 @@ class Forward {
     return is_done ? base::Status() : restless("it goes on deciding");
   }
 
+  void tell_preempted(const sched::Preempt& p) {
+    const auto running = view_.running().find(p.job);
+    if ((p.rule == 5 || p.rule == 6) && running != view_.running().end() && !running->second->gang)
+      apply(sched::JobPreempted{running->second->qos, now_});
+  }
+
   void carry_out(const sched::Group& group) {
     for (const sched::Decision& decision : group.decisions) {
       if (const auto* s = std::get_if<sched::Start>(&decision)) start(*s);
       if (const auto* g = std::get_if<sched::Grow>(&decision)) grow(*g);
-      if (const auto* p = std::get_if<sched::Preempt>(&decision)) preempt(p->job, p->grace);
+      if (const auto* p = std::get_if<sched::Preempt>(&decision)) {
+        tell_preempted(*p);
+        preempt(p->job, p->grace);
+      }
       if (const auto* n = std::get_if<sched::Nomination>(&decision)) {
         ++changes_;
         apply(sched::NominationSet{*n});

@@ -32,7 +32,7 @@ Result<model::Fit> fit_from(uint32_t fit) {
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
   const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, moves, candidates,
-               fairness_over_time, patience, reclaim_delay_max] = policy;
+               fairness_over_time, patience, reclaim_delay_max, preemptions] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
@@ -51,6 +51,7 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
   w.set_moves_per_hour(moves);
   w.set_patience_us(patience.us);
   w.set_reclaim_delay_max_us(reclaim_delay_max.us);
+  w.set_preemptions_per_hour(preemptions);
   return w;
 }
 
@@ -78,6 +79,7 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   policy.patience = patience;
   GW_TRY(delay, duration_from(w.reclaim_delay_max_us()));
   policy.reclaim_delay_max = delay;
+  policy.preemptions_per_hour = w.preemptions_per_hour();
   return policy;
 }
 
@@ -442,10 +444,29 @@ Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
 
 }  // namespace
 
+namespace {
+
+void set_preemptions(wire::SnapshotPreemptions* to, const std::string& qos, const std::deque<base::Time>& times) {
+  to->set_qos(qos);
+  for (const base::Time at : times) to->add_times_us(at.us);
+}
+
+base::Status read_preemptions(const wire::SnapshotInput& w, sched::PassInput& out) {
+  for (const wire::SnapshotPreemptions& of_qos : w.preemptions()) {
+    for (const int64_t us : of_qos.times_us()) {
+      GW_TRY(at, time_from(us));
+      out.preemptions[of_qos.qos()].push_back(at);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 wire::SnapshotInput to_wire(const sched::PassInput& input) {
   const auto& [now, budget, epoch, nodes, partitions, network, policy, order, queue, running, reservations, usage,
-               qos_usage, workload, qos, nominations, moves, has_run_out, put_off, passed, limited, next_change] =
-      input;
+               qos_usage, workload, qos, nominations, moves, preemptions, has_run_out, put_off, passed, limited,
+               next_change] = input;
   wire::SnapshotInput w;
   w.set_now_us(now.us);
   w.set_placements(budget.placements);
@@ -474,6 +495,7 @@ wire::SnapshotInput to_wire(const sched::PassInput& input) {
   for (const model::Qos& q : qos) *w.add_qos() = wire::to_wire(q);
   for (const sched::Nomination& nomination : nominations) set_nomination(w.add_nominations(), nomination);
   for (const base::Time at : moves) w.add_moves_us(at.us);
+  for (const auto& [name, times] : preemptions) set_preemptions(w.add_preemptions(), name, times);
   w.set_has_run_out(has_run_out);
   for (const uint32_t uid : put_off) w.add_put_off(uid);
   for (const base::JobId id : passed) w.add_passed(id.value);
@@ -509,6 +531,7 @@ Result<sched::PassInput> from_wire(const wire::SnapshotInput& w) {
     GW_TRY(at, time_from(us));
     out.moves.push_back(at);
   }
+  GW_TRY_STATUS(read_preemptions(w, out));
   out.has_run_out = w.has_run_out();
   out.put_off = {w.put_off().begin(), w.put_off().end()};
   for (const uint32_t id : w.passed()) out.passed.emplace_back(id);

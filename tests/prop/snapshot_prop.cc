@@ -75,6 +75,7 @@ sched::Policy random_policy() {
   policy.grace = base::seconds(pick(0, 1) * 5);
   policy.fairness_over_time = 0.7 * pick(0, 2);
   policy.patience = base::hours(pick(0, 2));
+  policy.preemptions_per_hour = static_cast<uint32_t>(pick(0, 2));
   policy.reclaim_delay_max = base::minutes(pick(0, 2));
   return policy;
 }

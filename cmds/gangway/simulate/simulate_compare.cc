@@ -95,6 +95,7 @@ base::Status lay_over(sched::PassInput& input, const SimulateOptions& options) {
   if (written.candidates) input.policy.candidates = *written.candidates;
   if (written.grace) input.policy.grace = *written.grace;
   if (written.reclaim_delay_max) input.policy.reclaim_delay_max = *written.reclaim_delay_max;
+  if (written.preemptions_per_hour) input.policy.preemptions_per_hour = *written.preemptions_per_hour;
   if (written.patience) input.policy.patience = *written.patience;
   if (written.fairness_over_time) input.policy.fairness_over_time = *written.fairness_over_time;
   return {};

@@ -81,7 +81,7 @@ class ReclaimSearch {
   Standing work_out_standing(const Candidate& c) {
     if (!is_ripe(session_, c) || misses_deadline(session_, served_.job, grace_of(session_, c.job)))
       return Standing::kStays;
-    if (is_protected(c)) return Standing::kStays;
+    if (is_protected(c) || is_bounded(c)) return Standing::kStays;
     if (c.is_settled) session_.change_at(c.settled_until);
     if (!permission_.could_go(c)) return is_movable(c) ? Standing::kMovable : Standing::kStays;
     return permission_.is_borrowed(c) ? Standing::kBorrowed : Standing::kCovered;
@@ -90,6 +90,15 @@ class ReclaimSearch {
   /// It was preempted before, and the served job has not waited for long.
   bool is_protected(const Candidate& c) {
     const Time until = std::min(c.protected_until, served_.job.eligible + session_.view.policy().reclaim_delay_max);
+    if (session_.now >= until) return false;
+    session_.change_at(until);
+    return true;
+  }
+
+  /// So many of its QOS were preempted lately that nobody else is for a job that borrows.
+  bool is_bounded(const Candidate& c) {
+    if (served_.is_guaranteed || c.leaf == preemptor_.leaf || c.gang) return false;
+    const Time until = session_.victims.bounded_until(session_, session_.view.running().at(c.job)->qos);
     if (session_.now >= until) return false;
     session_.change_at(until);
     return true;

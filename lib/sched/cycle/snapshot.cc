@@ -187,6 +187,7 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   out.qos = view.quota().tree().list();
   for (const auto& [made, nomination] : view.nominations()) out.nominations.push_back(nomination);
   out.moves = view.moves();
+  out.preemptions = view.preemptions();
   take_cursor(view, out);
   return out;
 }
@@ -213,6 +214,8 @@ base::Result<std::unique_ptr<ClusterView>> restore_view(const PassInput& input) 
   for (const PendingJob& job : input.queue) apply(JobQueued{job});
   for (const Nomination& nomination : input.nominations) apply(NominationSet{nomination});
   for (const Time at : input.moves) apply(JobMoved{{}, at});
+  for (const auto& [qos, times] : input.preemptions)
+    for (const Time at : times) apply(JobPreempted{qos, at});
   apply(UsageSet{input.usage, input.qos_usage});
   view->workload() = Workload::exact(input.workload);
   restore_cursor(input, *view);

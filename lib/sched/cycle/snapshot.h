@@ -42,6 +42,7 @@ struct PassInput {
   std::vector<model::Qos> qos;            ///< The tree of quotas, by name.
   std::vector<Nomination> nominations;    ///< In the order in which they were made.
   std::vector<Time> moves;                ///< Of the last hour.
+  Preemptions preemptions;                ///< Likewise.
   /// Where the passes before have stopped (Cursor): whether they ran out of steps, whose classes were put off, and the
   /// first jobs of the classes that were looked at since and wait; and when, as far as they saw, time alone could
   /// change an answer.

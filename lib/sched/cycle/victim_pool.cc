@@ -170,7 +170,32 @@ void VictimPool::label_decisions(const Session& session) {
   for (; labelled_groups_ < groups.size(); ++labelled_groups_) {
     follow(groups[labelled_groups_], covers_->guaranteed);
     if (covers_->fair) follow(groups[labelled_groups_], *covers_->fair);
+    count_preemptions(session, groups[labelled_groups_]);
   }
+}
+
+/// What an elastic gang gives back does not count: nothing is lost by it.
+void VictimPool::count_preemptions(const Session& session, const Group& group) {
+  for (const Decision& d : group.decisions) {
+    const auto* p = std::get_if<Preempt>(&d);
+    if (p == nullptr || (p->rule != 5 && p->rule != 6)) continue;
+    const auto running = session.view.running().find(p->job);
+    if (running != session.view.running().end() && !running->second->gang) ++preempted_[running->second->qos];
+  }
+}
+
+Time VictimPool::bounded_until(const Session& session, const std::string& qos) {
+  (void)covers(session);
+  const uint32_t most = session.view.policy().preemptions_per_hour;
+  const Duration hour = base::hours(1);
+  const auto before = session.view.preemptions().find(qos);
+  const auto now = preempted_.find(qos);
+  const size_t in_pass = now == preempted_.end() ? 0 : now->second;
+  if (in_pass >= most) return session.now + hour;
+  if (before == session.view.preemptions().end()) return {};
+  const std::deque<Time>& times = before->second;
+  const size_t left = most - in_pass;
+  return times.size() < left ? Time{} : times[times.size() - left] + hour;
 }
 
 Time VictimPool::latest_start(const Session& session) {

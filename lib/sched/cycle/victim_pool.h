@@ -3,6 +3,7 @@
 // never moves, so that pointers into it hold for the pass.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -15,6 +16,7 @@ namespace gw::sched {
 using base::NodeId;
 
 struct PendingJob;
+struct Group;
 struct Session;
 
 class VictimPool {
@@ -36,6 +38,9 @@ class VictimPool {
   base::Time latest_start(const Session& session);
   /// Does an elastic gang at this leaf of the tree hold more than its smallest size?
   bool has_extensions(const Session& session, uint32_t leaf);
+  /// When jobs of this QOS may be preempted again for a job beyond its guarantee: not before, since so many were within
+  /// the hour before, with those of this pass; the past: at once.
+  base::Time bounded_until(const Session& session, const std::string& qos);
   /// Those that were told to go before this pass and still hold something.
   const std::vector<JobId>& leaving(const Session& session);
 
@@ -48,11 +53,13 @@ class VictimPool {
   std::optional<base::Time> latest_start_;
   std::optional<std::set<uint32_t>> with_extensions_;  // leaves
   std::optional<Covers> covers_;
-  size_t labelled_groups_ = 0;  // of the plan, that are in the labels
+  std::map<std::string, uint32_t> preempted_;  // in this pass, by QOS
+  size_t labelled_groups_ = 0;                 // of the plan, that are in the labels
 
   void list(const Session& session);
   void label(const Session& session);
   void label_decisions(const Session& session);
+  void count_preemptions(const Session& session, const Group& group);
 };
 
 /// Could anybody preempt this running job, the rules aside?

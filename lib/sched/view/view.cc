@@ -64,6 +64,11 @@ struct ClusterView::Applier {
     view.hold(d.id, d.allocation);
     if (d.job) view.count_growth(d.job->gang ? d.job->gang : d.id);
   }
+  void operator()(const JobPreempted& d) const {
+    std::deque<Time>& times = view.preemptions_[d.qos];
+    while (!times.empty() && times.front() + base::hours(1) <= d.when) times.pop_front();
+    times.push_back(d.when);
+  }
   void operator()(const JobMoved& d) const {
     std::erase_if(view.moves_, [&](Time t) { return t + base::hours(1) <= d.when; });
     view.moves_.push_back(d.when);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -44,6 +45,8 @@ struct Policy {
   /// So long a waiting job is delayed at most by what protects jobs that were preempted before; zero: nobody is
   /// protected.
   Duration reclaim_delay_max = base::minutes(15);
+  /// Once so many jobs of a QOS were preempted within an hour, no more of them are for a job beyond its guarantee.
+  uint32_t preemptions_per_hour = 600;
 };
 
 /// An advance reservation: whole nodes, for some users, for a time, once or again and again.
@@ -129,6 +132,13 @@ struct JobMoved {
   JobId id;
   Time when;
 };
+/// A job of this QOS was preempted by the rules of the quotas.
+struct JobPreempted {
+  std::string qos;
+  Time when;
+};
+/// Those of the last hour, by QOS.
+using Preemptions = std::map<std::string, std::deque<Time>>;
 /// The job will end at this time: its limit was changed, or it was told to go.
 struct EndExpected {
   JobId id;
@@ -154,8 +164,8 @@ struct UsageSet {
 };
 
 using DeltaKind = std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued,
-                               JobUnqueued, QosSet, NominationSet, JobPlaced, JobMoved, RunningChanged, EndExpected,
-                               ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
+                               JobUnqueued, QosSet, NominationSet, JobPlaced, JobMoved, JobPreempted, RunningChanged,
+                               EndExpected, ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
 /// One change, numbered by the controller from 1 on without gaps.
 struct Delta {
   uint64_t epoch = 0;
@@ -177,6 +187,7 @@ class ClusterView {
   const std::map<std::string, double>& qos_usage() const { return qos_usage_; }
   /// Moves of the last hour, in order.
   const std::vector<Time>& moves() const { return moves_; }
+  const Preemptions& preemptions() const { return preemptions_; }
   const Order& order() const { return *policy_.order; }
   /// Jobs of different users are of different classes.
   bool splits_by_user() const { return order().looks_at_users() || quota_.tree().has_user_limits(); }
@@ -223,6 +234,7 @@ class ClusterView {
   std::map<uint32_t, double> usage_;
   std::map<std::string, double> qos_usage_;
   std::vector<Time> moves_;
+  Preemptions preemptions_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
   std::map<JobId, std::set<JobId>> gangs_;
   JobId next_extension_{kFirstHoldingId};
