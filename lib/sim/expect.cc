@@ -32,7 +32,7 @@ uint64_t gpu_milli(const model::Allocation& allocation) {
 }
 
 bool is_moved(const Record& record) {
-  return record.ran_at_start && record.phase == Phase::kRunning && record.taken_off == 0 &&
+  return record.ran_at_start && record.phase == Phase::kRunning && record.preemptions == 0 &&
          (record.moves > 0 || !record.is_elastic) &&
          task_nodes(record.allocation) != task_nodes(record.first_allocation);
 }
@@ -58,7 +58,7 @@ class Checker {
     if (e.ended_at) compare(e, "ended_at", format_offset(*e.ended_at), when(s.record->ended));
     if (e.partition) compare(e, "partition", *e.partition, is_placed ? s.record->partition : "none");
     if (e.moved) compare(e, "moved", *e.moved ? "true" : "false", is_moved(*s.record) ? "true" : "false");
-    if (e.preemptions) compare(e, "preemptions", std::to_string(*e.preemptions), std::to_string(s.record->taken_off));
+    if (e.preemptions) compare(e, "preemptions", std::to_string(*e.preemptions), std::to_string(s.record->preemptions));
   }
 
   void check_whole(const config::Scenario& scenario) {
@@ -69,7 +69,7 @@ class Checker {
     uint32_t moves = 0, preemptions = 0;
     for (size_t i = 0; i < jobs_.size(); ++i) {
       moves += is_moved(records_[i]);
-      preemptions += records_[i].taken_off;
+      preemptions += records_[i].preemptions;
       if (!is_evicted(records_[i])) {
         gpus += records_[i].given_back_milli;
         continue;
@@ -160,7 +160,7 @@ config::JobPhase phase_of(const Record& record) {
 }
 
 bool is_evicted(const Record& record) {
-  return record.ran_at_start && record.taken_off > 0 && record.phase == Phase::kPending;
+  return record.ran_at_start && record.preemptions > 0 && record.phase == Phase::kPending;
 }
 
 std::vector<std::string> check_expectations(const config::Scenario& scenario, const std::vector<SimJob>& jobs,

@@ -17,7 +17,7 @@ std::vector<std::string> task_nodes(const model::Allocation& allocation);
 bool has_place(const Record& record);
 /// Pending, running, suspended or ended, as users of scenarios name it.
 config::JobPhase phase_of(const Record& record);
-/// Did it run at the start, was taken off, and waits now?
+/// Did it run at the start, was preempted, and waits now?
 bool is_evicted(const Record& record);
 
 /// One line a broken expectation of the scenario; empty if all hold.

@@ -247,7 +247,7 @@ class Forward {
     end_of_.erase(job);
     if (leaving_.erase(job) == 0 || !jobs_.contains(job)) return finish(job, when);
     Forecast& forecast = out_[job];
-    ++forecast.taken_off;
+    ++forecast.preemptions;
     forecast.started = {};
     forecast.nodes.clear();
     apply(sched::JobQueued{*jobs_.at(job)});

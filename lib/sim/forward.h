@@ -22,7 +22,7 @@ struct Forecast {
   bool ran_at_start = false;       ///< Already in the snapshot.
   std::string partition;           ///< Where it runs.
   std::vector<std::string> nodes;  ///< Likewise, of all components.
-  uint32_t taken_off = 0;          ///< How often it was preempted.
+  uint32_t preemptions = 0;        ///< How often it was preempted.
   std::string why;                 ///< Why it waits or was ended before it started, in words.
   bool operator==(const Forecast&) const = default;
 };

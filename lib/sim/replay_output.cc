@@ -186,7 +186,7 @@ std::string replay_csv(const Replay& replay) {
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.3f},{},{},{}\n", csv_field(row.id), csv_field(row.qos),
                        csv_field(row.user), row.gpus, seconds_text(row.submit), seconds_text(r.started),
                        seconds_text(r.ended), seconds_text(r.waited),
-                       is_over ? seconds_text(r.ended - r.submitted) : "", seconds_text(row.duration), r.taken_off,
+                       is_over ? seconds_text(r.ended - r.submitted) : "", seconds_text(row.duration), r.preemptions,
                        r.lost_gpu_s, is_over ? fmt::format("{:.3f}", fairness(job, r, *replay.engine)) : "",
                        csv_field(nodes_text(r)), r.is_refused ? "refused" : name(phase_of(r)));
   }

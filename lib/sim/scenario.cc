@@ -58,7 +58,7 @@ ordered_json job_json(const SimJob& job, const Record& record) {
   out["ended_s"] = seconds_json(record.ended);
   out["waited_s"] = static_cast<double>(record.waited.us) / 1e6;
   out["evicted"] = is_evicted(record);
-  out["preemptions"] = record.taken_off;
+  out["preemptions"] = record.preemptions;
   out["moves"] = record.moves;
   out["why"] = record.why;
   out["allocation"] = is_placed ? allocation_json(record.allocation) : ordered_json::array();

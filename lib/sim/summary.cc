@@ -34,7 +34,7 @@ class Gatherer {
  public:
   void add(const SimJob& job, const Record& r, const Engine& engine) {
     ++sum_.jobs;
-    sum_.preemptions += r.taken_off;
+    sum_.preemptions += r.preemptions;
     sum_.gpu_seconds_lost += r.lost_gpu_s;
     held_gpu_s_ += r.held_gpu_s;
     held_cpu_s_ += r.held_cpu_s;

@@ -84,7 +84,7 @@ def rows(cluster):
     return {row["job_id"]: row for row in cluster.json("gqueue", "--json")["jobs"]}
 
 
-def taken_off(cluster, jobs):
+def preempted(cluster, jobs):
     """Those that were preempted, however they are now."""
     told = rows(cluster)
     return {job for job in jobs if told[job]["preemption_count"] > 0}
@@ -104,7 +104,7 @@ def test_a_job_of_the_department_takes_the_least_from_its_teams(department):
     boss = submit(department, "quota1", 16, nodes=2)
     department.wait_state(boss, "RUNNING")
     wait_for(lambda: is_at_rest(department), "rest")
-    taken = taken_off(department, first + second)
+    taken = preempted(department, first + second)
     assert len(taken) == 2 and taken == jobs_in(department, "PENDING")
     assert jobs_in(department, "RUNNING") == {boss, *first, *second} - taken
     for job in taken:
@@ -120,12 +120,12 @@ def test_with_the_switch_off_it_waits_and_says_so(department):
     jobs = fill(department, "quota1.1", 8, 6) + fill(department, "quota1.2", 8, 10)
     boss = submit(department, "quota1", 16, nodes=2)
     wait_for(lambda: "QOS quota1 has preempt_children off" in department.reason_text(boss), "the name of the switch")
-    assert jobs_in(department, "RUNNING") == set(jobs) and not taken_off(department, jobs)
+    assert jobs_in(department, "RUNNING") == set(jobs) and not preempted(department, jobs)
     # The same job, as soon as the switch is on.
     department.run("gacctmgr", "modify", "qos", "quota1", "set", "preempt_children=true")
     department.wait_state(boss, "RUNNING")
     wait_for(lambda: is_at_rest(department), "rest")
-    assert len(taken_off(department, jobs)) == 2
+    assert len(preempted(department, jobs)) == 2
 
 
 def test_a_live_change_of_the_shares_kills_nobody_and_is_obeyed_from_then_on(department):
@@ -138,15 +138,15 @@ def test_a_live_change_of_the_shares_kills_nobody_and_is_obeyed_from_then_on(dep
     assert f"can be taken back now: jobs {', '.join(map(str, second))}" in told
     shares = wait_for(lambda: borrowed_in(department, "quota1.2", 8), "8 GPUs count as borrowed")
     assert shares["loans"] == [{"resource": "gpu", "from": "quota1.1", "to": "quota1.2", "amount": 8}]
-    assert jobs_in(department, "RUNNING") == {*first, *second} and not taken_off(department, first + second)
+    assert jobs_in(department, "RUNNING") == {*first, *second} and not preempted(department, first + second)
     due = submit(department, "quota1.1", 8)
     department.wait_state(due, "RUNNING")
     wait_for(lambda: is_at_rest(department), "rest")
-    taken = taken_off(department, first + second)
+    taken = preempted(department, first + second)
     assert len(taken) == 1 and taken <= set(second)
     more = submit(department, "quota1.1", 8)
     wait_for(lambda: department.show(more, "%r") not in ("None", ""), "a reason to wait")
-    assert department.state(more) == "PENDING" and taken_off(department, first + second + [due]) == taken
+    assert department.state(more) == "PENDING" and preempted(department, first + second + [due]) == taken
     assert borrowed_in(department, "quota1.2", 0)
 
 
@@ -165,11 +165,11 @@ def test_a_greedy_team_is_cut_back_when_the_other_asks_for_its_share(teams):
     due = submit(teams, "modest", 10)
     teams.wait_state(due, "RUNNING")
     wait_for(lambda: is_at_rest(teams), "rest")
-    assert len(taken_off(teams, greedy)) == 1
-    assert jobs_in(teams, "RUNNING") == {*greedy, *modest, due} - taken_off(teams, greedy)
+    assert len(preempted(teams, greedy)) == 1
+    assert jobs_in(teams, "RUNNING") == {*greedy, *modest, due} - preempted(teams, greedy)
     more = submit(teams, "modest", 10)
     wait_for(lambda: teams.show(more, "%r") not in ("None", ""), "a reason to wait")
-    assert teams.state(more) == "PENDING" and len(taken_off(teams, greedy)) == 1
+    assert teams.state(more) == "PENDING" and len(preempted(teams, greedy)) == 1
 
 
 def test_an_idle_share_is_lent_and_comes_back(teams):
@@ -179,7 +179,7 @@ def test_an_idle_share_is_lent_and_comes_back(teams):
         {"resource": "gpu", "from": "modest", "to": "greedy", "amount": 20}]
     due = all_run(teams, [submit(teams, "modest", 10) for _ in range(2)])
     wait_for(lambda: is_at_rest(teams), "rest")
-    taken = taken_off(teams, greedy)
+    taken = preempted(teams, greedy)
     assert len(taken) == 2 and jobs_in(teams, "PENDING") == taken
     teams.run("gcancel", *due)
     all_run(teams, sorted(taken))  # what is idle again is lent again
@@ -194,7 +194,7 @@ def test_small_jobs_fill_two_nodes_and_a_large_one_finds_another(teams):
     where = {job: row["nodes"] for job, row in rows(teams).items()}
     counts = collections.Counter(str(where[job]) for job in small)
     assert sorted(counts.values()) == [3, 3] and str(where[large]) not in counts, where
-    assert not taken_off(teams, small)
+    assert not preempted(teams, small)
 
 
 # ---- 2b: the same jobs, scattered
@@ -220,7 +220,7 @@ def test_scattered_jobs_make_room_for_a_large_one_by_one_move(moving):
     large = submit(moving, "any", 8)
     all_run(moving, [large, *jobs])
     wait_for(lambda: is_at_rest(moving), "rest")
-    (moved,) = taken_off(moving, jobs)
+    (moved,) = preempted(moving, jobs)
     where = {job: row["nodes"] for job, row in rows(moving).items()}
     assert where[large] not in [where[job] for job in jobs], where
     assert counts_by_node(moving, jobs) in ([1, 2, 3], [2, 2, 2])
@@ -251,7 +251,7 @@ until [ -e {leave} ] && [ "$is_told" ]; do sleep 0.1; done
     assert run > set(jobs) - {mover} and not run & {large, mover}
     leave.touch()
     all_run(moving, [large, mover, *run])
-    assert taken_off(moving, jobs) == {mover}
+    assert preempted(moving, jobs) == {mover}
     where = {job: row["nodes"] for job, row in rows(moving).items()}
     assert where[mover] != where[large]
 
@@ -265,7 +265,7 @@ def test_a_session_within_the_guarantee_starts_at_once(department):
     sessions = [submit(department, "lab", 8, "--no-requeue") for _ in range(4)]
     all_run(department, sessions)
     wait_for(lambda: is_at_rest(department), "rest")
-    taken = taken_off(department, batch)
+    taken = preempted(department, batch)
     assert len(taken) == 4
     beyond = submit(department, "lab", 8, "--no-requeue")
     wait_for(lambda: "it can never be preempted, so it starts only within what QOS lab is guaranteed, 32 gpu: "
@@ -294,7 +294,7 @@ def test_a_gang_takes_no_more_than_its_room_and_nothing_elsewhere(department):
     department.wait_state(gang, "RUNNING")
     wait_for(lambda: is_at_rest(department), "rest")
     nodes = nodes_of(department, gang)
-    taken = taken_off(department, list(sizes))
+    taken = preempted(department, list(sizes))
     assert len(nodes) == 6 and sum(sizes[job] for job in taken) == 48
     assert {job for job in sizes if where[job] <= nodes} == taken, "none on another node"
     assert jobs_in(department, "RUNNING") == {gang, *sizes} - taken

@@ -140,7 +140,7 @@ RC_GTEST_PROP(Elastic, NoWholeGangGoesWhileThereIsMoreThanTheSmallestSizes, ()) 
   bool is_any_whole = false;
   int64_t given = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    is_any_whole |= outcome->records[i].taken_off > 0;
+    is_any_whole |= outcome->records[i].preemptions > 0;
     given += static_cast<int64_t>(outcome->records[i].given_back_milli / model::kWholeGpu);
   }
   RC_ASSERT(is_any_whole == (due > spare));

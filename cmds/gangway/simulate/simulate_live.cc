@@ -108,7 +108,7 @@ std::string forecast_text(const std::vector<sim::Forecast>& forecasts) {
 
 json forecast_json(const sim::Forecast& f) {
   json j = {{"job_id", f.id.value},    {"uid", f.uid},     {"qos", f.qos},
-            {"gpus", f.gpus},          {"nodes", f.nodes}, {"preemptions", f.taken_off},
+            {"gpus", f.gpus},          {"nodes", f.nodes}, {"preemptions", f.preemptions},
             {"partition", f.partition}};
   j["start"] = f.started ? json(f.started.seconds()) : json(nullptr);
   j["end"] = f.ended ? json(f.ended.seconds()) : json(nullptr);

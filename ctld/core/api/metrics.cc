@@ -96,7 +96,8 @@ std::string metrics_text(const Metrics& m) {
   t.single("scheduler_passes_total", "counter", "Passes of the scheduler.", m.passes);
   t.single("scheduler_steps_total", "counter", "Requests that the scheduler held against the nodes.", m.steps);
   t.single("scheduler_cut_searches_total", "counter",
-           "Searches for victims in places with so many candidates that not every set was looked at.", m.cut_searches);
+           "Searches for victims that ended before every place and every set of candidates had been looked at.",
+           m.cut_searches);
   t.single("scheduler_last_pass_seconds", "gauge", "How long the last pass took.",
            static_cast<double>(m.last_pass.us) / 1e6);
   t.single("store_commits_total", "counter", "Durable commits.", m.commits);

@@ -59,7 +59,7 @@ bool will_be_borrowed(Session& session, const Served& served, const Lender& lend
   return true;
 }
 
-/// What it might have to be given before it can be taken off again.
+/// What it might have to be given before it can be preempted again.
 Duration shortest_loan(const Session& session, const Served& served) {
   const auto& own = session.quotas().tree().qos(served.leaf);
   Duration grace = own.grace.value_or(session.view.policy().grace);

@@ -39,7 +39,7 @@ bool is_of_use(Session& session, const Served& served, const Candidate& candidat
 /// Those that were told to go before, or that are being cleaned up after, leave enough: nobody has to be evicted.
 bool fits_soon(Session& session, const Served& served, const PartitionFacts& partition);
 
-/// How long a job that makes way may still run.
+/// How long a preempted job may still run.
 Duration grace_of(const Session& session, JobId victim);
 
 }  // namespace gw::sched

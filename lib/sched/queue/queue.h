@@ -68,7 +68,7 @@ struct PendingJob {
   uint32_t most_tasks = 0;
   bool grows_by_node = false;  ///< Only onto nodes that it is not on yet.
   JobId gang;                  ///< Of an extension of an elastic gang above its smallest size, which runs: the gang.
-  uint32_t preemptions = 0;    ///< So often it was taken off for others before; it is protected the longer.
+  uint32_t preemptions = 0;    ///< So often it was preempted before; it is protected the longer.
   Suspends suspends = Suspends::kNo;  ///< While it runs.
   JobId suspended;                    ///< Of what a suspended job still holds: the job.
 };

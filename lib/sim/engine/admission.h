@@ -9,7 +9,7 @@ namespace gw::sim {
 void sort_arrivals(World& world);
 /// It arrives: it waits, or is refused because it could never run.
 void admit(World& world, uint32_t job);
-/// It waits from now on, whether it has just arrived or was taken off.
+/// It waits from now on, whether it has just arrived or was preempted.
 void queue_job(World& world, uint32_t job);
 /// Tells in their records why jobs wait.
 void explain_waits(World& world);

@@ -37,8 +37,8 @@ struct Record {
   Time submitted;             ///< When it arrived.
   Time started;               ///< Of its latest run; zero: never.
   Time ended;
-  Duration waited = {};  ///< In all, before the first start and after each time it was taken off.
-  uint32_t taken_off = 0;
+  Duration waited = {};  ///< In all, before the first start and after each preemption.
+  uint32_t preemptions = 0;
   uint32_t moves = 0;
   uint64_t given_back_milli = 0;  ///< Of GPUs that an elastic gang gave back in order to go on smaller.
   double held_gpu_s = 0;          ///< GPU-seconds held in all runs.

@@ -109,7 +109,7 @@ void take_off(World& world, uint32_t job) {
   account_for(world, job, keeps_work ? overhead : ran + progress.done);
   progress.done = {};
   leave_nodes(world, job);
-  ++(std::exchange(progress.is_moving, false) ? record.moves : record.taken_off);
+  ++(std::exchange(progress.is_moving, false) ? record.moves : record.preemptions);
   if (!stood) {
     --world.measures.current.running;
     ++world.measures.current.pending;
@@ -122,7 +122,7 @@ void take_off(World& world, uint32_t job) {
   }
   progress.cost = world.restart_cost;
   world.jobs[job].job.eligible = world.now;
-  world.jobs[job].job.preemptions = record.taken_off;
+  world.jobs[job].job.preemptions = record.preemptions;
   queue_job(world, job);
 }
 

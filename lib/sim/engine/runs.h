@@ -1,4 +1,4 @@
-// Runs of jobs: they begin, must go, are taken off, end; and what they held and lost.
+// Runs of jobs: they begin, must go, are preempted, end; and what they held and lost.
 // Invariant: what a job holds is counted and told once when it is given, and once when it is released.
 #pragma once
 
@@ -15,8 +15,8 @@ void give(World& world, base::JobId id, const model::Allocation& allocation, con
 void begin_run(World& world, uint32_t job, Duration limit);
 /// It runs, or runs on, since then, and may for so long.
 void run_from(World& world, uint32_t job, Time since, Duration limit);
-/// How a job makes way: it gives all back, gets another place, or stands still.
-enum class Going : uint8_t { kTakenOff, kMoved, kSuspended };
+/// How a preempted job leaves: it gives all back, gets another place, or stands still.
+enum class Going : uint8_t { kPreempted, kMoved, kSuspended };
 /// It must be gone after the grace period, and comes back to the queue.
 void preempt_run(World& world, uint32_t job, Duration grace, Going how);
 /// The grace period is over.

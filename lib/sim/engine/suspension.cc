@@ -51,7 +51,7 @@ void stand_still(World& world, uint32_t job) {
   record.kept = model::kept_in_suspension(record.allocation, shares_gpus(world, record));
   record.is_suspended = true;
   record.phase = Phase::kPending;
-  ++record.taken_off;
+  ++record.preemptions;
   --world.measures.current.running;
   ++world.measures.current.pending;
   progress.pending_since = world.now;

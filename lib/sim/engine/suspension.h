@@ -1,5 +1,6 @@
-// Jobs that are suspended to make way: what they keep is held under an id of its own, as in the controller, and they
-// wait to go on where they stand. Invariant: a suspended job holds what its record says it keeps, and nothing else.
+// Jobs that are suspended when they are preempted: what they keep is held under an id of its own, as in the controller,
+// and they wait to go on where they stand. Invariant: a suspended job holds what its record says it keeps, and nothing
+// else.
 #pragma once
 
 #include "sim/engine/world.h"

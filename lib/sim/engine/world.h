@@ -22,7 +22,7 @@ namespace gw::sim {
 
 struct EngineOptions {
   std::optional<Time> until;   ///< The clock goes no further.
-  bool keeps_work = false;     ///< A job that is taken off goes on where it was.
+  bool keeps_work = false;     ///< A preempted job goes on where it was.
   Duration restart_cost = {};  ///< What each restart adds to its run.
   sched::Budget budget;
   /// Looks at the scheduler's view after each instant; an error ends the run. For checks of its invariants.

@@ -421,5 +421,36 @@ TEST(Preemption, ComponentsGoTogetherAndSaveTogether) {
   }
 }
 
+TEST(Preemption, ThePlacesOfAllComponentsAreKeptOverARestart) {
+  World w(2);
+  w.connect_all();
+  const JobId victim = w.submit(1000, gang(2, 8));
+  w.schedule();
+  for (const char* node : {"n0", "n1"}) w.prepared(node, victim);
+  wire::ApiRequest request = World::submission(gang(1, 8));
+  *request.mutable_submit()->add_components() = request.submit().spec();
+  const JobId first(w.ask(1000, request).submit().job_id()), second(first.value + 1);
+  const std::vector<model::NodeShare>& shares = w.job(victim).placed()->allocation.shares;
+  model::NodeShare own = shares[0], other = shares[1];
+  own.tasks = other.tasks = 1;
+  const sched::Nomination kept{first, "main", {{own}}, w.now + kGrace, {{"main", {{other}}}}};
+  sched::Plan plan;
+  plan.groups.push_back({{sched::Preempt{victim, first, kGrace, 5}, kept}});
+  plan.epoch = w.view.epoch();
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  ASSERT_EQ(w.view.nominations().size(), 1U);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  ASSERT_EQ(w.view.nominations().size(), 1U);
+  EXPECT_EQ(w.view.nominations().begin()->second, kept);
+  for (const char* node : {"n0", "n1"}) w.connect(node, {World::run(victim, 1, wire::kRunStarted)});
+  for (const char* node : {"n0", "n1"}) w.done(node, victim);
+  w.schedule();
+  EXPECT_EQ(w.job(first).placed()->allocation.node_names(), std::vector<std::string>{"n0"});
+  EXPECT_EQ(w.job(second).placed()->allocation.node_names(), std::vector<std::string>{"n1"});
+  EXPECT_EQ(w.state(victim), JobState::kPending);
+}
+
 }  // namespace
 }  // namespace gw::ctld

@@ -96,7 +96,7 @@ TEST(LookAhead, AnotherOrderServesOthersFirst) {
 TEST(LookAhead, APreemptiveOrderTakesOffAndQueuesAgain) {
   const auto jobs = ahead_of("srtf");
   EXPECT_EQ(jobs[2].started, base::Time{1'000'000'000} + base::seconds(10));
-  EXPECT_EQ(jobs[0].taken_off, 1);
+  EXPECT_EQ(jobs[0].preemptions, 1);
   EXPECT_TRUE(jobs[0].started) << "it starts again";
 }
 

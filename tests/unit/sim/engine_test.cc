@@ -55,7 +55,7 @@ TEST(Engine, WaitsAddUpOverRestarts) {
   const Replay replay = r.result();
   const auto& records = replay.engine->records();
   EXPECT_EQ(records[0].waited, base::seconds(60));
-  EXPECT_EQ(records[0].taken_off, 1u);
+  EXPECT_EQ(records[0].preemptions, 1u);
   EXPECT_EQ(seconds_of(records[0].ended), 1060) << "it kept the 100 s that it had run";
   EXPECT_EQ(seconds_of(records[1].ended), 160);
   EXPECT_EQ(records[0].lost_gpu_s, 0);
