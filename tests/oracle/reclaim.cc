@@ -126,7 +126,8 @@ std::set<int> covered_at(const World& world, const std::string& side, const Due&
     if (job.running && stands_in(world, job, side)) jobs.push_back(&job);
   }
   const auto rank = [&](const Job* job) {
-    return std::tuple(job->gang != 0, job->preemptible, !below.contains(job->id), -job->priority, job->started_s, job->id);
+    return std::tuple(job->gang != 0, job->preemptible, !below.contains(job->id), -job->priority, job->started_s,
+                      job->id);
   };
   std::sort(jobs.begin(), jobs.end(), [&](const Job* a, const Job* b) { return rank(a) < rank(b); });
   const std::vector<std::string> lines = lines_of(world, side);
