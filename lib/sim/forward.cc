@@ -151,7 +151,7 @@ class Forward {
 
   void tell_preempted(const sched::Preempt& p) {
     const auto running = view_.running().find(p.job);
-    if ((p.rule == 5 || p.rule == 6) && running != view_.running().end() && !running->second->gang)
+    if (p.is_counted() && running != view_.running().end() && !running->second->gang)
       apply(sched::JobPreempted{running->second->qos, now_});
   }
 

@@ -110,7 +110,7 @@ void preempt(Core& core, const sched::Preempt& victim) {
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
   if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return;
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
-  if (victim.rule == 5 || victim.rule == 6) core.feed.tell(sched::JobPreempted{pending_of(core, *job).qos, core.now});
+  if (victim.is_counted()) core.feed.tell(sched::JobPreempted{pending_of(core, *job).qos, core.now});
   if (victim.is_move) core.feed.tell(sched::JobMoved{job->id, core.now});
   const bool had_grace = is_suspended(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
   outcome.grace = had_grace ? Duration{} : victim.grace;

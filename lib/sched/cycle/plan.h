@@ -58,6 +58,8 @@ struct Preempt {
   /// It gets another place at once: a Start of it follows in the group, or with grace a Nomination.
   bool is_move = false;
   bool is_suspended = false;  ///< It is suspended and keeps its memory: the room that it leaves is enough.
+  /// Does it count in `scheduler.preemptions_per_hour`? Not where nothing is lost, nor inside one QOS.
+  bool is_counted() const { return (rule == 5 || rule == 6) && !is_suspended; }
 };
 /// All jobs of this class wait. Told when it changes.
 struct Wait {

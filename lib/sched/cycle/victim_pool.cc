@@ -178,7 +178,7 @@ void VictimPool::label_decisions(const Session& session) {
 void VictimPool::count_preemptions(const Session& session, const Group& group) {
   for (const Decision& d : group.decisions) {
     const auto* p = std::get_if<Preempt>(&d);
-    if (p == nullptr || (p->rule != 5 && p->rule != 6)) continue;
+    if (p == nullptr || !p->is_counted()) continue;
     const auto running = session.view.running().find(p->job);
     if (running != session.view.running().end() && !running->second->gang) ++preempted_[running->second->qos];
   }

@@ -51,7 +51,7 @@ base::Result<bool> on_decision(World& world, const sched::Preempt& preempt) {
   }
   const uint32_t job = is_suspended ? kept->second : preempt.job.value - 1;
   if (world.progress[job].is_leaving) return false;
-  if (preempt.rule >= 5 && preempt.rule <= 6) world.tell(sched::JobPreempted{world.jobs[job].job.qos, world.now});
+  if (preempt.is_counted()) world.tell(sched::JobPreempted{world.jobs[job].job.qos, world.now});
   if (preempt.is_move) world.tell(sched::JobMoved{preempt.job, world.now});
   const Going how = preempt.is_move ? Going::kMoved : preempt.is_suspended ? Going::kSuspended : Going::kPreempted;
   preempt_run(world, job, preempt.grace, how);
