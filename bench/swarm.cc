@@ -78,8 +78,8 @@ class Shepherd {
   std::string key() const { return std::string(auth::view(key_.public_key())); }
 
  private:
-  struct Guest : stream::Handler {
-    explicit Guest(Shepherd& s) : owner(s) {}
+  struct ClientHandler : stream::Handler {
+    explicit ClientHandler(Shepherd& s) : owner(s) {}
     size_t on_bytes(stream::ChannelId channel, std::string_view bytes) override {
       if (channel == wire::kOrderChannel) owner.on_order_bytes(bytes);
       return bytes.size();
@@ -96,7 +96,7 @@ class Shepherd {
     session_ = &session;
     GW_TRY_STATUS(session.open_receive(wire::kOrderChannel));
     GW_TRY_STATUS(session.open_receive(wire::kInputChannel));
-    return std::shared_ptr<stream::Handler>(std::make_shared<Guest>(*this));
+    return std::shared_ptr<stream::Handler>(std::make_shared<ClientHandler>(*this));
   }
   void say(StepState::Phase phase) { static_cast<void>(session_->send_control(StepState{phase, {}})); }
   void on_order_bytes(std::string_view bytes) {

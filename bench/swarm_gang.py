@@ -2,7 +2,7 @@
 """A gang on all nodes of a large cluster: what each part of its life costs the controller's event loop.
 
 A controller and processes that play the nodes (bench_swarm) by the real protocols; nothing is executed. The gang is placed, its nodes
-are cut off and come back, the controller is killed and started again, the gang is suspended and goes on, and is cancelled; the
+are cut off and come back, the controller is killed and started again, the gang is suspended, resumes, and is cancelled; the
 controller is stopped for longer than nodes may be silent. One JSON line for each: processor time and working time of the loop, its
 longest turn, seconds until all was done, and nodes that were given up although they had spoken.
 """
@@ -137,7 +137,7 @@ def parse_arguments():
     parser.add_argument('--nodes', type=int, default=10000)
     parser.add_argument('--topology', default='dgx-h100')
     parser.add_argument('--processes', type=int, default=os.cpu_count(), help='that play the nodes')
-    parser.add_argument('--stand', type=int, default=90, help='seconds for which the controller stands still')
+    parser.add_argument('--stand', type=int, default=90, help='seconds for which the controller is stopped')
     return parser.parse_args()
 
 

@@ -41,7 +41,7 @@ Text entity_name(AcctEntity entity) {
 }
 
 /// What a segment says before it is known what of: names, and KEY=VALUE words.
-struct Clause {
+struct ChangeWords {
   Words names, settings;
 };
 
@@ -68,15 +68,15 @@ Status take_names(const std::string& word, AcctEntity entity, Words& to) {
   return {};
 }
 
-Status need_names(const Clause& clause, Text verb, AcctEntity entity) {
-  if (!clause.names.empty()) return {};
+Status need_names(const ChangeWords& parsed, Text verb, AcctEntity entity) {
+  if (!parsed.names.empty()) return {};
   return invalid(fmt::format("{} {}: no name given", verb, entity_name(entity)),
                  fmt::format("such as: {} {} NAME", verb, entity_name(entity)));
 }
 
 /// NAMES KEY=VALUE...
-Result<Clause> add_clause(std::span<const std::string> words, AcctEntity entity) {
-  Clause out;
+Result<ChangeWords> add_words(std::span<const std::string> words, AcctEntity entity) {
+  ChangeWords out;
   for (const std::string& word : words) {
     if (is_word(word, "set")) continue;
     const bool is_setting = word.find('=') != std::string::npos;
@@ -93,8 +93,8 @@ Result<Clause> add_clause(std::span<const std::string> words, AcctEntity entity)
 }
 
 /// [where] NAMES set KEY=VALUE...
-Result<Clause> modify_clause(std::span<const std::string> words, AcctEntity entity) {
-  Clause out;
+Result<ChangeWords> modify_words(std::span<const std::string> words, AcctEntity entity) {
+  ChangeWords out;
   bool has_set = false;
   for (const std::string& word : words) {
     if (has_set)
@@ -112,8 +112,8 @@ Result<Clause> modify_clause(std::span<const std::string> words, AcctEntity enti
 }
 
 /// [where] NAMES [KEY=VALUE...]
-Result<Clause> delete_clause(std::span<const std::string> words, AcctEntity entity) {
-  Clause out;
+Result<ChangeWords> delete_words(std::span<const std::string> words, AcctEntity entity) {
+  ChangeWords out;
   for (const std::string& word : words) {
     if (is_word(word, "where")) continue;
     const bool is_setting = word.find('=') != std::string::npos;
@@ -191,34 +191,34 @@ class Maker {
     return out;
   }
 
-  Status change_qos(QuotaChange::What what, const Clause& clause) {
+  Status change_qos(QuotaChange::What what, const ChangeWords& parsed) {
     wire::QosPatch patch;
-    GW_TRY_STATUS(patch_from_words(clause.settings, is_slurm_, patch, out_.notes));
-    for (const std::string& name : clause.names) *change(what, name).mutable_qos() = patch;
+    GW_TRY_STATUS(patch_from_words(parsed.settings, is_slurm_, patch, out_.notes));
+    for (const std::string& name : parsed.names) *change(what, name).mutable_qos() = patch;
     return {};
   }
 
   Status add(std::span<const std::string> words, AcctEntity entity) {
-    GW_TRY(clause, add_clause(words, entity));
-    return entity == AcctEntity::kUser ? add_users(clause) : change_qos(QuotaChange::kAdd, clause);
+    GW_TRY(parsed, add_words(words, entity));
+    return entity == AcctEntity::kUser ? add_users(parsed) : change_qos(QuotaChange::kAdd, parsed);
   }
 
   Status modify(std::span<const std::string> words, AcctEntity entity) {
-    GW_TRY(clause, modify_clause(words, entity));
-    return entity == AcctEntity::kUser ? modify_users(clause) : change_qos(QuotaChange::kModify, clause);
+    GW_TRY(parsed, modify_words(words, entity));
+    return entity == AcctEntity::kUser ? modify_users(parsed) : change_qos(QuotaChange::kModify, parsed);
   }
 
   Status remove(std::span<const std::string> words, AcctEntity entity) {
-    GW_TRY(clause, delete_clause(words, entity));
-    if (entity == AcctEntity::kUser) return delete_users(clause);
+    GW_TRY(parsed, delete_words(words, entity));
+    if (entity == AcctEntity::kUser) return delete_users(parsed);
     std::string target;
-    for (const std::string& word : clause.settings) {
+    for (const std::string& word : parsed.settings) {
       GW_TRY(setting, parse_acct_setting(word));
       if (setting.key != "moveto") return tl::unexpected(unknown_setting(setting.key, "delete", {"name", "move_to"}));
       if (setting.value.empty()) return invalid("move_to: a QOS is missing");
       target = setting.value;
     }
-    for (const std::string& name : clause.names) change(QuotaChange::kDelete, name).set_move_to(target);
+    for (const std::string& name : parsed.names) change(QuotaChange::kDelete, name).set_move_to(target);
     return {};
   }
 
@@ -229,9 +229,9 @@ class Maker {
     std::optional<std::string> default_qos;
   };
 
-  Result<UserSettings> user_settings(const Clause& clause) {
+  Result<UserSettings> user_settings(const ChangeWords& parsed) {
     UserSettings out;
-    for (const std::string& word : clause.settings) {
+    for (const std::string& word : parsed.settings) {
       GW_TRY(setting, parse_acct_setting(word));
       const std::string& key = setting.key;
       if (key == "cluster" || key == "clusters") {
@@ -257,40 +257,40 @@ class Maker {
     for (const std::string& user : users) user_change(QuotaChange::kModify, user).set_default_qos(qos);
   }
 
-  Status add_users(const Clause& clause) {
-    GW_TRY(settings, user_settings(clause));
-    GW_TRY_STATUS(check_users(clause.names));
+  Status add_users(const ChangeWords& parsed) {
+    GW_TRY(settings, user_settings(parsed));
+    GW_TRY_STATUS(check_users(parsed.names));
     if (settings.qos.empty() && !settings.default_qos)
       return invalid("add user: to which QOS?", "add account=QOS, or default_qos=QOS");
     for (const std::string& qos : settings.qos) {
       wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
-      for (const std::string& name : clause.names) users.add_add(name);
+      for (const std::string& name : parsed.names) users.add_add(name);
     }
-    if (settings.default_qos) set_default(clause.names, *settings.default_qos);
+    if (settings.default_qos) set_default(parsed.names, *settings.default_qos);
     return {};
   }
 
-  Status modify_users(const Clause& clause) {
-    GW_TRY(settings, user_settings(clause));
+  Status modify_users(const ChangeWords& parsed) {
+    GW_TRY(settings, user_settings(parsed));
     if (!settings.qos.empty())
       return invalid("modify user: account= cannot be changed",
                      "add user NAME account=QOS, delete user NAME account=QOS");
     if (!settings.default_qos) return invalid("No changes specified", "known: default_qos, default_account");
-    if (!settings.default_qos->empty()) GW_TRY_STATUS(check_users(clause.names));
-    set_default(clause.names, *settings.default_qos);
+    if (!settings.default_qos->empty()) GW_TRY_STATUS(check_users(parsed.names));
+    set_default(parsed.names, *settings.default_qos);
     return {};
   }
 
-  Status delete_users(const Clause& clause) {
-    GW_TRY(settings, user_settings(clause));
+  Status delete_users(const ChangeWords& parsed) {
+    GW_TRY(settings, user_settings(parsed));
     if (settings.default_qos)
       return invalid("delete user: default_qos= is no choice", "modify user NAME set default_qos=");
     for (const std::string& qos : settings.qos) {
       wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
-      for (const std::string& name : clause.names) users.add_drop(name);
+      for (const std::string& name : parsed.names) users.add_drop(name);
     }
     if (settings.qos.empty())
-      for (const std::string& name : clause.names) user_change(QuotaChange::kDelete, name);
+      for (const std::string& name : parsed.names) user_change(QuotaChange::kDelete, name);
     return {};
   }
 };

@@ -131,7 +131,7 @@ void AllocSession::on_child() {
   int status = 0;
   const pid_t pid = child_ == 0 ? 0 : ::waitpid(child_, &status, WNOHANG | WUNTRACED);
   if (pid <= 0) return;
-  if (WIFSTOPPED(status)) {  // ctrl-Z stops this program with its command; fg goes on with both
+  if (WIFSTOPPED(status)) {  // ctrl-Z stops this program with its command; fg continues with both
     if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
     ::raise(SIGSTOP);
     if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, child_);

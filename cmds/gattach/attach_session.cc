@@ -122,7 +122,7 @@ void AttachSession::depart(int code) {
 void AttachSession::leave(int code) {
   if (!client_ || client_->is_too_early() || stage_.is<FindingCodes>()) return finish(code);
   leave_terminal(true);
-  if (!options_.layout) say(false, fmt::format("left step {}, which goes on", name_));
+  if (!options_.layout) say(false, fmt::format("left step {}, which continues", name_));
   depart(code);
 }
 
@@ -164,7 +164,7 @@ void AttachSession::on_resized() {
   if (const auto size = attach::terminal_size(STDIN_FILENO)) client_->resize(size->rows, size->columns);
 }
 
-// The terminal belongs to the shell while this stands still.
+// The terminal belongs to the shell while this process is stopped.
 void AttachSession::on_stop() {
   if (raw_) raw_->leave();
   ::raise(SIGSTOP);

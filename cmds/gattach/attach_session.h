@@ -33,7 +33,7 @@ class AttachSession {
  private:
   struct Joining {};
   struct Joined {};
-  /// Its tasks go on without this.
+  /// Its tasks continue without this.
   struct Leaving {
     bool had_joined = false;
   };

@@ -155,7 +155,7 @@ void explain_when_interrupted(const Program& program, uint32_t id) {
   const char prefix = program.is_slurm ? 's' : 'g';
   say_when_interrupted(
       program,
-      fmt::format("no longer waiting; job {0} goes on: {1}queue -j {0} shows it, {1}cancel {0} ends it", id, prefix));
+      fmt::format("no longer waiting; job {0} continues: {1}queue -j {0} shows it, {1}cancel {0} ends it", id, prefix));
 }
 
 int wait_for(const Program& program, client::Connection& connection, uint32_t id, bool quiet) {

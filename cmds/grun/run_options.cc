@@ -50,7 +50,7 @@ void add_streams(std::vector<Option>& t, RunOptions& o) {
                }});
   t.push_back(
       {"label", 'l', Arg::kNone, "", "each line begins with the number of its task", "LABELIO", kPlain, sets(o.label)});
-  t.push_back({"unbuffered", 'u', Arg::kNone, "", "output goes on as it comes, also in the middle of lines",
+  t.push_back({"unbuffered", 'u', Arg::kNone, "", "output is passed on as it comes, also in the middle of lines",
                "UNBUFFEREDIO", kPlain, sets(o.unbuffered)});
   t.push_back({"pty", 0, Arg::kNone, "", "task 0 has a terminal", "PTY", kPlain, sets(o.pty)});
 }
@@ -126,8 +126,8 @@ void add_end(std::vector<Option>& t, RunOptions& o) {
                  o.wait_seconds = seconds == 0 ? std::nullopt : std::optional(seconds);
                  return {};
                }});
-  t.push_back({"keep", 0, Arg::kNone, "", "the tasks go on when grun is gone", {}, kPlain, sets(o.keep)});
-  t.push_back({"detach", 0, Arg::kNone, "", "leave as soon as the tasks run; they go on", {}, kPlain, [&o](Text) {
+  t.push_back({"keep", 0, Arg::kNone, "", "the tasks continue when grun is gone", {}, kPlain, sets(o.keep)});
+  t.push_back({"detach", 0, Arg::kNone, "", "leave as soon as the tasks run; they continue", {}, kPlain, [&o](Text) {
                  o.keep = o.detach = true;
                  return Status{};
                }});

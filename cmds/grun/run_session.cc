@@ -200,7 +200,7 @@ Status RunSession::begin() {
       [this] { client_->is_running() ? leave(client::kExitOk) : say(false, "the step has not started"); });
   client_->on_running([this] {
     if (!plan_.options.detach) return;
-    say(false, "step " + client_->step() + " goes on by itself");
+    say(false, "step " + client_->step() + " continues by itself");
     client_->depart(client::kExitOk);
   });
   GW_TRY_STATUS(open_input());
@@ -263,10 +263,11 @@ void RunSession::end_step(const wire::Step& step, int code) {
   queries_.call(std::move(request), [this, code](const Result<wire::ApiReply>&) { finish(code); });
 }
 
-/// The tasks are kept, and go on.
+/// The tasks are kept, and continue.
 void RunSession::leave(int code) {
   leave_terminal(true);
-  say(false, fmt::format("left step {}, which goes on; gattach {} comes back to it", client_->step(), client_->step()));
+  say(false,
+      fmt::format("left step {}, which continues; gattach {} comes back to it", client_->step(), client_->step()));
   client_->depart(code);
 }
 

@@ -77,7 +77,7 @@ void RunSession::on_resized(int) {
   if (const auto size = attach::terminal_size(STDIN_FILENO)) client_->resize(size->rows, size->columns);
 }
 
-// The terminal belongs to the shell while this stands still.
+// The terminal belongs to the shell while this process is stopped.
 void RunSession::on_stop(int) {
   if (raw_) raw_->leave();
   ::raise(SIGSTOP);

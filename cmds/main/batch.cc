@@ -14,7 +14,7 @@
 namespace gw::cmds {
 namespace {
 
-/// Goes on as gangway-commands; returns only if that cannot be started, with the reason printed.
+/// Continues as gangway-commands; returns only if that cannot be started, with the reason printed.
 int run_full_program(const client::Program& program, char** argv) {
   char path[PATH_MAX] = "";
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);

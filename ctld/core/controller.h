@@ -87,7 +87,7 @@ class Controller {
   /// The durable state in canonical bytes: a core rebuilt from the store gives the same as the live one.
   std::string fingerprint() const;
   /// Events that did not fit the state of their job; zero in a healthy controller.
-  uint64_t misfits() const { return core_.jobs.misfits(); }
+  uint64_t unexpected_events() const { return core_.jobs.unexpected_events(); }
 
  private:
   Core core_;

@@ -1,6 +1,6 @@
 // The controller's state, as tables, with the transaction that is under way: its time, and what it will leave behind
 // (rows, messages, deltas, timers, events). The machines beside it are free functions over this: those that take it as
-// const only read. Invariants: each table's own (see there); the clock stands still during a transaction; whoever
+// const only read. Invariants: each table's own (see there); the clock does not advance during a transaction; whoever
 // changes a job, a run or a step marks its row; what is held changes through the ledger alone.
 #pragma once
 

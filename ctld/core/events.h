@@ -14,7 +14,7 @@ namespace gw::ctld {
 struct RunStarted {
   base::JobId job;
 };
-/// A run that was suspended goes on.
+/// A run that was suspended resumes.
 struct RunResumed {
   base::JobId job;
 };

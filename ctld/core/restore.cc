@@ -38,7 +38,7 @@ using store::RowKind;
 
 namespace {
 
-/// From which numbers jobs and extensions go on: above all that any row names, if the count itself is lost.
+/// From which numbers jobs and extensions continue: above all that any row names, if the count itself is lost.
 void restore_counts(Core& core, const store::Snapshot& snapshot) {
   bool is_lost = core.stored.held.find(store::word_of(RowKind::kSetting), "next_job") != nullptr;
   for (const store::NamedBytes& meta : snapshot.meta) {

@@ -172,7 +172,7 @@ void SchedulerThread::work() {
     next_change = plan.next_change_at;
     add_moves_of_round(plan);
     if (plan.groups.empty() && (!plan.is_whole() || is_as_last_report(plan, report))) {
-      if (!plan.is_whole()) nudge();  // nothing to say yet: it goes on where it stopped
+      if (!plan.is_whole()) nudge();  // nothing to say yet: it continues where it stopped
       continue;
     }
     last_report_.planned_starts = plan.planned_starts;

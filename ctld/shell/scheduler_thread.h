@@ -35,7 +35,7 @@ class SchedulerThread {
  public:
   using RecordFn = std::function<void(const std::shared_ptr<const PassRecord>&)>;
   using PlanFn = std::function<void(const sched::Plan&, const PassReport&)>;
-  /// `on_plan` is called on the loop; the thread goes on when it has returned.
+  /// `on_plan` is called on the loop; the thread continues when it has returned.
   /// Looks at the view in the scheduler's thread; what it returns is called on the loop.
   using InspectFn = std::function<std::function<void()>(const sched::ClusterView&, base::Time now)>;
   SchedulerThread(io::Loop& loop, std::unique_ptr<base::Clock> clock, PlanFn on_plan);

@@ -193,7 +193,7 @@ base::Time Server::read_clocks() {
 
 void Server::run() {
   loop_.run();
-  spdlog::info("leaving; running jobs go on");
+  spdlog::info("leaving; running jobs continue");
 }
 
 void Server::on_link(const std::shared_ptr<link::SecureLink>& link) {

@@ -80,7 +80,7 @@ struct Acceptance {
 };
 
 /// A first message that awaits its credential. It shares nothing with its handshake, so that a thread can do the work.
-class Claim {
+class PendingHello {
  public:
   std::string_view credential() const { return std::string_view(hello_).substr(prefix_size_); }
   /// Takes the decoded credential, makes the server's key pair and agrees on the keys: nearly all of a handshake's
@@ -97,15 +97,16 @@ class Claim {
   base::Result<Acceptance> accept(std::string_view client_key, std::string_view nonce) const;
 };
 
-/// The server's side, for one connection: on_hello, decode the credential, Claim::answer, on_answer, on_finish. Every
-/// Error is to be sent to the client as refusal(error), and ends the handshake.
+/// The server's side, for one connection: on_hello, decode the credential, PendingHello::answer, on_answer, on_finish.
+/// Every Error is to be sent to the client as refusal(error), and ends the handshake.
 class ServerHandshake {
  public:
   /// `nonces` outlives the handshake; one memory serves all connections of a daemon.
   ServerHandshake(std::string receiver, VersionRange versions, NonceMemory& nonces);
   /// Takes the first message. Errors: not Gangway, no common version, malformed.
-  base::Result<Claim> on_hello(std::string_view hello);
-  /// Takes what became of the claim and gives the accept message. Errors: those of Claim::answer; nonce seen before.
+  base::Result<PendingHello> on_hello(std::string_view hello);
+  /// Takes what became of the hello and gives the accept message. Errors: those of PendingHello::answer; nonce seen
+  /// before.
   base::Result<std::string> on_answer(base::Result<Acceptance> answer);
   /// Takes the client's last message. Errors: the client does not hold the key of its hello.
   base::Result<Session> on_finish(std::string_view finish);
@@ -126,7 +127,7 @@ class ServerHandshake {
   std::optional<SecureStream> stream_;
 };
 
-/// The message by which a server tells in clear text why it does not go on.
+/// The message by which a server tells in clear text why it does not continue.
 std::string refusal(const base::Error& error);
 
 }  // namespace gw::auth

@@ -66,7 +66,7 @@ ServerHandshake::ServerHandshake(std::string receiver, VersionRange versions, No
   GW_CHECK(versions.min <= versions.max);
 }
 
-Result<Claim> ServerHandshake::on_hello(std::string_view hello) {
+Result<PendingHello> ServerHandshake::on_hello(std::string_view hello) {
   Reader in(hello);
   if (in.raw(kHelloMagic.size()) != kHelloMagic) {
     return base::fail(ErrorCode::kProtocol, "the first message is not that of a Gangway program");
@@ -85,15 +85,15 @@ Result<Claim> ServerHandshake::on_hello(std::string_view hello) {
     return base::fail(ErrorCode::kProtocol, "the first message is cut or malformed");
   }
   role_ = static_cast<Role>(role);
-  Claim claim;
-  claim.receiver_ = receiver_;
-  claim.hello_ = hello;
-  claim.prefix_size_ = hello.size() - credential.size();
-  claim.version_ = version_;
-  return claim;
+  PendingHello pending;
+  pending.receiver_ = receiver_;
+  pending.hello_ = hello;
+  pending.prefix_size_ = hello.size() - credential.size();
+  pending.version_ = version_;
+  return pending;
 }
 
-Result<Acceptance> Claim::answer(const Result<Credential>& credential) const {
+Result<Acceptance> PendingHello::answer(const Result<Credential>& credential) const {
   if (!credential) return base::pass(credential);
   GW_TRY(payload, read_payload(credential->payload));
   const std::string_view prefix = std::string_view(hello_).substr(0, prefix_size_);
@@ -114,7 +114,7 @@ Result<Acceptance> Claim::answer(const Result<Credential>& credential) const {
   return std::move(made);
 }
 
-Result<Acceptance> Claim::accept(std::string_view client_key, std::string_view nonce) const {
+Result<Acceptance> PendingHello::accept(std::string_view client_key, std::string_view nonce) const {
   const KeyPair own;
   const auto transcript = transcript_hash(hello_, version_, view(own.public_key()));
   GW_TRY(keys, own.server_keys(client_key, view(key_context(nonce, transcript))));

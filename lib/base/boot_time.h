@@ -1,4 +1,4 @@
-// Moments of the clock that leases count by: CLOCK_BOOTTIME, which never jumps, and goes on while the machine is
+// Moments of the clock that leases count by: CLOCK_BOOTTIME, which never jumps, and continues while the machine is
 // suspended. A type of its own, so that nobody takes it for the time of day, which an administrator may set.
 // Invariant: a moment means something on the machine, and until the reboot, that it was read on alone.
 #pragma once

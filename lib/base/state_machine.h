@@ -49,9 +49,9 @@ class StateMachine {
   }
   /// Leaves `Old`, in which it must be, for the state that `make` makes of it, so that data moves along. `make` calls
   /// nobody who could ask for the state meanwhile.
-  template <typename Old, typename Make, typename New = std::invoke_result_t<Make, Old>>
-  New& leave(Make&& make) requires(Table::template kAllows<Old, New>) {
-    New next = std::forward<Make>(make)(std::move(std::get<Old>(state_)));
+  template <typename Old, typename Factory, typename New = std::invoke_result_t<Factory, Old>>
+  New& leave(Factory&& make) requires(Table::template kAllows<Old, New>) {
+    New next = std::forward<Factory>(make)(std::move(std::get<Old>(state_)));
     return state_.template emplace<New>(std::move(next));
   }
   /// The same where nothing is taken along: the new state is made of `values`.

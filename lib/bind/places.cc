@@ -29,13 +29,13 @@ model::DeviceSpot spot_of(const Device& d) {
 class Binder {
  public:
   Binder(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request,
-         const IndexSet& unclaimed, bool is_begun)
+         const IndexSet& unclaimed_cores, bool is_begun)
       : node_(node),
         share_(share),
         request_(request),
         is_begun_(is_begun),
         claimed_(node, indices(share.cores()), indices(share.gpus())),
-        dealer_(node, with(claimed_.cores(), unclaimed), claimed_.gpus()),
+        dealer_(node, with(claimed_.cores(), unclaimed_cores), claimed_.gpus()),
         all_(dealer_.all_pus()) {}
 
   Binding bind() {
@@ -286,8 +286,8 @@ class Binder {
 }  // namespace
 
 Binding bind_tasks(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request,
-                   const IndexSet& unclaimed, bool is_begun) {
-  return Binder(node, share, request, unclaimed, is_begun).bind();
+                   const IndexSet& unclaimed_cores, bool is_begun) {
+  return Binder(node, share, request, unclaimed_cores, is_begun).bind();
 }
 
 }  // namespace gw::bind

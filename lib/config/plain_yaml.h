@@ -12,7 +12,7 @@
 namespace gw::config {
 
 /// The top-level keys `only` of a text, as by read_yaml(text, path, only), if these are scalars or block maps of
-/// scalars, each on one line, and no value in brackets or quotes goes on in the next line.
+/// scalars, each on one line, and no value in brackets or quotes continues in the next line.
 std::optional<Value> read_plain_yaml(std::string_view text, std::span<const std::string_view> only);
 
 }  // namespace gw::config

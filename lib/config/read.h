@@ -1,4 +1,4 @@
-// From the tree to the parts of a Config. Each function tells its mistakes to `problems` and goes on.
+// From the tree to the parts of a Config. Each function tells its mistakes to `problems` and continues.
 // Invariant: after all of them without an error, the Config keeps the promises of config.h.
 #pragma once
 

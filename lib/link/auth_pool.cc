@@ -48,11 +48,11 @@ void AuthPool::encode(std::string payload, uint32_t restrict_uid, Owner owner,
           }});
 }
 
-void AuthPool::answer(auth::Claim claim, Owner owner, std::function<void(base::Result<auth::Acceptance>)> fn) {
-  submit({owner, [this, claim = std::move(claim), owner, fn = std::move(fn)] {
+void AuthPool::answer(auth::PendingHello hello, Owner owner, std::function<void(base::Result<auth::Acceptance>)> fn) {
+  submit({owner, [this, hello = std::move(hello), owner, fn = std::move(fn)] {
             // Shared, since a callback can be copied and keys are not.
             auto answer = std::make_shared<base::Result<auth::Acceptance>>(
-                claim.answer(authenticator_.decode(claim.credential())));
+                hello.answer(authenticator_.decode(hello.credential())));
             poster_.post([owner, fn, answer = std::move(answer)] {
               if (const auto alive = owner.lock()) fn(std::move(*answer));
             });

@@ -31,8 +31,8 @@ class AuthPool {
   /// Encodes on a thread and then calls `fn` on the loop, unless `owner` has gone by then.
   void encode(std::string payload, uint32_t restrict_uid, Owner owner,
               std::function<void(base::Result<std::string>)> fn);
-  /// Decodes the claim's credential and answers the claim, both on a thread; `fn` as above.
-  void answer(auth::Claim claim, Owner owner, std::function<void(base::Result<auth::Acceptance>)> fn);
+  /// Decodes the credential of the hello and answers it, both on a thread; `fn` as above.
+  void answer(auth::PendingHello hello, Owner owner, std::function<void(base::Result<auth::Acceptance>)> fn);
 
  private:
   struct Work {

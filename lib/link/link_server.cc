@@ -14,7 +14,7 @@ using base::Error;
 using base::ErrorCode;
 
 /// How many links are open, in all and by user.
-struct LinkServer::Census {
+struct LinkServer::LinkCounts {
   size_t total = 0;
   struct User {
     size_t links = 0;
@@ -137,10 +137,10 @@ class LinkServer::Pending : public std::enable_shared_from_this<Pending> {
   }
 
   void on_hello(const std::string& hello) {
-    auto claim = handshake_.on_hello(hello);
-    if (!claim) return fail(claim.error());
+    auto pending = handshake_.on_hello(hello);
+    if (!pending) return fail(pending.error());
     stage_ = Stage::kCredential;
-    server_.pool_.answer(std::move(*claim), weak_from_this(),
+    server_.pool_.answer(std::move(*pending), weak_from_this(),
                          [this](base::Result<auth::Acceptance> answer) { on_answer(std::move(answer)); });
   }
 
@@ -189,7 +189,7 @@ LinkServer::LinkServer(io::Loop& loop, AuthPool& pool, ServerOptions options, Li
       options_(std::move(options)),
       link_fn_(std::move(on_link)),
       refused_fn_(std::move(on_refused)),
-      census_(std::make_shared<Census>()),
+      counts_(std::make_shared<LinkCounts>()),
       refused_token_(std::make_shared<char>()) {}
 
 LinkServer::~LinkServer() = default;
@@ -212,7 +212,7 @@ LinkServer::Arrivals LinkServer::arrivals() const {
   return {pending_.empty() ? accepted : std::min(accepted, pending_.front()->came_after()), turned_away_};
 }
 
-size_t LinkServer::link_count() const { return census_->total; }
+size_t LinkServer::link_count() const { return counts_->total; }
 
 void LinkServer::on_accept(std::shared_ptr<io::Stream> stream) {
   if (pending_.size() >= options_.max_handshakes) drop_oldest("too many connections wait to be authenticated");
@@ -240,12 +240,12 @@ void LinkServer::drop_oldest(const std::string& why) {
 
 base::Status LinkServer::admit(const Peer& peer) const {
   constexpr const char* kHint = "end some of them, or try again later";
-  if (census_->total >= options_.max_links) {
-    return base::fail(ErrorCode::kUnavailable, fmt::format("the server has {} connections, its bound", census_->total),
+  if (counts_->total >= options_.max_links) {
+    return base::fail(ErrorCode::kUnavailable, fmt::format("the server has {} connections, its bound", counts_->total),
                       kHint);
   }
-  const auto mine = census_->by_uid.find(peer.uid);
-  if (!is_exempt(peer.uid) && mine != census_->by_uid.end() && mine->second.links >= options_.max_links_per_uid) {
+  const auto mine = counts_->by_uid.find(peer.uid);
+  if (!is_exempt(peer.uid) && mine != counts_->by_uid.end() && mine->second.links >= options_.max_links_per_uid) {
     return base::fail(ErrorCode::kUnavailable,
                       fmt::format("user {} has {} connections, the bound for one user", peer.uid, mine->second.links),
                       kHint);
@@ -257,10 +257,10 @@ void LinkServer::on_authenticated(const std::shared_ptr<Pending>& pending, auth:
   forget(pending);
   const auto link = pending->make_link(std::move(session));
   const uint32_t uid = link->peer().uid;
-  auto& user = census_->add(uid);
+  auto& user = counts_->add(uid);
   user.budget->limit_bytes = options_.max_bytes_per_uid;
   if (!is_exempt(uid)) link->set_budget(user.budget);
-  link->keep(std::shared_ptr<void>(nullptr, [census = census_, uid](void*) { census->remove(uid); }));
+  link->keep(std::shared_ptr<void>(nullptr, [counts = counts_, uid](void*) { counts->remove(uid); }));
   if (link->peer().role == auth::Role::kClient) link->set_idle_timeout(options_.idle_timeout);
   link_fn_(link);
   link->start();

@@ -63,7 +63,7 @@ class LinkServer {
 
  private:
   class Pending;
-  struct Census;
+  struct LinkCounts;
 
   LinkServer(io::Loop& loop, AuthPool& pool, ServerOptions options, LinkFn on_link, RefusedFn on_refused);
   void on_accept(std::shared_ptr<io::Stream> stream);
@@ -81,7 +81,7 @@ class LinkServer {
   LinkFn link_fn_;
   RefusedFn refused_fn_;
   auth::NonceMemory nonces_;
-  std::shared_ptr<Census> census_;               // of open links; outlives the server in their tokens
+  std::shared_ptr<LinkCounts> counts_;           // of open links; outlives the server in their tokens
   std::shared_ptr<void> refused_token_;          // one copy in each refused connection that still reads its reason
   std::list<std::shared_ptr<Pending>> pending_;  // oldest first
   std::unique_ptr<io::Listener> listener_;

@@ -47,7 +47,7 @@ enum class OnPreempt : uint8_t {
   kRequeue,     ///< It waits again and runs again from the start, or from what it saved by itself.
   kCancel,      ///< It ends.
   kCheckpoint,  ///< It waits again; ending with exit code 0 or `gangway checkpointed` says that its work was saved.
-  kSuspend,     ///< It is suspended, keeps its memory, and goes on where it is; as kRequeue where that makes no room.
+  kSuspend,     ///< It is suspended, keeps its memory, and resumes where it is; as kRequeue where that makes no room.
 };
 /// In the order of their numbers.
 inline constexpr std::array kOnPreempt = {OnPreempt::kRequeue, OnPreempt::kCancel, OnPreempt::kCheckpoint,
@@ -179,7 +179,7 @@ struct Suspension {
   base::Time since;           ///< When all of it was suspended.
   uint32_t for_job = 0;       ///< It is preempted for this one; 0: somebody asked for it.
   uint32_t rule = 0;          ///< Of the quotas, by which it is preempted.
-  bool is_held = false;       ///< Until somebody lets it go on.
+  bool is_held = false;       ///< Until somebody lets it continue.
   std::string who = {};       ///< Asked for it, for people.
   base::Time freeze_at = {};  ///< Until then it still runs, having been told.
   bool shares_gpus = false;   ///< Others may use its GPUs while it is suspended.

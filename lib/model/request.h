@@ -100,7 +100,7 @@ struct Request {
   bool elastic = false;  ///< --elastic: grows and shrinks while it runs.
   /// Of the node daemon, so that it understands all that the job says of itself. Worked out, never asked for.
   Version least_version = 0;
-  /// Of a suspended job: what it needs to go on, there and nowhere else. Empty: wherever the rest is met.
+  /// Of a suspended job: what it needs to resume, there and nowhere else. Empty: wherever the rest is met.
   std::vector<NodeShare> exactly;
   bool operator==(const Request&) const = default;
 };

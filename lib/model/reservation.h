@@ -35,7 +35,7 @@ struct Reservation {
   base::Duration duration = base::kUnlimited;
   base::Duration every = {};  ///< Zero: once.
   bool maintenance = false;   ///< Nobody runs in it.
-  bool ignore_jobs = false;   ///< Jobs that run on its nodes when it begins may go on.
+  bool ignore_jobs = false;   ///< Jobs that run on its nodes when it begins may continue.
   bool overlap = false;       ///< Its nodes may be in other reservations at the same time.
   std::string creator;
 

@@ -1,4 +1,4 @@
-// What a job that is suspended goes on holding, and what it gives away until it goes on.
+// What a suspended job keeps holding, and what it gives away until it resumes.
 // Invariant: the two parts are disjoint, and together what the job was given.
 #pragma once
 

@@ -17,7 +17,7 @@ class CsvReader {
  public:
   explicit CsvReader(std::string_view text);
   /// Reads the next row that is not empty into `fields`; false at the end. Errors: a quote that is not closed, text
-  /// behind a closing quote; the rest of the line is skipped then, and reading can go on.
+  /// behind a closing quote; the rest of the line is skipped then, and reading can continue.
   base::Result<bool> next(std::vector<std::string_view>& fields);
   /// Line in which the row began that next() read last; from 1 on.
   uint32_t line() const { return row_line_; }

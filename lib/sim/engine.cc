@@ -127,7 +127,7 @@ base::Status Engine::plan_to_rest() {
     return acted;
   };
   GW_TRY(is_done, sched::plan_to_rest(world_.view, now(), options_.budget, carry_out_all));
-  return is_done ? base::Status() : restless(now(), "it goes on deciding");
+  return is_done ? base::Status() : restless(now(), "it keeps deciding");
 }
 
 }  // namespace gw::sim

@@ -13,7 +13,7 @@ namespace gw::sim {
 std::string format_offset(Duration d);
 /// Nodes of an allocation, one a task, by name.
 std::vector<std::string> task_nodes(const model::Allocation& allocation);
-/// It runs, stands still, or ran: its allocation says where.
+/// It runs, is suspended, or ran: its allocation says where.
 bool has_place(const Record& record);
 /// Pending, running, suspended or ended, as users of scenarios name it.
 config::JobPhase phase_of(const Record& record);

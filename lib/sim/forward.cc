@@ -146,7 +146,7 @@ class Forward {
       return changes_ != before;
     };
     GW_TRY(is_done, sched::plan_to_rest(view_, now_, input_.budget, carry_out_all));
-    return is_done ? base::Status() : restless("it goes on deciding");
+    return is_done ? base::Status() : restless("it keeps deciding");
   }
 
   void tell_preempted(const sched::Preempt& p) {

@@ -1,4 +1,4 @@
-// Looking ahead from a snapshot of the controller: the scheduler runs on, every job runs until its time limit, and no
+// Looking ahead from a snapshot of the controller: the scheduler continues, every job runs until its time limit, and no
 // new ones come. What comes of it is when each waiting job starts at the latest, if nothing new comes before it.
 // Invariants: equal input gives equal output; use for fairness over time stays as it is in the snapshot.
 #pragma once

@@ -71,7 +71,7 @@ ordered_json job_json(const SimJob& job, const Record& record) {
 
 // ---- Jobs
 
-/// As the controller tells the scheduler: what cannot stand still is requeued instead.
+/// As the controller tells the scheduler: what cannot be suspended is requeued instead.
 void set_on_preempt(const ScenarioJob& written, SimJob& job) {
   using model::OnPreempt;
   const bool is_plain = written.components.empty() && written.min_tasks == 0 && written.reservation.empty();

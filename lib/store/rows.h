@@ -228,7 +228,7 @@ struct EventFilter {
   size_t most_text = SIZE_MAX;  ///< Bytes of each text; what is longer is cut.
 };
 
-/// Everything that a controller needs to go on after a restart.
+/// Everything that a controller needs to continue after a restart.
 struct Snapshot {
   std::vector<JobRow> jobs;            ///< All that have not ended, ascending by id.
   std::vector<JobRow> recently_ended;  ///< Ended after the given time.

@@ -143,7 +143,7 @@ base::Error Database::error(int code) const {
   switch (code & 0xff) {
     case SQLITE_FULL:
       return {ErrorCode::kUnavailable, "cannot write the state in " + folder + ": the disk is full",
-              "free space there; the controller goes on by itself"};
+              "free space there; the controller continues by itself"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:

@@ -40,7 +40,7 @@ class Store {
   virtual ~Store() = default;
   /// Applies all batches in one transaction and syncs it. Error kUnavailable: disk full, I/O error, locked.
   virtual base::Status commit(std::span<const Batch> batches) = 0;
-  /// All that is needed to go on; ended jobs only from `ended_since` on.
+  /// All that is needed to continue; ended jobs only from `ended_since` on.
   virtual base::Result<Snapshot> load(base::Time ended_since) = 0;
   /// Writes a consistent copy of a running store to a new file (absolute path) and returns its size in bytes. May be
   /// called from another thread while commit() runs, which does not wait for it. `keep_going`, if set, is asked now and

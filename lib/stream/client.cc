@@ -169,7 +169,7 @@ void Client::Impl::try_later() {
 Client::Client(io::Loop& loop, const auth::KeyPair& own, ClientOptions options, AskFn ask)
     : impl_(std::make_shared<Impl>(loop, own, std::move(options), std::move(ask))) {
   SessionOptions session;
-  session.side = Side::kClient;
+  session.role = Role::kClient;
   session.own_id = random_session_id();
   session.window_bytes = impl_->options.window_bytes;
   session.replay_bytes = impl_->options.replay_bytes;

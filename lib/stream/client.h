@@ -49,7 +49,7 @@ class Client {
   void on_state(StateFn fn);
   /// Begins; the handler is held as long as the client.
   void start(std::shared_ptr<Handler> handler);
-  /// After the session was closed: until this is false, the other side may not know yet, and the loop must go on.
+  /// After the session was closed: until this is false, the other side may not know yet, and the loop must continue.
   bool is_connected() const;
   /// Ends the connection, which is then dialed again. For tests.
   void drop_connection();

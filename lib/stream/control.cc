@@ -70,9 +70,9 @@ bool read_kind(size_t kind, Reader& in, Control& out) {
 
 }  // namespace
 
-Side sender_of(const Control& control) {
-  return std::holds_alternative<WindowSize>(control) || std::holds_alternative<Signal>(control) ? Side::kClient
-                                                                                                : Side::kShepherd;
+Role sender_of(const Control& control) {
+  return std::holds_alternative<WindowSize>(control) || std::holds_alternative<Signal>(control) ? Role::kClient
+                                                                                                : Role::kShepherd;
 }
 
 std::string encode_control(const Control& control) {

@@ -12,7 +12,7 @@
 namespace gw::stream {
 
 /// Which end of a session this is.
-enum class Side : uint8_t { kClient = 1, kShepherd = 2 };
+enum class Role : uint8_t { kClient = 1, kShepherd = 2 };
 
 /// Stands for every task of the step on this node.
 constexpr uint32_t kAllTasks = UINT32_MAX;
@@ -66,8 +66,8 @@ using Control = std::variant<WindowSize, Signal, TaskStarted, TaskEnded, StepSta
 /// Longest encoded control message, in bytes.
 constexpr size_t kMaxControl = 8 + kMaxStateText;
 
-/// The side that may send it.
-Side sender_of(const Control& control);
+/// The end that may send it.
+Role sender_of(const Control& control);
 /// A text that is too long is cut.
 std::string encode_control(const Control& control);
 /// Errors: kProtocol, unknown kind, cut, values out of range.

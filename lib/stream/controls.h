@@ -21,7 +21,7 @@ class Controls {
   size_t memory_bytes() const { return bytes_; }
   /// Acknowledges those before `next`. Errors: kProtocol, they cannot have come.
   base::Status on_ack(uint64_t next);
-  /// The same on a new connection: sending goes on from there.
+  /// The same on a new connection: sending continues from there.
   base::Status on_resume(uint64_t next);
   void on_disconnect() { is_ack_due_ = false; }
 

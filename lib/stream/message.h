@@ -40,7 +40,7 @@ struct Resume {
   uint64_t next_control = 0;  ///< Number of the control message that it expects.
   struct Channel {
     Credit credit;
-    uint64_t received = 0;  ///< Bytes received, taken or not: where the sender goes on.
+    uint64_t received = 0;  ///< Bytes received, taken or not: where the sender continues.
     bool operator==(const Channel&) const = default;
   };
   std::vector<Channel> channels;  ///< Those that it receives.

@@ -1,6 +1,6 @@
 // A session on one encrypted connection: bytes as they come from the socket, bytes as they go to it. Sans-I/O.
-// Invariant: what is broken on the way (a seal, a length) ends the connection and never the session, which goes on with
-// the next one; what the other end's program does wrong ends the session.
+// Invariant: what is broken on the way (a seal, a length) ends the connection and never the session, which continues
+// with the next one; what the other end's program does wrong ends the session.
 #pragma once
 
 #include <string>

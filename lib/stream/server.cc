@@ -20,7 +20,7 @@ struct Server::Visitor {
 };
 
 /// A client and its session.
-struct Server::Guest {
+struct Server::ClientSession {
   std::shared_ptr<Endpoint> endpoint;
   auth::Rights rights = auth::Rights::kWatch;
   io::Timer patience;  // while it has no connection
@@ -132,31 +132,31 @@ void Server::admit(Visitor& visitor, auth::Session secure) {
   Pipe pipe(std::move(secure), std::move(visitor.decoder));
   auto stream = std::move(visitor.stream);
   remove(visitor);
-  const auto guest = guest_for(ticket);
-  if (guest) {
-    (*guest)->patience.cancel();
-    return (*guest)->endpoint->attach(std::move(stream), std::move(pipe));
+  const auto client = session_for(ticket);
+  if (client) {
+    (*client)->patience.cancel();
+    return (*client)->endpoint->attach(std::move(stream), std::move(pipe));
   }
   const auto endpoint = std::make_shared<Endpoint>(loop_, session_options(ticket));
   endpoint->set_handler(std::make_shared<Nobody>());
   endpoint->attach(std::move(stream), std::move(pipe));
-  endpoint->dismiss(guest.error());
+  endpoint->dismiss(client.error());
 }
 
-Result<Server::Guest*> Server::guest_for(const auth::Ticket& ticket) {
+Result<Server::ClientSession*> Server::session_for(const auth::Ticket& ticket) {
   const auto found = sessions_.find(ticket.client_key);
-  if (found == sessions_.end()) return invite(ticket);
-  Guest& guest = found->second;
-  if (guest.endpoint->session().is_closed()) return tl::unexpected(guest.endpoint->session().close_reason());
-  if (guest.rights != ticket.rights) {
+  if (found == sessions_.end()) return open_session(ticket);
+  ClientSession& client = found->second;
+  if (client.endpoint->session().is_closed()) return tl::unexpected(client.endpoint->session().close_reason());
+  if (client.rights != ticket.rights) {
     return base::fail(ErrorCode::kConflict, "the new ticket has not the rights that the session began with");
   }
-  return &guest;
+  return &client;
 }
 
 SessionOptions Server::session_options(const auth::Ticket& ticket) const {
   SessionOptions session;
-  session.side = Side::kShepherd;
+  session.role = Role::kShepherd;
   session.own_id = random_session_id();
   session.window_bytes = options_.window_bytes;
   session.may_control = ticket.rights == auth::Rights::kFull;
@@ -164,7 +164,7 @@ SessionOptions Server::session_options(const auth::Ticket& ticket) const {
   return session;
 }
 
-Result<Server::Guest*> Server::invite(const auth::Ticket& ticket) {
+Result<Server::ClientSession*> Server::open_session(const auth::Ticket& ticket) {
   if (sessions_.size() >= options_.max_sessions) {  // one that only waits to say that it has ended is dropped
     std::erase_if(sessions_, [](const auto& entry) {
       return entry.second.endpoint->session().is_closed() && !entry.second.endpoint->is_attached();
@@ -179,10 +179,10 @@ Result<Server::Guest*> Server::invite(const auth::Ticket& ticket) {
   endpoint->on_lost([this, key = ticket.client_key, raw = endpoint.get()](const std::string&) {
     on_lost(key, raw->was_ended_by_peer());
   });
-  Guest& guest = sessions_[ticket.client_key];
-  guest.endpoint = endpoint;
-  guest.rights = ticket.rights;
-  return &guest;
+  ClientSession& client = sessions_[ticket.client_key];
+  client.endpoint = endpoint;
+  client.rights = ticket.rights;
+  return &client;
 }
 
 void Server::on_lost(const auth::Bytes32& key, bool was_abandoned) {
@@ -195,17 +195,17 @@ void Server::on_lost(const auth::Bytes32& key, bool was_abandoned) {
   const base::Duration limit =
       was_abandoned ? std::min(options_.abandoned_limit, options_.reconnect_limit) : options_.reconnect_limit;
   found->second.patience = loop_.after(limit, [this, key] {
-    const auto guest = sessions_.extract(key);
-    if (!guest.empty()) {
-      guest.mapped().endpoint->session().close({ErrorCode::kTimeout, "the client did not come back", ""});
+    const auto client = sessions_.extract(key);
+    if (!client.empty()) {
+      client.mapped().endpoint->session().close({ErrorCode::kTimeout, "the client did not come back", ""});
     }
   });
 }
 
 void Server::drop_connections() {
-  for (auto& [key, guest] : sessions_) {
-    if (!guest.endpoint->is_attached()) continue;
-    guest.endpoint->drop_connection("dropped");
+  for (auto& [key, client] : sessions_) {
+    if (!client.endpoint->is_attached()) continue;
+    client.endpoint->drop_connection("dropped");
     on_lost(key, false);
   }
 }

@@ -58,7 +58,7 @@ class Server {
 
  private:
   struct Visitor;
-  struct Guest;
+  struct ClientSession;
   using Visitors = std::list<std::shared_ptr<Visitor>>;
 
   Server(io::Loop& loop, const base::Clock& clock, const auth::KeyPair& own, ServerOptions options, WelcomeFn welcome);
@@ -68,8 +68,8 @@ class Server {
   void refuse(Visitor& visitor, const base::Error& error);
   void remove(Visitor& visitor);
   void admit(Visitor& visitor, auth::Session secure);
-  base::Result<Guest*> guest_for(const auth::Ticket& ticket);
-  base::Result<Guest*> invite(const auth::Ticket& ticket);
+  base::Result<ClientSession*> session_for(const auth::Ticket& ticket);
+  base::Result<ClientSession*> open_session(const auth::Ticket& ticket);
   SessionOptions session_options(const auth::Ticket& ticket) const;
   void on_lost(const auth::Bytes32& key, bool was_abandoned);
 
@@ -80,7 +80,7 @@ class Server {
   auth::TicketMemory memory_;
   auth::TicketGate gate_;
   Visitors visitors_;
-  std::map<auth::Bytes32, Guest> sessions_;
+  std::map<auth::Bytes32, ClientSession> sessions_;
   std::unique_ptr<io::Listener> listener_;
 };
 

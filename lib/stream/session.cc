@@ -81,7 +81,7 @@ void Session::refuse(ChannelId channel) {
 }
 
 Status Session::send_control(const Control& control) {
-  GW_CHECK(sender_of(control) == options_.side);
+  GW_CHECK(sender_of(control) == options_.role);
   if (is_closed()) return base::fail(ErrorCode::kConflict, "the session is closed");
   std::string body = encode_control(control);
   if (controls_.memory_bytes() + body.size() > options_.max_control_bytes) {

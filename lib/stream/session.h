@@ -1,9 +1,9 @@
 // One end of a session: channels of bytes and control messages that survive the connections that carry them. Sans-I/O:
 // whoever holds it passes on the messages that pop() gives and hands over those that arrive.
 //
-// A session begins with the first connection of a client's key and goes on over any number of them. On each, both sides
-// first say where they stand (Resume), then send on from there. Within a connection messages must arrive in order and
-// whole; a connection may end at any message.
+// A session begins with the first connection of a client's key and continues over any number of them. On each, both
+// sides first say where they stand (Resume), then send on from there. Within a connection messages must arrive in order
+// and whole; a connection may end at any message.
 //
 // Invariants: each byte and each control message that the other side sent is handed over exactly once and in order, or
 // the session ends with a reason. Memory is bounded whatever the other side does: per channel by the window and the
@@ -46,7 +46,7 @@ class Handler {
 };
 
 struct SessionOptions {
-  Side side = Side::kClient;
+  Role role = Role::kClient;
   uint64_t own_id = 0;                  ///< Random, not 0.
   uint32_t window_bytes = 256 << 10;    ///< What each receiving channel may have waiting for the program.
   uint32_t replay_bytes = 256 << 10;    ///< What each sending channel may hold of what is not taken.

@@ -113,7 +113,7 @@ void Session::tell_if_settled(bool was_settled) {
 Status Session::handle(const ControlMessage& m) {
   if (m.number != controls_.expected()) return broken("a control message is missing or came twice");
   GW_TRY(control, decode_control(m.body));
-  if (sender_of(control) == options_.side) return broken("a control message came from the wrong side");
+  if (sender_of(control) == options_.role) return broken("a control message came from the wrong side");
   if (!options_.may_control) {
     return base::fail(ErrorCode::kDenied, "this ticket lets you watch, not send signals or a terminal's size");
   }

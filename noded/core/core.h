@@ -1,7 +1,7 @@
 // The state of the node agent, as tables, with the call that is under way: its time, and what it will leave to be done.
 // The machines beside it are free functions over this: those that take it as const only read.
-// Invariants: each table's own (see there); the clock stands still during a call; a machine calls those below it alone
-// (docs/architecture.md).
+// Invariants: each table's own (see there); the clock does not advance during a call; a machine calls those below it
+// alone (docs/architecture.md).
 #pragma once
 
 #include <cstdint>

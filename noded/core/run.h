@@ -44,7 +44,7 @@ struct StopOrder {
 /// Suspensions of a job are numbered by rounds. A run has one of its own, the job's run also that of the job.
 struct Suspension {
   std::optional<wire::Suspend> order;  ///< It is to be suspended.
-  uint32_t resume_round = 0;           ///< Else: it goes on after this round; 0: it never was suspended.
+  uint32_t resume_round = 0;           ///< Else: it resumes after this round; 0: it never was suspended.
   uint32_t answered_round = 0;         ///< The one that its own shepherd has answered last,
   std::string problem;                 ///< and what was in its way.
   bool is_told = false;                ///< Of a job: the controller was told what became of it.

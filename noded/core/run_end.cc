@@ -20,7 +20,7 @@ void release_share(Core& core, Run& run) {
   core.out.add(ReleaseShare{run.key, run.record.containment()});
 }
 
-/// True: steps of it are still there; it goes on in step_is_over(), maybe before this returns. Steps that nobody has
+/// True: steps of it are still there; it continues in step_is_over(), maybe before this returns. Steps that nobody has
 /// told to end are killed.
 bool must_await_steps(Core& core, Run& run, bool must_release) {
   const std::vector<RunKey> steps = core.runs.live_steps(run.key);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "bind/claims.h"
 #include "bind/places.h"
+#include "bind/step_cores.h"
 #include "noded/core/node_allocation.h"
 
 namespace gw::noded {
@@ -29,9 +29,9 @@ base::IndexSet unclaimed_by_others(const NodeFacts& node, const std::map<RunKey,
   const auto own = runs.find(step);
   if (own == runs.end() || !own->second.record.has_claim()) return {};
   const auto claim = [](const Run& run) {
-    return bind::claim_of(run.record.claim().share(), run.record.claim().request());
+    return bind::step_cores_of(run.record.claim().share(), run.record.claim().request());
   };
-  std::vector<bind::Claim> others;
+  std::vector<bind::StepCores> others;
   for (auto it = runs.upper_bound(step.own()); it != runs.end() && it->first.is_step_of(step.own()); ++it) {
     if (it->first == step || !it->second.is_live()) continue;
     if (!it->second.record.has_claim()) return {};
@@ -40,7 +40,7 @@ base::IndexSet unclaimed_by_others(const NodeFacts& node, const std::map<RunKey,
   auto job = base::IndexSet::parse(own->second.record.claim().job_cores());
   if (!job) return {};
   *job &= base::IndexSet::first(static_cast<uint32_t>(node.topology.cores_size()));
-  return bind::unclaimed(*job, claim(own->second), others);
+  return bind::unclaimed_cores(*job, claim(own->second), others);
 }
 
 void StepPlaces::changed(base::Time now, RunKey job) {

@@ -39,7 +39,7 @@ class Fences {
   /// Errors: kProtocol, of a node that breaks the rules.
   base::Status on_message(uint32_t from, wire::PmixFence message);
   void on_lost(uint32_t node);
-  /// Nodes without which what this one has joined does not go on.
+  /// Nodes without which what this one has joined does not continue.
   std::set<uint32_t> awaited() const;
   size_t under_way() const { return fences_.size(); }
 

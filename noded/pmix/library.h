@@ -21,7 +21,7 @@ struct Requests {
   std::function<void(std::vector<uint32_t> ranks, std::string data, DataFn done)> fence;
   /// What a task of another node has made known.
   std::function<void(uint32_t rank, DataFn done)> modex;
-  /// `done` lets the task that asks go on, to its own end.
+  /// `done` lets the task that asks continue, to its own end.
   std::function<void(uint32_t rank, int code, std::string text, std::function<void()> done)> abort;
   /// The first of this node's tasks, or a further one, has connected.
   std::function<void()> connected;

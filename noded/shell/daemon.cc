@@ -72,7 +72,7 @@ AgentConfig Daemon::agent_config() const {
 void Daemon::run() {
   for (const int signo : {SIGTERM, SIGINT})
     loop_.on_signal(signo, [this, signo] {
-      spdlog::info("signal {}: leaving; {} runs go on", signo, agent_.runs().size());
+      spdlog::info("signal {}: leaving; {} runs continue", signo, agent_.runs().size());
       loop_.stop();
     });
   if (lease_timer_.fd() >= 0)

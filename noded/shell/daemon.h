@@ -25,7 +25,7 @@ namespace gw::noded {
 class Daemon {
  public:
   Daemon(Setup setup, StateFolder folder);
-  /// Until SIGTERM or SIGINT. Steps go on.
+  /// Until SIGTERM or SIGINT. Steps continue.
   void run();
 
  private:
@@ -60,7 +60,7 @@ class Daemon {
 
   Setup setup_;
   StateFolder folder_;
-  base::Time started_;  // wall clock at the start; time goes on by a clock that never jumps
+  base::Time started_;  // wall clock at the start; time passes by a clock that never jumps
   base::Duration started_monotonic_;
   io::Loop loop_;
   auth::MungeAuthenticator munge_;

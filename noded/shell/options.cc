@@ -86,7 +86,7 @@ std::string usage() {
   std::string text =
       "usage: gnoded [options]\n"
       "The node daemon: describes this node to the controller, and starts and contains jobs. Runs in the foreground;\n"
-      "SIGTERM ends it, the jobs go on and are taken over by the next start.\n\n";
+      "SIGTERM ends it, the jobs continue and are taken over by the next start.\n\n";
   for (const Option& option : kOptions) {
     std::string left = std::string("  --") + option.name + (option.value ? std::string(" ") + option.value : "");
     left.resize(std::max<size_t>(left.size() + 2, 26), ' ');

@@ -1,4 +1,4 @@
-// A thread for calls that may block for long (user databases, cgroups in trouble), so that heartbeats go on.
+// A thread for calls that may block for long (user databases, cgroups in trouble), so that heartbeats continue.
 // Invariant: work is done in order, one at a time; a call that never returns holds up nothing but later work of the
 // same worker, not even the end of the process.
 #pragma once

@@ -213,7 +213,7 @@ class Cluster:
         return self.run(*words, user=self.user, check=False)
 
     def kill_stopped(self):
-        """Daemons that a test left stopped go on."""
+        """Daemons that a test left stopped continue."""
         for daemon in self.daemons():
             pid = self.pid(daemon)
             if pid:

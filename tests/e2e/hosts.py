@@ -87,7 +87,7 @@ class Host:
                 "sh", "-c", f'cd /tmp/{user} && exec "$@"', "sh", *words]
 
     def popen(self, *words):
-        """A command that goes on beside the test."""
+        """A command that continues beside the test."""
         process = subprocess.Popen(self.argv(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True, start_new_session=True,
                                    env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"})

@@ -52,7 +52,7 @@ def shell(terminal, **options):
 
 
 def detached(cluster, script, *options):
-    """The number of the job of a step that goes on by itself."""
+    """The number of the job of a step that continues by itself."""
     cluster.run("grun", "--detach", *options, "sh", "-c", script)
     return job_of(cluster)
 
@@ -313,7 +313,7 @@ def test_control_c_shows_and_then_leaves(terminal, cluster):
     t.wait("task 0: running")
     t.type("\x03\x03")
     assert t.wait_exit() == 0
-    assert "which goes on" in t.text()
+    assert "which continues" in t.text()
     assert cluster.state(job) == "RUNNING"
 
 

@@ -65,7 +65,7 @@ def test_acknowledged_submissions_survive_kill_in_the_middle_of_a_stream(cluster
     wait_for(lambda: len(cluster.run("gqueue", "-h", "-o", "%i", check=False).stdout.split()) > 40, "40 jobs")
     cluster.kill("gctld")
     for s in submitters:
-        s.send_signal(signal.SIGTERM)  # Ends the shell's loop; its last gbatch goes on until it is answered.
+        s.send_signal(signal.SIGTERM)  # Ends the shell's loop; its last gbatch continues until it is answered.
     cluster.start("gctld")
     acknowledged = [int(line) for s in submitters for line in s.communicate(timeout=60)[0].split()]
     wait_for(cluster.ping, "the controller answers again")

@@ -1,4 +1,4 @@
-"""Elastic gangs with real daemons: nodes join and leave while the script goes on, and it is told of each change."""
+"""Elastic gangs with real daemons: nodes join and leave while the script continues, and it is told of each change."""
 
 import os
 

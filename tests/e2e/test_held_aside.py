@@ -1,4 +1,4 @@
-"""Stored rows that cannot be read, of every kind: the controller starts, other jobs go on, each row is shown and deleted."""
+"""Stored rows that cannot be read, of every kind: the controller starts, other jobs continue, each row is shown and deleted."""
 
 import re
 import sqlite3
@@ -99,7 +99,7 @@ def test_every_kind_of_row(make_cluster):
     log = "".join(path.read_text(errors="replace") for path in (cluster.dir / "log").glob("gctld*"))
     assert f"a stored row cannot be read and is held aside: job {first}" in log
 
-    # The others go on, and what ran of the first is left alone; its node takes nothing else.
+    # The others continue, and what ran of the first is left alone; its node takes nothing else.
     cluster.wait_state(second, "RUNNING")
     wait_for(lambda: cluster.node_states().get(node, "").startswith("drain"), f"{node} takes no jobs; {cluster.node_states()}")
     assert is_going_on(cluster, "first") and is_going_on(cluster, "second")

@@ -137,7 +137,7 @@ def test_pending_job_is_not_given_to_a_node_that_is_cut_off(cluster):
 
 
 def test_munged_hangs(cluster):
-    """Commands say so within seconds and how to mend it; the controller and what it has go on meanwhile."""
+    """Commands say so within seconds and how to mend it; the controller and what it has continue meanwhile."""
     go = cluster.work / "go"
     running = cluster.submit(f"while [ ! -e {go} ]; do sleep 0.05; done", "-N2", "--exclusive")
     cluster.wait_state(running, "RUNNING")

@@ -1,6 +1,6 @@
-"""The controller is away: for less or more than the lease, killed, ended in order or standing still, and back to the same
-state, an older one or none (who stands still keeps the state that it has).
-No job is lost, none runs twice, none is ended that may go on, and no id is given twice."""
+"""The controller is away: for less or more than the lease, killed, ended in order or stopped, and back to the same
+state, an older one or none (a stopped controller keeps its state).
+No job is lost, none runs twice, none is ended that may continue, and no id is given twice."""
 
 import os
 import pathlib
@@ -81,7 +81,7 @@ def take_away(cluster, how):
 def stop_and_go_on(cluster, condition):
     pid = cluster.kill("gctld", signal.SIGSTOP)
     try:
-        wait_for(condition, "what happens while the controller stands still", LONG)
+        wait_for(condition, "what happens while the controller is stopped", LONG)
     finally:
         os.kill(pid, signal.SIGCONT)
     wait_for(cluster.ping, "the controller answers again", LONG)

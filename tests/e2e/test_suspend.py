@@ -45,7 +45,7 @@ def frozen(cluster):
 
 
 def goes_on(cluster, stood):
-    wait_for(lambda: count(cluster) > stood, "the job goes on counting")
+    wait_for(lambda: count(cluster) > stood, "the job continues counting")
 
 
 def finish(cluster, job):
@@ -70,7 +70,7 @@ def test_a_job_is_suspended_for_another_and_goes_on_with_its_memory(make_cluster
     goes_on(cluster, stood)
     assert "Suspended=" not in cluster.reason_text(job)
     history = cluster.run("gcontrol", "show", "job", job, "--history").stdout
-    assert history.index("is to be suspended") < history.index("suspended") < history.index("goes on")
+    assert history.index("is to be suspended") < history.index("suspended") < history.index("resumed")
     finish(cluster, job)
 
 

@@ -1,5 +1,5 @@
 """An upgrade: what an earlier build's programs have made (the state, the nodes' folders, jobs and steps that run) is taken
-over by this build's. No job is lost, doubled or ended, each goes on as it was, and ids and settings go on.
+over by this build's. No job is lost, doubled or ended, each continues as it was, and ids and settings continue.
 
 GANGWAY_EARLIER names the folder of the earlier build (the one that holds bin/). Without it a copy of this build stands in
 for it: its programs lie elsewhere, and its step launcher is another file.
@@ -85,7 +85,7 @@ class Job:
         return int(self.file("n").read_text())
 
     def goes_on(self, since):
-        wait_for(lambda: self.count() > since, f"{self.name} goes on counting from {since}", LONG)
+        wait_for(lambda: self.count() > since, f"{self.name} continues counting from {since}", LONG)
 
     def told(self):
         return sorted(self.file("now").read_text().split())

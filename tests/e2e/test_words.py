@@ -197,7 +197,7 @@ def test_a_wait_that_is_interrupted_says_what_becomes_of_the_job(shared_cluster)
     job = waiting.stdout.readline().strip()
     waiting.send_signal(signal.SIGINT)
     text = waiting.communicate(timeout=60)[1]
-    assert f"job {job} goes on: gqueue -j {job} shows it, gcancel {job} ends it" in text, text
+    assert f"job {job} continues: gqueue -j {job} shows it, gcancel {job} ends it" in text, text
     assert waiting.returncode == -signal.SIGINT
     assert cluster.state(job) == "PENDING"
     cluster.run("gcancel", job)

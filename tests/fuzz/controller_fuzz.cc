@@ -305,7 +305,7 @@ std::string tables() {
   return bytes;
 }
 
-/// Jobs that are held, changed, queued again, suspended and go on, with a restart between.
+/// Jobs that are held, changed, queued again, suspended and resumed, with a restart between.
 std::string lives_of_jobs() {
   std::string bytes;
   for (uint8_t node = 0; node < kNodes; ++node) bytes += make_record(kRegister, node);

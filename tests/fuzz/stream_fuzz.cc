@@ -57,7 +57,7 @@ void obey(const Record& record, Session& session, Program& program) {
 
 bool run_session(Input in) {
   Program program;
-  Session session({.side = Side::kShepherd, .own_id = 1, .window_bytes = kWindow, .replay_bytes = kWindow});
+  Session session({.role = Role::kShepherd, .own_id = 1, .window_bytes = kWindow, .replay_bytes = kWindow});
   session.set_handler(program);
   FUZZ_CHECK(session.open_receive(0) && session.open_send(1) && session.open_send(2));
   FUZZ_CHECK(session.write(1, "0123456789") == 10);

@@ -127,7 +127,7 @@ void divide_below(const World& world, const std::string& parent, const std::stri
   divide(claims, amount / unit);
   for (const Claim& claim : claims) shares[claim.side][resource] = claim.share * unit;
   for (const std::string& side : children_of(world, parent)) {
-    // A line goes on downwards from where it starts: above a side without one there is only the capacity.
+    // A line continues downwards from where it starts: above a side without one there is only the capacity.
     const bool has_share = has_line(world, side, resource);
     const int64_t next = has_share ? shares[side][resource] : capacity_of(world, resource);
     divide_below(world, side, resource, next, shares);

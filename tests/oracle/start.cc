@@ -11,7 +11,7 @@ namespace gw::oracle {
 namespace {
 
 // A side with the job that it would serve next, and how urgent that makes it among its siblings.
-struct Turn {
+struct Rank {
   const Job* job = nullptr;
   int band = 2;          // 0 within the guarantee, 1 within the fair share, 2 beyond
   int64_t priority = 0;  // of the side, where there is too little for all guarantees
@@ -23,7 +23,7 @@ bool is_before(const Job& a, const Job& b) {
   return std::tuple(-a.priority, a.submitted_s, a.id) < std::tuple(-b.priority, b.submitted_s, b.id);
 }
 
-bool is_before(const Turn& a, const Turn& b) {
+bool is_before(const Rank& a, const Rank& b) {
   if (a.band != b.band) return a.band < b.band;
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.with < b.with || b.with < a.with) return a.with < b.with;
@@ -53,21 +53,21 @@ bool is_short(const World& world, const Shares& shares, const std::string& side)
   });
 }
 
-Turn turn_of(const World& world, const Shares& shares, const std::string& side, const Job& job) {
+Rank rank_of(const World& world, const Shares& shares, const std::string& side, const Job& job) {
   const auto guarantee = [&](const std::string& resource) { return guaranteed_of(world, side, resource); };
   const auto share = [&](const std::string& resource) { return amount_of(shares.at(side), resource); };
-  Turn turn;
-  turn.job = &job;
+  Rank rank;
+  rank.job = &job;
   if (stays_within(world, side, job, guarantee)) {
-    turn.band = 0;
+    rank.band = 0;
     const Qos* qos = qos_of(world, side);
-    if (qos != nullptr && is_short(world, shares, parent_of(world, side))) turn.priority = qos->priority;
+    if (qos != nullptr && is_short(world, shares, parent_of(world, side))) rank.priority = qos->priority;
   } else if (stays_within(world, side, job, share)) {
-    turn.band = 1;
+    rank.band = 1;
   }
-  turn.with = dominant_share(world, shares, side, &job);
-  turn.without = dominant_share(world, shares, side, nullptr);
-  return turn;
+  rank.with = dominant_share(world, shares, side, &job);
+  rank.without = dominant_share(world, shares, side, nullptr);
+  return rank;
 }
 
 const Job* first_in_leaf(const World& world, const std::string& side, const std::set<int>& blocked) {
@@ -82,12 +82,12 @@ const Job* first_in_leaf(const World& world, const std::string& side, const std:
 const Job* first_in(const World& world, const Shares& shares, const std::string& side, const std::set<int>& blocked) {
   const std::vector<std::string> children = children_of(world, side);
   if (children.empty()) return first_in_leaf(world, side, blocked);
-  std::optional<Turn> first;
+  std::optional<Rank> first;
   for (const std::string& child : children) {
     const Job* job = first_in(world, shares, child, blocked);
     if (job == nullptr) continue;
-    const Turn turn = turn_of(world, shares, child, *job);
-    if (!first || is_before(turn, *first)) first = turn;
+    const Rank rank = rank_of(world, shares, child, *job);
+    if (!first || is_before(rank, *first)) first = rank;
   }
   return first ? first->job : nullptr;
 }

@@ -21,7 +21,7 @@ std::string shown(const Value& v) {
   return text + ")";
 }
 
-// Lines that begin, go on with or end values of all kinds, so that what is a key in one text is not in another.
+// Lines that begin, continue with or end values of all kinds, so that what is a key in one text is not in another.
 // clang-format off
 constexpr std::array kLines = {"cluster: x", "cluster: 'x'", "cluster: \"x\" # a", "controller:", "  port: 1",
     "  user: \"0\"", "    more", "  more", "more", "auth:", "auth: # a", "nodes:", "a: b", "a: [", "a: [b, \"c]\"]",

@@ -203,8 +203,8 @@ void check_lending(const World& world, const sched::Quotas& quotas) {
       at_least += std::min(amount(quotas.shares().guaranteed, c), amount(quotas.shares().demand, c));
       all_claim &= tree.qos(c).weight > 0;
     }
-    const int64_t idle = due - has, unclaimed = due - shares;
-    RC_ASSERT(borrowed + idle == lent + unclaimed);
+    const int64_t idle = due - has, unclaimed_cores = due - shares;
+    RC_ASSERT(borrowed + idle == lent + unclaimed_cores);
     RC_ASSERT(shares <= std::max(due, at_least));
     RC_ASSERT(shares <= wanted);
     if (all_claim) RC_ASSERT(shares == std::min(std::max(due, at_least), wanted));

@@ -1,5 +1,5 @@
 // A session over connections that are cut anywhere, carry bytes in any pieces, and lose what was on its way; with
-// programs that write, stop reading and go on at any moment. Whatever happens: each byte, end and control message
+// programs that write, stop reading and continue at any moment. Whatever happens: each byte, end and control message
 // arrives exactly once and in order, memory stays bounded, and once the trouble is over it comes to an end.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -95,7 +95,7 @@ def test_a_node_starts_anew_in_the_middle_of_jobs(cluster, running, how):
 
 @pytest.mark.parametrize("how", ["restart", "cut_power"])
 def test_the_controllers_machine_starts_anew(cluster, running, how):
-    """Jobs of the other node go on; what was told before is still known."""
+    """Jobs of the other node continue; what was told before is still known."""
     job, let_go = running()
     processes = pids(cluster.n1)
     getattr(cluster.head, how)()

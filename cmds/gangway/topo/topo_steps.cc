@@ -9,7 +9,7 @@
 
 #include "attach/ranks.h"
 #include "base/text.h"
-#include "bind/claims.h"
+#include "bind/step_cores.h"
 
 namespace gw::cmds {
 namespace {
@@ -63,12 +63,12 @@ std::string table(const std::vector<Row>& rows) {
 /// What the tasks of a step may run on beside what it has claimed: as the node works it out.
 IndexSet unclaimed_on(const wire::NodeShare& job, const wire::NodeTopology& topology,
                       const std::vector<wire::Step>& steps, const wire::Step& own) {
-  std::vector<bind::Claim> others;
-  bind::Claim claim;
+  std::vector<bind::StepCores> others;
+  bind::StepCores claim;
   for (const wire::Step& step : steps)
     for (const wire::StepNode& n : step.nodes()) {
       if (n.share().node() != job.node() || n.is_gone()) continue;
-      bind::Claim one = bind::claim_of(n.share(), step.request());
+      bind::StepCores one = bind::step_cores_of(n.share(), step.request());
       if (step.step() == own.step())
         claim = std::move(one);
       else
@@ -77,7 +77,7 @@ IndexSet unclaimed_on(const wire::NodeShare& job, const wire::NodeTopology& topo
   auto cores = IndexSet::parse(job.cores());
   if (!cores) return {};
   *cores &= IndexSet::first(static_cast<uint32_t>(topology.cores_size()));
-  return bind::unclaimed(*cores, claim, others);
+  return bind::unclaimed_cores(*cores, claim, others);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ base::Result<std::vector<StepView>> steps_on(const wire::NodeShare& job, const w
       GW_TRY_STATUS(check(job.node(), share.cores(), topology.cores_size(), "core"));
       GW_TRY_STATUS(check(job.node(), share.gpus(), topology.gpus_size(), "GPU"));
       StepView view{fmt::format("{}.{}", step.job(), step.step()), step.request().name(), {}, {}, {}};
-      if (!step.request().overlap()) view.claimed = bind::claim_of(share, step.request()).cores;
+      if (!step.request().overlap()) view.claimed = bind::step_cores_of(share, step.request()).cores;
       const IndexSet rest = unclaimed_on(job, topology, steps, step);
       view.binding = bind::bind_tasks(topology, share, step.request(), rest, /*is_begun=*/true);
       const std::vector<uint32_t> ranks = ranks_on(step, static_cast<size_t>(i));

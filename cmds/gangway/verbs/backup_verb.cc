@@ -13,7 +13,7 @@ namespace {
 const client::CommandDoc kDoc = {
     "write a copy of the running controller's state",
     "FILE",
-    "The controller writes a consistent copy of its database to FILE on its own host while it goes on working. FILE "
+    "The controller writes a consistent copy of its database to FILE on its own host while it continues working. FILE "
     "must "
     "not exist yet, and its folder must be one that the controller's user may write to. Only administrators may do "
     "this.\n\n"

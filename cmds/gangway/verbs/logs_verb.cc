@@ -26,7 +26,7 @@ const client::CommandDoc kDoc = {
     "[OPTIONS] JOB",
     "Prints the file that the batch script's standard output goes to, as far as it can be read from this host. With -f "
     "it "
-    "waits for a pending job to start, goes on as the file grows, and ends when the job has ended.",
+    "waits for a pending job to start, continues as the file grows, and ends when the job has ended.",
     {{"0", "done; with -f the job has ended"}, {"1", "no such job, not started, or the file cannot be read from here"}},
     {{"GANGWAY_CONF", "path of the configuration"}},
     {{"gangway logs -f 17", "follows job 17 to its end"}},
@@ -144,7 +144,7 @@ Status show(const Invocation& call, uint32_t id, const Options& options) {
 }
 
 std::vector<client::Option> option_table(Options& o) {
-  return {flag("follow", 'f', "wait for the start, and go on until the job ends", o.follow),
+  return {flag("follow", 'f', "wait for the start, and continue until the job ends", o.follow),
           flag("error", 'e', "the file of the error output (-e), where it has its own", o.error)};
 }
 

@@ -14,7 +14,7 @@ Metrics metrics(const Core& core) {
   m.queue_length = core.feed.queue_length();
   m.fragmentation = core.planning.fragmentation;
   m.preemptions = core.planning.preemptions;
-  m.misfits = core.jobs.misfits();
+  m.unexpected_events = core.jobs.unexpected_events();
   m.held_aside_rows = core.stored.held.rows().size();
   m.is_store_writable = core.stored.fault.empty();
   for (const auto& [id, node] : core.nodes.all()) {

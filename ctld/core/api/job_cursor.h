@@ -1,4 +1,5 @@
-// A walk over the jobs that pass a filter, in the order of their ids, that can stop and go on while jobs come and go.
+// A walk over the jobs that pass a filter, in the order of their ids, that can stop and continue while jobs come and
+// go.
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,9 @@ std::string metrics_text(const Metrics& m) {
            static_cast<double>(m.loop_longest.us) / 1e6);
   t.single("store_writable", "gauge", "1 if the state can be written.", m.is_store_writable ? 1 : 0);
   t.single("held_aside_rows", "gauge", "Stored rows that cannot be read; 0 if all is well.", m.held_aside_rows);
-  t.single("misfits_total", "counter", "Events that did not fit the state of their job; 0 if all is well.", m.misfits);
+  t.single("unexpected_job_events_total", "counter",
+           "Events that the state of their job does not allow; 0 if all is well.", m.unexpected_events);
+  t.single("misfits_total", "counter", "The older name of unexpected_job_events_total.", m.unexpected_events);
   return t.take();
 }
 

@@ -12,7 +12,7 @@ void reservations_due(Core& core);
 void create_reservation(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 /// Changes a reservation; all of the changes or none.
 void update_reservation(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
-/// Its nodes are free for others at once; jobs in it go on.
+/// Its nodes are free for others at once; jobs in it continue.
 void delete_reservation(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 /// The reservations that are named, or all, piece by piece.
 void list_reservations(Core& core, ConnId conn, const wire::ApiRequest& request);

@@ -73,7 +73,7 @@ void client_absence_due(Core& core, Job& job) {
   outcome.detail = "its client has gone";
   outcome.ended = core.now;
   if (job.waiting() != nullptr) return end_pending(core, job, JobState::kCancelled, std::move(outcome));
-  // A step knows by itself whether it goes on without its client.
+  // A step knows by itself whether it continues without its client.
   if (job.spec.kind == JobKind::kStep && core.steps.count_of(job.id) > 0) return;
   if (job.state != JobState::kCompleting) stop(core, job, std::move(outcome));
 }

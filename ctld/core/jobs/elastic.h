@@ -1,5 +1,5 @@
-// Elastic gangs in the daemon: a gang that runs gets more nodes, and gives some back, while its script goes on.
-// Invariants: an extension is one node that the gang does not need to go on; to the scheduler it is a holding of its
+// Elastic gangs in the daemon: a gang that runs gets more nodes, and gives some back, while its script continues.
+// Invariants: an extension is one node that the gang does not need to continue; to the scheduler it is a holding of its
 // own, to the gang a share like the others, behind those it started with; its script is told of every change once it
 // holds: of nodes that come when they are ready, of nodes that go before they are cleaned up.
 #pragma once
@@ -21,7 +21,7 @@ void shrink(Core& core, const sched::Preempt& victim);
 void extensions_due(Core& core, model::Job& job);
 /// A node that reports what it has of the job is told again what it has missed. False: it is no such node.
 bool repeat_to_extension(Core& core, model::Job& job, NodeId node, bool has_run);
-/// A node above the smallest size is lost, or has left: the gang goes on without it. False: it is none of those.
+/// A node above the smallest size is lost, or has left: the gang continues without it. False: it is none of those.
 bool extension_gone(Core& core, model::Job& job, NodeId node, const std::string& why);
 
 }  // namespace gw::ctld

@@ -35,7 +35,7 @@ bool splits_by_user(const Core& core) {
                      [](const Qos& q) { return q.max_jobs_per_user > 0 || !q.limit_per_user.empty(); });
 }
 
-/// So that a suspended job waits to go on. The rest of its time limit is what it asks for.
+/// So that a suspended job waits to resume. The rest of its time limit is what it asks for.
 void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
   const model::Placed& placed = *job.placed();
   out.request.exactly = model::freed_in_suspension(placed.allocation, placed.suspension->shares_gpus).shares;

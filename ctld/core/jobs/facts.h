@@ -24,7 +24,7 @@ std::set<uint32_t> with_components(Core& core, std::set<uint32_t> ids);
 const model::Job& leader_of(const Core& core, const model::Job& job);
 /// What it asks for, and the nodes that lately failed to launch it left out.
 model::Request asked_now(const model::Job& job);
-/// The job as the scheduler is told of it, whether it waits, runs, or waits to go on.
+/// The job as the scheduler is told of it, whether it waits, runs, or waits to resume.
 sched::PendingJob pending_of(const Core& core, const model::Job& job);
 /// The job if this is its present attempt and it is placed; else null.
 model::Job* current_run(Core& core, uint32_t job, uint32_t attempt);
@@ -34,7 +34,7 @@ bool was_preempted(const model::Outcome& outcome);
 model::Allocation held_by(const model::Job& job);
 /// Those whose parts would have to be suspended together cannot; nor those in a reservation, which may be over by then.
 bool can_be_suspended(const model::JobSpec& spec);
-/// Its processes are frozen, and it waits to go on.
+/// Its processes are frozen, and it waits to resume.
 inline bool is_suspended(const model::Job& job) { return job.state == model::JobState::kSuspended; }
 
 }  // namespace gw::ctld

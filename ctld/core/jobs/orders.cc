@@ -59,7 +59,7 @@ void clear_node(Core& core, const Job& job, NodeId node) {
   s.set_job(job.id.value);
   s.set_attempt(job.attempt);
   s.set_grace_us(job.placed()->contract.kill_wait.us);
-  s.set_why("the job goes on without this node");
+  s.set_why("the job continues without this node");
   s.set_generation(generation_on(job, node));
   send_to_node(core, node, std::move(message));
 }

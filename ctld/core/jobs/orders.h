@@ -1,9 +1,9 @@
-// What nodes are told of a job's run: to prepare it, to go, to stop, to be suspended, to go on. Each order is made from
-// the run's contract and placement, never from present settings, so that it can be said again word for word. Invariant:
-// an order that overtakes what waits for the disk is one for a run that is durable itself (docs/adr/0006): after a
-// crash the controller finds the run again, hears from the nodes that it has ended, and records that. A run whose
-// placement is not durable yet must not be stopped at once: its number would be given again, and the nodes refuse what
-// they were told to stop.
+// What nodes are told of a job's run: to prepare it, to go, to stop, to be suspended, to resume. Each order is made
+// from the run's contract and placement, never from present settings, so that it can be said again word for word.
+// Invariant: an order that overtakes what waits for the disk is one for a run that is durable itself (docs/adr/0006):
+// after a crash the controller finds the run again, hears from the nodes that it has ended, and records that. A run
+// whose placement is not durable yet must not be stopped at once: its number would be given again, and the nodes refuse
+// what they were told to stop.
 #pragma once
 
 #include "ctld/core/core.h"
@@ -30,7 +30,7 @@ void send_stop(Core& core, const model::Job& job, NodeId node, bool kill_now = f
 bool signal(Core& core, const model::Job& job, int signo, SignalReach reach);
 /// Tells a node to freeze the run, after what is left of its grace.
 void send_suspend(Core& core, const model::Job& job, NodeId node);
-/// Tells a node to let the run go on.
+/// Tells a node to let the run resume.
 void send_resume(Core& core, const model::Job& job, NodeId node);
 /// What was told before the fault was known waits with what cannot be written: it is told again.
 void repeat_stops(Core& core);

@@ -46,7 +46,7 @@ void forget_old_waits(Core& core) {
 }
 
 void prepare_everywhere(Core& core, const Job& job) {
-  if (job.state != JobState::kConfiguring) return;  // one that was suspended goes on
+  if (job.state != JobState::kConfiguring) return;  // one that was suspended resumes
   const wire::Prepare common = prepare_of(core, job);
   for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(core, job, share.node, common);
 }

@@ -84,7 +84,7 @@ void nominate(Core& core, const sched::Nomination& nomination) {
   Job* job = core.jobs.find(nomination.job);
   if (job == nullptr) return;
   const model::Nomination kept{nomination.partition, nomination.allocation, nomination.when, nomination.components};
-  if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will go on
+  if (job->placed() != nullptr) {  // it moves: the place is its own once it has left the old one; or it will resume
     if (job->state != JobState::kCompleting && !is_suspended(*job)) return;
     job->placed()->moves_to = kept;
     core.rows.job(*job);

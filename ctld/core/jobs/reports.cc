@@ -54,7 +54,7 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
   // A node says this of a run that it never reported prepared; of one that runs it is a late or repeated message, and
   // what the run holds is not free. If the run is gone there, the node says so by Done or when it registers.
   if (job->state != JobState::kConfiguring && job->state != JobState::kCompleting) {
-    core.jobs.count_misfit();
+    core.jobs.count_unexpected_event();
     return core.out.note(fmt::format("node {} says that job {} could not start, which is {}: ignored",
                                      core.nodes.name_of(node), job->id.value, model::long_name(job->state)),
                          true);

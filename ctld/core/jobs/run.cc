@@ -129,7 +129,7 @@ void go(Core& core, Job& job) {
 void stop(Core& core, Job& job, Outcome outcome) {
   if (is_suspended(job)) {
     core.feed.tell(sched::JobUnqueued{job.id});
-    job.placed()->moves_to.reset();  // that was for going on, without its memory
+    job.placed()->moves_to.reset();  // that was for resuming, without its memory
   }
   if (job.state == JobState::kCompleting || !advance(core, job, JobEvent::kStop)) return;
   model::Placed& placed = *job.placed();

@@ -176,7 +176,7 @@ bool go_on(Core& core, Job& job) {
                           std::make_shared<const sched::PendingJob>(pending_of(core, job))});
   charge(core, job, sched::usage_rate(placed.allocation) - before);
   core.rows.job(job);
-  core.out.job_event(job, "goes on", fmt::format("after {}", base::format_duration(stood)));
+  core.out.job_event(job, "resumed", fmt::format("after {}", base::format_duration(stood)));
   for (const model::NodeShare& share : placed.allocation.shares) send_resume(core, job, share.node);
   arm_limits(core, job);
   core.post(RunResumed{job.id});
@@ -240,7 +240,7 @@ base::Status resume_on_request(Core& core, const Caller& caller, Job& job) {
                       job.is_held() ? "it is held: gcontrol release " + job.id.text() : "");
   if (!std::exchange(job.placed()->suspension->is_held, false))
     return base::fail(base::ErrorCode::kConflict,
-                      fmt::format("job {} is preempted for job {}: it goes on by itself when its place is free again",
+                      fmt::format("job {} is preempted for job {}: it resumes by itself when its place is free again",
                                   job.id.value, job.placed()->suspension->for_job));
   core.out.job_event(job, "resumed", "by " + caller.user, caller.uid);
   core.rows.job(job);

@@ -5,7 +5,7 @@
 
 namespace gw::ctld {
 
-/// A run that has reached its time limit ends; one whose limit was raised goes on.
+/// A run that has reached its time limit ends; one whose limit was raised continues.
 void job_limit_due(Core& core, model::Job& job);
 /// The run is signalled before its time limit (--signal).
 void job_warn_due(Core& core, model::Job& job);

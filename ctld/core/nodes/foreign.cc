@@ -124,14 +124,14 @@ Kin hear_of_state(Core& core, const Node& node, const wire::Register& m) {
   const bool is_count_lost = core.stored.held.find(store::word_of(store::RowKind::kSetting), "next_job") != nullptr;
   if (!is_news && !is_count_lost) return seen;
   if (const uint32_t next = first_unknown_job(m); next > core.jobs.next().value) {
-    core.out.note(fmt::format("node {} knows jobs up to {}: ids go on from there", node.config.name, next - 1));
+    core.out.note(fmt::format("node {} knows jobs up to {}: ids continue from there", node.config.name, next - 1));
     core.jobs.skip_to(JobId(next));
   }
   if (seen != Kin::kOurs) core.out.node_event(node, "knows more", fmt::format("it has seen {}", words_for(seen)));
   if (!core.watch.foreign.on(node.id).empty())
     core.out.node_event(
         node, "foreign runs",
-        fmt::format("{} go on, though the state does not know them; no new jobs there until they have ended: "
+        fmt::format("{} continue, though the state does not know them; no new jobs there until they have ended: "
                     "gcontrol update nodename={} foreign=end",
                     core.watch.foreign.text_on(node.id), node.config.name));
   if (seen == Kin::kNewer) await_all_nodes(core);

@@ -1,5 +1,5 @@
 // What nodes know that the controller's state does not: marks of a newer state or of another one, and runs that were
-// placed by those. Such runs go on; ids that nodes know are not given again; a node that has one gets no new jobs,
+// placed by those. Such runs continue; ids that nodes know are not given again; a node that has one gets no new jobs,
 // since what it holds is not in the ledger. While a state that is behind its nodes waits to hear of all of them nothing
 // starts: what it takes for waiting may run there.
 #pragma once
@@ -10,7 +10,7 @@ namespace gw::ctld {
 
 /// Looks for what the node has that is not ours; before it is shown to the scheduler. Returns what the node has seen.
 Kin hear_of_state(Core& core, const model::Node& node, const wire::Register& m);
-/// What else the node lists of foreign runs goes on with them.
+/// Keeps what else the node lists of foreign runs, such as their steps.
 void want_foreign(const Core& core, NodeId node, const wire::Register& m, wire::Registered& out);
 /// Some node has registered, or the time is over.
 void look_who_is_heard(Core& core);

@@ -21,7 +21,7 @@ void hold_step(Core& core, const store::Snapshot& snapshot, const store::PutStep
 void hear_of_held(Core& core, const model::Node& node, const wire::Register& m);
 /// Whether something of a job whose row is held aside may live on the node.
 void held_may_run(Core& core, const model::Node& node, uint32_t job, bool may_run);
-/// A step goes on within its job, which has room for it.
+/// A step continues within its job, which has room for it.
 void want_held_steps(const Core& core, const wire::Register& m, wire::Registered& out);
 /// Likewise, for rows whose key is their name.
 inline void hold_named(Core& core, store::RowKind kind, const std::string& name, const std::string& reason) {

@@ -38,7 +38,7 @@ void remember_reply(Core& core, const Caller& caller, const wire::ApiRequest& re
 
 base::Error store_error(const Core& core) {
   return {base::ErrorCode::kUnavailable, "the controller cannot write its state: " + core.stored.fault,
-          "nothing was changed and running jobs go on; try again when an administrator has mended it"};
+          "nothing was changed and running jobs continue; try again when an administrator has mended it"};
 }
 
 void refuse_for_store(Core& core, ConnId conn, uint64_t request_id) {

@@ -1,7 +1,7 @@
 // Runs on nodes that the controller's state does not know: a newer state placed them (ours was restored from a backup),
-// or another one. They go on until they end by themselves or an administrator says so. Invariant: only nodes say what
-// is here; what a node does not list when it registers is gone. A gang's script is its first node's: the gang is over
-// once that node has registered without it.
+// or another one. They continue until they end by themselves or an administrator says so. Invariant: only nodes say
+// what is here; what a node does not list when it registers is gone. A gang's script is its first node's: the gang is
+// over once that node has registered without it.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,7 @@ void JobTable::erase(JobId id) {
 
 bool JobTable::advance(Job& job, model::JobEvent event) {
   const auto to = model::next_state(job.state, event);
-  if (!to) return count_misfit(), false;
+  if (!to) return count_unexpected_event(), false;
   --count(job.state);
   job.state = *to;
   ++count(job.state);

@@ -46,9 +46,9 @@ class JobTable {
   /// Moves the job on. False: the event does not fit its state, and nothing was changed.
   bool advance(model::Job& job, model::JobEvent event);
   /// Something else did not fit the state of its job.
-  void count_misfit() { ++misfits_; }
+  void count_unexpected_event() { ++unexpected_events_; }
   /// Events that did not fit; zero in a healthy controller.
-  uint64_t misfits() const { return misfits_; }
+  uint64_t unexpected_events() const { return unexpected_events_; }
   void change_spec(model::Job& job, model::JobSpec spec);
   void change_qos(model::Job& job, const std::string& qos);
 
@@ -81,7 +81,7 @@ class JobTable {
   base::JobId next_holding_id_;
   bool is_next_new_ = false, is_next_holding_id_new_ = false;  // not in the store yet
   size_t live_ = 0;
-  uint64_t misfits_ = 0;
+  uint64_t unexpected_events_ = 0;
   Counts counts_{};
   std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;  // QOS -> uid -> jobs without an end
   std::vector<model::Limits> limit_sets_;                          // those of present submissions, to be shared

@@ -28,7 +28,7 @@ class ListPiece {
   }
   /// Things were looked at, whether or not they became rows.
   void looked_at(size_t things = 1) { looks_ += things; }
-  /// The caller stops at the next row, and goes on with it in the next piece.
+  /// The caller stops at the next row, and continues with it in the next piece.
   bool is_full() const { return bytes_ >= kBytes || rows_ >= kRows || looks_ >= kLooks; }
 
  private:

@@ -46,7 +46,7 @@ class RowMarks {
     this->job(job);
     run_nodes_[job.id].are_all = true;
   }
-  /// The run has left this node, and goes on.
+  /// The run has left this node, and continues.
   void run_left(const model::Job& job, const std::string& node) { left_.insert({job.id, node}); }
   /// Nothing is left of the run.
   void run_over(base::JobId job) { over_.insert({job, 0}); }

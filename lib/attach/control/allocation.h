@@ -67,7 +67,7 @@ class Allocation {
 class EndOfJob {
  public:
   EndOfJob(io::Loop& loop, Errands& queries) : loop_(loop), queries_(queries) {}
-  /// Once. `fn` gets end_text() of a job that was ended; nothing of one that goes on, ended by itself, or is not told
+  /// Once. `fn` gets end_text() of a job that was ended; nothing of one that continues, ended by itself, or is not told
   /// of within three seconds. `is_lost`: one that failed is told of too, since it may be for what the node said.
   void ask(uint32_t job, bool is_lost, std::function<void(const std::string& text)> fn);
 

@@ -1,6 +1,6 @@
-// The key that leaves a terminal's programs and lets them go on: ctrl-\ twice. Pure.
-// Invariant: every byte that is not part of it goes on, in order; the first ctrl-\ only once it is known that no second
-// one follows.
+// The key that leaves a terminal's programs and lets them continue: ctrl-\ twice. Pure.
+// Invariant: every byte that is not part of it is passed on, in order; the first ctrl-\ only once it is known that no
+// second one follows.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class DetachKey {
  public:
   static constexpr char kKey = '\x1c';
 
-  /// What goes on of what was typed: what comes before the second key, if that comes.
+  /// What is passed on of what was typed: what comes before the second key, if that comes.
   std::string feed(std::string_view typed) {
     std::string on;
     for (const char c : typed) {
@@ -30,7 +30,7 @@ class DetachKey {
   bool is_found() const { return is_found_; }
   /// One has come: see give_up().
   bool is_held() const { return is_held_ && !is_found_; }
-  /// No second one has followed in time: what goes on.
+  /// No second one has followed in time: what is passed on.
   std::string give_up() { return std::exchange(is_held_, false) ? std::string(1, kKey) : std::string(); }
 
  private:

@@ -23,7 +23,7 @@ class LineWriter {
  public:
   struct Options {
     std::string label;      ///< "3: "; empty: none.
-    bool by_lines = false;  ///< Without it, and without a label, bytes go on as they come.
+    bool by_lines = false;  ///< Without it, and without a label, bytes are passed on as they come.
   };
   /// The sink and `line` outlive it.
   LineWriter(Sink& sink, SharedLine& line, Options options) : sink_(sink), line_(line), options_(std::move(options)) {}

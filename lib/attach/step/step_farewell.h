@@ -80,7 +80,7 @@ class StepFarewell {
   base::StateMachine<Table, Attending, Ending, Departing, Done> state_;
   std::shared_ptr<void> alive_ = std::make_shared<char>();
 
-  /// Goes on waiting for the end until `limit` has passed, then calls `fn`.
+  /// Continues waiting for the end until `limit` has passed, then calls `fn`.
   void wait_for_end(base::Duration limit, void (StepFarewell::*fn)());
   void give_up_waiting();
   void give_up_sessions();

@@ -1,5 +1,5 @@
 // One node of a step as its client knows it: how far its tasks are, who they are, and the session with its shepherd.
-// Invariant: a node only goes on (awaited, ready, running, ended, closed); what it says late changes nothing.
+// Invariant: a node only moves forward (awaited, ready, running, ended, closed); what it says late changes nothing.
 #pragma once
 
 #include <memory>

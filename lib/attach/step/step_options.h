@@ -32,7 +32,7 @@ struct StepOptions {
   std::string step;  ///< "7.0", for messages.
   Part part = Part::kLaunch;
   bool label = false;
-  bool unbuffered = false;  ///< Output goes on as it comes, also in the middle of lines.
+  bool unbuffered = false;  ///< Output is passed on as it comes, also in the middle of lines.
   bool ends_on_bad_exit = false;
   bool quiet_ends = false;                             ///< Tasks that fail say so: nothing is, but of the first killed.
   bool may_detach = false;                             ///< By its key, from a terminal.

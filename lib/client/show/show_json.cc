@@ -300,8 +300,8 @@ Json event_object(const wire::HistoryEvent& e) {
           {"uid", e.has_uid() ? Json(e.uid()) : Json(nullptr)}};
 }
 
-template <typename Items, typename Make>
-Json list_of(const Items& items, Make make) {
+template <typename Items, typename Factory>
+Json list_of(const Items& items, Factory make) {
   Json list = Json::array();
   for (const auto& item : items) list.push_back(make(item));
   return list;

@@ -108,9 +108,9 @@ struct Growing {
 
 /// Who grows next: those within their guarantee, who could take it from the others; then the one whose QOS holds least
 /// of what it is due, then the higher priority, then the smaller. So equals grow evenly.
-using Turn = std::tuple<bool, Ratio, int64_t, uint32_t, JobId>;
+using GrowthRank = std::tuple<bool, Ratio, int64_t, uint32_t, JobId>;
 
-Turn turn_of(const Session& session, const Growing& g) {
+GrowthRank rank_of(const Session& session, const Growing& g) {
   const Quantities least = session.quotas().tree().count_growth(g.gang.request, smallest_extension(g.gang));
   return {!session.quotas().is_guaranteed(g.leaf, least), session.quotas().dominant(g.leaf), -g.gang.priority,
           g.present, g.gang.id};
@@ -202,15 +202,15 @@ bool grow_once(Session& session, Growing& g) {
 
 void grow_gangs(Session& session) {
   std::map<JobId, Growing> gangs = growing_gangs(session);
-  std::set<Turn> turns;
-  for (const auto& [id, g] : gangs) turns.insert(turn_of(session, g));
-  while (!turns.empty()) {
-    const Turn turn = turns.extract(turns.begin()).value();
-    Growing& g = gangs.at(std::get<JobId>(turn));
-    if (const Turn now = turn_of(session, g); turn < now) {  // another gang of its QOS has grown meanwhile
-      turns.insert(now);
+  std::set<GrowthRank> ranks;
+  for (const auto& [id, g] : gangs) ranks.insert(rank_of(session, g));
+  while (!ranks.empty()) {
+    const GrowthRank rank = ranks.extract(ranks.begin()).value();
+    Growing& g = gangs.at(std::get<JobId>(rank));
+    if (const GrowthRank now = rank_of(session, g); rank < now) {  // another gang of its QOS has grown meanwhile
+      ranks.insert(now);
     } else if (grow_once(session, g)) {
-      turns.insert(turn_of(session, g));
+      ranks.insert(rank_of(session, g));
     }
   }
   for (auto& [id, g] : gangs)

@@ -29,9 +29,9 @@ bool meets(const model::Request& r, const Start& start) {
   return tasks >= r.tasks && start.allocation.total_gpus() >= model::total_gpus(r, nodes);
 }
 
-/// A suspended job goes on where it was, whatever became of the partition's rules since.
+/// A suspended job resumes where it was, whatever became of the partition's rules since.
 base::Status check_exactly(const Capacity& capacity, const model::Request& request, const Start& start) {
-  if (start.allocation.shares != request.exactly) return base::invalid("it can go on only where it was");
+  if (start.allocation.shares != request.exactly) return base::invalid("it can resume only where it was");
   for (const model::NodeShare& share : request.exactly) {
     const NodeAccount* account = capacity.node(share.node);
     if (account == nullptr || !account->facts.usable) return base::invalid("node " + share.name + " is not usable");

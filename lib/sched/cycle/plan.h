@@ -21,9 +21,9 @@ namespace gw::sched {
 /// How many steps a pass may take; never milliseconds, so that a replay is exact.
 struct Budget {
   uint64_t placements = 100'000;  ///< Requests held against the nodes.
-  uint64_t starts = 1'000;        ///< Start decisions; the next pass goes on.
+  uint64_t starts = 1'000;        ///< Start decisions; the next pass continues.
   /// Requests of the classes of one user that are held against the nodes in a pass while others wait as well; the next
-  /// pass goes on (Cursor). 0: no more than all have.
+  /// pass continues (Cursor). 0: no more than all have.
   uint64_t per_user = 2'000;
 };
 
@@ -49,7 +49,7 @@ struct PlannedStart {
   std::vector<std::string> nodes;
   bool operator==(const PlannedStart&) const = default;
 };
-/// Take this running job off; it waits again. Or this extension of an elastic gang, which goes on without it.
+/// Take this running job off; it waits again. Or this extension of an elastic gang, which continues without it.
 struct Preempt {
   JobId job;
   JobId beneficiary;
@@ -97,8 +97,8 @@ struct Plan {
   uint64_t epoch = 0;         ///< Of the view it was made from.
   Time at;                    ///< When it was made.
   std::vector<Group> groups;  ///< In the order in which they were decided.
-  /// What is kept for the first blocked jobs of each partition, if all that runs goes on until its limit; jobs that end
-  /// sooner bring these starts forward.
+  /// What is kept for the first blocked jobs of each partition, if all that runs continues until its limit; jobs that
+  /// end sooner bring these starts forward.
   std::vector<PlannedStart> planned_starts;
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
   uint64_t cut_searches = 0;            ///< Searches for victims that had to leave possible sets out.
@@ -111,14 +111,14 @@ struct Plan {
   bool is_whole() const { return !exhausted && !put_off; }
 };
 
-/// One pass; it goes on where the one before stopped, if that was not whole. `now` must not go back from one call to
+/// One pass; it continues where the one before stopped, if that was not whole. `now` must not go back from one call to
 /// the next.
 Plan plan(ClusterView& view, Time now, const Budget& budget);
 
 /// Carries a plan's decisions out, which changes the view; true if anything changed.
 using CarryOut = std::function<base::Result<bool>(const Plan&)>;
 /// Plans, and has it carried out, until nothing is decided any more and everybody was looked at; what the controller
-/// does pass by pass, as its deltas come. False: it goes on deciding for ever. Errors: of `carry_out`.
+/// does pass by pass, as its deltas come. False: it keeps deciding for ever. Errors: of `carry_out`.
 base::Result<bool> plan_to_rest(ClusterView& view, Time now, const Budget& budget, const CarryOut& carry_out);
 
 /// So much of its time limit a job may lose at the end of its advance reservation, so that one as long as the

@@ -29,7 +29,7 @@ std::optional<model::Blocker> why_closed(const AdvanceReservations& reservations
 }
 
 void add_reservations(const AdvanceReservations& reservations, const Capacity& capacity, Time now, Timeline& timeline) {
-  // What lies further ahead comes into sight as time goes on; a job that runs longer than from one occurrence to the
+  // What lies further ahead comes into sight as time passes; a job that runs longer than from one occurrence to the
   // next is in the way of the next one anyhow.
   constexpr int kAhead = 3;
   for (const auto& [name, r] : reservations) {

@@ -1,4 +1,4 @@
-// Where a suspended job can go on: on the cores and GPUs that it had, when they are free again, and nowhere else.
+// Where a suspended job can resume: on the cores and GPUs that it had, when they are free again, and nowhere else.
 // Called by place() and earliest() where a request says so; see there.
 #pragma once
 

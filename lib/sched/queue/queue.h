@@ -41,7 +41,7 @@ struct Component {
 /// May a preempted job be suspended instead of being ended, and is it told before?
 enum class Suspends : uint8_t { kNo, kAtOnce, kAfterGrace };
 
-/// A job that is not held, not in the future and not backing off; or a suspended one, which waits to go on.
+/// A job that is not held, not in the future and not backing off; or a suspended one, which waits to resume.
 struct PendingJob {
   JobId id;
   model::Request request;

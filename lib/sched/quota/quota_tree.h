@@ -80,7 +80,7 @@ class QuotaTree {
   Quantities count(const model::NodeShare& share, const Capacity& capacity) const;
   /// Likewise, of an extension of an elastic gang, which is no job of its own.
   Quantities count_extension(const model::Allocation& allocation, const Capacity& capacity) const;
-  /// Of what a suspended job still holds: neither a job nor nodes, which it counts again when it goes on.
+  /// Of what a suspended job still holds: neither a job nor nodes, which it counts again when it resumes.
   Quantities count_kept(const model::Allocation& allocation, const Capacity& capacity) const;
   /// What an elastic gang counts for so many tasks more.
   Quantities count_growth(const model::Request& request, uint32_t tasks) const;

@@ -3,7 +3,7 @@
 // Amounts are whole millionths of a GPU-second; each change of a rate rounds once, by at most half of that or, above
 // 10^9 GPU-seconds, by one part in 10^15.
 // Invariants: what is kept of a holder changes only when its rate or the half-life does, so that asking changes
-// nothing, and a meter restored from what was stored goes on to the last digit.
+// nothing, and a meter restored from what was stored continues to the last digit.
 #pragma once
 
 #include <algorithm>

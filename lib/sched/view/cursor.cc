@@ -45,7 +45,7 @@ bool Cursor::is_more_after(uint64_t epoch, End end) {
     round = Round{pass_ + 1, epoch};
     is_more = true;
   }
-  // Who is through stays so until all are: two who take turns at being put off would go on for ever.
+  // Who is through stays so until all are: two who take turns at being put off would continue for ever.
   if (!is_more) rounds_.clear();
   return is_more;
 }

@@ -1,9 +1,9 @@
-// Where passes go on that could not look at everybody. A pass gives each user an allowance of steps; the classes of a
-// user that are beyond it are put off, and the passes that follow look at those before they look at any again that was
-// looked at and waits. So nobody's classes, however many, keep another user's, or the last of their own, from being
+// Where passes continue that could not look at everybody. A pass gives each user an allowance of steps; the classes of
+// a user that are beyond it are put off, and the passes that follow look at those before they look at any again that
+// was looked at and waits. So nobody's classes, however many, keep another user's, or the last of their own, from being
 // looked at: all have had their turn after as many passes as the allowance goes into them. A pass that runs out of its
-// whole budget goes on in the same way, with everybody's classes. Classes with jobs of several users are nobody's, and
-// never put off. Part of the view, and of its snapshots.
+// whole budget continues in the same way, with everybody's classes. Classes with jobs of several users are nobody's,
+// and never put off. Part of the view, and of its snapshots.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ class Cursor {
   /// How a pass ended.
   enum class End : uint8_t { kWhole, kOutOfSteps, kOutOfStarts };
   /// `epoch`: of the view that it looked at; `next_change`: first moment at which time alone could change an answer, as
-  /// far as this pass and those that it goes on from have seen. True: somebody is still to be looked at.
+  /// far as this pass and those that it continues from have seen. True: somebody is still to be looked at.
   bool end_pass(uint64_t epoch, End end, base::Time next_change);
-  /// What the passes that the present one goes on from said of that; never() if it goes on from none.
+  /// What the passes that the present one continues from said of that; never() if it continues from none.
   base::Time next_change() const { return next_change_; }
 
   // For snapshots.

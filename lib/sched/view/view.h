@@ -211,7 +211,7 @@ class ClusterView {
   const Workload& workload() const { return workload_; }
   Workload& workload() { return workload_; }
   uint64_t epoch() const { return epoch_; }
-  /// Where the next pass goes on.
+  /// Where the next pass continues.
   const Cursor& cursor() const { return cursor_; }
   Cursor& cursor() { return cursor_; }
 

@@ -7,7 +7,7 @@
 namespace gw::sim {
 
 void add_extension(World& world, uint32_t job, base::JobId extension, const model::Allocation& allocation);
-/// The gang gives an extension back after the grace period, in order to go on smaller.
+/// The gang gives an extension back after the grace period, in order to continue smaller.
 void shrink(World& world, base::JobId extension, Duration grace);
 void drop_extension(World& world, uint32_t job, base::JobId extension);
 

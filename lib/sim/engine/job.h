@@ -16,7 +16,7 @@ struct SimJob {
   sched::PendingJob job;             ///< Ids are given by the engine; `submitted` in the future: it arrives then.
   Duration work = base::kUnlimited;  ///< How long it runs if nothing ends it.
   bool tells_work = false;           ///< Orders are told how much of it is left.
-  bool saves_work = false;           ///< Preempted, it goes on where it was.
+  bool saves_work = false;           ///< Preempted, it continues where it was.
   bool ends_preempted = false;       ///< Preempted, it does not come back.
   struct Running {
     std::vector<std::string> at;  ///< A node per task.
@@ -33,14 +33,14 @@ struct Record {
   bool is_refused = false;  ///< It could never run, which is told at submission.
   bool ran_at_start = false;
   bool is_elastic = false;
-  bool is_suspended = false;  ///< It waits to go on where it stands.
+  bool is_suspended = false;  ///< It waits to resume where it stands.
   Time submitted;             ///< When it arrived.
   Time started;               ///< Of its latest run; zero: never.
   Time ended;
   Duration waited = {};  ///< In all, before the first start and after each preemption.
   uint32_t preemptions = 0;
   uint32_t moves = 0;
-  uint64_t given_back_milli = 0;  ///< Of GPUs that an elastic gang gave back in order to go on smaller.
+  uint64_t given_back_milli = 0;  ///< Of GPUs that an elastic gang gave back in order to continue smaller.
   double held_gpu_s = 0;          ///< GPU-seconds held in all runs.
   double held_cpu_s = 0;
   double lost_gpu_s = 0;  ///< GPU-seconds of work lost and of restart costs.

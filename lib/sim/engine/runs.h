@@ -13,9 +13,9 @@ void give(World& world, base::JobId id, const model::Allocation& allocation, con
           Duration limit);
 /// The job and its components have been given what they start with.
 void begin_run(World& world, uint32_t job, Duration limit);
-/// It runs, or runs on, since then, and may for so long.
+/// It runs, or continues to, since then, and may for so long.
 void run_from(World& world, uint32_t job, Time since, Duration limit);
-/// How a preempted job leaves: it gives all back, gets another place, or stands still.
+/// How a preempted job leaves: it gives all back, gets another place, or is suspended.
 enum class Going : uint8_t { kPreempted, kMoved, kSuspended };
 /// It must be gone after the grace period, and comes back to the queue.
 void preempt_run(World& world, uint32_t job, Duration grace, Going how);

@@ -73,7 +73,7 @@ void go_on(World& world, uint32_t job) {
   leave_kept_part(world, job);
   const sched::PendingJob& facts = world.jobs[job].job;
   count(world.measures, record.allocation, true);
-  // Its limit counts from then, as if it had never stood still.
+  // Its limit counts from then, as if it had never been suspended.
   world.tell(sched::JobPlaced{facts.id, record.partition, record.allocation, world.now - progress.done,
                               world.now + progress.limit, std::make_shared<const sched::PendingJob>(facts)});
   run_from(world, job, world.now, progress.limit);

@@ -1,5 +1,5 @@
 // Jobs that are suspended when they are preempted: what they keep is held under an id of its own, as in the controller,
-// and they wait to go on where they stand. Invariant: a suspended job holds what its record says it keeps, and nothing
+// and they wait to resume where they stand. Invariant: a suspended job holds what its record says it keeps, and nothing
 // else.
 #pragma once
 

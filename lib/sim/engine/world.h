@@ -22,7 +22,7 @@ namespace gw::sim {
 
 struct EngineOptions {
   std::optional<Time> until;   ///< The clock goes no further.
-  bool keeps_work = false;     ///< A preempted job goes on where it was.
+  bool keeps_work = false;     ///< A preempted job continues where it was.
   Duration restart_cost = {};  ///< What each restart adds to its run.
   sched::Budget budget;
   /// Looks at the scheduler's view after each instant; an error ends the run. For checks of its invariants.
@@ -39,7 +39,7 @@ struct Progress {
   uint32_t run = 0;        ///< Number of the present or last run.
   bool is_moving = false;  ///< It gets another place.
   bool is_leaving = false;
-  bool is_suspending = false;  ///< When it must be gone it stands still instead.
+  bool is_suspending = false;  ///< When it must be gone it is suspended instead.
   base::JobId kept_id = {};    ///< While it is suspended: under that id it holds what it keeps.
   Time runs_since;             ///< Its start, or when it went on last.
   Duration limit = {};         ///< What of the time limit was left then.

@@ -1,4 +1,4 @@
-// The lease of a job as one of its steps counts it: how long it runs on without word from the controller.
+// The lease of a job as one of its steps counts it: how long it continues without word from the controller.
 #pragma once
 
 #include <algorithm>

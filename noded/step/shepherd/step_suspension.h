@@ -1,4 +1,4 @@
-// The suspension of a step that runs: it is warned if it asked for that, is suspended after its grace, and goes on.
+// The suspension of a step that runs: it is warned if it asked for that, is suspended after its grace, and resumes.
 // Invariants: an order of an earlier round than the last changes nothing; only a step that the containment has frozen
 // is reported as suspended without a problem.
 #pragma once

@@ -30,7 +30,7 @@ struct Forked {
 /// `group_fd`: Containment::clone_into_fd().
 Forked fork_into(int group_fd);
 /// Runs `body`, which does not return, in a process whose parent is this process's parent. It shares this one's memory,
-/// so that nothing is copied, and this one, which has one thread, stands still until it has executed a program or left.
+/// so that nothing is copied, and this one, which has one thread, waits until it has executed a program or left.
 /// Under sanitizers it has memory of its own, and comes to the parent when this process ends. Returns as fork() does.
 pid_t spawn_sibling(const std::function<void()>& body);
 

@@ -33,7 +33,7 @@ std::optional<wire::Stop> read_order(const std::string& dir);
 /// Tells the job that it is preempted: a file (JSON) that appears whole, for its user alone to read.
 /// `what` becomes of it then: "requeue", "cancel", "checkpoint" or "suspend". Errors: errno.
 base::Status write_preempt_file(const wire::StepSpec& spec, const wire::Stop& order, std::string_view what);
-/// It was suspended, and goes on.
+/// It was suspended, and resumes.
 void remove_preempt_file(const std::string& dir);
 /// It has been carried out: a later end has an order of its own, or none.
 void remove_order(const std::string& dir);

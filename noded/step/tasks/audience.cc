@@ -103,7 +103,7 @@ void Audience::show(Watcher& watcher, stream::ChannelId channel, std::string_vie
   view.left_out += bytes.size() - taken;
 }
 
-// A screen goes on with all that is on it, other output where it is now.
+// A screen continues with all that is on it, other output where it is now.
 void Audience::on_room(const stream::Session& session, stream::ChannelId channel) {
   Watcher* const watcher = find(session);
   const auto found = watcher == nullptr ? decltype(watcher->views.end()){} : watcher->views.find(channel);

@@ -35,7 +35,7 @@ io::Timer* Farewell::patience() {
   return nullptr;
 }
 
-// Nothing else would end a step whose client stands still, and its connection is in order: the job would stay for ever.
+// Nothing else would end a step whose client is stopped, while its connection is in order: the job would stay for ever.
 void Farewell::await_owner(size_t untaken_before) {
   io::Timer* const timer = patience();
   if (timer == nullptr) return;

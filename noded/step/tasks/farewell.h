@@ -87,7 +87,7 @@ class Farewell : private FarewellStates {
   void begin() { state_.go<NotYet, Draining>(); }
   /// The owner is waited for from now on, and no longer than it takes something.
   void await_owner() { await_owner(asks_.untaken()); }
-  /// Goes on as far as it can. `is_drained`: outputs have nothing more, and nothing else is awaited of the tasks.
+  /// Continues as far as it can. `is_drained`: outputs have nothing more, and nothing else is awaited of the tasks.
   void advance(bool is_drained);
   /// The node daemon ends the step: nobody is waited for.
   void stop() { is_stopped_ = true; }

@@ -51,7 +51,7 @@ base::Status check_pmix(const wire::PmixLaunch& pmix, uint32_t tasks);
 class Mpi {
  public:
   struct Events {
-    std::function<void(const std::string& why)> end;                   ///< The step cannot go on.
+    std::function<void(const std::string& why)> end;                   ///< The step cannot continue.
     std::function<void(uint32_t rank, const std::string& why)> abort;  ///< A task asks for the end.
     std::function<void()> answered;                                    ///< is_asked() is over.
   };

@@ -18,7 +18,7 @@ class StepMpi {
  public:
   struct Events {
     std::function<bool()> is_ending;                  ///< The step is to end already.
-    std::function<void(const std::string& why)> end;  ///< It cannot go on.
+    std::function<void(const std::string& why)> end;  ///< It cannot continue.
     std::function<void()> answered;                   ///< is_judging() is over.
   };
   /// All references outlive it. `hosts`: as of StepTasks.

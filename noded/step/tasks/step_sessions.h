@@ -31,7 +31,7 @@ class StepSessions {
  public:
   /// What goes up from here.
   struct Events {
-    std::function<void()> changed;  ///< Somebody looks whether the step can go on.
+    std::function<void()> changed;  ///< Somebody looks whether the step can continue.
     std::function<void()> wake;     ///< The shepherd has something to look at.
   };
   /// All references outlive it.

@@ -63,7 +63,7 @@ class TaskInput {
   bool has_readers() const { return !sinks_.empty(); }
   /// Takes as much as is now on its way to every reader.
   size_t write(std::string_view bytes);
-  /// Nothing follows; but of a terminal, whose next owner may go on.
+  /// Nothing follows; but of a terminal, whose next owner may continue.
   void end();
   void close() { sinks_.clear(); }
 

@@ -1,4 +1,4 @@
-// Stored rows that cannot be read: held aside with what depends on them, while everything else goes on.
+// Stored rows that cannot be read: held aside with what depends on them, while everything else continues.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -309,7 +309,7 @@ TEST(HeldAside, AGangGoesOnWhileItsFirstNodeHasIt) {
   a.join_first();
   a.join_other();
   b.join_other();
-  EXPECT_FALSE(b.is_stopped("n1")) << "n0 has yet to say whether it goes on";
+  EXPECT_FALSE(b.is_stopped("n1")) << "n0 has yet to say whether it continues";
   b.join_first();
   for (HeldGang* w : {&a, &b}) {
     EXPECT_FALSE(w->is_stopped("n0"));

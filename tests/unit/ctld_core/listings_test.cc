@@ -136,7 +136,7 @@ TEST_F(Listing, ASecondListOnTheSameConnectionIsRefused) {
   w.core->on_request(w.now, kConn, World::user(1000), second);
   w.pump();
   EXPECT_TRUE(w.replies[kConn].back().has_error());
-  w.core->on_piece_taken(w.now, kConn, kId);  // the first goes on
+  w.core->on_piece_taken(w.now, kConn, kId);  // the first continues
   w.pump();
   EXPECT_EQ(w.replies[kConn].back().piece(), 2u);
 }

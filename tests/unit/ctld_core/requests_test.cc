@@ -163,7 +163,7 @@ TEST(RequestRows, TrialsAreNoChanges) {
   EXPECT_FALSE(wire::is_change(request));
 }
 
-/// It weighs whom to take off by it, and a controller that starts anew would say so.
+/// It chooses victims by it, and a controller that starts anew would say so.
 TEST(UpdateJob, TheSchedulerHearsOfWhatRuns) {
   World w(1);
   w.connect_all();

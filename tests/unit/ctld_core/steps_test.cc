@@ -492,7 +492,7 @@ TEST(AllocationEnd, AClientThatComesBackKeepsItsJob) {
   wire::ApiRequest r;
   r.mutable_wait_job()->set_id(w.id.value);
   r.mutable_wait_job()->set_attend(true);
-  w.ask(1002, r);  // somebody else's attendance is none
+  w.ask(1002, r);  // a lookup by another client does not count
   w.ask(kAlice, r);
   w.tick(base::seconds(60));
   EXPECT_EQ(w.state(w.id), JobState::kRunning);

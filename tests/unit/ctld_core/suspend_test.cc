@@ -1,4 +1,4 @@
-// Jobs that are suspended: what their nodes are told, what is free meanwhile, and how they go on, over failures and
+// Jobs that are suspended: what their nodes are told, what is free meanwhile, and how they resume, over failures and
 // restarts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The scheduler's thread goes on by itself where a pass could not look at everybody.
+// The scheduler's thread continues by itself where a pass could not look at everybody.
 #include "ctld/shell/scheduler_thread.h"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ namespace {
 
 using base::Result;
 
-/// A database that hangs for some uids until it is told to go on, and counts what it is asked.
+/// A database that hangs for some uids until it is told to continue, and counts what it is asked.
 class Database {
  public:
   ~Database() { release(); }

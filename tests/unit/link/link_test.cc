@@ -331,7 +331,7 @@ TEST(Link, ASlowHandshakeIsEndedWithAReason) {
   EXPECT_EQ(w.server->handshake_count(), 0u);
 }
 
-/// An authenticator that hangs until told to go on; then it knows nobody, or what `then` knows.
+/// An authenticator that hangs until told to continue; then it knows nobody, or what `then` knows.
 class Hanging final : public auth::Authenticator {
  public:
   explicit Hanging(auth::Authenticator* then = nullptr) : then_(then) {}
@@ -370,7 +370,7 @@ TEST(Link, AHangingMungedBlocksNeitherLoopNorClient) {
   dial.address = server->bound_address();
   const auto error = w.dial(dial).error();
   EXPECT_THAT(error.what, HasSubstr("munged on the server's host does not answer"));
-  EXPECT_TRUE(w.dial(w.dial_options())) << "the loop goes on";
+  EXPECT_TRUE(w.dial(w.dial_options())) << "the loop continues";
   hanging.release();
 }
 

@@ -182,7 +182,7 @@ class AgentScript {
     return event(verb, arg, rest);
   }
 
-  /// Both clocks go on; they show different times, so that nobody may take one for the other.
+  /// Both clocks advance; they show different times, so that nobody may take one for the other.
   void pass(base::Duration d) {
     now = now + d;
     agent.set_lease_clock(boot_now());

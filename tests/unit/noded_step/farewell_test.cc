@@ -22,7 +22,7 @@ class SilentOwner : public stream::Handler {
   }
   static stream::SessionOptions options() {
     stream::SessionOptions options;
-    options.side = stream::Side::kShepherd;
+    options.role = stream::Role::kShepherd;
     options.own_id = 1;
     return options;
   }

@@ -55,7 +55,7 @@ class Node {
   /// A new connection, as a restarted daemon makes it.
   void reconnect();
   void disconnect() { peer_.reset(); }
-  /// kill -9: its shepherds go on alone.
+  /// kill -9: its shepherds continue alone.
   void kill_launcher();
   /// A step of the present user (root is allowed) whose script is "#!/bin/sh" and `body`; output in dir()/out.
   wire::StepSpec step(const std::string& body);

@@ -98,7 +98,7 @@ TEST(Preempt, WhoIsToldAgainKeepsItsFirstGrace) {
   ShepherdPeer again(spec.dir() + "/sock");  // as a daemon does that was started anew
   ASSERT_TRUE(record_order(spec.dir(), order(18, SIGUSR2)));
   again.send(stop(600'000'000));
-  const auto exit = wait_exit(peer);  // it goes on: only SIGKILL ends it
+  const auto exit = wait_exit(peer);  // it continues: only SIGKILL ends it
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->signo(), SIGKILL);
   EXPECT_EQ(node.file("told"), told);

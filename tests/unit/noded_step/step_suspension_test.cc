@@ -116,7 +116,7 @@ TEST(StepSuspension, EarlierRoundsChangeNothing) {
   s.resume(3);
   s.take_done();
   s.resume(3);
-  EXPECT_EQ(s.take_done(), Done{}) << "it goes on already";
+  EXPECT_EQ(s.take_done(), Done{}) << "it resumes already";
 }
 
 TEST(StepSuspension, WhatCannotBeFrozenIsSaidAndTriedAgain) {

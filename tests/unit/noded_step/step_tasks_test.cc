@@ -538,7 +538,7 @@ TEST(StepTasks, LieWithinTheirJob) {
     EXPECT_TRUE(wait_clean(peer));
     peer.send(forget());
     EXPECT_TRUE(peer.wait_closed());
-    EXPECT_FALSE(job_peer.wait([](const wire::FromShepherd& m) { return m.has_exit(); }, 0)) << "the job goes on";
+    EXPECT_FALSE(job_peer.wait([](const wire::FromShepherd& m) { return m.has_exit(); }, 0)) << "the job continues";
     job_peer.send(stop(0, true));
     EXPECT_TRUE(wait_clean(job_peer));
     job_peer.send(forget());

@@ -1,4 +1,4 @@
-// A step that is suspended: frozen after it was told, or at once; goes on where it was; ends also when it is frozen.
+// A step that is suspended: frozen after it was told, or at once; resumes where it was; ends also when it is frozen.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -94,7 +94,7 @@ TEST(Suspend, WhoIsToldHasItsGraceAndIsFrozenThen) {
   peer.send(resume(1));
   const auto exit = wait_exit(peer);
   ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->code(), 6) << "the file is gone when it goes on";
+  EXPECT_EQ(exit->code(), 6) << "the file is gone when it resumes";
 }
 
 TEST(Suspend, WhatWasSaidThenSaysNothingOfALaterEnd) {

@@ -1,5 +1,5 @@
-// Passes that cannot look at everybody: nobody's classes keep another's from being looked at, and the next pass goes on
-// where the last one stopped. And what makes a class.
+// Passes that cannot look at everybody: nobody's classes keep another's from being looked at, and the next pass
+// continues where the last one stopped. And what makes a class.
 #include "sched/view/cursor.h"
 
 #include <gtest/gtest.h>

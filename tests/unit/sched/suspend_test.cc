@@ -1,4 +1,4 @@
-// Suspension in the scheduler: who is suspended instead of being ended, and where a suspended job goes on.
+// Suspension in the scheduler: who is suspended instead of being ended, and where a suspended job resumes.
 #include <gtest/gtest.h>
 
 #include "cluster_builder.h"

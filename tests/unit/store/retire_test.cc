@@ -60,7 +60,7 @@ TEST_F(Retire, TheArchiveHasWhatIsGone) {
 TEST_F(Retire, WithoutTheArchiveNothingGoes) {
   EXPECT_FALSE(store_->retire({{1005}, {1003}, top_ + "/not/there/archive.db", 500}));
   EXPECT_EQ(ended().size(), 10u);
-  EXPECT_TRUE(commit({PutMeta{"k", "v"}})) << "commits go on";
+  EXPECT_TRUE(commit({PutMeta{"k", "v"}})) << "commits continue";
 }
 
 TEST_F(StoreTest, WhatIsKnownOfBlobsGoesWithThem) {

@@ -42,9 +42,9 @@ struct Party : Handler {
 
 /// A shepherd and a client.
 struct Pair {
-  explicit Pair(SessionOptions o = {}) : shepherd(with(o, Side::kShepherd, 11)), client(with(o, Side::kClient, 22)) {}
-  static SessionOptions with(SessionOptions o, Side side, uint64_t id) {
-    o.side = side;
+  explicit Pair(SessionOptions o = {}) : shepherd(with(o, Role::kShepherd, 11)), client(with(o, Role::kClient, 22)) {}
+  static SessionOptions with(SessionOptions o, Role role, uint64_t id) {
+    o.role = role;
     o.own_id = id;
     return o;
   }

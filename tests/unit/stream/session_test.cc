@@ -206,7 +206,7 @@ TEST(Session, AnEndThatForgotTheSessionIsNoticed) {
   p.connect();
   p.run();
   p.cut();
-  Party other({.side = Side::kShepherd, .own_id = 99});
+  Party other({.role = Role::kShepherd, .own_id = 99});
   other.session.connect();
   p.client.session.connect();
   std::string message;
@@ -217,7 +217,7 @@ TEST(Session, AnEndThatForgotTheSessionIsNoticed) {
 
 /// A client that is connected to a peer under the test's control, and receives channel 1, sends channel 0.
 struct Hostile {
-  Party client{{.side = Side::kClient, .own_id = 1, .window_bytes = 100, .replay_bytes = 100}};
+  Party client{{.role = Role::kClient, .own_id = 1, .window_bytes = 100, .replay_bytes = 100}};
   Hostile() {
     EXPECT_TRUE(client.session.open_receive(kOut));
     EXPECT_TRUE(client.session.open_send(kIn));

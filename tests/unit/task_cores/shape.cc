@@ -7,8 +7,8 @@
 
 #include "attach/control/allocation_env.h"
 #include "base/text.h"
-#include "bind/claims.h"
 #include "bind/places.h"
+#include "bind/step_cores.h"
 #include "cmds/gbatch/batch_table.h"
 #include "cmds/grun/run_options.h"
 #include "ctld/core/steps/shares.h"
@@ -164,23 +164,23 @@ class Life {
     return {};
   }
 
-  IndexSet unclaimed(const Step& own, const model::NodeShare& at) const {
+  IndexSet unclaimed_cores(const Step& own, const model::NodeShare& at) const {
     const model::NodeShare* job = nullptr;
     for (const model::NodeShare& share : job_.shares)
       if (share.name == at.name) job = &share;
-    std::vector<bind::Claim> others;
-    bind::Claim claim;
+    std::vector<bind::StepCores> others;
+    bind::StepCores claim;
     for (const Step& step : steps_)
       for (const model::NodeShare& share : step.shares) {
         if (share.name != at.name) continue;
-        const bind::Claim one = bind::claim_of(wire::to_wire(share), wire::to_wire(step.request));
+        const bind::StepCores one = bind::step_cores_of(wire::to_wire(share), wire::to_wire(step.request));
         step.number == own.number ? static_cast<void>(claim = one) : others.push_back(one);
       }
-    return bind::unclaimed(job->cores, claim, others);
+    return bind::unclaimed_cores(job->cores, claim, others);
   }
 
   void add_step(Words& out, const Step& step, const model::NodeShare& share) const {
-    const IndexSet rest = unclaimed(step, share);
+    const IndexSet rest = unclaimed_cores(step, share);
     IndexSet all = share.cores;
     all |= rest;
     out.push_back(fmt::format("  step {} on {}: {}, may run on cores {}", step.number, share.name,
