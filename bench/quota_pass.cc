@@ -108,7 +108,7 @@ void reclaim(uint32_t nodes, uint32_t qos, base::Duration grace) {
   for (const auto& group : plan.groups)
     for (const auto& d : group.decisions) nominations += std::holds_alternative<sched::Nomination>(d);
   commit(c, plan, now, started, taken);
-  std::printf("reclaim nodes=%u gangs=%u qos=%zu takers=%u taken=%u started=%u nominations=%u pass=%.3fs\n", nodes,
+  std::printf("reclaim nodes=%u gangs=%u qos=%zu preemptors=%u taken=%u started=%u nominations=%u pass=%.3fs\n", nodes,
               nodes / kGangNodes, list.size(), teams - teams / 2, taken, started, nominations, pass);
 }
 
@@ -192,20 +192,20 @@ void labels(uint32_t jobs, uint32_t qos, bool waits) {
   const base::Time then = now + base::seconds(60);
   std::vector<sched::JobLabel> all;
   const double list_all = best_ms([&] { all = sched::Labels(c.view).list({}, true, then); });
-  size_t borrowed = 0, cut = 0, takers = 0;
+  size_t borrowed = 0, cut = 0, preemptors = 0;
   for (const sched::JobLabel& label : all) {
     borrowed += label.borrowed_at != sched::kNoQos;
-    cut += label.takers.is_cut && label.takers.some.size() < sched::kMostTakers;
-    takers += label.takers.some.size();
+    cut += label.preemptors.is_cut && label.preemptors.some.size() < sched::kMostPreemptors;
+    preemptors += label.preemptors.some.size();
   }
   const double label_all = best_ms([&] { sched::Labels(c.view).covers().guaranteed.covered(0); });
   const double list_one = best_ms([&] { (void)sched::Labels(c.view).list({base::JobId(1)}, false, then); });
   const double report = best_ms([&] { (void)sched::report_quotas(c.view); });
   const double explain = best_ms([&] { (void)sched::explain_taking(c.view, team(teams - 1), team(0), then); });
   std::printf(
-      "labels jobs=%u qos=%zu waits=%d borrowed=%zu takers=%.1f cut=%zu label=%.1fms all=%.1fms one=%.1fms "
+      "labels jobs=%u qos=%zu waits=%d borrowed=%zu preemptors=%.1f cut=%zu label=%.1fms all=%.1fms one=%.1fms "
       "report=%.1fms explain=%.1fms\n",
-      started, list.size(), waits, borrowed, static_cast<double>(takers) / static_cast<double>(all.size()), cut,
+      started, list.size(), waits, borrowed, static_cast<double>(preemptors) / static_cast<double>(all.size()), cut,
       label_all, list_all, list_one, report, explain);
 }
 

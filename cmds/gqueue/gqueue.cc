@@ -89,7 +89,8 @@ client::CommandDoc doc() {
       "(jobs.min_job_age).\n\n"
       "With --steps lists what runs in them: steps, batch scripts as JOB.batch, and allocations as JOB.extern. The "
       "other options choose their jobs; formats and orders of the environment are for jobs alone.\n\n"
-      "The fields Quota and TakenBy of -O say of a running job whether it is covered by what its QOS are guaranteed, "
+      "The fields Quota and PreemptibleBy of -O say of a running job whether it is covered by what its QOS are "
+      "guaranteed, "
       "or "
       "borrowed and at which of them, and the jobs of which QOS could take it now (docs/quotas.md, rule 8).";
   d.exit_codes = {{"0", "listed"},
@@ -98,7 +99,7 @@ client::CommandDoc doc() {
                    {"SLURM_TIME_FORMAT", "%s: times as seconds since the epoch"}};
   d.examples = {{"gqueue --me", "my jobs"},
                 {"gqueue -h -j 7 -o %T", "the state of job 7, alone"},
-                {"gqueue -t R -O JobID,QOS,Quota:24,TakenBy", "who could be preempted, and by whom"},
+                {"gqueue -t R -O JobID,QOS,Quota:24,PreemptibleBy", "who could be preempted, and by whom"},
                 {"gqueue -s --me", "my steps"}};
   d.env_prefixes = {"SQUEUE_", "GQUEUE_"};
   return d;
@@ -217,7 +218,7 @@ bool shows_labels(const QueueOptions& o, const View& view) {
   if (o.listing.json) return true;
   const auto is_label = [](size_t field) {
     const Text name = client::job_fields()[field].id.name;
-    return name == "Quota" || name == "TakenBy";
+    return name == "Quota" || name == "PreemptibleBy" || name == "TakenBy";
   };
   return std::any_of(view.format.columns.begin(), view.format.columns.end(),
                      [&](const client::Column& c) { return is_label(c.field); }) ||

@@ -253,8 +253,8 @@ constexpr MessageBounds kQuotaChangeBounds = {"QuotaChange", {}, kQuotaChange};
 constexpr FieldBound kChangeQuotas[] = {parts(1, "changes", 10'000, kQuotaChangeBounds, "changes of quotas"),
                                         flag(2, "dry_run"), flag(3, "force"), flag(4, "replace")};
 constexpr MessageBounds kChangeQuotasBounds = {"ChangeQuotasRequest", "gacctmgr", kChangeQuotas};
-constexpr FieldBound kExplainQuota[] = {text(1, "taker", kNameBytes, "QOS"), text(2, "from", kNameBytes, "QOS"),
-                                        u32(3, "taker_job"), u32(4, "from_job")};
+constexpr FieldBound kExplainQuota[] = {text(1, "preemptor", kNameBytes, "QOS"), text(2, "from", kNameBytes, "QOS"),
+                                        u32(3, "preemptor_job"), u32(4, "from_job")};
 constexpr MessageBounds kExplainQuotaBounds = {"ExplainQuotaRequest", {}, kExplainQuota};
 
 constexpr FieldBound kTicket[] = {u32(1, "job_id"), u32(2, "step"), text(3, "client_key", kClientKeyBytes),

@@ -120,7 +120,7 @@ class Requests {
     add("list_quotas", kFirstUid, list);
     shares.mutable_show_shares();
     add("show_shares", kFirstUid, shares);
-    explain.mutable_explain_quota()->set_taker("q0");
+    explain.mutable_explain_quota()->set_preemptor("q0");
     explain.mutable_explain_quota()->set_from("q1");
     add("explain_quota", kFirstUid, explain);
   }

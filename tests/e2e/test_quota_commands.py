@@ -388,11 +388,11 @@ def test_a_running_job_says_whether_it_is_covered_and_who_could_take_it(cluster)
     wait_for(lambda: quota(second), "the scheduler has seen it")
     assert quota(first)["label"] == "covered" and quota(first)["borrowed_at"] is None
     told = quota(second)
-    assert (told["label"], told["borrowed_at"], told["taken_by"]) == ("borrowed", "a", ["b", "/"]), told
+    assert (told["label"], told["borrowed_at"], told["preemptible_by"]) == ("borrowed", "a", ["b", "/"]), told
     text = cluster.run("gcontrol", "show", "job", str(second)).stdout
-    assert "Quota=borrowed at a " in text and "TakenBy=b,/" in text, text
+    assert "Quota=borrowed at a " in text and "PreemptibleBy=b,/" in text, text
     assert "Quota=covered " in cluster.run("gcontrol", "show", "job", str(first), user=ALICE).stdout
-    listed = cluster.run("gqueue", "-h", "-O", "JobID:.8,Quota:.20,TakenBy:.8").stdout.splitlines()
+    listed = cluster.run("gqueue", "-h", "-O", "JobID:.8,Quota:.20,PreemptibleBy:.8").stdout.splitlines()
     # Without the first the second would be covered in its place: the one or the other may go.
     assert [line.split() for line in listed] == [[str(first), "covered", "b,/"], [str(second), "borrowed", "at", "a", "b,/"]]
     both = {j["job_id"]: j["quota"]["label"] for j in cluster.json("gqueue", "--json")["jobs"]}

@@ -104,27 +104,27 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
-// Whether the waiting `taker` may take from `victim` now. Every reason that holds, in the order 5 by fair share, 5 by
-// guarantee, 6, 7; the first alone. Nothing may be taken from a job that is non-preemptible or within its min_runtime.
-// Rule 7 asks for more of all who are taken together: see may_take_all().
-std::vector<Grant> grants_of(const World& world, int taker, int victim);
-std::optional<Grant> may_take(const World& world, int taker, int victim);
+// Whether the waiting `preemptor` may take from `victim` now. Every reason that holds, in the order 5 by fair share, 5
+// by guarantee, 6, 7; the first alone. Nothing may be taken from a job that is non-preemptible or within its
+// min_runtime. Rule 7 asks for more of all who are taken together: see may_take_all().
+std::vector<Grant> grants_of(const World& world, int preemptor, int victim);
+std::optional<Grant> may_take(const World& world, int preemptor, int victim);
 
 // The running jobs that are covered at the side: gone through in the order of rule 8, those that fit into what it is
 // due together with those before them; what extends a gang comes last, and only with the gang.
 std::set<int> covered(const World& world, const std::string& side, Reclaim mode);
 
-// Whether the waiting `taker` may take these, and nobody else: by what is left once all of them are gone. If one is
-// taken by rule 7, no side above the taker may come from within its guarantee, or its fair share, to beyond it.
-bool may_take_all(const World& world, int taker, const std::vector<int>& taken);
+// Whether the waiting `preemptor` may take these, and nobody else: by what is left once all of them are gone. If one is
+// taken by rule 7, no side above the preemptor may come from within its guarantee, or its fair share, to beyond it.
+bool may_take_all(const World& world, int preemptor, const std::vector<int>& taken);
 
 // Rule 8: whom the job takes, the cheapest set that lets it start, of equal ones that of the youngest; empty if it can
 // start as things are, nothing if no set does. Jobs in `leaving` are not taken; else they count as what they are in the
 // world (running ones hold their nodes and amounts). To have them gone, with their demand kept, make them waiting jobs.
 // Looks at every set: at most a dozen running jobs, please.
-std::optional<std::vector<int>> victims(const World& world, int taker, const std::set<int>& leaving = {});
+std::optional<std::vector<int>> victims(const World& world, int preemptor, const std::set<int>& leaving = {});
 
 // Whether two sets of victims are equally good by rule 8.
-bool is_as_cheap(const World& world, int taker, const std::vector<int>& a, const std::vector<int>& b);
+bool is_as_cheap(const World& world, int preemptor, const std::vector<int>& a, const std::vector<int>& b);
 
 }  // namespace gw::oracle

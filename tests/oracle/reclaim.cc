@@ -20,14 +20,14 @@ struct Parting {
   std::string other;
 };
 
-Parting parting_of(const World& world, const Job& taker, const Job& victim) {
+Parting parting_of(const World& world, const Job& preemptor, const Job& victim) {
   Parting parting;
   for (const std::string& side : path_of(world, victim)) {
-    if (stands_in(world, taker, side)) break;
+    if (stands_in(world, preemptor, side)) break;
     parting.other = side;
   }
   parting.common = parent_of(world, parting.other);
-  for (const std::string& side : path_of(world, taker)) {
+  for (const std::string& side : path_of(world, preemptor)) {
     if (parent_of(world, side) == parting.common) parting.own = side;
   }
   return parting;
@@ -55,54 +55,54 @@ int64_t bound_of(const World& world, const Shares& shares, const std::string& si
   return mode == Reclaim::kFairShare ? amount_of(shares.at(side), resource) : guaranteed_of(world, side, resource);
 }
 
-// Whether the taker's own side would stay within, and the other one is above in something that the taker asks for, both
-// have a line for, and the victim holds some of.
-bool may_reclaim(const World& world, const Shares& shares, const Parting& parting, const Job& taker, const Job& victim,
-                 Reclaim mode) {
+// Whether the preemptor's own side would stay within, and the other one is above in something that the preemptor asks
+// for, both have a line for, and the victim holds some of.
+bool may_reclaim(const World& world, const Shares& shares, const Parting& parting, const Job& preemptor,
+                 const Job& victim, Reclaim mode) {
   for (const std::string& resource : lines_of(world, parting.own)) {
-    const int64_t need = need_of(taker, resource);
+    const int64_t need = need_of(preemptor, resource);
     const int64_t bound = bound_of(world, shares, parting.own, resource, mode);
     if (need > 0 && allocated(world, parting.own, resource) + need > bound) return false;
   }
   const std::vector<std::string> lines = lines_of(world, parting.other);
   return std::any_of(lines.begin(), lines.end(), [&](const std::string& resource) {
     const int64_t bound = bound_of(world, shares, parting.other, resource, mode);
-    return need_of(taker, resource) > 0 && need_of(victim, resource) > 0 && has_line(world, parting.own, resource) &&
-           allocated(world, parting.other, resource) > bound;
+    return need_of(preemptor, resource) > 0 && need_of(victim, resource) > 0 &&
+           has_line(world, parting.own, resource) && allocated(world, parting.other, resource) > bound;
   });
 }
 
 // Taking must leave the two sides in the order in which they are, or they would take in turns.
-bool keeps_order(const World& world, const Shares& shares, const Parting& parting, const Job& taker) {
-  return dominant_share(world, shares, parting.own, &taker) < dominant_share(world, shares, parting.other, nullptr);
+bool keeps_order(const World& world, const Shares& shares, const Parting& parting, const Job& preemptor) {
+  return dominant_share(world, shares, parting.own, &preemptor) < dominant_share(world, shares, parting.other, nullptr);
 }
 
-std::vector<Grant> grants_by(const World& world, const Shares& shares, const Job& taker, const Job& victim) {
+std::vector<Grant> grants_by(const World& world, const Shares& shares, const Job& preemptor, const Job& victim) {
   std::vector<Grant> grants;
-  if (taker.running || !can_be_taken(world, victim)) return grants;
-  if (leaf_of(world, taker) == leaf_of(world, victim)) {
-    if (world.preempt && taker.priority > victim.priority) grants.push_back({7, Reclaim::kNone});
+  if (preemptor.running || !can_be_taken(world, victim)) return grants;
+  if (leaf_of(world, preemptor) == leaf_of(world, victim)) {
+    if (world.preempt && preemptor.priority > victim.priority) grants.push_back({7, Reclaim::kNone});
     return grants;
   }
-  const Parting parting = parting_of(world, taker, victim);
+  const Parting parting = parting_of(world, preemptor, victim);
   const bool commands = preempts_children(world, parting.common);
   // What an inner QOS takes by rule 6 must not be taken back.
   if (commands && is_implicit(parting.other)) return grants;
-  const bool by_share = world.reclaim == Reclaim::kFairShare && keeps_order(world, shares, parting, taker) &&
-                        may_reclaim(world, shares, parting, taker, victim, Reclaim::kFairShare);
+  const bool by_share = world.reclaim == Reclaim::kFairShare && keeps_order(world, shares, parting, preemptor) &&
+                        may_reclaim(world, shares, parting, preemptor, victim, Reclaim::kFairShare);
   if (by_share) grants.push_back({5, Reclaim::kFairShare});
   const bool by_guarantee =
-      world.reclaim != Reclaim::kNone && may_reclaim(world, shares, parting, taker, victim, Reclaim::kGuaranteed);
+      world.reclaim != Reclaim::kNone && may_reclaim(world, shares, parting, preemptor, victim, Reclaim::kGuaranteed);
   if (by_guarantee) grants.push_back({5, Reclaim::kGuaranteed});
   if (world.reclaim != Reclaim::kNone && commands && is_implicit(parting.own)) grants.push_back({6, Reclaim::kNone});
   return grants;
 }
 
 // Whether the victim could go by any rule once others are gone, too.
-std::vector<Grant> hopes_of(const World& world, const Shares& shares, const Job& taker, const Job& victim) {
-  if (taker.running || !can_be_taken(world, victim)) return {};
-  if (leaf_of(world, taker) == leaf_of(world, victim)) return grants_by(world, shares, taker, victim);
-  const Parting parting = parting_of(world, taker, victim);
+std::vector<Grant> hopes_of(const World& world, const Shares& shares, const Job& preemptor, const Job& victim) {
+  if (preemptor.running || !can_be_taken(world, victim)) return {};
+  if (leaf_of(world, preemptor) == leaf_of(world, victim)) return grants_by(world, shares, preemptor, victim);
+  const Parting parting = parting_of(world, preemptor, victim);
   const bool commands = preempts_children(world, parting.common);
   if (world.reclaim == Reclaim::kNone || (commands && is_implicit(parting.other))) return {};
   return {{commands && is_implicit(parting.own) ? 6 : 5, Reclaim::kNone}};
@@ -157,21 +157,21 @@ World with_running(World world, const std::vector<int>& ids, bool running) {
 }
 
 // From the victim's side up to where the paths part.
-std::vector<std::string> own_path_of(const World& world, const Job& taker, const Job& victim) {
+std::vector<std::string> own_path_of(const World& world, const Job& preemptor, const Job& victim) {
   std::vector<std::string> path;
   for (const std::string& side : path_of(world, victim)) {
-    if (stands_in(world, taker, side)) break;
+    if (stands_in(world, preemptor, side)) break;
     path.push_back(side);
   }
   return path;
 }
 
 // Whether no side of the victims, up to where the paths part, has less covered once they are gone.
-bool keeps_covered(const World& before, const World& after, const Job& taker, const std::vector<int>& group,
+bool keeps_covered(const World& before, const World& after, const Job& preemptor, const std::vector<int>& group,
                    const std::vector<int>& taken, const Due& due) {
   std::set<std::string> sides;
   for (const int id : group) {
-    for (const std::string& side : own_path_of(before, taker, job_of(before, id))) sides.insert(side);
+    for (const std::string& side : own_path_of(before, preemptor, job_of(before, id))) sides.insert(side);
   }
   return std::all_of(sides.begin(), sides.end(), [&](const std::string& side) {
     const std::vector<std::string> lines = lines_of(before, side);
@@ -196,15 +196,15 @@ bool keeps_to_its_gpus(const World& world, const Job& job) {
 }
 
 // Rule 5: cores and memory of guaranteed GPUs are lent to jobs without GPUs, but for those that `cpu` or `mem` covers.
-bool lends_cores(const World& world, const Job& taker, const Job& victim, const Due& guarantees) {
-  if (need_of(victim, "gpu") > 0 || !keeps_to_its_gpus(world, taker)) return false;
-  const Parting parting = parting_of(world, taker, victim);
+bool lends_cores(const World& world, const Job& preemptor, const Job& victim, const Due& guarantees) {
+  if (need_of(victim, "gpu") > 0 || !keeps_to_its_gpus(world, preemptor)) return false;
+  const Parting parting = parting_of(world, preemptor, victim);
   const std::vector<std::string> own = lines_of(world, parting.own);
   const bool is_guaranteed = std::all_of(own.begin(), own.end(), [&](const std::string& resource) {
-    return need_of(taker, resource) <= guarantees(parting.own, resource);
+    return need_of(preemptor, resource) <= guarantees(parting.own, resource);
   });
   if (!is_guaranteed) return false;
-  const std::vector<std::string> path = own_path_of(world, taker, victim);
+  const std::vector<std::string> path = own_path_of(world, preemptor, victim);
   return std::none_of(path.begin(), path.end(), [&](const std::string& side) {
     const auto has = [&](const std::string& resource) {
       return has_line(world, side, resource) && need_of(victim, resource) > 0;
@@ -214,32 +214,32 @@ bool lends_cores(const World& world, const Job& taker, const Job& victim, const 
 }
 
 // Rule 5 by one of its comparisons, of all who stand below one side. `after` is without all who are taken.
-bool may_reclaim_all(const World& before, const World& after, const Shares& shares, int taker_id,
+bool may_reclaim_all(const World& before, const World& after, const Shares& shares, int preemptor_id,
                      const std::vector<int>& group, const std::vector<int>& taken, Reclaim mode) {
-  const Job& taker = job_of(before, taker_id);
-  const Parting parting = parting_of(before, taker, job_of(before, group.front()));
+  const Job& preemptor = job_of(before, preemptor_id);
+  const Parting parting = parting_of(before, preemptor, job_of(before, group.front()));
   const auto bound = [&](const std::string& side, const std::string& resource) {
     return bound_of(before, shares, side, resource, mode);
   };
   for (const std::string& resource : lines_of(before, parting.own)) {
-    const int64_t need = need_of(taker, resource);
+    const int64_t need = need_of(preemptor, resource);
     if (need > 0 && allocated(after, parting.own, resource) + need > bound(parting.own, resource)) return false;
   }
   const Due guarantees = due_by(before, shares, Reclaim::kGuaranteed);
   const auto would_be_above = [&](int id) {
-    if (mode == Reclaim::kGuaranteed && lends_cores(before, taker, job_of(before, id), guarantees)) return true;
+    if (mode == Reclaim::kGuaranteed && lends_cores(before, preemptor, job_of(before, id), guarantees)) return true;
     const std::vector<std::string> lines = lines_of(before, parting.other);
     return std::any_of(lines.begin(), lines.end(), [&](const std::string& resource) {
       const int64_t part = need_of(job_of(before, id), resource);
-      return part > 0 && need_of(taker, resource) > 0 && has_line(before, parting.own, resource) &&
+      return part > 0 && need_of(preemptor, resource) > 0 && has_line(before, parting.own, resource) &&
              allocated(after, parting.other, resource) + part > bound(parting.other, resource);
     });
   };
   if (!std::all_of(group.begin(), group.end(), would_be_above)) return false;
-  if (!keeps_covered(before, after, taker, group, taken, guarantees)) return false;
+  if (!keeps_covered(before, after, preemptor, group, taken, guarantees)) return false;
   if (mode == Reclaim::kGuaranteed) return true;
   const auto is_last = [&](int id) {
-    return dominant_share(after, shares, parting.own, &taker) <
+    return dominant_share(after, shares, parting.own, &preemptor) <
            dominant_share(after, shares, parting.other, &job_of(before, id));
   };
   // A side that a borrower brought below its guarantee could take back.
@@ -252,7 +252,7 @@ bool may_reclaim_all(const World& before, const World& after, const Shares& shar
   };
   const auto keeps_guarantees = [&](int id) {
     if (is_larger_than_its_share(id)) return true;
-    const std::vector<std::string> path = own_path_of(before, taker, job_of(before, id));
+    const std::vector<std::string> path = own_path_of(before, preemptor, job_of(before, id));
     return std::all_of(path.begin(), path.end(), [&](const std::string& side) {
       const std::vector<std::string> lines = lines_of(before, side);
       return std::all_of(lines.begin(), lines.end(), [&](const std::string& resource) {
@@ -263,23 +263,23 @@ bool may_reclaim_all(const World& before, const World& after, const Shares& shar
   };
   return std::any_of(group.begin(), group.end(), is_last) &&
          std::all_of(group.begin(), group.end(), keeps_guarantees) &&
-         keeps_covered(before, after, taker, group, taken, due_by(before, shares, Reclaim::kFairShare));
+         keeps_covered(before, after, preemptor, group, taken, due_by(before, shares, Reclaim::kFairShare));
 }
 
-bool may_take_group(const World& before, const World& after, const Shares& shares, int taker,
+bool may_take_group(const World& before, const World& after, const Shares& shares, int preemptor,
                     const std::vector<int>& group, const std::vector<int>& taken) {
   if (before.reclaim == Reclaim::kNone) return false;
-  const Parting parting = parting_of(before, job_of(before, taker), job_of(before, group.front()));
+  const Parting parting = parting_of(before, job_of(before, preemptor), job_of(before, group.front()));
   if (preempts_children(before, parting.common) && is_implicit(parting.own)) return true;
   if (preempts_children(before, parting.common) && is_implicit(parting.other)) return false;
-  const auto by = [&](Reclaim mode) { return may_reclaim_all(before, after, shares, taker, group, taken, mode); };
+  const auto by = [&](Reclaim mode) { return may_reclaim_all(before, after, shares, preemptor, group, taken, mode); };
   return by(Reclaim::kGuaranteed) || (before.reclaim == Reclaim::kFairShare && by(Reclaim::kFairShare));
 }
 
 bool can_start(const World& world, int job) { return fits(world, job) && may_start(world, job); }
 
-bool is_by_priority(const World& world, int taker, int victim) {
-  return leaf_of(world, job_of(world, victim)) == leaf_of(world, job_of(world, taker));
+bool is_by_priority(const World& world, int preemptor, int victim) {
+  return leaf_of(world, job_of(world, victim)) == leaf_of(world, job_of(world, preemptor));
 }
 
 // Whether somebody beside or above the side could take back from it.
@@ -287,12 +287,12 @@ bool is_exposed(const World& world, const std::string& side) {
   return !is_implicit(side) || !preempts_children(world, owner_of(side));
 }
 
-// Rule 7 exchanges nobody for one who is more easily taken: of the sides above the taker none that is within its
-// guarantee, or its fair share, may be beyond it after the exchange, in what the taker asks for. Where nobody reclaims
-// it is no matter. `before` is as it was before anybody was taken.
-bool keeps_lines(const World& before, const World& after, const Shares& shares, int taker) {
+// Rule 7 exchanges nobody for one who is more easily taken: of the sides above the preemptor none that is within its
+// guarantee, or its fair share, may be beyond it after the exchange, in what the preemptor asks for. Where nobody
+// reclaims it is no matter. `before` is as it was before anybody was taken.
+bool keeps_lines(const World& before, const World& after, const Shares& shares, int preemptor) {
   if (before.reclaim == Reclaim::kNone) return true;
-  const Job& starter = job_of(before, taker);
+  const Job& starter = job_of(before, preemptor);
   const auto keeps = [&](const std::string& side, const std::string& resource, Reclaim mode) {
     const int64_t bound = bound_of(before, shares, side, resource, mode);
     const int64_t had = allocated(before, side, resource);
@@ -309,34 +309,34 @@ bool keeps_lines(const World& before, const World& after, const Shares& shares, 
   return true;
 }
 
-bool may_take_set(const World& world, const Shares& shares, int taker, const std::vector<int>& taken) {
+bool may_take_set(const World& world, const Shares& shares, int preemptor, const std::vector<int>& taken) {
   const World after = with_running(world, taken, false);
-  std::map<std::string, std::vector<int>> groups;  // by the side where the path to the taker is left
+  std::map<std::string, std::vector<int>> groups;  // by the side where the path to the preemptor is left
   bool has_rivals = false;
   for (const int id : taken) {
     const Job& victim = job_of(world, id);
     if (!can_be_taken(world, victim)) return false;
-    if (!is_by_priority(world, taker, id)) {
-      groups[parting_of(world, job_of(world, taker), victim).other].push_back(id);
-    } else if (world.preempt && victim.priority < job_of(world, taker).priority) {
+    if (!is_by_priority(world, preemptor, id)) {
+      groups[parting_of(world, job_of(world, preemptor), victim).other].push_back(id);
+    } else if (world.preempt && victim.priority < job_of(world, preemptor).priority) {
       has_rivals = true;
     } else {
       return false;
     }
   }
-  if (has_rivals && !keeps_lines(world, after, shares, taker)) return false;
+  if (has_rivals && !keeps_lines(world, after, shares, preemptor)) return false;
   return std::all_of(groups.begin(), groups.end(), [&](const auto& group) {
-    return may_take_group(world, after, shares, taker, group.second, taken);
+    return may_take_group(world, after, shares, preemptor, group.second, taken);
   });
 }
 
 // Covered at no side up to where the paths part; or taken by rule 7.
-bool is_borrowed(const World& world, const Shares& shares, int taker, int victim) {
+bool is_borrowed(const World& world, const Shares& shares, int preemptor, int victim) {
   const Due due = due_by(world, shares, Reclaim::kGuaranteed);
-  if (leaf_of(world, job_of(world, taker)) != leaf_of(world, job_of(world, victim)) &&
-      lends_cores(world, job_of(world, taker), job_of(world, victim), due))
+  if (leaf_of(world, job_of(world, preemptor)) != leaf_of(world, job_of(world, victim)) &&
+      lends_cores(world, job_of(world, preemptor), job_of(world, victim), due))
     return true;
-  const std::vector<std::string> path = own_path_of(world, job_of(world, taker), job_of(world, victim));
+  const std::vector<std::string> path = own_path_of(world, job_of(world, preemptor), job_of(world, victim));
   return std::none_of(path.begin(), path.end(),
                       [&](const std::string& side) { return covered_at(world, side, due).contains(victim); });
 }
@@ -359,38 +359,39 @@ struct Price {
   }
 };
 
-Price price_of(const World& world, const Shares& shares, int taker, const std::vector<int>& taken) {
+Price price_of(const World& world, const Shares& shares, int preemptor, const std::vector<int>& taken) {
   Price price;
   for (const int id : taken) {
     const Job& job = job_of(world, id);
-    price.has_covered |= !is_borrowed(world, shares, taker, id);
+    price.has_covered |= !is_borrowed(world, shares, preemptor, id);
     price.losses[job.priority] += Wide{need_of(job, "gpu")} * (world.now_s - job.started_s + kRestartSeconds) + 1;
   }
   return price;
 }
 
-// Whom the rules could ever let go for the taker.
-std::vector<int> candidates_of(const World& world, const Shares& shares, int taker, const std::set<int>& leaving) {
+// Whom the rules could ever let go for the preemptor.
+std::vector<int> candidates_of(const World& world, const Shares& shares, int preemptor, const std::set<int>& leaving) {
   std::vector<int> out;
   for (const Job& job : world.jobs) {
-    if (!leaving.contains(job.id) && !hopes_of(world, shares, job_of(world, taker), job).empty()) out.push_back(job.id);
+    if (!leaving.contains(job.id) && !hopes_of(world, shares, job_of(world, preemptor), job).empty())
+      out.push_back(job.id);
   }
   return out;
 }
 
 }  // namespace
 
-std::vector<Grant> grants_of(const World& world, int taker, int victim) {
-  return grants_by(world, fair_shares(world), job_of(world, taker), job_of(world, victim));
+std::vector<Grant> grants_of(const World& world, int preemptor, int victim) {
+  return grants_by(world, fair_shares(world), job_of(world, preemptor), job_of(world, victim));
 }
 
-std::optional<Grant> may_take(const World& world, int taker, int victim) {
-  const std::vector<Grant> grants = grants_of(world, taker, victim);
+std::optional<Grant> may_take(const World& world, int preemptor, int victim) {
+  const std::vector<Grant> grants = grants_of(world, preemptor, victim);
   return grants.empty() ? std::nullopt : std::optional(grants.front());
 }
 
-bool may_take_all(const World& world, int taker, const std::vector<int>& taken) {
-  return may_take_set(world, fair_shares(world), taker, taken);
+bool may_take_all(const World& world, int preemptor, const std::vector<int>& taken) {
+  return may_take_set(world, fair_shares(world), preemptor, taken);
 }
 
 std::set<int> covered(const World& world, const std::string& side, Reclaim mode) {
@@ -398,24 +399,25 @@ std::set<int> covered(const World& world, const std::string& side, Reclaim mode)
   return covered_at(world, side, due_by(world, shares, mode));
 }
 
-bool is_as_cheap(const World& world, int taker, const std::vector<int>& a, const std::vector<int>& b) {
+bool is_as_cheap(const World& world, int preemptor, const std::vector<int>& a, const std::vector<int>& b) {
   const Shares shares = fair_shares(world);
-  const Price of_a = price_of(world, shares, taker, a), of_b = price_of(world, shares, taker, b);
+  const Price of_a = price_of(world, shares, preemptor, a), of_b = price_of(world, shares, preemptor, b);
   return !(of_a < of_b) && !(of_b < of_a);
 }
 
-std::optional<std::vector<int>> victims(const World& world, int taker, const std::set<int>& leaving) {
-  if (can_start(world, taker)) return std::vector<int>();
+std::optional<std::vector<int>> victims(const World& world, int preemptor, const std::set<int>& leaving) {
+  if (can_start(world, preemptor)) return std::vector<int>();
   const Shares shares = fair_shares(world);
-  const std::vector<int> candidates = candidates_of(world, shares, taker, leaving);
-  if (!can_start(with_running(world, candidates, false), taker)) return std::nullopt;
+  const std::vector<int> candidates = candidates_of(world, shares, preemptor, leaving);
+  if (!can_start(with_running(world, candidates, false), preemptor)) return std::nullopt;
   std::vector<std::pair<Price, std::vector<int>>> sets;
   for (size_t bits = 1; bits < size_t{1} << candidates.size(); ++bits) {
     std::vector<int> set;
     for (size_t i = 0; i < candidates.size(); ++i) {
       if ((bits >> i & 1) != 0) set.push_back(candidates[i]);
     }
-    if (can_start(with_running(world, set, false), taker)) sets.emplace_back(price_of(world, shares, taker, set), set);
+    if (can_start(with_running(world, set, false), preemptor))
+      sets.emplace_back(price_of(world, shares, preemptor, set), set);
   }
   const auto youngest_first = [&](const std::vector<int>& set) {
     std::vector<std::pair<int64_t, int>> out;
@@ -428,7 +430,7 @@ std::optional<std::vector<int>> victims(const World& world, int taker, const std
     return youngest_first(a.second) < youngest_first(b.second);
   });
   for (auto& [price, set] : sets) {
-    if (!may_take_set(world, shares, taker, set)) continue;
+    if (!may_take_set(world, shares, preemptor, set)) continue;
     std::sort(set.begin(), set.end());
     return set;
   }

@@ -61,7 +61,7 @@ RC_GTEST_PROP(Labels, WhoCouldTakeAJobIsWhatTheRulesSay, ()) {
   RC_LOG() << show(world);
   Twin twin(world, {});
   const sched::QuotaTree& tree = twin.view().quota().tree();
-  size_t takers = 0;
+  size_t preemptors = 0;
   for (const sched::JobLabel& label : sched::Labels(twin.view()).list({}, true, twin.now())) {
     const oracle::Job& job = job_of(world, static_cast<int>(label.job.value));
     RC_ASSERT(label.is_never_preempted == !job.preemptible);
@@ -73,15 +73,15 @@ RC_GTEST_PROP(Labels, WhoCouldTakeAJobIsWhatTheRulesSay, ()) {
       with.jobs.push_back(asking(qos_at(side), least_of(job)));
       if (!is_protected(world, job) && may_take(with, job.id)) expected.insert(side);
     }
-    takers += expected.size();
+    preemptors += expected.size();
     std::set<std::string> told;
-    for (const uint32_t qos : label.takers.some) told.insert(tree.qos(qos).name);
+    for (const uint32_t qos : label.preemptors.some) told.insert(tree.qos(qos).name);
     RC_LOG() << "job " << job.id << " could be taken by " << fmt::format("{}, not {}", expected, told) << "\n";
-    RC_ASSERT(label.takers.is_cut == (expected.size() > sched::kMostTakers));
+    RC_ASSERT(label.preemptors.is_cut == (expected.size() > sched::kMostPreemptors));
     RC_ASSERT(std::includes(expected.begin(), expected.end(), told.begin(), told.end()));
-    RC_ASSERT(told.size() == std::min(expected.size(), sched::kMostTakers));
+    RC_ASSERT(told.size() == std::min(expected.size(), sched::kMostPreemptors));
   }
-  RC_CLASSIFY(takers > 0);
+  RC_CLASSIFY(preemptors > 0);
 }
 
 RC_GTEST_PROP(Labels, WhatIsCoveredIsWhatTheRulesSay, ()) {
@@ -153,8 +153,8 @@ RC_GTEST_PROP(Labels, AnAnswerThatIsCutIsNoOther, ()) {
   Twin twin(world, {});
   sched::Labels labels(twin.view());
   const std::vector<sched::Victim> victims = labels.victims(0, twin.now());
-  const auto all = sched::Takers(twin.view(), labels.covers()).of(victims);
-  const auto cut = sched::Takers(twin.view(), labels.covers(), static_cast<size_t>(draw(0, 5'000))).of(victims);
+  const auto all = sched::Preemptors(twin.view(), labels.covers()).of(victims);
+  const auto cut = sched::Preemptors(twin.view(), labels.covers(), static_cast<size_t>(draw(0, 5'000))).of(victims);
   bool is_cut = false;
   for (size_t i = 0; i < victims.size(); ++i) {
     is_cut |= cut[i].is_cut && !all[i].is_cut;

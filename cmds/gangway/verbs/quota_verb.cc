@@ -74,30 +74,32 @@ base::Result<wire::ExplainQuotaRequest> explain_request(const std::vector<std::s
     return base::invalid("two names are needed: who would take, and from whom", "gangway quota explain team-a team-b");
   wire::ExplainQuotaRequest out;
   GW_TRY_STATUS(take_name(
-      words[0], [&](const std::string& qos) { out.set_taker(qos); }, [&](uint32_t id) { out.set_taker_job(id); }));
+      words[0], [&](const std::string& qos) { out.set_preemptor(qos); },
+      [&](uint32_t id) { out.set_preemptor_job(id); }));
   GW_TRY_STATUS(take_name(
       words[1], [&](const std::string& qos) { out.set_from(qos); }, [&](uint32_t id) { out.set_from_job(id); }));
   return out;
 }
 
-std::string explain_text(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& reply) {
+std::string explain_text(const std::string& preemptor, const std::string& from, const wire::ExplainQuotaReply& reply) {
   const std::string rule = reply.rule() == 0 ? "" : fmt::format(" (rule {})", reply.rule());
   std::string out;
   if (reply.may()) {
     const std::string amount =
         reply.gpu_milli() == 0 ? "" : fmt::format("up to {} of gpu ", model::format_amount("gpu", reply.gpu_milli()));
-    out = fmt::format("yes: {} may take {}from {} now{}\n", shown_name(taker), amount, shown_name(from), rule);
+    out = fmt::format("yes: {} may take {}from {} now{}\n", shown_name(preemptor), amount, shown_name(from), rule);
   } else {
-    out = fmt::format("no: {} may not take from {} now{}\n", shown_name(taker), shown_name(from), rule);
+    out = fmt::format("no: {} may not take from {} now{}\n", shown_name(preemptor), shown_name(from), rule);
   }
   for (const std::string& line : reply.lines()) out += "  " + base::printable(line, SIZE_MAX) + "\n";
   return out;
 }
 
-std::string explain_json(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& reply) {
+std::string explain_json(const std::string& preemptor, const std::string& from, const wire::ExplainQuotaReply& reply) {
   nlohmann::ordered_json j;
   j["schema_version"] = 1;
-  j["taker"] = taker;
+  j["preemptor"] = preemptor;
+  j["taker"] = preemptor;  // older name
   j["from"] = from;
   j["may"] = reply.may();
   j["rule"] = reply.rule() == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(reply.rule());

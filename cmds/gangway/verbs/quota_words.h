@@ -12,9 +12,9 @@ namespace gw::cmds {
 /// From two words: names of QOS ("cluster" for the root), or numbers of jobs. Errors: not two, no number of a job.
 base::Result<wire::ExplainQuotaRequest> explain_request(const std::vector<std::string>& words);
 /// "yes: A may take up to 8 of gpu from B now (rule 5)", and the reasoning below it.
-std::string explain_text(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told);
-/// {"schema_version", "taker", "from", "may", "rule", "gpus", "lines": [...]}
-std::string explain_json(const std::string& taker, const std::string& from, const wire::ExplainQuotaReply& told);
+std::string explain_text(const std::string& preemptor, const std::string& from, const wire::ExplainQuotaReply& told);
+/// {"schema_version", "preemptor", "from", "may", "rule", "gpus", "lines": [...]}
+std::string explain_json(const std::string& preemptor, const std::string& from, const wire::ExplainQuotaReply& told);
 
 /// The job that is meant: the one operand, else $GANGWAY_JOB_ID, else $SLURM_JOB_ID (null: not set). Errors: outside a
 /// job, no number.

@@ -48,7 +48,7 @@ void ask_scheduler(Core& core, ConnId conn, const wire::ApiRequest& request) {
     return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", *qos, keys_of(core.quotas.qos)));
   };
   for (const Status& done :
-       {qos_of(explain.taker_job(), explain.mutable_taker()), qos_of(explain.from_job(), explain.mutable_from())})
+       {qos_of(explain.preemptor_job(), explain.mutable_preemptor()), qos_of(explain.from_job(), explain.mutable_from())})
     if (!done) return core.out.refuse(conn, request.id(), done.error());
   core.out.send(AskScheduler{conn, std::move(asked)});
 }

@@ -74,8 +74,8 @@ void show_labels(const sched::ClusterView& view, base::Time now, const wire::Sho
     shown.set_has_fair(label.has_fair);
     shown.set_is_beyond_fair(label.beyond_fair_at != sched::kNoQos);
     if (shown.is_beyond_fair()) shown.set_beyond_fair_at(shown_name(tree, label.beyond_fair_at));
-    for (uint32_t qos : label.takers.some) shown.add_takers(shown_name(tree, qos));
-    shown.set_takers_cut(label.takers.is_cut);
+    for (uint32_t qos : label.preemptors.some) shown.add_preemptors(shown_name(tree, qos));
+    shown.set_preemptors_cut(label.preemptors.is_cut);
     shown.set_extensions(label.extensions);
     shown.set_borrowed_extensions(label.borrowed_extensions);
     shown.set_is_never_preempted(label.is_never_preempted);
@@ -98,7 +98,7 @@ wire::ApiReply answer_from(const sched::ClusterView& view, base::Time now, const
     return out;
   }
   const wire::ExplainQuotaRequest& asked = request.explain_quota();
-  sched::TakeVerdict verdict = sched::explain_taking(view, asked.taker(), asked.from(), now);
+  sched::TakeVerdict verdict = sched::explain_taking(view, asked.preemptor(), asked.from(), now);
   wire::ExplainQuotaReply& told = *out.mutable_explain_quota();
   told.set_may(verdict.may);
   told.set_rule(static_cast<uint32_t>(verdict.rule));

@@ -87,7 +87,9 @@ void add_identity(std::vector<Field<Row>>& t) {
   t.push_back({column("partition"), [](const Row& r) { return partition_of(*r.job); }});
   t.push_back({column("qos"), [](const Row& r) { return spec(r).qos(); }});
   t.push_back({{0, "Quota", "QUOTA"}, [](const Row& r) { return or_else(quota_text(r.label), "N/A"); }});
-  t.push_back({{0, "TakenBy", "TAKEN_BY"}, [](const Row& r) { return or_else(takers_text(r.label), "N/A"); }});
+  t.push_back(
+      {{0, "PreemptibleBy", "PREEMPTIBLE_BY"}, [](const Row& r) { return or_else(preemptors_text(r.label), "N/A"); }});
+  t.push_back({{0, "TakenBy", "TAKEN_BY"}, [](const Row& r) { return or_else(preemptors_text(r.label), "N/A"); }});
   add_by_row(t);
   t.push_back({{'o', "Command", "COMMAND"}, command_of});
   t.push_back({column("chdir"), [](const Row& r) { return spec(r).launch().work_dir(); }});

@@ -80,7 +80,7 @@ void add_state(Record& r, const JobRow& row, bool detail) {
   if (row.label->has_fair())
     r.put("FairShare",
           row.label->is_beyond_fair() ? "beyond at " + base::printable(row.label->beyond_fair_at()) : "within");
-  r.put("TakenBy", takers_text(row.label));
+  r.put("PreemptibleBy", preemptors_text(row.label));
 }
 
 std::string time_min(const wire::Job& job) {

@@ -338,15 +338,15 @@ std::string quota_text(const wire::JobLabel* label) {
   return out;
 }
 
-std::string takers_text(const wire::JobLabel* label) {
+std::string preemptors_text(const wire::JobLabel* label) {
   if (label == nullptr) return {};
   if (label->is_never_preempted()) return "none, it is never preempted";
   if (label->protected_until_us() != 0)
     return "none until " + show_time({label->protected_until_us()}, "") + ", within min_runtime";
-  if (label->takers().empty()) return label->takers_cut() ? "unknown, too much was asked at once" : "none";
+  if (label->preemptors().empty()) return label->preemptors_cut() ? "unknown, too much was asked at once" : "none";
   std::vector<std::string> names;
-  for (const std::string& name : label->takers()) names.push_back(base::printable(name));
-  return base::join(names, ",") + (label->takers_cut() ? ",..." : "");
+  for (const std::string& name : label->preemptors()) names.push_back(base::printable(name));
+  return base::join(names, ",") + (label->preemptors_cut() ? ",..." : "");
 }
 
 }  // namespace gw::client

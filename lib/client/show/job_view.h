@@ -23,7 +23,7 @@ struct JobRow {
 /// "covered", "borrowed at dept"; empty without a label.
 std::string quota_text(const wire::JobLabel* label);
 /// "a,b,...", "none"; empty without a label.
-std::string takers_text(const wire::JobLabel* label);
+std::string preemptors_text(const wire::JobLabel* label);
 
 /// Never outside the enum: an unknown number counts as PENDING.
 model::JobState state_of(const wire::Job& job);

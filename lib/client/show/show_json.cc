@@ -186,8 +186,10 @@ Json label_object(const wire::JobLabel* label) {
   }
   j["never_preempted"] = label->is_never_preempted();
   j["protected_until"] = label->protected_until_us() != 0 ? Json(seconds(label->protected_until_us())) : Json(nullptr);
-  j["taken_by"] = std::vector<std::string>(label->takers().begin(), label->takers().end());
-  j["taken_by_complete"] = !label->takers_cut();
+  j["preemptible_by"] = std::vector<std::string>(label->preemptors().begin(), label->preemptors().end());
+  j["preemptible_by_complete"] = !label->preemptors_cut();
+  j["taken_by"] = j["preemptible_by"];  // older names
+  j["taken_by_complete"] = j["preemptible_by_complete"];
   j["extensions"] = label->extensions();
   j["borrowed_extensions"] = label->borrowed_extensions();
   return j;

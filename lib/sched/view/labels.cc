@@ -111,8 +111,8 @@ std::vector<JobLabel> Labels::list(const std::set<JobId>& jobs, bool all, Time n
     victims.push_back(victim_of(*running, *holder, now));
     labels.push_back(out.size() - 1);
   }
-  std::vector<Takers::Answer> answers = Takers(view_, covers_).of(victims);
-  for (size_t i = 0; i < answers.size(); ++i) out[labels[i]].takers = std::move(answers[i]);
+  std::vector<Preemptors::Answer> answers = Preemptors(view_, covers_).of(victims);
+  for (size_t i = 0; i < answers.size(); ++i) out[labels[i]].preemptors = std::move(answers[i]);
   std::sort(out.begin(), out.end(), [](const JobLabel& a, const JobLabel& b) { return a.job < b.job; });
   return out;
 }

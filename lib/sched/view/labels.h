@@ -1,13 +1,13 @@
 // Which running jobs are covered and which are borrowed (rule 8 of docs/quotas.md), for people: with the QOS where a
 // job is borrowed first, and those of which a job could take it now. The same labels as the search's (sched/cycle/
 // victim_pool.h), of the view as it stands. Costs: a walk over the running jobs for each level of the tree, and what
-// takers.h costs.
+// preemptors.h costs.
 #pragma once
 
 #include <set>
 #include <vector>
 
-#include "sched/view/takers.h"
+#include "sched/view/preemptors.h"
 
 namespace gw::sched {
 
@@ -19,7 +19,7 @@ struct JobLabel {
   bool is_never_preempted = false;
   Time protected_until = {};  ///< Nobody takes it so soon after its start (`min_runtime`); zero where that is over.
   uint32_t extensions = 0, borrowed_extensions = 0;  ///< Of an elastic gang.
-  Takers::Answer takers;
+  Preemptors::Answer preemptors;
 };
 
 class Labels {

@@ -42,9 +42,9 @@ wire::JobLabel borrowed(uint32_t id) {
   label.set_has_fair(true);
   label.set_is_beyond_fair(true);
   label.set_beyond_fair_at("team\x1b-a");
-  label.add_takers("b");
-  label.add_takers("/");
-  label.set_takers_cut(true);
+  label.add_preemptors("b");
+  label.add_preemptors("/");
+  label.set_preemptors_cut(true);
   label.set_extensions(3);
   label.set_borrowed_extensions(2);
   return label;
@@ -100,24 +100,25 @@ TEST(JobLabels, AreShownAsTextAndInColumns) {
   };
   EXPECT_THAT(text(JobLabels()), Not(HasSubstr("Quota=")));
   EXPECT_EQ(column("Quota", job, JobLabels()), "N/A");
-  EXPECT_EQ(column("TakenBy", job, JobLabels()), "N/A");
+  EXPECT_EQ(column("PreemptibleBy", job, JobLabels()), "N/A");
 
   const JobLabels labels = arrived({borrowed(7)});
   EXPECT_THAT(text(labels), HasSubstr("\n   Quota=borrowed at dept, 2 of 3 extensions borrowed FairShare=beyond at "));
-  EXPECT_THAT(text(labels), HasSubstr(" TakenBy=b,/,...\n"));
+  EXPECT_THAT(text(labels), HasSubstr(" PreemptibleBy=b,/,...\n"));
   EXPECT_THAT(text(labels), Not(HasSubstr("\x1b")));
   EXPECT_EQ(column("Quota", job, labels), "borrowed at dept, 2 of 3 extensions borrowed");
-  EXPECT_EQ(column("TakenBy", job, labels), "b,/,...");
+  EXPECT_EQ(column("PreemptibleBy", job, labels), "b,/,...");
+  EXPECT_EQ(column("TakenBy", job, labels), "b,/,...") << "the older name";
 
   wire::JobLabel label;
   label.set_job_id(7);
-  EXPECT_THAT(text(arrived({label})), HasSubstr("\n   Quota=covered TakenBy=none\n"));
-  label.set_takers_cut(true);
-  EXPECT_EQ(column("TakenBy", job, arrived({label})), "unknown, too much was asked at once");
+  EXPECT_THAT(text(arrived({label})), HasSubstr("\n   Quota=covered PreemptibleBy=none\n"));
+  label.set_preemptors_cut(true);
+  EXPECT_EQ(column("PreemptibleBy", job, arrived({label})), "unknown, too much was asked at once");
   label.set_protected_until_us(kNow * 1'000'000);
-  EXPECT_EQ(column("TakenBy", job, arrived({label})), "none until 2027-01-15T08:00:00, within min_runtime");
+  EXPECT_EQ(column("PreemptibleBy", job, arrived({label})), "none until 2027-01-15T08:00:00, within min_runtime");
   label.set_is_never_preempted(true);
-  EXPECT_EQ(column("TakenBy", job, arrived({label})), "none, it is never preempted");
+  EXPECT_EQ(column("PreemptibleBy", job, arrived({label})), "none, it is never preempted");
 }
 
 TEST(JobLabels, AreShownAsJson) {
@@ -132,14 +133,14 @@ TEST(JobLabels, AreShownAsJson) {
   label.set_beyond_fair_at("a");
   EXPECT_EQ(shown(arrived({label})), nlohmann::json::parse(R"({"label": "borrowed", "borrowed_at": "dept",
       "fair_share_label": "borrowed", "beyond_fair_share_at": "a", "never_preempted": false, "protected_until": null,
-      "taken_by": ["b", "/"], "taken_by_complete": false, "extensions": 3, "borrowed_extensions": 2})"));
+      "preemptible_by": ["b", "/"], "preemptible_by_complete": false, "taken_by": ["b", "/"], "taken_by_complete": false, "extensions": 3, "borrowed_extensions": 2})"));
   label = {};
   label.set_job_id(7);
   label.set_is_never_preempted(true);
   label.set_protected_until_us(kNow * 1'000'000);
   EXPECT_EQ(shown(arrived({label})), nlohmann::json::parse(R"({"label": "covered", "borrowed_at": null,
       "never_preempted": true, "protected_until": 1800000000,
-      "taken_by": [], "taken_by_complete": true, "extensions": 0, "borrowed_extensions": 0})"));
+      "preemptible_by": [], "preemptible_by_complete": true, "taken_by": [], "taken_by_complete": true, "extensions": 0, "borrowed_extensions": 0})"));
 }
 
 }  // namespace

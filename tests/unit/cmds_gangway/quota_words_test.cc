@@ -14,13 +14,13 @@ using testing::HasSubstr;
 TEST(ExplainQuota, WordsAreNamesOrNumbersOfJobs) {
   const auto names = explain_request({"team-a", "cluster"});
   ASSERT_TRUE(names.has_value());
-  EXPECT_EQ(names->taker(), "team-a");
+  EXPECT_EQ(names->preemptor(), "team-a");
   EXPECT_EQ(names->from(), "cluster");
-  EXPECT_EQ(names->taker_job(), 0u);
+  EXPECT_EQ(names->preemptor_job(), 0u);
   const auto jobs = explain_request({"4711", "7b"});
   ASSERT_TRUE(jobs.has_value());
-  EXPECT_EQ(jobs->taker_job(), 4711u);
-  EXPECT_EQ(jobs->taker(), "");
+  EXPECT_EQ(jobs->preemptor_job(), 4711u);
+  EXPECT_EQ(jobs->preemptor(), "");
   EXPECT_EQ(jobs->from(), "7b") << "not all digits: a QOS";
   EXPECT_THAT(explain_request({"a"}).error().text(), HasSubstr("two names"));
   EXPECT_THAT(explain_request({"a", "b", "c"}).error().text(), HasSubstr("two names"));

@@ -75,8 +75,8 @@ TEST(QuotaAnswers, LabelsOfTheJobsThatAreNamed) {
   EXPECT_EQ(late.borrowed_at(), "a");
   EXPECT_TRUE(late.has_fair());
   EXPECT_FALSE(late.is_beyond_fair());  // nobody else wants anything
-  EXPECT_THAT(late.takers(), ElementsAre("b"));
-  EXPECT_FALSE(late.takers_cut());
+  EXPECT_THAT(late.preemptors(), ElementsAre("b"));
+  EXPECT_FALSE(late.preemptors_cut());
   EXPECT_EQ(late.extensions(), 0U);
 }
 
@@ -100,7 +100,7 @@ TEST(QuotaAnswers, LabelsOfAllWithExtensionsAndWhoIsProtected) {
   EXPECT_EQ(reply.labels(0).extensions(), 1U);
   EXPECT_EQ(reply.labels(0).borrowed_extensions(), 1U);
   EXPECT_EQ(reply.labels(0).protected_until_us(), (Time{1} + base::hours(1)).us);
-  EXPECT_THAT(reply.labels(0).takers(), IsEmpty());
+  EXPECT_THAT(reply.labels(0).preemptors(), IsEmpty());
   EXPECT_EQ(reply.labels(1).job_id(), 5U);
   EXPECT_EQ(reply.labels(2).job_id(), 6U);
   EXPECT_TRUE(reply.labels(2).is_never_preempted());

@@ -91,15 +91,15 @@ World with_running(World world, const std::vector<int>& ids, bool running) {
   return world;
 }
 
-void check_victims(const World& world, int taker, const std::vector<int>& taken) {
+void check_victims(const World& world, int preemptor, const std::vector<int>& taken) {
   const World gone = with_running(world, taken, false);
-  EXPECT_TRUE(can_start(gone, taker));
-  EXPECT_TRUE(may_take_all(world, taker, taken));
+  EXPECT_TRUE(can_start(gone, preemptor));
+  EXPECT_TRUE(may_take_all(world, preemptor, taken));
   for (const int id : taken) {
     std::vector<int> others = taken;
     std::erase(others, id);
-    const bool suffices = can_start(with_running(gone, {id}, true), taker);
-    EXPECT_FALSE(suffices && may_take_all(world, taker, others)) << "job " << id << " is not needed";
+    const bool suffices = can_start(with_running(gone, {id}, true), preemptor);
+    EXPECT_FALSE(suffices && may_take_all(world, preemptor, others)) << "job " << id << " is not needed";
     const Job& victim = world.jobs.at(id - 1);
     EXPECT_TRUE(victim.running && victim.preemptible);
   }

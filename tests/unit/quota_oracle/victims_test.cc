@@ -289,7 +289,7 @@ TEST(Victims, WhatIsAboveThePartingIsNoMatter) {
   add_running(world, "y", gpus(7), {0}).priority = 1;
   add_running(world, "y", gpus(4), {0}).priority = 2;
   add_job(world, "x", gpus(4));
-  EXPECT_EQ(victims(world, 3), Ids{1});  // p, at 4 of 11 for now, gets the taker
+  EXPECT_EQ(victims(world, 3), Ids{1});  // p, at 4 of 11 for now, gets the preemptor
 }
 
 TEST(Victims, TheDearestIsKeptIfItCanBe) {
@@ -325,7 +325,7 @@ TEST(Victims, WhoMakesTheOthersAllowedGoesToo) {
   EXPECT_EQ(victims(world, 5), Ids{4});
 }
 
-// The taker's own branch is one of those that are looked at.
+// The preemptor's own branch is one of those that are looked at.
 TEST(Victims, TheOwnBranchHasItsTurnToo) {
   World world = cluster(1, 12);
   world.reclaim = Reclaim::kGuaranteed;

@@ -44,9 +44,9 @@ struct Shown : Cluster {
   std::vector<JobLabel> labels() { return gw::sched::Labels(view).list({}, true, kNow); }
   std::vector<JobLabel> labels(const std::set<JobId>& jobs) { return gw::sched::Labels(view).list(jobs, false, kNow); }
   uint32_t at(const std::string& name) const { return view.quota().tree().leaf_of(name); }
-  Names takers(const JobLabel& label) const {
+  Names preemptors(const JobLabel& label) const {
     Names out;
-    for (uint32_t q : label.takers.some) out.push_back(view.quota().tree().qos(q).name);
+    for (uint32_t q : label.preemptors.some) out.push_back(view.quota().tree().qos(q).name);
     return out;
   }
 };
@@ -59,9 +59,9 @@ TEST(ShownLabels, SaysAtWhichQosAJobIsBorrowedAndWhoCouldTakeIt) {
   const auto labels = c.labels();
   ASSERT_EQ(labels.size(), 2U);
   EXPECT_EQ(labels[0].borrowed_at, kNoQos);
-  EXPECT_EQ(c.takers(labels[0]), Names());  // the four of the other would not cover as much as its eight
+  EXPECT_EQ(c.preemptors(labels[0]), Names());  // the four of the other would not cover as much as its eight
   EXPECT_EQ(labels[1].borrowed_at, c.at("a"));
-  EXPECT_EQ(c.takers(labels[1]), Names{"b"});
+  EXPECT_EQ(c.preemptors(labels[1]), Names{"b"});
 }
 
 TEST(ShownLabels, ACoveredJobMayBeTakenWhereAnotherIsCoveredInItsPlace) {
@@ -72,8 +72,8 @@ TEST(ShownLabels, ACoveredJobMayBeTakenWhereAnotherIsCoveredInItsPlace) {
   const auto labels = c.labels();
   ASSERT_EQ(labels.size(), 2U);
   EXPECT_EQ(labels[0].borrowed_at, kNoQos);
-  EXPECT_EQ(c.takers(labels[0]), Names{"b"});
-  EXPECT_EQ(c.takers(labels[1]), Names{"b"});
+  EXPECT_EQ(c.preemptors(labels[0]), Names{"b"});
+  EXPECT_EQ(c.preemptors(labels[1]), Names{"b"});
 }
 
 // Without the first two the four behind them are covered; without the last two nothing is in their place.
@@ -87,9 +87,9 @@ TEST(ShownLabels, JobsThatHoldTheSameAreJudgedByWhereTheyStand) {
   ASSERT_EQ(labels.size(), 3U);
   EXPECT_EQ(labels[1].borrowed_at, c.at("a"));
   EXPECT_EQ(labels[2].borrowed_at, kNoQos);
-  EXPECT_EQ(c.takers(labels[0]), Names{"b"});
-  EXPECT_EQ(c.takers(labels[1]), Names{"b"});
-  EXPECT_EQ(c.takers(labels[2]), Names());
+  EXPECT_EQ(c.preemptors(labels[0]), Names{"b"});
+  EXPECT_EQ(c.preemptors(labels[1]), Names{"b"});
+  EXPECT_EQ(c.preemptors(labels[2]), Names());
 }
 
 // With a job of b waiting the fair share of a is 31, which the first four jobs cover. The jobs at the root are
@@ -102,8 +102,8 @@ TEST(ShownLabels, WhatTheFairShareCoversIsKeptFromThoseWhoBorrow) {
   c.run(Shown::job(5, "a"), 4, 7, 1);
   const auto labels = c.labels();
   ASSERT_EQ(labels.size(), 5U);
-  for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(c.takers(labels[i]), Names{"/"}) << i;
-  EXPECT_EQ(c.takers(labels[4]), (Names{"/", "b"}));
+  for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(c.preemptors(labels[i]), Names{"/"}) << i;
+  EXPECT_EQ(c.preemptors(labels[4]), (Names{"/", "b"}));
 }
 
 TEST(ShownLabels, NobodyTakesWhatIsNeverPreemptedNorWhatStartedJustNow) {
@@ -119,11 +119,11 @@ TEST(ShownLabels, NobodyTakesWhatIsNeverPreemptedNorWhatStartedJustNow) {
   ASSERT_EQ(labels.size(), 2U);
   EXPECT_TRUE(labels[0].is_never_preempted);
   EXPECT_EQ(labels[0].protected_until, Time{});
-  EXPECT_EQ(c.takers(labels[0]), Names());
+  EXPECT_EQ(c.preemptors(labels[0]), Names());
   EXPECT_FALSE(labels[1].is_never_preempted);
   EXPECT_EQ(labels[1].protected_until, Time{2} + base::minutes(10));
   EXPECT_EQ(labels[1].borrowed_at, c.at("fresh"));
-  EXPECT_EQ(c.takers(labels[1]), Names());
+  EXPECT_EQ(c.preemptors(labels[1]), Names());
 }
 
 TEST(ShownLabels, AHeterogeneousJobIsOne) {
@@ -138,7 +138,7 @@ TEST(ShownLabels, AHeterogeneousJobIsOne) {
   ASSERT_EQ(labels.size(), 2U);  // the component has none of its own
   EXPECT_EQ(labels[0].job, JobId(1));
   EXPECT_EQ(labels[0].borrowed_at, c.at("a"));  // 16 of 12, although each component would fit
-  EXPECT_EQ(c.takers(labels[0]), Names{"b"});
+  EXPECT_EQ(c.preemptors(labels[0]), Names{"b"});
   EXPECT_EQ(labels[1].job, JobId(3));
   EXPECT_EQ(labels[1].borrowed_at, kNoQos);
   EXPECT_TRUE(c.labels({JobId(2)}).empty());
@@ -167,7 +167,7 @@ TEST(ShownLabels, AnElasticGangIsCoveredAtItsSmallestSizeAndItsFurtherNodesLast)
   EXPECT_EQ(labels[0].extensions, 2U);
   EXPECT_EQ(labels[0].borrowed_extensions, 1U);  // 8, then the job that started later, then the first of them
   EXPECT_EQ(labels[1].borrowed_at, kNoQos);
-  EXPECT_EQ(c.takers(labels[0]), Names());
+  EXPECT_EQ(c.preemptors(labels[0]), Names());
 }
 
 // A limit that was made smaller than what is in use lets b in once all of the gang is gone, and not before.
@@ -182,7 +182,7 @@ TEST(ShownLabels, AGangGoesWithItsExtensions) {
   ASSERT_EQ(labels.size(), 1U);
   EXPECT_EQ(labels[0].borrowed_at, c.at("a"));
   EXPECT_EQ(labels[0].borrowed_extensions, 2U);
-  EXPECT_EQ(c.takers(labels[0]), (Names{"b", "dept/"}));  // those of dept itself by their fair share, of 1
+  EXPECT_EQ(c.preemptors(labels[0]), (Names{"b", "dept/"}));  // those of dept itself by their fair share, of 1
 }
 
 TEST(ShownLabels, WhatASuspendedJobKeepsShowsAsTheJob) {
@@ -194,7 +194,7 @@ TEST(ShownLabels, WhatASuspendedJobKeepsShowsAsTheJob) {
   ASSERT_EQ(labels.size(), 2U);
   EXPECT_EQ(labels[0].job, JobId(7));
   EXPECT_EQ(labels[0].borrowed_at, c.at("a"));
-  EXPECT_EQ(c.takers(labels[0]), Names{"b"});
+  EXPECT_EQ(c.preemptors(labels[0]), Names{"b"});
   EXPECT_EQ(labels[1].job, JobId(9));
   EXPECT_EQ(labels[1].borrowed_at, kNoQos);
   EXPECT_EQ(c.labels({JobId(7)}).size(), 1U);
@@ -214,7 +214,7 @@ TEST(ShownLabels, WhoWasToldToGoHasNoneAndAPlaceThatIsKeptCounts) {
   c.apply(NominationSet{{JobId(3), "main", Shown::gpus(2, 0, 8), Time{2'000'000}}});
   ASSERT_EQ(c.labels().size(), 1U);
   EXPECT_EQ(c.labels()[0].borrowed_at, c.at("a"));
-  EXPECT_EQ(c.takers(c.labels()[0]), Names{"b"});  // 16 count, of 8
+  EXPECT_EQ(c.preemptors(c.labels()[0]), Names{"b"});  // 16 count, of 8
 }
 
 TEST(ShownLabels, ALimitHoldsBackWhoCouldTake) {
@@ -224,11 +224,11 @@ TEST(ShownLabels, ALimitHoldsBackWhoCouldTake) {
   c.apply(QosSet{{Shown::qos("a", 0), full, Shown::qos("b", 24)}});
   c.run(Shown::job(1, "a"), 1, 0, 8);
   ASSERT_EQ(c.labels().size(), 1U);
-  EXPECT_EQ(c.takers(c.labels()[0]), (Names{"b", "full"}));
+  EXPECT_EQ(c.preemptors(c.labels()[0]), (Names{"b", "full"}));
   c.run(Shown::job(2, "b"), 2, 0, 4);
   full.limit["gpu"] = 0;
   c.apply(QosSet{{Shown::qos("a", 0), full, Shown::qos("b", 24)}});
-  EXPECT_EQ(c.takers(c.labels()[0]), Names{"b"});
+  EXPECT_EQ(c.preemptors(c.labels()[0]), Names{"b"});
 }
 
 // The job that would take waits, too: its QOS is due a part of the surplus, where nothing waits there yet.
@@ -240,13 +240,13 @@ TEST(ShownLabels, WhoWantsNothingYetCouldTakeByItsFairShare) {
   for (uint32_t i = 0; i < 8; ++i) c.run(Shown::job(1 + i, "a"), 1 + i / 2, i % 2 * 4, 4);
   const auto labels = c.labels();
   ASSERT_EQ(labels.size(), 8U);
-  EXPECT_EQ(c.takers(labels[7]), (Names{"/", "b"}));  // by guarantees first
-  EXPECT_EQ(labels[7].beyond_fair_at, kNoQos);        // as long as nobody else wants anything
+  EXPECT_EQ(c.preemptors(labels[7]), (Names{"/", "b"}));  // by guarantees first
+  EXPECT_EQ(labels[7].beyond_fair_at, kNoQos);            // as long as nobody else wants anything
   Policy policy;
   policy.reclaim = Reclaim::kGuaranteed;
   c.apply(PolicySet{policy});
   EXPECT_FALSE(c.labels()[7].has_fair);
-  EXPECT_EQ(c.takers(c.labels()[7]), Names{"/"});  // which is guaranteed what the others leave over
+  EXPECT_EQ(c.preemptors(c.labels()[7]), Names{"/"});  // which is guaranteed what the others leave over
 }
 
 TEST(ShownLabels, NamesAFewOfThoseWhoCouldTake) {
@@ -257,8 +257,8 @@ TEST(ShownLabels, NamesAFewOfThoseWhoCouldTake) {
   c.run(Shown::job(1, "a"), 1, 0, 8);
   const auto labels = c.labels({JobId(1)});
   ASSERT_EQ(labels.size(), 1U);
-  EXPECT_EQ(labels[0].takers.some.size(), kMostTakers);
-  EXPECT_TRUE(labels[0].takers.is_cut);
+  EXPECT_EQ(labels[0].preemptors.some.size(), kMostPreemptors);
+  EXPECT_TRUE(labels[0].preemptors.is_cut);
 }
 
 TEST(ShownLabels, WhoCouldTakeIsUnknownOnceTheStepsAreUsedUp) {
@@ -268,8 +268,8 @@ TEST(ShownLabels, WhoCouldTakeIsUnknownOnceTheStepsAreUsedUp) {
   gw::sched::Labels labels(c.view);
   const std::vector<Victim> victims = labels.victims(0, Shown::kNow);
   ASSERT_EQ(victims.size(), 1U);
-  EXPECT_TRUE(Takers(c.view, labels.covers(), 10).of(victims).at(0).is_cut);
-  EXPECT_FALSE(Takers(c.view, labels.covers()).of(victims).at(0).is_cut);
+  EXPECT_TRUE(Preemptors(c.view, labels.covers(), 10).of(victims).at(0).is_cut);
+  EXPECT_FALSE(Preemptors(c.view, labels.covers()).of(victims).at(0).is_cut);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// See takers.h.
-#include "sched/view/takers.h"
+// See preemptors.h.
+#include "sched/view/preemptors.h"
 
 #include <algorithm>
 #include <tuple>
@@ -36,7 +36,7 @@ Quotas quotas_with_kept(const ClusterView& view) {
   return out;
 }
 
-Takers::Takers(const ClusterView& view, Covers& covers, size_t most_steps)
+Preemptors::Preemptors(const ClusterView& view, Covers& covers, size_t most_steps)
     : view_(view),
       tree_(view.quota().tree()),
       covers_(covers),
@@ -46,7 +46,7 @@ Takers::Takers(const ClusterView& view, Covers& covers, size_t most_steps)
       permission_(quotas_, asking_, covers),
       steps_(most_steps) {}
 
-std::vector<Takers::Answer> Takers::of(const std::vector<Victim>& victims) {
+std::vector<Preemptors::Answer> Preemptors::of(const std::vector<Victim>& victims) {
   victims_ = &victims;
   answers_.assign(victims.size(), {});
   full_.assign(victims.size(), false);
@@ -59,7 +59,7 @@ std::vector<Takers::Answer> Takers::of(const std::vector<Victim>& victims) {
 }
 
 /// On behalf of a job at each QOS: first as things are, then as they would be if the job waited.
-void Takers::ask_all(std::vector<Kind*> kinds) {
+void Preemptors::ask_all(std::vector<Kind*> kinds) {
   asking_.amounts = kinds.front()->asked;
   std::vector<uint32_t> others;  // of which more would be due if a job waited
   for (uint32_t q = 0; q < tree_.nodes().size() && !kinds.empty() && !steps_.are_used_up(); ++q) {
@@ -87,7 +87,7 @@ void Takers::ask_all(std::vector<Kind*> kinds) {
 
 /// By the depth of where the paths part: would the own side stay within what it is due with the job, or need it not?
 /// Who goes is no part of that side.
-std::vector<bool> Takers::within(By by) const {
+std::vector<bool> Preemptors::within(By by) const {
   std::vector<bool> out(tree_.qos(asking_.leaf).depth);
   for (uint32_t own = asking_.leaf; own != 0; own = tree_.qos(own).parent) {
     const QosNode& node = tree_.qos(own);
@@ -99,7 +99,7 @@ std::vector<bool> Takers::within(By by) const {
   return out;
 }
 
-void Takers::ask(By by, std::vector<Kind*>& kinds) {
+void Preemptors::ask(By by, std::vector<Kind*>& kinds) {
   const std::vector<bool> is_within = within(by);
   if (std::find(is_within.begin(), is_within.end(), true) == is_within.end()) return;
   bool is_any_full = false;
@@ -112,14 +112,14 @@ void Takers::ask(By by, std::vector<Kind*>& kinds) {
   if (is_any_full) std::erase_if(kinds, [](const Kind* kind) { return kind->open == 0; });
 }
 
-std::vector<uint32_t> Takers::standing(Cover& cover, size_t victim, uint32_t top) const {
+std::vector<uint32_t> Preemptors::standing(Cover& cover, size_t victim, uint32_t top) const {
   const Victim& v = (*victims_)[victim];
   std::vector<uint32_t> out = cover.standing(v.candidate.job, top);
   if (v.parts.size() > 1) out.push_back(v.candidate.job.value);  // nobody stands as a gang with extensions does
   return out;
 }
 
-void Takers::sort_out() {
+void Preemptors::sort_out() {
   kinds_.clear();
   std::map<std::tuple<uint32_t, bool, Quantities, Quantities>, size_t> index;
   for (size_t i = 0; i < victims_->size(); ++i) {
@@ -135,7 +135,7 @@ void Takers::sort_out() {
   }
 }
 
-void Takers::ask(By by, Kind& kind) {
+void Preemptors::ask(By by, Kind& kind) {
   if (!steps_.spend(kPerComparison)) return;
   const Candidate& one = (*victims_)[kind.alike.begin()->second.victims.front()].candidate;
   after_.stop(kind.leaf, kind.all, true);
@@ -154,7 +154,7 @@ void Takers::ask(By by, Kind& kind) {
   }
 }
 
-void Takers::ask_by_labels(Kind& kind, uint32_t top, bool by_fair, Alike& alike) {
+void Preemptors::ask_by_labels(Kind& kind, uint32_t top, bool by_fair, Alike& alike) {
   if (!alike.keeps.contains(top)) {
     const auto kept = keeps(covers_.guaranteed, alike.victims.front(), top);
     if (!kept) return;
@@ -165,7 +165,7 @@ void Takers::ask_by_labels(Kind& kind, uint32_t top, bool by_fair, Alike& alike)
   add(kind, alike);
 }
 
-void Takers::ask_by_fair(Kind& kind, uint32_t top, const Alike& alike) {
+void Preemptors::ask_by_fair(Kind& kind, uint32_t top, const Alike& alike) {
   if (!steps_.spend(kPerStanding * alike.victims.size())) return;
   std::map<std::vector<uint32_t>, Alike> parts;
   for (size_t victim : alike.victims) parts[standing(*covers_.fair, victim, top)].victims.push_back(victim);
@@ -174,7 +174,7 @@ void Takers::ask_by_fair(Kind& kind, uint32_t top, const Alike& alike) {
   }
 }
 
-std::optional<bool> Takers::keeps(Cover& cover, size_t victim, uint32_t top) {
+std::optional<bool> Preemptors::keeps(Cover& cover, size_t victim, uint32_t top) {
   const Victim& v = (*victims_)[victim];
   bool is_covered = false;
   size_t entries = 0;
@@ -186,10 +186,10 @@ std::optional<bool> Takers::keeps(Cover& cover, size_t victim, uint32_t top) {
   return !is_covered || cover.keeps_amounts(top, v.parts);
 }
 
-void Takers::add(Kind& kind, const Alike& alike) {
+void Preemptors::add(Kind& kind, const Alike& alike) {
   for (size_t victim : alike.victims) {
     Answer& answer = answers_[victim];
-    if (answer.some.size() < kMostTakers) {
+    if (answer.some.size() < kMostPreemptors) {
       answer.some.push_back(asking_.leaf);
     } else if (!full_[victim]) {
       full_[victim] = answer.is_cut = true;

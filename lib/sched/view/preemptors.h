@@ -16,7 +16,7 @@
 
 namespace gw::sched {
 
-constexpr size_t kMostTakers = 8;         ///< That are named.
+constexpr size_t kMostPreemptors = 8;     ///< That are named.
 constexpr size_t kMostSteps = 1'000'000;  ///< For one answer; a step takes some ten nanoseconds.
 
 /// A running job that could be preempted, as a whole.
@@ -47,17 +47,17 @@ class Steps {
 /// What the ledger counts, with the places that are kept for those who were nominated.
 Quotas quotas_with_kept(const ClusterView& view);
 
-class Takers {
+class Preemptors {
  public:
   struct Answer {
-    std::vector<uint32_t> some;  ///< At most kMostTakers QOS; those that could by their guarantee come first.
+    std::vector<uint32_t> some;  ///< At most kMostPreemptors QOS; those that could by their guarantee come first.
     bool is_cut = false;         ///< There are more, or, the steps being used up, may be others.
   };
 
   /// The labels are of the view as it stands, and are so again in the end.
-  Takers(const ClusterView& view, Covers& covers, size_t most_steps = kMostSteps);
-  Takers(const Takers&) = delete;
-  Takers& operator=(const Takers&) = delete;
+  Preemptors(const ClusterView& view, Covers& covers, size_t most_steps = kMostSteps);
+  Preemptors(const Preemptors&) = delete;
+  Preemptors& operator=(const Preemptors&) = delete;
   /// By victim.
   std::vector<Answer> of(const std::vector<Victim>& victims);
 
