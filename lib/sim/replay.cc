@@ -137,6 +137,7 @@ class JobMaker {
     p.uid = users.id(row.user);
     p.priority = row.priority;
     p.preemptible = row.preemptible;
+    p.saves_work = !options_.lose_work;
     p.submitted = p.eligible = kStart + row.submit;
     p.time_limit = row.time_limit;
     for (const model::Partition& partition : written_.partitions)

@@ -78,6 +78,7 @@ void set_on_preempt(const ScenarioJob& written, SimJob& job) {
   job.saves_work = written.on_preempt == OnPreempt::kCheckpoint;
   job.ends_preempted = written.on_preempt == OnPreempt::kCancel;
   job.job.may_move = !job.ends_preempted;
+  job.job.saves_work = job.saves_work;
   if (written.on_preempt == OnPreempt::kSuspend && is_plain) job.job.suspends = sched::Suspends::kAtOnce;
 }
 

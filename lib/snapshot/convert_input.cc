@@ -255,7 +255,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
                time_min, deadline, remaining, reservation, preemptible, may_move, components, whole, most_tasks,
-               grows_by_node, gang, preemptions, suspends, suspended] = job;
+               grows_by_node, gang, preemptions, suspends, saves_work, suspended] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -280,6 +280,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_gang(gang.value);
   w->set_preemptions(preemptions);
   w->set_suspends(static_cast<uint32_t>(suspends));
+  w->set_saves_work(saves_work);
   w->set_suspended(suspended.value);
   for (const sched::Component& from : components) {
     const auto& [part_id, part_request, part_partitions] = from;
@@ -333,6 +334,7 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.preemptions = w.preemptions();
   if (w.suspends() > static_cast<uint32_t>(sched::Suspends::kAfterGrace)) return damaged("an unknown way to suspend");
   job.suspends = static_cast<sched::Suspends>(w.suspends());
+  job.saves_work = w.saves_work();
   job.suspended = base::JobId(w.suspended());
   for (const wire::SnapshotComponent& c : w.components()) {
     GW_TRY(part, request_from(c.request()));

@@ -46,6 +46,7 @@ struct Job {
   Amounts per_task;
   int64_t priority = 50;
   bool preemptible = true;
+  bool saves_work = false;  // if it is preempted
   bool running = false;
   std::vector<int> at;  // of a running job: the node of each task, an index of World::nodes
   int gang = 0;         // of what a running elastic gang has above its smallest size: the id of the gang

@@ -364,7 +364,8 @@ Price price_of(const World& world, const Shares& shares, int preemptor, const st
   for (const int id : taken) {
     const Job& job = job_of(world, id);
     price.has_covered |= !is_borrowed(world, shares, preemptor, id);
-    price.losses[job.priority] += Wide{need_of(job, "gpu")} * (world.now_s - job.started_s + kRestartSeconds) + 1;
+    const int64_t lost_s = job.saves_work ? 0 : world.now_s - job.started_s;
+    price.losses[job.priority] += Wide{need_of(job, "gpu")} * (lost_s + kRestartSeconds) + 1;
   }
   return price;
 }

@@ -132,6 +132,7 @@ class Twin {
     out.qos = job.qos;
     out.submitted = out.eligible = at(job.submitted_s);
     out.preemptible = job.preemptible;
+    out.saves_work = job.saves_work;
     return out;
   }
 

@@ -222,6 +222,7 @@ inline void draw_jobs(World& world, const Wild& wild, int64_t most) {
     job.per_task = shapes[static_cast<size_t>(draw(0, std::ssize(shapes) - 1))];
     job.priority = has_ranks ? draw(0, 3) : 0;
     job.preemptible = !one_in(6);
+    job.saves_work = one_in(4);
     job.submitted_s = draw(0, 20);
     job.started_s = draw(0, 1000);
     const bool runs = draw(0, 2) > 0;

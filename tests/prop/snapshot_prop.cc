@@ -49,6 +49,7 @@ PendingJob random_job(uint32_t id, Time now) {
   if (one_in(6)) job.reservation = "r";
   if (one_in(3)) job.partitions = {"other", "main"};
   job.suspends = static_cast<sched::Suspends>(pick(0, 2));
+  job.saves_work = one_in(3);
   if (one_in(10)) {  // a suspended one
     model::NodeShare& share = job.request.exactly.emplace_back();
     share.node = base::NodeId(static_cast<uint32_t>(pick(1, 5)));

@@ -47,8 +47,8 @@ void ask_scheduler(Core& core, ConnId conn, const wire::ApiRequest& request) {
     if (*qos == model::kRootQos || *qos == core.settings.default_qos || core.quotas.qos.contains(*qos)) return {};
     return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", *qos, keys_of(core.quotas.qos)));
   };
-  for (const Status& done :
-       {qos_of(explain.preemptor_job(), explain.mutable_preemptor()), qos_of(explain.from_job(), explain.mutable_from())})
+  for (const Status& done : {qos_of(explain.preemptor_job(), explain.mutable_preemptor()),
+                             qos_of(explain.from_job(), explain.mutable_from())})
     if (!done) return core.out.refuse(conn, request.id(), done.error());
   core.out.send(AskScheduler{conn, std::move(asked)});
 }

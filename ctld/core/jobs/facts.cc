@@ -133,6 +133,7 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
   out.preemptible = !job.spec.not_preemptible && (job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel);
   if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;
+  out.saves_work = job.spec.on_preempt == model::OnPreempt::kCheckpoint;
   if (is_suspended(job))
     ask_for_the_rest(job, out);
   else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_be_suspended(job.spec))

@@ -175,20 +175,25 @@ bool is_still_blocked(const Session& session, const PendingJob& job, const JobCl
   uint32_t fitting = one ? 0 : job_class.blocked_fitting;
   const uint32_t needed = one ? 1 : std::max(job.request.min_nodes, 1U);
   if (fitting >= needed) return false;
+  std::vector<std::pair<NodeFilter, const NodeIndex*>> partitions;
+  for (const std::string& name : job.partitions)
+    if (const PartitionFacts* p = session.capacity().partition(name); p != nullptr)
+      partitions.emplace_back(NodeFilter(job.request, *p), session.capacity().index(name));
   const auto could_take_a_part = [&](const NodeAccount& account) {
-    return std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
-      const PartitionFacts* p = session.capacity().partition(name);
-      if (p == nullptr || session.capacity().index(name)->position(account.facts.id) == UINT32_MAX) return false;
-      const NodeFilter filter(job.request, *p);
+    return std::any_of(partitions.begin(), partitions.end(), [&](const auto& partition) {
+      const auto& [filter, index] = partition;
+      if (index->position(account.facts.id) == UINT32_MAX) return false;
       if (filter.failed_static_filter(account.facts, *account.node_class)) return false;
       return !(one ? filter.failed_filter(account, account.free, filter.all_tasks(1), filter.all_gpus())
                    : filter.failed_filter(account, account.free, filter.least_tasks()));
     });
   };
-  std::set<NodeId> seen;
-  for (NodeId id : *gained) {
+  std::vector<NodeId> nodes(gained->begin(), gained->end());
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (NodeId id : nodes) {
     const NodeAccount* account = session.capacity().node(id);
-    if (account == nullptr || !account->facts.usable || !seen.insert(id).second) continue;
+    if (account == nullptr || !account->facts.usable) continue;
     if (could_take_a_part(*account) && ++fitting >= needed) return false;
   }
   return true;

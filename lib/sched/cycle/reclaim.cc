@@ -290,7 +290,34 @@ class ReclaimSearch {
     const bool keeps = reach_ == Reach::kCovered;
     const PlaceToClear anywhere;
     take_cheaper(best_, sets_.sweep(anywhere, session_.victims.ranked(session_), keeps, is_here));
+    const uint64_t missing = missing_milli();
+    if (!best_ || has_larger(missing)) take_cheaper(best_, sets_.sweep(anywhere, by_size(missing), keeps, is_here));
     if (!best_) take_cheaper(best_, sets_.sweep(anywhere, by_node(anywhere), keeps, is_here));
+  }
+
+  /// By what a GPU of theirs costs; first those who hold no more GPUs than are missing, so that a few jobs of the right
+  /// size go instead of many small ones.
+  std::vector<const Candidate*> by_size(uint64_t missing) {
+    std::vector<const Candidate*> order = session_.victims.by_rate(session_);
+    std::stable_partition(order.begin(), order.end(),
+                          [missing](const Candidate* c) { return c->amounts[kGpu] <= missing; });
+    return order;
+  }
+
+  /// Than the smallest of the best set, and no larger than what is missing.
+  bool has_larger(uint64_t missing) const {
+    uint64_t smallest = UINT64_MAX;
+    for (const Candidate* c : best_->victims) smallest = std::min(smallest, c->amounts[kGpu]);
+    return std::any_of(candidates_.begin(), candidates_.end(),
+                       [&](const Candidate& c) { return c.amounts[kGpu] > smallest && c.amounts[kGpu] <= missing; });
+  }
+
+  /// GPUs that are missing in the whole partition, in thousandths.
+  uint64_t missing_milli() const {
+    uint64_t have = 0;
+    for (const auto& [state, group] : index_.groups())
+      have += uint64_t{group.nodes.count()} * state.gpus * model::kWholeGpu;
+    return sets_.needs_milli() - std::min(sets_.needs_milli(), have);
   }
 
   void look_at_domains(uint32_t level) {

@@ -27,7 +27,8 @@ Candidate candidate_of(const Session& session, const PendingJob& running, const 
   uint64_t gpus = c.amounts[kGpu];
   for (JobId more : session.view.extensions_of(running.id)) gpus += ledger.holder(more)->amounts[kGpu];
   c.gang = running.gang;  // what an extension has done its gang keeps
-  if (!c.gang) c.lost = gpus * static_cast<uint64_t>(std::max(session.now - since, Duration{}).seconds());
+  const bool keeps_work = c.gang || running.saves_work || running.suspends != Suspends::kNo;
+  if (!keeps_work) c.lost = gpus * static_cast<uint64_t>(std::max(session.now - since, Duration{}).seconds());
   c.loss = c.lost + (c.gang ? 0 : c.amounts[kGpu] * kRestartSeconds) + 1;
   c.beyond = session.quotas().dominant(holder.leaf);
   // An extension is lent, whatever its gang has been through; and what a suspended job keeps runs no more.

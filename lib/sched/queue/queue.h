@@ -70,6 +70,7 @@ struct PendingJob {
   JobId gang;                  ///< Of an extension of an elastic gang above its smallest size, which runs: the gang.
   uint32_t preemptions = 0;    ///< So often it was preempted before; it is protected the longer.
   Suspends suspends = Suspends::kNo;  ///< While it runs.
+  bool saves_work = false;            ///< If it is preempted it saves its work before it ends.
   JobId suspended;                    ///< Of what a suspended job still holds: the job.
 };
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "sched/queue/queue.h"
@@ -45,18 +44,21 @@ class FairQueue {
     ClassHead best;
     uint32_t qos = 0;
     bool operator<(const Entry& o) const;
-    bool operator==(const Entry& o) const { return !(*this < o) && !(o < *this) && best.number == o.best.number; }
+    bool operator==(const Entry& o) const {
+      return best.number == o.best.number && qos == o.qos && !(*this < o) && !(o < *this);
+    }
   };
   struct Line {
-    std::set<ClassHead> turns;  // at a QOS without children
-    std::set<Entry> entries;    // at others
-    std::optional<Entry> own;   // as the parent has it
+    std::vector<ClassHead> turns;    // at a QOS without children: a heap, the next one first
+    std::vector<uint32_t> children;  // at others: those with a turn, in the order of their `own`
+    std::optional<Entry> own;        // as the parent has it
   };
   const Quotas& quotas_;
   std::vector<Line> lines_;         // by QOS
   std::optional<uint32_t> behind_;  // where a turn was taken out and the ranks above do not know it yet
 
   const ClassHead* best_at(uint32_t qos) const;
+  std::vector<uint32_t>::iterator place_of(std::vector<uint32_t>& children, const Entry& entry);
   bool rank(uint32_t qos);
 };
 

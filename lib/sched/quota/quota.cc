@@ -190,8 +190,16 @@ void Quotas::share_out(const QuotaLedger& ledger, std::vector<Quantities> demand
   for (uint32_t s = 0; s < demand.size(); ++s)
     if (tree_->qos(s).children.empty()) add_to(demand[s], tally_.held[s]);
   shares_ = std::make_shared<const Shares>(divide(*tree_, ledger.capacity(), demand, ledger.past()));
-  is_over_.resize(demand.size());
-  for (uint32_t s = 0; s < demand.size(); ++s) is_over_[s] = is_over(s);
+  is_over_.assign(demand.size(), false);
+  over_below_.assign(demand.size(), 0);
+  for (uint32_t s = 0; s < demand.size(); ++s) set_over(s, is_over(s));
+}
+
+void Quotas::set_over(uint32_t qos, bool is_over) {
+  if (is_over_[qos] == is_over) return;
+  is_over_[qos] = is_over;
+  const uint32_t parent = tree_->qos(qos).parent;
+  if (parent != kNoQos) is_over ? ++over_below_[parent] : --over_below_[parent];
 }
 
 // What is wanted bounds a share only where all of it is given, and whether whole GPUs are wanted matters, too.
@@ -337,7 +345,9 @@ bool Quotas::is_over(uint32_t qos) const {
 
 bool Quotas::may_take_from_any(uint32_t preemptor, const Quantities& amounts, Reclaim reclaim) const {
   for (uint32_t own = preemptor; own != 0; own = tree_->qos(own).parent) {
-    const QosNode& parting = tree_->qos(tree_->qos(own).parent);
+    const uint32_t parent = tree_->qos(own).parent;
+    const QosNode& parting = tree_->qos(parent);
+    if (over_below_[parent] == 0 && !parting.preempt_children) continue;
     for (uint32_t qos : parting.children)
       if (qos != own && (is_over_[qos] || parting.preempt_children) && may_take(preemptor, amounts, qos, reclaim))
         return true;

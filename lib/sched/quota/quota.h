@@ -191,16 +191,18 @@ class Quotas {
   std::shared_ptr<const Shares> shares_;
   Tally tally_;
   std::vector<bool> is_over_;  // by QOS: it holds more than it is due of something, so that somebody may take from it
+  std::vector<uint32_t> over_below_;  // by QOS: how many of its children do
 
   /// `demand`: what waits, by QOS.
   void share_out(const QuotaLedger& ledger, std::vector<Quantities> demand);
 
   bool is_over(uint32_t qos) const;
+  void set_over(uint32_t qos, bool is_over);
   /// Calls `visit` with each limit that a start would exceed, until it returns false.
   template <typename Visit>
   void each_limit(uint32_t leaf, const Quantities& amounts, uint32_t uid, const Visit& visit) const;
   void look_again(uint32_t leaf) {
-    for (uint32_t s = leaf; s != kNoQos; s = tree_->qos(s).parent) is_over_[s] = is_over(s);
+    for (uint32_t s = leaf; s != kNoQos; s = tree_->qos(s).parent) set_over(s, is_over(s));
   }
 };
 

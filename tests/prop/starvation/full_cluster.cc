@@ -152,7 +152,9 @@ std::string text_of(const oracle::Job& job, int line, const std::vector<int>& at
       "  - {{name: r{}{}{}, state: running, at: [{}], gpus_per_task: {}, cpus_per_task: {}, priority: {}, "
       "started: {}s{}",
       line, job.qos.empty() ? "" : ", qos: ", job.qos, nodes, task.gpus, task.cpus, job.priority, job.started_s,
-      job.preemptible ? "" : ", preemptible: false");
+      !job.preemptible ? ", preemptible: false"
+      : job.saves_work ? ", on_preempt: checkpoint"
+                       : "");
 }
 
 /// Behind the node, with GPUs of the same type and room for the task.
@@ -172,6 +174,7 @@ void run_on(const Traits& traits, FullCluster& out, Free& free, int node, int li
   job.qos = draw_qos_of_running(traits);
   job.priority = 50 + (one_in(3) ? draw(0, 2) : 0);
   job.preemptible = !one_in(8);
+  job.saves_work = job.preemptible && one_in(4);
   job.started_s = -draw(1, 600) * 60;
   Tasks task{.gpus = std::min(free.gpus[n] / kWhole, one_of({8, 4, 2, 1, 2, 4, 1}))};
   int64_t milli = kWhole, tasks = 1, least = 1;

@@ -150,10 +150,16 @@ TEST(Preemption, TheNextRunIsToldHowManyThereWere) {
   EXPECT_EQ(w.last("n0", ToNodeKind::kPrepare)->prepare().restarts(), 1U);
 }
 
+TEST(Preemption, TheSchedulerKnowsWhoSavesItsWork) {
+  EXPECT_TRUE(Victim(OnPreempt::kCheckpoint).view.running().begin()->second->saves_work);
+  EXPECT_FALSE(Victim(OnPreempt::kRequeue).view.running().begin()->second->saves_work);
+}
+
 TEST(Preemption, OneThatWouldRatherEndEnds) {
   for (const bool requeue : {true, false}) {
     Victim w(OnPreempt::kCancel, gang(1), requeue);
     EXPECT_TRUE(w.view.running().at(w.id)->preemptible);
+    EXPECT_FALSE(w.view.running().at(w.id)->saves_work);
     w.take_off();
     w.leave(3);
     ASSERT_EQ(w.state(w.id), JobState::kPreempted);

@@ -65,6 +65,9 @@ TEST(Victims, LowestPriorityThenLeastLostThenYoungestThenHighestId) {
   world = borrowed({2, 2, 2}, 2);
   for (Job& job : world.jobs) job.started_s = 0;
   EXPECT_EQ(victims(world, 4), Ids{3});
+  world = borrowed({2, 2, 2}, 2);
+  world.jobs[0].saves_work = true;  // it has run longest, and only a restart is lost
+  EXPECT_EQ(victims(world, 4), Ids{1});
 }
 
 TEST(Victims, WhereverLeastIsLost) {
