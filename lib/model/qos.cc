@@ -206,6 +206,53 @@ std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amo
   return std::nullopt;
 }
 
+namespace {
+
+/// Of the QOS or of one above it.
+bool has_line(const ByName& index, const Qos& q, const std::string& resource) {
+  for (const Qos* at = &q; at != nullptr; at = find(index, at->parent))
+    if (at->guaranteed.contains(resource)) return true;
+  return false;
+}
+
+bool is_below(const ByName& index, const Qos& q, const Qos& above) {
+  for (const Qos* at = find(index, q.parent); at != nullptr; at = find(index, at->parent))
+    if (at == &above) return true;
+  return false;
+}
+
+bool has_gpus(const Qos& q) {
+  const Amounts guaranteed = guarantees_of(q);
+  const auto gpu = guaranteed.find("gpu");
+  return gpu != guaranteed.end() && gpu->second > 0;
+}
+
+/// Jobs without GPUs that are covered by a guarantee of this resource keep what belongs to guaranteed GPUs of others.
+/// One of those is named.
+void doubt_beside_gpus(const std::vector<Qos>& tree, const ByName& index, const std::string& resource,
+                       std::vector<QosFault>& out) {
+  std::vector<const Qos*> with_gpus;
+  for (const Qos& q : tree)
+    if (has_gpus(q) && !has_line(index, q, resource)) with_gpus.push_back(&q);
+  for (const Qos& q : tree) {
+    const auto amount = q.guaranteed.find(resource);
+    if (amount == q.guaranteed.end() || amount->second == 0 || has_gpus(q)) continue;
+    // Whoever is below it has no GPUs either, and those above it are few.
+    const auto other =
+        std::find_if(with_gpus.begin(), with_gpus.end(), [&](const Qos* o) { return !is_below(index, q, *o); });
+    if (other == with_gpus.end()) continue;
+    const std::string& name = (*other)->name;
+    out.push_back(fault_of(
+        q,
+        fmt::format("QOS {}: {}: {} may hold what belongs to the GPUs that QOS {} is guaranteed, which gets no {} back "
+                    "from it: both hold only where nodes have so much beside those GPUs",
+                    q.name, resource, format_amount(resource, amount->second), name, resource),
+        fmt::format("guarantee {} to QOS {}, too, or keep QOS {} on nodes without GPUs", resource, name, q.name)));
+  }
+}
+
+}  // namespace
+
 std::vector<QosFault> doubtful_guarantees(const std::vector<Qos>& tree) {
   const ByName index = by_name(tree);
   const auto names_type = [](const Qos& q) {
@@ -235,6 +282,7 @@ std::vector<QosFault> doubtful_guarantees(const std::vector<Qos>& tree) {
                                q.name, format_amount("gpu", gpu->second)),
                    "name its types, too, if it needs certain ones: gpu:TYPE: N"));
   }
+  for (const char* resource : {"cpu", "mem"}) doubt_beside_gpus(tree, index, resource, out);
   return out;
 }
 

@@ -87,8 +87,8 @@ const Qos* shortest_wall(const std::vector<Qos>& tree, const std::string& qos);
 /// Rule 1: guarantees of children that add up to more than their parent's. The tree passed check_qos_tree(). `capacity`
 /// is what the root has; a resource that it does not name is not checked there.
 std::optional<QosFault> check_guarantees(const std::vector<Qos>& tree, const Amounts& capacity);
-/// What may not be meant so: guarantees that leave out a resource which is guaranteed above, and guarantees of `gpu`
-/// beside those of types. The tree passed check_qos_tree().
+/// What may not be meant so: guarantees that leave out a resource which is guaranteed above, guarantees of `gpu` beside
+/// those of types, and of `cpu` or `mem` beside those of GPUs alone. The tree passed check_qos_tree().
 std::vector<QosFault> doubtful_guarantees(const std::vector<Qos>& tree);
 
 }  // namespace gw::model

@@ -13,12 +13,6 @@ namespace {
 /// However the candidates of a place lie, no more trials than this are made there.
 constexpr size_t kMostTries = size_t{1} << kMostExact;
 
-/// What each GPU of the one costs less than each of the other's, at its priority.
-bool is_cheaper_by_gpu(const Candidate* a, const Candidate* b) {
-  if (a->priority != b->priority) return a->priority < b->priority;
-  return a->loss * b->amounts[kGpu] < b->loss * a->amounts[kGpu];
-}
-
 }  // namespace
 
 CheapestSet::CheapestSet(Session& session, const Served& served, const PartitionFacts& partition,
@@ -36,7 +30,8 @@ std::optional<VictimSet> CheapestSet::search(const PlaceToClear& place, const st
   tries_ = 0;
   by_rate_ = place.candidates;
   std::erase_if(by_rate_, [](const Candidate* c) { return c->amounts[kGpu] == 0; });
-  std::stable_sort(by_rate_.begin(), by_rate_.end(), is_cheaper_by_gpu);
+  std::stable_sort(by_rate_.begin(), by_rate_.end(),
+                   [](const Candidate* a, const Candidate* b) { return is_cheaper_by_gpu(*a, *b); });
   const Trial::Mark mark = session_.trial.mark();
   for (const Candidate* c : place.candidates) session_.trial.evict(c->job);
   Branch branch;

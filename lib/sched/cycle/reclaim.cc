@@ -232,6 +232,9 @@ class ReclaimSearch {
       const auto all = [](const Candidate&) { return true; };  // they are listed
       take_cheaper(found, sets_.sweep(place, place.candidates, reach_ == Reach::kCovered, all));
       take_cheaper(found, sets_.sweep(place, by_node(place), reach_ == Reach::kCovered, all));
+      const uint64_t missing = sets_.needs_milli() - std::min(sets_.needs_milli(), place.free_milli);
+      if (!found || has_larger(*found, missing))
+        take_cheaper(found, sets_.sweep(place, by_size(by_rate(place), missing), reach_ == Reach::kCovered, all));
     }
     take_cheaper(best_, std::move(found));
     if (best_ && ++places_since_best_ > kMostPlaces) {
@@ -291,23 +294,30 @@ class ReclaimSearch {
     const PlaceToClear anywhere;
     take_cheaper(best_, sets_.sweep(anywhere, session_.victims.ranked(session_), keeps, is_here));
     const uint64_t missing = missing_milli();
-    if (!best_ || has_larger(missing)) take_cheaper(best_, sets_.sweep(anywhere, by_size(missing), keeps, is_here));
+    if (!best_ || has_larger(*best_, missing))
+      take_cheaper(best_, sets_.sweep(anywhere, by_size(session_.victims.by_rate(session_), missing), keeps, is_here));
     if (!best_) take_cheaper(best_, sets_.sweep(anywhere, by_node(anywhere), keeps, is_here));
+  }
+
+  static std::vector<const Candidate*> by_rate(const PlaceToClear& place) {
+    std::vector<const Candidate*> order = place.candidates;
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Candidate* a, const Candidate* b) { return is_cheaper_by_gpu(*a, *b); });
+    return order;
   }
 
   /// By what a GPU of theirs costs; first those who hold no more GPUs than are missing, so that a few jobs of the right
   /// size go instead of many small ones.
-  std::vector<const Candidate*> by_size(uint64_t missing) {
-    std::vector<const Candidate*> order = session_.victims.by_rate(session_);
+  static std::vector<const Candidate*> by_size(std::vector<const Candidate*> order, uint64_t missing) {
     std::stable_partition(order.begin(), order.end(),
                           [missing](const Candidate* c) { return c->amounts[kGpu] <= missing; });
     return order;
   }
 
-  /// Than the smallest of the best set, and no larger than what is missing.
-  bool has_larger(uint64_t missing) const {
+  /// Than the smallest of the set, and no larger than what is missing.
+  bool has_larger(const VictimSet& set, uint64_t missing) const {
     uint64_t smallest = UINT64_MAX;
-    for (const Candidate* c : best_->victims) smallest = std::min(smallest, c->amounts[kGpu]);
+    for (const Candidate* c : set.victims) smallest = std::min(smallest, c->amounts[kGpu]);
     return std::any_of(candidates_.begin(), candidates_.end(),
                        [&](const Candidate& c) { return c.amounts[kGpu] > smallest && c.amounts[kGpu] <= missing; });
   }

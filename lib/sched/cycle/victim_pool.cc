@@ -104,11 +104,8 @@ void VictimPool::list(const Session& session) {
     nodes_of_[i].assign(nodes.begin(), nodes.end());
   }
   ranked_ = by_rate_;
-  std::stable_sort(by_rate_.begin(), by_rate_.end(), [](const Candidate* a, const Candidate* b) {
-    if (a->priority != b->priority) return a->priority < b->priority;
-    const uint64_t of_a = a->amounts[kGpu], of_b = b->amounts[kGpu];
-    return of_a == 0 || of_b == 0 ? of_a < of_b : a->loss * of_b < b->loss * of_a;
-  });
+  std::stable_sort(by_rate_.begin(), by_rate_.end(),
+                   [](const Candidate* a, const Candidate* b) { return is_cheaper_by_gpu(*a, *b); });
 }
 
 const std::vector<Candidate>& VictimPool::candidates(const Session& session) {

@@ -14,6 +14,12 @@ bool goes_before(const Candidate& a, const Candidate& b) {
   return std::tuple(-a.started.us, ~a.job.value) < std::tuple(-b.started.us, ~b.job.value);
 }
 
+bool is_cheaper_by_gpu(const Candidate& a, const Candidate& b) {
+  if (a.priority != b.priority) return a.priority < b.priority;
+  const uint64_t of_a = a.amounts[kGpu], of_b = b.amounts[kGpu];
+  return of_a == 0 || of_b == 0 ? of_a < of_b : a.loss * of_b < b.loss * of_a;
+}
+
 Lines::Lines(const Quotas& before, const Preemptor& preemptor) {
   const QuotaTree& tree = before.tree();
   for (uint32_t q = preemptor.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent) {

@@ -31,6 +31,8 @@ struct Candidate {
 /// The order of rule 8: extensions, then the lowest priority, the least loss, the QOS furthest beyond its fair share,
 /// the youngest.
 bool goes_before(const Candidate& a, const Candidate& b);
+/// The lower priority first, then what each of its GPUs costs less; those without GPUs before all others.
+bool is_cheaper_by_gpu(const Candidate& a, const Candidate& b);
 
 /// Who takes, and what is allowed.
 struct Preemptor {

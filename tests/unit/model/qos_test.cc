@@ -122,12 +122,30 @@ TEST(Tree, WhatMayNotBeMeantSoIsTold) {
       ElementsAre("QOS a is guaranteed no cpu, QOS p above it is: a job of it that asks for cpu is never within "
                   "its guarantee"));
   EXPECT_THAT(
-      doubts({qos("a", "", {{"gpu:h100", 8'000}}), qos("b", "", {{"gpu", 2'500}}), qos("c", "", {{"cpu", 1}})}),
+      doubts({qos("a", "", {{"gpu:h100", 8'000}}), qos("b", "", {{"gpu", 2'500}}), qos("c", "", {{"node", 1}})}),
       ElementsAre("QOS b: gpu: 2.5 promises so many GPUs of whatever type, and none of a certain one, while other "
                   "QOS are guaranteed types"));
   EXPECT_THAT(doubts({qos("p", "", {{"gpu", 8'000}}), qos("a", "p", {{"gpu:h100", 6'000}})}),
               ElementsAre(HasSubstr("QOS p: gpu: 8")));
   EXPECT_THAT(doubts({qos("p", "", {{"gpu", 8'000}}), qos("a", "p", {{"gpu", 6'000}})}), ElementsAre());
+}
+
+TEST(Tree, CoresBesideGuaranteedGpusAreToldOf) {
+  const auto doubts = [](const std::vector<Qos>& tree) {
+    std::vector<std::string> out;
+    for (const QosFault& fault : doubtful_guarantees(tree)) out.push_back(fault.error.what);
+    return out;
+  };
+  const Qos gpus = qos("a", "", {{"gpu", 8'000}}), cores = qos("b", "", {{"cpu", 64}});
+  EXPECT_THAT(
+      doubts({gpus, cores}),
+      ElementsAre("QOS b: cpu: 64 may hold what belongs to the GPUs that QOS a is guaranteed, which gets no cpu "
+                  "back from it: both hold only where nodes have so much beside those GPUs"));
+  EXPECT_THAT(doubts({qos("a", "", {{"gpu:h100", 8'000}}), qos("b", "", {{"mem", 64}})}),
+              ElementsAre(HasSubstr("QOS b: mem: ")));
+  EXPECT_THAT(doubts({qos("a", "", {{"gpu", 8'000}, {"cpu", 64}}), cores}), ElementsAre());  // it has a line of its own
+  EXPECT_THAT(doubts({gpus, qos("b", "", {{"cpu", 64}, {"gpu", 1'000}})}), ElementsAre());
+  EXPECT_THAT(doubts({qos("p", "", {{"gpu", 8'000}}), qos("a", "p", {{"cpu", 64}, {"gpu", 0}})}), ElementsAre());
 }
 
 }  // namespace
