@@ -95,10 +95,15 @@ RECORD_METHODS = 5
 CPP = ('.h', '.cc')
 CODE = CPP + ('.py', '.sh', '.proto')
 TOUR = 'docs/code-tour.md'
+WORD_LISTS = ('docs/glossary.md', 'CHANGELOG.md')
 PRODUCT = ('lib', 'ctld', 'noded', 'cmds', 'plugins')
 SNAKE = re.compile(r'^[a-z0-9_]+(\.[a-z0-9]+)+$')
 # Written so that this file does not hold the words that it forbids.
 WORDS = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'X' 'XX', 'HA' 'CK')) + r')\b')
+# What docs/glossary.md has better words for; an alias that users may have written down says that it is the older name.
+OLD_WORDS = re.compile(r'\b(' + '|'.join(('tak' 'ers?', 'gue' 'sts?', 'cens' 'us', 'claus' 'es?', 'misf' 'its?', 'Quota' 'Book',
+                                          r'(?:stands?|stood|standing) st' 'ill')) + r')\b', re.IGNORECASE)
+ADR_HEADINGS = ('## Context', '## Decision', '## Consequences')
 PLACE = re.compile(r'(?<![\w.-])/wor' r'k/')
 SUPPRESSION = re.compile(r'NO' r'LINT\w*(?!\w)(?!(?:\([^)]*\))?\s*:\s*\w{3})')
 SKIPPED_TEST = re.compile(r'\bGTEST_' r'SKIP\b')
@@ -283,6 +288,8 @@ def check_words(source: Source):
     for number, line in enumerate(source.lines, 1):
         if match := WORDS.search(line):
             yield source.find(number, f'forbidden word {match.group(1)}', 'word')
+        if source.path not in WORD_LISTS and 'older name' not in line and (match := OLD_WORDS.search(line)):
+            yield source.find(number, f'{match.group(1)}: docs/glossary.md has another word', 'word')
         if PLACE.search(line):
             yield source.find(number, 'a path of one machine', 'word')
         if source.is_cpp and SUPPRESSION.search(line):
@@ -291,6 +298,19 @@ def check_words(source: Source):
             yield source.find(number, 'a test that cannot fail is no test', 'word')
         if source.is_test and source.is_cpp and SLEEP.search(line):
             yield source.find(number, 'a test must not sleep: wait for the event', 'word')
+
+
+def check_pages(source: Source):
+    """Decisions have one form, and a page says at once what it is good for."""
+    path = Path(source.path)
+    if path.parent == Path('docs/adr') and path.suffix == '.md':
+        if not re.search(r'(?m)^Date: \d{4}-\d\d-\d\d\. Status: ', source.text):
+            yield source.find(1, 'a decision has a line `Date: YYYY-MM-DD. Status: ...`', 'page')
+        if missing := [h for h in ADR_HEADINGS if h not in source.lines]:
+            yield source.find(1, f'a decision has the parts {", ".join(missing)}', 'page')
+    elif path.parent == Path('docs') and path.suffix == '.md':
+        if not re.search(r'With this page|[Yy]ou (can|will)', ' '.join(source.lines[1:6])):
+            yield source.find(1, 'a page opens with what its reader will be able to do', 'page')
 
 
 def check_sql(source: Source):
@@ -351,7 +371,7 @@ def check_classes(source: Source):
             yield source.find(found.line, what, 'class')
 
 
-FILE_RULES = (check_includes, check_sizes, check_names, check_words, check_sql, check_made, check_classes, check_stray)
+FILE_RULES = (check_includes, check_sizes, check_names, check_words, check_sql, check_made, check_classes, check_stray, check_pages)
 
 # ---- Rules of the whole tree
 

@@ -89,6 +89,10 @@ BAD = [
     ('include', 'lib/sched/units/b.cc', '#include "sched/place/place.h"\n', 'lies below lib/sched/place'),
     ('place', 'docs/code-tour.md', '1. `lib/base/none.cc` does it.\n', 'lib/base/none.cc is not there'),
     ('place', 'docs/code-tour.md', '| x | `f()` in `docs/code-tour.md` |\n', 'f() is in none of the files'),
+    ('page', 'docs/adr/0099-b.md', '# ADR 99: B\n\n## Context\n\n## Decision\n\n## Consequences\n', 'has a line `Date'),
+    ('page', 'docs/adr/0099-b.md', '# ADR 99: B\n\nDate: 2026-01-01. Status: accepted.\n\n## Decision\n', '## Context, ## Cons'),
+    ('page', 'docs/b.md', '# B\n\nSomething.\n', 'will be able to do'),
+    ('word', 'lib/base/b.h', '#pragma once\nint mis' 'fit;\n', 'has another word'),
     ('stray', 'docs/b.txt', 'x' * (1 << 20) + 'x\n', 'bytes, more than'),
     ('stray', 'docs/b.bin', 'a\0b', 'binary'),
 ]

@@ -1,8 +1,8 @@
 // Victims by the rules of the quotas: the search chooses the place, then the victims there. A place is a node, the
-// nodes below one switch, or the whole partition, as the job's clauses ask for; in each the cheapest set of victims is
-// sought that makes the job fit and that the rules allow (sched/quota/permission.h), and of all places the cheapest is
-// taken. Complete for places with at most kMostExact candidates (cheapest_set.h); beyond that a set is found by
-// sweeping over them in order.
+// nodes below one switch, or the whole partition, as the job's requirements ask for; in each the cheapest set of
+// victims is sought that makes the job fit and that the rules allow (sched/quota/permission.h), and of all places the
+// cheapest is taken. Complete for places with at most kMostExact candidates (cheapest_set.h); beyond that a set is
+// found by sweeping over them in order.
 #pragma once
 
 #include "sched/cycle/session.h"

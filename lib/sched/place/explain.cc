@@ -18,9 +18,9 @@ namespace {
 using model::GpuCounting;
 using model::Request;
 
-/// The clauses of a request that look at one node, from the one that users mean first to the finest.
+/// The requirements of a request that look at one node, from the one that users mean first to the finest.
 struct NodeClause {
-  BlockerKind clause;
+  BlockerKind requirement;
   std::string asked;
 };
 
@@ -127,12 +127,13 @@ std::string feature_hint(const Capacity& capacity, const PartitionFacts& partiti
   return known.empty() ? "its nodes have none" : "its nodes have " + base::join(known, ", ");
 }
 
-/// The refusal for the clause that ruled out the most nodes.
-base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r, BlockerKind clause) {
+/// The refusal for the requirement that ruled out the most nodes.
+base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r,
+                    BlockerKind requirement) {
   const Largest most = largest(capacity, partition, r);
   const std::string& p = partition.name;
   const uint32_t least_tasks = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
-  switch (clause) {
+  switch (requirement) {
     case BlockerKind::kGpus:
       return base::invalid(fmt::format("{} on one node asked; the largest node in partition {} has {}",
                                        gpu_words(r, gpus_on_one_node(r)), p, most.gpus),

@@ -126,10 +126,10 @@ void FeasibleNodes::each(bool fullest, const std::function<bool(FeasibleGroup)>&
   each_group(fullest, visit);
 }
 
-void FeasibleNodes::count_out(const NodeAccount& account, BlockerKind clause, uint32_t nodes,
+void FeasibleNodes::count_out(const NodeAccount& account, BlockerKind requirement, uint32_t nodes,
                               Diagnosis& diagnosis) const {
-  diagnosis.ruled_out[clause] += nodes;
-  if (clause == BlockerKind::kUnavailableNode) diagnosis.unusable_why[account.facts.unusable_why] += nodes;
+  diagnosis.ruled_out[requirement] += nodes;
+  if (requirement == BlockerKind::kUnavailableNode) diagnosis.unusable_why[account.facts.unusable_why] += nodes;
 }
 
 std::vector<FeasibleGroup> FeasibleNodes::all(Diagnosis& diagnosis) {
@@ -138,8 +138,8 @@ std::vector<FeasibleGroup> FeasibleNodes::all(Diagnosis& diagnosis) {
   const auto take = [&](FeasibleGroup group) {
     const uint32_t nodes = group.nodes != nullptr ? group.nodes->count() : 1;
     diagnosis.nodes += nodes;
-    if (const auto clause = filter_.failed_filter(*group.account, *group.free, filter_.least_tasks())) {
-      count_out(*group.account, *clause, nodes, diagnosis);
+    if (const auto requirement = filter_.failed_filter(*group.account, *group.free, filter_.least_tasks())) {
+      count_out(*group.account, *requirement, nodes, diagnosis);
       return;
     }
     group.max_tasks = filter_.most_tasks_in(*group.account, *group.free);
@@ -149,12 +149,13 @@ std::vector<FeasibleGroup> FeasibleNodes::all(Diagnosis& diagnosis) {
   };
   const auto ask = [&](const NodeAccount& account, const NodeBits* nodes) {
     const uint32_t count = nodes != nullptr ? nodes->count() : 1;
-    std::optional<BlockerKind> clause = ask_names(account);
-    if (!clause) clause = filter_.failed_static_filter(account.facts, *account.node_class);
-    if (!clause && options_.against != Against::kEmpty && !account.facts.usable) clause = BlockerKind::kUnavailableNode;
-    if (clause) {
+    std::optional<BlockerKind> requirement = ask_names(account);
+    if (!requirement) requirement = filter_.failed_static_filter(account.facts, *account.node_class);
+    if (!requirement && options_.against != Against::kEmpty && !account.facts.usable)
+      requirement = BlockerKind::kUnavailableNode;
+    if (requirement) {
       diagnosis.nodes += count;
-      count_out(account, *clause, count, diagnosis);
+      count_out(account, *requirement, count, diagnosis);
     } else if (nodes != nullptr) {
       take(FeasibleGroup{&account, &account.free, nodes, 0, false});
     } else {

@@ -69,7 +69,7 @@ class FeasibleNodes {
   bool visit_node(const NodeAccount& account, const std::function<bool(FeasibleGroup)>& visit);
   void each_group(bool fullest, const std::function<bool(FeasibleGroup)>& visit);
   void each_node(const std::function<bool(FeasibleGroup)>& visit);
-  void count_out(const NodeAccount& account, BlockerKind clause, uint32_t nodes, Diagnosis& diagnosis) const;
+  void count_out(const NodeAccount& account, BlockerKind requirement, uint32_t nodes, Diagnosis& diagnosis) const;
 };
 
 }  // namespace gw::sched

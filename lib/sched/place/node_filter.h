@@ -57,7 +57,7 @@ class NodeFilter {
   uint32_t count_gpus(const NodeClass& node_class, const FreeResources& room) const;
   /// What does not change with use: features, type, sharing.
   std::optional<BlockerKind> failed_static_filter(const NodeFacts& facts, const NodeClass& node_class) const;
-  /// The first clause that keeps `tasks` tasks, with `gpus` GPUs (UINT32_MAX: as gpus_for() says), out of a room.
+  /// The first requirement that keeps `tasks` tasks, with `gpus` GPUs (UINT32_MAX: as gpus_for() says), out of a room.
   std::optional<BlockerKind> failed_filter(const NodeAccount& account, const FreeResources& room, uint32_t tasks,
                                            uint32_t gpus = UINT32_MAX) const;
   /// Most tasks that fit; 0: not even least_tasks().

@@ -16,7 +16,7 @@
 
 namespace gw::sched {
 
-/// How many nodes each clause ruled out; the basis of every explanation.
+/// How many nodes each requirement ruled out; the basis of every explanation.
 struct Diagnosis {
   uint32_t nodes = 0;    ///< Looked at.
   uint32_t fitting = 0;  ///< Could hold at least one task.
@@ -57,8 +57,9 @@ struct Placement {
 Placement place(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request,
                 const PlacementOptions& options = {});
 
-/// Can `request` ever run in `partition`? The error names the tightest clause and the best offer: "8 GPUs on one node
-/// asked; the largest node in partition small has 4". Nodes that have not registered yet may turn out to hold anything.
+/// Can `request` ever run in `partition`? The error names the tightest requirement and the best offer: "8 GPUs on one
+/// node asked; the largest node in partition small has 4". Nodes that have not registered yet may turn out to hold
+/// anything.
 base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request);
 
 /// What is in the way of a placement in a partition, as data.

@@ -24,7 +24,7 @@ std::optional<BlockerKind> failed_filter(const NodeAccount& account, const model
     return BlockerKind::kReservedNode;
   if (options.against == Against::kEmpty) return std::nullopt;
   if (options.against == Against::kNow)
-    if (const auto clause = lack(account.free, share)) return clause;
+    if (const auto requirement = lack(account.free, share)) return requirement;
   if (options.timeline == nullptr) return std::nullopt;
   return lack(options.timeline->free_during(account, options.span, options.reservation), share);
 }
@@ -40,8 +40,8 @@ Placement place_exactly(const Capacity& capacity, const model::Request& request,
     if (account == nullptr || !account->facts.usable) {
       ++diagnosis.ruled_out[BlockerKind::kUnavailableNode];
       ++diagnosis.unusable_why[account == nullptr ? "not known" : account->facts.unusable_why];
-    } else if (const auto clause = failed_filter(*account, share, options)) {
-      ++diagnosis.ruled_out[*clause];
+    } else if (const auto requirement = failed_filter(*account, share, options)) {
+      ++diagnosis.ruled_out[*requirement];
     } else {
       ++diagnosis.fitting;
     }

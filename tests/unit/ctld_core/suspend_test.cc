@@ -418,15 +418,15 @@ TEST(Suspend, ItTakesItsPlaceBackByTheRules) {
     Still w(1, true, 0, is_exclusive);
     EXPECT_EQ(w.act(wire::kSuspend), "");
     w.froze(0);
-    const JobId guest = w.urgent(1, 1000, -5);
-    ASSERT_EQ(w.state(guest), JobState::kConfiguring) << is_exclusive;
-    w.begin(guest);
+    const JobId urgent_job = w.urgent(1, 1000, -5);
+    ASSERT_EQ(w.state(urgent_job), JobState::kConfiguring) << is_exclusive;
+    w.begin(urgent_job);
     EXPECT_EQ(w.act(wire::kResume), "");
-    ASSERT_EQ(w.state(guest), JobState::kCompleting) << "of lower priority";
+    ASSERT_EQ(w.state(urgent_job), JobState::kCompleting) << "of lower priority";
     EXPECT_TRUE(w.job(w.id).placed()->moves_to) << "what is being freed is kept for it";
     w.restart();
     ASSERT_TRUE(w.restored);
-    w.connect("n0", {World::run(w.id, 1, wire::kRunStarted), World::run(guest, 1, wire::kRunStarted)});
+    w.connect("n0", {World::run(w.id, 1, wire::kRunStarted), World::run(urgent_job, 1, wire::kRunStarted)});
     w.schedule();
     ASSERT_EQ(w.view.nominations().size(), 1U) << is_exclusive;
     wire::ApiRequest tiny = Still::request(1, 100, 0);
@@ -435,11 +435,11 @@ TEST(Suspend, ItTakesItsPlaceBackByTheRules) {
     w.schedule();
     EXPECT_EQ(w.state(other) == JobState::kPending, is_exclusive) << "not even for the time until then";
     if (!is_exclusive) w.cancel(1000, other);
-    w.done("n0", guest);
+    w.done("n0", urgent_job);
     w.schedule();
     EXPECT_EQ(w.state(w.id), JobState::kRunning) << is_exclusive;
     EXPECT_FALSE(w.job(w.id).placed()->moves_to);
-    EXPECT_EQ(w.state(guest), JobState::kPending);
+    EXPECT_EQ(w.state(urgent_job), JobState::kPending);
     w.expect_audit();
   }
 }
