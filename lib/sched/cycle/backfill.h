@@ -20,7 +20,8 @@ namespace gw::sched {
 struct Session;
 struct Served;
 
-/// A job with a planned start, within its guarantee by then: its place is lent meanwhile (lend.h).
+/// A job with a planned start, within its guarantee by then: its place is lent meanwhile (lend.h). `when` is never() of
+/// one for which nodes are gathered.
 struct Lender {
   JobId job;
   uint32_t leaf = 0;

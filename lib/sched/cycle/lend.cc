@@ -72,12 +72,19 @@ Duration shortest_loan(const Session& session, const Served& served) {
   return std::max({kShortestLoan, own.min_runtime, protection}) + grace;
 }
 
+/// From its start on, but for its grace.
+bool can_always_be_taken(const Session& session, const Served& served) {
+  return session.quotas().tree().qos(served.leaf).min_runtime.us == 0 &&
+         protected_until(session.view, served.leaf, served.job, session.now) <= session.now;
+}
+
 /// Those whose place it could leave in time.
 std::set<JobId> possible_lenders(const Session& session, const Served& served) {
   const Time earliest = session.now + shortest_loan(session, served);
+  const bool is_for_gathered = can_always_be_taken(session, served);
   std::set<JobId> out;
   for (const Lender& lender : session.backfill.lenders())
-    if (earliest <= lender.when) out.insert(lender.job);
+    if (lender.when == Time::never() ? is_for_gathered : earliest <= lender.when) out.insert(lender.job);
   return out;
 }
 
@@ -218,6 +225,11 @@ void offer_place(Session& session, const Served& served, Time when, const std::v
     if (session.trial.may_stay(id)) group.decisions.emplace_back(Preempt{id, served.job.id, grace_of(session, id), 5});
   send_off(session, Evicted{lent, {}});
   session.plan.groups.push_back(std::move(group));
+}
+
+void offer_gathered(Session& session, const Served& served) {
+  if (reclaims(session))
+    session.backfill.add_lender(Lender{served.job.id, served.leaf, *served.amounts, Time::never(), Time::never()});
 }
 
 }  // namespace gw::sched

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sched/cycle/lend.h"
 #include "sched/place/node_filter.h"
 
 namespace gw::sched {
@@ -64,6 +65,7 @@ bool empty_until_fits(Session& session, const Served& served, const PartitionFac
 std::optional<model::Allocation> find_nodes(Session& session, const Served& served, const PartitionFacts& partition) {
   const Trial::Mark mark = session.trial.mark();
   std::optional<model::Allocation> out;
+  (void)evict_lent(session, served);  // nodes that are lent are no fuller for it
   if (empty_until_fits(session, served, partition)) {
     const auto options = options_for(session, served, served.job, partition, served.job.time_limit);
     if (options) out = session.place(partition, served.job.request, *options).allocation;
@@ -138,6 +140,7 @@ bool gather_nodes(Session& session, const Served& served) {
     auto allocation = find_nodes(session, served, *session.capacity().partition(name));
     if (!allocation) continue;
     session.backfill.keep(served.job, FutureStart{session.now, std::move(*allocation)}, served.is_guaranteed);
+    if (served.is_guaranteed) offer_gathered(session, served);
     return true;
   }
   return false;
