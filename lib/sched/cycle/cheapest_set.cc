@@ -110,7 +110,7 @@ Loss CheapestSet::least_more(size_t undecided, const Branch& branch) const {
     if (c->priority != priority) lost = 0;  // what goes at a lower priority is not counted
     priority = c->priority;
     const uint64_t part = std::min(missing, c->amounts[kGpu]);
-    lost += c->loss / c->amounts[kGpu] * part;
+    lost += loss_of_part(*c, part);
     missing -= part;
     if (missing == 0) break;
   }

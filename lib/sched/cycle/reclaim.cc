@@ -349,7 +349,7 @@ class ReclaimSearch {
       if (!may_go(*c)) continue;
       if (best_ && least > 0 && c->amounts[kGpu] > 0) {
         Loss to_come;
-        to_come.add(c->priority, std::max<uint64_t>(c->loss / c->amounts[kGpu] * least, 1));
+        to_come.add(c->priority, std::max<uint64_t>(loss_of_part(*c, least), 1));
         if (!(to_come < best_->loss)) return;
       }
       for (NodeId id : session_.victims.nodes_of(session_, *c)) {

@@ -20,6 +20,11 @@ bool is_cheaper_by_gpu(const Candidate& a, const Candidate& b) {
   return of_a == 0 || of_b == 0 ? of_a < of_b : a.loss * of_b < b.loss * of_a;
 }
 
+uint64_t loss_of_part(const Candidate& c, uint64_t milli) {
+  const uint64_t all = c.amounts[kGpu];
+  return c.loss / all * milli + (c.loss % all * milli + all - 1) / all;
+}
+
 Lines::Lines(const Quotas& before, const Preemptor& preemptor) {
   const QuotaTree& tree = before.tree();
   for (uint32_t q = preemptor.leaf; q != 0 && q != kNoQos; q = tree.qos(q).parent) {

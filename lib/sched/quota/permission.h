@@ -33,6 +33,8 @@ struct Candidate {
 bool goes_before(const Candidate& a, const Candidate& b);
 /// The lower priority first, then what each of its GPUs costs less; those without GPUs before all others.
 bool is_cheaper_by_gpu(const Candidate& a, const Candidate& b);
+/// What so many thousandths of its GPUs cost at the least, rounded up; it must hold some.
+uint64_t loss_of_part(const Candidate& c, uint64_t milli);
 
 /// Who takes, and what is allowed.
 struct Preemptor {
