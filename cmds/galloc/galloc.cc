@@ -11,6 +11,8 @@
 #include "cmds/galloc/alloc_session.h"
 #include "cmds/request/batch_script.h"
 #include "cmds/request/job_values.h"
+#include "cmds/request/slurm_forms.h"
+#include "cmds/request/slurm_options.h"
 #include "cmds/request/waiting_options.h"
 #include "wire/convert.h"
 
@@ -25,21 +27,6 @@ using client::kRaw;
 using client::Option;
 using client::Program;
 using Text = std::string_view;
-
-constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},
-                                                {"dependency", 'd'},
-                                                {"licenses", 'L'},
-                                                {"core-spec", 'S'},
-                                                {"extra-node-info", 'B'},
-                                                {"nodefile", 'F'},
-                                                {"get-user-env", 0, Arg::kOptional},
-                                                {"gid"},
-                                                {"uid"},
-                                                {"no-kill", 'k', Arg::kOptional},
-                                                {"kill-command", 'K', Arg::kOptional},
-                                                {"hold", 'H', Arg::kNone},
-                                                {"oversubscribe", 's', Arg::kNone},
-                                                {"contiguous", 0, Arg::kNone}};
 
 Result<std::string> present_dir() {
   char here[PATH_MAX];
@@ -89,7 +76,7 @@ Result<wire::SubmitRequest> make_request(const Program& program, AllocOptions& o
 
 std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, base::Time now) {
   std::vector<Option> t;
-  t.reserve(96);
+  t.reserve(160);
   add_allocation_options(t, o.job, now);
   t.push_back(
       {"chdir", 'D', Arg::kRequired, "DIR", "run the command there", {}, kRaw, text_of_job(o.chdir, "-D/--chdir")});
@@ -109,6 +96,14 @@ std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, bas
                "SHELL_ON_NODE",
                kPlain,
                sets(o.shell_on_node)});
+  t.push_back({"test-only",
+               0,
+               Arg::kNone,
+               {},
+               "check only: where it would run, or what is in the way",
+               {},
+               kPlain,
+               sets(o.test_only)});
   add_waiting_options(t, o.immediate_seconds, o.preemptible);
   t.push_back(
       {"bell", 0, Arg::kNone, {}, "ring the terminal's bell when it starts", "BELL", kPlain, [&o](Text) -> Status {
@@ -128,8 +123,10 @@ std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, bas
                }});
   t.push_back({"quiet", 'Q', Arg::kNone, {}, "no notes", {}, kPlain, sets(o.quiet)});
   t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", {}, kPlain, sets(o.ignored)});
+  add_slurm_forms(t, o.job, kByAlloc);
+  add_slurm_options(t, o.job, kByAlloc);
   client::add_common_options(t, flags);
-  client::add_unsupported(t, kUnsupported);
+  add_older_spellings(t);
   return t;
 }
 
@@ -181,6 +178,9 @@ int run_galloc(const Program& program, Args args) {
     for (const std::string& note : notes) client::print_note(program, "warning: " + note);
   auto config = client::load_config();
   if (!config) return failed(program, config.error());
+  if (Status own = check_clusters(o.job.slurm.clusters, config->cluster); !own) return failed(program, own.error());
+  if (o.test_only) return test_submission(program, std::move(*submit));
+  for (const auto& [name, value] : o.job.slurm.for_steps) ::setenv(name.c_str(), value.c_str(), 1);
   const int code =
       AllocSession(program, std::move(*config), std::move(o), std::move(command), std::move(*submit)).run();
   std::fflush(nullptr);

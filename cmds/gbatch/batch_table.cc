@@ -1,8 +1,8 @@
 // The option table and the pages of gbatch: the attributes of a job, and what only gbatch itself does.
 #include "cmds/gbatch/batch_table.h"
 
-#include <span>
-
+#include "cmds/request/slurm_forms.h"
+#include "cmds/request/slurm_options.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
@@ -13,16 +13,7 @@ using client::Arg;
 using client::kDirective;
 using client::kRaw;
 using client::Option;
-using wire::JobAttribute;
 using Text = std::string_view;
-
-/// Attributes that this version does not have.
-void add_missing_attributes(std::vector<Option>& t) {
-  for (const JobAttribute& a : wire::kJobAttributes) {
-    const client::Unsupported row = {wire::option_name(a), wire::option_letter(a)};
-    if (a.commands == wire::Commands::kNone) client::add_unsupported(t, std::span(&row, 1));
-  }
-}
 
 void add_behaviour(std::vector<Option>& t, BatchOptions& o) {
   t.push_back(
@@ -56,76 +47,18 @@ void add_behaviour(std::vector<Option>& t, BatchOptions& o) {
                }});
 }
 
-/// Slurm's options that later versions may bring, beside attributes that have a row already. Flags among them say so
-/// with Arg::kNone.
-constexpr client::Unsupported kUnsupported[] = {
-    {"array", 'a'},
-    {"dependency", 'd'},
-    {"licenses", 'L'},
-    {"clusters", 'M'},
-    {"cluster"},
-    {"distribution", 'm'},
-    {"mail-type"},
-    {"mail-user"},
-    {"delay-boot"},
-    {"core-spec", 'S'},
-    {"thread-spec"},
-    {"extra-node-info", 'B'},
-    {"sockets-per-node"},
-    {"cores-per-socket"},
-    {"threads-per-core"},
-    {"ntasks-per-core"},
-    {"ntasks-per-socket"},
-    {"ntasks-per-gpu"},
-    {"gpus-per-socket"},
-    {"gpu-freq"},
-    {"mem-bind"},
-    {"hint"},
-    {"mincpus"},
-    {"tmp"},
-    {"cpu-freq"},
-    {"bb"},
-    {"bbf"},
-    {"container"},
-    {"container-id"},
-    {"export-file"},
-    {"get-user-env", 0, Arg::kOptional},
-    {"gid"},
-    {"uid"},
-    {"network"},
-    {"power"},
-    {"prefer"},
-    {"profile"},
-    {"propagate", 0, Arg::kOptional},
-    {"acctg-freq"},
-    {"admin-comment"},
-    {"extra"},
-    {"mcs-label"},
-    {"nodefile", 'F'},
-    {"tres-per-task"},
-    {"tres-bind"},
-    {"wait-all-nodes"},
-    {"kill-on-invalid-dep"},
-    {"no-kill", 'k', Arg::kOptional},
-    {"overcommit", 'O', Arg::kNone},
-    {"oversubscribe", 's', Arg::kNone},
-    {"contiguous", 0, Arg::kNone},
-    {"reboot", 0, Arg::kNone},
-    {"spread-job", 0, Arg::kNone},
-    {"use-min-nodes", 0, Arg::kNone},
-};
-
 }  // namespace
 
 std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, base::Time now) {
   std::vector<Option> t;
-  t.reserve(128);
+  t.reserve(160);
   add_allocation_options(t, o, now);
   add_attributes(t, o, wire::Commands::kBatch);
   add_behaviour(t, o);
+  add_slurm_forms(t, o, kByBatch);
+  add_slurm_options(t, o, kByBatch);
   client::add_common_options(t, flags);
-  client::add_unsupported(t, kUnsupported);
-  add_missing_attributes(t);
+  add_older_spellings(t);
   return t;
 }
 

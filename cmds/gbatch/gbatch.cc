@@ -14,6 +14,7 @@
 #include "cmds/gbatch/batch_components.h"
 #include "cmds/gbatch/batch_table.h"
 #include "cmds/request/batch_script.h"
+#include "cmds/request/slurm_forms.h"
 #include "cmds/shared/commands.h"
 #include "cmds/shared/last_words.h"
 #include "wire/convert.h"
@@ -59,7 +60,9 @@ base::Status fill_launch(const Program& program, BatchOptions& o, const Script& 
   l.work_dir = o.chdir;
   if (inv.line.operands.size() > 1) l.args.assign(inv.line.operands.begin() + 1, inv.line.operands.end());
   l.umask = present_umask();
-  l.limits = model::Limits(present_limits());
+  std::map<std::string, uint64_t> limits = present_limits();
+  GW_TRY_STATUS(keep_propagated(o.slurm.propagate, limits));
+  l.limits = model::Limits(std::move(limits));
   l.slurm_names = program.is_slurm;
   l.command = script.path;
   o.spec.submit_host = host_name();
@@ -93,17 +96,30 @@ base::Result<std::vector<BatchOptions>> read_job(const Script& script, const Inv
                           inv.line.components, base::SystemClock().now()});
 }
 
+/// What --export lets through of this environment, then what --export-file and options for the steps add.
+base::Result<std::string> environment_of(const BatchOptions& o) {
+  std::vector<std::string> more;
+  if (!o.slurm.export_file.empty()) {
+    GW_TRY(lines, read_export_file(o.slurm.export_file));
+    more = std::move(lines);
+  }
+  for (const auto& [name, value] : o.slurm.for_steps) more.push_back(name + "=" + value);
+  return export_environment(o.export_form, present_environment(), more);
+}
+
 Step<wire::SubmitRequest> submission(const Program& program, std::vector<BatchOptions>& components,
                                      const Script& script, const Invocation& inv, Args args,
                                      std::vector<std::string>& notes) {
   wire::SubmitRequest submit;
   for (BatchOptions& o : components) {
-    if (auto done = complete(o, notes); !done) return refuse(done.error(), kExitFailed);
+    std::vector<std::string> unsaid;  // what is left out is the same for each
+    if (auto done = complete(o, &o == &components.front() ? notes : unsaid); !done)
+      return refuse(done.error(), kExitFailed);
     if (auto done = fill_launch(program, o, script, inv, args); !done) return refuse(done.error(), kExitFailed);
     *(&o == &components.front() ? submit.mutable_spec() : submit.add_components()) = wire::to_wire(o.spec);
   }
   const BatchOptions& first = components.front();
-  auto environment = export_environment(first.export_form, present_environment());
+  auto environment = environment_of(first);
   if (!environment) return refuse(environment.error(), kExitBatchUsage);
   struct stat st {};
   if (::stat(first.spec.launch.work_dir.c_str(), &st) != 0)
@@ -168,8 +184,9 @@ int wait_for(const Program& program, client::Connection& connection, uint32_t id
   return exit_code_of(program, reply->wait_job().job(), quiet);
 }
 
+/// `cluster`: behind the number alone, if clusters were asked for.
 int report(const Program& program, client::Connection& connection, const BatchOptions& o,
-           const wire::SubmitReply& reply) {
+           const wire::SubmitReply& reply, const std::string& cluster) {
   if (!o.quiet)
     for (const std::string& warning : reply.warnings()) client::print_note(program, "warning: " + warning);
   if (o.test_only) {
@@ -177,7 +194,7 @@ int report(const Program& program, client::Connection& connection, const BatchOp
     return kExitOk;
   }
   explain_when_interrupted(program, reply.job_id());
-  const int code = printed(o.parsable ? fmt::format("{}\n", reply.job_id())
+  const int code = printed(o.parsable ? fmt::format("{}{}\n", reply.job_id(), cluster)
                                       : fmt::format("Submitted batch job {}\n", reply.job_id()));
   return o.wait ? wait_for(program, connection, reply.job_id(), o.quiet) : code;
 }
@@ -187,7 +204,10 @@ int submit(const Program& program, const BatchOptions& o, wire::ApiRequest reque
     return base::Error{e.code, (o.test_only ? "allocation failure: " : "Batch job submission failed: ") + e.what,
                        e.hint};
   };
-  auto connection = client::connect(program);
+  auto config = client::load_config();
+  if (!config) return failed(program, text(config.error()));
+  if (auto own = check_clusters(o.slurm.clusters, config->cluster); !own) return failed(program, text(own.error()));
+  auto connection = client::open_connection(program, *config);
   if (!connection) return failed(program, text(connection.error()));
   if (o.verbose > 0 && !o.quiet)
     client::print_note(program, fmt::format("sending a script of {} bytes and an environment of {} bytes",
@@ -199,7 +219,7 @@ int submit(const Program& program, const BatchOptions& o, wire::ApiRequest reque
                                      program.is_slurm ? 's' : 'g'));
   auto reply = connection->call(std::move(request));
   if (!reply) return failed(program, text(reply.error()));
-  return report(program, *connection, o, reply->submit());
+  return report(program, *connection, o, reply->submit(), o.slurm.clusters.empty() ? "" : ";" + config->cluster);
 }
 
 }  // namespace

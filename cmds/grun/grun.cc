@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmds/grun/run_session.h"
 #include "cmds/request/batch_script.h"
+#include "cmds/request/slurm_forms.h"
 #include "cmds/request/waiting_options.h"
 #include "cmds/shared/commands.h"
 #include "model/job_variables.h"
@@ -57,6 +58,7 @@ Result<LaunchContext> make_context(const RunOptions& o) {
   GW_TRY(dir, work_dir(o.job.chdir));
   c.work_dir = std::move(dir);
   c.limits = present_limits();
+  GW_TRY_STATUS(keep_propagated(o.job.slurm.propagate, c.limits));
   c.umask = present_umask();
   c.environment.push_back(fmt::format("SLURM_UMASK={:04o}", c.umask));
   const char* user = environment("USER");
@@ -115,8 +117,10 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   plan.knows_size = plan.job.id == facts.id;
   if (!plan.knows_size) return {};
   plan.job = facts;
+  GW_TRY_STATUS(apply_slurm_forms(o.job));
   GW_TRY(step, step_inside(o, facts));
   plan.step = std::move(step);
+  if (std::string text = o.job.left_out.text(); !text.empty()) notes.push_back(std::move(text));
   return {};
 }
 
@@ -126,18 +130,6 @@ Status check_one_component(const std::vector<std::string>& operands) {
   return base::invalid("\":\" separates the components of a heterogeneous step, which is not supported in this version",
                        "start each part as a step of its own: grun A & grun B & wait; as an argument of the program, "
                        "quote it with others: sh -c \"program :\"");
-}
-
-int test_only(const Program& program, RunPlan plan) {
-  if (plan.job.id != 0) return client::kExitOk;
-  wire::ApiRequest request;
-  *request.mutable_submit() = std::move(plan.submit);
-  auto reply = ask(program, std::move(request));
-  if (!reply)
-    return failed(program, {reply.error().code, "allocation failure: " + reply.error().what, reply.error().hint});
-  const std::string& verdict = reply->submit().test_verdict();
-  client::print_note(program, verdict.empty() ? "the job could run" : verdict);
-  return client::kExitOk;
 }
 
 }  // namespace
@@ -163,9 +155,10 @@ int run_grun(const Program& program, Args args) {
   if (Status made = make_plan(program, plan, args, notes); !made) return failed(program, made.error());
   if (!o.quiet)
     for (const std::string& note : notes) client::print_note(program, "warning: " + note);
-  if (o.test_only) return test_only(program, std::move(plan));
+  if (o.test_only) return plan.job.id != 0 ? client::kExitOk : test_submission(program, std::move(plan.submit));
   auto config = client::load_config();
   if (!config) return failed(program, config.error());
+  if (Status own = check_clusters(o.job.slurm.clusters, config->cluster); !own) return failed(program, own.error());
   const int code = RunSession(program, std::move(*config), std::move(plan)).run();
   std::fflush(nullptr);
   std::_Exit(code);  // a request that is still under way has a thread

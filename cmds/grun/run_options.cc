@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "cmds/grun/run_values.h"
 #include "cmds/request/job_values.h"
+#include "cmds/request/slurm_forms.h"
+#include "cmds/request/slurm_options.h"
 #include "cmds/request/waiting_options.h"
 #include "cmds/shared/commands.h"
 #include "model/job_variables.h"
@@ -142,60 +144,6 @@ void add_end(std::vector<Option>& t, RunOptions& o) {
                }});
 }
 
-/// Slurm's options that later versions may bring.
-constexpr client::Unsupported kUnsupported[] = {
-    {"array", 'a'},
-    {"bcast", 0, Arg::kOptional},
-    {"bcast-exclude"},
-    {"send-libs", 0, Arg::kOptional},
-    {"dependency", 'd'},
-    {"licenses", 'L'},
-    {"clusters", 'M'},
-    {"cluster-constraint"},
-    {"core-spec", 'S'},
-    {"threads", 'T'},
-    {"thread-spec"},
-    {"extra-node-info", 'B'},
-    {"sockets-per-node"},
-    {"cores-per-socket"},
-    {"threads-per-core"},
-    {"ntasks-per-core"},
-    {"ntasks-per-socket"},
-    {"ntasks-per-gpu"},
-    {"gpus-per-socket"},
-    {"gpu-freq"},
-    {"hint"},
-    {"mincpus"},
-    {"tmp"},
-    {"cpu-freq"},
-    {"container"},
-    {"epilog"},
-    {"prolog"},
-    {"task-epilog"},
-    {"task-prolog"},
-    {"export-file"},
-    {"gid"},
-    {"uid"},
-    {"het-group"},
-    {"network"},
-    {"prefer"},
-    {"profile"},
-    {"propagate", 0, Arg::kOptional},
-    {"resv-ports", 0, Arg::kOptional},
-    {"acctg-freq"},
-    {"slurmd-debug"},
-    {"nodefile", 'F'},
-    {"no-allocate", 'Z', Arg::kNone},
-    {"no-kill", 'k', Arg::kOptional},
-    {"oversubscribe", 's', Arg::kNone},
-    {"preserve-env", 'E', Arg::kNone},
-    {"hold", 'H', Arg::kNone},
-    {"contiguous", 0, Arg::kNone},
-    {"reboot", 0, Arg::kNone},
-    {"spread-job", 0, Arg::kNone},
-    {"use-min-nodes", 0, Arg::kNone},
-};
-
 /// The binding that the enclosing step has would be nonsense in another; it stands under both prefixes.
 bool is_of_enclosing_step(const client::GetEnv& get, std::string_view name) {
   if (!model::is_input_of_steps(name) || get("GANGWAY_STEP_ID") == nullptr) return false;
@@ -216,7 +164,7 @@ Redirect parse_redirect(Text text) {
 
 std::vector<Option> run_table(RunOptions& o, client::CommonFlags& flags, base::Time now) {
   std::vector<Option> t;
-  t.reserve(128);
+  t.reserve(160);
   add_allocation_options(t, o.job, now);
   for (Option& row : t) {
     if (row.name == "nodes") row.env = "NNODES";
@@ -226,8 +174,10 @@ std::vector<Option> run_table(RunOptions& o, client::CommonFlags& flags, base::T
   add_launch(t, o);
   add_sharing(t, o);
   add_end(t, o);
+  add_slurm_forms(t, o.job, kByRun);
+  add_slurm_options(t, o.job, kByRun);
   client::add_common_options(t, flags);
-  client::add_unsupported(t, kUnsupported);
+  add_older_spellings(t);
   return t;
 }
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "bind/words.h"
 #include "cmds/request/locality_options.h"
+#include "cmds/request/slurm_forms.h"
 
 namespace gw::cmds {
 
@@ -33,14 +34,8 @@ Status set_mem_bind(RunOptions& o, std::string_view value) {
 }
 
 Status set_distribution(RunOptions& o, std::string_view value) {
-  const std::string nodes = base::to_lower(value.substr(0, value.find_first_of(":,")));
-  if (nodes == "block" || nodes == "*")
-    o.distribution = attach::Distribution::kBlock;
-  else if (nodes == "cyclic")
-    o.distribution = attach::Distribution::kCyclic;
-  else
-    return invalid("option -m/--distribution: \"" + base::printable(value, 40) + "\" is not supported",
-                   "choose block or cyclic");
+  GW_TRY(how, parse_distribution(o.job, value));
+  o.distribution = how;
   return {};
 }
 

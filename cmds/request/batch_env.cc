@@ -24,13 +24,6 @@ constexpr NamedLimit kLimits[] = {
 
 std::string_view name_of(std::string_view line) { return line.substr(0, line.find('=')); }
 
-bool is_name(std::string_view text) {
-  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
 bool is_ours(std::string_view line) { return line.starts_with("SLURM_") || line.starts_with("GANGWAY_"); }
 
 /// A form of --export taken apart.
@@ -69,7 +62,7 @@ base::Result<ExportForm> parse_form(std::string_view form) {
     } else if (base::iequals(entry, "NONE") || base::iequals(entry, "NIL")) {
       if (!alone && base::iequals(entry, "NONE")) return base::invalid("--export: NONE stands alone");
       f.ours = !base::iequals(entry, "NIL");
-    } else if (!is_name(name_of(entry))) {
+    } else if (name_of(entry).empty()) {
       return base::invalid("--export: \"" + base::printable(entry, 60) + "\" is no variable name");
     } else {
       (entry.find('=') == std::string::npos ? f.names : f.settings).push_back(entry);
@@ -84,8 +77,10 @@ bool contains(const std::vector<std::string>& list, std::string_view name) {
 
 }  // namespace
 
-base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines) {
+base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines,
+                                             const std::vector<std::string>& more) {
   GW_TRY(f, parse_form(form.empty() ? "ALL" : form));
+  f.settings.insert(f.settings.end(), more.begin(), more.end());
   std::vector<std::string> replaced;
   for (const std::string& setting : f.settings) replaced.emplace_back(name_of(setting));
   // As in Slurm, so that a step inside the job passes on no more than the job has.

@@ -28,9 +28,10 @@ Script wrapped_script(const std::string& command);
 base::Status check_script(std::string_view bytes);
 
 /// Makes the environment block (NUL-separated NAME=value) by a form of --export: ALL, NONE, NIL, names, NAME=value.
-/// `environ_lines` is the present environment. NONE and lists of names still bring SLURM_* and GANGWAY_*. Errors: a
-/// malformed entry.
-base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines);
+/// `environ_lines` is the present environment. NONE and lists of names still bring SLURM_* and GANGWAY_*. `more`:
+/// settings that go along whatever the form. Errors: a malformed entry.
+base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines,
+                                             const std::vector<std::string>& more = {});
 std::vector<std::string> present_environment();
 /// Soft limits by Slurm's names; UINT64_MAX is infinity.
 std::map<std::string, uint64_t> present_limits();

@@ -28,6 +28,9 @@ base::Result<GpuSpec> parse_gres(std::string_view text);
 /// What was asked for in each way.
 struct GpuOptions {
   GpuSpec total, per_node, per_task;
+  GpuSpec per_socket;
+  uint32_t sockets_per_node = 0;  ///< 0: not given, here and below.
+  uint32_t tasks_per_gpu = 0;
 };
 /// Puts them into the request as one way of counting; two of them may fix the number of nodes or tasks, as in Slurm.
 /// Errors: numbers that do not divide, three ways at once, different types, shards beside whole GPUs.

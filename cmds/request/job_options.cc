@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "cmds/request/job_values.h"
 #include "cmds/request/locality_options.h"
+#include "cmds/request/slurm_forms.h"
+#include "cmds/request/slurm_options.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
@@ -55,6 +57,9 @@ constexpr Reader kSizeReaders[] = {
        o.given.cpus_per_gpu = true;
        return number(o.spec.request.cpus_per_gpu, option, 1, kMaxCpus)(v);
      }},
+    {&attribute("mincpus"),
+     [](BatchOptions& o, Text option, Text v) { return number(o.spec.request.min_cpus, option, 1, kMaxCpus)(v); }},
+    {&attribute("hint"), [](BatchOptions& o, Text, Text v) { return set_hint(o, v); }},
     {&attribute("mem"), [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kNode); }},
     {&attribute("mem-per-cpu"),
      [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kCpu); }},
@@ -108,7 +113,7 @@ constexpr Reader kPlaceReaders[] = {
      [](BatchOptions& o, Text option, Text v) { return host_list(o.spec.request.nodelist, option)(v); }},
     {&attribute("exclude"),
      [](BatchOptions& o, Text option, Text v) { return host_list(o.spec.request.exclude, option)(v); }},
-    {&attribute("exclusive"), [](BatchOptions& o, Text, Text v) { return set_exclusive(o.spec, v); }},
+    {&attribute("exclusive"), [](BatchOptions& o, Text, Text v) { return set_exclusive(o.spec, o.left_out, v); }},
 };
 
 constexpr Reader kTimeReaders[] = {
@@ -234,6 +239,7 @@ Status end_of_source(BatchOptions& o) {
 Status complete(BatchOptions& o, std::vector<std::string>& notes) {
   model::Request& r = o.spec.request;
   GW_TRY_STATUS(end_of_source(o));
+  GW_TRY_STATUS(apply_slurm_forms(o));
   r.cpus_by_gpus = !o.says_cpus;
   GW_TRY_STATUS(apply_gpus(o.gpus, r));
   if (r.nodes_given && r.tasks_given && r.tasks < r.min_nodes) {
@@ -241,6 +247,7 @@ Status complete(BatchOptions& o, std::vector<std::string>& notes) {
     r.min_nodes = r.max_nodes = r.tasks;
   }
   GW_TRY_STATUS(model::normalise(r));
+  if (std::string text = o.left_out.text(); !text.empty()) notes.push_back(std::move(text));
   return model::check_times(o.spec, o.now);
 }
 

@@ -1,14 +1,16 @@
 // The options of gbatch, galloc and grun that say what a job is, and the job that they describe.
-// Invariant: options given later win; nothing here touches the network or the file system.
+// Invariant: options given later win; nothing here touches the network, and of files only those that options name.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "client/options/option_table.h"
 #include "cmds/request/gpu_options.h"
+#include "cmds/request/left_out.h"
 #include "model/job.h"
 #include "wire/job_attributes.h"
 
@@ -21,6 +23,15 @@ inline model::JobSpec spec_without_a_time() {
   return spec;
 }
 
+/// What Slurm's options say that no attribute of a job holds.
+struct SlurmForms {
+  std::string clusters;                                        ///< -M as written; empty: not given.
+  std::string propagate;                                       ///< --propagate as written; empty: all limits.
+  std::string export_file;                                     ///< Empty: not given.
+  bool is_spread = false;                                      ///< Over as many nodes as there are tasks for.
+  std::vector<std::pair<std::string, std::string>> for_steps;  ///< Variables that the job's steps read.
+};
+
 /// Everything that gbatch was told of a job, or of one component of a heterogeneous job.
 struct BatchOptions {
   /// What one source (directives, environment, command line) has given of options that exclude each other.
@@ -31,6 +42,8 @@ struct BatchOptions {
   base::Time now;                               ///< When gbatch was started.
   model::JobSpec spec = spec_without_a_time();  ///< A time limit of zero: not said.
   GpuOptions gpus;
+  SlurmForms slurm;
+  LeftOut left_out;
   Given given;
   bool says_cpus = false;  ///< Some source has given one of them.
   std::string chdir;

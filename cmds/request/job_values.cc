@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cmds/request/job_options.h"
+#include "cmds/request/read_names.h"
 
 namespace gw::cmds {
 
@@ -43,8 +44,11 @@ Handler text_of_job(std::string& field, Text option) {
 
 Handler host_list(std::vector<std::string>& field, Text option) {
   return [&field, option](Text value) -> Status {
-    if (value.find('/') != Text::npos)
-      return invalid(std::string(option) + ": a file of node names is not supported in this version");
+    if (value.find('/') != Text::npos) {
+      GW_TRY(listed, read_names(std::string(value), option));
+      field = std::move(listed);
+      return {};
+    }
     auto names = base::expand_hostlist(value);
     if (!names)
       return base::fail(names.error().code, std::string(option) + ": " + names.error().what, names.error().hint);
@@ -170,9 +174,15 @@ Status set_on_preempt(model::JobSpec& spec, Text value) {
                  base::did_you_mean(base::to_lower(value), known));
 }
 
-Status set_exclusive(model::JobSpec& spec, Text value) {
-  if (!value.empty()) return invalid("--exclusive=" + base::printable(value, 40) + " is not supported in this version");
-  spec.request.exclusive = true;
+Status set_exclusive(model::JobSpec& spec, LeftOut& left_out, Text value) {
+  const bool is_among_own = base::iequals(value, "user") || base::iequals(value, "mcs") || base::iequals(value, "topo");
+  if (!value.empty() && !is_among_own && !base::iequals(value, "exclusive"))
+    return invalid("--exclusive: \"" + base::printable(value, 40) + "\" is neither user nor mcs");
+  spec.request.exclusive = !is_among_own;
+  if (is_among_own)
+    left_out.add("exclusive", "jobs of others may run on its nodes; --exclusive without a value takes whole nodes");
+  else
+    left_out.remove("exclusive");
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "client/options/option_table.h"
 #include "cmds/request/gpu_options.h"
+#include "cmds/request/left_out.h"
 #include "model/job.h"
 
 namespace gw::cmds {
@@ -17,7 +18,7 @@ namespace gw::cmds {
 client::Handler number(uint32_t& field, std::string_view option, int64_t low, int64_t high);
 /// A text that may not be empty.
 client::Handler text_of_job(std::string& field, std::string_view option);
-/// A host list, expanded and sorted.
+/// A host list, expanded and sorted; with a slash in it: a file of node names.
 client::Handler host_list(std::vector<std::string>& field, std::string_view option);
 /// [TYPE:]COUNT.
 client::Handler gpus(GpuSpec& spec, std::string_view option);
@@ -45,8 +46,8 @@ base::Status set_nice(model::JobSpec& spec, std::string_view value);
 base::Status set_open_mode(model::JobSpec& spec, std::string_view value);
 /// requeue, cancel or checkpoint.
 base::Status set_on_preempt(model::JobSpec& spec, std::string_view value);
-/// --exclusive takes no value here.
-base::Status set_exclusive(model::JobSpec& spec, std::string_view value);
+/// Without a value: whole nodes. With user or mcs, which are left out, nodes are shared as ever.
+base::Status set_exclusive(model::JobSpec& spec, LeftOut& left_out, std::string_view value);
 /// A feature expression.
 base::Status set_features(model::JobSpec& spec, std::string_view value);
 

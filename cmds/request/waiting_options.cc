@@ -28,6 +28,18 @@ void add_waiting_options(std::vector<client::Option>& t, std::optional<uint32_t>
                }});
 }
 
+int test_submission(const client::Program& program, wire::SubmitRequest submit) {
+  wire::ApiRequest request;
+  *request.mutable_submit() = std::move(submit);
+  request.mutable_submit()->set_test_only(true);
+  auto reply = ask(program, std::move(request));
+  if (!reply)
+    return failed(program, {reply.error().code, "allocation failure: " + reply.error().what, reply.error().hint});
+  const std::string& verdict = reply->submit().test_verdict();
+  client::print_note(program, verdict.empty() ? "the job could run" : verdict);
+  return client::kExitOk;
+}
+
 base::Status check_signal_of_steps(const model::JobSpec& spec) {
   if (!spec.warn.batch_only) return {};
   return base::invalid("--signal: B: means the batch script, and there is none here", "without B: all steps get it");

@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "client/options/option_table.h"
+#include "cmds/shared/commands.h"
 #include "model/job.h"
 
 namespace gw::cmds {
+
+/// --test-only: asks whether it could run, and says what the controller answered. Returns the exit code.
+int test_submission(const client::Program& program, wire::SubmitRequest submit);
 
 /// --immediate and --preemptible.
 void add_waiting_options(std::vector<client::Option>& table, std::optional<uint32_t>& immediate_seconds,

@@ -14,13 +14,17 @@ std::string name_hint(const std::string& name, const std::vector<std::string>& k
   return "there are: " + base::join(known, ", ");
 }
 
-base::Error invalid_name(base::ErrorCode code, std::string_view kind, const std::string& name,
+base::Error invalid_name(base::ErrorCode code, NameOf kind, const std::string& name,
                          const std::vector<std::string>& known) {
-  return {code, fmt::format("invalid {} specified: {}", kind, base::printable(name)), name_hint(name, known)};
+  constexpr std::string_view kSentences[] = {"Invalid partition name specified", "Invalid node name specified",
+                                             "Invalid account or account/partition combination specified",
+                                             "Invalid qos specification"};
+  return {code, fmt::format("{}: {}", kSentences[static_cast<size_t>(kind)], base::printable(name)),
+          name_hint(name, known)};
 }
 
 base::Error no_such_job(base::JobId id) {
-  return {base::ErrorCode::kNotFound, "invalid job id specified: " + id.text(), ""};
+  return {base::ErrorCode::kNotFound, "Invalid job id specified: " + id.text(), ""};
 }
 
 }  // namespace gw::ctld

@@ -1,6 +1,7 @@
 // Names that somebody wrote and that are not there: one wording, with the name that may have been meant.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,12 @@ std::vector<std::string> keys_of(const Map& map) {
 /// "did you mean X?"; where none is near, all names if they are few; may be empty.
 std::string name_hint(const std::string& name, const std::vector<std::string>& known);
 
-/// "invalid KIND specified: NAME", with name_hint(). `kind` as Slurm says it: "node name", "QOS".
-base::Error invalid_name(base::ErrorCode code, std::string_view kind, const std::string& name,
+/// What a name is of.
+enum class NameOf : uint8_t { kPartition, kNode, kAccount, kQos };
+
+/// Slurm's sentence for a name of that kind that is not there, the name, and name_hint(): programs look for these
+/// words.
+base::Error invalid_name(base::ErrorCode code, NameOf kind, const std::string& name,
                          const std::vector<std::string>& known);
 
 base::Error no_such_job(base::JobId id);

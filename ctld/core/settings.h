@@ -49,6 +49,7 @@ struct Settings {
   bool requeue = true;
   std::string default_qos = "normal";
   bool default_qos_implied = false;  ///< It is not in the configuration's list: its jobs run at the root.
+  bool enforce_accounts = true;      ///< An account that is no QOS is refused; else it is a label.
   base::Duration heartbeat = base::seconds(10);
   base::Duration node_timeout = base::seconds(60);
   bool has_fence = false;                ///< A fencing program is configured.

@@ -125,7 +125,7 @@ void Server::EffectRunner::answer_read(ReadStored& read, const base::Status& don
   if (!done) {
     base::Error error = done.error();
     if (error.code == base::ErrorCode::kNotFound && read.job)
-      error.what = "invalid job id specified: " + read.job.text();
+      error.what = "Invalid job id specified: " + read.job.text();
     answer_error(read.conn, read.reply.id(), error);
   } else {
     Reply reply;

@@ -28,6 +28,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.requeue = config.requeue;
   s.default_qos = config.default_qos;
   s.default_qos_implied = config.default_qos_implied;
+  s.enforce_accounts = config.enforce_accounts;
   s.heartbeat = config.heartbeat;
   s.node_timeout = config.node_timeout;
   s.has_fence = !config.fence_program.empty();

@@ -56,6 +56,9 @@ struct Config {
   std::string default_qos = "normal";
   bool default_qos_implied = false;  ///< Not in the list of the file: its jobs run at the root of the tree.
 
+  // accounts:
+  bool enforce_accounts = true;  ///< An account that is no QOS is refused.
+
   // users: what each user who is no administrator may take of the controller
   uint32_t user_requests_per_second = 1'000;  ///< 0: no bound.
   uint32_t user_request_burst = 20'000;

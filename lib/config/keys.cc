@@ -94,6 +94,11 @@ const Key<Config> kConfigKeys[] = {
     {{"jobs.default_qos", Kind::kName, kLive, "QOS of jobs that name none."},
      [](Config& c) -> Ref { return &c.default_qos; }},
 
+    {{"accounts.enforce", Kind::kBool, kLive,
+      "An account that is no QOS is refused. false: any name is taken and kept as a label; the job runs at its default "
+      "QOS."},
+     [](Config& c) -> Ref { return &c.enforce_accounts; }},
+
     {{"users.requests_per_second", Kind::kNumber, kLive,
       "Requests of one user that are taken in a second, in the long run; 0: no bound. Clients wait and ask again by "
       "themselves.",

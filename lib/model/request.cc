@@ -69,6 +69,7 @@ base::Status check_ranges(const Request& r) {
   GW_TRY_STATUS(in_range(r.tasks_per_node, 0, kMaxTasks, "--ntasks-per-node"));
   GW_TRY_STATUS(in_range(r.cpus_per_task, 0, kMaxCpusPerTask, "-c/--cpus-per-task"));
   GW_TRY_STATUS(in_range(r.cpus_per_gpu, 0, kMaxCpusPerTask, "--cpus-per-gpu"));
+  GW_TRY_STATUS(in_range(r.min_cpus, 0, kMaxCpusPerTask, "--mincpus"));
   GW_TRY_STATUS(in_range(r.max_switches, 0, kMaxNodes, "--switches"));
   GW_TRY_STATUS(in_range(r.segment, 0, kMaxNodes, "--segment"));
   GW_TRY_STATUS(check_memory(r));

@@ -84,6 +84,9 @@ struct Request {
   std::vector<std::string> exclude;    ///< Must not use these nodes (-x).
   uint32_t gpu_milli = kWholeGpu;      ///< Thousandths of each GPU; less than a whole one only for one GPU on one node.
   uint32_t cpus_per_gpu = 0;           ///< --cpus-per-gpu; 0: not given.
+  uint32_t min_cpus = 0;               ///< --mincpus: on each node at least; 0: not given.
+  bool whole_cores = false;            ///< --hint=nomultithread: each CPU asked for is a core, whatever its threads.
+  bool overcommit = false;             ///< A core on each node is enough, however many tasks.
   bool cpus_by_gpus = false;           ///< Neither -c nor --cpus-per-gpu: with GPUs at least their part of the cores.
   uint64_t mem_per_gpu_mb = 0;         ///< --mem-per-gpu; 0: not given.
   std::vector<LocalityStep> locality;  ///< Empty: the tightest that is available, without waiting.

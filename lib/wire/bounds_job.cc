@@ -51,6 +51,9 @@ constexpr FieldBound kRequest[] = {
     u32(26, "min_tasks", kTasks, "--min-tasks"),
     flag(27, "elastic"),
     flag(28, "cpus_by_gpus"),
+    u32(29, "min_cpus", kCpus, "--mincpus"),
+    flag(30, "whole_cores"),
+    flag(31, "overcommit"),
 };
 constexpr MessageBounds kRequestBounds = {"Request", "What a job asks for", kRequest};
 

@@ -28,6 +28,9 @@ void set_placing(Request* w, const model::Request& r) {
   if (r.gpu_milli != model::kWholeGpu) w->set_gpu_milli(r.gpu_milli);
   w->set_cpus_per_gpu(r.cpus_per_gpu);
   w->set_mem_per_gpu_mb(r.mem_per_gpu_mb);
+  w->set_min_cpus(r.min_cpus);
+  w->set_whole_cores(r.whole_cores);
+  w->set_overcommit(r.overcommit);
   for (const model::LocalityStep& step : r.locality) {
     LocalityStep* to = w->add_locality();
     to->set_level(static_cast<uint32_t>(step.level));
@@ -45,6 +48,9 @@ base::Status read_placing(const Request& w, model::Request& r) {
   r.gpu_milli = w.has_gpu_milli() ? w.gpu_milli() : model::kWholeGpu;
   r.cpus_per_gpu = w.cpus_per_gpu();
   r.mem_per_gpu_mb = w.mem_per_gpu_mb();
+  r.min_cpus = w.min_cpus();
+  r.whole_cores = w.whole_cores();
+  r.overcommit = w.overcommit();
   for (const LocalityStep& step : w.locality()) {
     if (step.level() >= static_cast<uint32_t>(model::kLocalityCount)) return bad_number("locality", step.level());
     r.locality.push_back({static_cast<model::Locality>(step.level()), {step.wait_us()}});

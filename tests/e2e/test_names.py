@@ -66,7 +66,7 @@ def test_cancel_tells_what_there_was_to_do(cluster):
     again = cluster.run("gcancel", "-v", job).stderr
     assert again == f"gcancel: nothing to cancel: job {job} has ended already: CANCELLED\n"
     gone = cluster.run("gcancel", "999999", check=False)
-    assert (gone.returncode, gone.stderr) == (1, "gcancel: error: invalid job id specified: 999999\n")
+    assert (gone.returncode, gone.stderr) == (1, "gcancel: error: Invalid job id specified: 999999\n")
     assert cluster.run("scancel", "999999").stderr == ""
     done = cluster.run("gcontrol", "update", f"jobid={job}", "nice=5", check=False)
     assert done.stderr == f"gcontrol: error: job {job} has ended already: CANCELLED\n"

@@ -27,7 +27,7 @@ def test_partitions_are_made_changed_and_deleted_and_kept_over_a_crash(cluster):
     for words, error in [
             (["create", "PartitionName=small", "Nodes=n1"], "partition small exists already"),
             (["create", "PartitionName=new"], "a partition needs nodes"),
-            (["create", "PartitionName=new", "Nodes=n77"], "invalid node name specified: n77"),
+            (["create", "PartitionName=new", "Nodes=n77"], "Invalid node name specified: n77"),
             (["create", "PartitionName=new", "Nodes=n1", "QOS=nosuch"], "nosuch"),
             (["create", "PartitionName=new", "Nodes=n1", "MaxTime=5", "DefaultTime=10"], "DefaultTime is longer than MaxTime"),
             (["delete", "PartitionName=small"], "partition small has 2 jobs"),
@@ -45,7 +45,7 @@ def test_partitions_are_made_changed_and_deleted_and_kept_over_a_crash(cluster):
     wait_for(lambda: cluster.state(job) == "RUNNING", "the job is found again")
     cluster.run("gcancel", "-p", "small")
     wait_for(lambda: cluster.run("gcontrol", "delete", "PartitionName=small", check=False).returncode == 0, "small goes")
-    assert "invalid partition name specified: small" in cluster.run("gbatch", "-p", "small", "--wrap", "true", check=False).stderr
+    assert "Invalid partition name specified: small" in cluster.run("gbatch", "-p", "small", "--wrap", "true", check=False).stderr
 
 
 def test_a_qos_that_a_partition_names_is_not_deleted(cluster):

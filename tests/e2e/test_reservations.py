@@ -66,7 +66,7 @@ def test_nobody_runs_during_maintenance(cluster):
     (["Duration=10", "Users=root"], "a reservation needs nodes"),
     (["Nodes=n0", "Users=root"], "a reservation needs an end"),
     (["Nodes=n0", "NodeCnt=1", "Duration=10", "Users=root"], "Nodes and NodeCnt say the same"),
-    (["Nodes=n7", "Duration=10", "Users=root"], "invalid node name specified: n7"),
+    (["Nodes=n7", "Duration=10", "Users=root"], "Invalid node name specified: n7"),
     (["Nodes=n0", "Duration=10", "Users=nosuchuser"], "Invalid user name specified: nosuchuser"),
     (["Nodes=n0", "Duration=10", "Flags=DAYLY"], 'did you mean "DAILY"'),
     (["Nodes=n0", "Duratoin=10"], 'did you mean "duration"'),

@@ -57,6 +57,8 @@ model::Request request() {
   r.nodes_given = coin();
   r.tasks_given = coin();
   r.cpus_by_gpus = coin();
+  r.whole_cores = coin();
+  r.overcommit = coin();
   return r;
 }
 

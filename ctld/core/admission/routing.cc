@@ -55,7 +55,7 @@ base::Status route(const Core& core, const Caller& caller, model::JobSpec& spec)
     const auto it = core.partitions.all.find(name);
     if (it == core.partitions.all.end())
       return tl::unexpected(
-          invalid_name(base::ErrorCode::kInvalid, "partition name", name, keys_of(core.partitions.all)));
+          invalid_name(base::ErrorCode::kInvalid, NameOf::kPartition, name, keys_of(core.partitions.all)));
     GW_TRY_STATUS(check_partition(core, caller, spec, it->second));
   }
   return {};

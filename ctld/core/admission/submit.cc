@@ -66,6 +66,7 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   accept_kind(spec);
   route_by_reservation(core, spec);
   choose_partitions(core, spec);
+  GW_TRY_STATUS(check_account(core, caller, spec.account));
   GW_TRY_STATUS(check_qos(core, caller, spec));
   GW_TRY_STATUS(route(core, caller, spec));
   const bool admin = is_admin(core.settings, caller);

@@ -80,7 +80,8 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
                       "only " + wire::keys_while_running() + " can change once it runs");
   GW_TRY_STATUS(wire::take_plain(u, role_for(core, caller, job) == Role::kAdmin, spec));
-  if (u.has_qos() || u.has_account()) spec.qos = u.qos();
+  if (u.has_account()) GW_TRY_STATUS(check_account(core, caller, u.account()));
+  if (u.has_qos() || selects_qos(core, u.account())) spec.qos = u.qos();
   if (u.has_partition()) spec.partitions = base::split(u.partition(), ',');
   if (u.has_features()) {
     GW_TRY(features, model::parse_features(u.features()));

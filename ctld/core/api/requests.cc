@@ -45,7 +45,7 @@ void ask_scheduler(Core& core, ConnId conn, const wire::ApiRequest& request) {
       return {};
     }
     if (*qos == model::kRootQos || *qos == core.settings.default_qos || core.quotas.qos.contains(*qos)) return {};
-    return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", *qos, keys_of(core.quotas.qos)));
+    return tl::unexpected(invalid_name(ErrorCode::kNotFound, NameOf::kQos, *qos, keys_of(core.quotas.qos)));
   };
   for (const Status& done : {qos_of(explain.preemptor_job(), explain.mutable_preemptor()),
                              qos_of(explain.from_job(), explain.mutable_from())})

@@ -115,7 +115,7 @@ void update_node(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   for (const std::string& name : names) {
     if (core.nodes.find(name) != nullptr) continue;
     return core.out.refuse(conn, request.id(),
-                           invalid_name(base::ErrorCode::kNotFound, "node name", name, core.nodes.names()));
+                           invalid_name(base::ErrorCode::kNotFound, NameOf::kNode, name, core.nodes.names()));
   }
   // All of them or none: a refusal must not leave half of the list changed.
   for (const std::string& name : names)

@@ -33,12 +33,12 @@ Status check_partition_values(const Core& core, Partition& p) {
   if (p.nodes.empty()) return base::invalid("a partition needs nodes", "add Nodes=LIST");
   for (const std::string& node : p.nodes)
     if (!core.nodes.contains(node))
-      return tl::unexpected(invalid_name(ErrorCode::kNotFound, "node name", node, core.nodes.names()));
+      return tl::unexpected(invalid_name(ErrorCode::kNotFound, NameOf::kNode, node, core.nodes.names()));
   std::vector<std::string> named = p.allow_qos;
   if (!p.default_qos.empty()) named.push_back(p.default_qos);
   for (const std::string& qos : named)
     if (!has_qos(core, qos))
-      return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", qos, keys_of(core.quotas.qos)));
+      return tl::unexpected(invalid_name(ErrorCode::kNotFound, NameOf::kQos, qos, keys_of(core.quotas.qos)));
   if (!p.allow_qos.empty() && !p.default_qos.empty() &&
       std::find(p.allow_qos.begin(), p.allow_qos.end(), p.default_qos) == p.allow_qos.end())
     return base::invalid(fmt::format("the default QOS {} is none of those allowed", p.default_qos));
@@ -206,7 +206,7 @@ void delete_partition(Core& core, ConnId conn, const Caller& caller, const wire:
   const std::string& name = request.delete_partition().name();
   if (!core.partitions.all.contains(name))
     return core.out.refuse(conn, request.id(),
-                           invalid_name(ErrorCode::kNotFound, "partition name", name, keys_of(core.partitions.all)));
+                           invalid_name(ErrorCode::kNotFound, NameOf::kPartition, name, keys_of(core.partitions.all)));
   size_t count = 0;
   for (const auto& [id, job] : core.jobs.all()) {
     const bool waits = job.waiting() != nullptr && std::find(job.spec.partitions.begin(), job.spec.partitions.end(),
@@ -239,7 +239,7 @@ void update_partition(Core& core, ConnId conn, const Caller& caller, const wire:
   if (it == core.partitions.all.end())
     return core.out.refuse(
         conn, request.id(),
-        invalid_name(ErrorCode::kNotFound, "partition name", u.name(), keys_of(core.partitions.all)));
+        invalid_name(ErrorCode::kNotFound, NameOf::kPartition, u.name(), keys_of(core.partitions.all)));
   Partition p = it->second;
   const auto keys = change_partition(p, u);
   if (!keys) return core.out.refuse(conn, request.id(), keys.error());

@@ -32,23 +32,44 @@ bool has_qos(const Core& core, const std::string& name) {
   return (core.quotas.qos.contains(name) && name != model::kRootQos) || name == core.settings.default_qos;
 }
 
+namespace {
+
+std::vector<std::string> all_qos(const Core& core) {
+  std::vector<std::string> names = keys_of(core.quotas.qos);
+  std::erase(names, model::kRootQos);
+  names.push_back(core.settings.default_qos);
+  return names;
+}
+
+Status check_rights(const Core& core, const Caller& caller, const std::string& qos) {
+  if (is_admin(core.settings, caller) || may_submit(core.quotas, caller, qos)) return {};
+  std::vector<std::string> open;
+  for (const auto& [name, row] : core.quotas.qos)
+    if (name != model::kRootQos && may_submit(core.quotas, caller, name)) open.push_back(name);
+  return base::fail(ErrorCode::kDenied, fmt::format("user {} may not use QOS {}", caller.user, qos),
+                    open.empty() ? "no QOS is open to you: ask an administrator or an operator of one"
+                                 : "you may use: " + base::join(open, ", "));
+}
+
+}  // namespace
+
+Status check_account(const Core& core, const Caller& caller, const std::string& account) {
+  if (account.empty() || !core.settings.enforce_accounts) return {};
+  if (has_qos(core, account)) return check_rights(core, caller, account);
+  return tl::unexpected(invalid_name(ErrorCode::kInvalid, NameOf::kAccount, account, all_qos(core)));
+}
+
+bool selects_qos(const Core& core, const std::string& account) {
+  return !account.empty() && (core.settings.enforce_accounts || has_qos(core, account));
+}
+
 Status check_qos(const Core& core, const Caller& caller, model::JobSpec& spec) {
-  std::string wanted = spec.qos.empty() ? spec.account : spec.qos;
+  std::string wanted = spec.qos;
+  if (wanted.empty() && selects_qos(core, spec.account)) wanted = spec.account;
   if (wanted.empty()) wanted = default_qos_of(core, spec.user, spec.partitions);
-  if (!has_qos(core, wanted)) {
-    std::vector<std::string> names = keys_of(core.quotas.qos);
-    names.push_back(core.settings.default_qos);
-    const bool is_account = spec.qos.empty() && !spec.account.empty();
-    return tl::unexpected(invalid_name(ErrorCode::kInvalid, is_account ? "account" : "QOS", wanted, names));
-  }
-  if (!is_admin(core.settings, caller) && !may_submit(core.quotas, caller, wanted)) {
-    std::vector<std::string> open;
-    for (const auto& [name, qos] : core.quotas.qos)
-      if (name != model::kRootQos && may_submit(core.quotas, caller, name)) open.push_back(name);
-    return base::fail(ErrorCode::kDenied, fmt::format("user {} may not use QOS {}", caller.user, wanted),
-                      open.empty() ? "no QOS is open to you: ask an administrator or an operator of one"
-                                   : "you may use: " + base::join(open, ", "));
-  }
+  if (!has_qos(core, wanted))
+    return tl::unexpected(invalid_name(ErrorCode::kInvalid, NameOf::kQos, wanted, all_qos(core)));
+  GW_TRY_STATUS(check_rights(core, caller, wanted));
   spec.qos = wanted;
   if (spec.account.empty()) spec.account = wanted;
   return {};

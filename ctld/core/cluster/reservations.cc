@@ -68,15 +68,16 @@ Status check_reserved_names(const Core& core, Reservation& r) {
   std::set<std::string> seen;
   for (const std::string& name : r.nodes) {
     if (!core.nodes.contains(name))
-      return tl::unexpected(invalid_name(base::ErrorCode::kNotFound, "node name", name, known));
+      return tl::unexpected(invalid_name(base::ErrorCode::kNotFound, NameOf::kNode, name, known));
     if (!seen.insert(name).second) return base::invalid("node " + name + " is named twice");
   }
   for (const std::string& account : r.accounts)
     if (!has_qos(core, account))
-      return tl::unexpected(invalid_name(base::ErrorCode::kInvalid, "account", account, keys_of(core.quotas.qos)));
+      return tl::unexpected(
+          invalid_name(base::ErrorCode::kInvalid, NameOf::kAccount, account, keys_of(core.quotas.qos)));
   if (r.partition.empty() || core.partitions.all.contains(r.partition)) return {};
   return tl::unexpected(
-      invalid_name(base::ErrorCode::kInvalid, "partition name", r.partition, keys_of(core.partitions.all)));
+      invalid_name(base::ErrorCode::kInvalid, NameOf::kPartition, r.partition, keys_of(core.partitions.all)));
 }
 
 /// The other reservation that has the node at some same time, or null. `known` keeps the answers for one reservation:

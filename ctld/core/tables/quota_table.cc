@@ -115,7 +115,7 @@ class Change {
 
   base::Result<Qos*> find(const std::string& name) {
     if (const auto it = table_.qos.find(name); it != table_.qos.end()) return &it->second;
-    return tl::unexpected(invalid_name(ErrorCode::kNotFound, "QOS", name, keys_of(table_.qos)));
+    return tl::unexpected(invalid_name(ErrorCode::kNotFound, NameOf::kQos, name, keys_of(table_.qos)));
   }
 
   Status add(const wire::QuotaChange& change) {

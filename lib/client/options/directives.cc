@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/options/pbs.h"
 
 namespace gw::client {
 namespace {
@@ -26,92 +27,6 @@ std::string_view kind_of(std::string_view line) {
 bool is_command(std::string_view line) {
   const std::string_view text = base::trim(line);
   return !text.empty() && text.front() != '#';
-}
-
-base::Result<std::string> pbs_nodes(std::string_view value) {
-  // N[:ppn=P][:gpus=G]
-  std::string out;
-  for (const std::string& part : base::split(value, ':')) {
-    const size_t equals = part.find('=');
-    const std::string key = part.substr(0, equals);
-    const std::string number = equals == std::string::npos ? part : part.substr(equals + 1);
-    if (equals == std::string::npos && out.empty())
-      out = "--nodes=" + number;
-    else if (key == "ppn")
-      out += " --ntasks-per-node=" + number;
-    else if (key == "gpus")
-      out += " --gpus-per-node=" + number;
-    else
-      return base::invalid("-l nodes: \"" + base::printable(part, 40) + "\" is not supported");
-  }
-  return out;
-}
-
-/// One `-l` resource as an option; several words are separated by spaces.
-base::Result<std::string> pbs_resource(std::string_view resource) {
-  const size_t equals = resource.find('=');
-  const std::string key(resource.substr(0, equals));
-  const std::string value(equals == std::string_view::npos ? std::string_view() : resource.substr(equals + 1));
-  if (key == "walltime") return "--time=" + value;
-  if (key == "mem") {  // PBS writes 4gb
-    std::string size = base::to_lower(value);
-    if (size.size() > 1 && size.back() == 'b') size.pop_back();
-    return "--mem=" + size;
-  }
-  if (key == "ngpus") return "--gpus=" + value;
-  if (key == "ncpus") return "--cpus-per-task=" + value;
-  if (key == "nodes") return pbs_nodes(value);
-  return base::invalid("-l " + base::printable(key, 40) + " is not supported",
-                       "walltime, nodes, ncpus, ngpus and mem are");
-}
-
-base::Status translate_pbs_option(char letter, const std::string& value, std::vector<std::string>& out) {
-  switch (letter) {
-    case 'N':
-      out.push_back("--job-name=" + value);
-      return {};
-    case 'q':
-      out.push_back("--partition=" + value);
-      return {};
-    case 'A':
-      out.push_back("--account=" + value);
-      return {};
-    case 'o':
-      out.push_back("--output=" + value);
-      return {};
-    case 'e':
-      out.push_back("--error=" + value);
-      return {};
-    case 'j':
-      return {};  // output and errors share a file anyway
-    case 'l':
-      for (const std::string& resource : base::split(value, ',')) {
-        GW_TRY(option, pbs_resource(resource));
-        for (std::string& word : base::split(option, ' ')) out.push_back(std::move(word));
-      }
-      return {};
-    default:
-      return base::invalid("option -" + base::printable({&letter, 1}) + " is not supported");
-  }
-}
-
-base::Result<std::vector<std::string>> translate_pbs(const std::vector<std::string>& words) {
-  std::vector<std::string> out;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word.size() < 2 || word[0] != '-')
-      return base::invalid("unexpected word \"" + base::printable(word, 40) + "\"");
-    if (word == "-V") continue;  // the whole environment goes along anyway
-    if (word == "-h") {
-      out.emplace_back("--hold");
-      continue;
-    }
-    if (word.size() == 2 && i + 1 >= words.size())
-      return base::invalid("option " + base::printable(word) + " needs a value");
-    const std::string value = word.size() > 2 ? word.substr(2) : words[++i];
-    GW_TRY_STATUS(translate_pbs_option(word[1], value, out));
-  }
-  return out;
 }
 
 base::Status fill_words(Directive& d, std::string_view rest) {

@@ -1,4 +1,4 @@
-// Options inside a batch script: #GBATCH, #SBATCH and the plain part of #PBS.
+// Options inside a batch script: #GBATCH, #SBATCH and #PBS.
 // Invariants: directives stop at the first line that is neither empty nor a comment; each error begins with FILE:LINE.
 #pragma once
 
@@ -20,7 +20,8 @@ struct Directive {
 };
 
 /// Collects the directives of `script`; `path` is for messages. #PBS lines come translated to the words that gbatch
-/// understands, and are left out if `ignore_pbs`. Errors: an unclosed quote; a #PBS option that has no counterpart.
+/// understands, and are left out if `ignore_pbs`. Errors: an unclosed quote; what
+/// translate_pbs() refuses.
 base::Result<std::vector<Directive>> read_directives(std::string_view script, std::string_view path,
                                                      bool ignore_pbs = false);
 

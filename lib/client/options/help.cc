@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kHelpColumn = 30;
 constexpr size_t kLineWidth = 80;
 
-bool is_listed(const Option& o) { return o.handler && (o.flags & kHidden) == 0; }
+bool is_listed(const Option& o) { return o.handler && (o.flags & (kHidden | kUnlisted)) == 0; }
 
 /// Breaks `text` at spaces into lines of at most `width` characters.
 std::vector<std::string> wrapped(std::string_view text, size_t width) {

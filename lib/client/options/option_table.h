@@ -28,6 +28,7 @@ enum : uint8_t {
   kRaw = 2,        ///< The value may be any bytes; others must be UTF-8.
   kHidden = 4,     ///< Neither in help nor reachable by abbreviation.
   kStop = 8,       ///< Nothing after it is looked at (--help).
+  kUnlisted = 16,  ///< Not in help; abbreviations are fine.
 };
 
 /// One row of the table. Strings outlive the table (literals).

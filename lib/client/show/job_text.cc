@@ -154,7 +154,7 @@ void add_shares(Record& r, const wire::Job& job) {
 void add_limits(Record& r, const wire::Job& job) {
   const wire::Request& q = job.spec().request();
   r.line()
-      .put("MinCPUsNode", q.cpus_per_task() * std::max(1u, q.tasks_per_node()))
+      .put("MinCPUsNode", std::max(q.min_cpus(), q.cpus_per_task() * std::max(1u, q.tasks_per_node())))
       .put(q.mem_per_cpu_mb() != 0 ? key("mem-per-cpu") : key("mem"), min_memory(job))
       .put("MinTmpDiskNode", 0);
   r.line().put(key("constraint"), or_else(features_of(job), "(null)")).put("DelayBoot", "00:00:00");

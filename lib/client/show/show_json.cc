@@ -76,6 +76,8 @@ Json request_json(const wire::Job& job) {
           {key_of("exclusive"), r.exclusive()},
           {"gpu_milli", r.has_gpu_milli() ? r.gpu_milli() : model::kWholeGpu},
           {key_of("cpus-per-gpu"), r.cpus_per_gpu()},
+          {key_of("mincpus"), r.min_cpus()},
+          {key_of("hint"), r.whole_cores()},
           {key_of("mem-per-gpu"), r.mem_per_gpu_mb()},
           {key_of("locality"), locality_of(job)},
           {key_of("switches"), r.max_switches()},

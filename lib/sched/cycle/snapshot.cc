@@ -107,7 +107,8 @@ base::Status check_network(const model::Network& network) {
 base::Status check_request(const model::Request& r) {
   constexpr uint32_t kMany = 1'000'000;
   if (r.min_nodes == 0 || r.tasks == 0 || r.max_nodes < r.min_nodes || r.max_nodes > kMany || r.tasks > kMany ||
-      r.tasks_per_node > kMany || r.cpus_per_task > kMany || r.gpus > kMany || r.cpus_per_gpu > kMany)
+      r.tasks_per_node > kMany || r.cpus_per_task > kMany || r.gpus > kMany || r.cpus_per_gpu > kMany ||
+      r.min_cpus > kMany)
     return base::invalid("a job asks for what no job can ask for");
   if (r.gpu_milli == 0 || r.gpu_milli > model::kWholeGpu) return base::invalid("a job asks for no part of a GPU");
   return {};

@@ -18,7 +18,7 @@ TaskShape Workload::shape_of(const model::Request& r) {
   if (r.gpu_counting == model::GpuCounting::kPerNode) out.gpus = r.gpus;
   if (r.gpu_counting == model::GpuCounting::kPerTask) out.gpus = r.gpus * tasks;
   if (r.gpu_counting == model::GpuCounting::kPerJob) out.gpus = std::max(1U, r.gpus / std::max(1U, r.min_nodes));
-  out.cpus = std::max(tasks * r.cpus_per_task, out.gpus * r.cpus_per_gpu);
+  out.cpus = std::max({r.overcommit ? 1U : tasks * r.cpus_per_task, out.gpus * r.cpus_per_gpu, r.min_cpus});
   out.mem_mb = std::max(
       {r.mem_per_node_mb, r.mem_per_cpu_mb * out.cpus, r.mem_per_gpu_mb * out.gpus, r.mem_per_task_mb * tasks});
   return out;

@@ -47,8 +47,11 @@ uint32_t NodeFilter::gpus_for(uint32_t tasks, uint32_t there) const {
 
 uint32_t NodeFilter::cpus_for(const NodeClass& node_class, uint32_t tasks, uint32_t gpus) const {
   const uint64_t per_gpu = request_.cpus_per_gpu > 0 ? request_.cpus_per_gpu : partition_.default_cpus_per_gpu;
-  uint64_t asked = std::max<uint64_t>(uint64_t{tasks} * request_.cpus_per_task, uint64_t{gpus} * per_gpu);
   const uint64_t threads = node_class.threads;
+  const uint64_t of_tasks = request_.overcommit ? 1 : uint64_t{tasks} * request_.cpus_per_task;
+  uint64_t asked = std::max<uint64_t>(of_tasks, uint64_t{gpus} * per_gpu);
+  if (request_.whole_cores) asked *= threads;
+  asked = std::max<uint64_t>(asked, request_.min_cpus);
   if (request_.cpus_by_gpus && per_gpu == 0)
     asked = std::max(asked, part_of_gpus(node_class, node_class.cores, gpus) * threads);
   return static_cast<uint32_t>(std::min<uint64_t>((asked + threads - 1) / threads * threads, UINT32_MAX));
@@ -65,7 +68,8 @@ uint64_t NodeFilter::mem_for(const NodeFacts& facts, const NodeClass& node_class
                              uint32_t gpus) const {
   if (request_.mem_all) return facts.mem_mb;
   if (request_.mem_per_node_mb > 0) return request_.mem_per_node_mb;
-  if (request_.mem_per_cpu_mb > 0) return request_.mem_per_cpu_mb * cpus;
+  if (request_.mem_per_cpu_mb > 0)
+    return request_.mem_per_cpu_mb * (request_.whole_cores ? cpus / node_class.threads : cpus);
   if (request_.mem_per_gpu_mb > 0) return request_.mem_per_gpu_mb * gpus;
   if (request_.mem_per_task_mb > 0) return request_.mem_per_task_mb * tasks;
   if (request_.mem_none) return 0;

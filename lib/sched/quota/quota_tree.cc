@@ -240,14 +240,15 @@ void QuotaTree::count_request(const model::Request& request, Quantities& out) co
   const uint64_t milli = uint64_t{model::total_gpus(request, nodes)} * request.gpu_milli;
   count_type(request.gpu_type, milli, out);
   const uint64_t gpus = milli / model::kWholeGpu;
+  const uint64_t of_tasks = request.overcommit ? nodes : tasks * request.cpus_per_task;
   for (size_t r = 0; r < width(); ++r) {
     const std::string& name = resources_[r];
     if (name == "gpu") out[r] += milli;
     if (name == "node") out[r] += nodes;
-    if (name == "cpu") out[r] += std::max(tasks * request.cpus_per_task, gpus * request.cpus_per_gpu);
+    if (name == "cpu") out[r] += std::max({of_tasks, gpus * request.cpus_per_gpu, uint64_t{nodes} * request.min_cpus});
     if (name == "mem")
       out[r] += std::max({request.mem_per_node_mb * nodes, request.mem_per_task_mb * tasks,
-                          request.mem_per_cpu_mb * tasks * request.cpus_per_task, request.mem_per_gpu_mb * gpus});
+                          request.mem_per_cpu_mb * of_tasks, request.mem_per_gpu_mb * gpus});
   }
 }
 

@@ -262,7 +262,7 @@ TEST(Gbatch, BadOptionsSayWhatIsWrong) {
       {{"-x", ""}, "-x/--exclude"},
       {{"-w", "n1", "-x", "n1"}, "both"},
       {{"-C", "a&"}, "feature"},
-      {{"--exclusive=user"}, "not supported"},
+      {{"--exclusive=everybody"}, "neither user nor mcs"},
       {{"--signal=FOO"}, "unknown signal"},
       {{"--on-preempt=cancle"}, "did you mean \"cancel\"?"},
       {{"--on-preempt="}, "none of requeue, cancel, checkpoint"},
@@ -275,8 +275,8 @@ TEST(Gbatch, BadOptionsSayWhatIsWrong) {
       {{"-p", ""}, "-p/--partition"},
       {{"-p", "a,,b"}, "empty name"},
       {{"-J", ""}, "empty"},
-      {{"--array=1-3"}, "option --array is not supported in this version"},
-      {{"-d", "afterok:1"}, "option -d is not supported in this version"},
+      {{"--array=1-3"}, "option -a/--array is not supported in this version"},
+      {{"-d", "afterok:1"}, "option -d/--dependency is not supported in this version"},
   };
   for (const Bad& c : cases) EXPECT_THAT(run(c.args).error, HasSubstr(c.says)) << testing::PrintToString(c.args);
 }
@@ -392,7 +392,8 @@ TEST(Export, FormsOfSlurm) {
   EXPECT_EQ(exported("HOME,A=b"), "HOME=/h|SLURM_X=1|GANGWAY_Y=2|A=b|SLURM_EXPORT_ENV=HOME,A=b|");
   EXPECT_EQ(exported("ALL,PATH=/q"), "HOME=/h|SLURM_X=1|GANGWAY_Y=2|PATH=/q|SLURM_EXPORT_ENV=ALL,PATH=/q|");
   EXPECT_THAT(exported("ALL,A='x,y'"), HasSubstr("A=x,y|"));
-  EXPECT_THAT(exported("1X=2"), HasSubstr("ERROR"));
+  EXPECT_THAT(exported("ALL,a.b-c=2"), HasSubstr("a.b-c=2|")) << "any name without = is one";
+  EXPECT_THAT(exported("=2"), HasSubstr("ERROR"));
   EXPECT_THAT(exported("NONE,HOME"), HasSubstr("ERROR"));
   EXPECT_THAT(exported("A='x"), HasSubstr("ERROR"));
 }

@@ -91,9 +91,9 @@ TEST(Grun, BadValuesNameTheirOption) {
       {{"--cpu-bind="}, "--cpu-bind needs a value"},
       {{"--gpu-bind=map_gpu:-1"}, "--gpu-bind: \"-1\" in map_gpu is no index"},
       {{"--mem-bind=far"}, "--mem-bind: \"far\" is no way of binding"},
-      {{"-m", "plane=2"}, "--distribution: \"plane=2\" is not supported"},
+      {{"-m", "plane=x"}, "--distribution: \"plane=x\" is not supported"},
       {{"-K2"}, "takes 0 or 1"},
-      {{"--bcast"}, "--bcast"},
+      {{"--het-group=1"}, "--het-group"},
       {{"-W", "soon"}, "--wait"},
       {{"--output="}, "--output needs a value"},
       {{"--jobid=0"}, "--jobid"}};

@@ -197,7 +197,7 @@ TEST(Fault, NamesTheJobOnce) {
   EXPECT_EQ(text("job 1 has ended already: FAILED"), "job 1 has ended already: FAILED");
   EXPECT_EQ(text("access denied to job 1: it belongs to root", "ask"),
             "access denied to job 1: it belongs to root (ask)");
-  EXPECT_EQ(text("invalid job id specified: 1"), "invalid job id specified: 1");
+  EXPECT_EQ(text("Invalid job id specified: 1"), "Invalid job id specified: 1");
   EXPECT_EQ(text("signal 70 does not exist"), "job 1: signal 70 does not exist");
   EXPECT_EQ(text("job 12 stands in the way"), "job 1: job 12 stands in the way");
 }

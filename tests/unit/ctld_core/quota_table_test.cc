@@ -74,7 +74,7 @@ TEST(QuotaTable, SeveralChangesHoldTogetherOrFallTogether) {
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 56)}),
             "the guarantees below QOS q add up to 136 gpu, but it has 128: q.1 56, q.2 80");
   EXPECT_EQ(b.table, before);
-  EXPECT_EQ(b({guaranteed(kModify, "q.1", 56), guaranteed(kModify, "q.9", 72)}), "invalid QOS specified: q.9");
+  EXPECT_EQ(b({guaranteed(kModify, "q.1", 56), guaranteed(kModify, "q.9", 72)}), "Invalid qos specification: q.9");
   EXPECT_EQ(b.table, before);
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 56), guaranteed(kModify, "q.2", 72)}), "");
   EXPECT_EQ(b.table.qos.at("q.1").guaranteed.at("gpu"), 56 * kOneGpu);
@@ -181,7 +181,7 @@ TEST(QuotaTable, UsersAndTheirDefaults) {
   user.set_is_user(true);
   EXPECT_EQ(b({user}), "user bob: nothing to change");
   user.set_default_qos("nowhere");
-  EXPECT_EQ(b({user}), "invalid QOS specified: nowhere");
+  EXPECT_EQ(b({user}), "Invalid qos specification: nowhere");
   user.set_default_qos("q.1");
   EXPECT_EQ(b({user, named("q.1", "bob")}), "");
   EXPECT_EQ(b.table.users.at("bob").default_qos, "q.1");

@@ -117,7 +117,7 @@ TEST(Quotas, ADryRunChangesNothing) {
   request.mutable_change_quotas()->set_dry_run(true);
   EXPECT_EQ(t.change(request), "");
   EXPECT_TRUE(t.store.qos.empty());
-  EXPECT_EQ(t.submit_to("q", 1000), "invalid QOS specified: q");
+  EXPECT_EQ(t.submit_to("q", 1000), "Invalid qos specification: q");
 }
 
 TEST(Quotas, ARetryGetsTheFirstAnswer) {
@@ -327,7 +327,7 @@ TEST(Quotas, PartitionsAreMadeAndDeletedForGood) {
   p.set_name("small");
   EXPECT_EQ(t.ask(0, request).error().what(), "a partition needs nodes");
   p.add_nodes("n7");
-  EXPECT_EQ(t.ask(0, request).error().what(), "invalid node name specified: n7");
+  EXPECT_EQ(t.ask(0, request).error().what(), "Invalid node name specified: n7");
   p.set_nodes(0, "n1");
   EXPECT_EQ(t.ask(1, request).error().what(), "permission denied");
   EXPECT_EQ(t.ask(0, request).error().what(), "");
@@ -343,7 +343,7 @@ TEST(Quotas, PartitionsAreMadeAndDeletedForGood) {
   gone.mutable_delete_partition()->set_name("main");
   EXPECT_EQ(t.ask(0, gone).error().what(), "");
   t.restart();
-  EXPECT_EQ(t.ask(0, gone).error().what(), "invalid partition name specified: main") << "although the file has it";
+  EXPECT_EQ(t.ask(0, gone).error().what(), "Invalid partition name specified: main") << "although the file has it";
 }
 
 }  // namespace

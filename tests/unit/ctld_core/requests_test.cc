@@ -291,8 +291,8 @@ TEST(Submit, Refusals) {
     uint32_t uid = 1000;
   };
   const std::vector<Row> table = {
-      {[](auto& s) { s.mutable_spec()->add_partitions("mian"); }, "invalid partition name specified: mian"},
-      {[](auto& s) { s.mutable_spec()->set_qos("nromal"); }, "invalid QOS specified: nromal"},
+      {[](auto& s) { s.mutable_spec()->add_partitions("mian"); }, "Invalid partition name specified: mian"},
+      {[](auto& s) { s.mutable_spec()->set_qos("nromal"); }, "Invalid qos specification: nromal"},
       {[](auto& s) { s.mutable_spec()->mutable_request()->set_gpus(9); },
        "9 GPUs on one node asked; the largest node in partition main has 8"},
       {[](auto& s) {

@@ -214,7 +214,7 @@ TEST_F(Reserved, BadOnesAreRefusedWithTheReason) {
   };
   const std::vector<Row> table = {
       {[](auto& r) { r.clear_nodes(); }, "needs nodes"},
-      {[](auto& r) { r.add_nodes("n9"); }, "invalid node name specified: n9"},
+      {[](auto& r) { r.add_nodes("n9"); }, "Invalid node name specified: n9"},
       {[](auto& r) { r.add_nodes("n0"); }, "n0 is named twice"},
       {[](auto& r) { r.clear_users(); }, "nobody may use"},
       {[](auto& r) { r.set_maintenance(true); }, "lets nobody in, but it names users"},
@@ -225,8 +225,8 @@ TEST_F(Reserved, BadOnesAreRefusedWithTheReason) {
       {[](auto& r) { r.set_start_us(INT64_MAX); }, "is out of range"},
       {[](auto& r) { r.set_every_us(1); }, "each hour at most"},
       {[](auto& r) { r.set_every_us(hours(1).us); }, "would begin anew"},
-      {[](auto& r) { r.set_partition("mian"); }, "invalid partition name specified: mian"},
-      {[](auto& r) { r.add_accounts("nromal"); }, "invalid account specified: nromal"},
+      {[](auto& r) { r.set_partition("mian"); }, "Invalid partition name specified: mian"},
+      {[](auto& r) { r.add_accounts("nromal"); }, "Invalid account or account/partition combination specified: nromal"},
   };
   for (const Row& row : table) {
     wire::Reservation r = draft("bad", hours(1), hours(2));

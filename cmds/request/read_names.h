@@ -1,0 +1,20 @@
+// Files that options name: lists of nodes, environments.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gw::cmds {
+
+/// All of a file. Errors: unreadable, over 4 MiB; they begin with `shown`.
+base::Result<std::string> read_small_file(const std::string& file, const std::string& shown);
+/// All that a descriptor of this process still holds; likewise.
+base::Result<std::string> read_descriptor(int fd, const std::string& shown);
+/// The nodes that a file names: host lists, separated by blanks, commas and line ends; `#` begins a comment. Sorted,
+/// each once. Errors: as read_small_file(); no node; a malformed list.
+base::Result<std::vector<std::string>> read_names(const std::string& file, std::string_view option);
+
+}  // namespace gw::cmds

@@ -1,0 +1,42 @@
+// Slurm's options that say in a form of their own what attributes of a job say here, or what only the submission needs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attach/ranks.h"
+#include "client/options/option_table.h"
+#include "cmds/request/job_options.h"
+
+namespace gw::cmds {
+
+/// Adds those that these commands take (kByBatch, ...); `options` must outlive the table.
+void add_slurm_forms(std::vector<client::Option>& table, BatchOptions& options, uint8_t commands);
+
+/// What becomes of --ntasks-per-gpu, --gpus-per-socket, --spread-job and what goes with them: tasks, GPUs, nodes. To be
+/// called before apply_gpus(); twice is as good as once. Errors: numbers that do not divide, or that something else is
+/// needed for.
+base::Status apply_slurm_forms(BatchOptions& options);
+
+/// --hint: nomultithread gives each CPU a core of its own, multithread takes that back; other hints are left out.
+/// Errors: no hint of Slurm's.
+base::Status set_hint(BatchOptions& options, std::string_view value);
+
+/// Of -M/--clusters only the one that there is. Errors: another one.
+base::Status check_clusters(const std::string& asked, const std::string& cluster);
+
+/// -m/--distribution: block, cyclic, plane=N, arbitrary, or `*`; behind a colon words about sockets, behind a comma
+/// Pack or NoPack. Tasks go to the nodes in turn, or else consecutively; the rest says nothing here. Errors: other
+/// words.
+base::Result<attach::Distribution> parse_distribution(BatchOptions& options, std::string_view value);
+
+/// Of the soft limits those that --propagate names. Errors: an unknown name.
+base::Status keep_propagated(std::string_view names, std::map<std::string, uint64_t>& limits);
+
+/// The variables that --export-file names: NAME=value, each behind the last with a NUL. Errors: unreadable, too large,
+/// an entry that is none.
+base::Result<std::vector<std::string>> read_export_file(const std::string& file);
+
+}  // namespace gw::cmds

@@ -1,0 +1,234 @@
+// The rows, and how they are read.
+#include "cmds/request/slurm_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::invalid;
+using base::Status;
+using client::Arg;
+using client::kDirective;
+using client::kHidden;
+using client::Option;
+using Text = std::string_view;
+
+// ---- Values that are wrong in any case
+
+Status a_number(Text option, Text value) {
+  auto number = base::parse_int(value, 0, UINT32_MAX, option);
+  if (!number) return tl::unexpected(number.error());
+  return {};
+}
+
+Status an_optional_number(Text option, Text value) { return value.empty() ? Status{} : a_number(option, value); }
+
+Status a_size(Text option, Text value) {
+  if (auto size = base::parse_memory_mb(value); !size)
+    return base::fail(size.error().code, std::string(option) + ": " + size.error().what, size.error().hint);
+  return {};
+}
+
+Status some_text(Text option, Text value) {
+  return value.empty() ? Status(invalid(std::string(option) + ": the value is empty")) : Status{};
+}
+
+Status a_time(Text option, Text value) {
+  if (auto time = base::parse_duration(value); !time)
+    return base::fail(time.error().code, std::string(option) + ": " + time.error().what, time.error().hint);
+  return {};
+}
+
+Status yes_or_no(Text option, Text value) {
+  for (Text word : {"yes", "no", "y", "n", "true", "false", "1", "0"})
+    if (base::iequals(value, word)) return {};
+  return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is neither yes nor no");
+}
+
+Status zero_or_one(Text option, Text value) {
+  if (value == "0" || value == "1") return {};
+  return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is neither 0 nor 1");
+}
+
+/// A comma-separated list of these words.
+template <size_t kCount>
+Status words_of(const std::array<Text, kCount>& known, Text option, Text value) {
+  for (const std::string& part : base::split(value, ',')) {
+    const Text word = base::trim(part);
+    if (std::any_of(known.begin(), known.end(), [&](Text k) { return base::iequals(word, k); })) continue;
+    return invalid(std::string(option) + ": \"" + base::printable(word, 40) + "\" is none of " +
+                       base::join(std::vector<std::string>(known.begin(), known.end()), ", "),
+                   base::did_you_mean(std::string(word), std::vector<std::string>(known.begin(), known.end())));
+  }
+  return {};
+}
+
+Status mail_events(Text option, Text value) {
+  static constexpr std::array<Text, 14> kEvents = {
+      "NONE",      "BEGIN",      "END",           "FAIL",          "REQUEUE",       "ALL",         "INVALID_DEPEND",
+      "STAGE_OUT", "TIME_LIMIT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS", "REVOKED"};
+  return words_of(kEvents, option, value);
+}
+
+/// SOCKETS[:CORES[:THREADS]], each a number, a range or `*`.
+Status a_layout(Text option, Text value) {
+  const std::vector<std::string> parts = base::split(value, ':');
+  const bool is_fine = parts.size() <= 3 && std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+                         return !part.empty() && part.find_first_not_of("0123456789-*") == std::string::npos;
+                       });
+  if (is_fine) return {};
+  return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is not SOCKETS[:CORES[:THREADS]]");
+}
+
+// ---- The rows. `why` is shown to whoever used the option, behind its name.
+
+constexpr Text kNoLayout = "sockets, cores and threads of a node are not chosen";
+constexpr Text kNoFrequency = "frequencies stay as they are";
+constexpr Text kNoBroadcast = "programs are read from where they are; gbcast copies files to the nodes";
+constexpr Text kNoSpecialCores = "no cores are set aside for the system";
+constexpr Text kNoBuffer = "there is no burst buffer: data are not staged";
+constexpr Text kNotKept = "it is not kept";
+constexpr Text kNoContainer = "programs run without a container";
+constexpr Text kNotRun = "it is not run";
+constexpr Text kNoTuning = "connections to the nodes need no tuning";
+
+using enum Without;
+
+constexpr auto kRows = std::to_array<SlurmOption>({
+    // What is told to people.
+    {"mail-type", 0, Arg::kRequired, {}, kByAll, kLess, "no mail is sent", mail_events, "NONE"},
+    {"mail-user", 0, Arg::kRequired, {}, kByAll, kLess, "no mail is sent", some_text},
+    {"admin-comment", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
+    {"extra", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
+    {"mcs-label", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
+    {"profile", 0, Arg::kRequired, "PROFILE", kByAll, kLess, "no profile is written", some_text, "none"},
+    {"acctg-freq", 0, Arg::kRequired, "ACCTG_FREQ", kByAll, kLess, "use is sampled as often as the cluster does",
+     some_text},
+
+    // Resources.
+    {"licenses", 'L', Arg::kRequired, {}, kByAll, kLess, "licences are not counted", some_text},
+    {"tmp", 0, Arg::kRequired, {}, kByAll, kLess, "space for temporary files is not looked at", a_size, "0"},
+    {"prefer", 0, Arg::kRequired, {}, kByAll, kLess, "only -C/--constraint chooses nodes by their features", some_text},
+    {"contiguous", 0, Arg::kNone, {}, kByAll, kLess, "nodes may be apart; --locality asks for close ones"},
+    {"extra-node-info", 'B', Arg::kRequired, {}, kByAll, kLess, kNoLayout, a_layout},
+    {"cores-per-socket", 0, Arg::kRequired, {}, kByAll, kLess, kNoLayout, a_number},
+    {"ntasks-per-socket", 0, Arg::kRequired, "NTASKS_PER_SOCKET", kByAll, kLess, kNoLayout, a_number},
+    {"core-spec", 'S', Arg::kRequired, "CORE_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},
+    {"thread-spec", 0, Arg::kRequired, "THREAD_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},
+    {"oversubscribe", 's', Arg::kNone, {}, kByAll, kSame, "jobs share nodes anyway, and never a core"},
+    {"use-min-nodes", 0, Arg::kNone, "USE_MIN_NODES", kByAll, kSame, "the fewest nodes that do are taken anyway"},
+    {"cluster-constraint", 0, Arg::kRequired, {}, kByAll, kSame, "there is one cluster", some_text},
+    {"bb", 0, Arg::kRequired, "BURST_BUFFER", kByAll, kLess, kNoBuffer, some_text},
+    {"bbf", 0, Arg::kRequired, {}, kByAll, kLess, kNoBuffer, some_text},
+    {"network", 0, Arg::kRequired, "NETWORK", kByAll, kLess, "the network is used as it is", some_text},
+
+    // How nodes run.
+    {"cpu-freq", 0, Arg::kRequired, "CPU_FREQ_REQ", kByAll, kLess, kNoFrequency, some_text},
+    {"gpu-freq", 0, Arg::kRequired, "GPU_FREQ", kByAll, kLess, kNoFrequency, some_text},
+    {"power", 0, Arg::kRequired, "POWER", kByAll, kLess, "power is not limited", some_text},
+    {"delay-boot", 0, Arg::kRequired, "DELAY_BOOT", kByAll, kSame, "no node is booted for a job", a_time},
+    {"reboot", 0, Arg::kNone, {}, kByAll, kRefused, "nodes are not rebooted for a job"},
+    {"wait-all-nodes", 0, Arg::kRequired, "WAIT_ALL_NODES", kByBatch | kByAlloc, kSame,
+     "a job starts when all of its nodes are ready", zero_or_one},
+    {"no-kill", 'k', Arg::kOptional, "NO_KILL", kByAll, kLess,
+     "a job ends when one of its nodes fails, unless it is --elastic", nullptr, "off"},
+    {"batch", 0, Arg::kRequired, "BATCH", kByBatch, kLess, "the script runs on the first node", some_text},
+    {"get-user-env", 0, Arg::kOptional, "GET_USER_ENV", kByBatch | kByAlloc, kLess,
+     "the environment of the submission goes along, not that of a login"},
+    {"x11", 0, Arg::kOptional, {}, kByAlloc | kByRun, kLess, "windows are not forwarded"},
+    {"kill-command", 'K', Arg::kOptional, "KILL_CMD", kByAlloc, kLess,
+     "the command gets SIGHUP when its allocation ends"},
+    {"container", 0, Arg::kRequired, "CONTAINER", kByAll, kRefused, kNoContainer},
+    {"container-id", 0, Arg::kRequired, "CONTAINER_ID", kByAll, kRefused, kNoContainer},
+
+    // Of steps.
+    {"accel-bind", 0, Arg::kRequired, {}, kByRun, kLess, "--gpu-bind binds GPUs", some_text},
+    {"bcast", 0, Arg::kOptional, "BCAST", kByRun, kLess, kNoBroadcast},
+    {"bcast-exclude", 0, Arg::kRequired, "BCAST_EXCLUDE", kByRun, kLess, kNoBroadcast},
+    {"send-libs", 0, Arg::kOptional, "SEND_LIBS", kByRun, kLess, kNoBroadcast},
+    {"compress", 0, Arg::kOptional, "COMPRESS", kByRun, kLess, kNoBroadcast},
+    {"prolog", 0, Arg::kRequired, "PROLOG", kByRun, kLess, kNotRun, some_text, "none"},
+    {"epilog", 0, Arg::kRequired, "EPILOG", kByRun, kLess, kNotRun, some_text, "none"},
+    {"task-prolog", 0, Arg::kRequired, "TASK_PROLOG", kByRun, kLess, kNotRun, some_text, "none"},
+    {"task-epilog", 0, Arg::kRequired, "TASK_EPILOG", kByRun, kLess, kNotRun, some_text, "none"},
+    {"preserve-env", 'E', Arg::kNone, {}, kByRun, kLess, "a step is told its own number of nodes and tasks"},
+    {"resv-ports", 0, Arg::kOptional, "RESV_PORTS", kByRun, kSame, "MPI programs find each other by PMIx",
+     an_optional_number},
+    {"threads", 'T', Arg::kRequired, "THREADS", kByRun, kSame, kNoTuning, a_number},
+    {"msg-timeout", 0, Arg::kRequired, {}, kByRun, kSame, kNoTuning, a_number},
+    {"treewidth", 0, Arg::kRequired, {}, kByRun, kSame, kNoTuning},
+    {"slurmd-debug", 0, Arg::kRequired, {}, kByRun, kSame, "node daemons log by their own configuration"},
+    {"debugger-test", 0, Arg::kNone, {}, kByRun, kSame, "it is for tests of Slurm itself"},
+    {"no-allocate", 'Z', Arg::kNone, {}, kByRun, kRefused, "nothing runs on nodes beside the controller"},
+    {"het-group",
+     0,
+     Arg::kRequired,
+     {},
+     kByRun,
+     kRefused,
+     "the step would run in another component than the one asked for"},
+
+    // Which jobs run when.
+    {"array", 'a', Arg::kRequired, "ARRAY_INX", kByBatch, kRefused, "the script would run once, and not for each task"},
+    {"dependency", 'd', Arg::kRequired, "DEPENDENCY", kByAll, kRefused, "the job would not wait for the other one"},
+    {"kill-on-invalid-dep", 0, Arg::kRequired, {}, kByAll, kSame, "it is for --dependency", yes_or_no},
+});
+
+/// "--mail-type", "-B/--extra-node-info"
+std::string shown(const SlurmOption& row) {
+  return (row.letter != 0 ? std::string("-") + row.letter + "/" : std::string()) + "--" + std::string(row.name);
+}
+
+Status take(const SlurmOption& row, BatchOptions& o, Text value) {
+  if (row.without == kRefused)
+    return invalid("option " + shown(row) + " is not supported in this version: " + std::string(row.why));
+  if (!row.nothing.empty() && base::iequals(value, row.nothing)) {
+    o.left_out.remove(row.name);
+    return {};
+  }
+  if (row.check != nullptr) GW_TRY_STATUS(row.check(shown(row), value));
+  if (row.without == kLess) o.left_out.add(row.name, row.why);
+  return {};
+}
+
+}  // namespace
+
+std::span<const SlurmOption> slurm_options() { return kRows; }
+
+void add_slurm_options(std::vector<Option>& table, BatchOptions& options, uint8_t commands) {
+  for (const SlurmOption& row : kRows)
+    if ((row.commands & commands) != 0)
+      table.push_back({row.name,
+                       row.letter,
+                       row.arg,
+                       {},
+                       {},
+                       row.variable,
+                       client::kUnlisted | kDirective,
+                       [&row, &options](Text value) { return take(row, options, value); }});
+}
+
+void add_older_spellings(std::vector<Option>& table) {
+  constexpr std::pair<Text, Text> kSpellings[] = {{"tasks-per-node", "ntasks-per-node"},
+                                                  {"cpu_bind", "cpu-bind"},
+                                                  {"mem_bind", "mem-bind"},
+                                                  {"pack-group", "het-group"},
+                                                  {"cluster", "clusters"}};
+  for (const auto& [older, present] : kSpellings) {
+    const auto is_present = [name = present](const Option& o) { return o.name == name; };
+    const auto row = std::find_if(table.begin(), table.end(), is_present);
+    if (row == table.end()) continue;
+    Option again = *row;
+    again.name = older;
+    again.letter = 0;
+    again.env = {};
+    again.flags |= kHidden;
+    table.push_back(std::move(again));
+  }
+}
+
+}  // namespace gw::cmds

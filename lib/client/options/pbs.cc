@@ -1,0 +1,311 @@
+// See pbs.h. The forms are those of qsub's manual pages of PBS Pro 2022 and Torque 6.
+#include "client/options/pbs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "base/text.h"
+
+namespace gw::client {
+namespace {
+
+using base::invalid;
+using base::Result;
+using base::Status;
+using Words = std::vector<std::string>;
+
+constexpr int64_t kMost = 1'000'000;
+
+void leave_out(Words& out, const std::string& what) { out.push_back("--" + std::string(kPbsLeftOut) + "=" + what); }
+
+/// `4gb`, `2000mb`, `512kb`, `100b`, `10` (bytes) as gbatch writes them.
+std::string size_of(std::string_view value) {
+  std::string size = base::to_lower(value);
+  if (size.size() > 1 && (size.back() == 'b' || size.back() == 'w')) size.pop_back();
+  const bool is_plain = !size.empty() && size.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_plain) return size;
+  const auto bytes = base::parse_int(size, 0, INT64_MAX, "size");
+  return bytes ? std::to_string((*bytes + 1023) / 1024) + "k" : size;
+}
+
+/// KEY=VALUE; without `=` the value is empty.
+std::pair<std::string, std::string> key_and_value(const std::string& text) {
+  const size_t equals = text.find('=');
+  return {text.substr(0, equals), equals == std::string::npos ? std::string() : text.substr(equals + 1)};
+}
+
+Result<uint32_t> count_of(const std::string& what, const std::string& text) {
+  GW_TRY(count, base::parse_int(text, 1, kMost, what));
+  return static_cast<uint32_t>(count);
+}
+
+// ---- -l nodes=
+
+/// What -l nodes= asks for, of all its parts.
+struct Nodes {
+  uint32_t count = 0, tasks = 0, most_tasks = 0, gpus = 0;
+  bool is_even = true;  ///< All parts have as many tasks on a node.
+  Words hosts, features;
+};
+
+/// N or HOST, then properties.
+Status read_part(Nodes& nodes, const Words& words) {
+  uint32_t count = 1, tasks = 1;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto [key, value] = key_and_value(words[i]);
+    if (i == 0 && value.empty()) {
+      const bool is_number = key.find_first_not_of("0123456789") == std::string::npos;
+      if (!is_number) nodes.hosts.push_back(key);
+      if (!is_number) continue;
+      GW_TRY(given, count_of("-l nodes", key));
+      count = given;
+    } else if (key == "ppn") {
+      GW_TRY(given, count_of("-l nodes: ppn", value));
+      tasks = given;
+    } else if (key == "gpus") {
+      GW_TRY(given, count_of("-l nodes: gpus", value));
+      nodes.gpus = std::max(nodes.gpus, given);
+    } else if (value.empty() && !key.empty() && key != "shared" && !key.starts_with("exclusive")) {
+      nodes.features.push_back(key);
+    }
+  }
+  nodes.is_even = nodes.is_even && (nodes.count == 0 || nodes.most_tasks == tasks);
+  nodes.count += count;
+  nodes.tasks += count * tasks;
+  nodes.most_tasks = std::max(nodes.most_tasks, tasks);
+  return {};
+}
+
+Status translate_nodes(const std::string& value, Words& out) {
+  Words parts;
+  for (std::string& part : base::split(value, '+')) {
+    if (part.starts_with("ppn=") && !parts.empty())  // a slip that is seen often
+      parts.back() += ":" + part;
+    else
+      parts.push_back(std::move(part));
+  }
+  Nodes nodes;
+  for (const std::string& part : parts) GW_TRY_STATUS(read_part(nodes, base::split(part, ':')));
+  if (nodes.tasks > kMost) return invalid("-l nodes: more than " + std::to_string(kMost) + " tasks");
+  out.push_back("--nodes=" + std::to_string(nodes.count));
+  if (!nodes.is_even)
+    out.push_back("--ntasks=" + std::to_string(nodes.tasks));
+  else if (nodes.most_tasks > 1 || value.find("ppn=") != std::string::npos)
+    out.push_back("--ntasks-per-node=" + std::to_string(nodes.most_tasks));
+  if (nodes.gpus > 0) out.push_back("--gpus-per-node=" + std::to_string(nodes.gpus));
+  if (!nodes.hosts.empty()) out.push_back("--nodelist=" + base::join(nodes.hosts, ","));
+  if (!nodes.features.empty()) out.push_back("--constraint=" + base::join(nodes.features, "&"));
+  return {};
+}
+
+// ---- -l select=
+
+/// A kind of chunk of -l select=.
+struct Chunk {
+  uint32_t count = 1, cpus = 1, tasks = 0, threads = 0, gpus = 0;
+  std::string mem;
+  bool operator==(const Chunk&) const = default;
+};
+
+Result<Chunk> read_chunk(const std::string& text, Words& out) {
+  Chunk chunk;
+  const Words words = base::split(text, ':');
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto [key, value] = key_and_value(words[i]);
+    uint32_t* field = key == "ncpus"            ? &chunk.cpus
+                      : key == "mpiprocs"       ? &chunk.tasks
+                      : key == "ompthreads"     ? &chunk.threads
+                      : key == "ngpus"          ? &chunk.gpus
+                      : i == 0 && value.empty() ? &chunk.count
+                                                : nullptr;
+    if (field != nullptr) {
+      if (key == "ngpus" && value == "0") continue;
+      GW_TRY(count, count_of("-l select", value.empty() ? key : value));
+      *field = count;
+    } else if (key == "mem") {
+      chunk.mem = size_of(value);
+    } else if (key == "host" || key == "vnode") {
+      out.push_back("--nodelist=" + value);
+    } else {
+      leave_out(out, "-l select=" + key);
+    }
+  }
+  return chunk;
+}
+
+/// A chunk is a node's part: that is how clusters of large nodes hand them out.
+Status translate_select(const std::string& value, Words& out) {
+  std::optional<Chunk> all;
+  uint64_t nodes = 0;
+  for (const std::string& part : base::split(value, '+')) {
+    GW_TRY(chunk, read_chunk(part, out));
+    nodes += std::exchange(chunk.count, 1);
+    if (all && *all != chunk)
+      return invalid("-l select: chunks of several kinds are not supported in this version",
+                     "write each as a component: #SBATCH lines, with #SBATCH hetjob between them");
+    all = chunk;
+  }
+  if (!all) return invalid("-l select: the value is empty");
+  const uint32_t tasks = std::max(all->tasks, 1U);
+  out.push_back("--nodes=" + std::to_string(nodes));
+  out.push_back("--ntasks-per-node=" + std::to_string(tasks));
+  out.push_back("--cpus-per-task=" + std::to_string(std::max(all->cpus / tasks, 1U)));
+  if (all->gpus > 0) out.push_back("--gpus-per-node=" + std::to_string(all->gpus));
+  if (!all->mem.empty()) out.push_back("--mem=" + all->mem);
+  return {};
+}
+
+// ---- The other resources
+
+Status translate_resource(const std::string& resource, Words& out) {
+  const auto [key, value] = key_and_value(std::string(base::trim(resource)));
+  if (key == "nodes") return translate_nodes(value, out);
+  if (key == "select") return translate_select(value, out);
+  const bool is_seconds = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  if (key == "walltime") {
+    out.push_back("--time=" + value + (is_seconds ? "s" : ""));
+  } else if (key == "mem") {
+    out.push_back("--mem=" + size_of(value));
+  } else if (key == "pmem") {
+    out.push_back("--mem-per-cpu=" + size_of(value));
+  } else if (key == "ngpus") {
+    out.push_back("--gpus=" + value);
+  } else if (key == "ncpus") {
+    out.push_back("--cpus-per-task=" + value);
+  } else if (key == "procs") {
+    out.push_back("--ntasks=" + value);
+  } else if (key == "feature") {
+    out.push_back("--constraint=" + value);
+  } else if (key == "place") {
+    if (value.find("excl") != std::string::npos) out.emplace_back("--exclusive");
+  } else if (key != "nodect") {
+    leave_out(out, "-l " + key);
+  }
+  return {};
+}
+
+// ---- The other options
+
+/// HOST:PATH is PATH; a folder gets the name that output has in PBS.
+std::string path_of(const std::string& value, const char* ending) {
+  const size_t colon = value.find(':');
+  std::string path = colon != std::string::npos && value.find('/') > colon ? value.substr(colon + 1) : value;
+  if (path.ends_with('/')) path += "%x." + std::string(ending) + "%j";
+  return path;
+}
+
+std::string mail_events(const std::string& letters) {
+  Words events;
+  for (const auto& [letter, event] : {std::pair{'b', "BEGIN"}, std::pair{'e', "END"}, std::pair{'a', "FAIL"}})
+    if (letters.find(letter) != std::string::npos) events.emplace_back(event);
+  return "--mail-type=" + (events.empty() ? "NONE" : base::join(events, ","));
+}
+
+/// [[CC]YY]MMDDhhmm[.SS] where it has a year.
+Status translate_begin(const std::string& value, Words& out) {
+  const std::string digits = value.substr(0, value.find('.'));
+  if (digits.size() < 10 || digits.find_first_not_of("0123456789") != std::string::npos)
+    return invalid("-a: \"" + base::printable(value, 40) + "\" is not [CC]YYMMDDhhmm");
+  const std::string d = digits.size() == 10 ? "20" + digits : digits;
+  out.push_back("--begin=" + d.substr(0, 4) + "-" + d.substr(4, 2) + "-" + d.substr(6, 2) + "T" + d.substr(8, 2) + ":" +
+                d.substr(10, 2) + ":00");
+  return {};
+}
+
+/// Settings go along; what is only named does anyway.
+void translate_variables(const std::string& value, Words& out) {
+  Words settings;
+  for (const std::string& entry : base::split(value, ','))
+    if (entry.find('=') != std::string::npos) settings.push_back(entry);
+  if (!settings.empty()) out.push_back("--export=ALL," + base::join(settings, ","));
+}
+
+void translate_attribute(const std::string& attribute, Words& out) {
+  const auto [key, value] = key_and_value(attribute);
+  if (key == "depend")
+    out.push_back("--dependency=" + value);
+  else if (key == "block" && base::iequals(value, "true"))
+    out.emplace_back("--wait");
+  else
+    leave_out(out, "-W " + key);
+}
+
+/// Options that one of gbatch's says the same as.
+constexpr std::pair<char, std::string_view> kSame[] = {{'N', "--job-name="}, {'A', "--account="}, {'M', "--mail-user="},
+                                                       {'d', "--chdir="},    {'w', "--chdir="},   {'J', "--array="},
+                                                       {'t', "--array="},    {'P', "--wckey="}};
+/// Without a value.
+constexpr std::string_view kFlags = "VhIXzxnfEK";
+/// What changes nothing: all of the environment goes along, the first line of the script names its shell, output and
+/// errors share a file unless both are named, and what is kept, printed or checkpointed is not asked of gbatch.
+constexpr std::string_view kNothing = "VjSkczEfKxC";
+
+Status translate_option(char letter, const std::string& value, Words& out) {
+  if (kNothing.find(letter) != std::string_view::npos) return {};
+  for (const auto& [same, option] : kSame)
+    if (letter == same) {
+      out.push_back(std::string(option) + value);
+      return {};
+    }
+  switch (letter) {
+    case 'I':
+      return invalid("option -I asks for an interactive job, which a batch job is not", "galloc opens one");
+    case 'h':
+      out.emplace_back("--hold");
+      return {};
+    case 'n':
+      out.emplace_back("--exclusive");
+      return {};
+    case 'q':
+      out.push_back("--partition=" + value.substr(0, value.find('@')));
+      return {};
+    case 'o':
+      out.push_back("--output=" + path_of(value, "o"));
+      return {};
+    case 'e':
+      out.push_back("--error=" + path_of(value, "e"));
+      return {};
+    case 'm':
+      out.push_back(mail_events(value));
+      return {};
+    case 'r':
+      out.emplace_back(value.starts_with('n') ? "--no-requeue" : "--requeue");
+      return {};
+    case 'a':
+      return translate_begin(value, out);
+    case 'v':
+      translate_variables(value, out);
+      return {};
+    case 'l':
+      for (const std::string& resource : base::split(value, ',')) GW_TRY_STATUS(translate_resource(resource, out));
+      return {};
+    case 'W':
+      for (const std::string& attribute : base::split(value, ',')) translate_attribute(attribute, out);
+      return {};
+    default:
+      if (std::isalpha(static_cast<unsigned char>(letter)) == 0)
+        return invalid("invalid option -- '" + base::printable({&letter, 1}) + "'");
+      leave_out(out, "-" + base::printable({&letter, 1}));
+      return {};
+  }
+}
+
+}  // namespace
+
+base::Result<Words> translate_pbs(const Words& words) {
+  Words out;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.size() < 2 || word[0] != '-') return invalid("unexpected word \"" + base::printable(word, 40) + "\"");
+    std::string value = word.substr(2);
+    if (kFlags.find(word[1]) == std::string_view::npos && value.empty()) {
+      if (i + 1 >= words.size()) return invalid("option " + base::printable(word) + " needs a value");
+      value = words[++i];
+    }
+    GW_TRY_STATUS(translate_option(word[1], value, out));
+  }
+  return out;
+}
+
+}  // namespace gw::client

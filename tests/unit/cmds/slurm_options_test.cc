@@ -1,0 +1,262 @@
+// Every option of sbatch, salloc and srun is taken: the list slurm_options.txt held against the tables, and the page
+// that tells users what becomes of each.
+#include "cmds/request/slurm_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "cmds/galloc/alloc_options.h"
+#include "cmds/gbatch/batch_table.h"
+#include "cmds/grun/run_options.h"
+#include "cmds/request/slurm_forms.h"
+
+namespace gw::cmds {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr base::Time kSubmittedAt{1'800'000'000'000'000};
+
+struct Line {
+  std::string name, letter, commands, outcome, value;
+};
+
+std::vector<Line> lines() {
+  std::ifstream in(GW_SOURCE_DIR "/tests/unit/cmds/slurm_options.txt");
+  std::vector<Line> all;
+  for (std::string text; std::getline(in, text);) {
+    if (text.empty() || text[0] == '#') continue;
+    std::istringstream words(text);
+    Line line;
+    words >> line.name >> line.letter >> line.commands >> line.outcome >> line.value;
+    all.push_back(line);
+  }
+  return all;
+}
+
+/// What one command makes of its arguments.
+struct Taken {
+  std::string error, left_out;
+};
+
+Taken take(char command, const std::vector<std::string>& args) {
+  BatchOptions batch;
+  AllocOptions alloc;
+  RunOptions run;
+  client::CommonFlags flags;
+  const auto table = command == 'b'   ? batch_table(batch, flags, kSubmittedAt)
+                     : command == 'a' ? alloc_table(alloc, flags, kSubmittedAt)
+                                      : run_table(run, flags, kSubmittedAt);
+  const auto parsed = client::parse_options(table, args, {.stop_at_operand = true});
+  BatchOptions& job = command == 'b' ? batch : command == 'a' ? alloc.job : run.job;
+  static_cast<void>(apply_slurm_forms(job));  // one option alone may lack another that it needs
+  return {parsed ? "" : parsed.error().text(), job.left_out.text()};
+}
+
+/// A value of this machine and user, where the list says so.
+std::string value_of(const Line& line) {
+  if (line.value == "own-uid") return std::to_string(::geteuid());
+  if (line.value == "own-gid") return std::to_string(::getegid());
+  if (line.value != "nodes-file") return line.value;
+  const std::string path = testing::TempDir() + "/nodes-file";
+  std::ofstream(path) << "n[1-2]\n";
+  return path;
+}
+
+/// As `--name=value`, and with its letter.
+std::vector<std::vector<std::string>> ways_to_say(const Line& line) {
+  const std::string value = value_of(line);
+  const bool has_value = line.value != "-";
+  std::vector<std::vector<std::string>> ways = {{"--" + line.name + (has_value ? "=" + value : "")}};
+  if (line.letter != "-") ways.push_back({"-" + line.letter + (has_value ? value : "")});
+  return ways;
+}
+
+TEST(SlurmOptions, EachIsTakenAsTheListSays) {
+  const auto all = lines();
+  ASSERT_GE(all.size(), 145u);
+  for (const Line& line : all)
+    for (const char command : line.commands)
+      for (const auto& args : ways_to_say(line)) {
+        if (command == 'b' && line.name == "wait") continue;  // sbatch's takes no value
+        const Taken taken = take(command, args);
+        const std::string where = std::string(1, command) + ": " + testing::PrintToString(args);
+        if (line.outcome == "refused")
+          EXPECT_THAT(taken.error, HasSubstr("not supported in this version: ")) << where;
+        else
+          EXPECT_EQ(taken.error, "") << where;
+        if (line.outcome == "less")
+          EXPECT_THAT(taken.left_out, HasSubstr("--" + line.name)) << where;
+        else
+          EXPECT_EQ(taken.left_out, "") << where;
+      }
+}
+
+TEST(SlurmOptions, EachRowIsInTheList) {
+  const auto all = lines();
+  for (const SlurmOption& row : slurm_options()) {
+    const auto line = std::find_if(all.begin(), all.end(), [&](const Line& l) { return l.name == row.name; });
+    ASSERT_NE(line, all.end()) << row.name;
+    EXPECT_EQ(line->outcome, row.without == Without::kSame   ? "same"
+                             : row.without == Without::kLess ? "less"
+                                                             : "refused")
+        << row.name;
+  }
+}
+
+/// "all", "sbatch, srun"
+std::string names_of(const std::string& commands) {
+  if (commands == "bar") return "all";
+  std::string text;
+  for (const auto& [letter, name] : {std::pair{'b', "sbatch"}, std::pair{'a', "salloc"}, std::pair{'r', "srun"}})
+    if (commands.find(letter) != std::string::npos) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+std::string row_of_page(const Line& line) {
+  const auto row = std::find_if(slurm_options().begin(), slurm_options().end(),
+                                [&](const SlurmOption& each) { return each.name == line.name; });
+  std::string names = "`--" + line.name + "`";
+  if (line.letter != "-") names = "`-" + line.letter + "`, " + names;
+  const std::string outcome = line.outcome == "less"   ? "left out, with a warning"
+                              : line.outcome == "same" ? "taken: nothing to do"
+                                                       : line.outcome;
+  const std::string why = row == slurm_options().end() ? std::string() : std::string(row->why);
+  return "| " + names + " | " + names_of(line.commands) + " | " + outcome + " | " + why + " |";
+}
+
+TEST(SlurmOptions, ThePageHasARowForEach) {
+  std::ifstream in(GW_SOURCE_DIR "/docs/migrating-from-slurm.md");
+  std::stringstream page;
+  page << in.rdbuf();
+  std::string missing;
+  for (const Line& line : lines())
+    if (page.str().find(row_of_page(line)) == std::string::npos) missing += row_of_page(line) + "\n";
+  EXPECT_EQ(missing, "") << "docs/migrating-from-slurm.md lacks these rows";
+}
+
+TEST(SlurmOptions, WhatIsLeftOutIsSaidOnceByItsReason) {
+  EXPECT_EQ(take('b', {"--mail-type=END", "--tmp=1G", "--mail-user=me", "--mail-type=FAIL"}).left_out,
+            "left out: --tmp (space for temporary files is not looked at); --mail-user, --mail-type (no mail is sent)");
+  EXPECT_EQ(take('b', {"--mail-type=END", "--mail-type=NONE", "-k", "--no-kill=off"}).left_out, "")
+      << "later ones ask for nothing";
+}
+
+TEST(SlurmOptions, WrongValuesAreWrongAllTheSame) {
+  const std::pair<std::vector<std::string>, std::string> kCases[] = {
+      {{"--mail-type=ENDE"}, "--mail-type: \"ENDE\" is none of"},
+      {{"--mail-user="}, "--mail-user: the value is empty"},
+      {{"--tmp=much"}, "--tmp"},
+      {{"--ntasks-per-socket=x"}, "--ntasks-per-socket"},
+      {{"-B", "a:b"}, "is not SOCKETS[:CORES[:THREADS]]"},
+      {{"--wait-all-nodes=2"}, "neither 0 nor 1"},
+      {{"--kill-on-invalid-dep=maybe"}, "neither yes nor no"},
+      {{"--delay-boot=soon"}, "--delay-boot"},
+      {{"--hint=fast"}, "is no hint"},
+      {{"--propagate=NOFILES"}, "is no resource limit"},
+      {{"--tres-per-task=gpu:1"}, "Invalid Trackable RESource (TRES) specification"},
+      {{"--tres-bind=fpga:closest"}, "is not gres/gpu:HOW"},
+      {{"--nodefile=/no/such/file"}, "-F/--nodefile: /no/such/file: No such file"},
+      {{"-w", "/no/such/file"}, "-w/--nodelist: /no/such/file: No such file"},
+      {{"-m", "zigzag"}, "\"zigzag\" is not supported"},
+      {{"-m", "block,Sideways"}, "is not supported"},
+      {{"--exclusive=group"}, "neither user nor mcs"},
+      {{"--uid=" + std::to_string(::geteuid() + 1)}, "Access/permission denied"},
+      {{"--gid=" + std::to_string(::getegid() + 1)}, "Access/permission denied"},
+      {{"--mincpus=0"}, "--mincpus"}};
+  for (const auto& [args, text] : kCases)
+    EXPECT_THAT(take('b', args).error, HasSubstr(text)) << testing::PrintToString(args);
+}
+
+model::JobSpec spec(const std::vector<std::string>& args, std::string* error = nullptr) {
+  BatchOptions o;
+  client::CommonFlags flags;
+  const auto parsed = client::parse_options(batch_table(o, flags, kSubmittedAt), args, {.stop_at_operand = true});
+  EXPECT_TRUE(parsed) << testing::PrintToString(args);
+  std::vector<std::string> notes;
+  const auto done = complete(o, notes);
+  if (error != nullptr) *error = done ? "" : done.error().text();
+  if (error == nullptr) EXPECT_TRUE(done) << testing::PrintToString(args);
+  return o.spec;
+}
+
+TEST(SlurmForms, TasksFollowFromGpusAndTheOtherWay) {
+  EXPECT_EQ(spec({"--gpus=4", "--ntasks-per-gpu=2"}).request.tasks, 8u);
+  EXPECT_EQ(spec({"-N2", "--gpus-per-node=4", "--ntasks-per-gpu=1"}).request.tasks, 8u);
+  const auto by_tasks = spec({"-n8", "--ntasks-per-gpu=2"});
+  EXPECT_EQ(by_tasks.request.gpus, 4u);
+  EXPECT_EQ(by_tasks.gpu_bind, "single:2");
+  EXPECT_EQ(spec({"-n8", "--ntasks-per-gpu=2", "--gpu-bind=none"}).gpu_bind, "none");
+  std::string error;
+  spec({"-n7", "--ntasks-per-gpu=2"}, &error);
+  EXPECT_THAT(error, HasSubstr("not a multiple of --ntasks-per-gpu=2"));
+  spec({"--ntasks-per-gpu=2"}, &error);
+  EXPECT_THAT(error, HasSubstr("needs a number of GPUs or of tasks"));
+  spec({"--gpus=4", "-n3", "--ntasks-per-gpu=2"}, &error);
+  EXPECT_THAT(error, HasSubstr("means 8 tasks"));
+}
+
+TEST(SlurmForms, OtherWaysToSayWhatAttributesSay) {
+  EXPECT_EQ(spec({"--gpus-per-socket=2", "--sockets-per-node=2"}).request.gpus, 4u);
+  const auto tres = spec({"-n2", "--tres-per-task=cpu:3,gres/gpu:h100:1"});
+  EXPECT_EQ(tres.request.cpus_per_task, 3u);
+  EXPECT_EQ(tres.request.gpus, 1u);
+  EXPECT_EQ(tres.request.gpu_type, "h100");
+  EXPECT_EQ(spec({"--tres-bind=gres/gpu:closest"}).gpu_bind, "closest");
+  EXPECT_EQ(spec({"--spread-job"}).request.fit, model::Fit::kSpread);
+  EXPECT_TRUE(spec({"--hint=nomultithread"}).request.whole_cores);
+  EXPECT_TRUE(spec({"--threads-per-core=1"}).request.whole_cores);
+  EXPECT_TRUE(spec({"--ntasks-per-core=1"}).request.whole_cores);
+  EXPECT_FALSE(spec({"--hint=nomultithread", "--hint=multithread"}).request.whole_cores);
+  EXPECT_FALSE(spec({"--threads-per-core=2"}).request.whole_cores);
+  EXPECT_TRUE(spec({"-O"}).request.overcommit);
+  EXPECT_EQ(spec({"--mincpus=16"}).request.min_cpus, 16u);
+  EXPECT_FALSE(spec({"--exclusive=user"}).request.exclusive);
+}
+
+TEST(SlurmForms, FilesOfNodesMayHaveAnyBlanks) {
+  const std::string path = testing::TempDir() + "/hosts";
+  std::ofstream(path) << "# mine\nn[3-4], n1\n\n n1\tn2 ,\n";
+  EXPECT_THAT(spec({"-F", path}).request.nodelist, testing::ElementsAre("n1", "n2", "n3", "n4"));
+  EXPECT_THAT(spec({"-w", path}).request.nodelist, testing::ElementsAre("n1", "n2", "n3", "n4"));
+  std::ofstream(path) << "# none\n";
+  EXPECT_THAT(take('b', {"-F", path}).error, HasSubstr("names no node"));
+}
+
+TEST(SlurmForms, LimitsThatArePropagated) {
+  std::map<std::string, uint64_t> limits = {{"NOFILE", 1}, {"STACK", 2}, {"CORE", 3}};
+  EXPECT_TRUE(keep_propagated("ALL", limits));
+  EXPECT_EQ(limits.size(), 3u);
+  EXPECT_TRUE(keep_propagated("stack,NOFILE", limits));
+  EXPECT_EQ(limits, (std::map<std::string, uint64_t>{{"NOFILE", 1}, {"STACK", 2}}));
+  EXPECT_TRUE(keep_propagated("NONE", limits));
+  EXPECT_TRUE(limits.empty());
+}
+
+TEST(SlurmForms, VariablesComeFromAFile) {
+  const std::string path = testing::TempDir() + "/variables";
+  std::ofstream(path, std::ios::binary) << std::string("A=1\0B=two\nlines\0", 16);
+  const auto lines = read_export_file(path);
+  ASSERT_TRUE(lines) << lines.error().text();
+  EXPECT_THAT(*lines, testing::ElementsAre("A=1", "B=two\nlines"));
+  std::ofstream(path, std::ios::binary) << "A";
+  EXPECT_FALSE(read_export_file(path));
+  EXPECT_FALSE(read_export_file("/no/such/file"));
+}
+
+TEST(SlurmForms, OnlyTheOwnClusterIsThere) {
+  EXPECT_TRUE(check_clusters("", "here"));
+  EXPECT_TRUE(check_clusters("there,here", "here"));
+  EXPECT_TRUE(check_clusters("all", "here"));
+  const auto other = check_clusters("there", "here");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().what, HasSubstr("No cluster 'there' known by database."));
+}
+
+}  // namespace
+}  // namespace gw::cmds
