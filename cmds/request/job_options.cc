@@ -127,6 +127,13 @@ constexpr Reader kTimeReaders[] = {
        o.spec.warn = warn;
        return {};
      }},
+    {&attribute("dependency"), [](BatchOptions& o, Text, Text v) { return set_dependency(o.spec, v); }},
+    {&attribute("kill-on-invalid-dep"),
+     [](BatchOptions& o, Text option, Text v) -> Status {
+       GW_TRY(kills, parse_yes_or_no(option, v));
+       o.spec.kill_on_invalid_dependency = kills;
+       return {};
+     }},
     {&attribute("reservation"), [](BatchOptions& o, Text, Text v) { return set_reservation(o.spec, v); }},
     {&attribute("nice"), [](BatchOptions& o, Text, Text v) { return set_nice(o.spec, v); }},
     {&attribute("priority"),

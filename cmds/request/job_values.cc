@@ -143,6 +143,27 @@ Status set_reservation(model::JobSpec& spec, Text value) {
   return {};
 }
 
+Status set_dependency(model::JobSpec& spec, Text value) {
+  auto parsed = model::parse_dependency(value);
+  if (!parsed) return base::fail(parsed.error().code, "--dependency: " + parsed.error().what, parsed.error().hint);
+  if (parsed->terms.empty()) return invalid("-d/--dependency: the value is empty");
+  spec.dependency = value;
+  return {};
+}
+
+base::Result<bool> parse_yes_or_no(Text option, Text value) {
+  for (const auto& [word, means] : {std::pair{"yes", true},
+                                    {"y", true},
+                                    {"true", true},
+                                    {"1", true},
+                                    {"no", false},
+                                    {"n", false},
+                                    {"false", false},
+                                    {"0", false}})
+    if (base::iequals(value, word)) return means;
+  return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is neither yes nor no");
+}
+
 Status set_nice(model::JobSpec& spec, Text value) {
   if (value.empty()) {
     spec.nice = 100;

@@ -40,6 +40,10 @@ base::Status set_time_min(model::JobSpec& spec, std::string_view value);
 base::Status set_deadline(model::JobSpec& spec, std::string_view value, base::Time now);
 /// The name of one reservation.
 base::Status set_reservation(model::JobSpec& spec, std::string_view value);
+/// --dependency: checked here, kept as it was written.
+base::Status set_dependency(model::JobSpec& spec, std::string_view value);
+/// yes, no, true, false, 1, 0, y, n.
+base::Result<bool> parse_yes_or_no(std::string_view option, std::string_view value);
 /// A nice value; 100 without one.
 base::Status set_nice(model::JobSpec& spec, std::string_view value);
 /// append or truncate.

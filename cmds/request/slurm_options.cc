@@ -43,12 +43,6 @@ Status a_time(Text option, Text value) {
   return {};
 }
 
-Status yes_or_no(Text option, Text value) {
-  for (Text word : {"yes", "no", "y", "n", "true", "false", "1", "0"})
-    if (base::iequals(value, word)) return {};
-  return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is neither yes nor no");
-}
-
 Status zero_or_one(Text option, Text value) {
   if (value == "0" || value == "1") return {};
   return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is neither 0 nor 1");
@@ -174,8 +168,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
 
     // Which jobs run when.
     {"array", 'a', Arg::kRequired, "ARRAY_INX", kByBatch, kRefused, "the script would run once, and not for each task"},
-    {"dependency", 'd', Arg::kRequired, "DEPENDENCY", kByAll, kRefused, "the job would not wait for the other one"},
-    {"kill-on-invalid-dep", 0, Arg::kRequired, {}, kByAll, kSame, "it is for --dependency", yes_or_no},
 });
 
 /// "--mail-type", "-B/--extra-node-info"

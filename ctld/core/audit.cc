@@ -31,6 +31,16 @@ Status audit_job(const Core& core, const Job& job, size_t& held) {
   return {};
 }
 
+/// A job that waits for others is found from each of them.
+Status audit_dependency(const Core& core, const Job& job) {
+  if (job.waiting() == nullptr) return {};
+  for (const model::DependencyTerm& term : job.unmet.terms) {
+    if (term.job && !term.is_failed && !core.jobs.dependents().knows(term.job, job.id))
+      return wrong(fmt::format("job {} waits for job {}, which does not know", job.id.value, term.job.value));
+  }
+  return {};
+}
+
 Status audit_placements(const Core& core) {
   for (const auto& [node, jobs] : core.placements.by_node())
     for (const JobId id : jobs) {
@@ -55,7 +65,10 @@ Status audit_steps(const Core& core) {
 Status audit(const Core& core) {
   GW_TRY_STATUS(core.ledger.capacity().audit());
   size_t held = 0, in_ledger = 0;
-  for (const auto& [id, job] : core.jobs.all()) GW_TRY_STATUS(audit_job(core, job, held));
+  for (const auto& [id, job] : core.jobs.all()) {
+    GW_TRY_STATUS(audit_job(core, job, held));
+    GW_TRY_STATUS(audit_dependency(core, job));
+  }
   for (const auto& [holder, holding] : core.ledger.capacity().holdings()) in_ledger += holding.nodes.size();
   if (held != in_ledger) return wrong(fmt::format("jobs hold {} shares, the ledger {}", held, in_ledger));
   GW_TRY_STATUS(audit_placements(core));

@@ -29,6 +29,17 @@ struct NodeReleased {
   base::NodeId node;
 };
 
-using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased>;
+/// A job is over, and never runs again.
+struct JobEnded {
+  base::JobId job;
+};
+
+/// A job has another name.
+struct JobRenamed {
+  uint32_t uid = 0;
+  std::string before;
+};
+
+using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased, JobEnded, JobRenamed>;
 
 }  // namespace gw::ctld

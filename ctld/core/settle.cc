@@ -2,6 +2,7 @@
 #include "ctld/core/settle.h"
 
 #include "ctld/core/jobs/allocation_end.h"
+#include "ctld/core/jobs/dependents_due.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/reports.h"
 
@@ -14,6 +15,7 @@ struct Heard {
 
   void operator()(const RunStarted& e) const {
     model::Job* job = core.jobs.find(e.job);
+    job_moved(core, e.job);
     if (job == nullptr || job->state != model::JobState::kRunning) return;
     if (job->spec.kind != model::JobKind::kStep) return begin_waiting_steps(core, *job);
     begin_first_step(core, *job);
@@ -24,16 +26,25 @@ struct Heard {
   }
   void operator()(const JobStopping& e) const { refuse_steps(core, e.job, e.why); }
   void operator()(const NodeReleased& e) const { steps_left(core, e.job, e.node); }
+  void operator()(const JobEnded& e) const { job_moved(core, e.job); }
+  void operator()(const JobRenamed& e) const { name_was_given_up(core, e.uid, e.before); }
 };
+
+/// So many jobs that wait for others are looked at in one transaction.
+constexpr size_t kMostDependents = 1'000;
 
 }  // namespace
 
 void settle(Core& core) {
-  while (!core.events.empty()) {
-    const Event event = std::move(core.events.front());
-    core.events.pop_front();
-    std::visit(Heard{core}, event);
-  }
+  size_t looked_at = 0;
+  do {
+    while (!core.events.empty()) {
+      const Event event = std::move(core.events.front());
+      core.events.pop_front();
+      std::visit(Heard{core}, event);
+    }
+  } while (looked_at++ < kMostDependents && look_at_one_dependent(core));
+  look_at_dependents_later(core);
 }
 
 }  // namespace gw::ctld

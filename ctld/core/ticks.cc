@@ -33,6 +33,7 @@ void fire(Core& core, const Timer& timer) {
   if (timer.kind == TimerKind::kUsage) return usage_due(core);
   if (timer.kind == TimerKind::kStepUse) return answer_use(core, timer.id);
   if (timer.kind == TimerKind::kScripts) return drop_scripts(core);
+  if (timer.kind == TimerKind::kDependents) return;  // settle() looks at them
   if (timer.kind == TimerKind::kReplies) {
     core.clients.kept_replies.forget_before(core.now - kReplyMemory);
     core.out.write(store::DropReplies{core.now - kReplyMemory});

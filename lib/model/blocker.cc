@@ -67,6 +67,8 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"not_looked_at", "", "", ""},
     {"old_node_daemon", "has a node daemon that is too old for it", "have node daemons that are too old for it",
      "have their node daemons upgraded: gcontrol show node tells the version of each"},
+    {"dependency", "", "", ""},
+    {"dependency_never_satisfied", "", "", "gcontrol update Dependency="},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -143,6 +145,11 @@ std::string of_job(const Blocker& b) {
              (b.held_by.empty() ? "" : "; its last run: " + b.held_by);
     case BlockerKind::kBeginTime:
       return "waits until " + base::format_time(b.until);
+    case BlockerKind::kDependency:
+      return "waits for " + b.held_by;
+    case BlockerKind::kDependencyNeverSatisfied:
+      return fmt::format("it can never start: {}; gcontrol update jobid={} dependency= takes that away", b.held_by,
+                         b.where);
     case BlockerKind::kLaunchBackoff:
       return fmt::format("waits until {}; its launch failed: {}", base::format_time(b.until), b.held_by);
     case BlockerKind::kNodesNotLeft:

@@ -60,8 +60,11 @@ enum class BlockerKind : uint8_t {
   kNotLookedAt,     ///< The scheduler has not come to it yet.
   // Rules nodes out, as those from kNodeList to kNotEmpty do.
   kOldNodeDaemon,  ///< It does not understand all that the job says of itself.
+  // Of the job itself, again. `held_by`: what is left of its dependency.
+  kDependency,
+  kDependencyNeverSatisfied,
 };
-constexpr BlockerKind kLastBlockerKind = BlockerKind::kOldNodeDaemon;
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kDependencyNeverSatisfied;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "model/contract.h"
+#include "model/dependency.h"
 #include "model/job_state.h"
 #include "model/request.h"
 
@@ -86,14 +87,16 @@ struct JobSpec {
   std::vector<std::string> partitions;  ///< In order of preference; never empty after submission.
   Request request;
   base::Duration time_limit = base::kUnlimited;
-  base::Duration time_min = {};  ///< May be shortened to this in order to start sooner; zero: not at all.
-  base::Time begin;              ///< Not before this; zero: at once.
-  base::Time deadline;           ///< Must have ended by then; zero: none.
-  std::string reservation;       ///< Runs inside this advance reservation; empty: outside all.
-  std::string gpu_bind;          ///< --gpu-bind in Slurm's words; empty: not given.
-  std::string wckey;             ///< A word to sort usage by; empty: none.
-  std::string gres_flags;        ///< --gres-flags in Slurm's words; empty: not given.
-  int64_t priority = 0;          ///< As submitted; only administrators raise it.
+  base::Duration time_min = {};             ///< May be shortened to this in order to start sooner; zero: not at all.
+  base::Time begin;                         ///< Not before this; zero: at once.
+  base::Time deadline;                      ///< Must have ended by then; zero: none.
+  std::string reservation;                  ///< Runs inside this advance reservation; empty: outside all.
+  std::string gpu_bind;                     ///< --gpu-bind in Slurm's words; empty: not given.
+  std::string dependency;                   ///< On other jobs, as it was asked for; empty: none.
+  bool kill_on_invalid_dependency = false;  ///< It ends if its dependency can never be met.
+  std::string wckey;                        ///< A word to sort usage by; empty: none.
+  std::string gres_flags;                   ///< --gres-flags in Slurm's words; empty: not given.
+  int64_t priority = 0;                     ///< As submitted; only administrators raise it.
   int32_t nice = 0;
   bool hold_user = false;
   bool hold_admin = false;
@@ -235,6 +238,7 @@ struct Job {
   uint32_t launch_failures = 0;         ///< In a row, where it could go nowhere else; gives the back-off.
   std::vector<std::string> shuns = {};  ///< Nodes that failed to launch it, by name; none once it has started.
   base::Time shuns_until;               ///< Until then it goes elsewhere; zero: nowhere is shunned.
+  Dependency unmet = {};                ///< What it still waits for of other jobs.
   uint32_t preemptions = 0;             ///< Runs that were ended so that others had room.
   uint64_t lost_gpu_ms = 0;             ///< Milliseconds of whole GPUs whose work was lost by preemptions.
   std::string last_failure;  ///< Why the last run did not come to its own end, for people; empty if none did.

@@ -35,18 +35,19 @@ constexpr std::array<std::string_view, 15> kEventNames = {
     "place",         "go",           "suspend",       "resume",      "stop",          "requeue",
     "end-completed", "end-failed",   "end-cancelled", "end-timeout", "end-node-fail", "end-out-of-memory",
     "end-preempted", "end-deadline", "end-boot-fail"};
-constexpr std::array<std::string_view, 19> kWaitNames = {
+constexpr std::array<std::string_view, 20> kWaitNames = {
     "None",         "Priority",         "Resources",         "BeginTime",          "JobHeldUser",
     "JobHeldAdmin", "PartitionDown",    "PartitionInactive", "ReqNodeNotAvail",    "QOSJobLimit",
     "Cleaning",     "JobLaunchFailure", "NodeUnreachable",   "PartitionTimeLimit", "PartitionNodeLimit",
-    "Controller",   "Reservation",      "DEADLINE",          "Dependency"};
-constexpr std::array<std::string_view, 15> kEndNames = {
-    "None",         "NonZeroExitCode",  "RaisedSignal", "TimeLimit",    "NodeDown",
-    "OutOfMemory",  "JobLaunchFailure", "OutputPath",   "WorkDir",      "UnknownUser",
-    "ShepherdDied", "Cancelled",        "DeadLine",     "LeaseExpired", "Prolog"};
+    "Controller",   "Reservation",      "DEADLINE",          "Dependency",         "DependencyNeverSatisfied"};
+constexpr std::array<std::string_view, 16> kEndNames = {
+    "None",     "NonZeroExitCode", "RaisedSignal",     "TimeLimit",
+    "NodeDown", "OutOfMemory",     "JobLaunchFailure", "OutputPath",
+    "WorkDir",  "UnknownUser",     "ShepherdDied",     "Cancelled",
+    "DeadLine", "LeaseExpired",    "Prolog",           "DependencyNeverSatisfied"};
 static_assert(kEventNames.size() == static_cast<size_t>(JobEvent::kEndBootFail) + 1);
-static_assert(kWaitNames.size() == static_cast<size_t>(WaitReason::kDependency) + 1);
-static_assert(kEndNames.size() == static_cast<size_t>(EndReason::kPrologFailed) + 1);
+static_assert(kWaitNames.size() == static_cast<size_t>(kLastWaitReason) + 1);
+static_assert(kEndNames.size() == static_cast<size_t>(kLastEndReason) + 1);
 
 template <typename Table, typename Enum>
 std::string_view entry(const Table& table, Enum e) {

@@ -120,8 +120,10 @@ enum class WaitReason : uint8_t {
   kController,          ///< Never produced.
   kReservation,
   kDeadline,
-  kDependency,  ///< For jobs that wait for others: no version produces it yet.
+  kDependency,                ///< It waits for other jobs.
+  kDependencyNeverSatisfied,  ///< What it waits for can never come.
 };
+constexpr WaitReason kLastWaitReason = WaitReason::kDependencyNeverSatisfied;
 /// Slurm's word: "Resources", "BeginTime", "JobHeldUser", ...
 std::string_view name(WaitReason r);
 
@@ -142,7 +144,9 @@ enum class EndReason : uint8_t {
   kDeadlinePassed,
   kLeaseExpired,
   kPrologFailed,
+  kDependencyNeverSatisfied,
 };
+constexpr EndReason kLastEndReason = EndReason::kDependencyNeverSatisfied;
 std::string_view name(EndReason r);
 
 namespace detail {

@@ -24,6 +24,7 @@ constexpr auto kJobVariables = std::to_array<std::string_view>({
     "CPUS_PER_TASK",
     "MEM_PER_NODE",
     "MEM_PER_CPU",
+    "JOB_DEPENDENCY",
     "JOB_PARTITION",
     "JOB_ACCOUNT",
     "JOB_QOS",

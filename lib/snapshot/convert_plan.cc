@@ -53,7 +53,7 @@ struct DecisionWriter {
 };
 
 Result<model::WaitReason> reason_from(uint32_t reason) {
-  if (reason > static_cast<uint32_t>(model::WaitReason::kDependency))
+  if (reason > static_cast<uint32_t>(model::kLastWaitReason))
     return base::invalid("the snapshot is damaged: an unknown reason for waiting");
   return static_cast<model::WaitReason>(reason);
 }

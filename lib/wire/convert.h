@@ -57,6 +57,8 @@ JobStatus stored_status(const model::Job& job);
 /// know is an error (kNotFound): such a node must not be forgotten, the run may live there. Without one, ids stay zero
 /// and waiting_for and unreachable empty. Other errors: state and phase do not agree, bad enumerators.
 base::Status status_from_wire(const JobStatus& status, model::Job& job, const NodeLookup& lookup = {});
+/// What is left of a job's dependency. Errors: bad enumerators.
+base::Status unmet_from_wire(const JobStatus& status, model::Dependency& unmet);
 Job to_wire(const model::Job& job, const NodeNamer& namer = {});
 base::Result<model::Job> from_wire(const Job& job, const NodeLookup& lookup = {});
 

@@ -193,7 +193,7 @@ base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) 
 base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lookup) {
   model::Waiting out;
   // One of a later version keeps nobody from reading the job: why it waits is worked out anew.
-  if (w.reason() <= static_cast<uint32_t>(model::WaitReason::kDependency))
+  if (w.reason() <= static_cast<uint32_t>(model::kLastWaitReason))
     out.reason = static_cast<model::WaitReason>(w.reason());
   out.not_before.us = w.not_before_us();
   out.estimated_start.us = w.estimated_start_us();
@@ -227,7 +227,33 @@ base::Status phase_from(const JobStatus& w, model::Job& job, const NodeLookup& l
   return fail(ErrorCode::kProtocol, "a job status without a phase");
 }
 
+void set_unmet(JobStatus& w, const model::Dependency& unmet) {
+  w.set_unmet_any(unmet.any);
+  for (const model::DependencyTerm& term : unmet.terms) {
+    DependencyTerm* to = w.add_unmet();
+    to->set_kind(static_cast<uint32_t>(term.kind));
+    to->set_job(term.job.value);
+    to->set_delay_us(term.delay.us);
+    to->set_due_us(term.due.us);
+    to->set_is_failed(term.is_failed);
+  }
+}
+
 }  // namespace
+
+base::Status unmet_from_wire(const JobStatus& w, model::Dependency& unmet) {
+  unmet = {w.unmet_any(), {}};
+  for (const DependencyTerm& term : w.unmet()) {
+    if (term.kind() > static_cast<uint32_t>(model::kLastDependencyKind))
+      return fail(ErrorCode::kProtocol, "there is no dependency of kind " + std::to_string(term.kind()));
+    unmet.terms.push_back({static_cast<model::DependencyKind>(term.kind()),
+                           base::JobId(term.job()),
+                           {term.delay_us()},
+                           {term.due_us()},
+                           term.is_failed()});
+  }
+  return {};
+}
 
 StateMark to_wire(const model::StateMark& m) {
   StateMark w;
@@ -293,8 +319,7 @@ base::Result<model::Outcome> from_wire(const Outcome& w) {
   o.end = static_cast<model::JobState>(end);
   o.requeue = w.requeue();
   // One of a later version is not known here; the words that came with it are kept.
-  if (w.reason() <= static_cast<uint32_t>(model::EndReason::kPrologFailed))
-    o.reason = static_cast<model::EndReason>(w.reason());
+  if (w.reason() <= static_cast<uint32_t>(model::kLastEndReason)) o.reason = static_cast<model::EndReason>(w.reason());
   o.detail = w.detail();
   o.exit = {w.exit_code(), w.exit_signo()};
   o.peak_mem_mb = w.peak_mem_mb();
@@ -359,6 +384,7 @@ JobStatus stored_status(const model::Job& job) {
   w.set_preemptions(job.preemptions);
   w.set_lost_gpu_ms(job.lost_gpu_ms);
   w.set_last_failure(job.last_failure);
+  set_unmet(w, job.unmet);
   return w;
 }
 
@@ -389,7 +415,7 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   job.preemptions = w.preemptions();
   job.lost_gpu_ms = w.lost_gpu_ms();
   job.last_failure = w.last_failure();
-  return {};
+  return unmet_from_wire(w, job.unmet);
 }
 
 Job to_wire(const model::Job& job, const NodeNamer& namer) {

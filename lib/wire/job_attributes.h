@@ -534,6 +534,36 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .shown = kByHand,
      .kept = kept<&M::begin, &W::begin_us, &W::set_begin_us>(W::kBeginUsFieldNumber)},
 
+    {.name = "dependency",
+     .option = "-d/--dependency",
+     .commands = kAsking,
+     .value = "KIND:JOB[,...]",
+     .help =
+         "not before other jobs: after:JOB[+MINUTES], afterany, afterok, afternotok, singleton; with ? one is enough",
+     .variable = "DEPENDENCY",
+     .update = {"Dependency",
+                {},
+                kOwner,
+                true,
+                true,
+                update_field<&U::has_dependency, &U::dependency, &U::mutable_dependency, &U::clear_dependency>(
+                    U::kDependencyFieldNumber)},
+     .show_key = "Dependency",
+     .json_key = "dependency",
+     .column = {'E', "Dependency", "DEPENDENCY"},
+     .shown = kByHand,
+     .kept = kept<&M::dependency, &W::dependency, &W::mutable_dependency>(W::kDependencyFieldNumber),
+     .most = 16 << 10,
+     .hint = "let a job in between wait for some of them"},
+    {.name = "kill_on_invalid_dependency",
+     .option = "--kill-on-invalid-dep",
+     .commands = kAsking,
+     .value = "yes|no",
+     .help = "end the job once its dependency can never be met",
+     .shown = kByHand,
+     .kept = kept<&M::kill_on_invalid_dependency, &W::kill_on_invalid_dependency, &W::set_kill_on_invalid_dependency>(
+         W::kKillOnInvalidDependencyFieldNumber)},
+
     // In what order, and what becomes of it.
     {.name = "nice",
      .option = "--nice",

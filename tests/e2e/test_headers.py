@@ -58,7 +58,8 @@ def test_header_runs(cluster, script, output, warned):
 
 REFUSED = [
     ("#SBATCH --array=1-10", "--array is not supported in this version"),
-    ("#SBATCH --dependency=afterok:1", "--dependency is not supported in this version"),
+    ("#SBATCH --dependency=afterok:4000000", "Batch job submission failed: Job dependency problem"),
+    ("#SBATCH --dependency=aftr:1", "Job dependency problem"),
     ("#SBATCH --container=/images/x", "--container is not supported in this version"),
     ("#SBATCH --reboot", "--reboot is not supported in this version"),
     ("#SBATCH --clusters=elsewhere", "No cluster 'elsewhere' known by database."),

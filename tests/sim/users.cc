@@ -71,6 +71,18 @@ wire::Request Users::draw_request(bool& is_elastic) {
   return r;
 }
 
+/// On one of the newest jobs, sometimes on somebody else's, which is refused.
+void Users::draw_dependency(wire::JobSpec& spec) {
+  if (jobs_.empty() || !random_.chance(15)) return;
+  auto other = jobs_.end();
+  std::advance(other, -1 - static_cast<int>(random_(std::min<size_t>(jobs_.size(), 6))));
+  const std::string id = std::to_string(other->first);
+  spec.set_dependency(
+      random_.any({"after:" + id, "after:" + id + "+1", "afterany:" + id, "afterok:" + id, "afternotok:" + id,
+                   "afterok:" + id + "?afternotok:" + id}));
+  spec.set_kill_on_invalid_dependency(true);
+}
+
 void Users::draw_limits(wire::JobSpec& spec) {
   if (random_.chance(50)) spec.set_time_limit_us(base::seconds(60 + 60 * random_(15)).us);
   if (spec.time_limit_us() > 0 && random_.chance(30)) spec.set_time_min_us(base::seconds(60).us);
@@ -121,6 +133,7 @@ wire::ApiRequest Users::submission() {
   if (spec.partitions(0) == "p0" && random_.chance(50)) spec.add_partitions("main");
   if (random_.chance(6)) spec.set_reservation(random_.any({"r0", "r1"}));
   draw_limits(spec);
+  draw_dependency(spec);
   draw_kind(request, is_elastic);
   return request;
 }

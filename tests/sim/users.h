@@ -33,6 +33,7 @@ class Users {
   void order(uint32_t uid, uint32_t job);
   wire::ApiRequest submission();
   void draw_limits(wire::JobSpec& spec);
+  void draw_dependency(wire::JobSpec& spec);
   bool has_room_for_three() const;
   void draw_kind(wire::ApiRequest& request, bool is_elastic);
   static wire::Request request_of(uint32_t nodes, uint32_t gpus);

@@ -9,12 +9,14 @@
 
 #include "base/text.h"
 #include "ctld/core/admission/budgets.h"
+#include "ctld/core/admission/dependency.h"
 #include "ctld/core/admission/hetjob.h"
 #include "ctld/core/admission/kinds.h"
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/cluster/reservation_rules.h"
 #include "ctld/core/jobs/allocation_end.h"
+#include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/replies.h"
@@ -76,6 +78,7 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   GW_TRY_STATUS(check_caps(core, spec, 1 + static_cast<size_t>(request.components_size())));
   GW_TRY_STATUS(model::check_times(spec, core.now));
   GW_TRY_STATUS(check_reservation(core, spec));
+  GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, JobId()));
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
     spec.priority = 0;
@@ -168,6 +171,7 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     spec.het_offset = static_cast<uint32_t>(entered.size());
     spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
     entered.push_back(&core.jobs.enter(core.now, std::move(spec)));
+    begin_to_depend(*entered.back());
     update_eligibility(core, *entered.back());
   }
   for (const model::Job* job : entered) {

@@ -100,6 +100,10 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
     GW_TRY(names, base::expand_hostlist(u.exclude(), wire::kMostNodeNames));
     spec.request.exclude = names;
   }
+  if (u.has_dependency()) {
+    GW_TRY_STATUS(check_dependency(core, caller, u.dependency(), job.id));
+    spec.dependency = u.dependency();
+  }
   if (u.has_max_switches()) {
     spec.request.max_switches = u.max_switches();
     spec.request.switches_wait.us = u.has_switches_wait_us() ? u.switches_wait_us() : base::kUnlimited.us;
@@ -141,7 +145,10 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
   const bool is_elsewhere = job.spec.qos != spec.qos;
   // What somebody said since holds also when it runs again.
   if (job.placed() != nullptr && spec.time_limit != job.spec.time_limit) job.placed()->uncut_limit = {};
+  const bool depends_anew = job.spec.dependency != spec.dependency;
+  if (job.spec.name != spec.name) core.post(JobRenamed{job.spec.uid, job.spec.name});
   core.jobs.change_spec(job, std::move(spec));
+  if (depends_anew) begin_to_depend(job);
   if (job.waiting() != nullptr)
     update_eligibility(core, job);
   else if (job.state == model::JobState::kRunning)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/facts.h"
 
 namespace gw::ctld {
@@ -70,11 +71,19 @@ void shun_no_longer_than_due(Core& core, Job& job) {
   core.timers.set({job.shuns_until, TimerKind::kJobEligible, job.id.value, job.attempt});
 }
 
+void wait_for_others(Core& core, Job& job) {
+  job.waiting()->reason = job.unmet.is_hopeless() ? WaitReason::kDependencyNeverSatisfied : WaitReason::kDependency;
+  if (job.unmet.is_hopeless() && job.spec.kill_on_invalid_dependency) core.jobs.dependents().look_again(job.id);
+  const Time next = next_dependency(job);
+  if (next != Time::never()) core.timers.set({next, TimerKind::kJobEligible, job.id.value, job.attempt});
+}
+
 }  // namespace
 
 void update_eligibility(Core& core, Job& job) {
   model::Waiting& waiting = *job.waiting();
   shun_no_longer_than_due(core, job);
+  look_at_dependencies(core, job);
   const Time not_before = std::max(job.spec.begin, waiting.not_before);
   waiting.reason = WaitReason::kNone;
   if (awaits_foreign_run(core, job)) {
@@ -83,6 +92,8 @@ void update_eligibility(Core& core, Job& job) {
     waiting.reason = WaitReason::kJobHeldAdmin;
   } else if (job.spec.hold_user) {
     waiting.reason = WaitReason::kJobHeldUser;
+  } else if (!job.unmet.is_met()) {
+    wait_for_others(core, job);
   } else if (not_before > core.now) {
     const bool back_off = waiting.not_before > job.spec.begin;
     waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;

@@ -6,7 +6,10 @@
 namespace gw::ctld {
 
 bool advance(Core& core, model::Job& job, model::JobEvent event) {
-  if (core.jobs.advance(job, event)) return true;
+  if (core.jobs.advance(job, event)) {
+    if (model::is_end(job.state)) core.post(JobEnded{job.id});
+    return true;
+  }
   core.out.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),
                             model::long_name(job.state)),
                 true);

@@ -35,6 +35,10 @@ Blocker own_blocker(const Core& core, const Job& job) {
       return of_job(BlockerKind::kHeldByOwner, job);
     case WaitReason::kBeginTime:
       return of_job(BlockerKind::kBeginTime, job, {}, job.spec.begin);
+    case WaitReason::kDependency:
+      return of_job(BlockerKind::kDependency, job, model::format_dependency(job.unmet));
+    case WaitReason::kDependencyNeverSatisfied:
+      return of_job(BlockerKind::kDependencyNeverSatisfied, job, model::format_dependency(job.unmet));
     case WaitReason::kLaunchBackoff:
       return of_job(BlockerKind::kLaunchBackoff, job, job.last_failure, job.waiting()->not_before);
     case WaitReason::kCleaning:

@@ -49,6 +49,7 @@ void JobTable::erase(JobId id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return;
   --count(it->second.state);
+  dependents_.erase(id);
   jobs_.erase(it);
 }
 
@@ -119,7 +120,27 @@ store::Batch JobTable::take_rows() {
   return rows;
 }
 
+JobId JobTable::first_named(uint32_t uid, const std::string& name) const {
+  const auto of_user = named_.find(uid);
+  if (of_user == named_.end()) return {};
+  const auto jobs = of_user->second.find(name);
+  return jobs == of_user->second.end() ? JobId() : *jobs->second.begin();
+}
+
+void JobTable::list_name(const Job& job, bool is_live) {
+  auto& of_user = named_[job.spec.uid];
+  auto& jobs = of_user[job.spec.name];
+  if (is_live)
+    jobs.insert(job.id);
+  else
+    jobs.erase(job.id);
+  if (!jobs.empty()) return;
+  of_user.erase(job.spec.name);
+  if (of_user.empty()) named_.erase(job.spec.uid);
+}
+
 void JobTable::count_submitted(const Job& job, int change) {
+  list_name(job, change > 0);
   auto& of_users = submitted_[job.spec.qos];
   uint32_t& jobs = of_users[job.spec.uid];
   jobs += static_cast<uint32_t>(change);

@@ -6,11 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "ctld/core/tables/dependents.h"
 #include "model/job.h"
 #include "store/rows.h"
 
@@ -59,6 +61,12 @@ class JobTable {
   size_t submitted_to(const std::string& qos) const;
   size_t submitted_to(const std::string& qos, uint32_t uid) const;
 
+  /// The first job of that user and name that has not ended; none: there is no such job.
+  base::JobId first_named(uint32_t uid, const std::string& name) const;
+  /// Who waits for whom.
+  Dependents& dependents() { return dependents_; }
+  const Dependents& dependents() const { return dependents_; }
+
   /// The number that the next job gets.
   base::JobId next() const { return next_; }
   /// Are there numbers for so many more?
@@ -83,10 +91,13 @@ class JobTable {
   size_t live_ = 0;
   uint64_t unexpected_events_ = 0;
   Counts counts_{};
-  std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;  // QOS -> uid -> jobs without an end
-  std::vector<model::Limits> limit_sets_;                          // those of present submissions, to be shared
+  std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;           // QOS -> uid -> jobs without an end
+  std::map<uint32_t, std::map<std::string, std::set<base::JobId>>> named_;  // uid -> name -> jobs without an end
+  Dependents dependents_;
+  std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
 
   uint64_t& count(model::JobState state) { return counts_[static_cast<size_t>(state)]; }
+  void list_name(const model::Job& job, bool is_live);
   void count_submitted(const model::Job& job, int change);
   void share_limits(model::JobSpec& spec);
 };

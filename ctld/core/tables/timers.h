@@ -36,6 +36,7 @@ enum class TimerKind : uint8_t {
   kArrivals,      ///< look again whether those who have come are heard
   kEnvironment,   ///< the environment of an ended job is deleted
   kScripts,       ///< scripts that no job in memory has are deleted
+  kDependents,    ///< jobs that wait for others are looked at again
 };
 
 struct Timer {

@@ -112,7 +112,7 @@ void add_state(std::vector<Field<Row>>& t) {
   t.push_back({{0, "exit_code", "EXIT_CODE"}, [](const Row& r) { return exit_code(*r.job); }});
   t.push_back({{0, "RestartCnt", "RESTART_COUNT"}, [](const Row& r) { return num(r.job->status().restarts()); }});
   t.push_back({column("requeue"), [](const Row& r) { return std::string(spec(r).requeue() ? "1" : "0"); }});
-  t.push_back({{'E', "Dependency", "DEPENDENCY"}, [](const Row&) { return std::string("(null)"); }});
+  t.push_back({column("dependency"), [](const Row& r) { return dependency_text(*r.job); }});
   t.push_back({column("priority"), priority_text, priority_key});
   t.push_back({{'p', "PriorityLong", "PRIORITY"}, priority_text, priority_key});
   t.push_back({column("nice"), [](const Row& r) { return std::to_string(spec(r).nice()); }});

@@ -12,6 +12,7 @@
 #include "model/job.h"
 #include "model/output_path.h"
 #include "model/request.h"
+#include "wire/convert.h"
 
 namespace gw::client {
 namespace {
@@ -175,7 +176,7 @@ std::string reason_word(const wire::Job& job) {
   if (job.status().has_waiting()) {
     const uint32_t reason = job.status().waiting().reason();
     if (reason == static_cast<uint32_t>(model::WaitReason::kNone)) return "NotYetConsidered";  // by the scheduler
-    return reason > static_cast<uint32_t>(model::WaitReason::kDependency)
+    return reason > static_cast<uint32_t>(model::kLastWaitReason)
                ? "Unknown"
                : std::string(model::name(static_cast<model::WaitReason>(reason)));
   }
@@ -187,6 +188,11 @@ std::string reason_word(const wire::Job& job) {
     return "RaisedSignal:" + std::to_string(o->exit_signo()) + "(" + signal_name(o->exit_signo()) + ")";
   if (reason == model::EndReason::kCancelledByUser) return "None";  // as Slurm has it; the state says it
   return std::string(model::name(reason));
+}
+
+std::string dependency_text(const wire::Job& job) {
+  model::Dependency unmet;
+  return wire::unmet_from_wire(job.status(), unmet) ? model::format_dependency(unmet) : "(null)";
 }
 
 std::string reason_detail(const wire::Job& job) {

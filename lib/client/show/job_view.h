@@ -54,6 +54,8 @@ base::Duration time_limit(const wire::Job& job);
 std::string exit_code(const wire::Job& job);
 /// Slurm's word: "Resources", "NonZeroExitCode", "RaisedSignal:9(Killed)", "None".
 std::string reason_word(const wire::Job& job);
+/// What is left of its dependency, as squeue has it; "(null)": nothing.
+std::string dependency_text(const wire::Job& job);
 /// More for people; may be empty.
 std::string reason_detail(const wire::Job& job);
 /// squeue's %R: node list, or the reason in brackets.

@@ -106,6 +106,7 @@ void add_spec(Json& j, const wire::JobSpec& s) {
   for (const wire::JobAttribute& a : wire::kJobAttributes)
     if (a.shown == wire::Shown::kByRow && !a.json_key.empty()) j[std::string(a.json_key)] = value_of(a, s);
   j[key_of("reservation")] = s.reservation();
+  j[key_of("dependency")] = s.dependency();
   j[key_of("gpu-bind")] = s.gpu_bind();
   j[key_of("gres-flags")] = s.gres_flags();
   j["submit_host"] = s.submit_host();

@@ -71,6 +71,11 @@ wire::ApiRequest Owners::submission(uint32_t pick, Time now) {
   if (spec.time_limit_us() > 0 && dice(3) == 0) spec.set_time_min_us(base::seconds(60).us);
   if (dice(8) == 0) spec.set_begin_us((now + base::seconds(dice(120))).us);
   if (dice(8) == 0) spec.set_hold_user(true);
+  if (dice(5) == 0 && !owner_of_.empty()) {
+    const std::string other = std::prev(owner_of_.end())->first.text();
+    spec.set_dependency(std::array{"afterok:", "afternotok:", "afterany:", "after:"}[dice(4)] + other);
+    spec.set_kill_on_invalid_dependency(dice(2) == 0);
+  }
   spec.set_requeue(dice(4) != 0);
   spec.set_on_preempt(static_cast<uint32_t>(model::kOnPreempt[dice(model::kOnPreempt.size())]));
   if (dice(5) == 0) spec.set_preempt_signo(10);

@@ -24,8 +24,15 @@ std::string text_of(const model::Job& job) {
   return out;
 }
 
-/// It has ended, or waits for a reservation that is gone.
-bool is_at_rest(const model::Job& job) { return model::is_end(job.state) || !job.spec.reservation.empty(); }
+/// It has ended, or waits for a reservation that is gone, for a job that does, or for what can never come.
+bool is_at_rest(const JobTable::Map& jobs, const model::Job& job) {
+  if (model::is_end(job.state) || !job.spec.reservation.empty() || job.unmet.is_hopeless()) return true;
+  for (const model::DependencyTerm& term : job.unmet.terms) {
+    const auto other = jobs.find(term.job);
+    if (other != jobs.end() && !model::is_end(other->second.state) && is_at_rest(jobs, other->second)) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -114,12 +121,11 @@ void SimCluster::run_all_jobs() {
     check();
     lift_obstacles();
     bool is_all = true;
-    for (const auto& [id, job] : shell_.core().jobs()) is_all &= is_at_rest(job);
+    for (const auto& [id, job] : shell_.core().jobs()) is_all &= is_at_rest(shell_.core().jobs(), job);
     if (is_all) return;
   }
   for (const auto& [id, job] : shell_.core().jobs())
-    if (!model::is_end(job.state) && job.spec.reservation.empty())
-      RC_FAIL("stuck: " + text_of(job) + why_it_waits(id) + machines_text());
+    if (!is_at_rest(shell_.core().jobs(), job)) RC_FAIL("stuck: " + text_of(job) + why_it_waits(id) + machines_text());
 }
 
 std::string SimCluster::machines_text() const {

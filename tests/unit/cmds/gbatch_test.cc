@@ -276,7 +276,8 @@ TEST(Gbatch, BadOptionsSayWhatIsWrong) {
       {{"-p", "a,,b"}, "empty name"},
       {{"-J", ""}, "empty"},
       {{"--array=1-3"}, "option -a/--array is not supported in this version"},
-      {{"-d", "afterok:1"}, "option -d/--dependency is not supported in this version"},
+      {{"-d", "afterok:x"}, "--dependency: Job dependency problem: \"afterok:x\": \"x\" is no job id"},
+      {{"-d", ""}, "-d/--dependency: the value is empty"},
   };
   for (const Bad& c : cases) EXPECT_THAT(run(c.args).error, HasSubstr(c.says)) << testing::PrintToString(c.args);
 }

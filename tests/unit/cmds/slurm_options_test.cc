@@ -185,6 +185,17 @@ model::JobSpec spec(const std::vector<std::string>& args, std::string* error = n
   return o.spec;
 }
 
+TEST(SlurmOptions, WhatIsLeftOutIsNoted) {
+  BatchOptions o;
+  client::CommonFlags flags;
+  const std::vector<std::string> args = {"--tmp=1G", "-k"};
+  ASSERT_TRUE(client::parse_options(batch_table(o, flags, kSubmittedAt), args, {.stop_at_operand = true}));
+  std::vector<std::string> notes;
+  ASSERT_TRUE(complete(o, notes));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], testing::StartsWith("left out: --tmp ("));
+}
+
 TEST(SlurmForms, TasksFollowFromGpusAndTheOtherWay) {
   EXPECT_EQ(spec({"--gpus=4", "--ntasks-per-gpu=2"}).request.tasks, 8u);
   EXPECT_EQ(spec({"-N2", "--gpus-per-node=4", "--ntasks-per-gpu=1"}).request.tasks, 8u);

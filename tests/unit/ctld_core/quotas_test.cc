@@ -204,6 +204,49 @@ TEST(Quotas, ADryRunOfADeletionCountsTheJobsWhereTheyGo) {
   EXPECT_EQ(t.effects[1], "can be taken back now: job " + t.last_job.text());
 }
 
+/// What comes of a submission with an account, and perhaps a QOS: "QOS account", or the refusal.
+std::string with_account(Tree& t, const std::string& account, const std::string& qos = {}, uint32_t uid = 1) {
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->set_account(account);
+  r.mutable_submit()->mutable_spec()->set_qos(qos);
+  const wire::ApiReply reply = t.ask(uid, r);
+  if (reply.has_error()) return reply.error().what();
+  const model::JobSpec& spec = t.job(JobId(reply.submit().job_id())).spec;
+  return spec.qos + " " + spec.account;
+}
+
+TEST(Accounts, SelectTheQosOfTheirName) {
+  Tree t;
+  ASSERT_EQ(t.change(qos("q", 8)), "");
+  ASSERT_EQ(t.change(qos("r", 8)), "");
+  wire::ApiRequest roles;
+  add(roles, wire::QuotaChange::kModify, "r").mutable_qos()->mutable_users()->add_add("user2");
+  ASSERT_EQ(t.change(roles), "");
+  const std::string unknown = "Invalid account or account/partition combination specified: lab";
+  EXPECT_EQ(with_account(t, "q"), "q q");
+  EXPECT_EQ(with_account(t, "q", "normal"), "normal q");
+  EXPECT_EQ(with_account(t, "lab"), unknown);
+  EXPECT_EQ(with_account(t, "lab", "q"), unknown) << "also beside a QOS";
+  EXPECT_EQ(with_account(t, "r", "q"), "user user1 may not use QOS r") << "nobody is charged by strangers";
+  EXPECT_EQ(with_account(t, "r", "q", 2), "q r");
+}
+
+TEST(Accounts, AreLabelsWhereTheyAreNotEnforced) {
+  Tree t;
+  t.settings.enforce_accounts = false;
+  t.restart();
+  ASSERT_EQ(t.change(qos("q", 8)), "");
+  EXPECT_EQ(with_account(t, "lab"), "normal lab");
+  EXPECT_EQ(with_account(t, "lab", "q"), "q lab");
+  EXPECT_EQ(with_account(t, "q"), "q q") << "the name of a QOS selects it all the same";
+  wire::ApiRequest update;
+  update.mutable_update_job()->add_ids(2);
+  update.mutable_update_job()->set_account("other");
+  EXPECT_EQ(t.ask(1, update).jobs().done_size(), 1);
+  EXPECT_EQ(t.job(JobId(2)).spec.qos, "q") << "a label moves nobody";
+  EXPECT_EQ(t.job(JobId(2)).spec.account, "other");
+}
+
 TEST(Quotas, OnlyWhoHasARoleSubmits) {
   Tree t;
   ASSERT_EQ(t.change(qos("q", 8)), "");

@@ -35,6 +35,28 @@ TEST(Place, WholeCoresAreGiven) {
   EXPECT_EQ(p.allocation->shares[0].cpus, 4U);
 }
 
+TEST(Place, CpusAsCoresAtLeastSoManyOrOneForAll) {
+  Cluster c(1, machine(16, 0, 64'000));  // two threads a core
+  model::Request r = tasks(2, 3);
+  r.mem_per_cpu_mb = 1'000;
+  const auto placed = [&] { return place(c.view.capacity(), c.partition(), r).allocation->shares[0]; };
+  EXPECT_EQ(placed().cores.size(), 3U);
+  EXPECT_EQ(placed().mem_mb, 6'000U);
+  r.whole_cores = true;
+  EXPECT_EQ(placed().cores.size(), 6U);
+  EXPECT_EQ(placed().mem_mb, 6'000U) << "memory goes by the CPUs asked for";
+  r.min_cpus = 20;
+  EXPECT_EQ(placed().cores.size(), 10U);
+  r.overcommit = true;
+  r.whole_cores = false;
+  r.min_cpus = 0;
+  EXPECT_EQ(placed().cores.size(), 1U);
+  r.tasks = 1'000;
+  EXPECT_EQ(placed().tasks, 1'000U);
+  r.min_cpus = 33;
+  EXPECT_FALSE(place(c.view.capacity(), c.partition(), r).allocation);
+}
+
 TEST(Place, FewestNodesWithoutNodesGiven) {
   Cluster c(4, machine(4, 0, 64'000));  // 8 CPUs each
   const Placement p = place(c.view.capacity(), c.partition(), tasks(12, 2));

@@ -1,0 +1,48 @@
+// See dependents.h.
+#include "ctld/core/tables/dependents.h"
+
+#include <utility>
+
+namespace gw::ctld {
+
+using base::JobId;
+
+void Dependents::set(JobId job, std::vector<JobId> others) {
+  const auto known = waits_for_.find(job);
+  if (known != waits_for_.end() && known->second == others) return;
+  erase(job);
+  if (others.empty()) return;
+  for (const JobId other : others) waiting_[other].insert(job);
+  waits_for_.emplace(job, std::move(others));
+}
+
+void Dependents::erase(JobId job) {
+  const auto it = waits_for_.find(job);
+  if (it == waits_for_.end()) return;
+  for (const JobId other : it->second) {
+    const auto waiting = waiting_.find(other);
+    if (waiting == waiting_.end()) continue;  // named twice
+    waiting->second.erase(job);
+    if (waiting->second.empty()) waiting_.erase(waiting);
+  }
+  waits_for_.erase(it);
+}
+
+bool Dependents::knows(JobId other, JobId job) const {
+  const auto it = waiting_.find(other);
+  return it != waiting_.end() && it->second.contains(job);
+}
+
+void Dependents::look_again_at_those_of(JobId other) {
+  const auto it = waiting_.find(other);
+  if (it != waiting_.end()) queue_.insert(it->second.begin(), it->second.end());
+}
+
+std::optional<JobId> Dependents::take() {
+  if (queue_.empty()) return std::nullopt;
+  const JobId first = *queue_.begin();
+  queue_.erase(queue_.begin());
+  return first;
+}
+
+}  // namespace gw::ctld

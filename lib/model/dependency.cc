@@ -1,0 +1,124 @@
+// See dependency.h.
+#include "model/dependency.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace gw::model {
+namespace {
+
+using base::invalid;
+
+constexpr std::array<std::string_view, 5> kNames = {"after", "afterany", "afterok", "afternotok", "singleton"};
+constexpr int64_t kMostMinutes = int64_t{365} * 24 * 60;
+
+tl::unexpected<base::Error> problem(std::string_view text, const std::string& why, std::string hint = {}) {
+  return invalid("Job dependency problem: \"" + base::printable(text, 60) + "\": " + why, std::move(hint));
+}
+
+base::Result<DependencyKind> kind_of(std::string_view text, std::string_view word) {
+  if (base::iequals(word, "aftercorr")) return DependencyKind::kAfterOk;
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (base::iequals(word, kNames[i])) return static_cast<DependencyKind>(i);
+  const std::vector<std::string> known(kNames.begin(), kNames.end());
+  return problem(text, "there is no such dependency", base::did_you_mean(base::to_lower(word), known));
+}
+
+/// JOB[+MINUTES]
+base::Result<DependencyTerm> parse_job(std::string_view text, DependencyKind kind, std::string_view word) {
+  DependencyTerm term{.kind = kind};
+  const size_t plus = word.find('+');
+  if (plus != std::string_view::npos) {
+    const auto minutes = base::parse_int(word.substr(plus + 1), 0, kMostMinutes, "minutes");
+    if (!minutes || kind != DependencyKind::kAfter) return problem(text, "only after takes minutes behind a plus sign");
+    term.delay = base::seconds(*minutes * 60);
+  }
+  const std::string_view id = word.substr(0, plus);
+  if (id.find('_') != std::string_view::npos) return problem(text, "array tasks are not supported in this version");
+  const auto job = base::parse_int(id, 1, UINT32_MAX, "job id");
+  if (!job) return problem(text, "\"" + base::printable(id, 40) + "\" is no job id");
+  term.job = base::JobId(static_cast<uint32_t>(*job));
+  return term;
+}
+
+base::Status parse_part(std::string_view text, const std::string& part, Dependency& out) {
+  std::vector<std::string> words = base::split(part, ':');
+  if (words.empty()) return problem(text, "there is no such dependency as an empty one");
+  auto kind = DependencyKind::kAfterAny;
+  const bool is_number = !words[0].empty() && words[0].find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number) {
+    GW_TRY(named, kind_of(text, words[0]));
+    kind = named;
+    words.erase(words.begin());
+  }
+  if (kind == DependencyKind::kSingleton) {
+    if (!words.empty()) return problem(text, "singleton takes no job");
+    out.terms.push_back({.kind = kind});
+    return {};
+  }
+  if (words.empty()) return problem(text, "which job?", "such as afterok:123");
+  for (const std::string& word : words) {
+    GW_TRY(term, parse_job(text, kind, word));
+    if (std::find(out.terms.begin(), out.terms.end(), term) == out.terms.end()) out.terms.push_back(term);
+    if (out.terms.size() > kMostDependencies)
+      return problem(text, "more than " + std::to_string(kMostDependencies) + " jobs",
+                     "let a job in between wait for some of them");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(DependencyKind kind) { return kNames[static_cast<size_t>(kind)]; }
+
+bool Dependency::is_hopeless() const {
+  const auto is_failed = [](const DependencyTerm& t) { return t.is_failed; };
+  if (terms.empty()) return false;
+  return any ? std::all_of(terms.begin(), terms.end(), is_failed) : std::any_of(terms.begin(), terms.end(), is_failed);
+}
+
+base::Result<Dependency> parse_dependency(std::string_view text) {
+  Dependency out;
+  if (text.empty()) return out;
+  out.any = text.find('?') != std::string_view::npos;
+  if (out.any && text.find(',') != std::string_view::npos)
+    return problem(text, "commas and question marks do not go together");
+  for (const std::string& part : base::split(text, out.any ? '?' : ',')) GW_TRY_STATUS(parse_part(text, part, out));
+  return out;
+}
+
+std::string format_dependency(const Dependency& dependency) {
+  std::string text;
+  for (const DependencyTerm& term : dependency.terms) {
+    if (!text.empty()) text += dependency.any ? '?' : ',';
+    text += name(term.kind);
+    if (term.job) text += ":" + term.job.text();
+    if (term.delay.us > 0) text += "+" + std::to_string(term.delay.seconds() / 60);
+    text += term.is_failed ? "(failed)" : "(unfulfilled)";
+  }
+  return text.empty() ? "(null)" : text;
+}
+
+TermState look_at(DependencyTerm& term, const std::optional<OtherJob>& other, base::Time now) {
+  const bool has_ended = !other || other->ended_well.has_value();
+  switch (term.kind) {
+    case DependencyKind::kAfter:
+      if (!term.due && other && other->has_started) term.due = other->started + term.delay;
+      if (term.due) return term.due <= now ? TermState::kMet : TermState::kOpen;
+      return has_ended ? TermState::kMet : TermState::kOpen;
+    case DependencyKind::kAfterAny:
+      return has_ended ? TermState::kMet : TermState::kOpen;
+    case DependencyKind::kAfterOk:
+    case DependencyKind::kAfterNotOk:
+      if (!has_ended) return TermState::kOpen;
+      if (!other) return TermState::kFailed;
+      return *other->ended_well == (term.kind == DependencyKind::kAfterOk) ? TermState::kMet : TermState::kFailed;
+    case DependencyKind::kSingleton:
+      break;
+  }
+  return TermState::kOpen;
+}
+
+}  // namespace gw::model

@@ -1,0 +1,69 @@
+// What must become of other jobs before this one may start: Slurm's --dependency. Pure.
+// Invariants: a dependency names at most kMostDependencies jobs; what is met is no longer in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/job_state.h"
+
+namespace gw::model {
+
+constexpr size_t kMostDependencies = 1'000;
+
+enum class DependencyKind : uint8_t {
+  kAfter,       ///< The other has started, or will not any more; and `delay` has passed since.
+  kAfterAny,    ///< It has ended.
+  kAfterOk,     ///< It has ended well.
+  kAfterNotOk,  ///< It has ended otherwise.
+  kSingleton,   ///< No earlier job of the same user and name is left.
+};
+constexpr DependencyKind kLastDependencyKind = DependencyKind::kSingleton;
+/// "afterok"
+std::string_view name(DependencyKind kind);
+
+/// One condition.
+struct DependencyTerm {
+  DependencyKind kind = DependencyKind::kAfterAny;
+  base::JobId job;         ///< None of a singleton.
+  base::Duration delay{};  ///< kAfter: minutes behind a plus sign.
+  base::Time due;          ///< kAfter: the other has started, this is when it is met; zero: it has not.
+  bool is_failed = false;  ///< It can never be met.
+  bool operator==(const DependencyTerm&) const = default;
+};
+
+struct Dependency {
+  bool any = false;  ///< One of them is enough (`?` between them).
+  std::vector<DependencyTerm> terms;
+  bool operator==(const Dependency&) const = default;
+
+  bool is_met() const { return terms.empty(); }
+  /// It can never be met: one that must be cannot, or none can.
+  bool is_hopeless() const;
+};
+
+/// Reads `KIND:JOB[+MINUTES][:JOB...]`, several with commas (all must be met) or question marks (one is enough) between
+/// them, `singleton`, and a number alone, which means afterany. aftercorr is afterok where there are no arrays. Errors:
+/// syntax, both separators, too many jobs.
+base::Result<Dependency> parse_dependency(std::string_view text);
+/// As squeue shows what is left: "afterok:65(unfulfilled),afterany:66(failed)"; empty: "(null)".
+std::string format_dependency(const Dependency& dependency);
+
+/// What became of another job, as far as a condition asks.
+struct OtherJob {
+  bool has_started = false;
+  base::Time started;
+  std::optional<bool> ended_well;  ///< Not given: it has not ended.
+};
+enum class TermState : uint8_t { kOpen, kMet, kFailed };
+/// Holds a condition on a job against what became of it; `due` is filled in once the delay counts. Of a job that nobody
+/// knows any more only that it has ended is known.
+TermState look_at(DependencyTerm& term, const std::optional<OtherJob>& other, base::Time now);
+
+}  // namespace gw::model
