@@ -115,6 +115,8 @@ void on_go(Core& core, const wire::Go& message) {
 void on_stop(Core& core, const wire::Stop& message) {
   const RunKey key = RunKey::of(message);
   if (Run* run = core.runs.find(key)) {
+    run->stop.cause = message.cause();
+    for (const RunKey& step : core.runs.live_steps(key)) core.runs.find(step)->stop.cause = message.cause();
     if (message.signo() != 0 || message.preempted_for() != 0) {
       run->stop.word = message;
       for (const RunKey& step : core.runs.live_steps(key)) core.runs.find(step)->stop.word = message;

@@ -38,6 +38,7 @@ struct StopOrder {
   bool is_asked = false;
   bool kill_now = false;
   int64_t grace_us = 0;            ///< Until it is asked: that of the record.
+  uint32_t cause = 0;              ///< model::StopCause: what the job's output says of it.
   std::optional<wire::Stop> word;  ///< The controller's, where it says more than when.
 };
 

@@ -89,6 +89,7 @@ void send_stop(Core& core, Run& run) {
   message.mutable_stop()->set_grace_us(run.stop.grace_us);
   message.mutable_stop()->set_kill_now(run.stop.kill_now);
   message.mutable_stop()->set_lease_over(run.done.lease_expired());
+  message.mutable_stop()->set_cause(run.stop.cause);
   core.out.tell_shepherd(run, std::move(message));
 }
 

@@ -34,6 +34,7 @@ void set_files(const wire::Prepare& p, const NodeFacts& node, const UserInfo& us
   spec.set_std_out(resolve(launch.std_out().empty() ? model::default_output(launch.slurm_names()) : launch.std_out()));
   spec.set_std_err(resolve(launch.std_err()));
   spec.set_std_in(launch.std_in().empty() ? "/dev/null" : resolve(launch.std_in()));
+  spec.set_slurm_names(launch.slurm_names());
   if (spec.std_err() == spec.std_out()) spec.clear_std_err();  // one open file: no overwriting each other
 }
 
@@ -48,6 +49,7 @@ void set_user(const UserInfo& user, const wire::JobSpec& job, wire::StepSpec& sp
 }
 
 void see_own_name(const NodeFacts& node, wire::StepSpec& spec) {
+  spec.set_shown_node(node.name);
   if (!node.own_host_name) return;
   spec.set_node(node.name);
   for (const std::string& line : node.hosts) spec.add_hosts(line);

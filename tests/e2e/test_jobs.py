@@ -90,6 +90,7 @@ def test_time_limit_ends_what_ignores_sigterm(cluster):
     pid = int(wait_for(lambda: pid_file.exists() and pid_file.read_text().strip(), "the script runs"))
     cluster.wait_state(job, "TIMEOUT", deadline=90)
     assert not is_alive(pid)
+    assert " DUE TO TIME LIMIT ***" in output(cluster, job)
 
 
 def test_memory_limit(cluster):
@@ -100,6 +101,8 @@ def test_memory_limit(cluster):
     assert cluster.wait_ended(job) == "OUT_OF_MEMORY"
     text = cluster.reason_text(job)
     assert "50M" in text or "50 M" in text, text
+    assert f"Detected 1 oom_kill event in StepId={job}.batch. Some of the step tasks have been OOM Killed." in output(
+        cluster, job)
 
 
 def test_held_released_requeued(cluster):

@@ -10,6 +10,7 @@
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/shared/links.h"
 #include "model/find_on.h"
+#include "model/stop_cause.h"
 #include "wire/convert.h"
 #include "wire/gang.h"
 
@@ -147,6 +148,7 @@ void send_stop(Core& core, const Job& job, NodeId node, bool kill_now) {
   s.set_why(std::string(model::long_name(outcome.end)) + (outcome.detail.empty() ? "" : ": " + outcome.detail));
   // Without grace it was killed on purpose; a preempted one finds out why first, unless this is said.
   s.set_kill_now(kill_now || (outcome.grace == base::Duration{} && outcome.preempted_for == 0));
+  s.set_cause(static_cast<uint32_t>(model::stop_cause(outcome)));
   tell_preemption(job, s);
   if (overtakes(core, job, node)) send_to_node(core, node, message, nullptr, true);
   // In its place as well: a node whose registration waits for the disk takes no order before the answer to that.

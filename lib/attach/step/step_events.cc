@@ -116,7 +116,7 @@ void StepEvents::on_ending(StepNode& node, const std::string& why) {
   }
   if (why.starts_with(wire::kStepTimeLimit)) return m_.reports.tell_limit(why);
   m_.reports.say(true, node.name() + ": " + why);
-  if (!node.launch().has_pmix() || m_.reports.tasks().all_ended() || why == wire::kStepIsEnded) return;
+  if (!node.launch().has_pmix() || m_.reports.tasks().all_ended() || why.starts_with(wire::kStepIsEnded)) return;
   // Without one node's tasks those of the others wait for ever.
   m_.verdict.mpi_failed(std::max(m_.reports.tasks().exit_code(), 1));
   m_.farewell.end(m_.options.grace);

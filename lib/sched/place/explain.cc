@@ -73,6 +73,7 @@ Largest largest(const Capacity& capacity, const PartitionFacts& partition, const
     const NodeAccount& a = *capacity.node(id);
     if (!a.facts.topology) continue;
     out.gpus = std::max(out.gpus, matching_gpus(a, r));
+    out.cores = std::max(out.cores, a.facts.cores.size());
     out.cpus = std::max(out.cpus, a.facts.cores.size() * a.threads());
     out.mem_mb = std::max(out.mem_mb, a.facts.mem_mb);
   }
@@ -139,9 +140,11 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
                                        gpu_words(r, gpus_on_one_node(r)), p, most.gpus),
                            "ask for fewer GPUs per node and more nodes");
     case BlockerKind::kCores:
-      return base::invalid(fmt::format("{} CPUs on one node asked; the largest node in partition {} offers {}",
-                                       uint64_t{least_tasks} * r.cpus_per_task, p, most.cpus),
-                           "lower --cpus-per-task or --ntasks-per-node");
+      return base::invalid(
+          fmt::format("{} {} on one node asked; the largest node in partition {} offers {}",
+                      std::max<uint64_t>(uint64_t{least_tasks} * r.cpus_per_task, r.min_cpus),
+                      r.whole_cores ? "whole cores" : "CPUs", p, r.whole_cores ? most.cores : most.cpus),
+          "lower --cpus-per-task, --ntasks-per-node or --mincpus");
     case BlockerKind::kMemory:
       return base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
                                        r.mem_per_node_mb > 0 ? base::format_memory_mb(r.mem_per_node_mb)

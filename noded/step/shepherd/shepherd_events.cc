@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "model/stop_cause.h"
 #include "noded/step/proc/files.h"
 #include "noded/step/proc/step_clock.h"
 #include "noded/step/proc/tree.h"
+#include "noded/step/shepherd/last_line.h"
 #include "noded/step/shepherd/shepherd.h"
 #include "noded/step/shepherd/step_notes.h"
 #include "noded/step/state/step_folder.h"
@@ -91,6 +93,7 @@ void Shepherd::on_task_exit(int status) {
     exit.set_code(WEXITSTATUS(status));
   }
   tell_memory(exit);
+  if (exit.oom()) say_in_output(spec_, model::oom_words(std::to_string(spec_.job()) + "." + spec_.step()), processes_);
   record_exit_now(std::move(exit));
 }
 
@@ -229,8 +232,12 @@ void Shepherd::on_stop(const wire::StepStop& request) {
   const bool is_first = !state_.is<Completing>();
   begin_completing();
   reap();
-  if (tasks_) tasks_->on_stop();
+  const bool is_told = is_first && announcements_.has_started();
+  const std::string words = is_told ? words_of_end(spec_, request.cause()) : std::string();
+  if (tasks_) tasks_->on_stop(words);
   on_step_news();
+  // Before the signal comes: what the script writes of it stands behind.
+  if (batch_.is_alive() && !words.empty()) say_in_output(spec_, words, processes_);
   if (!is_first && !request.kill_now()) return;
   const bool at_once = request.kill_now() || request.grace_us() <= 0 || !announcements_.has_started();
   state_.in<Completing>()->next_pass_at = at_once ? now : now + request.grace_us();
@@ -256,6 +263,7 @@ void Shepherd::end_by_lease() {
   }
   wire::StepStop kill;
   kill.set_kill_now(true);
+  kill.set_cause(static_cast<uint32_t>(model::StopCause::kNodeFailure));
   on_stop(kill);
 }
 

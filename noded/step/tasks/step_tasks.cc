@@ -31,9 +31,9 @@ void StepTasks::wait(std::span<const pollfd> fds, int64_t limit_us) {
   is_woken_ = false;
 }
 
-void StepTasks::on_stop() {
+void StepTasks::on_stop(const std::string& words) {
   farewell_.stop();
-  launch_.stop();
+  launch_.stop(words);
   advance();
 }
 

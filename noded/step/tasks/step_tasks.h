@@ -39,8 +39,8 @@ class StepTasks {
   void wait(std::span<const pollfd> fds, int64_t limit_us);
   /// A child has ended, which may be one of the tasks.
   void on_child(pid_t pid, int status) { static_cast<void>(launch_.on_child(pid, status)); }
-  /// The node daemon ends the step: from now on nobody is waited for.
-  void on_stop();
+  /// The node daemon ends the step: from now on nobody is waited for. `words`: what its client is told of it.
+  void on_stop(const std::string& words);
   /// The places of the spec have changed: tasks that run go there.
   void on_places() { tasks_.follow(spec_.access()); }
   /// Tasks that run.

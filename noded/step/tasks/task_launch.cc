@@ -259,9 +259,10 @@ void TaskLaunch::end(const std::string& why, base::Duration grace) {
     *kill = loop_.after(std::max(grace, base::Duration{}), [this] { kill_pass(); });
 }
 
-void TaskLaunch::stop() {
+void TaskLaunch::stop(const std::string& words) {
   const bool was_over = is_over();
-  if (begin_end() && !was_over) say(StatePhase::kEnding, wire::kStepIsEnded);
+  if (begin_end() && !was_over)
+    say(StatePhase::kEnding, wire::kStepIsEnded + (words.empty() ? std::string() : ": " + words));
   call_off();
 }
 

@@ -96,7 +96,7 @@ class TaskLaunch : private TaskLaunchStates {
   void fail(const base::Error& error, int code);
   void end(const std::string& why, base::Duration grace);
   /// The node daemon ends it, and does what is needed itself.
-  void stop();
+  void stop(const std::string& words);
 
   // --- what happens
   /// Whether it is one of its children that has ended.

@@ -55,7 +55,7 @@ TEST(TaskLaunch, ARefusedOrderEndsIt) {
 
 TEST(TaskLaunch, StoppedBeforeItBeganThereIsNothingToTell) {
   LaunchScene s;
-  s.launch.stop();
+  s.launch.stop({});
   EXPECT_TRUE(s.launch.is_over());
   EXPECT_FALSE(s.launch.exit(true));
   s.launch.launch(launch_sh("exit 0"));

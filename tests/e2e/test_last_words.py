@@ -1,0 +1,98 @@
+"""The output of a job says why it ended, in the words that people and programs look for."""
+
+import pathlib
+import re
+
+import pytest
+
+from cluster import wait_for
+
+AT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_cluster):
+    return shared_cluster
+
+
+def running(cluster, *options, command="gbatch", script="echo begun; sleep 100"):
+    done = cluster.run(command, *options, input=f"#!/bin/sh\n{script}\n")
+    job = int(done.stdout.split()[-1])
+    cluster.wait_state(job, "RUNNING")
+    wait_for(lambda: "begun" in output(cluster, job), "the script's first line")
+    return job
+
+
+def output(cluster, job, key="StdOut"):
+    path = pathlib.Path(cluster.detail(job)[key])
+    return path.read_text() if path.exists() else ""
+
+
+def line_of(cluster, job, key="StdOut"):
+    return wait_for(lambda: re.search(r"^.*\*\*\* .*$", output(cluster, job, key), re.M), "the last line")[0]
+
+
+def test_cancelled(cluster):
+    job = running(cluster)
+    node = cluster.show(job, "%N")
+    cluster.run("gcancel", job)
+    assert re.fullmatch(rf"gstepd: error: \*\*\* JOB {job} ON {node} CANCELLED AT {AT} \*\*\*", line_of(cluster, job))
+    assert output(cluster, job).startswith("begun\n")
+
+
+def test_under_slurms_names_slurms_daemon_speaks(cluster):
+    job = running(cluster, "-e", "err-%j", command="sbatch")
+    cluster.run("scancel", job)
+    assert line_of(cluster, job, "StdErr").startswith(f"slurmstepd: error: *** JOB {job} ON n")
+    assert output(cluster, job) == "begun\n", "the line stands where errors go"
+
+
+def test_killed_at_once(cluster):
+    job = running(cluster)
+    cluster.run("gcancel", "-s", "KILL", job)
+    assert f"*** JOB {job} ON n" in line_of(cluster, job)
+
+
+def test_requeued(cluster):
+    job = running(cluster, "--open-mode=append")
+    cluster.run("gcontrol", "requeue", job)
+    assert line_of(cluster, job).endswith(" DUE TO JOB REQUEUE ***")
+    cluster.run("gcancel", job)
+    assert cluster.wait_ended(job) == "CANCELLED"
+
+
+def test_preempted(cluster):
+    cluster.run("gacctmgr", "add", "qos", "owner", "guaranteed=gpu:16")
+    cluster.run("gacctmgr", "add", "qos", "borrower", "guaranteed=gpu:0")
+    borrower = running(cluster, "-q", "borrower", "-N2", "--gpus-per-node=8", "--on-preempt=cancel", "-t", "10")
+    owner = running(cluster, "-q", "owner", "-N2", "--gpus-per-node=8", "-t", "10")
+    assert line_of(cluster, borrower).endswith(" DUE TO PREEMPTION ***")
+    assert cluster.wait_ended(borrower) == "PREEMPTED"
+    cluster.run("gcancel", owner)
+    cluster.wait_ended(owner)
+    cluster.run("gacctmgr", "delete", "qos", "owner")
+    cluster.run("gacctmgr", "delete", "qos", "borrower")
+
+
+def test_a_step_that_is_ended_tells_its_client(cluster):
+    alloc = cluster.popen("srun", "-J", "told", "-N2", "--gpus-per-node=1", "sh", "-c", "echo begun; sleep 100")
+    job = wait_for(lambda: cluster.run("gqueue", "-h", "-t", "R", "-n", "told", "-o", "%i").stdout.strip(), "the step's job")
+    assert alloc.stdout.readline() == "begun\n" and alloc.stdout.readline() == "begun\n"
+    cluster.run("scancel", job)
+    _, errors = alloc.communicate(timeout=30)
+    for node in ("n0", "n1"):
+        assert re.search(rf"{node}: the step is ended: \*\*\* STEP {job}\.0 ON {node} CANCELLED AT {AT} \*\*\*", errors), errors
+
+
+def test_nothing_is_said_of_what_ends_by_itself(cluster):
+    for script in ("echo begun", "echo begun; exit 3", "echo begun; kill -9 $$"):
+        job = cluster.submit(script)
+        cluster.wait_ended(job)
+        assert output(cluster, job) == "begun\n", script
+
+
+def test_output_that_cannot_be_written_holds_up_nothing(cluster):
+    job = running(cluster)
+    pathlib.Path(cluster.detail(job)["StdOut"]).unlink()
+    cluster.run("gcancel", job)
+    assert cluster.wait_ended(job) == "CANCELLED"
