@@ -199,10 +199,18 @@ int report(const Program& program, client::Connection& connection, const BatchOp
   return o.wait ? wait_for(program, connection, reply.job_id(), o.quiet) : code;
 }
 
+/// Slurm says this in a line of its own, which programs look for.
+void say_bad_partition(const Program& program, const base::Error& error) {
+  constexpr std::string_view kSentence = "Invalid partition name specified: ";
+  if (program.is_slurm && error.what.starts_with(kSentence))
+    client::print_error(program, "invalid partition specified: " + error.what.substr(kSentence.size()));
+}
+
 int submit(const Program& program, const BatchOptions& o, wire::ApiRequest request) {
   const auto text = [&](const base::Error& e) {
-    return base::Error{e.code, (o.test_only ? "allocation failure: " : "Batch job submission failed: ") + e.what,
-                       e.hint};
+    return base::Error{
+        e.code, (o.test_only ? "allocation failure: " : "Batch job submission failed: ") + client::said(program, e),
+        e.hint};
   };
   auto config = client::load_config();
   if (!config) return failed(program, text(config.error()));
@@ -218,6 +226,7 @@ int submit(const Program& program, const BatchOptions& o, wire::ApiRequest reque
                                      "took the job",
                                      program.is_slurm ? 's' : 'g'));
   auto reply = connection->call(std::move(request));
+  if (!reply) say_bad_partition(program, reply.error());
   if (!reply) return failed(program, text(reply.error()));
   return report(program, *connection, o, reply->submit(), o.slurm.clusters.empty() ? "" : ";" + config->cluster);
 }

@@ -126,7 +126,9 @@ Status set_deadline(model::JobSpec& spec, Text value, base::Time now) {
   auto deadline = base::parse_time(value, now);
   if (!deadline)
     return base::fail(deadline.error().code, "--deadline: " + deadline.error().what, deadline.error().hint);
-  if (*deadline <= now) return invalid("--deadline: " + base::format_time(*deadline) + " has passed");
+  if (*deadline <= now)
+    return base::with_sentence(invalid("--deadline: " + base::format_time(*deadline) + " has passed"),
+                               model::kTimesSentence);
   spec.deadline = *deadline;
   return {};
 }

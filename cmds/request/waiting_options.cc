@@ -34,7 +34,8 @@ int test_submission(const client::Program& program, wire::SubmitRequest submit) 
   request.mutable_submit()->set_test_only(true);
   auto reply = ask(program, std::move(request));
   if (!reply)
-    return failed(program, {reply.error().code, "allocation failure: " + reply.error().what, reply.error().hint});
+    return failed(program, {reply.error().code, "allocation failure: " + client::said(program, reply.error()),
+                            reply.error().hint});
   const std::string& verdict = reply->submit().test_verdict();
   client::print_note(program, verdict.empty() ? "the job could run" : verdict);
   return client::kExitOk;

@@ -25,6 +25,9 @@ struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::kInvalid;
   std::string what;  ///< What failed and why.
   std::string hint;  ///< How to mend it; may be empty.
+  /// What Slurm says of the same, which programs look for under its commands' names; empty: nothing, or `what` begins
+  /// so.
+  std::string sentence = {};
 
   /// "what (hint)" on one line.
   std::string text() const { return hint.empty() ? what : what + " (" + hint + ")"; }
@@ -43,6 +46,12 @@ inline tl::unexpected<Error> invalid(std::string what, std::string hint = {}) {
 }
 /// "CONTEXT: strerror(saved_errno)".
 tl::unexpected<Error> fail_errno(std::string context, int saved_errno, std::string hint = {});
+
+/// The same, with Slurm's sentence for it unless it has one.
+inline Status with_sentence(Status status, const char* sentence) {
+  if (!status && status.error().sentence.empty()) status.error().sentence = sentence;
+  return status;
+}
 
 /// Passes on the error of another result.
 template <typename T>

@@ -22,7 +22,9 @@ base::Status normalise(JobSpec& s) {
   return normalise(s.request);
 }
 
-base::Status check_times(const JobSpec& s, base::Time now) {
+namespace {
+
+base::Status times_together(const JobSpec& s, base::Time now) {
   if (s.time_min.us < 0) return base::invalid("--time-min: a negative time");
   if (s.time_limit.us > 0 && s.time_min > s.time_limit)
     return base::invalid("--time-min=" + base::format_duration(s.time_min) + " is more than the time limit of " +
@@ -35,6 +37,12 @@ base::Status check_times(const JobSpec& s, base::Time now) {
   return base::invalid("--deadline: a run of " + base::format_duration(shortest) + " that begins at " +
                            base::format_time(start) + " does not end by " + base::format_time(s.deadline),
                        "ask for less time, or give --time-min");
+}
+
+}  // namespace
+
+base::Status check_times(const JobSpec& spec, base::Time now) {
+  return base::with_sentence(times_together(spec, now), kTimesSentence);
 }
 
 bool Job::is_consistent() const {

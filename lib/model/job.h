@@ -122,6 +122,9 @@ struct JobSpec {
 /// As normalise() of its request; partitions that are named twice go.
 base::Status normalise(JobSpec& spec);
 
+/// What Slurm says of a time that cannot be.
+constexpr const char* kTimesSentence = "Requested time limit is invalid (missing or exceeds some limit)";
+
 /// Refuses times that contradict each other: a time_min above the limit, a deadline before which not even the shortest
 /// run could end. `now` is the time of submission.
 base::Status check_times(const JobSpec& spec, base::Time now);

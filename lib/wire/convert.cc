@@ -382,6 +382,7 @@ Error to_wire(const base::Error& e) {
   w.set_code(static_cast<uint32_t>(e.code));
   w.set_what(e.what);
   w.set_hint(e.hint);
+  w.set_sentence(e.sentence);
   return w;
 }
 
@@ -391,6 +392,7 @@ base::Error from_wire(const Error& w) {
   e.code = known ? static_cast<base::ErrorCode>(w.code()) : base::ErrorCode::kInternal;
   e.what = w.what().empty() ? "the other side failed without saying why" : w.what();
   e.hint = w.hint();
+  e.sentence = w.sentence();
   return e;
 }
 

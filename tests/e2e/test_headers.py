@@ -66,6 +66,10 @@ REFUSED = [
     ("#SBATCH --uid=4242", "--uid: Access/permission denied"),
     ("#PBS -I", "option -I asks for an interactive job"),
     ("#PBS -J 1-10", "--array is not supported in this version"),
+    ("#SBATCH -p nosuch", "sbatch: error: invalid partition specified: nosuch\n"),
+    ("#SBATCH --gpus-per-node=9", "failed: Requested node configuration is not available: 9 GPUs on one node asked"),
+    ("#SBATCH --reservation=none", "failed: Requested reservation is invalid: "),
+    ("#SBATCH --time=20 --deadline=now+10minutes", "Requested time limit is invalid (missing or exceeds some limit)"),
     ("#SBATCH -p nosuch", "Batch job submission failed: Invalid partition name specified: nosuch"),
     ("#SBATCH -q nosuch", "Batch job submission failed: Invalid qos specification: nosuch"),
     ("#SBATCH --mail-type=SOMETIMES", "is none of NONE, BEGIN, END"),
@@ -93,6 +97,13 @@ def test_allocations_and_steps_take_them_too(cluster):
     assert done.stdout == "cyclic\n" and "left out: --licenses (licences are not counted)" in done.stderr, done
     done = cluster.run("salloc", "--test-only", "-N1", "true")
     assert done.stdout == "" and "could" in done.stderr or "start" in done.stderr, done
+
+
+@pytest.mark.parametrize("command", ["srun", "salloc"])
+def test_refused_allocations_say_so_in_slurms_words(cluster, command):
+    done = cluster.run(command, "-p", "nosuch", "true", check=False)
+    assert done.returncode == 1
+    assert f"{command}: error: Unable to allocate resources: Invalid partition name specified: nosuch" in done.stderr
 
 
 def test_an_account_is_a_label_or_must_be_known(make_cluster):

@@ -20,15 +20,19 @@ bool lists(const std::vector<std::string>& list, const std::string& name) {
 base::Status check_partition(const Core& core, const Caller& caller, const model::JobSpec& spec,
                              const model::Partition& p) {
   if (p.state == model::PartitionState::kDrain || p.state == model::PartitionState::kInactive)
-    return base::fail(base::ErrorCode::kUnavailable,
-                      fmt::format("partition {} takes no new jobs: it is {}", p.name, model::name(p.state)));
+    return base::with_sentence(
+        base::fail(base::ErrorCode::kUnavailable,
+                   fmt::format("partition {} takes no new jobs: it is {}", p.name, model::name(p.state))),
+        "Required partition not available (inactive or drain)");
   const bool by_group = std::any_of(caller.groups.begin(), caller.groups.end(),
                                     [&](const std::string& g) { return lists(p.allow_groups, g); });
   const bool restricted = !p.allow_users.empty() || !p.allow_groups.empty();
   const bool admin = is_admin(core.settings, caller);
   if (!admin && (lists(p.deny_users, caller.user) || (restricted && !lists(p.allow_users, caller.user) && !by_group)))
-    return base::fail(base::ErrorCode::kDenied, fmt::format("user {} may not use partition {}", caller.user, p.name),
-                      "ask an administrator, or name another partition");
+    return base::with_sentence(
+        base::fail(base::ErrorCode::kDenied, fmt::format("user {} may not use partition {}", caller.user, p.name),
+                   "ask an administrator, or name another partition"),
+        "User's group not permitted to use this partition");
   if (!p.allow_qos.empty() && !lists(p.allow_qos, spec.qos))
     return base::fail(base::ErrorCode::kDenied, fmt::format("partition {} does not take QOS {}", p.name, spec.qos),
                       "it takes " + base::join(p.allow_qos, ", "));

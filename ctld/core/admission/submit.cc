@@ -53,6 +53,22 @@ base::Status check_identity(const Core& core, const Caller& caller, const wire::
   return {};
 }
 
+constexpr const char* kPolicy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
+
+base::Status check_place_and_time(const Core& core, const Caller& caller, model::JobSpec& spec, size_t components) {
+  using base::with_sentence;
+  GW_TRY_STATUS(route(core, caller, spec));
+  const bool is_timed = spec.time_limit != base::Duration{};
+  GW_TRY_STATUS(with_sentence(check_time(core, spec, is_admin(core.settings, caller)), model::kTimesSentence));
+  if (!is_timed) spec.time_limit = std::min(spec.time_limit, max_wall_of(core, spec.qos));
+  GW_TRY_STATUS(with_sentence(check_caps(core, spec, components), kPolicy));
+  GW_TRY_STATUS(model::check_times(spec, core.now));
+  const base::Status reservation = check_reservation(core, spec);
+  const bool is_denied = !reservation && reservation.error().code == base::ErrorCode::kDenied;
+  return with_sentence(reservation,
+                       is_denied ? "Access denied to requested reservation" : "Requested reservation is invalid");
+}
+
 base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller, const wire::SubmitRequest& request,
                                          std::vector<std::string>& warnings) {
   GW_TRY_STATUS(check_identity(core, caller, request));
@@ -70,14 +86,8 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   choose_partitions(core, spec);
   GW_TRY_STATUS(check_account(core, caller, spec.account));
   GW_TRY_STATUS(check_qos(core, caller, spec));
-  GW_TRY_STATUS(route(core, caller, spec));
   const bool admin = is_admin(core.settings, caller);
-  const bool is_timed = spec.time_limit != base::Duration{};
-  GW_TRY_STATUS(check_time(core, spec, admin));
-  if (!is_timed) spec.time_limit = std::min(spec.time_limit, max_wall_of(core, spec.qos));
-  GW_TRY_STATUS(check_caps(core, spec, 1 + static_cast<size_t>(request.components_size())));
-  GW_TRY_STATUS(model::check_times(spec, core.now));
-  GW_TRY_STATUS(check_reservation(core, spec));
+  GW_TRY_STATUS(check_place_and_time(core, caller, spec, 1 + static_cast<size_t>(request.components_size())));
   GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, JobId()));
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
@@ -89,7 +99,7 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   }
   spec.hold_admin = spec.hold_admin && admin;
   GW_TRY_STATUS(check_preemption(spec, warnings));
-  GW_TRY_STATUS(check_runnable(core, spec));
+  GW_TRY_STATUS(base::with_sentence(check_runnable(core, spec), "Requested node configuration is not available"));
   return spec;
 }
 
@@ -200,7 +210,7 @@ void submit(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
     components->insert(components->begin(), std::move(*spec));
     return test_only(core, conn, request, *components, warnings);
   }
-  if (const base::Status room = admit_jobs(core, caller, submit, *spec); !room)
+  if (const base::Status room = base::with_sentence(admit_jobs(core, caller, submit, *spec), kPolicy); !room)
     return core.out.refuse(conn, request.id(), room.error());
   if (!core.jobs.has_numbers_for(components->size() + 1))
     return core.out.refuse(

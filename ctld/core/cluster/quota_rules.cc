@@ -46,9 +46,11 @@ Status check_rights(const Core& core, const Caller& caller, const std::string& q
   std::vector<std::string> open;
   for (const auto& [name, row] : core.quotas.qos)
     if (name != model::kRootQos && may_submit(core.quotas, caller, name)) open.push_back(name);
-  return base::fail(ErrorCode::kDenied, fmt::format("user {} may not use QOS {}", caller.user, qos),
-                    open.empty() ? "no QOS is open to you: ask an administrator or an operator of one"
-                                 : "you may use: " + base::join(open, ", "));
+  return base::with_sentence(
+      base::fail(ErrorCode::kDenied, fmt::format("user {} may not use QOS {}", caller.user, qos),
+                 open.empty() ? "no QOS is open to you: ask an administrator or an operator of one"
+                              : "you may use: " + base::join(open, ", ")),
+      "Invalid qos specification");
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ constexpr base::Duration kLook = base::seconds(1);
 constexpr base::Duration kEndLook = base::milliseconds(100);
 constexpr base::Duration kEndLimit = base::seconds(3);
 
+/// As programs look for it.
+base::Error unable(const base::Error& e) {
+  return {e.code, "Unable to allocate resources: " + (e.sentence.empty() ? "" : e.sentence + ": ") + e.what, e.hint};
+}
+
 }  // namespace
 
 std::string end_text(const wire::Job& job) {
@@ -33,7 +38,7 @@ void Allocation::request(wire::SubmitRequest submit, StartedFn fn) {
     is_asked_ = false;
     const io::Callback cancelled = std::exchange(cancelled_fn_, {});
     if (!reply && cancelled) return cancelled();
-    if (!reply) return finish(base::pass(reply));
+    if (!reply) return finish(tl::unexpected(unable(reply.error())));
     for (const std::string& warning : reply->submit().warnings()) note("warning: " + warning);
     job_ = reply->submit().job_id();
     cancelled ? cancel(cancelled) : wait_for_start();

@@ -47,7 +47,12 @@ std::string version_line(const Program& program) {
 void print_error(const Program& program, std::string_view text) {
   write_all(STDERR_FILENO, fmt::format("{}: error: {}\n", program.name, text));
 }
-void print_error(const Program& program, const base::Error& error) { print_error(program, error.text()); }
+std::string said(const Program& program, const base::Error& error) {
+  return program.is_slurm && !error.sentence.empty() ? error.sentence + ": " + error.what : error.what;
+}
+void print_error(const Program& program, const base::Error& error) {
+  print_error(program, base::Error{error.code, said(program, error), error.hint}.text());
+}
 void print_note(const Program& program, std::string_view text) {
   write_all(STDERR_FILENO, fmt::format("{}: {}\n", program.name, text));
 }

@@ -28,6 +28,8 @@ std::string version_line(const Program& program);
 /// "NAME: error: TEXT" on stderr, with the hint in brackets.
 void print_error(const Program& program, std::string_view text);
 void print_error(const Program& program, const base::Error& error);
+/// What went wrong; under Slurm's names Slurm's sentence for it comes first.
+std::string said(const Program& program, const base::Error& error);
 /// "NAME: TEXT" on stderr.
 void print_note(const Program& program, std::string_view text);
 
