@@ -114,13 +114,13 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   plan.job.id = o.job_id != 0 ? o.job_id : facts.id;
   plan.context.is_inside = plan.job.id != 0;
   if (plan.job.id == 0) return plan_allocation(program, plan, args, notes);
+  GW_TRY_STATUS(apply_slurm_forms(o.job));
+  if (std::string text = o.job.left_out.text(); !text.empty()) notes.push_back(std::move(text));
   plan.knows_size = plan.job.id == facts.id;
   if (!plan.knows_size) return {};
   plan.job = facts;
-  GW_TRY_STATUS(apply_slurm_forms(o.job));
   GW_TRY(step, step_inside(o, facts));
   plan.step = std::move(step);
-  if (std::string text = o.job.left_out.text(); !text.empty()) notes.push_back(std::move(text));
   return {};
 }
 

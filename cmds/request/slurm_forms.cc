@@ -27,7 +27,7 @@ using client::kDirective;
 using client::Option;
 using Text = std::string_view;
 
-constexpr int64_t kMostTasks = 100'000'000, kMostSockets = 1024;
+constexpr int64_t kMostTasks = 100'000'000, kMostSockets = 1024, kMostGpus = 10'000'000;
 
 Option row(Text name, char letter, Text value, Text help, Text variable, client::Handler handler) {
   const Arg arg = value.empty() ? Arg::kNone : Arg::kRequired;
@@ -36,17 +36,16 @@ Option row(Text name, char letter, Text value, Text help, Text variable, client:
 
 // ---- As whom
 
-/// Names are not looked up: a program that is linked statically asks no directory service.
+/// Names are not looked up, since a program that is linked statically asks no directory service: a user's is compared
+/// with the one that the login has set, a group's is left out.
 Status only_own(BatchOptions& o, Text name, Text value, uint32_t own) {
   const auto number = base::parse_int(value, 0, UINT32_MAX, "id");
-  if (!number) {
-    const char* user = std::getenv("USER");
-    if (name != "uid" || user == nullptr || value != user)
-      o.left_out.add(name,
-                     "jobs run as whoever submits them, with the primary group; sg GROUP -c COMMAND changes that");
+  const char* user = std::getenv("USER");
+  if (!number && name == "gid") {
+    o.left_out.add(name, "jobs run with the primary group of whoever submits them; sg GROUP -c COMMAND changes that");
     return {};
   }
-  if (static_cast<uint32_t>(*number) == own) return {};
+  if (number ? static_cast<uint32_t>(*number) == own : user != nullptr && value == user) return {};
   return base::fail(ErrorCode::kDenied,
                     fmt::format("--{}: Access/permission denied: jobs run as whoever submits them", name),
                     name == "gid" ? "submit it by sg GROUP -c COMMAND" : "submit it as that user");
@@ -94,8 +93,10 @@ Status divide_sockets(BatchOptions& o) {
   if (!asks) return {};
   if (o.gpus.sockets_per_node == 0)
     return invalid("--gpus-per-socket needs --sockets-per-node", "or say --gpus-per-node");
+  const uint64_t all = uint64_t{per_socket.count} * o.gpus.sockets_per_node;
+  if (all > kMostGpus) return invalid(fmt::format("--gpus-per-socket: {} GPUs on a node are too many", all));
   o.gpus.per_node = per_socket;
-  o.gpus.per_node.count *= o.gpus.sockets_per_node;
+  o.gpus.per_node.count = static_cast<uint32_t>(all);
   return {};
 }
 
@@ -124,7 +125,9 @@ Status divide_gpus(BatchOptions& o) {
   if (r.tasks_per_node > 0 && !(total || per_node))
     return invalid("--ntasks-per-gpu and --ntasks-per-node are mutually exclusive");
   if (per_node) {
-    r.tasks_per_node = o.gpus.per_node.count * each;
+    const uint64_t tasks = uint64_t{o.gpus.per_node.count} * each;
+    if (tasks > kMostTasks) return invalid(fmt::format("--ntasks-per-gpu: {} tasks on a node are too many", tasks));
+    r.tasks_per_node = static_cast<uint32_t>(tasks);
   } else if (total) {
     const uint64_t tasks = uint64_t{o.gpus.total.count} * each;
     if (r.tasks_given && r.tasks != tasks)

@@ -30,20 +30,22 @@ struct Heard {
   void operator()(const JobRenamed& e) const { name_was_given_up(core, e.uid, e.before); }
 };
 
-/// So many jobs that wait for others are looked at in one transaction.
-constexpr size_t kMostDependents = 1'000;
+/// So many conditions of jobs that wait for others are looked at in one transaction, and those of one job more.
+constexpr size_t kMostConditions = 1'000;
 
 }  // namespace
 
 void settle(Core& core) {
-  size_t looked_at = 0;
+  size_t looked_at = 0, cost = 0;
   do {
     while (!core.events.empty()) {
       const Event event = std::move(core.events.front());
       core.events.pop_front();
       std::visit(Heard{core}, event);
     }
-  } while (looked_at++ < kMostDependents && look_at_one_dependent(core));
+    cost = looked_at < kMostConditions ? look_at_one_dependent(core) : 0;
+    looked_at += cost;
+  } while (cost > 0);
   look_at_dependents_later(core);
 }
 

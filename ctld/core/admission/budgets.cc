@@ -21,7 +21,20 @@ void arm_scripts(Core& core) {
   core.timers.set({core.now + (is_more_due ? base::seconds(1) : base::minutes(1)), TimerKind::kScripts, 0, 0});
 }
 
+/// What the index of those takes that a job depends on. A separator stands before each but the first, and kinds take
+/// some of them: a little more than there are.
+size_t bytes_of_others(std::string_view dependency) {
+  constexpr size_t kEach = 128;
+  const auto others =
+      std::count_if(dependency.begin(), dependency.end(), [](char c) { return c == ':' || c == ',' || c == '?'; });
+  return static_cast<size_t>(others) * kEach;
+}
+
 }  // namespace
+
+size_t bytes_of(const model::JobSpec& spec) {
+  return wire::to_wire(spec).ByteSizeLong() + bytes_of_others(spec.dependency);
+}
 
 base::Duration wait_of(Core& core, const Caller& caller, const wire::ApiRequest& request, bool is_change) {
   if (is_admin(core.settings, caller)) return {};
@@ -59,7 +72,7 @@ base::Status admit_jobs(const Core& core, const Caller& caller, const wire::Subm
                       fmt::format("you have {} jobs that wait or run; one user may have {} (users.max_jobs)", mine.jobs,
                                   core.settings.per_user.max_jobs),
                       "wait until one of your jobs ends");
-  size_t bytes = submit.spec().ByteSizeLong();
+  size_t bytes = submit.spec().ByteSizeLong() + bytes_of_others(submit.spec().dependency());
   for (const wire::JobSpec& component : submit.components()) bytes += component.ByteSizeLong();
   bytes += core.clients.charges.would_add(caller.uid, {spec.launch.script_hash, submit.script().size()});
   bytes += core.clients.charges.would_add(caller.uid, {spec.launch.env_hash, submit.environment().size()});
@@ -120,8 +133,8 @@ void restore_charges(Core& core, const store::Snapshot& snapshot) {
       const bool is_live = rows == &snapshot.jobs;
       if (job == nullptr || is_live == (job->ended() != nullptr)) continue;
       const model::Launch& launch = job->spec.launch;
-      core.clients.charges.add(job->id, job->spec.uid, row.spec.size(), use_of(launch.script_hash),
-                               use_of(launch.env_hash));
+      core.clients.charges.add(job->id, job->spec.uid, row.spec.size() + bytes_of_others(job->spec.dependency),
+                               use_of(launch.script_hash), use_of(launch.env_hash));
       if (job->ended() == nullptr) continue;
       core.clients.charges.end(job->id);
       core.timers.set({job->ended()->ended + core.settings.retention.environments, TimerKind::kEnvironment,

@@ -16,6 +16,9 @@ base::Status admit_jobs(const Core& core, const Caller& caller, const wire::Subm
                         const model::JobSpec& spec);
 /// May what this user has in the store grow by so much?
 base::Status admit_growth(const Core& core, const Caller& caller, uint32_t uid, size_t before, size_t after);
+/// What a job's options take of memory and store: their row, and for each job that it depends on what the index of
+/// those takes.
+size_t bytes_of(const model::JobSpec& spec);
 /// A job was entered: its row, its script and its environment count for its user.
 void charge_job(Core& core, const model::Job& job, size_t row_bytes, const BlobUse& script, const BlobUse& environment);
 /// The environment of an ended job, which may hold secrets, is deleted unless another job has the same.

@@ -10,24 +10,27 @@ namespace gw::ctld {
 
 namespace {
 
-/// So many jobs are looked at in search of a circle.
-constexpr size_t kMostInSearch = 10'000;
+/// So many conditions are looked at in search of a circle.
+constexpr size_t kMostInSearch = 20'000;
 
 /// Does `job` wait for `self`, by however many others?
 base::Status check_circle(const Core& core, JobId self, const model::Dependency& wanted) {
   std::set<JobId> seen;
   std::vector<JobId> next;
+  size_t looked_at = 0;
   for (const model::DependencyTerm& term : wanted.terms) next.push_back(term.job);
   while (!next.empty()) {
     const JobId id = next.back();
     next.pop_back();
     if (id == self) return base::invalid("Circular job dependency: job " + self.text() + " would wait for itself");
     if (!id || !seen.insert(id).second) continue;
-    if (seen.size() > kMostInSearch)
+    const model::Job* job = core.jobs.find(id);
+    if (job == nullptr) continue;
+    looked_at += job->unmet.terms.size();
+    if (looked_at > kMostInSearch)
       return base::invalid(
-          fmt::format("Job dependency problem: more than {} jobs would have to end before it", kMostInSearch));
-    if (const model::Job* job = core.jobs.find(id))
-      for (const model::DependencyTerm& term : job->unmet.terms) next.push_back(term.job);
+          fmt::format("Job dependency problem: more than {} conditions would have to be met before it", kMostInSearch));
+    for (const model::DependencyTerm& term : job->unmet.terms) next.push_back(term.job);
   }
   return {};
 }

@@ -162,7 +162,7 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(core, job,
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
-  core.clients.charges.resize(job.id, wire::to_wire(job.spec).ByteSizeLong());
+  core.clients.charges.resize(job.id, bytes_of(job.spec));
   core.rows.job_and_spec(job);
   core.out.job_event(job, "updated", "by " + caller.user, caller.uid);
 }
@@ -181,7 +181,7 @@ base::Status update_with_components(Core& core, const Caller& caller, Job& job, 
   size_t before = 0, after = 0;
   for (const auto& [one, spec] : updated) {
     before += core.clients.charges.row_bytes(one->id);
-    after += wire::to_wire(spec).ByteSizeLong();
+    after += bytes_of(spec);
   }
   GW_TRY_STATUS(admit_growth(core, caller, job.spec.uid, before, after));
   for (auto& [one, spec] : updated) take_spec(core, caller, *one, std::move(spec));

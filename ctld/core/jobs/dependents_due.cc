@@ -40,15 +40,18 @@ void name_was_given_up(Core& core, uint32_t uid, const std::string& name) {
   if (const JobId first = core.jobs.first_named(uid, name)) core.jobs.dependents().look_again(first);
 }
 
-bool look_at_one_dependent(Core& core) {
+size_t look_at_one_dependent(Core& core) {
   const auto id = core.jobs.dependents().take();
-  if (!id) return false;
+  if (!id) return 0;
   Job* job = core.jobs.find(*id);
-  if (job == nullptr || job->waiting() == nullptr || job->unmet.is_met()) return true;
+  if (job == nullptr || job->waiting() == nullptr || job->unmet.is_met()) return 1;
+  const size_t cost = job->unmet.terms.size();
+  const model::Dependency before = job->unmet;
+  const model::WaitReason reason = job->waiting()->reason;
   update_eligibility(core, *job);
-  core.rows.job(*job);
+  if (job->unmet != before || job->waiting()->reason != reason) core.rows.job(*job);
   if (job->unmet.is_hopeless() && job->spec.kill_on_invalid_dependency) end_hopeless(core, *job);
-  return true;
+  return cost;
 }
 
 void look_at_dependents_later(Core& core) {

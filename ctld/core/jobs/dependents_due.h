@@ -10,8 +10,8 @@ namespace gw::ctld {
 void job_moved(Core& core, JobId job);
 /// A job of that user bears this name no longer.
 void name_was_given_up(Core& core, uint32_t uid, const std::string& name);
-/// Looks at the first of those; false: there is none.
-bool look_at_one_dependent(Core& core);
+/// Looks at the first of those. Returns what that took, in conditions; 0: there is none.
+size_t look_at_one_dependent(Core& core);
 /// For those that are left over: a timer.
 void look_at_dependents_later(Core& core);
 

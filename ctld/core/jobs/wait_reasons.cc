@@ -26,6 +26,15 @@ Blocker of_job(BlockerKind kind, const Job& job, std::string held_by = {}, Time 
                  .until = until};
 }
 
+/// Of very many others the first.
+std::string what_is_left(const Job& job) {
+  constexpr size_t kMost = 20;
+  model::Dependency some = job.unmet;
+  if (some.terms.size() <= kMost) return model::format_dependency(some);
+  some.terms.resize(kMost);
+  return fmt::format("{} and {} more", model::format_dependency(some), job.unmet.terms.size() - kMost);
+}
+
 /// What keeps a job from the scheduler.
 Blocker own_blocker(const Core& core, const Job& job) {
   switch (job.waiting()->reason) {
@@ -36,9 +45,9 @@ Blocker own_blocker(const Core& core, const Job& job) {
     case WaitReason::kBeginTime:
       return of_job(BlockerKind::kBeginTime, job, {}, job.spec.begin);
     case WaitReason::kDependency:
-      return of_job(BlockerKind::kDependency, job, model::format_dependency(job.unmet));
+      return of_job(BlockerKind::kDependency, job, what_is_left(job));
     case WaitReason::kDependencyNeverSatisfied:
-      return of_job(BlockerKind::kDependencyNeverSatisfied, job, model::format_dependency(job.unmet));
+      return of_job(BlockerKind::kDependencyNeverSatisfied, job, what_is_left(job));
     case WaitReason::kLaunchBackoff:
       return of_job(BlockerKind::kLaunchBackoff, job, job.last_failure, job.waiting()->not_before);
     case WaitReason::kCleaning:

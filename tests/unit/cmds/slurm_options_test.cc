@@ -168,6 +168,7 @@ TEST(SlurmOptions, WrongValuesAreWrongAllTheSame) {
       {{"--exclusive=group"}, "neither user nor mcs"},
       {{"--uid=" + std::to_string(::geteuid() + 1)}, "Access/permission denied"},
       {{"--gid=" + std::to_string(::getegid() + 1)}, "Access/permission denied"},
+      {{"--uid=somebody-else"}, "Access/permission denied"},
       {{"--mincpus=0"}, "--mincpus"}};
   for (const auto& [args, text] : kCases)
     EXPECT_THAT(take('b', args).error, HasSubstr(text)) << testing::PrintToString(args);
@@ -210,6 +211,16 @@ TEST(SlurmForms, TasksFollowFromGpusAndTheOtherWay) {
   EXPECT_THAT(error, HasSubstr("needs a number of GPUs or of tasks"));
   spec({"--gpus=4", "-n3", "--ntasks-per-gpu=2"}, &error);
   EXPECT_THAT(error, HasSubstr("means 8 tasks"));
+}
+
+TEST(SlurmForms, NumbersThatGrowTooLargeAreRefused) {
+  std::string error;
+  spec({"--gpus-per-socket=10000000", "--sockets-per-node=1024"}, &error);
+  EXPECT_THAT(error, HasSubstr("10240000000 GPUs on a node are too many"));
+  spec({"--gpus-per-node=1000", "--ntasks-per-gpu=100000000"}, &error);
+  EXPECT_THAT(error, HasSubstr("100000000000 tasks on a node are too many"));
+  spec({"--gpus=1000", "--ntasks-per-gpu=100000000"}, &error);
+  EXPECT_THAT(error, HasSubstr("-n/--ntasks"));
 }
 
 TEST(SlurmForms, OtherWaysToSayWhatAttributesSay) {

@@ -208,6 +208,37 @@ TEST(Depends, ManyOnOneJobAreLookedAtInPieces) {
   EXPECT_EQ(met(), kMany);
 }
 
+TEST(Depends, WhatTheyTakeCountsForTheirUser) {
+  World w(1);
+  w.connect_all();
+  w.settings.per_user.max_stored_bytes = 20'000;
+  w.restart();
+  w.connect_all();
+  std::string dependency = "afterany";
+  for (int i = 0; i < 100; ++i) dependency += ":" + w.submit(kUser + 1, gang(1)).text();
+  std::string refused;
+  int taken = 0;
+  while (refused.empty() && taken < 100) {
+    refused = refusal(w, dependency, kUser + 1);
+    ++taken;
+  }
+  EXPECT_LE(taken, 2) << "each takes some 13 KB of the index";
+  EXPECT_THAT(refused, HasSubstr("users.max_stored_bytes"));
+}
+
+TEST(Depends, AJobWithManyIsLookedAtWithFewOthers) {
+  World w(1);
+  w.connect_all();
+  std::string dependency = "afterany";
+  for (int i = 0; i < 200; ++i) dependency += ":" + w.submit(kUser, gang(1)).text();
+  std::vector<JobId> all;
+  for (int i = 0; i < 20; ++i) all.push_back(submit(w, dependency));
+  w.cancel(kUser, JobId(1));
+  int seen = 0;
+  for (const JobId id : all) seen += w.job(id).unmet.terms.size() < 200 ? 1 : 0;
+  EXPECT_EQ(seen, 5) << "a thousand conditions in one transaction";
+}
+
 TEST(Depends, OfAHeterogeneousJobTheWholeWaits) {
   World w(2);
   w.connect_all();
