@@ -57,7 +57,10 @@ std::string elastic_range(const wire::Request& r) {
 
 void add_state(Record& r, const JobRow& row, bool detail) {
   const wire::Job& job = *row.job;
-  r.line().put("JobState", model::long_name(state_of(job))).put("Reason", reason_word(job)).put(key("dependency"), dependency_text(job));
+  r.line()
+      .put("JobState", model::long_name(state_of(job)))
+      .put("Reason", reason_word(job))
+      .put(key("dependency"), dependency_text(job));
   if (const std::string more = reason_detail(job); !more.empty())
     r.line().put("ReasonDetail", base::printable(more, 4096));
   r.line()
