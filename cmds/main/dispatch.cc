@@ -15,12 +15,13 @@ struct Entry {
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 13> kCommands = {{
+constexpr std::array<Entry, 14> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
     {"galloc", "salloc", run_galloc},
     {"grun", "srun", run_grun},
     {"gattach", "sattach", run_gattach},
     {"gstat", "sstat", run_gstat},
+    {"gacct", "sacct", run_gacct},
     {"gbcast", "sbcast", run_gbcast},
     {"gqueue", "squeue", run_gqueue},
     {"gcancel", "scancel", run_gcancel},

@@ -53,6 +53,15 @@ struct ReadStored {
   bool reader_is_admin = false;
   std::string bytes = {};  ///< All of `reply` when it is whole, serialised.
 };
+/// Answer with records, which the store alone has, piece by piece (list_records).
+struct ReadRecords {
+  ConnId conn = 0;
+  uint64_t request_id = 0;
+  uint32_t uid = 0;  ///< Who asks.
+  wire::ListRecordsRequest query = {};
+  base::Time now = {};
+  std::string cluster = {};
+};
 /// Answer with a ticket for a step (auth/ticket.h), which the shell signs and puts into `reply`.
 struct SignTicket {
   ConnId conn = 0;
@@ -95,8 +104,8 @@ struct Note {
   std::string text;
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, SignTicket, MakeBackup, TakeSnapshot, AskScheduler,
-                              Fence, Reload, Note>;
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, ReadRecords, SignTicket, MakeBackup, TakeSnapshot,
+                              AskScheduler, Fence, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

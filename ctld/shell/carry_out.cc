@@ -137,6 +137,40 @@ void Server::EffectRunner::answer_read(ReadStored& read, const base::Status& don
   server_.want_turn(it->first, it->second);
 }
 
+void Server::EffectRunner::carry_out(ReadRecords& read) {
+  const auto it = server_.queue_.clients.find(read.conn);
+  if (it == server_.queue_.clients.end()) return;
+  it->second.records = std::make_shared<RecordList>(read);
+  read_records(it->first, it->second);
+}
+
+void Server::EffectRunner::read_records(ConnId conn, Client& client) {
+  ++client.reads;
+  server_.disk_.accounting->ask(client.records->uid(), [this, conn, list = client.records]() -> Worker::Then {
+    auto piece = list->next(*server_.disk_.records);
+    return [this, conn, list, piece = std::move(piece)] { answer_records(conn, *list, piece); };
+  });
+}
+
+void Server::EffectRunner::answer_records(ConnId conn, const RecordList& list, base::Result<std::string> piece) {
+  const auto it = server_.queue_.clients.find(conn);
+  if (it == server_.queue_.clients.end()) return;
+  Client& client = it->second;
+  --client.reads;
+  if (!piece || !list.has_more()) client.records.reset();
+  if (!piece) {
+    answer_error(conn, list.request_id(), piece.error());
+  } else {
+    Reply reply;
+    reply.conn = conn;
+    reply.reply.set_id(list.request_id());
+    reply.reply.set_more(list.has_more());
+    reply.bytes = std::move(*piece);
+    carry_out(reply);
+  }
+  server_.want_turn(conn, client);
+}
+
 void Server::EffectRunner::carry_out(SignTicket& asked) {
   auth::Ticket ticket;
   ticket.rights = asked.watch ? auth::Rights::kWatch : auth::Rights::kFull;

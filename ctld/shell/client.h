@@ -8,6 +8,7 @@
 
 #include "ctld/core/authorize.h"
 #include "ctld/shell/held_memory.h"
+#include "ctld/shell/record_list.h"
 #include "link/secure_link.h"
 
 namespace gw::ctld {
@@ -26,11 +27,12 @@ struct Client {
   Caller caller;
   bool is_known = false;  ///< Names were looked up.
   std::deque<Waiting> inbox;
-  bool is_paused = false;            ///< Nothing is read until the inbox is empty.
-  size_t reads = 0;                  ///< Answers that are being read from the database; other requests wait for them.
-  uint64_t list = 0;                 ///< The request whose list is under way.
-  bool is_piece_on_its_way = false;  ///< A piece of it was sent, and is not written yet.
-  bool is_piece_wanted = false;      ///< It was written.
+  bool is_paused = false;  ///< Nothing is read until the inbox is empty.
+  size_t reads = 0;        ///< Answers that are being read from the database; other requests wait for them.
+  std::shared_ptr<RecordList> records;  ///< A list of records that is under way.
+  uint64_t list = 0;                    ///< The request whose list is under way.
+  bool is_piece_on_its_way = false;     ///< A piece of it was sent, and is not written yet.
+  bool is_piece_wanted = false;         ///< It was written.
 };
 
 }  // namespace gw::ctld

@@ -58,7 +58,8 @@ void Server::on_client_drained(ConnId conn) {
 
 void Server::want_turn(ConnId conn, const Client& client) {
   if (!client.is_known || client.reads > 0) return;
-  if (core_->is_listing(conn) ? !client.is_piece_wanted : client.inbox.empty()) return;
+  const bool is_listing = client.records != nullptr || core_->is_listing(conn);
+  if (is_listing ? !client.is_piece_wanted : client.inbox.empty()) return;
   queue_.turns.want(client.caller.uid, conn);
   if (std::exchange(queue_.is_serving, true)) return;
   loop_.defer([this] { serve(); });
@@ -81,6 +82,7 @@ void Server::serve_one(ConnId conn) {
   if (it == queue_.clients.end() || it->second.link->is_closed()) return;
   Client& client = it->second;
   if (std::exchange(client.is_piece_wanted, false)) {
+    if (client.records) return effects_.read_records(conn, client);
     const Request size{client.link->peer().uid, 0};
     core_->on_piece_taken(read_clocks(), conn, client.list);
     pump(&size);

@@ -72,6 +72,7 @@ Server::~Server() {
   keeping_.retention.reset();
   keeping_.committer.reset();
   disk_.reading.reset();
+  disk_.accounting.reset();
   disk_.loading.reset();
   users_.reset();
   door_.auth_pool.reset();
@@ -113,9 +114,12 @@ base::Status Server::open_store() {
         return store->backup(path, keep_going);
       });
   GW_TRY(reader, store::open_reader(config_.state_dir));
+  GW_TRY(records, store::open_records(config_.state_dir));
   disk_.reader = std::move(reader);
+  disk_.records = std::move(records);
   disk_.blobs = std::make_unique<Blobs>();
   disk_.reading = std::make_unique<Worker>(loop_);
+  disk_.accounting = std::make_unique<Worker>(loop_);
   disk_.loading = std::make_unique<Worker>(loop_);
   keeping_.committer = std::make_unique<Committer>(
       loop_, std::move(opened.store), [this](std::vector<Outgoing> out) { release(std::move(out)); },

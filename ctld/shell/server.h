@@ -58,6 +58,7 @@ class Server {
     void carry_out(ToNode& message);
     void carry_out(CloseLink& close);
     void carry_out(ReadStored& read);
+    void carry_out(ReadRecords& read);
     void carry_out(SignTicket& ticket);
     void carry_out(MakeBackup& backup);
     void carry_out(TakeSnapshot& take);
@@ -66,6 +67,8 @@ class Server {
     void carry_out(Reload& reload);
     void carry_out(Note& note);
     void answer_error(ConnId conn, uint64_t request_id, const base::Error& error);
+    /// The next piece of the list of records that the connection has under way.
+    void read_records(ConnId conn, Client& client);
 
    private:
     Server& server_;
@@ -75,14 +78,17 @@ class Server {
     void send_to(link::SecureLink& link, const ToNode& message);
     void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
     void answer_read(ReadStored& read, const base::Status& done);
+    void answer_records(ConnId conn, const RecordList& list, base::Result<std::string> piece);
     void reconfigure(const Reload& reload, config::Config fresh, Settings settings);
   };
 
   /// The database that is read, and the threads that read it and the configuration.
   struct Disk {
-    std::unique_ptr<store::Reader> reader;  ///< Of the thread `reading`.
-    std::unique_ptr<Worker> reading;        ///< The database.
-    std::unique_ptr<Worker> loading;        ///< The configuration.
+    std::unique_ptr<store::Reader> reader;         ///< Of the thread `reading`.
+    std::unique_ptr<store::RecordReader> records;  ///< Of the thread `accounting`.
+    std::unique_ptr<Worker> reading;               ///< The database.
+    std::unique_ptr<Worker> accounting;            ///< The database, where it may take long.
+    std::unique_ptr<Worker> loading;               ///< The configuration.
     std::unique_ptr<Blobs> blobs;
   };
   /// What becomes durable, and what is kept of it.

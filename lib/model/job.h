@@ -18,6 +18,7 @@
 #include "model/dependency.h"
 #include "model/job_state.h"
 #include "model/request.h"
+#include "model/run_use.h"
 
 namespace gw::model {
 
@@ -150,6 +151,7 @@ struct Outcome {
   std::optional<base::Duration> grace;  ///< Given to it to end by itself; not given: the cluster's.
   uint32_t preempted_for = 0;           ///< Job that it was preempted for; 0: none.
   uint32_t preempt_rule = 0;            ///< Of the quotas, by which it was taken; 0: by the order.
+  RunUse use;                           ///< Of the batch script.
   bool operator==(const Outcome&) const = default;
 };
 
@@ -242,6 +244,7 @@ struct Job {
   std::vector<std::string> shuns = {};  ///< Nodes that failed to launch it, by name; none once it has started.
   base::Time shuns_until;               ///< Until then it goes elsewhere; zero: nowhere is shunned.
   Dependency unmet = {};                ///< What it still waits for of other jobs.
+  ExitStatus derived_exit = {};         ///< The worst of its steps in this run.
   uint32_t preemptions = 0;             ///< Runs that were ended so that others had room.
   uint64_t lost_gpu_ms = 0;             ///< Milliseconds of whole GPUs whose work was lost by preemptions.
   std::string last_failure;  ///< Why the last run did not come to its own end, for people; empty if none did.

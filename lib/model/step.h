@@ -60,6 +60,7 @@ struct Step {
   bool is_out_of_memory = false;
   bool is_lease_over = false;  ///< A node ended it, having been cut off for too long.
   std::string detail;          ///< Why it could not run, for people.
+  RunUse use;                  ///< On the nodes that it has left.
   // Not stored: counted again after a restart, when the nodes have said where their shepherds listen.
   size_t ready_nodes = 0;  ///< With an address, and not gone.
   size_t gone_nodes = 0;

@@ -20,6 +20,9 @@ CREATE TABLE IF NOT EXISTS ended_jobs(
 CREATE TABLE IF NOT EXISTS events(
   seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL,
   text TEXT NOT NULL, uid INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS past_runs(
+  job INTEGER NOT NULL, attempt INTEGER NOT NULL, step INTEGER NOT NULL, bytes BLOB NOT NULL,
+  PRIMARY KEY(job, attempt, step)) WITHOUT ROWID;
 )sql";
 
 // Lines are numbered in the order of their times, so the oldest are found without an index by time. Macros, so that
@@ -29,10 +32,14 @@ CREATE TABLE IF NOT EXISTS events(
 
 constexpr char kCopyJobs[] = "INSERT OR REPLACE INTO main.ended_jobs(" GW_JOB_COLUMNS ") SELECT " GW_JOB_COLUMNS
                              " FROM live.ended_jobs WHERE id IN (" GW_OLD_JOBS("live") ")";
+constexpr char kCopyRuns[] =
+    "INSERT OR REPLACE INTO main.past_runs SELECT job,attempt,step,bytes FROM live.past_runs WHERE job IN "
+    "(" GW_OLD_JOBS("live") ")";
 constexpr char kCopyEvents[] =
     "INSERT OR REPLACE INTO main.events SELECT seq,at,job,node,kind,text,uid FROM live.events WHERE seq IN "
     "(" GW_OLD_EVENTS("live") ")";
 constexpr char kDropJobs[] = "DELETE FROM main.ended_jobs WHERE id IN (" GW_OLD_JOBS("main") ")";
+constexpr char kDropRuns[] = "DELETE FROM main.past_runs WHERE job IN (" GW_OLD_JOBS("main") ")";
 constexpr char kDropEvents[] = "DELETE FROM main.events WHERE seq IN (" GW_OLD_EVENTS("main") ")";
 
 base::Status run(Database& db, const char* sql, base::Time before, size_t most) {
@@ -56,6 +63,7 @@ base::Status copy(const std::string& live, const RetireOrder& order) {
   }
   GW_TRY_STATUS(db.run("BEGIN IMMEDIATE"));
   GW_TRY_STATUS(run(db, kCopyJobs, order.jobs_before, order.most));
+  GW_TRY_STATUS(run(db, kCopyRuns, order.jobs_before, order.most));
   GW_TRY_STATUS(run(db, kCopyEvents, order.events_before, order.most));
   return db.run("COMMIT");
 }
@@ -67,6 +75,7 @@ base::Result<uint64_t> retire(Database& db, const RetireOrder& order) {
   GW_TRY_STATUS(db.run("BEGIN IMMEDIATE"));
   uint64_t gone = 0;
   const auto remove = [&]() -> base::Status {
+    GW_TRY_STATUS(run(db, kDropRuns, order.jobs_before, order.most));  // while the jobs say which
     GW_TRY_STATUS(run(db, kDropJobs, order.jobs_before, order.most));
     gone += static_cast<uint64_t>(db.changed());
     GW_TRY_STATUS(run(db, kDropEvents, order.events_before, order.most));

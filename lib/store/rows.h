@@ -138,6 +138,13 @@ struct DropRun {
   base::JobId job;
   uint32_t step = 0;
 };
+/// A run of a job that did not end it, or a step, when it is over: wire::PastRun, for accounting.
+struct PutPastRun {
+  base::JobId job;
+  uint32_t attempt = 0;
+  uint32_t step = 0;  ///< 0: the job's own run; else the number of the step + 1.
+  std::string bytes;
+};
 struct PutMeta {
   std::string key;
   std::string value;
@@ -202,7 +209,7 @@ struct Event {
 using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, ReleaseBlob, DropBlob, PutNode, PutPartition,
                         PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
                         DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode,
-                        DropRun, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
+                        DropRun, PutPastRun, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {

@@ -79,6 +79,7 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
        "SET attempt=?4,bytes=?5"},
       {&ops.runs_.drop_node, "DELETE FROM run_nodes WHERE job=?1 AND step=?2 AND node=?3"},
       {&ops.runs_.drop, "DELETE FROM run_nodes WHERE job=?1 AND step=?2"},
+      {&ops.runs_.put_past, "INSERT OR REPLACE INTO past_runs(job,attempt,step,bytes) VALUES(?1,?2,?3,?4)"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
@@ -183,6 +184,12 @@ base::Status WriteOps::on(const DropRunNode& op) {
 base::Status WriteOps::on(const DropRun& op) {
   runs_.drop.bind(op.job.value, op.step);
   return run(runs_.drop);
+}
+
+base::Status WriteOps::on(const PutPastRun& op) {
+  runs_.put_past.bind(op.job.value, op.attempt, op.step);
+  runs_.put_past.bind_blob(4, op.bytes);
+  return run(runs_.put_past);
 }
 
 base::Status WriteOps::on(const PutReply& op) {

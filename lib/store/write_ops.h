@@ -47,6 +47,7 @@ class WriteOps {
   base::Status on(const DropReplies& op);
   base::Status on(const PutUsage& op);
   base::Status on(const DropUsage& op);
+  base::Status on(const PutPastRun& op);
   base::Status on(const PutMeta& op);
   base::Status on(const HoldAside& op);
   base::Status on(const PutHeld& op);
@@ -69,7 +70,7 @@ class WriteOps {
     Statement put, drop;
   };
   struct RunStatements {
-    Statement put_node, drop_node, drop;
+    Statement put_node, drop_node, drop, put_past;
   };
   struct ReplyStatements {
     Statement put, drop, drop_before;

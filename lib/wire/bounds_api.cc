@@ -35,6 +35,24 @@ constexpr FieldBound kByFilter[] = {part(1, "filter", kJobFilterBounds)};
 constexpr MessageBounds kListJobsBounds = {"ListJobsRequest", {}, kByFilter};
 constexpr MessageBounds kListPrioritiesBounds = {"ListPrioritiesRequest", {}, kByFilter};
 
+constexpr FieldBound kRecordFilter[] = {
+    ids(1, "ids"),
+    list(u32(2, "uids", kAny32, "-u/--user"), kFilterNames),
+    texts(3, "users", kFilterNames, kNameBytes, "-u/--user"),
+    texts(4, "accounts", kFilterNames, kNameBytes, "-A/--accounts"),
+    texts(5, "partitions", kFilterNames, kNameBytes, "-r/--partition"),
+    texts(6, "qos", kFilterNames, kNameBytes, "-q/--qos"),
+    texts(7, "names", kFilterNames, 1024, "--name"),
+    nodes(8, "nodes", "-N/--nodelist"),
+    list(u32(9, "states", kAny32, "-s/--state"), 64),
+    i64(10, "since_us", INT64_MIN, INT64_MAX),
+    i64(11, "until_us", INT64_MIN, INT64_MAX),
+};
+constexpr MessageBounds kRecordFilterBounds = {"RecordFilter", "Of which jobs records are listed", kRecordFilter};
+constexpr FieldBound kListRecords[] = {part(1, "filter", kRecordFilterBounds), flag(2, "jobs_alone"),
+                                       flag(3, "all_runs")};
+constexpr MessageBounds kListRecordsBounds = {"ListRecordsRequest", {}, kListRecords};
+
 constexpr FieldBound kCreateStep[] = {u32(1, "job_id"),
                                       part(2, "step", kStepRequestBounds, "what a step asks for", 64 << 10),
                                       text(3, "client_key", kClientKeyBytes), flag(4, "immediate")};
@@ -329,6 +347,7 @@ constexpr FieldBound kApiRequest[] = {
     part(71, "list_held_aside", kListHeldAsideBounds),
     part(72, "delete_held_aside", kDeleteHeldAsideBounds),
     part(73, "list_events", kListEventsBounds),
+    part(74, "list_records", kListRecordsBounds),
 };
 
 }  // namespace

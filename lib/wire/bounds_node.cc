@@ -111,6 +111,17 @@ constexpr FieldBound kBatchExited[] = {
     u32(11, "step"),
 };
 constexpr MessageBounds kBatchExitedBounds = {"BatchExited", {}, kBatchExited};
+constexpr FieldBound kUseSpread[] = {u64(1, "sum"),
+                                     u64(2, "most"),
+                                     u64(3, "least"),
+                                     u32(4, "most_task"),
+                                     u32(5, "least_task"),
+                                     text(6, "most_node", kNameBytes),
+                                     text(7, "least_node", kNameBytes)};
+constexpr MessageBounds kUseSpreadBounds = {"UseSpread", {}, kUseSpread};
+constexpr FieldBound kRunUse[] = {u32(1, "tasks"), u64(2, "user_us"), u64(3, "system_us"),
+                                  parts(4, "spreads", 64, kUseSpreadBounds, "kinds of use")};
+constexpr MessageBounds kRunUseBounds = {"RunUse", {}, kRunUse};
 constexpr FieldBound kDone[] = {
     u32(1, "job"),
     u32(2, "attempt"),
@@ -120,6 +131,7 @@ constexpr FieldBound kDone[] = {
     flag(6, "lease_expired"),
     u32(7, "generation"),
     u32(8, "step"),
+    part(9, "use", kRunUseBounds),
 };
 constexpr MessageBounds kDoneBounds = {"Done", {}, kDone};
 constexpr FieldBound kSuspended[] = {u32(1, "job"), u32(2, "attempt"), u32(3, "round"),

@@ -13,11 +13,14 @@
 #include "model/job.h"
 #include "model/request.h"
 #include "model/reservation.h"
+#include "model/run_use.h"
 #include "model/step.h"
 #include "model/topology.h"
 #include "wire/api.pb.h"
 #include "wire/cluster.pb.h"
 #include "wire/job.pb.h"
+#include "wire/record.pb.h"
+#include "wire/usage.pb.h"
 
 namespace gw::wire {
 
@@ -96,6 +99,15 @@ base::Result<model::Step> from_wire(const Step& s, const NodeLookup& lookup = {}
 Reservation to_wire(const model::Reservation& r);
 /// Errors: too many names. Does not validate.
 base::Result<model::Reservation> from_wire(const Reservation& r);
+
+RunUse to_wire(const model::RunUse& u);
+/// What it says of resources that are not known here is left out.
+model::RunUse from_wire(const RunUse& u);
+
+/// What accounting keeps of the run of a placed job that comes out like this and ends it not.
+PastRun past_run(const model::Job& job, const model::Outcome& outcome);
+/// Of a step, which is over, or not if `ended` is zero.
+PastRun past_run(const model::Step& step, base::Time ended, model::JobState end);
 
 Qos to_wire(const model::Qos& q);
 model::Qos from_wire(const Qos& q);

@@ -308,6 +308,7 @@ Outcome to_wire(const model::Outcome& o) {
   if (o.grace) w.set_grace_us(o.grace->us);
   w.set_preempted_for(o.preempted_for);
   w.set_preempt_rule(o.preempt_rule);
+  if (!o.use.empty()) *w.mutable_use() = to_wire(o.use);
   return w;
 }
 
@@ -328,6 +329,7 @@ base::Result<model::Outcome> from_wire(const Outcome& w) {
   if (w.has_grace_us()) o.grace = base::Duration{w.grace_us()};
   o.preempted_for = w.preempted_for();
   o.preempt_rule = w.preempt_rule();
+  o.use = from_wire(w.use());
   return o;
 }
 
@@ -385,6 +387,8 @@ JobStatus stored_status(const model::Job& job) {
   w.set_lost_gpu_ms(job.lost_gpu_ms);
   w.set_last_failure(job.last_failure);
   set_unmet(w, job.unmet);
+  w.set_derived_code(job.derived_exit.code);
+  w.set_derived_signo(job.derived_exit.signo);
   return w;
 }
 
@@ -415,6 +419,7 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   job.preemptions = w.preemptions();
   job.lost_gpu_ms = w.lost_gpu_ms();
   job.last_failure = w.last_failure();
+  job.derived_exit = {w.derived_code(), w.derived_signo()};
   return unmet_from_wire(w, job.unmet);
 }
 

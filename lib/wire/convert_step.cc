@@ -107,6 +107,7 @@ Step whole_of(const model::Step& s) {
   w.set_is_out_of_memory(s.is_out_of_memory);
   w.set_is_lease_over(s.is_lease_over);
   w.set_detail(s.detail);
+  if (!s.use.empty()) *w.mutable_use() = to_wire(s.use);
   return w;
 }
 
@@ -153,6 +154,7 @@ base::Result<model::Step> from_wire(const Step& w, const NodeLookup& lookup) {
   s.is_out_of_memory = w.is_out_of_memory();
   s.is_lease_over = w.is_lease_over();
   s.detail = w.detail();
+  s.use = from_wire(w.use());
   return s;
 }
 

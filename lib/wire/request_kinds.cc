@@ -47,6 +47,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kListHeldAside:
     case Kind::kDeleteHeldAside:
     case Kind::kListEvents:
+    case Kind::kListRecords:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

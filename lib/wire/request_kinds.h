@@ -100,6 +100,7 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kDeleteHeldAside, "delete_held_aside", kAdmins, kChanges},
     // What they tell of is in lists that everybody may ask for, job by job and node by node.
     {Kind::kListEvents, "list_events", kEverybody},
+    {Kind::kListRecords, "list_records", kEverybody},
 });
 inline constexpr RequestRow kNone;
 

@@ -69,6 +69,7 @@ void on_clean(Core& core, Run& run, const wire::StepClean& message) {
   run.done.set_peak_mem_mb(message.peak_mem_mb());
   run.done.set_oom(message.oom());
   run.done.set_problem(message.problem());
+  *run.done.mutable_use() = message.use();
   finish(core, run);
 }
 

@@ -165,6 +165,9 @@ class Requests {
     add("delete_held_aside", 0, gone);
     events.mutable_list_events()->set_node("n1");
     add("list_events", kFirstUid, events);
+    ApiRequest records;
+    records.mutable_list_records()->mutable_filter()->add_users("u1");
+    add("list_records", kFirstUid, records);
   }
 };
 

@@ -74,6 +74,7 @@ void KeptChecker::on_rows(std::span<const store::Batch> batches, bool is_sure) {
   if (!is_sure) return unsure_.assign(batches.begin(), batches.end());
   for (const store::Batch& batch : batches) {
     rows_.apply(batch);
+    check_accounting(batch);
     for (const store::Op& op : batch) {
       if (const auto* put = std::get_if<store::PutJob>(&op)) {
         look_at_name(put->row);
@@ -81,6 +82,24 @@ void KeptChecker::on_rows(std::span<const store::Batch> batches, bool is_sure) {
       }
       if (const auto* put = std::get_if<store::PutJobStatus>(&op)) look_at(put->row);
     }
+  }
+}
+
+/// What leaves the tables of what runs is in a record by the same commit: nobody sees it in neither.
+void KeptChecker::check_accounting(const store::Batch& batch) const {
+  std::set<std::pair<uint32_t, uint32_t>> recorded;
+  for (const store::Op& op : batch)
+    if (const auto* put = std::get_if<store::PutPastRun>(&op)) recorded.insert({put->job.value, put->step});
+  for (const store::Op& op : batch) {
+    if (const auto* drop = std::get_if<store::DropStep>(&op);
+        drop && !recorded.contains({drop->job.value, drop->step + 1}))
+      fail(kKept, "step " + drop->job.text() + "." + std::to_string(drop->step) + " is over and has no record");
+    const auto* put = std::get_if<store::PutJobStatus>(&op);
+    wire::JobStatus status;
+    if (put == nullptr || !status.ParseFromString(put->row.status)) continue;
+    const auto before = restarts_.find(put->row.id.value);
+    if (before != restarts_.end() && status.restarts() > before->second && !recorded.contains({put->row.id.value, 0}))
+      fail(kKept, "job " + put->row.id.text() + " was requeued, and its run has no record");
   }
 }
 
@@ -96,6 +115,7 @@ void KeptChecker::look_at(const store::JobRow& row) {
   wire::JobStatus status;
   if (!status.ParseFromString(row.status)) fail(kKept, "the row of job " + row.id.text() + " cannot be read");
   attempts_[row.id.value] = status.attempt();
+  restarts_[row.id.value] = status.restarts();
   for (const auto* stopped : {&cancelled_, &held_}) {
     const auto it = stopped->find(row.id.value);
     if (it == stopped->end()) continue;

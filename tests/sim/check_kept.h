@@ -31,6 +31,7 @@ class KeptChecker final : public Checker {
   void accepted(const Asked& asked, const wire::SubmitReply& reply);
   void done(const Asked& asked, uint32_t id);
   void look_at_name(const store::JobRow& row);
+  void check_accounting(const store::Batch& batch) const;
   void look_at(const store::JobRow& row);
   void check_known() const;
   std::set<uint32_t> components_with(uint32_t id) const;
@@ -40,6 +41,7 @@ class KeptChecker final : public Checker {
   std::map<std::string, std::string> answers_;                   // to changes, by client id
   std::map<std::pair<std::string, uint32_t>, uint32_t> job_of_;  // by the submission's own name, and the component
   std::map<uint32_t, uint32_t> owner_of_;                        // by job
+  std::map<uint32_t, uint32_t> restarts_;                        // likewise
   std::map<uint32_t, uint32_t> attempts_;                        // of jobs, in the rows
   std::map<std::string, std::set<uint32_t>> holds_;  // asked for, by client id: jobs that nobody released since
   std::map<uint32_t, uint32_t> cancelled_, held_;    // jobs, with the last attempt that they may have

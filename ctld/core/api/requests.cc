@@ -84,6 +84,11 @@ void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   core.out.send(std::move(read));
 }
 
+void ask_store(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_list_events()) return list_events(core, conn, caller, request);
+  core.out.send(ReadRecords{conn, request.id(), caller.uid, request.list_records(), core.now, core.settings.cluster});
+}
+
 void reservation_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_list_reservations())
     list_reservations(core, conn, request);
@@ -152,7 +157,8 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kDeleteHeldAside:
       return held_request(core, conn, caller, request);
     case Kind::kListEvents:
-      return list_events(core, conn, caller, request);
+    case Kind::kListRecords:
+      return ask_store(core, conn, caller, request);
     case Kind::kShowConfig:
       return show_config(core, conn, request);
     case Kind::kReconfigure:

@@ -15,6 +15,7 @@
 #include "ctld/core/jobs/preemption_counts.h"
 #include "ctld/core/jobs/run.h"
 #include "ctld/core/shared/links.h"
+#include "wire/convert.h"
 
 namespace gw::ctld {
 
@@ -140,8 +141,10 @@ void on_done(Core& core, NodeId node, const wire::Done& m) {
                           fmt::format("job {}: {}", m.job(), base::printable(m.problem(), 1000)));
     if (job->state == JobState::kCompleting) {
       Outcome& outcome = *job->placed()->outcome;
-      if (m.peak_mem_mb() > outcome.peak_mem_mb) core.rows.job_coalesced(*job);
+      const model::RunUse use = wire::from_wire(m.use());
+      if (m.peak_mem_mb() > outcome.peak_mem_mb || !use.empty()) core.rows.job_coalesced(*job);
       outcome.peak_mem_mb = std::max(outcome.peak_mem_mb, m.peak_mem_mb());
+      outcome.use.merge(use, core.nodes.name_of(node));
       share_gone(core, *job, node);
     } else {
       const std::string name = core.nodes.name_of(node);

@@ -42,11 +42,12 @@ void stop_siblings(Core& core, const Job& job, const Outcome& outcome) {
   }
 }
 
-void requeue(Core& core, Job& job) {
-  const Outcome outcome = *job.placed()->outcome;
+void requeue(Core& core, Job& job, const Outcome& outcome) {
   const bool had_started = static_cast<bool>(job.placed()->started);
   const Duration uncut = job.placed()->uncut_limit;
+  if (had_started) core.rows.past_run(job, outcome);
   if (!advance(core, job, JobEvent::kRequeue)) return;
+  job.derived_exit = {};
   if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
   waiting.nomination = std::move(job.placed()->moves_to);
@@ -68,7 +69,7 @@ void finish(Core& core, Job& job) {
   Outcome outcome = *job.placed()->outcome;
   if (!outcome.ended) outcome.ended = core.now;
   count_preemption(core, job, outcome);
-  if (outcome.requeue) return requeue(core, job);
+  if (outcome.requeue) return requeue(core, job, outcome);
   end(core, job, std::move(outcome));
 }
 

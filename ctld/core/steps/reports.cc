@@ -10,6 +10,7 @@
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/orders.h"
+#include "wire/convert.h"
 
 namespace gw::ctld {
 
@@ -58,13 +59,28 @@ void lose_part(Core& core, Step& step) {
   if (is_news) core.rows.step_coalesced(step);
 }
 
+/// How it came out, in the words of jobs.
+JobState end_of(const Job* job, const Step& step) {
+  if (step.is_lease_over) return JobState::kNodeFail;
+  if (step.is_out_of_memory) return JobState::kOutOfMemory;
+  if (severity(step.exit) == 0) return JobState::kCompleted;
+  const model::Placed* placed = job == nullptr ? nullptr : job->placed();
+  const bool is_told_to_end = step.is_killed || (placed != nullptr && placed->kill_sent);
+  return is_told_to_end && step.exit.signo != 0 ? JobState::kCancelled : JobState::kFailed;
+}
+
 void step_over(Core& core, const Step& ended) {
   const Step step = ended;
   Job* job = core.jobs.find(step.job);
+  core.rows.past_step(step, core.now, end_of(job, step));
   tell_step_waiters(core, step, {base::ErrorCode::kUnavailable, "the step has ended: " + step.detail, ""});
   drop_step(core, {step.job, step.number});
   if (job == nullptr || job->attempt != step.attempt) return;
   core.out.job_event(*job, model::kStepEnded, model::end_line(step));
+  if (severity(step.exit) > severity(job->derived_exit)) {
+    job->derived_exit = step.exit;
+    core.rows.job(*job);
+  }
   // A look into the job by another step leaves it alone.
   const bool is_all = job->spec.kind == model::JobKind::kStep && step.number == 0;
   if (is_all && job->placed() != nullptr && job->state != JobState::kCompleting) return end_with_step(core, *job, step);
@@ -126,6 +142,10 @@ void step_done(Core& core, NodeId node, const wire::Done& m) {
     if (!m.problem().empty())
       core.out.node_event(core.nodes.at(node), "cleanup problem",
                           fmt::format("step {}: {}", at.step->text(), base::printable(m.problem(), 1000)));
+    if (const model::RunUse use = wire::from_wire(m.use()); !use.empty()) {
+      at.step->use.merge(use, core.nodes.name_of(node));
+      core.rows.step_coalesced(*at.step);
+    }
     step_left_node(core, *at.step, *at.node);
   }
   acknowledge_step(core, node, m.job(), m.attempt(), m.step(), wire::kRunDone);

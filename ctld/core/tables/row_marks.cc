@@ -92,6 +92,15 @@ store::JobRow row_of(const model::Job& job, bool with_spec) {
   return row;
 }
 
+void RowMarks::past_run(const model::Job& job, const model::Outcome& outcome) {
+  past_.push_back(store::PutPastRun{job.id, job.attempt, 0, wire::row_bytes(wire::past_run(job, outcome))});
+}
+
+void RowMarks::past_step(const model::Step& step, base::Time ended, model::JobState end) {
+  past_.push_back(
+      store::PutPastRun{step.job, step.attempt, step.number + 1, wire::row_bytes(wire::past_run(step, ended, end))});
+}
+
 store::Batch RowMarks::take(const Jobs& jobs, const Steps& steps) {
   store::Batch out;
   for (const auto& [job, node] : std::exchange(left_, {})) out.push_back(store::DropRunNode{job, 0, node});
@@ -118,6 +127,7 @@ store::Batch RowMarks::take(const Jobs& jobs, const Steps& steps) {
         step->second.nodes, marked.are_all, marked.nodes, [](const model::StepNode& node) { return node.share.node; },
         [&](const model::StepNode& node) { write_step_node(step->second, node, out); });
   }
+  for (store::Op& past : std::exchange(past_, {})) out.push_back(std::move(past));
   return out;
 }
 

@@ -63,6 +63,10 @@ class RowMarks {
     step_nodes_[key(step)].are_all = true;
   }
   void step_over(StepKey step) { over_.insert({step.first, step.second + 1}); }
+  /// For accounting, where what it is made from changes before the transaction is over: the run of a placed job that
+  /// comes out like this and does not end the job, and a step that is over.
+  void past_run(const model::Job& job, const model::Outcome& outcome);
+  void past_step(const model::Step& step, base::Time ended, model::JobState end);
 
   /// The rows of everything that was marked but for what is coalesced.
   store::Batch take(const Jobs& jobs, const Steps& steps);
@@ -87,6 +91,7 @@ class RowMarks {
   std::map<StepKey, Nodes> step_nodes_;
   std::set<base::JobId> coalesced_jobs_;
   std::set<StepKey> coalesced_steps_;
+  store::Batch past_;
 
   static StepKey key(const model::Step& step) { return {step.job, step.number}; }
 };

@@ -182,13 +182,17 @@ int64_t Shepherd::next_timer() const {
   if (const auto* completing = state_.in<Completing>()) add(completing->next_pass_at);
   if (const auto* clean = state_.in<Clean>()) add(clean->next_try_at);
   if (!is_forgotten()) add(look_at_);
+  if (state_.is<Running>()) add(processes_.next_look());
   return next;
 }
 
 void Shepherd::on_timers(int64_t now) {
   look_for_folder(now);
   if (base::boot_time_now() >= lease_.over_at()) end_by_lease();
-  if (auto* running = state_.in<Running>()) running->suspension.on_timer(now);
+  if (auto* running = state_.in<Running>()) {
+    running->suspension.on_timer(now);
+    processes_.look(now, [this] { return tasks_at(); });
+  }
   const auto* completing = state_.in<Completing>();
   if (completing != nullptr && completing->next_pass_at > 0 && now >= completing->next_pass_at) kill_pass(now);
 }

@@ -110,6 +110,8 @@ class Shepherd : private ShepherdStates {
   void look_for_folder(int64_t now);
 
   void reap();
+  /// The tasks that run here.
+  std::vector<TaskAt> tasks_at() const;
   void on_task_events();
   void on_task_event(const TaskEvent& event);
   void on_task_exit(int status);

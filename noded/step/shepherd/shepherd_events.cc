@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "model/stop_cause.h"
 #include "noded/step/proc/files.h"
@@ -14,6 +15,7 @@
 #include "noded/step/shepherd/step_notes.h"
 #include "noded/step/state/step_folder.h"
 #include "noded/step/tasks/step_tasks.h"
+#include "wire/convert.h"
 
 namespace gw::noded::step {
 namespace {
@@ -31,10 +33,17 @@ void Shepherd::reap() {
   processes_.reap([this](pid_t pid, int status) {
     if (tasks_) tasks_->on_child(pid, status);
     if (!batch_.is_alive() || pid != batch_.pid()) return;
+    processes_.used().name(pid, 0);
     batch_.on_reaped();
     on_task_events();
     on_task_exit(status);
   });
+}
+
+std::vector<TaskAt> Shepherd::tasks_at() const {
+  if (tasks_) return tasks_->running();
+  if (batch_.is_alive() && announcements_.has_started()) return {{0, batch_.pid()}};
+  return {};
 }
 
 void Shepherd::on_task_events() {
@@ -193,12 +202,7 @@ void Shepherd::on_resume(const wire::StepResume& request) {
 void Shepherd::on_usage_query(uint64_t id) {
   wire::FromShepherd message;
   message.mutable_used()->set_id(id);
-  *message.mutable_used()->mutable_usage() = processes_.usage(monotonic_us(), [this] {
-    if (tasks_) return tasks_->running();
-    std::vector<TaskAt> tasks;
-    if (batch_.is_alive() && announcements_.has_started()) tasks.push_back({0, batch_.pid()});
-    return tasks;
-  });
+  *message.mutable_used()->mutable_usage() = processes_.usage(monotonic_us(), [this] { return tasks_at(); });
   announcements_.say(message);
 }
 
@@ -301,6 +305,9 @@ void Shepherd::check_clean() {
   wire::StepClean clean;
   clean.set_peak_mem_mb(use.peak_mb);
   clean.set_oom(use.oom);
+  if (tasks_)
+    for (const TaskAt& task : tasks_->all()) processes_.used().name(task.pid, task.rank);
+  *clean.mutable_use() = wire::to_wire(processes_.used().total());
   state_.leave<Completing>([](const Completing& before) { return Clean{before.is_forgotten}; });
   static_cast<void>(processes_.remove());  // if the group is still busy, again when leaving
   if (const base::Status recorded = record_clean(spec_.dir(), clean); !recorded)

@@ -10,6 +10,9 @@
 #include "noded/step/contain/contain_spec.h"
 
 namespace gw::noded::step {
+namespace {
+constexpr int64_t kBetweenLooks = 30'000'000;  // as often as Slurm's JobAcctGatherFrequency says by default
+}
 
 base::Status StepProcesses::prepare(const wire::Containment& limits) {
   if (!contain_) return base::Status(base::pass(contain_));
@@ -28,6 +31,7 @@ void StepProcesses::reap(const std::function<void(pid_t pid, int status)>& on_en
       return;
     }
     peak_rss_kb_ = std::max<int64_t>(peak_rss_kb_, usage.ru_maxrss);
+    used_.add(pid, usage);
     on_end(pid, status);
   }
 }
@@ -44,8 +48,15 @@ const wire::NodeUsage& StepProcesses::usage(int64_t now, const std::function<std
   if (usage_at_ == 0 || now - usage_at_ >= kAge) {
     usage_ = usage_of(::getpid(), tasks(), has_contain() ? contain_->get() : nullptr);
     usage_at_ = now;
+    used_.look(usage_);
   }
   return usage_;
+}
+
+void StepProcesses::look(int64_t now, const std::function<std::vector<TaskAt>()>& tasks) {
+  if (now < look_at_) return;
+  if (look_at_ != 0) static_cast<void>(usage(now, tasks));
+  look_at_ = now + kBetweenLooks;
 }
 
 void StepProcesses::signal(int signo) {

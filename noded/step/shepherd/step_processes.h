@@ -10,6 +10,7 @@
 
 #include "noded/step/containment.h"
 #include "noded/step/tasks/step_usage.h"
+#include "noded/step/tasks/used.h"
 #include "wire/step.pb.h"
 
 namespace gw::noded::step {
@@ -32,6 +33,11 @@ class StepProcesses {
   bool is_empty() const { return !has_children_ && members().empty(); }
   std::vector<pid_t> members() const { return has_contain() ? (*contain_)->members() : std::vector<pid_t>{}; }
   MemoryUse memory() const;
+  /// What it all came to so far.
+  Used& used() { return used_; }
+  /// Looks at what they use, once in a while: who asks later is told of the most that was seen.
+  void look(int64_t now, const std::function<std::vector<TaskAt>()>& tasks);
+  int64_t next_look() const { return look_at_; }
   /// What they use, as it was at most a moment ago.
   const wire::NodeUsage& usage(int64_t now, const std::function<std::vector<TaskAt>()>& tasks);
 
@@ -49,6 +55,8 @@ class StepProcesses {
   int64_t peak_rss_kb_ = 0;  // largest process, where no group measures memory
   wire::NodeUsage usage_;    // as it was
   int64_t usage_at_ = 0;     // then, by the monotonic clock
+  int64_t look_at_ = 0;      // when they are looked at next; 0: they have not begun
+  Used used_;
 
   bool has_contain() const { return contain_.has_value() && *contain_ != nullptr; }
 };

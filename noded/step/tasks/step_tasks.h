@@ -45,6 +45,8 @@ class StepTasks {
   void on_places() { tasks_.follow(spec_.access()); }
   /// Tasks that run.
   std::vector<TaskAt> running() const { return tasks_.running(); }
+  /// All whose processes are known, also those that have ended.
+  std::vector<TaskAt> all() const { return tasks_.with_processes(); }
   /// Process id of the first task, once when all run.
   std::optional<uint32_t> take_started() { return launch_.take_started(); }
   /// How the step ended, once.

@@ -55,6 +55,13 @@ std::vector<TaskAt> TaskSet::running() const {
   return found;
 }
 
+std::vector<TaskAt> TaskSet::with_processes() const {
+  std::vector<TaskAt> found;
+  for (const StepTask& task : tasks_)
+    if (task.pid > 0) found.push_back({task.rank, task.pid});
+  return found;
+}
+
 void TaskSet::signal(uint32_t rank, int signo) const {
   for (const StepTask& task : tasks_) {
     if (!task.is_alive() || (rank != stream::kAllTasks && rank != task.rank)) continue;

@@ -35,6 +35,8 @@ class TaskSet {
   /// The one that ended worst; null if there are none.
   const StepTask* worst() const;
   std::vector<TaskAt> running() const;
+  /// Those that have or had a process.
+  std::vector<TaskAt> with_processes() const;
 
   /// To the process group of the task of this rank, or of each (stream::kAllTasks), that runs.
   void signal(uint32_t rank, int signo) const;

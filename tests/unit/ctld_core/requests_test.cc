@@ -90,6 +90,7 @@ class EveryKind {
     add(Grant::kEverybody).mutable_list_held_aside();
     add(Grant::kAdmins).mutable_delete_held_aside()->set_kind("job");
     add(Grant::kEverybody).mutable_list_events()->set_node("n0");
+    add(Grant::kEverybody).mutable_list_records();
   }
 };
 

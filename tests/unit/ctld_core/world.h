@@ -49,6 +49,7 @@ class MemoryStore {
   std::map<std::pair<std::string, std::string>, store::PutUsage> usage;
   std::map<std::pair<base::JobId, uint32_t>, store::PutStep> steps;
   std::map<std::tuple<base::JobId, uint32_t, std::string>, store::PutRunNode> run_nodes;
+  std::map<std::tuple<base::JobId, uint32_t, uint32_t>, store::PutPastRun> past_runs;
   std::map<std::string, store::BlobRow> blobs;
   std::vector<store::PutReply> replies;
   std::vector<store::Event> events;
@@ -91,6 +92,7 @@ class MemoryStore {
   void put(const store::DropRun& o) {
     std::erase_if(run_nodes, [&](const auto& e) { return e.second.job == o.job && e.second.step == o.step; });
   }
+  void put(const store::PutPastRun& o) { past_runs[{o.job, o.attempt, o.step}] = o; }
   void put(const store::PutMeta& o) { meta[o.key] = o.value; }
   void put(const store::HoldAside& o) {
     const auto number = [&](size_t i) { return static_cast<uint32_t>(std::get<int64_t>(o.key.at(i))); };

@@ -18,6 +18,7 @@ class Retire : public StoreTest {
       row.ended = {1000 + id};
       batch.emplace_back(PutJob{row});
       batch.emplace_back(EndJob{row});
+      batch.emplace_back(PutPastRun{base::JobId(id), 1, 1, "step"});
       batch.emplace_back(Event{{1000 + id}, base::JobId(id), "", "ended", "text", 0});
     }
     ASSERT_TRUE(commit(std::move(batch)));
@@ -26,6 +27,10 @@ class Retire : public StoreTest {
     std::vector<uint32_t> ids;
     for (const JobRow& row : load().recently_ended) ids.push_back(row.id.value);
     return ids;
+  }
+  int64_t kept_runs() {
+    auto db = Database::open(dir_ + "/" + kDatabaseName, Database::Mode::kReadOnly);
+    return db ? db->number("SELECT count(*) FROM past_runs").value_or(-1) : -1;
   }
   int64_t archived(const std::string& sql) {
     auto db = Database::open(archive(), Database::Mode::kReadOnly);
@@ -37,6 +42,7 @@ class Retire : public StoreTest {
 TEST_F(Retire, OnlyWhatIsOldGoesTheOldestFirst) {
   EXPECT_EQ(store_->retire({{1005}, {1003}, "", 500}).value(), 4u + 2u);
   EXPECT_EQ(ended(), (std::vector<uint32_t>{5, 6, 7, 8, 9, 10}));
+  EXPECT_EQ(kept_runs(), 6) << "steps go with their job";
   EXPECT_EQ(reader()->events({.job = base::JobId(2), .most = 10})->size(), 0u);
   EXPECT_EQ(reader()->events({.job = base::JobId(3), .most = 10})->size(), 1u);
   EXPECT_EQ(store_->retire({{1005}, {1003}, "", 500}).value(), 0u);
@@ -53,6 +59,7 @@ TEST_F(Retire, TheArchiveHasWhatIsGone) {
   EXPECT_EQ(store_->retire({{1005}, {1003}, archive(), 2}).value(), 2u);
   EXPECT_EQ(archived("SELECT count(*) FROM ended_jobs"), 4);
   EXPECT_EQ(archived("SELECT sum(id) FROM ended_jobs WHERE user='user'||id AND length(spec)=10"), 1 + 2 + 3 + 4);
+  EXPECT_EQ(archived("SELECT count(*) FROM past_runs WHERE CAST(bytes AS TEXT)='step'"), 4);
   EXPECT_EQ(archived("SELECT count(*) FROM events WHERE kind='ended'"), 2);
   EXPECT_EQ(ended(), (std::vector<uint32_t>{5, 6, 7, 8, 9, 10}));
 }

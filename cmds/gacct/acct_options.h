@@ -1,0 +1,43 @@
+// What gacct is asked for: which records, and how they are shown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/options/option_table.h"
+#include "client/records/record_fields.h"
+#include "cmds/shared/step_ids.h"
+
+namespace gw::cmds {
+
+/// Bounds of a number, both included.
+struct NumberRange {
+  bool is_given = false;
+  int64_t least = 0, most = INT64_MAX;
+  bool has(int64_t number) const { return !is_given || (number >= least && number <= most); }
+};
+
+struct RecordOptions {
+  StepChoice ids;
+  std::vector<std::string> users, accounts, partitions, qos, names, nodes, states, groups, wckeys, reasons;
+  std::string since, until;
+  NumberRange node_counts, cpu_counts, limits;  // limits in minutes
+  bool all_users = false, jobs_alone = false, all_runs = false, is_cut = false;
+
+  std::string format;
+  client::RecordTable table;
+  bool with_bars = false, with_bars_behind = false;
+  char unit = 0;
+  bool json = false, help_format = false, script = false, environment = false, ignored = false;
+};
+
+std::vector<client::Option> record_options(RecordOptions& o, client::CommonFlags& flags);
+
+/// The request, with users of the environment filled in: without any filter of jobs, nodes or users one sees one's own,
+/// and root everybody's. Errors: a time, a state, a user or a group that is none.
+base::Result<wire::ListRecordsRequest> records_request(const RecordOptions& o, base::Time now);
+/// What the controller does not filter by.
+bool is_wanted(const RecordOptions& o, const client::RecordRow& row);
+
+}  // namespace gw::cmds

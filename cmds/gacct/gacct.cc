@@ -1,0 +1,135 @@
+// gacct (sacct): what jobs and steps did and used, those that have ended and those that have not.
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "client/records/record_json.h"
+#include "cmds/gacct/acct_options.h"
+#include "cmds/gacct/efficiency.h"
+#include "cmds/shared/commands.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::Status;
+using client::Program;
+using client::RecordKind;
+using client::RecordRow;
+
+client::CommandDoc doc() {
+  client::CommandDoc d;
+  d.summary = "show what jobs and their steps did and used";
+  d.synopsis = "[OPTIONS]\n[OPTIONS] efficiency JOB_ID...";
+  d.description =
+      "Shows the records of jobs, whether they wait, run or have ended: a line for the job, JOB.batch for its script, "
+      "JOB.extern for the allocation, JOB.0 and so on for its steps. A record is there as soon as a job has its id, "
+      "and "
+      "is never half filled. How long records are kept says retention.jobs.\n\n"
+      "Without -j, -N, -u and -a one sees one's own jobs, and root everybody's. Without -j, -s and -S it is those that "
+      "had not ended before midnight.\n\n"
+      "What was used is what the kernel said of each process as it ended: processor time, disk input and output, and "
+      "the "
+      "largest resident memory; of several processes of a task together what was seen, every 30 seconds and whenever "
+      "gstat asked. It is there when the script or step is over.\n\n"
+      "efficiency says of each job how much of its cores, memory and time it used.";
+  d.exit_codes = {{"0", "shown, also where nothing matches"},
+                  {"1", "bad option, id, field, state or time, or the controller is out of reach"}};
+  d.environment = {{"GANGWAY_CONF", "configuration file"},
+                   {"SLURM_TIME_FORMAT", "%s: times as seconds since the epoch"}};
+  d.examples = {{"gacct -j 7", "job 7 with its steps"},
+                {"gacct -S 2027-01-01 -X -o JobID,State,Elapsed,AllocTRES", "my jobs of this year, one line each"},
+                {"gacct -nP -j 7 -o State,MaxRSS", "for scripts"},
+                {"gacct efficiency 7", "did it use what it asked for?"}};
+  d.env_prefixes = {"SACCT_", "GACCT_"};
+  d.verbs = {{"efficiency JOB_ID...", "how much of its cores, memory and time each job used"}};
+  return d;
+}
+
+/// Of a job that was named by steps only these lines are shown.
+std::vector<RecordRow> chosen(const RecordOptions& o, std::vector<RecordRow> rows) {
+  const std::set<uint32_t> whole(o.ids.jobs.begin(), o.ids.jobs.end());
+  std::set<std::string> steps;
+  for (const StepId& step : o.ids.steps) steps.insert(step.text());
+  std::vector<RecordRow> out;
+  for (RecordRow& row : rows) {
+    const bool is_named = steps.empty() || whole.contains(row.job->id()) || steps.contains(row.raw_id);
+    if (is_named && is_wanted(o, row)) out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Status finish(RecordOptions& o) {
+  if (o.format.empty()) o.format = client::kRecordFormat;
+  if ((o.with_bars || o.with_bars_behind) && o.table.delimiter.empty()) o.table.delimiter = "|";
+  if (!o.with_bars && !o.with_bars_behind) o.table.delimiter.clear();
+  o.table.ends_with_it = o.with_bars_behind && !o.with_bars;
+  return {};
+}
+
+int print_texts(const Program& program, client::Connection& connection, const RecordOptions& o) {
+  for (const uint32_t job : o.ids.jobs) {
+    wire::ApiRequest request;
+    request.mutable_show_job()->set_id(job);
+    request.mutable_show_job()->set_script(o.script);
+    request.mutable_show_job()->set_environment(o.environment);
+    auto reply = connection.call(std::move(request));
+    if (!reply) return failed(program, reply.error());
+    const std::string title = (o.script ? "Batch Script for " : "Environment used for ") + std::to_string(job);
+    std::string text = o.script ? reply->show_job().script() : reply->show_job().environment();
+    if (!o.script)
+      for (char& c : text) c = c == '\0' ? '\n' : c;
+    const int code = printed(title + "\n" + std::string(80, '-') + "\n" + text + (text.ends_with('\n') ? "" : "\n"));
+    if (code != 0) return code;
+  }
+  return client::kExitOk;
+}
+
+int show(const Program& program, const RecordOptions& o) {
+  const auto fields = client::parse_record_format(o.format);
+  if (!fields) return failed(program, fields.error());
+  const base::Time now = base::SystemClock().now();
+  auto request = records_request(o, now);
+  if (!request) return failed(program, request.error());
+  auto connection = client::connect(program);
+  if (!connection) return failed(program, connection.error());
+  if (o.script || o.environment) return print_texts(program, *connection, o);
+  client::RecordStyle style;
+  style.unit = o.unit;
+  if (o.is_cut) {
+    style.from = {request->filter().since_us()};
+    style.to = {request->filter().until_us() > 0 ? request->filter().until_us() : now.us};
+  }
+  wire::ApiRequest asked;
+  *asked.mutable_list_records() = std::move(*request);
+  auto reply = connection->call(std::move(asked));
+  if (!reply) return failed(program, reply.error());
+  const client::Records records(std::move(*reply->mutable_list_records()));
+  style.cluster = records.cluster();
+  const auto rows = chosen(o, records.rows(o.jobs_alone, o.all_runs));
+  return printed(o.json ? client::records_json(rows, records) : client::record_text(rows, *fields, o.table, style));
+}
+
+}  // namespace
+
+int run_gacct(const Program& program, Args args) {
+  RecordOptions o;
+  client::CommonFlags flags;
+  const auto table = record_options(o, flags);
+  Parsed parsed = parse_command(program, doc(), table, flags, args, client::kExitUsage);
+  if (parsed.exit) return *parsed.exit;
+  if (o.help_format) return printed(client::record_field_names());
+  if (!parsed.operands.empty() && parsed.operands.front() == "efficiency")
+    return show_efficiency(program, Args(parsed.operands).subspan(1), o);
+  if (!parsed.operands.empty()) return refuse_operand(program, parsed.operands.front(), "job ids go with -j");
+  RecordOptions from_environment;
+  client::CommonFlags unused;
+  const Status read = client::read_environment(record_options(from_environment, unused), doc().env_prefixes,
+                                               [](const char* name) { return std::getenv(name); });
+  if (!read) return failed(program, read.error());
+  if (o.format.empty()) o.format = from_environment.format;
+  if (const Status done = finish(o); !done) return failed(program, done.error());
+  return show(program, o);
+}
+
+}  // namespace gw::cmds

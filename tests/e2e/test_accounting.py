@@ -1,0 +1,169 @@
+"""Records of jobs: there at once and whole, as sacct prints them, with what scripts and steps used."""
+
+import os
+import pwd
+import re
+
+import pytest
+
+from cluster import wait_for
+
+UID = os.getuid()
+USER = pwd.getpwuid(UID).pw_name
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_cluster):
+    return shared_cluster
+
+
+def records(cluster, *options, fields="JobID,State,ExitCode"):
+    out = cluster.run("gacct", "-nP", "-o", fields, *options).stdout
+    return [line.split("|") for line in out.splitlines()]
+
+
+def one(cluster, job, field, line=""):
+    rows = records(cluster, "-j", job, fields=f"JobID,{field}")
+    return dict(rows)[f"{job}{line}"]
+
+
+def script(cluster, text, *options):
+    done = cluster.run("gbatch", *options, input=f"#!/bin/bash\n{text}\n")
+    return int(done.stdout.split()[-1])
+
+
+def test_a_record_is_there_with_the_id(cluster):
+    """A client that asks at once finds the job, and no field is missing."""
+    for _ in range(20):
+        job = script(cluster, "sleep 60", "-J", "at-once", "--comment", "c1")
+        rows = records(cluster, "-j", job, "-X", fields="JobID,JobName,User,Comment,Submit,State")
+        assert [row[:4] for row in rows] == [[str(job), "at-once", USER, "c1"]]
+        assert re.match(r"\d{4}-", rows[0][4]) and rows[0][5] in ("PENDING", "RUNNING", "CONFIGURING")
+        cluster.run("gcancel", job)
+
+
+def test_of_an_ended_job_the_record_is_whole(cluster):
+    """From the moment at which gqueue says that it has ended."""
+    job = script(cluster, "grun -n1 true; exit 3")
+    cluster.wait_state(job, "FAILED")
+    rows = records(cluster, "-j", job)
+    assert rows == [[str(job), "FAILED", "3:0"], [f"{job}.batch", "FAILED", "3:0"],
+                    [f"{job}.extern", "COMPLETED", "0:0"], [f"{job}.0", "COMPLETED", "0:0"]]
+    for field in ("Start", "End", "Elapsed", "NodeList", "AllocTRES"):
+        assert one(cluster, job, field) not in ("", "Unknown", "None assigned"), field
+
+
+def test_states_and_exit_codes(cluster):
+    cancelled = script(cluster, "sleep 100")
+    limited = script(cluster, "trap '' TERM; sleep 100", "-t", "0:02")
+    waits = script(cluster, "true", "--hold")
+    cluster.wait_state(cancelled, "RUNNING")
+    cluster.run("gcancel", cancelled, waits)
+    cluster.wait_state(cancelled, "CANCELLED")
+    assert records(cluster, "-j", cancelled)[:2] == [[str(cancelled), f"CANCELLED by {UID}", "0:0"],
+                                                     [f"{cancelled}.batch", "CANCELLED", "0:15"]]
+    rows = records(cluster, "-j", waits, fields="JobID,State,Start,NodeList,Elapsed,AllocCPUS")
+    assert rows == [[str(waits), f"CANCELLED by {UID}", "None", "None assigned", "00:00:00", "0"]]
+    cluster.run("gcancel", limited)
+
+
+def test_what_was_used(cluster):
+    job = script(cluster, "x=$(head -c 40000000 /dev/zero | tr '\\0' x)\n"
+                          "grun -n2 bash -c 'i=0; while ((i < 60000)); do ((i++)); done'")
+    cluster.wait_state(job, "COMPLETED")
+    kib = int(one(cluster, job, "MaxRSS", ".batch").rstrip("K")) if "K" in one(cluster, job, "MaxRSS", ".batch") else None
+    assert kib is None or kib > 40_000
+    assert one(cluster, job, "NTasks", ".0") == "2"
+    minutes, seconds = one(cluster, job, "TotalCPU", ".0").split(":")
+    assert float(seconds) > 0 or minutes != "00"
+    total = one(cluster, job, "TotalCPU")
+    assert total >= one(cluster, job, "TotalCPU", ".0"), "a job has what its script and steps have together"
+    text = cluster.run("gacct", "efficiency", job).stdout
+    assert re.search(r"^CPU Efficiency: \d+\.\d\d% of ", text, re.M), text
+    assert re.search(r"^Memory Utilized: ", text, re.M), text
+    told = cluster.json("gacct", "--json", "efficiency", job)["jobs"][0]
+    assert told["is_measured"] and told["peak_memory"] > 40_000_000
+
+
+def test_a_requeued_run_is_kept(cluster):
+    job = script(cluster, "sleep 100", "--requeue")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("gcontrol", "requeue", job)
+    wait_for(lambda: len(records(cluster, "-D", "-X", "-j", job)) == 2, "the record of the first run")
+    rows = records(cluster, "-D", "-X", "-j", job, fields="JobID,State,End")
+    assert rows[0][1] == "REQUEUED" and rows[0][2] != "Unknown"
+    assert len(records(cluster, "-X", "-j", job)) == 1
+    cluster.run("gcancel", job)
+
+
+def test_records_outlive_the_queue_and_a_crash(cluster):
+    job = script(cluster, "grun true", "-J", "outlives")
+    cluster.wait_state(job, "COMPLETED")
+    before = cluster.run("gacct", "-P", "-j", job, "-o", "JobID,State,TotalCPU,Start,End,MaxRSS").stdout
+    cluster.kill("gctld")
+    cluster.start("gctld")
+    assert cluster.run("gacct", "-P", "-j", job, "-o", "JobID,State,TotalCPU,Start,End,MaxRSS").stdout == before
+
+
+def test_filters(cluster):
+    job = script(cluster, "exit 4", "-J", "filtered", "--wckey", "w7")
+    cluster.wait_state(job, "FAILED")
+    def found(*options):
+        return [str(job)] in records(cluster, "-X", *options, fields="JobID")
+    assert found("--name", "filtered") and not found("--name", "other")
+    assert found("-s", "F", "-S", "now-1hour") and not found("-s", "CD", "-S", "now-1hour")
+    assert found("-W", "w7") and not found("-W", "w8")
+    assert found("-u", USER) and not found("-u", "nobody-of-that-name")
+    assert found("-N", one(cluster, job, "NodeList"))
+    assert found("-S", "now-2days", "-E", "now") and not found("-S", "now-2days", "-E", "now-1day")
+    assert found("-i", "1-4") and not found("-i", "99")
+    assert records(cluster, "-j", 999999) == []
+    assert records(cluster, "-j", f"{job}.batch", fields="JobID") == [[f"{job}.batch"]]
+
+
+def test_forms(cluster):
+    job = script(cluster, "true", "-J", "forms")
+    cluster.wait_state(job, "COMPLETED")
+    table = cluster.run("gacct", "-j", job).stdout.splitlines()
+    assert table[0] == "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode "
+    assert table[1] == "------------ ---------- ---------- ---------- ---------- ---------- -------- "
+    assert cluster.run("gacct", "-j", job, "-X", "-p", "-o", "jobid,state").stdout == f"JobID|State|\n{job}|COMPLETED|\n"
+    assert cluster.run("gacct", "-j", job, "-XnP", "--delimiter", ";;", "-o", "jobid,state").stdout == f"{job};;COMPLETED\n"
+    told = cluster.json("gacct", "--json", "-j", job)["jobs"][0]
+    assert told["job_id"] == job and told["steps"][0]["step"]["name"] == "batch"
+    seconds = cluster.run("env", "SLURM_TIME_FORMAT=%s", "gacct", "-j", job, "-XnP", "-o", "Start").stdout.strip()
+    assert seconds.isdigit() and int(seconds) == told["time"]["start"]
+    assert cluster.run("gacct", "-j", job, "-XnP", env={"SACCT_FORMAT": "jobname"}).stdout == "forms\n"
+
+
+@pytest.mark.parametrize("options,text", [
+    (["-o", "JobID,Stae"], 'Invalid field requested: "Stae" (did you mean "State"?)'),
+    (["-j", "abc"], "Invalid job id"),
+    (["-S", "yesterdy"], "yesterdy"),
+    (["-s", "RUNING"], "RUNING"),
+    (["-S", "now", "-E", "now-1day"], "is before"),
+    (["--units", "X"], "no unit"),
+    (["7"], "job ids go with -j"),
+    (["efficiency"], "no job is named"),
+    (["efficiency", "999999"], "Invalid job id specified: 999999"),
+])
+def test_bad_input(cluster, options, text):
+    done = cluster.run("gacct", *options, check=False)
+    assert done.returncode == 1 and text in done.stderr, done
+
+
+def test_a_closed_pipe_is_no_crash(cluster):
+    done = cluster.run("sh", "-c", "gacct --json -a -S now-1day | head -c 1; exit 0")
+    assert "Traceback" not in done.stderr and "terminate" not in done.stderr
+
+
+def test_a_thousand_come_in_pieces(cluster):
+    """More than one page of the database, each job once."""
+    ids = [script(cluster, "true", "--hold", "-J", "many") for _ in range(5)]
+    cluster.run("bash", "-c", "for i in $(seq 700); do echo 'true' | sed '1i #!/bin/sh' | gbatch --hold -J many; done >/dev/null")
+    rows = records(cluster, "-X", "--name", "many", fields="JobID")
+    assert len(rows) == 705 and len({row[0] for row in rows}) == 705
+    cluster.run("gcancel", "--name", "many")
+    rows = records(cluster, "-X", "--name", "many", "-s", "CA", "-S", "now-1hour", fields="JobID")
+    assert len(rows) == 705
+    assert str(ids[0]) in {row[0] for row in rows}
