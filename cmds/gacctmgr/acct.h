@@ -14,7 +14,7 @@ namespace gw::cmds {
 /// Options of gacctmgr.
 struct AcctOptions {
   client::QuotaTableStyle style;
-  bool quiet = false, json = false, dry_run = false, force = false, ignored = false;
+  bool quiet = false, json = false, dry_run = false, force = false, associations = false, ignored = false;
 };
 
 /// What the words name. An account is a second name of a QOS.

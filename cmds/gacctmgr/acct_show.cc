@@ -81,6 +81,7 @@ Result<client::QuotaQuery> acct_query(Args words) {
 int acct_show(const Program& program, const AcctOptions& o, AcctEntity entity, Args words) {
   auto query = acct_query(words);
   if (!query) return failed(program, query.error());
+  query->associations |= o.associations;
   wire::ApiRequest request;
   request.mutable_list_quotas();
   auto reply = ask(program, std::move(request));

@@ -37,8 +37,8 @@ std::vector<client::Option> table(AcctOptions& o, std::string& move_to, client::
   for (Text name : {"readonly", "local"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   client::add_common_options(t, flags);
-  static constexpr client::Unsupported kUnsupported[] = {
-      {"associations", 's', Arg::kNone}, {"oneliner", 'o', Arg::kNone}, {"yaml", 0, Arg::kOptional}};
+  flag("associations", 's', "show user: a row for each of its QOS", o.associations);
+  static constexpr client::Unsupported kUnsupported[] = {{"oneliner", 'o', Arg::kNone}, {"yaml", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

@@ -199,8 +199,20 @@ std::set<std::string> groups_of(const std::string& user) {
   return out;
 }
 
+/// May everybody submit to it? Nobody is named at it or above it.
+bool is_open(const std::vector<Qos>& tree, const Qos& qos) {
+  const Qos* at = &qos;
+  for (size_t steps = 0; at != nullptr && steps <= tree.size(); ++steps) {
+    if (!at->users.empty()) return false;
+    const auto above = std::find_if(tree.begin(), tree.end(), [&](const Qos& q) { return q.name == at->parent; });
+    at = above == tree.end() ? nullptr : &*above;
+  }
+  return true;
+}
+
+/// With `with_open` also where one may submit without being named, which Slurm has no word for.
 std::vector<AssociationRow> association_rows(const wire::ListQuotasReply& list, const std::vector<Qos>& tree,
-                                             const QuotaQuery& query) {
+                                             const QuotaQuery& query, bool with_open) {
   std::map<std::string, std::string> defaults;
   for (const wire::QuotaUser& user : list.users()) defaults[user.name()] = user.default_qos();
   std::set<std::string> groups;
@@ -219,6 +231,9 @@ std::vector<AssociationRow> association_rows(const wire::ListQuotasReply& list, 
                  [&](const std::string& name) { return !holds(q.users, name); });
     for (const std::string& name : names)
       if (is_wanted(name)) out.push_back({name, defaults[name], &q, holds(q.users, name), holds(q.operators, name)});
+    if (!with_open || !is_open(tree, q)) continue;
+    for (const std::string& name : query.names)
+      if (!holds(q.operators, name)) out.push_back({name, defaults[name], &q, true, false});
   }
   return out;
 }
@@ -287,9 +302,13 @@ Result<std::string> user_table(const wire::ListQuotasReply& list, const QuotaQue
 
 Result<std::string> association_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
                                       QuotaTableStyle style) {
-  const std::vector<Qos> tree = tree_of(list);
+  std::vector<Qos> tree = tree_of(list);
+  const bool has_default =
+      std::any_of(tree.begin(), tree.end(), [&](const Qos& q) { return q.name == list.default_qos(); });
+  // Jobs may name it although it is not in the tree.
+  if (style.is_slurm && !has_default && !list.default_qos().empty()) tree.emplace_back().name = list.default_qos();
   return table(query, "Account,User,Role,DefaultQOS,Share,Limit", association_fields(),
-               association_rows(list, tree, query), style);
+               association_rows(list, tree, query, style.is_slurm), style);
 }
 
 std::string quotas_json(const wire::ListQuotasReply& list) {
