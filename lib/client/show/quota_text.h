@@ -32,8 +32,8 @@ struct QuotaQuery {
 base::Result<std::string> qos_table(const wire::ListQuotasReply& list, const QuotaQuery& query, QuotaTableStyle style);
 /// Everybody who has a default QOS or a role.
 base::Result<std::string> user_table(const wire::ListQuotasReply& list, const QuotaQuery& query, QuotaTableStyle style);
-/// A row for each user, or @group, of each QOS. A group is shown for each name of `query` that is in it. As sacctmgr has
-/// it also a row for each name and each QOS that everybody may use.
+/// A row for each user, or @group, of each QOS. A group is shown for each name of `query` that is in it. As sacctmgr
+/// has it also a row for each name and each QOS that everybody may use.
 base::Result<std::string> association_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
                                             QuotaTableStyle style);
 
