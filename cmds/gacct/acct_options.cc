@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/text.h"
 #include "client/show/job_view.h"
 #include "cmds/shared/commands.h"
 #include "cmds/shared/job_filter.h"
+#include "cmds/shared/past_time.h"
 
 namespace gw::cmds {
 namespace {
@@ -23,27 +23,6 @@ using Text = std::string_view;
 
 /// A state that Slurm has and no job here is in.
 constexpr uint32_t kNoState = UINT32_MAX;
-
-Time midnight_before(Time now) {
-  const time_t seconds = now.seconds();
-  tm local{};
-  ::localtime_r(&seconds, &local);
-  local.tm_hour = local.tm_min = local.tm_sec = 0;
-  return {::mktime(&local) * int64_t{1'000'000}};
-}
-
-/// As base::parse_time(), but what names no day has been: "08:00" is today's or yesterday's. "now-2hours" too.
-base::Result<Time> parse_past(const std::string& text, Time now) {
-  if (text.starts_with("now-")) {
-    GW_TRY(ahead, base::parse_time("now+" + text.substr(4), now));
-    return now - (ahead - now);
-  }
-  if (base::iequals(text, "today") || base::iequals(text, "midnight")) return midnight_before(now);
-  GW_TRY(time, base::parse_time(text, now));
-  const bool names_no_day = text.find('-') == std::string::npos && text.find('/') == std::string::npos &&
-                            (text.find(':') != std::string::npos || base::iequals(text, "noon"));
-  return names_no_day && time > now ? time - base::hours(24) : time;
-}
 
 base::Result<uint32_t> parse_state(const std::string& text) {
   static constexpr Text kElsewhere[] = {"RQ", "REQUEUED",  "RS", "RESIZING",  "RV", "REVOKED",

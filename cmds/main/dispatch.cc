@@ -15,7 +15,7 @@ struct Entry {
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 14> kCommands = {{
+constexpr std::array<Entry, 15> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
     {"galloc", "salloc", run_galloc},
     {"grun", "srun", run_grun},
@@ -30,6 +30,7 @@ constexpr std::array<Entry, 14> kCommands = {{
     {"gprio", "sprio", run_gprio},
     {"gacctmgr", "sacctmgr", run_gacctmgr},
     {"gshare", "sshare", run_gshare},
+    {"greport", "sreport", run_greport},
 }};
 
 const Entry* find(std::string_view name) {

@@ -62,6 +62,15 @@ struct ReadRecords {
   base::Time now = {};
   std::string cluster = {};
 };
+/// Answer with sums over records (sum_records).
+struct SumRecords {
+  ConnId conn = 0;
+  uint64_t request_id = 0;
+  uint32_t uid = 0;  ///< Who asks.
+  wire::SumRecordsRequest query = {};
+  base::Time now = {};
+  std::string cluster = {};
+};
 /// Answer with a ticket for a step (auth/ticket.h), which the shell signs and puts into `reply`.
 struct SignTicket {
   ConnId conn = 0;
@@ -104,8 +113,8 @@ struct Note {
   std::string text;
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, ReadRecords, SignTicket, MakeBackup, TakeSnapshot,
-                              AskScheduler, Fence, Reload, Note>;
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, ReadRecords, SumRecords, SignTicket, MakeBackup,
+                              TakeSnapshot, AskScheduler, Fence, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

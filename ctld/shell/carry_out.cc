@@ -171,6 +171,37 @@ void Server::EffectRunner::answer_records(ConnId conn, const RecordList& list, b
   server_.want_turn(conn, client);
 }
 
+void Server::EffectRunner::carry_out(SumRecords& sum) {
+  const auto it = server_.queue_.clients.find(sum.conn);
+  if (it == server_.queue_.clients.end()) return;
+  ++it->second.reads;
+  sum_on(sum.conn, std::make_shared<RecordSum>(sum));
+}
+
+/// Page by page, so that others' questions are answered between two pages.
+void Server::EffectRunner::sum_on(ConnId conn, const std::shared_ptr<RecordSum>& sum) {
+  server_.disk_.accounting->ask(sum->uid(), [this, conn, sum]() -> Worker::Then {
+    const base::Status read = sum->add_page(*server_.disk_.records);
+    const std::string bytes = read && sum->is_done() ? sum->reply() : std::string();
+    return [this, conn, sum, read, bytes] {
+      const auto it = server_.queue_.clients.find(conn);
+      if (it == server_.queue_.clients.end()) return;
+      if (read && !sum->is_done()) return sum_on(conn, sum);
+      --it->second.reads;
+      if (!read) {
+        answer_error(conn, sum->request_id(), read.error());
+      } else {
+        Reply reply;
+        reply.conn = conn;
+        reply.reply.set_id(sum->request_id());
+        reply.bytes = bytes;
+        carry_out(reply);
+      }
+      server_.want_turn(it->first, it->second);
+    };
+  });
+}
+
 void Server::EffectRunner::carry_out(SignTicket& asked) {
   auth::Ticket ticket;
   ticket.rights = asked.watch ? auth::Rights::kWatch : auth::Rights::kFull;

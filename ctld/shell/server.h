@@ -24,6 +24,7 @@
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/program_pool.h"
 #include "ctld/shell/record_retention.h"
+#include "ctld/shell/record_sum.h"
 #include "ctld/shell/round_robin.h"
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
@@ -59,6 +60,7 @@ class Server {
     void carry_out(CloseLink& close);
     void carry_out(ReadStored& read);
     void carry_out(ReadRecords& read);
+    void carry_out(SumRecords& sum);
     void carry_out(SignTicket& ticket);
     void carry_out(MakeBackup& backup);
     void carry_out(TakeSnapshot& take);
@@ -78,6 +80,7 @@ class Server {
     void send_to(link::SecureLink& link, const ToNode& message);
     void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
     void answer_read(ReadStored& read, const base::Status& done);
+    void sum_on(ConnId conn, const std::shared_ptr<RecordSum>& sum);
     void answer_records(ConnId conn, const RecordList& list, base::Result<std::string> piece);
     void reconfigure(const Reload& reload, config::Config fresh, Settings settings);
   };

@@ -207,6 +207,7 @@ struct Placed {
   bool warned = false;                 ///< The warning signal was sent.
   base::Time saved;                    ///< Since when its work is lost if it ends now; zero: since the start.
   Contract contract;
+  std::string gpu_types = {};       ///< What its GPUs are: "h100"; of several kinds with commas; empty: none.
   base::Duration uncut_limit = {};  ///< The time limit before it was cut (time_min) for this run; zero: it was not.
   std::map<base::NodeId, Extension> extensions;  ///< Of an elastic gang.
   std::optional<Nomination> moves_to;  ///< Of one that is moved: what is kept for it until it has left this place.
@@ -228,6 +229,7 @@ struct Ended {
   base::Time started;  ///< Zero if it never started.
   base::Time ended;
   base::Duration stood_still = {};  ///< Of the time between.
+  std::string gpu_types = {};       ///< As in Placed.
   bool operator==(const Ended&) const = default;
 };
 

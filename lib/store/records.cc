@@ -59,6 +59,7 @@ class SqliteRecords final : public RecordReader {
     RecordPage page;
     page.next = from;
     looks_ = bytes_ = 0;
+    with_spec_ = query.with_spec;
     wants_ = &wants;
     base::Status done = query.ids.empty() ? read_all(query, page) : read_ids(query, page);
     for (JobParts& job : page.jobs)
@@ -73,6 +74,7 @@ class SqliteRecords final : public RecordReader {
   Statement begin_, end_, live_, by_id_, steps_, on_nodes_, past_;
   std::array<Statement, std::size(kEnded)> ended_;
   size_t looks_ = 0, bytes_ = 0;
+  bool with_spec_ = true;
   const std::function<bool(const JobRow&)>* wants_ = nullptr;
 
   base::Status prepare(Statement& to, const char* sql) {
@@ -100,7 +102,7 @@ class SqliteRecords final : public RecordReader {
   bool is_full() const { return looks_ >= kMostLooks || bytes_ >= kMostBytes; }
 
   void look_at(const Statement& s, RecordPage& page) {
-    JobRow row = read_job(s);
+    JobRow row = read_job(s, with_spec_ || &s == &live_);
     ++looks_;
     if (!(*wants_)(row)) return;
     bytes_ += row.spec.size() + row.status.size() + row.nodes.size();

@@ -24,6 +24,7 @@ struct RecordQuery {
   std::vector<std::string> names;  ///< and its values, each once; none by time.
   base::Time since, until;
   bool with_parts = true;  ///< Also steps and earlier runs.
+  bool with_spec = true;   ///< Else the rows of ended jobs come without.
 };
 
 /// A job with what belongs to it.

@@ -229,7 +229,7 @@ base::Status WriteOps::on(const Event& op) {
   return run(put_event_);
 }
 
-JobRow read_job(const Statement& s) {
+JobRow read_job(const Statement& s, bool with_spec) {
   JobRow r;
   auto u32 = [&s](int column) { return static_cast<uint32_t>(s.integer(column)); };
   r.id = base::JobId(u32(0));
@@ -248,7 +248,7 @@ JobRow read_job(const Statement& s) {
   r.exit_code = static_cast<int32_t>(s.integer(16));
   r.exit_signo = static_cast<int32_t>(s.integer(17));
   r.status = s.bytes(18);
-  r.spec = s.bytes(19);
+  if (with_spec) r.spec = s.bytes(19);
   return r;
 }
 

@@ -95,7 +95,7 @@ class WriteOps {
 #define GW_JOB_COLUMNS                                                                                                \
   "id,state,uid,user,name,partition,account,qos,nodes,node_count,cpus,gpus,mem_mb,submitted,started,ended,exit_code," \
   "exit_signo,status,spec"
-JobRow read_job(const Statement& s);
+JobRow read_job(const Statement& s, bool with_spec = true);
 
 /// Who did it, as the column `uid` of events has it. 0 is nobody but the controller; rows of earlier versions say so of
 /// root, too, whose number is therefore another one.

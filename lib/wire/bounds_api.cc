@@ -53,6 +53,9 @@ constexpr FieldBound kListRecords[] = {part(1, "filter", kRecordFilterBounds), f
                                        flag(3, "all_runs")};
 constexpr MessageBounds kListRecordsBounds = {"ListRecordsRequest", {}, kListRecords};
 
+constexpr FieldBound kSumRecords[] = {part(1, "filter", kRecordFilterBounds), list(choice(2, "by", 100), 8)};
+constexpr MessageBounds kSumRecordsBounds = {"SumRecordsRequest", {}, kSumRecords};
+
 constexpr FieldBound kCreateStep[] = {u32(1, "job_id"),
                                       part(2, "step", kStepRequestBounds, "what a step asks for", 64 << 10),
                                       text(3, "client_key", kClientKeyBytes), flag(4, "immediate")};
@@ -348,6 +351,7 @@ constexpr FieldBound kApiRequest[] = {
     part(72, "delete_held_aside", kDeleteHeldAsideBounds),
     part(73, "list_events", kListEventsBounds),
     part(74, "list_records", kListRecordsBounds),
+    part(75, "sum_records", kSumRecordsBounds),
 };
 
 }  // namespace

@@ -122,6 +122,7 @@ void set_placed(Placed* w, const model::Placed& p) {
   w->set_kill_sent_us(p.kill_sent.us);
   w->set_warned(p.warned);
   set_contract(w->mutable_contract(), p.contract);
+  w->set_gpu_types(p.gpu_types);
   w->set_uncut_limit_us(p.uncut_limit.us);
   w->set_saved_us(p.saved.us);
   if (p.moves_to) set_nomination(w->mutable_moves_to(), *p.moves_to);
@@ -165,6 +166,7 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   p.kill_sent.us = w.kill_sent_us();
   p.warned = w.warned();
   p.contract = contract_from(w);
+  p.gpu_types = w.gpu_types();
   p.uncut_limit.us = w.uncut_limit_us();
   p.saved.us = w.saved_us();
   if (lookup)
@@ -187,7 +189,8 @@ base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) 
   GW_TRY(outcome, from_wire(w.outcome()));
   GW_TRY(allocation, shares_of(w, lookup));
   return model::Ended{std::move(outcome), std::move(allocation), w.partition(),
-                      {w.started_us()},   {w.ended_us()},        base::Duration{w.stood_still_us()}};
+                      {w.started_us()},   {w.ended_us()},        base::Duration{w.stood_still_us()},
+                      w.gpu_types()};
 }
 
 base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lookup) {
@@ -375,6 +378,7 @@ JobStatus stored_status(const model::Job& job) {
     m->set_started_us(ended->started.us);
     m->set_ended_us(ended->ended.us);
     m->set_stood_still_us(ended->stood_still.us);
+    m->set_gpu_types(ended->gpu_types);
   }
   w.set_submitted_us(job.submitted.us);
   w.set_eligible_us(job.eligible.us);

@@ -63,6 +63,7 @@ PastRun past_run(const model::Job& job, const model::Outcome& outcome) {
   for (const model::NodeShare& share : placed.allocation.shares) add_share(w, share);
   if (!placed.allocation.shares.empty()) *w.mutable_first() = to_wire(placed.allocation.shares.front());
   w.set_partition(placed.partition);
+  w.set_gpu_types(placed.gpu_types);
   w.set_eligible_us(job.eligible.us);
   w.set_stood_still_us(placed.stood_still.us);
   *w.mutable_outcome() = to_wire(outcome);

@@ -48,6 +48,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kDeleteHeldAside:
     case Kind::kListEvents:
     case Kind::kListRecords:
+    case Kind::kSumRecords:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

@@ -101,6 +101,7 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     // What they tell of is in lists that everybody may ask for, job by job and node by node.
     {Kind::kListEvents, "list_events", kEverybody},
     {Kind::kListRecords, "list_records", kEverybody},
+    {Kind::kSumRecords, "sum_records", kEverybody},
 });
 inline constexpr RequestRow kNone;
 

@@ -168,6 +168,9 @@ class Requests {
     ApiRequest records;
     records.mutable_list_records()->mutable_filter()->add_users("u1");
     add("list_records", kFirstUid, records);
+    ApiRequest sums;
+    sums.mutable_sum_records()->add_by(wire::kByUser);
+    add("sum_records", kFirstUid, sums);
   }
 };
 

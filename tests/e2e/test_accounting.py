@@ -167,3 +167,50 @@ def test_a_thousand_come_in_pieces(cluster):
     rows = records(cluster, "-X", "--name", "many", "-s", "CA", "-S", "now-1hour", fields="JobID")
     assert len(rows) == 705
     assert str(ids[0]) in {row[0] for row in rows}
+
+
+def test_reports_add_up_what_jobs_had(cluster):
+    """By account and user; only of the time asked for; of requeued jobs every attempt; while a job runs already."""
+    job = script(cluster, "sleep 100", "-J", "reported", "--cpus-per-task=2", "--requeue")
+    cluster.wait_state(job, "RUNNING")
+    account = one(cluster, job, "Account")
+    def sums(*options):
+        return cluster.json("greport", "--json", *options)["sums"]
+    mine = [s for s in sums("--by=account,user", "-S", "now-1hour") if s["user"] == USER and s["account"] == account]
+    assert len(mine) == 1 and mine[0]["cpu_us"] > 0 and mine[0]["jobs"] >= 1
+    wait_for(lambda: sums("--by=user", "-u", USER)[0]["cpu_us"] > mine[0]["cpu_us"], "a job that runs counts on")
+    cluster.run("gcontrol", "requeue", job)
+    wait_for(lambda: len(records(cluster, "-D", "-X", "-j", job)) == 2, "the record of the first attempt")
+    cluster.run("gcancel", job)
+    cluster.wait_state(job, "CANCELLED")
+    after = sums("--by=user", "-u", USER)[0]
+    assert after["cpu_us"] >= mine[0]["cpu_us"], "the attempt before the requeue is kept"
+    assert sums("-u", USER, "-S", "now-3days", "-E", "now-2days") == []
+    assert sums("-u", "nobody-of-that-name") == []
+
+
+def test_reports_of_sreport(cluster):
+    job = script(cluster, "sleep 2")
+    cluster.wait_state(job, "COMPLETED")
+    account = one(cluster, job, "Account")
+    options = ("-n", "-P", "-t", "Seconds", "cluster", "AccountUtilizationByUser", "start=now-1hour", "end=now")
+    rows = [line.split("|") for line in cluster.run("greport", *options).stdout.splitlines()]
+    total = next(row for row in rows if row[1:3] == ["root", ""])
+    mine = next(row for row in rows if row[1:3] == [account, USER])
+    assert 2 <= int(mine[4]) <= int(total[4])
+    text = cluster.run("greport", "user", "top", "-T", "gres/gpu", "start=now-1hour").stdout
+    assert "Usage reported in TRES Minutes" in text and "gres/gpu" in text
+    for words in (("cluster", "Utilization"), ("--by=colour",), ("-S", "now", "-E", "now-1hour"), ("-t", "Percent")):
+        done = cluster.run("greport", *words, check=False)
+        assert done.returncode == 1 and done.stderr.startswith("greport: error: "), done.stderr
+
+
+def test_reports_as_tables(cluster):
+    job = script(cluster, "true")
+    cluster.wait_state(job, "COMPLETED")
+    lines = cluster.run("greport", "--by=user,state").stdout.splitlines()
+    assert lines[0].split() == ["USER", "STATE", "GPU_HOURS", "CPU_HOURS", "MEM_GIB_HOURS", "JOBS", "CPU_USED",
+                                "MEAN_WAIT"]
+    assert any(line.split()[:2] == [USER, "COMPLETED"] for line in lines[2:])
+    csv = cluster.run("greport", "--by=day", "--csv").stdout
+    assert csv.splitlines()[0] == "DAY,GPU_HOURS,CPU_HOURS,MEM_GIB_HOURS,JOBS,CPU_USED,MEAN_WAIT"

@@ -10,8 +10,8 @@ import pytest
 from cluster import BIN, wait_for
 from conftest import needs_root
 
-COMMANDS = ["gbatch", "galloc", "grun", "gattach", "gstat", "gacct", "gbcast", "gqueue", "gcancel", "ginfo", "gcontrol", "gprio", "gacctmgr",
-            "gshare", "gangway"]
+COMMANDS = ["gbatch", "galloc", "grun", "gattach", "gstat", "gacct", "greport", "gbcast", "gqueue", "gcancel", "ginfo", "gcontrol", "gprio",
+            "gacctmgr", "gshare", "gangway"]
 
 
 def test_a_colon_is_no_argument_of_the_program(shared_cluster):
@@ -26,7 +26,7 @@ def test_a_colon_is_no_argument_of_the_program(shared_cluster):
 
 
 @pytest.mark.parametrize("words", [
-    ["gqueue", "stray"], ["ginfo", "stray"], ["gprio", "stray"], ["gshare", "stray"], ["gstat", "stray"], ["gacct", "stray"], ["gcancel", "stray"],
+    ["gqueue", "stray"], ["ginfo", "stray"], ["gprio", "stray"], ["gshare", "stray"], ["gstat", "stray"], ["gacct", "stray"], ["greport", "stray"], ["gcancel", "stray"],
     ["gattach", "1.0", "stray"], ["gbcast", "a", "b", "stray"], ["gcontrol", "ping", "stray"], ["gcontrol", "version", "stray"],
     ["gcontrol", "reconfigure", "stray"], ["gcontrol", "show", "job", "stray"], ["gcontrol", "hold", "stray"],
     ["gcontrol", "show", "config", "stray"], ["gcontrol", "show", "node", "stray"], ["gcontrol", "show", "partition", "stray"],

@@ -86,6 +86,9 @@ void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
 
 void ask_store(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_list_events()) return list_events(core, conn, caller, request);
+  if (request.has_sum_records())
+    return core.out.send(
+        SumRecords{conn, request.id(), caller.uid, request.sum_records(), core.now, core.settings.cluster});
   core.out.send(ReadRecords{conn, request.id(), caller.uid, request.list_records(), core.now, core.settings.cluster});
 }
 
@@ -100,6 +103,15 @@ void reservation_request(Core& core, ConnId conn, const Caller& caller, const wi
     delete_reservation(core, conn, caller, request);
 }
 
+void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_cancel())
+    cancel(core, conn, caller, request);
+  else if (request.has_update_job())
+    update_job(core, conn, caller, request);
+  else
+    job_action(core, conn, caller, request);
+}
+
 void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   using Kind = wire::ApiRequest;
   switch (request.kind_case()) {
@@ -112,11 +124,9 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kWaitJob:
       return wait_job(core, conn, caller, request);
     case Kind::kCancel:
-      return cancel(core, conn, caller, request);
     case Kind::kUpdateJob:
-      return update_job(core, conn, caller, request);
     case Kind::kJobAction:
-      return job_action(core, conn, caller, request);
+      return job_request(core, conn, caller, request);
     case Kind::kListNodes:
       return list_nodes(core, conn, request);
     case Kind::kUpdateNode:
@@ -158,6 +168,7 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
       return held_request(core, conn, caller, request);
     case Kind::kListEvents:
     case Kind::kListRecords:
+    case Kind::kSumRecords:
       return ask_store(core, conn, caller, request);
     case Kind::kShowConfig:
       return show_config(core, conn, request);

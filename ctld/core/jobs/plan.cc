@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hostlist.h"
+#include "base/text.h"
 #include "ctld/core/jobs/elastic.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/orders.h"
@@ -78,6 +79,17 @@ bool can_commit(const Core& core, const sched::Start& start) {
          sched::check_reservations(core.reservations.told, pending, start, core.now);
 }
 
+std::string gpu_types_of(const Core& core, const model::Allocation& allocation) {
+  std::set<std::string> types;
+  for (const model::NodeShare& share : allocation.shares) {
+    const auto& topology = core.nodes.at(share.node).topology;
+    if (!topology) continue;
+    for (uint32_t g = share.gpus.next(0); g < topology->gpus.size(); g = share.gpus.next(g + 1))
+      types.insert(topology->gpus[g].type);
+  }
+  return base::join(std::vector<std::string>(types.begin(), types.end()), ",");
+}
+
 bool commit_start(Core& core, const sched::Start& start) {
   if (!can_commit(core, start)) return false;
   Job* job = core.jobs.find(start.job);
@@ -97,6 +109,7 @@ bool commit_start(Core& core, const sched::Start& start) {
   model::Placed placed;
   placed.allocation = start.allocation;
   placed.partition = start.partition;
+  placed.gpu_types = gpu_types_of(core, start.allocation);
   placed.placed = core.now;
   const auto partition = core.partitions.all.find(start.partition);
   placed.contract = contract_for(core.settings, partition == core.partitions.all.end() ? nullptr : &partition->second);

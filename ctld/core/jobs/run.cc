@@ -177,6 +177,7 @@ void end(Core& core, Job& job, Outcome outcome) {
     ended.partition = placed->partition;
     ended.started = placed->started;
     ended.stood_still = placed->stood_still;
+    ended.gpu_types = placed->gpu_types;
     if (placed->suspension && placed->suspension->since)
       ended.stood_still = ended.stood_still + std::max(outcome.ended - placed->suspension->since, Duration{});
   }

@@ -91,6 +91,7 @@ class EveryKind {
     add(Grant::kAdmins).mutable_delete_held_aside()->set_kind("job");
     add(Grant::kEverybody).mutable_list_events()->set_node("n0");
     add(Grant::kEverybody).mutable_list_records();
+    add(Grant::kEverybody).mutable_sum_records();
   }
 };
 

@@ -1,0 +1,17 @@
+// Times of what has been, as options of accounting name them.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace gw::cmds {
+
+/// When the day of `now` began, in this machine's time zone.
+base::Time midnight_before(base::Time now);
+
+/// As base::parse_time(), but what names no day has been: "08:00" is today's or yesterday's. "now-2hours" too.
+base::Result<base::Time> parse_past(const std::string& text, base::Time now);
+
+}  // namespace gw::cmds

@@ -1,0 +1,56 @@
+// Sums over records: how much of the cluster users, accounts, QOS and partitions had in a time, by kind of GPU, day or
+// month. Invariants: of a run that began before the time or ends after it only the part within counts; a job counts
+// once in each sum, its earlier attempts with it; the number of sums is bounded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ctld/core/effects.h"
+#include "ctld/shell/record_match.h"
+#include "store/records.h"
+
+namespace gw::ctld {
+
+class RecordSum {
+ public:
+  explicit RecordSum(SumRecords asked);
+
+  uint32_t uid() const { return asked_.uid; }
+  uint64_t request_id() const { return asked_.request_id; }
+  /// Adds the next page of the database. Errors: of the database; more sums than are made at once.
+  base::Status add_page(store::RecordReader& reader);
+  bool is_done() const { return is_done_; }
+  /// The answer, serialised.
+  std::string reply() const;
+
+ private:
+  using Keys = std::vector<std::string>;
+  /// One run of a job, whether it ended the job or not.
+  struct Run {
+    base::Time eligible, started, ended;  ///< Of one that goes on: now.
+    base::Duration stood_still;
+    uint32_t cpus = 0;
+    uint64_t gpu_milli = 0, mem_mb = 0, used_cpu_us = 0;
+    std::string partition, gpu_types;
+  };
+
+  SumRecords asked_;
+  RecordMatch match_;
+  store::RecordPlace place_;
+  std::map<uint32_t, bool> seen_;  // jobs of the pages of those that lived: they may come again
+  std::map<Keys, wire::UseSum> sums_;
+  bool is_done_ = false;
+
+  void add_job(const store::JobParts& parts);
+  /// The run that the job's row is about.
+  Run last_run(const store::JobRow& job, const std::map<uint32_t, uint64_t>& used_by_steps) const;
+  void add_run(const store::JobRow& job, const Run& run, std::map<Keys, bool>& counted);
+  Keys keys_of(const store::JobRow& job, const Run& run, base::Time at) const;
+  base::Time period_end(base::Time at) const;
+};
+
+}  // namespace gw::ctld
