@@ -7,6 +7,7 @@
 #include "client/records/record_json.h"
 #include "cmds/gacct/acct_options.h"
 #include "cmds/gacct/efficiency.h"
+#include "cmds/gacct/trace.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
@@ -20,7 +21,7 @@ using client::RecordRow;
 client::CommandDoc doc() {
   client::CommandDoc d;
   d.summary = "show what jobs and their steps did and used";
-  d.synopsis = "[OPTIONS]\n[OPTIONS] efficiency JOB_ID...";
+  d.synopsis = "[OPTIONS]\n[OPTIONS] efficiency JOB_ID...\n[OPTIONS] trace";
   d.description =
       "Shows the records of jobs, whether they wait, run or have ended: a line for the job, JOB.batch for its script, "
       "JOB.extern for the allocation, JOB.0 and so on for its steps. A record is there as soon as a job has its id, "
@@ -32,7 +33,8 @@ client::CommandDoc doc() {
       "the "
       "largest resident memory; of several processes of a task together what was seen, every 30 seconds and whenever "
       "gstat asked. It is there when the script or step is over.\n\n"
-      "efficiency says of each job how much of its cores, memory and time it used.";
+      "efficiency says of each job how much of its cores, memory and time it used. trace writes jobs that have run as "
+      "a trace, which gangway simulate replays under another policy or on another cluster.";
   d.exit_codes = {{"0", "shown, also where nothing matches"},
                   {"1", "bad option, id, field, state or time, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},
@@ -40,9 +42,11 @@ client::CommandDoc doc() {
   d.examples = {{"gacct -j 7", "job 7 with its steps"},
                 {"gacct -S 2027-01-01 -X -o JobID,State,Elapsed,AllocTRES", "my jobs of this year, one line each"},
                 {"gacct -nP -j 7 -o State,MaxRSS", "for scripts"},
-                {"gacct efficiency 7", "did it use what it asked for?"}};
+                {"gacct efficiency 7", "did it use what it asked for?"},
+                {"gacct -a -S now-30days trace > month.csv", "a month of this cluster, to be replayed"}};
   d.env_prefixes = {"SACCT_", "GACCT_"};
-  d.verbs = {{"efficiency JOB_ID...", "how much of its cores, memory and time each job used"}};
+  d.verbs = {{"efficiency JOB_ID...", "how much of its cores, memory and time each job used"},
+             {"trace", "the jobs as a trace for gangway simulate"}};
   return d;
 }
 
@@ -121,6 +125,8 @@ int run_gacct(const Program& program, Args args) {
   if (o.help_format) return printed(client::record_field_names());
   if (!parsed.operands.empty() && parsed.operands.front() == "efficiency")
     return show_efficiency(program, Args(parsed.operands).subspan(1), o);
+  if (!parsed.operands.empty() && parsed.operands.front() == "trace")
+    return write_trace(program, Args(parsed.operands).subspan(1), o);
   if (!parsed.operands.empty()) return refuse_operand(program, parsed.operands.front(), "job ids go with -j");
   RecordOptions from_environment;
   client::CommonFlags unused;

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "client/show/show_json.h"
 #include "cmds/greport/report_options.h"
-#include "cmds/greport/report_table.h"
 #include "cmds/greport/slurm_reports.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/value_table.h"
 
 namespace gw::cmds {
 namespace {
@@ -51,10 +51,10 @@ std::string column_name(wire::UseKey key) {
   return name;
 }
 
-ReportTable table_of(const wire::SumRecordsReply& sums, const ReportOptions& o) {
+ValueTable table_of(const wire::SumRecordsReply& sums, const ReportOptions& o) {
   const TimeUnit unit = o.unit.value_or(TimeUnit::kHours);
   const std::string behind = unit == TimeUnit::kHours ? "HOURS" : unit == TimeUnit::kMinutes ? "MINUTES" : "SECONDS";
-  ReportTable table;
+  ValueTable table;
   for (const wire::UseKey key : o.by) table.columns.push_back({column_name(key)});
   for (const char* name : {"GPU_", "CPU_", "MEM_GIB_"}) table.columns.push_back({name + behind});
   for (const char* name : {"JOBS", "CPU_USED", "MEAN_WAIT"}) table.columns.push_back({name});
@@ -97,7 +97,7 @@ std::string json_of(const wire::SumRecordsReply& sums, const ReportOptions& o, c
 
 std::string text_of(const wire::SumRecordsReply& sums, const ReportOptions& o, const Period& period) {
   if (o.json) return json_of(sums, o, period);
-  const ReportTable table = table_of(sums, o);
+  const ValueTable table = table_of(sums, o);
   if (o.csv) return csv_text(table);
   const bool with_bars = o.with_bars || o.with_bars_behind;
   return table_text(table, {o.no_header, with_bars ? "|" : "", o.with_bars_behind && !o.with_bars});

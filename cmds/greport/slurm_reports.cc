@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "cmds/greport/report_table.h"
+#include "cmds/shared/value_table.h"
 
 namespace gw::cmds {
 namespace {
@@ -187,7 +187,7 @@ base::Result<std::string> SlurmReport::text(const wire::SumRecordsReply& sums, c
     if (name == "Energy") return "0";
     return fmt::format("{:.0f}", std::round(in_unit(amount_us(line.use, tres), unit)));
   };
-  ReportTable table;
+  ValueTable table;
   for (const auto& [field, width] : fields) table.columns.push_back({std::string(field->heading), width});
   const std::vector<std::string> of = o.tres.empty() ? std::vector<std::string>{"cpu"} : o.tres;
   for (const Line& line : lines(sums)) {

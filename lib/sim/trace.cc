@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "sim/csv.h"
+#include "sim/sacct_rows.h"
 #include "sim/trace_columns.h"
 
 namespace gw::sim {
@@ -103,6 +104,7 @@ class Reader {
   base::Status read_header(const std::vector<std::string_view>& header, uint32_t line);
   void read_row(const std::vector<std::string_view>& fields, uint32_t line);
   void tell(uint32_t line, const std::string& what);
+  void warn(const std::string& what) { trace_.warnings.push_back(path_ + ": " + what); }
   Result<Trace> finish();
 
  private:
@@ -205,8 +207,8 @@ Result<Duration> Reader::time_in(const std::vector<std::string_view>& fields, Co
 }
 
 Result<Duration> Reader::duration_in(const std::vector<std::string_view>& fields) {
-  if (has(Column::kDuration)) {
-    const std::string_view text = field(fields, Column::kDuration);
+  const std::string_view text = field(fields, Column::kDuration);
+  if (has(Column::kDuration) && !(text.empty() && has(Column::kEnd))) {
     GW_TRY(number, parse_number(text));
     return to_duration(number * scale_, text, false);
   }
@@ -357,6 +359,43 @@ base::Status read_swf(std::string_view text, Reader& reader) {
   return {};
 }
 
+base::Status read_sacct(std::string_view text, const std::string& path, Reader& reader) {
+  std::optional<SacctRows> rows;
+  std::vector<std::string_view> fields;
+  std::vector<std::string> made;
+  size_t width = 0;
+  uint32_t line = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view row = base::trim(text.substr(at, end - at));
+    at = end;
+    ++line;
+    if (row.empty()) continue;
+    split_bars(row, fields);
+    if (!rows) {
+      auto opened = SacctRows::open(fields);
+      if (!opened) return base::invalid(fmt::format("{}:{}: {}", path, line, opened.error().what), opened.error().hint);
+      rows = std::move(*opened);
+      width = fields.size();
+      GW_TRY_STATUS(reader.read_header(SacctRows::columns(fields), line));
+      continue;
+    }
+    if (fields.size() != width) {
+      reader.tell(line, fmt::format("{} fields, where there are {} columns", fields.size(), width));
+      continue;
+    }
+    const auto is_taken = rows->make(fields, made);
+    if (!is_taken) reader.tell(line, is_taken.error().what);
+    if (!is_taken || !*is_taken) continue;
+    fields.insert(fields.end(), made.begin(), made.end());
+    reader.read_row(fields, line);
+  }
+  if (!rows) return base::invalid(path + ": empty", "the first line names the fields: sacct -P, without -n");
+  if (rows->without_run() > 0)
+    reader.warn(fmt::format("{} jobs that never ran or have not ended are left out", rows->without_run()));
+  return {};
+}
+
 }  // namespace
 
 Result<Trace> read_trace(std::string_view text, const std::string& path, const TraceOptions& options) {
@@ -365,7 +404,9 @@ Result<Trace> read_trace(std::string_view text, const std::string& path, const T
     return base::invalid(fmt::format("no trace format \"{}\"", base::printable(options.format)),
                          "one of " + base::join(trace_formats(), ", "));
   Reader reader(path, options, *format);
-  GW_TRY_STATUS(format->is_swf ? read_swf(text, reader) : read_csv(text, path, reader));
+  GW_TRY_STATUS(format->is_swf     ? read_swf(text, reader)
+                : format->is_sacct ? read_sacct(text, path, reader)
+                                   : read_csv(text, path, reader));
   return reader.finish();
 }
 

@@ -36,6 +36,22 @@ constexpr ColumnName kSwf[] = {{Column::kJobId, "job"},
                                {Column::kTasks, "processors"},
                                {Column::kTimeLimit, "requested_time"},
                                {Column::kUser, "user"}};
+// Those of times and sizes are made (sacct_rows.h).
+constexpr ColumnName kSacct[] = {{Column::kJobId, "JobID"},
+                                 {Column::kSubmit, "submit_s"},
+                                 {Column::kDuration, "duration_s"},
+                                 {Column::kGpus, "gpus"},
+                                 {Column::kNodes, "nodes"},
+                                 {Column::kCpus, "cpus"},
+                                 {Column::kMemory, "mem_mb"},
+                                 {Column::kGpuType, "gpu_type"},
+                                 {Column::kGpuMilli, "gpu_milli"},
+                                 {Column::kTimeLimit, "time_limit_s"},
+                                 {Column::kQos, "QOS"},
+                                 {Column::kUser, "User"},
+                                 {Column::kPartition, "Partition"},
+                                 {Column::kStart, "Start"},
+                                 {Column::kEnd, "End"}};
 constexpr std::string_view kSwfFields[] = {"job",
                                            "submit",
                                            "wait",
@@ -59,7 +75,7 @@ const TraceFormat kFormats[] = {
     {"gangway", {}, 1, false, false, false},        {"philly", kPhilly, 1, false, true, true},
     {"muri", kTiresias, 0.001, false, false, true}, {"tiresias", kTiresias, 1, false, false, true},
     {"openb", kOpenb, 1, false, false, true},       {"swf", kSwf, 1, true, false, true},
-    {"helios", kHelios, 1, false, false, true},
+    {"helios", kHelios, 1, false, false, true},     {"sacct", kSacct, 1, false, false, true, true},
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ struct TraceFormat {
   bool is_swf = false;        ///< Fields by position, separated by blanks.
   bool numbers_rows = false;  ///< Without a job id: the number of the row.
   bool only_listed = true;    ///< Other columns are not looked for.
+  bool is_sacct = false;      ///< Fields of records between bars, from which columns are made.
 };
 const TraceFormat* find_format(std::string_view name);
 std::span<const TraceFormat> all_formats();

@@ -214,3 +214,36 @@ def test_reports_as_tables(cluster):
     assert any(line.split()[:2] == [USER, "COMPLETED"] for line in lines[2:])
     csv = cluster.run("greport", "--by=day", "--csv").stdout
     assert csv.splitlines()[0] == "DAY,GPU_HOURS,CPU_HOURS,MEM_GIB_HOURS,JOBS,CPU_USED,MEAN_WAIT"
+
+
+SACCT_FIELDS = "JobID,User,QOS,Account,Partition,Submit,Eligible,Start,End,Elapsed,Timelimit,NNodes,AllocCPUS,ReqMem,AllocTRES"
+
+
+def test_records_are_replayed(cluster, tmp_path):
+    """As a trace of one's own, and as sacct prints them: both give the simulator the same jobs."""
+    waits = script(cluster, "true", "--hold", "-J", "replayed")
+    jobs = [script(cluster, "sleep 1", "-J", "replayed", "-t", "5", f"--gpus={gpus}") for gpus in (0, 2)]
+    for job in jobs:
+        cluster.wait_state(job, "COMPLETED")
+    nodes = tmp_path / "cluster.yaml"
+    nodes.write_text("nodes: [{name: n0, gpus: 8, cpus: 64, memory: 512G}]\npartitions: [{name: main, nodes: n0}]\n")
+    options = ("-S", "now-1hour", "--name", "replayed")
+    done = cluster.run("gacct", *options, "trace")
+    assert "1 jobs that never ran" in done.stderr
+    rows = [line.split(",") for line in done.stdout.splitlines()]
+    assert rows[0][:4] == ["job_id", "submit_s", "duration_s", "gpus"] and [row[3] for row in rows[1:]] == ["0", "2"]
+    assert all(1 <= float(row[2]) < 60 for row in rows[1:]) and float(rows[1][1]) == 0
+    trace, printed = tmp_path / "trace.csv", tmp_path / "sacct.txt"
+    trace.write_text(done.stdout)
+    printed.write_text(cluster.run("sacct", "-aXP", *options, "-o", SACCT_FIELDS).stdout)
+    told = [cluster.json("gangway", "simulate", "--json", "--cluster", nodes, "--trace", file, "--trace-format", form)
+            for file, form in ((trace, "gangway"), (printed, "sacct"))]
+    assert [one["summary"]["jobs"] for one in told] == [2, 2]
+    cluster.run("gcancel", waits)
+
+
+def test_the_worst_step_is_told(cluster):
+    job = script(cluster, "grun -n1 sh -c 'exit 5'; true")
+    cluster.wait_state(job, "COMPLETED")
+    assert "DerivedExitCode=5:0" in cluster.run("scontrol", "show", "job", "-d", job).stdout
+    assert one(cluster, job, "DerivedExitCode") == "5:0"

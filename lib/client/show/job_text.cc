@@ -69,7 +69,9 @@ void add_state(Record& r, const JobRow& row, bool detail) {
       .put("BatchFlag", job.spec().het_offset() == 0 && has_script(job) ? 1 : 0)
       .put("Reboot", 0)
       .put("ExitCode", exit_code(job));
-  if (detail) r.line().put("DerivedExitCode", "0:0");
+  if (detail)
+    r.line().put("DerivedExitCode",
+                 model::ExitStatus{job.status().derived_code(), job.status().derived_signo()}.text());
   // What Slurm has no line for.
   r.line()
       .put(key("on-preempt"), on_preempt_of(job))

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "cmds/greport/report_options.h"
-#include "cmds/greport/report_table.h"
 #include "cmds/greport/slurm_reports.h"
+#include "cmds/shared/value_table.h"
 
 namespace gw::cmds {
 namespace {
@@ -44,13 +44,13 @@ TEST(ReportOptions, ABeginningOfTodayGoesUntilNow) {
   EXPECT_LE(month_until(kReportNow).since, kReportNow);
 }
 
-TEST(ReportTable, ColumnsFitTheirValuesAndNumbersStandToTheRight) {
-  const ReportTable table{{{"USER"}, {"JOBS"}}, {{"ada\x1b[1m", "7"}, {"b", "12345"}}};
+TEST(ValueTable, ColumnsFitTheirValuesAndNumbersStandToTheRight) {
+  const ValueTable table{{{"USER"}, {"JOBS"}}, {{"ada\x1b[1m", "7"}, {"b", "12345"}}};
   EXPECT_EQ(table_text(table, {}), "USER        JOBS \n---------- ----- \nada\\x1b[1m     7 \nb          12345 \n");
 }
 
-TEST(ReportTable, DelimitersAndCsv) {
-  const ReportTable table{{{"A", 3}, {"B", -3}}, {{"1", "abcd"}, {"x,y", "say \"hi\""}}};
+TEST(ValueTable, DelimitersAndCsv) {
+  const ValueTable table{{{"A", 3}, {"B", -3}}, {{"1", "abcd"}, {"x,y", "say \"hi\""}}};
   EXPECT_EQ(table_text(table, {}), "  A B   \n--- --- \n  1 ab+ \nx,y sa+ \n");
   EXPECT_EQ(table_text(table, {true, "|", true}), "1|abcd|\nx,y|say \"hi\"|\n");
   EXPECT_EQ(csv_text(table), "A,B\r\n1,abcd\r\n\"x,y\",\"say \"\"hi\"\"\"\r\n");

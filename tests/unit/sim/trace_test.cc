@@ -278,6 +278,74 @@ TEST(TraceFormat, SwfHasFieldsByPosition) {
   EXPECT_EQ(t.jobs[0].user, "7");
 }
 
+constexpr char kSacctHeader[] =
+    "JobID|User|QOS|Account|Partition|Submit|Eligible|Start|End|Elapsed|Timelimit|NNodes|AllocCPUS|ReqMem|AllocTRES\n";
+
+TEST(TraceFormat, SacctIsReadAsItIsPrinted) {
+  TraceOptions options;
+  options.format = "sacct";
+  const Trace t =
+      read(std::string(kSacctHeader) +
+               "7|ann|high|physics|gpu|2027-01-15T08:00:00|2027-01-15T08:10:00|2027-01-15T08:20:00|2027-01-15T10:20:00|"
+               "01:30:00|1-00:00:00|2|16||billing=16,cpu=16,gres/gpu:a100=8,gres/gpu=8,mem=1.50G,node=2\n"
+               "7.batch||||||||||||||\n"
+               "8|bob|low|art|cpu|2027-01-15T08:00:00|Unknown|2027-01-15T08:00:01|2027-01-15T08:00:31||UNLIMITED|1|4|"
+               "500Mc|\n"
+               "9|bob|low|art|cpu|2027-01-15T08:00:00|Unknown|Unknown|Unknown|00:00:00|10:00|1|0|4G|\n"
+               "10_[1-5]|bob|low|art|cpu|2027-01-15T08:00:00|Unknown|Unknown|Unknown|00:00:00|10:00|1|0|4G|\n",
+           options);
+  ASSERT_EQ(t.jobs.size(), 2u);
+  const TraceJob &first = t.jobs[0], &second = t.jobs[1];
+  EXPECT_EQ(first.id, "8");
+  EXPECT_EQ(first.submit, base::Duration{});
+  EXPECT_EQ(first.duration, base::seconds(30)) << "no Elapsed: from Start to End";
+  EXPECT_EQ(first.gpus, 0u);
+  EXPECT_EQ(*first.cpus, 4u);
+  EXPECT_EQ(*first.mem_mb, 2000u) << "of each CPU";
+  EXPECT_EQ(first.time_limit, base::kUnlimited);
+  EXPECT_EQ(second.submit, base::minutes(10)) << "when it could have started";
+  EXPECT_EQ(second.duration, base::minutes(90)) << "without what it was suspended";
+  EXPECT_EQ(second.gpus, 8u);
+  EXPECT_THAT(second.gpu_types, ElementsAre("a100"));
+  EXPECT_EQ(*second.nodes, 2u);
+  EXPECT_EQ(*second.cpus, 16u);
+  EXPECT_EQ(*second.mem_mb, 1536u);
+  EXPECT_EQ(second.time_limit, base::hours(24));
+  EXPECT_EQ(second.qos, "high");
+  EXPECT_EQ(second.user, "ann");
+  EXPECT_EQ(second.partition, "gpu");
+  ASSERT_EQ(t.warnings.size(), 1u);
+  EXPECT_THAT(t.warnings[0], HasSubstr("2 jobs that never ran or have not ended"));
+}
+
+TEST(TraceFormat, SacctOfOlderVersionsAndWithEpochs) {
+  TraceOptions options;
+  options.format = "sacct";
+  options.map["qos"] = "Account";
+  const std::string header = "JobID|Account|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocGRES|ReqMem|AllocNodes|\n";
+  const Trace t = read(header + "7|physics|1700000000|1700000100|1700000200|90|60|gpu:v100:4|8Gn|2|\n", options);
+  ASSERT_EQ(t.jobs.size(), 1u);
+  EXPECT_EQ(t.jobs[0].duration, base::seconds(90));
+  EXPECT_EQ(t.jobs[0].time_limit, base::hours(1));
+  EXPECT_EQ(t.jobs[0].gpus, 4u);
+  EXPECT_THAT(t.jobs[0].gpu_types, ElementsAre("v100"));
+  EXPECT_EQ(*t.jobs[0].mem_mb, 16'384u);
+  EXPECT_EQ(t.jobs[0].qos, "physics");
+}
+
+TEST(TraceFormat, SacctThatCannotBeRead) {
+  TraceOptions options;
+  options.format = "sacct";
+  EXPECT_THAT(error_of("", options), HasSubstr("empty"));
+  EXPECT_THAT(error_of("JobID|State\n", options), HasSubstr("no field Submit, Start, End, AllocTRES"));
+  const std::string header = "JobID|Submit|Start|End|Timelimit|AllocTRES\n";
+  EXPECT_THAT(error_of(header + "7|x\n", options), HasSubstr("t.csv:2: 2 fields, where there are 6 columns"));
+  EXPECT_THAT(error_of(header + "7|100|200|150||cpu=1\n", options), HasSubstr("it ended before it began"));
+  EXPECT_THAT(error_of(header + "7|100|200|250||cpu=x\n", options), HasSubstr("AllocCPUS: \"x\" is not a number"));
+  EXPECT_THAT(error_of(header + "7|100|200|250||mem=lots\n", options), HasSubstr("no amount of memory"));
+  EXPECT_THAT(error_of(header + "7|100|200|250|soon|cpu=1\n", options), HasSubstr("t.csv:2"));
+}
+
 TEST(TraceFormat, UnknownNamesAreRefused) {
   TraceOptions options;
   options.format = "phily";

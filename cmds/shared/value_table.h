@@ -7,13 +7,13 @@
 
 namespace gw::cmds {
 
-struct ReportColumn {
+struct TableColumn {
   std::string name;
   int width = 0;  ///< Negative: to the left. 0: as wide as its widest value, numbers to the right.
 };
 
-struct ReportTable {
-  std::vector<ReportColumn> columns;
+struct ValueTable {
+  std::vector<TableColumn> columns;
   std::vector<std::vector<std::string>> rows;
 };
 
@@ -23,8 +23,8 @@ struct TableStyle {
   std::string delimiter = {};
   bool ends_with_it = false;
 };
-std::string table_text(const ReportTable& table, const TableStyle& style);
+std::string table_text(const ValueTable& table, const TableStyle& style);
 /// RFC 4180: values with commas, quotes or line ends are in quotes.
-std::string csv_text(const ReportTable& table);
+std::string csv_text(const ValueTable& table);
 
 }  // namespace gw::cmds

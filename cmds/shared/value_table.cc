@@ -1,5 +1,5 @@
-// See report_table.h.
-#include "cmds/greport/report_table.h"
+// See value_table.h.
+#include "cmds/shared/value_table.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,7 +23,7 @@ std::string cell(const std::string& text, int width) {
 bool is_number(const std::string& text) { return text.find_first_not_of("0123456789.:-") == std::string::npos; }
 
 /// The width that column `c` takes.
-int width_of(const ReportTable& table, size_t c) {
+int width_of(const ValueTable& table, size_t c) {
   if (table.columns[c].width != 0) return table.columns[c].width;
   size_t widest = client::display_width(table.columns[c].name);
   bool has_numbers = true;
@@ -43,7 +43,7 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-std::string table_text(const ReportTable& table, const TableStyle& style) {
+std::string table_text(const ValueTable& table, const TableStyle& style) {
   const bool is_table = style.delimiter.empty();
   std::vector<int> widths;
   Values names, lines;
@@ -68,7 +68,7 @@ std::string table_text(const ReportTable& table, const TableStyle& style) {
   return out;
 }
 
-std::string csv_text(const ReportTable& table) {
+std::string csv_text(const ValueTable& table) {
   std::string out;
   const auto add = [&out](size_t count, const auto& text_of) {
     for (size_t c = 0; c < count; ++c) out += (c > 0 ? "," : "") + quoted(text_of(c));
