@@ -58,6 +58,18 @@ std::vector<Efficiency> efficiencies(const std::vector<RecordRow>& rows) {
 /// A share above all comes of times that are rounded, and of memory that others had before.
 std::string percent(double value) { return fmt::format("{:.2f}%", std::min(value, 100.0)); }
 
+/// Of looks every few seconds: what a short job did may have fallen between two of them.
+std::string gpu_text(const model::GpuUse& use) {
+  const auto length = [](uint64_t us) { return base::format_duration({static_cast<int64_t>(us)}); };
+  std::string out;
+  if (use.seen_us != 0)
+    out += fmt::format("GPU Efficiency: {} of {} GPU-walltime seen (peak {}%, idle {})\n",
+                       percent(100.0 * static_cast<double>(use.busy_us) / static_cast<double>(use.seen_us)),
+                       length(use.seen_us), use.most_busy, length(use.idle_us));
+  return out + fmt::format("GPU Memory Utilized: {}B of {} GPUs (peak {}B on one)\n",
+                           client::memory_text(use.sum_mem, 'M'), use.gpus, client::memory_text(use.most_mem, 'M'));
+}
+
 std::string text_of(const Efficiency& e, const std::string& cluster) {
   const RecordRow& job = *e.job;
   const wire::JobSpec& spec = job.job->spec();
@@ -77,6 +89,7 @@ std::string text_of(const Efficiency& e, const std::string& cluster) {
   out += fmt::format("Memory Utilized: {}B\n", client::memory_text(e.peak_mem, 'M'));
   if (e.held_mem != 0)
     out += fmt::format("Memory Efficiency: {} of {}B\n", percent(e.memory()), client::memory_text(e.held_mem, 'M'));
+  if (job.use->gpu.gpus != 0) out += gpu_text(job.use->gpu);
   const base::Duration limit = client::time_limit(*job.job);
   if (limit != base::kUnlimited && job.ended)
     out += fmt::format("Time Efficiency: {} of {}\n",
@@ -93,6 +106,14 @@ Json json_of(const Efficiency& e) {
          {"gpus", job.size.gpus},    {"elapsed_us", job.elapsed.us}, {"cpu_us", e.cpu_us},
          {"core_us", e.core_us},     {"peak_memory", e.peak_mem},    {"allocated_memory", e.held_mem},
          {"is_measured", e.is_known}};
+  const model::GpuUse none, &gpu = job.use == nullptr ? none : job.use->gpu;
+  j["gpu"] = {{"gpus", gpu.gpus},
+              {"seen_us", gpu.seen_us},
+              {"busy_us", gpu.busy_us},
+              {"idle_us", gpu.idle_us},
+              {"max_busy_percent", gpu.most_busy},
+              {"max_memory", gpu.most_mem},
+              {"memory", gpu.sum_mem}};
   j["time_limit_us"] = limit == base::kUnlimited ? Json() : Json(limit.us);
   return j;
 }

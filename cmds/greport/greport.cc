@@ -30,9 +30,11 @@ client::CommandDoc doc() {
       "suspended does not count.\n\n"
       "With --by a line for each user, account, QOS, partition, kind of GPU, day, month or final state, or for each "
       "combination of several. Of a GPU that jobs share each has its part.\n\n"
-      "CPU_USED is the processor time that scripts and steps used, of the attempts that began in that time; MEAN_WAIT "
-      "is "
-      "how long these had waited since they could have started.\n\n"
+      "Of the attempts that began in that time: GPU_IDLE is how long their GPUs did nothing, as far as these were "
+      "looked "
+      "at; CPU_USED the processor time that scripts and steps used; MEAN_WAIT how long they had waited since they "
+      "could "
+      "have started.\n\n"
       "The reports of sreport are there for programs that read them; their conditions are start=, end=, accounts=, "
       "users=, format=, topcount=, and without start= and end= they are of yesterday.";
   d.exit_codes = {{"0", "shown, also where nothing was used"},
@@ -57,7 +59,7 @@ ValueTable table_of(const wire::SumRecordsReply& sums, const ReportOptions& o) {
   ValueTable table;
   for (const wire::UseKey key : o.by) table.columns.push_back({column_name(key)});
   for (const char* name : {"GPU_", "CPU_", "MEM_GIB_"}) table.columns.push_back({name + behind});
-  for (const char* name : {"JOBS", "CPU_USED", "MEAN_WAIT"}) table.columns.push_back({name});
+  for (const char* name : {"GPU_IDLE", "CPU_USED", "JOBS", "MEAN_WAIT"}) table.columns.push_back({name});
   const auto amount = [unit](double us) { return fmt::format("{:.2f}", us / 1e6 * in_unit(1'000'000, unit)); };
   for (const wire::UseSum& sum : sums.sums()) {
     std::vector<std::string>& row = table.rows.emplace_back();
@@ -65,8 +67,9 @@ ValueTable table_of(const wire::SumRecordsReply& sums, const ReportOptions& o) {
     row.push_back(amount(static_cast<double>(sum.gpu_us())));
     row.push_back(amount(static_cast<double>(sum.cpu_us())));
     row.push_back(amount(static_cast<double>(sum.mem_mb_s()) * 1e6 / 1024));
-    row.push_back(std::to_string(sum.jobs()));
+    row.push_back(amount(static_cast<double>(sum.idle_gpu_us())));
     row.push_back(amount(static_cast<double>(sum.used_cpu_us())));
+    row.push_back(std::to_string(sum.jobs()));
     row.push_back(sum.started() == 0 ? "-"
                                      : base::format_duration({static_cast<int64_t>(sum.waited_us() / sum.started())}));
   }
@@ -88,6 +91,7 @@ std::string json_of(const wire::SumRecordsReply& sums, const ReportOptions& o, c
     one["gpu_us"] = sum.gpu_us();
     one["mem_mib_seconds"] = sum.mem_mb_s();
     one["used_cpu_us"] = sum.used_cpu_us();
+    one["idle_gpu_us"] = sum.idle_gpu_us();
     one["attempts_started"] = sum.started();
     one["waited_us"] = sum.waited_us();
     out["sums"].push_back(std::move(one));

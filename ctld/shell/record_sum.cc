@@ -83,6 +83,7 @@ void RecordSum::add_job(const store::JobParts& parts) {
              gpu_milli_of(run.gpus(), run.first()),
              run.mem_mb(),
              used_of(run.outcome().use()) + (steps ? steps.mapped() : 0),
+             run.outcome().use().gpu().idle_us(),
              run.partition(),
              run.gpu_types()},
             counted);
@@ -113,6 +114,7 @@ RecordSum::Run RecordSum::last_run(const store::JobRow& job, const std::map<uint
           gpu_milli,
           job.mem_mb,
           used,
+          status.ended().outcome().use().gpu().idle_us(),
           job.partition,
           is_over ? status.ended().gpu_types() : status.placed().gpu_types()};
 }
@@ -137,6 +139,7 @@ void RecordSum::add_run(const store::JobRow& job, const Run& run, std::map<Keys,
     if (std::exchange(is_first, false)) {
       sum.set_started(sum.started() + 1);
       sum.set_used_cpu_us(sum.used_cpu_us() + run.used_cpu_us);
+      sum.set_idle_gpu_us(sum.idle_gpu_us() + run.idle_gpu_us);
       sum.set_waited_us(sum.waited_us() + static_cast<uint64_t>(std::max((run.started - run.eligible).us, int64_t{0})));
     }
     at = end;

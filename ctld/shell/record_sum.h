@@ -34,7 +34,7 @@ class RecordSum {
     base::Time eligible, started, ended;  ///< Of one that goes on: now.
     base::Duration stood_still;
     uint32_t cpus = 0;
-    uint64_t gpu_milli = 0, mem_mb = 0, used_cpu_us = 0;
+    uint64_t gpu_milli = 0, mem_mb = 0, used_cpu_us = 0, idle_gpu_us = 0;
     std::string partition, gpu_types;
   };
 

@@ -30,6 +30,21 @@ struct UseSpread {
   bool operator==(const UseSpread&) const = default;
 };
 
+/// What the GPUs of a run did, as they were looked at every few seconds. Without looks all of it is zero.
+struct GpuUse {
+  uint32_t gpus = 0;       ///< That were looked at.
+  uint64_t seen_us = 0;    ///< GPUs times the time that looks stand for;
+  uint64_t busy_us = 0;    ///< of it something ran on them,
+  uint64_t idle_us = 0;    ///< and nothing at all, when they were looked at.
+  uint32_t most_busy = 0;  ///< Of one GPU at one look, in per cent.
+  uint64_t most_mem = 0;   ///< The same, in bytes in use.
+  uint64_t sum_mem = 0;    ///< The largest of each GPU, together.
+
+  /// The same of more GPUs.
+  void merge(const GpuUse& other);
+  bool operator==(const GpuUse&) const = default;
+};
+
 struct RunUse {
   using Amounts = std::array<uint64_t, kUseKinds>;
 
@@ -37,10 +52,11 @@ struct RunUse {
   /// Of all processes, also of those that no task waited for.
   uint64_t user_us = 0, system_us = 0;
   std::array<UseSpread, kUseKinds> spreads;
+  GpuUse gpu;
 
   const UseSpread& of(UseKind kind) const { return spreads[static_cast<size_t>(kind)]; }
   /// Nothing is known of it.
-  bool empty() const { return tasks == 0 && user_us == 0 && system_us == 0; }
+  bool empty() const { return tasks == 0 && user_us == 0 && system_us == 0 && gpu.gpus == 0; }
   /// One task more.
   void add_task(uint32_t rank, const Amounts& amounts);
   /// What the run used on one more node.

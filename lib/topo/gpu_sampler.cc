@@ -18,7 +18,12 @@ struct NvmlUtilization {
 constexpr int kOk = 0;
 constexpr unsigned kMostGpus = 1024;
 
-struct Nvml {
+}  // namespace
+
+struct GpuSampler::Nvml {
+  explicit Nvml(const std::vector<std::string>& libraries) : library(libraries) {}
+
+  Library library;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
   int (*count)(unsigned*) = nullptr;
@@ -27,34 +32,36 @@ struct Nvml {
   int (*memory)(NvmlDevice*, NvmlMemory*) = nullptr;
   int (*utilization)(NvmlDevice*, NvmlUtilization*) = nullptr;
 
-  bool bind(const Library& lib) {
-    return lib.find(init, "nvmlInit_v2") && lib.find(shutdown, "nvmlShutdown") &&
-           lib.find(count, "nvmlDeviceGetCount_v2") && lib.find(handle, "nvmlDeviceGetHandleByIndex_v2") &&
-           lib.find(minor, "nvmlDeviceGetMinorNumber") && lib.find(memory, "nvmlDeviceGetMemoryInfo") &&
-           lib.find(utilization, "nvmlDeviceGetUtilizationRates");
+  bool bind() {
+    return library.find(init, "nvmlInit_v2") && library.find(shutdown, "nvmlShutdown") &&
+           library.find(count, "nvmlDeviceGetCount_v2") && library.find(handle, "nvmlDeviceGetHandleByIndex_v2") &&
+           library.find(minor, "nvmlDeviceGetMinorNumber") && library.find(memory, "nvmlDeviceGetMemoryInfo") &&
+           library.find(utilization, "nvmlDeviceGetUtilizationRates");
   }
 };
 
-}  // namespace
+GpuSampler::GpuSampler(const std::vector<std::string>& libraries) : nvml_(std::make_unique<Nvml>(libraries)) {
+  if (!nvml_->library.is_open() || !nvml_->bind() || nvml_->init() != kOk) nvml_.reset();
+}
 
-std::map<std::string, GpuSample> sample_gpus(const std::vector<std::string>& libraries) {
+GpuSampler::~GpuSampler() {
+  if (nvml_ != nullptr) nvml_->shutdown();
+}
+
+std::map<std::string, GpuSample> GpuSampler::sample() const {
   std::map<std::string, GpuSample> found;
-  const Library library(libraries);
-  Nvml nvml;
-  if (!library.is_open() || !nvml.bind(library) || nvml.init() != kOk) return found;
   unsigned count = 0;
-  if (nvml.count(&count) != kOk) count = 0;
+  if (nvml_ == nullptr || nvml_->count(&count) != kOk) return found;
   for (unsigned i = 0; i < std::min(count, kMostGpus); ++i) {
     NvmlDevice* device = nullptr;
     unsigned minor = 0;
     NvmlMemory memory{};
     NvmlUtilization busy{};
-    if (nvml.handle(i, &device) != kOk || nvml.minor(device, &minor) != kOk) continue;
+    if (nvml_->handle(i, &device) != kOk || nvml_->minor(device, &minor) != kOk) continue;
     // A GPU that is divided into parts tells of no utilization.
-    if (nvml.memory(device, &memory) != kOk || nvml.utilization(device, &busy) != kOk) continue;
+    if (nvml_->memory(device, &memory) != kOk || nvml_->utilization(device, &busy) != kOk) continue;
     found["/dev/nvidia" + std::to_string(minor)] = {std::min(busy.gpu, 100U), memory.used};
   }
-  nvml.shutdown();
   return found;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,21 @@ struct GpuSample {
   uint64_t mem = 0;  ///< Bytes in use on the GPU, by whomever.
 };
 
-/// By device file, "/dev/nvidia0". `libraries`: the first that opens is used.
-std::map<std::string, GpuSample> sample_gpus(const std::vector<std::string>& libraries = {"libnvidia-ml.so.1"});
+/// NVML, held open: to open it may take seconds where no other process has a GPU in use.
+class GpuSampler {
+ public:
+  /// `libraries`: the first that opens is used.
+  explicit GpuSampler(const std::vector<std::string>& libraries = {"libnvidia-ml.so.1"});
+  ~GpuSampler();
+  GpuSampler(const GpuSampler&) = delete;
+  GpuSampler& operator=(const GpuSampler&) = delete;
+
+  /// By device file, "/dev/nvidia0".
+  std::map<std::string, GpuSample> sample() const;
+
+ private:
+  struct Nvml;
+  std::unique_ptr<Nvml> nvml_;  // none: there is no such library, or it failed
+};
 
 }  // namespace gw::topo

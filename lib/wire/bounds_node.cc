@@ -119,8 +119,12 @@ constexpr FieldBound kUseSpread[] = {u64(1, "sum"),
                                      text(6, "most_node", kNameBytes),
                                      text(7, "least_node", kNameBytes)};
 constexpr MessageBounds kUseSpreadBounds = {"UseSpread", {}, kUseSpread};
+constexpr FieldBound kGpuUse[] = {u32(1, "gpus"),      u64(2, "seen_us"),  u64(3, "busy_us"), u64(4, "idle_us"),
+                                  u32(5, "most_busy"), u64(6, "most_mem"), u64(7, "sum_mem")};
+constexpr MessageBounds kGpuUseBounds = {"GpuUse", {}, kGpuUse};
 constexpr FieldBound kRunUse[] = {u32(1, "tasks"), u64(2, "user_us"), u64(3, "system_us"),
-                                  parts(4, "spreads", 64, kUseSpreadBounds, "kinds of use")};
+                                  parts(4, "spreads", 64, kUseSpreadBounds, "kinds of use"),
+                                  part(5, "gpu", kGpuUseBounds)};
 constexpr MessageBounds kRunUseBounds = {"RunUse", {}, kRunUse};
 constexpr FieldBound kDone[] = {
     u32(1, "job"),

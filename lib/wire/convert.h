@@ -100,6 +100,7 @@ Reservation to_wire(const model::Reservation& r);
 /// Errors: too many names. Does not validate.
 base::Result<model::Reservation> from_wire(const Reservation& r);
 
+GpuUse to_wire(const model::GpuUse& u);
 RunUse to_wire(const model::RunUse& u);
 /// What it says of resources that are not known here is left out.
 model::RunUse from_wire(const RunUse& u);

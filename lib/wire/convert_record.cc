@@ -6,6 +6,18 @@
 
 namespace gw::wire {
 
+GpuUse to_wire(const model::GpuUse& u) {
+  GpuUse w;
+  w.set_gpus(u.gpus);
+  w.set_seen_us(u.seen_us);
+  w.set_busy_us(u.busy_us);
+  w.set_idle_us(u.idle_us);
+  w.set_most_busy(u.most_busy);
+  w.set_most_mem(u.most_mem);
+  w.set_sum_mem(u.sum_mem);
+  return w;
+}
+
 RunUse to_wire(const model::RunUse& u) {
   RunUse w;
   w.set_tasks(u.tasks);
@@ -24,6 +36,7 @@ RunUse to_wire(const model::RunUse& u) {
     to.set_most_node(spread.most_node);
     to.set_least_node(spread.least_node);
   }
+  if (u.gpu != model::GpuUse()) *w.mutable_gpu() = to_wire(u.gpu);
   return w;
 }
 
@@ -38,6 +51,8 @@ model::RunUse from_wire(const RunUse& w) {
     u.spreads[k] = {from.sum(),        from.most(),      from.least(),     from.most_task(),
                     from.least_task(), from.most_node(), from.least_node()};
   }
+  const GpuUse& gpu = w.gpu();
+  u.gpu = {gpu.gpus(), gpu.seen_us(), gpu.busy_us(), gpu.idle_us(), gpu.most_busy(), gpu.most_mem(), gpu.sum_mem()};
   return u;
 }
 

@@ -67,6 +67,10 @@ Effects NodeAgent::on_share_released(base::Time now, RunKey run, const std::stri
   return serve(now, [&] { noded::on_share_released(core_, run, problem); });
 }
 
+Effects NodeAgent::on_gpu_looks(base::Time now, const GpuLooks& looks) {
+  return serve(now, [&] { noded::on_gpu_looks(core_, looks); });
+}
+
 Effects NodeAgent::on_tick(base::Time now) {
   return serve(now, [&] { noded::on_tick(core_); });
 }

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "noded/core/core.h"
+#include "noded/core/gpu_watch.h"
 
 namespace gw::noded {
 
@@ -44,6 +45,10 @@ class NodeAgent {
   [[nodiscard]] Effects on_share_prepared(base::Time now, RunKey run, const base::Status& status);
   /// `problem` is empty if every process is gone.
   [[nodiscard]] Effects on_share_released(base::Time now, RunKey run, const std::string& problem);
+
+  /// GPUs were looked at, as they are every kGpuLookEvery while wants_gpu_looks().
+  [[nodiscard]] Effects on_gpu_looks(base::Time now, const GpuLooks& looks);
+  bool wants_gpu_looks() const { return noded::wants_gpu_looks(core_); }
 
   [[nodiscard]] Effects on_tick(base::Time now);
   /// When on_tick is due next, at the latest.

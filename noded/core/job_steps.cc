@@ -73,6 +73,7 @@ wire::RunRecord make_step_record(const NodeFacts& node, const wire::StartStep& s
   if (job.has_placed_in()) *record.mutable_placed_in() = job.placed_in();
   *record.mutable_containment() = step_containment(node, key, job.containment().kind());
   *record.mutable_claim() = claim_of(start);
+  record.set_gpus(start.share().gpus());
   return record;
 }
 

@@ -33,6 +33,7 @@ wire::RunRecord make_record(const AgentConfig& config, const wire::Prepare& p) {
   record.set_go(p.go());
   record.set_generation(p.generation());
   record.set_is_contained(false);
+  record.set_gpus(p.share().gpus());
   if (p.has_placed_in()) *record.mutable_placed_in() = p.placed_in();
   if (p.gang().node_id() != 0)
     if (const auto nodes = base::expand_hostlist(p.gang().nodes()); nodes && !nodes->empty())

@@ -3,6 +3,7 @@
 // Done is reported from kClean alone; the run of a job gets there after those of its steps.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,13 @@ struct EndReports {
   base::Time at;           ///< When BatchExited or Done was sent last.
 };
 
+/// What one GPU of a run did, as it was looked at.
+struct SeenGpu {
+  base::Duration seen, busy, idle;
+  uint32_t most_busy = 0;
+  uint64_t most_mem = 0;
+};
+
 struct Run {
   RunKey key;
   Stage stage = Stage::kQueued;
@@ -79,6 +87,8 @@ struct Run {
   Suspension suspension;
 
   int64_t started_at_us = 0;
+  std::map<uint32_t, SeenGpu> gpus;  ///< Those that were looked at,
+  base::Time gpus_seen;              ///< the last time.
   std::optional<wire::StepExit> exit;
   wire::Done done;  ///< Filled in step by step; sent from kClean.
   EndReports reports;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "noded/core/gpu_watch.h"
 #include "noded/core/link.h"
 #include "noded/core/places.h"
 #include "noded/core/reports.h"
@@ -58,6 +59,7 @@ void close(Core& core, Run& run) {
     run.deadline = base::Time::never();
     run.prepare.reset();
     run.start.reset();
+    tell_gpu_use(run);
     report_done(core, run);
   }
 }

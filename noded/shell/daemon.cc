@@ -26,6 +26,16 @@ uint64_t random_number() {
   return number;
 }
 
+/// Device files of GPUs and their numbers on the node. None on emulated nodes: their GPUs are not those of the machine.
+std::map<std::string, uint32_t> gpu_files(const NodeFacts& node) {
+  std::map<std::string, uint32_t> files;
+  if (node.is_emulated) return files;
+  const auto& all = node.topology.gpus();
+  for (int i = 0; i < all.size(); ++i)
+    for (const std::string& file : all[i].devices()) files[file] = static_cast<uint32_t>(i);
+  return files;
+}
+
 }  // namespace
 
 Daemon::Daemon(Setup setup, StateFolder folder)
@@ -36,6 +46,7 @@ Daemon::Daemon(Setup setup, StateFolder folder)
       munge_(setup_.munge_socket),
       agent_(agent_config()),
       users_(loop_),
+      gpus_(loop_, gpu_files(setup_.node)),
       controller_(loop_, munge_, setup_.dial,
                   {[this] { carry_out(agent_.on_link_up(read_clocks())); },
                    [this](const std::string& why) { carry_out(agent_.on_link_down(read_clocks(), why)); },
@@ -80,6 +91,8 @@ void Daemon::run() {
   adopt(folder_.scan(folder_.boot_id(setup_.node.is_emulated)));
   for (const std::string& socket : folder_.old_launchers(setup_.gstepd)) Launcher::dismiss(socket);
   launcher_.start();
+  gpus_.watch([this] { return agent_.wants_gpu_looks(); },
+              [this](const GpuLooks& looks) { carry_out(agent_.on_gpu_looks(read_clocks(), looks)); });
   loop_.run();
 }
 

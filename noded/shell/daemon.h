@@ -12,6 +12,7 @@
 #include "io/loop.h"
 #include "noded/core/agent.h"
 #include "noded/shell/controller_link.h"
+#include "noded/shell/gpu_looks.h"
 #include "noded/shell/launcher.h"
 #include "noded/shell/setup.h"
 #include "noded/shell/shepherds.h"
@@ -54,7 +55,6 @@ class Daemon {
   void handle(const MeasureShare& effect);
   void handle(const MeasureGpus& effect);
 
-  std::map<std::string, uint32_t> gpu_files(const std::string& gpus) const;
   void on_shepherd_gone(RunKey run, int code, int signo);
   AgentConfig agent_config() const;
 
@@ -67,7 +67,7 @@ class Daemon {
   NodeAgent agent_;
   Users users_;
   Worker containment_;
-  Worker gpus_;  // NVML may take long
+  GpuLooksTaker gpus_;
   size_t measuring_ = 0;
   ControllerLink controller_;
   Launcher launcher_;

@@ -209,11 +209,11 @@ def test_reports_as_tables(cluster):
     job = script(cluster, "true")
     cluster.wait_state(job, "COMPLETED")
     lines = cluster.run("greport", "--by=user,state").stdout.splitlines()
-    assert lines[0].split() == ["USER", "STATE", "GPU_HOURS", "CPU_HOURS", "MEM_GIB_HOURS", "JOBS", "CPU_USED",
-                                "MEAN_WAIT"]
+    assert lines[0].split() == ["USER", "STATE", "GPU_HOURS", "CPU_HOURS", "MEM_GIB_HOURS", "GPU_IDLE", "CPU_USED",
+                                "JOBS", "MEAN_WAIT"]
     assert any(line.split()[:2] == [USER, "COMPLETED"] for line in lines[2:])
     csv = cluster.run("greport", "--by=day", "--csv").stdout
-    assert csv.splitlines()[0] == "DAY,GPU_HOURS,CPU_HOURS,MEM_GIB_HOURS,JOBS,CPU_USED,MEAN_WAIT"
+    assert csv.splitlines()[0] == "DAY,GPU_HOURS,CPU_HOURS,MEM_GIB_HOURS,GPU_IDLE,CPU_USED,JOBS,MEAN_WAIT"
 
 
 SACCT_FIELDS = "JobID,User,QOS,Account,Partition,Submit,Eligible,Start,End,Elapsed,Timelimit,NNodes,AllocCPUS,ReqMem,AllocTRES"

@@ -71,6 +71,18 @@ Json use_json(const RecordRow& r) {
   return j;
 }
 
+Json gpu_use_json(const RecordRow& r) {
+  if (r.use == nullptr || r.use->gpu.gpus == 0) return nullptr;
+  const model::GpuUse& use = r.use->gpu;
+  return {{"gpus", use.gpus},
+          {"seen_us", use.seen_us},
+          {"busy_us", use.busy_us},
+          {"idle_us", use.idle_us},
+          {"max_busy_percent", use.most_busy},
+          {"max_memory", use.most_mem},
+          {"memory", use.sum_mem}};
+}
+
 /// "CANCELLED by 1001" is a state and a user.
 Json state_json(const RecordRow& r) {
   const std::string word = r.state.substr(0, r.state.find(' '));
@@ -91,6 +103,7 @@ Json step_json(const RecordRow& r) {
   j["time"] = time_json(r);
   j["tres"] = {{"allocated", tres_json(r.size)}};
   j["statistics"] = use_json(r);
+  j["gpu_use"] = gpu_use_json(r);
   return j;
 }
 
@@ -121,6 +134,7 @@ Json job_json(const RecordRow& r, const std::string& cluster) {
   const base::Duration limit = time_limit(*r.job);
   j["time"]["limit"] = limit == base::kUnlimited ? Json{{"set", false}, {"infinite", true}, {"number", 0}}
                                                  : number(limit.us / 60'000'000);
+  j["gpu_use"] = gpu_use_json(r);
   j["required"] = {{"CPUs", cpu_count(*r.job)}, {"memory", memory_mb(*r.job)}};
   j["tres"] = {{"allocated", r.has_size ? tres_json(r.size) : Json::array()},
                {"requested", tres_json({node_count(*r.job), task_count(*r.job), cpu_count(*r.job), gpu_count(*r.job),

@@ -85,9 +85,10 @@ std::string first_of(const std::string& nodes) {
   return names && !names->empty() ? names->front() : std::string();
 }
 
-/// What the rows of a run come to, for the job's own.
-std::shared_ptr<const RunUse> sum_of(const std::vector<RecordRow>& rows, size_t from) {
+/// What the rows of a run come to, for the job's own. Its GPUs were looked at whatever used them.
+std::shared_ptr<const RunUse> sum_of(const std::vector<RecordRow>& rows, size_t from, const wire::Outcome* outcome) {
   RunUse sum;
+  if (outcome != nullptr) sum.gpu = wire::from_wire(outcome->use()).gpu;
   for (size_t i = from; i < rows.size(); ++i)
     if (const RunUse* use = rows[i].use.get()) {
       sum.user_us += use->user_us;
@@ -153,7 +154,7 @@ void Records::add_run(const Entry& entry, uint32_t attempt, bool jobs_alone, std
   if (job.ended) around.state = state_of_script(end == JobState::kFailed ? JobState::kCompleted : end);
   for (const wire::PastRun& run : runs)
     if (run.step() != 0 && run.attempt() == attempt) rows.push_back(step_row(job, run));
-  rows[first].use = sum_of(rows, first + 1);
+  rows[first].use = sum_of(rows, first + 1, job.outcome);
   if (jobs_alone) rows.resize(first + 1);
 }
 

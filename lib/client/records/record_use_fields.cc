@@ -49,6 +49,15 @@ void add_most(std::vector<RecordField>& f, const std::string& name, int width, i
                }});
 }
 
+/// Null: nothing looked at its GPUs, or it has none.
+const model::GpuUse* gpus_of(const Row& r) { return r.use == nullptr || r.use->gpu.gpus == 0 ? nullptr : &r.use->gpu; }
+
+uint64_t percent_busy(const model::GpuUse& use) {
+  return use.seen_us == 0
+             ? use.most_busy
+             : static_cast<uint64_t>(100.0 * static_cast<double>(use.busy_us) / static_cast<double>(use.seen_us));
+}
+
 /// One part of TRESUsageIn...: "cpu=00:00:01,fs/disk=4096,mem=1M,pages=0,vmem=2M".
 template <typename Pick>
 std::string tres_usage(const Row& r, const Style& s, bool is_in, bool is_amount, const Pick& pick) {
@@ -78,6 +87,21 @@ std::string tres_usage(const Row& r, const Style& s, bool is_in, bool is_amount,
   return out;
 }
 
+void add_gpus(std::vector<RecordField>& f) {
+  const auto add = [&f](const char* name, int width, auto text) {
+    f.push_back({name, width, [text](const Row& r, const Style& s) {
+                   const model::GpuUse* use = gpus_of(r);
+                   return use == nullptr ? std::string() : text(*use, s);
+                 }});
+  };
+  add("GPUUtil", 7, [](const model::GpuUse& use, const Style&) { return std::to_string(percent_busy(use)); });
+  add("MaxGPUUtil", 10, [](const model::GpuUse& use, const Style&) { return std::to_string(use.most_busy); });
+  add("MaxGPUMem", 10, [](const model::GpuUse& use, const Style& s) { return memory_text(use.most_mem, s.unit); });
+  add("TotalGPUMem", 11, [](const model::GpuUse& use, const Style& s) { return memory_text(use.sum_mem, s.unit); });
+  add("GPUIdle", 10, [](const model::GpuUse& use, const Style& s) { return time_text(use.idle_us, s.unit); });
+  add("GPUSeen", 10, [](const model::GpuUse& use, const Style& s) { return time_text(use.seen_us, s.unit); });
+}
+
 void add_tres(std::vector<RecordField>& f) {
   for (const bool is_in : {true, false}) {
     const std::string name = is_in ? "TRESUsageIn" : "TRESUsageOut";
@@ -86,8 +110,19 @@ void add_tres(std::vector<RecordField>& f) {
                    [=](const Row& r, const Style& s) { return tres_usage(r, s, is_in, is_amount, pick); }});
     };
     const auto part = [](const Row& r, UseKind kind) -> const UseSpread& { return r.use->of(kind); };
-    add("Ave", 14, true, average);
-    add("Max", 14, true, [=](const Row& r, UseKind k) { return part(r, k).most; });
+    // As Slurm has it where gres/gpumem and gres/gpuutil are tracked; the mean of the step, not of its tasks.
+    const auto add_with_gpus = [&](const char* suffix, bool is_mean, auto pick) {
+      f.push_back({name + suffix, 14, [=](const Row& r, const Style& s) {
+                     const std::string of_tasks = tres_usage(r, s, is_in, true, pick);
+                     const model::GpuUse* use = gpus_of(r);
+                     if (!is_in || of_tasks.empty() || use == nullptr) return of_tasks;
+                     return fmt::format("{},gres/gpumem={},gres/gpuutil={}", of_tasks,
+                                        memory_text(is_mean ? use->sum_mem / use->gpus : use->most_mem, s.unit),
+                                        is_mean ? percent_busy(*use) : use->most_busy);
+                   }});
+    };
+    add_with_gpus("Ave", true, average);
+    add_with_gpus("Max", false, [=](const Row& r, UseKind k) { return part(r, k).most; });
     add("MaxNode", 18, false, [=](const Row& r, UseKind k) { return node_of(r, part(r, k).most_node); });
     add("MaxTask", 18, false, [=](const Row& r, UseKind k) { return uint64_t{part(r, k).most_task}; });
     add("Min", 14, true, [=](const Row& r, UseKind k) { return part(r, k).least; });
@@ -131,6 +166,7 @@ void add_use_fields(std::vector<RecordField>& f) {
   add_time("SystemCPU", [](const RunUse& u) { return u.system_us; });
   add_time("TotalCPU", [](const RunUse& u) { return u.user_us + u.system_us; });
   add_tres(f);
+  add_gpus(f);
   // Nothing measures frequencies and energy.
   for (const auto& [name, width] : {std::pair{"AveCPUFreq", 10},
                                     {"ReqCPUFreq", 13},

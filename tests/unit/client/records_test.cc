@@ -92,6 +92,34 @@ TEST(Records, AJobItsScriptTheAllocationAndItsSteps) {
   EXPECT_EQ(text({r}, "JobID", true), "7\n");
 }
 
+TEST(Records, WhatGpusDidOfTheJobAndOfEachPart) {
+  wire::JobRecord r = ended(JobState::kCompleted, 0, 0);
+  model::RunUse use = wire::from_wire(r.status().ended().outcome().use());
+  use.gpu = {4, 400 * kSecond, 300 * kSecond, 40 * kSecond, 98, 3 << 20, 10 << 20};
+  *r.mutable_status()->mutable_ended()->mutable_outcome()->mutable_use() = wire::to_wire(use);
+  add_step(r, 0, 0);
+  EXPECT_EQ(text({r}, "JobID,GPUUtil,MaxGPUUtil,MaxGPUMem,TotalGPUMem,GPUIdle,GPUSeen"),
+            "7|75|98|3M|10M|00:00:40|00:06:40\n"
+            "7.batch|75|98|3M|10M|00:00:40|00:06:40\n"
+            "7.extern||||||\n"
+            "7.0||||||\n");
+  const std::string ave = text({r}, "TRESUsageInAve", false), max = text({r}, "TRESUsageInMax", false);
+  EXPECT_NE(ave.find(",gres/gpumem=2560K,gres/gpuutil=75\n"), std::string::npos) << ave;
+  EXPECT_NE(max.find(",gres/gpumem=3M,gres/gpuutil=98\n"), std::string::npos) << max;
+  EXPECT_EQ(text({r}, "TRESUsageOutMax").find("gpu"), std::string::npos);
+}
+
+/// Of steps without a script the job's own run still saw its GPUs.
+TEST(Records, OfAnAllocationTheGpusAreThoseOfTheJob) {
+  wire::JobRecord r = ended(JobState::kCompleted, 0, 0);
+  r.mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
+  wire::RunUse use;
+  use.mutable_gpu()->set_gpus(2);
+  use.mutable_gpu()->set_most_busy(40);
+  *r.mutable_status()->mutable_ended()->mutable_outcome()->mutable_use() = use;
+  EXPECT_EQ(text({r}, "JobID,GPUUtil,GPUSeen"), "7|40|00:00:00\n7.extern||\n");
+}
+
 TEST(Records, StatesAndExitCodesAsSacctHasThem) {
   const struct {
     JobState end;

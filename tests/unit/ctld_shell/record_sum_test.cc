@@ -33,6 +33,7 @@ store::JobParts job(uint32_t id, int64_t started, int64_t ended) {
   if (ended > 0) {
     status.mutable_ended()->set_gpu_types("h100");
     status.mutable_ended()->mutable_outcome()->mutable_use()->set_user_us(7 * kSecond);
+    status.mutable_ended()->mutable_outcome()->mutable_use()->mutable_gpu()->set_idle_us(2 * kSecond);
   } else {
     status.mutable_placed()->set_gpu_types("a100");
   }
@@ -92,6 +93,7 @@ TEST(RecordSum, WithoutKeysOneSum) {
   EXPECT_EQ(all[0].gpu_us(), static_cast<uint64_t>(4 * kHour));
   EXPECT_EQ(all[0].mem_mb_s(), 4u * 3600 * 100);
   EXPECT_EQ(all[0].used_cpu_us(), static_cast<uint64_t>(21 * kSecond));
+  EXPECT_EQ(all[0].idle_gpu_us(), static_cast<uint64_t>(6 * kSecond));
   EXPECT_EQ(all[0].started(), 3u);
   EXPECT_EQ(all[0].waited_us(), static_cast<uint64_t>(30 * kSecond));
 }

@@ -43,17 +43,30 @@ TEST(RunUse, ANodeWithoutTasksAddsItsTimesAlone) {
   EXPECT_EQ(all.user_us, 100u);
 }
 
+TEST(RunUse, GpusOfNodesAreAddedUp) {
+  RunUse a, b, all;
+  a.gpu = {2, 100, 60, 10, 90, 500, 800};
+  b.gpu = {1, 50, 50, 0, 100, 400, 400};
+  EXPECT_FALSE(a.empty());
+  all.merge(a, "n0");
+  all.merge(b, "n1");
+  EXPECT_EQ(all.gpu, (GpuUse{3, 150, 110, 10, 100, 500, 1200}));
+  EXPECT_EQ(all.tasks, 0u);
+}
+
 /// A node says any numbers.
 TEST(RunUse, SumsStopAtTheLargestNumber) {
   RunUse huge, all;
   huge.add_task(0, {UINT64_MAX, UINT64_MAX, 0, 0, 0, 0});
   huge.user_us = UINT64_MAX;
   huge.tasks = UINT32_MAX;
+  huge.gpu = {UINT32_MAX, UINT64_MAX, 1, 1, 1, 1, UINT64_MAX};
   all.merge(huge, "a");
   all.merge(huge, "b");
   EXPECT_EQ(all.of(UseKind::kCpu).sum, UINT64_MAX);
   EXPECT_EQ(all.user_us, UINT64_MAX);
   EXPECT_EQ(all.tasks, UINT32_MAX);
+  EXPECT_EQ(std::tuple(all.gpu.gpus, all.gpu.seen_us, all.gpu.sum_mem), std::tuple(UINT32_MAX, UINT64_MAX, UINT64_MAX));
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+// Looks at the GPUs of this machine, for accounting and for who asks what runs use now.
+// Invariants: the loop never waits for a vendor's library; it is open only while somebody wants looks, since an open
+// one keeps administrators from resetting a GPU.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "io/loop.h"
+#include "noded/core/gpu_watch.h"
+#include "noded/shell/worker.h"
+#include "topo/gpu_sampler.h"
+
+namespace gw::noded {
+
+class GpuLooksTaker {
+ public:
+  /// `files`: device files of the GPUs and their numbers on the node; without any nothing is looked at.
+  GpuLooksTaker(io::Loop& loop, std::map<std::string, uint32_t> files) : loop_(loop), files_(std::move(files)) {}
+
+  bool has_gpus() const { return !files_.empty(); }
+  /// Calls `then` in the loop with what they do now.
+  void look(std::function<void(const GpuLooks&)> then);
+  /// Looks every kGpuLookEvery while `wants` says so.
+  void watch(std::function<bool()> wants, std::function<void(const GpuLooks&)> then);
+
+ private:
+  io::Loop& loop_;
+  std::map<std::string, uint32_t> files_;
+  /// What is in it the thread alone uses, which may outlive this.
+  std::shared_ptr<std::unique_ptr<topo::GpuSampler>> sampler_ = std::make_shared<std::unique_ptr<topo::GpuSampler>>();
+  Worker thread_;
+  io::Timer next_;
+  bool is_looking_ = false, is_open_ = false;
+};
+
+}  // namespace gw::noded
