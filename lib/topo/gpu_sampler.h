@@ -16,11 +16,13 @@ struct GpuSample {
   uint64_t mem = 0;  ///< Bytes in use on the GPU, by whomever.
 };
 
+/// The first that opens is used.
+inline const std::vector<std::string> kNvmlNames = {"libnvidia-ml.so.1"};
+
 /// NVML, held open: to open it may take seconds where no other process has a GPU in use.
 class GpuSampler {
  public:
-  /// `libraries`: the first that opens is used.
-  explicit GpuSampler(const std::vector<std::string>& libraries = {"libnvidia-ml.so.1"});
+  explicit GpuSampler(const std::vector<std::string>& libraries = kNvmlNames);
   ~GpuSampler();
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;

@@ -7,8 +7,9 @@ namespace gw::noded {
 
 void GpuLooksTaker::look(std::function<void(const GpuLooks&)> then) {
   is_open_ = true;
-  thread_.submit([sampler = sampler_, files = files_, then = std::move(then), poster = loop_.poster()]() mutable {
-    if (!*sampler) *sampler = std::make_unique<topo::GpuSampler>();
+  thread_.submit([sampler = sampler_, libraries = libraries_, files = files_, then = std::move(then),
+                  poster = loop_.poster()]() mutable {
+    if (!*sampler) *sampler = std::make_unique<topo::GpuSampler>(libraries);
     GpuLooks looks;
     for (const auto& [file, use] : (*sampler)->sample())
       if (const auto mine = files.find(file); mine != files.end()) looks[mine->second] = {use.busy_percent, use.mem};
@@ -18,7 +19,7 @@ void GpuLooksTaker::look(std::function<void(const GpuLooks&)> then) {
 
 void GpuLooksTaker::watch(std::function<bool()> wants, std::function<void(const GpuLooks&)> then) {
   if (!has_gpus()) return;
-  next_ = loop_.after(kGpuLookEvery, [this, wants = std::move(wants), then = std::move(then)] {
+  next_ = loop_.after(every_, [this, wants = std::move(wants), then = std::move(then)] {
     if (is_looking_) {
       // The library takes long: one look at a time.
     } else if (wants()) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/loop.h"
 #include "noded/core/gpu_watch.h"
@@ -18,17 +20,21 @@ namespace gw::noded {
 class GpuLooksTaker {
  public:
   /// `files`: device files of the GPUs and their numbers on the node; without any nothing is looked at.
-  GpuLooksTaker(io::Loop& loop, std::map<std::string, uint32_t> files) : loop_(loop), files_(std::move(files)) {}
+  GpuLooksTaker(io::Loop& loop, std::map<std::string, uint32_t> files,
+                std::vector<std::string> libraries = topo::kNvmlNames, base::Duration every = kGpuLookEvery)
+      : loop_(loop), files_(std::move(files)), libraries_(std::move(libraries)), every_(every) {}
 
   bool has_gpus() const { return !files_.empty(); }
   /// Calls `then` in the loop with what they do now.
   void look(std::function<void(const GpuLooks&)> then);
-  /// Looks every kGpuLookEvery while `wants` says so.
+  /// Looks in that rhythm while `wants` says so.
   void watch(std::function<bool()> wants, std::function<void(const GpuLooks&)> then);
 
  private:
   io::Loop& loop_;
   std::map<std::string, uint32_t> files_;
+  std::vector<std::string> libraries_;
+  base::Duration every_;
   /// What is in it the thread alone uses, which may outlive this.
   std::shared_ptr<std::unique_ptr<topo::GpuSampler>> sampler_ = std::make_shared<std::unique_ptr<topo::GpuSampler>>();
   Worker thread_;

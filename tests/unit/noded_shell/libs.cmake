@@ -1,0 +1,2 @@
+# Stand-ins for the vendors' libraries (topo/libs.cmake).
+set(libs topo_fakes)
