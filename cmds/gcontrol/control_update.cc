@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "base/bitset.h"
 #include "base/check.h"
@@ -11,6 +12,7 @@
 #include "cmds/gcontrol/control_verbs.h"
 #include "cmds/request/job_values.h"
 #include "cmds/shared/job_faults.h"
+#include "cmds/shared/job_filter.h"
 #include "cmds/shared/update_keys.h"
 #include "model/request.h"
 
@@ -38,9 +40,14 @@ Status set_node_count(U& r, const std::string& value, base::Time) {
 }
 
 Status set_time_limit(U& r, const std::string& value, base::Time) {
-  if (value.starts_with('+') || value.starts_with('-'))
-    return invalid("TimeLimit: changes relative to the present limit are not supported in this version",
-                   "give the whole limit; UNLIMITED takes it away");
+  if (value.starts_with('+') || value.starts_with('-')) {
+    auto change = base::parse_duration(std::string_view(value).substr(1));
+    if (change && *change == base::kUnlimited) change = invalid("a change of it has an end");
+    if (!change) return base::fail(change.error().code, "TimeLimit: " + change.error().what, change.error().hint);
+    const base::Duration whole = base::round_up_to_minute(*change);
+    r.set_time_limit_change_us(value.front() == '+' ? whole.us : -whole.us);
+    return {};
+  }
   auto limit = parse_time_limit(value);
   if (!limit) return base::fail(limit.error().code, "TimeLimit: " + limit.error().what, limit.error().hint);
   r.set_time_limit_us(limit->us);
@@ -149,9 +156,22 @@ std::vector<Key<U>> job_keys(base::Time now) {
   return keys;
 }
 
-base::Result<wire::ApiRequest> job_update(const std::string& ids_text, const Settings& settings, base::Time now) {
+/// "TimeLimit+=10" was split at its equals sign: the sign goes to the value.
+Status move_sign_of_limit(Settings& settings) {
+  for (const char* key : {"timelimit+", "timelimit-"}) {
+    auto signed_one = settings.extract(key);
+    if (!signed_one) continue;
+    signed_one.mapped() = signed_one.key().back() + signed_one.mapped();
+    signed_one.key().pop_back();
+    if (!settings.insert(std::move(signed_one)).inserted) return invalid("key timelimit stands twice");
+  }
+  return {};
+}
+
+base::Result<wire::ApiRequest> job_update(const std::string& ids_text, Settings settings, base::Time now) {
   std::vector<uint32_t> ids;
   GW_TRY_STATUS(parse_job_ids(ids_text, ids));
+  GW_TRY_STATUS(move_sign_of_limit(settings));
   wire::ApiRequest request;
   wire::UpdateJobRequest& update = *request.mutable_update_job();
   update.mutable_ids()->Assign(ids.begin(), ids.end());
@@ -343,11 +363,61 @@ base::Status name_all_nodes(client::Connection& connection, wire::ApiRequest& re
   return {};
 }
 
+namespace {
+
+/// Whose jobs of what name an update is about that names no job, nor anything else: JobName=NAME, with UserId=USER
+/// those of somebody else.
+std::optional<JobFilters> jobs_by_name(const Settings& settings) {
+  for (const char* key : {"jobid", "job", "nodename", "node", "reservationname", "partitionname"})
+    if (settings.contains(key)) return std::nullopt;
+  const auto name = settings.find("jobname");
+  if (name == settings.end()) return std::nullopt;
+  JobFilters filters;
+  filters.names = {name->second};
+  const auto user = settings.find("userid");
+  filters.me = user == settings.end();
+  if (!filters.me) filters.users = {user->second};
+  return filters;
+}
+
+/// The words, with the ids of these jobs in place of their name.
+base::Result<std::vector<std::string>> words_by_ids(client::Connection& connection, Args words,
+                                                    const JobFilters& filters) {
+  wire::ApiRequest request;
+  GW_TRY(filter, to_filter(filters));
+  *request.mutable_list_jobs()->mutable_filter() = std::move(filter);
+  GW_TRY(reply, connection.call(std::move(request)));
+  std::vector<std::string> ids, out;
+  for (const wire::Job& job : reply.list_jobs().jobs()) ids.push_back(std::to_string(job.id()));
+  if (ids.empty())
+    return base::fail(base::ErrorCode::kNotFound,
+                      "no job of the name " + base::printable(filters.names.front(), 60) + " waits or runs",
+                      "UserId=USER names another user's");
+  out.push_back("JobId=" + base::join(ids, ","));
+  for (const std::string& word : words) {
+    const std::string key = base::to_lower(std::string_view(word).substr(0, word.find('=')));
+    if (key != "jobname" && key != "userid") out.push_back(word);
+  }
+  return out;
+}
+
+}  // namespace
+
 int control_update(const Program& program, const ControlOptions& o, Args words) {
-  auto request = update_request(words, base::SystemClock().now());
+  const auto settings = parse_settings(words);
+  if (!settings) return failed(program, settings.error());
+  const base::Time now = base::SystemClock().now();
+  const auto by_name = jobs_by_name(*settings);
+  auto request = by_name ? base::Result<wire::ApiRequest>(wire::ApiRequest()) : update_request(words, now);
   if (!request) return failed(program, request.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
+  if (by_name) {
+    const auto by_ids = words_by_ids(*connection, words, *by_name);
+    if (!by_ids) return failed(program, by_ids.error());
+    request = update_request(*by_ids, now);
+    if (!request) return failed(program, request.error());
+  }
   if (auto named = name_all_nodes(*connection, *request); !named) return failed(program, named.error());
   auto reply = connection->call(std::move(*request));
   return reply ? report_faults(program, reply->jobs().faults(), o.quiet) : failed(program, reply.error());

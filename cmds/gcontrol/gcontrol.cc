@@ -54,6 +54,8 @@ client::CommandDoc doc() {
       "NAMES\n\n"
       "update JobId=IDS KEY=VALUE...: " +
       job_update_keys() +
+      "; TimeLimit+=TIME and TimeLimit-=TIME change the present limit; JobName=NAME [UserId=USER] in place of JobId "
+      "means all jobs of that name that wait or run" +
       "\n\n"
       "update NodeName=NAMES|ALL State=DRAIN|RESUME|DOWN Reason=TEXT [Dead=yes]; update NodeName=NAME Gpu=INDICES "
       "State=OFFLINE|ONLINE Reason=TEXT; update NodeName=NAMES Foreign=END\n\n"

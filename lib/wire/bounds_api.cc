@@ -95,6 +95,7 @@ constexpr FieldBound kUpdateJob[] = {
     text(16, "exclude", kMostSpecBytes, "ExcNodeList"),
     u32(20, "max_switches", kNodes, "Switches"),
     length(21, "switches_wait_us", "wait of Switches"),
+    i64(24, "time_limit_change_us", -kLongest, kLongest, "change of TimeLimit"),
 };
 constexpr auto kWholeUpdateJob = with_attributes<bound_of_update>(kUpdateJob);
 constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kWholeUpdateJob};

@@ -90,6 +90,16 @@ using enum Commands;
 using enum Shown;
 using enum Updater;
 
+/// A time limit as a whole, or how the present one changes.
+consteval UpdateField limit_or_change(UpdateField whole) {
+  whole.is_set = [](const U& u) { return u.has_time_limit_us() || u.has_time_limit_change_us(); };
+  whole.clear = [](U& u) {
+    u.clear_time_limit_us();
+    u.clear_time_limit_change_us();
+  };
+  return whole;
+}
+
 constexpr std::string_view kSignalHint = "there are the signals 1 to 64";
 
 inline constexpr std::array kAll = std::to_array<JobAttribute>({
@@ -461,8 +471,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
                 kOwner,
                 false,
                 true,
-                update_field<&U::has_time_limit_us, &U::time_limit_us, &U::set_time_limit_us, &U::clear_time_limit_us>(
-                    U::kTimeLimitUsFieldNumber)},
+                limit_or_change(update_field<&U::has_time_limit_us, &U::time_limit_us, &U::set_time_limit_us,
+                                             &U::clear_time_limit_us>(U::kTimeLimitUsFieldNumber))},
      .show_key = "TimeLimit",
      .json_key = "time_limit",
      .column = {'l', "TimeLimit", "TIME_LIMIT"},

@@ -12,7 +12,7 @@
 #include "io/loop.h"
 #include "noded/core/agent.h"
 #include "noded/shell/controller_link.h"
-#include "noded/shell/gpu_looks.h"
+#include "noded/shell/gpu_watcher.h"
 #include "noded/shell/launcher.h"
 #include "noded/shell/setup.h"
 #include "noded/shell/shepherds.h"
@@ -67,7 +67,7 @@ class Daemon {
   NodeAgent agent_;
   Users users_;
   Worker containment_;
-  GpuLooksTaker gpus_;
+  GpuWatcher gpus_;
   size_t measuring_ = 0;
   ControllerLink controller_;
   Launcher launcher_;

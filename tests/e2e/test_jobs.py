@@ -1,5 +1,6 @@
 """The main job: what it gets, where its output goes, how it ends."""
 
+import os
 import re
 
 import pytest
@@ -138,3 +139,19 @@ def test_slurm_names(cluster):
     assert cluster.run("sinfo", "-h", "-o", "%P").stdout.strip() == "main*"
     bad = cluster.run("sbatch", "--nodez=1", "--wrap", "true", check=False)
     assert bad.returncode == 255 and bad.stderr.startswith("sbatch: ")
+
+
+def test_updates_by_name_and_of_limits_by_an_amount(cluster):
+    first, second = (cluster.submit("sleep 60", "-H", "-J", "twin", "-t", "30") for _ in range(2))
+    other = cluster.submit("sleep 60", "-H", "-J", "single", "-t", "30")
+    limit = lambda job: cluster.run("gqueue", "-h", "-t", "all", "-j", job, "-o", "%l").stdout.strip()
+    cluster.run("scontrol", "update", "jobname=twin", "TimeLimit+=15")
+    assert [limit(job) for job in (first, second, other)] == ["45:00", "45:00", "30:00"]
+    cluster.run("gcontrol", "update", "JobName=twin", f"UserId={os.getuid()}", "TimeLimit=-5", "Comment=shorter")
+    assert [limit(job) for job in (first, second, other)] == ["40:00", "40:00", "30:00"]
+    assert "Comment=shorter" in cluster.run("gcontrol", "show", "job", second).stdout
+    for words in (("JobName=nobody-has-it", "Nice=1"), ("JobName=twin", "UserId=nobody", "Nice=1"), ("JobName=twin",),
+                  (f"JobId={first}", "TimeLimit-=40")):
+        done = cluster.run("gcontrol", "update", *words, check=False)
+        assert done.returncode == 1 and "error" in done.stderr, (words, done)
+    cluster.run("gcancel", first, second, other)

@@ -36,6 +36,23 @@ namespace {
 /// Fields that a job may only be given while it waits, and after which it has to fit anew.
 bool changes_place(const wire::UpdateJobRequest& u) { return wire::says_where_to_run(u); }
 
+/// With the job's limit as a whole where its change was said.
+base::Result<wire::UpdateJobRequest> with_whole_limit(const Job& job, const wire::UpdateJobRequest& u) {
+  wire::UpdateJobRequest whole = u;
+  if (!u.has_time_limit_change_us()) return whole;
+  if (u.has_time_limit_us()) return base::invalid("TimeLimit: a limit and a change of it");
+  const base::Duration change{u.time_limit_change_us()};
+  if (job.spec.time_limit == base::kUnlimited)
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("job {} has no time limit: there is nothing to add to", job.id.value),
+                      "TimeLimit=TIME gives it one");
+  if (job.spec.time_limit + change <= base::Duration{})
+    return base::invalid(fmt::format("TimeLimit: job {} has a limit of {}: nothing would be left", job.id.value,
+                                     base::format_duration(job.spec.time_limit)));
+  whole.set_time_limit_us((job.spec.time_limit + change).us);
+  return whole;
+}
+
 /// What is said once is kept with each job.
 base::Status check_total(const wire::UpdateJobRequest& u) {
   constexpr size_t kMost = 16 << 20;
@@ -119,11 +136,12 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
 }
 
 base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller, const Job& job,
-                                          const wire::UpdateJobRequest& u) {
+                                          const wire::UpdateJobRequest& said) {
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
   if (model::is_end(job.state))
     return base::fail(base::ErrorCode::kConflict,
                       fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+  GW_TRY(u, with_whole_limit(job, said));
   model::JobSpec spec = job.spec;
   GW_TRY_STATUS(update_limits(core, caller, job, spec, u));
   GW_TRY_STATUS(update_place(core, caller, job, spec, u));
@@ -196,10 +214,12 @@ void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRe
   if (const base::Status fits = check_total(request.update_job()); !fits)
     return core.out.refuse(conn, request.id(), fits.error());
   const auto ids = job_ids(request.update_job().ids());
+  wire::UpdateJobRequest each = request.update_job();  // which is copied for each
+  each.clear_ids();
   for (uint32_t id : ids) {
     Job* job = core.jobs.find(JobId(id));
     base::Status done = tl::unexpected(no_such_job(JobId(id)));
-    if (job != nullptr) done = update_with_components(core, caller, *job, request.update_job());
+    if (job != nullptr) done = update_with_components(core, caller, *job, each);
     if (done) {
       jobs.add_done(id);
       continue;

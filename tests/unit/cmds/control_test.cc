@@ -73,6 +73,12 @@ TEST(Update, JobKeysInAnyCase) {
   EXPECT_EQ(u.time_limit_us(), base::hours(2).us);
   for (const char* none : {"TimeLimit=0", "TimeLimit=UNLIMITED", "TimeLimit=Infinite"})
     EXPECT_EQ(good({"JobId=3", none}).update_job().time_limit_us(), base::kUnlimited.us) << none;
+  for (const auto& [word, minutes] :
+       {std::pair("TimeLimit=+30", 30), {"TimeLimit=-1", -1}, {"TimeLimit+=1:00:00", 60}, {"timelimit-=90s", -2}}) {
+    const wire::UpdateJobRequest changed = good({"JobId=3", word}).update_job();
+    EXPECT_EQ(changed.time_limit_change_us(), minutes * base::minutes(1).us) << word;
+    EXPECT_FALSE(changed.has_time_limit_us()) << word;
+  }
   EXPECT_EQ(u.qos(), "high");
   EXPECT_EQ(u.priority(), 4);
   EXPECT_EQ(u.nice(), -3);
@@ -126,7 +132,9 @@ TEST(Update, BadWordsSayWhatIsWrong) {
       {{"JobId=x", "Nice=1"}, "Invalid job id"},
       {{"JobId=3", "Tmelimit=1"}, "did you mean \"timelimit\"?"},
       {{"JobId=3", "TimeMin=0:00"}, "longer than zero"},
-      {{"JobId=3", "TimeLimit=+10"}, "relative"},
+      {{"JobId=3", "TimeLimit=+UNLIMITED"}, "a change of it has an end"},
+      {{"JobId=3", "TimeLimit=+"}, "TimeLimit: "},
+      {{"JobId=3", "TimeLimit=5", "TimeLimit+=5"}, "timelimit"},
       {{"JobId=3", "Requeue=maybe"}, "neither yes nor no"},
       {{"JobId=3", "Features=a&"}, "feature"},
       {{"JobId=3", "ReqNodeList=n["}, "n["},

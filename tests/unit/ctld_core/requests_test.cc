@@ -539,6 +539,39 @@ TEST(Update, UsersLowerAdministratorsRaise) {
   EXPECT_EQ(w.job(id).spec.time_limit, base::hours(5));
 }
 
+TEST(Update, LimitsChangeByAnAmount) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  wire::ApiRequest whole;
+  whole.mutable_update_job()->add_ids(id.value);
+  whole.mutable_update_job()->set_time_limit_us(base::hours(1).us);
+  EXPECT_EQ(w.ask(1000, whole).jobs().done_size(), 1);
+  const base::Duration before = base::hours(1);
+  const auto change = [&](base::Duration by, uint32_t uid = 0) {
+    wire::ApiRequest r;
+    r.mutable_update_job()->add_ids(id.value);
+    r.mutable_update_job()->set_time_limit_change_us(by.us);
+    return w.ask(uid, r);
+  };
+  EXPECT_EQ(change(base::minutes(10)).jobs().done_size(), 1);
+  EXPECT_EQ(w.job(id).spec.time_limit, before + base::minutes(10));
+  EXPECT_EQ(change(base::Duration{} - base::minutes(20), 1000).jobs().done_size(), 1);
+  EXPECT_EQ(w.job(id).spec.time_limit, before - base::minutes(10));
+  const auto none_left = change(base::Duration{} - before);
+  ASSERT_EQ(none_left.jobs().faults_size(), 1);
+  EXPECT_NE(none_left.jobs().faults(0).error().what().find("nothing would be left"), std::string::npos);
+  w.schedule();
+  w.started("n0", id);
+  EXPECT_TRUE(is_refused(change(base::minutes(1), 1000))) << "of a running job administrators alone";
+  EXPECT_EQ(change(base::minutes(1)).jobs().done_size(), 1);
+  whole.mutable_update_job()->set_time_limit_us(base::kUnlimited.us);
+  EXPECT_EQ(w.ask(0, whole).jobs().done_size(), 1);
+  EXPECT_EQ(change(base::minutes(1)).jobs().faults_size(), 1) << "there is no limit to add to";
+  whole.mutable_update_job()->set_time_limit_change_us(1);
+  EXPECT_EQ(w.ask(0, whole).jobs().faults_size(), 1) << "a limit and a change of it";
+}
+
 TEST(Nodes, DrainKeepsJobsAndStartsNoneOfflineGpuIsNotGiven) {
   World w(1);
   w.connect_all();

@@ -17,11 +17,11 @@
 
 namespace gw::noded {
 
-class GpuLooksTaker {
+class GpuWatcher {
  public:
   /// `files`: device files of the GPUs and their numbers on the node; without any nothing is looked at.
-  GpuLooksTaker(io::Loop& loop, std::map<std::string, uint32_t> files,
-                std::vector<std::string> libraries = topo::kNvmlNames, base::Duration every = kGpuLookEvery)
+  GpuWatcher(io::Loop& loop, std::map<std::string, uint32_t> files,
+             std::vector<std::string> libraries = topo::kNvmlNames, base::Duration every = kGpuLookEvery)
       : loop_(loop), files_(std::move(files)), libraries_(std::move(libraries)), every_(every) {}
 
   bool has_gpus() const { return !files_.empty(); }

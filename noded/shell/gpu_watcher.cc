@@ -1,11 +1,11 @@
-// See gpu_looks.h.
-#include "noded/shell/gpu_looks.h"
+// See gpu_watcher.h.
+#include "noded/shell/gpu_watcher.h"
 
 #include <utility>
 
 namespace gw::noded {
 
-void GpuLooksTaker::look(std::function<void(const GpuLooks&)> then) {
+void GpuWatcher::look(std::function<void(const GpuLooks&)> then) {
   is_open_ = true;
   thread_.submit([sampler = sampler_, libraries = libraries_, files = files_, then = std::move(then),
                   poster = loop_.poster()]() mutable {
@@ -17,7 +17,7 @@ void GpuLooksTaker::look(std::function<void(const GpuLooks&)> then) {
   });
 }
 
-void GpuLooksTaker::watch(std::function<bool()> wants, std::function<void(const GpuLooks&)> then) {
+void GpuWatcher::watch(std::function<bool()> wants, std::function<void(const GpuLooks&)> then) {
   if (!has_gpus()) return;
   next_ = loop_.after(every_, [this, wants = std::move(wants), then = std::move(then)] {
     if (is_looking_) {
