@@ -91,6 +91,9 @@ void add_filters(std::vector<client::Option>& t, RecordOptions& o) {
   t.back().flags = client::kHidden;
   list("wckeys", 'W', "NAMES", "jobs with these wckeys", o.wckeys, "-W/--wckeys");
   list("reason", 'R', "REASONS", "jobs with these reasons", o.reasons, "-R/--reason");
+  list("constraints", 'C', "FEATURES", "jobs that ask for one of these features", o.constraints, "-C/--constraints");
+  list("flags", 'F', {}, {}, o.flags, "-F/--flags");
+  t.back().flags = client::kHidden;
   t.push_back(
       {"nodelist", 'N', Arg::kRequired, "NODES", "jobs on these nodes", {}, client::kPlain, host_lists(o.nodes)});
 }
@@ -190,6 +193,7 @@ void add_output(std::vector<client::Option>& t, RecordOptions& o) {
   flag("batch-script", 'B', "print the batch script of the job", o.script);
   flag("env-vars", 0, "print the environment that the job was submitted with", o.environment);
   flag("verbose", 'v', "say more", o.ignored);
+  hidden("completion", 'c', Arg::kNone, sets(o.ignored));  // there is one place where records are
   for (const Text name : {"local", "federation", "use-local-uid", "whole-hetjob", "array"})
     hidden(name, name == "local" ? 'L' : '\0', name == "whole-hetjob" ? Arg::kOptional : Arg::kNone, sets(o.ignored));
   for (const Text name : {"clusters", "cluster"})
@@ -197,8 +201,7 @@ void add_output(std::vector<client::Option>& t, RecordOptions& o) {
   hidden("associations", 'x', Arg::kRequired, [](Text) -> Status { return {}; });
 }
 
-constexpr client::Unsupported kUnsupported[] = {
-    {"yaml", 0, Arg::kOptional}, {"completion", 'c', Arg::kNone}, {"file", 'f'}, {"flags", 'F'}, {"constraints", 'C'}};
+constexpr client::Unsupported kUnsupported[] = {{"yaml", 0, Arg::kOptional}, {"file", 'f'}};
 
 Status add_users(const RecordOptions& o, wire::RecordFilter& filter) {
   for (const std::string& user : o.users) {
@@ -233,6 +236,20 @@ Status add_times(const RecordOptions& o, Time now, wire::RecordFilter& filter) {
 bool contains(const std::vector<std::string>& list, const std::string& text) {
   return list.empty() ||
          std::any_of(list.begin(), list.end(), [&](const auto& one) { return base::iequals(one, text); });
+}
+
+/// Does it ask for one of these features, in whatever combination?
+bool asks_for(const std::vector<std::string>& features, const wire::JobSpec& spec) {
+  if (features.empty()) return true;
+  for (const wire::FeatureSet& set : spec.request().features())
+    for (const std::string& feature : set.all())
+      if (contains(features, feature)) return true;
+  return false;
+}
+
+/// How its start was decided: as the field Flags has it.
+bool has_flag(const std::vector<std::string>& flags, const client::RecordRow& row) {
+  return flags.empty() || (row.started && contains(flags, "SchedBackfill"));
 }
 
 bool is_of_group(const RecordOptions& o, uint32_t gid) {
@@ -282,8 +299,9 @@ bool is_wanted(const RecordOptions& o, const client::RecordRow& row) {
   const wire::JobSpec& spec = row.job->spec();
   const base::Duration limit = client::time_limit(*row.job);
   return is_of_group(o, spec.gid()) && contains(o.wckeys, spec.wckey()) &&
-         contains(o.reasons, client::reason_word(*row.job)) && o.node_counts.has(row.size.nodes) &&
-         o.cpu_counts.has(row.size.cpus) && o.limits.has(limit == base::kUnlimited ? INT64_MAX : limit.us / 60'000'000);
+         contains(o.reasons, client::reason_word(*row.job)) && asks_for(o.constraints, spec) &&
+         has_flag(o.flags, row) && o.node_counts.has(row.size.nodes) && o.cpu_counts.has(row.size.cpus) &&
+         o.limits.has(limit == base::kUnlimited ? INT64_MAX : limit.us / 60'000'000);
 }
 
 }  // namespace gw::cmds

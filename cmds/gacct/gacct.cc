@@ -114,7 +114,35 @@ int show(const Program& program, const RecordOptions& o) {
   return printed(o.json ? client::records_json(rows, records) : client::record_text(rows, *fields, o.table, style));
 }
 
+/// seff's page: a job, and maybe the name of the cluster.
+client::CommandDoc seff_doc() {
+  client::CommandDoc d;
+  d.summary = "show how much of its cores, memory, GPUs and time a job used";
+  d.synopsis = "[OPTIONS] JOB_ID [CLUSTER]";
+  d.description = "The same as gacct efficiency JOB_ID.";
+  d.exit_codes = {{"0", "shown"}, {"1", "bad option, no such job, or the controller is out of reach"}};
+  d.environment = {{"GANGWAY_CONF", "configuration file"}};
+  d.examples = {{"seff 7", "did job 7 use what it asked for?"}};
+  return d;
+}
+
 }  // namespace
+
+int run_seff(const Program& program, Args args) {
+  RecordOptions o;
+  client::CommonFlags flags;
+  std::vector<client::Option> table;
+  table.push_back({"", 'd', client::Arg::kNone, {}, "say more", {}, client::kPlain, sets(o.ignored)});
+  table.push_back({"", 'f', client::Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
+  table.push_back(
+      {"json", 0, client::Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
+  client::add_common_options(table, flags);
+  const Parsed parsed = parse_command(program, seff_doc(), table, flags, args, client::kExitUsage);
+  if (parsed.exit) return *parsed.exit;
+  if (parsed.operands.empty()) return failed(program, {base::ErrorCode::kInvalid, "no job is named", "seff JOB_ID"});
+  if (parsed.operands.size() > 2) return refuse_operand(program, parsed.operands[2], "seff JOB_ID [CLUSTER]");
+  return show_efficiency(program, Args(parsed.operands).first(1), o);
+}
 
 int run_gacct(const Program& program, Args args) {
   RecordOptions o;

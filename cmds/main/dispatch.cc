@@ -11,17 +11,18 @@ namespace {
 using client::Program;
 
 struct Entry {
-  std::string_view own_name;
+  std::string_view own_name;  ///< Empty: it is there for Slurm's users alone.
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 15> kCommands = {{
+constexpr std::array<Entry, 16> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
     {"galloc", "salloc", run_galloc},
     {"grun", "srun", run_grun},
     {"gattach", "sattach", run_gattach},
     {"gstat", "sstat", run_gstat},
     {"gacct", "sacct", run_gacct},
+    {"", "seff", run_seff},
     {"gbcast", "sbcast", run_gbcast},
     {"gqueue", "squeue", run_gqueue},
     {"gcancel", "scancel", run_gcancel},
@@ -35,7 +36,7 @@ constexpr std::array<Entry, 15> kCommands = {{
 
 const Entry* find(std::string_view name) {
   for (const Entry& e : kCommands)
-    if (e.own_name == name || e.slurm_name == name) return &e;
+    if (!name.empty() && (e.own_name == name || e.slurm_name == name)) return &e;
   return nullptr;
 }
 
@@ -53,7 +54,7 @@ int run_by_name(const std::vector<std::string>& argv) {
   }
   if (entry != nullptr) return entry->run(program, args.subspan(1));
   std::string names;
-  for (const Entry& e : kCommands) names += " " + std::string(e.own_name);
+  for (const Entry& e : kCommands) names += " " + std::string(e.own_name.empty() ? e.slurm_name : e.own_name);
   client::print_error({"gangway-commands", false}, "call this program as one of:" + names);
   return client::kExitFailed;
 }

@@ -24,6 +24,7 @@ int run_grun(const client::Program& program, Args args);
 int run_gbcast(const client::Program& program, Args args);
 int run_gattach(const client::Program& program, Args args);
 int run_gacct(const client::Program& program, Args args);
+int run_seff(const client::Program& program, Args args);
 int run_gstat(const client::Program& program, Args args);
 int run_gqueue(const client::Program& program, Args args);
 int run_gcancel(const client::Program& program, Args args);
