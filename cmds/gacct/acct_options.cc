@@ -111,7 +111,8 @@ void add_bounds(std::vector<client::Option>& t, RecordOptions& o) {
                'S',
                Arg::kRequired,
                "TIME",
-               "jobs that had not ended before; without it since midnight, with job ids or states of any time",
+               "jobs that had not ended before; without it since midnight; with job ids those of any time, with states "
+               "those of now",
                {},
                client::kPlain,
                keeps(o.since)});

@@ -20,8 +20,8 @@ struct NumberRange {
 
 struct RecordOptions {
   StepChoice ids;
-  std::vector<std::string> users, accounts, partitions, qos, names, nodes, states, groups, wckeys, reasons,
-      constraints, flags;
+  std::vector<std::string> users, accounts, partitions, qos, names, nodes, states, groups, wckeys, reasons, constraints,
+      flags;
   std::string since, until;
   NumberRange node_counts, cpu_counts, limits;  // limits in minutes
   bool all_users = false, jobs_alone = false, all_runs = false, is_cut = false;

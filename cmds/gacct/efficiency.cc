@@ -138,7 +138,7 @@ int show_efficiency(const client::Program& program, Args ids, const RecordOption
   for (const uint32_t id : asked.ids.jobs)
     if (std::none_of(all.begin(), all.end(), [id](const Efficiency& e) { return e.job->job->id() == id; }))
       return failed(program, {base::ErrorCode::kNotFound, fmt::format("Invalid job id specified: {}", id),
-                              "no record of it is kept: retention.jobs says for how long they are"});
+                              "no record of it is kept: retention.ended_jobs says for how long they are"});
   if (asked.json) {
     Json j{{"schema_version", client::kSchemaVersion}, {"jobs", Json::array()}};
     for (const Efficiency& e : all) j["jobs"].push_back(json_of(e));

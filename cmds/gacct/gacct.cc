@@ -26,7 +26,7 @@ client::CommandDoc doc() {
       "Shows the records of jobs, whether they wait, run or have ended: a line for the job, JOB.batch for its script, "
       "JOB.extern for the allocation, JOB.0 and so on for its steps. A record is there as soon as a job has its id, "
       "and "
-      "is never half filled. How long records are kept says retention.jobs.\n\n"
+      "is never half filled. How long records are kept says retention.ended_jobs.\n\n"
       "Without -j, -N, -u and -a one sees one's own jobs, and root everybody's. Without -j, -s and -S it is those that "
       "had not ended before midnight.\n\n"
       "What was used is what the kernel said of each process as it ended: processor time, disk input and output, and "

@@ -60,18 +60,19 @@ ValueTable table_of(const wire::SumRecordsReply& sums, const ReportOptions& o) {
   for (const wire::UseKey key : o.by) table.columns.push_back({column_name(key)});
   for (const char* name : {"GPU_", "CPU_", "MEM_GIB_"}) table.columns.push_back({name + behind});
   for (const char* name : {"GPU_IDLE", "CPU_USED", "JOBS", "MEAN_WAIT"}) table.columns.push_back({name});
-  const auto amount = [unit](double us) { return fmt::format("{:.2f}", us / 1e6 * in_unit(1'000'000, unit)); };
+  const auto amount = [unit](double ms) { return fmt::format("{:.2f}", in_unit(ms, unit)); };
   for (const wire::UseSum& sum : sums.sums()) {
     std::vector<std::string>& row = table.rows.emplace_back();
     for (const std::string& key : sum.keys()) row.push_back(key.empty() ? "-" : key);
-    row.push_back(amount(static_cast<double>(sum.gpu_us())));
-    row.push_back(amount(static_cast<double>(sum.cpu_us())));
-    row.push_back(amount(static_cast<double>(sum.mem_mb_s()) * 1e6 / 1024));
-    row.push_back(amount(static_cast<double>(sum.idle_gpu_us())));
-    row.push_back(amount(static_cast<double>(sum.used_cpu_us())));
+    row.push_back(amount(static_cast<double>(sum.gpu_ms())));
+    row.push_back(amount(static_cast<double>(sum.cpu_ms())));
+    row.push_back(amount(static_cast<double>(sum.mem_mb_s()) * 1e3 / 1024));
+    row.push_back(amount(static_cast<double>(sum.idle_gpu_ms())));
+    row.push_back(amount(static_cast<double>(sum.used_cpu_ms())));
     row.push_back(std::to_string(sum.jobs()));
-    row.push_back(sum.started() == 0 ? "-"
-                                     : base::format_duration({static_cast<int64_t>(sum.waited_us() / sum.started())}));
+    row.push_back(sum.started() == 0
+                      ? "-"
+                      : base::format_duration({static_cast<int64_t>(sum.waited_ms() / sum.started() * 1000)}));
   }
   return table;
 }
@@ -87,13 +88,13 @@ std::string json_of(const wire::SumRecordsReply& sums, const ReportOptions& o, c
     for (int i = 0; i < sum.keys_size() && static_cast<size_t>(i) < o.by.size(); ++i)
       one[std::string(name_of(o.by[static_cast<size_t>(i)]))] = sum.keys(i);
     one["jobs"] = sum.jobs();
-    one["cpu_us"] = sum.cpu_us();
-    one["gpu_us"] = sum.gpu_us();
+    one["cpu_ms"] = sum.cpu_ms();
+    one["gpu_ms"] = sum.gpu_ms();
     one["mem_mib_seconds"] = sum.mem_mb_s();
-    one["used_cpu_us"] = sum.used_cpu_us();
-    one["idle_gpu_us"] = sum.idle_gpu_us();
+    one["used_cpu_ms"] = sum.used_cpu_ms();
+    one["idle_gpu_ms"] = sum.idle_gpu_ms();
     one["attempts_started"] = sum.started();
-    one["waited_us"] = sum.waited_us();
+    one["waited_ms"] = sum.waited_ms();
     out["sums"].push_back(std::move(one));
   }
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

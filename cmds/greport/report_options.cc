@@ -197,9 +197,9 @@ wire::SumRecordsRequest sum_request(const ReportOptions& o, const Period& period
   return request;
 }
 
-double in_unit(uint64_t us, TimeUnit unit) {
-  constexpr double kUs[] = {1e6, 60e6, 3600e6};
-  return static_cast<double>(us) / kUs[static_cast<size_t>(unit)];
+double in_unit(double ms, TimeUnit unit) {
+  constexpr double kMs[] = {1e3, 60e3, 3600e3};
+  return ms / kMs[static_cast<size_t>(unit)];
 }
 
 Text name_of(TimeUnit unit) {

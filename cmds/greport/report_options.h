@@ -44,8 +44,8 @@ Period month_until(base::Time now);
 
 wire::SumRecordsRequest sum_request(const ReportOptions& o, const Period& period);
 
-/// Microseconds in that unit.
-double in_unit(uint64_t us, TimeUnit unit);
+/// Milliseconds in that unit.
+double in_unit(double ms, TimeUnit unit);
 /// "Seconds", "Minutes", "Hours".
 std::string_view name_of(TimeUnit unit);
 

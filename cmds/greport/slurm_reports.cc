@@ -67,16 +67,16 @@ std::string proper_name(const std::string& login) {
 }
 
 void add(const wire::UseSum& from, wire::UseSum& to) {
-  to.set_cpu_us(to.cpu_us() + from.cpu_us());
-  to.set_gpu_us(to.gpu_us() + from.gpu_us());
+  to.set_cpu_ms(to.cpu_ms() + from.cpu_ms());
+  to.set_gpu_ms(to.gpu_ms() + from.gpu_ms());
   to.set_mem_mb_s(to.mem_mb_s() + from.mem_mb_s());
 }
 
-/// What is billed is processors.
-uint64_t amount_us(const wire::UseSum& use, const std::string& tres) {
-  if (tres == "mem") return use.mem_mb_s() * 1'000'000;
-  if (tres == "gres/gpu") return use.gpu_us();
-  return tres == "energy" ? 0 : use.cpu_us();
+/// In milliseconds. What is billed is processors.
+double amount_of(const wire::UseSum& use, const std::string& tres) {
+  if (tres == "mem") return static_cast<double>(use.mem_mb_s()) * 1e3;
+  if (tres == "gres/gpu") return static_cast<double>(use.gpu_ms());
+  return tres == "energy" ? 0 : static_cast<double>(use.cpu_ms());
 }
 
 tl::unexpected<base::Error> not_there(Text what, Text why) {
@@ -126,7 +126,11 @@ Status SlurmReport::read_word(Text word, ReportOptions& o) {
     top_ = static_cast<size_t>(top);
     return {};
   }
-  if (is("clusters") || is("tree") || is("group") || key == "all_clusters") return {};
+  if (is("group") && kind_ == Kind::kTopUsage) {
+    is_grouped_ = true;
+    return {};
+  }
+  if (is("clusters") || is("tree") || key == "all_clusters") return {};
   return base::invalid("Unknown condition: " + base::printable(word, 60),
                        "start= end= accounts= users= qos= format= topcount=");
 }
@@ -151,10 +155,25 @@ std::vector<SlurmReport::Line> SlurmReport::lines(const wire::SumRecordsReply& s
     std::sort(out.begin(), out.end(),
               [](const Line& a, const Line& b) { return std::tie(a.login, a.account) < std::tie(b.login, b.account); });
   } else {
+    if (is_grouped_) out = grouped(out);
     std::stable_sort(out.begin(), out.end(),
-                     [](const Line& a, const Line& b) { return a.use.cpu_us() > b.use.cpu_us(); });
+                     [](const Line& a, const Line& b) { return a.use.cpu_ms() > b.use.cpu_ms(); });
     out.resize(std::min(out.size(), top_));
   }
+  return out;
+}
+
+/// A line a user, with all of its accounts.
+std::vector<SlurmReport::Line> SlurmReport::grouped(const std::vector<Line>& lines) {
+  std::map<std::string, Line> by_login;
+  for (const Line& line : lines) {
+    Line& user = by_login[line.login];
+    user.login = line.login;
+    user.account += (user.account.empty() ? "" : ",") + line.account;
+    add(line.use, user.use);
+  }
+  std::vector<Line> out;
+  for (auto& [login, line] : by_login) out.push_back(std::move(line));
   return out;
 }
 
@@ -185,7 +204,7 @@ base::Result<std::string> SlurmReport::text(const wire::SumRecordsReply& sums, c
     if (name == "Proper") return proper_name(line.login);
     if (name == "TRESName") return tres;
     if (name == "Energy") return "0";
-    return fmt::format("{:.0f}", std::round(in_unit(amount_us(line.use, tres), unit)));
+    return fmt::format("{:.0f}", std::round(in_unit(amount_of(line.use, tres), unit)));
   };
   ValueTable table;
   for (const auto& [field, width] : fields) table.columns.push_back({std::string(field->heading), width});

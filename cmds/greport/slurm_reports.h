@@ -20,6 +20,7 @@ class SlurmReport {
   enum class Kind : uint8_t { kAccountByUser, kUserByAccount, kTopUsage };
   Kind kind_ = Kind::kAccountByUser;
   size_t top_ = 10;
+  bool is_grouped_ = false;
 
   struct Line {
     std::string account, login;
@@ -27,6 +28,7 @@ class SlurmReport {
   };
   base::Status read_word(std::string_view word, ReportOptions& o);
   std::vector<Line> lines(const wire::SumRecordsReply& sums) const;
+  static std::vector<Line> grouped(const std::vector<Line>& lines);
   std::string title(const Period& period, const ReportOptions& o) const;
 };
 

@@ -9,6 +9,32 @@ namespace gw::cmds {
 
 using base::Time;
 
+namespace {
+
+/// The same moment of the calendar a day before, or the beginning of the year, whatever clocks were put forward or
+/// back.
+Time day_before(Time time) {
+  const time_t seconds = time.seconds();
+  tm local{};
+  ::localtime_r(&seconds, &local);
+  --local.tm_mday;
+  local.tm_isdst = -1;
+  return {::mktime(&local) * int64_t{1'000'000}};
+}
+
+Time beginning_of_year(Time time) {
+  const time_t seconds = time.seconds();
+  tm local{};
+  ::localtime_r(&seconds, &local);
+  local.tm_mon = 0;
+  local.tm_mday = 1;
+  local.tm_hour = local.tm_min = local.tm_sec = 0;
+  local.tm_isdst = -1;
+  return {::mktime(&local) * int64_t{1'000'000}};
+}
+
+}  // namespace
+
 Time midnight_before(Time now) {
   const time_t seconds = now.seconds();
   tm local{};
@@ -25,9 +51,12 @@ base::Result<Time> parse_past(const std::string& text, Time now) {
   }
   if (base::iequals(text, "today") || base::iequals(text, "midnight")) return midnight_before(now);
   GW_TRY(time, base::parse_time(text, now));
-  const bool names_no_day = text.find('-') == std::string::npos && text.find('/') == std::string::npos &&
-                            (text.find(':') != std::string::npos || base::iequals(text, "noon"));
-  return names_no_day && time > now ? time - base::hours(24) : time;
+  const std::string lower = base::to_lower(text);
+  if (time <= now || lower.starts_with("now") || lower.starts_with("tomorrow")) return time;
+  // What comes is meant by nobody who names a time alone, or a day without its year.
+  GW_TRY(yesterday, base::parse_time(text, day_before(now)));
+  if (yesterday <= now) return yesterday;
+  return base::parse_time(text, beginning_of_year(now));
 }
 
 }  // namespace gw::cmds

@@ -75,7 +75,7 @@ std::string csv_text(const ValueTable& table) {
     out += "\r\n";
   };
   add(table.columns.size(), [&](size_t c) { return table.columns[c].name; });
-  for (const Values& row : table.rows) add(row.size(), [&](size_t c) { return row[c]; });
+  for (const Values& row : table.rows) add(row.size(), [&](size_t c) { return base::printable(row[c], SIZE_MAX); });
   return out;
 }
 

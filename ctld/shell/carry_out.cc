@@ -148,7 +148,7 @@ void Server::EffectRunner::read_records(ConnId conn, Client& client) {
   ++client.reads;
   server_.disk_.accounting->ask(client.records->uid(), [this, conn, list = client.records]() -> Worker::Then {
     auto piece = list->next(*server_.disk_.records);
-    return [this, conn, list, piece = std::move(piece)] { answer_records(conn, *list, piece); };
+    return [this, conn, list, piece = std::move(piece)]() mutable { answer_records(conn, *list, std::move(piece)); };
   });
 }
 

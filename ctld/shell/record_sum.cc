@@ -33,14 +33,30 @@ uint64_t gpu_milli_of(uint32_t gpus, const Message& from) {
   return uint64_t{gpus} * (from.has_gpu_milli() ? from.gpu_milli() : model::kWholeGpu);
 }
 
-uint64_t used_of(const wire::RunUse& use) { return use.user_us() + use.system_us(); }
+constexpr uint64_t kMs = 1000;  // in microseconds
 
-/// `amount` for so long, in amount times microseconds.
-uint64_t times(uint64_t amount, Duration length) { return amount * static_cast<uint64_t>(length.us); }
+uint64_t used_of(const wire::RunUse& use) { return use.user_us() / kMs + use.system_us() / kMs; }
+
+/// `amount` for so long, in amount times milliseconds.
+uint64_t times(uint64_t amount, Duration length) { return amount * (static_cast<uint64_t>(length.us) / kMs); }
+
+wire::RecordFilter without_partitions(wire::RecordFilter filter) {
+  filter.clear_partitions();
+  return filter;
+}
+
+/// How long a job that has not ended was suspended until now.
+Duration suspended(const wire::Placed& placed, Time now) {
+  const Time since{placed.suspension().since_us()};
+  return Duration{placed.stood_still_us()} + (since ? std::max(now - since, Duration{}) : Duration{});
+}
 
 }  // namespace
 
-RecordSum::RecordSum(SumRecords asked) : asked_(std::move(asked)), match_(asked_.query.filter(), asked_.now) {}
+RecordSum::RecordSum(SumRecords asked)
+    : asked_(std::move(asked)),
+      match_(without_partitions(asked_.query.filter()), asked_.now),
+      partitions_(asked_.query.filter().partitions().begin(), asked_.query.filter().partitions().end()) {}
 
 base::Status RecordSum::add_page(store::RecordReader& reader) {
   store::RecordQuery query = match_.query();
@@ -83,7 +99,7 @@ void RecordSum::add_job(const store::JobParts& parts) {
              gpu_milli_of(run.gpus(), run.first()),
              run.mem_mb(),
              used_of(run.outcome().use()) + (steps ? steps.mapped() : 0),
-             run.outcome().use().gpu().idle_us(),
+             run.outcome().use().gpu().idle_us() / kMs,
              run.partition(),
              run.gpu_types()},
             counted);
@@ -96,7 +112,7 @@ RecordSum::Run RecordSum::last_run(const store::JobRow& job, const std::map<uint
   if (!status.ParseFromString(job.status)) status.Clear();
   uint64_t used = used_of(status.ended().outcome().use());
   for (const auto& [attempt, of_steps] : used_by_steps) used += of_steps;
-  const bool is_over = status.has_ended();
+  const bool is_over = static_cast<bool>(job.ended);
   uint64_t gpu_milli = 0;
   if (!is_over) {
     wire::JobSpec spec;
@@ -106,15 +122,16 @@ RecordSum::Run RecordSum::last_run(const store::JobRow& job, const std::map<uint
     const wire::NodeShare none;
     gpu_milli = gpu_milli_of(job.gpus, status.ended().shares_size() > 0 ? status.ended().shares(0) : none);
   }
-  return {{status.eligible_us()},
+  // Of a damaged row nothing is known of its wait.
+  return {status.eligible_us() != 0 ? Time{status.eligible_us()} : job.started,
           job.started,
           is_over ? job.ended : asked_.now,
-          {is_over ? status.ended().stood_still_us() : status.placed().stood_still_us()},
+          is_over ? Duration{status.ended().stood_still_us()} : suspended(status.placed(), asked_.now),
           job.cpus,
           gpu_milli,
           job.mem_mb,
           used,
-          status.ended().outcome().use().gpu().idle_us(),
+          status.ended().outcome().use().gpu().idle_us() / kMs,
           job.partition,
           is_over ? status.ended().gpu_types() : status.placed().gpu_types()};
 }
@@ -123,6 +140,7 @@ void RecordSum::add_run(const store::JobRow& job, const Run& run, std::map<Keys,
   const Time since = match_.query().since, until = std::min(match_.query().until, asked_.now);
   const Time from = std::max(run.started, since), to = std::min(run.ended, until);
   if (!run.started || from >= to) return;
+  if (!partitions_.empty() && !partitions_.contains(run.partition)) return;
   const Duration whole = run.ended - run.started;
   // How much of the time it ran; when in it it was suspended is not known.
   const double ran = 1 - std::min(1.0, static_cast<double>(run.stood_still.us) / static_cast<double>(whole.us));
@@ -133,14 +151,16 @@ void RecordSum::add_run(const store::JobRow& job, const Run& run, std::map<Keys,
     const Keys keys = keys_of(job, run, at);
     wire::UseSum& sum = sums_[keys];
     if (!std::exchange(counted[keys], true)) sum.set_jobs(sum.jobs() + 1);
-    sum.set_cpu_us(sum.cpu_us() + times(run.cpus, length));
-    sum.set_gpu_us(sum.gpu_us() + times(run.gpu_milli, length) / model::kWholeGpu);
+    sum.set_cpu_ms(sum.cpu_ms() + times(run.cpus, length));
+    sum.set_gpu_ms(sum.gpu_ms() + times(run.gpu_milli / model::kWholeGpu, length) +
+                   times(run.gpu_milli % model::kWholeGpu, length) / model::kWholeGpu);
     sum.set_mem_mb_s(sum.mem_mb_s() + run.mem_mb * static_cast<uint64_t>(length.us / kSecond));
     if (std::exchange(is_first, false)) {
       sum.set_started(sum.started() + 1);
-      sum.set_used_cpu_us(sum.used_cpu_us() + run.used_cpu_us);
-      sum.set_idle_gpu_us(sum.idle_gpu_us() + run.idle_gpu_us);
-      sum.set_waited_us(sum.waited_us() + static_cast<uint64_t>(std::max((run.started - run.eligible).us, int64_t{0})));
+      sum.set_used_cpu_ms(sum.used_cpu_ms() + run.used_cpu_ms);
+      sum.set_idle_gpu_ms(sum.idle_gpu_ms() + run.idle_gpu_ms);
+      sum.set_waited_ms(sum.waited_ms() +
+                        static_cast<uint64_t>(std::max((run.started - run.eligible).us, int64_t{0})) / kMs);
     }
     at = end;
   }

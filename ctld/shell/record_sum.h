@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,12 +36,13 @@ class RecordSum {
     base::Time eligible, started, ended;  ///< Of one that goes on: now.
     base::Duration stood_still;
     uint32_t cpus = 0;
-    uint64_t gpu_milli = 0, mem_mb = 0, used_cpu_us = 0, idle_gpu_us = 0;
+    uint64_t gpu_milli = 0, mem_mb = 0, used_cpu_ms = 0, idle_gpu_ms = 0;
     std::string partition, gpu_types;
   };
 
   SumRecords asked_;
-  RecordMatch match_;
+  RecordMatch match_;  // partitions are those of each attempt
+  std::set<std::string, std::less<>> partitions_;
   store::RecordPlace place_;
   std::map<uint32_t, bool> seen_;  // jobs of the pages of those that lived: they may come again
   std::map<Keys, wire::UseSum> sums_;

@@ -158,6 +158,7 @@ Result<bool> SacctRows::make(const Fields& fields, std::vector<std::string>& mad
     ++without_run_;
     return false;
   }
+  if (value(fields, "AllocTRES").find("gres/shard=") != Text::npos) ++with_shards_;
   Resources had;
   for (const Text name : {"ReqGRES", "AllocGRES"}) take_resources(value(fields, name), had);
   if (const Text allocated = value(fields, "AllocTRES"); !is_unknown(allocated)) {

@@ -23,10 +23,12 @@ class SacctRows {
   base::Result<bool> make(const std::vector<std::string_view>& fields, std::vector<std::string>& made);
   /// Jobs that never ran, or have not ended.
   uint32_t without_run() const { return without_run_; }
+  /// Jobs with parts of a GPU, of which the fields do not say how large they are.
+  uint32_t with_shards() const { return with_shards_; }
 
  private:
   std::vector<std::string> names_;  // in lower case
-  uint32_t without_run_ = 0;
+  uint32_t without_run_ = 0, with_shards_ = 0;
 
   bool has(std::string_view name) const;
   /// Empty if there is no such field.

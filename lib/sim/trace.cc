@@ -393,6 +393,9 @@ base::Status read_sacct(std::string_view text, const std::string& path, Reader& 
   if (!rows) return base::invalid(path + ": empty", "the first line names the fields: sacct -P, without -n");
   if (rows->without_run() > 0)
     reader.warn(fmt::format("{} jobs that never ran or have not ended are left out", rows->without_run()));
+  if (rows->with_shards() > 0)
+    reader.warn(fmt::format("{} jobs have gres/shard: they are replayed without a GPU (gacct trace says what they had)",
+                            rows->with_shards()));
   return {};
 }
 

@@ -19,6 +19,9 @@ using By = RecordQuery::By;
 
 constexpr size_t kMostLooks = 500, kMostBytes = 256 << 10;  // of a page
 
+// Steps and earlier runs of a job: as many as Slurm allows it by itself. What is beyond is in the database alone.
+#define GW_MOST_PARTS "40000"
+
 #define GW_ENDED_FROM(index) "SELECT " GW_JOB_COLUMNS " FROM ended_jobs INDEXED BY " index " WHERE "
 // From ?1 and ?2 on, where the last page stopped. Number ?3: not submitted later.
 #define GW_ENDED_REST "ended>=?1 AND (ended>?1 OR id>?2) AND submitted<=?3 ORDER BY ended,id LIMIT ?4"
@@ -46,7 +49,8 @@ class SqliteRecords final : public RecordReader {
                   " FROM ended_jobs WHERE id=?1"},
         {&steps_, "SELECT job,step,bytes FROM steps WHERE job=?1 ORDER BY step"},
         {&on_nodes_, "SELECT job,step,node,attempt,bytes FROM run_nodes WHERE job=?1 AND step>0 ORDER BY step,node"},
-        {&past_, "SELECT job,attempt,step,bytes FROM past_runs WHERE job=?1 ORDER BY attempt,step"},
+        {&past_,
+         "SELECT job,attempt,step,bytes FROM past_runs WHERE job=?1 ORDER BY attempt,step LIMIT " GW_MOST_PARTS},
     };
     for (const auto& [statement, sql] : all) GW_TRY_STATUS(prepare(*statement, sql));
     for (size_t i = 0; i < ended_.size(); ++i) GW_TRY_STATUS(prepare(ended_[i], kEnded[i]));
@@ -99,6 +103,17 @@ class SqliteRecords final : public RecordReader {
     return tl::unexpected<base::Error>(db_.error(code));
   }
 
+  /// The same while there is room in the page; says whether there may be more.
+  template <typename Take>
+  base::Result<bool> each_with_room(Statement& s, const Take& take) {
+    int code = SQLITE_ROW;
+    while (!is_full() && (code = s.step()) == SQLITE_ROW) take(s);
+    s.reset();
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    return tl::unexpected<base::Error>(db_.error(code));
+  }
+
   bool is_full() const { return looks_ >= kMostLooks || bytes_ >= kMostBytes; }
 
   void look_at(const Statement& s, RecordPage& page) {
@@ -135,29 +150,27 @@ class SqliteRecords final : public RecordReader {
   }
 
   base::Status read_live(RecordPage& page) {
-    const size_t most = kMostLooks - looks_, before = looks_;
-    live_.bind(page.next.live.value, uint64_t{most});
-    GW_TRY_STATUS(each(live_, [&](const Statement& s) {
-      page.next.live = base::JobId(u32(s, 0));
-      look_at(s, page);
-    }));
-    page.next.is_live_over = looks_ - before < most;
+    live_.bind(page.next.live.value, uint64_t{kMostLooks - looks_});
+    GW_TRY(may_have_more, each_with_room(live_, [&](const Statement& s) {
+             page.next.live = base::JobId(u32(s, 0));
+             look_at(s, page);
+           }));
+    page.next.is_live_over = !may_have_more;
     return {};
   }
 
   base::Status read_ended(const RecordQuery& query, RecordPage& page) {
     RecordPlace& at = page.next;
-    const size_t most = kMostLooks - looks_, before = looks_;
     Statement& s = ended_[static_cast<size_t>(query.by)];
     const bool is_begun = static_cast<bool>(at.at_ended);
-    s.bind(is_begun ? at.ended.us : query.since.us, at.at_ended.value, query.until.us, uint64_t{most});
+    s.bind(is_begun ? at.ended.us : query.since.us, at.at_ended.value, query.until.us, uint64_t{kMostLooks - looks_});
     if (query.by != By::kTime) s.bind_one(5, std::string_view(query.names[at.name]));
-    GW_TRY_STATUS(each(s, [&](const Statement& row) {
-      look_at(row, page);
-      at.at_ended = base::JobId(u32(row, 0));
-      at.ended = {row.integer(15)};
-    }));
-    if (looks_ - before == most) return {};
+    GW_TRY(may_have_more, each_with_room(s, [&](const Statement& row) {
+             look_at(row, page);
+             at.at_ended = base::JobId(u32(row, 0));
+             at.ended = {row.integer(15)};
+           }));
+    if (may_have_more) return {};
     ++at.name;
     at.ended = {};
     at.at_ended = {};

@@ -52,7 +52,14 @@ model::RunUse from_wire(const RunUse& w) {
                     from.least_task(), from.most_node(), from.least_node()};
   }
   const GpuUse& gpu = w.gpu();
-  u.gpu = {gpu.gpus(), gpu.seen_us(), gpu.busy_us(), gpu.idle_us(), gpu.most_busy(), gpu.most_mem(), gpu.sum_mem()};
+  // A node says any numbers.
+  u.gpu = {gpu.gpus(),
+           gpu.seen_us(),
+           std::min(gpu.busy_us(), gpu.seen_us()),
+           std::min(gpu.idle_us(), gpu.seen_us()),
+           std::min(gpu.most_busy(), 100U),
+           gpu.most_mem(),
+           gpu.sum_mem()};
   return u;
 }
 
@@ -80,7 +87,10 @@ PastRun past_run(const model::Job& job, const model::Outcome& outcome) {
   w.set_partition(placed.partition);
   w.set_gpu_types(placed.gpu_types);
   w.set_eligible_us(job.eligible.us);
-  w.set_stood_still_us(placed.stood_still.us);
+  base::Duration still = placed.stood_still;
+  if (placed.suspension && placed.suspension->since)
+    still = still + std::max(outcome.ended - placed.suspension->since, base::Duration{});
+  w.set_stood_still_us(still.us);
   *w.mutable_outcome() = to_wire(outcome);
   return w;
 }

@@ -13,6 +13,7 @@ void GpuWatcher::look(std::function<void(const GpuLooks&)> then) {
     GpuLooks looks;
     for (const auto& [file, use] : (*sampler)->sample())
       if (const auto mine = files.find(file); mine != files.end()) looks[mine->second] = {use.busy_percent, use.mem};
+    if (looks.empty()) sampler->reset();  // it may have failed: the next look opens it anew
     poster.post([then = std::move(then), looks = std::move(looks)] { then(looks); });
   });
 }

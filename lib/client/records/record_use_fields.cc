@@ -1,6 +1,8 @@
 // Fields of what scripts and steps used. See record_fields.h.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "client/records/record_fields.h"
 
 namespace gw::client {
@@ -52,10 +54,11 @@ void add_most(std::vector<RecordField>& f, const std::string& name, int width, i
 /// Null: nothing looked at its GPUs, or it has none.
 const model::GpuUse* gpus_of(const Row& r) { return r.use == nullptr || r.use->gpu.gpus == 0 ? nullptr : &r.use->gpu; }
 
+/// A node says any numbers.
 uint64_t percent_busy(const model::GpuUse& use) {
-  return use.seen_us == 0
-             ? use.most_busy
-             : static_cast<uint64_t>(100.0 * static_cast<double>(use.busy_us) / static_cast<double>(use.seen_us));
+  if (use.seen_us == 0) return use.most_busy;
+  const double share = static_cast<double>(use.busy_us) / static_cast<double>(use.seen_us);
+  return static_cast<uint64_t>(100 * std::min(share, 1.0));
 }
 
 /// One part of TRESUsageIn...: "cpu=00:00:01,fs/disk=4096,mem=1M,pages=0,vmem=2M".

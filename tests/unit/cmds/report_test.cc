@@ -9,7 +9,7 @@ namespace gw::cmds {
 namespace {
 
 constexpr base::Time kReportNow{1'800'000'000'000'000};
-constexpr uint64_t kHour = 3'600'000'000;
+constexpr uint64_t kHour = 3'600'000;
 
 TEST(ReportOptions, KeysAreReadOnceEach) {
   std::vector<wire::UseKey> keys;
@@ -60,8 +60,8 @@ wire::UseSum sum(const char* account, const char* user, uint64_t cpu_hours, uint
   wire::UseSum one;
   one.add_keys(account);
   one.add_keys(user);
-  one.set_cpu_us(cpu_hours * kHour);
-  one.set_gpu_us(gpu_hours * kHour);
+  one.set_cpu_ms(cpu_hours * kHour);
+  one.set_gpu_ms(gpu_hours * kHour);
   return one;
 }
 
@@ -91,6 +91,28 @@ TEST(SlurmReports, ARowForEachAccountAndItsUsers) {
   EXPECT_EQ(report({"Cluster", "userutilizationbyaccount"}, plain()),
             "c1|no-ada||physics|1|0\nc1|no-bob||physics|2|0\nc1|no-cy||art|5|0\n");
   EXPECT_EQ(report({"user", "TopUsage", "topcount=1"}, plain()), "c1|no-cy||art|5|0\n");
+}
+
+TEST(SlurmReports, OfAUserWithSeveralAccountsOneLineIfAsked) {
+  ReportOptions o = plain();
+  const auto parsed = SlurmReport::parse(std::vector<std::string>{"user", "top", "group"}, o);
+  ASSERT_TRUE(parsed);
+  wire::SumRecordsReply sums;
+  *sums.add_sums() = sum("a", "no-ada", 2, 0);
+  *sums.add_sums() = sum("b", "no-ada", 2, 0);
+  *sums.add_sums() = sum("b", "no-bob", 3, 0);
+  EXPECT_EQ(*parsed->text(sums, o, {{0}, base::Time{} + base::hours(24)}), "|no-ada||a,b|4|0\n|no-bob||b|3|0\n");
+}
+
+TEST(SlurmReports, MemoryOfALargeClusterFits) {
+  ReportOptions o = plain();
+  o.tres = {"mem"};
+  const auto parsed = SlurmReport::parse(std::vector<std::string>{"user", "top"}, o);
+  ASSERT_TRUE(parsed);
+  wire::SumRecordsReply sums;
+  *sums.add_sums() = sum("a", "no-ada", 0, 0);
+  sums.mutable_sums(0)->set_mem_mb_s(uint64_t{100'000'000} * 3600 * 1000);
+  EXPECT_EQ(*parsed->text(sums, o, {{0}, base::Time{} + base::hours(24)}), "|no-ada||a|mem|100000000000\n");
 }
 
 TEST(SlurmReports, ResourcesAndFields) {

@@ -89,22 +89,22 @@ TEST(RecordSum, WithoutKeysOneSum) {
   const auto all = sums({job(1, kHour, 2 * kHour), job(2, kHour, 3 * kHour), job(3, kHour, 2 * kHour)}, {});
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].jobs(), 3u);
-  EXPECT_EQ(all[0].cpu_us(), static_cast<uint64_t>(8 * kHour));
-  EXPECT_EQ(all[0].gpu_us(), static_cast<uint64_t>(4 * kHour));
+  EXPECT_EQ(all[0].cpu_ms(), static_cast<uint64_t>(8 * kHour) / 1000);
+  EXPECT_EQ(all[0].gpu_ms(), static_cast<uint64_t>(4 * kHour) / 1000);
   EXPECT_EQ(all[0].mem_mb_s(), 4u * 3600 * 100);
-  EXPECT_EQ(all[0].used_cpu_us(), static_cast<uint64_t>(21 * kSecond));
-  EXPECT_EQ(all[0].idle_gpu_us(), static_cast<uint64_t>(6 * kSecond));
+  EXPECT_EQ(all[0].used_cpu_ms(), static_cast<uint64_t>(21 * kSecond) / 1000);
+  EXPECT_EQ(all[0].idle_gpu_ms(), static_cast<uint64_t>(6 * kSecond) / 1000);
   EXPECT_EQ(all[0].started(), 3u);
-  EXPECT_EQ(all[0].waited_us(), static_cast<uint64_t>(30 * kSecond));
+  EXPECT_EQ(all[0].waited_ms(), static_cast<uint64_t>(30 * kSecond) / 1000);
 }
 
 TEST(RecordSum, OnlyWhatLiesWithinTheTime) {
   const Question question{{}, 2 * kHour, 3 * kHour};
   const auto both = sums({job(1, kHour, 4 * kHour), job(2, 5 * kHour / 2, 4 * kHour)}, question);
   ASSERT_EQ(both.size(), 1u);
-  EXPECT_EQ(both[0].gpu_us(), static_cast<uint64_t>(3 * kHour / 2));
+  EXPECT_EQ(both[0].gpu_ms(), static_cast<uint64_t>(3 * kHour / 2) / 1000);
   EXPECT_EQ(both[0].started(), 1u) << "the other began before";
-  EXPECT_EQ(both[0].used_cpu_us(), static_cast<uint64_t>(7 * kSecond));
+  EXPECT_EQ(both[0].used_cpu_ms(), static_cast<uint64_t>(7 * kSecond) / 1000);
   EXPECT_TRUE(sums({job(1, kHour, 2 * kHour)}, question).empty()) << "it ended as the time began";
 }
 
@@ -112,7 +112,7 @@ TEST(RecordSum, ARunningJobCountsUntilNow) {
   const auto all = sums({job(1, kHour, 0)}, {{wire::kByGpuType}, 0, 100 * kDay, 3 * kHour});
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].keys(0), "a100");
-  EXPECT_EQ(all[0].gpu_us(), static_cast<uint64_t>(2 * kHour));
+  EXPECT_EQ(all[0].gpu_ms(), static_cast<uint64_t>(2 * kHour) / 1000);
 }
 
 TEST(RecordSum, SuspendedTimeDoesNotCount) {
@@ -120,7 +120,7 @@ TEST(RecordSum, SuspendedTimeDoesNotCount) {
   wire::JobStatus status;
   status.mutable_ended()->set_stood_still_us(kHour);
   stood.job.status = status.SerializeAsString();
-  EXPECT_EQ(sums({stood}, {})[0].gpu_us(), static_cast<uint64_t>(kHour));
+  EXPECT_EQ(sums({stood}, {})[0].gpu_ms(), static_cast<uint64_t>(kHour) / 1000);
 }
 
 TEST(RecordSum, OfASharedGpuEachHasItsPart) {
@@ -128,12 +128,12 @@ TEST(RecordSum, OfASharedGpuEachHasItsPart) {
   wire::JobStatus status;
   status.mutable_ended()->add_shares()->set_gpu_milli(250);
   shared.job.status = status.SerializeAsString();
-  EXPECT_EQ(sums({shared}, {})[0].gpu_us(), static_cast<uint64_t>(kHour / 4));
+  EXPECT_EQ(sums({shared}, {})[0].gpu_ms(), static_cast<uint64_t>(kHour / 4) / 1000);
   store::JobParts runs = job(2, kHour, 0);
   wire::JobSpec spec;
   spec.mutable_request()->set_gpu_milli(500);
   runs.job.spec = spec.SerializeAsString();
-  EXPECT_EQ(sums({runs}, {{}, 0, 100 * kDay, 2 * kHour})[0].gpu_us(), static_cast<uint64_t>(kHour / 2));
+  EXPECT_EQ(sums({runs}, {{}, 0, 100 * kDay, 2 * kHour})[0].gpu_ms(), static_cast<uint64_t>(kHour / 2) / 1000);
 }
 
 TEST(RecordSum, EarlierAttemptsCountWithTheirOwnSizeAndSteps) {
@@ -156,10 +156,10 @@ TEST(RecordSum, EarlierAttemptsCountWithTheirOwnSizeAndSteps) {
   ASSERT_EQ(by.size(), 2u);
   EXPECT_EQ(by[1].keys(0), "other");
   EXPECT_EQ(by[1].keys(1), "v100");
-  EXPECT_EQ(by[1].gpu_us(), static_cast<uint64_t>(4 * kHour));
-  EXPECT_EQ(by[1].used_cpu_us(), static_cast<uint64_t>(100 * kSecond));
-  EXPECT_EQ(by[1].waited_us(), static_cast<uint64_t>(4 * kSecond));
-  EXPECT_EQ(by[0].used_cpu_us(), static_cast<uint64_t>(7 * kSecond));
+  EXPECT_EQ(by[1].gpu_ms(), static_cast<uint64_t>(4 * kHour) / 1000);
+  EXPECT_EQ(by[1].used_cpu_ms(), static_cast<uint64_t>(100 * kSecond) / 1000);
+  EXPECT_EQ(by[1].waited_ms(), static_cast<uint64_t>(4 * kSecond) / 1000);
+  EXPECT_EQ(by[0].used_cpu_ms(), static_cast<uint64_t>(7 * kSecond) / 1000);
   const auto all = sums({again}, {});
   EXPECT_EQ(all[0].jobs(), 1u) << "one job, two attempts";
   EXPECT_EQ(all[0].started(), 2u);
@@ -171,21 +171,21 @@ TEST(RecordSum, DaysAndMonthsPartARun) {
   const auto days = sums({job(1, 30 * kDay + 12 * kHour, 33 * kDay)}, {{wire::kByDay}});
   ASSERT_EQ(days.size(), 3u);
   EXPECT_EQ(days[0].keys(0), "1970-01-31");
-  EXPECT_EQ(days[0].gpu_us(), static_cast<uint64_t>(12 * kHour));
-  EXPECT_EQ(days[2].gpu_us(), static_cast<uint64_t>(kDay));
+  EXPECT_EQ(days[0].gpu_ms(), static_cast<uint64_t>(12 * kHour) / 1000);
+  EXPECT_EQ(days[2].gpu_ms(), static_cast<uint64_t>(kDay) / 1000);
   EXPECT_EQ(days[0].started() + days[1].started() + days[2].started(), 1u);
   const auto months = sums({job(1, 30 * kDay + 12 * kHour, 33 * kDay)}, {{wire::kByMonth, wire::kByUser}});
   ASSERT_EQ(months.size(), 2u);
   EXPECT_EQ(months[1].keys(0), "1970-02");
   EXPECT_EQ(months[1].keys(1), "ada");
-  EXPECT_EQ(months[1].gpu_us(), static_cast<uint64_t>(2 * kDay));
+  EXPECT_EQ(months[1].gpu_ms(), static_cast<uint64_t>(2 * kDay) / 1000);
 }
 
 TEST(RecordSum, AJobThatEndsBetweenTwoPagesCountsOnce) {
   const auto all =
       sums({job(1, kHour, 0), job(2, kHour, 2 * kHour), job(1, kHour, 2 * kHour)}, {{}, 0, 100 * kDay, 2 * kHour});
   EXPECT_EQ(all[0].jobs(), 2u);
-  EXPECT_EQ(all[0].gpu_us(), static_cast<uint64_t>(2 * kHour));
+  EXPECT_EQ(all[0].gpu_ms(), static_cast<uint64_t>(2 * kHour) / 1000);
 }
 
 TEST(RecordSum, TheNumberOfSumsIsBounded) {
@@ -204,7 +204,41 @@ TEST(RecordSum, ADamagedRowIsNoEnd) {
   store::JobParts damaged = job(1, kHour, 2 * kHour);
   damaged.job.status = "\xff\xff";
   damaged.past = {{base::JobId(1), 1, 0, "\xff"}};
-  EXPECT_EQ(sums({damaged}, {})[0].jobs(), 1u);
+  const wire::UseSum sum = sums({damaged}, {})[0];
+  EXPECT_EQ(sum.jobs(), 1u);
+  EXPECT_EQ(sum.cpu_ms(), static_cast<uint64_t>(2 * kHour) / 1000) << "it has ended, by its columns";
+  EXPECT_EQ(sum.waited_ms(), 0u);
+}
+
+TEST(RecordSum, APresentSuspensionDoesNotCount) {
+  store::JobParts stands = job(1, kHour, 0);
+  wire::JobStatus status;
+  status.mutable_placed()->set_stood_still_us(kHour);
+  status.mutable_placed()->mutable_suspension()->set_since_us(4 * kHour);
+  stands.job.status = status.SerializeAsString();
+  EXPECT_EQ(sums({stands}, {{}, 0, 100 * kDay, 6 * kHour})[0].gpu_ms(), static_cast<uint64_t>(2 * kHour) / 1000);
+}
+
+TEST(RecordSum, PartitionsAreThoseOfEachAttempt) {
+  store::JobParts moved = job(1, 5 * kHour, 6 * kHour);
+  wire::PastRun run;
+  run.set_attempt(1);
+  run.set_started_us(kHour);
+  run.set_ended_us(4 * kHour);
+  run.set_gpus(1);
+  run.set_partition("slow");
+  moved.past = {{base::JobId(1), 1, 0, run.SerializeAsString()}};
+  SumRecords asked;
+  asked.now = {100 * kDay};
+  asked.query.mutable_filter()->set_until_us(asked.now.us);
+  asked.query.mutable_filter()->add_partitions("slow");
+  RecordSum sum(asked);
+  Pages reader({moved});
+  ASSERT_TRUE(sum.add_page(reader));
+  wire::ApiReply reply;
+  ASSERT_TRUE(reply.ParseFromString(sum.reply()));
+  ASSERT_EQ(reply.sum_records().sums_size(), 1);
+  EXPECT_EQ(reply.sum_records().sums(0).gpu_ms(), static_cast<uint64_t>(3 * kHour) / 1000);
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ const std::map<std::string, std::string> kLeftOut = {
 const std::map<std::string, uint64_t> kNumbers = {
     {"Request.gpu_counting", 3},
     {"Request.fit", 2},
+    {"GpuUse.busy_us", 5},
+    {"GpuUse.idle_us", 6},
+    {"GpuUse.most_busy", 70},
     {"Request.gpu_milli", 250},
     {"NodeShare.gpu_milli", 333},
     {"LocalityStep.level", 5},
