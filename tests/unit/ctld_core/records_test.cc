@@ -13,7 +13,9 @@ wire::PastRun past(const StepWorld& w, uint32_t attempt, uint32_t step) {
   wire::PastRun run;
   const auto found = w.store.past_runs.find({w.id, attempt, step});
   EXPECT_TRUE(found != w.store.past_runs.end()) << "no record of attempt " << attempt << ", step " << step;
-  if (found != w.store.past_runs.end()) EXPECT_TRUE(run.ParseFromString(found->second.bytes));
+  if (found != w.store.past_runs.end()) {
+    EXPECT_TRUE(run.ParseFromString(found->second.bytes));
+  }
   return run;
 }
 

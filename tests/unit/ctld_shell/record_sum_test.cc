@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "model/job_state.h"
+
 namespace gw::ctld {
 namespace {
 
