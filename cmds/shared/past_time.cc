@@ -11,8 +11,7 @@ using base::Time;
 
 namespace {
 
-/// The same moment of the calendar a day before, or the beginning of the year, whatever clocks were put forward or
-/// back.
+/// The same time of day on the day before, whether or not clocks were put forward or back between.
 Time day_before(Time time) {
   const time_t seconds = time.seconds();
   tm local{};
