@@ -83,7 +83,7 @@ if(NOT GANGWAY_SANITIZE)
 endif()
 
 # gw_precompiled(TARGET NAME): the target's files start from the precompiled headers of cmake/precompiled_NAME.h.
-# Nothing may count on it: the presets clang and asan compile each file with its own includes alone.
+# Nothing may count on it: the preset clang compiles each file with its own includes alone.
 function(gw_precompiled target name)
   if(NOT GANGWAY_PCH)
     return()
@@ -118,8 +118,8 @@ function(gw_test_code target)
 endfunction()
 
 # gw_together(TARGET [APART file...]): the target's files are compiled some at a time, as one; those that are APART, each
-# by itself, since they use the same names for what only they know. The presets clang and asan compile every file by
-# itself.
+# by itself, since they use the same names for what only they know. The preset clang compiles every file by itself, and so
+# does scripts/check-alone.
 function(gw_together target)
   if(NOT GANGWAY_UNITY)
     return()
@@ -133,6 +133,28 @@ function(gw_together target)
   if(A_APART)
     set_source_files_properties(${A_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
+endfunction()
+
+# gw_tests(PROGRAM LABEL SECONDS [COST n] [ENVIRONMENT VARIABLE=value...]): what ctest runs of a program of gtest, with a
+# limit for each: every test by itself, or under a sanitizer, where a program takes long to start, the program in two halves.
+function(gw_tests program label seconds)
+  cmake_parse_arguments(A "" "COST" "ENVIRONMENT" ${ARGN})
+  set(properties LABELS ${label})
+  if(DEFINED A_COST)
+    list(APPEND properties COST ${A_COST})
+  endif()
+  if(NOT GANGWAY_SANITIZE)
+    if(A_ENVIRONMENT)
+      list(APPEND properties ENVIRONMENT ${A_ENVIRONMENT})
+    endif()
+    gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST PROPERTIES ${properties} TIMEOUT ${seconds})
+    return()
+  endif()
+  foreach(half 0 1)
+    add_test(NAME ${program}.${half} COMMAND ${program} --gtest_brief=1)
+    set_tests_properties(${program}.${half} PROPERTIES ${properties} TIMEOUT 1500
+                         ENVIRONMENT "${A_ENVIRONMENT};GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
+  endforeach()
 endfunction()
 
 # gw_library(NAME [DEPS target...] [PRIVATE target...] [APART file...]): a static library `gw_NAME` of all .cc files of this

@@ -25,11 +25,25 @@ std::string text_of(const model::Job& job) {
 }
 
 /// It has ended, or waits for a reservation that is gone, for a job that does, or for what can never come.
-bool is_at_rest(const JobTable::Map& jobs, const model::Job& job) {
+bool is_at_rest(const JobTable::Map& jobs, const model::Job& job);
+
+/// Without the other components of its heterogeneous job.
+bool is_at_rest_alone(const JobTable::Map& jobs, const model::Job& job) {
   if (model::is_end(job.state) || !job.spec.reservation.empty() || job.unmet.is_hopeless()) return true;
   for (const model::DependencyTerm& term : job.unmet.terms) {
     const auto other = jobs.find(term.job);
     if (other != jobs.end() && !model::is_end(other->second.state) && is_at_rest(jobs, other->second)) return true;
+  }
+  return false;
+}
+
+bool is_at_rest(const JobTable::Map& jobs, const model::Job& job) {
+  if (!job.spec.is_het() || model::is_end(job.state)) return is_at_rest_alone(jobs, job);
+  // Components start together: one that may never start keeps the others.
+  for (uint32_t i = 0; i < job.spec.het_size; ++i) {
+    const auto component = jobs.find(JobId{job.spec.het_job.value + i});
+    if (component != jobs.end() && !model::is_end(component->second.state) && is_at_rest_alone(jobs, component->second))
+      return true;
   }
   return false;
 }

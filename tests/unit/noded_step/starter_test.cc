@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "sanitized.h"
 #include "scene.h"
 
 namespace gw::noded::step {
@@ -18,7 +19,7 @@ using ::testing::AnyOf;
 
 using Phase = stream::StepState::Phase;
 
-constexpr uint32_t kMany = 60;
+constexpr uint32_t kMany = kIsSanitized ? 12 : 60;
 
 wire::LaunchTasks many(const std::string& script) {
   return launch_of(std::vector<std::vector<std::string>>(kMany, {"/bin/sh", "-c", script}));
@@ -39,7 +40,7 @@ TEST(Starter, EachTaskIsAChildOfTheShepherdInASessionOfItsOwn) {
   Scene s(kMany);
   // Under sanitizers only when the starter has gone: see spawn_sibling().
   const std::string wait =
-      "until [ $(cut -d' ' -f4 /proc/$$/stat) = " + std::to_string(s.node.shepherd()) + " ]; do sleep 0.01; done; ";
+      "until [ $(cut -d' ' -f4 /proc/$$/stat) = " + std::to_string(s.node.shepherd()) + " ]; do sleep 0.3; done; ";
   TestClient& client = s.run(many(wait + "cut -d' ' -f6 /proc/$$/stat; echo $SLURM_TASK_PID; echo $$"));
   EXPECT_TRUE(client.wait_over());
   for (uint32_t place = 0; place < kMany; ++place) {
@@ -58,7 +59,8 @@ TEST(Starter, NoTaskRunsWhereOneOfTheNodeCannot) {
   output.set_path("/proc/no/such/file");
   TestClient& client = s.run(launch);
   EXPECT_TRUE(client.wait_over());
-  EXPECT_TRUE(client.state(Phase::kEnding)->starts_with("task 59: output path /proc/no/such/file: "))
+  EXPECT_TRUE(client.state(Phase::kEnding)
+                  ->starts_with("task " + std::to_string(kMany - 1) + ": output path /proc/no/such/file: "))
       << *client.state(Phase::kEnding);
   EXPECT_EQ(s.node.file("ran"), "<missing>");
   EXPECT_TRUE(s.leave().never_started());
@@ -145,7 +147,7 @@ TEST(Starter, MayBeKilled) {
 
 // Whether it has started none, some or all of them: nobody is left behind.
 TEST(Starter, MayBeCalledOffAtAnyTime) {
-  for (const int started : {0, 1, 20}) {
+  for (const int started : {0, 1, static_cast<int>(kMany / 3)}) {
     SCOPED_TRACE(started);
     Scene s(kMany);
     TestClient& client = s.run(many("trap '' TERM; while :; do sleep 100; done"));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sanitized.h"
 #include "scene.h"
 #include "wire/convert.h"
 
@@ -90,8 +91,10 @@ TEST(Used, AShepherdSaysItOfEachTaskWhenAllIsGone) {
   const model::RunUse use = wire::from_wire(clean->clean().use());
   EXPECT_EQ(use.tasks, 2u);
   EXPECT_GT(use.of(UseKind::kRss).most, 30'000'000u);
-  EXPECT_EQ(use.of(UseKind::kRss).most_task, 0u);
-  EXPECT_EQ(use.of(UseKind::kRss).least_task, 1u);
+  if (!kIsSanitized) {
+    EXPECT_EQ(use.of(UseKind::kRss).most_task, 0u);
+    EXPECT_EQ(use.of(UseKind::kRss).least_task, 1u);
+  }
   EXPECT_GT(use.user_us + use.system_us, 0u);
 }
 
