@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "ctld/core/jobs/facts.h"
 
 namespace gw::ctld {
@@ -51,6 +53,35 @@ Status audit_placements(const Core& core) {
   return {};
 }
 
+/// An array counts its tasks that are in memory as they are.
+Status audit_arrays(const Core& core) {
+  struct Counted {
+    uint32_t live = 0, waiting = 0, all = 0;
+  };
+  std::map<JobId, Counted> counted;
+  for (const auto& [id, job] : core.jobs.all()) {
+    if (!job.spec.array || core.jobs.arrays().find(job.spec.array->job) == nullptr) continue;
+    if (!job.spec.array->is_task()) continue;
+    const ArrayTable::Array& array = *core.jobs.arrays().find(job.spec.array->job);
+    Counted& c = counted[job.spec.array->job];
+    ++c.all;
+    c.live += !model::is_end(job.state);
+    c.waiting += job.state == model::JobState::kPending;
+    const auto at = array.jobs.find(job.spec.array->task);
+    if (at == array.jobs.end() || at->second != id)
+      return wrong(fmt::format("array {} does not know its task {}", job.spec.array->job.value, job.spec.array->task));
+    if (array.tasks.left.contains(job.spec.array->task))
+      return wrong(fmt::format("task {} of array {} is left", job.spec.array->task, job.spec.array->job.value));
+  }
+  for (const auto& [id, array] : core.jobs.arrays().all()) {
+    const Counted& c = counted[id];
+    if (c.live != array.live || c.waiting != array.waiting || c.all != array.jobs.size())
+      return wrong(fmt::format("array {} counts {} tasks, {} live, {} that wait", id.value, array.jobs.size(),
+                               array.live, array.waiting));
+  }
+  return {};
+}
+
 Status audit_steps(const Core& core) {
   for (const auto& [key, step] : core.steps.all()) {
     const Job* job = core.jobs.find(key.first);
@@ -72,6 +103,7 @@ Status audit(const Core& core) {
   for (const auto& [holder, holding] : core.ledger.capacity().holdings()) in_ledger += holding.nodes.size();
   if (held != in_ledger) return wrong(fmt::format("jobs hold {} shares, the ledger {}", held, in_ledger));
   GW_TRY_STATUS(audit_placements(core));
+  GW_TRY_STATUS(audit_arrays(core));
   GW_TRY_STATUS(audit_steps(core));
   return core.events.empty() ? Status{} : wrong("an event is left");
 }

@@ -74,6 +74,8 @@ class Controller {
   store::Batch take_coalesced_rows() { return ctld::take_coalesced_rows(core_); }
 
   const std::map<JobId, model::Job>& jobs() const { return core_.jobs.all(); }
+  /// What arrays are beside their jobs.
+  const ArrayTable& arrays() const { return core_.jobs.arrays(); }
   const std::map<NodeId, model::Node>& nodes() const { return core_.nodes.all(); }
   /// Those of its nodes, for who receives their messages.
   wire::Topologies& topologies() { return core_.nodes.topologies(); }

@@ -96,6 +96,21 @@ void restore_ended(Core& core, const store::Snapshot& snapshot, const JobRows& l
   }
 }
 
+/// Those that cannot be read are held aside, and so are their jobs: `faults`.
+void restore_arrays(Core& core, const store::Snapshot& snapshot, std::map<JobId, std::string>& faults) {
+  for (const store::PutArray& row : snapshot.arrays) {
+    wire::ArrayTasks stored;
+    const bool is_message = stored.ParseFromString(row.bytes);
+    auto tasks = is_message ? wire::from_wire(stored) : base::Result<model::ArrayTasks>(base::invalid("it is cut"));
+    if (tasks) {
+      core.jobs.arrays().restore(row.job, std::move(*tasks));
+      continue;
+    }
+    faults[row.job] = "what is stored of its tasks cannot be read";
+    hold_aside(core, RowKind::kArray, {int64_t{row.job.value}}, row.job.text(), tasks.error().what);
+  }
+}
+
 void restore_jobs(Core& core, const store::Snapshot& snapshot, const RunRows& runs, const RunRows::Unread& unread,
                   const std::function<NodeId(std::string_view)>& lookup) {
   std::map<JobId, std::string> faults;
@@ -104,6 +119,7 @@ void restore_jobs(Core& core, const store::Snapshot& snapshot, const RunRows& ru
   for (const auto& [run, row] : unread)
     if (run.second == 0)
       faults.try_emplace(run.first, fmt::format("the row of its run on {} cannot be read", row->node));
+  restore_arrays(core, snapshot, faults);
   JobRows rows = read_jobs(snapshot, runs, lookup, core.settings, std::move(faults));
   hold_jobs(core, snapshot, rows.faults);
   restore_ended(core, snapshot, rows, lookup);

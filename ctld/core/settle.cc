@@ -2,6 +2,7 @@
 #include "ctld/core/settle.h"
 
 #include "ctld/core/jobs/allocation_end.h"
+#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/dependents_due.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/reports.h"
@@ -15,7 +16,7 @@ struct Heard {
 
   void operator()(const RunStarted& e) const {
     model::Job* job = core.jobs.find(e.job);
-    job_moved(core, e.job);
+    moved(e.job);
     if (job == nullptr || job->state != model::JobState::kRunning) return;
     if (job->spec.kind != model::JobKind::kStep) return begin_waiting_steps(core, *job);
     begin_first_step(core, *job);
@@ -26,8 +27,19 @@ struct Heard {
   }
   void operator()(const JobStopping& e) const { refuse_steps(core, e.job, e.why); }
   void operator()(const NodeReleased& e) const { steps_left(core, e.job, e.node); }
-  void operator()(const JobEnded& e) const { job_moved(core, e.job); }
+  void operator()(const JobEnded& e) const {
+    moved(e.job);
+    if (const model::Job* job = core.jobs.find(e.job)) core.jobs.arrays().room_for(job->spec.uid);
+  }
   void operator()(const JobRenamed& e) const { name_was_given_up(core, e.uid, e.before); }
+
+  /// Who depends on an array depends on each of its tasks.
+  void moved(JobId id) const {
+    job_moved(core, id);
+    const model::Job* job = core.jobs.find(id);
+    if (job != nullptr && job->spec.array && job->spec.array->job != id)
+      core.jobs.dependents().look_again_at_those_of(job->spec.array->job);
+  }
 };
 
 /// So many conditions of jobs that wait for others are looked at in one transaction, and those of one job more.
@@ -47,6 +59,7 @@ void settle(Core& core) {
     looked_at += cost;
   } while (cost > 0);
   look_at_dependents_later(core);
+  make_due_tasks(core);
 }
 
 }  // namespace gw::ctld

@@ -33,7 +33,8 @@ void fire(Core& core, const Timer& timer) {
   if (timer.kind == TimerKind::kUsage) return usage_due(core);
   if (timer.kind == TimerKind::kStepUse) return answer_use(core, timer.id);
   if (timer.kind == TimerKind::kScripts) return drop_scripts(core);
-  if (timer.kind == TimerKind::kDependents) return;  // settle() looks at them
+  // settle() looks at them
+  if (timer.kind == TimerKind::kDependents || timer.kind == TimerKind::kArrays) return;
   if (timer.kind == TimerKind::kReplies) {
     core.clients.kept_replies.forget_before(core.now - kReplyMemory);
     core.out.write(store::DropReplies{core.now - kReplyMemory});
@@ -67,6 +68,8 @@ void fire(Core& core, const Timer& timer) {
       return;
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;
+      if (const ArrayTable::Array* array = core.jobs.arrays().find(job->id); array != nullptr && !array->is_over())
+        return core.timers.set({core.now + core.settings.min_job_age, timer.kind, timer.id, timer.attempt});
       for (store::Op& row : core.rows.take_of(*job)) core.out.write(std::move(row));
       job_left_memory(core, job->id);
       core.jobs.erase(job->id);

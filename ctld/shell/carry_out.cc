@@ -27,6 +27,10 @@ void Server::EffectRunner::carry_out(Reply& reply) {
     spdlog::debug("reply not sent: {}", sent.error().text());
     return client.link->close("an answer could not be sent: " + sent.error().text());
   }
+  if (client.awaited == reply.reply.id()) {
+    client.awaited.reset();
+    server_.want_turn(it->first, client);
+  }
   if (!reply.reply.more()) return;
   client.list = reply.reply.id();
   client.is_piece_on_its_way = true;
@@ -140,6 +144,7 @@ void Server::EffectRunner::answer_read(ReadStored& read, const base::Status& don
 void Server::EffectRunner::carry_out(ReadRecords& read) {
   const auto it = server_.queue_.clients.find(read.conn);
   if (it == server_.queue_.clients.end()) return;
+  it->second.awaited.reset();
   it->second.records = std::make_shared<RecordList>(read);
   read_records(it->first, it->second);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ctld/core/authorize.h"
@@ -27,8 +28,9 @@ struct Client {
   Caller caller;
   bool is_known = false;  ///< Names were looked up.
   std::deque<Waiting> inbox;
-  bool is_paused = false;  ///< Nothing is read until the inbox is empty.
-  size_t reads = 0;        ///< Answers that are being read from the database; other requests wait for them.
+  bool is_paused = false;           ///< Nothing is read until the inbox is empty.
+  std::optional<uint64_t> awaited;  ///< A request for records, until its list is under way or it has been refused.
+  size_t reads = 0;                 ///< Answers that are being read from the database; other requests wait for them.
   std::shared_ptr<RecordList> records;  ///< A list of records that is under way.
   uint64_t list = 0;                    ///< The request whose list is under way.
   bool is_piece_on_its_way = false;     ///< A piece of it was sent, and is not written yet.

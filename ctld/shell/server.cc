@@ -228,6 +228,7 @@ void Server::handle_request(ConnId conn, Client& client, std::string_view bytes)
   }
   // Who waits for the end of a job may be silent for days.
   if (request.has_wait_job()) client.link->set_idle_timeout(base::Duration{0});
+  if (request.has_list_records()) client.awaited = request.id();  // a connection has one list at a time
   const Caller caller = client.caller;
   core_->on_request(read_clocks(), conn, caller, request);
   pump(&size);

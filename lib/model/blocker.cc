@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/counted.h"
 #include "base/text.h"
 #include "model/qos.h"
 
@@ -69,6 +70,9 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
      "have their node daemons upgraded: gcontrol show node tells the version of each"},
     {"dependency", "", "", ""},
     {"dependency_never_satisfied", "", "", "gcontrol update Dependency="},
+    {"array_task_limit", "", "", ""},
+    {"tasks_before", "", "", ""},
+    {"users_other_tasks", "", "", ""},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -155,6 +159,12 @@ std::string of_job(const Blocker& b) {
     case BlockerKind::kNodesNotLeft:
     case BlockerKind::kOtherComponent:
       return b.held_by;
+    case BlockerKind::kArrayTaskLimit:
+      return fmt::format("{} of its tasks may run at once", b.bound);
+    case BlockerKind::kTasksBefore:
+      return fmt::format("its next {} wait before the scheduler", base::counted(b.held, "task"));
+    case BlockerKind::kUsersOtherTasks:
+      return fmt::format("its user has {} that wait or run (users.max_jobs)", base::counted(b.bound, "job"));
     case BlockerKind::kNotLookedAt:
       return "the scheduler has not looked at it yet";
     default:

@@ -63,8 +63,12 @@ enum class BlockerKind : uint8_t {
   // Of the job itself, again. `held_by`: what is left of its dependency.
   kDependency,
   kDependencyNeverSatisfied,
+  // Of an array with tasks left.
+  kArrayTaskLimit,   ///< So many of its tasks may run at once: `bound`.
+  kTasksBefore,      ///< So many of its tasks wait before the scheduler: `held`.
+  kUsersOtherTasks,  ///< Its user has as many jobs as may be: `bound`.
 };
-constexpr BlockerKind kLastBlockerKind = BlockerKind::kDependencyNeverSatisfied;
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kUsersOtherTasks;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

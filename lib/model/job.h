@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/array.h"
 #include "model/contract.h"
 #include "model/dependency.h"
 #include "model/job_state.h"
@@ -105,6 +106,9 @@ struct JobSpec {
   uint32_t het_offset = 0;  ///< Which component, from 0; its id is het_job + het_offset.
   uint32_t het_size = 0;    ///< Components in all.
   bool is_het() const { return static_cast<bool>(het_job); }
+  std::optional<ArrayPlace> array;  ///< It is an array, or a task of one.
+  /// It stands for the tasks that are left of an array, and does not run itself.
+  bool is_array() const { return array && !array->is_task(); }
   bool requeue = true;  ///< May run again after its node failed.
   JobKind kind = JobKind::kBatch;
   bool attended = false;         ///< Ends when the client that asked for it is gone.

@@ -35,11 +35,27 @@ constexpr std::array<std::string_view, 15> kEventNames = {
     "place",         "go",           "suspend",       "resume",      "stop",          "requeue",
     "end-completed", "end-failed",   "end-cancelled", "end-timeout", "end-node-fail", "end-out-of-memory",
     "end-preempted", "end-deadline", "end-boot-fail"};
-constexpr std::array<std::string_view, 20> kWaitNames = {
-    "None",         "Priority",         "Resources",         "BeginTime",          "JobHeldUser",
-    "JobHeldAdmin", "PartitionDown",    "PartitionInactive", "ReqNodeNotAvail",    "QOSJobLimit",
-    "Cleaning",     "JobLaunchFailure", "NodeUnreachable",   "PartitionTimeLimit", "PartitionNodeLimit",
-    "Controller",   "Reservation",      "DEADLINE",          "Dependency",         "DependencyNeverSatisfied"};
+constexpr std::array<std::string_view, 21> kWaitNames = {"None",
+                                                         "Priority",
+                                                         "Resources",
+                                                         "BeginTime",
+                                                         "JobHeldUser",
+                                                         "JobHeldAdmin",
+                                                         "PartitionDown",
+                                                         "PartitionInactive",
+                                                         "ReqNodeNotAvail",
+                                                         "QOSJobLimit",
+                                                         "Cleaning",
+                                                         "JobLaunchFailure",
+                                                         "NodeUnreachable",
+                                                         "PartitionTimeLimit",
+                                                         "PartitionNodeLimit",
+                                                         "Controller",
+                                                         "Reservation",
+                                                         "DEADLINE",
+                                                         "Dependency",
+                                                         "DependencyNeverSatisfied",
+                                                         "JobArrayTaskLimit"};
 constexpr std::array<std::string_view, 16> kEndNames = {
     "None",     "NonZeroExitCode", "RaisedSignal",     "TimeLimit",
     "NodeDown", "OutOfMemory",     "JobLaunchFailure", "OutputPath",

@@ -122,8 +122,9 @@ enum class WaitReason : uint8_t {
   kDeadline,
   kDependency,                ///< It waits for other jobs.
   kDependencyNeverSatisfied,  ///< What it waits for can never come.
+  kArrayTaskLimit,            ///< As many tasks of its array as may run do so, or are about to.
 };
-constexpr WaitReason kLastWaitReason = WaitReason::kDependencyNeverSatisfied;
+constexpr WaitReason kLastWaitReason = WaitReason::kArrayTaskLimit;
 /// Slurm's word: "Resources", "BeginTime", "JobHeldUser", ...
 std::string_view name(WaitReason r);
 

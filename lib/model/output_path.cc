@@ -10,8 +10,6 @@ namespace gw::model {
 namespace {
 
 constexpr size_t kMaxWidth = 10;
-// What Slurm prints for %a in a job that is no array (its NO_VAL).
-constexpr uint64_t kNoArrayTask = 4294967294;
 
 std::string padded(uint64_t value, size_t width) {
   std::string text = std::to_string(value);
@@ -33,14 +31,16 @@ bool append_value(std::string& out, char letter, size_t width, const PatternValu
   switch (letter) {
     case 'j':
     case 'J':
-    case 'A':
       out += padded(v.job_id, width);
       return true;
+    case 'A':
+      out += padded(v.array ? v.array->job.value : v.job_id, width);
+      return true;
     case 'a':
-      out += padded(kNoArrayTask, width);
+      out += padded(v.array ? v.array->task : kNoArrayTask, width);
       return true;
     case 'b':
-      out += padded(kNoArrayTask % 10, width);
+      out += padded((v.array ? v.array->task : kNoArrayTask) % 10, width);
       return true;
     case 'n':
       out += padded(v.node_index, width);
@@ -103,6 +103,9 @@ std::string resolve_job_path(std::string_view path, std::string_view work_dir, c
   return full + name;
 }
 
-std::string_view default_output(bool slurm_names) { return slurm_names ? "slurm-%j.out" : "gangway-%j.out"; }
+std::string_view default_output(bool slurm_names, bool is_in_array) {
+  if (is_in_array) return slurm_names ? "slurm-%A_%a.out" : "gangway-%A_%a.out";
+  return slurm_names ? "slurm-%j.out" : "gangway-%j.out";
+}
 
 }  // namespace gw::model

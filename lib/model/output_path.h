@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "model/array.h"
 
 namespace gw::model {
 
@@ -16,6 +19,7 @@ struct PatternValues {
   std::string node;  ///< Name of the first node; its part before the first dot is used.
   uint32_t node_index = 0;
   uint32_t task = 0;
+  std::optional<ArrayPlace> array = {};
   std::string step = "batch";
 };
 
@@ -26,7 +30,8 @@ std::string expand_patterns(std::string_view path, const PatternValues& values);
 /// The file that a batch job's -o, -e or -i means: expanded, relative to `work_dir`. Empty text gives empty text.
 std::string resolve_job_path(std::string_view path, std::string_view work_dir, const PatternValues& values);
 
-/// "gangway-%j.out", or "slurm-%j.out" for a job that was submitted with Slurm's names.
-std::string_view default_output(bool slurm_names);
+/// "gangway-%j.out", or "slurm-%j.out" for a job that was submitted with Slurm's names; of an array
+/// "gangway-%A_%a.out".
+std::string_view default_output(bool slurm_names, bool is_in_array);
 
 }  // namespace gw::model

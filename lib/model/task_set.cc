@@ -12,7 +12,7 @@
 namespace gw::model {
 namespace {
 
-base::Error problem(std::string_view text, const std::string& what) {
+base::Error array_problem(std::string_view text, const std::string& what) {
   return base::Error{base::ErrorCode::kInvalid, "--array=" + base::printable(text, 60) + ": " + what,
                      "write it like 0-15, 1,3,5-7, 0-15:4 or 0-15%4", kArraySentence};
 }
@@ -22,11 +22,12 @@ base::Result<uint32_t> take_number(std::string_view& rest, std::string_view text
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (error == std::errc::invalid_argument)
-    return tl::unexpected(problem(text, rest.empty() ? "a number is missing at the end"
-                                                     : "a number is missing at \"" + base::printable(rest, 20) + "\""));
+    return tl::unexpected(array_problem(text, rest.empty()
+                                                  ? "a number is missing at the end"
+                                                  : "a number is missing at \"" + base::printable(rest, 20) + "\""));
   if (error != std::errc{} || value > kMaxArrayIndex)
-    return tl::unexpected(problem(text, "a number is above " + std::to_string(kMaxArrayIndex) +
-                                            ", the largest index of a task (MaxArraySize is one more)"));
+    return tl::unexpected(array_problem(text, "a number is above " + std::to_string(kMaxArrayIndex) +
+                                                  ", the largest index of a task (MaxArraySize is one more)"));
   rest.remove_prefix(static_cast<size_t>(end - rest.data()));
   return value;
 }
@@ -43,12 +44,12 @@ base::Result<TaskRange> take_range(std::string_view& rest, std::string_view text
   if (!take(rest, '-')) return TaskRange{first, first, 1};
   GW_TRY(last, take_number(rest, text));
   if (last < first)
-    return tl::unexpected(
-        problem(text, "the range " + std::to_string(first) + "-" + std::to_string(last) + " ends before it begins"));
+    return tl::unexpected(array_problem(
+        text, "the range " + std::to_string(first) + "-" + std::to_string(last) + " ends before it begins"));
   uint32_t step = 1;
   if (take(rest, ':')) {
     GW_TRY(given, take_number(rest, text));
-    if (given == 0) return tl::unexpected(problem(text, "a step of 0 never ends"));
+    if (given == 0) return tl::unexpected(array_problem(text, "a step of 0 never ends"));
     step = given;
   }
   const uint32_t end = first + (last - first) / step * step;
@@ -57,14 +58,15 @@ base::Result<TaskRange> take_range(std::string_view& rest, std::string_view text
 
 /// Reads ranges with commas between them.
 base::Result<std::vector<TaskRange>> read_ranges(std::string_view text) {
-  if (text.empty()) return tl::unexpected(problem(text, "it names no task"));
+  if (text.empty()) return tl::unexpected(array_problem(text, "it names no task"));
   std::vector<TaskRange> ranges;
   std::string_view rest = text;
   do {
     GW_TRY(range, take_range(rest, text));
     ranges.push_back(range);
   } while (take(rest, ','));
-  if (!rest.empty()) return tl::unexpected(problem(text, '"' + base::printable(rest, 20) + "\" is not understood"));
+  if (!rest.empty())
+    return tl::unexpected(array_problem(text, '"' + base::printable(rest, 20) + "\" is not understood"));
   return ranges;
 }
 
@@ -253,7 +255,8 @@ base::Result<ArraySpec> parse_array(std::string_view text) {
   if (percent == std::string_view::npos) return spec;
   std::string_view rest = text.substr(percent + 1);
   GW_TRY(throttle, take_number(rest, text));
-  if (!rest.empty()) return tl::unexpected(problem(text, '"' + base::printable(rest, 20) + "\" is not understood"));
+  if (!rest.empty())
+    return tl::unexpected(array_problem(text, '"' + base::printable(rest, 20) + "\" is not understood"));
   spec.throttle = throttle;
   return spec;
 }

@@ -1,7 +1,7 @@
 // The tasks of an array job as ranges with steps: a million tasks in one range are a few bytes. Pure.
-// Invariants: the ranges are in order and none begins before the one before it has ended; every range holds what it names;
-// its last index is one of it; no index is above kMaxArrayIndex. What a set takes grows with the texts that made it, never
-// with the indices in it.
+// Invariants: the ranges are in order and none begins before the one before it has ended; every range holds what it
+// names; its last index is one of it; no index is above kMaxArrayIndex. What a set takes grows with the texts that made
+// it, never with the indices in it.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct TaskRange {
 class TaskSet {
  public:
   TaskSet() = default;
-  /// Reads "0-15:4,7": indices, ranges, and ranges with a step, in any order; what is named twice is there once. Errors:
-  /// empty, syntax, a range that ends before it begins, a step of zero, an index above kMaxArrayIndex.
+  /// Reads "0-15:4,7": indices, ranges, and ranges with a step, in any order; what is named twice is there once.
+  /// Errors: empty, syntax, a range that ends before it begins, a step of zero, an index above kMaxArrayIndex.
   static base::Result<TaskSet> parse(std::string_view text);
   /// Of ranges as ranges() gave them. Errors: they break an invariant, so that they came from somewhere else.
   static base::Result<TaskSet> of(std::deque<TaskRange> ranges);

@@ -66,6 +66,8 @@ constexpr Table kTables[] = {
     {RowKind::kSetting, "SELECT name,* FROM meta WHERE name=?1", "DELETE FROM meta WHERE name=?1", kNone, kNone},
     {RowKind::kScript, "SELECT hash,* FROM blob_facts WHERE hash=?1", "DELETE FROM blob_facts WHERE hash=?1",
      "SELECT hash,* FROM blob_facts WHERE " GW_UNFIT_SCRIPT, "DELETE FROM blob_facts WHERE " GW_UNFIT_SCRIPT},
+    {RowKind::kArray, "SELECT CAST(job AS TEXT),* FROM arrays WHERE job=?1", "DELETE FROM arrays WHERE job=?1",
+     "SELECT CAST(job AS TEXT),* FROM arrays WHERE " GW_U32("job"), "DELETE FROM arrays WHERE " GW_U32("job")},
 };
 
 const Table& table_of(RowKind kind) { return kTables[static_cast<size_t>(kind)]; }

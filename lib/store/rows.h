@@ -70,6 +70,14 @@ struct PutReservation {
 struct DropReservation {
   std::string name;
 };
+/// What is left of an array and what became of the rest.
+struct PutArray {
+  base::JobId job;
+  std::string bytes;
+};
+struct DropArray {
+  base::JobId job;
+};
 struct PutQos {
   std::string name;
   std::string bytes;
@@ -164,11 +172,12 @@ enum class RowKind : uint8_t {
   kReply,
   kSetting,
   kScript,
+  kArray,
 };
 /// What people call a row of this kind: "job".
 constexpr std::string_view word_of(RowKind kind) {
   constexpr std::string_view kWords[] = {"job", "ended_job", "run",   "step",  "node",    "partition", "reservation",
-                                         "qos", "user",      "usage", "reply", "setting", "script"};
+                                         "qos", "user",      "usage", "reply", "setting", "script",    "array"};
   return kWords[static_cast<size_t>(kind)];
 }
 /// A row that cannot be read, out of its table. Every value of it is kept as it was, beside this.
@@ -209,7 +218,7 @@ struct Event {
 using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, ReleaseBlob, DropBlob, PutNode, PutPartition,
                         PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
                         DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode,
-                        DropRun, PutPastRun, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
+                        DropRun, PutPastRun, PutArray, DropArray, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {
@@ -247,6 +256,7 @@ struct Snapshot {
   std::vector<PutStep> steps;
   std::vector<PutRunNode> run_nodes;  ///< By job and step.
   std::vector<BlobRow> blobs;
+  std::vector<PutArray> arrays;
   std::vector<HeldRow> held;  ///< Those held aside before, and those that this reading found, by kind and name.
   base::JobId last_job;       ///< The highest that any table names.
 };

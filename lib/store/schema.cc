@@ -107,8 +107,12 @@ CREATE INDEX ended_jobs_by_qos ON ended_jobs(qos, ended, submitted);
 CREATE INDEX ended_jobs_by_partition ON ended_jobs(partition, ended, submitted);
 )sql";
 
+constexpr char kVersion10[] = R"sql(
+CREATE TABLE arrays(job INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+)sql";
+
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5},
-                                     {6, kVersion6}, {7, kVersion7}, {8, kVersion8}, {9, kVersion9}};
+                                     {6, kVersion6}, {7, kVersion7}, {8, kVersion8}, {9, kVersion9}, {10, kVersion10}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

@@ -60,6 +60,7 @@ class SqliteStore final : public Store {
   base::Result<std::vector<PutUsage>> read_usage();
   base::Result<std::vector<PutStep>> read_steps();
   base::Result<std::vector<PutRunNode>> read_run_nodes();
+  base::Result<std::vector<PutArray>> read_arrays();
   base::Result<std::vector<BlobRow>> read_blobs();
   base::Status load_into(Snapshot& out, base::Time ended_since);
   void drop_connection();
@@ -200,6 +201,16 @@ base::Result<std::vector<PutRunNode>> SqliteStore::read_run_nodes() {
   return rows;
 }
 
+base::Result<std::vector<PutArray>> SqliteStore::read_arrays() {
+  GW_TRY(select, db_->prepare("SELECT job,bytes FROM arrays WHERE job BETWEEN 1 AND 4294967295 ORDER BY job"));
+  std::vector<PutArray> rows;
+  int code;
+  while ((code = select.step()) == SQLITE_ROW)
+    rows.push_back({base::JobId(static_cast<uint32_t>(select.integer(0))), select.bytes(1)});
+  if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_->error(code));
+  return rows;
+}
+
 base::Result<std::vector<BlobRow>> SqliteStore::read_blobs() {
   GW_TRY(select, db_->prepare("SELECT hash,bytes,environment,released FROM blob_facts ORDER BY hash"));
   std::vector<BlobRow> rows;
@@ -228,11 +239,13 @@ base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(steps, read_steps());
   GW_TRY(run_nodes, read_run_nodes());
   GW_TRY(blobs, read_blobs());
+  GW_TRY(arrays, read_arrays());
   GW_TRY(held, read_held(*db_));
   GW_TRY(last_job, last_job_named(*db_));
-  out = {std::move(jobs),    std::move(ended),        std::move(nodes), std::move(partitions), std::move(meta),
-         std::move(replies), std::move(reservations), std::move(usage), std::move(qos),        std::move(users),
-         std::move(steps),   std::move(run_nodes),    std::move(blobs), std::move(held),       last_job};
+  out = {std::move(jobs),  std::move(ended),   std::move(nodes),        std::move(partitions),
+         std::move(meta),  std::move(replies), std::move(reservations), std::move(usage),
+         std::move(qos),   std::move(users),   std::move(steps),        std::move(run_nodes),
+         std::move(blobs), std::move(arrays),  std::move(held),         last_job};
   return {};
 }
 

@@ -80,6 +80,8 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.runs_.drop_node, "DELETE FROM run_nodes WHERE job=?1 AND step=?2 AND node=?3"},
       {&ops.runs_.drop, "DELETE FROM run_nodes WHERE job=?1 AND step=?2"},
       {&ops.runs_.put_past, "INSERT OR REPLACE INTO past_runs(job,attempt,step,bytes) VALUES(?1,?2,?3,?4)"},
+      {&ops.arrays_.put, "INSERT INTO arrays(job,bytes) VALUES(?1,?2) ON CONFLICT(job) DO UPDATE SET bytes=?2"},
+      {&ops.arrays_.drop, "DELETE FROM arrays WHERE job=?1"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
@@ -130,6 +132,17 @@ base::Status WriteOps::on(const EndJob& op) {
   GW_TRY_STATUS(run(jobs_.insert_ended));
   jobs_.drop.bind(op.row.id.value);
   return run(jobs_.drop);
+}
+
+base::Status WriteOps::on(const PutArray& op) {
+  arrays_.put.bind(op.job.value);
+  arrays_.put.bind_blob(2, op.bytes);
+  return run(arrays_.put);
+}
+
+base::Status WriteOps::on(const DropArray& op) {
+  arrays_.drop.bind(op.job.value);
+  return run(arrays_.drop);
 }
 
 base::Status WriteOps::on(const PutBlob& op) {

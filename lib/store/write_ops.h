@@ -26,6 +26,8 @@ class WriteOps {
   base::Status on(const PutJob& op);
   base::Status on(const PutJobStatus& op);
   base::Status on(const EndJob& op);
+  base::Status on(const PutArray& op);
+  base::Status on(const DropArray& op);
   base::Status on(const PutBlob& op);
   base::Status on(const ReleaseBlob& op);
   base::Status on(const DropBlob& op);
@@ -72,6 +74,9 @@ class WriteOps {
   struct RunStatements {
     Statement put_node, drop_node, drop, put_past;
   };
+  struct ArrayStatements {
+    Statement put, drop;
+  };
   struct ReplyStatements {
     Statement put, drop, drop_before;
   };
@@ -86,6 +91,7 @@ class WriteOps {
   QuotaStatements quotas_;
   StepStatements steps_;
   RunStatements runs_;
+  ArrayStatements arrays_;
   ReplyStatements replies_;
   UsageStatements usage_;
   Statement put_meta_, put_event_;

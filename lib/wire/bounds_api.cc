@@ -73,6 +73,7 @@ constexpr FieldBound kSubmit[] = {
     with_hint(list(part(5, "components", kJobSpecBounds, "components of a heterogeneous job", kMostSpecBytes), 128),
               {}),
     part(6, "first_step", kCreateStepBounds),
+    part(7, "array", kArrayTasksBounds),
 };
 constexpr MessageBounds kSubmitBounds = {"SubmitRequest", "A submission", kSubmit};
 

@@ -7,6 +7,7 @@ namespace {
 using namespace rows;
 
 constexpr uint64_t kTasks = 100'000'000, kStepTasks = 10'000'000, kCpus = 65'536, kJobGpus = 10'000'000;
+constexpr uint64_t kTaskRanges = 10'000;
 constexpr uint64_t kLineBytes = 128 << 10;  // what execve(2) takes as one argument
 
 constexpr FieldBound signal(uint32_t n, Name name, Name label) {
@@ -76,6 +77,21 @@ constexpr FieldBound kLaunch[] = {
 };
 constexpr MessageBounds kLaunchBounds = {"Launch", {}, kLaunch};
 
+constexpr FieldBound kArrayPlace[] = {u32(1, "job"),   u32(2, "task"), u32(3, "count"),
+                                      u32(4, "least"), u32(5, "most"), u32(6, "step")};
+constexpr MessageBounds kArrayPlaceBounds = {"ArrayPlace", {}, kArrayPlace};
+
+constexpr FieldBound kTaskRange[] = {u32(1, "first", model::kMaxArrayIndex, "an index of --array"),
+                                     u32(2, "last", model::kMaxArrayIndex, "an index of --array"),
+                                     u32(3, "step", model::kMaxArrayIndex, "a step of --array")};
+constexpr MessageBounds kTaskRangeBounds = {"TaskRange", {}, kTaskRange};
+constexpr FieldBound kArrayTasks[] = {
+    parts(1, "left", kTaskRanges, kTaskRangeBounds, "ranges of --array"),
+    u32(2, "throttle", model::kMaxArrayIndex, "the number behind the percent sign of --array"),
+    u32(3, "completed"),
+    u32(4, "failed"),
+};
+
 /// Without the attributes that are one field.
 constexpr FieldBound kJobSpec[] = {
     u32(2, "uid"),
@@ -98,6 +114,7 @@ constexpr FieldBound kJobSpec[] = {
     u32(35, "kind", 2),
     flag(36, "attended"),
     flag(37, "not_preemptible"),
+    part(41, "array", kArrayPlaceBounds),
 };
 constexpr auto kWholeJobSpec = with_attributes<bound_as_kept>(kJobSpec);
 
@@ -125,6 +142,7 @@ constexpr FieldBound kStepRequest[] = {
 }  // namespace
 
 constinit const MessageBounds kJobSpecBounds = {"JobSpec", "What a job says of itself", kWholeJobSpec};
+constinit const MessageBounds kArrayTasksBounds = {"ArrayTasks", "The tasks of an array", kArrayTasks};
 constinit const MessageBounds kStepRequestBounds = {"StepRequest", "What a step asks for", kStepRequest};
 
 }  // namespace gw::wire

@@ -174,6 +174,7 @@ JobSpec to_wire(const model::JobSpec& s) {
   w.set_het_job(s.het_job.value);
   w.set_het_offset(s.het_offset);
   w.set_het_size(s.het_size);
+  if (s.array) *w.mutable_array() = to_wire(*s.array);
   w.set_on_preempt(static_cast<uint32_t>(s.on_preempt));
   w.set_kind(static_cast<uint32_t>(s.kind));
   w.set_attended(s.attended);
@@ -202,6 +203,7 @@ base::Result<model::JobSpec> from_wire(const JobSpec& w) {
   s.het_job = base::JobId(w.het_job());
   s.het_offset = w.het_offset();
   s.het_size = w.het_size();
+  if (w.has_array()) s.array = from_wire(w.array());
   if (w.on_preempt() < model::kOnPreempt.size()) s.on_preempt = static_cast<model::OnPreempt>(w.on_preempt());
   if (w.kind() > static_cast<uint32_t>(model::JobKind::kStep)) return bad_number("kind of job", w.kind());
   s.kind = static_cast<model::JobKind>(w.kind());

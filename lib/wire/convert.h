@@ -51,6 +51,12 @@ Outcome to_wire(const model::Outcome& o);
 /// Errors: a state that is no end (0 is taken as not set: COMPLETED), an unknown reason.
 base::Result<model::Outcome> from_wire(const Outcome& o);
 
+ArrayPlace to_wire(const model::ArrayPlace& place);
+model::ArrayPlace from_wire(const ArrayPlace& place);
+ArrayTasks to_wire(const model::ArrayTasks& tasks);
+/// Errors: ranges that break an invariant of TaskSet.
+base::Result<model::ArrayTasks> from_wire(const ArrayTasks& tasks);
+
 /// The changing part of a job.
 JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer = {});
 /// What is stored of it in one row, without what changes node by node: that stands in rows of the nodes (RunNode), and

@@ -62,6 +62,17 @@ void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const
   env["GANGWAY_NODENAME"] = node.name;
 }
 
+void put_array(Env& env, const wire::JobSpec& spec) {
+  if (!spec.array().has_task()) return;
+  const wire::ArrayPlace& place = spec.array();
+  put(env, "ARRAY_JOB_ID", place.job());
+  put(env, "ARRAY_TASK_ID", place.task());
+  put(env, "ARRAY_TASK_COUNT", place.count());
+  put(env, "ARRAY_TASK_MIN", place.least());
+  put(env, "ARRAY_TASK_MAX", place.most());
+  put(env, "ARRAY_TASK_STEP", place.step());
+}
+
 /// What Slurm has no variables for. How often the job was preempted already the controller says in the environment.
 void put_preemption(Env& env, const NodeFacts& node, const wire::Prepare& p) {
   const uint32_t what = p.spec().on_preempt();
@@ -191,6 +202,7 @@ void fill_in_login(Env& env, const NodeFacts& node, const UserInfo& user) {
 
 void put_job(Env& env, const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user, base::Time now) {
   put_identity(env, node, prepare, user);
+  put_array(env, prepare.spec());
   put_preemption(env, node, prepare);
   put_elastic(env, node, prepare);
   put_times(env, prepare, now);

@@ -14,6 +14,7 @@
 #include "noded/core/job_env.h"
 #include "noded/core/node_allocation.h"
 #include "noded/core/step_env.h"
+#include "wire/convert.h"
 
 namespace gw::noded {
 
@@ -31,7 +32,10 @@ void set_files(const wire::Prepare& p, const NodeFacts& node, const UserInfo& us
   values.user = user.name;
   values.node = node.name;
   const auto resolve = [&](std::string_view path) { return model::resolve_job_path(path, launch.work_dir(), values); };
-  spec.set_std_out(resolve(launch.std_out().empty() ? model::default_output(launch.slurm_names()) : launch.std_out()));
+  const bool is_in_array = p.spec().has_array();
+  if (is_in_array) values.array = wire::from_wire(p.spec().array());
+  spec.set_std_out(
+      resolve(launch.std_out().empty() ? model::default_output(launch.slurm_names(), is_in_array) : launch.std_out()));
   spec.set_std_err(resolve(launch.std_err()));
   spec.set_std_in(launch.std_in().empty() ? "/dev/null" : resolve(launch.std_in()));
   spec.set_slurm_names(launch.slurm_names());

@@ -45,6 +45,11 @@ Texts texts_of(const std::vector<store::PutStep>& rows) {
   for (const store::PutStep& row : rows) out[row.job.text() + "." + std::to_string(row.step)] = row.bytes;
   return out;
 }
+Texts texts_of(const std::vector<store::PutArray>& rows) {
+  Texts out;
+  for (const store::PutArray& row : rows) out[row.job.text()] = row.bytes;
+  return out;
+}
 Texts texts_of(const std::vector<store::PutRunNode>& rows) {
   Texts out;
   for (const store::PutRunNode& row : rows)
@@ -62,6 +67,7 @@ std::string difference_of(const store::Snapshot& kept, const store::Snapshot& fo
         difference_of("partition", texts_of(kept.partitions), texts_of(found.partitions)),
         difference_of("reservation", texts_of(kept.reservations), texts_of(found.reservations)),
         difference_of("QOS", texts_of(kept.qos), texts_of(found.qos)),
+        difference_of("array", texts_of(kept.arrays), texts_of(found.arrays)),
         difference_of("step", texts_of(kept.steps), texts_of(found.steps)),
         difference_of("run", texts_of(kept.run_nodes), texts_of(found.run_nodes))})
     if (!one.empty()) return one;
@@ -106,6 +112,7 @@ void KeptChecker::check_accounting(const store::Batch& batch) const {
 void KeptChecker::look_at_name(const store::JobRow& row) {
   wire::JobSpec spec;
   if (!spec.ParseFromString(row.spec)) fail(kKept, "the row of job " + row.id.text() + " cannot be read");
+  if (spec.array().has_task() && spec.array().job() != row.id.value) return;  // who asked knows the array alone
   const auto [known, is_new] = job_of_.emplace(std::pair(row.name, spec.het_offset()), row.id.value);
   if (known->second != row.id.value)
     fail(kKept, "jobs " + std::to_string(known->second) + " and " + row.id.text() + " are one submission");

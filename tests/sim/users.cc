@@ -107,6 +107,12 @@ void Users::draw_kind(wire::ApiRequest& request, bool is_elastic) {
   wire::SubmitRequest& submit = *request.mutable_submit();
   wire::JobSpec& spec = *submit.mutable_spec();
   const uint32_t kind = is_elastic ? 0 : random_(has_room_for_three() ? 9 : 3);
+  if (kind == 0 && !is_elastic && random_.chance(30)) {
+    wire::TaskRange& tasks = *submit.mutable_array()->add_left();
+    tasks.set_step(1 + random_(3));
+    tasks.set_last(tasks.step() * (1 + random_(4)));
+    submit.mutable_array()->set_throttle(random_(3));
+  }
   if (kind == 1) spec.set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
   if (kind == 2) {
     spec.set_kind(static_cast<uint32_t>(model::JobKind::kStep));

@@ -14,6 +14,7 @@
 #include "cmds/gangway/shared/verbs.h"
 #include "model/job_state.h"
 #include "model/output_path.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -64,9 +65,10 @@ Source source_of(const wire::Job& job, bool want_error) {
   values.job_name = job.spec().name();
   values.user = job.spec().user();
   values.node = source.node;
+  if (job.spec().has_array()) values.array = wire::from_wire(job.spec().array());
   std::string pattern = want_error ? launch.std_err() : "";
   if (pattern.empty()) pattern = launch.std_out();
-  if (pattern.empty()) pattern = model::default_output(launch.slurm_names());
+  if (pattern.empty()) pattern = model::default_output(launch.slurm_names(), job.spec().has_array());
   source.path = model::resolve_job_path(pattern, launch.work_dir(), values);
   return source;
 }

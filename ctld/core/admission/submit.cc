@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ctld/core/admission/array.h"
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/admission/dependency.h"
 #include "ctld/core/admission/hetjob.h"
@@ -82,12 +83,14 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
     return base::invalid("the working directory is not an absolute path: " + base::printable(spec.launch.work_dir));
   GW_TRY_STATUS(settle_spec(spec));
   accept_kind(spec);
+  GW_TRY_STATUS(accept_array(request, spec));
   route_by_reservation(core, spec);
   choose_partitions(core, spec);
   GW_TRY_STATUS(check_account(core, caller, spec.account));
   GW_TRY_STATUS(check_qos(core, caller, spec));
   const bool admin = is_admin(core.settings, caller);
-  GW_TRY_STATUS(check_place_and_time(core, caller, spec, 1 + static_cast<size_t>(request.components_size())));
+  const size_t jobs = spec.array ? spec.array->count : 1 + static_cast<size_t>(request.components_size());
+  GW_TRY_STATUS(check_place_and_time(core, caller, spec, jobs));
   GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, JobId()));
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
@@ -180,7 +183,8 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     spec.het_job = all.size() > 1 ? id : JobId();
     spec.het_offset = static_cast<uint32_t>(entered.size());
     spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
-    entered.push_back(&core.jobs.enter(core.now, std::move(spec)));
+    entered.push_back(spec.array ? &core.jobs.enter_array(core.now, std::move(spec), tasks_of(request))
+                                 : &core.jobs.enter(core.now, std::move(spec)));
     begin_to_depend(*entered.back());
     update_eligibility(core, *entered.back());
   }

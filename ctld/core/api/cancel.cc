@@ -9,6 +9,7 @@
 
 #include "base/counted.h"
 #include "ctld/core/api/job_cursor.h"
+#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/limits.h"
 #include "ctld/core/jobs/orders.h"
@@ -36,6 +37,14 @@ std::vector<JobId> select(const Core& core, const wire::JobFilter& filter, std::
       if (unknown != nullptr) unknown->push_back(id);
   }
   return out;
+}
+
+/// Arrays with their tasks.
+std::set<uint32_t> with_tasks(Core& core, std::set<uint32_t> ids) {
+  const std::set<uint32_t> named = ids;
+  for (const uint32_t id : named)
+    for (const Job* task : tasks_of(core, JobId(id))) ids.insert(task->id.value);
+  return ids;
 }
 
 void end_by_user(Core& core, const Caller& caller, Job& job, bool at_once) {
@@ -100,7 +109,7 @@ void cancel(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
   std::set<uint32_t> ids;
   for (JobId id : select(core, f, &unknown)) ids.insert(id.value);
   const std::set<uint32_t> named = ids;
-  for (uint32_t value : with_components(core, std::move(ids))) {
+  for (uint32_t value : with_tasks(core, with_components(core, std::move(ids)))) {
     const JobId id(value);
     // What one component came to the others came to with it.
     if (!named.contains(value) && model::is_end(core.jobs.at(id).state)) continue;
@@ -127,7 +136,7 @@ void cancel_unwritten(Core& core, ConnId conn, const Caller& caller, const wire:
   size_t told = 0;
   std::set<uint32_t> ids;
   for (const JobId id : select(core, request.cancel().filter(), nullptr)) ids.insert(id.value);
-  for (const uint32_t id : with_components(core, std::move(ids))) {
+  for (const uint32_t id : with_tasks(core, with_components(core, std::move(ids)))) {
     model::Job& job = core.jobs.at(JobId(id));
     if (job.placed() == nullptr || !job.placed()->started) continue;
     told += cancel_one(core, caller, job, request.cancel()).has_value();

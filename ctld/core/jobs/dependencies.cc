@@ -14,8 +14,18 @@ using model::TermState;
 
 namespace {
 
+/// An array has started when its last task has, and ended well when all have.
+model::OtherJob of_array(const Core& core, const ArrayTable::Array& array) {
+  model::OtherJob other;
+  other.has_started = array.tasks.left.empty() && array.waiting + array.starting == 0;
+  if (other.has_started) other.started = core.now;
+  if (array.is_over()) other.ended_well = array.tasks.failed == 0;
+  return other;
+}
+
 /// nullopt: nobody knows it any more.
 std::optional<model::OtherJob> other_job(const Core& core, JobId id) {
+  if (const ArrayTable::Array* array = core.jobs.arrays().find(id)) return of_array(core, *array);
   const Job* job = core.jobs.find(id);
   if (job == nullptr) return std::nullopt;
   model::OtherJob other;

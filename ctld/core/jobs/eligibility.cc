@@ -101,6 +101,11 @@ void update_eligibility(Core& core, Job& job) {
   }
   if (waiting.reason != WaitReason::kNone) waiting.nomination.reset();
   if (job.spec.is_het()) return update_components(core, job);
+  if (job.spec.is_array()) {  // its tasks go before the scheduler
+    if (waiting.reason != WaitReason::kNone) return;
+    if (!job.eligible) job.eligible = core.now;
+    return core.jobs.arrays().look_again(job.id);
+  }
   if (waiting.reason != WaitReason::kNone) {
     if (job.eligible)
       core.feed.tell(sched::JobUnqueued{job.id});  // the scheduler need not hear of a job that it never had

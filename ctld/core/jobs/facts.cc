@@ -123,6 +123,8 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.nice = job.spec.nice;
   out.qos_priority = qos == core.quotas.qos.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost);
   out.submitted = job.submitted;
+  // The last task of an array has its number, the smallest of all, and comes behind them nevertheless.
+  if (job.spec.array && job.spec.array->job == job.id) out.submitted = out.submitted + base::microseconds(1);
   out.eligible = job.eligible;
   out.preemptions = job.preemptions;
   if (job.placed() != nullptr) out.saved = job.placed()->saved;

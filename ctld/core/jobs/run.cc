@@ -192,11 +192,12 @@ void end(Core& core, Job& job, Outcome outcome) {
   core.out.job_event(job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
   core.timers.cancel_job(job.id.value);
   core.timers.set({job.ended()->ended + core.settings.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});
+  if (job.spec.is_array()) core.jobs.arrays().give_up(job.id);
   answer_waiters(core, job);
 }
 
 void end_pending(Core& core, Job& job, JobState state, Outcome outcome) {
-  core.feed.tell(sched::JobUnqueued{job.id});
+  if (!job.spec.is_array()) core.feed.tell(sched::JobUnqueued{job.id});
   core.post(JobStopping{job.id, std::string(model::long_name(state))});
   outcome.end = state;
   outcome.ended = core.now;

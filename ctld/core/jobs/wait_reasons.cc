@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/facts.h"
 #include "wire/blockers.h"
 #include "wire/convert.h"
@@ -90,11 +91,20 @@ std::optional<WaitInfo> wait_for_components(const Core& core, const Job& job) {
                                       model::words(info.blockers)))}};
 }
 
+/// Why no further task of an array is made.
+WaitInfo wait_for_tasks(const Core& core, const Job& array) {
+  const auto why = why_no_task(core, array);
+  if (!why) return {WaitReason::kNone, {of_job(BlockerKind::kNotLookedAt, array)}};
+  const bool is_throttled = why->kind == BlockerKind::kArrayTaskLimit;
+  return {is_throttled ? WaitReason::kArrayTaskLimit : WaitReason::kPriority, {*why}};
+}
+
 WaitInfo wait_info(const Core& core, const model::Job& job) {
   const model::Waiting* waiting = job.waiting();
   if (waiting == nullptr) return {};
   if (waiting->reason != WaitReason::kNone) return {waiting->reason, {own_blocker(core, job)}};
   if (const auto info = wait_for_components(core, job)) return *info;
+  if (job.spec.is_array()) return wait_for_tasks(core, job);
   const auto it = core.planning.class_waits.find(class_of(core, job));
   if (it != core.planning.class_waits.end()) return it->second;
   return {WaitReason::kNone, {of_job(BlockerKind::kNotLookedAt, job)}};
@@ -104,6 +114,8 @@ WaitInfo wait_info(const Core& core, const model::Job& job) {
 
 wire::Job job_to_wire(const Core& core, const model::Job& job) {
   wire::Job out = wire::to_wire(job, [&core](NodeId id) { return core.nodes.name_of(id); });
+  if (const ArrayTable::Array* array = core.jobs.arrays().find(job.id))
+    *out.mutable_status()->mutable_tasks() = wire::to_wire(array->tasks);
   if (job.waiting() != nullptr) {
     const WaitInfo info = wait_info(core, job);
     wire::Waiting& waiting = *out.mutable_status()->mutable_waiting();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ctld/core/rows/contract.h"
@@ -30,6 +31,7 @@ Status check_columns(const store::JobRow& row, const Job& job) {
   if (row.uid != job.spec.uid) return fail("its options are those of another user");
   if (row.state != static_cast<uint32_t>(job.state)) return fail("its state and its status do not agree");
   if (job.spec.partitions.empty()) return fail("its options name no partition");
+  if (job.spec.is_array() && job.spec.array->job != job.id) return fail("it is another array than its number says");
   if (!job.spec.is_het()) return {};
   const bool is_in_place = job.spec.het_size <= kMostComponents && job.spec.het_offset < job.spec.het_size &&
                            job.id.value == job.spec.het_job.value + job.spec.het_offset;
@@ -127,6 +129,13 @@ class Holdings {
   }
 };
 
+/// Of an array that waits, whether the store has what is left of it.
+Status check_tasks(const store::Snapshot& snapshot, const Job& job) {
+  if (!job.spec.is_array()) return {};
+  const bool has_row = std::ranges::binary_search(snapshot.arrays, job.id, {}, &store::PutArray::job);
+  return has_row ? Status() : fail("nothing is stored of its tasks");
+}
+
 /// What one component comes to all come to.
 void take_components_of_faults(JobRows& rows) {
   std::map<JobId, std::string> more;
@@ -157,7 +166,9 @@ JobRows read_jobs(const store::Snapshot& snapshot, const RunRows& runs, const wi
     else if (job->ended() != nullptr)
       taken = fail("it has ended");
     else
-      taken = holdings.take(*job).and_then([&] { return runs.check_complete(*job); });
+      taken = check_tasks(snapshot, *job).and_then([&] { return holdings.take(*job); }).and_then([&] {
+        return runs.check_complete(*job);
+      });
     if (taken)
       rows.sound.emplace(row.id, std::move(*job));
     else

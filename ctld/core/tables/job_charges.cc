@@ -17,6 +17,14 @@ void JobCharges::add(JobId id, uint32_t uid, size_t row_bytes, const BlobUse& sc
   users_[uid].bytes += row_bytes;
 }
 
+void JobCharges::add_like(JobId id, JobId other) {
+  const Entry like = jobs_.at(other);
+  const auto blob_of = [&](const std::string* hash) {
+    return hash == nullptr ? BlobUse() : BlobUse{*hash, blobs_.at(*hash).bytes};
+  };
+  add(id, like.uid, like.row_bytes, blob_of(like.script), blob_of(like.environment));
+}
+
 const std::string* JobCharges::use(uint32_t uid, const BlobUse& blob) {
   if (blob.hash.empty()) return nullptr;
   const auto [it, is_new] = blobs_.try_emplace(blob.hash, Blob{blob.bytes, {}});

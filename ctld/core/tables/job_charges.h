@@ -30,6 +30,8 @@ class JobCharges {
   };
 
   void add(base::JobId id, uint32_t uid, size_t row_bytes, const BlobUse& script, const BlobUse& environment);
+  /// A job with the row, the script and the environment of another one.
+  void add_like(base::JobId id, base::JobId other);
   /// The row has become longer or shorter.
   void resize(base::JobId id, size_t row_bytes);
   void end(base::JobId id);

@@ -34,6 +34,28 @@ Job& JobTable::enter(base::Time now, model::JobSpec spec) {
   return restore(std::move(job));
 }
 
+Job& JobTable::enter_array(base::Time now, model::JobSpec spec, model::ArrayTasks tasks) {
+  arrays_.add(next_, std::move(tasks));
+  spec.array->job = next_;
+  return enter(now, std::move(spec));
+}
+
+Job& JobTable::make_next_task(Job& array) {
+  count_submitted(array, -1);
+  const uint32_t index = arrays_.take_next(array.id);
+  if (arrays_.find(array.id)->tasks.left.empty()) {
+    array.spec.array->task = index;
+    count_submitted(array, 1);
+    arrays_.came(array);
+    return array;
+  }
+  count_submitted(array, 1);
+  model::JobSpec spec = array.spec;
+  spec.array->task = index;
+  spec.dependency.clear();  // the array has waited for it
+  return enter(array.submitted, std::move(spec));
+}
+
 Job& JobTable::restore(Job job) {
   share_limits(job.spec);
   ++count(job.state);
@@ -42,6 +64,7 @@ Job& JobTable::restore(Job job) {
     count_submitted(job, 1);
   }
   const JobId id = job.id;
+  if (job.spec.array && job.spec.array->is_task()) arrays_.came(job);
   return jobs_[id] = std::move(job);
 }
 
@@ -50,15 +73,18 @@ void JobTable::erase(JobId id) {
   if (it == jobs_.end()) return;
   --count(it->second.state);
   dependents_.erase(id);
+  const Job job = std::move(it->second);
   jobs_.erase(it);
+  if (job.spec.array) arrays_.went(job, jobs_.contains(job.spec.array->job));
 }
 
 bool JobTable::advance(Job& job, model::JobEvent event) {
   const auto to = model::next_state(job.state, event);
   if (!to) return count_unexpected_event(), false;
   --count(job.state);
-  job.state = *to;
+  const model::JobState before = std::exchange(job.state, *to);
   ++count(job.state);
+  if (job.spec.array && job.spec.array->is_task()) arrays_.moved(job, before);
   if (!model::is_end(job.state)) return true;
   --live_;
   count_submitted(job, -1);
@@ -113,7 +139,7 @@ void JobTable::skip_holding_ids_to(JobId next) {
 }
 
 store::Batch JobTable::take_rows() {
-  store::Batch rows;
+  store::Batch rows = arrays_.take_rows();
   if (std::exchange(is_next_new_, false)) rows.push_back(store::PutMeta{"next_job", next_.text()});
   if (std::exchange(is_next_holding_id_new_, false))
     rows.push_back(store::PutMeta{"next_piece", next_holding_id_.text()});
@@ -139,11 +165,14 @@ void JobTable::list_name(const Job& job, bool is_live) {
   if (of_user.empty()) named_.erase(job.spec.uid);
 }
 
+/// An array counts as the tasks that are left of it.
 void JobTable::count_submitted(const Job& job, int change) {
   list_name(job, change > 0);
+  const ArrayTable::Array* array = job.spec.is_array() ? arrays_.find(job.id) : nullptr;
+  const uint32_t tasks = array == nullptr ? 1 : std::max(array->tasks.left.size(), 1u);
   auto& of_users = submitted_[job.spec.qos];
   uint32_t& jobs = of_users[job.spec.uid];
-  jobs += static_cast<uint32_t>(change);
+  jobs += static_cast<uint32_t>(change) * tasks;
   if (jobs != 0) return;
   of_users.erase(job.spec.uid);
   if (of_users.empty()) submitted_.erase(job.spec.qos);

@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "ctld/core/tables/array_table.h"
 #include "ctld/core/tables/dependents.h"
 #include "model/job.h"
 #include "store/rows.h"
@@ -40,6 +41,10 @@ class JobTable {
 
   /// A job that waits, under the next number.
   model::Job& enter(base::Time now, model::JobSpec spec);
+  /// An array of these tasks, under the next number, which its place in the array gets, too.
+  model::Job& enter_array(base::Time now, model::JobSpec spec, model::ArrayTasks tasks);
+  /// The next task of the array, as a job that waits: a new one, or the array itself if none is left after it.
+  model::Job& make_next_task(model::Job& array);
   /// One that the store had.
   model::Job& restore(model::Job job);
   /// One that has ended leaves memory.
@@ -57,12 +62,14 @@ class JobTable {
   /// Jobs that have not ended.
   size_t live() const { return live_; }
   const Counts& counts() const { return counts_; }
-  /// Jobs of a QOS itself that have not ended: all, and those of one user.
+  /// Jobs of a QOS itself that have not ended, tasks that are left of arrays among them: all, and those of one user.
   size_t submitted_to(const std::string& qos) const;
   size_t submitted_to(const std::string& qos, uint32_t uid) const;
 
   /// The first job of that user and name that has not ended; none: there is no such job.
   base::JobId first_named(uint32_t uid, const std::string& name) const;
+  ArrayTable& arrays() { return arrays_; }
+  const ArrayTable& arrays() const { return arrays_; }
   /// Who waits for whom.
   Dependents& dependents() { return dependents_; }
   const Dependents& dependents() const { return dependents_; }
@@ -94,6 +101,7 @@ class JobTable {
   std::map<std::string, std::map<uint32_t, uint32_t>> submitted_;           // QOS -> uid -> jobs without an end
   std::map<uint32_t, std::map<std::string, std::set<base::JobId>>> named_;  // uid -> name -> jobs without an end
   Dependents dependents_;
+  ArrayTable arrays_;
   std::vector<model::Limits> limit_sets_;  // those of present submissions, to be shared
 
   uint64_t& count(model::JobState state) { return counts_[static_cast<size_t>(state)]; }

@@ -37,6 +37,7 @@ enum class TimerKind : uint8_t {
   kEnvironment,   ///< the environment of an ended job is deleted
   kScripts,       ///< scripts that no job in memory has are deleted
   kDependents,    ///< jobs that wait for others are looked at again
+  kArrays,        ///< further tasks of arrays are made
 };
 
 struct Timer {

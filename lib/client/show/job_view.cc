@@ -42,6 +42,7 @@ model::PatternValues pattern_values(const wire::Job& job) {
   v.job_name = job.spec().name();
   v.user = job.spec().user();
   v.node = writes ? first_node(job) : "%N";
+  if (job.spec().has_array()) v.array = wire::from_wire(job.spec().array());
   return v;
 }
 
@@ -308,7 +309,8 @@ double lost_gpu_seconds(const wire::Job& job) { return static_cast<double>(job.s
 
 std::string stdout_path(const wire::Job& job) {
   const wire::Launch& l = job.spec().launch();
-  const std::string pattern = l.std_out().empty() ? std::string(model::default_output(l.slurm_names())) : l.std_out();
+  const std::string pattern =
+      l.std_out().empty() ? std::string(model::default_output(l.slurm_names(), job.spec().has_array())) : l.std_out();
   return model::resolve_job_path(pattern, l.work_dir(), pattern_values(job));
 }
 

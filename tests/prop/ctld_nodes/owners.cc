@@ -85,7 +85,7 @@ wire::ApiRequest Owners::submission(uint32_t pick, Time now) {
     spec.set_warn_seconds_before(30);
   }
   if (dice(10) == 0) spec.set_reservation("course");
-  const uint32_t kind = is_elastic ? 0 : dice(8);
+  const uint32_t kind = is_elastic ? 0 : dice(10);
   if (kind == 1) spec.set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
   if (kind == 2) {
     spec.set_kind(static_cast<uint32_t>(model::JobKind::kStep));
@@ -95,6 +95,13 @@ wire::ApiRequest Owners::submission(uint32_t pick, Time now) {
     wire::JobSpec& component = *r.mutable_submit()->add_components();
     component = spec;
     *component.mutable_request() = wire::to_wire(gang(1, 1 + dice(8)));
+  }
+  if (kind == 4 || kind == 5) {
+    wire::TaskRange& tasks = *r.mutable_submit()->mutable_array()->add_left();
+    tasks.set_first(dice(3));
+    tasks.set_step(1 + dice(3));
+    tasks.set_last(tasks.first() + tasks.step() * (1 + dice(4)));
+    r.mutable_submit()->mutable_array()->set_throttle(dice(3));
   }
   if (spec.kind() != 0) r.mutable_submit()->clear_script();
   return r;
@@ -211,7 +218,8 @@ void Owners::accepted(const Asked& asked, const wire::SubmitReply& reply) {
 
 /// `fault` is null where the order to the job was said to be done.
 void Owners::judge(const Asked& asked, uint32_t id, const wire::Error* fault, const Controller& core) {
-  const uint32_t owner = owner_of_.at(JobId(id));
+  const auto known = owner_of_.find(JobId(id));
+  const uint32_t owner = known == owner_of_.end() ? core.jobs().at(JobId(id)).spec.uid : known->second;
   const bool is_allowed = asked.uid == 0 || asked.uid == owner;
   const auto denied = static_cast<uint32_t>(base::ErrorCode::kDenied);
   if (!is_allowed) {

@@ -180,7 +180,11 @@ void SimCluster::check_rest() const {
   RC_ASSERT(disk_.rows.run_nodes.empty());
   RC_ASSERT(disk_.rows.steps.empty());
   for (const auto& [id, owner] : owners_.owners()) RC_ASSERT(disk_.rows.ended.contains(id));
-  for (const auto& [id, row] : disk_.rows.ended) RC_ASSERT(owners_.owners().contains(id));
+  for (const auto& [id, row] : disk_.rows.ended) {
+    wire::JobSpec spec;
+    RC_ASSERT(spec.ParseFromString(row.spec));
+    RC_ASSERT(owners_.owners().contains(spec.array().has_task() ? JobId(spec.array().job()) : id));
+  }
 }
 
 void SimCluster::come_to_rest() {

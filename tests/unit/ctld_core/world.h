@@ -39,6 +39,7 @@ class MemoryStore {
     for (const auto& [key, row] : steps) s.steps.push_back(row);
     for (const auto& [key, row] : run_nodes) s.run_nodes.push_back(row);
     for (const auto& [hash, row] : blobs) s.blobs.push_back(row);
+    for (const auto& [id, row] : arrays) s.arrays.push_back(row);
     for (const auto& [key, row] : held) s.held.push_back(row);
     for (const auto* all : {&jobs, &ended})
       if (!all->empty()) s.last_job = std::max(s.last_job, all->rbegin()->first);
@@ -51,6 +52,7 @@ class MemoryStore {
   std::map<std::tuple<base::JobId, uint32_t, std::string>, store::PutRunNode> run_nodes;
   std::map<std::tuple<base::JobId, uint32_t, uint32_t>, store::PutPastRun> past_runs;
   std::map<std::string, store::BlobRow> blobs;
+  std::map<base::JobId, store::PutArray> arrays;
   std::vector<store::PutReply> replies;
   std::vector<store::Event> events;
   std::map<std::pair<std::string, std::string>, store::HeldRow> held;
@@ -93,6 +95,8 @@ class MemoryStore {
     std::erase_if(run_nodes, [&](const auto& e) { return e.second.job == o.job && e.second.step == o.step; });
   }
   void put(const store::PutPastRun& o) { past_runs[{o.job, o.attempt, o.step}] = o; }
+  void put(const store::PutArray& o) { arrays[o.job] = o; }
+  void put(const store::DropArray& o) { arrays.erase(o.job); }
   void put(const store::PutMeta& o) { meta[o.key] = o.value; }
   void put(const store::HoldAside& o) {
     const auto number = [&](size_t i) { return static_cast<uint32_t>(std::get<int64_t>(o.key.at(i))); };
@@ -107,6 +111,7 @@ class MemoryStore {
     if (o.from == store::RowKind::kEndedJob) moved = ended.erase(base::JobId(number(0)));
     if (o.from == store::RowKind::kRun) moved = run_nodes.erase({base::JobId(number(0)), number(1), text(2)});
     if (o.from == store::RowKind::kStep) moved = steps.erase({base::JobId(number(0)), number(1)});
+    if (o.from == store::RowKind::kArray) moved = arrays.erase(base::JobId(number(0)));
     if (o.from == store::RowKind::kUsage) moved = usage.erase({text(0), text(1)});
     if (o.from == store::RowKind::kReply)
       moved = std::erase_if(replies, [&](const auto& r) { return r.uid == number(0) && r.client_id == text(1); });

@@ -43,7 +43,8 @@ TEST(OutputPath, IsRelativeToTheWorkDir) {
   EXPECT_EQ(resolve_job_path("o", "/", v), "/o");
   EXPECT_EQ(resolve_job_path("/abs", "/w", v), "/abs");
   EXPECT_EQ(resolve_job_path("", "/w", v), "");
-  EXPECT_EQ(default_output(true), "slurm-%j.out");
+  EXPECT_EQ(default_output(true, false), "slurm-%j.out");
+  EXPECT_EQ(default_output(true, true), "slurm-%A_%a.out");
 }
 
 }  // namespace

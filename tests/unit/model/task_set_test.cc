@@ -55,22 +55,23 @@ struct Refused {
 };
 
 TEST(TaskSet, WhatCannotBeIsRefusedWithItsReason) {
-  const Refused kRefused[] = {{"", "--array=: it names no task"},
-                              {"a", "--array=a: a number is missing at \"a\""},
-                              {"1,", "--array=1,: a number is missing at the end"},
-                              {"1,,2", "--array=1,,2: a number is missing at \",2\""},
-                              {"-1", "--array=-1: a number is missing at \"-1\""},
-                              {"5-1", "--array=5-1: the range 5-1 ends before it begins"},
-                              {"1-5:0", "--array=1-5:0: a step of 0 never ends"},
-                              {"1:2", "--array=1:2: \":2\" is not understood"},
-                              {"1-2-3", "--array=1-2-3: \"-3\" is not understood"},
-                              {"1 2", "--array=1 2: \" 2\" is not understood"},
-                              {"1000001",
-                               "--array=1000001: a number is above 1000000, the largest index of a task (MaxArraySize is "
-                               "one more)"},
-                              {"99999999999999999999",
-                               "--array=99999999999999999999: a number is above 1000000, the largest index of a task "
-                               "(MaxArraySize is one more)"}};
+  const Refused kRefused[] = {
+      {"", "--array=: it names no task"},
+      {"a", "--array=a: a number is missing at \"a\""},
+      {"1,", "--array=1,: a number is missing at the end"},
+      {"1,,2", "--array=1,,2: a number is missing at \",2\""},
+      {"-1", "--array=-1: a number is missing at \"-1\""},
+      {"5-1", "--array=5-1: the range 5-1 ends before it begins"},
+      {"1-5:0", "--array=1-5:0: a step of 0 never ends"},
+      {"1:2", "--array=1:2: \":2\" is not understood"},
+      {"1-2-3", "--array=1-2-3: \"-3\" is not understood"},
+      {"1 2", "--array=1 2: \" 2\" is not understood"},
+      {"1000001",
+       "--array=1000001: a number is above 1000000, the largest index of a task (MaxArraySize is "
+       "one more)"},
+      {"99999999999999999999",
+       "--array=99999999999999999999: a number is above 1000000, the largest index of a task "
+       "(MaxArraySize is one more)"}};
   for (const Refused& refused : kRefused) {
     const auto set = TaskSet::parse(refused.text);
     ASSERT_FALSE(set) << refused.text;
@@ -84,8 +85,7 @@ TEST(TaskSet, AnArrayHasAThrottle) {
   EXPECT_EQ(parse_array("0-15:4%2").value().text(), "0-12:4%2");
   EXPECT_EQ(parse_array("1,2").value().throttle, 0u);
   EXPECT_EQ(parse_array("1%0").value().text(), "1");
-  for (const char* const text : {"1%", "1%x", "1%2%3", "1%-2", "%3", "1%2,4"})
-    EXPECT_FALSE(parse_array(text)) << text;
+  for (const char* const text : {"1%", "1%x", "1%2%3", "1%-2", "%3", "1%2,4"}) EXPECT_FALSE(parse_array(text)) << text;
   EXPECT_EQ(parse_array("1%2,4").error().what, "--array=1%2,4: \",4\" is not understood");
 }
 
@@ -128,8 +128,8 @@ TEST(TaskSet, AMillionTasksAreAFewRanges) {
 }
 
 TEST(TaskSet, RangesOfOthersAreLookedAt) {
-  for (const TaskRange& range : {TaskRange{5, 1, 1}, TaskRange{0, 1'000'001, 1}, TaskRange{0, 10, 0}, TaskRange{0, 10, 3},
-                                 TaskRange{4, 4, 2}})
+  for (const TaskRange& range :
+       {TaskRange{5, 1, 1}, TaskRange{0, 1'000'001, 1}, TaskRange{0, 10, 0}, TaskRange{0, 10, 3}, TaskRange{4, 4, 2}})
     EXPECT_FALSE(TaskSet::of({range})) << range.first << ' ' << range.last << ' ' << range.step;
   EXPECT_FALSE(TaskSet::of({{0, 5, 1}, {5, 6, 1}}));
   EXPECT_FALSE(TaskSet::of({{7, 8, 1}, {5, 6, 1}}));

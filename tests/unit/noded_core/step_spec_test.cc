@@ -203,6 +203,33 @@ TEST_F(StepSpecTest, ResolvesFiles) {
   EXPECT_EQ(spec().std_err(), "") << "the same file is opened once";
 }
 
+TEST_F(StepSpecTest, ATaskOfAnArrayKnowsItsPlaceAndHasFilesOfItsOwn) {
+  prepare.set_environment(std::string("SLURM_ARRAY_TASK_ID=99\0GANGWAY_ARRAY_JOB_ID=98", 47));
+  EXPECT_FALSE(env().contains("SLURM_ARRAY_TASK_ID")) << "of the job that it was submitted in";
+  wire::ArrayPlace& place = *prepare.mutable_spec()->mutable_array();
+  place.set_job(5);
+  place.set_task(12);
+  place.set_count(4);
+  place.set_least(0);
+  place.set_most(12);
+  place.set_step(4);
+  for (const std::string prefix : {"SLURM_ARRAY_", "GANGWAY_ARRAY_"}) {
+    EXPECT_EQ(env().at(prefix + "JOB_ID"), "5");
+    EXPECT_EQ(env().at(prefix + "TASK_ID"), "12");
+    EXPECT_EQ(env().at(prefix + "TASK_COUNT"), "4");
+    EXPECT_EQ(env().at(prefix + "TASK_MIN"), "0");
+    EXPECT_EQ(env().at(prefix + "TASK_MAX"), "12");
+    EXPECT_EQ(env().at(prefix + "TASK_STEP"), "4");
+  }
+  EXPECT_EQ(env().at("SLURM_JOB_ID"), "7");
+  EXPECT_EQ(spec().std_out(), "/home/ann/w/gangway-5_12.out");
+  wire::Launch& launch = *prepare.mutable_spec()->mutable_launch();
+  launch.set_slurm_names(true);
+  EXPECT_EQ(spec().std_out(), "/home/ann/w/slurm-5_12.out");
+  launch.set_std_out("%A-%3a-%b-%j");
+  EXPECT_EQ(spec().std_out(), "/home/ann/w/5-012-2-7");
+}
+
 TEST_F(StepSpecTest, TakesTheSubmittedGroupOnlyFromMembers) {
   prepare.mutable_spec()->set_gid(50);
   EXPECT_EQ(spec().gid(), 50u);

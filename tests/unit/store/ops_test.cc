@@ -103,11 +103,12 @@ TEST_F(StoreTest, BlobsAreStoredOnceByHash) {
 
 TEST_F(StoreTest, NamedRowsAreReplaced) {
   open();
-  ASSERT_TRUE(
-      commit({PutNode{"n2", "a"}, PutNode{"n1", "b"}, PutNode{"n2", "c"}, PutPartition{"p", "d"},
-              PutReservation{"r", "e"}, PutReservation{"r", "f"}, PutReservation{"gone", "g"}, DropReservation{"gone"},
-              PutStep{base::JobId(7), 2, "f"}, PutStep{base::JobId(7), 2, "g"}, PutStep{base::JobId(7), 3, "h"},
-              DropStep{base::JobId(7), 3}, PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
+  ASSERT_TRUE(commit({PutNode{"n2", "a"}, PutNode{"n1", "b"}, PutNode{"n2", "c"}, PutPartition{"p", "d"},
+                      PutReservation{"r", "e"}, PutReservation{"r", "f"}, PutReservation{"gone", "g"},
+                      DropReservation{"gone"}, PutStep{base::JobId(7), 2, "f"}, PutStep{base::JobId(7), 2, "g"},
+                      PutStep{base::JobId(7), 3, "h"}, DropStep{base::JobId(7), 3}, PutArray{base::JobId(9), "i"},
+                      PutArray{base::JobId(8), "j"}, PutArray{base::JobId(9), "k"}, PutArray{base::JobId(5), "l"},
+                      DropArray{base::JobId(5)}, PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
   Snapshot s = load();
   ASSERT_EQ(s.nodes.size(), 2u);
   EXPECT_EQ(s.nodes[0].name, "n1");
@@ -120,6 +121,9 @@ TEST_F(StoreTest, NamedRowsAreReplaced) {
   EXPECT_EQ(s.steps[0].job, base::JobId(7));
   EXPECT_EQ(s.steps[0].step, 2u);
   EXPECT_EQ(s.steps[0].bytes, "g");
+  ASSERT_EQ(s.arrays.size(), 2u);
+  EXPECT_EQ(s.arrays[0].job, base::JobId(8));
+  EXPECT_EQ(s.arrays[1].bytes, "k");
   ASSERT_EQ(s.meta.size(), 1u);
   EXPECT_EQ(s.meta[0].bytes, "2");
 }

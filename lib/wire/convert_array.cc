@@ -1,0 +1,46 @@
+// What a job says of its array, between the model and the wire.
+#include <deque>
+#include <utility>
+
+#include "wire/convert.h"
+
+namespace gw::wire {
+
+ArrayPlace to_wire(const model::ArrayPlace& place) {
+  ArrayPlace w;
+  w.set_job(place.job.value);
+  if (place.is_task()) w.set_task(place.task);
+  w.set_count(place.count);
+  w.set_least(place.least);
+  w.set_most(place.most);
+  w.set_step(place.step);
+  return w;
+}
+
+model::ArrayPlace from_wire(const ArrayPlace& w) {
+  return {
+      base::JobId(w.job()), w.has_task() ? w.task() : model::kNoArrayTask, w.count(), w.least(), w.most(), w.step()};
+}
+
+ArrayTasks to_wire(const model::ArrayTasks& tasks) {
+  ArrayTasks w;
+  for (const model::TaskRange& range : tasks.left.ranges()) {
+    TaskRange* to = w.add_left();
+    to->set_first(range.first);
+    to->set_last(range.last);
+    to->set_step(range.step);
+  }
+  w.set_throttle(tasks.throttle);
+  w.set_completed(tasks.completed);
+  w.set_failed(tasks.failed);
+  return w;
+}
+
+base::Result<model::ArrayTasks> from_wire(const ArrayTasks& w) {
+  std::deque<model::TaskRange> ranges;
+  for (const TaskRange& range : w.left()) ranges.push_back({range.first(), range.last(), range.step()});
+  GW_TRY(left, model::TaskSet::of(std::move(ranges)));
+  return model::ArrayTasks{std::move(left), w.throttle(), w.completed(), w.failed()};
+}
+
+}  // namespace gw::wire

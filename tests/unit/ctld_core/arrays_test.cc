@@ -1,0 +1,296 @@
+// Arrays: one job until their tasks may start; how many wait and run, what is left after a restart, who depends on
+// them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/ctld_core/world.h"
+
+namespace gw::ctld::testing {
+namespace {
+
+using model::JobState;
+using model::WaitReason;
+using ::testing::HasSubstr;
+
+constexpr uint32_t kOwner = 1000;
+
+wire::ApiRequest array_of(const char* text) {
+  wire::ApiRequest r = World::submission(gang(1));
+  const model::ArraySpec asked = model::parse_array(text).value();
+  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{asked.tasks, asked.throttle, 0, 0});
+  return r;
+}
+
+JobId submit_array(World& w, const char* text) {
+  const wire::ApiReply reply = w.ask(kOwner, array_of(text));
+  EXPECT_FALSE(reply.has_error()) << reply.error().what();
+  return JobId(reply.submit().job_id());
+}
+
+const ArrayTable::Array& array(World& w, JobId id) { return *w.core->arrays().find(id); }
+std::string tasks_left(World& w, JobId id) { return array(w, id).tasks.left.text(); }
+JobId task(World& w, JobId id, uint32_t index) { return array(w, id).jobs.at(index); }
+
+wire::Job shown(World& w, JobId id) {
+  wire::ApiRequest r;
+  r.mutable_list_jobs()->mutable_filter()->add_ids(id.value);
+  return w.ask(kOwner, r).list_jobs().jobs(0);
+}
+
+/// On the only node.
+void run_task(World& w, JobId id, int code = 0) {
+  w.schedule();
+  ASSERT_EQ(w.state(id), JobState::kConfiguring);
+  w.started("n0", id);
+  w.exited("n0", id, code);
+  w.done("n0", id);
+}
+
+TEST(Arrays, TasksAreJobsOfTheirOwnAndTheArrayIsTheLast) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "1-7:3,20");
+  EXPECT_EQ(tasks_left(w, id), "");
+  EXPECT_EQ(array(w, id).jobs.size(), 4u);
+  EXPECT_EQ(task(w, id, 1), JobId(2));
+  EXPECT_EQ(task(w, id, 7), JobId(4));
+  EXPECT_EQ(task(w, id, 20), id) << "as in Slurm";
+  const model::ArrayPlace& place = *w.job(JobId(3)).spec.array;
+  EXPECT_EQ(place, (model::ArrayPlace{id, 4, 4, 1, 20, 1}));
+  EXPECT_EQ(w.store.jobs.size(), 4u);
+  for (const uint32_t index : {1u, 4u, 7u, 20u}) run_task(w, task(w, id, index), index == 4 ? 3 : 0);
+  EXPECT_EQ(w.job(task(w, id, 4)).state, JobState::kFailed);
+  EXPECT_EQ(array(w, id).tasks.completed, 3u);
+  EXPECT_EQ(array(w, id).tasks.failed, 1u);
+  EXPECT_TRUE(array(w, id).is_over());
+}
+
+// What memory a million tasks take, and how long a submission does, is bounded by those that may start soon.
+TEST(Arrays, AMillionTasksAreAFewJobs) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-1000000");
+  for (int i = 0; i < 20; ++i) w.tick(base::milliseconds(10));
+  EXPECT_LT(w.core->jobs().size(), 260u);
+  EXPECT_EQ(tasks_left(w, id), "257-1000000") << "one has been placed";
+  EXPECT_EQ(array(w, id).waiting, 256u);
+  EXPECT_EQ(shown(w, id).status().tasks().left(0).first(), 257u);
+  EXPECT_EQ(shown(w, id).status().waiting().reason(), static_cast<uint32_t>(WaitReason::kPriority));
+  EXPECT_EQ(shown(w, id).status().waiting().detail(), "its next 256 tasks wait before the scheduler");
+  run_task(w, task(w, id, 0));
+  w.tick(base::milliseconds(10));
+  EXPECT_EQ(tasks_left(w, id), "258-1000000");
+}
+
+TEST(Arrays, TheThrottleHolds) {
+  World w(4);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-9%2");
+  w.schedule();
+  EXPECT_EQ(array(w, id).live, 2u);
+  EXPECT_EQ(array(w, id).waiting, 0u);
+  EXPECT_EQ(shown(w, id).status().waiting().reason(), static_cast<uint32_t>(WaitReason::kArrayTaskLimit));
+  EXPECT_EQ(shown(w, id).status().waiting().detail(), "2 of its tasks may run at once");
+  const JobId first = task(w, id, 0);
+  const std::string node = w.job(first).placed()->allocation.shares.front().name;
+  w.started(node, first);
+  w.exited(node, first, 0);
+  w.done(node, first);
+  w.schedule();
+  EXPECT_EQ(array(w, id).live, 2u);
+  EXPECT_EQ(tasks_left(w, id), "3-9");
+}
+
+TEST(Arrays, WhatIsLeftIsThereAfterARestart) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-999%5");
+  run_task(w, task(w, id, 0), 1);
+  w.schedule();
+  const std::string before = w.core->fingerprint();
+  w.restart();
+  ASSERT_TRUE(w.restored);
+  EXPECT_EQ(w.core->fingerprint(), before);
+  EXPECT_EQ(tasks_left(w, id), "6-999");
+  EXPECT_EQ(array(w, id).live, 5u);
+  EXPECT_EQ(array(w, id).tasks.failed, 1u);
+  EXPECT_EQ(array(w, id).tasks.throttle, 5u);
+}
+
+TEST(Arrays, CancelledItEndsWithAllItsTasks) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-999%3");
+  w.schedule();
+  const JobId runs = task(w, id, 0), waits = task(w, id, 1);
+  EXPECT_FALSE(w.cancel(kOwner, waits).has_error());
+  EXPECT_EQ(w.state(waits), JobState::kCancelled) << "a task alone";
+  EXPECT_EQ(tasks_left(w, id), "4-999") << "the next one takes its place";
+  EXPECT_FALSE(w.cancel(kOwner, id).has_error());
+  EXPECT_EQ(w.state(id), JobState::kCancelled);
+  EXPECT_EQ(tasks_left(w, id), "");
+  EXPECT_EQ(w.state(task(w, id, 2)), JobState::kCancelled);
+  EXPECT_EQ(w.state(runs), JobState::kCompleting);
+  EXPECT_FALSE(array(w, id).is_over());
+  w.done("n0", runs);
+  EXPECT_TRUE(array(w, id).is_over());
+  EXPECT_EQ(array(w, id).tasks.failed, 1000u);
+}
+
+TEST(Arrays, ATaskIsNotMadeBeforeTheArrayMayStart) {
+  World w(1);
+  w.connect_all();
+  const JobId first = w.submit(kOwner, gang(1));
+  wire::ApiRequest r = array_of("0-3");
+  r.mutable_submit()->mutable_spec()->set_dependency("afterok:" + first.text());
+  const JobId id(w.ask(kOwner, r).submit().job_id());
+  EXPECT_EQ(tasks_left(w, id), "0-3");
+  EXPECT_EQ(w.job(id).waiting()->reason, WaitReason::kDependency);
+  run_task(w, first);
+  EXPECT_EQ(tasks_left(w, id), "");
+  EXPECT_EQ(w.job(task(w, id, 2)).spec.dependency, "");
+}
+
+TEST(Arrays, OthersWaitForTheWholeOfIt) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-2");
+  const auto waiting = [&](const std::string& kind) {
+    wire::ApiRequest r = World::submission(gang(1));
+    r.mutable_submit()->mutable_spec()->set_dependency(kind + ":" + id.text());
+    return JobId(w.ask(kOwner, r).submit().job_id());
+  };
+  const JobId started = waiting("after"), any = waiting("afterany"), ok = waiting("afterok"),
+              not_ok = waiting("afternotok");
+  for (const uint32_t index : {0u, 1u, 2u}) {
+    EXPECT_FALSE(w.job(started).unmet.is_met());
+    EXPECT_EQ(w.job(any).waiting()->reason, WaitReason::kDependency);
+    run_task(w, task(w, id, index), index == 0 ? 1 : 0);
+  }
+  EXPECT_TRUE(w.job(started).unmet.is_met());
+  EXPECT_TRUE(w.job(any).unmet.is_met());
+  EXPECT_TRUE(w.job(not_ok).unmet.is_met());
+  EXPECT_EQ(w.job(ok).waiting()->reason, WaitReason::kDependencyNeverSatisfied);
+}
+
+// The array's own number is that of its last task, which may end before the others.
+TEST(Arrays, ItIsKnownUntilItsLastTaskIsForgotten) {
+  World w(2);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-1");
+  w.schedule();
+  const JobId other = task(w, id, 0);
+  const auto node_of = [&](JobId job) { return w.job(job).placed()->allocation.shares.front().name; };
+  const std::string own_node = node_of(id), other_node = node_of(other);
+  for (const auto& [node, job] : {std::pair(own_node, id), std::pair(other_node, other)}) w.started(node, job);
+  w.exited(own_node, id, 0);
+  w.done(own_node, id);
+  w.tick_with_beats(w.settings.min_job_age * 3);
+  EXPECT_TRUE(w.core->jobs().contains(id));
+  w.exited(other_node, other, 0);
+  w.done(other_node, other);
+  EXPECT_TRUE(array(w, id).is_over());
+  w.tick_with_beats(w.settings.min_job_age * 3);
+  EXPECT_TRUE(w.core->jobs().empty());
+  EXPECT_EQ(w.core->arrays().find(id), nullptr);
+  EXPECT_TRUE(w.store.arrays.empty());
+}
+
+TEST(Arrays, ItsUserHasABudget) {
+  Settings settings;
+  settings.per_user.max_jobs = 4;
+  World w(1, settings);
+  w.connect_all();
+  const JobId first = submit_array(w, "0-9%1"), second = submit_array(w, "0-9");
+  EXPECT_EQ(array(w, first).jobs.size() + array(w, second).jobs.size(), 2u) << "the two arrays are jobs, too";
+  EXPECT_EQ(w.ask(kOwner, array_of("1")).error().code(), static_cast<uint32_t>(base::ErrorCode::kUnavailable));
+  EXPECT_EQ(shown(w, second).status().waiting().detail(), "its user has 4 jobs that wait or run (users.max_jobs)");
+  for (int i = 0; i < 20; ++i) {
+    w.schedule();
+    for (const auto& [job_id, job] : std::map(w.core->jobs()))
+      if (job.state == JobState::kConfiguring) run_task(w, job_id);
+  }
+  EXPECT_TRUE(array(w, first).is_over());
+  EXPECT_TRUE(array(w, second).is_over());
+}
+
+TEST(Arrays, OneMayAlwaysHaveATask) {
+  Settings settings;
+  settings.per_user.max_jobs = 1;
+  World w(1, settings);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-4");
+  for (const uint32_t index : {0u, 1u, 2u, 3u, 4u}) run_task(w, task(w, id, index));
+  EXPECT_TRUE(array(w, id).is_over());
+}
+
+// The queue has a bound, too, and whoever made it full does not tell when there is room.
+TEST(Arrays, AFullQueueIsLookedAtAgain) {
+  Settings settings;
+  settings.max_jobs = 2;
+  World w(1, settings);
+  w.connect_all();
+  wire::ApiRequest held = World::submission(gang(1));
+  held.mutable_submit()->mutable_spec()->set_hold_user(true);
+  const JobId other(w.ask(kOwner + 1, held).submit().job_id());
+  const JobId id = submit_array(w, "0-4");
+  EXPECT_TRUE(array(w, id).jobs.empty());
+  EXPECT_FALSE(w.cancel(0, other).has_error());
+  w.tick(base::seconds(2));
+  EXPECT_EQ(array(w, id).jobs.size(), 5u);
+}
+
+TEST(Arrays, TasksThatAreLeftCountAsSubmitted) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest change;
+  wire::QuotaChange& c = *change.mutable_change_quotas()->add_changes();
+  c.set_what(wire::QuotaChange::kAdd);
+  c.set_name("normal");
+  c.mutable_qos()->set_max_submit(10);
+  EXPECT_EQ(w.ask(0, change).error().what(), "");
+  EXPECT_THAT(w.ask(kOwner, array_of("0-10")).error().what(), HasSubstr("takes at most 10 jobs waiting and running"));
+  const JobId id = submit_array(w, "0-7%1");
+  EXPECT_THAT(w.ask(kOwner, array_of("0-2")).error().what(), HasSubstr("8 are there"));
+  run_task(w, task(w, id, 0));
+  EXPECT_THAT(w.ask(kOwner, array_of("0-3")).error().what(), HasSubstr("7 are there"));
+  EXPECT_FALSE(w.ask(kOwner, array_of("0-2")).has_error());
+}
+
+TEST(Arrays, WhatCannotBeOneIsRefused) {
+  World w(1);
+  const auto refusal = [&](const auto& change) {
+    wire::ApiRequest r = array_of("0-3");
+    change(*r.mutable_submit());
+    return w.ask(kOwner, r).error().what();
+  };
+  EXPECT_THAT(refusal([](auto& s) { s.mutable_array()->clear_left(); }), HasSubstr("it names no task"));
+  EXPECT_THAT(refusal([](auto& s) { s.mutable_array()->mutable_left(0)->set_step(0); }), HasSubstr("not in order"));
+  EXPECT_THAT(refusal([](auto& s) { *s.mutable_array()->add_left() = s.array().left(0); }), HasSubstr("not in order"));
+  EXPECT_THAT(refusal([](auto& s) { s.mutable_array()->mutable_left(0)->set_last(1'000'001); }),
+              HasSubstr("an index of --array"));
+  EXPECT_THAT(refusal([](auto& s) { s.mutable_spec()->set_kind(1); }), HasSubstr("only a batch job"));
+  EXPECT_THAT(refusal([](auto& s) { *s.add_components() = s.spec(); }), HasSubstr("heterogeneous"));
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->mutable_array()->set_job(1);
+  r.mutable_submit()->mutable_spec()->mutable_array()->set_task(4);
+  EXPECT_FALSE(w.job(JobId(w.ask(kOwner, r).submit().job_id())).spec.array) << "nobody says that he is a task";
+}
+
+// Neither may be guessed: the tasks would run twice, or never.
+TEST(Arrays, WithoutItsTasksItIsHeldAside) {
+  World w(1);
+  w.connect_all();
+  const JobId gone = submit_array(w, "0-999%1"), damaged = submit_array(w, "0-999%1");
+  w.store.arrays.erase(gone);
+  w.store.arrays.at(damaged).bytes = "?";
+  w.restart();
+  EXPECT_FALSE(w.core->jobs().contains(gone));
+  EXPECT_FALSE(w.core->jobs().contains(damaged));
+  EXPECT_TRUE(w.store.held.contains({"job", gone.text()}));
+  EXPECT_TRUE(w.store.held.contains({"job", damaged.text()}));
+  EXPECT_TRUE(w.store.held.contains({"array", damaged.text()}));
+}
+
+}  // namespace
+}  // namespace gw::ctld::testing
