@@ -168,15 +168,18 @@ def test_two_watch_a_shell(terminal, cluster):
 
 
 def test_a_step_without_a_terminal(cluster):
-    script = f"echo early; while ! test -e {cluster.work}/go; do sleep 0.05; done; echo late; exit 5"
+    script = f"while ! test -e {cluster.work}/go; do echo early; sleep 0.05; done; echo late; exit 5"
     job = detached(cluster, script, "-n2")
     client = cluster.popen("gattach", "-l", job)
     watcher = cluster.popen("gattach", "-r", "--output-filter=1", job)
     layout = cluster.run("gattach", "--layout", job).stdout
     assert layout.startswith("Job step layout:\n\t2 tasks, ") and "(n0)" in layout and "task(s): 0" in layout
+    # Both are there before the step goes on.
+    assert client.stdout.readline() in ("0: early\n", "1: early\n")
+    assert watcher.stdout.readline() == "early\n"
     (cluster.work / "go").touch()
     out, _ = client.communicate(timeout=60)
-    assert client.returncode == 5 and set(out.splitlines()) <= {"0: late", "1: late"}
+    assert client.returncode == 5 and set(out.splitlines()) <= {"0: early", "1: early", "0: late", "1: late"}
     watcher.communicate(timeout=60)
     assert watcher.returncode == 5
 

@@ -117,6 +117,17 @@ TEST(Arrays, WhatIsLeftIsThereAfterARestart) {
   EXPECT_EQ(array(w, id).tasks.throttle, 5u);
 }
 
+TEST(Arrays, WhatWasMadeIsNotMadeAgain) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-999");
+  for (int i = 0; i < 10; ++i) w.tick(base::milliseconds(10));
+  const std::string before = tasks_left(w, id);
+  EXPECT_EQ(before, "257-999");
+  w.restart();
+  EXPECT_EQ(tasks_left(w, id), before);
+}
+
 TEST(Arrays, CancelledItEndsWithAllItsTasks) {
   World w(1);
   w.connect_all();
