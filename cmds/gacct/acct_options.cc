@@ -11,6 +11,7 @@
 #include "client/show/job_view.h"
 #include "cmds/shared/commands.h"
 #include "cmds/shared/job_filter.h"
+#include "cmds/shared/job_ids.h"
 #include "cmds/shared/past_time.h"
 
 namespace gw::cmds {
@@ -277,8 +278,10 @@ std::vector<client::Option> record_options(RecordOptions& o, client::CommonFlags
 base::Result<wire::ListRecordsRequest> records_request(const RecordOptions& o, Time now) {
   wire::ListRecordsRequest request;
   wire::RecordFilter& filter = *request.mutable_filter();
-  for (const uint32_t job : o.ids.jobs) filter.add_ids(job);
-  for (const StepId& step : o.ids.steps) filter.add_ids(step.job);
+  JobIds ids{o.ids.jobs, o.ids.tasks};
+  for (const StepId& step : o.ids.steps)
+    GW_TRY_STATUS(parse_job_ids(step.text().substr(0, step.text().find('.')), ids));
+  ids.put(*filter.mutable_ids(), *filter.mutable_tasks());
   GW_TRY_STATUS(add_users(o, filter));
   GW_TRY_STATUS(add_times(o, now, filter));
   const auto put = [](const std::vector<std::string>& from, auto* to) { to->Assign(from.begin(), from.end()); };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "client/show/array_view.h"
 #include "client/show/job_view.h"
 #include "client/show/show_json.h"
 
@@ -123,8 +124,8 @@ Json json_of(const Efficiency& e) {
 int show_efficiency(const client::Program& program, Args ids, const RecordOptions& o) {
   RecordOptions asked = o;
   for (const std::string& id : ids)
-    if (const base::Status read = parse_job_ids(id, asked.ids.jobs); !read) return failed(program, read.error());
-  if (asked.ids.jobs.empty())
+    if (const base::Status read = parse_step_ids(id, asked.ids); !read) return failed(program, read.error());
+  if (asked.ids.empty())
     return failed(program, {base::ErrorCode::kInvalid, "efficiency: no job is named", "gacct efficiency 7"});
   auto request = records_request(asked, base::SystemClock().now());
   if (!request) return failed(program, request.error());
@@ -136,7 +137,9 @@ int show_efficiency(const client::Program& program, Args ids, const RecordOption
   const std::vector<RecordRow> rows = records.rows(false, false);
   const std::vector<Efficiency> all = efficiencies(rows);
   for (const uint32_t id : asked.ids.jobs)
-    if (std::none_of(all.begin(), all.end(), [id](const Efficiency& e) { return e.job->job->id() == id; }))
+    if (std::none_of(all.begin(), all.end(), [id](const Efficiency& e) {
+          return e.job->job->id() == id || client::array_of(*e.job->job) == id;
+        }))
       return failed(program, {base::ErrorCode::kNotFound, fmt::format("Invalid job id specified: {}", id),
                               "no record of it is kept: retention.ended_jobs says for how long they are"});
   if (asked.json) {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "client/records/record_json.h"
+#include "client/show/array_view.h"
 #include "cmds/gacct/acct_options.h"
 #include "cmds/gacct/efficiency.h"
 #include "cmds/gacct/trace.h"
@@ -57,7 +58,9 @@ std::vector<RecordRow> chosen(const RecordOptions& o, std::vector<RecordRow> row
   for (const StepId& step : o.ids.steps) steps.insert(step.text());
   std::vector<RecordRow> out;
   for (RecordRow& row : rows) {
-    const bool is_named = steps.empty() || whole.contains(row.job->id()) || steps.contains(row.raw_id);
+    const bool is_named = steps.empty() || whole.contains(row.job->id()) ||
+                          whole.contains(client::array_of(*row.job)) || steps.contains(row.raw_id) ||
+                          steps.contains(row.id);
     if (is_named && is_wanted(o, row)) out.push_back(std::move(row));
   }
   return out;

@@ -115,12 +115,13 @@ struct Target {
   std::optional<uint32_t> step;
 };
 
-Result<Target> read_target(const std::vector<std::string>& operands) {
+Result<Target> read_target(const Program& program, const std::vector<std::string>& operands) {
   constexpr const char* kHint = "JOB or JOB.STEP, such as 7 or 7.0";
   if (operands.empty()) return base::invalid("No job step given", kHint);
   if (operands.size() > 1) return base::invalid("more than one step given: " + base::printable(operands[1], 60), kHint);
   StepChoice choice;
   GW_TRY_STATUS(parse_step_ids(operands.front(), choice));
+  GW_TRY_STATUS(resolve(program, choice));
   if (choice.jobs.size() + choice.steps.size() != 1) return base::invalid("one step at a time can be taken up", kHint);
   if (!choice.jobs.empty()) return Target{choice.jobs.front(), std::nullopt};
   const StepId& id = choice.steps.front();
@@ -236,7 +237,7 @@ int run_gattach(const Program& program, Args args) {
   const auto t = table(o, flags);
   Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
-  const auto target = read_target(parsed.operands);
+  const auto target = read_target(program, parsed.operands);
   if (!target) return failed(program, target.error());
   auto config = client::load_config();
   if (!config) return failed(program, config.error());

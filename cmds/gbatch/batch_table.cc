@@ -15,6 +15,16 @@ using client::kRaw;
 using client::Option;
 using Text = std::string_view;
 
+void add_array(std::vector<Option>& t, BatchOptions& o) {
+  t.push_back({"array", 'a', Arg::kRequired, "TASKS",
+               "run the script for each of these: 0-15, 1,3,5-7, 0-15:4; behind %, how many at once: 0-999%20",
+               "ARRAY_INX", kDirective, [&o](Text v) -> Status {
+                 GW_TRY(array, model::parse_array(v));
+                 o.array = std::move(array);
+                 return {};
+               }});
+}
+
 void add_behaviour(std::vector<Option>& t, BatchOptions& o) {
   t.push_back(
       {"wrap", 0, Arg::kRequired, "COMMAND", "run this line under /bin/sh instead of a script", {}, kRaw, [&o](Text v) {
@@ -54,6 +64,7 @@ std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, bas
   t.reserve(160);
   add_allocation_options(t, o, now);
   add_attributes(t, o, wire::Commands::kBatch);
+  add_array(t, o);
   add_behaviour(t, o);
   add_slurm_forms(t, o, kByBatch);
   add_slurm_options(t, o, kByBatch);

@@ -8,8 +8,10 @@
 
 #include <cstdlib>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "client/options/directives.h"
+#include "client/show/array_view.h"
 #include "client/show/job_view.h"
 #include "cmds/gbatch/batch_components.h"
 #include "cmds/gbatch/batch_table.h"
@@ -127,6 +129,8 @@ Step<wire::SubmitRequest> submission(const Program& program, std::vector<BatchOp
   submit.set_script(script.bytes);
   submit.set_environment(*environment);
   submit.set_test_only(first.test_only);
+  if (first.array)
+    *submit.mutable_array() = wire::to_wire(model::ArrayTasks{first.array->tasks, first.array->throttle, 0, 0, {}});
   return submit;
 }
 
@@ -151,6 +155,10 @@ Step<wire::ApiRequest> make_request(const Program& program, BatchOptions& option
 int exit_code_of(const Program& program, const wire::Job& job, bool quiet) {
   const wire::Outcome& o = job.status().ended().outcome();
   const model::JobState state = client::state_of(job);
+  const uint32_t failed_tasks = job.status().tasks().failed();
+  if (failed_tasks > 0 && !quiet)
+    client::print_note(program, fmt::format("{} of the array did not complete; the worst of them:",
+                                            base::counted(failed_tasks, "task")));
   if (state != model::JobState::kCompleted && !quiet) {
     const std::string detail = client::reason_detail(job);
     std::string how;
@@ -158,12 +166,12 @@ int exit_code_of(const Program& program, const wire::Job& job, bool quiet) {
       how = fmt::format(" by signal {}", o.exit_signo());
     else if (o.exit_code() != 0)
       how = fmt::format(" with exit code {}", o.exit_code());
-    client::print_note(program, fmt::format("job {} ended {}{}{}{}", job.id(), model::long_name(state), how,
-                                            detail.empty() ? "" : ": ", base::printable(detail, 1000)));
+    client::print_note(program, fmt::format("job {} ended {}{}{}{}", client::shown_id(job), model::long_name(state),
+                                            how, detail.empty() ? "" : ": ", base::printable(detail, 1000)));
   }
   if (o.exit_signo() > 0) return 128 + o.exit_signo();
   if (o.exit_code() != 0) return o.exit_code();
-  return state == model::JobState::kCompleted ? kExitOk : kExitFailed;
+  return state == model::JobState::kCompleted && failed_tasks == 0 ? kExitOk : kExitFailed;
 }
 
 /// Before the id is printed: whoever has read it and ends this program is told.

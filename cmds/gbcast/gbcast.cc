@@ -188,6 +188,7 @@ Status choose_nodes(const Program& program, const BcastOptions& o, RunPlan& plan
   if (o.job.empty()) return {};
   StepChoice choice;
   GW_TRY_STATUS(parse_step_ids(o.job, choice));
+  GW_TRY_STATUS(resolve(program, choice));
   if (choice.jobs.size() + choice.steps.size() != 1)
     return invalid("option -j/--jobid: \"" + base::printable(o.job, 40) + "\" is not one job or step");
   plan.job.id = choice.jobs.empty() ? choice.steps.front().job : choice.jobs.front();

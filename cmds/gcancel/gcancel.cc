@@ -8,6 +8,7 @@
 #include <iostream>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "client/show/job_view.h"
@@ -175,7 +176,9 @@ int report(const Program& program, const CancelOptions& o, const wire::CancelRep
     if (!is_idle) code = client::kExitFailed;
     if (o.quiet || (is_idle && !o.verbose)) continue;
     if (program.is_slurm)  // clients look for these words
-      client::print_error(program, fmt::format("Kill job error on job id {}: {}", fault.id(), fault.error().what()));
+      client::print_error(
+          program, fmt::format("Kill job error on job id {}: {}",
+                               fault.task().empty() ? std::to_string(fault.id()) : fault.task(), fault.error().what()));
     else if (is_idle)
       client::print_note(program, (is_signal ? "nothing to signal: " : "nothing to cancel: ") + fault_text(fault));
     else
@@ -220,10 +223,11 @@ Status fill_from_environment(CancelOptions& o) {
 
 CancelManner manner_of(const CancelOptions& o) { return {o.signo, o.batch, o.quiet, o.verbose}; }
 
-Status read_targets(const std::vector<std::string>& operands, CancelOptions& o) {
+Status read_targets(const Program& program, const std::vector<std::string>& operands, CancelOptions& o) {
   StepChoice choice;
   for (const std::string& operand : operands) GW_TRY_STATUS(parse_step_ids(operand, choice));
-  o.filters.ids = std::move(choice.jobs);
+  o.filters.ids = {std::move(choice.jobs), std::exchange(choice.tasks, {})};
+  GW_TRY_STATUS(resolve(program, choice));
   o.steps = std::move(choice.steps);
   if (o.filters.ids.empty() && o.steps.empty() && !o.filters.has_filter())
     return base::invalid("No job identification provided", "name job ids, or filters such as -u or --me");
@@ -237,6 +241,7 @@ int cancel_jobs(const Program& program, const CancelOptions& o, client::Connecti
     if (!agreed) return failed(program, agreed.error());
     if (agreed->empty()) return client::kExitOk;
     filter.mutable_ids()->Assign(agreed->begin(), agreed->end());
+    filter.clear_tasks();
   }
   wire::ApiRequest request;
   wire::CancelRequest& cancel = *request.mutable_cancel();
@@ -272,7 +277,7 @@ int run_gcancel(const Program& program, Args args) {
   Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
   if (auto done = fill_from_environment(o); !done) return failed(program, done.error());
-  if (auto done = read_targets(parsed.operands, o); !done) return failed(program, done.error());
+  if (auto done = read_targets(program, parsed.operands, o); !done) return failed(program, done.error());
   auto filter = make_filter(o);
   if (!filter) return failed(program, filter.error());
   auto connection = client::connect(program);

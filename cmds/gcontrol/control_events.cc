@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "client/show/show_json.h"
 #include "cmds/gcontrol/control_verbs.h"
+#include "cmds/shared/job_ids.h"
 #include "wire/bounds.h"
 
 namespace gw::cmds {
@@ -67,17 +68,18 @@ std::string history_text(const wire::ShowJobReply& reply) {
   return out + "\n";
 }
 
-base::Result<wire::ApiRequest> events_request(Args words) {
+base::Result<wire::ApiRequest> events_request(const Program& program, Args words) {
   static constexpr std::string_view kKeys = "keys: job=ID or node=NAME, last=COUNT";
   wire::ApiRequest request;
   wire::ListEventsRequest& events = *request.mutable_list_events();
   GW_TRY(settings, parse_settings(words));
   for (const auto& [key, value] : settings) {
     if (key == "job" || key == "jobid") {
-      std::vector<uint32_t> ids;
+      JobIds ids;
       GW_TRY_STATUS(parse_job_ids(value, ids));
       if (ids.size() != 1 || events.job() != 0) return base::invalid("show events: one job at a time");
-      events.set_job(ids.front());
+      GW_TRY(id, number_of(program, ids));
+      events.set_job(id);
     } else if (key == "node" || key == "nodename") {
       GW_TRY(name, one_node(value));
       events.set_node(name);
@@ -97,7 +99,7 @@ base::Result<wire::ApiRequest> events_request(Args words) {
 }
 
 int show_events(const Program& program, const ControlOptions& o, Args words) {
-  auto request = events_request(words);
+  auto request = events_request(program, words);
   if (!request) return failed(program, request.error());
   auto reply = ask(program, std::move(*request));
   if (!reply) return failed(program, reply.error());

@@ -14,6 +14,8 @@
 #include "client/show/show_json.h"
 #include "cmds/gcontrol/control_step.h"
 #include "cmds/gcontrol/control_verbs.h"
+#include "cmds/shared/job_filter.h"
+#include "cmds/shared/job_ids.h"
 #include "io/fd.h"
 
 namespace gw::cmds {
@@ -22,7 +24,7 @@ namespace {
 using client::Program;
 using Text = std::string_view;
 
-int unknown_job(const Program& program, uint32_t id) {
+int unknown_job(const Program& program, const std::string& id) {
   if (program.is_slurm) {
     client::print_note({"slurm_load_jobs error", true}, "Invalid job id specified");
     return client::kExitFailed;
@@ -30,7 +32,7 @@ int unknown_job(const Program& program, uint32_t id) {
   return failed(program, {base::ErrorCode::kNotFound, fmt::format("Invalid job id specified: {}", id), {}});
 }
 
-int show_jobs(const Program& program, const ControlOptions& o, const std::vector<uint32_t>& ids);
+int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids);
 
 /// None where nobody runs; a controller that cannot tell is no reason to show nothing.
 client::JobLabels labels_of(const Program& program, const google::protobuf::RepeatedPtrField<wire::Job>& jobs) {
@@ -46,13 +48,15 @@ int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   request.mutable_show_job()->set_history(o.history);
   auto reply = ask(program, std::move(request));
   if (!reply)
-    return reply.error().code == base::ErrorCode::kNotFound ? unknown_job(program, id) : failed(program, reply.error());
+    return reply.error().code == base::ErrorCode::kNotFound ? unknown_job(program, std::to_string(id))
+                                                            : failed(program, reply.error());
   const wire::ShowJobReply& shown = reply->show_job();
   google::protobuf::RepeatedPtrField<wire::Job> one;
   *one.Add() = shown.job();
   const client::JobLabels labels = labels_of(program, one);
   if (o.json) return printed(client::job_json(shown, labels));
-  if (shown.job().spec().het_job() == id && !o.history) return show_jobs(program, o, {id});  // with its components
+  if (shown.job().spec().het_job() == id && !o.history)
+    return show_jobs(program, o, {{id}, {}});  // with its components
   std::string out = client::show_job_text({&shown.job(), {shown.now_us()}, labels.of(shown.job())}, o.style);
   if (o.history) {
     while (!o.style.one_line && out.ends_with("\n\n")) out.pop_back();
@@ -61,10 +65,11 @@ int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   return printed(out);
 }
 
-int show_jobs(const Program& program, const ControlOptions& o, const std::vector<uint32_t>& ids) {
+int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids) {
   wire::ApiRequest request;
   request.mutable_list_jobs()->mutable_filter()->set_all_states(true);
-  request.mutable_list_jobs()->mutable_filter()->mutable_ids()->Assign(ids.begin(), ids.end());
+  wire::JobFilter& filter = *request.mutable_list_jobs()->mutable_filter();
+  ids.put(*filter.mutable_ids(), *filter.mutable_tasks());
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   const wire::ListJobsReply& list = reply->list_jobs();
@@ -75,14 +80,16 @@ int show_jobs(const Program& program, const ControlOptions& o, const std::vector
     out += client::show_job_text({&job, {list.now_us()}, labels.of(job)}, o.style);
   if (out.empty() && ids.empty()) out = "No jobs in the system\n";
   const int code = printed(out);
-  return list.unknown_ids().empty() ? code : unknown_job(program, list.unknown_ids(0));
+  if (list.unknown_ids().empty()) return code;
+  return unknown_job(program, ids.size() == 1 ? name_of_only(filter) : std::to_string(list.unknown_ids(0)));
 }
 
 int show_job(const Program& program, const ControlOptions& o, Args words) {
-  std::vector<uint32_t> ids;
+  JobIds ids;
   for (const std::string& word : words)
     if (auto done = parse_job_ids(word, ids); !done) return failed(program, done.error());
-  return ids.size() == 1 ? show_one_job(program, o, ids.front()) : show_jobs(program, o, ids);
+  return ids.jobs.size() == 1 && ids.tasks.empty() ? show_one_job(program, o, ids.jobs.front())
+                                                   : show_jobs(program, o, ids);
 }
 
 int show_node(const Program& program, const ControlOptions& o, Args words) {
@@ -132,7 +139,7 @@ std::string slurm_config_lines(const wire::ShowConfigReply& c) {
   }
   const auto line = [](Text key, Text value) { return fmt::format("{:<23} = {}\n", key, value); };
   return line("AuthType", "auth/munge") + line("BOOT_TIME", base::format_time({c.boot_us()})) +
-         line("ClusterName", cluster) + line("GresTypes", "gpu") + line("MaxArraySize", "1001") +
+         line("ClusterName", cluster) + line("GresTypes", "gpu") + line("MaxArraySize", std::to_string(model::kMaxArrayIndex + 1)) +
          line("MinJobAge", age + " sec") + line("ProctrackType", "proctrack/cgroup") +
          line("SLURM_VERSION", "23.11.4") + line("SelectType", "select/cons_tres");
 }
@@ -241,23 +248,25 @@ int control_show(const Program& program, const ControlOptions& o, Args words) {
 }
 
 int control_write(const Program& program, const ControlOptions&, Args words) {
-  std::vector<uint32_t> ids;
+  JobIds ids;
   if (words.size() < 2 || words.size() > 3 || !base::iequals(words[0], "batch_script") ||
       !parse_job_ids(words[1], ids) || ids.size() != 1)
     return failed(program, {base::ErrorCode::kInvalid, "write: expected batch_script JOB_ID [FILE]", {}});
+  const auto id = number_of(program, ids);
+  if (!id) return failed(program, id.error());
   wire::ApiRequest request;
-  request.mutable_show_job()->set_id(ids.front());
+  request.mutable_show_job()->set_id(*id);
   request.mutable_show_job()->set_script(true);
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   const std::string& script = reply->show_job().script();
   if (words.size() == 3 && words[2] == "-") return printed(script);
   const std::string path =
-      words.size() == 3 ? words[2] : fmt::format("{}-{}.sh", program.is_slurm ? "slurm" : "gangway", ids.front());
+      words.size() == 3 ? words[2] : fmt::format("{}-{}.sh", program.is_slurm ? "slurm" : "gangway", *id);
   const io::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (fd.get() < 0 || ::write(fd.get(), script.data(), script.size()) != static_cast<ssize_t>(script.size()))
     return failed(program, base::fail_errno("cannot write " + base::printable(path), errno).value());
-  return printed(fmt::format("batch script for job {} written to {}\n", ids.front(), path));
+  return printed(fmt::format("batch script for job {} written to {}\n", *id, path));
 }
 
 }  // namespace gw::cmds

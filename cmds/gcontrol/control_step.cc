@@ -14,7 +14,7 @@ namespace {
 
 using client::Program;
 
-base::Result<StepChoice> read_choice(Args words) {
+base::Result<StepChoice> read_choice(const Program& program, Args words) {
   StepChoice choice;
   bool is_all = false;
   for (const std::string& word : words) {
@@ -23,7 +23,9 @@ base::Result<StepChoice> read_choice(Args words) {
     else
       GW_TRY_STATUS(parse_step_ids(word, choice));
   }
-  return is_all ? StepChoice{} : choice;
+  if (is_all) return StepChoice{};
+  GW_TRY_STATUS(resolve(program, choice));
+  return choice;
 }
 
 int not_there(const Program& program, const base::Error& error) {
@@ -62,7 +64,7 @@ base::Status check_shown(const StepChoice& choice, const StepReplies& replies,
 }
 
 int show_steps(const Program& program, const ControlOptions& o, Args words) {
-  const auto choice = read_choice(words);
+  const auto choice = read_choice(program, words);
   if (!choice) return failed(program, choice.error());
   const auto replies = ask_for(program, *choice);
   if (!replies) return failed(program, replies.error());

@@ -13,6 +13,7 @@
 #include "cmds/request/job_values.h"
 #include "cmds/shared/job_faults.h"
 #include "cmds/shared/job_filter.h"
+#include "cmds/shared/job_ids.h"
 #include "cmds/shared/update_keys.h"
 #include "model/request.h"
 
@@ -139,8 +140,15 @@ constexpr UpdateReader kUpdateReaders[] = {
      }},
 };
 
+Status set_array_throttle(U& update, const std::string& value) {
+  GW_TRY(most, base::parse_int(value, 0, model::kMaxArrayIndex, "ArrayTaskThrottle"));
+  update.set_array_throttle(static_cast<uint32_t>(most));
+  return {};
+}
+
 std::vector<Key<U>> job_keys(base::Time now) {
   std::vector<Key<U>> keys;
+  keys.push_back({"arraytaskthrottle", set_array_throttle});
   for (const JobAttribute& a : wire::kJobAttributes) {
     if (a.update.who == wire::Updater::kNobody) continue;
     const auto* by_hand = std::find_if(std::begin(kUpdateReaders), std::end(kUpdateReaders),
@@ -169,12 +177,12 @@ Status move_sign_of_limit(Settings& settings) {
 }
 
 base::Result<wire::ApiRequest> job_update(const std::string& ids_text, Settings settings, base::Time now) {
-  std::vector<uint32_t> ids;
+  JobIds ids;
   GW_TRY_STATUS(parse_job_ids(ids_text, ids));
   GW_TRY_STATUS(move_sign_of_limit(settings));
   wire::ApiRequest request;
   wire::UpdateJobRequest& update = *request.mutable_update_job();
-  update.mutable_ids()->Assign(ids.begin(), ids.end());
+  ids.put(*update.mutable_ids(), *update.mutable_tasks());
   GW_TRY_STATUS(apply(job_keys(now), settings, update));
   return request;
 }

@@ -35,7 +35,7 @@ int delete_held(const client::Program& program, Args words);
 /// What happened, and who did it: of a job, of a node, or all.
 int show_events(const client::Program& program, const ControlOptions& o, Args words);
 /// The words of `show events` as a request. Errors: unknown keys (did you mean), bad values, a job and a node.
-base::Result<wire::ApiRequest> events_request(Args words);
+base::Result<wire::ApiRequest> events_request(const client::Program& program, Args words);
 /// The lines of `show job --history`.
 std::string history_text(const wire::ShowJobReply& reply);
 /// Asks the controller for a snapshot of its scheduler and writes it to a new file.

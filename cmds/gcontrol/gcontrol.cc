@@ -10,6 +10,7 @@
 #include "client/show/show_json.h"
 #include "cmds/gcontrol/control_verbs.h"
 #include "cmds/shared/job_faults.h"
+#include "cmds/shared/job_ids.h"
 
 namespace gw::cmds {
 namespace {
@@ -174,7 +175,7 @@ int run_gcontrol(const Program& program, Args args) {
 }
 
 int control_job_action(const Program& program, const ControlOptions& o, wire::JobAction action, Args words) {
-  std::vector<uint32_t> ids;
+  JobIds ids;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     const bool has_key =
@@ -185,7 +186,7 @@ int control_job_action(const Program& program, const ControlOptions& o, wire::Jo
   }
   if (ids.empty()) return failed(program, {base::ErrorCode::kInvalid, "no job id given", {}});
   wire::ApiRequest request;
-  request.mutable_job_action()->mutable_ids()->Assign(ids.begin(), ids.end());
+  ids.put(*request.mutable_job_action()->mutable_ids(), *request.mutable_job_action()->mutable_tasks());
   request.mutable_job_action()->set_action(action);
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());

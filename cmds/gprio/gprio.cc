@@ -128,8 +128,7 @@ int show(const Program& program, client::Connection& connection, const PrioOptio
   if (!reply) return failed(program, reply.error());
   const wire::ListPrioritiesReply& list = reply->list_priorities();
   if (o.filters.ids.size() == 1 && list.unknown_ids_size() == 1)
-    return failed(program,
-                  {base::ErrorCode::kNotFound, "Invalid job id specified: " + std::to_string(list.unknown_ids(0)), ""});
+    return failed(program, {base::ErrorCode::kNotFound, "Invalid job id specified: " + name_of_only(filter), ""});
   if (auto known = check_known(connection, filter, list); !known) return failed(program, known.error());
   if (o.listing.json) return printed(client::priorities_json(list));
   if (list.names().empty())

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "client/show/array_view.h"
 #include "client/show/job_fields.h"
 #include "client/show/show_json.h"
 #include "client/show/step_fields.h"
@@ -24,12 +25,12 @@ using Text = std::string_view;
 struct QueueOptions {
   JobFilters filters;
   ListingOptions listing;
-  bool start = false, by_priority = false;
+  bool start = false, by_priority = false, by_task = false;
   bool is_steps = false;
   StepChoice steps;
   std::string
       follow;  ///< -j or -s without a value: their lists are the first operands, as getopt gives none to `-j 7`.
-  bool ignored = false;  ///< Options that mean nothing here: -a, -r, --noconvert.
+  bool ignored = false;  ///< Options that mean nothing here: -a, --noconvert.
 };
 
 constexpr ListingWords kWords = {"columns by letter: \"%.18i %.9P %j\"", "columns by name: JobID:8,Name:.20,State",
@@ -66,10 +67,10 @@ void add_output(std::vector<client::Option>& t, QueueOptions& o) {
                'r',
                Arg::kNone,
                {},
-               "one line for each array element (always so)",
-               {},
+               "a line for each task of an array, also those that wait",
+               "ARRAY",
                client::kPlain,
-               sets(o.ignored)});
+               sets(o.by_task)});
   t.push_back(
       {"priority", 'P', Arg::kNone, {}, "highest priority first", "PRIORITY", client::kPlain, sets(o.by_priority)});
   for (Text name : {"hide", "noconvert", "local", "federation", "array-unique", "sibling"})
@@ -87,6 +88,8 @@ client::CommandDoc doc() {
   d.description =
       "Lists jobs that have not ended. With --states=all also those that ended in the last minutes "
       "(jobs.min_job_age).\n\n"
+      "The tasks of an array that wait alike are one line, 5_[6-99%20], where up to 20 run at once; --array gives each "
+      "of them a line.\n\n"
       "With --steps lists what runs in them: steps, batch scripts as JOB.batch, and allocations as JOB.extern. The "
       "other options choose their jobs; formats and orders of the environment are for jobs alone.\n\n"
       "The fields Quota and PreemptibleBy of -O say of a running job whether it is covered by what its QOS are "
@@ -187,28 +190,25 @@ std::string render(const QueueOptions& o, const View& view, const std::vector<cl
   return render_listing(o.listing, view.format, fields, rows, now);
 }
 
-std::vector<JobRow> job_rows(const wire::ListJobsReply& reply, const client::JobLabels& labels) {
+std::vector<JobRow> job_rows(const QueueOptions& o, const wire::ListJobsReply& reply, const client::JobLabels& labels) {
   std::vector<JobRow> rows;
-  for (const wire::Job& job : reply.jobs()) rows.push_back({&job, {reply.now_us()}, labels.of(job)});
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const JobRow& a, const JobRow& b) { return a.job->id() < b.job->id(); });
-  return rows;
+  for (const wire::Job& job : reply.jobs()) rows.push_back({&job, {reply.now_us()}, labels.of(job), {}});
+  return o.by_task ? client::split_tasks(rows) : client::merge_tasks(rows);
 }
 
-int unknown_job(const Program& program, const wire::ListJobsReply& reply) {
+int unknown_job(const Program& program, const wire::JobFilter& filter) {
   if (program.is_slurm) {  // clients look for this text
     client::print_note({"slurm_load_jobs error", true}, "Invalid job id specified");
     return client::kExitFailed;
   }
-  return failed(program,
-                {base::ErrorCode::kNotFound, "Invalid job id specified: " + std::to_string(reply.unknown_ids(0)),
-                 "jobs that ended a while ago are gone from the queue"});
+  return failed(program, {base::ErrorCode::kNotFound, "Invalid job id specified: " + name_of_only(filter),
+                          "jobs that ended a while ago are gone from the queue"});
 }
 
 /// The exit code if the filter names what does not exist.
 std::optional<int> refuse_unknown(const Program& program, client::Connection& connection, const wire::JobFilter& filter,
                                   const wire::ListJobsReply& list) {
-  if (filter.ids_size() == 1 && list.unknown_ids_size() == 1) return unknown_job(program, list);
+  if (filter.ids_size() + filter.tasks_size() == 1 && list.unknown_ids_size() == 1) return unknown_job(program, filter);
   if (auto known = check_names(connection, filter, list.jobs()); !known) return failed(program, known.error());
   return std::nullopt;
 }
@@ -241,7 +241,7 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
     labels = client::JobLabels(std::move(*told->mutable_show_shares()));
   }
   return printed(o.listing.json ? client::jobs_json(list.jobs(), list.now_us(), labels)
-                                : render(o, view, client::job_fields(), job_rows(list, labels), {list.now_us()}));
+                                : render(o, view, client::job_fields(), job_rows(o, list, labels), {list.now_us()}));
 }
 
 int show_steps(const Program& program, client::Connection& connection, const QueueOptions& o, const View& view,

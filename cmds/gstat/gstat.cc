@@ -111,7 +111,9 @@ int show(const Program& program, const StatOptions& o, const std::vector<client:
   if (!connection) return failed(program, connection.error());
   std::vector<wire::StepUsageReply> replies;
   std::vector<client::UseRow> rows;
-  const auto jobs = wanted(o.choice);
+  StepChoice choice = o.choice;
+  if (Status known = resolve(program, choice); !known) return failed(program, known.error());
+  const auto jobs = wanted(choice);
   replies.reserve(jobs.size());  // rows lead into them
   for (const auto& [job, steps] : jobs) {
     wire::ApiRequest request;

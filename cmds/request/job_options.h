@@ -47,7 +47,8 @@ struct BatchOptions {
   Given given;
   bool says_cpus = false;  ///< Some source has given one of them.
   std::string chdir;
-  std::string export_form;  ///< --export as written; empty: ALL.
+  std::string export_form;                ///< --export as written; empty: ALL.
+  std::optional<model::ArraySpec> array;  ///< --array
   std::optional<std::string> wrap;
   bool parsable = false;
   bool wait = false;

@@ -165,9 +165,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
      kByRun,
      kRefused,
      "the step would run in another component than the one asked for"},
-
-    // Which jobs run when.
-    {"array", 'a', Arg::kRequired, "ARRAY_INX", kByBatch, kRefused, "the script would run once, and not for each task"},
 });
 
 /// "--mail-type", "-B/--extra-node-info"

@@ -59,10 +59,6 @@ client::Handler keeps(std::string& text);
 /// A handler that splits at commas and appends; empty parts are errors.
 client::Handler lists(std::vector<std::string>& list, std::string_view option);
 
-/// "5", "1,2", "5-9" and any mix. Errors: "Invalid job id abc"; more than 1,000,000 ids; array tasks, which are not
-/// here yet.
-base::Status parse_job_ids(std::string_view text, std::vector<uint32_t>& ids);
-
 /// Asks and returns the reply; `Kind` is for reading only.
 base::Result<wire::ApiReply> ask(const client::Program& program, wire::ApiRequest request);
 

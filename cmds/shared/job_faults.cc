@@ -21,7 +21,7 @@ bool names(std::string_view text, const std::string& number) {
 }  // namespace
 
 std::string fault_text(const wire::JobFault& fault) {
-  const std::string id = std::to_string(fault.id());
+  const std::string id = fault.task().empty() ? std::to_string(fault.id()) : fault.task();
   const wire::Error& e = fault.error();
   const bool is_named = names(e.what(), "job " + id) || e.what().ends_with("job id specified: " + id);
   return base::Error{base::ErrorCode::kInvalid, is_named ? e.what() : fmt::format("job {}: {}", id, e.what()), e.hint()}

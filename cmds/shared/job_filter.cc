@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "client/show/job_view.h"
 #include "cmds/shared/commands.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -140,9 +141,17 @@ void fill_filters(JobFilters& mine, const JobFilters& from_environment) {
   fill(mine.qos, from_environment.qos);
 }
 
+std::string name_of_only(const wire::JobFilter& filter) {
+  if (!filter.ids().empty()) return std::to_string(filter.ids(0));
+  const auto tasks = wire::from_wire(filter.tasks(0).tasks());
+  const std::string text = tasks ? base::printable(tasks->text(), 60) : "?";
+  const bool is_one = tasks && tasks->size() == 1;
+  return std::to_string(filter.tasks(0).array()) + (is_one ? "_" + text : "_[" + text + "]");
+}
+
 base::Result<wire::JobFilter> to_filter(const JobFilters& o) {
   wire::JobFilter f;
-  for (uint32_t id : o.ids) f.add_ids(id);
+  o.ids.put(*f.mutable_ids(), *f.mutable_tasks());
   for (const std::string& user : o.users) {
     if (!is_uid(user)) {
       f.add_users(user);

@@ -6,12 +6,13 @@
 
 #include "client/conn/connection.h"
 #include "client/options/option_table.h"
+#include "cmds/shared/job_ids.h"
 
 namespace gw::cmds {
 
 /// Filters as they were written. Jobs must pass every one that is given.
 struct JobFilters {
-  std::vector<uint32_t> ids;
+  JobIds ids;
   std::vector<std::string> users, partitions, names, states, accounts, qos, nodes, reservations;
   bool me = false;
 
@@ -28,6 +29,9 @@ void add_job_filters(std::vector<client::Option>& table, JobFilters& filters, co
 
 /// What the command line left out (`mine`) comes from the environment: it replaces, and never adds to what was given.
 void fill_filters(JobFilters& mine, const JobFilters& from_environment);
+
+/// "7" or "5_[1-3]", of a filter that names one job, or tasks of one array.
+std::string name_of_only(const wire::JobFilter& filter);
 
 /// All but the states. Errors: a uid out of range.
 base::Result<wire::JobFilter> to_filter(const JobFilters& filters);

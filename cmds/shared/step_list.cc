@@ -36,7 +36,7 @@ class Chosen {
 base::Time StepReplies::now() const { return {std::max(jobs.now_us(), steps.now_us())}; }
 
 void add_job_ids(const StepChoice& choice, wire::JobFilter& filter) {
-  if (!filter.ids().empty()) return;
+  if (!filter.ids().empty() || !filter.tasks().empty()) return;
   std::set<uint32_t> ids(choice.jobs.begin(), choice.jobs.end());
   for (const StepId& step : choice.steps) ids.insert(step.job);
   filter.mutable_ids()->Assign(ids.begin(), ids.end());
@@ -56,9 +56,10 @@ base::Result<StepReplies> ask_steps(client::Connection& connection, const wire::
   GW_TRY(listed, connection.call(std::move(jobs)));
   replies.jobs = std::move(*listed.mutable_list_jobs());
   auto& ids = *steps.mutable_list_steps()->mutable_job_ids();
-  if (!filter.ids().empty())
+  const bool is_by_id = !filter.ids().empty() || !filter.tasks().empty();
+  if (is_by_id)
     for (const wire::Job& job : replies.jobs.jobs()) ids.Add(job.id());
-  if (!filter.ids().empty() && ids.empty()) return replies;  // no ids would mean all
+  if (is_by_id && ids.empty()) return replies;  // no ids would mean all
   GW_TRY(found, connection.call(std::move(steps)));
   replies.steps = std::move(*found.mutable_list_steps());
   return replies;

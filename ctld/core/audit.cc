@@ -56,26 +56,37 @@ Status audit_placements(const Core& core) {
 /// An array counts its tasks that are in memory as they are.
 Status audit_arrays(const Core& core) {
   struct Counted {
-    uint32_t live = 0, waiting = 0, all = 0;
+    uint32_t live = 0, waiting = 0, all = 0, waiting_parts = 0;
   };
   std::map<JobId, Counted> counted;
   for (const auto& [id, job] : core.jobs.all()) {
     if (!job.spec.array || core.jobs.arrays().find(job.spec.array->job) == nullptr) continue;
-    if (!job.spec.array->is_task()) continue;
     const ArrayTable::Array& array = *core.jobs.arrays().find(job.spec.array->job);
     Counted& c = counted[job.spec.array->job];
+    if (job.spec.is_array()) {
+      c.waiting_parts += !model::is_end(job.state);
+      const bool is_ready = job.waiting() != nullptr && job.waiting()->reason == model::WaitReason::kNone;
+      if (array.ready.contains(id) != is_ready) return wrong(fmt::format("array part {} is ready, or not", id.value));
+      continue;
+    }
     ++c.all;
     c.live += !model::is_end(job.state);
     c.waiting += job.state == model::JobState::kPending;
     const auto at = array.jobs.find(job.spec.array->task);
     if (at == array.jobs.end() || at->second != id)
       return wrong(fmt::format("array {} does not know its task {}", job.spec.array->job.value, job.spec.array->task));
-    if (array.tasks.left.contains(job.spec.array->task))
-      return wrong(fmt::format("task {} of array {} is left", job.spec.array->task, job.spec.array->job.value));
+    for (const auto& [part, tasks] : array.parts)
+      if (!model::is_end(core.jobs.at(part).state) && tasks.contains(job.spec.array->task))
+        return wrong(fmt::format("task {} of array {} is left", job.spec.array->task, job.spec.array->job.value));
+    const bool is_aside = job.waiting() != nullptr && job.waiting()->reason != model::WaitReason::kNone;
+    if (array.aside.contains(job.spec.array->task) != is_aside)
+      return wrong(
+          fmt::format("task {} of array {} is aside, or not", job.spec.array->task, job.spec.array->job.value));
   }
   for (const auto& [id, array] : core.jobs.arrays().all()) {
     const Counted& c = counted[id];
-    if (c.live != array.live || c.waiting != array.waiting || c.all != array.jobs.size())
+    if (c.live != array.live || c.waiting != array.waiting || c.all != array.jobs.size() ||
+        c.waiting_parts != array.waiting_parts)
       return wrong(fmt::format("array {} counts {} tasks, {} live, {} that wait", id.value, array.jobs.size(),
                                array.live, array.waiting));
   }

@@ -18,9 +18,11 @@ std::string fingerprint(const Core& core) {
     for (const model::NodeShare& share : job.placed()->allocation.shares)
       out += wire::row_bytes(wire::run_node(*job.placed(), share));
   }
-  for (const auto& [id, array] : core.jobs.arrays().all())
-    out +=
-        fmt::format("array {} of {} jobs ", id.value, array.jobs.size()) + wire::row_bytes(wire::to_wire(array.tasks));
+  for (const auto& [id, array] : core.jobs.arrays().all()) {
+    out += fmt::format("array {} of {} jobs {}", id.value, array.jobs.size(),
+                       wire::row_bytes(wire::to_wire(array.told(id))));
+    for (const auto& [part, tasks] : array.parts) out += fmt::format("part {} {}\n", part.value, tasks.text());
+  }
   for (const auto& [id, node] : core.nodes.all()) out += NodeTable::state_of(node);
   for (const auto& [uid, used] : core.usage.users())
     out += fmt::format("user {} {} {} {}\n", uid, used.amount, used.rate, used.at.us);

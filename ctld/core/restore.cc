@@ -102,12 +102,10 @@ void restore_arrays(Core& core, const store::Snapshot& snapshot, std::map<JobId,
     wire::ArrayTasks stored;
     const bool is_message = stored.ParseFromString(row.bytes);
     auto tasks = is_message ? wire::from_wire(stored) : base::Result<model::ArrayTasks>(base::invalid("it is cut"));
-    if (tasks) {
-      core.jobs.arrays().restore(row.job, std::move(*tasks));
-      continue;
-    }
+    if (tasks && core.jobs.arrays().restore(row.job, std::move(*tasks))) continue;
     faults[row.job] = "what is stored of its tasks cannot be read";
-    hold_aside(core, RowKind::kArray, {int64_t{row.job.value}}, row.job.text(), tasks.error().what);
+    hold_aside(core, RowKind::kArray, {int64_t{row.job.value}}, row.job.text(),
+               tasks ? "of the array of this part nothing is stored" : tasks.error().what);
   }
 }
 
@@ -128,6 +126,7 @@ void restore_jobs(Core& core, const store::Snapshot& snapshot, const RunRows& ru
     // Stored before runs had rows of their own.
     if (kept.placed() != nullptr && !runs.has(kept.id, 0)) core.rows.run(kept);
   }
+  core.jobs.arrays().forget_lost(core.jobs.all());
 }
 
 /// Whether a node may take jobs is in its row: without that an administrator has to say so.

@@ -78,10 +78,30 @@ void put(const store::JobParts& parts, wire::JobRecord& to) {
   put_columns(parts.job, to);
   if (!to.mutable_spec()->ParseFromString(parts.job.spec) || !to.mutable_status()->ParseFromString(parts.job.status))
     put_what_columns_say(parts.job, to);
+  if (!parts.array.empty() && to.spec().has_array() && !to.spec().array().has_task() &&
+      !to.mutable_status()->mutable_tasks()->ParseFromString(parts.array))
+    to.mutable_status()->clear_tasks();
   shorten(to);
   for (const store::PutPastRun& past : parts.past)
     if (!to.add_runs()->ParseFromString(past.bytes)) to.mutable_runs()->RemoveLast();
   for (const store::PutStep& step : parts.steps) put_step(step, parts.on_nodes, to);
+}
+
+/// Where tasks of an array were named: is it one of them, or does it stand for one?
+bool is_named(const wire::RecordFilter& filter, const wire::JobRecord& record) {
+  if (filter.tasks().empty() || !record.spec().has_array()) return true;
+  const wire::ArrayPlace& place = record.spec().array();
+  for (const uint32_t id : filter.ids())
+    if (id == record.id() || id == place.job()) return true;
+  for (const wire::TasksOfArray& named : filter.tasks()) {
+    const auto asked = wire::from_wire(named.tasks());
+    if (named.array() != place.job() || !asked) continue;
+    if (place.has_task() && asked->contains(place.task())) return true;
+    const wire::JobStatus& status = record.status();
+    const auto left = wire::from_wire(status.has_ended() ? status.ended().never_made() : status.tasks().left());
+    if (!place.has_task() && left && !left->common(*asked).empty()) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -101,7 +121,10 @@ base::Result<std::string> RecordList::next(store::RecordReader& reader) {
   wire::ListRecordsReply& list = *piece.mutable_list_records();
   list.set_now_us(asked_.now.us);
   list.set_cluster(asked_.cluster);
-  for (const store::JobParts& parts : page.jobs) put(parts, *list.add_records());
+  for (const store::JobParts& parts : page.jobs) {
+    put(parts, *list.add_records());
+    if (!is_named(asked_.query.filter(), list.records(list.records_size() - 1))) list.mutable_records()->RemoveLast();
+  }
   return piece.SerializeAsString();
 }
 

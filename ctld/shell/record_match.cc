@@ -32,6 +32,12 @@ RecordMatch::RecordMatch(const wire::RecordFilter& f, base::Time now)
       names_(names_of(f.names())),
       nodes_(names_of(f.nodes())) {
   for (const uint32_t id : std::set<uint32_t>(f.ids().begin(), f.ids().end())) query_.ids.emplace_back(id);
+  for (const base::JobId id : query_.ids) query_.arrays.push_back({id, {}});  // it may be one
+  for (const wire::TasksOfArray& named : f.tasks()) {
+    store::RecordQuery::OfArray& of = query_.arrays.emplace_back();
+    of.array = base::JobId(named.array());
+    for (const wire::TaskRange& range : named.tasks()) of.tasks.emplace_back(range.first(), range.last());
+  }
   query_.since = {f.since_us()};
   query_.until = f.until_us() > 0 ? base::Time{f.until_us()} : now;
   // By the column that rules out most; users who are named by number alone have no index.

@@ -33,6 +33,7 @@ struct ArrayTasks {
   uint32_t throttle = 0;   ///< So many run at once, at most; 0: any number.
   uint32_t completed = 0;  ///< Of those that were made, in the end.
   uint32_t failed = 0;     ///< Those that came to another end, before they were made or after.
+  base::JobId part_of;     ///< It is a part of this array, which alone counts; none: it is an array.
   bool operator==(const ArrayTasks&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "model/task_set.h"
 
 namespace gw::model {
 namespace {
@@ -35,8 +36,14 @@ base::Result<DependencyTerm> parse_job(std::string_view text, DependencyKind kin
     if (!minutes || kind != DependencyKind::kAfter) return problem(text, "only after takes minutes behind a plus sign");
     term.delay = base::seconds(*minutes * 60);
   }
-  const std::string_view id = word.substr(0, plus);
-  if (id.find('_') != std::string_view::npos) return problem(text, "array tasks are not supported in this version");
+  std::string_view id = word.substr(0, plus);
+  if (const size_t line = id.find('_'); line != std::string_view::npos) {
+    const auto task = base::parse_int(id.substr(line + 1), 0, kMaxArrayIndex, "task");
+    if (!task)
+      return problem(text, "\"" + base::printable(id, 40) + "\" is no task of an array", "such as afterok:5_3");
+    term.task = static_cast<uint32_t>(*task);
+    id = id.substr(0, line);
+  }
   const auto job = base::parse_int(id, 1, UINT32_MAX, "job id");
   if (!job) return problem(text, "\"" + base::printable(id, 40) + "\" is no job id");
   term.job = base::JobId(static_cast<uint32_t>(*job));
@@ -95,6 +102,7 @@ std::string format_dependency(const Dependency& dependency) {
     if (!text.empty()) text += dependency.any ? '?' : ',';
     text += name(term.kind);
     if (term.job) text += ":" + term.job.text();
+    if (term.task) text += "_" + std::to_string(*term.task);
     if (term.delay.us > 0) text += "+" + std::to_string(term.delay.seconds() / 60);
     text += term.is_failed ? "(failed)" : "(unfulfilled)";
   }

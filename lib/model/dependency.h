@@ -31,10 +31,11 @@ std::string_view name(DependencyKind kind);
 /// One condition.
 struct DependencyTerm {
   DependencyKind kind = DependencyKind::kAfterAny;
-  base::JobId job = {};    ///< None of a singleton.
-  base::Duration delay{};  ///< kAfter: minutes behind a plus sign.
-  base::Time due = {};     ///< kAfter: the other has started, this is when it is met; zero: it has not.
-  bool is_failed = false;  ///< It can never be met.
+  base::JobId job = {};               ///< None of a singleton.
+  std::optional<uint32_t> task = {};  ///< Of the array `job`: this task of it alone.
+  base::Duration delay{};             ///< kAfter: minutes behind a plus sign.
+  base::Time due = {};                ///< kAfter: the other has started, this is when it is met; zero: it has not.
+  bool is_failed = false;             ///< It can never be met.
   bool operator==(const DependencyTerm&) const = default;
 };
 

@@ -234,6 +234,7 @@ struct Ended {
   base::Time ended;
   base::Duration stood_still = {};  ///< Of the time between.
   std::string gpu_types = {};       ///< As in Placed.
+  TaskSet never_made = {};          ///< Tasks that were left of an array, or of a part of it.
   bool operator==(const Ended&) const = default;
 };
 

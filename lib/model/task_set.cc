@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,26 @@ bool are_in_order(const std::vector<TaskRange>& ranges) {
          ranges.end();
 }
 
+/// The indices of two ranges: again a range, whose step is the least common multiple of theirs.
+std::optional<TaskRange> in_both(const TaskRange& a, const TaskRange& b) {
+  const uint32_t from = std::max(a.first, b.first), to = std::min(a.last, b.last);
+  const TaskRange& wide = a.step >= b.step ? a : b;
+  const TaskRange& narrow = a.step >= b.step ? b : a;
+  // After so many steps of the one the other is as far from its own index as before.
+  const uint32_t steps = narrow.step / std::gcd(a.step, b.step);
+  const uint32_t before = from <= wide.first ? 0 : (from - wide.first + wide.step - 1) / wide.step;
+  for (uint32_t i = 0; i < steps; ++i) {
+    const uint64_t first = wide.first + uint64_t{wide.step} * (before + i);
+    if (first > to) return std::nullopt;
+    if (!narrow.contains(static_cast<uint32_t>(first))) continue;
+    const uint64_t step = uint64_t{wide.step} * steps;
+    const uint64_t last = first + (to - first) / step * step;
+    return TaskRange{static_cast<uint32_t>(first), static_cast<uint32_t>(last),
+                     last == first ? 1 : static_cast<uint32_t>(step)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 /// One bit for each index from the smallest of some ranges to the largest.
@@ -95,9 +116,6 @@ class TaskSet::Marks {
       for (uint32_t i = range.first; i <= range.last; i += range.step) words_[place(i)] |= bit(i);
   }
 
-  void keep_common(const Marks& o) {
-    for (size_t i = 0; i < words_.size(); ++i) words_[i] &= o.word_at(from_ + static_cast<uint32_t>(i) * 64);
-  }
   void take_out(const Marks& o) {
     for (size_t i = 0; i < words_.size(); ++i) words_[i] &= ~o.word_at(from_ + static_cast<uint32_t>(i) * 64);
   }
@@ -213,10 +231,11 @@ bool TaskSet::erase(uint32_t index) {
 }
 
 TaskSet TaskSet::common(const TaskSet& o) const {
-  Marks marks(ranges_);
-  marks.keep_common(Marks(o.ranges_));
   TaskSet out;
-  out.ranges_ = marks.ranges();
+  for (auto a = ranges_.begin(), b = o.ranges_.begin(); a != ranges_.end() && b != o.ranges_.end();) {
+    if (const auto both = in_both(*a, *b)) out.ranges_.push_back(*both);
+    ++(a->last < b->last ? a : b);
+  }
   return out;
 }
 

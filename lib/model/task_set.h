@@ -52,9 +52,9 @@ class TaskSet {
   uint32_t take_front();
   /// Takes one index out; says whether it was there.
   bool erase(uint32_t index);
-  /// The indices that are in `o`, too. Takes time with the ranges and indices of both.
+  /// The indices that are in `o`, too. Has no more ranges than both together.
   TaskSet common(const TaskSet& o) const;
-  /// Without those of `o`.
+  /// Without those of `o`. Takes time with the indices of both, and may have as many ranges as `o` has indices.
   TaskSet without(const TaskSet& o) const;
   bool has_same(const TaskSet& o) const;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "store/sqlite_db.h"
@@ -47,6 +48,10 @@ class SqliteRecords final : public RecordReader {
         {&live_, "SELECT " GW_JOB_COLUMNS " FROM jobs WHERE id>?1 ORDER BY id LIMIT ?2"},
         {&by_id_, "SELECT " GW_JOB_COLUMNS " FROM jobs WHERE id=?1 UNION ALL SELECT " GW_JOB_COLUMNS
                   " FROM ended_jobs WHERE id=?1"},
+        {&of_array_,
+         "SELECT id,task FROM array_jobs WHERE array=?1 AND task>=?2 AND (task>?2 OR id>?3) AND task<=?4 "
+         "ORDER BY task,id LIMIT ?5"},
+        {&array_, "SELECT bytes FROM arrays WHERE job=?1"},
         {&steps_, "SELECT job,step,bytes FROM steps WHERE job=?1 ORDER BY step"},
         {&on_nodes_, "SELECT job,step,node,attempt,bytes FROM run_nodes WHERE job=?1 AND step>0 ORDER BY step,node"},
         {&past_,
@@ -65,9 +70,11 @@ class SqliteRecords final : public RecordReader {
     looks_ = bytes_ = 0;
     with_spec_ = query.with_spec;
     wants_ = &wants;
-    base::Status done = query.ids.empty() ? read_all(query, page) : read_ids(query, page);
-    for (JobParts& job : page.jobs)
+    base::Status done = query.ids.empty() && query.arrays.empty() ? read_all(query, page) : read_ids(query, page);
+    for (JobParts& job : page.jobs) {
+      if (done && query.with_spec) done = read_array(job);
       if (done && query.with_parts) done = read_parts(job);
+    }
     static_cast<void>(run(end_));
     if (!done) return tl::unexpected<base::Error>(done.error());
     return page;
@@ -75,7 +82,7 @@ class SqliteRecords final : public RecordReader {
 
  private:
   Database db_;
-  Statement begin_, end_, live_, by_id_, steps_, on_nodes_, past_;
+  Statement begin_, end_, live_, by_id_, of_array_, array_, steps_, on_nodes_, past_;
   std::array<Statement, std::size(kEnded)> ended_;
   size_t looks_ = 0, bytes_ = 0;
   bool with_spec_ = true;
@@ -127,11 +134,45 @@ class SqliteRecords final : public RecordReader {
   base::Status read_ids(const RecordQuery& query, RecordPage& page) {
     for (size_t& next = page.next.next_id; next < query.ids.size(); ++next) {
       if (is_full()) return {};
-      by_id_.bind(query.ids[next].value);
-      ++looks_;
-      GW_TRY_STATUS(each(by_id_, [&](const Statement& s) { look_at(s, page); }));
+      GW_TRY_STATUS(read_id(query.ids[next], page));
+    }
+    while (page.next.next_array < query.arrays.size()) {
+      if (is_full()) return {};
+      GW_TRY_STATUS(read_of_array(query.arrays[page.next.next_array], page));
     }
     page.is_last = true;
+    return {};
+  }
+
+  base::Status read_id(base::JobId id, RecordPage& page) {
+    by_id_.bind(id.value);
+    ++looks_;
+    return each(by_id_, [&](const Statement& s) { look_at(s, page); });
+  }
+
+  /// Some of the array's jobs, in the order of their tasks; those that stand for several come first.
+  base::Status read_of_array(const RecordQuery::OfArray& array, RecordPage& page) {
+    RecordPlace& at = page.next;
+    const bool is_all = array.tasks.empty();
+    int64_t from = -1, to = is_all ? INT64_MAX : -1;
+    if (!is_all && at.next_range > 0) std::tie(from, to) = array.tasks[at.next_range - 1];
+    const bool is_begun = at.task >= from;
+    std::vector<base::JobId> found;
+    of_array_.bind(array.array.value, is_begun ? at.task : from, is_begun ? at.of_task.value : uint32_t{0}, to,
+                   uint64_t{kMostLooks - looks_});
+    GW_TRY_STATUS(each(of_array_, [&](const Statement& s) {
+      found.emplace_back(u32(s, 0));
+      at.task = s.integer(1);
+      at.of_task = found.back();
+    }));
+    const bool may_have_more = found.size() == kMostLooks - looks_;
+    for (const base::JobId id : found) GW_TRY_STATUS(read_id(id, page));
+    if (may_have_more) return {};
+    at.task = -2;
+    at.of_task = {};
+    if (at.next_range++ < array.tasks.size()) return {};
+    at.next_range = 0;
+    ++at.next_array;
     return {};
   }
 
@@ -175,6 +216,13 @@ class SqliteRecords final : public RecordReader {
     at.ended = {};
     at.at_ended = {};
     return {};
+  }
+
+  /// What is left of an array that waits, or of a part of one.
+  base::Status read_array(JobParts& to) {
+    if (to.job.state != 0) return {};
+    array_.bind(to.job.id.value);
+    return each(array_, [&](const Statement& s) { to.array = s.bytes(0); });
   }
 
   base::Status read_parts(JobParts& to) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,7 +20,14 @@ namespace gw::store {
 struct RecordQuery {
   enum class By : uint8_t { kTime, kUser, kAccount, kQos, kPartition };
 
+  /// Of an array: these tasks of it, in order; none: all, and what stands for several.
+  struct OfArray {
+    base::JobId array;
+    std::vector<std::pair<uint32_t, uint32_t>> tasks;  ///< From, to.
+  };
+
   std::vector<base::JobId> ids;    ///< These alone, if there are some, whenever they were.
+  std::vector<OfArray> arrays;     ///< And jobs of these, likewise.
   By by = By::kTime;               ///< The column whose index is used,
   std::vector<std::string> names;  ///< and its values, each once; none by time.
   base::Time since, until;
@@ -33,12 +41,16 @@ struct JobParts {
   std::vector<PutStep> steps;        ///< Those that run, by number.
   std::vector<PutRunNode> on_nodes;  ///< Of these steps, by step and node.
   std::vector<PutPastRun> past;      ///< By attempt and step.
+  std::string array = {};            ///< Of an array, or of a part of one, that waits: its row.
 };
 
 /// Where a query goes on; as made it is the beginning.
 struct RecordPlace {
   size_t next_id = 0;  ///< Of the ids.
-  base::JobId live;    ///< Among those that have not ended, the last that was looked at.
+  size_t next_array = 0, next_range = 0;
+  int64_t task = -2;    ///< In that array, the last that was looked at,
+  base::JobId of_task;  ///< and its job.
+  base::JobId live;     ///< Among those that have not ended, the last that was looked at.
   bool is_live_over = false;
   size_t name = 0;       ///< Of the names.
   base::Time ended;      ///< Among the ended ones of that name, when the last one that was looked at ended,

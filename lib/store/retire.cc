@@ -39,6 +39,7 @@ constexpr char kCopyEvents[] =
     "INSERT OR REPLACE INTO main.events SELECT seq,at,job,node,kind,text,uid FROM live.events WHERE seq IN "
     "(" GW_OLD_EVENTS("live") ")";
 constexpr char kDropJobs[] = "DELETE FROM main.ended_jobs WHERE id IN (" GW_OLD_JOBS("main") ")";
+constexpr char kDropPlaces[] = "DELETE FROM main.array_jobs WHERE id IN (" GW_OLD_JOBS("main") ")";
 constexpr char kDropRuns[] = "DELETE FROM main.past_runs WHERE job IN (" GW_OLD_JOBS("main") ")";
 constexpr char kDropEvents[] = "DELETE FROM main.events WHERE seq IN (" GW_OLD_EVENTS("main") ")";
 
@@ -76,6 +77,7 @@ base::Result<uint64_t> retire(Database& db, const RetireOrder& order) {
   uint64_t gone = 0;
   const auto remove = [&]() -> base::Status {
     GW_TRY_STATUS(run(db, kDropRuns, order.jobs_before, order.most));  // while the jobs say which
+    GW_TRY_STATUS(run(db, kDropPlaces, order.jobs_before, order.most));
     GW_TRY_STATUS(run(db, kDropJobs, order.jobs_before, order.most));
     gone += static_cast<uint64_t>(db.changed());
     GW_TRY_STATUS(run(db, kDropEvents, order.events_before, order.most));

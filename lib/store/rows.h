@@ -27,6 +27,8 @@ struct JobRow {
   int32_t exit_code = 0, exit_signo = 0;
   std::string spec;
   std::string status;
+  base::JobId array;  ///< With a spec: the array that it is part of, and
+  int64_t task = -1;  ///< as which task; -1: it stands for several.
 };
 
 /// Inserts or replaces a job that has not ended.

@@ -111,8 +111,15 @@ constexpr char kVersion10[] = R"sql(
 CREATE TABLE arrays(job INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5},
-                                     {6, kVersion6}, {7, kVersion7}, {8, kVersion8}, {9, kVersion9}, {10, kVersion10}};
+// Which jobs are tasks of an array, or stand for several of them (task -1), until their records are gone.
+constexpr char kVersion11[] = R"sql(
+CREATE TABLE array_jobs(id INTEGER PRIMARY KEY, array INTEGER NOT NULL, task INTEGER NOT NULL);
+CREATE INDEX array_jobs_by_task ON array_jobs(array, task, id);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2},   {3, kVersion3},  {4, kVersion4},
+                                     {5, kVersion5}, {6, kVersion6},   {7, kVersion7},  {8, kVersion8},
+                                     {9, kVersion9}, {10, kVersion10}, {11, kVersion11}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

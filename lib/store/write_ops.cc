@@ -82,6 +82,7 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.runs_.put_past, "INSERT OR REPLACE INTO past_runs(job,attempt,step,bytes) VALUES(?1,?2,?3,?4)"},
       {&ops.arrays_.put, "INSERT INTO arrays(job,bytes) VALUES(?1,?2) ON CONFLICT(job) DO UPDATE SET bytes=?2"},
       {&ops.arrays_.drop, "DELETE FROM arrays WHERE job=?1"},
+      {&ops.arrays_.put_job, "INSERT OR REPLACE INTO array_jobs(id,array,task) VALUES(?1,?2,?3)"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
@@ -116,7 +117,14 @@ base::Status WriteOps::drop(Statement& s, const std::string& name) {
 base::Status WriteOps::on(const PutJob& op) {
   bind_job(jobs_.put, op.row);
   jobs_.put.bind_blob(kSpecIndex, op.row.spec);
+  GW_TRY_STATUS(put_place(op.row));
   return run(jobs_.put);
+}
+
+base::Status WriteOps::put_place(const JobRow& row) {
+  if (!row.array) return {};
+  arrays_.put_job.bind(row.id.value, row.array.value, row.task);
+  return run(arrays_.put_job);
 }
 
 base::Status WriteOps::on(const PutJobStatus& op) {
@@ -130,6 +138,7 @@ base::Status WriteOps::on(const EndJob& op) {
   bind_job(jobs_.insert_ended, op.row);
   jobs_.insert_ended.bind_blob(kSpecIndex, op.row.spec);
   GW_TRY_STATUS(run(jobs_.insert_ended));
+  GW_TRY_STATUS(put_place(op.row));
   jobs_.drop.bind(op.row.id.value);
   return run(jobs_.drop);
 }

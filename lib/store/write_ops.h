@@ -19,6 +19,8 @@ class WriteOps {
   base::Status apply(const Op& op);
 
  private:
+  /// In its array, where the row says one.
+  base::Status put_place(const JobRow& row);
   explicit WriteOps(Database& db) : db_(&db) {}
   base::Status run(Statement& s);
   base::Status put(Statement& s, const std::string& name, const std::string& bytes);
@@ -75,7 +77,7 @@ class WriteOps {
     Statement put_node, drop_node, drop, put_past;
   };
   struct ArrayStatements {
-    Statement put, drop;
+    Statement put, drop, put_job;
   };
   struct ReplyStatements {
     Statement put, drop, drop_before;

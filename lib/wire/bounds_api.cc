@@ -7,6 +7,7 @@ namespace {
 using namespace rows;
 
 constexpr uint32_t kFilterNames = 1'000;      // users, partitions, names, ... of a filter
+constexpr uint32_t kArraysAtOnce = 100;       // arrays of which a request names some tasks
 constexpr uint32_t kAccessNames = 10'000;     // users, groups, QOS of a partition or reservation
 constexpr uint64_t kNodeListBytes = 1 << 20;  // a list of nodes as text; what it expands to is bounded too
 constexpr uint64_t kReasonBytes = 1'000;
@@ -29,6 +30,7 @@ constexpr FieldBound kJobFilter[] = {
     texts(9, "qos", kFilterNames, kNameBytes, "-q/--qos"),
     flag(10, "all_states"),
     texts(11, "reservations", kFilterNames, kNameBytes, "-R/--reservation"),
+    parts(12, "tasks", kArraysAtOnce, kTasksOfArrayBounds, "arrays of which some tasks are named"),
 };
 constexpr MessageBounds kJobFilterBounds = {"JobFilter", "Which jobs are listed, cancelled or ranked", kJobFilter};
 constexpr FieldBound kByFilter[] = {part(1, "filter", kJobFilterBounds)};
@@ -47,6 +49,7 @@ constexpr FieldBound kRecordFilter[] = {
     list(u32(9, "states", kAny32, "-s/--state"), 64),
     i64(10, "since_us", INT64_MIN, INT64_MAX),
     i64(11, "until_us", INT64_MIN, INT64_MAX),
+    parts(12, "tasks", kArraysAtOnce, kTasksOfArrayBounds, "arrays of which some tasks are named"),
 };
 constexpr MessageBounds kRecordFilterBounds = {"RecordFilter", "Of which jobs records are listed", kRecordFilter};
 constexpr FieldBound kListRecords[] = {part(1, "filter", kRecordFilterBounds), flag(2, "jobs_alone"),
@@ -97,10 +100,14 @@ constexpr FieldBound kUpdateJob[] = {
     u32(20, "max_switches", kNodes, "Switches"),
     length(21, "switches_wait_us", "wait of Switches"),
     i64(24, "time_limit_change_us", -kLongest, kLongest, "change of TimeLimit"),
+    parts(25, "tasks", kArraysAtOnce, kTasksOfArrayBounds, "arrays of which some tasks are named"),
+    u32(26, "array_throttle", model::kMaxArrayIndex, "ArrayTaskThrottle"),
 };
 constexpr auto kWholeUpdateJob = with_attributes<bound_of_update>(kUpdateJob);
 constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kWholeUpdateJob};
-constexpr FieldBound kJobAction[] = {ids(1, "ids"), choice(2, "action", 100)};
+constexpr FieldBound kJobAction[] = {
+    ids(1, "ids"), choice(2, "action", 100),
+    parts(3, "tasks", kArraysAtOnce, kTasksOfArrayBounds, "arrays of which some tasks are named")};
 constexpr MessageBounds kJobActionBounds = {"JobActionRequest", {}, kJobAction};
 
 constexpr FieldBound kListNodes[] = {nodes(1, "names", "nodes"), flag(2, "topology")};

@@ -90,7 +90,10 @@ constexpr FieldBound kArrayTasks[] = {
     u32(2, "throttle", model::kMaxArrayIndex, "the number behind the percent sign of --array"),
     u32(3, "completed"),
     u32(4, "failed"),
+    u32(5, "part_of"),
 };
+constexpr FieldBound kTasksOfArray[] = {u32(1, "array"),
+                                        parts(2, "tasks", kTaskRanges, kTaskRangeBounds, "ranges of tasks")};
 
 /// Without the attributes that are one field.
 constexpr FieldBound kJobSpec[] = {
@@ -142,6 +145,7 @@ constexpr FieldBound kStepRequest[] = {
 }  // namespace
 
 constinit const MessageBounds kJobSpecBounds = {"JobSpec", "What a job says of itself", kWholeJobSpec};
+constinit const MessageBounds kTasksOfArrayBounds = {"TasksOfArray", "Tasks of an array", kTasksOfArray};
 constinit const MessageBounds kArrayTasksBounds = {"ArrayTasks", "The tasks of an array", kArrayTasks};
 constinit const MessageBounds kStepRequestBounds = {"StepRequest", "What a step asks for", kStepRequest};
 

@@ -54,6 +54,8 @@ base::Result<model::Outcome> from_wire(const Outcome& o);
 ArrayPlace to_wire(const model::ArrayPlace& place);
 model::ArrayPlace from_wire(const ArrayPlace& place);
 ArrayTasks to_wire(const model::ArrayTasks& tasks);
+void to_wire(const model::TaskSet& tasks, google::protobuf::RepeatedPtrField<TaskRange>& w);
+base::Result<model::TaskSet> from_wire(const google::protobuf::RepeatedPtrField<TaskRange>& w);
 /// Errors: ranges that break an invariant of TaskSet.
 base::Result<model::ArrayTasks> from_wire(const ArrayTasks& tasks);
 

@@ -22,25 +22,34 @@ model::ArrayPlace from_wire(const ArrayPlace& w) {
       base::JobId(w.job()), w.has_task() ? w.task() : model::kNoArrayTask, w.count(), w.least(), w.most(), w.step()};
 }
 
-ArrayTasks to_wire(const model::ArrayTasks& tasks) {
-  ArrayTasks w;
-  for (const model::TaskRange& range : tasks.left.ranges()) {
-    TaskRange* to = w.add_left();
+base::Result<model::TaskSet> from_wire(const google::protobuf::RepeatedPtrField<TaskRange>& w) {
+  std::deque<model::TaskRange> ranges;
+  for (const TaskRange& range : w) ranges.push_back({range.first(), range.last(), range.step()});
+  return model::TaskSet::of(std::move(ranges));
+}
+
+void to_wire(const model::TaskSet& tasks, google::protobuf::RepeatedPtrField<TaskRange>& w) {
+  for (const model::TaskRange& range : tasks.ranges()) {
+    TaskRange* to = w.Add();
     to->set_first(range.first);
     to->set_last(range.last);
     to->set_step(range.step);
   }
+}
+
+ArrayTasks to_wire(const model::ArrayTasks& tasks) {
+  ArrayTasks w;
+  to_wire(tasks.left, *w.mutable_left());
   w.set_throttle(tasks.throttle);
   w.set_completed(tasks.completed);
   w.set_failed(tasks.failed);
+  w.set_part_of(tasks.part_of.value);
   return w;
 }
 
 base::Result<model::ArrayTasks> from_wire(const ArrayTasks& w) {
-  std::deque<model::TaskRange> ranges;
-  for (const TaskRange& range : w.left()) ranges.push_back({range.first(), range.last(), range.step()});
-  GW_TRY(left, model::TaskSet::of(std::move(ranges)));
-  return model::ArrayTasks{std::move(left), w.throttle(), w.completed(), w.failed()};
+  GW_TRY(left, from_wire(w.left()));
+  return model::ArrayTasks{std::move(left), w.throttle(), w.completed(), w.failed(), base::JobId(w.part_of())};
 }
 
 }  // namespace gw::wire

@@ -188,9 +188,10 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
 base::Result<model::Ended> ended_from(const Ended& w, const NodeLookup& lookup) {
   GW_TRY(outcome, from_wire(w.outcome()));
   GW_TRY(allocation, shares_of(w, lookup));
+  GW_TRY(never_made, from_wire(w.never_made()));
   return model::Ended{std::move(outcome), std::move(allocation), w.partition(),
                       {w.started_us()},   {w.ended_us()},        base::Duration{w.stood_still_us()},
-                      w.gpu_types()};
+                      w.gpu_types(),      std::move(never_made)};
 }
 
 base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lookup) {
@@ -239,6 +240,7 @@ void set_unmet(JobStatus& w, const model::Dependency& unmet) {
     to->set_delay_us(term.delay.us);
     to->set_due_us(term.due.us);
     to->set_is_failed(term.is_failed);
+    if (term.task) to->set_task(*term.task);
   }
 }
 
@@ -251,6 +253,7 @@ base::Status unmet_from_wire(const JobStatus& w, model::Dependency& unmet) {
       return fail(ErrorCode::kProtocol, "there is no dependency of kind " + std::to_string(term.kind()));
     unmet.terms.push_back({static_cast<model::DependencyKind>(term.kind()),
                            base::JobId(term.job()),
+                           term.has_task() ? std::optional(term.task()) : std::nullopt,
                            {term.delay_us()},
                            {term.due_us()},
                            term.is_failed()});
@@ -379,6 +382,7 @@ JobStatus stored_status(const model::Job& job) {
     m->set_ended_us(ended->ended.us);
     m->set_stood_still_us(ended->stood_still.us);
     m->set_gpu_types(ended->gpu_types);
+    to_wire(ended->never_made, *m->mutable_never_made());
   }
   w.set_submitted_us(job.submitted.us);
   w.set_eligible_us(job.eligible.us);

@@ -68,7 +68,7 @@ def test_singletons_and_interactive_jobs(cluster):
     ("afterok:99999999", "Job dependency problem: there is no job 99999999 of yours"),
     ("aftr:1", "there is no such dependency"),
     ("afterok:1,afterok:2?afterok:3", "commas and question marks do not go together"),
-    ("afterok:1_2", "array tasks are not supported in this version"),
+    ("afterok:99999999_2", "there is no job 99999999_2 of yours"),
 ])
 def test_bad_dependencies_are_refused(cluster, text, why):
     done = cluster.run("sbatch", "-d", text, "--wrap", "true", check=False)

@@ -33,7 +33,7 @@ base::Status accept_array(const wire::SubmitRequest& request, model::JobSpec& sp
 model::ArrayTasks tasks_of(const wire::SubmitRequest& request) {
   auto asked = wire::from_wire(request.array());
   if (!asked) return {};
-  return {std::move(asked->left), asked->throttle, 0, 0};
+  return {std::move(asked->left), asked->throttle, 0, 0, {}};
 }
 
 }  // namespace gw::ctld

@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "ctld/core/jobs/arrays.h"
+
 namespace gw::ctld {
 
 namespace {
@@ -42,8 +44,10 @@ base::Status check_dependency(const Core& core, const Caller& caller, const std:
   for (const model::DependencyTerm& term : wanted.terms) {
     if (!term.job) continue;
     const model::Job* job = core.jobs.find(term.job);
+    if (term.task && !has_task(core, term.job, *term.task)) job = nullptr;
     if (job == nullptr || (job->spec.uid != caller.uid && !is_admin(core.settings, caller)))
-      return base::invalid(fmt::format("Job dependency problem: there is no job {} of yours", term.job.value),
+      return base::invalid(fmt::format("Job dependency problem: there is no job {}{} of yours", term.job.value,
+                                       term.task ? "_" + std::to_string(*term.task) : ""),
                            "ended jobs are forgotten after jobs.min_job_age");
   }
   return self ? check_circle(core, self, wanted) : base::Status();

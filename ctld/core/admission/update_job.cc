@@ -19,6 +19,7 @@
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/limits.h"
 #include "ctld/core/jobs/suspend.h"
+#include "ctld/core/jobs/targets.h"
 #include "ctld/core/names.h"
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/permissions.h"
@@ -54,14 +55,17 @@ base::Result<wire::UpdateJobRequest> with_whole_limit(const Job& job, const wire
 }
 
 /// What is said once is kept with each job.
-base::Status check_total(const wire::UpdateJobRequest& u) {
+base::Status check_total(const wire::UpdateJobRequest& u, const std::vector<Target>& targets) {
   constexpr size_t kMost = 16 << 20;
   wire::UpdateJobRequest each = u;
   each.clear_ids();
-  const size_t bytes = each.ByteSizeLong() * static_cast<size_t>(u.ids_size());
+  each.clear_tasks();
+  size_t jobs = 0;
+  for (const Target& target : targets) jobs += std::max<size_t>(target.jobs.size(), 1);
+  const size_t bytes = each.ByteSizeLong() * jobs;
   if (bytes <= kMost) return {};
   return base::invalid(fmt::format("an update of {} bytes for each of {} jobs: {} bytes; at most {} are taken",
-                                   each.ByteSizeLong(), u.ids_size(), bytes, kMost),
+                                   each.ByteSizeLong(), jobs, bytes, kMost),
                        "update fewer jobs at once");
 }
 
@@ -206,28 +210,37 @@ base::Status update_with_components(Core& core, const Caller& caller, Job& job, 
   return {};
 }
 
+/// Of a part of an array perhaps some tasks alone: which are cut off once it is known that they may be changed so.
+base::Status update_named(Core& core, const Caller& caller, const NamedTasks& named, const wire::UpdateJobRequest& u) {
+  Job& job = core.jobs.at(named.job);
+  if (u.has_array_throttle() && !job.spec.array)
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("ArrayTaskThrottle: job {} is no task of an array", job.id.value));
+  if (named.some.empty()) {
+    GW_TRY_STATUS(update_with_components(core, caller, job, u));
+  } else {
+    if (auto may = updated_spec(core, caller, job, u); !may) return tl::unexpected(may.error());
+    GW_TRY(part, cut_off(core, named, CutTo::kWait));
+    GW_TRY_STATUS(update_with_components(core, caller, *part, u));
+  }
+  if (u.has_array_throttle()) set_throttle(core, job.spec.array->job, u.array_throttle());
+  return {};
+}
+
 }  // namespace
 
 void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  wire::ApiReply out;
-  wire::JobsReply& jobs = *out.mutable_jobs();
-  if (const base::Status fits = check_total(request.update_job()); !fits)
+  const wire::UpdateJobRequest& asked = request.update_job();
+  const auto targets = targets_of(core, asked.ids(), asked.tasks());
+  if (!targets) return core.out.refuse(conn, request.id(), targets.error());
+  if (const base::Status fits = check_total(asked, *targets); !fits)
     return core.out.refuse(conn, request.id(), fits.error());
-  const auto ids = job_ids(request.update_job().ids());
-  wire::UpdateJobRequest each = request.update_job();  // which is copied for each
+  wire::UpdateJobRequest each = asked;  // which is copied for each
   each.clear_ids();
-  for (uint32_t id : ids) {
-    Job* job = core.jobs.find(JobId(id));
-    base::Status done = tl::unexpected(no_such_job(JobId(id)));
-    if (job != nullptr) done = update_with_components(core, caller, *job, each);
-    if (done) {
-      jobs.add_done(id);
-      continue;
-    }
-    wire::JobFault& fault = *jobs.add_faults();
-    fault.set_id(id);
-    *fault.mutable_error() = wire::to_wire(done.error());
-  }
+  each.clear_tasks();
+  wire::ApiReply out;
+  *out.mutable_jobs() =
+      act_on_targets(*targets, [&](const NamedTasks& named) { return update_named(core, caller, named, each); });
   reply_change(core, conn, caller, request, std::move(out));
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/counted.h"
@@ -14,7 +13,7 @@
 #include "ctld/core/jobs/limits.h"
 #include "ctld/core/jobs/orders.h"
 #include "ctld/core/jobs/run.h"
-#include "ctld/core/names.h"
+#include "ctld/core/jobs/targets.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
 #include "wire/convert.h"
@@ -27,24 +26,35 @@ using model::Outcome;
 
 namespace {
 
-std::vector<JobId> select(const Core& core, const wire::JobFilter& filter, std::vector<uint32_t>* unknown) {
-  std::vector<JobId> out;
+/// What a filter without numbers selects: each job with its components, and no array for one of its tasks.
+std::vector<Target> select(Core& core, const wire::JobFilter& filter) {
+  std::vector<Target> out;
   JobCursor cursor(filter);
   while (!cursor.is_done()) {
     ListPiece all;
-    while (const model::Job* job = cursor.next(core.jobs.all(), all)) out.push_back(job->id);
-    for (uint32_t id : cursor.take_unknown())
-      if (unknown != nullptr) unknown->push_back(id);
+    while (const model::Job* job = cursor.next(core.jobs.all(), all)) {
+      Target& target = out.emplace_back(Target{job->id, {}, {{job->id, {}}}});
+      for (const Job* other : siblings(core, *job)) target.jobs.push_back({other->id, {}});
+    }
   }
   return out;
 }
 
-/// Arrays with their tasks.
-std::set<uint32_t> with_tasks(Core& core, std::set<uint32_t> ids) {
-  const std::set<uint32_t> named = ids;
-  for (const uint32_t id : named)
-    for (const Job* task : tasks_of(core, JobId(id))) ids.insert(task->id.value);
-  return ids;
+/// Of what was named that which passes the rest of the filter.
+base::Result<std::vector<Target>> named(Core& core, const wire::JobFilter& filter) {
+  GW_TRY(targets, targets_of(core, filter.ids(), filter.tasks()));
+  const JobMatch matches(filter);
+  std::erase_if(targets, [&](Target& target) {
+    if (target.jobs.empty()) return false;  // it is not there, which is told
+    std::erase_if(target.jobs, [&](const NamedTasks& one) { return !matches(core.jobs.at(one.job)); });
+    return target.jobs.empty();
+  });
+  return targets;
+}
+
+base::Result<std::vector<Target>> meant_by(Core& core, const wire::JobFilter& filter) {
+  if (filter.ids().empty() && filter.tasks().empty()) return select(core, filter);
+  return named(core, filter);
 }
 
 void end_by_user(Core& core, const Caller& caller, Job& job, bool at_once) {
@@ -68,7 +78,9 @@ void end_by_user(Core& core, const Caller& caller, Job& job, bool at_once) {
   for (const NodeId node : job.placed()->waiting_for) send_stop(core, job, node, true);
 }
 
-base::Status cancel_one(Core& core, const Caller& caller, Job& job, const wire::CancelRequest& request) {
+/// Whoever has no permission does not cut an array either.
+base::Status cancel_one(Core& core, const Caller& caller, const NamedTasks& named, const wire::CancelRequest& request) {
+  Job& job = core.jobs.at(named.job);
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
   if (model::is_end(job.state))
     return base::fail(base::ErrorCode::kConflict,
@@ -90,7 +102,8 @@ base::Status cancel_one(Core& core, const Caller& caller, Job& job, const wire::
     core.out.job_event(job, "signalled", fmt::format("signal {} by {}", request.signo(), caller.user), caller.uid);
     return {};
   }
-  end_by_user(core, caller, job, is_kill);
+  GW_TRY(meant, cut_off(core, named, CutTo::kEnd));
+  end_by_user(core, caller, *meant, is_kill);
   return {};
 }
 
@@ -100,47 +113,34 @@ void cancel(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
   const wire::CancelRequest& c = request.cancel();
   const wire::JobFilter& f = c.filter();
   if (f.ids().empty() && f.uids().empty() && f.users().empty() && f.partitions().empty() && f.states().empty() &&
-      f.names().empty() && f.nodes().empty() && f.accounts().empty() && f.qos().empty() && f.reservations().empty())
+      f.names().empty() && f.nodes().empty() && f.accounts().empty() && f.qos().empty() && f.reservations().empty() &&
+      f.tasks().empty())
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kInvalid, "no job named", "give ids, or a filter such as -u"});
+  const auto targets = meant_by(core, f);
+  if (!targets) return core.out.refuse(conn, request.id(), targets.error());
+  wire::JobsReply done =
+      act_on_targets(*targets, [&](const NamedTasks& one) { return cancel_one(core, caller, one, c); });
   wire::ApiReply out;
-  std::vector<uint32_t> unknown;
-  const bool by_id = !f.ids().empty();
-  std::set<uint32_t> ids;
-  for (JobId id : select(core, f, &unknown)) ids.insert(id.value);
-  const std::set<uint32_t> named = ids;
-  for (uint32_t value : with_tasks(core, with_components(core, std::move(ids)))) {
-    const JobId id(value);
-    // What one component came to the others came to with it.
-    if (!named.contains(value) && model::is_end(core.jobs.at(id).state)) continue;
-    const base::Status done = cancel_one(core, caller, core.jobs.at(id), c);
-    if (!named.contains(value)) continue;
-    if (done) {
-      out.mutable_cancel()->add_done(id.value);
-    } else if (by_id || done.error().code != base::ErrorCode::kDenied) {
-      wire::JobFault& fault = *out.mutable_cancel()->add_faults();
-      fault.set_id(id.value);
-      *fault.mutable_error() = wire::to_wire(done.error());
-    }
-  }
-  for (uint32_t id : unknown) {
-    wire::JobFault& fault = *out.mutable_cancel()->add_faults();
-    fault.set_id(id);
-    *fault.mutable_error() = wire::to_wire(no_such_job(JobId(id)));
-  }
-  out.mutable_cancel();
+  *out.mutable_cancel()->mutable_done() = done.done();
+  const bool by_id = !f.ids().empty() || !f.tasks().empty();
+  for (wire::JobFault& fault : *done.mutable_faults())
+    if (by_id || fault.error().code() != static_cast<uint32_t>(base::ErrorCode::kDenied))
+      *out.mutable_cancel()->add_faults() = std::move(fault);
   reply_change(core, conn, caller, request, std::move(out));
 }
 
 void cancel_unwritten(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const auto targets = meant_by(core, request.cancel().filter());
+  if (!targets) return core.out.refuse(conn, request.id(), targets.error());
   size_t told = 0;
-  std::set<uint32_t> ids;
-  for (const JobId id : select(core, request.cancel().filter(), nullptr)) ids.insert(id.value);
-  for (const uint32_t id : with_tasks(core, with_components(core, std::move(ids)))) {
-    model::Job& job = core.jobs.at(JobId(id));
-    if (job.placed() == nullptr || !job.placed()->started) continue;
-    told += cancel_one(core, caller, job, request.cancel()).has_value();
-  }
+  act_on_targets(*targets, [&](const NamedTasks& one) -> base::Status {
+    const model::Job& job = core.jobs.at(one.job);
+    if (job.placed() == nullptr || !job.placed()->started) return {};
+    const base::Status done = cancel_one(core, caller, one, request.cancel());
+    told += done.has_value();
+    return done;
+  });
   base::Error error = store_error(core);
   if (told > 0) {
     error.what = fmt::format("{} told to end or signalled, which is not on disk yet: {}", base::counted(told, "job"),

@@ -10,6 +10,7 @@
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/suspend.h"
+#include "ctld/core/jobs/targets.h"
 #include "ctld/core/names.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
@@ -82,11 +83,23 @@ base::Status requeue_on_request(Core& core, const Caller& caller, Job& job, bool
   return {};
 }
 
-base::Status act_on(Core& core, const Caller& caller, Job& job, wire::JobAction action) {
-  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
-  if (model::is_end(job.state))
+/// A part of an array waits: of some of its tasks only that can be asked for which a waiting job can be.
+base::Result<Job*> act_upon(Core& core, const NamedTasks& named, wire::JobAction action) {
+  Job& job = core.jobs.at(named.job);
+  const bool holds = action == wire::kHold || action == wire::kUserHold || action == wire::kRequeueHold;
+  const bool releases = action == wire::kRelease && job.is_held();
+  if (!holds && !releases) return &job;
+  return cut_off(core, named, CutTo::kWait);
+}
+
+base::Status act_on(Core& core, const Caller& caller, const NamedTasks& named, wire::JobAction action) {
+  const Job& whole = core.jobs.at(named.job);
+  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, whole))) return tl::unexpected(denied_job(whole));
+  if (model::is_end(whole.state))
     return base::fail(base::ErrorCode::kConflict,
-                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+                      fmt::format("job {} has ended already: {}", whole.id.value, model::long_name(whole.state)));
+  GW_TRY(meant, act_upon(core, named, action));
+  Job& job = *meant;
   switch (action) {
     case wire::kHold:
       return hold(core, caller, job, role_for(core, caller, job) == Role::kAdmin);
@@ -110,26 +123,12 @@ base::Status act_on(Core& core, const Caller& caller, Job& job, wire::JobAction 
 }  // namespace
 
 void job_action(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const wire::JobActionRequest& asked = request.job_action();
+  const auto targets = targets_of(core, asked.ids(), asked.tasks());
+  if (!targets) return core.out.refuse(conn, request.id(), targets.error());
   wire::ApiReply out;
-  wire::JobsReply& jobs = *out.mutable_jobs();
-  const auto ids = job_ids(request.job_action().ids());
-  // Those named come first: what is done to them is done to the others, and only they can fail.
-  std::vector<uint32_t> order(ids.begin(), ids.end());
-  for (uint32_t id : with_components(core, ids))
-    if (!ids.contains(id)) order.push_back(id);
-  for (uint32_t id : order) {
-    Job* job = core.jobs.find(JobId(id));
-    base::Status done = tl::unexpected(no_such_job(JobId(id)));
-    if (job != nullptr) done = act_on(core, caller, *job, request.job_action().action());
-    if (!ids.contains(id)) continue;  // a component of one that is named
-    if (done) {
-      jobs.add_done(id);
-      continue;
-    }
-    wire::JobFault& fault = *jobs.add_faults();
-    fault.set_id(id);
-    *fault.mutable_error() = wire::to_wire(done.error());
-  }
+  *out.mutable_jobs() =
+      act_on_targets(*targets, [&](const NamedTasks& named) { return act_on(core, caller, named, asked.action()); });
   reply_change(core, conn, caller, request, std::move(out));
 }
 

@@ -9,7 +9,8 @@ namespace gw::ctld {
 using base::JobId;
 
 JobCursor::JobCursor(wire::JobFilter filter)
-    : fixed_(std::make_shared<const Fixed>(std::move(filter))), is_by_id_(!fixed_->filter.ids().empty()) {
+    : fixed_(std::make_shared<const Fixed>(std::move(filter))),
+      is_by_id_(!fixed_->filter.ids().empty() || !fixed_->filter.tasks().empty()) {
   const std::set<uint32_t> ids(fixed_->filter.ids().begin(), fixed_->filter.ids().end());
   ids_.assign(ids.begin(), ids.end());
 }

@@ -15,7 +15,8 @@ const model::Allocation* allocation_of(const model::Job& job) {
 }  // namespace
 
 JobMatch::JobMatch(const wire::JobFilter& f)
-    : any_state_(f.all_states() || !f.ids().empty()),  // a job named by id is shown in whatever state
+    : any_state_(f.all_states() || !f.ids().empty() ||
+                 !f.tasks().empty()),  // a job named by id is shown in whatever state
       states_(f.states().begin(), f.states().end()),
       uids_(f.uids().begin(), f.uids().end()),
       users_(f.users()),

@@ -69,6 +69,12 @@ void show_priority(const Core& core, const sched::OrderFacts& facts, const model
     return;
   }
   const model::Job& ranked = leader_of(core, job);
+  if (job.waiting() != nullptr && job.spec.is_array() && job.waiting()->reason == model::WaitReason::kNone) {
+    // As its tasks are: it is never before the scheduler itself.
+    const sched::PendingJob pending = pending_of(core, job);
+    return shown.mutable_status()->mutable_waiting()->set_priority(
+        shown_priority(pending, core.settings.policy.order->parts(pending, facts.context())));
+  }
   if (!core.feed.has_queued(ranked.id) || job.waiting() == nullptr) return;  // a suspended job is in line, too
   const sched::PendingJob pending = pending_of(core, ranked);
   shown.mutable_status()->mutable_waiting()->set_priority(
@@ -76,7 +82,9 @@ void show_priority(const Core& core, const sched::OrderFacts& facts, const model
 }
 
 void list_priorities(Core& core, ConnId conn, const wire::ApiRequest& request) {
-  auto fill = [&core, cursor = JobCursor(request.list_priorities().filter())](Time at, ListPiece& piece) mutable {
+  auto filter = with_all_meant(core, request.list_priorities().filter());
+  if (!filter) return core.out.refuse(conn, request.id(), filter.error());
+  auto fill = [&core, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
     const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
     wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
     list.set_now_us(at.us);

@@ -13,6 +13,7 @@
 #include "ctld/core/cluster/partitions.h"
 #include "ctld/core/cluster/reservation_rules.h"
 #include "ctld/core/jobs/allocation_end.h"
+#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/wait_reasons.h"
 #include "ctld/core/names.h"
@@ -25,18 +26,6 @@
 namespace gw::ctld {
 
 namespace {
-
-/// Who asks for a heterogeneous job by its leader's id sees all of it.
-void add_components_of_leaders(const Core& core, wire::JobFilter& filter) {
-  std::vector<uint32_t> more;
-  for (const uint32_t id : filter.ids()) {
-    const model::Job* leader = core.jobs.find(JobId(id));
-    if (leader == nullptr || leader->spec.het_job != leader->id) continue;
-    for (uint32_t k = 1; k < leader->spec.het_size; ++k)
-      if (core.jobs.contains(JobId(id + k))) more.push_back(id + k);
-  }
-  for (const uint32_t id : more) filter.add_ids(id);
-}
 
 void show_fragmentation(const sched::PartitionFragmentation& line, wire::Fragmentation& shown) {
   shown.set_gpu_type(line.gpu_type);
@@ -105,10 +94,10 @@ wire::Partition show_partition(const Core& core, const model::Partition& p, bool
 }  // namespace
 
 void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
-  wire::JobFilter filter = request.list_jobs().filter();
-  add_components_of_leaders(core, filter);
+  auto filter = with_all_meant(core, request.list_jobs().filter());
+  if (!filter) return core.out.refuse(conn, request.id(), filter.error());
   begin_list(
-      core, conn, request.id(), [&core, cursor = JobCursor(std::move(filter))](Time at, ListPiece& piece) mutable {
+      core, conn, request.id(), [&core, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
         const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
         wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
         list.set_now_us(at.us);
@@ -153,7 +142,9 @@ void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
   const model::Job* job = core.jobs.find(id);
   if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
   const bool until_started = request.wait_job().until_started();
-  const bool has_ended = model::is_end(job->state);
+  const ArrayTable::Array* array = core.jobs.arrays().find(id);  // who waits for it waits for all of it
+  if (array != nullptr && array->is_over()) job = &worst_task(core, *job);
+  const bool has_ended = array == nullptr ? model::is_end(job->state) : array->is_over();
   if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) tie_to_client(core, conn, *job);
   const bool has_started = job->placed() != nullptr && job->placed()->started;
   if (!has_ended && !(until_started && has_started)) {

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
 #include "ctld/core/jobs/eligibility.h"
 
 namespace gw::ctld {
@@ -10,58 +14,105 @@ namespace gw::ctld {
 using model::Blocker;
 using model::BlockerKind;
 using model::Job;
+using model::TaskSet;
 
 namespace {
 
 /// So many tasks are made in one transaction.
 constexpr size_t kMostMade = 64;
 
-Blocker of_array(BlockerKind kind, const Job& array, uint64_t bound, uint64_t held) {
-  return {.kind = kind, .scope = model::BlockerScope::kJob, .where = array.id.text(), .bound = bound, .held = held};
+Blocker of_array(BlockerKind kind, const Job& job, uint64_t bound, uint64_t held) {
+  return {.kind = kind,
+          .scope = model::BlockerScope::kJob,
+          .where = job.spec.array->job.text(),
+          .bound = bound,
+          .held = held};
 }
 
-void make_task(Core& core, Job& array) {
-  Job& task = core.jobs.make_next_task(array);
-  if (&task != &array) {
-    core.clients.charges.add_like(task.id, array.id);
-    core.out.job_event(task, "submitted",
-                       fmt::format("task {} of array {} of {}", task.spec.array->task, array.id.value, task.spec.user),
-                       task.spec.uid);
+void make_task(Core& core, Job& part) {
+  Job& task = core.jobs.make_next_task(part);
+  if (&task != &part) {
+    core.clients.charges.add_like(task.id, part.id);
+    core.out.job_event(
+        task, "submitted",
+        fmt::format("task {} of array {} of {}", task.spec.array->task, task.spec.array->job.value, task.spec.user),
+        task.spec.uid);
   }
   update_eligibility(core, task);
   core.rows.job_and_spec(task);
 }
 
+size_t room_of_user(const Core& core, uint32_t uid) {
+  const size_t mine = core.clients.charges.of(uid).jobs, most = core.settings.per_user.max_jobs;
+  return mine < most ? most - mine : 0;
+}
+
+/// Tasks that wait for the throttle alone go first. Says how many it looked at.
+size_t release_tasks(Core& core, const ArrayTable::Array& array, size_t most) {
+  size_t released = 0;
+  for (; released < most && !array.above.empty() && array.has_room(); ++released) {
+    Job& task = core.jobs.at(array.jobs.at(*array.above.begin()));
+    update_eligibility(core, task);
+    core.rows.job(task);
+  }
+  return released;
+}
+
 /// Says how many it made.
 size_t make_tasks(Core& core, JobId id, size_t most) {
-  size_t made = 0;
-  while (made < most) {
-    Job* array = core.jobs.find(id);
-    if (array == nullptr || !array->spec.is_array() || array->waiting() == nullptr) break;
-    if (array->waiting()->reason != model::WaitReason::kNone) break;
-    if (const auto why = why_no_task(core, *array)) {
-      if (why->kind == BlockerKind::kUsersOtherTasks) core.jobs.arrays().wait_for_room(array->spec.uid, id);
+  const ArrayTable::Array* array = core.jobs.arrays().find(id);
+  if (array == nullptr) return 0;
+  size_t made = release_tasks(core, *array, most);
+  uint32_t uid = 0;
+  while (made < most && !array->ready.empty()) {
+    Job& part = core.jobs.at(*array->ready.begin());
+    uid = part.spec.uid;
+    if (const auto why = why_no_task(core, part)) {
+      if (why->kind == BlockerKind::kUsersOtherTasks) core.jobs.arrays().wait_for_room(uid, id);
       break;
     }
-    make_task(core, *array);
+    make_task(core, part);
     ++made;
   }
+  // Room that this one did not need goes to the user's next one.
+  if (made < most && uid != 0 && room_of_user(core, uid) > 0) core.jobs.arrays().room_for(uid);
   return made;
+}
+
+base::Error cannot_cut(const Job& part, std::string why) {
+  return {base::ErrorCode::kConflict, fmt::format("array {}: {}", part.spec.array->job.value, why),
+          "name all that is left of it, or fewer ranges at once"};
+}
+
+/// One more part of an array that waits.
+base::Status admit_part(const Core& core, const Job& part) {
+  const uint32_t parts = core.jobs.arrays().find(part.spec.array->job)->waiting_parts;
+  if (parts >= kMostParts)
+    return tl::unexpected(cannot_cut(part, fmt::format("it is cut into {} parts already", parts)));
+  if (room_of_user(core, part.spec.uid) > 0) return {};
+  return base::fail(base::ErrorCode::kUnavailable,
+                    fmt::format("its user has {} jobs that wait or run (users.max_jobs), and some tasks of an array "
+                                "alone are one more",
+                                core.settings.per_user.max_jobs));
 }
 
 }  // namespace
 
-std::optional<Blocker> why_no_task(const Core& core, const Job& array) {
-  const ArrayTable::Array& all = *core.jobs.arrays().find(array.id);
-  if (all.tasks.throttle > 0 && all.live >= all.tasks.throttle)
-    return of_array(BlockerKind::kArrayTaskLimit, array, all.tasks.throttle, all.live);
-  if (all.waiting >= kMostWaitingTasks)
-    return of_array(BlockerKind::kTasksBefore, array, kMostWaitingTasks, all.waiting);
-  const size_t mine = core.clients.charges.of(array.spec.uid).jobs;
-  const size_t most = core.settings.per_user.max_jobs;
+Blocker throttle_of(const Core& core, const Job& task) {
+  const ArrayTable::Array* all = core.jobs.arrays().find(task.spec.array->job);
+  return of_array(BlockerKind::kArrayTaskLimit, task, all == nullptr ? 0 : all->throttle,
+                  all == nullptr ? 0 : all->going());
+}
+
+std::optional<Blocker> why_no_task(const Core& core, const Job& part) {
+  const ArrayTable::Array& all = *core.jobs.arrays().find(part.spec.array->job);
+  if (!all.has_room()) return throttle_of(core, part);
+  const size_t before = all.waiting - all.held;
+  if (before >= kMostWaitingTasks) return of_array(BlockerKind::kTasksBefore, part, kMostWaitingTasks, before);
   // The last one is no further job. One of each array may always be: else arrays alone could use the budget up.
-  if (all.tasks.left.size() > 1 && all.live > 0 && mine >= most)
-    return of_array(BlockerKind::kUsersOtherTasks, array, most, mine);
+  if (core.jobs.arrays().tasks_of(part)->size() > 1 && all.going() > 0 && room_of_user(core, part.spec.uid) == 0)
+    return of_array(BlockerKind::kUsersOtherTasks, part, core.settings.per_user.max_jobs,
+                    core.clients.charges.of(part.spec.uid).jobs);
   return std::nullopt;
 }
 
@@ -80,12 +131,89 @@ void make_due_tasks(Core& core) {
   if (arrays.has_due()) core.timers.set({core.now + base::milliseconds(1), TimerKind::kArrays, 0, 0});
 }
 
-std::vector<Job*> tasks_of(Core& core, JobId id) {
-  std::vector<Job*> out;
+std::vector<JobId> jobs_of_array(const Core& core, JobId id) {
+  std::vector<JobId> out;
   const ArrayTable::Array* array = core.jobs.arrays().find(id);
   if (array == nullptr) return out;
-  for (const auto& [index, task] : array->jobs) out.push_back(&core.jobs.at(task));
+  for (const auto& [index, task] : array->jobs) out.push_back(task);
+  for (const auto& [part, tasks] : array->parts) out.push_back(part);
   return out;
+}
+
+const Job& worst_task(const Core& core, const Job& job) {
+  const auto badness = [](const Job& one) {
+    if (one.ended() == nullptr || one.state == model::JobState::kCompleted) return 0;
+    const model::ExitStatus& exit = one.ended()->outcome.exit;
+    return exit.signo > 0 ? 128 + exit.signo : std::max(exit.code, 1);
+  };
+  const Job* worst = &job;
+  for (const JobId one : jobs_of_array(core, job.spec.array->job))
+    if (badness(core.jobs.at(one)) > badness(*worst)) worst = &core.jobs.at(one);
+  return *worst;
+}
+
+std::vector<NamedTasks> find_tasks(const Core& core, JobId id, const TaskSet& asked) {
+  std::vector<NamedTasks> out;
+  const ArrayTable::Array* array = core.jobs.arrays().find(id);
+  if (array == nullptr) return out;
+  for (auto it = array->jobs.begin(); it != array->jobs.end();) {
+    const auto next = asked.next(it->first);
+    if (!next) break;
+    if (*next == it->first)
+      out.push_back({(it++)->second, {}});
+    else
+      it = array->jobs.lower_bound(*next);
+  }
+  for (const auto& [part, tasks] : array->parts) {
+    TaskSet some = tasks.common(asked);
+    if (some.empty()) continue;
+    const bool is_all = some.size() == tasks.size();
+    out.push_back({part, is_all ? TaskSet() : std::move(some)});
+  }
+  return out;
+}
+
+bool has_task(const Core& core, JobId id, uint32_t task) {
+  const ArrayTable::Array* array = core.jobs.arrays().find(id);
+  if (array == nullptr) return false;
+  return array->jobs.contains(task) ||
+         std::ranges::any_of(array->parts, [&](const auto& part) { return part.second.contains(task); });
+}
+
+base::Result<Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for) {
+  Job& part = core.jobs.at(named.job);
+  if (named.some.empty()) return &part;
+  if (what_for == CutTo::kWait) GW_TRY_STATUS(admit_part(core, part));
+  if (!core.jobs.has_numbers_for(1)) return base::fail(base::ErrorCode::kUnavailable, "all job numbers are used up");
+  TaskSet rest = core.jobs.arrays().tasks_of(part)->without(named.some);
+  if (rest.ranges().size() > kMostRanges)
+    return tl::unexpected(cannot_cut(part, fmt::format("what would be left of it are {} ranges; at most {} are kept",
+                                                       rest.ranges().size(), kMostRanges)));
+  constexpr size_t kShown = 200;
+  core.out.job_event(
+      part, "divided",
+      fmt::format("tasks {} are job {} now", base::printable(named.some.text(), kShown), core.jobs.next().value));
+  Job& cut = core.jobs.cut_array(part, named.some, std::move(rest));
+  core.clients.charges.add_like(cut.id, part.id);
+  cut.unmet = part.unmet;
+  update_eligibility(core, cut);
+  core.rows.job_and_spec(cut);
+  core.rows.job(part);
+  return &cut;
+}
+
+void set_throttle(Core& core, JobId id, uint32_t throttle) {
+  ArrayTable& arrays = core.jobs.arrays();
+  const ArrayTable::Array* array = arrays.find(id);
+  if (array == nullptr || array->throttle == throttle) return;
+  arrays.set_throttle(id, throttle);
+  for (auto it = array->jobs.rbegin(); it != array->jobs.rend() && throttle > 0 && array->going() > throttle; ++it) {
+    Job& task = core.jobs.at(it->second);
+    if (task.waiting() == nullptr || array->aside.contains(it->first)) continue;
+    arrays.put_aside(task);
+    update_eligibility(core, task);
+    core.rows.job(task);
+  }
 }
 
 }  // namespace gw::ctld

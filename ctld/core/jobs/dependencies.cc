@@ -17,29 +17,42 @@ namespace {
 /// An array has started when its last task has, and ended well when all have.
 model::OtherJob of_array(const Core& core, const ArrayTable::Array& array) {
   model::OtherJob other;
-  other.has_started = array.tasks.left.empty() && array.waiting + array.starting == 0;
+  other.has_started = array.waiting_parts == 0 && array.waiting + array.starting == 0;
   if (other.has_started) other.started = core.now;
-  if (array.is_over()) other.ended_well = array.tasks.failed == 0;
+  if (array.is_over()) other.ended_well = array.failed == 0;
   return other;
 }
 
-/// nullopt: nobody knows it any more.
-std::optional<model::OtherJob> other_job(const Core& core, JobId id) {
-  if (const ArrayTable::Array* array = core.jobs.arrays().find(id)) return of_array(core, *array);
-  const Job* job = core.jobs.find(id);
-  if (job == nullptr) return std::nullopt;
+model::OtherJob of_job(const Job& job) {
   model::OtherJob other;
-  if (const model::Placed* placed = job->placed(); placed != nullptr && placed->started)
+  if (const model::Placed* placed = job.placed(); placed != nullptr && placed->started)
     other = {true, placed->started, {}};
-  if (const model::Ended* ended = job->ended(); ended != nullptr) {
+  if (const model::Ended* ended = job.ended(); ended != nullptr) {
     if (ended->started) other = {true, ended->started, {}};
-    other.ended_well = job->state == model::JobState::kCompleted;
+    other.ended_well = job.state == model::JobState::kCompleted;
   }
   return other;
 }
 
+/// nullopt: nobody knows it any more.
+std::optional<model::OtherJob> of_task(const Core& core, const ArrayTable::Array& array, uint32_t task) {
+  if (const auto made = array.jobs.find(task); made != array.jobs.end()) return of_job(core.jobs.at(made->second));
+  for (const auto& [part, tasks] : array.parts)
+    if (tasks.contains(task)) return of_job(core.jobs.at(part));
+  return std::nullopt;
+}
+
+/// Likewise.
+std::optional<model::OtherJob> other_job(const Core& core, const DependencyTerm& term) {
+  const ArrayTable::Array* array = core.jobs.arrays().find(term.job);
+  if (array != nullptr) return term.task ? of_task(core, *array, *term.task) : of_array(core, *array);
+  const Job* job = core.jobs.find(term.job);
+  if (job == nullptr || term.task) return std::nullopt;
+  return of_job(*job);
+}
+
 TermState state_of(const Core& core, const Job& job, DependencyTerm& term) {
-  if (term.kind != DependencyKind::kSingleton) return look_at(term, other_job(core, term.job), core.now);
+  if (term.kind != DependencyKind::kSingleton) return look_at(term, other_job(core, term), core.now);
   return core.jobs.first_named(job.spec.uid, job.spec.name) == job.id ? TermState::kMet : TermState::kOpen;
 }
 

@@ -99,12 +99,15 @@ void update_eligibility(Core& core, Job& job) {
     waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;
     core.timers.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
   }
+  const bool is_task = job.spec.array && !job.spec.is_array();
+  if (is_task && waiting.reason == WaitReason::kNone && core.jobs.arrays().is_above(job))
+    waiting.reason = WaitReason::kArrayTaskLimit;
+  if (is_task) core.jobs.arrays().set_wait(job, waiting.reason);
   if (waiting.reason != WaitReason::kNone) waiting.nomination.reset();
   if (job.spec.is_het()) return update_components(core, job);
   if (job.spec.is_array()) {  // its tasks go before the scheduler
-    if (waiting.reason != WaitReason::kNone) return;
-    if (!job.eligible) job.eligible = core.now;
-    return core.jobs.arrays().look_again(job.id);
+    if (waiting.reason == WaitReason::kNone && !job.eligible) job.eligible = core.now;
+    return core.jobs.arrays().set_ready(job, waiting.reason == WaitReason::kNone);
   }
   if (waiting.reason != WaitReason::kNone) {
     if (job.eligible)

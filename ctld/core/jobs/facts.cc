@@ -123,8 +123,9 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.nice = job.spec.nice;
   out.qos_priority = qos == core.quotas.qos.end() ? 0 : std::clamp(qos->second.priority, -kMost, kMost);
   out.submitted = job.submitted;
-  // The last task of an array has its number, the smallest of all, and comes behind them nevertheless.
-  if (job.spec.array && job.spec.array->job == job.id) out.submitted = out.submitted + base::microseconds(1);
+  // Tasks of an array go in the order of their indices, although the last one of a part has the smallest number.
+  if (job.spec.array && job.spec.array->is_task())
+    out.submitted = out.submitted + base::microseconds(job.spec.array->task);
   out.eligible = job.eligible;
   out.preemptions = job.preemptions;
   if (job.placed() != nullptr) out.saved = job.placed()->saved;

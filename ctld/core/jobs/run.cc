@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hostlist.h"
+#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/launch_faults.h"
@@ -73,9 +74,9 @@ void finish(Core& core, Job& job) {
   end(core, job, std::move(outcome));
 }
 
-/// With `has_started` those alone who wait no longer than that.
-void answer_waiters(Core& core, const model::Job& job, bool has_started = false) {
-  const auto range = core.clients.waiters.equal_range(job.id);
+/// Who waits for `id` is told of the job. With `has_started` those alone who wait no longer than that.
+void answer_waiters(Core& core, JobId id, const model::Job& job, bool has_started = false) {
+  const auto range = core.clients.waiters.equal_range(id);
   for (auto it = range.first; it != range.second;) {
     if (has_started && !it->second.until_started) {
       ++it;
@@ -87,6 +88,14 @@ void answer_waiters(Core& core, const model::Job& job, bool has_started = false)
     core.out.reply(it->second.conn, it->second.request_id, std::move(out));
     it = core.clients.waiters.erase(it);
   }
+}
+
+/// Who waits for an array waits for all of it.
+void answer_waiters_for_end(Core& core, const Job& job) {
+  const JobId id = job.spec.array ? job.spec.array->job : job.id;
+  const ArrayTable::Array* array = core.jobs.arrays().find(id);
+  if (array == nullptr || job.id != id) answer_waiters(core, job.id, job);
+  if (array != nullptr && array->is_over()) answer_waiters(core, id, worst_task(core, job));
 }
 
 }  // namespace
@@ -116,7 +125,7 @@ void go(Core& core, Job& job) {
     core.rows.run(job);
   core.out.job_event(job, "started", fmt::format("on {}", base::compress_hostlist(placed.allocation.node_names())));
   arm_limits(core, job);
-  answer_waiters(core, job, /*has_started=*/true);
+  answer_waiters(core, job.id, job, /*has_started=*/true);
   core.post(RunStarted{job.id});
   // An elastic gang grows from now on: the scheduler is to look again.
   if (job.spec.request.elastic)
@@ -183,6 +192,7 @@ void end(Core& core, Job& job, Outcome outcome) {
   }
   ended.ended = outcome.ended;
   ended.outcome = std::move(outcome);
+  if (const model::TaskSet* left = core.jobs.arrays().tasks_of(job)) ended.never_made = *left;
   job.phase = std::move(ended);
   core.clients.charges.end(job.id);
   core.timers.set(
@@ -192,8 +202,7 @@ void end(Core& core, Job& job, Outcome outcome) {
   core.out.job_event(job, "ended", fmt::format("{} {}", model::long_name(job.state), job.ended()->outcome.exit.text()));
   core.timers.cancel_job(job.id.value);
   core.timers.set({job.ended()->ended + core.settings.min_job_age, TimerKind::kJobPurge, job.id.value, job.attempt});
-  if (job.spec.is_array()) core.jobs.arrays().give_up(job.id);
-  answer_waiters(core, job);
+  answer_waiters_for_end(core, job);
 }
 
 void end_pending(Core& core, Job& job, JobState state, Outcome outcome) {

@@ -51,6 +51,8 @@ Blocker own_blocker(const Core& core, const Job& job) {
       return of_job(BlockerKind::kDependencyNeverSatisfied, job, what_is_left(job));
     case WaitReason::kLaunchBackoff:
       return of_job(BlockerKind::kLaunchBackoff, job, job.last_failure, job.waiting()->not_before);
+    case WaitReason::kArrayTaskLimit:
+      return throttle_of(core, job);
     case WaitReason::kCleaning:
       break;
     default:
@@ -114,8 +116,8 @@ WaitInfo wait_info(const Core& core, const model::Job& job) {
 
 wire::Job job_to_wire(const Core& core, const model::Job& job) {
   wire::Job out = wire::to_wire(job, [&core](NodeId id) { return core.nodes.name_of(id); });
-  if (const ArrayTable::Array* array = core.jobs.arrays().find(job.id))
-    *out.mutable_status()->mutable_tasks() = wire::to_wire(array->tasks);
+  const ArrayTable::Array* array = job.spec.array ? core.jobs.arrays().find(job.spec.array->job) : nullptr;
+  if (array != nullptr) *out.mutable_status()->mutable_tasks() = wire::to_wire(array->told(job.id));
   if (job.waiting() != nullptr) {
     const WaitInfo info = wait_info(core, job);
     wire::Waiting& waiting = *out.mutable_status()->mutable_waiting();

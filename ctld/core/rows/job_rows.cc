@@ -31,7 +31,7 @@ Status check_columns(const store::JobRow& row, const Job& job) {
   if (row.uid != job.spec.uid) return fail("its options are those of another user");
   if (row.state != static_cast<uint32_t>(job.state)) return fail("its state and its status do not agree");
   if (job.spec.partitions.empty()) return fail("its options name no partition");
-  if (job.spec.is_array() && job.spec.array->job != job.id) return fail("it is another array than its number says");
+  if (job.spec.array && job.id < job.spec.array->job) return fail("it is older than its array");
   if (!job.spec.is_het()) return {};
   const bool is_in_place = job.spec.het_size <= kMostComponents && job.spec.het_offset < job.spec.het_size &&
                            job.id.value == job.spec.het_job.value + job.spec.het_offset;

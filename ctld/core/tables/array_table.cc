@@ -1,6 +1,7 @@
 // See array_table.h.
 #include "ctld/core/tables/array_table.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -12,58 +13,142 @@ namespace gw::ctld {
 using base::JobId;
 using model::Job;
 using model::JobState;
+using model::TaskSet;
+
+model::ArrayTasks ArrayTable::Array::told(JobId id) const {
+  const auto part = parts.find(id);
+  return {part == parts.end() ? TaskSet() : part->second, throttle, completed, failed, {}};
+}
 
 const ArrayTable::Array* ArrayTable::find(JobId array) const {
   const auto it = arrays_.find(array);
   return it == arrays_.end() ? nullptr : &it->second;
 }
 
-void ArrayTable::add(JobId array, model::ArrayTasks tasks) {
-  arrays_[array].tasks = std::move(tasks);
-  changed_.insert(array);
+ArrayTable::Array* ArrayTable::of(const Job& job) {
+  const auto it = arrays_.find(job.spec.array->job);
+  return it == arrays_.end() ? nullptr : &it->second;
 }
 
-uint32_t ArrayTable::take_next(JobId array) {
-  changed_.insert(array);
-  return arrays_.at(array).tasks.left.take_front();
+const TaskSet* ArrayTable::tasks_of(const Job& part) const {
+  if (!part.spec.is_array()) return nullptr;
+  const Array* array = find(part.spec.array->job);
+  if (array == nullptr) return nullptr;
+  const auto it = array->parts.find(part.id);
+  return it == array->parts.end() ? nullptr : &it->second;
 }
 
-void ArrayTable::give_up(JobId array) {
-  model::ArrayTasks& tasks = arrays_.at(array).tasks;
-  tasks.failed += tasks.left.size();
-  tasks.left = {};
-  changed_.insert(array);
+void ArrayTable::add(JobId id, model::ArrayTasks tasks) {
+  Array& array = arrays_[id];
+  array.throttle = tasks.throttle;
+  array.parts[id] = std::move(tasks.left);
+  changed(id, id);
 }
 
-void ArrayTable::came(const Job& task) {
-  const auto it = arrays_.find(task.spec.array->job);
-  if (it == arrays_.end()) return;
-  it->second.jobs[task.spec.array->task] = task.id;
-  count(task, task.state, 1);
+void ArrayTable::cut(const Job& part, JobId to, TaskSet taken, TaskSet rest) {
+  const JobId id = part.spec.array->job;
+  Array& array = arrays_.at(id);
+  array.parts[part.id] = std::move(rest);
+  array.parts[to] = std::move(taken);
+  changed(part.id, id);
+  changed(to, id);
+}
+
+void ArrayTable::set_throttle(JobId id, uint32_t throttle) {
+  arrays_.at(id).throttle = throttle;
+  changed(id, id);
+  look_again(id);
+}
+
+bool ArrayTable::restore(JobId id, model::ArrayTasks tasks) {
+  const JobId of = tasks.part_of ? tasks.part_of : id;
+  if (tasks.part_of && !arrays_.contains(of)) return false;
+  Array& array = arrays_[of];
+  if (!tasks.part_of) {
+    array.throttle = tasks.throttle;
+    array.completed = tasks.completed;
+    array.failed = tasks.failed;
+  }
+  if (!tasks.left.empty()) array.parts[id] = std::move(tasks.left);
+  return true;
+}
+
+void ArrayTable::forget_lost(const std::map<JobId, Job>& jobs) {
+  for (auto it = arrays_.begin(); it != arrays_.end();) {
+    const JobId id = it->first;
+    Array& array = it->second;
+    std::erase_if(array.parts, [&](const auto& part) {
+      if (jobs.contains(part.first)) return false;
+      changed(part.first, id);
+      return true;
+    });
+    const bool is_lost = !jobs.contains(id) && array.jobs.empty() && array.parts.empty();
+    if (is_lost) changed(id, id);
+    it = is_lost ? arrays_.erase(it) : std::next(it);
+  }
+}
+
+uint32_t ArrayTable::take_next(const Job& part) {
+  const JobId id = part.spec.array->job;
+  changed(part.id, id);
+  return arrays_.at(id).parts.at(part.id).take_front();
+}
+
+void ArrayTable::came(const Job& job) {
+  Array* array = of(job);
+  if (array == nullptr) return;
+  if (!job.spec.array->is_task()) {
+    array->waiting_parts += !model::is_end(job.state);
+    return;
+  }
+  array->jobs[job.spec.array->task] = job.id;
+  count(job, job.state, 1);
+  if (job.waiting() != nullptr) set_wait(job, job.waiting()->reason);
 }
 
 void ArrayTable::went(const Job& job, bool is_known) {
   const auto it = arrays_.find(job.spec.array->job);
   if (it == arrays_.end()) return;
+  Array& array = it->second;
   if (job.spec.array->is_task()) {
     count(job, job.state, -1);
-    it->second.jobs.erase(job.spec.array->task);
+    array.jobs.erase(job.spec.array->task);
+  } else if (array.parts.erase(job.id) > 0) {
+    changed(job.id, it->first);
   }
-  if (is_known || !it->second.jobs.empty()) return;
-  changed_.insert(it->first);
+  if (is_known || !array.jobs.empty() || !array.parts.empty()) return;
+  changed(it->first, it->first);
   due_.erase(it->first);
   arrays_.erase(it);
 }
 
-void ArrayTable::moved(const Job& task, JobState before) {
-  const auto it = arrays_.find(task.spec.array->job);
-  if (it == arrays_.end()) return;
-  count(task, before, -1);
-  count(task, task.state, 1);
-  look_again(it->first);
-  if (!model::is_end(task.state)) return;
-  ++(task.state == JobState::kCompleted ? it->second.tasks.completed : it->second.tasks.failed);
-  changed_.insert(it->first);
+void ArrayTable::moved(const Job& job, JobState before) {
+  Array* array = of(job);
+  if (array == nullptr) return;
+  look_again(job.spec.array->job);
+  if (!job.spec.array->is_task()) return model::is_end(job.state) ? part_ended(job) : void();
+  const uint32_t task = job.spec.array->task;
+  count(job, before, -1);
+  count(job, job.state, 1);
+  drop_aside(*array, task);
+  if (!model::is_end(job.state)) return;
+  ++(job.state == JobState::kCompleted ? array->completed : array->failed);
+  changed(job.spec.array->job, job.spec.array->job);
+}
+
+void ArrayTable::part_ended(const Job& part) {
+  Array& array = *of(part);
+  --array.waiting_parts;
+  array.ready.erase(part.id);
+  if (const TaskSet* tasks = tasks_of(part)) array.failed += tasks->size();
+  changed(part.spec.array->job, part.spec.array->job);
+}
+
+void ArrayTable::part_became_task(const Job& part) {
+  Array& array = *of(part);
+  --array.waiting_parts;
+  array.ready.erase(part.id);
+  array.parts.erase(part.id);
 }
 
 void ArrayTable::count(const Job& task, JobState state, int change) {
@@ -71,6 +156,48 @@ void ArrayTable::count(const Job& task, JobState state, int change) {
   if (!model::is_end(state)) array.live += static_cast<uint32_t>(change);
   if (state == JobState::kPending) array.waiting += static_cast<uint32_t>(change);
   if (state == JobState::kConfiguring) array.starting += static_cast<uint32_t>(change);
+}
+
+void ArrayTable::set_ready(const Job& part, bool is_ready) {
+  Array* array = of(part);
+  if (array == nullptr) return;
+  if (!is_ready) {
+    array->ready.erase(part.id);
+    return;
+  }
+  array->ready.insert(part.id);
+  look_again(part.spec.array->job);
+}
+
+bool ArrayTable::is_above(const Job& task) const {
+  const Array* array = find(task.spec.array->job);
+  return array != nullptr && array->aside.contains(task.spec.array->task) && !array->has_room();
+}
+
+void ArrayTable::set_wait(const Job& task, model::WaitReason reason) {
+  Array* array = of(task);
+  if (array == nullptr) return;
+  const uint32_t index = task.spec.array->task;
+  const bool was_aside = array->aside.contains(index);
+  drop_aside(*array, index);
+  if (reason == model::WaitReason::kNone) return;
+  const bool is_held = reason == model::WaitReason::kJobHeldUser || reason == model::WaitReason::kJobHeldAdmin;
+  array->aside[index] = is_held;
+  array->held += is_held;
+  if (reason == model::WaitReason::kArrayTaskLimit) array->above.insert(index);
+  if (!was_aside || is_held) look_again(task.spec.array->job);
+}
+
+void ArrayTable::drop_aside(Array& array, uint32_t task) {
+  array.above.erase(task);
+  const auto it = array.aside.find(task);
+  if (it == array.aside.end()) return;
+  array.held -= it->second;
+  array.aside.erase(it);
+}
+
+void ArrayTable::put_aside(const Job& task) {
+  if (Array* array = of(task)) array->aside.try_emplace(task.spec.array->task, false);
 }
 
 std::optional<JobId> ArrayTable::take_due() {
@@ -87,12 +214,15 @@ void ArrayTable::room_for(uint32_t uid) {
 
 store::Batch ArrayTable::take_rows() {
   store::Batch rows;
-  for (const JobId id : std::exchange(changed_, {})) {
-    const auto it = arrays_.find(id);
-    if (it == arrays_.end())
+  for (const auto& [id, of] : std::exchange(changed_, {})) {
+    const Array* array = find(of);
+    if (array == nullptr || (id != of && !array->parts.contains(id))) {
       rows.push_back(store::DropArray{id});
-    else
-      rows.push_back(store::PutArray{id, wire::row_bytes(wire::to_wire(it->second.tasks))});
+      continue;
+    }
+    model::ArrayTasks tasks = array->told(id);
+    if (id != of) tasks = {std::move(tasks.left), 0, 0, 0, of};
+    rows.push_back(store::PutArray{id, wire::row_bytes(wire::to_wire(tasks))});
   }
   return rows;
 }

@@ -1,6 +1,8 @@
 // What arrays are beside the jobs that their tasks are: the tasks that are left, and what became of those that were
-// made. Invariants: an array stands here as long as its own job or one of its tasks is in memory; what is counted is
-// true of the jobs in memory, since JobTable alone tells of them; what was changed is written with the next commit.
+// made. Tasks that are left stand under a job, their part; an array begins as one part, its own job, and is cut where
+// somebody asks for some of its tasks only. Invariants: an array stands here as long as its own job, a part or a task
+// is in memory; no task is in two parts, or both in one that waits and a job; what is counted is true of the jobs in
+// memory, since JobTable alone tells of them; what was changed is written with the next commit.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +20,57 @@ namespace gw::ctld {
 class ArrayTable {
  public:
   struct Array {
-    model::ArrayTasks tasks;
+    uint32_t throttle = 0, completed = 0, failed = 0;  ///< As in model::ArrayTasks.
+    std::map<base::JobId, model::TaskSet> parts;       ///< Of one that has ended, the tasks that will never be.
+    std::set<base::JobId> ready;                       ///< Parts of which tasks may be made.
+    uint32_t waiting_parts = 0;
     std::map<uint32_t, base::JobId> jobs;  ///< Of the tasks in memory, by their index.
     uint32_t live = 0;                     ///< Of these, those that have not ended.
     uint32_t waiting = 0;                  ///< Of these, those that wait.
     uint32_t starting = 0;                 ///< Of these, those that are placed and have not started.
+    std::map<uint32_t, bool> aside;        ///< Of those that wait, those that are not before the scheduler: held?
+    uint32_t held = 0;                     ///< Of these, those that are held.
+    std::set<uint32_t> above;              ///< Of these, those that wait for the throttle alone.
     /// All its tasks have come to an end.
-    bool is_over() const { return tasks.left.empty() && live == 0; }
+    bool is_over() const { return waiting_parts == 0 && live == 0; }
+    /// So many run or may start: the throttle bounds them.
+    uint32_t going() const { return live - static_cast<uint32_t>(aside.size()); }
+    bool has_room() const { return throttle == 0 || going() < throttle; }
+    /// As it is told of its part `id`.
+    model::ArrayTasks told(base::JobId id) const;
   };
 
   const std::map<base::JobId, Array>& all() const { return arrays_; }
   const Array* find(base::JobId array) const;
+  /// The tasks that this part stands for; null: it is none.
+  const model::TaskSet* tasks_of(const model::Job& part) const;
   void add(base::JobId array, model::ArrayTasks tasks);
-  /// As the store has it.
-  void restore(base::JobId array, model::ArrayTasks tasks) { arrays_[array].tasks = std::move(tasks); }
-  /// Takes the first of those that are left.
-  uint32_t take_next(base::JobId array);
-  /// Those that are left will never be made.
-  void give_up(base::JobId array);
+  /// Cuts `taken` off from a part: they stand under the number `to` from now on.
+  void cut(const model::Job& part, base::JobId to, model::TaskSet taken, model::TaskSet rest);
+  void set_throttle(base::JobId array, uint32_t throttle);
+  /// As the store has it. False: nothing is known of the array that it is a part of.
+  bool restore(base::JobId id, model::ArrayTasks tasks);
+  /// After all jobs were restored: what stands for jobs that are not in memory any more goes.
+  void forget_lost(const std::map<base::JobId, model::Job>& jobs);
+  /// Takes the first of those that are left of a part.
+  uint32_t take_next(const model::Job& part);
 
-  /// A job that is a task of an array is in memory, or not any more. `is_known`: the array's own job is.
-  void came(const model::Job& task);
+  /// A part, or a job that is a task, is in memory, or not any more. `is_known`: the array's own job is.
+  void came(const model::Job& job);
   void went(const model::Job& job, bool is_known);
   /// It was in the state `before`.
-  void moved(const model::Job& task, model::JobState before);
+  void moved(const model::Job& job, model::JobState before);
+  /// The part has no tasks left: its job is its last one from now on.
+  void part_became_task(const model::Job& part);
+
+  /// May tasks be made of this part?
+  void set_ready(const model::Job& part, bool is_ready);
+  /// Would more tasks be before the scheduler than the throttle allows, with this one, which waits?
+  bool is_above(const model::Job& task) const;
+  /// The task waits for `reason`; for nothing: it is before the scheduler.
+  void set_wait(const model::Job& task, model::WaitReason reason);
+  /// Takes it, which is not held, from the scheduler, which is told by whoever looks at the job next.
+  void put_aside(const model::Job& task);
 
   /// More tasks may have to be made.
   void look_again(base::JobId array) { due_.insert(array); }
@@ -59,9 +88,13 @@ class ArrayTable {
   std::map<base::JobId, Array> arrays_;
   std::set<base::JobId> due_;
   std::map<uint32_t, std::set<base::JobId>> waits_for_room_;  // by uid
-  std::set<base::JobId> changed_;
+  std::map<base::JobId, base::JobId> changed_;                // array by its part, or by itself
 
+  Array* of(const model::Job& job);
+  void changed(base::JobId id, base::JobId array) { changed_[id] = array; }
   void count(const model::Job& task, model::JobState state, int change);
+  void part_ended(const model::Job& part);
+  static void drop_aside(Array& array, uint32_t task);
 };
 
 }  // namespace gw::ctld

@@ -42,8 +42,9 @@ Job& JobTable::enter_array(base::Time now, model::JobSpec spec, model::ArrayTask
 
 Job& JobTable::make_next_task(Job& array) {
   count_submitted(array, -1);
-  const uint32_t index = arrays_.take_next(array.id);
-  if (arrays_.find(array.id)->tasks.left.empty()) {
+  const uint32_t index = arrays_.take_next(array);
+  if (arrays_.tasks_of(array)->empty()) {
+    arrays_.part_became_task(array);
     array.spec.array->task = index;
     count_submitted(array, 1);
     arrays_.came(array);
@@ -56,6 +57,13 @@ Job& JobTable::make_next_task(Job& array) {
   return enter(array.submitted, std::move(spec));
 }
 
+Job& JobTable::cut_array(Job& part, model::TaskSet taken, model::TaskSet rest) {
+  count_submitted(part, -1);
+  arrays_.cut(part, next_, std::move(taken), std::move(rest));
+  count_submitted(part, 1);
+  return enter(part.submitted, part.spec);
+}
+
 Job& JobTable::restore(Job job) {
   share_limits(job.spec);
   ++count(job.state);
@@ -64,7 +72,7 @@ Job& JobTable::restore(Job job) {
     count_submitted(job, 1);
   }
   const JobId id = job.id;
-  if (job.spec.array && job.spec.array->is_task()) arrays_.came(job);
+  if (job.spec.array) arrays_.came(job);
   return jobs_[id] = std::move(job);
 }
 
@@ -84,10 +92,11 @@ bool JobTable::advance(Job& job, model::JobEvent event) {
   --count(job.state);
   const model::JobState before = std::exchange(job.state, *to);
   ++count(job.state);
-  if (job.spec.array && job.spec.array->is_task()) arrays_.moved(job, before);
-  if (!model::is_end(job.state)) return true;
-  --live_;
-  count_submitted(job, -1);
+  if (model::is_end(job.state)) {
+    --live_;
+    count_submitted(job, -1);
+  }
+  if (job.spec.array) arrays_.moved(job, before);
   return true;
 }
 
@@ -168,8 +177,8 @@ void JobTable::list_name(const Job& job, bool is_live) {
 /// An array counts as the tasks that are left of it.
 void JobTable::count_submitted(const Job& job, int change) {
   list_name(job, change > 0);
-  const ArrayTable::Array* array = job.spec.is_array() ? arrays_.find(job.id) : nullptr;
-  const uint32_t tasks = array == nullptr ? 1 : std::max(array->tasks.left.size(), 1u);
+  const model::TaskSet* left = arrays_.tasks_of(job);
+  const uint32_t tasks = left == nullptr ? 1 : std::max(left->size(), 1u);
   auto& of_users = submitted_[job.spec.qos];
   uint32_t& jobs = of_users[job.spec.uid];
   jobs += static_cast<uint32_t>(change) * tasks;

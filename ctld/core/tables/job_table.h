@@ -43,8 +43,12 @@ class JobTable {
   model::Job& enter(base::Time now, model::JobSpec spec);
   /// An array of these tasks, under the next number, which its place in the array gets, too.
   model::Job& enter_array(base::Time now, model::JobSpec spec, model::ArrayTasks tasks);
-  /// The next task of the array, as a job that waits: a new one, or the array itself if none is left after it.
+  /// The next task of the array or of a part, as a job that waits: a new one, or the part itself if none is left after
+  /// it.
   model::Job& make_next_task(model::Job& array);
+  /// A part of its own, which waits, of tasks that were some of this part's; `rest` are the others, and neither is
+  /// empty.
+  model::Job& cut_array(model::Job& part, model::TaskSet taken, model::TaskSet rest);
   /// One that the store had.
   model::Job& restore(model::Job job);
   /// One that has ended leaves memory.

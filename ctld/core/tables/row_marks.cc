@@ -87,6 +87,8 @@ store::JobRow row_of(const model::Job& job, bool with_spec) {
     row.gpus = allocation->total_gpus();
     for (const model::NodeShare& share : allocation->shares) row.mem_mb += share.mem_mb;
   }
+  if (with_spec && job.spec.array) row.array = job.spec.array->job;
+  if (row.array && job.spec.array->is_task()) row.task = job.spec.array->task;
   if (with_spec) row.spec = wire::row_bytes(wire::to_wire(job.spec));
   row.status = wire::row_bytes(wire::stored_status(job));
   return row;

@@ -9,6 +9,7 @@
 
 #include "base/bitset.h"
 #include "base/hostlist.h"
+#include "client/show/array_view.h"
 #include "client/show/job_view.h"
 #include "wire/convert.h"
 
@@ -20,11 +21,6 @@ using model::RunUse;
 
 /// What Slurm's accounting says of a job that a limit of memory ended.
 constexpr model::ExitStatus kOutOfMemoryExit = {0, 125};
-
-std::string id_of(const wire::Job& job) {
-  const wire::JobSpec& spec = job.spec();
-  return spec.het_job() == 0 ? std::to_string(job.id()) : fmt::format("{}+{}", spec.het_job(), spec.het_offset());
-}
 
 JobState end_in(uint32_t number, JobState otherwise) {
   return number < static_cast<uint32_t>(model::kJobStateCount) ? static_cast<JobState>(number) : otherwise;
@@ -163,7 +159,7 @@ RecordRow Records::job_row(const Entry& entry) const {
   RecordRow row;
   row.job = &entry.job;
   row.outcome = outcome_of(status);
-  row.id = id_of(entry.job);
+  row.id = shown_id(entry.job);
   row.raw_id = std::to_string(entry.job.id());
   row.partition = entry.record->partition();
   row.nodes = entry.record->nodes();
@@ -193,7 +189,7 @@ RecordRow Records::past_row(const Entry& entry, const wire::PastRun& run) {
   row.job = &entry.job;
   row.run = &run;
   row.outcome = &run.outcome();
-  row.id = id_of(entry.job);
+  row.id = shown_id(entry.job);
   row.raw_id = std::to_string(entry.job.id());
   row.partition = run.partition();
   row.nodes = run.nodes();

@@ -5,6 +5,7 @@
 
 #include "base/bitset.h"
 #include "base/text.h"
+#include "client/show/array_view.h"
 #include "client/show/attribute_text.h"
 
 namespace gw::client {
@@ -42,10 +43,7 @@ std::string gpu_list(const Row& r) {
 
 std::string command_of(const Row& r) { return or_else(spec(r).launch().command(), "(null)"); }
 std::string id_text(const Row& r) { return num(r.job->id()); }
-/// "12+1": component 1 of heterogeneous job 12.
-std::string component_text(const Row& r) {
-  return spec(r).het_job() == 0 ? id_text(r) : fmt::format("{}+{}", spec(r).het_job(), spec(r).het_offset());
-}
+std::string shown_text(const Row& r) { return shown_id(r); }
 double id_key(const Row& r) { return r.job->id(); }
 std::string priority_text(const Row& r) { return std::to_string(priority_of(*r.job)); }
 /// What was set comes before what the order works out.
@@ -71,11 +69,15 @@ void add_by_row(std::vector<Field<Row>>& t) {
 }
 
 void add_identity(std::vector<Field<Row>>& t) {
-  t.push_back({{'i', "JobID", "JOBID"}, component_text, id_key});
+  t.push_back({{'i', "JobID", "JOBID"}, shown_text, order_of_id});
   t.push_back({{'A', "JobIDRaw", "JOBID"}, id_text, id_key});
-  t.push_back({{'F', "ArrayJobID", "ARRAY_JOB_ID"}, id_text, id_key});
-  t.push_back({{0, "JobArrayID", "JOBID"}, component_text, id_key});
-  t.push_back({{'K', "ArrayTaskID", "ARRAY_TASK_ID"}, [](const Row&) { return std::string("N/A"); }});
+  t.push_back({{'F', "ArrayJobID", "ARRAY_JOB_ID"},
+               [](const Row& r) { return num(array_of(*r.job)); },
+               [](const Row& r) { return double(array_of(*r.job)); }});
+  t.push_back({{0, "JobArrayID", "JOBID"}, shown_text, order_of_id});
+  t.push_back({{'K', "ArrayTaskID", "ARRAY_TASK_ID"},
+               [](const Row& r) { return or_else(array_tasks(r), "N/A"); },
+               order_of_id});
   t.push_back({column("job-name"), [](const Row& r) { return spec(r).name(); }});
   t.push_back({{'u', "UserName", "USER"}, [](const Row& r) { return spec(r).user(); }});
   t.push_back({{'U', "UserID", "UID"},

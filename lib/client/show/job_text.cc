@@ -5,6 +5,7 @@
 
 #include "base/bitset.h"
 #include "base/text.h"
+#include "client/show/array_view.h"
 #include "client/show/attribute_text.h"
 #include "client/show/record.h"
 #include "model/job.h"
@@ -33,6 +34,10 @@ bool has_script(const wire::Job& job) { return job.spec().kind() == static_cast<
 void add_identity(Record& r, const wire::Job& job) {
   const wire::JobSpec& s = job.spec();
   r.line().put("JobId", job.id());
+  if (s.has_array()) {
+    r.put("ArrayJobId", array_of(job)).put("ArrayTaskId", or_else(array_tasks({&job, {}, nullptr, {}}), "N/A"));
+    if (const uint32_t throttle = job.status().tasks().throttle(); throttle > 0) r.put("ArrayTaskThrottle", throttle);
+  }
   if (s.het_job() != 0)
     r.put("HetJobId", s.het_job())
         .put("HetJobOffset", s.het_offset())

@@ -18,6 +18,7 @@ struct JobRow {
   const wire::Job* job = nullptr;
   base::Time now;
   const wire::JobLabel* label = nullptr;  ///< Of running jobs, where it was asked for.
+  std::string tasks = {};  ///< The row stands for these tasks of the job's array: "7", "[6-99%2]". Empty: for the job.
 };
 
 /// "covered", "borrowed at dept"; empty without a label.

@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bitset.h"
+#include "client/show/array_view.h"
 #include "client/show/job_view.h"
 #include "client/show/node_view.h"
 #include "model/cluster.h"
 #include "wire/blockers.h"
+#include "wire/convert.h"
 #include "wire/job_attributes.h"
 
 namespace gw::client {
@@ -157,6 +159,15 @@ void add_state(Json& j, const JobRow& row) {
   if (suspended_at(job)) j["suspended_because"] = why_suspended(job);
 }
 
+void add_array(Json& j, const wire::Job& job) {
+  const wire::ArrayPlace& place = job.spec().array();
+  j["array_job_id"] = array_of(job);
+  j["array_task_id"] = place.has_task() ? Json(place.task()) : Json();
+  j["array_max_tasks"] = job.status().tasks().throttle();
+  const auto left = wire::from_wire(job.status().tasks().left());
+  if (!place.has_task() && left) j["array_tasks"] = left->text();
+}
+
 void add_resources(Json& j, const wire::Job& job) {
   j["partition"] = partition_of(job);
   j["nodes"] = node_list(job);
@@ -202,6 +213,7 @@ Json job_object(const wire::Job& job, int64_t now_us, const wire::JobLabel* labe
   Json j;
   j["job_id"] = job.id();
   j["het_job_id"] = job.spec().het_job();
+  if (job.spec().has_array()) add_array(j, job);
   j["het_job_offset"] = job.spec().het_offset();
   add_spec(j, job.spec());
   j[key_of("on-preempt")] = on_preempt_of(job);

@@ -107,6 +107,23 @@ wire::ApiRequest Owners::submission(uint32_t pick, Time now) {
   return r;
 }
 
+/// Of the job that was meant, which may be an array, some tasks alone.
+void name_tasks(wire::ApiRequest& r, uint32_t id, Dice& dice) {
+  wire::TasksOfArray* to = nullptr;
+  if (r.has_cancel()) to = r.mutable_cancel()->mutable_filter()->add_tasks();
+  if (r.has_job_action()) to = r.mutable_job_action()->add_tasks();
+  if (r.has_update_job()) to = r.mutable_update_job()->add_tasks();
+  if (r.has_update_job() && dice(2) == 0) r.mutable_update_job()->set_array_throttle(dice(4));
+  if (r.has_cancel()) r.mutable_cancel()->mutable_filter()->clear_ids();
+  if (r.has_job_action()) r.mutable_job_action()->clear_ids();
+  if (r.has_update_job()) r.mutable_update_job()->clear_ids();
+  to->set_array(id);
+  wire::TaskRange& tasks = *to->add_tasks();
+  tasks.set_first(dice(6));
+  tasks.set_step(1 + dice(2));
+  tasks.set_last(tasks.first() + tasks.step() * (1 + dice(4)));
+}
+
 /// Something about a job that is there; often one's own.
 std::optional<wire::ApiRequest> Owners::order(uint32_t pick, Time now) const {
   if (owner_of_.empty()) return std::nullopt;
@@ -139,6 +156,7 @@ std::optional<wire::ApiRequest> Owners::order(uint32_t pick, Time now) const {
     create.mutable_step()->set_tasks(1 + dice(6));
     create.mutable_step()->set_overlap(dice(3) == 0);
   }
+  if (what < 11 && dice(3) == 0) name_tasks(r, id, dice);
   return r;
 }
 
@@ -228,7 +246,9 @@ void Owners::judge(const Asked& asked, uint32_t id, const wire::Error* fault, co
     RC_ASSERT(fault->code() == denied || fault->code() == not_found);
     return;
   }
-  if (!asked.request.has_cancel()) return;
+  const bool is_of_tasks = !asked.request.cancel().filter().tasks().empty();
+  if (is_of_tasks && fault != nullptr) RC_ASSERT(fault->code() != denied);
+  if (!asked.request.has_cancel() || is_of_tasks) return;
   const auto job = core.jobs().find(JobId(id));
   if (fault == nullptr) {
     if (job != core.jobs().end()) cancelled_.try_emplace(JobId(id), job->second.attempt);

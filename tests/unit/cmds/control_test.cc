@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "cmds/gcontrol/control_verbs.h"
+#include "cmds/shared/job_ids.h"
 #include "model/cluster.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -15,10 +17,10 @@ constexpr base::Time kNow{1'800'000'000'000'000};
 
 TEST(JobIds, ListsAndRanges) {
   const auto ids = [](const char* text) {
-    std::vector<uint32_t> out;
+    JobIds out;
     auto done = parse_job_ids(text, out);
     EXPECT_TRUE(done.has_value()) << text;
-    return out;
+    return out.jobs;
   };
   EXPECT_THAT(ids("5"), ElementsAre(5));
   EXPECT_THAT(ids("1,2"), ElementsAre(1, 2));
@@ -26,10 +28,24 @@ TEST(JobIds, ListsAndRanges) {
   EXPECT_THAT(ids("7,1-2,4294967295"), ElementsAre(7, 1, 2, 4294967295u));
 }
 
+TEST(JobIds, TasksOfArraysAreNamedByTheirIndices) {
+  JobIds ids;
+  for (const char* text : {"7_3", "5,7_[1-9:2,12],6_0", "7_[20-30%4]"})
+    ASSERT_TRUE(parse_job_ids(text, ids).has_value()) << text;
+  EXPECT_THAT(ids.jobs, ElementsAre(5));
+  wire::JobFilter filter;
+  ids.put(*filter.mutable_ids(), *filter.mutable_tasks());
+  ASSERT_EQ(filter.tasks_size(), 2);
+  EXPECT_EQ(filter.tasks(1).array(), 7u);
+  EXPECT_EQ(wire::from_wire(filter.tasks(1).tasks())->text(), "1-9:2,12,20-30");
+}
+
 TEST(JobIds, BadOnesAreNamed) {
-  for (const char* text : {"abc", "", "0", "-1", "1,", "9-5", "1-", "4294967296", "99999999999999999999",
-                           "1-4294967295", "5x", "7_1", "7_[1-3]", "7.0"}) {
-    std::vector<uint32_t> out;
+  for (
+      const char* text :
+      {"abc", "",   "0",  "-1",  "1,",   "9-5",   "1-",      "4294967296", "99999999999999999999", "1-4294967295", "5x",
+       "7.0", "7_", "_3", "7_[", "7_[]", "7_1-3", "7_[1,x]", "7_[3-1]",    "7_[1000001]",          "0_1"}) {
+    JobIds out;
     auto done = parse_job_ids(text, out);
     ASSERT_FALSE(done.has_value()) << text;
     EXPECT_THAT(done.error().what, HasSubstr("Invalid job id"));
@@ -128,7 +144,7 @@ TEST(Update, BadWordsSayWhatIsWrong) {
   const Bad cases[] = {
       {{}, "No valid entity"},
       {{"State=DRAIN"}, "No valid entity"},
-      {{"JobId=3"}, "No changes specified (known: jobname, name, partition, qos, "},
+      {{"JobId=3"}, "No changes specified (known: arraytaskthrottle, jobname, name, partition, qos, "},
       {{"JobId=x", "Nice=1"}, "Invalid job id"},
       {{"JobId=3", "Tmelimit=1"}, "did you mean \"timelimit\"?"},
       {{"JobId=3", "TimeMin=0:00"}, "longer than zero"},

@@ -23,7 +23,7 @@ TEST(EventsWords, SayOfWhatAndHowMany) {
       {{"node=n[3]"}, 0, "n3", 0},
   };
   for (const auto& c : cases) {
-    const auto request = events_request(c.words);
+    const auto request = events_request({"gcontrol", false}, c.words);
     ASSERT_TRUE(request) << request.error().text();
     EXPECT_EQ(request->list_events().job(), c.job);
     EXPECT_EQ(request->list_events().node(), c.node);
@@ -49,7 +49,7 @@ TEST(EventsWords, ErrorsSayHowToMendThem) {
       {{"job=7", "node=n1"}, "not of both"},
   };
   for (const auto& c : cases) {
-    const auto request = events_request(c.words);
+    const auto request = events_request({"gcontrol", false}, c.words);
     ASSERT_FALSE(request) << c.words.front();
     EXPECT_THAT(request.error().text(), HasSubstr(c.said));
   }

@@ -275,7 +275,8 @@ TEST(Gbatch, BadOptionsSayWhatIsWrong) {
       {{"-p", ""}, "-p/--partition"},
       {{"-p", "a,,b"}, "empty name"},
       {{"-J", ""}, "empty"},
-      {{"--array=1-3"}, "option -a/--array is not supported in this version"},
+      {{"--array=3-1"}, "--array=3-1: the range 3-1 ends before it begins"},
+      {{"-a", "1-3%x"}, "a number is missing"},
       {{"-d", "afterok:x"}, "--dependency: Job dependency problem: \"afterok:x\": \"x\" is no job id"},
       {{"-d", ""}, "-d/--dependency: the value is empty"},
   };

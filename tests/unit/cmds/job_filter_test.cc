@@ -91,7 +91,7 @@ TEST(JobFilter, UsersAreNamesOrNumbers) {
 
 TEST(JobFilter, IdsAloneAreNoFilter) {
   JobFilters f;
-  f.ids = {1};
+  f.ids.jobs = {1};
   EXPECT_FALSE(f.has_filter());
   f.states = {"PD"};
   EXPECT_TRUE(f.has_filter());

@@ -35,8 +35,18 @@ TEST(StepIds, JobsStepsAndScripts) {
   EXPECT_EQ(choice.steps[3].text(), "9.extern");
 }
 
+TEST(StepIds, OfTasksOfArrays) {
+  StepChoice choice;
+  ASSERT_TRUE(parse_step_ids("5_3.0,5_3.batch,5_[1-3,7],6", choice).has_value());
+  ASSERT_EQ(choice.steps.size(), 2u);
+  EXPECT_EQ(choice.steps[0].text(), "5_3.0");
+  EXPECT_EQ(choice.steps[1].text(), "5_3.batch");
+  EXPECT_EQ(choice.tasks.at(5), "1-3,7");
+  EXPECT_THAT(choice.jobs, ElementsAre(6));
+}
+
 TEST(StepIds, BadOnesAreNamed) {
-  for (const char* text : {"", "7.", "7.x", ".0", "7.-1", "7.0.1", "7.4294967296", "7-8.0", "0.0", "7_1.0", "7.0,"}) {
+  for (const char* text : {"", "7.", "7.x", ".0", "7.-1", "7.0.1", "7.4294967296", "7-8.0", "0.0", "7_[1-2].0", "7_.0", "7.0,"}) {
     StepChoice choice;
     const auto done = parse_step_ids(text, choice);
     ASSERT_FALSE(done.has_value()) << text;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ctld/core/jobs/arrays.h"
 #include "tests/unit/ctld_core/world.h"
 
 namespace gw::ctld::testing {
@@ -17,7 +18,7 @@ constexpr uint32_t kOwner = 1000;
 wire::ApiRequest array_of(const char* text) {
   wire::ApiRequest r = World::submission(gang(1));
   const model::ArraySpec asked = model::parse_array(text).value();
-  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{asked.tasks, asked.throttle, 0, 0});
+  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{asked.tasks, asked.throttle, 0, 0, {}});
   return r;
 }
 
@@ -28,7 +29,13 @@ JobId submit_array(World& w, const char* text) {
 }
 
 const ArrayTable::Array& array(World& w, JobId id) { return *w.core->arrays().find(id); }
-std::string tasks_left(World& w, JobId id) { return array(w, id).tasks.left.text(); }
+/// What waits, part by part.
+std::string tasks_left(World& w, JobId id) {
+  std::string out;
+  for (const auto& [part, tasks] : array(w, id).parts)
+    if (w.job(part).waiting() != nullptr) out += (out.empty() ? "" : " | ") + tasks.text();
+  return out;
+}
 JobId task(World& w, JobId id, uint32_t index) { return array(w, id).jobs.at(index); }
 
 wire::Job shown(World& w, JobId id) {
@@ -40,7 +47,7 @@ wire::Job shown(World& w, JobId id) {
 /// On the only node.
 void run_task(World& w, JobId id, int code = 0) {
   w.schedule();
-  ASSERT_EQ(w.state(id), JobState::kConfiguring);
+  ASSERT_EQ(w.state(id), JobState::kConfiguring) << shown(w, id).status().waiting().detail();
   w.started("n0", id);
   w.exited("n0", id, code);
   w.done("n0", id);
@@ -60,8 +67,8 @@ TEST(Arrays, TasksAreJobsOfTheirOwnAndTheArrayIsTheLast) {
   EXPECT_EQ(w.store.jobs.size(), 4u);
   for (const uint32_t index : {1u, 4u, 7u, 20u}) run_task(w, task(w, id, index), index == 4 ? 3 : 0);
   EXPECT_EQ(w.job(task(w, id, 4)).state, JobState::kFailed);
-  EXPECT_EQ(array(w, id).tasks.completed, 3u);
-  EXPECT_EQ(array(w, id).tasks.failed, 1u);
+  EXPECT_EQ(array(w, id).completed, 3u);
+  EXPECT_EQ(array(w, id).failed, 1u);
   EXPECT_TRUE(array(w, id).is_over());
 }
 
@@ -113,8 +120,8 @@ TEST(Arrays, WhatIsLeftIsThereAfterARestart) {
   EXPECT_EQ(w.core->fingerprint(), before);
   EXPECT_EQ(tasks_left(w, id), "6-999");
   EXPECT_EQ(array(w, id).live, 5u);
-  EXPECT_EQ(array(w, id).tasks.failed, 1u);
-  EXPECT_EQ(array(w, id).tasks.throttle, 5u);
+  EXPECT_EQ(array(w, id).failed, 1u);
+  EXPECT_EQ(array(w, id).throttle, 5u);
 }
 
 TEST(Arrays, WhatWasMadeIsNotMadeAgain) {
@@ -145,7 +152,7 @@ TEST(Arrays, CancelledItEndsWithAllItsTasks) {
   EXPECT_FALSE(array(w, id).is_over());
   w.done("n0", runs);
   EXPECT_TRUE(array(w, id).is_over());
-  EXPECT_EQ(array(w, id).tasks.failed, 1000u);
+  EXPECT_EQ(array(w, id).failed, 1000u);
 }
 
 TEST(Arrays, ATaskIsNotMadeBeforeTheArrayMayStart) {
@@ -266,6 +273,204 @@ TEST(Arrays, TasksThatAreLeftCountAsSubmitted) {
   run_task(w, task(w, id, 0));
   EXPECT_THAT(w.ask(kOwner, array_of("0-3")).error().what(), HasSubstr("7 are there"));
   EXPECT_FALSE(w.ask(kOwner, array_of("0-2")).has_error());
+}
+
+wire::TasksOfArray some_of(JobId id, const char* text) {
+  wire::TasksOfArray out;
+  out.set_array(id.value);
+  wire::to_wire(model::TaskSet::parse(text).value(), *out.mutable_tasks());
+  return out;
+}
+
+wire::ApiReply cancel_some(World& w, uint32_t uid, JobId id, const char* text) {
+  wire::ApiRequest r;
+  *r.mutable_cancel()->mutable_filter()->add_tasks() = some_of(id, text);
+  return w.ask(uid, r);
+}
+
+wire::ApiReply act_on_some(World& w, JobId id, const char* text, wire::JobAction action) {
+  wire::ApiRequest r;
+  r.mutable_job_action()->set_action(action);
+  *r.mutable_job_action()->add_tasks() = some_of(id, text);
+  return w.ask(kOwner, r);
+}
+
+wire::ApiReply set_throttle_of(World& w, JobId id, uint32_t throttle) {
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(id.value);
+  r.mutable_update_job()->set_array_throttle(throttle);
+  return w.ask(kOwner, r);
+}
+
+JobId submit_held_array(World& w, const char* text) {
+  wire::ApiRequest r = array_of(text);
+  r.mutable_submit()->mutable_spec()->set_hold_user(true);
+  return JobId(w.ask(kOwner, r).submit().job_id());
+}
+
+std::string denial_of(const wire::ApiReply& reply) {
+  if (reply.has_error()) return reply.error().what();
+  const auto& faults = reply.has_cancel() ? reply.cancel().faults() : reply.jobs().faults();
+  return faults.empty() ? "" : faults[0].task() + ": " + faults[0].error().what();
+}
+
+TEST(Arrays, SomeAreCancelledAsOneJob) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_held_array(w, "0-999999");
+  EXPECT_THAT(denial_of(cancel_some(w, kOwner + 1, id, "0-10")), HasSubstr("access denied"));
+  EXPECT_EQ(tasks_left(w, id), "0-999999") << "nobody cuts an array of somebody else";
+  EXPECT_EQ(denial_of(cancel_some(w, kOwner, id, "0-999998:2")), "");
+  EXPECT_EQ(tasks_left(w, id), "1-999999:2");
+  EXPECT_EQ(array(w, id).failed, 500'000u);
+  const JobId part(id.value + 1);
+  EXPECT_EQ(w.state(part), JobState::kCancelled);
+  EXPECT_EQ(w.job(part).ended()->never_made.text(), "0-999998:2");
+  w.restart();
+  EXPECT_EQ(tasks_left(w, id), "1-999999:2");
+  EXPECT_EQ(w.job(part).ended()->never_made.text(), "0-999998:2");
+  EXPECT_EQ(denial_of(cancel_some(w, kOwner, id, "1000000")),
+            id.text() + "_1000000: Invalid job id specified: " + id.text() + "_1000000");
+  EXPECT_THAT(denial_of(cancel_some(w, kOwner, id, "0")), HasSubstr("has ended already"));
+  EXPECT_EQ(denial_of(cancel_some(w, kOwner, id, "0-1")), "") << "one of them waits";
+  EXPECT_EQ(denial_of(cancel_some(w, kOwner, id, "0-1000000")), "");
+  EXPECT_TRUE(array(w, id).is_over());
+  w.tick_with_beats(w.settings.min_job_age * 3);
+  EXPECT_TRUE(w.core->jobs().empty());
+  EXPECT_TRUE(w.store.arrays.empty());
+}
+
+TEST(Arrays, PartsAreHeldAndReleasedApart) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_held_array(w, "0-19");
+  EXPECT_EQ(denial_of(act_on_some(w, id, "5-7", wire::kRelease)), "");
+  EXPECT_EQ(tasks_left(w, id), "0-4,8-19");
+  EXPECT_EQ(array(w, id).jobs.size(), 3u) << "they were made at once";
+  w.restart();
+  w.connect_all();
+  EXPECT_EQ(tasks_left(w, id), "0-4,8-19");
+  EXPECT_EQ(denial_of(act_on_some(w, id, "0-4", wire::kHold)), "") << "they are, already";
+  EXPECT_EQ(tasks_left(w, id), "8-19 | 0-4");
+  for (const uint32_t index : {5u, 6u, 7u}) run_task(w, task(w, id, index));
+  EXPECT_EQ(array(w, id).completed, 3u);
+  wire::ApiRequest all;
+  all.mutable_job_action()->set_action(wire::kRelease);
+  all.mutable_job_action()->add_ids(id.value);
+  EXPECT_EQ(denial_of(w.ask(kOwner, all)), "");
+  EXPECT_EQ(tasks_left(w, id), "");
+  EXPECT_EQ(array(w, id).jobs.size(), 20u);
+  EXPECT_EQ(w.job(task(w, id, 19)).id, id) << "the last of the part that has the array's number";
+}
+
+TEST(Arrays, PartsAreBounded) {
+  World w(1);
+  const JobId id = submit_held_array(w, "0-999999");
+  EXPECT_THAT(denial_of(cancel_some(w, kOwner, id, "0-999999:3")), HasSubstr("at most 10000 are kept"));
+  EXPECT_EQ(tasks_left(w, id), "0-999999");
+  wire::ApiRequest r;
+  r.mutable_update_job()->set_name("other");
+  std::string last;
+  for (uint32_t i = 0; i < 120; ++i) {
+    r.mutable_update_job()->clear_tasks();
+    *r.mutable_update_job()->add_tasks() = some_of(id, std::to_string(10 * i).c_str());
+    last = denial_of(w.ask(kOwner, r));
+  }
+  EXPECT_THAT(last, HasSubstr("cut into 100 parts already"));
+  EXPECT_EQ(array(w, id).waiting_parts, kMostParts);
+  EXPECT_EQ(w.job(JobId(id.value + 1)).spec.name, "other");
+  EXPECT_NE(w.job(id).spec.name, "other");
+}
+
+TEST(Arrays, ALowerThrottlePutsTasksBack) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-9%4");
+  w.schedule();
+  EXPECT_EQ(array(w, id).going(), 4u);
+  EXPECT_EQ(denial_of(set_throttle_of(w, id, 1)), "");
+  EXPECT_EQ(array(w, id).going(), 1u);
+  for (const uint32_t index : {1u, 2u, 3u})
+    EXPECT_EQ(w.job(task(w, id, index)).waiting()->reason, WaitReason::kArrayTaskLimit);
+  w.restart();
+  w.connect_all();
+  EXPECT_EQ(array(w, id).going(), 1u) << "not forgotten";
+  run_task(w, task(w, id, 0));
+  EXPECT_EQ(w.job(task(w, id, 1)).waiting()->reason, WaitReason::kNone) << "the next in their order";
+  EXPECT_EQ(w.job(task(w, id, 2)).waiting()->reason, WaitReason::kArrayTaskLimit);
+  EXPECT_EQ(denial_of(set_throttle_of(w, id, 0)), "");
+  EXPECT_EQ(array(w, id).going(), 9u);
+  EXPECT_THAT(denial_of(set_throttle_of(w, w.submit(kOwner, gang(1)), 3)), HasSubstr("no task of an array"));
+}
+
+// Who holds some of them does not keep the others back.
+TEST(Arrays, HeldTasksDoNotCount) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-9%2");
+  EXPECT_EQ(denial_of(act_on_some(w, id, "0-1", wire::kHold)), "");
+  EXPECT_TRUE(array(w, id).jobs.contains(3));
+  EXPECT_EQ(array(w, id).going(), 2u);
+  EXPECT_EQ(denial_of(act_on_some(w, id, "0", wire::kRelease)), "");
+  EXPECT_EQ(w.job(task(w, id, 0)).waiting()->reason, WaitReason::kArrayTaskLimit);
+  run_task(w, task(w, id, 2));
+  EXPECT_EQ(w.job(task(w, id, 0)).waiting()->reason, WaitReason::kNone);
+}
+
+TEST(Arrays, RoomGoesToTheNextThatNeedsIt) {
+  Settings settings;
+  settings.per_user.max_jobs = 6;
+  World w(1, settings);
+  w.connect_all();
+  const JobId throttled = submit_held_array(w, "0-9"), other = submit_array(w, "0-9");
+  EXPECT_EQ(denial_of(act_on_some(w, throttled, "0-9", wire::kRelease)), "");
+  EXPECT_EQ(denial_of(set_throttle_of(w, throttled, 1)), "");
+  for (int i = 0; i < 30; ++i) {
+    w.schedule();
+    for (const auto& [job_id, job] : std::map(w.core->jobs()))
+      if (job.state == JobState::kConfiguring) run_task(w, job_id);
+  }
+  EXPECT_TRUE(array(w, throttled).is_over());
+  EXPECT_TRUE(array(w, other).is_over());
+}
+
+TEST(Arrays, OthersWaitForOneTask) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-9%1");
+  const auto waiting = [&](const std::string& what) {
+    wire::ApiRequest r = World::submission(gang(1));
+    r.mutable_submit()->mutable_spec()->set_dependency(what);
+    return w.ask(kOwner, r);
+  };
+  const JobId ok(waiting("afterok:" + id.text() + "_1").submit().job_id());
+  EXPECT_THAT(waiting("afterok:" + id.text() + "_10").error().what(),
+              HasSubstr("there is no job " + id.text() + "_10"));
+  run_task(w, task(w, id, 0));
+  EXPECT_EQ(w.job(ok).waiting()->reason, WaitReason::kDependency);
+  w.restart();
+  w.connect_all();
+  run_task(w, task(w, id, 1));
+  EXPECT_TRUE(w.job(ok).unmet.is_met());
+}
+
+TEST(Arrays, WhoWaitsForItIsToldOfTheWorstTask) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-2");
+  wire::ApiRequest r;
+  r.mutable_wait_job()->set_id(id.value);
+  EXPECT_FALSE(w.ask(kOwner, r).has_wait_job());
+  const ConnId conn = w.last_conn;
+  for (const uint32_t index : {0u, 1u, 2u}) {
+    EXPECT_TRUE(w.replies[conn].empty());
+    run_task(w, task(w, id, index), index == 1 ? 7 : 0);
+  }
+  ASSERT_EQ(w.replies[conn].size(), 1u);
+  const wire::JobStatus& told = w.replies[conn][0].wait_job().job().status();
+  EXPECT_EQ(told.ended().outcome().exit_code(), 7);
+  EXPECT_EQ(told.tasks().failed(), 1u);
+  EXPECT_EQ(w.ask(kOwner, r).wait_job().job().status().ended().outcome().exit_code(), 7) << "asked afterwards, too";
 }
 
 TEST(Arrays, WhatCannotBeOneIsRefused) {

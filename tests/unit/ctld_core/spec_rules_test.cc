@@ -92,7 +92,7 @@ TEST(Update, OfManyJobsIsBoundedAsAWhole) {
     for (uint32_t id = 0; id < 2'000; ++id) u.add_ids(id);
     u.set_comment(std::string(16'000, 'c'));
   }),
-              HasSubstr("for each of 2001 jobs"));
+              HasSubstr("for each of 2000 jobs"));
 }
 
 TEST(Update, NodesOutsideTheReservationAreRefusedAsAtSubmission) {

@@ -40,7 +40,7 @@ TEST(Dependency, WhatIsNoneIsRefused) {
                                                         {"afterok:1+5", "only after takes minutes"},
                                                         {"after:1+x", "only after takes minutes"},
                                                         {"singleton:1", "singleton takes no job"},
-                                                        {"afterok:1_2", "array tasks are not supported"},
+                                                        {"afterok:1_x", "\"1_x\" is no task of an array"},
                                                         {"afterok:1,,afterok:2", "there is no such dependency"},
                                                         {",", "there is no such dependency"},
                                                         {":", "there is no such dependency"}};

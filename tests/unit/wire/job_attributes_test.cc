@@ -66,7 +66,7 @@ UpdateJobRequest saying(const schema::Messages& messages, const schema::Field& f
 TEST(JobAttributes, KnowEveryFieldOfAnUpdate) {
   const schema::Messages messages = schema::messages();
   for (const schema::Field& field : messages.at("UpdateJobRequest")) {
-    if (field.name == "ids") continue;
+    if (field.name == "ids" || field.name == "tasks" || field.name == "array_throttle") continue;  // not of one job
     int rows = 0, cleared = 0;
     for (const JobAttribute& a : kJobAttributes) {
       if (a.update.who == Updater::kNobody) continue;

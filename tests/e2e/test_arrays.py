@@ -1,0 +1,99 @@
+"""Arrays of tasks, with real daemons: submitted, shown, changed, cancelled and waited for by the ids of their tasks."""
+
+import pytest
+
+from cluster import wait_for
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_cluster):
+    return shared_cluster
+
+
+def rows(cluster, array, states="all", *options):
+    out = cluster.run("squeue", "-h", "-t", states, "-j", array, "-o", "%i|%T|%r|%F|%K", "-S", "i", *options).stdout
+    return [line.split("|") for line in out.splitlines()]
+
+
+def ids(cluster, array, states="all", *options):
+    return [row[0] for row in rows(cluster, array, states, *options)]
+
+
+def test_each_task_knows_itself(cluster):
+    array = cluster.submit('echo $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_TASK_MIN'
+                           ' $SLURM_ARRAY_TASK_MAX $SLURM_ARRAY_TASK_STEP', "--array=1-7:3")
+    assert cluster.run("sbatch", "-W", "--parsable", "-d", f"afterok:{array}", "--wrap", "true", cwd=cluster.work)
+    for task in (1, 4, 7):
+        text = (cluster.work / f"gangway-{array}_{task}.out").read_text()
+        assert text == f"{array} {task} 3 1 7 3\n"
+    assert rows(cluster, array) == [[f"{array}_{task}", "COMPLETED", "None", str(array), str(task)]
+                                    for task in (1, 4, 7)]
+
+
+def test_what_waits_is_one_line(cluster):
+    array = cluster.submit("true", "-H", "-a", "0-15:4,20%2")
+    assert rows(cluster, array) == [[f"{array}_[0-12:4,20%2]", "PENDING", "JobHeldUser", str(array), "0-12:4,20%2"]]
+    assert ids(cluster, array, "all", "-r") == [f"{array}_{task}" for task in (0, 4, 8, 12, 20)]
+    shown = cluster.detail(array)
+    assert shown["ArrayJobId"] == str(array)
+    assert shown["ArrayTaskId"] == "0-12:4,20%2"
+    assert shown["ArrayTaskThrottle"] == "2"
+    cluster.run("scancel", array)
+    assert rows(cluster, array) == [[f"{array}_[0-12:4,20%2]", "CANCELLED", "None", str(array), "0-12:4,20%2"]]
+
+
+def test_parts_are_held_changed_and_cancelled(cluster):
+    array = cluster.submit("true", "-H", "-a", "0-9")
+    cluster.run("scancel", f"{array}_[0-2]", f"{array}_9")
+    cluster.run("scontrol", "update", f"JobId={array}_4", "TimeLimit=7")
+    assert ids(cluster, array, "PENDING") == [f"{array}_[3,5-8]", f"{array}_[4]"]
+    cluster.run("scontrol", "release", f"{array}_[3-4]")
+    wait_for(lambda: ids(cluster, array, "COMPLETED") == [f"{array}_3", f"{array}_4"], "tasks of an array")
+    assert cluster.detail(f"{array}_4")["TimeLimit"] == "00:07:00"
+    assert cluster.detail(f"{array}_3")["ArrayTaskId"] == "3"
+    assert ids(cluster, array, "PENDING") == [f"{array}_[5-8]"]
+    gone = cluster.run("scontrol", "release", f"{array}_99", check=False)
+    assert gone.returncode == 1 and f"{array}_99" in gone.stderr
+    cluster.run("scontrol", "release", array)
+    wait_for(lambda: len(ids(cluster, array, "COMPLETED")) == 6, "tasks of an array")
+
+
+def test_the_throttle_can_be_changed(cluster):
+    array = cluster.submit("sleep 60", "-a", "0-9%1")
+    wait_for(lambda: len(ids(cluster, array, "RUNNING")) == 1, "tasks of an array")
+    cluster.run("scontrol", "update", f"JobId={array}", "ArrayTaskThrottle=3")
+    wait_for(lambda: len(ids(cluster, array, "RUNNING")) == 3, "tasks of an array")
+    assert rows(cluster, array, "PENDING")[0][:3] == [f"{array}_[3-9%3]", "PENDING", "JobArrayTaskLimit"]
+    cluster.run("scancel", f"{array}_0")
+    wait_for(lambda: f"{array}_3" in ids(cluster, array, "RUNNING"), "tasks of an array")
+    cluster.run("scancel", array)
+    wait_for(lambda: ids(cluster, array, "PENDING,RUNNING,COMPLETING") == [], "tasks of an array")
+
+
+def test_who_waits_for_an_array_is_told_of_its_worst_task(cluster):
+    done = cluster.run("gbatch", "--wait", "-a", "0-3", "--wrap", "exit $SLURM_ARRAY_TASK_ID", cwd=cluster.work,
+                       check=False)
+    assert done.returncode == 3
+    assert "3 tasks of the array did not complete" in done.stderr
+
+
+@pytest.mark.parametrize("text, why", [
+    ("5-1", "the range 5-1 ends before it begins"),
+    ("1-", "a number is missing"),
+    ("0-9:0", "a step of 0 never ends"),
+    ("1000001", "MaxArraySize"),
+    ("", "it names no task"),
+])
+def test_what_is_no_array(cluster, text, why):
+    refused = cluster.run("sbatch", f"--array={text}", "--wrap", "true", cwd=cluster.work, check=False)
+    assert refused.returncode == 255
+    assert "Invalid job array specification" in refused.stderr and why in refused.stderr
+
+
+def test_a_restarted_controller_goes_on(cluster):
+    array = cluster.submit("sleep 0.2", "-a", "0-19%2")
+    cluster.run("scancel", f"{array}_[10-19:2]")
+    cluster.kill("gctld")
+    cluster.start("gctld")
+    wait_for(lambda: len(ids(cluster, array, "COMPLETED")) == 15, "tasks of an array")
+    assert ids(cluster, array, "CANCELLED") == [f"{array}_[10-18:2%2]"]
