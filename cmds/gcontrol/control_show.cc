@@ -55,8 +55,9 @@ int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   *one.Add() = shown.job();
   const client::JobLabels labels = labels_of(program, one);
   if (o.json) return printed(client::job_json(shown, labels));
-  if (shown.job().spec().het_job() == id && !o.history)
-    return show_jobs(program, o, {{id}, {}});  // with its components
+  const wire::JobSpec& spec = shown.job().spec();
+  const bool is_several = spec.het_job() == id || spec.array().job() == id;
+  if (is_several && !o.history) return show_jobs(program, o, {{id}, {}});  // with its components or tasks
   std::string out = client::show_job_text({&shown.job(), {shown.now_us()}, labels.of(shown.job())}, o.style);
   if (o.history) {
     while (!o.style.one_line && out.ends_with("\n\n")) out.pop_back();
@@ -139,9 +140,10 @@ std::string slurm_config_lines(const wire::ShowConfigReply& c) {
   }
   const auto line = [](Text key, Text value) { return fmt::format("{:<23} = {}\n", key, value); };
   return line("AuthType", "auth/munge") + line("BOOT_TIME", base::format_time({c.boot_us()})) +
-         line("ClusterName", cluster) + line("GresTypes", "gpu") + line("MaxArraySize", std::to_string(model::kMaxArrayIndex + 1)) +
-         line("MinJobAge", age + " sec") + line("ProctrackType", "proctrack/cgroup") +
-         line("SLURM_VERSION", "23.11.4") + line("SelectType", "select/cons_tres");
+         line("ClusterName", cluster) + line("GresTypes", "gpu") +
+         line("MaxArraySize", std::to_string(model::kMaxArrayIndex + 1)) + line("MinJobAge", age + " sec") +
+         line("ProctrackType", "proctrack/cgroup") + line("SLURM_VERSION", "23.11.4") +
+         line("SelectType", "select/cons_tres");
 }
 
 int show_config(const Program& program, const ControlOptions& o, Args words) {

@@ -97,3 +97,39 @@ def test_a_restarted_controller_goes_on(cluster):
     cluster.start("gctld")
     wait_for(lambda: len(ids(cluster, array, "COMPLETED")) == 15, "tasks of an array")
     assert ids(cluster, array, "CANCELLED") == [f"{array}_[10-18:2%2]"]
+
+
+def records(cluster, *options):
+    out = cluster.run("sacct", "-nXP", "-o", "JobID,JobIDRaw,State,ExitCode", *options).stdout
+    return [line.split("|") for line in out.splitlines()]
+
+
+def test_the_records_of_an_array(cluster):
+    array = cluster.submit("exit $((SLURM_ARRAY_TASK_ID == 2))", "-H", "-a", "0-6")
+    cluster.run("scancel", f"{array}_[4-5]")
+    cluster.run("scontrol", "release", f"{array}_[0-3]")
+    wait_for(lambda: len(ids(cluster, array, "COMPLETED,FAILED")) == 4, "tasks of an array")
+    rows = sorted(records(cluster, "-j", array))
+    assert [(row[0], row[2].split()[0], row[3]) for row in rows] == [
+        (f"{array}_0", "COMPLETED", "0:0"), (f"{array}_1", "COMPLETED", "0:0"), (f"{array}_2", "FAILED", "1:0"),
+        (f"{array}_3", "COMPLETED", "0:0"), (f"{array}_[4-5]", "CANCELLED", "0:0"), (f"{array}_[6]", "PENDING", "0:0")]
+    assert [row[0] for row in records(cluster, "-j", f"{array}_2")] == [f"{array}_2"]
+    assert [row[0] for row in records(cluster, "-j", f"{array}_[1-5:2]")] == [f"{array}_1", f"{array}_3", f"{array}_[4-5]"]
+    raw = next(row[1] for row in rows if row[0] == f"{array}_2")
+    assert records(cluster, "-j", raw)[0][:2] == [f"{array}_2", raw]
+    steps = cluster.run("sacct", "-nP", "-o", "JobID", "-j", f"{array}_2.batch").stdout
+    assert steps.split() == [f"{array}_2.batch"]
+    cluster.run("scontrol", "release", array)
+    wait_for(lambda: len(ids(cluster, array, "COMPLETED,FAILED")) == 5, "tasks of an array")
+    assert [row[1] for row in records(cluster, "-j", f"{array}_6")] == [str(array)]  # the last to start
+
+
+def test_a_thousand_tasks_and_an_array_behind_them(cluster):
+    options = ("-n1", "--mem=10", "-o", "/dev/null")
+    array = cluster.run("sbatch", "--parsable", "-a", "1-1000", *options, "--wrap", "true").stdout.strip()
+    behind = cluster.run("sbatch", "--parsable", "-a", "1-3", "-d", f"afterok:{array}", "-o", f"{cluster.work}/b%a",
+                         "--wrap", "squeue -h -j $SLURM_ARRAY_JOB_ID -t R -o %i | wc -l").stdout.strip()
+    wait_for(lambda: len(ids(cluster, behind, "COMPLETED")) == 3, "an array behind a thousand tasks", 240)
+    ended = records(cluster, "-j", array)
+    assert len(ended) == 1000 and {row[2] for row in ended} == {"COMPLETED"}
+    assert ids(cluster, array, "PENDING,RUNNING,FAILED") == []

@@ -57,7 +57,7 @@ def test_header_runs(cluster, script, output, warned):
 
 
 REFUSED = [
-    ("#SBATCH --array=1-10", "--array is not supported in this version"),
+    ("#SBATCH --array=10-1", "Invalid job array specification"),
     ("#SBATCH --dependency=afterok:4000000", "Batch job submission failed: Job dependency problem"),
     ("#SBATCH --dependency=aftr:1", "Job dependency problem"),
     ("#SBATCH --container=/images/x", "--container is not supported in this version"),
@@ -65,7 +65,7 @@ REFUSED = [
     ("#SBATCH --clusters=elsewhere", "No cluster 'elsewhere' known by database."),
     ("#SBATCH --uid=4242", "--uid: Access/permission denied"),
     ("#PBS -I", "option -I asks for an interactive job"),
-    ("#PBS -J 1-10", "--array is not supported in this version"),
+    ("#PBS -J 1-", "Invalid job array specification"),
     ("#SBATCH -p nosuch", "sbatch: error: invalid partition specified: nosuch\n"),
     ("#SBATCH --gpus-per-node=9", "failed: Requested node configuration is not available: 9 GPUs on one node asked"),
     ("#SBATCH --reservation=none", "failed: Requested reservation is invalid: "),

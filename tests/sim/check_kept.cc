@@ -112,7 +112,7 @@ void KeptChecker::check_accounting(const store::Batch& batch) const {
 void KeptChecker::look_at_name(const store::JobRow& row) {
   wire::JobSpec spec;
   if (!spec.ParseFromString(row.spec)) fail(kKept, "the row of job " + row.id.text() + " cannot be read");
-  if (spec.array().has_task() && spec.array().job() != row.id.value) return;  // who asked knows the array alone
+  if (spec.has_array() && spec.array().job() != row.id.value) return;  // who asked knows the array alone
   const auto [known, is_new] = job_of_.emplace(std::pair(row.name, spec.het_offset()), row.id.value);
   if (known->second != row.id.value)
     fail(kKept, "jobs " + std::to_string(known->second) + " and " + row.id.text() + " are one submission");

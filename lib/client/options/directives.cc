@@ -13,7 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kKinds = {"#GBATCH", "#SBATCH", "#PBS"};
 
 tl::unexpected<base::Error> at(std::string_view path, const Directive& d, const base::Error& e) {
-  return base::fail(e.code, std::string(path) + ":" + std::to_string(d.line) + ": " + d.kind + ": " + e.what, e.hint);
+  return tl::unexpected(base::Error{
+      e.code, std::string(path) + ":" + std::to_string(d.line) + ": " + d.kind + ": " + e.what, e.hint, e.sentence});
 }
 
 /// Which directive a line is, or empty. The word must end there: `#SBATCHX` is a comment.

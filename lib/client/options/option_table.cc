@@ -172,8 +172,9 @@ base::Status read_environment(const std::vector<Option>& table, const std::vecto
       const std::string variable = std::string(prefixes[i]) + std::string(option.env);
       auto done = run_handler(option, variable, option.arg == Arg::kNone ? std::string_view() : value, {});
       if (!done)
-        return base::fail(done.error().code, "environment variable " + variable + ": " + done.error().what,
-                          done.error().hint);
+        return tl::unexpected(base::Error{done.error().code,
+                                          "environment variable " + variable + ": " + done.error().what,
+                                          done.error().hint, done.error().sentence});
     }
   return {};
 }

@@ -106,6 +106,8 @@ Records::Records(wire::ListRecordsReply reply) : reply_(std::move(reply)) {
     entry->record = record;
     entries_.push_back(std::move(entry));
   }
+  const auto place = [](const auto& entry) { return order_of_id({&entry->job, {}, nullptr, {}}); };
+  std::ranges::stable_sort(entries_, {}, place);
 }
 
 std::vector<RecordRow> Records::rows(bool jobs_alone, bool all_runs) const {

@@ -183,7 +183,7 @@ void SimCluster::check_rest() const {
   for (const auto& [id, row] : disk_.rows.ended) {
     wire::JobSpec spec;
     RC_ASSERT(spec.ParseFromString(row.spec));
-    RC_ASSERT(owners_.owners().contains(spec.array().has_task() ? JobId(spec.array().job()) : id));
+    RC_ASSERT(owners_.owners().contains(spec.has_array() ? JobId(spec.array().job()) : id));
   }
 }
 

@@ -1,6 +1,8 @@
 // Records page by page: which rows an index rules out, what belongs to a job, and what happens between two pages.
 #include "store/records.h"
 
+#include <algorithm>
+
 #include "store_fixture.h"
 
 namespace gw::store {
@@ -83,6 +85,33 @@ TEST_F(RecordsTest, ById) {
   RecordQuery q;
   q.ids = {base::JobId(8), base::JobId(9), base::JobId(7)};
   EXPECT_EQ(ids(q), (std::vector<uint32_t>{8, 7}));
+}
+
+TEST_F(RecordsTest, OfAnArrayAllOrSomeTasksInTheirOrder) {
+  const auto task = [&](uint32_t id, int64_t index) {
+    JobRow r = row(id, 10, 100);
+    r.array = base::JobId(5);
+    r.task = index;
+    return r;
+  };
+  end(row(4, 10, 100));
+  for (uint32_t i = 0; i < 1'200; ++i) end(task(6 + i, 2 * i));
+  ASSERT_TRUE(commit({PutJob{task(5, -1)}, PutArray{base::JobId(5), "left"}}));
+  RecordQuery all = since(0, 1000);
+  all.arrays = {{base::JobId(5), {}}};
+  const std::vector<uint32_t> found = ids(all);
+  ASSERT_EQ(found.size(), 1'201u);
+  EXPECT_EQ(found.front(), 5u) << "what stands for several comes first";
+  EXPECT_TRUE(std::ranges::is_sorted(found));
+  EXPECT_GT(pages_, 1u);
+  RecordQuery some = since(0, 1000);
+  some.ids = {base::JobId(4)};
+  some.arrays = {{base::JobId(5), {{4, 5}, {8, 8}, {5'000, 6'000}}}, {base::JobId(7), {}}};
+  EXPECT_EQ(ids(some), (std::vector<uint32_t>{4, 5, 8, 10}));
+  // Its own job is its last task in the end, and no more what stands for several.
+  end(task(5, 2'400));
+  EXPECT_EQ(ids(all).back(), 5u);
+  EXPECT_EQ(ids(all).size(), 1'201u);
 }
 
 TEST_F(RecordsTest, StepsAndEarlierRunsComeWithTheirJob) {
