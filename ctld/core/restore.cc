@@ -99,9 +99,9 @@ void restore_ended(Core& core, const store::Snapshot& snapshot, const JobRows& l
 /// Those that cannot be read are held aside, and so are their jobs: `faults`.
 void restore_arrays(Core& core, const store::Snapshot& snapshot, std::map<JobId, std::string>& faults) {
   for (const store::PutArray& row : snapshot.arrays) {
-    wire::ArrayTasks stored;
-    const bool is_message = stored.ParseFromString(row.bytes);
-    auto tasks = is_message ? wire::from_wire(stored) : base::Result<model::ArrayTasks>(base::invalid("it is cut"));
+    auto tasks = wire::array_row(row.bytes, row.ranges.value_or("")).and_then([](const wire::ArrayTasks& stored) {
+      return wire::from_wire(stored);
+    });
     if (tasks && core.jobs.arrays().restore(row.job, std::move(*tasks))) continue;
     faults[row.job] = "what is stored of its tasks cannot be read";
     hold_aside(core, RowKind::kArray, {int64_t{row.job.value}}, row.job.text(),

@@ -78,9 +78,9 @@ void put(const store::JobParts& parts, wire::JobRecord& to) {
   put_columns(parts.job, to);
   if (!to.mutable_spec()->ParseFromString(parts.job.spec) || !to.mutable_status()->ParseFromString(parts.job.status))
     put_what_columns_say(parts.job, to);
-  if (!parts.array.empty() && to.spec().has_array() && !to.spec().array().has_task() &&
-      !to.mutable_status()->mutable_tasks()->ParseFromString(parts.array))
-    to.mutable_status()->clear_tasks();
+  if (parts.array.job && to.spec().has_array() && !to.spec().array().has_task())
+    if (auto row = wire::array_row(parts.array.bytes, parts.array.ranges.value_or("")))
+      *to.mutable_status()->mutable_tasks() = std::move(*row);
   shorten(to);
   for (const store::PutPastRun& past : parts.past)
     if (!to.add_runs()->ParseFromString(past.bytes)) to.mutable_runs()->RemoveLast();

@@ -202,6 +202,14 @@ std::optional<uint32_t> TaskSet::next(uint32_t from) const {
   return range->first + (from - range->first + range->step - 1) / range->step * range->step;
 }
 
+void TaskSet::drop_below(uint32_t index) {
+  while (!ranges_.empty() && ranges_.front().last < index) ranges_.pop_front();
+  if (ranges_.empty() || ranges_.front().first >= index) return;
+  TaskRange& range = ranges_.front();
+  range.first = *next(index);
+  if (range.first == range.last) range.step = 1;
+}
+
 uint32_t TaskSet::take_front() {
   TaskRange& range = ranges_.front();
   const uint32_t index = range.first;

@@ -48,6 +48,8 @@ class TaskSet {
   /// The step, if all is one range; 1 otherwise: SLURM_ARRAY_TASK_STEP.
   uint32_t step() const { return ranges_.size() == 1 ? ranges_.front().step : 1; }
 
+  /// Takes those below `index` out.
+  void drop_below(uint32_t index);
   /// Takes the smallest index out; the set is not empty.
   uint32_t take_front();
   /// Takes one index out; says whether it was there.

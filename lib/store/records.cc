@@ -51,7 +51,7 @@ class SqliteRecords final : public RecordReader {
         {&of_array_,
          "SELECT id,task FROM array_jobs WHERE array=?1 AND task>=?2 AND (task>?2 OR id>?3) AND task<=?4 "
          "ORDER BY task,id LIMIT ?5"},
-        {&array_, "SELECT bytes FROM arrays WHERE job=?1"},
+        {&array_, "SELECT bytes,ranges FROM arrays WHERE job=?1"},
         {&steps_, "SELECT job,step,bytes FROM steps WHERE job=?1 ORDER BY step"},
         {&on_nodes_, "SELECT job,step,node,attempt,bytes FROM run_nodes WHERE job=?1 AND step>0 ORDER BY step,node"},
         {&past_,
@@ -222,7 +222,7 @@ class SqliteRecords final : public RecordReader {
   base::Status read_array(JobParts& to) {
     if (to.job.state != 0) return {};
     array_.bind(to.job.id.value);
-    return each(array_, [&](const Statement& s) { to.array = s.bytes(0); });
+    return each(array_, [&](const Statement& s) { to.array = {to.job.id, s.bytes(0), s.bytes(1)}; });
   }
 
   base::Status read_parts(JobParts& to) {

@@ -41,7 +41,7 @@ struct JobParts {
   std::vector<PutStep> steps;        ///< Those that run, by number.
   std::vector<PutRunNode> on_nodes;  ///< Of these steps, by step and node.
   std::vector<PutPastRun> past;      ///< By attempt and step.
-  std::string array = {};            ///< Of an array, or of a part of one, that waits: its row.
+  PutArray array = {};               ///< Of an array, or of a part of one, that waits: its row.
 };
 
 /// Where a query goes on; as made it is the beginning.

@@ -76,6 +76,7 @@ struct DropReservation {
 struct PutArray {
   base::JobId job;
   std::string bytes;
+  std::optional<std::string> ranges = {};  ///< Of its tasks, which are long and seldom change; absent: as stored.
 };
 struct DropArray {
   base::JobId job;

@@ -115,6 +115,7 @@ CREATE TABLE arrays(job INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 constexpr char kVersion11[] = R"sql(
 CREATE TABLE array_jobs(id INTEGER PRIMARY KEY, array INTEGER NOT NULL, task INTEGER NOT NULL);
 CREATE INDEX array_jobs_by_task ON array_jobs(array, task, id);
+ALTER TABLE arrays ADD COLUMN ranges BLOB NOT NULL DEFAULT x'';
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2},   {3, kVersion3},  {4, kVersion4},

@@ -202,11 +202,11 @@ base::Result<std::vector<PutRunNode>> SqliteStore::read_run_nodes() {
 }
 
 base::Result<std::vector<PutArray>> SqliteStore::read_arrays() {
-  GW_TRY(select, db_->prepare("SELECT job,bytes FROM arrays WHERE job BETWEEN 1 AND 4294967295 ORDER BY job"));
+  GW_TRY(select, db_->prepare("SELECT job,bytes,ranges FROM arrays WHERE job BETWEEN 1 AND 4294967295 ORDER BY job"));
   std::vector<PutArray> rows;
   int code;
   while ((code = select.step()) == SQLITE_ROW)
-    rows.push_back({base::JobId(static_cast<uint32_t>(select.integer(0))), select.bytes(1)});
+    rows.push_back({base::JobId(static_cast<uint32_t>(select.integer(0))), select.bytes(1), select.bytes(2)});
   if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_->error(code));
   return rows;
 }

@@ -81,6 +81,7 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.runs_.drop, "DELETE FROM run_nodes WHERE job=?1 AND step=?2"},
       {&ops.runs_.put_past, "INSERT OR REPLACE INTO past_runs(job,attempt,step,bytes) VALUES(?1,?2,?3,?4)"},
       {&ops.arrays_.put, "INSERT INTO arrays(job,bytes) VALUES(?1,?2) ON CONFLICT(job) DO UPDATE SET bytes=?2"},
+      {&ops.arrays_.put_ranges, "UPDATE arrays SET ranges=?2 WHERE job=?1"},
       {&ops.arrays_.drop, "DELETE FROM arrays WHERE job=?1"},
       {&ops.arrays_.put_job, "INSERT OR REPLACE INTO array_jobs(id,array,task) VALUES(?1,?2,?3)"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
@@ -146,7 +147,11 @@ base::Status WriteOps::on(const EndJob& op) {
 base::Status WriteOps::on(const PutArray& op) {
   arrays_.put.bind(op.job.value);
   arrays_.put.bind_blob(2, op.bytes);
-  return run(arrays_.put);
+  GW_TRY_STATUS(run(arrays_.put));
+  if (!op.ranges) return {};
+  arrays_.put_ranges.bind(op.job.value);
+  arrays_.put_ranges.bind_blob(2, *op.ranges);
+  return run(arrays_.put_ranges);
 }
 
 base::Status WriteOps::on(const DropArray& op) {

@@ -77,7 +77,7 @@ class WriteOps {
     Statement put_node, drop_node, drop, put_past;
   };
   struct ArrayStatements {
-    Statement put, drop, put_job;
+    Statement put, put_ranges, drop, put_job;
   };
   struct ReplyStatements {
     Statement put, drop, drop_before;

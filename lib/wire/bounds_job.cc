@@ -91,6 +91,8 @@ constexpr FieldBound kArrayTasks[] = {
     u32(3, "completed"),
     u32(4, "failed"),
     u32(5, "part_of"),
+    u32(6, "next"),
+    u32(7, "more"),
 };
 constexpr FieldBound kTasksOfArray[] = {u32(1, "array"),
                                         parts(2, "tasks", kTaskRanges, kTaskRangeBounds, "ranges of tasks")};

@@ -58,6 +58,8 @@ void to_wire(const model::TaskSet& tasks, google::protobuf::RepeatedPtrField<Tas
 base::Result<model::TaskSet> from_wire(const google::protobuf::RepeatedPtrField<TaskRange>& w);
 /// Errors: ranges that break an invariant of TaskSet.
 base::Result<model::ArrayTasks> from_wire(const ArrayTasks& tasks);
+/// A row of the store: `bytes` says how far the ranges have been used up. Errors: they cannot be read.
+base::Result<ArrayTasks> array_row(const std::string& bytes, const std::string& ranges);
 
 /// The changing part of a job.
 JobStatus status_to_wire(const model::Job& job, const NodeNamer& namer = {});

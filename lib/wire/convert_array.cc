@@ -52,4 +52,15 @@ base::Result<model::ArrayTasks> from_wire(const ArrayTasks& w) {
   return model::ArrayTasks{std::move(left), w.throttle(), w.completed(), w.failed(), base::JobId(w.part_of())};
 }
 
+base::Result<ArrayTasks> array_row(const std::string& bytes, const std::string& ranges) {
+  ArrayTasks row, kept;
+  if (!row.ParseFromString(bytes) || !kept.ParseFromString(ranges)) return base::invalid("it is cut");
+  GW_TRY(left, from_wire(kept.left()));
+  left.drop_below(row.next());
+  row.clear_left();
+  to_wire(left, *row.mutable_left());
+  row.clear_next();
+  return row;
+}
+
 }  // namespace gw::wire

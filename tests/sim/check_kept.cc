@@ -47,7 +47,7 @@ Texts texts_of(const std::vector<store::PutStep>& rows) {
 }
 Texts texts_of(const std::vector<store::PutArray>& rows) {
   Texts out;
-  for (const store::PutArray& row : rows) out[row.job.text()] = row.bytes;
+  for (const store::PutArray& row : rows) out[row.job.text()] = row.bytes + row.ranges.value_or("");
   return out;
 }
 Texts texts_of(const std::vector<store::PutRunNode>& rows) {

@@ -73,6 +73,7 @@ base::Status admit_jobs(const Core& core, const Caller& caller, const wire::Subm
                                   core.settings.per_user.max_jobs),
                       "wait until one of your jobs ends");
   size_t bytes = submit.spec().ByteSizeLong() + bytes_of_others(submit.spec().dependency());
+  bytes += submit.array().ByteSizeLong();
   for (const wire::JobSpec& component : submit.components()) bytes += component.ByteSizeLong();
   bytes += core.clients.charges.would_add(caller.uid, {spec.launch.script_hash, submit.script().size()});
   bytes += core.clients.charges.would_add(caller.uid, {spec.launch.env_hash, submit.environment().size()});
@@ -133,7 +134,10 @@ void restore_charges(Core& core, const store::Snapshot& snapshot) {
       const bool is_live = rows == &snapshot.jobs;
       if (job == nullptr || is_live == (job->ended() != nullptr)) continue;
       const model::Launch& launch = job->spec.launch;
-      core.clients.charges.add(job->id, job->spec.uid, row.spec.size() + bytes_of_others(job->spec.dependency),
+      constexpr size_t kRange = 12;
+      const model::TaskSet* left = core.jobs.arrays().tasks_of(*job);
+      const size_t ranges = left == nullptr ? 0 : kRange * left->ranges().size();
+      core.clients.charges.add(job->id, job->spec.uid, row.spec.size() + ranges + bytes_of_others(job->spec.dependency),
                                use_of(launch.script_hash), use_of(launch.env_hash));
       if (job->ended() == nullptr) continue;
       core.clients.charges.end(job->id);

@@ -189,7 +189,8 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     update_eligibility(core, *entered.back());
   }
   for (const model::Job* job : entered) {
-    charge_job(core, *job, bytes_of(job->spec), {job->spec.launch.script_hash, request.script().size()},
+    charge_job(core, *job, bytes_of(job->spec) + request.array().ByteSizeLong(),
+               {job->spec.launch.script_hash, request.script().size()},
                {job->spec.launch.env_hash, request.environment().size()});
     core.rows.job_and_spec(*job);
     core.out.job_event(*job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),

@@ -27,6 +27,17 @@ namespace gw::ctld {
 
 namespace {
 
+/// Nobody reads thousands of ranges in a list of all jobs, and everybody would be sent them.
+void leave_out_ranges(wire::JobStatus& status) {
+  constexpr int kMostShown = 100;
+  auto* ranges = status.has_ended() ? status.mutable_ended()->mutable_never_made() : nullptr;
+  if (status.has_tasks() && ranges == nullptr) ranges = status.mutable_tasks()->mutable_left();
+  if (ranges == nullptr || ranges->size() <= kMostShown) return;
+  status.mutable_tasks()->set_more(static_cast<uint32_t>(ranges->size() - kMostShown));
+  ranges->DeleteSubrange(kMostShown, ranges->size() - kMostShown);
+  if (status.has_ended()) status.mutable_tasks()->clear_left();
+}
+
 void show_fragmentation(const sched::PartitionFragmentation& line, wire::Fragmentation& shown) {
   shown.set_gpu_type(line.gpu_type);
   shown.set_gpus(line.figures.gpus);
@@ -96,8 +107,10 @@ wire::Partition show_partition(const Core& core, const model::Partition& p, bool
 void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
   auto filter = with_all_meant(core, request.list_jobs().filter());
   if (!filter) return core.out.refuse(conn, request.id(), filter.error());
+  const bool is_by_id = !filter->ids().empty();
   begin_list(
-      core, conn, request.id(), [&core, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
+      core, conn, request.id(),
+      [&core, is_by_id, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
         const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
         wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
         list.set_now_us(at.us);
@@ -105,6 +118,7 @@ void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
           wire::Job& out = *list.add_jobs();
           out = job_to_wire(core, *job);
           show_priority(core, facts, *job, out);
+          if (!is_by_id) leave_out_ranges(*out.mutable_status());
           out.mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
           piece.added(out.ByteSizeLong());
         }

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "ctld/core/jobs/eligibility.h"
+#include "wire/convert.h"
 
 namespace gw::ctld {
 
@@ -33,6 +34,7 @@ void make_task(Core& core, Job& part) {
   Job& task = core.jobs.make_next_task(part);
   if (&task != &part) {
     core.clients.charges.add_like(task.id, part.id);
+    core.clients.charges.resize(task.id, wire::to_wire(task.spec).ByteSizeLong());  // without the ranges of the array
     core.out.job_event(
         task, "submitted",
         fmt::format("task {} of array {} of {}", task.spec.array->task, task.spec.array->job.value, task.spec.user),

@@ -42,7 +42,13 @@ void ArrayTable::add(JobId id, model::ArrayTasks tasks) {
   Array& array = arrays_[id];
   array.throttle = tasks.throttle;
   array.parts[id] = std::move(tasks.left);
-  changed(id, id);
+  changed(id, id, true);
+}
+
+void ArrayTable::changed(JobId id, JobId array, bool are_ranges_new) {
+  Change& change = changed_[id];
+  change.array = array;
+  change.are_ranges_new |= are_ranges_new;
 }
 
 void ArrayTable::cut(const Job& part, JobId to, TaskSet taken, TaskSet rest) {
@@ -50,8 +56,8 @@ void ArrayTable::cut(const Job& part, JobId to, TaskSet taken, TaskSet rest) {
   Array& array = arrays_.at(id);
   array.parts[part.id] = std::move(rest);
   array.parts[to] = std::move(taken);
-  changed(part.id, id);
-  changed(to, id);
+  changed(part.id, id, true);
+  changed(to, id, true);
 }
 
 void ArrayTable::set_throttle(JobId id, uint32_t throttle) {
@@ -214,15 +220,25 @@ void ArrayTable::room_for(uint32_t uid) {
 
 store::Batch ArrayTable::take_rows() {
   store::Batch rows;
-  for (const auto& [id, of] : std::exchange(changed_, {})) {
+  for (const auto& [id, change] : std::exchange(changed_, {})) {
+    const JobId of = change.array;
     const Array* array = find(of);
     if (array == nullptr || (id != of && !array->parts.contains(id))) {
       rows.push_back(store::DropArray{id});
       continue;
     }
-    model::ArrayTasks tasks = array->told(id);
-    if (id != of) tasks = {std::move(tasks.left), 0, 0, 0, of};
-    rows.push_back(store::PutArray{id, wire::row_bytes(wire::to_wire(tasks))});
+    const auto part = array->parts.find(id);
+    const bool has_left = part != array->parts.end() && !part->second.empty();
+    model::ArrayTasks counts{{}, array->throttle, array->completed, array->failed, {}};
+    if (id != of) counts = {{}, 0, 0, 0, of};
+    wire::ArrayTasks row = wire::to_wire(counts), ranges;
+    row.set_next(has_left ? part->second.front() : model::kMaxArrayIndex + 1);
+    store::PutArray put{id, wire::row_bytes(row)};
+    if (has_left && change.are_ranges_new) {
+      wire::to_wire(part->second, *ranges.mutable_left());
+      put.ranges = wire::row_bytes(ranges);
+    }
+    rows.emplace_back(std::move(put));
   }
   return rows;
 }

@@ -85,13 +85,17 @@ class ArrayTable {
   store::Batch take_rows();
 
  private:
+  struct Change {
+    base::JobId array;
+    bool are_ranges_new = false;
+  };
   std::map<base::JobId, Array> arrays_;
   std::set<base::JobId> due_;
   std::map<uint32_t, std::set<base::JobId>> waits_for_room_;  // by uid
-  std::map<base::JobId, base::JobId> changed_;                // array by its part, or by itself
+  std::map<base::JobId, Change> changed_;                     // by part, or by the array itself
 
   Array* of(const model::Job& job);
-  void changed(base::JobId id, base::JobId array) { changed_[id] = array; }
+  void changed(base::JobId id, base::JobId array, bool are_ranges_new = false);
   void count(const model::Job& task, model::JobState state, int change);
   void part_ended(const model::Job& part);
   static void drop_aside(Array& array, uint32_t task);

@@ -25,6 +25,7 @@ model::TaskSet left_of(const wire::Job& job) {
 }
 
 std::string with_throttle(std::string tasks, const wire::Job& job) {
+  if (job.status().tasks().more() > 0) tasks += ",...";
   const uint32_t throttle = job.status().tasks().throttle();
   return throttle == 0 ? tasks : fmt::format("{}%{}", tasks, throttle);
 }

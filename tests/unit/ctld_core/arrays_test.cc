@@ -1,9 +1,10 @@
 // Arrays: one job until their tasks may start; how many wait and run, what is left after a restart, who depends on
 // them.
+#include "ctld/core/jobs/arrays.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ctld/core/jobs/arrays.h"
 #include "tests/unit/ctld_core/world.h"
 
 namespace gw::ctld::testing {
@@ -380,6 +381,37 @@ TEST(Arrays, PartsAreBounded) {
   EXPECT_EQ(array(w, id).waiting_parts, kMostParts);
   EXPECT_EQ(w.job(JobId(id.value + 1)).spec.name, "other");
   EXPECT_NE(w.job(id).spec.name, "other");
+}
+
+// Long ones are shown as a whole to whoever asks for them, written when they change, and charged to their user.
+TEST(Arrays, ManyRangesAreNobodysBurden) {
+  Settings settings;
+  settings.per_user.max_stored_bytes = 20'000;
+  World w(1, settings);
+  w.connect_all();
+  std::string list;
+  for (uint32_t i = 0; i < 1'000; ++i) list += (i == 0 ? "" : ",") + std::to_string(i * (i + 5) / 2 + 7 * i);
+  const JobId id = submit_array(w, (list + "%1").c_str());
+  EXPECT_THAT(w.ask(kOwner, array_of(list.c_str())).error().what(), HasSubstr("users.max_stored_bytes"));
+  const auto left_of = [](const wire::ApiReply& reply) -> const wire::ArrayTasks& {
+    for (const wire::Job& job : reply.list_jobs().jobs())
+      if (!job.spec().array().has_task()) return job.status().tasks();
+    return wire::ArrayTasks::default_instance();
+  };
+  wire::ApiRequest all;
+  all.mutable_list_jobs();
+  const wire::ApiReply listed = w.ask(kOwner, all);
+  EXPECT_EQ(left_of(listed).left_size(), 100);
+  EXPECT_EQ(left_of(listed).more(), 899u);
+  EXPECT_EQ(shown(w, id).status().tasks().left_size(), 999);
+  const std::string before = *w.store.arrays.at(id).ranges;
+  w.store.arrays.at(id).ranges = "kept";
+  run_task(w, task(w, id, 0));
+  EXPECT_EQ(w.store.arrays.at(id).ranges, "kept") << "that a task was made says one number";
+  w.store.arrays.at(id).ranges = before;
+  w.restart();
+  EXPECT_EQ(shown(w, id).status().tasks().left_size(), 998);
+  EXPECT_THAT(w.ask(kOwner, array_of(list.c_str())).error().what(), HasSubstr("users.max_stored_bytes"));
 }
 
 TEST(Arrays, ALowerThrottlePutsTasksBack) {

@@ -95,7 +95,12 @@ class MemoryStore {
     std::erase_if(run_nodes, [&](const auto& e) { return e.second.job == o.job && e.second.step == o.step; });
   }
   void put(const store::PutPastRun& o) { past_runs[{o.job, o.attempt, o.step}] = o; }
-  void put(const store::PutArray& o) { arrays[o.job] = o; }
+  void put(const store::PutArray& o) {
+    store::PutArray& row = arrays[o.job];
+    row.job = o.job;
+    row.bytes = o.bytes;
+    if (o.ranges) row.ranges = o.ranges;
+  }
   void put(const store::DropArray& o) { arrays.erase(o.job); }
   void put(const store::PutMeta& o) { meta[o.key] = o.value; }
   void put(const store::HoldAside& o) {

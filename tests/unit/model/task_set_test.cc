@@ -161,11 +161,17 @@ TEST(TaskSet, DoesWhatASetOfNumbersDoes) {
     EXPECT_EQ(members(a->common(*b)), common);
     EXPECT_EQ(members(a->without(*b)), rest);
     EXPECT_EQ(a->has_same(*b), members(*a) == members(*b));
+    TaskSet later = *a;
+    const auto from = static_cast<uint32_t>(random() % 200);
+    later.drop_below(from);
+    std::set<uint32_t> not_before = members(*a);
+    not_before.erase(not_before.begin(), not_before.lower_bound(from));
+    EXPECT_EQ(members(later), not_before) << from;
     TaskSet less = *a;
     for (const uint32_t i : common) EXPECT_TRUE(less.erase(i));
     EXPECT_EQ(members(less), rest);
     EXPECT_TRUE(less.has_same(a->without(*b)));
-    for (const TaskSet& set : {*a, less, a->common(*b)}) {
+    for (const TaskSet& set : {*a, less, later, a->common(*b)}) {
       EXPECT_EQ(TaskSet::of(set.ranges()), set);
       EXPECT_EQ(set.size(), members(set).size());
       if (!set.empty()) EXPECT_TRUE(set_of(set.text().c_str()).has_same(set));

@@ -103,12 +103,26 @@ TEST_F(StoreTest, BlobsAreStoredOnceByHash) {
 
 TEST_F(StoreTest, NamedRowsAreReplaced) {
   open();
-  ASSERT_TRUE(commit({PutNode{"n2", "a"}, PutNode{"n1", "b"}, PutNode{"n2", "c"}, PutPartition{"p", "d"},
-                      PutReservation{"r", "e"}, PutReservation{"r", "f"}, PutReservation{"gone", "g"},
-                      DropReservation{"gone"}, PutStep{base::JobId(7), 2, "f"}, PutStep{base::JobId(7), 2, "g"},
-                      PutStep{base::JobId(7), 3, "h"}, DropStep{base::JobId(7), 3}, PutArray{base::JobId(9), "i"},
-                      PutArray{base::JobId(8), "j"}, PutArray{base::JobId(9), "k"}, PutArray{base::JobId(5), "l"},
-                      DropArray{base::JobId(5)}, PutMeta{"epoch", "1"}, PutMeta{"epoch", "2"}}));
+  ASSERT_TRUE(commit({PutNode{"n2", "a"},
+                      PutNode{"n1", "b"},
+                      PutNode{"n2", "c"},
+                      PutPartition{"p", "d"},
+                      PutReservation{"r", "e"},
+                      PutReservation{"r", "f"},
+                      PutReservation{"gone", "g"},
+                      DropReservation{"gone"},
+                      PutStep{base::JobId(7), 2, "f"},
+                      PutStep{base::JobId(7), 2, "g"},
+                      PutStep{base::JobId(7), 3, "h"},
+                      DropStep{base::JobId(7), 3},
+                      PutArray{base::JobId(9), "i"},
+                      PutArray{base::JobId(8), "j"},
+                      PutArray{base::JobId(9), "k", "ranges"},
+                      PutArray{base::JobId(9), "k"},
+                      PutArray{base::JobId(5), "l"},
+                      DropArray{base::JobId(5)},
+                      PutMeta{"epoch", "1"},
+                      PutMeta{"epoch", "2"}}));
   Snapshot s = load();
   ASSERT_EQ(s.nodes.size(), 2u);
   EXPECT_EQ(s.nodes[0].name, "n1");
@@ -124,6 +138,7 @@ TEST_F(StoreTest, NamedRowsAreReplaced) {
   ASSERT_EQ(s.arrays.size(), 2u);
   EXPECT_EQ(s.arrays[0].job, base::JobId(8));
   EXPECT_EQ(s.arrays[1].bytes, "k");
+  EXPECT_EQ(s.arrays[1].ranges, "ranges") << "they stay as they are";
   ASSERT_EQ(s.meta.size(), 1u);
   EXPECT_EQ(s.meta[0].bytes, "2");
 }
