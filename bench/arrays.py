@@ -62,8 +62,8 @@ class Commands:
 
 def summary(name, times):
     """One figure."""
-    return {'figure': name, 'runs': len(times), 'p50_ms': round(workloads.percentile(times, 50), 1),
-            'p95_ms': round(workloads.percentile(times, 95), 1)}
+    return {'figure': name, 'runs': len(times), 'p50_ms': round(workloads.percentile(sorted(times), 50), 1),
+            'p95_ms': round(workloads.percentile(sorted(times), 95), 1)}
 
 
 def measure(commands, options):

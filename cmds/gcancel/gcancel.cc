@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/show/array_view.h"
 #include "client/show/job_view.h"
 #include "cmds/gcancel/step_cancel.h"
 #include "cmds/request/job_options.h"
 #include "cmds/shared/commands.h"
 #include "cmds/shared/job_faults.h"
 #include "cmds/shared/job_filter.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -136,21 +138,38 @@ std::optional<bool> ask_whether(const std::string& question) {
   return std::nullopt;
 }
 
+/// Of an array the tasks that the job is, and of these those that were named: its number would mean all of it.
+void add_agreed(const wire::JobFilter& filter, const wire::Job& job, JobIds& agreed) {
+  if (!job.spec().has_array()) {
+    agreed.jobs.push_back(job.id());
+    return;
+  }
+  const uint32_t array = client::array_of(job);
+  auto tasks = wire::from_wire(job.status().tasks().left());
+  std::string text = job.spec().array().has_task() ? std::to_string(job.spec().array().task()) : "";
+  for (const wire::TasksOfArray& named : filter.tasks())
+    if (const auto set = wire::from_wire(named.tasks()); tasks && set && named.array() == array && filter.ids().empty())
+      tasks = tasks->common(*set);
+  if (text.empty() && tasks) text = tasks->text();
+  std::string& all = agreed.tasks[array];
+  all += (all.empty() ? "" : ",") + text;
+}
+
 /// Asks about every job that the filter finds; the ids that were agreed to.
-base::Result<std::vector<uint32_t>> ask_each(client::Connection& connection, const wire::JobFilter& filter) {
+base::Result<JobIds> ask_each(client::Connection& connection, const wire::JobFilter& filter) {
   wire::ApiRequest request;
   *request.mutable_list_jobs()->mutable_filter() = filter;
   GW_TRY(reply, connection.call(std::move(request)));
-  std::vector<uint32_t> agreed;
+  JobIds agreed;
   std::set<uint32_t> asked;
   for (const wire::Job& job : reply.list_jobs().jobs()) {
     if (model::is_end(client::state_of(job))) continue;
     asked.insert(job.id());
     if (job.spec().het_offset() > 0 && asked.contains(job.spec().het_job())) continue;  // all go together
-    const auto agrees = ask_whether(fmt::format("Cancel job_id={} name={} partition={}", job.id(),
+    const auto agrees = ask_whether(fmt::format("Cancel job_id={} name={} partition={}", client::shown_id(job),
                                                 base::printable(job.spec().name(), 60), client::partition_of(job)));
     if (!agrees) break;
-    if (*agrees) agreed.push_back(job.id());
+    if (*agrees) add_agreed(filter, job, agreed);
   }
   return agreed;
 }
@@ -240,8 +259,8 @@ int cancel_jobs(const Program& program, const CancelOptions& o, client::Connecti
     auto agreed = ask_each(connection, filter);
     if (!agreed) return failed(program, agreed.error());
     if (agreed->empty()) return client::kExitOk;
-    filter.mutable_ids()->Assign(agreed->begin(), agreed->end());
     filter.clear_tasks();
+    agreed->put(*filter.mutable_ids(), *filter.mutable_tasks());
   }
   wire::ApiRequest request;
   wire::CancelRequest& cancel = *request.mutable_cancel();

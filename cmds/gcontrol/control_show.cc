@@ -82,7 +82,9 @@ int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids
   if (out.empty() && ids.empty()) out = "No jobs in the system\n";
   const int code = printed(out);
   if (list.unknown_ids().empty()) return code;
-  return unknown_job(program, ids.size() == 1 ? name_of_only(filter) : std::to_string(list.unknown_ids(0)));
+  return unknown_job(program, ids.size() == 1            ? name_of_only(filter)
+                              : list.unknown_ids(0) == 0 ? "tasks of an array"
+                                                         : std::to_string(list.unknown_ids(0)));
 }
 
 int show_job(const Program& program, const ControlOptions& o, Args words) {

@@ -119,6 +119,11 @@ void restore_jobs(Core& core, const store::Snapshot& snapshot, const RunRows& ru
       faults.try_emplace(run.first, fmt::format("the row of its run on {} cannot be read", row->node));
   restore_arrays(core, snapshot, faults);
   JobRows rows = read_jobs(snapshot, runs, lookup, core.settings, std::move(faults));
+  std::erase_if(rows.sound, [&](const auto& entry) {
+    if (!entry.second.spec.is_array() || core.jobs.arrays().tasks_of(entry.second) != nullptr) return false;
+    rows.faults[entry.first] = "nothing is stored of the tasks that it stands for";
+    return true;
+  });
   hold_jobs(core, snapshot, rows.faults);
   restore_ended(core, snapshot, rows, lookup);
   for (auto& [id, job] : rows.sound) {
@@ -126,7 +131,11 @@ void restore_jobs(Core& core, const store::Snapshot& snapshot, const RunRows& ru
     // Stored before runs had rows of their own.
     if (kept.placed() != nullptr && !runs.has(kept.id, 0)) core.rows.run(kept);
   }
-  core.jobs.arrays().forget_lost(core.jobs.all());
+  for (const auto& [id, reason] : rows.faults)
+    if (std::ranges::binary_search(snapshot.arrays, id, {}, &store::PutArray::job) &&
+        core.stored.held.find(store::word_of(RowKind::kArray), id.text()) == nullptr)
+      hold_aside(core, RowKind::kArray, {int64_t{id.value}}, id.text(), reason);
+  core.jobs.arrays().forget_lost(core.jobs.all(), rows.faults);
 }
 
 /// Whether a node may take jobs is in its row: without that an administrator has to say so.

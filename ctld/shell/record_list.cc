@@ -87,26 +87,25 @@ void put(const store::JobParts& parts, wire::JobRecord& to) {
   for (const store::PutStep& step : parts.steps) put_step(step, parts.on_nodes, to);
 }
 
-/// Where tasks of an array were named: is it one of them, or does it stand for one?
-bool is_named(const wire::RecordFilter& filter, const wire::JobRecord& record) {
-  if (filter.tasks().empty() || !record.spec().has_array()) return true;
-  const wire::ArrayPlace& place = record.spec().array();
-  for (const uint32_t id : filter.ids())
-    if (id == record.id() || id == place.job()) return true;
-  for (const wire::TasksOfArray& named : filter.tasks()) {
-    const auto asked = wire::from_wire(named.tasks());
-    if (named.array() != place.job() || !asked) continue;
-    if (place.has_task() && asked->contains(place.task())) return true;
-    const wire::JobStatus& status = record.status();
-    const auto left = wire::from_wire(status.has_ended() ? status.ended().never_made() : status.tasks().left());
-    if (!place.has_task() && left && !left->common(*asked).empty()) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
-RecordList::RecordList(const ReadRecords& asked) : asked_(asked), match_(asked.query.filter(), asked.now) {}
+RecordList::RecordList(const ReadRecords& asked) : asked_(asked), match_(asked.query.filter(), asked.now) {
+  for (const wire::TasksOfArray& named : asked.query.filter().tasks())
+    if (auto tasks = wire::from_wire(named.tasks())) tasks_[named.array()] = std::move(*tasks);
+}
+
+/// Where tasks of an array were named: is it one of them, or does it stand for one?
+bool RecordList::is_named(const wire::JobRecord& record) const {
+  const wire::ArrayPlace& place = record.spec().array();
+  const auto asked = record.spec().has_array() ? tasks_.find(place.job()) : tasks_.end();
+  if (asked == tasks_.end()) return true;
+  for (const uint32_t id : asked_.query.filter().ids())
+    if (id == record.id() || id == place.job()) return true;
+  if (place.has_task()) return asked->second.contains(place.task());
+  const wire::JobStatus& status = record.status();
+  const auto left = wire::from_wire(status.has_ended() ? status.ended().never_made() : status.tasks().left());
+  return left && !left->common(asked->second).empty();
+}
 
 base::Result<std::string> RecordList::next(store::RecordReader& reader) {
   store::RecordQuery query = match_.query();
@@ -123,7 +122,7 @@ base::Result<std::string> RecordList::next(store::RecordReader& reader) {
   list.set_cluster(asked_.cluster);
   for (const store::JobParts& parts : page.jobs) {
     put(parts, *list.add_records());
-    if (!is_named(asked_.query.filter(), list.records(list.records_size() - 1))) list.mutable_records()->RemoveLast();
+    if (!is_named(list.records(list.records_size() - 1))) list.mutable_records()->RemoveLast();
   }
   return piece.SerializeAsString();
 }

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/result.h"
 #include "ctld/core/effects.h"
 #include "ctld/shell/record_match.h"
+#include "model/task_set.h"
 #include "store/records.h"
 
 namespace gw::ctld {
@@ -26,7 +28,10 @@ class RecordList {
  private:
   ReadRecords asked_;
   RecordMatch match_;
+  std::map<uint32_t, model::TaskSet> tasks_;  // that were named, by their array
   store::RecordPlace place_;
+
+  bool is_named(const wire::JobRecord& record) const;
   uint32_t pieces_ = 0;
   bool has_more_ = true;
 };

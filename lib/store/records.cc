@@ -138,7 +138,7 @@ class SqliteRecords final : public RecordReader {
     }
     while (page.next.next_array < query.arrays.size()) {
       if (is_full()) return {};
-      GW_TRY_STATUS(read_of_array(query.arrays[page.next.next_array], page));
+      GW_TRY_STATUS(read_of_array(query, page));
     }
     page.is_last = true;
     return {};
@@ -151,8 +151,9 @@ class SqliteRecords final : public RecordReader {
   }
 
   /// Some of the array's jobs, in the order of their tasks; those that stand for several come first.
-  base::Status read_of_array(const RecordQuery::OfArray& array, RecordPage& page) {
+  base::Status read_of_array(const RecordQuery& query, RecordPage& page) {
     RecordPlace& at = page.next;
+    const RecordQuery::OfArray& array = query.arrays[at.next_array];
     const bool is_all = array.tasks.empty();
     int64_t from = -1, to = is_all ? INT64_MAX : -1;
     if (!is_all && at.next_range > 0) std::tie(from, to) = array.tasks[at.next_range - 1];
@@ -166,7 +167,9 @@ class SqliteRecords final : public RecordReader {
       at.of_task = found.back();
     }));
     const bool may_have_more = found.size() == kMostLooks - looks_;
-    for (const base::JobId id : found) GW_TRY_STATUS(read_id(id, page));
+    ++looks_;
+    for (const base::JobId id : found)
+      if (!std::ranges::binary_search(query.ids, id)) GW_TRY_STATUS(read_id(id, page));
     if (may_have_more) return {};
     at.task = -2;
     at.of_task = {};

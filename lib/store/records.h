@@ -26,8 +26,8 @@ struct RecordQuery {
     std::vector<std::pair<uint32_t, uint32_t>> tasks;  ///< From, to.
   };
 
-  std::vector<base::JobId> ids;    ///< These alone, if there are some, whenever they were.
-  std::vector<OfArray> arrays;     ///< And jobs of these, likewise.
+  std::vector<base::JobId> ids;    ///< These alone, if there are some, whenever they were; in their order.
+  std::vector<OfArray> arrays;     ///< And other jobs of these, likewise.
   By by = By::kTime;               ///< The column whose index is used,
   std::vector<std::string> names;  ///< and its values, each once; none by time.
   base::Time since, until;

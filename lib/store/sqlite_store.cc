@@ -224,7 +224,9 @@ base::Result<std::vector<BlobRow>> SqliteStore::read_blobs() {
 
 base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(jobs, read_jobs("SELECT " GW_JOB_COLUMNS " FROM jobs WHERE ?1=0 ORDER BY id", 0));
-  GW_TRY(ended, read_jobs("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE ended>=?1 AND id BETWEEN 1 AND 4294967295",
+  GW_TRY(ended, read_jobs("SELECT " GW_JOB_COLUMNS
+                          " FROM ended_jobs WHERE (ended>=?1 OR id IN (SELECT job FROM arrays)) AND id BETWEEN 1 AND "
+                          "4294967295",
                           ended_since.us));
   // Sorted here: ORDER BY id would make SQLite read the whole table instead of its index by end.
   std::sort(ended.begin(), ended.end(), [](const JobRow& a, const JobRow& b) { return a.id < b.id; });

@@ -23,6 +23,8 @@ void arm_scripts(Core& core) {
 
 /// What the index of those takes that a job depends on. A separator stands before each but the first, and kinds take
 /// some of them: a little more than there are.
+constexpr size_t kRange = 12;  // bytes of a range of tasks
+
 size_t bytes_of_others(std::string_view dependency) {
   constexpr size_t kEach = 128;
   const auto others =
@@ -31,6 +33,11 @@ size_t bytes_of_others(std::string_view dependency) {
 }
 
 }  // namespace
+
+size_t bytes_of_ranges(const Core& core, const model::Job& job) {
+  const model::TaskSet* left = core.jobs.arrays().tasks_of(job);
+  return left == nullptr ? 0 : kRange * left->ranges().size();
+}
 
 size_t bytes_of(const model::JobSpec& spec) {
   return wire::to_wire(spec).ByteSizeLong() + bytes_of_others(spec.dependency);
@@ -73,7 +80,7 @@ base::Status admit_jobs(const Core& core, const Caller& caller, const wire::Subm
                                   core.settings.per_user.max_jobs),
                       "wait until one of your jobs ends");
   size_t bytes = submit.spec().ByteSizeLong() + bytes_of_others(submit.spec().dependency());
-  bytes += submit.array().ByteSizeLong();
+  bytes += kRange * static_cast<size_t>(submit.array().left_size());
   for (const wire::JobSpec& component : submit.components()) bytes += component.ByteSizeLong();
   bytes += core.clients.charges.would_add(caller.uid, {spec.launch.script_hash, submit.script().size()});
   bytes += core.clients.charges.would_add(caller.uid, {spec.launch.env_hash, submit.environment().size()});
@@ -134,10 +141,8 @@ void restore_charges(Core& core, const store::Snapshot& snapshot) {
       const bool is_live = rows == &snapshot.jobs;
       if (job == nullptr || is_live == (job->ended() != nullptr)) continue;
       const model::Launch& launch = job->spec.launch;
-      constexpr size_t kRange = 12;
-      const model::TaskSet* left = core.jobs.arrays().tasks_of(*job);
-      const size_t ranges = left == nullptr ? 0 : kRange * left->ranges().size();
-      core.clients.charges.add(job->id, job->spec.uid, row.spec.size() + ranges + bytes_of_others(job->spec.dependency),
+      core.clients.charges.add(job->id, job->spec.uid,
+                               row.spec.size() + bytes_of_ranges(core, *job) + bytes_of_others(job->spec.dependency),
                                use_of(launch.script_hash), use_of(launch.env_hash));
       if (job->ended() == nullptr) continue;
       core.clients.charges.end(job->id);

@@ -19,6 +19,8 @@ base::Status admit_growth(const Core& core, const Caller& caller, uint32_t uid, 
 /// What a job's options take of memory and store: their row, and for each job that it depends on what the index of
 /// those takes.
 size_t bytes_of(const model::JobSpec& spec);
+/// What the ranges of tasks take for which it stands, if it does for some.
+size_t bytes_of_ranges(const Core& core, const model::Job& job);
 /// A job was entered: its row, its script and its environment count for its user.
 void charge_job(Core& core, const model::Job& job, size_t row_bytes, const BlobUse& script, const BlobUse& environment);
 /// The environment of an ended job, which may hold secrets, is deleted unless another job has the same.

@@ -15,12 +15,25 @@ namespace {
 /// So many conditions are looked at in search of a circle.
 constexpr size_t kMostInSearch = 20'000;
 
+/// The jobs that it waits for: of a whole array all, of a task the one that has it.
+void add_others(const Core& core, const model::DependencyTerm& term, std::vector<JobId>& to) {
+  if (!term.job) return;
+  if (term.task) {
+    for (const NamedTasks& one : find_tasks(core, term.job, model::TaskSet::of({{*term.task, *term.task, 1}}).value()))
+      to.push_back(one.job);
+    return;
+  }
+  to.push_back(term.job);
+  for (const JobId one : jobs_of_array(core, term.job))
+    if (core.jobs.at(one).waiting() != nullptr) to.push_back(one);
+}
+
 /// Does `job` wait for `self`, by however many others?
 base::Status check_circle(const Core& core, JobId self, const model::Dependency& wanted) {
   std::set<JobId> seen;
   std::vector<JobId> next;
   size_t looked_at = 0;
-  for (const model::DependencyTerm& term : wanted.terms) next.push_back(term.job);
+  for (const model::DependencyTerm& term : wanted.terms) add_others(core, term, next);
   while (!next.empty()) {
     const JobId id = next.back();
     next.pop_back();
@@ -32,7 +45,7 @@ base::Status check_circle(const Core& core, JobId self, const model::Dependency&
     if (looked_at > kMostInSearch)
       return base::invalid(
           fmt::format("Job dependency problem: more than {} conditions would have to be met before it", kMostInSearch));
-    for (const model::DependencyTerm& term : job->unmet.terms) next.push_back(term.job);
+    for (const model::DependencyTerm& term : job->unmet.terms) add_others(core, term, next);
   }
   return {};
 }

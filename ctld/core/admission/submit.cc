@@ -189,7 +189,7 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     update_eligibility(core, *entered.back());
   }
   for (const model::Job* job : entered) {
-    charge_job(core, *job, bytes_of(job->spec) + request.array().ByteSizeLong(),
+    charge_job(core, *job, bytes_of(job->spec) + bytes_of_ranges(core, *job),
                {job->spec.launch.script_hash, request.script().size()},
                {job->spec.launch.env_hash, request.environment().size()});
     core.rows.job_and_spec(*job);

@@ -184,7 +184,7 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
   if (job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring)
     expect_end(core, job,
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
-  core.clients.charges.resize(job.id, bytes_of(job.spec));
+  core.clients.charges.resize(job.id, bytes_of(job.spec) + bytes_of_ranges(core, job));
   core.rows.job_and_spec(job);
   core.out.job_event(job, "updated", "by " + caller.user, caller.uid);
 }
@@ -203,7 +203,7 @@ base::Status update_with_components(Core& core, const Caller& caller, Job& job, 
   size_t before = 0, after = 0;
   for (const auto& [one, spec] : updated) {
     before += core.clients.charges.row_bytes(one->id);
-    after += bytes_of(spec);
+    after += bytes_of(spec) + bytes_of_ranges(core, *one);
   }
   GW_TRY_STATUS(admit_growth(core, caller, job.spec.uid, before, after));
   for (auto& [one, spec] : updated) take_spec(core, caller, *one, std::move(spec));
@@ -216,7 +216,9 @@ base::Status update_named(Core& core, const Caller& caller, const NamedTasks& na
   if (u.has_array_throttle() && !job.spec.array)
     return base::fail(base::ErrorCode::kConflict,
                       fmt::format("ArrayTaskThrottle: job {} is no task of an array", job.id.value));
-  if (named.some.empty()) {
+  wire::UpdateJobRequest of_job = u;
+  of_job.clear_array_throttle();
+  if (named.some.empty() || of_job.ByteSizeLong() == 0) {  // the throttle is the whole array's
     GW_TRY_STATUS(update_with_components(core, caller, job, u));
   } else {
     if (auto may = updated_spec(core, caller, job, u); !may) return tl::unexpected(may.error());

@@ -84,11 +84,12 @@ base::Status requeue_on_request(Core& core, const Caller& caller, Job& job, bool
 }
 
 /// A part of an array waits: of some of its tasks only that can be asked for which a waiting job can be.
-base::Result<Job*> act_upon(Core& core, const NamedTasks& named, wire::JobAction action) {
+base::Result<Job*> act_upon(Core& core, const Caller& caller, const NamedTasks& named, wire::JobAction action) {
   Job& job = core.jobs.at(named.job);
   const bool holds = action == wire::kHold || action == wire::kUserHold || action == wire::kRequeueHold;
   const bool releases = action == wire::kRelease && job.is_held();
-  if (!holds && !releases) return &job;
+  const bool is_denied = releases && job.spec.hold_admin && role_for(core, caller, job) != Role::kAdmin;
+  if ((!holds && !releases) || is_denied || (holds && job.is_held())) return &job;
   return cut_off(core, named, CutTo::kWait);
 }
 
@@ -98,7 +99,7 @@ base::Status act_on(Core& core, const Caller& caller, const NamedTasks& named, w
   if (model::is_end(whole.state))
     return base::fail(base::ErrorCode::kConflict,
                       fmt::format("job {} has ended already: {}", whole.id.value, model::long_name(whole.state)));
-  GW_TRY(meant, act_upon(core, named, action));
+  GW_TRY(meant, act_upon(core, caller, named, action));
   Job& job = *meant;
   switch (action) {
     case wire::kHold:

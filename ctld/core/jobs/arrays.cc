@@ -65,25 +65,32 @@ size_t make_tasks(Core& core, JobId id, size_t most) {
   const ArrayTable::Array* array = core.jobs.arrays().find(id);
   if (array == nullptr) return 0;
   size_t made = release_tasks(core, *array, most);
-  uint32_t uid = 0;
   while (made < most && !array->ready.empty()) {
     Job& part = core.jobs.at(*array->ready.begin());
-    uid = part.spec.uid;
     if (const auto why = why_no_task(core, part)) {
-      if (why->kind == BlockerKind::kUsersOtherTasks) core.jobs.arrays().wait_for_room(uid, id);
+      if (why->kind == BlockerKind::kUsersOtherTasks) core.jobs.arrays().wait_for_room(part.spec.uid, id);
       break;
     }
     make_task(core, part);
     ++made;
   }
-  // Room that this one did not need goes to the user's next one.
-  if (made < most && uid != 0 && room_of_user(core, uid) > 0) core.jobs.arrays().room_for(uid);
   return made;
 }
 
 base::Error cannot_cut(const Job& part, std::string why) {
   return {base::ErrorCode::kConflict, fmt::format("array {}: {}", part.spec.array->job.value, why),
           "name all that is left of it, or fewer ranges at once"};
+}
+
+/// One more that has ended, and stays in memory for a while.
+base::Status admit_ended_part(const Core& core, const Job& part) {
+  constexpr size_t kMostInMemory = 10 * kMostParts;
+  const size_t parts = core.jobs.arrays().find(part.spec.array->job)->parts.size();
+  if (parts < kMostInMemory) return {};
+  return base::fail(base::ErrorCode::kUnavailable,
+                    fmt::format("tasks of array {} were cancelled {} times within the last minutes",
+                                part.spec.array->job.value, parts),
+                    "name all of them at once: 5_[1-100,300]");
 }
 
 /// One more part of an array that waits.
@@ -112,7 +119,7 @@ std::optional<Blocker> why_no_task(const Core& core, const Job& part) {
   const size_t before = all.waiting - all.held;
   if (before >= kMostWaitingTasks) return of_array(BlockerKind::kTasksBefore, part, kMostWaitingTasks, before);
   // The last one is no further job. One of each array may always be: else arrays alone could use the budget up.
-  if (core.jobs.arrays().tasks_of(part)->size() > 1 && all.going() > 0 && room_of_user(core, part.spec.uid) == 0)
+  if (core.jobs.arrays().tasks_of(part)->size() > 1 && all.live > 0 && room_of_user(core, part.spec.uid) == 0)
     return of_array(BlockerKind::kUsersOtherTasks, part, core.settings.per_user.max_jobs,
                     core.clients.charges.of(part.spec.uid).jobs);
   return std::nullopt;
@@ -125,10 +132,12 @@ void make_due_tasks(Core& core) {
     return core.timers.set({core.now + base::seconds(1), TimerKind::kArrays, 0, 0});
   size_t made = 0;
   while (made < kMostMade) {
-    const auto id = arrays.take_due();
-    if (!id) return;
-    made += make_tasks(core, *id, kMostMade - made);
-    if (made == kMostMade) arrays.look_again(*id);
+    const auto due = arrays.take_due();
+    if (!due) return;
+    made += make_tasks(core, due->array, kMostMade - made);
+    if (made == kMostMade) arrays.look_again(due->array);
+    // Room that this one did not need goes to the user's next one.
+    if (due->room_of && room_of_user(core, *due->room_of) > 0) arrays.room_for(*due->room_of);
   }
   if (arrays.has_due()) core.timers.set({core.now + base::milliseconds(1), TimerKind::kArrays, 0, 0});
 }
@@ -185,17 +194,22 @@ bool has_task(const Core& core, JobId id, uint32_t task) {
 base::Result<Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for) {
   Job& part = core.jobs.at(named.job);
   if (named.some.empty()) return &part;
-  if (what_for == CutTo::kWait) GW_TRY_STATUS(admit_part(core, part));
+  const TaskSet& all = *core.jobs.arrays().tasks_of(part);
+  TaskSet some = all.common(named.some);  // the same request may have cut others of them off
+  if (some.empty())
+    return base::fail(base::ErrorCode::kNotFound, "Invalid job id specified: these tasks do not wait any more");
+  if (some.size() == all.size()) return &part;
+  GW_TRY_STATUS(what_for == CutTo::kWait ? admit_part(core, part) : admit_ended_part(core, part));
   if (!core.jobs.has_numbers_for(1)) return base::fail(base::ErrorCode::kUnavailable, "all job numbers are used up");
-  TaskSet rest = core.jobs.arrays().tasks_of(part)->without(named.some);
+  TaskSet rest = all.without(some);
   if (rest.ranges().size() > kMostRanges)
     return tl::unexpected(cannot_cut(part, fmt::format("what would be left of it are {} ranges; at most {} are kept",
                                                        rest.ranges().size(), kMostRanges)));
   constexpr size_t kShown = 200;
   core.out.job_event(
       part, "divided",
-      fmt::format("tasks {} are job {} now", base::printable(named.some.text(), kShown), core.jobs.next().value));
-  Job& cut = core.jobs.cut_array(part, named.some, std::move(rest));
+      fmt::format("tasks {} are job {} now", base::printable(some.text(), kShown), core.jobs.next().value));
+  Job& cut = core.jobs.cut_array(part, std::move(some), std::move(rest));
   core.clients.charges.add_like(cut.id, part.id);
   cut.unmet = part.unmet;
   update_eligibility(core, cut);

@@ -48,8 +48,8 @@ enum class CutTo : uint8_t { kEnd, kWait };
 bool has_task(const Core& core, JobId array, uint32_t task);
 
 /// A part that stands for the named tasks alone, cut off if need be. Errors: kConflict: what is left could not be said
-/// in kMostRanges, or the array has so many parts that wait as it may; kUnavailable: no number is left, or the user has
-/// as many jobs as he may.
+/// in kMostRanges, or the array has so many parts that wait as it may; kNotFound: none of them is left; kUnavailable:
+/// no number is left, or the user has as many jobs as he may.
 base::Result<model::Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for);
 
 /// So many tasks run at once from now on, at most; 0: any number. Tasks above it that have not started wait again.

@@ -22,6 +22,19 @@ base::Error no_such_target(const Target& target) {
   return {base::ErrorCode::kNotFound, "Invalid job id specified: " + target.task, ""};
 }
 
+/// What is looked at for one request is bounded, whoever's the arrays are.
+base::Status check_named(const google::protobuf::RepeatedPtrField<wire::TasksOfArray>& tasks) {
+  std::set<uint32_t> arrays;
+  size_t ranges = 0;
+  for (const wire::TasksOfArray& named : tasks) {
+    if (!arrays.insert(named.array()).second)
+      return base::invalid(fmt::format("array {} is named several times", named.array()), "name its tasks as one list");
+    ranges += static_cast<size_t>(named.tasks_size());
+  }
+  if (ranges <= kMostRanges) return {};
+  return base::invalid(fmt::format("{} ranges of tasks; at most {} are taken at once", ranges, kMostRanges));
+}
+
 Target by_number(Core& core, JobId id) {
   Target target{id, {}, {}, core.jobs.arrays().find(id) != nullptr};
   if (target.is_of_array) {
@@ -41,6 +54,7 @@ base::Result<std::vector<Target>> targets_of(Core& core, const google::protobuf:
                                              const google::protobuf::RepeatedPtrField<wire::TasksOfArray>& tasks) {
   std::vector<Target> out;
   for (const uint32_t id : std::set<uint32_t>(ids.begin(), ids.end())) out.push_back(by_number(core, JobId(id)));
+  GW_TRY_STATUS(check_named(tasks));
   for (const wire::TasksOfArray& named : tasks) {
     GW_TRY(asked, wire::from_wire(named.tasks()));
     const JobId array(named.array());
@@ -60,6 +74,7 @@ base::Result<wire::JobFilter> with_all_meant(const Core& core, wire::JobFilter f
     for (uint32_t k = 1; k < leader->spec.het_size; ++k)
       if (core.jobs.contains(JobId(id + k))) more.push_back(id + k);
   }
+  GW_TRY_STATUS(check_named(filter.tasks()));
   for (const wire::TasksOfArray& named : filter.tasks()) {
     GW_TRY(asked, wire::from_wire(named.tasks()));
     const std::vector<NamedTasks> found = find_tasks(core, JobId(named.array()), asked);

@@ -79,13 +79,15 @@ bool ArrayTable::restore(JobId id, model::ArrayTasks tasks) {
   return true;
 }
 
-void ArrayTable::forget_lost(const std::map<JobId, Job>& jobs) {
+void ArrayTable::forget_lost(const std::map<JobId, Job>& jobs, const std::map<JobId, std::string>& held_aside) {
   for (auto it = arrays_.begin(); it != arrays_.end();) {
     const JobId id = it->first;
     Array& array = it->second;
     std::erase_if(array.parts, [&](const auto& part) {
       if (jobs.contains(part.first)) return false;
+      if (held_aside.contains(part.first)) array.failed += part.second.size();
       changed(part.first, id);
+      changed(id, id);
       return true;
     });
     const bool is_lost = !jobs.contains(id) && array.jobs.empty() && array.parts.empty();
@@ -206,15 +208,16 @@ void ArrayTable::put_aside(const Job& task) {
   if (Array* array = of(task)) array->aside.try_emplace(task.spec.array->task, false);
 }
 
-std::optional<JobId> ArrayTable::take_due() {
+std::optional<ArrayTable::Due> ArrayTable::take_due() {
   if (due_.empty()) return std::nullopt;
-  return due_.extract(due_.begin()).value();
+  const auto first = due_.extract(due_.begin());
+  return Due{first.key(), first.mapped()};
 }
 
 void ArrayTable::room_for(uint32_t uid) {
   const auto it = waits_for_room_.find(uid);
   if (it == waits_for_room_.end()) return;
-  due_.insert(it->second.extract(it->second.begin()).value());
+  due_[it->second.extract(it->second.begin()).value()] = uid;
   if (it->second.empty()) waits_for_room_.erase(it);
 }
 

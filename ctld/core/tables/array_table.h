@@ -9,6 +9,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "base/ids.h"
 #include "model/array.h"
@@ -50,8 +52,9 @@ class ArrayTable {
   void set_throttle(base::JobId array, uint32_t throttle);
   /// As the store has it. False: nothing is known of the array that it is a part of.
   bool restore(base::JobId id, model::ArrayTasks tasks);
-  /// After all jobs were restored: what stands for jobs that are not in memory any more goes.
-  void forget_lost(const std::map<base::JobId, model::Job>& jobs);
+  /// After all jobs were restored: what stands for jobs that are not in memory any more goes. Tasks of parts that are
+  /// held aside count as failed: nobody is told that all went well.
+  void forget_lost(const std::map<base::JobId, model::Job>& jobs, const std::map<base::JobId, std::string>& held_aside);
   /// Takes the first of those that are left of a part.
   uint32_t take_next(const model::Job& part);
 
@@ -73,8 +76,12 @@ class ArrayTable {
   void put_aside(const model::Job& task);
 
   /// More tasks may have to be made.
-  void look_again(base::JobId array) { due_.insert(array); }
-  std::optional<base::JobId> take_due();
+  void look_again(base::JobId array) { due_.try_emplace(array); }
+  struct Due {
+    base::JobId array;
+    std::optional<uint32_t> room_of;  ///< Room of this user was given to it.
+  };
+  std::optional<Due> take_due();
   bool has_due() const { return !due_.empty(); }
   /// It is looked at again when a job of that user has ended.
   void wait_for_room(uint32_t uid, base::JobId array) { waits_for_room_[uid].insert(array); }
@@ -90,7 +97,7 @@ class ArrayTable {
     bool are_ranges_new = false;
   };
   std::map<base::JobId, Array> arrays_;
-  std::set<base::JobId> due_;
+  std::map<base::JobId, std::optional<uint32_t>> due_;        // with whose room was given to it
   std::map<uint32_t, std::set<base::JobId>> waits_for_room_;  // by uid
   std::map<base::JobId, Change> changed_;                     // by part, or by the array itself
 

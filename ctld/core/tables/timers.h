@@ -61,6 +61,7 @@ constexpr bool is_single(TimerKind kind) {
     case TimerKind::kJobPurge:
     case TimerKind::kNodeBeat:
     case TimerKind::kNodeDown:
+    case TimerKind::kArrays:
       return true;
     default:
       return false;

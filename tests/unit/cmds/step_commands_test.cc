@@ -46,7 +46,8 @@ TEST(StepIds, OfTasksOfArrays) {
 }
 
 TEST(StepIds, BadOnesAreNamed) {
-  for (const char* text : {"", "7.", "7.x", ".0", "7.-1", "7.0.1", "7.4294967296", "7-8.0", "0.0", "7_[1-2].0", "7_.0", "7.0,"}) {
+  for (const char* text :
+       {"", "7.", "7.x", ".0", "7.-1", "7.0.1", "7.4294967296", "7-8.0", "0.0", "7_[1-2].0", "7_.0", "7.0,"}) {
     StepChoice choice;
     const auto done = parse_step_ids(text, choice);
     ASSERT_FALSE(done.has_value()) << text;

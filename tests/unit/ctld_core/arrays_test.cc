@@ -341,6 +341,86 @@ TEST(Arrays, SomeAreCancelledAsOneJob) {
   EXPECT_TRUE(w.store.arrays.empty());
 }
 
+TEST(Arrays, NoArrayIsNamedTwiceAtOnce) {
+  World w(1);
+  const JobId id = submit_held_array(w, "0-9");
+  wire::ApiRequest r;
+  r.mutable_update_job()->set_comment("c");
+  for (const char* text : {"1-5", "3-7"}) *r.mutable_update_job()->add_tasks() = some_of(id, text);
+  EXPECT_THAT(w.ask(kOwner, r).error().what(), HasSubstr("named several times"));
+  wire::ApiRequest list;
+  *list.mutable_list_jobs()->mutable_filter()->mutable_tasks() = r.update_job().tasks();
+  EXPECT_THAT(w.ask(kOwner, list).error().what(), HasSubstr("named several times"));
+  EXPECT_EQ(tasks_left(w, id), "0-9");
+}
+
+// Whoever has no room left gets none by holding what was made.
+TEST(Arrays, HoldingMakesNoRoom) {
+  Settings settings;
+  settings.per_user.max_jobs = 3;
+  World w(1, settings);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-99");
+  EXPECT_EQ(array(w, id).jobs.size(), 2u);
+  for (int i = 0; i < 5; ++i) {
+    (void)act_on_some(w, id, "0-9", wire::kHold);
+    w.tick(base::seconds(2));
+  }
+  EXPECT_EQ(array(w, id).jobs.size(), 2u);
+}
+
+// The array's own job may have ended long before the controller starts again.
+TEST(Arrays, ItIsKnownAfterARestartWhileATaskRuns) {
+  World w(2);
+  w.connect_all();
+  const JobId id = submit_array(w, "0-1");
+  w.schedule();
+  const JobId other = task(w, id, 0);
+  const std::string own_node = w.job(id).placed()->allocation.shares.front().name;
+  const std::string other_node = w.job(other).placed()->allocation.shares.front().name;
+  for (const auto& [node, job] : {std::pair(own_node, id), std::pair(other_node, other)}) w.started(node, job);
+  w.exited(own_node, id, 0);
+  w.done(own_node, id);
+  w.tick_with_beats(w.settings.min_job_age * 3);
+  w.restart();
+  ASSERT_TRUE(w.core->jobs().contains(id));
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->set_dependency("afterok:" + id.text());
+  EXPECT_FALSE(w.ask(kOwner, r).has_error());
+}
+
+TEST(Arrays, CirclesThroughArraysAreSeen) {
+  World w(1);
+  const JobId id = submit_held_array(w, "0-9");
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->set_dependency("afterany:" + id.text());
+  const JobId behind(w.ask(kOwner, r).submit().job_id());
+  wire::ApiRequest update;
+  update.mutable_update_job()->set_dependency("afterany:" + behind.text());
+  update.mutable_update_job()->add_ids(id.value);
+  EXPECT_THAT(denial_of(w.ask(kOwner, update)), HasSubstr("Circular"));
+  EXPECT_EQ(denial_of(act_on_some(w, id, "3-5", wire::kRelease)), "");
+  EXPECT_EQ(denial_of(act_on_some(w, id, "3-5", wire::kHold)), "");
+  update.mutable_update_job()->clear_ids();
+  update.mutable_update_job()->add_ids(task(w, id, 4).value);
+  EXPECT_THAT(denial_of(w.ask(kOwner, update)), HasSubstr("Circular"));
+}
+
+// What is left cannot be told from a row that says nothing of it.
+TEST(Arrays, WithoutRangesItIsHeldAside) {
+  World w(1);
+  w.connect_all();
+  const JobId id = submit_held_array(w, "0-9"), other = submit_array(w, "0-9%1");
+  w.store.arrays.at(id).ranges = "";
+  w.store.arrays.at(other).ranges = "?";
+  w.restart();
+  EXPECT_FALSE(w.core->jobs().contains(id));
+  EXPECT_FALSE(w.core->jobs().contains(other));
+  EXPECT_TRUE(w.store.held.contains({"job", id.text()}));
+  EXPECT_TRUE(w.store.held.contains({"array", id.text()}));
+  EXPECT_TRUE(w.store.held.contains({"array", other.text()}));
+}
+
 TEST(Arrays, PartsAreHeldAndReleasedApart) {
   World w(1);
   w.connect_all();
@@ -352,7 +432,7 @@ TEST(Arrays, PartsAreHeldAndReleasedApart) {
   w.connect_all();
   EXPECT_EQ(tasks_left(w, id), "0-4,8-19");
   EXPECT_EQ(denial_of(act_on_some(w, id, "0-4", wire::kHold)), "") << "they are, already";
-  EXPECT_EQ(tasks_left(w, id), "8-19 | 0-4");
+  EXPECT_EQ(tasks_left(w, id), "0-4,8-19") << "nothing is cut for it";
   for (const uint32_t index : {5u, 6u, 7u}) run_task(w, task(w, id, index));
   EXPECT_EQ(array(w, id).completed, 3u);
   wire::ApiRequest all;

@@ -27,7 +27,7 @@ class MemoryStore {
     store::Snapshot s;
     for (const auto& [id, row] : jobs) s.jobs.push_back(row);
     for (const auto& [id, row] : ended)
-      if (row.ended > ended_since) s.recently_ended.push_back(row);
+      if (row.ended > ended_since || arrays.contains(row.id)) s.recently_ended.push_back(row);
     for (const auto& [name, bytes] : nodes) s.nodes.push_back({name, bytes});
     for (const auto& [name, bytes] : partitions) s.partitions.push_back({name, bytes});
     for (const auto& [name, bytes] : meta) s.meta.push_back({name, bytes});

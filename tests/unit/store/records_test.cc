@@ -112,6 +112,8 @@ TEST_F(RecordsTest, OfAnArrayAllOrSomeTasksInTheirOrder) {
   end(task(5, 2'400));
   EXPECT_EQ(ids(all).back(), 5u);
   EXPECT_EQ(ids(all).size(), 1'201u);
+  all.ids = {base::JobId(5)};
+  EXPECT_EQ(ids(all).size(), 1'201u) << "none comes twice";
 }
 
 TEST_F(RecordsTest, StepsAndEarlierRunsComeWithTheirJob) {
