@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ctld/core/api/job_cursor.h"
 #include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/targets.h"
 #include "ctld/core/shared/listing.h"
 #include "sched/queue/order_facts.h"
 #include "sched/quota/quota_tree.h"

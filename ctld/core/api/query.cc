@@ -15,6 +15,7 @@
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/targets.h"
 #include "ctld/core/jobs/wait_reasons.h"
 #include "ctld/core/names.h"
 #include "ctld/core/shared/listing.h"
