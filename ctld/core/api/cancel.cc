@@ -137,7 +137,7 @@ void cancel_unwritten(Core& core, ConnId conn, const Caller& caller, const wire:
   act_on_targets(*targets, [&](const NamedTasks& one) -> base::Status {
     const model::Job& job = core.jobs.at(one.job);
     if (job.placed() == nullptr || !job.placed()->started) return {};
-    const base::Status done = cancel_one(core, caller, one, request.cancel());
+    base::Status done = cancel_one(core, caller, one, request.cancel());
     told += done.has_value();
     return done;
   });
