@@ -15,25 +15,37 @@ namespace {
 /// So many conditions are looked at in search of a circle.
 constexpr size_t kMostInSearch = 20'000;
 
-/// The jobs that it waits for: of a whole array all, of a task the one that has it.
-void add_others(const Core& core, const model::DependencyTerm& term, std::vector<JobId>& to) {
-  if (!term.job) return;
-  if (term.task) {
-    for (const NamedTasks& one : find_tasks(core, term.job, model::TaskSet::of({{*term.task, *term.task, 1}}).value()))
-      to.push_back(one.job);
-    return;
+/// Whom a job waits for: of a whole array, once, all that wait; of a task the job that has it.
+class Others {
+ public:
+  explicit Others(const Core& core) : core_(core) {}
+  std::vector<JobId> next;
+
+  void add(const model::DependencyTerm& term) {
+    if (!term.job) return;
+    if (!term.task) return add_all(term.job);
+    if (const auto id = job_of_task(core_, term.job, *term.task)) next.push_back(*id);
   }
-  to.push_back(term.job);
-  for (const JobId one : jobs_of_array(core, term.job))
-    if (core.jobs.at(one).waiting() != nullptr) to.push_back(one);
-}
+
+ private:
+  const Core& core_;
+  std::set<JobId> added_;
+
+  void add_all(JobId id) {
+    if (!added_.insert(id).second) return;
+    next.push_back(id);
+    for (const JobId one : jobs_of_array(core_, id))
+      if (core_.jobs.at(one).waiting() != nullptr) next.push_back(one);
+  }
+};
 
 /// Does `job` wait for `self`, by however many others?
 base::Status check_circle(const Core& core, JobId self, const model::Dependency& wanted) {
   std::set<JobId> seen;
-  std::vector<JobId> next;
+  Others others(core);
+  std::vector<JobId>& next = others.next;
   size_t looked_at = 0;
-  for (const model::DependencyTerm& term : wanted.terms) add_others(core, term, next);
+  for (const model::DependencyTerm& term : wanted.terms) others.add(term);
   while (!next.empty()) {
     const JobId id = next.back();
     next.pop_back();
@@ -45,7 +57,7 @@ base::Status check_circle(const Core& core, JobId self, const model::Dependency&
     if (looked_at > kMostInSearch)
       return base::invalid(
           fmt::format("Job dependency problem: more than {} conditions would have to be met before it", kMostInSearch));
-    for (const model::DependencyTerm& term : job->unmet.terms) add_others(core, term, next);
+    for (const model::DependencyTerm& term : job->unmet.terms) others.add(term);
   }
   return {};
 }
@@ -57,7 +69,7 @@ base::Status check_dependency(const Core& core, const Caller& caller, const std:
   for (const model::DependencyTerm& term : wanted.terms) {
     if (!term.job) continue;
     const model::Job* job = core.jobs.find(term.job);
-    if (term.task && !has_task(core, term.job, *term.task)) job = nullptr;
+    if (term.task && !job_of_task(core, term.job, *term.task)) job = nullptr;
     if (job == nullptr || (job->spec.uid != caller.uid && !is_admin(core.settings, caller)))
       return base::invalid(fmt::format("Job dependency problem: there is no job {}{} of yours", term.job.value,
                                        term.task ? "_" + std::to_string(*term.task) : ""),

@@ -184,11 +184,13 @@ std::vector<NamedTasks> find_tasks(const Core& core, JobId id, const TaskSet& as
   return out;
 }
 
-bool has_task(const Core& core, JobId id, uint32_t task) {
+std::optional<JobId> job_of_task(const Core& core, JobId id, uint32_t task) {
   const ArrayTable::Array* array = core.jobs.arrays().find(id);
-  if (array == nullptr) return false;
-  return array->jobs.contains(task) ||
-         std::ranges::any_of(array->parts, [&](const auto& part) { return part.second.contains(task); });
+  if (array == nullptr) return std::nullopt;
+  if (const auto made = array->jobs.find(task); made != array->jobs.end()) return made->second;
+  for (const auto& [part, tasks] : array->parts)
+    if (tasks.contains(task)) return part;
+  return std::nullopt;
 }
 
 base::Result<Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for) {

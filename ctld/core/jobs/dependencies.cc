@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "ctld/core/jobs/arrays.h"
+
 namespace gw::ctld {
 
 using model::DependencyKind;
@@ -35,20 +37,12 @@ model::OtherJob of_job(const Job& job) {
 }
 
 /// nullopt: nobody knows it any more.
-std::optional<model::OtherJob> of_task(const Core& core, const ArrayTable::Array& array, uint32_t task) {
-  if (const auto made = array.jobs.find(task); made != array.jobs.end()) return of_job(core.jobs.at(made->second));
-  for (const auto& [part, tasks] : array.parts)
-    if (tasks.contains(task)) return of_job(core.jobs.at(part));
-  return std::nullopt;
-}
-
-/// Likewise.
 std::optional<model::OtherJob> other_job(const Core& core, const DependencyTerm& term) {
   const ArrayTable::Array* array = core.jobs.arrays().find(term.job);
-  if (array != nullptr) return term.task ? of_task(core, *array, *term.task) : of_array(core, *array);
-  const Job* job = core.jobs.find(term.job);
-  if (job == nullptr || term.task) return std::nullopt;
-  return of_job(*job);
+  if (array != nullptr && !term.task) return of_array(core, *array);
+  const std::optional<JobId> id = term.task ? job_of_task(core, term.job, *term.task) : term.job;
+  const Job* job = id ? core.jobs.find(*id) : nullptr;
+  return job == nullptr ? std::nullopt : std::optional(of_job(*job));
 }
 
 TermState state_of(const Core& core, const Job& job, DependencyTerm& term) {

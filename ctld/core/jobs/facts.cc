@@ -2,7 +2,6 @@
 #include "ctld/core/jobs/facts.h"
 
 #include <algorithm>
-#include <set>
 
 #include "model/find_on.h"
 #include "model/suspension.h"
@@ -85,14 +84,6 @@ std::vector<Job*> siblings(Core& core, const Job& job) {
 bool goes_alone(const Job& job) {
   return job.placed()->allocation.shares.size() == 1 && !job.spec.is_het() && !job.spec.request.elastic &&
          job.spec.kind == model::JobKind::kBatch;
-}
-
-std::set<uint32_t> with_components(Core& core, std::set<uint32_t> ids) {
-  const std::set<uint32_t> named = ids;
-  for (uint32_t id : named)
-    if (const Job* job = core.jobs.find(JobId(id)))
-      for (const Job* other : siblings(core, *job)) ids.insert(other->id.value);
-  return ids;
 }
 
 const Job& leader_of(const Core& core, const Job& job) {

@@ -18,8 +18,6 @@ const model::NodeShare* share_on(const model::Job& job, NodeId node);
 std::vector<model::Job*> siblings(Core& core, const model::Job& job);
 /// A gang of one node that needs to wait for nobody starts as soon as its node is ready.
 bool goes_alone(const model::Job& job);
-/// Jobs that were named, with the other components of each.
-std::set<uint32_t> with_components(Core& core, std::set<uint32_t> ids);
 /// The job that is before the scheduler for this one: itself, or the first component.
 const model::Job& leader_of(const Core& core, const model::Job& job);
 /// What it asks for, and the nodes that lately failed to launch it left out.
