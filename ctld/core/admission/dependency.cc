@@ -24,7 +24,7 @@ class Others {
   void add(const model::DependencyTerm& term) {
     if (!term.job) return;
     if (!term.task) return add_all(term.job);
-    if (const auto id = job_of_task(core_, term.job, *term.task)) next.push_back(*id);
+    if (const auto id = core_.jobs.arrays().job_of(term.job, *term.task)) next.push_back(*id);
   }
 
  private:
@@ -69,7 +69,7 @@ base::Status check_dependency(const Core& core, const Caller& caller, const std:
   for (const model::DependencyTerm& term : wanted.terms) {
     if (!term.job) continue;
     const model::Job* job = core.jobs.find(term.job);
-    if (term.task && !job_of_task(core, term.job, *term.task)) job = nullptr;
+    if (term.task && !core.jobs.arrays().job_of(term.job, *term.task)) job = nullptr;
     if (job == nullptr || (job->spec.uid != caller.uid && !is_admin(core.settings, caller)))
       return base::invalid(fmt::format("Job dependency problem: there is no job {}{} of yours", term.job.value,
                                        term.task ? "_" + std::to_string(*term.task) : ""),

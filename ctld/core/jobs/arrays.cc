@@ -184,15 +184,6 @@ std::vector<NamedTasks> find_tasks(const Core& core, JobId id, const TaskSet& as
   return out;
 }
 
-std::optional<JobId> job_of_task(const Core& core, JobId id, uint32_t task) {
-  const ArrayTable::Array* array = core.jobs.arrays().find(id);
-  if (array == nullptr) return std::nullopt;
-  if (const auto made = array->jobs.find(task); made != array->jobs.end()) return made->second;
-  for (const auto& [part, tasks] : array->parts)
-    if (tasks.contains(task)) return part;
-  return std::nullopt;
-}
-
 base::Result<Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for) {
   Job& part = core.jobs.at(named.job);
   if (named.some.empty()) return &part;

@@ -44,8 +44,6 @@ std::vector<NamedTasks> find_tasks(const Core& core, JobId array, const model::T
 
 /// What becomes of a part that is cut off.
 enum class CutTo : uint8_t { kEnd, kWait };
-/// The job that is this task, or the part that stands for it; nullopt: nobody has it.
-std::optional<JobId> job_of_task(const Core& core, JobId array, uint32_t task);
 
 /// A part that stands for the named tasks alone, cut off if need be. Errors: kConflict: what is left could not be said
 /// in kMostRanges, or the array has so many parts that wait as it may; kNotFound: none of them is left; kUnavailable:

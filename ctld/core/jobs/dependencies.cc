@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "ctld/core/jobs/arrays.h"
-
 namespace gw::ctld {
 
 using model::DependencyKind;
@@ -40,7 +38,7 @@ model::OtherJob of_job(const Job& job) {
 std::optional<model::OtherJob> other_job(const Core& core, const DependencyTerm& term) {
   const ArrayTable::Array* array = core.jobs.arrays().find(term.job);
   if (array != nullptr && !term.task) return of_array(core, *array);
-  const std::optional<JobId> id = term.task ? job_of_task(core, term.job, *term.task) : term.job;
+  const std::optional<JobId> id = term.task ? core.jobs.arrays().job_of(term.job, *term.task) : term.job;
   const Job* job = id ? core.jobs.find(*id) : nullptr;
   return job == nullptr ? std::nullopt : std::optional(of_job(*job));
 }

@@ -38,6 +38,15 @@ const TaskSet* ArrayTable::tasks_of(const Job& part) const {
   return it == array->parts.end() ? nullptr : &it->second;
 }
 
+std::optional<JobId> ArrayTable::job_of(JobId id, uint32_t task) const {
+  const Array* array = find(id);
+  if (array == nullptr) return std::nullopt;
+  if (const auto made = array->jobs.find(task); made != array->jobs.end()) return made->second;
+  for (const auto& [part, tasks] : array->parts)
+    if (tasks.contains(task)) return part;
+  return std::nullopt;
+}
+
 void ArrayTable::add(JobId id, model::ArrayTasks tasks) {
   Array& array = arrays_[id];
   array.throttle = tasks.throttle;

@@ -46,6 +46,8 @@ class ArrayTable {
   const Array* find(base::JobId array) const;
   /// The tasks that this part stands for; null: it is none.
   const model::TaskSet* tasks_of(const model::Job& part) const;
+  /// The job that is this task, or the part that stands for it; nullopt: nobody has it.
+  std::optional<base::JobId> job_of(base::JobId array, uint32_t task) const;
   void add(base::JobId array, model::ArrayTasks tasks);
   /// Cuts `taken` off from a part: they stand under the number `to` from now on.
   void cut(const model::Job& part, base::JobId to, model::TaskSet taken, model::TaskSet rest);
