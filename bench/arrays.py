@@ -51,7 +51,7 @@ class Commands:
 
     def submit(self, *options):
         """The number of an array and the time that its submission took."""
-        out, took = self.run('sbatch', '--parsable', '--wrap=true', *options)
+        out, took = self.run('sbatch', '--parsable', '--wrap=true', '-o', '/dev/null', *options)
         return out.strip(), took
 
     def waiting(self, array):
@@ -98,7 +98,7 @@ def main():
         root.chmod(0o755)
         peer = beside_slurm.started(stack, peers.Gangway(root / 'cluster', 1, 0, options.build))
         commands = Commands(peer)
-        commands.submit('-N1', '--exclusive', '--wrap=sleep 3600')
+        commands.submit('-N1', '--exclusive', '-o', '/dev/null', '--wrap=sleep 3600')
         results = [summary(name, times) for name, times in measure(commands, options).items()]
     for result in results:
         line = json.dumps(result)

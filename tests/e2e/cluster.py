@@ -258,10 +258,14 @@ class Cluster:
         assert match, (done.stdout, done.stderr)
         return int(match[1])
 
+    def rows(self, job, field="%T"):
+        """A field of the job, of each component and of each task of an array, those of lower ids first."""
+        done = self.run("gqueue", "-h", "-t", "all", "-S", "i", "-j", job, "-o", field, check=False)
+        return [line.strip() for line in done.stdout.strip().split("\n")]
+
     def show(self, job, field="%T"):
         """A field of the job; of the first component of a heterogeneous one."""
-        done = self.run("gqueue", "-h", "-t", "all", "-S", "i", "-j", job, "-o", field, check=False)
-        return done.stdout.strip().partition("\n")[0].strip()
+        return self.rows(job, field)[0]
 
     def state(self, job):
         return self.show(job)
@@ -278,7 +282,12 @@ class Cluster:
         return wait_for(look, f"job {job} in {wanted}, is {self.state(job)}", deadline)
 
     def wait_ended(self, job, deadline=DEADLINE):
-        return wait_for(lambda: self.state(job) if self.state(job) in ENDED else None, f"end of job {job}", deadline)
+        """The state in which the job ended, with all its components and tasks; of those, the first one's."""
+        def look():
+            states = self.rows(job)
+            return states[0] if set(states) <= set(ENDED) else None
+
+        return wait_for(look, f"end of job {job}", deadline)
 
     def detail(self, job):
         """`gcontrol show job` as a dictionary."""

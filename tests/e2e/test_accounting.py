@@ -203,7 +203,7 @@ def test_reports_of_sreport(cluster):
     total = next(row for row in rows if row[1:3] == ["root", ""])
     mine = next(row for row in rows if row[1:3] == [account, USER])
     assert 1 <= int(mine[4]) <= int(total[4])
-    text = cluster.run("greport", "user", "top", "-T", "gres/gpu", "start=now-1hour").stdout
+    text = cluster.run("greport", "user", "top", "-T", "gres/gpu", "start=now-1hour", "end=now").stdout
     assert "Usage reported in TRES Minutes" in text and "gres/gpu" in text
     for words in (("cluster", "Utilization"), ("--by=colour",), ("-S", "now", "-E", "now-1hour"), ("-t", "Percent")):
         done = cluster.run("greport", *words, check=False)
