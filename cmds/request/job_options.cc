@@ -13,6 +13,7 @@
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/slurm_options.h"
 #include "cmds/shared/commands.h"
+#include "model/mail.h"
 
 namespace gw::cmds {
 namespace {
@@ -162,6 +163,21 @@ constexpr Reader kTimeReaders[] = {
      }},
 };
 
+constexpr Reader kMailReaders[] = {
+    {&attribute("mail-type"),
+     [](BatchOptions& o, Text, Text v) -> Status {
+       GW_TRY(events, model::parse_mail_events(v));
+       o.spec.mail_type = events == 0 ? std::string() : model::format_mail_events(events);
+       return {};
+     }},
+    {&attribute("mail-user"),
+     [](BatchOptions& o, Text, Text v) -> Status {
+       GW_TRY(users, model::parse_mail_users(v));
+       o.spec.mail_user = base::join(users, ",");
+       return {};
+     }},
+};
+
 constexpr Reader kFileReaders[] = {
     {&attribute("output"),
      [](BatchOptions& o, Text option, Text v) { return text_of_job(o.spec.launch.std_out, option)(v); }},
@@ -177,7 +193,8 @@ constexpr Reader kFileReaders[] = {
 /// Null: it is read as its row says.
 const Reader* reader_by_hand(const JobAttribute& a) {
   for (std::span<const Reader> readers : {std::span<const Reader>(kSizeReaders), std::span<const Reader>(kPlaceReaders),
-                                          std::span<const Reader>(kTimeReaders), std::span<const Reader>(kFileReaders)})
+                                          std::span<const Reader>(kTimeReaders), std::span<const Reader>(kMailReaders),
+                                          std::span<const Reader>(kFileReaders)})
     for (const Reader& r : readers)
       if (r.attribute == &a) return &r;
   return nullptr;

@@ -48,26 +48,6 @@ Status zero_or_one(Text option, Text value) {
   return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is neither 0 nor 1");
 }
 
-/// A comma-separated list of these words.
-template <size_t kCount>
-Status words_of(const std::array<Text, kCount>& known, Text option, Text value) {
-  for (const std::string& part : base::split(value, ',')) {
-    const Text word = base::trim(part);
-    if (std::any_of(known.begin(), known.end(), [&](Text k) { return base::iequals(word, k); })) continue;
-    return invalid(std::string(option) + ": \"" + base::printable(word, 40) + "\" is none of " +
-                       base::join(std::vector<std::string>(known.begin(), known.end()), ", "),
-                   base::did_you_mean(std::string(word), std::vector<std::string>(known.begin(), known.end())));
-  }
-  return {};
-}
-
-Status mail_events(Text option, Text value) {
-  static constexpr std::array<Text, 14> kEvents = {
-      "NONE",      "BEGIN",      "END",           "FAIL",          "REQUEUE",       "ALL",         "INVALID_DEPEND",
-      "STAGE_OUT", "TIME_LIMIT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS", "REVOKED"};
-  return words_of(kEvents, option, value);
-}
-
 /// SOCKETS[:CORES[:THREADS]], each a number, a range or `*`.
 Status a_layout(Text option, Text value) {
   const std::vector<std::string> parts = base::split(value, ':');
@@ -94,8 +74,6 @@ using enum Without;
 
 constexpr auto kRows = std::to_array<SlurmOption>({
     // What is told to people.
-    {"mail-type", 0, Arg::kRequired, {}, kByAll, kLess, "no mail is sent", mail_events, "NONE"},
-    {"mail-user", 0, Arg::kRequired, {}, kByAll, kLess, "no mail is sent", some_text},
     {"admin-comment", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
     {"extra", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
     {"mcs-label", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -101,6 +102,13 @@ struct Fence {
   std::string node;
   base::Time since;
 };
+/// Mail somebody. It is sent once at most: what goes wrong is only logged.
+struct SendMail {
+  uint32_t uid = 0;  ///< Whose job it is about.
+  std::string to;    ///< Users and addresses with commas, as model::parse_mail_users() reads them.
+  std::string subject, body;
+  std::vector<std::pair<std::string, std::string>> variables = {};  ///< For the program's environment.
+};
 /// Read the configuration again; answer by on_reconfigured() or an error reply.
 struct Reload {
   ConnId conn = 0;
@@ -114,7 +122,7 @@ struct Note {
 };
 
 using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, ReadRecords, SumRecords, SignTicket, MakeBackup,
-                              TakeSnapshot, AskScheduler, Fence, Reload, Note>;
+                              TakeSnapshot, AskScheduler, Fence, SendMail, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

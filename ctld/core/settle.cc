@@ -4,6 +4,7 @@
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/dependents_due.h"
+#include "ctld/core/jobs/mails.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/reports.h"
 
@@ -18,6 +19,7 @@ struct Heard {
     model::Job* job = core.jobs.find(e.job);
     moved(e.job);
     if (job == nullptr || job->state != model::JobState::kRunning) return;
+    mail_of_start(core, *job);
     if (job->spec.kind != model::JobKind::kStep) return begin_waiting_steps(core, *job);
     begin_first_step(core, *job);
     await_step(core, *job);
@@ -29,7 +31,10 @@ struct Heard {
   void operator()(const NodeReleased& e) const { steps_left(core, e.job, e.node); }
   void operator()(const JobEnded& e) const {
     moved(e.job);
-    if (const model::Job* job = core.jobs.find(e.job)) core.jobs.arrays().room_for(job->spec.uid);
+    const model::Job* job = core.jobs.find(e.job);
+    if (job == nullptr) return;
+    core.jobs.arrays().room_for(job->spec.uid);
+    mail_of_end(core, *job);
   }
   void operator()(const JobRenamed& e) const { name_was_given_up(core, e.uid, e.before); }
 

@@ -9,6 +9,7 @@
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/elastic.h"
 #include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/mails.h"
 #include "ctld/core/jobs/preemption.h"
 #include "ctld/core/jobs/suspend.h"
 #include "ctld/core/jobs/timeouts.h"
@@ -55,6 +56,8 @@ void fire(Core& core, const Timer& timer) {
       return job_limit_due(core, *job);
     case TimerKind::kJobWarn:
       return job_warn_due(core, *job);
+    case TimerKind::kJobMail:
+      return mail_due(core, *job);
     case TimerKind::kStartTimeout:
       return start_timeout_due(core, *job);
     case TimerKind::kLeaseOver:

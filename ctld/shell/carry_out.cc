@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "ctld/core/cluster/quota_answers.h"
 #include "ctld/shell/read_job.h"
-#include "ctld/shell/run_program.h"
+#include "ctld/program/run_program.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
 #include "wire/convert.h"
@@ -279,13 +279,17 @@ void Server::EffectRunner::carry_out(Fence& fence) {
   if (!server_.fencing_.under_way.insert(fence.node).second) return;  // the last attempt is still under way
   server_.fencing_.programs.add([this, node = fence.node, since = fence.since, program = server_.config_.fence_program,
                                  poster = server_.loop_.poster()] {
-    const ProgramResult result = run_program(program, {node}, base::seconds(60));
+    const ProgramResult result = run_program({program, {node}});
     poster.post([this, node, since, result] {
       server_.fencing_.under_way.erase(node);
       server_.core_->on_fenced(server_.read_clocks(), node, since, result.exit_code == 0, result.text);
       server_.pump();
     });
   });
+}
+
+void Server::EffectRunner::carry_out(SendMail& mail) {
+  server_.mails_->send(std::move(mail), server_.clock_.now(), server_.config_.mail_per_user_hour);
 }
 
 void Server::EffectRunner::carry_out(Reload& reload) {
@@ -318,6 +322,7 @@ void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fres
   }
   spdlog::info("configuration read again: {} changes", changes.size());
   server_.config_ = std::move(fresh);
+  server_.mails_->reload();
   server_.core_->on_reconfigured(server_.read_clocks(), std::move(settings), reload, changes, warnings);
   server_.pump();
 }

@@ -1,17 +1,14 @@
 // gctld: the controller. Everything comes from its arguments and the configuration; it stays in the foreground.
 #include <fmt/format.h>
 #include <getopt.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "base/counted.h"
 #include "base/text.h"
+#include "ctld/program/daemon_files.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
 #include "plugin/orders.h"
@@ -92,19 +89,6 @@ Arguments parse(int argc, char** argv) {
   return a;
 }
 
-base::Status set_up_log(const Arguments& a) {
-  try {
-    auto logger = a.log_file.empty() ? spdlog::stderr_color_mt("gctld") : spdlog::basic_logger_mt("gctld", a.log_file);
-    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-    logger->set_level(a.verbose ? spdlog::level::debug : spdlog::level::info);
-    logger->flush_on(spdlog::level::info);
-    spdlog::set_default_logger(logger);
-  } catch (const spdlog::spdlog_ex& e) {
-    return base::invalid(fmt::format("cannot write the log {}: {}", a.log_file, e.what()));
-  }
-  return {};
-}
-
 base::Status check_user(const config::Config& c) {
   if (geteuid() == c.controller_uid) return {};
   return base::invalid(fmt::format("gctld runs as uid {}, but controller.user is {} (uid {})", geteuid(),
@@ -116,15 +100,9 @@ base::Status serve(const Arguments& a, config::Config c) {
   GW_TRY_STATUS(check_user(c));
   for (const std::string& warning : c.warnings) spdlog::warn("{}", warning);
   GW_TRY(server, Server::start(std::move(c)));
-  if (!a.pid_file.empty()) {
-    std::ofstream file(a.pid_file);
-    file << getpid() << '\n';
-    file.close();
-    if (!file) return base::invalid("cannot write the pid file " + a.pid_file);
-  }
+  PidFile pid_file;
+  GW_TRY_STATUS(pid_file.write(a.pid_file));
   server->run();
-  std::error_code ignored;
-  if (!a.pid_file.empty()) std::filesystem::remove(a.pid_file, ignored);
   return {};
 }
 
@@ -149,7 +127,7 @@ int run(int argc, char** argv) {
                base::counted(c->partitions.size(), "partition"));
     return 0;
   }
-  base::Status done = set_up_log(a);
+  base::Status done = set_up_log("gctld", a.log_file, a.verbose);
   if (done) done = serve(a, std::move(*c));
   if (done) return 0;
   fmt::print(stderr, "gctld: error: {}\n", done.error().text());

@@ -65,6 +65,7 @@ Server::Server(config::Config config) : config_(std::move(config)), authenticato
 Server::~Server() {
   // The threads end before what they post to.
   metrics_.http.reset();
+  mails_.reset();
   door_.listener.reset();
   planning_.snapshots.reset();
   planning_.scheduler.reset();
@@ -139,6 +140,7 @@ base::Status Server::open_store() {
                                                           });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
   users_ = std::make_unique<UserDirectory>(loop_);
+  mails_ = std::make_unique<Mails>(loop_, config::script_socket(config_));
   return {};
 }
 

@@ -21,8 +21,9 @@
 #include "ctld/shell/blobs.h"
 #include "ctld/shell/client.h"
 #include "ctld/shell/committer.h"
+#include "ctld/shell/mails.h"
 #include "ctld/shell/newcomers.h"
-#include "ctld/shell/program_pool.h"
+#include "ctld/program/program_pool.h"
 #include "ctld/shell/record_retention.h"
 #include "ctld/shell/record_sum.h"
 #include "ctld/shell/round_robin.h"
@@ -66,6 +67,7 @@ class Server {
     void carry_out(TakeSnapshot& take);
     void carry_out(AskScheduler& ask);
     void carry_out(Fence& fence);
+    void carry_out(SendMail& mail);
     void carry_out(Reload& reload);
     void carry_out(Note& note);
     void answer_error(ConnId conn, uint64_t request_id, const base::Error& error);
@@ -152,6 +154,7 @@ class Server {
   uint64_t next_number_ = 1;  // of a connection
   Ticks ticks_;
   Fencing fencing_;
+  std::unique_ptr<Mails> mails_;
   EffectRunner effects_{*this};
 
   explicit Server(config::Config config);

@@ -32,6 +32,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.heartbeat = config.heartbeat;
   s.node_timeout = config.node_timeout;
   s.has_fence = !config.fence_program.empty();
+  s.sends_mail = !config.mail_program.empty();
   s.node_uids = {0, config.controller_uid};
   s.admin_uids = {0, config.controller_uid};
   for (const std::string& admin : config.admins) {

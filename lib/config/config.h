@@ -80,6 +80,11 @@ struct Config {
   base::Duration node_timeout = base::seconds(60);  ///< Silence after which a node counts as out of reach.
   std::string fence_program;  ///< Run as `PROGRAM NODE` for an unreachable node: exit 0 means it is dead.
 
+  // mail:
+  std::string mail_program;           ///< Run as `PROGRAM -s SUBJECT -- ADDRESS...`; empty: no mail is sent.
+  std::string mail_domain;            ///< Of addresses that have none; empty: none is added.
+  uint32_t mail_per_user_hour = 200;  ///< Mails of one user; 0: no bound.
+
   // scheduler:
   std::string order = "fifo_skip";                            ///< Name of an order plug-in.
   std::map<std::string, double> order_weights;                ///< For that plug-in; empty: its own.
@@ -119,6 +124,8 @@ base::Result<Config> parse(std::string_view text, const std::string& path);
 base::Result<Config> load_client_part(const std::string& path);
 /// The same by read_plain_yaml() alone; an error too where that gives nothing.
 base::Result<Config> load_plain_client_part(const std::string& path);
+/// Where gscriptd serves the controller.
+std::string script_socket(const Config& c);
 /// $GANGWAY_CONF, else /etc/gangway/gangway.yaml.
 std::string default_path();
 /// Human lines "key: old -> new", for reconfigure; empty if nothing differs.

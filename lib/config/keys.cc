@@ -154,6 +154,17 @@ const Key<Config> kConfigKeys[] = {
       "Run as `PROGRAM NODE` for a node out of reach; exit code 0 says that it is dead. Empty: none."},
      [](Config& c) -> Ref { return &c.fence_program; }},
 
+    {{"mail.program", Kind::kPath, kLive,
+      "Run by gscriptd as `PROGRAM -s SUBJECT -- ADDRESS...` with the text as its input, such as /usr/bin/mail, for "
+      "jobs "
+      "with --mail-type. Empty: no mail is sent, and such jobs are told so."},
+     [](Config& c) -> Ref { return &c.mail_program; }},
+    {{"mail.domain", Kind::kName, kLive, "Put behind addresses that have none: USER@DOMAIN. Empty: nothing is."},
+     [](Config& c) -> Ref { return &c.mail_domain; }},
+    {{"mail.per_user_hour", Kind::kNumber, kLive,
+      "Mails about jobs of one user within an hour; those beyond it are not sent. 0: no bound.", 0, kAnyU32},
+     [](Config& c) -> Ref { return &c.mail_per_user_hour; }},
+
     {{"scheduler.order", Kind::kName, kLive,
       "Which job is next: an order of docs/scheduler.md, or the name of a plug-in."},
      [](Config& c) -> Ref { return &c.order; }},

@@ -113,6 +113,8 @@ Result<Config> load_plain_client_part(const std::string& path) {
   return client_part_of(*plain, path);
 }
 
+std::string script_socket(const Config& c) { return c.run_dir + "/gscriptd.socket"; }
+
 std::string default_path() {
   const char* path = std::getenv("GANGWAY_CONF");
   return path != nullptr && *path != '\0' ? path : "/etc/gangway/gangway.yaml";

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/mail.h"
 
 namespace gw::model {
 
@@ -17,8 +18,24 @@ std::string_view name(OnPreempt what) {
   return kNames[static_cast<size_t>(what)];
 }
 
+namespace {
+
+base::Status normalise_mail(JobSpec& s) {
+  if (!s.mail_type.empty()) {
+    GW_TRY(events, parse_mail_events(s.mail_type));
+    s.mail_type = events == 0 ? std::string() : format_mail_events(events);
+  }
+  if (s.mail_user.empty()) return {};
+  GW_TRY(users, parse_mail_users(s.mail_user));
+  s.mail_user = base::join(users, ",");
+  return {};
+}
+
+}  // namespace
+
 base::Status normalise(JobSpec& s) {
   base::drop_duplicates(s.partitions);
+  GW_TRY_STATUS(normalise_mail(s));
   return normalise(s.request);
 }
 

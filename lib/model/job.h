@@ -97,6 +97,8 @@ struct JobSpec {
   std::string dependency;                   ///< On other jobs, as it was asked for; empty: none.
   bool kill_on_invalid_dependency = false;  ///< It ends if its dependency can never be met.
   std::string wckey;                        ///< A word to sort usage by; empty: none.
+  std::string mail_type;                    ///< What its user is written to about, by name; empty: nothing.
+  std::string mail_user;                    ///< Where to, with commas; empty: the user's name.
   std::string gres_flags;                   ///< --gres-flags in Slurm's words; empty: not given.
   int64_t priority = 0;                     ///< As submitted; only administrators raise it.
   int32_t nice = 0;
@@ -124,7 +126,7 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
-/// As normalise() of its request; partitions that are named twice go.
+/// As normalise() of its request; partitions that are named twice go. Errors: whom or at what to mail, too.
 base::Status normalise(JobSpec& spec);
 
 /// What Slurm says of a time that cannot be.

@@ -125,8 +125,8 @@ def test_programs_in_a_home_that_others_may_not_enter(folder, make_cluster):
 
 def test_layout_status_and_restart_by_hand(make_cluster):
     cluster = make_cluster(nodes=2)
-    for name in ("gangway.yaml", "log", "state", "run/munged.pid", "run/gctld.pid", "run/gnoded.n0.pid",
-                 "run/gnoded.n1.pid"):
+    for name in ("gangway.yaml", "log", "state", "run/munged.pid", "run/gctld.pid", "run/gscriptd.pid",
+                 "run/gnoded.n0.pid", "run/gnoded.n1.pid"):
         assert (cluster.dir / name).exists(), name
     assert oct((cluster.dir / "run").resolve().stat().st_mode & 0o7777) == "0o711"
     for daemon in ("gctld", "gnoded.n1"):
@@ -135,7 +135,7 @@ def test_layout_status_and_restart_by_hand(make_cluster):
         assert status.returncode == 1 and f"{daemon}: not running" in status.stdout
         cluster.start(daemon)
     cluster.wait_idle()
-    assert cluster.gangway("dev", "status", "--dir", cluster.dir).stdout.count("alive") == 4
+    assert cluster.gangway("dev", "status", "--dir", cluster.dir).stdout.count("alive") == 5
 
 
 def test_up_twice_is_refused_and_state_outlives_down(make_cluster):

@@ -11,6 +11,7 @@ from conftest import QUICK
 
 CONFIG = QUICK + """
 accounts: {enforce: false}
+mail: {program: /bin/true}
 partitions:
   - {name: compute, nodes: "n[0-1]", default: true, default_time: 10m}
   - {name: gpu, nodes: "n[0-1]", default_time: 10m}
@@ -72,7 +73,7 @@ REFUSED = [
     ("#SBATCH --time=20 --deadline=now+10minutes", "Requested time limit is invalid (missing or exceeds some limit)"),
     ("#SBATCH -p nosuch", "Batch job submission failed: Invalid partition name specified: nosuch"),
     ("#SBATCH -q nosuch", "Batch job submission failed: Invalid qos specification: nosuch"),
-    ("#SBATCH --mail-type=SOMETIMES", "is none of NONE, BEGIN, END"),
+    ("#SBATCH --mail-type=SOMETIMES", "is none of NONE, ALL, BEGIN, END"),
 ]
 
 
@@ -85,14 +86,14 @@ def test_what_would_be_another_job_is_refused(cluster, line, text):
 
 
 def test_the_warning_is_quiet_where_asked(cluster):
-    done = cluster.run("sbatch", "-Q", "--mail-type=END", "--parsable", "-M", "all", "--wrap", "true")
+    done = cluster.run("sbatch", "-Q", "--tmp=1G", "--parsable", "-M", "all", "--wrap", "true")
     assert done.stderr == "" and re.fullmatch(r"\d+;" + cluster.cluster_name() + "\n", done.stdout), done
     assert cluster.wait_ended(int(done.stdout.split(";")[0])) == "COMPLETED"
 
 
 def test_allocations_and_steps_take_them_too(cluster):
-    done = cluster.run("srun", "--mail-type=END", "-n2", "--cpu_bind=none", "--tasks-per-node=2", "echo", "x")
-    assert done.stdout == "x\nx\n" and "left out: --mail-type (no mail is sent)" in done.stderr, done
+    done = cluster.run("srun", "--mail-type=END", "--tmp=1G", "-n2", "--cpu_bind=none", "--tasks-per-node=2", "echo", "x")
+    assert done.stdout == "x\nx\n" and "left out: --tmp (space for temporary files is not looked at)" in done.stderr, done
     done = cluster.run("salloc", "--nice=5", "-L", "x", "-m", "cyclic", "sh", "-c", "echo $SLURM_DISTRIBUTION")
     assert done.stdout == "cyclic\n" and "left out: --licenses (licences are not counted)" in done.stderr, done
     done = cluster.run("salloc", "--test-only", "-N1", "true")

@@ -41,7 +41,9 @@ LIB_LAYERS = {
 ALL_LIB = set(LIB_LAYERS)
 PROGRAM_LAYERS = {
     'ctld/core': {'base', 'model', 'sched', 'wire'},
-    'ctld': ALL_LIB | {'ctld/core', 'plugins'},
+    'ctld/program': {'base', 'io'},
+    'ctld/gscriptd': {'base', 'model', 'wire', 'config', 'io', 'ctld/program'},
+    'ctld': ALL_LIB | {'ctld/core', 'ctld/program', 'plugins'},
     'noded/core': {'base', 'model', 'wire', 'bind'},
     'noded/step': ALL_LIB - {'sched', 'store', 'client'},
     'noded/pmix': {'base', 'auth', 'io', 'wire', 'peer', 'attach'},
@@ -72,7 +74,7 @@ HOMES = [
     (re.compile(r'^yaml-cpp/'), ('lib/config',)),
     (re.compile(r'^hwloc(/|\.h)'), ('lib/topo',)),
     (re.compile(r'^pmix(_\w+)?\.h'), ('noded/pmix',)),
-    (re.compile(r'^spdlog/'), ('ctld/shell', 'noded/shell')),
+    (re.compile(r'^spdlog/'), ('ctld/shell', 'ctld/program', 'ctld/gscriptd', 'noded/shell')),
 ]
 
 # ---- Limits

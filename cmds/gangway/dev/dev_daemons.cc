@@ -41,8 +41,7 @@ Result<Program> munged_program(const DevLayout& layout) {
                  layout.log_of(name)};
 }
 
-Result<Program> gctld_program(const DevLayout& layout) {
-  const std::string name = "gctld";
+Result<Program> head_program(const DevLayout& layout, const std::string& name) {
   GW_TRY(path, find_program(name));
   return Program{
       name,

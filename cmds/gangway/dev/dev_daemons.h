@@ -13,7 +13,8 @@
 namespace gw::cmds {
 
 base::Result<Program> munged_program(const DevLayout& layout);
-base::Result<Program> gctld_program(const DevLayout& layout);
+/// "gctld" or "gscriptd".
+base::Result<Program> head_program(const DevLayout& layout, const std::string& name);
 /// Daemon of the i-th node with its topology.
 base::Result<Program> gnoded_program(const DevLayout& layout, uint32_t index, const std::string& topology);
 

@@ -125,8 +125,18 @@ Status start_munged(const DevLayout& layout, const KeepWaiting& keep_waiting, st
   return wait_ready(layout, daemons, kDaemonLimit, keep_waiting, ready);
 }
 
+Status start_scripts(const DevLayout& layout, const KeepWaiting& keep_waiting, std::vector<Running>& daemons) {
+  GW_TRY(program, head_program(layout, "gscriptd"));
+  GW_TRY(pid, start_daemon(layout, program));
+  daemons.push_back({program.name, pid});
+  return wait_ready(layout, daemons, kDaemonLimit, keep_waiting, [&]() -> Status {
+    if (find_by_pid_file(program.pid_file)) return {};
+    return base::fail(ErrorCode::kUnavailable, "no pid file yet");
+  });
+}
+
 Status start_controller(const DevLayout& layout, const KeepWaiting& keep_waiting, std::vector<Running>& daemons) {
-  GW_TRY(program, gctld_program(layout));
+  GW_TRY(program, head_program(layout, "gctld"));
   GW_TRY(pid, start_daemon(layout, program));
   daemons.push_back({program.name, pid});
   return wait_ready(layout, daemons, kDaemonLimit, keep_waiting,
@@ -150,6 +160,7 @@ Status start_all(const DevOptions& options, DevLayout& layout, const KeepWaiting
   GW_TRY_STATUS(open_programs(layout));
   GW_TRY_STATUS(write_config(layout, options));
   GW_TRY_STATUS(start_munged(layout, keep_waiting, daemons));
+  GW_TRY_STATUS(start_scripts(layout, keep_waiting, daemons));
   GW_TRY_STATUS(start_controller(layout, keep_waiting, daemons));
   return start_nodes(layout, options, keep_waiting, daemons);
 }

@@ -19,6 +19,7 @@
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/mails.h"
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/replies.h"
 #include "ctld/core/steps/requests.h"
@@ -101,6 +102,8 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
     spec.nice = 0;
   }
   spec.hold_admin = spec.hold_admin && admin;
+  if (!spec.mail_type.empty() && !core.settings.sends_mail)
+    warnings.push_back("left out: --mail-type (no mail is sent: mail.program of the configuration names no program)");
   GW_TRY_STATUS(check_preemption(spec, warnings));
   GW_TRY_STATUS(base::with_sentence(check_runnable(core, spec), "Requested node configuration is not available"));
   return spec;
@@ -195,6 +198,7 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     core.rows.job_and_spec(*job);
     core.out.job_event(*job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),
                        job->spec.uid);
+    if (job->unmet.is_hopeless()) mail_of_hopeless(core, *job);
   }
   return id;
 }

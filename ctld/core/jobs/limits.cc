@@ -1,11 +1,14 @@
 // See limits.h.
 #include "ctld/core/jobs/limits.h"
 
+#include "ctld/core/jobs/mails.h"
+
 namespace gw::ctld {
 
 using model::Job;
 
 void arm_limits(Core& core, const Job& job) {
+  arm_mail(core, job);
   const Time end = job.placed()->running_since() + job.spec.time_limit;
   if (end == Time::never()) return;
   core.timers.set({end, TimerKind::kJobLimit, job.id.value, job.attempt});

@@ -13,6 +13,7 @@
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/launch_faults.h"
 #include "ctld/core/jobs/limits.h"
+#include "ctld/core/jobs/mails.h"
 #include "ctld/core/jobs/orders.h"
 #include "ctld/core/jobs/preemption_counts.h"
 #include "ctld/core/jobs/transition.h"
@@ -46,6 +47,7 @@ void stop_siblings(Core& core, const Job& job, const Outcome& outcome) {
 void requeue(Core& core, Job& job, const Outcome& outcome) {
   const bool had_started = static_cast<bool>(job.placed()->started);
   const Duration uncut = job.placed()->uncut_limit;
+  const Duration run = had_started ? outcome.ended - job.placed()->running_since() : Duration{};
   if (had_started) core.rows.past_run(job, outcome);
   if (!advance(core, job, JobEvent::kRequeue)) return;
   job.derived_exit = {};
@@ -60,6 +62,7 @@ void requeue(Core& core, Job& job, const Outcome& outcome) {
   else if (!was_preempted(outcome))
     launch_failed(core, job);
   core.out.job_event(job, "requeued", outcome.detail);
+  if (had_started) mail_of_requeue(core, job, run);
   update_eligibility(core, job);
   core.rows.job(job);
   if (uncut.us != 0) core.rows.job_and_spec(job);

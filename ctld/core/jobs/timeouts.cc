@@ -11,6 +11,7 @@
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/launch_faults.h"
 #include "ctld/core/jobs/limits.h"
+#include "ctld/core/jobs/mails.h"
 #include "ctld/core/jobs/orders.h"
 #include "ctld/core/jobs/run.h"
 
@@ -28,6 +29,7 @@ void job_limit_due(Core& core, Job& job) {
   outcome.end = JobState::kTimeout;
   outcome.reason = model::EndReason::kTimeLimit;
   outcome.detail = "time limit " + base::format_duration(job.spec.time_limit) + " reached";
+  mail_of_time_limit(core, job);
   stop(core, job, std::move(outcome));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/mail.h"
 #include "wire/convert.h"
 #include "wire/row_bytes.h"
 
@@ -83,6 +84,7 @@ bool ArrayTable::restore(JobId id, model::ArrayTasks tasks) {
     array.throttle = tasks.throttle;
     array.completed = tasks.completed;
     array.failed = tasks.failed;
+    if (tasks.completed + tasks.failed > 0) array.told_of |= model::kMailBegin;
   }
   if (!tasks.left.empty()) array.parts[id] = std::move(tasks.left);
   return true;
@@ -120,6 +122,7 @@ void ArrayTable::came(const Job& job) {
   }
   array->jobs[job.spec.array->task] = job.id;
   count(job, job.state, 1);
+  if (job.attempt > 0) array->told_of |= model::kMailBegin;
   if (job.waiting() != nullptr) set_wait(job, job.waiting()->reason);
 }
 
@@ -184,6 +187,13 @@ void ArrayTable::set_ready(const Job& part, bool is_ready) {
   }
   array->ready.insert(part.id);
   look_again(part.spec.array->job);
+}
+
+bool ArrayTable::tell_once(JobId id, uint32_t event) {
+  const auto it = arrays_.find(id);
+  if (it == arrays_.end() || (it->second.told_of & event) != 0) return false;
+  it->second.told_of |= event;
+  return true;
 }
 
 bool ArrayTable::is_above(const Job& task) const {

@@ -33,6 +33,7 @@ class ArrayTable {
     std::map<uint32_t, bool> aside;        ///< Of those that wait, those that are not before the scheduler: held?
     uint32_t held = 0;                     ///< Of these, those that are held.
     std::set<uint32_t> above;              ///< Of these, those that wait for the throttle alone.
+    uint32_t told_of = 0;                  ///< What its user was mailed about (model::MailEvent).
     /// All its tasks have come to an end.
     bool is_over() const { return waiting_parts == 0 && live == 0; }
     /// So many run or may start: the throttle bounds them.
@@ -76,6 +77,9 @@ class ArrayTable {
   void set_wait(const model::Job& task, model::WaitReason reason);
   /// Takes it, which is not held, from the scheduler, which is told by whoever looks at the job next.
   void put_aside(const model::Job& task);
+
+  /// Its user is about to be mailed about this. False: he was before.
+  bool tell_once(base::JobId array, uint32_t event);
 
   /// More tasks may have to be made.
   void look_again(base::JobId array) { due_.try_emplace(array); }

@@ -13,13 +13,14 @@ namespace gw::ctld {
 class RequestRate {
  public:
   struct Limits {
-    uint32_t per_second = 0;  ///< Tokens that come back; 0: no bound.
+    uint32_t per_period = 0;  ///< Tokens that come back; 0: no bound.
     uint32_t burst = 1;       ///< Most tokens: what may come at once after a pause.
+    base::Duration period = base::seconds(1);
   };
 
   /// Takes a token of this user. Zero: taken; else how long it takes until there is one.
   base::Duration take(base::Time now, uint32_t uid, const Limits& limits) {
-    if (limits.per_second == 0) return {};
+    if (limits.per_period == 0) return {};
     const double most = std::max(limits.burst, 1U);
     forget_full(now, limits);
     const auto [it, is_new] = buckets_.try_emplace(uid, Bucket{most, now});
@@ -30,7 +31,8 @@ class RequestRate {
       bucket.tokens -= 1;
       return {};
     }
-    return base::microseconds(static_cast<int64_t>((1 - bucket.tokens) * 1e6 / limits.per_second) + 1);
+    return base::microseconds(
+        static_cast<int64_t>((1 - bucket.tokens) * static_cast<double>(limits.period.us) / limits.per_period) + 1);
   }
   size_t size() const { return buckets_.size(); }
 
@@ -43,7 +45,7 @@ class RequestRate {
 
   static double came_back(const Bucket& bucket, base::Time now, const Limits& limits) {
     const base::Duration passed = std::max(now - bucket.at, base::Duration{0});  // the clock may be set back
-    return static_cast<double>(passed.us) / 1e6 * limits.per_second;
+    return static_cast<double>(passed.us) / static_cast<double>(limits.period.us) * limits.per_period;
   }
   /// A full bucket says nothing: users who were here once take no memory for ever.
   void forget_full(base::Time now, const Limits& limits) {

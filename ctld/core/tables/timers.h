@@ -38,6 +38,7 @@ enum class TimerKind : uint8_t {
   kScripts,       ///< scripts that no job in memory has are deleted
   kDependents,    ///< jobs that wait for others are looked at again
   kArrays,        ///< further tasks of arrays are made
+  kJobMail,       ///< a part of the time limit has passed, and its user is to hear of it
 };
 
 struct Timer {
@@ -62,6 +63,7 @@ constexpr bool is_single(TimerKind kind) {
     case TimerKind::kNodeBeat:
     case TimerKind::kNodeDown:
     case TimerKind::kArrays:
+    case TimerKind::kJobMail:
       return true;
     default:
       return false;
@@ -87,7 +89,8 @@ class Timers {
   /// Takes back what a job waits for as long as it is not over.
   void cancel_job(uint64_t id) {
     for (const TimerKind kind :
-         {TimerKind::kJobEligible, TimerKind::kJobWarn, TimerKind::kJobLimit, TimerKind::kStartTimeout})
+         {TimerKind::kJobEligible, TimerKind::kJobWarn, TimerKind::kJobLimit, TimerKind::kStartTimeout,
+          TimerKind::kJobMail})
       cancel(kind, id);
   }
   size_t size() const { return timers_.size(); }

@@ -141,16 +141,17 @@ TEST(SlurmOptions, ThePageHasARowForEach) {
 }
 
 TEST(SlurmOptions, WhatIsLeftOutIsSaidOnceByItsReason) {
-  EXPECT_EQ(take('b', {"--mail-type=END", "--tmp=1G", "--mail-user=me", "--mail-type=FAIL"}).left_out,
-            "left out: --tmp (space for temporary files is not looked at); --mail-user, --mail-type (no mail is sent)");
-  EXPECT_EQ(take('b', {"--mail-type=END", "--mail-type=NONE", "-k", "--no-kill=off"}).left_out, "")
-      << "later ones ask for nothing";
+  EXPECT_EQ(take('b', {"--bbf=a", "--tmp=1G", "--bb=b", "--bbf=c"}).left_out,
+            "left out: --tmp (space for temporary files is not looked at); --bb, --bbf (there is no burst buffer: data "
+            "are not "
+            "staged)");
+  EXPECT_EQ(take('b', {"--tmp=1G", "--tmp=0", "-k", "--no-kill=off"}).left_out, "") << "later ones ask for nothing";
 }
 
 TEST(SlurmOptions, WrongValuesAreWrongAllTheSame) {
   const std::pair<std::vector<std::string>, std::string> kCases[] = {
       {{"--mail-type=ENDE"}, "--mail-type: \"ENDE\" is none of"},
-      {{"--mail-user="}, "--mail-user: the value is empty"},
+      {{"--mail-user="}, "--mail-user: \"\" is no user and no address"},
       {{"--tmp=much"}, "--tmp"},
       {{"--ntasks-per-socket=x"}, "--ntasks-per-socket"},
       {{"-B", "a:b"}, "is not SOCKETS[:CORES[:THREADS]]"},

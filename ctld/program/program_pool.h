@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "ctld/shell/run_program.h"
+#include "ctld/program/run_program.h"
 
 namespace gw::ctld {
 

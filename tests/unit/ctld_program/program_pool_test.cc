@@ -1,5 +1,5 @@
 // Programs of the administrator run beside each other on few threads.
-#include "ctld/shell/program_pool.h"
+#include "ctld/program/program_pool.h"
 
 #include <gtest/gtest.h>
 

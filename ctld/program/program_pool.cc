@@ -1,5 +1,5 @@
 // A queue and the threads that serve it.
-#include "ctld/shell/program_pool.h"
+#include "ctld/program/program_pool.h"
 
 namespace gw::ctld {
 

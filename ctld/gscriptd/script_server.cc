@@ -1,0 +1,101 @@
+// See script_server.h.
+#include "ctld/gscriptd/script_server.h"
+
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <utility>
+
+#include "base/text.h"
+#include "ctld/gscriptd/mail_call.h"
+
+namespace gw::ctld {
+
+ScriptServer::ScriptServer(config::Config config) : config_(std::move(config)) {}
+
+base::Status ScriptServer::listen() {
+  io::ListenOptions options;
+  options.address = "unix:" + config::script_socket(config_);
+  options.unix_mode = 0600;
+  options.max_connections = 4;
+  GW_TRY(listener, io::Listener::open(loop_, options, [this](std::shared_ptr<io::Stream> stream) {
+           const uint64_t number = next_++;
+           stream->on_closed(
+               [this, number](const std::string&) { loop_.defer([this, number] { connections_.erase(number); }); });
+           stream->on_data([this, number](std::string_view bytes) { on_data(number, bytes); });
+           connections_.emplace(number, Connection{std::move(stream), wire::FrameDecoder(wire::kMaxHandshakeFrame)});
+         }));
+  listener_ = std::move(listener);
+  return {};
+}
+
+void ScriptServer::run() {
+  loop_.on_signal(SIGTERM, [this] { loop_.stop(); });
+  loop_.on_signal(SIGINT, [this] { loop_.stop(); });
+  loop_.on_signal(SIGHUP, [this] { reload(); });
+  loop_.run();
+}
+
+void ScriptServer::reload() {
+  auto fresh = config::load(config_.path);
+  if (!fresh) {
+    spdlog::error("the configuration cannot be read again, the old one stays: {}", fresh.error().text());
+    return;
+  }
+  config_ = std::move(*fresh);
+  spdlog::info("configuration read again");
+}
+
+void ScriptServer::on_data(uint64_t number, std::string_view bytes) {
+  const auto it = connections_.find(number);
+  if (it == connections_.end()) return;
+  it->second.decoder.feed(bytes);
+  for (;;) {
+    auto payload = it->second.decoder.next();
+    if (!payload) return it->second.stream->close(payload.error().text());
+    if (!*payload) return;
+    wire::ToScripts message;
+    if (!message.ParseFromString(**payload)) return it->second.stream->close("a message cannot be read");
+    on_message(number, message);
+  }
+}
+
+void ScriptServer::on_message(uint64_t number, const wire::ToScripts& message) {
+  switch (message.what_case()) {
+    case wire::ToScripts::kMail:
+      return run_mail(number, message.id(), message.mail());
+    case wire::ToScripts::kReload:
+      reload();
+      return answer(number, message.id(), {0, ""});
+    default:
+      return answer(number, message.id(), {-1, "this version does not know what is asked for"});
+  }
+}
+
+void ScriptServer::run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail) {
+  const auto call = mail_call(mail, config_);
+  if (!call) return answer(number, id, {-1, call.error().text()});
+  if (waiting_ >= kMostWaiting) return answer(number, id, {-1, "too many programs run or wait already"});
+  ++waiting_;
+  programs_.add([this, number, id, call = *call, poster = loop_.poster()] {
+    const ProgramResult result = run_program(call);
+    poster.post([this, number, id, result] {
+      --waiting_;
+      answer(number, id, result);
+    });
+  });
+}
+
+void ScriptServer::answer(uint64_t number, uint64_t id, const ProgramResult& result) {
+  const auto it = connections_.find(number);
+  if (it == connections_.end()) return;
+  wire::FromScripts message;
+  message.set_id(id);
+  message.set_exit_code(result.exit_code);
+  message.set_output(base::printable(result.text, 1'000));
+  std::string frame;
+  wire::append_frame(frame, message.SerializeAsString());
+  it->second.stream->send(frame);
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,31 @@
+// Runs an administrator's program (fencing, mail) with a fixed environment and a time limit.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+
+namespace gw::ctld {
+
+struct ProgramCall {
+  std::string program;  ///< An absolute path.
+  std::vector<std::string> args;
+  base::Duration limit = base::seconds(60);
+  /// What it sees beside PATH.
+  std::vector<std::pair<std::string, std::string>> variables = {};
+  std::string input = {};  ///< Its standard input, cut at kMostProgramInput.
+};
+constexpr size_t kMostProgramInput = 32 << 10;
+
+struct ProgramResult {
+  int exit_code = -1;  ///< 128 + signal if it was killed; -1 if it could not be started.
+  std::string text;    ///< Its output, cut at 4 KiB, or why it could not run.
+};
+
+/// Blocks until the program itself has ended or the limit has passed; then it is killed, with what it started. It has
+/// no open descriptors of ours and the system's signal dispositions.
+ProgramResult run_program(const ProgramCall& call);
+
+}  // namespace gw::ctld
