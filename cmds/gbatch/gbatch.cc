@@ -94,8 +94,13 @@ Step<Script> get_script(const Invocation& inv) {
 
 base::Result<std::vector<BatchOptions>> read_job(const Script& script, const Invocation& inv) {
   GW_TRY(directives, client::read_directives(script.bytes, script.label, inv.early.ignore_pbs));
-  return read_components({std::move(directives), script.label, [](const char* name) { return std::getenv(name); },
-                          inv.line.components, base::SystemClock().now()});
+  const bool has_pbs_lines = std::any_of(directives.begin(), directives.end(),
+                                         [](const client::Directive& line) { return line.kind == "#PBS"; });
+  GW_TRY(components,
+         read_components({std::move(directives), script.label, [](const char* name) { return std::getenv(name); },
+                          inv.line.components, base::SystemClock().now()}));
+  for (BatchOptions& o : components) o.has_pbs_lines = has_pbs_lines;
+  return components;
 }
 
 /// What --export lets through of this environment, then what --export-file and options for the steps add.
@@ -106,6 +111,10 @@ base::Result<std::string> environment_of(const BatchOptions& o) {
     more = std::move(lines);
   }
   for (const auto& [name, value] : o.slurm.for_steps) more.push_back(name + "=" + value);
+  if (o.has_pbs_lines)
+    for (std::string& line : pbs_settings(o.spec)) more.push_back(std::move(line));
+  else if (std::getenv("PBS_ENVIRONMENT") != nullptr)
+    more.emplace_back("PBS_ENVIRONMENT=");  // of the job that this one is submitted from
   return export_environment(o.export_form, present_environment(), more);
 }
 

@@ -1,10 +1,12 @@
 // What a submission takes along from where it is made.
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "cmds/request/batch_script.h"
@@ -96,6 +98,17 @@ base::Result<std::string> export_environment(std::string_view form, const std::v
   }
   for (const std::string& setting : f.settings) block += setting + '\0';
   return block;
+}
+
+std::vector<std::string> pbs_settings(const model::JobSpec& spec) {
+  std::vector<std::string> lines{"PBS_ENVIRONMENT=PBS_BATCH", "PBS_O_HOST=" + host_name()};
+  char here[PATH_MAX];
+  if (::getcwd(here, sizeof here) != nullptr) lines.push_back(std::string("PBS_O_WORKDIR=") + here);
+  if (!spec.partitions.empty()) lines.push_back("PBS_O_QUEUE=" + spec.partitions.front());
+  for (const char* name : {"HOME", "LANG", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ"})
+    if (const char* value = std::getenv(name); value != nullptr)
+      lines.push_back(fmt::format("PBS_O_{}={}", name, value));
+  return lines;
 }
 
 std::vector<std::string> present_environment() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/job.h"
 
 namespace gw::cmds {
 
@@ -32,6 +33,9 @@ base::Status check_script(std::string_view bytes);
 /// settings that go along whatever the form. Errors: a malformed entry.
 base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines,
                                              const std::vector<std::string>& more = {});
+/// What a script with #PBS lines is told of its submission: PBS_O_WORKDIR and the like, and PBS_ENVIRONMENT, by which
+/// nodes know to tell it the rest.
+std::vector<std::string> pbs_settings(const model::JobSpec& spec);
 std::vector<std::string> present_environment();
 /// Soft limits by Slurm's names; UINT64_MAX is infinity.
 std::map<std::string, uint64_t> present_limits();

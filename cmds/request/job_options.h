@@ -55,6 +55,7 @@ struct BatchOptions {
   bool test_only = false;
   bool quiet = false;
   bool ignore_pbs = false;
+  bool has_pbs_lines = false;  ///< Its script has #PBS lines, and they count.
   uint32_t verbose = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "noded/core/env_map.h"
 #include "noded/core/job_env.h"
 #include "noded/core/node_allocation.h"
+#include "noded/core/pbs_env.h"
 #include "noded/core/step_env.h"
 #include "wire/convert.h"
 
@@ -128,7 +129,10 @@ wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepar
   set_user(user, prepare.spec(), spec);
   spec.set_script(prepare.script());
   *spec.mutable_args() = launch.args();
-  for (std::string& line : job_environment(node, prepare, user, now)) spec.add_env(std::move(line));
+  for (std::string& line : job_environment(node, prepare, user, now)) {
+    if (line.starts_with("PBS_NODEFILE=")) spec.set_pbs_nodes(pbs_node_lines(prepare.gang()));
+    spec.add_env(std::move(line));
+  }
   spec.set_work_dir(launch.work_dir());
   set_files(prepare, node, user, spec);
   spec.set_append(launch.append_output());

@@ -79,8 +79,9 @@ void Shepherd::set_up() {
 }
 
 void Shepherd::start_task() {
-  if (const base::Status written = write_script(spec_); !written)
-    return fail_start(model::EndReason::kLaunchFailed, written.error().text());
+  for (const auto write : {write_script, write_pbs_nodes})
+    if (const base::Status written = write(spec_); !written)
+      return fail_start(model::EndReason::kLaunchFailed, written.error().text());
   const auto hosts = write_hosts(spec_);
   if (!hosts) return fail_start(model::EndReason::kLaunchFailed, hosts.error().text());
   auto task = spawn_task(spec_, processes_.containment(), *hosts);

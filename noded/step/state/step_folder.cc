@@ -77,6 +77,11 @@ base::Status write_script(const wire::StepSpec& spec) {
   return {};
 }
 
+base::Status write_pbs_nodes(const wire::StepSpec& spec) {
+  if (spec.pbs_nodes().empty()) return {};
+  return tell(spec.dir() + "/pbs_nodes", spec.pbs_nodes(), spec.uid(), spec.gid());
+}
+
 base::Result<std::string> write_hosts(const wire::StepSpec& spec) {
   if (spec.hosts().empty()) return std::string();
   std::string text = proc::read_file("/etc/hosts").value_or("");

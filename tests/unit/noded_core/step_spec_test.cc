@@ -100,6 +100,48 @@ TEST_F(StepSpecTest, SetsEveryVariableUnderBothNames) {
   EXPECT_EQ(have["ENVIRONMENT"], "BATCH");
 }
 
+TEST_F(StepSpecTest, ScriptsWithPbsLinesAreToldInTheirWords) {
+  using namespace std::string_literals;
+  EXPECT_EQ(env().count("PBS_JOBID"), 0u) << "nobody else is";
+  EXPECT_EQ(spec().pbs_nodes(), "");
+  prepare.set_environment("PBS_ENVIRONMENT=PBS_BATCH\0PBS_O_WORKDIR=/w\0PBS_JOBID=3\0PBS_ARRAY_INDEX=9\0"s);
+  prepare.mutable_gang()->set_nodes("n[0-2]");
+  prepare.mutable_gang()->set_node_count(3);
+  prepare.mutable_gang()->set_tasks("2(x2),1");
+  prepare.mutable_gang()->set_all_tasks(5);
+  auto have = env();
+  EXPECT_EQ(have["PBS_JOBID"], "7");
+  EXPECT_EQ(have.count("PBS_ARRAY_INDEX"), 0u) << "that was an enclosing job's";
+  EXPECT_EQ(have["PBS_O_WORKDIR"], "/w");
+  EXPECT_EQ(have["PBS_JOBNAME"], "train");
+  EXPECT_EQ(have["PBS_QUEUE"], "main");
+  EXPECT_EQ(have["PBS_NP"], "5");
+  EXPECT_EQ(have["PBS_NUM_NODES"], "3");
+  EXPECT_EQ(have["PBS_NUM_PPN"], "2");
+  EXPECT_EQ(have["NCPUS"], "2");
+  EXPECT_EQ(have["PBS_WALLTIME"], "3600");
+  EXPECT_EQ(have["PBS_NODEFILE"], "/s/steps/7.2/pbs_nodes");
+  EXPECT_EQ(spec().pbs_nodes(), "n0\nn0\nn1\nn1\nn2\n");
+  wire::ArrayPlace& place = *prepare.mutable_spec()->mutable_array();
+  place.set_job(5);
+  place.set_task(3);
+  have = env();
+  EXPECT_EQ(have["PBS_JOBID"], "5[3]");
+  EXPECT_EQ(have["PBS_ARRAY_INDEX"], "3");
+  EXPECT_EQ(have["PBS_ARRAYID"], "3");
+  EXPECT_EQ(have["PBS_ARRAY_ID"], "5");
+}
+
+TEST_F(StepSpecTest, ANodeFileThatCannotBeSaidIsNotNamed) {
+  using namespace std::string_literals;
+  prepare.set_environment("PBS_ENVIRONMENT=PBS_BATCH\0"s);
+  for (const char* tasks : {"2", "2(x", "2(x3)", "x(x2)", "", "4000000000(x2)", "1(x99999999)"}) {
+    prepare.mutable_gang()->set_tasks(tasks);
+    EXPECT_EQ(env().count("PBS_NODEFILE"), 0u) << tasks;
+    EXPECT_EQ(spec().pbs_nodes(), "") << tasks;
+  }
+}
+
 TEST_F(StepSpecTest, SaysWhatBecomesOfAJobThatMakesWayAndWhereItIsTold) {
   using namespace std::string_literals;
   prepare.set_environment(
