@@ -55,7 +55,10 @@ void add_filters(std::vector<client::Option>& t, QueueOptions& o) {
                  return v.empty() ? Status{} : parse_step_ids(v, o.steps);
                }});
   t.push_back({"states", 't', Arg::kRequired, "STATES", "jobs in these states (names or letters), or all", "STATES",
-               client::kPlain, lists(o.filters.states, "-t/--states")});
+               client::kPlain, [&o](std::string_view value) {
+                 o.filters.states.clear();  // as in Slurm, the last one counts
+                 return lists(o.filters.states, "-t/--states")(value);
+               }});
 }
 
 void add_output(std::vector<client::Option>& t, QueueOptions& o) {

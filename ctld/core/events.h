@@ -34,12 +34,17 @@ struct JobEnded {
   base::JobId job;
 };
 
+/// A job waits for others as it never can be let go.
+struct DependencyFailed {
+  base::JobId job;
+};
+
 /// A job has another name.
 struct JobRenamed {
   uint32_t uid = 0;
   std::string before;
 };
 
-using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased, JobEnded, JobRenamed>;
+using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased, JobEnded, DependencyFailed, JobRenamed>;
 
 }  // namespace gw::ctld

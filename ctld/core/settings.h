@@ -54,6 +54,7 @@ struct Settings {
   base::Duration node_timeout = base::seconds(60);
   bool has_fence = false;                ///< A fencing program is configured.
   bool sends_mail = false;               ///< A mail program is configured.
+  uint32_t mail_per_user_hour = 0;       ///< 0: no bound.
   std::set<uint32_t> node_uids;          ///< Who may register as a node: root and the controller's own uid.
   std::set<uint32_t> admin_uids;         ///< root, the controller's uid, admins given by number.
   std::vector<std::string> admin_users;  ///< Names, and @groups.

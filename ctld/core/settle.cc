@@ -36,6 +36,10 @@ struct Heard {
     core.jobs.arrays().room_for(job->spec.uid);
     mail_of_end(core, *job);
   }
+  void operator()(const DependencyFailed& e) const {
+    const model::Job* job = core.jobs.find(e.job);
+    if (job != nullptr && job->waiting() != nullptr) mail_of_hopeless(core, *job);
+  }
   void operator()(const JobRenamed& e) const { name_was_given_up(core, e.uid, e.before); }
 
   /// Who depends on an array depends on each of its tasks.

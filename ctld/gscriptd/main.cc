@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <getopt.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,7 @@ Arguments parse(int argc, char** argv) {
 }
 
 base::Status serve(const Arguments& a) {
+  ::prctl(PR_SET_DUMPABLE, 0);  // other processes of its user do not look into it
   GW_TRY(config, config::load(a.config));
   if (geteuid() != config.controller_uid)
     return base::invalid(fmt::format("gscriptd runs as uid {}, but controller.user is {} (uid {})", geteuid(),
@@ -66,11 +68,15 @@ base::Status serve(const Arguments& a) {
   const std::string socket = config::script_socket(config), program = config.mail_program;
   ScriptServer server(std::move(config));
   GW_TRY_STATUS(server.listen());
-  PidFile pid_file;
-  GW_TRY_STATUS(pid_file.write(a.pid_file));
-  spdlog::info("gscriptd {} serves at {}; mail by {}", GANGWAY_VERSION, socket, program.empty() ? "none" : program);
-  server.run();
-  return {};
+  {
+    PidFile pid_file;
+    GW_TRY_STATUS(pid_file.write(a.pid_file));
+    spdlog::info("gscriptd {} serves at {}; mail by {}", GANGWAY_VERSION, socket, program.empty() ? "none" : program);
+    server.run();
+  }
+  spdlog::info("leaving; programs that run continue");
+  spdlog::shutdown();
+  ::_exit(0);  // without waiting for them
 }
 
 int run(int argc, char** argv) {

@@ -32,18 +32,19 @@ base::Status ScriptServer::listen() {
 void ScriptServer::run() {
   loop_.on_signal(SIGTERM, [this] { loop_.stop(); });
   loop_.on_signal(SIGINT, [this] { loop_.stop(); });
-  loop_.on_signal(SIGHUP, [this] { reload(); });
+  loop_.on_signal(SIGHUP, [this] { (void)reload(); });
   loop_.run();
 }
 
-void ScriptServer::reload() {
+base::Status ScriptServer::reload() {
   auto fresh = config::load(config_.path);
   if (!fresh) {
     spdlog::error("the configuration cannot be read again, the old one stays: {}", fresh.error().text());
-    return;
+    return tl::unexpected(fresh.error());
   }
   config_ = std::move(*fresh);
   spdlog::info("configuration read again");
+  return {};
 }
 
 void ScriptServer::on_data(uint64_t number, std::string_view bytes) {
@@ -64,9 +65,10 @@ void ScriptServer::on_message(uint64_t number, const wire::ToScripts& message) {
   switch (message.what_case()) {
     case wire::ToScripts::kMail:
       return run_mail(number, message.id(), message.mail());
-    case wire::ToScripts::kReload:
-      reload();
-      return answer(number, message.id(), {0, ""});
+    case wire::ToScripts::kReload: {
+      const base::Status done = reload();
+      return answer(number, message.id(), done ? ProgramResult{0, ""} : ProgramResult{-1, done.error().text()});
+    }
     default:
       return answer(number, message.id(), {-1, "this version does not know what is asked for"});
   }

@@ -42,7 +42,7 @@ class ScriptServer {
   size_t waiting_ = 0;
   ProgramPool programs_;
 
-  void reload();
+  base::Status reload();
   void on_data(uint64_t number, std::string_view bytes);
   void on_message(uint64_t number, const wire::ToScripts& message);
   void run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail);

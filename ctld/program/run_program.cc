@@ -117,6 +117,9 @@ ProgramResult run_program(const ProgramCall& call) {
   if (!has_ended) {
     kill(-pid, SIGKILL);
     result.text += " (killed: it took longer than " + base::format_duration(call.limit) + ")";
+    // One that became another user cannot be killed.
+    if (!await_end(process.get(), -1, io::Loop::monotonic() + base::seconds(5), result.text))
+      return {-1, result.text + " (it could not be killed)"};
   }
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -289,7 +289,7 @@ void Server::EffectRunner::carry_out(Fence& fence) {
 }
 
 void Server::EffectRunner::carry_out(SendMail& mail) {
-  server_.mails_->send(std::move(mail), server_.clock_.now(), server_.config_.mail_per_user_hour);
+  server_.mails_->send(std::move(mail), server_.clock_.now());
 }
 
 void Server::EffectRunner::carry_out(Reload& reload) {

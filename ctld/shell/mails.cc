@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/counted.h"
@@ -13,22 +14,25 @@ namespace gw::ctld {
 namespace {
 
 constexpr base::Duration kRetry = base::seconds(5);
-constexpr base::Duration kQuiet = base::minutes(10);  // between two lines about one user
+constexpr base::Duration kQuiet = base::minutes(10);
 constexpr size_t kShown = 300;
 
 }  // namespace
 
-void Mails::send(SendMail mail, base::Time now, uint32_t per_hour) {
-  if (rate_.take(now, mail.uid, {per_hour, per_hour, base::hours(1)}).us > 0)
-    return drop(mail.uid, now, "its user had mail.per_user_hour of them");
-  if (waiting_.size() >= kMostWaiting) return drop(mail.uid, now, "too many wait for gscriptd");
-  wire::ToScripts& message = waiting_.emplace_back();
-  wire::ScriptMail& body = *message.mutable_mail();
-  body.set_to(std::move(mail.to));
-  body.set_subject(std::move(mail.subject));
-  body.set_body(std::move(mail.body));
+void Mails::send(SendMail mail, base::Time now) {
+  const auto mine = waiting_.find(mail.uid);
+  if (count_ >= kMostWaiting || (mine != waiting_.end() && mine->second.size() >= kMostOfUser)) {
+    if (now - told_ > kQuiet) spdlog::warn("mail about a job of uid {} is dropped: too many wait", mail.uid);
+    told_ = std::max(told_, now);
+    return;
+  }
+  ++count_;
+  wire::ScriptMail& message = *waiting_[mail.uid].emplace_back().mutable_mail();
+  message.set_to(std::move(mail.to));
+  message.set_subject(std::move(mail.subject));
+  message.set_body(std::move(mail.body));
   for (auto& [name, value] : mail.variables) {
-    wire::ScriptVariable& variable = *body.add_variables();
+    wire::ScriptVariable& variable = *message.add_variables();
     variable.set_name(name);
     variable.set_value(std::move(value));
   }
@@ -36,29 +40,48 @@ void Mails::send(SendMail mail, base::Time now, uint32_t per_hour) {
 }
 
 void Mails::reload() {
-  if (!stream_) return;  // it reads the configuration when it starts
-  waiting_.emplace_front().set_reload(true);
+  wants_reload_ = true;
   pump();
 }
 
-void Mails::drop(uint32_t uid, base::Time now, const std::string& why) {
-  ++dropped_;
-  std::erase_if(told_, [&](const auto& each) { return now - each.second > kQuiet; });
-  if (told_.emplace(uid, now).second) spdlog::warn("mail about a job of uid {} is not sent: {}", uid, why);
+void Mails::pump() {
+  if (waiting_.empty() && !wants_reload_) return;
+  if (!stream_) return connect();
+  if (std::exchange(wants_reload_, false)) {
+    wire::ToScripts message;
+    message.set_reload(true);
+    hand_on(std::move(message), {});
+  }
+  while (under_way_.size() < kMostUnderWay) {
+    const auto user = next_user();
+    if (user == waiting_.end()) return;
+    last_uid_ = user->first;
+    wire::ToScripts message = std::move(user->second.front());
+    user->second.pop_front();
+    --count_;
+    busy_[last_uid_] = next_;
+    UnderWay what{last_uid_, message.mail().subject()};
+    if (user->second.empty()) waiting_.erase(user);
+    hand_on(std::move(message), std::move(what));
+  }
 }
 
-void Mails::pump() {
-  if (waiting_.empty()) return;
-  if (!stream_) return connect();
-  while (!waiting_.empty() && under_way_.size() < kMostUnderWay) {
-    wire::ToScripts message = std::move(waiting_.front());
-    waiting_.pop_front();
-    message.set_id(next_++);
-    under_way_[message.id()] = message.mail().subject();
-    std::string frame;
-    wire::append_frame(frame, message.SerializeAsString());
-    stream_->send(frame);
+std::map<uint32_t, std::deque<wire::ToScripts>>::iterator Mails::next_user() {
+  auto it = waiting_.upper_bound(last_uid_);
+  for (size_t looked_at = 0; looked_at < waiting_.size(); ++looked_at) {
+    if (it == waiting_.end()) it = waiting_.begin();
+    if (!busy_.contains(it->first)) return it;
+    ++it;
   }
+  return waiting_.end();
+}
+
+void Mails::hand_on(wire::ToScripts message, UnderWay what) {
+  message.set_id(next_++);
+  under_way_[message.id()] = std::move(what);
+  std::string frame;
+  wire::append_frame(frame, message.SerializeAsString());
+  stream_->send(frame);
 }
 
 void Mails::connect() {
@@ -73,7 +96,7 @@ void Mails::connect() {
 }
 
 void Mails::on_connected(std::shared_ptr<io::Stream> stream) {
-  if (has_complained_) spdlog::info("gscriptd is there again, {} wait", base::counted(waiting_.size(), "mail"));
+  if (has_complained_) spdlog::info("gscriptd is there again; {} wait", base::counted(count_, "mail"));
   has_complained_ = false;
   stream_ = std::move(stream);
   decoder_ = wire::FrameDecoder(wire::kMaxHandshakeFrame);
@@ -97,21 +120,27 @@ void Mails::on_data(std::string_view bytes) {
 void Mails::on_result(const wire::FromScripts& result) {
   const auto it = under_way_.find(result.id());
   if (it == under_way_.end()) return;
+  if (const auto busy = busy_.find(it->second.uid); busy != busy_.end() && busy->second == it->first) busy_.erase(busy);
   if (result.exit_code() != 0)
-    spdlog::warn("mail not sent: {}: exit code {}{}{}", it->second, result.exit_code(),
-                 result.output().empty() ? "" : ": ", base::printable(result.output(), kShown));
+    spdlog::warn("{}: exit code {}{}{}",
+                 it->second.subject.empty() ? "gscriptd did not read the configuration again"
+                                            : "mail not sent: " + it->second.subject,
+                 result.exit_code(), result.output().empty() ? "" : ": ", base::printable(result.output(), kShown));
   under_way_.erase(it);
 }
 
 void Mails::on_lost(const std::string& why) {
-  if (!has_complained_)
-    spdlog::warn("gscriptd cannot be reached at {}: {}; {} wait", socket_, why, base::counted(waiting_.size(), "mail"));
-  has_complained_ = true;
-  if (!under_way_.empty())
-    spdlog::warn("{} may not have been sent: gscriptd ended meanwhile", base::counted(under_way_.size(), "mail"));
+  if (!has_complained_ && !waiting_.empty())
+    spdlog::warn("gscriptd cannot be reached at {}: {}; {} wait", socket_, why, base::counted(count_, "mail"));
+  has_complained_ |= !waiting_.empty();
+  // Those may have been sent.
+  if (!busy_.empty())
+    spdlog::warn("{} may not have been sent: gscriptd ended meanwhile", base::counted(busy_.size(), "mail"));
   under_way_.clear();
+  busy_.clear();
   loop_.defer([gone = std::move(stream_)]() mutable { gone.reset(); });
   stream_ = nullptr;
+  wants_reload_ = false;  // it reads the configuration when it starts
   retry_ = loop_.after(kRetry, [this] { pump(); });
 }
 

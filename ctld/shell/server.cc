@@ -28,12 +28,13 @@ namespace {
 
 /// About what held effects take; those of one request are few, but for the pieces of a long list.
 size_t memory_of(const std::vector<Outgoing>& held) {
-  constexpr size_t kEach = 1024;
+  constexpr size_t kEach = 1024, kMail = 4096;
   size_t bytes = kEach;
   for (const Outgoing& out : held) {
     bytes += kEach;
     if (const Reply* reply = std::get_if<Reply>(&out)) bytes += reply->bytes.size() + reply->reply.ByteSizeLong();
     if (const ReadStored* read = std::get_if<ReadStored>(&out)) bytes += read->reply.ByteSizeLong();
+    if (std::holds_alternative<SendMail>(out)) bytes += kMail;
   }
   return bytes;
 }

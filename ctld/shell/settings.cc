@@ -33,6 +33,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.node_timeout = config.node_timeout;
   s.has_fence = !config.fence_program.empty();
   s.sends_mail = !config.mail_program.empty();
+  s.mail_per_user_hour = config.mail_per_user_hour;
   s.node_uids = {0, config.controller_uid};
   s.admin_uids = {0, config.controller_uid};
   for (const std::string& admin : config.admins) {

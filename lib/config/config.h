@@ -81,7 +81,8 @@ struct Config {
   std::string fence_program;  ///< Run as `PROGRAM NODE` for an unreachable node: exit 0 means it is dead.
 
   // mail:
-  std::string mail_program;           ///< Run as `PROGRAM -s SUBJECT -- ADDRESS...`; empty: no mail is sent.
+  std::string mail_program;           ///< Run as `PROGRAM -s SUBJECT [--] ADDRESS...`; empty: no mail is sent.
+  bool mail_double_dash = true;       ///< `--` stands before the addresses.
   std::string mail_domain;            ///< Of addresses that have none; empty: none is added.
   uint32_t mail_per_user_hour = 200;  ///< Mails of one user; 0: no bound.
 

@@ -159,6 +159,10 @@ const Key<Config> kConfigKeys[] = {
       "jobs "
       "with --mail-type. Empty: no mail is sent, and such jobs are told so."},
      [](Config& c) -> Ref { return &c.mail_program; }},
+    {{"mail.double_dash", Kind::kBool, kLive,
+      "Does `--` stand before the addresses? bsd-mailx and mailutils take it; say false for s-nail, and for scripts "
+      "written for Slurm's MailProg."},
+     [](Config& c) -> Ref { return &c.mail_double_dash; }},
     {{"mail.domain", Kind::kName, kLive, "Put behind addresses that have none: USER@DOMAIN. Empty: nothing is."},
      [](Config& c) -> Ref { return &c.mail_domain; }},
     {{"mail.per_user_hour", Kind::kNumber, kLive,

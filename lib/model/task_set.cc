@@ -222,22 +222,6 @@ uint32_t TaskSet::take_front() {
   return index;
 }
 
-bool TaskSet::erase(uint32_t index) {
-  const auto range = std::ranges::lower_bound(ranges_, index, {}, &TaskRange::last);
-  if (range == ranges_.end() || !range->contains(index)) return false;
-  const TaskRange whole = *range;
-  auto at = ranges_.erase(range);
-  if (index < whole.last) {
-    const uint32_t first = index + whole.step;
-    at = ranges_.insert(at, {first, whole.last, first == whole.last ? 1 : whole.step});
-  }
-  if (index > whole.first) {
-    const uint32_t last = index - whole.step;
-    ranges_.insert(at, {whole.first, last, last == whole.first ? 1 : whole.step});
-  }
-  return true;
-}
-
 TaskSet TaskSet::common(const TaskSet& o) const {
   TaskSet out;
   for (auto a = ranges_.begin(), b = o.ranges_.begin(); a != ranges_.end() && b != o.ranges_.end();) {

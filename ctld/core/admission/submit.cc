@@ -19,7 +19,6 @@
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
-#include "ctld/core/jobs/mails.h"
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/replies.h"
 #include "ctld/core/steps/requests.h"
@@ -198,7 +197,6 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     core.rows.job_and_spec(*job);
     core.out.job_event(*job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),
                        job->spec.uid);
-    if (job->unmet.is_hopeless()) mail_of_hopeless(core, *job);
   }
   return id;
 }

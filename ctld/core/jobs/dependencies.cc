@@ -59,6 +59,7 @@ void begin_to_depend(Job& job) {
 void look_at_dependencies(Core& core, Job& job) {
   std::vector<DependencyTerm>& terms = job.unmet.terms;
   bool is_one_met = false;
+  const bool was_hopeless = job.unmet.is_hopeless();
   std::erase_if(terms, [&](DependencyTerm& term) {
     if (term.is_failed) return false;
     const TermState state = state_of(core, job, term);
@@ -67,6 +68,7 @@ void look_at_dependencies(Core& core, Job& job) {
     return state == TermState::kMet;
   });
   if (job.unmet.any && is_one_met) terms.clear();
+  if (job.unmet.is_hopeless() && !was_hopeless) core.post(DependencyFailed{job.id});
   std::vector<JobId> others;
   for (const DependencyTerm& term : terms)
     if (term.job && !term.is_failed) others.push_back(term.job);

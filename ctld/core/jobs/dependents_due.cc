@@ -5,7 +5,6 @@
 
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
-#include "ctld/core/jobs/mails.h"
 #include "ctld/core/jobs/run.h"
 
 namespace gw::ctld {
@@ -51,7 +50,6 @@ size_t look_at_one_dependent(Core& core) {
   const model::WaitReason reason = job->waiting()->reason;
   update_eligibility(core, *job);
   if (job->unmet != before || job->waiting()->reason != reason) core.rows.job(*job);
-  if (job->unmet.is_hopeless() && !before.is_hopeless()) mail_of_hopeless(core, *job);
   if (job->unmet.is_hopeless() && job->spec.kill_on_invalid_dependency) end_hopeless(core, *job);
   return cost;
 }

@@ -25,8 +25,8 @@ constexpr size_t kMostName = 200, kMostText = 1'000;
 constexpr std::array<std::pair<uint32_t, int64_t>, 3> kShares = {
     {{model::kMailTimeLimit50, 50}, {model::kMailTimeLimit80, 80}, {model::kMailTimeLimit90, 90}}};
 
-uint32_t events_of(const Core& core, const Job& job) {
-  if (!core.settings.sends_mail || job.spec.mail_type.empty() || job.spec.het_offset > 0) return 0;
+uint32_t events_of(const Job& job) {
+  if (job.spec.mail_type.empty() || job.spec.het_offset > 0) return 0;
   return model::parse_mail_events(job.spec.mail_type).value_or(0);
 }
 
@@ -74,22 +74,46 @@ Duration run_of(const Job& job, base::Time now) {
   return placed != nullptr && placed->started ? now - placed->running_since() : Duration{};
 }
 
-/// ", COMPLETED, ExitCode 0"
+/// ", COMPLETED, ExitCode 0"; no code of one that a signal ended.
 std::string result_of(const Job& job) {
-  const bool has_code = job.state == model::JobState::kCompleted || job.state == model::JobState::kFailed;
+  const model::ExitStatus& exit = job.ended()->outcome.exit;
   const std::string state(model::long_name(job.state));
-  return has_code ? fmt::format(", {}, ExitCode {}", state, job.ended()->outcome.exit.code) : ", " + state;
+  return exit.signo == 0 ? fmt::format(", {}, ExitCode {}", state, exit.code) : ", " + state;
 }
 
-/// ", Mixed, ExitCode [0-2], 3 of 10 tasks failed"
-std::string result_of_array(const Core& core, const Job& job) {
+/// A cancelled one has come to an end, and not failed.
+bool has_failed(const Job& job) {
+  return job.state != model::JobState::kCompleted && job.state != model::JobState::kCancelled;
+}
+
+/// What the tasks of an array came to; of those that left memory only how many completed is known.
+struct ArrayResult {
+  bool has_failed = false;
+  std::string text;  ///< ", Mixed, ExitCode [0-2], 3 of 10 tasks did not complete"
+};
+ArrayResult result_of_array(const Core& core, const Job& job) {
   const ArrayTable::Array& array = *core.jobs.arrays().find(job.spec.array->job);
-  if (array.failed == 0) return ", COMPLETED, ExitCode [0-0]";
-  const Job& worst = worst_task(core, job);
-  const std::string failed = fmt::format(", {} of {} tasks failed", array.failed, array.completed + array.failed);
-  if (array.completed == 0) return fmt::format(", {}{}", model::long_name(worst.state), failed);
-  const int code = worst.ended() == nullptr ? 1 : worst.ended()->outcome.exit.code;
-  return fmt::format(", Mixed, ExitCode [0-{}]{}", code, failed);
+  if (array.failed == 0) return {false, ", COMPLETED, ExitCode [0-0]"};
+  ArrayResult result;
+  uint64_t cancelled = 0;
+  int code = 0;
+  for (const auto& [part, tasks] : array.parts) cancelled += tasks.size();
+  for (const auto& [index, id] : array.jobs) {
+    const Job& task = core.jobs.at(id);
+    if (task.ended() == nullptr) continue;
+    cancelled += task.state == model::JobState::kCancelled;
+    result.has_failed |= has_failed(task);
+    code = std::max(code, task.ended()->outcome.exit.code);
+  }
+  result.has_failed |= array.failed > cancelled;
+  const bool are_cancelled = !result.has_failed && array.completed == 0;
+  result.text = fmt::format(", {}, ExitCode [{}-{}], {} of {} tasks did not complete",
+                            are_cancelled          ? "CANCELLED"
+                            : array.completed == 0 ? "FAILED"
+                                                   : "Mixed",
+                            array.completed == 0 && code > 0 && cancelled == 0 ? 1 : 0, code, array.failed,
+                            array.completed + array.failed);
+  return result;
 }
 
 std::string nodes_of(const Job& job) {
@@ -107,7 +131,19 @@ std::string why_of(const Job& job) {
 
 std::string plain(const std::string& text) { return base::printable(text, kMostText); }
 
+/// Whether one more may be written; that comes first, since the writing takes most of the time.
+bool may_send(Core& core, const Job& job) {
+  if (!core.settings.sends_mail) return false;
+  const MailRate::Answer answer = core.clients.mail_rate.take(core.now, job.spec.uid, core.settings.mail_per_user_hour);
+  if (answer == MailRate::Answer::kDropAndSay)
+    core.out.note(fmt::format("mail about job {} is not sent: its user had {} within the hour (mail.per_user_hour)",
+                              job.id.value, core.settings.mail_per_user_hour),
+                  true);
+  return answer == MailRate::Answer::kSend;
+}
+
 void send(Core& core, const Job& job, uint32_t event, const std::string& more, bool is_of_array = false) {
+  if (!may_send(core, job)) return;
   const std::string name = base::printable(job.spec.name, kMostName);
   SendMail mail;
   mail.uid = job.spec.uid;
@@ -142,15 +178,18 @@ void mail_of_array_end(Core& core, const Job& job, uint32_t events) {
   const JobId id = job.spec.array->job;
   const ArrayTable::Array* array = arrays.find(id);
   if (array == nullptr || !array->is_over() || !arrays.tell_once(id, model::kMailEnd)) return;
-  const bool has_failed = array->failed > 0 && (events & model::kMailFail) != 0;
-  if (!has_failed && (events & model::kMailEnd) == 0) return;
-  send(core, job, has_failed ? model::kMailFail : model::kMailEnd, result_of_array(core, job), true);
+  const ArrayResult result = result_of_array(core, job);
+  const bool is_failure = result.has_failed && (events & model::kMailFail) != 0;
+  if (!is_failure && (events & model::kMailEnd) == 0) return;
+  send(core, job, is_failure ? model::kMailFail : model::kMailEnd, result.text, true);
 }
 
-/// Mail about what concerns a task alone.
+/// About what concerns a task alone: of an array, the first one that it happens to.
 void send_if_asked(Core& core, const Job& job, uint32_t event, const std::string& more) {
-  const uint32_t events = events_of(core, job);
-  if ((events & event) != 0 && !speaks_for_array(job, events)) send(core, job, event, more);
+  const uint32_t events = events_of(job);
+  if ((events & event) == 0) return;
+  if (speaks_for_array(job, events) && !core.jobs.arrays().tell_once(job.spec.array->job, event)) return;
+  send(core, job, event, more);
 }
 
 base::Time time_of_share(const Job& job, int64_t percent) {
@@ -160,7 +199,7 @@ base::Time time_of_share(const Job& job, int64_t percent) {
 }  // namespace
 
 void mail_of_start(Core& core, const Job& job) {
-  const uint32_t events = events_of(core, job);
+  const uint32_t events = events_of(job);
   if ((events & model::kMailBegin) == 0) return;
   const bool is_of_array = speaks_for_array(job, events);
   if (is_of_array && !core.jobs.arrays().tell_once(job.spec.array->job, model::kMailBegin)) return;
@@ -169,12 +208,12 @@ void mail_of_start(Core& core, const Job& job) {
 }
 
 void mail_of_end(Core& core, const Job& job) {
-  const uint32_t events = events_of(core, job);
+  const uint32_t events = events_of(job);
   if ((events & (model::kMailEnd | model::kMailFail)) == 0) return;
   if (speaks_for_array(job, events)) return mail_of_array_end(core, job, events);
-  const bool has_failed = job.state != model::JobState::kCompleted && (events & model::kMailFail) != 0;
-  if (!has_failed && (events & model::kMailEnd) == 0) return;
-  send(core, job, has_failed ? model::kMailFail : model::kMailEnd,
+  const bool is_failure = has_failed(job) && (events & model::kMailFail) != 0;
+  if (!is_failure && (events & model::kMailEnd) == 0) return;
+  send(core, job, is_failure ? model::kMailFail : model::kMailEnd,
        ", Run time " + base::format_duration(run_of(job, core.now)) + result_of(job));
 }
 
@@ -183,7 +222,7 @@ void mail_of_requeue(Core& core, const Job& job, Duration run) {
 }
 
 void mail_of_hopeless(Core& core, const Job& job) {
-  const uint32_t events = events_of(core, job);
+  const uint32_t events = events_of(job);
   if ((events & model::kMailInvalidDependency) == 0) return;
   const bool is_of_array = speaks_for_array(job, events);
   if (is_of_array && !core.jobs.arrays().tell_once(job.spec.array->job, model::kMailInvalidDependency)) return;
@@ -194,16 +233,18 @@ void mail_of_time_limit(Core& core, const Job& job) { send_if_asked(core, job, m
 
 void mail_due(Core& core, const Job& job) {
   if (job.state != model::JobState::kRunning) return;
-  const auto passed = std::find_if(kShares.rbegin(), kShares.rend(),
-                                   [&](const auto& share) { return time_of_share(job, share.second) <= core.now; });
+  const uint32_t events = events_of(job);
+  const auto passed = std::find_if(kShares.rbegin(), kShares.rend(), [&](const auto& share) {
+    return (events & share.first) != 0 && time_of_share(job, share.second) <= core.now;
+  });
   if (passed != kShares.rend()) send_if_asked(core, job, passed->first, "");
   arm_mail(core, job);
 }
 
 void arm_mail(Core& core, const Job& job) {
-  const uint32_t events = events_of(core, job);
+  const uint32_t events = events_of(job);
   core.timers.cancel(TimerKind::kJobMail, job.id.value);
-  if (speaks_for_array(job, events) || job.spec.time_limit == base::kUnlimited) return;
+  if (job.spec.time_limit == base::kUnlimited) return;
   for (const auto& [event, percent] : kShares) {
     const base::Time at = time_of_share(job, percent);
     if ((events & event) == 0 || at <= core.now) continue;

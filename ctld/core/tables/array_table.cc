@@ -84,7 +84,7 @@ bool ArrayTable::restore(JobId id, model::ArrayTasks tasks) {
     array.throttle = tasks.throttle;
     array.completed = tasks.completed;
     array.failed = tasks.failed;
-    if (tasks.completed + tasks.failed > 0) array.told_of |= model::kMailBegin;
+    if (tasks.completed > 0) array.told_of |= model::kMailBegin;
   }
   if (!tasks.left.empty()) array.parts[id] = std::move(tasks.left);
   return true;
@@ -122,7 +122,9 @@ void ArrayTable::came(const Job& job) {
   }
   array->jobs[job.spec.array->task] = job.id;
   count(job, job.state, 1);
-  if (job.attempt > 0) array->told_of |= model::kMailBegin;
+  const bool has_started = job.restarts > 0 || (job.placed() != nullptr && job.placed()->started) ||
+                           (job.ended() != nullptr && job.ended()->started);
+  if (has_started) array->told_of |= model::kMailBegin;
   if (job.waiting() != nullptr) set_wait(job, job.waiting()->reason);
 }
 

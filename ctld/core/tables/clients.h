@@ -15,6 +15,7 @@
 #include "ctld/core/tables/job_charges.h"
 #include "ctld/core/tables/kept_replies.h"
 #include "ctld/core/tables/listings.h"
+#include "ctld/core/tables/mail_rate.h"
 #include "ctld/core/tables/request_rate.h"
 #include "ctld/core/tables/row_marks.h"
 #include "model/step.h"
@@ -49,6 +50,7 @@ struct Clients {
 
   KeptReplies kept_replies;
   RequestRate request_rate;
+  MailRate mail_rate;
   JobCharges charges;
   Listings listings;
   std::multimap<base::JobId, Waiter> waiters;

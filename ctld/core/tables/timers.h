@@ -88,9 +88,8 @@ class Timers {
   }
   /// Takes back what a job waits for as long as it is not over.
   void cancel_job(uint64_t id) {
-    for (const TimerKind kind :
-         {TimerKind::kJobEligible, TimerKind::kJobWarn, TimerKind::kJobLimit, TimerKind::kStartTimeout,
-          TimerKind::kJobMail})
+    for (const TimerKind kind : {TimerKind::kJobEligible, TimerKind::kJobWarn, TimerKind::kJobLimit,
+                                 TimerKind::kStartTimeout, TimerKind::kJobMail})
       cancel(kind, id);
   }
   size_t size() const { return timers_.size(); }

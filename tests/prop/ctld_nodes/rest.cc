@@ -91,7 +91,8 @@ void SimCluster::lift_obstacles() {
     change.set_name(qos.name);
     wire::QosAmount& all = *change.mutable_qos()->mutable_guaranteed()->add_set();
     all.set_resource("gpu");
-    all.set_amount(24'000);  // who can never be preempted needs it
+    // Who can never be preempted needs it, in "a" beside what "a.1" takes of that.
+    all.set_amount(qos.name == "a" ? 48'000 : 24'000);
     change.mutable_qos()->mutable_limit()->set_clear(true);
     change.mutable_qos()->mutable_limit_per_user()->set_clear(true);
     change.mutable_qos()->set_max_jobs(0);

@@ -96,12 +96,14 @@ void Machine::hear(base::Time now, const wire::ControllerToNode& message) {
 void Machine::tick(base::Time now) {
   std::vector<RunKey> over;
   for (auto& [key, process] : processes_)
-    if (process.lease_us > 0 && process.stage < Stage::kOver &&
+    if (process.lease_us > 0 && process.stage < Stage::kClean &&
         boot_time(now) >= process.heard + base::Duration{process.lease_us})
       over.push_back(key);
   for (const RunKey& key : over) {
     Process& process = processes_.at(key);
-    end(now, key, process, 0, 9, static_cast<uint32_t>(model::EndReason::kLeaseExpired));
+    // What its script left behind when it ended is killed likewise, and how it ended stays as it is.
+    if (process.stage < Stage::kOver)
+      end(now, key, process, 0, 9, static_cast<uint32_t>(model::EndReason::kLeaseExpired));
     clean(key, process);
   }
   tell_agent(now, [&](auto& agent) { return agent.on_tick(now); });
@@ -110,7 +112,7 @@ void Machine::tick(base::Time now) {
 base::Time Machine::next_wakeup(base::Time now) const {
   base::Time next = base::Time::never();
   for (const auto& [key, process] : processes_)
-    if (process.lease_us > 0 && process.stage < Stage::kOver)
+    if (process.lease_us > 0 && process.stage < Stage::kClean)
       next = std::min(next, now + (process.heard + base::Duration{process.lease_us} - boot_time(now)));
   if (!agent_) return next;
   next = std::min(next, agent_->next_wakeup());

@@ -81,7 +81,10 @@ TEST(Mails, FailureIsAnEventOfItsOwn) {
   EXPECT_THAT(w.subjects(), ElementsAre("Gangway Job_id=3 Name=night Ended, Run time 00:00:05, FAILED, ExitCode 2"));
   const JobId waits = w.enter("FAIL", [](auto& submit) { submit.mutable_spec()->set_hold_user(true); });
   w.cancel(kAlice, waits);
-  EXPECT_THAT(w.subjects(), ElementsAre("Gangway Job_id=4 Name=night Failed, Run time 00:00:00, CANCELLED"));
+  EXPECT_THAT(w.subjects(), IsEmpty()) << "a cancelled one has not failed";
+  const JobId also_waits = w.enter("ALL", [](auto& submit) { submit.mutable_spec()->set_hold_user(true); });
+  w.cancel(kAlice, also_waits);
+  EXPECT_THAT(w.subjects(), ElementsAre("Gangway Job_id=5 Name=night Ended, Run time 00:00:00, CANCELLED, ExitCode 0"));
 }
 
 TEST(Mails, PartsOfTheTimeLimitAndItsEnd) {
@@ -125,7 +128,7 @@ TEST(Mails, AnArrayIsToldOfOnce) {
   EXPECT_THAT(w.subjects(),
               ElementsAre("Gangway Array Summary Job_id=1_* (1) Name=night Began, Queued time 00:00:00",
                           "Gangway Array Summary Job_id=1_* (1) Name=night Failed, Mixed, ExitCode [0-4], 1 of 3 tasks "
-                          "failed"));
+                          "did not complete"));
 }
 
 TEST(Mails, AfterARestartAnArrayHasBegun) {
@@ -137,6 +140,28 @@ TEST(Mails, AfterARestartAnArrayHasBegun) {
   w.connect_all();
   w.run(w.core->arrays().find(id)->jobs.at(2), 0);
   EXPECT_THAT(w.subjects(), IsEmpty());
+}
+
+TEST(Mails, TasksThatNeverBeganAreNoBeginning) {
+  Post w;
+  const JobId id = w.enter("ALL", [](auto& submit) {
+    make_array(submit, "1-3");
+    submit.mutable_spec()->set_hold_user(true);
+  });
+  wire::ApiRequest r;
+  wire::TasksOfArray& some = *r.mutable_cancel()->mutable_filter()->add_tasks();
+  some.set_array(id.value);
+  *some.add_tasks() = wire::to_wire(model::ArrayTasks{model::TaskSet::parse("1").value(), 0, 0, 0, {}}).left(0);
+  EXPECT_FALSE(w.ask(kAlice, r).has_error());
+  w.restart();
+  w.connect_all();
+  wire::ApiRequest release;
+  release.mutable_job_action()->add_ids(id.value);
+  release.mutable_job_action()->set_action(wire::kRelease);
+  EXPECT_FALSE(w.ask(kAlice, release).has_error());
+  for (const uint32_t index : {2u, 3u}) w.run(w.core->arrays().find(id)->jobs.at(index), 0);
+  EXPECT_THAT(w.subjects(), ElementsAre(HasSubstr("Array Summary Job_id=1_* (1) Name=night Began"),
+                                        HasSubstr("Name=night Ended, Mixed, ExitCode [0-0], 1 of 3 tasks did not")));
 }
 
 TEST(Mails, EachTaskWhereThatIsAskedFor) {
@@ -156,6 +181,12 @@ TEST(Mails, ADependencyThatCanNeverBeMet) {
   EXPECT_THAT(w.subjects(), ElementsAre("Gangway Job_id=2 Name=night Invalid dependency"));
   w.enter("INVALID_DEPEND", after);
   EXPECT_THAT(w.subjects(), ElementsAre("Gangway Job_id=3 Name=night Invalid dependency")) << "known at once";
+  const JobId other = w.enter("INVALID_DEPEND", [](auto& submit) { submit.mutable_spec()->set_hold_user(true); });
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(other.value);
+  r.mutable_update_job()->set_dependency("afterok:" + first.text());
+  EXPECT_FALSE(w.ask(kAlice, r).has_error());
+  EXPECT_EQ(w.subjects().size(), 1u) << "changed later";
 }
 
 TEST(Mails, OfAHeterogeneousJobTheFirstComponentIsTold) {
@@ -167,6 +198,21 @@ TEST(Mails, OfAHeterogeneousJobTheFirstComponentIsTold) {
   w.cancel(kAlice, JobId(1));
   EXPECT_EQ(w.job(JobId(2)).state, JobState::kCancelled);
   EXPECT_EQ(w.subjects().size(), 1u);
+}
+
+TEST(Mails, AUserHasARate) {
+  Settings settings = with_mail();
+  settings.mail_per_user_hour = 3;
+  Post w(settings);
+  for (int i = 0; i < 10; ++i)
+    w.cancel(kAlice, w.enter("END", [](auto& submit) { submit.mutable_spec()->set_hold_user(true); }));
+  EXPECT_EQ(w.subjects().size(), 3u);
+  EXPECT_EQ(std::count_if(w.notes.begin(), w.notes.end(),
+                          [](const auto& note) { return note.second.find("mail.per_user_hour") != std::string::npos; }),
+            1);
+  w.tick_with_beats(base::minutes(20));
+  w.cancel(kAlice, w.enter("END", [](auto& submit) { submit.mutable_spec()->set_hold_user(true); }));
+  EXPECT_EQ(w.subjects().size(), 1u) << "a third of it has come back";
 }
 
 TEST(Mails, WithoutAProgramTheUserIsWarned) {

@@ -35,6 +35,13 @@ TEST(MailCall, RecipientsStandBehindTwoDashesAndGetTheDomain) {
   EXPECT_EQ(call->input, "text");
 }
 
+TEST(MailCall, TheDashesCanBeLeftAway) {
+  config::Config config = with_mail();
+  config.mail_double_dash = false;
+  EXPECT_THAT(mail_call(a_mail(), config)->args,
+              ElementsAre("-s", "Gangway Job_id=7", "ann@example.org", "bob@b.example"));
+}
+
 TEST(MailCall, NothingIsRunWithoutAProgram) {
   config::Config config = with_mail();
   config.mail_program.clear();
@@ -51,6 +58,8 @@ TEST(MailCall, WhatNoControllerWouldSendIsRefused) {
   EXPECT_TRUE(refused([](auto& m) { m.set_to("-oQ/tmp"); }));
   EXPECT_TRUE(refused([](auto& m) { m.set_to(""); }));
   EXPECT_TRUE(refused([](auto& m) { m.set_subject(""); }));
+  for (const char* body : {"~!sh", "a\n~!sh", "a\rb", "a\x1b[2J"})
+    EXPECT_TRUE(refused([body](auto& m) { m.set_body(body); })) << body;
   EXPECT_TRUE(refused([](auto& m) { m.set_subject("a\nBcc: all"); }));
   EXPECT_TRUE(refused([](auto& m) { m.set_subject(std::string(1'001, 'a')); }));
   for (const char* name : {"LD_PRELOAD", "PATH", "SLURM_a", "SLURM_=", ""})

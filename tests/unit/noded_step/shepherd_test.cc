@@ -252,6 +252,21 @@ TEST(Shepherd, AStepWithoutScriptHoldsTheContainmentOnly) {
   finish(node, peer, spec);
 }
 
+// The end of its script does not end a run: what it left behind is killed like the rest.
+TEST(Shepherd, LeaseKillsWhatTheScriptLeftBehind) {
+  Node node;
+  wire::StepSpec spec = node.step("sleep 1000 & exit 3");
+  spec.set_lease_us(1'500'000);
+  ShepherdPeer peer = node.launch(spec);
+  const auto exit = wait_exit(peer);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code(), 3);
+  ASSERT_TRUE(wait_clean(peer)) << "though nobody sent a stop";
+  EXPECT_EQ(read_exit(spec.dir())->code(), 3);
+  EXPECT_NE(read_exit(spec.dir())->reason(), code(model::EndReason::kLeaseExpired));
+  finish(node, peer, spec);
+}
+
 TEST(Shepherd, EndsItselfWhenTheLeaseExpires) {
   Node node;
   wire::StepSpec spec = node.step("exec sleep 1000");
