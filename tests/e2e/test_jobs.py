@@ -71,6 +71,9 @@ def test_directives_arguments_and_patterns(cluster):
     done = cluster.run("gbatch", "--parsable", script, "one", "two words")
     job = done.stdout.strip()
     cluster.wait_state(job, "COMPLETED")
+    for states, shown in ((["all"], job), (["PD", "all"], job), (["all", "PD"], "")):  # the last one counts
+        options = [word for state in states for word in ("-t", state)]
+        assert cluster.run("squeue", "-h", "-j", job, "-o", "%i", *options).stdout.strip() == shown
     assert (cluster.work / f"named-{job}.txt").read_text() == "args: one two words\nafter\n"
     assert (cluster.work / f"named-{job}.err").read_text() == "oops\n"
 

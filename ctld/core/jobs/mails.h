@@ -1,7 +1,7 @@
 // What users are written to about their jobs (--mail-type). The core says what is to be sent and to whom; the shell
 // hands it on (effects.h). Invariants: nothing is sent without a mail program in the configuration; of a heterogeneous
-// job the first component alone is told of, of an array each event once, unless its tasks were asked for; nothing that a
-// user said brings a control character into a mail; a user's rate is looked at before a mail is written.
+// job the first component alone is told of, of an array each event once, unless its tasks were asked for; nothing that
+// a user said brings a control character into a mail; a user's rate is looked at before a mail is written.
 #pragma once
 
 #include "ctld/core/core.h"

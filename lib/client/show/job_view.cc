@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -126,7 +127,9 @@ base::Time expected_start(const wire::Job& job) {
 
 int64_t priority_of(const wire::Job& job) {
   const wire::Waiting& waiting = job.status().waiting();
-  return waiting.has_priority() ? waiting.priority() : job.spec().priority();
+  const bool is_held = job.status().has_waiting() && (job.spec().hold_user() || job.spec().hold_admin());
+  if (is_held) return 0;
+  return std::max<int64_t>(1, waiting.has_priority() ? waiting.priority() : job.spec().priority());
 }
 
 base::Time end_of(const wire::Job& job) {

@@ -25,7 +25,7 @@ TEST(ShowJob, HasSlurmsKeysAndLayout) {
   const char* expected =
       "JobId=7 JobName=train\n"
       "   UserId=alice(1000) GroupId=staff(50) MCS_label=N/A\n"
-      "   Priority=0 Nice=0 Account=normal QOS=normal\n"
+      "   Priority=1 Nice=0 Account=normal QOS=normal\n"
       "   JobState=RUNNING Reason=None Dependency=(null)\n"
       "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0\n"
       "   DerivedExitCode=0:0\n"
@@ -58,6 +58,18 @@ TEST(ShowJob, HasSlurmsKeysAndLayout) {
       "   TresPerNode=gres/gpu:h100:8\n"
       "\n";
   EXPECT_EQ(show_job_text({&job, {kNow * 1'000'000}}, {.detail = true}), expected);
+}
+
+TEST(ShowJob, OnlyAHeldJobHasAPriorityOfZero) {
+  wire::Job job = pending_job();
+  EXPECT_EQ(priority_of(job), 1);
+  job.mutable_status()->mutable_waiting()->set_priority(70);
+  EXPECT_EQ(priority_of(job), 70);
+  job.mutable_spec()->set_hold_user(true);
+  EXPECT_EQ(priority_of(job), 0);
+  job.mutable_status()->mutable_ended();
+  job.mutable_status()->clear_waiting();
+  EXPECT_EQ(priority_of(job), 1) << "nothing holds what has ended";
 }
 
 TEST(ShowJob, OneLineHasNoNewlineInside) {
