@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "ctld/core/cluster/quota_answers.h"
-#include "ctld/shell/read_job.h"
 #include "ctld/program/run_program.h"
+#include "ctld/shell/read_job.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
 #include "wire/convert.h"
@@ -288,9 +288,7 @@ void Server::EffectRunner::carry_out(Fence& fence) {
   });
 }
 
-void Server::EffectRunner::carry_out(SendMail& mail) {
-  server_.mails_->send(std::move(mail), server_.clock_.now());
-}
+void Server::EffectRunner::carry_out(SendMail& mail) { server_.mails_->send(std::move(mail), server_.clock_.now()); }
 
 void Server::EffectRunner::carry_out(Reload& reload) {
   constexpr uint32_t kNobody = UINT32_MAX;
