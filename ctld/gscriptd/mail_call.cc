@@ -10,7 +10,7 @@
 namespace gw::ctld {
 namespace {
 
-constexpr size_t kMostSubject = 1'000, kMostVariables = 50, kMostValue = 4'000;
+constexpr size_t kMostSubject = 2'000, kMostVariables = 50, kMostValue = 8'000;
 
 bool is_one_line(std::string_view text, size_t most) {
   return text.size() <= most && std::none_of(text.begin(), text.end(),

@@ -20,6 +20,7 @@ using model::Job;
 
 namespace {
 
+/// Bytes that are shown; what cannot be printed takes four times as many. gscriptd takes no longer ones.
 constexpr size_t kMostName = 200, kMostText = 1'000;
 
 constexpr std::array<std::pair<uint32_t, int64_t>, 3> kShares = {
@@ -150,24 +151,25 @@ void send(Core& core, const Job& job, uint32_t event, const std::string& more, b
   mail.to = job.spec.mail_user.empty() ? job.spec.user : job.spec.mail_user;
   mail.subject = fmt::format("{} {} Name={} {}{}", job.spec.launch.slurm_names ? "Slurm" : "Gangway",
                              whose(job, is_of_array), name, word_of(event), more);
-  const std::string state(model::long_name(job.state)), nodes = nodes_of(job), why = plain(why_of(job));
-  mail.body =
-      fmt::format("{}\n\nCluster: {}\nJob: {} ({})\nUser: {}\nPartition: {}\n", mail.subject, core.settings.cluster,
-                  job.id.value, name, job.spec.user, base::join(job.spec.partitions, ","));
+  const std::string state(model::long_name(job.state)), nodes = plain(nodes_of(job)), why = plain(why_of(job)),
+                                                        partitions = plain(base::join(job.spec.partitions, ",")),
+                                                        folder = plain(job.spec.launch.work_dir);
+  mail.body = fmt::format("{}\n\nCluster: {}\nJob: {} ({})\nUser: {}\nPartition: {}\n", mail.subject,
+                          core.settings.cluster, job.id.value, name, job.spec.user, partitions);
   if (!is_of_array) mail.body += "State: " + state + "\n";
-  if (!nodes.empty()) mail.body += "Nodes: " + base::printable(nodes, kMostText) + "\n";
+  if (!nodes.empty()) mail.body += "Nodes: " + nodes + "\n";
   if (!why.empty()) mail.body += "Why: " + why + "\n";
-  if (!job.spec.launch.work_dir.empty()) mail.body += "Folder: " + plain(job.spec.launch.work_dir) + "\n";
+  if (!folder.empty()) mail.body += "Folder: " + folder + "\n";
   mail.variables = {{"SLURM_CLUSTER_NAME", core.settings.cluster},
                     {"SLURM_JOB_ID", job.id.text()},
                     {"SLURM_JOB_NAME", name},
                     {"SLURM_JOB_USER", job.spec.user},
-                    {"SLURM_JOB_PARTITION", base::join(job.spec.partitions, ",")},
-                    {"SLURM_JOB_NODELIST", base::printable(nodes, kMostText)},
+                    {"SLURM_JOB_PARTITION", partitions},
+                    {"SLURM_JOB_NODELIST", nodes},
                     {"SLURM_JOB_STATE", state},
                     {"SLURM_JOB_MAIL_TYPE", std::string(word_of(event))},
                     {"SLURM_JOB_RUN_TIME", base::format_duration(run_of(job, core.now))},
-                    {"SLURM_JOB_WORK_DIR", plain(job.spec.launch.work_dir)}};
+                    {"SLURM_JOB_WORK_DIR", folder}};
   if (job.ended() != nullptr) mail.variables.emplace_back("SLURM_JOB_EXIT_CODE", job.ended()->outcome.exit.text());
   if (job.spec.array) mail.variables.emplace_back("SLURM_ARRAY_JOB_ID", job.spec.array->job.text());
   core.out.send(std::move(mail));

@@ -200,6 +200,22 @@ TEST(Mails, OfAHeterogeneousJobTheFirstComponentIsTold) {
   EXPECT_EQ(w.subjects().size(), 1u);
 }
 
+// gscriptd takes no longer ones (mail_call.cc).
+TEST(Mails, AreBoundedWhateverAJobSays) {
+  Post w;
+  const JobId id = w.enter("END", [](auto& submit) {
+    submit.mutable_spec()->set_hold_user(true);
+    submit.mutable_spec()->set_name(std::string(1'024, '\n'));
+    submit.mutable_spec()->mutable_launch()->set_work_dir("/" + std::string(4'000, '\x01'));
+  });
+  w.cancel(kAlice, id);
+  ASSERT_EQ(w.mails.size(), 1u);
+  const SendMail& mail = w.mails.front();
+  EXPECT_LE(mail.subject.size(), 2'000u);
+  EXPECT_LE(mail.body.size(), 32u << 10);
+  for (const auto& [name, value] : mail.variables) EXPECT_LE(value.size(), 8'000u) << name;
+}
+
 TEST(Mails, AUserHasARate) {
   Settings settings = with_mail();
   settings.mail_per_user_hour = 3;
