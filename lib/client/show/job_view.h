@@ -39,8 +39,8 @@ std::string partition_of(const wire::Job& job);
 base::Time start_of(const wire::Job& job);
 /// Of a pending job: the estimate, or --begin; zero if unknown.
 base::Time expected_start(const wire::Job& job);
-/// Of a job before the scheduler what the controller ranks it by; else as submitted. Only a job that is held has 0, since
-/// that is what a priority of 0 says to Slurm's users and tools.
+/// Of a job before the scheduler what the controller ranks it by; else as submitted. Only a job that is held has 0,
+/// since that is what a priority of 0 says to Slurm's users and tools.
 int64_t priority_of(const wire::Job& job);
 /// When it ended, or will by its limit; zero if unknown.
 base::Time end_of(const wire::Job& job);

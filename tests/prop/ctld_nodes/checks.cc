@@ -61,7 +61,8 @@ void SimCluster::check_time() const {
       RC_FAIL("job " + id.text() + " runs beyond its time limit");
     Time asked = std::max(placed->placed, shell_.started());
     // One that goes alone may well have run on a node out of reach: its time counts anew when the node is back.
-    if (goes_alone(job)) asked = std::max(asked, shell_.core().nodes().at(placed->allocation.shares.front().node).since);
+    if (goes_alone(job))
+      asked = std::max(asked, shell_.core().nodes().at(placed->allocation.shares.front().node).since);
     const Time due = asked + shell_.settings().start_timeout + kSlack;
     if (job.state == model::JobState::kConfiguring && placed->unreachable.empty() && due < now_)
       RC_FAIL("job " + id.text() + " is being prepared for too long");
