@@ -172,8 +172,12 @@ constexpr Reader kMailReaders[] = {
      }},
     {&attribute("mail-user"),
      [](BatchOptions& o, Text, Text v) -> Status {
-       GW_TRY(users, model::parse_mail_users(v));
-       o.spec.mail_user = base::join(users, ",");
+       if (base::trim(v).empty()) return base::invalid("--mail-user: the value is empty");
+       const auto users = model::parse_mail_users(v);
+       o.spec.mail_user = users ? base::join(*users, ",") : std::string();
+       o.left_out.remove("mail-user");
+       // Headers are published with "<you>@example.edu" in them: no reason not to run the script.
+       if (!users) o.left_out.add("mail-user", "up to 10 users or addresses of letters, digits and ._%+=@- are mailed");
        return {};
      }},
 };

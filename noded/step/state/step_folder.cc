@@ -79,7 +79,7 @@ base::Status write_script(const wire::StepSpec& spec) {
 
 base::Status write_pbs_nodes(const wire::StepSpec& spec) {
   if (spec.pbs_nodes().empty()) return {};
-  return tell(spec.dir() + "/pbs_nodes", spec.pbs_nodes(), spec.uid(), spec.gid());
+  return tell(spec.dir() + "/" + kPbsNodeFile, spec.pbs_nodes(), spec.uid(), spec.gid());
 }
 
 base::Result<std::string> write_hosts(const wire::StepSpec& spec) {

@@ -17,6 +17,8 @@ namespace gw::noded::step {
 /// What a preempted job is told; nothing is there before.
 constexpr char kPreemptFile[] = "preempted";
 constexpr char kHostsFile[] = "nodes";
+/// What PBS_NODEFILE names.
+constexpr char kPbsNodeFile[] = "pbs_nodes";
 
 /// Makes the folder (its parent must exist) and listens on its socket. Errors: it exists already; path too long; errno.
 base::Result<proc::OwnedFd> make_state_dir(const std::string& dir);

@@ -151,7 +151,7 @@ TEST(SlurmOptions, WhatIsLeftOutIsSaidOnceByItsReason) {
 TEST(SlurmOptions, WrongValuesAreWrongAllTheSame) {
   const std::pair<std::vector<std::string>, std::string> kCases[] = {
       {{"--mail-type=ENDE"}, "--mail-type: \"ENDE\" is none of"},
-      {{"--mail-user="}, "--mail-user: \"\" is no user and no address"},
+      {{"--mail-user="}, "--mail-user: the value is empty"},
       {{"--tmp=much"}, "--tmp"},
       {{"--ntasks-per-socket=x"}, "--ntasks-per-socket"},
       {{"-B", "a:b"}, "is not SOCKETS[:CORES[:THREADS]]"},
