@@ -33,10 +33,10 @@ bool is_of_job(std::string_view name) {
 
 }  // namespace
 
-base::Result<ProgramCall> mail_call(const wire::ScriptMail& mail, const config::Config& config) {
+base::Result<program::ProgramCall> mail_call(const wire::ScriptMail& mail, const config::Config& config) {
   if (config.mail_program.empty())
     return base::fail(base::ErrorCode::kUnavailable, "mail.program of the configuration names no program");
-  ProgramCall call;
+  program::ProgramCall call;
   call.program = config.mail_program;
   if (mail.subject().empty() || !is_one_line(mail.subject(), kMostSubject))
     return base::invalid("the subject is not one line");
@@ -50,7 +50,7 @@ base::Result<ProgramCall> mail_call(const wire::ScriptMail& mail, const config::
   for (const wire::ScriptVariable& variable : mail.variables()) {
     if (!is_of_job(variable.name()) || !is_one_line(variable.value(), kMostValue))
       return base::invalid("the variable " + base::printable(variable.name(), 40) + " is none of a job's");
-    call.variables.emplace_back(variable.name(), variable.value());
+    call.variables.push_back(variable.name() + "=" + variable.value());
   }
   if (!is_text(mail.body())) return base::invalid("the text has control characters, or a line that begins with ~");
   call.input = mail.body();

@@ -5,12 +5,12 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "ctld/program/run_program.h"
+#include "program/run_program.h"
 #include "wire/script.pb.h"
 
 namespace gw::ctld {
 
 /// Errors: no program is configured; a recipient, a subject or a variable that no controller would send.
-base::Result<ProgramCall> mail_call(const wire::ScriptMail& mail, const config::Config& config);
+base::Result<program::ProgramCall> mail_call(const wire::ScriptMail& mail, const config::Config& config);
 
 }  // namespace gw::ctld

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "ctld/gscriptd/script_server.h"
-#include "ctld/program/daemon_files.h"
+#include "program/daemon_files.h"
 
 namespace gw::ctld {
 namespace {
@@ -63,13 +63,13 @@ base::Status serve(const Arguments& a) {
     return base::invalid(fmt::format("gscriptd runs as uid {}, but controller.user is {} (uid {})", geteuid(),
                                      config.controller_user, config.controller_uid),
                          "start gscriptd as the controller's user");
-  GW_TRY_STATUS(set_up_log("gscriptd", a.log_file, false));
+  GW_TRY_STATUS(program::set_up_log("gscriptd", a.log_file, "info"));
   umask(077);
   const std::string socket = config::script_socket(config), program = config.mail_program;
   ScriptServer server(std::move(config));
   GW_TRY_STATUS(server.listen());
   {
-    PidFile pid_file;
+    program::PidFile pid_file;
     GW_TRY_STATUS(pid_file.write(a.pid_file));
     spdlog::info("gscriptd {} serves at {}; mail by {}", GANGWAY_VERSION, socket, program.empty() ? "none" : program);
     server.run();

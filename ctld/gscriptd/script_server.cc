@@ -67,7 +67,7 @@ void ScriptServer::on_message(uint64_t number, const wire::ToScripts& message) {
       return run_mail(number, message.id(), message.mail());
     case wire::ToScripts::kReload: {
       const base::Status done = reload();
-      return answer(number, message.id(), done ? ProgramResult{0, ""} : ProgramResult{-1, done.error().text()});
+      return answer(number, message.id(), done ? program::ProgramResult{0, ""} : program::ProgramResult{-1, done.error().text()});
     }
     default:
       return answer(number, message.id(), {-1, "this version does not know what is asked for"});
@@ -80,7 +80,7 @@ void ScriptServer::run_mail(uint64_t number, uint64_t id, const wire::ScriptMail
   if (waiting_ >= kMostWaiting) return answer(number, id, {-1, "too many programs run or wait already"});
   ++waiting_;
   programs_.add([this, number, id, call = *call, poster = loop_.poster()] {
-    const ProgramResult result = run_program(call);
+    const program::ProgramResult result = program::run_program(call);
     poster.post([this, number, id, result] {
       --waiting_;
       answer(number, id, result);
@@ -88,7 +88,7 @@ void ScriptServer::run_mail(uint64_t number, uint64_t id, const wire::ScriptMail
   });
 }
 
-void ScriptServer::answer(uint64_t number, uint64_t id, const ProgramResult& result) {
+void ScriptServer::answer(uint64_t number, uint64_t id, const program::ProgramResult& result) {
   const auto it = connections_.find(number);
   if (it == connections_.end()) return;
   wire::FromScripts message;

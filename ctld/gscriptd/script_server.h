@@ -9,7 +9,8 @@
 #include <string>
 
 #include "config/config.h"
-#include "ctld/program/program_pool.h"
+#include "program/program_pool.h"
+#include "program/run_program.h"
 #include "io/listener.h"
 #include "io/loop.h"
 #include "io/stream.h"
@@ -40,13 +41,13 @@ class ScriptServer {
   std::map<uint64_t, Connection> connections_;
   uint64_t next_ = 1;
   size_t waiting_ = 0;
-  ProgramPool programs_;
+  program::ProgramPool programs_;
 
   base::Status reload();
   void on_data(uint64_t number, std::string_view bytes);
   void on_message(uint64_t number, const wire::ToScripts& message);
   void run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail);
-  void answer(uint64_t number, uint64_t id, const ProgramResult& result);
+  void answer(uint64_t number, uint64_t id, const program::ProgramResult& result);
 };
 
 }  // namespace gw::ctld

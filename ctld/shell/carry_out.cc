@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "ctld/core/cluster/quota_answers.h"
-#include "ctld/program/run_program.h"
+#include "program/run_program.h"
 #include "ctld/shell/read_job.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
@@ -279,7 +279,7 @@ void Server::EffectRunner::carry_out(Fence& fence) {
   if (!server_.fencing_.under_way.insert(fence.node).second) return;  // the last attempt is still under way
   server_.fencing_.programs.add([this, node = fence.node, since = fence.since, program = server_.config_.fence_program,
                                  poster = server_.loop_.poster()] {
-    const ProgramResult result = run_program({program, {node}});
+    const program::ProgramResult result = program::run_program({program, {node}});
     poster.post([this, node, since, result] {
       server_.fencing_.under_way.erase(node);
       server_.core_->on_fenced(server_.read_clocks(), node, since, result.exit_code == 0, result.text);

@@ -8,7 +8,7 @@
 
 #include "base/counted.h"
 #include "base/text.h"
-#include "ctld/program/daemon_files.h"
+#include "program/daemon_files.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
 #include "plugin/orders.h"
@@ -100,7 +100,7 @@ base::Status serve(const Arguments& a, config::Config c) {
   GW_TRY_STATUS(check_user(c));
   for (const std::string& warning : c.warnings) spdlog::warn("{}", warning);
   GW_TRY(server, Server::start(std::move(c)));
-  PidFile pid_file;
+  program::PidFile pid_file;
   GW_TRY_STATUS(pid_file.write(a.pid_file));
   server->run();
   return {};
@@ -127,7 +127,7 @@ int run(int argc, char** argv) {
                base::counted(c->partitions.size(), "partition"));
     return 0;
   }
-  base::Status done = set_up_log("gctld", a.log_file, a.verbose);
+  base::Status done = program::set_up_log("gctld", a.log_file, a.verbose ? "debug" : "info");
   if (done) done = serve(a, std::move(*c));
   if (done) return 0;
   fmt::print(stderr, "gctld: error: {}\n", done.error().text());

@@ -133,7 +133,7 @@ base::Status Server::open_store() {
   keeping_.retention =
       std::make_unique<RecordRetention>(loop_, *keeping_.committer, config_, [this] { return clock_.now(); });
   keeping_.committer->on_owed([this] { return core_->take_coalesced_rows(); });
-  planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<SteadyClock>(),
+  planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<io::SteadyClock>(),
                                                           [this](const sched::Plan& plan, const PassReport& report) {
                                                             core_->on_fragmentation(report.fragmentation);
                                                             core_->on_plan(read_clocks(), plan);

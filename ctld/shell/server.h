@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "config/config.h"
 #include "ctld/core/controller.h"
-#include "ctld/program/program_pool.h"
+#include "program/program_pool.h"
 #include "ctld/shell/backups.h"
 #include "ctld/shell/blobs.h"
 #include "ctld/shell/client.h"
@@ -29,12 +29,12 @@
 #include "ctld/shell/round_robin.h"
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
-#include "ctld/shell/steady_clock.h"
 #include "ctld/shell/ticket_key.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
 #include "io/http.h"
 #include "io/loop.h"
+#include "io/steady_clock.h"
 #include "link/link_server.h"
 
 namespace gw::ctld {
@@ -132,12 +132,12 @@ class Server {
     base::Time at = base::Time::never();
   };
   struct Fencing {
-    ProgramPool programs;
+    program::ProgramPool programs;
     std::set<std::string> under_way;  ///< Nodes that a program runs for, or is to.
   };
 
   config::Config config_;
-  SteadyClock clock_;
+  io::SteadyClock clock_;
   io::Loop loop_;
   auth::MungeAuthenticator authenticator_;
   HeldMemory held_{HeldMemory::Limits{}};

@@ -42,6 +42,8 @@ struct Config {
   bool constrain_devices = true;
   uint32_t max_processes = 65'536;         ///< Per job and node; 0: no limit.
   std::string step_ports = "61000-64999";  ///< As base::parse_port_range takes it.
+  std::string prolog, epilog;              ///< Run by gnoded before and after a job; empty: none.
+  base::Duration program_limit = base::minutes(5);  ///< For each of them.
 
   // jobs:
   bool allow_root_jobs = false;

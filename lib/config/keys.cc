@@ -64,6 +64,18 @@ const Key<Config> kConfigKeys[] = {
       "TCP ports of a node where clients and other nodes reach its steps, FIRST-LAST; a firewall must let them in. A "
       "step takes one on each node, two with MPI or gbcast. 0: any that the system gives."},
      [](Config& c) -> Ref { return &c.step_ports; }},
+    {{"node_daemon.prolog", Kind::kPath, kNode,
+      "Run by gnoded, as its own user (root), on each node of a job before anything of the job is there. If it fails, "
+      "the node is drained and the job is tried on other nodes. Empty: none."},
+     [](Config& c) -> Ref { return &c.prolog; }},
+    {{"node_daemon.epilog", Kind::kPath, kNode,
+      "Likewise when all of the job has left the node, whose cores and GPUs are given to others only then. If it "
+      "fails, the node is drained. Empty: none."},
+     [](Config& c) -> Ref { return &c.epilog; }},
+    {{"node_daemon.program_limit", Kind::kDuration, kNode,
+      "How long a prolog or epilog may take; then it is killed, with all that it started, and counts as failed.", 1,
+      24 * 3600},
+     [](Config& c) -> Ref { return &c.program_limit; }},
 
     {{"jobs.allow_root_jobs", Kind::kBool, kLive, "Run jobs of uid 0."},
      [](Config& c) -> Ref { return &c.allow_root_jobs; }},
@@ -79,7 +91,9 @@ const Key<Config> kConfigKeys[] = {
       30 * kDay},
      [](Config& c) -> Ref { return &c.min_job_age; }},
     {{"jobs.start_timeout", Kind::kDuration, kLive,
-      "A gang whose nodes have not all prepared by then is released and tried again.", 1, kDay},
+      "A gang whose nodes have not all prepared by then is released and tried again. Where there is a prolog, what that "
+      "may take comes on top.",
+      1, kDay},
      [](Config& c) -> Ref { return &c.start_timeout; }},
     {{"jobs.max_launch_failures", Kind::kNumber, kLive,
       "A job whose start failed so many times in a row on account of nodes is held.", 1, 1000},

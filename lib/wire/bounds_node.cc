@@ -136,6 +136,7 @@ constexpr FieldBound kDone[] = {
     u32(7, "generation"),
     u32(8, "step"),
     part(9, "use", kRunUseBounds),
+    text(10, "drain", kWords, "why the node is to be drained"),
 };
 constexpr MessageBounds kDoneBounds = {"Done", {}, kDone};
 constexpr FieldBound kSuspended[] = {u32(1, "job"), u32(2, "attempt"), u32(3, "round"),

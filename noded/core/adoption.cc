@@ -7,6 +7,7 @@
 #include "noded/core/link.h"
 #include "noded/core/node_allocation.h"
 #include "noded/core/run_end.h"
+#include "noded/core/run_start.h"
 #include "noded/core/shepherds.h"
 
 namespace gw::noded {
@@ -37,6 +38,13 @@ void end_orphan(Core& core, Run& run) {
   release(core, run);
 }
 
+/// Nothing of it has begun, and the prolog has ended with the daemon that ran it.
+void end_in_prolog(Core& core, Run& run) {
+  run.was_prepared = false;
+  fail_start(core, run, model::EndReason::kLaunchFailed, "the node daemon ended while the prolog ran", true);
+  finish(core, run);
+}
+
 void adopt(Core& core, const RecoveredRun& found) {
   Run& run = core.runs.add(found.record);
   core.known_state.recover(found.record.placed_in());
@@ -46,6 +54,8 @@ void adopt(Core& core, const RecoveredRun& found) {
   if (run.is_stale) run.stop.is_asked = run.stop.kill_now = true;
   const std::string whose = run.is_stale ? "an earlier boot" : "an earlier daemon";
   core.out.say(Level::kInfo, "found run " + run.key.text() + " of " + whose);
+  if (found.record.in_prolog()) return end_in_prolog(core, run);
+  if (found.record.in_epilog() && !found.shepherd_answers) return finish(core, run);
   if (!found.shepherd_answers && !run.has_shepherd()) return adopt_share(core, run);
   run.stage = Stage::kAdopting;
   if (found.shepherd_answers) return;

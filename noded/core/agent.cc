@@ -38,6 +38,10 @@ Effects NodeAgent::on_user(base::Time now, RunKey run, const base::Result<UserIn
   return serve(now, [&] { noded::on_user(core_, run, user); });
 }
 
+Effects NodeAgent::on_program_ended(base::Time now, RunKey run, NodeProgram which, const base::Status& status) {
+  return serve(now, [&] { noded::on_program_ended(core_, run, which, status); });
+}
+
 Effects NodeAgent::on_shepherd_connected(base::Time now, RunKey run) {
   return serve(now, [&] { noded::on_shepherd_connected(core_, run); });
 }

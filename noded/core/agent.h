@@ -34,6 +34,8 @@ class NodeAgent {
   [[nodiscard]] Effects on_controller(base::Time now, const wire::ControllerToNode& message);
 
   [[nodiscard]] Effects on_user(base::Time now, RunKey run, const base::Result<UserInfo>& user);
+  /// The errors say how the program failed.
+  [[nodiscard]] Effects on_program_ended(base::Time now, RunKey run, NodeProgram which, const base::Status& status);
   [[nodiscard]] Effects on_shepherd_connected(base::Time now, RunKey run);
   [[nodiscard]] Effects on_shepherd(base::Time now, RunKey run, const wire::FromShepherd& message);
   /// The link to a shepherd broke that still lives: it will be connected again.

@@ -59,6 +59,12 @@ struct ReleaseShare {
   RunKey run;
   wire::Containment containment;
 };
+/// Write the record, then run the node's prolog or epilog, within its limit, with the record's program_env; answered by
+/// on_program_ended.
+struct RunProgram {
+  wire::RunRecord record;
+  NodeProgram which = NodeProgram::kProlog;
+};
 /// Write the record anew.
 struct PersistRun {
   wire::RunRecord record;
@@ -91,7 +97,7 @@ struct Say {
 
 using Effect =
     std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder, KeepHosts,
-                 PrepareShare, ReleaseShare, PersistRun, ForgetRun, KeepMark, MeasureShare, MeasureGpus, Say>;
+                 PrepareShare, ReleaseShare, RunProgram, PersistRun, ForgetRun, KeepMark, MeasureShare, MeasureGpus, Say>;
 using Effects = std::vector<Effect>;
 
 }  // namespace gw::noded

@@ -38,6 +38,10 @@ constexpr char kPreemptFile[] = "preempted";
 /// Likewise, by the node daemon: the nodes that an elastic gang has, one a line.
 constexpr char kHostsFile[] = "nodes";
 
+/// What an administrator has run on the node for each job.
+enum class NodeProgram : uint8_t { kProlog, kEpilog };
+constexpr const char* name(NodeProgram which) { return which == NodeProgram::kProlog ? "prolog" : "epilog"; }
+
 /// A user as the node's own user database knows it.
 struct UserInfo {
   std::string name;
@@ -67,6 +71,7 @@ struct NodeFacts {
   std::string commands_dir;        ///< Where gbatch and the others are: on every job's PATH; may be empty.
   std::string slurm_commands_dir;  ///< The same for sbatch: on PATH of jobs submitted by that name; may be empty.
   std::vector<std::string> slurm_commands;  ///< What is there, by name.
+  std::string prolog, epilog;               ///< Paths; empty: none.
   bool has_login_file = false;              ///< /etc/profile.d/gangway_jobs.sh is installed.
 };
 

@@ -18,6 +18,8 @@ namespace gw::noded {
 
 namespace {
 
+constexpr size_t kMostOfAVariable = 100'000;  // the kernel takes 128 KiB with the name
+
 Env parse_environment(std::string_view bytes) {
   Env env;
   while (!bytes.empty()) {
@@ -212,6 +214,30 @@ void put_job(Env& env, const NodeFacts& node, const wire::Prepare& prepare, cons
   put_gpus(env, node, prepare);
   put_components(env, prepare);
   put_pbs(env, node, prepare);
+}
+
+std::vector<std::string> program_environment(const NodeFacts& node, const wire::Prepare& p, const UserInfo& user,
+                                             base::Time now) {
+  Env env;
+  put_identity(env, node, p, user);
+  for (const char* name : {"PROCID", "LOCALID", "GTIDS"}) take_out(env, name);
+  put(env, "JOB_WORK_DIR", p.spec().launch().work_dir());
+  if (!p.spec().comment().empty()) put(env, "JOB_COMMENT", p.spec().comment());
+  put(env, "NODEID", p.gang().node_id());
+  put_array(env, p.spec());
+  put_times(env, p, now);
+  put_gang(env, p);
+  put(env, "CPUS_ON_NODE", p.share().cpus());
+  put(env, "MEM_PER_NODE", p.share().mem_mb());
+  if (const std::vector<uint32_t> gpus = gpus_of(p.share()); !gpus.empty()) {
+    put(env, "JOB_GPUS", comma_list(gpus));
+    env[gpu_variable(node, gpus)] = comma_list(gpus);  // they see all devices
+    env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  }
+  if (!node.config_path.empty()) env["GANGWAY_CONF"] = node.config_path;
+  // A value that the kernel does not take would keep the program from starting, and so drain the node.
+  std::erase_if(env, [](const auto& entry) { return entry.second.size() > kMostOfAVariable; });
+  return lines_of(env);
 }
 
 std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,

@@ -19,6 +19,11 @@ namespace gw::noded {
 std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
                                          base::Time now);
 
+/// NAME=value lines for the node's prolog and epilog: nothing of the submission environment, and of the job's variables
+/// those that say whose job it is and what it has here.
+std::vector<std::string> program_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
+                                             base::Time now);
+
 /// The variable that tells the vendor's run time which GPUs to use; empty without GPUs.
 std::string gpu_variable(const NodeFacts& node, const std::vector<uint32_t>& gpus);
 /// Its value for some of the GPUs that the job has on this node.

@@ -19,6 +19,7 @@ namespace gw::noded {
 enum class Stage : uint8_t {
   kQueued,     ///< Waits until an earlier run of the same job is gone.
   kLookup,     ///< Its user is being looked up. Nothing exists yet.
+  kProlog,     ///< The node's prolog runs. Nothing else exists yet.
   kLaunching,  ///< The shepherd is being launched, or the share contained.
   kAdopting,   ///< Found on disk after a restart; its shepherd has not told yet where it stands.
   kPrepared,   ///< Waits for Go; of a step: its shepherd listens.
@@ -26,6 +27,7 @@ enum class Stage : uint8_t {
   kStarted,    ///< The script or the step runs; without a shepherd here: the gang was started.
   kAwaiting,   ///< Nothing of its own is left: it waits for the end of the job's steps.
   kReleasing,  ///< No shepherd (any more): the containment ends what is left.
+  kEpilog,     ///< Every process is gone; the node's epilog runs.
   kClean,      ///< Every process is gone; waits for the controller's acknowledgement.
 };
 
@@ -75,6 +77,7 @@ struct Run {
   wire::RunRecord record;
   std::shared_ptr<const wire::Prepare> prepare;
   std::shared_ptr<const wire::StartStep> start;  ///< Of a step.
+  std::optional<UserInfo> user;                  ///< In kProlog only.
   StepAccess access;                             ///< Of a step.
 
   bool is_connected = false;          ///< The shepherd listens.

@@ -7,6 +7,7 @@
 #include "noded/core/gpu_watch.h"
 #include "noded/core/link.h"
 #include "noded/core/places.h"
+#include "noded/core/programs.h"
 #include "noded/core/reports.h"
 #include "noded/core/run_start.h"
 #include "noded/core/suspension.h"
@@ -73,6 +74,7 @@ void stop(Core& core, Run& run, int64_t grace_us, bool kill_now) {
   run.stop.kill_now = run.stop.kill_now || kill_now;
   run.stop.grace_us = grace_us;
   if (run.stage == Stage::kQueued || run.stage == Stage::kLookup) return finish(core, run);  // nothing exists yet
+  if (run.stage == Stage::kProlog || run.stage == Stage::kEpilog) return;                    // continues when that ends
   if (run.stage == Stage::kAwaiting) return stop_steps(core, run.key, grace_us, kill_now);   // which may end it
   stop_steps(core, run.key, grace_us, kill_now);
   if (run.stage == Stage::kReleasing || is_repeat) return;
@@ -106,7 +108,7 @@ void fail_and_release(Core& core, Run& run, const std::string& why) {
 
 void finish(Core& core, Run& run) {
   const RunKey key = run.key;
-  if (must_await_steps(core, run, false)) return;
+  if (must_await_steps(core, run, false) || begin_epilog(core, run)) return;
   close(core, run);
   if (key.is_step()) step_is_over(core, key);
   if (core.runs.has_live_run(key.job)) return;

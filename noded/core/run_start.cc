@@ -4,9 +4,21 @@
 #include <utility>
 
 #include "noded/core/node_allocation.h"
+#include "noded/core/programs.h"
 #include "noded/core/step_spec.h"
 
 namespace gw::noded {
+
+namespace {
+
+/// A run without script here: only its share is held.
+void contain(Core& core, Run& run) {
+  run.stage = Stage::kLaunching;
+  run.prepare.reset();
+  core.out.add(PrepareShare{run.record});
+}
+
+}  // namespace
 
 base::Status check_user(const AgentConfig& config, uint32_t uid, bool allow_root) {
   if (uid == 0 && !allow_root)
@@ -30,18 +42,24 @@ bool begin(Core& core, Run& run) {
     return false;
   }
   *run.record.mutable_containment() = make_containment(core.config.node, order);
-  if (run.has_shepherd()) {
+  if (run.has_shepherd() || has_programs(core.config.node)) {
     run.stage = Stage::kLookup;
     core.out.add(LookupUser{run.key, order.spec().uid()});
   } else {
-    run.stage = Stage::kLaunching;
-    run.prepare.reset();
-    core.out.add(PrepareShare{run.record});
+    contain(core, run);
   }
   return true;
 }
 
+void admit(Core& core, Run& run, const UserInfo& user) {
+  if (!run.key.is_step() && has_programs(core.config.node) && begin_prolog(core, run, user))
+    run.user = user;
+  else
+    launch(core, run, user);
+}
+
 void launch(Core& core, Run& run, const UserInfo& user) {
+  if (!run.has_shepherd()) return contain(core, run);
   const NodeFacts& node = core.config.node;
   run.stage = Stage::kLaunching;
   wire::StepSpec spec = run.key.is_step() ? make_access_spec(node, *run.start, user, core.now,

@@ -1,6 +1,8 @@
 // See shepherds.h.
 #include "noded/core/shepherds.h"
 
+#include <utility>
+
 #include "model/job_state.h"
 #include "noded/core/leases.h"
 #include "noded/core/places.h"
@@ -73,16 +75,38 @@ void on_clean(Core& core, Run& run, const wire::StepClean& message) {
   finish(core, run);
 }
 
+/// Another daemon need not run it once more.
+void end_epilog(Core& core, Run& run) {
+  core.out.add(PersistRun{run.record});
+  finish(core, run);
+}
+
 }  // namespace
 
 void on_user(Core& core, RunKey key, const base::Result<UserInfo>& user) {
   Run* run = core.runs.find(key);
   if (!run || run->stage != Stage::kLookup) return;
-  if (user) return launch(core, *run, *user);
+  if (user) return admit(core, *run, *user);
   // A user that does not exist is the job's problem; a user database that does not answer is the node's.
   const bool is_unknown = user.error().code == base::ErrorCode::kNotFound;
   fail_start(core, *run, is_unknown ? model::EndReason::kUnknownUser : model::EndReason::kLaunchFailed,
              user.error().text(), !is_unknown);
+  finish(core, *run);
+}
+
+void on_program_ended(Core& core, RunKey key, NodeProgram which, const base::Status& status) {
+  Run* run = core.runs.find(key);
+  if (!run || run->stage != (which == NodeProgram::kProlog ? Stage::kProlog : Stage::kEpilog)) return;
+  if (!status) {
+    const std::string why = std::string(name(which)) + " failed: " + status.error().text();
+    core.out.say(Level::kError, why + " (run " + key.text() + ")");
+    if (run->done.drain().empty()) run->done.set_drain(why);
+  }
+  if (which == NodeProgram::kEpilog) return end_epilog(core, *run);
+  run->record.clear_in_prolog();
+  const UserInfo user = *std::exchange(run->user, std::nullopt);
+  if (status && !run->stop.is_asked) return launch(core, *run, user);
+  if (!status) fail_start(core, *run, model::EndReason::kPrologFailed, run->done.drain(), true);
   finish(core, *run);
 }
 
@@ -165,7 +189,9 @@ std::string death_text(const Run& run, const ShepherdDeath& death) {
 
 void lose_shepherd(Core& core, Run& run, const ShepherdDeath& death) {
   run.is_connected = false;
-  if (!run.has_shepherd() || !run.is_live() || run.is_winding_up() || run.stage == Stage::kLookup) return;
+  if (!run.has_shepherd() || !run.is_live() || run.is_winding_up() || run.stage == Stage::kLookup ||
+      run.stage == Stage::kProlog)
+    return;
   if (!run.exit && death.exit) name_lease(run, run.exit.emplace(*death.exit));
   if (!run.exit) {
     run.exit.emplace().set_reason(static_cast<uint32_t>(model::EndReason::kShepherdDied));

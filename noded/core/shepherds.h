@@ -1,5 +1,5 @@
-// What is heard of the runs on this node: of the user database, of shepherds and of what launches them, of
-// containments. Invariants: each may come late, twice, or for a run that has gone on, and changes nothing then; what is
+// What is heard of the runs on this node: of the user database, of prolog and epilog, of shepherds and of what launches
+// them, of containments. Invariants: each may come late, twice, or for a run that has gone on, and changes nothing then; what is
 // said of a run whose end is under way counts no more.
 #pragma once
 
@@ -12,6 +12,8 @@
 namespace gw::noded {
 
 void on_user(Core& core, RunKey key, const base::Result<UserInfo>& user);
+/// The errors say how the program failed.
+void on_program_ended(Core& core, RunKey key, NodeProgram which, const base::Status& status);
 void on_launch_failed(Core& core, RunKey key, const std::string& why);
 void on_share_prepared(Core& core, RunKey key, const base::Status& status);
 /// `problem` is empty if every process is gone.

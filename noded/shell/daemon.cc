@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "noded/core/pbs_env.h"
+#include "noded/shell/node_program.h"
 #include "noded/step/contain/contain_spec.h"
 #include "noded/step/contain/plugin_loader.h"
 #include "noded/step/contain/sweep.h"
@@ -42,8 +43,6 @@ std::map<std::string, uint32_t> gpu_files(const NodeFacts& node) {
 Daemon::Daemon(Setup setup, StateFolder folder)
     : setup_(std::move(setup)),
       folder_(std::move(folder)),
-      started_(base::SystemClock().now()),
-      started_monotonic_(io::Loop::monotonic()),
       munge_(setup_.munge_socket),
       agent_(agent_config()),
       users_(loop_),
@@ -102,8 +101,6 @@ void Daemon::adopt(const std::vector<RecoveredRun>& found) {
   for (const RecoveredRun& run : found)
     if (run.shepherd_answers) shepherds_.connect(RunKey::of(run.record));
 }
-
-base::Time Daemon::now() const { return started_ + (io::Loop::monotonic() - started_monotonic_); }
 
 base::Time Daemon::read_clocks() {
   agent_.set_lease_clock(base::boot_time_now());
@@ -204,6 +201,21 @@ void Daemon::handle(const ReleaseShare& effect) {
         const std::string problem = step::sweep_groups(dir, containment, kSweepBudget);
         poster.post([this, run, problem] { carry_out(agent_.on_share_released(read_clocks(), run, problem)); });
       });
+}
+
+void Daemon::handle(const RunProgram& effect) {
+  const RunKey run = RunKey::of(effect.record);
+  if (const base::Status saved = folder_.save(effect.record); !saved)
+    return carry_out(agent_.on_program_ended(read_clocks(), run, effect.which, saved));
+  const bool is_prolog = effect.which == NodeProgram::kProlog;
+  program::ProgramCall call = node_program_call(
+      setup_.gstepd, is_prolog ? setup_.node.prolog : setup_.node.epilog, effect.which, setup_.config.program_limit);
+  call.variables.insert(call.variables.end(), effect.record.program_env().begin(), effect.record.program_env().end());
+  programs_.add([this, run, which = effect.which, poster = loop_.poster(), call = std::move(call)] {
+    poster.post([this, run, which, status = run_node_program(call)] {
+      carry_out(agent_.on_program_ended(read_clocks(), run, which, status));
+    });
+  });
 }
 
 void Daemon::handle(const PersistRun& effect) {

@@ -10,6 +10,7 @@
 
 #include "auth/munge.h"
 #include "io/loop.h"
+#include "io/steady_clock.h"
 #include "noded/core/agent.h"
 #include "noded/shell/controller_link.h"
 #include "noded/shell/gpu_watcher.h"
@@ -20,6 +21,7 @@
 #include "noded/shell/users.h"
 #include "noded/shell/worker.h"
 #include "noded/step/proc/lease_timer.h"
+#include "program/program_pool.h"
 
 namespace gw::noded {
 
@@ -30,7 +32,7 @@ class Daemon {
   void run();
 
  private:
-  base::Time now() const;
+  base::Time now() const { return clock_.now(); }
   /// The time for a call of the agent, which is told the other clock.
   base::Time read_clocks();
   /// Carries out effects; those that come meanwhile wait their turn.
@@ -48,6 +50,7 @@ class Daemon {
   void handle(const KeepHosts& effect);
   void handle(const PrepareShare& effect);
   void handle(const ReleaseShare& effect);
+  void handle(const RunProgram& effect);
   void handle(const PersistRun& effect);
   void handle(const ForgetRun& effect);
   void handle(const KeepMark& effect);
@@ -60,13 +63,13 @@ class Daemon {
 
   Setup setup_;
   StateFolder folder_;
-  base::Time started_;  // wall clock at the start; time passes by a clock that never jumps
-  base::Duration started_monotonic_;
+  io::SteadyClock clock_;
   io::Loop loop_;
   auth::MungeAuthenticator munge_;
   NodeAgent agent_;
   Users users_;
   Worker containment_;
+  program::ProgramPool programs_{program::ProgramPool::AtEnd::kLeave};  // gstepd ends theirs with us
   GpuWatcher gpus_;
   size_t measuring_ = 0;
   ControllerLink controller_;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <utility>
 
 #include "base/text.h"
 #include "noded/shell/own_address.h"
@@ -61,13 +62,14 @@ base::Result<model::NodeConfig> find_node(const config::Config& config, const st
                     hint.empty() ? "add it under nodes:, or name another with --node" : hint);
 }
 
+void warn(Setup& setup, const std::string& text) { setup.warning += (setup.warning.empty() ? "" : "; ") + text; }
+
 base::Status read_topology(const std::string& name, Setup& setup) {
   const bool is_live = name.empty() || name == "live";
   auto topology = is_live ? topo::read_live() : topo::load(name);
   if (!topology) return base::pass(topology);
   if (is_live)
-    for (const std::string& warning : topo::add_live_gres(*topology).warnings)
-      setup.warning += (setup.warning.empty() ? "" : "; ") + warning;
+    for (const std::string& warning : topo::add_live_gres(*topology).warnings) warn(setup, warning);
   setup.node.is_emulated = !is_live;
   setup.node.topology = wire::to_wire(*topology);
   setup.notes.push_back(
@@ -124,6 +126,14 @@ void set_link(const DaemonOptions& options, Setup& setup) {
   setup.notes.push_back("controller " + setup.dial.address + ", uid " + std::to_string(config.controller_uid));
 }
 
+void set_programs(Setup& setup) {
+  setup.node.prolog = setup.config.prolog;
+  setup.node.epilog = setup.config.epilog;
+  for (const auto& [key, path] : {std::pair("prolog", setup.node.prolog), std::pair("epilog", setup.node.epilog)})
+    if (!path.empty() && !is_program(path))
+      warn(setup, std::string("node_daemon.") + key + ": " + path + " cannot be executed: jobs will drain this node");
+}
+
 uint64_t machine_pid_max() {
   const auto text = step::proc::read_file("/proc/sys/kernel/pid_max");
   if (!text) return 0;
@@ -166,6 +176,7 @@ base::Result<Setup> make_setup(const DaemonOptions& options) {
   setup.node.cluster = setup.config.cluster;
   setup.node.config_path = fs::absolute(path).lexically_normal().string();
   find_commands(options.commands.empty() ? own_folder() : options.commands, setup.node);
+  set_programs(setup);
   if (setup.config.step_ports != "0") setup.node.step_ports = setup.config.step_ports;
   setup.node.max_processes = process_limit(setup.config.max_processes, machine_pid_max());
   setup.state_dir = options.state_dir.empty() ? setup.config.spool_dir + "/" + name : options.state_dir;

@@ -52,6 +52,8 @@ std::vector<std::string> expected_sights() {
           "cannot be frozen",
           "ended by its lease",
           "launch failed",
+          "prolog failed",
+          "epilog failed",
           "script begins",
           "step begins",
           "second attempt begins",
@@ -102,7 +104,11 @@ void SightChecker::on_sent(const std::string&, const wire::ControllerToNode& mes
 
 void SightChecker::on_node_said(const Machine&, const wire::NodeToController& message) {
   if (message.has_suspended()) ++seen_[message.suspended().problem().empty() ? "is suspended" : "cannot be frozen"];
-  if (message.has_prepare_failed()) ++seen_["launch failed"];
+  if (message.has_prepare_failed())
+    ++seen_[message.prepare_failed().reason() == static_cast<uint32_t>(model::EndReason::kPrologFailed)
+                ? "prolog failed"
+                : "launch failed"];
+  if (message.has_done() && message.done().drain().starts_with("epilog")) ++seen_["epilog failed"];
   if (message.has_done() && message.done().lease_expired()) ++seen_["ended by its lease"];
   if (message.has_batch_exited() &&
       message.batch_exited().reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired))

@@ -32,6 +32,7 @@ LIB_LAYERS = {
     'plugin': {'base', 'model', 'sched'},
     'auth': {'base'},
     'io': {'base'},
+    'program': {'base', 'io'},
     'link': {'base', 'model', 'wire', 'auth', 'io'},
     'peer': {'base', 'auth', 'io', 'wire'},
     'stream': {'base', 'auth', 'io', 'wire'},
@@ -41,9 +42,8 @@ LIB_LAYERS = {
 ALL_LIB = set(LIB_LAYERS)
 PROGRAM_LAYERS = {
     'ctld/core': {'base', 'model', 'sched', 'wire'},
-    'ctld/program': {'base', 'io'},
-    'ctld/gscriptd': {'base', 'model', 'wire', 'config', 'io', 'ctld/program'},
-    'ctld': ALL_LIB | {'ctld/core', 'ctld/program', 'plugins'},
+    'ctld/gscriptd': {'base', 'model', 'wire', 'config', 'io', 'program'},
+    'ctld': ALL_LIB | {'ctld/core', 'plugins'},
     'noded/core': {'base', 'model', 'wire', 'bind'},
     'noded/step': ALL_LIB - {'sched', 'store', 'client'},
     'noded/pmix': {'base', 'auth', 'io', 'wire', 'peer', 'attach'},
@@ -74,7 +74,7 @@ HOMES = [
     (re.compile(r'^yaml-cpp/'), ('lib/config',)),
     (re.compile(r'^hwloc(/|\.h)'), ('lib/topo',)),
     (re.compile(r'^pmix(_\w+)?\.h'), ('noded/pmix',)),
-    (re.compile(r'^spdlog/'), ('ctld/shell', 'ctld/program', 'ctld/gscriptd', 'noded/shell')),
+    (re.compile(r'^spdlog/'), ('lib/program', 'ctld/shell', 'ctld/gscriptd', 'noded/shell')),
 ]
 
 # ---- Limits

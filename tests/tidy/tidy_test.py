@@ -46,7 +46,7 @@ BAD = [
     ('home', 'cmds/b.cc', '#include <sodium.h>\n', 'belongs to lib/auth'),
     ('home', 'cmds/b.cc', '#include <yaml-cpp/yaml.h>\n', 'belongs to lib/config'),
     ('home', 'noded/shell/b.cc', '# include <hwloc.h>\n', 'belongs to lib/topo'),
-    ('home', 'lib/io/b.cc', '#include <spdlog/spdlog.h>\n', 'belongs to ctld/shell'),
+    ('home', 'lib/io/b.cc', '#include <spdlog/spdlog.h>\n', 'belongs to lib/program'),
     ('home', 'tests/unit/io/b_test.cc', '#include <sqlite3.h>\n', 'belongs to lib/store'),
     ('pure', 'lib/sched/b.cc', '#include <chrono>\n', 'without side effects'),
     ('pure', 'lib/sim/b.cc', '#include <fstream>\n', 'without side effects'),

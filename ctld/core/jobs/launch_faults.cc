@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/shared/publish.h"
@@ -54,8 +55,13 @@ void count_launch_fault(Core& core, Node& node, JobId job, const std::string& wh
   faults.insert(job);
   if (faults.size() < most) return;
   faults.clear();
+  drain_faulty(core, node, fmt::format("launches of {} jobs in a row failed here, the last: {}", most, why));
+}
+
+void drain_faulty(Core& core, Node& node, std::string why) {
+  if (node.admin != model::NodeAdmin::kUp) return;
   node.admin = model::NodeAdmin::kDrain;
-  node.reason = fmt::format("launches of {} jobs in a row failed here, the last: {}", most, why);
+  node.reason = std::move(why);
   node.reason_time = core.now;
   node.reason_user = "gctld";
   core.nodes.changed(node);

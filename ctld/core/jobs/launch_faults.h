@@ -1,7 +1,7 @@
 // Launches that fail on account of a node: the job goes elsewhere, uncharged, and a node that fails several different
 // jobs in a row is drained before it eats the queue, since a node on which everything fails at once is always free.
 // What counts as the node's fault the node says (containment, a shepherd that does not come up, a user database that
-// does not answer); what only the job's owner can mend (a folder or a user that is not there, a script that cannot be
+// does not answer); one whose prolog or epilog fails says with that that it is unfit, and is drained at once; what only the job's owner can mend (a folder or a user that is not there, a script that cannot be
 // executed) ends the job and blames nobody. Invariant: a job is evidence against at most kMostShunned nodes at a time;
 // one that fails on more is itself suspect.
 #pragma once
@@ -15,6 +15,9 @@ namespace gw::ctld {
 void blame(Core& core, model::Job& job, const std::set<NodeId>& nodes, const std::string& why);
 /// A node that fails launches of several jobs in a row is drained.
 void count_launch_fault(Core& core, model::Node& node, JobId job, const std::string& why);
+/// No more jobs are to start on the node, which has said why: its prolog or epilog has failed. One that an administrator
+/// has drained or taken down keeps his reason.
+void drain_faulty(Core& core, model::Node& node, std::string why);
 /// A start that failed, and nowhere else to go: wait longer each time, and hold the job in the end.
 void launch_failed(Core& core, model::Job& job);
 /// What was held against the job and its nodes is forgotten.

@@ -24,6 +24,15 @@ using model::Job;
 using model::JobState;
 using model::Outcome;
 
+namespace {
+
+/// Why a node takes no more jobs, by its prolog or epilog.
+std::string unfit_text(uint32_t job, const std::string& detail) {
+  return fmt::format("job {}: {}", job, base::printable(detail, 200));
+}
+
+}  // namespace
+
 void on_prepared(Core& core, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || extension_ready(core, *job, node)) return;
@@ -48,6 +57,8 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || !core.placements.is_on(node, job->id)) return;
   const std::string why = base::printable(m.detail(), 200);
+  if (m.node_fault() && m.reason() == static_cast<uint32_t>(EndReason::kPrologFailed))
+    drain_faulty(core, core.nodes.at(node), unfit_text(m.job(), m.detail()));
   if (job->state == JobState::kRunning && extension_gone(core, *job, node, why)) {
     if (m.node_fault()) count_launch_fault(core, core.nodes.at(node), job->id, why);
     return;
@@ -133,6 +144,7 @@ void on_done(Core& core, NodeId node, const wire::Done& m) {
   ack.mutable_ack()->set_job(m.job());
   ack.mutable_ack()->set_attempt(m.attempt());
   ack.mutable_ack()->set_phase(wire::kRunDone);
+  if (!m.drain().empty()) drain_faulty(core, core.nodes.at(node), unfit_text(m.job(), m.drain()));
   Job* job = current_run(core, m.job(), m.attempt());
   // Not one that the gang does not have, nor of an earlier stay of one that has joined again.
   if (job != nullptr && core.placements.is_on(node, job->id) && m.generation() == generation_on(*job, node)) {

@@ -186,7 +186,7 @@ std::string reason_word(const wire::Job& job) {
   }
   const wire::Outcome* o = outcome_of(job);
   if (o == nullptr || !job.status().has_ended()) return "None";
-  if (o->reason() > static_cast<uint32_t>(model::EndReason::kPrologFailed)) return "Unknown";
+  if (o->reason() > static_cast<uint32_t>(model::kLastEndReason)) return "Unknown";
   const auto reason = static_cast<model::EndReason>(o->reason());
   if (reason == model::EndReason::kRaisedSignal)
     return "RaisedSignal:" + std::to_string(o->exit_signo()) + "(" + signal_name(o->exit_signo()) + ")";

@@ -12,6 +12,7 @@
 #include "noded/step/contain/plugin_loader.h"
 #include "noded/step/contain/sweep.h"
 #include "noded/step/proc/files.h"
+#include "noded/step/proc/supervise.h"
 #include "noded/step/shepherd/step_launcher.h"
 #include "wire/bcast.h"
 
@@ -89,6 +90,7 @@ int serve(const step::LauncherOptions& options) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string("--") + gw::wire::kReceiveFile) return step::receive_file(argc - 2, argv + 2);
+  if (argc > 1 && argv[1] == std::string(step::proc::kSupervise)) return step::proc::supervise(argc - 2, argv + 2);
   Options options;
   if (!read_options(argc, argv, options) || (options.launcher == options.probe && !options.help)) {
     std::fprintf(stderr, "%s", kUsage);

@@ -35,6 +35,7 @@ void Machine::start_daemon(base::Time now) {
   config.node.is_emulated = true;
   config.node.containment = "none";
   config.node.steps_dir = "/s";
+  if ((name_.back() - '0') % 2 != 0) config.node.prolog = config.node.epilog = "/program";
   config.boot_id = "boot" + std::to_string(boots_);
   config.instance = "daemon" + std::to_string(++daemons_);
   config.seen = mark_;
@@ -137,6 +138,7 @@ void Machine::handle(base::Time, const noded::Effect& effect) {
   if (const auto* e = std::get_if<noded::SendToController>(&effect)) network_.to_controller(name_, e->message);
   if (const auto* e = std::get_if<noded::LaunchShepherd>(&effect)) records_[RunKey::of(e->record)] = e->record;
   if (const auto* e = std::get_if<noded::PrepareShare>(&effect)) records_[RunKey::of(e->record)] = e->record;
+  if (const auto* e = std::get_if<noded::RunProgram>(&effect)) records_[RunKey::of(e->record)] = e->record;
   if (const auto* e = std::get_if<noded::PersistRun>(&effect)) records_[RunKey::of(e->record)] = e->record;
   if (const auto* e = std::get_if<noded::KeepMark>(&effect)) mark_ = e->mark;
   if (const auto* e = std::get_if<noded::ForgetRun>(&effect)) {
@@ -147,7 +149,8 @@ void Machine::handle(base::Time, const noded::Effect& effect) {
     if (const auto it = processes_.find(e->run); it != processes_.end() && it->second.is_connected)
       it->second.inbox.push_back(e->message);
   if (std::holds_alternative<noded::LookupUser>(effect) || std::holds_alternative<noded::LaunchShepherd>(effect) ||
-      std::holds_alternative<noded::PrepareShare>(effect) || std::holds_alternative<noded::ReleaseShare>(effect))
+      std::holds_alternative<noded::PrepareShare>(effect) || std::holds_alternative<noded::ReleaseShare>(effect) ||
+      std::holds_alternative<noded::RunProgram>(effect))
     chores_.push_back(effect);
 }
 
@@ -194,6 +197,12 @@ bool Machine::do_chore(base::Time now, uint32_t pick) {
     shares_.insert(key);
     take_up(e->record);
     tell_agent(now, [&](auto& agent) { return agent.on_share_prepared(now, key, base::Status()); });
+  }
+  if (const auto* e = std::get_if<noded::RunProgram>(&chore)) {
+    const bool fails = pick % 31 == 17;
+    const base::Status status = fails ? base::fail(base::ErrorCode::kInternal, "exit code 1") : base::Status();
+    tell_agent(now,
+               [&](auto& agent) { return agent.on_program_ended(now, RunKey::of(e->record), e->which, status); });
   }
   if (const auto* e = std::get_if<noded::ReleaseShare>(&chore)) {
     shares_.erase(e->run);

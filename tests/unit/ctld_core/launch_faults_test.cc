@@ -72,6 +72,41 @@ TEST(LaunchFaults, ThreeDifferentJobsInARowDrainTheNodeAndGoElsewhereUncharged) 
   EXPECT_THAT(w.job(ids[0]).shuns, IsEmpty());
 }
 
+TEST(LaunchFaults, APrologThatFailsDrainsTheNodeAtOnceAndTheJobGoesElsewhereUncharged) {
+  Faults w(2);
+  const JobId id = w.enter();
+  ASSERT_EQ(w.node_of(id), "n0");
+  w.fail(id, true, model::EndReason::kPrologFailed);
+  EXPECT_EQ(w.node("n0").admin, NodeAdmin::kDrain);
+  EXPECT_EQ(w.node("n0").reason, "job 1: cgroup: no space left") << "what the node said";
+  EXPECT_EQ(w.node("n0").reason_user, "gctld");
+  w.schedule();
+  ASSERT_EQ(w.state(id), JobState::kConfiguring);
+  EXPECT_EQ(w.node_of(id), "n1");
+  EXPECT_EQ(w.job(id).launch_failures, 0U);
+}
+
+TEST(LaunchFaults, AnEpilogThatFailsDrainsTheNodeAndTheJobHasEndedAsItHad) {
+  Faults w(2);
+  const JobId id = w.enter();
+  w.started("n0", id);
+  wire::NodeToController exited;
+  exited.mutable_batch_exited()->set_job(id.value);
+  exited.mutable_batch_exited()->set_attempt(1);
+  w.say("n0", exited);
+  wire::NodeToController done;
+  done.mutable_done()->set_job(id.value);
+  done.mutable_done()->set_attempt(1);
+  done.mutable_done()->set_drain("epilog failed: exit code 3");
+  w.say("n0", done);
+  EXPECT_EQ(w.state(id), JobState::kCompleted);
+  EXPECT_EQ(w.node("n0").admin, NodeAdmin::kDrain);
+  EXPECT_EQ(w.node("n0").reason, "job 1: epilog failed: exit code 3");
+  done.mutable_done()->set_drain("epilog failed: exit code 4");
+  w.say("n0", done);
+  EXPECT_EQ(w.node("n0").reason, "job 1: epilog failed: exit code 3") << "who drained it first keeps his reason";
+}
+
 TEST(LaunchFaults, OneJobAloneDrainsNothing) {
   Faults w(2);
   const JobId id = w.enter();

@@ -31,7 +31,7 @@ TEST(MailCall, RecipientsStandBehindTwoDashesAndGetTheDomain) {
   ASSERT_TRUE(call);
   EXPECT_EQ(call->program, "/usr/bin/mail");
   EXPECT_THAT(call->args, ElementsAre("-s", "Gangway Job_id=7", "--", "ann@example.org", "bob@b.example"));
-  EXPECT_THAT(call->variables, ElementsAre(std::pair<std::string, std::string>("SLURM_JOB_ID", "7")));
+  EXPECT_THAT(call->variables, ElementsAre("SLURM_JOB_ID=7"));
   EXPECT_EQ(call->input, "text");
 }
 

@@ -59,7 +59,7 @@ inline std::string describe(const wire::NodeToController& m) {
   if (m.has_usage()) return "> uses " + key_text(m.usage()) + " (" + m.usage().usage().problem() + ")";
   const auto& d = m.done();
   return "> done " + key_text(d) + (d.lease_expired() ? " lease" : "") +
-         (d.problem().empty() ? "" : " (" + d.problem() + ")");
+         (d.problem().empty() ? "" : " (" + d.problem() + ")") + (d.drain().empty() ? "" : " drain: " + d.drain());
 }
 
 inline std::string describe(const wire::ToShepherd& m) {
@@ -96,6 +96,9 @@ struct Describe {
   }
   std::string operator()(const PrepareShare& e) const { return "contain " + key_text(e.record); }
   std::string operator()(const ReleaseShare& e) const { return "release " + e.run.text(); }
+  std::string operator()(const RunProgram& e) const {
+    return std::string(name(e.which)) + " " + key_text(e.record) + (e.record.in_prolog() ? " first" : "");
+  }
   std::string operator()(const PersistRun& e) const { return "persist " + key_text(e.record); }
   std::string operator()(const ForgetRun& e) const { return "forget " + e.run.text(); }
   std::string operator()(const MeasureShare& e) const { return "measure " + key_text(e.told) + " gpus " + e.gpus; }
@@ -159,6 +162,7 @@ inline wire::Gang test_gang(const std::vector<std::string>& names, const std::st
 class AgentScript {
  public:
   explicit AgentScript(uint32_t own_uid = 0) : agent(config(own_uid)) {}
+  explicit AgentScript(AgentConfig born_with) : agent(std::move(born_with)) {}
 
   static AgentConfig config(uint32_t own_uid = 0) {
     AgentConfig c;
@@ -349,6 +353,11 @@ class AgentScript {
     if (verb == "user") return agent.on_user(now, key, UserInfo{"ann", 1000, 1000, {1000}, "/home/ann", "/bin/bash"});
     if (verb == "nouser") return agent.on_user(now, key, base::fail(base::ErrorCode::kNotFound, "no user 1000 on n0"));
     if (verb == "nss-down") return agent.on_user(now, key, base::fail(base::ErrorCode::kUnavailable, "LDAP down"));
+    if (verb == "prolog" || verb == "epilog") {
+      const base::Status failed = base::fail(base::ErrorCode::kInternal, "exit code 3");
+      return agent.on_program_ended(now, key, verb == "prolog" ? NodeProgram::kProlog : NodeProgram::kEpilog,
+                                    word(0, "") == "fails" ? failed : base::Status());
+    }
     if (verb == "connected") return agent.on_shepherd_connected(now, key);
     if (verb == "lost") return agent.on_shepherd_lost(now, key);
     if (verb == "gone") return agent.on_shepherd_gone(now, key, 0, std::stoi(word(0, "0")), std::nullopt);

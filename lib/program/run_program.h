@@ -1,20 +1,18 @@
-// Runs an administrator's program (fencing, mail) with a fixed environment and a time limit.
+// Runs an administrator's program (fencing, mail, prolog and epilog) with a fixed environment and a time limit.
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
 
-namespace gw::ctld {
+namespace gw::program {
 
 struct ProgramCall {
   std::string program;  ///< An absolute path.
   std::vector<std::string> args;
   base::Duration limit = base::seconds(60);
-  /// What it sees beside PATH.
-  std::vector<std::pair<std::string, std::string>> variables = {};
+  std::vector<std::string> variables = {};  ///< "NAME=value": what it sees beside PATH.
   std::string input = {};  ///< Its standard input, cut at kMostProgramInput.
 };
 constexpr size_t kMostProgramInput = 32 << 10;
@@ -28,4 +26,4 @@ struct ProgramResult {
 /// no open descriptors of ours and the system's signal dispositions.
 ProgramResult run_program(const ProgramCall& call);
 
-}  // namespace gw::ctld
+}  // namespace gw::program

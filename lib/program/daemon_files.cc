@@ -1,5 +1,5 @@
 // See daemon_files.h.
-#include "ctld/program/daemon_files.h"
+#include "program/daemon_files.h"
 
 #include <fmt/format.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <fstream>
 
-namespace gw::ctld {
+namespace gw::program {
 
-base::Status set_up_log(const std::string& daemon, const std::string& file, bool is_verbose) {
+base::Status set_up_log(const std::string& daemon, const std::string& file, const std::string& level) {
   try {
     auto logger = file.empty() ? spdlog::stderr_color_mt(daemon) : spdlog::basic_logger_mt(daemon, file);
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-    logger->set_level(is_verbose ? spdlog::level::debug : spdlog::level::info);
+    logger->set_level(spdlog::level::from_str(level));
     logger->flush_on(spdlog::level::info);
     spdlog::set_default_logger(logger);
   } catch (const spdlog::spdlog_ex& e) {
@@ -40,4 +40,4 @@ PidFile::~PidFile() {
   if (!path_.empty()) std::filesystem::remove(path_, ignored);
 }
 
-}  // namespace gw::ctld
+}  // namespace gw::program

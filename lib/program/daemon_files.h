@@ -1,14 +1,15 @@
-// The files that a daemon of the controller's host keeps about itself: its log and its pid.
+// The files that a daemon keeps about itself: its log and its pid.
 #pragma once
 
 #include <string>
 
 #include "base/result.h"
 
-namespace gw::ctld {
+namespace gw::program {
 
-/// Lines of spdlog go to the file (empty: standard error), each with the time. Errors: the file cannot be written.
-base::Status set_up_log(const std::string& daemon, const std::string& file, bool is_verbose);
+/// Lines of spdlog go to the file (empty: standard error), each with the time. `level`: "debug", "info", "warning",
+/// "error". Errors: the file cannot be written.
+base::Status set_up_log(const std::string& daemon, const std::string& file, const std::string& level);
 
 /// Writes the process id into a file, which goes with this.
 class PidFile {
@@ -24,4 +25,4 @@ class PidFile {
   std::string path_;
 };
 
-}  // namespace gw::ctld
+}  // namespace gw::program

@@ -1,5 +1,5 @@
 // posix_spawn with pipes and a deadline.
-#include "ctld/program/run_program.h"
+#include "program/run_program.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "io/fd.h"
 #include "io/loop.h"
 
-namespace gw::ctld {
+namespace gw::program {
 namespace {
 
 constexpr size_t kMaxOutput = 4096;
@@ -47,7 +47,7 @@ int spawn(const ProgramCall& call, int in_fd, int out_fd, pid_t& pid) {
   std::vector<std::string> words{call.program};
   words.insert(words.end(), call.args.begin(), call.args.end());
   std::vector<std::string> variables{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
-  for (const auto& [name, value] : call.variables) variables.push_back(name + "=" + value);
+  variables.insert(variables.end(), call.variables.begin(), call.variables.end());
   const std::vector<char*> argv = pointers_to(words), env = pointers_to(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -128,4 +128,4 @@ ProgramResult run_program(const ProgramCall& call) {
   return result;
 }
 
-}  // namespace gw::ctld
+}  // namespace gw::program

@@ -1,12 +1,12 @@
 // What an administrator's program is given, what is heard of it, and when it is killed.
-#include "ctld/program/run_program.h"
+#include "program/run_program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
 
-namespace gw::ctld {
+namespace gw::program {
 namespace {
 
 using testing::HasSubstr;
@@ -14,7 +14,7 @@ using testing::StartsWith;
 
 ProgramResult shell(const std::string& script, base::Duration limit = base::seconds(60),
                     const std::string& input = {}) {
-  return run_program({"/bin/sh", {"-c", script, "name", "-x", "a b"}, limit, {{"SLURM_JOB_ID", "7"}}, input});
+  return run_program({"/bin/sh", {"-c", script, "name", "-x", "a b"}, limit, {"SLURM_JOB_ID=7"}, input});
 }
 
 TEST(RunProgram, HasItsArgumentsItsInputAndNoOtherEnvironment) {
@@ -62,4 +62,4 @@ TEST(RunProgram, OneThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace gw::ctld
+}  // namespace gw::program

@@ -1,4 +1,4 @@
-// The controller's clock: wall-clock time that never jumps. A step of the machine's clock must not time out every node,
+// A daemon's clock: wall-clock time that never jumps. A step of the machine's clock must not time out every node,
 // limit and lease at once; the difference is made up for slowly.
 #pragma once
 
@@ -7,12 +7,12 @@
 #include "base/time.h"
 #include "io/loop.h"
 
-namespace gw::ctld {
+namespace gw::io {
 
 class SteadyClock final : public base::Clock {
  public:
   base::Time now() const override {
-    const base::Duration here = io::Loop::monotonic();
+    const base::Duration here = Loop::monotonic();
     const base::Duration passed = here - last_;
     last_ = here;
     now_ = now_ + passed;
@@ -24,8 +24,8 @@ class SteadyClock final : public base::Clock {
   }
 
  private:
-  mutable base::Duration last_ = io::Loop::monotonic();
+  mutable base::Duration last_ = Loop::monotonic();
   mutable base::Time now_ = base::SystemClock().now();
 };
 
-}  // namespace gw::ctld
+}  // namespace gw::io

@@ -1,12 +1,12 @@
 // Programs of the administrator run beside each other on few threads.
-#include "ctld/program/program_pool.h"
+#include "program/program_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <future>
 
-namespace gw::ctld {
+namespace gw::program {
 namespace {
 
 TEST(ProgramPool, RunsAllThatIsAskedForOnFewThreads) {
@@ -53,4 +53,4 @@ TEST(ProgramPool, WhatWaitsAtItsEndIsForgotten) {
 }
 
 }  // namespace
-}  // namespace gw::ctld
+}  // namespace gw::program
