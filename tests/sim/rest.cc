@@ -87,8 +87,19 @@ std::string Cluster::why_they_wait() {
 /// It waits for what nobody will give it: a reservation or a partition that is gone; or its time has passed.
 bool Cluster::may_wait_for_ever(const store::JobRow& row) const {
   wire::JobSpec spec;
-  return spec.ParseFromString(row.spec) &&
-         (!spec.reservation().empty() || (spec.partitions_size() == 1 && spec.partitions(0) == "p0"));
+  if (!spec.ParseFromString(row.spec)) return false;
+  if (!spec.reservation().empty() || (spec.partitions_size() == 1 && spec.partitions(0) == "p0")) return true;
+  // Whoever waits for one of these: a dependency names jobs with lower numbers, so this ends.
+  const auto& jobs = kept_->rows().jobs;
+  std::string text = spec.dependency();
+  for (char& c : text)
+    if (c < '0' || c > '9') c = ' ';
+  for (const std::string& word : base::split(text, ' ')) {
+    const auto id = base::parse_int(word, 1, row.id.value - 1, "job");
+    const auto other = id ? jobs.find(base::JobId(static_cast<uint32_t>(*id))) : jobs.end();
+    if (other != jobs.end() && may_wait_for_ever(other->second)) return true;
+  }
+  return false;
 }
 
 bool Cluster::is_all_over() const {

@@ -94,7 +94,9 @@ void Users::draw_limits(wire::JobSpec& spec) {
     spec.set_warn_seconds_before(30);
   }
   spec.set_requeue(random_.chance(75));
-  spec.set_on_preempt(static_cast<uint32_t>(random_.any(model::kOnPreempt)));
+  // A half is suspended: not everything that could be is preempted.
+  const bool suspends = random_.chance(35);
+  spec.set_on_preempt(static_cast<uint32_t>(suspends ? model::OnPreempt::kSuspend : random_.any(model::kOnPreempt)));
   if (random_.chance(20)) spec.set_preempt_signo(10);
   if (random_.chance(15)) spec.set_not_preemptible(true);
   if (random_.chance(25)) spec.set_priority(1 + random_(100));
