@@ -217,7 +217,7 @@ void restore_job(Core& core, model::Job& job) {
       const model::NodeShare* share = share_on(job, node);
       if (share == nullptr || !core.placements.is_on(node, job.id)) continue;
       emit_extension(core, job, extension, *share, begun);
-      core.timers.set({extension.until ? extension.until : core.now + core.settings.start_timeout,
+      core.timers.set({extension.until ? extension.until : core.now + core.settings.prepare_timeout(),
                        TimerKind::kExtension, job.id.value, job.attempt});
     }
     if (placed.suspension) restore_suspension(core, job, held);
@@ -228,7 +228,7 @@ void restore_job(Core& core, model::Job& job) {
     charge_again(core, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }
   if (job.state == model::JobState::kConfiguring)
-    core.timers.set({core.now + core.settings.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
+    core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job.id.value, job.attempt});
   if (placed.contract.has_lease())
     core.timers.set({core.now + placed.contract.over_after(), TimerKind::kLeaseOver, job.id.value, job.attempt});
   if (job.state == model::JobState::kRunning) arm_limits(core, job);

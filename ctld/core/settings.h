@@ -44,6 +44,8 @@ struct Settings {
   base::Duration kill_wait = base::seconds(30);
   base::Duration min_job_age = base::seconds(300);
   base::Duration start_timeout = base::seconds(60);
+  base::Duration prolog_time = {};  ///< What prologs may take on top of that.
+  base::Duration prepare_timeout() const { return start_timeout + prolog_time; }
   uint32_t max_launch_failures = 5;
   uint32_t node_launch_failures = 3;
   bool requeue = true;

@@ -8,8 +8,20 @@
 
 #include "base/text.h"
 #include "ctld/gscriptd/mail_call.h"
+#include "ctld/gscriptd/submit_call.h"
 
 namespace gw::ctld {
+
+namespace {
+
+wire::FromScripts plain(const program::ProgramResult& result) {
+  wire::FromScripts message;
+  message.set_exit_code(result.exit_code);
+  message.set_output(base::printable(result.text, 1'000));
+  return message;
+}
+
+}  // namespace
 
 ScriptServer::ScriptServer(config::Config config) : config_(std::move(config)) {}
 
@@ -23,7 +35,7 @@ base::Status ScriptServer::listen() {
            stream->on_closed(
                [this, number](const std::string&) { loop_.defer([this, number] { connections_.erase(number); }); });
            stream->on_data([this, number](std::string_view bytes) { on_data(number, bytes); });
-           connections_.emplace(number, Connection{std::move(stream), wire::FrameDecoder(wire::kMaxHandshakeFrame)});
+           connections_.emplace(number, Connection{std::move(stream), wire::FrameDecoder(wire::kMaxFrame)});
          }));
   listener_ = std::move(listener);
   return {};
@@ -65,36 +77,49 @@ void ScriptServer::on_message(uint64_t number, const wire::ToScripts& message) {
   switch (message.what_case()) {
     case wire::ToScripts::kMail:
       return run_mail(number, message.id(), message.mail());
+    case wire::ToScripts::kSubmit:
+      return run_submit(number, message.id(), message.submit());
     case wire::ToScripts::kReload: {
       const base::Status done = reload();
-      return answer(number, message.id(), done ? program::ProgramResult{0, ""} : program::ProgramResult{-1, done.error().text()});
+      return answer(number, message.id(), done ? plain({0, ""}) : plain({-1, done.error().text()}));
     }
     default:
-      return answer(number, message.id(), {-1, "this version does not know what is asked for"});
+      return answer(number, message.id(), plain({-1, "this version does not know what is asked for"}));
   }
 }
 
 void ScriptServer::run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail) {
-  const auto call = mail_call(mail, config_);
-  if (!call) return answer(number, id, {-1, call.error().text()});
-  if (waiting_ >= kMostWaiting) return answer(number, id, {-1, "too many programs run or wait already"});
+  run(number, id, mail_call(mail, config_), plain);
+}
+
+void ScriptServer::run_submit(uint64_t number, uint64_t id, const wire::ScriptSubmit& submit) {
+  run(number, id, submit_call(submit, config_), [submit](const program::ProgramResult& result) {
+    auto verdict = read_verdict(submit, result);
+    if (!verdict) return plain({result.exit_code == 0 ? -1 : result.exit_code, verdict.error().text()});
+    wire::FromScripts message;
+    *message.mutable_verdict() = std::move(*verdict);
+    return message;
+  });
+}
+
+void ScriptServer::run(uint64_t number, uint64_t id, const base::Result<program::ProgramCall>& call,
+                       std::function<wire::FromScripts(const program::ProgramResult&)> make) {
+  if (!call) return answer(number, id, plain({-1, call.error().text()}));
+  if (waiting_ >= kMostWaiting) return answer(number, id, plain({-1, "too many programs run or wait already"}));
   ++waiting_;
-  programs_.add([this, number, id, call = *call, poster = loop_.poster()] {
+  programs_.add([this, number, id, call = *call, make = std::move(make), poster = loop_.poster()] {
     const program::ProgramResult result = program::run_program(call);
-    poster.post([this, number, id, result] {
+    poster.post([this, number, id, make, result] {
       --waiting_;
-      answer(number, id, result);
+      answer(number, id, make(result));
     });
   });
 }
 
-void ScriptServer::answer(uint64_t number, uint64_t id, const program::ProgramResult& result) {
+void ScriptServer::answer(uint64_t number, uint64_t id, wire::FromScripts message) {
   const auto it = connections_.find(number);
   if (it == connections_.end()) return;
-  wire::FromScripts message;
   message.set_id(id);
-  message.set_exit_code(result.exit_code);
-  message.set_output(base::printable(result.text, 1'000));
   std::string frame;
   wire::append_frame(frame, message.SerializeAsString());
   it->second.stream->send(frame);

@@ -4,16 +4,17 @@
 // it alone.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "config/config.h"
-#include "program/program_pool.h"
-#include "program/run_program.h"
 #include "io/listener.h"
 #include "io/loop.h"
 #include "io/stream.h"
+#include "program/program_pool.h"
+#include "program/run_program.h"
 #include "wire/frame.h"
 #include "wire/script.pb.h"
 
@@ -47,7 +48,11 @@ class ScriptServer {
   void on_data(uint64_t number, std::string_view bytes);
   void on_message(uint64_t number, const wire::ToScripts& message);
   void run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail);
-  void answer(uint64_t number, uint64_t id, const program::ProgramResult& result);
+  void run_submit(uint64_t number, uint64_t id, const wire::ScriptSubmit& submit);
+  /// Soon, on a thread; `make` makes the answer of what came of it, on this one.
+  void run(uint64_t number, uint64_t id, const base::Result<program::ProgramCall>& call,
+           std::function<wire::FromScripts(const program::ProgramResult&)> make);
+  void answer(uint64_t number, uint64_t id, wire::FromScripts message);
 };
 
 }  // namespace gw::ctld

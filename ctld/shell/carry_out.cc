@@ -6,10 +6,10 @@
 
 #include "base/text.h"
 #include "ctld/core/cluster/quota_answers.h"
-#include "program/run_program.h"
 #include "ctld/shell/read_job.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
+#include "program/run_program.h"
 #include "wire/convert.h"
 #include "wire/fragments.h"
 
@@ -288,7 +288,9 @@ void Server::EffectRunner::carry_out(Fence& fence) {
   });
 }
 
-void Server::EffectRunner::carry_out(SendMail& mail) { server_.mails_->send(std::move(mail), server_.clock_.now()); }
+void Server::EffectRunner::carry_out(SendMail& mail) {
+  server_.scripts_.mails->send(std::move(mail), server_.clock_.now());
+}
 
 void Server::EffectRunner::carry_out(Reload& reload) {
   constexpr uint32_t kNobody = UINT32_MAX;
@@ -320,7 +322,8 @@ void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fres
   }
   spdlog::info("configuration read again: {} changes", changes.size());
   server_.config_ = std::move(fresh);
-  server_.mails_->reload();
+  server_.scripts_.mails->reload();
+  server_.scripts_.submissions->set(server_.config_);
   server_.core_->on_reconfigured(server_.read_clocks(), std::move(settings), reload, changes, warnings);
   server_.pump();
 }

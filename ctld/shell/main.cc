@@ -8,10 +8,10 @@
 
 #include "base/counted.h"
 #include "base/text.h"
-#include "program/daemon_files.h"
 #include "ctld/shell/server.h"
 #include "ctld/shell/settings.h"
 #include "plugin/orders.h"
+#include "program/daemon_files.h"
 
 namespace gw::ctld {
 namespace {

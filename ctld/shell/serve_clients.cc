@@ -89,7 +89,7 @@ void Server::serve_one(ConnId conn) {
   } else if (!client.inbox.empty()) {
     const Waiting message = std::move(client.inbox.front());
     client.inbox.pop_front();
-    handle_request(conn, client, message.bytes);
+    handle_request(conn, client, message);
   }
   // Who was served may have been closed by it, but goes from the table in a later round only.
   if (client.is_paused && client.inbox.empty()) {

@@ -66,7 +66,7 @@ Server::Server(config::Config config) : config_(std::move(config)), authenticato
 Server::~Server() {
   // The threads end before what they post to.
   metrics_.http.reset();
-  mails_.reset();
+  scripts_ = {};
   door_.listener.reset();
   planning_.snapshots.reset();
   planning_.scheduler.reset();
@@ -141,7 +141,8 @@ base::Status Server::open_store() {
                                                           });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
   users_ = std::make_unique<UserDirectory>(loop_);
-  mails_ = std::make_unique<Mails>(loop_, config::script_socket(config_));
+  scripts_.mails = std::make_unique<Mails>(loop_, config::script_socket(config_));
+  scripts_.submissions = std::make_unique<SubmitHook>(loop_, config_);
   return {};
 }
 
@@ -211,16 +212,40 @@ void Server::on_link(const std::shared_ptr<link::SecureLink>& link) {
     on_client(number, link);
 }
 
-void Server::handle_request(ConnId conn, Client& client, std::string_view bytes) {
+void Server::handle_request(ConnId conn, Client& client, const Waiting& message) {
+  const std::string_view bytes = message.bytes;
   auto received = wire::receive_request(bytes);
   if (!received && received.error().code == base::ErrorCode::kProtocol)
     return client.link->close(received.error().text());
   if (!received) return effects_.answer_error(conn, wire::request_id(bytes), received.error());
   wire::ApiRequest& request = *received;
-  const Request size{client.link->peer().uid, bytes.size()};
+  const uint32_t uid = client.link->peer().uid;
   // An administrator's ping tells what is wrong.
-  if (const base::Status taken = held_.admit(size.uid); !taken && !request.has_ping())
+  if (const base::Status taken = held_.admit(uid); !taken && !request.has_ping())
     return effects_.answer_error(conn, request.id(), taken.error());
+  if (request.has_submit()) request.mutable_submit()->clear_site_note();
+  if (request.has_submit() && scripts_.submissions->is_on()) return ask_site(conn, client, std::move(request), message);
+  take_request(conn, client, request, bytes.size());
+}
+
+void Server::ask_site(ConnId conn, Client& client, wire::ApiRequest request, const Waiting& message) {
+  ++client.reads;
+  const uint64_t id = request.id();
+  scripts_.submissions->ask(
+      client.caller, std::move(request),
+      [this, conn, id, bytes = message.bytes.size(), charge = message.charge](base::Result<wire::ApiRequest> seen) {
+        const auto it = queue_.clients.find(conn);
+        if (it == queue_.clients.end()) return;  // it asks again by itself
+        --it->second.reads;
+        if (seen)
+          take_request(conn, it->second, *seen, bytes);
+        else
+          effects_.answer_error(conn, id, seen.error());
+        want_turn(conn, it->second);
+      });
+}
+
+void Server::take_request(ConnId conn, Client& client, wire::ApiRequest& request, size_t bytes) {
   if (request.has_submit()) {
     // Named by their contents, so that nobody can refer to somebody else's script.
     wire::Launch& launch = *request.mutable_submit()->mutable_spec()->mutable_launch();
@@ -232,6 +257,7 @@ void Server::handle_request(ConnId conn, Client& client, std::string_view bytes)
   // Who waits for the end of a job may be silent for days.
   if (request.has_wait_job()) client.link->set_idle_timeout(base::Duration{0});
   if (request.has_list_records()) client.awaited = request.id();  // a connection has one list at a time
+  const Request size{client.link->peer().uid, bytes};
   const Caller caller = client.caller;
   core_->on_request(read_clocks(), conn, caller, request);
   pump(&size);

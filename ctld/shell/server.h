@@ -17,7 +17,6 @@
 #include "base/time.h"
 #include "config/config.h"
 #include "ctld/core/controller.h"
-#include "program/program_pool.h"
 #include "ctld/shell/backups.h"
 #include "ctld/shell/blobs.h"
 #include "ctld/shell/client.h"
@@ -29,6 +28,7 @@
 #include "ctld/shell/round_robin.h"
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
+#include "ctld/shell/submit_hook.h"
 #include "ctld/shell/ticket_key.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
@@ -36,6 +36,7 @@
 #include "io/loop.h"
 #include "io/steady_clock.h"
 #include "link/link_server.h"
+#include "program/program_pool.h"
 
 namespace gw::ctld {
 
@@ -136,6 +137,12 @@ class Server {
     std::set<std::string> under_way;  ///< Nodes that a program runs for, or is to.
   };
 
+  /// What gscriptd does for us.
+  struct Scripts {
+    std::unique_ptr<Mails> mails;
+    std::unique_ptr<SubmitHook> submissions;
+  };
+
   config::Config config_;
   io::SteadyClock clock_;
   io::Loop loop_;
@@ -154,7 +161,7 @@ class Server {
   uint64_t next_number_ = 1;  // of a connection
   Ticks ticks_;
   Fencing fencing_;
-  std::unique_ptr<Mails> mails_;
+  Scripts scripts_;
   EffectRunner effects_{*this};
 
   explicit Server(config::Config config);
@@ -168,7 +175,11 @@ class Server {
   void on_link(const std::shared_ptr<link::SecureLink>& link);
   void on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& link);
   void on_node(LinkId id, const std::shared_ptr<link::SecureLink>& link);
-  void handle_request(ConnId conn, Client& client, std::string_view bytes);
+  void handle_request(ConnId conn, Client& client, const Waiting& message);
+  /// The core's turn.
+  void take_request(ConnId conn, Client& client, wire::ApiRequest& request, size_t bytes);
+  /// The site's program looks at the submission first; other requests of the connection wait.
+  void ask_site(ConnId conn, Client& client, wire::ApiRequest request, const Waiting& message);
   // serve_clients.cc
   void on_client_message(ConnId conn, std::string_view bytes);
   void on_client_drained(ConnId conn);

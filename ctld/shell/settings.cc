@@ -24,7 +24,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.min_job_age = config.min_job_age;
   s.start_timeout = config.start_timeout;
   // A prolog that fails is followed by the epilog before the node says so.
-  if (!config.prolog.empty()) s.start_timeout = s.start_timeout + config.program_limit * (config.epilog.empty() ? 1 : 2);
+  if (!config.prolog.empty()) s.prolog_time = config.program_limit * (config.epilog.empty() ? 1 : 2);
   s.max_launch_failures = config.max_launch_failures;
   s.node_launch_failures = config.node_launch_failures;
   s.requeue = config.requeue;

@@ -40,9 +40,9 @@ struct Config {
   std::string spool_dir = "/var/spool/gangway";  ///< Step folders, scripts.
   std::string containment = "auto";              ///< auto | cgroup_v2 | cgroup_v1 | cgroup_mixed | none
   bool constrain_devices = true;
-  uint32_t max_processes = 65'536;         ///< Per job and node; 0: no limit.
-  std::string step_ports = "61000-64999";  ///< As base::parse_port_range takes it.
-  std::string prolog, epilog;              ///< Run by gnoded before and after a job; empty: none.
+  uint32_t max_processes = 65'536;                  ///< Per job and node; 0: no limit.
+  std::string step_ports = "61000-64999";           ///< As base::parse_port_range takes it.
+  std::string prolog, epilog;                       ///< Run by gnoded before and after a job; empty: none.
   base::Duration program_limit = base::minutes(5);  ///< For each of them.
 
   // jobs:
@@ -81,6 +81,11 @@ struct Config {
   base::Duration heartbeat = base::seconds(10);
   base::Duration node_timeout = base::seconds(60);  ///< Silence after which a node counts as out of reach.
   std::string fence_program;  ///< Run as `PROGRAM NODE` for an unreachable node: exit 0 means it is dead.
+
+  // submit_hook:
+  std::string submit_program;                       ///< Looks at every submission; empty: none.
+  base::Duration submit_limit = base::seconds(10);  ///< For one.
+  std::string submit_on_failure = "refuse";         ///< refuse | accept
 
   // mail:
   std::string mail_program;           ///< Run as `PROGRAM -s SUBJECT [--] ADDRESS...`; empty: no mail is sent.

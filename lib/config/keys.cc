@@ -91,7 +91,8 @@ const Key<Config> kConfigKeys[] = {
       30 * kDay},
      [](Config& c) -> Ref { return &c.min_job_age; }},
     {{"jobs.start_timeout", Kind::kDuration, kLive,
-      "A gang whose nodes have not all prepared by then is released and tried again. Where there is a prolog, what that "
+      "A gang whose nodes have not all prepared by then is released and tried again. Where there is a prolog, what "
+      "that "
       "may take comes on top.",
       1, kDay},
      [](Config& c) -> Ref { return &c.start_timeout; }},
@@ -167,6 +168,19 @@ const Key<Config> kConfigKeys[] = {
     {{"links.fence_program", Kind::kPath, kLive,
       "Run as `PROGRAM NODE` for a node out of reach; exit code 0 says that it is dead. Empty: none."},
      [](Config& c) -> Ref { return &c.fence_program; }},
+
+    {{"submit_hook.program", Kind::kPath, kLive,
+      "Run by gscriptd for every submission, with the job as JSON as its input; its answer refuses or changes it. "
+      "Empty: "
+      "none. See admin-guide.md."},
+     [](Config& c) -> Ref { return &c.submit_program; }},
+    {{"submit_hook.limit", Kind::kDuration, kLive, "How long it may take; then it is killed and has failed.", 1, 60},
+     [](Config& c) -> Ref { return &c.submit_limit; }},
+    {{"submit_hook.on_failure", Kind::kChoice, kLive,
+      "What becomes of a submission when the program fails, takes too long, answers what nobody understands, or "
+      "gscriptd is away: refuse, or accept as it came.",
+      0, 0, "refuse|accept"},
+     [](Config& c) -> Ref { return &c.submit_on_failure; }},
 
     {{"mail.program", Kind::kPath, kLive,
       "Run by gscriptd as `PROGRAM -s SUBJECT -- ADDRESS...` with the text as its input, such as /usr/bin/mail, for "

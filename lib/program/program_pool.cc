@@ -35,7 +35,8 @@ struct ProgramPool::Queue {
   }
 };
 
-ProgramPool::ProgramPool(AtEnd at_end) : queue_(std::make_shared<Queue>()), at_end_(at_end) {}
+ProgramPool::ProgramPool(size_t most_threads, AtEnd at_end)
+    : queue_(std::make_shared<Queue>()), most_threads_(most_threads), at_end_(at_end) {}
 
 ProgramPool::~ProgramPool() {
   std::unique_lock lock(queue_->mutex);
@@ -48,7 +49,7 @@ ProgramPool::~ProgramPool() {
 void ProgramPool::add(std::function<void()> work) {
   const std::lock_guard lock(queue_->mutex);
   queue_->waiting.push_back(std::move(work));
-  if (queue_->waiting.size() > queue_->idle && queue_->threads < kMaxThreads) {
+  if (queue_->waiting.size() > queue_->idle && queue_->threads < most_threads_) {
     ++queue_->threads;
     std::thread([queue = queue_] { queue->serve(); }).detach();
   }

@@ -1,6 +1,6 @@
-// Runs administrators' programs (fencing, prolog and epilog) beside each other, off the event loop. Invariants: there are
-// at most kMaxThreads threads, however many programs are asked for, and none before the first; what is asked for beyond
-// that waits its turn.
+// Runs administrators' programs (fencing, prolog and epilog) beside each other, off the event loop. Invariants: there
+// are at most so many threads as it was made for, however many programs are asked for, and none before the first; what
+// is asked for beyond that waits its turn.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace gw::program {
 
 class ProgramPool {
  public:
-  static constexpr size_t kMaxThreads = 16;
+  static constexpr size_t kMaxThreads = 16;  ///< Where who makes it says no other number.
   /// What becomes of programs that run when the pool goes: it waits for them, or leaves their threads behind, which end
   /// with the process at the latest.
   enum class AtEnd : uint8_t { kWait, kLeave };
 
-  explicit ProgramPool(AtEnd at_end = AtEnd::kWait);
+  explicit ProgramPool(size_t most_threads = kMaxThreads, AtEnd at_end = AtEnd::kWait);
   /// Forgets what waits.
   ~ProgramPool();
   ProgramPool(const ProgramPool&) = delete;
@@ -30,6 +30,7 @@ class ProgramPool {
  private:
   struct Queue;
   std::shared_ptr<Queue> queue_;
+  size_t most_threads_;
   AtEnd at_end_;
 };
 

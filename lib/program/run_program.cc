@@ -12,14 +12,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "io/fd.h"
 #include "io/loop.h"
 
 namespace gw::program {
 namespace {
-
-constexpr size_t kMaxOutput = 4096;
 
 struct Pipe {
   io::Fd read, write;
@@ -53,7 +52,7 @@ int spawn(const ProgramCall& call, int in_fd, int out_fd, pid_t& pid) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in_fd, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out_fd, STDERR_FILENO);
+  if (!call.keeps_errors_apart) posix_spawn_file_actions_adddup2(&actions, out_fd, STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
@@ -68,30 +67,43 @@ int spawn(const ProgramCall& call, int in_fd, int out_fd, pid_t& pid) {
   return failed;
 }
 
+/// What the program prints, as far as it is kept.
+struct Output {
+  std::string& text;
+  size_t most;
+  bool keeps_end;
+
+  void add(std::string_view more) const {
+    if (!keeps_end) more = more.substr(0, most - std::min(most, text.size()));
+    text += more;
+    if (text.size() > most) text.erase(0, text.size() - most);
+  }
+};
+
 /// Reads what is there. False: there will be no more.
-bool read_some(int fd, std::string& text) {
-  char buffer[1024];
+bool read_some(int fd, const Output& output) {
+  char buffer[4096];
   for (;;) {
     const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno == EAGAIN;
     if (n == 0) return false;
-    if (text.size() < kMaxOutput) text.append(buffer, static_cast<size_t>(n));
+    output.add({buffer, static_cast<size_t>(n)});
   }
 }
 
 /// Until the process has ended or the deadline; false at the deadline. What it started may hold its output open.
-bool await_end(int process, int output, base::Duration deadline, std::string& text) {
+bool await_end(int process, int fd, base::Duration deadline, const Output& output) {
   bool has_more = true;
   for (;;) {
     const base::Duration left = deadline - io::Loop::monotonic();
-    pollfd fds[2] = {{process, POLLIN, 0}, {has_more ? output : -1, POLLIN, 0}};
+    pollfd fds[2] = {{process, POLLIN, 0}, {has_more ? fd : -1, POLLIN, 0}};
     const int ready = left.us <= 0 ? 0 : poll(fds, 2, static_cast<int>(left.milliseconds()) + 1);
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return false;
-    if (fds[1].revents != 0) has_more = read_some(output, text);
+    if (fds[1].revents != 0) has_more = read_some(fd, output);
     if (fds[0].revents == 0) continue;
-    if (has_more) read_some(output, text);
+    if (has_more) read_some(fd, output);
     return true;
   }
 }
@@ -103,8 +115,11 @@ ProgramResult run_program(const ProgramCall& call) {
   for (Pipe* pipe : {&in, &out})
     if (const int failed = open_pipe(*pipe); failed != 0) return {-1, std::strerror(failed)};
   fcntl(out.read.get(), F_SETFL, O_NONBLOCK);
-  // It fits into the pipe, so that nobody waits for the program to read it.
+  // It is made to fit into the pipe, so that nobody waits for the program to read it.
   const size_t bytes = std::min(call.input.size(), kMostProgramInput);
+  constexpr size_t kEveryPipeHolds = 32 << 10;
+  if (bytes > kEveryPipeHolds && fcntl(in.write.get(), F_SETPIPE_SZ, static_cast<int>(bytes)) < 0)
+    return {-1, std::to_string(bytes) + " bytes of input do not fit into a pipe: " + std::strerror(errno)};
   if (write(in.write.get(), call.input.data(), bytes) != static_cast<ssize_t>(bytes)) return {-1, std::strerror(errno)};
   pid_t pid = -1;
   const int failed = spawn(call, in.read.get(), out.write.get(), pid);
@@ -113,12 +128,13 @@ ProgramResult run_program(const ProgramCall& call) {
   if (failed != 0) return {-1, call.program + ": " + std::strerror(failed)};
   ProgramResult result;
   const io::Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  const bool has_ended = await_end(process.get(), out.read.get(), io::Loop::monotonic() + call.limit, result.text);
+  const Output output{result.text, call.most_output, call.keeps_end};
+  const bool has_ended = await_end(process.get(), out.read.get(), io::Loop::monotonic() + call.limit, output);
   if (!has_ended) {
     kill(-pid, SIGKILL);
     result.text += " (killed: it took longer than " + base::format_duration(call.limit) + ")";
     // One that became another user cannot be killed.
-    if (!await_end(process.get(), -1, io::Loop::monotonic() + base::seconds(5), result.text))
+    if (!await_end(process.get(), -1, io::Loop::monotonic() + base::seconds(5), output))
       return {-1, result.text + " (it could not be killed)"};
   }
   int status = 0;

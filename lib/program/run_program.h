@@ -13,13 +13,16 @@ struct ProgramCall {
   std::vector<std::string> args;
   base::Duration limit = base::seconds(60);
   std::vector<std::string> variables = {};  ///< "NAME=value": what it sees beside PATH.
-  std::string input = {};  ///< Its standard input, cut at kMostProgramInput.
+  std::string input = {};                   ///< Its standard input, cut at kMostProgramInput.
+  size_t most_output = 4096;
+  bool keeps_end = false;           ///< Of a longer output the end is kept, not the beginning.
+  bool keeps_errors_apart = false;  ///< Its standard error is this process's, and no part of the output.
 };
-constexpr size_t kMostProgramInput = 32 << 10;
+constexpr size_t kMostProgramInput = 1 << 20;
 
 struct ProgramResult {
   int exit_code = -1;  ///< 128 + signal if it was killed; -1 if it could not be started.
-  std::string text;    ///< Its output, cut at 4 KiB, or why it could not run.
+  std::string text;    ///< Its output, cut at `most_output`, or why it could not run.
 };
 
 /// Blocks until the program itself has ended or the limit has passed; then it is killed, with what it started. It has

@@ -77,6 +77,7 @@ constexpr FieldBound kSubmit[] = {
               {}),
     part(6, "first_step", kCreateStepBounds),
     part(7, "array", kArrayTasksBounds),
+    text(8, "site_note", 8 << 10, "what the site tells about a submission"),
 };
 constexpr MessageBounds kSubmitBounds = {"SubmitRequest", "A submission", kSubmit};
 

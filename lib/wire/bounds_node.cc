@@ -136,9 +136,11 @@ constexpr FieldBound kDone[] = {
     u32(7, "generation"),
     u32(8, "step"),
     part(9, "use", kRunUseBounds),
-    text(10, "drain", kWords, "why the node is to be drained"),
 };
 constexpr MessageBounds kDoneBounds = {"Done", {}, kDone};
+constexpr FieldBound kUnfit[] = {u32(1, "job"), u32(2, "attempt"), text(3, "why", kWords, "why a node is unfit"),
+                                 flag(4, "by_prolog")};
+constexpr MessageBounds kUnfitBounds = {"Unfit", {}, kUnfit};
 constexpr FieldBound kSuspended[] = {u32(1, "job"), u32(2, "attempt"), u32(3, "round"),
                                      text(4, "problem", kWords, "why a run was not suspended")};
 constexpr MessageBounds kSuspendedBounds = {"Suspended", {}, kSuspended};
@@ -172,6 +174,7 @@ constexpr FieldBound kNodeToController[] = {
     part(6, "batch_exited", kBatchExitedBounds),
     part(7, "done", kDoneBounds),
     part(8, "suspended", kSuspendedBounds),
+    part(9, "unfit", kUnfitBounds),
     part(20, "usage", kUsageBounds),
 };
 

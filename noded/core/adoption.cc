@@ -41,7 +41,15 @@ void end_orphan(Core& core, Run& run) {
 /// Nothing of it has begun, and the prolog has ended with the daemon that ran it.
 void end_in_prolog(Core& core, Run& run) {
   run.was_prepared = false;
-  fail_start(core, run, model::EndReason::kLaunchFailed, "the node daemon ended while the prolog ran", true);
+  fail_start(core, run, model::EndReason::kNodeDown, "the node daemon ended while the prolog ran", true);
+  finish(core, run);
+}
+
+void continue_epilog(Core& core, Run& run) {
+  if (run.record.has_failure() && !run.is_stale) {
+    run.was_prepared = false;
+    run.exit = run.record.failure();
+  }
   finish(core, run);
 }
 
@@ -55,7 +63,7 @@ void adopt(Core& core, const RecoveredRun& found) {
   const std::string whose = run.is_stale ? "an earlier boot" : "an earlier daemon";
   core.out.say(Level::kInfo, "found run " + run.key.text() + " of " + whose);
   if (found.record.in_prolog()) return end_in_prolog(core, run);
-  if (found.record.in_epilog() && !found.shepherd_answers) return finish(core, run);
+  if (found.record.in_epilog() && !found.shepherd_answers) return continue_epilog(core, run);
   if (!found.shepherd_answers && !run.has_shepherd()) return adopt_share(core, run);
   run.stage = Stage::kAdopting;
   if (found.shepherd_answers) return;

@@ -4,6 +4,7 @@
 #include "noded/core/job_steps.h"
 #include "noded/core/leases.h"
 #include "noded/core/orders.h"
+#include "noded/core/programs.h"
 #include "noded/core/registration.h"
 #include "noded/core/suspension.h"
 #include "noded/core/usage.h"
@@ -40,6 +41,7 @@ void on_controller(Core& core, const wire::ControllerToNode& message) {
   if (message.has_resize()) on_resize(core, message.resize());
   if (message.has_suspend()) on_suspend(core, message.suspend());
   if (message.has_resume()) on_resume(core, message.resume());
+  if (message.has_unfit_heard()) on_unfit_heard(core);
   if (message.has_ack()) on_ack(core, message.ack());
   if (message.has_usage_query()) on_usage_query(core, message.usage_query());
 }

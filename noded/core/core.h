@@ -27,6 +27,7 @@ struct AgentConfig {
   std::string boot_id;   ///< Another one proves that all runs of the earlier one are dead.
   std::string instance;  ///< Random, of this start of the daemon.
   wire::StateMark seen;  ///< What the last KeepMark of an earlier start held.
+  wire::Unfit unfit;     ///< Likewise of the last KeepUnfit.
   std::string version;
   std::string warning;   ///< About the node, for administrators.
   uint32_t own_uid = 0;  ///< Other than 0: only this user's jobs can run.
@@ -34,13 +35,15 @@ struct AgentConfig {
 };
 
 struct Core {
-  explicit Core(AgentConfig born_with) : config(std::move(born_with)), known_state(config.seen), link(config.seed) {}
+  explicit Core(AgentConfig born_with)
+      : config(std::move(born_with)), unfit(config.unfit), known_state(config.seen), link(config.seed) {}
 
   base::Time now;
   AgentConfig config;
 
   RunTable runs;
   Graves graves;
+  wire::Unfit unfit;  ///< Which program has failed, until the controller has heard it; without a reason: none.
   StepPlaces places;
   UsageQueries usage_queries;
   KnownState known_state;

@@ -77,6 +77,10 @@ struct ForgetRun {
 struct KeepMark {
   wire::StateMark mark;
 };
+/// Write what the controller is still to be told of a failed program, synced; without a reason: it was told.
+struct KeepUnfit {
+  wire::Unfit unfit;
+};
 /// Look at what the share without a shepherd uses, and tell the controller in the message's place.
 struct MeasureShare {
   wire::Usage told;
@@ -95,9 +99,9 @@ struct Say {
   std::string text;
 };
 
-using Effect =
-    std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder, KeepHosts,
-                 PrepareShare, ReleaseShare, RunProgram, PersistRun, ForgetRun, KeepMark, MeasureShare, MeasureGpus, Say>;
+using Effect = std::variant<Connect, Disconnect, SendToController, LookupUser, LaunchShepherd, ToShepherd, KeepOrder,
+                            KeepHosts, PrepareShare, ReleaseShare, RunProgram, PersistRun, ForgetRun, KeepMark,
+                            KeepUnfit, MeasureShare, MeasureGpus, Say>;
 using Effects = std::vector<Effect>;
 
 }  // namespace gw::noded

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "noded/core/link.h"
+#include "noded/core/programs.h"
 #include "noded/core/reports.h"
 #include "noded/core/run_end.h"
 
@@ -62,6 +63,7 @@ void on_registered(Core& core, const wire::Registered& message) {
   core.link.registered(base::Duration{message.heartbeat_us()}, base::Duration{message.timeout_us()});
   core.leases.set_echoes(message.echoes());
   core.out.say(Level::kInfo, "registered with the controller");
+  repeat_unfit(core);
   std::set<RunKey> wanted;
   for (const wire::RunState& run : message.wanted()) wanted.insert(RunKey::of(run));
   for (const RunKey& key : wanted) {

@@ -6,6 +6,7 @@
 #include "model/job_state.h"
 #include "noded/core/leases.h"
 #include "noded/core/places.h"
+#include "noded/core/programs.h"
 #include "noded/core/reports.h"
 #include "noded/core/run_end.h"
 #include "noded/core/run_start.h"
@@ -97,21 +98,23 @@ void on_user(Core& core, RunKey key, const base::Result<UserInfo>& user) {
 void on_program_ended(Core& core, RunKey key, NodeProgram which, const base::Status& status) {
   Run* run = core.runs.find(key);
   if (!run || run->stage != (which == NodeProgram::kProlog ? Stage::kProlog : Stage::kEpilog)) return;
-  if (!status) {
-    const std::string why = std::string(name(which)) + " failed: " + status.error().text();
-    core.out.say(Level::kError, why + " (run " + key.text() + ")");
-    if (run->done.drain().empty()) run->done.set_drain(why);
-  }
+  const std::string why = status ? std::string() : std::string(name(which)) + " failed: " + status.error().text();
+  if (!status) tell_unfit(core, *run, which, why);
   if (which == NodeProgram::kEpilog) return end_epilog(core, *run);
   run->record.clear_in_prolog();
   const UserInfo user = *std::exchange(run->user, std::nullopt);
   if (status && !run->stop.is_asked) return launch(core, *run, user);
-  if (!status) fail_start(core, *run, model::EndReason::kPrologFailed, run->done.drain(), true);
+  if (!status) fail_start(core, *run, model::EndReason::kPrologFailed, why, true);
   finish(core, *run);
 }
 
 void on_launch_failed(Core& core, RunKey key, const std::string& why) {
   Run* run = core.runs.find(key);
+  if (run && run->stage == Stage::kProlog) {  // it has not begun
+    run->record.clear_program_env();
+    fail_start(core, *run, model::EndReason::kLaunchFailed, why, true);
+    return finish(core, *run);
+  }
   if (run && run->has_shepherd() && (run->stage == Stage::kLaunching || run->stage == Stage::kAdopting))
     fail_and_release(core, *run, why);
 }

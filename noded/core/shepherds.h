@@ -1,6 +1,6 @@
 // What is heard of the runs on this node: of the user database, of prolog and epilog, of shepherds and of what launches
-// them, of containments. Invariants: each may come late, twice, or for a run that has gone on, and changes nothing then; what is
-// said of a run whose end is under way counts no more.
+// them, of containments. Invariants: each may come late, twice, or for a run that has gone on, and changes nothing
+// then; what is said of a run whose end is under way counts no more.
 #pragma once
 
 #include <optional>

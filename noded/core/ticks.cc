@@ -17,12 +17,16 @@ namespace gw::noded {
 
 namespace {
 
+constexpr base::Duration kLookAgain = base::seconds(30);
+
 void check_deadline(Core& core, Run& run) {
   if (core.now < run.deadline) return;
   run.deadline = base::Time::never();
   if (run.stage == Stage::kAdopting) {
     // The shepherd was not even forked when the earlier daemon died, or died with it.
     lose_shepherd(core, run, {});
+  } else if (run.stage == Stage::kQueued && core.runs.runs_program(run.key.job)) {
+    run.deadline = core.now + kLookAgain;  // it has a limit of its own
   } else if (run.stage == Stage::kQueued) {
     const std::string why =
         "an earlier run of job " + std::to_string(run.key.job) + " is still being ended on " + core.config.node.name;

@@ -76,6 +76,7 @@ AgentConfig Daemon::agent_config() const {
   config.warning = setup_.warning;
   config.own_uid = ::geteuid();
   config.seen = folder_.kept_mark();
+  config.unfit = folder_.kept_unfit();
   config.seed = random_number();
   return config;
 }
@@ -205,11 +206,15 @@ void Daemon::handle(const ReleaseShare& effect) {
 
 void Daemon::handle(const RunProgram& effect) {
   const RunKey run = RunKey::of(effect.record);
-  if (const base::Status saved = folder_.save(effect.record); !saved)
-    return carry_out(agent_.on_program_ended(read_clocks(), run, effect.which, saved));
   const bool is_prolog = effect.which == NodeProgram::kProlog;
-  program::ProgramCall call = node_program_call(
-      setup_.gstepd, is_prolog ? setup_.node.prolog : setup_.node.epilog, effect.which, setup_.config.program_limit);
+  // Synced: the epilog is owed from now on. That of a full disk runs all the same: the record says since the prolog
+  // that it is owed.
+  const base::Status saved = folder_.save(effect.record, /*sync=*/true);
+  if (!saved && is_prolog)
+    return carry_out(agent_.on_launch_failed(read_clocks(), run, "run record: " + saved.error().text()));
+  if (!saved) spdlog::error("run {}: {}", run.text(), saved.error().text());
+  program::ProgramCall call = node_program_call(setup_.gstepd, is_prolog ? setup_.node.prolog : setup_.node.epilog,
+                                                effect.which, setup_.config.program_limit);
   call.variables.insert(call.variables.end(), effect.record.program_env().begin(), effect.record.program_env().end());
   programs_.add([this, run, which = effect.which, poster = loop_.poster(), call = std::move(call)] {
     poster.post([this, run, which, status = run_node_program(call)] {
@@ -233,6 +238,10 @@ void Daemon::handle(const ForgetRun& effect) {
 
 void Daemon::handle(const KeepMark& effect) {
   if (const base::Status kept = folder_.keep_mark(effect.mark); !kept) spdlog::error("{}", kept.error().text());
+}
+
+void Daemon::handle(const KeepUnfit& effect) {
+  if (const base::Status kept = folder_.keep_unfit(effect.unfit); !kept) spdlog::error("{}", kept.error().text());
 }
 
 void Daemon::handle(const Say& effect) {

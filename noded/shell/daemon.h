@@ -27,6 +27,9 @@ namespace gw::noded {
 
 class Daemon {
  public:
+  /// Prologs and epilogs at once; others wait. As many as jobs come and go together on the largest machines.
+  static constexpr size_t kMostPrograms = 256;
+
   Daemon(Setup setup, StateFolder folder);
   /// Until SIGTERM or SIGINT. Steps continue.
   void run();
@@ -54,6 +57,7 @@ class Daemon {
   void handle(const PersistRun& effect);
   void handle(const ForgetRun& effect);
   void handle(const KeepMark& effect);
+  void handle(const KeepUnfit& effect);
   void handle(const Say& effect);
   void handle(const MeasureShare& effect);
   void handle(const MeasureGpus& effect);
@@ -69,7 +73,7 @@ class Daemon {
   NodeAgent agent_;
   Users users_;
   Worker containment_;
-  program::ProgramPool programs_{program::ProgramPool::AtEnd::kLeave};  // gstepd ends theirs with us
+  program::ProgramPool programs_{kMostPrograms, program::ProgramPool::AtEnd::kLeave};  // gstepd ends theirs with us
   GpuWatcher gpus_;
   size_t measuring_ = 0;
   ControllerLink controller_;

@@ -32,8 +32,18 @@ namespace {
 // "/steps/4294967295.4294967295.s4294967294/sock"
 constexpr size_t kLongestBelow = 45;
 constexpr char kMarkFile[] = "controller_state.pb";
+constexpr char kUnfitFile[] = "unfit.pb";
 constexpr char kBootFile[] = "boot_of_runs";
 constexpr size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
+
+/// Nothing of it if it is not there or damaged.
+template <typename Message>
+Message kept(const std::string& path) {
+  Message message;
+  const auto bytes = proc::read_file(path);
+  if (!bytes || !message.ParseFromString(*bytes)) message.Clear();
+  return message;
+}
 
 std::string read_line(const std::string& path) {
   const auto text = proc::read_file(path);
@@ -133,22 +143,23 @@ std::vector<std::string> StateFolder::old_launchers(const std::string& program) 
   return found;
 }
 
-base::Status StateFolder::save(const wire::RunRecord& record) const {
+base::Status StateFolder::save(const wire::RunRecord& record, bool sync) const {
   const RunKey key = RunKey::of(record);
   // By a rename: a daemon that is killed in between leaves all or nothing.
-  return proc::replace_file(dir_ + "/runs", key.text() + ".pb", record.SerializeAsString(), /*sync=*/false);
+  return proc::replace_file(dir_ + "/runs", key.text() + ".pb", record.SerializeAsString(), sync);
 }
 
 base::Status StateFolder::keep_mark(const wire::StateMark& mark) const {
   return proc::replace_file(dir_, kMarkFile, mark.SerializeAsString(), /*sync=*/true);
 }
 
-wire::StateMark StateFolder::kept_mark() const {
-  wire::StateMark mark;
-  const auto bytes = proc::read_file(dir_ + "/" + kMarkFile);
-  if (!bytes || !mark.ParseFromString(*bytes)) mark.Clear();
-  return mark;
+wire::StateMark StateFolder::kept_mark() const { return kept<wire::StateMark>(dir_ + "/" + kMarkFile); }
+
+base::Status StateFolder::keep_unfit(const wire::Unfit& unfit) const {
+  return proc::replace_file(dir_, kUnfitFile, unfit.SerializeAsString(), /*sync=*/true);
 }
+
+wire::Unfit StateFolder::kept_unfit() const { return kept<wire::Unfit>(dir_ + "/" + kUnfitFile); }
 
 void StateFolder::forget(RunKey run) const { ::unlink(record_path(run).c_str()); }
 

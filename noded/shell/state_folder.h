@@ -27,14 +27,18 @@ class StateFolder {
   std::string step_dir(RunKey run) const { return steps_dir() + "/" + run.text(); }
   std::string step_socket(RunKey run) const { return step_dir(run) + "/sock"; }
 
-  /// Not synced: what a power failure takes with it was about processes that it ended, too. Errors: errno.
-  base::Status save(const wire::RunRecord& record) const;
+  /// Not synced unless it says: what a power failure takes with it was about processes that it ended, too. Errors:
+  /// errno.
+  base::Status save(const wire::RunRecord& record, bool sync = false) const;
   /// Removes the record.
   void forget(RunKey run) const;
   /// What the controller said of its state last, synced. Errors: errno.
   base::Status keep_mark(const wire::StateMark& mark) const;
   /// Empty if none was kept or it is damaged.
   wire::StateMark kept_mark() const;
+  /// What the controller is to be told of a program that failed, synced; without a reason: nothing. Errors: errno.
+  base::Status keep_unfit(const wire::Unfit& unfit) const;
+  wire::Unfit kept_unfit() const;
   /// Every run that left a record or a step folder. Damaged records count as those of a run with a shepherd, of the
   /// boot in which the daemon before this one scanned.
   std::vector<RecoveredRun> scan(const std::string& boot_id) const;

@@ -1,7 +1,7 @@
 // The node agent under random events in random order: it never crashes, never has two attempts of one job at once,
 // begins a step only within its job and says Done of the job after its steps, says Done only of runs whose processes
-// are gone, and never forgets a living run. A prolog runs while nothing of the job is there, an epilog when nothing of it
-// is there any more, of every run that had a prolog.
+// are gone, and never forgets a living run. A prolog runs while nothing of the job is there, an epilog when nothing of
+// it is there any more, of every run that had a prolog.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -81,17 +81,16 @@ class Checker {
 };
 
 const std::vector<std::string> kVerbs = {
-    "prepare",   "prepare",       "prepare",  "user",     "user",    "nouser", "connected", "lost",
-    "gone",      "ready",         "ready",    "started",  "exit",    "never",  "clean",     "contained",
-    "contained", "not-contained", "released", "released", "go",      "go",     "stop",      "kill",
-    "signal",    "ack-exit",      "ack-done", "wait",     "down",    "up",     "up",        "registered",
-    "beat",      "launch-failed", "step",     "step",     "suspend", "resume", "stands",
-    "prolog",    "prolog",        "epilog",   "epilog"};
+    "prepare",  "prepare",  "prepare", "user",   "user",       "nouser", "connected",     "lost",      "gone",
+    "ready",    "ready",    "started", "exit",   "never",      "clean",  "contained",     "contained", "not-contained",
+    "released", "released", "go",      "go",     "stop",       "kill",   "signal",        "ack-exit",  "ack-done",
+    "wait",     "down",     "up",      "up",     "registered", "beat",   "launch-failed", "step",      "step",
+    "suspend",  "resume",   "stands",  "prolog", "prolog",     "epilog", "epilog"};
 
 std::string random_line() {
   const std::string verb = *rc::gen::elementOf(kVerbs);
-  static const std::set<std::string> of_jobs = {"prepare", "go", "contained", "not-contained", "suspend", "resume",
-                                              "prolog",  "epilog"};
+  static const std::set<std::string> of_jobs = {"prepare", "go",     "contained", "not-contained",
+                                                "suspend", "resume", "prolog",    "epilog"};
   const uint32_t step = of_jobs.contains(verb) ? 0 : *rc::gen::inRange(verb == "step" ? 1u : 0u, 3u);
   const RunKey run{*rc::gen::inRange(7u, 9u), *rc::gen::inRange(1u, 4u), step};
   if (verb == "wait") return "wait " + std::to_string(*rc::gen::elementOf(std::vector<int>{0, 1, 6, 35, 61}));
@@ -177,7 +176,8 @@ RC_GTEST_PROP(NodeAgentProperty, EndsEverythingWhenAsked, ()) {
     std::vector<RunKey> keys;
     for (const auto& [key, run] : script.agent.runs()) keys.push_back(key);
     for (const RunKey& key : keys)
-      for (const char* verb : {"user ", "prolog ", "contained ", "connected ", "clean ", "released ", "epilog ", "ack-exit ", "ack-done "})
+      for (const char* verb :
+           {"user ", "prolog ", "contained ", "connected ", "clean ", "released ", "epilog ", "ack-exit ", "ack-done "})
         tell(script, checker, verb + key.text());
   }
   RC_ASSERT(script.agent.runs().empty());

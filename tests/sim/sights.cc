@@ -108,7 +108,7 @@ void SightChecker::on_node_said(const Machine&, const wire::NodeToController& me
     ++seen_[message.prepare_failed().reason() == static_cast<uint32_t>(model::EndReason::kPrologFailed)
                 ? "prolog failed"
                 : "launch failed"];
-  if (message.has_done() && message.done().drain().starts_with("epilog")) ++seen_["epilog failed"];
+  if (message.has_unfit() && !message.unfit().by_prolog()) ++seen_["epilog failed"];
   if (message.has_done() && message.done().lease_expired()) ++seen_["ended by its lease"];
   if (message.has_batch_exited() &&
       message.batch_exited().reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired))

@@ -42,7 +42,7 @@ LIB_LAYERS = {
 ALL_LIB = set(LIB_LAYERS)
 PROGRAM_LAYERS = {
     'ctld/core': {'base', 'model', 'sched', 'wire'},
-    'ctld/gscriptd': {'base', 'model', 'wire', 'config', 'io', 'program'},
+    'ctld/gscriptd': {'base', 'model', 'wire', 'config', 'io', 'client', 'program'},
     'ctld': ALL_LIB | {'ctld/core', 'plugins'},
     'noded/core': {'base', 'model', 'wire', 'bind'},
     'noded/step': ALL_LIB - {'sched', 'store', 'client'},

@@ -206,6 +206,7 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
 void submit(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::SubmitRequest& submit = request.submit();
   std::vector<std::string> warnings;
+  if (!submit.site_note().empty()) warnings.push_back(base::printable(submit.site_note(), 1000));
   auto spec = accept_spec(core, caller, submit, warnings);
   if (!spec) return core.out.refuse(conn, request.id(), spec.error());
   auto components = accept_components(core, caller, submit, *spec);

@@ -74,7 +74,7 @@ void commit_growth(Core& core, const sched::Grow& grow) {
   core.rows.run_node(*job, share.node);
   core.out.job_event(*job, "grows", fmt::format("{} joins it", share.name));
   send_prepare(core, *job, share.node);
-  core.timers.set({core.now + core.settings.start_timeout, TimerKind::kExtension, job->id.value, job->attempt});
+  core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kExtension, job->id.value, job->attempt});
 }
 
 bool extension_ready(Core& core, Job& job, NodeId node) {
@@ -111,7 +111,7 @@ void extensions_due(Core& core, Job& job) {
   for (auto& [node, extension] : job.placed()->extensions) {
     const auto holding = core.ledger.capacity().holdings().find(extension.id);
     const Time begun = holding == core.ledger.capacity().holdings().end() ? Time{} : holding->second.started;
-    if (!extension.until && !extension.is_ready && core.now >= begun + core.settings.start_timeout) {
+    if (!extension.until && !extension.is_ready && core.now >= begun + core.settings.prepare_timeout()) {
       extension.until = core.now;
       core.ledger.expect_end(extension.id, core.now, true);
       core.out.job_event(job, "shrinks", fmt::format("{} was not ready in time", core.nodes.name_of(node)));
@@ -121,11 +121,12 @@ void extensions_due(Core& core, Job& job) {
   }
 }
 
-bool repeat_to_extension(Core& core, Job& job, NodeId node, bool has_run) {
+bool repeat_to_extension(Core& core, Job& job, NodeId node, std::optional<wire::RunPhase> phase) {
   const Extension* extension = extension_on(job, node);
   if (extension == nullptr || job.state != JobState::kRunning) return false;
   if (extension->until && extension->until <= core.now) return clear_node(core, job, node), true;
-  if (has_run) return extension_ready(core, job, node);
+  if (phase == wire::kRunUnknown) return true;  // it prepares, and says so when it has
+  if (phase) return extension_ready(core, job, node);
   if (extension->is_ready || extension->until) return false;
   send_prepare(core, job, node);
   return true;

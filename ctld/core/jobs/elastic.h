@@ -20,7 +20,7 @@ void shrink(Core& core, const sched::Preempt& victim);
 /// Some extension should be ready, or gone.
 void extensions_due(Core& core, model::Job& job);
 /// A node that reports what it has of the job is told again what it has missed. False: it is no such node.
-bool repeat_to_extension(Core& core, model::Job& job, NodeId node, bool has_run);
+bool repeat_to_extension(Core& core, model::Job& job, NodeId node, std::optional<wire::RunPhase> phase);
 /// A node above the smallest size is lost, or has left: the gang continues without it. False: it is none of those.
 bool extension_gone(Core& core, model::Job& job, NodeId node, const std::string& why);
 

@@ -30,17 +30,22 @@ bool could_run_elsewhere(const Core& core, const Job& job) {
   });
 }
 
+void shun(const Core& core, Job& job, const Node& node) {
+  if (std::count(job.shuns.begin(), job.shuns.end(), node.config.name) == 0) job.shuns.push_back(node.config.name);
+  job.shuns_until = core.now + kShunsFor;
+}
+
 }  // namespace
 
+bool is_suspect(const Job& job) { return job.shuns.size() >= kMostShunned; }
+
 void blame(Core& core, Job& job, const std::set<NodeId>& nodes, const std::string& why) {
-  const bool is_suspect = job.shuns.size() >= kMostShunned;
-  if (!is_suspect) {
+  if (!is_suspect(job)) {
     for (NodeId id : nodes) {
       Node& node = core.nodes.at(id);
       count_launch_fault(core, node, job.id, why);
-      if (std::count(job.shuns.begin(), job.shuns.end(), node.config.name) == 0) job.shuns.push_back(node.config.name);
+      shun(core, job, node);
     }
-    job.shuns_until = core.now + kShunsFor;
     if (could_run_elsewhere(core, job)) return;
   }
   job.shuns.clear();
@@ -56,6 +61,15 @@ void count_launch_fault(Core& core, Node& node, JobId job, const std::string& wh
   if (faults.size() < most) return;
   faults.clear();
   drain_faulty(core, node, fmt::format("launches of {} jobs in a row failed here, the last: {}", most, why));
+}
+
+void prolog_failed(Core& core, Job& job, Node& node, std::string why) {
+  if (is_suspect(job)) {
+    job.launch_failures = std::max(job.launch_failures, core.settings.max_launch_failures);
+    return;
+  }
+  shun(core, job, node);
+  drain_faulty(core, node, std::move(why));
 }
 
 void drain_faulty(Core& core, Node& node, std::string why) {

@@ -126,7 +126,7 @@ bool commit_start(Core& core, const sched::Start& start) {
   core.out.job_event(*job, "placed",
                      fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
                                  base::compress_hostlist(start.allocation.node_names())));
-  core.timers.set({core.now + core.settings.start_timeout, TimerKind::kStartTimeout, job->id.value, job->attempt});
+  core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job->id.value, job->attempt});
   return true;
 }
 

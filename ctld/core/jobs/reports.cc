@@ -24,15 +24,6 @@ using model::Job;
 using model::JobState;
 using model::Outcome;
 
-namespace {
-
-/// Why a node takes no more jobs, by its prolog or epilog.
-std::string unfit_text(uint32_t job, const std::string& detail) {
-  return fmt::format("job {}: {}", job, base::printable(detail, 200));
-}
-
-}  // namespace
-
 void on_prepared(Core& core, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || extension_ready(core, *job, node)) return;
@@ -57,8 +48,6 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || !core.placements.is_on(node, job->id)) return;
   const std::string why = base::printable(m.detail(), 200);
-  if (m.node_fault() && m.reason() == static_cast<uint32_t>(EndReason::kPrologFailed))
-    drain_faulty(core, core.nodes.at(node), unfit_text(m.job(), m.detail()));
   if (job->state == JobState::kRunning && extension_gone(core, *job, node, why)) {
     if (m.node_fault()) count_launch_fault(core, core.nodes.at(node), job->id, why);
     return;
@@ -81,11 +70,26 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
     outcome.exit.code = 1;
     outcome.requeue = m.node_fault();
     outcome.ended = core.now;
-    if (m.node_fault()) blame(core, *job, {node}, why);
+    // Of a prolog that failed the node has said before that it is unfit; a daemon that was restarted while the prolog
+    // ran is nobody's fault.
+    const bool is_counted = outcome.reason != EndReason::kPrologFailed && outcome.reason != EndReason::kNodeDown;
+    if (m.node_fault() && is_counted) blame(core, *job, {node}, why);
     stop(core, *job, std::move(outcome));
   }
   job = current_run(core, m.job(), m.attempt());
   if (job != nullptr) share_gone(core, *job, node);
+}
+
+void on_unfit(Core& core, NodeId node, const wire::Unfit& m) {
+  std::string why = fmt::format("job {}: {}", m.job(), base::printable(m.why(), 200));
+  Job* job = m.by_prolog() ? current_run(core, m.job(), m.attempt()) : nullptr;
+  if (job != nullptr)
+    prolog_failed(core, *job, core.nodes.at(node), std::move(why));
+  else
+    drain_faulty(core, core.nodes.at(node), std::move(why));
+  wire::ControllerToNode answer;
+  answer.mutable_unfit_heard();
+  send_to_node(core, node, std::move(answer));
 }
 
 void on_prepare_unsent(Core& core, JobId id, uint32_t attempt, const std::string& why, bool is_final) {
@@ -144,7 +148,6 @@ void on_done(Core& core, NodeId node, const wire::Done& m) {
   ack.mutable_ack()->set_job(m.job());
   ack.mutable_ack()->set_attempt(m.attempt());
   ack.mutable_ack()->set_phase(wire::kRunDone);
-  if (!m.drain().empty()) drain_faulty(core, core.nodes.at(node), unfit_text(m.job(), m.drain()));
   Job* job = current_run(core, m.job(), m.attempt());
   // Not one that the gang does not have, nor of an earlier stay of one that has joined again.
   if (job != nullptr && core.placements.is_on(node, job->id) && m.generation() == generation_on(*job, node)) {

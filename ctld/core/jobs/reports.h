@@ -12,6 +12,7 @@ void on_prepared(Core& core, NodeId node, const wire::Prepared& m);
 /// A gang of one that goes by itself has gone.
 void on_started(Core& core, NodeId node, const wire::Started& m);
 /// The run cannot start there: it ends, and is queued again if the node is at fault.
+void on_unfit(Core& core, NodeId node, const wire::Unfit& m);
 void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m);
 /// The order to prepare never left the controller. `is_final`: no retry can mend that.
 void on_prepare_unsent(Core& core, JobId id, uint32_t attempt, const std::string& why, bool is_final);

@@ -50,7 +50,7 @@ void start_timeout_due(Core& core, Job& job) {
   if (job.state != JobState::kConfiguring) return;
   // A gang of one goes by itself: while its node is out of reach it may well be running.
   if (goes_alone(job) && !job.placed()->unreachable.empty()) {
-    core.timers.set({core.now + core.settings.start_timeout, TimerKind::kStartTimeout, job.id.value, job.attempt});
+    core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job.id.value, job.attempt});
     return;
   }
   std::vector<std::string> names;
@@ -63,7 +63,7 @@ void start_timeout_due(Core& core, Job& job) {
   outcome.end = JobState::kNodeFail;
   outcome.reason = model::EndReason::kLaunchFailed;
   outcome.detail = fmt::format("{} did not prepare within {}", base::compress_hostlist(names),
-                               base::format_duration(core.settings.start_timeout));
+                               base::format_duration(core.settings.prepare_timeout()));
   outcome.requeue = true;
   outcome.ended = core.now;
   blame(core, job, missing, outcome.detail);

@@ -36,6 +36,8 @@ void on_node_message(Core& core, LinkId link, const NodePeer& peer, const wire::
       return on_done(core, id, message.done());
     case Kind::kSuspended:
       return on_suspended(core, id, message.suspended());
+    case Kind::kUnfit:
+      return on_unfit(core, id, message.unfit());
     case Kind::kUsage:
       return on_use(core, id, message.usage());
     case Kind::kHeartbeat:

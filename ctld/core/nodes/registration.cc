@@ -111,7 +111,8 @@ void reconcile(Core& core, Node& node, const wire::Register& m, bool rebooted, K
     job.placed()->unreachable.erase(id);
     const auto run = has.find({job_id.value, job.attempt});
     const bool has_run = run != has.end();
-    if (!(has_run && run->second >= wire::kRunEnding) && !rebooted && repeat_to_extension(core, job, id, has_run))
+    const auto phase = has_run ? std::optional(run->second) : std::nullopt;
+    if (!(has_run && run->second >= wire::kRunEnding) && !rebooted && repeat_to_extension(core, job, id, phase))
       continue;
     if (job.state == JobState::kRunning && job.spec.request.elastic &&
         id == job.placed()->allocation.shares.front().node)

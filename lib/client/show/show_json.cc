@@ -328,6 +328,20 @@ Json headed() { return Json{{"schema_version", kSchemaVersion}}; }
 
 }  // namespace
 
+std::string spec_json(const wire::JobSpec& spec) {
+  wire::Job job;
+  *job.mutable_spec() = spec;
+  Json j;
+  add_spec(j, spec);
+  j[key_of("time")] = limit(spec.time_limit_us());
+  j[key_of("time-min")] = limit(spec.time_min_us());
+  j[key_of("deadline")] = seconds(spec.deadline_us());
+  j[key_of("constraint")] = features_of(job);
+  j[key_of("on-preempt")] = on_preempt_of(job);
+  j["request"] = request_json(job);
+  return finished(std::move(j));
+}
+
 std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us,
                       const JobLabels& labels) {
   Json j = headed();

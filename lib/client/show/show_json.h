@@ -14,6 +14,8 @@ constexpr int kSchemaVersion = 1;
 /// {"schema_version", "jobs": [...], "last_update"}: names of Slurm's JSON where it has them; job_state is a list.
 std::string jobs_json(const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us,
                       const JobLabels& labels = {});
+/// What one job asks for, as an object: the keys of jobs_json() that a submission has.
+std::string spec_json(const wire::JobSpec& spec);
 /// One job with its history, if there is any.
 std::string job_json(const wire::ShowJobReply& reply, const JobLabels& labels = {});
 std::string nodes_json(const wire::ListNodesReply& reply);

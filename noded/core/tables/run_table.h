@@ -53,6 +53,12 @@ class RunTable {
       if (it->second.is_live()) return true;
     return false;
   }
+  /// A prolog or epilog of the job runs.
+  bool runs_program(uint32_t job) const {
+    for (auto it = runs_.lower_bound({job, 0, 0}); it != runs_.end() && it->first.job == job; ++it)
+      if (it->second.stage == Stage::kProlog || it->second.stage == Stage::kEpilog) return true;
+    return false;
+  }
   /// The earliest run of the job that waits for the end of another; none: nullptr.
   Run* queued(uint32_t job) {
     for (auto it = runs_.lower_bound({job, 0, 0}); it != runs_.end() && it->first.job == job; ++it)

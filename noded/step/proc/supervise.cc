@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "noded/step/proc/files.h"
 #include "noded/step/proc/tree.h"
 
 namespace gw::noded::step::proc {
@@ -30,6 +31,7 @@ int64_t now_us() {
 
 [[noreturn]] void become(char** argv, const sigset_t& unblocked) {
   ::setsid();
+  static_cast<void>(write_control("/proc/self/oom_score_adj", "0"));  // the daemon's protection is not for it
   ::sigprocmask(SIG_SETMASK, &unblocked, nullptr);
   ::execv(argv[0], argv);
   std::fprintf(stderr, "%s: %s\n", argv[0], std::strerror(errno));
@@ -62,8 +64,7 @@ int watch(pid_t program, int64_t limit_us, const sigset_t& signals) {
     const int64_t left = deadline - now_us();
     const timespec wait{left > 0 ? left / 1'000'000 : 0, left > 0 ? left % 1'000'000 * 1'000 : 0};
     const int signo = ::sigtimedwait(&signals, nullptr, &wait);
-    if (const auto status = reap(program))
-      return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
+    if (const auto status = reap(program)) return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
     if (signo != SIGTERM && now_us() < deadline) continue;
     end_all();
     if (signo != SIGTERM)

@@ -39,6 +39,7 @@ void Machine::start_daemon(base::Time now) {
   config.boot_id = "boot" + std::to_string(boots_);
   config.instance = "daemon" + std::to_string(++daemons_);
   config.seen = mark_;
+  config.unfit = unfit_;
   config.seed = daemons_;
   agent_ = std::make_unique<noded::NodeAgent>(std::move(config));
   std::vector<noded::RecoveredRun> found;
@@ -141,6 +142,7 @@ void Machine::handle(base::Time, const noded::Effect& effect) {
   if (const auto* e = std::get_if<noded::RunProgram>(&effect)) records_[RunKey::of(e->record)] = e->record;
   if (const auto* e = std::get_if<noded::PersistRun>(&effect)) records_[RunKey::of(e->record)] = e->record;
   if (const auto* e = std::get_if<noded::KeepMark>(&effect)) mark_ = e->mark;
+  if (const auto* e = std::get_if<noded::KeepUnfit>(&effect)) unfit_ = e->unfit;
   if (const auto* e = std::get_if<noded::ForgetRun>(&effect)) {
     records_.erase(e->run);
     if (!processes_.contains(e->run)) folders_.erase(e->run);
@@ -201,8 +203,7 @@ bool Machine::do_chore(base::Time now, uint32_t pick) {
   if (const auto* e = std::get_if<noded::RunProgram>(&chore)) {
     const bool fails = pick % 31 == 17;
     const base::Status status = fails ? base::fail(base::ErrorCode::kInternal, "exit code 1") : base::Status();
-    tell_agent(now,
-               [&](auto& agent) { return agent.on_program_ended(now, RunKey::of(e->record), e->which, status); });
+    tell_agent(now, [&](auto& agent) { return agent.on_program_ended(now, RunKey::of(e->record), e->which, status); });
   }
   if (const auto* e = std::get_if<noded::ReleaseShare>(&chore)) {
     shares_.erase(e->run);

@@ -72,39 +72,72 @@ TEST(LaunchFaults, ThreeDifferentJobsInARowDrainTheNodeAndGoElsewhereUncharged) 
   EXPECT_THAT(w.job(ids[0]).shuns, IsEmpty());
 }
 
+/// The node's program has failed for the job.
+void unfit(Faults& w, const std::string& node, JobId id, bool by_prolog) {
+  wire::NodeToController m;
+  m.mutable_unfit()->set_job(id.value);
+  m.mutable_unfit()->set_attempt(w.core->jobs().contains(id) ? w.job(id).attempt : 1);
+  m.mutable_unfit()->set_by_prolog(by_prolog);
+  m.mutable_unfit()->set_why("it is broken");
+  w.say(node, m);
+}
+
 TEST(LaunchFaults, APrologThatFailsDrainsTheNodeAtOnceAndTheJobGoesElsewhereUncharged) {
   Faults w(2);
   const JobId id = w.enter();
   ASSERT_EQ(w.node_of(id), "n0");
-  w.fail(id, true, model::EndReason::kPrologFailed);
-  EXPECT_EQ(w.node("n0").admin, NodeAdmin::kDrain);
-  EXPECT_EQ(w.node("n0").reason, "job 1: cgroup: no space left") << "what the node said";
+  unfit(w, "n0", id, true);
+  EXPECT_EQ(w.node("n0").admin, NodeAdmin::kDrain) << "while its epilog still runs";
+  EXPECT_EQ(w.node("n0").reason, "job 1: it is broken");
   EXPECT_EQ(w.node("n0").reason_user, "gctld");
+  w.fail(id, true, model::EndReason::kPrologFailed);
   w.schedule();
   ASSERT_EQ(w.state(id), JobState::kConfiguring);
   EXPECT_EQ(w.node_of(id), "n1");
   EXPECT_EQ(w.job(id).launch_failures, 0U);
 }
 
+TEST(LaunchFaults, AJobWhosePrologFailsEverywhereIsAtFaultItselfAndHeld) {
+  Faults w(6);
+  const JobId id = w.enter();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(w.state(id), JobState::kConfiguring) << i;
+    unfit(w, w.node_of(id), id, true);
+    w.fail(id, true, model::EndReason::kPrologFailed);
+    w.schedule();
+  }
+  EXPECT_EQ(w.state(id), JobState::kPending);
+  EXPECT_TRUE(w.job(id).spec.hold_admin);
+  int drained = 0;
+  for (const auto& [_, node] : w.core->nodes()) drained += node.admin == NodeAdmin::kDrain ? 1 : 0;
+  EXPECT_EQ(drained, 3);
+}
+
 TEST(LaunchFaults, AnEpilogThatFailsDrainsTheNodeAndTheJobHasEndedAsItHad) {
   Faults w(2);
   const JobId id = w.enter();
   w.started("n0", id);
-  wire::NodeToController exited;
-  exited.mutable_batch_exited()->set_job(id.value);
-  exited.mutable_batch_exited()->set_attempt(1);
-  w.say("n0", exited);
-  wire::NodeToController done;
-  done.mutable_done()->set_job(id.value);
-  done.mutable_done()->set_attempt(1);
-  done.mutable_done()->set_drain("epilog failed: exit code 3");
-  w.say("n0", done);
-  EXPECT_EQ(w.state(id), JobState::kCompleted);
+  unfit(w, "n0", id, false);
+  EXPECT_EQ(w.state(id), JobState::kRunning);
   EXPECT_EQ(w.node("n0").admin, NodeAdmin::kDrain);
-  EXPECT_EQ(w.node("n0").reason, "job 1: epilog failed: exit code 3");
-  done.mutable_done()->set_drain("epilog failed: exit code 4");
-  w.say("n0", done);
-  EXPECT_EQ(w.node("n0").reason, "job 1: epilog failed: exit code 3") << "who drained it first keeps his reason";
+  EXPECT_EQ(w.node("n0").reason, "job 1: it is broken");
+}
+
+TEST(LaunchFaults, ANodeIsDrainedForAJobThatNobodyKnowsAnyMore) {
+  Faults w(2);
+  unfit(w, "n1", JobId(77), true);
+  EXPECT_EQ(w.node("n1").admin, NodeAdmin::kDrain);
+}
+
+TEST(LaunchFaults, ARestartOfTheNodeDaemonInThePrologBlamesNobody) {
+  Faults w(2);
+  for (int i = 0; i < 4; ++i) {
+    const JobId id = w.enter();
+    w.fail(id, true, model::EndReason::kNodeDown);
+    EXPECT_THAT(w.job(id).shuns, IsEmpty());
+    EXPECT_EQ(w.state(id), JobState::kPending);
+  }
+  EXPECT_EQ(w.node("n0").admin, NodeAdmin::kUp);
 }
 
 TEST(LaunchFaults, OneJobAloneDrainsNothing) {

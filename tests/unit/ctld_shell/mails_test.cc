@@ -7,46 +7,13 @@
 
 #include <filesystem>
 
-#include "io/listener.h"
+#include "tests/unit/ctld_shell/fake_gscriptd.h"
 
 namespace gw::ctld {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-/// Takes what comes, and answers when the test says so.
-class Gscriptd {
- public:
-  explicit Gscriptd(io::Loop& loop, const std::string& path) {
-    io::ListenOptions options;
-    options.address = "unix:" + path;
-    listener_ = *io::Listener::open(loop, options, [this](std::shared_ptr<io::Stream> stream) {
-      stream_ = std::move(stream);
-      stream_->on_closed([](const std::string&) {});
-      stream_->on_data([this](std::string_view bytes) {
-        decoder_.feed(bytes);
-        for (auto payload = decoder_.next(); payload && *payload; payload = decoder_.next())
-          got.emplace_back().ParseFromString(**payload);
-      });
-    });
-  }
-  void answer(const wire::ToScripts& message) {
-    wire::FromScripts result;
-    result.set_id(message.id());
-    std::string frame;
-    wire::append_frame(frame, result.SerializeAsString());
-    stream_->send(frame);
-  }
-  void leave() { stream_->close("gone"); }
-
-  std::vector<wire::ToScripts> got;
-
- private:
-  std::unique_ptr<io::Listener> listener_;
-  std::shared_ptr<io::Stream> stream_;
-  wire::FrameDecoder decoder_{wire::kMaxFrame};
-};
 
 class MailsTest : public testing::Test {
  protected:
@@ -71,7 +38,7 @@ class MailsTest : public testing::Test {
 
   std::string path = testing::TempDir() + "mails." + std::to_string(::getpid());
   io::Loop loop;
-  Gscriptd gscriptd{loop, path};
+  FakeGscriptd gscriptd{loop, path};
   Mails mails{loop, path};
 };
 

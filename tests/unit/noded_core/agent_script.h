@@ -56,10 +56,12 @@ inline std::string describe(const wire::NodeToController& m) {
     return "> suspended " + RunKey{s.job(), s.attempt()}.text() + " " + std::to_string(s.round()) +
            (s.problem().empty() ? "" : " (" + s.problem() + ")");
   }
+  if (m.has_unfit())
+    return "> unfit " + RunKey{m.unfit().job(), m.unfit().attempt()}.text() + " (" + m.unfit().why() + ")";
   if (m.has_usage()) return "> uses " + key_text(m.usage()) + " (" + m.usage().usage().problem() + ")";
   const auto& d = m.done();
   return "> done " + key_text(d) + (d.lease_expired() ? " lease" : "") +
-         (d.problem().empty() ? "" : " (" + d.problem() + ")") + (d.drain().empty() ? "" : " drain: " + d.drain());
+         (d.problem().empty() ? "" : " (" + d.problem() + ")");
 }
 
 inline std::string describe(const wire::ToShepherd& m) {
@@ -104,6 +106,9 @@ struct Describe {
   std::string operator()(const MeasureShare& e) const { return "measure " + key_text(e.told) + " gpus " + e.gpus; }
   std::string operator()(const MeasureGpus& e) const {
     return "measure gpus " + e.gpus + " of " + key_text(e.told) + " " + std::to_string(e.told.usage().mem());
+  }
+  std::string operator()(const KeepUnfit& e) const {
+    return e.unfit.why().empty() ? "forget unfit" : "keep unfit " + std::to_string(e.unfit.job());
   }
   std::string operator()(const KeepMark& e) const {
     return "keep " + e.mark.root() + "/" + e.mark.incarnation() + " " + std::to_string(e.mark.commit());
@@ -285,6 +290,7 @@ class AgentScript {
       pass(base::seconds(std::stoll(arg)));
       return agent.on_tick(now);
     }
+    if (verb == "unfit-heard") return order([](auto& m) { m.mutable_unfit_heard(); });
     const RunKey key = parse_key(arg);
     if (verb == "prepare") return agent.on_controller(now, prepare(key, rest));
     if (verb == "step") return agent.on_controller(now, start_step(key, rest));

@@ -77,7 +77,7 @@ const std::vector<ProgramCase> kProgramCases = {
      with_programs(),
      {{"prepare 7.1 go", "lookup 7.1"},
       {"user 7.1", "prolog 7.1 first"},
-      {"prolog 7.1 fails", "epilog 7.1"},
+      {"prolog 7.1 fails", "keep unfit 7; > unfit 7.1 (prolog failed: exit code 3); epilog 7.1"},
       {"prepare 7.1 go", ""},
       {"epilog 7.1", "persist 7.1; > failed 7.1 (prolog failed: exit code 3) node; forget 7.1"},
       {"prepare 7.1 go", "> failed 7.1 (prolog failed: exit code 3) node"},
@@ -90,7 +90,35 @@ const std::vector<ProgramCase> kProgramCases = {
       {"contained 7.1", "> prepared 7.1"},
       {"stop 7.1", "release 7.1"},
       {"released 7.1", "epilog 7.1"},
-      {"epilog 7.1 fails", "persist 7.1; > done 7.1 drain: epilog failed: exit code 3"}}},
+      {"epilog 7.1 fails", "keep unfit 7; > unfit 7.1 (epilog failed: exit code 3); persist 7.1; > done 7.1"}}},
+    {"what_failed_is_told_until_it_was_heard",
+     with_programs(),
+     {{"prepare 7.1 go", "lookup 7.1"},
+      {"user 7.1", "prolog 7.1 first"},
+      {"prepare 8.1 go", "lookup 8.1"},
+      {"user 8.1", "prolog 8.1 first"},
+      {"down", ""},
+      {"prolog 7.1 fails", "keep unfit 7; epilog 7.1"},
+      {"prolog 8.1 fails", "epilog 8.1"},
+      {"wait 30", "connect"},
+      {"up", "> register 7.1=3 8.1=3"},
+      {"registered 7.1 8.1", "> unfit 7.1 (prolog failed: exit code 3)"},
+      {"unfit-heard", "forget unfit"},
+      {"unfit-heard", ""}}},
+    {"the_record_of_the_prolog_cannot_be_written",
+     with_programs(),
+     {{"prepare 7.1 go", "lookup 7.1"},
+      {"user 7.1", "prolog 7.1 first"},
+      {"launch-failed 7.1", "> failed 7.1 (no launcher) node; forget 7.1"}}},
+    {"the_next_attempt_waits_however_long_the_epilog_takes",
+     with_programs(),
+     {{"prepare 7.1 nodes=n1,n0", "lookup 7.1"},
+      {"user 7.1", "prolog 7.1 first"},
+      {"prepare 7.2 nodes=n1,n0", ""},
+      {"wait 35", "> beat"},
+      {"prolog 7.1", "epilog 7.1"},
+      {"wait 35", "disconnect"},
+      {"epilog 7.1", "persist 7.1; lookup 7.2"}}},
     {"stopped_in_the_prolog",
      with_programs(),
      {{"prepare 7.1 go", "lookup 7.1"},
@@ -104,8 +132,8 @@ const std::vector<ProgramCase> kProgramCases = {
      {{"prepare 7.1 go", "lookup 7.1"},
       {"user 7.1", "prolog 7.1 first"},
       {"stop 7.1", ""},
-      {"prolog 7.1 fails", "epilog 7.1"},
-      {"epilog 7.1", "persist 7.1; > done 7.1 drain: prolog failed: exit code 3"}}},
+      {"prolog 7.1 fails", "keep unfit 7; > unfit 7.1 (prolog failed: exit code 3); epilog 7.1"},
+      {"epilog 7.1", "persist 7.1; > done 7.1"}}},
     {"the_next_attempt_waits_for_the_epilog",
      with_programs(),
      {{"prepare 7.1 nodes=n1,n0", "lookup 7.1"},
@@ -117,8 +145,7 @@ const std::vector<ProgramCase> kProgramCases = {
       {"epilog 7.1", "persist 7.1; > done 7.1; lookup 7.2"}}},
     {"nobody_of_that_name",
      with_programs(),
-     {{"prepare 7.1 nodes=n1,n0", "lookup 7.1"},
-      {"nouser 7.1", "> failed 7.1 (no user 1000 on n0); forget 7.1"}}},
+     {{"prepare 7.1 nodes=n1,n0", "lookup 7.1"}, {"nouser 7.1", "> failed 7.1 (no user 1000 on n0); forget 7.1"}}},
     {"not_of_steps",
      with_programs(),
      {{"prepare 7.1 nodes=n1,n0", "lookup 7.1"},
@@ -141,7 +168,8 @@ TEST_P(NodePrograms, RunWhenTheyAreDue) {
   for (const auto& [event, effects] : GetParam().lines) ASSERT_EQ(script(event), effects) << "after: " << event;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, NodePrograms, ::testing::ValuesIn(kProgramCases), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, NodePrograms, ::testing::ValuesIn(kProgramCases),
+                         [](const auto& i) { return i.param.name; });
 
 /// The record as it is on disk when a program begins.
 wire::RunRecord record_of(const Effects& effects) {
@@ -161,13 +189,18 @@ TEST(NodeProgramsAfterARestart, AProgramThatEndedWithItsDaemonIsFollowedByTheEpi
   EXPECT_EQ(describe(after.agent.on_recovered(after.now, {found})), "epilog 7.1; connect");
   EXPECT_EQ(after("up"), "> register 7.1=3");
   EXPECT_EQ(after("epilog 7.1"), "persist 7.1; forget 7.1");
-  EXPECT_EQ(after("registered 7.1"), "> failed 7.1 (the node daemon ended while the prolog ran) node");
+  const Effects told = after.play("registered 7.1");
+  EXPECT_EQ(describe(told), "> failed 7.1 (the node daemon ended while the prolog ran) node");
+  for (const Effect& effect : told)
+    if (const auto* sent = std::get_if<SendToController>(&effect))
+      EXPECT_EQ(sent->message.prepare_failed().reason(), static_cast<uint32_t>(model::EndReason::kNodeDown))
+          << "for which nobody is blamed";
 }
 
 TEST(NodeProgramsAfterARestart, AnEpilogIsRunAgainFromItsBeginning) {
   AgentScript before(with_programs());
-  for (const char* line : {"start", "up", "registered", "prepare 7.1 nodes=n1,n0", "user 7.1", "prolog 7.1",
-                           "contained 7.1", "stop 7.1"})
+  for (const char* line :
+       {"start", "up", "registered", "prepare 7.1 nodes=n1,n0", "user 7.1", "prolog 7.1", "contained 7.1", "stop 7.1"})
     static_cast<void>(before(line));
   RecoveredRun found;
   found.record = record_of(before.play("released 7.1"));
@@ -179,6 +212,23 @@ TEST(NodeProgramsAfterARestart, AnEpilogIsRunAgainFromItsBeginning) {
   EXPECT_EQ(after("up"), "> register 7.1=3");
   EXPECT_EQ(after("registered 7.1"), "");
   EXPECT_EQ(after("epilog 7.1"), "persist 7.1; > done 7.1");
+}
+
+TEST(NodeProgramsAfterARestart, TheFailureBeforeAnEpilogIsToldAfterIt) {
+  AgentScript before(with_programs());
+  for (const char* line : {"start", "up", "registered", "prepare 7.1 go", "user 7.1"}) static_cast<void>(before(line));
+  RecoveredRun found;
+  found.record = record_of(before.play("prolog 7.1 fails"));
+
+  AgentConfig config = with_programs();
+  config.unfit.set_job(7);
+  config.unfit.set_attempt(1);
+  config.unfit.set_why("prolog failed: exit code 3");
+  AgentScript after(config);
+  EXPECT_EQ(describe(after.agent.on_recovered(after.now, {found})), "epilog 7.1; connect");
+  static_cast<void>(after("up"));
+  EXPECT_EQ(after("registered 7.1"), "> unfit 7.1 (prolog failed: exit code 3)");
+  EXPECT_EQ(after("epilog 7.1"), "persist 7.1; > failed 7.1 (prolog failed: exit code 3) node; forget 7.1");
 }
 
 TEST(NodeProgramsAfterARestart, TheEpilogOfAnEarlierBootComesBeforeNewJobs) {
@@ -206,10 +256,10 @@ TEST(NodeProgramsEnvironment, SaysWhoseJobItIsAndNothingThatHeChose) {
   *order.mutable_gang() = test_gang({"n1", "n0"});
   *order.mutable_share() = test_share("n0");
   const auto lines = program_environment(node, order, {"ann", 1000, 100, {100}, "/home/ann", "/bin/sh"}, {});
-  for (const char* line : {"SLURM_JOB_ID=7", "SLURM_JOB_USER=ann", "SLURM_JOB_UID=1000", "SLURM_JOB_PARTITION=main",
-                           "SLURM_CLUSTER_NAME=c", "SLURMD_NODENAME=n0", "SLURM_JOB_NODELIST=n[1,0]",
-                           "SLURM_JOB_WORK_DIR=/home/ann/w", "SLURM_JOB_GPUS=0,1", "CUDA_VISIBLE_DEVICES=0,1",
-                           "SLURM_NODEID=1", "GANGWAY_JOB_ID=7"})
+  for (const char* line :
+       {"SLURM_JOB_ID=7", "SLURM_JOB_USER=ann", "SLURM_JOB_UID=1000", "SLURM_JOB_PARTITION=main",
+        "SLURM_CLUSTER_NAME=c", "SLURMD_NODENAME=n0", "SLURM_JOB_NODELIST=n[1,0]", "SLURM_JOB_WORK_DIR=/home/ann/w",
+        "SLURM_JOB_GPUS=0,1", "CUDA_VISIBLE_DEVICES=0,1", "SLURM_NODEID=1", "GANGWAY_JOB_ID=7"})
     EXPECT_THAT(lines, Contains(line));
   for (const char* name : {"SECRET=", "LD_PRELOAD=", "HOME=", "SLURM_PROCID=", "SLURM_JOB_NAME="})
     EXPECT_THAT(lines, Not(Contains(StartsWith(name))));

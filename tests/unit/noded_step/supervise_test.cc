@@ -81,8 +81,7 @@ TEST_F(Supervise, WhatCannotBeRunIsToldByItsCode) {
 }
 
 TEST_F(Supervise, AtTheLimitAllThatItStartedIsKilledWhereverItHid) {
-  const std::string path = script(
-      "trap '' TERM\nsetsid sh -c 'echo $$ > own; exec sleep 1000' &\nwait\nsleep 1000");
+  const std::string path = script("trap '' TERM\nsetsid sh -c 'echo $$ > own; exec sleep 1000' &\nwait\nsleep 1000");
   const pid_t supervisor = begin({"300000", path}, ::getpid());
   const pid_t hidden = told_pid();
   EXPECT_EQ(code_of(supervisor), kTimeOverCode);

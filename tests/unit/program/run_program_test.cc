@@ -27,7 +27,7 @@ TEST(RunProgram, HasItsArgumentsItsInputAndNoOtherEnvironment) {
 }
 
 TEST(RunProgram, InputAndOutputAreCut) {
-  EXPECT_EQ(shell("wc -c", base::seconds(60), std::string(100'000, 'x')).text,
+  EXPECT_EQ(shell("wc -c", base::seconds(60), std::string(2 << 20, 'x')).text,
             std::to_string(kMostProgramInput) + "\n");
   const ProgramResult result = shell("yes | head -c 1000000; exit 0");
   EXPECT_EQ(result.exit_code, 0) << "it may say more than is kept";

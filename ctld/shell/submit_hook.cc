@@ -1,0 +1,114 @@
+// See submit_hook.h.
+#include "ctld/shell/submit_hook.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/text.h"
+#include "wire/convert.h"
+#include "wire/receive.h"
+
+namespace gw::ctld {
+
+namespace {
+
+constexpr size_t kMostScript = 128 << 10;  // what the program sees of it
+// Beyond the program's own limit: others of the user come first.
+constexpr base::Duration kPatience = base::seconds(30);
+
+ScriptQueue::Bounds bounds_of(const config::Config& config) {
+  ScriptQueue::Bounds bounds;
+  bounds.waiting_of_user = SubmitHook::kMostOfUser;
+  bounds.under_way_of_user = 4;
+  bounds.patience = config.submit_limit + kPatience;
+  return bounds;
+}
+
+void fill_identity(const Caller& caller, wire::JobSpec& spec) {
+  spec.set_uid(caller.uid);
+  spec.set_gid(caller.gid);
+  spec.set_user(caller.user);
+  spec.set_group(caller.group);
+}
+
+wire::ToScripts message_of(const Caller& caller, const wire::SubmitRequest& submit) {
+  wire::ToScripts message;
+  wire::ScriptSubmit& out = *message.mutable_submit();
+  out.set_user(caller.user);
+  out.set_uid(caller.uid);
+  out.set_group(caller.group);
+  out.set_gid(caller.gid);
+  for (const std::string& group : caller.groups) out.add_groups(group);
+  *out.add_jobs() = submit.spec();
+  for (const wire::JobSpec& component : submit.components()) *out.add_jobs() = component;
+  for (wire::JobSpec& job : *out.mutable_jobs()) fill_identity(caller, job);
+  if (submit.has_array())
+    if (const auto tasks = wire::from_wire(submit.array())) out.set_array_tasks(tasks->left.text());
+  out.set_script(submit.script().substr(0, kMostScript));
+  out.set_script_is_whole(submit.script().size() <= kMostScript);
+  return message;
+}
+
+/// What was said of each job takes its place.
+base::Status apply(const wire::ScriptVerdict& verdict, wire::SubmitRequest& submit) {
+  if (verdict.jobs().empty()) return {};
+  if (verdict.jobs_size() != 1 + submit.components_size()) return base::invalid("it answers for other jobs");
+  *submit.mutable_spec() = verdict.jobs(0);
+  for (int i = 1; i < verdict.jobs_size(); ++i) *submit.mutable_components(i - 1) = verdict.jobs(i);
+  return {};
+}
+
+}  // namespace
+
+SubmitHook::SubmitHook(io::Loop& loop, const config::Config& config)
+    : loop_(loop), queue_(loop, config::script_socket(config), "submission", bounds_of(config)) {
+  set(config);
+}
+
+void SubmitHook::set(const config::Config& config) {
+  program_ = config.submit_program;
+  takes_failures_ = config.submit_on_failure == "accept";
+}
+
+void SubmitHook::ask(const Caller& caller, wire::ApiRequest request, Done done) {
+  wire::ToScripts message = message_of(caller, request.submit());
+  auto kept = std::make_shared<wire::ApiRequest>(std::move(request));
+  const bool is_added = queue_.add(
+      caller.uid, std::move(message),
+      [this, kept, done, uid = caller.uid](const auto& answer) { done(judge(uid, std::move(*kept), answer)); });
+  if (is_added) return;
+  loop_.defer([done] {
+    done(base::fail(base::ErrorCode::kUnavailable, "too many submissions wait for the site's submission program"));
+  });
+}
+
+base::Result<wire::ApiRequest> SubmitHook::judge(uint32_t uid, wire::ApiRequest request,
+                                                 const base::Result<wire::FromScripts>& answer) const {
+  std::string problem;
+  if (!answer) {
+    problem = answer.error().text();
+  } else if (answer->exit_code() != 0) {
+    problem = base::printable(answer->output(), 300);
+  } else if (!answer->verdict().refusal().empty()) {
+    return base::fail(base::ErrorCode::kDenied, base::printable(answer->verdict().refusal(), 1000));
+  } else {
+    wire::ApiRequest changed = request;
+    changed.mutable_submit()->set_site_note(answer->verdict().tell());
+    const base::Status applied = apply(answer->verdict(), *changed.mutable_submit());
+    const auto received = applied ? wire::receive_request(changed.SerializeAsString())
+                                  : base::Result<wire::ApiRequest>(tl::unexpected(applied.error()));
+    if (received) return *received;
+    problem = received.error().text();
+  }
+  spdlog::warn("the submission program did not look at a job of uid {}: {}", uid, problem);
+  if (takes_failures_) return request;
+  const bool is_temporary = !answer && answer.error().code == base::ErrorCode::kUnavailable;
+  return base::fail(is_temporary ? base::ErrorCode::kUnavailable : base::ErrorCode::kInternal,
+                    "the site's submission program cannot look at it: " + problem,
+                    "tell the administrators of the cluster");
+}
+
+}  // namespace gw::ctld
