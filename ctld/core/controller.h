@@ -76,6 +76,10 @@ class Controller {
   const std::map<JobId, model::Job>& jobs() const { return core_.jobs.all(); }
   /// What arrays are beside their jobs.
   const ArrayTable& arrays() const { return core_.jobs.arrays(); }
+  /// A change of that name was answered: it is answered again as it was.
+  bool has_answered(uint32_t uid, const std::string& client_id) const {
+    return core_.clients.kept_replies.find(uid, client_id) != nullptr;
+  }
   const std::map<NodeId, model::Node>& nodes() const { return core_.nodes.all(); }
   /// Those of its nodes, for who receives their messages.
   wire::Topologies& topologies() { return core_.nodes.topologies(); }

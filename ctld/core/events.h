@@ -29,8 +29,12 @@ struct NodeReleased {
   base::NodeId node;
 };
 
-/// A job is over, and never runs again.
+/// A job is over; it runs again only if somebody requeues it.
 struct JobEnded {
+  base::JobId job;
+};
+/// Somebody has: it waits again.
+struct JobRevived {
   base::JobId job;
 };
 
@@ -45,6 +49,7 @@ struct JobRenamed {
   std::string before;
 };
 
-using Event = std::variant<RunStarted, RunResumed, JobStopping, NodeReleased, JobEnded, DependencyFailed, JobRenamed>;
+using Event =
+    std::variant<RunStarted, RunResumed, JobStopping, NodeReleased, JobEnded, JobRevived, DependencyFailed, JobRenamed>;
 
 }  // namespace gw::ctld

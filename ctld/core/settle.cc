@@ -36,6 +36,7 @@ struct Heard {
     core.jobs.arrays().room_for(job->spec.uid);
     mail_of_end(core, *job);
   }
+  void operator()(const JobRevived& e) const { moved(e.job); }
   void operator()(const DependencyFailed& e) const {
     const model::Job* job = core.jobs.find(e.job);
     if (job != nullptr && job->waiting() != nullptr) mail_of_hopeless(core, *job);

@@ -1,5 +1,6 @@
 // gscriptd: runs programs for the controller, which itself may gain no privileges: a mail program needs those of the
 // system's mail. Everything comes from its arguments and the configuration; it stays in the foreground.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <getopt.h>
 #include <spdlog/spdlog.h>
@@ -18,7 +19,8 @@ namespace {
 
 constexpr const char* kHelp =
     "Usage: gscriptd [options]\n"
-    "Runs programs for the controller of a Gangway cluster (mail), beside it and as its user. Stays in the "
+    "Runs programs for the controller of a Gangway cluster (mail, submissions), beside it and as its user. Stays in "
+    "the "
     "foreground;\n"
     "SIGHUP reads the configuration again.\n"
     "  --config FILE     configuration (default $GANGWAY_CONF, then /etc/gangway/gangway.yaml)\n"
@@ -64,6 +66,11 @@ base::Status serve(const Arguments& a) {
                                      config.controller_user, config.controller_uid),
                          "start gscriptd as the controller's user");
   GW_TRY_STATUS(program::set_up_log("gscriptd", a.log_file, "info"));
+  if (!a.log_file.empty()) {  // what programs write to their standard error goes there, too
+    const int log = ::open(a.log_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (log >= 0) ::dup2(log, STDERR_FILENO);
+    if (log > STDERR_FILENO) ::close(log);
+  }
   umask(077);
   const std::string socket = config::script_socket(config), program = config.mail_program;
   ScriptServer server(std::move(config));

@@ -14,6 +14,8 @@ namespace gw::ctld {
 
 namespace {
 
+constexpr size_t kMostAnswer = 4 << 20;
+
 wire::FromScripts plain(const program::ProgramResult& result) {
   wire::FromScripts message;
   message.set_exit_code(result.exit_code);
@@ -89,11 +91,17 @@ void ScriptServer::on_message(uint64_t number, const wire::ToScripts& message) {
 }
 
 void ScriptServer::run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail) {
-  run(number, id, mail_call(mail, config_), plain);
+  run(mail_programs_, number, id, mail_call(mail, config_), plain);
 }
 
 void ScriptServer::run_submit(uint64_t number, uint64_t id, const wire::ScriptSubmit& submit) {
-  run(number, id, submit_call(submit, config_), [submit](const program::ProgramResult& result) {
+  const auto call = submit_call(submit, config_);
+  if (!call && call.error().code == base::ErrorCode::kInvalid) {  // by what the user sent
+    wire::FromScripts message;
+    message.mutable_verdict()->set_refusal(call.error().text());
+    return answer(number, id, std::move(message));
+  }
+  run(submit_programs_, number, id, call, [submit](const program::ProgramResult& result) {
     auto verdict = read_verdict(submit, result);
     if (!verdict) return plain({result.exit_code == 0 ? -1 : result.exit_code, verdict.error().text()});
     wire::FromScripts message;
@@ -102,12 +110,13 @@ void ScriptServer::run_submit(uint64_t number, uint64_t id, const wire::ScriptSu
   });
 }
 
-void ScriptServer::run(uint64_t number, uint64_t id, const base::Result<program::ProgramCall>& call,
+void ScriptServer::run(program::ProgramPool& pool, uint64_t number, uint64_t id,
+                       const base::Result<program::ProgramCall>& call,
                        std::function<wire::FromScripts(const program::ProgramResult&)> make) {
   if (!call) return answer(number, id, plain({-1, call.error().text()}));
   if (waiting_ >= kMostWaiting) return answer(number, id, plain({-1, "too many programs run or wait already"}));
   ++waiting_;
-  programs_.add([this, number, id, call = *call, make = std::move(make), poster = loop_.poster()] {
+  pool.add([this, number, id, call = *call, make = std::move(make), poster = loop_.poster()] {
     const program::ProgramResult result = program::run_program(call);
     poster.post([this, number, id, make, result] {
       --waiting_;
@@ -119,6 +128,7 @@ void ScriptServer::run(uint64_t number, uint64_t id, const base::Result<program:
 void ScriptServer::answer(uint64_t number, uint64_t id, wire::FromScripts message) {
   const auto it = connections_.find(number);
   if (it == connections_.end()) return;
+  if (message.ByteSizeLong() > kMostAnswer) message = plain({-1, "the answer is too long"});
   message.set_id(id);
   std::string frame;
   wire::append_frame(frame, message.SerializeAsString());

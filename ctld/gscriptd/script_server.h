@@ -42,7 +42,8 @@ class ScriptServer {
   std::map<uint64_t, Connection> connections_;
   uint64_t next_ = 1;
   size_t waiting_ = 0;
-  program::ProgramPool programs_;
+  // Of their own each: a mail program that hangs holds up no submission.
+  program::ProgramPool mail_programs_, submit_programs_;
 
   base::Status reload();
   void on_data(uint64_t number, std::string_view bytes);
@@ -50,7 +51,7 @@ class ScriptServer {
   void run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail);
   void run_submit(uint64_t number, uint64_t id, const wire::ScriptSubmit& submit);
   /// Soon, on a thread; `make` makes the answer of what came of it, on this one.
-  void run(uint64_t number, uint64_t id, const base::Result<program::ProgramCall>& call,
+  void run(program::ProgramPool& pool, uint64_t number, uint64_t id, const base::Result<program::ProgramCall>& call,
            std::function<wire::FromScripts(const program::ProgramResult&)> make);
   void answer(uint64_t number, uint64_t id, wire::FromScripts message);
 };

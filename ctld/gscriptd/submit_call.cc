@@ -20,10 +20,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostAnswer = 256 << 10;
+constexpr size_t kLongestAnswer = 256 << 10;
 
 base::Status wants(std::string_view key, std::string_view what) {
   return base::invalid("\"" + std::string(key) + "\" wants " + std::string(what));
+}
+
+/// Within 32 bits, so that it fits every field.
+bool is_whole(const Json& value) {
+  if (value.is_number_unsigned()) return value.get<uint64_t>() <= INT32_MAX;
+  return value.is_number_integer() && value.get<int64_t>() >= INT32_MIN;
 }
 
 // ---- Keys of the job itself
@@ -40,14 +46,15 @@ base::Status set_kept(const wire::JobAttribute& a, const Json& value, model::Job
     case wire::Form::kFlag:
       return value.is_boolean() ? put(value.get<bool>()) : wants(a.json_key, "true or false");
     case wire::Form::kNumber:
-      return value.is_number_integer() ? put(value.get<int64_t>()) : wants(a.json_key, "a whole number");
+      return is_whole(value) ? put(value.get<int64_t>()) : wants(a.json_key, "a whole number");
     default:
       break;
   }
-  constexpr int64_t kMostSeconds = int64_t{1} << 40;
-  if (value.is_null() && a.kept.form == wire::Form::kLength) return put(base::kUnlimited.us);
-  if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() > kMostSeconds)
-    return wants(a.json_key, "seconds, as a whole number");
+  if (value.is_null()) return put(int64_t{0});
+  if (a.kept.form == wire::Form::kLength && value == "UNLIMITED") return put(base::kUnlimited.us);
+  constexpr uint64_t kMostSeconds = uint64_t{1} << 40;
+  const bool is_time = value.is_number_unsigned() && value.get<uint64_t>() <= kMostSeconds;
+  if (!is_time) return wants(a.json_key, "seconds, as a whole number");
   return put(value.get<int64_t>() * 1'000'000);
 }
 
@@ -117,6 +124,9 @@ base::Status set_of_request(std::string_view key, const Json& value, model::Requ
   for (const Amount& amount : kAmounts) {
     if (amount.key != key) continue;
     if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) return wants(key, "a whole number");
+    // Of the three ways to say how much memory one holds.
+    if (amount.wide != nullptr) request.mem_per_node_mb = request.mem_per_cpu_mb = request.mem_per_gpu_mb = 0;
+    if (amount.wide != nullptr) request.mem_all = false;
     if (amount.wide != nullptr) request.*amount.wide = value.get<uint64_t>();
     if (amount.narrow != nullptr) request.*amount.narrow = static_cast<uint32_t>(value.get<uint64_t>());
     return {};
@@ -173,14 +183,20 @@ base::Result<program::ProgramCall> submit_call(const wire::ScriptSubmit& submit,
                 {"groups", std::vector<std::string>(submit.groups().begin(), submit.groups().end())},
                 {"jobs", Json::array()}};
   for (const wire::JobSpec& job : submit.jobs()) input["jobs"].push_back(Json::parse(client::spec_json(job)));
+  const uint32_t kind = submit.jobs().empty() ? 0 : submit.jobs(0).kind();
+  input["kind"] = kind == static_cast<uint32_t>(model::JobKind::kBatch) ? "batch" : "interactive";
   input["array_tasks"] = submit.array_tasks().empty() ? Json() : Json(submit.array_tasks());
   input["script"] = submit.script();
   input["script_is_whole"] = submit.script_is_whole();
+  input["test_only"] = submit.test_only();
   program::ProgramCall call;
   call.program = config.submit_program;
   call.limit = config.submit_limit;
   call.input = input.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  call.most_output = kMostAnswer;
+  if (call.input.size() > program::kMostProgramInput)
+    return base::invalid("it is too long for the site's submission program",
+                         "shorten the arguments, the comment or the script's first 32 KiB");
+  call.most_output = kLongestAnswer;
   call.keeps_errors_apart = true;
   return call;
 }

@@ -10,8 +10,8 @@
 namespace gw::ctld {
 
 /// The program's input is JSON: {"schema_version", "cluster", "user_name", "user_id", "group_name", "group_id",
-/// "groups", "jobs": [as `gqueue --json` has them], "array_tasks", "script", "script_is_whole"}. Errors: no program is
-/// configured.
+/// "groups", "jobs": [as `gqueue --json` has them], "kind", "array_tasks", "script", "script_is_whole", "test_only"}.
+/// Errors: no program is configured (kUnavailable); it is too long for one (kInvalid).
 base::Result<program::ProgramCall> submit_call(const wire::ScriptSubmit& submit, const config::Config& config);
 
 /// The answer is nothing, or JSON: {"refuse": TEXT} or {"set": {...}, "tell": TEXT}, where `set` has keys of a job as

@@ -36,11 +36,13 @@ void Server::EffectRunner::carry_out(Reply& reply) {
   client.is_piece_on_its_way = true;
 }
 
-void Server::EffectRunner::answer_error(ConnId conn, uint64_t request_id, const base::Error& error) {
+void Server::EffectRunner::answer_error(ConnId conn, uint64_t request_id, const base::Error& error,
+                                        base::Duration retry_after) {
   Reply reply;
   reply.conn = conn;
   reply.reply.set_id(request_id);
   *reply.reply.mutable_error() = wire::to_wire(error);
+  reply.reply.mutable_error()->set_retry_after_ms(static_cast<uint32_t>(retry_after.milliseconds()));
   carry_out(reply);
 }
 

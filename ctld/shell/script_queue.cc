@@ -17,8 +17,6 @@ namespace {
 constexpr base::Duration kRetry = base::seconds(5);
 constexpr base::Duration kLook = base::seconds(1);
 
-base::Error never_done(const std::string& why) { return {base::ErrorCode::kUnavailable, why, {}}; }
-
 }  // namespace
 
 ScriptQueue::ScriptQueue(io::Loop& loop, std::string socket, std::string what, Bounds bounds)
@@ -32,7 +30,7 @@ bool ScriptQueue::has_room_for(uint32_t uid) const {
 }
 
 bool ScriptQueue::add(uint32_t uid, wire::ToScripts message, Done done) {
-  if (!has_room_for(uid)) return false;
+  if (!has_room_for(uid) || message.ByteSizeLong() > kMostBytes) return false;
   const bool is_patient = bounds_.patience == base::kUnlimited;
   const base::Duration until = is_patient ? base::kUnlimited : io::Loop::monotonic() + bounds_.patience;
   ++count_;
@@ -68,7 +66,9 @@ void ScriptQueue::pump() {
     --count_;
     ++busy_[last_uid_];
     if (user->second.empty()) waiting_.erase(user);
-    hand_on(std::move(item.message), {last_uid_, std::move(item.done), item.until});
+    UnderWay what{last_uid_, std::move(item.done), item.until};
+    if (bounds_.may_repeat) what.message = item.message;
+    hand_on(std::move(item.message), std::move(what));
   }
 }
 
@@ -145,8 +145,16 @@ void ScriptQueue::on_lost(const std::string& why) {
   wants_reload_ = false;  // it reads the configuration when it starts
   retry_ = loop_.after(kRetry, [this] { pump(); });
   busy_.clear();
-  for (auto& [id, what] : std::exchange(under_way_, {}))
-    what.done(base::fail(base::ErrorCode::kInternal, "gscriptd ended meanwhile"));
+  std::map<uint64_t, UnderWay> lost = std::exchange(under_way_, {});
+  for (auto it = lost.rbegin(); it != lost.rend(); ++it) {
+    UnderWay& what = it->second;
+    if (what.message) {
+      waiting_[what.uid].push_front({std::move(*what.message), std::move(what.done), what.until});
+      ++count_;
+    } else {
+      what.done(base::fail(base::ErrorCode::kInternal, "gscriptd ended meanwhile"));
+    }
+  }
 }
 
 void ScriptQueue::watch_time() {
@@ -160,19 +168,22 @@ void ScriptQueue::watch_time() {
 
 void ScriptQueue::give_up() {
   const base::Duration now = io::Loop::monotonic();
-  std::vector<Done> late;
+  const base::Error no_answer{base::ErrorCode::kInternal, "gscriptd does not answer", {}};
+  const base::Error away{base::ErrorCode::kUnavailable, "gscriptd is away", {}};
+  const base::Error busy{base::ErrorCode::kTimeout, "others that came before take too long", {}};
+  std::vector<std::pair<Done, base::Error>> late;
   for (auto it = under_way_.begin(); it != under_way_.end();) {
     const auto here = it++;
-    if (here->second.until < now) late.push_back(take(here).done);
+    if (here->second.until < now) late.emplace_back(take(here).done, no_answer);
   }
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     std::deque<Item>& line = it->second;
     for (; !line.empty() && line.front().until < now; line.pop_front(), --count_)
-      late.push_back(std::move(line.front().done));
+      late.emplace_back(std::move(line.front().done), stream_ ? busy : away);
     it = line.empty() ? waiting_.erase(it) : std::next(it);
   }
-  for (const Done& done : late)
-    done(tl::unexpected(never_done("gscriptd did not answer within " + base::format_duration(bounds_.patience))));
+  for (const auto& [done, error] : late) done(tl::unexpected(error));
+  pump();
 }
 
 }  // namespace gw::ctld

@@ -1,6 +1,6 @@
-// What gscriptd is asked for, on its way there: a queue for each user. Invariants: what is handed on is handed on once;
-// that of one user in its order; users take turns; what waits is bounded, for each user and in all; each is answered
-// once, unless the queue goes before.
+// What gscriptd is asked for, on its way there: a queue for each user. Invariants: what is handed on is handed on once,
+// unless it may be repeated; that of one user in its order; users take turns; what waits is bounded, for each user and
+// in all; each is answered once, unless the queue goes before.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -25,9 +26,12 @@ class ScriptQueue {
     size_t waiting_of_user = 100, waiting = 10'000;
     size_t under_way_of_user = 1, under_way = 16;  ///< Handed to gscriptd and not answered yet.
     base::Duration patience = base::kUnlimited;    ///< For an answer, from the time when it was asked.
+    bool may_repeat = false;                       ///< What was handed on may be handed on again to the next gscriptd.
   };
-  /// What gscriptd says, or why it said nothing: kUnavailable before it was handed on, kInternal after that, when it
-  /// may have been done.
+  /// Of one message: it is to fit into a frame, and its answer, too.
+  static constexpr size_t kMostBytes = 4 << 20;
+  /// What gscriptd says, or why it said nothing: kUnavailable, since it is away; kTimeout, since others came first;
+  /// kInternal after it was handed on, when it may have been done.
   using Done = std::function<void(const base::Result<wire::FromScripts>& answer)>;
 
   /// `what`: "mail", for the log.
@@ -36,10 +40,12 @@ class ScriptQueue {
   ScriptQueue(const ScriptQueue&) = delete;
   ScriptQueue& operator=(const ScriptQueue&) = delete;
 
-  /// False: too many wait, and nothing was done.
+  /// False: too many wait, or it is too long, and nothing was done.
   [[nodiscard]] bool add(uint32_t uid, wire::ToScripts message, Done done);
   /// Whether one of the user's can be added.
   bool has_room_for(uint32_t uid) const;
+  /// Of what is added from now on.
+  void set_patience(base::Duration patience) { bounds_.patience = patience; }
   /// gscriptd is to read the configuration again, now or once it can be reached.
   void reload();
 
@@ -53,6 +59,7 @@ class ScriptQueue {
     uint32_t uid = 0;
     Done done;
     base::Duration until;
+    std::optional<wire::ToScripts> message = {};  // that may be repeated
   };
   using Lines = std::map<uint32_t, std::deque<Item>>;
 

@@ -26,6 +26,9 @@ namespace gw::ctld {
 
 namespace {
 
+// A submission that nobody could look at.
+constexpr base::Duration kAskAgain = base::seconds(2);
+
 /// About what held effects take; those of one request are few, but for the pieces of a long list.
 size_t memory_of(const std::vector<Outgoing>& held) {
   constexpr size_t kEach = 1024, kMail = 4096;
@@ -224,7 +227,9 @@ void Server::handle_request(ConnId conn, Client& client, const Waiting& message)
   if (const base::Status taken = held_.admit(uid); !taken && !request.has_ping())
     return effects_.answer_error(conn, request.id(), taken.error());
   if (request.has_submit()) request.mutable_submit()->clear_site_note();
-  if (request.has_submit() && scripts_.submissions->is_on()) return ask_site(conn, client, std::move(request), message);
+  // One that was answered is answered again, without asking once more.
+  const bool is_new = request.has_submit() && !core_->has_answered(uid, request.client_id());
+  if (is_new && scripts_.submissions->is_on()) return ask_site(conn, client, std::move(request), message);
   take_request(conn, client, request, bytes.size());
 }
 
@@ -240,7 +245,8 @@ void Server::ask_site(ConnId conn, Client& client, wire::ApiRequest request, con
         if (seen)
           take_request(conn, it->second, *seen, bytes);
         else
-          effects_.answer_error(conn, id, seen.error());
+          effects_.answer_error(conn, id, seen.error(),
+                                seen.error().code == base::ErrorCode::kUnavailable ? kAskAgain : base::Duration{});
         want_turn(conn, it->second);
       });
 }

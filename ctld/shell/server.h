@@ -71,7 +71,7 @@ class Server {
     void carry_out(SendMail& mail);
     void carry_out(Reload& reload);
     void carry_out(Note& note);
-    void answer_error(ConnId conn, uint64_t request_id, const base::Error& error);
+    void answer_error(ConnId conn, uint64_t request_id, const base::Error& error, base::Duration retry_after = {});
     /// The next piece of the list of records that the connection has under way.
     void read_records(ConnId conn, Client& client);
 

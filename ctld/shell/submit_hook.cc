@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "wire/bounds.h"
 #include "wire/convert.h"
 #include "wire/receive.h"
 
@@ -15,7 +16,7 @@ namespace gw::ctld {
 
 namespace {
 
-constexpr size_t kMostScript = 128 << 10;  // what the program sees of it
+constexpr size_t kMostScript = 32 << 10;  // what the program sees of it
 // Beyond the program's own limit: others of the user come first.
 constexpr base::Duration kPatience = base::seconds(30);
 
@@ -24,8 +25,11 @@ ScriptQueue::Bounds bounds_of(const config::Config& config) {
   bounds.waiting_of_user = SubmitHook::kMostOfUser;
   bounds.under_way_of_user = 4;
   bounds.patience = config.submit_limit + kPatience;
+  bounds.may_repeat = true;
   return bounds;
 }
+
+bool takes_failures(const config::Config& config) { return config.submit_on_failure == "accept"; }
 
 void fill_identity(const Caller& caller, wire::JobSpec& spec) {
   spec.set_uid(caller.uid);
@@ -46,34 +50,55 @@ wire::ToScripts message_of(const Caller& caller, const wire::SubmitRequest& subm
   for (const wire::JobSpec& component : submit.components()) *out.add_jobs() = component;
   for (wire::JobSpec& job : *out.mutable_jobs()) fill_identity(caller, job);
   if (submit.has_array())
-    if (const auto tasks = wire::from_wire(submit.array())) out.set_array_tasks(tasks->left.text());
+    if (const auto tasks = wire::from_wire(submit.array()))
+      out.set_array_tasks(tasks->left.text() + (tasks->throttle == 0 ? "" : "%" + std::to_string(tasks->throttle)));
+  out.set_test_only(submit.test_only());
   out.set_script(submit.script().substr(0, kMostScript));
   out.set_script_is_whole(submit.script().size() <= kMostScript);
   return message;
 }
 
-/// What was said of each job takes its place.
+/// Of what the user asks for.
+size_t bytes_of(const wire::SubmitRequest& submit) {
+  size_t bytes = submit.spec().ByteSizeLong();
+  for (const wire::JobSpec& component : submit.components()) bytes += component.ByteSizeLong();
+  return bytes;
+}
+
+/// What was said of each job takes its place, if it is within the bounds of what a user may send; else nothing changes.
 base::Status apply(const wire::ScriptVerdict& verdict, wire::SubmitRequest& submit) {
-  if (verdict.jobs().empty()) return {};
-  if (verdict.jobs_size() != 1 + submit.components_size()) return base::invalid("it answers for other jobs");
-  *submit.mutable_spec() = verdict.jobs(0);
-  for (int i = 1; i < verdict.jobs_size(); ++i) *submit.mutable_components(i - 1) = verdict.jobs(i);
+  if (!verdict.jobs().empty()) {
+    if (verdict.jobs_size() != 1 + submit.components_size()) return base::invalid("it answers for other jobs");
+    wire::ApiRequest bare;
+    *bare.mutable_submit()->mutable_spec() = verdict.jobs(0);
+    for (int i = 1; i < verdict.jobs_size(); ++i) *bare.mutable_submit()->add_components() = verdict.jobs(i);
+    GW_TRY(received, wire::receive_request(bare.SerializeAsString()));
+    *submit.mutable_spec() = std::move(*received.mutable_submit()->mutable_spec());
+    *submit.mutable_components() = std::move(*received.mutable_submit()->mutable_components());
+  }
+  submit.set_site_note(verdict.tell());
   return {};
 }
 
 }  // namespace
 
 SubmitHook::SubmitHook(io::Loop& loop, const config::Config& config)
-    : loop_(loop), queue_(loop, config::script_socket(config), "submission", bounds_of(config)) {
-  set(config);
-}
+    : loop_(loop),
+      queue_(loop, config::script_socket(config), "submission", bounds_of(config)),
+      program_(config.submit_program),
+      takes_failures_(takes_failures(config)) {}
 
 void SubmitHook::set(const config::Config& config) {
+  if (config.submit_program != program_) queue_.reload();  // over the link that submissions take
+  queue_.set_patience(bounds_of(config).patience);
   program_ = config.submit_program;
-  takes_failures_ = config.submit_on_failure == "accept";
+  takes_failures_ = takes_failures(config);
 }
 
 void SubmitHook::ask(const Caller& caller, wire::ApiRequest request, Done done) {
+  // The core's bound: what is beyond it is refused by that, as without a program.
+  if (bytes_of(request.submit()) > wire::kMostSpecBytes)
+    return loop_.defer([request = std::move(request), done = std::move(done)] { done(request); });
   wire::ToScripts message = message_of(caller, request.submit());
   auto kept = std::make_shared<wire::ApiRequest>(std::move(request));
   const bool is_added = queue_.add(
@@ -87,6 +112,7 @@ void SubmitHook::ask(const Caller& caller, wire::ApiRequest request, Done done) 
 
 base::Result<wire::ApiRequest> SubmitHook::judge(uint32_t uid, wire::ApiRequest request,
                                                  const base::Result<wire::FromScripts>& answer) const {
+  if (program_.empty()) return request;  // it was taken away meanwhile
   std::string problem;
   if (!answer) {
     problem = answer.error().text();
@@ -95,18 +121,15 @@ base::Result<wire::ApiRequest> SubmitHook::judge(uint32_t uid, wire::ApiRequest 
   } else if (!answer->verdict().refusal().empty()) {
     return base::fail(base::ErrorCode::kDenied, base::printable(answer->verdict().refusal(), 1000));
   } else {
-    wire::ApiRequest changed = request;
-    changed.mutable_submit()->set_site_note(answer->verdict().tell());
-    const base::Status applied = apply(answer->verdict(), *changed.mutable_submit());
-    const auto received = applied ? wire::receive_request(changed.SerializeAsString())
-                                  : base::Result<wire::ApiRequest>(tl::unexpected(applied.error()));
-    if (received) return *received;
-    problem = received.error().text();
+    const base::Status applied = apply(answer->verdict(), *request.mutable_submit());
+    if (applied) return request;
+    problem = applied.error().text();
   }
   spdlog::warn("the submission program did not look at a job of uid {}: {}", uid, problem);
-  if (takes_failures_) return request;
-  const bool is_temporary = !answer && answer.error().code == base::ErrorCode::kUnavailable;
-  return base::fail(is_temporary ? base::ErrorCode::kUnavailable : base::ErrorCode::kInternal,
+  const bool is_others = !answer && answer.error().code == base::ErrorCode::kTimeout;
+  const bool is_away = !answer && answer.error().code == base::ErrorCode::kUnavailable;
+  if (takes_failures_ && !is_others) return request;  // who submits too much at once is not let by for that
+  return base::fail(is_away || is_others ? base::ErrorCode::kUnavailable : base::ErrorCode::kInternal,
                     "the site's submission program cannot look at it: " + problem,
                     "tell the administrators of the cluster");
 }

@@ -31,10 +31,22 @@ constexpr std::array<StateName, kJobStateCount> kStateNames = {{
     {"DEADLINE", "DL"},
     {"BOOT_FAIL", "BF"},
 }};
-constexpr std::array<std::string_view, 15> kEventNames = {
-    "place",         "go",           "suspend",       "resume",      "stop",          "requeue",
-    "end-completed", "end-failed",   "end-cancelled", "end-timeout", "end-node-fail", "end-out-of-memory",
-    "end-preempted", "end-deadline", "end-boot-fail"};
+constexpr std::array<std::string_view, 16> kEventNames = {"place",
+                                                          "go",
+                                                          "suspend",
+                                                          "resume",
+                                                          "stop",
+                                                          "requeue",
+                                                          "revive",
+                                                          "end-completed",
+                                                          "end-failed",
+                                                          "end-cancelled",
+                                                          "end-timeout",
+                                                          "end-node-fail",
+                                                          "end-out-of-memory",
+                                                          "end-preempted",
+                                                          "end-deadline",
+                                                          "end-boot-fail"};
 constexpr std::array<std::string_view, 21> kWaitNames = {"None",
                                                          "Priority",
                                                          "Resources",

@@ -1,5 +1,6 @@
 // The life of a job as one table {from, event, to}; checked at compile time.
-// Invariants: no pair (from, event) stands twice; every state reaches an end; nothing leaves an end.
+// Invariants: no pair (from, event) stands twice; every state reaches an end; nothing leaves an end but a job that is
+// requeued after it.
 #pragma once
 
 #include <array>
@@ -38,6 +39,7 @@ enum class JobEvent : uint8_t {
   kResume,
   kStop,     ///< It is over or being ended: nodes clean up.
   kRequeue,  ///< Nodes are clean; it waits again.
+  kRevive,   ///< It had ended, and waits again.
   kEndCompleted,
   kEndFailed,
   kEndCancelled,
@@ -76,6 +78,15 @@ inline constexpr std::array kTransitions = {
     Transition{JobState::kCompleting, JobEvent::kEndPreempted, JobState::kPreempted},
     Transition{JobState::kCompleting, JobEvent::kEndDeadline, JobState::kDeadline},
     Transition{JobState::kCompleting, JobEvent::kEndBootFail, JobState::kBootFail},
+    Transition{JobState::kCompleted, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kFailed, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kCancelled, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kTimeout, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kNodeFail, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kOutOfMemory, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kPreempted, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kDeadline, JobEvent::kRevive, JobState::kPending},
+    Transition{JobState::kBootFail, JobEvent::kRevive, JobState::kPending},
 };
 
 constexpr bool is_end(JobState s) { return s >= JobState::kCompleted; }
@@ -159,7 +170,7 @@ constexpr bool unique_pairs() {
 }
 constexpr bool ends_are_final() {
   for (const Transition& t : kTransitions)
-    if (is_end(t.from)) return false;
+    if (is_end(t.from) && (t.event != JobEvent::kRevive || t.to != JobState::kPending)) return false;
   return true;
 }
 constexpr bool all_reach_an_end() {
@@ -179,7 +190,7 @@ constexpr bool every_end_is_reached() {
   return true;
 }
 static_assert(unique_pairs(), "a (state, event) pair stands twice");
-static_assert(ends_are_final(), "a transition leaves an end state");
+static_assert(ends_are_final(), "a transition leaves an end state other than by kRevive");
 static_assert(all_reach_an_end(), "a state cannot reach an end");
 static_assert(every_end_is_reached(), "an end state is not reached from COMPLETING by its event");
 }  // namespace detail

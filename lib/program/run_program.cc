@@ -118,6 +118,7 @@ ProgramResult run_program(const ProgramCall& call) {
   // It is made to fit into the pipe, so that nobody waits for the program to read it.
   const size_t bytes = std::min(call.input.size(), kMostProgramInput);
   constexpr size_t kEveryPipeHolds = 32 << 10;
+  fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
   if (bytes > kEveryPipeHolds && fcntl(in.write.get(), F_SETPIPE_SZ, static_cast<int>(bytes)) < 0)
     return {-1, std::to_string(bytes) + " bytes of input do not fit into a pipe: " + std::strerror(errno)};
   if (write(in.write.get(), call.input.data(), bytes) != static_cast<ssize_t>(bytes)) return {-1, std::strerror(errno)};

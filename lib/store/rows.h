@@ -43,6 +43,10 @@ struct PutJobStatus {
 struct EndJob {
   JobRow row;
 };
+/// An ended job waits again: its record goes from the table of ended jobs, and PutJob follows.
+struct DropEnded {
+  base::JobId job;
+};
 /// A script or an environment; stored once by its hash. Whatever was said of it before, it is used now.
 struct PutBlob {
   std::string hash;
@@ -218,7 +222,7 @@ struct Event {
   std::optional<uint32_t> uid = {};  ///< Who did it; none: the controller itself.
 };
 
-using Op = std::variant<PutJob, PutJobStatus, EndJob, PutBlob, ReleaseBlob, DropBlob, PutNode, PutPartition,
+using Op = std::variant<PutJob, PutJobStatus, EndJob, DropEnded, PutBlob, ReleaseBlob, DropBlob, PutNode, PutPartition,
                         PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
                         DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode,
                         DropRun, PutPastRun, PutArray, DropArray, PutMeta, HoldAside, PutHeld, DropHeld, Event>;

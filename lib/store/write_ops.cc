@@ -49,6 +49,7 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.jobs_.put_status, kPutStatusSql},
       {&ops.jobs_.insert_ended, kInsertEndedSql},
       {&ops.jobs_.drop, "DELETE FROM jobs WHERE id=?1"},
+      {&ops.jobs_.drop_ended, "DELETE FROM ended_jobs WHERE id=?1"},
       {&ops.blobs_.put, "INSERT OR IGNORE INTO blobs(hash,bytes) VALUES(?1,?2)"},
       {&ops.blobs_.put_facts,
        "INSERT INTO blob_facts(hash,bytes,environment,released) VALUES(?1,?2,?3,0) ON CONFLICT(hash) DO UPDATE SET "
@@ -142,6 +143,11 @@ base::Status WriteOps::on(const EndJob& op) {
   GW_TRY_STATUS(put_place(op.row));
   jobs_.drop.bind(op.row.id.value);
   return run(jobs_.drop);
+}
+
+base::Status WriteOps::on(const DropEnded& op) {
+  jobs_.drop_ended.bind(op.job.value);
+  return run(jobs_.drop_ended);
 }
 
 base::Status WriteOps::on(const PutArray& op) {

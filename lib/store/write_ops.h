@@ -28,6 +28,7 @@ class WriteOps {
   base::Status on(const PutJob& op);
   base::Status on(const PutJobStatus& op);
   base::Status on(const EndJob& op);
+  base::Status on(const DropEnded& op);
   base::Status on(const PutArray& op);
   base::Status on(const DropArray& op);
   base::Status on(const PutBlob& op);
@@ -59,7 +60,7 @@ class WriteOps {
   base::Status on(const Event& op);
 
   struct JobStatements {
-    Statement put, put_status, insert_ended, drop;
+    Statement put, put_status, insert_ended, drop, drop_ended;
   };
   struct BlobStatements {
     Statement put, put_facts, release, drop, drop_facts;

@@ -74,25 +74,36 @@ void add_share(PastRun& to, const model::NodeShare& share) {
 
 }  // namespace
 
-PastRun past_run(const model::Job& job, const model::Outcome& outcome) {
+namespace {
+
+/// `Run`: model::Placed or model::Ended.
+template <typename Run>
+PastRun past_run_of(const model::Job& job, const Run& run, base::Duration stood_still, const model::Outcome& outcome) {
   PastRun w;
-  const model::Placed& placed = *job.placed();
   w.set_attempt(job.attempt);
-  w.set_started_us(placed.started.us);
+  w.set_started_us(run.started.us);
   w.set_ended_us(outcome.ended.us);
-  w.set_nodes(base::compress_hostlist(placed.allocation.node_names()));
-  w.set_node_count(static_cast<uint32_t>(placed.allocation.shares.size()));
-  for (const model::NodeShare& share : placed.allocation.shares) add_share(w, share);
-  if (!placed.allocation.shares.empty()) *w.mutable_first() = to_wire(placed.allocation.shares.front());
-  w.set_partition(placed.partition);
-  w.set_gpu_types(placed.gpu_types);
+  w.set_nodes(base::compress_hostlist(run.allocation.node_names()));
+  w.set_node_count(static_cast<uint32_t>(run.allocation.shares.size()));
+  for (const model::NodeShare& share : run.allocation.shares) add_share(w, share);
+  if (!run.allocation.shares.empty()) *w.mutable_first() = to_wire(run.allocation.shares.front());
+  w.set_partition(run.partition);
+  w.set_gpu_types(run.gpu_types);
   w.set_eligible_us(job.eligible.us);
+  w.set_stood_still_us(stood_still.us);
+  *w.mutable_outcome() = to_wire(outcome);
+  return w;
+}
+
+}  // namespace
+
+PastRun past_run(const model::Job& job, const model::Outcome& outcome) {
+  if (const model::Ended* ended = job.ended()) return past_run_of(job, *ended, ended->stood_still, outcome);
+  const model::Placed& placed = *job.placed();
   base::Duration still = placed.stood_still;
   if (placed.suspension && placed.suspension->since)
     still = still + std::max(outcome.ended - placed.suspension->since, base::Duration{});
-  w.set_stood_still_us(still.us);
-  *w.mutable_outcome() = to_wire(outcome);
-  return w;
+  return past_run_of(job, placed, still, outcome);
 }
 
 PastRun past_run(const model::Step& step, base::Time ended, model::JobState end) {

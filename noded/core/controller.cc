@@ -41,7 +41,7 @@ void on_controller(Core& core, const wire::ControllerToNode& message) {
   if (message.has_resize()) on_resize(core, message.resize());
   if (message.has_suspend()) on_suspend(core, message.suspend());
   if (message.has_resume()) on_resume(core, message.resume());
-  if (message.has_unfit_heard()) on_unfit_heard(core);
+  if (message.has_unfit_heard()) on_unfit_heard(core, message.unfit_heard());
   if (message.has_ack()) on_ack(core, message.ack());
   if (message.has_usage_query()) on_usage_query(core, message.usage_query());
 }

@@ -24,10 +24,10 @@ namespace gw::noded {
 /// What the agent is born with.
 struct AgentConfig {
   NodeFacts node;
-  std::string boot_id;   ///< Another one proves that all runs of the earlier one are dead.
-  std::string instance;  ///< Random, of this start of the daemon.
-  wire::StateMark seen;  ///< What the last KeepMark of an earlier start held.
-  wire::Unfit unfit;     ///< Likewise of the last KeepUnfit.
+  std::string boot_id;    ///< Another one proves that all runs of the earlier one are dead.
+  std::string instance;   ///< Random, of this start of the daemon.
+  wire::StateMark seen;   ///< What the last KeepMark of an earlier start held.
+  wire::UnfitList unfit;  ///< Likewise of the last KeepUnfit.
   std::string version;
   std::string warning;   ///< About the node, for administrators.
   uint32_t own_uid = 0;  ///< Other than 0: only this user's jobs can run.
@@ -43,7 +43,7 @@ struct Core {
 
   RunTable runs;
   Graves graves;
-  wire::Unfit unfit;  ///< Which program has failed, until the controller has heard it; without a reason: none.
+  wire::UnfitList unfit;  ///< Which programs have failed, until the controller has heard it.
   StepPlaces places;
   UsageQueries usage_queries;
   KnownState known_state;

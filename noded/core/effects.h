@@ -77,9 +77,9 @@ struct ForgetRun {
 struct KeepMark {
   wire::StateMark mark;
 };
-/// Write what the controller is still to be told of a failed program, synced; without a reason: it was told.
+/// Write what the controller is still to be told of failed programs, synced.
 struct KeepUnfit {
-  wire::Unfit unfit;
+  wire::UnfitList unfit;
 };
 /// Look at what the share without a shepherd uses, and tell the controller in the message's place.
 struct MeasureShare {

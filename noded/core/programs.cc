@@ -9,6 +9,18 @@
 
 namespace gw::noded {
 
+namespace {
+
+constexpr int kMostUnfit = 16;
+
+void send_unfit(Core& core, const wire::Unfit& unfit) {
+  wire::NodeToController message;
+  *message.mutable_unfit() = unfit;
+  send(core, std::move(message));
+}
+
+}  // namespace
+
 bool begin_prolog(Core& core, Run& run, const UserInfo& user) {
   const NodeFacts& node = core.config.node;
   for (std::string& line : program_environment(node, *run.prepare, user, core.now))
@@ -22,26 +34,30 @@ bool begin_prolog(Core& core, Run& run, const UserInfo& user) {
 
 void tell_unfit(Core& core, const Run& run, NodeProgram which, std::string why) {
   core.out.say(Level::kError, why + " (run " + run.key.text() + ")");
-  if (!core.unfit.why().empty()) return;
-  core.unfit.set_job(run.key.job);
-  core.unfit.set_attempt(run.key.attempt);
-  core.unfit.set_by_prolog(which == NodeProgram::kProlog);
-  core.unfit.set_why(std::move(why));
+  if (core.unfit.all_size() >= kMostUnfit) return;  // the node is drained by those already
+  wire::Unfit& unfit = *core.unfit.add_all();
+  unfit.set_job(run.key.job);
+  unfit.set_attempt(run.key.attempt);
+  unfit.set_by_prolog(which == NodeProgram::kProlog);
+  unfit.set_why(std::move(why));
   core.out.add(KeepUnfit{core.unfit});
-  repeat_unfit(core);
+  send_unfit(core, unfit);
 }
 
 void repeat_unfit(Core& core) {
-  if (core.unfit.why().empty()) return;
-  wire::NodeToController message;
-  *message.mutable_unfit() = core.unfit;
-  send(core, std::move(message));
+  for (const wire::Unfit& unfit : core.unfit.all()) send_unfit(core, unfit);
 }
 
-void on_unfit_heard(Core& core) {
-  if (core.unfit.why().empty()) return;
-  core.unfit.Clear();
-  core.out.add(KeepUnfit{});
+void on_unfit_heard(Core& core, const wire::UnfitHeard& message) {
+  wire::UnfitList left;
+  for (const wire::Unfit& unfit : core.unfit.all()) {
+    const bool is_it = unfit.job() == message.job() && unfit.attempt() == message.attempt() &&
+                       unfit.by_prolog() == message.by_prolog();
+    if (!is_it) *left.add_all() = unfit;
+  }
+  if (left.all_size() == core.unfit.all_size()) return;
+  core.unfit = std::move(left);
+  core.out.add(KeepUnfit{core.unfit});
 }
 
 bool begin_epilog(Core& core, Run& run) {

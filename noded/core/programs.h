@@ -15,12 +15,12 @@ inline bool has_programs(const NodeFacts& node) { return !node.prolog.empty() ||
 
 /// Writes down what the programs are told of the job. True: the prolog begins, and is answered by on_program_ended().
 bool begin_prolog(Core& core, Run& run, const UserInfo& user);
-/// No more jobs are to start here, since a program has failed. The first one that fails is told.
+/// No more jobs are to start here, since a program has failed.
 void tell_unfit(Core& core, const Run& run, NodeProgram which, std::string why);
 /// Says it again, to a controller that may not have heard it.
 void repeat_unfit(Core& core);
-/// It has.
-void on_unfit_heard(Core& core);
+/// It has heard one of them.
+void on_unfit_heard(Core& core, const wire::UnfitHeard& message);
 /// True: the epilog is owed and begins. It is owed once.
 bool begin_epilog(Core& core, Run& run);
 

@@ -207,9 +207,9 @@ void Daemon::handle(const ReleaseShare& effect) {
 void Daemon::handle(const RunProgram& effect) {
   const RunKey run = RunKey::of(effect.record);
   const bool is_prolog = effect.which == NodeProgram::kProlog;
-  // Synced: the epilog is owed from now on. That of a full disk runs all the same: the record says since the prolog
-  // that it is owed.
-  const base::Status saved = folder_.save(effect.record, /*sync=*/true);
+  // That of a prolog is synced: the epilog is owed from now on. An epilog runs on a full disk, too: what is written
+  // there says since the prolog that it is owed.
+  const base::Status saved = folder_.save(effect.record, /*sync=*/is_prolog);
   if (!saved && is_prolog)
     return carry_out(agent_.on_launch_failed(read_clocks(), run, "run record: " + saved.error().text()));
   if (!saved) spdlog::error("run {}: {}", run.text(), saved.error().text());

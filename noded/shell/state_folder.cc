@@ -155,11 +155,11 @@ base::Status StateFolder::keep_mark(const wire::StateMark& mark) const {
 
 wire::StateMark StateFolder::kept_mark() const { return kept<wire::StateMark>(dir_ + "/" + kMarkFile); }
 
-base::Status StateFolder::keep_unfit(const wire::Unfit& unfit) const {
+base::Status StateFolder::keep_unfit(const wire::UnfitList& unfit) const {
   return proc::replace_file(dir_, kUnfitFile, unfit.SerializeAsString(), /*sync=*/true);
 }
 
-wire::Unfit StateFolder::kept_unfit() const { return kept<wire::Unfit>(dir_ + "/" + kUnfitFile); }
+wire::UnfitList StateFolder::kept_unfit() const { return kept<wire::UnfitList>(dir_ + "/" + kUnfitFile); }
 
 void StateFolder::forget(RunKey run) const { ::unlink(record_path(run).c_str()); }
 

@@ -36,9 +36,9 @@ class StateFolder {
   base::Status keep_mark(const wire::StateMark& mark) const;
   /// Empty if none was kept or it is damaged.
   wire::StateMark kept_mark() const;
-  /// What the controller is to be told of a program that failed, synced; without a reason: nothing. Errors: errno.
-  base::Status keep_unfit(const wire::Unfit& unfit) const;
-  wire::Unfit kept_unfit() const;
+  /// What the controller is to be told of programs that failed, synced. Errors: errno.
+  base::Status keep_unfit(const wire::UnfitList& unfit) const;
+  wire::UnfitList kept_unfit() const;
   /// Every run that left a record or a step folder. Damaged records count as those of a run with a shepherd, of the
   /// boot in which the daemon before this one scanned.
   std::vector<RecoveredRun> scan(const std::string& boot_id) const;

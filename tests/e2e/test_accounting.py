@@ -98,6 +98,31 @@ def test_a_requeued_run_is_kept(cluster):
     cluster.run("gcancel", job)
 
 
+def test_a_job_that_has_ended_is_requeued_and_each_run_is_kept(cluster):
+    flag = cluster.work / "second"
+    job = script(cluster, f"echo $SLURM_RESTART_COUNT; [ -e {flag} ] || exit 5", "-o", f"{cluster.work}/revived.out")
+    cluster.wait_state(job, "FAILED")
+    flag.touch()
+    cluster.run("scontrol", "requeue", job)
+    cluster.wait_state(job, "COMPLETED")
+    assert (cluster.work / "revived.out").read_text() == "1\n", "written anew, as by any requeue"
+    assert records(cluster, "-X", "-j", job) == [[str(job), "COMPLETED", "0:0"]]
+    assert records(cluster, "-D", "-X", "-j", job) == [[str(job), "FAILED", "5:0"], [str(job), "COMPLETED", "0:0"]]
+    assert "Restarts=1" in cluster.reason_text(job)
+    cluster.run("gcontrol", "requeuehold", job)
+    assert cluster.state(job) == "PENDING" and "JobHeldUser" in cluster.show(job, "%R")
+    cluster.kill("gctld")
+    cluster.start("gctld")
+    assert cluster.state(job) == "PENDING"
+    cluster.run("gcontrol", "release", job)
+    cluster.wait_state(job, "COMPLETED")
+    assert len(records(cluster, "-D", "-X", "-j", job)) == 3
+    once = script(cluster, "exit 1", "--no-requeue")
+    cluster.wait_state(once, "FAILED")
+    done = cluster.run("gcontrol", "requeue", once, check=False)
+    assert done.returncode == 1 and "--no-requeue" in done.stderr
+
+
 def test_records_outlive_the_queue_and_a_crash(cluster):
     job = script(cluster, "grun true", "-J", "outlives")
     cluster.wait_state(job, "COMPLETED")

@@ -101,11 +101,14 @@ void KeptChecker::check_accounting(const store::Batch& batch) const {
         drop && !recorded.contains({drop->job.value, drop->step + 1}))
       fail(kKept, "step " + drop->job.text() + "." + std::to_string(drop->step) + " is over and has no record");
     const auto* put = std::get_if<store::PutJobStatus>(&op);
+    const auto* put_whole = std::get_if<store::PutJob>(&op);
+    if (put == nullptr && put_whole == nullptr) continue;
+    const store::JobRow& row = put != nullptr ? put->row : put_whole->row;
     wire::JobStatus status;
-    if (put == nullptr || !status.ParseFromString(put->row.status)) continue;
-    const auto before = restarts_.find(put->row.id.value);
-    if (before != restarts_.end() && status.restarts() > before->second && !recorded.contains({put->row.id.value, 0}))
-      fail(kKept, "job " + put->row.id.text() + " was requeued, and its run has no record");
+    if (!status.ParseFromString(row.status)) continue;
+    const auto before = restarts_.find(row.id.value);
+    if (before != restarts_.end() && status.restarts() > before->second && !recorded.contains({row.id.value, 0}))
+      fail(kKept, "job " + row.id.text() + " was requeued, and its run has no record");
   }
 }
 
@@ -187,6 +190,13 @@ void KeptChecker::on_asked(const Asked& asked) {
   }
   for (const uint32_t id : order.ids()) ids.merge(components_with(id));
   for (const uint32_t id : ids) held_.erase(id);
+  const bool requeues = order.action() == wire::kRequeue || order.action() == wire::kRequeueHold;
+  // Also one that has ended, whichever comes first: a cancel of such a one promises nothing from now on.
+  if (requeues)
+    for (const uint32_t id : ids) {
+      cancelled_.erase(id);
+      requeued_.insert(id);
+    }
   for (auto& [client, held] : holds_)
     for (const uint32_t id : ids) held.erase(id);
 }
@@ -207,7 +217,8 @@ void KeptChecker::accepted(const Asked& asked, const wire::SubmitReply& reply) {
 /// It was said that this was done to the job.
 void KeptChecker::done(const Asked& asked, uint32_t id) {
   const uint32_t attempt = attempts_.contains(id) ? attempts_.at(id) : 0;
-  if (asked.request.has_cancel() && asked.request.cancel().signo() == 0) cancelled_.try_emplace(id, attempt);
+  const bool is_cancel = asked.request.has_cancel() && asked.request.cancel().signo() == 0;
+  if (is_cancel && !requeued_.contains(id)) cancelled_.try_emplace(id, attempt);
   const auto hold = holds_.find(asked.request.client_id());
   if (hold != holds_.end() && hold->second.contains(id)) held_[id] = attempt;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/run.h"
@@ -48,6 +49,48 @@ base::Status release(Core& core, const Caller& caller, Job& job) {
   update_eligibility(core, job);
   core.rows.job_and_spec(job);
   core.out.job_event(job, "released", "by " + caller.user, caller.uid);
+  return {};
+}
+
+/// It is still remembered, and could be submitted again as it was.
+base::Status check_revival(const Core& core, const Job& job) {
+  const std::string name = fmt::format("job {}", job.id.value);
+  if (!model::is_end(job.state)) return base::fail(base::ErrorCode::kConflict, name + " has not ended");
+  if (job.spec.kind != model::JobKind::kBatch)
+    return base::fail(base::ErrorCode::kConflict, name + " has ended, and has no script to run again");
+  if (!job.spec.requeue)
+    return base::fail(base::ErrorCode::kConflict, name + " was submitted with --no-requeue", "submit it again");
+  if (job.spec.array && (!job.spec.array->is_task() || core.jobs.arrays().find(job.spec.array->job) == nullptr))
+    return base::fail(base::ErrorCode::kConflict, name + " stands for tasks that never began: submit them again");
+  if (!job.spec.launch.env_hash.empty() && !core.clients.charges.has_environment(job.id))
+    return base::fail(base::ErrorCode::kConflict,
+                      name + " ended too long ago: its environment has been deleted (retention.environments)",
+                      "submit it again");
+  if (!core.quotas.qos.contains(job.spec.qos) && job.spec.qos != core.settings.default_qos)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("{} ran in QOS {}, which is gone", name, job.spec.qos),
+                      "submit it again in another one");
+  return {};
+}
+
+/// With the other components of a heterogeneous job. What a submission would be held to holds again.
+base::Status requeue_ended(Core& core, const Caller& caller, Job& job, bool then_hold) {
+  std::vector<Job*> all = siblings(core, job);
+  all.push_back(&job);
+  if (all.size() != std::max(job.spec.het_size, 1U))
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("a component of job {} is not remembered any more", job.spec.het_job.value),
+                      "submit it again");
+  for (const Job* one : all) GW_TRY_STATUS(check_revival(core, *one));
+  for (const Job* one : all) GW_TRY_STATUS(check_caps(core, one->spec, all.size()));
+  const size_t mine = core.clients.charges.of(job.spec.uid).jobs, most = core.settings.per_user.max_jobs;
+  if (mine + all.size() > most && !is_admin(core.settings, caller))
+    return base::fail(
+        base::ErrorCode::kConflict,
+        fmt::format("its user has {} jobs that wait or run; one user may have {} (users.max_jobs)", mine, most));
+  for (Job* one : all) {
+    if (then_hold) one->spec.hold_user = true;
+    revive(core, *one, "had ended: requeued by " + caller.user);
+  }
   return {};
 }
 
@@ -96,6 +139,9 @@ base::Result<Job*> act_upon(Core& core, const Caller& caller, const NamedTasks& 
 base::Status act_on(Core& core, const Caller& caller, const NamedTasks& named, wire::JobAction action) {
   const Job& whole = core.jobs.at(named.job);
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, whole))) return tl::unexpected(denied_job(whole));
+  const bool requeues = action == wire::kRequeue || action == wire::kRequeueHold;
+  if (model::is_end(whole.state) && requeues)
+    return requeue_ended(core, caller, core.jobs.at(named.job), action == wire::kRequeueHold);
   if (model::is_end(whole.state))
     return base::fail(base::ErrorCode::kConflict,
                       fmt::format("job {} has ended already: {}", whole.id.value, model::long_name(whole.state)));

@@ -37,10 +37,12 @@ void shun(const Core& core, Job& job, const Node& node) {
 
 }  // namespace
 
-bool is_suspect(const Job& job) { return job.shuns.size() >= kMostShunned; }
+bool is_suspect(const Core& core, const Job& job) {
+  return job.shuns.size() >= kMostShunned && (job.shuns_until.us == 0 || core.now < job.shuns_until);
+}
 
 void blame(Core& core, Job& job, const std::set<NodeId>& nodes, const std::string& why) {
-  if (!is_suspect(job)) {
+  if (!is_suspect(core, job)) {
     for (NodeId id : nodes) {
       Node& node = core.nodes.at(id);
       count_launch_fault(core, node, job.id, why);
@@ -64,12 +66,13 @@ void count_launch_fault(Core& core, Node& node, JobId job, const std::string& wh
 }
 
 void prolog_failed(Core& core, Job& job, Node& node, std::string why) {
-  if (is_suspect(job)) {
+  const bool is_at_fault = job.state != model::JobState::kRunning && is_suspect(core, job);
+  if (is_at_fault)
     job.launch_failures = std::max(job.launch_failures, core.settings.max_launch_failures);
-    return;
-  }
-  shun(core, job, node);
-  drain_faulty(core, node, std::move(why));
+  else
+    shun(core, job, node);
+  core.rows.job(job);  // the node does not say it again
+  if (!is_at_fault) drain_faulty(core, node, std::move(why));
 }
 
 void drain_faulty(Core& core, Node& node, std::string why) {

@@ -12,7 +12,7 @@
 namespace gw::ctld {
 
 /// It has failed on so many nodes that it is no evidence against a further one.
-bool is_suspect(const model::Job& job);
+bool is_suspect(const Core& core, const model::Job& job);
 /// The node's prolog has failed for it: the node is drained. A job whose prolog has failed on as many nodes already is
 /// at fault itself, and held when it is back in the queue.
 void prolog_failed(Core& core, model::Job& job, model::Node& node, std::string why);

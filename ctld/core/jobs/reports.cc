@@ -48,8 +48,12 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || !core.placements.is_on(node, job->id)) return;
   const std::string why = base::printable(m.detail(), 200);
+  // Of a prolog that failed the node has said before that it is unfit; a daemon that was restarted while the prolog ran
+  // is nobody's fault.
+  const bool is_counted = m.node_fault() && m.reason() != static_cast<uint32_t>(EndReason::kPrologFailed) &&
+                          m.reason() != static_cast<uint32_t>(EndReason::kNodeDown);
   if (job->state == JobState::kRunning && extension_gone(core, *job, node, why)) {
-    if (m.node_fault()) count_launch_fault(core, core.nodes.at(node), job->id, why);
+    if (is_counted) count_launch_fault(core, core.nodes.at(node), job->id, why);
     return;
   }
   // A node says this of a run that it never reported prepared; of one that runs it is a late or repeated message, and
@@ -70,10 +74,7 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
     outcome.exit.code = 1;
     outcome.requeue = m.node_fault();
     outcome.ended = core.now;
-    // Of a prolog that failed the node has said before that it is unfit; a daemon that was restarted while the prolog
-    // ran is nobody's fault.
-    const bool is_counted = outcome.reason != EndReason::kPrologFailed && outcome.reason != EndReason::kNodeDown;
-    if (m.node_fault() && is_counted) blame(core, *job, {node}, why);
+    if (is_counted) blame(core, *job, {node}, why);
     stop(core, *job, std::move(outcome));
   }
   job = current_run(core, m.job(), m.attempt());
@@ -83,12 +84,14 @@ void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
 void on_unfit(Core& core, NodeId node, const wire::Unfit& m) {
   std::string why = fmt::format("job {}: {}", m.job(), base::printable(m.why(), 200));
   Job* job = m.by_prolog() ? current_run(core, m.job(), m.attempt()) : nullptr;
-  if (job != nullptr)
+  if (job != nullptr && core.placements.is_on(node, job->id))
     prolog_failed(core, *job, core.nodes.at(node), std::move(why));
   else
     drain_faulty(core, core.nodes.at(node), std::move(why));
   wire::ControllerToNode answer;
-  answer.mutable_unfit_heard();
+  answer.mutable_unfit_heard()->set_job(m.job());
+  answer.mutable_unfit_heard()->set_attempt(m.attempt());
+  answer.mutable_unfit_heard()->set_by_prolog(m.by_prolog());
   send_to_node(core, node, std::move(answer));
 }
 

@@ -208,6 +208,26 @@ void end(Core& core, Job& job, Outcome outcome) {
   answer_waiters_for_end(core, job);
 }
 
+void revive(Core& core, Job& job, const std::string& why) {
+  const model::Ended before = *job.ended();
+  const bool had_started = static_cast<bool>(before.started);
+  if (had_started) core.rows.past_run(job, before.outcome);
+  if (!advance(core, job, JobEvent::kRevive)) return;
+  core.timers.cancel_job(job.id.value);
+  core.clients.charges.revive(job.id);
+  job.phase = model::Waiting{};
+  job.derived_exit = {};
+  job.eligible = {};
+  job.launch_failures = 0;
+  job.last_failure = before.outcome.detail;
+  if (had_started) ++job.restarts;
+  core.out.job_event(job, "requeued", why);
+  if (had_started) mail_of_requeue(core, job, before.ended - before.started - before.stood_still);
+  core.post(JobRevived{job.id});
+  update_eligibility(core, job);
+  core.rows.job_revived(job);
+}
+
 void end_pending(Core& core, Job& job, JobState state, Outcome outcome) {
   if (!job.spec.is_array()) core.feed.tell(sched::JobUnqueued{job.id});
   core.post(JobStopping{job.id, std::string(model::long_name(state))});

@@ -16,7 +16,9 @@ void go(Core& core, model::Job& job);
 void stop(Core& core, model::Job& job, model::Outcome outcome);
 /// A node has nothing of the job left: its share is free again.
 void share_gone(Core& core, model::Job& job, NodeId node);
-/// The job is over, and never runs again.
+/// A job that has ended waits again. `why` is for people.
+void revive(Core& core, model::Job& job, const std::string& why);
+/// The job is over.
 void end(Core& core, model::Job& job, model::Outcome outcome);
 /// A job that waits ends without having run.
 void end_pending(Core& core, model::Job& job, model::JobState state, model::Outcome outcome);

@@ -153,6 +153,10 @@ void ArrayTable::moved(const Job& job, JobState before) {
   count(job, before, -1);
   count(job, job.state, 1);
   drop_aside(*array, task);
+  if (model::is_end(before)) {
+    --(before == JobState::kCompleted ? array->completed : array->failed);
+    return changed(job.spec.array->job, job.spec.array->job);
+  }
   if (!model::is_end(job.state)) return;
   ++(job.state == JobState::kCompleted ? array->completed : array->failed);
   changed(job.spec.array->job, job.spec.array->job);

@@ -59,6 +59,17 @@ void JobCharges::end(JobId id) {
   --users_[it->second.uid].jobs;
 }
 
+void JobCharges::revive(JobId id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end() || std::exchange(it->second.is_live, true)) return;
+  ++users_[it->second.uid].jobs;
+}
+
+bool JobCharges::has_environment(JobId id) const {
+  const auto it = jobs_.find(id);
+  return it != jobs_.end() && it->second.environment != nullptr;
+}
+
 BlobUse JobCharges::release_environment(JobId id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return {};

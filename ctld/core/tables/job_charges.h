@@ -35,6 +35,10 @@ class JobCharges {
   /// The row has become longer or shorter.
   void resize(base::JobId id, size_t row_bytes);
   void end(base::JobId id);
+  /// It has ended, and waits again.
+  void revive(base::JobId id);
+  /// Its environment was not released.
+  bool has_environment(base::JobId id) const;
   /// The job needs its environment no more. Gives it if no job uses it now, else nothing (an empty hash).
   BlobUse release_environment(base::JobId id);
   /// The job, whose environment was released before, is not charged for any more. Gives its script if no job uses it

@@ -95,6 +95,9 @@ bool JobTable::advance(Job& job, model::JobEvent event) {
   if (model::is_end(job.state)) {
     --live_;
     count_submitted(job, -1);
+  } else if (model::is_end(before)) {
+    ++live_;
+    count_submitted(job, 1);
   }
   if (job.spec.array) arrays_.moved(job, before);
   return true;

@@ -110,6 +110,7 @@ store::Batch RowMarks::take(const Jobs& jobs, const Steps& steps) {
     if (step != 0) out.push_back(store::DropStep{job, step - 1});
     out.push_back(store::DropRun{job, step});
   }
+  for (const base::JobId id : std::exchange(revived_, {})) out.push_back(store::DropEnded{id});
   for (const auto& [id, mark] : std::exchange(marks_, {}))
     if (const auto job = jobs.find(id); job != jobs.end()) write_job(job->second, mark.with_spec, out);
   for (const auto& [id, marked] : std::exchange(run_nodes_, {})) {

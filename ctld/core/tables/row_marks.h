@@ -36,6 +36,11 @@ class RowMarks {
     marks_[job.id].with_spec = true;
     coalesced_jobs_.erase(job.id);
   }
+  /// It had ended, and waits again.
+  void job_revived(const model::Job& job) {
+    job_and_spec(job);
+    revived_.insert(job.id);
+  }
   /// As job(), where each node of a large gang causes one: written with the group of commits that this one is in, once
   /// for all of them (take_coalesced()).
   void job_coalesced(const model::Job& job) { coalesced_jobs_.insert(job.id); }
@@ -84,6 +89,7 @@ class RowMarks {
     std::vector<base::NodeId> nodes;  // some of them more than once
   };
   std::map<base::JobId, JobMark> marks_;
+  std::set<base::JobId> revived_;
   std::map<base::JobId, Nodes> run_nodes_;
   std::set<std::pair<base::JobId, std::string>> left_;
   std::set<std::pair<base::JobId, uint32_t>> over_;  // as in the rows: 0 or the step's number + 1

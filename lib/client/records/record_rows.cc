@@ -201,8 +201,10 @@ RecordRow Records::past_row(const Entry& entry, const wire::PastRun& run) {
   row.suspended = base::Duration{run.stood_still_us()};
   row.elapsed = between(row.started, row.ended, row.suspended);
   const JobState end = end_in(run.outcome().end(), JobState::kCancelled);
-  const bool is_told = end == JobState::kPreempted || end == JobState::kNodeFail;
+  // One that was requeued after its end had come to it.
+  const bool is_told = end == JobState::kPreempted || end == JobState::kNodeFail || !run.outcome().requeue();
   row.state = is_told ? std::string(model::long_name(end)) : "REQUEUED";
+  if (!run.outcome().requeue()) row.exit = exit_of_job(end, row.outcome);
   row.has_size = true;
   row.size = {run.node_count(), run.tasks(), run.cpus(), run.gpus(), run.mem_mb()};
   return row;

@@ -338,7 +338,9 @@ std::string spec_json(const wire::JobSpec& spec) {
   j[key_of("deadline")] = seconds(spec.deadline_us());
   j[key_of("constraint")] = features_of(job);
   j[key_of("on-preempt")] = on_preempt_of(job);
+  j["begin_time"] = seconds(spec.begin_us());
   j["request"] = request_json(job);
+  j["request"]["memory_all"] = spec.request().mem_all();
   return finished(std::move(j));
 }
 

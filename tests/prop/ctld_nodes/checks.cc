@@ -38,12 +38,14 @@ void SimCluster::check_core() const {
   }
 }
 
-/// Whoever was told that a job is cancelled can rely on it: it ends, and never begins again.
+/// Whoever was told that a job is cancelled can rely on it: it ends, and never begins again unless somebody
+/// requeues it.
 void SimCluster::check_cancelled() const {
   for (const auto& [id, attempt] : owners_.cancelled()) {
     const auto it = shell_.core().jobs().find(id);
     if (it == shell_.core().jobs().end()) continue;
     const model::Job& job = it->second;
+    if (owners_.may_come_back(job)) continue;
     const bool is_ending = job.state == model::JobState::kCompleting && !job.placed()->outcome->requeue;
     if (!model::is_end(job.state) && !is_ending) RC_FAIL("job " + id.text() + " was cancelled, and is not ending");
     RC_ASSERT(job.attempt == attempt);

@@ -193,6 +193,9 @@ wire::ApiRequest Owners::reservation(uint32_t pick, Time now) {
 size_t Owners::ask(uint32_t uid, wire::ApiRequest request, Time now) {
   request.set_id(7);
   request.set_client_id("ask" + std::to_string(asked_.size()));
+  const auto action = request.job_action().action();
+  if (request.has_job_action() && (action == wire::kRequeue || action == wire::kRequeueHold))
+    for (const uint32_t id : request.job_action().ids()) requeued_.insert(JobId(id));
   asked_.push_back({uid, std::move(request), {}, now});
   return asked_.size() - 1;
 }

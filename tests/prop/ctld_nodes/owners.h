@@ -4,6 +4,7 @@
 // is refused and changes nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,6 +45,12 @@ class Owners {
   const std::map<JobId, uint32_t>& owners() const { return owner_of_; }
   /// Jobs of which an owner or the administrator was told that they are cancelled; with the attempt that was the last.
   const std::map<JobId, uint32_t>& cancelled() const { return cancelled_; }
+  /// Somebody asked that the job, or one of its components, be requeued.
+  bool may_come_back(const model::Job& job) const {
+    const JobId first = job.spec.is_het() ? job.spec.het_job : job.id;
+    const auto it = requeued_.lower_bound(first);
+    return it != requeued_.end() && it->value < first.value + std::max(job.spec.het_size, 1U);
+  }
 
  private:
   wire::ApiRequest submission(uint32_t pick, Time now);
@@ -58,6 +65,7 @@ class Owners {
   std::map<JobId, uint32_t> owner_of_;
   std::map<std::string, JobId> by_name_;
   std::map<JobId, uint32_t> cancelled_;
+  std::set<JobId> requeued_;  // somebody asked for that
 };
 
 /// The tree of quotas that they start with.

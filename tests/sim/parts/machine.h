@@ -128,7 +128,7 @@ class Machine {
   std::map<RunKey, wire::RunRecord> records_;                       // on disk, as all below
   std::map<RunKey, std::optional<wire::StepExit>> folders_;
   wire::StateMark mark_;
-  wire::Unfit unfit_;
+  wire::UnfitList unfit_;
 };
 
 }  // namespace gw::ctld::testing

@@ -175,6 +175,7 @@ TEST(Records, RunsBeforeTheLastAreShownWithDuplicates) {
   run.set_nodes("n9");
   run.set_node_count(1);
   run.mutable_outcome()->set_end(static_cast<uint32_t>(JobState::kCancelled));
+  run.mutable_outcome()->set_requeue(true);
   EXPECT_EQ(text({r}, "JobID,State,Elapsed,NodeList"),
             "7|COMPLETED|00:01:40|n[1-2]\n7.batch|COMPLETED|00:01:40|n1\n7.extern|COMPLETED|00:01:40|n[1-2]\n");
   EXPECT_EQ(text({r}, "JobID,State,Elapsed,NodeList", false, true),

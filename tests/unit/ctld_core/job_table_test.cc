@@ -48,6 +48,19 @@ TEST(JobTable, CountsWhatHasNotEnded) {
   EXPECT_EQ(jobs.find(JobId(1)), nullptr);
 }
 
+TEST(JobTable, OneThatWaitsAgainAfterItsEndHasNotEnded) {
+  JobTable jobs;
+  Job& job = jobs.enter({1}, spec_of(7, "x"));
+  end(jobs, job);
+  ASSERT_TRUE(jobs.advance(job, JobEvent::kRevive));
+  job.phase = model::Waiting{};
+  EXPECT_EQ(jobs.live(), 1U);
+  EXPECT_EQ(jobs.submitted_to("x", 7), 1U);
+  EXPECT_EQ(jobs.first_named(7, ""), job.id);
+  EXPECT_EQ(count_of(jobs, JobState::kPending), 1U);
+  EXPECT_FALSE(jobs.advance(job, JobEvent::kRevive)) << "it waits already";
+}
+
 TEST(JobTable, AJobIsCountedAtItsPresentQos) {
   JobTable jobs;
   Job& job = jobs.enter({1}, spec_of(7, "x"));

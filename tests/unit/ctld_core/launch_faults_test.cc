@@ -123,6 +123,23 @@ TEST(LaunchFaults, AnEpilogThatFailsDrainsTheNodeAndTheJobHasEndedAsItHad) {
   EXPECT_EQ(w.node("n0").reason, "job 1: it is broken");
 }
 
+TEST(LaunchFaults, WhatAPrologSaidOfItsJobIsKeptOverARestart) {
+  Faults w(6);
+  const JobId id = w.enter();
+  const std::string node = w.node_of(id);
+  unfit(w, node, id, true);
+  w.restart();
+  EXPECT_THAT(w.job(id).shuns, ElementsAre(node));
+}
+
+TEST(LaunchFaults, ANodeThatDoesNotHaveTheJobSaysNothingOfIt) {
+  Faults w(2);
+  const JobId id = w.enter();
+  unfit(w, "n1", id, true);
+  EXPECT_EQ(w.node("n1").admin, NodeAdmin::kDrain);
+  EXPECT_THAT(w.job(id).shuns, IsEmpty());
+}
+
 TEST(LaunchFaults, ANodeIsDrainedForAJobThatNobodyKnowsAnyMore) {
   Faults w(2);
   unfit(w, "n1", JobId(77), true);

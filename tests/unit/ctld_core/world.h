@@ -69,6 +69,7 @@ class MemoryStore {
     ended[o.row.id].spec = jobs.at(o.row.id).spec;
     jobs.erase(o.row.id);
   }
+  void put(const store::DropEnded& o) { ended.erase(o.job); }
   void put(const store::PutBlob& o) { blobs[o.hash] = {o.hash, o.bytes.size(), o.is_environment, {}}; }
   void put(const store::ReleaseBlob& o) { blobs.at(o.hash).released = o.at; }
   void put(const store::DropBlob& o) { blobs.erase(o.hash); }

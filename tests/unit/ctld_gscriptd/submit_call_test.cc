@@ -125,8 +125,27 @@ TEST(SubmitAnswer, SetsWhatItNamesAndNothingElse) {
                       R"(, "nice": 50, "features": "ib&nvlink",
                           "request": {"exclude": "n[1-2]", "gpu_type": "h100", "memory_per_gpu_mb": 1000}}})"),
             expected);
-  EXPECT_EQ(job_after(R"({"set": {"partitions": ["x"], "time_limit": null}})").time_limit, base::kUnlimited);
+  EXPECT_EQ(job_after(R"({"set": {"partitions": ["x"], "time_limit": "UNLIMITED"}})").time_limit, base::kUnlimited);
+  EXPECT_EQ(job_after(R"({"set": {"time_limit": null}})").time_limit, base::Duration{}) << "as if it were not given";
   EXPECT_TRUE(job_after(R"({"set": {"hold": true}})").hold_user);
+}
+
+TEST(SubmitAnswer, OneWayToSayHowMuchMemoryTakesThePlaceOfTheOthers) {
+  wire::ScriptSubmit submit = a_submission();
+  submit.mutable_jobs(0)->mutable_request()->set_mem_all(true);
+  EXPECT_EQ(Json::parse(submit_call(submit, a_config())->input)["jobs"][0]["request"]["memory_all"], true);
+  const auto v = read_verdict(submit, {0, R"({"set": {"request": {"memory_per_cpu_mb": 100}}})"});
+  ASSERT_TRUE(v);
+  EXPECT_FALSE(v->jobs(0).request().mem_all());
+  EXPECT_EQ(v->jobs(0).request().mem_per_cpu_mb(), 100u);
+}
+
+TEST(SubmitCall, WhatIsTooLongIsTheUsersToShorten) {
+  wire::ScriptSubmit submit = a_submission();
+  submit.mutable_jobs(0)->set_comment(std::string(200'000, '\x01'));  // six characters each
+  const auto call = submit_call(submit, a_config());
+  ASSERT_FALSE(call);
+  EXPECT_EQ(call.error().code, base::ErrorCode::kInvalid);
 }
 
 TEST(SubmitAnswer, HoldsForEveryComponent) {
@@ -145,6 +164,10 @@ TEST(SubmitAnswer, WhatNobodyUnderstandsIsSaid) {
   EXPECT_THAT(complaint(R"({"set": {"user_id": 0}})"), HasSubstr("\"user_id\" of a job cannot be set"));
   EXPECT_THAT(complaint(R"({"set": {"qos": 1}})"), HasSubstr("\"qos\" wants a text"));
   EXPECT_THAT(complaint(R"({"set": {"nice": "x"}})"), HasSubstr("\"nice\" wants a whole number"));
+  for (const char* nice : {"4294967396", "-4294967396", "18446744073709551615", "1.5"})
+    EXPECT_THAT(complaint(R"({"set": {"nice": )" + std::string(nice) + "}}"), HasSubstr("wants a whole number"))
+        << nice;
+  EXPECT_THAT(complaint(R"({"set": {"time_limit": 18446744073709551615}})"), HasSubstr("\"time_limit\" wants seconds"));
   EXPECT_THAT(complaint(R"({"set": {"time_limit": -1}})"), HasSubstr("\"time_limit\" wants seconds"));
   EXPECT_THAT(complaint(R"({"set": {"requeue": 1}})"), HasSubstr("\"requeue\" wants true or false"));
   EXPECT_THAT(complaint(R"({"set": {"partitions": [1]}})"), HasSubstr("\"partitions\" wants a list of texts"));

@@ -125,11 +125,36 @@ TEST_F(SubmitHookTest, AnAnswerForAnotherNumberOfJobsIsNotTaken) {
   EXPECT_FALSE(after(answer));
 }
 
-TEST_F(SubmitHookTest, WhenGscriptdEndsMeanwhileTheAskerIsTold) {
+TEST_F(SubmitHookTest, WhatWasUnderWayWhenGscriptdEndedIsAskedAgainInItsOrder) {
+  ask(1, "first");
+  ask(1, "second");
+  wait_for_questions(2);
+  gscriptd_.leave();
+  wait_for_questions(4);
+  ASSERT_GE(gscriptd_.got.size(), 4u);
+  EXPECT_EQ(gscriptd_.got[2].submit().jobs(0).name(), "first");
+  EXPECT_EQ(gscriptd_.got[3].submit().jobs(0).name(), "second");
+  gscriptd_.answer(gscriptd_.got[2]);
+  EXPECT_TRUE(result());
+}
+
+TEST_F(SubmitHookTest, WhatTheCoreWillRefuseForItsLengthIsNotAskedAbout) {
+  wire::ApiRequest request;
+  for (int i = 0; i < 128; ++i) request.mutable_submit()->add_components()->set_comment(std::string(120'000, 'x'));
+  hook_.ask({}, request, [this](base::Result<wire::ApiRequest> seen) { results_.push_back(std::move(seen)); });
+  EXPECT_TRUE(result());
+  EXPECT_TRUE(gscriptd_.got.empty());
+}
+
+TEST_F(SubmitHookTest, AProgramThatIsTakenAwayHoldsUpNothing) {
   ask();
   wait_for_questions(1);
-  gscriptd_.leave();
-  EXPECT_FALSE(result());
+  config_.submit_program.clear();
+  hook_.set(config_);
+  wire::FromScripts answer;
+  answer.set_exit_code(-1);
+  gscriptd_.answer(gscriptd_.got[0], answer);
+  EXPECT_TRUE(result());
 }
 
 TEST_F(SubmitHookTest, OneUserHasFourLookedAtAtOnceAndOthersDoNotWaitForHim) {
@@ -163,6 +188,9 @@ TEST(SubmitHookAlone, WithoutGscriptdTheAskerIsToldInTime) {
   }));
   ASSERT_TRUE(loop.run_until([&] { return error.has_value(); }, base::seconds(20)));
   EXPECT_EQ(error->code, base::ErrorCode::kUnavailable);
+  wire::ToScripts longest;
+  longest.mutable_submit()->set_script(std::string(ScriptQueue::kMostBytes, 'x'));
+  EXPECT_FALSE(queue.add(1, longest, [](const auto&) {})) << "no frame holds it";
   EXPECT_TRUE(queue.has_room_for(1));
 }
 

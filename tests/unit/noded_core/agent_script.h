@@ -108,7 +108,9 @@ struct Describe {
     return "measure gpus " + e.gpus + " of " + key_text(e.told) + " " + std::to_string(e.told.usage().mem());
   }
   std::string operator()(const KeepUnfit& e) const {
-    return e.unfit.why().empty() ? "forget unfit" : "keep unfit " + std::to_string(e.unfit.job());
+    std::string text = "keep unfit";
+    for (const wire::Unfit& unfit : e.unfit.all()) text += " " + std::to_string(unfit.job());
+    return text;
   }
   std::string operator()(const KeepMark& e) const {
     return "keep " + e.mark.root() + "/" + e.mark.incarnation() + " " + std::to_string(e.mark.commit());
@@ -290,8 +292,12 @@ class AgentScript {
       pass(base::seconds(std::stoll(arg)));
       return agent.on_tick(now);
     }
-    if (verb == "unfit-heard") return order([](auto& m) { m.mutable_unfit_heard(); });
     const RunKey key = parse_key(arg);
+    if (verb == "unfit-heard")
+      return order([&](auto& m) {
+        address(m.mutable_unfit_heard(), key);
+        m.mutable_unfit_heard()->set_by_prolog(option(rest, "epilog", "no") == "no");
+      });
     if (verb == "prepare") return agent.on_controller(now, prepare(key, rest));
     if (verb == "step") return agent.on_controller(now, start_step(key, rest));
     if (verb == "go") return order([&](auto& m) { address(m.mutable_go(), key); });

@@ -99,12 +99,14 @@ const std::vector<ProgramCase> kProgramCases = {
       {"user 8.1", "prolog 8.1 first"},
       {"down", ""},
       {"prolog 7.1 fails", "keep unfit 7; epilog 7.1"},
-      {"prolog 8.1 fails", "epilog 8.1"},
+      {"prolog 8.1 fails", "keep unfit 7 8; epilog 8.1"},
       {"wait 30", "connect"},
       {"up", "> register 7.1=3 8.1=3"},
-      {"registered 7.1 8.1", "> unfit 7.1 (prolog failed: exit code 3)"},
-      {"unfit-heard", "forget unfit"},
-      {"unfit-heard", ""}}},
+      {"registered 7.1 8.1", "> unfit 7.1 (prolog failed: exit code 3); > unfit 8.1 (prolog failed: exit code 3)"},
+      {"unfit-heard 7.1 epilog", ""},
+      {"unfit-heard 7.1", "keep unfit 8"},
+      {"unfit-heard 7.1", ""},
+      {"unfit-heard 8.1", "keep unfit"}}},
     {"the_record_of_the_prolog_cannot_be_written",
      with_programs(),
      {{"prepare 7.1 go", "lookup 7.1"},
@@ -221,9 +223,10 @@ TEST(NodeProgramsAfterARestart, TheFailureBeforeAnEpilogIsToldAfterIt) {
   found.record = record_of(before.play("prolog 7.1 fails"));
 
   AgentConfig config = with_programs();
-  config.unfit.set_job(7);
-  config.unfit.set_attempt(1);
-  config.unfit.set_why("prolog failed: exit code 3");
+  wire::Unfit& unfit = *config.unfit.add_all();
+  unfit.set_job(7);
+  unfit.set_attempt(1);
+  unfit.set_why("prolog failed: exit code 3");
   AgentScript after(config);
   EXPECT_EQ(describe(after.agent.on_recovered(after.now, {found})), "epilog 7.1; connect");
   static_cast<void>(after("up"));

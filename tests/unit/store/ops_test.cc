@@ -79,6 +79,19 @@ TEST_F(StoreTest, EndJobMovesAndKeepsTheStoredSpec) {
   EXPECT_EQ(missing.error().code, base::ErrorCode::kNotFound);
 }
 
+TEST_F(StoreTest, AnEndedJobThatWaitsAgainIsNoEndedOneAnyMore) {
+  open();
+  ASSERT_TRUE(commit({PutJob{full_row(5)}, EndJob{full_row(5)}}));
+  ASSERT_TRUE(commit({DropEnded{base::JobId(5)}, PutJob{full_row(5)}}));
+  const Snapshot s = load();
+  ASSERT_EQ(s.jobs.size(), 1u);
+  EXPECT_TRUE(s.recently_ended.empty());
+  expect_equal(s.jobs[0], full_row(5));
+  EXPECT_FALSE(reader()->ended_job(base::JobId(5)));
+  ASSERT_TRUE(commit({EndJob{full_row(5)}}));
+  EXPECT_EQ(load().recently_ended.size(), 1u);
+}
+
 TEST_F(StoreTest, JobMayBeSubmittedAndEndedInOneCommit) {
   open();
   JobRow row = full_row(5);
