@@ -213,7 +213,6 @@ void revive(Core& core, Job& job, const std::string& why) {
   const bool had_started = static_cast<bool>(before.started);
   if (had_started) core.rows.past_run(job, before.outcome);
   if (!advance(core, job, JobEvent::kRevive)) return;
-  core.timers.cancel_job(job.id.value);
   core.clients.charges.revive(job.id);
   job.phase = model::Waiting{};
   job.derived_exit = {};
