@@ -67,7 +67,10 @@ void fire(Core& core, const Timer& timer) {
     case TimerKind::kSuspension:
       return suspension_due(core, *job);
     case TimerKind::kEnvironment:
-      if (model::is_end(job->state)) environment_due(core, job->id);
+      // Another end than the one that it was set for may have come since.
+      if (const model::Ended* ended = job->ended();
+          ended != nullptr && ended->ended + core.settings.retention.environments <= core.now)
+        environment_due(core, job->id);
       return;
     case TimerKind::kJobPurge:
       if (!model::is_end(job->state)) return;

@@ -67,7 +67,8 @@ void ScriptQueue::pump() {
     ++busy_[last_uid_];
     if (user->second.empty()) waiting_.erase(user);
     UnderWay what{last_uid_, std::move(item.done), item.until};
-    if (bounds_.may_repeat) what.message = item.message;
+    // Once: what ends gscriptd is not to do so again and again.
+    if (bounds_.may_repeat && !item.is_repeated) what.message = item.message;
     hand_on(std::move(item.message), std::move(what));
   }
 }
@@ -137,9 +138,6 @@ void ScriptQueue::on_result(const wire::FromScripts& result) {
 }
 
 void ScriptQueue::on_lost(const std::string& why) {
-  if (!has_complained_ && !waiting_.empty())
-    spdlog::warn("gscriptd cannot be reached at {}: {}; {} wait", socket_, why, base::counted(count_, what_));
-  has_complained_ |= !waiting_.empty();
   loop_.defer([gone = std::move(stream_)]() mutable { gone.reset(); });
   stream_ = nullptr;
   wants_reload_ = false;  // it reads the configuration when it starts
@@ -149,12 +147,15 @@ void ScriptQueue::on_lost(const std::string& why) {
   for (auto it = lost.rbegin(); it != lost.rend(); ++it) {
     UnderWay& what = it->second;
     if (what.message) {
-      waiting_[what.uid].push_front({std::move(*what.message), std::move(what.done), what.until});
+      waiting_[what.uid].push_front({std::move(*what.message), std::move(what.done), what.until, true});
       ++count_;
     } else {
       what.done(base::fail(base::ErrorCode::kInternal, "gscriptd ended meanwhile"));
     }
   }
+  if (!has_complained_ && !waiting_.empty())
+    spdlog::warn("gscriptd cannot be reached at {}: {}; {} wait", socket_, why, base::counted(count_, what_));
+  has_complained_ |= !waiting_.empty();
 }
 
 void ScriptQueue::watch_time() {

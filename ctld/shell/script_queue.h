@@ -53,7 +53,8 @@ class ScriptQueue {
   struct Item {
     wire::ToScripts message;
     Done done;
-    base::Duration until;  // by the monotonic clock
+    base::Duration until;      // by the monotonic clock
+    bool is_repeated = false;  // it was handed on before
   };
   struct UnderWay {
     uint32_t uid = 0;

@@ -117,6 +117,10 @@ def test_a_job_that_has_ended_is_requeued_and_each_run_is_kept(cluster):
     cluster.run("gcontrol", "release", job)
     cluster.wait_state(job, "COMPLETED")
     assert len(records(cluster, "-D", "-X", "-j", job)) == 3
+    cluster.run("gcontrol", "requeuehold", job)
+    cluster.run("gcancel", job)
+    rows = records(cluster, "-D", "-X", "-j", job)
+    assert [row[1].split()[0] for row in rows] == ["FAILED", "COMPLETED", "COMPLETED", "CANCELLED"], "nothing is lost"
     once = script(cluster, "exit 1", "--no-requeue")
     cluster.wait_state(once, "FAILED")
     done = cluster.run("gcontrol", "requeue", once, check=False)

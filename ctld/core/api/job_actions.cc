@@ -60,19 +60,27 @@ base::Status check_revival(const Core& core, const Job& job) {
     return base::fail(base::ErrorCode::kConflict, name + " has ended, and has no script to run again");
   if (!job.spec.requeue)
     return base::fail(base::ErrorCode::kConflict, name + " was submitted with --no-requeue", "submit it again");
-  if (job.spec.array && (!job.spec.array->is_task() || core.jobs.arrays().find(job.spec.array->job) == nullptr))
+  if (job.spec.array && !job.spec.array->is_task())
     return base::fail(base::ErrorCode::kConflict, name + " stands for tasks that never began: submit them again");
+  if (job.spec.array && core.jobs.arrays().find(job.spec.array->job) == nullptr)
+    return base::fail(base::ErrorCode::kConflict,
+                      "the array of " + name + " is not remembered any more: submit it again");
   if (!job.spec.launch.env_hash.empty() && !core.clients.charges.has_environment(job.id))
     return base::fail(base::ErrorCode::kConflict,
                       name + " ended too long ago: its environment has been deleted (retention.environments)",
                       "submit it again");
-  if (!core.quotas.qos.contains(job.spec.qos) && job.spec.qos != core.settings.default_qos)
-    return base::fail(base::ErrorCode::kConflict, fmt::format("{} ran in QOS {}, which is gone", name, job.spec.qos),
-                      "submit it again in another one");
+  if (job.unmet.is_hopeless())
+    return base::fail(base::ErrorCode::kConflict, name + " waited for what can never be", "submit it again");
+  const bool is_single = job.spec.dependency.find("singleton") != std::string::npos;
+  if (const JobId other = core.jobs.first_named(job.spec.uid, job.spec.name); is_single && other)
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("{} is a singleton, and job {} of its name has not ended", name, other.value),
+                      "requeue it when that has");
   return {};
 }
 
-/// With the other components of a heterogeneous job. What a submission would be held to holds again.
+/// With the other components of a heterogeneous job. The bounds of QOS, user and queue hold again, and so do the
+/// caller's own rights to the QOS.
 base::Status requeue_ended(Core& core, const Caller& caller, Job& job, bool then_hold) {
   std::vector<Job*> all = siblings(core, job);
   all.push_back(&job);
@@ -81,6 +89,11 @@ base::Status requeue_ended(Core& core, const Caller& caller, Job& job, bool then
                       fmt::format("a component of job {} is not remembered any more", job.spec.het_job.value),
                       "submit it again");
   for (const Job* one : all) GW_TRY_STATUS(check_revival(core, *one));
+  model::JobSpec asked = job.spec;
+  if (caller.uid == job.spec.uid) GW_TRY_STATUS(check_qos(core, caller, asked));
+  if (core.jobs.live() + all.size() > core.settings.max_jobs)
+    return base::fail(base::ErrorCode::kConflict,
+                      fmt::format("the queue is full: {} jobs (jobs.max_jobs)", core.settings.max_jobs));
   for (const Job* one : all) GW_TRY_STATUS(check_caps(core, one->spec, all.size()));
   const size_t mine = core.clients.charges.of(job.spec.uid).jobs, most = core.settings.per_user.max_jobs;
   if (mine + all.size() > most && !is_admin(core.settings, caller))

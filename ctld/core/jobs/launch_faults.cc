@@ -66,7 +66,8 @@ void count_launch_fault(Core& core, Node& node, JobId job, const std::string& wh
 }
 
 void prolog_failed(Core& core, Job& job, Node& node, std::string why) {
-  const bool is_at_fault = job.state != model::JobState::kRunning && is_suspect(core, job);
+  const bool has_started = job.placed() != nullptr && job.placed()->started;
+  const bool is_at_fault = !has_started && is_suspect(core, job);
   if (is_at_fault)
     job.launch_failures = std::max(job.launch_failures, core.settings.max_launch_failures);
   else

@@ -215,6 +215,7 @@ void revive(Core& core, Job& job, const std::string& why) {
   if (!advance(core, job, JobEvent::kRevive)) return;
   core.clients.charges.revive(job.id);
   job.phase = model::Waiting{};
+  if (job.spec.array) core.jobs.arrays().put_aside(job);  // it goes again when its array has room
   job.derived_exit = {};
   job.eligible = {};
   job.launch_failures = 0;

@@ -155,6 +155,7 @@ void ArrayTable::moved(const Job& job, JobState before) {
   drop_aside(*array, task);
   if (model::is_end(before)) {
     --(before == JobState::kCompleted ? array->completed : array->failed);
+    array->told_of &= ~model::kMailEnd;  // it has not ended any more
     return changed(job.spec.array->job, job.spec.array->job);
   }
   if (!model::is_end(job.state)) return;

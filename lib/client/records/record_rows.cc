@@ -113,21 +113,21 @@ Records::Records(wire::ListRecordsReply reply) : reply_(std::move(reply)) {
 std::vector<RecordRow> Records::rows(bool jobs_alone, bool all_runs) const {
   std::vector<RecordRow> rows;
   for (const auto& entry : entries_) {
-    const uint32_t last = entry->job.status().attempt();
+    // One that waits again has no other attempt yet than that of its last run.
+    const bool is_over = entry->record->started_us() == 0;
     for (const wire::PastRun& run : entry->record->runs())
-      if (all_runs && run.step() == 0 && run.attempt() != last) add_run(*entry, run.attempt(), jobs_alone, rows);
-    add_run(*entry, last, jobs_alone, rows);
+      if (all_runs && run.step() == 0 && (is_over || run.attempt() != entry->job.status().attempt()))
+        add_run(*entry, &run, jobs_alone, rows);
+    add_run(*entry, nullptr, jobs_alone, rows);
   }
   return rows;
 }
 
-void Records::add_run(const Entry& entry, uint32_t attempt, bool jobs_alone, std::vector<RecordRow>& rows) const {
-  const auto& runs = entry.record->runs();
-  const auto past = std::find_if(runs.begin(), runs.end(), [&](const wire::PastRun& run) {
-    return run.step() == 0 && run.attempt() == attempt && attempt != entry.job.status().attempt();
-  });
+void Records::add_run(const Entry& entry, const wire::PastRun* past, bool jobs_alone,
+                      std::vector<RecordRow>& rows) const {
+  const uint32_t attempt = past == nullptr ? entry.job.status().attempt() : past->attempt();
   const size_t first = rows.size();
-  rows.push_back(past == runs.end() ? job_row(entry) : past_row(entry, *past));
+  rows.push_back(past == nullptr ? job_row(entry) : past_row(entry, *past));
   const RecordRow job = rows.back();
   if (!job.started) return;
   const bool is_batch = entry.job.spec().kind() == static_cast<uint32_t>(model::JobKind::kBatch);
@@ -137,7 +137,7 @@ void Records::add_run(const Entry& entry, uint32_t attempt, bool jobs_alone, std
     batch.kind = RecordKind::kBatch;
     batch.id += ".batch", batch.raw_id += ".batch";
     batch.state = state_of_script(end);
-    const wire::NodeShare& share = past == runs.end() ? entry.record->first() : past->first();
+    const wire::NodeShare& share = past == nullptr ? entry.record->first() : past->first();
     batch.size = size_on(share, job.size);
     batch.nodes = share.node().empty() ? first_of(job.nodes) : share.node();
     if (job.outcome != nullptr && end != JobState::kOutOfMemory)
@@ -150,7 +150,7 @@ void Records::add_run(const Entry& entry, uint32_t attempt, bool jobs_alone, std
   around.size.tasks = around.size.nodes;
   around.exit = {};
   if (job.ended) around.state = state_of_script(end == JobState::kFailed ? JobState::kCompleted : end);
-  for (const wire::PastRun& run : runs)
+  for (const wire::PastRun& run : entry.record->runs())
     if (run.step() != 0 && run.attempt() == attempt) rows.push_back(step_row(job, run));
   rows[first].use = sum_of(rows, first + 1, job.outcome);
   if (jobs_alone) rows.resize(first + 1);

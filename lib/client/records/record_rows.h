@@ -64,7 +64,8 @@ class Records {
   };
   std::vector<std::unique_ptr<Entry>> entries_;  // by id
 
-  void add_run(const Entry& entry, uint32_t attempt, bool jobs_alone, std::vector<RecordRow>& rows) const;
+  /// `past`: an earlier run; null: the job as it is.
+  void add_run(const Entry& entry, const wire::PastRun* past, bool jobs_alone, std::vector<RecordRow>& rows) const;
   RecordRow job_row(const Entry& entry) const;
   static RecordRow past_row(const Entry& entry, const wire::PastRun& run);
   RecordRow step_row(const RecordRow& job, const wire::PastRun& run) const;

@@ -146,6 +146,46 @@ TEST(Revival, WhatASubmissionIsHeldToHoldsAgain) {
   EXPECT_EQ(w.denial(1000, id), "");
 }
 
+TEST(Revival, ASingletonWaitsUntilTheOthersOfItsNameHaveEnded) {
+  Revival w;
+  wire::ApiRequest request = World::submission(gang(1, 1));
+  request.mutable_submit()->mutable_spec()->set_name("one");
+  request.mutable_submit()->mutable_spec()->set_dependency("singleton");
+  const JobId first(w.ask(1000, request).submit().job_id());
+  w.run_once(first, 1);
+  const JobId second(w.ask(1000, request).submit().job_id());
+  EXPECT_THAT(w.denial(1000, first), HasSubstr("job 2 of its name has not ended"));
+  w.run_once(second, 0);
+  EXPECT_EQ(w.denial(1000, first), "");
+}
+
+TEST(Revival, ThrottledTasksGoAgainOneAfterTheOther) {
+  Revival w;
+  wire::ApiRequest request = World::submission(gang(1, 1));
+  wire::TaskRange& range = *request.mutable_submit()->mutable_array()->add_left();
+  range.set_last(2);
+  range.set_step(1);
+  request.mutable_submit()->mutable_array()->set_throttle(1);
+  const JobId array(w.ask(1000, request).submit().job_id());
+  const auto going = [&] {
+    std::vector<JobId> ids;
+    for (const auto& [id, job] : w.core->jobs())
+      if (job.state == JobState::kConfiguring) ids.push_back(id);
+    return ids;
+  };
+  const auto run_all = [&] {
+    for (int i = 0; i < 3; ++i) {
+      w.schedule();
+      ASSERT_EQ(going().size(), 1U) << i;
+      w.run_once(going().front(), 0);
+    }
+  };
+  run_all();
+  ASSERT_EQ(w.denial(1000, array), "");
+  run_all();
+  EXPECT_TRUE(w.core->arrays().find(array)->is_over());
+}
+
 TEST(Revival, ATaskOfAnArrayCountsAsOneThatIsToCome) {
   Revival w;
   wire::ApiRequest request = World::submission(gang(1, 1));
