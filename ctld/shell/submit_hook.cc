@@ -96,9 +96,13 @@ void SubmitHook::set(const config::Config& config) {
 }
 
 void SubmitHook::ask(const Caller& caller, wire::ApiRequest request, Done done) {
-  // The core's bound: what is beyond it is refused by that, as without a program.
-  if (bytes_of(request.submit()) > wire::kMostSpecBytes)
-    return loop_.defer([request = std::move(request), done = std::move(done)] { done(request); });
+  // The core's bound, which holds here already: what is handed on fits into a frame, and nothing passes unseen.
+  if (const size_t bytes = bytes_of(request.submit()); bytes > wire::kMostSpecBytes)
+    return loop_.defer([bytes, done = std::move(done)] {
+      done(base::invalid(
+          fmt::format("the options of the job take {} bytes; at most {} are taken", bytes, wire::kMostSpecBytes),
+          "shorten the arguments, the comment or the node lists"));
+    });
   wire::ToScripts message = message_of(caller, request.submit());
   auto kept = std::make_shared<wire::ApiRequest>(std::move(request));
   const bool is_added = queue_.add(

@@ -138,11 +138,12 @@ TEST_F(SubmitHookTest, WhatWasUnderWayWhenGscriptdEndedIsAskedAgainInItsOrder) {
   EXPECT_TRUE(result());
 }
 
-TEST_F(SubmitHookTest, WhatTheCoreWillRefuseForItsLengthIsNotAskedAbout) {
+TEST_F(SubmitHookTest, WhatIsTooLongIsNeitherAskedAboutNorLetBy) {
   wire::ApiRequest request;
   for (int i = 0; i < 128; ++i) request.mutable_submit()->add_components()->set_comment(std::string(120'000, 'x'));
   hook_.ask({}, request, [this](base::Result<wire::ApiRequest> seen) { results_.push_back(std::move(seen)); });
-  EXPECT_TRUE(result());
+  ASSERT_FALSE(result());
+  EXPECT_EQ(result().error().code, base::ErrorCode::kInvalid);
   EXPECT_TRUE(gscriptd_.got.empty());
 }
 
