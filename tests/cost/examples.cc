@@ -182,6 +182,7 @@ class NodeMessages {
     registration();
     start();
     run();
+    unfit();
     usage();
     return std::move(out_);
   }
@@ -236,6 +237,13 @@ class NodeMessages {
     add("done", w_.node_of_run, done);
     about(*suspended.mutable_suspended(), w_.running).set_round(1);
     add("suspended", w_.node_of_run, suspended);
+  }
+  /// What the site's own programs say of a node, of a run that is about to start there.
+  void unfit() {
+    NodeToController m;
+    about(*m.mutable_unfit(), w_.preparing).set_why("prolog: exit code 1: no driver");
+    m.mutable_unfit()->set_by_prolog(true);
+    add("unfit", w_.node_of_preparing, m);
   }
   /// The answer to a question that is open.
   void usage() {
