@@ -131,7 +131,7 @@ client::CommandDoc seff_doc() {
 
 }  // namespace
 
-int run_seff(const Program& program, Args args) {
+int run_seff(const Program& called, Args args) {
   RecordOptions o;
   client::CommonFlags flags;
   std::vector<client::Option> table;
@@ -140,19 +140,21 @@ int run_seff(const Program& program, Args args) {
   table.push_back(
       {"json", 0, client::Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
   client::add_common_options(table, flags);
-  const Parsed parsed = parse_command(program, seff_doc(), table, flags, args, client::kExitUsage);
+  const Parsed parsed = parse_command(called, seff_doc(), table, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const client::Program program = louder(called, parsed);
   if (parsed.operands.empty()) return failed(program, {base::ErrorCode::kInvalid, "no job is named", "seff JOB_ID"});
   if (parsed.operands.size() > 2) return refuse_operand(program, parsed.operands[2], "seff JOB_ID [CLUSTER]");
   return show_efficiency(program, Args(parsed.operands).first(1), o);
 }
 
-int run_gacct(const Program& program, Args args) {
+int run_gacct(const Program& called, Args args) {
   RecordOptions o;
   client::CommonFlags flags;
   const auto table = record_options(o, flags);
-  Parsed parsed = parse_command(program, doc(), table, flags, args, client::kExitUsage);
+  Parsed parsed = parse_command(called, doc(), table, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const client::Program program = louder(called, parsed);
   if (o.help_format) return printed(client::record_field_names());
   if (!parsed.operands.empty() && parsed.operands.front() == "efficiency")
     return show_efficiency(program, Args(parsed.operands).subspan(1), o);

@@ -101,17 +101,19 @@ Segments split_at_dashes(Args args) {
 
 /// Options may stand in every part. Those of the whole command are kept in `o`; --move-to becomes a word of its part.
 Parsed parse_parts(const Program& program, AcctOptions& o, Args args, Segments& parts) {
+  Parsed whole;
   for (std::vector<std::string>& part : parts = split_at_dashes(args)) {
     std::string move_to;
     client::CommonFlags flags;
     Parsed parsed = parse_command(program, doc(), table(o, move_to, flags), flags, part, client::kExitUsage);
     if (parsed.exit) return parsed;
     part = std::move(parsed.operands);
+    whole.verbose += parsed.verbose;
     if (!move_to.empty()) part.push_back("move_to=" + move_to);
   }
   // `gacctmgr --dry-run -- modify ...`: a -- before the first word only ends the options.
   if (parts.size() > 1 && parts.front().empty()) parts.erase(parts.begin());
-  return {};
+  return whole;
 }
 
 int usage(const Program& program) {
@@ -135,11 +137,12 @@ int run_alone(const Program& program, const AcctOptions& o, const std::string& v
 
 }  // namespace
 
-int run_gacctmgr(const Program& program, Args args) {
+int run_gacctmgr(const Program& called, Args args) {
   AcctOptions o;
   Segments parts;
-  const Parsed parsed = parse_parts(program, o, args, parts);
+  const Parsed parsed = parse_parts(called, o, args, parts);
   if (parsed.exit) return *parsed.exit;
+  const Program program = louder(called, parsed);
   o.style.is_slurm = program.is_slurm;
   for (const auto& part : parts)
     for (const std::string& word : part)

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "client/options/in_effect.h"
 #include "cmds/galloc/alloc_session.h"
 #include "cmds/request/batch_script.h"
 #include "cmds/request/job_values.h"
@@ -122,7 +123,14 @@ std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, bas
                  return {};
                }});
   t.push_back({"quiet", 'Q', Arg::kNone, {}, "no notes", {}, kPlain, sets(o.quiet)});
-  t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", {}, kPlain, sets(o.ignored)});
+  t.push_back({"verbose",
+               'v',
+               Arg::kNone,
+               {},
+               "say more: the options in effect; -vv: each request, too",
+               {},
+               kPlain,
+               sets(o.ignored)});
   add_slurm_forms(t, o.job, kByAlloc);
   add_slurm_options(t, o.job, kByAlloc);
   client::add_common_options(t, flags);
@@ -155,16 +163,18 @@ client::CommandDoc alloc_doc() {
   return d;
 }
 
-int run_galloc(const Program& program, Args args) {
+int run_galloc(const Program& called, Args args) {
   AllocOptions o;
   client::CommonFlags flags;
-  const auto table = alloc_table(o, flags, base::SystemClock().now());
+  client::OptionsInEffect seen;
+  auto table = alloc_table(o, flags, base::SystemClock().now());
+  seen.watch(table);
   const Status read =
       client::read_environment(table, alloc_doc().env_prefixes, [](const char* n) { return std::getenv(n); });
-  Parsed parsed =
-      parse_command(program, alloc_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
+  Parsed parsed = parse_command(called, alloc_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
-  if (!read) return failed(program, read.error());
+  if (!read) return failed(called, read.error());
+  const Program program = o.quiet ? called : client::outspoken(called, seen, client::OptionFrame::kSubmits);
   if (!parsed.operands.empty() && parsed.operands.front() == ":")
     return failed(program, {base::ErrorCode::kInvalid,
                             "\":\" separates the components of a heterogeneous allocation, which is not supported in "

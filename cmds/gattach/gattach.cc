@@ -231,12 +231,13 @@ Result<wire::Step> find(const Program& program, const AttachOptions& o, const Ta
 
 }  // namespace
 
-int run_gattach(const Program& program, Args args) {
+int run_gattach(const Program& called, Args args) {
   AttachOptions o;
   client::CommonFlags flags;
   const auto t = table(o, flags);
-  Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
+  Parsed parsed = parse_command(called, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const client::Program program = louder(called, parsed);
   const auto target = read_target(program, parsed.operands);
   if (!target) return failed(program, target.error());
   auto config = client::load_config();

@@ -43,7 +43,8 @@ void take_resources(BatchOptions& to, const BatchOptions& own) {
 Result<BatchOptions> read_common(const Sources& s) {
   BatchOptions o;
   client::CommonFlags flags;
-  const auto table = batch_table(o, flags, s.now);
+  auto table = batch_table(o, flags, s.now);
+  if (s.seen != nullptr) s.seen->watch(table);
   std::vector<Directive> said;
   std::copy_if(s.directives.begin(), s.directives.end(), std::back_inserter(said),
                [](const Directive& d) { return !is_separator(d); });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/options/directives.h"
+#include "client/options/in_effect.h"
 #include "cmds/gbatch/batch_table.h"
 
 namespace gw::cmds {
@@ -31,6 +32,7 @@ struct Sources {
   client::GetEnv environment;
   std::vector<std::vector<std::string>> command_line;
   base::Time now;
+  client::OptionsInEffect* seen = nullptr;  ///< What was said of any component is noted here.
 };
 /// Reads them; as many components as the longer of script and command line has. Errors: a bad option, with its place;
 /// options that exclude each other; too many components.

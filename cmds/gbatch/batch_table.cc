@@ -51,10 +51,14 @@ void add_behaviour(std::vector<Option>& t, BatchOptions& o) {
   t.push_back(
       {"ignore-pbs", 0, Arg::kNone, {}, "leave out #PBS lines", "IGNORE_PBS", client::kPlain, sets(o.ignore_pbs)});
   t.push_back({"quiet", 'Q', Arg::kNone, {}, "no warnings and notes", {}, kDirective, sets(o.quiet)});
-  t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", "DEBUG", kDirective, [&o](Text) {
-                 ++o.verbose;
-                 return Status{};
-               }});
+  t.push_back({"verbose",
+               'v',
+               Arg::kNone,
+               {},
+               "say more: the options in effect; -vv: each request, too",
+               "DEBUG",
+               kDirective,
+               [](Text) { return Status{}; }});
 }
 
 }  // namespace

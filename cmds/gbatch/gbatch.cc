@@ -11,6 +11,7 @@
 #include "base/counted.h"
 #include "base/text.h"
 #include "client/options/directives.h"
+#include "client/options/in_effect.h"
 #include "client/show/array_view.h"
 #include "client/show/job_view.h"
 #include "cmds/gbatch/batch_components.h"
@@ -43,6 +44,7 @@ tl::unexpected<Refusal> refuse(const base::Error& error, int code) { return tl::
 struct Invocation {
   CommandLine line;
   BatchOptions early;
+  client::OptionsInEffect* seen = nullptr;  ///< All options that count are noted here.
 };
 
 base::Result<std::string> current_directory() {
@@ -98,7 +100,7 @@ base::Result<std::vector<BatchOptions>> read_job(const Script& script, const Inv
                                          [](const client::Directive& line) { return line.kind == "#PBS"; });
   GW_TRY(components,
          read_components({std::move(directives), script.label, [](const char* name) { return std::getenv(name); },
-                          inv.line.components, base::SystemClock().now()}));
+                          inv.line.components, base::SystemClock().now(), inv.seen}));
   for (BatchOptions& o : components) o.has_pbs_lines = has_pbs_lines;
   return components;
 }
@@ -234,7 +236,7 @@ int submit(const Program& program, const BatchOptions& o, wire::ApiRequest reque
   if (auto own = check_clusters(o.slurm.clusters, config->cluster); !own) return failed(program, text(own.error()));
   auto connection = client::open_connection(program, *config);
   if (!connection) return failed(program, text(connection.error()));
-  if (o.verbose > 0 && !o.quiet)
+  if (program.verbose > 0)
     client::print_note(program, fmt::format("sending a script of {} bytes and an environment of {} bytes",
                                             request.submit().script().size(), request.submit().environment().size()));
   if (!o.test_only)
@@ -250,20 +252,23 @@ int submit(const Program& program, const BatchOptions& o, wire::ApiRequest reque
 
 }  // namespace
 
-int run_gbatch(const Program& program, Args args) {
+int run_gbatch(const Program& called, Args args) {
   Invocation inv;
+  client::OptionsInEffect seen;
+  inv.seen = &seen;
   client::CommonFlags flags;
   const auto early_table = batch_table(inv.early, flags, base::SystemClock().now());
   Parsed parsed =
-      parse_command(program, batch_doc(), early_table, flags, args, kExitBatchUsage, {.stop_at_operand = true});
+      parse_command(called, batch_doc(), early_table, flags, args, kExitBatchUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
   auto line = split_components(early_table, args);
-  if (!line) return failed(program, line.error(), kExitBatchUsage);
+  if (!line) return failed(called, line.error(), kExitBatchUsage);
   inv.line = std::move(*line);
   BatchOptions options;
   std::vector<std::string> notes;
-  auto request = make_request(program, options, inv, args, notes);
-  if (!request) return failed(program, request.error().error, request.error().code);
+  auto request = make_request(called, options, inv, args, notes);
+  if (!request) return failed(called, request.error().error, request.error().code);
+  const Program program = options.quiet ? called : client::outspoken(called, seen, client::OptionFrame::kSubmits);
   if (!options.quiet)
     for (const std::string& note : notes) client::print_note(program, "warning: " + note);
   return submit(program, options, std::move(*request));

@@ -188,8 +188,7 @@ int report(const Program& program, const CancelOptions& o, const wire::CancelRep
   int code = client::kExitOk;
   const bool is_signal = o.signo != 0;
   if (o.verbose)
-    for (uint32_t id : reply.done())
-      client::print_note(program, fmt::format("{} job {}", is_signal ? "Signalled" : "Terminating", id));
+    for (uint32_t id : reply.done()) client::print_note(program, what_was_done(o.signo, "job", std::to_string(id)));
   for (const wire::JobFault& fault : reply.faults()) {
     const bool is_idle = is_nothing_to_do(program, static_cast<base::ErrorCode>(fault.error().code()), is_signal);
     if (!is_idle) code = client::kExitFailed;
@@ -206,11 +205,27 @@ int report(const Program& program, const CancelOptions& o, const wire::CancelRep
   return code;
 }
 
+/// In Slurm's words under its name, with the filters that were given.
+std::string none_passes(const Program& program, const JobFilters& f, std::string_view otherwise) {
+  if (!program.is_slurm || !f.has_filter()) return std::string(otherwise);
+  const std::pair<Text, const std::vector<std::string>*> filters[] = {
+      {"user", &f.users},     {"partition", &f.partitions},    {"name", &f.names},
+      {"state", &f.states},   {"account", &f.accounts},        {"qos", &f.qos},
+      {"nodelist", &f.nodes}, {"reservation", &f.reservations}};
+  std::vector<std::string> words;
+  if (f.me) words.emplace_back("me");
+  for (const auto& [name, values] : filters)
+    if (!values->empty()) words.push_back(fmt::format("{}={}", name, base::printable(base::join(*values, ","), 200)));
+  return "No active jobs match ALL job filters, including: " + base::join(words, " ");
+}
+
 /// The controller passes over jobs of others that a filter happens to find; whoever named their owner is told.
 int report_none(const Program& program, const CancelOptions& o, client::Connection& connection,
                 const wire::JobFilter& filter) {
   if (filter.users().empty() && filter.uids().empty()) {
-    if (o.verbose) client::print_note(program, "nothing to cancel: no job of yours passes the filter");
+    if (o.verbose)
+      client::print_note(program,
+                         none_passes(program, o.filters, "nothing to cancel: no job of yours passes the filter"));
     return client::kExitOk;
   }
   wire::ApiRequest request;
@@ -223,7 +238,8 @@ int report_none(const Program& program, const CancelOptions& o, client::Connecti
                             fmt::format("access denied to {} of {}", jobs.size() == 1 ? "the job" : "the jobs",
                                         jobs[0].spec().user()),
                             "only the owner of a job and administrators may do this"});
-  if (o.verbose) client::print_note(program, "nothing to cancel: no job passes the filter");
+  if (o.verbose)
+    client::print_note(program, none_passes(program, o.filters, "nothing to cancel: no job passes the filter"));
   return client::kExitOk;
 }
 
@@ -289,12 +305,13 @@ int cancel_named_steps(const Program& program, const CancelOptions& o, client::C
 
 }  // namespace
 
-int run_gcancel(const Program& program, Args args) {
+int run_gcancel(const Program& called, Args args) {
   CancelOptions o;
   client::CommonFlags flags;
   const auto t = table(o, flags);
-  Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
+  Parsed parsed = parse_command(called, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const Program program = louder(called, parsed);
   if (auto done = fill_from_environment(o); !done) return failed(program, done.error());
   if (auto done = read_targets(program, parsed.operands, o); !done) return failed(program, done.error());
   auto filter = make_filter(o);

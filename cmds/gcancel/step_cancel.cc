@@ -42,6 +42,10 @@ void tell_error(const Program& program, const StepId& step, const base::Error& e
 
 }  // namespace
 
+std::string what_was_done(int signo, std::string_view kind, const std::string& id) {
+  return signo != 0 ? fmt::format("Signal {} to {} {}", signo, kind, id) : fmt::format("Terminating {} {}", kind, id);
+}
+
 bool is_nothing_to_do(const Program& program, base::ErrorCode code, bool is_signal) {
   if (code == base::ErrorCode::kNotFound) return program.is_slurm;
   return !is_signal && code == base::ErrorCode::kConflict;
@@ -84,8 +88,7 @@ int cancel_steps(const Program& program, client::Connection& connection, const s
   for (const StepId& step : steps) {
     const base::Status done = cancel_one(connection, step, manner.signo);
     if (done) {
-      if (manner.verbose)
-        client::print_note(program, fmt::format("{} step {}", is_signal ? "Signalled" : "Terminating", step.text()));
+      if (manner.verbose) client::print_note(program, what_was_done(manner.signo, "step", step.text()));
       continue;
     }
     const bool is_idle = is_nothing_to_do(program, done.error().code, is_signal);

@@ -19,6 +19,9 @@ struct CancelManner {
 /// but scancel passes over it, as clients of Slurm expect.
 bool is_nothing_to_do(const client::Program& program, base::ErrorCode code, bool is_signal);
 
+/// What -v says of one that was ended (`signo` 0) or signalled: "Signal 10 to job 7".
+std::string what_was_done(int signo, std::string_view kind, const std::string& id);
+
 /// Can these be ended or signalled in that manner? Errors: a batch script without a signal; -b with a step.
 base::Status check_steps(const std::vector<StepId>& steps, const CancelManner& manner);
 

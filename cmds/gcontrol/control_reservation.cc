@@ -265,9 +265,9 @@ int show_reservations(const Program& program, const ControlOptions& o, Args word
   if (!reply) return failed(program, reply.error());
   const wire::ListReservationsReply& list = reply->list_reservations();
   if (o.json) return printed(client::reservations_json(list));
-  std::string out;
+  std::string out = last_update(o, list.now_us(), list.reservations_size());
   for (const wire::Reservation& r : list.reservations()) out += client::show_reservation_text(r, o.style);
-  return printed(out.empty() ? "No reservations in the system\n" : out);
+  return printed(list.reservations().empty() ? out + "No reservations in the system\n" : out);
 }
 
 }  // namespace gw::cmds

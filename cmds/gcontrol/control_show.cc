@@ -58,7 +58,8 @@ int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   const wire::JobSpec& spec = shown.job().spec();
   const bool is_several = spec.het_job() == id || spec.array().job() == id;
   if (is_several && !o.history) return show_jobs(program, o, {{id}, {}});  // with its components or tasks
-  std::string out = client::show_job_text({&shown.job(), {shown.now_us()}, labels.of(shown.job())}, o.style);
+  std::string out = last_update(o, shown.now_us(), 1) +
+                    client::show_job_text({&shown.job(), {shown.now_us()}, labels.of(shown.job())}, o.style);
   if (o.history) {
     while (!o.style.one_line && out.ends_with("\n\n")) out.pop_back();
     out += history_text(shown);
@@ -76,10 +77,10 @@ int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids
   const wire::ListJobsReply& list = reply->list_jobs();
   const client::JobLabels labels = labels_of(program, list.jobs());
   if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us(), labels));
-  std::string out;
+  std::string out = last_update(o, list.now_us(), list.jobs_size());
   for (const wire::Job& job : list.jobs())
     out += client::show_job_text({&job, {list.now_us()}, labels.of(job)}, o.style);
-  if (out.empty() && ids.empty()) out = "No jobs in the system\n";
+  if (list.jobs().empty() && ids.empty()) out += "No jobs in the system\n";
   const int code = printed(out);
   if (list.unknown_ids().empty()) return code;
   return unknown_job(program, ids.size() == 1            ? name_of_only(filter)
@@ -107,10 +108,10 @@ int show_node(const Program& program, const ControlOptions& o, Args words) {
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   if (o.json) return printed(client::nodes_json(reply->list_nodes()));
-  std::string out;
-  for (const wire::Node& n : reply->list_nodes().nodes())
-    out += client::show_node_text(n, {reply->list_nodes().now_us()}, o.style);
-  return printed(out.empty() ? "No nodes in the system\n" : out);
+  const wire::ListNodesReply& shown = reply->list_nodes();
+  std::string out = last_update(o, shown.now_us(), shown.nodes_size());
+  for (const wire::Node& n : shown.nodes()) out += client::show_node_text(n, {shown.now_us()}, o.style);
+  return printed(shown.nodes().empty() ? out + "No nodes in the system\n" : out);
 }
 
 int show_partition(const Program& program, const ControlOptions& o, Args words) {
@@ -127,9 +128,10 @@ int show_partition(const Program& program, const ControlOptions& o, Args words) 
     return text ? printed(*text) : failed(program, text.error());
   }
   if (o.json) return printed(client::partitions_json(reply->list_partitions()));
-  std::string out;
-  for (const wire::Partition& p : reply->list_partitions().partitions()) out += client::show_partition_text(p, o.style);
-  return printed(out.empty() ? "No partitions in the system\n" : out);
+  const wire::ListPartitionsReply& shown = reply->list_partitions();
+  std::string out = last_update(o, shown.now_us(), shown.partitions_size());
+  for (const wire::Partition& p : shown.partitions()) out += client::show_partition_text(p, o.style);
+  return printed(shown.partitions().empty() ? out + "No partitions in the system\n" : out);
 }
 
 /// The lines that clients of Slurm read, by Slurm's names.

@@ -14,8 +14,12 @@ namespace gw::cmds {
 /// Options of gcontrol.
 struct ControlOptions {
   client::ShowStyle style;
-  bool json = false, history = false, effective = false, quiet = false, verbose = false, all = false;
+  bool json = false, history = false, effective = false, quiet = false, all = false;
+  uint32_t verbose = 0;
 };
+
+/// With -v the line above so many records: from when they are. Otherwise nothing.
+std::string last_update(const ControlOptions& o, int64_t now_us, int records);
 
 int control_show(const client::Program& program, const ControlOptions& o, Args words);
 int control_update(const client::Program& program, const ControlOptions& o, Args words);

@@ -29,7 +29,14 @@ std::vector<client::Option> table(ControlOptions& o, client::CommonFlags& flags)
   flag("history", 0, "a job's life, event by event", o.history);
   flag("effective", 0, "every key of a partition with its value and where that comes from", o.effective);
   flag("quiet", 'Q', "no messages but errors", o.quiet);
-  flag("verbose", 'v', "say more", o.verbose);
+  t.push_back({"verbose",
+               'v',
+               Arg::kNone,
+               {},
+               "say more: of when what is shown is; -vv: each request, too",
+               {},
+               client::kPlain,
+               [](Text) { return base::Status{}; }});
   flag("all", 'a', "all partitions (always so)", o.all);
   t.push_back({"json", 0, Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
   t.push_back({"hide", 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.all)});
@@ -155,11 +162,18 @@ std::string match_word(Text word, std::span<const Text> names) {
   return found;
 }
 
-int run_gcontrol(const Program& program, Args args) {
+std::string last_update(const ControlOptions& o, int64_t now_us, int records) {
+  if (o.verbose == 0 || o.json) return {};
+  return fmt::format("last_update_time={}, {} records\n", base::format_time({now_us}), records);
+}
+
+int run_gcontrol(const Program& called, Args args) {
   ControlOptions o;
   client::CommonFlags flags;
-  Parsed parsed = parse_command(program, doc(), table(o, flags), flags, args, client::kExitUsage);
+  Parsed parsed = parse_command(called, doc(), table(o, flags), flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  o.verbose = parsed.verbose;
+  const Program program = louder(called, parsed);
   if (parsed.operands.empty())
     return failed(
         program, {base::ErrorCode::kInvalid, "no command given", "such as: " + program.name + " show job; see --help"});

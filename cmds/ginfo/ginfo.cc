@@ -4,6 +4,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/options/in_effect.h"
 #include "client/show/fragmentation_text.h"
 #include "client/show/info_fields.h"
 #include "client/show/reservation_text.h"
@@ -47,7 +48,7 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
   flag("dead", 'd', "nodes that do not answer", o.dead);
   flag("responding", 'r', "nodes that answer", o.responding);
   flag("all", 'a', "all partitions (always so)", o.ignored);
-  flag("verbose", 'v', "say more", o.ignored);
+  flag("verbose", 'v', "say more: the options in effect; -vv: each request, too", o.ignored);
   for (Text name : {"hide", "noconvert", "local", "federation"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   t.push_back({"nodes", 'n', Arg::kRequired, "NODES", "these nodes", {}, client::kPlain, host_lists(o.nodes)});
@@ -210,16 +211,21 @@ int show(const Program& program, client::Connection& connection, const InfoOptio
 
 }  // namespace
 
-int run_ginfo(const Program& program, Args args) {
+int run_ginfo(const Program& called, Args args) {
   InfoOptions o, from_env;
   client::CommonFlags flags, unused;
-  const auto t = table(o, flags);
-  Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
+  client::OptionsInEffect seen, weaker;
+  auto t = table(o, flags), of_environment = table(from_env, unused);
+  seen.watch(t);
+  weaker.watch(of_environment);
+  Parsed parsed = parse_command(called, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
-  if (auto done = client::read_environment(table(from_env, unused), doc().env_prefixes,
-                                           [](const char* n) { return std::getenv(n); });
+  if (auto done =
+          client::read_environment(of_environment, doc().env_prefixes, [](const char* n) { return std::getenv(n); });
       !done)
-    return failed(program, done.error());
+    return failed(called, done.error());
+  seen.fill(weaker);
+  const Program program = client::outspoken(called, seen, client::OptionFrame::kLists);
   if (o.partitions.empty()) o.partitions = from_env.partitions;
   ListingOptions& listing = o.listing;
   if (listing.sort.empty()) listing.sort = from_env.listing.sort;

@@ -139,11 +139,12 @@ int show(const Program& program, client::Connection& connection, const PrioOptio
 
 }  // namespace
 
-int run_gprio(const Program& program, Args args) {
+int run_gprio(const Program& called, Args args) {
   PrioOptions o;
   client::CommonFlags flags;
-  Parsed parsed = parse_command(program, doc(), table(o, flags), flags, args, client::kExitUsage);
+  Parsed parsed = parse_command(called, doc(), table(o, flags), flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const client::Program program = louder(called, parsed);
   if (o.ids_follow && !parsed.operands.empty()) {
     if (auto done = parse_job_ids(parsed.operands.front(), o.filters.ids); !done) return failed(program, done.error());
     parsed.operands.erase(parsed.operands.begin());

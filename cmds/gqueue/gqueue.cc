@@ -1,9 +1,11 @@
 // gqueue (squeue): lists jobs, or their steps.
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
+#include "client/options/in_effect.h"
 #include "client/show/array_view.h"
 #include "client/show/job_fields.h"
 #include "client/show/show_json.h"
@@ -78,7 +80,14 @@ void add_output(std::vector<client::Option>& t, QueueOptions& o) {
       {"priority", 'P', Arg::kNone, {}, "highest priority first", "PRIORITY", client::kPlain, sets(o.by_priority)});
   for (Text name : {"hide", "noconvert", "local", "federation", "array-unique", "sibling"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
-  t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", {}, client::kPlain, sets(o.ignored)});
+  t.push_back({"verbose",
+               'v',
+               Arg::kNone,
+               {},
+               "say more: the options in effect; -vv: each request, too",
+               {},
+               client::kPlain,
+               sets(o.ignored)});
 }
 
 constexpr client::Unsupported kUnsupported[] = {
@@ -196,7 +205,14 @@ std::string render(const QueueOptions& o, const View& view, const std::vector<cl
 std::vector<JobRow> job_rows(const QueueOptions& o, const wire::ListJobsReply& reply, const client::JobLabels& labels) {
   std::vector<JobRow> rows;
   for (const wire::Job& job : reply.jobs()) rows.push_back({&job, {reply.now_us()}, labels.of(job), {}});
-  return o.by_task ? client::split_tasks(rows) : client::merge_tasks(rows);
+  if (!o.by_task) return client::merge_tasks(rows);
+  std::map<uint32_t, model::TaskSet> only;
+  const JobIds& ids = o.filters.ids;
+  for (const auto& [array, text] : ids.tasks)
+    if (const auto tasks = model::TaskSet::parse(text);
+        tasks && std::find(ids.jobs.begin(), ids.jobs.end(), array) == ids.jobs.end())
+      only[array] = *tasks;
+  return client::split_tasks(rows, only);
 }
 
 int unknown_job(const Program& program, const wire::JobFilter& filter) {
@@ -258,11 +274,14 @@ int show_steps(const Program& program, client::Connection& connection, const Que
 }
 
 /// The command line replaces what the environment says, rather than adding to it.
-Status fill_from_environment(QueueOptions& o) {
+Status fill_from_environment(QueueOptions& o, client::OptionsInEffect& seen) {
   QueueOptions from_env;
   client::CommonFlags unused;
-  GW_TRY_STATUS(client::read_environment(table(from_env, unused), doc().env_prefixes,
-                                         [](const char* n) { return std::getenv(n); }));
+  client::OptionsInEffect weaker;
+  auto rows = table(from_env, unused);
+  weaker.watch(rows);
+  GW_TRY_STATUS(client::read_environment(rows, doc().env_prefixes, [](const char* n) { return std::getenv(n); }));
+  seen.fill(weaker);
   fill_filters(o.filters, from_env.filters);
   if (o.is_steps) return {};
   if (o.listing.sort.empty()) o.listing.sort = from_env.listing.sort;
@@ -287,12 +306,16 @@ Status take_lists(QueueOptions& o, std::vector<std::string>& operands) {
 
 }  // namespace
 
-int run_gqueue(const Program& program, Args args) {
+int run_gqueue(const Program& called, Args args) {
   QueueOptions o;
   client::CommonFlags flags;
-  Parsed parsed = parse_command(program, doc(), table(o, flags), flags, args, client::kExitUsage);
+  client::OptionsInEffect seen;
+  auto rows = table(o, flags);
+  seen.watch(rows);
+  Parsed parsed = parse_command(called, doc(), rows, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
-  if (auto done = fill_from_environment(o); !done) return failed(program, done.error());
+  if (auto done = fill_from_environment(o, seen); !done) return failed(called, done.error());
+  const Program program = client::outspoken(called, seen, client::OptionFrame::kLists);
   if (auto done = take_lists(o, parsed.operands); !done) return failed(program, done.error());
   if (!parsed.operands.empty())
     return refuse_operand(program, parsed.operands.front(), "job ids go with -j, steps with -s");

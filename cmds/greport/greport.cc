@@ -110,11 +110,12 @@ std::string text_of(const wire::SumRecordsReply& sums, const ReportOptions& o, c
 
 }  // namespace
 
-int run_greport(const Program& program, Args args) {
+int run_greport(const Program& called, Args args) {
   ReportOptions o;
   client::CommonFlags flags;
-  const Parsed parsed = parse_command(program, doc(), report_options(o, flags), flags, args, client::kExitUsage);
+  const Parsed parsed = parse_command(called, doc(), report_options(o, flags), flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const client::Program program = louder(called, parsed);
   const base::Time now = base::SystemClock().now();
   std::optional<SlurmReport> report;
   if (!parsed.operands.empty()) {

@@ -11,11 +11,13 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "client/options/in_effect.h"
 #include "cmds/grun/run_session.h"
 #include "cmds/request/batch_script.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/waiting_options.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/job_ids.h"
 #include "model/job_variables.h"
 #include "wire/convert.h"
 
@@ -134,16 +136,24 @@ Status check_one_component(const std::vector<std::string>& operands) {
 
 }  // namespace
 
-int run_grun(const Program& program, Args args) {
+int run_grun(const Program& called, Args args) {
   RunPlan plan;
   RunOptions& o = plan.options;
   client::CommonFlags flags;
-  const auto table = run_table(o, flags, base::SystemClock().now());
+  client::OptionsInEffect seen;
+  auto table = run_table(o, flags, base::SystemClock().now());
+  seen.watch(table);
   const bool is_inside = facts_of_environment(environment).id != 0;
   const Status read = read_run_environment(table, environment, is_inside);
-  Parsed parsed = parse_command(program, run_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
+  Parsed parsed = parse_command(called, run_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
-  if (!read) return failed(program, read.error());
+  if (!read) return failed(called, read.error());
+  const Program program = o.quiet ? called : client::outspoken(called, seen, client::OptionFrame::kSubmits);
+  if (!o.array_task.empty()) {
+    const auto id = number_of(program, {{}, o.array_task});
+    if (!id) return failed(program, id.error());
+    o.job_id = *id;
+  }
   if (const Status job = check_job_of_environment(environment); !job && o.job_id == 0)
     return failed(program, job.error());
   if (o.mpi_list) return printed("MPI plugin types are...\n\tpmix\n\tnone\n");

@@ -1,6 +1,8 @@
 // Plans of nodes.
 #include "cmds/grun/run_launch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -218,6 +220,28 @@ Result<std::vector<attach::NodePlan>> make_plans(const wire::Step& step, const R
   }
   if (o.pmix.value_or(true)) add_pmix(plans, o);
   return plans;
+}
+
+std::vector<std::string> launch_lines(const wire::Step& step, const std::vector<attach::NodePlan>& plans) {
+  std::vector<std::string> names;
+  std::vector<std::pair<uint32_t, size_t>> cpus;  // how many, on how many nodes in a row
+  for (const wire::StepNode& node : step.nodes()) {
+    names.push_back(node.share().node());
+    if (cpus.empty() || cpus.back().first != node.share().cpus()) cpus.emplace_back(node.share().cpus(), 0);
+    ++cpus.back().second;
+  }
+  std::string counts;
+  for (const auto& [count, nodes] : cpus) counts += fmt::format("{}{}(x{})", counts.empty() ? "" : ",", count, nodes);
+  std::vector<std::string> out = {fmt::format("jobid {}: nodes({}):`{}', cpu counts: {}", step.job(), names.size(),
+                                              base::compress_hostlist(names), counts)};
+  for (const attach::NodePlan& plan : plans) {
+    std::vector<std::string> ranks;
+    for (const wire::TaskOrder& task : plan.launch.tasks()) ranks.push_back(std::to_string(task.rank()));
+    const std::string list = base::compress_hostlist(ranks);
+    out.push_back(fmt::format("launching StepId={}.{} on host {}, {} tasks: {}", step.job(), step.step(), plan.node,
+                              ranks.size(), list));
+  }
+  return out;
 }
 
 }  // namespace gw::cmds

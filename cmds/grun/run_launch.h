@@ -32,6 +32,9 @@ using Commands = std::vector<std::vector<std::string>>;
 base::Result<std::vector<attach::NodePlan>> make_plans(const wire::Step& step, const RunOptions& options,
                                                        const Commands& commands, const LaunchContext& context);
 
+/// What -v says of it: the nodes with their CPUs, then a line for each node with its tasks.
+std::vector<std::string> launch_lines(const wire::Step& step, const std::vector<attach::NodePlan>& plans);
+
 /// Is the file opened where the tasks are?
 bool is_opened_there(const Redirect& redirect);
 /// The name of a file that is opened here.

@@ -69,14 +69,9 @@ void add_launch(std::vector<Option>& t, RunOptions& o) {
   t.push_back({"mpi", 0, Arg::kRequired, "pmix|none|list",
                "how MPI programs find each other (default: pmix, where it is there)", "MPI_TYPE", kPlain,
                [&o](Text v) { return set_mpi(o, v); }});
-  t.push_back({"jobid",
-               0,
-               Arg::kRequired,
-               "ID",
-               "run inside this allocation",
-               {},
-               kPlain,
-               number(o.job_id, "--jobid", 1, UINT32_MAX)});
+  t.push_back({"jobid", 0, Arg::kRequired, "ID", "run inside this allocation", {}, kPlain, [&o](Text v) {
+                 return set_job(o, v);
+               }});
   add_waiting_options(t, o.immediate_seconds, o.preemptible);
   t.push_back({"test-only",
                0,
@@ -138,10 +133,14 @@ void add_end(std::vector<Option>& t, RunOptions& o) {
   t.push_back({"quit-on-interrupt", 0, Arg::kNone, "", "the first ctrl-C ends the step at once", "QUIT_ON_INTERRUPT",
                kPlain, sets(o.quit_on_interrupt)});
   t.push_back({"quiet", 'Q', Arg::kNone, "", "no notes", {}, kPlain, sets(o.quiet)});
-  t.push_back({"verbose", 'v', Arg::kNone, "", "say more", {}, kPlain, [&o](Text) {
-                 ++o.verbose;
-                 return Status{};
-               }});
+  t.push_back({"verbose",
+               'v',
+               Arg::kNone,
+               "",
+               "say more: options in effect, nodes, CPUs and tasks; -vv: each request, too",
+               {},
+               kPlain,
+               [](Text) { return Status{}; }});
 }
 
 /// The binding that the enclosing step has would be nonsense in another; it stands under both prefixes.

@@ -2,6 +2,7 @@
 // Invariant: options given later win; nothing here touches the network or the file system.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,9 +43,9 @@ struct RunOptions {
   std::optional<uint32_t> immediate_seconds;
   std::string cpu_bind, mem_bind;  ///< Words of bind/words.h; those of GPUs are in `job`.
   attach::Distribution distribution = attach::Distribution::kBlock;
-  uint32_t job_id = 0;
+  uint32_t job_id = 0;                         ///< --jobid; 0: not given, or
+  std::map<uint32_t, std::string> array_task;  ///< a task of an array, as in JobIds.
   uint32_t relative = 0;
-  uint32_t verbose = 0;
 };
 
 /// What an allocation has, as far as a step's size follows from it. Zero: not known.

@@ -176,6 +176,8 @@ Status RunSession::begin() {
   read_terminal_size();
   GW_TRY(plans, make_plans(step_, o, words, plan_.context));
   if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);
+  if (program_.verbose > 0)
+    for (const std::string& line : launch_lines(step_, plans)) say(false, line);
   GW_TRY(out, open_output(o.output, STDOUT_FILENO, "standard output"));
   const Redirect error = error_of(o);
   const bool is_same = error.to == To::kFile && error.path == o.output.path;

@@ -5,6 +5,7 @@
 #include "bind/words.h"
 #include "cmds/request/locality_options.h"
 #include "cmds/request/slurm_forms.h"
+#include "cmds/shared/job_ids.h"
 
 namespace gw::cmds {
 
@@ -36,6 +37,16 @@ Status set_mem_bind(RunOptions& o, std::string_view value) {
 Status set_distribution(RunOptions& o, std::string_view value) {
   GW_TRY(how, parse_distribution(o.job, value));
   o.distribution = how;
+  return {};
+}
+
+Status set_job(RunOptions& o, std::string_view value) {
+  JobIds ids;
+  GW_TRY_STATUS(parse_job_ids(value, ids));
+  if (ids.size() != 1 || (!ids.jobs.empty() && ids.jobs.front() == 0))
+    return base::invalid("--jobid: one job is needed, not \"" + base::printable(value, 60) + "\"");
+  o.job_id = ids.jobs.empty() ? 0 : ids.jobs.front();
+  o.array_task = std::move(ids.tasks);
   return {};
 }
 

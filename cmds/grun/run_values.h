@@ -16,6 +16,8 @@ base::Status set_mem_bind(RunOptions& o, std::string_view value);
 base::Status set_distribution(RunOptions& o, std::string_view value);
 /// --mpi: pmix|none|list.
 base::Status set_mpi(RunOptions& o, std::string_view value);
+/// --jobid: one job, or a task of an array.
+base::Status set_job(RunOptions& o, std::string_view value);
 /// Of an option whose value is "0" or "1", and which stands for 1 without one.
 base::Status set_switch(bool& field, std::string_view value, std::string_view option);
 

@@ -88,11 +88,12 @@ client::CommandDoc doc() {
 
 }  // namespace
 
-int run_gshare(const Program& program, Args args) {
+int run_gshare(const Program& called, Args args) {
   ShareOptions o;
   client::CommonFlags flags;
-  const Parsed parsed = parse_command(program, doc(), table(o, flags), flags, args, client::kExitUsage);
+  const Parsed parsed = parse_command(called, doc(), table(o, flags), flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const client::Program program = louder(called, parsed);
   if (!parsed.operands.empty()) return refuse_operand(program, parsed.operands.front(), "QOS go with -q");
   if (o.view.resources.empty()) o.view.resources = {o.json ? "all" : "gpu"};
   o.view.unicode = client::use_unicode();

@@ -131,12 +131,13 @@ int show(const Program& program, const StatOptions& o, const std::vector<client:
 
 }  // namespace
 
-int run_gstat(const Program& program, Args args) {
+int run_gstat(const Program& called, Args args) {
   StatOptions o;
   client::CommonFlags flags;
   const auto t = table(o, flags);
-  Parsed parsed = parse_command(program, doc(), t, flags, args, client::kExitUsage);
+  Parsed parsed = parse_command(called, doc(), t, flags, args, client::kExitUsage);
   if (parsed.exit) return *parsed.exit;
+  const client::Program program = louder(called, parsed);
   if (o.help_format) return printed(client::use_field_names());
   for (const std::string& operand : parsed.operands)
     if (Status added = parse_step_ids(operand, o.choice); !added) return failed(program, added.error());

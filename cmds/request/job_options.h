@@ -56,7 +56,6 @@ struct BatchOptions {
   bool quiet = false;
   bool ignore_pbs = false;
   bool has_pbs_lines = false;  ///< Its script has #PBS lines, and they count.
-  uint32_t verbose = 0;
 };
 
 /// The option of an attribute. Its handler writes into `options`; both must outlive it.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "client/options/in_effect.h"
 
 namespace gw::cmds {
 namespace {
@@ -14,12 +15,20 @@ using client::Program;
 
 Parsed parse_command(const Program& program, const client::CommandDoc& doc, const std::vector<client::Option>& table,
                      client::CommonFlags& flags, Args args, int usage_exit, client::ParseRules rules) {
-  auto operands = client::parse_options(table, args, rules);
+  std::vector<client::Option> watched = table;
+  client::OptionsInEffect seen;
+  seen.watch(watched);
+  auto operands = client::parse_options(watched, args, rules);
   if (flags.any()) return {printed(client::common_text(flags, program, doc, table)), {}};
-  if (operands) return {std::nullopt, std::move(*operands)};
+  if (operands) return {std::nullopt, std::move(*operands), seen.count("verbose")};
   client::print_error(program, operands.error());
   client::print_note(program, "Try \"" + program.name + " --help\" for more information");
   return {usage_exit, {}};
+}
+
+client::Program louder(client::Program program, const Parsed& parsed) {
+  program.verbose = parsed.verbose;
+  return program;
 }
 
 int failed(const Program& program, const base::Error& error, int code) {

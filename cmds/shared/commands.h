@@ -39,11 +39,15 @@ int run_greport(const client::Program& program, Args args);
 struct Parsed {
   std::optional<int> exit;
   std::vector<std::string> operands;
+  uint32_t verbose = 0;  ///< How often --verbose was given.
 };
 /// Reads the arguments; prints what --help and the like ask for, or the error with a pointer to --help.
 Parsed parse_command(const client::Program& program, const client::CommandDoc& doc,
                      const std::vector<client::Option>& table, client::CommonFlags& flags, Args args, int usage_exit,
                      client::ParseRules rules = {});
+
+/// The program, saying as much as was asked for.
+client::Program louder(client::Program program, const Parsed& parsed);
 
 /// Prints the error and returns `code`.
 int failed(const client::Program& program, const base::Error& error, int code = client::kExitFailed);

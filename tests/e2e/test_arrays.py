@@ -73,6 +73,27 @@ def test_the_throttle_can_be_changed(cluster):
     wait_for(lambda: ids(cluster, array, "PENDING,RUNNING,COMPLETING") == [], "tasks of an array")
 
 
+def test_a_task_is_named_wherever_a_job_is(cluster):
+    array = cluster.submit("echo task $SLURM_ARRAY_TASK_ID; sleep 60", "-a", "0-5%2")
+    wait_for(lambda: ids(cluster, array, "RUNNING") == [f"{array}_0", f"{array}_1"], "tasks of an array")
+    task = f"{array}_1"
+    number = cluster.run("squeue", "-h", "-o", "%A", "-j", task).stdout.strip()
+    said = cluster.run("grun", f"--jobid={task}", "--overlap", "sh", "-c", "echo $SLURM_JOB_ID").stdout
+    assert said.strip() == number != str(array)
+    assert "n" in cluster.run("gangway", "topo", task).stdout
+    cluster.run("gangway", "checkpointed", task)
+    assert "checkpoint" in cluster.run("gcontrol", "show", "job", number, "--history").stdout.lower()
+    wait_for(lambda: "task 1" in cluster.run("gangway", "logs", task).stdout, "the task's output")
+    listed = cluster.run("squeue", "-h", "-r", "-o", "%i", "-j", f"{array}_[1,3-4]").stdout.split()
+    assert sorted(listed) == [task, f"{array}_3", f"{array}_4"]
+    for words in (["grun", f"--jobid={array}_4", "true"], ["gangway", "checkpointed", f"{array}_4"],
+                  ["gangway", "topo", f"{array}_4"], ["gangway", "logs", f"{array}_4"]):
+        refused = cluster.run(*words, check=False)
+        assert refused.returncode == 1 and "is no job yet" in refused.stderr, refused
+    cluster.run("scancel", array)
+    wait_for(lambda: ids(cluster, array, "PENDING,RUNNING,COMPLETING") == [], "tasks of an array")
+
+
 def test_who_waits_for_an_array_is_told_of_its_worst_task(cluster):
     done = cluster.run("gbatch", "--wait", "-a", "0-3", "--wrap", "exit $SLURM_ARRAY_TASK_ID", cwd=cluster.work,
                        check=False)

@@ -72,6 +72,37 @@ def test_cancel_tells_what_there_was_to_do(cluster):
     assert done.stderr == f"gcontrol: error: job {job} has ended already: CANCELLED\n"
 
 
+def test_commands_say_more_when_asked(cluster):
+    done = cluster.run("sbatch", "-vv", "-H", "-n2", "-t5", "--wrap", "true")
+    said = done.stderr.splitlines()
+    rule = "sbatch: " + " ".join(["-" * 20] * 2)
+    pairs = [("hold", "set"), ("ntasks", "2"), ("time", "5"), ("verbose", "2"), ("wrap", "true")]
+    shown = [f"sbatch: {name:<20}: {value}" for name, value in pairs]
+    assert said[:9] == ["sbatch: defined options", rule, *shown, rule, "sbatch: end of defined options"]
+    assert [line.split(":")[1] for line in said[10:]] == [" debug", " debug"], said
+    job = done.stdout.split()[-1]
+    listed = cluster.run("squeue", "-v", "-h", "-o", "%i", "-j", job)
+    assert listed.stdout.split() == [job] and "\nverbose     = 1\n" in listed.stderr, listed
+    assert "verbose     = 1" in cluster.run("sinfo", "-v").stderr
+    assert cluster.run("scontrol", "-v", "show", "job", job).stdout.startswith("last_update_time=2")
+    assert cluster.run("scancel", "-v", job).stderr == f"scancel: Terminating job {job}\n"
+    none = cluster.run("scancel", "-v", "-n", "nobody", "-u", "root").stderr
+    assert none == "scancel: No active jobs match ALL job filters, including: user=root name=nobody\n"
+    ran = cluster.run("srun", "-v", "-N2", "-n3", "-t1", "true").stderr
+    assert "srun: launching StepId=" in ran and "nodes(2):`" in ran and "2 tasks: [0-1]\n" in ran, ran
+    granted = cluster.run("salloc", "-v", "-t1", "true").stderr
+    assert "salloc: verbose             : 1\n" in granted, granted
+
+
+@pytest.mark.parametrize("words", [["gacct"], ["gprio"], ["gshare"], ["greport", "--by=user"], ["gacctmgr", "show", "tree"],
+                                   ["gacctmgr", "show", "qos"], ["ginfo"], ["gqueue"],
+                                   ["gcancel", "-t", "PENDING"], ["gcontrol", "show", "node"]])
+def test_every_command_tells_its_requests_to_those_who_ask_twice(cluster, words):
+    assert "debug:" not in cluster.run(*words, "-v").stderr
+    done = cluster.run(*words, "-vv")
+    assert f"{words[0]}: debug:  asking 127.0.0.1:" in done.stderr and " was answered by " in done.stderr, done
+
+
 def test_cancel_reads_its_environment(cluster):
     held, other = cluster.submit("exit 0", "-H", "-J", "one"), cluster.submit("exit 0", "-H", "-J", "two")
     bad = cluster.run("gcancel", held, env={"SCANCEL_PARTITION": "mian"}, check=False)

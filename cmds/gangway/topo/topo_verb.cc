@@ -13,6 +13,7 @@
 #include "cmds/gangway/topo/network_tree.h"
 #include "cmds/gangway/topo/topo_share.h"
 #include "cmds/gangway/topo/topo_steps.h"
+#include "cmds/shared/step_ids.h"
 #include "topo/generate.h"
 #include "topo/load.h"
 #include "topo/render.h"
@@ -147,6 +148,12 @@ Result<std::vector<View>> views_of_job(const Program& program, uint32_t id, std:
   return views;
 }
 
+/// "7", "7.0", "5_3", "5_3.0": before the step there are numbers alone.
+bool looks_like_job(const std::string& word) {
+  const std::string id = word.substr(0, word.find('.'));
+  return !id.empty() && id.find_first_not_of("0123456789_") == std::string::npos && id.front() != '_';
+}
+
 Result<std::vector<View>> find_views(const Program& program, const Options& options,
                                      const std::vector<std::string>& operands) {
   if (operands.size() > 1) return base::invalid("one node or job at a time");
@@ -158,14 +165,15 @@ Result<std::vector<View>> find_views(const Program& program, const Options& opti
     GW_TRY(topology, topo::load(source));
     return std::vector<View>{{"", topology, {}, {}, {}, {}}};
   }
-  const size_t dot = operands[0].find('.');
-  const auto job = base::parse_int(operands[0].substr(0, dot), 1, UINT32_MAX, "job");
-  if (job && dot == std::string::npos) return views_of_job(program, static_cast<uint32_t>(*job), {});
-  if (job) {
-    GW_TRY(step, base::parse_int(operands[0].substr(dot + 1), 0, UINT32_MAX, "step"));
-    return views_of_job(program, static_cast<uint32_t>(*job), static_cast<uint32_t>(step));
-  }
-  return views_of_nodes(program, {operands[0]});
+  if (!looks_like_job(operands[0])) return views_of_nodes(program, {operands[0]});
+  StepChoice choice;
+  GW_TRY_STATUS(parse_step_ids(operands[0], choice));
+  GW_TRY_STATUS(resolve(program, choice));
+  if (choice.jobs.size() == 1 && choice.steps.empty()) return views_of_job(program, choice.jobs.front(), {});
+  if (choice.jobs.empty() && choice.steps.size() == 1 && choice.steps.front().number)
+    return views_of_job(program, choice.steps.front().job, *choice.steps.front().number);
+  return base::invalid("one job, or one of its steps that has a number, not \"" + base::printable(operands[0], 60) +
+                       "\"");
 }
 
 std::string json_text(const std::vector<View>& views) {

@@ -26,22 +26,25 @@ const client::CommandDoc kDoc = {
 
 }  // namespace
 
-base::Result<uint32_t> job_in_question(const std::vector<std::string>& words, const char* own, const char* slurm) {
+base::Result<JobIds> job_in_question(const std::vector<std::string>& words, const char* own, const char* slurm) {
   if (words.size() > 1) return base::invalid("one job at a time");
   const char* variable = own != nullptr && *own != '\0' ? own : slurm;
   const std::string text = !words.empty() ? words[0] : variable != nullptr ? variable : "";
   if (text.empty() && words.empty())
     return base::invalid("this runs in no job: neither GANGWAY_JOB_ID nor SLURM_JOB_ID is set",
                          "outside a job name it: gangway checkpointed JOBID");
-  const auto id = base::parse_int(text, 1, UINT32_MAX, "job id");
-  if (!id) return base::invalid("Invalid job id " + base::printable(text, 60), "give the number that gqueue shows");
-  return static_cast<uint32_t>(*id);
+  JobIds ids;
+  GW_TRY_STATUS(parse_job_ids(text, ids));
+  if (ids.size() != 1) return base::invalid("one job at a time");
+  return ids;
 }
 
 int checkpointed_verb(const Invocation& call) {
   std::vector<std::string> operands;
   if (const auto code = parse_verb(call, kDoc, {}, operands)) return *code;
-  const auto id = job_in_question(operands, std::getenv("GANGWAY_JOB_ID"), std::getenv("SLURM_JOB_ID"));
+  const auto job = job_in_question(operands, std::getenv("GANGWAY_JOB_ID"), std::getenv("SLURM_JOB_ID"));
+  if (!job) return failed(call.program, job.error());
+  const auto id = number_of(call.program, *job);
   if (!id) return failed(call.program, id.error());
   wire::ApiRequest request;
   request.mutable_checkpointed()->set_job_id(*id);

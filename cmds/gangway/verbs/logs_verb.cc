@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/shared/verbs.h"
+#include "cmds/shared/job_ids.h"
 #include "model/job_state.h"
 #include "model/output_path.h"
 #include "wire/convert.h"
@@ -157,9 +158,11 @@ int logs_verb(const Invocation& call) {
   std::vector<std::string> operands;
   if (const auto code = parse_verb(call, kDoc, option_table(options), operands)) return *code;
   if (operands.size() != 1) return failed(call.program, {base::ErrorCode::kInvalid, "one job number is needed", ""});
-  const auto id = base::parse_int(operands[0], 1, UINT32_MAX, "job number");
+  JobIds ids;
+  if (const Status read = parse_job_ids(operands[0], ids); !read) return failed(call.program, read.error());
+  const auto id = number_of(call.program, ids);
   if (!id) return failed(call.program, id.error());
-  const Status status = show(call, static_cast<uint32_t>(*id), options);
+  const Status status = show(call, *id, options);
   return status ? client::kExitOk : failed(call.program, status.error());
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cmds/shared/job_ids.h"
 #include "wire/api.pb.h"
 
 namespace gw::cmds {
@@ -17,7 +18,7 @@ std::string explain_text(const std::string& preemptor, const std::string& from, 
 std::string explain_json(const std::string& preemptor, const std::string& from, const wire::ExplainQuotaReply& told);
 
 /// The job that is meant: the one operand, else $GANGWAY_JOB_ID, else $SLURM_JOB_ID (null: not set). Errors: outside a
-/// job, no number.
-base::Result<uint32_t> job_in_question(const std::vector<std::string>& words, const char* own, const char* slurm);
+/// job, not one job.
+base::Result<JobIds> job_in_question(const std::vector<std::string>& words, const char* own, const char* slurm);
 
 }  // namespace gw::cmds

@@ -19,6 +19,8 @@ constexpr Duration kTellAfter = base::seconds(1);
 constexpr Duration kFirstPause = base::milliseconds(50);
 constexpr Duration kLongestPause = base::seconds(1);
 
+double milliseconds_of(Duration d) { return static_cast<double>(d.us) / 1e3; }
+
 bool may_pass(const base::Error& e) { return e.code == ErrorCode::kUnavailable || e.code == ErrorCode::kTimeout; }
 
 }  // namespace
@@ -39,9 +41,14 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   reachable_until_ = start + timeout_;
   tell_at_ = start + kTellAfter;
   has_reported_ = false;
+  const std::string_view kind = wire::row_of(request.kind_case()).name;
+  print_debug(program_, fmt::format("asking {}: {}, {} bytes", where_, kind, bytes.size()));
   for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
     auto reply = attempt(bytes, request.id(), waits);
     if (reply && reply->error().retry_after_ms() > 0 && wait_as_told(reply->error())) continue;
+    if (reply)
+      print_debug(program_, fmt::format("{}: {} was answered by {} bytes after {:.1f} ms", where_, kind,
+                                        reply->ByteSizeLong(), milliseconds_of(patience_.now() - start)));
     if (reply && reply->has_error()) return tl::unexpected(wire::from_wire(reply->error()));
     if (reply || !may_pass(reply.error())) return reply;
     channel_.reset();

@@ -57,6 +57,10 @@ void print_note(const Program& program, std::string_view text) {
   write_all(STDERR_FILENO, fmt::format("{}: {}\n", program.name, text));
 }
 
+void print_debug(const Program& program, std::string_view text) {
+  if (program.verbose > 1) print_note(program, fmt::format("debug:  {}", text));
+}
+
 bool print_out(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());

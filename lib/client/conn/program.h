@@ -2,6 +2,7 @@
 // Invariant: output goes to stdout, every message to stderr; no message on success.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ namespace gw::client {
 struct Program {
   std::string name = "gbatch";
   bool is_slurm = false;
+  uint32_t verbose = 0;  ///< How often -v was given; from 2 on requests are told, too.
 };
 
 /// From argv[0]: the part after the last slash; Slurm's names begin with `s`.
@@ -32,6 +34,9 @@ void print_error(const Program& program, const base::Error& error);
 std::string said(const Program& program, const base::Error& error);
 /// "NAME: TEXT" on stderr.
 void print_note(const Program& program, std::string_view text);
+
+/// "NAME: debug:  TEXT" on stderr, if -vv was given.
+void print_debug(const Program& program, std::string_view text);
 
 /// Writes all of `text` to stdout. False if it cannot (closed pipe, full disk); the caller exits with a failure.
 bool print_out(std::string_view text);

@@ -115,10 +115,12 @@ std::vector<JobRow> merge_tasks(const std::vector<JobRow>& rows) {
   return out;
 }
 
-std::vector<JobRow> split_tasks(const std::vector<JobRow>& rows) {
+std::vector<JobRow> split_tasks(const std::vector<JobRow>& rows, const std::map<uint32_t, model::TaskSet>& only) {
   std::vector<JobRow> out;
   for (const JobRow& row : rows) {
-    const model::TaskSet left = is_array(*row.job) ? left_of(*row.job) : model::TaskSet();
+    model::TaskSet left = is_array(*row.job) ? left_of(*row.job) : model::TaskSet();
+    if (const auto wanted = only.find(array_of(*row.job)); wanted != only.end() && !left.empty())
+      left = left.common(wanted->second);
     if (left.empty()) {
       out.push_back(row);
       continue;

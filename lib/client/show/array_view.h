@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "client/show/job_view.h"
+#include "model/task_set.h"
 
 namespace gw::client {
 
@@ -23,7 +25,7 @@ double order_of_id(const JobRow& row);
 
 /// Rows in the order of their ids, with one for all tasks of an array that wait and differ in nothing else.
 std::vector<JobRow> merge_tasks(const std::vector<JobRow>& rows);
-/// A row for each task, also of those that are left.
-std::vector<JobRow> split_tasks(const std::vector<JobRow>& rows);
+/// A row for each task, also of those that are left; of the arrays in `only` these tasks alone.
+std::vector<JobRow> split_tasks(const std::vector<JobRow>& rows, const std::map<uint32_t, model::TaskSet>& only = {});
 
 }  // namespace gw::client

@@ -74,6 +74,8 @@ TEST(ArrayView, WhatWaitsAlikeIsOneRow) {
   EXPECT_THAT(ids_of(merge_tasks(rows_of(jobs))), ElementsAre("5_0", "5_[4-9%2]"));
   EXPECT_EQ(merge_tasks(rows_of(jobs))[1].job->id(), 7u) << "the one that comes first says why they wait";
   EXPECT_THAT(ids_of(split_tasks(rows_of(jobs))), ElementsAre("5_0", "5_4", "5_5", "5_6", "5_7", "5_8", "5_9"));
+  const std::map<uint32_t, model::TaskSet> only = {{5, *model::TaskSet::parse("0,7-8,99")}};
+  EXPECT_THAT(ids_of(split_tasks({rows_of(jobs)[0]}, only)), ElementsAre("5_7", "5_8"));
   jobs[3].mutable_spec()->set_hold_user(true);
   EXPECT_THAT(ids_of(merge_tasks(rows_of(jobs))), ElementsAre("5_0", "5_[4,6-9%2]", "5_[5%2]"));
 }

@@ -44,7 +44,7 @@ class FakeChannel final : public Channel {
   Script& script_;
 };
 
-Connection make(Script& script, Duration timeout) {
+Connection make(Script& script, Duration timeout, uint32_t verbose = 0) {
   Dialer dialer = [&script](Duration) -> base::Result<std::unique_ptr<Channel>> {
     ++script.dialled;
     bool up = true;
@@ -55,7 +55,7 @@ Connection make(Script& script, Duration timeout) {
     if (!up) return base::fail(ErrorCode::kUnavailable, "connection refused");
     return std::make_unique<FakeChannel>(script);
   };
-  return Connection({"gtest", false}, "host:1", timeout, dialer,
+  return Connection({"gtest", false, verbose}, "host:1", timeout, dialer,
                     {[&script] { return script.now; }, [&script](Duration d) { script.now = script.now + d; }});
 }
 
@@ -113,6 +113,23 @@ TEST(Connection, WhatTheControllerRefusesIsNotTriedAgain) {
   ASSERT_FALSE(reply.has_value());
   EXPECT_EQ(reply.error().what, "the disk is full");
   EXPECT_EQ(script.seen.size(), 1u);
+}
+
+TEST(Connection, RequestsAreToldOnlyToThoseWhoAskTwice) {
+  for (const uint32_t verbose : {1U, 2U}) {
+    Script script;
+    script.answers = {ok, denied};
+    Connection connection = make(script, base::seconds(10), verbose);
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE(connection.call(submit()).has_value());
+    ASSERT_FALSE(connection.call(submit()).has_value());
+    const std::string said = testing::internal::GetCapturedStderr();
+    if (verbose == 1) EXPECT_EQ(said, "");
+    if (verbose == 2)
+      EXPECT_THAT(said, testing::MatchesRegex("(gtest: debug:  asking host:1: submit, [0-9]+ bytes\n"
+                                              "gtest: debug:  host:1: submit was answered by [0-9]+ bytes after "
+                                              "0\\.0 ms\n){2}"));
+  }
 }
 
 TEST(Connection, SaysAfterASecondThatItWaitsAndGivesUpInTheEnd) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/options/in_effect.h"
 #include "client/options/option_table.h"
 
 namespace gw::client {
@@ -136,6 +137,47 @@ TEST_F(Options, PagesListWhatCanBeUsed) {
   doc.synopsis = "";
   EXPECT_EQ(usage_text(program, doc), "Usage: gtest\n");
   EXPECT_THAT(bash_completion(program, table), HasSubstr("--nodes= -N"));
+}
+
+TEST_F(Options, InEffectAreTheLastValuesThatWereTaken) {
+  OptionsInEffect line, environment;
+  std::vector<Option> weaker = table;
+  table.push_back({"verbose", 'v', Arg::kNone, {}, {}, {}, kPlain, [](std::string_view) { return base::Status{}; }});
+  table.push_back({"refused", 0, Arg::kRequired, {}, {}, {}, kPlain, [](std::string_view) -> base::Status {
+                     return base::invalid("no");
+                   }});
+  line.watch(table);
+  environment.watch(weaker);
+  operands({"-N4", "-vH", "--nodes=6", "-v", "--exclusive", "-k", "two\nlines"});
+  EXPECT_EQ(error({"--refused=1"}), "no");
+  ASSERT_TRUE(read_environment(weaker, {"X_"}, [](const char* name) {
+    const std::string_view text = name;
+    return text == "X_NODES" ? "9" : text == "X_EXCLUSIVE" ? "user" : text == "X_HOLD" ? "0" : nullptr;
+  }));
+  line.fill(environment);
+  operands({"--nice=3"});
+  EXPECT_EQ(options_text({"prog"}, line, OptionFrame::kLists),
+            "-----------------------------\n"
+            "comment     = two\\x0alines\n"
+            "exclusive   = set\n"
+            "hold        = set\n"
+            "nice        = 3\n"
+            "nodes       = 6\n"
+            "verbose     = 2\n"
+            "-----------------------------\n");
+  EXPECT_EQ(options_text({"prog"}, environment, OptionFrame::kSubmits),
+            "prog: defined options\n"
+            "prog: -------------------- --------------------\n"
+            "prog: exclusive           : user\n"
+            "prog: nodes               : 9\n"
+            "prog: -------------------- --------------------\n"
+            "prog: end of defined options\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(outspoken({"prog"}, line, OptionFrame::kLists).verbose, 2u);
+  EXPECT_NE(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(outspoken({"prog"}, environment, OptionFrame::kLists).verbose, 0u);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Program, NamesDecideThePersonality) {

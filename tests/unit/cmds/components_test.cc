@@ -190,5 +190,16 @@ TEST(Components, MistakesInAnyOfThemAreTold) {
   EXPECT_THAT(read(many, {}).error().what, HasSubstr("at most 128 components"));
 }
 
+TEST(Components, WhatIsInEffectComesFromAllSourcesTheCommandLineLast) {
+  client::OptionsInEffect seen;
+  auto directives = client::read_directives("#!/bin/sh\n#SBATCH -N2 -J script --mem=1G\n", "x.sh");
+  const auto variable = [](const char* name) { return std::string_view(name) == "SBATCH_TIMELIMIT" ? "7" : nullptr; };
+  ASSERT_TRUE(
+      read_components({*directives, "x.sh", variable, split({"-J", "line", "-v", "x.sh"})->components, kNow, &seen}));
+  using Shown = std::pair<std::string, std::string>;
+  EXPECT_THAT(seen.shown(), ElementsAre(Shown("job-name", "line"), Shown("mem", "1G"), Shown("nodes", "2"),
+                                        Shown("time", "7"), Shown("verbose", "1")));
+}
+
 }  // namespace
 }  // namespace gw::cmds

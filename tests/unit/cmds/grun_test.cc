@@ -96,8 +96,19 @@ TEST(Grun, BadValuesNameTheirOption) {
       {{"--het-group=1"}, "--het-group"},
       {{"-W", "soon"}, "--wait"},
       {{"--output="}, "--output needs a value"},
-      {{"--jobid=0"}, "--jobid"}};
+      {{"--jobid=5-6"}, "--jobid: one job is needed, not \"5-6\""},
+      {{"--jobid=5,6_1"}, "--jobid: one job is needed"},
+      {{"--jobid=x"}, "Invalid job id x"},
+      {{"--jobid=0"}, "Invalid job id"}};
   for (const auto& [args, text] : kCases) EXPECT_THAT(Call(args).error, HasSubstr(text));
+}
+
+TEST(Grun, AJobIsNamedByItsNumberOrAsATask) {
+  EXPECT_EQ(Call({"--jobid=7"}).options.job_id, 7u);
+  const RunOptions task = Call({"--jobid=7", "--jobid=5_3"}).options;
+  EXPECT_EQ(task.job_id, 0u) << "until the controller is asked";
+  EXPECT_EQ(task.array_task.at(5), "3");
+  EXPECT_TRUE(Call({"--jobid=5_3", "--jobid=7"}).options.array_task.empty());
 }
 
 TEST(Grun, SwitchesAndWordsAreTaken) {
@@ -241,6 +252,19 @@ TEST(GrunLaunch, RanksGoOverThePlaces) {
   const auto cyclic = plans({"-m", "cyclic"});
   EXPECT_EQ(cyclic[0].launch.tasks(1).rank(), 2u);
   EXPECT_EQ(cyclic[1].launch.tasks(0).rank(), 1u);
+}
+
+TEST(GrunLaunch, IsToldNodeByNode) {
+  wire::Step step = step_of_two();
+  const auto lines = [&step](const std::vector<std::string>& args) { return launch_lines(step, plans(args)); };
+  for (int n : {0, 1}) step.mutable_nodes(n)->mutable_share()->set_cpus(4);
+  EXPECT_THAT(lines({}), ElementsAre("jobid 7: nodes(2):`a,b', cpu counts: 4(x2)",
+                                     "launching StepId=7.3 on host a, 2 tasks: [0-1]",
+                                     "launching StepId=7.3 on host b, 1 tasks: 2"));
+  step.mutable_nodes(1)->mutable_share()->set_cpus(2);
+  EXPECT_THAT(lines({"-m", "cyclic"}), ElementsAre("jobid 7: nodes(2):`a,b', cpu counts: 4(x1),2(x1)",
+                                                   "launching StepId=7.3 on host a, 2 tasks: [0,2]",
+                                                   "launching StepId=7.3 on host b, 1 tasks: 1"));
 }
 
 TEST(GrunLaunch, NodesAreToldOfEachOtherForMpi) {

@@ -210,6 +210,8 @@ TEST(CancelSteps, EndsAndSignalsInSilence) {
   EXPECT_TRUE(bench.seen[3].cancel().batch_only());
   EXPECT_EQ(bench.seen[3].cancel().signo(), 10);
   EXPECT_EQ(bench.said, "");
+  EXPECT_EQ(bench.cancel("7.3,7.batch", {.signo = 10, .verbose = true}), 0);
+  EXPECT_EQ(bench.said, "gcancel: Signal 10 to step 7.3\ngcancel: Signal 10 to step 7.batch\n");
 }
 
 TEST(CancelSteps, WhatWentWrong) {

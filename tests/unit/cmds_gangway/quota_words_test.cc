@@ -49,10 +49,12 @@ TEST(ExplainQuota, SaysYesOrNoWithTheRule) {
 }
 
 TEST(Checkpointed, TheJobIsNamedOrTheOneThatThisRunsIn) {
-  EXPECT_EQ(*job_in_question({"7"}, "8", "9"), 7u);
-  EXPECT_EQ(*job_in_question({}, "8", "9"), 8u);
-  EXPECT_EQ(*job_in_question({}, nullptr, "9"), 9u);
-  EXPECT_EQ(*job_in_question({}, "", "9"), 9u);
+  EXPECT_THAT(job_in_question({"7"}, "8", "9")->jobs, testing::ElementsAre(7));
+  EXPECT_THAT(job_in_question({}, "8", "9")->jobs, testing::ElementsAre(8));
+  EXPECT_THAT(job_in_question({}, nullptr, "9")->jobs, testing::ElementsAre(9));
+  EXPECT_THAT(job_in_question({}, "", "9")->jobs, testing::ElementsAre(9));
+  EXPECT_EQ(job_in_question({"5_3"}, "8", "9")->tasks.at(5), "3");
+  EXPECT_THAT(job_in_question({"5-6"}, "8", "9").error().text(), HasSubstr("one job"));
   EXPECT_THAT(job_in_question({}, nullptr, nullptr).error().text(), HasSubstr("runs in no job"));
   EXPECT_THAT(job_in_question({"7", "8"}, nullptr, nullptr).error().text(), HasSubstr("one job"));
   EXPECT_THAT(job_in_question({""}, "8", nullptr).error().text(), HasSubstr("Invalid job id"));
