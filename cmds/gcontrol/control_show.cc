@@ -10,6 +10,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/show/license_text.h"
 #include "client/show/partition_text.h"
 #include "client/show/show_json.h"
 #include "cmds/gcontrol/control_step.h"
@@ -164,6 +165,23 @@ int show_config(const Program& program, const ControlOptions& o, Args words) {
   return printed(out);
 }
 
+int show_licenses(const Program& program, const ControlOptions& o, Args words) {
+  wire::ApiRequest request;
+  request.mutable_show_config();
+  auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  std::vector<wire::LicenseUse> shown;
+  for (const wire::LicenseUse& one : reply->show_config().licenses())
+    if (words.empty() || std::find(words.begin(), words.end(), one.name()) != words.end()) shown.push_back(one);
+  if (o.json) return printed(client::licenses_json(shown));
+  std::string out = last_update(o, reply->show_config().now_us(), static_cast<int>(shown.size()));
+  for (const wire::LicenseUse& one : shown) out += client::show_license_text(one, o.style);
+  if (shown.empty() && !words.empty())
+    return failed(program, {base::ErrorCode::kNotFound, "no licence " + base::printable(words.front(), 60),
+                            "gcontrol show licenses lists all"});
+  return printed(shown.empty() ? out + "No licenses configured in Slurm.\n" : out);
+}
+
 int show_hostnames(const Program& program, const ControlOptions&, Args words) {
   std::string list = base::join(words, ",");
   for (const char* variable : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
@@ -196,6 +214,8 @@ constexpr Entity kEntities[] = {
     {"partition", show_partition},
     {"partitions", show_partition},
     {"config", show_config},
+    {"license", show_licenses},
+    {"licenses", show_licenses},
     {"hostnames", show_hostnames},
     {"hostlist", show_hostlist<false>},
     {"hostlistsorted", show_hostlist<true>},

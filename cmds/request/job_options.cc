@@ -13,6 +13,7 @@
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/slurm_options.h"
 #include "cmds/shared/commands.h"
+#include "model/licenses.h"
 #include "model/mail.h"
 
 namespace gw::cmds {
@@ -107,6 +108,13 @@ constexpr Reader kPlaceReaders[] = {
      [](BatchOptions& o, Text, Text v) -> Status {
        GW_TRY(flags, parse_gres_flags(v));
        o.spec.gres_flags = flags;
+       return {};
+     }},
+    {&attribute("licenses"),
+     [](BatchOptions& o, Text, Text v) -> Status {
+       if (base::trim(v).empty()) return base::invalid("--licenses: the value is empty");
+       GW_TRY(licenses, model::parse_licenses(v));
+       o.spec.licenses = model::format_licenses(licenses);
        return {};
      }},
     {&attribute("constraint"), [](BatchOptions& o, Text, Text v) { return set_features(o.spec, v); }},

@@ -66,7 +66,7 @@ Status set_tres_per_task(BatchOptions& o, Text value) {
     } else if (tres.starts_with("gres/gpu:") || tres.starts_with("gres:gpu:")) {
       GW_TRY_STATUS(gpus(o.gpus.per_task, "--tres-per-task")(tres.substr(9)));
     } else if (tres.starts_with("license/") || tres.starts_with("license:")) {
-      o.left_out.add("tres-per-task", "licences are not counted");
+      o.left_out.add("tres-per-task", "licences are those of the whole job: -L/--licenses");
     } else {
       return invalid(sentence, "cpu:COUNT and gres/gpu[:TYPE]:COUNT are");
     }

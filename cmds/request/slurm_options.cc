@@ -82,7 +82,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
      some_text},
 
     // Resources.
-    {"licenses", 'L', Arg::kRequired, {}, kByAll, kLess, "licences are not counted", some_text},
     {"tmp", 0, Arg::kRequired, {}, kByAll, kLess, "space for temporary files is not looked at", a_size, "0"},
     {"prefer", 0, Arg::kRequired, {}, kByAll, kLess, "only -C/--constraint chooses nodes by their features", some_text},
     {"contiguous", 0, Arg::kNone, {}, kByAll, kLess, "nodes may be apart; --locality asks for close ones"},

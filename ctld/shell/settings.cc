@@ -2,6 +2,7 @@
 #include "ctld/shell/settings.h"
 
 #include "base/text.h"
+#include "model/licenses.h"
 #include "plugin/orders.h"
 
 namespace gw::ctld {
@@ -69,6 +70,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.policy.patience = config.patience;
   s.policy.reclaim_delay_max = config.reclaim_delay_max;
   s.policy.fairness_over_time = config.fairness_over_time;
+  s.policy.licenses = model::parse_licenses(base::join(config.licenses, ",")).value_or(model::Licenses());
   s.usage_half_life = config.usage_half_life;
   s.entries = config::entries(config);
   return s;

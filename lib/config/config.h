@@ -87,6 +87,8 @@ struct Config {
   base::Duration submit_limit = base::seconds(10);  ///< For one.
   std::string submit_on_failure = "refuse";         ///< refuse | accept
 
+  std::vector<std::string> licenses;  ///< NAME:COUNT, what the cluster has of each.
+
   // mail:
   std::string mail_program;           ///< Run as `PROGRAM -s SUBJECT [--] ADDRESS...`; empty: no mail is sent.
   bool mail_double_dash = true;       ///< `--` stands before the addresses.

@@ -266,6 +266,11 @@ const Key<Config> kConfigKeys[] = {
     {{"admins", Kind::kTexts, kLive,
       "Users (names or numbers) and @groups who may do everything; root and controller.user always may."},
      [](Config& c) -> Ref { return &c.admins; }},
+    {{"licenses", Kind::kTexts, kLive,
+      "Licences that the whole cluster has a number of, NAME:COUNT; jobs take them with -L/--licenses. Of those that "
+      "are "
+      "not here jobs cannot ask."},
+     [](Config& c) -> Ref { return &c.licenses; }},
     {{"plugin_dirs", Kind::kTexts, kController, "Folders that plug-ins are looked for in, in order; absolute paths."},
      [](Config& c) -> Ref { return &c.plugin_dirs; }},
 };

@@ -9,6 +9,7 @@
 
 #include "config/plain_yaml.h"
 #include "config/read.h"
+#include "model/licenses.h"
 
 namespace gw::config {
 namespace {
@@ -77,6 +78,11 @@ Result<Config> client_part_of(const Value& root, const std::string& path) {
   return finish(std::move(c), problems);
 }
 
+void check_licenses(const Value& root, const Config& c, Problems& problems) {
+  const auto read = model::parse_licenses(base::join(c.licenses, ","));
+  if (!read) problems.error(place_of(root, "licenses"), "licenses" + read.error().what.substr(10), read.error().hint);
+}
+
 }  // namespace
 
 Result<Config> parse(std::string_view text, const std::string& path) {
@@ -91,6 +97,7 @@ Result<Config> parse(std::string_view text, const std::string& path) {
   read_partitions(root, c, problems);
   resolve_controller_user(root, c, problems);
   check_admins(root, c, problems);
+  check_licenses(root, c, problems);
   return finish(std::move(c), problems);
 }
 

@@ -105,7 +105,16 @@ std::string of_partition(const Blocker& head, const std::vector<std::string>& ru
                      head.where, base::join(parts, ", "));
 }
 
+/// "2 of licence matlab are needed; 3 of its 4 are in use"
+std::string of_license(const Blocker& b, std::string_view name) {
+  const std::string kept = b.held_by.empty() ? "" : fmt::format(", and what is left is kept for job {}", b.held_by);
+  return fmt::format("{} of licence {} {} needed; {} of its {} {} in use{}", b.asked, name, b.asked == 1 ? "is" : "are",
+                     b.held, b.bound, b.held == 1 ? "is" : "are", kept);
+}
+
 std::string of_quota(const Blocker& b) {
+  constexpr std::string_view kLicense = "license:";
+  if (b.resource.starts_with(kLicense)) return of_license(b, std::string_view(b.resource).substr(kLicense.size()));
   const std::string resource = b.resource != "job" ? b.resource : b.bound == 1 ? "job" : "jobs";
   const auto amount = [&resource](uint64_t n) { return format_amount(resource, n); };
   const bool is_limit = b.kind != BlockerKind::kGuarantee;

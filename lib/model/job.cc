@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/licenses.h"
 #include "model/mail.h"
 
 namespace gw::model {
@@ -36,6 +37,8 @@ base::Status normalise_mail(JobSpec& s) {
 base::Status normalise(JobSpec& s) {
   base::drop_duplicates(s.partitions);
   GW_TRY_STATUS(normalise_mail(s));
+  GW_TRY(licenses, parse_licenses(s.licenses));
+  s.licenses = format_licenses(licenses);
   return normalise(s.request);
 }
 

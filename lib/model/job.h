@@ -96,6 +96,7 @@ struct JobSpec {
   std::string gpu_bind;                     ///< --gpu-bind in Slurm's words; empty: not given.
   std::string dependency;                   ///< On other jobs, as it was asked for; empty: none.
   bool kill_on_invalid_dependency = false;  ///< It ends if its dependency can never be met.
+  std::string licenses;                     ///< Of the whole cluster, as format_licenses() has them; empty: none.
   std::string wckey;                        ///< A word to sort usage by; empty: none.
   std::string mail_type;                    ///< What its user is written to about, by name; empty: nothing.
   std::string mail_user;                    ///< Where to, with commas; empty: the user's name.

@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, 16> kEventNames = {"place",
                                                           "end-preempted",
                                                           "end-deadline",
                                                           "end-boot-fail"};
-constexpr std::array<std::string_view, 21> kWaitNames = {"None",
+constexpr std::array<std::string_view, 22> kWaitNames = {"None",
                                                          "Priority",
                                                          "Resources",
                                                          "BeginTime",
@@ -67,7 +67,8 @@ constexpr std::array<std::string_view, 21> kWaitNames = {"None",
                                                          "DEADLINE",
                                                          "Dependency",
                                                          "DependencyNeverSatisfied",
-                                                         "JobArrayTaskLimit"};
+                                                         "JobArrayTaskLimit",
+                                                         "Licenses"};
 constexpr std::array<std::string_view, 16> kEndNames = {
     "None",     "NonZeroExitCode", "RaisedSignal",     "TimeLimit",
     "NodeDown", "OutOfMemory",     "JobLaunchFailure", "OutputPath",

@@ -134,8 +134,9 @@ enum class WaitReason : uint8_t {
   kDependency,                ///< It waits for other jobs.
   kDependencyNeverSatisfied,  ///< What it waits for can never come.
   kArrayTaskLimit,            ///< As many tasks of its array as may run do so, or are about to.
+  kLicenses,                  ///< Others have the licences that it asks for.
 };
-constexpr WaitReason kLastWaitReason = WaitReason::kArrayTaskLimit;
+constexpr WaitReason kLastWaitReason = WaitReason::kLicenses;
 /// Slurm's word: "Resources", "BeginTime", "JobHeldUser", ...
 std::string_view name(WaitReason r);
 

@@ -50,6 +50,7 @@ constexpr auto kJobVariables = std::to_array<std::string_view>({
     "TOPOLOGY_ADDR",
     "TOPOLOGY_ADDR_PATTERN",
     "JOB_RESERVATION",
+    "JOB_LICENSES",
     "CPUS_PER_GPU",
     "MEM_PER_GPU",
     "GPU_BIND",

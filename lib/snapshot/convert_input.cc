@@ -1,6 +1,7 @@
 // The input of a pass as a message, and back.
 #include <cmath>
 
+#include "model/licenses.h"
 #include "snapshot/convert.h"
 #include "wire/convert.h"
 
@@ -32,7 +33,7 @@ Result<model::Fit> fit_from(uint32_t fit) {
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
   const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, moves, candidates,
-               fairness_over_time, patience, reclaim_delay_max, preemptions] = policy;
+               fairness_over_time, patience, reclaim_delay_max, preemptions, licenses] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
@@ -52,6 +53,7 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
   w.set_patience_us(patience.us);
   w.set_reclaim_delay_max_us(reclaim_delay_max.us);
   w.set_preemptions_per_hour(preemptions);
+  w.set_licenses(model::format_licenses(licenses));
   return w;
 }
 
@@ -80,6 +82,8 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   GW_TRY(delay, duration_from(w.reclaim_delay_max_us()));
   policy.reclaim_delay_max = delay;
   policy.preemptions_per_hour = w.preemptions_per_hour();
+  GW_TRY(licenses, model::parse_licenses(w.licenses()));
+  policy.licenses = std::move(licenses);
   return policy;
 }
 
@@ -255,7 +259,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
                time_min, deadline, remaining, reservation, preemptible, may_move, components, whole, most_tasks,
-               grows_by_node, gang, preemptions, suspends, saves_work, suspended] = job;
+               grows_by_node, gang, preemptions, suspends, saves_work, suspended, licenses] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -282,12 +286,14 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_suspends(static_cast<uint32_t>(suspends));
   w->set_saves_work(saves_work);
   w->set_suspended(suspended.value);
+  w->set_licenses(model::format_licenses(licenses));
   for (const sched::Component& from : components) {
-    const auto& [part_id, part_request, part_partitions] = from;
+    const auto& [part_id, part_request, part_partitions, part_licenses] = from;
     wire::SnapshotComponent* to = w->add_components();
     to->set_id(part_id.value);
     set_request(to->mutable_request(), part_request);
     set_strings(to->mutable_partitions(), part_partitions);
+    to->set_licenses(model::format_licenses(part_licenses));
   }
 }
 
@@ -336,9 +342,12 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.suspends = static_cast<sched::Suspends>(w.suspends());
   job.saves_work = w.saves_work();
   job.suspended = base::JobId(w.suspended());
+  GW_TRY(licenses, model::parse_licenses(w.licenses()));
+  job.licenses = std::move(licenses);
   for (const wire::SnapshotComponent& c : w.components()) {
     GW_TRY(part, request_from(c.request()));
-    job.components.push_back({base::JobId(c.id()), std::move(part), strings(c.partitions())});
+    GW_TRY(taken, model::parse_licenses(c.licenses()));
+    job.components.push_back({base::JobId(c.id()), std::move(part), strings(c.partitions()), std::move(taken)});
   }
   return job;
 }

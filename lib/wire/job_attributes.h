@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/licenses.h"
 #include "model/mail.h"
 #include "model/version.h"
 #include "wire/attribute_fields.h"
@@ -272,6 +273,26 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .json_key = "memory_per_cpu_mb",
      .shown = kByHand,
      .is_per_component = true},
+
+    {.name = "licenses",
+     .option = "-L/--licenses",
+     .commands = kAsking,
+     .value = "NAME[:COUNT][,...]",
+     .help = "licences of the cluster, while it runs",
+     .update = {"Licenses",
+                {},
+                kOwner,
+                true,
+                false,
+                update_field<&U::has_licenses, &U::licenses, &U::mutable_licenses, &U::clear_licenses>(
+                    U::kLicensesFieldNumber)},
+     .show_key = "Licenses",
+     .json_key = "licenses",
+     .column = {'W', "Licenses", "LICENSES"},
+     .shown = kByHand,
+     .is_per_component = true,
+     .kept = kept<&M::licenses, &W::licenses, &W::mutable_licenses>(W::kLicensesFieldNumber),
+     .most = model::kLicensesBytes},
 
     // GPUs: all of these feed two fields.
     {.option = "-G/--gpus",

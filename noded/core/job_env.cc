@@ -51,6 +51,7 @@ void put_identity(Env& env, const NodeFacts& node, const wire::Prepare& p, const
   if (!spec.account().empty()) put(env, "JOB_ACCOUNT", spec.account());
   if (!spec.qos().empty()) put(env, "JOB_QOS", spec.qos());
   if (!spec.reservation().empty()) put(env, "JOB_RESERVATION", spec.reservation());
+  if (!spec.licenses().empty()) put(env, "JOB_LICENSES", spec.licenses());
   put(env, "JOB_USER", user.name);
   put(env, "JOB_UID", spec.uid());
   put(env, "JOB_GID", spec.gid());

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "ctld/core/admission/kinds.h"
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/reservation_rules.h"
 #include "ctld/core/rows/spec_rules.h"
+#include "model/licenses.h"
 #include "sched/place/place.h"
 #include "sched/quota/quota_tree.h"
 #include "wire/convert.h"
@@ -26,6 +28,8 @@ base::Result<model::JobSpec> accept_component(const Core& core, const Caller& ca
   spec.partitions = own.partitions;
   spec.gpu_bind = own.gpu_bind;
   spec.gres_flags = own.gres_flags;
+  spec.licenses = own.licenses;
+  (void)leave_out_licenses(core, spec);  // the leader's warning says so
   spec.launch.command.clear();
   if (spec.request.cpus_per_task == 0) return base::invalid("-c/--cpus-per-task: a task needs a CPU");
   GW_TRY_STATUS(settle_spec(spec));
@@ -35,6 +39,7 @@ base::Result<model::JobSpec> accept_component(const Core& core, const Caller& ca
   GW_TRY_STATUS(check_time(core, timed, is_admin(core.settings, caller)));
   GW_TRY_STATUS(model::check_times(spec, core.now));
   GW_TRY_STATUS(check_reservation(core, spec));
+  GW_TRY_STATUS(check_licenses(core, spec));
   GW_TRY_STATUS(check_runnable(core, spec));
   return spec;
 }
@@ -87,6 +92,12 @@ base::Result<std::vector<model::JobSpec>> accept_components(Core& core, const Ca
     return base::invalid("--elastic does not go with several components: all of them start and end together");
   std::vector<const model::JobSpec*> all = {&leader};
   for (const model::JobSpec& spec : out) all.push_back(&spec);
+  model::Licenses licenses;
+  for (const model::JobSpec* spec : all) {
+    GW_TRY(own, model::parse_licenses(spec->licenses));
+    for (const auto& [name, count] : own) licenses[name] += count;
+  }
+  GW_TRY_STATUS(check_licenses(core, licenses));
   GW_TRY_STATUS(check_together(core, all));
   return out;
 }

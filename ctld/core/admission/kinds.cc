@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "ctld/core/jobs/facts.h"
+#include "model/licenses.h"
 
 namespace gw::ctld {
 
@@ -38,6 +40,39 @@ base::Status check_preemption(const model::JobSpec& spec, std::vector<std::strin
   if (spec.on_preempt == OnPreempt::kSuspend && !can_be_suspended(spec))
     warnings.push_back("--on-preempt=suspend: a job that is elastic, or in a reservation, is requeued instead");
   return {};
+}
+
+bool leave_out_licenses(const Core& core, model::JobSpec& spec) {
+  if (spec.licenses.empty() || !core.settings.policy.licenses.empty()) return false;
+  spec.licenses.clear();
+  return true;
+}
+
+base::Status check_licenses(const Core& core, const model::Licenses& asked) {
+  const model::Licenses& there = core.settings.policy.licenses;
+  for (const auto& [name, count] : asked) {
+    const auto has = there.find(name);
+    if (has == there.end()) {
+      std::vector<std::string> names;
+      for (const auto& [other, n] : there) names.push_back(other);
+      const std::string meant = base::did_you_mean(name, names);
+      return base::with_sentence(
+          base::invalid(fmt::format("--licenses: the cluster has no licence \"{}\"", name),
+                        meant.empty() ? "gcontrol show licenses lists those that it has" : meant),
+          model::kLicensesSentence);
+    }
+    if (count > has->second)
+      return base::with_sentence(
+          base::invalid(fmt::format("--licenses: {} of {} asked; the cluster has {}", count, name, has->second),
+                        "ask for fewer"),
+          model::kLicensesSentence);
+  }
+  return {};
+}
+
+base::Status check_licenses(const Core& core, const model::JobSpec& spec) {
+  GW_TRY(asked, model::parse_licenses(spec.licenses));
+  return check_licenses(core, asked);
 }
 
 }  // namespace gw::ctld

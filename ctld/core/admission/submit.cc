@@ -91,6 +91,9 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   const bool admin = is_admin(core.settings, caller);
   const size_t jobs = spec.array ? spec.array->count : 1 + static_cast<size_t>(request.components_size());
   GW_TRY_STATUS(check_place_and_time(core, caller, spec, jobs));
+  if (leave_out_licenses(core, spec))
+    warnings.push_back("left out: --licenses (licences are not counted: `licenses` of the configuration names none)");
+  GW_TRY_STATUS(check_licenses(core, spec));
   GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, JobId()));
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");

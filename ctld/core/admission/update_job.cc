@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/admission/dependency.h"
+#include "ctld/core/admission/kinds.h"
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/cluster/quotas.h"
@@ -136,6 +137,7 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
   if (!moves) return {};
   GW_TRY_STATUS(check_qos(core, caller, spec));
   GW_TRY_STATUS(route(core, caller, spec));
+  GW_TRY_STATUS(check_licenses(core, spec));
   return check_runnable(core, spec);
 }
 

@@ -264,6 +264,27 @@ void list_partitions(Core& core, ConnId conn, const wire::ApiRequest& request) {
   begin_list(core, conn, request.id(), std::move(fill));
 }
 
+namespace {
+
+void add_licenses(const Core& core, wire::ShowConfigReply& config) {
+  const model::Licenses& there = core.settings.policy.licenses;
+  if (there.empty()) return;
+  model::Licenses used;
+  for (const auto& [id, holding] : core.ledger.capacity().holdings()) {
+    const Job* job = core.jobs.find(id);  // nothing of it: an extension, or kept in suspension
+    if (job == nullptr || job->spec.licenses.empty() || is_suspended(*job)) continue;
+    for (const auto& [name, count] : pending_of(core, *job).licenses) used[name] += count;
+  }
+  for (const auto& [name, count] : there) {
+    wire::LicenseUse& one = *config.add_licenses();
+    one.set_name(name);
+    one.set_total(count);
+    one.set_used(used[name]);
+  }
+}
+
+}  // namespace
+
 void show_config(Core& core, ConnId conn, const wire::ApiRequest& request) {
   wire::ApiReply out;
   wire::ShowConfigReply& config = *out.mutable_show_config();
@@ -278,6 +299,7 @@ void show_config(Core& core, ConnId conn, const wire::ApiRequest& request) {
   for (const auto& [name, qos] : core.quotas.qos) *config.add_qos() = wire::to_wire(qos);
   // Jobs may name the default one although it is not in the tree.
   if (!core.quotas.qos.contains(core.settings.default_qos)) config.add_qos()->set_name(core.settings.default_qos);
+  add_licenses(core, config);
   core.out.reply(conn, request.id(), std::move(out));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/find_on.h"
+#include "model/licenses.h"
 #include "model/suspension.h"
 #include "sched/quota/quota_tree.h"
 #include "wire/job_attributes.h"
@@ -19,11 +20,16 @@ using model::Qos;
 namespace {
 
 /// Adds the components to what the scheduler is told of the leader.
+/// What the state has is well formed.
+model::Licenses licenses_of(const model::JobSpec& spec) {
+  return spec.licenses.empty() ? model::Licenses() : model::parse_licenses(spec.licenses).value_or(model::Licenses());
+}
+
 void add_components(const Core& core, const Job& leader, sched::PendingJob& out) {
   for (uint32_t k = 1; k < leader.spec.het_size; ++k) {
     const Job* one = core.jobs.find(JobId(leader.id.value + k));
     if (one == nullptr) continue;
-    out.components.push_back({one->id, asked_now(*one), one->spec.partitions});
+    out.components.push_back({one->id, asked_now(*one), one->spec.partitions, licenses_of(one->spec)});
   }
 }
 
@@ -124,6 +130,7 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.time_min = job.spec.time_min;
   out.deadline = job.spec.deadline;
   out.reservation = job.spec.reservation;
+  out.licenses = licenses_of(job.spec);
   out.may_move = job.spec.requeue && job.spec.on_preempt != model::OnPreempt::kCancel;
   out.preemptible = !job.spec.not_preemptible && (job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel);
   if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;

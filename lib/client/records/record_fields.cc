@@ -115,6 +115,7 @@ void add_who(std::vector<RecordField>& f) {
   add_of_job(f, "QOS", 10, [](const wire::Job& j) { return j.spec().qos(); });
   add_of_job(f, "QOSRAW", 10, [](const wire::Job& j) { return j.spec().qos(); });
   add_of_job(f, "WCKey", 10, [](const wire::Job& j) { return j.spec().wckey(); });
+  add_of_job(f, "Licenses", 10, [](const wire::Job& j) { return j.spec().licenses(); });
   add_of_job(f, "WorkDir", 20, [](const wire::Job& j) { return j.spec().launch().work_dir(); });
   add_of_job(f, "SubmitLine", 20, [](const wire::Job& j) { return j.spec().submit_line(); });
   add_of_job(f, "Comment", 14, [](const wire::Job& j) { return j.spec().comment(); });
@@ -142,7 +143,6 @@ void add_identity(std::vector<RecordField>& f) {
                                     {"SystemComment", 19},
                                     {"Container", 20},
                                     {"Extra", 20},
-                                    {"Licenses", 10},
                                     {"McsLabel", 9},
                                     {"Layout", 9},
                                     {"DBIndex", 10},

@@ -174,7 +174,10 @@ void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({{'J', "Threads", "THREADS_PER_CORE"}, [](const Row&) { return std::string("*"); }});
   t.push_back({{'X', "CoreSpec", "CORE_SPEC"}, [](const Row&) { return std::string("N/A"); }});
   t.push_back({{'O', "Contiguous", "CONTIGUOUS"}, [](const Row&) { return std::string("0"); }});
-  t.push_back({{'W', "Licenses", "LICENSES"}, [](const Row&) { return std::string("(null)"); }});
+  t.push_back({{'W', "Licenses", "LICENSES"}, [](const Row& r) {
+                 const std::string& licenses = r.job->spec().licenses();
+                 return licenses.empty() ? std::string("(null)") : licenses;
+               }});
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ void add_limits(Record& r, const wire::Job& job) {
   r.line()
       .put(key("exclusive"), q.exclusive() ? "NO" : "OK")
       .put("Contiguous", 0)
-      .put("Licenses", "(null)")
+      .put("Licenses", text_or_null(job.spec().licenses()))
       .put("Network", "(null)");
 }
 

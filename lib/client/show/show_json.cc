@@ -107,6 +107,7 @@ void add_spec(Json& j, const wire::JobSpec& s) {
   j[key_of("resize-signal")] = s.resize_signo();
   for (const wire::JobAttribute& a : wire::kJobAttributes)
     if (a.shown == wire::Shown::kByRow && !a.json_key.empty()) j[std::string(a.json_key)] = value_of(a, s);
+  j[key_of("licenses")] = s.licenses();
   j[key_of("reservation")] = s.reservation();
   j[key_of("dependency")] = s.dependency();
   j[key_of("gpu-bind")] = s.gpu_bind();

@@ -55,9 +55,12 @@ void keep_places(Session& session, const Served& served, Duration grace, const G
   for (const Decision& d : placed.decisions) {
     const Start& start = std::get<Start>(d);
     const bool is_mover = start.job != job.id;
-    if (!is_mover)
-      session.trial.count(served.leaf, session.quotas().tree().count(start.allocation, session.capacity()),
-                          job.preemptible, job.uid);
+    if (!is_mover) {
+      const QuotaTree& tree = session.quotas().tree();
+      Quantities amounts = tree.count(start.allocation, session.capacity());
+      add_to(amounts, tree.count_licenses(job));
+      session.trial.count(served.leaf, amounts, job.preemptible, job.uid);
+    }
     session.backfill.keep(is_mover ? *session.view.running().at(start.job) : job,
                           FutureStart{session.now, start.allocation}, true);  // nobody takes it
     session.plan.planned_starts.push_back(

@@ -123,7 +123,7 @@ void start_nominated(Session& session) {
     const Parts parts = parts_of(nomination, *job);
     if (!still_holds(session, nomination, parts)) continue;
     const uint32_t leaf = session.quotas().tree().leaf_of(job->qos);
-    const Quantities amounts = nomination.amounts(session.quotas().tree(), session.capacity());
+    const Quantities amounts = nomination.amounts(session.quotas().tree(), session.capacity(), *job);
     Group group;
     const bool starts = !session.quotas().limit_in_way(leaf, amounts, job->uid) &&
                         start_parts(session, parts, cut_length(session, *job, job->time_limit), group);

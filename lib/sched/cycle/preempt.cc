@@ -205,7 +205,7 @@ bool start_after_grace(Session& session, const Served& served, const PartitionFa
   if (!kept) return false;
   const PendingJob& job = served.job;
   send_off(session, evicted);
-  session.trial.count(served.leaf, kept->amounts(session.quotas().tree(), session.capacity()), job.preemptible,
+  session.trial.count(served.leaf, kept->amounts(session.quotas().tree(), session.capacity(), job), job.preemptible,
                       job.uid);
   keep_place(session, job, *kept);
   session.plan.planned_starts.push_back(PlannedStart{job.id, partition.name, kept->when, kept->node_names()});

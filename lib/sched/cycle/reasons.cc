@@ -199,13 +199,21 @@ bool is_still_blocked(const Session& session, const PendingJob& job, const JobCl
   return true;
 }
 
+namespace {
+
+WaitReason reason_of(const QuotaTree& tree, const Binding& binding) {
+  return tree.resources()[binding.resource].starts_with(kLicense) ? WaitReason::kLicenses : WaitReason::kQosLimit;
+}
+
+}  // namespace
+
 void tell_bound(Session& session, const Served& served, const ClassKey& key, JobClass& job_class,
                 const Binding& binding) {
   std::vector<Binding> all = session.quotas().limits_in_way(served.leaf, *served.amounts, served.job.uid);
   if (all.empty()) all.push_back(binding);  // by what it would really be given, or by its guarantee
   model::Blockers blockers;
   for (const Binding& each : all) blockers.push_back(blocker_of(session.quotas().tree(), each));
-  tell(session, job_class, key, WaitReason::kQosLimit, std::move(blockers));
+  tell(session, job_class, key, reason_of(session.quotas().tree(), all.front()), std::move(blockers));
 }
 
 void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& served, const ClassKey& key,
@@ -215,7 +223,7 @@ void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& serv
   binding.asked = (*served.amounts)[binding.resource];
   Blocker blocker = blocker_of(session.quotas().tree(), binding);
   blocker.held_by = plan.job.text();
-  tell(session, job_class, key, WaitReason::kQosLimit, {std::move(blocker)});
+  tell(session, job_class, key, reason_of(session.quotas().tree(), binding), {std::move(blocker)});
 }
 
 void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known) {

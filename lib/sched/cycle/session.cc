@@ -117,7 +117,7 @@ std::optional<Quantities> given_together(Session& session, const Served& served,
   Group group;
   std::optional<Quantities> out;
   if (place_gang(session, again, partition.name, length, group)) {
-    out = session.quotas().tree().none();
+    out = session.quotas().tree().count_licenses(served.job);
     for (const Decision& d : group.decisions)
       add_to(*out, session.quotas().tree().count(std::get<Start>(d).allocation, session.capacity()));
   }
@@ -137,7 +137,10 @@ std::optional<Quantities> given(Session& session, const Served& served, const Pa
   options->only = only;
   const Placement placement = session.place(partition, served.job.request, *options);
   if (!placement.allocation) return std::nullopt;
-  return session.quotas().tree().count(*placement.allocation, session.capacity());
+  const QuotaTree& tree = session.quotas().tree();
+  Quantities out = tree.count(*placement.allocation, session.capacity());
+  add_to(out, tree.count_licenses(served.job));
+  return out;
 }
 
 bool fits(Session& session, const Served& served, const PartitionFacts& partition, const std::vector<NodeId>* only,

@@ -50,6 +50,7 @@ bool count_gang(Session& session, Served& served, const Group& group) {
   Quantities amounts = tree.none();
   for (const Decision& d : group.decisions)
     if (const auto* start = std::get_if<Start>(&d)) add_to(amounts, tree.count(start->allocation, session.capacity()));
+  add_to(amounts, tree.count_licenses(served.job));
   served.refused = binding_of(session, served, amounts);
   if (served.refused) return false;
   session.trial.count(served.leaf, amounts, served.job.preemptible, served.job.uid);

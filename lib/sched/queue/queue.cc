@@ -68,6 +68,11 @@ void write(Writer& w, const model::Request& r) {
     w.number(share.node.value).text(share.cores.text()).text(share.gpus.text()).number(share.gpu_milli);
 }
 
+void write(Writer& w, const model::Licenses& licenses) {
+  w.number(licenses.size());
+  for (const auto& [name, count] : licenses) w.text(name).number(count);
+}
+
 void write_closeness(Writer& w, const model::Request& r, Time eligible, std::optional<Time> now) {
   if (now) {
     const Closeness wanted = closeness_of(r, eligible, *now);
@@ -102,6 +107,7 @@ PendingJob component_of(const PendingJob& job, JobId component) {
   out.whole = job.id;
   out.request = c->request;
   out.partitions = c->partitions;
+  out.licenses = c->licenses;
   out.components.clear();
   out.most_tasks = 0;
   return out;
@@ -110,6 +116,7 @@ PendingJob component_of(const PendingJob& job, JobId component) {
 ClassKey class_key(const PendingJob& job, bool by_user, std::optional<Time> now) {
   Writer w;
   write(w, job.request);
+  write(w, job.licenses);
   write_closeness(w, job.request, job.eligible, now);
   w.list(job.partitions).text(job.qos).text(job.reservation);
   w.number(static_cast<uint64_t>(job.time_limit.us)).number(static_cast<uint64_t>(job.time_min.us));

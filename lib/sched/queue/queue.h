@@ -17,6 +17,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "model/blocker.h"
+#include "model/licenses.h"
 #include "model/request.h"
 
 namespace gw::sched {
@@ -36,6 +37,7 @@ struct Component {
   JobId id;
   model::Request request;
   std::vector<std::string> partitions;
+  model::Licenses licenses = {};
 };
 
 /// May a preempted job be suspended instead of being ended, and is it told before?
@@ -72,6 +74,7 @@ struct PendingJob {
   Suspends suspends = Suspends::kNo;  ///< While it runs.
   bool saves_work = false;            ///< If it is preempted it saves its work before it ends.
   JobId suspended;                    ///< Of what a suspended job still holds: the job.
+  model::Licenses licenses = {};      ///< That it takes while it runs, without those of its components.
 };
 
 /// Ids from here on are those of extensions of elastic gangs and of what suspended jobs keep; no job has one.

@@ -20,7 +20,8 @@ void take_from(Quantities& a, const Quantities& b) {
   for (size_t i = 0; i < a.size(); ++i) a[i] -= std::min(a[i], b[i]);
 }
 
-QuotaTree::QuotaTree(const std::vector<model::Qos>& list) : list_(list) {
+QuotaTree::QuotaTree(const std::vector<model::Qos>& list, model::Licenses licenses)
+    : list_(list), licenses_(std::move(licenses)) {
   std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   collect_resources();
   QosNode root;
@@ -29,6 +30,8 @@ QuotaTree::QuotaTree(const std::vector<model::Qos>& list) : list_(list) {
   root.guaranteed = none();
   root.limit.assign(width(), kNoLimit);
   root.user_limit = root.limit;
+  for (size_t r = 0; r < width(); ++r)
+    if (resources_[r].starts_with(kLicense)) root.limit[r] = licenses_.at(resources_[r].substr(kLicense.size()));
   nodes_.push_back(std::move(root));
   index_[""] = 0;
   if (!list_.empty()) add_below(0, "");
@@ -44,6 +47,7 @@ void QuotaTree::collect_resources() {
     has_user_limits_ |= q.max_jobs_per_user > 0 || !q.limit_per_user.empty();
   }
   if (std::any_of(list_.begin(), list_.end(), model::names_types_alone)) named.emplace(kOtherGpus);
+  for (const auto& [name, count] : licenses_) named.insert(std::string(kLicense) + name);
   named.erase("gpu");
   resources_ = {"gpu"};
   resources_.insert(resources_.end(), named.begin(), named.end());
@@ -213,6 +217,23 @@ void QuotaTree::count_type(const std::string& type, uint64_t milli, Quantities& 
   if (it != resources_.end()) out[static_cast<size_t>(it - resources_.begin())] += milli;
 }
 
+Quantities QuotaTree::count(const model::Licenses& licenses) const {
+  Quantities out = none();
+  if (licenses.empty()) return out;
+  for (size_t r = 0; r < width(); ++r) {
+    if (!resources_[r].starts_with(kLicense)) continue;
+    const auto asked = licenses.find(resources_[r].substr(kLicense.size()));
+    if (asked != licenses.end()) out[r] = asked->second;
+  }
+  return out;
+}
+
+Quantities QuotaTree::count_licenses(const PendingJob& job) const {
+  Quantities out = count(job.licenses);
+  for (const Component& c : job.components) add_to(out, count(c.licenses));
+  return out;
+}
+
 void QuotaTree::count_job(Quantities& out) const {
   for (size_t r = 0; r < width(); ++r)
     if (resources_[r] == kJobResource) ++out[r];
@@ -260,6 +281,7 @@ Quantities QuotaTree::count(const PendingJob& job) const {
     count_request(c.request, out);
     count_job(out);
   }
+  add_to(out, count_licenses(job));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/licenses.h"
 #include "model/qos.h"
 #include "model/request.h"
 
@@ -27,6 +28,8 @@ constexpr uint64_t kNoLimit = UINT64_MAX;
 constexpr std::string_view kJobResource = "job";
 /// GPUs of the types that no QOS names; there where a QOS is guaranteed types of GPUs alone.
 constexpr std::string_view kOtherGpus = "gpu:other";
+/// Before the name of a licence of the cluster: never a line, only a limit of the root.
+constexpr std::string_view kLicense = "license:";
 constexpr uint32_t kNoQos = UINT32_MAX;
 
 struct QosNode {
@@ -51,16 +54,17 @@ class QuotaTree {
  public:
   /// The root alone.
   QuotaTree() : QuotaTree(std::vector<model::Qos>{}) {}
-  /// `list` passed check_qos_tree().
-  explicit QuotaTree(const std::vector<model::Qos>& list);
+  /// `list` passed check_qos_tree(). `licenses`: what the cluster has of each.
+  explicit QuotaTree(const std::vector<model::Qos>& list, model::Licenses licenses = {});
 
   const std::vector<model::Qos>& list() const { return list_; }
+  const model::Licenses& licenses() const { return licenses_; }
   const std::vector<QosNode>& nodes() const { return nodes_; }
   const QosNode& qos(uint32_t index) const { return nodes_[index]; }
   /// `gpu` is the first.
   const std::vector<std::string>& resources() const { return resources_; }
   size_t width() const { return resources_.size(); }
-  /// No QOS: everything runs at the root, and no rule can bind.
+  /// No QOS: everything runs at the root, and no rule can bind but the numbers of licences.
   bool is_flat() const { return list_.empty(); }
   /// Somewhere each user's jobs have a limit.
   bool has_user_limits() const { return has_user_limits_; }
@@ -78,6 +82,10 @@ class QuotaTree {
   /// What an allocation counts. `capacity` tells the types of GPUs.
   Quantities count(const model::Allocation& allocation, const Capacity& capacity) const;
   Quantities count(const model::NodeShare& share, const Capacity& capacity) const;
+  /// Licences, which no allocation tells of.
+  Quantities count(const model::Licenses& licenses) const;
+  /// Those of a job with all its components.
+  Quantities count_licenses(const PendingJob& job) const;
   /// Likewise, of an extension of an elastic gang, which is no job of its own.
   Quantities count_extension(const model::Allocation& allocation, const Capacity& capacity) const;
   /// Of what a suspended job still holds: neither a job nor nodes, which it counts again when it resumes.
@@ -91,6 +99,7 @@ class QuotaTree {
 
  private:
   std::vector<model::Qos> list_;
+  model::Licenses licenses_;
   std::vector<std::string> resources_;
   std::vector<QosNode> nodes_;
   std::map<std::string, uint32_t> index_;  // by QOS::name

@@ -32,7 +32,7 @@ Quotas quotas_with_kept(const ClusterView& view) {
   Quotas out(view.quota());
   for (const auto& [made, n] : view.nominations())
     if (const PendingJob* job = view.queue().find(n.job))
-      out.count(out.tree().leaf_of(job->qos), n.amounts(out.tree(), view.capacity()), job->preemptible);
+      out.count(out.tree().leaf_of(job->qos), n.amounts(out.tree(), view.capacity(), *job), job->preemptible);
   return out;
 }
 

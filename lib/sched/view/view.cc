@@ -18,6 +18,12 @@ Quantities Nomination::amounts(const QuotaTree& tree, const Capacity& capacity) 
   return out;
 }
 
+Quantities Nomination::amounts(const QuotaTree& tree, const Capacity& capacity, const PendingJob& job) const {
+  Quantities out = amounts(tree, capacity);
+  add_to(out, tree.count_licenses(job));
+  return out;
+}
+
 struct ClusterView::Applier {
   ClusterView& view;
 
@@ -115,10 +121,12 @@ struct ClusterView::Applier {
 ClusterView::ClusterView() { set_policy({}); }
 
 void ClusterView::set_policy(const Policy& policy) {
+  const bool has_same_licenses = policy.licenses == policy_.licenses;
   policy_ = policy;
   if (!policy_.order) policy_.order = *make_order("fifo_skip");
   queue_.set_order(policy_.order, splits_by_user());
   set_past();
+  if (!has_same_licenses) set_tree(std::vector<model::Qos>(quota_.tree().list()));
 }
 
 void ClusterView::unqueue(JobId id) {
@@ -144,6 +152,7 @@ void ClusterView::hold(JobId id, const model::Allocation& allocation) {
     amounts = tree.count_extension(allocation, capacity_);
   else
     amounts = tree.count(allocation, capacity_);
+  if (!known.suspended && !known.gang) add_to(amounts, tree.count(known.licenses));
   quota_.hold(id, known.qos, known.uid, known.preemptible, amounts);
 }
 
@@ -211,7 +220,7 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
   for (const auto& [id, holder] : quota_.holders())
     if (holder.is_leaving) leaving.insert(id);
   const bool did_split = splits_by_user();
-  quota_.set_tree(QuotaTree(list));
+  quota_.set_tree(QuotaTree(list, policy_.licenses));
   if (splits_by_user() != did_split) queue_.set_order(policy_.order, splits_by_user());
   for (uint32_t id = 1; id < capacity_.id_limit(); ++id)
     if (const NodeAccount* account = capacity_.node(NodeId(id)))

@@ -47,6 +47,7 @@ struct Policy {
   Duration reclaim_delay_max = base::minutes(15);
   /// Once so many jobs of a QOS were preempted within an hour, no more of them are for a job beyond its guarantee.
   uint32_t preemptions_per_hour = 600;
+  model::Licenses licenses = {};  ///< What the cluster has of each.
 };
 
 /// An advance reservation: whole nodes, for some users, for a time, once or again and again.
@@ -77,7 +78,10 @@ struct Nomination {
   bool operator==(const Nomination&) const = default;
   /// Of all components.
   std::vector<std::string> node_names() const;
+  /// What the job will hold there, without its licences.
   Quantities amounts(const QuotaTree& tree, const Capacity& capacity) const;
+  /// And with them.
+  Quantities amounts(const QuotaTree& tree, const Capacity& capacity, const PendingJob& job) const;
 };
 /// By the epoch at which they were made: each was made so that it could start even if those before it had started.
 using Nominations = std::map<uint64_t, Nomination>;
