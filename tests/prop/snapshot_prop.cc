@@ -59,6 +59,8 @@ PendingJob random_job(uint32_t id, Time now) {
     job.suspended = JobId(static_cast<uint32_t>(pick(0, 1)));
   }
   if (one_in(8)) job.components = {{JobId(1'000 + id), sched::testing::gang(1, 1), {"main"}}};
+  if (one_in(3)) job.licenses = {{"soft", static_cast<uint32_t>(pick(1, 2))}};
+  if (!job.components.empty() && one_in(2)) job.components[0].licenses = {{"soft", 1}};
   return job;
 }
 
@@ -78,6 +80,7 @@ sched::Policy random_policy() {
   policy.patience = base::hours(pick(0, 2));
   policy.preemptions_per_hour = static_cast<uint32_t>(pick(0, 2));
   policy.reclaim_delay_max = base::minutes(pick(0, 2));
+  if (one_in(2)) policy.licenses = {{"soft", static_cast<uint32_t>(pick(1, 3))}};
   return policy;
 }
 

@@ -7,6 +7,7 @@
 #include "store/sqlite_store.h"
 #include "tests/sim/check_attempts.h"
 #include "tests/sim/check_gangs.h"
+#include "tests/sim/check_licenses.h"
 #include "tests/sim/check_use.h"
 #include "tests/sim/settings.h"
 #include "wire/receive.h"
@@ -78,6 +79,7 @@ Cluster::Cluster(uint64_t seed, Trace& trace, Sights& seen)
   auto kept = std::make_unique<KeptChecker>();
   kept_ = kept.get();
   checkers_.push_back(std::move(kept));
+  checkers_.push_back(std::make_unique<LicenseChecker>(file_.policy.licenses));
   checkers_.push_back(std::make_unique<UseChecker>(topologies, std::set<std::string>(lending.begin(), lending.end())));
   checkers_.push_back(std::make_unique<AttemptChecker>());
   checkers_.push_back(std::make_unique<GangChecker>());

@@ -60,6 +60,7 @@ ctld::Settings draw_settings(Random& random, uint32_t nodes) {
   s.policy.preempts = true;
   s.policy.grace = base::seconds(random.any({0, 5, 20}));
   s.qos = draw_quotas(random, nodes);
+  s.policy.licenses = {{"soft", 3}};
   return s;
 }
 

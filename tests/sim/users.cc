@@ -125,6 +125,11 @@ void Users::draw_kind(wire::ApiRequest& request, bool is_elastic) {
     component = spec;
     *component.mutable_request() = request_of(1, 1 + random_(2));
   }
+  if (random_.chance(20)) {
+    const bool is_one = submit.components_size() == 0;
+    spec.set_licenses("soft:" + std::to_string(is_one ? 1 + random_(3) : 1));
+    for (wire::JobSpec& component : *submit.mutable_components()) component.set_licenses(spec.licenses());
+  }
   if (submit.components_size() > 0) *spec.mutable_request() = request_of(1, 1 + random_(2));
   if (spec.kind() != 0) submit.clear_script();
 }
