@@ -66,6 +66,23 @@ TEST(Licenses, WhatTheClusterHasNotIsRefused) {
   EXPECT_EQ(w.job(w.entered("matlab=2;ansys:0,matlab")).spec.licenses, "matlab:3");
 }
 
+TEST(Licenses, OfAllComponentsTogetherMustBeThere) {
+  Office w;
+  for (const auto& [second, is_refused] : {std::pair("matlab:1,ansys", false), std::pair("matlab:2", true)}) {
+    wire::ApiRequest r = World::submission(gang(1));
+    wire::JobSpec& leader = *r.mutable_submit()->mutable_spec();
+    leader.set_licenses("matlab:3");
+    wire::JobSpec& component = *r.mutable_submit()->add_components();
+    component = leader;
+    component.set_licenses(second);
+    const wire::ApiReply reply = w.ask(kAlice, r);
+    EXPECT_EQ(reply.has_error(), is_refused) << reply.error().what();
+    if (is_refused) EXPECT_THAT(reply.error().what(), HasSubstr("5 of matlab asked"));
+  }
+  w.schedule();
+  EXPECT_EQ(w.shown(), "ansys:1/1,matlab:4/4");
+}
+
 TEST(Licenses, ThatNobodyCountsAreLeftOutWithAWarning) {
   World w(1);
   w.connect_all();
