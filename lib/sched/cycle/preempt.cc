@@ -273,6 +273,19 @@ bool start_in_place_of(Session& session, Served& served, const PartitionFacts& p
 
 }  // namespace
 
+namespace {
+
+/// Nobody is preempted for a licence: what quotas say of one is only how many there are.
+bool lacks_license(const Session& session, const Served& served) {
+  const QuotaTree& tree = session.quotas().tree();
+  if (tree.licenses().empty()) return false;
+  const std::vector<Binding> limits = session.quotas().limits_in_way(served.leaf, *served.amounts, served.job.uid);
+  return std::any_of(limits.begin(), limits.end(),
+                     [&](const Binding& limit) { return tree.resources()[limit.resource].starts_with(kLicense); });
+}
+
+}  // namespace
+
 void send_off(Session& session, const Evicted& evicted) {
   for (JobId id : evicted.victims) {
     const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
@@ -289,6 +302,7 @@ bool preempt(Session& session, Served& served) {
   const PendingJob& job = served.job;
   if (session.view.running().empty() || (!job.components.empty() && !served.is_guaranteed)) return false;
   if (!job.preemptible && session.quotas().guarantee_in_way(served.leaf, *served.amounts)) return false;
+  if (lacks_license(session, served)) return false;
   const bool by_rules = may_take_any(session, served);
   if (!by_rules && !session.order().is_preemptive()) return false;
   for (const std::string& name : job.partitions) {

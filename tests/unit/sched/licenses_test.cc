@@ -153,6 +153,21 @@ TEST(Licenses, WhoIsSuspendedHasNoneAndNeedsThemToGoOn) {
   EXPECT_THAT(c.start(), ElementsAre(1));
 }
 
+TEST(Licenses, NobodyIsPreemptedForOne) {
+  Licensed c;
+  Policy policy = c.view.policy();
+  policy.preempts = true;
+  c.apply(PolicySet{policy});
+  c.queue(1, {{"m", 4}});
+  EXPECT_THAT(c.start(), ElementsAre(1));
+  PendingJob urgent = Licensed::job(2, {{"m", 1}});
+  urgent.priority = 9;
+  c.apply(JobQueued{urgent});
+  EXPECT_THAT(c.start(), IsEmpty());
+  for (const Group& group : c.last.groups)
+    for (const Decision& d : group.decisions) EXPECT_FALSE(std::holds_alternative<Preempt>(d));
+}
+
 TEST(Licenses, CountBesideTheLimitsOfQos) {
   Licensed c;
   model::Qos q;
