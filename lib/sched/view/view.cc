@@ -18,9 +18,9 @@ Quantities Nomination::amounts(const QuotaTree& tree, const Capacity& capacity) 
   return out;
 }
 
-Quantities Nomination::amounts(const QuotaTree& tree, const Capacity& capacity, const PendingJob& job) const {
+Quantities Nomination::amounts(const QuotaTree& tree, const Capacity& capacity, const PendingJob& whole) const {
   Quantities out = amounts(tree, capacity);
-  add_to(out, tree.count_licenses(job));
+  add_to(out, tree.count_licenses(whole));
   return out;
 }
 

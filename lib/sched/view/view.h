@@ -81,7 +81,7 @@ struct Nomination {
   /// What the job will hold there, without its licences.
   Quantities amounts(const QuotaTree& tree, const Capacity& capacity) const;
   /// And with them.
-  Quantities amounts(const QuotaTree& tree, const Capacity& capacity, const PendingJob& job) const;
+  Quantities amounts(const QuotaTree& tree, const Capacity& capacity, const PendingJob& whole) const;
 };
 /// By the epoch at which they were made: each was made so that it could start even if those before it had started.
 using Nominations = std::map<uint64_t, Nomination>;
