@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "config/plain_yaml.h"
 #include "config/read.h"
 #include "model/licenses.h"

@@ -271,7 +271,7 @@ void add_licenses(const Core& core, wire::ShowConfigReply& config) {
   if (there.empty()) return;
   model::Licenses used;
   for (const auto& [id, holding] : core.ledger.capacity().holdings()) {
-    const Job* job = core.jobs.find(id);  // nothing of it: an extension, or kept in suspension
+    const model::Job* job = core.jobs.find(id);  // nothing of it: an extension, or kept in suspension
     if (job == nullptr || job->spec.licenses.empty() || is_suspended(*job)) continue;
     for (const auto& [name, count] : pending_of(core, *job).licenses) used[name] += count;
   }

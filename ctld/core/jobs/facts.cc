@@ -19,12 +19,12 @@ using model::Qos;
 
 namespace {
 
-/// Adds the components to what the scheduler is told of the leader.
 /// What the state has is well formed.
 model::Licenses licenses_of(const model::JobSpec& spec) {
   return spec.licenses.empty() ? model::Licenses() : model::parse_licenses(spec.licenses).value_or(model::Licenses());
 }
 
+/// Adds the components to what the scheduler is told of the leader.
 void add_components(const Core& core, const Job& leader, sched::PendingJob& out) {
   for (uint32_t k = 1; k < leader.spec.het_size; ++k) {
     const Job* one = core.jobs.find(JobId(leader.id.value + k));
