@@ -179,7 +179,8 @@ int show_licenses(const Program& program, const ControlOptions& o, Args words) {
   if (shown.empty() && !words.empty())
     return failed(program, {base::ErrorCode::kNotFound, "no licence " + base::printable(words.front(), 60),
                             "gcontrol show licenses lists all"});
-  return printed(shown.empty() ? out + "No licenses configured in Slurm.\n" : out);
+  if (shown.empty()) out += program.is_slurm ? "No licenses configured in Slurm.\n" : "No licences are configured\n";
+  return printed(out);
 }
 
 int show_hostnames(const Program& program, const ControlOptions&, Args words) {

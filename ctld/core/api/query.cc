@@ -20,6 +20,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/permissions.h"
+#include "model/licenses.h"
 #include "sched/queue/order_facts.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
@@ -273,7 +274,9 @@ void add_licenses(const Core& core, wire::ShowConfigReply& config) {
   for (const auto& [id, holding] : core.ledger.capacity().holdings()) {
     const model::Job* job = core.jobs.find(id);  // nothing of it: an extension, or kept in suspension
     if (job == nullptr || job->spec.licenses.empty() || is_suspended(*job)) continue;
-    for (const auto& [name, count] : pending_of(core, *job).licenses) used[name] += count;
+    const auto taken = model::parse_licenses(job->spec.licenses);
+    if (!taken) continue;
+    for (const auto& [name, count] : *taken) used[name] += count;
   }
   for (const auto& [name, count] : there) {
     wire::LicenseUse& one = *config.add_licenses();
