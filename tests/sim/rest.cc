@@ -112,11 +112,11 @@ std::string Cluster::text_of(const store::JobRow& row) const {
   wire::JobStatus status;
   wire::JobSpec spec;
   if (!status.ParseFromString(row.status) || !spec.ParseFromString(row.spec)) return "a row that cannot be read";
-  std::string out =
-      fmt::format("job {} of kind {} {} attempt {} qos {} in {}, {} nodes of {} GPUs; {}{}", row.id.text(), spec.kind(),
-                  model::long_name(static_cast<model::JobState>(status.state())), status.attempt(), spec.qos(),
-                  spec.partitions(0), spec.request().min_nodes(), spec.request().gpus(), status.waiting().detail(),
-                  spec.hold_user() || spec.hold_admin() ? " held" : "");
+  std::string out = fmt::format(
+      "job {} of kind {} {} attempt {} qos {} in {}, {} nodes of {} GPUs{}; {}{}", row.id.text(), spec.kind(),
+      model::long_name(static_cast<model::JobState>(status.state())), status.attempt(), spec.qos(), spec.partitions(0),
+      spec.request().min_nodes(), spec.request().gpus(), spec.licenses().empty() ? "" : ", licences " + spec.licenses(),
+      status.waiting().detail(), spec.hold_user() || spec.hold_admin() ? " held" : "");
   for (const std::string& node : status.placed().waiting_for()) out += "; waits for " + node;
   for (const std::string& node : status.placed().unreachable()) out += "; cannot reach " + node;
   return out;
