@@ -116,6 +116,7 @@ void KeptChecker::look_at_name(const store::JobRow& row) {
   wire::JobSpec spec;
   if (!spec.ParseFromString(row.spec)) fail(kKept, "the row of job " + row.id.text() + " cannot be read");
   if (spec.has_array() && spec.array().job() != row.id.value) return;  // who asked knows the array alone
+  if (spec.has_array()) arrays_.insert(row.id.value);
   const auto [known, is_new] = job_of_.emplace(std::pair(row.name, spec.het_offset()), row.id.value);
   if (known->second != row.id.value)
     fail(kKept, "jobs " + std::to_string(known->second) + " and " + row.id.text() + " are one submission");
@@ -126,6 +127,7 @@ void KeptChecker::look_at(const store::JobRow& row) {
   if (!status.ParseFromString(row.status)) fail(kKept, "the row of job " + row.id.text() + " cannot be read");
   attempts_[row.id.value] = status.attempt();
   restarts_[row.id.value] = status.restarts();
+  status.has_waiting() ? (void)waiting_.insert(row.id.value) : (void)waiting_.erase(row.id.value);
   for (const auto* stopped : {&cancelled_, &held_}) {
     const auto it = stopped->find(row.id.value);
     if (it == stopped->end()) continue;
@@ -220,7 +222,9 @@ void KeptChecker::done(const Asked& asked, uint32_t id) {
   const bool is_cancel = asked.request.has_cancel() && asked.request.cancel().signo() == 0;
   if (is_cancel && !requeued_.contains(id)) cancelled_.try_emplace(id, attempt);
   const auto hold = holds_.find(asked.request.client_id());
-  if (hold != holds_.end() && hold->second.contains(id)) held_[id] = attempt;
+  // Of an array those tasks are held that wait; the one with the number of the array may run.
+  if (hold == holds_.end() || !hold->second.contains(id) || (arrays_.contains(id) && !waiting_.contains(id))) return;
+  held_[id] = attempt;
 }
 
 void KeptChecker::on_answer(const Asked& asked, const wire::ApiReply& reply) {

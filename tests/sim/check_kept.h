@@ -44,6 +44,7 @@ class KeptChecker final : public Checker {
   std::map<uint32_t, uint32_t> restarts_;                        // likewise
   std::map<uint32_t, uint32_t> attempts_;                        // of jobs, in the rows
   std::map<std::string, std::set<uint32_t>> holds_;  // asked for, by client id: jobs that nobody released since
+  std::set<uint32_t> arrays_, waiting_;              // jobs with the number of their array; jobs that wait
   std::set<uint32_t> requeued_;                      // jobs that somebody asked to be requeued
   std::map<uint32_t, uint32_t> cancelled_, held_;    // jobs, with the last attempt that they may have
 };

@@ -84,10 +84,15 @@ std::string Cluster::why_they_wait() {
   return out;
 }
 
-/// It waits for what nobody will give it: a reservation or a partition that is gone; or its time has passed.
+/// It waits for what nobody will give it: a reservation or a partition that is gone; its time has passed; or it stands
+/// still, is never preempted, and has no guarantee left in an inner QOS, where it stays.
 bool Cluster::may_wait_for_ever(const store::JobRow& row) const {
   wire::JobSpec spec;
   if (!spec.ParseFromString(row.spec)) return false;
+  wire::JobStatus status;
+  if (!status.ParseFromString(row.status)) return false;
+  const bool stands_still = static_cast<model::JobState>(status.state()) == model::JobState::kSuspended;
+  if (stands_still && spec.not_preemptible() && spec.qos() == "a") return true;
   if (!spec.reservation().empty() || (spec.partitions_size() == 1 && spec.partitions(0) == "p0")) return true;
   // Whoever waits for one of these: a dependency names jobs with lower numbers, so this ends.
   const auto& jobs = kept_->rows().jobs;
