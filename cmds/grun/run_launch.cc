@@ -120,6 +120,8 @@ struct Planner {
     l.set_keep(o.keep);
     l.set_kill_on_bad_exit(o.kill_on_bad_exit);
     l.set_slurm_texts(context.slurm_texts);
+    l.set_task_prolog(o.task_prolog);
+    l.set_task_epilog(o.task_epilog);
     if (context.is_inside) add_limit(l);
     return l;
   }

@@ -83,6 +83,28 @@ void add_launch(std::vector<Option>& t, RunOptions& o) {
                sets(o.test_only)});
 }
 
+client::Handler names_program(std::string& to, Text option) {
+  return [&to, option](Text v) -> Status {
+    if (v.empty()) return invalid(std::string(option) + ": the value is empty");
+    to = base::iequals(v, "none") ? "" : std::string(v);
+    return {};
+  };
+}
+
+void add_programs(std::vector<Option>& t, RunOptions& o) {
+  t.push_back(
+      {"task-prolog", 0, Arg::kRequired, "PROGRAM",
+       "run by the nodes before each task; its lines `export NAME=value`, `unset NAME` and `print TEXT` are for "
+       "the task",
+       "TASK_PROLOG", kPlain, names_program(o.task_prolog, "--task-prolog")});
+  t.push_back({"task-epilog", 0, Arg::kRequired, "PROGRAM", "run by the nodes after each task", "TASK_EPILOG", kPlain,
+               names_program(o.task_epilog, "--task-epilog")});
+  t.push_back({"prolog", 0, Arg::kRequired, "PROGRAM", "run here before the step, with the words of its program",
+               "PROLOG", kPlain, names_program(o.prolog, "--prolog")});
+  t.push_back({"epilog", 0, Arg::kRequired, "PROGRAM", "run here after the step, with the words of its program",
+               "EPILOG", kPlain, names_program(o.epilog, "--epilog")});
+}
+
 void add_sharing(std::vector<Option>& t, RunOptions& o) {
   t.push_back({"overlap", 0, Arg::kNone, "", "share cores and GPUs with other steps: take nothing, wait for nothing",
                "OVERLAP", kPlain, sets(o.overlap)});
@@ -171,6 +193,7 @@ std::vector<Option> run_table(RunOptions& o, client::CommonFlags& flags, base::T
   }
   add_streams(t, o);
   add_launch(t, o);
+  add_programs(t, o);
   add_sharing(t, o);
   add_end(t, o);
   add_slurm_forms(t, o.job, kByRun);

@@ -39,6 +39,8 @@ struct RunOptions {
   std::optional<bool> pmix;  ///< Not set: where it is there.
   bool disable_status = false, quit_on_interrupt = false, quiet = false;
   bool kill_on_bad_exit = false;
+  std::string task_prolog, task_epilog;  ///< Run by the nodes around each task; empty: none.
+  std::string prolog, epilog;            ///< Run here before and after the step; empty: none.
   std::optional<uint32_t> wait_seconds;
   std::optional<uint32_t> immediate_seconds;
   std::string cpu_bind, mem_bind;  ///< Words of bind/words.h; those of GPUs are in `job`.

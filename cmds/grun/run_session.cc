@@ -12,6 +12,7 @@
 #include "client/show/job_view.h"
 #include "cmds/grun/open_file.h"
 #include "cmds/grun/run_multi.h"
+#include "cmds/grun/run_programs.h"
 #include "wire/convert.h"
 
 namespace gw::cmds {
@@ -54,7 +55,9 @@ int RunSession::run() {
   else
     create_step(plan_.job.id);
   loop_.run();
+  const bool has_begun = client_ != nullptr;
   client_.reset();
+  if (has_begun) run_own_program(plan_.options.epilog, "epilog");
   return exit_code_.value_or(client::kExitFailed);
 }
 
@@ -170,9 +173,17 @@ Status RunSession::open_input() {
   return {};
 }
 
+/// As in Slurm, what becomes of it is told to who asks for more words.
+void RunSession::run_own_program(const std::string& program, const char* name) const {
+  if (program.empty()) return;
+  const int code = run_beside(program, plan_.operands, step_);
+  if (program_.verbose > 0) say(false, fmt::format("{} {} ended with code {}", name, base::printable(program), code));
+}
+
 Status RunSession::begin() {
   const RunOptions& o = plan_.options;
   GW_TRY(words, commands());
+  run_own_program(o.prolog, "prolog");
   read_terminal_size();
   GW_TRY(plans, make_plans(step_, o, words, plan_.context));
   if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);

@@ -86,6 +86,7 @@ class RunSession {
   void create_step(uint32_t job);
   void on_step(base::Result<wire::ApiReply> reply);
   base::Status begin();
+  void run_own_program(const std::string& program, const char* name) const;
   base::Result<Commands> commands() const;
   base::Result<attach::Sink*> open_output(const Redirect& redirect, int otherwise, const char* name);
   base::Status open_input();

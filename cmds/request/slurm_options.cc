@@ -67,7 +67,6 @@ constexpr Text kNoSpecialCores = "no cores are set aside for the system";
 constexpr Text kNoBuffer = "there is no burst buffer: data are not staged";
 constexpr Text kNotKept = "it is not kept";
 constexpr Text kNoContainer = "programs run without a container";
-constexpr Text kNotRun = "it is not run";
 constexpr Text kNoTuning = "connections to the nodes need no tuning";
 
 using enum Without;
@@ -122,10 +121,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
     {"bcast-exclude", 0, Arg::kRequired, "BCAST_EXCLUDE", kByRun, kLess, kNoBroadcast},
     {"send-libs", 0, Arg::kOptional, "SEND_LIBS", kByRun, kLess, kNoBroadcast},
     {"compress", 0, Arg::kOptional, "COMPRESS", kByRun, kLess, kNoBroadcast},
-    {"prolog", 0, Arg::kRequired, "PROLOG", kByRun, kLess, kNotRun, some_text, "none"},
-    {"epilog", 0, Arg::kRequired, "EPILOG", kByRun, kLess, kNotRun, some_text, "none"},
-    {"task-prolog", 0, Arg::kRequired, "TASK_PROLOG", kByRun, kLess, kNotRun, some_text, "none"},
-    {"task-epilog", 0, Arg::kRequired, "TASK_EPILOG", kByRun, kLess, kNotRun, some_text, "none"},
     {"preserve-env", 'E', Arg::kNone, {}, kByRun, kLess, "a step is told its own number of nodes and tasks"},
     {"resv-ports", 0, Arg::kOptional, "RESV_PORTS", kByRun, kSame, "MPI programs find each other by PMIx",
      an_optional_number},

@@ -43,6 +43,7 @@ struct Config {
   uint32_t max_processes = 65'536;                  ///< Per job and node; 0: no limit.
   std::string step_ports = "61000-64999";           ///< As base::parse_port_range takes it.
   std::string prolog, epilog;                       ///< Run by gnoded before and after a job; empty: none.
+  std::string task_prolog, task_epilog;             ///< Run as the user before and after each task; empty: none.
   base::Duration program_limit = base::minutes(5);  ///< For each of them.
 
   // jobs:

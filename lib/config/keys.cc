@@ -72,6 +72,14 @@ const Key<Config> kConfigKeys[] = {
       "Likewise when all of the job has left the node, whose cores and GPUs are given to others only then. If it "
       "fails, the node is drained. Empty: none."},
      [](Config& c) -> Ref { return &c.epilog; }},
+    {{"node_daemon.task_prolog", Kind::kPath, kNode,
+      "Run as the job's user before its script and before each task of a step, in the task's place. What it prints as "
+      "`export NAME=value`, `unset NAME` and `print TEXT` is done to the task's environment and output. If it fails, "
+      "the task does not run and has its exit code. Empty: none."},
+     [](Config& c) -> Ref { return &c.task_prolog; }},
+    {{"node_daemon.task_epilog", Kind::kPath, kNode,
+      "Likewise when the script or a task has ended; its output is dropped, and a failure is only told in the log."},
+     [](Config& c) -> Ref { return &c.task_epilog; }},
     {{"node_daemon.program_limit", Kind::kDuration, kNode,
       "How long a prolog or epilog may take; then it is killed, with all that it started, and counts as failed.", 1,
       24 * 3600},

@@ -70,9 +70,11 @@ struct NodeFacts {
   std::string own_address;         ///< By which other hosts reach this one; empty: the one that its link comes from.
   std::string commands_dir;        ///< Where gbatch and the others are: on every job's PATH; may be empty.
   std::string slurm_commands_dir;  ///< The same for sbatch: on PATH of jobs submitted by that name; may be empty.
-  std::vector<std::string> slurm_commands;  ///< What is there, by name.
-  std::string prolog, epilog;               ///< Paths; empty: none.
-  bool has_login_file = false;              ///< /etc/profile.d/gangway_jobs.sh is installed.
+  std::vector<std::string> slurm_commands;          ///< What is there, by name.
+  std::string prolog, epilog;                       ///< Paths; empty: none.
+  std::string task_prolog, task_epilog;             ///< Run as the user around each task. Paths; empty: none.
+  base::Duration program_limit = base::minutes(5);  ///< How long each of these may run.
+  bool has_login_file = false;                      ///< /etc/profile.d/gangway_jobs.sh is installed.
 };
 
 }  // namespace gw::noded

@@ -53,6 +53,12 @@ void set_user(const UserInfo& user, const wire::JobSpec& job, wire::StepSpec& sp
   spec.set_home(user.home);
 }
 
+void set_task_programs(const NodeFacts& node, wire::StepSpec& spec) {
+  spec.set_task_prolog(node.task_prolog);
+  spec.set_task_epilog(node.task_epilog);
+  spec.set_task_program_limit_us(node.program_limit.us);
+}
+
 void see_own_name(const NodeFacts& node, wire::StepSpec& spec) {
   spec.set_shown_node(node.name);
   if (!node.own_host_name) return;
@@ -135,6 +141,7 @@ wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepar
   }
   spec.set_work_dir(launch.work_dir());
   set_files(prepare, node, user, spec);
+  set_task_programs(node, spec);
   spec.set_append(launch.append_output());
   spec.set_umask(launch.umask());
   *spec.mutable_limits() = launch.limits();
@@ -164,6 +171,7 @@ wire::StepSpec make_access_spec(const NodeFacts& node, const wire::StartStep& st
   spec.set_lease_us(job.lease_us());
   spec.set_allow_root(job.allow_root());
   set_access(node, start, binding, *spec.mutable_access());
+  set_task_programs(node, spec);
   return spec;
 }
 

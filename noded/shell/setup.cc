@@ -132,6 +132,13 @@ void set_programs(Setup& setup) {
   for (const auto& [key, path] : {std::pair("prolog", setup.node.prolog), std::pair("epilog", setup.node.epilog)})
     if (!path.empty() && !is_program(path))
       warn(setup, std::string("node_daemon.") + key + ": " + path + " cannot be executed: jobs will drain this node");
+  setup.node.task_prolog = setup.config.task_prolog;
+  setup.node.task_epilog = setup.config.task_epilog;
+  setup.node.program_limit = setup.config.program_limit;
+  for (const auto& [key, path] :
+       {std::pair("task_prolog", setup.node.task_prolog), std::pair("task_epilog", setup.node.task_epilog)})
+    if (!path.empty() && !is_program(path))
+      warn(setup, std::string("node_daemon.") + key + ": " + path + " cannot be executed");
 }
 
 uint64_t machine_pid_max() {

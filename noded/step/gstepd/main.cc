@@ -14,6 +14,7 @@
 #include "noded/step/proc/files.h"
 #include "noded/step/proc/supervise.h"
 #include "noded/step/shepherd/step_launcher.h"
+#include "noded/step/start/task_programs.h"
 #include "wire/bcast.h"
 
 namespace {
@@ -91,6 +92,8 @@ int serve(const step::LauncherOptions& options) {
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string("--") + gw::wire::kReceiveFile) return step::receive_file(argc - 2, argv + 2);
   if (argc > 1 && argv[1] == std::string(step::proc::kSupervise)) return step::proc::supervise(argc - 2, argv + 2);
+  if (argc > 1 && argv[1] == std::string(step::kBeginTask)) return step::begin_task(argc - 2, argv + 2);
+  if (argc > 1 && argv[1] == std::string(step::kEndTask)) return step::end_task(argc - 2, argv + 2);
   Options options;
   if (!read_options(argc, argv, options) || (options.launcher == options.probe && !options.help)) {
     std::fprintf(stderr, "%s", kUsage);

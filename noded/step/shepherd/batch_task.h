@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,8 +12,8 @@ namespace gw::noded::step {
 
 class BatchTask {
  public:
-  /// It has been forked.
-  void begin(Task task);
+  /// It has been forked. `hosts`: as in ChildSettings, for its epilog.
+  void begin(Task task, std::string hosts);
   /// False of a step that has no script.
   bool exists() const { return task_.pid > 0; }
   bool is_alive() const { return is_alive_; }
@@ -25,10 +26,20 @@ class BatchTask {
   void let_go();
   void on_reaped() { is_alive_ = false; }
 
+  /// It has run and ended so. True if its epilog runs now.
+  bool starts_epilog(const wire::StepSpec& spec, Containment& contain, int status);
+  /// How the task ended, once this process of its epilog has ended; nothing of any other.
+  std::optional<int> take_end(pid_t epilog);
+
  private:
   Task task_;
-  std::string buffer_;
+  std::string buffer_, hosts_;
   bool is_alive_ = false;  // not yet reaped
+  struct Epilog {
+    pid_t pid = 0;
+    int status = 0;
+  };
+  std::optional<Epilog> epilog_;
 };
 
 }  // namespace gw::noded::step

@@ -86,7 +86,7 @@ void Shepherd::start_task() {
   if (!hosts) return fail_start(model::EndReason::kLaunchFailed, hosts.error().text());
   auto task = spawn_task(spec_, processes_.containment(), *hosts);
   if (!task) return fail_start(model::EndReason::kLaunchFailed, task.error().text());
-  batch_.begin(std::move(*task));
+  batch_.begin(std::move(*task), *hosts);
   processes_.on_fork();
 }
 
@@ -132,7 +132,7 @@ void Shepherd::release_bulk() {
   const bool is_big = spec_.ByteSizeLong() > kBulk;
   // Cleared fields keep their memory; a copy has none.
   spec_.clear_script();
-  spec_.clear_env();
+  if (spec_.task_epilog().empty()) spec_.clear_env();
   spec_.clear_args();
   spec_ = wire::StepSpec(wire::StepSpec(spec_));
   if (is_big) ::malloc_trim(0);

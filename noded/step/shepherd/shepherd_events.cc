@@ -15,6 +15,7 @@
 #include "noded/step/shepherd/step_notes.h"
 #include "noded/step/state/step_folder.h"
 #include "noded/step/tasks/step_tasks.h"
+#include "noded/step/tasks/task_set.h"
 #include "wire/convert.h"
 
 namespace gw::noded::step {
@@ -32,11 +33,17 @@ constexpr size_t kMaxNamedSurvivors = 3;
 void Shepherd::reap() {
   processes_.reap([this](pid_t pid, int status) {
     if (tasks_) tasks_->on_child(pid, status);
+    if (const auto end = batch_.take_end(pid)) {
+      if (status != 0) log_note(spec_, "its epilog failed with code " + std::to_string(code_of_end(status)));
+      return on_task_exit(*end);
+    }
     if (!batch_.is_alive() || pid != batch_.pid()) return;
     processes_.used().name(pid, 0);
     batch_.on_reaped();
     on_task_events();
-    on_task_exit(status);
+    const bool has_run = announcements_.has_started() && !announcements_.has_exit();
+    // Then its end is told when that has ended, too.
+    if (!has_run || !batch_.starts_epilog(spec_, processes_.containment(), status)) on_task_exit(status);
   });
 }
 

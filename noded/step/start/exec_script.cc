@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "noded/step/state/step_folder.h"
 
 namespace gw::noded::step {
 namespace {
@@ -26,9 +25,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 // State folders often lie below /run, which many systems mount noexec: the kernel then refuses the script, though its
 // interpreter need only read it.
-void exec_interpreter(const wire::StepSpec& spec, const std::vector<std::string>& script_words, char** environment) {
+void exec_interpreter(std::string_view text, const std::vector<std::string>& script_words, char** environment) {
   struct statvfs mount {};
-  const Interpreter interpreter = interpreter_of(spec.script());
+  const Interpreter interpreter = interpreter_of(text);
   if (interpreter.path.empty() || ::statvfs(script_words[0].c_str(), &mount) != 0 || !(mount.f_flag & ST_NOEXEC))
     return;
   std::vector<std::string> words{interpreter.path};
@@ -55,33 +54,29 @@ Interpreter interpreter_of(std::string_view script) {
   return found;
 }
 
-std::string explain_exec(const wire::StepSpec& spec, int error) {
+std::string explain_exec(std::string_view text, size_t bytes, int error) {
   const std::string reason = std::generic_category().message(error);
-  const Interpreter interpreter = interpreter_of(spec.script());
+  const Interpreter interpreter = interpreter_of(text);
   if (error == ENOEXEC || interpreter.path.empty())
     return "script cannot be executed: " + reason + " (its first line must be #! and an interpreter)";
-  if (error == E2BIG) {
-    size_t bytes = 0;
-    for (const auto& word : spec.env()) bytes += word.size() + 1;
-    for (const auto& word : spec.args()) bytes += word.size() + 1;
+  if (error == E2BIG)
     return "arguments and environment of the script are too long: " + std::to_string(bytes) + " bytes";
-  }
-  std::string text = "script interpreter " + base::printable(interpreter.path) + ": " + reason;
-  if (interpreter.path.ends_with('\r')) text += " (the script has Windows line ends)";
-  return text;
+  std::string why = "script interpreter " + base::printable(interpreter.path) + ": " + reason;
+  if (interpreter.path.ends_with('\r')) why += " (the script has Windows line ends)";
+  return why;
 }
 
-std::string exec_script(const wire::StepSpec& spec) {
-  std::vector<std::string> words{script_path(spec.dir())};
-  words.insert(words.end(), spec.args().begin(), spec.args().end());
-  std::vector<std::string> environment(spec.env().begin(), spec.env().end());
+std::string exec_script(std::vector<std::string> words, std::vector<std::string> environment, std::string_view text) {
+  size_t bytes = 0;
+  for (const auto& word : environment) bytes += word.size() + 1;
+  for (const auto& word : words) bytes += word.size() + 1;
   for (const char* name : {"SLURM_TASK_PID=", "GANGWAY_TASK_PID="})
     environment.push_back(name + std::to_string(::getpid()));
   const std::vector<char*> env = pointers(environment);
   ::execve(words[0].c_str(), pointers(words).data(), const_cast<char**>(env.data()));
   const int error = errno;
-  if (error == EACCES) exec_interpreter(spec, words, const_cast<char**>(env.data()));
-  return explain_exec(spec, error);
+  if (error == EACCES) exec_interpreter(text, words, const_cast<char**>(env.data()));
+  return explain_exec(text, bytes, error);
 }
 
 }  // namespace gw::noded::step

@@ -3,8 +3,7 @@
 
 #include <string>
 #include <string_view>
-
-#include "wire/step.pb.h"
+#include <vector>
 
 namespace gw::noded::step {
 
@@ -16,9 +15,10 @@ struct Interpreter {
 };
 Interpreter interpreter_of(std::string_view script);
 
-/// Replaces this process. Returns only on failure, with a sentence for the user.
-std::string exec_script(const wire::StepSpec& spec);
-/// The sentence for errno of an execve of this script.
-std::string explain_exec(const wire::StepSpec& spec, int error);
+/// Replaces this process by the script whose file is words[0]; `text`: what that holds. Its process id is added to the
+/// environment. Returns only on failure, with a sentence for the user.
+std::string exec_script(std::vector<std::string> words, std::vector<std::string> environment, std::string_view text);
+/// The sentence for errno of an execve of this script, with arguments and environment of so many bytes.
+std::string explain_exec(std::string_view text, size_t bytes, int error);
 
 }  // namespace gw::noded::step

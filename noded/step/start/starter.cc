@@ -15,6 +15,7 @@
 #include "noded/step/start/binding.h"
 #include "noded/step/start/exec_program.h"
 #include "noded/step/start/streams.h"
+#include "noded/step/start/task_programs.h"
 #include "noded/step/start/task_terminal.h"
 #include "noded/step/state/listen_place.h"
 
@@ -46,6 +47,7 @@ class StarterSide {
 
  private:
   const StepPlan& plan_;
+  const TaskPrograms programs_ = programs_of(plan_.spec, plan_.launch);
   std::vector<TaskEnds> ends_;
   const int events_;
   const int go_;
@@ -76,7 +78,7 @@ class StarterSide {
     if (!ends_[place_].terminal) need(open_files(ends_[place_]), model::EndReason::kOutputPath);
     if (!looked_for_.insert(order().program()).second) return;
     const wire::Program& program = plan_.launch.programs(static_cast<int>(order().program()));
-    if (program.own()) return;
+    if (program.own() || !programs_.prologs.empty()) return;  // a prolog may make it, or change PATH
     if (const auto failure = foresee_failure(program.argv(0), std::string(plan_.environment.get("PATH"))))
       fail(model::EndReason::kLaunchFailed, text_of(*failure), code_of(*failure));
   }
@@ -163,7 +165,9 @@ class StarterSide {
   /// An own program is this one, by whatever name it lies on the node.
   std::vector<std::string> words_of(const wire::Program& program) const {
     std::vector<std::string> words{program.argv().begin(), program.argv().end()};
-    if (!program.own()) return words;
+    if (!program.own())
+      return behind_prologs(programs_, plan_.launch.slurm_texts() ? TaskForm::kSlurmProgram : TaskForm::kProgram,
+                            std::move(words));
     words.front() = "--" + words.front();
     words.insert(words.begin(), "/proc/self/exe");
     words.push_back(listen_place(plan_.spec.access()));

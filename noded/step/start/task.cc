@@ -7,11 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "noded/step/proc/files.h"
 #include "noded/step/start/child.h"
 #include "noded/step/start/exec_script.h"
 #include "noded/step/start/streams.h"
+#include "noded/step/start/task_programs.h"
+#include "noded/step/state/step_folder.h"
 
 namespace gw::noded::step {
 namespace {
@@ -41,7 +45,11 @@ class TaskSide {
     tell({TaskEventKind::kReady, {}, {}});
     if (go_ >= 0) wait_for_go(go_);
     ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-    fail(model::EndReason::kLaunchFailed, exec_script(spec_));
+    std::vector<std::string> words{script_path(spec_.dir())};
+    words.insert(words.end(), spec_.args().begin(), spec_.args().end());
+    fail(model::EndReason::kLaunchFailed,
+         exec_script(behind_prologs(programs_of(spec_), TaskForm::kScript, std::move(words)),
+                     {spec_.env().begin(), spec_.env().end()}, spec_.script()));
   }
 
  private:

@@ -61,6 +61,9 @@ base::Status check_launch(const wire::LaunchTasks& launch, const wire::StepAcces
     if (const base::Status fine = check_task(task, launch); !fine)
       return base::invalid("task " + std::to_string(task.rank()) + ": " + fine.error().text());
   }
+  for (const std::string* program : {&launch.task_prolog(), &launch.task_epilog()})
+    if (program->size() >= PATH_MAX || has_zero_byte(*program))
+      return base::invalid("the program before or after each task is no path");
   const std::string& dir = launch.work_dir();
   if (dir.empty() || dir.front() != '/' || dir.size() >= PATH_MAX || has_zero_byte(dir))
     return base::invalid("the working directory is no absolute path");

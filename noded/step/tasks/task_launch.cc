@@ -37,7 +37,13 @@ std::optional<rlimit> raise_file_limit(int tasks) {
 
 TaskLaunch::TaskLaunch(io::Loop& loop, const wire::StepSpec& spec, Containment& contain, const std::string& hosts,
                        TaskParts parts, Events events)
-    : loop_(loop), spec_(spec), contain_(contain), hosts_(hosts), parts_(parts), events_(std::move(events)) {}
+    : loop_(loop),
+      spec_(spec),
+      contain_(contain),
+      hosts_(hosts),
+      parts_(parts),
+      events_(std::move(events)),
+      epilogs_(spec, contain, hosts) {}
 
 void TaskLaunch::await() {
   const int64_t limit_us = spec_.access().launch_limit_us();
@@ -66,6 +72,7 @@ base::Status TaskLaunch::start(wire::LaunchTasks order) {
   GW_TRY(ends, parts_.streams.open(plan.launch, spec_.uid()));
   for (const wire::TaskOrder& task : plan.launch.tasks()) parts_.tasks.add(task.rank());
   parts_.tasks.bind(spec_.access());
+  epilogs_.begin(plan);
   GW_TRY(starter, fork_starter(plan, std::move(ends)));
   starter_.emplace(loop_, std::move(starter), [this] { read_events(); });
   state_.leave<Awaiting>([&](Awaiting before) { return Starting{std::move(plan), false, std::move(before.go)}; });
@@ -178,6 +185,10 @@ TaskLaunch::Running TaskLaunch::run_of(const wire::LaunchTasks& order) {
 
 bool TaskLaunch::on_child(pid_t pid, int status) {
   if (parts_.mpi.on_child(pid, status)) return true;
+  if (epilogs_.on_child(pid, status)) {
+    events_.changed();
+    return true;
+  }
   read_events();  // its last words come before its death
   if (starter_ && starter_->pid() == pid) {
     on_starter_end(status);
@@ -210,6 +221,7 @@ void TaskLaunch::on_task_end(StepTask& task, int status) {
   task.set_ended(status);
   const stream::TaskEnded ended = end_of(task);
   parts_.audience.say(ended);
+  if (ran) epilogs_.start(parts_.tasks.place_of(task), task.rank);
   if (!ran && !is_ending())
     fail({base::ErrorCode::kInternal, "task " + std::to_string(task.rank) + " died before its program started", ""},
          EXIT_FAILURE);

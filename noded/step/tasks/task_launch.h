@@ -13,6 +13,7 @@
 #include "noded/step/tasks/audience.h"
 #include "noded/step/tasks/starter_watch.h"
 #include "noded/step/tasks/step_mpi.h"
+#include "noded/step/tasks/task_epilogs.h"
 #include "noded/step/tasks/task_set.h"
 #include "noded/step/tasks/task_streams.h"
 
@@ -140,6 +141,7 @@ class TaskLaunch : private TaskLaunchStates {
   Machine state_;
   Manner manner_;
   std::optional<StarterWatch> starter_;  // until it has been reaped
+  TaskEpilogs epilogs_;
   bool has_run_ = false;
   std::optional<uint32_t> started_;  // to be taken
   std::optional<Failure> failure_;
@@ -157,7 +159,7 @@ class TaskLaunch : private TaskLaunchStates {
   void on_starter_end(int status);
   void on_task_end(StepTask& task, int status);
 
-  bool has_living() const { return starter_ || parts_.tasks.has_living(); }
+  bool has_living() const { return starter_ || parts_.tasks.has_living() || epilogs_.are_running(); }
   bool begin_end();
   void call_off();
   io::Timer* kill_timer();

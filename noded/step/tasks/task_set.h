@@ -21,6 +21,7 @@ class TaskSet {
   size_t size() const { return tasks_.size(); }
   /// By its place on this node, which must be one.
   StepTask& at(size_t place) { return tasks_[place]; }
+  size_t place_of(const StepTask& task) const { return static_cast<size_t>(&task - tasks_.data()); }
   auto begin() { return tasks_.begin(); }
   auto end() { return tasks_.end(); }
   auto begin() const { return tasks_.begin(); }

@@ -1,0 +1,15 @@
+// Programs that grun runs itself, beside its step: --prolog before the tasks start, --epilog when they have ended.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wire/job.pb.h"
+
+namespace gw::cmds {
+
+/// Runs it with these words behind its name, an empty input, this process's environment and what the step is called in
+/// SLURM_* and GANGWAY_*; blocks until it has ended. Returns its exit code, 128 + signal, or 127 if it cannot be run.
+int run_beside(const std::string& program, const std::vector<std::string>& words, const wire::Step& step);
+
+}  // namespace gw::cmds

@@ -1,0 +1,255 @@
+// See task_programs.h.
+#include "noded/step/start/task_programs.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "noded/step/proc/files.h"
+#include "noded/step/start/exec_program.h"
+#include "noded/step/start/exec_script.h"
+#include "noded/step/start/task_env.h"
+
+namespace gw::noded::step {
+namespace {
+
+constexpr char kThisProgram[] = "/proc/self/exe";
+constexpr int kUnusableCode = 125;
+constexpr int kLookMs = 50;  // whether a program has ended whose output is held open
+
+struct Ran {
+  int status = 0;  ///< As wait() gives it.
+  std::string printed;
+};
+
+std::string how_it_ended(int status, base::Duration limit) {
+  if (WIFEXITED(status)) return "exit code " + std::to_string(WEXITSTATUS(status));
+  if (WTERMSIG(status) == SIGALRM) return "it ran longer than " + base::format_duration(limit);
+  return "it was ended by signal " + std::to_string(WTERMSIG(status));
+}
+
+/// The program's process: nothing to read; `output`: what it prints, -1: nowhere, and its errors neither.
+[[noreturn]] void become(ProgramCall& call, int output, base::Duration limit) {
+  const int null = ::open("/dev/null", O_RDWR);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(output >= 0 ? output : null, STDOUT_FILENO);
+  if (output < 0) ::dup2(null, STDERR_FILENO);
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  // It ends by itself, whoever is there to look.
+  ::alarm(static_cast<unsigned>(std::clamp<int64_t>(limit.us / 1'000'000, 1, UINT32_MAX)));
+  const ExecFailure failure = call.explain(call.run());
+  std::fprintf(stderr, "gstepd: error: %s\n", failure.text.c_str());
+  ::_exit(failure.exit_code);
+}
+
+/// Until the output is closed, or the program has ended; what is beyond kMostProlog is dropped.
+Ran read_out(pid_t pid, int output) {
+  Ran ran;
+  char chunk[4096];
+  ::fcntl(output, F_SETFL, O_NONBLOCK);
+  for (bool has_ended = false;;) {
+    const ssize_t n = ::read(output, chunk, sizeof chunk);
+    if (n > 0) {
+      ran.printed.append(chunk, std::min(static_cast<size_t>(n), kMostProlog - ran.printed.size()));
+      continue;
+    }
+    if (has_ended) return ran;
+    if (n == 0 && ::waitpid(pid, &ran.status, 0) == pid) return ran;
+    pollfd ready{output, POLLIN, 0};
+    ::poll(&ready, 1, kLookMs);
+    has_ended = ::waitpid(pid, &ran.status, WNOHANG) == pid;
+  }
+}
+
+base::Result<Ran> run(const std::string& program, const std::vector<std::string>& environment, pid_t task,
+                      const std::string& path, base::Duration limit, bool is_prolog) {
+  ProgramCall call({program}, path, environment);
+  call.set_pid(task);
+  GW_TRY(pipe, make_pipe());
+  const pid_t pid = ::fork();
+  if (pid < 0) return base::fail_errno("fork", errno);
+  if (pid == 0) become(call, is_prolog ? pipe.write_end.get() : -1, limit);
+  pipe.write_end.reset();
+  if (is_prolog) return read_out(pid, pipe.read_end.get());
+  Ran ran;
+  while (::waitpid(pid, &ran.status, 0) < 0 && errno == EINTR) {
+  }
+  return ran;
+}
+
+/// Of this process; what is put in by each execve is left out.
+Environment own_environment() {
+  Environment environment;
+  for (char** line = environ; *line != nullptr; ++line) environment.set(std::string_view(*line));
+  environment.remove("SLURM_TASK_PID");
+  environment.remove("GANGWAY_TASK_PID");
+  return environment;
+}
+
+std::vector<std::string> in_context(Environment environment, const char* context) {
+  environment.set("SLURM_SCRIPT_CONTEXT", context);
+  environment.set("GANGWAY_SCRIPT_CONTEXT", context);
+  return environment.lines();
+}
+
+/// The task's exit code, where its prolog fails.
+std::optional<int> run_prolog(const std::string& program, base::Duration limit, Environment& environment) {
+  const std::string path(environment.get("PATH"));
+  const auto ran = run(program, in_context(environment, "prolog_task"), ::getpid(), path, limit, true);
+  if (!ran || ran->status != 0) {
+    const std::string why = ran ? how_it_ended(ran->status, limit) : ran.error().text();
+    const int code = ran && WIFEXITED(ran->status) ? WEXITSTATUS(ran->status) : 1;
+    std::fprintf(stderr, "gstepd: error: TaskProlog failed status=%d: %s: %s\n", code, base::printable(program).c_str(),
+                 why.c_str());
+    return code;
+  }
+  const std::string shown = take_prolog_output(ran->printed, environment);
+  static_cast<void>(proc::write_all(STDOUT_FILENO, shown, "standard output"));
+  return std::nullopt;
+}
+
+int become_script(std::vector<std::string> words, std::vector<std::string> environment) {
+  const std::string script = proc::read_file(words.front(), 64 << 20).value_or("");
+  const std::string why = exec_script(std::move(words), std::move(environment), script);
+  std::fprintf(stderr, "gstepd: error: %s\n", why.c_str());
+  return kNotExecutableCode;
+}
+
+int become_program(std::vector<std::string> words, const Environment& environment, bool is_slurm) {
+  ProgramCall call(std::move(words), std::string(environment.get("PATH")), environment.lines());
+  call.set_pid(::getpid());
+  const ExecFailure failure = call.explain(call.run());
+  std::fprintf(stderr, "%s%s\n", is_slurm ? "slurmstepd: error: execve(): " : "gstepd: error: ", failure.text.c_str());
+  return is_slurm ? failure.error : failure.exit_code;
+}
+
+/// The first words of both calls: seconds, and how many programs.
+struct CallHead {
+  base::Duration limit;
+  std::vector<std::string> programs;
+  std::vector<std::string> rest;
+};
+std::optional<CallHead> read_head(int argc, char** argv) {
+  if (argc < 2) return std::nullopt;
+  const auto seconds = base::parse_int(argv[0], 1, UINT32_MAX, "seconds");
+  const auto count = base::parse_int(argv[1], 1, argc - 2, "programs");
+  if (!seconds || !count) return std::nullopt;
+  return CallHead{base::seconds(*seconds), {argv + 2, argv + 2 + *count}, {argv + 2 + *count, argv + argc}};
+}
+
+std::vector<std::string> call_of(std::string what, base::Duration limit, const std::vector<std::string>& programs) {
+  std::vector<std::string> words = {kThisProgram, std::move(what),
+                                    std::to_string(std::max<int64_t>(limit.us / 1'000'000, 1)),
+                                    std::to_string(programs.size())};
+  words.insert(words.end(), programs.begin(), programs.end());
+  return words;
+}
+
+void take_export(std::string_view said, Environment& environment) {
+  const size_t equals = said.find('=');
+  if (equals == std::string_view::npos) return;
+  environment.set(std::string(base::trim(said.substr(0, equals))), std::string(said.substr(equals + 1)));
+}
+
+std::string take_line(std::string_view& text) {
+  const size_t end = std::min(text.find('\n'), text.size());
+  std::string line(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+}  // namespace
+
+TaskPrograms programs_of(const wire::StepSpec& spec, const wire::LaunchTasks& launch) {
+  TaskPrograms programs;
+  for (const std::string* prolog : {&spec.task_prolog(), &launch.task_prolog()})
+    if (!prolog->empty()) programs.prologs.push_back(*prolog);
+  for (const std::string* epilog : {&launch.task_epilog(), &spec.task_epilog()})
+    if (!epilog->empty()) programs.epilogs.push_back(*epilog);
+  programs.limit = base::microseconds(spec.task_program_limit_us());
+  return programs;
+}
+
+std::vector<std::string> behind_prologs(const TaskPrograms& programs, TaskForm form, std::vector<std::string> words) {
+  if (programs.prologs.empty()) return words;
+  std::vector<std::string> call = call_of(kBeginTask, programs.limit, programs.prologs);
+  call.emplace_back(1, static_cast<char>(form));
+  call.insert(call.end(), words.begin(), words.end());
+  return call;
+}
+
+std::string take_prolog_output(const std::string& text, Environment& environment) {
+  std::string shown;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string line = take_line(rest);
+    const std::string_view said(line);
+    if (said.starts_with("print ")) shown += line.substr(6) + "\n";
+    if (said.starts_with("export ")) take_export(said.substr(7), environment);
+    if (said.starts_with("unset ")) environment.remove(std::string(base::trim(said.substr(6))));
+  }
+  return shown;
+}
+
+int begin_task(int argc, char** argv) {
+  auto head = read_head(argc, argv);
+  if (!head || head->rest.size() < 2 || head->rest.front().size() != 1) {
+    std::fprintf(stderr, "gstepd: %s is called by gstepd alone\n", kBeginTask);
+    return kUnusableCode;
+  }
+  Environment environment = own_environment();
+  for (const std::string& program : head->programs)
+    if (const auto code = run_prolog(program, head->limit, environment)) return *code;
+  const auto form = static_cast<TaskForm>(head->rest.front().front());
+  head->rest.erase(head->rest.begin());
+  if (form == TaskForm::kScript) return become_script(std::move(head->rest), environment.lines());
+  return become_program(std::move(head->rest), environment, form == TaskForm::kSlurmProgram);
+}
+
+base::Result<pid_t> start_epilogs(const wire::StepSpec& spec, Containment& contain, const TaskPrograms& programs,
+                                  const EpilogPlace& place, std::vector<std::string> environment) {
+  ProgramCall call(call_of(kEndTask, programs.limit, programs.epilogs), "", std::move(environment));
+  const Forked forked = fork_into(contain.clone_into_fd());
+  if (forked.pid < 0) return base::fail_errno("forking the task epilog", errno);
+  if (forked.pid > 0) return forked.pid;
+  const auto entered = enter_step(spec, contain, {place.hosts, 077}, forked.cloned_into, [](const std::string&) {});
+  if (!entered) ::_exit(kUnusableCode);
+  if (!enter_work_dir(place.work_dir) && ::chdir("/") != 0) ::_exit(kUnusableCode);
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  const int null = ::open("/dev/null", O_RDWR);  // the daemon's log is nothing for the user
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
+  call.set_pid(::getpid());
+  static_cast<void>(call.run());
+  ::_exit(kUnusableCode);
+}
+
+int end_task(int argc, char** argv) {
+  const auto head = read_head(argc, argv);
+  if (!head) {
+    std::fprintf(stderr, "gstepd: %s is called by gstepd alone\n", kEndTask);
+    return kUnusableCode;
+  }
+  // What is sent to tasks while they end is not for what comes after them.
+  for (const int signo : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signo, SIG_IGN);
+  int code = 0;
+  const Environment environment = own_environment();
+  const std::string path(environment.get("PATH"));
+  for (const std::string& program : head->programs) {
+    const auto ran = run(program, in_context(environment, "epilog_task"), ::getpid(), path, head->limit, false);
+    const int failed = !ran ? 1 : WIFEXITED(ran->status) ? WEXITSTATUS(ran->status) : 128 + WTERMSIG(ran->status);
+    if (code == 0) code = failed;
+  }
+  return code;
+}
+
+}  // namespace gw::noded::step
