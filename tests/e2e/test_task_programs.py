@@ -21,7 +21,8 @@ echo "something else"
 """
 EPILOG = """#!/bin/sh
 echo "epilog $SLURM_SCRIPT_CONTEXT $(id -u) $SLURM_JOB_ID.$SLURM_PROCID ${{FROM_PROLOG-nothing}} $PWD" >> {folder}/log
-[ ! -e {folder}/slow ] || sleep 2
+[ ! -e {folder}/slow ] || sleep 1
+echo "over - - $SLURM_JOB_ID." >> {folder}/log
 """
 
 
@@ -69,7 +70,7 @@ def test_around_a_script(programs):
     assert shown[1].startswith("[as it is = ] [gone] "), shown
     pid, told = shown[1].split()[-2:]
     assert pid == told, "what runs is the task itself"
-    prolog, epilog = programs.lines(job)
+    prolog, epilog, _ = programs.lines(job)
     assert prolog[:2] == ["prolog", "prolog_task"] and prolog[4] == pid
     assert epilog[:2] == ["epilog", "epilog_task"] and epilog[4] == "nothing"
 
@@ -136,8 +137,13 @@ def test_an_epilog_after_a_cancel(programs):
         wait_for(lambda: programs.lines(job), "the prolog has run")
         cluster.run("scancel", str(job))
         cluster.wait_state(job, "CANCELLED")
-        wait_for(lambda: len(programs.lines(job)) == 2, "its epilog has begun")
+        assert [line[0] for line in programs.lines(job)] == ["prolog", "epilog", "over"]
         assert cluster.run("sacct", "-n", "-j", f"{job}.batch", "-o", "ExitCode").stdout.strip() == "0:15"
+        job = programs.submit("true")
+        wait_for(lambda: len(programs.lines(job)) == 2, "the epilog runs")
+        cluster.run("scancel", str(job))
+        cluster.wait_ended(job)
+        assert [line[0] for line in programs.lines(job)] == ["prolog", "epilog", "over"], "it is not for what follows"
     finally:
         (programs.folder / "slow").unlink()
 
