@@ -117,6 +117,10 @@ base::Result<std::string> environment_of(const BatchOptions& o) {
     for (std::string& line : pbs_settings(o.spec)) more.push_back(std::move(line));
   else if (std::getenv("PBS_ENVIRONMENT") != nullptr)
     more.emplace_back("PBS_ENVIRONMENT=");  // of the job that this one is submitted from
+  // The node takes it out, and asks the user's login shell.
+  uint32_t login = o.slurm.login_seconds;
+  if (login == 0 && implies_login_environment(o.export_form)) login = kLoginSeconds;
+  if (login > 0) more.push_back("SLURM_GET_USER_ENV=" + std::to_string(login));
   return export_environment(o.export_form, present_environment(), more);
 }
 

@@ -52,11 +52,22 @@ std::vector<std::string> environment_of_steps(uint32_t job) {
   return lines;
 }
 
+/// What --preserve-env means.
+std::vector<std::string> preserved_variables() {
+  std::vector<std::string> out;
+  for (const std::string& line : present_environment())
+    for (const std::string prefix : {"SLURM_", "GANGWAY_"})
+      for (const char* name : {"JOB_NUM_NODES=", "NNODES=", "NTASKS=", "NPROCS="})
+        if (line.starts_with(prefix + name)) out.push_back(line);
+  return out;
+}
+
 Result<LaunchContext> make_context(const RunOptions& o) {
   LaunchContext c;
   GW_TRY(block, export_environment(o.job.export_form, environment_of_steps(o.job_id)));
   c.environment = base::split(block, '\0');
   std::erase_if(c.environment, [](const std::string& line) { return line.empty(); });
+  if (o.preserves_env) c.preserved = preserved_variables();
   GW_TRY(dir, work_dir(o.job.chdir));
   c.work_dir = std::move(dir);
   c.limits = present_limits();
@@ -107,6 +118,8 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   plan.context = std::move(context);
   plan.context.slurm_texts = program.is_slurm;
   GW_TRY_STATUS(check_signal_of_steps(o.job.spec));
+  if (o.multi_prog && o.bcast)
+    return base::invalid("--bcast copies one program: it does not go with --multi-prog", "send them with gbcast");
   if (o.multi_prog) {
     GW_TRY(text, read_file(plan.operands.front()));
     plan.multi_prog = std::move(text);

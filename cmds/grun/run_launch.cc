@@ -81,6 +81,7 @@ struct Planner {
       task.add_env(prefix + ("PROCID=" + std::to_string(rank)));
       task.add_env(prefix + ("LOCALID=" + std::to_string(place)));
     }
+    for (const std::string& line : context.preserved) task.add_env(line);
   }
 
   /// Over what the job's variables say of its own script. Long lists of ranks are told once for all tasks.

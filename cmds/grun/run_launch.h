@@ -20,7 +20,8 @@ struct LaunchContext {
   std::map<std::string, uint64_t> limits;
   uint32_t umask = 022;
   std::string user;
-  uint32_t rows = 0, columns = 0;  ///< Of the terminal, as the step is launched.
+  uint32_t rows = 0, columns = 0;      ///< Of the terminal, as the step is launched.
+  std::vector<std::string> preserved;  ///< Variables that stand above what tasks are told of their step.
   bool slurm_texts = false;
   bool is_inside = false;  ///< A job that there is already: limits are those of the step.
 };

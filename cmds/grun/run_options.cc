@@ -83,6 +83,23 @@ void add_launch(std::vector<Option>& t, RunOptions& o) {
                sets(o.test_only)});
 }
 
+void add_copies(std::vector<Option>& t, RunOptions& o) {
+  t.push_back({"bcast", 0, Arg::kOptional, "FILE|FOLDER/",
+               "copy the program to each node first, and run it from there (default: into the work directory)", "BCAST",
+               kPlain, [&o](Text v) {
+                 o.bcast = v;
+                 return Status{};
+               }});
+  t.push_back({"preserve-env",
+               'E',
+               Arg::kNone,
+               "",
+               "tasks see SLURM_JOB_NUM_NODES and SLURM_NTASKS as grun sees them",
+               {},
+               kPlain,
+               sets(o.preserves_env)});
+}
+
 client::Handler names_program(std::string& to, Text option) {
   return [&to, option](Text v) -> Status {
     if (v.empty()) return invalid(std::string(option) + ": the value is empty");
@@ -194,6 +211,7 @@ std::vector<Option> run_table(RunOptions& o, client::CommonFlags& flags, base::T
   add_streams(t, o);
   add_launch(t, o);
   add_programs(t, o);
+  add_copies(t, o);
   add_sharing(t, o);
   add_end(t, o);
   add_slurm_forms(t, o.job, kByRun);

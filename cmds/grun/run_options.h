@@ -41,6 +41,8 @@ struct RunOptions {
   bool kill_on_bad_exit = false;
   std::string task_prolog, task_epilog;  ///< Run by the nodes around each task; empty: none.
   std::string prolog, epilog;            ///< Run here before and after the step; empty: none.
+  std::optional<std::string> bcast;      ///< The program is copied to the nodes: where to, may be empty.
+  bool preserves_env = false;            ///< Tasks see the numbers of nodes and tasks that grun sees.
   std::optional<uint32_t> wait_seconds;
   std::optional<uint32_t> immediate_seconds;
   std::string cpu_bind, mem_bind;  ///< Words of bind/words.h; those of GPUs are in `job`.

@@ -16,11 +16,11 @@
 namespace gw::cmds {
 namespace {
 
-std::vector<std::string> environment_of(const wire::Step& step) {
+/// The first of a name counts.
+std::vector<std::string> settings_of(const wire::Step& step) {
   std::vector<std::string> nodes;
   for (const auto& node : step.nodes()) nodes.push_back(node.share().node());
   std::vector<std::string> out;
-  for (char** line = environ; *line != nullptr; ++line) out.emplace_back(*line);
   const std::vector<std::pair<std::string, std::string>> values = {
       {"JOB_ID", std::to_string(step.job())},
       {"JOBID", std::to_string(step.job())},
@@ -29,9 +29,8 @@ std::vector<std::string> environment_of(const wire::Step& step) {
       {"STEP_NODELIST", base::compress_hostlist(nodes)},
       {"STEP_NUM_NODES", std::to_string(nodes.size())},
       {"STEP_NUM_TASKS", std::to_string(task_count(step))}};
-  // The first of a name counts.
   for (const std::string prefix : {"SLURM_", "GANGWAY_"})
-    for (const auto& [name, value] : values) out.insert(out.begin(), prefix + name + "=" + value);
+    for (const auto& [name, value] : values) out.push_back(prefix + name + "=" + value);
   return out;
 }
 
@@ -54,9 +53,8 @@ void set_signals(posix_spawnattr_t& how) {
 
 }  // namespace
 
-int run_beside(const std::string& program, const std::vector<std::string>& words, const wire::Step& step) {
-  std::vector<std::string> line = {program}, environment = environment_of(step);
-  line.insert(line.end(), words.begin(), words.end());
+int run_to_end(const std::string& file, std::vector<std::string> words, std::vector<std::string> settings) {
+  for (char** line = environ; *line != nullptr; ++line) settings.emplace_back(*line);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -64,8 +62,7 @@ int run_beside(const std::string& program, const std::vector<std::string>& words
   posix_spawnattr_init(&how);
   set_signals(how);
   pid_t pid = 0;
-  const int error =
-      ::posix_spawnp(&pid, program.c_str(), &files, &how, pointers(line).data(), pointers(environment).data());
+  const int error = ::posix_spawnp(&pid, file.c_str(), &files, &how, pointers(words).data(), pointers(settings).data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&how);
   int status = 0;
@@ -73,6 +70,12 @@ int run_beside(const std::string& program, const std::vector<std::string>& words
   while (::waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) return 127;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int run_beside(const std::string& program, const std::vector<std::string>& words, const wire::Step& step) {
+  std::vector<std::string> line = {program};
+  line.insert(line.end(), words.begin(), words.end());
+  return run_to_end(program, std::move(line), settings_of(step));
 }
 
 }  // namespace gw::cmds

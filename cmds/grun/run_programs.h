@@ -12,4 +12,8 @@ namespace gw::cmds {
 /// SLURM_* and GANGWAY_*; blocks until it has ended. Returns its exit code, 128 + signal, or 127 if it cannot be run.
 int run_beside(const std::string& program, const std::vector<std::string>& words, const wire::Step& step);
 
+/// Runs a file with these words, the first being its own name, an empty input and this process's environment with
+/// `settings` before it; blocks and returns likewise.
+int run_to_end(const std::string& file, std::vector<std::string> words, std::vector<std::string> settings);
+
 }  // namespace gw::cmds

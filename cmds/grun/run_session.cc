@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "client/show/job_view.h"
 #include "cmds/grun/open_file.h"
+#include "cmds/grun/run_bcast.h"
 #include "cmds/grun/run_multi.h"
 #include "cmds/grun/run_programs.h"
 #include "wire/convert.h"
@@ -184,8 +185,14 @@ Status RunSession::begin() {
   const RunOptions& o = plan_.options;
   GW_TRY(words, commands());
   run_own_program(o.prolog, "prolog");
+  std::string copies;
+  if (o.bcast) {
+    copies = bcast_destination(*o.bcast, plan_.context.work_dir, step_);
+    GW_TRY_STATUS(send_program(plan_.operands.front(), copies, step_));
+  }
   read_terminal_size();
   GW_TRY(plans, make_plans(step_, o, words, plan_.context));
+  if (o.bcast) run_copies(plans, copies);
   if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);
   if (program_.verbose > 0)
     for (const std::string& line : launch_lines(step_, plans)) say(false, line);

@@ -100,6 +100,11 @@ base::Result<std::string> export_environment(std::string_view form, const std::v
   return block;
 }
 
+bool implies_login_environment(std::string_view form) {
+  const auto f = parse_form(form.empty() ? "ALL" : form);
+  return f && !f->all && f->ours;
+}
+
 std::vector<std::string> pbs_settings(const model::JobSpec& spec) {
   std::vector<std::string> lines{"PBS_ENVIRONMENT=PBS_BATCH", "PBS_O_HOST=" + host_name()};
   char here[PATH_MAX];

@@ -33,6 +33,8 @@ base::Status check_script(std::string_view bytes);
 /// settings that go along whatever the form. Errors: a malformed entry.
 base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines,
                                              const std::vector<std::string>& more = {});
+/// Whether a script submitted with this form has the variables of a login, as in Slurm: with NONE and names alone.
+bool implies_login_environment(std::string_view form);
 /// What a script with #PBS lines is told of its submission: PBS_O_WORKDIR and the like, and PBS_ENVIRONMENT, by which
 /// nodes know to tell it the rest.
 std::vector<std::string> pbs_settings(const model::JobSpec& spec);

@@ -28,6 +28,7 @@ struct SlurmForms {
   std::string clusters;                                        ///< -M as written; empty: not given.
   std::string propagate;                                       ///< --propagate as written; empty: all limits.
   std::string export_file;                                     ///< Empty: not given.
+  uint32_t login_seconds = 0;                                  ///< --get-user-env: its limit; 0: not given.
   bool is_spread = false;                                      ///< Over as many nodes as there are tasks for.
   std::vector<std::pair<std::string, std::string>> for_steps;  ///< Variables that the job's steps read.
 };

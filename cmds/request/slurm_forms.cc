@@ -190,6 +190,20 @@ void add_sizes(std::vector<Option>& t, BatchOptions& o) {
   }));
 }
 
+/// Seconds, then a letter that says nothing here: a login shell is asked in any case.
+Status set_login_environment(BatchOptions& o, Text value) {
+  const Text shown = value;
+  if (!value.empty() && Text("sSlL").find(value.back()) != Text::npos) value.remove_suffix(1);
+  o.slurm.login_seconds = kLoginSeconds;
+  if (value.empty()) return {};
+  const auto seconds = base::parse_int(value, 1, kMostLoginSeconds, "seconds");
+  if (!seconds)
+    return invalid("--get-user-env: \"" + base::printable(shown, 40) + "\" is not [SECONDS][S|L]",
+                   "at most " + std::to_string(kMostLoginSeconds) + " seconds");
+  o.slurm.login_seconds = static_cast<uint32_t>(*seconds);
+  return {};
+}
+
 }  // namespace
 
 void add_slurm_forms(std::vector<Option>& t, BatchOptions& o, uint8_t commands) {
@@ -198,6 +212,12 @@ void add_slurm_forms(std::vector<Option>& t, BatchOptions& o, uint8_t commands) 
   t.push_back(row("uid", 0, "USER", "one's own", {}, [&o](Text v) { return only_own(o, "uid", v, ::geteuid()); }));
   t.push_back(row("gid", 0, "GROUP", "one's own", {}, [&o](Text v) { return only_own(o, "gid", v, ::getegid()); }));
   add_sizes(t, o);
+  if ((commands & (kByBatch | kByAlloc)) != 0) {
+    t.push_back(row("get-user-env", 0, "[SECONDS][S|L]",
+                    "the script has the variables that its user's login sets on the node, below those that go along",
+                    "GET_USER_ENV", [&o](Text v) { return set_login_environment(o, v); }));
+    t.back().arg = Arg::kOptional;
+  }
   if ((commands & (kByBatch | kByRun)) != 0) {
     t.push_back(row("propagate", 0, "LIMITS", "resource limits that go along: ALL, NONE, or names as NOFILE,STACK",
                     "PROPAGATE", [&o](Text v) {

@@ -12,6 +12,9 @@
 
 namespace gw::cmds {
 
+/// How long the login of a script's user may take where --get-user-env says nothing, and at most.
+constexpr uint32_t kLoginSeconds = 30, kMostLoginSeconds = 600;
+
 /// Adds those that these commands take (kByBatch, ...); `options` must outlive the table.
 void add_slurm_forms(std::vector<client::Option>& table, BatchOptions& options, uint8_t commands);
 

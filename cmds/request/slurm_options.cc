@@ -62,7 +62,7 @@ Status a_layout(Text option, Text value) {
 
 constexpr Text kNoLayout = "sockets, cores and threads of a node are not chosen";
 constexpr Text kNoFrequency = "frequencies stay as they are";
-constexpr Text kNoBroadcast = "programs are read from where they are; gbcast copies files to the nodes";
+constexpr Text kNoBroadcast = "--bcast copies the program alone, as it is";
 constexpr Text kNoSpecialCores = "no cores are set aside for the system";
 constexpr Text kNoBuffer = "there is no burst buffer: data are not staged";
 constexpr Text kNotKept = "it is not kept";
@@ -107,8 +107,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
     {"no-kill", 'k', Arg::kOptional, "NO_KILL", kByAll, kLess,
      "a job ends when one of its nodes fails, unless it is --elastic", nullptr, "off"},
     {"batch", 0, Arg::kRequired, "BATCH", kByBatch, kLess, "the script runs on the first node", some_text},
-    {"get-user-env", 0, Arg::kOptional, "GET_USER_ENV", kByBatch | kByAlloc, kLess,
-     "the environment of the submission goes along, not that of a login"},
     {"x11", 0, Arg::kOptional, {}, kByAlloc | kByRun, kLess, "windows are not forwarded"},
     {"kill-command", 'K', Arg::kOptional, "KILL_CMD", kByAlloc, kLess,
      "the command gets SIGHUP when its allocation ends"},
@@ -117,11 +115,9 @@ constexpr auto kRows = std::to_array<SlurmOption>({
 
     // Of steps.
     {"accel-bind", 0, Arg::kRequired, {}, kByRun, kLess, "--gpu-bind binds GPUs", some_text},
-    {"bcast", 0, Arg::kOptional, "BCAST", kByRun, kLess, kNoBroadcast},
     {"bcast-exclude", 0, Arg::kRequired, "BCAST_EXCLUDE", kByRun, kLess, kNoBroadcast},
     {"send-libs", 0, Arg::kOptional, "SEND_LIBS", kByRun, kLess, kNoBroadcast},
     {"compress", 0, Arg::kOptional, "COMPRESS", kByRun, kLess, kNoBroadcast},
-    {"preserve-env", 'E', Arg::kNone, {}, kByRun, kLess, "a step is told its own number of nodes and tasks"},
     {"resv-ports", 0, Arg::kOptional, "RESV_PORTS", kByRun, kSame, "MPI programs find each other by PMIx",
      an_optional_number},
     {"threads", 'T', Arg::kRequired, "THREADS", kByRun, kSame, kNoTuning, a_number},

@@ -245,8 +245,10 @@ std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prep
                                          base::Time now) {
   Env env = parse_environment(prepare.environment());
   drop_enclosing_job(env);
+  const bool takes_path_of_login = env.contains(kLoginVariable) && !env.contains("PATH");
   fill_in_login(env, node, user);
   put_commands(env, node, prepare.spec().launch().slurm_names());
+  if (takes_path_of_login) env.erase("PATH");
   if (!node.config_path.empty()) env.try_emplace("GANGWAY_CONF", node.config_path);
   put_job(env, node, prepare, user, now);
   env["ENVIRONMENT"] = "BATCH";

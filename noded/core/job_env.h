@@ -19,6 +19,9 @@ namespace gw::noded {
 std::vector<std::string> job_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,
                                          base::Time now);
 
+/// In the submission's environment: the script has the variables of its user's login, which may take so many seconds.
+constexpr char kLoginVariable[] = "SLURM_GET_USER_ENV";
+
 /// NAME=value lines for the node's prolog and epilog: nothing of the submission environment, and of the job's variables
 /// those that say whose job it is and what it has here.
 std::vector<std::string> program_environment(const NodeFacts& node, const wire::Prepare& prepare, const UserInfo& user,

@@ -3,6 +3,8 @@
 #include "noded/core/step_spec.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "base/bitset.h"
 #include "base/text.h"
@@ -57,6 +59,15 @@ void set_task_programs(const NodeFacts& node, wire::StepSpec& spec) {
   spec.set_task_prolog(node.task_prolog);
   spec.set_task_epilog(node.task_epilog);
   spec.set_task_program_limit_us(node.program_limit.us);
+}
+
+/// What the submission says of the variables of a login.
+std::optional<uint32_t> login_seconds(std::string_view line) {
+  const std::string_view name = kLoginVariable;
+  if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != '=') return std::nullopt;
+  constexpr int64_t kMost = 600;
+  const auto seconds = base::parse_int(line.substr(name.size() + 1), 1, kMost, name);
+  return seconds ? static_cast<uint32_t>(*seconds) : 0;
 }
 
 void see_own_name(const NodeFacts& node, wire::StepSpec& spec) {
@@ -136,6 +147,10 @@ wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepar
   spec.set_script(prepare.script());
   *spec.mutable_args() = launch.args();
   for (std::string& line : job_environment(node, prepare, user, now)) {
+    if (const auto login = login_seconds(line)) {
+      spec.set_login_seconds(*login);
+      continue;
+    }
     if (line.starts_with("PBS_NODEFILE=")) spec.set_pbs_nodes(pbs_node_lines(prepare.gang()));
     spec.add_env(std::move(line));
   }

@@ -212,3 +212,38 @@ def test_inside_a_batch_job_as_sbcast(five, there):
     job = five.submit(f"cd {there}; PATH=$(dirname $(readlink -f $(command -v grun)))/slurm:$PATH; {script}", "-N2", "-t", "5")
     assert five.wait_ended(job)
     assert digest(there / "source") in (there / "sums").read_text()
+
+
+def test_srun_runs_copies(five, there):
+    program = there / "a 50% program"
+    program.write_text('#!/bin/sh\necho "$0 $*"\n')
+    program.chmod(0o755)
+    copies = f"{there}/copies/"
+    os.mkdir(copies)
+    done = five.run("srun", "-N3", f"--bcast={copies}", program, "x y", cwd=there)
+    lines = sorted(done.stdout.splitlines())
+    job = lines[0].split("slurm_bcast_")[1].split(".")[0]
+    assert [line.rsplit("_", 1) for line in lines] == [
+        [f"{copies}slurm_bcast_{job}.0", f"n{node} x y"] for node in range(3)]
+    assert left_over(there / "copies") == [f"slurm_bcast_{job}.0_n{node}" for node in range(3)]
+    inside = five.run("srun", f"--jobid={five.job}", "-N1", "-n1", "--bcast=one 50%", program, cwd=there)
+    assert inside.stdout == f"{there}/one 50% \n" and (there / "one 50%").read_text() == program.read_text()
+    again = five.run("srun", "-N1", "--bcast", program, cwd=there)
+    assert f"{there}/slurm_bcast_" in again.stdout
+
+
+def test_srun_that_cannot_copy(five, there):
+    done = five.run("srun", "-N2", "--bcast=/nonexistent/x", "/bin/true", check=False)
+    assert done.returncode == 1 and "--bcast: /bin/true could not be copied to the nodes" in done.stderr
+    assert "/nonexistent" in done.stderr
+    done = five.run("srun", "-N2", "--bcast", "no-such-program", check=False)
+    assert done.returncode == 1 and "--bcast: no-such-program is not found in PATH" in done.stderr
+    done = five.run("srun", "--bcast", "--multi-prog", "/etc/passwd", check=False)
+    assert done.returncode == 1 and "does not go with --multi-prog" in done.stderr
+
+
+def test_preserved_numbers(five):
+    script = "SLURM_NTASKS=17 SLURM_JOB_NUM_NODES=9 srun {} -n1 sh -c 'echo $SLURM_NTASKS $SLURM_JOB_NUM_NODES'"
+    job = five.submit("\n".join(script.format(option) for option in ("", "-E")), "-N2", "-o", "preserved-%j")
+    five.wait_state(job, "COMPLETED")
+    assert (five.work / f"preserved-{job}").read_text().splitlines() == ["1 2", "17 9"]

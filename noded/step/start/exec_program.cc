@@ -103,6 +103,11 @@ ProgramCall::ProgramCall(std::vector<std::string> words, const std::string& path
   env_ = pointers(environment_);
 }
 
+void ProgramCall::call_itself(std::string name) {
+  words_.front() = std::move(name);
+  argv_.front() = words_.front().data();
+}
+
 void ProgramCall::set_pid(pid_t pid) {
   for (size_t i = environment_.size() - 2; i < environment_.size(); ++i) {
     char* const value = environment_[i].data() + environment_[i].size() - kPidDigits;

@@ -37,6 +37,8 @@ class ProgramCall {
   ProgramCall(const ProgramCall&) = delete;
   ProgramCall& operator=(const ProgramCall&) = delete;
 
+  /// Its own name for itself is another than that of its file.
+  void call_itself(std::string name);
   /// SLURM_TASK_PID and GANGWAY_TASK_PID, which are part of every environment.
   void set_pid(pid_t pid);
   /// Replaces this process by the program. A text that the kernel takes for none is given to /bin/sh, as shells do it.

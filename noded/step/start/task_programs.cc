@@ -2,6 +2,7 @@
 #include "noded/step/start/task_programs.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -72,10 +73,7 @@ Ran read_out(pid_t pid, int output) {
   }
 }
 
-base::Result<Ran> run(const std::string& program, const std::vector<std::string>& environment, pid_t task,
-                      const std::string& path, base::Duration limit, bool is_prolog) {
-  ProgramCall call({program}, path, environment);
-  call.set_pid(task);
+base::Result<Ran> run(ProgramCall& call, base::Duration limit, bool is_prolog) {
   GW_TRY(pipe, make_pipe());
   const pid_t pid = ::fork();
   if (pid < 0) return base::fail_errno("fork", errno);
@@ -88,12 +86,15 @@ base::Result<Ran> run(const std::string& program, const std::vector<std::string>
   return ran;
 }
 
-/// Of this process; what is put in by each execve is left out.
+/// What each execve puts in.
+bool is_task_pid(std::string_view line) {
+  return line.starts_with("SLURM_TASK_PID=") || line.starts_with("GANGWAY_TASK_PID=");
+}
+
 Environment own_environment() {
   Environment environment;
-  for (char** line = environ; *line != nullptr; ++line) environment.set(std::string_view(*line));
-  environment.remove("SLURM_TASK_PID");
-  environment.remove("GANGWAY_TASK_PID");
+  for (char** line = environ; *line != nullptr; ++line)
+    if (!is_task_pid(*line)) environment.set(std::string_view(*line));
   return environment;
 }
 
@@ -103,10 +104,19 @@ std::vector<std::string> in_context(Environment environment, const char* context
   return environment.lines();
 }
 
+/// Where it has none.
+void fill_in_path(Environment& environment, std::string path) {
+  const std::string commands(environment.get("GANGWAY_COMMAND_PATH"));
+  if (!commands.empty() && (":" + path + ":").find(":" + commands + ":") == std::string::npos)
+    path = commands + ":" + path;
+  environment.fill("PATH=" + path);
+}
+
 /// The task's exit code, where its prolog fails.
 std::optional<int> run_prolog(const std::string& program, base::Duration limit, Environment& environment) {
-  const std::string path(environment.get("PATH"));
-  const auto ran = run(program, in_context(environment, "prolog_task"), ::getpid(), path, limit, true);
+  ProgramCall call({program}, std::string(environment.get("PATH")), in_context(environment, "prolog_task"));
+  call.set_pid(::getpid());
+  const auto ran = run(call, limit, true);
   if (!ran || ran->status != 0) {
     const std::string why = ran ? how_it_ended(ran->status, limit) : ran.error().text();
     const int code = ran && WIFEXITED(ran->status) ? WEXITSTATUS(ran->status) : 1;
@@ -117,6 +127,24 @@ std::optional<int> run_prolog(const std::string& program, base::Duration limit, 
   const std::string shown = take_prolog_output(ran->printed, environment);
   static_cast<void>(proc::write_all(STDOUT_FILENO, shown, "standard output"));
   return std::nullopt;
+}
+
+/// As `su -` would: a shell that knows of nothing but the user. What cannot be had is told, and the script runs.
+void log_in(Environment& environment, base::Duration limit) {
+  Environment user;
+  for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL"}) user.set(name, std::string(environment.get(name)));
+  user.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+  const std::string shell(environment.get("SHELL"));
+  ProgramCall call({shell, "-c", fmt::format("printf '\\0{}\\0'; exec env -0", kLoginMark)}, "", user.lines());
+  call.call_itself("-" + shell.substr(shell.rfind('/') + 1));
+  const auto ran = run(call, limit, true);
+  base::Status taken = ran ? base::Status{} : base::Status(tl::unexpected(ran.error()));
+  if (ran && ran->status != 0) taken = base::fail(base::ErrorCode::kInternal, how_it_ended(ran->status, limit));
+  if (taken) taken = take_login_output(ran->printed, environment);
+  if (taken) return;
+  std::fprintf(stderr, "gstepd: error: the login environment cannot be had: %s: %s\n", base::printable(shell).c_str(),
+               taken.error().text().c_str());
+  fill_in_path(environment, "/usr/local/bin:/usr/bin:/bin");
 }
 
 int become_script(std::vector<std::string> words, std::vector<std::string> environment) {
@@ -143,7 +171,7 @@ struct CallHead {
 std::optional<CallHead> read_head(int argc, char** argv) {
   if (argc < 2) return std::nullopt;
   const auto seconds = base::parse_int(argv[0], 1, UINT32_MAX, "seconds");
-  const auto count = base::parse_int(argv[1], 1, argc - 2, "programs");
+  const auto count = base::parse_int(argv[1], 0, argc - 2, "programs");
   if (!seconds || !count) return std::nullopt;
   return CallHead{base::seconds(*seconds), {argv + 2, argv + 2 + *count}, {argv + 2 + *count, argv + argc}};
 }
@@ -178,15 +206,28 @@ TaskPrograms programs_of(const wire::StepSpec& spec, const wire::LaunchTasks& la
   for (const std::string* epilog : {&launch.task_epilog(), &spec.task_epilog()})
     if (!epilog->empty()) programs.epilogs.push_back(*epilog);
   programs.limit = base::microseconds(spec.task_program_limit_us());
+  if (!spec.script().empty()) programs.login = base::seconds(spec.login_seconds());
   return programs;
 }
 
 std::vector<std::string> behind_prologs(const TaskPrograms& programs, TaskForm form, std::vector<std::string> words) {
-  if (programs.prologs.empty()) return words;
+  if (programs.prologs.empty() && programs.login.us == 0) return words;
   std::vector<std::string> call = call_of(kBeginTask, programs.limit, programs.prologs);
-  call.emplace_back(1, static_cast<char>(form));
+  call.push_back(static_cast<char>(form) + std::to_string(programs.login.us / 1'000'000));
   call.insert(call.end(), words.begin(), words.end());
   return call;
+}
+
+base::Status take_login_output(std::string_view text, Environment& environment) {
+  const std::string mark = std::string(1, '\0') + kLoginMark + std::string(1, '\0');
+  const size_t at = text.rfind(mark);
+  if (at == std::string_view::npos) return base::fail(base::ErrorCode::kInternal, "it printed no environment");
+  for (const std::string& line : base::split(text.substr(at + mark.size()), '\0')) {
+    if (line.starts_with("PATH=")) fill_in_path(environment, line.substr(5));
+    const bool is_of_the_shell = line.starts_with("_=") || line.starts_with("SHLVL=");
+    if (!is_of_the_shell && !is_task_pid(line)) environment.fill(line);
+  }
+  return {};
 }
 
 std::string take_prolog_output(const std::string& text, Environment& environment) {
@@ -203,14 +244,17 @@ std::string take_prolog_output(const std::string& text, Environment& environment
 
 int begin_task(int argc, char** argv) {
   auto head = read_head(argc, argv);
-  if (!head || head->rest.size() < 2 || head->rest.front().size() != 1) {
+  const std::string manner = head && head->rest.size() >= 2 ? head->rest.front() : "";
+  const auto login = base::parse_int(std::string_view(manner).substr(manner.empty() ? 0 : 1), 0, UINT32_MAX, "login");
+  if (!login) {
     std::fprintf(stderr, "gstepd: %s is called by gstepd alone\n", kBeginTask);
     return kUnusableCode;
   }
   Environment environment = own_environment();
+  if (*login > 0) log_in(environment, base::seconds(*login));
   for (const std::string& program : head->programs)
     if (const auto code = run_prolog(program, head->limit, environment)) return *code;
-  const auto form = static_cast<TaskForm>(head->rest.front().front());
+  const auto form = static_cast<TaskForm>(manner.front());
   head->rest.erase(head->rest.begin());
   if (form == TaskForm::kScript) return become_script(std::move(head->rest), environment.lines());
   return become_program(std::move(head->rest), environment, form == TaskForm::kSlurmProgram);
@@ -243,9 +287,10 @@ int end_task(int argc, char** argv) {
   for (const int signo : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signo, SIG_IGN);
   int code = 0;
   const Environment environment = own_environment();
-  const std::string path(environment.get("PATH"));
   for (const std::string& program : head->programs) {
-    const auto ran = run(program, in_context(environment, "epilog_task"), ::getpid(), path, head->limit, false);
+    ProgramCall call({program}, std::string(environment.get("PATH")), in_context(environment, "epilog_task"));
+    call.set_pid(::getpid());
+    const auto ran = run(call, head->limit, false);
     const int failed = !ran ? 1 : WIFEXITED(ran->status) ? WEXITSTATUS(ran->status) : 128 + WTERMSIG(ran->status);
     if (code == 0) code = failed;
   }

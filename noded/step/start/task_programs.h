@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -33,13 +34,14 @@ constexpr size_t kMostProlog = 1 << 20;
 struct TaskPrograms {
   std::vector<std::string> prologs;
   std::vector<std::string> epilogs;
-  base::Duration limit;  ///< Of each.
+  base::Duration limit;       ///< Of each.
+  base::Duration login = {};  ///< The script has the variables of a login, which may take so long; zero: not.
 };
 TaskPrograms programs_of(const wire::StepSpec& spec, const wire::LaunchTasks& launch = {});
 
 /// How it is told that the task's own program cannot be executed, and how that is found.
 enum class TaskForm : char { kScript = 's', kProgram = 'p', kSlurmProgram = 'r' };
-/// `words` behind the prologs: what the task's process is to execute. Unchanged without prologs.
+/// `words` behind the login and the prologs: what the task's process is to execute. Unchanged without these.
 std::vector<std::string> behind_prologs(const TaskPrograms& programs, TaskForm form, std::vector<std::string> words);
 /// The words behind kBeginTask. Returns only if the task does not run, with its exit code, after a line that says why.
 int begin_task(int argc, char** argv);
@@ -55,6 +57,11 @@ base::Result<pid_t> start_epilogs(const wire::StepSpec& spec, Containment& conta
                                   const EpilogPlace& place, std::vector<std::string> environment);
 /// The words behind kEndTask.
 int end_task(int argc, char** argv);
+
+/// Puts the variables that a login has printed (`env -0`, behind kLoginMark) below those that are there; PATH, where it
+/// is not, begins with the folders of GANGWAY_COMMAND_PATH. Errors: there is no mark.
+constexpr char kLoginMark[] = "GANGWAY-LOGIN-ENVIRONMENT";
+base::Status take_login_output(std::string_view text, Environment& environment);
 
 /// What the output of a prolog does to an environment: returns what is to be printed.
 std::string take_prolog_output(const std::string& text, Environment& environment);

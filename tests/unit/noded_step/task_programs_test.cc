@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace gw::noded::step {
 namespace {
 
@@ -28,7 +31,10 @@ TEST(TaskPrograms, ATaskWithoutPrologIsWhatItIs) {
   EXPECT_EQ(behind_prologs({}, TaskForm::kProgram, {"sleep", "1"}), (Words{"sleep", "1"}));
   const TaskPrograms two{{"/a", "b c"}, {}, base::seconds(9)};
   EXPECT_EQ(behind_prologs(two, TaskForm::kScript, {"/s/script", "-x"}),
-            (Words{"/proc/self/exe", "--begin-task", "9", "2", "/a", "b c", "s", "/s/script", "-x"}));
+            (Words{"/proc/self/exe", "--begin-task", "9", "2", "/a", "b c", "s0", "/s/script", "-x"}));
+  const TaskPrograms login{{}, {}, base::seconds(9), base::seconds(30)};
+  EXPECT_EQ(behind_prologs(login, TaskForm::kScript, {"/s/script"}),
+            (Words{"/proc/self/exe", "--begin-task", "9", "0", "s30", "/s/script"}));
 }
 
 struct Said {
@@ -59,13 +65,48 @@ const Said kSaid[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, PrologOutput, ::testing::ValuesIn(kSaid));
 
+TEST(TaskPrograms, OnlyScriptsHaveTheVariablesOfALogin) {
+  wire::StepSpec spec;
+  spec.set_login_seconds(30);
+  EXPECT_EQ(programs_of(spec).login, base::Duration{});
+  spec.set_script("#!/bin/sh\n");
+  EXPECT_EQ(programs_of(spec).login, base::seconds(30));
+}
+
+std::string login_text(const Words& lines) {
+  std::string text = std::string(1, '\0') + kLoginMark + std::string(1, '\0');
+  for (const std::string& line : lines) text += line + '\0';
+  return text;
+}
+
+TEST(LoginOutput, StandsBelowWhatIsThere) {
+  Environment environment;
+  environment.set("A=mine");
+  environment.set("GANGWAY_COMMAND_PATH=/gw/bin");
+  const std::string text = "A=banner\n" + login_text({"A=login", "B=x=\ny", "PATH=/site:/bin", "_=/usr/bin/env",
+                                                      "SHLVL=1", "SLURM_TASK_PID=000000000000", "none"});
+  ASSERT_TRUE(take_login_output(text, environment));
+  EXPECT_EQ(environment.lines(),
+            (Words{"A=mine", "B=x=\ny", "GANGWAY_COMMAND_PATH=/gw/bin", "PATH=/gw/bin:/site:/bin"}));
+  ASSERT_TRUE(take_login_output(login_text({"PATH=/other", "C=1"}), environment));
+  EXPECT_EQ(environment.get("PATH"), "/gw/bin:/site:/bin");
+  EXPECT_EQ(environment.get("C"), "1");
+  EXPECT_FALSE(take_login_output("This account is currently not available.\n", environment));
+}
+
+TEST(LoginOutput, FindsTheCommandsOnce) {
+  Environment environment;
+  environment.set("GANGWAY_COMMAND_PATH=/gw/slurm:/gw/bin");
+  ASSERT_TRUE(take_login_output(login_text({"PATH=/bin:/gw/slurm:/gw/bin"}), environment));
+  EXPECT_EQ(environment.get("PATH"), "/bin:/gw/slurm:/gw/bin");
+}
+
 TEST(TaskPrograms, OnlyGstepdCallsThem) {
   char two[] = "2", path[] = "/a", word[] = "x", zero[] = "0";
   char* too_few[] = {two, two, path, nullptr};
   EXPECT_EQ(begin_task(3, too_few), 125);
   EXPECT_EQ(end_task(3, too_few), 125);
   char* none[] = {two, zero, nullptr};
-  EXPECT_EQ(end_task(2, none), 125);
   char* no_number[] = {word, two, path, path, nullptr};
   EXPECT_EQ(begin_task(4, no_number), 125);
   EXPECT_EQ(begin_task(0, none), 125);

@@ -1,0 +1,22 @@
+// --bcast: the step's program is copied to its nodes before it starts, and run from there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attach/step/step_options.h"
+#include "cmds/grun/run_options.h"
+#include "wire/job.pb.h"
+
+namespace gw::cmds {
+
+/// Where the program comes to lie, with %N for the name of a node, in the form of gbcast: an absolute path. `asked`: a
+/// file, a folder with a slash behind it, or empty for `folder`; relative ones count from there.
+std::string bcast_destination(const std::string& asked, const std::string& folder, const wire::Step& step);
+/// Copies it there by gbcast, which blocks; `program` as in a shell: a path, or looked for in PATH. Errors: not found;
+/// gbcast, which has said why.
+base::Status send_program(const std::string& program, const std::string& destination, const wire::Step& step);
+/// Each node runs its copy.
+void run_copies(std::vector<attach::NodePlan>& plans, const std::string& destination);
+
+}  // namespace gw::cmds
