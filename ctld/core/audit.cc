@@ -37,7 +37,8 @@ Status audit_job(const Core& core, const Job& job, size_t& held) {
 Status audit_dependency(const Core& core, const Job& job) {
   if (job.waiting() == nullptr) return {};
   for (const model::DependencyTerm& term : job.unmet.terms) {
-    if (term.job && !term.is_failed && !core.jobs.dependents().knows(term.job, job.id))
+    const Awaited other{term.job, term.task.value_or(model::kNoArrayTask)};
+    if (term.job && !term.is_failed && !core.jobs.dependents().knows(other, job.id))
       return wrong(fmt::format("job {} waits for job {}, which does not know", job.id.value, term.job.value));
   }
   return {};

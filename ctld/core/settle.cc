@@ -3,6 +3,7 @@
 
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/arrays.h"
+#include "ctld/core/jobs/corresponding.h"
 #include "ctld/core/jobs/dependents_due.h"
 #include "ctld/core/jobs/mails.h"
 #include "ctld/core/steps/begin.h"
@@ -34,6 +35,7 @@ struct Heard {
     const model::Job* job = core.jobs.find(e.job);
     if (job == nullptr) return;
     core.jobs.arrays().room_for(job->spec.uid);
+    if (job->spec.array && job->state != model::JobState::kCompleted) give_up_corresponding_to(core, *job);
     mail_of_end(core, *job);
   }
   void operator()(const JobRevived& e) const { moved(e.job); }
@@ -47,8 +49,14 @@ struct Heard {
   void moved(JobId id) const {
     job_moved(core, id);
     const model::Job* job = core.jobs.find(id);
-    if (job != nullptr && job->spec.array && job->spec.array->job != id)
-      core.jobs.dependents().look_again_at_those_of(job->spec.array->job);
+    if (job == nullptr || !job->spec.array) return;
+    const model::ArrayPlace& place = *job->spec.array;
+    Dependents& dependents = core.jobs.dependents();
+    if (place.job != id) dependents.look_again_at_those_of({place.job});
+    if (place.is_task())
+      dependents.look_again_at_those_of({place.job, place.task});
+    else
+      dependents.look_again_at_those_of_tasks(place.job);
   }
 };
 

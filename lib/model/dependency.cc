@@ -12,7 +12,8 @@ namespace {
 
 using base::invalid;
 
-constexpr std::array<std::string_view, 5> kNames = {"after", "afterany", "afterok", "afternotok", "singleton"};
+constexpr std::array<std::string_view, 6> kNames = {"after",      "afterany",  "afterok",
+                                                    "afternotok", "singleton", "aftercorr"};
 constexpr int64_t kMostMinutes = int64_t{365} * 24 * 60;
 
 tl::unexpected<base::Error> problem(std::string_view text, const std::string& why, std::string hint = {}) {
@@ -20,7 +21,6 @@ tl::unexpected<base::Error> problem(std::string_view text, const std::string& wh
 }
 
 base::Result<DependencyKind> kind_of(std::string_view text, std::string_view word) {
-  if (base::iequals(word, "aftercorr")) return DependencyKind::kAfterOk;
   for (size_t i = 0; i < kNames.size(); ++i)
     if (base::iequals(word, kNames[i])) return static_cast<DependencyKind>(i);
   const std::vector<std::string> known(kNames.begin(), kNames.end());
@@ -37,6 +37,7 @@ base::Result<DependencyTerm> parse_job(std::string_view text, DependencyKind kin
     term.delay = base::seconds(*minutes * 60);
   }
   std::string_view id = word.substr(0, plus);
+  if (id.ends_with("_*")) id.remove_suffix(2);  // as it is shown
   if (const size_t line = id.find('_'); line != std::string_view::npos) {
     const auto task = base::parse_int(id.substr(line + 1), 0, kMaxArrayIndex, "task");
     if (!task)
@@ -80,6 +81,12 @@ base::Status parse_part(std::string_view text, const std::string& part, Dependen
 
 std::string_view name(DependencyKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
+bool Dependency::is_met() const {
+  return std::all_of(terms.begin(), terms.end(), [](const DependencyTerm& term) {
+    return term.kind == DependencyKind::kAfterCorr && !term.is_failed;
+  });
+}
+
 bool Dependency::is_hopeless() const {
   const auto is_failed = [](const DependencyTerm& t) { return t.is_failed; };
   if (terms.empty()) return false;
@@ -93,6 +100,8 @@ base::Result<Dependency> parse_dependency(std::string_view text) {
   if (out.any && text.find(',') != std::string_view::npos)
     return problem(text, "commas and question marks do not go together");
   for (const std::string& part : base::split(text, out.any ? '?' : ',')) GW_TRY_STATUS(parse_part(text, part, out));
+  for (DependencyTerm& term : out.terms)
+    if (term.kind == DependencyKind::kAfterCorr && (out.any || term.task)) term.kind = DependencyKind::kAfterOk;
   return out;
 }
 
@@ -103,6 +112,7 @@ std::string format_dependency(const Dependency& dependency) {
     text += name(term.kind);
     if (term.job) text += ":" + term.job.text();
     if (term.task) text += "_" + std::to_string(*term.task);
+    if (term.kind == DependencyKind::kAfterCorr) text += "_*";
     if (term.delay.us > 0) text += "+" + std::to_string(term.delay.seconds() / 60);
     text += term.is_failed ? "(failed)" : "(unfulfilled)";
   }
@@ -124,6 +134,7 @@ TermState look_at(DependencyTerm& term, const std::optional<OtherJob>& other, ba
       if (!other) return TermState::kFailed;
       return *other->ended_well == (term.kind == DependencyKind::kAfterOk) ? TermState::kMet : TermState::kFailed;
     case DependencyKind::kSingleton:
+    case DependencyKind::kAfterCorr:
       break;
   }
   return TermState::kOpen;

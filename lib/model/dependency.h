@@ -23,8 +23,9 @@ enum class DependencyKind : uint8_t {
   kAfterOk,     ///< It has ended well.
   kAfterNotOk,  ///< It has ended otherwise.
   kSingleton,   ///< No earlier job of the same user and name is left.
+  kAfterCorr,   ///< Of an array, for another: each task waits for the one of the same index to end well.
 };
-constexpr DependencyKind kLastDependencyKind = DependencyKind::kSingleton;
+constexpr DependencyKind kLastDependencyKind = DependencyKind::kAfterCorr;
 /// "afterok"
 std::string_view name(DependencyKind kind);
 
@@ -44,13 +45,14 @@ struct Dependency {
   std::vector<DependencyTerm> terms;
   bool operator==(const Dependency&) const = default;
 
-  bool is_met() const { return terms.empty(); }
+  /// Nothing is in the way of all of it; single tasks of an array may wait all the same.
+  bool is_met() const;
   /// It can never be met: one that must be cannot, or none can.
   bool is_hopeless() const;
 };
 
 /// Reads `KIND:JOB[+MINUTES][:JOB...]`, several with commas (all must be met) or question marks (one is enough) between
-/// them, `singleton`, and a number alone, which means afterany. aftercorr is afterok where there are no arrays. Errors:
+/// them, `singleton`, and a number alone, which means afterany. With question marks aftercorr is afterok. Errors:
 /// syntax, both separators, too many jobs.
 base::Result<Dependency> parse_dependency(std::string_view text);
 /// As squeue shows what is left: "afterok:65(unfulfilled),afterany:66(failed)"; empty: "(null)".

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <iterator>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -220,6 +221,37 @@ uint32_t TaskSet::take_front() {
     if (range.first == range.last) range.step = 1;
   }
   return index;
+}
+
+bool TaskSet::take(uint32_t index) {
+  if (!contains(index)) return false;
+  const auto at = std::ranges::lower_bound(ranges_, index, {}, &TaskRange::last);
+  const TaskRange whole = *at;
+  const auto piece = [&](uint32_t first, uint32_t last) {
+    return TaskRange{first, last, first == last ? 1 : whole.step};
+  };
+  auto next = ranges_.erase(at);
+  if (index < whole.last) next = ranges_.insert(next, piece(index + whole.step, whole.last));
+  if (index > whole.first) ranges_.insert(next, piece(whole.first, index - whole.step));
+  return true;
+}
+
+void TaskSet::add(uint32_t index) {
+  auto next = std::ranges::lower_bound(ranges_, index, {}, &TaskRange::last);
+  if (next != ranges_.end() && next->first < index) {  // between two of a range with steps
+    const TaskRange whole = *next;
+    const uint32_t before = whole.first + (index - whole.first) / whole.step * whole.step;
+    next = ranges_.erase(next);
+    const uint32_t after = before + whole.step;
+    next = ranges_.insert(next, TaskRange{after, whole.last, after == whole.last ? 1 : whole.step});
+    next = ranges_.insert(next, TaskRange{whole.first, before, before == whole.first ? 1 : whole.step});
+    ++next;
+  }
+  const bool follows = next != ranges_.begin() && std::prev(next)->step == 1 && std::prev(next)->last + 1 == index;
+  if (follows)
+    std::prev(next)->last = index;
+  else
+    ranges_.insert(next, TaskRange{index, index, 1});
 }
 
 TaskSet TaskSet::common(const TaskSet& o) const {

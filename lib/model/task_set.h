@@ -52,6 +52,10 @@ class TaskSet {
   void drop_below(uint32_t index);
   /// Takes the smallest index out; the set is not empty.
   uint32_t take_front();
+  /// Takes one index out. False: it is not there. May leave two ranges more.
+  bool take(uint32_t index);
+  /// Puts one in, which is not there. May be one range more.
+  void add(uint32_t index);
   /// The indices that are in `o`, too. Has no more ranges than both together.
   TaskSet common(const TaskSet& o) const;
   /// Without those of `o`. Takes time with the indices of both, and may have as many ranges as `o` has indices.

@@ -157,3 +157,19 @@ def test_a_thousand_tasks_and_an_array_behind_them(cluster):
     ended = records(cluster, "-j", array)
     assert len(ended) == 1000 and {row[2] for row in ended} == {"COMPLETED"}
     assert ids(cluster, array, "PENDING,RUNNING,FAILED") == []
+
+
+def test_each_task_behind_its_own(cluster):
+    first = cluster.run("sbatch", "--parsable", "-a", "1-4", "-n1", "--mem=10", "-o", "/dev/null", "--hold",
+                        "--wrap", "test $SLURM_ARRAY_TASK_ID != 3").stdout.strip()
+    behind = cluster.run("sbatch", "--parsable", "-a", "1-4,9", "-d", f"aftercorr:{first}", "-n1", "--mem=10",
+                         "-o", f"{cluster.work}/corr-%a", "--wrap", "echo ran").stdout.strip()
+    wait_for(lambda: ids(cluster, behind, "COMPLETED") == [f"{behind}_9"], "the task that waits for nothing")
+    shown = cluster.run("squeue", "-h", "-r", "-j", f"{behind}_2", "-o", "%r %E").stdout.strip()
+    assert shown == f"Dependency afterok:{first}_2(unfulfilled)"
+    cluster.run("scontrol", "release", f"{first}_[2-3]")
+    wait_for(lambda: ids(cluster, behind, "COMPLETED") == [f"{behind}_2", f"{behind}_9"], "the task behind one that ended")
+    never = wait_for(lambda: cluster.run("squeue", "-h", "-r", "-j", f"{behind}_3", "-o", "%r").stdout.strip() ==
+                     "DependencyNeverSatisfied", "the task behind one that failed")
+    assert never and ids(cluster, behind, "PENDING") == [f"{behind}_[1,3-4]"]
+    cluster.run("scancel", first, behind)

@@ -78,7 +78,7 @@ void Users::draw_dependency(wire::JobSpec& spec) {
   std::advance(other, -1 - static_cast<int>(random_(std::min<size_t>(jobs_.size(), 6))));
   const std::string id = std::to_string(other->first);
   spec.set_dependency(random_.any({"after:" + id, "after:" + id + "+1", "afterany:" + id, "afterok:" + id,
-                                   "afternotok:" + id, "afterok:" + id + "?afternotok:" + id}));
+                                   "afternotok:" + id, "afterok:" + id + "?afternotok:" + id, "aftercorr:" + id}));
   spec.set_kill_on_invalid_dependency(true);
 }
 

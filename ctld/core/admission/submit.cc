@@ -17,6 +17,7 @@
 #include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/cluster/reservation_rules.h"
 #include "ctld/core/jobs/allocation_end.h"
+#include "ctld/core/jobs/corresponding.h"
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/rows/spec_rules.h"
@@ -190,7 +191,7 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;
     entered.push_back(spec.array ? &core.jobs.enter_array(core.now, std::move(spec), tasks_of(request))
                                  : &core.jobs.enter(core.now, std::move(spec)));
-    begin_to_depend(*entered.back());
+    begin_to_depend(core, *entered.back());
     update_eligibility(core, *entered.back());
   }
   for (const model::Job* job : entered) {
@@ -201,6 +202,7 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
     core.out.job_event(*job, "submitted", fmt::format("by {} from {}", job->spec.user, job->spec.submit_host),
                        job->spec.uid);
   }
+  if (entered.front()->spec.is_array()) give_up_corresponding(core, *entered.front());
   return id;
 }
 

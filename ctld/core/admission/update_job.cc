@@ -15,6 +15,7 @@
 #include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/cluster/quotas.h"
 #include "ctld/core/cluster/reservation_rules.h"
+#include "ctld/core/jobs/corresponding.h"
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
@@ -174,7 +175,7 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
   const bool depends_anew = job.spec.dependency != spec.dependency;
   if (job.spec.name != spec.name) core.post(JobRenamed{job.spec.uid, job.spec.name});
   core.jobs.change_spec(job, std::move(spec));
-  if (depends_anew) begin_to_depend(job);
+  if (depends_anew) begin_to_depend(core, job);
   if (job.waiting() != nullptr)
     update_eligibility(core, job);
   else if (job.state == model::JobState::kRunning)
@@ -189,6 +190,7 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
   core.clients.charges.resize(job.id, bytes_of(job.spec) + bytes_of_ranges(core, job));
   core.rows.job_and_spec(job);
   core.out.job_event(job, "updated", "by " + caller.user, caller.uid);
+  if (depends_anew && job.spec.is_array() && job.waiting() != nullptr) give_up_corresponding(core, job);
 }
 
 /// What says how many resources, and where, is a component's own; everything else the components have in common.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "wire/convert.h"
 
@@ -31,7 +32,9 @@ Blocker of_array(BlockerKind kind, const Job& job, uint64_t bound, uint64_t held
 }
 
 void make_task(Core& core, Job& part) {
+  const model::Dependency of_part = part.unmet;
   Job& task = core.jobs.make_next_task(part);
+  wait_for_corresponding(core, task, of_part);
   if (&task != &part) {
     core.clients.charges.add_like(task.id, part.id);
     core.clients.charges.resize(task.id, wire::to_wire(task.spec).ByteSizeLong());  // without the ranges of the array
@@ -192,7 +195,8 @@ base::Result<Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for) 
   if (some.empty())
     return base::fail(base::ErrorCode::kNotFound, "Invalid job id specified: these tasks do not wait any more");
   if (some.size() == all.size()) return &part;
-  GW_TRY_STATUS(what_for == CutTo::kWait ? admit_part(core, part) : admit_ended_part(core, part));
+  if (what_for == CutTo::kWait) GW_TRY_STATUS(admit_part(core, part));
+  if (what_for == CutTo::kEnd) GW_TRY_STATUS(admit_ended_part(core, part));
   if (!core.jobs.has_numbers_for(1)) return base::fail(base::ErrorCode::kUnavailable, "all job numbers are used up");
   TaskSet rest = all.without(some);
   if (rest.ranges().size() > kMostRanges)

@@ -43,7 +43,11 @@ struct NamedTasks {
 std::vector<NamedTasks> find_tasks(const Core& core, JobId array, const model::TaskSet& asked);
 
 /// What becomes of a part that is cut off.
-enum class CutTo : uint8_t { kEnd, kWait };
+enum class CutTo : uint8_t {
+  kEnd,
+  kWait,
+  kNever,  ///< It waits for ever: whoever's doing that is, the bounds of parts and of users' jobs do not hold it up.
+};
 
 /// A part that stands for the named tasks alone, cut off if need be. Errors: kConflict: what is left could not be said
 /// in kMostRanges, or the array has so many parts that wait as it may; kNotFound: none of them is left; kUnavailable:

@@ -2,6 +2,7 @@
 #include "ctld/core/jobs/dependencies.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,16 +45,41 @@ std::optional<model::OtherJob> other_job(const Core& core, const DependencyTerm&
 }
 
 TermState state_of(const Core& core, const Job& job, DependencyTerm& term) {
+  if (term.kind == DependencyKind::kAfterCorr) return TermState::kOpen;
   if (term.kind != DependencyKind::kSingleton) return look_at(term, other_job(core, term), core.now);
   return core.jobs.first_named(job.spec.uid, job.spec.name) == job.id ? TermState::kMet : TermState::kOpen;
 }
 
+bool is_task_by_task(const Core& core, const Job& job, JobId other) {
+  return job.spec.is_array() && core.jobs.arrays().find(other) != nullptr;
+}
+
 }  // namespace
 
-void begin_to_depend(Job& job) {
+void begin_to_depend(const Core& core, Job& job) {
   job.unmet = {};
   if (job.spec.dependency.empty() || job.spec.het_offset > 0) return;
-  if (auto asked = model::parse_dependency(job.spec.dependency)) job.unmet = std::move(*asked);
+  auto asked = model::parse_dependency(job.spec.dependency);
+  if (!asked) return;
+  // Where there are no tasks of the same index it is the whole that counts.
+  for (DependencyTerm& term : asked->terms)
+    if (term.kind == DependencyKind::kAfterCorr && !is_task_by_task(core, job, term.job))
+      term.kind = DependencyKind::kAfterOk;
+  job.unmet = std::move(*asked);
+}
+
+void wait_for_corresponding(const Core& core, Job& task, const model::Dependency& of_part) {
+  const uint32_t index = task.spec.array->task;
+  task.unmet = {};
+  task.spec.dependency.clear();  // the array has waited for the rest
+  for (const DependencyTerm& term : of_part.terms) {
+    if (term.kind != DependencyKind::kAfterCorr) continue;
+    // One that nobody has has ended well, or never was.
+    if (!core.jobs.arrays().job_of(term.job, index)) continue;
+    task.unmet.terms.push_back({.kind = DependencyKind::kAfterOk, .job = term.job, .task = index});
+    task.spec.dependency +=
+        (task.spec.dependency.empty() ? "afterok:" : ",afterok:") + term.job.text() + "_" + std::to_string(index);
+  }
 }
 
 void look_at_dependencies(Core& core, Job& job) {
@@ -69,9 +95,9 @@ void look_at_dependencies(Core& core, Job& job) {
   });
   if (job.unmet.any && is_one_met) terms.clear();
   if (job.unmet.is_hopeless() && !was_hopeless) core.post(DependencyFailed{job.id});
-  std::vector<JobId> others;
+  std::vector<Awaited> others;
   for (const DependencyTerm& term : terms)
-    if (term.job && !term.is_failed) others.push_back(term.job);
+    if (term.job && !term.is_failed) others.push_back({term.job, term.task.value_or(model::kNoArrayTask)});
   core.jobs.dependents().set(job.id, std::move(others));
 }
 

@@ -7,7 +7,9 @@
 namespace gw::ctld {
 
 /// What was asked becomes what the job waits for.
-void begin_to_depend(model::Job& job);
+void begin_to_depend(const Core& core, model::Job& job);
+/// A task that has just been made from a part of an array with these conditions: what it waits for itself (aftercorr).
+void wait_for_corresponding(const Core& core, model::Job& task, const model::Dependency& of_part);
 /// Takes away what is met by now, marks what never will be, and notes whom the job still waits for.
 void look_at_dependencies(Core& core, model::Job& job);
 /// When a condition is met by the time alone; never: none is.

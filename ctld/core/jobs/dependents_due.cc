@@ -28,7 +28,7 @@ void end_hopeless(Core& core, Job& job) {
 
 void job_moved(Core& core, JobId id) {
   Dependents& dependents = core.jobs.dependents();
-  dependents.look_again_at_those_of(id);
+  dependents.look_again_at_those_of({id});
   const Job* job = core.jobs.find(id);
   if (job == nullptr || !model::is_end(job->state)) return;
   dependents.erase(id);

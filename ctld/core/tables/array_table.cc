@@ -1,6 +1,7 @@
 // See array_table.h.
 #include "ctld/core/tables/array_table.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -68,6 +69,17 @@ void ArrayTable::cut(const Job& part, JobId to, TaskSet taken, TaskSet rest) {
   array.parts[to] = std::move(taken);
   changed(part.id, id, true);
   changed(to, id, true);
+}
+
+bool ArrayTable::move(const Job& part, const Job& to, uint32_t task, size_t most_ranges) {
+  const JobId id = part.spec.array->job;
+  Array& array = arrays_.at(id);
+  TaskSet &from = array.parts.at(part.id), &target = array.parts.at(to.id);
+  if (std::max(from.ranges().size(), target.ranges().size()) + 2 > most_ranges || !from.take(task)) return false;
+  target.add(task);
+  changed(part.id, id, true);
+  changed(to.id, id, true);
+  return true;
 }
 
 void ArrayTable::set_throttle(JobId id, uint32_t throttle) {
@@ -215,7 +227,9 @@ void ArrayTable::set_wait(const Job& task, model::WaitReason reason) {
   const bool was_aside = array->aside.contains(index);
   drop_aside(*array, index);
   if (reason == model::WaitReason::kNone) return;
-  const bool is_held = reason == model::WaitReason::kJobHeldUser || reason == model::WaitReason::kJobHeldAdmin;
+  // What waits for ever is in nobody's way.
+  const bool is_held = reason == model::WaitReason::kJobHeldUser || reason == model::WaitReason::kJobHeldAdmin ||
+                       reason == model::WaitReason::kDependencyNeverSatisfied;
   array->aside[index] = is_held;
   array->held += is_held;
   if (reason == model::WaitReason::kArrayTaskLimit) array->above.insert(index);

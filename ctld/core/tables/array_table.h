@@ -31,7 +31,7 @@ class ArrayTable {
     uint32_t waiting = 0;                  ///< Of these, those that wait.
     uint32_t starting = 0;                 ///< Of these, those that are placed and have not started.
     std::map<uint32_t, bool> aside;        ///< Of those that wait, those that are not before the scheduler: held?
-    uint32_t held = 0;                     ///< Of these, those that are held.
+    uint32_t held = 0;                     ///< Of these, those that are held, or wait for ever.
     std::set<uint32_t> above;              ///< Of these, those that wait for the throttle alone.
     uint32_t told_of = 0;                  ///< What its user was mailed about (model::MailEvent).
     /// All its tasks have come to an end.
@@ -52,6 +52,9 @@ class ArrayTable {
   void add(base::JobId array, model::ArrayTasks tasks);
   /// Cuts `taken` off from a part: they stand under the number `to` from now on.
   void cut(const model::Job& part, base::JobId to, model::TaskSet taken, model::TaskSet rest);
+  /// One task of a part stands under another one of the array from now on. False: that part would have more than
+  /// `most_ranges`, and nothing has changed.
+  bool move(const model::Job& part, const model::Job& to, uint32_t task, size_t most_ranges);
   void set_throttle(base::JobId array, uint32_t throttle);
   /// As the store has it. False: nothing is known of the array that it is a part of.
   bool restore(base::JobId id, model::ArrayTasks tasks);

@@ -20,7 +20,7 @@ using model::Locality;
 /// So many places more are looked at once one has been found: each could only be cheaper.
 constexpr size_t kMostPlaces = 128;
 /// So many requests are held against the nodes for one job before no further place is looked at.
-constexpr uint64_t kMostSteps = 8'192;
+constexpr uint64_t kMostStepsOfSearch = 8'192;
 
 class ReclaimSearch {
  public:
@@ -220,7 +220,7 @@ class ReclaimSearch {
   /// False: enough has been looked at.
   bool look_at(const PlaceToClear& place) {
     if (!could_hold(place)) return true;
-    if (session_.plan.placements - began_at_ > kMostSteps || sets_.is_spent()) {
+    if (session_.plan.placements - began_at_ > kMostStepsOfSearch || sets_.is_spent()) {
       ++session_.plan.cut_searches;
       return false;
     }

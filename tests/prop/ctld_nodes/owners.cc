@@ -73,7 +73,7 @@ wire::ApiRequest Owners::submission(uint32_t pick, Time now) {
   if (dice(8) == 0) spec.set_hold_user(true);
   if (dice(5) == 0 && !owner_of_.empty()) {
     const std::string other = std::prev(owner_of_.end())->first.text();
-    spec.set_dependency(std::array{"afterok:", "afternotok:", "afterany:", "after:"}[dice(4)] + other);
+    spec.set_dependency(std::array{"afterok:", "afternotok:", "afterany:", "after:", "aftercorr:"}[dice(5)] + other);
     spec.set_kill_on_invalid_dependency(dice(2) == 0);
   }
   spec.set_requeue(dice(4) != 0);

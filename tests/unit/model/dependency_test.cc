@@ -25,7 +25,10 @@ TEST(Dependency, IsShownAsSqueueDoes) {
   EXPECT_EQ(shown("after:2+10:3"), "after:2+10(unfulfilled),after:3(unfulfilled)");
   EXPECT_EQ(shown("singleton"), "singleton(unfulfilled)");
   EXPECT_EQ(shown("AfterOK:7"), "afterok:7(unfulfilled)");
-  EXPECT_EQ(shown("aftercorr:7"), "afterok:7(unfulfilled)") << "without arrays it is the same";
+  EXPECT_EQ(shown("aftercorr:7"), "aftercorr:7_*(unfulfilled)");
+  EXPECT_EQ(shown("aftercorr:7_*"), "aftercorr:7_*(unfulfilled)") << "as it is shown";
+  EXPECT_EQ(shown("aftercorr:7_3"), "afterok:7_3(unfulfilled)");
+  EXPECT_EQ(shown("aftercorr:7?afterany:8"), "afterok:7(unfulfilled)?afterany:8(unfulfilled)");
   EXPECT_EQ(shown("42"), "afterany:42(unfulfilled)");
   EXPECT_EQ(shown("afterok:5,afterok:5"), "afterok:5(unfulfilled)") << "named twice is named once";
 }

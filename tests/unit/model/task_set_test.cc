@@ -154,7 +154,16 @@ TEST(TaskSet, DoesWhatASetOfNumbersDoes) {
     std::set<uint32_t> not_before = members(*a);
     not_before.erase(not_before.begin(), not_before.lower_bound(from));
     EXPECT_EQ(members(later), not_before) << from;
-    for (const TaskSet& set : {*a, a->without(*b), later, a->common(*b)}) {
+    TaskSet fewer = *a, more = *a;
+    std::set<uint32_t> few = members(*a), many = few;
+    for (uint32_t i = random() % 8; i > 0; --i) {
+      const auto index = static_cast<uint32_t>(random() % 200);
+      EXPECT_EQ(fewer.take(index), few.erase(index) == 1) << index;
+      if (many.insert(index).second) more.add(index);
+    }
+    EXPECT_EQ(members(fewer), few);
+    EXPECT_EQ(members(more), many);
+    for (const TaskSet& set : {*a, a->without(*b), later, a->common(*b), fewer, more}) {
       EXPECT_EQ(TaskSet::of(set.ranges()), set);
       EXPECT_EQ(set.size(), members(set).size());
       if (!set.empty()) EXPECT_TRUE(set_of(set.text().c_str()).has_same(set));
