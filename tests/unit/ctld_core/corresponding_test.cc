@@ -179,6 +179,18 @@ TEST(AfterCorr, PartsThatAreCancelledTakeTheirsAlong) {
   EXPECT_EQ(array_state(w, b).failed, 2u);
 }
 
+TEST(AfterCorr, WhatWaitsForEverIsInNobodysWay) {
+  World w(8);
+  w.connect_all();
+  const JobId a = enter_one(w, depending_array("0-599"));
+  const JobId b = enter_one(w, depending_array("0-599", "aftercorr:" + a.text()));
+  let_pass(w);
+  EXPECT_EQ(parts_left(w, b), "256-599");
+  for (uint32_t index = 8; index < 256; ++index) EXPECT_FALSE(w.cancel(kSubmitter, made_task(w, a, index)).has_error());
+  let_pass(w);
+  EXPECT_EQ(parts_left(w, b), "504-599");
+}
+
 TEST(AfterCorr, MayBeTakenBack) {
   World w(8);
   w.connect_all();
