@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 
 #include "base/text.h"
-#include "cmds/grun/run_programs.h"
 
 namespace gw::cmds {
 namespace {
@@ -20,17 +18,6 @@ std::string as_pattern(const std::string& path) {
   return out;
 }
 
-base::Result<std::string> find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  for (const std::string& folder : base::split(path == nullptr ? "" : path, ':')) {
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-  }
-  return base::fail(base::ErrorCode::kNotFound, "--bcast: " + base::printable(name) + " is not found in PATH",
-                    "give its path");
-}
-
 }  // namespace
 
 std::string bcast_destination(const std::string& asked, const std::string& folder, const wire::Step& step) {
@@ -40,13 +27,15 @@ std::string bcast_destination(const std::string& asked, const std::string& folde
   return path;
 }
 
-base::Status send_program(const std::string& program, const std::string& destination, const wire::Step& step) {
-  GW_TRY(file, find_program(program));
-  const std::string nodes = fmt::format("{}.{}", step.job(), step.step());
-  const int code = run_to_end("/proc/self/exe", {"gbcast", "-f", "-p", "-j", nodes, file, destination}, {});
-  if (code == 0) return {};
-  return base::fail(base::ErrorCode::kInternal,
-                    fmt::format("--bcast: {} could not be copied to the nodes", base::printable(file)));
+base::Result<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : base::split(path == nullptr ? "" : path, ':')) {
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return base::fail(base::ErrorCode::kNotFound, "--bcast: " + base::printable(name) + " is not found in PATH",
+                    "give its path");
 }
 
 void run_copies(std::vector<attach::NodePlan>& plans, const std::string& destination) {

@@ -45,7 +45,8 @@ RunSession::RunSession(client::Program program, config::Config config, RunPlan p
       queries_(loop_, program_, std::move(config)),
       allocation_(loop_, line_, queries_),
       end_of_job_(loop_, queries_),
-      interrupts_(!plan_.options.disable_status && !plan_.options.quit_on_interrupt) {}
+      interrupts_(!plan_.options.disable_status && !plan_.options.quit_on_interrupt),
+      beside_(loop_, program_, plan_.options, plan_.operands) {}
 
 int RunSession::run() {
   watch_signals();
@@ -56,9 +57,7 @@ int RunSession::run() {
   else
     create_step(plan_.job.id);
   loop_.run();
-  const bool has_begun = client_ != nullptr;
   client_.reset();
-  if (has_begun) run_own_program(plan_.options.epilog, "epilog");
   return exit_code_.value_or(client::kExitFailed);
 }
 
@@ -127,8 +126,12 @@ void RunSession::on_step(Result<wire::ApiReply> reply) {
   ticket.set_step(step_.step());
   ticket.set_client_key(std::string(auth::view(key_.public_key())));
   tickets_.emplace(queries_, std::move(ticket), reply->step().ticket());
-  if (Status begun = begin(); !begun) return fail(begun.error());
   if (has_own_allocation()) watch_allocation();
+  beside_.before(step_, plan_.context.work_dir, [this](Result<std::string> copies) {
+    if (stage_.is<GivingUp>()) return;
+    const Status begun = copies ? begin(*copies) : Status(base::pass(copies));
+    if (!begun) fail(begun.error());
+  });
 }
 
 void RunSession::watch_allocation() {
@@ -136,6 +139,7 @@ void RunSession::watch_allocation() {
     const auto state = client::state_of(job);
     has_reported_end_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
     if (has_reported_end_) say(true, attach::end_text(job));
+    if (!client_) return give_up(client::kExitFailed);
     if (Answered* answered = stage_.in<Answered>())
       answered->kill_timer = loop_.after(kAfterTheJob, [this] { client_->kill(); });
   });
@@ -174,25 +178,12 @@ Status RunSession::open_input() {
   return {};
 }
 
-/// As in Slurm, what becomes of it is told to who asks for more words.
-void RunSession::run_own_program(const std::string& program, const char* name) const {
-  if (program.empty()) return;
-  const int code = run_beside(program, plan_.operands, step_);
-  if (program_.verbose > 0) say(false, fmt::format("{} {} ended with code {}", name, base::printable(program), code));
-}
-
-Status RunSession::begin() {
+Status RunSession::begin(const std::string& copies) {
   const RunOptions& o = plan_.options;
   GW_TRY(words, commands());
-  run_own_program(o.prolog, "prolog");
-  std::string copies;
-  if (o.bcast) {
-    copies = bcast_destination(*o.bcast, plan_.context.work_dir, step_);
-    GW_TRY_STATUS(send_program(plan_.operands.front(), copies, step_));
-  }
   read_terminal_size();
   GW_TRY(plans, make_plans(step_, o, words, plan_.context));
-  if (o.bcast) run_copies(plans, copies);
+  if (!copies.empty()) run_copies(plans, copies);
   if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);
   if (program_.verbose > 0)
     for (const std::string& line : launch_lines(step_, plans)) say(false, line);
@@ -306,7 +297,7 @@ void RunSession::finish(int code) {
   if (!exit_code_) exit_code_ = code;
   leave_terminal(code == attach::kExitTakenOver);
   if (code == attach::kExitTakenOver) say(false, "another client took step " + client_->step() + " over");
-  loop_.stop();
+  beside_.after(step_, [this] { loop_.stop(); });
 }
 
 /// Before anything is said for good: a program's screen would take it along, or its colours.

@@ -17,6 +17,7 @@
 #include "base/state_machine.h"
 #include "cmds/grun/run_launch.h"
 #include "cmds/grun/run_options.h"
+#include "cmds/grun/run_programs.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
@@ -69,6 +70,7 @@ class RunSession {
   attach::Allocation allocation_;
   attach::EndOfJob end_of_job_;
   attach::Interrupts interrupts_;
+  BesideStep beside_;
   wire::Step step_;
   std::optional<attach::Tickets> tickets_;
   std::vector<io::Fd> files_;
@@ -85,8 +87,7 @@ class RunSession {
   void on_facts(const wire::Job& job);
   void create_step(uint32_t job);
   void on_step(base::Result<wire::ApiReply> reply);
-  base::Status begin();
-  void run_own_program(const std::string& program, const char* name) const;
+  base::Status begin(const std::string& copies);
   base::Result<Commands> commands() const;
   base::Result<attach::Sink*> open_output(const Redirect& redirect, int otherwise, const char* name);
   base::Status open_input();

@@ -41,6 +41,7 @@ void RunSession::watch_signals() {
 }
 
 void RunSession::on_interrupt(int) {
+  if (exit_code_) return finish(*exit_code_);  // its epilog runs
   if (!client_) return give_up(128 + SIGINT);
   using Act = attach::Interrupts::Act;
   const Act act = plan_.options.quit_on_interrupt ? Act::kKill : interrupts_.next(io::Loop::monotonic());
@@ -57,11 +58,13 @@ void RunSession::on_interrupt(int) {
 }
 
 void RunSession::on_quit(int) {
+  if (exit_code_) return finish(*exit_code_);
   if (!client_) return give_up(128 + SIGQUIT);
   client_->kill();
 }
 
 void RunSession::on_terminate(int signo) {
+  if (exit_code_) return finish(*exit_code_);
   if (!client_) return give_up(128 + signo);
   if (plan_.options.keep && client_->is_running()) return leave(128 + signo);
   say(false, "ending step " + client_->step());

@@ -18,6 +18,7 @@ echo "print [$SLURM_PROCID] hello from the prolog"
 echo "something else"
 [ ! -e {folder}/fail ] || {{ echo "the disk is full" >&2; exit 7; }}
 [ ! -e {folder}/leave ] || sleep 1000 &
+[ ! -e {folder}/tarry ] || {{ touch {folder}/tarries; sleep 1; }}
 """
 EPILOG = """#!/bin/sh
 echo "epilog $SLURM_SCRIPT_CONTEXT $(id -u) $SLURM_JOB_ID.$SLURM_PROCID ${{FROM_PROLOG-nothing}} $PWD" >> {folder}/log
@@ -37,7 +38,7 @@ class Programs:
             path.write_text(text.format(folder=shlex.quote(str(self.folder))))
             path.chmod(0o755)
         self.cluster.overlay.write_text(QUICK + f"""
-node_daemon: {{task_prolog: {self.folder}/prolog, task_epilog: {self.folder}/epilog, program_limit: 20s}}
+node_daemon: {{task_prolog: {self.folder}/prolog, task_epilog: {self.folder}/epilog, program_limit: 3s}}
 """)
 
     def submit(self, script, **options):
@@ -161,3 +162,71 @@ def test_programs_of_srun_itself(programs):
     assert done.stdout.splitlines().count(line) == 2, "it runs before the tasks"
     none = cluster.run("srun", "-n1", "--prolog", "none", "--epilog", "/no/such/program", "true")
     assert none.returncode == 0
+
+
+def test_the_failure_of_a_task_does_not_end_its_epilog(programs):
+    cluster = programs.cluster
+    for tasks in (1, 2, 2):
+        done = cluster.run("srun", "-K", f"-n{tasks}", "-o", "/dev/null", "sh", "-c", "exit 3", check=False)
+        assert done.returncode in (3, 143)  # of the other, which is ended with it
+        job = cluster.run("sacct", "-X", "-n", "-o", "JobID").stdout.split()[-1]
+        words = [line[0] for line in programs.lines(job)]
+        assert words.count("epilog") == words.count("over") > 0
+
+
+def test_a_copy_has_neither(programs):
+    cluster = programs.cluster
+    cluster.run("srun", "-n1", f"--bcast={programs.folder}/true", "/bin/true")
+    job = cluster.run("sacct", "-X", "-n", "-o", "JobID").stdout.split()[-1]
+    assert [line[0] for line in programs.lines(job)] == ["prolog", "epilog", "over"]
+
+
+def test_frozen_time_does_not_count(programs):
+    cluster = programs.cluster
+    (programs.folder / "tarry").touch()
+    try:
+        job = programs.submit("echo ran")
+        wait_for((programs.folder / "tarries").exists, "its prolog")
+        cluster.run("scontrol", "suspend", str(job))
+        cluster.wait_state(job, "SUSPENDED")
+        (programs.folder / "tarry").unlink()
+        other = programs.submit("sleep 4")  # longer than the limit
+        cluster.wait_state(other, "COMPLETED")
+        cluster.run("scontrol", "resume", str(job))
+        cluster.wait_state(job, "COMPLETED")
+        assert "ran" in programs.output(job)
+    finally:
+        (programs.folder / "tarry").unlink(missing_ok=True)
+
+
+def test_the_limit_holds_for_the_stubborn(programs):
+    stubborn = programs.folder / "stubborn"
+    stubborn.write_text("#!/bin/sh\ntrap '' TERM ALRM INT\nsleep 1000\n")
+    stubborn.chmod(0o755)
+    programs.cluster.run("srun", "-n1", "--task-epilog", stubborn, "true")
+    done = programs.cluster.run("srun", "-n1", "--task-prolog", stubborn, "true", check=False)
+    assert done.returncode == 1 and "it ran longer than 00:00:03" in done.stderr
+
+
+def test_srun_is_not_deaf_while_its_own_programs_run(programs):
+    cluster = programs.cluster
+    sleeper = programs.folder / "sleeper"
+    sleeper.write_text(f"#!/bin/sh\ntrap '' TERM INT HUP\ntouch {programs.folder}/sleeps\nsleep 1000\n")
+    sleeper.chmod(0o755)
+    for option, code in (("--prolog", 143), ("--epilog", 0)):
+        (programs.folder / "sleeps").unlink(missing_ok=True)
+        srun = cluster.popen("srun", "-n1", option, str(sleeper), "touch", f"{programs.folder}/ran{option}")
+        wait_for((programs.folder / "sleeps").exists, f"{option} runs")
+        srun.terminate()
+        assert srun.wait(timeout=30) == code
+    assert not (programs.folder / "ran--prolog").exists() and (programs.folder / "ran--epilog").exists()
+
+
+def test_srun_tells_its_programs_of_its_own_step(programs):
+    cluster = programs.cluster
+    name = programs.folder / "name"
+    name.write_text(f"#!/bin/sh\necho $SLURM_STEP_ID >> {programs.folder}/names\n")
+    name.chmod(0o755)
+    job = programs.submit(f"srun -n1 srun --overlap -n1 --prolog {name} true")
+    cluster.wait_state(job, "COMPLETED")
+    assert (programs.folder / "names").read_text() == "1\n"

@@ -26,6 +26,7 @@
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
+#include "model/licenses.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
 #include "wire/job_attributes.h"
@@ -138,7 +139,6 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
   if (!moves) return {};
   GW_TRY_STATUS(check_qos(core, caller, spec));
   GW_TRY_STATUS(route(core, caller, spec));
-  GW_TRY_STATUS(check_licenses(core, spec));
   return check_runnable(core, spec);
 }
 
@@ -193,17 +193,32 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
   if (depends_anew && job.spec.is_array() && job.waiting() != nullptr) give_up_corresponding(core, job);
 }
 
+using Updated = std::vector<std::pair<Job*, model::JobSpec>>;
+
+/// Where they are what changes: all components have them together.
+base::Status check_changed_licenses(const Core& core, const Updated& updated) {
+  bool have_changed = false;
+  model::Licenses all;
+  for (const auto& [job, spec] : updated) {
+    have_changed |= spec.licenses != job->spec.licenses;
+    GW_TRY(own, model::parse_licenses(spec.licenses));
+    for (const auto& [name, count] : own) all[name] += count;
+  }
+  return have_changed ? check_licenses(core, all) : base::Status();
+}
+
 /// What says how many resources, and where, is a component's own; everything else the components have in common.
 base::Status update_with_components(Core& core, const Caller& caller, Job& job, const wire::UpdateJobRequest& u) {
   wire::UpdateJobRequest common = u;
   wire::clear_own_of_component(common);
-  std::vector<std::pair<Job*, model::JobSpec>> updated;
+  Updated updated;
   GW_TRY(own, updated_spec(core, caller, job, u));
   updated.emplace_back(&job, std::move(own));
   for (Job* other : siblings(core, job)) {
     GW_TRY(spec, updated_spec(core, caller, *other, common));
     updated.emplace_back(other, std::move(spec));
   }
+  GW_TRY_STATUS(check_changed_licenses(core, updated));
   size_t before = 0, after = 0;
   for (const auto& [one, spec] : updated) {
     before += core.clients.charges.row_bytes(one->id);

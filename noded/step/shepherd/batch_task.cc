@@ -29,7 +29,7 @@ bool BatchTask::read(const std::function<void(const TaskEvent&)>& on_event) {
 
 bool BatchTask::starts_epilog(const wire::StepSpec& spec, Containment& contain, int status) {
   const TaskPrograms programs = programs_of(spec);
-  if (programs.epilogs.empty()) return false;
+  if (programs.epilogs.empty() || is_killed_) return false;
   const auto pid =
       start_epilogs(spec, contain, programs, {hosts_, spec.work_dir()}, {spec.env().begin(), spec.env().end()});
   if (!pid) return log_note(spec, pid.error().text()), false;

@@ -26,6 +26,8 @@ class BatchTask {
   void let_go();
   void on_reaped() { is_alive_ = false; }
 
+  /// All that lives is killed from now on: no epilog is begun any more.
+  void on_kill() { is_killed_ = true; }
   /// It has run and ended so. True if its epilog runs now.
   bool starts_epilog(const wire::StepSpec& spec, Containment& contain, int status);
   /// How the task ended, once this process of its epilog has ended; nothing of any other.
@@ -35,6 +37,7 @@ class BatchTask {
   Task task_;
   std::string buffer_, hosts_;
   bool is_alive_ = false;  // not yet reaped
+  bool is_killed_ = false;
   struct Epilog {
     pid_t pid = 0;
     int status = 0;

@@ -281,6 +281,8 @@ void Shepherd::end_by_lease() {
 void Shepherd::kill_pass(int64_t now) {
   auto& completing = *state_.in<Completing>();
   if (completing.give_up_at == 0) completing.give_up_at = now + kSurvivalLimit;
+  batch_.on_kill();
+  if (tasks_) tasks_->on_kill();
   processes_.kill();
   reap();
   // A process that moved itself out of the group is still our descendant.

@@ -43,11 +43,16 @@ constexpr bool kMayClone = !kThreadSanitizer;
 // What the address sanitizer knows of the stack would be wrong after another process has used it.
 constexpr bool kMayShareMemory = !kThreadSanitizer && !kAddressSanitizer;
 
-void reset_signals() {
+constexpr int kSentToTasks[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+
+/// What is pending and to be ignored is dropped before it could be delivered.
+void reset_signals(bool ignores_ends) {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   for (int signo = 1; signo < NSIG; ++signo)
     if (signo != SIGKILL && signo != SIGSTOP) ::sigaction(signo, &standard, nullptr);
+  if (ignores_ends)
+    for (const int signo : kSentToTasks) ::signal(signo, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -107,7 +112,7 @@ pid_t spawn_sibling(const std::function<void()>& body) {
 
 base::Status enter_step(const wire::StepSpec& spec, Containment& contain, const ChildSettings& settings,
                         bool cloned_into, const NoteFn& note) {
-  reset_signals();
+  reset_signals(settings.ignores_ends);
   ::setsid();
   GW_TRY_STATUS(contain.join(cloned_into));
   if (!spec.node().empty() && ::geteuid() == 0) note(enter_host_view(spec.node(), settings.hosts));

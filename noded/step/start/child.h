@@ -38,6 +38,7 @@ pid_t spawn_sibling(const std::function<void()>& body);
 struct ChildSettings {
   const std::string& hosts;  ///< File to show as /etc/hosts; may be empty.
   uint32_t umask = 022;
+  bool ignores_ends = false;  ///< Signals that tasks are sent to end, or to tell them something, are not for it.
 };
 using NoteFn = std::function<void(const std::string&)>;
 /// In the child: standard signals, a session of its own, the containment, the host's name, the user. What failed and

@@ -6,7 +6,9 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,63 +29,92 @@ namespace {
 
 constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr int kUnusableCode = 125;
-constexpr int kLookMs = 50;  // whether a program has ended whose output is held open
+constexpr int kLookMs = 50;  // between two looks at how long a program has run
 
 struct Ran {
   int status = 0;  ///< As wait() gives it.
+  bool is_over_limit = false;
   std::string printed;
 };
 
-std::string how_it_ended(int status, base::Duration limit) {
-  if (WIFEXITED(status)) return "exit code " + std::to_string(WEXITSTATUS(status));
-  if (WTERMSIG(status) == SIGALRM) return "it ran longer than " + base::format_duration(limit);
-  return "it was ended by signal " + std::to_string(WTERMSIG(status));
+std::string how_it_ended(const Ran& ran, base::Duration limit) {
+  if (ran.is_over_limit) return "it ran longer than " + base::format_duration(limit);
+  if (WIFEXITED(ran.status)) return "exit code " + std::to_string(WEXITSTATUS(ran.status));
+  return "it was ended by signal " + std::to_string(WTERMSIG(ran.status));
 }
 
 /// The program's process: nothing to read; `output`: what it prints, -1: nowhere, and its errors neither.
-[[noreturn]] void become(ProgramCall& call, int output, base::Duration limit) {
+[[noreturn]] void become(ProgramCall& call, int output) {
+  ::setpgid(0, 0);
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDIN_FILENO);
   ::dup2(output >= 0 ? output : null, STDOUT_FILENO);
   if (output < 0) ::dup2(null, STDERR_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
-  // It ends by itself, whoever is there to look.
-  ::alarm(static_cast<unsigned>(std::clamp<int64_t>(limit.us / 1'000'000, 1, UINT32_MAX)));
   const ExecFailure failure = call.explain(call.run());
   std::fprintf(stderr, "gstepd: error: %s\n", failure.text.c_str());
   ::_exit(failure.exit_code);
 }
 
-/// Until the output is closed, or the program has ended; what is beyond kMostProlog is dropped.
-Ran read_out(pid_t pid, int output) {
-  Ran ran;
-  char chunk[4096];
-  ::fcntl(output, F_SETFL, O_NONBLOCK);
-  for (bool has_ended = false;;) {
-    const ssize_t n = ::read(output, chunk, sizeof chunk);
-    if (n > 0) {
-      ran.printed.append(chunk, std::min(static_cast<size_t>(n), kMostProlog - ran.printed.size()));
-      continue;
-    }
-    if (has_ended) return ran;
-    if (n == 0 && ::waitpid(pid, &ran.status, 0) == pid) return ran;
-    pollfd ready{output, POLLIN, 0};
-    ::poll(&ready, 1, kLookMs);
-    has_ended = ::waitpid(pid, &ran.status, WNOHANG) == pid;
+int64_t monotonic_us() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
+}
+
+/// Time that this process has seen: while its group is frozen none passes.
+class Elapsed {
+ public:
+  base::Duration look() {
+    const int64_t now = monotonic_us();
+    seen_ += std::min(now - std::exchange(last_, now), 2 * kLookMs * int64_t{1'000});
+    return base::microseconds(seen_);
   }
+
+ private:
+  int64_t last_ = monotonic_us();
+  int64_t seen_ = 0;
+};
+
+/// What is there to be read now, some of it; beyond kMostProlog it is dropped. False: there is no more, nor will be.
+bool read_some(int output, std::string& printed) {
+  constexpr int kMostReads = 16;
+  char chunk[4096];
+  for (int i = 0; i < kMostReads; ++i) {
+    const ssize_t n = ::read(output, chunk, sizeof chunk);
+    if (n <= 0) return n < 0;
+    printed.append(chunk, std::min(static_cast<size_t>(n), kMostProlog - printed.size()));
+  }
+  return true;
+}
+
+/// Until the program has ended; at its limit it is killed, with what it started and has not left its group. What others
+/// hold open of its output is not waited for.
+Ran watch(pid_t pid, int output, base::Duration limit) {
+  Ran ran;
+  const proc::OwnedFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  pollfd fds[] = {{output, POLLIN, 0}, {end.get(), POLLIN, 0}};
+  for (Elapsed elapsed;;) {
+    ::poll(fds, 2, kLookMs);
+    if (fds[0].fd >= 0 && !read_some(output, ran.printed)) fds[0].fd = -1;
+    if (::waitpid(pid, &ran.status, WNOHANG) == pid) break;
+    if (elapsed.look() < limit || ran.is_over_limit) continue;
+    ran.is_over_limit = true;
+    ::kill(-pid, SIGKILL);
+  }
+  if (fds[0].fd >= 0) static_cast<void>(read_some(output, ran.printed));
+  return ran;
 }
 
 base::Result<Ran> run(ProgramCall& call, base::Duration limit, bool is_prolog) {
   GW_TRY(pipe, make_pipe());
   const pid_t pid = ::fork();
   if (pid < 0) return base::fail_errno("fork", errno);
-  if (pid == 0) become(call, is_prolog ? pipe.write_end.get() : -1, limit);
+  if (pid == 0) become(call, is_prolog ? pipe.write_end.get() : -1);
+  ::setpgid(pid, pid);  // whoever is first
   pipe.write_end.reset();
-  if (is_prolog) return read_out(pid, pipe.read_end.get());
-  Ran ran;
-  while (::waitpid(pid, &ran.status, 0) < 0 && errno == EINTR) {
-  }
-  return ran;
+  ::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
+  return watch(pid, is_prolog ? pipe.read_end.get() : -1, limit);
 }
 
 /// What each execve puts in.
@@ -118,7 +149,7 @@ std::optional<int> run_prolog(const std::string& program, base::Duration limit, 
   call.set_pid(::getpid());
   const auto ran = run(call, limit, true);
   if (!ran || ran->status != 0) {
-    const std::string why = ran ? how_it_ended(ran->status, limit) : ran.error().text();
+    const std::string why = ran ? how_it_ended(*ran, limit) : ran.error().text();
     const int code = ran && WIFEXITED(ran->status) ? WEXITSTATUS(ran->status) : 1;
     std::fprintf(stderr, "gstepd: error: TaskProlog failed status=%d: %s: %s\n", code, base::printable(program).c_str(),
                  why.c_str());
@@ -139,7 +170,7 @@ void log_in(Environment& environment, base::Duration limit) {
   call.call_itself("-" + shell.substr(shell.rfind('/') + 1));
   const auto ran = run(call, limit, true);
   base::Status taken = ran ? base::Status{} : base::Status(tl::unexpected(ran.error()));
-  if (ran && ran->status != 0) taken = base::fail(base::ErrorCode::kInternal, how_it_ended(ran->status, limit));
+  if (ran && ran->status != 0) taken = base::fail(base::ErrorCode::kInternal, how_it_ended(*ran, limit));
   if (taken) taken = take_login_output(ran->printed, environment);
   if (taken) return;
   std::fprintf(stderr, "gstepd: error: the login environment cannot be had: %s: %s\n", base::printable(shell).c_str(),
@@ -263,10 +294,17 @@ int begin_task(int argc, char** argv) {
 base::Result<pid_t> start_epilogs(const wire::StepSpec& spec, Containment& contain, const TaskPrograms& programs,
                                   const EpilogPlace& place, std::vector<std::string> environment) {
   ProgramCall call(call_of(kEndTask, programs.limit, programs.epilogs), "", std::move(environment));
+  // The task may have ended since it was sent a signal, which is for all in the group.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
   const Forked forked = fork_into(contain.clone_into_fd());
-  if (forked.pid < 0) return base::fail_errno("forking the task epilog", errno);
+  const int error = errno;
+  if (forked.pid != 0) ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (forked.pid < 0) return base::fail_errno("forking the task epilog", error);
   if (forked.pid > 0) return forked.pid;
-  const auto entered = enter_step(spec, contain, {place.hosts, 077}, forked.cloned_into, [](const std::string&) {});
+  const auto entered =
+      enter_step(spec, contain, {place.hosts, 077, true}, forked.cloned_into, [](const std::string&) {});
   if (!entered) ::_exit(kUnusableCode);
   if (!enter_work_dir(place.work_dir) && ::chdir("/") != 0) ::_exit(kUnusableCode);
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -283,8 +321,6 @@ int end_task(int argc, char** argv) {
     std::fprintf(stderr, "gstepd: %s is called by gstepd alone\n", kEndTask);
     return kUnusableCode;
   }
-  // What is sent to tasks while they end is not for what comes after them.
-  for (const int signo : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signo, SIG_IGN);
   int code = 0;
   const Environment environment = own_environment();
   for (const std::string& program : head->programs) {

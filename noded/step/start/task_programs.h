@@ -1,10 +1,12 @@
 // Task prolog and epilog: programs of the node's administrator, and of who launches a step, that run as the job's user
-// around each task. A prolog says by what it prints what becomes of the task's environment (Slurm's `export
-// NAME=value`, `unset NAME`, `print TEXT`). The process of a task executes this program first, which runs the prologs
-// one after the other and then becomes what the task is: its process id, its streams, its limits and its containment
-// are the task's from the beginning. Epilogs run below a process of their own, beside tasks that still run. Invariants:
-// the programs are run as the user, never as the daemon; a task whose prolog fails does not run; what a program prints
-// is bounded, and none runs longer than its limit; one that leaves its output open to what it started holds up nobody.
+// around each task. What a prolog prints says what becomes of the task's environment (Slurm's `export NAME=value`,
+// `unset NAME`, `print TEXT`).
+// The process of a task executes this program first, which runs the prologs one after the other and then becomes what
+// the task is: its process id, its streams, its limits and its containment are the task's from the beginning. Epilogs
+// run below a process of their own, beside tasks that still run.
+// Invariants: the programs are run as the user, never as the daemon; a task whose prolog fails does not run; what a
+// program prints is bounded, and none runs longer than its limit, in which frozen time does not count; one that leaves
+// its output open to what it started holds up nobody.
 #pragma once
 
 #include <sys/types.h>

@@ -15,6 +15,8 @@ void TaskEpilogs::begin(const StepPlan& plan) {
 
 void TaskEpilogs::start(size_t place, uint32_t rank) {
   if (!launched_) return;
+  const uint32_t program = launched_->launch.tasks(static_cast<int>(place)).program();
+  if (launched_->launch.programs(static_cast<int>(program)).own()) return;  // nothing of the user's ran
   Environment environment = launched_->environment;
   add_task_variables(environment, launched_->launch, spec_.access(), place);
   const auto pid =

@@ -25,6 +25,8 @@ class TaskEpilogs {
   void begin(const StepPlan& plan);
   /// The task at this place has ended.
   void start(size_t place, uint32_t rank);
+  /// None is begun any more: what lives is killed.
+  void stop() { launched_.reset(); }
   /// Whether it is one of them that has ended.
   bool on_child(pid_t pid, int status);
   bool are_running() const { return !running_.empty(); }

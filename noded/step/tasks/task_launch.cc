@@ -296,6 +296,7 @@ io::Timer* TaskLaunch::kill_timer() {
 void TaskLaunch::kill_pass() {
   io::Timer* const kill = kill_timer();
   if (kill == nullptr || !has_living()) return;
+  epilogs_.stop();
   contain_.kill_pass();
   events_.wake();  // where nothing tells of a child's end, somebody looks
   *kill = loop_.after(kKillWait, [this] { kill_pass(); });

@@ -98,6 +98,8 @@ class TaskLaunch : private TaskLaunchStates {
   void end(const std::string& why, base::Duration grace);
   /// The node daemon ends it, and does what is needed itself.
   void stop(const std::string& words);
+  /// It kills all from now on.
+  void on_kill() { epilogs_.stop(); }
 
   // --- what happens
   /// Whether it is one of its children that has ended.

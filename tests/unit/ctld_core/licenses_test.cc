@@ -113,6 +113,37 @@ TEST(Licenses, AreHeldWhileAJobRunsAndShown) {
   EXPECT_EQ(w.shown(), "ansys:1/1,matlab:2/4");
 }
 
+TEST(Licenses, ThatAreGoneKeepNothingElseFromChanging) {
+  Office w;
+  wire::ApiRequest held = World::submission(gang(1));
+  held.mutable_submit()->mutable_spec()->set_licenses("matlab:4");
+  held.mutable_submit()->mutable_spec()->set_hold_user(true);
+  const JobId id(w.ask(kAlice, held).submit().job_id());
+  Settings fewer = w.settings;
+  fewer.policy.licenses = {};
+  w.core->on_reconfigured(w.now, fewer, {}, {}, {});
+  w.pump();
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(id.value);
+  r.mutable_update_job()->set_min_nodes(2);
+  EXPECT_EQ(w.ask(kAlice, r).jobs().faults_size(), 0);
+  EXPECT_EQ(w.job(id).spec.request.min_nodes, 2u);
+  EXPECT_THAT(w.update(id, "matlab:3").jobs().faults(0).error().what(), HasSubstr("no licence \"matlab\""));
+}
+
+TEST(Licenses, OfAllComponentsTogetherChange) {
+  Office w;
+  wire::ApiRequest r = World::submission(gang(1));
+  wire::JobSpec& leader = *r.mutable_submit()->mutable_spec();
+  leader.set_licenses("matlab:3");
+  leader.set_hold_user(true);
+  *r.mutable_submit()->add_components() = leader;
+  r.mutable_submit()->mutable_components(0)->set_licenses("matlab:1");
+  const JobId id(w.ask(kAlice, r).submit().job_id());
+  EXPECT_THAT(w.update(id, "matlab:4").jobs().faults(0).error().what(), HasSubstr("5 of matlab asked"));
+  EXPECT_EQ(w.update(id, "matlab:2").jobs().faults_size(), 0);
+}
+
 TEST(Licenses, ChangeOnlyWhileTheJobWaits) {
   Office w;
   const JobId first = w.entered("matlab:4"), second = w.entered("matlab:1");

@@ -1,0 +1,127 @@
+"""Programs of others that drive a batch system by its commands, as Debian has them, under Slurm's names."""
+
+import getpass
+import shutil
+
+import pytest
+
+from cluster import Cluster
+
+# 21 jobs in three layers: each reads what those before it have written.
+SNAKEFILE = """
+N = range(10)
+rule all:
+    input: "sum"
+rule part:
+    output: "part.{i}"
+    shell: "echo {wildcards.i} > {output}"
+rule double:
+    input: "part.{i}"
+    output: "double.{i}"
+    shell: "echo $(( $(cat {input}) * 2 )) > {output}"
+rule sum:
+    input: expand("double.{i}", i=N)
+    output: "sum"
+    shell: "awk '{{ s += $1 }} END {{ print s }}' {input} > {output}"
+"""
+
+
+def needs(program):
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    one = Cluster(nodes=2)
+    try:
+        yield one.up()
+    finally:
+        one.down()
+
+
+@pytest.fixture
+def workflow(cluster, tmp_path_factory):
+    folder = cluster.work / tmp_path_factory.mktemp("workflow").name
+    folder.mkdir()
+    (folder / "Snakefile").write_text(SNAKEFILE)
+    return folder
+
+
+def snakemake(cluster, folder, *options):
+    return cluster.run("snakemake", "-j20", "--latency-wait", "20", "--nolock", *options, cwd=folder, timeout=300,
+                       env={"HOME": str(folder), "USER": getpass.getuser()})
+
+
+def states(cluster, *options):
+    return cluster.run("sacct", "-X", "-n", "-P", "-o", "State,Account", *options).stdout.split()
+
+
+@needs("snakemake")
+def test_snakemake_by_its_slurm_executor(cluster, workflow):
+    """Of the first layer alone: it looks at its jobs every half minute."""
+    targets = ["part.0", "part.1"]
+    snakemake(cluster, workflow, "--slurm", "--default-resources", "mem_mb=600", "slurm_account=normal",
+              "slurm_partition=main", "runtime=10", "--", *targets)
+    assert [(workflow / name).read_text() for name in targets] == ["0\n", "1\n"]
+    assert states(cluster) == ["COMPLETED|normal"] * 2
+
+
+# As a profile has it: prints what became of the job.
+STATUS = """#!/bin/sh
+state=$(sacct -X -n -P -j "$1" -o State)
+case "${state%% *}" in
+  COMPLETED) echo success;;
+  ''|PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED) echo running;;
+  *) echo failed;;
+esac
+"""
+
+
+@needs("snakemake")
+def test_snakemake_by_commands_of_a_profile(cluster, workflow):
+    status = workflow / "status"
+    status.write_text(STATUS)
+    status.chmod(0o755)
+    snakemake(cluster, workflow, "--cluster", "sbatch --parsable --mem=600 -t 10 --job-name=profile", "--cluster-status",
+              "./status", "--max-status-checks-per-second", "10")
+    assert (workflow / "sum").read_text() == "90\n"
+    assert states(cluster, "--name", "profile") == ["COMPLETED|normal"] * 21
+
+
+# As the package's example for Slurm has it, without what it needs of the site.
+GROUPS = """[Main]
+default: slurm
+[slurm]
+map: sinfo -h -o "%N" -p $GROUP
+all: sinfo -h -o "%N"
+list: sinfo -h -o "%R"
+[state]
+map: sinfo -h -o "%N" -t $GROUP
+list: sinfo -h -o "%T" | tr -d '*~#$@+'
+[job]
+map: squeue -h -j $GROUP -o "%N"
+list: squeue -h -o "%i" -t R
+[user]
+map: squeue -h -u $GROUP -o "%N" -t R
+list: squeue -h -o "%u" -t R
+"""
+
+
+@needs("nodeset")
+def test_clustershell(cluster):
+    folder = cluster.work / "clustershell"
+    folder.mkdir()
+    (folder / "groups.conf").write_text(GROUPS)
+    job = cluster.submit("sleep 1000", "-N2")
+    cluster.wait_state(job, "RUNNING")
+
+    def nodeset(*words):
+        return cluster.run("nodeset", *words, env={"CLUSTERSHELL_CFGDIR": str(folder)}).stdout.split()
+
+    assert nodeset("-f", "@main") == nodeset("-f", "@*") == ["n[0-1]"]
+    assert nodeset("-s", "slurm", "-l") == ["@slurm:main"]
+    assert nodeset("-e", f"@job:{job}") == ["n0", "n1"]
+    assert nodeset("-s", "job", "-l") == [f"@job:{job}"]
+    assert nodeset("-f", f"@user:{getpass.getuser()}") == ["n[0-1]"]
+    assert nodeset("-s", "state", "-l") in (["@state:mixed"], ["@state:allocated"])
+    cluster.run("scancel", job)
