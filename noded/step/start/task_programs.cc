@@ -29,6 +29,7 @@ namespace {
 
 constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr int kUnusableCode = 125;
+constexpr base::Duration kLimit = base::minutes(5);  // where the daemon says none
 constexpr int kLookMs = 50;  // between two looks at how long a program has run
 
 struct Ran {
@@ -236,7 +237,8 @@ TaskPrograms programs_of(const wire::StepSpec& spec, const wire::LaunchTasks& la
     if (!prolog->empty()) programs.prologs.push_back(*prolog);
   for (const std::string* epilog : {&launch.task_epilog(), &spec.task_epilog()})
     if (!epilog->empty()) programs.epilogs.push_back(*epilog);
-  programs.limit = base::microseconds(spec.task_program_limit_us());
+  const int64_t limit_us = spec.task_program_limit_us();
+  programs.limit = limit_us > 0 ? base::microseconds(limit_us) : kLimit;
   if (!spec.script().empty()) programs.login = base::seconds(spec.login_seconds());
   return programs;
 }
