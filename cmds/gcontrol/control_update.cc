@@ -87,6 +87,22 @@ Status check_hosts(const std::string& value) {
   return names ? Status{} : Status(tl::unexpected(names.error()));
 }
 
+template <void (U::*kSet)(uint32_t)>
+Status set_count(U& r, std::string_view key, const std::string& value) {
+  GW_TRY(count, base::parse_int(value, 1, 100'000'000, key));
+  (r.*kSet)(static_cast<uint32_t>(count));
+  return {};
+}
+
+/// As --mem takes it: MiB without a unit.
+template <void (U::*kSet)(uint64_t)>
+Status set_memory(U& r, std::string_view key, const std::string& value) {
+  auto mb = base::parse_memory_mb(value);
+  if (!mb) return base::fail(mb.error().code, std::string(key) + ": " + mb.error().what, mb.error().hint);
+  (r.*kSet)(*mb);
+  return {};
+}
+
 /// How an update is read whose value has a form of its own.
 struct UpdateReader {
   const JobAttribute* attribute;
@@ -95,6 +111,20 @@ struct UpdateReader {
 
 constexpr UpdateReader kUpdateReaders[] = {
     {&attribute("nodes"), set_node_count},
+    {&attribute("ntasks"),
+     [](U& r, const std::string& v, base::Time) { return set_count<&U::set_task_count>(r, "NumTasks", v); }},
+    {&attribute("cpus-per-task"),
+     [](U& r, const std::string& v, base::Time) { return set_count<&U::set_cpus_per_task>(r, "CPUsPerTask", v); }},
+    {&attribute("mincpus"),
+     [](U& r, const std::string& v, base::Time) { return set_count<&U::set_min_cpus>(r, "MinCPUsNode", v); }},
+    {&attribute("mem"),
+     [](U& r, const std::string& v, base::Time) { return set_memory<&U::set_mem_per_node_mb>(r, "MinMemoryNode", v); }},
+    {&attribute("mem-per-cpu"),
+     [](U& r, const std::string& v, base::Time) { return set_memory<&U::set_mem_per_cpu_mb>(r, "MinMemoryCPU", v); }},
+    {&attribute("output"), [](U& r, const std::string& v, base::Time) { return r.set_std_out(v), Status{}; }},
+    {&attribute("error"), [](U& r, const std::string& v, base::Time) { return r.set_std_err(v), Status{}; }},
+    {&attribute("input"), [](U& r, const std::string& v, base::Time) { return r.set_std_in(v), Status{}; }},
+    {&attribute("chdir"), [](U& r, const std::string& v, base::Time) { return r.set_work_dir(v), Status{}; }},
     {&attribute("time"), set_time_limit},
     {&attribute("switches"), set_job_switches},
     {&attribute("time-min"), set_shortest_time},

@@ -103,6 +103,15 @@ constexpr FieldBound kUpdateJob[] = {
     i64(24, "time_limit_change_us", -kLongest, kLongest, "change of TimeLimit"),
     parts(25, "tasks", kArraysAtOnce, kTasksOfArrayBounds, "arrays of which some tasks are named"),
     u32(26, "array_throttle", model::kMaxArrayIndex, "ArrayTaskThrottle"),
+    u32(30, "task_count", kTasks, "NumTasks"),
+    u32(31, "cpus_per_task", kCpus, "CPUsPerTask"),
+    u32(32, "min_cpus", kCpus, "MinCPUsNode"),
+    u64(33, "mem_per_node_mb", kMostMb, "MinMemoryNode"),
+    u64(34, "mem_per_cpu_mb", kMostMb, "MinMemoryCPU"),
+    text(35, "std_out", rows::kPathBytes, "StdOut"),
+    text(36, "std_err", rows::kPathBytes, "StdErr"),
+    text(37, "std_in", rows::kPathBytes, "StdIn"),
+    text(38, "work_dir", rows::kPathBytes, "WorkDir"),
 };
 constexpr auto kWholeUpdateJob = with_attributes<bound_of_update>(kUpdateJob);
 constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kWholeUpdateJob};

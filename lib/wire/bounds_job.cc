@@ -6,7 +6,7 @@ namespace {
 
 using namespace rows;
 
-constexpr uint64_t kTasks = 100'000'000, kStepTasks = 10'000'000, kCpus = 65'536, kJobGpus = 10'000'000;
+constexpr uint64_t kStepTasks = 10'000'000, kJobGpus = 10'000'000;
 constexpr uint64_t kTaskRanges = 10'000;
 constexpr uint64_t kLineBytes = 128 << 10;  // what execve(2) takes as one argument
 

@@ -13,7 +13,7 @@ constexpr uint64_t kAny64 = UINT64_MAX;
 constexpr int64_t kLongest = int64_t{100} * 366 * 24 * 3600 * 1'000'000;
 constexpr uint64_t kLatest = uint64_t{1} << 55;
 constexpr uint64_t kMostMb = uint64_t{1} << 40;
-constexpr uint64_t kNodes = 1'000'000, kSignals = 64;
+constexpr uint64_t kNodes = 1'000'000, kTasks = 100'000'000, kCpus = 65'536, kSignals = 64;
 constexpr int64_t kPriority = int64_t{1} << 32;
 constexpr uint64_t kNameBytes = 256;  // of users, groups, partitions, nodes, QOS, ...
 constexpr uint64_t kPathBytes = 4096;

@@ -49,6 +49,12 @@ consteval UpdateField limit_or_change(UpdateField whole) {
   return whole;
 }
 
+/// Its owner may change it while the job waits; how, gcontrol and the controller know by hand.
+template <auto kHas, auto kClear>
+consteval JobUpdate while_it_waits(std::string_view key) {
+  return {key, {}, kOwner, true, true, update_field_by_hand<kHas, kClear>()};
+}
+
 constexpr std::string_view kSignalHint = "there are the signals 1 to 64";
 
 inline constexpr std::array kAll = std::to_array<JobAttribute>({
@@ -215,6 +221,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .value = "COUNT",
      .help = "number of tasks",
      .variable = "NTASKS",
+     .update = while_it_waits<&U::has_task_count, &U::clear_task_count>("NumTasks"),
      .show_key = "NumTasks",
      .json_key = "tasks",
      .column = {0, "NumTasks", "TASKS"},
@@ -234,6 +241,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .value = "COUNT",
      .help = "CPUs (hardware threads) of a task",
      .variable = "CPUS_PER_TASK",
+     .update = while_it_waits<&U::has_cpus_per_task, &U::clear_cpus_per_task>("CPUsPerTask"),
      .show_key = "CPUs/Task",
      .json_key = "cpus_per_task",
      .column = {0, "cpus-per-task", "CPUS_PER_TASK"},
@@ -243,6 +251,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .commands = kAsking,
      .value = "COUNT",
      .help = "on each node at least so many CPUs",
+     .update = while_it_waits<&U::has_min_cpus, &U::clear_min_cpus>("MinCPUsNode"),
      .json_key = "minimum_cpus_per_node",
      .shown = kByHand,
      .is_per_component = true},
@@ -259,6 +268,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .value = "SIZE[KMGT]",
      .help = "memory on a node; 0: all of it",
      .variable = "MEM_PER_NODE",
+     .update = while_it_waits<&U::has_mem_per_node_mb, &U::clear_mem_per_node_mb>("MinMemoryNode"),
      .show_key = "MinMemoryNode",
      .json_key = "memory_per_node_mb",
      .column = {'m', "MinMemory", "MIN_MEMORY"},
@@ -269,6 +279,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .value = "SIZE[KMGT]",
      .help = "memory for a CPU",
      .variable = "MEM_PER_CPU",
+     .update = while_it_waits<&U::has_mem_per_cpu_mb, &U::clear_mem_per_cpu_mb>("MinMemoryCPU"),
      .show_key = "MinMemoryCPU",
      .json_key = "memory_per_cpu_mb",
      .shown = kByHand,
@@ -700,6 +711,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .help = "standard output; patterns %j %A %a %x %u %N %n %t %%",
      .variable = "OUTPUT",
      .is_raw = true,
+     .update = while_it_waits<&U::has_std_out, &U::clear_std_out>("StdOut"),
      .show_key = "StdOut",
      .json_key = "standard_output",
      .column = {0, "STDOUT", "STDOUT"},
@@ -710,6 +722,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .help = "standard error (default: with standard output)",
      .variable = "ERROR",
      .is_raw = true,
+     .update = while_it_waits<&U::has_std_err, &U::clear_std_err>("StdErr"),
      .show_key = "StdErr",
      .json_key = "standard_error",
      .column = {0, "STDERR", "STDERR"},
@@ -720,6 +733,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .help = "standard input (default: /dev/null)",
      .variable = "INPUT",
      .is_raw = true,
+     .update = while_it_waits<&U::has_std_in, &U::clear_std_in>("StdIn"),
      .show_key = "StdIn",
      .json_key = "standard_input",
      .column = {0, "STDIN", "STDIN"},
@@ -736,6 +750,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .help = "work directory (default: where gbatch runs)",
      .variable = "CHDIR",
      .is_raw = true,
+     .update = while_it_waits<&U::has_work_dir, &U::clear_work_dir>("WorkDir"),
      .show_key = "WorkDir",
      .json_key = "current_working_directory",
      .column = {'Z', "WorkDir", "WORK_DIR"},

@@ -158,3 +158,16 @@ def test_updates_by_name_and_of_limits_by_an_amount(cluster):
         done = cluster.run("gcontrol", "update", *words, check=False)
         assert done.returncode == 1 and "error" in done.stderr, (words, done)
     cluster.run("gcancel", first, second, other)
+
+
+def test_update_of_size_and_files(cluster):
+    folder = cluster.work / "elsewhere"
+    folder.mkdir(exist_ok=True)
+    job = cluster.submit('echo "$SLURM_NTASKS $SLURM_CPUS_PER_TASK $SLURM_MEM_PER_NODE $PWD"', "--hold", "-N1", "-n1")
+    cluster.run("scontrol", "update", f"JobId={job}", "NumTasks=2", "CPUsPerTask=3", "MinMemoryNode=300",
+                "StdOut=changed-%j", f"WorkDir={folder}")
+    cluster.run("scontrol", "release", job)
+    cluster.wait_state(job, "COMPLETED")
+    assert (folder / f"changed-{job}").read_text() == f"2 3 300 {folder}\n"
+    done = cluster.run("scontrol", "update", f"JobId={job}", "WorkDir=relative", check=False)
+    assert done.returncode != 0

@@ -99,6 +99,37 @@ base::Status update_limits(const Core& core, const Caller& caller, const Job& jo
   return {};
 }
 
+base::Status update_size(model::Request& r, const wire::UpdateJobRequest& u) {
+  if (u.has_task_count()) {
+    r.tasks_given = true;
+    r.tasks = u.task_count();
+  }
+  if (u.has_cpus_per_task()) {
+    r.cpus_per_task = u.cpus_per_task();
+    r.cpus_per_gpu = 0;
+    r.cpus_by_gpus = false;
+  }
+  if (u.has_min_cpus()) r.min_cpus = u.min_cpus();
+  if (u.has_mem_per_node_mb() && u.has_mem_per_cpu_mb())
+    return base::invalid("MinMemoryNode and MinMemoryCPU exclude each other", "give one of them");
+  if (!u.has_mem_per_node_mb() && !u.has_mem_per_cpu_mb()) return {};
+  r.mem_per_node_mb = u.mem_per_node_mb();
+  r.mem_per_cpu_mb = u.mem_per_cpu_mb();
+  r.mem_all = u.has_mem_per_node_mb() && u.mem_per_node_mb() == 0;
+  r.mem_per_task_mb = r.mem_per_gpu_mb = 0;
+  return {};
+}
+
+base::Status update_files(model::Launch& launch, const wire::UpdateJobRequest& u) {
+  if (u.has_work_dir() && !u.work_dir().starts_with('/'))
+    return base::invalid("WorkDir: no absolute path", "begin it with a slash");
+  if (u.has_std_out()) launch.std_out = u.std_out();
+  if (u.has_std_err()) launch.std_err = u.std_err();
+  if (u.has_std_in()) launch.std_in = u.std_in();
+  if (u.has_work_dir()) launch.work_dir = u.work_dir();
+  return {};
+}
+
 base::Status update_place(const Core& core, const Caller& caller, const Job& job, model::JobSpec& spec,
                           const wire::UpdateJobRequest& u) {
   const bool moves = changes_place(u);
@@ -118,6 +149,8 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
     spec.request.min_nodes = u.min_nodes();
     spec.request.max_nodes = u.has_max_nodes() ? u.max_nodes() : u.min_nodes();
   }
+  GW_TRY_STATUS(update_size(spec.request, u));
+  GW_TRY_STATUS(update_files(spec.launch, u));
   if (u.has_nodelist()) {
     GW_TRY(names, base::expand_hostlist(u.nodelist(), wire::kMostNodeNames));
     spec.request.nodelist = names;

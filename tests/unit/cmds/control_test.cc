@@ -110,6 +110,21 @@ TEST(Update, JobKeysInAnyCase) {
   EXPECT_FALSE(u.has_account());
 }
 
+TEST(Update, SizesAndFilesOfJobs) {
+  const wire::UpdateJobRequest u = good({"JobId=3", "NumTasks=8", "CPUsPerTask=2", "MinCPUsNode=16", "MinMemoryNode=2G",
+                                         "StdOut=out-%j", "StdErr=", "StdIn=/dev/null", "WorkDir=/tmp/a b"})
+                                       .update_job();
+  EXPECT_EQ(u.task_count(), 8u);
+  EXPECT_EQ(u.cpus_per_task(), 2u);
+  EXPECT_EQ(u.min_cpus(), 16u);
+  EXPECT_EQ(u.mem_per_node_mb(), 2048u);
+  EXPECT_EQ(u.std_out(), "out-%j");
+  EXPECT_TRUE(u.has_std_err());
+  EXPECT_EQ(u.std_in(), "/dev/null");
+  EXPECT_EQ(u.work_dir(), "/tmp/a b");
+  EXPECT_EQ(good({"JobId=3", "MinMemoryCPU=500"}).update_job().mem_per_cpu_mb(), 500u);
+}
+
 TEST(Update, Nodes) {
   const wire::UpdateNodeRequest drain = good({"NodeName=n[1-2]", "State=DRAIN", "Reason=fan broken"}).update_node();
   EXPECT_THAT(drain.names(), ElementsAre("n1", "n2"));

@@ -73,6 +73,67 @@ TEST(Update, NodeListsCountByWhatTheyExpandTo) {
   w.expect_same_after_restart();
 }
 
+TEST(Update, ChangesTheSizeOfWhatWaits) {
+  Updated w;
+  EXPECT_EQ(w.update([](auto& u) {
+    u.set_task_count(6);
+    u.set_cpus_per_task(2);
+    u.set_mem_per_cpu_mb(100);
+  }),
+            "");
+  const model::Request& r = w.job(w.id).spec.request;
+  EXPECT_TRUE(r.tasks_given);
+  EXPECT_EQ(r.tasks, 6u);
+  EXPECT_EQ(r.cpus_per_task, 2u);
+  EXPECT_EQ(r.mem_per_cpu_mb, 100u);
+  EXPECT_EQ(r.mem_per_node_mb, 0u);
+  EXPECT_EQ(w.update([](auto& u) { u.set_mem_per_node_mb(0); }), "");
+  EXPECT_TRUE(r.mem_all);
+  EXPECT_EQ(r.mem_per_cpu_mb, 0u);
+  EXPECT_EQ(w.update([](auto& u) { u.set_mem_per_node_mb(512); }), "");
+  EXPECT_FALSE(r.mem_all);
+  EXPECT_EQ(w.update([](auto& u) { u.set_min_cpus(4); }), "");
+  EXPECT_EQ(r.min_cpus, 4u);
+  w.expect_same_after_restart();
+}
+
+TEST(Update, SizesThatCannotBeAreRefused) {
+  Updated w;
+  EXPECT_THAT(w.update([](auto& u) { u.set_task_count(0); }), HasSubstr("-n/--ntasks"));
+  EXPECT_THAT(w.update([](auto& u) { u.set_cpus_per_task(60'000); }), HasSubstr("60000 CPUs on one node asked"));
+  EXPECT_THAT(w.update([](auto& u) { u.set_mem_per_node_mb(uint64_t{1} << 39); }),
+              HasSubstr("512P memory on one node asked"));
+  EXPECT_THAT(w.update([](auto& u) {
+    u.set_mem_per_node_mb(1);
+    u.set_mem_per_cpu_mb(1);
+  }),
+              HasSubstr("exclude each other"));
+  w.schedule();
+  ASSERT_EQ(w.job(w.first).state, model::JobState::kConfiguring);
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(w.first.value);
+  r.mutable_update_job()->set_task_count(2);
+  EXPECT_THAT(w.ask(1000, r).jobs().faults(0).error().what(), HasSubstr("is not pending"));
+}
+
+TEST(Update, ChangesTheFilesOfWhatWaits) {
+  Updated w;
+  EXPECT_EQ(w.update([](auto& u) {
+    u.set_std_out("o-%j");
+    u.set_std_err("e");
+    u.set_std_in("i");
+    u.set_work_dir("/there");
+  }),
+            "");
+  const model::Launch& l = w.job(w.id).spec.launch;
+  EXPECT_EQ(l.std_out + l.std_err + l.std_in + l.work_dir, "o-%jei/there");
+  EXPECT_EQ(w.update([](auto& u) { u.set_std_err(""); }), "");
+  EXPECT_EQ(l.std_err, "");
+  EXPECT_THAT(w.update([](auto& u) { u.set_work_dir("there"); }), HasSubstr("WorkDir: no absolute path"));
+  EXPECT_THAT(w.update([](auto& u) { u.set_std_out(std::string(5'000, 'x')); }), HasSubstr("StdOut"));
+  w.expect_same_after_restart();
+}
+
 TEST(Update, IsHeldAgainstTheWholeSpec) {
   Updated w;
   // Each text by itself is within its bound; with the arguments that the job came with they are not.
