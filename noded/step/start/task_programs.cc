@@ -30,7 +30,7 @@ namespace {
 constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr int kUnusableCode = 125;
 constexpr base::Duration kLimit = base::minutes(5);  // where the daemon says none
-constexpr int kLookMs = 50;  // between two looks at how long a program has run
+constexpr int kLookMs = 50;                          // between two looks at how long a program has run
 
 struct Ran {
   int status = 0;  ///< As wait() gives it.
