@@ -66,6 +66,14 @@ def test_a_login_that_fails(home, trouble, why):
     assert lines[1] == "[] [] [unset]" and "finds srun" in lines
 
 
+def test_a_user_who_cannot_log_in(home):
+    done = home.cluster.run("sbatch", "--parsable", "-o", "nologin-%j", "--export=SHELL=/usr/sbin/nologin", "--wrap",
+                            "echo $PATH")
+    job = done.stdout.strip()
+    home.cluster.wait_state(job, "COMPLETED")
+    assert (home.cluster.work / f"nologin-{job}").read_text().endswith(":/usr/local/bin:/usr/bin:/bin\n")
+
+
 def test_wrong_values(shared_cluster):
     for value in ("0", "x", "601", "-1", "10Q"):
         done = shared_cluster.run("sbatch", f"--get-user-env={value}", "--wrap", "true", check=False)

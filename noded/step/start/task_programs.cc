@@ -28,6 +28,7 @@ namespace gw::noded::step {
 namespace {
 
 constexpr char kThisProgram[] = "/proc/self/exe";
+constexpr char kPath[] = "/usr/local/bin:/usr/bin:/bin";
 constexpr int kUnusableCode = 125;
 constexpr base::Duration kLimit = base::minutes(5);  // where the daemon says none
 constexpr int kLookMs = 50;                          // between two looks at how long a program has run
@@ -161,12 +162,16 @@ std::optional<int> run_prolog(const std::string& program, base::Duration limit, 
   return std::nullopt;
 }
 
+/// The shell of a user who only runs jobs.
+bool lets_nobody_in(const std::string& shell) { return shell.ends_with("/nologin") || shell.ends_with("/false"); }
+
 /// As `su -` would: a shell that knows of nothing but the user. What cannot be had is told, and the script runs.
 void log_in(Environment& environment, base::Duration limit) {
   Environment user;
   for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL"}) user.set(name, std::string(environment.get(name)));
-  user.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+  user.set("PATH", kPath);
   const std::string shell(environment.get("SHELL"));
+  if (lets_nobody_in(shell)) return fill_in_path(environment, kPath);
   ProgramCall call({shell, "-c", fmt::format("printf '\\0{}\\0'; exec env -0", kLoginMark)}, "", user.lines());
   call.call_itself("-" + shell.substr(shell.rfind('/') + 1));
   const auto ran = run(call, limit, true);
@@ -176,7 +181,7 @@ void log_in(Environment& environment, base::Duration limit) {
   if (taken) return;
   std::fprintf(stderr, "gstepd: error: the login environment cannot be had: %s: %s\n", base::printable(shell).c_str(),
                taken.error().text().c_str());
-  fill_in_path(environment, "/usr/local/bin:/usr/bin:/bin");
+  fill_in_path(environment, kPath);
 }
 
 int become_script(std::vector<std::string> words, std::vector<std::string> environment) {
