@@ -17,7 +17,7 @@ echo "unset TAKEN_AWAY"
 echo "print [$SLURM_PROCID] hello from the prolog"
 echo "something else"
 [ ! -e {folder}/fail ] || {{ echo "the disk is full" >&2; exit 7; }}
-[ ! -e {folder}/leave ] || sleep 1000 &
+[ ! -e {folder}/leave ] || setsid sleep 1000 &
 [ ! -e {folder}/tarry ] || {{ touch {folder}/tarries; sleep 1; }}
 """
 EPILOG = """#!/bin/sh
