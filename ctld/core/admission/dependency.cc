@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -62,6 +63,26 @@ base::Status check_circle(const Core& core, JobId self, const model::Dependency&
   return {};
 }
 
+/// What fails of an array is taken out of each that waits for it task by task, in one transaction.
+base::Status check_corresponding(const Core& core, JobId other, JobId self) {
+  constexpr size_t kMostArrays = 16;
+  std::set<JobId> arrays;
+  for (const JobId id : core.jobs.dependents().of({other})) {
+    const model::Job& job = core.jobs.at(id);
+    const auto is_for_it = [&](const model::DependencyTerm& term) {
+      return term.kind == model::DependencyKind::kAfterCorr && term.job == other;
+    };
+    const auto& terms = job.unmet.terms;
+    if (job.spec.is_array() && std::any_of(terms.begin(), terms.end(), is_for_it)) arrays.insert(job.spec.array->job);
+  }
+  const model::Job* own = core.jobs.find(self);
+  if (own != nullptr && own->spec.array) arrays.erase(own->spec.array->job);
+  if (arrays.size() < kMostArrays) return {};
+  return base::invalid(fmt::format("Job dependency problem: {} arrays wait for tasks of job {} already, one by one",
+                                   arrays.size(), other.value),
+                       "let this one wait for one of those, or for all of it with afterok");
+}
+
 }  // namespace
 
 base::Status check_dependency(const Core& core, const Caller& caller, const std::string& text, JobId self) {
@@ -74,6 +95,7 @@ base::Status check_dependency(const Core& core, const Caller& caller, const std:
       return base::invalid(fmt::format("Job dependency problem: there is no job {}{} of yours", term.job.value,
                                        term.task ? "_" + std::to_string(*term.task) : ""),
                            "ended jobs are forgotten after jobs.min_job_age");
+    if (term.kind == model::DependencyKind::kAfterCorr) GW_TRY_STATUS(check_corresponding(core, term.job, self));
   }
   return self ? check_circle(core, self, wanted) : base::Status();
 }

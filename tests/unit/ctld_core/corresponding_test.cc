@@ -191,6 +191,21 @@ TEST(AfterCorr, WhatWaitsForEverIsInNobodysWay) {
   EXPECT_EQ(parts_left(w, b), "504-599");
 }
 
+TEST(AfterCorr, SoManyArraysMayWaitForOne) {
+  World w(8);
+  w.connect_all();
+  const JobId a = enter_one(w, depending_array("0-99"));
+  JobId last;
+  for (int i = 0; i < 16; ++i) last = enter_one(w, depending_array("0-999%1", "aftercorr:" + a.text()));
+  const wire::ApiReply reply = w.ask(kSubmitter, depending_array("0-999%1", "aftercorr:" + a.text()));
+  EXPECT_THAT(reply.error().what(), ::testing::HasSubstr("16 arrays wait for tasks of job " + a.text() + " already"));
+  wire::ApiRequest again;
+  again.mutable_update_job()->add_ids(last.value);
+  again.mutable_update_job()->set_dependency("aftercorr:" + a.text() + ",after:" + a.text());
+  EXPECT_EQ(w.ask(kSubmitter, again).jobs().done_size(), 1) << "one that is among them";
+  EXPECT_FALSE(w.ask(kSubmitter, depending_array("0-9", "afterok:" + a.text())).has_error());
+}
+
 TEST(AfterCorr, MayBeTakenBack) {
   World w(8);
   w.connect_all();
