@@ -18,7 +18,7 @@ struct AcctOptions {
 };
 
 /// What the words name. An account is a second name of a QOS.
-enum class AcctEntity { kNone, kQos, kAccount, kUser, kAssociation, kTree };
+enum class AcctEntity { kNone, kQos, kAccount, kUser, kAssociation, kTree, kBudget };
 /// Unambiguous beginnings, in any case, also of the plural.
 AcctEntity acct_entity(std::string_view word);
 /// "add", "modify", "delete", "show", "dump", "load" for these and their other names and beginnings; empty: none.
@@ -43,6 +43,8 @@ base::Result<QuotaChanges> quota_changes(const Segments& segments, bool is_slurm
 /// Does the KEY=VALUE words to `patch`. Errors as above.
 base::Status patch_from_words(std::span<const std::string> words, bool is_slurm, wire::QosPatch& patch,
                               std::vector<std::string>& notes);
+/// What `budget=` says, for a QOS or a user; empty and none: no GPU-seconds.
+base::Result<wire::GpuBudget> budget_word(std::string_view value);
 /// Is there such a user, or such a @group, on this host?
 base::Status check_role_name(const std::string& name);
 

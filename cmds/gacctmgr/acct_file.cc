@@ -108,6 +108,7 @@ wire::QosPatch whole(const model::Qos& qos) {
   set_amounts(*p.mutable_limit_per_user(), q.limit_per_user());
   *p.mutable_users()->mutable_add() = q.users();
   *p.mutable_operators()->mutable_add() = q.operators();
+  if (q.has_budget()) *p.mutable_budget() = q.budget();
   return p;
 }
 
@@ -136,7 +137,8 @@ Result<wire::ChangeQuotasRequest> load_request(std::string_view text, const std:
     change.set_what(wire::QuotaChange::kAdd);
     change.set_name(user.name);
     change.set_is_user(true);
-    change.set_default_qos(user.default_qos);
+    if (!user.default_qos.empty()) change.set_default_qos(user.default_qos);
+    if (user.budget) *change.mutable_budget() = wire::to_wire(*user.budget);
   }
   return out;
 }
@@ -144,7 +146,7 @@ Result<wire::ChangeQuotasRequest> load_request(std::string_view text, const std:
 std::string dump_text(const wire::ListQuotasReply& list) {
   config::QuotaFile file;
   for (const wire::Qos& q : list.qos()) file.qos.push_back(wire::from_wire(q));
-  for (const wire::QuotaUser& user : list.users()) file.users.push_back({user.name(), user.default_qos()});
+  for (const wire::QuotaUser& user : list.users()) file.users.push_back(wire::from_wire(user));
   return config::quota_file_text(file);
 }
 

@@ -13,6 +13,7 @@
 #include "cmds/shared/update_keys.h"
 #include "config/keys.h"
 #include "model/qos.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -225,6 +226,23 @@ Status set_weight(QosPatch& patch, const Word& word) {
   return patch.set_weight(static_cast<uint32_t>(n)), Status{};
 }
 
+Status set_budget(QosPatch& patch, const Word& word) {
+  GW_TRY(budget, budget_word(word.value));
+  *patch.mutable_budget() = budget;
+  return {};
+}
+
+/// Slurm's limit of all that is ever used: "gres/gpu=300000", minutes.
+Status set_budget_minutes(QosPatch& patch, const Word& word) {
+  if (word.value.empty() || is_none(word)) return patch.mutable_budget(), Status{};
+  GW_TRY(one, split_amount(word, word.value));
+  if (one.first != "gpu")
+    return bad(word, fmt::format("only minutes of gres/gpu are counted, not {}", base::printable(one.first, 60)),
+               "GrpTRESMins=gres/gpu=MINUTES, or budget=5000gpuh/month");
+  if (one.second == "-1") return patch.mutable_budget(), Status{};
+  return set_budget(patch, {word.key, one.second + "gpumin/total", 0, true});
+}
+
 Status set_preempt_children(QosPatch& patch, const Word& word) {
   GW_TRY(yes, yes_or_no(std::string(word.key), word.value));
   return patch.set_preempt_children(yes), Status{};
@@ -242,6 +260,8 @@ constexpr QosKey kKeys[] = {
     {"min_runtime", {"preemptexempttime"}, set_min_runtime_minutes},
     {"grace", {}, set_grace},
     {"grace", {"gracetime"}, set_grace_seconds},
+    {"budget", {}, set_budget},
+    {"budget", {"grptresmins"}, set_budget_minutes},
     {"patience", {}, set_patience},
     {"max_wall", {"maxwalldurationperjob", "maxwallpj"}, set_max_wall},
     {"max_jobs", {"grpjobs"}, set_bound<&QosPatch::set_max_jobs>},
@@ -329,6 +349,13 @@ Result<std::vector<std::string>> name_list(Text what, Text text) {
   }
   if (out.empty()) return invalid(fmt::format("{}: a name is missing", what));
   return out;
+}
+
+Result<wire::GpuBudget> budget_word(Text value) {
+  if (value.empty() || base::iequals(value, "none")) return wire::GpuBudget();
+  const auto budget = model::parse_gpu_budget(value);
+  if (!budget) return base::fail(budget.error().code, "budget: " + budget.error().what, budget.error().hint);
+  return wire::to_wire(*budget);
 }
 
 Status check_role_name(const std::string& name) {

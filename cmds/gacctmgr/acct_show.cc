@@ -52,6 +52,7 @@ Result<std::string> shown(const AcctOptions& o, AcctEntity entity, client::Quota
   if (o.json) return client::quotas_json(is_of_qos ? narrowed(list, query.names) : list);
   if (entity == AcctEntity::kTree) query.tree = true;
   if (is_of_qos) return client::qos_table(list, query, o.style);
+  if (entity == AcctEntity::kBudget) return client::budget_table(list, query, o.style);
   if (entity == AcctEntity::kUser) return client::user_table(list, query, o.style);
   return client::association_table(list, query, o.style);
 }

@@ -22,11 +22,9 @@ struct EntityWord {
   Text name;
   AcctEntity entity;
 };
-constexpr EntityWord kEntities[] = {{"qos", AcctEntity::kQos},
-                                    {"accounts", AcctEntity::kAccount},
-                                    {"users", AcctEntity::kUser},
-                                    {"associations", AcctEntity::kAssociation},
-                                    {"tree", AcctEntity::kTree}};
+constexpr EntityWord kEntities[] = {{"qos", AcctEntity::kQos},    {"accounts", AcctEntity::kAccount},
+                                    {"users", AcctEntity::kUser}, {"associations", AcctEntity::kAssociation},
+                                    {"tree", AcctEntity::kTree},  {"budgets", AcctEntity::kBudget}};
 constexpr std::pair<Text, Text> kVerbs[] = {
     {"add", "add"},       {"create", "add"}, {"modify", "modify"}, {"update", "modify"}, {"delete", "delete"},
     {"remove", "delete"}, {"show", "show"},  {"list", "show"},     {"dump", "dump"},     {"load", "load"}};
@@ -146,6 +144,8 @@ class Maker {
     if (words.empty()) return invalid(fmt::format("{}: of what?", verb), "qos, account or user");
     const AcctEntity entity = acct_entity(words.front());
     if (entity == AcctEntity::kNone) return tl::unexpected(unknown_entity(words.front()));
+    if (entity == AcctEntity::kBudget)
+      return invalid("a budget is changed at its QOS or user", "modify qos NAME set budget=5000gpuh/month");
     if (entity == AcctEntity::kAssociation || entity == AcctEntity::kTree)
       return invalid(fmt::format("{} cannot be changed", base::printable(words.front(), 60)),
                      "change the qos, account or user");
@@ -227,6 +227,7 @@ class Maker {
   struct UserSettings {
     Words qos;
     std::optional<std::string> default_qos;
+    std::optional<wire::GpuBudget> budget;
   };
 
   Result<UserSettings> user_settings(const ChangeWords& parsed) {
@@ -241,8 +242,12 @@ class Maker {
         out.qos.insert(out.qos.end(), names.begin(), names.end());
       } else if (key == "defaultaccount" || key == "defaultqos") {
         out.default_qos = base::iequals(setting.value, "none") || setting.value == "-1" ? "" : setting.value;
+      } else if (key == "budget") {
+        GW_TRY(budget, budget_word(setting.value));
+        out.budget = budget;
       } else {
-        return tl::unexpected(unknown_setting(key, "a user", {"account", "qos", "default_qos", "default_account"}));
+        return tl::unexpected(
+            unknown_setting(key, "a user", {"account", "qos", "default_qos", "default_account", "budget"}));
       }
     }
     return out;
@@ -253,20 +258,25 @@ class Maker {
     return {};
   }
 
-  void set_default(const Words& users, const std::string& qos) {
-    for (const std::string& user : users) user_change(QuotaChange::kModify, user).set_default_qos(qos);
+  void set_own(const Words& users, const UserSettings& settings) {
+    if (!settings.default_qos && !settings.budget) return;
+    for (const std::string& user : users) {
+      QuotaChange& change = user_change(QuotaChange::kModify, user);
+      if (settings.default_qos) change.set_default_qos(*settings.default_qos);
+      if (settings.budget) *change.mutable_budget() = *settings.budget;
+    }
   }
 
   Status add_users(const ChangeWords& parsed) {
     GW_TRY(settings, user_settings(parsed));
     GW_TRY_STATUS(check_users(parsed.names));
-    if (settings.qos.empty() && !settings.default_qos)
+    if (settings.qos.empty() && !settings.default_qos && !settings.budget)
       return invalid("add user: to which QOS?", "add account=QOS, or default_qos=QOS");
     for (const std::string& qos : settings.qos) {
       wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
       for (const std::string& name : parsed.names) users.add_add(name);
     }
-    if (settings.default_qos) set_default(parsed.names, *settings.default_qos);
+    set_own(parsed.names, settings);
     return {};
   }
 
@@ -275,16 +285,20 @@ class Maker {
     if (!settings.qos.empty())
       return invalid("modify user: account= cannot be changed",
                      "add user NAME account=QOS, delete user NAME account=QOS");
-    if (!settings.default_qos) return invalid("No changes specified", "known: default_qos, default_account");
-    if (!settings.default_qos->empty()) GW_TRY_STATUS(check_users(parsed.names));
-    set_default(parsed.names, *settings.default_qos);
+    if (!settings.default_qos && !settings.budget)
+      return invalid("No changes specified", "known: default_qos, default_account, budget");
+    const bool gives = (settings.default_qos && !settings.default_qos->empty()) ||
+                       (settings.budget && settings.budget->gpu_seconds() > 0);
+    if (gives) GW_TRY_STATUS(check_users(parsed.names));
+    set_own(parsed.names, settings);
     return {};
   }
 
   Status delete_users(const ChangeWords& parsed) {
     GW_TRY(settings, user_settings(parsed));
-    if (settings.default_qos)
-      return invalid("delete user: default_qos= is no choice", "modify user NAME set default_qos=");
+    if (settings.default_qos || settings.budget)
+      return invalid(fmt::format("delete user: {}= is no choice", settings.budget ? "budget" : "default_qos"),
+                     "modify user NAME set default_qos= budget=");
     for (const std::string& qos : settings.qos) {
       wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
       for (const std::string& name : parsed.names) users.add_drop(name);
@@ -330,7 +344,7 @@ base::Error unknown_entity(Text word) {
   const std::string lower = base::to_lower(word), shown = base::printable(word, 60);
   if (is_beginning_of_one(lower, kEntitiesNotHere))
     return {base::ErrorCode::kInvalid, shown + " is not supported in this version", "there are qos, account and user"};
-  const std::vector<std::string> known = {"qos", "account", "user", "associations", "tree"};
+  const std::vector<std::string> known = {"qos", "account", "user", "associations", "tree", "budgets"};
   std::string hint = base::did_you_mean(lower, known);
   return {base::ErrorCode::kInvalid, "no such thing: " + shown,
           hint.empty() ? "one of " + base::join(known, ", ") : std::move(hint)};

@@ -53,7 +53,8 @@ client::CommandDoc doc() {
       "[tree] [format=FIELDS]. An account is a second name of a QOS: both words mean the same tree. Keys: parent "
       "guaranteed limit weight priority preempt_children min_runtime grace patience max_wall max_jobs "
       "max_submit "
-      "max_jobs_per_user max_submit_per_user limit_per_user users operators description; and Slurm's names for these: "
+      "max_jobs_per_user max_submit_per_user limit_per_user users operators description budget; and Slurm's names for "
+      "these: "
       "GrpTRES (limit), Fairshare (weight), MaxWall, MaxJobs, GrpJobs, MaxSubmitJobs, GrpSubmitJobs, MaxJobsPerUser, "
       "MaxSubmitJobsPerUser, MaxTRESPerUser (limit_per_user), GraceTime, PreemptExemptTime (min_runtime). Keys are "
       "taken "
@@ -63,7 +64,12 @@ client::CommandDoc doc() {
       "Where "
       "neither a QOS nor anything above it names users, everybody may submit; the first name closes it for the others. "
       "grace=inherit and patience=inherit: as above it.\n\n"
-      "add user NAMES account=QOS[,QOS] [default_qos=QOS]; modify user NAMES set default_qos=QOS; delete user NAMES "
+      "budget=5000gpuh/month: GPU-hours in each day, week, month, quarter or year, or in total, of a QOS with what is "
+      "below it, or of a user. Once they are used no job with GPUs starts until the next period; with :borrow behind "
+      "it the jobs of a QOS then only borrow. budget=none takes it away; show budgets [NAMES] tells what is used. "
+      "GrpTRESMins=gres/gpu=N is N minutes in total.\n\n"
+      "add user NAMES account=QOS[,QOS] [default_qos=QOS] [budget=BUDGET]; modify user NAMES set default_qos=QOS "
+      "budget=BUDGET; delete user NAMES "
       "[account=QOS]: gives users roles, and takes them away (without account= all of them). show user [NAMES]; show "
       "associations [user=NAMES] [account=NAMES]: a row for each user of each QOS.\n\n"
       "Changes that stand between -- are made together or not at all; behind -- the verb of the change before holds if "
@@ -82,6 +88,7 @@ client::CommandDoc doc() {
        "two guarantees at once, so that their sum fits all the time"},
       {"gacctmgr add user bob account=team-b default_qos=team-b", "a user of a QOS"},
       {"gacctmgr show qos tree format=Name,Guaranteed,Limit,Users%30", "the tree"},
+      {"gacctmgr modify qos team-b set budget=5000gpuh/month:borrow", "GPU-hours that come back every month"},
       {"gacctmgr dump quotas.yaml", "the whole tree as a file"},
       {"gacctmgr load quotas.yaml --dry-run", "what a file would change"}};
   return d;
@@ -123,7 +130,8 @@ int usage(const Program& program) {
 
 int show(const Program& program, const AcctOptions& o, Args words) {
   if (words.empty())
-    return failed(program, {base::ErrorCode::kInvalid, "show what?", "qos, account, user, associations or tree"});
+    return failed(program,
+                  {base::ErrorCode::kInvalid, "show what?", "qos, account, user, associations, tree or budgets"});
   const AcctEntity entity = acct_entity(words.front());
   if (entity == AcctEntity::kNone) return failed(program, unknown_entity(words.front()));
   return acct_show(program, o, entity, words.subspan(1));

@@ -24,6 +24,7 @@ void mark_messages(Core& core) {
 
 Effects take_effects_early(Core& core) {
   for (store::Op& row : core.usage.take_rows()) core.out.write(std::move(row));
+  for (store::Op& row : core.gpu_budgets.take_rows()) core.out.write(std::move(row));
   for (store::Op& row : core.jobs.take_rows()) core.out.write(std::move(row));
   for (store::Op& row : core.nodes.take_rows()) core.out.write(std::move(row));
   for (store::Op& row : core.rows.take(core.jobs.all(), core.steps.all())) core.out.write(std::move(row));

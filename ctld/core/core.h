@@ -12,6 +12,7 @@
 #include "ctld/core/events.h"
 #include "ctld/core/settings.h"
 #include "ctld/core/tables/clients.h"
+#include "ctld/core/tables/gpu_budgets.h"
 #include "ctld/core/tables/job_table.h"
 #include "ctld/core/tables/ledger.h"
 #include "ctld/core/tables/node_table.h"
@@ -68,6 +69,7 @@ struct Core {
   ReservationTable reservations;
   QuotaTable quotas;
   UsageTable usage;
+  GpuBudgets gpu_budgets;
   Stored stored;
   NodeWatch watch;
   Planning planning;

@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/admission/budgets.h"
+#include "ctld/core/cluster/gpu_budgets.h"
 #include "ctld/core/cluster/pools.h"
 #include "ctld/core/cluster/quotas.h"
 #include "ctld/core/cluster/reservations.h"
@@ -265,6 +266,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   restore_charges(core, snapshot);
   publish_usage(core);
   arm_usage(core);
+  set_budgets(core);
   return core.ledger.capacity().audit();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ctld/core/admission/budgets.h"
+#include "ctld/core/cluster/gpu_budgets.h"
 #include "ctld/core/cluster/reservations.h"
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/elastic.h"
@@ -32,6 +33,7 @@ void fire(Core& core, const Timer& timer) {
   if (timer.kind == TimerKind::kAllHeard) return look_who_is_heard(core);
   if (timer.kind == TimerKind::kReservation) return reservations_due(core);
   if (timer.kind == TimerKind::kUsage) return usage_due(core);
+  if (timer.kind == TimerKind::kBudgets) return budgets_due(core);
   if (timer.kind == TimerKind::kStepUse) return answer_use(core, timer.id);
   if (timer.kind == TimerKind::kScripts) return drop_scripts(core);
   // settle() looks at them

@@ -433,6 +433,11 @@ const Key<model::Qos> kQosKeys[] = {
      [](model::Qos& q) -> Ref { return &q.max_submit_per_user; }},
     {{"limit_per_user", Kind::kAmounts, kSeed, "What each user's jobs can hold together at most, here and below."},
      [](model::Qos& q) -> Ref { return &q.limit_per_user; }},
+    {{"budget", Kind::kBudget, kSeed,
+      "GPU-hours of its jobs and of those below it in a day, week, month, quarter, year or in total, such as "
+      "5000gpuh/month; behind it :borrow, and its jobs only borrow once it is spent, where without it none with GPUs "
+      "starts any more."},
+     [](model::Qos& q) -> Ref { return &q.budget; }},
     {{"users", Kind::kTexts, kSeed,
       "Users and @groups who may submit to it and to what is below it. Named nowhere on the way to the root: "
       "everybody."},

@@ -37,6 +37,7 @@ enum class Kind {
   kAddresses,  ///< Address, host list of addresses (127.0.1.[1-4]), or list of addresses; expanded.
   kWeights,    ///< Map of names to numbers between min and max.
   kAmounts,    ///< Map of resources to amounts: {gpu: 16, mem: 512G}.
+  kBudget,     ///< GPU-hours in a period: 5000gpuh/month; may be empty.
 };
 
 /// What a change of a key takes to come into force.
@@ -48,10 +49,10 @@ enum class Reload {
 };
 
 /// Where a key's value is kept.
-using Ref =
-    std::variant<std::string*, bool*, uint16_t*, uint32_t*, uint64_t*, int32_t*, int64_t*, double*, base::Duration*,
-                 std::optional<base::Duration>*, model::Fit*, model::Reclaim*, model::Consolidate*,
-                 std::vector<std::string>*, std::map<std::string, double>*, model::Amounts*>;
+using Ref = std::variant<std::string*, bool*, uint16_t*, uint32_t*, uint64_t*, int32_t*, int64_t*, double*,
+                         base::Duration*, std::optional<base::Duration>*, model::Fit*, model::Reclaim*,
+                         model::Consolidate*, std::vector<std::string>*, std::map<std::string, double>*,
+                         model::Amounts*, std::optional<model::GpuBudget>*>;
 
 /// The key that names an entry of a list.
 inline bool is_name_key(std::string_view key) { return key == "name" || key == "switch"; }

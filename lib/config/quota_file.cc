@@ -19,6 +19,8 @@ const Key<QuotaUser> kUserKeys[] = {
     {{"name", Kind::kText, Reload::kLive, "Name of the user."}, [](QuotaUser& u) -> Ref { return &u.name; }},
     {{"default_qos", Kind::kName, Reload::kLive, "QOS of jobs that name none."},
      [](QuotaUser& u) -> Ref { return &u.default_qos; }},
+    {{"budget", Kind::kBudget, Reload::kLive, "GPU-hours of all its jobs in a period."},
+     [](QuotaUser& u) -> Ref { return &u.budget; }},
 };
 
 std::span<const Key<QuotaUser>> user_keys() { return kUserKeys; }
@@ -143,8 +145,11 @@ class Reader {
   void check_user(const QuotaUser& user, const Value& at) {
     if (const base::Status known = check_(user.name); !known)
       problems_.host_error(at, known.error().what, known.error().hint);
+    if (user.budget && user.budget->borrows)
+      problems_.error(place_of(at, "budget"), "only the budget of a QOS can say :borrow");
+    if (user.default_qos.empty() && user.budget) return;
     if (user.default_qos.empty())
-      return problems_.error(at, fmt::format("user {} has no default_qos", base::printable(user.name)),
+      return problems_.error(at, fmt::format("user {} has neither default_qos nor budget", base::printable(user.name)),
                              "leave the entry out");
     std::vector<std::string> names;
     for (const Qos& q : file_.qos) names.push_back(q.name);

@@ -215,6 +215,11 @@ void read_scalar(const KeyInfo& key, Ref to, const Value& value, Problems& probl
     return assign(key, parse_duration(value.text, key), value, problems,
                   [optional](base::Duration d) { **optional = d; });
   }
+  if (auto* budget = std::get_if<std::optional<model::GpuBudget>*>(&to)) {
+    if (value.text.empty()) return (*budget)->reset();
+    return assign(key, model::parse_gpu_budget(value.text), value, problems,
+                  [budget](const model::GpuBudget& b) { **budget = b; });
+  }
   if (auto* decimal = std::get_if<double*>(&to))
     return assign(key, parse_decimal(key, value), value, problems, [decimal](double d) { **decimal = d; });
   if (auto* reclaim = std::get_if<model::Reclaim*>(&to)) {
@@ -373,6 +378,8 @@ std::string show_value(const KeyInfo& key, Ref from) {
           return std::string(model::name(*place));
         else if constexpr (std::is_same_v<Place, std::optional<base::Duration>>)
           return *place ? duration_text(**place) : "";
+        else if constexpr (std::is_same_v<Place, std::optional<model::GpuBudget>>)
+          return *place ? model::format_gpu_budget(**place) : "";
         else
           return number_text(key, static_cast<int64_t>(*place));
       },
@@ -384,8 +391,9 @@ std::string yaml_value(const KeyInfo& key, Ref from) {
     return "{" + weights_text(**weights, ": ", ", ") + "}";
   if (auto* amounts = std::get_if<model::Amounts*>(&from)) return "{" + amounts_text(**amounts, ": ", ", ") + "}";
   auto* list = std::get_if<std::vector<std::string>*>(&from);
-  bool is_text =
-      std::holds_alternative<std::string*>(from) || std::holds_alternative<std::optional<base::Duration>*>(from);
+  const bool is_optional = std::holds_alternative<std::optional<base::Duration>*>(from) ||
+                           std::holds_alternative<std::optional<model::GpuBudget>*>(from);
+  const bool is_text = is_optional || std::holds_alternative<std::string*>(from);
   if (list == nullptr) return is_text ? in_quotes(show_value(key, from)) : show_value(key, from);
   std::string text = list_text(key, **list);
   if (key.kind == Kind::kHosts || (key.kind == Kind::kAddresses && text.find('[') != std::string::npos))
@@ -434,6 +442,8 @@ std::string kind_text(const KeyInfo& key) {
       return "map of names to numbers";
     case Kind::kAmounts:
       return "map of resources to amounts";
+    case Kind::kBudget:
+      return "GPU-hours/period";
   }
   return "";
 }

@@ -73,6 +73,7 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"array_task_limit", "", "", ""},
     {"tasks_before", "", "", ""},
     {"users_other_tasks", "", "", ""},
+    {"budget_spent", "", "", "submit to a QOS whose budget is not spent"},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -203,6 +204,9 @@ std::string of_itself(const Blocker& b) {
       return fmt::format("partition {} is gone", b.where);
     case BlockerKind::kPreemptChildren:
       return fmt::format("{} has preempt_children off, so its own jobs take nothing from the QOS below it", b.where);
+    case BlockerKind::kBudgetSpent:
+      return fmt::format("the budget of {} is spent: {}{}", b.where, b.held_by,
+                         b.until == base::Time::never() ? "" : ", the next begins at " + base::format_time(b.until));
     case BlockerKind::kFairShare:
       return fmt::format("with it {} would hold more than its fair share, so it waits for what others leave idle",
                          b.where);

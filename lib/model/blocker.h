@@ -67,8 +67,10 @@ enum class BlockerKind : uint8_t {
   kArrayTaskLimit,   ///< So many of its tasks may run at once: `bound`.
   kTasksBefore,      ///< So many of its tasks wait before the scheduler: `held`.
   kUsersOtherTasks,  ///< Its user has as many jobs as may be: `bound`.
+  // Of a QOS, or of a user (scope: the job), before the scheduler hears of it.
+  kBudgetSpent,  ///< Of its `bound` GPU-seconds `held` are used, until the next period begins.
 };
-constexpr BlockerKind kLastBlockerKind = BlockerKind::kUsersOtherTasks;
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kBudgetSpent;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, 16> kEventNames = {"place",
                                                           "end-preempted",
                                                           "end-deadline",
                                                           "end-boot-fail"};
-constexpr std::array<std::string_view, 22> kWaitNames = {"None",
+constexpr std::array<std::string_view, 23> kWaitNames = {"None",
                                                          "Priority",
                                                          "Resources",
                                                          "BeginTime",
@@ -68,7 +68,8 @@ constexpr std::array<std::string_view, 22> kWaitNames = {"None",
                                                          "Dependency",
                                                          "DependencyNeverSatisfied",
                                                          "JobArrayTaskLimit",
-                                                         "Licenses"};
+                                                         "Licenses",
+                                                         "QOSGrpGRESMinutes"};
 constexpr std::array<std::string_view, 16> kEndNames = {
     "None",     "NonZeroExitCode", "RaisedSignal",     "TimeLimit",
     "NodeDown", "OutOfMemory",     "JobLaunchFailure", "OutputPath",

@@ -135,8 +135,9 @@ enum class WaitReason : uint8_t {
   kDependencyNeverSatisfied,  ///< What it waits for can never come.
   kArrayTaskLimit,            ///< As many tasks of its array as may run do so, or are about to.
   kLicenses,                  ///< Others have the licences that it asks for.
+  kBudgetSpent,               ///< A budget of GPU-hours that it counts for is spent.
 };
-constexpr WaitReason kLastWaitReason = WaitReason::kLicenses;
+constexpr WaitReason kLastWaitReason = WaitReason::kBudgetSpent;
 /// Slurm's word: "Resources", "BeginTime", "JobHeldUser", ...
 std::string_view name(WaitReason r);
 

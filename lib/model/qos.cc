@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <set>
+#include <utility>
 
 #include "base/name.h"
 #include "base/text.h"
@@ -129,6 +132,83 @@ std::string format_amounts(const Amounts& amounts) {
   std::string text;
   for (const auto& [resource, amount] : amounts)
     text += fmt::format("{}{}:{}", text.empty() ? "" : ",", resource, format_amount(resource, amount));
+  return text;
+}
+
+namespace {
+
+struct BudgetUnit {
+  std::string_view name;
+  uint32_t seconds;
+  std::string_view words;
+};
+/// The finest that divides an amount is written.
+constexpr BudgetUnit kBudgetUnits[] = {
+    {"gpuh", 3600, "GPU-hour"}, {"gpumin", 60, "GPU-minute"}, {"gpus", 1, "GPU-second"}};
+
+base::Error not_a_budget(std::string_view text) {
+  return {base::ErrorCode::kInvalid,
+          fmt::format("\"{}\" is no budget of GPU-hours", base::printable(std::string(text), 60)),
+          "such as 5000gpuh/month; units: gpuh, gpumin, gpus; a period: day, week, month, quarter, year, total; "
+          "behind it :refuse or :borrow"};
+}
+
+/// "5000gpuh"
+base::Result<uint64_t> parse_gpu_time(std::string_view text, std::string_view whole) {
+  double amount = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed);
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  const auto* known = std::find_if(std::begin(kBudgetUnits), std::end(kBudgetUnits),
+                                   [unit](const BudgetUnit& u) { return base::iequals(u.name, unit); });
+  if (wrong != std::errc{} || !std::isfinite(amount) || known == std::end(kBudgetUnits))
+    return tl::unexpected(not_a_budget(whole));
+  const double seconds = std::round(amount * known->seconds);
+  if (seconds < 1 || seconds > static_cast<double>(kMostGpuSeconds))
+    return base::invalid(fmt::format("a budget of {} is out of range", base::printable(std::string(text), 60)),
+                         "1gpus to 277777777gpuh; for no GPUs at all: limit=gpu:0");
+  return static_cast<uint64_t>(seconds);
+}
+
+std::pair<std::string, const BudgetUnit*> in_its_unit(const GpuBudget& budget) {
+  const auto* unit = kBudgetUnits;
+  if (budget.gpu_seconds % 36 == 0) return {gpu_hours(static_cast<double>(budget.gpu_seconds)), unit};  // two decimals
+  while (budget.gpu_seconds % unit->seconds != 0) ++unit;
+  return {std::to_string(budget.gpu_seconds / unit->seconds), unit};
+}
+
+}  // namespace
+
+base::Result<GpuBudget> parse_gpu_budget(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return tl::unexpected(not_a_budget(text));
+  GpuBudget budget;
+  GW_TRY(seconds, parse_gpu_time(text.substr(0, slash), text));
+  budget.gpu_seconds = seconds;
+  const std::string_view rest = text.substr(slash + 1);
+  const size_t colon = std::min(rest.find(':'), rest.size());
+  GW_TRY(period, base::parse_period(rest.substr(0, colon)));
+  budget.period = period;
+  const std::string_view then = colon == rest.size() ? "refuse" : rest.substr(colon + 1);
+  budget.borrows = base::iequals(then, "borrow");
+  if (!budget.borrows && !base::iequals(then, "refuse")) return tl::unexpected(not_a_budget(text));
+  return budget;
+}
+
+std::string format_gpu_budget(const GpuBudget& budget) {
+  const auto [amount, unit] = in_its_unit(budget);
+  return fmt::format("{}{}/{}{}", amount, unit->name, base::name(budget.period), budget.borrows ? ":borrow" : "");
+}
+
+std::string words(const GpuBudget& budget) {
+  const auto [amount, unit] = in_its_unit(budget);
+  const std::string text = fmt::format("{} {}{}", amount, unit->words, amount == "1" ? "" : "s");
+  return budget.period == base::Period::kNone ? text + " in all" : fmt::format("{} a {}", text, name(budget.period));
+}
+
+std::string gpu_hours(double gpu_seconds) {
+  std::string text = fmt::format("{:.2f}", gpu_seconds / 3600);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/calendar.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -27,6 +28,26 @@ base::Result<uint64_t> parse_amount(std::string_view resource, std::string_view 
 std::string format_amount(std::string_view resource, uint64_t amount);
 /// "gpu:16,mem:512G"; empty for none.
 std::string format_amounts(const Amounts& amounts);
+
+/// So much use of GPUs in each period of the calendar, or in all.
+struct GpuBudget {
+  uint64_t gpu_seconds = 0;  ///< At least 1.
+  base::Period period = base::Period::kMonth;
+  /// Once it is spent its jobs only borrow GPUs, as if none were guaranteed to it. Else no job with GPUs starts until
+  /// the next period.
+  bool borrows = false;
+  bool operator==(const GpuBudget&) const = default;
+};
+constexpr uint64_t kMostGpuSeconds = 1'000'000'000'000;
+/// Reads `5000gpuh/month`, `300gpumin/day`, `90gpus/total`, and behind it `:borrow` or `:refuse`, which is meant
+/// without one. Hours may have decimals. Errors: another unit or period, none or more than kMostGpuSeconds.
+base::Result<GpuBudget> parse_gpu_budget(std::string_view text);
+/// What parse_gpu_budget() reads back.
+std::string format_gpu_budget(const GpuBudget& budget);
+/// "5000 GPU-hours a month"
+std::string words(const GpuBudget& budget);
+/// "12.5": hours with two decimals at most.
+std::string gpu_hours(double gpu_seconds);
 
 /// The name that stands for the root in what users write and read.
 constexpr std::string_view kRootQos = "cluster";
@@ -49,16 +70,18 @@ struct Qos {
   uint32_t max_jobs = 0;         ///< That run at once, with those below it; 0: no bound, and so for all of these.
   uint32_t max_submit = 0;       ///< That run or wait, with those below it.
   uint32_t max_jobs_per_user = 0, max_submit_per_user = 0;
-  Amounts limit_per_user;              ///< Of what each user's jobs hold together, here and below.
-  std::vector<std::string> users;      ///< Names and @groups who may submit here and below; none here or above: all.
-  std::vector<std::string> operators;  ///< Who may change everything below it, and its jobs.
+  Amounts limit_per_user;                ///< Of what each user's jobs hold together, here and below.
+  std::vector<std::string> users;        ///< Names and @groups who may submit here and below; none here or above: all.
+  std::vector<std::string> operators;    ///< Who may change everything below it, and its jobs.
+  std::optional<GpuBudget> budget = {};  ///< Of its jobs and of those below it.
   bool operator==(const Qos&) const = default;
 };
 
 /// What is kept of a user.
 struct QuotaUser {
   std::string name;
-  std::string default_qos;  ///< Of jobs that name none; never empty.
+  std::string default_qos;               ///< Of jobs that name none; empty: that of everybody.
+  std::optional<GpuBudget> budget = {};  ///< Of all its jobs.
   bool operator==(const QuotaUser&) const = default;
 };
 

@@ -1,4 +1,5 @@
 // Rows of the table of bounds: requests of clients. See bounds.h.
+#include "model/qos.h"
 #include "wire/bounds_attributes.h"
 
 namespace gw::wire {
@@ -260,6 +261,9 @@ constexpr FieldBound kNamesPatch[] = {flag(1, "clear"),
                                       texts(2, "add", 1'000, kNameBytes, "users or operators of a QOS"),
                                       texts(3, "drop", 1'000, kNameBytes, "users or operators of a QOS")};
 constexpr MessageBounds kNamesPatchBounds = {"NamesPatch", {}, kNamesPatch};
+constexpr FieldBound kGpuBudget[] = {u64(1, "gpu_seconds", model::kMostGpuSeconds, "budget"), choice(2, "period", 100),
+                                     flag(3, "borrows")};
+constexpr MessageBounds kGpuBudgetBounds = {"GpuBudget", {}, kGpuBudget};
 constexpr FieldBound kQosPatch[] = {
     text(1, "parent", kNameBytes, "parent"),
     text(2, "description", 4096, "description"),
@@ -279,6 +283,7 @@ constexpr FieldBound kQosPatch[] = {
     part(16, "users", kNamesPatchBounds),
     part(17, "operators", kNamesPatchBounds),
     length(18, "patience_us", "patience", INT64_MIN),
+    part(19, "budget", kGpuBudgetBounds),
 };
 constexpr MessageBounds kQosPatchBounds = {"QosPatch", {}, kQosPatch};
 constexpr FieldBound kQuotaChange[] = {
@@ -288,6 +293,7 @@ constexpr FieldBound kQuotaChange[] = {
     part(4, "qos", kQosPatchBounds),
     text(5, "default_qos", kNameBytes, "default QOS"),
     text(6, "move_to", kNameBytes, "--move-to"),
+    part(7, "budget", kGpuBudgetBounds),
 };
 constexpr MessageBounds kQuotaChangeBounds = {"QuotaChange", {}, kQuotaChange};
 constexpr FieldBound kChangeQuotas[] = {parts(1, "changes", 10'000, kQuotaChangeBounds, "changes of quotas"),

@@ -331,6 +331,21 @@ void set_amounts(google::protobuf::RepeatedPtrField<QosAmount>* to, const model:
 
 }  // namespace
 
+GpuBudget to_wire(const model::GpuBudget& budget) {
+  GpuBudget w;
+  w.set_gpu_seconds(budget.gpu_seconds);
+  w.set_period(static_cast<Period>(budget.period));
+  w.set_borrows(budget.borrows);
+  return w;
+}
+
+std::optional<model::GpuBudget> from_wire(const GpuBudget& w) {
+  if (w.gpu_seconds() == 0) return std::nullopt;
+  const auto period =
+      static_cast<base::Period>(std::clamp(static_cast<int>(w.period()), 0, static_cast<int>(base::kLastPeriod)));
+  return model::GpuBudget{std::min(w.gpu_seconds(), model::kMostGpuSeconds), period, w.borrows()};
+}
+
 Qos to_wire(const model::Qos& q) {
   Qos w;
   w.set_name(q.name);
@@ -352,6 +367,7 @@ Qos to_wire(const model::Qos& q) {
   set_amounts(w.mutable_limit_per_user(), q.limit_per_user);
   w.mutable_users()->Assign(q.users.begin(), q.users.end());
   w.mutable_operators()->Assign(q.operators.begin(), q.operators.end());
+  if (q.budget) *w.mutable_budget() = to_wire(*q.budget);
   return w;
 }
 
@@ -376,8 +392,19 @@ model::Qos from_wire(const Qos& w) {
   for (const QosAmount& a : w.limit_per_user()) q.limit_per_user[a.resource()] = a.amount();
   q.users.assign(w.users().begin(), w.users().end());
   q.operators.assign(w.operators().begin(), w.operators().end());
+  q.budget = from_wire(w.budget());
   return q;
 }
+
+QuotaUser to_wire(const model::QuotaUser& user) {
+  QuotaUser w;
+  w.set_name(user.name);
+  w.set_default_qos(user.default_qos);
+  if (user.budget) *w.mutable_budget() = to_wire(*user.budget);
+  return w;
+}
+
+model::QuotaUser from_wire(const QuotaUser& w) { return {w.name(), w.default_qos(), from_wire(w.budget())}; }
 
 Error to_wire(const base::Error& e) {
   Error w;

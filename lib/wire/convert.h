@@ -122,6 +122,11 @@ PastRun past_run(const model::Step& step, base::Time ended, model::JobState end)
 
 Qos to_wire(const model::Qos& q);
 model::Qos from_wire(const Qos& q);
+GpuBudget to_wire(const model::GpuBudget& budget);
+/// Without GPU-seconds there is none. A period that this version does not know is taken for the longest.
+std::optional<model::GpuBudget> from_wire(const GpuBudget& budget);
+QuotaUser to_wire(const model::QuotaUser& user);
+model::QuotaUser from_wire(const QuotaUser& user);
 
 Error to_wire(const base::Error& e);
 /// An unknown code becomes kInternal, an empty text gets words.

@@ -14,6 +14,7 @@
 #include "ctld/core/admission/hetjob.h"
 #include "ctld/core/admission/kinds.h"
 #include "ctld/core/admission/routing.h"
+#include "ctld/core/cluster/gpu_budgets.h"
 #include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/cluster/reservation_rules.h"
 #include "ctld/core/jobs/allocation_end.h"
@@ -92,6 +93,7 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   const bool admin = is_admin(core.settings, caller);
   const size_t jobs = spec.array ? spec.array->count : 1 + static_cast<size_t>(request.components_size());
   GW_TRY_STATUS(check_place_and_time(core, caller, spec, jobs));
+  GW_TRY_STATUS(base::with_sentence(check_budgets(core, spec, warnings), kPolicy));
   if (leave_out_licenses(core, spec))
     warnings.push_back("left out: --licenses (licences are not counted: `licenses` of the configuration names none)");
   GW_TRY_STATUS(check_licenses(core, spec));

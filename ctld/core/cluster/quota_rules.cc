@@ -19,7 +19,8 @@ namespace {
 
 /// What a job that names no QOS runs at: the user's own, else the partition's, else the cluster's.
 std::string default_qos_of(const Core& core, const std::string& user, const std::vector<std::string>& partitions) {
-  if (const auto own = core.quotas.users.find(user); own != core.quotas.users.end()) return own->second.default_qos;
+  if (const auto own = core.quotas.users.find(user); own != core.quotas.users.end() && !own->second.default_qos.empty())
+    return own->second.default_qos;
   for (const std::string& name : partitions)
     if (const auto p = core.partitions.all.find(name); p != core.partitions.all.end() && !p->second.default_qos.empty())
       return p->second.default_qos;

@@ -9,7 +9,9 @@
 
 #include "base/counted.h"
 #include "base/text.h"
+#include "ctld/core/cluster/gpu_budgets.h"
 #include "ctld/core/cluster/quota_effects.h"
+#include "ctld/core/cluster/quota_feed.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/suspend.h"
@@ -38,26 +40,6 @@ QuotaTable seed_of(const Settings& settings) {
   return table;
 }
 
-wire::QuotaUser to_wire(const model::QuotaUser& user) {
-  wire::QuotaUser out;
-  out.set_name(user.name);
-  out.set_default_qos(user.default_qos);
-  return out;
-}
-
-/// Tells the scheduler.
-void publish_quotas(Core& core) {
-  std::vector<Qos> tree = core.quotas.tree();
-  // Here nobody is gone at once: what a victim leaves has to be kept for whom it was taken.
-  for (Qos& qos : tree)
-    if (qos.grace) qos.grace = std::max(*qos.grace, base::seconds(1));
-  if (tree != core.planning.tree) {
-    core.feed.tell(sched::QosSet{tree});
-    core.planning.quota_epoch = core.feed.epoch();
-  }
-  core.planning.tree = std::move(tree);
-}
-
 /// The rows that differ.
 void save_quotas(Core& core, const QuotaTable& before, const QuotaTable& after) {
   for (const auto& [name, qos] : after.qos) {
@@ -70,7 +52,7 @@ void save_quotas(Core& core, const QuotaTable& before, const QuotaTable& after) 
   for (const auto& [name, user] : after.users) {
     const auto old = before.users.find(name);
     if (old == before.users.end() || old->second != user)
-      core.out.write(store::PutQuotaUser{name, wire::row_bytes(to_wire(user))});
+      core.out.write(store::PutQuotaUser{name, wire::row_bytes(wire::to_wire(user))});
   }
   for (const auto& [name, user] : before.users)
     if (!after.users.contains(name)) core.out.write(store::DropQuotaUser{name});
@@ -92,15 +74,14 @@ model::Amounts configured_amounts(const Core& core) {
 
 /// Gives a job another QOS, whatever it does.
 void move_to_qos(Core& core, model::Job& job, const std::string& to) {
-  // What it is charged for: the shares that were not discharged yet.
-  int64_t rate = 0;
+  model::Allocation charged;  // the shares that were not discharged yet
   if (job.placed() != nullptr)
     for (const model::NodeShare& share : held_by(job).shares)
-      if (core.placements.is_on(share.node, job.id)) rate += sched::usage_rate(share);
-  if (rate != 0) charge(core, job, -rate);
+      if (core.placements.is_on(share.node, job.id)) charged.shares.push_back(share);
+  if (!charged.shares.empty()) charge(core, job, charged, {});
   core.jobs.change_qos(job, to);
   core.planning.quota_epoch = core.feed.epoch() + 1;  // what follows tells the scheduler
-  if (rate != 0) charge(core, job, rate);
+  if (!charged.shares.empty()) charge(core, job, {}, charged);
   if (job.waiting() != nullptr) update_eligibility(core, job);
   if (job.placed() != nullptr && job.placed()->suspension && job.placed()->suspension->kept_id)
     tell_of_suspended(core, job);
@@ -172,6 +153,7 @@ void order_anew(Core& core, const QuotaTable& before) {
 
 void seed_quotas(Core& core) {
   core.quotas = seed_of(core.settings);
+  core.gpu_budgets.set_budgets(core.quotas, core.now);
   publish_quotas(core);
 }
 
@@ -194,7 +176,7 @@ void restore_quotas(Core& core, const store::Snapshot& snapshot) {
   for (const store::NamedBytes& row : snapshot.quota_users) {
     wire::QuotaUser user;
     if (user.ParseFromString(row.bytes) && user.name() == row.name)
-      stored.users[row.name] = {row.name, user.default_qos()};
+      stored.users[row.name] = wire::from_wire(user);
     else
       hold_named(core, store::RowKind::kUser, row.name, "it cannot be read");
   }
@@ -204,17 +186,8 @@ void restore_quotas(Core& core, const store::Snapshot& snapshot) {
     stored.qos.erase(fault->qos);
   }
   core.quotas = std::move(stored);
+  core.gpu_budgets.set_budgets(core.quotas, core.now);
   publish_quotas(core);
-}
-
-void tell_of_running(Core& core, const model::Job& job) {
-  if (core.ledger.capacity().holdings().contains(job.id))
-    core.feed.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(core, job))});
-  if (job.placed() == nullptr) return;
-  for (const auto& [node, extension] : job.placed()->extensions)
-    if (const auto* part = share_on(job, node); part != nullptr && core.placements.job_of(extension.id))
-      core.feed.tell(sched::RunningChanged{extension.id, std::make_shared<const sched::PendingJob>(sched::extension_of(
-                                                             pending_of(core, job), extension.id, part->tasks))});
 }
 
 void change_quotas(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -236,6 +209,7 @@ void change_quotas(Core& core, ConnId conn, const Caller& caller, const wire::Ap
   publish_quotas(core);
   carry_out_moves(core, caller, wanted);
   order_anew(core, before);
+  set_budgets(core);
   for (const std::string& line : lines) core.out.event("quotas changed", line + " by " + caller.user, caller.uid);
   core.out.note(fmt::format("quotas changed by {}: {}", caller.user, base::join(lines, "; ")));
   reply_change(core, conn, caller, request, std::move(out));
@@ -245,9 +219,10 @@ void list_quotas(Core& core, ConnId conn, const wire::ApiRequest& request) {
   wire::ApiReply out;
   wire::ListQuotasReply& list = *out.mutable_list_quotas();
   for (const auto& [name, qos] : core.quotas.qos) *list.add_qos() = wire::to_wire(qos);
-  for (const auto& [name, user] : core.quotas.users) *list.add_users() = to_wire(user);
+  for (const auto& [name, user] : core.quotas.users) *list.add_users() = wire::to_wire(user);
   list.set_default_qos(core.settings.default_qos);
   list.set_now_us(core.now.us);
+  list_budgets(core, list);
   core.out.reply(conn, request.id(), std::move(out));
 }
 

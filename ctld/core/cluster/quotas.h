@@ -11,8 +11,6 @@ namespace gw::ctld {
 void seed_quotas(Core& core);
 /// The tree as the store has it; rows that cannot be read are held aside.
 void restore_quotas(Core& core, const store::Snapshot& snapshot);
-/// The scheduler weighs what runs by what it was told of it: something of that is another now.
-void tell_of_running(Core& core, const model::Job& job);
 /// Changes of the tree and of users, all of them or none; jobs of a QOS that goes move to another.
 void change_quotas(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 /// The tree, and who may use and operate what.

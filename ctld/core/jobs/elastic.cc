@@ -69,7 +69,7 @@ void commit_growth(Core& core, const sched::Grow& grow) {
   Extension& extension_kept = placed.extensions[share.node] = Extension{id, {}, false};
   core.placements.put(share.node, job->id);
   emit_extension(core, *job, extension_kept, share, core.now);
-  charge(core, *job, sched::usage_rate(share));
+  charge(core, *job, {}, {{share}});
   core.rows.job_coalesced(*job);
   core.rows.run_node(*job, share.node);
   core.out.job_event(*job, "grows", fmt::format("{} joins it", share.name));

@@ -104,11 +104,17 @@ model::Request asked_now(const Job& job) {
   return r;
 }
 
+const BudgetOwner* spent_budget_of(const Core& core, const Job& job) {
+  if (core.gpu_budgets.empty() || !model::may_hold_gpus(job.spec.request)) return nullptr;
+  return core.gpu_budgets.refusing(job.spec.user, core.quotas.path(job.spec.qos));
+}
+
 sched::PendingJob pending_of(const Core& core, const Job& job) {
   sched::PendingJob out;
   out.id = job.id;
   out.request = model::least_of(asked_now(job));
-  if (job.spec.request.elastic) out.most_tasks = model::most_tasks(job.spec.request);
+  const bool may_grow = job.spec.request.elastic && spent_budget_of(core, job) == nullptr;
+  if (may_grow) out.most_tasks = model::most_tasks(job.spec.request);
   out.grows_by_node = job.spec.request.elastic;
   out.partitions = job.spec.partitions;
   out.qos = job.spec.qos;

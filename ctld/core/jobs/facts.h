@@ -22,6 +22,8 @@ bool goes_alone(const model::Job& job);
 const model::Job& leader_of(const Core& core, const model::Job& job);
 /// What it asks for, and the nodes that lately failed to launch it left out.
 model::Request asked_now(const model::Job& job);
+/// The budget of GPU-hours that is spent and lets the job have no more GPUs; null: none.
+const BudgetOwner* spent_budget_of(const Core& core, const model::Job& job);
 /// The job as the scheduler is told of it, whether it waits, runs, or waits to resume.
 sched::PendingJob pending_of(const Core& core, const model::Job& job);
 /// The job if this is its present attempt and it is placed; else null.

@@ -105,7 +105,7 @@ bool commit_start(Core& core, const sched::Start& start) {
                             std::make_shared<const sched::PendingJob>(queued)};
   if (!core.ledger.place(placement) || !advance(core, *job, JobEvent::kPlace)) return false;
   ++job->attempt;
-  charge(core, *job, sched::usage_rate(start.allocation));
+  charge(core, *job, {}, start.allocation);
   model::Placed placed;
   placed.allocation = start.allocation;
   placed.partition = start.partition;

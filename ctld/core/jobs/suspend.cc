@@ -58,14 +58,13 @@ void set_suspended(Core& core, Job& job) {
   if (!advance(core, job, JobEvent::kSuspend)) return;
   model::Placed& placed = *job.placed();
   Suspension& s = *placed.suspension;
-  const int64_t before = sched::usage_rate(placed.allocation);
   s.since = core.now;
   const auto partition = core.partitions.all.find(placed.partition);
   s.shares_gpus = partition != core.partitions.all.end() && partition->second.share_suspended_gpus;
   s.kept_id = core.jobs.take_holding_id();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(job.id, share.node);
   hold_kept(core, job, held_by(job));
-  charge(core, job, sched::usage_rate(held_by(job)) - before);
+  charge(core, job, placed.allocation, held_by(job));
   if (s.for_job != 0) count_preempted_run(core, job, 0);
   core.rows.job(job);
   core.out.job_event(job, "suspended", why_suspended(s));
@@ -163,7 +162,6 @@ bool go_on(Core& core, Job& job) {
   model::Placed& placed = *job.placed();
   if (!advance(core, job, JobEvent::kResume)) return false;
   const Suspension was = *placed.suspension;
-  const int64_t before = sched::usage_rate(model::kept_in_suspension(placed.allocation, was.shares_gpus));
   const Duration stood = core.now - was.since;
   placed.stood_still = placed.stood_still + stood;
   if (placed.saved) placed.saved = placed.saved + stood;
@@ -174,7 +172,7 @@ bool go_on(Core& core, Job& job) {
   const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
   (void)core.ledger.hold({job.id, placed.partition, placed.allocation, begun, end,
                           std::make_shared<const sched::PendingJob>(pending_of(core, job))});
-  charge(core, job, sched::usage_rate(placed.allocation) - before);
+  charge(core, job, model::kept_in_suspension(placed.allocation, was.shares_gpus), placed.allocation);
   core.rows.job(job);
   core.out.job_event(job, "resumed", fmt::format("after {}", base::format_duration(stood)));
   for (const model::NodeShare& share : placed.allocation.shares) send_resume(core, job, share.node);

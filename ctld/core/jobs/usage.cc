@@ -9,13 +9,18 @@
 
 namespace gw::ctld {
 
-void charge(Core& core, const model::Job& job, int64_t rate) {
-  core.usage.change_rate(core.now, job.spec.uid, job.spec.qos, rate);
+void charge(Core& core, const model::Job& job, const model::Allocation& gives, const model::Allocation& takes) {
+  const model::JobSpec& spec = job.spec;
+  core.usage.change_rate(core.now, spec.uid, spec.qos, sched::usage_rate(takes) - sched::usage_rate(gives));
+  if (const int64_t gpus = sched::gpu_rate(takes) - sched::gpu_rate(gives); gpus != 0)
+    core.gpu_budgets.change_rate(core.now, spec.user, spec.qos, core.quotas.path(spec.qos), gpus);
   arm_usage(core);
 }
 
 void charge_again(Core& core, const model::Job& job, const model::Allocation& held) {
-  core.usage.resume_rate(core.now, job.spec.uid, job.spec.qos, sched::usage_rate(held));
+  const model::JobSpec& spec = job.spec;
+  core.usage.resume_rate(core.now, spec.uid, spec.qos, sched::usage_rate(held));
+  core.gpu_budgets.resume_rate(spec.user, spec.qos, core.quotas.path(spec.qos), sched::gpu_rate(held));
 }
 
 void discharge(Core& core, const model::Job& job, NodeId node) {
@@ -25,7 +30,7 @@ void discharge(Core& core, const model::Job& job, NodeId node) {
   model::Allocation held{{*share}};
   const auto& suspension = job.placed()->suspension;
   if (suspension && suspension->kept_id) held = model::kept_in_suspension(held, suspension->shares_gpus);
-  charge(core, job, -sched::usage_rate(held));
+  charge(core, job, held, {});
 }
 
 void arm_usage(Core& core) {
@@ -50,9 +55,10 @@ void publish_usage(Core& core) {
 
 void restore_usage(Core& core, const store::Snapshot& snapshot) {
   for (const store::PutUsage& row : snapshot.usage)
-    if (!core.usage.restore(row))
+    if (!core.usage.restore(row) && !core.gpu_budgets.restore(row))
       hold_aside(core, store::RowKind::kUsage, {row.kind, row.name}, row.kind + "/" + row.name,
-                 "it is no use of a user or a QOS");
+                 "it is no use of a user, a QOS or a budget");
+  (void)core.gpu_budgets.look(core.now);
 }
 
 }  // namespace gw::ctld

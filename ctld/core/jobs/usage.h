@@ -6,8 +6,8 @@
 
 namespace gw::ctld {
 
-/// The job's user and QOS hold so much more from now on (less, if it is negative).
-void charge(Core& core, const model::Job& job, int64_t rate);
+/// The job's user, QOS and budgets hold from now on what `takes` says in place of `gives`.
+void charge(Core& core, const model::Job& job, const model::Allocation& gives, const model::Allocation& takes);
 /// Likewise for what was held when the controller was ended, and counts since then.
 void charge_again(Core& core, const model::Job& job, const model::Allocation& held);
 /// What a node's share of a job cost is charged no longer.

@@ -36,6 +36,20 @@ std::string what_is_left(const Job& job) {
   return fmt::format("{} and {} more", model::format_dependency(some), job.unmet.terms.size() - kMost);
 }
 
+Blocker spent_budget(const Core& core, const Job& job) {
+  const BudgetOwner* owner = spent_budget_of(core, job);
+  if (owner == nullptr) return of_job(BlockerKind::kNotLookedAt, job);
+  const GpuBudgets::Meter& meter = core.gpu_budgets.meters().at(*owner);
+  return Blocker{.kind = BlockerKind::kBudgetSpent,
+                 .scope = owner->is_user ? model::BlockerScope::kJob : model::BlockerScope::kQos,
+                 .where = owner->text(),
+                 .resource = "gpu-seconds",
+                 .bound = meter.budget.gpu_seconds,
+                 .held = static_cast<uint64_t>(sched::gpu_seconds(GpuBudgets::used_at(meter, core.now))),
+                 .held_by = model::words(meter.budget),
+                 .until = meter.until};
+}
+
 /// What keeps a job from the scheduler.
 Blocker own_blocker(const Core& core, const Job& job) {
   switch (job.waiting()->reason) {
@@ -53,6 +67,8 @@ Blocker own_blocker(const Core& core, const Job& job) {
       return of_job(BlockerKind::kLaunchBackoff, job, job.last_failure, job.waiting()->not_before);
     case WaitReason::kArrayTaskLimit:
       return throttle_of(core, job);
+    case WaitReason::kBudgetSpent:
+      return spent_budget(core, job);
     case WaitReason::kCleaning:
       break;
     default:

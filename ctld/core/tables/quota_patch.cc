@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "wire/convert.h"
 
 namespace gw::ctld {
 
@@ -121,6 +122,8 @@ std::string differences(const Qos& before, const Qos& after) {
   tell("max_jobs_per_user", before.max_jobs_per_user, after.max_jobs_per_user, number);
   tell("max_submit_per_user", before.max_submit_per_user, after.max_submit_per_user, number);
   tell("limit_per_user", before.limit_per_user, after.limit_per_user, amounts);
+  const auto budget = [](const auto& b) { return b ? model::format_gpu_budget(*b) : std::string("none"); };
+  tell("budget", before.budget, after.budget, budget);
   tell("users", before.users, after.users, names);
   tell("operators", before.operators, after.operators, names);
   return base::join(out, "; ");
@@ -134,6 +137,7 @@ Status patch_qos(Qos& q, const wire::QosPatch& p) {
   GW_TRY_STATUS(patch_amounts(q.guaranteed, p.guaranteed(), "guaranteed"));
   GW_TRY_STATUS(patch_amounts(q.limit, p.limit(), "limit"));
   GW_TRY_STATUS(patch_amounts(q.limit_per_user, p.limit_per_user(), "limit_per_user"));
+  if (p.has_budget()) q.budget = wire::from_wire(p.budget());
   GW_TRY_STATUS(patch_names(q.users, p.users(), "users"));
   return patch_names(q.operators, p.operators(), "operators");
 }

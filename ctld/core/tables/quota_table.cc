@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "ctld/core/names.h"
 #include "ctld/core/tables/quota_patch.h"
+#include "wire/convert.h"
 
 namespace gw::ctld {
 
@@ -245,7 +246,7 @@ class Change {
                                    change.move_to().empty() ? "none" : change.move_to()));
       record.default_qos = change.move_to();
     }
-    std::erase_if(table_.users, [](const auto& user) { return user.second.default_qos.empty(); });
+    std::erase_if(table_.users, [](const auto& user) { return says_nothing(user.second); });
     table_.qos.erase(name);
     lines_.push_back(fmt::format("QOS {} deleted", name));
     return {};
@@ -260,26 +261,47 @@ class Change {
     return base::fail(ErrorCode::kDenied, fmt::format("user {} may not move jobs to QOS {}", author_.caller.user, to));
   }
 
+  static bool says_nothing(const model::QuotaUser& user) { return user.default_qos.empty() && !user.budget; }
+
   Status take_user(const wire::QuotaChange& change) {
     const std::string& name = change.name();
     GW_TRY_STATUS(check_user_name(name));
-    const auto it = table_.users.find(name);
     if (change.what() == wire::QuotaChange::kDelete) return remove_user(name);
-    if (!change.has_default_qos()) return base::invalid(fmt::format("user {}: nothing to change", name));
-    const std::string& to = change.default_qos();
+    if (!change.has_default_qos() && !change.has_budget())
+      return base::invalid(fmt::format("user {}: nothing to change", name));
+    const auto it = table_.users.find(name);
+    model::QuotaUser user = it == table_.users.end() ? model::QuotaUser{name, {}} : it->second;
+    if (change.has_default_qos()) GW_TRY_STATUS(set_default(user, change.default_qos()));
+    if (change.has_budget()) GW_TRY_STATUS(set_budget(user, wire::from_wire(change.budget())));
+    if (says_nothing(user))
+      table_.users.erase(name);
+    else
+      table_.users[name] = std::move(user);
+    if (table_.users.size() > kMostUsers) return base::invalid(fmt::format("more than {} users", kMostUsers));
+    return {};
+  }
+
+  Status set_budget(model::QuotaUser& user, const std::optional<model::GpuBudget>& budget) {
+    if (!author_.is_admin) return base::fail(ErrorCode::kDenied, "only administrators may set the budget of a user");
+    if (budget && budget->borrows)
+      return base::invalid(fmt::format("user {}: only the budget of a QOS can say :borrow", user.name),
+                           "what is guaranteed is guaranteed to a QOS, so there is nothing to take from a user");
+    const auto text = [](const auto& b) { return b ? model::format_gpu_budget(*b) : std::string("none"); };
+    lines_.push_back(fmt::format("user {}: budget {} -> {}", user.name, text(user.budget), text(budget)));
+    user.budget = budget;
+    return {};
+  }
+
+  Status set_default(model::QuotaUser& user, const std::string& to) {
     if (!to.empty()) GW_TRY_STATUS(find(to).map([](Qos*) {}));
     if (to == kRootQos) return base::invalid(fmt::format("the root of the tree ({}) is nobody's default QOS", to));
-    for (const std::string& qos : {to, it == table_.users.end() ? std::string() : it->second.default_qos})
+    for (const std::string& qos : {to, user.default_qos})
       if (!qos.empty() && !author_.is_admin && !is_operator(before_, author_.caller, qos))
         return base::fail(ErrorCode::kDenied,
                           fmt::format("user {} is no operator of QOS {}", author_.caller.user, qos));
-    lines_.push_back(fmt::format("user {}: default QOS {} -> {}", name,
-                                 it == table_.users.end() ? "none" : it->second.default_qos, to.empty() ? "none" : to));
-    if (to.empty())
-      table_.users.erase(name);
-    else
-      table_.users[name] = {name, to};
-    if (table_.users.size() > kMostUsers) return base::invalid(fmt::format("more than {} users", kMostUsers));
+    lines_.push_back(fmt::format("user {}: default QOS {} -> {}", user.name,
+                                 user.default_qos.empty() ? "none" : user.default_qos, to.empty() ? "none" : to));
+    user.default_qos = to;
     return {};
   }
 
@@ -296,8 +318,8 @@ class Change {
       roles += gone + std::erase(one.operators, name);
     }
     if (roles == 0)
-      return base::fail(ErrorCode::kNotFound, fmt::format("user {} has no default QOS and no role", name));
-    lines_.push_back(fmt::format("user {} deleted: it has no default QOS and no role any more", name));
+      return base::fail(ErrorCode::kNotFound, fmt::format("user {} has no default QOS, no budget and no role", name));
+    lines_.push_back(fmt::format("user {} deleted: it has no default QOS, no budget and no role any more", name));
     for (const std::string& qos : closed) tell_opened(qos, false);
     return {};
   }
@@ -330,7 +352,7 @@ class Change {
     for (const auto& [name, q] : before_.qos)
       if (!table_.qos.contains(name)) lines_.push_back(fmt::format("QOS {} deleted", name));
     if (table_.users != before_.users)
-      lines_.push_back(fmt::format("{} users have a default QOS", table_.users.size()));
+      lines_.push_back(fmt::format("{} users have a default QOS or a budget", table_.users.size()));
     if (lines_.empty()) lines_.push_back("nothing changed");
   }
 };

@@ -38,6 +38,7 @@ enum class TimerKind : uint8_t {
   kScripts,       ///< scripts that no job in memory has are deleted
   kDependents,    ///< jobs that wait for others are looked at again
   kArrays,        ///< further tasks of arrays are made
+  kBudgets,       ///< what is used of budgets is looked at
   kJobMail,       ///< a part of the time limit has passed, and its user is to hear of it
 };
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/text.h"
 #include "base/time.h"
 
@@ -19,6 +22,15 @@ std::string tres(const model::Amounts& amounts) {
     parts.push_back(fmt::format("{}{}={}", resource.starts_with("gpu") ? "gres/" : "", resource,
                                 model::format_amount(resource, amount)));
   return base::join(parts, ",");
+}
+
+std::string budget_text(const std::optional<model::GpuBudget>& budget) {
+  return budget ? model::format_gpu_budget(*budget) : "";
+}
+
+/// Slurm's limit of all that was ever used, in minutes.
+std::string tres_minutes(const std::optional<model::GpuBudget>& budget) {
+  return budget ? fmt::format("gres/gpu={}", budget->gpu_seconds / 60) : "";
 }
 
 std::vector<TableField<QosRow>> qos_limits() {
@@ -41,6 +53,8 @@ std::vector<TableField<QosRow>> qos_limits() {
        true},
       {{"limit_per_user"}, "LimitPU", [](const R& r) { return model::format_amounts(r.qos->limit_per_user); }},
       {{"maxtrespu", "maxtresperuser"}, "MaxTRESPU", [](const R& r) { return tres(r.qos->limit_per_user); }},
+      {{"budget"}, "Budget", [](const R& r) { return budget_text(r.qos->budget); }},
+      {{"grptresmins"}, "GrpTRESMins", [](const R& r) { return tres_minutes(r.qos->budget); }},
   };
 }
 
@@ -90,6 +104,40 @@ const std::vector<TableField<UserRow>>& user_fields() {
       {{"defaultaccount"}, "Def Acct", [](const R& r) { return r.default_qos; }},
       {{"qos", "accounts"}, "QOS", [](const R& r) { return base::join(r.qos, ","); }},
       {{"operates", "coordinators"}, "Operates", [](const R& r) { return base::join(r.operates, ","); }},
+      {{"budget"}, "Budget", [](const R& r) { return r.budget; }},
+  };
+  return kFields;
+}
+
+double BudgetRow::left() const { return std::max(0.0, static_cast<double>(budget.gpu_seconds) - used); }
+
+base::Time BudgetRow::spent_at() const {
+  if (gpus <= 0 || is_spent) return {};
+  const double seconds = left() / gpus;
+  constexpr double kFar = 1e10;  // no calendar goes so far
+  if (seconds > kFar) return {};
+  const base::Time at = now + base::seconds(std::llround(seconds));
+  return until && at >= until ? base::Time{} : at;
+}
+
+const std::vector<TableField<BudgetRow>>& budget_fields() {
+  using R = BudgetRow;
+  const auto time_or = [](base::Time t) { return t ? base::format_time(t) : std::string(); };
+  static const std::vector<TableField<R>> kFields = {
+      {{"owner"}, "Owner", [](const R& r) { return r.owner; }},
+      {{"name"}, "Name", [](const R& r) { return r.name; }},
+      {{"budget"}, "Budget", [](const R& r) { return model::format_gpu_budget(r.budget); }},
+      {{"used"}, "Used", [](const R& r) { return model::gpu_hours(r.used); }, true},
+      {{"left"}, "Left", [](const R& r) { return model::gpu_hours(r.left()); }, true},
+      {{"percent"},
+       "Used%",
+       [](const R& r) {
+         return fmt::format("{:.0f}", std::floor(100 * r.used / static_cast<double>(r.budget.gpu_seconds)));
+       },
+       true},
+      {{"gpus"}, "GPUs", [](const R& r) { return fmt::format("{:g}", r.gpus); }, true},
+      {{"spent_at"}, "SpentAt", [=](const R& r) { return r.is_spent ? "spent" : time_or(r.spent_at()); }},
+      {{"next"}, "Next", [=](const R& r) { return time_or(r.until); }},
   };
   return kFields;
 }

@@ -25,7 +25,7 @@ struct QosRow {
   size_t indent = 0;
 };
 struct UserRow {
-  std::string name, default_qos;
+  std::string name, default_qos, budget;
   std::vector<std::string> qos, operates;
 };
 struct AssociationRow {
@@ -34,8 +34,23 @@ struct AssociationRow {
   bool is_user = false, is_operator = false;
 };
 
+/// What is used of a budget.
+struct BudgetRow {
+  std::string owner, name;  ///< "QOS" or "user", and which.
+  model::GpuBudget budget;
+  double used = 0;   ///< GPU-seconds of the period that runs,
+  double gpus = 0;   ///< and GPUs that are held now.
+  base::Time until;  ///< When the next period begins; zero: never.
+  base::Time now;
+  bool is_spent = false;
+  double left() const;
+  /// When it is spent if as many GPUs are held as now; zero: not in this period.
+  base::Time spent_at() const;
+};
+
 const std::vector<TableField<QosRow>>& qos_fields();
 const std::vector<TableField<UserRow>>& user_fields();
 const std::vector<TableField<AssociationRow>>& association_fields();
+const std::vector<TableField<BudgetRow>>& budget_fields();
 
 }  // namespace gw::client

@@ -175,7 +175,10 @@ std::vector<UserRow> user_rows(const wire::ListQuotasReply& list, const std::vec
     rows[name].name = name;
     return rows[name];
   };
-  for (const wire::QuotaUser& user : list.users()) row(user.name()).default_qos = user.default_qos();
+  for (const wire::QuotaUser& user : list.users()) {
+    row(user.name()).default_qos = user.default_qos();
+    if (const auto budget = wire::from_wire(user).budget) row(user.name()).budget = model::format_gpu_budget(*budget);
+  }
   for (const config::TreePlace& place : config::tree_order(tree)) {
     const Qos& q = tree[place.index];
     for (const std::string& name : q.users) row(name).qos.push_back(q.name);
@@ -196,6 +199,16 @@ std::set<std::string> groups_of(const std::string& user) {
   std::set<std::string> out;
   for (int i = 0; i < count_of_groups; ++i)
     if (const group* g = ::getgrgid(ids[static_cast<size_t>(i)])) out.insert(g->gr_name);
+  return out;
+}
+
+std::vector<BudgetRow> budget_rows(const wire::ListQuotasReply& list) {
+  std::vector<BudgetRow> out;
+  for (const wire::BudgetUse& use : list.budgets())
+    out.push_back({use.is_user() ? "user" : "QOS", use.name(),
+                   wire::from_wire(use.budget()).value_or(model::GpuBudget{}), static_cast<double>(use.used_us()) / 1e6,
+                   static_cast<double>(use.rate_milli()) / 1e3, base::Time{use.until_us()}, base::Time{list.now_us()},
+                   use.is_spent()});
   return out;
 }
 
@@ -270,7 +283,25 @@ Json qos_json(const Qos& q) {
           {"max_submit_per_user", q.max_submit_per_user},
           {"limit_per_user", amounts_json(q.limit_per_user)},
           {"users", q.users},
-          {"operators", q.operators}};
+          {"operators", q.operators},
+          {"budget", q.budget ? Json(model::format_gpu_budget(*q.budget)) : Json(nullptr)}};
+}
+
+Json budgets_json(const wire::ListQuotasReply& list) {
+  Json out = Json::array();
+  for (const BudgetRow& row : budget_rows(list)) {
+    const base::Time spent_at = row.spent_at();
+    out.push_back({{"owner", row.owner},
+                   {"name", row.name},
+                   {"budget", model::format_gpu_budget(row.budget)},
+                   {"gpu_seconds", row.budget.gpu_seconds},
+                   {"used_gpu_seconds", row.used},
+                   {"gpus_now", row.gpus},
+                   {"is_spent", row.is_spent},
+                   {"spent_at", spent_at ? Json(spent_at.seconds()) : Json(nullptr)},
+                   {"next_at", row.until ? Json(row.until.seconds()) : Json(nullptr)}});
+  }
+  return out;
 }
 
 std::string finished(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
@@ -300,6 +331,15 @@ Result<std::string> user_table(const wire::ListQuotasReply& list, const QuotaQue
   return table(query, "User,DefaultQOS,QOS,Operates", user_fields(), rows, style);
 }
 
+Result<std::string> budget_table(const wire::ListQuotasReply& list, const QuotaQuery& query, QuotaTableStyle style) {
+  std::vector<BudgetRow> rows = budget_rows(list);
+  std::vector<std::string> known;
+  for (const BudgetRow& row : rows) known.push_back(row.name);
+  GW_TRY_STATUS(check_names(query.names, known, "budget of", style.is_slurm));
+  if (!query.names.empty()) std::erase_if(rows, [&](const BudgetRow& r) { return !holds(query.names, r.name); });
+  return table(query, "Owner,Name,Budget,Used,Left,Percent,GPUs,SpentAt,Next", budget_fields(), rows, style);
+}
+
 Result<std::string> association_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
                                       QuotaTableStyle style) {
   std::vector<Qos> tree = tree_of(list);
@@ -319,8 +359,12 @@ std::string quotas_json(const wire::ListQuotasReply& list) {
   for (const config::TreePlace& place : config::tree_order(tree)) j["qos"].push_back(qos_json(tree[place.index]));
   j["users"] = Json::array();
   for (const UserRow& row : user_rows(list, tree))
-    j["users"].push_back(
-        {{"name", row.name}, {"default_qos", row.default_qos}, {"qos", row.qos}, {"operates", row.operates}});
+    j["users"].push_back({{"name", row.name},
+                          {"default_qos", row.default_qos},
+                          {"qos", row.qos},
+                          {"operates", row.operates},
+                          {"budget", row.budget.empty() ? Json(nullptr) : Json(row.budget)}});
+  j["budgets"] = budgets_json(list);
   j["default_qos"] = list.default_qos();
   j["last_update"] = list.now_us() / 1'000'000;
   return finished(j);

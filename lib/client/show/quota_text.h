@@ -37,7 +37,11 @@ base::Result<std::string> user_table(const wire::ListQuotasReply& list, const Qu
 base::Result<std::string> association_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
                                             QuotaTableStyle style);
 
-/// {"schema_version", "qos": [...], "users": [...], "default_qos", "last_update"}
+/// What is used of each budget, in GPU-hours of the period that runs.
+base::Result<std::string> budget_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
+                                       QuotaTableStyle style);
+
+/// {"schema_version", "qos": [...], "users": [...], "budgets": [...], "default_qos", "last_update"}
 std::string quotas_json(const wire::ListQuotasReply& list);
 /// {"schema_version", "dry_run", "changes": [...], "effects": [...]}
 std::string quota_changes_json(const wire::ChangeQuotasReply& reply, bool dry_run);

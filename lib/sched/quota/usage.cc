@@ -21,6 +21,12 @@ int64_t usage_rate(const model::Allocation& allocation) {
   return sum;
 }
 
+int64_t gpu_rate(const model::Allocation& allocation) {
+  int64_t sum = 0;
+  for (const model::NodeShare& share : allocation.shares) sum += share.gpus.empty() ? 0 : usage_rate(share);
+  return sum;
+}
+
 int64_t used_by(const Used& used, base::Time when, base::Duration half_life) {
   if (when <= used.at) return used.amount;
   const double seconds = static_cast<double>((when - used.at).us) / 1e6;

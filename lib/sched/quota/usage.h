@@ -28,6 +28,8 @@ base::Time usage_period_start(base::Time now);
 /// for each hardware thread.
 int64_t usage_rate(const model::NodeShare& share);
 int64_t usage_rate(const model::Allocation& allocation);
+/// Its GPUs alone, in millionths.
+int64_t gpu_rate(const model::Allocation& allocation);
 
 /// Use up to a moment, and what goes on since.
 struct Used {

@@ -132,7 +132,7 @@ TEST(AcctFile, MistakesHaveAPlace) {
       {"qos:\n  - name: cluster\n    weight: 2\n", "users and operators only"},
       {"qos:\n  - name: a\n    users: [no_such_user_here]\n", "f.yaml:3:12: this host has no user no_such_user_here"},
       {"qos: []\nusers:\n  - {name: root, default_qos: a}\n", "f.yaml:3:31: no QOS \"a\""},
-      {"qos: []\nusers:\n  - {name: root}\n", "user root has no default_qos"},
+      {"qos: []\nusers:\n  - {name: root}\n", "user root has neither default_qos nor budget"},
       {"qso: []\n", "unknown key \"qso\" (did you mean \"qos\"?)"},
       {"users: []\n", "no list qos:"},
       {"qos: [", "f.yaml:"},

@@ -193,7 +193,7 @@ TEST(QuotaTable, UsersAndTheirDefaults) {
   bye.set_is_user(true);
   EXPECT_EQ(b({bye}, "ann"), "only administrators may delete a user");
   EXPECT_EQ(b({bye}), "");
-  EXPECT_EQ(b({bye}), "user bob has no default QOS and no role");
+  EXPECT_EQ(b({bye}), "user bob has no default QOS, no budget and no role");
 }
 
 TEST(QuotaTable, AWholeTreeTakesThePlaceOfTheOld) {

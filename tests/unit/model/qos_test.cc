@@ -148,5 +148,27 @@ TEST(Tree, CoresBesideGuaranteedGpusAreToldOf) {
   EXPECT_THAT(doubts({qos("p", "", {{"gpu", 8'000}}), qos("a", "p", {{"cpu", 64}, {"gpu", 0}})}), ElementsAre());
 }
 
+TEST(Budget, IsReadAsItIsWritten) {
+  for (const char* text : {"5000gpuh/month", "0.5gpuh/day", "0.01gpuh/week", "1gpumin/quarter", "7gpus/year",
+                           "12.25gpuh/total", "277777777gpuh/year", "5000gpuh/month:borrow"}) {
+    const auto budget = parse_gpu_budget(text);
+    ASSERT_TRUE(budget) << text;
+    EXPECT_EQ(format_gpu_budget(*budget), text);
+  }
+  EXPECT_EQ(*parse_gpu_budget("60gpumin/Day:Refuse"), (GpuBudget{3600, base::Period::kDay, false}));
+  EXPECT_EQ(format_gpu_budget(*parse_gpu_budget("60GPUmin/day")), "1gpuh/day");
+  EXPECT_EQ(words(*parse_gpu_budget("1.5gpuh/week")), "1.5 GPU-hours a week");
+  EXPECT_EQ(words(*parse_gpu_budget("90gpumin/total")), "1.5 GPU-hours in all");
+}
+
+TEST(Budget, BadOnesAreRefused) {
+  for (const char* text : {"", "5000", "5000gpuh", "5000/month", "gpuh/month", "5 gpuh/month", "5000gpuh/month:later",
+                           "infgpuh/month", "nangpuh/month", "1e3gpuh/month"})
+    EXPECT_THAT(parse_gpu_budget(text).error().what, HasSubstr("is no budget of GPU-hours")) << text;
+  EXPECT_EQ(parse_gpu_budget("5gpuh/fortnight").error().what, "no period \"fortnight\"");
+  for (const char* text : {"0gpuh/month", "-5gpuh/month", "0.0001gpus/day", "277777778gpuh/year"})
+    EXPECT_THAT(parse_gpu_budget(text).error().what, HasSubstr("out of range")) << text;
+}
+
 }  // namespace
 }  // namespace gw::model

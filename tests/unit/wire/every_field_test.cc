@@ -153,6 +153,7 @@ class EveryField : public testing::Test {
   template <typename Message>
   void send(const std::string& type) {
     Filler filler(messages_);
+    filler.numbers["GpuBudget.period"] = static_cast<uint64_t>(base::Period::kMonth);  // others are no periods
     send<Message>(
         type, filler, [](const Message& m) { return from_wire(m); }, [](const auto& value) { return to_wire(value); });
   }
