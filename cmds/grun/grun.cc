@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "client/options/in_effect.h"
 #include "cmds/grun/run_session.h"
+#include "cmds/grun/run_values.h"
 #include "cmds/request/batch_script.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/waiting_options.h"
@@ -125,6 +126,7 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
     plan.multi_prog = std::move(text);
   }
   o.job.spec.name = name_of(o, plan.operands);
+  GW_TRY_STATUS(read_hosts(o, environment));
   const JobFacts facts = facts_of_environment(environment);
   plan.job.id = o.job_id != 0 ? o.job_id : facts.id;
   plan.context.is_inside = plan.job.id != 0;
@@ -139,12 +141,21 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   return {};
 }
 
-/// As in Slurm a colon by itself separates components wherever it stands, also among the program's arguments.
-Status check_one_component(const std::vector<std::string>& operands) {
-  if (std::find(operands.begin(), operands.end(), ":") == operands.end()) return {};
-  return base::invalid("\":\" separates the components of a heterogeneous step, which is not supported in this version",
-                       "start each part as a step of its own: grun A & grun B & wait; as an argument of the program, "
-                       "quote it with others: sh -c \"program :\"");
+/// As in Slurm a colon by itself separates parts wherever it stands, also among the program's arguments.
+Status take_parts(RunPlan& plan) {
+  model::Request& r = plan.options.job.spec.request;
+  GW_TRY(parts, parse_parts(plan.operands, r.tasks_given ? r.tasks : 1));
+  if (parts.empty()) return {};
+  const RunOptions& o = plan.options;
+  if (o.multi_prog || o.bcast)
+    return base::invalid(std::string("parts of a step do not go with ") + (o.multi_prog ? "--multi-prog" : "--bcast"),
+                         o.multi_prog ? "its file says which program each task has" : "send the programs with gbcast");
+  r.tasks_given = true;
+  r.tasks = 0;
+  for (const StepPart& part : parts) r.tasks += part.tasks;
+  plan.operands = parts.front().command;
+  plan.parts = std::move(parts);
+  return {};
 }
 
 }  // namespace
@@ -167,13 +178,14 @@ int run_grun(const Program& called, Args args) {
     if (!id) return failed(program, id.error());
     o.job_id = *id;
   }
+  if (const Status group = find_het_group(o, environment); !group) return failed(program, group.error());
   if (const Status job = check_job_of_environment(environment); !job && o.job_id == 0)
     return failed(program, job.error());
   if (o.mpi_list) return printed("MPI plugin types are...\n\tpmix\n\tnone\n");
   plan.operands = std::move(parsed.operands);
   if (plan.operands.empty())
     return failed(program, {base::ErrorCode::kInvalid, "No command given to execute.", "name a program"});
-  if (const Status one = check_one_component(plan.operands); !one) return failed(program, one.error());
+  if (const Status parts = take_parts(plan); !parts) return failed(program, parts.error());
   std::vector<std::string> notes;
   if (Status made = make_plan(program, plan, args, notes); !made) return failed(program, made.error());
   if (!o.quiet)

@@ -89,10 +89,11 @@ struct Planner {
     constexpr size_t kManyTasks = 256;
     std::string list;
     for (const uint32_t rank : ranks[node]) list += (list.empty() ? "" : ",") + std::to_string(rank);
-    const std::string how = o.distribution == attach::Distribution::kCyclic ? "cyclic" : "block";
+    const std::string how(o.distribution.text());
     for (const std::string prefix : {"SLURM_", "GANGWAY_"}) {
       launch.add_env(prefix + "GTIDS=" + list);
       launch.add_env(prefix + "DISTRIBUTION=" + how);
+      if (how == "plane") launch.add_env(prefix + "DIST_PLANESIZE=" + std::to_string(o.distribution.plane));
       if (ranks[node].size() > kManyTasks) continue;
       for (wire::TaskOrder& task : *launch.mutable_tasks()) task.add_env(prefix + "GTIDS=" + list);
     }
@@ -129,11 +130,13 @@ struct Planner {
 };
 
 /// What the tasks of all nodes must know of each other to be one MPI program.
-void add_pmix(std::vector<attach::NodePlan>& plans, const RunOptions& o) {
+void add_pmix(std::vector<attach::NodePlan>& plans, const RunOptions& o, const attach::Distribution& how) {
   wire::PmixLaunch pmix;
   const auth::Bytes32 secret = auth::random_bytes32();
   pmix.set_secret(std::string(auth::view(secret)));
-  pmix.set_is_cyclic(o.distribution == attach::Distribution::kCyclic);
+  pmix.set_is_cyclic(how.plane == attach::kCyclic);
+  pmix.set_plane(how.plane);
+  pmix.mutable_nodes_of()->Assign(how.nodes_of.begin(), how.nodes_of.end());
   pmix.set_is_optional(!o.pmix);
   std::vector<std::string> names;
   for (const attach::NodePlan& plan : plans) {
@@ -210,7 +213,8 @@ Result<std::vector<attach::NodePlan>> make_plans(const wire::Step& step, const R
   GW_TRY_STATUS(check_task(o.error, tasks, "-e/--error"));
   std::vector<uint32_t> counts;
   for (const wire::StepNode& node : step.nodes()) counts.push_back(node.share().tasks());
-  const Planner planner{step, o, context, attach::distribute(counts, o.distribution)};
+  const attach::Distribution how = attach::distribution_of(step);
+  const Planner planner{step, o, context, attach::distribute(counts, how)};
   std::vector<attach::NodePlan> plans;
   for (size_t i = 0; i < counts.size(); ++i) {
     const wire::StepNode& node = step.nodes(static_cast<int>(i));
@@ -221,7 +225,7 @@ Result<std::vector<attach::NodePlan>> make_plans(const wire::Step& step, const R
     add_programs(plan.launch, commands);
     plans.push_back(std::move(plan));
   }
-  if (o.pmix.value_or(true)) add_pmix(plans, o);
+  if (o.pmix.value_or(true)) add_pmix(plans, o, how);
   return plans;
 }
 

@@ -139,7 +139,23 @@ void add_sharing(std::vector<Option>& t, RunOptions& o) {
                {},
                kPlain,
                number(o.relative, "-r/--relative", 0, 1'000'000)});
-  t.push_back({"distribution", 'm', Arg::kRequired, "block|cyclic", "task numbers: consecutive on a node, or in turn",
+  t.push_back({"het-group",
+               0,
+               Arg::kRequired,
+               "N",
+               "in a heterogeneous job: run in component N (0)",
+               {},
+               kPlain,
+               [&o](Text v) -> Status {
+                 if (v.find_first_of(",-") != Text::npos)
+                   return invalid("--het-group: " + base::printable(v, 40) + " names several components",
+                                  "start a step in each: grun --het-group=0 A & grun --het-group=1 B & wait");
+                 GW_TRY(group, base::parse_int(v, 0, 127, "--het-group"));
+                 o.het_group = static_cast<uint32_t>(group);
+                 return {};
+               }});
+  t.push_back({"distribution", 'm', Arg::kRequired, "block|cyclic|plane=N|arbitrary",
+               "task numbers: consecutive on a node, in turn, N in turn, or by the hosts of SLURM_HOSTFILE",
                "DISTRIBUTION", kPlain, [&o](Text v) { return set_distribution(o, v); }});
   t.push_back({"cpu-bind", 0, Arg::kRequired, "[verbose,]HOW",
                "CPUs of a task: none, threads, cores, sockets, ldoms, rank, map_cpu:LIST, mask_cpu:LIST, rank_ldom, "
@@ -206,6 +222,11 @@ std::vector<Option> run_table(RunOptions& o, client::CommonFlags& flags, base::T
   add_allocation_options(t, o.job, now);
   for (Option& row : t) {
     if (row.name == "nodes") row.env = "NNODES";
+    if (row.name == "nodelist")
+      row.handler = [&o, set = row.handler](Text v) {
+        o.listed_nodes = v;
+        return set(v);
+      };
     if (row.name == "gpu-bind") row.handler = [&o](Text v) { return set_gpu_bind(o, v); };
   }
   add_streams(t, o);

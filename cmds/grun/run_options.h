@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "attach/ranks.h"
 #include "client/options/option_table.h"
 #include "cmds/request/job_options.h"
+#include "cmds/request/slurm_forms.h"
 #include "model/step.h"
 
 namespace gw::cmds {
@@ -46,9 +46,12 @@ struct RunOptions {
   std::optional<uint32_t> wait_seconds;
   std::optional<uint32_t> immediate_seconds;
   std::string cpu_bind, mem_bind;  ///< Words of bind/words.h; those of GPUs are in `job`.
-  attach::Distribution distribution = attach::Distribution::kBlock;
+  DistributionWords distribution;
+  std::string listed_nodes;                    ///< -w as it was given: in that order.
+  std::vector<std::string> hosts;              ///< Of each task, where they are distributed arbitrarily.
   uint32_t job_id = 0;                         ///< --jobid; 0: not given, or
   std::map<uint32_t, std::string> array_task;  ///< a task of an array, as in JobIds.
+  std::optional<uint32_t> het_group;           ///< --het-group: a component of the job; none: not given.
   uint32_t relative = 0;
 };
 
@@ -69,6 +72,8 @@ client::CommandDoc run_doc();
 base::Status read_run_environment(const std::vector<client::Option>& table, const client::GetEnv& get, bool is_inside);
 /// The allocation that the environment tells of; id 0: none.
 JobFacts facts_of_environment(const client::GetEnv& get);
+/// Makes --het-group the id of that component's job. Errors: the job has no such component, or is not heterogeneous.
+base::Status find_het_group(RunOptions& options, const client::GetEnv& get);
 /// Errors: a job id that is none, which facts_of_environment() passes over.
 base::Status check_job_of_environment(const client::GetEnv& get);
 

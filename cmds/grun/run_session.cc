@@ -146,6 +146,7 @@ void RunSession::watch_allocation() {
 }
 
 Result<Commands> RunSession::commands() const {
+  if (!plan_.parts.empty()) return commands_of(plan_.parts);
   if (!plan_.options.multi_prog) return Commands{plan_.operands};
   return parse_multi_prog(plan_.multi_prog, plan_.operands.front(), task_count(step_));
 }

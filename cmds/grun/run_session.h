@@ -17,6 +17,7 @@
 #include "base/state_machine.h"
 #include "cmds/grun/run_launch.h"
 #include "cmds/grun/run_options.h"
+#include "cmds/grun/run_parts.h"
 #include "cmds/grun/run_programs.h"
 #include "cmds/shared/commands.h"
 
@@ -30,7 +31,8 @@ struct RunPlan {
   bool knows_size = true;   ///< Of the allocation; otherwise the controller is asked.
   model::StepRequest step;  ///< Not yet, unless the size is known.
   wire::SubmitRequest submit;
-  std::string multi_prog;  ///< Text of the file.
+  std::string multi_prog;       ///< Text of the file.
+  std::vector<StepPart> parts;  ///< Each with a program of its own; none: there is one program.
   LaunchContext context;
   bool quiet_ends = false;  ///< Tasks that fail say so themselves.
   /// The last word on what each node launches; may be empty.

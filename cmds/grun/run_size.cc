@@ -1,5 +1,8 @@
 // How large a step is: from options and from the allocation that it is in.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -37,6 +40,30 @@ Result<uint32_t> gpus_of_a_task(const GpuOptions& gpus, uint32_t tasks, uint32_t
   return count / sharers;
 }
 
+/// One task on each line of the list of hosts.
+void size_by_hosts(const std::vector<std::string>& hosts, model::StepRequest& s) {
+  s.hosts = hosts;
+  s.tasks = static_cast<uint32_t>(hosts.size());
+  s.min_nodes = s.max_nodes = s.tasks_per_node = 0;
+  s.nodelist.clear();
+}
+
+/// An allocation in which there is room for the tasks of the fullest host on each.
+void ask_for_hosts(const std::vector<std::string>& hosts, model::Request& r) {
+  std::map<std::string, uint32_t> tasks;
+  for (const std::string& host : hosts) ++tasks[host];
+  r.nodelist.clear();
+  r.tasks_per_node = 0;
+  for (const auto& [host, count] : tasks) {
+    r.nodelist.push_back(host);
+    r.tasks_per_node = std::max(r.tasks_per_node, count);
+  }
+  r.nodes_given = true;
+  r.min_nodes = r.max_nodes = static_cast<uint32_t>(tasks.size());
+  r.tasks_given = false;
+  r.tasks = 1;
+}
+
 /// What says nothing of sizes.
 void set_manner(const RunOptions& o, model::StepRequest& s) {
   s.name = o.job.spec.name;
@@ -44,7 +71,7 @@ void set_manner(const RunOptions& o, model::StepRequest& s) {
   s.cpu_bind = o.cpu_bind;
   s.gpu_bind = o.job.spec.gpu_bind;
   s.mem_bind = o.mem_bind;
-  s.cyclic = o.distribution == attach::Distribution::kCyclic;
+  s.plane = o.distribution.plane;
   s.kept = o.keep;
   s.terminal = o.pty;
 }
@@ -58,6 +85,21 @@ base::Status check_job_of_environment(const client::GetEnv& get) {
     return invalid(std::string(name) + "=" + base::printable(text, 40) + " is no job id",
                    std::string("unset ") + name + ", or call it inside a job");
   }
+  return {};
+}
+
+base::Status find_het_group(RunOptions& o, const client::GetEnv& get) {
+  if (!o.het_group) return {};
+  if (o.job_id != 0)
+    return invalid("--het-group does not go with --jobid", "the number of a component is a job id, too");
+  const uint32_t components = number_of(get, "HET_SIZE");
+  if (components == 0)
+    return invalid("--het-group: this is no heterogeneous job", "it is for scripts with several components");
+  if (*o.het_group >= components)
+    return invalid(
+        fmt::format("--het-group: there is no component {}: the job has {}, from 0 on", *o.het_group, components));
+  o.job_id = number_of(get, fmt::format("JOB_ID_HET_GROUP_{}", *o.het_group).c_str());
+  if (o.job_id == 0) return invalid(fmt::format("--het-group: SLURM_JOB_ID_HET_GROUP_{} is not set", *o.het_group));
   return {};
 }
 
@@ -110,6 +152,7 @@ Result<model::StepRequest> step_inside(const RunOptions& o, const JobFacts& job)
   const uint32_t tasks = s.tasks > 0 ? s.tasks : nodes * std::max(s.tasks_per_node, 1u);
   GW_TRY(gpus, gpus_of_a_task(o.job.gpus, tasks, nodes, s.tasks_per_node));
   s.gpus_per_task = gpus > 0 || has_size ? gpus : job.gpus_per_task;
+  if (!o.hosts.empty()) size_by_hosts(o.hosts, s);
   set_manner(o, s);
   s.overlap = o.overlap;
   s.whole = o.whole;
@@ -126,9 +169,11 @@ Result<model::StepRequest> step_outside(RunOptions& o, std::vector<std::string>&
     r.tasks = 1;
   }
   const bool says_cpus = o.job.given.cpus_per_task;
+  if (!o.hosts.empty()) ask_for_hosts(o.hosts, r);
   GW_TRY_STATUS(complete(o.job, notes));
   s.cpus_per_task = says_cpus ? r.cpus_per_task : 0;
   if (r.gpu_counting == model::GpuCounting::kPerTask) s.gpus_per_task = r.gpus;
+  if (!o.hosts.empty()) size_by_hosts(o.hosts, s);
   set_manner(o, s);
   s.whole = true;
   return s;

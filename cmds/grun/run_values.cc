@@ -1,9 +1,15 @@
 // Values of grun's options.
 #include "cmds/grun/run_values.h"
 
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "bind/words.h"
 #include "cmds/request/locality_options.h"
+#include "cmds/request/read_names.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/shared/job_ids.h"
 
@@ -35,8 +41,32 @@ Status set_mem_bind(RunOptions& o, std::string_view value) {
 }
 
 Status set_distribution(RunOptions& o, std::string_view value) {
-  GW_TRY(how, parse_distribution(o.job, value));
+  // SLURM_DISTRIBUTION has the size beside it.
+  const char* size = base::iequals(value, "plane") ? std::getenv("SLURM_DIST_PLANESIZE") : nullptr;
+  GW_TRY(how, parse_distribution(size == nullptr ? std::string(value) : "plane=" + std::string(size)));
   o.distribution = how;
+  return {};
+}
+
+Status read_hosts(RunOptions& o, const client::GetEnv& get) {
+  const char* file = get("SLURM_HOSTFILE");
+  if (file != nullptr && *file != '\0') o.distribution = {attach::kBlock, true};
+  if (!o.distribution.is_arbitrary) return {};
+  model::Request& r = o.job.spec.request;
+  if (file != nullptr && *file != '\0') {
+    GW_TRY(hosts, read_hosts_of_tasks(file, "SLURM_HOSTFILE"));
+    o.hosts = std::move(hosts);
+  } else {
+    GW_TRY(hosts, base::expand_hostlist(o.listed_nodes));
+    o.hosts = std::move(hosts);
+  }
+  if (o.hosts.empty())
+    return invalid("-m arbitrary: no host is named for any task",
+                   "write one host a line, for task after task, and name the file in SLURM_HOSTFILE");
+  if (r.tasks_given && r.tasks > o.hosts.size())
+    return invalid(fmt::format("{} tasks asked, and hosts for {}", r.tasks, o.hosts.size()),
+                   "name a host for each task");
+  if (r.tasks_given) o.hosts.resize(r.tasks);
   return {};
 }
 

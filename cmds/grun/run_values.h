@@ -12,8 +12,11 @@ namespace gw::cmds {
 base::Status set_cpu_bind(RunOptions& o, std::string_view value);
 base::Status set_gpu_bind(RunOptions& o, std::string_view value);
 base::Status set_mem_bind(RunOptions& o, std::string_view value);
-/// -m/--distribution: block|cyclic, and after a colon words about sockets, which say nothing here.
+/// -m/--distribution, as parse_distribution() takes it.
 base::Status set_distribution(RunOptions& o, std::string_view value);
+/// The hosts of the tasks of an arbitrary distribution: the lines of SLURM_HOSTFILE, which asks for one by itself, else
+/// -w/--nodelist. Errors: there are none, or fewer than tasks.
+base::Status read_hosts(RunOptions& o, const client::GetEnv& get);
 /// --mpi: pmix|none|list.
 base::Status set_mpi(RunOptions& o, std::string_view value);
 /// --jobid: one job, or a task of an array.

@@ -1,8 +1,10 @@
 // gshare (sshare): the tree of quotas as the scheduler sees it now.
+#include <pwd.h>
 #include <unistd.h>
 
 #include "client/show/display.h"
 #include "client/show/share_text.h"
+#include "cmds/gshare/fair_share_text.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
@@ -14,7 +16,8 @@ using Text = std::string_view;
 
 struct ShareOptions {
   client::ShareView view;
-  bool json = false, ignored = false;
+  FairShareQuery past;
+  bool json = false, ignored = false, wants_columns = false;
 };
 
 std::vector<client::Option> table(ShareOptions& o, client::CommonFlags& flags) {
@@ -46,17 +49,29 @@ std::vector<client::Option> table(ShareOptions& o, client::CommonFlags& flags) {
   flag("parsable", 'p', "fields end with |", o.view.parsable);
   flag("parsable2", 'P', "fields separated by |", o.view.parsable2);
   t.push_back({"json", 0, Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
-  flag("all", 'a', "all users (always so)", o.ignored);
+  flag("all", 'a', "the table of past use, with all users", o.past.all_users);
+  t.push_back({"users",
+               'u',
+               Arg::kRequired,
+               "NAMES",
+               "the table of past use, with these users",
+               {},
+               client::kPlain,
+               lists(o.past.users, "-u/--users")});
+  flag("Users", 'U', "the table of past use: users, no accounts", o.past.users_alone);
+  t.push_back({"format",
+               'o',
+               Arg::kRequired,
+               "COLUMNS",
+               "the table of past use: Account,User%20,FairShare,...",
+               {},
+               client::kPlain,
+               keeps(o.past.format)});
+  flag("helpformat", 'e', "the names of its columns", o.wants_columns);
+  flag("partition", 'm', "by partition (shares are the same in all)", o.ignored);
   flag("verbose", 'v', "say more", o.ignored);
   client::add_common_options(t, flags);
-  static constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'},
-                                                         {"cluster"},
-                                                         {"helpformat", 'e', Arg::kNone},
-                                                         {"format", 'o'},
-                                                         {"partition", 'm', Arg::kNone},
-                                                         {"users", 'u'},
-                                                         {"Users", 'U', Arg::kNone},
-                                                         {"yaml", 0, Arg::kOptional}};
+  static constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'}, {"cluster"}, {"yaml", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }
@@ -77,13 +92,44 @@ client::CommandDoc doc() {
       "GUARANTEED and FAIR_SHARE: the resource is not shared out there, only limited.\n\n"
       "COVERED (with -l) is held by jobs that fit into the guarantee as a whole; the rest of what is in use is held by "
       "borrowed jobs, which others may take back (docs/quotas.md, rule 8). It may be less than the guarantee.\n\n"
-      "Past use plays no part: shares are about what is in use now.";
+      "Past use plays no part: shares are about what is in use now.\n\n"
+      "With -o, -a, -u, -U, and as sshare, past use is shown in Slurm's columns: of each account (a QOS) and, if they "
+      "are "
+      "asked for, its users, RawShares (weight), NormShares (their part of all), RawUsage (GPU-seconds that count now; "
+      "a "
+      "hardware thread without GPUs is a 32nd of one), EffectvUsage (their part of all) and FairShare, "
+      "2^-(EffectvUsage/NormShares). Users have equal shares, as scheduler.order: multifactor ranks them.";
   d.exit_codes = {{"0", "shown"}, {"1", "bad option, unknown QOS or resource, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}, {"NO_COLOR", "no colours"}};
   d.examples = {{"gshare", "all QOS and their GPUs"},
                 {"gshare -q team-a -r all", "every resource of a QOS and those below it"},
-                {"gshare -nP -r all", "for scripts"}};
+                {"gshare -nP -r all", "for scripts"},
+                {"gshare -a -o account,user,rawusage,fairshare", "past use, and what it makes of priorities"}};
   return d;
+}
+
+/// As Slurm's sshare has it: the caller's own rows, unless others are asked for.
+int show_past_use(const Program& program, ShareOptions& o) {
+  if (o.wants_columns) return printed(fair_share_columns());
+  o.past.accounts = o.view.qos;
+  o.past.is_long = o.view.is_long;
+  if (o.past.users.empty() && !o.past.all_users) {
+    const passwd* own = ::getpwuid(::getuid());
+    o.past.users = {own == nullptr ? std::to_string(::getuid()) : own->pw_name};
+  }
+  wire::ApiRequest request;
+  request.mutable_list_quotas();
+  const auto reply = ask(program, std::move(request));
+  if (!reply) return failed(program, reply.error());
+  const client::QuotaTableStyle style = {o.view.no_header, o.view.parsable, o.view.parsable2, program.is_slurm};
+  const auto text = fair_share_table(reply->list_quotas(), o.past, style);
+  return text ? printed(*text) : failed(program, text.error());
+}
+
+bool wants_past_use(const Program& program, const ShareOptions& o) {
+  const bool has_said =
+      o.wants_columns || o.past.all_users || o.past.users_alone || !o.past.users.empty() || !o.past.format.empty();
+  return (program.is_slurm || has_said) && !o.json && o.view.resources.empty();
 }
 
 }  // namespace
@@ -95,6 +141,7 @@ int run_gshare(const Program& called, Args args) {
   if (parsed.exit) return *parsed.exit;
   const client::Program program = louder(called, parsed);
   if (!parsed.operands.empty()) return refuse_operand(program, parsed.operands.front(), "QOS go with -q");
+  if (wants_past_use(program, o)) return show_past_use(program, o);
   if (o.view.resources.empty()) o.view.resources = {o.json ? "all" : "gpu"};
   o.view.unicode = client::use_unicode();
   o.view.colour = client::use_colour(STDOUT_FILENO);

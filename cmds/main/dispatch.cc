@@ -15,7 +15,7 @@ struct Entry {
   std::string_view slurm_name;
   int (*run)(const Program&, Args);
 };
-constexpr std::array<Entry, 16> kCommands = {{
+constexpr std::array<Entry, 17> kCommands = {{
     {"gbatch", "sbatch", run_gbatch},
     {"galloc", "salloc", run_galloc},
     {"grun", "srun", run_grun},
@@ -31,6 +31,7 @@ constexpr std::array<Entry, 16> kCommands = {{
     {"gprio", "sprio", run_gprio},
     {"gacctmgr", "sacctmgr", run_gacctmgr},
     {"gshare", "sshare", run_gshare},
+    {"gdiag", "sdiag", run_gdiag},
     {"greport", "sreport", run_greport},
 }};
 

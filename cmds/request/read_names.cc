@@ -2,6 +2,7 @@
 #include "cmds/request/read_names.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@ namespace gw::cmds {
 namespace {
 
 constexpr size_t kMostBytes = 4 << 20;
+constexpr int64_t kMostTasksOfFile = 100'000;
 
 }  // namespace
 
@@ -36,21 +38,56 @@ base::Result<std::string> read_small_file(const std::string& file, const std::st
   return read_descriptor(fd.get(), shown);
 }
 
+namespace {
+
+/// "n1 , n2 # both" -> "n1,n2"
+std::string compact_list(std::string_view line) {
+  std::string out;
+  for (char c : line.substr(0, line.find('#'))) {
+    if (c == ' ' || c == '\t' || c == '\r') c = ',';
+    if (c != ',' || (!out.empty() && out.back() != ',')) out += c;
+  }
+  if (out.ends_with(',')) out.pop_back();
+  return out;
+}
+
+/// How often "n1*4" stands for its host; takes the number off. Error: none.
+base::Result<size_t> take_count(std::string& list) {
+  const size_t star = list.find('*');
+  if (star == std::string::npos) return 1;
+  GW_TRY(count, base::parse_int(list.substr(star + 1), 1, kMostTasksOfFile, "number behind *"));
+  list.erase(star);
+  return static_cast<size_t>(count);
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> read_hosts_of_tasks(const std::string& file, std::string_view option) {
+  const std::string shown = std::string(option) + ": " + base::printable(file, 200);
+  const auto of_file = [&shown](const base::Error& e) { return base::Error{e.code, shown + ": " + e.what, e.hint}; };
+  GW_TRY(bytes, read_small_file(file, shown));
+  std::vector<std::string> all;
+  for (const std::string& line : base::split(bytes, '\n')) {
+    std::string list = compact_list(line);
+    if (list.empty()) continue;
+    GW_TRY(count, take_count(list).map_error(of_file));
+    GW_TRY(names, base::expand_hostlist(list).map_error(of_file));
+    if (names.size() * count + all.size() > static_cast<size_t>(kMostTasksOfFile))
+      return base::invalid(shown + fmt::format(" names hosts for more than {} tasks", kMostTasksOfFile));
+    for (size_t i = 0; i < count; ++i) all.insert(all.end(), names.begin(), names.end());
+  }
+  if (all.empty()) return base::invalid(shown + " names no node");
+  return all;
+}
+
 base::Result<std::vector<std::string>> read_names(const std::string& file, std::string_view option) {
   const std::string shown = std::string(option) + ": " + base::printable(file, 200);
   GW_TRY(bytes, read_small_file(file, shown));
   std::vector<std::string> all;
   for (const std::string& line : base::split(bytes, '\n')) {
-    std::string list = line.substr(0, line.find('#'));
-    for (char& c : list)
-      if (c == ' ' || c == '\t' || c == '\r') c = ',';
-    while (list.starts_with(',')) list.erase(0, 1);
-    while (list.ends_with(',')) list.pop_back();
+    const std::string list = compact_list(line);
     if (list.empty()) continue;
-    std::string compact;  // of several commas in a row one is left
-    for (char c : list)
-      if (c != ',' || !compact.ends_with(',')) compact += c;
-    auto names = base::expand_hostlist(compact);
+    auto names = base::expand_hostlist(list);
     if (!names) return base::fail(names.error().code, shown + ": " + names.error().what, names.error().hint);
     all.insert(all.end(), names->begin(), names->end());
   }

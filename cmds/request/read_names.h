@@ -17,4 +17,8 @@ base::Result<std::string> read_descriptor(int fd, const std::string& shown);
 /// each once. Errors: as read_small_file(); no node; a malformed list.
 base::Result<std::vector<std::string>> read_names(const std::string& file, std::string_view option);
 
+/// The host of each task, in order: as above, but as they stand there, and `n1*4` is four tasks for n1. Errors:
+/// likewise; more than 100000 tasks.
+base::Result<std::vector<std::string>> read_hosts_of_tasks(const std::string& file, std::string_view option);
+
 }  // namespace gw::cmds

@@ -244,11 +244,12 @@ void add_slurm_forms(std::vector<Option>& t, BatchOptions& o, uint8_t commands) 
                     tell_steps(o, "SLURM_OVERCOMMIT", "1");
                     return Status{};
                   }));
-  t.push_back(row("distribution", 'm', "block|cyclic",
-                  "of the job's steps: task numbers consecutive on a node, or in turn", "DISTRIBUTION",
-                  [&o](Text v) -> Status {
-                    GW_TRY(how, parse_distribution(o, v));
-                    tell_steps(o, "SLURM_DISTRIBUTION", how == attach::Distribution::kCyclic ? "cyclic" : "block");
+  t.push_back(row("distribution", 'm', "block|cyclic|plane=N|arbitrary",
+                  "of the job's steps: task numbers consecutive on a node, in turn, N in turn, or by SLURM_HOSTFILE",
+                  "DISTRIBUTION", [&o](Text v) -> Status {
+                    GW_TRY(how, parse_distribution(v));
+                    tell_steps(o, "SLURM_DISTRIBUTION", std::string(how.text()));
+                    if (how.text() == "plane") tell_steps(o, "SLURM_DIST_PLANESIZE", std::to_string(how.plane));
                     return {};
                   }));
   t.push_back(row("mem-bind", 0, "HOW", "of the job's steps: memory of a task", "MEM_BIND",
@@ -289,22 +290,26 @@ Status check_clusters(const std::string& asked, const std::string& cluster) {
                  "this is cluster " + cluster + ", the only one that this installation knows");
 }
 
-base::Result<attach::Distribution> parse_distribution(BatchOptions& o, Text value) {
+std::string_view DistributionWords::text() const {
+  if (is_arbitrary) return "arbitrary";
+  return plane == attach::kBlock ? "block" : plane == attach::kCyclic ? "cyclic" : "plane";
+}
+
+base::Result<DistributionWords> parse_distribution(Text value) {
   const std::string all = base::to_lower(value.substr(0, value.find(',')));
   const std::string nodes = all.substr(0, all.find(':'));
   const Text packing = value.find(',') == Text::npos ? Text() : value.substr(value.find(',') + 1);
   const bool is_packing = packing.empty() || base::iequals(packing, "pack") || base::iequals(packing, "nopack");
-  o.left_out.remove("distribution");
-  if (is_packing && (nodes == "block" || nodes == "*")) return attach::Distribution::kBlock;
-  if (is_packing && nodes == "cyclic") return attach::Distribution::kCyclic;
-  const Text size = Text(nodes).substr(std::min(nodes.size(), size_t{6}));
-  const bool is_plane =
-      nodes == "plane" || (nodes.starts_with("plane=") && base::parse_int(size, 1, kMostTasks, "plane"));
-  if (!is_packing || (!is_plane && nodes != "arbitrary"))
-    return invalid("option -m/--distribution: \"" + base::printable(value, 40) + "\" is not supported",
-                   "choose block or cyclic");
-  o.left_out.add("distribution", "tasks are numbered consecutively on each node");
-  return attach::Distribution::kBlock;
+  if (is_packing && (nodes == "block" || nodes == "*")) return DistributionWords{};
+  if (is_packing && nodes == "cyclic") return DistributionWords{attach::kCyclic, false};
+  if (is_packing && nodes == "arbitrary") return DistributionWords{attach::kBlock, true};
+  constexpr Text kPlane = "plane=";
+  if (is_packing && nodes.starts_with(kPlane)) {
+    const auto size = base::parse_int(Text(nodes).substr(kPlane.size()), 1, kMostTasks, "plane");
+    if (size) return DistributionWords{static_cast<uint32_t>(*size), false};
+  }
+  return invalid("option -m/--distribution: \"" + base::printable(value, 40) + "\" is not supported",
+                 "choose block, cyclic, plane=N or arbitrary");
 }
 
 Status keep_propagated(Text names, std::map<std::string, uint64_t>& limits) {

@@ -30,10 +30,16 @@ base::Status set_hint(BatchOptions& options, std::string_view value);
 /// Of -M/--clusters only the one that there is. Errors: another one.
 base::Status check_clusters(const std::string& asked, const std::string& cluster);
 
+/// What -m/--distribution says of nodes.
+struct DistributionWords {
+  uint32_t plane = attach::kBlock;  ///< As in attach::Distribution.
+  bool is_arbitrary = false;        ///< As a list of hosts says.
+  /// "block", "cyclic", "plane", "arbitrary"
+  std::string_view text() const;
+};
 /// -m/--distribution: block, cyclic, plane=N, arbitrary, or `*`; behind a colon words about sockets, behind a comma
-/// Pack or NoPack. Tasks go to the nodes in turn, or else consecutively; the rest says nothing here. Errors: other
-/// words.
-base::Result<attach::Distribution> parse_distribution(BatchOptions& options, std::string_view value);
+/// Pack or NoPack, which say nothing here.
+base::Result<DistributionWords> parse_distribution(std::string_view value);
 
 /// Of the soft limits those that --propagate names. Errors: an unknown name.
 base::Status keep_propagated(std::string_view names, std::map<std::string, uint64_t>& limits);

@@ -126,13 +126,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
     {"slurmd-debug", 0, Arg::kRequired, {}, kByRun, kSame, "node daemons log by their own configuration"},
     {"debugger-test", 0, Arg::kNone, {}, kByRun, kSame, "it is for tests of Slurm itself"},
     {"no-allocate", 'Z', Arg::kNone, {}, kByRun, kRefused, "nothing runs on nodes beside the controller"},
-    {"het-group",
-     0,
-     Arg::kRequired,
-     {},
-     kByRun,
-     kRefused,
-     "the step would run in another component than the one asked for"},
 });
 
 /// "--mail-type", "-B/--extra-node-info"

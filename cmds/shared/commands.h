@@ -33,6 +33,7 @@ int run_gprio(const client::Program& program, Args args);
 int run_gcontrol(const client::Program& program, Args args);
 int run_gacctmgr(const client::Program& program, Args args);
 int run_gshare(const client::Program& program, Args args);
+int run_gdiag(const client::Program& program, Args args);
 int run_greport(const client::Program& program, Args args);
 
 /// Options read: either operands, or an exit code because the command is done (--help, bad option).

@@ -13,6 +13,7 @@
 #include "ctld/core/settings.h"
 #include "ctld/core/tables/clients.h"
 #include "ctld/core/tables/gpu_budgets.h"
+#include "ctld/core/tables/job_counts.h"
 #include "ctld/core/tables/job_table.h"
 #include "ctld/core/tables/ledger.h"
 #include "ctld/core/tables/node_table.h"
@@ -70,6 +71,7 @@ struct Core {
   QuotaTable quotas;
   UsageTable usage;
   GpuBudgets gpu_budgets;
+  JobCounts counts;
   Stored stored;
   NodeWatch watch;
   Planning planning;

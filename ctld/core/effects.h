@@ -97,6 +97,13 @@ struct AskScheduler {
   ConnId conn = 0;
   wire::ApiRequest request;
 };
+/// Answer with the figures of the controller: `reply` has those of jobs; the scheduler's and those of requests are the
+/// shell's.
+struct ShowFigures {
+  ConnId conn = 0;
+  wire::ApiReply reply;
+  bool do_reset = false;  ///< Then all of them begin anew.
+};
 /// Run the fencing program for a node; answer by on_fenced().
 struct Fence {
   std::string node;
@@ -122,7 +129,7 @@ struct Note {
 };
 
 using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, ReadRecords, SumRecords, SignTicket, MakeBackup,
-                              TakeSnapshot, AskScheduler, Fence, SendMail, Reload, Note>;
+                              TakeSnapshot, AskScheduler, ShowFigures, Fence, SendMail, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

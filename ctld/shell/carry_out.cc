@@ -277,6 +277,19 @@ void Server::EffectRunner::carry_out(AskScheduler& ask) {
       });
 }
 
+void Server::EffectRunner::carry_out(ShowFigures& show) {
+  const PassReport passes = server_.planning_.scheduler->counts();
+  wire::ShowFiguresReply& shown = *show.reply.mutable_show_figures();
+  shown.set_connections(server_.queue_.clients.size() + server_.nodes_.links.size());
+  server_.metrics_.requests.put(passes, shown);
+  if (show.do_reset) {
+    server_.metrics_.requests.reset(passes);
+    server_.planning_.scheduler->forget_longest();
+  }
+  Reply answer{show.conn, std::move(show.reply), false, {}};
+  carry_out(answer);
+}
+
 void Server::EffectRunner::carry_out(Fence& fence) {
   if (!server_.fencing_.under_way.insert(fence.node).second) return;  // the last attempt is still under way
   server_.fencing_.programs.add([this, node = fence.node, since = fence.since, program = server_.config_.fence_program,

@@ -141,7 +141,17 @@ sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<
   shared_.counts.steps += plan.placements;
   shared_.counts.cut_searches += plan.cut_searches;
   shared_.counts.last = base::microseconds(took.count());
+  shared_.counts.longest = std::max(shared_.counts.longest, shared_.counts.last);
+  shared_.counts.all = shared_.counts.all + shared_.counts.last;
+  shared_.counts.last_at = now;
+  shared_.counts.cut += plan.is_whole() ? 0 : 1;
+  shared_.counts.backfilled += plan.backfilled;
   return plan;
+}
+
+void SchedulerThread::forget_longest() {
+  const std::lock_guard lock(shared_.mutex);
+  shared_.counts.longest = {};
 }
 
 bool SchedulerThread::is_as_last_report(const sched::Plan& plan, const PassReport& report) const {

@@ -27,7 +27,11 @@ struct PassReport {
   uint64_t passes = 0;                                       ///< Since the start, this one included.
   uint64_t steps = 0;                                        ///< Of all of them: requests held against the nodes.
   uint64_t cut_searches = 0;                                 ///< For victims, of all of them: sets were left out.
-  base::Duration last = {};                                  ///< How long the last one took.
+  base::Duration last = {};                                  ///< How long the last one took,
+  base::Duration longest = {}, all = {};                     ///< the longest, and all together.
+  base::Time last_at = {};                                   ///< When the last one began.
+  uint64_t cut = 0;                                          ///< Those that were to be continued.
+  uint64_t backfilled = 0;                                   ///< Starts while nodes were kept for somebody before.
   std::vector<sched::PartitionFragmentation> fragmentation;  ///< Of what the pass saw, before its own starts.
 };
 
@@ -51,6 +55,8 @@ class SchedulerThread {
   void nudge();
   /// Counts of the passes so far; without the fragmentation, which goes to the loop with a plan.
   PassReport counts() const;
+  /// From the next pass on another one is the longest.
+  void forget_longest();
   /// The next pass is made at once and from scratch, and recorded; `on_record` is called on the loop.
   void record_next(RecordFn on_record);
   /// Between two passes.

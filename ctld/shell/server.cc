@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -265,7 +266,10 @@ void Server::take_request(ConnId conn, Client& client, wire::ApiRequest& request
   if (request.has_list_records()) client.awaited = request.id();  // a connection has one list at a time
   const Request size{client.link->peer().uid, bytes};
   const Caller caller = client.caller;
+  const auto begun = std::chrono::steady_clock::now();
   core_->on_request(read_clocks(), conn, caller, request);
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun);
+  metrics_.requests.count(request.kind_case(), size.uid, base::microseconds(took.count()));
   pump(&size);
 }
 

@@ -25,6 +25,7 @@
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/record_retention.h"
 #include "ctld/shell/record_sum.h"
+#include "ctld/shell/request_figures.h"
 #include "ctld/shell/round_robin.h"
 #include "ctld/shell/scheduler_thread.h"
 #include "ctld/shell/snapshots.h"
@@ -67,6 +68,7 @@ class Server {
     void carry_out(MakeBackup& backup);
     void carry_out(TakeSnapshot& take);
     void carry_out(AskScheduler& ask);
+    void carry_out(ShowFigures& show);
     void carry_out(Fence& fence);
     void carry_out(SendMail& mail);
     void carry_out(Reload& reload);
@@ -116,6 +118,7 @@ class Server {
     std::unique_ptr<io::HttpServer> http;
     std::string text;  ///< As last made.
     base::Time made;
+    RequestFigures requests;
   };
   /// Clients, and whose request is next.
   struct RequestQueue {

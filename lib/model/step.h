@@ -29,9 +29,10 @@ struct StepRequest {
   bool whole = false;                        ///< All cores and GPUs that the job has on its nodes.
   bool overcommit = false;                   ///< May have more tasks than cores.
   std::string cpu_bind, gpu_bind, mem_bind;  ///< Words of bind/words.h; empty: not said.
-  bool cyclic = false;                       ///< Ranks go to the nodes in turn.
-  bool kept = false;                         ///< Its client may leave it and come back.
-  bool terminal = false;                     ///< Task 0 has a terminal.
+  uint32_t plane = 0;     ///< Ranks that follow each other on a node before the next has its turn; 0: all of its.
+  bool kept = false;      ///< Its client may leave it and come back.
+  bool terminal = false;  ///< Task 0 has a terminal.
+  std::vector<std::string> hosts = {};  ///< Of each task its node; none: wherever there is room.
   bool operator==(const StepRequest&) const = default;
 };
 

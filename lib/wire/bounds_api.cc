@@ -332,6 +332,8 @@ constexpr FieldBound kBackup[] = {text(1, "path", kPathBytes, "path of a backup"
 constexpr MessageBounds kBackupBounds = {"BackupRequest", {}, kBackup};
 constexpr MessageBounds kTakeSnapshotBounds = {"TakeSnapshotRequest", {}, {}};
 constexpr MessageBounds kListQuotasBounds = {"ListQuotasRequest", {}, {}};
+constexpr FieldBound kShowFigures[] = {flag(1, "reset")};
+constexpr MessageBounds kShowFiguresBounds = {"ShowFiguresRequest", {}, kShowFigures};
 constexpr FieldBound kShowShares[] = {ids(1, "job_ids"), flag(2, "all_jobs")};
 constexpr MessageBounds kShowSharesBounds = {"ShowSharesRequest", {}, kShowShares};
 
@@ -377,6 +379,7 @@ constexpr FieldBound kApiRequest[] = {
     part(73, "list_events", kListEventsBounds),
     part(74, "list_records", kListRecordsBounds),
     part(75, "sum_records", kSumRecordsBounds),
+    part(76, "show_figures", kShowFiguresBounds),
 };
 
 }  // namespace

@@ -142,6 +142,8 @@ constexpr FieldBound kStepRequest[] = {
     flag(23, "cyclic"),
     flag(24, "kept"),
     flag(25, "terminal"),
+    u32(26, "plane", kStepTasks, "-m/--distribution of a step"),
+    nodes(27, "hosts", "the file of hosts of a step"),
 };
 
 }  // namespace

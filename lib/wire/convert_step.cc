@@ -29,14 +29,16 @@ StepRequest to_wire(const model::StepRequest& r) {
   w.set_cpu_bind(r.cpu_bind);
   w.set_gpu_bind(r.gpu_bind);
   w.set_mem_bind(r.mem_bind);
-  w.set_cyclic(r.cyclic);
+  w.set_cyclic(r.plane == 1);  // for a client or a controller before this version
+  w.set_plane(r.plane);
+  w.mutable_hosts()->Assign(r.hosts.begin(), r.hosts.end());
   w.set_kept(r.kept);
   w.set_terminal(r.terminal);
   return w;
 }
 
 base::Result<model::StepRequest> from_wire(const StepRequest& w) {
-  if (w.nodelist_size() > kMostNames || w.exclude_size() > kMostNames)
+  if (w.nodelist_size() > kMostNames || w.exclude_size() > kMostNames || w.hosts_size() > kMostNames)
     return base::invalid("a step names too many nodes", "name at most " + std::to_string(kMostNames));
   for (const uint32_t count : {w.tasks(), w.tasks_per_node(), w.cpus_per_task(), w.gpus_per_task()})
     if (count > kMostTasks)
@@ -62,7 +64,8 @@ base::Result<model::StepRequest> from_wire(const StepRequest& w) {
   r.cpu_bind = w.cpu_bind();
   r.gpu_bind = w.gpu_bind();
   r.mem_bind = w.mem_bind();
-  r.cyclic = w.cyclic();
+  r.plane = w.plane() == 0 && w.cyclic() ? 1 : w.plane();
+  r.hosts.assign(w.hosts().begin(), w.hosts().end());
   r.kept = w.kept();
   r.terminal = w.terminal();
   return r;

@@ -49,6 +49,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kListEvents:
     case Kind::kListRecords:
     case Kind::kSumRecords:
+    case Kind::kShowFigures:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

@@ -102,6 +102,7 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kListEvents, "list_events", kEverybody},
     {Kind::kListRecords, "list_records", kEverybody},
     {Kind::kSumRecords, "sum_records", kEverybody},
+    {Kind::kShowFigures, "show_figures", kEverybody},  // to begin anew is for administrators
 });
 inline constexpr RequestRow kNone;
 

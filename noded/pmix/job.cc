@@ -20,8 +20,9 @@ base::Result<Job> make_job(const wire::PmixSetup& setup) {
   job.name = setup.name();
   job.nodes.assign(setup.nodes().begin(), setup.nodes().end());
   job.self = setup.self();
+  const uint32_t plane = setup.plane() == 0 && setup.is_cyclic() ? attach::kCyclic : setup.plane();
   job.ranks = attach::distribute({setup.tasks().begin(), setup.tasks().end()},
-                                 setup.is_cyclic() ? attach::Distribution::kCyclic : attach::Distribution::kBlock);
+                                 {plane, {setup.nodes_of().begin(), setup.nodes_of().end()}});
   job.node_of.resize(all);
   for (size_t node = 0; node < job.ranks.size(); ++node)
     for (const uint32_t rank : job.ranks[node]) job.node_of[rank] = static_cast<uint32_t>(node);

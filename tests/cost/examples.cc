@@ -120,6 +120,9 @@ class Requests {
     add("list_quotas", kFirstUid, list);
     shares.mutable_show_shares();
     add("show_shares", kFirstUid, shares);
+    wire::ApiRequest figures;
+    figures.mutable_show_figures();
+    add("show_figures", kFirstUid, figures);
     explain.mutable_explain_quota()->set_preemptor("q0");
     explain.mutable_explain_quota()->set_from("q1");
     add("explain_quota", kFirstUid, explain);

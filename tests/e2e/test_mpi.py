@@ -55,6 +55,7 @@ def on_nodes(*names):
     (["-n8", "-N2"], ["n0"] * 4 + ["n1"] * 4),
     (["-n8", "-N4"], ["n0", "n0", "n1", "n1", "n2", "n2", "n3", "n3"]),
     (["-n5", "-N2", "-m", "cyclic"], ["n0", "n1", "n0", "n1", "n0"]),
+    (["-n8", "-N2", "-m", "plane=2"], ["n0", "n0", "n1", "n1"] * 2),
     (["-n3", "-N1"], ["n0"] * 3),
     (["-n1"], ["n0"]),
 ])
@@ -62,6 +63,16 @@ def test_open_mpi_finds_its_tasks_by_pmix(mpi_cluster, options, nodes):
     done = mpi(mpi_cluster, "grun", *options, mpi_cluster.work / "openmpi")
     assert sorted_ranks(done) == lines_of(on_nodes(*nodes))
     assert done.stderr == ""
+
+
+def test_parts_of_a_step_and_tasks_on_listed_hosts_are_one_world(mpi_cluster):
+    program = mpi_cluster.work / "openmpi"
+    done = mpi(mpi_cluster, "grun", "-N2", program, ":", "-n", "3", "sh", "-c", f"exec {program}")
+    assert sorted_ranks(done) == lines_of(on_nodes("n0", "n0", "n1", "n1"))
+    hosts = mpi_cluster.work / "hosts_of_mpi"
+    hosts.write_text("n2\nn0\nn2\n")
+    done = mpi(mpi_cluster, "env", f"SLURM_HOSTFILE={hosts}", "grun", program)
+    assert sorted_ranks(done) == lines_of(on_nodes("n2", "n0", "n2"))
 
 
 def test_two_steps_at_once_and_one_after_another_in_one_task(mpi_cluster):

@@ -33,8 +33,7 @@ base::Status check(const std::string& node, const std::string& text, int count, 
 std::vector<uint32_t> ranks_on(const wire::Step& step, size_t node) {
   std::vector<uint32_t> tasks;
   for (const wire::StepNode& n : step.nodes()) tasks.push_back(n.share().tasks());
-  const auto how = step.request().cyclic() ? attach::Distribution::kCyclic : attach::Distribution::kBlock;
-  return attach::distribute(tasks, how)[node];
+  return attach::distribute(tasks, attach::distribution_of(step))[node];
 }
 
 constexpr size_t kColumns = 5;

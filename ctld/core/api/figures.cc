@@ -34,4 +34,27 @@ Metrics metrics(const Core& core) {
   return m;
 }
 
+void show_figures(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const bool do_reset = request.show_figures().reset();
+  if (do_reset && !is_admin(core.settings, caller))
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kDenied, "only administrators may begin the figures anew", {}});
+  ShowFigures answer{conn, {}, do_reset};
+  answer.reply.set_id(request.id());
+  wire::ShowFiguresReply& shown = *answer.reply.mutable_show_figures();
+  const JobCounts& counts = core.counts;
+  shown.set_now_us(core.now.us);
+  shown.set_since_us(counts.since.us);
+  shown.set_submitted(counts.submitted);
+  shown.set_started(counts.started);
+  shown.set_completed(counts.completed);
+  shown.set_cancelled(counts.cancelled);
+  shown.set_failed(counts.failed);
+  shown.set_pending(core.jobs.counts()[static_cast<size_t>(model::JobState::kPending)]);
+  shown.set_running(core.jobs.counts()[static_cast<size_t>(model::JobState::kRunning)]);
+  shown.set_queue_length(core.feed.queue_length());
+  if (do_reset) core.counts = {.since = core.now};
+  core.out.send(std::move(answer));
+}
+
 }  // namespace gw::ctld

@@ -7,5 +7,7 @@
 namespace gw::ctld {
 
 Metrics metrics(const Core& core);
+/// Answers show_figures. Only administrators may begin anew.
+void show_figures(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 
 }  // namespace gw::ctld

@@ -10,6 +10,7 @@
 #include "ctld/core/admission/update_job.h"
 #include "ctld/core/api/cancel.h"
 #include "ctld/core/api/checkpoints.h"
+#include "ctld/core/api/figures.h"
 #include "ctld/core/api/held.h"
 #include "ctld/core/api/job_actions.h"
 #include "ctld/core/api/priorities.h"
@@ -103,6 +104,15 @@ void reservation_request(Core& core, ConnId conn, const Caller& caller, const wi
     delete_reservation(core, conn, caller, request);
 }
 
+void partition_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_create_partition())
+    create_partition(core, conn, caller, request);
+  else if (request.has_update_partition())
+    update_partition(core, conn, caller, request);
+  else
+    delete_partition(core, conn, caller, request);
+}
+
 void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_cancel())
     cancel(core, conn, caller, request);
@@ -133,8 +143,10 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
       return update_node(core, conn, caller, request);
     case Kind::kListPartitions:
       return list_partitions(core, conn, request);
+    case Kind::kCreatePartition:
     case Kind::kUpdatePartition:
-      return update_partition(core, conn, caller, request);
+    case Kind::kDeletePartition:
+      return partition_request(core, conn, caller, request);
     case Kind::kListPriorities:
       return list_priorities(core, conn, request);
     case Kind::kListReservations:
@@ -159,10 +171,6 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
       return step_request(core, conn, caller, request);
     case Kind::kStepUsage:
       return ask_use(core, conn, caller, request);
-    case Kind::kCreatePartition:
-      return create_partition(core, conn, caller, request);
-    case Kind::kDeletePartition:
-      return delete_partition(core, conn, caller, request);
     case Kind::kListHeldAside:
     case Kind::kDeleteHeldAside:
       return held_request(core, conn, caller, request);
@@ -170,6 +178,8 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kListRecords:
     case Kind::kSumRecords:
       return ask_store(core, conn, caller, request);
+    case Kind::kShowFigures:
+      return show_figures(core, conn, caller, request);
     case Kind::kShowConfig:
       return show_config(core, conn, request);
     case Kind::kReconfigure:

@@ -58,6 +58,17 @@ void save_quotas(Core& core, const QuotaTable& before, const QuotaTable& after) 
     if (!after.users.contains(name)) core.out.write(store::DropQuotaUser{name});
 }
 
+/// As much as the scheduler would count now.
+void list_past_use(const Core& core, wire::ListQuotasReply& list) {
+  const auto add = [&](const sched::Used& used) -> wire::PastUse& {
+    wire::PastUse& past = *list.add_past();
+    past.set_gpu_seconds(sched::gpu_seconds(sched::used_by(used, core.now, core.settings.usage_half_life)));
+    return past;
+  };
+  for (const auto& [qos, used] : core.usage.qos()) add(used).set_qos(qos);
+  for (const auto& [uid, used] : core.usage.users()) add(used).set_uid(uid);
+}
+
 /// What the nodes of the configuration have, usable or not; empty while a node has never been heard of.
 model::Amounts configured_amounts(const Core& core) {
   model::Amounts out;
@@ -223,6 +234,7 @@ void list_quotas(Core& core, ConnId conn, const wire::ApiRequest& request) {
   list.set_default_qos(core.settings.default_qos);
   list.set_now_us(core.now.us);
   list_budgets(core, list);
+  list_past_use(core, list);
   core.out.reply(conn, request.id(), std::move(out));
 }
 

@@ -7,7 +7,11 @@ namespace gw::ctld {
 
 bool advance(Core& core, model::Job& job, model::JobEvent event) {
   if (core.jobs.advance(job, event)) {
-    if (model::is_end(job.state)) core.post(JobEnded{job.id});
+    if (event == model::JobEvent::kPlace) ++core.counts.started;
+    if (model::is_end(job.state)) {
+      core.counts.count_end(job.state);
+      core.post(JobEnded{job.id});
+    }
     return true;
   }
   core.out.note(fmt::format("job {}: event {} does not fit state {}", job.id.value, model::name(event),

@@ -71,6 +71,9 @@ class Division {
         request_(request),
         topology_of_(topology_of),
         named_(request.nodelist.begin(), request.nodelist.end()) {
+    for (const std::string& host : request.hosts) ++hosts_[host];
+    if (!hosts_.empty()) named_.clear();
+    for (const auto& [host, tasks] : hosts_) named_.insert(host);
     const std::set<std::string_view> excluded(request.exclude.begin(), request.exclude.end());
     for (const NodeShare& share : job.shares) {
       if (excluded.contains(share.name)) continue;
@@ -81,7 +84,7 @@ class Division {
 
   base::Result<std::vector<NodeShare>> run() {
     GW_TRY_STATUS(check_nodes());
-    GW_TRY_STATUS(check_tasks());
+    GW_TRY_STATUS(hosts_.empty() ? check_tasks() : check_hosts());
     if (give(&Candidate::room)) return shares();
     if (!give(&Candidate::most)) return too_small();
     return std::vector<NodeShare>{};
@@ -91,6 +94,7 @@ class Division {
   const model::Allocation& job_;
   const StepRequest& request_;
   const TopologyOf& topology_of_;
+  std::map<std::string_view, uint32_t> hosts_;  // where each task has its node: how many each has
   std::set<std::string_view> named_;
   std::vector<Candidate> candidates_;
   uint32_t tasks_ = 0;
@@ -165,15 +169,34 @@ class Division {
     return {};
   }
 
+  base::Status check_hosts() {
+    tasks_ = static_cast<uint32_t>(request_.hosts.size());
+    nodes_ = static_cast<uint32_t>(hosts_.size());
+    if (request_.tasks > 0 && request_.tasks != tasks_)
+      return base::invalid(fmt::format("{} tasks asked, of which {} have a host", request_.tasks, tasks_));
+    if (candidates_.size() < nodes_) return base::invalid("a host that tasks are for is excluded");
+    return {};
+  }
+
+  bool give_by_host(uint32_t Candidate::*room) {
+    for (Candidate& c : candidates_) {
+      const auto host = hosts_.find(c.share->name);
+      c.tasks = host == hosts_.end() ? 0 : host->second;
+      if (c.tasks > c.*room) return false;
+    }
+    return true;
+  }
+
   /// As the job's own tasks lie, where the step is all of them.
   bool is_like_job() const {
     const auto add = [](uint64_t sum, const NodeShare& share) { return sum + share.tasks; };
     const uint64_t all = std::accumulate(job_.shares.begin(), job_.shares.end(), uint64_t{0}, add);
-    return tasks_ == all && nodes_ == job_.shares.size() && candidates_.size() == job_.shares.size() &&
-           request_.tasks_per_node == 0;
+    return request_.plane <= 1 && tasks_ == all && nodes_ == job_.shares.size() &&
+           candidates_.size() == job_.shares.size() && request_.tasks_per_node == 0;
   }
 
   bool give(uint32_t Candidate::*room) {
+    if (!hosts_.empty()) return give_by_host(room);
     if (is_like_job() && std::all_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
           return c.share->tasks > 0 && c.*room >= c.share->tasks;
         })) {
@@ -213,6 +236,12 @@ class Division {
 
   void spread(const std::vector<Candidate*>& chosen, uint32_t Candidate::*room) const {
     uint32_t left = tasks_;
+    while (left > 0 && request_.plane > 1)
+      for (Candidate* c : chosen) {
+        const uint32_t more = std::min({request_.plane, c->*room - c->tasks, left});
+        c->tasks += more;
+        left -= more;
+      }
     while (left > 0) {
       const auto open = static_cast<uint32_t>(
           std::count_if(chosen.begin(), chosen.end(), [&](const Candidate* c) { return c->tasks < c->*room; }));

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "client/show/format.h"
+#include "client/show/field_table.h"
 #include "client/show/quota_fields.h"
 #include "client/show/show_json.h"
 #include "config/quota_file.h"
@@ -24,112 +24,6 @@ using base::Result;
 using Json = nlohmann::ordered_json;
 using model::Qos;
 using Text = std::string_view;
-
-// ---- Columns
-
-std::string plain(Text name) {
-  std::string out = base::to_lower(name);
-  std::erase(out, '_');
-  return out;
-}
-
-/// The field of this name, or the only one that begins so.
-template <typename Row>
-Result<size_t> find_field(const std::vector<TableField<Row>>& fields, const std::string& name) {
-  std::optional<size_t> begun;
-  std::vector<std::string> known;
-  bool is_ambiguous = false;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    known.emplace_back(fields[i].names.front());
-    for (Text one : fields[i].names) {
-      if (plain(one) == plain(name)) return i;
-      if (name.empty() || !plain(one).starts_with(plain(name))) continue;
-      is_ambiguous |= begun && *begun != i;
-      begun = i;
-    }
-  }
-  if (begun && !is_ambiguous) return *begun;
-  std::string hint = base::did_you_mean(base::to_lower(name), known);
-  return base::invalid(
-      fmt::format("{} field \"{}\"", is_ambiguous ? "ambiguous" : "unknown", base::printable(name, 60)),
-      hint.empty() ? "known: " + base::join(known, ", ") : std::move(hint));
-}
-
-/// Slurm's: a field is right-aligned, unless its width is written with a minus.
-template <typename Row>
-Result<Format> parse_fields(Text text, const std::vector<TableField<Row>>& fields) {
-  constexpr int64_t kWidest = 9999;
-  Format out;
-  for (const std::string& part : base::split(text, ',')) {
-    if (part.empty()) continue;
-    const size_t percent = std::min(part.find('%'), part.size());
-    GW_TRY(index, find_field(fields, part.substr(0, percent)));
-    Column column{index, 0, fields[index].is_right, true, " "};
-    if (percent != part.size()) {
-      GW_TRY(width, base::parse_int(part.substr(percent + 1), -kWidest, kWidest, "format"));
-      column.is_auto = width == 0;
-      column.is_right = width > 0;
-      column.width = static_cast<uint32_t>(std::abs(width));
-    }
-    out.columns.push_back(column);
-  }
-  if (out.columns.empty()) return base::invalid("format: no field is named");
-  return out;
-}
-
-void end_line(std::string& out) {
-  out.erase(out.find_last_not_of(' ') + 1);
-  out += '\n';
-}
-
-template <typename Row>
-std::string delimited(const Format& format, const std::vector<TableField<Row>>& fields, const std::vector<Row>& rows,
-                      QuotaTableStyle style) {
-  std::string out;
-  const auto line = [&](const auto& cell) {
-    for (size_t i = 0; i < format.columns.size(); ++i) {
-      if (i > 0) out += '|';
-      out += cell(fields[format.columns[i].field]);
-    }
-    out += style.parsable2 ? "\n" : "|\n";
-  };
-  if (!style.no_header) line([](const TableField<Row>& f) { return std::string(f.header); });
-  for (const Row& row : rows) line([&](const TableField<Row>& f) { return base::printable(f.text(row), SIZE_MAX); });
-  return out;
-}
-
-template <typename Row>
-std::string render(Format format, const std::vector<TableField<Row>>& fields, const std::vector<Row>& rows,
-                   QuotaTableStyle style) {
-  if (style.parsable || style.parsable2) return delimited(format, fields, rows, style);
-  const auto cell = [&](const Column& c, const Row& row) {
-    return base::printable(fields[c.field].text(row), SIZE_MAX);
-  };
-  for (Column& c : format.columns) {
-    if (!c.is_auto) continue;
-    size_t width = fields[c.field].header.size();
-    for (const Row& row : rows) width = std::max(width, display_width(cell(c, row)));
-    c.width = static_cast<uint32_t>(width);
-  }
-  std::string out;
-  const auto line = [&](const auto& text) {
-    std::string one;
-    for (const Column& c : format.columns) append_cell(one, c, text(c));
-    end_line(one);
-    out += one;
-  };
-  if (!style.no_header) line([&](const Column& c) { return fields[c.field].header; });
-  if (!style.no_header && style.is_slurm) line([](const Column& c) { return std::string(c.width, '-'); });
-  for (const Row& row : rows) line([&](const Column& c) { return cell(c, row); });
-  return out;
-}
-
-template <typename Row>
-Result<std::string> table(const QuotaQuery& query, Text usual, const std::vector<TableField<Row>>& fields,
-                          const std::vector<Row>& rows, QuotaTableStyle style) {
-  GW_TRY(format, parse_fields(query.format.empty() ? usual : Text(query.format), fields));
-  return render(std::move(format), fields, rows, style);
-}
 
 // ---- Rows
 
@@ -317,7 +211,8 @@ Result<std::string> qos_table(const wire::ListQuotasReply& list, const QuotaQuer
   const bool indents = query.tree || (query.names.empty() && !is_parsable && !style.is_slurm);
   constexpr Text kUsual = "Name,Guaranteed,Limit,Weight,Priority,Users,Operators";
   constexpr Text kFlat = "Name,Parent,Guaranteed,Limit,Weight,Priority,Users,Operators";
-  return table(query, indents && !is_parsable ? kUsual : kFlat, qos_fields(), qos_rows(tree, query, indents), style);
+  return field_table(query.format, indents && !is_parsable ? kUsual : kFlat, qos_fields(),
+                     qos_rows(tree, query, indents), style);
 }
 
 Result<std::string> user_table(const wire::ListQuotasReply& list, const QuotaQuery& query, QuotaTableStyle style) {
@@ -328,7 +223,7 @@ Result<std::string> user_table(const wire::ListQuotasReply& list, const QuotaQue
   for (const UserRow& row : rows) known.push_back(row.name);
   GW_TRY_STATUS(check_names(query.names, known, "role or default QOS of a user", style.is_slurm));
   if (!query.names.empty()) std::erase_if(rows, [&](const UserRow& r) { return !holds(query.names, r.name); });
-  return table(query, "User,DefaultQOS,QOS,Operates", user_fields(), rows, style);
+  return field_table(query.format, "User,DefaultQOS,QOS,Operates", user_fields(), rows, style);
 }
 
 Result<std::string> budget_table(const wire::ListQuotasReply& list, const QuotaQuery& query, QuotaTableStyle style) {
@@ -337,7 +232,8 @@ Result<std::string> budget_table(const wire::ListQuotasReply& list, const QuotaQ
   for (const BudgetRow& row : rows) known.push_back(row.name);
   GW_TRY_STATUS(check_names(query.names, known, "budget of", style.is_slurm));
   if (!query.names.empty()) std::erase_if(rows, [&](const BudgetRow& r) { return !holds(query.names, r.name); });
-  return table(query, "Owner,Name,Budget,Used,Left,Percent,GPUs,SpentAt,Next", budget_fields(), rows, style);
+  return field_table(query.format, "Owner,Name,Budget,Used,Left,Percent,GPUs,SpentAt,Next", budget_fields(), rows,
+                     style);
 }
 
 Result<std::string> association_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
@@ -347,8 +243,8 @@ Result<std::string> association_table(const wire::ListQuotasReply& list, const Q
       std::any_of(tree.begin(), tree.end(), [&](const Qos& q) { return q.name == list.default_qos(); });
   // Jobs may name it although it is not in the tree.
   if (style.is_slurm && !has_default && !list.default_qos().empty()) tree.emplace_back().name = list.default_qos();
-  return table(query, "Account,User,Role,DefaultQOS,Share,Limit", association_fields(),
-               association_rows(list, tree, query, style.is_slurm), style);
+  return field_table(query.format, "Account,User,Role,DefaultQOS,Share,Limit", association_fields(),
+                     association_rows(list, tree, query, style.is_slurm), style);
 }
 
 std::string quotas_json(const wire::ListQuotasReply& list) {

@@ -24,7 +24,7 @@ bool may_grow(const Session& session, JobId gang) {
         return session.trial.is_evicted(extension) || session.preempted.contains(extension);
       }))
     return false;
-  return !session.first_blocked.contains({session.view.quota().holder(gang)->leaf, holding.partition});
+  return !session.in_line.first_blocked.contains({session.view.quota().holder(gang)->leaf, holding.partition});
 }
 
 /// On one of the nodes where the gang is rather than elsewhere, if it may have more there at all.

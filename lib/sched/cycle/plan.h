@@ -102,6 +102,7 @@ struct Plan {
   std::vector<PlannedStart> planned_starts;
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
   uint64_t cut_searches = 0;            ///< Searches for victims that had to leave possible sets out.
+  uint64_t backfilled = 0;              ///< Starts in a partition where nodes are kept for a job before them.
   bool exhausted = false;               ///< The budget ran out half-way: plan again at once.
   bool put_off = false;                 ///< Classes of some users were put off: plan again at once.
   Time next_change_at = Time::never();  ///< First moment at which time alone could change an answer.

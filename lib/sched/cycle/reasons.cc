@@ -88,7 +88,7 @@ void add_diagnosis(Session& session, const Served& served, const PartitionFacts&
 /// Why the job does not start in a partition that is up.
 void ask_in(Session& session, const Served& served, const PartitionFacts& partition, Blockage& blockage) {
   const PendingJob& job = served.job;
-  const JobId first = session.first_blocked.at({served.leaf, partition.name});
+  const JobId first = session.in_line.first_blocked.at({served.leaf, partition.name});
   if (session.order().is_strict() && first != job.id) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kPriority;
@@ -243,8 +243,8 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
   }
   add_quotas(session, served, blockage.blockers);
   const bool behind = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
-    const auto it = session.first_blocked.find({served.leaf, name});
-    return it != session.first_blocked.end() && it->second != job.id;
+    const auto it = session.in_line.first_blocked.find({served.leaf, name});
+    return it != session.in_line.first_blocked.end() && it->second != job.id;
   });
   if (!blockage.is_up)
     blockage.reason = WaitReason::kPartitionDown;

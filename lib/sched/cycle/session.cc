@@ -25,7 +25,8 @@ void Session::change_at(Time when) {
 }
 
 void Session::block(const Served& served) {
-  for (const std::string& name : served.job.partitions) first_blocked.try_emplace({served.leaf, name}, served.job.id);
+  for (const std::string& name : served.job.partitions)
+    in_line.first_blocked.try_emplace({served.leaf, name}, served.job.id);
 }
 
 Placement Session::place(const PartitionFacts& partition, const model::Request& request,
@@ -45,7 +46,7 @@ bool allows_time(const Capacity& capacity, const PendingJob& job, const Partitio
 bool is_open(const Session& session, const Served& served, const std::string& partition) {
   const PartitionFacts* p = session.capacity().partition(partition);
   return p != nullptr && p->is_up && allows_time(session.capacity(), served.job, *p) &&
-         !(session.order().is_strict() && session.first_blocked.contains({served.leaf, partition}));
+         !(session.order().is_strict() && session.in_line.first_blocked.contains({served.leaf, partition}));
 }
 
 namespace {

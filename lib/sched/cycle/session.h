@@ -31,6 +31,14 @@ struct Served {
   std::map<std::string, Diagnosis> failed = {};  ///< Partitions that have no place for it now.
 };
 
+/// Who waits where.
+struct InLine {
+  /// By leaf of the tree and partition: the first that waits there.
+  std::map<std::pair<uint32_t, std::string>, JobId> first_blocked;
+  std::set<std::string> kept_in;  ///< Partitions of the first `kept_seen` planned starts.
+  size_t kept_seen = 0;
+};
+
 struct Session {
   Session(ClusterView& cluster, Time time, const Budget& most);
 
@@ -54,8 +62,7 @@ struct Session {
   std::set<JobId> nominated;  ///< Others are leaving for them.
   std::set<JobId> honoured;   ///< They started where others have left for them.
   std::set<JobId> preempted;  ///< They leave within their grace.
-  /// By leaf of the tree and partition: the first that waits there.
-  std::map<std::pair<uint32_t, std::string>, JobId> first_blocked;
+  InLine in_line;
 
   const Order& order() const { return view.order(); }
   const Capacity& capacity() const { return trial.capacity(); }

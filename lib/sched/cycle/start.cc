@@ -138,7 +138,21 @@ bool place_gang(Session& session, Served& served, const std::string& partition, 
   return false;
 }
 
+namespace {
+
+/// Are nodes of its partition kept for somebody who was served before it?
+bool is_backfilled(Session& session, const Group& group) {
+  const std::vector<PlannedStart>& planned = session.plan.planned_starts;
+  for (; session.in_line.kept_seen < planned.size(); ++session.in_line.kept_seen)
+    session.in_line.kept_in.insert(planned[session.in_line.kept_seen].partition);
+  const auto* start = group.decisions.empty() ? nullptr : std::get_if<Start>(&group.decisions.front());
+  return start != nullptr && session.in_line.kept_in.contains(start->partition);
+}
+
+}  // namespace
+
 void decide_start(Session& session, Group group) {
+  session.plan.backfilled += is_backfilled(session, group) ? 1 : 0;
   session.plan.groups.push_back(std::move(group));
   ++session.starts;
 }

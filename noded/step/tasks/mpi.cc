@@ -149,6 +149,8 @@ Status Mpi::open(const wire::PmixLaunch& pmix) {
   for (const std::string& name : names) setup_.add_nodes(name);
   *setup_.mutable_tasks() = pmix.tasks();
   setup_.set_is_cyclic(pmix.is_cyclic());
+  setup_.set_plane(pmix.plane());
+  *setup_.mutable_nodes_of() = pmix.nodes_of();
   setup_.set_self(pmix.self());
   setup_.set_secret(pmix.secret());
   return {};

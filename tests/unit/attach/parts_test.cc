@@ -50,11 +50,37 @@ TEST(TaskTable, SaysWhoRunsAndHowTheyEnded) {
 
 TEST(Ranks, AreConsecutiveOrInTurn) {
   using testing::ElementsAre;
-  EXPECT_THAT(distribute({2, 1, 2}, Distribution::kBlock),
-              ElementsAre(ElementsAre(0, 1), ElementsAre(2), ElementsAre(3, 4)));
-  EXPECT_THAT(distribute({2, 1, 2}, Distribution::kCyclic),
-              ElementsAre(ElementsAre(0, 3), ElementsAre(1), ElementsAre(2, 4)));
-  EXPECT_THAT(distribute({}, Distribution::kCyclic), ElementsAre());
+  EXPECT_THAT(distribute({2, 1, 2}, {kBlock}), ElementsAre(ElementsAre(0, 1), ElementsAre(2), ElementsAre(3, 4)));
+  EXPECT_THAT(distribute({2, 1, 2}, {kCyclic}), ElementsAre(ElementsAre(0, 3), ElementsAre(1), ElementsAre(2, 4)));
+  EXPECT_THAT(distribute({}, {kCyclic}), ElementsAre());
+}
+
+TEST(Ranks, GoByPlanes) {
+  using testing::ElementsAre;
+  EXPECT_THAT(distribute({4, 4, 2}, {2}),
+              ElementsAre(ElementsAre(0, 1, 6, 7), ElementsAre(2, 3, 8, 9), ElementsAre(4, 5)));
+  EXPECT_THAT(distribute({1, 3}, {2}), ElementsAre(ElementsAre(0), ElementsAre(1, 2, 3)));
+  EXPECT_THAT(distribute({2, 2}, {100}), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
+}
+
+TEST(Ranks, GoWhereTheListOfHostsSays) {
+  using testing::ElementsAre;
+  EXPECT_THAT(distribute({2, 3}, {0, {1, 0, 1, 1, 0}}), ElementsAre(ElementsAre(1, 4), ElementsAre(0, 2, 3)));
+  EXPECT_THAT(distribute({3, 2}, {0, {1, 0, 1, 1, 0}}), ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 4)))
+      << "not the numbers of the list: by planes";
+}
+
+TEST(Ranks, OfAStepFollowItsRequest) {
+  using testing::ElementsAre;
+  wire::Step step;
+  for (const char* name : {"a", "b"}) step.add_nodes()->mutable_share()->set_node(name);
+  for (const char* host : {"b", "a", "b"}) step.mutable_request()->add_hosts(host);
+  EXPECT_THAT(distribution_of(step).nodes_of, ElementsAre(1, 0, 1));
+  step.mutable_request()->clear_hosts();
+  step.mutable_request()->set_cyclic(true);
+  EXPECT_EQ(distribution_of(step).plane, kCyclic) << "of a client before planes";
+  step.mutable_request()->set_plane(3);
+  EXPECT_EQ(distribution_of(step).plane, 3U);
 }
 
 /// Two writers to one sink.

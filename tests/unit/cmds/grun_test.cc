@@ -8,6 +8,7 @@
 #include "cmds/grun/run_launch.h"
 #include "cmds/grun/run_multi.h"
 #include "cmds/grun/run_options.h"
+#include "cmds/grun/run_parts.h"
 
 namespace gw::cmds {
 namespace {
@@ -16,6 +17,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using To = Redirect::To;
 using Env = std::map<std::string, std::string>;
 
@@ -93,7 +95,7 @@ TEST(Grun, BadValuesNameTheirOption) {
       {{"--mem-bind=far"}, "--mem-bind: \"far\" is no way of binding"},
       {{"-m", "plane=x"}, "--distribution: \"plane=x\" is not supported"},
       {{"-K2"}, "takes 0 or 1"},
-      {{"--het-group=1"}, "--het-group"},
+      {{"--het-group=0,1"}, "--het-group: 0,1 names several components"},
       {{"-W", "soon"}, "--wait"},
       {{"--output="}, "--output needs a value"},
       {{"--jobid=5-6"}, "--jobid: one job is needed, not \"5-6\""},
@@ -119,9 +121,9 @@ TEST(Grun, SwitchesAndWordsAreTaken) {
   EXPECT_EQ(call.step.cpu_bind, "verbose,none");
   EXPECT_EQ(call.step.gpu_bind, "none");
   EXPECT_EQ(call.step.mem_bind, "local");
-  EXPECT_TRUE(call.step.cyclic);
+  EXPECT_EQ(call.step.plane, 1U);
   EXPECT_TRUE(o.kill_on_bad_exit && o.overlap && o.append);
-  EXPECT_EQ(o.distribution, attach::Distribution::kCyclic);
+  EXPECT_EQ(o.distribution.text(), "cyclic");
   EXPECT_EQ(o.wait_seconds, 30u);
   EXPECT_EQ(o.immediate_seconds, 5u);
   EXPECT_FALSE(Call({"-K", "--kill-on-bad-exit=0"}).options.kill_on_bad_exit);
@@ -234,7 +236,9 @@ std::vector<attach::NodePlan> plans(const std::vector<std::string>& args, const 
   LaunchContext context;
   context.work_dir = "/dir";
   context.environment = {"A=1"};
-  auto made = make_plans(step_of_two(), call.options, commands, context);
+  wire::Step step = step_of_two();
+  *step.mutable_request() = wire::to_wire(call.step);
+  auto made = make_plans(step, call.options, commands, context);
   EXPECT_TRUE(made) << made.error().text();
   return made ? *made : std::vector<attach::NodePlan>(2);
 }
@@ -252,6 +256,47 @@ TEST(GrunLaunch, RanksGoOverThePlaces) {
   const auto cyclic = plans({"-m", "cyclic"});
   EXPECT_EQ(cyclic[0].launch.tasks(1).rank(), 2u);
   EXPECT_EQ(cyclic[1].launch.tasks(0).rank(), 1u);
+}
+
+TEST(GrunLaunch, RanksGoByPlanesAndByHosts) {
+  const auto planes = plans({"-m", "plane=2"});
+  EXPECT_EQ(planes[0].launch.tasks(1).rank(), 1u);
+  EXPECT_EQ(planes[1].launch.tasks(0).rank(), 2u);
+  EXPECT_THAT(planes[0].launch.env(), IsSupersetOf({"SLURM_DISTRIBUTION=plane", "SLURM_DIST_PLANESIZE=2"}));
+  EXPECT_EQ(planes[0].launch.pmix().plane(), 2u);
+  Call call({"-m", "arbitrary"});
+  call.step.hosts = {"b", "a", "a"};
+  wire::Step step = step_of_two();
+  *step.mutable_request() = wire::to_wire(call.step);
+  const auto made = make_plans(step, call.options, {{"prog"}}, {});
+  ASSERT_TRUE(made);
+  EXPECT_EQ((*made)[0].launch.tasks(0).rank(), 1u);
+  EXPECT_EQ((*made)[1].launch.tasks(0).rank(), 0u);
+  EXPECT_THAT((*made)[0].launch.env(), Contains("SLURM_DISTRIBUTION=arbitrary"));
+  EXPECT_THAT((*made)[0].launch.pmix().nodes_of(), ElementsAre(1, 0, 0));
+}
+
+TEST(GrunParts, EachHasItsProgramAndItsTasks) {
+  const auto parts = parse_parts({"master", "-x", ":", "-n2", "worker", ":", "--ntasks=3", "--", "-odd"}, 4);
+  ASSERT_TRUE(parts) << parts.error().text();
+  ASSERT_EQ(parts->size(), 3u);
+  EXPECT_EQ((*parts)[0].tasks, 4u);
+  EXPECT_THAT((*parts)[0].command, ElementsAre("master", "-x"));
+  const Commands commands = commands_of(*parts);
+  ASSERT_EQ(commands.size(), 9u);
+  EXPECT_THAT(commands[5], ElementsAre("worker"));
+  EXPECT_THAT(commands[8], ElementsAre("-odd"));
+  EXPECT_TRUE(parse_parts({"program", "::"}, 1)->empty());
+}
+
+TEST(GrunParts, WhatIsNoPartIsRefused) {
+  const auto error = [](const std::vector<std::string>& words) { return parse_parts(words, 1).error().text(); };
+  EXPECT_THAT(error({"a", ":"}), HasSubstr("a part of the step names no program"));
+  EXPECT_THAT(error({":", "b"}), HasSubstr("names no program"));
+  EXPECT_THAT(error({"a", ":", "-n2"}), HasSubstr("names no program"));
+  EXPECT_THAT(error({"a", ":", "-n"}), HasSubstr("needs a value"));
+  EXPECT_THAT(error({"a", ":", "-n0", "b"}), HasSubstr("-n/--ntasks of a part"));
+  EXPECT_THAT(error({"a", ":", "-c2", "b"}), HasSubstr("option -c2 of a further part"));
 }
 
 TEST(GrunLaunch, IsToldNodeByNode) {

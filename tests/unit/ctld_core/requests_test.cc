@@ -92,6 +92,7 @@ class EveryKind {
     add(Grant::kEverybody).mutable_list_events()->set_node("n0");
     add(Grant::kEverybody).mutable_list_records();
     add(Grant::kEverybody).mutable_sum_records();
+    add(Grant::kEverybody).mutable_show_figures();
   }
 };
 

@@ -53,6 +53,38 @@ TEST(Divide, SpreadsTasksEvenlyWithinTheRoom) {
   EXPECT_EQ(layout(divide(allocation_of({2, 8}), r, {})), "n0:3 n1:3 ");
 }
 
+TEST(Divide, GoesByPlanes) {
+  model::StepRequest r;
+  r.tasks = 9;
+  r.plane = 2;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:4 n1:3 n2:2 ");
+  EXPECT_EQ(layout(divide(allocation_of({2, 8, 8}), r, {})), "n0:2 n1:4 n2:3 ");
+  r.tasks = 3;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:2 n1:1 ") << "no node without a task";
+}
+
+TEST(Divide, GivesEachTaskTheHostThatItIsFor) {
+  model::StepRequest r;
+  r.hosts = {"n2", "n0", "n2", "n2"};
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:1 n2:3 ");
+  r.cpus_per_task = 3;
+  EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("more tasks requested than the allocation"));
+  r.overcommit = true;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:1 n2:3 ");
+  r = {};
+  r.hosts = {"n2", "n9"};
+  EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("requested node n9 is not in the job's"));
+  r.hosts = {"n2", "n0"};
+  r.exclude = {"n2"};
+  EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("excluded"));
+  r.exclude = {};
+  Taken taken;
+  taken[base::NodeId(3)] = {base::IndexSet::first(8), {}, {}};
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, taken)), "waits");
+  r.tasks = 3;
+  EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("3 tasks asked, of which 2 have a host"));
+}
+
 TEST(Divide, GivesCoresAndGpusOfATask) {
   model::StepRequest r;
   r.tasks = 2;

@@ -39,6 +39,7 @@ const std::map<std::string, std::string> kLeftOut = {
     {"Reservation.jobs", "shown only: looked up when somebody asks"},
     {"Reservation.core_count", "shown only: counted when somebody asks"},
     {"Reservation.gpu_count", "shown only: counted when somebody asks"},
+    {"StepRequest.cyclic", "of versions before planes: told to them where it says the same"},
     {"Step.node_list", "stored only, in place of the nodes (stored_step)"},
 };
 

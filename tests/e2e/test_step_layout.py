@@ -1,0 +1,92 @@
+"""Where the tasks of a step go and what each of them is: planes, lists of hosts, parts with programs of their own."""
+
+WHERE = ["sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME $SLURM_DISTRIBUTION"]
+
+
+def placed(done):
+    return sorted((line for line in done.stdout.splitlines()), key=lambda line: int(line.split()[0]))
+
+
+def test_tasks_go_by_planes(shared_cluster):
+    done = shared_cluster.run("grun", "-N2", "-n8", "-m", "plane=2", *WHERE)
+    assert placed(done) == [f"{rank} n{rank // 2 % 2} plane" for rank in range(8)]
+    shared_cluster.wait_idle()
+
+
+def test_a_batch_job_tells_its_steps_of_planes(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit(f"srun {' '.join(WHERE[:2])} '{WHERE[2]}' > {cluster.work}/planes", "-N2", "-n6", "-m", "plane=1", "-t", "5")
+    assert cluster.wait_ended(job) and cluster.state(job) == "COMPLETED"
+    lines = sorted((cluster.work / "planes").read_text().splitlines())
+    assert lines == [f"{rank} n{rank % 2} cyclic" for rank in range(6)]
+
+
+def test_a_file_of_hosts_says_where_each_task_goes(shared_cluster):
+    cluster = shared_cluster
+    hosts = cluster.work / "hosts"
+    hosts.write_text("n1\nn0  # the second\n\nn1*2\n")
+    by_file = ["env", f"SLURM_HOSTFILE={hosts}"]
+    expected = [f"{rank} {node} arbitrary" for rank, node in enumerate(["n1", "n0", "n1", "n1"])]
+    assert placed(cluster.run(*by_file, "grun", *WHERE)) == expected
+    assert placed(cluster.run(*by_file, "srun", "-m", "arbitrary", *WHERE)) == expected
+    assert placed(cluster.run(*by_file, "galloc", "-N2", "-n8", "grun", *WHERE)) == expected
+    assert placed(cluster.run(*by_file, "galloc", "-N2", "-n8", "grun", "-n2", *WHERE)) == expected[:2]
+    # Without a file -w is the list.
+    assert placed(cluster.run("grun", "-m", "arbitrary", "-w", "n1,n0", *WHERE)) == ["0 n1 arbitrary", "1 n0 arbitrary"]
+    cluster.wait_idle()
+
+
+def test_lists_of_hosts_that_cannot_be(shared_cluster):
+    cluster = shared_cluster
+    hosts = cluster.work / "hosts"
+
+    def refused(text, *words):
+        hosts.write_text(text)
+        done = cluster.run("env", f"SLURM_HOSTFILE={hosts}", "grun", *words, *WHERE, check=False)
+        assert done.returncode != 0 and done.stdout == "", done
+        return done.stderr
+
+    assert "names no node" in refused("# none\n")
+    assert "3 tasks asked, and hosts for 2" in refused("n0\nn1\n", "-n3")
+    assert "number behind *" in refused("n0*x\n")
+    assert "names hosts for more than 100000 tasks" in refused("n0*99999\nn1*2\n")
+    assert "n9" in refused("n0\nn9\n")
+    nowhere = cluster.run("grun", "-m", "arbitrary", *WHERE, check=False)
+    assert "no host is named for any task" in nowhere.stderr
+    missing = cluster.run("env", "SLURM_HOSTFILE=/no/such/file", "grun", *WHERE, check=False)
+    assert "SLURM_HOSTFILE: /no/such/file" in missing.stderr
+    cluster.wait_idle()
+
+
+def test_parts_have_programs_of_their_own_and_one_range_of_ranks(shared_cluster):
+    cluster = shared_cluster
+    words = ["sh", "-c", "echo $SLURM_PROCID $SLURM_NTASKS main", ":", "-n", "2", "sh", "-c", "echo $SLURM_PROCID $SLURM_NTASKS worker", ":",
+             "--ntasks=1", "sh", "-c", "echo $SLURM_PROCID $SLURM_NTASKS $0", "last"]
+    expected = ["0 4 main", "1 4 worker", "2 4 worker", "3 4 last"]
+    assert placed(cluster.run("grun", *words)) == expected
+    assert placed(cluster.run("galloc", "-n4", "srun", *words)) == expected
+    failing = cluster.run("grun", "true", ":", "-n1", "sh", "-c", "exit 5", check=False)
+    assert failing.returncode == 5
+    odd = cluster.run("grun", "true", ":", "-c2", "true", check=False)
+    assert "option -c2 of a further part" in odd.stderr and odd.returncode == 1
+    assert "do not go with --bcast" in cluster.run("grun", "--bcast", "true", ":", "true", check=False).stderr
+    cluster.wait_idle()
+
+
+def test_a_step_runs_in_the_component_that_is_asked_for(shared_cluster):
+    cluster = shared_cluster
+    where = "sh -c 'echo $SLURM_JOB_ID $SLURM_PROCID $SLURMD_NODENAME'"
+    script = f"""
+srun -n1 {where} > {cluster.work}/het0
+srun --het-group=1 {where} > {cluster.work}/het1
+srun --pack-group=0 -n1 {where} > {cluster.work}/het0b
+srun --het-group=2 true 2> {cluster.work}/het2
+"""
+    job = cluster.submit(script, "-t", "5", "-n1", "-w", "n0", ":", "-n2", "-w", "n1")
+    assert cluster.wait_ended(job)
+    assert (cluster.work / "het0").read_text() == f"{job} 0 n0\n"
+    assert sorted((cluster.work / "het1").read_text().splitlines()) == [f"{job + 1} 0 n1", f"{job + 1} 1 n1"]
+    assert (cluster.work / "het0b").read_text() == f"{job} 0 n0\n"
+    assert "there is no component 2: the job has 2, from 0 on" in (cluster.work / "het2").read_text()
+    assert "this is no heterogeneous job" in cluster.run("srun", "--het-group=1", "true", check=False).stderr
+    cluster.wait_idle()
