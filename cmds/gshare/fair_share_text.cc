@@ -143,7 +143,7 @@ class Rows {
     row.norm = norm;
     row.used = used_[qos.name];
     row.part = part_of(row.used);
-    if (qos.budget) row.budget = qos.budget->gpu_seconds / 60;
+    if (qos.budget && qos.budget->period == base::Period::kNone) row.budget = qos.budget->gpu_seconds / 60;
     if (!query_.users_alone) out_.push_back(row);
     for (const std::string& user : users_at(qos)) add_user(row, user);
   }

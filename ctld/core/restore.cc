@@ -259,14 +259,20 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   const RunRows runs = RunRows::read(snapshot.run_nodes, unread);
   restore_jobs(core, snapshot, runs, unread, lookup);
   restore_steps(core, snapshot, runs, unread, lookup);
-  // Components of one job look at each other.
-  for (const store::JobRow& row : snapshot.jobs)
-    if (model::Job* job = core.jobs.find(row.id); job != nullptr && job->ended() == nullptr) restore_job(core, *job);
+  // Components of one job look at each other, and those that wait at what budgets those that run have used up.
+  const auto restore_those = [&](bool do_wait) {
+    for (const store::JobRow& row : snapshot.jobs) {
+      model::Job* job = core.jobs.find(row.id);
+      if (job != nullptr && job->ended() == nullptr && (job->waiting() != nullptr) == do_wait) restore_job(core, *job);
+    }
+  };
+  restore_those(false);
+  restore_budgets(core);
+  restore_those(true);
   restore_replies(core, snapshot);
   restore_charges(core, snapshot);
   publish_usage(core);
   arm_usage(core);
-  set_budgets(core);
   return core.ledger.capacity().audit();
 }
 

@@ -117,9 +117,6 @@ base::Status normalise(Request& r);
 /// GPUs that the whole job gets when it runs on `nodes` nodes.
 uint32_t total_gpus(const Request& r, uint32_t nodes);
 
-/// GPUs, or whole nodes with the GPUs that are there.
-inline bool may_hold_gpus(const Request& r) { return r.gpu_counting != GpuCounting::kNone || r.exclusive; }
-
 /// Tasks of an elastic gang at its largest; of another gang: its tasks.
 uint32_t most_tasks(const Request& r);
 /// The request of an elastic gang at its smallest: what has to be free for it to start. Another one: itself.

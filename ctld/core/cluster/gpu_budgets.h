@@ -9,8 +9,10 @@
 
 namespace gw::ctld {
 
-/// The tree of quotas is another, or the controller was away.
-void set_budgets(Core& core);
+/// The tree of quotas is another than `before`.
+void set_budgets(Core& core, const QuotaTable& before);
+/// The controller was away: those that run are charged already, those that wait are looked at next.
+void restore_budgets(Core& core);
 /// A minute is over.
 void budgets_due(Core& core);
 /// What is used of each.

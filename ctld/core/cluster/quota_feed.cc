@@ -18,7 +18,8 @@ void publish_quotas(Core& core) {
     if (qos.grace) qos.grace = std::max(*qos.grace, base::seconds(1));
     if (!core.gpu_budgets.empty() && core.gpu_budgets.only_borrows(core.quotas.path(qos.name)))
       std::erase_if(qos.guaranteed, [](const auto& line) { return line.first.starts_with("gpu"); });
-    qos.budget.reset();  // it counts here alone
+    if (core.gpu_budgets.only_borrows(qos.name)) qos.weight = 0;  // no claim on what nobody is guaranteed, either
+    qos.budget.reset();                                           // it counts here alone
   }
   if (tree != core.planning.tree) {
     core.feed.tell(sched::QosSet{tree});

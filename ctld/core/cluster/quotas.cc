@@ -220,7 +220,7 @@ void change_quotas(Core& core, ConnId conn, const Caller& caller, const wire::Ap
   publish_quotas(core);
   carry_out_moves(core, caller, wanted);
   order_anew(core, before);
-  set_budgets(core);
+  set_budgets(core, before);
   for (const std::string& line : lines) core.out.event("quotas changed", line + " by " + caller.user, caller.uid);
   core.out.note(fmt::format("quotas changed by {}: {}", caller.user, base::join(lines, "; ")));
   reply_change(core, conn, caller, request, std::move(out));

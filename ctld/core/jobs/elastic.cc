@@ -43,7 +43,8 @@ void emit_extension(Core& core, const Job& job, const Extension& extension, cons
 
 void commit_growth(Core& core, const sched::Grow& grow) {
   Job* job = core.jobs.find(grow.gang);
-  if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !core.stored.fault.empty())
+  if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !core.stored.fault.empty() ||
+      spent_budget_of(core, job->spec) != nullptr)
     return;
   model::Placed& placed = *job->placed();
   const bool is_one = grow.allocation.shares.size() == 1 && grow.extension.value >= sched::kFirstHoldingId;

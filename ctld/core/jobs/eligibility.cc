@@ -98,7 +98,7 @@ void update_eligibility(Core& core, Job& job) {
     const bool back_off = waiting.not_before > job.spec.begin;
     waiting.reason = back_off ? WaitReason::kLaunchBackoff : WaitReason::kBeginTime;
     core.timers.set({not_before, TimerKind::kJobEligible, job.id.value, job.attempt});
-  } else if (spent_budget_of(core, job) != nullptr) {
+  } else if (spent_budget_of(core, job.spec) != nullptr) {
     waiting.reason = WaitReason::kBudgetSpent;  // whoever renews a budget looks at its jobs again
   }
   const bool is_task = job.spec.array && !job.spec.is_array();

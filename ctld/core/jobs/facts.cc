@@ -104,16 +104,37 @@ model::Request asked_now(const Job& job) {
   return r;
 }
 
-const BudgetOwner* spent_budget_of(const Core& core, const Job& job) {
-  if (core.gpu_budgets.empty() || !model::may_hold_gpus(job.spec.request)) return nullptr;
-  return core.gpu_budgets.refusing(job.spec.user, core.quotas.path(job.spec.qos));
+bool has_gpus(const Core& core, const std::string& partition) {
+  const auto p = core.partitions.all.find(partition);
+  if (p == core.partitions.all.end()) return false;
+  return std::any_of(p->second.nodes.begin(), p->second.nodes.end(), [&core](const std::string& name) {
+    const model::Node* node = core.nodes.find(name);
+    return node != nullptr && node->topology && !node->topology->gpus.empty();
+  });
+}
+
+bool may_hold_gpus(const Core& core, const model::JobSpec& spec, const HasGpus& with_gpus) {
+  if (spec.request.gpu_counting != model::GpuCounting::kNone) return true;
+  return std::any_of(spec.partitions.begin(), spec.partitions.end(), [&](const std::string& name) {
+    const auto p = core.partitions.all.find(name);
+    const bool takes_nodes = p != core.partitions.all.end() && (spec.request.exclusive || p->second.exclusive);
+    return takes_nodes && with_gpus(name);
+  });
+}
+
+const BudgetOwner* spent_budget_of(const Core& core, const model::JobSpec& spec) {
+  const BudgetOwner* owner =
+      core.gpu_budgets.empty() ? nullptr : core.gpu_budgets.refusing(spec.user, core.quotas.path(spec.qos));
+  if (owner == nullptr) return nullptr;
+  const auto with_gpus = [&core](const std::string& partition) { return has_gpus(core, partition); };
+  return may_hold_gpus(core, spec, with_gpus) ? owner : nullptr;
 }
 
 sched::PendingJob pending_of(const Core& core, const Job& job) {
   sched::PendingJob out;
   out.id = job.id;
   out.request = model::least_of(asked_now(job));
-  const bool may_grow = job.spec.request.elastic && spent_budget_of(core, job) == nullptr;
+  const bool may_grow = job.spec.request.elastic && spent_budget_of(core, job.spec) == nullptr;
   if (may_grow) out.most_tasks = model::most_tasks(job.spec.request);
   out.grows_by_node = job.spec.request.elastic;
   out.partitions = job.spec.partitions;

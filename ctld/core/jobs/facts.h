@@ -2,6 +2,9 @@
 // under which id, which other components it has.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "ctld/core/core.h"
 
 namespace gw::ctld {
@@ -22,8 +25,13 @@ bool goes_alone(const model::Job& job);
 const model::Job& leader_of(const Core& core, const model::Job& job);
 /// What it asks for, and the nodes that lately failed to launch it left out.
 model::Request asked_now(const model::Job& job);
+/// Does any node of the partition have GPUs?
+bool has_gpus(const Core& core, const std::string& partition);
+/// Asks it for GPUs, or would it get those of whole nodes? `with_gpus`: the partitions that have some.
+using HasGpus = std::function<bool(const std::string& partition)>;
+bool may_hold_gpus(const Core& core, const model::JobSpec& spec, const HasGpus& with_gpus);
 /// The budget of GPU-hours that is spent and lets the job have no more GPUs; null: none.
-const BudgetOwner* spent_budget_of(const Core& core, const model::Job& job);
+const BudgetOwner* spent_budget_of(const Core& core, const model::JobSpec& spec);
 /// The job as the scheduler is told of it, whether it waits, runs, or waits to resume.
 sched::PendingJob pending_of(const Core& core, const model::Job& job);
 /// The job if this is its present attempt and it is placed; else null.

@@ -13,14 +13,14 @@ void charge(Core& core, const model::Job& job, const model::Allocation& gives, c
   const model::JobSpec& spec = job.spec;
   core.usage.change_rate(core.now, spec.uid, spec.qos, sched::usage_rate(takes) - sched::usage_rate(gives));
   if (const int64_t gpus = sched::gpu_rate(takes) - sched::gpu_rate(gives); gpus != 0)
-    core.gpu_budgets.change_rate(core.now, spec.user, spec.qos, core.quotas.path(spec.qos), gpus);
+    core.gpu_budgets.change_rate(core.now, spec.user, spec.qos, core.quotas, gpus);
   arm_usage(core);
 }
 
 void charge_again(Core& core, const model::Job& job, const model::Allocation& held) {
   const model::JobSpec& spec = job.spec;
   core.usage.resume_rate(core.now, spec.uid, spec.qos, sched::usage_rate(held));
-  core.gpu_budgets.resume_rate(spec.user, spec.qos, core.quotas.path(spec.qos), sched::gpu_rate(held));
+  core.gpu_budgets.resume_rate(spec.user, spec.qos, core.quotas, sched::gpu_rate(held));
 }
 
 void discharge(Core& core, const model::Job& job, NodeId node) {
@@ -58,7 +58,6 @@ void restore_usage(Core& core, const store::Snapshot& snapshot) {
     if (!core.usage.restore(row) && !core.gpu_budgets.restore(row))
       hold_aside(core, store::RowKind::kUsage, {row.kind, row.name}, row.kind + "/" + row.name,
                  "it is no use of a user, a QOS or a budget");
-  (void)core.gpu_budgets.look(core.now);
 }
 
 }  // namespace gw::ctld

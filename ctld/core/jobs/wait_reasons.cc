@@ -37,7 +37,7 @@ std::string what_is_left(const Job& job) {
 }
 
 Blocker spent_budget(const Core& core, const Job& job) {
-  const BudgetOwner* owner = spent_budget_of(core, job);
+  const BudgetOwner* owner = spent_budget_of(core, job.spec);
   if (owner == nullptr) return of_job(BlockerKind::kNotLookedAt, job);
   const GpuBudgets::Meter& meter = core.gpu_budgets.meters().at(*owner);
   return Blocker{.kind = BlockerKind::kBudgetSpent,
@@ -47,7 +47,7 @@ Blocker spent_budget(const Core& core, const Job& job) {
                  .bound = meter.budget.gpu_seconds,
                  .held = static_cast<uint64_t>(sched::gpu_seconds(GpuBudgets::used_at(meter, core.now))),
                  .held_by = model::words(meter.budget),
-                 .until = meter.until};
+                 .until = base::period_end(meter.budget.period, core.now)};
 }
 
 /// What keeps a job from the scheduler.

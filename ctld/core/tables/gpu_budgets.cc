@@ -38,6 +38,7 @@ BudgetState state_of(const GpuBudgets::Meter& meter, Time now) {
 }  // namespace
 
 int64_t GpuBudgets::used_at(const Meter& meter, Time now) {
+  if (now < meter.from) return 0;  // the clock was ahead
   if (now < meter.until) return sched::used_by(meter.used, now, base::kUnlimited);
   const Time begun = base::period_start(meter.budget.period, now);
   return sched::used_by({0, meter.used.rate, std::max(begun, meter.used.at)}, now, base::kUnlimited);
@@ -45,8 +46,9 @@ int64_t GpuBudgets::used_at(const Meter& meter, Time now) {
 
 void GpuBudgets::settle(const BudgetOwner& owner, Meter& meter, Time now) {
   meter.used.amount = used_at(meter, now);
-  meter.used.at = std::max(meter.used.at, now);
-  if (now >= meter.until) {
+  const bool is_another = now < meter.from || now >= meter.until;
+  meter.used.at = is_another ? now : std::max(meter.used.at, now);
+  if (is_another) {
     meter.from = base::period_start(meter.budget.period, now);
     meter.until = base::period_end(meter.budget.period, now);
   }
@@ -59,28 +61,27 @@ void GpuBudgets::count_rates(const std::string& user, const std::string& qos, in
 }
 
 template <typename Fn>
-void GpuBudgets::each_of(const std::string& user, const std::vector<std::string>& path, const Fn& fn) {
+void GpuBudgets::each_of(const std::string& user, const std::string& qos, const QuotaTable& quotas, const Fn& fn) {
   if (empty()) return;
   const auto call = [&](const BudgetOwner& owner) {
     if (const auto it = meters_.find(owner); it != meters_.end()) fn(it->first, it->second);
   };
-  for (const std::string& name : path) call({false, name});
+  for (const std::string& name : quotas.path(qos)) call({false, name});
   call({true, user});
 }
 
-void GpuBudgets::change_rate(Time now, const std::string& user, const std::string& qos,
-                             const std::vector<std::string>& path, int64_t by) {
+void GpuBudgets::change_rate(Time now, const std::string& user, const std::string& qos, const QuotaTable& quotas,
+                             int64_t by) {
   count_rates(user, qos, by);
-  each_of(user, path, [&](const BudgetOwner& owner, Meter& meter) {
+  each_of(user, qos, quotas, [&](const BudgetOwner& owner, Meter& meter) {
     settle(owner, meter, now);
     meter.used.rate += by;
   });
 }
 
-void GpuBudgets::resume_rate(const std::string& user, const std::string& qos, const std::vector<std::string>& path,
-                             int64_t by) {
+void GpuBudgets::resume_rate(const std::string& user, const std::string& qos, const QuotaTable& quotas, int64_t by) {
   count_rates(user, qos, by);
-  each_of(user, path, [by](const BudgetOwner&, Meter& meter) { meter.used.rate += by; });
+  each_of(user, qos, quotas, [by](const BudgetOwner&, Meter& meter) { meter.used.rate += by; });
 }
 
 void GpuBudgets::set_budgets(const QuotaTable& quotas, Time now) {
@@ -99,14 +100,16 @@ void GpuBudgets::set_budgets(const QuotaTable& quotas, Time now) {
   for (const auto& [owner, budget] : budgets) {
     const auto [it, is_new] = meters_.try_emplace(owner);
     Meter& meter = it->second;
+    const auto& rates = owner.is_user ? user_rates_ : below;
+    const auto found = rates.find(owner.name);
+    const int64_t rate = found == rates.end() ? 0 : found->second;
+    if (!is_new && meter.budget == budget && meter.used.rate == rate) continue;
     if (is_new) meter.used.at = now;
     if (!is_new) settle(owner, meter, now);
     meter.budget = budget;
     meter.from = base::period_start(budget.period, now);
     meter.until = base::period_end(budget.period, now);
-    const auto& rates = owner.is_user ? user_rates_ : below;
-    const auto rate = rates.find(owner.name);
-    meter.used.rate = rate == rates.end() ? 0 : rate->second;
+    meter.used.rate = rate;
     changed_.insert(owner);
   }
 }
@@ -116,10 +119,7 @@ bool GpuBudgets::restore(const store::PutUsage& row) {
   if ((!is_user && row.kind != kOfQos) || row.amount < 0 || row.at.us < 0) return false;
   const BudgetOwner owner{is_user, row.name};
   const auto it = meters_.find(owner);
-  if (it == meters_.end()) {
-    changed_.insert(owner);
-    return true;
-  }
+  if (it == meters_.end()) return true;
   Meter& meter = it->second;
   meter.used = {row.amount, meter.used.rate, row.at};
   meter.from = base::period_start(meter.budget.period, row.at);
@@ -131,6 +131,7 @@ bool GpuBudgets::restore(const store::PutUsage& row) {
 std::vector<GpuBudgets::Change> GpuBudgets::look(Time now) {
   std::vector<Change> out;
   for (auto& [owner, meter] : meters_) {
+    if (now < meter.from || now >= meter.until) settle(owner, meter, now);
     const BudgetState before = std::exchange(meter.state, state_of(meter, now));
     if (meter.state != before) out.push_back({owner, before});
   }
@@ -154,11 +155,13 @@ const BudgetOwner* GpuBudgets::refusing(const std::string& user, const std::vect
   return refuses({true, user});
 }
 
+bool GpuBudgets::only_borrows(const std::string& qos) const {
+  const Meter* meter = find({false, qos});
+  return meter != nullptr && meter->state == BudgetState::kSpent && meter->budget.borrows;
+}
+
 bool GpuBudgets::only_borrows(const std::vector<std::string>& path) const {
-  return std::any_of(path.begin(), path.end(), [this](const std::string& name) {
-    const Meter* meter = find({false, name});
-    return meter != nullptr && meter->state == BudgetState::kSpent && meter->budget.borrows;
-  });
+  return std::any_of(path.begin(), path.end(), [this](const std::string& name) { return only_borrows(name); });
 }
 
 store::Batch GpuBudgets::take_rows() {

@@ -49,15 +49,14 @@ class GpuBudgets {
     BudgetState before = BudgetState::kWithin;
   };
 
-  /// A job of this user and QOS, whose way up to the root is `path`, holds so much more, or less, in millionths of a
-  /// GPU.
-  void change_rate(base::Time now, const std::string& user, const std::string& qos,
-                   const std::vector<std::string>& path, int64_t by);
+  /// A job of this user and QOS holds so much more, or less, in millionths of a GPU.
+  void change_rate(base::Time now, const std::string& user, const std::string& qos, const QuotaTable& quotas,
+                   int64_t by);
   /// Likewise for what it has held since the meters were stored.
-  void resume_rate(const std::string& user, const std::string& qos, const std::vector<std::string>& path, int64_t by);
+  void resume_rate(const std::string& user, const std::string& qos, const QuotaTable& quotas, int64_t by);
   /// The budgets are those of this tree, and of its users. What was used stays where there was one.
   void set_budgets(const QuotaTable& quotas, base::Time now);
-  /// False: it is no use of a budget. One of a budget that is no more is deleted.
+  /// False: it is no use of a budget. One of a budget that is not there stays: its QOS may be held aside.
   bool restore(const store::PutUsage& row);
   /// Brings the states up to date; those that are others now.
   std::vector<Change> look(base::Time now);
@@ -68,7 +67,9 @@ class GpuBudgets {
   static int64_t used_at(const Meter& meter, base::Time now);
   /// The first budget, from the QOS up and then of the user, that is spent and lets nothing start; null: none.
   const BudgetOwner* refusing(const std::string& user, const std::vector<std::string>& path) const;
-  /// Is the budget of this QOS, or of one above it, spent, so that its jobs only borrow?
+  /// Is the budget of this very QOS spent, so that its jobs only borrow?
+  bool only_borrows(const std::string& qos) const;
+  /// Or that of one above it?
   bool only_borrows(const std::vector<std::string>& path) const;
   /// Rows of what changed since the last call.
   store::Batch take_rows();
@@ -80,7 +81,7 @@ class GpuBudgets {
 
   void count_rates(const std::string& user, const std::string& qos, int64_t by);
   template <typename Fn>
-  void each_of(const std::string& user, const std::vector<std::string>& path, const Fn& fn);
+  void each_of(const std::string& user, const std::string& qos, const QuotaTable& quotas, const Fn& fn);
   void settle(const BudgetOwner& owner, Meter& meter, base::Time now);
   const Meter* find(const BudgetOwner& owner) const;
 };

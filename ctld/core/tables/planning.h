@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -38,7 +39,8 @@ struct Planning {
   std::map<base::JobId, std::set<std::string>> reported_moves;  ///< Of jobs that wait: what dry runs found.
   std::vector<sched::PartitionFragmentation> fragmentation;     ///< At the last pass.
   std::map<std::string, PreemptionFigures> preemptions;         ///< By QOS.
-  bool is_usage_armed = false;                                  ///< A timer is set to tell of use.
+  std::deque<base::JobId> jobs_of_budgets;  ///< A budget of theirs was spent or renewed; still to be looked at.
+  bool is_usage_armed = false;              ///< A timer is set to tell of use.
 };
 
 }  // namespace gw::ctld

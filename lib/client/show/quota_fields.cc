@@ -30,7 +30,9 @@ std::string budget_text(const std::optional<model::GpuBudget>& budget) {
 
 /// Slurm's limit of all that was ever used, in minutes.
 std::string tres_minutes(const std::optional<model::GpuBudget>& budget) {
-  return budget ? fmt::format("gres/gpu={}", budget->gpu_seconds / 60) : "";
+  return budget && budget->period == base::Period::kNone && !budget->borrows
+             ? fmt::format("gres/gpu={}", budget->gpu_seconds / 60)
+             : "";
 }
 
 std::vector<TableField<QosRow>> qos_limits() {

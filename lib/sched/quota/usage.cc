@@ -31,6 +31,9 @@ int64_t used_by(const Used& used, base::Time when, base::Duration half_life) {
   if (when <= used.at) return used.amount;
   const double seconds = static_cast<double>((when - used.at).us) / 1e6;
   const auto rate = static_cast<double>(used.rate);
+  constexpr double kMost = 9e18;  // no sum wraps
+  if (half_life == base::kUnlimited && static_cast<double>(used.amount) + rate * seconds > kMost)
+    return static_cast<int64_t>(kMost);
   if (half_life == base::kUnlimited) return used.amount + std::llround(rate * seconds);
   // In units of the mean life, h / ln 2. expm1 keeps what a short time adds exact.
   const double mean_life = static_cast<double>(half_life.us) / 1e6 / std::numbers::ln2;

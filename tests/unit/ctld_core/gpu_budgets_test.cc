@@ -325,6 +325,143 @@ TEST(GpuBudgets, AreToldWhenTheyRunLowAreSpentAndRenewed) {
                                     HasSubstr("budget renewed: 0% of the budget of QOS ml")));
 }
 
+/// Or it would take from others, up to its fair share, and keep it.
+TEST(GpuBudgets, WithBorrowThereIsNoClaimOnWhatNobodyIsGuaranteed) {
+  Budgets w;
+  w.give("ml", Budgets::budget(kHour, base::Period::kDay, true));
+  w.begin("ml", 8);
+  const auto weight = [&w] {
+    const sched::QuotaTree& tree = w.view.quota().tree();
+    for (uint32_t i = 1; i < tree.nodes().size(); ++i)
+      if (tree.qos(i).name == "ml" && !tree.qos(i).is_own) return static_cast<int>(tree.qos(i).weight);
+    return -1;
+  };
+  EXPECT_EQ(weight(), 1);
+  w.tick_with_beats(base::minutes(9));
+  EXPECT_EQ(weight(), 0);
+  wire::ApiRequest r = World::submission(gang(1, 1));
+  r.mutable_submit()->mutable_spec()->set_qos("ml");
+  r.mutable_submit()->mutable_spec()->set_not_preemptible(true);
+  const wire::ApiReply reply = w.ask(kAnn, r);
+  ASSERT_EQ(reply.submit().warnings_size(), 1);
+  EXPECT_THAT(reply.submit().warnings(0), HasSubstr("a job that is never preempted does not start until then"));
+}
+
+Settings exclusive_partition() {
+  Settings s;
+  model::Partition p;
+  p.name = "whole";
+  p.is_default = p.unlimited = p.exclusive = true;
+  s.partitions = {p};
+  return s;
+}
+
+TEST(GpuBudgets, WholeNodesWithGpusCountAlsoIfNobodyAsksForGpus) {
+  struct Whole : World {
+    Whole() : World(2, exclusive_partition()) { connect_all(); }
+  } w;
+  wire::ApiRequest give;
+  wire::QuotaChange& change = *give.mutable_change_quotas()->add_changes();
+  change.set_what(wire::QuotaChange::kAdd);
+  change.set_name("ml");
+  *change.mutable_qos()->mutable_budget() = Budgets::budget(kHour);
+  ASSERT_EQ(w.ask(0, give).error().what(), "");
+  wire::ApiRequest r = World::submission(model::Request{});
+  r.mutable_submit()->mutable_spec()->set_qos("ml");
+  const JobId id(w.ask(kAnn, r).submit().job_id());
+  w.schedule();
+  ASSERT_EQ(w.job(id).placed()->allocation.total_gpus(), 8U);
+  w.started("n0", id);
+  w.tick_with_beats(base::minutes(9));
+  EXPECT_THAT(w.ask(kAnn, r).error().what(), HasSubstr("the budget of QOS ml is spent"));
+}
+
+TEST(GpuBudgets, AJobThatBeginsInTheNextPeriodIsTaken) {
+  Budgets w;
+  w.give("ml", Budgets::budget(kHour, base::Period::kDay));
+  w.begin("ml", 8);
+  w.tick_with_beats(base::minutes(9));
+  wire::ApiRequest r = World::submission(gang(1, 1));
+  r.mutable_submit()->mutable_spec()->set_qos("ml");
+  r.mutable_submit()->mutable_spec()->set_begin_us(base::period_end(base::Period::kDay, w.now).us - 1);
+  EXPECT_THAT(w.ask(kAnn, r).error().what(), HasSubstr("is spent"));
+  r.mutable_submit()->mutable_spec()->set_begin_us(base::period_end(base::Period::kDay, w.now).us);
+  EXPECT_EQ(w.ask(kAnn, r).error().what(), "");
+}
+
+TEST(GpuBudgets, AClockThatWasAheadHasUsedNothing) {
+  Budgets w;
+  w.give("ml", Budgets::budget(1000 * kHour, base::Period::kDay));
+  const base::Time before = w.now;
+  w.now = w.now + base::hours(24 * 366);
+  const JobId id = w.begin("ml", 8);
+  w.now = before;
+  w.tick(base::minutes(1));
+  EXPECT_EQ(w.used("ml"), 0);
+  w.tick(base::minutes(1));
+  EXPECT_EQ(w.used("ml"), 8 * 60);
+  w.finish(id);
+}
+
+TEST(GpuBudgets, ARestartTellsNothingAnewAndHoldsWhatWasHeld) {
+  Budgets w;
+  w.give("ml", Budgets::budget(kHour));
+  const JobId runs = w.begin("ml", 8);
+  w.begin("normal", 8);
+  const JobId waits = w.enter("ml", 8);
+  w.tick_with_beats(base::minutes(9));
+  const size_t told = w.told().size();
+  ASSERT_EQ(told, 2U) << "low, spent";
+  ASSERT_EQ(w.state(runs), JobState::kRunning);
+  const base::Time eligible = w.job(waits).eligible;
+  w.restart();
+  EXPECT_EQ(w.reason(waits), WaitReason::kBudgetSpent);
+  EXPECT_EQ(w.job(waits).eligible, eligible);
+  w.connect_all();
+  w.tick_with_beats(base::minutes(2));
+  EXPECT_EQ(w.told().size(), told);
+}
+
+TEST(GpuBudgets, ATreeThatIsOtherwiseTheSameWritesNoUse) {
+  Budgets w;
+  w.give("ml", Budgets::budget(kHour));
+  w.give("bio", Budgets::budget(kHour));
+  size_t rows = 0;
+  w.on_effects = [&rows](const Effects& e) {
+    for (const store::Op& op : e.writes) rows += std::holds_alternative<store::PutUsage>(op) ? 1 : 0;
+  };
+  w.change_qos(wire::QuotaChange::kModify, "dept", [](wire::QosPatch& p) { p.set_description("else"); });
+  EXPECT_EQ(rows, 0U);
+  w.give("ml", Budgets::budget(2 * kHour));
+  EXPECT_EQ(rows, 1U);
+}
+
+TEST(GpuBudgets, VeryManyJobsAreLookedAtInPortions) {
+  Budgets w;
+  w.give("ml", Budgets::budget(kHour, base::Period::kDay));
+  const JobId runs = w.begin("ml", 8), others = w.begin("normal", 8);
+  constexpr size_t kJobs = 2'500;
+  std::vector<JobId> waiting;
+  for (size_t i = 0; i < kJobs; ++i) waiting.push_back(w.enter("ml", 8));
+  w.tick_with_beats(base::minutes(9));
+  for (int i = 0; i < 5; ++i) w.core->on_tick(w.now = w.now + base::milliseconds(2));
+  w.pump();
+  const auto kept = [&] {
+    return std::count_if(waiting.begin(), waiting.end(), [&w](JobId id) {
+      return w.job(id).waiting() != nullptr && w.job(id).waiting()->reason == WaitReason::kBudgetSpent;
+    });
+  };
+  EXPECT_EQ(kept(), static_cast<std::ptrdiff_t>(kJobs));
+  w.finish(runs);
+  w.finish(others);
+  w.now = base::period_end(base::Period::kDay, w.now);
+  w.core->on_tick(w.now);
+  EXPECT_EQ(kept(), static_cast<std::ptrdiff_t>(kJobs - 1'000));
+  for (int i = 0; i < 3; ++i) w.core->on_tick(w.now = w.now + base::milliseconds(2));
+  w.pump();
+  EXPECT_EQ(kept(), 0);
+}
+
 TEST(GpuBudgets, AnElasticGangGrowsNoFurther) {
   Budgets w;
   w.give("ml", Budgets::budget(kHour));
