@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/cluster.h"
+#include "model/dependency.h"
 #include "model/job.h"
 #include "model/network.h"
 #include "model/request.h"
@@ -110,6 +111,9 @@ struct ScenarioJob {
   base::Duration time_min = {};
   std::optional<base::Duration> deadline;
   std::string reservation;
+  model::Dependency dependency = {};  ///< Ids are positions among the jobs, from 1 on.
+  uint32_t line = 0;                  ///< Jobs that share a line have the same number, from 1 on.
+  uint32_t throttle = 0;              ///< So many of them may run at once; 0: all.
   bool is_running() const { return !at.empty(); }
 };
 

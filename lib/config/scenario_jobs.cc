@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "config/scenario_keys.h"
 #include "config/scenario_read.h"
@@ -147,10 +148,38 @@ class JobReader {
     set_times(line, item, job);
     set_start(line, item, job);
     set_elastic(line, item, job);
-    for (const std::string& name : line.names) {
-      job.name = name;
+    if (job.is_running() && !line.dependency.empty())
+      reading_.problems.error(place_of(item, "dependency"), "a running job waits for nobody");
+    job.line = ++lines_of_jobs_;
+    job.throttle = line.throttle;
+    for (size_t k = 0; k < line.names.size(); ++k) {
+      job.name = line.names[k];
       scenario_.jobs.push_back(job);
+      if (!line.dependency.empty()) waiting_.push_back({scenario_.jobs.size() - 1, k, line.dependency, &item});
     }
+  }
+
+  /// Once all names are known.
+  void tie() {
+    std::map<std::string_view, uint32_t> numbers;
+    for (const ScenarioJob& job : scenario_.jobs) numbers.emplace(job.name, static_cast<uint32_t>(numbers.size()) + 1);
+    for (const Waiting& one : waiting_) {
+      const auto find = [&](std::string_view word, model::DependencyKind kind) {
+        return jobs_called(word, kind, one.place_in_line, numbers);
+      };
+      take(model::parse_named_dependency(one.text, find), scenario_.jobs[one.job].dependency, *one.item, "dependency",
+           reading_);
+    }
+    if (reading_.problems.has_errors()) return;
+    std::vector<model::Dependency> all;
+    for (const ScenarioJob& job : scenario_.jobs) all.push_back(job.dependency);
+    const auto circle = model::find_circle(all);
+    if (!circle) return;
+    for (const Waiting& one : waiting_)
+      if (one.job + 1 == circle->value)
+        reading_.problems.error(place_of(*one.item, "dependency"),
+                                fmt::format("job {} waits for itself", scenario_.jobs[one.job].name),
+                                "break the circle");
   }
 
  private:
@@ -175,6 +204,29 @@ class JobReader {
     if (asks.partitions.empty()) asks.partitions = default_partitions(scenario_.cluster, r.gpus > 0);
     r.mem_none |= takes_no_memory(asks, scenario_.cluster);
     return asks;
+  }
+
+  /// Of aftercorr the one at the same place of its list.
+  base::Result<std::vector<base::JobId>> jobs_called(std::string_view word, model::DependencyKind kind, size_t place,
+                                                     const std::map<std::string_view, uint32_t>& numbers) const {
+    GW_TRY(names, base::expand_hostlist(std::string(word)));
+    if (kind == model::DependencyKind::kAfterCorr) {
+      if (place >= names.size())
+        return base::invalid(fmt::format("{} has no job {}", base::printable(word), place + 1),
+                             "aftercorr is for lists of the same length");
+      names = {names[place]};
+    }
+    std::vector<base::JobId> out;
+    for (const std::string& name : names) {
+      const auto it = numbers.find(name);
+      if (it == numbers.end()) {
+        std::vector<std::string> known;
+        for (const auto& [other, number] : numbers) known.emplace_back(other);
+        return base::invalid(fmt::format("no job \"{}\"", base::printable(name)), base::did_you_mean(name, known));
+      }
+      out.emplace_back(it->second);
+    }
+    return out;
   }
 
   void set_components(const Value& item, ScenarioJob& job) {
@@ -281,6 +333,14 @@ class JobReader {
   std::map<std::string, uint32_t> lines_;
   std::vector<std::string> nodes_, partitions_, qos_, reservations_;
   std::vector<model::Qos> tree_;
+  /// A job that waits for others, whose names may come later.
+  struct Waiting {
+    size_t job = 0, place_in_line = 0;
+    std::string text;
+    const Value* item = nullptr;
+  };
+  std::vector<Waiting> waiting_;
+  uint32_t lines_of_jobs_ = 0;
 };
 
 // ---- Expectations
@@ -351,6 +411,7 @@ std::vector<std::string> default_partitions(const ScenarioCluster& c, bool has_g
 void read_jobs(const Value& root, Scenario& scenario, const Reading& reading) {
   JobReader reader(scenario, reading);
   for (const Value& item : list_items(root, "jobs", reading.problems)) reader.read(item);
+  reader.tie();
   std::string until;
   if (const Value* value = root.find("until")) {
     read_value({"until", Kind::kText, Reload::kLive, ""}, &until, *value, reading.problems);

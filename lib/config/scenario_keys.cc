@@ -284,6 +284,12 @@ const Key<JobLine> kJobLines[] = {
         "on_preempt", [](JobLine& j) -> Ref { return &j.on_preempt; },
         "What becomes of it when it is preempted; requeue if not given. See below.",
         "requeue|checkpoint|suspend|cancel"),
+    text<JobLine>(
+        "dependency", [](JobLine& j) -> Ref { return &j.dependency; },
+        "Waits for other jobs, by their names: afterok:prep,after:b+10. See below."),
+    number<JobLine>(
+        "throttle", [](JobLine& j) -> Ref { return &j.throttle; },
+        "Of the jobs that share this line so many may run at once.", 1, 1'000'000),
     number<JobLine>(
         "min_tasks", [](JobLine& j) -> Ref { return &j.min_tasks; }, "Smallest size of an elastic gang.", 1, 1'000'000),
     of<JobLine>(

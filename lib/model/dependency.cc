@@ -105,6 +105,91 @@ base::Result<Dependency> parse_dependency(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// Brackets hold a list together.
+std::vector<std::string> split_outside_brackets(std::string_view text, char separator) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == separator && depth <= 0)
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
+base::Status parse_named_part(std::string_view text, const std::string& part, const FindJobs& find, Dependency& out) {
+  const std::vector<std::string> words = base::split(part, ':');
+  GW_TRY(kind, kind_of(text, words.front()));
+  if (kind == DependencyKind::kSingleton) return problem(text, "singleton is not for jobs with names of their own");
+  if (words.size() < 2) return problem(text, "which job?", "such as afterok:NAME");
+  for (size_t i = 1; i < words.size(); ++i) {
+    DependencyTerm term{.kind = kind == DependencyKind::kAfterCorr ? DependencyKind::kAfterOk : kind};
+    const size_t plus = words[i].rfind('+');
+    if (plus != std::string::npos) {
+      const auto minutes = base::parse_int(words[i].substr(plus + 1), 0, kMostMinutes, "minutes");
+      if (!minutes || kind != DependencyKind::kAfter)
+        return problem(text, "only after takes minutes behind a plus sign");
+      term.delay = base::seconds(*minutes * 60);
+    }
+    GW_TRY(jobs, find(std::string_view(words[i]).substr(0, plus), kind));
+    for (const base::JobId job : jobs) {
+      term.job = job;
+      out.terms.push_back(term);
+    }
+    if (out.terms.size() > kMostDependencies)
+      return problem(text, "more than " + std::to_string(kMostDependencies) + " jobs");
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<Dependency> parse_named_dependency(std::string_view text, const FindJobs& find) {
+  Dependency out;
+  if (text.empty()) return out;
+  out.any = text.find('?') != std::string_view::npos;
+  const std::vector<std::string> parts = split_outside_brackets(text, out.any ? '?' : ',');
+  if (out.any && split_outside_brackets(text, ',').size() > 1)
+    return problem(text, "commas and question marks do not go together");
+  for (const std::string& part : parts) GW_TRY_STATUS(parse_named_part(text, part, find, out));
+  return out;
+}
+
+std::optional<base::JobId> find_circle(const std::vector<Dependency>& of_jobs) {
+  // Whoever waits for nobody is taken off, and then those that waited for those alone: what is left waits in a circle,
+  // or for one.
+  std::vector<std::vector<uint32_t>> followers(of_jobs.size());
+  std::vector<size_t> open(of_jobs.size());
+  std::vector<uint32_t> free;
+  for (uint32_t i = 0; i < of_jobs.size(); ++i) {
+    open[i] = of_jobs[i].terms.size();
+    if (open[i] == 0) free.push_back(i);
+    for (const DependencyTerm& term : of_jobs[i].terms) followers[term.job.value - 1].push_back(i);
+  }
+  size_t taken = 0;
+  for (; !free.empty(); ++taken) {
+    const uint32_t one = free.back();
+    free.pop_back();
+    for (const uint32_t follower : followers[one])
+      if (--open[follower] == 0) free.push_back(follower);
+  }
+  if (taken == of_jobs.size()) return std::nullopt;
+  // From any of them the way leads into a circle.
+  auto at =
+      static_cast<uint32_t>(std::find_if(open.begin(), open.end(), [](size_t n) { return n > 0; }) - open.begin());
+  for (size_t step = 0; step <= of_jobs.size(); ++step)
+    for (const DependencyTerm& term : of_jobs[at].terms)
+      if (open[term.job.value - 1] > 0) {
+        at = term.job.value - 1;
+        break;
+      }
+  return base::JobId(at + 1);
+}
+
 std::string format_dependency(const Dependency& dependency) {
   std::string text;
   for (const DependencyTerm& term : dependency.terms) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,14 @@ struct Dependency {
 /// them, `singleton`, and a number alone, which means afterany. With question marks aftercorr is afterok. Errors:
 /// syntax, both separators, too many jobs.
 base::Result<Dependency> parse_dependency(std::string_view text);
+/// The jobs that a word of a dependency stands for.
+using FindJobs = std::function<base::Result<std::vector<base::JobId>>(std::string_view word, DependencyKind kind)>;
+/// The same where jobs have names in place of numbers, which may be lists as of hosts: "afterok:prep[0-9],after:b+10".
+/// Neither singleton nor a name alone. Errors: syntax, and what `find` says.
+base::Result<Dependency> parse_named_dependency(std::string_view text, const FindJobs& find);
+/// A job that waits for itself, through others or not, among jobs that are numbered from 1 in this order; none: there
+/// is no circle.
+std::optional<base::JobId> find_circle(const std::vector<Dependency>& of_jobs);
 /// As squeue shows what is left: "afterok:65(unfulfilled),afterany:66(failed)"; empty: "(null)".
 std::string format_dependency(const Dependency& dependency);
 

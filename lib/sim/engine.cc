@@ -11,6 +11,7 @@
 #include "sim/engine/decisions.h"
 #include "sim/engine/gangs.h"
 #include "sim/engine/runs.h"
+#include "sim/engine/ties.h"
 #include "sim/engine/usage.h"
 #include "sim/rest.h"
 
@@ -32,6 +33,7 @@ Engine::Engine(const Cluster& cluster, std::vector<SimJob> jobs, const EngineOpt
 
 base::Status Engine::run() {
   const Timetable& timetable = world_.timetable;
+  tie_jobs(world_);
   GW_TRY_STATUS(place_running_jobs(world_));
   sort_arrivals(world_);
   GW_TRY_STATUS(settle());
@@ -49,7 +51,7 @@ base::Status Engine::run() {
       idle = 0;
       continue;
     }
-    const bool is_over = !timetable.has_arrivals() && timetable.endings.empty();
+    const bool is_over = !timetable.has_arrivals() && timetable.endings.empty() && next_delay(world_) == Time::never();
     const Time rest = is_over ? rest_from(world_.view, changed) : Time::never();
     if (now() >= rest && !awaits_tick(world_)) break;
     if (is_tick) continue;
@@ -69,7 +71,7 @@ Time Engine::next_instant() const {
   if (awaits_tick(world_)) next = std::min(next, next_tick(now()));
   if (timetable.has_arrivals()) next = std::min(next, jobs()[timetable.arrivals[timetable.next_arrival]].job.submitted);
   if (!timetable.endings.empty()) next = std::min(next, timetable.endings.top().at);
-  return next;
+  return std::min(next, next_delay(world_));
 }
 
 void Engine::go_to(Time t) {
@@ -82,6 +84,7 @@ base::Status Engine::settle() {
   const auto& endings = world_.timetable.endings;
   do {
     end_what_is_due();
+    let_in_what_is_due(world_);
     admit_what_is_due();
     GW_TRY_STATUS(plan_to_rest());
     drop_stale_endings(world_);

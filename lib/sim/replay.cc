@@ -159,6 +159,33 @@ class JobMaker {
   bool tells_work_ = false;
 };
 
+/// Rows name each other by their ids, wherever they stand.
+base::Status tie_rows(const Trace& trace, const std::string& path, std::vector<SimJob>& jobs) {
+  std::map<std::string_view, uint32_t> numbers;
+  for (const TraceJob& row : trace.jobs) numbers.emplace(row.id, static_cast<uint32_t>(numbers.size()) + 1);
+  const auto find = [&numbers](std::string_view word, model::DependencyKind) -> base::Result<std::vector<base::JobId>> {
+    if (const auto it = numbers.find(word); it != numbers.end()) return std::vector{base::JobId(it->second)};
+    return base::invalid(fmt::format("no job_id \"{}\"", base::printable(word)));
+  };
+  std::vector<model::Dependency> all(jobs.size());
+  bool has_any = false;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const TraceJob& row = trace.jobs[i];
+    if (row.dependency.empty()) continue;
+    auto after = model::parse_named_dependency(row.dependency, find);
+    if (!after)
+      return base::fail(after.error().code, fmt::format("{}:{}: dependency: {}", path, row.line, after.error().what),
+                        after.error().hint);
+    all[i] = jobs[i].after = std::move(*after);
+    has_any = true;
+  }
+  const auto circle = has_any ? model::find_circle(all) : std::nullopt;
+  if (!circle) return {};
+  const TraceJob& row = trace.jobs[circle->value - 1];
+  return base::invalid(fmt::format("{}:{}: dependency: job {} waits for itself", path, row.line, row.id),
+                       "break the circle");
+}
+
 base::Status set_fit(const ReplayOptions& options, config::ScenarioCluster& written) {
   if (options.fit.empty() || options.fit == "count") return {};
   static const std::vector<std::string> kFits = {"best", "worst", "spread", "count"};
@@ -220,6 +247,7 @@ base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace,
     GW_TRY(job, maker.make(row, users));
     jobs.push_back(std::move(job));
   }
+  GW_TRY_STATUS(tie_rows(trace, trace_path, jobs));
   out.trace = std::move(trace);
   EngineOptions engine_options;
   engine_options.keeps_work = !options.lose_work;

@@ -115,6 +115,9 @@ std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
       p.components.push_back({{}, part.request, part.partitions});
     // Those that run started before the clock did, in the order of the file.
     const Duration started = written.started.value_or(base::microseconds(index - count));
+    job.after = written.dependency;
+    job.line = written.line;
+    job.throttle = written.throttle;
     if (written.is_running()) job.running = SimJob::Running{written.at, kStart + started};
     p.submitted = kStart + written.submit.value_or(written.is_running() ? started : Duration{});
     p.eligible = p.submitted;

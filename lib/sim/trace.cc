@@ -280,6 +280,7 @@ base::Status Reader::fill_rest(const std::vector<std::string_view>& fields, Trac
     if (!priority) return named(name_of(Column::kPriority), priority.error());
     job.priority = *priority;
   }
+  job.dependency = field(fields, Column::kDependency);
   if (const std::string_view text = field(fields, Column::kPreemptible); !text.empty()) {
     const auto preemptible = parse_flag(text);
     if (!preemptible) return named(name_of(Column::kPreemptible), preemptible.error());

@@ -29,6 +29,7 @@ struct TraceJob {
   base::Duration time_limit = base::kUnlimited;
   int64_t priority = 50;
   bool preemptible = true;
+  std::string dependency = {};  ///< As `--dependency`, by the ids of the file.
 };
 
 struct TraceOptions {

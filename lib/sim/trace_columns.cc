@@ -8,10 +8,10 @@
 namespace gw::sim {
 namespace {
 
-constexpr std::string_view kNames[kColumnCount] = {"job_id",      "submit_s", "duration_s", "gpus",         "nodes",
-                                                   "tasks",       "cpus",     "mem_mb",     "gpu_type",     "gpu_milli",
-                                                   "qos",         "user",     "partition",  "time_limit_s", "priority",
-                                                   "preemptible", "start_s",  "end_s",      "cpu_milli"};
+constexpr std::string_view kNames[kColumnCount] = {
+    "job_id",   "submit_s",    "duration_s", "gpus",  "nodes",     "tasks",     "cpus",
+    "mem_mb",   "gpu_type",    "gpu_milli",  "qos",   "user",      "partition", "time_limit_s",
+    "priority", "preemptible", "start_s",    "end_s", "cpu_milli", "dependency"};
 
 constexpr ColumnName kPhilly[] = {{Column::kSubmit, "timestamp"},
                                   {Column::kDuration, "duration"},

@@ -29,8 +29,9 @@ enum class Column : uint8_t {
   kStart,  ///< With kEnd: the duration, where the file has none.
   kEnd,
   kMilliCpus,  ///< Instead of kCpus.
+  kDependency,
 };
-constexpr size_t kColumnCount = 19;
+constexpr size_t kColumnCount = 20;
 
 std::string_view name(Column column);
 std::optional<Column> parse_column(std::string_view name);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "sched/place/place.h"
 #include "sim/engine/suspension.h"
+#include "sim/engine/ties.h"
 
 namespace gw::sim {
 namespace {
@@ -60,11 +61,20 @@ void admit(World& world, uint32_t job) {
     record.is_refused = true;
     ++world.measures.left;
     record.why = "can never run: " + known->second;
-    return;
+    return job_has_left(world, job);
   }
+  if (!may_enter(world, job)) return;
   ++world.measures.current.pending;
   world.progress[job].pending_since = pending.submitted;
   pending.eligible = pending.submitted;
+  queue_job(world, job);
+}
+
+void let_in(World& world, uint32_t job) {
+  world.records[job].why.clear();
+  ++world.measures.current.pending;
+  ++world.changes;
+  world.progress[job].pending_since = world.jobs[job].job.eligible = world.now;
   queue_job(world, job);
 }
 
@@ -78,7 +88,7 @@ void explain_waits(World& world) {
   const Reasons& reasons = world.reasons;
   for (uint32_t i = 0; i < world.jobs.size(); ++i) {
     Record& record = world.records[i];
-    if (record.phase != Phase::kPending || record.is_refused) continue;
+    if (record.phase != Phase::kPending || record.is_refused || world.ties.is_held[i]) continue;
     const bool is_split = world.view.splits_by_user();
     const auto told = reasons.told.find(sched::class_key(what_waits(world, i), is_split, reasons.planned));
     if (told != reasons.told.end()) record.why = told->second;

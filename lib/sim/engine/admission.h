@@ -9,6 +9,8 @@ namespace gw::sim {
 void sort_arrivals(World& world);
 /// It arrives: it waits, or is refused because it could never run.
 void admit(World& world, uint32_t job);
+/// It has waited for other jobs, and waits for the scheduler from now on.
+void let_in(World& world, uint32_t job);
 /// It waits from now on, whether it has just arrived or was preempted.
 void queue_job(World& world, uint32_t job);
 /// Tells in their records why jobs wait.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/dependency.h"
 #include "sched/cycle/plan.h"
 #include "sim/cluster.h"
 
@@ -18,6 +19,9 @@ struct SimJob {
   bool tells_work = false;           ///< Orders are told how much of it is left.
   bool saves_work = false;           ///< Preempted, it continues where it was.
   bool ends_preempted = false;       ///< Preempted, it does not come back.
+  model::Dependency after = {};      ///< What is left of what it waits for; ids are positions, from 1 on.
+  uint32_t line = 0;                 ///< Which jobs take turns with it,
+  uint32_t throttle = 0;             ///< if only so many of them may run at once; 0: all may.
   struct Running {
     std::vector<std::string> at;  ///< A node per task.
     Time started;

@@ -6,6 +6,7 @@
 
 #include "sim/engine/admission.h"
 #include "sim/engine/suspension.h"
+#include "sim/engine/ties.h"
 #include "sim/engine/usage.h"
 
 namespace gw::sim {
@@ -45,6 +46,7 @@ void leave_system(World& world, uint32_t job, std::string why) {
   const double stay = static_cast<double>((world.now - record.submitted).us) / 1e6;
   const double met = world.measures.contention - world.progress[job].contention_at_submit;
   record.contention = stay > 0 ? met / stay : 1;
+  job_has_left(world, job);
 }
 
 }  // namespace
@@ -65,6 +67,7 @@ void begin_run(World& world, uint32_t job, Duration limit) {
   progress.least = world.records[job].allocation;
   progress.done = {};
   run_from(world, job, world.records[job].started, limit);
+  job_has_started(world, job);
 }
 
 void run_from(World& world, uint32_t job, Time since, Duration limit) {

@@ -4,6 +4,7 @@
 // changes by tell() alone, as the controller's does by deltas.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -93,6 +94,22 @@ struct UsageMeters {
   sched::UsageMeter<std::string> by_qos;  ///< If it counts in their shares.
 };
 
+/// Jobs of which only so many may run at once.
+struct Line {
+  uint32_t inside = 0;  ///< Before the scheduler, or running.
+  std::deque<uint32_t> waiting = {};
+};
+
+/// Which jobs wait for which (ties.h).
+struct Ties {
+  std::vector<std::vector<uint32_t>> followers;  ///< Of each job: those that name it.
+  std::vector<bool> is_held;                     ///< It has arrived, and the scheduler does not know it yet.
+  std::vector<bool> is_inside;                   ///< It counts in its line.
+  std::map<uint32_t, Line> lines;
+  using Delay = std::pair<Time, uint32_t>;
+  std::priority_queue<Delay, std::vector<Delay>, std::greater<>> delays;  ///< When which job looks again.
+};
+
 struct World {
   World(const Cluster& facts, std::vector<SimJob> all, const EngineOptions& options);
 
@@ -105,6 +122,7 @@ struct World {
   Duration restart_cost;  ///< Likewise.
   Time now = kStart;
   Timetable timetable;
+  Ties ties;
   sched::ClusterView view;
   uint64_t epoch = 0;
   Reasons reasons;

@@ -190,6 +190,32 @@ qos: [{name: p, guaranteed: {gpu: 8}}, {name: a, parent: p, guaranteed: {gpu: 6}
               HasSubstr("f:3:6: the guarantees below QOS p add up to 8.5 gpu, but it has 8: a 6, b 2.5"));
 }
 
+TEST(Scenario, JobsWaitForOthersByName) {
+  const std::string nodes = "nodes: [{name: n0, gpus: 1}]\njobs:\n";
+  const auto read = parse_scenarios(
+      nodes +
+          "  - {name: last, dependency: \"afterok:a[0-1],after:b+5\"}\n  - {name: \"a[0-1]\", throttle: 1}\n"
+          "  - {name: b}\n  - {name: \"c[0-1]\", dependency: \"aftercorr:a[0-1]\"}\n",
+      "f");
+  ASSERT_TRUE(read) << read.error().text();
+  const std::vector<ScenarioJob>& jobs = read->front().jobs;
+  EXPECT_EQ(model::format_dependency(jobs[0].dependency),
+            "afterok:2(unfulfilled),afterok:3(unfulfilled),after:4+5(unfulfilled)");
+  EXPECT_EQ(model::format_dependency(jobs[5].dependency), "afterok:3(unfulfilled)");
+  EXPECT_TRUE(jobs[1].line == jobs[2].line && jobs[1].line != jobs[3].line && jobs[1].throttle == 1);
+  const auto error = [&](const std::string& line) {
+    const auto bad = parse_scenarios(nodes + "  - {name: \"a[0-1]\"}\n  - " + line + "\n", "f");
+    return bad ? "" : bad.error().text();
+  };
+  EXPECT_NE(error("{name: b, dependency: \"afterok:a2\"}").find("no job \"a2\""), std::string::npos);
+  EXPECT_NE(error("{name: \"b[0-2]\", dependency: \"aftercorr:a[0-1]\"}").find("a[0-1] has no job 3"),
+            std::string::npos);
+  EXPECT_NE(error("{name: b, dependency: \"afterok:b\"}").find("job b waits for itself"), std::string::npos);
+  EXPECT_NE(error("{name: b, throttle: 0}").find("throttle"), std::string::npos);
+  EXPECT_NE(error("{name: b, state: running, at: [n0], dependency: \"afterok:a0\"}").find("waits for nobody"),
+            std::string::npos);
+}
+
 TEST(Cluster, IsReadWithoutJobs) {
   const auto file = parse_cluster("nodes: [{name: \"n[0-1]\", gpus: 8}]\npolicy: {order: srtf}\nqos: [a, b]", "f");
   ASSERT_TRUE(file) << file.error().text();

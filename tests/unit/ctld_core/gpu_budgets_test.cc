@@ -480,6 +480,7 @@ TEST(GpuBudgets, AnElasticGangGrowsNoFurther) {
   w.finish(blocks);
   w.tick_with_beats(base::minutes(1));
   EXPECT_EQ(w.job(id).placed()->allocation.shares.size(), 1U);
+  EXPECT_TRUE(sched::plan(w.view, w.now, {}).groups.empty()) << "the scheduler does not try it, either";
   w.give("ml", Budgets::budget(1000 * kHour));
   w.schedule();
   EXPECT_EQ(w.job(id).placed()->allocation.shares.size(), 2U);

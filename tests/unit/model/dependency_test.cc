@@ -102,5 +102,41 @@ TEST(Dependency, IsHopelessOnceTooMuchHasFailed) {
   EXPECT_FALSE(Dependency{}.is_hopeless());
 }
 
+base::Result<std::vector<base::JobId>> by_letter(std::string_view word, DependencyKind) {
+  if (word == "ab") return std::vector{base::JobId(1), base::JobId(2)};
+  if (word.size() != 1) return base::invalid("no such job");
+  return std::vector{base::JobId(static_cast<uint32_t>(word[0] - 'a') + 1)};
+}
+
+TEST(NamedDependency, IsReadByNames) {
+  const auto shown = [](std::string_view text) {
+    const auto read = parse_named_dependency(text, by_letter);
+    return read ? format_dependency(*read) : read.error().what;
+  };
+  EXPECT_EQ(shown(""), "(null)");
+  EXPECT_EQ(shown("afterok:a:b,after:c+10"), "afterok:1(unfulfilled),afterok:2(unfulfilled),after:3+10(unfulfilled)");
+  EXPECT_EQ(shown("afterany:ab?afternotok:c"),
+            "afterany:1(unfulfilled)?afterany:2(unfulfilled)?afternotok:3(unfulfilled)");
+  EXPECT_EQ(shown("aftercorr:a"), "afterok:1(unfulfilled)");
+  for (const auto& [text, why] : {std::pair("afterok", "which job?"),
+                                  {"soon:a", "there is no such dependency"},
+                                  {"singleton", "singleton is not for jobs"},
+                                  {"afterok:a+5", "only after takes minutes"},
+                                  {"after:a+x", "only after takes minutes"},
+                                  {"afterok:a,b?afterok:c", "do not go together"},
+                                  {"afterok:nobody", "no such job"}})
+    EXPECT_NE(shown(text).find(why), std::string::npos) << shown(text);
+}
+
+TEST(NamedDependency, ACircleIsFound) {
+  const auto of = [](std::string_view text) { return *parse_named_dependency(text, by_letter); };
+  EXPECT_EQ(find_circle({}), std::nullopt);
+  EXPECT_EQ(find_circle({of(""), of("afterok:a"), of("afterok:a:b")}), std::nullopt);
+  EXPECT_EQ(find_circle({of("afterok:a")}), base::JobId(1));
+  const auto found = find_circle({of(""), of("afterok:c"), of("afterok:b,afterok:a"), of("afterok:b")});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(*found == base::JobId(2) || *found == base::JobId(3)) << "the fourth waits for a circle, and is in none";
+}
+
 }  // namespace
 }  // namespace gw::model

@@ -55,6 +55,29 @@ TEST(Replay, WeightsAreThoseOfTheOptionAndOfTheOrderInForce) {
   EXPECT_THAT(r.run().error().text(), HasSubstr("--order-weights: unknown weight sizes"));
 }
 
+TEST(Replay, RowsWaitForOthersWhereverTheyStand) {
+  Replayed r;
+  r.trace =
+      "job_id,submit_s,duration_s,gpus,dependency\n2,0,10,1,afterok:7\n7,0,100,1,\n9,0,10,1,afterany:2:7\n11,50,10,1,"
+      "\n";
+  const auto& records = r.result().engine->records();
+  EXPECT_EQ(seconds_of(records[0].started), 100);
+  EXPECT_EQ(seconds_of(records[2].started), 110);
+  EXPECT_EQ(seconds_of(records[3].started), 50);
+  EXPECT_EQ(records[0].waited.us, 0) << "it could not have started sooner";
+}
+
+TEST(Replay, DependenciesThatCannotBeAreNamedByLine) {
+  Replayed r;
+  const auto error = [&r](const std::string& dependency) {
+    r.trace = "job_id,submit_s,duration_s,gpus,dependency\na,0,10,1,\nb,0,10,1," + dependency + "\n";
+    return r.run().error().text();
+  };
+  EXPECT_THAT(error("afterok:c"), HasSubstr(":3: dependency: no job_id \"c\""));
+  EXPECT_THAT(error("aftrok:a"), HasSubstr("did you mean \"afterok\"?"));
+  EXPECT_THAT(error("afterok:b"), HasSubstr(":3: dependency: job b waits for itself"));
+}
+
 TEST(Replay, TellsHowManyJobsAreDone) {
   Replayed r;
   r.trace = std::string(kHeader) + "a,0,100,8\nhuge,50,10,99\nb,60,10,8\n";
