@@ -186,7 +186,7 @@ std::optional<Date> parse_digits_date(std::string_view word, const tm& now) {
   return Date{2000 + static_cast<int>(*year), static_cast<int>(*month), static_cast<int>(*day)};
 }
 
-/// `MM/DD[/YY[YY]]` or `YYYY-MM-DD`.
+/// `MM/DD[/YY[YY]]`, the same with dots, or `YYYY-MM-DD`.
 std::optional<Date> parse_separated_date(std::string_view word, char separator, const tm& now) {
   auto parts = numbers(word, separator, 3);
   if (!parts || parts->size() < (separator == '-' ? 3u : 2u)) return std::nullopt;
@@ -214,7 +214,8 @@ std::optional<Date> parse_date(std::string_view word, const tm& now) {
   if ((word.size() == 4 || word.size() == 6) && number(word)) {
     date = parse_digits_date(word, now);
   } else {
-    date = parse_separated_date(word, word.find('/') != std::string_view::npos ? '/' : '-', now);
+    const bool has_slash = word.find('/') != std::string_view::npos, has_dot = word.find('.') != std::string_view::npos;
+    date = parse_separated_date(word, has_slash ? '/' : has_dot ? '.' : '-', now);
   }
   if (date && !is_valid(*date)) return std::nullopt;
   return date;
@@ -234,12 +235,14 @@ std::optional<Time> to_time(const Date& date, const ClockTime& clock) {
   return Time{static_cast<int64_t>(seconds) * 1'000'000};
 }
 
-/// Cuts "2027-01-20t12:34" and "tomorrow 4pm" into words (lower case); "4 pm" becomes one word.
+/// Cuts "2027-01-20t12:34", "01/20-12:34" and "tomorrow 4pm" into words (lower case); "4 pm" becomes one word.
 std::vector<std::string> time_words(std::string_view text) {
   std::string lower = to_lower(text);
   if (const size_t t = lower.find('t', 1); t != std::string::npos && lower[t - 1] >= '0' && lower[t - 1] <= '9') {
     lower[t] = ' ';
   }
+  const size_t slash = lower.find('/');
+  if (const size_t dash = lower.find('-'); slash < dash && dash != std::string::npos) lower[dash] = ' ';
   std::vector<std::string> words;
   for (std::string& word : split(lower, ' ')) {
     if (word.empty()) continue;

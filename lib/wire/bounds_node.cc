@@ -145,9 +145,10 @@ constexpr FieldBound kSuspended[] = {u32(1, "job"), u32(2, "attempt"), u32(3, "r
                                      text(4, "problem", kWords, "why a run was not suspended")};
 constexpr MessageBounds kSuspendedBounds = {"Suspended", {}, kSuspended};
 
-constexpr FieldBound kTaskUsage[] = {u32(1, "rank"),    u32(2, "pid"),      i64(3, "cpu_us", kPast, INT64_MAX),
-                                     u64(4, "rss"),     u64(5, "peak_rss"), u64(6, "vm"),
-                                     u64(7, "peak_vm"), u32(8, "processes")};
+constexpr FieldBound kTaskUsage[] = {u32(1, "rank"),     u32(2, "pid"),       i64(3, "cpu_us", kPast, INT64_MAX),
+                                     u64(4, "rss"),      u64(5, "peak_rss"),  u64(6, "vm"),
+                                     u64(7, "peak_vm"),  u32(8, "processes"), u64(9, "read"),
+                                     u64(10, "written"), u64(11, "pages")};
 constexpr MessageBounds kTaskUsageBounds = {"TaskUsage", {}, kTaskUsage};
 constexpr FieldBound kGpuUsage[] = {u32(1, "index"), u32(2, "busy_percent"), u64(3, "mem")};
 constexpr MessageBounds kGpuUsageBounds = {"GpuUsage", {}, kGpuUsage};

@@ -1,6 +1,7 @@
 """gstat: what running steps use, asked of the nodes that they run on."""
 
 import json
+import subprocess
 
 import pytest
 from cluster import ENDED, wait_for
@@ -52,6 +53,25 @@ def test_a_script_by_itself(cluster):
     job = cluster.submit("python3 hungry.py", "-N1")
     wait_for(lambda: cluster.state(job) == "RUNNING" and is_hungry(stat(cluster, f"{job}.batch")[0]["nodes"][0]["tasks"]),
              "the script with its child")
+
+
+def test_what_goes_to_a_disk_is_told(cluster):
+    script = "import os\nf = open('out', 'wb')\nf.write(b'x' * 8_000_000)\nf.flush()\nos.fsync(f.fileno())\nimport time\ntime.sleep(600)\n"
+    (cluster.work / "writer.py").write_text(script)
+    job = cluster.submit("grun -n1 python3 writer.py", "-N1")
+
+    def fields():
+        if cluster.state(job) != "RUNNING":
+            return None
+        text = cluster.run("sstat", "-nPj", f"{job}.0", "-o", "MaxDiskWrite,MaxDiskWriteTask,AveDiskWrite,AveDiskRead,AvePages,MaxPagesNode",
+                           check=False).stdout.strip()
+        return text.split("|") if text and (cluster.work / "out").exists() else None
+    line = wait_for(fields, "figures of the step")
+    assert len(line) == 6 and line[5] == "n0" and line[4].isdigit() and line[3].endswith("K"), line
+    # A file in memory is on no disk.
+    on_disk = subprocess.run(["stat", "-f", "-c", "%T", str(cluster.work)], capture_output=True, text=True).stdout.strip()
+    if on_disk not in ("tmpfs", "ramfs", "overlayfs"):
+        wait_for(lambda: int(fields()[0].rstrip("K")) >= 7_000, "what it has written")
 
 
 def test_an_allocation_as_a_whole(cluster):

@@ -23,8 +23,13 @@ uint64_t rss(const Part& p) { return p.rss; }
 uint64_t peak_rss(const Part& p) { return p.peak_rss; }
 uint64_t vm(const Part& p) { return p.vm; }
 uint64_t peak_vm(const Part& p) { return p.peak_vm; }
+uint64_t read_bytes(const Part& p) { return p.read; }
+uint64_t written_bytes(const Part& p) { return p.written; }
+uint64_t pages(const Part& p) { return p.pages; }
 
 std::string size_text(uint64_t bytes) { return fmt::format("{}K", bytes / 1024); }
+
+std::string count_text(uint64_t n) { return std::to_string(n); }
 
 std::string time_text(uint64_t us) {
   const uint64_t s = us / 1'000'000, days = s / 86400;
@@ -107,6 +112,12 @@ std::vector<UseField> make_fields() {
   add_extreme(f, "MaxRSS", peak_rss, size_text, most);
   add_average(f, "AveVMSize", vm, size_text);
   add_extreme(f, "MaxVMSize", peak_vm, size_text, most);
+  add_average(f, "AveDiskRead", read_bytes, size_text);
+  add_extreme(f, "MaxDiskRead", read_bytes, size_text, most);
+  add_average(f, "AveDiskWrite", written_bytes, size_text);
+  add_extreme(f, "MaxDiskWrite", written_bytes, size_text, most);
+  add_average(f, "AvePages", pages, count_text);
+  add_extreme(f, "MaxPages", pages, count_text, most);
   f.push_back({"TotalCPU", [](const UseRow& row) { return time_text(total(row, cpu)); }});
   f.push_back({"TotalRSS", [](const UseRow& row) { return size_text(total(row, rss)); }});
   f.push_back({"GPUUtil", gpu_util});
@@ -128,9 +139,10 @@ std::string lower(std::string_view text) {
 std::vector<Part> parts_of(const std::string& node, const wire::NodeUsage& usage) {
   std::vector<Part> parts;
   for (const wire::TaskUsage& t : usage.tasks())
-    parts.push_back({node, t.rank(), t.cpu_us(), t.rss(), t.peak_rss(), t.vm(), t.peak_vm()});
+    parts.push_back(
+        {node, t.rank(), t.cpu_us(), t.rss(), t.peak_rss(), t.vm(), t.peak_vm(), t.read(), t.written(), t.pages()});
   if (parts.empty() && usage.problem().empty())
-    parts.push_back({node, 0, usage.cpu_us(), usage.mem(), usage.peak_mem(), 0, 0});
+    parts.push_back({node, 0, usage.cpu_us(), usage.mem(), usage.peak_mem(), 0, 0, 0, 0, 0});
   return parts;
 }
 
@@ -141,9 +153,10 @@ void append(std::string& line, const std::string& text, int width) {
 }
 
 Json task_object(const wire::TaskUsage& t) {
-  return {{"task", t.rank()},     {"pid", t.pid()},        {"processes", t.processes()},
-          {"cpu_us", t.cpu_us()}, {"rss", t.rss()},        {"peak_rss", t.peak_rss()},
-          {"vm", t.vm()},         {"peak_vm", t.peak_vm()}};
+  return {{"task", t.rank()},       {"pid", t.pid()},           {"processes", t.processes()},
+          {"cpu_us", t.cpu_us()},   {"rss", t.rss()},           {"peak_rss", t.peak_rss()},
+          {"vm", t.vm()},           {"peak_vm", t.peak_vm()},   {"read", t.read()},
+          {"written", t.written()}, {"major_faults", t.pages()}};
 }
 
 Json node_object(const wire::NodeUsage& n) {

@@ -21,6 +21,7 @@ struct UseRow {
     uint32_t rank = 0;
     int64_t cpu_us = 0;
     uint64_t rss = 0, peak_rss = 0, vm = 0, peak_vm = 0;
+    uint64_t read = 0, written = 0, pages = 0;
   };
   std::string id;  ///< "7.0", "7.batch", "7.extern"
   std::vector<std::string> nodes;

@@ -23,6 +23,7 @@ struct Use {
   pid_t session = 0;
   int64_t cpu_us = 0;
   uint64_t rss = 0, peak_rss = 0, vm = 0, peak_vm = 0;
+  uint64_t read = 0, written = 0, pages = 0;
 };
 
 uint64_t number(std::string_view text) {
@@ -38,7 +39,13 @@ uint64_t size_in(std::string_view status, std::string_view name) {
   return number(base::trim(status.substr(at + name.size(), 40))) * 1024;
 }
 
-// Times of children that have been waited for are their parent's.
+/// "read_bytes: 4096" of /proc/PID/io, which only the owner and root may read.
+uint64_t bytes_in(std::string_view io, std::string_view name) {
+  const size_t at = io.find(name);
+  return at == std::string_view::npos ? 0 : number(base::trim(io.substr(at + name.size(), 40)));
+}
+
+// Times and faults of children that have been waited for are their parent's; what those read and wrote is not.
 std::optional<Use> use_of(pid_t pid) {
   static const uint64_t ticks = static_cast<uint64_t>(std::max(::sysconf(_SC_CLK_TCK), 1L));
   const std::string folder = "/proc/" + std::to_string(pid);
@@ -47,7 +54,8 @@ std::optional<Use> use_of(pid_t pid) {
   const size_t close = stat->rfind(')');
   if (close == std::string::npos) return std::nullopt;
   const auto fields = base::split(base::trim(std::string_view(*stat).substr(close + 1)), ' ');
-  constexpr size_t kSession = 3, kFirstTime = 11, kTimes = 4;  // utime, stime, and those of children
+  constexpr size_t kSession = 3, kFaults = 9, kFaultsOfChildren = 10;
+  constexpr size_t kFirstTime = 11, kTimes = 4;  // utime, stime, and those of children
   if (fields.size() < kFirstTime + kTimes) return std::nullopt;
   Use use;
   use.session = static_cast<pid_t>(number(fields[kSession]));
@@ -58,6 +66,11 @@ std::optional<Use> use_of(pid_t pid) {
   use.peak_rss = size_in(*status, "\nVmHWM:");
   use.vm = size_in(*status, "\nVmSize:");
   use.peak_vm = size_in(*status, "\nVmPeak:");
+  use.pages = number(fields[kFaults]) + number(fields[kFaultsOfChildren]);
+  if (const auto io = proc::read_file(folder + "/io")) {
+    use.read = bytes_in(*io, "\nread_bytes:");
+    use.written = bytes_in(*io, "\nwrite_bytes:");
+  }
   return use;
 }
 
@@ -67,6 +80,9 @@ void add(const Use& use, wire::TaskUsage& to) {
   to.set_peak_rss(to.peak_rss() + use.peak_rss);
   to.set_vm(to.vm() + use.vm);
   to.set_peak_vm(to.peak_vm() + use.peak_vm);
+  to.set_read(to.read() + use.read);
+  to.set_written(to.written() + use.written);
+  to.set_pages(to.pages() + use.pages);
   to.set_processes(to.processes() + 1);
 }
 

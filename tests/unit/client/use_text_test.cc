@@ -25,6 +25,9 @@ wire::StepUsageReply two_nodes() {
       task.set_cpu_us(10'000'000 * rank);
       task.set_rss(1024 * rank);
       task.set_peak_rss(2048 * rank);
+      task.set_read(4096 * rank);
+      task.set_written(1024 * (5 - rank));
+      task.set_pages(rank);
     }
     wire::GpuUsage& gpu = *node.add_gpus();
     gpu.set_busy_percent(20 * rank);
@@ -49,6 +52,14 @@ TEST(UseText, AddsUpTasks) {
       text("averss,MaxRSS,MaxRSSNode,MaxRSSTask,GPUUtil,GPUMem", {.no_header = true, .bars = true, .bar_last = true}),
       "3072K|4096K|n1|0|||\n"
       "2K|8K|n1|3|60%|6144M|\n");
+}
+
+TEST(UseText, TellsWhatGoesToDisks) {
+  EXPECT_EQ(text("AveDiskRead,MaxDiskRead,MaxDiskReadNode,MaxDiskReadTask,AveDiskWrite,MaxDiskWrite,MaxDiskWriteTask,"
+                 "AvePages,MaxPages,MaxPagesTask",
+                 {.no_header = true, .bars = true}),
+            "0K|0K|n1|0|0K|0K|0|0|0|0\n"
+            "10K|16K|n1|3|2K|4K|0|2|4|3\n");
 }
 
 TEST(UseText, ColumnsAreAsWideAsTheyNeedOrAsAsked) {
