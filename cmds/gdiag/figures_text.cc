@@ -64,7 +64,7 @@ std::string kind_name(const One& one, bool is_slurm) {
 }
 
 std::string user_name(uint32_t uid) {
-  if (uid == UINT32_MAX) return "(others)";
+  if (uid == UINT32_MAX) return "others";
   const passwd* entry = ::getpwuid(uid);
   return entry == nullptr ? std::to_string(uid) : entry->pw_name;
 }
@@ -136,9 +136,12 @@ std::string backfill_text(const Figures& f) {
       "\tTotal backfilled heterogeneous job components: 0\n\tTotal cycles: {}\n\tLast cycle when: {}\n"
       "\tLast cycle: {}\n\tMax cycle:  {}\n\tMean cycle: {}\n\tLast depth cycle: {}\n"
       "\tLast depth cycle (try sched): {}\n\tDepth Mean: {}\n\tDepth Mean (try depth): {}\n\tLast queue length: {}\n"
-      "\tQueue length mean: {}\n\tLast table size: 0\n\tMean table size: 0\n",
+      "\tQueue length mean: {}\n\tLast table size: 0\n\tMean table size: 0\n\nBackfill exit\n\tEnd of job queue:{:>2}\n"
+      "\tHit bf_max_job_start: 0\n\tHit bf_max_job_test: 0\n\tSystem state changed: 0\n\tHit table size limit "
+      "(bf_node_space_size): 0\n\tTimeout (bf_max_time):{:>2}\n",
       f.backfilled_ever(), f.backfilled(), f.passes(), when(f.last_pass_at_us()), f.last_pass_us(), f.longest_pass_us(),
-      mean(f.all_passes_us(), f.passes()), depth, depth, depth, depth, f.queue_length(), f.queue_length());
+      mean(f.all_passes_us(), f.passes()), depth, depth, depth, depth, f.queue_length(), f.queue_length(),
+      f.passes() - f.cut_passes(), f.cut_passes());
 }
 
 }  // namespace
@@ -164,6 +167,8 @@ std::string figures_text(const Figures& f, const FiguresView& view) {
 std::string figures_json(const Figures& f, const FiguresView& view) {
   Json s = {{"server_thread_count", f.connections()},
             {"agent_queue_size", 0},
+            {"agent_count", 0},
+            {"agent_thread_count", 0},
             {"dbd_agent_queue_size", 0},
             {"req_time", f.now_us() / 1'000'000},
             {"req_time_start", f.since_us() / 1'000'000},
@@ -183,6 +188,21 @@ std::string figures_json(const Figures& f, const FiguresView& view) {
             {"schedule_queue_length", f.queue_length()},
             {"bf_backfilled_jobs", f.backfilled_ever()},
             {"bf_last_backfilled_jobs", f.backfilled()},
+            {"bf_backfilled_het_jobs", 0},
+            {"bf_cycle_counter", f.passes()},
+            {"bf_cycle_last", f.last_pass_us()},
+            {"bf_cycle_max", f.longest_pass_us()},
+            {"bf_cycle_mean", mean(f.all_passes_us(), f.passes())},
+            {"bf_depth_mean", mean(f.steps(), f.passes())},
+            {"bf_depth_mean_try", mean(f.steps(), f.passes())},
+            {"bf_last_depth", mean(f.steps(), f.passes())},
+            {"bf_last_depth_try", mean(f.steps(), f.passes())},
+            {"bf_queue_len", f.queue_length()},
+            {"bf_queue_len_mean", f.queue_length()},
+            {"bf_table_size", 0},
+            {"bf_table_size_mean", 0},
+            {"bf_when_last_cycle", f.last_pass_at_us() / 1'000'000},
+            {"bf_active", false},
             {"rpcs_by_message_type", Json::array()},
             {"rpcs_by_user", Json::array()}};
   for (const One& one : sorted(f.kinds(), view.sort))

@@ -65,7 +65,7 @@ std::vector<std::string> preserved_variables() {
 
 Result<LaunchContext> make_context(const RunOptions& o) {
   LaunchContext c;
-  GW_TRY(block, export_environment(o.job.export_form, environment_of_steps(o.job_id)));
+  GW_TRY(block, export_environment(o.job.export_form, environment_of_steps(o.het_group ? 0 : o.job_id)));
   c.environment = base::split(block, '\0');
   std::erase_if(c.environment, [](const std::string& line) { return line.empty(); });
   if (o.preserves_env) c.preserved = preserved_variables();
@@ -144,8 +144,10 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
 /// As in Slurm a colon by itself separates parts wherever it stands, also among the program's arguments.
 Status take_parts(RunPlan& plan) {
   model::Request& r = plan.options.job.spec.request;
-  GW_TRY(parts, parse_parts(plan.operands, r.tasks_given ? r.tasks : 1));
+  const uint32_t nodes = r.nodes_given ? r.min_nodes : 1;
+  GW_TRY(parts, parse_parts(plan.operands, r.tasks_given ? r.tasks : nodes * std::max(r.tasks_per_node, 1U)));
   if (parts.empty()) return {};
+  r.tasks_per_node = 0;  // it was said of the first
   const RunOptions& o = plan.options;
   if (o.multi_prog || o.bcast)
     return base::invalid(std::string("parts of a step do not go with ") + (o.multi_prog ? "--multi-prog" : "--bcast"),
@@ -169,6 +171,7 @@ int run_grun(const Program& called, Args args) {
   seen.watch(table);
   const bool is_inside = facts_of_environment(environment).id != 0;
   const Status read = read_run_environment(table, environment, is_inside);
+  o.is_distribution_of_environment = o.distribution.is_arbitrary;
   Parsed parsed = parse_command(called, run_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
   if (!read) return failed(called, read.error());

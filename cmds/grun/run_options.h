@@ -47,6 +47,7 @@ struct RunOptions {
   std::optional<uint32_t> immediate_seconds;
   std::string cpu_bind, mem_bind;  ///< Words of bind/words.h; those of GPUs are in `job`.
   DistributionWords distribution;
+  bool is_distribution_of_environment = false;
   std::string listed_nodes;                    ///< -w as it was given: in that order.
   std::vector<std::string> hosts;              ///< Of each task, where they are distributed arbitrarily.
   uint32_t job_id = 0;                         ///< --jobid; 0: not given, or

@@ -36,6 +36,14 @@ JobFacts facts_of_job(const wire::Job& job) {
   return facts;
 }
 
+/// What the variables of its own script would say of a component.
+void add_request(const wire::Request& request, JobFacts& facts) {
+  facts.tasks_per_node = request.tasks_per_node();
+  if (request.cpus_per_task() > 1) facts.cpus_per_task = request.cpus_per_task();
+  const auto counting = static_cast<model::GpuCounting>(request.gpu_counting());
+  if (counting == model::GpuCounting::kPerTask) facts.gpus_per_task = request.gpus();
+}
+
 }  // namespace
 
 RunSession::RunSession(client::Program program, config::Config config, RunPlan plan)
@@ -89,7 +97,9 @@ void RunSession::ask_for_facts() {
 }
 
 void RunSession::on_facts(const wire::Job& job) {
-  auto step = step_inside(plan_.options, facts_of_job(job));
+  JobFacts facts = facts_of_job(job);
+  if (plan_.options.het_group) add_request(job.spec().request(), facts);
+  auto step = step_inside(plan_.options, facts);
   if (!step) return fail(step.error());
   plan_.step = std::move(*step);
   create_step(plan_.job.id);

@@ -49,14 +49,14 @@ void size_by_hosts(const std::vector<std::string>& hosts, model::StepRequest& s)
 }
 
 /// An allocation in which there is room for the tasks of the fullest host on each.
-void ask_for_hosts(const std::vector<std::string>& hosts, model::Request& r) {
+void ask_for_hosts(const std::vector<std::string>& hosts, bool is_overcommitted, model::Request& r) {
   std::map<std::string, uint32_t> tasks;
   for (const std::string& host : hosts) ++tasks[host];
   r.nodelist.clear();
   r.tasks_per_node = 0;
   for (const auto& [host, count] : tasks) {
     r.nodelist.push_back(host);
-    r.tasks_per_node = std::max(r.tasks_per_node, count);
+    r.tasks_per_node = std::max(r.tasks_per_node, is_overcommitted ? 1 : count);
   }
   r.nodes_given = true;
   r.min_nodes = r.max_nodes = static_cast<uint32_t>(tasks.size());
@@ -136,7 +136,9 @@ Result<model::StepRequest> step_inside(const RunOptions& o, const JobFacts& job)
     s.exclude.insert(s.exclude.end(), job.nodes.begin(), job.nodes.begin() + o.relative);
   }
   s.tasks = r.tasks_given ? r.tasks : has_size ? 0 : job.tasks;
-  if (r.nodes_given) {
+  if (!o.hosts.empty()) {
+    s.min_nodes = 0;  // they say it
+  } else if (r.nodes_given) {
     s.min_nodes = r.min_nodes;
     s.max_nodes = r.max_nodes;
   } else if (s.tasks == 0 && s.nodelist.empty()) {
@@ -169,7 +171,7 @@ Result<model::StepRequest> step_outside(RunOptions& o, std::vector<std::string>&
     r.tasks = 1;
   }
   const bool says_cpus = o.job.given.cpus_per_task;
-  if (!o.hosts.empty()) ask_for_hosts(o.hosts, r);
+  if (!o.hosts.empty()) ask_for_hosts(o.hosts, o.overcommit, r);
   GW_TRY_STATUS(complete(o.job, notes));
   s.cpus_per_task = says_cpus ? r.cpus_per_task : 0;
   if (r.gpu_counting == model::GpuCounting::kPerTask) s.gpus_per_task = r.gpus;

@@ -45,28 +45,36 @@ Status set_distribution(RunOptions& o, std::string_view value) {
   const char* size = base::iequals(value, "plane") ? std::getenv("SLURM_DIST_PLANESIZE") : nullptr;
   GW_TRY(how, parse_distribution(size == nullptr ? std::string(value) : "plane=" + std::string(size)));
   o.distribution = how;
+  o.is_distribution_of_environment = false;  // whoever reads that says so
   return {};
 }
 
 Status read_hosts(RunOptions& o, const client::GetEnv& get) {
   const char* file = get("SLURM_HOSTFILE");
-  if (file != nullptr && *file != '\0') o.distribution = {attach::kBlock, true};
+  const bool has_file = file != nullptr && *file != '\0' && o.listed_nodes.empty();  // -w says it better
+  if (has_file) o.distribution = {attach::kBlock, true};
   if (!o.distribution.is_arbitrary) return {};
-  model::Request& r = o.job.spec.request;
-  if (file != nullptr && *file != '\0') {
+  if (has_file) {
     GW_TRY(hosts, read_hosts_of_tasks(file, "SLURM_HOSTFILE"));
     o.hosts = std::move(hosts);
-  } else {
+  } else if (!o.listed_nodes.empty()) {
     GW_TRY(hosts, base::expand_hostlist(o.listed_nodes));
     o.hosts = std::move(hosts);
+  }
+  if (o.hosts.empty() && o.is_distribution_of_environment) {
+    o.distribution = {};  // said of the job: this step has no list
+    return {};
   }
   if (o.hosts.empty())
     return invalid("-m arbitrary: no host is named for any task",
                    "write one host a line, for task after task, and name the file in SLURM_HOSTFILE");
+  model::Request& r = o.job.spec.request;
   if (r.tasks_given && r.tasks > o.hosts.size())
     return invalid(fmt::format("{} tasks asked, and hosts for {}", r.tasks, o.hosts.size()),
                    "name a host for each task");
   if (r.tasks_given) o.hosts.resize(r.tasks);
+  r.tasks = static_cast<uint32_t>(o.hosts.size());
+  r.tasks_given = true;
   return {};
 }
 

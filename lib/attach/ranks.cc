@@ -26,10 +26,12 @@ Ranks by_planes(const std::vector<uint32_t>& tasks, uint32_t plane) {
 }  // namespace
 
 Ranks distribute(const std::vector<uint32_t>& tasks, const Distribution& how) {
-  if (how.nodes_of.empty()) return by_planes(tasks, how.plane);
+  const auto all = std::accumulate(tasks.begin(), tasks.end(), uint64_t{0});
+  const bool are_nodes =
+      std::all_of(how.nodes_of.begin(), how.nodes_of.end(), [&tasks](uint32_t node) { return node < tasks.size(); });
+  if (how.nodes_of.size() != all || !are_nodes) return by_planes(tasks, how.plane);
   Ranks ranks(tasks.size());
-  for (uint32_t rank = 0; rank < how.nodes_of.size(); ++rank)
-    if (how.nodes_of[rank] < ranks.size()) ranks[how.nodes_of[rank]].push_back(rank);
+  for (uint32_t rank = 0; rank < how.nodes_of.size(); ++rank) ranks[how.nodes_of[rank]].push_back(rank);
   const bool is_as_said = std::equal(ranks.begin(), ranks.end(), tasks.begin(),
                                      [](const auto& own, uint32_t count) { return own.size() == count; });
   return is_as_said ? ranks : by_planes(tasks, how.plane);

@@ -150,6 +150,8 @@ class JobReader {
     set_elastic(line, item, job);
     if (job.is_running() && !line.dependency.empty())
       reading_.problems.error(place_of(item, "dependency"), "a running job waits for nobody");
+    if (job.is_running() && line.throttle > 0)
+      reading_.problems.error(place_of(item, "throttle"), "a running job takes no turns");
     job.line = ++lines_of_jobs_;
     job.throttle = line.throttle;
     for (size_t k = 0; k < line.names.size(); ++k) {

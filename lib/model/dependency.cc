@@ -128,15 +128,15 @@ base::Status parse_named_part(std::string_view text, const std::string& part, co
   if (words.size() < 2) return problem(text, "which job?", "such as afterok:NAME");
   for (size_t i = 1; i < words.size(); ++i) {
     DependencyTerm term{.kind = kind == DependencyKind::kAfterCorr ? DependencyKind::kAfterOk : kind};
+    auto jobs = find(words[i], kind);
     const size_t plus = words[i].rfind('+');
-    if (plus != std::string::npos) {
-      const auto minutes = base::parse_int(words[i].substr(plus + 1), 0, kMostMinutes, "minutes");
-      if (!minutes || kind != DependencyKind::kAfter)
-        return problem(text, "only after takes minutes behind a plus sign");
-      term.delay = base::seconds(*minutes * 60);
+    if (!jobs && plus != std::string::npos && kind == DependencyKind::kAfter) {  // no name that has one in it
+      GW_TRY(minutes, base::parse_int(words[i].substr(plus + 1), 0, kMostMinutes, "minutes behind a plus sign"));
+      term.delay = base::seconds(minutes * 60);
+      jobs = find(std::string_view(words[i]).substr(0, plus), kind);
     }
-    GW_TRY(jobs, find(std::string_view(words[i]).substr(0, plus), kind));
-    for (const base::JobId job : jobs) {
+    if (!jobs) return tl::unexpected(jobs.error());
+    for (const base::JobId job : *jobs) {
       term.job = job;
       out.terms.push_back(term);
     }
@@ -166,7 +166,7 @@ std::optional<base::JobId> find_circle(const std::vector<Dependency>& of_jobs) {
   std::vector<size_t> open(of_jobs.size());
   std::vector<uint32_t> free;
   for (uint32_t i = 0; i < of_jobs.size(); ++i) {
-    open[i] = of_jobs[i].terms.size();
+    open[i] = of_jobs[i].any ? std::min<size_t>(of_jobs[i].terms.size(), 1) : of_jobs[i].terms.size();
     if (open[i] == 0) free.push_back(i);
     for (const DependencyTerm& term : of_jobs[i].terms) followers[term.job.value - 1].push_back(i);
   }
@@ -175,7 +175,7 @@ std::optional<base::JobId> find_circle(const std::vector<Dependency>& of_jobs) {
     const uint32_t one = free.back();
     free.pop_back();
     for (const uint32_t follower : followers[one])
-      if (--open[follower] == 0) free.push_back(follower);
+      if (open[follower] > 0 && --open[follower] == 0) free.push_back(follower);
   }
   if (taken == of_jobs.size()) return std::nullopt;
   // From any of them the way leads into a circle.

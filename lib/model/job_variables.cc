@@ -81,6 +81,7 @@ constexpr auto kJobVariables = std::to_array<std::string_view>({
     "MEM_BIND_VERBOSE",
     "MEM_BIND_PREFER",
     "DISTRIBUTION",
+    "DIST_PLANESIZE",
     "NIC",
     "HOSTLIST_FILE",
     "PREEMPT_FILE",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/counted.h"
 #include "base/text.h"
 
 namespace gw::sim {
@@ -159,26 +160,37 @@ class JobMaker {
   bool tells_work_ = false;
 };
 
-/// Rows name each other by their ids, wherever they stand.
-base::Status tie_rows(const Trace& trace, const std::string& path, std::vector<SimJob>& jobs) {
+/// Rows name each other by their ids, wherever they stand. Jobs that are not in the trace are over: it was cut from a
+/// longer one.
+base::Status tie_rows(const Trace& trace, const std::string& path, std::vector<SimJob>& jobs,
+                      std::vector<std::string>& warnings) {
   std::map<std::string_view, uint32_t> numbers;
   for (const TraceJob& row : trace.jobs) numbers.emplace(row.id, static_cast<uint32_t>(numbers.size()) + 1);
-  const auto find = [&numbers](std::string_view word, model::DependencyKind) -> base::Result<std::vector<base::JobId>> {
+  size_t unknown = 0;
+  const auto find = [&](std::string_view word, model::DependencyKind kind) -> base::Result<std::vector<base::JobId>> {
     if (const auto it = numbers.find(word); it != numbers.end()) return std::vector{base::JobId(it->second)};
-    return base::invalid(fmt::format("no job_id \"{}\"", base::printable(word)));
+    const bool has_delay = kind == model::DependencyKind::kAfter && word.find('+') != std::string_view::npos;
+    if (has_delay) return base::invalid("minutes behind a plus sign");
+    ++unknown;
+    return std::vector<base::JobId>{};
   };
   std::vector<model::Dependency> all(jobs.size());
   bool has_any = false;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const TraceJob& row = trace.jobs[i];
     if (row.dependency.empty()) continue;
+    const size_t known = unknown;
     auto after = model::parse_named_dependency(row.dependency, find);
     if (!after)
       return base::fail(after.error().code, fmt::format("{}:{}: dependency: {}", path, row.line, after.error().what),
                         after.error().hint);
+    if (after->any && unknown > known) after->terms.clear();  // one is enough
     all[i] = jobs[i].after = std::move(*after);
     has_any = true;
   }
+  if (unknown > 0)
+    warnings.push_back(fmt::format("{}: {} on jobs that are not in the trace: taken for met", path,
+                                   base::counted(unknown, "condition")));
   const auto circle = has_any ? model::find_circle(all) : std::nullopt;
   if (!circle) return {};
   const TraceJob& row = trace.jobs[circle->value - 1];
@@ -247,7 +259,7 @@ base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace,
     GW_TRY(job, maker.make(row, users));
     jobs.push_back(std::move(job));
   }
-  GW_TRY_STATUS(tie_rows(trace, trace_path, jobs));
+  GW_TRY_STATUS(tie_rows(trace, trace_path, jobs, out.warnings));
   out.trace = std::move(trace);
   EngineOptions engine_options;
   engine_options.keeps_work = !options.lose_work;

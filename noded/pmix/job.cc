@@ -16,6 +16,9 @@ base::Result<Job> make_job(const wire::PmixSetup& setup) {
     all += tasks;
   }
   if (all > kMaxTasks) return base::invalid("a step of " + std::to_string(all) + " tasks is too large for PMIx");
+  if (!setup.nodes_of().empty() && static_cast<uint64_t>(setup.nodes_of_size()) != all)
+    return base::invalid("of " + std::to_string(all) + " tasks " + std::to_string(setup.nodes_of_size()) +
+                         " have a node");
   Job job;
   job.name = setup.name();
   job.nodes.assign(setup.nodes().begin(), setup.nodes().end());

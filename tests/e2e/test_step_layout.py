@@ -31,9 +31,22 @@ def test_a_file_of_hosts_says_where_each_task_goes(shared_cluster):
     assert placed(cluster.run(*by_file, "srun", "-m", "arbitrary", *WHERE)) == expected
     assert placed(cluster.run(*by_file, "galloc", "-N2", "-n8", "grun", *WHERE)) == expected
     assert placed(cluster.run(*by_file, "galloc", "-N2", "-n8", "grun", "-n2", *WHERE)) == expected[:2]
+    # -w says it better than the file: mpirun names the nodes of its daemons so, wherever it is called.
+    named = cluster.run(*by_file, "grun", "-N2", "--ntasks-per-node=1", "-n2", "-w", "n0,n1", *WHERE)
+    assert placed(named) == ["0 n0 block", "1 n1 block"]
+    # GPUs are shared out among the tasks of the list, whatever the job has.
+    shared = cluster.run(*by_file, "galloc", "-N2", "-n8", "--gpus-per-node=8", "grun", "--gpus=4", "sh", "-c", "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES")
+    assert [len(line.split()[1].split(",")) for line in placed(shared)] == [1, 1, 1, 1]
     # Without a file -w is the list.
     assert placed(cluster.run("grun", "-m", "arbitrary", "-w", "n1,n0", *WHERE)) == ["0 n1 arbitrary", "1 n0 arbitrary"]
     cluster.wait_idle()
+
+
+def test_what_is_said_of_the_job_holds_for_no_step_without_a_list(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit(f"srun -n2 {' '.join(WHERE[:2])} '{WHERE[2]}' > {cluster.work}/nolist", "-N1", "-n2", "-m", "arbitrary", "-t", "5")
+    assert cluster.wait_ended(job) and cluster.state(job) == "COMPLETED"
+    assert sorted((cluster.work / "nolist").read_text().splitlines()) == ["0 n0 block", "1 n0 block"]
 
 
 def test_lists_of_hosts_that_cannot_be(shared_cluster):
@@ -65,6 +78,8 @@ def test_parts_have_programs_of_their_own_and_one_range_of_ranks(shared_cluster)
     expected = ["0 4 main", "1 4 worker", "2 4 worker", "3 4 last"]
     assert placed(cluster.run("grun", *words)) == expected
     assert placed(cluster.run("galloc", "-n4", "srun", *words)) == expected
+    wide = cluster.run("grun", "-N2", "--ntasks-per-node=2", "sh", "-c", "echo $SLURM_PROCID main", ":", "sh", "-c", "echo $SLURM_PROCID other")
+    assert placed(wide) == ["0 main", "1 main", "2 main", "3 main", "4 other"]
     failing = cluster.run("grun", "true", ":", "-n1", "sh", "-c", "exit 5", check=False)
     assert failing.returncode == 5
     odd = cluster.run("grun", "true", ":", "-c2", "true", check=False)
@@ -81,12 +96,14 @@ srun -n1 {where} > {cluster.work}/het0
 srun --het-group=1 {where} > {cluster.work}/het1
 srun --pack-group=0 -n1 {where} > {cluster.work}/het0b
 srun --het-group=2 true 2> {cluster.work}/het2
+srun --het-group=1 sh -c 'echo $SLURM_CPUS_PER_TASK; srun --het-group=0 -n1 sh -c "echo \\$SLURMD_NODENAME"' > {cluster.work}/het3
 """
-    job = cluster.submit(script, "-t", "5", "-n1", "-w", "n0", ":", "-n2", "-w", "n1")
+    job = cluster.submit(script, "-t", "5", "-n1", "-w", "n0", ":", "-n2", "-c4", "-w", "n1")
     assert cluster.wait_ended(job)
     assert (cluster.work / "het0").read_text() == f"{job} 0 n0\n"
     assert sorted((cluster.work / "het1").read_text().splitlines()) == [f"{job + 1} 0 n1", f"{job + 1} 1 n1"]
     assert (cluster.work / "het0b").read_text() == f"{job} 0 n0\n"
+    assert sorted((cluster.work / "het3").read_text().split()) == ["4", "4", "n0", "n0"]
     assert "there is no component 2: the job has 2, from 0 on" in (cluster.work / "het2").read_text()
     assert "this is no heterogeneous job" in cluster.run("srun", "--het-group=1", "true", check=False).stderr
     cluster.wait_idle()

@@ -84,6 +84,8 @@ class Division {
 
   base::Result<std::vector<NodeShare>> run() {
     GW_TRY_STATUS(check_nodes());
+    if (cpus_per_task() > kMostCpus)
+      return base::invalid(fmt::format("no node has {} CPUs for a task", cpus_per_task()));
     GW_TRY_STATUS(hosts_.empty() ? check_tasks() : check_hosts());
     if (give(&Candidate::room)) return shares();
     if (!give(&Candidate::most)) return too_small();
@@ -102,7 +104,7 @@ class Division {
 
   uint32_t cpus_per_task() const { return std::max(request_.cpus_per_task, 1U); }
   /// Nodes beside those of the list may be needed.
-  bool adds_nodes() const { return request_.min_nodes > named_.size(); }
+  bool adds_nodes() const { return hosts_.empty() && request_.min_nodes > named_.size(); }
   static uint32_t threads_per_core(const NodeShare& share) {
     return share.cores.empty() ? 1 : std::max(share.cpus / share.cores.size(), 1U);
   }
@@ -143,6 +145,7 @@ class Division {
             fmt::format("requested node {} is not in the job's allocation", base::printable(name, 100)),
             "it has " + base::join(job_.node_names(), ","));
     if (candidates_.empty()) return base::invalid("no node of the job's allocation is left for the step");
+    if (!hosts_.empty()) return {};
     if (request_.max_nodes > 0 && request_.min_nodes > request_.max_nodes)
       return base::invalid(
           fmt::format("more nodes at least ({}) than at most ({})", request_.min_nodes, request_.max_nodes));
@@ -160,8 +163,6 @@ class Division {
     if (request_.tasks == 0 && all > uint64_t{kMostTasksOnNode} * wanted)
       return base::invalid(
           fmt::format("{} tasks a node asked; a step has at most {}", request_.tasks_per_node, kMostTasksOnNode));
-    if (cpus_per_task() > kMostCpus)
-      return base::invalid(fmt::format("no node has {} CPUs for a task", cpus_per_task()));
     tasks_ = request_.tasks > 0 ? request_.tasks : static_cast<uint32_t>(all);
     nodes_ = std::min(wanted, tasks_);
     if (request_.tasks_per_node > 0)
@@ -267,7 +268,7 @@ class Division {
     for (const auto& [core, left] : c.parts)
       if (cpus < threads && left >= cpus && (best == UINT32_MAX || left < c.parts.at(best))) best = core;
     if (best != UINT32_MAX) return IndexSet::of({best});
-    const uint32_t count = (cpus + threads - 1) / threads;
+    const uint32_t count = std::min<uint32_t>((cpus + threads - 1) / threads, free.size());  // overcommit asks for more
     const model::NodeTopology* node = topology_of_ ? topology_of_(c.share->node) : nullptr;
     if (request_.gpus_per_task == 0 || node == nullptr) return first_of(free, count);
     return cores_near(*node, free, gpus.to_vector(), c.tasks, count);

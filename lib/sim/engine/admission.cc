@@ -71,7 +71,6 @@ void admit(World& world, uint32_t job) {
 }
 
 void let_in(World& world, uint32_t job) {
-  world.records[job].why.clear();
   ++world.measures.current.pending;
   ++world.changes;
   world.progress[job].pending_since = world.jobs[job].job.eligible = world.now;
@@ -88,7 +87,9 @@ void explain_waits(World& world) {
   const Reasons& reasons = world.reasons;
   for (uint32_t i = 0; i < world.jobs.size(); ++i) {
     Record& record = world.records[i];
-    if (record.phase != Phase::kPending || record.is_refused || world.ties.is_held[i]) continue;
+    if (record.phase != Phase::kPending || record.is_refused) continue;
+    if (world.ties.is_held[i]) record.why = why_held(world, i);
+    if (world.ties.is_held[i]) continue;
     const bool is_split = world.view.splits_by_user();
     const auto told = reasons.told.find(sched::class_key(what_waits(world, i), is_split, reasons.planned));
     if (told != reasons.told.end()) record.why = told->second;

@@ -147,6 +147,8 @@ void reject(World& world, uint32_t job, std::string why) {
   leave_system(world, job, std::move(why));
 }
 
+void leave_unheard(World& world, uint32_t job, std::string why) { leave_system(world, job, std::move(why)); }
+
 void release(World& world, base::JobId id, const model::Allocation& allocation) {
   count(world.measures, allocation, false);
   for (const model::NodeShare& share : allocation.shares) world.tell(sched::ShareReleased{id, share.node});

@@ -27,6 +27,8 @@ void take_off(World& world, uint32_t job);
 void end_run(World& world, uint32_t job);
 /// A job that waits has been given up.
 void reject(World& world, uint32_t job, std::string why);
+/// Likewise one of which the scheduler has never heard.
+void leave_unheard(World& world, uint32_t job, std::string why);
 
 /// For what is a part of a run: releases what the id holds.
 void release(World& world, base::JobId id, const model::Allocation& allocation);

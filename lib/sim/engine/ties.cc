@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "sim/engine/admission.h"
+#include "sim/engine/runs.h"
 
 namespace gw::sim {
 namespace {
@@ -22,84 +23,126 @@ model::OtherJob state_of(const World& world, base::JobId id) {
   return other;
 }
 
-/// What is left of a dependency: terms that are met go.
-void look_at_terms(World& world, uint32_t job, model::Dependency& after) {
-  bool is_one_met = false;
-  std::erase_if(after.terms, [&](model::DependencyTerm& term) {
-    const model::TermState state = model::look_at(term, state_of(world, term.job), world.now);
-    if (state == model::TermState::kOpen && term.due > world.now) world.ties.delays.push({term.due, job});
-    if (state == model::TermState::kFailed) term.is_failed = true;
-    is_one_met |= state == model::TermState::kMet;
-    return state == model::TermState::kMet;
-  });
-  if (after.any && is_one_met) after.terms.clear();
+bool is_met(const World& world, uint32_t job) {
+  const Conditions& c = world.ties.conditions[job];
+  return world.jobs[job].after.any ? c.met > 0 || c.settled.empty() : c.met == c.settled.size();
 }
 
-std::string what_is_left(const World& world, const model::Dependency& after) {
-  constexpr size_t kShown = 5;
-  std::vector<std::string> names;
-  for (const model::DependencyTerm& term : after.terms)
-    names.push_back(fmt::format("{}:{}{}", model::name(term.kind), world.jobs[term.job.value - 1].name,
-                                term.is_failed ? " (failed)" : ""));
-  const size_t more = names.size() - std::min(names.size(), kShown);
-  names.resize(names.size() - more);
-  return base::join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+bool is_hopeless(const World& world, uint32_t job) {
+  const Conditions& c = world.ties.conditions[job];
+  return world.jobs[job].after.any ? c.failed > 0 && c.failed == c.settled.size() : c.failed > 0;
 }
 
-bool hold(World& world, uint32_t job, std::string why) {
-  world.ties.is_held[job] = true;
-  world.records[job].why = std::move(why);
-  return false;
+void look_at(World& world, const Ties::Follower& follower) {
+  Conditions& c = world.ties.conditions[follower.job];
+  if (c.settled[follower.term]) return;
+  model::DependencyTerm& term = world.jobs[follower.job].after.terms[follower.term];
+  const bool had_delay = static_cast<bool>(term.due);
+  const model::TermState state = model::look_at(term, state_of(world, term.job), world.now);
+  if (state == model::TermState::kOpen) {
+    if (term.due && !had_delay) world.ties.delays.push({term.due, follower});
+    return;
+  }
+  c.settled[follower.term] = true;
+  term.is_failed = state == model::TermState::kFailed;
+  ++(term.is_failed ? c.failed : c.met);
 }
 
-/// Those that name it look again.
-void tell_followers(World& world, uint32_t job) {
-  for (const uint32_t follower : world.ties.followers[job])
-    if (world.ties.is_held[follower] && !world.jobs[follower].after.terms.empty() && may_enter(world, follower))
-      let_in(world, follower);
+/// It is held for its conditions, and not for its turn.
+bool waits_for_others(const World& world, uint32_t job) {
+  return world.ties.is_held[job] && !world.ties.is_in_line[job];
+}
+
+void look_again(World& world, const Ties::Follower& follower) {
+  look_at(world, follower);
+  if (waits_for_others(world, follower.job) && is_met(world, follower.job) && may_enter(world, follower.job))
+    let_in(world, follower.job);
+}
+
+/// Whoever has waited for its turn too long is not let in: the scheduler would only give it up.
+bool is_too_late(const World& world, uint32_t job) {
+  const sched::PendingJob& pending = world.jobs[job].job;
+  if (!pending.deadline) return false;
+  const Duration least = pending.time_min.us > 0 ? pending.time_min : pending.time_limit;
+  return least == base::kUnlimited ? world.now >= pending.deadline : world.now > pending.deadline - least;
 }
 
 }  // namespace
 
 void tie_jobs(World& world) {
   Ties& ties = world.ties;
-  ties.followers.resize(world.jobs.size());
-  ties.is_held.resize(world.jobs.size());
-  ties.is_inside.resize(world.jobs.size());
-  for (uint32_t i = 0; i < world.jobs.size(); ++i)
-    for (const model::DependencyTerm& term : world.jobs[i].after.terms) ties.followers[term.job.value - 1].push_back(i);
+  const size_t count = world.jobs.size();
+  ties.followers.resize(count);
+  ties.conditions.resize(count);
+  ties.is_held.resize(count);
+  ties.is_in_line.resize(count);
+  ties.is_inside.resize(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::vector<model::DependencyTerm>& terms = world.jobs[i].after.terms;
+    ties.conditions[i].settled.resize(terms.size());
+    for (uint32_t k = 0; k < terms.size(); ++k) ties.followers[terms[k].job.value - 1].push_back({i, k});
+  }
 }
 
 bool may_enter(World& world, uint32_t job) {
-  SimJob& spec = world.jobs[job];
-  look_at_terms(world, job, spec.after);
-  if (spec.after.is_hopeless()) return hold(world, job, "can never start: " + what_is_left(world, spec.after));
-  if (!spec.after.terms.empty()) return hold(world, job, "waits for " + what_is_left(world, spec.after));
+  Ties& ties = world.ties;
+  ties.is_held[job] = true;
+  ties.is_in_line[job] = false;
+  if (!is_met(world, job)) return false;
+  const SimJob& spec = world.jobs[job];
   if (spec.throttle > 0) {
-    Line& line = world.ties.lines[spec.line];
+    Line& line = ties.lines[spec.line];
     if (line.inside >= spec.throttle) {
       line.waiting.push_back(job);
-      return hold(world, job, fmt::format("{} of its line may run at once", spec.throttle));
+      ties.is_in_line[job] = true;
+      return false;
     }
     ++line.inside;
-    world.ties.is_inside[job] = true;
+    ties.is_inside[job] = true;
   }
-  world.ties.is_held[job] = false;
+  ties.is_held[job] = false;
   return true;
 }
 
-void job_has_started(World& world, uint32_t job) { tell_followers(world, job); }
+std::string why_held(const World& world, uint32_t job) {
+  if (world.ties.is_in_line[job]) return fmt::format("{} of its line may run at once", world.jobs[job].throttle);
+  constexpr size_t kShown = 5;
+  const Conditions& c = world.ties.conditions[job];
+  const std::vector<model::DependencyTerm>& terms = world.jobs[job].after.terms;
+  std::vector<std::string> names;
+  size_t left = 0;
+  for (size_t k = 0; k < terms.size(); ++k) {
+    if (c.settled[k] && !terms[k].is_failed) continue;
+    if (++left > kShown) continue;
+    names.push_back(fmt::format("{}:{}{}", model::name(terms[k].kind), world.jobs[terms[k].job.value - 1].name,
+                                terms[k].is_failed ? " (failed)" : ""));
+  }
+  return (is_hopeless(world, job) ? "can never start: " : "waits for ") + base::join(names, ", ") +
+         (left > kShown ? fmt::format(" and {} more", left - kShown) : "");
+}
+
+void job_has_started(World& world, uint32_t job) {
+  for (const Ties::Follower& follower : world.ties.followers[job])
+    if (world.jobs[follower.job].after.terms[follower.term].kind == model::DependencyKind::kAfter)
+      look_again(world, follower);
+}
 
 void job_has_left(World& world, uint32_t job) {
-  tell_followers(world, job);
+  for (const Ties::Follower& follower : world.ties.followers[job]) look_again(world, follower);
   if (!world.ties.is_inside[job]) return;
   world.ties.is_inside[job] = false;
   Line& line = world.ties.lines[world.jobs[job].line];
   --line.inside;
-  if (line.waiting.empty()) return;
-  const uint32_t next = line.waiting.front();
-  line.waiting.pop_front();
-  if (may_enter(world, next)) let_in(world, next);
+  while (!line.waiting.empty() && line.inside < world.jobs[job].throttle) {
+    const uint32_t next = line.waiting.front();
+    line.waiting.pop_front();
+    if (is_too_late(world, next)) {
+      world.ties.is_held[next] = world.ties.is_in_line[next] = false;
+      leave_unheard(world, next, "it can no longer end by its deadline: its turn came too late");
+    } else if (may_enter(world, next)) {
+      let_in(world, next);
+    }
+  }
 }
 
 Time next_delay(const World& world) {
@@ -109,9 +152,9 @@ Time next_delay(const World& world) {
 void let_in_what_is_due(World& world) {
   auto& delays = world.ties.delays;
   while (!delays.empty() && delays.top().first <= world.now) {
-    const uint32_t job = delays.top().second;
+    const Ties::Follower follower = delays.top().second;
     delays.pop();
-    if (world.ties.is_held[job] && !world.jobs[job].after.terms.empty() && may_enter(world, job)) let_in(world, job);
+    look_again(world, follower);
   }
 }
 

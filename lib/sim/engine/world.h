@@ -4,6 +4,7 @@
 // changes by tell() alone, as the controller's does by deltas.
 #pragma once
 
+#include <compare>
 #include <deque>
 #include <functional>
 #include <map>
@@ -100,14 +101,26 @@ struct Line {
   std::deque<uint32_t> waiting = {};
 };
 
+/// The conditions of a job, as its dependency lists them.
+struct Conditions {
+  std::vector<bool> settled;  ///< Met or failed: not looked at again.
+  size_t met = 0, failed = 0;
+};
+
 /// Which jobs wait for which (ties.h).
 struct Ties {
-  std::vector<std::vector<uint32_t>> followers;  ///< Of each job: those that name it.
-  std::vector<bool> is_held;                     ///< It has arrived, and the scheduler does not know it yet.
-  std::vector<bool> is_inside;                   ///< It counts in its line.
+  struct Follower {
+    uint32_t job = 0, term = 0;
+    auto operator<=>(const Follower&) const = default;
+  };
+  std::vector<std::vector<Follower>> followers;  ///< Of each job: the conditions that name it.
+  std::vector<Conditions> conditions;
+  std::vector<bool> is_held;     ///< It has arrived, and the scheduler does not know it yet;
+  std::vector<bool> is_in_line;  ///< it waits for its turn.
+  std::vector<bool> is_inside;   ///< It counts in its line.
   std::map<uint32_t, Line> lines;
-  using Delay = std::pair<Time, uint32_t>;
-  std::priority_queue<Delay, std::vector<Delay>, std::greater<>> delays;  ///< When which job looks again.
+  using Delay = std::pair<Time, Follower>;
+  std::priority_queue<Delay, std::vector<Delay>, std::greater<>> delays;  ///< When which condition is looked at again.
 };
 
 struct World {

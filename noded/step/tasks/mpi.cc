@@ -104,7 +104,8 @@ Status check_pmix(const wire::PmixLaunch& pmix, uint32_t tasks) {
   const auto nodes = static_cast<uint32_t>(pmix.tasks_size());
   uint64_t all = 0;
   for (const uint32_t of_node : pmix.tasks()) all += of_node;
-  if (pmix.self() >= nodes || pmix.tasks(static_cast<int>(pmix.self())) != tasks || all > kMaxStepTasks)
+  if (pmix.self() >= nodes || pmix.tasks(static_cast<int>(pmix.self())) != tasks || all > kMaxStepTasks ||
+      (!pmix.nodes_of().empty() && static_cast<uint64_t>(pmix.nodes_of_size()) != all))
     return base::invalid("what is said of the step's nodes for PMIx does not fit");
   GW_TRY(names, base::expand_hostlist(pmix.nodes(), nodes));
   if (names.size() != nodes)

@@ -68,6 +68,7 @@ TEST(Ranks, GoWhereTheListOfHostsSays) {
   EXPECT_THAT(distribute({2, 3}, {0, {1, 0, 1, 1, 0}}), ElementsAre(ElementsAre(1, 4), ElementsAre(0, 2, 3)));
   EXPECT_THAT(distribute({3, 2}, {0, {1, 0, 1, 1, 0}}), ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 4)))
       << "not the numbers of the list: by planes";
+  EXPECT_THAT(distribute({1}, {0, {9, 9, 0}}), ElementsAre(ElementsAre(0))) << "nodes that there are none of";
 }
 
 TEST(Ranks, OfAStepFollowItsRequest) {

@@ -74,6 +74,18 @@ TEST(Divide, GivesEachTaskTheHostThatItIsFor) {
   r = {};
   r.hosts = {"n2", "n9"};
   EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("requested node n9 is not in the job's"));
+  r.hosts = {"n0"};
+  r.exclude = {"n0"};
+  r.min_nodes = 2;
+  EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("no node of the job's allocation is left"));
+  r = {};
+  r.hosts = {"n0", "n0"};
+  r.overcommit = true;
+  r.cpus_per_task = 10'000'000;
+  EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("no node has 10000000 CPUs for a task"));
+  r.cpus_per_task = 60'000;
+  EXPECT_EQ(layout(divide(allocation_of({8, 8, 8}), r, {})), "n0:2 ");
+  r = {};
   r.hosts = {"n2", "n0"};
   r.exclude = {"n2"};
   EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("excluded"));

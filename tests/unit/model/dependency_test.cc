@@ -121,8 +121,8 @@ TEST(NamedDependency, IsReadByNames) {
   for (const auto& [text, why] : {std::pair("afterok", "which job?"),
                                   {"soon:a", "there is no such dependency"},
                                   {"singleton", "singleton is not for jobs"},
-                                  {"afterok:a+5", "only after takes minutes"},
-                                  {"after:a+x", "only after takes minutes"},
+                                  {"afterok:a+5", "no such job"},
+                                  {"after:a+x", "minutes behind a plus sign"},
                                   {"afterok:a,b?afterok:c", "do not go together"},
                                   {"afterok:nobody", "no such job"}})
     EXPECT_NE(shown(text).find(why), std::string::npos) << shown(text);
@@ -133,6 +133,8 @@ TEST(NamedDependency, ACircleIsFound) {
   EXPECT_EQ(find_circle({}), std::nullopt);
   EXPECT_EQ(find_circle({of(""), of("afterok:a"), of("afterok:a:b")}), std::nullopt);
   EXPECT_EQ(find_circle({of("afterok:a")}), base::JobId(1));
+  EXPECT_EQ(find_circle({of("afterany:b?afterany:c"), of("afterany:a"), of("")}), std::nullopt) << "c is enough";
+  EXPECT_TRUE(find_circle({of("afterany:b?afterany:a"), of("afterany:a"), of("")}));
   const auto found = find_circle({of(""), of("afterok:c"), of("afterok:b,afterok:a"), of("afterok:b")});
   ASSERT_TRUE(found);
   EXPECT_TRUE(*found == base::JobId(2) || *found == base::JobId(3)) << "the fourth waits for a circle, and is in none";

@@ -67,13 +67,22 @@ TEST(Replay, RowsWaitForOthersWhereverTheyStand) {
   EXPECT_EQ(records[0].waited.us, 0) << "it could not have started sooner";
 }
 
+TEST(Replay, JobsThatAreNotInTheTraceAreOver) {
+  Replayed r;
+  r.trace =
+      "job_id,submit_s,duration_s,gpus,dependency\n1+0,0,100,1,\nb,0,10,1,afterok:gone:1+0\nc,0,10,1,after:gone+5\n";
+  const Replay replay = r.result();
+  EXPECT_EQ(seconds_of(replay.engine->records()[1].started), 100);
+  EXPECT_EQ(seconds_of(replay.engine->records()[2].started), 0);
+  EXPECT_THAT(replay.warnings, ::testing::Contains(HasSubstr("2 conditions on jobs that are not in the trace")));
+}
+
 TEST(Replay, DependenciesThatCannotBeAreNamedByLine) {
   Replayed r;
   const auto error = [&r](const std::string& dependency) {
     r.trace = "job_id,submit_s,duration_s,gpus,dependency\na,0,10,1,\nb,0,10,1," + dependency + "\n";
     return r.run().error().text();
   };
-  EXPECT_THAT(error("afterok:c"), HasSubstr(":3: dependency: no job_id \"c\""));
   EXPECT_THAT(error("aftrok:a"), HasSubstr("did you mean \"afterok\"?"));
   EXPECT_THAT(error("afterok:b"), HasSubstr(":3: dependency: job b waits for itself"));
 }
