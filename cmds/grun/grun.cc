@@ -144,8 +144,10 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
 /// As in Slurm a colon by itself separates parts wherever it stands, also among the program's arguments.
 Status take_parts(RunPlan& plan) {
   model::Request& r = plan.options.job.spec.request;
-  const uint32_t nodes = r.nodes_given ? r.min_nodes : 1;
-  GW_TRY(parts, parse_parts(plan.operands, r.tasks_given ? r.tasks : nodes * std::max(r.tasks_per_node, 1U)));
+  constexpr uint64_t kMostTasks = 1'000'000;
+  const uint64_t all = uint64_t{r.nodes_given ? r.min_nodes : 1} * std::max(r.tasks_per_node, 1U);
+  const auto tasks = static_cast<uint32_t>(std::min<uint64_t>(r.tasks_given ? r.tasks : all, kMostTasks));
+  GW_TRY(parts, parse_parts(plan.operands, tasks));
   if (parts.empty()) return {};
   r.tasks_per_node = 0;  // it was said of the first
   const RunOptions& o = plan.options;

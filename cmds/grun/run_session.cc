@@ -146,6 +146,7 @@ void RunSession::on_step(Result<wire::ApiReply> reply) {
 
 void RunSession::watch_allocation() {
   allocation_.watch([this](const wire::Job& job) {
+    if (stage_.is<GivingUp>()) return;  // by ourselves: the answer to that ends it
     const auto state = client::state_of(job);
     has_reported_end_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
     if (has_reported_end_) say(true, attach::end_text(job));

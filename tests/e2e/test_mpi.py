@@ -67,7 +67,7 @@ def test_open_mpi_finds_its_tasks_by_pmix(mpi_cluster, options, nodes):
 
 def test_parts_of_a_step_and_tasks_on_listed_hosts_are_one_world(mpi_cluster):
     program = mpi_cluster.work / "openmpi"
-    done = mpi(mpi_cluster, "grun", "-N2", program, ":", "-n", "3", "sh", "-c", f"exec {program}")
+    done = mpi(mpi_cluster, "grun", "-N2", "-n1", program, ":", "-n", "3", "sh", "-c", f"exec {program}")
     assert sorted_ranks(done) == lines_of(on_nodes("n0", "n0", "n1", "n1"))
     hosts = mpi_cluster.work / "hosts_of_mpi"
     hosts.write_text("n2\nn0\nn2\n")

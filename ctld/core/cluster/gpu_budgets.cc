@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "ctld/core/cluster/quota_feed.h"
@@ -65,7 +66,7 @@ class Look {
 
  private:
   const Core& core_;
-  std::map<std::pair<std::string, std::string>, bool> refused_;
+  std::map<std::pair<std::string_view, std::string_view>, bool> refused_;  // of texts that the jobs have
   std::map<std::string, bool> partitions_;
 
   bool with_gpus(const std::string& name) {
@@ -202,7 +203,9 @@ base::Status check_budgets(const Core& core, const model::JobSpec& spec, std::ve
   for (const BudgetOwner& one : owners) {
     const auto it = meters.find(one);
     if (it == meters.end() || it->second.state == BudgetState::kWithin) continue;
-    if (it->second.state == BudgetState::kSpent)
+    if (it->second.state == BudgetState::kSpent && !it->second.budget.borrows)
+      warnings.push_back(spent_text(core, one, it->second) + "; the job begins later");
+    else if (it->second.state == BudgetState::kSpent)
       warnings.push_back(spent_text(core, one, it->second) +
                          (spec.not_preemptible || (!spec.requeue && spec.on_preempt != model::OnPreempt::kCancel)
                               ? "; a job that is never preempted does not start until then"
