@@ -60,7 +60,8 @@ TEST(Replay, RowsWaitForOthersWhereverTheyStand) {
   r.trace =
       "job_id,submit_s,duration_s,gpus,dependency\n2,0,10,1,afterok:7\n7,0,100,1,\n9,0,10,1,afterany:2:7\n11,50,10,1,"
       "\n";
-  const auto& records = r.result().engine->records();
+  const Replay replay = r.result();
+  const auto& records = replay.engine->records();
   EXPECT_EQ(seconds_of(records[0].started), 100);
   EXPECT_EQ(seconds_of(records[2].started), 110);
   EXPECT_EQ(seconds_of(records[3].started), 50);
