@@ -93,12 +93,14 @@ client::CommandDoc doc() {
       "COVERED (with -l) is held by jobs that fit into the guarantee as a whole; the rest of what is in use is held by "
       "borrowed jobs, which others may take back (docs/quotas.md, rule 8). It may be less than the guarantee.\n\n"
       "Past use plays no part: shares are about what is in use now.\n\n"
-      "With -o, -a, -u, -U, and as sshare, past use is shown in Slurm's columns: of each account (a QOS) and, if they "
-      "are "
-      "asked for, its users, RawShares (weight), NormShares (their part of all), RawUsage (GPU-seconds that count now; "
-      "a "
-      "hardware thread without GPUs is a 32nd of one), EffectvUsage (their part of all) and FairShare, "
-      "2^-(EffectvUsage/NormShares). Users have equal shares, as scheduler.order: multifactor ranks them.";
+      "With -o, -a, -u, -U, and as sshare, past use is shown in Slurm's columns: of each account (a QOS) and of users "
+      "that "
+      "are asked for RawShares (weight), NormShares (their part of all), RawUsage (GPU-seconds that count now; a "
+      "hardware "
+      "thread without GPUs is a 32nd of one), EffectvUsage (their part of all) and FairShare, "
+      "2^-(EffectvUsage/NormShares). Users have equal shares, as scheduler.order: multifactor ranks them, and of a "
+      "user "
+      "all jobs count, under whatever account.";
   d.exit_codes = {{"0", "shown"}, {"1", "bad option, unknown QOS or resource, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}, {"NO_COLOR", "no colours"}};
   d.examples = {{"gshare", "all QOS and their GPUs"},
