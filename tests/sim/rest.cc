@@ -31,6 +31,7 @@ wire::ApiRequest unbounded(const std::string& qos) {
   change.set_name(qos);
   change.mutable_qos()->mutable_limit()->set_clear(true);
   change.mutable_qos()->set_max_jobs(0);
+  change.mutable_qos()->mutable_budget();  // none
   wire::QosAmount& all = *change.mutable_qos()->mutable_guaranteed()->add_set();
   all.set_resource("gpu");
   all.set_amount(1'000'000);  // who can never be preempted needs it

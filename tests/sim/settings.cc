@@ -19,6 +19,9 @@ std::vector<model::Qos> draw_quotas(Random& random, uint32_t nodes) {
   tree[3].name = "b";
   tree[3].guaranteed["gpu"] = gpus / 4;
   tree[3].max_submit_per_user = 40;
+  // Nothing is left of them after a while, and they come back at midnight.
+  tree[1].budget = model::GpuBudget{uint64_t{nodes} * 600, base::Period::kDay, true};
+  tree[3].budget = model::GpuBudget{uint64_t{nodes} * 300, base::Period::kDay, false};
   return tree;
 }
 

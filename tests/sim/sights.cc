@@ -87,7 +87,8 @@ std::vector<std::string> expected_sights() {
           "step made",
           "step signalled",
           "allocation ended",
-          "asked again and answered as before"};
+          "asked again and answered as before",
+          "kept by a spent budget"};
 }
 
 void SightChecker::on_sent(const std::string&, const wire::ControllerToNode& message) {
@@ -131,6 +132,12 @@ void SightChecker::on_answer(const Asked& asked, const wire::ApiReply& reply) {
 
 void SightChecker::on_loaded(const store::Snapshot& snapshot) {
   ++seen_["start of the controller"];
+  for (const store::JobRow& row : snapshot.jobs) {
+    wire::JobStatus status;
+    if (status.ParseFromString(row.status) &&
+        status.waiting().reason() == static_cast<uint32_t>(model::WaitReason::kBudgetSpent))
+      ++seen_["kept by a spent budget"];
+  }
   for (const store::JobRow& row : snapshot.recently_ended) {
     const auto state = static_cast<model::JobState>(row.state);
     if (state == model::JobState::kTimeout) ++seen_["ended at its limit"];
