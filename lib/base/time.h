@@ -66,8 +66,8 @@ Result<Duration> parse_duration(std::string_view text);
 /// Rounds up to whole minutes, as Slurm keeps limits.
 Duration round_up_to_minute(Duration d);
 /// Reads a point in time: `now`, `now+1hour`, `now+90` (seconds), `16:00[:00]`, `4pm`-like, `today`, `tomorrow`,
-/// `midnight`, `noon`, `2027-01-20[T12:34[:56]]`, `MMDD[YY]`, `MM/DD[/YY][-12:34[:56]]`, `MM.DD[.YY]`. Local time zone. A clock time already past
-/// today means tomorrow.
+/// `midnight`, `noon`, `2027-01-20[T12:34[:56]]`, `MMDD[YY]`, `MM/DD[/YY][-12:34[:56]]`, `MM.DD[.YY]`. Local time zone.
+/// A clock time already past today means tomorrow.
 Result<Time> parse_time(std::string_view text, Time now);
 /// `[D-]HH:MM:SS`; below one hour `MM:SS` if `squeue_style` (as squeue prints %M); UNLIMITED for kUnlimited.
 std::string format_duration(Duration d, bool squeue_style = false);
