@@ -260,15 +260,14 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   restore_jobs(core, snapshot, runs, unread, lookup);
   restore_steps(core, snapshot, runs, unread, lookup);
   // Components of one job look at each other, and those that wait at what budgets those that run have used up.
-  const auto restore_those = [&](bool do_wait) {
-    for (const store::JobRow& row : snapshot.jobs) {
-      model::Job* job = core.jobs.find(row.id);
-      if (job != nullptr && job->ended() == nullptr && (job->waiting() != nullptr) == do_wait) restore_job(core, *job);
-    }
-  };
-  restore_those(false);
+  std::vector<model::Job*> waiting;
+  for (const store::JobRow& row : snapshot.jobs) {
+    model::Job* job = core.jobs.find(row.id);
+    if (job == nullptr || job->ended() != nullptr) continue;
+    job->waiting() != nullptr ? waiting.push_back(job) : restore_job(core, *job);
+  }
   restore_budgets(core);
-  restore_those(true);
+  for (model::Job* job : waiting) restore_job(core, *job);
   restore_replies(core, snapshot);
   restore_charges(core, snapshot);
   publish_usage(core);

@@ -189,20 +189,24 @@ void list_budgets(const Core& core, wire::ListQuotasReply& list) {
 }
 
 base::Status check_budgets(const Core& core, const model::JobSpec& spec, std::vector<std::string>& warnings) {
-  const auto with_gpus = [&core](const std::string& partition) { return has_gpus(core, partition); };
-  if (core.gpu_budgets.empty() || !may_hold_gpus(core, spec, with_gpus)) return {};
+  if (core.gpu_budgets.empty()) return {};
   const std::vector<std::string> path = core.quotas.path(spec.qos);
   const auto& meters = core.gpu_budgets.meters();
+  std::vector<BudgetOwner> owners = {{true, spec.user}};
+  for (const std::string& name : path) owners.push_back({false, name});
+  std::erase_if(owners, [&meters](const BudgetOwner& one) {
+    const auto it = meters.find(one);
+    return it == meters.end() || it->second.state == BudgetState::kWithin;
+  });
+  const auto with_gpus = [&core](const std::string& partition) { return has_gpus(core, partition); };
+  if (owners.empty() || !may_hold_gpus(core, spec, with_gpus)) return {};
   const BudgetOwner* owner = core.gpu_budgets.refusing(spec.user, path);
   // One that begins later only than the budget comes back is none of its business.
   if (owner != nullptr && spec.begin < base::period_end(meters.at(*owner).budget.period, core.now))
     return base::fail(base::ErrorCode::kUnavailable, spent_text(core, *owner, meters.at(*owner)),
                       "submit to a QOS whose budget is not spent; gacctmgr show budgets");
-  std::vector<BudgetOwner> owners = {{true, spec.user}};
-  for (const std::string& name : path) owners.push_back({false, name});
   for (const BudgetOwner& one : owners) {
     const auto it = meters.find(one);
-    if (it == meters.end() || it->second.state == BudgetState::kWithin) continue;
     if (it->second.state == BudgetState::kSpent && !it->second.budget.borrows)
       warnings.push_back(spent_text(core, one, it->second) + "; the job begins later");
     else if (it->second.state == BudgetState::kSpent)

@@ -197,6 +197,7 @@ void restore_quotas(Core& core, const store::Snapshot& snapshot) {
     stored.qos.erase(fault->qos);
   }
   core.quotas = std::move(stored);
+  core.gpu_budgets = GpuBudgets();  // those of the configuration: what is stored of them is not to be deleted
   core.gpu_budgets.set_budgets(core.quotas, core.now);
   publish_quotas(core);
 }

@@ -158,5 +158,32 @@ TEST(QuotaJson, Tree) {
   EXPECT_EQ(nlohmann::json::parse(quota_changes_json(reply, true))["dry_run"], true);
 }
 
+wire::BudgetUse use_of(const std::string& name, uint64_t gpu_seconds, double used, int64_t rate_milli) {
+  wire::BudgetUse use;
+  use.set_name(name);
+  use.mutable_budget()->set_gpu_seconds(gpu_seconds);
+  use.mutable_budget()->set_period(wire::kEachDay);
+  use.set_used_us(static_cast<int64_t>(used * 1e6));
+  use.set_rate_milli(rate_milli);
+  use.set_until_us(int64_t{86'400} * 1'000'000);
+  return use;
+}
+
+TEST(QuotaText, TellsWhenABudgetWillBeSpentIfThatIsInThisPeriod) {
+  wire::ListQuotasReply list;
+  list.set_now_us(int64_t{3'600} * 1'000'000);
+  *list.add_budgets() = use_of("soon", 36'000, 28'800, 4'000);      // 7200 GPU-seconds left, 4 GPUs: half an hour
+  *list.add_budgets() = use_of("later", 3'600'000, 36'000, 1'000);  // not today
+  *list.add_budgets() = use_of("idle", 3'600, 0, 0);
+  *list.add_budgets() = use_of("spent", 3'600, 7'200, 8'000);
+  list.mutable_budgets(3)->set_is_spent(true);
+  QuotaQuery query;
+  query.format = "Name,Used,Left,Percent,GPUs,SpentAt";
+  const auto text = budget_table(list, query, {.no_header = true, .parsable2 = true});
+  ASSERT_TRUE(text) << text.error().text();
+  EXPECT_EQ(*text, "soon|8|2|80|4|" + base::format_time(base::Time{int64_t{5'400} * 1'000'000}) +
+                       "\nlater|10|990|1|1|\nidle|0|1|0|0|\nspent|2|0|200|8|spent\n");
+}
+
 }  // namespace
 }  // namespace gw::client

@@ -422,6 +422,24 @@ TEST(GpuBudgets, ARestartTellsNothingAnewAndHoldsWhatWasHeld) {
   EXPECT_EQ(w.told().size(), told);
 }
 
+/// Whoever repairs the row finds what was used; also where the configuration has a budget for a QOS of that name.
+TEST(GpuBudgets, WhatIsUsedOutlivesAQosThatIsHeldAside) {
+  Budgets w;
+  w.settings.qos.emplace_back().name = "ml";
+  w.settings.qos.back().budget = model::GpuBudget{kHour, base::Period::kDay, false};
+  w.give("ml", Budgets::budget(100 * kHour));
+  const JobId id = w.begin("ml", 8);
+  w.tick_with_beats(base::minutes(1));
+  w.finish(id);
+  const std::string row = w.store.qos.at("ml");
+  w.store.qos["ml"] = "\xff";
+  w.restart();
+  EXPECT_EQ(w.used("ml"), -1);
+  w.store.qos["ml"] = row;
+  w.restart();
+  EXPECT_EQ(w.used("ml"), 8 * 60);
+}
+
 TEST(GpuBudgets, ATreeThatIsOtherwiseTheSameWritesNoUse) {
   Budgets w;
   w.give("ml", Budgets::budget(kHour));
