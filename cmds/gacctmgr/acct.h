@@ -18,7 +18,7 @@ struct AcctOptions {
 };
 
 /// What the words name. An account is a second name of a QOS.
-enum class AcctEntity { kNone, kQos, kAccount, kUser, kAssociation, kTree, kBudget };
+enum class AcctEntity { kNone, kQos, kAccount, kUser, kAssociation, kTree, kBudget, kJob };
 /// Unambiguous beginnings, in any case, also of the plural.
 AcctEntity acct_entity(std::string_view word);
 /// "add", "modify", "delete", "show", "dump", "load" for these and their other names and beginnings; empty: none.
@@ -63,6 +63,8 @@ base::Result<client::QuotaQuery> acct_query(Args words);
 int acct_show(const client::Program& program, const AcctOptions& o, AcctEntity entity, Args words);
 /// Sends the changes and prints what the controller says.
 int acct_change(const client::Program& program, const AcctOptions& o, QuotaChanges changes);
+/// `modify job where jobid=IDS set derivedexitcode=N comment=TEXT`: of jobs that have ended, `words` behind the entity.
+int acct_modify_jobs(const client::Program& program, const AcctOptions& o, Args words);
 int acct_dump(const client::Program& program, const AcctOptions& o, Args words);
 int acct_load(const client::Program& program, const AcctOptions& o, Args words);
 

@@ -24,7 +24,8 @@ struct EntityWord {
 };
 constexpr EntityWord kEntities[] = {{"qos", AcctEntity::kQos},    {"accounts", AcctEntity::kAccount},
                                     {"users", AcctEntity::kUser}, {"associations", AcctEntity::kAssociation},
-                                    {"tree", AcctEntity::kTree},  {"budgets", AcctEntity::kBudget}};
+                                    {"tree", AcctEntity::kTree},  {"budgets", AcctEntity::kBudget},
+                                    {"jobs", AcctEntity::kJob}};
 constexpr std::pair<Text, Text> kVerbs[] = {
     {"add", "add"},       {"create", "add"}, {"modify", "modify"}, {"update", "modify"}, {"delete", "delete"},
     {"remove", "delete"}, {"show", "show"},  {"list", "show"},     {"dump", "dump"},     {"load", "load"}};
@@ -146,6 +147,9 @@ class Maker {
     if (entity == AcctEntity::kNone) return tl::unexpected(unknown_entity(words.front()));
     if (entity == AcctEntity::kBudget)
       return invalid("a budget is changed at its QOS or user", "modify qos NAME set budget=5000gpuh/month");
+    if (entity == AcctEntity::kJob)
+      return invalid("of jobs only `modify` is known, and it stands alone",
+                     "modify job where jobid=7 set derivedexitcode=1 comment=TEXT");
     if (entity == AcctEntity::kAssociation || entity == AcctEntity::kTree)
       return invalid(fmt::format("{} cannot be changed", base::printable(words.front(), 60)),
                      "change the qos, account or user");

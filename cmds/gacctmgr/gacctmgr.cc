@@ -74,6 +74,8 @@ client::CommandDoc doc() {
       "associations [user=NAMES] [account=NAMES]: a row for each user of each QOS.\n\n"
       "Changes that stand between -- are made together or not at all; behind -- the verb of the change before holds if "
       "none is given.\n\n"
+      "modify job where jobid=IDS set derivedexitcode=N[:SIGNAL] comment=TEXT: what the owner of a job that has ended "
+      "takes it for; sacct shows it.\n\n"
       "dump [FILE] writes the whole tree as YAML, load FILE puts the file in the place of the whole tree (- is "
       "standard input).\n\n"
       "Nothing is asked before a change: --immediate is always so, and --dry-run shows what would happen. Verbs and "
@@ -89,6 +91,8 @@ client::CommandDoc doc() {
       {"gacctmgr add user bob account=team-b default_qos=team-b", "a user of a QOS"},
       {"gacctmgr show qos tree format=Name,Guaranteed,Limit,Users%30", "the tree"},
       {"gacctmgr modify qos team-b set budget=5000gpuh/month:borrow", "GPU-hours that come back every month"},
+      {"gacctmgr modify job where jobid=7 set derivedexitcode=1 comment='diverged'",
+       "a job that only seemed to end well"},
       {"gacctmgr dump quotas.yaml", "the whole tree as a file"},
       {"gacctmgr load quotas.yaml --dry-run", "what a file would change"}};
   return d;
@@ -134,6 +138,8 @@ int show(const Program& program, const AcctOptions& o, Args words) {
                   {base::ErrorCode::kInvalid, "show what?", "qos, account, user, associations, tree or budgets"});
   const AcctEntity entity = acct_entity(words.front());
   if (entity == AcctEntity::kNone) return failed(program, unknown_entity(words.front()));
+  if (entity == AcctEntity::kJob)
+    return failed(program, {base::ErrorCode::kInvalid, "the records of jobs are shown by sacct (gacct)", ""});
   return acct_show(program, o, entity, words.subspan(1));
 }
 
@@ -164,6 +170,9 @@ int run_gacctmgr(const Program& called, Args args) {
   const bool is_change = verb == "add" || verb == "modify" || verb == "delete";
   if (!verb.empty() && !is_change && parts.size() == 1)
     return run_alone(program, o, verb, Args(parts.front()).subspan(1));
+  if (verb == "modify" && parts.size() == 1 && parts.front().size() > 1 &&
+      acct_entity(parts.front()[1]) == AcctEntity::kJob)
+    return acct_modify_jobs(program, o, Args(parts.front()).subspan(2));
   auto changes = quota_changes(parts, program.is_slurm);
   if (!changes) return failed(program, changes.error());
   return acct_change(program, o, std::move(*changes));

@@ -248,6 +248,8 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
               const wire::JobFilter& filter) {
   wire::ApiRequest request;
   *request.mutable_list_jobs()->mutable_filter() = filter;
+  request.mutable_list_jobs()->set_whole_ranges(o.by_task || o.listing.json ||
+                                                std::getenv("SLURM_BITSTR_LEN") != nullptr);
   auto reply = connection.call(std::move(request));
   if (!reply) return failed(program, reply.error());
   const wire::ListJobsReply& list = reply->list_jobs();

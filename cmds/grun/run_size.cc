@@ -150,6 +150,7 @@ Result<model::StepRequest> step_inside(const RunOptions& o, const JobFacts& job)
     return invalid("can't run " + std::to_string(s.tasks) + " processes on " + std::to_string(s.min_nodes) + " nodes",
                    "ask for fewer nodes");
   s.cpus_per_task = o.job.given.cpus_per_task ? r.cpus_per_task : has_size ? 0 : job.cpus_per_task;
+  s.fills = o.job.given.cpus_per_task && !r.tasks_given && r.tasks_per_node == 0 && o.hosts.empty() && !o.overcommit;
   const uint32_t nodes = s.min_nodes > 0 ? s.min_nodes : nodes_of_job;
   const uint32_t tasks = s.tasks > 0 ? s.tasks : nodes * std::max(s.tasks_per_node, 1u);
   GW_TRY(gpus, gpus_of_a_task(o.job.gpus, tasks, nodes, s.tasks_per_node));
@@ -171,6 +172,7 @@ Result<model::StepRequest> step_outside(RunOptions& o, std::vector<std::string>&
     r.tasks = 1;
   }
   const bool says_cpus = o.job.given.cpus_per_task;
+  s.fills = says_cpus && r.exclusive && !r.tasks_given && r.tasks_per_node == 0 && o.hosts.empty() && !o.overcommit;
   if (!o.hosts.empty()) ask_for_hosts(o.hosts, o.overcommit, r);
   GW_TRY_STATUS(complete(o.job, notes));
   s.cpus_per_task = says_cpus ? r.cpus_per_task : 0;

@@ -1,6 +1,7 @@
 // See controller.h.
 #include "ctld/core/controller.h"
 
+#include "ctld/core/api/amend.h"
 #include "ctld/core/api/clients.h"
 #include "ctld/core/api/figures.h"
 #include "ctld/core/api/requests.h"
@@ -93,6 +94,11 @@ void Controller::on_reconfigured(Time now, Settings settings, const Reload& repl
 
 void Controller::on_shell_reply(ConnId conn, wire::ApiReply reply) {
   ctld::on_shell_reply(core_, conn, std::move(reply));
+}
+
+void Controller::on_ended_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
+                              store::JobRow row) {
+  transact(now, [&] { ctld::on_ended_job(core_, conn, caller, request, std::move(row)); });
 }
 
 void Controller::on_fenced(Time now, const std::string& node, Time since, bool is_dead, const std::string& detail) {

@@ -54,6 +54,13 @@ struct ReadStored {
   bool reader_is_admin = false;
   std::string bytes = {};  ///< All of `reply` when it is whole, serialised.
 };
+/// The row of an ended job that is in memory no more, which a request is about; answer by on_ended_job(), or an error
+/// reply.
+struct FetchEnded {
+  ConnId conn = 0;
+  base::JobId job = {};
+  wire::ApiRequest request = {};
+};
 /// Answer with records, which the store alone has, piece by piece (list_records).
 struct ReadRecords {
   ConnId conn = 0;
@@ -128,8 +135,8 @@ struct Note {
   std::string text;
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, ReadRecords, SumRecords, SignTicket, MakeBackup,
-                              TakeSnapshot, AskScheduler, ShowFigures, Fence, SendMail, Reload, Note>;
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords, SignTicket,
+                              MakeBackup, TakeSnapshot, AskScheduler, ShowFigures, Fence, SendMail, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

@@ -143,6 +143,30 @@ void Server::EffectRunner::answer_read(ReadStored& read, const base::Status& don
   server_.want_turn(it->first, it->second);
 }
 
+void Server::EffectRunner::carry_out(FetchEnded& fetch) {
+  const auto it = server_.queue_.clients.find(fetch.conn);
+  if (it == server_.queue_.clients.end()) return;
+  ++it->second.reads;
+  server_.disk_.reading->ask(it->second.caller.uid, [this, fetch]() -> Worker::Then {
+    auto row = server_.disk_.reader->ended_job(fetch.job);
+    return [this, fetch, row = std::move(row)]() mutable { take_ended(fetch, std::move(row)); };
+  });
+}
+
+void Server::EffectRunner::take_ended(const FetchEnded& fetch, base::Result<store::JobRow> row) {
+  const auto it = server_.queue_.clients.find(fetch.conn);
+  if (it == server_.queue_.clients.end()) return;
+  --it->second.reads;
+  server_.want_turn(fetch.conn, it->second);
+  if (row) {
+    server_.core_->on_ended_job(server_.read_clocks(), fetch.conn, it->second.caller, fetch.request, std::move(*row));
+    return server_.pump();
+  }
+  base::Error error = row.error();
+  if (error.code == base::ErrorCode::kNotFound) error.what = "Invalid job id specified: " + fetch.job.text();
+  answer_error(fetch.conn, fetch.request.id(), error);
+}
+
 void Server::EffectRunner::carry_out(ReadRecords& read) {
   const auto it = server_.queue_.clients.find(read.conn);
   if (it == server_.queue_.clients.end()) return;

@@ -62,6 +62,7 @@ class Server {
     void carry_out(ToNode& message);
     void carry_out(CloseLink& close);
     void carry_out(ReadStored& read);
+    void carry_out(FetchEnded& fetch);
     void carry_out(ReadRecords& read);
     void carry_out(SumRecords& sum);
     void carry_out(SignTicket& ticket);
@@ -85,6 +86,7 @@ class Server {
     void send_to(link::SecureLink& link, const ToNode& message);
     void fail_prepare(const ToNode& message, const base::Error& why, bool is_final);
     void answer_read(ReadStored& read, const base::Status& done);
+    void take_ended(const FetchEnded& fetch, base::Result<store::JobRow> row);
     void sum_on(ConnId conn, const std::shared_ptr<RecordSum>& sum);
     void answer_records(ConnId conn, const RecordList& list, base::Result<std::string> piece);
     void reconfigure(const Reload& reload, config::Config fresh, Settings settings);

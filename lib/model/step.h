@@ -33,6 +33,7 @@ struct StepRequest {
   bool kept = false;      ///< Its client may leave it and come back.
   bool terminal = false;  ///< Task 0 has a terminal.
   std::vector<std::string> hosts = {};  ///< Of each task its node; none: wherever there is room.
+  bool fills = false;                   ///< Without `tasks`: as many as the CPUs of its nodes give.
   bool operator==(const StepRequest&) const = default;
 };
 

@@ -35,7 +35,8 @@ constexpr FieldBound kJobFilter[] = {
 };
 constexpr MessageBounds kJobFilterBounds = {"JobFilter", "Which jobs are listed, cancelled or ranked", kJobFilter};
 constexpr FieldBound kByFilter[] = {part(1, "filter", kJobFilterBounds)};
-constexpr MessageBounds kListJobsBounds = {"ListJobsRequest", {}, kByFilter};
+constexpr FieldBound kListJobs[] = {part(1, "filter", kJobFilterBounds), flag(2, "whole_ranges")};
+constexpr MessageBounds kListJobsBounds = {"ListJobsRequest", {}, kListJobs};
 constexpr MessageBounds kListPrioritiesBounds = {"ListPrioritiesRequest", {}, kByFilter};
 
 constexpr FieldBound kRecordFilter[] = {
@@ -91,6 +92,14 @@ constexpr FieldBound kCancel[] = {part(1, "filter", kJobFilterBounds), i32(2, "s
 constexpr MessageBounds kCancelBounds = {"CancelRequest", {}, kCancel};
 
 /// Without the attributes that are one field.
+constexpr FieldBound kAmendJob[] = {
+    u32(1, "id", kAny32, "id of the job"),
+    text(2, "comment", 16 << 10, "Comment"),
+    u32(3, "derived_code", 255, "DerivedExitCode"),
+    u32(4, "derived_signo", 127, "signal of DerivedExitCode"),
+};
+constexpr MessageBounds kAmendJobBounds = {"AmendJobRequest", {}, kAmendJob};
+
 constexpr FieldBound kUpdateJob[] = {
     ids(1, "ids"),
     text(5, "partition", 64 << 10, "Partition"),
@@ -380,6 +389,7 @@ constexpr FieldBound kApiRequest[] = {
     part(74, "list_records", kListRecordsBounds),
     part(75, "sum_records", kSumRecordsBounds),
     part(76, "show_figures", kShowFiguresBounds),
+    part(77, "amend_job", kAmendJobBounds),
 };
 
 }  // namespace

@@ -144,6 +144,7 @@ constexpr FieldBound kStepRequest[] = {
     flag(25, "terminal"),
     u32(26, "plane", kStepTasks, "-m/--distribution of a step"),
     nodes(27, "hosts", "the file of hosts of a step"),
+    flag(28, "fills"),
 };
 
 }  // namespace

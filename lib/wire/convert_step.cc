@@ -32,6 +32,7 @@ StepRequest to_wire(const model::StepRequest& r) {
   w.set_cyclic(r.plane == 1);  // for a client or a controller before this version
   w.set_plane(r.plane);
   w.mutable_hosts()->Assign(r.hosts.begin(), r.hosts.end());
+  w.set_fills(r.fills);
   w.set_kept(r.kept);
   w.set_terminal(r.terminal);
   return w;
@@ -66,6 +67,7 @@ base::Result<model::StepRequest> from_wire(const StepRequest& w) {
   r.mem_bind = w.mem_bind();
   r.plane = w.plane() == 0 && w.cyclic() ? 1 : w.plane();
   r.hosts.assign(w.hosts().begin(), w.hosts().end());
+  r.fills = w.fills();
   r.kept = w.kept();
   r.terminal = w.terminal();
   return r;

@@ -50,6 +50,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kListRecords:
     case Kind::kSumRecords:
     case Kind::kShowFigures:
+    case Kind::kAmendJob:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

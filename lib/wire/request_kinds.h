@@ -63,6 +63,7 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kCancel, "cancel", kOwnJobs, kChanges, Answer::kAtOnce, WhileUnwritable::kStopsRuns},
     {Kind::kUpdateJob, "update_job", kOwnJobs, kChanges},
     {Kind::kJobAction, "job_action", kOwnJobs, kChanges},
+    {Kind::kAmendJob, "amend_job", kOwnJobs, kChanges},
     {Kind::kCheckpointed, "checkpointed", kOwnJobs, kChanges},
     {Kind::kListPriorities, "list_priorities", kEverybody},
 

@@ -55,7 +55,7 @@ class Requests {
     add("wait_job", kFirstUid, wait);
   }
   void jobs() {
-    ApiRequest cancel, update, action, checkpointed;
+    ApiRequest cancel, update, action, amend, checkpointed;
     cancel.mutable_cancel()->mutable_filter()->add_ids(w_.waiting.value);
     add("cancel", kFirstUid, cancel);
     update.mutable_update_job()->add_ids(w_.waiting.value);
@@ -64,6 +64,9 @@ class Requests {
     action.mutable_job_action()->add_ids(w_.waiting.value);
     action.mutable_job_action()->set_action(wire::kHold);
     add("job_action", kFirstUid, action);
+    amend.mutable_amend_job()->set_id(4'000'000'000);  // one that is in memory no more
+    amend.mutable_amend_job()->set_comment("lost a disk");
+    add("amend_job", kFirstUid, amend);
     checkpointed.mutable_checkpointed()->set_job_id(w_.running.value);
     add("checkpointed", kFirstUid, checkpointed);
   }

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from cluster import wait_for
+from conftest import QUICK
 
 UID = os.getuid()
 USER = pwd.getpwuid(UID).pw_name
@@ -134,6 +135,50 @@ def test_records_outlive_the_queue_and_a_crash(cluster):
     cluster.kill("gctld")
     cluster.start("gctld")
     assert cluster.run("gacct", "-P", "-j", job, "-o", "JobID,State,TotalCPU,Start,End,MaxRSS").stdout == before
+
+
+def test_what_the_owner_says_of_a_job_after_its_end(cluster):
+    job = script(cluster, "grun -n1 sh -c 'exit 2'; exit 0")
+    cluster.wait_state(job, "COMPLETED")
+    said = lambda: records(cluster, "-X", "-j", job, fields="DerivedExitCode,Comment,ExitCode,State")
+    assert said() == [["2:0", "", "0:0", "COMPLETED"]]
+    change = ["modify", "job", "where", f"jobid={job}", "set", "DerivedExitCode=9:15", "Comment=lost a disk"]
+    assert cluster.run("sacctmgr", "--dry-run", *change).stdout == f" Would modify jobs...\n  {job}\n"
+    assert said()[0][0] == "2:0"
+    assert cluster.run("sacctmgr", "-i", *change).stdout == f" Modified jobs...\n  {job}\n"
+    assert said() == [["9:15", "lost a disk", "0:0", "COMPLETED"]]
+    cluster.kill("gctld")
+    cluster.start("gctld")
+    assert said() == [["9:15", "lost a disk", "0:0", "COMPLETED"]]
+
+
+def test_what_the_owner_says_of_a_job_that_the_controller_has_forgotten(make_cluster):
+    cluster = make_cluster(nodes=1, config=QUICK.replace("kill_wait: 2s", "kill_wait: 2s, min_job_age: 1s"))
+    job = script(cluster, "exit 0", "--array=1-3")
+    wait_for(lambda: cluster.run("gqueue", "-h", "-t", "all").stdout == "", "all are forgotten")
+    cluster.run("gacctmgr", "modify", "job", f"jobid={job}_2", "set", "derivedexitcode=4", "comment=the second")
+    rows = records(cluster, "-X", "-j", job, fields="JobID,DerivedExitCode,Comment,State")
+    assert rows == [[f"{job}_1", "0:0", "", "COMPLETED"], [f"{job}_2", "4:0", "the second", "COMPLETED"],
+                    [f"{job}_3", "0:0", "", "COMPLETED"]]
+
+
+def test_of_what_cannot_be_said_of_a_job(cluster):
+    job = script(cluster, "sleep 60")
+
+    def refused(*words):
+        done = cluster.run("gacctmgr", "modify", "job", *words, check=False)
+        assert done.returncode == 1 and done.stdout == ""
+        return done.stderr
+
+    assert "has not ended" in refused(f"jobid={job}", "set", "comment=x")
+    cluster.run("gcancel", job)
+    assert "Invalid job id specified: 4000000" in refused("jobid=4000000", "set", "comment=x")
+    assert "Invalid job id" in refused("where", "jobid=x", "set", "comment=x")
+    assert "which one?" in refused("set", "comment=x")
+    assert "No changes specified" in refused(f"jobid={job}", "set")
+    assert "DerivedExitCode" in refused(f"jobid={job}", "set", "derivedexitcode=256")
+    assert "did you mean" in refused(f"jobid={job}", "set", "coment=x")
+    assert "does not say which job" in refused("user=root", "set", "comment=x")
 
 
 def test_filters(cluster):

@@ -13,6 +13,20 @@ def test_tasks_go_by_planes(shared_cluster):
     shared_cluster.wait_idle()
 
 
+def test_steps_that_say_cpus_alone_fill_their_nodes(shared_cluster):
+    cluster = shared_cluster
+    count = ["sh", "-c", "echo $SLURM_NTASKS"]
+    filled = cluster.run("galloc", "-N2", "--mincpus=8", "grun", "-c4", *count).stdout.split()
+    cpus = int(cluster.run("galloc", "-N2", "--mincpus=8", "sh", "-c", "echo $SLURM_JOB_CPUS_PER_NODE").stdout.split("(")[0])
+    assert filled == [str(2 * (cpus // 4))] * (2 * (cpus // 4)) and cpus >= 8
+    assert len(cluster.run("galloc", "-N2", "--mincpus=8", "grun", "-c4", "-N1", *count).stdout.split()) == cpus // 4
+    # Who has said how many tasks there are, of the job or of the step, has said it.
+    assert len(cluster.run("galloc", "-N2", "-n3", "-c4", "grun", "-c4", *count).stdout.split()) == 3
+    assert len(cluster.run("galloc", "-N2", "--mincpus=8", "grun", "-c4", "-n1", *count).stdout.split()) == 1
+    assert len(cluster.run("grun", "-N2", "-c4", *count).stdout.split()) == 2
+    cluster.wait_idle()
+
+
 def test_a_batch_job_tells_its_steps_of_planes(shared_cluster):
     cluster = shared_cluster
     job = cluster.submit(f"srun {' '.join(WHERE[:2])} '{WHERE[2]}' > {cluster.work}/planes", "-N2", "-n6", "-m", "plane=1", "-t", "5")

@@ -7,8 +7,6 @@
 #include <set>
 #include <vector>
 
-#include "ctld/core/jobs/arrays.h"
-
 namespace gw::ctld {
 
 namespace {
@@ -19,38 +17,50 @@ constexpr size_t kMostInSearch = 20'000;
 /// Whom a job waits for: of a whole array, once, all that wait; of a task the job that has it.
 class Others {
  public:
-  explicit Others(const Core& core) : core_(core) {}
+  Others(const Core& core, const NamedTasks& self) : core_(core), self_(self) {}
   std::vector<JobId> next;
+  bool with_self = false;  ///< The one that is changed is among them.
 
   void add(const model::DependencyTerm& term) {
     if (!term.job) return;
     if (!term.task) return add_all(term.job);
-    if (const auto id = core_.jobs.arrays().job_of(term.job, *term.task)) next.push_back(*id);
+    const auto id = core_.jobs.arrays().job_of(term.job, *term.task);
+    if (!id) return;
+    // Tasks of the same part that are not meant keep what they wait for.
+    with_self |= *id == self_.job && (self_.some.empty() || self_.some.contains(*term.task));
+    next.push_back(*id);
   }
 
  private:
   const Core& core_;
+  const NamedTasks& self_;
   std::set<JobId> added_;
 
   void add_all(JobId id) {
     if (!added_.insert(id).second) return;
-    next.push_back(id);
+    push(id);
     for (const JobId one : jobs_of_array(core_, id))
-      if (core_.jobs.at(one).waiting() != nullptr) next.push_back(one);
+      if (core_.jobs.at(one).waiting() != nullptr) push(one);
+  }
+
+  void push(JobId id) {
+    with_self |= id == self_.job;
+    next.push_back(id);
   }
 };
 
 /// Does `job` wait for `self`, by however many others?
-base::Status check_circle(const Core& core, JobId self, const model::Dependency& wanted) {
+base::Status check_circle(const Core& core, const NamedTasks& self, const model::Dependency& wanted) {
+  const std::string name = self.some.empty() ? "job " + self.job.text() : "a task of " + self.job.text();
   std::set<JobId> seen;
-  Others others(core);
+  Others others(core, self);
   std::vector<JobId>& next = others.next;
   size_t looked_at = 0;
   for (const model::DependencyTerm& term : wanted.terms) others.add(term);
   while (!next.empty()) {
+    if (others.with_self) return base::invalid("Circular job dependency: " + name + " would wait for itself");
     const JobId id = next.back();
     next.pop_back();
-    if (id == self) return base::invalid("Circular job dependency: job " + self.text() + " would wait for itself");
     if (!id || !seen.insert(id).second) continue;
     const model::Job* job = core.jobs.find(id);
     if (job == nullptr) continue;
@@ -70,7 +80,7 @@ base::Status check_corresponding(const Core& core, JobId other, JobId self) {
   for (const JobId id : core.jobs.dependents().of({other})) {
     const model::Job& job = core.jobs.at(id);
     const auto is_for_it = [&](const model::DependencyTerm& term) {
-      return term.kind == model::DependencyKind::kAfterCorr && term.job == other;
+      return term.kind == model::DependencyKind::kAfterCorr && term.job == other && !term.is_failed;
     };
     const auto& terms = job.unmet.terms;
     if (job.spec.is_array() && std::any_of(terms.begin(), terms.end(), is_for_it)) arrays.insert(job.spec.array->job);
@@ -85,7 +95,7 @@ base::Status check_corresponding(const Core& core, JobId other, JobId self) {
 
 }  // namespace
 
-base::Status check_dependency(const Core& core, const Caller& caller, const std::string& text, JobId self) {
+base::Status check_dependency(const Core& core, const Caller& caller, const std::string& text, const NamedTasks& self) {
   GW_TRY(wanted, model::parse_dependency(text));
   for (const model::DependencyTerm& term : wanted.terms) {
     if (!term.job) continue;
@@ -95,9 +105,9 @@ base::Status check_dependency(const Core& core, const Caller& caller, const std:
       return base::invalid(fmt::format("Job dependency problem: there is no job {}{} of yours", term.job.value,
                                        term.task ? "_" + std::to_string(*term.task) : ""),
                            "ended jobs are forgotten after jobs.min_job_age");
-    if (term.kind == model::DependencyKind::kAfterCorr) GW_TRY_STATUS(check_corresponding(core, term.job, self));
+    if (term.kind == model::DependencyKind::kAfterCorr) GW_TRY_STATUS(check_corresponding(core, term.job, self.job));
   }
-  return self ? check_circle(core, self, wanted) : base::Status();
+  return self.job ? check_circle(core, self, wanted) : base::Status();
 }
 
 }  // namespace gw::ctld

@@ -97,7 +97,7 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   if (leave_out_licenses(core, spec))
     warnings.push_back("left out: --licenses (licences are not counted: `licenses` of the configuration names none)");
   GW_TRY_STATUS(check_licenses(core, spec));
-  GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, JobId()));
+  GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, {}));
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
     spec.priority = 0;

@@ -130,8 +130,9 @@ base::Status update_files(model::Launch& launch, const wire::UpdateJobRequest& u
   return {};
 }
 
-base::Status update_place(const Core& core, const Caller& caller, const Job& job, model::JobSpec& spec,
+base::Status update_place(const Core& core, const Caller& caller, const NamedTasks& named, model::JobSpec& spec,
                           const wire::UpdateJobRequest& u) {
+  const Job& job = core.jobs.at(named.job);
   const bool moves = changes_place(u);
   if (moves && job.waiting() == nullptr)
     return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
@@ -160,7 +161,7 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
     spec.request.exclude = names;
   }
   if (u.has_dependency()) {
-    GW_TRY_STATUS(check_dependency(core, caller, u.dependency(), job.id));
+    GW_TRY_STATUS(check_dependency(core, caller, u.dependency(), named));
     spec.dependency = u.dependency();
   }
   if (u.has_max_switches()) {
@@ -175,8 +176,9 @@ base::Status update_place(const Core& core, const Caller& caller, const Job& job
   return check_runnable(core, spec);
 }
 
-base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller, const Job& job,
+base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller, const NamedTasks& named,
                                           const wire::UpdateJobRequest& said) {
+  const Job& job = core.jobs.at(named.job);
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
   if (model::is_end(job.state))
     return base::fail(base::ErrorCode::kConflict,
@@ -184,7 +186,7 @@ base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller
   GW_TRY(u, with_whole_limit(job, said));
   model::JobSpec spec = job.spec;
   GW_TRY_STATUS(update_limits(core, caller, job, spec, u));
-  GW_TRY_STATUS(update_place(core, caller, job, spec, u));
+  GW_TRY_STATUS(update_place(core, caller, named, spec, u));
   if (u.has_deadline_us()) {
     if (u.deadline_us() < 0) return base::invalid("Deadline: no sensible time");
     spec.deadline = Time{u.deadline_us()};
@@ -245,10 +247,10 @@ base::Status update_with_components(Core& core, const Caller& caller, Job& job, 
   wire::UpdateJobRequest common = u;
   wire::clear_own_of_component(common);
   Updated updated;
-  GW_TRY(own, updated_spec(core, caller, job, u));
+  GW_TRY(own, updated_spec(core, caller, {job.id, {}}, u));
   updated.emplace_back(&job, std::move(own));
   for (Job* other : siblings(core, job)) {
-    GW_TRY(spec, updated_spec(core, caller, *other, common));
+    GW_TRY(spec, updated_spec(core, caller, {other->id, {}}, common));
     updated.emplace_back(other, std::move(spec));
   }
   GW_TRY_STATUS(check_changed_licenses(core, updated));
@@ -273,7 +275,7 @@ base::Status update_named(Core& core, const Caller& caller, const NamedTasks& na
   if (named.some.empty() || of_job.ByteSizeLong() == 0) {  // the throttle is the whole array's
     GW_TRY_STATUS(update_with_components(core, caller, job, u));
   } else {
-    if (auto may = updated_spec(core, caller, job, u); !may) return tl::unexpected(may.error());
+    if (auto may = updated_spec(core, caller, named, u); !may) return tl::unexpected(may.error());
     GW_TRY(part, cut_off(core, named, CutTo::kWait));
     GW_TRY_STATUS(update_with_components(core, caller, *part, u));
   }

@@ -109,10 +109,10 @@ wire::Partition show_partition(const Core& core, const model::Partition& p, bool
 void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
   auto filter = with_all_meant(core, request.list_jobs().filter());
   if (!filter) return core.out.refuse(conn, request.id(), filter.error());
-  const bool is_by_id = !filter->ids().empty();
+  const bool is_whole = !filter->ids().empty() || request.list_jobs().whole_ranges();
   begin_list(
       core, conn, request.id(),
-      [&core, is_by_id, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
+      [&core, is_whole, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
         const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
         wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
         list.set_now_us(at.us);
@@ -120,7 +120,7 @@ void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
           wire::Job& out = *list.add_jobs();
           out = job_to_wire(core, *job);
           show_priority(core, facts, *job, out);
-          if (!is_by_id) leave_out_ranges(*out.mutable_status());
+          if (!is_whole) leave_out_ranges(*out.mutable_status());
           out.mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
           piece.added(out.ByteSizeLong());
         }

@@ -8,6 +8,7 @@
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/admission/submit.h"
 #include "ctld/core/admission/update_job.h"
+#include "ctld/core/api/amend.h"
 #include "ctld/core/api/cancel.h"
 #include "ctld/core/api/checkpoints.h"
 #include "ctld/core/api/figures.h"
@@ -118,6 +119,8 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     cancel(core, conn, caller, request);
   else if (request.has_update_job())
     update_job(core, conn, caller, request);
+  else if (request.has_amend_job())
+    amend_job(core, conn, caller, request);
   else
     job_action(core, conn, caller, request);
 }
@@ -136,6 +139,7 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kCancel:
     case Kind::kUpdateJob:
     case Kind::kJobAction:
+    case Kind::kAmendJob:
       return job_request(core, conn, caller, request);
     case Kind::kListNodes:
       return list_nodes(core, conn, request);

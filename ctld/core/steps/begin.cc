@@ -30,6 +30,14 @@ model::Allocation usable_by_steps(const Job& job) {
   return usable;
 }
 
+/// The number of tasks is the job's where somebody said one: then CPUs of a task do not give another.
+model::StepRequest request_within(const Job& job, model::StepRequest request) {
+  const model::Request& of_job = job.spec.request;
+  request.fills = request.fills && !of_job.tasks_given && of_job.tasks_per_node == 0;
+  if (request.fills) request.tasks = 0;
+  return request;
+}
+
 }  // namespace
 
 void begin_first_step(Core& core, Job& job) {
@@ -38,7 +46,7 @@ void begin_first_step(Core& core, Job& job) {
   model::StepRequest& request = line->second.front().request;
   const model::Allocation& allocation = job.placed()->allocation;
   request.min_nodes = request.max_nodes = static_cast<uint32_t>(allocation.shares.size());
-  if (request.tasks == 0)
+  if (request.tasks == 0 && !request.fills)
     for (const model::NodeShare& share : allocation.shares) request.tasks += share.tasks;
   begin_waiting_steps(core, job);
 }
@@ -47,7 +55,8 @@ base::Result<bool> begin_step(Core& core, Job& job, const StepWait& wait) {
   Taken taken;
   for (Step* step : core.steps.of(job.id)) take(*step, taken);
   const auto topology_of = [&core](NodeId node) { return core.nodes.at(node).topology.get(); };
-  GW_TRY(shares, divide(usable_by_steps(job), wait.request, taken, topology_of));
+  const model::StepRequest request = request_within(job, wait.request);
+  GW_TRY(shares, divide(usable_by_steps(job), request, taken, topology_of));
   if (shares.empty()) return false;
   model::Placed& placed = *job.placed();
   if (placed.next_step >= kMostSteps)
@@ -58,7 +67,7 @@ base::Result<bool> begin_step(Core& core, Job& job, const StepWait& wait) {
   step.number = placed.next_step++;
   step.uid = job.spec.uid;
   step.client_key = wait.client_key;
-  step.request = wait.request;
+  step.request = request;
   step.created = core.now;
   for (model::NodeShare& share : shares) step.nodes.push_back({std::move(share), {}, {}, false});
   const Step& kept = core.steps.keep(std::move(step));

@@ -165,9 +165,23 @@ class Division {
           fmt::format("{} tasks a node asked; a step has at most {}", request_.tasks_per_node, kMostTasksOnNode));
     tasks_ = request_.tasks > 0 ? request_.tasks : static_cast<uint32_t>(all);
     nodes_ = std::min(wanted, tasks_);
+    if (request_.tasks == 0 && request_.fills) fill(wanted);
     if (request_.tasks_per_node > 0)
       nodes_ = std::max(nodes_, std::min(most_nodes, (tasks_ - 1) / request_.tasks_per_node + 1));
     return {};
+  }
+
+  /// As many tasks as so many nodes have CPUs for: the first that can run any, those that are named before others.
+  void fill(uint32_t most_nodes) {
+    std::vector<const Candidate*> usable;
+    for (const Candidate& c : candidates_)
+      if (c.most > 0) usable.push_back(&c);
+    if (usable.empty()) return;
+    std::stable_partition(usable.begin(), usable.end(), [](const Candidate* c) { return c->is_named; });
+    usable.resize(std::min<size_t>(most_nodes, usable.size()));
+    nodes_ = static_cast<uint32_t>(usable.size());
+    tasks_ = 0;
+    for (const Candidate* c : usable) tasks_ += c->most;
   }
 
   base::Status check_hosts() {

@@ -406,6 +406,29 @@ TEST(Arrays, CirclesThroughArraysAreSeen) {
   EXPECT_THAT(denial_of(w.ask(kOwner, update)), HasSubstr("Circular"));
 }
 
+TEST(Arrays, SomeTasksMayWaitForOthersOfTheSamePart) {
+  World w(1);
+  const JobId id = submit_held_array(w, "0-9");
+  wire::ApiRequest update;
+  wire::TasksOfArray& some = *update.mutable_update_job()->add_tasks();
+  some.set_array(id.value);
+  wire::to_wire(model::TaskSet::parse("1-3").value(), *some.mutable_tasks());
+  update.mutable_update_job()->set_dependency("afterok:" + id.text() + "_2");
+  EXPECT_THAT(denial_of(w.ask(kOwner, update)),
+              HasSubstr("Circular job dependency: a task of 1 would wait for itself"));
+  update.mutable_update_job()->set_dependency("afterok:" + id.text());
+  EXPECT_THAT(denial_of(w.ask(kOwner, update)), HasSubstr("Circular"));
+  EXPECT_EQ(w.core->arrays().find(id)->parts.size(), 1u) << "what is refused cuts nothing";
+  update.mutable_update_job()->set_dependency("afterok:" + id.text() + "_7");
+  EXPECT_EQ(denial_of(w.ask(kOwner, update)), "");
+  EXPECT_EQ(w.core->arrays().find(id)->parts.size(), 2u);
+  wire::ApiRequest back = update;
+  back.mutable_update_job()->mutable_tasks(0)->clear_tasks();
+  wire::to_wire(model::TaskSet::parse("5-7").value(), *back.mutable_update_job()->mutable_tasks(0)->mutable_tasks());
+  back.mutable_update_job()->set_dependency("afterok:" + id.text() + "_1");
+  EXPECT_THAT(denial_of(w.ask(kOwner, back)), HasSubstr("Circular")) << "7 would wait for 1, which waits for 7";
+}
+
 // What is left cannot be told from a row that says nothing of it.
 TEST(Arrays, WithoutRangesItIsHeldAside) {
   World w(1);

@@ -51,6 +51,7 @@ class EveryKind {
     add(Grant::kOwnJobs).mutable_cancel()->mutable_filter()->add_ids(1);
     add(Grant::kOwnJobs).mutable_update_job()->add_ids(1);
     add(Grant::kOwnJobs) = action(JobId(1), wire::kHold);
+    add(Grant::kOwnJobs).mutable_amend_job()->set_id(1);
     add(Grant::kOwnJobs).mutable_checkpointed()->set_job_id(1);
     add(Grant::kEverybody).mutable_list_priorities();
   }

@@ -97,6 +97,30 @@ TEST(Divide, GivesEachTaskTheHostThatItIsFor) {
   EXPECT_THAT(layout(divide(allocation_of({8, 8, 8}), r, {})), HasSubstr("3 tasks asked, of which 2 have a host"));
 }
 
+TEST(Divide, FillsItsNodesWithTasksOfSoManyCpus) {
+  model::StepRequest r;
+  r.fills = true;
+  r.cpus_per_task = 3;
+  EXPECT_EQ(layout(divide(allocation_of({8, 2, 6}), r, {})), "n0:2 n2:2 ") << "what has no room for one is left out";
+  EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, {})), "n0:5 ") << "CPUs are threads";
+  r.min_nodes = r.max_nodes = 1;
+  EXPECT_EQ(layout(divide(allocation_of({8, 6}), r, {})), "n0:2 ");
+  r.nodelist = {"n1"};
+  EXPECT_EQ(layout(divide(allocation_of({8, 6}), r, {})), "n1:2 ");
+  r.nodelist = {};
+  r.gpus_per_task = 4;
+  EXPECT_EQ(layout(divide(allocation_of({8, 6}), r, {})), "n0:1 ");
+  r.gpus_per_task = 0;
+  Taken taken;
+  taken[base::NodeId(1)] = {base::IndexSet::first(3), {}, {}};
+  EXPECT_EQ(layout(divide(allocation_of({8}), r, taken)), "waits") << "for the CPUs of the other step";
+  r.tasks = 1;
+  EXPECT_EQ(layout(divide(allocation_of({8}), r, taken)), "n0:1 ");
+  r.tasks = 0;
+  r.cpus_per_task = 9;
+  EXPECT_THAT(layout(divide(allocation_of({8, 6}), r, {})), HasSubstr("1 task of 9 CPUs"));
+}
+
 TEST(Divide, GivesCoresAndGpusOfATask) {
   model::StepRequest r;
   r.tasks = 2;

@@ -66,7 +66,7 @@ class MemoryStore {
   }
   void put(const store::EndJob& o) {
     ended[o.row.id] = o.row;
-    ended[o.row.id].spec = jobs.at(o.row.id).spec;
+    if (o.row.spec.empty()) ended[o.row.id].spec = jobs.at(o.row.id).spec;
     jobs.erase(o.row.id);
   }
   void put(const store::DropEnded& o) { ended.erase(o.job); }
@@ -196,6 +196,7 @@ class World {
       if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
       if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);
       if (auto* r = std::get_if<ReadStored>(&out)) reads.push_back(*r);
+      if (auto* f = std::get_if<FetchEnded>(&out)) fetched.push_back(*f);
       if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
     }
   }
@@ -369,6 +370,7 @@ class World {
   std::vector<LinkId> closed;
   std::vector<std::string> fenced;
   std::vector<ReadStored> reads;
+  std::vector<FetchEnded> fetched;
   std::vector<std::pair<bool, std::string>> notes;  // for the log: whether it is a warning
   std::string last_error;
   std::function<void(const Effects&)> on_effects;  ///< Sees them first.

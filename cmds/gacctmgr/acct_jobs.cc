@@ -1,0 +1,129 @@
+// gacctmgr modify job: what is said of jobs after their end. See acct.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "client/show/array_view.h"
+#include "cmds/gacctmgr/acct.h"
+#include "cmds/shared/job_ids.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::invalid;
+using base::Result;
+using client::Program;
+
+constexpr int kMostJobs = 1'000;
+
+/// `where` says which jobs, `set` what of them.
+struct Remark {
+  JobIds ids;
+  std::string names;  ///< The jobs, as they were named.
+  wire::AmendJobRequest said;
+};
+
+/// "3" or "3:9": code and signal.
+base::Status take_exit_code(const std::string& value, wire::AmendJobRequest& said) {
+  const size_t colon = value.find(':');
+  GW_TRY(code, base::parse_int(value.substr(0, colon), 0, 255, "DerivedExitCode"));
+  said.set_derived_code(static_cast<uint32_t>(code));
+  if (colon == std::string::npos) return {};
+  GW_TRY(signo, base::parse_int(value.substr(colon + 1), 0, 127, "signal of DerivedExitCode"));
+  said.set_derived_signo(static_cast<uint32_t>(signo));
+  return {};
+}
+
+base::Status take_where(const std::string& word, Remark& to) {
+  std::string value = word;
+  if (word.find('=') != std::string::npos) {
+    GW_TRY(setting, parse_acct_setting(word));
+    if (setting.key == "cluster" || setting.key == "clusters") return {};
+    if ((setting.key != "jobid" && setting.key != "jobids" && setting.key != "job") || setting.sign != 0)
+      return invalid(fmt::format("{}= does not say which job", base::printable(setting.key, 60)),
+                     "only jobid=IDS does; what is to change stands behind `set`");
+    value = setting.value;
+  }
+  to.names += (to.names.empty() ? "" : ",") + value;
+  return parse_job_ids(value, to.ids);
+}
+
+base::Status take_set(const std::string& word, Remark& to) {
+  GW_TRY(setting, parse_acct_setting(word));
+  if (setting.sign != 0) return invalid(fmt::format("{} takes = alone", base::printable(setting.key, 60)));
+  if (setting.key == "derivedexitcode" || setting.key == "dec") return take_exit_code(setting.value, to.said);
+  if (setting.key == "comment" || setting.key == "derivedexitstring" || setting.key == "des") {
+    to.said.set_comment(setting.value);
+    return {};
+  }
+  const std::vector<std::string> known = {"derivedexitcode", "comment"};
+  const std::string close = base::did_you_mean(setting.key, known);
+  return invalid(fmt::format("unknown key \"{}\" of a job", base::printable(setting.key, 60)),
+                 close.empty() ? "known: " + base::join(known, ", ") : close);
+}
+
+Result<Remark> remark_of(Args words) {
+  Remark out;
+  bool has_set = false;
+  for (const std::string& word : words) {
+    if (base::iequals(word, "set"))
+      has_set = true;
+    else if (base::iequals(word, "where"))
+      has_set = false;
+    else
+      GW_TRY_STATUS(has_set ? take_set(word, out) : take_where(word, out));
+  }
+  if (out.ids.empty()) return invalid("modify job: which one?", "such as: modify job where jobid=7 set comment=TEXT");
+  if (!out.said.has_comment() && !out.said.has_derived_code())
+    return invalid("No changes specified", "known: derivedexitcode, comment");
+  return out;
+}
+
+/// The records of those that are named.
+Result<wire::ListRecordsReply> records_of(client::Connection& connection, const Remark& remark) {
+  wire::ApiRequest request;
+  wire::ListRecordsRequest& list = *request.mutable_list_records();
+  list.set_jobs_alone(true);
+  remark.ids.put(*list.mutable_filter()->mutable_ids(), *list.mutable_filter()->mutable_tasks());
+  GW_TRY(reply, connection.call(std::move(request)));
+  wire::ListRecordsReply records = std::move(*reply.mutable_list_records());
+  if (records.records().empty()) return invalid("Invalid job id specified: " + base::printable(remark.names, 100));
+  if (records.records_size() > kMostJobs)
+    return invalid(fmt::format("{} jobs are named; at most {} are changed at once", records.records_size(), kMostJobs),
+                   "name fewer");
+  return records;
+}
+
+}  // namespace
+
+int acct_modify_jobs(const Program& program, const AcctOptions& o, Args words) {
+  const auto remark = remark_of(words);
+  if (!remark) return failed(program, remark.error());
+  auto connection = client::connect(program);
+  if (!connection) return failed(program, connection.error());
+  const auto records = records_of(*connection, *remark);
+  if (!records) return failed(program, records.error());
+  std::string done;
+  std::optional<base::Error> wrong;
+  for (const wire::JobRecord& record : records->records()) {
+    wire::Job job;
+    job.set_id(record.id());
+    *job.mutable_spec() = record.spec();
+    wire::ApiRequest request;
+    *request.mutable_amend_job() = remark->said;
+    request.mutable_amend_job()->set_id(record.id());
+    const auto reply = o.dry_run ? Result<wire::ApiReply>(wire::ApiReply()) : connection->call(std::move(request));
+    if (reply)
+      done += "  " + client::shown_id(job) + "\n";
+    else
+      wrong = reply.error();
+  }
+  const char* title = o.dry_run ? " Would modify jobs...\n" : " Modified jobs...\n";
+  if (!done.empty() && !o.quiet) printed(title + done);
+  return wrong ? failed(program, *wrong) : client::kExitOk;
+}
+
+}  // namespace gw::cmds
