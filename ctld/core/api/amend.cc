@@ -66,7 +66,7 @@ void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::Api
     return core.out.refuse(conn, request.id(), denied_job(job));
   if (const base::Status done = amend(request.amend_job(), row); !done)
     return core.out.refuse(conn, request.id(), done.error());
-  core.out.write(store::EndJob{std::move(row)});
+  core.rows.forgotten_job(std::move(row));
   answer(core, conn, caller, request, job);
 }
 

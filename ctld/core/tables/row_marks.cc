@@ -103,6 +103,8 @@ void RowMarks::past_step(const model::Step& step, base::Time ended, model::JobSt
       store::PutPastRun{step.job, step.attempt, step.number + 1, wire::row_bytes(wire::past_run(step, ended, end))});
 }
 
+void RowMarks::forgotten_job(store::JobRow row) { past_.push_back(store::EndJob{std::move(row)}); }
+
 store::Batch RowMarks::take(const Jobs& jobs, const Steps& steps) {
   store::Batch out;
   for (const auto& [job, node] : std::exchange(left_, {})) out.push_back(store::DropRunNode{job, 0, node});
