@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -23,6 +24,7 @@ constexpr int kMostJobs = 1'000;
 struct Remark {
   JobIds ids;
   std::string names;  ///< The jobs, as they were named.
+  std::string cluster;
   wire::AmendJobRequest said;
 };
 
@@ -41,7 +43,7 @@ base::Status take_where(const std::string& word, Remark& to) {
   std::string value = word;
   if (word.find('=') != std::string::npos) {
     GW_TRY(setting, parse_acct_setting(word));
-    if (setting.key == "cluster" || setting.key == "clusters") return {};
+    if (setting.key == "cluster" || setting.key == "clusters") return to.cluster = setting.value, base::Status{};
     if ((setting.key != "jobid" && setting.key != "jobids" && setting.key != "job") || setting.sign != 0)
       return invalid(fmt::format("{}= does not say which job", base::printable(setting.key, 60)),
                      "only jobid=IDS does; what is to change stands behind `set`");
@@ -90,11 +92,31 @@ Result<wire::ListRecordsReply> records_of(client::Connection& connection, const 
   remark.ids.put(*list.mutable_filter()->mutable_ids(), *list.mutable_filter()->mutable_tasks());
   GW_TRY(reply, connection.call(std::move(request)));
   wire::ListRecordsReply records = std::move(*reply.mutable_list_records());
+  if (!remark.cluster.empty() && !base::iequals(remark.cluster, records.cluster()))
+    return invalid("this is cluster " + records.cluster() + ", not " + base::printable(remark.cluster, 60));
   if (records.records().empty()) return invalid("Invalid job id specified: " + base::printable(remark.names, 100));
   if (records.records_size() > kMostJobs)
     return invalid(fmt::format("{} jobs are named; at most {} are changed at once", records.records_size(), kMostJobs),
                    "name fewer");
   return records;
+}
+
+wire::Job job_of(const wire::JobRecord& record) {
+  wire::Job job;
+  job.set_id(record.id());
+  *job.mutable_spec() = record.spec();
+  return job;
+}
+
+/// Those that were named by a number and are not there.
+std::vector<uint32_t> not_there(const Remark& remark, const wire::ListRecordsReply& records) {
+  std::set<uint32_t> there;
+  for (const wire::JobRecord& record : records.records())
+    there.insert({record.id(), record.spec().array().job(), record.spec().het_job()});
+  std::vector<uint32_t> missing;
+  std::copy_if(remark.ids.jobs.begin(), remark.ids.jobs.end(), std::back_inserter(missing),
+               [&](uint32_t id) { return !there.contains(id); });
+  return missing;
 }
 
 }  // namespace
@@ -107,23 +129,22 @@ int acct_modify_jobs(const Program& program, const AcctOptions& o, Args words) {
   const auto records = records_of(*connection, *remark);
   if (!records) return failed(program, records.error());
   std::string done;
-  std::optional<base::Error> wrong;
+  std::vector<base::Error> wrong;
+  for (const uint32_t id : not_there(*remark, *records))
+    wrong.push_back({base::ErrorCode::kNotFound, "Invalid job id specified: " + std::to_string(id), ""});
   for (const wire::JobRecord& record : records->records()) {
-    wire::Job job;
-    job.set_id(record.id());
-    *job.mutable_spec() = record.spec();
     wire::ApiRequest request;
     *request.mutable_amend_job() = remark->said;
     request.mutable_amend_job()->set_id(record.id());
-    const auto reply = o.dry_run ? Result<wire::ApiReply>(wire::ApiReply()) : connection->call(std::move(request));
-    if (reply)
-      done += "  " + client::shown_id(job) + "\n";
+    request.mutable_amend_job()->set_check_only(o.dry_run);
+    if (const auto reply = connection->call(std::move(request)))
+      done += "  " + client::shown_id(job_of(record)) + "\n";
     else
-      wrong = reply.error();
+      wrong.push_back(reply.error());
   }
-  const char* title = o.dry_run ? " Would modify jobs...\n" : " Modified jobs...\n";
-  if (!done.empty() && !o.quiet) printed(title + done);
-  return wrong ? failed(program, *wrong) : client::kExitOk;
+  if (!done.empty() && !o.quiet) printed((o.dry_run ? " Would modify jobs...\n" : " Modified jobs...\n") + done);
+  for (const base::Error& error : wrong) failed(program, error);
+  return wrong.empty() ? client::kExitOk : client::kExitUsage;
 }
 
 }  // namespace gw::cmds

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -18,6 +19,7 @@
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/job_ids.h"
 #include "io/fd.h"
+#include "model/named_counts.h"
 
 namespace gw::cmds {
 namespace {
@@ -138,14 +140,18 @@ int show_partition(const Program& program, const ControlOptions& o, Args words) 
 /// The lines that clients of Slurm read, by Slurm's names.
 std::string slurm_config_lines(const wire::ShowConfigReply& c) {
   std::string cluster = "gangway", age = "300";
+  std::set<std::string> kinds = {"gpu"};
   for (const wire::ConfigEntry& e : c.entries()) {
+    if (e.key().starts_with("nodes.") && e.key().ends_with(".gres"))
+      if (const auto gres = model::parse_gres(e.value()); gres)
+        for (const auto& [name, count] : *gres) kinds.insert(name.substr(0, name.find(':')));
     if (e.key() == "cluster") cluster = e.value();
     if (e.key() != "jobs.min_job_age") continue;
     if (auto d = base::parse_duration(e.value())) age = std::to_string(d->seconds());
   }
   const auto line = [](Text key, Text value) { return fmt::format("{:<23} = {}\n", key, value); };
   return line("AuthType", "auth/munge") + line("BOOT_TIME", base::format_time({c.boot_us()})) +
-         line("ClusterName", cluster) + line("GresTypes", "gpu") +
+         line("ClusterName", cluster) + line("GresTypes", base::join(std::vector(kinds.begin(), kinds.end()), ",")) +
          line("MaxArraySize", std::to_string(model::kMaxArrayIndex + 1)) + line("MinJobAge", age + " sec") +
          line("ProctrackType", "proctrack/cgroup") + line("SLURM_VERSION", "23.11.4") +
          line("SelectType", "select/cons_tres");

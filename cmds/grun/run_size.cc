@@ -64,6 +64,13 @@ void ask_for_hosts(const std::vector<std::string>& hosts, bool is_overcommitted,
   r.tasks = 1;
 }
 
+/// CPUs of a task are said, and nothing that gives another number of tasks: GPUs to be shared out among them neither.
+bool fills_nodes(const RunOptions& o) {
+  const model::Request& r = o.job.spec.request;
+  if (r.tasks_given || r.tasks_per_node > 0 || o.overcommit || !o.hosts.empty()) return false;
+  return o.job.given.cpus_per_task && !o.job.gpus.total.given && !o.job.gpus.per_node.given;
+}
+
 /// What says nothing of sizes.
 void set_manner(const RunOptions& o, model::StepRequest& s) {
   s.name = o.job.spec.name;
@@ -150,7 +157,7 @@ Result<model::StepRequest> step_inside(const RunOptions& o, const JobFacts& job)
     return invalid("can't run " + std::to_string(s.tasks) + " processes on " + std::to_string(s.min_nodes) + " nodes",
                    "ask for fewer nodes");
   s.cpus_per_task = o.job.given.cpus_per_task ? r.cpus_per_task : has_size ? 0 : job.cpus_per_task;
-  s.fills = o.job.given.cpus_per_task && !r.tasks_given && r.tasks_per_node == 0 && o.hosts.empty() && !o.overcommit;
+  s.fills = fills_nodes(o);
   const uint32_t nodes = s.min_nodes > 0 ? s.min_nodes : nodes_of_job;
   const uint32_t tasks = s.tasks > 0 ? s.tasks : nodes * std::max(s.tasks_per_node, 1u);
   GW_TRY(gpus, gpus_of_a_task(o.job.gpus, tasks, nodes, s.tasks_per_node));
@@ -172,7 +179,7 @@ Result<model::StepRequest> step_outside(RunOptions& o, std::vector<std::string>&
     r.tasks = 1;
   }
   const bool says_cpus = o.job.given.cpus_per_task;
-  s.fills = says_cpus && r.exclusive && !r.tasks_given && r.tasks_per_node == 0 && o.hosts.empty() && !o.overcommit;
+  s.fills = r.exclusive && fills_nodes(o);
   if (!o.hosts.empty()) ask_for_hosts(o.hosts, o.overcommit, r);
   GW_TRY_STATUS(complete(o.job, notes));
   s.cpus_per_task = says_cpus ? r.cpus_per_task : 0;

@@ -107,6 +107,22 @@ base::Result<GpuSpec> parse_shards(const std::string& spec) {
   return one;
 }
 
+/// GPUs, or parts of one, that a part of --gres asks for; nullopt: it asks for something else.
+base::Result<std::optional<GpuSpec>> gpus_of_gres(std::string_view part) {
+  if (part.starts_with("gres/") || part.starts_with("gres:")) part.remove_prefix(5);
+  std::string spec(part);
+  std::replace(spec.begin(), spec.end(), '=', ':');
+  const size_t colon = spec.find(':');
+  const std::string kind = spec.substr(0, colon);
+  spec = colon == std::string::npos ? "" : spec.substr(colon + 1);
+  if (kind != "shard" && kind != "gpu") return std::optional<GpuSpec>();
+  auto one = kind == "shard" ? parse_shards(spec)
+             : spec.empty()  ? GpuSpec{true, 1, {}}
+                             : parse_gpu_spec(spec, "--gres");
+  if (one) one->by_gres = true;
+  return one;
+}
+
 }  // namespace
 
 base::Result<GpuSpec> parse_gpu_spec(std::string_view text, std::string_view option) {
@@ -131,22 +147,28 @@ base::Result<GpuSpec> parse_gpu_spec(std::string_view text, std::string_view opt
   return spec;
 }
 
-base::Result<GpuSpec> parse_gres(std::string_view text) {
-  if (base::iequals(text, "none")) return GpuSpec{true, 0, {}};
-  std::string_view rest = text;
-  if (rest.starts_with("gres/") || rest.starts_with("gres:")) rest.remove_prefix(5);
-  std::string spec(rest);
-  std::replace(spec.begin(), spec.end(), '=', ':');
-  if (spec.find(',') != std::string::npos && spec.find("shard") != std::string::npos)
-    return invalid("--gres: shards stand alone", "a job has a part of one GPU, or whole GPUs");
-  const size_t colon = spec.find(':');
-  const std::string kind = spec.substr(0, colon);
-  spec = colon == std::string::npos ? "" : spec.substr(colon + 1);
-  if (kind == "shard") return parse_shards(spec);
-  if (kind != "gpu")
-    return invalid("--gres: \"" + base::printable(text, 60) + "\" is not a GRES of this cluster",
-                   "gpu[:TYPE][:COUNT] and shard[:TYPE]:PARTS are");
-  return spec.empty() ? GpuSpec{true, 1, {}} : parse_gpu_spec(spec, "--gres");
+base::Result<GresAsked> parse_gres_option(std::string_view text) {
+  GresAsked out;
+  if (base::trim(text).empty()) return invalid("--gres: the value is empty");
+  if (base::iequals(text, "none")) {
+    out.gpus = GpuSpec{true, 0, {}};
+    return out;
+  }
+  std::vector<std::string> others;
+  for (const std::string& part : base::split(std::string(text), ',')) {
+    GW_TRY(gpus, gpus_of_gres(part));
+    if (gpus && out.gpus)
+      return invalid("--gres: \"" + base::printable(text, 60) + "\" asks for GPUs twice",
+                     out.gpus->milli != gpus->milli ? "a job has a part of one GPU, or whole GPUs"
+                                                    : "several GPU types in one job are not supported in this version");
+    if (gpus)
+      out.gpus = std::move(*gpus);
+    else
+      others.push_back(part);
+  }
+  GW_TRY(gres, model::parse_gres(base::join(others, ",")));
+  out.others = std::move(gres);
+  return out;
 }
 
 base::Status apply_gpus(const GpuOptions& g, model::Request& r) {

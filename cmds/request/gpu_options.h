@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,13 +18,20 @@ struct GpuSpec {
   uint32_t count = 0;
   std::string type;
   uint32_t milli = model::kWholeGpu;  ///< Thousandths of each; less than a whole one from --gres=shard only.
+  bool by_gres = false;               ///< --gres said it: another --gres says all of it anew.
+};
+/// What --gres says: of GPUs (nullopt: nothing), and of all else.
+struct GresAsked {
+  std::optional<GpuSpec> gpus;
+  model::Gres others;
 };
 
 /// Reads [TYPE:]COUNT. Errors: several types, a negative or overlong number.
 base::Result<GpuSpec> parse_gpu_spec(std::string_view text, std::string_view option);
 /// Reads --gres: "gpu", "gpu:2", "gpu:h100:2", "gres/gpu:2", "gres/gpu=2", "none"; and "shard:250", "shard:h100:250":
-/// so many thousandths of one GPU. Errors: another GRES; both at once; shards that are none or a whole GPU.
-base::Result<GpuSpec> parse_gres(std::string_view text);
+/// so many thousandths of one GPU; beside these what model::parse_gres() reads. Errors: both at once; shards that are
+/// none or a whole GPU; GPUs twice; what is no generic resource.
+base::Result<GresAsked> parse_gres_option(std::string_view text);
 
 /// What was asked for in each way.
 struct GpuOptions {

@@ -13,8 +13,8 @@
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/slurm_options.h"
 #include "cmds/shared/commands.h"
-#include "model/licenses.h"
 #include "model/mail.h"
+#include "model/named_counts.h"
 
 namespace gw::cmds {
 namespace {
@@ -61,6 +61,14 @@ constexpr Reader kSizeReaders[] = {
      }},
     {&attribute("mincpus"),
      [](BatchOptions& o, Text option, Text v) { return number(o.spec.request.min_cpus, option, 1, kMaxCpus)(v); }},
+    {&attribute("tmp"),
+     [](BatchOptions& o, Text option, Text v) -> Status {
+       const auto size = base::parse_memory_mb(v);
+       if (!size)
+         return base::fail(size.error().code, std::string(option) + ": " + size.error().what, size.error().hint);
+       o.spec.request.tmp_mb = *size;
+       return {};
+     }},
     {&attribute("hint"), [](BatchOptions& o, Text, Text v) { return set_hint(o, v); }},
     {&attribute("mem"), [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kNode); }},
     {&attribute("mem-per-cpu"),
@@ -74,8 +82,9 @@ constexpr Reader kSizeReaders[] = {
      [](BatchOptions& o, Text option, Text v) { return gpus(o.gpus.per_task, option)(v); }},
     {&attribute("gres"),
      [](BatchOptions& o, Text, Text v) -> Status {
-       GW_TRY(spec, parse_gres(v));
-       o.gpus.per_node = spec;
+       GW_TRY(asked, parse_gres_option(v));
+       if (asked.gpus || o.gpus.per_node.by_gres) o.gpus.per_node = asked.gpus.value_or(GpuSpec());
+       o.spec.request.gres = std::move(asked.others);
        return {};
      }},
     {&attribute("elastic"),

@@ -27,12 +27,6 @@ Status a_number(Text option, Text value) {
 
 Status an_optional_number(Text option, Text value) { return value.empty() ? Status{} : a_number(option, value); }
 
-Status a_size(Text option, Text value) {
-  if (auto size = base::parse_memory_mb(value); !size)
-    return base::fail(size.error().code, std::string(option) + ": " + size.error().what, size.error().hint);
-  return {};
-}
-
 Status some_text(Text option, Text value) {
   return value.empty() ? Status(invalid(std::string(option) + ": the value is empty")) : Status{};
 }
@@ -81,7 +75,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
      some_text},
 
     // Resources.
-    {"tmp", 0, Arg::kRequired, {}, kByAll, kLess, "space for temporary files is not looked at", a_size, "0"},
     {"prefer", 0, Arg::kRequired, {}, kByAll, kLess, "only -C/--constraint chooses nodes by their features", some_text},
     {"contiguous", 0, Arg::kNone, {}, kByAll, kLess, "nodes may be apart; --locality asks for close ones"},
     {"extra-node-info", 'B', Arg::kRequired, {}, kByAll, kLess, kNoLayout, a_layout},

@@ -38,7 +38,7 @@ Status audit_dependency(const Core& core, const Job& job) {
   if (job.waiting() == nullptr) return {};
   for (const model::DependencyTerm& term : job.unmet.terms) {
     const Awaited other{term.job, term.task.value_or(model::kNoArrayTask)};
-    if (term.job && !core.jobs.dependents().knows(other, job.id))
+    if (term.job && !term.is_failed && !core.jobs.dependents().knows(other, job.id))
       return wrong(fmt::format("job {} waits for job {}, which does not know", job.id.value, term.job.value));
   }
   return {};

@@ -97,8 +97,8 @@ void Controller::on_shell_reply(ConnId conn, wire::ApiReply reply) {
 }
 
 void Controller::on_ended_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
-                              store::JobRow row) {
-  transact(now, [&] { ctld::on_ended_job(core_, conn, caller, request, std::move(row)); });
+                              const store::JobRow& row) {
+  transact(now, [&] { ctld::on_ended_job(core_, conn, caller, request, row); });
 }
 
 void Controller::on_fenced(Time now, const std::string& node, Time since, bool is_dead, const std::string& detail) {

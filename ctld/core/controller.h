@@ -59,7 +59,8 @@ class Controller {
   /// A request that the shell carried out came to an end.
   void on_shell_reply(ConnId conn, wire::ApiReply reply);
   /// The row that a FetchEnded effect has asked for.
-  void on_ended_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request, store::JobRow row);
+  void on_ended_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
+                    const store::JobRow& row);
   /// `since` is that of the Fence effect: a result from before the node came back proves nothing now.
   void on_fenced(Time now, const std::string& node, Time since, bool is_dead, const std::string& detail);
   /// The store cannot be written (`why` says so), or can again (empty). Changes are refused meanwhile.

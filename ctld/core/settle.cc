@@ -38,11 +38,7 @@ struct Heard {
     if (job->spec.array && job->state != model::JobState::kCompleted) give_up_corresponding_to(core, *job);
     mail_of_end(core, *job);
   }
-  void operator()(const JobRevived& e) const {
-    moved(e.job);
-    const model::Job* job = core.jobs.find(e.job);
-    if (job != nullptr && job->spec.array && job->spec.array->is_task()) hope_again_for(core, *job);
-  }
+  void operator()(const JobRevived& e) const { moved(e.job); }
   void operator()(const DependencyFailed& e) const {
     const model::Job* job = core.jobs.find(e.job);
     if (job != nullptr && job->waiting() != nullptr) mail_of_hopeless(core, *job);

@@ -159,7 +159,7 @@ void Server::EffectRunner::take_ended(const FetchEnded& fetch, base::Result<stor
   --it->second.reads;
   server_.want_turn(fetch.conn, it->second);
   if (row) {
-    server_.core_->on_ended_job(server_.read_clocks(), fetch.conn, it->second.caller, fetch.request, std::move(*row));
+    server_.core_->on_ended_job(server_.read_clocks(), fetch.conn, it->second.caller, fetch.request, *row);
     return server_.pump();
   }
   base::Error error = row.error();

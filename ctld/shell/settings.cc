@@ -2,7 +2,7 @@
 #include "ctld/shell/settings.h"
 
 #include "base/text.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "plugin/orders.h"
 
 namespace gw::ctld {

@@ -78,6 +78,7 @@ struct NodeEntry {
   std::vector<std::string> names;
   std::vector<std::string> addresses;
   model::NodeConfig common;
+  std::vector<std::string> gres;
 };
 
 /// An entry of `partitions:` with its texts still texts.

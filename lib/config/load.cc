@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "config/plain_yaml.h"
 #include "config/read.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 
 namespace gw::config {
 namespace {

@@ -47,7 +47,13 @@ class NodeTable {
   NodeTable(Config& c, Problems& problems) : config_(c), problems_(problems) {}
 
   /// Returns false when the file has more nodes than a cluster may.
-  bool add(const NodeEntry& entry, const Value& item) {
+  bool add(const NodeEntry& said, const Value& item) {
+    NodeEntry entry = said;
+    if (auto gres = model::parse_gres(base::join(entry.gres, ","))) {
+      entry.common.gres = std::move(*gres);
+    } else {
+      problems_.error(place_of(item, "gres"), "gres" + gres.error().what.substr(6), gres.error().hint);
+    }
     for (size_t i = 0; i < entry.names.size(); ++i) {
       if (++count_ > base::kMaxHosts) {
         problems_.error(item, fmt::format("more than {} nodes", base::kMaxHosts));

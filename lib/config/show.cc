@@ -17,10 +17,11 @@ constexpr size_t kCommentWidth = 110;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 NodeEntry node_entry(const model::NodeConfig& node) {
-  NodeEntry entry{{node.name}, {}, node};
+  NodeEntry entry{{node.name}, {}, node, {}};
   if (!node.address.empty()) entry.addresses.push_back(node.address);
   entry.common.name.clear();
   entry.common.address.clear();
+  if (const std::string gres = model::format_gres(node.gres); !gres.empty()) entry.gres = base::split(gres, ',');
   return entry;
 }
 

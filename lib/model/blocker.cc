@@ -74,6 +74,9 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"tasks_before", "", "", ""},
     {"users_other_tasks", "", "", ""},
     {"budget_spent", "", "", "submit to a QOS whose budget is not spent"},
+    {"gres", "has too few free generic resources", "have too few free generic resources",
+     "ask for fewer of --gres, or for more nodes with fewer on each"},
+    {"tmp_disk", "has no such disk for temporary files", "have no such disk for temporary files", "ask for less --tmp"},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -86,7 +89,7 @@ const KindFacts& facts_of(BlockerKind kind) {
 
 bool rules_nodes_out(const Blocker& b) {
   return (b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty) ||
-         b.kind == BlockerKind::kOldNodeDaemon;
+         b.kind == BlockerKind::kOldNodeDaemon || b.kind == BlockerKind::kGres || b.kind == BlockerKind::kTmpDisk;
 }
 
 /// "3 have too few free GPUs"

@@ -69,8 +69,11 @@ enum class BlockerKind : uint8_t {
   kUsersOtherTasks,  ///< Its user has as many jobs as may be: `bound`.
   // Of a QOS, or of a user (scope: the job), before the scheduler hears of it.
   kBudgetSpent,  ///< Of its `bound` GPU-seconds `held` are used, until the next period begins.
+  // Rule nodes out, as those from kNodeList to kNotEmpty do.
+  kGres,
+  kTmpDisk,
 };
-constexpr BlockerKind kLastBlockerKind = BlockerKind::kBudgetSpent;
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kTmpDisk;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

@@ -32,6 +32,8 @@ struct NodeConfig {
   uint32_t expected_gpus = 0;    ///< Fewer found: usable, with a warning. 0: whatever is found.
   uint64_t reserved_mem_mb = 0;  ///< Kept back for the system.
   uint32_t reserved_cores = 0;
+  Gres gres = {};
+  uint64_t tmp_mb = 0;   ///< The disk for temporary files; 0: nobody said.
   std::string topology;  ///< Emulated node: generated name or XML file; empty: the live machine.
   bool operator==(const NodeConfig&) const = default;
 };

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "model/licenses.h"
 #include "model/mail.h"
+#include "model/named_counts.h"
 
 namespace gw::model {
 

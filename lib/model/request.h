@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/named_counts.h"
 #include "model/version.h"
 
 namespace gw::model {
@@ -61,6 +62,7 @@ struct NodeShare {
   base::IndexSet gpus;
   uint32_t gpu_milli = kWholeGpu;  ///< Of each GPU in `gpus`; less than kWholeGpu: shared with other jobs.
   uint64_t mem_mb = 0;
+  Gres gres = {};
   bool operator==(const NodeShare&) const = default;
 };
 
@@ -74,11 +76,13 @@ struct Request {
   uint64_t mem_per_node_mb = 0;  ///< --mem; 0 with mem_all means all memory of the node.
   uint64_t mem_per_cpu_mb = 0;
   bool mem_all = false;          ///< --mem=0
+  uint64_t tmp_mb = 0;           ///< --tmp: of the disk for temporary files, which is not given out; 0: not given.
   bool mem_none = false;         ///< Takes no memory at all; from scenario files and traces only.
   uint64_t mem_per_task_mb = 0;  ///< Likewise.
   GpuCounting gpu_counting = GpuCounting::kNone;
   uint32_t gpus = 0;                   ///< Counted as gpu_counting says.
   std::string gpu_type;                ///< Empty: any type.
+  Gres gres = {};                      ///< Of each node.
   std::vector<FeatureSet> features;    ///< Any of these sets; empty: no constraint.
   std::vector<std::string> nodelist;   ///< Must include these nodes (-w).
   std::vector<std::string> exclude;    ///< Must not use these nodes (-x).

@@ -17,6 +17,7 @@ Allocation freed_in_suspension(const Allocation& given, bool shares_gpus) {
   Allocation out = given;
   for (NodeShare& share : out.shares) {
     share.mem_mb = 0;
+    share.gres = {};  // what is written to a disk stays there
     if (!shares_gpus) share.gpus = {};
   }
   return out;

@@ -1,7 +1,7 @@
 // The input of a pass as a message, and back.
 #include <cmath>
 
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "snapshot/convert.h"
 #include "wire/convert.h"
 
@@ -118,7 +118,8 @@ class Topologies {
 };
 
 void set_node(wire::SnapshotNode* w, const sched::NodeFacts& node, Topologies& topologies) {
-  const auto& [id, name, topology, features, weight, cores, gpus, mem_mb, version, usable, unusable_why] = node;
+  const auto& [id, name, topology, features, weight, cores, gpus, mem_mb, version, usable, unusable_why, gres, tmp_mb] =
+      node;
   w->set_id(id.value);
   w->set_name(name);
   w->set_topology(topologies.add(topology));
@@ -130,6 +131,8 @@ void set_node(wire::SnapshotNode* w, const sched::NodeFacts& node, Topologies& t
   w->set_version(version);
   w->set_usable(usable);
   w->set_unusable_why(unusable_why);
+  wire::set_gres(w->mutable_gres(), gres);
+  w->set_tmp_mb(tmp_mb);
 }
 
 using TopologyList = std::vector<std::shared_ptr<const model::NodeTopology>>;
@@ -159,6 +162,9 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
   node.version = w.version();
   node.usable = w.usable();
   node.unusable_why = w.unusable_why();
+  GW_TRY(gres, wire::gres_from(w.gres()));
+  node.gres = std::move(gres);
+  node.tmp_mb = w.tmp_mb();
   return node;
 }
 

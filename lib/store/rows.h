@@ -43,6 +43,12 @@ struct PutJobStatus {
 struct EndJob {
   JobRow row;
 };
+/// Something more is said of an ended job, in fields of its messages, where what comes last holds. Of one that has left
+/// the database nothing.
+struct AmendEnded {
+  base::JobId job;
+  std::string spec, status;  ///< Put behind what is stored.
+};
 /// An ended job waits again: its record goes from the table of ended jobs, and PutJob follows.
 struct DropEnded {
   base::JobId job;
@@ -222,10 +228,11 @@ struct Event {
   std::optional<uint32_t> uid = {};  ///< Who did it; none: the controller itself.
 };
 
-using Op = std::variant<PutJob, PutJobStatus, EndJob, DropEnded, PutBlob, ReleaseBlob, DropBlob, PutNode, PutPartition,
-                        PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
-                        DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode,
-                        DropRun, PutPastRun, PutArray, DropArray, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
+using Op =
+    std::variant<PutJob, PutJobStatus, EndJob, AmendEnded, DropEnded, PutBlob, ReleaseBlob, DropBlob, PutNode,
+                 PutPartition, PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
+                 DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode, DropRun,
+                 PutPastRun, PutArray, DropArray, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {

@@ -40,6 +40,11 @@ constexpr char kPutQosSql[] = "INSERT INTO qos(name,bytes) VALUES(?1,?2) ON CONF
 constexpr char kPutQuotaUserSql[] =
     "INSERT INTO quota_users(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 
+Statement& named(Statement& s, const std::string& name) {
+  s.bind(std::string_view(name));
+  return s;
+}
+
 }  // namespace
 
 base::Result<WriteOps> WriteOps::prepare(Database& db) {
@@ -49,6 +54,8 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.jobs_.put_status, kPutStatusSql},
       {&ops.jobs_.insert_ended, kInsertEndedSql},
       {&ops.jobs_.drop, "DELETE FROM jobs WHERE id=?1"},
+      {&ops.jobs_.amend_ended,
+       "UPDATE ended_jobs SET spec=CAST(spec||?2 AS BLOB),status=CAST(status||?3 AS BLOB) WHERE id=?1"},
       {&ops.jobs_.drop_ended, "DELETE FROM ended_jobs WHERE id=?1"},
       {&ops.blobs_.put, "INSERT OR IGNORE INTO blobs(hash,bytes) VALUES(?1,?2)"},
       {&ops.blobs_.put_facts,
@@ -111,11 +118,6 @@ base::Status WriteOps::put(Statement& s, const std::string& name, const std::str
   return run(s);
 }
 
-base::Status WriteOps::drop(Statement& s, const std::string& name) {
-  s.bind(std::string_view(name));
-  return run(s);
-}
-
 base::Status WriteOps::on(const PutJob& op) {
   bind_job(jobs_.put, op.row);
   jobs_.put.bind_blob(kSpecIndex, op.row.spec);
@@ -143,6 +145,13 @@ base::Status WriteOps::on(const EndJob& op) {
   GW_TRY_STATUS(put_place(op.row));
   jobs_.drop.bind(op.row.id.value);
   return run(jobs_.drop);
+}
+
+base::Status WriteOps::on(const AmendEnded& op) {
+  jobs_.amend_ended.bind(op.job.value);
+  jobs_.amend_ended.bind_blob(2, op.spec);
+  jobs_.amend_ended.bind_blob(3, op.status);
+  return run(jobs_.amend_ended);
 }
 
 base::Status WriteOps::on(const DropEnded& op) {
@@ -177,8 +186,8 @@ base::Status WriteOps::on(const ReleaseBlob& op) {
 }
 
 base::Status WriteOps::on(const DropBlob& op) {
-  GW_TRY_STATUS(drop(blobs_.drop, op.hash));
-  return drop(blobs_.drop_facts, op.hash);
+  GW_TRY_STATUS(run(named(blobs_.drop, op.hash)));
+  return run(named(blobs_.drop_facts, op.hash));
 }
 
 base::Status WriteOps::on(const PutNode& op) { return put(cluster_.put_node, op.name, op.bytes); }
@@ -188,9 +197,9 @@ base::Status WriteOps::on(const PutMeta& op) { return put(put_meta_, op.key, op.
 
 base::Status WriteOps::on(const PutQos& op) { return put(quotas_.put_qos, op.name, op.bytes); }
 base::Status WriteOps::on(const PutQuotaUser& op) { return put(quotas_.put_user, op.name, op.bytes); }
-base::Status WriteOps::on(const DropReservation& op) { return drop(cluster_.drop_reservation, op.name); }
-base::Status WriteOps::on(const DropQos& op) { return drop(quotas_.drop_qos, op.name); }
-base::Status WriteOps::on(const DropQuotaUser& op) { return drop(quotas_.drop_user, op.name); }
+base::Status WriteOps::on(const DropReservation& op) { return run(named(cluster_.drop_reservation, op.name)); }
+base::Status WriteOps::on(const DropQos& op) { return run(named(quotas_.drop_qos, op.name)); }
+base::Status WriteOps::on(const DropQuotaUser& op) { return run(named(quotas_.drop_user, op.name)); }
 
 base::Status WriteOps::on(const PutStep& op) {
   steps_.put.bind(op.job.value, op.step);

@@ -24,10 +24,10 @@ class WriteOps {
   explicit WriteOps(Database& db) : db_(&db) {}
   base::Status run(Statement& s);
   base::Status put(Statement& s, const std::string& name, const std::string& bytes);
-  base::Status drop(Statement& s, const std::string& name);
   base::Status on(const PutJob& op);
   base::Status on(const PutJobStatus& op);
   base::Status on(const EndJob& op);
+  base::Status on(const AmendEnded& op);
   base::Status on(const DropEnded& op);
   base::Status on(const PutArray& op);
   base::Status on(const DropArray& op);
@@ -60,7 +60,7 @@ class WriteOps {
   base::Status on(const Event& op);
 
   struct JobStatements {
-    Statement put, put_status, insert_ended, drop, drop_ended;
+    Statement put, put_status, insert_ended, amend_ended, drop, drop_ended;
   };
   struct BlobStatements {
     Statement put, put_facts, release, drop, drop_facts;

@@ -97,6 +97,7 @@ constexpr FieldBound kAmendJob[] = {
     text(2, "comment", 16 << 10, "Comment"),
     u32(3, "derived_code", 255, "DerivedExitCode"),
     u32(4, "derived_signo", 127, "signal of DerivedExitCode"),
+    flag(5, "check_only"),
 };
 constexpr MessageBounds kAmendJobBounds = {"AmendJobRequest", {}, kAmendJob};
 

@@ -1,4 +1,5 @@
 // Rows of the table of bounds: what jobs and steps say of themselves, in requests and in the store. See bounds.h.
+#include "model/named_counts.h"
 #include "wire/bounds_attributes.h"
 
 namespace gw::wire {
@@ -22,6 +23,10 @@ constexpr MessageBounds kFeatureSetBounds = {"FeatureSet", {}, kFeatureSet};
 constexpr FieldBound kLocalityStep[] = {u32(1, "level", 7, "level of --locality"),
                                         length(2, "wait_us", "wait of --locality")};
 constexpr MessageBounds kLocalityStepBounds = {"LocalityStep", {}, kLocalityStep};
+
+constexpr FieldBound kGresCount[] = {text(1, "name", kNameBytes, "name of a generic resource"),
+                                     u64(2, "count", model::kMostOfAGres, "number of a generic resource")};
+constexpr MessageBounds kGresCountBounds = {"GresCount", {}, kGresCount};
 
 constexpr FieldBound kRequest[] = {
     u32(1, "min_nodes", kNodes, "-N/--nodes"),
@@ -55,6 +60,8 @@ constexpr FieldBound kRequest[] = {
     u32(29, "min_cpus", kCpus, "--mincpus"),
     flag(30, "whole_cores"),
     flag(31, "overcommit"),
+    parts(32, "gres", model::kMostGres, kGresCountBounds, "kinds and types of --gres"),
+    u64(33, "tmp_mb", kMostMb, "--tmp, in MiB"),
 };
 constexpr MessageBounds kRequestBounds = {"Request", "What a job asks for", kRequest};
 

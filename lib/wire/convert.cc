@@ -1,6 +1,7 @@
 // Requests, specs, outcomes, partitions, QOS and errors. Jobs: convert_job.cc; nodes: convert_node.cc.
 #include "wire/convert.h"
 
+#include "base/text.h"
 #include "wire/job_attributes.h"
 
 namespace gw::wire {
@@ -31,6 +32,8 @@ void set_placing(Request* w, const model::Request& r) {
   w->set_min_cpus(r.min_cpus);
   w->set_whole_cores(r.whole_cores);
   w->set_overcommit(r.overcommit);
+  set_gres(w->mutable_gres(), r.gres);
+  w->set_tmp_mb(r.tmp_mb);
   for (const model::LocalityStep& step : r.locality) {
     LocalityStep* to = w->add_locality();
     to->set_level(static_cast<uint32_t>(step.level));
@@ -51,6 +54,9 @@ base::Status read_placing(const Request& w, model::Request& r) {
   r.min_cpus = w.min_cpus();
   r.whole_cores = w.whole_cores();
   r.overcommit = w.overcommit();
+  GW_TRY(gres, gres_from(w.gres()));
+  r.gres = std::move(gres);
+  r.tmp_mb = w.tmp_mb();
   for (const LocalityStep& step : w.locality()) {
     if (step.level() >= static_cast<uint32_t>(model::kLocalityCount)) return bad_number("locality", step.level());
     r.locality.push_back({static_cast<model::Locality>(step.level()), {step.wait_us()}});
@@ -63,6 +69,28 @@ base::Status read_placing(const Request& w, model::Request& r) {
 }
 
 }  // namespace
+
+void set_gres(GresCounts* to, const model::Gres& gres) {
+  to->Clear();
+  for (const auto& [name, count] : gres) {
+    GresCount& one = *to->Add();
+    one.set_name(name);
+    one.set_count(count);
+  }
+}
+
+base::Result<model::Gres> gres_from(const GresCounts& from) {
+  model::Gres out;
+  if (static_cast<size_t>(from.size()) > model::kMostGres)
+    return base::invalid("more than " + std::to_string(model::kMostGres) + " kinds and types of generic resources");
+  for (const GresCount& one : from) {
+    if (!model::is_gres_name(one.name()) || one.count() > model::kMostOfAGres)
+      return base::fail(base::ErrorCode::kProtocol,
+                        "no number of a generic resource: " + base::printable(one.name(), 60));
+    out.add(one.name(), one.count());
+  }
+  return out;
+}
 
 Request to_wire(const model::Request& r) {
   Request w;

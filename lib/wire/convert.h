@@ -33,6 +33,11 @@ Request to_wire(const model::Request& r);
 /// Errors: an unknown way of counting GPUs, level of locality or way of fitting, too many names. Does not normalise.
 base::Result<model::Request> from_wire(const Request& r);
 
+using GresCounts = google::protobuf::RepeatedPtrField<GresCount>;
+void set_gres(GresCounts* to, const model::Gres& gres);
+/// Errors: more than kMostGres, what is no name of one, too many of one.
+base::Result<model::Gres> gres_from(const GresCounts& from);
+
 NodeShare to_wire(const model::NodeShare& s);
 /// Errors: a bad index list, a part of a GPU that is none. The id is looked up by name.
 base::Result<model::NodeShare> from_wire(const NodeShare& s, const NodeLookup& lookup = {});

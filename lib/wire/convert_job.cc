@@ -280,6 +280,7 @@ NodeShare to_wire(const model::NodeShare& s) {
   w.set_gpus(s.gpus.text());
   w.set_mem_mb(s.mem_mb);
   if (s.gpu_milli != model::kWholeGpu) w.set_gpu_milli(s.gpu_milli);
+  set_gres(w.mutable_gres(), s.gres);
   return w;
 }
 
@@ -297,6 +298,8 @@ base::Result<model::NodeShare> from_wire(const NodeShare& w, const NodeLookup& l
   s.cores = std::move(cores);
   s.gpus = std::move(gpus);
   s.mem_mb = w.mem_mb();
+  GW_TRY(gres, gres_from(w.gres()));
+  s.gres = std::move(gres);
   return s;
 }
 

@@ -186,6 +186,9 @@ Node to_wire(const model::Node& n, bool with_topology) {
   w.mutable_features()->Assign(n.config.features.begin(), n.config.features.end());
   w.set_weight(n.config.weight);
   if (n.topology) set_summary(w, *n.topology);
+  if (const std::string more = model::format_gres(n.config.gres); !more.empty())
+    w.set_gres(w.gres() + (w.gres().empty() ? "" : ",") + more);
+  w.set_tmp_mb(n.config.tmp_mb);
   return w;
 }
 

@@ -3,11 +3,9 @@
 // its fields in job.proto (JobSpec, and UpdateJobRequest where it can be changed), and a row here; docs/limits.md shows
 // its bound. What a row does not do is done by hand: values of a form of their own (cmds/request/job_options.cc reads
 // them, cmds/gcontrol/control_update.cc too, wire/convert.cc carries them, wire/bounds_*.cc bounds them), the layout of
-// what is shown
-// (`Shown::kByHand`: client/show/job_text.cc, show_json.cc, job_fields.cc), and updates with a rule of their own
-// (ctld/core/admission/update_job.cc).
-// Invariants: options, keys and columns are unique; the rows stand in the order of help and man pages, those of
-// Commands::kAsking first; what is kept in one field has a bound.
+// what is shown (`Shown::kByHand`: client/show/job_text.cc, show_json.cc, job_fields.cc), and updates with a rule of
+// their own (ctld/core/admission/update_job.cc). Invariants: options, keys and columns are unique; the rows stand in
+// the order of help and man pages, those of Commands::kAsking first; what is kept in one field has a bound.
 #pragma once
 
 #include <array>
@@ -17,8 +15,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/licenses.h"
 #include "model/mail.h"
+#include "model/named_counts.h"
 #include "model/version.h"
 #include "wire/attribute_fields.h"
 #include "wire/bounds_rows.h"
@@ -255,6 +253,13 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .json_key = "minimum_cpus_per_node",
      .shown = kByHand,
      .is_per_component = true},
+    {.option = "--tmp",
+     .commands = kAsking,
+     .value = "SIZE[K|M|G|T]",
+     .help = "nodes whose disk for temporary files is at least so large; it is not given out",
+     .json_key = "minimum_tmp_disk_per_node",
+     .shown = kByHand,
+     .is_per_component = true},
     {.option = "--hint",
      .commands = kAsking,
      .value = "nomultithread|multithread|compute_bound|memory_bound",
@@ -335,8 +340,8 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .is_per_component = true},
     {.option = "--gres",
      .commands = kAsking,
-     .value = "gpu[:TYPE][:COUNT]|shard[:TYPE]:PARTS",
-     .help = "GPUs on a node, in Slurm's older form; or thousandths of one GPU that is shared",
+     .value = "gpu[:TYPE][:COUNT]|shard[:TYPE]:PARTS|NAME[:TYPE][:COUNT],...",
+     .help = "of each node: GPUs in Slurm's older form, a part of one, or other generic resources",
      .variable = "GRES",
      .shown = kByHand,
      .is_per_component = true},
@@ -345,8 +350,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
     {.option = "--locality",
      .commands = kAsking,
      .value = "LEVEL[@WAIT][,...]",
-     .help =
-         "how close: gpu, nvlink, pcie, numa, node, leaf, block, any; hold out WAIT for a level, then take the next",
+     .help = "how close: gpu, nvlink, pcie, numa, node, leaf, block, any; WAIT for a level, then take the next",
      .variable = "LOCALITY",
      .show_key = "Locality",
      .json_key = "locality",
@@ -381,8 +385,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
     {.option = "--fit",
      .commands = kAsking,
      .value = "best|worst|spread",
-     .help =
-         "which of the nodes that fit: the fullest, the emptiest, or one after the other (default: the partition's)",
+     .help = "which of the nodes that fit: the fullest, the emptiest, or in turn (default: the partition's)",
      .variable = "FIT",
      .show_key = "Fit",
      .json_key = "fit",
@@ -563,8 +566,7 @@ inline constexpr std::array kAll = std::to_array<JobAttribute>({
      .option = "-d/--dependency",
      .commands = kAsking,
      .value = "KIND:JOB[,...]",
-     .help =
-         "not before other jobs: after:JOB[+MINUTES], afterany, afterok, afternotok, singleton; with ? one is enough",
+     .help = "not before other jobs: after:JOB[+MINUTES], afterany, afterok, afternotok, singleton; ?: one is enough",
      .variable = "DEPENDENCY",
      .update = {"Dependency",
                 {},

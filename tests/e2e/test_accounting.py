@@ -171,7 +171,9 @@ def test_of_what_cannot_be_said_of_a_job(cluster):
         return done.stderr
 
     assert "has not ended" in refused(f"jobid={job}", "set", "comment=x")
+    assert "has not ended" in cluster.run("gacctmgr", "--dry-run", "modify", "job", f"jobid={job}", "set", "comment=x", check=False).stderr
     cluster.run("gcancel", job)
+    assert "this is cluster" in refused(f"jobid={job}", "cluster=other", "set", "comment=x")
     assert "Invalid job id specified: 4000000" in refused("jobid=4000000", "set", "comment=x")
     assert "Invalid job id" in refused("where", "jobid=x", "set", "comment=x")
     assert "which one?" in refused("set", "comment=x")

@@ -1,7 +1,6 @@
 """Jobs that wait for other jobs, with real daemons: chains, what can never come, changes, and a controller that starts again."""
 
 import pytest
-from cluster import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +46,6 @@ def test_what_can_never_come_is_said(cluster):
     assert cluster.show(stays, "%T|%r|%E") == f"PENDING|DependencyNeverSatisfied|afterok:{bad}(failed)"
     cluster.run("gcontrol", "update", f"JobId={stays}", "Dependency=")
     assert cluster.wait_ended(stays) == "COMPLETED"
-
-
-def test_who_requeues_what_failed_means_what_waits_for_it(cluster):
-    once = cluster.work / "once"
-    once.unlink(missing_ok=True)
-    bad = cluster.submit(f"test -e {once}")
-    waits = cluster.submit("true", "-d", f"afterok:{bad}")
-    assert cluster.wait_ended(bad) == "FAILED"
-    wait_for(lambda: cluster.show(waits, "%r") == "DependencyNeverSatisfied", "it waits in vain")
-    once.write_text("")
-    cluster.run("gcontrol", "requeue", bad)
-    assert cluster.wait_ended(waits) == "COMPLETED"
 
 
 def test_a_controller_that_starts_again_knows_who_waits(cluster):

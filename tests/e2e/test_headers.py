@@ -93,7 +93,7 @@ def test_the_warning_is_quiet_where_asked(cluster):
 
 def test_allocations_and_steps_take_them_too(cluster):
     done = cluster.run("srun", "--mail-type=END", "--tmp=1G", "-n2", "--cpu_bind=none", "--tasks-per-node=2", "echo", "x")
-    assert done.stdout == "x\nx\n" and "left out: --tmp (space for temporary files is not looked at)" in done.stderr, done
+    assert done.stdout == "x\nx\n" and "left out: --tmp (no node says how large its disk for temporary files is: nodes[].tmp_disk)" in done.stderr, done
     done = cluster.run("salloc", "--nice=5", "-L", "x", "-m", "cyclic", "sh", "-c", "echo $SLURM_DISTRIBUTION")
     assert done.stdout == "cyclic\n" and "left out: --licenses (licences are not counted" in done.stderr, done
     done = cluster.run("salloc", "--test-only", "-N1", "true")

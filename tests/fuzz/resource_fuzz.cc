@@ -20,7 +20,7 @@ bool is_sound(const base::Result<T>& result) {
 }
 
 bool gpus(std::string_view text) { return is_sound(cmds::parse_gpu_spec(text, "--gpus")); }
-bool gres(std::string_view text) { return is_sound(cmds::parse_gres(text)); }
+bool gres(std::string_view text) { return is_sound(cmds::parse_gres_option(text)); }
 
 bool features(std::string_view text) {
   const auto sets = model::parse_features(std::string(text));

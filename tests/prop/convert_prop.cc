@@ -28,6 +28,12 @@ base::IndexSet indices() {
   return set;
 }
 
+model::Gres gres() {
+  model::Gres out;
+  for (uint32_t n = number(3); n > 0; --n) out.add("kind" + std::to_string(number(5)), 1 + number(1'000));
+  return out;
+}
+
 model::Request request() {
   model::Request r;
   r.min_nodes = number();
@@ -59,6 +65,8 @@ model::Request request() {
   r.cpus_by_gpus = coin();
   r.whole_cores = coin();
   r.overcommit = coin();
+  r.gres = gres();
+  r.tmp_mb = *rc::gen::arbitrary<uint64_t>();
   return r;
 }
 
@@ -133,7 +141,7 @@ model::Allocation allocation() {
   model::Allocation a;
   for (uint32_t k = 1, n = number(5); k <= n; ++k)
     a.shares.push_back({base::NodeId(k), name_of(k), number(), number(), indices(), indices(),
-                        1 + number(model::kWholeGpu), number()});
+                        1 + number(model::kWholeGpu), number(), gres()});
   return a;
 }
 

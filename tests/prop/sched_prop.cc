@@ -27,6 +27,7 @@ model::Request random_request() {
   model::Request r;
   r.mem_per_node_mb = static_cast<uint64_t>(*rc::gen::inRange(1, 20)) * 1'000;
   r.cpus_per_task = static_cast<uint32_t>(*rc::gen::inRange(1, 6));
+  if (*rc::gen::inRange(0, 3) == 0) r.gres.add("disk", static_cast<uint64_t>(*rc::gen::inRange(1, 4)));
   if (*rc::gen::inRange(0, 3) == 0) {
     r.tasks = static_cast<uint32_t>(*rc::gen::inRange(1, 9));
     r.tasks_given = true;
@@ -63,6 +64,9 @@ std::vector<Start> starts_of(const Plan& plan) {
   return out;
 }
 
+/// Of the generic resource "disk" on each node.
+constexpr uint64_t kDisks = 3;
+
 /// A cluster whose jobs run exactly to their limits, on a clock of its own.
 class Run {
  public:
@@ -71,6 +75,11 @@ class Run {
     Policy policy;
     policy.max_planned_starts = planned;
     feed(PolicySet{policy});
+    for (uint32_t id = 1; id <= nodes; ++id) {
+      NodeFacts facts = testing::node_facts(id, small());
+      facts.gres.add("disk", kDisks);
+      feed(NodeSet{facts});
+    }
     for (const PendingJob& job : all) {
       jobs[job.id] = job;
       deltas.push_back(JobQueued{job});
@@ -123,6 +132,7 @@ class Run {
       if (r.gpus > 0) RC_ASSERT(share.gpus.size() == r.gpus);
       RC_ASSERT(share.cpus >= share.tasks * r.cpus_per_task);
       RC_ASSERT(share.mem_mb == r.mem_per_node_mb);
+      RC_ASSERT(share.gres == r.gres);
     }
     RC_ASSERT(tasks >= r.tasks);
   }
@@ -173,7 +183,7 @@ RC_GTEST_PROP(Sched, StepByStepEqualsFromScratch, ()) {
 
 /// How much of a node is held at a moment, by what runs and by planned starts.
 struct Held {
-  uint64_t gpus = 0, mem_mb = 0;
+  uint64_t gpus = 0, mem_mb = 0, disks = 0;
 };
 std::map<std::string, Held> held_at(Time t, const Run& run, const Plan& p) {
   std::map<std::string, Held> out;
@@ -182,6 +192,7 @@ std::map<std::string, Held> held_at(Time t, const Run& run, const Plan& p) {
       if (end <= t) continue;
       out[share.name].gpus += share.gpus.size();
       out[share.name].mem_mb += share.mem_mb;
+      out[share.name].disks += share.gres.count("disk");
     }
   for (const PlannedStart& r : p.planned_starts) {
     const PendingJob& job = run.jobs.at(r.job);
@@ -189,6 +200,7 @@ std::map<std::string, Held> held_at(Time t, const Run& run, const Plan& p) {
     for (const std::string& node : r.nodes) {
       out[node].gpus += job.request.gpus;
       out[node].mem_mb += job.request.mem_per_node_mb;
+      out[node].disks += job.request.gres.count("disk");
     }
   }
   return out;
@@ -204,6 +216,7 @@ RC_GTEST_PROP(Sched, NoStartIsInTheWayOfAPlannedStart, ()) {
       for (const auto& [node, held] : held_at(r.start, run, p)) {  // what is held grows at such moments only
         RC_ASSERT(held.gpus <= small().gpus.size());
         RC_ASSERT(held.mem_mb <= small().memory_mb);
+        RC_ASSERT(held.disks <= kDisks);
       }
     }
   } while (run.step());
@@ -282,6 +295,9 @@ RC_GTEST_PROP(Sched, NobodyPassesTheFirstBlockedJobToItsHarm, ()) {
 /// A node with random jobs and bookings, in ticks of a second.
 struct Scene {
   Scene() : cluster(1, small()) {
+    NodeFacts facts = testing::node_facts(1, small());
+    facts.gres.add("disk", 6);
+    cluster.apply(NodeSet{facts});
     base::IndexSet cores, gpus;
     const auto n = static_cast<uint32_t>(*rc::gen::inRange(0, 4));
     for (uint32_t id = 1; id <= n; ++id) {
@@ -291,6 +307,7 @@ struct Scene {
       s.cores.insert(id);
       s.gpus.insert(id - 1);
       s.mem_mb = static_cast<uint64_t>(*rc::gen::inRange(0, 9)) * 1'000;
+      s.gres.add("disk", static_cast<uint64_t>(*rc::gen::inRange(0, 3)));
       (void)cluster.view.capacity().allocate(JobId(id), "main", model::Allocation{{s}}, at(0),
                                              at(*rc::gen::inRange(1, 12)));
     }
@@ -303,23 +320,26 @@ struct Scene {
       b.cores = base::IndexSet::of({static_cast<uint32_t>(*rc::gen::inRange(0, 8))});
       b.gpus = base::IndexSet::of({static_cast<uint32_t>(*rc::gen::inRange(0, 4))});
       b.mem_mb = static_cast<uint64_t>(*rc::gen::inRange(0, 5)) * 1'000;
+      b.gres.add("disk", static_cast<uint64_t>(*rc::gen::inRange(0, 3)));
       timeline.add(NodeId(1), b);
     }
   }
   const NodeAccount& node() const { return *cluster.view.capacity().node(NodeId(1)); }
   /// What is free in the second after `t`.
   FreeResources tick(int t) const {
-    FreeResources free{node().facts.cores, node().facts.gpus, {}, node().facts.mem_mb, true};
-    const auto hold = [&](const base::IndexSet& cores, const base::IndexSet& gpus, uint64_t mem) {
+    FreeResources free{node().facts.cores, node().facts.gpus, {}, node().facts.mem_mb, true, node().facts.gres};
+    const auto hold = [&](const base::IndexSet& cores, const base::IndexSet& gpus, uint64_t mem,
+                          const model::Gres& gres) {
+      free.gres.take(gres);
       free.cores -= cores;
       free.gpus -= gpus;
       free.mem_mb -= std::min(free.mem_mb, mem);
     };
     for (const Occupant& o : node().occupants)
-      if (o.end > at(t)) hold(o.cores, o.gpus, o.mem_mb);
+      if (o.end > at(t)) hold(o.cores, o.gpus, o.mem_mb, o.gres);
     if (timeline.on(NodeId(1)) != nullptr)
       for (const Booking& b : *timeline.on(NodeId(1)))
-        if (b.span.from <= at(t) && at(t) < b.span.to) hold(b.cores, b.gpus, b.mem_mb);
+        if (b.span.from <= at(t) && at(t) < b.span.to) hold(b.cores, b.gpus, b.mem_mb, b.gres);
     return free;
   }
 
@@ -336,11 +356,13 @@ RC_GTEST_PROP(Timeline, EqualsBruteForce, ()) {
     expected.cores &= now.cores;
     expected.gpus &= now.gpus;
     expected.mem_mb = std::min(expected.mem_mb, now.mem_mb);
+    expected.gres.keep_at_most(now.gres);
   }
   const FreeResources free = scene.timeline.free_during(scene.node(), {at(from), at(from + length)}, "");
   RC_ASSERT(free.cores == expected.cores);
   RC_ASSERT(free.gpus == expected.gpus);
   RC_ASSERT(free.mem_mb == expected.mem_mb);
+  RC_ASSERT(free.gres == expected.gres);
 }
 
 RC_GTEST_PROP(Earliest, EqualsBruteForce, ()) {

@@ -28,6 +28,8 @@ model::Request random_request() {
   if (one_in(4)) r.mem_per_task_mb = 500;
   if (one_in(4)) r.locality = {{model::Locality::kNvlink, base::seconds(pick(1, 40))}};
   if (one_in(5)) r.features = {{"ib"}};
+  if (one_in(4)) r.gres.add("disk", static_cast<uint64_t>(pick(1, 3)));
+  if (one_in(5)) r.tmp_mb = 1'000;
   if (one_in(5)) r.max_switches = 1, r.switches_wait = base::seconds(30);
   if (one_in(6)) r.exclude = {"n2"};
   if (one_in(6)) r.fit = model::Fit::kWorst;
@@ -104,6 +106,8 @@ class Scene {
     for (uint32_t id = 5; id >= 1; --id) {  // the makes get their numbers in another order than the nodes
       sched::NodeFacts facts = sched::testing::node_facts(id, id % 2 == 0 ? large : small);
       if (one_in(3)) facts.features = {"ib"};
+      if (!one_in(4)) facts.gres.add("disk", static_cast<uint64_t>(pick(1, 4)));
+      if (one_in(2)) facts.tmp_mb = static_cast<uint64_t>(pick(1, 2)) * 700;
       if (one_in(6)) facts.gpus.erase(0);
       if (one_in(2)) facts.version = static_cast<uint32_t>(pick(0, 2));
       if (one_in(8)) facts.usable = false, facts.unusable_why = "drained: \xff";

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "tests/sim/checker.h"
 
 namespace gw::sim_cluster {

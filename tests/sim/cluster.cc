@@ -7,6 +7,7 @@
 #include "store/sqlite_store.h"
 #include "tests/sim/check_attempts.h"
 #include "tests/sim/check_gangs.h"
+#include "tests/sim/check_gres.h"
 #include "tests/sim/check_licenses.h"
 #include "tests/sim/check_use.h"
 #include "tests/sim/settings.h"
@@ -80,6 +81,9 @@ Cluster::Cluster(uint64_t seed, Trace& trace, Sights& seen)
   kept_ = kept.get();
   checkers_.push_back(std::move(kept));
   checkers_.push_back(std::make_unique<LicenseChecker>(file_.policy.licenses));
+  std::map<std::string, model::Gres> gres;
+  for (const model::NodeConfig& node : file_.nodes) gres[node.name] = node.gres;
+  checkers_.push_back(std::make_unique<GresChecker>(std::move(gres)));
   checkers_.push_back(std::make_unique<UseChecker>(topologies, std::set<std::string>(lending.begin(), lending.end())));
   checkers_.push_back(std::make_unique<AttemptChecker>());
   checkers_.push_back(std::make_unique<GangChecker>());

@@ -131,6 +131,11 @@ void Users::draw_kind(wire::ApiRequest& request, bool is_elastic) {
     for (wire::JobSpec& component : *submit.mutable_components()) component.set_licenses(spec.licenses());
   }
   if (submit.components_size() > 0) *spec.mutable_request() = request_of(1, 1 + random_(2));
+  if (random_.chance(20)) {
+    wire::GresCount& disk = *spec.mutable_request()->add_gres();
+    disk.set_name("disk");
+    disk.set_count(1 + random_(3));
+  }
   if (spec.kind() != 0) submit.clear_script();
 }
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "base/text.h"
+
 namespace gw::ctld {
 
 namespace {
@@ -49,16 +51,24 @@ class Others {
   }
 };
 
+/// "job 7", "tasks 1-3 of job 5"
+std::string name_of(const Core& core, const NamedTasks& self) {
+  constexpr size_t kShown = 100;
+  if (self.some.empty()) return "job " + self.job.text();
+  return fmt::format("tasks {} of job {}", base::printable(self.some.text(), kShown),
+                     core.jobs.at(self.job).spec.array->job.value);
+}
+
 /// Does `job` wait for `self`, by however many others?
 base::Status check_circle(const Core& core, const NamedTasks& self, const model::Dependency& wanted) {
-  const std::string name = self.some.empty() ? "job " + self.job.text() : "a task of " + self.job.text();
   std::set<JobId> seen;
   Others others(core, self);
   std::vector<JobId>& next = others.next;
   size_t looked_at = 0;
   for (const model::DependencyTerm& term : wanted.terms) others.add(term);
   while (!next.empty()) {
-    if (others.with_self) return base::invalid("Circular job dependency: " + name + " would wait for itself");
+    if (others.with_self)
+      return base::invalid("Circular job dependency: " + name_of(core, self) + " would wait for itself");
     const JobId id = next.back();
     next.pop_back();
     if (!id || !seen.insert(id).second) continue;
@@ -80,7 +90,7 @@ base::Status check_corresponding(const Core& core, JobId other, JobId self) {
   for (const JobId id : core.jobs.dependents().of({other})) {
     const model::Job& job = core.jobs.at(id);
     const auto is_for_it = [&](const model::DependencyTerm& term) {
-      return term.kind == model::DependencyKind::kAfterCorr && term.job == other && !term.is_failed;
+      return term.kind == model::DependencyKind::kAfterCorr && term.job == other;
     };
     const auto& terms = job.unmet.terms;
     if (job.spec.is_array() && std::any_of(terms.begin(), terms.end(), is_for_it)) arrays.insert(job.spec.array->job);

@@ -10,7 +10,7 @@
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/reservation_rules.h"
 #include "ctld/core/rows/spec_rules.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "sched/place/place.h"
 #include "sched/quota/quota_tree.h"
 #include "wire/convert.h"

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "ctld/core/jobs/facts.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 
 namespace gw::ctld {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctld/core/core.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 
 namespace gw::ctld {
 

@@ -72,6 +72,12 @@ base::Status check_place_and_time(const Core& core, const Caller& caller, model:
                        is_denied ? "Access denied to requested reservation" : "Requested reservation is invalid");
 }
 
+/// Does any node say how large its disk for temporary files is?
+bool knows_disks(const Core& core) {
+  const auto& nodes = core.settings.nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const model::NodeConfig& node) { return node.tmp_mb > 0; });
+}
+
 base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller, const wire::SubmitRequest& request,
                                          std::vector<std::string>& warnings) {
   GW_TRY_STATUS(check_identity(core, caller, request));
@@ -109,6 +115,8 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   spec.hold_admin = spec.hold_admin && admin;
   if (!spec.mail_type.empty() && !core.settings.sends_mail)
     warnings.push_back("left out: --mail-type (no mail is sent: mail.program of the configuration names no program)");
+  if (spec.request.tmp_mb > 0 && !knows_disks(core))
+    warnings.push_back("left out: --tmp (no node says how large its disk for temporary files is: nodes[].tmp_disk)");
   GW_TRY_STATUS(check_preemption(spec, warnings));
   GW_TRY_STATUS(base::with_sentence(check_runnable(core, spec), "Requested node configuration is not available"));
   return spec;

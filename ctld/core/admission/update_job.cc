@@ -26,7 +26,7 @@
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
 #include "wire/job_attributes.h"

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <string>
+#include <algorithm>
 #include <utility>
 
+#include "ctld/core/admission/budgets.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
+#include "wire/bounds.h"
 #include "wire/row_bytes.h"
 
 namespace gw::ctld {
@@ -15,25 +17,37 @@ namespace gw::ctld {
 namespace {
 
 void answer(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request, const model::Job& job) {
-  core.out.job_event(job, "amended", "by " + caller.user, caller.uid);
+  if (!request.amend_job().check_only()) core.out.job_event(job, "amended", "by " + caller.user, caller.uid);
   wire::ApiReply out;
   out.mutable_ok();
   reply_change(core, conn, caller, request, std::move(out));
 }
 
-base::Status amend(const wire::AmendJobRequest& said, store::JobRow& row) {
+/// In memory it counts for its user.
+base::Status amend(Core& core, const Caller& caller, const wire::AmendJobRequest& said, model::Job& job) {
+  const size_t before = core.clients.charges.row_bytes(job.id);
+  size_t after = before;
+  if (said.has_comment()) after = after - std::min(after, job.spec.comment.size()) + said.comment().size();
+  GW_TRY_STATUS(admit_growth(core, caller, job.spec.uid, before, after));
+  if (said.check_only()) return {};
+  core.clients.charges.resize(job.id, after);
+  if (said.has_comment()) job.spec.comment = said.comment();
+  if (said.has_derived_code())
+    job.derived_exit = {static_cast<int32_t>(said.derived_code()), static_cast<int32_t>(said.derived_signo())};
+  core.rows.job_and_spec(job);
+  return {};
+}
+
+/// What is put behind the messages of a row: of a field that stands there twice the last one holds.
+store::AmendEnded row_of_remark(JobId job, const wire::AmendJobRequest& said) {
   wire::JobSpec spec;
   wire::JobStatus status;
-  if (!spec.ParseFromString(row.spec) || !status.ParseFromString(row.status))
-    return base::fail(base::ErrorCode::kInternal, fmt::format("the record of job {} is damaged", row.id.value));
   if (said.has_comment()) spec.set_comment(said.comment());
   if (said.has_derived_code()) {
     status.set_derived_code(static_cast<int32_t>(said.derived_code()));
     status.set_derived_signo(static_cast<int32_t>(said.derived_signo()));
   }
-  row.spec = wire::row_bytes(spec);
-  row.status = wire::row_bytes(status);
-  return {};
+  return {job, wire::row_bytes(spec), wire::row_bytes(status)};
 }
 
 }  // namespace
@@ -48,14 +62,14 @@ void amend_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReq
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kConflict, fmt::format("job {} has not ended", job->id.value),
                             fmt::format("gcontrol update JobId={} Comment=... changes its comment", job->id.value)});
-  if (said.has_comment()) job->spec.comment = said.comment();
-  if (said.has_derived_code())
-    job->derived_exit = {static_cast<int32_t>(said.derived_code()), static_cast<int32_t>(said.derived_signo())};
-  core.rows.job_and_spec(*job);
+  if (const base::Status done = amend(core, caller, said, *job); !done)
+    return core.out.refuse(conn, request.id(), done.error());
   answer(core, conn, caller, request, *job);
 }
 
-void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request, store::JobRow row) {
+void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
+                  const store::JobRow& row) {
+  constexpr size_t kMost = 2 * wire::kMostSpecBytes;
   if (!core.stored.fault.empty()) return refuse_for_store(core, conn, request.id());
   model::Job job;
   job.id = row.id;
@@ -64,9 +78,11 @@ void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::Api
   job.spec.qos = row.qos;
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job)))
     return core.out.refuse(conn, request.id(), denied_job(job));
-  if (const base::Status done = amend(request.amend_job(), row); !done)
-    return core.out.refuse(conn, request.id(), done.error());
-  core.rows.forgotten_job(std::move(row));
+  if (row.spec.size() > kMost)
+    return core.out.refuse(
+        conn, request.id(),
+        {base::ErrorCode::kConflict, fmt::format("the record of job {} was changed too often", row.id.value), ""});
+  if (!request.amend_job().check_only()) core.rows.forgotten_job(row_of_remark(row.id, request.amend_job()));
   answer(core, conn, caller, request, job);
 }
 

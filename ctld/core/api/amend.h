@@ -9,6 +9,7 @@ namespace gw::ctld {
 /// Answers amend_job. Of a job that is in memory no more the shell fetches the row first.
 void amend_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 /// The row that a FetchEnded has asked for.
-void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request, store::JobRow row);
+void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
+                  const store::JobRow& row);
 
 }  // namespace gw::ctld

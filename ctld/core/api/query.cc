@@ -20,7 +20,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/permissions.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "sched/queue/order_facts.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
@@ -65,6 +65,7 @@ wire::Node describe(const Core& core, const model::Node& node, bool with_topolog
   out.set_schedulable_mem_mb(account.facts.mem_mb);
   out.set_schedulable_cpus(account.facts.cores.size() * account.threads());
   base::IndexSet cores, gpus;
+  model::Gres gres;
   uint32_t cpus = 0;
   for (JobId id : core.placements.on(node.id)) {
     out.add_jobs(id.value);
@@ -73,9 +74,11 @@ wire::Node describe(const Core& core, const model::Node& node, bool with_topolog
     cores |= share->cores;
     gpus |= share->gpus;
     cpus += share->cpus;
+    gres.add(share->gres);
     for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
       (*out.mutable_gpu_jobs())[g] = id.value;
   }
+  out.set_alloc_gres(model::format_gres(gres));
   out.set_alloc_cpus(cpus);
   out.set_alloc_mem_mb(account.held_mem_mb);
   out.set_alloc_cores(cores.text());

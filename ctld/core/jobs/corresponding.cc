@@ -23,12 +23,6 @@ bool is_for(const DependencyTerm& term, JobId array) {
   return term.kind == DependencyKind::kAfterCorr && term.job == array && !term.is_failed;
 }
 
-bool has_given_up(const Job& part, JobId array) {
-  for (const DependencyTerm& term : part.unmet.terms)
-    if (term.kind == DependencyKind::kAfterCorr && term.job == array && term.is_failed) return part.spec.is_array();
-  return false;
-}
-
 bool waits_task_by_task(const Job& part, JobId array) {
   for (const DependencyTerm& term : part.unmet.terms)
     if (is_for(term, array)) return true;
@@ -55,13 +49,6 @@ void give_up(Core& core, Job& part, Dependency unmet) {
   update_eligibility(core, part);
   core.rows.job(part);
   core.post(DependencyFailed{part.id});
-}
-
-void hope_again(Core& core, Job& part, JobId array) {
-  for (DependencyTerm& term : part.unmet.terms)
-    if (term.kind == DependencyKind::kAfterCorr && term.job == array) term.is_failed = false;
-  update_eligibility(core, part);
-  core.rows.job(part);
 }
 
 /// Of these tasks the part's have no hope any more. Where they cannot be told apart from the rest of it, all of it has
@@ -104,20 +91,6 @@ void give_up_corresponding(Core& core, Job& part) {
     for (const auto& [id, tasks] : parts)
       if (const Job* one = core.jobs.find(id); one != nullptr && one->ended() != nullptr)
         give_up(core, part, term.job, tasks);
-  }
-}
-
-void hope_again_for(Core& core, const Job& revived) {
-  const model::ArrayPlace& place = *revived.spec.array;
-  for (const JobId id : core.jobs.dependents().of({place.job})) {
-    const Job* part = core.jobs.find(id);
-    if (part == nullptr || part->waiting() == nullptr || !has_given_up(*part, place.job)) continue;
-    TaskSet again;
-    again.add(place.task);
-    again = core.jobs.arrays().tasks_of(*part)->common(again);
-    if (again.empty()) continue;
-    // Where it cannot be cut off it waits on, and may be requeued or submitted anew.
-    if (const auto cut = cut_off(core, {id, again}, CutTo::kWait)) hope_again(core, **cut, place.job);
   }
 }
 

@@ -13,7 +13,5 @@ namespace gw::ctld {
 void give_up_corresponding(Core& core, model::Job& part);
 /// A task, or a part that was ended before its tasks were made, has not ended well.
 void give_up_corresponding_to(Core& core, const model::Job& ended);
-/// A task that had ended is to run again: those of its index that waited for it in vain wait for it anew.
-void hope_again_for(Core& core, const model::Job& revived);
 
 }  // namespace gw::ctld

@@ -50,13 +50,6 @@ TermState state_of(const Core& core, const Job& job, DependencyTerm& term) {
   return core.jobs.first_named(job.spec.uid, job.spec.name) == job.id ? TermState::kMet : TermState::kOpen;
 }
 
-/// What it waited for in vain is to come again: the other was requeued after its end.
-bool is_to_come_again(const Core& core, const DependencyTerm& term) {
-  if (term.kind != DependencyKind::kAfterOk && term.kind != DependencyKind::kAfterNotOk) return false;
-  const std::optional<model::OtherJob> other = other_job(core, term);
-  return other && !other->ended_well;
-}
-
 bool is_task_by_task(const Core& core, const Job& job, JobId other) {
   return job.spec.is_array() && core.jobs.arrays().find(other) != nullptr;
 }
@@ -94,7 +87,7 @@ void look_at_dependencies(Core& core, Job& job) {
   bool is_one_met = false;
   const bool was_hopeless = job.unmet.is_hopeless();
   std::erase_if(terms, [&](DependencyTerm& term) {
-    if (term.is_failed && !is_to_come_again(core, term)) return false;
+    if (term.is_failed) return false;
     const TermState state = state_of(core, job, term);
     term.is_failed = state == TermState::kFailed;
     is_one_met |= state == TermState::kMet;
@@ -104,7 +97,7 @@ void look_at_dependencies(Core& core, Job& job) {
   if (job.unmet.is_hopeless() && !was_hopeless) core.post(DependencyFailed{job.id});
   std::vector<Awaited> others;
   for (const DependencyTerm& term : terms)
-    if (term.job) others.push_back({term.job, term.task.value_or(model::kNoArrayTask)});
+    if (term.job && !term.is_failed) others.push_back({term.job, term.task.value_or(model::kNoArrayTask)});
   core.jobs.dependents().set(job.id, std::move(others));
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "model/find_on.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "model/suspension.h"
 #include "sched/quota/quota_tree.h"
 #include "wire/job_attributes.h"

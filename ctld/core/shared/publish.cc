@@ -27,6 +27,8 @@ sched::NodeFacts facts_of(const Core& core, const Node& node) {
   facts.topology = node.topology;
   facts.features = node.config.features;
   facts.weight = node.config.weight;
+  facts.gres = node.config.gres;
+  facts.tmp_mb = node.config.tmp_mb;
   facts.version = model::parse_version(node.version);
   if (node.topology) {
     const auto cores = static_cast<uint32_t>(node.topology->cores.size());

@@ -171,17 +171,25 @@ class Division {
     return {};
   }
 
-  /// As many tasks as so many nodes have CPUs for: the first that can run any, those that are named before others.
-  void fill(uint32_t most_nodes) {
-    std::vector<const Candidate*> usable;
+  /// As many tasks as so many nodes have CPUs for: those that are named, then those where nobody else is. Where one of
+  /// them has too few for a task the step is as large as without, and is told so.
+  void fill(uint32_t nodes) {
+    std::vector<const Candidate*> chosen;
     for (const Candidate& c : candidates_)
-      if (c.most > 0) usable.push_back(&c);
-    if (usable.empty()) return;
-    std::stable_partition(usable.begin(), usable.end(), [](const Candidate* c) { return c->is_named; });
-    usable.resize(std::min<size_t>(most_nodes, usable.size()));
-    nodes_ = static_cast<uint32_t>(usable.size());
+      if (c.is_named || c.most > 0) chosen.push_back(&c);
+    std::stable_sort(chosen.begin(), chosen.end(), [](const Candidate* a, const Candidate* b) {
+      return std::pair(!a->is_named, a->room < a->most) < std::pair(!b->is_named, b->room < b->most);
+    });
+    chosen.resize(std::min<size_t>(nodes, chosen.size()));
+    const bool fits = std::all_of(chosen.begin(), chosen.end(), [](const Candidate* c) { return c->most > 0; });
+    if (chosen.size() < nodes || !fits) return;
+    std::set<const NodeShare*> there;
     tasks_ = 0;
-    for (const Candidate* c : usable) tasks_ += c->most;
+    for (const Candidate* c : chosen) {
+      tasks_ += c->most;
+      there.insert(c->share);
+    }
+    std::erase_if(candidates_, [&](const Candidate& c) { return !there.contains(c.share); });
   }
 
   base::Status check_hosts() {

@@ -103,7 +103,7 @@ void RowMarks::past_step(const model::Step& step, base::Time ended, model::JobSt
       store::PutPastRun{step.job, step.attempt, step.number + 1, wire::row_bytes(wire::past_run(step, ended, end))});
 }
 
-void RowMarks::forgotten_job(store::JobRow row) { past_.push_back(store::EndJob{std::move(row)}); }
+void RowMarks::forgotten_job(store::AmendEnded said) { past_.push_back(std::move(said)); }
 
 store::Batch RowMarks::take(const Jobs& jobs, const Steps& steps) {
   store::Batch out;

@@ -72,8 +72,8 @@ class RowMarks {
   /// comes out like this and does not end the job, and a step that is over.
   void past_run(const model::Job& job, const model::Outcome& outcome);
   void past_step(const model::Step& step, base::Time ended, model::JobState end);
-  /// The whole row, with its spec, of a job that has ended and is in memory no more.
-  void forgotten_job(store::JobRow row);
+  /// Something more is said of a job that has ended and is in memory no more.
+  void forgotten_job(store::AmendEnded said);
 
   /// The rows of everything that was marked but for what is coalesced.
   store::Batch take(const Jobs& jobs, const Steps& steps);

@@ -124,8 +124,10 @@ std::string reason_of(const wire::Node& n) {
 }
 
 std::string gres_used(const wire::Node& n) {
-  if (n.total_gpus() == 0) return "(null)";
-  return "gpu:" + num(gpu_counts(n).used) + "(IDX:" + or_else(n.alloc_gpus(), "N/A") + ")";
+  std::string out;
+  if (n.total_gpus() != 0) out = "gpu:" + num(gpu_counts(n).used) + "(IDX:" + or_else(n.alloc_gpus(), "N/A") + ")";
+  if (!n.alloc_gres().empty()) out += (out.empty() ? "" : ",") + n.alloc_gres();
+  return or_else(out, "(null)");
 }
 
 void add_partition_entries(std::vector<Entry>& t) {
@@ -186,7 +188,7 @@ void add_size_entries(std::vector<Entry>& t) {
   }));
   t.push_back(of_size('e', "FreeMem", "FREE_MEM", free_memory));
   t.push_back(of_size(0, "AllocMem", "ALLOCMEM", [](const wire::Node& n) { return uint64_t{n.alloc_mem_mb()}; }));
-  t.push_back(of_size('d', "Disk", "TMP_DISK", [](const wire::Node&) { return uint64_t{0}; }));
+  t.push_back(of_size('d', "Disk", "TMP_DISK", [](const wire::Node& n) { return n.tmp_mb(); }));
   t.push_back(of_size('w', "Weight", "WEIGHT", [](const wire::Node& n) { return uint64_t{n.weight()}; }));
   t.push_back(of_size('X', "Sockets", "SOCKETS", [](const wire::Node& n) { return uint64_t{n.sockets()}; }));
   t.push_back(of_size('Y', "Cores", "CORES", cores_per_socket));

@@ -153,8 +153,11 @@ void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({column("cpus-per-task"), [](const Row& r) { return num(request(r).cpus_per_task()); }});
   t.push_back({column("ntasks-per-node"), [](const Row& r) { return num(request(r).tasks_per_node()); }});
   t.push_back({column("mem"), [](const Row& r) { return min_memory(*r.job); }});
-  t.push_back({{'d', "MinTmpDisk", "MIN_TMP_DISK"}, [](const Row&) { return std::string("0"); }});
-  t.push_back({column("gpus-per-node"), [](const Row& r) { return or_else(gpu_request(*r.job, 2), "N/A"); }});
+  t.push_back({{'d', "MinTmpDisk", "MIN_TMP_DISK"}, [](const Row& r) {
+                 const uint64_t mb = r.job->spec().request().tmp_mb();
+                 return mb == 0 ? std::string("0") : base::format_memory_mb(mb);
+               }});
+  t.push_back({column("gpus-per-node"), [](const Row& r) { return or_else(tres_per_node(*r.job), "N/A"); }});
   t.push_back({column("gpus"), [](const Row& r) { return or_else(gpu_request(*r.job, 1), "N/A"); }});
   t.push_back({column("gpus-per-task"), [](const Row& r) { return or_else(gpu_request(*r.job, 3), "N/A"); }});
   t.push_back({column("switches"), [](const Row& r) { return num(request(r).max_switches()); }});

@@ -166,7 +166,7 @@ void add_limits(Record& r, const wire::Job& job) {
   r.line()
       .put("MinCPUsNode", std::max(q.min_cpus(), q.cpus_per_task() * std::max(1u, q.tasks_per_node())))
       .put(q.mem_per_cpu_mb() != 0 ? key("mem-per-cpu") : key("mem"), min_memory(job))
-      .put("MinTmpDiskNode", 0);
+      .put("MinTmpDiskNode", q.tmp_mb() == 0 ? "0" : base::format_memory_mb(q.tmp_mb()));
   r.line().put(key("constraint"), or_else(features_of(job), "(null)")).put("DelayBoot", "00:00:00");
   if (!job.spec().reservation().empty()) r.line().put(key("reservation"), job.spec().reservation());
   r.line()
@@ -194,9 +194,9 @@ void add_gpu_terms(Record& r, const wire::Job& job) {
   if (q.cpus_per_gpu() != 0) r.line().put(key("cpus-per-gpu"), fmt::format("gres/gpu:{}", q.cpus_per_gpu()));
   if (q.mem_per_gpu_mb() != 0) r.line().put(key("mem-per-gpu"), fmt::format("gres/gpu:{}", q.mem_per_gpu_mb()));
   if (!s.gpu_bind().empty()) r.line().put(key("gpu-bind"), "gres/gpu:" + s.gpu_bind());
-  static constexpr std::string_view kTresKeys[] = {"", key("gpus"), key("gpus-per-node"), key("gpus-per-task")};
-  const uint32_t counting = q.gpu_counting();
-  if (counting >= 1 && counting <= 3 && q.gpus() != 0) r.line().put(kTresKeys[counting], gpu_request(job, counting));
+  for (const auto& [counting, tres_key] : {std::pair(1U, key("gpus")), std::pair(3U, key("gpus-per-task"))})
+    if (q.gpu_counting() == counting && q.gpus() != 0) r.line().put(tres_key, gpu_request(job, counting));
+  if (const std::string per_node = tres_per_node(job); !per_node.empty()) r.line().put(key("gpus-per-node"), per_node);
   if (s.gres_flags().find("enforce-binding") != std::string::npos) r.line().put("GresEnforceBind", "Yes");
   if (s.gres_flags().find("disable-binding") != std::string::npos) r.line().put("GresDisableBind", "Yes");
 }

@@ -52,10 +52,13 @@ std::string tres(uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus, 
   std::string out = "cpu=" + std::to_string(cpus);
   if (mem_mb != 0) out += ",mem=" + base::format_memory_mb(mem_mb);
   out += ",node=" + std::to_string(nodes) + ",billing=" + std::to_string(cpus);
-  if (gpus != 0 && r.has_gpu_milli()) return out + ",gres/shard=" + std::to_string(r.gpu_milli());
-  if (gpus != 0) out += ",gres/gpu=" + std::to_string(gpus);
-  if (gpus != 0 && !type.empty()) out += ",gres/gpu:" + type + "=" + std::to_string(gpus);
-  return out;
+  if (gpus != 0 && r.has_gpu_milli()) {
+    out += ",gres/shard=" + std::to_string(r.gpu_milli());
+  } else if (gpus != 0) {
+    out += ",gres/gpu=" + std::to_string(gpus);
+    if (!type.empty()) out += ",gres/gpu:" + type + "=" + std::to_string(gpus);
+  }
+  return out + gres_tres(r, nodes);
 }
 
 uint32_t requested_gpus(const wire::Job& job) {
@@ -255,6 +258,21 @@ std::string gpu_request(const wire::Job& job, uint32_t counting) {
   const std::string type = r.gpu_type().empty() ? "" : r.gpu_type() + ":";
   if (r.has_gpu_milli()) return "gres/shard:" + type + std::to_string(r.gpu_milli());
   return "gres/gpu:" + type + std::to_string(r.gpus());
+}
+
+std::string gres_tres(const wire::Request& r, uint64_t nodes) {
+  std::string out;
+  for (const wire::GresCount& one : r.gres()) out += ",gres/" + one.name() + "=" + std::to_string(one.count() * nodes);
+  return out;
+}
+
+std::string tres_per_node(const wire::Job& job) {
+  std::string out = gpu_request(job, static_cast<uint32_t>(model::GpuCounting::kPerNode));
+  const auto gres = wire::gres_from(job.spec().request().gres());
+  if (!gres || gres->empty()) return out;
+  for (const std::string& one : base::split(model::format_gres(*gres), ','))
+    out += (out.empty() ? "gres/" : ",gres/") + one;
+  return out;
 }
 
 std::string tres_requested(const wire::Job& job) {

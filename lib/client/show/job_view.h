@@ -72,6 +72,10 @@ uint64_t memory_mb(const wire::Job& job);
 /// "gres/gpu:h100:8" ("gres/shard:250" of a shared GPU), or empty, if GPUs are counted as `counting`
 /// (model::GpuCounting).
 std::string gpu_request(const wire::Job& job, uint32_t counting);
+/// GPUs and generic resources of each node, "gres/gpu:8,gres/nvme:1"; empty: neither.
+std::string tres_per_node(const wire::Job& job);
+/// ",gres/nvme=2": generic resources on so many nodes.
+std::string gres_tres(const wire::Request& request, uint64_t nodes);
 /// "cpu=4,mem=8G,node=1,billing=4,gres/gpu=8"
 std::string tres_requested(const wire::Job& job);
 std::string tres_allocated(const wire::Job& job);

@@ -58,7 +58,7 @@ void add_condition(Record& r, const wire::Node& n) {
   r.line()
       .put("State", node_state_flags(n))
       .put("ThreadsPerCore", n.threads_per_core())
-      .put("TmpDisk", 0)
+      .put("TmpDisk", n.tmp_mb())
       .put("Weight", n.weight())
       .put("Owner", "N/A")
       .put("MCS_label", "N/A");

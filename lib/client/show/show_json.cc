@@ -60,6 +60,11 @@ Json value_of(const wire::JobAttribute& a, const wire::JobSpec& s) {
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
 
+std::string gres_of(const wire::Request& r) {
+  const auto gres = wire::gres_from(r.gres());
+  return gres ? model::format_gres(*gres) : std::string();
+}
+
 Json request_json(const wire::Job& job) {
   const wire::Request& r = job.spec().request();
   static constexpr const char* kCounting[] = {"none", "per_job", "per_node", "per_task"};
@@ -73,12 +78,14 @@ Json request_json(const wire::Job& job) {
           {"gpus", r.gpus()},
           {"gpus_counted", kCounting[r.gpu_counting() <= 3 ? r.gpu_counting() : 0]},
           {"gpu_type", r.gpu_type()},
+          {"generic_resources_per_node", gres_of(r)},
           {key_of("nodelist"), strings(r.nodelist())},
           {key_of("exclude"), strings(r.exclude())},
           {key_of("exclusive"), r.exclusive()},
           {"gpu_milli", r.has_gpu_milli() ? r.gpu_milli() : model::kWholeGpu},
           {key_of("cpus-per-gpu"), r.cpus_per_gpu()},
           {key_of("mincpus"), r.min_cpus()},
+          {key_of("tmp"), r.tmp_mb()},
           {key_of("hint"), r.whole_cores()},
           {key_of("mem-per-gpu"), r.mem_per_gpu_mb()},
           {key_of("locality"), locality_of(job)},
@@ -275,6 +282,8 @@ Json node_object(const wire::Node& n) {
           {"real_memory", n.schedulable_mem_mb()},
           {"alloc_memory", n.alloc_mem_mb()},
           {"gres", n.gres()},
+          {"gres_used_beside_gpus", n.alloc_gres()},
+          {"temporary_disk_mb", n.tmp_mb()},
           {"gpus_total", n.total_gpus()},
           {"gpus_free", gpus.free},
           {"gpus_in_use", gpus.used},

@@ -29,7 +29,8 @@ void add_start(Timeline& timeline, const PendingJob& job, const FutureStart& sta
                                      share.gpus,
                                      share.gpu_milli,
                                      share.mem_mb,
-                                     false});
+                                     false,
+                                     share.gres});
 }
 
 /// The partition of that name, if a start of the job can be foreseen there.

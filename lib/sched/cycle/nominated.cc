@@ -60,7 +60,10 @@ bool is_free_beside_planned(const Session& session, const model::NodeShare& shar
   if (kept == nullptr) return true;
   model::NodeShare with = share;
   for (const Booking& b : *kept)
-    if (!b.whole) with.mem_mb += b.mem_mb;
+    if (!b.whole) {
+      with.mem_mb += b.mem_mb;
+      with.gres.add(b.gres);
+    }
   if (!session.capacity().check_free(with)) return false;
   if (share.gpu_milli == model::kWholeGpu) return true;
   for (uint32_t gpu = share.gpus.next(0); gpu != UINT32_MAX; gpu = share.gpus.next(gpu + 1)) {

@@ -64,15 +64,15 @@ namespace {
 /// The very topology, and as much of it on offer.
 bool offers_the_same(const NodeFacts& a, const NodeFacts& b) {
   return a.topology == b.topology && a.cores == b.cores && a.gpus == b.gpus && a.mem_mb == b.mem_mb &&
-         a.features == b.features && a.version == b.version;
+         a.features == b.features && a.version == b.version && a.gres == b.gres && a.tmp_mb == b.tmp_mb;
 }
 
 }  // namespace
 
 std::shared_ptr<const NodeClass> Capacity::class_of(const NodeFacts& facts) {
-  std::string key =
-      fmt::format("{}|{}|{}|{}|{}|{}", facts.topology ? model::make_hash(*facts.topology) : 0, facts.cores.text(),
-                  facts.gpus.text(), facts.mem_mb, facts.version, facts.features.size());
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", facts.topology ? model::make_hash(*facts.topology) : 0,
+                                facts.cores.text(), facts.gpus.text(), facts.mem_mb, facts.version,
+                                model::format_gres(facts.gres), facts.tmp_mb, facts.features.size());
   for (const std::string& f : facts.features) key += "|" + f;
   std::shared_ptr<const NodeClass>& known = classes_[key];
   if (known) return known;
@@ -191,9 +191,11 @@ FreeResources free_beside(const std::vector<Occupant>& occupants, const NodeFact
   room.cores = facts.cores;
   room.gpus = facts.gpus;
   room.idle = occupants.empty();
+  room.gres = facts.gres;
   for (const Occupant& o : occupants) {
     room.cores -= o.cores;
     room.gpus -= o.gpus;
+    room.gres.take(o.gres);
   }
   for (const auto& [gpu, used] : shared_use(occupants))
     if (facts.gpus.contains(gpu) && used < model::kWholeGpu) room.shared.push_back({gpu, model::kWholeGpu - used});
@@ -205,6 +207,7 @@ FreeResources free_beside(const std::vector<Occupant>& occupants, const NodeFact
 base::Status check_fits(const FreeResources& room, const model::NodeShare& share) {
   if (!share.cores.is_subset_of(room.cores)) return base::invalid("cores of node " + share.name + " are not free");
   if (share.mem_mb > room.mem_mb) return base::invalid("memory of node " + share.name + " is not free");
+  if (!room.gres.covers(share.gres)) return base::invalid("generic resources of node " + share.name + " are not free");
   if (share.gpus.is_subset_of(room.gpus)) return {};
   if (share.gpu_milli == model::kWholeGpu) return base::invalid("GPUs of node " + share.name + " are not free");
   for (uint32_t g = share.gpus.next(0); g != UINT32_MAX; g = share.gpus.next(g + 1)) {
@@ -251,7 +254,8 @@ base::Status Capacity::allocate(JobId job, const std::string& partition, const m
   Holding holding{partition, {}, started, expected_end};
   for (const model::NodeShare& share : allocation.shares) {
     NodeAccount& account = *find(share.node);
-    account.occupants.push_back({job, expected_end, share.cores, share.gpus, share.gpu_milli, share.mem_mb});
+    account.occupants.push_back(
+        {job, expected_end, share.cores, share.gpus, share.gpu_milli, share.mem_mb, share.gres});
     recount(account);
     holding.nodes.push_back(share.node);
   }
@@ -304,7 +308,8 @@ std::optional<model::NodeShare> Capacity::share_of(JobId job, NodeId id) const {
   const NodeAccount* account = node(id);
   if (account == nullptr) return std::nullopt;
   for (const Occupant& o : account->occupants)
-    if (o.job == job) return model::NodeShare{id, account->facts.name, 0, 0, o.cores, o.gpus, o.gpu_milli, o.mem_mb};
+    if (o.job == job)
+      return model::NodeShare{id, account->facts.name, 0, 0, o.cores, o.gpus, o.gpu_milli, o.mem_mb, o.gres};
   return std::nullopt;
 }
 
@@ -386,7 +391,9 @@ base::Status Capacity::audit() const {
       free -= o.cores;
       held += o.mem_mb;
     }
-    if (!(free == account->free.cores) || held != account->held_mem_mb)
+    model::Gres gres = account->facts.gres;
+    for (const Occupant& o : account->occupants) gres.take(o.gres);
+    if (!(free == account->free.cores) || held != account->held_mem_mb || !(gres == account->free.gres))
       return base::invalid("the account of " + account->facts.name + " does not add up");
   }
   return {};

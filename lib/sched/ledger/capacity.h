@@ -43,6 +43,8 @@ struct NodeFacts {
   model::Version version = 0;  ///< Of its node daemon; 0: not known, and nothing is ruled out by it.
   bool usable = false;         ///< Connected, up, not draining.
   std::string unusable_why;    ///< "drained: disk", "not responding", "down"; empty if usable.
+  model::Gres gres = {};
+  uint64_t tmp_mb = 0;  ///< Of the disk for temporary files.
 };
 
 struct PartitionFacts {
@@ -92,6 +94,7 @@ struct Occupant {
   base::IndexSet gpus;
   uint32_t gpu_milli = model::kWholeGpu;
   uint64_t mem_mb = 0;
+  model::Gres gres = {};
 };
 
 /// A node with its account.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bitset.h"
+#include "model/named_counts.h"
 
 namespace gw::sched {
 
@@ -21,6 +22,7 @@ struct FreeResources {
   std::vector<SharedGpu> shared;  ///< Partly free, by index.
   uint64_t mem_mb = 0;
   bool idle = true;  ///< Nobody is on the node.
+  model::Gres gres = {};
   bool operator==(const FreeResources&) const = default;
 };
 

@@ -16,6 +16,7 @@ NodeState state_of(const NodeAccount& a) {
   s.node_class = a.node_class->id;
   s.gpu_word = a.free.gpus.low_word();
   s.idle = a.is_idle();
+  s.gres = a.free.gres;
   if (!a.free.shared.empty() || a.free.gpus.next(64) != UINT32_MAX) s.solo = a.facts.id.value;
   return s;
 }

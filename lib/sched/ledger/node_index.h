@@ -1,8 +1,8 @@
 // A partition's nodes grouped by what is free on them, so that a request is held against each state once and not
 // against each node. Source: design section 7, "nodes are kept in buckets by what is free". Invariants: every usable,
 // registered node of the partition is in exactly one group; a group is never empty; nodes of one group are of one class
-// and have the same free GPUs, number of free cores and free memory. Positions number the partition's nodes so that
-// neighbours in the network lie side by side: what is under a switch is a range.
+// and have the same free GPUs, number of free cores, free memory and generic resources. Positions number the
+// partition's nodes so that neighbours in the network lie side by side: what is under a switch is a range.
 #pragma once
 
 #include <map>
@@ -25,7 +25,8 @@ struct NodeState {
   uint64_t gpu_word = 0;  ///< Free GPUs below 64.
   uint32_t solo = 0;      ///< Node id where a group of its own is needed (shared GPUs, over 64 GPUs); else 0.
   bool idle = false;
-  auto tie() const { return std::tuple(weight, gpus, cores, mem_mb, node_class, gpu_word, solo, idle); }
+  model::Gres gres = {};
+  auto tie() const { return std::tie(weight, gpus, cores, mem_mb, node_class, gpu_word, solo, idle, gres); }
   bool operator<(const NodeState& o) const { return tie() < o.tie(); }
 };
 

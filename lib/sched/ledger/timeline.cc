@@ -12,13 +12,29 @@ using base::Time;
 /// Is this booking in the way of a job inside `reservation`?
 bool is_against(const Booking& b, const std::string& reservation) { return !b.whole || b.reservation != reservation; }
 
-/// A use of memory and of parts of GPUs over time, for peaks.
+/// A use of memory, of parts of GPUs and of generic resources over time, for peaks.
 struct Use {
   Span span;
   uint64_t mem_mb;
   const base::IndexSet* gpus;
   uint32_t gpu_milli;
+  const model::Gres* gres;
 };
+
+/// Leaves of generic resources what is free at every moment of the span.
+void settle_gres(const std::vector<Use>& uses, const Span& span, model::Gres& free) {
+  if (free.empty()) return;
+  const model::Gres all = free;
+  const auto at = [&](Time t) {
+    model::Gres left = all;
+    for (const Use& u : uses)
+      if (u.span.from <= t && t < u.span.to) left.take(*u.gres);
+    free.keep_at_most(left);
+  };
+  at(span.from);
+  for (const Use& u : uses)
+    if (u.span.from > span.from && u.span.from < span.to && !u.gres->empty()) at(u.span.from);
+}
 
 /// Most memory in use at one moment of the span: it can only rise where a use begins.
 uint64_t peak_memory(const std::vector<Use>& uses, const Span& span) {
@@ -91,25 +107,27 @@ FreeResources Timeline::free_during(const NodeAccount& account, const Span& span
   room.cores = account.facts.cores;
   room.gpus = account.facts.gpus;
   room.mem_mb = account.facts.mem_mb;
+  room.gres = account.facts.gres;
   std::vector<Use> uses;
   const auto use = [&](const Span& when, const base::IndexSet& cores, const base::IndexSet& gpus, uint32_t milli,
-                       uint64_t mem) {
+                       uint64_t mem, const model::Gres& gres) {
     room.idle = false;
     room.cores -= cores;
     if (milli == model::kWholeGpu) room.gpus -= gpus;
-    uses.push_back({when, mem, &gpus, milli});
+    uses.push_back({when, mem, &gpus, milli, &gres});
   };
   for (const Occupant& o : account.occupants)
-    if (o.end > span.from) use({Time{}, o.end}, o.cores, o.gpus, o.gpu_milli, o.mem_mb);
+    if (o.end > span.from) use({Time{}, o.end}, o.cores, o.gpus, o.gpu_milli, o.mem_mb, o.gres);
   if (const std::vector<Booking>* list = on(account.facts.id)) {
     for (const Booking& b : *list) {
       if (!b.span.overlaps(span) || !is_against(b, reservation)) continue;
-      if (b.whole) return FreeResources{{}, {}, {}, 0, false};
-      use(b.span, b.cores, b.gpus, b.gpu_milli, b.mem_mb);
+      if (b.whole) return FreeResources{{}, {}, {}, 0, false, {}};
+      use(b.span, b.cores, b.gpus, b.gpu_milli, b.mem_mb, b.gres);
     }
   }
   const uint64_t peak = peak_memory(uses, span);
   room.mem_mb = room.mem_mb > peak ? room.mem_mb - peak : 0;
+  settle_gres(uses, span, room.gres);
   settle_shared(uses, span, account.facts.gpus, room);
   return room;
 }

@@ -30,6 +30,7 @@ struct Booking {
   uint32_t gpu_milli = model::kWholeGpu;
   uint64_t mem_mb = 0;
   bool whole = false;  ///< The node as it is, whoever is on it: an advance reservation.
+  model::Gres gres = {};
 };
 
 class Timeline {

@@ -128,6 +128,23 @@ std::string feature_hint(const Capacity& capacity, const PartitionFacts& partiti
   return known.empty() ? "its nodes have none" : "its nodes have " + base::join(known, ", ");
 }
 
+base::Status without_gres(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  model::Gres all;
+  for (NodeId id : capacity.partition_nodes(partition.name)) all.add(capacity.node(id)->facts.gres);
+  std::vector<std::string> known;
+  for (const auto& [name, count] : all) known.push_back(name);
+  for (const auto& [name, count] : r.gres)
+    if (all.count(name) == 0)
+      return base::with_sentence(
+          base::invalid(fmt::format("--gres: no node of partition {} has {}", partition.name, name),
+                        known.empty() ? "no node has generic resources but GPUs (--gres=gpu:COUNT)"
+                                      : "there are " + base::join(known, ", ")),
+          model::kGresSentence);
+  return base::invalid(fmt::format("--gres={} asked of one node; no node of partition {} has so many",
+                                   model::format_gres(r.gres), partition.name),
+                       "ask for fewer, or for more nodes with fewer on each");
+}
+
 /// The refusal for the requirement that ruled out the most nodes.
 base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r,
                     BlockerKind requirement) {
@@ -151,6 +168,13 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
                                                              : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
                                        p, base::format_memory_mb(most.mem_mb)),
                            "lower --mem or --mem-per-cpu");
+    case BlockerKind::kGres:
+      return without_gres(capacity, partition, r);
+    case BlockerKind::kTmpDisk:
+      return base::invalid(
+          fmt::format("--tmp={} asked; no node of partition {} has so large a disk for temporary files",
+                      base::format_memory_mb(r.tmp_mb), p),
+          "ask for less");
     case BlockerKind::kGpuSharing:
       return base::invalid(fmt::format("part of a GPU asked; partition {} does not share GPUs", p),
                            "ask for whole GPUs, or an administrator may set allow_shared_gpus");

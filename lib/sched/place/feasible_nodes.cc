@@ -53,6 +53,7 @@ const FreeResources& FeasibleNodes::free_on(const NodeAccount& account) {
     if (account.facts.topology)
       free.gpus = base::IndexSet::first(static_cast<uint32_t>(account.facts.topology->gpus.size()));
     free.mem_mb = account.facts.mem_mb;
+    free.gres = account.facts.gres;
     return free_.emplace_back(std::move(free));
   }
   if (options_.timeline == nullptr) return account.free;
@@ -61,6 +62,7 @@ const FreeResources& FeasibleNodes::free_on(const NodeAccount& account) {
     free.cores &= account.free.cores;
     free.gpus &= account.free.gpus;
     free.mem_mb = std::min(free.mem_mb, account.free.mem_mb);
+    free.gres.keep_at_most(account.free.gres);
     free.idle = free.idle && account.free.idle;
   }
   return free_.emplace_back(std::move(free));

@@ -119,6 +119,7 @@ std::optional<BlockerKind> NodeFilter::failed_static_filter(const NodeFacts& fac
   if (request_.gpus > 0 && !request_.gpu_type.empty() && !node_class.gpus_by_type.contains(request_.gpu_type))
     return BlockerKind::kGpuType;
   if (is_shared() && !partition_.allow_shared_gpus) return BlockerKind::kGpuSharing;
+  if (request_.tmp_mb > facts.tmp_mb && facts.tmp_mb > 0) return BlockerKind::kTmpDisk;
   return std::nullopt;
 }
 
@@ -149,6 +150,7 @@ std::optional<BlockerKind> NodeFilter::failed_filter(const NodeAccount& account,
   const uint32_t cpus = cpus_for(node_class, tasks, gpus);
   if (cpus / node_class.threads > cores_to_give(node_class, room, gpus)) return BlockerKind::kCores;
   if (mem_for(account.facts, node_class, tasks, cpus, gpus) > room.mem_mb) return BlockerKind::kMemory;
+  if (!room.gres.covers(request_.gres)) return BlockerKind::kGres;
   return std::nullopt;
 }
 

@@ -467,6 +467,7 @@ NodeShare Placer::share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpu
   for (uint32_t c = out.cores.next(0); c != UINT32_MAX; c = out.cores.next(c + 1))
     out.cpus += static_cast<uint32_t>(account.facts.topology->cores[c].pus.size());
   out.mem_mb = filter_.mem_for(account.facts, *account.node_class, tasks, cpus, gpus);
+  out.gres = request_.gres;
   return out;
 }
 

@@ -14,6 +14,7 @@ std::optional<BlockerKind> lack(const FreeResources& room, const model::NodeShar
   }
   for (uint32_t core = share.cores.next(0); core != UINT32_MAX; core = share.cores.next(core + 1))
     if (!room.cores.contains(core)) return BlockerKind::kCores;
+  if (!room.gres.covers(share.gres)) return BlockerKind::kGres;
   return room.mem_mb < share.mem_mb ? std::optional(BlockerKind::kMemory) : std::nullopt;
 }
 

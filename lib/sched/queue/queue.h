@@ -17,7 +17,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "model/blocker.h"
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "model/request.h"
 
 namespace gw::sched {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/licenses.h"
+#include "model/named_counts.h"
 #include "model/qos.h"
 #include "model/request.h"
 

@@ -272,7 +272,7 @@ void Machine::obey(base::Time now, RunKey key, Process& process, const wire::ToS
   if (order.has_go()) process.waits_for_go = false;
   if (order.has_query()) process.heard = {std::max(process.heard.us, order.query().heard_boot_us())};
   if (order.has_suspend() && process.stage < Stage::kOver) {
-    const bool refuses = (key.job * 2'654'435'761U / 65'536 + order.suspend().round()) % 3 == 1;
+    const bool refuses = (key.job * 2'654'435'761U / 65'536 + order.suspend().round()) % 2 == 1;
     process.is_frozen = !refuses;
     wire::StepSuspended& answer = *process.said.emplace_back().mutable_suspended();
     answer.set_round(order.suspend().round());

@@ -141,11 +141,12 @@ TEST(SlurmOptions, ThePageHasARowForEach) {
 }
 
 TEST(SlurmOptions, WhatIsLeftOutIsSaidOnceByItsReason) {
-  EXPECT_EQ(take('b', {"--bbf=a", "--tmp=1G", "--bb=b", "--bbf=c"}).left_out,
-            "left out: --tmp (space for temporary files is not looked at); --bb, --bbf (there is no burst buffer: data "
-            "are not "
-            "staged)");
-  EXPECT_EQ(take('b', {"--tmp=1G", "--tmp=0", "-k", "--no-kill=off"}).left_out, "") << "later ones ask for nothing";
+  EXPECT_EQ(
+      take('b', {"--bbf=a", "--contiguous", "--bb=b", "--bbf=c"}).left_out,
+      "left out: --contiguous (nodes may be apart; --locality asks for close ones); --bb, --bbf (there is no burst "
+      "buffer: data are not staged)");
+  EXPECT_EQ(take('b', {"--core-spec=1", "--core-spec=0", "-k", "--no-kill=off"}).left_out, "")
+      << "later ones ask for nothing";
 }
 
 TEST(SlurmOptions, WrongValuesAreWrongAllTheSame) {
@@ -190,12 +191,12 @@ model::JobSpec spec(const std::vector<std::string>& args, std::string* error = n
 TEST(SlurmOptions, WhatIsLeftOutIsNoted) {
   BatchOptions o;
   client::CommonFlags flags;
-  const std::vector<std::string> args = {"--tmp=1G", "-k"};
+  const std::vector<std::string> args = {"--contiguous", "-k"};
   ASSERT_TRUE(client::parse_options(batch_table(o, flags, kSubmittedAt), args, {.stop_at_operand = true}));
   std::vector<std::string> notes;
   ASSERT_TRUE(complete(o, notes));
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_THAT(notes[0], testing::StartsWith("left out: --tmp ("));
+  EXPECT_THAT(notes[0], testing::StartsWith("left out: --contiguous ("));
 }
 
 TEST(SlurmForms, TasksFollowFromGpusAndTheOtherWay) {

@@ -103,11 +103,42 @@ TEST(Amend, WhatCannotBeWrittenIsRefused) {
   w.core->on_store_state("disk full");
   EXPECT_THAT(fetch_for(w, kJobsOwner).error().what(), HasSubstr("cannot write its state"));
   w.core->on_store_state("");
-  store::JobRow damaged = w.store.ended.at(id);
-  damaged.spec = "\xff\xff";
-  w.core->on_ended_job(w.now, w.fetched.back().conn, World::user(kJobsOwner), w.fetched.back().request, damaged);
+  store::JobRow large = w.store.ended.at(id);
+  large.spec.append(3 << 20, 'x');
+  w.core->on_ended_job(w.now, w.fetched.back().conn, World::user(kJobsOwner), w.fetched.back().request, large);
   w.pump();
-  EXPECT_THAT(w.replies[w.fetched.back().conn].back().error().what(), HasSubstr("is damaged"));
+  EXPECT_THAT(w.replies[w.fetched.back().conn].back().error().what(), HasSubstr("was changed too often"));
+  EXPECT_EQ(said_of(w, id), ", 0:0");
+}
+
+TEST(Amend, TwoAtOnceAreBothKept) {
+  World w(1);
+  w.connect_all();
+  const JobId id = ended_job(w);
+  w.tick(w.settings.min_job_age + base::seconds(1));
+  wire::ApiRequest comment = remark(id, "mine", 0), code = remark(id, "", 5);
+  comment.mutable_amend_job()->clear_derived_code();
+  code.mutable_amend_job()->clear_comment();
+  w.ask(kJobsOwner, comment);
+  w.ask(kJobsOwner, code);
+  const store::JobRow row = w.store.ended.at(id);  // which both have seen
+  for (const FetchEnded& fetch : std::vector(w.fetched))
+    w.core->on_ended_job(w.now, fetch.conn, World::user(kJobsOwner), fetch.request, row);
+  w.pump();
+  EXPECT_EQ(said_of(w, id), "mine, 5:0");
+}
+
+TEST(Amend, WhatIsOnlyAskedForChangesNothing) {
+  World w(1);
+  w.connect_all();
+  const JobId id = ended_job(w);
+  wire::ApiRequest ask = remark(id, "x", 1);
+  ask.mutable_amend_job()->set_check_only(true);
+  EXPECT_TRUE(w.ask(kJobsOwner, ask).has_ok());
+  EXPECT_THAT(w.ask(kSomebodyElse, ask).error().what(), HasSubstr("belongs to"));
+  w.tick(w.settings.min_job_age + base::seconds(1));
+  w.ask(kJobsOwner, ask);
+  EXPECT_TRUE(fetch_for(w, kJobsOwner).has_ok());
   EXPECT_EQ(said_of(w, id), ", 0:0");
 }
 

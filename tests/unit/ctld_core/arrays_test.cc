@@ -415,7 +415,7 @@ TEST(Arrays, SomeTasksMayWaitForOthersOfTheSamePart) {
   wire::to_wire(model::TaskSet::parse("1-3").value(), *some.mutable_tasks());
   update.mutable_update_job()->set_dependency("afterok:" + id.text() + "_2");
   EXPECT_THAT(denial_of(w.ask(kOwner, update)),
-              HasSubstr("Circular job dependency: a task of 1 would wait for itself"));
+              HasSubstr("Circular job dependency: tasks 1-3 of job 1 would wait for itself"));
   update.mutable_update_job()->set_dependency("afterok:" + id.text());
   EXPECT_THAT(denial_of(w.ask(kOwner, update)), HasSubstr("Circular"));
   EXPECT_EQ(w.core->arrays().find(id)->parts.size(), 1u) << "what is refused cuts nothing";

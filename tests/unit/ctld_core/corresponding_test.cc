@@ -153,26 +153,6 @@ TEST(AfterCorr, WhatHasFailedIsNotForgotten) {
   EXPECT_EQ(parts_left(w, b), "256-499,501,504-999, never 500,502-503");
 }
 
-TEST(AfterCorr, ATaskThatIsRequeuedGivesHopeToItsOwn) {
-  World w(8);
-  w.connect_all();
-  const JobId a = enter_one(w, depending_array("0-5"));
-  for (const uint32_t index : {0u, 1u, 2u, 5u}) run_made(w, made_task(w, a, index), index == 0 ? 0 : 1);
-  const JobId b = enter_one(w, depending_array("0-9%1", "aftercorr:" + a.text()));
-  EXPECT_EQ(parts_left(w, b), "3-4,6-9, never 1-2,5");
-  act_on_tasks(w, wire::kRequeue, a, "2");
-  EXPECT_EQ(parts_left(w, b), "3-4,6-9, never 1,5, 2");
-  act_on_tasks(w, wire::kRequeue, a, "1,5");
-  EXPECT_EQ(parts_left(w, b), "3-4,6-9, 5, 2, 1");
-  const std::string before = w.core->fingerprint();
-  w.restart();
-  EXPECT_EQ(w.core->fingerprint(), before);
-  w.connect_all();
-  let_pass(w);
-  run_made(w, made_task(w, a, 2), 1);
-  EXPECT_EQ(parts_left(w, b), "3-4,6-9, 5, never 2, 1") << "and may take it again";
-}
-
 TEST(AfterCorr, WhatFailedBeforeCounts) {
   World w(8);
   w.connect_all();

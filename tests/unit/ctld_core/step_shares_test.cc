@@ -101,19 +101,28 @@ TEST(Divide, FillsItsNodesWithTasksOfSoManyCpus) {
   model::StepRequest r;
   r.fills = true;
   r.cpus_per_task = 3;
-  EXPECT_EQ(layout(divide(allocation_of({8, 2, 6}), r, {})), "n0:2 n2:2 ") << "what has no room for one is left out";
+  EXPECT_EQ(layout(divide(allocation_of({8, 5, 6}), r, {})), "n0:2 n1:1 n2:2 ");
   EXPECT_EQ(layout(divide(allocation_of({8}, 2), r, {})), "n0:5 ") << "CPUs are threads";
+  EXPECT_THAT(layout(divide(allocation_of({8, 2, 6}), r, {})), HasSubstr("3 tasks of 3 CPUs on 3 nodes"));
   r.min_nodes = r.max_nodes = 1;
-  EXPECT_EQ(layout(divide(allocation_of({8, 6}), r, {})), "n0:2 ");
+  EXPECT_EQ(layout(divide(allocation_of({2, 8, 6}), r, {})), "n1:2 ");
   r.nodelist = {"n1"};
   EXPECT_EQ(layout(divide(allocation_of({8, 6}), r, {})), "n1:2 ");
+  EXPECT_THAT(layout(divide(allocation_of({8, 2}), r, {})), HasSubstr("1 task of 3 CPUs"));
   r.nodelist = {};
   r.gpus_per_task = 4;
   EXPECT_EQ(layout(divide(allocation_of({8, 6}), r, {})), "n0:1 ");
-  r.gpus_per_task = 0;
+}
+
+TEST(Divide, WhatFillsItsNodesWaitsForAllOfThem) {
+  model::StepRequest r;
+  r.fills = true;
+  r.cpus_per_task = 4;
+  r.min_nodes = r.max_nodes = 1;
   Taken taken;
   taken[base::NodeId(1)] = {base::IndexSet::first(3), {}, {}};
-  EXPECT_EQ(layout(divide(allocation_of({8}), r, taken)), "waits") << "for the CPUs of the other step";
+  EXPECT_EQ(layout(divide(allocation_of({8, 16}), r, taken)), "n1:4 ") << "nobody is there";
+  EXPECT_EQ(layout(divide(allocation_of({8}), r, taken)), "waits");
   r.tasks = 1;
   EXPECT_EQ(layout(divide(allocation_of({8}), r, taken)), "n0:1 ");
   r.tasks = 0;

@@ -66,8 +66,14 @@ class MemoryStore {
   }
   void put(const store::EndJob& o) {
     ended[o.row.id] = o.row;
-    if (o.row.spec.empty()) ended[o.row.id].spec = jobs.at(o.row.id).spec;
+    ended[o.row.id].spec = jobs.at(o.row.id).spec;
     jobs.erase(o.row.id);
+  }
+  void put(const store::AmendEnded& o) {
+    const auto row = ended.find(o.job);
+    if (row == ended.end()) return;
+    row->second.spec += o.spec;
+    row->second.status += o.status;
   }
   void put(const store::DropEnded& o) { ended.erase(o.job); }
   void put(const store::PutBlob& o) { blobs[o.hash] = {o.hash, o.bytes.size(), o.is_environment, {}}; }

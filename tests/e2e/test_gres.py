@@ -1,0 +1,104 @@
+"""Generic resources of nodes, and disks for temporary files, with real daemons and under Slurm's names."""
+
+import json
+import re
+
+import pytest
+from cluster import Cluster, wait_for
+from conftest import QUICK
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    one = Cluster(nodes=2, config=QUICK)
+    try:
+        one.up()
+        change(one, r"(topology: [^ }]+)}", r"\1, gres: [lscratch:800G, fpga:xilinx:1, fpga:intel:1], tmp_disk: 900G}")
+        yield one
+    finally:
+        one.down()
+
+
+def change(cluster, what, to):
+    conf = (cluster.dir / "run").resolve() / "gangway.yaml"
+    text = re.sub(what, to, conf.read_text())
+    assert text != conf.read_text()
+    conf.write_text(text)
+    cluster.run("gcontrol", "reconfigure")
+
+
+def show(cluster, what, name):
+    return cluster.run("scontrol", "-o", "show", what, name).stdout
+
+
+def submit(cluster, *options):
+    return int(cluster.run("sbatch", "--parsable", "-o", "/dev/null", "--mem=1G", *options, "--wrap", "sleep 600").stdout)
+
+
+def test_no_more_are_given_than_there_are(cluster):
+    first = submit(cluster, "-w", "n0", "--gres=lscratch:500G,fpga:1")
+    second = submit(cluster, "-w", "n0", "--gres=gpu:1,lscratch:400G")
+    third = submit(cluster, "-w", "n0", "--gres=gres/fpga:intel")
+    fourth = submit(cluster, "-w", "n0", "--gres=fpga:xilinx:1")
+    for job in (first, third):
+        cluster.wait_state(job, "RUNNING")
+    assert cluster.show(second, "%T|%r") == "PENDING|Resources"
+    wait_for(lambda: "too few free generic resources" in cluster.run("gcontrol", "show", "job", second).stdout, "it says so")
+    node = show(cluster, "node", "n0")
+    assert f"Gres=gpu:h100:8,fpga:intel:1,fpga:xilinx:1,lscratch:{800 << 30}" in node and f"TmpDisk={900 << 10}" in node
+    used = cluster.run("sinfo", "-h", "-N", "-n", "n0", "-O", "GresUsed:100").stdout.strip()
+    assert used == f"gpu:0(IDX:N/A),fpga:1,fpga:intel:1,lscratch:{500 << 30}"
+    assert f"TresPerNode=gres/fpga:1,gres/lscratch:{500 << 30}" in show(cluster, "job", first)
+    assert cluster.run("squeue", "-h", "-j", second, "-O", "tres-per-node:100").stdout.strip() == f"gres/gpu:1,gres/lscratch:{400 << 30}"
+    assert f"gres/lscratch={500 << 30}" in cluster.run("sacct", "-XnP", "-j", first, "-o", "AllocTRES").stdout
+    assert json.loads(cluster.run("squeue", "--json").stdout)["jobs"][0]["request"]["generic_resources_per_node"]
+    cluster.run("scancel", first)
+    for job in (second, fourth):
+        cluster.wait_state(job, "RUNNING")
+    cluster.run("scancel", second, third, fourth)
+    cluster.wait_idle()
+
+
+def test_they_outlive_the_controller(cluster):
+    job = submit(cluster, "-w", "n1", "--gres=lscratch:500G")
+    cluster.wait_state(job, "RUNNING")
+    waits = submit(cluster, "-w", "n1", "--gres=lscratch:500G")
+    cluster.kill("gctld")
+    cluster.start("gctld")
+    other = submit(cluster, "-w", "n1", "--gres=lscratch:300G")
+    cluster.wait_state(other, "RUNNING")
+    assert cluster.show(waits, "%T") == "PENDING"
+    cluster.run("scancel", job)
+    cluster.wait_state(waits, "RUNNING")
+    cluster.run("scancel", waits, other)
+    cluster.wait_idle()
+
+
+def test_what_cannot_be_had_is_refused(cluster):
+    def refused(*options):
+        done = cluster.run("sbatch", "-o", "/dev/null", *options, "--wrap", "true", check=False)
+        assert done.returncode != 0 and done.stdout == "", done
+        return done.stderr
+
+    assert "Invalid generic resource (gres) specification" in refused("--gres=craynetwork:1")
+    assert "there are fpga, fpga:intel, fpga:xilinx, lscratch" in refused("--gres=craynetwork:1")
+    assert "no node of partition main has so many" in refused("--gres=lscratch:801G")
+    assert "Invalid generic resource (gres) specification" in refused("--gres=lscratch:x:y:1")
+    assert "so large a disk" in refused("--tmp=1T")
+    job = cluster.submit("true", "--gres=craynetwork:0", "--tmp=500G")
+    assert cluster.wait_ended(job) == "COMPLETED"
+
+
+def test_numbers_change_while_jobs_run(cluster):
+    job = submit(cluster, "-w", "n0", "--gres=lscratch:500G")
+    cluster.wait_state(job, "RUNNING")
+    change(cluster, "800G", "1600G")
+    more = submit(cluster, "-w", "n0", "--gres=lscratch:1000G")
+    cluster.wait_state(more, "RUNNING")
+    change(cluster, "1600G", "100G")
+    waits = submit(cluster, "-w", "n0", "--gres=lscratch:100G")
+    assert re.search("JobState=RUNNING", show(cluster, "job", job)) and cluster.show(waits, "%T") == "PENDING"
+    cluster.run("scancel", job, more)
+    cluster.wait_state(waits, "RUNNING")
+    cluster.run("scancel", waits)
+    cluster.wait_idle()
