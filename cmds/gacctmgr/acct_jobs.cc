@@ -141,10 +141,12 @@ int acct_modify_jobs(const Program& program, const AcctOptions& o, Args words) {
       done += "  " + client::shown_id(job_of(record)) + "\n";
     else
       wrong.push_back(reply.error());
+    if (!wrong.empty() && wrong.back().code == base::ErrorCode::kUnavailable) break;
   }
   if (!done.empty() && !o.quiet) printed((o.dry_run ? " Would modify jobs...\n" : " Modified jobs...\n") + done);
-  for (const base::Error& error : wrong) failed(program, error);
-  return wrong.empty() ? client::kExitOk : client::kExitUsage;
+  int code = client::kExitOk;
+  for (const base::Error& error : wrong) code = failed(program, error);
+  return code;
 }
 
 }  // namespace gw::cmds

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "client/show/show_json.h"
+#include "cmds/greport/lending_report.h"
 #include "cmds/greport/report_options.h"
 #include "cmds/greport/slurm_reports.h"
 #include "cmds/shared/commands.h"
@@ -20,7 +21,8 @@ client::CommandDoc doc() {
   client::CommandDoc d;
   d.summary = "show how much of the cluster users, accounts and QOS had";
   d.synopsis =
-      "[OPTIONS]\n[OPTIONS] cluster AccountUtilizationByUser [CONDITION...]\n"
+      "[OPTIONS]\n[OPTIONS] lending [start=TIME] [end=TIME]\n[OPTIONS] cluster AccountUtilizationByUser "
+      "[CONDITION...]\n"
       "[OPTIONS] cluster UserUtilizationByAccount [CONDITION...]\n"
       "[OPTIONS] user TopUsage [CONDITION...]";
   d.description =
@@ -35,6 +37,9 @@ client::CommandDoc doc() {
       "at; CPU_USED the processor time that scripts and steps used; MEAN_WAIT how long they had waited since they "
       "could "
       "have started.\n\n"
+      "lending: of each QOS, with all below it, the GPU-hours that it was guaranteed, that its jobs held, that they "
+      "borrowed (beyond its guarantee), that it lent (of its guarantee, to others beside it), that nobody used of its "
+      "guarantee, and how long GPUs that its jobs held did nothing. Guarantees count as they are now, and all jobs.\n\n"
       "The reports of sreport are there for programs that read them; their conditions are start=, end=, accounts=, "
       "users=, format=, topcount=, and without start= and end= they are of yesterday.";
   d.exit_codes = {{"0", "shown, also where nothing was used"},
@@ -42,6 +47,7 @@ client::CommandDoc doc() {
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
   d.examples = {{"greport --by=account,user", "who had how much this month"},
                 {"greport --by=month,gpu -S 2027-01-01 -A physics --csv", "for a bill"},
+                {"greport lending -S now-30days", "which QOS lived on what others did not use"},
                 {"greport --by=state -S now-7days", "what went to jobs that failed"},
                 {"greport cluster AccountUtilizationByUser start=2027-01-01 -t hours -P", "as sreport prints it"}};
   return d;
@@ -117,6 +123,8 @@ int run_greport(const Program& called, Args args) {
   if (parsed.exit) return *parsed.exit;
   const client::Program program = louder(called, parsed);
   const base::Time now = base::SystemClock().now();
+  if (!parsed.operands.empty() && base::iequals(parsed.operands.front(), "lending"))
+    return report_lending(program, o, Args(parsed.operands).subspan(1), now);
   std::optional<SlurmReport> report;
   if (!parsed.operands.empty()) {
     auto named = SlurmReport::parse(parsed.operands, o);

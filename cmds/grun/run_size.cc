@@ -68,7 +68,7 @@ void ask_for_hosts(const std::vector<std::string>& hosts, bool is_overcommitted,
 bool fills_nodes(const RunOptions& o) {
   const model::Request& r = o.job.spec.request;
   if (r.tasks_given || r.tasks_per_node > 0 || o.overcommit || !o.hosts.empty()) return false;
-  return o.job.given.cpus_per_task && !o.job.gpus.total.given && !o.job.gpus.per_node.given;
+  return o.job.given.cpus_per_task && o.job.gpus.total.count == 0 && o.job.gpus.per_node.count == 0;
 }
 
 /// What says nothing of sizes.

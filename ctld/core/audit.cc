@@ -27,7 +27,8 @@ Status audit_job(const Core& core, const Job& job, size_t& held) {
                                in_ledger.has_value()));
     if (!is_on) continue;
     ++held;
-    if (in_ledger->cores != share.cores || in_ledger->gpus != share.gpus || in_ledger->mem_mb != share.mem_mb)
+    if (in_ledger->cores != share.cores || in_ledger->gpus != share.gpus || in_ledger->mem_mb != share.mem_mb ||
+        in_ledger->gres != share.gres)
       return wrong(fmt::format("job {} on {}: the ledger holds another share of it", job.id.value, share.name));
   }
   return {};

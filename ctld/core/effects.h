@@ -78,6 +78,7 @@ struct SumRecords {
   wire::SumRecordsRequest query = {};
   base::Time now = {};
   std::string cluster = {};
+  std::vector<model::Qos> quotas = {};  ///< Where it asks what they lent.
 };
 /// Answer with a ticket for a step (auth/ticket.h), which the shell signs and puts into `reply`.
 struct SignTicket {

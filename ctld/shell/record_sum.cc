@@ -56,7 +56,10 @@ Duration suspended(const wire::Placed& placed, Time now) {
 RecordSum::RecordSum(SumRecords asked)
     : asked_(std::move(asked)),
       match_(without_partitions(asked_.query.filter()), asked_.now),
-      partitions_(asked_.query.filter().partitions().begin(), asked_.query.filter().partitions().end()) {}
+      partitions_(asked_.query.filter().partitions().begin(), asked_.query.filter().partitions().end()) {
+  if (asked_.query.lending())
+    lending_.emplace(asked_.quotas, match_.query().since, std::min(match_.query().until, asked_.now));
+}
 
 base::Status RecordSum::add_page(store::RecordReader& reader) {
   store::RecordQuery query = match_.query();
@@ -68,6 +71,7 @@ base::Status RecordSum::add_page(store::RecordReader& reader) {
     if (was_live) seen_[parts.job.id.value] = true;
     add_job(parts);
   }
+  GW_TRY_STATUS(fault_);
   if (sums_.size() > kMostSums)
     return base::invalid(fmt::format("more than {} sums", kMostSums), "name fewer keys, or a shorter time");
   place_ = page.next;
@@ -144,6 +148,7 @@ void RecordSum::add_run(const store::JobRow& job, const Run& run, std::map<Keys,
   const Duration whole = run.ended - run.started;
   // How much of the time it ran; when in it it was suspended is not known.
   const double ran = 1 - std::min(1.0, static_cast<double>(run.stood_still.us) / static_cast<double>(whole.us));
+  if (lending_) return add_lending(job, run, from, to, ran);
   bool is_first = run.started >= since;
   for (Time at = from; at < to && sums_.size() <= kMostSums;) {
     const Time end = std::min(to, period_end(at));
@@ -164,6 +169,12 @@ void RecordSum::add_run(const store::JobRow& job, const Run& run, std::map<Keys,
     }
     at = end;
   }
+}
+
+void RecordSum::add_lending(const store::JobRow& job, const Run& run, Time from, Time to, double ran) {
+  const auto gpu_milli = static_cast<uint64_t>(static_cast<double>(run.gpu_milli) * ran);
+  if (fault_) fault_ = lending_->add(job.qos, from, to, gpu_milli);
+  if (run.started >= match_.query().since) lending_->add_idle(job.qos, run.idle_gpu_ms);
 }
 
 RecordSum::Keys RecordSum::keys_of(const store::JobRow& job, const Run& run, Time at) const {
@@ -225,6 +236,16 @@ std::string RecordSum::reply() const {
   wire::SumRecordsReply& list = *out.mutable_sum_records();
   list.set_now_us(asked_.now.us);
   list.set_cluster(asked_.cluster);
+  for (const sched::LendingSum& sum : lending_ ? lending_->sums() : std::vector<sched::LendingSum>()) {
+    wire::LendingSum& one = *list.add_lending();
+    one.set_qos(sum.qos);
+    one.set_parent(sum.parent);
+    one.set_guaranteed_ms(sum.guaranteed / model::kWholeGpu);
+    one.set_held_ms(sum.held / model::kWholeGpu);
+    one.set_borrowed_ms(sum.borrowed / model::kWholeGpu);
+    one.set_lent_ms(sum.lent / model::kWholeGpu);
+    one.set_idle_ms(sum.idle_ms);
+  }
   for (const auto& [keys, sum] : sums_) {
     wire::UseSum& one = *list.add_sums() = sum;
     for (const std::string& key : keys) one.add_keys(key);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "ctld/core/effects.h"
 #include "ctld/shell/record_match.h"
+#include "sched/quota/lending.h"
 #include "store/records.h"
 
 namespace gw::ctld {
@@ -46,12 +48,16 @@ class RecordSum {
   store::RecordPlace place_;
   std::map<uint32_t, bool> seen_;  // jobs of the pages of those that lived: they may come again
   std::map<Keys, wire::UseSum> sums_;
+  std::optional<sched::Lending> lending_;  // in place of sums
+  base::Status fault_;
   bool is_done_ = false;
 
   void add_job(const store::JobParts& parts);
   /// The run that the job's row is about.
   Run last_run(const store::JobRow& job, const std::map<uint32_t, uint64_t>& used_by_steps) const;
   void add_run(const store::JobRow& job, const Run& run, std::map<Keys, bool>& counted);
+  /// From when until when, as far as that is of the time; how much of it the run was not suspended.
+  void add_lending(const store::JobRow& job, const Run& run, base::Time from, base::Time to, double ran);
   Keys keys_of(const store::JobRow& job, const Run& run, base::Time at) const;
   base::Time period_end(base::Time at) const;
 };

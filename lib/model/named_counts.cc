@@ -78,6 +78,15 @@ auto place_of(auto& items, std::string_view name) {
 
 std::string_view kind_of(std::string_view name) { return name.substr(0, name.find(':')); }
 
+bool is_typed(std::string_view name) { return name.find(':') != std::string_view::npos; }
+
+std::string with_unit(uint64_t count) {
+  constexpr std::string_view kUnits = "KMGTP";
+  size_t unit = 0;
+  for (; count >= 1024 && count % 1024 == 0 && unit < kUnits.size(); ++unit) count /= 1024;
+  return std::to_string(count) + (unit == 0 ? "" : std::string(1, kUnits[unit - 1]));
+}
+
 /// "800G" -> 800 times 2^30; -1: it is no number.
 int64_t gres_count(std::string_view text) {
   constexpr std::string_view kUnits = "KMGTP";
@@ -174,20 +183,24 @@ base::Result<Gres> parse_gres(std::string_view text) {
   return all;
 }
 
+bool is_consistent(const Gres& gres) {
+  Gres of_types;
+  for (const auto& [name, count] : gres) {
+    if (count > kMostOfAGres) return false;
+    if (is_typed(name)) of_types.add(kind_of(name), count);
+  }
+  return gres.covers(of_types);
+}
+
 std::string format_gres(const Gres& gres) {
-  Gres untyped;
-  for (const auto& [name, count] : gres)
-    if (name.find(':') == std::string::npos) untyped.add(name, count);
+  Gres shown = gres;
   for (const auto& [name, count] : gres) {
     Gres typed;
-    if (name.find(':') != std::string::npos) typed.add(kind_of(name), count);
-    untyped.take(typed);
+    if (is_typed(name)) typed.add(kind_of(name), count);
+    shown.take(typed);
   }
   std::string out;
-  for (const auto& [name, count] : gres) {
-    const uint64_t shown = name.find(':') == std::string::npos ? untyped.count(name) : count;
-    if (shown > 0) out += (out.empty() ? "" : ",") + name + ":" + std::to_string(shown);
-  }
+  for (const auto& [name, count] : shown) out += (out.empty() ? "" : ",") + name + ":" + with_unit(count);
   return out;
 }
 

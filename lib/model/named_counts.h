@@ -73,7 +73,9 @@ bool is_gres_name(std::string_view name);
 /// and `=` for `:` are taken; none of one is none. Errors, with that sentence: no such name, a number out of range, too
 /// many.
 base::Result<Gres> parse_gres(std::string_view text);
-/// "fpga:xilinx:1,nvme:2"; empty for none.
+/// Are there as many of each kind as of its types together, and not too many of any?
+bool is_consistent(const Gres& gres);
+/// "fpga:xilinx:1,lscratch:800G"; empty for none. Whole multiples of 1024 have a unit.
 std::string format_gres(const Gres& gres);
 
 }  // namespace gw::model

@@ -43,11 +43,11 @@ struct PutJobStatus {
 struct EndJob {
   JobRow row;
 };
-/// Something more is said of an ended job, in fields of its messages, where what comes last holds. Of one that has left
-/// the database nothing.
+/// An ended job says something else of itself: nothing that the columns hold. Of one that has left the database
+/// nothing.
 struct AmendEnded {
   base::JobId job;
-  std::string spec, status;  ///< Put behind what is stored.
+  std::string spec, status;
 };
 /// An ended job waits again: its record goes from the table of ended jobs, and PutJob follows.
 struct DropEnded {

@@ -58,7 +58,8 @@ constexpr FieldBound kListRecords[] = {part(1, "filter", kRecordFilterBounds), f
                                        flag(3, "all_runs")};
 constexpr MessageBounds kListRecordsBounds = {"ListRecordsRequest", {}, kListRecords};
 
-constexpr FieldBound kSumRecords[] = {part(1, "filter", kRecordFilterBounds), list(choice(2, "by", 8), 8)};
+constexpr FieldBound kSumRecords[] = {part(1, "filter", kRecordFilterBounds), list(choice(2, "by", 8), 8),
+                                      flag(3, "lending")};
 constexpr MessageBounds kSumRecordsBounds = {"SumRecordsRequest", {}, kSumRecords};
 
 constexpr FieldBound kCreateStep[] = {u32(1, "job_id"),

@@ -24,7 +24,7 @@ constexpr FieldBound kLocalityStep[] = {u32(1, "level", 7, "level of --locality"
                                         length(2, "wait_us", "wait of --locality")};
 constexpr MessageBounds kLocalityStepBounds = {"LocalityStep", {}, kLocalityStep};
 
-constexpr FieldBound kGresCount[] = {text(1, "name", kNameBytes, "name of a generic resource"),
+constexpr FieldBound kGresCount[] = {text(1, "name", 128, "name of a generic resource"),
                                      u64(2, "count", model::kMostOfAGres, "number of a generic resource")};
 constexpr MessageBounds kGresCountBounds = {"GresCount", {}, kGresCount};
 

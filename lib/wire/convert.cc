@@ -89,6 +89,8 @@ base::Result<model::Gres> gres_from(const GresCounts& from) {
                         "no number of a generic resource: " + base::printable(one.name(), 60));
     out.add(one.name(), one.count());
   }
+  if (!model::is_consistent(out))
+    return base::fail(base::ErrorCode::kProtocol, "generic resources: fewer of a kind than of its types");
   return out;
 }
 

@@ -1,5 +1,6 @@
 """Records of jobs: there at once and whole, as sacct prints them, with what scripts and steps used."""
 
+import json
 import os
 import pwd
 import re
@@ -268,6 +269,25 @@ def test_reports_add_up_what_jobs_had(cluster):
     assert after["cpu_ms"] >= mine[0]["cpu_ms"], "the attempt before the requeue is kept"
     assert sums("-u", USER, "-S", "now-3days", "-E", "now-2days") == []
     assert sums("-u", "nobody-of-that-name") == []
+
+
+def test_what_qos_borrowed_and_lent(make_cluster):
+    cluster = make_cluster(nodes=1, config=QUICK + "qos: [{name: normal}, {name: a, guaranteed: {gpu: 2}}, {name: b, guaranteed: {gpu: 6}}]\n")
+    job = script(cluster, "sleep 3", "-q", "a", "--gres=gpu:4", "--mem=1G")
+    cluster.wait_state(job, "COMPLETED")
+    rows = [line.split("|") for line in cluster.run("greport", "-P", "-t", "seconds", "lending", "start=now-1hour").stdout.splitlines()]
+    assert rows[0] == ["QOS", "GUARANTEED", "HELD", "BORROWED", "LENT", "UNUSED", "GPU_IDLE"]
+    sums = {row[0]: [float(value) for value in row[1:]] for row in rows[1:]}
+    assert set(sums) == {"a", "b", "normal"} and 7100 < sums["a"][0] < 7300
+    guaranteed, held, borrowed, lent, unused, _ = sums["a"]
+    assert 11.9 < held < 60 and abs(borrowed - held / 2) < 0.1 and lent == 0
+    assert abs(guaranteed - (held - borrowed) - unused) < 0.1
+    assert abs(sums["b"][3] - borrowed) < 0.1 and sums["b"][1] == 0
+    told = json.loads(cluster.run("greport", "--json", "lending").stdout)["lending"]
+    assert [one["qos"] for one in told] == ["a", "b", "normal"]
+    for words in (["lending", "users=x"], ["--by=user", "lending"], ["lending", "start=yesteryear"]):
+        done = cluster.run("greport", *words, check=False)
+        assert done.returncode == 1 and done.stdout == "", done
 
 
 def test_reports_of_sreport(cluster):

@@ -45,11 +45,12 @@ def test_no_more_are_given_than_there_are(cluster):
     assert cluster.show(second, "%T|%r") == "PENDING|Resources"
     wait_for(lambda: "too few free generic resources" in cluster.run("gcontrol", "show", "job", second).stdout, "it says so")
     node = show(cluster, "node", "n0")
-    assert f"Gres=gpu:h100:8,fpga:intel:1,fpga:xilinx:1,lscratch:{800 << 30}" in node and f"TmpDisk={900 << 10}" in node
+    assert f"Gres=gpu:h100:8,fpga:intel:1,fpga:xilinx:1,lscratch:800G" in node and f"TmpDisk={900 << 10}" in node
     used = cluster.run("sinfo", "-h", "-N", "-n", "n0", "-O", "GresUsed:100").stdout.strip()
-    assert used == f"gpu:0(IDX:N/A),fpga:1,fpga:intel:1,lscratch:{500 << 30}"
-    assert f"TresPerNode=gres/fpga:1,gres/lscratch:{500 << 30}" in show(cluster, "job", first)
-    assert cluster.run("squeue", "-h", "-j", second, "-O", "tres-per-node:100").stdout.strip() == f"gres/gpu:1,gres/lscratch:{400 << 30}"
+    assert used == "gpu:0(IDX:N/A),fpga:intel:1,fpga:xilinx:0,lscratch:500G,fpga:1"
+    assert f"GresUsed={used}" in node
+    assert "TresPerNode=gres/fpga:1,gres/lscratch:500G" in show(cluster, "job", first)
+    assert cluster.run("squeue", "-h", "-j", second, "-O", "tres-per-node:100").stdout.strip() == "gres/gpu:1,gres/lscratch:400G"
     assert f"gres/lscratch={500 << 30}" in cluster.run("sacct", "-XnP", "-j", first, "-o", "AllocTRES").stdout
     assert json.loads(cluster.run("squeue", "--json").stdout)["jobs"][0]["request"]["generic_resources_per_node"]
     cluster.run("scancel", first)

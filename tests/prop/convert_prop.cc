@@ -30,7 +30,7 @@ base::IndexSet indices() {
 
 model::Gres gres() {
   model::Gres out;
-  for (uint32_t n = number(3); n > 0; --n) out.add("kind" + std::to_string(number(5)), 1 + number(1'000));
+  for (uint32_t n = number(3); n > 0; --n) out.add(std::string(1, static_cast<char>('a' + n)), 1 + number(1'000));
   return out;
 }
 

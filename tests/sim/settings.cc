@@ -53,7 +53,7 @@ ctld::Settings draw_settings(Random& random, uint32_t nodes) {
   main.allow_shared_gpus = true;
   for (uint32_t i = 0; i < nodes; ++i) {
     s.nodes.emplace_back().name = "n" + std::to_string(i);
-    s.nodes.back().gres.add("disk", 4);
+    s.nodes.back().gres = model::parse_gres("disk:4,fpga:x:1,fpga:y:1").value();
     main.nodes.push_back(s.nodes.back().name);
   }
   model::Partition leased = main;

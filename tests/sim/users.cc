@@ -132,9 +132,8 @@ void Users::draw_kind(wire::ApiRequest& request, bool is_elastic) {
   }
   if (submit.components_size() > 0) *spec.mutable_request() = request_of(1, 1 + random_(2));
   if (random_.chance(20)) {
-    wire::GresCount& disk = *spec.mutable_request()->add_gres();
-    disk.set_name("disk");
-    disk.set_count(1 + random_(3));
+    const std::string gres = random_.any({"disk:1", "disk:2", "disk:3", "fpga:1", "fpga:x:1", "disk:1,fpga:y:1"});
+    wire::set_gres(spec.mutable_request()->mutable_gres(), model::parse_gres(gres).value());
   }
   if (spec.kind() != 0) submit.clear_script();
 }

@@ -9,7 +9,6 @@
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
-#include "wire/bounds.h"
 #include "wire/row_bytes.h"
 
 namespace gw::ctld {
@@ -38,16 +37,21 @@ base::Status amend(Core& core, const Caller& caller, const wire::AmendJobRequest
   return {};
 }
 
-/// What is put behind the messages of a row: of a field that stands there twice the last one holds.
-store::AmendEnded row_of_remark(JobId job, const wire::AmendJobRequest& said) {
+/// The row with what is said now, and with what was said of it before, which may not be stored yet. Error: damaged.
+base::Result<store::AmendEnded> amended_row(const Core& core, const store::JobRow& row,
+                                            const wire::AmendJobRequest& said) {
+  const store::AmendEnded* before = core.stored.amended.find(row.id);
   wire::JobSpec spec;
   wire::JobStatus status;
+  if (!spec.ParseFromString(before == nullptr ? row.spec : before->spec) ||
+      !status.ParseFromString(before == nullptr ? row.status : before->status))
+    return base::fail(base::ErrorCode::kInternal, fmt::format("the record of job {} is damaged", row.id.value));
   if (said.has_comment()) spec.set_comment(said.comment());
   if (said.has_derived_code()) {
     status.set_derived_code(static_cast<int32_t>(said.derived_code()));
     status.set_derived_signo(static_cast<int32_t>(said.derived_signo()));
   }
-  return {job, wire::row_bytes(spec), wire::row_bytes(status)};
+  return store::AmendEnded{row.id, wire::row_bytes(spec), wire::row_bytes(status)};
 }
 
 }  // namespace
@@ -69,7 +73,6 @@ void amend_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReq
 
 void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
                   const store::JobRow& row) {
-  constexpr size_t kMost = 2 * wire::kMostSpecBytes;
   if (!core.stored.fault.empty()) return refuse_for_store(core, conn, request.id());
   model::Job job;
   job.id = row.id;
@@ -78,11 +81,12 @@ void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::Api
   job.spec.qos = row.qos;
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job)))
     return core.out.refuse(conn, request.id(), denied_job(job));
-  if (row.spec.size() > kMost)
-    return core.out.refuse(
-        conn, request.id(),
-        {base::ErrorCode::kConflict, fmt::format("the record of job {} was changed too often", row.id.value), ""});
-  if (!request.amend_job().check_only()) core.rows.forgotten_job(row_of_remark(row.id, request.amend_job()));
+  auto amended = amended_row(core, row, request.amend_job());
+  if (!amended) return core.out.refuse(conn, request.id(), amended.error());
+  if (!request.amend_job().check_only()) {
+    core.stored.amended.add(*amended);
+    core.rows.forgotten_job(std::move(*amended));
+  }
   answer(core, conn, caller, request, job);
 }
 

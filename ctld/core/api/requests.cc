@@ -86,11 +86,26 @@ void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   core.out.send(std::move(read));
 }
 
+/// What is lent follows from what all hold together.
+bool is_of_all(wire::RecordFilter filter) {
+  filter.clear_since_us();
+  filter.clear_until_us();
+  return filter.ByteSizeLong() == 0;
+}
+
+void sum_records(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  SumRecords sum{conn, request.id(), caller.uid, request.sum_records(), core.now, core.settings.cluster, {}};
+  if (sum.query.lending() && (!is_of_all(sum.query.filter()) || sum.query.by_size() > 0))
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kInvalid, "what QOS lent is told of all jobs of a time together",
+                            "without other conditions than from when until when"});
+  if (sum.query.lending()) sum.quotas = core.quotas.tree();
+  core.out.send(std::move(sum));
+}
+
 void ask_store(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_list_events()) return list_events(core, conn, caller, request);
-  if (request.has_sum_records())
-    return core.out.send(
-        SumRecords{conn, request.id(), caller.uid, request.sum_records(), core.now, core.settings.cluster});
+  if (request.has_sum_records()) return sum_records(core, conn, caller, request);
   core.out.send(ReadRecords{conn, request.id(), caller.uid, request.list_records(), core.now, core.settings.cluster});
 }
 

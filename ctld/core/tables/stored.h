@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ctld/core/tables/amended_rows.h"
 #include "ctld/core/tables/held_rows.h"
 #include "ctld/core/tables/kept_scripts.h"
 #include "ctld/core/tables/lineage.h"
@@ -16,6 +17,7 @@ struct Stored {
   uint64_t commit_saved = 0;  ///< The count of commits that is on its way to the store.
   HeldRows held;
   KeptScripts scripts;
+  AmendedRows amended;
   std::string fault;  ///< Why the store cannot be written; empty: it can.
 };
 

@@ -123,13 +123,6 @@ std::string reason_of(const wire::Node& n) {
   return or_else(base::printable(reason, 1000), "none");
 }
 
-std::string gres_used(const wire::Node& n) {
-  std::string out;
-  if (n.total_gpus() != 0) out = "gpu:" + num(gpu_counts(n).used) + "(IDX:" + or_else(n.alloc_gpus(), "N/A") + ")";
-  if (!n.alloc_gres().empty()) out += (out.empty() ? "" : ",") + n.alloc_gres();
-  return or_else(out, "(null)");
-}
-
 void add_partition_entries(std::vector<Entry>& t) {
   t.push_back(of_partition('P', "Partition", "PARTITION",
                            [](const wire::Partition& p) { return p.name() + (p.is_default() ? "*" : ""); }));
@@ -168,7 +161,7 @@ void add_node_entries(std::vector<Entry>& t) {
   t.push_back(of_node('f', "Features", "AVAIL_FEATURES", features_text));
   t.push_back(of_node('b', "features_act", "ACTIVE_FEATURES", features_text));
   t.push_back(of_node('G', "Gres", "GRES", [](const wire::Node& n) { return or_else(n.gres(), "(null)"); }));
-  t.push_back(of_node(0, "GresUsed", "GRES_USED", gres_used));
+  t.push_back(of_node(0, "GresUsed", "GRES_USED", [](const wire::Node& n) { return or_else(gres_used(n), "(null)"); }));
   t.push_back(of_node('E', "Reason", "REASON", reason_of));
   t.push_back(of_node('H', "TimeStamp", "TIMESTAMP",
                       [](const wire::Node& n) { return show_time({n.reason_time_us()}, "Unknown"); }));

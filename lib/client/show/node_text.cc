@@ -35,13 +35,10 @@ void add_processors(Record& r, const wire::Node& n) {
 }
 
 void add_gpus(Record& r, const wire::Node& n) {
+  if (!n.gres().empty()) r.line().put("GresUsed", gres_used(n));
   if (n.total_gpus() == 0) return;
   const GpuCounts g = gpu_counts(n);
-  r.line()
-      .put("GPUsFree", g.free)
-      .put("GPUsInUse", g.used)
-      .put("GPUsOffline", g.offline)
-      .put("GresUsed", "gpu:" + std::to_string(g.used) + "(IDX:" + or_else(n.alloc_gpus(), "N/A") + ")");
+  r.line().put("GPUsFree", g.free).put("GPUsInUse", g.used).put("GPUsOffline", g.offline);
   for (const auto& [index, reason] : n.offline_gpus())
     r.line().put("OfflineGpu", index).put("OfflineReason", base::printable(reason, 1000));
 }

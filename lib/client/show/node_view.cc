@@ -7,6 +7,7 @@
 
 #include "base/bitset.h"
 #include "base/text.h"
+#include "model/named_counts.h"
 
 namespace gw::client {
 namespace {
@@ -105,6 +106,28 @@ std::string GpuCounts::text() const {
 }
 
 uint32_t total_gpus(const wire::Node& node) { return node.total_gpus(); }
+
+std::string gres_used(const wire::Node& node) {
+  std::vector<std::string> out;
+  if (node.total_gpus() != 0)
+    out.push_back("gpu:" + std::to_string(gpu_counts(node).used) +
+                  "(IDX:" + (node.alloc_gpus().empty() ? "N/A" : node.alloc_gpus()) + ")");
+  const auto used = model::parse_gres(node.alloc_gres());
+  model::Gres rest = used.value_or(model::Gres());
+  for (const std::string& part : base::split(node.gres(), ',')) {
+    if (part.empty() || part.starts_with("gpu:")) continue;
+    const std::string name = part.substr(0, part.rfind(':'));
+    model::Gres own;
+    own.add(name, rest.count(name));
+    out.push_back(own.empty() ? name + ":0" : model::format_gres(own));
+    if (const size_t colon = name.find(':'); colon != std::string::npos)
+      own.add(name.substr(0, colon), rest.count(name));
+    rest.take(own);
+  }
+  // Of a kind without a type, where the node says the types.
+  if (const std::string more = model::format_gres(rest); !more.empty()) out.push_back(more);
+  return base::join(out, ",");
+}
 
 GpuCounts gpu_counts(const wire::Node& node) {
   GpuCounts c;

@@ -30,6 +30,8 @@ struct GpuCounts {
 };
 /// Offline counts GPUs taken offline, and all those not in use of a node that takes no jobs.
 GpuCounts gpu_counts(const wire::Node& node);
+/// GPUs and other generic resources in use, "gpu:2(IDX:0-1),fpga:intel:1,lscratch:0"; empty: the node has none.
+std::string gres_used(const wire::Node& node);
 
 struct CpuCounts {
   uint32_t allocated = 0, idle = 0, other = 0, total = 0;

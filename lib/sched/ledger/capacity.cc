@@ -64,13 +64,13 @@ namespace {
 /// The very topology, and as much of it on offer.
 bool offers_the_same(const NodeFacts& a, const NodeFacts& b) {
   return a.topology == b.topology && a.cores == b.cores && a.gpus == b.gpus && a.mem_mb == b.mem_mb &&
-         a.features == b.features && a.version == b.version && a.gres == b.gres && a.tmp_mb == b.tmp_mb;
+         a.features == b.features && a.version == b.version && a.tmp_mb == b.tmp_mb;
 }
 
 }  // namespace
 
 std::shared_ptr<const NodeClass> Capacity::class_of(const NodeFacts& facts) {
-  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", facts.topology ? model::make_hash(*facts.topology) : 0,
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}", facts.topology ? model::make_hash(*facts.topology) : 0,
                                 facts.cores.text(), facts.gpus.text(), facts.mem_mb, facts.version,
                                 model::format_gres(facts.gres), facts.tmp_mb, facts.features.size());
   for (const std::string& f : facts.features) key += "|" + f;

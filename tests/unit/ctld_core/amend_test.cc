@@ -103,12 +103,33 @@ TEST(Amend, WhatCannotBeWrittenIsRefused) {
   w.core->on_store_state("disk full");
   EXPECT_THAT(fetch_for(w, kJobsOwner).error().what(), HasSubstr("cannot write its state"));
   w.core->on_store_state("");
-  store::JobRow large = w.store.ended.at(id);
-  large.spec.append(3 << 20, 'x');
-  w.core->on_ended_job(w.now, w.fetched.back().conn, World::user(kJobsOwner), w.fetched.back().request, large);
+  store::JobRow damaged = w.store.ended.at(id);
+  damaged.spec = "\xff\xff";
+  w.core->on_ended_job(w.now, w.fetched.back().conn, World::user(kJobsOwner), w.fetched.back().request, damaged);
   w.pump();
-  EXPECT_THAT(w.replies[w.fetched.back().conn].back().error().what(), HasSubstr("was changed too often"));
+  EXPECT_THAT(w.replies[w.fetched.back().conn].back().error().what(), HasSubstr("is damaged"));
   EXPECT_EQ(said_of(w, id), ", 0:0");
+}
+
+TEST(Amend, WhatWasSaidIsTakenBack) {
+  World w(1);
+  w.connect_all();
+  const JobId id = ended_job(w), other = ended_job(w);
+  EXPECT_TRUE(w.ask(kJobsOwner, remark(other, "x", 5, 9)).has_ok());
+  EXPECT_TRUE(w.ask(kJobsOwner, remark(other, "", 0)).has_ok());
+  EXPECT_EQ(said_of(w, other), ", 0:0");
+  w.tick(w.settings.min_job_age + base::seconds(1));
+  for (const wire::ApiRequest& r : {remark(id, "x", 5, 9), remark(id, "", 0)}) {
+    w.ask(kJobsOwner, r);
+    EXPECT_TRUE(fetch_for(w, kJobsOwner).has_ok());
+  }
+  EXPECT_EQ(said_of(w, id), ", 0:0");
+  // It is read again, as any row of an ended job is, where they are remembered for longer now.
+  w.settings.min_job_age = base::hours(24);
+  w.restart();
+  ASSERT_TRUE(w.restored);
+  EXPECT_EQ(w.job(id).spec.comment, "");
+  EXPECT_TRUE(w.store.held.empty());
 }
 
 TEST(Amend, TwoAtOnceAreBothKept) {

@@ -72,8 +72,8 @@ class MemoryStore {
   void put(const store::AmendEnded& o) {
     const auto row = ended.find(o.job);
     if (row == ended.end()) return;
-    row->second.spec += o.spec;
-    row->second.status += o.status;
+    row->second.spec = o.spec;
+    row->second.status = o.status;
   }
   void put(const store::DropEnded& o) { ended.erase(o.job); }
   void put(const store::PutBlob& o) { blobs[o.hash] = {o.hash, o.bytes.size(), o.is_environment, {}}; }

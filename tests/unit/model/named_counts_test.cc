@@ -39,6 +39,24 @@ TEST(Gres, OfATypeCountsUnderItsKindToo) {
   EXPECT_FALSE(left.covers(gres("fpga:xilinx:2")));
 }
 
+TEST(Gres, UnitsAreShownWhereTheyAreExact) {
+  EXPECT_EQ(format_gres(gres("a:1023,b:1024,c:1500,d:2048,e:800G,f:1P")), "a:1023,b:1K,c:1500,d:2K,e:800G,f:1P");
+  EXPECT_EQ(gres(format_gres(gres("e:800G,x:y:3M")).c_str()), gres("e:800G,x:y:3M"));
+}
+
+TEST(Gres, OfAKindThereAreAsManyAsOfItsTypes) {
+  EXPECT_TRUE(is_consistent(gres("fpga:x:2,fpga:1,nvme:3")));
+  Gres bad;
+  bad.add("fpga:x", 2);
+  EXPECT_FALSE(is_consistent(bad));
+  bad.add("fpga", 1);
+  EXPECT_FALSE(is_consistent(bad));
+  bad.add("fpga", 1);
+  EXPECT_TRUE(is_consistent(bad));
+  bad.add("nvme", kMostOfAGres + 1);
+  EXPECT_FALSE(is_consistent(bad));
+}
+
 TEST(Gres, IsTakenAndGivenBack) {
   Gres free = gres("nvme:4,disk:10");
   free.take(gres("nvme:3,disk:10"));

@@ -79,6 +79,20 @@ TEST_F(StoreTest, EndJobMovesAndKeepsTheStoredSpec) {
   EXPECT_EQ(missing.error().code, base::ErrorCode::kNotFound);
 }
 
+TEST_F(StoreTest, AnEndedJobSaysSomethingElse) {
+  open();
+  ASSERT_TRUE(commit({PutJob{full_row(5)}, EndJob{full_row(5)}}));
+  JobRow row = full_row(5);
+  row.spec = std::string("a\0b", 3);
+  row.status = std::string("\0", 1);
+  ASSERT_TRUE(commit({AmendEnded{base::JobId(5), "first", "first"}, AmendEnded{base::JobId(5), row.spec, row.status}}));
+  const auto found = reader()->ended_job(base::JobId(5));
+  ASSERT_TRUE(found);
+  expect_equal(*found, row);
+  ASSERT_TRUE(commit({AmendEnded{base::JobId(6), "x", "y"}})) << "it has left the database meanwhile";
+  EXPECT_FALSE(reader()->ended_job(base::JobId(6)));
+}
+
 TEST_F(StoreTest, AnEndedJobThatWaitsAgainIsNoEndedOneAnyMore) {
   open();
   ASSERT_TRUE(commit({PutJob{full_row(5)}, EndJob{full_row(5)}}));

@@ -194,5 +194,25 @@ TEST(Bytes, PathsNeedNotBeUtf8) {
   EXPECT_EQ(*from_wire(parsed), spec);
 }
 
+// Whoever makes a request by hand says of a kind no fewer than of its types: others would be given the rest.
+TEST(Convert, GresMadeByHandAreHeldAgainstEachOther) {
+  const auto read = [](const std::vector<std::pair<std::string, uint64_t>>& said) {
+    Request w = to_wire(model::Request());
+    for (const auto& [name, count] : said) {
+      GresCount& one = *w.add_gres();
+      one.set_name(name);
+      one.set_count(count);
+    }
+    const auto request = from_wire(w);
+    return request ? model::format_gres(request->gres) : "refused: " + request.error().what;
+  };
+  EXPECT_EQ(read({{"fpga:x", 2}, {"fpga", 2}}), "fpga:x:2");
+  EXPECT_EQ(read({{"fpga:x", 2}}), "refused: generic resources: fewer of a kind than of its types");
+  EXPECT_EQ(read({{"nvme", model::kMostOfAGres}, {"nvme", 1}}),
+            "refused: generic resources: fewer of a kind than of its types");
+  EXPECT_EQ(read({{"gpu", 2}}), "refused: no number of a generic resource: gpu");
+  EXPECT_EQ(read({{"nvme", model::kMostOfAGres + 1}}), "refused: no number of a generic resource: nvme");
+}
+
 }  // namespace
 }  // namespace gw::wire
