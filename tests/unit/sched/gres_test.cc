@@ -34,8 +34,10 @@ struct Equipped : Cluster {
     r.gres = model::parse_gres(gres).value();
     return r;
   }
-  void queue(uint32_t id, const std::string& gres, base::Duration limit = base::hours(1)) {
+  void queue(uint32_t id, const std::string& gres, base::Duration limit = base::hours(1),
+             const std::vector<std::string>& nodes = {}) {
     PendingJob job = pending(id, request(gres));
+    job.request.nodelist = nodes;
     job.time_limit = limit;
     apply(JobQueued{job});
   }
@@ -112,6 +114,16 @@ TEST(GresOfNodes, NodesOfWhichDifferentNumbersAreFreeAreToldApart) {
   EXPECT_THAT(c.start(), ElementsAre("1@n1", "2@n2", "3@n3"));
   c.queue(4, "nvme:1");
   EXPECT_THAT(c.start(), ElementsAre("4@n1"));
+}
+
+// As many cores and as much memory are in use on both.
+TEST(GresOfNodes, NodesThatDifferInItAloneAreNoneOfOneGroup) {
+  Equipped c({"nvme:4", "nvme:4"});
+  c.queue(1, "nvme:3", base::hours(1), {"n1"});
+  c.queue(2, "", base::hours(1), {"n2"});
+  EXPECT_THAT(c.start(), ElementsAre("1@n1", "2@n2"));
+  c.queue(3, "nvme:4");
+  EXPECT_THAT(c.start(), ElementsAre("3@n2"));
 }
 
 TEST(GresOfNodes, TypesAndKinds) {
