@@ -27,7 +27,7 @@ using client::kDirective;
 using client::Option;
 using Text = std::string_view;
 
-constexpr int64_t kMostTasks = 100'000'000, kMostSockets = 1024, kMostGpus = 10'000'000;
+constexpr int64_t kMostTasks = 100'000'000, kMostSockets = 1024, kMostCpus = 65'536, kMostGpus = 10'000'000;
 
 Option row(Text name, char letter, Text value, Text help, Text variable, client::Handler handler) {
   const Arg arg = value.empty() ? Arg::kNone : Arg::kRequired;
@@ -88,8 +88,7 @@ Status set_tres_bind(BatchOptions& o, Text value) {
 Status divide_sockets(BatchOptions& o) {
   const GpuSpec& per_socket = o.gpus.per_socket;
   const bool asks = per_socket.given && per_socket.count > 0;
-  if (!asks && o.gpus.sockets_per_node > 0)
-    o.left_out.add("sockets-per-node", "sockets, cores and threads of a node are not chosen");
+  o.spec.request.sockets = std::max(o.spec.request.sockets, o.gpus.sockets_per_node);
   if (!asks) return {};
   if (o.gpus.sockets_per_node == 0)
     return invalid("--gpus-per-socket needs --sockets-per-node", "or say --gpus-per-node");
@@ -100,18 +99,46 @@ Status divide_sockets(BatchOptions& o) {
   return {};
 }
 
-/// One thread of a core, or one task on it, are what --hint=nomultithread says, too; more are left out.
-client::Handler one_per_core(BatchOptions& o, Text name, Text option) {
-  return [&o, name, option](Text value) -> Status {
+/// One task on a core says what --hint=nomultithread says, too; more are left out.
+client::Handler tasks_per_core(BatchOptions& o) {
+  return [&o](Text value) -> Status {
+    constexpr Text kName = "ntasks-per-core";
     uint32_t count = 0;
-    GW_TRY_STATUS(number(count, option, 1, 65'536)(value));
+    GW_TRY_STATUS(number(count, "--ntasks-per-core", 1, kMostCpus)(value));
     o.spec.request.whole_cores = count == 1;
     if (count > 1)
-      o.left_out.add(name, "sockets, cores and threads of a node are not chosen");
+      o.left_out.add(kName, "tasks share a core where they have less than one each");
     else
-      o.left_out.remove(name);
+      o.left_out.remove(kName);
     return {};
   };
+}
+
+/// One thread of each core is used, or nodes are looked for whose cores have so many.
+Status set_threads(BatchOptions& o, uint32_t count) {
+  o.spec.request.whole_cores = count == 1;
+  o.spec.request.core_threads = count == 1 ? 0 : count;
+  return {};
+}
+
+/// SOCKETS[:CORES[:THREADS]]; of a range its lower end, `*` is any.
+Status set_layout(BatchOptions& o, Text value) {
+  const std::vector<std::string> parts = base::split(value, ':');
+  uint32_t counts[3] = {0, 0, 0};
+  const auto refused = [&] {
+    return invalid("-B/--extra-node-info: \"" + base::printable(value, 40) + "\" is not SOCKETS[:CORES[:THREADS]]");
+  };
+  if (parts.empty() || parts.size() > std::size(counts)) return refused();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == "*") continue;
+    const auto count = base::parse_int(parts[i].substr(0, parts[i].find('-')), 1, kMostCpus, "");
+    if (!count) return refused();
+    counts[i] = static_cast<uint32_t>(*count);
+  }
+  o.gpus.sockets_per_node = counts[0];
+  o.spec.request.sockets = counts[0];
+  o.spec.request.socket_cores = counts[1];
+  return counts[2] == 0 ? Status{} : set_threads(o, counts[2]);
 }
 
 /// The tasks follow from the GPUs, or the GPUs from the tasks.
@@ -166,7 +193,7 @@ void add_sizes(std::vector<Option>& t, BatchOptions& o) {
   t.push_back(row("ntasks-per-gpu", 0, "COUNT",
                   "so many tasks for each GPU: the tasks follow from the GPUs, or the GPUs from the tasks",
                   "NTASKS_PER_GPU", number(o.gpus.tasks_per_gpu, "--ntasks-per-gpu", 1, kMostTasks)));
-  t.push_back(row("sockets-per-node", 0, "COUNT", "with --gpus-per-socket: sockets of a node", {},
+  t.push_back(row("sockets-per-node", 0, "COUNT", "on nodes with at least so many sockets", {},
                   number(o.gpus.sockets_per_node, "--sockets-per-node", 1, kMostSockets)));
   t.push_back(row("gpus-per-socket", 0, "[TYPE:]COUNT", "GPUs of a socket; needs --sockets-per-node", "GPUS_PER_SOCKET",
                   gpus(o.gpus.per_socket, "--gpus-per-socket")));
@@ -180,9 +207,18 @@ void add_sizes(std::vector<Option>& t, BatchOptions& o) {
         return Status{};
       }));
   t.push_back(row("ntasks-per-core", 0, "COUNT", "1: each CPU is a core of its own, as --hint=nomultithread",
-                  "NTASKS_PER_CORE", one_per_core(o, "ntasks-per-core", "--ntasks-per-core")));
-  t.push_back(row("threads-per-core", 0, "COUNT", "1: likewise", "THREADS_PER_CORE",
-                  one_per_core(o, "threads-per-core", "--threads-per-core")));
+                  "NTASKS_PER_CORE", tasks_per_core(o)));
+  t.push_back(row("threads-per-core", 0, "COUNT", "1: likewise; more: on nodes whose cores have so many threads",
+                  "THREADS_PER_CORE", [&o](Text v) -> Status {
+                    uint32_t count = 0;
+                    GW_TRY_STATUS(number(count, "--threads-per-core", 1, kMostCpus)(v));
+                    return set_threads(o, count);
+                  }));
+  t.push_back(row("cores-per-socket", 0, "COUNT", "on nodes whose sockets have at least so many cores", {},
+                  number(o.spec.request.socket_cores, "--cores-per-socket", 1, kMostCpus)));
+  t.push_back(row("extra-node-info", 'B', "SOCKETS[:CORES[:THREADS]]",
+                  "on nodes with at least so many sockets, cores of a socket and threads of a core; * is any", {},
+                  [&o](Text v) { return set_layout(o, v); }));
   t.push_back(row("nodefile", 'F', "FILE", "nodes that must be part of it, from a file", {}, [&o](Text v) -> Status {
     GW_TRY(names, read_names(std::string(v), "-F/--nodefile"));
     o.spec.request.nodelist = std::move(names);

@@ -43,18 +43,9 @@ Status zero_or_one(Text option, Text value) {
 }
 
 /// SOCKETS[:CORES[:THREADS]], each a number, a range or `*`.
-Status a_layout(Text option, Text value) {
-  const std::vector<std::string> parts = base::split(value, ':');
-  const bool is_fine = parts.size() <= 3 && std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
-                         return !part.empty() && part.find_first_not_of("0123456789-*") == std::string::npos;
-                       });
-  if (is_fine) return {};
-  return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is not SOCKETS[:CORES[:THREADS]]");
-}
-
 // ---- The rows. `why` is shown to whoever used the option, behind its name.
 
-constexpr Text kNoLayout = "sockets, cores and threads of a node are not chosen";
+constexpr Text kNoLayout = "tasks are not dealt out by sockets";
 constexpr Text kNoFrequency = "frequencies stay as they are";
 constexpr Text kNoBroadcast = "--bcast copies the program alone, as it is";
 constexpr Text kNoSpecialCores = "no cores are set aside for the system";
@@ -77,8 +68,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
     // Resources.
     {"prefer", 0, Arg::kRequired, {}, kByAll, kLess, "only -C/--constraint chooses nodes by their features", some_text},
     {"contiguous", 0, Arg::kNone, {}, kByAll, kLess, "nodes may be apart; --locality asks for close ones"},
-    {"extra-node-info", 'B', Arg::kRequired, {}, kByAll, kLess, kNoLayout, a_layout},
-    {"cores-per-socket", 0, Arg::kRequired, {}, kByAll, kLess, kNoLayout, a_number},
     {"ntasks-per-socket", 0, Arg::kRequired, "NTASKS_PER_SOCKET", kByAll, kLess, kNoLayout, a_number},
     {"core-spec", 'S', Arg::kRequired, "CORE_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},
     {"thread-spec", 0, Arg::kRequired, "THREAD_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},

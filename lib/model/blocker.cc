@@ -77,6 +77,8 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"gres", "has too few free generic resources", "have too few free generic resources",
      "ask for fewer of --gres, or for more nodes with fewer on each"},
     {"tmp_disk", "has no such disk for temporary files", "have no such disk for temporary files", "ask for less --tmp"},
+    {"layout", "has fewer sockets, cores of a socket or threads of a core than asked",
+     "have fewer sockets, cores of a socket or threads of a core than asked", "ask for fewer with -B"},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -89,7 +91,8 @@ const KindFacts& facts_of(BlockerKind kind) {
 
 bool rules_nodes_out(const Blocker& b) {
   return (b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty) ||
-         b.kind == BlockerKind::kOldNodeDaemon || b.kind == BlockerKind::kGres || b.kind == BlockerKind::kTmpDisk;
+         b.kind == BlockerKind::kOldNodeDaemon || b.kind == BlockerKind::kGres || b.kind == BlockerKind::kTmpDisk ||
+         b.kind == BlockerKind::kLayout;
 }
 
 /// "3 have too few free GPUs"

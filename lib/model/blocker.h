@@ -72,8 +72,9 @@ enum class BlockerKind : uint8_t {
   // Rule nodes out, as those from kNodeList to kNotEmpty do.
   kGres,
   kTmpDisk,
+  kLayout,  ///< Sockets, cores of a socket, threads of a core.
 };
-constexpr BlockerKind kLastBlockerKind = BlockerKind::kTmpDisk;
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kLayout;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

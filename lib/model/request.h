@@ -76,6 +76,9 @@ struct Request {
   uint64_t mem_per_node_mb = 0;  ///< --mem; 0 with mem_all means all memory of the node.
   uint64_t mem_per_cpu_mb = 0;
   bool mem_all = false;          ///< --mem=0
+  uint32_t sockets = 0;          ///< -B: nodes with as many sockets at least; 0: not given, here and below.
+  uint32_t socket_cores = 0;     ///< Cores of each.
+  uint32_t core_threads = 0;     ///< Threads of each core.
   uint64_t tmp_mb = 0;           ///< --tmp: of the disk for temporary files, which is not given out; 0: not given.
   bool mem_none = false;         ///< Takes no memory at all; from scenario files and traces only.
   uint64_t mem_per_task_mb = 0;  ///< Likewise.

@@ -62,6 +62,9 @@ constexpr FieldBound kRequest[] = {
     flag(31, "overcommit"),
     parts(32, "gres", model::kMostGres, kGresCountBounds, "kinds and types of --gres"),
     u64(33, "tmp_mb", kMostMb, "--tmp, in MiB"),
+    u32(34, "sockets", kCpus, "--sockets-per-node"),
+    u32(35, "socket_cores", kCpus, "--cores-per-socket"),
+    u32(36, "core_threads", kCpus, "--threads-per-core"),
 };
 constexpr MessageBounds kRequestBounds = {"Request", "What a job asks for", kRequest};
 

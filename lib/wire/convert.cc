@@ -34,6 +34,9 @@ void set_placing(Request* w, const model::Request& r) {
   w->set_overcommit(r.overcommit);
   set_gres(w->mutable_gres(), r.gres);
   w->set_tmp_mb(r.tmp_mb);
+  w->set_sockets(r.sockets);
+  w->set_socket_cores(r.socket_cores);
+  w->set_core_threads(r.core_threads);
   for (const model::LocalityStep& step : r.locality) {
     LocalityStep* to = w->add_locality();
     to->set_level(static_cast<uint32_t>(step.level));
@@ -57,6 +60,9 @@ base::Status read_placing(const Request& w, model::Request& r) {
   GW_TRY(gres, gres_from(w.gres()));
   r.gres = std::move(gres);
   r.tmp_mb = w.tmp_mb();
+  r.sockets = w.sockets();
+  r.socket_cores = w.socket_cores();
+  r.core_threads = w.core_threads();
   for (const LocalityStep& step : w.locality()) {
     if (step.level() >= static_cast<uint32_t>(model::kLocalityCount)) return bad_number("locality", step.level());
     r.locality.push_back({static_cast<model::Locality>(step.level()), {step.wait_us()}});

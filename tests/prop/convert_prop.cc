@@ -67,6 +67,9 @@ model::Request request() {
   r.overcommit = coin();
   r.gres = gres();
   r.tmp_mb = *rc::gen::arbitrary<uint64_t>();
+  r.sockets = number();
+  r.socket_cores = number();
+  r.core_threads = number();
   return r;
 }
 

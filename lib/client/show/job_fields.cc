@@ -171,7 +171,10 @@ void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({column("nodelist"), [](const Row& r) { return joined(request(r).nodelist()); }});
   t.push_back({column("exclude"), [](const Row& r) { return joined(request(r).exclude()); }});
   t.push_back({{'Y', "SchedNodes", "SCHEDNODES"}, [](const Row&) { return std::string("(null)"); }});
-  t.push_back({{'z', "SCT", "S:C:T"}, [](const Row&) { return std::string("*:*:*"); }});
+  t.push_back({{'z', "SCT", "S:C:T"}, [](const Row& r) {
+                 const std::string layout = layout_of(*r.job);
+                 return layout == "0:*:*" ? "*:*:*" : layout;
+               }});
   t.push_back({{'H', "Sockets", "SOCKETS_PER_NODE"}, [](const Row&) { return std::string("*"); }});
   t.push_back({{'I', "Cores", "CORES_PER_SOCKET"}, [](const Row&) { return std::string("*"); }});
   t.push_back({{'J', "Threads", "THREADS_PER_CORE"}, [](const Row&) { return std::string("*"); }});

@@ -130,7 +130,7 @@ void add_place(Record& r, const wire::Job& job) {
       .put("NumCPUs", cpu_count(job))
       .put(key("ntasks"), task_count(job))
       .put(key("cpus-per-task"), q.cpus_per_task())
-      .put("ReqB:S:C:T", "0:0:*:*");
+      .put("ReqB:S:C:T", "0:" + layout_of(job));
   r.line().put("ReqTRES", tres_requested(job));
   r.line().put("AllocTRES", tres_allocated(job));
   r.line()

@@ -266,6 +266,13 @@ std::string gres_tres(const wire::Request& r, uint64_t nodes) {
   return out;
 }
 
+std::string layout_of(const wire::Job& job) {
+  const wire::Request& r = job.spec().request();
+  const auto or_any = [](uint32_t count) { return count == 0 ? std::string("*") : std::to_string(count); };
+  return std::to_string(r.sockets()) + ":" + or_any(r.socket_cores()) + ":" +
+         (r.whole_cores() ? "1" : or_any(r.core_threads()));
+}
+
 std::string tres_per_node(const wire::Job& job) {
   std::string out = gpu_request(job, static_cast<uint32_t>(model::GpuCounting::kPerNode));
   const auto gres = wire::gres_from(job.spec().request().gres());

@@ -72,6 +72,8 @@ uint64_t memory_mb(const wire::Job& job);
 /// "gres/gpu:h100:8" ("gres/shard:250" of a shared GPU), or empty, if GPUs are counted as `counting`
 /// (model::GpuCounting).
 std::string gpu_request(const wire::Job& job, uint32_t counting);
+/// What nodes it asks for by their layout, "2:8:*": sockets (0: any), cores of each, threads of a core.
+std::string layout_of(const wire::Job& job);
 /// GPUs and generic resources of each node, "gres/gpu:8,gres/nvme:1"; empty: neither.
 std::string tres_per_node(const wire::Job& job);
 /// ",gres/nvme=2": generic resources on so many nodes.

@@ -170,6 +170,12 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
                            "lower --mem or --mem-per-cpu");
     case BlockerKind::kGres:
       return without_gres(capacity, partition, r);
+    case BlockerKind::kLayout:
+      return base::invalid(
+          fmt::format("-B {}:{}:{} asked; no node of partition {} has so many sockets, cores of a socket "
+                      "and threads of a core",
+                      r.sockets, r.socket_cores, r.core_threads, p),
+          "ask for fewer; gcontrol show node tells what each node has");
     case BlockerKind::kTmpDisk:
       return base::invalid(
           fmt::format("--tmp={} asked; no node of partition {} has so large a disk for temporary files",

@@ -112,6 +112,16 @@ bool NodeFilter::has_features(const NodeFacts& facts) const {
   return has;
 }
 
+namespace {
+
+/// Sockets that differ count as if their cores were dealt out evenly.
+bool has_layout(const model::Request& r, const model::NodeTopology& node, uint32_t threads) {
+  const uint32_t sockets = std::max(node.sockets, 1U);
+  return r.sockets <= sockets && r.socket_cores <= node.cores.size() / sockets && r.core_threads <= threads;
+}
+
+}  // namespace
+
 std::optional<BlockerKind> NodeFilter::failed_static_filter(const NodeFacts& facts, const NodeClass& node_class) const {
   if (!request_.features.empty() && !has_features(facts)) return BlockerKind::kFeatures;
   if (!facts.topology) return BlockerKind::kUnregisteredNode;
@@ -119,6 +129,7 @@ std::optional<BlockerKind> NodeFilter::failed_static_filter(const NodeFacts& fac
   if (request_.gpus > 0 && !request_.gpu_type.empty() && !node_class.gpus_by_type.contains(request_.gpu_type))
     return BlockerKind::kGpuType;
   if (is_shared() && !partition_.allow_shared_gpus) return BlockerKind::kGpuSharing;
+  if (!has_layout(request_, *facts.topology, node_class.threads)) return BlockerKind::kLayout;
   if (request_.tmp_mb > facts.tmp_mb && facts.tmp_mb > 0) return BlockerKind::kTmpDisk;
   return std::nullopt;
 }

@@ -199,6 +199,21 @@ TEST(SlurmOptions, WhatIsLeftOutIsNoted) {
   EXPECT_THAT(notes[0], testing::StartsWith("left out: --contiguous ("));
 }
 
+TEST(SlurmForms, NodesAreChosenByTheirLayout) {
+  const auto layout = [](const std::vector<std::string>& args) {
+    const model::Request r = spec(args).request;
+    return std::to_string(r.sockets) + ":" + std::to_string(r.socket_cores) + ":" + std::to_string(r.core_threads) +
+           (r.whole_cores ? " whole" : "");
+  };
+  EXPECT_EQ(layout({"-B2:8:2"}), "2:8:2");
+  EXPECT_EQ(layout({"-B", "2-4:*"}), "2:0:0");
+  EXPECT_EQ(layout({"--extra-node-info=*:4:1"}), "0:4:0 whole");
+  EXPECT_EQ(layout({"--sockets-per-node=2", "--cores-per-socket=12"}), "2:12:0");
+  EXPECT_EQ(layout({"--threads-per-core=2"}), "0:0:2");
+  EXPECT_EQ(layout({"--threads-per-core=1"}), "0:0:0 whole");
+  EXPECT_EQ(layout({"--sockets-per-node=2", "--gpus-per-socket=1"}), "2:0:0");
+}
+
 TEST(SlurmForms, TasksFollowFromGpusAndTheOtherWay) {
   EXPECT_EQ(spec({"--gpus=4", "--ntasks-per-gpu=2"}).request.tasks, 8u);
   EXPECT_EQ(spec({"-N2", "--gpus-per-node=4", "--ntasks-per-gpu=1"}).request.tasks, 8u);

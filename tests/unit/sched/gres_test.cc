@@ -165,6 +165,24 @@ TEST(GresOfNodes, WhatNoNodeHasIsRefused) {
   EXPECT_THAT(c.refusal("", 1'001), HasSubstr("no node of partition main has so large a disk"));
 }
 
+// Two sockets of eight cores with two threads each.
+TEST(LayoutOfNodes, NodesWithTooFewSocketsCoresOrThreadsAreNotChosen) {
+  Equipped c({""});
+  const auto refusal = [&c](uint32_t sockets, uint32_t cores, uint32_t threads) {
+    model::Request r = Equipped::request("");
+    r.sockets = sockets;
+    r.socket_cores = cores;
+    r.core_threads = threads;
+    const base::Status may = could_ever_run(c.view.capacity(), c.partition(), r);
+    return may ? "" : may.error().what;
+  };
+  EXPECT_EQ(refusal(2, 8, 2), "");
+  EXPECT_EQ(refusal(3, 0, 0),
+            "-B 3:0:0 asked; no node of partition main has so many sockets, cores of a socket and threads of a core");
+  EXPECT_THAT(refusal(0, 9, 0), HasSubstr("-B 0:9:0 asked"));
+  EXPECT_THAT(refusal(0, 0, 3), HasSubstr("-B 0:0:3 asked"));
+}
+
 TEST(GresOfNodes, OfANodeThatHasLessNowNothingMoreIsGiven) {
   Equipped c({"nvme:4"});
   c.queue(1, "nvme:3");
