@@ -88,6 +88,61 @@ def test_snakemake_by_commands_of_a_profile(cluster, workflow):
     assert states(cluster, "--name", "profile") == ["COMPLETED|normal"] * 21
 
 
+TOIL = """
+from toil.common import Toil
+from toil.job import Job
+
+
+def square(job, n):
+    return n * n
+
+
+def fail(job):
+    raise RuntimeError("on purpose")
+
+
+def root(job, fails):
+    parts = [job.addChildJobFn(square, n, cores=1, memory="300M", disk="1M") for n in range(5)]
+    if fails:
+        job.addChildJobFn(fail, cores=1, memory="300M", disk="1M")
+    return job.addFollowOnJobFn(sum_up, [part.rv() for part in parts], cores=1, memory="300M", disk="1M").rv()
+
+
+def sum_up(job, values):
+    return sum(values)
+
+
+if __name__ == "__main__":
+    parser = Job.Runner.getDefaultArgumentParser()
+    parser.add_argument("--fails", action="store_true")
+    options = parser.parse_args()
+    with Toil(options) as toil:
+        print("sum", toil.start(Job.wrapJobFn(root, options.fails, cores=1, memory="300M", disk="1M")))
+"""
+
+
+def toil(cluster, folder, *options):
+    folder.mkdir()
+    (folder / "workflow.py").write_text(TOIL)
+    return cluster.run("/usr/bin/python3", "workflow.py", "./store", "--batchSystem", "slurm", "--disableCaching", "--retryCount", "0",
+                       "--statePollingWait", "1", "--disableProgress", "--workDir", folder, *options, cwd=folder, check=False,
+                       timeout=300, env={"HOME": str(folder), "USER": getpass.getuser(), "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+@needs("toil")
+def test_toil(cluster):
+    done = toil(cluster, cluster.work / "toil")
+    assert done.returncode == 0 and "sum 30\n" in done.stdout, done
+    names = cluster.run("sacct", "-X", "-n", "-P", "-o", "JobName,State").stdout.split()
+    assert sum(name.startswith("toil_job_") and name.endswith("|COMPLETED") for name in names) == 7
+
+
+@needs("toil")
+def test_toil_hears_of_a_job_that_fails(cluster):
+    done = toil(cluster, cluster.work / "toil-fails", "--fails")
+    assert done.returncode != 0 and "on purpose" in done.stdout + done.stderr, done
+
+
 # As the package's example for Slurm has it, without what it needs of the site.
 GROUPS = """[Main]
 default: slurm
