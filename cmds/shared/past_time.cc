@@ -55,7 +55,11 @@ base::Result<Time> parse_past(const std::string& text, Time now) {
   // What comes is meant by nobody who names a time alone, or a day without its year.
   GW_TRY(yesterday, base::parse_time(text, day_before(now)));
   if (yesterday <= now) return yesterday;
-  return base::parse_time(text, beginning_of_year(now));
+  const Time new_year = beginning_of_year(now);
+  GW_TRY(this_year, base::parse_time(text, new_year));
+  if (this_year <= now) return this_year;
+  const auto last_year = base::parse_time(text, beginning_of_year(day_before(new_year)));
+  return last_year && *last_year <= now ? *last_year : this_year;
 }
 
 }  // namespace gw::cmds

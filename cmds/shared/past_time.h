@@ -11,8 +11,8 @@ namespace gw::cmds {
 /// When the day of `now` began, in this machine's time zone.
 base::Time midnight_before(base::Time now);
 
-/// As base::parse_time(), but what names no day has been ("08:00" is today's or yesterday's), and what names no year is
-/// of this one.
+/// As base::parse_time(), but what names no day has been ("08:00" is today's or yesterday's), and so has what names no
+/// year: it is of this one, or of the last. A day with its year may lie ahead.
 base::Result<base::Time> parse_past(const std::string& text, base::Time now);
 
 }  // namespace gw::cmds
