@@ -14,6 +14,7 @@
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/listing_options.h"
 #include "cmds/shared/step_list.h"
+#include "model/named_counts.h"
 
 namespace gw::cmds {
 namespace {
@@ -29,6 +30,7 @@ struct QueueOptions {
   ListingOptions listing;
   bool start = false, by_priority = false, by_task = false;
   bool is_steps = false;
+  std::vector<std::string> licenses;
   StepChoice steps;
   std::string
       follow;  ///< -j or -s without a value: their lists are the first operands, as getopt gives none to `-j 7`.
@@ -56,6 +58,14 @@ void add_filters(std::vector<client::Option>& t, QueueOptions& o) {
                  if (v.empty()) o.follow += 's';
                  return v.empty() ? Status{} : parse_step_ids(v, o.steps);
                }});
+  t.push_back({"licenses",
+               'L',
+               Arg::kRequired,
+               "NAMES",
+               "jobs that ask for one of these licences, or have it",
+               {},
+               client::kPlain,
+               [&o](Text v) { return lists(o.licenses, "-L/--licenses")(v); }});
   t.push_back({"states", 't', Arg::kRequired, "STATES", "jobs in these states (names or letters), or all", "STATES",
                client::kPlain, [&o](std::string_view value) {
                  o.filters.states.clear();  // as in Slurm, the last one counts
@@ -91,7 +101,7 @@ void add_output(std::vector<client::Option>& t, QueueOptions& o) {
 }
 
 constexpr client::Unsupported kUnsupported[] = {
-    {"clusters", 'M'}, {"cluster"}, {"licenses", 'L'}, {"yaml", 0, Arg::kOptional}, {"only-job-state", 0, Arg::kNone}};
+    {"clusters", 'M'}, {"cluster"}, {"yaml", 0, Arg::kOptional}, {"only-job-state", 0, Arg::kNone}};
 
 client::CommandDoc doc() {
   client::CommandDoc d;
@@ -215,6 +225,19 @@ std::vector<JobRow> job_rows(const QueueOptions& o, const wire::ListJobsReply& r
   return client::split_tasks(rows, only);
 }
 
+/// Those that ask for one of the licences; all if none is named.
+void keep_licensed(const std::vector<std::string>& names, wire::ListJobsReply& list) {
+  if (names.empty()) return;
+  auto& jobs = *list.mutable_jobs();
+  const auto is_other = [&names](const wire::Job& job) {
+    const auto asked = model::parse_licenses(job.spec().licenses());
+    return !asked || std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+      return asked->contains(name.substr(0, name.find_first_of(":=")));
+    });
+  };
+  jobs.erase(std::remove_if(jobs.begin(), jobs.end(), is_other), jobs.end());
+}
+
 int unknown_job(const Program& program, const wire::JobFilter& filter) {
   if (program.is_slurm) {  // clients look for this text
     client::print_note({"slurm_load_jobs error", true}, "Invalid job id specified");
@@ -252,8 +275,9 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
                                                 std::getenv("SLURM_BITSTR_LEN") != nullptr);
   auto reply = connection.call(std::move(request));
   if (!reply) return failed(program, reply.error());
-  const wire::ListJobsReply& list = reply->list_jobs();
+  wire::ListJobsReply& list = *reply->mutable_list_jobs();
   if (const auto code = refuse_unknown(program, connection, filter, list)) return *code;
+  keep_licensed(o.licenses, list);
   client::JobLabels labels;
   if (wire::ApiRequest more;
       shows_labels(o, view) && client::ask_for_labels(list.jobs(), *more.mutable_show_shares())) {
@@ -267,10 +291,11 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
 
 int show_steps(const Program& program, client::Connection& connection, const QueueOptions& o, const View& view,
                const wire::JobFilter& filter) {
-  const auto replies = ask_steps(connection, filter);
+  auto replies = ask_steps(connection, filter);
   if (!replies) return failed(program, replies.error());
   if (const auto code = refuse_unknown(program, connection, filter, replies->jobs)) return *code;
-  const auto rows = step_rows(*replies, o.steps, o.filters.has_filter());
+  keep_licensed(o.licenses, replies->jobs);
+  const auto rows = step_rows(*replies, o.steps, o.filters.has_filter() || !o.licenses.empty());
   return printed(o.listing.json ? client::steps_json(rows, replies->now())
                                 : render(o, view, client::step_fields(), rows, replies->now()));
 }

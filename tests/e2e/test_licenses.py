@@ -1,4 +1,6 @@
 """Licences of the cluster: jobs wait for them, are told so, and see what they have."""
+import json
+
 import pytest
 
 from cluster import Cluster, wait_for
@@ -27,6 +29,9 @@ def test_a_job_waits_for_licences_and_sees_its_own(cluster):
     second = cluster.submit("true", "-L", "matlab,ansys@flex")
     other = cluster.submit("true", "-L", "ansys@flex")
     assert cluster.wait_ended(other) == "COMPLETED"
+    listed = lambda *names: cluster.run("squeue", "-h", "-S", "i", "-o", "%i", "-L", *names).stdout.split()
+    assert listed("matlab") == [str(first), str(second)] and listed("ansys@flex,other") == [str(second)] and listed("other") == []
+    assert len(json.loads(cluster.run("squeue", "--json", "-L", "ansys@flex:1").stdout)["jobs"]) == 1
     line = cluster.run("squeue", "-h", "-j", second, "-o", "%r|%W").stdout.strip()
     assert line == "Licenses|ansys@flex:1,matlab:1"
     assert "licence matlab" in cluster.run("gcontrol", "show", "job", second).stdout
