@@ -227,7 +227,7 @@ Status add_times(const RecordOptions& o, Time now, wire::RecordFilter& filter) {
   GW_TRY(since, o.since.empty() ? base::Result<Time>(usual) : parse_past(o.since, now));
   filter.set_since_us(since.us);
   if (o.until.empty()) return {};
-  GW_TRY(until, parse_past(o.until, now));
+  GW_TRY(until, parse_past_end(o.until, now));
   if (until < since)
     return base::invalid("-E/--endtime " + base::printable(o.until, 40) + " is before -S/--starttime",
                          "without -S, records begin at midnight");

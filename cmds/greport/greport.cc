@@ -39,7 +39,8 @@ client::CommandDoc doc() {
       "have started.\n\n"
       "lending: of each QOS, with all below it, the GPU-hours that it was guaranteed, that its jobs held, that they "
       "borrowed (beyond its guarantee), that it lent (of its guarantee, to others beside it), that nobody used of its "
-      "guarantee, and how long GPUs that its jobs held did nothing. Guarantees count as they are now, and all jobs.\n\n"
+      "guarantee, and how long GPUs that its jobs held did nothing. Guarantees count as they are now, GPUs of all "
+      "types together, and all jobs.\n\n"
       "The reports of sreport are there for programs that read them; their conditions are start=, end=, accounts=, "
       "users=, format=, topcount=, and without start= and end= they are of yesterday.";
   d.exit_codes = {{"0", "shown, also where nothing was used"},

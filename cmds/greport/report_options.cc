@@ -155,7 +155,7 @@ Text name_of(wire::UseKey key) {
 base::Result<Period> period_of(const ReportOptions& o, Period usual, Time now) {
   Period period = usual;
   if (!o.until.empty()) {
-    GW_TRY(until, parse_past(o.until, now));
+    GW_TRY(until, parse_past_end(o.until, now));
     period.until = until;
   }
   if (!o.since.empty()) {

@@ -88,7 +88,7 @@ Status set_tres_bind(BatchOptions& o, Text value) {
 Status divide_sockets(BatchOptions& o) {
   const GpuSpec& per_socket = o.gpus.per_socket;
   const bool asks = per_socket.given && per_socket.count > 0;
-  o.spec.request.sockets = std::max(o.spec.request.sockets, o.gpus.sockets_per_node);
+  o.spec.request.sockets = o.gpus.sockets_per_node;
   if (!asks) return {};
   if (o.gpus.sockets_per_node == 0)
     return invalid("--gpus-per-socket needs --sockets-per-node", "or say --gpus-per-node");
@@ -131,12 +131,13 @@ Status set_layout(BatchOptions& o, Text value) {
   if (parts.empty() || parts.size() > std::size(counts)) return refused();
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] == "*") continue;
-    const auto count = base::parse_int(parts[i].substr(0, parts[i].find('-')), 1, kMostCpus, "");
-    if (!count) return refused();
+    const size_t dash = parts[i].find('-');
+    const auto count = base::parse_int(parts[i].substr(0, dash), 1, kMostCpus, "");
+    const bool has_bad_end = dash != std::string::npos && !base::parse_int(parts[i].substr(dash + 1), 1, kMostCpus, "");
+    if (!count || has_bad_end) return refused();
     counts[i] = static_cast<uint32_t>(*count);
   }
   o.gpus.sockets_per_node = counts[0];
-  o.spec.request.sockets = counts[0];
   o.spec.request.socket_cores = counts[1];
   return counts[2] == 0 ? Status{} : set_threads(o, counts[2]);
 }

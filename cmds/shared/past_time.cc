@@ -32,6 +32,11 @@ Time beginning_of_year(Time time) {
   return {::mktime(&local) * int64_t{1'000'000}};
 }
 
+bool is_counted_from_now(const std::string& text) {
+  const std::string lower = base::to_lower(text);
+  return lower.starts_with("now") || lower.starts_with("tomorrow");
+}
+
 }  // namespace
 
 Time midnight_before(Time now) {
@@ -50,8 +55,7 @@ base::Result<Time> parse_past(const std::string& text, Time now) {
   }
   if (base::iequals(text, "today") || base::iequals(text, "midnight")) return midnight_before(now);
   GW_TRY(time, base::parse_time(text, now));
-  const std::string lower = base::to_lower(text);
-  if (time <= now || lower.starts_with("now") || lower.starts_with("tomorrow")) return time;
+  if (time <= now || is_counted_from_now(text)) return time;
   // What comes is meant by nobody who names a time alone, or a day without its year.
   GW_TRY(yesterday, base::parse_time(text, day_before(now)));
   if (yesterday <= now) return yesterday;
@@ -60,6 +64,16 @@ base::Result<Time> parse_past(const std::string& text, Time now) {
   if (this_year <= now) return this_year;
   const auto last_year = base::parse_time(text, beginning_of_year(day_before(new_year)));
   return last_year && *last_year <= now ? *last_year : this_year;
+}
+
+base::Result<Time> parse_past_end(const std::string& text, Time now) {
+  GW_TRY(past, parse_past(text, now));
+  const Time midnight = midnight_before(now);
+  const auto today = base::parse_time(text, midnight);
+  if (!today || *today <= now || is_counted_from_now(text)) return past;
+  if (*today < midnight + base::hours(24)) return *today;
+  const auto this_year = base::parse_time(text, beginning_of_year(now));
+  return this_year ? *this_year : past;
 }
 
 }  // namespace gw::cmds

@@ -230,7 +230,7 @@ Time RecordSum::period_end(Time at) const {
   return std::max(Time{::mktime(&local) * kSecond}, at + base::seconds(1));
 }
 
-std::string RecordSum::reply() const {
+std::string RecordSum::reply() {
   wire::ApiReply out;
   out.set_id(asked_.request_id);
   wire::SumRecordsReply& list = *out.mutable_sum_records();

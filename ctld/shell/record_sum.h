@@ -29,7 +29,7 @@ class RecordSum {
   base::Status add_page(store::RecordReader& reader);
   bool is_done() const { return is_done_; }
   /// The answer, serialised.
-  std::string reply() const;
+  std::string reply();
 
  private:
   using Keys = std::vector<std::string>;

@@ -140,6 +140,8 @@ def test_toil(cluster):
 @needs("toil")
 def test_toil_hears_of_a_job_that_fails(cluster):
     done = toil(cluster, cluster.work / "toil-fails", "--fails")
+    ends = cluster.run("sacct", "-X", "-n", "-P", "-o", "JobName,State,ExitCode").stdout.split()
+    assert [end.split("|")[2] for end in ends if end.startswith("toil_job_") and "|FAILED|" in end] == ["1:0"], ends
     assert done.returncode != 0 and "on purpose" in done.stdout + done.stderr, done
 
 

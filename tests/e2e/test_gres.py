@@ -86,7 +86,7 @@ def test_what_cannot_be_had_is_refused(cluster):
     assert "no node of partition main has so many" in refused("--gres=lscratch:801G")
     assert "Invalid generic resource (gres) specification" in refused("--gres=lscratch:x:y:1")
     assert "so large a disk" in refused("--tmp=1T")
-    assert "-B 3:0:0 asked; no node of partition main has so many sockets" in refused("-B", "3")
+    assert "3 sockets asked; no node of partition main has so many" in refused("-B", "3")
     job = cluster.submit("true", "--gres=craynetwork:0", "--tmp=500G")
     assert cluster.wait_ended(job) == "COMPLETED"
 

@@ -50,6 +50,7 @@ std::string priority_text(const Row& r) { return std::to_string(priority_of(*r.j
 double priority_key(const Row& r) {
   return static_cast<double>(spec(r).priority()) * 1e9 + static_cast<double>(priority_of(*r.job));
 }
+std::string or_star(uint32_t count) { return count == 0 ? "*" : num(count); }
 std::string oversubscribe(const Row& r) { return request(r).exclusive() ? "NO" : "OK"; }
 std::string nodes_text(const Row& r) { return node_list(*r.job); }
 double state_key(const Row& r) { return static_cast<double>(r.job->status().state()); }
@@ -173,11 +174,11 @@ void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({{'Y', "SchedNodes", "SCHEDNODES"}, [](const Row&) { return std::string("(null)"); }});
   t.push_back({{'z', "SCT", "S:C:T"}, [](const Row& r) {
                  const std::string layout = layout_of(*r.job);
-                 return layout == "0:*:*" ? "*:*:*" : layout;
+                 return layout.starts_with("0:") ? "*" + layout.substr(1) : layout;
                }});
-  t.push_back({{'H', "Sockets", "SOCKETS_PER_NODE"}, [](const Row&) { return std::string("*"); }});
-  t.push_back({{'I', "Cores", "CORES_PER_SOCKET"}, [](const Row&) { return std::string("*"); }});
-  t.push_back({{'J', "Threads", "THREADS_PER_CORE"}, [](const Row&) { return std::string("*"); }});
+  t.push_back({{'H', "Sockets", "SOCKETS_PER_NODE"}, [](const Row& r) { return or_star(request(r).sockets()); }});
+  t.push_back({{'I', "Cores", "CORES_PER_SOCKET"}, [](const Row& r) { return or_star(request(r).socket_cores()); }});
+  t.push_back({{'J', "Threads", "THREADS_PER_CORE"}, [](const Row& r) { return or_star(request(r).core_threads()); }});
   t.push_back({{'X', "CoreSpec", "CORE_SPEC"}, [](const Row&) { return std::string("N/A"); }});
   t.push_back({{'O', "Contiguous", "CONTIGUOUS"}, [](const Row&) { return std::string("0"); }});
   t.push_back({{'W', "Licenses", "LICENSES"}, [](const Row& r) {

@@ -114,14 +114,17 @@ std::string gres_used(const wire::Node& node) {
                   "(IDX:" + (node.alloc_gpus().empty() ? "N/A" : node.alloc_gpus()) + ")");
   const auto used = model::parse_gres(node.alloc_gres());
   model::Gres rest = used.value_or(model::Gres());
-  for (const std::string& part : base::split(node.gres(), ',')) {
-    if (part.empty() || part.starts_with("gpu:")) continue;
-    const std::string name = part.substr(0, part.rfind(':'));
+  std::vector<std::string> names;
+  for (const std::string& part : base::split(node.gres(), ','))
+    if (!part.empty() && !part.starts_with("gpu:")) names.push_back(part.substr(0, part.rfind(':')));
+  // Those with a type first: what is in use of a kind beside them is of no type.
+  const auto is_typed = [](const std::string& name) { return name.find(':') != std::string::npos; };
+  std::stable_partition(names.begin(), names.end(), is_typed);
+  for (const std::string& name : names) {
     model::Gres own;
     own.add(name, rest.count(name));
     out.push_back(own.empty() ? name + ":0" : model::format_gres(own));
-    if (const size_t colon = name.find(':'); colon != std::string::npos)
-      own.add(name.substr(0, colon), rest.count(name));
+    if (is_typed(name)) own.add(name.substr(0, name.find(':')), rest.count(name));
     rest.take(own);
   }
   // Of a kind without a type, where the node says the types.

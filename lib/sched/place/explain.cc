@@ -128,6 +128,15 @@ std::string feature_hint(const Capacity& capacity, const PartitionFacts& partiti
   return known.empty() ? "its nodes have none" : "its nodes have " + base::join(known, ", ");
 }
 
+/// "3 sockets and 9 cores of a socket"
+std::string layout_words(const Request& r) {
+  std::vector<std::string> words;
+  if (r.sockets > 0) words.push_back(counted(r.sockets, "socket"));
+  if (r.socket_cores > 0) words.push_back(counted(r.socket_cores, "core") + " of a socket");
+  if (r.core_threads > 0) words.push_back(counted(r.core_threads, "thread") + " of a core");
+  return base::join(words, " and ");
+}
+
 base::Status without_gres(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
   model::Gres all;
   for (NodeId id : capacity.partition_nodes(partition.name)) all.add(capacity.node(id)->facts.gres);
@@ -171,11 +180,8 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
     case BlockerKind::kGres:
       return without_gres(capacity, partition, r);
     case BlockerKind::kLayout:
-      return base::invalid(
-          fmt::format("-B {}:{}:{} asked; no node of partition {} has so many sockets, cores of a socket "
-                      "and threads of a core",
-                      r.sockets, r.socket_cores, r.core_threads, p),
-          "ask for fewer; gcontrol show node tells what each node has");
+      return base::invalid(fmt::format("{} asked; no node of partition {} has so many", layout_words(r), p),
+                           "ask for fewer; gcontrol show node tells what each node has");
     case BlockerKind::kTmpDisk:
       return base::invalid(
           fmt::format("--tmp={} asked; no node of partition {} has so large a disk for temporary files",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace gw::sched {
 namespace {
@@ -52,64 +53,101 @@ void Lending::add_idle(const std::string& qos, uint64_t ms) {
   for (uint32_t at = id == ids_.end() ? 0 : id->second; at != 0; at = nodes_[at].parent) nodes_[at].idle_ms += ms;
 }
 
-void Lending::lend(uint32_t parent, uint64_t ms, const std::vector<uint64_t>& held,
-                   std::vector<LendingSum>& sums) const {
-  const std::vector<uint32_t>& children = nodes_[parent].children;
-  uint64_t borrowed = 0;
-  std::vector<std::pair<uint64_t, uint32_t>> spare;
-  const bool is_shared_out =
-      std::any_of(children.begin(), children.end(), [this](uint32_t c) { return nodes_[c].guarantee > 0; });
-  for (const uint32_t c : children) {
-    const uint64_t guarantee = nodes_[c].guarantee;
-    sums[c].held += held[c] * ms;
-    if (held[c] < guarantee) spare.emplace_back(guarantee - held[c], c);
-    if (held[c] <= guarantee || !is_shared_out) continue;
-    sums[c].borrowed += (held[c] - guarantee) * ms;
-    borrowed += held[c] - guarantee;
+/// Adds up what is so between two changes. Below a parent every GPU that is spare has lent the same part of itself, at
+/// every moment: so it is enough to know that part over time, and no change looks at more than one QOS of each level.
+class Lending::Sweep {
+ public:
+  explicit Sweep(const Lending& all) : nodes_(all.nodes_), below_(nodes_.size()), states_(nodes_.size()) {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      below_[i].since = states_[i].since = all.since_;
+      for (const uint32_t c : nodes_[i].children) {
+        below_[i].spare += nodes_[c].guarantee;
+        below_[i].is_shared_out |= nodes_[c].guarantee > 0;
+      }
+    }
   }
-  std::sort(spare.begin(), spare.end(),
-            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
-  for (const auto& [amount, c] : spare) {  // as show shares has it: who has most to spare lends first
-    const uint64_t lent = std::min(amount, borrowed);
-    sums[c].lent += lent * ms;
-    borrowed -= lent;
-    if (borrowed == 0) return;
-  }
-}
 
-std::vector<LendingSum> Lending::sums() const {
-  constexpr int64_t kMs = 1000;
-  std::vector<LendingSum> out(nodes_.size());
-  const auto whole = static_cast<uint64_t>(std::max((until_ - since_).us, int64_t{0}) / kMs);
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    out[i].qos = nodes_[i].name;
-    if (i > 0) out[i].parent = nodes_[nodes_[i].parent].name;
-    out[i].idle_ms = nodes_[i].idle_ms;
-    out[i].guaranteed = nodes_[i].guarantee * whole;
+  /// From `at` on the QOS holds so much more.
+  void change(uint32_t qos, int64_t gpu_milli, base::Time at) {
+    for (; qos != 0; qos = nodes_[qos].parent) {
+      settle(qos, at);
+      Below& beside = below_[nodes_[qos].parent];
+      beside.spare -= spare(qos);
+      beside.borrowed -= borrowed(qos);
+      states_[qos].held += static_cast<uint64_t>(gpu_milli);
+      beside.spare += spare(qos);
+      beside.borrowed += borrowed(qos);
+    }
   }
-  std::vector<Change> changes = changes_;
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
-  std::vector<uint64_t> held(nodes_.size());
-  std::vector<base::Time> since(nodes_.size(), since_);  // for parents: what is below them has been so since then
-  const auto settle = [&](uint32_t parent, base::Time now) {
-    const auto ms = static_cast<uint64_t>((now - since[parent]).us / kMs);
-    if (ms > 0) lend(parent, ms, held, out);
-    since[parent] = since[parent] + base::Duration{static_cast<int64_t>(ms) * kMs};
+  void finish(base::Time at) {
+    for (uint32_t qos = 1; qos < nodes_.size(); ++qos) settle(qos, at);
+  }
+  /// GPUs in thousandths times milliseconds.
+  uint64_t held_of(uint32_t qos) const { return in_ms(states_[qos].held_us); }
+  uint64_t borrowed_of(uint32_t qos) const { return in_ms(states_[qos].borrowed_us); }
+  uint64_t lent_of(uint32_t qos) const { return in_ms(states_[qos].lent_us); }
+
+ private:
+  /// Of the QOS below one parent, together.
+  struct Below {
+    base::Time since;
+    uint64_t spare = 0, borrowed = 0;
+    double lent_part_us = 0;  ///< How much of itself each spare GPU has lent until `since`.
+    bool is_shared_out = false;
   };
-  for (const Change& change : changes) {
-    for (uint32_t at = change.qos; at != 0; at = nodes_[at].parent) settle(nodes_[at].parent, change.at);
-    for (uint32_t at = change.qos; at != 0; at = nodes_[at].parent) held[at] += static_cast<uint64_t>(change.gpu_milli);
+  struct State {
+    base::Time since;
+    uint64_t held = 0;
+    double lent_part_us = 0;                           ///< The parent's, at `since`.
+    double held_us = 0, borrowed_us = 0, lent_us = 0;  // times thousandths of a GPU: more than fits into 64 bits
+  };
+
+  const std::vector<Node>& nodes_;
+  std::vector<Below> below_;  // by parent
+  std::vector<State> states_;
+
+  static uint64_t in_ms(double us) { return static_cast<uint64_t>(std::llround(us / 1000)); }
+  uint64_t spare(uint32_t qos) const {
+    return nodes_[qos].guarantee - std::min(nodes_[qos].guarantee, states_[qos].held);
   }
-  for (uint32_t parent = 0; parent < nodes_.size(); ++parent) settle(parent, until_);
-  std::vector<LendingSum> ordered;
+  uint64_t borrowed(uint32_t qos) const {
+    const bool counts = below_[nodes_[qos].parent].is_shared_out;
+    return counts ? states_[qos].held - std::min(nodes_[qos].guarantee, states_[qos].held) : 0;
+  }
+  void settle(uint32_t qos, base::Time at) {
+    Below& beside = below_[nodes_[qos].parent];
+    if (beside.spare > 0)
+      beside.lent_part_us += static_cast<double>((at - beside.since).us) *
+                             static_cast<double>(std::min(beside.borrowed, beside.spare)) /
+                             static_cast<double>(beside.spare);
+    beside.since = at;
+    State& own = states_[qos];
+    const auto us = static_cast<double>((at - own.since).us);
+    own.held_us += static_cast<double>(own.held) * us;
+    own.borrowed_us += static_cast<double>(borrowed(qos)) * us;
+    own.lent_us += static_cast<double>(spare(qos)) * (beside.lent_part_us - own.lent_part_us);
+    own.lent_part_us = beside.lent_part_us;
+    own.since = at;
+  }
+};
+
+std::vector<LendingSum> Lending::sums() {
+  const auto whole = static_cast<uint64_t>(std::max((until_ - since_).us, int64_t{0}) / 1000);
+  std::sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  Sweep sweep(*this);
+  for (const Change& change : changes_) sweep.change(change.qos, change.gpu_milli, change.at);
+  sweep.finish(std::max(until_, since_));
+  std::vector<LendingSum> out;
   std::vector<uint32_t> open(nodes_[0].children.rbegin(), nodes_[0].children.rend());
   while (!open.empty()) {
     const uint32_t at = open.back();
     open.pop_back();
-    ordered.push_back(std::move(out[at]));
-    open.insert(open.end(), nodes_[at].children.rbegin(), nodes_[at].children.rend());
+    const Node& node = nodes_[at];
+    out.push_back({node.name, nodes_[node.parent].name, node.guarantee * whole, sweep.held_of(at),
+                   sweep.borrowed_of(at), sweep.lent_of(at), node.idle_ms});
+    open.insert(open.end(), node.children.rbegin(), node.children.rend());
   }
-  return ordered;
+  return out;
 }
 
 }  // namespace gw::sched

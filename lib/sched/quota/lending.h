@@ -21,7 +21,7 @@ struct LendingSum {
   uint64_t guaranteed = 0;  ///< As it is now, for the whole time.
   uint64_t held = 0;
   uint64_t borrowed = 0;  ///< Held beyond the guarantee, where anybody beside it has one.
-  uint64_t lent = 0;      ///< Of the guarantee, held by others beside it.
+  uint64_t lent = 0;      ///< Of the guarantee, held by others beside it; in proportion to what each leaves of its own.
   uint64_t idle_ms = 0;   ///< GPUs times milliseconds, as add_idle() was told.
 };
 
@@ -35,8 +35,8 @@ class Lending {
   base::Status add(const std::string& qos, base::Time from, base::Time to, uint64_t gpu_milli);
   /// GPUs that jobs of this QOS held did nothing for so long.
   void add_idle(const std::string& qos, uint64_t ms);
-  /// Of every QOS, each before those below it.
-  std::vector<LendingSum> sums() const;
+  /// Of every QOS, each before those below it. In proportion to the runs and the levels of the tree.
+  std::vector<LendingSum> sums();
 
   static constexpr size_t kMostRuns = 1'000'000;
 
@@ -59,8 +59,7 @@ class Lending {
   std::map<std::string, uint32_t, std::less<>> ids_;
   std::vector<Change> changes_;
 
-  /// What is so for `ms` milliseconds below one parent.
-  void lend(uint32_t parent, uint64_t ms, const std::vector<uint64_t>& held, std::vector<LendingSum>& sums) const;
+  class Sweep;
 };
 
 }  // namespace gw::sched

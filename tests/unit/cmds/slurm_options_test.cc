@@ -208,6 +208,7 @@ TEST(SlurmForms, NodesAreChosenByTheirLayout) {
   EXPECT_EQ(layout({"-B2:8:2"}), "2:8:2");
   EXPECT_EQ(layout({"-B", "2-4:*"}), "2:0:0");
   EXPECT_EQ(layout({"--extra-node-info=*:4:1"}), "0:4:0 whole");
+  EXPECT_EQ(layout({"-B4", "--sockets-per-node=2"}), "2:0:0") << "the last one counts";
   EXPECT_EQ(layout({"--sockets-per-node=2", "--cores-per-socket=12"}), "2:12:0");
   EXPECT_EQ(layout({"--threads-per-core=2"}), "0:0:2");
   EXPECT_EQ(layout({"--threads-per-core=1"}), "0:0:0 whole");

@@ -177,10 +177,9 @@ TEST(LayoutOfNodes, NodesWithTooFewSocketsCoresOrThreadsAreNotChosen) {
     return may ? "" : may.error().what;
   };
   EXPECT_EQ(refusal(2, 8, 2), "");
-  EXPECT_EQ(refusal(3, 0, 0),
-            "-B 3:0:0 asked; no node of partition main has so many sockets, cores of a socket and threads of a core");
-  EXPECT_THAT(refusal(0, 9, 0), HasSubstr("-B 0:9:0 asked"));
-  EXPECT_THAT(refusal(0, 0, 3), HasSubstr("-B 0:0:3 asked"));
+  EXPECT_EQ(refusal(3, 0, 0), "3 sockets asked; no node of partition main has so many");
+  EXPECT_THAT(refusal(0, 9, 0), HasSubstr("9 cores of a socket asked"));
+  EXPECT_THAT(refusal(1, 0, 3), HasSubstr("1 socket and 3 threads of a core asked"));
 }
 
 TEST(GresOfNodes, OfANodeThatHasLessNowNothingMoreIsGiven) {

@@ -21,7 +21,7 @@ model::Qos qos_below(const std::string& name, const std::string& parent, uint64_
 }
 
 /// "a: held 20 borrowed 10 lent 0", in GPU-seconds.
-std::string told(const Lending& lending) {
+std::string told(Lending& lending) {
   std::string out;
   for (const LendingSum& s : lending.sums())
     out += fmt::format("{}: {} held {} borrowed {} lent {}; ", s.qos, s.guaranteed / 1'000'000, s.held / 1'000'000,
@@ -44,6 +44,13 @@ TEST(Lending, OnlyWhatLiesWithinTheTimeCounts) {
   ASSERT_TRUE(lending.add("gone", second(100), second(200), 2'000));
   ASSERT_TRUE(lending.add("a", second(150), second(150), 2'000));
   EXPECT_EQ(told(lending), "a: 100 held 40 borrowed 20 lent 0; b: 100 held 0 borrowed 0 lent 20; ");
+}
+
+TEST(Lending, WhoLeavesTwiceAsMuchLendsTwiceAsMuch) {
+  Lending lending({qos_below("a", "", 4), qos_below("b", "", 2), qos_below("c", "", 0)}, second(0), second(10));
+  ASSERT_TRUE(lending.add("c", second(0), second(10), 3'000));
+  EXPECT_EQ(told(lending),
+            "a: 40 held 0 borrowed 0 lent 20; b: 20 held 0 borrowed 0 lent 10; c: 0 held 30 borrowed 30 lent 0; ");
 }
 
 // Below a parent its QOS lend to each other, and the parent to those beside it.
