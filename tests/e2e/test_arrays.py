@@ -1,5 +1,7 @@
 """Arrays of tasks, with real daemons: submitted, shown, changed, cancelled and waited for by the ids of their tasks."""
 
+import json
+
 import pytest
 
 from cluster import wait_for
@@ -40,6 +42,16 @@ def test_what_waits_is_one_line(cluster):
     assert shown["ArrayTaskThrottle"] == "2"
     cluster.run("scancel", array)
     assert rows(cluster, array) == [[f"{array}_[0-12:4,20%2]", "CANCELLED", "None", str(array), "0-12:4,20%2"]]
+
+
+def test_all_tasks_are_listed_however_many_ranges_they_are(cluster):
+    tasks = [i * (i + 1) // 2 for i in range(300)]
+    array = cluster.submit("true", "-H", "-a", ",".join(map(str, tasks)))
+    listed = cluster.run("squeue", "-h", "-r", "-t", "all", "-o", "%i").stdout.split()
+    assert [one for one in listed if one.startswith(f"{array}_")] == [f"{array}_{task}" for task in tasks]
+    told = [job for job in json.loads(cluster.run("squeue", "--json").stdout)["jobs"] if job["array_job_id"] == array]
+    assert told[0]["array_tasks"].split(",") == [str(task) for task in tasks]
+    cluster.run("scancel", array)
 
 
 def test_parts_are_held_changed_and_cancelled(cluster):

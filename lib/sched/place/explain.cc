@@ -138,12 +138,12 @@ std::string layout_words(const Request& r) {
 }
 
 base::Status without_gres(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
-  model::Gres all;
-  for (NodeId id : capacity.partition_nodes(partition.name)) all.add(capacity.node(id)->facts.gres);
-  std::vector<std::string> known;
-  for (const auto& [name, count] : all) known.push_back(name);
+  std::set<std::string> there;
+  for (NodeId id : capacity.partition_nodes(partition.name))
+    for (const auto& [name, count] : capacity.node(id)->facts.gres) there.insert(name);
+  const std::vector<std::string> known(there.begin(), there.end());
   for (const auto& [name, count] : r.gres)
-    if (all.count(name) == 0)
+    if (!there.contains(name))
       return base::with_sentence(
           base::invalid(fmt::format("--gres: no node of partition {} has {}", partition.name, name),
                         known.empty() ? "no node has generic resources but GPUs (--gres=gpu:COUNT)"

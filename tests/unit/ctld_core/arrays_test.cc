@@ -506,6 +506,10 @@ TEST(Arrays, ManyRangesAreNobodysBurden) {
   const wire::ApiReply listed = w.ask(kOwner, all);
   EXPECT_EQ(left_of(listed).left_size(), 100);
   EXPECT_EQ(left_of(listed).more(), 899u);
+  all.mutable_list_jobs()->set_whole_ranges(true);
+  const wire::ApiReply whole = w.ask(kOwner, all);
+  EXPECT_EQ(left_of(whole).left_size(), 999);
+  EXPECT_EQ(left_of(whole).more(), 0u);
   EXPECT_EQ(shown(w, id).status().tasks().left_size(), 999);
   const std::string before = *w.store.arrays.at(id).ranges;
   w.store.arrays.at(id).ranges = "kept";

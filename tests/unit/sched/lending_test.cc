@@ -46,6 +46,15 @@ TEST(Lending, OnlyWhatLiesWithinTheTimeCounts) {
   EXPECT_EQ(told(lending), "a: 100 held 40 borrowed 20 lent 0; b: 100 held 0 borrowed 0 lent 20; ");
 }
 
+TEST(Lending, SoManyRunsAreKept) {
+  Lending lending({qos_below("a", "", 4)}, second(0), second(10));
+  for (size_t i = 0; i < Lending::kMostRuns; ++i) ASSERT_TRUE(lending.add("a", second(0), second(10), 1));
+  const base::Status more = lending.add("a", second(0), second(10), 1);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().hint, "name a shorter time");
+  EXPECT_EQ(lending.sums().at(0).held, Lending::kMostRuns * 10'000);
+}
+
 TEST(Lending, WhoLeavesTwiceAsMuchLendsTwiceAsMuch) {
   Lending lending({qos_below("a", "", 4), qos_below("b", "", 2), qos_below("c", "", 0)}, second(0), second(10));
   ASSERT_TRUE(lending.add("c", second(0), second(10), 3'000));
