@@ -11,6 +11,7 @@
 #include "ctld/core/fingerprint.h"
 #include "ctld/core/jobs/plan.h"
 #include "ctld/core/jobs/reports.h"
+#include "ctld/core/jobs/run.h"
 #include "ctld/core/nodes/messages.h"
 #include "ctld/core/nodes/silence.h"
 #include "ctld/core/restore.h"
@@ -99,6 +100,11 @@ void Controller::on_shell_reply(ConnId conn, wire::ApiReply reply) {
 void Controller::on_ended_job(Time now, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
                               const store::JobRow& row) {
   transact(now, [&] { ctld::on_ended_job(core_, conn, caller, request, row); });
+}
+
+void Controller::on_program_ended(Time now, JobId job, uint32_t attempt, model::JobProgram program,
+                                  const ProgramEnd& end) {
+  transact(now, [&] { ctld::on_program_ended(core_, job, attempt, program, end); });
 }
 
 void Controller::on_fenced(Time now, const std::string& node, Time since, bool is_dead, const std::string& detail) {

@@ -14,6 +14,7 @@
 #include "ctld/core/authorize.h"
 #include "ctld/core/commit.h"
 #include "ctld/core/core.h"
+#include "ctld/core/effects.h"
 #include "sched/cycle/plan.h"
 
 namespace gw::ctld {
@@ -63,11 +64,10 @@ class Controller {
                     const store::JobRow& row);
   /// `since` is that of the Fence effect: a result from before the node came back proves nothing now.
   void on_fenced(Time now, const std::string& node, Time since, bool is_dead, const std::string& detail);
+  void on_program_ended(Time now, JobId job, uint32_t attempt, model::JobProgram program, const ProgramEnd& end);
   /// The store cannot be written (`why` says so), or can again (empty). Changes are refused meanwhile.
   void on_store_state(const std::string& why);
 
-  /// When on_tick() is wanted next.
-  Time next_wakeup() const { return core_.timers.next(); }
   /// With all that is to be written.
   Effects take_effects() { return ctld::take_effects(core_); }
   /// Without the rows that take_coalesced_rows() gives. They are owed to the group of writes that these effects are in.
@@ -87,6 +87,7 @@ class Controller {
   /// Those of its nodes, for who receives their messages.
   wire::Topologies& topologies() { return core_.nodes.topologies(); }
   const sched::Capacity& ledger() const { return core_.ledger.capacity(); }
+  /// Their next() is when on_tick() is wanted next.
   const Timers& timers() const { return core_.timers; }
   /// Figures for monitoring; costs a look at every node, and at no job but those of completing nodes.
   Metrics metrics(Time now);

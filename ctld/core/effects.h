@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/job.h"
 #include "sched/view/view.h"
 #include "store/rows.h"
 #include "wire/api.pb.h"
@@ -117,6 +118,20 @@ struct Fence {
   std::string node;
   base::Time since;
 };
+/// Run the controller's prolog or epilog for a job; answer by on_program_ended().
+struct RunJobProgram {
+  uint32_t uid = 0;  ///< Whose job it is.
+  base::JobId job;
+  uint32_t attempt = 0;
+  model::JobProgram program = model::JobProgram::kNone;
+  std::vector<std::pair<std::string, std::string>> variables = {};  ///< For its environment.
+};
+/// How that came out.
+struct ProgramEnd {
+  bool has_run = true;  ///< False: it could not be run, or nobody knows whether it did.
+  int exit_code = 0;    ///< 128 + signal if it was killed.
+  std::string text;     ///< The end of what it printed, or why it did not run.
+};
 /// Mail somebody. It is sent once at most: what goes wrong is only logged.
 struct SendMail {
   uint32_t uid = 0;  ///< Whose job it is about.
@@ -136,8 +151,9 @@ struct Note {
   std::string text;
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords, SignTicket,
-                              MakeBackup, TakeSnapshot, AskScheduler, ShowFigures, Fence, SendMail, Reload, Note>;
+using Outgoing =
+    std::variant<Reply, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords, SignTicket, MakeBackup,
+                 TakeSnapshot, AskScheduler, ShowFigures, Fence, RunJobProgram, SendMail, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

@@ -21,6 +21,7 @@
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/limits.h"
 #include "ctld/core/jobs/preemption_counts.h"
+#include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/suspend.h"
 #include "ctld/core/jobs/usage.h"
 #include "ctld/core/rows/job_rows.h"
@@ -228,7 +229,8 @@ void restore_job(Core& core, model::Job& job) {
     const bool is_less = placed.suspension && placed.suspension->kept_id;
     charge_again(core, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }
-  if (job.state == model::JobState::kConfiguring)
+  repeat_program(core, job);
+  if (job.state == model::JobState::kConfiguring && placed.program == model::JobProgram::kNone)
     core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job.id.value, job.attempt});
   if (placed.contract.has_lease())
     core.timers.set({core.now + placed.contract.over_after(), TimerKind::kLeaseOver, job.id.value, job.attempt});

@@ -54,7 +54,9 @@ struct Settings {
   bool enforce_accounts = true;      ///< An account that is no QOS is refused; else it is a label.
   base::Duration heartbeat = base::seconds(10);
   base::Duration node_timeout = base::seconds(60);
-  bool has_fence = false;                ///< A fencing program is configured.
+  bool has_fence = false;   ///< A fencing program is configured.
+  bool has_prolog = false;  ///< Of the controller: its contracts say so.
+  bool has_epilog = false;
   bool sends_mail = false;               ///< A mail program is configured.
   uint32_t mail_per_user_hour = 0;       ///< 0: no bound.
   std::set<uint32_t> node_uids;          ///< Who may register as a node: root and the controller's own uid.

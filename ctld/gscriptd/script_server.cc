@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ctld/gscriptd/job_call.h"
 #include "ctld/gscriptd/mail_call.h"
 #include "ctld/gscriptd/submit_call.h"
 
@@ -81,6 +82,8 @@ void ScriptServer::on_message(uint64_t number, const wire::ToScripts& message) {
       return run_mail(number, message.id(), message.mail());
     case wire::ToScripts::kSubmit:
       return run_submit(number, message.id(), message.submit());
+    case wire::ToScripts::kJob:
+      return run_job(number, message.id(), message.job());
     case wire::ToScripts::kReload: {
       const base::Status done = reload();
       return answer(number, message.id(), done ? plain({0, ""}) : plain({-1, done.error().text()}));
@@ -108,6 +111,13 @@ void ScriptServer::run_submit(uint64_t number, uint64_t id, const wire::ScriptSu
     *message.mutable_verdict() = std::move(*verdict);
     return message;
   });
+}
+
+void ScriptServer::run_job(uint64_t number, uint64_t id, const wire::ScriptJob& job) {
+  auto call = job_call(job, config_);
+  if (!call) return answer(number, id, plain({-1, call.error().text()}));
+  if (!*call) return answer(number, id, plain({0, ""}));
+  run(job_programs_, number, id, std::move(**call), plain);
 }
 
 void ScriptServer::run(program::ProgramPool& pool, uint64_t number, uint64_t id,

@@ -23,6 +23,7 @@ namespace gw::ctld {
 class ScriptServer {
  public:
   static constexpr size_t kMostWaiting = 256;
+  static constexpr size_t kMostOfJobs = 64;  ///< Prologs and epilogs at once.
 
   explicit ScriptServer(config::Config config);
   /// Listens at config::script_socket(). Errors: somebody serves there already; the folder is not there.
@@ -43,13 +44,14 @@ class ScriptServer {
   uint64_t next_ = 1;
   size_t waiting_ = 0;
   // Of their own each: a mail program that hangs holds up no submission.
-  program::ProgramPool mail_programs_, submit_programs_;
+  program::ProgramPool mail_programs_, submit_programs_, job_programs_{kMostOfJobs};
 
   base::Status reload();
   void on_data(uint64_t number, std::string_view bytes);
   void on_message(uint64_t number, const wire::ToScripts& message);
   void run_mail(uint64_t number, uint64_t id, const wire::ScriptMail& mail);
   void run_submit(uint64_t number, uint64_t id, const wire::ScriptSubmit& submit);
+  void run_job(uint64_t number, uint64_t id, const wire::ScriptJob& job);
   /// Soon, on a thread; `make` makes the answer of what came of it, on this one.
   void run(program::ProgramPool& pool, uint64_t number, uint64_t id, const base::Result<program::ProgramCall>& call,
            std::function<wire::FromScripts(const program::ProgramResult&)> make);

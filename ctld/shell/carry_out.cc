@@ -327,6 +327,16 @@ void Server::EffectRunner::carry_out(Fence& fence) {
   });
 }
 
+void Server::EffectRunner::carry_out(RunJobProgram& run) {
+  server_.scripts_.jobs->run(run, [this, id = run.job, attempt = run.attempt, which = run.program](ProgramEnd end) {
+    // Not from inside the release of effects.
+    server_.loop_.defer([this, id, attempt, which, end = std::move(end)] {
+      server_.core_->on_program_ended(server_.read_clocks(), id, attempt, which, end);
+      server_.pump();
+    });
+  });
+}
+
 void Server::EffectRunner::carry_out(SendMail& mail) {
   server_.scripts_.mails->send(std::move(mail), server_.clock_.now());
 }
@@ -363,6 +373,7 @@ void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fres
   server_.config_ = std::move(fresh);
   server_.scripts_.mails->reload();
   server_.scripts_.submissions->set(server_.config_);
+  server_.scripts_.jobs->set(server_.config_);
   server_.core_->on_reconfigured(server_.read_clocks(), std::move(settings), reload, changes, warnings);
   server_.pump();
 }

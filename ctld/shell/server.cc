@@ -147,6 +147,7 @@ base::Status Server::open_store() {
   users_ = std::make_unique<UserDirectory>(loop_);
   scripts_.mails = std::make_unique<Mails>(loop_, config::script_socket(config_));
   scripts_.submissions = std::make_unique<SubmitHook>(loop_, config_);
+  scripts_.jobs = std::make_unique<JobPrograms>(loop_, config_);
   return {};
 }
 
@@ -323,7 +324,7 @@ void Server::pump(const Request* request) {
 }
 
 void Server::rearm() {
-  const base::Time next = core_->next_wakeup();
+  const base::Time next = core_->timers().next();
   if (next == ticks_.at) return;
   ticks_.at = next;
   if (next == base::Time::never()) return ticks_.timer.cancel();

@@ -21,15 +21,16 @@
 #include "ctld/shell/blobs.h"
 #include "ctld/shell/client.h"
 #include "ctld/shell/committer.h"
-#include "ctld/shell/mails.h"
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/record_retention.h"
 #include "ctld/shell/record_sum.h"
 #include "ctld/shell/request_figures.h"
 #include "ctld/shell/round_robin.h"
 #include "ctld/shell/scheduler_thread.h"
+#include "ctld/shell/scripts/job_programs.h"
+#include "ctld/shell/scripts/mails.h"
+#include "ctld/shell/scripts/submit_hook.h"
 #include "ctld/shell/snapshots.h"
-#include "ctld/shell/submit_hook.h"
 #include "ctld/shell/ticket_key.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
@@ -71,6 +72,7 @@ class Server {
     void carry_out(AskScheduler& ask);
     void carry_out(ShowFigures& show);
     void carry_out(Fence& fence);
+    void carry_out(RunJobProgram& run);
     void carry_out(SendMail& mail);
     void carry_out(Reload& reload);
     void carry_out(Note& note);
@@ -146,6 +148,7 @@ class Server {
   struct Scripts {
     std::unique_ptr<Mails> mails;
     std::unique_ptr<SubmitHook> submissions;
+    std::unique_ptr<JobPrograms> jobs;
   };
 
   config::Config config_;

@@ -35,6 +35,8 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.heartbeat = config.heartbeat;
   s.node_timeout = config.node_timeout;
   s.has_fence = !config.fence_program.empty();
+  s.has_prolog = !config.job_prolog.empty();
+  s.has_epilog = !config.job_epilog.empty();
   s.sends_mail = !config.mail_program.empty();
   s.mail_per_user_hour = config.mail_per_user_hour;
   s.node_uids = {0, config.controller_uid};

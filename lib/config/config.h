@@ -29,6 +29,8 @@ struct Config {
   std::string state_dir = "/var/lib/gangway";
   std::string log_dir = "/var/log/gangway";
   std::string run_dir = "/run/gangway";
+  std::string job_prolog, job_epilog;                   ///< Run by gscriptd before and after a job; empty: none.
+  base::Duration job_program_limit = base::minutes(5);  ///< For each of them.
 
   // metrics:
   std::string metrics_listen;  ///< Address of the HTTP page with figures; empty: none.

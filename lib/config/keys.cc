@@ -38,6 +38,18 @@ const Key<Config> kConfigKeys[] = {
     {{"controller.run_dir", Kind::kPath, kController,
       "Folder of pid files and sockets, of mode 0711; its path is short."},
      [](Config& c) -> Ref { return &c.run_dir; }},
+    {{"controller.prolog", Kind::kPath, kLive,
+      "Run by gscriptd, as the controller's user, for each run of a job before its nodes are told of it. If it fails, "
+      "the job is tried again later. Empty: nothing is run."},
+     [](Config& c) -> Ref { return &c.job_prolog; }},
+    {{"controller.epilog", Kind::kPath, kLive,
+      "Likewise when its nodes have nothing of the run left and others have them; the job is over when it has ended. A "
+      "failure is only told."},
+     [](Config& c) -> Ref { return &c.job_epilog; }},
+    {{"controller.program_limit", Kind::kDuration, kLive,
+      "How long each of them may take; then it is killed, with all that it started, and counts as failed.", 1,
+      24 * 3600},
+     [](Config& c) -> Ref { return &c.job_program_limit; }},
 
     {{"metrics.listen", Kind::kText, kController,
       "Address, such as 127.0.0.1:6922, where the controller serves its figures to monitoring: GET /metrics, text of "

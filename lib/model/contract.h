@@ -13,6 +13,8 @@ struct Contract {
   base::Duration margin = {};                    ///< The controller waits so much longer before it believes that.
   base::Duration kill_wait = base::seconds(30);  ///< Between being told to end and being killed.
   bool allow_root = false;                       ///< It may run as root.
+  bool has_prolog = false;                       ///< The controller's, before its nodes are told of it.
+  bool has_epilog = false;                       ///< The controller's, after its nodes have nothing of it left.
   StateMark placed_in = {};  ///< The state that holds the placement; its runs carry it on their nodes.
   /// So long after contact was lost the run is over on its node.
   base::Duration over_after() const { return lease + margin; }

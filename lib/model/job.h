@@ -201,6 +201,14 @@ struct Suspension {
   bool operator==(const Suspension&) const = default;
 };
 
+/// What the controller has run for a job by programs of the site. In the order of their numbers.
+enum class JobProgram : uint8_t {
+  kNone,
+  kProlog,  ///< Before the nodes are told of the run. Whatever becomes of the run, it keeps them until this has ended.
+  kEpilog,  ///< After the nodes have nothing of it left; the job is over when this is.
+};
+constexpr JobProgram kLastJobProgram = JobProgram::kEpilog;
+
 /// kConfiguring, kRunning, kSuspended, kCompleting
 struct Placed {
   Allocation allocation;  ///< The extensions are among it.
@@ -220,9 +228,10 @@ struct Placed {
   std::optional<Nomination> moves_to;  ///< Of one that is moved: what is kept for it until it has left this place.
   bool preemptible = true;             ///< When it was placed: what it may keep does not change while it has it.
   std::optional<Suspension> suspension;
-  uint32_t next_step = 0;           ///< Number of the next step.
-  uint32_t suspensions = 0;         ///< So many in this run, with the present one; numbers them for the nodes.
-  base::Duration stood_still = {};  ///< In this run, without the present suspension.
+  uint32_t next_step = 0;                  ///< Number of the next step.
+  uint32_t suspensions = 0;                ///< So many in this run, with the present one; numbers them for the nodes.
+  base::Duration stood_still = {};         ///< In this run, without the present suspension.
+  JobProgram program = JobProgram::kNone;  ///< Under way, or asked for.
   /// When the run began, had it never been suspended: what time limits and elapsed time count from.
   base::Time running_since() const { return started + stood_still; }
   bool operator==(const Placed&) const = default;

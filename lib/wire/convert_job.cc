@@ -87,12 +87,15 @@ void set_contract(Contract* to, const model::Contract& c) {
   to->set_margin_us(c.margin.us);
   to->set_kill_wait_us(c.kill_wait.us);
   to->set_allow_root(c.allow_root);
+  to->set_has_prolog(c.has_prolog);
+  to->set_has_epilog(c.has_epilog);
   if (c.placed_in.says_anything()) *to->mutable_placed_in() = to_wire(c.placed_in);
 }
 
 model::Contract contract_from(const Placed& w) {
   const Contract& c = w.contract();
-  return {{c.lease_us()}, {c.margin_us()}, {c.kill_wait_us()}, c.allow_root(), from_wire(c.placed_in())};
+  return {{c.lease_us()}, {c.margin_us()}, {c.kill_wait_us()},      c.allow_root(),
+          c.has_prolog(), c.has_epilog(),  from_wire(c.placed_in())};
 }
 
 void set_extension(Extension* w, const model::Extension& extension) {
@@ -124,6 +127,7 @@ void set_placed(Placed* w, const model::Placed& p) {
   set_contract(w->mutable_contract(), p.contract);
   w->set_gpu_types(p.gpu_types);
   w->set_uncut_limit_us(p.uncut_limit.us);
+  w->set_program(static_cast<uint32_t>(p.program));
   w->set_saved_us(p.saved.us);
   if (p.moves_to) set_nomination(w->mutable_moves_to(), *p.moves_to);
   set_suspension(w, p);
@@ -168,6 +172,9 @@ base::Result<model::Placed> placed_from(const Placed& w, const NodeLookup& looku
   p.contract = contract_from(w);
   p.gpu_types = w.gpu_types();
   p.uncut_limit.us = w.uncut_limit_us();
+  if (w.program() > static_cast<uint32_t>(model::kLastJobProgram))
+    return fail(ErrorCode::kInvalid, fmt::format("program {} of a run is not known", w.program()));
+  p.program = static_cast<model::JobProgram>(w.program());
   p.saved.us = w.saved_us();
   if (lookup)
     for (const Extension& extension : w.extensions())

@@ -159,7 +159,8 @@ model::Placed placed(JobState state) {
   if (state == JobState::kCompleting) p.outcome = outcome();
   p.kill_sent.us = micros();
   p.warned = coin();
-  p.contract = {{micros()}, {micros()}, {micros()}, coin(), {}};
+  p.contract = {{micros()}, {micros()}, {micros()}, coin(), coin(), coin(), {}};
+  p.program = static_cast<model::JobProgram>(number(2));
   p.uncut_limit.us = micros();
   if (coin()) p.contract.placed_in = {"r" + bytes(), bytes(), number()};
   if (coin()) p.moves_to = model::Nomination{text(), allocation(), {micros()}};

@@ -36,6 +36,10 @@ class Checker {
   virtual void on_asked(const Asked& /*asked*/) {}
   /// An answer leaves: from now on it holds.
   virtual void on_answer(const Asked& /*asked*/, const wire::ApiReply& /*reply*/) {}
+  /// The controller has a program of the site run for a job; it asks again after a restart.
+  virtual void on_program_asked(const ctld::RunJobProgram& /*asked*/) {}
+  /// It hears how that came out.
+  virtual void on_program_ended(const ctld::RunJobProgram& /*asked*/, const ctld::ProgramEnd& /*end*/) {}
   /// These became durable. Not `is_sure`: the disk failed meanwhile, and they may be there or not, all of them.
   virtual void on_rows(std::span<const store::Batch> /*batches*/, bool /*is_sure*/) {}
   /// What a controller that starts finds on its disk.

@@ -9,6 +9,7 @@
 #include "tests/sim/check_gangs.h"
 #include "tests/sim/check_gres.h"
 #include "tests/sim/check_licenses.h"
+#include "tests/sim/check_programs.h"
 #include "tests/sim/check_use.h"
 #include "tests/sim/settings.h"
 #include "wire/receive.h"
@@ -87,6 +88,7 @@ Cluster::Cluster(uint64_t seed, Trace& trace, Sights& seen)
   checkers_.push_back(std::make_unique<UseChecker>(topologies, std::set<std::string>(lending.begin(), lending.end())));
   checkers_.push_back(std::make_unique<AttemptChecker>());
   checkers_.push_back(std::make_unique<GangChecker>());
+  checkers_.push_back(std::make_unique<ProgramChecker>());
   checkers_.push_back(std::make_unique<SightChecker>(seen));
   users_.emplace(box_, clients_, gpus, [this] { return running_jobs(); });
   Operator& hands = *this;
@@ -200,7 +202,7 @@ void Cluster::plan_pass() {
 }
 
 void Cluster::wake_controller() {
-  const Time due = std::max(shell_.core().next_wakeup(), box_.now() + base::milliseconds(20));
+  const Time due = std::max(shell_.core().timers().next(), box_.now() + base::milliseconds(20));
   if (due >= controller_wakes_) return;
   controller_wakes_ = due;
   box_.agenda.after(due - box_.now(), [this, due] {
@@ -229,6 +231,21 @@ void Cluster::take(const ctld::Fence& fence) {
     box_.agenda.after(box_.delay(10'000, 2'000'000), [this, fence, works] {
       controller([&](Controller& core, Time now) { core.on_fenced(now, fence.node, fence.since, works, "tried"); });
     });
+  });
+}
+
+void Cluster::take(const ctld::RunJobProgram& run) {
+  box_.trace.say(box_.now(), "controller: program {} of {}.{}", static_cast<int>(run.program), run.job.value,
+                 run.attempt);
+  tell([&](Checker& checker) { checker.on_program_asked(run); });
+  ctld::ProgramEnd end;
+  if (box_.has_faults && box_.random.chance(15)) end.has_run = box_.random.chance(50);
+  if (!end.has_run || (box_.has_faults && box_.random.chance(15))) end.exit_code = 1;
+  const auto takes = box_.random.chance(80) ? box_.delay(1'000, 500'000) : box_.delay(1'000'000, 90'000'000);
+  box_.agenda.after(takes, [this, run, end, start = shell_.starts()] {
+    if (!shell_.is_up() || start != shell_.starts()) return;
+    tell([&](Checker& checker) { checker.on_program_ended(run, end); });
+    controller([&](Controller& core, Time now) { core.on_program_ended(now, run.job, run.attempt, run.program, end); });
   });
 }
 

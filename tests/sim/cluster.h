@@ -55,6 +55,7 @@ class Cluster final : private ctld::testing::Outside,
   void take(const ctld::CloseLink& close) override { network_.controller_hangs_up(close.link); }
   void take(const ctld::Fence& fence) override;
   void take(const ctld::Reload& reload) override;
+  void take(const ctld::RunJobProgram& run) override;
   void on_crash() override;
   // StateDisk
   base::Result<store::Snapshot> load(Time ended_since) override;

@@ -65,6 +65,8 @@ ctld::Settings draw_settings(Random& random, uint32_t nodes) {
   s.policy.grace = base::seconds(random.any({0, 5, 20}));
   s.qos = draw_quotas(random, nodes);
   s.policy.licenses = {{"soft", 3}};
+  s.has_prolog = nodes % 3 == 1;
+  s.has_epilog = nodes % 3 != 0;
   return s;
 }
 
@@ -74,6 +76,8 @@ ctld::Settings change_settings(Random& random, ctld::Settings s) {
   s.policy.preempts = random.chance(70);
   s.consolidate = random.any({model::Consolidate::kOn, model::Consolidate::kOff, model::Consolidate::kDryRun});
   s.partitions.back().nodes = s.partitions.front().nodes;
+  s.has_prolog = !s.has_prolog;
+  s.has_epilog = !s.has_epilog;
   if (s.nodes.size() > 1 && random.chance(30)) s.partitions.back().nodes.pop_back();
   return s;
 }

@@ -54,6 +54,9 @@ std::vector<std::string> expected_sights() {
           "launch failed",
           "prolog failed",
           "epilog failed",
+          "prolog of the controller failed",
+          "prolog of the controller could not be run",
+          "epilog of the controller",
           "script begins",
           "step begins",
           "second attempt begins",
@@ -114,6 +117,12 @@ void SightChecker::on_node_said(const Machine&, const wire::NodeToController& me
   if (message.has_batch_exited() &&
       message.batch_exited().reason() == static_cast<uint32_t>(model::EndReason::kLeaseExpired))
     ++seen_["ended by its lease"];
+}
+
+void SightChecker::on_program_ended(const ctld::RunJobProgram& asked, const ctld::ProgramEnd& end) {
+  if (asked.program == model::JobProgram::kEpilog) ++seen_["epilog of the controller"];
+  if (asked.program != model::JobProgram::kProlog || (end.has_run && end.exit_code == 0)) return;
+  ++seen_[end.has_run ? "prolog of the controller failed" : "prolog of the controller could not be run"];
 }
 
 void SightChecker::on_begun(const std::string&, RunKey run) {

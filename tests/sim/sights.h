@@ -21,6 +21,7 @@ class SightChecker final : public Checker {
   explicit SightChecker(Sights& seen) : seen_(seen) {}
   void on_sent(const std::string& node, const wire::ControllerToNode& message) override;
   void on_node_said(const Machine& machine, const wire::NodeToController& message) override;
+  void on_program_ended(const ctld::RunJobProgram& asked, const ctld::ProgramEnd& end) override;
   void on_begun(const std::string& node, RunKey run) override;
   void on_answer(const Asked& asked, const wire::ApiReply& reply) override;
   void on_loaded(const store::Snapshot& snapshot) override;

@@ -138,6 +138,7 @@ void send_go(Core& core, const Job& job, NodeId node) {
 }
 
 void send_stop(Core& core, const Job& job, NodeId node, bool kill_now) {
+  if (job.placed()->program == model::JobProgram::kProlog) return;  // they have not been told of it
   const Outcome& outcome = *job.placed()->outcome;
   wire::ControllerToNode message;
   wire::Stop& s = *message.mutable_stop();

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "ctld/core/jobs/elastic.h"
 #include "ctld/core/jobs/facts.h"
-#include "ctld/core/jobs/orders.h"
 #include "ctld/core/jobs/preemption.h"
 #include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/suspend.h"
@@ -44,12 +43,6 @@ void forget_old_waits(Core& core) {
   for (const auto& [id, job] : core.jobs.all())
     if (job.waiting() != nullptr || is_suspended(job)) in_use.insert(class_of(core, job));
   std::erase_if(core.planning.class_waits, [&](const auto& entry) { return !in_use.contains(entry.first); });
-}
-
-void prepare_everywhere(Core& core, const Job& job) {
-  if (job.state != JobState::kConfiguring) return;  // one that was suspended resumes
-  const wire::Prepare common = prepare_of(core, job);
-  for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(core, job, share.node, common);
 }
 
 void reject(Core& core, const sched::Reject& hopeless) {
@@ -126,7 +119,6 @@ bool commit_start(Core& core, const sched::Start& start) {
   core.out.job_event(*job, "placed",
                      fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
                                  base::compress_hostlist(start.allocation.node_names())));
-  core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job->id.value, job->attempt});
   return true;
 }
 
@@ -156,7 +148,8 @@ void commit_group(Core& core, const sched::Group& group) {
       core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->blockers};
   }
   if (is_whole || placed.empty()) {
-    for (JobId id : placed) prepare_everywhere(core, core.jobs.at(id));
+    for (JobId id : placed)  // one that was suspended resumes
+      if (Job& job = core.jobs.at(id); job.state == JobState::kConfiguring) prepare(core, job);
     return;
   }
   // A component that no longer fits takes those before it back.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hostlist.h"
+#include "base/text.h"
 #include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
@@ -19,6 +20,7 @@
 #include "ctld/core/jobs/transition.h"
 #include "ctld/core/jobs/usage.h"
 #include "ctld/core/jobs/wait_reasons.h"
+#include "ctld/core/shared/programs.h"
 #include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
@@ -26,6 +28,7 @@ namespace gw::ctld {
 using base::Duration;
 using model::Job;
 using model::JobEvent;
+using model::JobProgram;
 using model::JobState;
 using model::Outcome;
 
@@ -77,6 +80,62 @@ void finish(Core& core, Job& job) {
   end(core, job, std::move(outcome));
 }
 
+/// Nothing of the run is left on its nodes: it is over, after the controller's programs.
+void leave(Core& core, Job& job) {
+  model::Placed& placed = *job.placed();
+  if (placed.program != JobProgram::kNone) return core.rows.run(job);
+  if (!placed.contract.has_epilog) return finish(core, job);
+  placed.program = JobProgram::kEpilog;
+  core.rows.run(job);
+  ask_for_program(core, job);
+}
+
+void prepare_everywhere(Core& core, const Job& job) {
+  core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job.id.value, job.attempt});
+  const wire::Prepare common = prepare_of(core, job);
+  for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(core, job, share.node, common);
+}
+
+std::string failure_of(const ProgramEnd& end) {
+  const std::string text = base::printable(end.text, 200);
+  if (!end.has_run) return "it could not be run: " + text;
+  return fmt::format("exit code {}{}{}", end.exit_code, text.empty() ? "" : ": ", text);
+}
+
+/// No node is at fault, and of a program that could not be run the job is not, either: that never holds it.
+void prolog_failed(Core& core, Job& job, const ProgramEnd& end) {
+  Outcome outcome;
+  outcome.end = JobState::kNodeFail;
+  outcome.reason = model::EndReason::kPrologFailed;
+  outcome.detail = "the controller's prolog failed: " + failure_of(end);
+  outcome.exit.code = 1;
+  outcome.requeue = true;
+  outcome.ended = core.now;
+  core.out.note(fmt::format("job {}: {}", job.id.value, outcome.detail), true);
+  const uint32_t next = job.launch_failures + 1;
+  const bool would_hold = next >= core.settings.max_launch_failures;
+  if (end.has_run || !would_hold) job.launch_failures = next;
+  stop(core, job, std::move(outcome));
+}
+
+void prolog_ended(Core& core, Job& job, const ProgramEnd& end) {
+  model::Placed& placed = *job.placed();
+  const bool has_failed = !end.has_run || end.exit_code != 0;
+  if (job.state == JobState::kConfiguring && !has_failed) {
+    placed.program = JobProgram::kNone;
+    core.rows.job(job);
+    return prepare_everywhere(core, job);
+  }
+  if (job.state == JobState::kConfiguring) prolog_failed(core, job, end);
+  // Its nodes have never heard of it, and nobody but the prolog was waited for.
+  placed.program = JobProgram::kNone;
+  const JobId id = job.id;
+  const std::set<NodeId> nodes = placed.waiting_for;
+  if (nodes.empty()) return leave(core, job);
+  for (const NodeId node : nodes)
+    if (Job* still = core.jobs.find(id); still != nullptr) share_gone(core, *still, node);
+}
+
 /// Who waits for `id` is told of the job. With `has_started` those alone who wait no longer than that.
 void answer_waiters(Core& core, JobId id, const model::Job& job, bool has_started = false) {
   const auto range = core.clients.waiters.equal_range(id);
@@ -102,6 +161,30 @@ void answer_waiters_for_end(Core& core, const Job& job) {
 }
 
 }  // namespace
+
+void prepare(Core& core, Job& job) {
+  if (!job.placed()->contract.has_prolog) return prepare_everywhere(core, job);
+  job.placed()->program = JobProgram::kProlog;
+  core.rows.job(job);
+  ask_for_program(core, job);
+}
+
+void repeat_program(Core& core, const Job& job) {
+  if (job.placed()->program != JobProgram::kNone) ask_for_program(core, job);
+}
+
+void on_program_ended(Core& core, JobId id, uint32_t attempt, JobProgram program, const ProgramEnd& end) {
+  Job* job = current_run(core, id.value, attempt);
+  if (job == nullptr || program == JobProgram::kNone || job->placed()->program != program) return;
+  if (program == JobProgram::kProlog) return prolog_ended(core, *job, end);
+  job->placed()->program = JobProgram::kNone;
+  if (!end.has_run || end.exit_code != 0) {
+    const std::string what = "the controller's epilog failed: " + failure_of(end);
+    core.out.job_event(*job, "epilog", what);
+    core.out.note(fmt::format("job {}: {}", job->id.value, what), true);
+  }
+  finish(core, *job);
+}
 
 void go_together(Core& core, Job& job) {
   std::vector<Job*> all = siblings(core, job);
@@ -161,7 +244,7 @@ void stop(Core& core, Job& job, Outcome outcome) {
   const Outcome ending = *placed.outcome;
   const std::set<NodeId> nodes = placed.waiting_for;
   for (NodeId node : nodes) send_stop(core, job, node);
-  if (nodes.empty()) finish(core, job);
+  if (nodes.empty()) leave(core, job);
   stop_siblings(core, job, ending);
 }
 
@@ -177,7 +260,7 @@ void share_gone(Core& core, Job& job, NodeId node) {
   if (placed == nullptr) return;
   placed->unreachable.erase(node);
   if (job.state != JobState::kCompleting || placed->waiting_for.erase(node) == 0) return;
-  if (placed->waiting_for.empty()) return finish(core, job);
+  if (placed->waiting_for.empty()) return leave(core, job);
   core.rows.run_node(job, node);
 }
 

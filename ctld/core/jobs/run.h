@@ -10,6 +10,12 @@ namespace gw::ctld {
 
 /// All nodes of one component are ready; it goes with the others.
 void go_together(Core& core, model::Job& job);
+/// A placed run begins: its nodes prepare, after the controller's prolog if there is one.
+void prepare(Core& core, model::Job& job);
+/// A restart of the controller asks again for the program that was under way.
+void repeat_program(Core& core, const model::Job& job);
+/// The prolog or the epilog that the controller had run for this run has ended.
+void on_program_ended(Core& core, JobId id, uint32_t attempt, model::JobProgram program, const ProgramEnd& end);
 /// The run starts: its time counts from now on.
 void go(Core& core, model::Job& job);
 /// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.

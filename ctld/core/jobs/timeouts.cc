@@ -48,14 +48,19 @@ void job_warn_due(Core& core, Job& job) {
 
 void start_timeout_due(Core& core, Job& job) {
   if (job.state != JobState::kConfiguring) return;
+  const auto is_in_prolog = [](const Job* one) {
+    return one->placed() != nullptr && one->placed()->program == model::JobProgram::kProlog;
+  };
+  const std::vector<Job*> others = siblings(core, job);
+  const bool is_prolog_awaited = is_in_prolog(&job) || std::any_of(others.begin(), others.end(), is_in_prolog);
   // A gang of one goes by itself: while its node is out of reach it may well be running.
-  if (goes_alone(job) && !job.placed()->unreachable.empty()) {
+  if (is_prolog_awaited || (goes_alone(job) && !job.placed()->unreachable.empty())) {
     core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job.id.value, job.attempt});
     return;
   }
   std::vector<std::string> names;
   std::set<NodeId> missing = job.placed()->waiting_for;
-  for (const Job* other : siblings(core, job))
+  for (const Job* other : others)
     if (other->state == JobState::kConfiguring)
       missing.insert(other->placed()->waiting_for.begin(), other->placed()->waiting_for.end());
   for (NodeId node : missing) names.push_back(core.nodes.name_of(node));

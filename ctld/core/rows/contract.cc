@@ -15,6 +15,8 @@ model::Contract contract_for(const Settings& settings, const model::Partition* p
   model::Contract contract;
   contract.kill_wait = settings.kill_wait;
   contract.allow_root = settings.allow_root_jobs;
+  contract.has_prolog = settings.has_prolog;
+  contract.has_epilog = settings.has_epilog;
   if (partition == nullptr || partition->lease.us <= 0) return contract;
   contract.lease = partition->lease;
   contract.margin = base::Duration{partition->lease.us / 5} + time_to_end(settings);

@@ -87,7 +87,8 @@ class Holdings {
   Status check_ids(const Job& job) const {
     const model::Placed& placed = *job.placed();
     if (placed.allocation.shares.empty()) return fail("it runs, but on no node");
-    if (job.state == model::JobState::kCompleting && placed.waiting_for.empty())
+    if (job.state == model::JobState::kCompleting && placed.waiting_for.empty() &&
+        placed.program == model::JobProgram::kNone)
       return fail("it is ending, but on no node");
     std::set<NodeId> nodes;
     for (const model::NodeShare& share : placed.allocation.shares)

@@ -88,6 +88,13 @@ uint64_t requested_memory(const wire::Job& job) {
   return r.mem_per_cpu_mb() * requested_cpus(job);
 }
 
+/// What the controller has run for it now.
+model::JobProgram program_of(const wire::Job& job) {
+  const uint32_t program = job.status().placed().program();
+  return program > static_cast<uint32_t>(model::kLastJobProgram) ? model::JobProgram::kNone
+                                                                 : static_cast<model::JobProgram>(program);
+}
+
 }  // namespace
 
 model::JobState state_of(const wire::Job& job) {
@@ -187,6 +194,7 @@ std::string reason_word(const wire::Job& job) {
                ? "Unknown"
                : std::string(model::name(static_cast<model::WaitReason>(reason)));
   }
+  if (program_of(job) == model::JobProgram::kProlog) return "Prolog";
   const wire::Outcome* o = outcome_of(job);
   if (o == nullptr || !job.status().has_ended()) return "None";
   if (o->reason() > static_cast<uint32_t>(model::kLastEndReason)) return "Unknown";
@@ -205,7 +213,9 @@ std::string dependency_text(const wire::Job& job) {
 std::string reason_detail(const wire::Job& job) {
   if (job.status().has_waiting()) return job.status().waiting().detail();
   const wire::Outcome* o = outcome_of(job);
-  if (o != nullptr) return o->detail();
+  if (o != nullptr && !o->detail().empty()) return o->detail();
+  if (program_of(job) == model::JobProgram::kProlog) return "the controller's prolog runs";
+  if (program_of(job) == model::JobProgram::kEpilog) return "the controller's epilog runs";
   if (job.status().placed().unreachable_size() == 0) return {};
   std::vector<std::string> names(job.status().placed().unreachable().begin(),
                                  job.status().placed().unreachable().end());

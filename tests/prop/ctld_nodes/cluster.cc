@@ -365,7 +365,7 @@ void SimCluster::pass(base::Duration time) {
   while (now_ < end) {
     flow();
     Time next = end;
-    if (shell_.is_up()) next = std::min(next, shell_.core().next_wakeup());
+    if (shell_.is_up()) next = std::min(next, shell_.core().timers().next());
     for (const auto& machine : machines_) next = std::min(next, machine->next_wakeup(now_));
     now_ = std::min(end, std::max(next, now_ + base::milliseconds(200)));
     tick();

@@ -140,6 +140,7 @@ void SimShell::let_out(Outgoing& effect) {
   if (const auto* message = std::get_if<ToNode>(&effect)) outside_.take(*message);
   if (const auto* close = std::get_if<CloseLink>(&effect)) outside_.take(*close);
   if (const auto* fence = std::get_if<Fence>(&effect)) outside_.take(*fence);
+  if (const auto* run = std::get_if<RunJobProgram>(&effect)) outside_.take(*run);
   if (const auto* reload = std::get_if<Reload>(&effect)) outside_.take(*reload);
 }
 

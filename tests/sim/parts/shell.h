@@ -24,6 +24,7 @@ class Outside {
   virtual void take(const CloseLink& close) = 0;
   virtual void take(const Fence& fence) = 0;
   virtual void take(const Reload& reload) = 0;
+  virtual void take(const RunJobProgram& /*run*/) {}
   /// A group of writes is about to be made: with it the disk will hold what the core knows now.
   virtual void on_group() {}
   /// The power is gone.

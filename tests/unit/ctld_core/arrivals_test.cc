@@ -46,7 +46,7 @@ TEST(Arrivals, ANodeThatMayBeAmongThoseNotYetHeardIsNotFenced) {
   w.now = w.now + base::hours(1);
   w.look(w.deadline - base::microseconds(1));
   EXPECT_TRUE(w.fenced.empty()) << "however long the controller is busy";
-  EXPECT_LE(w.core->next_wakeup(), w.now + base::seconds(1)) << "it looks again soon";
+  EXPECT_LE(w.core->timers().next(), w.now + base::seconds(1)) << "it looks again soon";
   w.connect("n1", {World::run(w.id, 1, wire::kRunStarted)});
   w.now = w.now + base::seconds(1);
   w.look(w.now);

@@ -201,6 +201,7 @@ class World {
       if (auto* m = std::get_if<ToNode>(&out)) to_node[m->link].push_back(m->message);
       if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
       if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);
+      if (auto* p = std::get_if<RunJobProgram>(&out)) programs.push_back(*p);
       if (auto* r = std::get_if<ReadStored>(&out)) reads.push_back(*r);
       if (auto* f = std::get_if<FetchEnded>(&out)) fetched.push_back(*f);
       if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
@@ -375,6 +376,7 @@ class World {
   std::map<std::string, LinkId> links;
   std::vector<LinkId> closed;
   std::vector<std::string> fenced;
+  std::vector<RunJobProgram> programs;
   std::vector<ReadStored> reads;
   std::vector<FetchEnded> fetched;
   std::vector<std::pair<bool, std::string>> notes;  // for the log: whether it is a warning

@@ -1,5 +1,5 @@
 // Mails on their way to gscriptd: their order, whose turn it is, how many wait, and what becomes of them when it goes.
-#include "ctld/shell/mails.h"
+#include "ctld/shell/scripts/mails.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Submissions on their way to the site's program and back: what comes of its answers, and what nobody waits for.
-#include "ctld/shell/submit_hook.h"
+#include "ctld/shell/scripts/submit_hook.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

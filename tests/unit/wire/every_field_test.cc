@@ -45,25 +45,16 @@ const std::map<std::string, std::string> kLeftOut = {
 
 /// Numbers of which only some have a meaning.
 const std::map<std::string, uint64_t> kNumbers = {
-    {"Request.gpu_counting", 3},
-    {"Request.fit", 2},
-    {"GpuUse.busy_us", 5},
-    {"GpuUse.idle_us", 6},
-    {"GpuUse.most_busy", 70},
-    {"Request.gpu_milli", 250},
-    {"NodeShare.gpu_milli", 333},
-    {"LocalityStep.level", 5},
-    {"JobSpec.warn_signo", 10},
-    {"DependencyTerm.kind", 2},
-    {"JobSpec.on_preempt", 2},
-    {"JobSpec.kind", 2},
-    {"Waiting.reason", 2},
-    {"Outcome.reason", 3},
-    {"Partition.state", 2},
-    {"Partition.fit", 3},
-    {"TaskRange.step", 1},
-    {"Partition.consolidate", 1},
-    {"Outcome.end", static_cast<uint64_t>(model::JobState::kTimeout)},
+    {"Request.gpu_counting", 3},  {"Request.fit", 2},
+    {"GpuUse.busy_us", 5},        {"GpuUse.idle_us", 6},
+    {"GpuUse.most_busy", 70},     {"Request.gpu_milli", 250},
+    {"NodeShare.gpu_milli", 333}, {"LocalityStep.level", 5},
+    {"JobSpec.warn_signo", 10},   {"DependencyTerm.kind", 2},
+    {"JobSpec.on_preempt", 2},    {"JobSpec.kind", 2},
+    {"Waiting.reason", 2},        {"Placed.program", 2},
+    {"Outcome.reason", 3},        {"Partition.state", 2},
+    {"Partition.fit", 3},         {"TaskRange.step", 1},
+    {"Partition.consolidate", 1}, {"Outcome.end", static_cast<uint64_t>(model::JobState::kTimeout)},
 };
 
 /// Fills messages: no two numbers, texts or entries of a list are the same, but flags and what stands above.

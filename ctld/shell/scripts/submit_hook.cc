@@ -1,5 +1,5 @@
 // See submit_hook.h.
-#include "ctld/shell/submit_hook.h"
+#include "ctld/shell/scripts/submit_hook.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -1,5 +1,5 @@
 // See mails.h.
-#include "ctld/shell/mails.h"
+#include "ctld/shell/scripts/mails.h"
 
 #include <spdlog/spdlog.h>
 

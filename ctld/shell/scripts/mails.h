@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "ctld/core/effects.h"
-#include "ctld/shell/script_queue.h"
+#include "ctld/shell/scripts/script_queue.h"
 
 namespace gw::ctld {
 

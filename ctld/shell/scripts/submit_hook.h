@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "ctld/core/authorize.h"
-#include "ctld/shell/script_queue.h"
+#include "ctld/shell/scripts/script_queue.h"
 #include "wire/api.pb.h"
 
 namespace gw::ctld {

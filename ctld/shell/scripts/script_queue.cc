@@ -1,5 +1,5 @@
 // See script_queue.h.
-#include "ctld/shell/script_queue.h"
+#include "ctld/shell/scripts/script_queue.h"
 
 #include <spdlog/spdlog.h>
 
