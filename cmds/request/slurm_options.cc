@@ -67,7 +67,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
 
     // Resources.
     {"prefer", 0, Arg::kRequired, {}, kByAll, kLess, "only -C/--constraint chooses nodes by their features", some_text},
-    {"contiguous", 0, Arg::kNone, {}, kByAll, kLess, "nodes may be apart; --locality asks for close ones"},
     {"ntasks-per-socket", 0, Arg::kRequired, "NTASKS_PER_SOCKET", kByAll, kLess, kNoLayout, a_number},
     {"core-spec", 'S', Arg::kRequired, "CORE_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},
     {"thread-spec", 0, Arg::kRequired, "THREAD_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},

@@ -79,6 +79,8 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"tmp_disk", "has no such disk for temporary files", "have no such disk for temporary files", "ask for less --tmp"},
     {"layout", "has fewer sockets, cores of a socket or threads of a core than asked",
      "have fewer sockets, cores of a socket or threads of a core than asked", "ask for fewer with -B"},
+    {"apart", "has too few neighbours that could hold a part, too",
+     "have too few neighbours that could hold a part, too", "without --contiguous it fits sooner"},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -92,7 +94,7 @@ const KindFacts& facts_of(BlockerKind kind) {
 bool rules_nodes_out(const Blocker& b) {
   return (b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty) ||
          b.kind == BlockerKind::kOldNodeDaemon || b.kind == BlockerKind::kGres || b.kind == BlockerKind::kTmpDisk ||
-         b.kind == BlockerKind::kLayout;
+         b.kind == BlockerKind::kLayout || b.kind == BlockerKind::kApart;
 }
 
 /// "3 have too few free GPUs"

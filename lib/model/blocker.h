@@ -73,8 +73,9 @@ enum class BlockerKind : uint8_t {
   kGres,
   kTmpDisk,
   kLayout,  ///< Sockets, cores of a socket, threads of a core.
+  kApart,   ///< Too few of its neighbours could hold a part, too.
 };
-constexpr BlockerKind kLastBlockerKind = BlockerKind::kLayout;
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kApart;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

@@ -211,8 +211,10 @@ base::Status check_elastic(Request& r) {
     return invalid("--gpus counts those of the whole job, which an elastic gang has no fixed number of",
                    "use --gpus-per-task or --gpus-per-node");
   if (r.gpu_milli != kWholeGpu) return invalid("a job that shares a GPU cannot be elastic");
-  if (r.segment > 0 || r.max_switches > 0)
-    return invalid("--elastic does not go with --segment and --switches: the gang grows wherever there is room");
+  if (r.segment > 0 || r.max_switches > 0 || r.contiguous)
+    return invalid(
+        "--elastic does not go with --segment, --switches and --contiguous: the gang grows wherever there "
+        "is room");
   for (const LocalityStep& step : r.locality)
     if (step.level == Locality::kLeaf || step.level == Locality::kBlock)
       return invalid("--elastic does not go with --locality=" + std::string(name(step.level)) +
@@ -233,6 +235,7 @@ base::Status normalise(Request& r) {
   GW_TRY_STATUS(apply_segment(r));  // again: fewer nodes may not hold the tasks
   GW_TRY_STATUS(check_shared_gpu(r));
   GW_TRY_STATUS(check_elastic(r));
+  if (r.contiguous && r.segment > 1) return invalid("--contiguous does not go with --segment: groups may be apart");
   return check_totals(r);
 }
 

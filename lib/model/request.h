@@ -100,6 +100,7 @@ struct Request {
   uint32_t max_switches = 0;           ///< --switches=N: at most so many leaf switches; 0: not given.
   base::Duration switches_wait = base::kUnlimited;  ///< --switches=N@T: give up the wish after T.
   uint32_t segment = 0;     ///< --segment=N: nodes in groups of N, each group within one block; 0: not given.
+  bool contiguous = false;  ///< Its nodes are neighbours in the partition's order, which is that of the network.
   Fit fit = Fit::kDefault;  ///< kDefault: the partition's.
   bool exclusive = false;
   bool nodes_given = false;  ///< -N was given: the gang is exactly that many nodes, not as few as hold the tasks.

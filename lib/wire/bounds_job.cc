@@ -65,6 +65,7 @@ constexpr FieldBound kRequest[] = {
     u32(34, "sockets", kCpus, "--sockets-per-node"),
     u32(35, "socket_cores", kCpus, "--cores-per-socket"),
     u32(36, "core_threads", kCpus, "--threads-per-core"),
+    flag(37, "contiguous"),
 };
 constexpr MessageBounds kRequestBounds = {"Request", "What a job asks for", kRequest};
 

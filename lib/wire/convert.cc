@@ -36,6 +36,7 @@ void set_placing(Request* w, const model::Request& r) {
   w->set_tmp_mb(r.tmp_mb);
   w->set_sockets(r.sockets);
   w->set_socket_cores(r.socket_cores);
+  w->set_contiguous(r.contiguous);
   w->set_core_threads(r.core_threads);
   for (const model::LocalityStep& step : r.locality) {
     LocalityStep* to = w->add_locality();
@@ -62,6 +63,7 @@ base::Status read_placing(const Request& w, model::Request& r) {
   r.tmp_mb = w.tmp_mb();
   r.sockets = w.sockets();
   r.socket_cores = w.socket_cores();
+  r.contiguous = w.contiguous();
   r.core_threads = w.core_threads();
   for (const LocalityStep& step : w.locality()) {
     if (step.level() >= static_cast<uint32_t>(model::kLocalityCount)) return bad_number("locality", step.level());

@@ -69,6 +69,7 @@ model::Request request() {
   r.tmp_mb = *rc::gen::arbitrary<uint64_t>();
   r.sockets = number();
   r.socket_cores = number();
+  r.contiguous = coin();
   r.core_threads = number();
   return r;
 }

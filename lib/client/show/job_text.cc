@@ -171,7 +171,7 @@ void add_limits(Record& r, const wire::Job& job) {
   if (!job.spec().reservation().empty()) r.line().put(key("reservation"), job.spec().reservation());
   r.line()
       .put(key("exclusive"), q.exclusive() ? "NO" : "OK")
-      .put("Contiguous", 0)
+      .put("Contiguous", q.contiguous() ? 1 : 0)
       .put("Licenses", text_or_null(job.spec().licenses()))
       .put("Network", "(null)");
 }

@@ -92,6 +92,7 @@ Json request_json(const wire::Job& job) {
           {key_of("switches"), r.max_switches()},
           {"switches_wait", r.has_switches_wait_us() ? Json(r.switches_wait_us() / 1'000'000) : Json(nullptr)},
           {key_of("segment"), r.segment()},
+          {"contiguous", r.contiguous()},
           {key_of("fit"), fit_of(job)}};
 }
 

@@ -3,7 +3,9 @@
 #include "sched/place/earliest.h"
 
 #include <algorithm>
+#include <deque>
 
+#include "sched/ledger/node_index.h"
 #include "sched/place/resume.h"
 
 namespace gw::sched {
@@ -35,7 +37,8 @@ class Search {
     survey();
     const uint32_t least = fewest();
     if (ready_.size() < least) return std::nullopt;
-    const Time first = when_ready(least);
+    const Time first = request_.contiguous ? when_neighbours_are_ready(least) : when_ready(least);
+    if (first == Time::never()) return std::nullopt;
     if (auto start = try_at(first)) return start;
     return search_after(first);
   }
@@ -69,6 +72,30 @@ class Search {
       std::nth_element(order.begin(), order.begin() + (count - 1), order.end());
     }
     return order[count - 1].first;
+  }
+
+  /// The first moment at which so many neighbours could have taken theirs: the smallest of the greatest times in all
+  /// runs of neighbours, each found as its window slides over them.
+  Time when_neighbours_are_ready(uint32_t count) const {
+    const NodeIndex& index = *capacity_.index(partition_.name);
+    std::vector<std::pair<uint32_t, Time>> order;  // by position
+    order.reserve(ready_.size());
+    for (const auto& [when, id] : ready_) order.emplace_back(index.position(id), when);
+    std::sort(order.begin(), order.end());
+    Time best = Time::never();
+    std::deque<size_t> greatest;  // of the window, falling: the first is its greatest
+    size_t run = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i == 0 || order[i].first != order[i - 1].first + 1) {
+        greatest.clear();
+        run = i;
+      }
+      while (!greatest.empty() && order[greatest.back()].second <= order[i].second) greatest.pop_back();
+      greatest.push_back(i);
+      if (greatest.front() + count <= i) greatest.pop_front();
+      if (i - run + 1 >= count) best = std::min(best, order[greatest.front()].second);
+    }
+    return best;
   }
 
   void survey() {
@@ -118,7 +145,7 @@ class Search {
   }
 
   /// All later moments in turn. After many failures in ever larger steps: the answer is then a start that is possible,
-  /// though perhaps not the first.
+  /// though perhaps not the first. The last moment, when most is free, is always tried.
   std::optional<FutureStart> search_after(Time first) {
     std::vector<Time> moments;
     for (const auto& [when, id] : ready_)
@@ -128,9 +155,11 @@ class Search {
     moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
     constexpr size_t kExact = 64;
     size_t step = 1, failures = 0;
-    for (size_t i = 0; i < moments.size(); i += step) {
+    for (size_t i = 0; i < moments.size();) {
       if (auto start = try_at(moments[i])) return start;
       if (++failures > kExact && failures % 8 == 0) step *= 2;
+      const size_t last = moments.size() - 1;
+      i = i < last ? std::min(i + step, last) : moments.size();
     }
     return std::nullopt;
   }

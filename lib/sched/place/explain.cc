@@ -182,6 +182,11 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
     case BlockerKind::kLayout:
       return base::invalid(fmt::format("{} asked; no node of partition {} has so many", layout_words(r), p),
                            "ask for fewer; gcontrol show node tells what each node has");
+    case BlockerKind::kApart:
+      return base::invalid(fmt::format("--contiguous: partition {} has nowhere {} next to each other that could hold a "
+                                       "part of this job",
+                                       p, counted(r.min_nodes, "node")),
+                           "ask for fewer nodes, or leave --contiguous away");
     case BlockerKind::kTmpDisk:
       return base::invalid(
           fmt::format("--tmp={} asked; no node of partition {} has so large a disk for temporary files",

@@ -27,6 +27,23 @@ struct Pick {
   uint32_t position = 0;
 };
 
+/// What some nodes hold together.
+struct Sums {
+  uint64_t tasks = 0, gpus = 0, required = 0, weight = 0;
+  void add(const Pick& p) {
+    tasks += p.group->max_tasks;
+    gpus += p.group->gpus;
+    required += p.group->required;
+    weight += p.group->account->facts.weight;
+  }
+  void take(const Pick& p) {
+    tasks -= p.group->max_tasks;
+    gpus -= p.group->gpus;
+    required -= p.group->required;
+    weight -= p.group->account->facts.weight;
+  }
+};
+
 /// A stretch of positions.
 struct Range {
   uint32_t first = 0;
@@ -81,8 +98,11 @@ class Placer {
   std::optional<std::vector<Pick>> pick_over_switches(uint32_t nodes);
   std::optional<std::vector<Pick>> pick_segments(uint32_t nodes);
   std::optional<std::vector<Pick>> pick(const Range& range, uint32_t nodes) const;
+  std::optional<std::vector<Pick>> pick_neighbours(const Range& range, uint32_t nodes) const;
+  void rule_out_lonely(Diagnosis& diagnosis) const;
   std::vector<Pick> first_of(const std::vector<const FeasibleGroup*>& order, const Range& range, uint32_t nodes) const;
   bool holds(const std::vector<Pick>& picks) const;
+  bool holds(const Sums& sums, uint32_t nodes) const;
   uint32_t fewest_nodes(const Range& range) const;
   std::vector<uint32_t> sizes() const;
   std::vector<uint32_t> domains_at(uint32_t level, uint32_t nodes) const;
@@ -181,14 +201,14 @@ std::optional<model::Allocation> Placer::place_single() {
 }
 
 bool Placer::holds(const std::vector<Pick>& picks) const {
-  uint64_t tasks = 0, gpus = 0, required = 0;
-  for (const Pick& p : picks) {
-    tasks += p.group->max_tasks;
-    gpus += p.group->gpus;
-    required += p.group->required;
-  }
-  return required == request_.nodelist.size() && tasks >= all_tasks(static_cast<uint32_t>(picks.size())) &&
-         (request_.gpu_counting != GpuCounting::kPerJob || gpus >= request_.gpus);
+  Sums sums;
+  for (const Pick& p : picks) sums.add(p);
+  return holds(sums, static_cast<uint32_t>(picks.size()));
+}
+
+bool Placer::holds(const Sums& sums, uint32_t nodes) const {
+  return sums.required == request_.nodelist.size() && sums.tasks >= all_tasks(nodes) &&
+         (request_.gpu_counting != GpuCounting::kPerJob || sums.gpus >= request_.gpus);
 }
 
 std::vector<Pick> Placer::first_of(const std::vector<const FeasibleGroup*>& order, const Range& range,
@@ -204,9 +224,64 @@ std::vector<Pick> Placer::first_of(const std::vector<const FeasibleGroup*>& orde
   return out;
 }
 
+/// Of all runs of neighbours in the range that hold the gang the lightest; of those the one in the shortest stretch of
+/// nodes that could be part of it, so that long stretches last; of those the first.
+std::optional<std::vector<Pick>> Placer::pick_neighbours(const Range& range, uint32_t nodes) const {
+  if (nodes == 0) return std::nullopt;
+  std::vector<Pick> there;
+  for (const FeasibleGroup& group : all_)
+    for (uint32_t p = group.next(range.first); p < range.last; p = group.next(p + 1)) there.push_back({&group, p});
+  std::sort(there.begin(), there.end(), [](const Pick& a, const Pick& b) { return a.position < b.position; });
+  std::vector<uint32_t> leaves(there.size(), 0);  // how often another leaf begins up to each of them
+  for (size_t i = 1; i < there.size(); ++i) {
+    const uint32_t leaf = groups_.index().leaf(there[i].position);
+    leaves[i] = leaves[i - 1] + (leaf == UINT32_MAX || leaf != groups_.index().leaf(there[i - 1].position));
+  }
+  uint64_t best_weight = UINT64_MAX;
+  size_t best = 0, best_stretch = 0;
+  for (size_t from = 0, to = 0; from < there.size(); from = to) {
+    for (to = from + 1; to < there.size() && there[to].position == there[to - 1].position + 1;) ++to;
+    Sums sums;
+    for (size_t i = from; i < to; ++i) {
+      sums.add(there[i]);
+      if (i - from >= nodes) sums.take(there[i - nodes]);
+      if (i - from + 1 < nodes || !holds(sums, nodes)) continue;
+      if (options_.switches > 1 && leaves[i] - leaves[i + 1 - nodes] >= options_.switches) continue;
+      if (std::tuple(sums.weight, to - from) >= std::tuple(best_weight, best_stretch)) continue;
+      best_weight = sums.weight;
+      best_stretch = to - from;
+      best = i + 1 - nodes;
+    }
+  }
+  if (best_weight == UINT64_MAX) return std::nullopt;
+  const auto first = there.begin() + static_cast<ptrdiff_t>(best);
+  return std::vector<Pick>(first, first + nodes);
+}
+
+/// Nodes that could hold a part, but stand in too short a stretch of such ones.
+void Placer::rule_out_lonely(Diagnosis& diagnosis) const {
+  NodeBits fitting;
+  for (const FeasibleGroup& group : all_) {
+    if (group.nodes != nullptr)
+      fitting |= *group.nodes;
+    else
+      fitting.insert(group.position);
+  }
+  uint32_t lonely = 0;
+  for (uint32_t first = fitting.next(0); first != UINT32_MAX;) {
+    uint32_t last = first;
+    while (fitting.contains(last + 1)) ++last;
+    if (last - first + 1 < diagnosis.needed_nodes) lonely += last - first + 1;
+    first = fitting.next(last + 1);
+  }
+  if (lonely > 0) diagnosis.ruled_out[BlockerKind::kApart] += lonely;
+  diagnosis.fitting -= std::min(diagnosis.fitting, lonely);
+}
+
 /// `nodes` nodes of the range that together hold the gang: the best by merit if they do, else the roomiest.
 std::optional<std::vector<Pick>> Placer::pick(const Range& range, uint32_t nodes) const {
   if (nodes == 0) return std::nullopt;
+  if (request_.contiguous) return pick_neighbours(range, nodes);
   const uint32_t tasks_each = (all_tasks(nodes) + nodes - 1) / nodes;
   const uint32_t gpus_each = request_.gpu_counting == GpuCounting::kPerJob ? (request_.gpus + nodes - 1) / nodes : 0;
   std::vector<const FeasibleGroup*> even(by_merit_.begin(), by_merit_.end());
@@ -365,7 +440,7 @@ std::optional<std::vector<Pick>> Placer::pick_in_network() {
       if (auto picks = pick_at_level(level, nodes)) return picks;
     if (options_.switches > 0 && top > 0 && !is_alone) {
       if (options_.switches > 1)
-        if (auto picks = pick_over_switches(nodes)) return picks;
+        if (auto picks = request_.contiguous ? pick({}, nodes) : pick_over_switches(nodes)) return picks;
       continue;
     }
     if (widest > top || is_alone)
@@ -510,6 +585,7 @@ Placement Placer::run() {
   out.diagnosis.needed_nodes = std::max<uint32_t>(request_.min_nodes, 1);
   all_ = groups_.all(out.diagnosis);
   if (!filter_.is_one_node()) out.allocation = place_gang();
+  if (request_.contiguous && !out.allocation) rule_out_lonely(out.diagnosis);
   return out;
 }
 

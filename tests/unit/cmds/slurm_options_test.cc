@@ -142,9 +142,9 @@ TEST(SlurmOptions, ThePageHasARowForEach) {
 
 TEST(SlurmOptions, WhatIsLeftOutIsSaidOnceByItsReason) {
   EXPECT_EQ(
-      take('b', {"--bbf=a", "--contiguous", "--bb=b", "--bbf=c"}).left_out,
-      "left out: --contiguous (nodes may be apart; --locality asks for close ones); --bb, --bbf (there is no burst "
-      "buffer: data are not staged)");
+      take('b', {"--bbf=a", "--ntasks-per-socket=2", "--bb=b", "--bbf=c"}).left_out,
+      "left out: --ntasks-per-socket (tasks are not dealt out by sockets); --bb, --bbf (there is no burst buffer: data "
+      "are not staged)");
   EXPECT_EQ(take('b', {"--core-spec=1", "--core-spec=0", "-k", "--no-kill=off"}).left_out, "")
       << "later ones ask for nothing";
 }
@@ -191,12 +191,22 @@ model::JobSpec spec(const std::vector<std::string>& args, std::string* error = n
 TEST(SlurmOptions, WhatIsLeftOutIsNoted) {
   BatchOptions o;
   client::CommonFlags flags;
-  const std::vector<std::string> args = {"--contiguous", "-k"};
+  const std::vector<std::string> args = {"--ntasks-per-socket=2", "-k"};
   ASSERT_TRUE(client::parse_options(batch_table(o, flags, kSubmittedAt), args, {.stop_at_operand = true}));
   std::vector<std::string> notes;
   ASSERT_TRUE(complete(o, notes));
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_THAT(notes[0], testing::StartsWith("left out: --contiguous ("));
+  EXPECT_THAT(notes[0], testing::StartsWith("left out: --ntasks-per-socket ("));
+}
+
+TEST(SlurmForms, NeighboursAreAskedFor) {
+  EXPECT_TRUE(spec({"-N2", "--contiguous"}).request.contiguous);
+  EXPECT_FALSE(spec({"-N2"}).request.contiguous);
+  std::string error;
+  spec({"-N4", "--contiguous", "--segment=2"}, &error);
+  EXPECT_THAT(error, HasSubstr("--contiguous does not go with --segment"));
+  spec({"-N2-4", "--elastic", "--contiguous"}, &error);
+  EXPECT_THAT(error, HasSubstr("the gang grows wherever there is room"));
 }
 
 TEST(SlurmForms, NodesAreChosenByTheirLayout) {
