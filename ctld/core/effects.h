@@ -128,9 +128,10 @@ struct RunJobProgram {
 };
 /// How that came out.
 struct ProgramEnd {
-  bool has_run = true;  ///< False: it could not be run, or nobody knows whether it did.
-  int exit_code = 0;    ///< 128 + signal if it was killed.
-  std::string text;     ///< The end of what it printed, or why it did not run.
+  bool is_known = true;  ///< False: nobody knows whether it has run, or it was not handed on.
+  bool has_run = true;   ///< False: it could not be run, or that is not known.
+  int exit_code = 0;     ///< 128 + signal if it was killed.
+  std::string text;      ///< The end of what it printed, or why it did not run.
 };
 /// Mail somebody. It is sent once at most: what goes wrong is only logged.
 struct SendMail {

@@ -222,7 +222,7 @@ void restore_job(Core& core, model::Job& job) {
       core.timers.set({extension.until ? extension.until : core.now + core.settings.prepare_timeout(),
                        TimerKind::kExtension, job.id.value, job.attempt});
     }
-    if (placed.suspension) restore_suspension(core, job, held);
+    if (placed.suspension && !held.shares.empty()) restore_suspension(core, job, held);
     if (job.state == model::JobState::kCompleting) expect_end(core, job, reported_end(placed), true);
     if (const auto& n = placed.moves_to)
       core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});

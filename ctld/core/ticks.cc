@@ -12,6 +12,7 @@
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/mails.h"
 #include "ctld/core/jobs/preemption.h"
+#include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/suspend.h"
 #include "ctld/core/jobs/timeouts.h"
 #include "ctld/core/jobs/usage.h"
@@ -60,6 +61,8 @@ void fire(Core& core, const Timer& timer) {
       return job_warn_due(core, *job);
     case TimerKind::kJobMail:
       return mail_due(core, *job);
+    case TimerKind::kJobProgram:
+      return job_program_due(core, *job);
     case TimerKind::kStartTimeout:
       return start_timeout_due(core, *job);
     case TimerKind::kLeaseOver:

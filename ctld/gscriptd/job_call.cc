@@ -1,6 +1,8 @@
 // See job_call.h.
 #include "ctld/gscriptd/job_call.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -10,7 +12,7 @@
 namespace gw::ctld {
 namespace {
 
-constexpr size_t kMostOfJob = 50, kLongestOfJob = 8'000;
+constexpr size_t kMostOfJob = 50, kLongestOfJob = 64 << 10;
 
 bool is_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
@@ -21,13 +23,15 @@ bool is_name(std::string_view name) {
 
 }  // namespace
 
-base::Result<std::optional<program::ProgramCall>> job_call(const wire::ScriptJob& job, const config::Config& config) {
+base::Result<program::ProgramCall> job_call(const wire::ScriptJob& job, const config::Config& config) {
   const bool is_prolog = job.program() == static_cast<uint32_t>(model::JobProgram::kProlog);
   if (!is_prolog && job.program() != static_cast<uint32_t>(model::JobProgram::kEpilog))
     return base::invalid("there is no such program of a job");
   program::ProgramCall call;
   call.program = is_prolog ? config.job_prolog : config.job_epilog;
-  if (call.program.empty()) return std::nullopt;
+  if (call.program.empty())
+    return base::fail(base::ErrorCode::kUnavailable, fmt::format("controller.{} of the configuration names no program",
+                                                                 is_prolog ? "prolog" : "epilog"));
   call.limit = config.job_program_limit;
   call.keeps_end = true;
   if (static_cast<size_t>(job.variables_size()) > kMostOfJob) return base::invalid("too many variables");

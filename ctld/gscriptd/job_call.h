@@ -3,8 +3,6 @@
 // variable but those of a job.
 #pragma once
 
-#include <optional>
-
 #include "base/result.h"
 #include "config/config.h"
 #include "program/run_program.h"
@@ -12,7 +10,7 @@
 
 namespace gw::ctld {
 
-/// None: the configuration names no such program, and there is nothing to do. Errors: what no controller would send.
-base::Result<std::optional<program::ProgramCall>> job_call(const wire::ScriptJob& job, const config::Config& config);
+/// Errors: the configuration names no such program (kUnavailable); what no controller would send.
+base::Result<program::ProgramCall> job_call(const wire::ScriptJob& job, const config::Config& config);
 
 }  // namespace gw::ctld

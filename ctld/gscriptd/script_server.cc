@@ -114,10 +114,7 @@ void ScriptServer::run_submit(uint64_t number, uint64_t id, const wire::ScriptSu
 }
 
 void ScriptServer::run_job(uint64_t number, uint64_t id, const wire::ScriptJob& job) {
-  auto call = job_call(job, config_);
-  if (!call) return answer(number, id, plain({-1, call.error().text()}));
-  if (!*call) return answer(number, id, plain({0, ""}));
-  run(job_programs_, number, id, std::move(**call), plain);
+  run(job_programs_, number, id, job_call(job, config_), plain);
 }
 
 void ScriptServer::run(program::ProgramPool& pool, uint64_t number, uint64_t id,

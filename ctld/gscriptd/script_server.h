@@ -22,8 +22,8 @@ namespace gw::ctld {
 
 class ScriptServer {
  public:
-  static constexpr size_t kMostWaiting = 256;
-  static constexpr size_t kMostOfJobs = 64;  ///< Prologs and epilogs at once.
+  static constexpr size_t kMostWaiting = 512;
+  static constexpr size_t kMostOfJobs = 128;  ///< Prologs and epilogs at once.
 
   explicit ScriptServer(config::Config config);
   /// Listens at config::script_socket(). Errors: somebody serves there already; the folder is not there.

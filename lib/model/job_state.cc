@@ -70,11 +70,12 @@ constexpr std::array<std::string_view, 23> kWaitNames = {"None",
                                                          "JobArrayTaskLimit",
                                                          "Licenses",
                                                          "QOSGrpGRESMinutes"};
-constexpr std::array<std::string_view, 16> kEndNames = {
-    "None",     "NonZeroExitCode", "RaisedSignal",     "TimeLimit",
-    "NodeDown", "OutOfMemory",     "JobLaunchFailure", "OutputPath",
-    "WorkDir",  "UnknownUser",     "ShepherdDied",     "Cancelled",
-    "DeadLine", "LeaseExpired",    "Prolog",           "DependencyNeverSatisfied"};
+constexpr std::array<std::string_view, 17> kEndNames = {
+    "None",        "NonZeroExitCode", "RaisedSignal",     "TimeLimit",
+    "NodeDown",    "OutOfMemory",     "JobLaunchFailure", "OutputPath",
+    "WorkDir",     "UnknownUser",     "ShepherdDied",     "Cancelled",
+    "DeadLine",    "LeaseExpired",    "Prolog",           "DependencyNeverSatisfied",
+    "PrologNotRun"};
 static_assert(kEventNames.size() == static_cast<size_t>(JobEvent::kEndBootFail) + 1);
 static_assert(kWaitNames.size() == static_cast<size_t>(kLastWaitReason) + 1);
 static_assert(kEndNames.size() == static_cast<size_t>(kLastEndReason) + 1);

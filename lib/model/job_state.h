@@ -159,8 +159,9 @@ enum class EndReason : uint8_t {
   kLeaseExpired,
   kPrologFailed,
   kDependencyNeverSatisfied,
+  kPrologNotRun,  ///< That of the controller, which could not be run.
 };
-constexpr EndReason kLastEndReason = EndReason::kDependencyNeverSatisfied;
+constexpr EndReason kLastEndReason = EndReason::kPrologNotRun;
 std::string_view name(EndReason r);
 
 namespace detail {

@@ -30,7 +30,7 @@ void ProgramChecker::on_program_ended(const ctld::RunJobProgram& asked, const ct
   const auto it = runs_.find({asked.job.value, asked.attempt, 0});
   if (it == runs_.end()) return;
   it->second.under_way = JobProgram::kNone;
-  if (asked.program == JobProgram::kEpilog) it->second.epilog_ended = true;
+  if (asked.program == JobProgram::kEpilog && end.is_known) it->second.epilog_ended = true;
   if (asked.program == JobProgram::kProlog) it->second.prolog_succeeded = end.has_run && end.exit_code == 0;
 }
 

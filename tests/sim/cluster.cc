@@ -240,6 +240,7 @@ void Cluster::take(const ctld::RunJobProgram& run) {
   tell([&](Checker& checker) { checker.on_program_asked(run); });
   ctld::ProgramEnd end;
   if (box_.has_faults && box_.random.chance(15)) end.has_run = box_.random.chance(50);
+  end.is_known = end.has_run || box_.random.chance(50);
   if (!end.has_run || (box_.has_faults && box_.random.chance(15))) end.exit_code = 1;
   const auto takes = box_.random.chance(80) ? box_.delay(1'000, 500'000) : box_.delay(1'000'000, 90'000'000);
   box_.agenda.after(takes, [this, run, end, start = shell_.starts()] {

@@ -159,6 +159,7 @@ void commit_group(Core& core, const sched::Group& group) {
   outcome.detail = "a component of the job could not be placed any more";
   outcome.requeue = true;
   outcome.ended = core.now;
+  for (JobId id : placed) core.jobs.at(id).placed()->contract.has_epilog = false;  // nothing of it has begun
   for (JobId id : placed) stop(core, core.jobs.at(id), outcome);
 }
 

@@ -64,6 +64,7 @@ void requeue(Core& core, Job& job, const Outcome& outcome) {
     ++job.restarts;
   else if (!was_preempted(outcome))
     launch_failed(core, job);
+  if (outcome.reason == model::EndReason::kPrologNotRun) job.waiting()->not_before = core.now + base::seconds(30);
   core.out.job_event(job, "requeued", outcome.detail);
   if (had_started) mail_of_requeue(core, job, run);
   update_eligibility(core, job);
@@ -85,13 +86,22 @@ void leave(Core& core, Job& job) {
   model::Placed& placed = *job.placed();
   if (placed.program != JobProgram::kNone) return core.rows.run(job);
   if (!placed.contract.has_epilog) return finish(core, job);
+  if (!placed.outcome->ended) placed.outcome->ended = core.now;
   placed.program = JobProgram::kEpilog;
   core.rows.run(job);
   ask_for_program(core, job);
 }
 
-void prepare_everywhere(Core& core, const Job& job) {
+void arm_start_timeout(Core& core, const Job& job) {
   core.timers.set({core.now + core.settings.prepare_timeout(), TimerKind::kStartTimeout, job.id.value, job.attempt});
+}
+
+/// The other components have waited for this one: they have as much time again.
+void prepare_everywhere(Core& core, Job& job) {
+  arm_start_timeout(core, job);
+  for (const Job* other : siblings(core, job))
+    if (other->state == JobState::kConfiguring && other->placed()->program == JobProgram::kNone)
+      arm_start_timeout(core, *other);
   const wire::Prepare common = prepare_of(core, job);
   for (const model::NodeShare& share : job.placed()->allocation.shares) send_prepare(core, job, share.node, common);
 }
@@ -102,31 +112,52 @@ std::string failure_of(const ProgramEnd& end) {
   return fmt::format("exit code {}{}{}", end.exit_code, text.empty() ? "" : ": ", text);
 }
 
-/// No node is at fault, and of a program that could not be run the job is not, either: that never holds it.
-void prolog_failed(Core& core, Job& job, const ProgramEnd& end) {
+/// A node of the run has been away for longer than nodes may be.
+const model::Node* lost_node(const Core& core, const Job& job) {
+  for (const NodeId id : job.placed()->unreachable) {
+    const model::Node& node = core.nodes.at(id);
+    if (!node.connected && core.now - node.since >= core.settings.node_timeout) return &node;
+  }
+  return nullptr;
+}
+
+/// Nothing of it is on its nodes yet: it waits again.
+void give_up_start(Core& core, Job& job, model::EndReason reason, std::string why) {
   Outcome outcome;
   outcome.end = JobState::kNodeFail;
-  outcome.reason = model::EndReason::kPrologFailed;
-  outcome.detail = "the controller's prolog failed: " + failure_of(end);
+  outcome.reason = reason;
+  outcome.detail = std::move(why);
   outcome.exit.code = 1;
   outcome.requeue = true;
   outcome.ended = core.now;
-  core.out.note(fmt::format("job {}: {}", job.id.value, outcome.detail), true);
-  const uint32_t next = job.launch_failures + 1;
-  const bool would_hold = next >= core.settings.max_launch_failures;
-  if (end.has_run || !would_hold) job.launch_failures = next;
   stop(core, job, std::move(outcome));
+}
+
+/// No node is at fault, and of a program that could not be run the job is not, either: that is not counted.
+void prolog_failed(Core& core, Job& job, const ProgramEnd& end) {
+  std::string why = "the controller's prolog failed: " + failure_of(end);
+  core.out.note(fmt::format("job {}: {}", job.id.value, why), true);
+  if (end.has_run) ++job.launch_failures;
+  give_up_start(core, job, end.has_run ? model::EndReason::kPrologFailed : model::EndReason::kPrologNotRun,
+                std::move(why));
 }
 
 void prolog_ended(Core& core, Job& job, const ProgramEnd& end) {
   model::Placed& placed = *job.placed();
-  const bool has_failed = !end.has_run || end.exit_code != 0;
-  if (job.state == JobState::kConfiguring && !has_failed) {
-    placed.program = JobProgram::kNone;
-    core.rows.job(job);
-    return prepare_everywhere(core, job);
+  const bool has_succeeded = end.has_run && end.exit_code == 0;
+  if (job.state == JobState::kConfiguring) {
+    const model::Node* lost = has_succeeded ? lost_node(core, job) : nullptr;
+    if (has_succeeded && lost == nullptr) {
+      placed.program = JobProgram::kNone;
+      core.rows.job(job);
+      return prepare_everywhere(core, job);
+    }
+    if (lost != nullptr)
+      give_up_start(core, job, model::EndReason::kNodeDown,
+                    fmt::format("node {} is out of reach since before the job was sent there", lost->config.name));
+    else
+      prolog_failed(core, job, end);
   }
-  if (job.state == JobState::kConfiguring) prolog_failed(core, job, end);
   // Its nodes have never heard of it, and nobody but the prolog was waited for.
   placed.program = JobProgram::kNone;
   const JobId id = job.id;
@@ -134,6 +165,18 @@ void prolog_ended(Core& core, Job& job, const ProgramEnd& end) {
   if (nodes.empty()) return leave(core, job);
   for (const NodeId node : nodes)
     if (Job* still = core.jobs.find(id); still != nullptr) share_gone(core, *still, node);
+}
+
+void epilog_ended(Core& core, Job& job, const ProgramEnd& end) {
+  constexpr Duration kAgain = base::seconds(30);
+  if (!end.is_known) return core.timers.set({core.now + kAgain, TimerKind::kJobProgram, job.id.value, job.attempt});
+  job.placed()->program = JobProgram::kNone;
+  if (!end.has_run || end.exit_code != 0) {
+    const std::string what = "the controller's epilog failed: " + failure_of(end);
+    core.out.job_event(job, "epilog", what);
+    core.out.note(fmt::format("job {}: {}", job.id.value, what), true);
+  }
+  finish(core, job);
 }
 
 /// Who waits for `id` is told of the job. With `has_started` those alone who wait no longer than that.
@@ -176,14 +219,18 @@ void repeat_program(Core& core, const Job& job) {
 void on_program_ended(Core& core, JobId id, uint32_t attempt, JobProgram program, const ProgramEnd& end) {
   Job* job = current_run(core, id.value, attempt);
   if (job == nullptr || program == JobProgram::kNone || job->placed()->program != program) return;
-  if (program == JobProgram::kProlog) return prolog_ended(core, *job, end);
-  job->placed()->program = JobProgram::kNone;
-  if (!end.has_run || end.exit_code != 0) {
-    const std::string what = "the controller's epilog failed: " + failure_of(end);
-    core.out.job_event(*job, "epilog", what);
-    core.out.note(fmt::format("job {}: {}", job->id.value, what), true);
-  }
-  finish(core, *job);
+  program == JobProgram::kProlog ? prolog_ended(core, *job, end) : epilog_ended(core, *job, end);
+}
+
+void job_program_due(Core& core, const Job& job) {
+  if (job.placed() != nullptr && job.placed()->program == JobProgram::kEpilog) ask_for_program(core, job);
+}
+
+void pass_prolog(Core& core, Job& job) {
+  if (job.placed()->program != JobProgram::kProlog) return;
+  job.placed()->program = JobProgram::kNone;
+  core.rows.job(job);
+  if (job.state == JobState::kConfiguring) arm_start_timeout(core, job);
 }
 
 void go_together(Core& core, Job& job) {

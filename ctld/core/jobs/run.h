@@ -16,6 +16,10 @@ void prepare(Core& core, model::Job& job);
 void repeat_program(Core& core, const model::Job& job);
 /// The prolog or the epilog that the controller had run for this run has ended.
 void on_program_ended(Core& core, JobId id, uint32_t attempt, model::JobProgram program, const ProgramEnd& end);
+/// Nobody knew what became of the epilog: it is asked for again.
+void job_program_due(Core& core, const model::Job& job);
+/// A node has the run, as after the controller's state of earlier was put back: its prolog is over.
+void pass_prolog(Core& core, model::Job& job);
 /// The run starts: its time counts from now on.
 void go(Core& core, model::Job& job);
 /// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.

@@ -16,8 +16,8 @@ namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// What the kernel takes of one is 128 KiB; a longer value is no use to a program.
-constexpr size_t kLongestValue = 8'000;
+/// What the kernel takes of one is 128 KiB.
+constexpr size_t kLongestValue = 64 << 10;
 
 void add(Variables& to, const char* name, std::string value) {
   if (value.size() <= kLongestValue && value.find('\0') == std::string::npos) to.emplace_back(name, std::move(value));
@@ -51,14 +51,14 @@ void add_request(Variables& to, const model::JobSpec& spec) {
   }
 }
 
-void add_place(Variables& to, const Core& core, const Job& job) {
+void add_place(Variables& to, const Job& job) {
   const model::Placed& placed = *job.placed();
   uint64_t cpus = 0, gpus = 0;
   for (const model::NodeShare& share : placed.allocation.shares) {
     cpus += share.cpus;
     gpus += share.gpus.size();
   }
-  const base::Time begun = placed.started ? placed.started : core.now;
+  const base::Time begun = placed.started ? placed.started : placed.placed;
   add(to, "JOB_PARTITION", placed.partition);
   add(to, "JOB_NODELIST", base::compress_hostlist(placed.allocation.node_names()));
   add(to, "JOB_NUM_NODES", std::to_string(placed.allocation.shares.size()));
@@ -88,7 +88,7 @@ void ask_for_program(Core& core, const Job& job) {
   add(out.variables, "CLUSTER_NAME", core.settings.cluster);
   add(out.variables, "JOB_ID", job.id.text());
   add_request(out.variables, job.spec);
-  add_place(out.variables, core, job);
+  add_place(out.variables, job);
   if (program == JobProgram::kEpilog) add_end(out.variables, job);
   core.out.send(std::move(out));
 }

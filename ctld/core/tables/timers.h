@@ -39,6 +39,7 @@ enum class TimerKind : uint8_t {
   kDependents,    ///< jobs that wait for others are looked at again
   kArrays,        ///< further tasks of arrays are made
   kBudgets,       ///< what is used of budgets is looked at
+  kJobProgram,    ///< nobody knows what became of the controller's epilog: it is asked for again
   kJobMail,       ///< a part of the time limit has passed, and its user is to hear of it
 };
 
@@ -60,6 +61,7 @@ constexpr bool is_single(TimerKind kind) {
     case TimerKind::kJobWarn:
     case TimerKind::kJobLimit:
     case TimerKind::kStartTimeout:
+    case TimerKind::kJobProgram:
     case TimerKind::kJobPurge:
     case TimerKind::kNodeBeat:
     case TimerKind::kNodeDown:
@@ -90,7 +92,7 @@ class Timers {
   /// Takes back what a job waits for as long as it is not over.
   void cancel_job(uint64_t id) {
     for (const TimerKind kind : {TimerKind::kJobEligible, TimerKind::kJobWarn, TimerKind::kJobLimit,
-                                 TimerKind::kStartTimeout, TimerKind::kJobMail})
+                                 TimerKind::kStartTimeout, TimerKind::kJobMail, TimerKind::kJobProgram})
       cancel(kind, id);
   }
   size_t size() const { return timers_.size(); }

@@ -10,28 +10,41 @@ namespace gw::ctld {
 
 namespace {
 
-/// Two that hang may come before one, and gscriptd may be restarted meanwhile.
+/// Some that hang may come before one, also in gscriptd, which may be busy with those of an earlier controller.
 base::Duration patience_of(const config::Config& config) { return config.job_program_limit * 3 + base::minutes(1); }
+base::Duration answer_of(const config::Config& config) { return config.job_program_limit * 2 + base::minutes(1); }
 
 std::string known_of(const config::Config& config) {
   return config.job_prolog + '\n' + config.job_epilog + '\n' + base::format_duration(config.job_program_limit);
 }
 
 ProgramEnd end_of(const base::Result<wire::FromScripts>& answer) {
-  if (!answer) return {false, -1, answer.error().text()};
-  return {answer->exit_code() >= 0, answer->exit_code(), answer->output()};
+  if (!answer) return {false, false, -1, answer.error().text()};
+  return {true, answer->exit_code() >= 0, answer->exit_code(), answer->output()};
+}
+
+ScriptQueue::Bounds bounds_of(const config::Config& config, base::Duration patience) {
+  return {JobPrograms::kMostOfUser,
+          JobPrograms::kMostWaiting,
+          JobPrograms::kMostUnderWayOfUser,
+          JobPrograms::kMostUnderWay,
+          patience,
+          answer_of(config),
+          true};
 }
 
 }  // namespace
 
 JobPrograms::JobPrograms(io::Loop& loop, const config::Config& config)
-    : queue_(loop, config::script_socket(config), "prolog or epilog",
-             {kMostWaiting, kMostWaiting, kMostUnderWayOfUser, kMostUnderWay, patience_of(config), true}),
+    : prologs_(loop, config::script_socket(config), "prolog", bounds_of(config, patience_of(config))),
+      epilogs_(loop, config::script_socket(config), "epilog", bounds_of(config, base::kUnlimited)),
       known_(known_of(config)) {}
 
 void JobPrograms::set(const config::Config& config) {
-  queue_.set_patience(patience_of(config));
-  if (std::exchange(known_, known_of(config)) != known_) queue_.reload();  // over the link that they take
+  prologs_.set_patience(patience_of(config), answer_of(config));
+  epilogs_.set_patience(base::kUnlimited, answer_of(config));
+  if (std::exchange(known_, known_of(config)) == known_) return;
+  for (ScriptQueue* queue : {&prologs_, &epilogs_}) queue->reload();  // over the links that they take
 }
 
 void JobPrograms::run(const RunJobProgram& what, Done done) {
@@ -43,8 +56,9 @@ void JobPrograms::run(const RunJobProgram& what, Done done) {
     variable.set_name(name);
     variable.set_value(value);
   }
-  if (!queue_.add(what.uid, std::move(message), [done](const auto& answer) { done(end_of(answer)); }))
-    done({false, -1, "too many programs of jobs wait already"});
+  ScriptQueue& queue = what.program == model::JobProgram::kProlog ? prologs_ : epilogs_;
+  if (!queue.add(what.uid, std::move(message), [done](const auto& answer) { done(end_of(answer)); }))
+    done({false, false, -1, "too many programs of jobs wait already"});
 }
 
 }  // namespace gw::ctld

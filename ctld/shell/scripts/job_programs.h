@@ -1,6 +1,7 @@
 // The controller's prologs and epilogs of jobs, which gscriptd runs. Invariants: each is answered once; those of one
-// user take no more than their share of what runs at once; when gscriptd is away, they wait for a while and nothing
-// else does. What was handed to a gscriptd that ended is handed to the next: a program may run more than once.
+// user take no more than their share of what runs at once; epilogs do not wait for prologs; when gscriptd is away,
+// prologs wait for a while, epilogs until it is back, and nothing else does. What was handed to a gscriptd that ended
+// is handed to the next, once: a program may run more than once.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@ namespace gw::ctld {
 
 class JobPrograms {
  public:
-  static constexpr size_t kMostWaiting = 100'000;  ///< In all; each takes one or two KiB.
-  static constexpr size_t kMostUnderWay = 64, kMostUnderWayOfUser = 16;
+  static constexpr size_t kMostWaiting = 20'000, kMostOfUser = 2'000;    ///< Of each kind.
+  static constexpr size_t kMostUnderWay = 64, kMostUnderWayOfUser = 16;  ///< Likewise.
   using Done = std::function<void(ProgramEnd end)>;
 
   JobPrograms(io::Loop& loop, const config::Config& config);
@@ -25,7 +26,7 @@ class JobPrograms {
   void run(const RunJobProgram& what, Done done);
 
  private:
-  ScriptQueue queue_;
+  ScriptQueue prologs_, epilogs_;
   std::string known_;  // of the configuration: what gscriptd is to know
 };
 

@@ -66,7 +66,8 @@ void ScriptQueue::pump() {
     --count_;
     ++busy_[last_uid_];
     if (user->second.empty()) waiting_.erase(user);
-    UnderWay what{last_uid_, std::move(item.done), item.until};
+    UnderWay what{last_uid_, std::move(item.done),
+                  bounds_.answer.us == 0 ? item.until : io::Loop::monotonic() + bounds_.answer};
     // Once: what ends gscriptd is not to do so again and again.
     if (bounds_.may_repeat && !item.is_repeated) what.message = item.message;
     hand_on(std::move(item.message), std::move(what));
@@ -159,7 +160,8 @@ void ScriptQueue::on_lost(const std::string& why) {
 }
 
 void ScriptQueue::watch_time() {
-  if (bounds_.patience == base::kUnlimited || impatience_.is_active() || (waiting_.empty() && under_way_.empty()))
+  if ((bounds_.patience == base::kUnlimited && bounds_.answer.us == 0) || impatience_.is_active() ||
+      (waiting_.empty() && under_way_.empty()))
     return;
   impatience_ = loop_.after(kLook, [this] {
     give_up();

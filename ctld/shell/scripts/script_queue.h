@@ -26,6 +26,7 @@ class ScriptQueue {
     size_t waiting_of_user = 100, waiting = 10'000;
     size_t under_way_of_user = 1, under_way = 16;  ///< Handed to gscriptd and not answered yet.
     base::Duration patience = base::kUnlimited;    ///< For an answer, from the time when it was asked.
+    base::Duration answer = {};                    ///< For an answer, from when it was handed on; zero: in all.
     bool may_repeat = false;                       ///< What was handed on may be handed on again to the next gscriptd.
   };
   /// Of one message: it is to fit into a frame, and its answer, too.
@@ -45,7 +46,10 @@ class ScriptQueue {
   /// Whether one of the user's can be added.
   bool has_room_for(uint32_t uid) const;
   /// Of what is added from now on.
-  void set_patience(base::Duration patience) { bounds_.patience = patience; }
+  void set_patience(base::Duration patience, base::Duration answer = {}) {
+    bounds_.patience = patience;
+    bounds_.answer = answer;
+  }
   /// gscriptd is to read the configuration again, now or once it can be reached.
   void reload();
 

@@ -34,9 +34,9 @@ class Site : public World {
     return id;
   }
   /// The program that was asked for last comes to this.
-  void ends(int exit_code, bool has_run = true) {
+  void ends(int exit_code, bool has_run = true, bool is_known = true) {
     const RunJobProgram asked = programs.back();
-    core->on_program_ended(now, asked.job, asked.attempt, asked.program, {has_run, exit_code, "it says so"});
+    core->on_program_ended(now, asked.job, asked.attempt, asked.program, {is_known, has_run, exit_code, "it says so"});
     pump();
     schedule();
   }
@@ -128,6 +128,67 @@ TEST(JobPrograms, AJobIsOverWhenItsEpilogIsWhichOthersDoNotWaitFor) {
   EXPECT_EQ(w.job(id).ended()->outcome.exit.code, 3);
 }
 
+TEST(JobPrograms, AnEpilogOfWhichNobodyKnowsIsAskedForAgain) {
+  Site w(1, false, true);
+  const JobId id = w.enter();
+  w.started("n0", id);
+  w.exited("n0", id, 0);
+  w.done("n0", id);
+  const base::Time ended = w.now;
+  for (int again = 0; again < 3; ++again) {
+    w.programs.resize(1);
+    w.ends(-1, false, false);
+    EXPECT_EQ(w.state(id), JobState::kCompleting);
+    w.tick_with_beats(base::minutes(1));
+    ASSERT_THAT(w.programs, SizeIs(2));
+  }
+  w.ends(-1, false);
+  EXPECT_EQ(w.state(id), JobState::kCompleted) << "that it cannot be started is known";
+  EXPECT_EQ(w.job(id).ended()->ended, ended) << "its epilog is no part of its run";
+}
+
+TEST(JobPrograms, WithoutItsPrologAJobIsNotTriedAgainAtOnce) {
+  Site w(1, true, false);
+  w.settings.max_launch_failures = 1;
+  w.core->on_reconfigured(w.now, w.settings, {}, {}, {});
+  const JobId id = w.enter();
+  w.ends(-1, false, false);
+  EXPECT_EQ(w.state(id), JobState::kPending);
+  EXPECT_FALSE(w.job(id).is_held());
+  EXPECT_EQ(w.job(id).launch_failures, 0U);
+  w.tick_with_beats(base::minutes(1));
+  EXPECT_EQ(w.state(id), JobState::kConfiguring);
+}
+
+// The controller's state was put back to when the prolog ran: the node has the run already.
+TEST(JobPrograms, ARunThatANodeHasIsPastItsProlog) {
+  Site w(1, true, true);
+  const JobId id = w.enter();
+  w.programs.clear();
+  w.restart();
+  w.connect("n0", {World::run(id, 1, wire::kRunStarted)});
+  EXPECT_EQ(w.state(id), JobState::kRunning);
+  ASSERT_THAT(w.programs, SizeIs(1));
+  w.ends(1);
+  EXPECT_EQ(w.state(id), JobState::kRunning) << "the prolog that was asked for again says nothing any more";
+  w.cancel(kAlice, id);
+  EXPECT_NE(w.last("n0", wire::ControllerToNode::kStop), nullptr);
+  EXPECT_TRUE(w.holds(id));
+}
+
+TEST(JobPrograms, ANodeThatWentAwayMeanwhileIsNotWaitedFor) {
+  Site w(2, true, false);
+  const JobId id = w.enter();
+  ASSERT_EQ(w.job(id).placed()->allocation.node_names(), std::vector<std::string>{"n0"});
+  w.cut("n0");
+  w.tick_with_beats(w.settings.node_timeout + base::minutes(1));
+  ASSERT_EQ(w.state(id), JobState::kConfiguring);
+  w.ends(0);
+  ASSERT_EQ(w.state(id), JobState::kConfiguring);
+  EXPECT_EQ(w.job(id).placed()->allocation.node_names(), std::vector<std::string>{"n1"});
+  EXPECT_EQ(w.job(id).launch_failures, 0U);
+}
+
 TEST(JobPrograms, ARestartOfTheControllerAsksAgain) {
   Site w(1, true, true);
   const JobId id = w.enter();
@@ -195,8 +256,12 @@ TEST(JobPrograms, AComponentsStartWaitsForThePrologsOfAll) {
   w.tick_with_beats(w.settings.prepare_timeout() * 2);
   EXPECT_EQ(w.state(first), JobState::kConfiguring);
   EXPECT_EQ(w.state(late.job), JobState::kConfiguring);
+  w.tick_with_beats(w.settings.prepare_timeout() - base::seconds(1));
   w.programs.push_back(late);
   w.ends(0);
+  w.tick_with_beats(w.settings.prepare_timeout() - base::seconds(1));
+  EXPECT_EQ(w.state(first), JobState::kConfiguring) << "its nodes have a whole time-out from then on";
+  EXPECT_EQ(w.job(first).attempt, 1U);
   w.prepared(w.job(late.job).placed()->allocation.node_names().front(), late.job);
   EXPECT_EQ(w.state(first), JobState::kRunning);
   EXPECT_EQ(w.state(late.job), JobState::kRunning);
