@@ -158,8 +158,9 @@ void prolog_ended(Core& core, Job& job, const ProgramEnd& end) {
     else
       prolog_failed(core, job, end);
   }
-  // Its nodes have never heard of it, and nobody but the prolog was waited for.
   placed.program = JobProgram::kNone;
+  if (job.state != JobState::kCompleting) return core.rows.job(job);
+  // Its nodes have never heard of it, and nobody but the prolog was waited for.
   const JobId id = job.id;
   const std::set<NodeId> nodes = placed.waiting_for;
   if (nodes.empty()) return leave(core, job);
