@@ -180,7 +180,8 @@ void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({{'I', "Cores", "CORES_PER_SOCKET"}, [](const Row& r) { return or_star(request(r).socket_cores()); }});
   t.push_back({{'J', "Threads", "THREADS_PER_CORE"}, [](const Row& r) { return or_star(request(r).core_threads()); }});
   t.push_back({{'X', "CoreSpec", "CORE_SPEC"}, [](const Row&) { return std::string("N/A"); }});
-  t.push_back({{'O', "Contiguous", "CONTIGUOUS"}, [](const Row& r) { return std::string(request(r).contiguous() ? "1" : "0"); }});
+  t.push_back({{'O', "Contiguous", "CONTIGUOUS"},
+               [](const Row& r) { return std::string(request(r).contiguous() ? "1" : "0"); }});
   t.push_back({{'W', "Licenses", "LICENSES"}, [](const Row& r) {
                  const std::string& licenses = r.job->spec().licenses();
                  return licenses.empty() ? std::string("(null)") : licenses;

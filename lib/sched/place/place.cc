@@ -585,7 +585,8 @@ Placement Placer::run() {
   out.diagnosis.needed_nodes = std::max<uint32_t>(request_.min_nodes, 1);
   all_ = groups_.all(out.diagnosis);
   if (!filter_.is_one_node()) out.allocation = place_gang();
-  if (request_.contiguous && !out.allocation) rule_out_lonely(out.diagnosis);
+  const bool are_there = out.diagnosis.fitting >= out.diagnosis.needed_nodes;
+  if (request_.contiguous && !out.allocation && are_there) rule_out_lonely(out.diagnosis);
   return out;
 }
 

@@ -113,6 +113,9 @@ TEST(Neighbours, AJobThatCanNeverHaveThemIsRefused) {
   EXPECT_EQ(may.error().what,
             "--contiguous: partition main has nowhere 3 nodes next to each other that could hold a part of this job");
   EXPECT_TRUE(could_ever_run(street.view.capacity(), street.partition(), Street::gang(4)));
+  const base::Status many = could_ever_run(street.view.capacity(), street.partition(), Street::gang(5));
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().what, "5 nodes asked; partition main has 4 that can hold a part of this job");
 }
 
 // n2 and n4 are held: until the first of them is free there are no two neighbours.
