@@ -50,6 +50,7 @@ void on_started(Core& core, NodeId, const wire::Started& m) {
 void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || !core.placements.is_on(node, job->id)) return;
+  pass_prolog(core, *job);
   const std::string why = base::printable(m.detail(), 200);
   // Of a prolog that failed the node has said before that it is unfit; a daemon that was restarted while the prolog ran
   // is nobody's fault.

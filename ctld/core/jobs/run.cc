@@ -232,6 +232,8 @@ void pass_prolog(Core& core, Job& job) {
   job.placed()->program = JobProgram::kNone;
   core.rows.job(job);
   if (job.state == JobState::kConfiguring) arm_start_timeout(core, job);
+  if (job.state != JobState::kCompleting) return;
+  for (const NodeId node : job.placed()->waiting_for) send_stop(core, job, node);  // they had not been told
 }
 
 void go_together(Core& core, Job& job) {

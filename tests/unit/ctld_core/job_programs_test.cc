@@ -176,6 +176,21 @@ TEST(JobPrograms, ARunThatANodeHasIsPastItsProlog) {
   EXPECT_TRUE(w.holds(id));
 }
 
+TEST(JobPrograms, ARunThatIsToEndAndIsThereIsToldSoOnAllItsNodes) {
+  Site w(2, true, false);
+  const JobId id = w.enter(2);
+  w.cancel(kAlice, id);
+  w.restart();
+  w.connect("n1");
+  EXPECT_EQ(w.last("n1", wire::ControllerToNode::kStop), nullptr);
+  w.connect("n0", {World::run(id, 1, wire::kRunPrepared)});
+  ASSERT_NE(w.last("n0", wire::ControllerToNode::kStop), nullptr);
+  ASSERT_NE(w.last("n1", wire::ControllerToNode::kStop), nullptr);
+  w.done("n0", id);
+  w.done("n1", id);
+  EXPECT_EQ(w.state(id), JobState::kCancelled);
+}
+
 TEST(JobPrograms, ANodeThatWentAwayMeanwhileIsNotWaitedFor) {
   Site w(2, true, false);
   const JobId id = w.enter();
