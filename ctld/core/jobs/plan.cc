@@ -159,7 +159,8 @@ void commit_group(Core& core, const sched::Group& group) {
   outcome.detail = "a component of the job could not be placed any more";
   outcome.requeue = true;
   outcome.ended = core.now;
-  for (JobId id : placed) core.jobs.at(id).placed()->contract.has_epilog = false;  // nothing of it has begun
+  for (JobId id : placed)  // of one that was not to go on nothing has begun
+    if (model::Placed& of = *core.jobs.at(id).placed(); !of.started) of.contract.has_epilog = false;
   for (JobId id : placed) stop(core, core.jobs.at(id), outcome);
 }
 

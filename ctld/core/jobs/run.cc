@@ -64,7 +64,8 @@ void requeue(Core& core, Job& job, const Outcome& outcome) {
     ++job.restarts;
   else if (!was_preempted(outcome))
     launch_failed(core, job);
-  if (outcome.reason == model::EndReason::kPrologNotRun) job.waiting()->not_before = core.now + base::seconds(30);
+  if (outcome.reason == model::EndReason::kPrologNotRun)
+    job.waiting()->not_before = std::max(job.waiting()->not_before, core.now + base::seconds(30));
   core.out.job_event(job, "requeued", outcome.detail);
   if (had_started) mail_of_requeue(core, job, run);
   update_eligibility(core, job);
@@ -228,7 +229,9 @@ void job_program_due(Core& core, const Job& job) {
 }
 
 void pass_prolog(Core& core, Job& job) {
-  if (job.placed()->program != JobProgram::kProlog) return;
+  const model::Placed& run = *job.placed();
+  if (run.program != JobProgram::kProlog) return;
+  if (job.state == JobState::kCompleting && run.waiting_for.empty()) return;  // it is over when the prolog is
   job.placed()->program = JobProgram::kNone;
   core.rows.job(job);
   if (job.state == JobState::kConfiguring) arm_start_timeout(core, job);

@@ -236,7 +236,8 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
     ask_why(session, served, blockage);
     const model::Request& r = job.request;
     const bool is_plain = blockage.is_up && blockage.is_lasting && !session.order().is_strict() && r.nodelist.empty() &&
-                          r.exclude.empty() && job.reservation.empty();
+                          r.exclude.empty() && job.reservation.empty() &&
+                          !r.contiguous;  // a node between two others may let more than itself take part
     job_class.blocked_at = is_plain ? session.capacity().gains().version() : 0;
     job_class.blocked_fitting = blockage.fitting;
     job_class.blocked_by = blockage.blockers;

@@ -171,6 +171,22 @@ TEST(Neighbours, ThePlannedStartIsTheFirstThereIs) {
   EXPECT_EQ(made.planned_starts.front().start, first);
 }
 
+// Its neighbours were free all the time, and could take no part for want of the node between them.
+TEST(Neighbours, AJobThatWaitedForTheNodeBetweenStartsWhenThatIsFree) {
+  Street street("..x..");
+  const base::Time now{1};
+  PendingJob job = pending(9, Street::gang(3));
+  job.time_limit = base::hours(1);
+  street.apply(JobQueued{job});
+  for (const Group& group : plan(street.view, now, {}).groups)
+    for (const Decision& d : group.decisions) ASSERT_FALSE(std::holds_alternative<Start>(d));
+  street.set(3, [](NodeFacts&) {});
+  size_t starts = 0;
+  for (const Group& group : plan(street.view, now, {}).groups)
+    for (const Decision& d : group.decisions) starts += std::holds_alternative<Start>(d);
+  EXPECT_EQ(starts, 1U);
+}
+
 /// First positions of all runs of `nodes` that are free.
 std::vector<size_t> runs_in(const std::string& houses, uint32_t nodes) {
   std::vector<size_t> out;
