@@ -183,10 +183,10 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
       return base::invalid(fmt::format("{} asked; no node of partition {} has so many", layout_words(r), p),
                            "ask for fewer; gcontrol show node tells what each node has");
     case BlockerKind::kApart:
-      return base::invalid(fmt::format("--contiguous: partition {} has nowhere {} next to each other that could hold a "
-                                       "part of this job",
-                                       p, counted(r.min_nodes, "node")),
-                           "ask for fewer nodes, or leave --contiguous away");
+      return base::invalid(
+          fmt::format("--contiguous: nowhere in partition {} are {}neighbours that could hold this job", p,
+                      r.nodes_given ? fmt::format("{} ", r.min_nodes) : ""),
+          "ask for fewer nodes, or leave --contiguous away");
     case BlockerKind::kTmpDisk:
       return base::invalid(
           fmt::format("--tmp={} asked; no node of partition {} has so large a disk for temporary files",
@@ -313,6 +313,11 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
     return base::invalid(fmt::format("{} nodes asked; partition {} has {} that can hold a part of this job",
                                      request.min_nodes, partition.name, diagnosis.fitting),
                          "ask for fewer nodes");
+  if (request.contiguous) {
+    model::Request apart = request;
+    apart.contiguous = false;
+    if (ever(capacity, partition, apart).allocation) return refuse(capacity, partition, request, BlockerKind::kApart);
+  }
   if (request.gpu_counting == GpuCounting::kPerJob) {
     const size_t nodes = request.nodes_given ? request.max_nodes : diagnosis.nodes;
     return base::invalid(

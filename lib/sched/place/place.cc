@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sched/place/feasible_nodes.h"
+#include "sched/place/neighbours.h"
 #include "sched/place/resume.h"
 #include "sched/units/unit_table.h"
 
@@ -20,35 +21,6 @@ using model::GpuCounting;
 using model::Locality;
 using model::NodeShare;
 using model::Request;
-
-/// One node of the gang.
-struct Pick {
-  const FeasibleGroup* group = nullptr;
-  uint32_t position = 0;
-};
-
-/// What some nodes hold together.
-struct Sums {
-  uint64_t tasks = 0, gpus = 0, required = 0, weight = 0;
-  void add(const Pick& p) {
-    tasks += p.group->max_tasks;
-    gpus += p.group->gpus;
-    required += p.group->required;
-    weight += p.group->account->facts.weight;
-  }
-  void take(const Pick& p) {
-    tasks -= p.group->max_tasks;
-    gpus -= p.group->gpus;
-    required -= p.group->required;
-    weight -= p.group->account->facts.weight;
-  }
-};
-
-/// A stretch of positions.
-struct Range {
-  uint32_t first = 0;
-  uint32_t last = UINT32_MAX;
-};
 
 /// What speaks for a group, best first: small is good.
 struct Merit {
@@ -83,6 +55,7 @@ class Placer {
   FeasibleNodes groups_;
   std::vector<FeasibleGroup> all_;        // filled for gangs of several nodes
   std::vector<FeasibleGroup*> by_merit_;  // of all_
+  std::optional<Neighbours> neighbours_;  // of all_, where they are asked for
 
   uint32_t all_tasks(uint32_t nodes) const { return filter_.all_tasks(nodes); }
   Merit merit(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
@@ -98,7 +71,12 @@ class Placer {
   std::optional<std::vector<Pick>> pick_over_switches(uint32_t nodes);
   std::optional<std::vector<Pick>> pick_segments(uint32_t nodes);
   std::optional<std::vector<Pick>> pick(const Range& range, uint32_t nodes) const;
-  std::optional<std::vector<Pick>> pick_neighbours(const Range& range, uint32_t nodes) const;
+  struct Levels {
+    uint32_t top = 0, widest = 0;
+  };
+  Levels levels() const;
+  void look_at_neighbours();
+  std::vector<Range> widest_ranges() const;
   void rule_out_lonely(Diagnosis& diagnosis) const;
   std::vector<Pick> first_of(const std::vector<const FeasibleGroup*>& order, const Range& range, uint32_t nodes) const;
   bool holds(const std::vector<Pick>& picks) const;
@@ -224,64 +202,10 @@ std::vector<Pick> Placer::first_of(const std::vector<const FeasibleGroup*>& orde
   return out;
 }
 
-/// Of all runs of neighbours in the range that hold the gang the lightest; of those the one in the shortest stretch of
-/// nodes that could be part of it, so that long stretches last; of those the first.
-std::optional<std::vector<Pick>> Placer::pick_neighbours(const Range& range, uint32_t nodes) const {
-  if (nodes == 0) return std::nullopt;
-  std::vector<Pick> there;
-  for (const FeasibleGroup& group : all_)
-    for (uint32_t p = group.next(range.first); p < range.last; p = group.next(p + 1)) there.push_back({&group, p});
-  std::sort(there.begin(), there.end(), [](const Pick& a, const Pick& b) { return a.position < b.position; });
-  std::vector<uint32_t> leaves(there.size(), 0);  // how often another leaf begins up to each of them
-  for (size_t i = 1; i < there.size(); ++i) {
-    const uint32_t leaf = groups_.index().leaf(there[i].position);
-    leaves[i] = leaves[i - 1] + (leaf == UINT32_MAX || leaf != groups_.index().leaf(there[i - 1].position));
-  }
-  uint64_t best_weight = UINT64_MAX;
-  size_t best = 0, best_stretch = 0;
-  for (size_t from = 0, to = 0; from < there.size(); from = to) {
-    for (to = from + 1; to < there.size() && there[to].position == there[to - 1].position + 1;) ++to;
-    Sums sums;
-    for (size_t i = from; i < to; ++i) {
-      sums.add(there[i]);
-      if (i - from >= nodes) sums.take(there[i - nodes]);
-      if (i - from + 1 < nodes || !holds(sums, nodes)) continue;
-      if (options_.switches > 1 && leaves[i] - leaves[i + 1 - nodes] >= options_.switches) continue;
-      if (std::tuple(sums.weight, to - from) >= std::tuple(best_weight, best_stretch)) continue;
-      best_weight = sums.weight;
-      best_stretch = to - from;
-      best = i + 1 - nodes;
-    }
-  }
-  if (best_weight == UINT64_MAX) return std::nullopt;
-  const auto first = there.begin() + static_cast<ptrdiff_t>(best);
-  return std::vector<Pick>(first, first + nodes);
-}
-
-/// Nodes that could hold a part, but stand in too short a stretch of such ones.
-void Placer::rule_out_lonely(Diagnosis& diagnosis) const {
-  NodeBits fitting;
-  for (const FeasibleGroup& group : all_) {
-    if (group.nodes != nullptr)
-      fitting |= *group.nodes;
-    else
-      fitting.insert(group.position);
-  }
-  uint32_t lonely = 0;
-  for (uint32_t first = fitting.next(0); first != UINT32_MAX;) {
-    uint32_t last = first;
-    while (fitting.contains(last + 1)) ++last;
-    if (last - first + 1 < diagnosis.needed_nodes) lonely += last - first + 1;
-    first = fitting.next(last + 1);
-  }
-  if (lonely > 0) diagnosis.ruled_out[BlockerKind::kApart] += lonely;
-  diagnosis.fitting -= std::min(diagnosis.fitting, lonely);
-}
-
 /// `nodes` nodes of the range that together hold the gang: the best by merit if they do, else the roomiest.
 std::optional<std::vector<Pick>> Placer::pick(const Range& range, uint32_t nodes) const {
   if (nodes == 0) return std::nullopt;
-  if (request_.contiguous) return pick_neighbours(range, nodes);
+  if (neighbours_) return neighbours_->pick(range, nodes);
   const uint32_t tasks_each = (all_tasks(nodes) + nodes - 1) / nodes;
   const uint32_t gpus_each = request_.gpu_counting == GpuCounting::kPerJob ? (request_.gpus + nodes - 1) / nodes : 0;
   std::vector<const FeasibleGroup*> even(by_merit_.begin(), by_merit_.end());
@@ -339,6 +263,14 @@ std::vector<uint32_t> Placer::sizes() const {
   if (partition_.max_nodes > 0) most = std::min(most, partition_.max_nodes);
   most = std::min(most, available);
   std::vector<uint32_t> out;
+  if (neighbours_) {
+    const bool is_spread = options_.fit == Fit::kSpread && !request_.nodes_given;
+    if (is_spread) most = std::min(most, all_tasks(1));
+    const uint32_t nodes = request_.nodes_given || is_spread ? neighbours_->most_nodes(widest_ranges(), least, most)
+                                                             : neighbours_->fewest_nodes(widest_ranges(), least, most);
+    if (nodes > 0 || least <= 1) out.push_back(std::max(nodes, 1U));  // one alone is near itself, wherever it is
+    return out;
+  }
   if (request_.nodes_given) {  // as many as there are, up to the maximum
     for (uint32_t n = most; n >= least; --n) out.push_back(n);
     return out;
@@ -423,12 +355,48 @@ std::optional<std::vector<Pick>> Placer::pick_segments(uint32_t nodes) {
   return std::nullopt;
 }
 
-std::optional<std::vector<Pick>> Placer::pick_in_network() {
-  uint32_t top = 0;
-  for (const Domain& d : groups_.index().domains()) top = std::max(top, d.level + 1);
+/// Levels of the network, and which of them is the widest that the gang may be spread over.
+Placer::Levels Placer::levels() const {
+  Levels out;
+  for (const Domain& d : groups_.index().domains()) out.top = std::max(out.top, d.level + 1);
   // Without a network nothing is known of distances: every node counts as near.
-  uint32_t widest = top + 1;
-  if (top > 0 && options_.level <= Locality::kBlock) widest = options_.level == Locality::kBlock ? 2 : 1;
+  out.widest = out.top + 1;
+  if (out.top > 0 && options_.level <= Locality::kBlock) out.widest = options_.level == Locality::kBlock ? 2 : 1;
+  return out;
+}
+
+/// Within one of them the whole gang has to be, as pick_in_network() looks for it.
+std::vector<Range> Placer::widest_ranges() const {
+  const auto [top, widest] = levels();
+  const uint32_t highest = options_.switches > 0 ? 1 : std::min(widest, top);
+  const bool is_anywhere = options_.switches > 0 ? options_.switches > 1 : widest > top;
+  if (top == 0 || is_anywhere) return {Range{}};
+  std::vector<Range> out;
+  for (const Domain& d : groups_.index().domains())
+    if (d.level + 1 == std::min(highest, top)) out.push_back({d.first, d.last});
+  return out;
+}
+
+void Placer::look_at_neighbours() {
+  Neighbours::Needs needs;
+  needs.tasks = all_tasks(1);
+  needs.gpus = request_.gpu_counting == GpuCounting::kPerJob ? request_.gpus : 0;
+  needs.required = request_.nodelist.size();
+  needs.leaves = levels().top > 0 ? options_.switches : 0;
+  neighbours_.emplace(all_, groups_.index(), needs);
+}
+
+/// Nodes that could hold a part, but stand in too short a run of such ones.
+void Placer::rule_out_lonely(Diagnosis& diagnosis) const {
+  if (diagnosis.fitting < diagnosis.needed_nodes) return;  // that says more
+  const uint32_t lonely = std::min(diagnosis.fitting, neighbours_->lonely(diagnosis.needed_nodes));
+  if (lonely == 0) return;
+  diagnosis.ruled_out[BlockerKind::kApart] += lonely;
+  diagnosis.fitting -= lonely;
+}
+
+std::optional<std::vector<Pick>> Placer::pick_in_network() {
+  const auto [top, widest] = levels();
   for (uint32_t nodes : sizes()) {
     if (request_.segment > 1 && top > 1) {
       if (auto picks = pick_segments(nodes)) return picks;
@@ -440,7 +408,7 @@ std::optional<std::vector<Pick>> Placer::pick_in_network() {
       if (auto picks = pick_at_level(level, nodes)) return picks;
     if (options_.switches > 0 && top > 0 && !is_alone) {
       if (options_.switches > 1)
-        if (auto picks = request_.contiguous ? pick({}, nodes) : pick_over_switches(nodes)) return picks;
+        if (auto picks = neighbours_ ? pick({}, nodes) : pick_over_switches(nodes)) return picks;
       continue;
     }
     if (widest > top || is_alone)
@@ -584,9 +552,9 @@ Placement Placer::run() {
   out.diagnosis.level = options_.level;
   out.diagnosis.needed_nodes = std::max<uint32_t>(request_.min_nodes, 1);
   all_ = groups_.all(out.diagnosis);
+  if (request_.contiguous) look_at_neighbours();
   if (!filter_.is_one_node()) out.allocation = place_gang();
-  const bool are_there = out.diagnosis.fitting >= out.diagnosis.needed_nodes;
-  if (request_.contiguous && !out.allocation && are_there) rule_out_lonely(out.diagnosis);
+  if (neighbours_ && !out.allocation) rule_out_lonely(out.diagnosis);
   return out;
 }
 

@@ -110,8 +110,7 @@ TEST(Neighbours, AJobThatCanNeverHaveThemIsRefused) {
   r.exclude = {"n2"};
   const base::Status may = could_ever_run(street.view.capacity(), street.partition(), r);
   ASSERT_FALSE(may);
-  EXPECT_EQ(may.error().what,
-            "--contiguous: partition main has nowhere 3 nodes next to each other that could hold a part of this job");
+  EXPECT_EQ(may.error().what, "--contiguous: nowhere in partition main are 3 neighbours that could hold this job");
   EXPECT_TRUE(could_ever_run(street.view.capacity(), street.partition(), Street::gang(4)));
   const base::Status many = could_ever_run(street.view.capacity(), street.partition(), Street::gang(5));
   ASSERT_FALSE(many);
@@ -187,6 +186,80 @@ TEST(Neighbours, AJobThatWaitedForTheNodeBetweenStartsWhenThatIsFree) {
   EXPECT_EQ(starts, 1U);
 }
 
+/// Of nodes with so many cores each; 'a' has one, 'b' two, and so on: two tasks on each core.
+struct Mixed : Cluster {
+  explicit Mixed(const std::string& sizes) : Cluster(static_cast<uint32_t>(sizes.size()), machine(16, 0, 64'000)) {
+    for (uint32_t i = 0; i < sizes.size(); ++i) {
+      NodeFacts facts = testing::node_facts(i + 1, machine(16, 0, 64'000));
+      facts.cores = base::IndexSet::first(static_cast<uint32_t>(sizes[i] - 'a' + 1));
+      facts.usable = sizes[i] != 'x';
+      apply(NodeSet{facts});
+    }
+  }
+  /// First node and number of nodes; "": nowhere.
+  std::string place_of(const model::Request& r, const PlacementOptions& options = {}) const {
+    const Placement p = place(view.capacity(), partition(), r, options);
+    if (!p.allocation) return "";
+    return p.allocation->shares.front().name + "+" + std::to_string(p.allocation->shares.size());
+  }
+};
+
+TEST(Neighbours, AsFewNodesAsHoldTheTasksWhereTheyAreNeighbours) {
+  model::Request r = testing::tasks(12);
+  r.mem_per_node_mb = 10;
+  r.contiguous = true;
+  EXPECT_EQ(Mixed("dxaaaaaaxd").place_of(r), "n3+6") << "the two large ones are apart";
+  EXPECT_EQ(Mixed("dxaaaaabxd").place_of(r), "n4+5");
+  EXPECT_EQ(Mixed("dxaaaacbxd").place_of(r), "n6+3") << "2, 6 and 4 tasks";
+  EXPECT_TRUE(could_ever_run(Mixed("dxaaaaaaxd").view.capacity(), Mixed("dxaaaaaaxd").partition(), r));
+  r.tasks = 13;
+  r.exclude = {"n2", "n9"};
+  const Mixed street("dxaaaaaaxd");
+  EXPECT_EQ(street.place_of(r), "");
+  EXPECT_EQ(could_ever_run(street.view.capacity(), street.partition(), r).error().what,
+            "--contiguous: nowhere in partition main are neighbours that could hold this job");
+  PlacementOptions spread;
+  spread.fit = model::Fit::kSpread;
+  r.tasks = 9;
+  EXPECT_EQ(street.place_of(r, spread), "n3+6") << "as many as stand side by side";
+}
+
+TEST(Neighbours, OfARangeOfSizesTheLargestThatThereIs) {
+  model::Request r = Street::gang(2);
+  r.max_nodes = 40;
+  Street street("....x..x...");
+  EXPECT_EQ(street.place_of(r), "n1 n2 n3 n4");
+  r.nodelist = {"n6"};
+  EXPECT_EQ(street.place_of(r), "n6 n7");
+  r.nodelist = {"n6", "n9"};
+  EXPECT_THAT(street.place_of(r), HasSubstr("none"));
+  const base::Status may = could_ever_run(street.view.capacity(), street.partition(), r);
+  EXPECT_TRUE(may) << "that n8 is down now does not matter: " << may.error().text();
+  r.exclude = {"n8"};
+  EXPECT_EQ(could_ever_run(street.view.capacity(), street.partition(), r).error().what,
+            "--contiguous: nowhere in partition main are 2 neighbours that could hold this job");
+  r = Street::gang(1);
+  r.max_nodes = 3;
+  PlacementOptions near;
+  near.level = model::Locality::kLeaf;
+  street.use_network({{"l0", {"n1", "n2"}, {}}, {"l1", {"n3", "n4"}, {}}});
+  EXPECT_EQ(street.place_of(r, near), "n1 n2");
+}
+
+// Every second node is free: with a range each size used to be tried with all nodes, and that at every moment.
+TEST(Neighbours, ALargeRangeCostsNoMoreThanOneSize) {
+  std::string houses(4'000, '.');
+  for (size_t i = 1; i < houses.size(); i += 2) houses[i] = 'x';
+  const Street street(houses);
+  model::Request r = Street::gang(1);
+  r.min_nodes = 1;
+  r.max_nodes = 4'000;
+  EXPECT_EQ(street.place_of(r), "n1");
+  r.nodelist = {"n1", "n3999"};
+  r.min_nodes = 2;
+  EXPECT_THAT(street.place_of(r), HasSubstr("none"));
+}
+
 /// First positions of all runs of `nodes` that are free.
 std::vector<size_t> runs_in(const std::string& houses, uint32_t nodes) {
   std::vector<size_t> out;
@@ -196,7 +269,7 @@ std::vector<size_t> runs_in(const std::string& houses, uint32_t nodes) {
 }
 
 TEST(Neighbours, APlainReckoningFindsThemWhereThePlacementDoes) {
-  std::mt19937 random(7);  // NOLINT: the same each time
+  std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     std::string houses(1 + random() % 40, '.');
     for (char& house : houses)
