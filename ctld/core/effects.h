@@ -126,12 +126,17 @@ struct RunJobProgram {
   model::JobProgram program = model::JobProgram::kNone;
   std::vector<std::pair<std::string, std::string>> variables = {};  ///< For its environment.
 };
+enum class ProgramRun : uint8_t {
+  kRan,
+  kNotStarted,  ///< It could not be: it is not there, say.
+  kNotTaken,    ///< It was not handed on, or turned away: it may be asked for again.
+  kUnknown,     ///< It was handed on, and nobody knows what became of it.
+};
 /// How that came out.
 struct ProgramEnd {
-  bool is_known = true;  ///< False: nobody knows whether it has run, or it was not handed on.
-  bool has_run = true;   ///< False: it could not be run, or that is not known.
-  int exit_code = 0;     ///< 128 + signal if it was killed.
-  std::string text;      ///< The end of what it printed, or why it did not run.
+  ProgramRun run = ProgramRun::kRan;
+  int exit_code = 0;  ///< 128 + signal if it was killed.
+  std::string text;   ///< The end of what it printed, or why it did not run.
 };
 /// Mail somebody. It is sent once at most: what goes wrong is only logged.
 struct SendMail {

@@ -121,7 +121,11 @@ void ScriptServer::run(program::ProgramPool& pool, uint64_t number, uint64_t id,
                        const base::Result<program::ProgramCall>& call,
                        std::function<wire::FromScripts(const program::ProgramResult&)> make) {
   if (!call) return answer(number, id, plain({-1, call.error().text()}));
-  if (waiting_ >= kMostWaiting) return answer(number, id, plain({-1, "too many programs run or wait already"}));
+  if (waiting_ >= kMostWaiting) {
+    wire::FromScripts busy = plain({-1, "too many programs run or wait already"});
+    busy.set_not_taken(true);
+    return answer(number, id, std::move(busy));
+  }
   ++waiting_;
   pool.add([this, number, id, call = *call, make = std::move(make), poster = loop_.poster()] {
     const program::ProgramResult result = program::run_program(call);

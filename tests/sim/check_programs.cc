@@ -23,15 +23,23 @@ void ProgramChecker::on_program_asked(const ctld::RunJobProgram& asked) {
   Programs& programs = runs_[run];
   if (programs.under_way != JobProgram::kNone) fail(kOrder, "two programs of " + run.text() + " are under way");
   programs.under_way = asked.program;
-  if (asked.program == JobProgram::kProlog) programs.prolog_asked = true;
+  if (asked.program != JobProgram::kProlog) return;
+  programs.prolog_asked = true;
+  ++programs.times_asked;
 }
 
 void ProgramChecker::on_program_ended(const ctld::RunJobProgram& asked, const ctld::ProgramEnd& end) {
   const auto it = runs_.find({asked.job.value, asked.attempt, 0});
   if (it == runs_.end()) return;
   it->second.under_way = JobProgram::kNone;
-  if (asked.program == JobProgram::kEpilog && end.is_known) it->second.epilog_ended = true;
-  if (asked.program == JobProgram::kProlog) it->second.prolog_succeeded = end.has_run && end.exit_code == 0;
+  using ctld::ProgramRun;
+  const bool has_not_run = end.run == ProgramRun::kNotStarted || end.run == ProgramRun::kNotTaken;
+  if (asked.program == JobProgram::kEpilog && (end.run == ProgramRun::kRan || end.run == ProgramRun::kNotStarted))
+    it->second.epilog_ended = true;
+  if (asked.program == JobProgram::kProlog && has_not_run && it->second.times_asked == 1)
+    it->second.owes_epilog = false;  // nothing is to be cleaned up
+  if (asked.program == JobProgram::kProlog)
+    it->second.prolog_succeeded = end.run == ProgramRun::kRan && end.exit_code == 0;
 }
 
 void ProgramChecker::on_rows(std::span<const store::Batch> batches, bool is_sure) {

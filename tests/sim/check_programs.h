@@ -22,6 +22,7 @@ class ProgramChecker final : public Checker {
   struct Programs {
     bool owes_epilog = false;  ///< By its contract.
     bool prolog_asked = false, prolog_succeeded = false, epilog_ended = false;
+    uint32_t times_asked = 0;  ///< For the prolog.
     model::JobProgram under_way = model::JobProgram::kNone;
   };
   std::map<RunKey, Programs> runs_;  // those that are not over

@@ -239,12 +239,17 @@ void Cluster::take(const ctld::RunJobProgram& run) {
                  run.attempt);
   tell([&](Checker& checker) { checker.on_program_asked(run); });
   ctld::ProgramEnd end;
-  if (box_.has_faults && box_.random.chance(15)) end.has_run = box_.random.chance(50);
-  end.is_known = end.has_run || box_.random.chance(50);
-  if (!end.has_run || (box_.has_faults && box_.random.chance(15))) end.exit_code = 1;
-  const auto takes = box_.random.chance(80) ? box_.delay(1'000, 500'000) : box_.delay(1'000'000, 90'000'000);
+  using ctld::ProgramRun;
+  if (box_.has_faults && box_.random.chance(10))
+    end.run = box_.random.any({ProgramRun::kNotStarted, ProgramRun::kNotTaken, ProgramRun::kUnknown});
+  if (end.run != ProgramRun::kRan || (box_.has_faults && box_.random.chance(15))) end.exit_code = 1;
+  // Never longer than its limit, unlike what box_.delay() gives.
+  const Duration longest = box_.random.chance(80) ? base::milliseconds(500) : base::seconds(90);
+  const Duration takes = box_.random.between(base::milliseconds(1), longest);
   box_.agenda.after(takes, [this, run, end, start = shell_.starts()] {
     if (!shell_.is_up() || start != shell_.starts()) return;
+    box_.trace.say(box_.now(), "controller: program {} of {}.{} ended {} {}", static_cast<int>(run.program),
+                   run.job.value, run.attempt, static_cast<int>(end.run), end.exit_code);
     tell([&](Checker& checker) { checker.on_program_ended(run, end); });
     controller([&](Controller& core, Time now) { core.on_program_ended(now, run.job, run.attempt, run.program, end); });
   });

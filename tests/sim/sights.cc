@@ -121,8 +121,9 @@ void SightChecker::on_node_said(const Machine&, const wire::NodeToController& me
 
 void SightChecker::on_program_ended(const ctld::RunJobProgram& asked, const ctld::ProgramEnd& end) {
   if (asked.program == model::JobProgram::kEpilog) ++seen_["epilog of the controller"];
-  if (asked.program != model::JobProgram::kProlog || (end.has_run && end.exit_code == 0)) return;
-  ++seen_[end.has_run ? "prolog of the controller failed" : "prolog of the controller could not be run"];
+  if (asked.program != model::JobProgram::kProlog || (end.run == ctld::ProgramRun::kRan && end.exit_code == 0)) return;
+  ++seen_[end.run == ctld::ProgramRun::kRan ? "prolog of the controller failed"
+                                            : "prolog of the controller could not be run"];
 }
 
 void SightChecker::on_begun(const std::string&, RunKey run) {

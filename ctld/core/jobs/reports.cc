@@ -27,7 +27,7 @@ using model::Outcome;
 void on_prepared(Core& core, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || extension_ready(core, *job, node)) return;
-  pass_prolog(core, *job);
+  pass_prolog(core, *job, node);
   // The node lost what it was told after it had prepared: it is told again.
   // Or it has come late to an elastic gang that went on without it.
   if (job->state == JobState::kRunning && !core.placements.is_on(node, job->id)) return clear_node(core, *job, node);
@@ -39,18 +39,18 @@ void on_prepared(Core& core, NodeId node, const wire::Prepared& m) {
   if (placed.waiting_for.empty()) go_together(core, *job);
 }
 
-void on_started(Core& core, NodeId, const wire::Started& m) {
+void on_started(Core& core, NodeId node, const wire::Started& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   // A gang of several nodes was started by go(); a gang of one reports that it went by itself.
   if (job == nullptr) return;
-  pass_prolog(core, *job);
+  pass_prolog(core, *job, node);
   if (job->state == JobState::kConfiguring && goes_alone(*job)) go(core, *job);
 }
 
 void on_prepare_failed(Core& core, NodeId node, const wire::PrepareFailed& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || !core.placements.is_on(node, job->id)) return;
-  pass_prolog(core, *job);
+  pass_prolog(core, *job, node);
   const std::string why = base::printable(m.detail(), 200);
   // Of a prolog that failed the node has said before that it is unfit; a daemon that was restarted while the prolog ran
   // is nobody's fault.
@@ -121,7 +121,7 @@ void on_batch_exited(Core& core, NodeId node, const wire::BatchExited& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || job->placed()->allocation.shares.front().node != node)
     return send_to_node(core, node, std::move(ack));
-  pass_prolog(core, *job);
+  pass_prolog(core, *job, node);
   Outcome outcome = outcome_of(m, core.nodes.name_of(node), core.now);
   const bool lost_by_lease = outcome.reason == EndReason::kLeaseExpired;
   if (lost_by_lease) outcome.requeue = job->spec.requeue;

@@ -109,7 +109,7 @@ void prepare_everywhere(Core& core, Job& job) {
 
 std::string failure_of(const ProgramEnd& end) {
   const std::string text = base::printable(end.text, 200);
-  if (!end.has_run) return "it could not be run: " + text;
+  if (end.run != ProgramRun::kRan) return "it could not be run: " + text;
   return fmt::format("exit code {}{}{}", end.exit_code, text.empty() ? "" : ": ", text);
 }
 
@@ -138,14 +138,18 @@ void give_up_start(Core& core, Job& job, model::EndReason reason, std::string wh
 void prolog_failed(Core& core, Job& job, const ProgramEnd& end) {
   std::string why = "the controller's prolog failed: " + failure_of(end);
   core.out.note(fmt::format("job {}: {}", job.id.value, why), true);
-  if (end.has_run) ++job.launch_failures;
-  give_up_start(core, job, end.has_run ? model::EndReason::kPrologFailed : model::EndReason::kPrologNotRun,
-                std::move(why));
+  const bool has_run = end.run == ProgramRun::kRan;
+  if (has_run) ++job.launch_failures;
+  // An earlier controller may have had it run before this one asked.
+  model::Contract& contract = job.placed()->contract;
+  const bool is_asked_first = contract.placed_in.incarnation == core.settings.incarnation;
+  if (is_asked_first && !has_run && end.run != ProgramRun::kUnknown) contract.has_epilog = false;
+  give_up_start(core, job, has_run ? model::EndReason::kPrologFailed : model::EndReason::kPrologNotRun, std::move(why));
 }
 
 void prolog_ended(Core& core, Job& job, const ProgramEnd& end) {
   model::Placed& placed = *job.placed();
-  const bool has_succeeded = end.has_run && end.exit_code == 0;
+  const bool has_succeeded = end.run == ProgramRun::kRan && end.exit_code == 0;
   if (job.state == JobState::kConfiguring) {
     const model::Node* lost = has_succeeded ? lost_node(core, job) : nullptr;
     if (has_succeeded && lost == nullptr) {
@@ -171,9 +175,10 @@ void prolog_ended(Core& core, Job& job, const ProgramEnd& end) {
 
 void epilog_ended(Core& core, Job& job, const ProgramEnd& end) {
   constexpr Duration kAgain = base::seconds(30);
-  if (!end.is_known) return core.timers.set({core.now + kAgain, TimerKind::kJobProgram, job.id.value, job.attempt});
+  if (end.run == ProgramRun::kNotTaken || end.run == ProgramRun::kUnknown)
+    return core.timers.set({core.now + kAgain, TimerKind::kJobProgram, job.id.value, job.attempt});
   job.placed()->program = JobProgram::kNone;
-  if (!end.has_run || end.exit_code != 0) {
+  if (end.run != ProgramRun::kRan || end.exit_code != 0) {
     const std::string what = "the controller's epilog failed: " + failure_of(end);
     core.out.job_event(job, "epilog", what);
     core.out.note(fmt::format("job {}: {}", job.id.value, what), true);
@@ -228,15 +233,18 @@ void job_program_due(Core& core, const Job& job) {
   if (job.placed() != nullptr && job.placed()->program == JobProgram::kEpilog) ask_for_program(core, job);
 }
 
-void pass_prolog(Core& core, Job& job) {
+void pass_prolog(Core& core, Job& job, NodeId by) {
   const model::Placed& run = *job.placed();
   if (run.program != JobProgram::kProlog) return;
   if (job.state == JobState::kCompleting && run.waiting_for.empty()) return;  // it is over when the prolog is
   job.placed()->program = JobProgram::kNone;
   core.rows.job(job);
   if (job.state == JobState::kConfiguring) arm_start_timeout(core, job);
-  if (job.state != JobState::kCompleting) return;
-  for (const NodeId node : job.placed()->waiting_for) send_stop(core, job, node);  // they had not been told
+  for (const NodeId node : run.waiting_for) {  // they have not been told
+    if (node == by) continue;
+    if (job.state == JobState::kCompleting) send_stop(core, job, node);
+    if (job.state == JobState::kConfiguring && core.nodes.has_link(node)) send_prepare(core, job, node);
+  }
 }
 
 void go_together(Core& core, Job& job) {

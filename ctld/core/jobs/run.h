@@ -18,8 +18,9 @@ void repeat_program(Core& core, const model::Job& job);
 void on_program_ended(Core& core, JobId id, uint32_t attempt, model::JobProgram program, const ProgramEnd& end);
 /// Nobody knew what became of the epilog: it is asked for again.
 void job_program_due(Core& core, const model::Job& job);
-/// A node has the run, as after the controller's state of earlier was put back: its prolog is over.
-void pass_prolog(Core& core, model::Job& job);
+/// The node `by` has the run, as after the controller's state of earlier was put back: its prolog is over. Its other
+/// nodes are told what they have not been told before.
+void pass_prolog(Core& core, model::Job& job, NodeId by);
 /// The run starts: its time counts from now on.
 void go(Core& core, model::Job& job);
 /// Ends a placed job: nodes are told to clean up, and the outcome is kept until they have.

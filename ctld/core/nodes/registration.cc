@@ -111,8 +111,9 @@ void reconcile(Core& core, Node& node, const wire::Register& m, bool rebooted, K
     job.placed()->unreachable.erase(id);
     const auto run = has.find({job_id.value, job.attempt});
     const bool has_run = run != has.end();
-    if (has_run) pass_prolog(core, job);
-    if (job.placed()->program == model::JobProgram::kProlog) continue;  // the node has not been told of it
+    if (has_run) pass_prolog(core, job, id);
+    const bool is_in_prolog = job.placed()->program == model::JobProgram::kProlog;
+    if (is_in_prolog && seen != Kin::kNewer) continue;  // the node has not been told of it
     const auto phase = has_run ? std::optional(run->second) : std::nullopt;
     if (!(has_run && run->second >= wire::kRunEnding) && !rebooted && repeat_to_extension(core, job, id, phase))
       continue;

@@ -19,8 +19,14 @@ std::string known_of(const config::Config& config) {
 }
 
 ProgramEnd end_of(const base::Result<wire::FromScripts>& answer) {
-  if (!answer) return {false, false, -1, answer.error().text()};
-  return {true, answer->exit_code() >= 0, answer->exit_code(), answer->output()};
+  if (!answer) {
+    const bool is_handed_on = answer.error().code == base::ErrorCode::kInternal;
+    return {is_handed_on ? ProgramRun::kUnknown : ProgramRun::kNotTaken, -1, answer.error().text()};
+  }
+  const ProgramRun run = answer->not_taken()       ? ProgramRun::kNotTaken
+                         : answer->exit_code() < 0 ? ProgramRun::kNotStarted
+                                                   : ProgramRun::kRan;
+  return {run, answer->exit_code(), answer->output()};
 }
 
 ScriptQueue::Bounds bounds_of(const config::Config& config, base::Duration patience) {
@@ -58,7 +64,7 @@ void JobPrograms::run(const RunJobProgram& what, Done done) {
   }
   ScriptQueue& queue = what.program == model::JobProgram::kProlog ? prologs_ : epilogs_;
   if (!queue.add(what.uid, std::move(message), [done](const auto& answer) { done(end_of(answer)); }))
-    done({false, false, -1, "too many programs of jobs wait already"});
+    done({ProgramRun::kNotTaken, -1, "too many programs of jobs wait already"});
 }
 
 }  // namespace gw::ctld

@@ -182,7 +182,7 @@ void ScriptQueue::give_up() {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     std::deque<Item>& line = it->second;
     for (; !line.empty() && line.front().until < now; line.pop_front(), --count_)
-      late.emplace_back(std::move(line.front().done), stream_ ? busy : away);
+      late.emplace_back(std::move(line.front().done), line.front().is_repeated ? no_answer : stream_ ? busy : away);
     it = line.empty() ? waiting_.erase(it) : std::next(it);
   }
   for (const auto& [done, error] : late) done(tl::unexpected(error));

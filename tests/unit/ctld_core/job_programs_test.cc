@@ -34,9 +34,9 @@ class Site : public World {
     return id;
   }
   /// The program that was asked for last comes to this.
-  void ends(int exit_code, bool has_run = true, bool is_known = true) {
+  void ends(int exit_code, ProgramRun run = ProgramRun::kRan) {
     const RunJobProgram asked = programs.back();
-    core->on_program_ended(now, asked.job, asked.attempt, asked.program, {is_known, has_run, exit_code, "it says so"});
+    core->on_program_ended(now, asked.job, asked.attempt, asked.program, {run, exit_code, "it says so"});
     pump();
     schedule();
   }
@@ -81,16 +81,17 @@ TEST(JobPrograms, AfterAPrologThatFailsTheJobWaitsAndNoNodeIsBlamed) {
 }
 
 TEST(JobPrograms, AJobWhosePrologFailsAgainAndAgainIsHeldUnlessTheProgramCannotBeRun) {
-  for (const bool has_run : {true, false}) {
+  for (const ProgramRun run :
+       {ProgramRun::kRan, ProgramRun::kNotStarted, ProgramRun::kNotTaken, ProgramRun::kUnknown}) {
     Site w(1, true, false);
     const JobId id = w.enter();
     for (uint32_t i = 0; i < w.settings.max_launch_failures + 3 && !w.job(id).is_held(); ++i) {
       ASSERT_EQ(w.state(id), JobState::kConfiguring);
-      w.ends(has_run ? 1 : -1, has_run);
+      w.ends(1, run);
       EXPECT_EQ(w.state(id), JobState::kPending);
       w.tick_with_beats(base::minutes(6));
     }
-    EXPECT_EQ(w.job(id).is_held(), has_run);
+    EXPECT_EQ(w.job(id).is_held(), run == ProgramRun::kRan);
   }
 }
 
@@ -137,12 +138,12 @@ TEST(JobPrograms, AnEpilogOfWhichNobodyKnowsIsAskedForAgain) {
   const base::Time ended = w.now;
   for (int again = 0; again < 3; ++again) {
     w.programs.resize(1);
-    w.ends(-1, false, false);
+    w.ends(-1, again == 0 ? ProgramRun::kNotTaken : ProgramRun::kUnknown);
     EXPECT_EQ(w.state(id), JobState::kCompleting);
     w.tick_with_beats(base::minutes(1));
     ASSERT_THAT(w.programs, SizeIs(2));
   }
-  w.ends(-1, false);
+  w.ends(-1, ProgramRun::kNotStarted);
   EXPECT_EQ(w.state(id), JobState::kCompleted) << "that it cannot be started is known";
   EXPECT_EQ(w.job(id).ended()->ended, ended) << "its epilog is no part of its run";
 }
@@ -152,12 +153,67 @@ TEST(JobPrograms, WithoutItsPrologAJobIsNotTriedAgainAtOnce) {
   w.settings.max_launch_failures = 1;
   w.core->on_reconfigured(w.now, w.settings, {}, {}, {});
   const JobId id = w.enter();
-  w.ends(-1, false, false);
+  w.ends(-1, ProgramRun::kNotTaken);
   EXPECT_EQ(w.state(id), JobState::kPending);
   EXPECT_FALSE(w.job(id).is_held());
   EXPECT_EQ(w.job(id).launch_failures, 0U);
   w.tick_with_beats(base::minutes(1));
   EXPECT_EQ(w.state(id), JobState::kConfiguring);
+}
+
+TEST(JobPrograms, AfterAPrologThatHasNotRunThereIsNoEpilog) {
+  for (const ProgramRun run : {ProgramRun::kNotStarted, ProgramRun::kNotTaken, ProgramRun::kUnknown}) {
+    Site w(1, true, true);
+    const JobId id = w.enter();
+    w.ends(-1, run);
+    const bool may_have_run = run == ProgramRun::kUnknown;
+    EXPECT_EQ(w.programs.back().program, may_have_run ? JobProgram::kEpilog : JobProgram::kProlog);
+    EXPECT_EQ(w.state(id), may_have_run ? JobState::kCompleting : JobState::kPending);
+  }
+  Site w(1, true, true);
+  const JobId id = w.enter();
+  w.restart();
+  w.connect_all();
+  w.ends(-1, ProgramRun::kNotTaken);
+  EXPECT_EQ(w.programs.back().program, JobProgram::kEpilog) << "the controller of before may have had it run";
+  EXPECT_EQ(w.state(id), JobState::kCompleting);
+}
+
+TEST(JobPrograms, OtherNodesAreToldOfARunThatIsPastItsProlog) {
+  Site w(2, true, false);
+  const JobId id = w.enter(2);
+  w.restart();
+  w.connect("n1");
+  EXPECT_EQ(w.last("n1", kPrepare), nullptr);
+  w.connect("n0", {World::run(id, 1, wire::kRunPrepared)});
+  ASSERT_NE(w.last("n1", kPrepare), nullptr);
+  w.prepared("n1", id);
+  EXPECT_EQ(w.state(id), JobState::kRunning);
+}
+
+// Its node has given it back already when a late word of another comes.
+TEST(JobPrograms, ALateWordDoesNotKeepAJobFromItsEnd) {
+  Site w(1, true, false);
+  const JobId id = w.enter();
+  w.cancel(kAlice, id);
+  w.done("n0", id);
+  w.prepared("n0", id);
+  EXPECT_EQ(w.state(id), JobState::kCompleting);
+  w.ends(0);
+  EXPECT_EQ(w.state(id), JobState::kCancelled);
+}
+
+TEST(JobPrograms, ABackOffIsNotCutByAPrologThatCannotBeRun) {
+  Site w(1, true, false);
+  w.settings.max_launch_failures = 9;
+  w.core->on_reconfigured(w.now, w.settings, {}, {}, {});
+  const JobId id = w.enter();
+  for (int i = 0; i < 5; ++i) {
+    w.ends(1);
+    w.tick_with_beats(base::minutes(6));
+  }
+  w.ends(-1, ProgramRun::kNotTaken);
+  EXPECT_GE(w.job(id).waiting()->not_before, w.now + base::seconds(80));
 }
 
 // The controller's state was put back to when the prolog ran: the node has the run already.

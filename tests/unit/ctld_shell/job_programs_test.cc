@@ -53,7 +53,7 @@ TEST_F(JobProgramsTest, WhatItSaysIsTold) {
   result.set_output("no room");
   first.answer(first.got[0], result);
   wait_for_ends(1);
-  EXPECT_TRUE(ends[0].is_known && ends[0].has_run);
+  EXPECT_EQ(ends[0].run, ProgramRun::kRan);
   EXPECT_EQ(ends[0].exit_code, 3);
   EXPECT_EQ(ends[0].text, "no room");
   run(1, JobProgram::kProlog);
@@ -61,8 +61,13 @@ TEST_F(JobProgramsTest, WhatItSaysIsTold) {
   result.set_exit_code(-1);
   first.answer(first.got[1], result);
   wait_for_ends(2);
-  EXPECT_TRUE(ends[1].is_known);
-  EXPECT_FALSE(ends[1].has_run);
+  EXPECT_EQ(ends[1].run, ProgramRun::kNotStarted);
+  run(1, JobProgram::kProlog);
+  wait_for(3);
+  result.set_not_taken(true);
+  first.answer(first.got[2], result);
+  wait_for_ends(3);
+  EXPECT_EQ(ends[2].run, ProgramRun::kNotTaken);
 }
 
 TEST_F(JobProgramsTest, OneUserLeavesRoomForOthersAndWhatWaitsIsBounded) {
@@ -73,7 +78,7 @@ TEST_F(JobProgramsTest, OneUserLeavesRoomForOthersAndWhatWaitsIsBounded) {
   loop.run_until([] { return false; }, base::milliseconds(50));
   EXPECT_EQ(first.got.size(), JobPrograms::kMostUnderWayOfUser + 1);
   ASSERT_FALSE(ends.empty()) << "those beyond the bound are answered at once";
-  for (const ProgramEnd& end : ends) EXPECT_FALSE(end.is_known || end.has_run);
+  for (const ProgramEnd& end : ends) EXPECT_EQ(end.run, ProgramRun::kNotTaken);
 }
 
 TEST_F(JobProgramsTest, WhatIsOnItsWayWhenGscriptdEndsIsRepeated) {
@@ -84,7 +89,7 @@ TEST_F(JobProgramsTest, WhatIsOnItsWayWhenGscriptdEndsIsRepeated) {
   EXPECT_TRUE(ends.empty());
   first.answer(first.got[1]);
   wait_for_ends(1);
-  EXPECT_TRUE(ends[0].is_known);
+  EXPECT_EQ(ends[0].run, ProgramRun::kRan);
 }
 
 }  // namespace
