@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/text.h"
 #include "client/show/job_view.h"
@@ -78,7 +80,10 @@ void add_filters(std::vector<client::Option>& t, RecordOptions& o) {
                "these jobs or steps: 7, 7.0, 7.batch, 5-9",
                {},
                client::kPlain,
-               [&o](Text v) { return parse_step_ids(v, o.ids); }});
+               [&o](Text v) {
+                 o.names_component |= v.find('+') != Text::npos;
+                 return parse_step_ids(v, o.ids);
+               }});
   list("user", 'u', "USERS", "jobs of these users (names or numbers)", o.users, "-u/--user");
   list("uid", 0, {}, {}, o.users, "--uid");
   t.back().flags = client::kHidden;
@@ -196,8 +201,21 @@ void add_output(std::vector<client::Option>& t, RecordOptions& o) {
   flag("env-vars", 0, "print the environment that the job was submitted with", o.environment);
   flag("verbose", 'v', "say more", o.ignored);
   hidden("completion", 'c', Arg::kNone, sets(o.ignored));  // there is one place where records are
-  for (const Text name : {"local", "federation", "use-local-uid", "whole-hetjob", "array"})
-    hidden(name, name == "local" ? 'L' : '\0', name == "whole-hetjob" ? Arg::kOptional : Arg::kNone, sets(o.ignored));
+  for (const Text name : {"local", "federation", "use-local-uid", "array"})
+    hidden(name, name == "local" ? 'L' : '\0', Arg::kNone, sets(o.ignored));
+  t.push_back({"whole-hetjob",
+               0,
+               Arg::kOptional,
+               "yes|no",
+               "of a job with components that -j names: all of them (yes)",
+               {},
+               client::kPlain,
+               [&o](Text v) -> Status {
+                 if (!v.empty() && !base::iequals(v, "yes") && !base::iequals(v, "no"))
+                   return base::invalid("--whole-hetjob: \"" + base::printable(v, 40) + "\" is neither yes nor no");
+                 o.names_component = base::iequals(v, "no");
+                 return {};
+               }});
   for (const Text name : {"clusters", "cluster"})
     hidden(name, name == "clusters" ? 'M' : '\0', Arg::kRequired, [](Text) -> Status { return {}; });
   hidden("associations", 'x', Arg::kRequired, [](Text) -> Status { return {}; });
@@ -297,6 +315,37 @@ base::Result<wire::ListRecordsRequest> records_request(const RecordOptions& o, T
   request.set_jobs_alone(o.jobs_alone);
   request.set_all_runs(o.all_runs);
   return request;
+}
+
+bool ask_for_components(const RecordOptions& o, const wire::ListRecordsReply& found,
+                        wire::ListRecordsRequest& request) {
+  constexpr uint32_t kMostComponents = 128;
+  if (o.names_component) return false;
+  const std::set<uint32_t> asked(o.ids.jobs.begin(), o.ids.jobs.end());
+  std::set<uint32_t> more;
+  for (const wire::JobRecord& record : found.records())
+    if (record.spec().het_job() == record.id() && asked.contains(record.id()))
+      for (uint32_t k = 1; k < kMostComponents; ++k) more.insert(record.id() + k);
+  request.mutable_filter()->clear_ids();
+  request.mutable_filter()->clear_tasks();
+  for (const uint32_t id : more)
+    if (!asked.contains(id)) request.mutable_filter()->add_ids(id);
+  return request.filter().ids_size() > 0;
+}
+
+void add_components(wire::ListRecordsReply found, wire::ListRecordsReply& to) {
+  std::map<uint32_t, std::vector<wire::JobRecord*>> of;
+  for (wire::JobRecord& record : *found.mutable_records())
+    if (record.spec().het_job() != record.id()) of[record.spec().het_job()].push_back(&record);
+  wire::ListRecordsReply all;
+  for (wire::JobRecord& record : *to.mutable_records()) {
+    const auto components = record.spec().het_job() == record.id() ? of.find(record.id()) : of.end();
+    *all.add_records() = std::move(record);
+    if (components == of.end()) continue;
+    for (wire::JobRecord* component : components->second) *all.add_records() = std::move(*component);
+    of.erase(components);
+  }
+  to.mutable_records()->Swap(all.mutable_records());
 }
 
 bool is_wanted(const RecordOptions& o, const client::RecordRow& row) {

@@ -24,6 +24,7 @@ struct RecordOptions {
       flags;
   std::string since, until;
   NumberRange node_counts, cpu_counts, limits;  // limits in minutes
+  bool names_component = false;                 // 7+0: that one alone
   bool all_users = false, jobs_alone = false, all_runs = false, is_cut = false;
 
   std::string format;
@@ -38,6 +39,11 @@ std::vector<client::Option> record_options(RecordOptions& o, client::CommonFlags
 /// The request, with users of the environment filled in: without any filter of jobs, nodes or users one sees one's own,
 /// and root everybody's. Errors: a time, a state, a user or a group that is none.
 base::Result<wire::ListRecordsRequest> records_request(const RecordOptions& o, base::Time now);
+/// Of the jobs that were named, those with components: their other components have the numbers behind. Adds them to
+/// what is asked for next, and says whether there are any.
+bool ask_for_components(const RecordOptions& o, const wire::ListRecordsReply& found, wire::ListRecordsRequest& request);
+/// Adds what is a component of a job in `to`, behind it.
+void add_components(wire::ListRecordsReply found, wire::ListRecordsReply& to);
 /// What the controller does not filter by.
 bool is_wanted(const RecordOptions& o, const client::RecordRow& row);
 

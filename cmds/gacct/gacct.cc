@@ -59,8 +59,9 @@ std::vector<RecordRow> chosen(const RecordOptions& o, std::vector<RecordRow> row
   std::vector<RecordRow> out;
   for (RecordRow& row : rows) {
     const bool is_named = steps.empty() || whole.contains(row.job->id()) ||
-                          whole.contains(client::array_of(*row.job)) || steps.contains(row.raw_id) ||
-                          steps.contains(row.id);
+                          whole.contains(client::array_of(*row.job)) ||
+                          (!o.names_component && whole.contains(row.job->spec().het_job())) ||
+                          steps.contains(row.raw_id) || steps.contains(row.id);
     if (is_named && is_wanted(o, row)) out.push_back(std::move(row));
   }
   return out;
@@ -109,8 +110,13 @@ int show(const Program& program, const RecordOptions& o) {
   }
   wire::ApiRequest asked;
   *asked.mutable_list_records() = std::move(*request);
-  auto reply = connection->call(std::move(asked));
+  auto reply = connection->call(asked);
   if (!reply) return failed(program, reply.error());
+  if (ask_for_components(o, reply->list_records(), *asked.mutable_list_records())) {
+    auto components = connection->call(asked);
+    if (!components) return failed(program, components.error());
+    add_components(std::move(*components->mutable_list_records()), *reply->mutable_list_records());
+  }
   const client::Records records(std::move(*reply->mutable_list_records()));
   style.cluster = records.cluster();
   const auto rows = chosen(o, records.rows(o.jobs_alone, o.all_runs));

@@ -174,16 +174,16 @@ Result<std::vector<std::string>> nodes_of_step(const Program& program, const Ste
 
 /// What the step of receivers is: one a node, beside the other steps.
 Status choose_nodes(const Program& program, const BcastOptions& o, RunPlan& plan) {
-  model::Request& r = plan.options.job.spec.request;
-  plan.options.overlap = true;
-  plan.options.cpu_bind = "none";
-  plan.options.job.spec.name = "gbcast";
+  model::Request& r = plan.options().job.spec.request;
+  plan.options().overlap = true;
+  plan.options().cpu_bind = "none";
+  plan.options().job.spec.name = "gbcast";
   r.tasks_per_node = 1;
-  plan.knows_size = false;
+  plan.members.front().knows_size = false;
   const auto get = [](const char* name) -> const char* { return std::getenv(name); };
   if (o.job.empty()) GW_TRY_STATUS(check_job_of_environment(get));
-  plan.job.id = facts_of_environment(get).id;
-  if (o.job.empty() && plan.job.id == 0)
+  plan.members.front().job.id = facts_of_environment(get).id;
+  if (o.job.empty() && plan.members.front().job.id == 0)
     return invalid("there is no allocation here", "call it inside a job, or with -j JOB");
   if (o.job.empty()) return {};
   StepChoice choice;
@@ -191,7 +191,7 @@ Status choose_nodes(const Program& program, const BcastOptions& o, RunPlan& plan
   GW_TRY_STATUS(resolve(program, choice));
   if (choice.jobs.size() + choice.steps.size() != 1)
     return invalid("option -j/--jobid: \"" + base::printable(o.job, 40) + "\" is not one job or step");
-  plan.job.id = choice.jobs.empty() ? choice.steps.front().job : choice.jobs.front();
+  plan.members.front().job.id = choice.jobs.empty() ? choice.steps.front().job : choice.jobs.front();
   if (choice.steps.empty() || !choice.steps.front().number) return {};
   GW_TRY(names, nodes_of_step(program, choice.steps.front()));
   r.nodelist = std::move(names);
@@ -210,9 +210,9 @@ Status set_context(RunPlan& plan) {
   plan.context.umask = present_umask();
   const char* user = std::getenv("USER");
   plan.context.user = user == nullptr ? std::to_string(::getuid()) : user;
-  plan.options.pmix = false;
-  plan.options.disable_status = true;  // the first ctrl-C ends it
-  plan.options.kill_on_bad_exit = true;
+  plan.options().pmix = false;
+  plan.options().disable_status = true;  // the first ctrl-C ends it
+  plan.options().kill_on_bad_exit = true;
   plan.quiet_ends = true;
   return {};
 }
@@ -255,8 +255,8 @@ Result<int> copy(const Program& program, const BcastOptions& o, const std::vecto
   RunPlan plan;
   GW_TRY_STATUS(choose_nodes(program, o, plan));
   GW_TRY_STATUS(set_context(plan));
-  plan.operands = {wire::kReceiveFile};
-  plan.options.quiet = o.verbose == 0;
+  plan.members.front().parts = {{1, {wire::kReceiveFile}}};
+  plan.options().quiet = o.verbose == 0;
   GW_TRY(folder, present_folder());
   GW_TRY(input, make_pipe());
   GW_TRY(lines, make_pipe());

@@ -65,7 +65,7 @@ std::vector<std::string> preserved_variables() {
 
 Result<LaunchContext> make_context(const RunOptions& o) {
   LaunchContext c;
-  GW_TRY(block, export_environment(o.job.export_form, environment_of_steps(o.het_group ? 0 : o.job_id)));
+  GW_TRY(block, export_environment(o.job.export_form, environment_of_steps(o.het_groups.empty() ? o.job_id : 0)));
   c.environment = base::split(block, '\0');
   std::erase_if(c.environment, [](const std::string& line) { return line.empty(); });
   if (o.preserves_env) c.preserved = preserved_variables();
@@ -95,9 +95,9 @@ std::string name_of(const RunOptions& o, const std::vector<std::string>& operand
 }
 
 Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::vector<std::string>& notes) {
-  RunOptions& o = plan.options;
+  RunOptions& o = plan.options();
   GW_TRY(step, step_outside(o, notes));
-  plan.step = std::move(step);
+  plan.members.front().step = std::move(step);
   model::JobSpec& spec = o.job.spec;
   spec.kind = model::JobKind::kStep;
   spec.attended = !o.keep;
@@ -113,8 +113,22 @@ Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::ve
   return {};
 }
 
+/// Inside an allocation.
+Status plan_member(MemberStep& member, std::vector<std::string>& notes) {
+  const JobFacts facts = facts_of_environment(environment);
+  GW_TRY_STATUS(apply_slurm_forms(member.options.job));
+  if (std::string text = member.options.job.left_out.text(); !text.empty()) notes.push_back(std::move(text));
+  if (member.job.id == 0) member.job.id = facts.id;
+  member.knows_size = member.job.id == facts.id;
+  if (!member.knows_size) return {};
+  member.job = facts;
+  GW_TRY(step, step_inside(member.options, facts));
+  member.step = std::move(step);
+  return {};
+}
+
 Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<std::string>& notes) {
-  RunOptions& o = plan.options;
+  RunOptions& o = plan.options();
   GW_TRY(context, make_context(o));
   plan.context = std::move(context);
   plan.context.slurm_texts = program.is_slurm;
@@ -122,43 +136,30 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
   if (o.multi_prog && o.bcast)
     return base::invalid("--bcast copies one program: it does not go with --multi-prog", "send them with gbcast");
   if (o.multi_prog) {
-    GW_TRY(text, read_file(plan.operands.front()));
+    GW_TRY(text, read_file(plan.words().front()));
     plan.multi_prog = std::move(text);
   }
-  o.job.spec.name = name_of(o, plan.operands);
-  GW_TRY_STATUS(read_hosts(o, environment));
-  const JobFacts facts = facts_of_environment(environment);
-  plan.job.id = o.job_id != 0 ? o.job_id : facts.id;
-  plan.context.is_inside = plan.job.id != 0;
-  if (plan.job.id == 0) return plan_allocation(program, plan, args, notes);
-  GW_TRY_STATUS(apply_slurm_forms(o.job));
-  if (std::string text = o.job.left_out.text(); !text.empty()) notes.push_back(std::move(text));
-  plan.knows_size = plan.job.id == facts.id;
-  if (!plan.knows_size) return {};
-  plan.job = facts;
-  GW_TRY(step, step_inside(o, facts));
-  plan.step = std::move(step);
+  for (MemberStep& member : plan.members) {
+    member.options.job.spec.name = name_of(member.options, member.parts.front().command);
+    if (plan.members.size() == 1) GW_TRY_STATUS(read_hosts(member.options, environment));
+  }
+  const uint32_t enclosing = facts_of_environment(environment).id;
+  plan.context.is_inside = enclosing != 0 || plan.members.front().job.id != 0;
+  if (!plan.context.is_inside) return plan_allocation(program, plan, args, notes);
+  for (MemberStep& member : plan.members) GW_TRY_STATUS(plan_member(member, notes));
   return {};
 }
 
-/// As in Slurm a colon by itself separates parts wherever it stands, also among the program's arguments.
-Status take_parts(RunPlan& plan) {
-  model::Request& r = plan.options.job.spec.request;
-  constexpr uint64_t kMostTasks = 1'000'000;
-  const uint64_t all = uint64_t{r.nodes_given ? r.min_nodes : 1} * std::max(r.tasks_per_node, 1U);
-  const auto tasks = static_cast<uint32_t>(std::min<uint64_t>(r.tasks_given ? r.tasks : all, kMostTasks));
-  GW_TRY(parts, parse_parts(plan.operands, tasks));
-  if (parts.empty()) return {};
-  r.tasks_per_node = 0;  // it was said of the first
-  const RunOptions& o = plan.options;
-  if (o.multi_prog || o.bcast)
-    return base::invalid(std::string("parts of a step do not go with ") + (o.multi_prog ? "--multi-prog" : "--bcast"),
-                         o.multi_prog ? "its file says which program each task has" : "send the programs with gbcast");
-  r.tasks_given = true;
-  r.tasks = 0;
-  for (const StepPart& part : parts) r.tasks += part.tasks;
-  plan.operands = parts.front().command;
-  plan.parts = std::move(parts);
+Status make_members(RunPlan& plan, RunOptions first, const std::vector<std::string>& words, base::Time now) {
+  const bool is_inside = facts_of_environment(environment).id != 0;
+  if (words.empty()) return base::invalid("No command given to execute.", "name a program");
+  const bool has_job = is_inside || first.job_id != 0;
+  GW_TRY(parts, read_parts(std::move(first), words, {environment, now, is_inside}));
+  GW_TRY(members, members_of(std::move(parts), environment));
+  if (members.size() > 1 && !has_job)
+    return base::invalid("parts with options of their own need an allocation that is there",
+                         "call grun inside a batch script or galloc");
+  plan.members = std::move(members);
   return {};
 }
 
@@ -166,10 +167,11 @@ Status take_parts(RunPlan& plan) {
 
 int run_grun(const Program& called, Args args) {
   RunPlan plan;
-  RunOptions& o = plan.options;
+  RunOptions o;
   client::CommonFlags flags;
   client::OptionsInEffect seen;
-  auto table = run_table(o, flags, base::SystemClock().now());
+  const base::Time now = base::SystemClock().now();
+  auto table = run_table(o, flags, now);
   seen.watch(table);
   const bool is_inside = facts_of_environment(environment).id != 0;
   const Status read = read_run_environment(table, environment, is_inside);
@@ -183,19 +185,15 @@ int run_grun(const Program& called, Args args) {
     if (!id) return failed(program, id.error());
     o.job_id = *id;
   }
-  if (const Status group = find_het_group(o, environment); !group) return failed(program, group.error());
   if (const Status job = check_job_of_environment(environment); !job && o.job_id == 0)
     return failed(program, job.error());
   if (o.mpi_list) return printed("MPI plugin types are...\n\tpmix\n\tnone\n");
-  plan.operands = std::move(parsed.operands);
-  if (plan.operands.empty())
-    return failed(program, {base::ErrorCode::kInvalid, "No command given to execute.", "name a program"});
-  if (const Status parts = take_parts(plan); !parts) return failed(program, parts.error());
+  if (const Status made = make_members(plan, o, parsed.operands, now); !made) return failed(program, made.error());
   std::vector<std::string> notes;
   if (Status made = make_plan(program, plan, args, notes); !made) return failed(program, made.error());
   if (!o.quiet)
     for (const std::string& note : notes) client::print_note(program, "warning: " + note);
-  if (o.test_only) return plan.job.id != 0 ? client::kExitOk : test_submission(program, std::move(plan.submit));
+  if (o.test_only) return plan.context.is_inside ? client::kExitOk : test_submission(program, std::move(plan.submit));
   auto config = client::load_config();
   if (!config) return failed(program, config.error());
   if (Status own = check_clusters(o.job.slurm.clusters, config->cluster); !own) return failed(program, own.error());

@@ -6,7 +6,7 @@ namespace gw::cmds {
 client::CommandDoc run_doc() {
   client::CommandDoc d;
   d.summary = "run a command in parallel";
-  d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS]";
+  d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS] [: [OPTIONS] COMMAND [ARGUMENTS]]...";
   d.description =
       "Runs the command once for each task. Inside an allocation the tasks are a step of it, and share it with other "
       "steps; without sizes of its own the step has those of the allocation. Outside, an allocation is asked for "
@@ -15,6 +15,10 @@ client::CommandDoc run_doc() {
       "of "
       "the allocation that no other step has claimed, shared out among them; with -c on those alone that it has "
       "claimed.\n\n"
+      "A colon by itself begins a further part: grun -n1 A : -n7 -c2 B starts two programs together, with one range of "
+      "ranks and one world of MPI. Behind it stand the sizes, places and bindings of that part; all else stands before "
+      "the first program and holds for all. Parts that say more than -n need an allocation that is there. In a "
+      "heterogeneous job each part runs in its component, or in those that --het-group names.\n\n"
       "Standard input goes to all tasks, and what they print comes here, by whole lines if there are several. No task "
       "runs before all can, and if one cannot be started none runs.\n\n"
       "Ctrl-C shows how the tasks are; twice within a second it ends them, three times at once. SIGQUIT ends them at "

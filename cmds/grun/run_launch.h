@@ -29,12 +29,19 @@ struct LaunchContext {
 /// The words of each task's command, by rank; or, with one entry, those of all.
 using Commands = std::vector<std::vector<std::string>>;
 
-/// Errors: a task number in a redirection that is not there; a shepherd's key that is none.
-base::Result<std::vector<attach::NodePlan>> make_plans(const wire::Step& step, const RunOptions& options,
-                                                       const Commands& commands, const LaunchContext& context);
+/// A step that there is, and what was said of it.
+struct StepToLaunch {
+  const wire::Step& step;
+  const RunOptions& options;
+};
+/// What the nodes of all steps are to launch as one: ranks go on from step to step. What is no matter of a step's size
+/// is said by the options of the first. Errors: a task number in a redirection that is not there; a shepherd's key that
+/// is none.
+base::Result<std::vector<attach::NodePlan>> make_plans(const std::vector<StepToLaunch>& steps, const Commands& commands,
+                                                       const LaunchContext& context);
 
 /// What -v says of it: the nodes with their CPUs, then a line for each node with its tasks.
-std::vector<std::string> launch_lines(const wire::Step& step, const std::vector<attach::NodePlan>& plans);
+std::vector<std::string> launch_lines(const std::vector<wire::Step>& steps, const std::vector<attach::NodePlan>& plans);
 
 /// Is the file opened where the tasks are?
 bool is_opened_there(const Redirect& redirect);
@@ -44,5 +51,6 @@ std::string local_path(const Redirect& redirect, const wire::Step& step, const R
 /// Where standard error leads if nothing was said of it.
 Redirect error_of(const RunOptions& options);
 uint32_t task_count(const wire::Step& step);
+uint32_t task_count(const std::vector<wire::Step>& steps);
 
 }  // namespace gw::cmds

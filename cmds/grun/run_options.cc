@@ -142,18 +142,11 @@ void add_sharing(std::vector<Option>& t, RunOptions& o) {
   t.push_back({"het-group",
                0,
                Arg::kRequired,
-               "N",
-               "in a heterogeneous job: run in component N (0)",
+               "LIST",
+               "in a heterogeneous job: run in these components (0, or one after the other for each part)",
                {},
                kPlain,
-               [&o](Text v) -> Status {
-                 if (v.find_first_of(",-") != Text::npos)
-                   return invalid("--het-group: " + base::printable(v, 40) + " names several components",
-                                  "start a step in each: grun --het-group=0 A & grun --het-group=1 B & wait");
-                 GW_TRY(group, base::parse_int(v, 0, 127, "--het-group"));
-                 o.het_group = static_cast<uint32_t>(group);
-                 return {};
-               }});
+               [&o](Text v) { return set_het_groups(o, v); }});
   t.push_back({"distribution", 'm', Arg::kRequired, "block|cyclic|plane=N|arbitrary",
                "task numbers: consecutive on a node, in turn, N in turn, or by the hosts of SLURM_HOSTFILE",
                "DISTRIBUTION", kPlain, [&o](Text v) { return set_distribution(o, v); }});

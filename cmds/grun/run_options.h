@@ -52,7 +52,7 @@ struct RunOptions {
   std::vector<std::string> hosts;              ///< Of each task, where they are distributed arbitrarily.
   uint32_t job_id = 0;                         ///< --jobid; 0: not given, or
   std::map<uint32_t, std::string> array_task;  ///< a task of an array, as in JobIds.
-  std::optional<uint32_t> het_group;           ///< --het-group: a component of the job; none: not given.
+  std::vector<uint32_t> het_groups;            ///< --het-group: components of the job; empty: not given.
   uint32_t relative = 0;
 };
 
@@ -73,8 +73,10 @@ client::CommandDoc run_doc();
 base::Status read_run_environment(const std::vector<client::Option>& table, const client::GetEnv& get, bool is_inside);
 /// The allocation that the environment tells of; id 0: none.
 JobFacts facts_of_environment(const client::GetEnv& get);
-/// Makes --het-group the id of that component's job. Errors: the job has no such component, or is not heterogeneous.
-base::Status find_het_group(RunOptions& options, const client::GetEnv& get);
+/// How many components the job has; 0: it is not heterogeneous.
+uint32_t components_of_environment(const client::GetEnv& get);
+/// The id of a component. Errors: it is not told of.
+base::Result<uint32_t> component_of_environment(const client::GetEnv& get, uint32_t component);
 /// Errors: a job id that is none, which facts_of_environment() passes over.
 base::Status check_job_of_environment(const client::GetEnv& get);
 

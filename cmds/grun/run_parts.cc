@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 
 #include "base/text.h"
+#include "client/options/in_effect.h"
 
 namespace gw::cmds {
 namespace {
@@ -16,69 +16,62 @@ using base::invalid;
 using base::Result;
 using Words = std::span<const std::string>;
 
-constexpr int64_t kMostTasksOfPart = 1'000'000;
 constexpr size_t kMostParts = 128;
+constexpr std::string_view kTasks = "ntasks";
+/// What the tasks of a part have, where they run, and how they are bound.
+constexpr std::string_view kOfPart[] = {
+    "cpu-bind",        "cpu_bind",   "cpus-per-gpu", "cpus-per-task", "distribution",    "exact",
+    "exclude",         "gpu-bind",   "gpus",         "gpus-per-node", "gpus-per-task",   "gres",
+    "het-group",       "job-name",   "mem",          "mem-bind",      "mem-per-cpu",     "mem-per-gpu",
+    "mem_bind",        "nodelist",   "nodes",        "ntasks",        "ntasks-per-core", "ntasks-per-gpu",
+    "ntasks-per-node", "overcommit", "overlap",      "pack-group",    "relative",        "tasks-per-node",
+    "tres-per-task",   "whole"};
 
-Result<uint32_t> tasks_from(std::string_view text) {
-  GW_TRY(tasks, base::parse_int(text, 1, kMostTasksOfPart, "-n/--ntasks of a part"));
-  return static_cast<uint32_t>(tasks);
+bool is_of_part(std::string_view name) {
+  return std::find(std::begin(kOfPart), std::end(kOfPart), name) != std::end(kOfPart);
 }
 
-/// Takes an option off; false: there is none.
-Result<bool> take_option(Words& words, StepPart& part) {
-  if (words.empty() || !words.front().starts_with('-') || words.front().size() == 1) return false;
-  const std::string word = words.front();
-  words = words.subspan(1);
-  if (word == "--") return false;
-  std::string value;
-  for (const std::string_view name : {"--ntasks=", "-n"})
-    if (word.starts_with(name) && word.size() > name.size()) value = word.substr(name.size());
-  if (word == "-n" || word == "--ntasks") {
-    if (words.empty()) return invalid("option " + word + " of a part needs a value");
-    value = words.front();
-    words = words.subspan(1);
-  }
-  if (value.empty())
-    return invalid(fmt::format("option {} of a further part", base::printable(word, 60)),
-                   "behind \":\" only -n/--ntasks is taken: what else a step asks for stands before its first program, "
-                   "and holds for all parts");
-  GW_TRY(tasks, tasks_from(value));
-  part.tasks = tasks;
-  return true;
+base::Status check_program(const std::vector<std::string>& command) {
+  if (!command.empty()) return {};
+  return invalid("a part of the call names no program", "grun -n1 PROGRAM : -n7 PROGRAM");
 }
 
-Result<StepPart> parse_part(Words words, bool has_options) {
-  StepPart part;
-  while (has_options) {
-    GW_TRY(is_taken, take_option(words, part));
-    if (!is_taken) break;
+Result<CallPart> read_part(Words words, const CallSurroundings& from) {
+  CallPart part;
+  client::CommonFlags flags;
+  client::OptionsInEffect seen;
+  auto table = run_table(part.options, flags, from.now);
+  GW_TRY_STATUS(read_run_environment(table, from.get, from.is_inside));
+  part.options.is_distribution_of_environment = part.options.distribution.is_arbitrary;
+  seen.watch(table);
+  GW_TRY(command, client::parse_options(table, words, {.stop_at_operand = true}));
+  for (const auto& [name, value] : seen.shown()) {
+    if (!is_of_part(name))
+      return invalid(fmt::format("option --{} of a further part", name),
+                     "say it before the first program: it holds for all parts");
+    part.says_only_tasks &= name == kTasks;
   }
-  if (words.empty()) return invalid("a part of the step names no program", "grun -n1 PROGRAM : -n7 PROGRAM");
-  part.command.assign(words.begin(), words.end());
+  GW_TRY_STATUS(check_program(command));
+  part.command = std::move(command);
   return part;
 }
 
 }  // namespace
 
-Result<std::vector<StepPart>> parse_parts(const std::vector<std::string>& words, uint32_t tasks) {
-  std::vector<StepPart> parts;
-  auto begin = words.begin();
-  if (std::find(begin, words.end(), ":") == words.end()) return parts;
-  while (true) {
-    const auto end = std::find(begin, words.end(), ":");
-    GW_TRY(part, parse_part({begin, end}, !parts.empty()));
-    if (parts.empty()) part.tasks = tasks;
+Result<std::vector<CallPart>> read_parts(RunOptions first, const std::vector<std::string>& words,
+                                         const CallSurroundings& from) {
+  std::vector<CallPart> parts;
+  auto end = std::find(words.begin(), words.end(), ":");
+  parts.push_back({std::move(first), {words.begin(), end}, true});
+  GW_TRY_STATUS(check_program(parts.front().command));
+  while (end != words.end()) {
+    if (parts.size() == kMostParts) return invalid(fmt::format("a call has at most {} parts", kMostParts));
+    const auto begin = end + 1;
+    end = std::find(begin, words.end(), ":");
+    GW_TRY(part, read_part({begin, end}, from));
     parts.push_back(std::move(part));
-    if (parts.size() > kMostParts) return invalid(fmt::format("a step has at most {} parts", kMostParts));
-    if (end == words.end()) return parts;
-    begin = end + 1;
   }
-}
-
-Commands commands_of(const std::vector<StepPart>& parts) {
-  Commands out;
-  for (const StepPart& part : parts) out.insert(out.end(), part.tasks, part.command);
-  return out;
+  return parts;
 }
 
 }  // namespace gw::cmds

@@ -23,9 +23,11 @@ namespace {
 
 constexpr int kNotRun = 127;
 
-std::vector<std::string> settings_of(const wire::Step& step) {
+std::vector<std::string> settings_of(const std::vector<wire::Step>& steps) {
   std::vector<std::string> nodes, out;
-  for (const auto& node : step.nodes()) nodes.push_back(node.share().node());
+  for (const wire::Step& step : steps)
+    for (const auto& node : step.nodes()) nodes.push_back(node.share().node());
+  const wire::Step& step = steps.front();
   const std::vector<std::pair<std::string, std::string>> values = {
       {"JOB_ID", std::to_string(step.job())},
       {"JOBID", std::to_string(step.job())},
@@ -33,7 +35,7 @@ std::vector<std::string> settings_of(const wire::Step& step) {
       {"STEPID", std::to_string(step.step())},
       {"STEP_NODELIST", base::compress_hostlist(nodes)},
       {"STEP_NUM_NODES", std::to_string(nodes.size())},
-      {"STEP_NUM_TASKS", std::to_string(task_count(step))}};
+      {"STEP_NUM_TASKS", std::to_string(task_count(steps))}};
   for (const std::string prefix : {"SLURM_", "GANGWAY_"})
     for (const auto& [name, value] : values) out.push_back(prefix + name + "=" + value);
   return out;
@@ -115,19 +117,19 @@ void ChildProgram::on_end() {
 }
 
 /// As in Slurm, what becomes of it is told to who asks for more words.
-void BesideStep::run_own(const std::string& program, const char* name, const wire::Step& step,
+void BesideStep::run_own(const std::string& program, const char* name, const std::vector<wire::Step>& steps,
                          std::function<void()> then) {
   if (program.empty()) return then();
   std::vector<std::string> words = {program};
   words.insert(words.end(), words_.begin(), words_.end());
-  child_.start(program, std::move(words), settings_of(step), [this, program, name, then = std::move(then)](int code) {
+  child_.start(program, std::move(words), settings_of(steps), [this, program, name, then = std::move(then)](int code) {
     const std::string how = fmt::format("{} {} ended with code {}", name, base::printable(program), code);
     if (program_.verbose > 0) client::print_note(program_, how);
     then();
   });
 }
 
-void BesideStep::before(const wire::Step& step, const std::string& folder, Ready ready) {
+void BesideStep::before(const std::vector<wire::Step>& steps, const std::string& folder, Ready ready) {
   has_begun_ = true;
   limit_ = loop_.after(kMostBefore, [this, ready] {
     child_.stop();
@@ -137,10 +139,10 @@ void BesideStep::before(const wire::Step& step, const std::string& folder, Ready
                                base::format_duration(kMostBefore)),
                    "run it, or gbcast, as a command of its own before grun"));
   });
-  run_own(options_.prolog, "prolog", step, [this, &step, folder, ready] { copy(step, folder, ready); });
+  run_own(options_.prolog, "prolog", steps, [this, &steps, folder, ready] { copy(steps, folder, ready); });
 }
 
-void BesideStep::copy(const wire::Step& step, const std::string& folder, const Ready& ready) {
+void BesideStep::copy(const std::vector<wire::Step>& steps, const std::string& folder, const Ready& ready) {
   const auto done = [this](const Ready& tell, base::Result<std::string> copies) {
     limit_.cancel();
     tell(std::move(copies));
@@ -148,6 +150,7 @@ void BesideStep::copy(const wire::Step& step, const std::string& folder, const R
   if (!options_.bcast) return done(ready, std::string());
   const auto file = find_program(words_.front());
   if (!file) return done(ready, base::pass(file));
+  const wire::Step& step = steps.front();  // there is one: see check_members()
   const std::string copies = bcast_destination(*options_.bcast, folder, step);
   const std::string nodes = fmt::format("{}.{}", step.job(), step.step());
   child_.start("/proc/self/exe", {"gbcast", "-f", "-p", "-j", nodes, *file, copies}, {},
@@ -158,11 +161,11 @@ void BesideStep::copy(const wire::Step& step, const std::string& folder, const R
                });
 }
 
-void BesideStep::after(const wire::Step& step, std::function<void()> done) {
+void BesideStep::after(const std::vector<wire::Step>& steps, std::function<void()> done) {
   limit_.cancel();
   child_.stop();
-  if (!std::exchange(has_begun_, false)) return done();
-  run_own(options_.epilog, "epilog", step, std::move(done));
+  if (!std::exchange(has_begun_, false) || steps.empty()) return done();
+  run_own(options_.epilog, "epilog", steps, std::move(done));
 }
 
 }  // namespace gw::cmds

@@ -49,7 +49,7 @@ class ChildProgram {
 
 class BesideStep {
  public:
-  /// All references outlive it. `words`: of the step's program.
+  /// All references outlive it. `words`: of the first program.
   BesideStep(io::Loop& loop, const client::Program& program, const RunOptions& options,
              const std::vector<std::string>& words)
       : loop_(loop), program_(program), options_(options), words_(words), child_(loop) {}
@@ -57,9 +57,9 @@ class BesideStep {
   /// Where the copies lie, as run_copies() takes it; empty: there are none. Errors: it took longer than kMostBefore; no
   /// copies could be made.
   using Ready = std::function<void(base::Result<std::string> copies)>;
-  void before(const wire::Step& step, const std::string& folder, Ready ready);
+  void before(const std::vector<wire::Step>& steps, const std::string& folder, Ready ready);
   /// Runs the epilog if there was a before(), then calls `done`; at once if it runs already.
-  void after(const wire::Step& step, std::function<void()> done);
+  void after(const std::vector<wire::Step>& steps, std::function<void()> done);
 
  private:
   io::Loop& loop_;
@@ -70,8 +70,9 @@ class BesideStep {
   io::Timer limit_;
   bool has_begun_ = false;
 
-  void run_own(const std::string& program, const char* name, const wire::Step& step, std::function<void()> then);
-  void copy(const wire::Step& step, const std::string& folder, const Ready& ready);
+  void run_own(const std::string& program, const char* name, const std::vector<wire::Step>& steps,
+               std::function<void()> then);
+  void copy(const std::vector<wire::Step>& steps, const std::string& folder, const Ready& ready);
 };
 
 }  // namespace gw::cmds

@@ -44,6 +44,11 @@ void add_request(const wire::Request& request, JobFacts& facts) {
   if (counting == model::GpuCounting::kPerTask) facts.gpus_per_task = request.gpus();
 }
 
+RunSteps::Ask calls(attach::Errands& line) {
+  return
+      [&line](wire::ApiRequest request, attach::Errands::ReplyFn fn) { line.call(std::move(request), std::move(fn)); };
+}
+
 }  // namespace
 
 RunSession::RunSession(client::Program program, config::Config config, RunPlan plan)
@@ -53,91 +58,74 @@ RunSession::RunSession(client::Program program, config::Config config, RunPlan p
       queries_(loop_, program_, std::move(config)),
       allocation_(loop_, line_, queries_),
       end_of_job_(loop_, queries_),
-      interrupts_(!plan_.options.disable_status && !plan_.options.quit_on_interrupt),
-      beside_(loop_, program_, plan_.options, plan_.operands) {}
+      interrupts_(!plan_.options().disable_status && !plan_.options().quit_on_interrupt),
+      beside_(loop_, program_, plan_.options(), plan_.words()),
+      steps_(loop_, {calls(line_), calls(queries_), queries_}, key_,
+             [this](const std::string& text) { say(false, text); }) {}
 
 int RunSession::run() {
   watch_signals();
-  if (has_own_allocation())
-    ask_for_allocation();
-  else if (!plan_.knows_size)
-    ask_for_facts();
-  else
-    create_step(plan_.job.id);
+  has_own_allocation() ? ask_for_allocation() : ask_for_facts();
   loop_.run();
   client_.reset();
   return exit_code_.value_or(client::kExitFailed);
 }
 
 void RunSession::ask_for_allocation() {
-  const RunOptions& o = plan_.options;
+  const RunOptions& o = plan_.options();
   allocation_.on_note([this](const std::string& text) { say(false, text); });
   allocation_.attend(!o.keep);
   if (o.immediate_seconds) allocation_.limit_wait(base::seconds(*o.immediate_seconds));
   wire::CreateStepRequest& first = *plan_.submit.mutable_first_step();
-  *first.mutable_step() = wire::to_wire(plan_.step);
+  *first.mutable_step() = wire::to_wire(plan_.members.front().step);
   first.set_client_key(std::string(auth::view(key_.public_key())));
   allocation_.request(std::move(plan_.submit), [this](Result<wire::Job> job) {
     if (stage_.is<GivingUp>()) return;
     if (!job) return fail(job.error());
     const JobFacts facts = facts_of_job(*job);
-    plan_.step.min_nodes = plan_.step.max_nodes = static_cast<uint32_t>(facts.nodes.size());
-    if (plan_.step.tasks == 0) plan_.step.tasks = facts.tasks;
-    create_step(job->id());
+    model::StepRequest& step = plan_.members.front().step;
+    step.min_nodes = step.max_nodes = static_cast<uint32_t>(facts.nodes.size());
+    if (step.tasks == 0) step.tasks = facts.tasks;
+    create_steps();
   });
 }
 
+/// Of all that are not known, then goes on.
 void RunSession::ask_for_facts() {
+  const auto next = std::find_if(plan_.members.begin(), plan_.members.end(),
+                                 [](const MemberStep& member) { return !member.knows_size; });
+  if (next == plan_.members.end()) return create_steps();
   wire::ApiRequest request;
-  request.mutable_show_job()->set_id(plan_.job.id);
-  line_.call(std::move(request), [this](Result<wire::ApiReply> reply) {
+  request.mutable_show_job()->set_id(next->job.id);
+  line_.call(std::move(request), [this, &member = *next](Result<wire::ApiReply> reply) {
     if (!reply) return fail(reply.error());
-    on_facts(reply->show_job().job());
+    on_facts(member, reply->show_job().job());
   });
 }
 
-void RunSession::on_facts(const wire::Job& job) {
+void RunSession::on_facts(MemberStep& member, const wire::Job& job) {
   JobFacts facts = facts_of_job(job);
-  if (plan_.options.het_group) add_request(job.spec().request(), facts);
-  auto step = step_inside(plan_.options, facts);
+  if (!member.options.het_groups.empty() || plan_.members.size() > 1) add_request(job.spec().request(), facts);
+  auto step = step_inside(member.options, facts);
   if (!step) return fail(step.error());
-  plan_.step = std::move(*step);
-  create_step(plan_.job.id);
+  member.step = std::move(*step);
+  member.knows_size = true;
+  ask_for_facts();
 }
 
-void RunSession::create_step(uint32_t job) {
-  wire::ApiRequest request;
-  wire::CreateStepRequest& create = *request.mutable_create_step();
-  create.set_job_id(job);
-  *create.mutable_step() = wire::to_wire(plan_.step);
-  create.set_client_key(std::string(auth::view(key_.public_key())));
-  create.set_immediate(!has_own_allocation() && plan_.options.immediate_seconds.has_value());
-  stage_.change_if<Asking>(Creating{loop_.after(base::seconds(1), [this, job] {
-    say(false,
-        fmt::format("job {}: step creation waits for cores or GPUs that other steps have, or for its nodes", job));
-  })});
-  line_.call(std::move(request), [this](Result<wire::ApiReply> reply) { on_step(std::move(reply)); });
+void RunSession::create_steps() {
+  stage_.change_if<Asking>(Creating{});
+  if (!stage_.is<Creating>()) return;
+  const bool is_immediate = !has_own_allocation() && plan_.options().immediate_seconds.has_value();
+  if (has_own_allocation()) plan_.members.front().job.id = allocation_.job();
+  steps_.create(plan_.members, is_immediate, [this](const Status& created) { on_steps(created); });
 }
 
-void RunSession::on_step(Result<wire::ApiReply> reply) {
-  if (const GivingUp* giving_up = stage_.in<GivingUp>()) {
-    if (reply && !has_own_allocation()) end_step(reply->step().step(), giving_up->code);
-    return;
-  }
+void RunSession::on_steps(const Status& created) {
   stage_.change_if<Creating>(Answered{});
-  if (!reply) {
-    base::Error error = reply.error();
-    error.what = "Unable to create step: " + error.what;
-    return fail(error);
-  }
-  step_ = std::move(*reply->mutable_step()->mutable_step());
-  wire::TicketRequest ticket;
-  ticket.set_job_id(step_.job());
-  ticket.set_step(step_.step());
-  ticket.set_client_key(std::string(auth::view(key_.public_key())));
-  tickets_.emplace(queries_, std::move(ticket), reply->step().ticket());
+  if (!created) return fail(created.error());
   if (has_own_allocation()) watch_allocation();
-  beside_.before(step_, plan_.context.work_dir, [this](Result<std::string> copies) {
+  beside_.before(steps_.steps(), plan_.context.work_dir, [this](Result<std::string> copies) {
     if (stage_.is<GivingUp>()) return;
     const Status begun = copies ? begin(*copies) : Status(base::pass(copies));
     if (!begun) fail(begun.error());
@@ -157,17 +145,16 @@ void RunSession::watch_allocation() {
 }
 
 Result<Commands> RunSession::commands() const {
-  if (!plan_.parts.empty()) return commands_of(plan_.parts);
-  if (!plan_.options.multi_prog) return Commands{plan_.operands};
-  return parse_multi_prog(plan_.multi_prog, plan_.operands.front(), task_count(step_));
+  if (!plan_.options().multi_prog) return commands_of(plan_.members, steps_.steps());
+  return parse_multi_prog(plan_.multi_prog, plan_.words().front(), task_count(steps_.steps()));
 }
 
 Result<attach::Sink*> RunSession::open_output(const Redirect& redirect, int otherwise, const char* name) {
   int fd = otherwise;
   std::string label = name;
   if (redirect.to == To::kFile && !is_opened_there(redirect)) {
-    label = local_path(redirect, step_, plan_.options, plan_.context);
-    const int how = plan_.options.append ? O_APPEND : O_TRUNC;
+    label = local_path(redirect, steps_.steps().front(), plan_.options(), plan_.context);
+    const int how = plan_.options().append ? O_APPEND : O_TRUNC;
     fd = open_file(label, O_WRONLY | O_CREAT | O_CLOEXEC | how);
     if (fd < 0) return base::fail_errno("cannot write output to " + base::printable(label), errno);
     files_.emplace_back(fd);
@@ -177,11 +164,11 @@ Result<attach::Sink*> RunSession::open_output(const Redirect& redirect, int othe
 }
 
 Status RunSession::open_input() {
-  const Redirect& input = plan_.options.input;
-  if (plan_.options.detach || input.to == To::kNone || is_opened_there(input)) return {};
+  const Redirect& input = plan_.options().input;
+  if (plan_.options().detach || input.to == To::kNone || is_opened_there(input)) return {};
   int fd = STDIN_FILENO;
   if (input.to == To::kFile) {
-    const std::string path = local_path(input, step_, plan_.options, plan_.context);
+    const std::string path = local_path(input, steps_.steps().front(), plan_.options(), plan_.context);
     fd = open_file(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return base::fail_errno("cannot read input from " + base::printable(path), errno);
     files_.emplace_back(fd);
@@ -191,14 +178,16 @@ Status RunSession::open_input() {
 }
 
 Status RunSession::begin(const std::string& copies) {
-  const RunOptions& o = plan_.options;
+  const RunOptions& o = plan_.options();
   GW_TRY(words, commands());
   read_terminal_size();
-  GW_TRY(plans, make_plans(step_, o, words, plan_.context));
+  std::vector<StepToLaunch> steps;
+  for (size_t i = 0; i < plan_.members.size(); ++i) steps.push_back({steps_.steps()[i], plan_.members[i].options});
+  GW_TRY(plans, make_plans(steps, words, plan_.context));
   if (!copies.empty()) run_copies(plans, copies);
-  if (plan_.adjust) plan_.adjust(step_, plans, plan_.context);
+  if (plan_.adjust) plan_.adjust(steps_.steps().front(), plans, plan_.context);
   if (program_.verbose > 0)
-    for (const std::string& line : launch_lines(step_, plans)) say(false, line);
+    for (const std::string& line : launch_lines(steps_.steps(), plans)) say(false, line);
   GW_TRY(out, open_output(o.output, STDOUT_FILENO, "standard output"));
   const Redirect error = error_of(o);
   const bool is_same = error.to == To::kFile && error.path == o.output.path;
@@ -208,7 +197,7 @@ Status RunSession::begin(const std::string& copies) {
     error_sink = opened;
   }
   attach::StepOptions s;
-  s.step = fmt::format("{}.{}", step_.job(), step_.step());
+  s.step = fmt::format("{}.{}", steps_.steps().front().job(), steps_.steps().front().step());
   s.label = o.label;
   s.unbuffered = o.unbuffered;
   s.quiet_ends = plan_.quiet_ends;
@@ -222,25 +211,25 @@ Status RunSession::begin(const std::string& copies) {
   client_->on_detach(
       [this] { client_->is_running() ? leave(client::kExitOk) : say(false, "the step has not started"); });
   client_->on_running([this] {
-    if (!plan_.options.detach) return;
+    if (!plan_.options().detach) return;
     say(false, "step " + client_->step() + " continues by itself");
     client_->depart(client::kExitOk);
   });
   GW_TRY_STATUS(open_input());
   enter_terminal();
-  return client_->start([this](size_t) { return tickets_->for_node(); });
+  return client_->start([this](size_t node) { return steps_.ticket_for(node); });
 }
 
 /// As late as may be, since it may have changed while the step waited. What changes from here on comes with SIGWINCH.
 void RunSession::read_terminal_size() {
-  const auto size = plan_.options.pty ? attach::terminal_size(STDIN_FILENO) : std::nullopt;
+  const auto size = plan_.options().pty ? attach::terminal_size(STDIN_FILENO) : std::nullopt;
   if (!size) return;
   plan_.context.rows = size->rows;
   plan_.context.columns = size->columns;
 }
 
 void RunSession::enter_terminal() {
-  if (!plan_.options.pty || ::isatty(STDIN_FILENO) != 1) return;
+  if (!plan_.options().pty || ::isatty(STDIN_FILENO) != 1) return;
   raw_.emplace(STDIN_FILENO);
 }
 
@@ -248,7 +237,7 @@ void RunSession::enter_terminal() {
 void RunSession::say(bool is_error, const std::string& text) const {
   const std::string line = raw_ ? text + "\r" : text;
   if (is_error) return client::print_error(program_, line);
-  if (!plan_.options.quiet) client::print_note(program_, line);
+  if (!plan_.options().quiet) client::print_note(program_, line);
 }
 
 void RunSession::fail(const base::Error& error) {
@@ -260,10 +249,9 @@ void RunSession::fail(const base::Error& error) {
 /// Before any task runs: takes back what was asked for.
 void RunSession::give_up(int code) {
   if (stage_.is<GivingUp>()) return finish(code);
-  const bool has_step = step_.nodes_size() > 0;
+  const bool has_step = steps_.has_some();
   // One that has not come within a second waits for other steps, and is forgotten with the connection.
-  const Creating* creating = stage_.in<Creating>();
-  const bool may_come = creating != nullptr && creating->slow_timer.is_active();
+  const bool may_come = steps_.may_come();
   stage_.change_if<Asking, Creating, Answered>(GivingUp{code, {}});
   const bool may_have_job = allocation_.job() != 0 || allocation_.is_asked();
   if (has_own_allocation() ? !may_have_job : !has_step && !may_come) return finish(code);
@@ -276,14 +264,7 @@ void RunSession::give_up(int code) {
         say(false, fmt::format("job {} has been cancelled", allocation_.job()));
       finish(code);
     });
-  if (has_step) end_step(step_, code);
-}
-
-void RunSession::end_step(const wire::Step& step, int code) {
-  wire::ApiRequest request;
-  request.mutable_signal_step()->set_job_id(step.job());
-  request.mutable_signal_step()->set_step(step.step());
-  queries_.call(std::move(request), [this, code](const Result<wire::ApiReply>&) { finish(code); });
+  steps_.give_back([this, code] { finish(code); });
 }
 
 /// The tasks are kept, and continue.
@@ -299,7 +280,7 @@ void RunSession::on_done(int code) {
   const bool is_lost = client_->has_lost();
   if (!is_lost && (has_own_allocation() || code <= 128)) return finish(code);
   leave_terminal(false);
-  end_of_job_.ask(step_.job(), is_lost, [this, code](const std::string& text) {
+  end_of_job_.ask(steps_.steps().front().job(), is_lost, [this, code](const std::string& text) {
     if (!text.empty() && !has_reported_end_) say(true, text);
     finish(code);
   });
@@ -309,7 +290,7 @@ void RunSession::finish(int code) {
   if (!exit_code_) exit_code_ = code;
   leave_terminal(code == attach::kExitTakenOver);
   if (code == attach::kExitTakenOver) say(false, "another client took step " + client_->step() + " over");
-  beside_.after(step_, [this] { loop_.stop(); });
+  beside_.after(steps_.steps(), [this] { loop_.stop(); });
 }
 
 /// Before anything is said for good: a program's screen would take it along, or its colours.

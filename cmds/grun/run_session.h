@@ -10,33 +10,34 @@
 #include <vector>
 
 #include "attach/control/allocation.h"
-#include "attach/control/tickets.h"
 #include "attach/local/interrupts.h"
 #include "attach/local/raw_terminal.h"
 #include "attach/step/step_client.h"
 #include "base/state_machine.h"
 #include "cmds/grun/run_launch.h"
+#include "cmds/grun/run_members.h"
 #include "cmds/grun/run_options.h"
-#include "cmds/grun/run_parts.h"
 #include "cmds/grun/run_programs.h"
+#include "cmds/grun/run_steps.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
 
 /// What grun was called with, checked as far as that goes without the controller.
 struct RunPlan {
-  RunOptions options;
-  std::vector<std::string> operands;
-  JobFacts job;             ///< The allocation; id 0: a new one is asked for.
-  bool knows_size = true;   ///< Of the allocation; otherwise the controller is asked.
-  model::StepRequest step;  ///< Not yet, unless the size is known.
+  std::vector<MemberStep> members = std::vector<MemberStep>(1);
   wire::SubmitRequest submit;
-  std::string multi_prog;       ///< Text of the file.
-  std::vector<StepPart> parts;  ///< Each with a program of its own; none: there is one program.
+  std::string multi_prog;  ///< Text of the file.
   LaunchContext context;
   bool quiet_ends = false;  ///< Tasks that fail say so themselves.
   /// The last word on what each node launches; may be empty.
   std::function<void(const wire::Step&, std::vector<attach::NodePlan>&, const LaunchContext&)> adjust;
+
+  /// What was said of the first member holds for the call, where it is no matter of sizes.
+  const RunOptions& options() const { return members.front().options; }
+  RunOptions& options() { return members.front().options; }
+  /// Of the first program.
+  const std::vector<std::string>& words() const { return members.front().parts.front().command; }
 };
 
 class RunSession {
@@ -48,11 +49,9 @@ class RunSession {
  private:
   /// For an allocation, or what the one that is there has.
   struct Asking {};
-  /// The step was asked for.
-  struct Creating {
-    io::Timer slow_timer;
-  };
-  /// The controller has made it, or refused it.
+  /// The steps were asked for.
+  struct Creating {};
+  /// The controller has made them, or refused one.
   struct Answered {
     io::Timer kill_timer, interrupt_timer;
   };
@@ -73,8 +72,7 @@ class RunSession {
   attach::EndOfJob end_of_job_;
   attach::Interrupts interrupts_;
   BesideStep beside_;
-  wire::Step step_;
-  std::optional<attach::Tickets> tickets_;
+  RunSteps steps_;
   std::vector<io::Fd> files_;
   std::vector<std::unique_ptr<attach::Sink>> sinks_;
   std::optional<attach::RawTerminal> raw_;
@@ -83,12 +81,12 @@ class RunSession {
   bool has_reported_end_ = false;  // of its own allocation
   base::StateMachine<Stages, Asking, Creating, Answered, GivingUp> stage_;
 
-  bool has_own_allocation() const { return plan_.job.id == 0; }
+  bool has_own_allocation() const { return plan_.members.front().job.id == 0; }
   void ask_for_allocation();
   void ask_for_facts();
-  void on_facts(const wire::Job& job);
-  void create_step(uint32_t job);
-  void on_step(base::Result<wire::ApiReply> reply);
+  void on_facts(MemberStep& member, const wire::Job& job);
+  void create_steps();
+  void on_steps(const base::Status& created);
   base::Status begin(const std::string& copies);
   base::Result<Commands> commands() const;
   base::Result<attach::Sink*> open_output(const Redirect& redirect, int otherwise, const char* name);
@@ -107,7 +105,6 @@ class RunSession {
   void on_stop(int signo);
   void on_continue(int signo);
   void give_up(int code);
-  void end_step(const wire::Step& step, int code);
   void leave(int code);
 
   void say(bool is_error, const std::string& text) const;

@@ -35,7 +35,7 @@ void RunSession::watch_signals() {
   on_signal(SIGHUP, &RunSession::on_terminate);
   for (const int signo : {SIGUSR1, SIGUSR2, SIGALRM}) on_signal(signo, &RunSession::on_forwarded);
   on_signal(SIGCONT, &RunSession::on_continue);
-  if (!plan_.options.pty) return;
+  if (!plan_.options().pty) return;
   on_signal(SIGWINCH, &RunSession::on_resized);
   on_signal(SIGTSTP, &RunSession::on_stop);
 }
@@ -44,7 +44,7 @@ void RunSession::on_interrupt(int) {
   if (exit_code_) return finish(*exit_code_);  // its epilog runs
   if (!client_) return give_up(128 + SIGINT);
   using Act = attach::Interrupts::Act;
-  const Act act = plan_.options.quit_on_interrupt ? Act::kKill : interrupts_.next(io::Loop::monotonic());
+  const Act act = plan_.options().quit_on_interrupt ? Act::kKill : interrupts_.next(io::Loop::monotonic());
   if (act == Act::kKill) return client_->kill();
   if (act == Act::kShow) {
     say(false, "interrupt (one more within 1 sec to abort)");
@@ -66,7 +66,7 @@ void RunSession::on_quit(int) {
 void RunSession::on_terminate(int signo) {
   if (exit_code_) return finish(*exit_code_);
   if (!client_) return give_up(128 + signo);
-  if (plan_.options.keep && client_->is_running()) return leave(128 + signo);
+  if (plan_.options().keep && client_->is_running()) return leave(128 + signo);
   say(false, "ending step " + client_->step());
   client_->end(kGrace);
 }

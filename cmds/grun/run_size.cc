@@ -95,19 +95,12 @@ base::Status check_job_of_environment(const client::GetEnv& get) {
   return {};
 }
 
-base::Status find_het_group(RunOptions& o, const client::GetEnv& get) {
-  if (!o.het_group) return {};
-  if (o.job_id != 0)
-    return invalid("--het-group does not go with --jobid", "the number of a component is a job id, too");
-  const uint32_t components = number_of(get, "HET_SIZE");
-  if (components == 0)
-    return invalid("--het-group: this is no heterogeneous job", "it is for scripts with several components");
-  if (*o.het_group >= components)
-    return invalid(
-        fmt::format("--het-group: there is no component {}: the job has {}, from 0 on", *o.het_group, components));
-  o.job_id = number_of(get, fmt::format("JOB_ID_HET_GROUP_{}", *o.het_group).c_str());
-  if (o.job_id == 0) return invalid(fmt::format("--het-group: SLURM_JOB_ID_HET_GROUP_{} is not set", *o.het_group));
-  return {};
+uint32_t components_of_environment(const client::GetEnv& get) { return number_of(get, "HET_SIZE"); }
+
+Result<uint32_t> component_of_environment(const client::GetEnv& get, uint32_t component) {
+  const std::string name = fmt::format("JOB_ID_HET_GROUP_{}", component);
+  if (const uint32_t id = number_of(get, name.c_str()); id != 0) return id;
+  return invalid(fmt::format("--het-group: SLURM_{} is not set", name));
 }
 
 JobFacts facts_of_environment(const client::GetEnv& get) {

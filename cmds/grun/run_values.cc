@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/bitset.h"
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "bind/words.h"
@@ -75,6 +76,16 @@ Status read_hosts(RunOptions& o, const client::GetEnv& get) {
   if (r.tasks_given) o.hosts.resize(r.tasks);
   r.tasks = static_cast<uint32_t>(o.hosts.size());
   r.tasks_given = true;
+  return {};
+}
+
+Status set_het_groups(RunOptions& o, std::string_view value) {
+  constexpr uint32_t kMostComponents = 128;
+  const auto groups = base::IndexSet::parse(value);
+  if (!groups || groups->empty() || groups->next(kMostComponents) != UINT32_MAX)
+    return invalid("--het-group: \"" + base::printable(value, 40) + "\" names no components",
+                   "give their numbers, as 0,2-3: the first is 0");
+  o.het_groups = groups->to_vector();
   return {};
 }
 

@@ -17,6 +17,8 @@ base::Status set_distribution(RunOptions& o, std::string_view value);
 /// The hosts of the tasks of an arbitrary distribution: the lines of SLURM_HOSTFILE, which asks for one by itself, else
 /// -w/--nodelist. Errors: there are none, or fewer than tasks.
 base::Status read_hosts(RunOptions& o, const client::GetEnv& get);
+/// --het-group: numbers of components, as "0,2-3".
+base::Status set_het_groups(RunOptions& o, std::string_view value);
 /// --mpi: pmix|none|list.
 base::Status set_mpi(RunOptions& o, std::string_view value);
 /// --jobid: one job, or a task of an array.

@@ -62,9 +62,9 @@ constexpr FieldBound kSumRecords[] = {part(1, "filter", kRecordFilterBounds), li
                                       flag(3, "lending")};
 constexpr MessageBounds kSumRecordsBounds = {"SumRecordsRequest", {}, kSumRecords};
 
-constexpr FieldBound kCreateStep[] = {u32(1, "job_id"),
-                                      part(2, "step", kStepRequestBounds, "what a step asks for", 64 << 10),
-                                      text(3, "client_key", kClientKeyBytes), flag(4, "immediate")};
+constexpr FieldBound kCreateStep[] = {
+    u32(1, "job_id"), part(2, "step", kStepRequestBounds, "what a step asks for", 64 << 10),
+    text(3, "client_key", kClientKeyBytes), flag(4, "immediate"), list(u32(5, "beside", kAny32, "steps"), 128)};
 constexpr MessageBounds kCreateStepBounds = {"CreateStepRequest", {}, kCreateStep};
 
 constexpr FieldBound with_hint(FieldBound f, Name hint) {

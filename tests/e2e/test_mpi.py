@@ -287,3 +287,25 @@ def test_several_programs_of_one_step_meet_as_well(mpi_cluster):
     (cluster.work / "programs").write_text("0 /usr/bin/python3 meet.py\n1-2 /usr/bin/python3 ./meet.py\n")
     done = mpi(cluster, "grun", "-N2", "-n3", "--multi-prog", "programs", env={"MASTER_PORT": str(31000 + os.getpid() % 1000)})
     assert [line.split()[:3] for line in sorted(done.stdout.splitlines())] == [["0", "0", "0"], ["1", "1", "0"], ["2", "0", "1"]]
+
+
+def test_components_of_a_job_are_one_world(mpi_cluster):
+    cluster = mpi_cluster
+    program = cluster.work / "openmpi"
+    script = f"""
+srun {program} : -n3 {program} > {cluster.work}/world
+srun --het-group=0,1 -m cyclic {program} > {cluster.work}/turns
+srun -n1 {program} : --het-group=0 -n1 {program} > {cluster.work}/beside
+srun -n1 true : --het-group=0 -n2 true 2> {cluster.work}/too_many
+srun {program} : -n2 {program} abort 3 9; echo $? > {cluster.work}/code
+"""
+    job = cluster.submit(script, "-n2", "-w", "n0", "-t", "5", ":", "-N2", "-n4", "-w", "n[1-2]", user=USER,
+                         env={"HOME": str(cluster.work), **MPI_ENV})
+    assert cluster.wait_ended(job)
+    read = lambda name: sorted((cluster.work / name).read_text().splitlines())  # noqa: E731
+    assert read("world") == lines_of(on_nodes("n0", "n0", "n1", "n1", "n2"))
+    assert read("turns") == lines_of(on_nodes("n0", "n0", "n1", "n2", "n1", "n2"))
+    assert read("beside") == lines_of(on_nodes("n0", "n0")), "two steps on one node"
+    assert f"job {job} is too small for all parts that are to run together" in read("too_many")[0]
+    assert read("code") == ["9"]
+    cluster.wait_idle()

@@ -1,5 +1,7 @@
 """Where the tasks of a step go and what each of them is: planes, lists of hosts, parts with programs of their own."""
 
+import shlex
+
 WHERE = ["sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME $SLURM_DISTRIBUTION"]
 
 
@@ -96,8 +98,8 @@ def test_parts_have_programs_of_their_own_and_one_range_of_ranks(shared_cluster)
     assert placed(wide) == ["0 main", "1 main", "2 main", "3 main", "4 other"]
     failing = cluster.run("grun", "true", ":", "-n1", "sh", "-c", "exit 5", check=False)
     assert failing.returncode == 5
-    odd = cluster.run("grun", "true", ":", "-c2", "true", check=False)
-    assert "option -c2 of a further part" in odd.stderr and odd.returncode == 1
+    odd = cluster.run("grun", "true", ":", "-t2", "true", check=False)
+    assert "option --time of a further part" in odd.stderr and odd.returncode == 1
     assert "do not go with --bcast" in cluster.run("grun", "--bcast", "true", ":", "true", check=False).stderr
     cluster.wait_idle()
 
@@ -120,4 +122,48 @@ srun --het-group=1 sh -c 'echo $SLURM_CPUS_PER_TASK; srun --het-group=0 -n1 sh -
     assert sorted((cluster.work / "het3").read_text().split()) == ["4", "4", "n0", "n0"]
     assert "there is no component 2: the job has 2, from 0 on" in (cluster.work / "het2").read_text()
     assert "this is no heterogeneous job" in cluster.run("srun", "--het-group=1", "true", check=False).stderr
+    cluster.wait_idle()
+
+
+SHOWN = "sh -c 'echo $SLURM_PROCID/$SLURM_NTASKS $SLURM_NODEID/$SLURM_NNODES $SLURM_JOB_ID $SLURMD_NODENAME $SLURM_CPUS_PER_TASK $0'"
+
+
+def test_parts_in_several_components_are_launched_as_one(shared_cluster):
+    cluster = shared_cluster
+    out = cluster.work
+    script = f"""
+srun -n2 {SHOWN} a : {SHOWN} b | sort > {out}/parts
+srun --het-group=0,1 {SHOWN} c | sort > {out}/both
+srun --het-group=1 -n1 {SHOWN} d : --het-group=0 -n1 {SHOWN} e | sort > {out}/turned
+srun -K -n1 sh -c 'trap "exit 3" TERM; sleep 100 & wait' : -n1 sh -c 'exit 7'; echo $? > {out}/code
+srun true : true : true 2> {out}/three; echo $? >> {out}/code
+srun -l -o {out}/%j.%t.out {SHOWN} f : -n1 {SHOWN} g
+srun -n1 cat : -n1 true < {out}/parts > {out}/read
+"""
+    job = cluster.submit(script, "-t", "5", "-n2", "-w", "n0", ":", "-n2", "-c4", "-w", "n1")
+    assert cluster.wait_ended(job)
+    lines = lambda name: (out / name).read_text().splitlines()  # noqa: E731
+    assert lines("parts") == [f"0/4 0/2 {job} n0 a", f"1/4 0/2 {job} n0 a", f"2/4 1/2 {job + 1} n1 4 b", f"3/4 1/2 {job + 1} n1 4 b"]
+    assert lines("both") == [line[:-1] + "c" for line in lines("parts")]
+    assert lines("turned") == [f"0/2 0/2 {job + 1} n1 4 d", f"1/2 1/2 {job} n0 e"]
+    assert lines("code") == ["7", "1"]
+    assert "part 2 of the call has no component: the job has 2" in (out / "three").read_text()
+    assert lines(f"{job}.0.out") == [f"0/3 0/2 {job} n0 f"] and lines(f"{job}.2.out") == [f"2/3 1/2 {job + 1} n1 4 g"]
+    assert lines("read") == lines("parts")
+    steps = cluster.run("sacct", "-n", "-X", "-j", job, "-o", "jobid%20").stdout.split()
+    assert steps == [f"{job}+0", f"{job}+1"]
+    cluster.wait_idle()
+
+
+def test_parts_with_sizes_of_their_own_are_launched_as_one(shared_cluster):
+    cluster = shared_cluster
+    words = [*shlex.split(SHOWN), "small", ":", "-n2", "-c2", *shlex.split(SHOWN), "large", ":", *shlex.split(SHOWN), "too"]
+    done = cluster.run("galloc", "-N1", "-n8", "-w", "n0", "srun", "-n1", *words)
+    shown = [line.split() for line in sorted(done.stdout.splitlines())]
+    assert [line[0] for line in shown] == ["0/4", "1/4", "2/4", "3/4"]
+    assert [line[-1] for line in shown] == ["small", "large", "large", "too"]
+    assert [line[1] for line in shown] == ["0/2", "1/2", "1/2", "1/2"], "each step has a part of the node"
+    assert [line[4] for line in shown[1:]] == ["2", "2", "2"]
+    alone = cluster.run("grun", "-n1", *words, check=False)
+    assert alone.returncode == 1 and "need an allocation that is there" in alone.stderr
     cluster.wait_idle()

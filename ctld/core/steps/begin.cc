@@ -52,11 +52,21 @@ void begin_first_step(Core& core, Job& job) {
 }
 
 base::Result<bool> begin_step(Core& core, Job& job, const StepWait& wait) {
-  Taken taken;
-  for (Step* step : core.steps.of(job.id)) take(*step, taken);
+  Taken taken, by_own;
+  for (Step* step : core.steps.of(job.id)) {
+    take(*step, taken);
+    if (std::find(wait.beside.begin(), wait.beside.end(), step->number) != wait.beside.end()) take(*step, by_own);
+  }
   const auto topology_of = [&core](NodeId node) { return core.nodes.at(node).topology.get(); };
   const model::StepRequest request = request_within(job, wait.request);
   GW_TRY(shares, divide(usable_by_steps(job), request, taken, topology_of));
+  if (shares.empty() && !wait.beside.empty()) {
+    GW_TRY(beside_own, divide(usable_by_steps(job), request, by_own, topology_of));
+    if (beside_own.empty())
+      return base::fail(base::ErrorCode::kConflict,
+                        fmt::format("job {} is too small for all parts that are to run together", job.id.value),
+                        "ask for fewer tasks or CPUs in each of them");
+  }
   if (shares.empty()) return false;
   model::Placed& placed = *job.placed();
   if (placed.next_step >= kMostSteps)

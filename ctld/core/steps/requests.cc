@@ -92,7 +92,8 @@ void create_step(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     }
   auto asked = wire::from_wire(create.step());
   if (!asked) return core.out.refuse(conn, request.id(), asked.error());
-  StepWait wait{conn, request.id(), std::move(*asked), create.client_key()};
+  StepWait wait{conn, request.id(), std::move(*asked), create.client_key(), {}};
+  wait.beside.assign(create.beside().begin(), create.beside().end());
   if (core.steps.count_of((*job)->id) >= kMostAtOnce)
     return core.out.refuse(
         conn, request.id(),
@@ -203,7 +204,7 @@ base::Result<std::optional<StepWait>> accept_first_step(ConnId conn, const model
     return base::invalid("only a job that is one step begins with a step");
   GW_TRY_STATUS(check_step_request(submit.first_step()));
   GW_TRY(request, wire::from_wire(submit.first_step().step()));
-  return StepWait{conn, 0, std::move(request), submit.first_step().client_key()};
+  return StepWait{conn, 0, std::move(request), submit.first_step().client_key(), {}};
 }
 
 void forget_step_waiters(Core& core, ConnId conn) {

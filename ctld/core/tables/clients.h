@@ -34,6 +34,7 @@ struct StepWait {
   uint64_t request_id = 0;  ///< 0: who asks for it does not wait for an answer yet.
   model::StepRequest request;
   std::string client_key;
+  std::vector<uint32_t> beside = {};  ///< Steps that are launched together with it.
 };
 
 /// A request for what steps use, until their nodes have said it.

@@ -54,6 +54,7 @@ Environment step_environment(const wire::LaunchTasks& launch, const wire::StepSp
     const bool is_of_user = std::find(std::begin(kOfTheUser), std::end(kOfTheUser), name) != std::end(kOfTheUser);
     is_of_user ? environment.fill(line) : environment.set(line);
   }
+  for (const std::string& line : launch.shape_env()) environment.set(line);
   return environment;
 }
 

@@ -35,6 +35,7 @@ constexpr size_t kMaxText = 600;
 constexpr base::Duration kPatience = base::seconds(2);  // with a helper that does not answer
 constexpr base::Duration kRetry = base::milliseconds(100);
 constexpr size_t kSecret = 32;
+constexpr size_t kMaxName = 200;  // of libpmix: 255
 constexpr uint32_t kMaxStepTasks = 1 << 20;
 constexpr std::string_view kUri = ";tcp4://127.0.0.1:";
 constexpr int kFirstSocket = STDERR_FILENO + 1;
@@ -101,6 +102,8 @@ const MpiSupport& MpiProbe::result() {
 
 Status check_pmix(const wire::PmixLaunch& pmix, uint32_t tasks) {
   if (pmix.secret().size() != kSecret) return base::invalid("the secret for PMIx is none");
+  if (pmix.name().size() > kMaxName || base::printable(pmix.name()) != pmix.name())
+    return base::invalid("the name for PMIx is none");
   const auto nodes = static_cast<uint32_t>(pmix.tasks_size());
   uint64_t all = 0;
   for (const uint32_t of_node : pmix.tasks()) all += of_node;
@@ -145,8 +148,9 @@ Status Mpi::open(const wire::PmixLaunch& pmix) {
     address_ = io::local_address(sockets.peers.get()).text();
   }
   GW_TRY(names, base::expand_hostlist(pmix.nodes()));
-  setup_.set_name("gangway." + std::to_string(spec_.job()) + "." + std::to_string(spec_.attempt()) + "." +
-                  spec_.step());
+  setup_.set_name(pmix.name().empty() ? "gangway." + std::to_string(spec_.job()) + "." +
+                                            std::to_string(spec_.attempt()) + "." + spec_.step()
+                                      : pmix.name());
   for (const std::string& name : names) setup_.add_nodes(name);
   *setup_.mutable_tasks() = pmix.tasks();
   setup_.set_is_cyclic(pmix.is_cyclic());

@@ -8,7 +8,6 @@
 #include "cmds/grun/run_launch.h"
 #include "cmds/grun/run_multi.h"
 #include "cmds/grun/run_options.h"
-#include "cmds/grun/run_parts.h"
 
 namespace gw::cmds {
 namespace {
@@ -95,7 +94,9 @@ TEST(Grun, BadValuesNameTheirOption) {
       {{"--mem-bind=far"}, "--mem-bind: \"far\" is no way of binding"},
       {{"-m", "plane=x"}, "--distribution: \"plane=x\" is not supported"},
       {{"-K2"}, "takes 0 or 1"},
-      {{"--het-group=0,1"}, "--het-group: 0,1 names several components"},
+      {{"--het-group=0,x"}, "--het-group: \"0,x\" names no components"},
+      {{"--het-group=128"}, "names no components"},
+      {{"--het-group="}, "names no components"},
       {{"-W", "soon"}, "--wait"},
       {{"--output="}, "--output needs a value"},
       {{"--jobid=5-6"}, "--jobid: one job is needed, not \"5-6\""},
@@ -238,7 +239,7 @@ std::vector<attach::NodePlan> plans(const std::vector<std::string>& args, const 
   context.environment = {"A=1"};
   wire::Step step = step_of_two();
   *step.mutable_request() = wire::to_wire(call.step);
-  auto made = make_plans(step, call.options, commands, context);
+  auto made = make_plans({{step, call.options}}, commands, context);
   EXPECT_TRUE(made) << made.error().text();
   return made ? *made : std::vector<attach::NodePlan>(2);
 }
@@ -268,7 +269,7 @@ TEST(GrunLaunch, RanksGoByPlanesAndByHosts) {
   call.step.hosts = {"b", "a", "a"};
   wire::Step step = step_of_two();
   *step.mutable_request() = wire::to_wire(call.step);
-  const auto made = make_plans(step, call.options, {{"prog"}}, {});
+  const auto made = make_plans({{step, call.options}}, {{"prog"}}, {});
   ASSERT_TRUE(made);
   EXPECT_EQ((*made)[0].launch.tasks(0).rank(), 1u);
   EXPECT_EQ((*made)[1].launch.tasks(0).rank(), 0u);
@@ -276,32 +277,9 @@ TEST(GrunLaunch, RanksGoByPlanesAndByHosts) {
   EXPECT_THAT((*made)[0].launch.pmix().nodes_of(), ElementsAre(1, 0, 0));
 }
 
-TEST(GrunParts, EachHasItsProgramAndItsTasks) {
-  const auto parts = parse_parts({"master", "-x", ":", "-n2", "worker", ":", "--ntasks=3", "--", "-odd"}, 4);
-  ASSERT_TRUE(parts) << parts.error().text();
-  ASSERT_EQ(parts->size(), 3u);
-  EXPECT_EQ((*parts)[0].tasks, 4u);
-  EXPECT_THAT((*parts)[0].command, ElementsAre("master", "-x"));
-  const Commands commands = commands_of(*parts);
-  ASSERT_EQ(commands.size(), 9u);
-  EXPECT_THAT(commands[5], ElementsAre("worker"));
-  EXPECT_THAT(commands[8], ElementsAre("-odd"));
-  EXPECT_TRUE(parse_parts({"program", "::"}, 1)->empty());
-}
-
-TEST(GrunParts, WhatIsNoPartIsRefused) {
-  const auto error = [](const std::vector<std::string>& words) { return parse_parts(words, 1).error().text(); };
-  EXPECT_THAT(error({"a", ":"}), HasSubstr("a part of the step names no program"));
-  EXPECT_THAT(error({":", "b"}), HasSubstr("names no program"));
-  EXPECT_THAT(error({"a", ":", "-n2"}), HasSubstr("names no program"));
-  EXPECT_THAT(error({"a", ":", "-n"}), HasSubstr("needs a value"));
-  EXPECT_THAT(error({"a", ":", "-n0", "b"}), HasSubstr("-n/--ntasks of a part"));
-  EXPECT_THAT(error({"a", ":", "-c2", "b"}), HasSubstr("option -c2 of a further part"));
-}
-
 TEST(GrunLaunch, IsToldNodeByNode) {
   wire::Step step = step_of_two();
-  const auto lines = [&step](const std::vector<std::string>& args) { return launch_lines(step, plans(args)); };
+  const auto lines = [&step](const std::vector<std::string>& args) { return launch_lines({step}, plans(args)); };
   for (int n : {0, 1}) step.mutable_nodes(n)->mutable_share()->set_cpus(4);
   EXPECT_THAT(lines({}), ElementsAre("jobid 7: nodes(2):`a,b', cpu counts: 4(x2)",
                                      "launching StepId=7.3 on host a, 2 tasks: [0-1]",
@@ -343,7 +321,8 @@ TEST(GrunLaunch, AStreamOfOneTaskIsThatTasksAlone) {
   EXPECT_EQ(made[0].launch.tasks(0).error().kind(), wire::TaskStream::kClient);
   EXPECT_EQ(made[0].launch.tasks(0).input().kind(), wire::TaskStream::kNothing);
   const Call call({"-o", "3"});
-  EXPECT_FALSE(make_plans(step_of_two(), call.options, {{"prog"}}, {}));
+  const wire::Step step = step_of_two();
+  EXPECT_FALSE(make_plans({{step, call.options}}, {{"prog"}}, {}));
 }
 
 TEST(GrunLaunch, ATerminalIsForTaskZero) {

@@ -45,7 +45,8 @@ class StepWorld : public World {
     ASSERT_EQ(state(id), model::JobState::kRunning);
   }
   /// On a connection of its own, where the answer may come later.
-  ConnId begin(char key, uint32_t tasks, uint32_t nodes = 0, bool overlap = false, uint32_t uid = kAlice) {
+  ConnId begin(char key, uint32_t tasks, uint32_t nodes = 0, bool overlap = false, uint32_t uid = kAlice,
+               const std::vector<uint32_t>& beside = {}) {
     wire::ApiRequest r;
     wire::CreateStepRequest& c = *r.mutable_create_step();
     c.set_job_id(id.value);
@@ -53,6 +54,7 @@ class StepWorld : public World {
     c.mutable_step()->set_tasks(tasks);
     c.mutable_step()->set_min_nodes(nodes);
     c.mutable_step()->set_overlap(overlap);
+    c.mutable_beside()->Assign(beside.begin(), beside.end());
     const ConnId c_id = ++last_conn;
     ask_on(c_id, uid, r);
     return c_id;

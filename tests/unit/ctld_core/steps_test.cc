@@ -91,6 +91,20 @@ TEST(Steps, ShareTheAllocationAndWaitForEachOther) {
   EXPECT_TRUE(w.replies[beside].empty());
 }
 
+TEST(Steps, LaunchedTogetherWaitForOthersButNotForEachOther) {
+  StepWorld w(1, model::JobKind::kAllocation, 4);
+  w.run();
+  w.begin('a', 2);
+  w.begin('b', 1);
+  const ConnId small = w.begin('c', 2, 0, false, kAlice, {0}), large = w.begin('d', 3, 0, false, kAlice, {0});
+  EXPECT_TRUE(w.replies[small].empty()) << "the other step of one core will end";
+  EXPECT_TRUE(w.replies[large].empty()) << "it waits its turn behind the first";
+  w.step_exit("n0", 1, 0);
+  w.step_gone("n0", 1);
+  EXPECT_THAT(w.answer(large).error().what(), HasSubstr("is too small for all parts that are to run together"));
+  EXPECT_THAT(w.answer(w.begin('e', 3, 0, false, kAlice, {0, 2, 77})).error().what(), HasSubstr("too small"));
+}
+
 TEST(Steps, AskedForAgainWithTheSameKeyAreTheSame) {
   StepWorld w(1);
   w.run();
