@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "attach/control/allocation_env.h"
 #include "base/hostlist.h"
@@ -87,7 +88,7 @@ void AllocSession::on_started(Result<wire::Job> job) {
     return finish(client::kExitFailed);
   }
   say(fmt::format("Granted job allocation {}", job->id()));
-  say(fmt::format("Nodes {} are ready for job", client::node_list(*job)));
+  say(fmt::format("Nodes {} are ready for job", nodes_of(*job)));
   if (options_.no_shell) return finish(client::kExitOk);
   if (const base::Status started = start(*job); !started) {
     client::print_error(program_, started.error().text());
@@ -95,6 +96,14 @@ void AllocSession::on_started(Result<wire::Job> job) {
     return give_back(client::kExitFailed << 8);
   }
   allocation_.watch([this](const wire::Job& ended) { on_job_ended(ended); });
+}
+
+std::string AllocSession::nodes_of(const wire::Job& job) const {
+  if (allocation_.components().empty()) return client::node_list(job);
+  std::set<std::string> names;
+  for (const wire::Job& component : allocation_.components())
+    for (const wire::NodeShare& share : client::shares_of(component)) names.insert(share.node());
+  return base::compress_hostlist({names.begin(), names.end()});
 }
 
 base::Status AllocSession::start(const wire::Job& job) {
@@ -114,6 +123,9 @@ void AllocSession::become_command(const wire::Job& job) {
   char* here = ::getcwd(nullptr, 0);
   for (const auto& [name, value] : attach::allocation_variables(job, cluster_, here == nullptr ? "/" : here))
     ::setenv(name.c_str(), value.c_str(), 1);
+  if (!allocation_.components().empty())
+    for (const auto& [name, value] : attach::component_variables(allocation_.components()))
+      ::setenv(name.c_str(), value.c_str(), 1);
   if (!options_.chdir.empty() && ::chdir(options_.chdir.c_str()) != 0) {
     client::print_error(program_, fmt::format("cannot change to {}: {}", options_.chdir, std::strerror(errno)));
     ::_exit(client::kExitFailed);

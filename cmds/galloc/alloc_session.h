@@ -43,6 +43,7 @@ class AllocSession {
   void on_signal(int signo);
   void on_child();
   void on_started(base::Result<wire::Job> job);
+  std::string nodes_of(const wire::Job& job) const;
   base::Status start(const wire::Job& job);
   [[noreturn]] void become_command(const wire::Job& job);
   void on_job_ended(const wire::Job& job);

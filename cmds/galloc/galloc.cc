@@ -11,6 +11,7 @@
 #include "client/options/in_effect.h"
 #include "cmds/galloc/alloc_session.h"
 #include "cmds/request/batch_script.h"
+#include "cmds/request/components.h"
 #include "cmds/request/job_values.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/slurm_options.h"
@@ -28,6 +29,8 @@ using client::kRaw;
 using client::Option;
 using client::Program;
 using Text = std::string_view;
+
+const char* environment(const char* name) { return std::getenv(name); }
 
 Result<std::string> present_dir() {
   char here[PATH_MAX];
@@ -52,12 +55,31 @@ std::vector<std::string> command_of(const AllocOptions& o, std::vector<std::stri
   return all;
 }
 
-Result<wire::SubmitRequest> make_request(const Program& program, AllocOptions& o, Args args,
-                                         std::vector<std::string>& notes, const std::string& command) {
-  GW_TRY_STATUS(complete(o.job, notes));
-  GW_TRY_STATUS(check_signal_of_steps(o.job.spec));
+/// What is said of each component beside the whole, of which all words were said.
+Result<std::vector<BatchOptions>> read_components(const AllocOptions& whole, const CommandLine& line, base::Time now) {
+  std::vector<BatchOptions> out;
+  for (const std::vector<std::string>& words : line.components) {
+    AllocOptions own;
+    client::CommonFlags flags;
+    const auto table = alloc_table(own, flags, now);
+    if (!out.empty()) own.job.spec.request.exclude = out.back().spec.request.exclude;  // as in Slurm
+    GW_TRY_STATUS(client::read_environment(table, alloc_doc().env_prefixes, environment));
+    GW_TRY_STATUS(end_of_source(own.job));
+    const auto read = client::parse_options(table, words, {.stop_at_operand = true});
+    if (!read) return base::pass(read);
+    BatchOptions component = whole.job;
+    take_resources(component, own.job);
+    out.push_back(std::move(component));
+  }
+  return out;
+}
+
+Status complete_spec(const Program& program, const AllocOptions& o, BatchOptions& job, const std::string& command,
+                     std::vector<std::string>& notes) {
+  GW_TRY_STATUS(complete(job, notes));
+  GW_TRY_STATUS(check_signal_of_steps(job.spec));
   GW_TRY(dir, present_dir());
-  model::JobSpec& spec = o.job.spec;
+  model::JobSpec& spec = job.spec;
   if (spec.name.empty()) spec.name = command.substr(command.rfind('/') + 1);
   spec.kind = model::JobKind::kAllocation;
   spec.attended = !o.no_shell;
@@ -67,9 +89,21 @@ Result<wire::SubmitRequest> make_request(const Program& program, AllocOptions& o
   spec.launch.umask = present_umask();
   spec.launch.slurm_names = program.is_slurm;
   spec.submit_host = host_name();
-  spec.submit_line = submit_line(program.name, args);
+  return {};
+}
+
+/// `components`: of one all that was said.
+Result<wire::SubmitRequest> make_request(const Program& program, const AllocOptions& o,
+                                         std::vector<BatchOptions> components, Args args,
+                                         std::vector<std::string>& notes, const std::string& command) {
   wire::SubmitRequest submit;
-  *submit.mutable_spec() = wire::to_wire(spec);
+  for (BatchOptions& job : components) {
+    const bool is_first = &job == &components.front();
+    std::vector<std::string> unsaid;  // what is left out is the same for each
+    GW_TRY_STATUS(complete_spec(program, o, job, command, is_first ? notes : unsaid));
+    job.spec.submit_line = submit_line(program.name, args);
+    *(is_first ? submit.mutable_spec() : submit.add_components()) = wire::to_wire(job.spec);
+  }
   return submit;
 }
 
@@ -141,12 +175,14 @@ std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, bas
 client::CommandDoc alloc_doc() {
   client::CommandDoc d;
   d.summary = "get an allocation and run a command in it";
-  d.synopsis = "[OPTIONS] [COMMAND [ARGUMENTS]]";
+  d.synopsis = "[OPTIONS] [: OPTIONS]... [COMMAND [ARGUMENTS]]";
   d.description =
       "Asks for resources with the same options as gbatch, waits until they are there, then runs the command, or the "
       "user's shell, on this machine, with the variables of the allocation; grun in it runs steps on the nodes. When "
       "the command has ended the allocation is given back. After a second of waiting it says why, and again when that "
       "changes; ctrl-C then cancels it.\n\n"
+      "A colon by itself begins a further component: galloc -n1 --gpus=1 : -n8 -p cpu. Components start together, each "
+      "with sizes and partitions of its own; what else is said holds for all. grun A : B runs a program in each.\n\n"
       "An allocation is not preempted for others, and so starts only within what its QOS is guaranteed, unless "
       "--preemptible is given.";
   d.exit_codes = {{"N", "the exit code of the command"},
@@ -167,30 +203,38 @@ int run_galloc(const Program& called, Args args) {
   AllocOptions o;
   client::CommonFlags flags;
   client::OptionsInEffect seen;
-  auto table = alloc_table(o, flags, base::SystemClock().now());
+  const base::Time now = base::SystemClock().now();
+  auto table = alloc_table(o, flags, now);
   seen.watch(table);
-  const Status read =
-      client::read_environment(table, alloc_doc().env_prefixes, [](const char* n) { return std::getenv(n); });
+  const Status read = client::read_environment(table, alloc_doc().env_prefixes, environment);
   Parsed parsed = parse_command(called, alloc_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
   if (!read) return failed(called, read.error());
+  CommandLine line{{}, std::move(parsed.operands)};
+  std::vector<BatchOptions> components{o.job};
+  if (!line.operands.empty() && line.operands.front() == ":") {
+    auto split = split_components(table, args);
+    auto several = split ? read_components(o, *split, now) : base::pass(split);
+    if (!several) return failed(called, several.error());
+    line = std::move(*split);
+    components = std::move(*several);
+  }
   const Program program = o.quiet ? called : client::outspoken(called, seen, client::OptionFrame::kSubmits);
-  if (!parsed.operands.empty() && parsed.operands.front() == ":")
-    return failed(program, {base::ErrorCode::kInvalid,
-                            "\":\" separates the components of a heterogeneous allocation, which is not supported in "
-                            "this version",
-                            "make one allocation that fits all parts; a batch job may have components: gbatch A : B"});
   std::vector<std::string> notes;
-  std::vector<std::string> command = command_of(o, std::move(parsed.operands));
-  auto submit = make_request(program, o, args, notes, o.shell_on_node ? "interactive" : command.front());
+  std::vector<std::string> command = command_of(o, std::move(line.operands));
+  const std::string& name = o.shell_on_node ? "interactive" : command.front();
+  auto submit = make_request(program, o, std::move(components), args, notes, name);
   if (!submit) return failed(program, submit.error());
   if (!o.quiet)
     for (const std::string& note : notes) client::print_note(program, "warning: " + note);
   auto config = client::load_config();
   if (!config) return failed(program, config.error());
   if (Status own = check_clusters(o.job.slurm.clusters, config->cluster); !own) return failed(program, own.error());
-  if (o.test_only) return test_submission(program, std::move(*submit));
-  for (const auto& [name, value] : o.job.slurm.for_steps) ::setenv(name.c_str(), value.c_str(), 1);
+  if (o.test_only) {
+    submit->set_test_only(true);
+    return test_submission(program, std::move(*submit));
+  }
+  for (const auto& [variable, value] : o.job.slurm.for_steps) ::setenv(variable.c_str(), value.c_str(), 1);
   const int code =
       AllocSession(program, std::move(*config), std::move(o), std::move(command), std::move(*submit)).run();
   std::fflush(nullptr);

@@ -3,17 +3,11 @@
 
 #include <algorithm>
 
-#include "wire/job_attributes.h"
-
 namespace gw::cmds {
 namespace {
 
 using base::Result;
 using client::Directive;
-
-tl::unexpected<base::Error> too_many() {
-  return base::invalid("a heterogeneous job has at most " + std::to_string(kMaxComponents) + " components");
-}
 
 /// `hetjob`, or its older name.
 bool is_separator(const Directive& d) {
@@ -29,14 +23,6 @@ std::vector<std::vector<Directive>> by_component(const std::vector<Directive>& a
       groups.back().push_back(d);
   }
   return groups;
-}
-
-/// Takes from `own` what a component has for itself.
-void take_resources(BatchOptions& to, const BatchOptions& own) {
-  to.gpus = own.gpus;
-  to.spec.request = own.spec.request;
-  to.spec.partitions = own.spec.partitions;
-  wire::take_own_of_component(own.spec, to.spec);
 }
 
 /// What is said for the whole job: all directives, then the environment, then the whole command line.
@@ -73,22 +59,10 @@ base::Status read_one(BatchOptions& o, const Sources& s, std::span<const Directi
 
 }  // namespace
 
-Result<CommandLine> split_components(const std::vector<client::Option>& table, std::span<const std::string> args) {
-  CommandLine line;
-  while (true) {
-    GW_TRY(operands, client::parse_options(table, args, {.stop_at_operand = true}));
-    line.components.emplace_back(args.begin(), args.end() - static_cast<std::ptrdiff_t>(operands.size()));
-    line.operands = std::move(operands);
-    if (line.operands.empty() || line.operands.front() != ":") return line;
-    if (line.components.size() == kMaxComponents) return too_many();
-    args = args.last(line.operands.size() - 1);
-  }
-}
-
 Result<std::vector<BatchOptions>> read_components(const Sources& sources) {
   const std::vector<std::vector<Directive>> directives = by_component(sources.directives);
   const size_t count = std::max({directives.size(), sources.command_line.size(), size_t{1}});
-  if (count > kMaxComponents) return too_many();
+  if (count > kMaxComponents) return too_many_components();
   std::vector<BatchOptions> components;
   for (size_t i = 0; i < count; ++i) {
     BatchOptions o;

@@ -12,18 +12,9 @@
 #include "client/options/directives.h"
 #include "client/options/in_effect.h"
 #include "cmds/gbatch/batch_table.h"
+#include "cmds/request/components.h"
 
 namespace gw::cmds {
-
-constexpr size_t kMaxComponents = 128;
-
-/// The command line, taken apart.
-struct CommandLine {
-  std::vector<std::vector<std::string>> components;  ///< Options of each component, as words.
-  std::vector<std::string> operands;                 ///< Script and its arguments.
-};
-/// Finds the ends of the components by the table; its handlers run. Errors: a bad option, too many components.
-base::Result<CommandLine> split_components(const std::vector<client::Option>& table, std::span<const std::string> args);
 
 /// Everything that was said of the components: from the script's directives, the environment and the command line.
 struct Sources {

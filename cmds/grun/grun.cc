@@ -15,6 +15,7 @@
 #include "cmds/grun/run_session.h"
 #include "cmds/grun/run_values.h"
 #include "cmds/request/batch_script.h"
+#include "cmds/request/components.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/waiting_options.h"
 #include "cmds/shared/commands.h"
@@ -94,12 +95,10 @@ std::string name_of(const RunOptions& o, const std::vector<std::string>& operand
   return command.substr(command.rfind('/') + 1);
 }
 
-Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::vector<std::string>& notes) {
-  RunOptions& o = plan.options();
-  GW_TRY(step, step_outside(o, notes));
-  plan.members.front().step = std::move(step);
-  model::JobSpec& spec = o.job.spec;
-  spec.kind = model::JobKind::kStep;
+/// What the job of a component is, beside what it asks for.
+void set_job(const Program& program, const RunPlan& plan, Args args, model::JobSpec& spec) {
+  const RunOptions& o = plan.options();
+  spec.kind = plan.members.size() == 1 ? model::JobKind::kStep : model::JobKind::kAllocation;
   spec.attended = !o.keep;
   spec.not_preemptible = !o.preemptible;
   spec.requeue = false;
@@ -108,8 +107,28 @@ Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::ve
   spec.launch.slurm_names = program.is_slurm;
   spec.submit_host = host_name();
   spec.submit_line = submit_line(program.name, args);
-  *plan.submit.mutable_spec() = wire::to_wire(spec);
-  plan.submit.set_test_only(o.test_only);
+}
+
+/// A component for each member.
+Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::vector<std::string>& notes) {
+  if (plan.members.size() > 1 && plan.options().keep)
+    return base::invalid("--keep and --detach do not go with parts that have an allocation of their own",
+                         "make it with galloc --no-shell, and call grun --jobid");
+  const BatchOptions whole = plan.options().job;
+  for (MemberStep& member : plan.members) {
+    const bool is_first = &member == &plan.members.front();
+    if (!is_first) {
+      BatchOptions component = whole;
+      take_resources(component, member.options.job);
+      member.options.job = std::move(component);
+    }
+    std::vector<std::string> unsaid;  // what is left out is the same for each
+    GW_TRY(step, step_outside(member.options, is_first ? notes : unsaid));
+    member.step = std::move(step);
+    set_job(program, plan, args, member.options.job.spec);
+    *(is_first ? plan.submit.mutable_spec() : plan.submit.add_components()) = wire::to_wire(member.options.job.spec);
+  }
+  plan.submit.set_test_only(plan.options().test_only);
   return {};
 }
 
@@ -153,12 +172,8 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
 Status make_members(RunPlan& plan, RunOptions first, const std::vector<std::string>& words, base::Time now) {
   const bool is_inside = facts_of_environment(environment).id != 0;
   if (words.empty()) return base::invalid("No command given to execute.", "name a program");
-  const bool has_job = is_inside || first.job_id != 0;
   GW_TRY(parts, read_parts(std::move(first), words, {environment, now, is_inside}));
   GW_TRY(members, members_of(std::move(parts), environment));
-  if (members.size() > 1 && !has_job)
-    return base::invalid("parts with options of their own need an allocation that is there",
-                         "call grun inside a batch script or galloc");
   plan.members = std::move(members);
   return {};
 }

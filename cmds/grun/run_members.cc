@@ -32,7 +32,7 @@ Result<std::vector<uint32_t>> groups_of(const RunOptions& options, size_t part, 
   if (options.job_id != 0)
     return invalid("--het-group does not go with --jobid", "the number of a component is a job id, too");
   if (components == 0)
-    return invalid("--het-group: this is no heterogeneous job", "it is for scripts with several components");
+    return invalid("--het-group: this is no heterogeneous job", "it is for jobs with several components");
   for (const uint32_t group : options.het_groups)
     if (group >= components)
       return invalid(

@@ -25,6 +25,7 @@ using To = Redirect::To;
 
 /// So long the shepherds may take to say what became of a job that has ended.
 constexpr base::Duration kAfterTheJob = base::seconds(15);
+constexpr base::Duration kGiveBackLimit = base::seconds(10);
 
 JobFacts facts_of_job(const wire::Job& job) {
   JobFacts facts;
@@ -60,6 +61,7 @@ RunSession::RunSession(client::Program program, config::Config config, RunPlan p
       end_of_job_(loop_, queries_),
       interrupts_(!plan_.options().disable_status && !plan_.options().quit_on_interrupt),
       beside_(loop_, program_, plan_.options(), plan_.words()),
+      has_own_allocation_(plan_.members.front().job.id == 0),
       steps_(loop_, {calls(line_), calls(queries_), queries_}, key_,
              [this](const std::string& text) { say(false, text); }) {}
 
@@ -76,18 +78,26 @@ void RunSession::ask_for_allocation() {
   allocation_.on_note([this](const std::string& text) { say(false, text); });
   allocation_.attend(!o.keep);
   if (o.immediate_seconds) allocation_.limit_wait(base::seconds(*o.immediate_seconds));
-  wire::CreateStepRequest& first = *plan_.submit.mutable_first_step();
-  *first.mutable_step() = wire::to_wire(plan_.members.front().step);
-  first.set_client_key(std::string(auth::view(key_.public_key())));
+  if (plan_.members.size() == 1) {
+    wire::CreateStepRequest& first = *plan_.submit.mutable_first_step();
+    *first.mutable_step() = wire::to_wire(plan_.members.front().step);
+    first.set_client_key(std::string(auth::view(key_.public_key())));
+  }
   allocation_.request(std::move(plan_.submit), [this](Result<wire::Job> job) {
     if (stage_.is<GivingUp>()) return;
-    if (!job) return fail(job.error());
-    const JobFacts facts = facts_of_job(*job);
-    model::StepRequest& step = plan_.members.front().step;
+    job ? on_allocated(*job) : fail(job.error());
+  });
+}
+
+void RunSession::on_allocated(const wire::Job& job) {
+  for (size_t i = 0; i < plan_.members.size(); ++i) {
+    const JobFacts facts = facts_of_job(i == 0 ? job : allocation_.components()[i]);
+    plan_.members[i].job.id = facts.id;
+    model::StepRequest& step = plan_.members[i].step;
     step.min_nodes = step.max_nodes = static_cast<uint32_t>(facts.nodes.size());
     if (step.tasks == 0) step.tasks = facts.tasks;
-    create_steps();
-  });
+  }
+  create_steps();
 }
 
 /// Of all that are not known, then goes on.
@@ -117,7 +127,6 @@ void RunSession::create_steps() {
   stage_.change_if<Asking>(Creating{});
   if (!stage_.is<Creating>()) return;
   const bool is_immediate = !has_own_allocation() && plan_.options().immediate_seconds.has_value();
-  if (has_own_allocation()) plan_.members.front().job.id = allocation_.job();
   steps_.create(plan_.members, is_immediate, [this](const Status& created) { on_steps(created); });
 }
 
@@ -290,7 +299,21 @@ void RunSession::finish(int code) {
   if (!exit_code_) exit_code_ = code;
   leave_terminal(code == attach::kExitTakenOver);
   if (code == attach::kExitTakenOver) say(false, "another client took step " + client_->step() + " over");
-  beside_.after(steps_.steps(), [this] { loop_.stop(); });
+  beside_.after(steps_.steps(), [this] { end_allocation(*exit_code_); });
+}
+
+/// One of several components does not end with a step of it.
+void RunSession::end_allocation(int code) {
+  const bool is_there = has_own_allocation() && plan_.members.size() > 1 && allocation_.job() != 0;
+  if (!is_there || plan_.options().keep) return loop_.stop();
+  wire::ApiRequest request;
+  request.mutable_end_allocation()->set_job_id(allocation_.job());
+  if (code > 128)
+    request.mutable_end_allocation()->set_exit_signo(code - 128);
+  else
+    request.mutable_end_allocation()->set_exit_code(code);
+  end_timer_ = loop_.after(kGiveBackLimit, [this] { loop_.stop(); });  // it ends with its client
+  queries_.call(std::move(request), [this](const Result<wire::ApiReply>&) { loop_.stop(); });
 }
 
 /// Before anything is said for good: a program's screen would take it along, or its colours.

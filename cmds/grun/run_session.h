@@ -72,6 +72,7 @@ class RunSession {
   attach::EndOfJob end_of_job_;
   attach::Interrupts interrupts_;
   BesideStep beside_;
+  const bool has_own_allocation_;
   RunSteps steps_;
   std::vector<io::Fd> files_;
   std::vector<std::unique_ptr<attach::Sink>> sinks_;
@@ -79,10 +80,12 @@ class RunSession {
   std::unique_ptr<attach::StepClient> client_;
   std::optional<int> exit_code_;
   bool has_reported_end_ = false;  // of its own allocation
+  io::Timer end_timer_;
   base::StateMachine<Stages, Asking, Creating, Answered, GivingUp> stage_;
 
-  bool has_own_allocation() const { return plan_.members.front().job.id == 0; }
+  bool has_own_allocation() const { return has_own_allocation_; }
   void ask_for_allocation();
+  void on_allocated(const wire::Job& job);
   void ask_for_facts();
   void on_facts(MemberStep& member, const wire::Job& job);
   void create_steps();
@@ -105,6 +108,7 @@ class RunSession {
   void on_stop(int signo);
   void on_continue(int signo);
   void give_up(int code);
+  void end_allocation(int code);
   void leave(int code);
 
   void say(bool is_error, const std::string& text) const;

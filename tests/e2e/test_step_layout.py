@@ -164,6 +164,48 @@ def test_parts_with_sizes_of_their_own_are_launched_as_one(shared_cluster):
     assert [line[-1] for line in shown] == ["small", "large", "large", "too"]
     assert [line[1] for line in shown] == ["0/2", "1/2", "1/2", "1/2"], "each step has a part of the node"
     assert [line[4] for line in shown[1:]] == ["2", "2", "2"]
-    alone = cluster.run("grun", "-n1", *words, check=False)
-    assert alone.returncode == 1 and "need an allocation that is there" in alone.stderr
     cluster.wait_idle()
+
+
+def test_an_allocation_has_components_too(shared_cluster):
+    cluster = shared_cluster
+    shown = ["srun", *shlex.split(SHOWN), "a", ":", *shlex.split(SHOWN), "b"]
+    done = cluster.run("galloc", "-n1", "-w", "n0", ":", "-n2", "-c4", "-w", "n1", *shown)
+    job = int(done.stderr.split("Granted job allocation ")[1].split()[0])
+    assert sorted(done.stdout.splitlines()) == [f"0/3 0/2 {job} n0 a", f"1/3 1/2 {job + 1} n1 4 b", f"2/3 1/2 {job + 1} n1 4 b"]
+    assert "Nodes n[0-1] are ready for job" in done.stderr
+    told = cluster.run("galloc", "-n1", ":", "-n2", "-c4", "sh", "-c",
+                       "echo $SLURM_HET_SIZE $SLURM_JOB_ID_HET_GROUP_1 $SLURM_NTASKS_HET_GROUP_1 $SLURM_JOB_ID; exit 5", check=False)
+    job = int(told.stderr.split("Granted job allocation ")[1].split()[0])
+    assert told.stdout == f"2 {job + 1} 2 {job}\n" and told.returncode == 5
+    assert cluster.wait_ended(job) == "FAILED"
+    tested = cluster.run("salloc", "--test-only", "-n1", ":", "-n2", "-c4", "true")
+    assert "would start now" in tested.stderr and tested.stderr.count("in partition main") == 2
+    bad = cluster.run("salloc", "-n1", ":", "-n0", "true", check=False)
+    assert bad.returncode == 1 and "-n/--ntasks" in bad.stderr
+    cluster.wait_idle()
+
+
+def test_parts_without_an_allocation_get_one_with_components(shared_cluster):
+    cluster = shared_cluster
+    words = [*shlex.split(SHOWN), "a", ":", "-n2", "-c4", "-w", "n1", *shlex.split(SHOWN), "b"]
+    done = cluster.run("srun", "-w", "n0", "-t", "5", *words)
+    lines = [line.split() for line in sorted(done.stdout.splitlines())]
+    job = int(lines[0][2])
+    assert sorted(done.stdout.splitlines()) == [f"0/3 0/2 {job} n0 a", f"1/3 1/2 {job + 1} n1 4 b", f"2/3 1/2 {job + 1} n1 4 b"]
+    assert cluster.wait_ended(job) == "COMPLETED" and done.stderr == ""
+    shown = cluster.run("scontrol", "show", "job", job).stdout
+    assert shown.count("TimeLimit=00:05:00") == 2
+    failed = cluster.run("srun", "true", ":", "-c2", "sh", "-c", "exit 3", check=False)
+    assert failed.returncode == 3 and cluster.wait_ended(job + 2) == "FAILED"
+    kept = cluster.run("srun", "--keep", "true", ":", "-c2", "true", check=False)
+    assert kept.returncode == 1 and "--keep and --detach do not go with" in kept.stderr
+    cluster.wait_idle()
+
+
+def test_components_with_gpus_have_the_cpus_that_they_ask_for(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit("echo $SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0 $SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1", "-t", "5",
+                         "-c2", "--gpus=1", ":", "-c4", "--gpus=1")
+    assert cluster.wait_ended(job)
+    assert (cluster.work / f"gangway-{job}.out").read_text() == "2 4\n"

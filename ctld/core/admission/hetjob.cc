@@ -31,6 +31,7 @@ base::Result<model::JobSpec> accept_component(const Core& core, const Caller& ca
   spec.licenses = own.licenses;
   (void)leave_out_licenses(core, spec);  // the leader's warning says so
   spec.launch.command.clear();
+  spec.attended = false;  // the leader is, and takes it along
   if (spec.request.cpus_per_task == 0) return base::invalid("-c/--cpus-per-task: a task needs a CPU");
   GW_TRY_STATUS(settle_spec(spec));
   route_by_reservation(core, spec);

@@ -31,6 +31,7 @@ std::string end_text(const wire::Job& job) {
 
 void Allocation::request(wire::SubmitRequest submit, StartedFn fn) {
   started_fn_ = std::move(fn);
+  further_ = static_cast<uint32_t>(submit.components_size());
   wire::ApiRequest request;
   *request.mutable_submit() = std::move(submit);
   is_asked_ = true;
@@ -89,7 +90,21 @@ void Allocation::on_started(base::Result<wire::ApiReply> reply) {
   if (model::is_end(client::state_of(job)))
     return finish(base::fail(base::ErrorCode::kConflict, end_text(job) + " before it ran"));
   if (has_waited_) note(fmt::format("job {} has been allocated resources", job_));
-  finish(std::move(job));
+  if (further_ == 0) return finish(std::move(job));
+  components_.push_back(std::move(job));
+  find_components();
+}
+
+/// Asks for what each of the others has got, one after another.
+void Allocation::find_components() {
+  if (components_.size() > further_) return finish(components_.front());
+  wire::ApiRequest request;
+  request.mutable_show_job()->set_id(job_ + static_cast<uint32_t>(components_.size()));
+  queries_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) {
+    if (!reply) return finish(base::pass(reply));
+    components_.push_back(std::move(*reply->mutable_show_job()->mutable_job()));
+    find_components();
+  });
 }
 
 void Allocation::finish(base::Result<wire::Job> result) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attach/control/errands.h"
 
@@ -37,6 +38,8 @@ class Allocation {
   bool is_asked() const { return is_asked_; }
   /// 0: not known yet.
   uint32_t job() const { return job_; }
+  /// Of a job with several components all of them, in order, once it has started; else none.
+  const std::vector<wire::Job>& components() const { return components_; }
 
  private:
   io::Loop& loop_;
@@ -47,6 +50,8 @@ class Allocation {
   std::optional<base::Duration> limit_;
   bool is_attended_ = true;
   uint32_t job_ = 0;
+  uint32_t further_ = 0;  // components beside the first, whose numbers follow its own
+  std::vector<wire::Job> components_;
   bool is_asked_ = false;
   io::Callback cancelled_fn_;  // while the id is on its way
   bool has_waited_ = false;
@@ -57,6 +62,7 @@ class Allocation {
   void look();
   void tell_reason(const wire::Job& job);
   void on_started(base::Result<wire::ApiReply> reply);
+  void find_components();
   void finish(base::Result<wire::Job> result);
   void note(const std::string& text) const {
     if (note_fn_) note_fn_(text);

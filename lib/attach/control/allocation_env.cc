@@ -25,7 +25,8 @@ class Writer {
   Variables out;
 };
 
-void put_shares(Writer& w, const wire::Job& job) {
+/// `suffix`: of a component.
+void put_shares(Writer& w, const wire::Job& job, const std::string& suffix = {}) {
   std::vector<std::string> names;
   std::vector<uint32_t> tasks, cpus;
   uint64_t all = 0;
@@ -35,11 +36,15 @@ void put_shares(Writer& w, const wire::Job& job) {
     cpus.push_back(share.cpus());
     all += share.tasks();
   }
-  for (const char* name : {"JOB_NODELIST", "NODELIST"}) w.put(name, base::compress_hostlist(names));
-  for (const char* name : {"JOB_NUM_NODES", "NNODES"}) w.put(name, names.size());
-  for (const char* name : {"NTASKS", "NPROCS"}) w.put(name, all);
-  w.put("TASKS_PER_NODE", base::compress_counts(tasks));
-  w.put("JOB_CPUS_PER_NODE", base::compress_counts(cpus));
+  w.put("JOB_NODELIST" + suffix, base::compress_hostlist(names));
+  w.put("JOB_NUM_NODES" + suffix, names.size());
+  w.put("NTASKS" + suffix, all);
+  w.put("TASKS_PER_NODE" + suffix, base::compress_counts(tasks));
+  w.put("JOB_CPUS_PER_NODE" + suffix, base::compress_counts(cpus));
+  if (!suffix.empty()) return;
+  w.put("NODELIST", base::compress_hostlist(names));
+  w.put("NNODES", names.size());
+  w.put("NPROCS", all);
 }
 
 void put_request(Writer& w, const wire::Request& r) {
@@ -76,6 +81,18 @@ Variables allocation_variables(const wire::Job& job, const std::string& cluster,
   put_shares(w, job);
   put_request(w, spec.request());
   w.put_some("GPU_BIND", spec.gpu_bind());
+  return std::move(w.out);
+}
+
+Variables component_variables(const std::vector<wire::Job>& components) {
+  Writer w;
+  w.put("HET_SIZE", components.size());
+  for (size_t k = 0; k < components.size(); ++k) {
+    const std::string suffix = "_HET_GROUP_" + std::to_string(k);
+    w.put("JOB_ID" + suffix, components[k].id());
+    w.put("JOB_PARTITION" + suffix, client::partition_of(components[k]));
+    put_shares(w, components[k], suffix);
+  }
   return std::move(w.out);
 }
 

@@ -14,4 +14,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// Of a job that runs. `cluster` may be empty.
 Variables allocation_variables(const wire::Job& job, const std::string& cluster, const std::string& submit_dir);
 
+/// Of the components of one that has several, beside allocation_variables() of the first.
+Variables component_variables(const std::vector<wire::Job>& components);
+
 }  // namespace gw::attach

@@ -15,8 +15,13 @@ struct Components : ::testing::Test {
   Components() : w(3) { w.connect_all(); }
 
   /// A component each with so many nodes of 8 GPUs.
-  JobId submit(const std::vector<uint32_t>& nodes) {
+  JobId submit(const std::vector<uint32_t>& nodes, bool is_attended = false) {
     wire::ApiRequest request = World::submission(gang(nodes.front()));
+    if (is_attended) {
+      request.mutable_submit()->clear_script();
+      request.mutable_submit()->mutable_spec()->set_kind(static_cast<uint32_t>(model::JobKind::kAllocation));
+      request.mutable_submit()->mutable_spec()->set_attended(true);
+    }
     for (size_t k = 1; k < nodes.size(); ++k) {
       wire::JobSpec& spec = *request.mutable_submit()->add_components();
       spec = request.submit().spec();
@@ -48,6 +53,30 @@ struct Components : ::testing::Test {
   World w;
   std::string error;
 };
+
+TEST_F(Components, OfAnAllocationAreAttendedWithTheFirst) {
+  const JobId first = submit({1, 1}, true);
+  start(first, 2);
+  ASSERT_EQ(state(first, 1), JobState::kRunning) << error;
+  w.restart();
+  ASSERT_TRUE(w.restored);
+  wire::ApiRequest attend;
+  attend.mutable_wait_job()->set_id(first.value);
+  attend.mutable_wait_job()->set_attend(true);
+  w.ask(1000, attend);
+  for (const uint32_t k : {0U, 1U}) {
+    const JobId id(first.value + k);
+    w.connect(nodes_of(id).front(), {World::run(id, 1, wire::kRunStarted)});
+  }
+  w.tick(base::seconds(300));
+  EXPECT_EQ(state(first, 0), JobState::kRunning);
+  EXPECT_EQ(state(first, 1), JobState::kRunning);
+  wire::ApiRequest end;
+  end.mutable_end_allocation()->set_job_id(first.value);
+  end.mutable_end_allocation()->set_exit_code(4);
+  EXPECT_TRUE(w.ask(1000, end).has_ok());
+  EXPECT_EQ(state(first, 1), JobState::kCompleting) << "they end together";
+}
 
 TEST_F(Components, StartTogetherOnceAllAreReady) {
   const JobId first = submit({1, 2});
