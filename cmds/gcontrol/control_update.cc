@@ -10,12 +10,14 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cmds/gcontrol/control_verbs.h"
+#include "cmds/request/gpu_options.h"
 #include "cmds/request/job_values.h"
 #include "cmds/shared/job_faults.h"
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/job_ids.h"
 #include "cmds/shared/update_keys.h"
 #include "model/request.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -103,6 +105,47 @@ Status set_memory(U& r, std::string_view key, const std::string& value) {
   return {};
 }
 
+/// As --gres takes it. GPUs stand in one field, however they are counted.
+Status set_gres(U& r, std::string_view key, const std::string& value, model::GpuCounting counting) {
+  if (r.has_gres())
+    return invalid("Gres, TresPerNode, TresPerJob and TresPerTask exclude each other", "give one of them");
+  auto asked = value.empty() ? parse_gres_option("none") : parse_gres_option(value);
+  if (!asked) return base::fail(asked.error().code, std::string(key) + ": " + asked.error().what, asked.error().hint);
+  const bool is_of_nodes = counting == model::GpuCounting::kPerNode;
+  if (!is_of_nodes && !asked->others.empty())
+    return invalid(std::string(key) + ": generic resources but GPUs are those of each node", "say Gres=");
+  wire::GresUpdate& update = *r.mutable_gres();
+  update.set_says_others(is_of_nodes);
+  wire::set_gres(update.mutable_others(), asked->others);
+  if (!asked->gpus || asked->gpus->count == 0) return {};
+  if (!is_of_nodes && asked->gpus->milli != model::kWholeGpu)
+    return invalid(std::string(key) + ": a part of a GPU is that of a node", "say Gres=");
+  update.set_gpu_counting(static_cast<uint32_t>(counting));
+  update.set_gpus(asked->gpus->count);
+  update.set_gpu_type(asked->gpus->type);
+  if (asked->gpus->milli != model::kWholeGpu) update.set_gpu_milli(asked->gpus->milli);
+  return {};
+}
+
+Status set_tasks_on_node(U& r, const std::string& value, base::Time) {
+  GW_TRY(count, base::parse_int(value, 0, 1'000'000, "TasksPerNode"));
+  r.set_tasks_per_node(static_cast<uint32_t>(count));
+  return {};
+}
+
+Status set_neighbours(U& r, const std::string& value, base::Time) {
+  GW_TRY(yes, yes_or_no("Contiguous", value));
+  r.set_contiguous(yes);
+  return {};
+}
+
+/// Whether others may run on its nodes.
+Status set_sharing(U& r, const std::string& value, base::Time) {
+  GW_TRY(yes, yes_or_no("OverSubscribe", value));
+  r.set_exclusive(!yes);
+  return {};
+}
+
 /// How an update is read whose value has a form of its own.
 struct UpdateReader {
   const JobAttribute* attribute;
@@ -121,6 +164,19 @@ constexpr UpdateReader kUpdateReaders[] = {
      [](U& r, const std::string& v, base::Time) { return set_memory<&U::set_mem_per_node_mb>(r, "MinMemoryNode", v); }},
     {&attribute("mem-per-cpu"),
      [](U& r, const std::string& v, base::Time) { return set_memory<&U::set_mem_per_cpu_mb>(r, "MinMemoryCPU", v); }},
+    {&attribute("ntasks-per-node"), set_tasks_on_node},
+    {&attribute("tmp"),
+     [](U& r, const std::string& v, base::Time) { return set_memory<&U::set_tmp_mb>(r, "MinTmpDiskNode", v); }},
+    {&attribute("contiguous"), set_neighbours},
+    {&attribute("exclusive"), set_sharing},
+    {&attribute("gres"),
+     [](U& r, const std::string& v, base::Time) { return set_gres(r, "Gres", v, model::GpuCounting::kPerNode); }},
+    {&attribute("gpus"),
+     [](U& r, const std::string& v, base::Time) { return set_gres(r, "TresPerJob", v, model::GpuCounting::kPerJob); }},
+    {&attribute("gpus-per-task"),
+     [](U& r, const std::string& v, base::Time) {
+       return set_gres(r, "TresPerTask", v, model::GpuCounting::kPerTask);
+     }},
     {&attribute("output"), [](U& r, const std::string& v, base::Time) { return r.set_std_out(v), Status{}; }},
     {&attribute("error"), [](U& r, const std::string& v, base::Time) { return r.set_std_err(v), Status{}; }},
     {&attribute("input"), [](U& r, const std::string& v, base::Time) { return r.set_std_in(v), Status{}; }},

@@ -69,6 +69,11 @@ constexpr Reader kSizeReaders[] = {
        o.spec.request.tmp_mb = *size;
        return {};
      }},
+    {&attribute("contiguous"),
+     [](BatchOptions& o, Text, Text) {
+       o.spec.request.contiguous = true;
+       return Status{};
+     }},
     {&attribute("hint"), [](BatchOptions& o, Text, Text v) { return set_hint(o, v); }},
     {&attribute("mem"), [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kNode); }},
     {&attribute("mem-per-cpu"),

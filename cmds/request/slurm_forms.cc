@@ -217,10 +217,6 @@ void add_sizes(std::vector<Option>& t, BatchOptions& o) {
                   }));
   t.push_back(row("cores-per-socket", 0, "COUNT", "on nodes whose sockets have at least so many cores", {},
                   number(o.spec.request.socket_cores, "--cores-per-socket", 1, kMostCpus)));
-  t.push_back(row("contiguous", 0, "", "on nodes that are neighbours in the partition's order", {}, [&o](Text) {
-    o.spec.request.contiguous = true;
-    return Status{};
-  }));
   t.push_back(row("extra-node-info", 'B', "SOCKETS[:CORES[:THREADS]]",
                   "on nodes with at least so many sockets, cores of a socket and threads of a core; * is any", {},
                   [&o](Text v) { return set_layout(o, v); }));

@@ -30,8 +30,12 @@ std::string fault_text(const wire::JobFault& fault) {
 
 int report_faults(const client::Program& program, const google::protobuf::RepeatedPtrField<wire::JobFault>& faults,
                   bool quiet) {
-  if (!quiet)
-    for (const wire::JobFault& fault : faults) client::print_error(program, fault_text(fault));
+  for (const wire::JobFault& fault : faults) {
+    if (quiet) break;
+    const std::string& sentence = fault.error().sentence();
+    const bool is_known = program.is_slurm && !sentence.empty();
+    client::print_error(program, (is_known ? sentence + ": " : std::string()) + fault_text(fault));
+  }
   return faults.empty() ? client::kExitOk : client::kExitFailed;
 }
 

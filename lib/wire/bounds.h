@@ -44,8 +44,8 @@ extern const MessageBounds kApiRequestBounds;
 /// What nodes send.
 extern const MessageBounds kNodeToControllerBounds;
 /// Of stored rows, by the same rows of the table as the requests that made them.
-extern const MessageBounds kJobSpecBounds, kArrayTasksBounds, kTasksOfArrayBounds, kStepRequestBounds, kPartitionBounds,
-    kReservationBounds;
+extern const MessageBounds kJobSpecBounds, kGresUpdateBounds, kArrayTasksBounds, kTasksOfArrayBounds,
+    kStepRequestBounds, kPartitionBounds, kReservationBounds;
 
 /// Bytes of a job's options, whoever makes them: with script and environment they must fit one message to a node.
 constexpr size_t kMostSpecBytes = 256 << 10;

@@ -124,6 +124,11 @@ constexpr FieldBound kUpdateJob[] = {
     text(36, "std_err", rows::kPathBytes, "StdErr"),
     text(37, "std_in", rows::kPathBytes, "StdIn"),
     text(38, "work_dir", rows::kPathBytes, "WorkDir"),
+    u32(39, "tasks_per_node", kTasks, "TasksPerNode"),
+    u64(40, "tmp_mb", kMostMb, "MinTmpDiskNode, in MiB"),
+    flag(41, "contiguous"),
+    flag(42, "exclusive"),
+    part(43, "gres", kGresUpdateBounds),
 };
 constexpr auto kWholeUpdateJob = with_attributes<bound_of_update>(kUpdateJob);
 constexpr MessageBounds kUpdateJobBounds = {"UpdateJobRequest", "gcontrol update JobId=...", kWholeUpdateJob};

@@ -160,6 +160,16 @@ constexpr FieldBound kStepRequest[] = {
 
 }  // namespace
 
+constexpr FieldBound kGresUpdate[] = {
+    u32(1, "gpu_counting", 3),
+    u32(2, "gpus", kJobGpus, "number of GPUs"),
+    text(3, "gpu_type", kNameBytes, "type of the GPUs"),
+    u32(4, "gpu_milli", 1000, "thousandths of a GPU (shards)"),
+    parts(5, "others", model::kMostGres, kGresCountBounds, "kinds and types of Gres"),
+    flag(6, "says_others"),
+};
+constinit const MessageBounds kGresUpdateBounds = {"GresUpdate", {}, kGresUpdate};
+
 constinit const MessageBounds kJobSpecBounds = {"JobSpec", "What a job says of itself", kWholeJobSpec};
 constinit const MessageBounds kTasksOfArrayBounds = {"TasksOfArray", "Tasks of an array", kTasksOfArray};
 constinit const MessageBounds kArrayTasksBounds = {"ArrayTasks", "The tasks of an array", kArrayTasks};

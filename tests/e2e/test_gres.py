@@ -104,3 +104,26 @@ def test_numbers_change_while_jobs_run(cluster):
     cluster.wait_state(waits, "RUNNING")
     cluster.run("scancel", waits)
     cluster.wait_idle()
+
+
+def test_what_a_job_asks_for_is_changed_while_it_waits(cluster):
+    job = submit(cluster, "-H", "-N1", "--gres=fpga:1")
+    update = lambda *words, check=True: cluster.run("scontrol", "update", f"JobId={job}", *words, check=check)  # noqa: E731
+    update("Gres=gpu:2,lscratch:100G", "TasksPerNode=3", "MinTmpDiskNode=5G", "Contiguous=yes", "OverSubscribe=no")
+    shown = show(cluster, "job", job)
+    assert "TresPerNode=gres/gpu:2,gres/lscratch:100G" in shown and "MinTmpDiskNode=5G" in shown, shown
+    assert "OverSubscribe=NO" in shown and "NtasksPerN:B:S:C=3:" in shown, shown
+    update("TresPerJob=gres/gpu:4")
+    assert "gres/lscratch:100G" in show(cluster, "job", job), "what the nodes give beside GPUs stays"
+    assert "TresPerJob=gres/gpu:4" in show(cluster, "job", job)
+    wrong = update("Gres=fpga:9", check=False)
+    assert wrong.returncode == 1 and "fpga" in wrong.stderr
+    unknown = update("Gres=warp:1", check=False)
+    assert unknown.returncode == 1 and "Invalid generic resource (gres) specification" in unknown.stderr
+    update("Gres=none", "Contiguous=no", "OverSubscribe=yes")
+    cluster.run("scontrol", "release", job)
+    cluster.wait_state(job, "RUNNING")
+    assert "gres/gpu" not in re.search(r"AllocTRES=(\S+)", show(cluster, "job", job)).group(1)
+    late = update("Gres=gpu:1", check=False)
+    assert late.returncode == 1 and "not pending" in late.stderr
+    cluster.run("scancel", job)

@@ -99,7 +99,26 @@ base::Status update_limits(const Core& core, const Caller& caller, const Job& jo
   return {};
 }
 
+/// Those of the job, of each node or of each task, whatever there were before.
+base::Status update_gres(model::Request& r, const wire::GresUpdate& u) {
+  const bool has_some = u.gpus() > 0;
+  if (has_some != (u.gpu_counting() != 0)) return base::invalid("Gres: a number of GPUs, and of what, go together");
+  r.gpu_counting = static_cast<model::GpuCounting>(u.gpu_counting());
+  r.gpus = u.gpus();
+  r.gpu_type = has_some ? u.gpu_type() : "";
+  r.gpu_milli = has_some && u.has_gpu_milli() ? u.gpu_milli() : model::kWholeGpu;
+  if (!u.says_others()) return {};
+  GW_TRY(others, wire::gres_from(u.others()));
+  r.gres = std::move(others);
+  return {};
+}
+
 base::Status update_size(model::Request& r, const wire::UpdateJobRequest& u) {
+  if (u.has_tasks_per_node()) r.tasks_per_node = u.tasks_per_node();
+  if (u.has_tmp_mb()) r.tmp_mb = u.tmp_mb();
+  if (u.has_contiguous()) r.contiguous = u.contiguous();
+  if (u.has_exclusive()) r.exclusive = u.exclusive();
+  if (u.has_gres()) GW_TRY_STATUS(update_gres(r, u.gres()));
   if (u.has_task_count()) {
     r.tasks_given = true;
     r.tasks = u.task_count();

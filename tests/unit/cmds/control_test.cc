@@ -58,6 +58,11 @@ wire::ApiRequest good(std::vector<std::string> words) {
   return request ? *request : wire::ApiRequest();
 }
 
+std::string bad(std::vector<std::string> words) {
+  const auto request = update_request(words, kNow);
+  return request ? "" : request.error().text();
+}
+
 TEST(Reservation, FlagsReplaceAddAndTakeOff) {
   struct Case {
     const char* word;
@@ -123,6 +128,38 @@ TEST(Update, SizesAndFilesOfJobs) {
   EXPECT_EQ(u.std_in(), "/dev/null");
   EXPECT_EQ(u.work_dir(), "/tmp/a b");
   EXPECT_EQ(good({"JobId=3", "MinMemoryCPU=500"}).update_job().mem_per_cpu_mb(), 500u);
+}
+
+TEST(Update, PlacesOfJobs) {
+  const wire::UpdateJobRequest u =
+      good({"JobId=3", "NtasksPerNode=4", "MinTmpDiskNode=2T", "Contiguous=yes", "Shared=no"}).update_job();
+  EXPECT_EQ(u.tasks_per_node(), 4u);
+  EXPECT_EQ(u.tmp_mb(), 2u << 20);
+  EXPECT_TRUE(u.contiguous() && u.exclusive());
+  EXPECT_FALSE(good({"JobId=3", "OverSubscribe=yes"}).update_job().exclusive());
+  EXPECT_THAT(bad({"JobId=3", "Contiguous=perhaps"}), HasSubstr("Contiguous"));
+}
+
+TEST(Update, GenericResourcesOfJobs) {
+  const auto gres = [](const std::string& word) { return good({"JobId=3", word}).update_job().gres(); };
+  const wire::GresUpdate of_nodes = gres("Gres=gpu:h100:2,lscratch:100");
+  EXPECT_EQ(of_nodes.gpu_counting(), static_cast<uint32_t>(model::GpuCounting::kPerNode));
+  EXPECT_EQ(of_nodes.gpus(), 2u);
+  EXPECT_EQ(of_nodes.gpu_type(), "h100");
+  ASSERT_EQ(of_nodes.others_size(), 1);
+  EXPECT_EQ(of_nodes.others(0).name(), "lscratch");
+  EXPECT_TRUE(of_nodes.says_others());
+  EXPECT_EQ(gres("TresPerNode=gres/shard:250").gpu_milli(), 250u);
+  EXPECT_EQ(gres("Gres=none").gpus(), 0u);
+  EXPECT_TRUE(gres("Gres=").says_others());
+  const wire::GresUpdate of_job = gres("TresPerJob=gres/gpu:8");
+  EXPECT_EQ(of_job.gpu_counting(), static_cast<uint32_t>(model::GpuCounting::kPerJob));
+  EXPECT_FALSE(of_job.says_others()) << "those of the nodes stay";
+  EXPECT_EQ(gres("TresPerTask=gpu").gpu_counting(), static_cast<uint32_t>(model::GpuCounting::kPerTask));
+  EXPECT_THAT(bad({"JobId=3", "Gres=gpu:1", "TresPerJob=gpu:1"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(bad({"JobId=3", "TresPerJob=shard:100"}), HasSubstr("a part of a GPU is that of a node"));
+  EXPECT_THAT(bad({"JobId=3", "TresPerTask=gpu:1,lscratch:2"}), HasSubstr("those of each node"));
+  EXPECT_THAT(bad({"JobId=3", "Gres=gpu:x:y:2"}), HasSubstr("Gres: "));
 }
 
 TEST(Update, Nodes) {

@@ -97,6 +97,53 @@ TEST(Update, ChangesTheSizeOfWhatWaits) {
   w.expect_same_after_restart();
 }
 
+TEST(Update, ChangesThePlaceOfWhatWaits) {
+  Updated w;
+  EXPECT_EQ(w.update([](auto& u) {
+    u.set_tasks_per_node(2);
+    u.set_contiguous(true);
+    u.set_exclusive(true);
+  }),
+            "");
+  const model::Request& r = w.job(w.id).spec.request;
+  EXPECT_EQ(r.tasks_per_node, 2u);
+  EXPECT_TRUE(r.contiguous && r.exclusive);
+  EXPECT_EQ(w.update([](auto& u) { u.set_contiguous(false); }), "");
+  EXPECT_TRUE(!r.contiguous && r.exclusive);
+  EXPECT_EQ(w.update([](auto& u) { u.set_tmp_mb(1000); }), "") << "as a submission: no node knows its disk";
+  w.expect_same_after_restart();
+}
+
+TEST(Update, ChangesTheGpusOfWhatWaits) {
+  Updated w;
+  const model::Request& r = w.job(w.id).spec.request;
+  const auto gpus = [&](model::GpuCounting counting, uint32_t count, const std::string& type, bool all = false) {
+    return w.update([&](auto& u) {
+      u.mutable_gres()->set_gpu_counting(static_cast<uint32_t>(counting));
+      u.mutable_gres()->set_gpus(count);
+      u.mutable_gres()->set_gpu_type(type);
+      u.mutable_gres()->set_says_others(all);
+    });
+  };
+  EXPECT_EQ(gpus(model::GpuCounting::kPerNode, 3, "h100"), "");
+  EXPECT_EQ(r.gpus, 3u);
+  EXPECT_EQ(r.gpu_type, "h100");
+  EXPECT_EQ(gpus(model::GpuCounting::kPerTask, 1, ""), "");
+  EXPECT_EQ(r.gpu_counting, model::GpuCounting::kPerTask);
+  EXPECT_THAT(gpus(model::GpuCounting::kPerNode, 300, ""), HasSubstr("300 GPUs on one node"));
+  EXPECT_THAT(gpus(model::GpuCounting::kNone, 3, ""), HasSubstr("go together"));
+  EXPECT_EQ(gpus(model::GpuCounting::kNone, 0, "h100", true), "");
+  EXPECT_TRUE(r.gpu_counting == model::GpuCounting::kNone && r.gpus == 0 && r.gpu_type.empty());
+  EXPECT_THAT(w.update([](auto& u) {
+    u.mutable_gres()->set_says_others(true);
+    wire::GresCount& one = *u.mutable_gres()->add_others();
+    one.set_name("fpga");
+    one.set_count(1);
+  }),
+              HasSubstr("fpga"));
+  w.expect_same_after_restart();
+}
+
 TEST(Update, SizesThatCannotBeAreRefused) {
   Updated w;
   EXPECT_THAT(w.update([](auto& u) { u.set_task_count(0); }), HasSubstr("-n/--ntasks"));
