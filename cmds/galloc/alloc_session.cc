@@ -55,6 +55,8 @@ AllocSession::AllocSession(client::Program program, config::Config config, Alloc
 int AllocSession::run() {
   watch_signals();
   allocation_.on_note([this](const std::string& text) { say(text); });
+  if (program_.is_slurm)
+    allocation_.on_pending([this] { say(fmt::format("Pending job allocation {}", allocation_.job())); });
   allocation_.attend(!options_.no_shell);
   if (options_.immediate_seconds) allocation_.limit_wait(base::seconds(*options_.immediate_seconds));
   const base::Duration asked = io::Loop::monotonic();
@@ -88,6 +90,7 @@ void AllocSession::on_started(Result<wire::Job> job) {
     return finish(client::kExitFailed);
   }
   say(fmt::format("Granted job allocation {}", job->id()));
+  if (program_.is_slurm) say("Waiting for resource configuration");
   say(fmt::format("Nodes {} are ready for job", nodes_of(*job)));
   if (options_.no_shell) return finish(client::kExitOk);
   if (const base::Status started = start(*job); !started) {
@@ -135,7 +138,10 @@ void AllocSession::become_command(const wire::Job& job) {
   words.push_back(nullptr);
   ::execvp(words[0], words.data());
   const int error = errno;
-  client::print_error(program_, fmt::format("cannot run {}: {}", base::printable(command_[0]), std::strerror(error)));
+  const std::string name = base::printable(command_[0]);
+  const std::string what =
+      program_.is_slurm ? fmt::format("Unable to exec command \"{}\"", name) : "cannot run " + name;
+  client::print_error(program_, fmt::format("{}: {}", what, std::strerror(error)));
   ::_exit(error == ENOENT ? 127 : 126);
 }
 
@@ -160,7 +166,10 @@ void AllocSession::on_child() {
 void AllocSession::on_job_ended(const wire::Job& job) {
   if (is_ending_) return;
   is_over_ = true;
-  say(fmt::format("Job allocation {} has been revoked: {}", job.id(), attach::end_text(job)));
+  const bool is_timeout = client::state_of(job) == model::JobState::kTimeout;
+  say(is_timeout && program_.is_slurm
+          ? fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.", job.id())
+          : fmt::format("Job allocation {} has been revoked: {}", job.id(), attach::end_text(job)));
   if (child_ == 0) return finish(exit_code_.value_or(client::kExitFailed));
   ::kill(-child_, SIGHUP);
   ::kill(-child_, SIGCONT);
@@ -194,7 +203,8 @@ void AllocSession::give_up(int code) {
     finish(code);
   });
   allocation_.cancel([this, code] {
-    if (allocation_.job() != 0) say(fmt::format("Job allocation {} has been cancelled", allocation_.job()));
+    const char* what = program_.is_slurm ? "revoked" : "cancelled";
+    if (allocation_.job() != 0) say(fmt::format("Job allocation {} has been {}", allocation_.job(), what));
     finish(code);
   });
 }

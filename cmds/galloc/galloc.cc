@@ -224,7 +224,7 @@ int run_galloc(const Program& called, Args args) {
   std::vector<std::string> command = command_of(o, std::move(line.operands));
   const std::string& name = o.shell_on_node ? "interactive" : command.front();
   auto submit = make_request(program, o, std::move(components), args, notes, name);
-  if (!submit) return failed(program, submit.error());
+  if (!submit) return failed(program, as_refused(program, "Unable to allocate resources: ", submit.error()));
   if (!o.quiet)
     for (const std::string& note : notes) client::print_note(program, "warning: " + note);
   auto config = client::load_config();

@@ -131,7 +131,7 @@ Step<wire::SubmitRequest> submission(const Program& program, std::vector<BatchOp
   for (BatchOptions& o : components) {
     std::vector<std::string> unsaid;  // what is left out is the same for each
     if (auto done = complete(o, &o == &components.front() ? notes : unsaid); !done)
-      return refuse(done.error(), kExitFailed);
+      return refuse(as_refused(program, "Batch job submission failed: ", done.error()), kExitFailed);
     if (auto done = fill_launch(program, o, script, inv, args); !done) return refuse(done.error(), kExitFailed);
     *(&o == &components.front() ? submit.mutable_spec() : submit.add_components()) = wire::to_wire(o.spec);
   }

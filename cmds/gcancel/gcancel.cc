@@ -194,9 +194,9 @@ int report(const Program& program, const CancelOptions& o, const wire::CancelRep
     if (!is_idle) code = client::kExitFailed;
     if (o.quiet || (is_idle && !o.verbose)) continue;
     if (program.is_slurm)  // clients look for these words
-      client::print_error(
-          program, fmt::format("Kill job error on job id {}: {}",
-                               fault.task().empty() ? std::to_string(fault.id()) : fault.task(), fault.error().what()));
+      client::print_error(program, fmt::format("Kill job error on job id {}: {}",
+                                               fault.task().empty() ? std::to_string(fault.id()) : fault.task(),
+                                               client::said(program, wire::from_wire(fault.error()))));
     else if (is_idle)
       client::print_note(program, (is_signal ? "nothing to signal: " : "nothing to cancel: ") + fault_text(fault));
     else

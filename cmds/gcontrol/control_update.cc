@@ -1,5 +1,6 @@
 // gcontrol update KEY=VALUE...
 #include <fmt/format.h>
+#include <pwd.h>
 
 #include <algorithm>
 #include <functional>
@@ -474,6 +475,15 @@ std::optional<JobFilters> jobs_by_name(const Settings& settings) {
   return filters;
 }
 
+/// As Slurm says it.
+std::string no_jobs(const JobFilters& filters) {
+  const std::string name = fmt::format("name '{}'", base::printable(filters.names.front(), 60));
+  if (filters.me) return "No jobs with " + name;
+  const std::string& user = filters.users.front();
+  const passwd* entry = ::getpwnam(user.c_str());
+  return fmt::format("No jobs with user ID {} and {}", entry == nullptr ? user : std::to_string(entry->pw_uid), name);
+}
+
 /// The words, with the ids of these jobs in place of their name.
 base::Result<std::vector<std::string>> words_by_ids(client::Connection& connection, Args words,
                                                     const JobFilters& filters) {
@@ -484,9 +494,10 @@ base::Result<std::vector<std::string>> words_by_ids(client::Connection& connecti
   std::vector<std::string> ids, out;
   for (const wire::Job& job : reply.list_jobs().jobs()) ids.push_back(std::to_string(job.id()));
   if (ids.empty())
-    return base::fail(base::ErrorCode::kNotFound,
-                      "no job of the name " + base::printable(filters.names.front(), 60) + " waits or runs",
-                      "UserId=USER names another user's");
+    return tl::unexpected<base::Error>(
+        {base::ErrorCode::kNotFound,
+         "no job of the name " + base::printable(filters.names.front(), 60) + " waits or runs",
+         "UserId=USER names another user's", no_jobs(filters)});
   out.push_back("JobId=" + base::join(ids, ","));
   for (const std::string& word : words) {
     const std::string key = base::to_lower(std::string_view(word).substr(0, word.find('=')));

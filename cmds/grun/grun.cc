@@ -205,7 +205,8 @@ int run_grun(const Program& called, Args args) {
   if (o.mpi_list) return printed("MPI plugin types are...\n\tpmix\n\tnone\n");
   if (const Status made = make_members(plan, o, parsed.operands, now); !made) return failed(program, made.error());
   std::vector<std::string> notes;
-  if (Status made = make_plan(program, plan, args, notes); !made) return failed(program, made.error());
+  if (Status made = make_plan(program, plan, args, notes); !made)
+    return failed(program, as_refused(program, "Unable to allocate resources: ", made.error()));
   if (!o.quiet)
     for (const std::string& note : notes) client::print_note(program, "warning: " + note);
   if (o.test_only) return plan.context.is_inside ? client::kExitOk : test_submission(program, std::move(plan.submit));

@@ -147,6 +147,7 @@ void RunSession::watch_allocation() {
     const auto state = client::state_of(job);
     has_reported_end_ = state != model::JobState::kCompleted && state != model::JobState::kFailed;
     if (has_reported_end_) say(true, attach::end_text(job));
+    if (has_reported_end_ && program_.is_slurm) say(false, fmt::format("Force Terminated JobId={}", job.id()));
     if (!client_) return give_up(client::kExitFailed);
     if (Answered* answered = stage_.in<Answered>())
       answered->kill_timer = loop_.after(kAfterTheJob, [this] { client_->kill(); });
@@ -270,7 +271,8 @@ void RunSession::give_up(int code) {
     return allocation_.cancel([this, code] {
       const bool is_interrupted = code > 128;  // else an error has said why
       if (is_interrupted && allocation_.job() != 0)
-        say(false, fmt::format("job {} has been cancelled", allocation_.job()));
+        say(false, program_.is_slurm ? fmt::format("Force Terminated JobId={}", allocation_.job())
+                                     : fmt::format("job {} has been cancelled", allocation_.job()));
       finish(code);
     });
   steps_.give_back([this, code] { finish(code); });

@@ -55,7 +55,9 @@ void RunSteps::on_step(size_t index, Result<wire::ApiReply> reply) {
   }
   if (!reply) {
     base::Error error = reply.error();
-    error.what = "Unable to create step: " + error.what;
+    const std::string sentence = error.sentence.empty() ? "" : std::exchange(error.sentence, {}) + ": ";
+    error.what =
+        fmt::format("Unable to create step for job {}: {}{}", members_[index].request.job_id(), sentence, error.what);
     return done_(tl::unexpected(std::move(error)));
   }
   Member& member = members_[index];

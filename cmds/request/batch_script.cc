@@ -94,4 +94,11 @@ base::Status check_script(std::string_view bytes) {
   return {};
 }
 
+base::Error as_refused(const client::Program& program, std::string_view prefix, base::Error error) {
+  if (!program.is_slurm || error.sentence.empty()) return error;
+  error.what = std::string(prefix) + client::said(program, error);
+  error.sentence.clear();
+  return error;
+}
+
 }  // namespace gw::cmds

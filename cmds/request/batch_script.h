@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client/conn/program.h"
 #include "model/job.h"
 
 namespace gw::cmds {
@@ -46,5 +47,9 @@ uint32_t present_umask();
 std::string host_name();
 /// The command as it was typed, quoted; the values of --wrap and --export are left out, since others may read it.
 std::string submit_line(const std::string& program, std::span<const std::string> args);
+
+/// What the controller would refuse in Slurm's words is said as if it had: behind `prefix`, "Batch job submission
+/// failed: " or the like.
+base::Error as_refused(const client::Program& program, std::string_view prefix, base::Error error);
 
 }  // namespace gw::cmds

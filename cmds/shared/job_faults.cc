@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -32,9 +33,10 @@ int report_faults(const client::Program& program, const google::protobuf::Repeat
                   bool quiet) {
   for (const wire::JobFault& fault : faults) {
     if (quiet) break;
-    const std::string& sentence = fault.error().sentence();
-    const bool is_known = program.is_slurm && !sentence.empty();
-    client::print_error(program, (is_known ? sentence + ": " : std::string()) + fault_text(fault));
+    base::Error error = wire::from_wire(fault.error());
+    error.what = fault_text(fault);
+    error.hint.clear();
+    client::print_error(program, error);
   }
   return faults.empty() ? client::kExitOk : client::kExitFailed;
 }

@@ -53,6 +53,11 @@ inline Status with_sentence(Status status, const char* sentence) {
   return status;
 }
 
+inline tl::unexpected<Error> with_sentence(tl::unexpected<Error> failure, const char* sentence) {
+  if (failure.value().sentence.empty()) failure.value().sentence = sentence;
+  return failure;
+}
+
 /// Passes on the error of another result.
 template <typename T>
 tl::unexpected<Error> pass(const Result<T>& failed) {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "model/sentences.h"
 
 namespace gw::model {
 namespace {
@@ -23,7 +24,12 @@ std::string n(uint64_t value) { return std::to_string(value); }
 
 base::Status in_range(uint64_t value, uint64_t low, uint64_t high, const char* option) {
   if (value >= low && value <= high) return {};
-  return invalid(std::string(option) + ": " + n(value) + " is out of range", "from " + n(low) + " to " + n(high));
+  const auto refused =
+      invalid(std::string(option) + ": " + n(value) + " is out of range", "from " + n(low) + " to " + n(high));
+  const std::string_view name = option;
+  if (name.starts_with("-N/")) return base::with_sentence(refused, kNodeCountSentence);
+  const bool is_of_cpus = name.find("cpu") != std::string_view::npos || name.starts_with("-n/");
+  return is_of_cpus && !name.starts_with("--mem") ? base::with_sentence(refused, kCpuCountSentence) : refused;
 }
 
 void drop_names_twice(Request& r) {
@@ -183,8 +189,9 @@ base::Status check_totals(const Request& r) {
     return invalid("--gpus=" + n(r.gpus) + " is fewer than one GPU for each of " + n(r.min_nodes) + " nodes",
                    "ask for fewer nodes, or use --gpus-per-node");
   if (uint64_t{r.tasks} * r.cpus_per_task > UINT32_MAX)
-    return invalid("-n/--ntasks=" + n(r.tasks) + " with -c/--cpus-per-task=" + n(r.cpus_per_task) +
-                   " asks for too many CPUs");
+    return base::with_sentence(invalid("-n/--ntasks=" + n(r.tasks) + " with -c/--cpus-per-task=" + n(r.cpus_per_task) +
+                                       " asks for too many CPUs"),
+                               kCpuCountSentence);
   const uint64_t units = r.gpu_counting == GpuCounting::kPerTask   ? r.tasks
                          : r.gpu_counting == GpuCounting::kPerNode ? r.max_nodes
                                                                    : 1;

@@ -27,6 +27,7 @@
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
 #include "model/named_counts.h"
+#include "model/sentences.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
 #include "wire/job_attributes.h"
@@ -154,8 +155,10 @@ base::Status update_place(const Core& core, const Caller& caller, const NamedTas
   const Job& job = core.jobs.at(named.job);
   const bool moves = changes_place(u);
   if (moves && job.waiting() == nullptr)
-    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
-                      "only " + wire::keys_while_running() + " can change once it runs");
+    return base::with_sentence(
+        base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
+                   "only " + wire::keys_while_running() + " can change once it runs"),
+        model::kNotPendingSentence);
   GW_TRY_STATUS(wire::take_plain(u, role_for(core, caller, job) == Role::kAdmin, spec));
   if (u.has_account()) GW_TRY_STATUS(check_account(core, caller, u.account()));
   if (u.has_qos() || selects_qos(core, u.account())) spec.qos = u.qos();
@@ -200,8 +203,10 @@ base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller
   const Job& job = core.jobs.at(named.job);
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
   if (model::is_end(job.state))
-    return base::fail(base::ErrorCode::kConflict,
-                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+    return base::with_sentence(
+        base::fail(base::ErrorCode::kConflict,
+                   fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state))),
+        model::kFinishedSentence);
   GW_TRY(u, with_whole_limit(job, said));
   model::JobSpec spec = job.spec;
   GW_TRY_STATUS(update_limits(core, caller, job, spec, u));

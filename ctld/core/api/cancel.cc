@@ -16,6 +16,7 @@
 #include "ctld/core/jobs/targets.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
+#include "model/sentences.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -83,8 +84,10 @@ base::Status cancel_one(Core& core, const Caller& caller, const NamedTasks& name
   Job& job = core.jobs.at(named.job);
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
   if (model::is_end(job.state))
-    return base::fail(base::ErrorCode::kConflict,
-                      fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state)));
+    return base::with_sentence(
+        base::fail(base::ErrorCode::kConflict,
+                   fmt::format("job {} has ended already: {}", job.id.value, model::long_name(job.state))),
+        model::kAlreadyDoneSentence);
   constexpr int kMaxSignal = 64, kKill = 9;
   if (request.signo() < 0 || request.signo() > kMaxSignal)
     return base::invalid(fmt::format("signal {} does not exist", request.signo()));

@@ -15,6 +15,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
+#include "model/sentences.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -27,8 +28,10 @@ namespace {
 
 base::Status hold(Core& core, const Caller& caller, Job& job, bool by_admin) {
   if (job.waiting() == nullptr)
-    return base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
-                      "use requeuehold to stop it and hold it");
+    return base::with_sentence(
+        base::fail(base::ErrorCode::kConflict, fmt::format("job {} is not pending", job.id.value),
+                   "use requeuehold to stop it and hold it"),
+        model::kNotPendingSentence);
   // An administrator who holds an own job holds it as a user, so that it can be released as one.
   (by_admin && caller.uid != job.spec.uid ? job.spec.hold_admin : job.spec.hold_user) = true;
   update_eligibility(core, job);
@@ -156,8 +159,10 @@ base::Status act_on(Core& core, const Caller& caller, const NamedTasks& named, w
   if (model::is_end(whole.state) && requeues)
     return requeue_ended(core, caller, core.jobs.at(named.job), action == wire::kRequeueHold);
   if (model::is_end(whole.state))
-    return base::fail(base::ErrorCode::kConflict,
-                      fmt::format("job {} has ended already: {}", whole.id.value, model::long_name(whole.state)));
+    return base::with_sentence(
+        base::fail(base::ErrorCode::kConflict,
+                   fmt::format("job {} has ended already: {}", whole.id.value, model::long_name(whole.state))),
+        model::kAlreadyDoneSentence);
   GW_TRY(meant, act_upon(core, caller, named, action));
   Job& job = *meant;
   switch (action) {

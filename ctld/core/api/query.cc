@@ -219,7 +219,7 @@ void list_nodes(Core& core, ConnId conn, const wire::ApiRequest& request) {
     if (core.nodes.find(name) != nullptr) continue;
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found",
-                            name_hint(name, core.nodes.names())});
+                            name_hint(name, core.nodes.names()), "Invalid node name " + base::printable(name)});
   }
   const bool topology = request.list_nodes().topology();
   auto fill = [&core, names, topology, last = NodeId(), partitions = partitions_of_nodes(core)](

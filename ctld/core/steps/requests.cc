@@ -16,6 +16,7 @@
 #include "ctld/core/shared/replies.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/orders.h"
+#include "model/sentences.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -107,12 +108,12 @@ void create_step(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   const base::Result<bool> begun = may_go ? begin_step(core, **job, wait) : base::Result<bool>(false);
   if (!begun) core.out.refuse(conn, request.id(), begun.error());
   if (begun && !*begun && (create.immediate() || line.size() >= kMostWaiting || of_conn >= kMostOfOneJob))
-    core.out.refuse(
-        conn, request.id(),
-        {base::ErrorCode::kUnavailable,
-         runs ? "unable to create the step now: other steps of the job have what it asks for"
-              : "unable to create the step now: the job is about to start",
-         runs ? "leave --immediate out to wait, or share with --overlap" : "leave --immediate out to wait"});
+    core.out.refuse(conn, request.id(),
+                    {base::ErrorCode::kUnavailable,
+                     runs ? "unable to create the step now: other steps of the job have what it asks for"
+                          : "unable to create the step now: the job is about to start",
+                     runs ? "leave --immediate out to wait, or share with --overlap" : "leave --immediate out to wait",
+                     create.immediate() ? model::kImmediateSentence : ""});
   else if (begun && !*begun)
     line.push_back(std::move(wait));
   if (line.empty()) core.clients.waiting_steps.erase((*job)->id);

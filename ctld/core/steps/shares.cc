@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/sentences.h"
 
 namespace gw::ctld {
 namespace {
@@ -85,7 +86,8 @@ class Division {
   base::Result<std::vector<NodeShare>> run() {
     GW_TRY_STATUS(check_nodes());
     if (cpus_per_task() > kMostCpus)
-      return base::invalid(fmt::format("no node has {} CPUs for a task", cpus_per_task()));
+      return base::with_sentence(base::invalid(fmt::format("no node has {} CPUs for a task", cpus_per_task())),
+                                 model::kTooManyCpusSentence);
     GW_TRY_STATUS(hosts_.empty() ? check_tasks() : check_hosts());
     if (give(&Candidate::room)) return shares();
     if (!give(&Candidate::most)) return too_small();
@@ -150,8 +152,9 @@ class Division {
       return base::invalid(
           fmt::format("more nodes at least ({}) than at most ({})", request_.min_nodes, request_.max_nodes));
     if (request_.min_nodes > candidates_.size())
-      return base::invalid(
-          fmt::format("{} nodes asked; {} of the job's can be used", request_.min_nodes, candidates_.size()));
+      return base::with_sentence(base::invalid(fmt::format("{} nodes asked; {} of the job's can be used",
+                                                           request_.min_nodes, candidates_.size())),
+                                 model::kNodeCountSentence);
     return {};
   }
 
@@ -316,7 +319,7 @@ class Division {
   tl::unexpected<base::Error> too_small() const {
     uint64_t most = 0;
     for (const Candidate& c : candidates_) most += c.most;
-    return base::invalid(
+    const auto refused = base::invalid(
         fmt::format(
             "more tasks requested than the allocation has room for: {} task{} of {} CPU{}{} on {} node{}; there "
             "is room for {}",
@@ -324,6 +327,7 @@ class Division {
             request_.gpus_per_task > 0 ? fmt::format(" and {} GPUs", request_.gpus_per_task) : "", nodes_,
             nodes_ == 1 ? "" : "s", most),
         "ask for fewer, or share CPUs with --overcommit");
+    return base::with_sentence(refused, model::kTooManyCpusSentence);
   }
 };
 

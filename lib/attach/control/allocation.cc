@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "client/show/job_view.h"
 #include "model/job_state.h"
+#include "model/sentences.h"
 
 namespace gw::attach {
 namespace {
@@ -49,9 +50,12 @@ void Allocation::request(wire::SubmitRequest submit, StartedFn fn) {
 void Allocation::wait_for_start() {
   if (limit_)
     limit_timer_ = loop_.after(*limit_, [this] {
+      is_too_late_ = true;
       cancel([this] {
-        finish(base::fail(base::ErrorCode::kUnavailable,
-                          fmt::format("Unable to allocate resources: job {} did not start in time", job_)));
+        finish(tl::unexpected(unable({base::ErrorCode::kUnavailable,
+                                      fmt::format("job {} did not start in time", job_),
+                                      {},
+                                      model::kImmediateSentence})));
       });
     });
   look_timer_ = loop_.after(kLook, [this] { look(); });
@@ -77,6 +81,7 @@ void Allocation::tell_reason(const wire::Job& job) {
   if (client::state_of(job) != model::JobState::kPending) return;
   const std::string reason = client::reason_word(job);
   if (has_waited_ && reason == last_reason_) return;
+  if (!has_waited_ && pending_fn_) pending_fn_();
   const std::string detail = client::reason_detail(job);
   note(fmt::format("job {} {}waiting for resources: {}{}{}", job_, has_waited_ ? "" : "queued and ", reason,
                    detail.empty() ? "" : ": ", base::printable(detail, 500)));
@@ -85,6 +90,8 @@ void Allocation::tell_reason(const wire::Job& job) {
 }
 
 void Allocation::on_started(base::Result<wire::ApiReply> reply) {
+  if (is_too_late_) return;  // the answer to the cancel ends it
+  limit_timer_.cancel();
   if (!reply) return finish(base::pass(reply));
   wire::Job job = std::move(*reply->mutable_wait_job()->mutable_job());
   if (model::is_end(client::state_of(job)))

@@ -23,6 +23,8 @@ class Allocation {
   /// `line` is used for this allocation alone; `queries` for what must not wait. Both outlive it.
   Allocation(io::Loop& loop, Errands& line, Errands& queries) : loop_(loop), line_(line), queries_(queries) {}
   void on_note(NoteFn fn) { note_fn_ = std::move(fn); }
+  /// It waits, as the first note is about to say.
+  void on_pending(io::Callback fn) { pending_fn_ = std::move(fn); }
   /// Gives up if it has not started within so long.
   void limit_wait(base::Duration limit) { limit_ = limit; }
   void attend(bool is_attended) { is_attended_ = is_attended; }
@@ -46,6 +48,7 @@ class Allocation {
   Errands& line_;
   Errands& queries_;
   NoteFn note_fn_;
+  io::Callback pending_fn_;
   StartedFn started_fn_;
   std::optional<base::Duration> limit_;
   bool is_attended_ = true;
@@ -54,7 +57,7 @@ class Allocation {
   std::vector<wire::Job> components_;
   bool is_asked_ = false;
   io::Callback cancelled_fn_;  // while the id is on its way
-  bool has_waited_ = false;
+  bool has_waited_ = false, is_too_late_ = false;
   std::string last_reason_;
   io::Timer look_timer_, limit_timer_;
 

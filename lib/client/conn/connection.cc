@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "client/conn/reply_assembly.h"
+#include "model/sentences.h"
 #include "wire/convert.h"
 #include "wire/request_kinds.h"
 
@@ -55,9 +56,11 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
     const Duration now = patience_.now();
     if (now >= tell_at_) say_waiting(reply.error());
     if (now >= reachable_until_)
-      return base::fail(reply.error().code,
-                        fmt::format("Unable to contact the controller at {}: {}", where_, reply.error().what),
-                        reply.error().hint);
+      return base::with_sentence(
+          base::fail(reply.error().code,
+                     fmt::format("Unable to contact the controller at {}: {}", where_, reply.error().what),
+                     reply.error().hint),
+          model::kNoContactSentence);
     patience_.sleep(std::min(pause, reachable_until_ - now));
   }
 }

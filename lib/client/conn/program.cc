@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "model/sentences.h"
+
 namespace gw::client {
 namespace {
 
@@ -41,14 +43,17 @@ void hold_standard_streams() {
 // not there.
 std::string version_line(const Program& program) {
   const std::string own = std::string("gangway ") + GANGWAY_VERSION;
-  return program.is_slurm ? "slurm-wlm 23.11.4 (" + own + ")" : own;
+  return program.is_slurm ? "slurm 23.11.4 (" + own + ")" : own;
 }
 
 void print_error(const Program& program, std::string_view text) {
   write_all(STDERR_FILENO, fmt::format("{}: error: {}\n", program.name, text));
 }
 std::string said(const Program& program, const base::Error& error) {
-  return program.is_slurm && !error.sentence.empty() ? error.sentence + ": " + error.what : error.what;
+  if (!program.is_slurm) return error.what;
+  const bool is_denied = error.code == base::ErrorCode::kDenied && error.sentence.empty();
+  const std::string sentence = is_denied ? model::kDeniedSentence : error.sentence;
+  return sentence.empty() ? error.what : sentence + ": " + error.what;
 }
 void print_error(const Program& program, const base::Error& error) {
   print_error(program, base::Error{error.code, said(program, error), error.hint}.text());

@@ -24,7 +24,7 @@ Program program_from(std::string_view argv0);
 /// what is printed. Input is then empty; writing to the output fails, and is told.
 void hold_standard_streams();
 
-/// What `--version` prints: "gangway 0.1.0", or under Slurm's names "slurm-wlm 23.11.4 (gangway 0.1.0)".
+/// What `--version` prints: "gangway 0.1.0", or under Slurm's names "slurm 23.11.4 (gangway 0.1.0)".
 std::string version_line(const Program& program);
 
 /// "NAME: error: TEXT" on stderr, with the hint in brackets.

@@ -10,6 +10,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "model/sentences.h"
 #include "sched/place/place.h"
 
 namespace gw::sched {
@@ -105,8 +106,9 @@ base::Status unknown_type(const Capacity& capacity, const PartitionFacts& partit
 base::Status unknown_node(const PartitionFacts& partition, std::string_view option, const std::string& name) {
   const std::string meant = base::did_you_mean(name, partition.nodes);
   const std::string has = fmt::format("partition {} has {}", partition.name, base::compress_hostlist(partition.nodes));
-  return base::invalid(fmt::format("{} names the unknown node {}", option, base::printable(name)),
-                       meant.empty() ? has : meant + " " + has);
+  return base::with_sentence(base::invalid(fmt::format("{} names the unknown node {}", option, base::printable(name)),
+                                           meant.empty() ? has : meant + " " + has),
+                             model::kNodeNameSentence);
 }
 
 /// What may be meant by features that no node has, else the features that there are.
@@ -172,11 +174,13 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
                       r.whole_cores ? "whole cores" : "CPUs", p, r.whole_cores ? most.cores : most.cpus),
           "lower --cpus-per-task, --ntasks-per-node or --mincpus");
     case BlockerKind::kMemory:
-      return base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
-                                       r.mem_per_node_mb > 0 ? base::format_memory_mb(r.mem_per_node_mb)
-                                                             : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
-                                       p, base::format_memory_mb(most.mem_mb)),
-                           "lower --mem or --mem-per-cpu");
+      return base::with_sentence(
+          base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
+                                    r.mem_per_node_mb > 0 ? base::format_memory_mb(r.mem_per_node_mb)
+                                                          : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
+                                    p, base::format_memory_mb(most.mem_mb)),
+                        "lower --mem or --mem-per-cpu"),
+          model::kMemorySentence);
     case BlockerKind::kGres:
       return without_gres(capacity, partition, r);
     case BlockerKind::kLayout:
@@ -202,9 +206,10 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
     case BlockerKind::kGpuType:
       return unknown_type(capacity, partition, r);
     case BlockerKind::kFeatures:
-      return base::invalid(fmt::format("no node of partition {} has the features {}", p,
-                                       base::printable(model::format_features(r.features))),
-                           feature_hint(capacity, partition, r));
+      return base::with_sentence(base::invalid(fmt::format("no node of partition {} has the features {}", p,
+                                                           base::printable(model::format_features(r.features))),
+                                               feature_hint(capacity, partition, r)),
+                                 model::kFeatureSentence);
     case BlockerKind::kExcludedNode:
       return base::invalid(fmt::format("--exclude leaves no node of partition {}", p));
     case BlockerKind::kNodeList:
@@ -295,8 +300,9 @@ Placement ever(const Capacity& capacity, const PartitionFacts& partition, const 
 base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
   GW_TRY_STATUS(check_names(capacity, partition, request));
   if (partition.max_nodes > 0 && request.min_nodes > partition.max_nodes)
-    return base::invalid(fmt::format("{} nodes asked; partition {} allows {} a job", request.min_nodes, partition.name,
-                                     partition.max_nodes));
+    return base::with_sentence(base::invalid(fmt::format("{} nodes asked; partition {} allows {} a job",
+                                                         request.min_nodes, partition.name, partition.max_nodes)),
+                               model::kNodeCountSentence);
   const Placement placement = ever(capacity, partition, request);
   if (placement.allocation) return {};
   const Diagnosis& diagnosis = placement.diagnosis;
@@ -310,9 +316,11 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
     return refuse(capacity, partition, request, worst->first);
   }
   if (request.min_nodes > diagnosis.fitting)
-    return base::invalid(fmt::format("{} nodes asked; partition {} has {} that can hold a part of this job",
-                                     request.min_nodes, partition.name, diagnosis.fitting),
-                         "ask for fewer nodes");
+    return base::with_sentence(
+        base::invalid(fmt::format("{} nodes asked; partition {} has {} that can hold a part of this job",
+                                  request.min_nodes, partition.name, diagnosis.fitting),
+                      "ask for fewer nodes"),
+        request.min_nodes > diagnosis.nodes ? model::kNodeCountSentence : "");
   if (request.contiguous) {
     model::Request apart = request;
     apart.contiguous = false;
@@ -328,10 +336,11 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
         "ask for fewer GPUs, or for fewer CPUs or less memory with each");
   }
   const size_t most_nodes = request.nodes_given ? request.max_nodes : diagnosis.fitting;
-  return base::invalid(
-      fmt::format("{} asked on at most {}; partition {} cannot hold {}", counted(request.tasks, "task"),
-                  counted(most_nodes, "node"), partition.name, request.tasks == 1 ? "it" : "them"),
-      "ask for fewer tasks, or more nodes");
+  return base::with_sentence(
+      base::invalid(fmt::format("{} asked on at most {}; partition {} cannot hold {}", counted(request.tasks, "task"),
+                                counted(most_nodes, "node"), partition.name, request.tasks == 1 ? "it" : "them"),
+                    "ask for fewer tasks, or more nodes"),
+      model::kTooManyCpusSentence);
 }
 
 }  // namespace gw::sched

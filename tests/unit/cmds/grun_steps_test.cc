@@ -117,7 +117,7 @@ TEST(RunSteps, ARefusalIsTold) {
   a.make(3);
   a.created.front().second(base::fail(base::ErrorCode::kConflict, "too small"));
   ASSERT_TRUE(a.done && !*a.done);
-  EXPECT_EQ(a.done->error().what, "Unable to create step: too small");
+  EXPECT_EQ(a.done->error().what, "Unable to create step for job 7: too small");
   EXPECT_TRUE(a.steps.has_some()) << "and is to be given back";
 }
 
