@@ -15,6 +15,7 @@
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/job_ids.h"
 #include "cmds/shared/past_time.h"
+#include "wire/bounds.h"
 
 namespace gw::cmds {
 namespace {
@@ -81,7 +82,11 @@ void add_filters(std::vector<client::Option>& t, RecordOptions& o) {
                {},
                client::kPlain,
                [&o](Text v) {
-                 o.names_component |= v.find('+') != Text::npos;
+                 for (const std::string& part : base::split(std::string(v), ',')) {
+                   StepChoice one;
+                   if (part.find('+') != std::string::npos && parse_step_ids(part, one))
+                     o.alone.insert(one.jobs.begin(), one.jobs.end());
+                 }
                  return parse_step_ids(v, o.ids);
                }});
   list("user", 'u', "USERS", "jobs of these users (names or numbers)", o.users, "-u/--user");
@@ -213,7 +218,7 @@ void add_output(std::vector<client::Option>& t, RecordOptions& o) {
                [&o](Text v) -> Status {
                  if (!v.empty() && !base::iequals(v, "yes") && !base::iequals(v, "no"))
                    return base::invalid("--whole-hetjob: \"" + base::printable(v, 40) + "\" is neither yes nor no");
-                 o.names_component = base::iequals(v, "no");
+                 o.ignores_components = base::iequals(v, "no");
                  return {};
                }});
   for (const Text name : {"clusters", "cluster"})
@@ -317,34 +322,41 @@ base::Result<wire::ListRecordsRequest> records_request(const RecordOptions& o, T
   return request;
 }
 
-bool ask_for_components(const RecordOptions& o, const wire::ListRecordsReply& found,
-                        wire::ListRecordsRequest& request) {
-  constexpr uint32_t kMostComponents = 128;
-  if (o.names_component) return false;
-  const std::set<uint32_t> asked(o.ids.jobs.begin(), o.ids.jobs.end());
-  std::set<uint32_t> more;
-  for (const wire::JobRecord& record : found.records())
-    if (record.spec().het_job() == record.id() && asked.contains(record.id()))
-      for (uint32_t k = 1; k < kMostComponents; ++k) more.insert(record.id() + k);
-  request.mutable_filter()->clear_ids();
-  request.mutable_filter()->clear_tasks();
-  for (const uint32_t id : more)
-    if (!asked.contains(id)) request.mutable_filter()->add_ids(id);
-  return request.filter().ids_size() > 0;
+bool hides_named(const wire::RecordFilter& filter) {
+  wire::RecordFilter others = filter;
+  others.clear_ids();
+  others.clear_tasks();
+  return others.ByteSizeLong() > 0;
 }
 
-void add_components(wire::ListRecordsReply found, wire::ListRecordsReply& to) {
+std::vector<uint32_t> ids_of_components(const RecordOptions& o, const wire::ListRecordsReply& found) {
+  constexpr uint32_t kMostComponents = 128;
+  const std::set<uint32_t> asked(o.ids.jobs.begin(), o.ids.jobs.end());
+  std::set<uint32_t> more;
+  for (const wire::JobRecord& record : found.records()) {
+    const uint32_t id = record.id();
+    if (record.spec().het_job() != id || !asked.contains(id) || o.alone.contains(id)) continue;
+    for (uint32_t k = 1; k < kMostComponents && more.size() < wire::kMostJobIds; ++k)
+      if (!asked.contains(id + k)) more.insert(id + k);
+  }
+  return {more.begin(), more.end()};
+}
+
+void take_components(const RecordOptions& o, wire::ListRecordsReply found, wire::ListRecordsReply& to) {
+  const std::set<uint32_t> asked(o.ids.jobs.begin(), o.ids.jobs.end());
   std::map<uint32_t, std::vector<wire::JobRecord*>> of;
   for (wire::JobRecord& record : *found.mutable_records())
-    if (record.spec().het_job() != record.id()) of[record.spec().het_job()].push_back(&record);
+    if (asked.contains(record.spec().het_job())) of[record.spec().het_job()].push_back(&record);
   wire::ListRecordsReply all;
+  const auto take = [&all](const std::vector<wire::JobRecord*>& components) {
+    for (wire::JobRecord* component : components) *all.add_records() = std::move(*component);
+  };
   for (wire::JobRecord& record : *to.mutable_records()) {
-    const auto components = record.spec().het_job() == record.id() ? of.find(record.id()) : of.end();
+    auto components = of.extract(record.id());
     *all.add_records() = std::move(record);
-    if (components == of.end()) continue;
-    for (wire::JobRecord* component : components->second) *all.add_records() = std::move(*component);
-    of.erase(components);
+    if (components) take(components.mapped());
   }
+  for (const auto& [job, components] : of) take(components);  // the first is hidden by a filter
   to.mutable_records()->Swap(all.mutable_records());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct RecordOptions {
       flags;
   std::string since, until;
   NumberRange node_counts, cpu_counts, limits;  // limits in minutes
-  bool names_component = false;                 // 7+0: that one alone
+  std::set<uint32_t> alone;                     // 7+0: that component without the others
+  bool ignores_components = false;
   bool all_users = false, jobs_alone = false, all_runs = false, is_cut = false;
 
   std::string format;
@@ -39,11 +41,12 @@ std::vector<client::Option> record_options(RecordOptions& o, client::CommonFlags
 /// The request, with users of the environment filled in: without any filter of jobs, nodes or users one sees one's own,
 /// and root everybody's. Errors: a time, a state, a user or a group that is none.
 base::Result<wire::ListRecordsRequest> records_request(const RecordOptions& o, base::Time now);
-/// Of the jobs that were named, those with components: their other components have the numbers behind. Adds them to
-/// what is asked for next, and says whether there are any.
-bool ask_for_components(const RecordOptions& o, const wire::ListRecordsReply& found, wire::ListRecordsRequest& request);
-/// Adds what is a component of a job in `to`, behind it.
-void add_components(wire::ListRecordsReply found, wire::ListRecordsReply& to);
+/// May a record that was named by its id be hidden by something else?
+bool hides_named(const wire::RecordFilter& filter);
+/// The numbers that components of the named jobs may have, beside those named: of jobs that are in `found`.
+std::vector<uint32_t> ids_of_components(const RecordOptions& o, const wire::ListRecordsReply& found);
+/// Takes what are components of the named jobs behind the first of each.
+void take_components(const RecordOptions& o, wire::ListRecordsReply found, wire::ListRecordsReply& to);
 /// What the controller does not filter by.
 bool is_wanted(const RecordOptions& o, const client::RecordRow& row);
 

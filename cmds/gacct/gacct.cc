@@ -60,7 +60,7 @@ std::vector<RecordRow> chosen(const RecordOptions& o, std::vector<RecordRow> row
   for (RecordRow& row : rows) {
     const bool is_named = steps.empty() || whole.contains(row.job->id()) ||
                           whole.contains(client::array_of(*row.job)) ||
-                          (!o.names_component && whole.contains(row.job->spec().het_job())) ||
+                          (!o.ignores_components && whole.contains(row.job->spec().het_job())) ||
                           steps.contains(row.raw_id) || steps.contains(row.id);
     if (is_named && is_wanted(o, row)) out.push_back(std::move(row));
   }
@@ -93,6 +93,36 @@ int print_texts(const Program& program, client::Connection& connection, const Re
   return client::kExitOk;
 }
 
+base::Result<wire::ListRecordsReply> list(client::Connection& connection, wire::ListRecordsRequest request) {
+  wire::ApiRequest asked;
+  *asked.mutable_list_records() = std::move(request);
+  GW_TRY(reply, connection.call(std::move(asked)));
+  return std::move(*reply.mutable_list_records());
+}
+
+/// Who names a job of several components means all of them.
+Status add_components(client::Connection& connection, const RecordOptions& o, const wire::ListRecordsRequest& asked,
+                      wire::ListRecordsReply& found) {
+  if (o.ids.jobs.empty() || o.ignores_components) return {};
+  std::vector<uint32_t> ids;
+  if (hides_named(asked.filter())) {
+    wire::ListRecordsRequest named;
+    *named.mutable_filter()->mutable_ids() = asked.filter().ids();
+    named.set_jobs_alone(true);
+    GW_TRY(leaders, list(connection, std::move(named)));
+    ids = ids_of_components(o, leaders);
+  } else {
+    ids = ids_of_components(o, found);
+  }
+  if (ids.empty()) return {};
+  wire::ListRecordsRequest request = asked;
+  request.mutable_filter()->clear_tasks();
+  request.mutable_filter()->mutable_ids()->Assign(ids.begin(), ids.end());
+  GW_TRY(components, list(connection, std::move(request)));
+  take_components(o, std::move(components), found);
+  return {};
+}
+
 int show(const Program& program, const RecordOptions& o) {
   const auto fields = client::parse_record_format(o.format);
   if (!fields) return failed(program, fields.error());
@@ -112,11 +142,8 @@ int show(const Program& program, const RecordOptions& o) {
   *asked.mutable_list_records() = std::move(*request);
   auto reply = connection->call(asked);
   if (!reply) return failed(program, reply.error());
-  if (ask_for_components(o, reply->list_records(), *asked.mutable_list_records())) {
-    auto components = connection->call(asked);
-    if (!components) return failed(program, components.error());
-    add_components(std::move(*components->mutable_list_records()), *reply->mutable_list_records());
-  }
+  const Status whole = add_components(*connection, o, asked.list_records(), *reply->mutable_list_records());
+  if (!whole) return failed(program, whole.error());
   const client::Records records(std::move(*reply->mutable_list_records()));
   style.cluster = records.cluster();
   const auto rows = chosen(o, records.rows(o.jobs_alone, o.all_runs));

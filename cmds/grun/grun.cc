@@ -113,10 +113,11 @@ void set_job(const Program& program, const RunPlan& plan, Args args, model::JobS
 Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::vector<std::string>& notes) {
   if (plan.members.size() > 1 && plan.options().keep)
     return base::invalid("--keep and --detach do not go with parts that have an allocation of their own",
-                         "make it with galloc --no-shell, and call grun --jobid");
+                         "call it below galloc or in a batch script");
   const BatchOptions whole = plan.options().job;
   for (MemberStep& member : plan.members) {
     const bool is_first = &member == &plan.members.front();
+    const std::string name = member.options.job.spec.name;  // of the step; the job has that of the first
     if (!is_first) {
       BatchOptions component = whole;
       take_resources(component, member.options.job);
@@ -125,6 +126,7 @@ Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::ve
     std::vector<std::string> unsaid;  // what is left out is the same for each
     GW_TRY(step, step_outside(member.options, is_first ? notes : unsaid));
     member.step = std::move(step);
+    member.step.name = name;
     set_job(program, plan, args, member.options.job.spec);
     *(is_first ? plan.submit.mutable_spec() : plan.submit.add_components()) = wire::to_wire(member.options.job.spec);
   }
@@ -162,6 +164,9 @@ Status make_plan(const Program& program, RunPlan& plan, Args args, std::vector<s
     member.options.job.spec.name = name_of(member.options, member.parts.front().command);
     if (plan.members.size() == 1) GW_TRY_STATUS(read_hosts(member.options, environment));
   }
+  if (const char* hosts = environment("SLURM_HOSTFILE"); plan.members.size() > 1 && hosts != nullptr && *hosts != '\0')
+    notes.emplace_back(
+        "SLURM_HOSTFILE is not looked at where parts are steps of their own: -w names the nodes of each");
   const uint32_t enclosing = facts_of_environment(environment).id;
   plan.context.is_inside = enclosing != 0 || plan.members.front().job.id != 0;
   if (!plan.context.is_inside) return plan_allocation(program, plan, args, notes);

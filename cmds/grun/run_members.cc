@@ -40,6 +40,12 @@ Result<std::vector<uint32_t>> groups_of(const RunOptions& options, size_t part, 
   return options.het_groups;
 }
 
+/// Otherwise a part would have those of the job, as a call by itself.
+void say_tasks(RunOptions& options) {
+  options.job.spec.request.tasks = tasks_of(options);
+  options.job.spec.request.tasks_given = true;
+}
+
 /// What goes on in the step of `member`, by its rank.
 void join(MemberStep& member, const CallPart& part) {
   model::Request& r = member.options.job.spec.request;
@@ -84,8 +90,11 @@ Result<std::vector<MemberStep>> members_of(std::vector<CallPart> parts, const cl
       join(members.back(), parts[i]);
       continue;
     }
+    if (!is_alone && groups.empty()) say_tasks(parts[i].options);
     MemberStep member;
     member.options = parts[i].options;
+    RunOptions& o = member.options;
+    if (!is_alone && o.is_distribution_of_environment) o.distribution = {};  // it was said of the job
     member.parts = {{tasks_of(parts[i].options), parts[i].command}};
     member.job.id = parts[i].options.job_id;
     if (groups.empty()) members.push_back(member);

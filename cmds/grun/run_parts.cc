@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "client/options/in_effect.h"
+#include "wire/job_attributes.h"
 
 namespace gw::cmds {
 namespace {
@@ -18,17 +19,19 @@ using Words = std::span<const std::string>;
 
 constexpr size_t kMostParts = 128;
 constexpr std::string_view kTasks = "ntasks";
-/// What the tasks of a part have, where they run, and how they are bound.
+/// Beside what each component of a job has for itself: where the tasks of a part run, and how they are bound.
 constexpr std::string_view kOfPart[] = {
-    "cpu-bind",        "cpu_bind",   "cpus-per-gpu", "cpus-per-task", "distribution",    "exact",
-    "exclude",         "gpu-bind",   "gpus",         "gpus-per-node", "gpus-per-task",   "gres",
-    "het-group",       "job-name",   "mem",          "mem-bind",      "mem-per-cpu",     "mem-per-gpu",
-    "mem_bind",        "nodelist",   "nodes",        "ntasks",        "ntasks-per-core", "ntasks-per-gpu",
-    "ntasks-per-node", "overcommit", "overlap",      "pack-group",    "relative",        "tasks-per-node",
-    "tres-per-task",   "whole"};
+    "core-spec",       "cores-per-socket", "cpu-bind",         "cpu_bind",          "distribution",     "exact",
+    "extra-node-info", "gpus-per-socket",  "het-group",        "job-name",          "mem-bind",         "mem_bind",
+    "nodefile",        "ntasks-per-core",  "ntasks-per-gpu",   "ntasks-per-socket", "overcommit",       "overlap",
+    "oversubscribe",   "pack-group",       "prefer",           "relative",          "sockets-per-node", "spread-job",
+    "tasks-per-node",  "thread-spec",      "threads-per-core", "tres-per-task",     "use-min-nodes",    "whole"};
 
 bool is_of_part(std::string_view name) {
-  return std::find(std::begin(kOfPart), std::end(kOfPart), name) != std::end(kOfPart);
+  const bool is_of_component =
+      std::any_of(wire::kJobAttributes.begin(), wire::kJobAttributes.end(),
+                  [&](const wire::JobAttribute& a) { return a.is_per_component && wire::option_name(a) == name; });
+  return is_of_component || std::find(std::begin(kOfPart), std::end(kOfPart), name) != std::end(kOfPart);
 }
 
 base::Status check_program(const std::vector<std::string>& command) {

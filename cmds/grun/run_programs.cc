@@ -129,14 +129,15 @@ void BesideStep::run_own(const std::string& program, const char* name, const std
   });
 }
 
-void BesideStep::before(const std::vector<wire::Step>& steps, const std::string& folder, Ready ready) {
+void BesideStep::before(const std::vector<wire::Step>& steps, const std::string& folder, base::Duration limit,
+                        Ready ready) {
   has_begun_ = true;
-  limit_ = loop_.after(kMostBefore, [this, ready] {
+  limit_ = loop_.after(limit, [this, limit, ready] {
     child_.stop();
     ready(
         base::fail(base::ErrorCode::kTimeout,
                    fmt::format("--prolog and --bcast took longer than {}, and the nodes of the step do not wait longer",
-                               base::format_duration(kMostBefore)),
+                               base::format_duration(limit)),
                    "run it, or gbcast, as a command of its own before grun"));
   });
   run_own(options_.prolog, "prolog", steps, [this, &steps, folder, ready] { copy(steps, folder, ready); });

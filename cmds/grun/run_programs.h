@@ -19,7 +19,7 @@
 namespace gw::cmds {
 
 /// The nodes wait for their programs for a minute.
-constexpr base::Duration kMostBefore = base::seconds(45);
+constexpr base::Duration kMostBefore = base::seconds(45), kMostBeforeAndHeld = base::seconds(55);
 
 /// A process of this one, in a group of its own, with nothing to read.
 class ChildProgram {
@@ -54,10 +54,10 @@ class BesideStep {
              const std::vector<std::string>& words)
       : loop_(loop), program_(program), options_(options), words_(words), child_(loop) {}
 
-  /// Where the copies lie, as run_copies() takes it; empty: there are none. Errors: it took longer than kMostBefore; no
+  /// Where the copies lie, as run_copies() takes it; empty: there are none. Errors: it took longer than `limit`; no
   /// copies could be made.
   using Ready = std::function<void(base::Result<std::string> copies)>;
-  void before(const std::vector<wire::Step>& steps, const std::string& folder, Ready ready);
+  void before(const std::vector<wire::Step>& steps, const std::string& folder, base::Duration limit, Ready ready);
   /// Runs the epilog if there was a before(), then calls `done`; at once if it runs already.
   void after(const std::vector<wire::Step>& steps, std::function<void()> done);
 

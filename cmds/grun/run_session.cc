@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "attach/control/allocation_env.h"
 #include "base/text.h"
 #include "client/show/job_view.h"
 #include "cmds/grun/open_file.h"
@@ -97,6 +98,9 @@ void RunSession::on_allocated(const wire::Job& job) {
     step.min_nodes = step.max_nodes = static_cast<uint32_t>(facts.nodes.size());
     if (step.tasks == 0) step.tasks = facts.tasks;
   }
+  if (plan_.members.size() > 1)
+    for (const auto& [name, value] : attach::component_variables(allocation_.components()))
+      plan_.context.environment.push_back(name + "=" + value);
   create_steps();
 }
 
@@ -115,6 +119,10 @@ void RunSession::ask_for_facts() {
 
 void RunSession::on_facts(MemberStep& member, const wire::Job& job) {
   JobFacts facts = facts_of_job(job);
+  if (job.spec().het_job() != 0 && plan_.members.size() > 1 && member.options.job_id != 0)
+    return fail({base::ErrorCode::kInvalid,
+                 fmt::format("job {} has components: parts run in them when they are called inside of it", job.id()),
+                 "call it in the batch script or below galloc; --jobid names one component"});
   if (!member.options.het_groups.empty() || plan_.members.size() > 1) add_request(job.spec().request(), facts);
   auto step = step_inside(member.options, facts);
   if (!step) return fail(step.error());
@@ -132,9 +140,11 @@ void RunSession::create_steps() {
 
 void RunSession::on_steps(const Status& created) {
   stage_.change_if<Creating>(Answered{});
+  if (stage_.is<GivingUp>()) return;
   if (!created) return fail(created.error());
   if (has_own_allocation()) watch_allocation();
-  beside_.before(steps_.steps(), plan_.context.work_dir, [this](Result<std::string> copies) {
+  const base::Duration limit = std::min(kMostBefore, kMostBeforeAndHeld - steps_.held());
+  beside_.before(steps_.steps(), plan_.context.work_dir, limit, [this](Result<std::string> copies) {
     if (stage_.is<GivingUp>()) return;
     const Status begun = copies ? begin(*copies) : Status(base::pass(copies));
     if (!begun) fail(begun.error());
@@ -267,7 +277,8 @@ void RunSession::give_up(int code) {
   if (has_own_allocation() ? !may_have_job : !has_step && !may_come) return finish(code);
   stage_.in<GivingUp>()->limit_timer =
       loop_.after(base::seconds(has_step || has_own_allocation() ? 5 : 1), [this, code] { finish(code); });
-  if (has_own_allocation())
+  if (has_own_allocation()) {
+    steps_.forget();
     return allocation_.cancel([this, code] {
       const bool is_interrupted = code > 128;  // else an error has said why
       if (is_interrupted && allocation_.job() != 0)
@@ -275,6 +286,7 @@ void RunSession::give_up(int code) {
                                      : fmt::format("job {} has been cancelled", allocation_.job()));
       finish(code);
     });
+  }
   steps_.give_back([this, code] { finish(code); });
 }
 
@@ -307,13 +319,10 @@ void RunSession::finish(int code) {
 /// One of several components does not end with a step of it.
 void RunSession::end_allocation(int code) {
   const bool is_there = has_own_allocation() && plan_.members.size() > 1 && allocation_.job() != 0;
-  if (!is_there || plan_.options().keep) return loop_.stop();
+  if (!is_there || stage_.is<GivingUp>() || end_timer_.is_active()) return loop_.stop();
   wire::ApiRequest request;
   request.mutable_end_allocation()->set_job_id(allocation_.job());
-  if (code > 128)
-    request.mutable_end_allocation()->set_exit_signo(code - 128);
-  else
-    request.mutable_end_allocation()->set_exit_code(code);
+  request.mutable_end_allocation()->set_exit_code(code);
   end_timer_ = loop_.after(kGiveBackLimit, [this] { loop_.stop(); });  // it ends with its client
   queries_.call(std::move(request), [this](const Result<wire::ApiReply>&) { loop_.stop(); });
 }

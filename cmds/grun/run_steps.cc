@@ -49,10 +49,7 @@ void RunSteps::create_next() {
 
 void RunSteps::on_step(size_t index, Result<wire::ApiReply> reply) {
   slow_.cancel();
-  if (is_over_) {
-    if (reply) return end(reply->step().step(), [this] { on_ended(); });
-    return on_ended();
-  }
+  if (is_over_) return on_late(reply);
   if (!reply) {
     base::Error error = reply.error();
     const std::string sentence = error.sentence.empty() ? "" : std::exchange(error.sentence, {}) + ": ";
@@ -64,8 +61,25 @@ void RunSteps::on_step(size_t index, Result<wire::ApiReply> reply) {
   member.step = std::move(*reply->mutable_step()->mutable_step());
   if (members_.size() == 1) member.ticket = reply->step().ticket();
   member.is_there = true;
-  if (!patience_.is_active()) patience_ = loop_.after(patience_limit_, [this] { release_all(); });
+  if (!patience_.is_active()) {
+    patience_ = loop_.after(patience_limit_, [this] { release_all(); });
+    first_there_ = io::Loop::monotonic();
+  }
   create_next();
+}
+
+/// It was given up meanwhile.
+void RunSteps::on_late(const Result<wire::ApiReply>& reply) {
+  const bool is_counted = std::exchange(waits_for_create_, false);
+  if (given_back_ && reply)
+    return end(reply->step().step(), [this, is_counted] {
+      if (is_counted) on_ended();
+    });
+  if (is_counted) on_ended();
+}
+
+base::Duration RunSteps::held() const {
+  return first_there_.us == 0 ? base::Duration() : io::Loop::monotonic() - first_there_;
 }
 
 /// The one that is waited for stays asked for.
@@ -97,10 +111,10 @@ bool RunSteps::has_some() const {
 
 void RunSteps::give_back(std::function<void()> done) {
   given_back_ = std::move(done);
-  const bool comes = slow_.is_active();
+  waits_for_create_ = slow_.is_active();
   is_over_ = true;
   patience_.cancel();
-  open_ = comes ? 1 : 0;
+  open_ = waits_for_create_ ? 1 : 0;
   for (const Member& member : members_)
     if (member.is_there) ++open_;
   if (open_ == 0) return given_back_();

@@ -39,6 +39,10 @@ class RunSteps {
   void create(const std::vector<MemberStep>& members, bool immediate, Done done);
   /// Ends those that there are, and one that still comes.
   void give_back(std::function<void()> done);
+  /// They end with their job: nothing is called any more.
+  void forget() { is_over_ = true; }
+  /// How long the first of those that are there has waited for the others.
+  base::Duration held() const;
   /// There is one, or one was asked for so short a time ago that it may come soon.
   bool has_some() const;
   bool may_come() const { return slow_.is_active(); }
@@ -69,13 +73,16 @@ class RunSteps {
   io::Timer slow_, patience_;
   bool is_over_ = false;
   std::function<void()> given_back_;
-  size_t open_ = 0;  // answers that give_back() waits for
+  size_t open_ = 0;                // answers that give_back() waits for
+  bool waits_for_create_ = false;  // one of them: whether a step comes after all
+  base::Duration first_there_{};   // since when; 0: not yet
 
   void create_next();
   void on_step(size_t index, base::Result<wire::ApiReply> reply);
   void finish();
   void release_all();
   void end(const wire::Step& step, std::function<void()> done);
+  void on_late(const base::Result<wire::ApiReply>& reply);
   void on_ended();
 };
 

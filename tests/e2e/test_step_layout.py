@@ -209,3 +209,40 @@ def test_components_with_gpus_have_the_cpus_that_they_ask_for(shared_cluster):
                          "-c2", "--gpus=1", ":", "-c4", "--gpus=1")
     assert cluster.wait_ended(job)
     assert (cluster.work / f"gangway-{job}.out").read_text() == "2 4\n"
+
+
+def test_a_part_has_one_task_and_options_of_its_own(shared_cluster):
+    cluster = shared_cluster
+    each = cluster.run("galloc", "-N1", "-n4", "srun", "echo", "a", ":", "-c1", "echo", "b")
+    assert sorted(each.stdout.split()) == ["a", "b"]
+    cluster.run("scontrol", "create", "PartitionName=other", "Nodes=ALL")
+    try:
+        where = ["sh", "-c", "echo $SLURM_JOB_PARTITION $SLURM_HET_SIZE; exit $0"]
+        done = cluster.run("srun", "-J", "one", "-p", "other", "-w", "n0", *where, "255", ":", "-J", "two", "-c2", "-w", "n1", *where, "0", check=False)
+        assert done.returncode == 255 and sorted(done.stdout.splitlines()) == ["main 2", "other 2"]
+    finally:
+        cluster.wait_idle()
+        cluster.run("scontrol", "delete", "PartitionName=other")
+    rows = cluster.run("sacct", "-n", "-P", "-o", "jobid,jobname,exitcode", "-S", "now-10minutes", "-a").stdout.splitlines()
+    steps = dict((row.split("|")[0], row.split("|")[1:]) for row in rows)
+    job = max(int(name.split("+")[0]) for name in steps if "+" in name)
+    assert steps[f"{job}+0"] == ["one", "255:0"], "a code, not a signal"
+    assert steps[f"{job}+0.0"][0] == "one" and steps[f"{job}+1.0"][0] == "two"
+    hidden = cluster.run("sacct", "-n", "-X", "-P", "-o", "jobid", "-j", job, "-N", "n1").stdout.split()
+    assert hidden == [f"{job}+1"], "the first component was elsewhere"
+    alone = cluster.run("sacct", "-n", "-X", "-P", "-o", "jobid", "-j", f"{job}+0").stdout.split()
+    assert alone == [f"{job}+0"] == cluster.run("sacct", "-n", "-X", "-P", "-o", "jobid", "-j", job, "--whole-hetjob=no").stdout.split()
+
+
+def test_parts_outside_of_their_job_are_told_so(shared_cluster):
+    cluster = shared_cluster
+    shell = cluster.run("salloc", "--no-shell", "-n1", ":", "-n1")
+    job = int(shell.stderr.split("Granted job allocation ")[1].split()[0])
+    wrong = cluster.run("srun", f"--jobid={job}", "true", ":", "-c1", "true", check=False)
+    assert wrong.returncode == 1 and f"job {job} has components" in wrong.stderr
+    cluster.run("scancel", job)
+    hosts = cluster.work / "unseen_hosts"
+    hosts.write_text("n1\nn1\n")
+    noted = cluster.run("env", f"SLURM_HOSTFILE={hosts}", "srun", "true", ":", "-c2", "true")
+    assert "SLURM_HOSTFILE is not looked at" in noted.stderr
+    cluster.wait_idle()

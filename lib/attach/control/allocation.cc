@@ -108,7 +108,7 @@ void Allocation::find_components() {
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(job_ + static_cast<uint32_t>(components_.size()));
   queries_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) {
-    if (!reply) return finish(base::pass(reply));
+    if (!reply) return cancel([this, error = reply.error()] { finish(tl::unexpected(error)); });
     components_.push_back(std::move(*reply->mutable_show_job()->mutable_job()));
     find_components();
   });
