@@ -2,6 +2,7 @@
 #include "cmds/grun/run_launch.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,8 @@
 #include "auth/crypto.h"
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "io/address.h"
+#include "io/fd.h"
 #include "model/output_path.h"
 
 namespace gw::cmds {
@@ -99,6 +102,9 @@ struct Planner {
     std::string list;
     for (const uint32_t rank : ranks[node]) list += (list.empty() ? "" : ",") + std::to_string(rank);
     const std::string how(own.distribution.text());
+    if (!context.address.empty())
+      for (const char* name : {"LAUNCH_NODE_IPADDR=", "SRUN_COMM_HOST="})
+        for (const std::string prefix : {"SLURM_", "GANGWAY_"}) launch.add_env(prefix + name + context.address);
     for (const std::string prefix : {"SLURM_", "GANGWAY_"}) {
       launch.add_env(prefix + "GTIDS=" + list);
       launch.add_env(prefix + "DISTRIBUTION=" + how);
@@ -300,6 +306,19 @@ std::string local_path(const Redirect& redirect, const wire::Step& step, const R
 Redirect error_of(const RunOptions& o) {
   if (o.error.to != To::kUnset) return o.error;
   return o.output.to == To::kAll ? Redirect{} : o.output;
+}
+
+// No packet is sent: the system only looks up the way.
+std::string own_address_towards(const std::string& node_address) {
+  const auto parsed = io::parse_address(node_address);
+  if (!parsed || parsed->is_unix() || io::needs_lookup(*parsed)) return {};
+  const auto addresses = io::resolve(*parsed);
+  if (!addresses) return {};
+  for (const io::SockAddr& to : *addresses) {
+    const io::Fd fd(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (fd && ::connect(fd.get(), to.get(), to.size) == 0) return io::local_address(fd.get()).host();
+  }
+  return {};
 }
 
 uint32_t task_count(const wire::Step& step) {

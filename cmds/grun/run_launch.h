@@ -22,6 +22,7 @@ struct LaunchContext {
   std::string user;
   uint32_t rows = 0, columns = 0;      ///< Of the terminal, as the step is launched.
   std::vector<std::string> preserved;  ///< Variables that stand above what tasks are told of their step.
+  std::string address;                 ///< Of this host, for the tasks; empty: not known.
   bool slurm_texts = false;
   bool is_inside = false;  ///< A job that there is already: limits are those of the step.
 };
@@ -39,6 +40,9 @@ struct StepToLaunch {
 /// is none.
 base::Result<std::vector<attach::NodePlan>> make_plans(const std::vector<StepToLaunch>& steps, const Commands& commands,
                                                        const LaunchContext& context);
+
+/// The address of this host towards a node, "10.0.0.7"; empty if there is no way to it.
+std::string own_address_towards(const std::string& node_address);
 
 /// What -v says of it: the nodes with their CPUs, then a line for each node with its tasks.
 std::vector<std::string> launch_lines(const std::vector<wire::Step>& steps, const std::vector<attach::NodePlan>& plans);

@@ -201,6 +201,7 @@ Status RunSession::begin(const std::string& copies) {
   const RunOptions& o = plan_.options();
   GW_TRY(words, commands());
   read_terminal_size();
+  plan_.context.address = own_address_towards(steps_.steps().front().nodes(0).address());
   std::vector<StepToLaunch> steps;
   for (size_t i = 0; i < plan_.members.size(); ++i) steps.push_back({steps_.steps()[i], plan_.members[i].options});
   GW_TRY(plans, make_plans(steps, words, plan_.context));
