@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -101,6 +103,48 @@ void add_average(std::vector<UseField>& fields, const std::string& name, Value v
       {name, [=](const UseRow& row) { return row.parts.empty() ? std::string() : text(average(row, value)); }});
 }
 
+/// Of what TRESUsageIn... and TRESUsageOut... are made.
+struct Tres {
+  const char* name;
+  Value value, most;  // now, and at the highest
+  std::string (*text)(uint64_t);
+};
+constexpr Tres kIn[] = {{"cpu", cpu, cpu, time_text},
+                        {"fs/disk", read_bytes, read_bytes, count_text},
+                        {"mem", rss, peak_rss, size_text},
+                        {"pages", pages, pages, count_text},
+                        {"vmem", vm, peak_vm, size_text}};
+constexpr Tres kOut[] = {{"fs/disk", written_bytes, written_bytes, count_text}};
+
+/// "cpu=00:00:01,fs/disk=4096,mem=1024K,pages=0,vmem=2048K"
+template <typename Show>
+std::string tres_text(const UseRow& row, bool is_in, const Show& show) {
+  std::string out;
+  if (row.parts.empty()) return out;
+  for (const Tres& tres : is_in ? std::span<const Tres>(kIn) : std::span<const Tres>(kOut))
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", tres.name, show(tres));
+  return out;
+}
+
+void add_tres(std::vector<UseField>& f) {
+  for (const bool is_in : {true, false}) {
+    const auto add = [&](const char* suffix, auto show) {
+      f.push_back({(is_in ? "TRESUsageIn" : "TRESUsageOut") + std::string(suffix), [=](const UseRow& row) {
+                     return tres_text(row, is_in, [&](const Tres& tres) { return show(row, tres); });
+                   }});
+    };
+    const auto rank = [](const Part* part) { return std::to_string(part->rank); };
+    add("Ave", [](const UseRow& row, const Tres& t) { return t.text(average(row, t.value)); });
+    add("Max", [](const UseRow& row, const Tres& t) { return t.text(t.most(*most(row, t.most))); });
+    add("MaxNode", [](const UseRow& row, const Tres& t) { return most(row, t.most)->node; });
+    add("MaxTask", [=](const UseRow& row, const Tres& t) { return rank(most(row, t.most)); });
+    add("Min", [](const UseRow& row, const Tres& t) { return t.text(t.value(*least(row, t.value))); });
+    add("MinNode", [](const UseRow& row, const Tres& t) { return least(row, t.value)->node; });
+    add("MinTask", [=](const UseRow& row, const Tres& t) { return rank(least(row, t.value)); });
+    add("Tot", [](const UseRow& row, const Tres& t) { return t.text(total(row, t.value)); });
+  }
+}
+
 std::vector<UseField> make_fields() {
   std::vector<UseField> f;
   f.push_back({"JobID", [](const UseRow& row) { return row.id; }});
@@ -122,6 +166,11 @@ std::vector<UseField> make_fields() {
   f.push_back({"TotalRSS", [](const UseRow& row) { return size_text(total(row, rss)); }});
   f.push_back({"GPUUtil", gpu_util});
   f.push_back({"GPUMem", gpu_mem});
+  add_tres(f);
+  // Nothing measures frequencies and energy.
+  for (const char* name : {"AveCPUFreq", "ReqCPUFreq", "ReqCPUFreqMin", "ReqCPUFreqMax", "ReqCPUFreqGov",
+                           "ConsumedEnergy", "ConsumedEnergyRaw"})
+    f.push_back({name, [](const UseRow&) { return std::string(); }});
   return f;
 }
 

@@ -62,6 +62,21 @@ TEST(UseText, TellsWhatGoesToDisks) {
             "10K|16K|n1|3|2K|4K|0|2|4|3\n");
 }
 
+TEST(UseText, TellsAllAmountsInOneField) {
+  const UseStyle style{.no_header = true, .bars = true};
+  const auto of_step = [&](const std::string& format) {
+    const std::string all = text(format, style);
+    return all.substr(all.find('\n') + 1);
+  };
+  EXPECT_EQ(of_step("TRESUsageInAve"), "cpu=00:00:25,fs/disk=10240,mem=2K,pages=2,vmem=0K\n");
+  EXPECT_EQ(of_step("TRESUsageInMax"), "cpu=00:00:40,fs/disk=16384,mem=8K,pages=4,vmem=0K\n");
+  EXPECT_EQ(of_step("TRESUsageInMaxTask"), "cpu=3,fs/disk=3,mem=3,pages=3,vmem=0\n");
+  EXPECT_EQ(of_step("tresusageinmin,TRESUsageInMinNode"),
+            "cpu=00:00:10,fs/disk=4096,mem=1K,pages=1,vmem=0K|cpu=n2,fs/disk=n2,mem=n2,pages=n2,vmem=n2\n");
+  EXPECT_EQ(of_step("TRESUsageOutTot,TRESUsageOutMaxNode,TRESUsageOutMinTask"), "fs/disk=10240|fs/disk=n2|fs/disk=3\n");
+  EXPECT_EQ(of_step("AveCPUFreq,ReqCPUFreqMin,ConsumedEnergy"), "||\n") << "nothing measures them";
+}
+
 TEST(UseText, ColumnsAreAsWideAsTheyNeedOrAsAsked) {
   EXPECT_EQ(text("JobID,NTasks,Nodelist%8,AveRSS%-8", {}),
             "JobID    NTasks Nodelist AveRSS  \n"
