@@ -213,7 +213,7 @@ int report(const Program& program, client::Connection& connection, const BatchOp
   if (!o.quiet)
     for (const std::string& warning : reply.warnings()) client::print_note(program, "warning: " + warning);
   if (o.test_only) {
-    client::print_note(program, reply.test_verdict().empty() ? "the job could run" : reply.test_verdict());
+    print_verdict(program, reply);
     return kExitOk;
   }
   explain_when_interrupted(program, reply.job_id());

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -248,7 +249,7 @@ base::Result<std::string> make_hostlist(const std::string& text, bool sorted) {
     GW_TRY(expanded, base::expand_hostlist(text));
     names = std::move(expanded);
   }
-  if (sorted) base::sort_hostlist(names);
+  if (sorted) std::sort(names.begin(), names.end(), base::host_less);  // as in Slurm, what stands twice stays
   return base::compress_hostlist(names);
 }
 

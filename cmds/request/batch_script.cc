@@ -2,6 +2,7 @@
 #include "cmds/request/batch_script.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "io/fd.h"
 
 namespace gw::cmds {
@@ -92,6 +94,16 @@ base::Status check_script(std::string_view bytes) {
     return invalid("Batch script contains DOS line breaks (\\r\\n) instead of expected UNIX line breaks (\\n)",
                    "convert it with: sed -i 's/\\r$//' SCRIPT");
   return {};
+}
+
+void print_verdict(const client::Program& program, const wire::SubmitReply& reply) {
+  const std::string start = base::format_time({reply.estimated_start_us()});
+  if (program.is_slurm)
+    for (const wire::TestedStart& one : reply.test_starts())
+      client::print_note(program, fmt::format("Job {} to start at {} using {} processors on nodes {} in partition {}",
+                                              one.job_id(), start, one.cpus(), one.nodes(), one.partition()));
+  if (program.is_slurm && reply.test_starts_size() > 0) return;
+  client::print_note(program, reply.test_verdict().empty() ? "the job could run" : reply.test_verdict());
 }
 
 base::Error as_refused(const client::Program& program, std::string_view prefix, base::Error error) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "client/conn/program.h"
 #include "model/job.h"
+#include "wire/api.pb.h"
 
 namespace gw::cmds {
 
@@ -48,6 +49,8 @@ std::string host_name();
 /// The command as it was typed, quoted; the values of --wrap and --export are left out, since others may read it.
 std::string submit_line(const std::string& program, std::span<const std::string> args);
 
+/// What --test-only says of a job that could run: a line for each component under Slurm's names.
+void print_verdict(const client::Program& program, const wire::SubmitReply& reply);
 /// What the controller would refuse in Slurm's words is said as if it had: behind `prefix`, "Batch job submission
 /// failed: " or the like.
 base::Error as_refused(const client::Program& program, std::string_view prefix, base::Error error);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cmds/request/job_options.h"
 #include "cmds/request/read_names.h"
+#include "model/sentences.h"
 
 namespace gw::cmds {
 
@@ -23,6 +24,18 @@ using Text = std::string_view;
 namespace {
 
 constexpr int64_t kMaxNice = 2'147'483'645;
+
+/// A number of nodes; "1k" are 1,024 of them, as in Slurm, and "1m" 1,024 times as many.
+base::Result<int64_t> node_count(Text text) {
+  constexpr int64_t kMost = 1'000'000;
+  int64_t unit = 1;
+  if (!text.empty() && (text.back() == 'k' || text.back() == 'K')) unit = 1 << 10;
+  if (!text.empty() && (text.back() == 'm' || text.back() == 'M')) unit = 1 << 20;
+  if (unit > 1) text.remove_suffix(1);
+  GW_TRY(count, base::parse_int(text, 1, kMost, "-N/--nodes"));
+  if (count * unit <= kMost) return count * unit;
+  return base::with_sentence(invalid(fmt::format("-N/--nodes: more than {} nodes", kMost)), model::kNodeCountSentence);
+}
 
 }  // namespace
 
@@ -69,10 +82,10 @@ Handler gpus(GpuSpec& spec, Text option) {
 
 Status set_nodes(model::Request& r, Text value) {
   const size_t dash = value.find('-', 1);
-  GW_TRY(low, base::parse_int(value.substr(0, dash), 1, 1'000'000, "-N/--nodes"));
+  GW_TRY(low, node_count(value.substr(0, dash)));
   int64_t high = low;
   if (dash != Text::npos) {
-    GW_TRY(parsed, base::parse_int(value.substr(dash + 1), 1, 1'000'000, "-N/--nodes"));
+    GW_TRY(parsed, node_count(value.substr(dash + 1)));
     high = parsed;
   }
   if (high < low) return invalid(fmt::format("-N/--nodes: \"{}\" runs backwards", base::printable(value, 40)));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cmds/request/batch_script.h"
 #include "cmds/request/job_values.h"
 #include "cmds/shared/commands.h"
 
@@ -36,8 +37,7 @@ int test_submission(const client::Program& program, wire::SubmitRequest submit) 
   if (!reply)
     return failed(program, {reply.error().code, "allocation failure: " + client::said(program, reply.error()),
                             reply.error().hint});
-  const std::string& verdict = reply->submit().test_verdict();
-  client::print_note(program, verdict.empty() ? "the job could run" : verdict);
+  print_verdict(program, reply->submit());
   return client::kExitOk;
 }
 

@@ -127,6 +127,20 @@ void add_job_filters(std::vector<client::Option>& t, JobFilters& f, const JobFil
   list("reservation", 'R', "NAMES", "jobs of these reservations", {}, f.reservations, "-R/--reservation");
   t.push_back(
       {"nodelist", 'w', Arg::kRequired, "NODES", "jobs on these nodes", {}, client::kPlain, host_lists(f.nodes)});
+  constexpr std::pair<Text, Text> kOtherNames[] = {{"users", "user"},
+                                                   {"partitions", "partition"},
+                                                   {"names", "name"},
+                                                   {"accounts", "account"},
+                                                   {"nodes", "nodelist"}};
+  for (const auto& [other, name] : kOtherNames) {
+    client::Option again =
+        *std::find_if(t.begin(), t.end(), [n = name](const client::Option& o) { return o.name == n; });
+    again.name = other;
+    again.letter = 0;
+    again.env = {};
+    again.flags |= client::kHidden;
+    t.push_back(std::move(again));
+  }
 }
 
 void fill_filters(JobFilters& mine, const JobFilters& from_environment) {

@@ -125,15 +125,30 @@ class Expander {
     return text_.substr(start, at_ - start);
   }
 
-  /// Appends the product of the pieces, the first bracket turning slowest. False if a name gets too long.
+  /// Appends the product of the pieces, the first bracket turning slowest; of three the second, as in Slurm. False if
+  /// a name gets too long.
   bool append_names(const std::vector<Piece>& pieces) {
     std::vector<std::string> made{""};
+    std::vector<size_t> sizes;  // of the brackets
     for (const Piece& piece : pieces) {
+      const size_t before = made.size();
       if (!(piece.ranges.empty() ? extend_by_text(made, piece.text) : extend_by_ranges(made, piece.ranges)))
         return false;
+      if (!piece.ranges.empty()) sizes.push_back(made.size() / before);
     }
+    if (sizes.size() == 3) made = second_slowest(std::move(made), sizes);
     std::move(made.begin(), made.end(), std::back_inserter(names_));
     return true;
+  }
+
+  static std::vector<std::string> second_slowest(std::vector<std::string> names, const std::vector<size_t>& sizes) {
+    std::vector<std::string> out;
+    out.reserve(names.size());
+    for (size_t second = 0; second < sizes[1]; ++second)
+      for (size_t first = 0; first < sizes[0]; ++first)
+        for (size_t third = 0; third < sizes[2]; ++third)
+          out.push_back(std::move(names[(first * sizes[1] + second) * sizes[2] + third]));
+    return out;
   }
 
   static bool extend_by_text(std::vector<std::string>& names, std::string_view text) {

@@ -134,6 +134,7 @@ void put_request(Env& env, const wire::Prepare& p) {
   if (r.tasks_per_node() > 0) put(env, "NTASKS_PER_NODE", r.tasks_per_node());
   if (r.cpus_per_task() > 1) put(env, "CPUS_PER_TASK", r.cpus_per_task());
   put(env, "CPUS_ON_NODE", p.share().cpus());
+  if (r.overcommit()) put(env, "OVERCOMMIT", uint64_t{1});
   if (r.mem_per_cpu_mb() > 0) {
     put(env, "MEM_PER_CPU", r.mem_per_cpu_mb());
   } else if (const uint64_t mb = r.mem_per_node_mb() > 0 ? r.mem_per_node_mb() : p.share().mem_mb(); mb > 0) {

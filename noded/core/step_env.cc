@@ -27,6 +27,7 @@ void put_shape(Env& env, const wire::Gang& gang) {
 void put_step_request(Env& env, const wire::StartStep& start, const bind::Binding& binding) {
   const wire::StepRequest& r = start.request();
   put(env, "CPUS_ON_NODE", start.share().cpus() + binding.unclaimed_cpus);
+  if (r.overcommit()) put(env, "OVERCOMMIT", uint64_t{1});
   if (r.tasks_per_node() > 0) put(env, "NTASKS_PER_NODE", r.tasks_per_node());
   if (r.cpus_per_task() > 0) put(env, "CPUS_PER_TASK", r.cpus_per_task());
   if (r.gpus_per_task() > 0) put(env, "GPUS_PER_TASK", r.gpus_per_task());

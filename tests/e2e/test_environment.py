@@ -61,3 +61,13 @@ def test_tasks_of_an_array_are_told_which_they_are(shared_cluster):
         assert {name: told["SLURM_ARRAY_" + name] for name in ("JOB_ID", "TASK_ID", "TASK_COUNT", "TASK_MIN", "TASK_MAX", "TASK_STEP")} == {
             "JOB_ID": str(job), "TASK_ID": str(task), "TASK_COUNT": "3", "TASK_MIN": "2", "TASK_MAX": "8", "TASK_STEP": "3"}
     cluster.wait_idle()
+
+
+def test_overcommitted_tasks_are_told_so(shared_cluster):
+    cluster = shared_cluster
+    assert cluster.run("srun", "-O", "-n2", "sh", "-c", "echo $SLURM_OVERCOMMIT").stdout == "1\n1\n"
+    assert cluster.run("srun", "-n1", "sh", "-c", "echo $SLURM_OVERCOMMIT").stdout == "\n"
+    job = cluster.submit("echo $SLURM_OVERCOMMIT $GANGWAY_OVERCOMMIT", "-O", "-n4", "-t", "5")
+    assert cluster.wait_ended(job) == "COMPLETED"
+    assert (cluster.work / f"gangway-{job}.out").read_text() == "1 1\n"
+    cluster.wait_idle()

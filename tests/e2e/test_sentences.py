@@ -132,6 +132,30 @@ def test_who_stops_waiting_under_slurms_names_is_told(shared_cluster, command, l
         assert line.format(job) in told, told
 
 
+@pytest.mark.parametrize("command", ["sbatch", "salloc", "srun"])
+def test_where_a_job_would_start(shared_cluster, command):
+    what = ["--wrap", "true"] if command == "sbatch" else ["true"]
+    told = shared_cluster.run(command, "--test-only", "-N2", "-n2", *what).stderr
+    time = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+    assert re.fullmatch(rf"{command}: Job \d+ to start at {time} using 4 processors on nodes n\[0-1\] in partition main\n", told), told
+    assert f"{command}: error: allocation failure: Node count specification invalid" in \
+        stderr_of(shared_cluster, command, "--test-only", "-N1k", *what)
+
+
+def test_forms_that_clients_use(shared_cluster):
+    cluster = shared_cluster
+    assert cluster.run("scontrol", "show", "hostlistsorted", "b,a,a").stdout == "a,a,b\n"
+    names = cluster.run("scontrol", "show", "hostnames", "a[0,1]_b[2-3]_c[4,5]").stdout.split()
+    assert names == [f"a{a}_b{b}_c{c}" for b in (2, 3) for a in (0, 1) for c in (4, 5)], "the middle one varies slowest"
+    assert cluster.run("scontrol", "show", "hostnames", "r[1-2]n[1-2]").stdout.split() == ["r1n1", "r1n2", "r2n1", "r2n2"]
+    job = cluster.submit("true", "--hold")
+    listed = cluster.run("squeue", "--partitions=main", "--users", "root" if IS_ROOT else str(os.geteuid()), "--accounts=normal", "--names=gbatch,x",
+                         "-h", "-o", "%i").stdout.split()
+    assert str(job) in listed
+    assert cluster.run("squeue", "--nodes=n0", "-h").stdout == ""
+    cluster.run("scancel", job)
+
+
 def test_a_controller_that_is_away(shared_cluster):
     away = shared_cluster.config_with("away", port=1)
     for command in (["squeue"], ["scontrol", "show", "job", "1"], ["sbatch", "--wrap", "true"]):

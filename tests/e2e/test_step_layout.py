@@ -180,7 +180,7 @@ def test_an_allocation_has_components_too(shared_cluster):
     assert told.stdout == f"2 {job + 1} 2 {job}\n" and told.returncode == 5
     assert cluster.wait_ended(job) == "FAILED"
     tested = cluster.run("salloc", "--test-only", "-n1", ":", "-n2", "-c4", "true")
-    assert "would start now" in tested.stderr and tested.stderr.count("in partition main") == 2
+    assert tested.stderr.count(" to start at ") == 2 and tested.stderr.count("in partition main") == 2
     bad = cluster.run("salloc", "-n1", ":", "-n0", "true", check=False)
     assert bad.returncode == 1 and "-n/--ntasks" in bad.stderr
     cluster.wait_idle()

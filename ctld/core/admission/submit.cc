@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/admission/array.h"
 #include "ctld/core/admission/budgets.h"
@@ -166,6 +167,11 @@ void test_only(Core& core, ConnId conn, const wire::ApiRequest& request, const s
       where += fmt::format("{}{}: {} task{}, {} CPU{}, {}{}", where.empty() ? "" : "; ", s.name, s.tasks,
                            s.tasks == 1 ? "" : "s", s.cpus, s.cpus == 1 ? "" : "s", base::format_memory_mb(s.mem_mb),
                            s.gpus.empty() ? "" : ", GPUs " + s.gpus.text());
+    wire::TestedStart& tested = *verdict.add_test_starts();
+    tested.set_job_id(core.jobs.next().value + static_cast<uint32_t>(places.size()));
+    tested.set_partition(start->partition);
+    tested.set_nodes(base::compress_hostlist(start->allocation.node_names()));
+    tested.set_cpus(start->allocation.total_cpus());
     places.push_back("in partition " + start->partition + " on " + where);
     // The next component finds this one in its place. No job has such an id.
     const JobId taken(UINT32_MAX - static_cast<uint32_t>(places.size()));
@@ -177,6 +183,7 @@ void test_only(Core& core, ConnId conn, const wire::ApiRequest& request, const s
     verdict.set_estimated_start_us(core.now.us);
     verdict.set_test_verdict("would start now " + base::join(places, " : "));
   } else {
+    verdict.clear_test_starts();
     verdict.set_test_verdict("would wait: " + base::join(obstacles, "; "));
   }
   for (const std::string& w : warnings) verdict.add_warnings(w);

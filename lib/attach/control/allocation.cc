@@ -80,12 +80,11 @@ void Allocation::look() {
 void Allocation::tell_reason(const wire::Job& job) {
   if (client::state_of(job) != model::JobState::kPending) return;
   const std::string reason = client::reason_word(job);
-  if (has_waited_ && reason == last_reason_) return;
-  if (!has_waited_ && pending_fn_) pending_fn_();
+  if (last_reason_ == reason) return;
+  if (!last_reason_ && pending_fn_) pending_fn_();
   const std::string detail = client::reason_detail(job);
-  note(fmt::format("job {} {}waiting for resources: {}{}{}", job_, has_waited_ ? "" : "queued and ", reason,
+  note(fmt::format("job {} {}waiting for resources: {}{}{}", job_, last_reason_ ? "" : "queued and ", reason,
                    detail.empty() ? "" : ": ", base::printable(detail, 500)));
-  has_waited_ = true;
   last_reason_ = reason;
 }
 
@@ -96,7 +95,7 @@ void Allocation::on_started(base::Result<wire::ApiReply> reply) {
   wire::Job job = std::move(*reply->mutable_wait_job()->mutable_job());
   if (model::is_end(client::state_of(job)))
     return finish(base::fail(base::ErrorCode::kConflict, end_text(job) + " before it ran"));
-  if (has_waited_) note(fmt::format("job {} has been allocated resources", job_));
+  if (last_reason_) note(fmt::format("job {} has been allocated resources", job_));
   if (further_ == 0) return finish(std::move(job));
   components_.push_back(std::move(job));
   find_components();

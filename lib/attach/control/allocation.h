@@ -57,8 +57,8 @@ class Allocation {
   std::vector<wire::Job> components_;
   bool is_asked_ = false;
   io::Callback cancelled_fn_;  // while the id is on its way
-  bool has_waited_ = false, is_too_late_ = false;
-  std::string last_reason_;
+  std::optional<std::string> last_reason_;  // none: it has not waited
+  bool is_too_late_ = false;
   io::Timer look_timer_, limit_timer_;
 
   void wait_for_start();
