@@ -119,6 +119,7 @@ Status plan_allocation(const Program& program, RunPlan& plan, Args args, std::ve
     const bool is_first = &member == &plan.members.front();
     const std::string name = member.options.job.spec.name;  // of the step; the job has that of the first
     if (!is_first) {
+      if (std::string text = member.options.job.left_out.text(); !text.empty()) notes.push_back(std::move(text));
       BatchOptions component = whole;
       take_resources(component, member.options.job);
       member.options.job = std::move(component);
