@@ -137,6 +137,7 @@ class Cluster:
         self.bin = bin_folder or bin_for(user)
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="gwe2e-", dir="/tmp"))
         self.root.chmod(0o755)
+        self.started_again = []
         self.dir = self.root / "d"
         self.work = self.root / "work"
         self.work.mkdir()
@@ -176,6 +177,10 @@ class Cluster:
             try:
                 if (self.dir / "run").is_symlink():
                     self.gangway("dev", "down", "--dir", self.dir, timeout=180)
+                for process in self.started_again:  # found by nobody whose pid file was taken away meanwhile
+                    if process.poll() is None:
+                        process.kill()
+                    process.wait()
             finally:
                 shutil.rmtree(self.root, ignore_errors=True)
 
@@ -338,9 +343,11 @@ class Cluster:
     def start(self, daemon):
         command = self.command_of(daemon)
         with open(self.dir / "log" / f"{daemon}.again", "a", encoding="utf-8") as out:
-            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-                             cwd="/", env={"PATH": "/usr/bin:/bin"})
-        wait_for(lambda: self.pid(daemon), f"{daemon} runs again")
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+                                       cwd="/", env={"PATH": "/usr/bin:/bin"})
+        self.started_again.append(process)
+        # One that was told to end may still be there, with its pid file. What forks itself away has another pid.
+        wait_for(lambda: self.pid(daemon) == process.pid or (process.poll() is not None and self.pid(daemon)), f"{daemon} runs again")
 
     def restart(self, daemon):
         self.kill(daemon)
