@@ -17,10 +17,18 @@ constexpr base::Duration kSlow = base::seconds(1);
 
 std::string fresh_key() { return std::string(auth::view(auth::random_bytes32())); }
 
+wire::TicketRequest ticket_request(const wire::Step& step, const auth::KeyPair& key) {
+  wire::TicketRequest ticket;
+  ticket.set_job_id(step.job());
+  ticket.set_step(step.step());
+  ticket.set_client_key(std::string(auth::view(key.public_key())));
+  return ticket;
+}
+
 }  // namespace
 
 // A step is known by the key of its client, so that each has one of its own. The first is that of the sessions: an
-// allocation of this call has been told it. For the sessions of several tickets are asked for, with that key.
+// allocation of this call has been told it. Of several, tickets are asked for with that key.
 void RunSteps::create(const std::vector<MemberStep>& members, bool immediate, Done done) {
   done_ = std::move(done);
   for (const MemberStep& member : members) {
@@ -35,7 +43,10 @@ void RunSteps::create(const std::vector<MemberStep>& members, bool immediate, Do
 
 void RunSteps::create_next() {
   const auto next = std::find_if(members_.begin(), members_.end(), [](const Member& m) { return !m.is_there; });
-  if (next == members_.end()) return finish();
+  if (next == members_.end()) {
+    patience_.cancel();
+    return find_tickets();
+  }
   const auto index = static_cast<size_t>(next - members_.begin());
   slow_ = loop_.after(kSlow, [this, job = next->request.job_id()] {
     say_(fmt::format("job {}: step creation waits for cores or GPUs that other steps have, or for its nodes", job));
@@ -92,14 +103,24 @@ void RunSteps::release_all() {
   }
 }
 
+/// One is good for all nodes of its step; asked for by each node they would come with all nodes each.
+void RunSteps::find_tickets() {
+  const auto next = std::find_if(members_.begin(), members_.end(), [](const Member& m) { return m.ticket.empty(); });
+  if (next == members_.end()) return finish();
+  wire::ApiRequest request;
+  *request.mutable_ticket() = ticket_request(next->step, key_);
+  ways_.query(std::move(request), [this, &member = *next](Result<wire::ApiReply> reply) {
+    if (is_over_) return;
+    if (!reply) return done_(base::pass(reply));
+    member.ticket = reply->step().ticket();
+    if (member.ticket.empty()) return done_(base::fail(base::ErrorCode::kProtocol, "the controller gave no ticket"));
+    find_tickets();
+  });
+}
+
 void RunSteps::finish() {
-  patience_.cancel();
   for (Member& member : members_) {
-    wire::TicketRequest ticket;
-    ticket.set_job_id(member.step.job());
-    ticket.set_step(member.step.step());
-    ticket.set_client_key(std::string(auth::view(key_.public_key())));
-    tickets_.emplace_back(ways_.tickets, std::move(ticket), std::move(member.ticket));
+    tickets_.emplace_back(ways_.tickets, ticket_request(member.step, key_), std::move(member.ticket));
     steps_.push_back(member.step);
   }
   done_({});
@@ -126,7 +147,7 @@ void RunSteps::end(const wire::Step& step, std::function<void()> done) {
   wire::ApiRequest request;
   request.mutable_signal_step()->set_job_id(step.job());
   request.mutable_signal_step()->set_step(step.step());
-  ways_.end(std::move(request), [done = std::move(done)](const Result<wire::ApiReply>&) { done(); });
+  ways_.query(std::move(request), [done = std::move(done)](const Result<wire::ApiReply>&) { done(); });
 }
 
 void RunSteps::on_ended() {

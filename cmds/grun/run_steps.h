@@ -22,11 +22,10 @@ class RunSteps {
   using Say = std::function<void(const std::string&)>;
   using Done = std::function<void(base::Status)>;
   using Ask = std::function<void(wire::ApiRequest, attach::Errands::ReplyFn)>;
-  /// Where requests go. One for a step is answered when its nodes are ready, so that what ends steps has a way of its
-  /// own.
+  /// Where requests go. One for a step is answered when its nodes are ready, so that all else has a way of its own.
   struct Ways {
-    Ask create, end;
-    attach::Errands& tickets;
+    Ask create, query;
+    attach::Errands& tickets;  ///< Later ones, of sessions that were lost.
   };
   /// The nodes of a step wait for its programs for a minute.
   static constexpr base::Duration kPatience = base::seconds(40);
@@ -79,6 +78,7 @@ class RunSteps {
 
   void create_next();
   void on_step(size_t index, base::Result<wire::ApiReply> reply);
+  void find_tickets();
   void finish();
   void release_all();
   void end(const wire::Step& step, std::function<void()> done);

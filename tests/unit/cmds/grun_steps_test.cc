@@ -18,7 +18,7 @@ struct Asked {
   auth::KeyPair key;
   attach::Errands tickets{loop, []() -> base::Result<client::Connection> { return base::invalid("nobody"); }};
   std::deque<std::pair<wire::CreateStepRequest, attach::Errands::ReplyFn>> created;
-  std::vector<std::string> ended, said;
+  std::vector<std::string> ended, said, tickets_asked;
   std::deque<attach::Errands::ReplyFn> endings;
   std::optional<base::Status> done;
   RunSteps steps;
@@ -30,6 +30,7 @@ struct Asked {
                created.emplace_back(r.create_step(), std::move(fn));
              },
              [this](const wire::ApiRequest& r, attach::Errands::ReplyFn fn) {
+               if (r.has_ticket()) return give_ticket(r.ticket(), fn);
                ended.push_back(std::to_string(r.signal_step().job_id()) + "." + std::to_string(r.signal_step().step()));
                endings.push_back(std::move(fn));
              },
@@ -40,6 +41,13 @@ struct Asked {
     steps.create(members, false, [this](base::Status status) { done = std::move(status); });
   }
 
+  void give_ticket(const wire::TicketRequest& asked, const attach::Errands::ReplyFn& fn) {
+    EXPECT_EQ(asked.client_key(), std::string(auth::view(key.public_key())));
+    tickets_asked.push_back(std::to_string(asked.job_id()) + "." + std::to_string(asked.step()));
+    wire::ApiReply reply;
+    reply.mutable_step()->set_ticket("ticket");
+    fn(reply);
+  }
   /// The controller has made the step that was asked for first, with this number on so many nodes.
   void make(uint32_t number, int nodes = 1) {
     auto [request, fn] = std::move(created.front());
@@ -74,6 +82,7 @@ TEST(RunSteps, AreAskedForOneAfterAnother) {
   a.make(0);
   ASSERT_TRUE(a.done && *a.done);
   EXPECT_THAT(a.numbers(), ElementsAre(3, 4, 0));
+  EXPECT_THAT(a.tickets_asked, ElementsAre("7.3", "7.4", "8.0")) << "once for all nodes of each";
   for (size_t node = 0; node < 4; ++node) EXPECT_TRUE(a.steps.ticket_for(node));
 }
 
