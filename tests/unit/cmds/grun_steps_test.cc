@@ -121,6 +121,26 @@ TEST(RunSteps, WhatThereIsOfThemIsGivenBack) {
   EXPECT_FALSE(a.done);
 }
 
+TEST(RunSteps, ThoseOfAJobThatIsCancelledAreForgotten) {
+  Asked a;
+  EXPECT_EQ(a.steps.held().us, 0);
+  a.make(3);
+  EXPECT_GE(a.steps.held().us, 0);
+  a.steps.forget();
+  a.make(4);
+  EXPECT_TRUE(a.created.empty()) << "the third is not asked for any more";
+  EXPECT_TRUE(a.ended.empty()) << "they end with the job";
+  EXPECT_FALSE(a.done);
+}
+
+TEST(RunSteps, ARefusalAfterwardsEndsNothing) {
+  Asked a;
+  a.make(3);
+  a.steps.forget();
+  a.created.front().second(base::fail(base::ErrorCode::kConflict, "the job is ending"));
+  EXPECT_FALSE(a.done) << "who was interrupted hears of no refusal";
+}
+
 TEST(RunSteps, ARefusalIsTold) {
   Asked a;
   a.make(3);
