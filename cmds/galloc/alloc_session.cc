@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
 #include "attach/control/allocation_env.h"
 #include "base/hostlist.h"
@@ -103,10 +102,11 @@ void AllocSession::on_started(Result<wire::Job> job) {
 
 std::string AllocSession::nodes_of(const wire::Job& job) const {
   if (allocation_.components().empty()) return client::node_list(job);
-  std::set<std::string> names;
+  std::vector<std::string> names;
   for (const wire::Job& component : allocation_.components())
-    for (const wire::NodeShare& share : client::shares_of(component)) names.insert(share.node());
-  return base::compress_hostlist({names.begin(), names.end()});
+    for (const wire::NodeShare& share : client::shares_of(component)) names.push_back(share.node());
+  base::sort_hostlist(names);
+  return base::compress_hostlist(names);
 }
 
 base::Status AllocSession::start(const wire::Job& job) {

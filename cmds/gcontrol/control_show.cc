@@ -196,7 +196,7 @@ int show_hostnames(const Program& program, const ControlOptions&, Args words) {
     if (const char* value = std::getenv(variable); list.empty() && value != nullptr) list = value;
   if (list.empty())
     return failed(program, {base::ErrorCode::kInvalid, "no host list given, and SLURM_JOB_NODELIST is not set", {}});
-  auto names = base::expand_hostlist(list);
+  auto names = base::expand_hostlist_as_slurm(list);
   if (!names) return failed(program, names.error());
   std::string out;
   for (const std::string& name : *names) out += name + "\n";

@@ -48,7 +48,6 @@ class RunSteps {
 
   /// Of the members, once all are there.
   const std::vector<wire::Step>& steps() const { return steps_; }
-  bool are_there() const { return !steps_.empty(); }
   /// For the session with a node; nodes are numbered through all steps.
   stream::Client::AskFn ticket_for(size_t node) const;
 

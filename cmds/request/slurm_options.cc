@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "cmds/shared/commands.h"
 
 namespace gw::cmds {
 namespace {
@@ -149,17 +150,7 @@ void add_older_spellings(std::vector<Option>& table) {
                                                   {"mem_bind", "mem-bind"},
                                                   {"pack-group", "het-group"},
                                                   {"cluster", "clusters"}};
-  for (const auto& [older, present] : kSpellings) {
-    const auto is_present = [name = present](const Option& o) { return o.name == name; };
-    const auto row = std::find_if(table.begin(), table.end(), is_present);
-    if (row == table.end()) continue;
-    Option again = *row;
-    again.name = older;
-    again.letter = 0;
-    again.env = {};
-    again.flags |= kHidden;
-    table.push_back(std::move(again));
-  }
+  for (const auto& [older, present] : kSpellings) also_called(table, older, present);
 }
 
 }  // namespace gw::cmds

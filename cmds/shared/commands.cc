@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "client/options/in_effect.h"
 
@@ -42,6 +44,17 @@ int refuse_operand(const client::Program& program, const std::string& word, std:
 }
 
 int printed(std::string_view text) { return client::print_out(text) ? client::kExitOk : client::kExitFailed; }
+
+void also_called(std::vector<client::Option>& table, std::string_view other, std::string_view name) {
+  const auto row = std::find_if(table.begin(), table.end(), [&](const client::Option& o) { return o.name == name; });
+  if (row == table.end()) return;
+  client::Option again = *row;
+  again.name = other;
+  again.letter = 0;
+  again.env = {};
+  again.flags |= client::kHidden;
+  table.push_back(std::move(again));
+}
 
 client::Handler sets(bool& flag) {
   return [&flag](std::string_view) {

@@ -57,6 +57,8 @@ int refuse_operand(const client::Program& program, const std::string& word, std:
 /// Prints the text; kExitFailed if stdout takes no more.
 int printed(std::string_view text);
 
+/// A further name of an option that the table has, not in help; nothing where it has none.
+void also_called(std::vector<client::Option>& table, std::string_view other, std::string_view name);
 /// A handler that sets a flag.
 client::Handler sets(bool& flag);
 /// A handler that keeps the text.

@@ -132,15 +132,7 @@ void add_job_filters(std::vector<client::Option>& t, JobFilters& f, const JobFil
                                                    {"names", "name"},
                                                    {"accounts", "account"},
                                                    {"nodes", "nodelist"}};
-  for (const auto& [other, name] : kOtherNames) {
-    client::Option again =
-        *std::find_if(t.begin(), t.end(), [n = name](const client::Option& o) { return o.name == n; });
-    again.name = other;
-    again.letter = 0;
-    again.env = {};
-    again.flags |= client::kHidden;
-    t.push_back(std::move(again));
-  }
+  for (const auto& [other, name] : kOtherNames) also_called(t, other, name);
 }
 
 void fill_filters(JobFilters& mine, const JobFilters& from_environment) {

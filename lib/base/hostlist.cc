@@ -38,7 +38,8 @@ struct Piece {
 
 class Expander {
  public:
-  Expander(std::string_view text, size_t max_hosts) : text_(text), max_(max_hosts) {}
+  Expander(std::string_view text, size_t max_hosts, bool is_as_slurm = false)
+      : text_(text), max_(max_hosts), is_as_slurm_(is_as_slurm) {}
 
   Result<std::vector<std::string>> run() {
     if (text_.empty()) return std::move(names_);
@@ -125,7 +126,7 @@ class Expander {
     return text_.substr(start, at_ - start);
   }
 
-  /// Appends the product of the pieces, the first bracket turning slowest; of three the second, as in Slurm. False if
+  /// Appends the product of the pieces, the first bracket turning slowest; of three the second, if asked for. False if
   /// a name gets too long.
   bool append_names(const std::vector<Piece>& pieces) {
     std::vector<std::string> made{""};
@@ -136,7 +137,7 @@ class Expander {
         return false;
       if (!piece.ranges.empty()) sizes.push_back(made.size() / before);
     }
-    if (sizes.size() == 3) made = second_slowest(std::move(made), sizes);
+    if (is_as_slurm_ && sizes.size() == 3) made = second_slowest(std::move(made), sizes);
     std::move(made.begin(), made.end(), std::back_inserter(names_));
     return true;
   }
@@ -175,6 +176,7 @@ class Expander {
 
   std::string_view text_;
   size_t max_;
+  bool is_as_slurm_;
   size_t at_ = 0;
   std::vector<std::string> names_;
 };
@@ -240,6 +242,10 @@ std::string_view take_shortest_digits(std::string_view& text) {
 
 Result<std::vector<std::string>> expand_hostlist(std::string_view text, size_t max_hosts) {
   return Expander(text, max_hosts).run();
+}
+
+Result<std::vector<std::string>> expand_hostlist_as_slurm(std::string_view text, size_t max_hosts) {
+  return Expander(text, max_hosts, true).run();
 }
 
 std::string compress_hostlist(const std::vector<std::string>& names) {

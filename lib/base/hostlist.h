@@ -17,6 +17,9 @@ constexpr size_t kMaxHosts = 200'000;
 /// Expands in the order written, duplicates kept. Errors name the place: unclosed bracket, empty range, backward range,
 /// more than `max_hosts`, forbidden characters (only letters, digits, `.`, `_`, `-` outside brackets).
 Result<std::vector<std::string>> expand_hostlist(std::string_view text, size_t max_hosts = kMaxHosts);
+/// The same in Slurm's order: of three brackets the second turns slowest, then the first. For what programs compare
+/// with Slurm's; the order of nodes that a configuration names is as it reads.
+Result<std::vector<std::string>> expand_hostlist_as_slurm(std::string_view text, size_t max_hosts = kMaxHosts);
 /// Compresses in the given order as Slurm does (consecutive numbers of equal width become ranges; names of one prefix
 /// share a bracket). `expand(compress(x)) == x` for names sorted or not.
 std::string compress_hostlist(const std::vector<std::string>& names);

@@ -56,7 +56,7 @@ class Allocation {
   uint32_t further_ = 0;  // components beside the first, whose numbers follow its own
   std::vector<wire::Job> components_;
   bool is_asked_ = false;
-  io::Callback cancelled_fn_;  // while the id is on its way
+  io::Callback cancelled_fn_;               // while the id is on its way
   std::optional<std::string> last_reason_;  // none: it has not waited
   bool is_too_late_ = false;
   io::Timer look_timer_, limit_timer_;

@@ -37,6 +37,14 @@ TEST(Hostlist, Expands) {
   }
 }
 
+TEST(Hostlist, HasTheOrderOfSlurmWhereItIsAskedFor) {
+  const std::string racks = "r[1-2]c[1-2]n[1-2]";
+  EXPECT_EQ(join(*expand_hostlist(racks), " "), "r1c1n1 r1c1n2 r1c2n1 r1c2n2 r2c1n1 r2c1n2 r2c2n1 r2c2n2")
+      << "neighbours stay neighbours";
+  EXPECT_EQ(join(*expand_hostlist_as_slurm(racks), " "), "r1c1n1 r1c1n2 r2c1n1 r2c1n2 r1c2n1 r1c2n2 r2c2n1 r2c2n2");
+  EXPECT_EQ(join(*expand_hostlist_as_slurm("r[1-2]n[1-2]"), " "), "r1n1 r1n2 r2n1 r2n2");
+}
+
 TEST(Hostlist, RefusesWithThePlace) {
   struct Case {
     const char* text;

@@ -78,7 +78,7 @@ TEST(RunSteps, AreAskedForOneAfterAnother) {
   a.make(4);
   EXPECT_THAT(a.created.front().first.beside(), IsEmpty()) << "in another job";
   EXPECT_FALSE(a.done);
-  EXPECT_FALSE(a.steps.are_there());
+  EXPECT_TRUE(a.steps.steps().empty());
   a.make(0);
   ASSERT_TRUE(a.done && *a.done);
   EXPECT_THAT(a.numbers(), ElementsAre(3, 4, 0));
