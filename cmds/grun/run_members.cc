@@ -65,14 +65,19 @@ Status check_joined(const RunOptions& options) {
   return {};
 }
 
-Status check_members(const std::vector<MemberStep>& members) {
+/// What was said of one step alone.
+Status settle_members(std::vector<MemberStep>& members) {
   if (members.size() == 1) return {};
   if (members.front().options.bcast)
     return invalid("--bcast does not go with several components", "send the program with gbcast");
-  for (const MemberStep& member : members)
-    if (member.options.distribution.is_arbitrary && !member.options.is_distribution_of_environment)
+  for (MemberStep& member : members) {
+    RunOptions& o = member.options;
+    if (!o.distribution.is_arbitrary) continue;
+    if (!o.is_distribution_of_environment)
       return invalid("-m arbitrary does not go with several steps that are launched as one",
                      "name the nodes of each part with -w");
+    o.distribution = {};  // it was said of the job
+  }
   return {};
 }
 
@@ -93,8 +98,6 @@ Result<std::vector<MemberStep>> members_of(std::vector<CallPart> parts, const cl
     if (!is_alone && groups.empty()) say_tasks(parts[i].options);
     MemberStep member;
     member.options = parts[i].options;
-    RunOptions& o = member.options;
-    if (!is_alone && o.is_distribution_of_environment) o.distribution = {};  // it was said of the job
     member.parts = {{tasks_of(parts[i].options), parts[i].command}};
     member.job.id = parts[i].options.job_id;
     if (groups.empty()) members.push_back(member);
@@ -104,7 +107,7 @@ Result<std::vector<MemberStep>> members_of(std::vector<CallPart> parts, const cl
       members.push_back(member);
     }
   }
-  GW_TRY_STATUS(check_members(members));
+  GW_TRY_STATUS(settle_members(members));
   return members;
 }
 

@@ -151,7 +151,7 @@ void BesideStep::copy(const std::vector<wire::Step>& steps, const std::string& f
   if (!options_.bcast) return done(ready, std::string());
   const auto file = find_program(words_.front());
   if (!file) return done(ready, base::pass(file));
-  const wire::Step& step = steps.front();  // there is one: see check_members()
+  const wire::Step& step = steps.front();  // there is one: see settle_members()
   const std::string copies = bcast_destination(*options_.bcast, folder, step);
   const std::string nodes = fmt::format("{}.{}", step.job(), step.step());
   child_.start("/proc/self/exe", {"gbcast", "-f", "-p", "-j", nodes, *file, copies}, {},

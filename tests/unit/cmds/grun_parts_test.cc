@@ -38,6 +38,8 @@ struct Members {
     RunOptions first;
     client::CommonFlags flags;
     const auto table = run_table(first, flags, kNoon);
+    (void)read_run_environment(table, get, !env.empty());
+    first.is_distribution_of_environment = first.distribution.is_arbitrary;
     const auto rest = client::parse_options(table, words, {.stop_at_operand = true});
     if (!rest) {
       error = rest.error().text();
@@ -94,6 +96,19 @@ TEST(GrunParts, EachHasItsComponentOfAHeterogeneousJob) {
   EXPECT_THAT(Members({"--het-group=2", "a"}, kHetJob).shown(), ElementsAre("9: a x1"));
   EXPECT_THAT(Members({"a"}, kHetJob).shown(), ElementsAre("0: a x1")) << "the job that it is called in";
   EXPECT_THAT(Members({"--jobid=4", "a", ":", "b"}, kHetJob).shown(), ElementsAre("4: a x1, b x1"));
+}
+
+TEST(GrunParts, AListOfHostsThatTheJobHadIsNoneOfTheirs) {
+  Env env = kHetJob;
+  env["SLURM_DISTRIBUTION"] = "arbitrary";
+  for (const Words& words : {Words{"--het-group=0,1", "a"}, Words{"a", ":", "b"}}) {
+    const Members made(words, env);
+    ASSERT_EQ(made.all.size(), 2U) << made.error;
+    for (const MemberStep& member : made.all) EXPECT_FALSE(member.options.distribution.is_arbitrary);
+  }
+  const Members planes({"-m", "plane=2", "a", ":", "b"}, env);
+  ASSERT_EQ(planes.all.size(), 2U) << planes.error;
+  EXPECT_EQ(planes.all.front().options.distribution.plane, 2U) << "said of this call";
 }
 
 TEST(GrunParts, WhatIsNoPartIsRefused) {
