@@ -128,6 +128,20 @@ Status set_gres(U& r, std::string_view key, const std::string& value, model::Gpu
   return {};
 }
 
+/// A count of which 0 says that it is not asked for any more.
+template <void (U::*kSet)(uint32_t)>
+Status set_least(U& r, std::string_view key, const std::string& value) {
+  GW_TRY(count, base::parse_int(value, 0, 65'536, key));
+  (r.*kSet)(static_cast<uint32_t>(count));
+  return {};
+}
+
+Status set_end(U& r, const std::string& value, base::Time now) {
+  GW_TRY(us, time_us("EndTime", value, now));
+  r.set_end_us(us);
+  return {};
+}
+
 Status set_tasks_on_node(U& r, const std::string& value, base::Time) {
   GW_TRY(count, base::parse_int(value, 0, 1'000'000, "TasksPerNode"));
   r.set_tasks_per_node(static_cast<uint32_t>(count));
@@ -169,6 +183,15 @@ constexpr UpdateReader kUpdateReaders[] = {
     {&attribute("tmp"),
      [](U& r, const std::string& v, base::Time) { return set_memory<&U::set_tmp_mb>(r, "MinTmpDiskNode", v); }},
     {&attribute("contiguous"), set_neighbours},
+    {&attribute("sockets-per-node"),
+     [](U& r, const std::string& v, base::Time) { return set_least<&U::set_sockets>(r, "ReqSockets", v); }},
+    {&attribute("cores-per-socket"),
+     [](U& r, const std::string& v, base::Time) { return set_least<&U::set_socket_cores>(r, "ReqCores", v); }},
+    {&attribute("threads-per-core"),
+     [](U& r, const std::string& v, base::Time) { return set_least<&U::set_core_threads>(r, "ReqThreads", v); }},
+    {&wire::attribute_of_key("NumCPUs"),
+     [](U& r, const std::string& v, base::Time) { return set_count<&U::set_cpu_count>(r, "NumCPUs", v); }},
+    {&wire::attribute_of_key("EndTime"), set_end},
     {&attribute("exclusive"), set_sharing},
     {&attribute("gres"),
      [](U& r, const std::string& v, base::Time) { return set_gres(r, "Gres", v, model::GpuCounting::kPerNode); }},

@@ -79,6 +79,8 @@ void set_manner(const RunOptions& o, model::StepRequest& s) {
   s.gpu_bind = o.job.spec.gpu_bind;
   s.mem_bind = o.mem_bind;
   s.plane = o.distribution.plane;
+  s.tasks_per_socket = o.job.spec.request.tasks_per_socket;
+  s.whole_cores = o.job.spec.request.whole_cores;
   s.kept = o.keep;
   s.terminal = o.pty;
 }

@@ -74,6 +74,10 @@ constexpr Reader kSizeReaders[] = {
        o.spec.request.contiguous = true;
        return Status{};
      }},
+    {&attribute("sockets-per-node"), set_sockets},
+    {&attribute("cores-per-socket"),
+     [](BatchOptions& o, Text option, Text v) { return number(o.spec.request.socket_cores, option, 1, kMaxCpus)(v); }},
+    {&attribute("threads-per-core"), set_threads_per_core},
     {&attribute("hint"), [](BatchOptions& o, Text, Text v) { return set_hint(o, v); }},
     {&attribute("mem"), [](BatchOptions& o, Text, Text v) { return set_memory(o.spec.request, v, MemoryOf::kNode); }},
     {&attribute("mem-per-cpu"),

@@ -27,7 +27,8 @@ using client::kDirective;
 using client::Option;
 using Text = std::string_view;
 
-constexpr int64_t kMostTasks = 100'000'000, kMostSockets = 1024, kMostCpus = 65'536, kMostGpus = 10'000'000;
+constexpr int64_t kMostTasks = 100'000'000, kMostSocketTasks = 10'000'000, kMostSockets = 1024, kMostCpus = 65'536,
+                  kMostGpus = 10'000'000;
 
 Option row(Text name, char letter, Text value, Text help, Text variable, client::Handler handler) {
   const Arg arg = value.empty() ? Arg::kNone : Arg::kRequired;
@@ -88,7 +89,13 @@ Status set_tres_bind(BatchOptions& o, Text value) {
 Status divide_sockets(BatchOptions& o) {
   const GpuSpec& per_socket = o.gpus.per_socket;
   const bool asks = per_socket.given && per_socket.count > 0;
-  o.spec.request.sockets = o.gpus.sockets_per_node;
+  model::Request& r = o.spec.request;
+  r.sockets = o.gpus.sockets_per_node;
+  if (r.tasks_per_socket > 0 && r.sockets > 0 && !r.tasks_given && r.tasks_per_node == 0) {
+    const uint64_t tasks = uint64_t{r.tasks_per_socket} * r.sockets;
+    if (tasks > kMostTasks) return invalid(fmt::format("--ntasks-per-socket: {} tasks on a node are too many", tasks));
+    r.tasks_per_node = static_cast<uint32_t>(tasks);
+  }
   if (!asks) return {};
   if (o.gpus.sockets_per_node == 0)
     return invalid("--gpus-per-socket needs --sockets-per-node", "or say --gpus-per-node");
@@ -99,6 +106,14 @@ Status divide_sockets(BatchOptions& o) {
   return {};
 }
 
+// ---- What the job's steps read
+
+/// A variable for the steps of the job, where grun takes it for its own option.
+void tell_steps(BatchOptions& o, std::string name, Text value) {
+  std::erase_if(o.slurm.for_steps, [&](const auto& each) { return each.first == name; });
+  o.slurm.for_steps.emplace_back(std::move(name), std::string(value));
+}
+
 /// One task on a core says what --hint=nomultithread says, too; more are left out.
 client::Handler tasks_per_core(BatchOptions& o) {
   return [&o](Text value) -> Status {
@@ -106,6 +121,7 @@ client::Handler tasks_per_core(BatchOptions& o) {
     uint32_t count = 0;
     GW_TRY_STATUS(number(count, "--ntasks-per-core", 1, kMostCpus)(value));
     o.spec.request.whole_cores = count == 1;
+    tell_steps(o, "SLURM_NTASKS_PER_CORE", value);
     if (count > 1)
       o.left_out.add(kName, "tasks share a core where they have less than one each");
     else
@@ -118,6 +134,7 @@ client::Handler tasks_per_core(BatchOptions& o) {
 Status set_threads(BatchOptions& o, uint32_t count) {
   o.spec.request.whole_cores = count == 1;
   o.spec.request.core_threads = count == 1 ? 0 : count;
+  tell_steps(o, "SLURM_THREADS_PER_CORE", std::to_string(count));
   return {};
 }
 
@@ -175,14 +192,6 @@ Status divide_gpus(BatchOptions& o) {
   return {};
 }
 
-// ---- What the job's steps read
-
-/// A variable for the steps of the job, where grun takes it for its own option.
-void tell_steps(BatchOptions& o, std::string name, Text value) {
-  std::erase_if(o.slurm.for_steps, [&](const auto& each) { return each.first == name; });
-  o.slurm.for_steps.emplace_back(std::move(name), std::string(value));
-}
-
 Status set_mem_bind(BatchOptions& o, Text value) {
   GW_TRY(words, bind::parse_mem(value));
   static_cast<void>(words);
@@ -190,12 +199,17 @@ Status set_mem_bind(BatchOptions& o, Text value) {
   return {};
 }
 
+Status set_tasks_per_socket(BatchOptions& o, Text value) {
+  uint32_t& tasks = o.spec.request.tasks_per_socket;
+  GW_TRY_STATUS(number(tasks, "--ntasks-per-socket", 1, kMostSocketTasks)(value));
+  tell_steps(o, "SLURM_NTASKS_PER_SOCKET", std::to_string(tasks));
+  return {};
+}
+
 void add_sizes(std::vector<Option>& t, BatchOptions& o) {
   t.push_back(row("ntasks-per-gpu", 0, "COUNT",
                   "so many tasks for each GPU: the tasks follow from the GPUs, or the GPUs from the tasks",
                   "NTASKS_PER_GPU", number(o.gpus.tasks_per_gpu, "--ntasks-per-gpu", 1, kMostTasks)));
-  t.push_back(row("sockets-per-node", 0, "COUNT", "on nodes with at least so many sockets", {},
-                  number(o.gpus.sockets_per_node, "--sockets-per-node", 1, kMostSockets)));
   t.push_back(row("gpus-per-socket", 0, "[TYPE:]COUNT", "GPUs of a socket; needs --sockets-per-node", "GPUS_PER_SOCKET",
                   gpus(o.gpus.per_socket, "--gpus-per-socket")));
   t.push_back(row("tres-per-task", 0, "TRES:COUNT[,...]", "cpu and gres/gpu[:TYPE] of a task", "TRES_PER_TASK",
@@ -209,14 +223,10 @@ void add_sizes(std::vector<Option>& t, BatchOptions& o) {
       }));
   t.push_back(row("ntasks-per-core", 0, "COUNT", "1: each CPU is a core of its own, as --hint=nomultithread",
                   "NTASKS_PER_CORE", tasks_per_core(o)));
-  t.push_back(row("threads-per-core", 0, "COUNT", "1: likewise; more: on nodes whose cores have so many threads",
-                  "THREADS_PER_CORE", [&o](Text v) -> Status {
-                    uint32_t count = 0;
-                    GW_TRY_STATUS(number(count, "--threads-per-core", 1, kMostCpus)(v));
-                    return set_threads(o, count);
-                  }));
-  t.push_back(row("cores-per-socket", 0, "COUNT", "on nodes whose sockets have at least so many cores", {},
-                  number(o.spec.request.socket_cores, "--cores-per-socket", 1, kMostCpus)));
+  t.push_back(row("ntasks-per-socket", 0, "COUNT",
+                  "at most so many tasks on a socket, each with whole cores there; with --sockets-per-node and without "
+                  "-n exactly so many on each",
+                  "NTASKS_PER_SOCKET", [&o](Text v) { return set_tasks_per_socket(o, v); }));
   t.push_back(row("extra-node-info", 'B', "SOCKETS[:CORES[:THREADS]]",
                   "on nodes with at least so many sockets, cores of a socket and threads of a core; * is any", {},
                   [&o](Text v) { return set_layout(o, v); }));
@@ -242,6 +252,16 @@ Status set_login_environment(BatchOptions& o, Text value) {
 }
 
 }  // namespace
+
+Status set_sockets(BatchOptions& o, Text option, Text value) {
+  return number(o.gpus.sockets_per_node, option, 1, kMostSockets)(value);
+}
+
+Status set_threads_per_core(BatchOptions& o, Text option, Text value) {
+  uint32_t count = 0;
+  GW_TRY_STATUS(number(count, option, 1, kMostCpus)(value));
+  return set_threads(o, count);
+}
 
 void add_slurm_forms(std::vector<Option>& t, BatchOptions& o, uint8_t commands) {
   t.push_back(row("clusters", 'M', "NAMES", "this cluster must be among them", "CLUSTERS",
@@ -294,15 +314,19 @@ void add_slurm_forms(std::vector<Option>& t, BatchOptions& o, uint8_t commands) 
 }
 
 Status set_hint(BatchOptions& o, Text value) {
-  o.left_out.remove("hint");
-  if (base::iequals(value, "nomultithread") || base::iequals(value, "multithread")) {
-    o.spec.request.whole_cores = base::iequals(value, "nomultithread");
+  model::Request& r = o.spec.request;
+  const bool is_for_memory = base::iequals(value, "memory_bound");
+  if (base::iequals(value, "multithread")) {
+    r.whole_cores = false;
+    tell_steps(o, "SLURM_HINT", value);
     return {};
   }
-  if (!base::iequals(value, "compute_bound") && !base::iequals(value, "memory_bound"))
+  if (!is_for_memory && !base::iequals(value, "nomultithread") && !base::iequals(value, "compute_bound"))
     return invalid("--hint: \"" + base::printable(value, 40) + "\" is no hint",
                    "nomultithread, multithread, compute_bound and memory_bound are");
-  o.left_out.add("hint", "sockets, cores and threads of a node are not chosen");
+  r.whole_cores = true;
+  tell_steps(o, "SLURM_HINT", value);
+  if (is_for_memory) return set_tasks_per_socket(o, "1");
   return {};
 }
 

@@ -25,6 +25,9 @@ base::Status apply_slurm_forms(BatchOptions& options);
 
 /// --hint: nomultithread gives each CPU a core of its own, multithread takes that back; other hints are left out.
 /// Errors: no hint of Slurm's.
+/// --sockets-per-node and --threads-per-core; `option` is for errors.
+base::Status set_sockets(BatchOptions& options, std::string_view option, std::string_view value);
+base::Status set_threads_per_core(BatchOptions& options, std::string_view option, std::string_view value);
 base::Status set_hint(BatchOptions& options, std::string_view value);
 
 /// Of -M/--clusters only the one that there is. Errors: another one.

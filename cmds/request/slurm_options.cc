@@ -43,10 +43,8 @@ Status zero_or_one(Text option, Text value) {
   return invalid(std::string(option) + ": \"" + base::printable(value, 40) + "\" is neither 0 nor 1");
 }
 
-/// SOCKETS[:CORES[:THREADS]], each a number, a range or `*`.
 // ---- The rows. `why` is shown to whoever used the option, behind its name.
 
-constexpr Text kNoLayout = "tasks are not dealt out by sockets";
 constexpr Text kNoFrequency = "frequencies stay as they are";
 constexpr Text kNoBroadcast = "--bcast copies the program alone, as it is";
 constexpr Text kNoSpecialCores = "no cores are set aside for the system";
@@ -59,8 +57,7 @@ using enum Without;
 
 constexpr auto kRows = std::to_array<SlurmOption>({
     // What is told to people.
-    {"admin-comment", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
-    {"extra", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
+    {"admin-comment", 0, Arg::kRequired, {}, kByAll, kLess, "administrators add it with gcontrol update"},
     {"mcs-label", 0, Arg::kRequired, {}, kByAll, kLess, kNotKept},
     {"profile", 0, Arg::kRequired, "PROFILE", kByAll, kLess, "no profile is written", some_text, "none"},
     {"acctg-freq", 0, Arg::kRequired, "ACCTG_FREQ", kByAll, kLess, "use is sampled as often as the cluster does",
@@ -68,7 +65,6 @@ constexpr auto kRows = std::to_array<SlurmOption>({
 
     // Resources.
     {"prefer", 0, Arg::kRequired, {}, kByAll, kLess, "only -C/--constraint chooses nodes by their features", some_text},
-    {"ntasks-per-socket", 0, Arg::kRequired, "NTASKS_PER_SOCKET", kByAll, kLess, kNoLayout, a_number},
     {"core-spec", 'S', Arg::kRequired, "CORE_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},
     {"thread-spec", 0, Arg::kRequired, "THREAD_SPEC", kByAll, kLess, kNoSpecialCores, a_number, "0"},
     {"oversubscribe", 's', Arg::kNone, {}, kByAll, kSame, "jobs share nodes anyway, and never a core"},

@@ -33,12 +33,12 @@ class Dealer {
   const wire::Gpu& gpu(uint32_t i) const { return node_.gpus(static_cast<int>(i)); }
   base::IndexSet pus_of(uint32_t core) const;
   base::IndexSet all_pus() const;
+  /// Processors of a core, the most that one has.
+  uint32_t threads() const;
 
  private:
   const wire::NodeTopology& node_;
   std::vector<uint32_t> cores_, gpus_;
-
-  uint32_t threads() const;
 };
 
 }  // namespace gw::bind

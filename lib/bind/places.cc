@@ -2,9 +2,12 @@
 #include "bind/places.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "bind/dealer.h"
 #include "model/nics.h"
+#include "model/sockets.h"
 
 namespace gw::bind {
 namespace {
@@ -134,14 +137,56 @@ class Binder {
   void deal_cores() {
     std::vector<IndexSet> gpus;
     for (const Place& place : b_.places) gpus.push_back(place.gpus);
-    const std::vector<IndexSet> dealt = deal(gpus, request_.cpus_per_task());
+    const uint32_t threads = request_.whole_cores() ? claimed_.threads() : 1;
+    const std::vector<IndexSet> dealt = deal(gpus, request_.cpus_per_task() * threads);
     for (size_t t = 0; t < dealt.size(); ++t) b_.places[t].pus = dealt[t];
   }
 
   std::vector<IndexSet> deal(const std::vector<IndexSet>& gpus, uint32_t cpus) const {
     if (b_.cpu.way == CpuWay::kRank) return claimed_.deal_in_order(gpus.size(), cpus);
     if (b_.cpu.way == CpuWay::kThreads) return claimed_.deal_cores(gpus, cpus, false);
+    if (request_.tasks_per_socket() > 0 && !request_.overcommit())
+      if (auto dealt = deal_by_sockets(gpus, cpus); !dealt.empty()) return dealt;
     return cpus == 0 ? dealer_.share_out(gpus) : claimed_.deal_cores(gpus, cpus, true);
+  }
+
+  /// What is dealt to the tasks of each socket is its own. Nothing where the sockets have no room for all of them.
+  std::vector<IndexSet> deal_by_sockets(const std::vector<IndexSet>& gpus, uint32_t cpus) const {
+    const Dealer& from = cpus == 0 ? dealer_ : claimed_;
+    const model::SocketLayout layout{request_.tasks_per_socket(), model::cores_of_task(cpus, from.threads())};
+    std::map<uint32_t, std::vector<uint32_t>> cores_on;
+    for (const uint32_t c : from.cores()) cores_on[from.core(c).socket()].push_back(c);
+    std::map<uint32_t, std::vector<size_t>> tasks_on;
+    for (size_t t = 0; t < gpus.size(); ++t) {
+      const std::optional<uint32_t> socket = socket_for(gpus[t], cores_on, tasks_on, layout);
+      if (!socket) return {};
+      tasks_on[*socket].push_back(t);
+    }
+    std::vector<IndexSet> dealt(gpus.size());
+    for (const auto& [socket, tasks] : tasks_on) {
+      std::vector<IndexSet> gpus_here;
+      for (const size_t t : tasks) gpus_here.push_back(gpus[t]);
+      const Dealer here(node_, cores_on[socket], from.gpus());
+      const auto parts = cpus == 0 ? here.share_out(gpus_here) : here.deal_cores(gpus_here, cpus, true);
+      for (size_t i = 0; i < tasks.size(); ++i) dealt[tasks[i]] = parts[i];
+    }
+    return dealt;
+  }
+
+  /// Where there is room for one more task: where its GPUs are, else the first.
+  std::optional<uint32_t> socket_for(const IndexSet& gpus, const std::map<uint32_t, std::vector<uint32_t>>& cores_on,
+                                     const std::map<uint32_t, std::vector<size_t>>& tasks_on,
+                                     model::SocketLayout layout) const {
+    std::optional<uint32_t> first;
+    for (const auto& [socket, cores] : cores_on) {
+      const auto there = tasks_on.find(socket);
+      const size_t tasks = there == tasks_on.end() ? 0 : there->second.size();
+      if (tasks >= model::tasks_in(static_cast<uint32_t>(cores.size()), layout)) continue;
+      for (const uint32_t g : gpus.to_vector())
+        if (dealer_.gpu(g).socket() == socket) return socket;
+      if (!first) first = socket;
+    }
+    return first;
   }
 
   template <typename SameAs>

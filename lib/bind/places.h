@@ -37,9 +37,10 @@ struct Binding {
 /// The cores and GPUs of the share, which are those that the step has claimed, must exist. `unclaimed_cores`: what its
 /// tasks may run on besides, as step_cores.h says; where it is not said how many CPUs a task gets all of these are
 /// shared out. Without words: in whole cores while there are enough; then in processors; then all tasks share all
-/// cores. With fewer GPUs than the tasks ask for they share them in turn. Words that cannot be read, or that name what
-/// the step has not got, are a problem of the places; once the tasks run (`is_begun`) what is left of the cores that
-/// they name holds, and if nothing is what the step has claimed.
+/// cores. Where the step says how many tasks a socket takes no task has cores of two (model/sockets.h), as far as there
+/// is room for that. With fewer GPUs than the tasks ask for they share them in turn. Words that cannot be read, or that
+/// name what the step has not got, are a problem of the places; once the tasks run (`is_begun`) what is left of the
+/// cores that they name holds, and if nothing is what the step has claimed.
 Binding bind_tasks(const wire::NodeTopology& node, const wire::NodeShare& share, const wire::StepRequest& request,
                    const base::IndexSet& unclaimed_cores = {}, bool is_begun = false);
 

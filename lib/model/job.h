@@ -98,6 +98,9 @@ struct JobSpec {
   bool kill_on_invalid_dependency = false;  ///< It ends if its dependency can never be met.
   std::string licenses;                     ///< Of the whole cluster, as format_licenses() has them; empty: none.
   std::string wckey;                        ///< A word to sort usage by; empty: none.
+  std::string extra;                        ///< Another text of its owner, for programs; empty: none.
+  std::string admin_comment;                ///< Of administrators; empty: none.
+  std::string system_comment;               ///< Likewise, for what programs of the site write.
   std::string mail_type;                    ///< What its user is written to about, by name; empty: nothing.
   std::string mail_user;                    ///< Where to, with commas; empty: the user's name.
   std::string gres_flags;                   ///< --gres-flags in Slurm's words; empty: not given.

@@ -234,6 +234,7 @@ base::Status check_elastic(Request& r) {
 
 base::Status normalise(Request& r) {
   drop_names_twice(r);
+  if (r.overcommit) r.tasks_per_socket = 0;  // tasks have no cores of their own
   GW_TRY_STATUS(check_ranges(r));
   GW_TRY_STATUS(check_gpus(r));
   if (r.nodes_given) GW_TRY_STATUS(apply_segment(r));  // before the tasks are derived from the nodes

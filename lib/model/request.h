@@ -113,6 +113,9 @@ struct Request {
   Version least_version = 0;
   /// Of a suspended job: what it needs to resume, there and nowhere else. Empty: wherever the rest is met.
   std::vector<NodeShare> exactly;
+  /// --ntasks-per-socket: on a node at most so many tasks have cores of one socket, each whole cores and all of its own
+  /// there; 0: not given.
+  uint32_t tasks_per_socket = 0;
   bool operator==(const Request&) const = default;
 };
 

@@ -34,6 +34,8 @@ struct StepRequest {
   bool terminal = false;  ///< Task 0 has a terminal.
   std::vector<std::string> hosts = {};  ///< Of each task its node; none: wherever there is room.
   bool fills = false;                   ///< Without `tasks`: as many as the CPUs of its nodes give.
+  uint32_t tasks_per_socket = 0;        ///< As in Request.
+  bool whole_cores = false;             ///< As in Request: each CPU of a task is a core.
   bool operator==(const StepRequest&) const = default;
 };
 

@@ -128,6 +128,11 @@ constexpr FieldBound kUpdateJob[] = {
     u64(40, "tmp_mb", kMostMb, "MinTmpDiskNode, in MiB"),
     flag(41, "contiguous"),
     flag(42, "exclusive"),
+    u32(44, "sockets", kCpus, "ReqSockets"),
+    u32(45, "socket_cores", kCpus, "ReqCores"),
+    u32(46, "core_threads", kCpus, "ReqThreads"),
+    u32(47, "cpu_count", kTasks, "NumCPUs"),
+    moment(48, "end_us", "EndTime"),
     part(43, "gres", kGresUpdateBounds),
 };
 constexpr auto kWholeUpdateJob = with_attributes<bound_of_update>(kUpdateJob);

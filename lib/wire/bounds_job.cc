@@ -66,6 +66,7 @@ constexpr FieldBound kRequest[] = {
     u32(35, "socket_cores", kCpus, "--cores-per-socket"),
     u32(36, "core_threads", kCpus, "--threads-per-core"),
     flag(37, "contiguous"),
+    u32(38, "tasks_per_socket", kStepTasks, "--ntasks-per-socket"),
 };
 constexpr MessageBounds kRequestBounds = {"Request", "What a job asks for", kRequest};
 
@@ -156,6 +157,8 @@ constexpr FieldBound kStepRequest[] = {
     u32(26, "plane", kStepTasks, "-m/--distribution of a step"),
     nodes(27, "hosts", "the file of hosts of a step"),
     flag(28, "fills"),
+    u32(29, "tasks_per_socket", kStepTasks, "--ntasks-per-socket of a step"),
+    flag(30, "whole_cores"),
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ void set_placing(Request* w, const model::Request& r) {
   w->set_sockets(r.sockets);
   w->set_socket_cores(r.socket_cores);
   w->set_contiguous(r.contiguous);
+  w->set_tasks_per_socket(r.tasks_per_socket);
   w->set_core_threads(r.core_threads);
   for (const model::LocalityStep& step : r.locality) {
     LocalityStep* to = w->add_locality();
@@ -64,6 +65,7 @@ base::Status read_placing(const Request& w, model::Request& r) {
   r.sockets = w.sockets();
   r.socket_cores = w.socket_cores();
   r.contiguous = w.contiguous();
+  r.tasks_per_socket = w.tasks_per_socket();
   r.core_threads = w.core_threads();
   for (const LocalityStep& step : w.locality()) {
     if (step.level() >= static_cast<uint32_t>(model::kLocalityCount)) return bad_number("locality", step.level());

@@ -31,6 +31,8 @@ StepRequest to_wire(const model::StepRequest& r) {
   w.set_mem_bind(r.mem_bind);
   w.set_cyclic(r.plane == 1);  // for a client or a controller before this version
   w.set_plane(r.plane);
+  w.set_tasks_per_socket(r.tasks_per_socket);
+  w.set_whole_cores(r.whole_cores);
   w.mutable_hosts()->Assign(r.hosts.begin(), r.hosts.end());
   w.set_fills(r.fills);
   w.set_kept(r.kept);
@@ -65,6 +67,8 @@ base::Result<model::StepRequest> from_wire(const StepRequest& w) {
   r.cpu_bind = w.cpu_bind();
   r.gpu_bind = w.gpu_bind();
   r.mem_bind = w.mem_bind();
+  r.tasks_per_socket = w.tasks_per_socket();
+  r.whole_cores = w.whole_cores();
   r.plane = w.plane() == 0 && w.cyclic() ? 1 : w.plane();
   r.hosts.assign(w.hosts().begin(), w.hosts().end());
   r.fills = w.fills();

@@ -109,6 +109,54 @@ inline constexpr std::array kOfNames = std::to_array<JobAttribute>({
      .kept = kept<&M::comment, &W::comment, &W::mutable_comment>(W::kCommentFieldNumber),
      .most = 16 << 10,
      .hint = "keep data out of the comment"},
+    {.name = "extra",
+     .option = "--extra",
+     .commands = kAsking,
+     .value = "TEXT",
+     .help = "a text for programs",
+     .is_raw = true,
+     .may_be_empty = true,
+     .update = {"Extra",
+                {},
+                kOwner,
+                false,
+                false,
+                update_field<&U::has_extra, &U::extra, &U::mutable_extra, &U::clear_extra>(U::kExtraFieldNumber)},
+     .show_key = "Extra",
+     .json_key = "extra",
+     .column = {0, "Extra", "EXTRA"},
+     .kept = kept<&M::extra, &W::extra, &W::mutable_extra>(W::kExtraFieldNumber),
+     .most = 16 << 10},
+    {.name = "admin_comment",
+     .is_raw = true,
+     .may_be_empty = true,
+     .update = {"AdminComment",
+                {},
+                kAdmin,
+                false,
+                false,
+                update_field<&U::has_admin_comment, &U::admin_comment, &U::mutable_admin_comment,
+                             &U::clear_admin_comment>(U::kAdminCommentFieldNumber)},
+     .show_key = "AdminComment",
+     .json_key = "admin_comment",
+     .column = {0, "admin_comment", "ADMIN_COMMENT"},
+     .kept = kept<&M::admin_comment, &W::admin_comment, &W::mutable_admin_comment>(W::kAdminCommentFieldNumber),
+     .most = 16 << 10},
+    {.name = "system_comment",
+     .is_raw = true,
+     .may_be_empty = true,
+     .update = {"SystemComment",
+                {},
+                kAdmin,
+                false,
+                false,
+                update_field<&U::has_system_comment, &U::system_comment, &U::mutable_system_comment,
+                             &U::clear_system_comment>(U::kSystemCommentFieldNumber)},
+     .show_key = "SystemComment",
+     .json_key = "system_comment",
+     .column = {0, "system_comment", "SYSTEM_COMMENT"},
+     .kept = kept<&M::system_comment, &W::system_comment, &W::mutable_system_comment>(W::kSystemCommentFieldNumber),
+     .most = 16 << 10},
     {.name = "wckey",
      .option = "--wckey",
      .commands = kAsking,
@@ -165,6 +213,8 @@ inline constexpr std::array kOfNames = std::to_array<JobAttribute>({
 
 inline constexpr std::array kOfTimesAndScript = std::to_array<JobAttribute>({
     // When.
+    {.update = {"EndTime", {}, kOwner, false, true, update_field_by_hand<&U::has_end_us, &U::clear_end_us>()},
+     .shown = kByHand},
     {.name = "time_limit_us",
      .option = "-t/--time",
      .commands = kAsking,
@@ -459,16 +509,28 @@ inline constexpr auto kAll = joined(kOfNames, kOfResources, kOfTimesAndScript);
 
 inline constexpr const auto& kJobAttributes = attributes::kAll;
 
-/// "job-name"
-constexpr std::string_view option_name(const JobAttribute& a) { return a.option.substr(a.option.find("--") + 2); }
+/// "job-name"; empty: no option says it.
+constexpr std::string_view option_name(const JobAttribute& a) {
+  const size_t dashes = a.option.find("--");
+  return dashes == std::string_view::npos ? std::string_view() : a.option.substr(dashes + 2);
+}
 /// 'J'; 0: none.
-constexpr char option_letter(const JobAttribute& a) { return a.option.starts_with("--") ? '\0' : a.option[1]; }
+constexpr char option_letter(const JobAttribute& a) {
+  return a.option.empty() || a.option.starts_with("--") ? '\0' : a.option[1];
+}
 
 /// The row of an option, by its long name: attribute("job-name"). One that is not there does not compile.
 consteval const JobAttribute& attribute(std::string_view option) {
   for (const JobAttribute& a : kJobAttributes)
     if (option_name(a) == option) return a;
   throw "no attribute has this option";
+}
+
+/// Likewise of one that no option says, by the key under which it is updated.
+consteval const JobAttribute& attribute_of_key(std::string_view key) {
+  for (const JobAttribute& a : kJobAttributes)
+    if (a.update.key == key) return a;
+  throw "no attribute is updated under this key";
 }
 
 /// Does it say anything that a job may only be given while it waits, and after which it has to fit anew?

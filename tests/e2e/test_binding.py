@@ -190,6 +190,36 @@ def test_tasks_with_gpus_of_their_own_are_near_to_them(shared_cluster, words):
     assert lines[0][3] == "200", "nine tenths of the node's cores"
 
 
+def test_tasks_are_dealt_to_sockets(shared_cluster):
+    cluster = shared_cluster
+    out = cluster.work / "sockets.out"
+    step = "srun sh -c 'echo $SLURM_NTASKS_PER_SOCKET $SLURM_CPU_BIND_LIST'"
+    cluster.run("sbatch", "--wait", "-Q", "-N1", "-n3", "-c4", "--ntasks-per-socket=2", "-o", out, "--wrap", step)
+    lines = [line.split() for line in out.read_text().splitlines()]
+    assert [line[0] for line in lines] == ["2"] * 3
+    assert sorted(socket_of(lines[0][1])) == [({0}, 4), ({0}, 4), ({1}, 4)]
+    # On whole nodes, too, with what the step says itself.
+    inner = "srun -n2 -c8 --ntasks-per-socket=1 sh -c 'echo $SLURM_CPU_BIND_LIST'"
+    cluster.run("sbatch", "--wait", "-Q", "-N1", "--exclusive", "-o", out, "--wrap", inner)
+    assert sorted(socket_of(out.read_text().splitlines()[0])) == [({0}, 8), ({1}, 8)]
+    done = cluster.run("srun", "-n2", "-N1", "--hint=memory_bound", "sh", "-c", "echo $SLURM_CPU_BIND_LIST")
+    assert sorted(socket_of(done.stdout.splitlines()[0])) == [({0}, 2), ({1}, 2)], "a core each, with its two threads"
+    wrong = cluster.run("sbatch", "-N1", "-n5", "--ntasks-per-socket=2", "--wrap", "true", check=False)
+    assert wrong.returncode == 1 and "at most 2 of them on a socket" in wrong.stderr, wrong.stderr
+    shown = cluster.run("sbatch", "--parsable", "-H", "-n4", "--ntasks-per-socket=2", "--wrap", "true").stdout.strip()
+    assert "NtasksPerN:B:S:C=0:0:2:*" in cluster.run("scontrol", "show", "job", shown).stdout
+    cluster.run("scancel", shown)
+
+
+def test_steps_of_a_job_of_whole_cores_have_whole_cores(shared_cluster):
+    cluster = shared_cluster
+    out = cluster.work / "whole.out"
+    step = "srun sh -c 'echo $SLURM_CPU_BIND_LIST'"
+    for option in ("--hint=nomultithread", "--threads-per-core=1", "--ntasks-per-core=1"):
+        cluster.run("sbatch", "--wait", "-Q", "-N1", "-n2", "-c3", option, "-o", out, "--wrap", step)
+        assert [count for _, count in socket_of(out.read_text().splitlines()[0])] == [6, 6], option
+
+
 def test_torchrun_has_all_cores_of_the_job_on_each_node(shared_cluster):
     cluster = shared_cluster
     script = "grun --ntasks-per-node=1 sh -c 'echo $SLURM_NODEID $SLURM_CPUS_ON_NODE $SLURM_CPU_BIND_LIST'"

@@ -106,6 +106,21 @@ def test_numbers_change_while_jobs_run(cluster):
     cluster.wait_idle()
 
 
+def test_administrators_comment_on_jobs_and_say_when_they_end(cluster):
+    job = submit(cluster, "--extra=x=1")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "update", f"JobId={job}", "AdminComment=bad disk", "SystemComment=moved", "EndTime=now+2hours")
+    shown = show(cluster, "job", job)
+    assert "AdminComment=bad disk" in shown and "SystemComment=moved" in shown and "Extra=x=1" in shown, shown
+    assert "TimeLimit=02:0" in shown, shown
+    fields = cluster.run("sacct", "-XnP", "-j", job, "-o", "AdminComment,SystemComment,Extra").stdout
+    assert fields == "bad disk|moved|x=1\n"
+    columns = cluster.run("squeue", "-h", "-j", job, "-O", "admin_comment:10,system_comment:10").stdout
+    assert columns.split() == ["bad", "disk", "moved"]
+    cluster.run("scancel", job)
+    cluster.wait_idle()
+
+
 def test_what_a_job_asks_for_is_changed_while_it_waits(cluster):
     job = submit(cluster, "-H", "-N1", "--gres=fpga:1")
     update = lambda *words, check=True: cluster.run("scontrol", "update", f"JobId={job}", *words, check=check)  # noqa: E731

@@ -70,6 +70,7 @@ model::Request request() {
   r.sockets = number();
   r.socket_cores = number();
   r.contiguous = coin();
+  r.tasks_per_socket = number();
   r.core_threads = number();
   return r;
 }

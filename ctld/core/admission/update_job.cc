@@ -41,9 +41,25 @@ namespace {
 /// Fields that a job may only be given while it waits, and after which it has to fit anew.
 bool changes_place(const wire::UpdateJobRequest& u) { return wire::says_where_to_run(u); }
 
+/// In place of when it ends the limit that comes to the same.
+base::Result<wire::UpdateJobRequest> with_limit_until(const Job& job, const wire::UpdateJobRequest& u) {
+  if (u.has_time_limit_us() || u.has_time_limit_change_us())
+    return base::invalid("EndTime and TimeLimit exclude each other", "give one of them");
+  if (job.state != model::JobState::kRunning || job.placed() == nullptr || !job.placed()->started)
+    return base::fail(base::ErrorCode::kConflict, fmt::format("EndTime: job {} does not run", job.id.value),
+                      "TimeLimit= says how long it may");
+  const base::Duration limit = Time{u.end_us()} - job.placed()->running_since();
+  if (limit <= base::Duration{}) return base::invalid(fmt::format("EndTime: job {} started after that", job.id.value));
+  wire::UpdateJobRequest whole = u;
+  whole.clear_end_us();
+  whole.set_time_limit_us(limit.us);
+  return whole;
+}
+
 /// With the job's limit as a whole where its change was said.
 base::Result<wire::UpdateJobRequest> with_whole_limit(const Job& job, const wire::UpdateJobRequest& u) {
   wire::UpdateJobRequest whole = u;
+  if (u.has_end_us()) return with_limit_until(job, u);
   if (!u.has_time_limit_change_us()) return whole;
   if (u.has_time_limit_us()) return base::invalid("TimeLimit: a limit and a change of it");
   const base::Duration change{u.time_limit_change_us()};
@@ -114,9 +130,29 @@ base::Status update_gres(model::Request& r, const wire::GresUpdate& u) {
   return {};
 }
 
+/// As many tasks as have so many CPUs.
+base::Status update_cpu_count(model::Request& r, const wire::UpdateJobRequest& u) {
+  if (u.has_task_count()) return base::invalid("NumCPUs and NumTasks exclude each other", "give one of them");
+  const uint32_t each = std::max(r.cpus_per_task, 1U);
+  if (u.cpu_count() == 0 || u.cpu_count() % each != 0)
+    return base::with_sentence(
+        base::invalid(fmt::format("NumCPUs={} is not a multiple of the {} CPUs of a task", u.cpu_count(), each),
+                      "CPUsPerTask= changes these"),
+        model::kCpuCountSentence);
+  r.tasks_given = true;
+  r.tasks = u.cpu_count() / each;
+  return {};
+}
+
 base::Status update_size(model::Request& r, const wire::UpdateJobRequest& u) {
   if (u.has_tasks_per_node()) r.tasks_per_node = u.tasks_per_node();
   if (u.has_tmp_mb()) r.tmp_mb = u.tmp_mb();
+  if (u.has_sockets()) r.sockets = u.sockets();
+  if (u.has_socket_cores()) r.socket_cores = u.socket_cores();
+  if (u.has_core_threads()) {
+    r.whole_cores = u.core_threads() == 1;
+    r.core_threads = u.core_threads() == 1 ? 0 : u.core_threads();
+  }
   if (u.has_contiguous()) r.contiguous = u.contiguous();
   if (u.has_exclusive()) r.exclusive = u.exclusive();
   if (u.has_gres()) GW_TRY_STATUS(update_gres(r, u.gres()));
@@ -129,6 +165,7 @@ base::Status update_size(model::Request& r, const wire::UpdateJobRequest& u) {
     r.cpus_per_gpu = 0;
     r.cpus_by_gpus = false;
   }
+  if (u.has_cpu_count()) GW_TRY_STATUS(update_cpu_count(r, u));
   if (u.has_min_cpus()) r.min_cpus = u.min_cpus();
   if (u.has_mem_per_node_mb() && u.has_mem_per_cpu_mb())
     return base::invalid("MinMemoryNode and MinMemoryCPU exclude each other", "give one of them");

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "model/sentences.h"
+#include "model/sockets.h"
 
 namespace gw::ctld {
 namespace {
@@ -105,14 +106,60 @@ class Division {
   uint32_t nodes_ = 0;  // exactly so many
 
   uint32_t cpus_per_task() const { return std::max(request_.cpus_per_task, 1U); }
+  /// Where each of its CPUs is a core: the threads of all of them.
+  uint64_t threads_per_task(const NodeShare& share) const {
+    return uint64_t{cpus_per_task()} * (request_.whole_cores ? threads_per_core(share) : 1);
+  }
   /// Nodes beside those of the list may be needed.
   bool adds_nodes() const { return hosts_.empty() && request_.min_nodes > named_.size(); }
   static uint32_t threads_per_core(const NodeShare& share) {
     return share.cores.empty() ? 1 : std::max(share.cpus / share.cores.size(), 1U);
   }
 
+  /// How its tasks are dealt to sockets; nullopt: the step does not say, or nobody knows what the node looks like.
+  std::optional<model::SocketLayout> layout_on(const NodeShare& share) const {
+    if (request_.tasks_per_socket == 0 || request_.overcommit || !topology_of_ || topology_of_(share.node) == nullptr)
+      return std::nullopt;
+    return model::SocketLayout{request_.tasks_per_socket,
+                               model::cores_of_task(threads_per_task(share), threads_per_core(share))};
+  }
+
+  model::SocketCores sockets_of(const NodeShare& share) const {
+    model::SocketCores sockets;
+    const model::NodeTopology& node = *topology_of_(share.node);
+    for (uint32_t c = share.cores.next(0); c < node.cores.size(); c = share.cores.next(c + 1))
+      sockets[node.cores[c].socket].insert(c);
+    return sockets;
+  }
+
+  /// Of these tasks as many as find room on the sockets of the cores.
+  uint32_t at_most_by_sockets(uint32_t tasks, const NodeShare& share, const IndexSet& cores) const {
+    const auto layout = layout_on(share);
+    if (!layout) return tasks;
+    return static_cast<uint32_t>(std::min<uint64_t>(tasks, model::tasks_on_sockets(sockets_of(share), cores, *layout)));
+  }
+
+  IndexSet cores_of_sockets(const Candidate& c, const IndexSet& free, const IndexSet& gpus,
+                            model::SocketLayout layout) const {
+    const model::SocketCores sockets = sockets_of(*c.share);
+    const model::NodeTopology& node = *topology_of_(c.share->node);
+    const auto gpus_on = [&](uint32_t socket) {
+      uint32_t there = 0;
+      for (uint32_t g = gpus.next(0); g < node.gpus.size(); g = gpus.next(g + 1))
+        there += node.gpus[g].socket == socket;
+      return there;
+    };
+    IndexSet chosen;
+    for (const model::SocketTasks& part : model::deal_to_sockets(sockets, free, layout, c.tasks, gpus_on)) {
+      IndexSet there = free;
+      there &= sockets.at(part.socket);
+      chosen |= first_of(there, part.tasks * layout.each);
+    }
+    return chosen;
+  }
+
   uint32_t most_tasks_in(const NodeShare& share, uint32_t cpus, uint32_t gpus) const {
-    uint32_t most = request_.overcommit ? kMostTasksOnNode : cpus / cpus_per_task();
+    uint32_t most = request_.overcommit ? kMostTasksOnNode : static_cast<uint32_t>(cpus / threads_per_task(share));
     if (request_.gpus_per_task > 0) most = std::min(most, gpus / request_.gpus_per_task);
     if (request_.tasks_per_node > 0) most = std::min(most, request_.tasks_per_node);
     return share.tasks == 0 && share.cores.empty() ? 0 : std::min(most, kMostTasksOnNode);
@@ -130,8 +177,10 @@ class Division {
         c.parts[core] = threads_per_core(share) - std::min(used, threads_per_core(share));
       }
     }
-    c.most = most_tasks_in(share, share.cpus, share.gpus.size());
+    c.most = at_most_by_sockets(most_tasks_in(share, share.cpus, share.gpus.size()), share, share.cores);
     c.room = most_tasks_in(share, c.cores.size() * threads_per_core(share), c.gpus.size());
+    c.room = at_most_by_sockets(c.room, share, c.cores);
+    if (layout_on(share)) c.parts.clear();  // its tasks have whole cores
     for (const auto& [core, left] : c.parts) c.room = std::max(c.room, most_tasks_in(share, left, c.gpus.size()));
     const bool is_touched = c.cores.size() < share.cores.size() || c.gpus.size() < share.gpus.size();
     if (request_.whole && is_touched) c.room = 0;
@@ -287,13 +336,15 @@ class Division {
   }
 
   /// Less than a core is taken from one that others have a part of, where that is enough; the fullest first.
-  IndexSet cores_for(const Candidate& c, const IndexSet& gpus, uint32_t cpus, uint32_t threads) const {
+  IndexSet cores_for(const Candidate& c, const IndexSet& gpus, uint64_t cpus, uint32_t threads) const {
     const IndexSet& free = request_.overlap ? c.share->cores : c.cores;
+    if (const auto layout = layout_on(*c.share)) return cores_of_sockets(c, free, gpus, *layout);
     uint32_t best = UINT32_MAX;
     for (const auto& [core, left] : c.parts)
       if (cpus < threads && left >= cpus && (best == UINT32_MAX || left < c.parts.at(best))) best = core;
     if (best != UINT32_MAX) return IndexSet::of({best});
-    const uint32_t count = std::min<uint32_t>((cpus + threads - 1) / threads, free.size());  // overcommit asks for more
+    const uint32_t count = static_cast<uint32_t>(
+        std::min<uint64_t>((cpus + threads - 1) / threads, free.size()));  // overcommit asks for more
     const model::NodeTopology* node = topology_of_ ? topology_of_(c.share->node) : nullptr;
     if (request_.gpus_per_task == 0 || node == nullptr) return first_of(free, count);
     return cores_near(*node, free, gpus.to_vector(), c.tasks, count);
@@ -306,11 +357,13 @@ class Division {
       NodeShare share = *c.share;
       share.tasks = c.tasks;
       const uint32_t threads = threads_per_core(share);
-      const uint32_t cpus = c.tasks * cpus_per_task();
+      const uint64_t cpus = c.tasks * threads_per_task(share);
       if (request_.gpus_per_task > 0 && !request_.whole)
         share.gpus = first_of(c.gpus, c.tasks * request_.gpus_per_task);
       if (!request_.whole) share.cores = cores_for(c, share.gpus, cpus, threads);
-      if (!share.cores.empty()) share.cpus = cpus < threads && !request_.whole ? cpus : share.cores.size() * threads;
+      const bool is_part = cpus < threads && !layout_on(share);
+      if (!share.cores.empty())
+        share.cpus = is_part && !request_.whole ? static_cast<uint32_t>(cpus) : share.cores.size() * threads;
       out.push_back(std::move(share));
     }
     return out;

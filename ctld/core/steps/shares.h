@@ -32,7 +32,8 @@ using TopologyOf = std::function<const model::NodeTopology*(base::NodeId)>;
 /// The shares of a new step, in the order of the job's nodes; none: it must wait for other steps. Tasks are spread
 /// evenly over as many nodes as the step asks for, else over as many as it has tasks for; where it asks for all tasks
 /// of the job, as the job's are; where it says the host of each task, there, and by planes a plane on each in turn; of
-/// one that fills its nodes as many as have CPUs there. With GPUs for each task the cores are those nearest to them.
+/// one that fills its nodes as many as have CPUs there. With GPUs for each task the cores are those nearest to them;
+/// where it says how many tasks a socket takes, as model/sockets.h deals them.
 /// Errors: it could never run in this allocation; the text names the numbers.
 base::Result<std::vector<model::NodeShare>> divide(const model::Allocation& job, const model::StepRequest& request,
                                                    const Taken& taken, const TopologyOf& topology_of = {});

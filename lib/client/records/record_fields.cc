@@ -120,6 +120,9 @@ void add_who(std::vector<RecordField>& f) {
   add_of_job(f, "WorkDir", 20, [](const wire::Job& j) { return j.spec().launch().work_dir(); });
   add_of_job(f, "SubmitLine", 20, [](const wire::Job& j) { return j.spec().submit_line(); });
   add_of_job(f, "Comment", 14, [](const wire::Job& j) { return j.spec().comment(); });
+  add_of_job(f, "AdminComment", 19, [](const wire::Job& j) { return j.spec().admin_comment(); });
+  add_of_job(f, "SystemComment", 19, [](const wire::Job& j) { return j.spec().system_comment(); });
+  add_of_job(f, "Extra", 20, [](const wire::Job& j) { return j.spec().extra(); });
   add_of_job(f, "Reservation", 20, [](const wire::Job& j) { return j.spec().reservation(); });
   add_of_job(f, "Constraints", 20, [](const wire::Job& j) { return features_of(j); });
   add_of_job(f, "Priority", 10, [](const wire::Job& j) { return std::to_string(priority_of(j)); });
@@ -140,10 +143,7 @@ void add_identity(std::vector<RecordField>& f) {
   f.push_back({"Flags", 20,
                [](const Row& r, const Style&) { return std::string(is_job(r) && r.started ? "SchedBackfill" : ""); }});
   // What Gangway has none of: empty, as sacct leaves it where there is none.
-  for (const auto& [name, width] : {std::pair{"AdminComment", 19},
-                                    {"SystemComment", 19},
-                                    {"Container", 20},
-                                    {"Extra", 20},
+  for (const auto& [name, width] : {std::pair{"Container", 20},
                                     {"McsLabel", 9},
                                     {"Layout", 9},
                                     {"DBIndex", 10},

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/show/array_view.h"
 #include "client/show/attribute_text.h"
+#include "client/show/rare_job_fields.h"
 
 namespace gw::client {
 namespace {
@@ -193,11 +194,12 @@ void add_resources(std::vector<Field<Row>>& t) {
 const std::vector<Field<JobRow>>& job_fields() {
   static const std::vector<Field<JobRow>> table = [] {
     std::vector<Field<JobRow>> t;
-    t.reserve(80);
+    t.reserve(140);
     add_identity(t);
     add_state(t);
     add_times(t);
     add_resources(t);
+    add_rare_job_fields(t);
     return t;
   }();
   return table;

@@ -135,7 +135,8 @@ void add_place(Record& r, const wire::Job& job) {
   r.line().put("AllocTRES", tres_allocated(job));
   r.line()
       .put("Socks/Node", "*")
-      .put("NtasksPerN:B:S:C", fmt::format("{}:0:*:*", q.tasks_per_node()))
+      .put("NtasksPerN:B:S:C", fmt::format("{}:0:{}:*", q.tasks_per_node(),
+                                           q.tasks_per_socket() == 0 ? "*" : std::to_string(q.tasks_per_socket())))
       .put("CoreSpec", "*");
 }
 

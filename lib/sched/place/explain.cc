@@ -156,23 +156,33 @@ base::Status without_gres(const Capacity& capacity, const PartitionFacts& partit
                        "ask for fewer, or for more nodes with fewer on each");
 }
 
+base::Status without_cores(const PartitionFacts& partition, const Request& r, const Largest& most) {
+  const uint32_t least = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
+  const uint64_t cpus = std::max<uint64_t>(uint64_t{least} * r.cpus_per_task, r.min_cpus);
+  if (r.tasks_per_socket > 0 && cpus <= (r.whole_cores ? most.cores : most.cpus))
+    return base::invalid(
+        fmt::format("{} of {} on one node asked, at most {} of them on a socket, each with cores of its "
+                    "own; no node of partition {} has the sockets for it",
+                    counted(least, "task"), counted(r.cpus_per_task, "CPU"), r.tasks_per_socket, partition.name),
+        "raise --ntasks-per-socket, or lower --cpus-per-task or --ntasks-per-node");
+  return base::invalid(
+      fmt::format("{} {} on one node asked; the largest node in partition {} offers {}", cpus,
+                  r.whole_cores ? "whole cores" : "CPUs", partition.name, r.whole_cores ? most.cores : most.cpus),
+      "lower --cpus-per-task, --ntasks-per-node or --mincpus");
+}
+
 /// The refusal for the requirement that ruled out the most nodes.
 base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, const Request& r,
                     BlockerKind requirement) {
   const Largest most = largest(capacity, partition, r);
   const std::string& p = partition.name;
-  const uint32_t least_tasks = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
   switch (requirement) {
     case BlockerKind::kGpus:
       return base::invalid(fmt::format("{} on one node asked; the largest node in partition {} has {}",
                                        gpu_words(r, gpus_on_one_node(r)), p, most.gpus),
                            "ask for fewer GPUs per node and more nodes");
     case BlockerKind::kCores:
-      return base::invalid(
-          fmt::format("{} {} on one node asked; the largest node in partition {} offers {}",
-                      std::max<uint64_t>(uint64_t{least_tasks} * r.cpus_per_task, r.min_cpus),
-                      r.whole_cores ? "whole cores" : "CPUs", p, r.whole_cores ? most.cores : most.cpus),
-          "lower --cpus-per-task, --ntasks-per-node or --mincpus");
+      return without_cores(partition, r, most);
     case BlockerKind::kMemory:
       return base::with_sentence(
           base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
@@ -336,11 +346,13 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
         "ask for fewer GPUs, or for fewer CPUs or less memory with each");
   }
   const size_t most_nodes = request.nodes_given ? request.max_nodes : diagnosis.fitting;
-  return base::with_sentence(
-      base::invalid(fmt::format("{} asked on at most {}; partition {} cannot hold {}", counted(request.tasks, "task"),
-                                counted(most_nodes, "node"), partition.name, request.tasks == 1 ? "it" : "them"),
-                    "ask for fewer tasks, or more nodes"),
-      model::kTooManyCpusSentence);
+  const std::string of_socket =
+      request.tasks_per_socket == 0 ? "" : fmt::format(", at most {} of them on a socket", request.tasks_per_socket);
+  return base::with_sentence(base::invalid(fmt::format("{} asked on at most {}{}; partition {} cannot hold {}",
+                                                       counted(request.tasks, "task"), counted(most_nodes, "node"),
+                                                       of_socket, partition.name, request.tasks == 1 ? "it" : "them"),
+                                           "ask for fewer tasks, or more nodes"),
+                             model::kTooManyCpusSentence);
 }
 
 }  // namespace gw::sched

@@ -26,9 +26,10 @@ FeasibleNodes::FeasibleNodes(const Capacity& capacity, const PartitionFacts& par
   std::sort(singled_.begin(), singled_.end());
 }
 
-bool FeasibleNodes::has_names() const {
-  return !filter_.request().nodelist.empty() || !filter_.request().exclude.empty() || options_.inside != nullptr ||
-         options_.only != nullptr;
+/// Nodes of a group differ in what the request asks about: their names, or on which sockets their free cores are.
+bool FeasibleNodes::asks_each_node() const {
+  return filter_.request().tasks_per_socket > 0 || !filter_.request().nodelist.empty() ||
+         !filter_.request().exclude.empty() || options_.inside != nullptr || options_.only != nullptr;
 }
 
 bool FeasibleNodes::is_required(const NodeAccount& account) const { return named_.contains(account.facts.name); }
@@ -116,7 +117,7 @@ void FeasibleNodes::each_node(const std::function<bool(FeasibleGroup)>& visit) {
 
 void FeasibleNodes::each(bool fullest, const std::function<bool(FeasibleGroup)>& visit) {
   if (index_ == nullptr) return;
-  if (has_names() || options_.against != Against::kNow) return each_node(visit);
+  if (asks_each_node() || options_.against != Against::kNow) return each_node(visit);
   for (NodeId id : singled_) {
     const NodeAccount& account = *capacity_.node(id);
     if (!account.facts.usable || !account.facts.topology ||
@@ -165,7 +166,7 @@ std::vector<FeasibleGroup> FeasibleNodes::all(Diagnosis& diagnosis) {
                          is_required(account)});
     }
   };
-  if (has_names() || options_.against != Against::kNow) {
+  if (asks_each_node() || options_.against != Against::kNow) {
     const auto& nodes = options_.only != nullptr ? *options_.only : capacity_.partition_nodes(partition_.name);
     for (NodeId id : nodes) ask(*capacity_.node(id), nullptr);
     return out;

@@ -61,7 +61,7 @@ class FeasibleNodes {
   std::deque<FreeResources> free_;
   std::deque<NodeBits> bits_;
 
-  bool has_names() const;
+  bool asks_each_node() const;
   std::optional<BlockerKind> ask_names(const NodeAccount& account) const;
   bool is_required(const NodeAccount& account) const;
   const FreeResources& free_on(const NodeAccount& account);

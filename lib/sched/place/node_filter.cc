@@ -51,10 +51,17 @@ uint32_t NodeFilter::cpus_for(const NodeClass& node_class, uint32_t tasks, uint3
   const uint64_t of_tasks = request_.overcommit ? 1 : uint64_t{tasks} * request_.cpus_per_task;
   uint64_t asked = std::max<uint64_t>(of_tasks, uint64_t{gpus} * per_gpu);
   if (request_.whole_cores) asked *= threads;
+  if (const auto layout = sockets_of(node_class)) asked = std::max(asked, uint64_t{tasks} * layout->each * threads);
   asked = std::max<uint64_t>(asked, request_.min_cpus);
   if (request_.cpus_by_gpus && per_gpu == 0)
     asked = std::max(asked, part_of_gpus(node_class, node_class.cores, gpus) * threads);
   return static_cast<uint32_t>(std::min<uint64_t>((asked + threads - 1) / threads * threads, UINT32_MAX));
+}
+
+std::optional<model::SocketLayout> NodeFilter::sockets_of(const NodeClass& node_class) const {
+  if (request_.tasks_per_socket == 0 || node_class.units == nullptr) return std::nullopt;
+  const uint32_t threads = request_.whole_cores ? 1 : node_class.threads;
+  return model::SocketLayout{request_.tasks_per_socket, model::cores_of_task(request_.cpus_per_task, threads)};
 }
 
 // A tenth stays for jobs without GPUs, so that a node full of GPU jobs does not starve them.
@@ -160,6 +167,9 @@ std::optional<BlockerKind> NodeFilter::failed_filter(const NodeAccount& account,
   if (level_ < Locality::kNode && gpus > 0 && level_of(node_class, room, gpus) > level_) return BlockerKind::kLocality;
   const uint32_t cpus = cpus_for(node_class, tasks, gpus);
   if (cpus / node_class.threads > cores_to_give(node_class, room, gpus)) return BlockerKind::kCores;
+  if (const auto layout = sockets_of(node_class);
+      layout && tasks > model::tasks_on_sockets(node_class.units->sockets(), room.cores, *layout))
+    return BlockerKind::kCores;
   if (mem_for(account.facts, node_class, tasks, cpus, gpus) > room.mem_mb) return BlockerKind::kMemory;
   if (!room.gres.covers(request_.gres)) return BlockerKind::kGres;
   return std::nullopt;

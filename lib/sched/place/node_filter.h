@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/blocker.h"
+#include "model/sockets.h"
 #include "sched/ledger/capacity.h"
 
 namespace gw::sched {
@@ -64,6 +65,8 @@ class NodeFilter {
   uint32_t most_tasks_in(const NodeAccount& account, const FreeResources& room) const;
   /// Cores that the request may take of a room when it takes `gpus` GPUs: some are kept back for those left free.
   uint32_t cores_to_give(const NodeClass& node_class, const FreeResources& room, uint32_t gpus) const;
+  /// How its tasks are dealt to the sockets of such a node; nullopt: it does not say.
+  std::optional<model::SocketLayout> sockets_of(const NodeClass& node_class) const;
   /// How close `gpus` GPUs can be had.
   model::Locality level_of(const NodeClass& node_class, const FreeResources& room, uint32_t gpus) const;
 

@@ -88,6 +88,8 @@ class Placer {
   std::optional<model::Allocation> allocate(const std::vector<Pick>& picks) const;
   NodeShare share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
   void choose_gpus(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, NodeShare& out) const;
+  base::IndexSet choose_cores(const FeasibleGroup& group, uint32_t tasks, uint32_t count, const base::IndexSet& gpus,
+                              const base::IndexSet& other_gpus) const;
   uint32_t shared_gpu(const FeasibleGroup& group, uint32_t tasks) const;
 };
 
@@ -490,6 +492,15 @@ void Placer::choose_gpus(const FeasibleGroup& group, uint32_t tasks, uint32_t gp
   if (choice != nullptr) out.gpus = choice->gpus;
 }
 
+base::IndexSet Placer::choose_cores(const FeasibleGroup& group, uint32_t tasks, uint32_t count,
+                                    const base::IndexSet& gpus, const base::IndexSet& other_gpus) const {
+  const NodeClass& node_class = *group.account->node_class;
+  const base::IndexSet& free = group.free->cores;
+  if (const auto layout = filter_.sockets_of(node_class))
+    return node_class.units->cores_of_sockets(free, count, tasks, *layout, gpus, other_gpus);
+  return node_class.units->cores(free, count, gpus, other_gpus);
+}
+
 NodeShare Placer::share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const {
   const NodeAccount& account = *group.account;
   const FreeResources& free = *group.free;
@@ -505,7 +516,7 @@ NodeShare Placer::share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpu
     choose_gpus(group, tasks, gpus, out);
     base::IndexSet left = free.gpus;
     left -= out.gpus;
-    out.cores = account.node_class->units->cores(free.cores, cpus / account.node_class->threads, out.gpus, left);
+    out.cores = choose_cores(group, tasks, cpus / account.node_class->threads, out.gpus, left);
   }
   for (uint32_t c = out.cores.next(0); c != UINT32_MAX; c = out.cores.next(c + 1))
     out.cpus += static_cast<uint32_t>(account.facts.topology->cores[c].pus.size());

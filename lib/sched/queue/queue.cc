@@ -62,7 +62,7 @@ void write(Writer& w, const model::Request& r) {
   w.number(r.min_nodes).number(r.max_nodes).number(r.tasks).number(r.tasks_per_node).number(r.cpus_per_task);
   w.number(r.mem_per_node_mb).number(r.mem_per_cpu_mb).number(r.mem_per_gpu_mb).number(r.cpus_per_gpu);
   w.number(r.mem_per_task_mb).number(r.min_cpus).number(r.tmp_mb);
-  w.number(r.sockets).number(r.socket_cores).number(r.core_threads);
+  w.number(r.sockets).number(r.socket_cores).number(r.core_threads).number(r.tasks_per_socket);
   write(w, r.gres);
   w.number(static_cast<uint64_t>(r.gpu_counting)).number(r.gpus).number(r.gpu_milli).text(r.gpu_type);
   w.sets(r.features).names(r.nodelist).names(r.exclude).number(r.segment);

@@ -31,6 +31,7 @@ UnitTable::UnitTable(std::shared_ptr<const NodeTopology> topology)
   if (n <= kSmallGpus) small_.resize((size_t{1} << n) * n);
   numa_cores_.resize(topology_->numa_nodes.size());
   for (uint32_t c = 0; c < topology_->cores.size(); ++c) {
+    sockets_[topology_->cores[c].socket].insert(c);
     const uint32_t numa = topology_->cores[c].numa;
     if (numa < numa_cores_.size()) numa_cores_[numa].insert(c);
   }
@@ -88,6 +89,32 @@ std::optional<model::Locality> UnitTable::level(const IndexSet& free, uint32_t c
 
 IndexSet UnitTable::cores(const IndexSet& free, uint32_t count, const IndexSet& gpus, const IndexSet& free_gpus) {
   return packer_.pick(free, count, gpus, free_gpus);
+}
+
+IndexSet UnitTable::cores_of_sockets(const IndexSet& free, uint32_t count, uint32_t tasks, model::SocketLayout layout,
+                                     const IndexSet& gpus, const IndexSet& free_gpus) {
+  const auto gpus_on = [&](uint32_t socket) {
+    uint32_t there = 0;
+    for (uint32_t g = gpus.next(0); g < search_.gpu_count(); g = gpus.next(g + 1))
+      there += topology_->gpus[g].socket == socket;
+    return there;
+  };
+  IndexSet chosen;
+  for (const model::SocketTasks& part : model::deal_to_sockets(sockets_, free, layout, tasks, gpus_on)) {
+    IndexSet there = free;
+    there &= sockets_[part.socket];
+    chosen |= packer_.pick(there, part.tasks * layout.each, gpus, free_gpus);
+    tasks -= part.tasks;
+  }
+  if (tasks > 0) return {};
+  const uint32_t has = chosen.size();
+  if (count <= has) return chosen;
+  IndexSet rest = free;
+  rest -= chosen;
+  const IndexSet more = packer_.pick(rest, count - has, gpus, free_gpus);
+  if (more.empty()) return {};
+  chosen |= more;
+  return chosen;
 }
 
 std::vector<uint32_t> UnitTable::nics(const IndexSet& gpus) const {

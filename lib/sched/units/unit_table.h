@@ -11,6 +11,7 @@
 
 #include "base/bitset.h"
 #include "model/request.h"
+#include "model/sockets.h"
 #include "model/topology.h"
 #include "sched/units/core_packer.h"
 #include "sched/units/gpu_search.h"
@@ -43,6 +44,13 @@ class UnitTable {
   base::IndexSet cores(const base::IndexSet& free, uint32_t count, const base::IndexSet& gpus,
                        const base::IndexSet& free_gpus);
 
+  /// Likewise for `tasks` tasks that are dealt to sockets as model/sockets.h says, those of the GPUs first; cores
+  /// beyond theirs from wherever they are. Empty if the tasks find no room so.
+  base::IndexSet cores_of_sockets(const base::IndexSet& free, uint32_t count, uint32_t tasks,
+                                  model::SocketLayout layout, const base::IndexSet& gpus,
+                                  const base::IndexSet& free_gpus);
+  const model::SocketCores& sockets() const { return sockets_; }
+
   /// Indices of the NICs nearest to the GPUs, one each: same PCIe switch, host bridge, NUMA node, socket, any. Equally
   /// near ones are given out in turn by GPU index, whether or not the other GPUs are in `gpus`, so that two jobs on a
   /// switch use two adapters. Where a node has InfiniBand, only that counts. Ascending, no duplicates; empty without
@@ -70,6 +78,7 @@ class UnitTable {
   std::unordered_map<Key, GpuChoice, KeyHash> large_;
   std::vector<uint32_t> nic_of_gpu_;        // UINT32_MAX: none
   std::vector<base::IndexSet> numa_cores_;  // by NUMA node
+  model::SocketCores sockets_;
 
   const GpuChoice& look_up_small(uint64_t free, uint32_t count);
   const GpuChoice& look_up_large(const base::IndexSet& free, uint32_t count);

@@ -140,6 +140,45 @@ const std::vector<WordCase> kWordCases = {
 
 INSTANTIATE_TEST_SUITE_P(Table, Worded, ::testing::ValuesIn(kWordCases), [](const auto& c) { return c.param.name; });
 
+TEST(Places, NoTaskHasCoresOfTwoSocketsWhereItSaysHowManyASocketTakes) {
+  const auto places = [](uint32_t tasks, uint32_t cpus, uint32_t per_socket, const std::string& cores,
+                         const std::string& gpus = "") {
+    wire::NodeShare share;
+    share.set_tasks(tasks);
+    share.set_cores(cores);
+    share.set_gpus(gpus);
+    wire::StepRequest request;
+    request.set_cpus_per_task(cpus);
+    request.set_tasks_per_socket(per_socket);
+    request.set_gpus_per_task(gpus.empty() ? 0 : 1);
+    std::string text;
+    for (const Place& place : bind_tasks(dgx(), share, request).places)
+      text += (text.empty() ? "" : " ") + place.pus.text();
+    return text;
+  };
+  EXPECT_EQ(places(2, 4, 1, "0-15"), "0-1,16-17 8-9,24-25");
+  EXPECT_EQ(places(3, 2, 2, "6-9"), "6,22 7,23 8,24");
+  EXPECT_EQ(places(3, 0, 2, "0-15"), "0-3,16-19 4-7,20-23 8-15,24-31") << "what is there is shared out on each socket";
+  EXPECT_EQ(places(2, 4, 1, "7-15"), "7-8,23-24 9-10,25-26") << "no room so: as without";
+  EXPECT_EQ(places(2, 2, 1, "0-15", "4,5"), "8,24 0,16") << "the first where its GPU is";
+  EXPECT_EQ(places(2, 2, 2, "0-15", "0,4"), "0,16 8,24");
+}
+
+TEST(Places, EachCpuIsACoreWhereThatIsAsked) {
+  wire::NodeShare share;
+  share.set_tasks(2);
+  share.set_cores("0-5");
+  wire::StepRequest request;
+  request.set_cpus_per_task(3);
+  const auto places = [&] {
+    const Binding b = bind_tasks(dgx(), share, request);
+    return b.places[0].pus.text() + " " + b.places[1].pus.text();
+  };
+  EXPECT_EQ(places(), "0-1,16-17 2-3,18-19");
+  request.set_whole_cores(true);
+  EXPECT_EQ(places(), "0-2,16-18 3-5,19-21");
+}
+
 /// Cores 4 to 7 claimed, 0 to 3 left over by others.
 std::string beside(const std::string& cpu, uint32_t cpus_per_task, bool is_begun,
                    const std::string& unclaimed = "0-3") {

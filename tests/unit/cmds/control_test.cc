@@ -140,6 +140,21 @@ TEST(Update, PlacesOfJobs) {
   EXPECT_THAT(bad({"JobId=3", "Contiguous=perhaps"}), HasSubstr("Contiguous"));
 }
 
+TEST(Update, LayoutsAndTextsOfJobs) {
+  const wire::UpdateJobRequest u = good({"JobId=3", "ReqSockets=2", "ReqCores=0", "ReqThreads=1", "NumCPUs=12",
+                                         "AdminComment=a b", "SystemComment=", "Extra=x"})
+                                       .update_job();
+  EXPECT_EQ(u.sockets(), 2u);
+  EXPECT_TRUE(u.has_socket_cores() && u.socket_cores() == 0);
+  EXPECT_EQ(u.core_threads(), 1u);
+  EXPECT_EQ(u.cpu_count(), 12u);
+  EXPECT_EQ(u.admin_comment() + "|" + u.extra(), "a b|x");
+  EXPECT_TRUE(u.has_system_comment());
+  EXPECT_GT(good({"JobId=3", "EndTime=now+1hour"}).update_job().end_us(), 0);
+  EXPECT_THAT(bad({"JobId=3", "EndTime=soon"}), HasSubstr("EndTime"));
+  EXPECT_THAT(bad({"JobId=3", "ReqSockets=-1"}), HasSubstr("ReqSockets"));
+}
+
 TEST(Update, GenericResourcesOfJobs) {
   const auto gres = [](const std::string& word) { return good({"JobId=3", word}).update_job().gres(); };
   const wire::GresUpdate of_nodes = gres("Gres=gpu:h100:2,lscratch:100");

@@ -141,10 +141,9 @@ TEST(SlurmOptions, ThePageHasARowForEach) {
 }
 
 TEST(SlurmOptions, WhatIsLeftOutIsSaidOnceByItsReason) {
-  EXPECT_EQ(
-      take('b', {"--bbf=a", "--ntasks-per-socket=2", "--bb=b", "--bbf=c"}).left_out,
-      "left out: --ntasks-per-socket (tasks are not dealt out by sockets); --bb, --bbf (there is no burst buffer: data "
-      "are not staged)");
+  EXPECT_EQ(take('b', {"--bbf=a", "--mcs-label=2", "--bb=b", "--bbf=c"}).left_out,
+            "left out: --mcs-label (it is not kept); --bb, --bbf (there is no burst buffer: data "
+            "are not staged)");
   EXPECT_EQ(take('b', {"--core-spec=1", "--core-spec=0", "-k", "--no-kill=off"}).left_out, "")
       << "later ones ask for nothing";
 }
@@ -191,12 +190,12 @@ model::JobSpec spec(const std::vector<std::string>& args, std::string* error = n
 TEST(SlurmOptions, WhatIsLeftOutIsNoted) {
   BatchOptions o;
   client::CommonFlags flags;
-  const std::vector<std::string> args = {"--ntasks-per-socket=2", "-k"};
+  const std::vector<std::string> args = {"--mcs-label=2", "-k"};
   ASSERT_TRUE(client::parse_options(batch_table(o, flags, kSubmittedAt), args, {.stop_at_operand = true}));
   std::vector<std::string> notes;
   ASSERT_TRUE(complete(o, notes));
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_THAT(notes[0], testing::StartsWith("left out: --ntasks-per-socket ("));
+  EXPECT_THAT(notes[0], testing::StartsWith("left out: --mcs-label ("));
 }
 
 TEST(SlurmForms, NeighboursAreAskedFor) {
@@ -223,6 +222,38 @@ TEST(SlurmForms, NodesAreChosenByTheirLayout) {
   EXPECT_EQ(layout({"--threads-per-core=2"}), "0:0:2");
   EXPECT_EQ(layout({"--threads-per-core=1"}), "0:0:0 whole");
   EXPECT_EQ(layout({"--sockets-per-node=2", "--gpus-per-socket=1"}), "2:0:0");
+}
+
+TEST(SlurmForms, TasksAreCountedBySockets) {
+  EXPECT_EQ(spec({"-n8", "--ntasks-per-socket=2"}).request.tasks_per_socket, 2U);
+  const auto derived = spec({"-N2", "--ntasks-per-socket=2", "-B2"}).request;
+  EXPECT_EQ(derived.tasks_per_node, 4U);
+  EXPECT_EQ(derived.tasks, 8U);
+  EXPECT_EQ(spec({"-N2", "-n5", "--ntasks-per-socket=2", "--sockets-per-node=2"}).request.tasks_per_node, 0U);
+  EXPECT_EQ(spec({"-n8", "-O", "--ntasks-per-socket=2"}).request.tasks_per_socket, 0U) << "no cores of their own";
+  const auto memory = spec({"-n2", "--hint=memory_bound"}).request;
+  EXPECT_TRUE(memory.whole_cores);
+  EXPECT_EQ(memory.tasks_per_socket, 1U);
+  EXPECT_TRUE(spec({"--hint=compute_bound"}).request.whole_cores);
+  std::string error;
+  spec({"--ntasks-per-socket=10000000", "--sockets-per-node=1024"}, &error);
+  EXPECT_THAT(error, HasSubstr("10240000000 tasks on a node are too many"));
+}
+
+TEST(SlurmForms, StepsAreToldOfTheLayoutOfTheirJob) {
+  const auto told = [](const std::vector<std::string>& args) {
+    BatchOptions o;
+    client::CommonFlags flags;
+    EXPECT_TRUE(client::parse_options(batch_table(o, flags, kSubmittedAt), args, {.stop_at_operand = true}));
+    std::string all;
+    for (const auto& [name, value] : o.slurm.for_steps) all += name + "=" + value + " ";
+    return all;
+  };
+  EXPECT_EQ(told({"--ntasks-per-socket=3"}), "SLURM_NTASKS_PER_SOCKET=3 ");
+  EXPECT_EQ(told({"--hint=memory_bound"}), "SLURM_HINT=memory_bound SLURM_NTASKS_PER_SOCKET=1 ");
+  EXPECT_EQ(told({"--hint=nomultithread", "--hint=multithread"}), "SLURM_HINT=multithread ");
+  EXPECT_EQ(told({"--threads-per-core=1"}), "SLURM_THREADS_PER_CORE=1 ");
+  EXPECT_EQ(told({"--ntasks-per-core=1"}), "SLURM_NTASKS_PER_CORE=1 ");
 }
 
 TEST(SlurmForms, TasksFollowFromGpusAndTheOtherWay) {

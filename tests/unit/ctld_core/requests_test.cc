@@ -574,6 +574,50 @@ TEST(Update, LimitsChangeByAnAmount) {
   EXPECT_EQ(w.ask(0, whole).jobs().faults_size(), 1) << "a limit and a change of it";
 }
 
+TEST(Update, WhenARunningJobEndsIsItsTimeLimit) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  const auto end_at = [&](base::Time when, uint32_t uid = 0, bool says_limit = false) -> std::string {
+    wire::ApiRequest r;
+    r.mutable_update_job()->add_ids(id.value);
+    r.mutable_update_job()->set_end_us(when.us);
+    if (says_limit) r.mutable_update_job()->set_time_limit_us(1);
+    const auto reply = w.ask(uid, r);
+    return reply.jobs().faults().empty() ? reply.error().what() : reply.jobs().faults(0).error().what();
+  };
+  EXPECT_NE(end_at(w.now + base::hours(1)).find("does not run"), std::string::npos);
+  w.schedule();
+  w.started("n0", id);
+  EXPECT_EQ(end_at(w.now + base::hours(1)), "");
+  EXPECT_EQ(w.job(id).spec.time_limit, w.now + base::hours(1) - w.job(id).placed()->running_since());
+  EXPECT_EQ(end_at(w.now + base::minutes(30), 1000), "") << "its owner shortens it";
+  EXPECT_NE(end_at(w.now + base::hours(1), 1000), "") << "and does not prolong it";
+  EXPECT_NE(end_at(base::Time{1}).find("started after that"), std::string::npos);
+  EXPECT_NE(end_at(w.now + base::hours(1), 0, true).find("exclude each other"), std::string::npos);
+}
+
+TEST(Update, AdministratorsAloneWriteTheirComments) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  const auto said = [&](uint32_t uid, bool by_admin) {
+    wire::ApiRequest r;
+    wire::UpdateJobRequest& u = *r.mutable_update_job();
+    u.add_ids(id.value);
+    if (by_admin) u.set_admin_comment("bad node");
+    if (by_admin) u.set_system_comment("moved");
+    u.set_extra("x=1");
+    return w.ask(uid, r);
+  };
+  EXPECT_TRUE(is_refused(said(1000, true)));
+  EXPECT_EQ(w.job(id).spec.extra, "") << "nothing of it is done";
+  EXPECT_EQ(said(1000, false).jobs().done_size(), 1);
+  EXPECT_EQ(said(0, true).jobs().done_size(), 1);
+  EXPECT_EQ(w.job(id).spec.admin_comment + "," + w.job(id).spec.system_comment + "," + w.job(id).spec.extra,
+            "bad node,moved,x=1");
+}
+
 TEST(Nodes, DrainKeepsJobsAndStartsNoneOfflineGpuIsNotGiven) {
   World w(1);
   w.connect_all();

@@ -114,6 +114,32 @@ TEST(Update, ChangesThePlaceOfWhatWaits) {
   w.expect_same_after_restart();
 }
 
+TEST(Update, ChangesTheLayoutOfWhatWaits) {
+  Updated w;
+  const model::Request& r = w.job(w.id).spec.request;
+  EXPECT_EQ(w.update([](auto& u) {
+    u.set_sockets(1);
+    u.set_socket_cores(3);
+    u.set_core_threads(1);
+  }),
+            "");
+  EXPECT_EQ(std::pair(r.sockets, r.socket_cores), std::pair(1u, 3u));
+  EXPECT_TRUE(r.whole_cores && r.core_threads == 0);
+  EXPECT_THAT(w.update([](auto& u) { u.set_core_threads(2); }), HasSubstr("2 threads of a core asked"));
+  EXPECT_EQ(w.update([](auto& u) { u.set_core_threads(0); }), "");
+  EXPECT_FALSE(r.whole_cores);
+  EXPECT_THAT(w.update([](auto& u) { u.set_sockets(9); }), HasSubstr("9 sockets"));
+  EXPECT_EQ(w.update([](auto& u) {
+    u.set_cpus_per_task(2);
+    u.set_cpu_count(6);
+  }),
+            "");
+  EXPECT_EQ(std::pair(r.tasks, r.cpus_per_task), std::pair(3u, 2u));
+  EXPECT_THAT(w.update([](auto& u) { u.set_cpu_count(7); }), HasSubstr("not a multiple of the 2 CPUs of a task"));
+  EXPECT_THAT(w.update([](auto& u) { u.set_cpu_count(0); }), HasSubstr("not a multiple"));
+  w.expect_same_after_restart();
+}
+
 TEST(Update, ChangesTheGpusOfWhatWaits) {
   Updated w;
   const model::Request& r = w.job(w.id).spec.request;

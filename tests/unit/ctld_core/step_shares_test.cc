@@ -216,6 +216,57 @@ TEST(Divide, SmallStepsShareACore) {
   EXPECT_EQ(layout(divide(allocation_of({2}, 2), r, half)), "waits");
 }
 
+/// Two sockets of `cores / 2` cores each.
+TopologyOf two_sockets(uint32_t cores) {
+  auto node = std::make_shared<model::NodeTopology>();
+  node->sockets = 2;
+  for (uint32_t c = 0; c < cores; ++c) node->cores.push_back({c < cores / 2 ? 0U : 1U, 0, 0, {c, c + cores}});
+  return [node](base::NodeId) { return node.get(); };
+}
+
+TEST(Divide, DealsTasksToSockets) {
+  model::StepRequest r;
+  r.tasks_per_socket = 1;
+  const auto cores = [&r](const Taken& taken = {}) {
+    const auto shares = divide(allocation_of({16}, 2), r, taken, two_sockets(16));
+    return shares && !shares->empty() ? shares->at(0).cores.text() : layout(shares);
+  };
+  r.tasks = 2;
+  EXPECT_EQ(cores(), "0,8") << "whole cores";
+  r.cpus_per_task = 4;
+  EXPECT_EQ(cores(), "0-1,8-9");
+  r.tasks = 3;
+  EXPECT_THAT(cores(), HasSubstr("there is room for 2"));
+  r.tasks_per_socket = 2;
+  EXPECT_EQ(cores(), "0-3,8-9");
+  Taken taken;
+  taken[base::NodeId(1)].cores = base::IndexSet::first(7);
+  EXPECT_EQ(cores(taken), "waits") << "the first socket has one core left";
+  r.tasks = 2;
+  EXPECT_EQ(cores(taken), "8-11");
+  r.overcommit = true;
+  r.tasks = 40;
+  EXPECT_EQ(layout(divide(allocation_of({16}, 2), r, {}, two_sockets(16))), "n0:40 ");
+  r = {};
+  r.tasks_per_socket = 1;
+  r.tasks = 2;
+  EXPECT_EQ(layout(divide(allocation_of({16}, 2), r, {})), "n0:2 ") << "nobody knows what the node looks like";
+}
+
+TEST(Divide, GivesACoreForEachCpuWhereThatIsAsked) {
+  model::StepRequest r;
+  r.tasks = 4;
+  EXPECT_EQ(divide(allocation_of({4}, 2), r, {})->at(0).cores.text(), "0-1");
+  r.whole_cores = true;
+  EXPECT_EQ(divide(allocation_of({4}, 2), r, {})->at(0).cores.text(), "0-3");
+  r.tasks = 1;
+  EXPECT_EQ(divide(allocation_of({4}, 2), r, {})->at(0).cpus, 2U) << "not a part of a core";
+  r.cpus_per_task = 3;
+  EXPECT_EQ(divide(allocation_of({4}, 2), r, {})->at(0).cores.text(), "0-2");
+  r.tasks = 2;
+  EXPECT_THAT(layout(divide(allocation_of({4}, 2), r, {})), HasSubstr("there is room for 1"));
+}
+
 TEST(Divide, KeepsToNamedNodes) {
   model::StepRequest r;
   r.tasks = 2;
